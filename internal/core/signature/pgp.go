@@ -101,8 +101,8 @@ func (s *Service) judge(ctx context.Context, o signed, out *Signature, sig *pack
 			own = append(own, id)
 		}
 	}
-	id := signer.ID
-	out.PGP = PGPKey{ID: &id, KeyID: signer.KeyID, SubkeyID: signer.SubkeyID}
+	id, user := signer.ID, signer.UserID
+	out.PGP = PGPKey{ID: &id, KeyID: signer.KeyID, SubkeyID: signer.SubkeyID, UserID: &user}
 	if shown := slices.Concat(own, claimed); len(shown) > 0 {
 		out.PGP.Name, out.PGP.Email = &shown[0].Name, &shown[0].Email
 	}

@@ -55,7 +55,8 @@ type PGPKey struct {
 	KeyID    string     // of the primary key, or what the signature says
 	Name     *string    // that the key claims
 	Email    *string
-	SubkeyID *int64 // nil where the primary key signed
+	SubkeyID *int64        // nil where the primary key signed
+	UserID   *authz.UserID // whose the key is; nil for a key that no user has
 }
 
 // Deps are what the service is built on.

@@ -78,6 +78,8 @@ func (b *binder) all() {
 	b.topics()
 	b.userLists()
 	b.placesOfProjects()
+	b.repositories()
+	b.projectFacts()
 	b.labels()
 	b.milestones()
 	b.projects()

@@ -145,7 +145,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, in *incoming, a
 		return
 	}
 	var away awayNote
-	ctx := context.WithValue(r.Context(), awayKey{}, &away)
+	ctx := context.WithValue(withBlobs(r.Context()), awayKey{}, &away)
 	for i, op := range ops {
 		if op != nil && results[i] == nil {
 			results[i] = schema.Run(ctx, &h.config, op, as)
