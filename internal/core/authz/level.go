@@ -1,5 +1,7 @@
 package authz
 
+import "strings"
+
 // Level is an access level of the contract.
 type Level int
 
@@ -16,6 +18,16 @@ const (
 	Owner      Level = 50
 	AdminLevel Level = 60
 )
+
+// LevelNamed gives the level whose name is a word, with _ for spaces and without regard to case.
+func LevelNamed(word string) (Level, bool) {
+	for _, l := range []Level{NoAccess, Minimal, Guest, Planner, Reporter, Developer, Maintainer, Owner, AdminLevel} {
+		if strings.EqualFold(strings.ReplaceAll(l.Name(), " ", "_"), word) {
+			return l, true
+		}
+	}
+	return NoAccess, false
+}
 
 // Assignable reports whether a membership may carry the level.
 func (l Level) Assignable() bool {

@@ -142,38 +142,39 @@ func (s *Service) FindByID(ctx context.Context, as authz.Actor, id ID) (*Group, 
 
 // GroupFilter selects from a list of groups.
 type GroupFilter struct {
-	Parent        *ID         // direct subgroups of it
-	Ancestor      *ID         // everything below it
-	SharedWith    *ID         // those that this group is invited into
-	InvitedTo     *ID         // those invited into this place
-	Inherited     bool        // with those invited into what is above that place
-	NotDirect     bool        // and without those invited there itself
-	NotInvited    *ID         // those not invited into this place itself
-	Above         *ID         // those that this place stands in
-	NotAbove      *ID         // none that this place stands in
-	AndShared     bool        // and those invited into it
-	SharedLevel   authz.Level // with at least this level there
-	Receiver      authz.Level // those where the actor has this level and may move something to
-	TakesProjects bool        // those where the actor may create projects
-	But           *ID         // not this one
-	ButBelow      *ID         // nor this one and those below it
-	Search        string
-	Visibility    *authz.Visibility
-	MemberOnly    bool         // leave out what the actor sees without being a member of it or of something inside
-	Reachable     bool         // MemberOnly, but for those who read everything
-	Owned         bool         // those that the actor owns
-	DirectOf      authz.UserID // those that this user is a direct member of: the actor, or anyone for administrators
-	MinLevel      authz.Level
-	TopLevel      bool
-	Skip          []ID
-	Archived      *bool
-	Active        *bool             // neither archived nor marked for deletion
-	Attributes    map[string]string // all of them, by key; administrators only
-	MarkedOn      string            // marked for deletion on this day, YYYY-MM-DD
-	OrderBy       string            // name, path, id, similarity; "" is name
-	Desc          bool
-	WithinBatch   []ID // where not nil, only these
-	Levels        bool // read the actor's level in each
+	Parent         *ID         // direct subgroups of it
+	Ancestor       *ID         // everything below it
+	SharedWith     *ID         // those that this group is invited into
+	InvitedTo      *ID         // those invited into this place
+	Inherited      bool        // with those invited into what is above that place
+	NotDirect      bool        // and without those invited there itself
+	NotInvited     *ID         // those not invited into this place itself
+	Above          *ID         // those that this place stands in
+	NotAbove       *ID         // none that this place stands in
+	AndShared      bool        // and those invited into it
+	SharedLevel    authz.Level // with at least this level there
+	Receiver       authz.Level // those where the actor has this level and may move something to
+	TakesProjects  bool        // those where the actor may create projects
+	TakesTransfers bool        // those that the actor may transfer projects to
+	But            *ID         // not this one
+	ButBelow       *ID         // nor this one and those below it
+	Search         string
+	Visibility     *authz.Visibility
+	MemberOnly     bool         // leave out what the actor sees without being a member of it or of something inside
+	Reachable      bool         // MemberOnly, but for those who read everything
+	Owned          bool         // those that the actor owns
+	DirectOf       authz.UserID // those that this user is a direct member of: the actor, or anyone for administrators
+	MinLevel       authz.Level
+	TopLevel       bool
+	Skip           []ID
+	Archived       *bool
+	Active         *bool             // neither archived nor marked for deletion
+	Attributes     map[string]string // all of them, by key; administrators only
+	MarkedOn       string            // marked for deletion on this day, YYYY-MM-DD
+	OrderBy        string            // name, path, id, similarity; "" is name
+	Desc           bool
+	WithinBatch    []ID // where not nil, only these
+	Levels         bool // read the actor's level in each
 	page.Range
 }
 
@@ -276,6 +277,9 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 
 // groupsFor adds the conditions that say what a group is sought for.
 func (s *Service) groupsFor(w *db.Where, as authz.Actor, f GroupFilter) {
+	if f.TakesTransfers {
+		f.Receiver = max(f.Receiver, authz.Maintainer)
+	}
 	if f.Receiver > 0 {
 		w.Raw("NOT " + InArchived("n.id") + " AND NOT " + InMarked("n.id"))
 		if !as.Admin {

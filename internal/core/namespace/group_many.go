@@ -35,3 +35,24 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	}
 	return out, nil
 }
+
+// PlacesByIDs returns those of the namespaces with these ids that the actor sees, in one
+// statement: groups and projects that it may read, and all personal namespaces.
+func (s *Service) PlacesByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Namespace, error) {
+	out := make(map[ID]*Namespace, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	seen, args := s.policy.VisiblePlacesSQL(as, "n")
+	var w db.Where
+	w.In("n.id", ids)
+	w.And("(n.kind = 'user' OR "+seen+")", args...)
+	rows, err := db.Select[Namespace](ctx, s.db, "SELECT "+namespaceColumns+" FROM "+namespaceTables+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("places by id: %w", err)
+	}
+	for i := range rows {
+		out[rows[i].ID] = &rows[i]
+	}
+	return out, nil
+}

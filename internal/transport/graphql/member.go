@@ -30,12 +30,6 @@ type memberFilter struct {
 	Search, Sort *string
 }
 
-// accessLevels are the levels by their enum values.
-var accessLevels = map[string]authz.Level{
-	"NO_ACCESS": authz.NoAccess, "MINIMAL_ACCESS": authz.Minimal, "GUEST": authz.Guest, "PLANNER": authz.Planner, "REPORTER": authz.Reporter,
-	"DEVELOPER": authz.Developer, "MAINTAINER": authz.Maintainer, "OWNER": authz.Owner, "ADMIN": authz.AdminLevel,
-}
-
 // filter makes the filter of core, with the relations of a kind of place.
 func (f *memberFilter) filter(relations map[string][]namespace.Way) namespace.MemberFilter {
 	out := namespace.MemberFilter{Query: searched(f.Search), Ways: []namespace.Way{}}
@@ -59,7 +53,9 @@ func (b *binder) members() {
 			"SHARED_FROM_GROUPS": {namespace.InvitedMember, namespace.InvitedAbove},
 		})
 		for _, name := range c.Args.AccessLevels {
-			f.Levels = append(f.Levels, accessLevels[name])
+			if level, ok := authz.LevelNamed(name); ok {
+				f.Levels = append(f.Levels, level)
+			}
 		}
 		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, g *namespace.Group, r page.Range) (page.Page[namespace.Member], error) {
 			f := f
@@ -108,14 +104,7 @@ func (b *binder) members() {
 	exec.Connection[*groupMember](b.Schema, "GroupMember")
 	exec.Connection[*projectMember](b.Schema, "ProjectMember")
 	value(b, "AccessLevel.integerValue", func(l authz.Level) int { return int(l) })
-	value(b, "AccessLevel.stringValue", func(l authz.Level) *string {
-		for name, level := range accessLevels {
-			if level == l {
-				return &name
-			}
-		}
-		return nil
-	})
+	value(b, "AccessLevel.stringValue", func(l authz.Level) *string { return text(strings.ReplaceAll(strings.ToUpper(l.Name()), " ", "_")) })
 }
 
 // memberFields binds what memberships of both kinds have.

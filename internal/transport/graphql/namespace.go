@@ -60,7 +60,7 @@ func (b *binder) namespace(ctx context.Context, as authz.Actor, path string) (*n
 		}
 		return b.Namespaces.FindNamespace(ctx, as, path)
 	}
-	found, err := b.Namespaces.Load(ctx, []namespace.ID{id})
+	found, err := b.Namespaces.PlacesByIDs(ctx, as, []namespace.ID{id})
 	return found[id], err
 }
 
@@ -108,7 +108,5 @@ func (b *binder) placesOfProjects() {
 		}
 		return p.ParentID
 	}, b.Namespaces.ByIDs)
-	one(b, "Project.namespace", "namespaces", func(p *project.Project) namespace.ID { return p.ParentID }, func(ctx context.Context, _ authz.Actor, ids []namespace.ID) (map[namespace.ID]*namespace.Namespace, error) {
-		return b.Namespaces.Load(ctx, ids)
-	})
+	one(b, "Project.namespace", "places", func(p *project.Project) namespace.ID { return p.ParentID }, b.Namespaces.PlacesByIDs)
 }

@@ -46,7 +46,10 @@ func (b *binder) repositories() {
 	})
 	value(b, "Repository.rootRef", func(r *repository) *string { return r.project.DefaultBranch })
 	exec.Batch(b.Schema, "Repository.empty", func(ctx context.Context, c *exec.Call[exec.None], of []*repository) ([]bool, error) {
-		return forEach(ctx, b, c, of, func(ctx context.Context, r *repository) (bool, error) { return b.Repos.Empty(ctx, r.project) })
+		return forEach(ctx, b, c, of, func(ctx context.Context, r *repository) (bool, error) {
+			names, err := b.Repos.BranchNames(ctx, c.As, r.project, "", page.Range{Limit: 1})
+			return len(names) == 0, err
+		})
 	}, exec.ReadsGit)
 	exec.Batch(b.Schema, "Repository.exists", func(ctx context.Context, c *exec.Call[exec.None], of []*repository) ([]bool, error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, r *repository) (bool, error) {

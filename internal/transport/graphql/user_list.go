@@ -88,7 +88,7 @@ func (b *binder) userPlaces() {
 			case "CREATE_PROJECTS":
 				f.TakesProjects = true
 			case "IMPORT_PROJECTS", "TRANSFER_PROJECTS":
-				f.Receiver = authz.Maintainer
+				f.TakesTransfers = true
 			}
 			return b.groupPage(ctx, c.As, f)
 		}, same)
