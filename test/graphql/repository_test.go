@@ -154,6 +154,18 @@ func TestRepository_statements(t *testing.T) {
 		if few != many {
 			t.Errorf("%d statements for one project, %d for two", few, many)
 		}
+		// An entry more, and a file more, start no process.
+		before := s.Processes()
+		s.ask("alice", query, variables{"p": []string{"root/open"}})
+		one := s.Processes() - before
+		s.rest("root", "POST", "/projects/root%2Fopen/repository/commits", `{"branch":"main","commit_message":"more","actions":[{"action":"create","file_path":"a","content":"a"},{"action":"create","file_path":"b","content":"b"},{"action":"create","file_path":"c/d","content":"d"}]}`)
+		s.ask("alice", query, variables{"p": []string{"root/open"}})
+		wider := strings.Replace(query, `"src/main.go"`, `"src/main.go", "a", "b", "c/d"`, 1)
+		before = s.Processes()
+		s.ask("alice", wider, variables{"p": []string{"root/open"}})
+		if more := s.Processes() - before; more != one {
+			t.Errorf("%d processes for two files, %d for five", one, more)
+		}
 	})
 }
 
