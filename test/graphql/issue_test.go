@@ -11,9 +11,9 @@ import (
 func (s *server) team(issues int) {
 	s.t.Helper()
 	group := id(s.rest("root", "POST", "/groups", `{"name":"team","path":"team","visibility":"private"}`))
-	for name, level := range map[string]int{"guest": 10, "dev": 30, "owner": 50} {
+	for i, name := range []string{"guest", "dev", "owner"} { // users are listed by their ids
 		s.user(name)
-		s.rest("root", "POST", fmt.Sprintf("/groups/%d/members", group), fmt.Sprintf(`{"user_id":%d,"access_level":%d}`, s.ids[name], level))
+		s.rest("root", "POST", fmt.Sprintf("/groups/%d/members", group), fmt.Sprintf(`{"user_id":%d,"access_level":%d}`, s.ids[name], []int{10, 30, 50}[i]))
 	}
 	s.user("stranger")
 	for _, name := range []string{"app", "lib"} {
