@@ -59,7 +59,7 @@ func (f *file) name() string { return f.Path[strings.LastIndexByte(f.Path, '/')+
 // maxPaths is how many files one field may ask for.
 const maxPaths = 1000
 
-const errPaths argumentError = "No more than 1000 paths are allowed at the same time"
+const errManyPaths argumentError = "No more than 1000 paths are allowed at the same time"
 
 // files binds files.
 func (b *binder) files() {
@@ -70,7 +70,7 @@ func (b *binder) files() {
 	}
 	exec.Batch(b.Schema, "Repository.blobs", func(ctx context.Context, c *exec.Call[filter], of []*repository) ([]*exec.Page[*file], error) {
 		if len(c.Args.Paths) > maxPaths {
-			return nil, errPaths
+			return nil, errManyPaths
 		}
 		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, r *repository, at page.Range) (page.Page[*file], error) {
 			found, err := b.Repos.Files(ctx, c.As, r.project, c.Args.name(), c.Args.Paths)
