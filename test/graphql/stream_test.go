@@ -104,7 +104,9 @@ func TestStreams(t *testing.T) {
 		s.rest("dev", "PUT", issues, `{"add_labels":"ux"}`)
 		title.want(`{"data":{"issuableTitleUpdated":{"title":"renamed"}}}`)
 		labels.want(`{"data":{"issuableLabelsUpdated":{"title":"renamed","labels":{"nodes":[{"title":"bug"},{"title":"ux"}]}}}}`)
+		item := s.follow(web, "dev", `subscription($id: WorkItemID!) { workItemUpdated(workItemId: $id) { title state } }`, v)
 		s.rest("dev", "PUT", issues, `{"title":"again"}`)
+		item.want(`{"data":{"workItemUpdated":{"title":"again","state":"OPEN"}}}`)
 		title.want(`{"data":{"issuableTitleUpdated":{"title":"again"}}}`)
 
 		// What one may no longer read ends.

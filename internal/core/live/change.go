@@ -38,6 +38,9 @@ const (
 	NoteDeleted Part = "note_deleted"
 )
 
+// AllParts are the parts that are not notes.
+var AllParts = []Part{Title, Description, Dates, Assignees, Reviewers, Labels, Milestone, Iteration, Epic, Health, Weight, Approvals, MergeStatus, Other}
+
 // Change says that parts of an issue, a merge request or an epic have changed, or its notes.
 type Change struct {
 	Kind  noteable.Kind `json:"kind"`

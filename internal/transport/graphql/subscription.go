@@ -21,6 +21,14 @@ func (b *binder) subscriptions() {
 		b.issuableUpdated(field, part)
 	}
 	b.issuableUpdated("issuableDescriptionUpdated", live.Title, live.Description)
+	type args struct{ WorkItemID globalID }
+	exec.Subscription(b.Schema, "workItemUpdated", func(ctx context.Context, c *exec.Call[args]) (any, error) {
+		return b.follow(ctx, c.As, c.Args.WorkItemID, live.AllParts...)
+	}, func(ctx context.Context, c *exec.Call[args], _ live.Change) (*workItem, error) {
+		key := keyOf(c.Args.WorkItemID)
+		found, err := b.workItemsByKeys(ctx, c.As, []workItemKey{key})
+		return found[key], hidden(err)
+	})
 	b.noteSubscriptions()
 }
 
