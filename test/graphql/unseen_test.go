@@ -17,11 +17,18 @@ const maxUnseenDepth = 2
 type generator struct {
 	schema *ast.Schema
 	out    []string
+	below  map[string]int // how deep a type was asked through below another one
 }
 
 // from adds the documents that begin with a selection around %s of a type.
 func (g *generator) from(around, typ string, depth int) {
 	def := g.schema.Types[typ]
+	if depth > 0 {
+		if at, ok := g.below[typ]; ok && at <= depth {
+			return // what stands below a type does not depend on the way to it
+		}
+		g.below[typ] = depth
+	}
 	if s := g.scalars(def); s != "" {
 		g.out = append(g.out, fmt.Sprintf(around, s))
 	}
@@ -92,7 +99,7 @@ func TestQueries_unseen(t *testing.T) {
 		s.rest("owner", "POST", "/groups/open/epics/1/issues/1", "")
 		s.rest("dev", "POST", project+"/snippets", `{"title":"a snippet","files":[{"file_path":"a","content":"x"}],"visibility":"public"}`)
 
-		g := &generator{schema: s.schema()}
+		g := &generator{schema: s.schema(), below: map[string]int{}}
 		g.from(`{ project(fullPath: "open/app") { %s } }`, "Project", 0)
 		g.from(`{ group(fullPath: "open") { %s } }`, "Group", 0)
 		g.from(`{ user(username: "dev") { %s } }`, "UserCore", 1)
@@ -106,7 +113,12 @@ func TestQueries_unseen(t *testing.T) {
 		answers := func(as string) []string {
 			out := make([]string, len(g.out))
 			for i, query := range g.out {
-				out[i] = moment.ReplaceAllString(s.ask(as, query, nil), `"time"`)
+				for range 3 { // an answer counts once it is given twice
+					last := out[i]
+					if out[i] = moment.ReplaceAllString(s.ask(as, query, nil), `"time"`); out[i] == last {
+						break
+					}
+				}
 				if strings.Contains(out[i], "exceeds max") || strings.Contains(out[i], "Internal server error") {
 					t.Errorf("%s: got %s", query, out[i])
 				}
