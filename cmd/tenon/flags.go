@@ -41,6 +41,7 @@ var settings = []struct{ name, usage, standard string }{
 	{"database", "`URL`: sqlite:<path> or postgres://...", "sqlite:<data>/tenon.db"},
 	{"external-url", "`URL` that users reach the server by", "http://127.0.0.1:8080"},
 	{"rate-limits", "`on` or off", "on"},
+	{"anonymous-introspection", "`on`, or off to show the types of GraphQL to signed-in callers alone", "on"},
 	{"metrics-from", "`ranges` of addresses that may read /-/metrics, with commas between them", "127.0.0.0/8,::1/128"},
 	{"trusted-proxies", "`ranges` of addresses whose X-Forwarded-For is believed, with commas between them", "none"},
 	{"git-fetches", "`number` of clones and fetches that git works on at a time", "32"},

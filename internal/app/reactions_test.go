@@ -76,6 +76,7 @@ var provedElsewhere = map[string]string{
 	"external status checks":                          "internal/core/statuscheck TestService_Respond",
 	"boards":                                          "internal/transport/rest TestBoards",
 	"issue.Created: threads that issues follow up":    "internal/transport/rest TestFollowUp",
+	"live streams":                                    "internal/core/live TestService_Subscribe",
 }
 
 // TestReactions_proved fails where no test proves the effect of a reaction: its name is to be

@@ -158,11 +158,6 @@ func (s *Site) Commits(path, ref, file string) string {
 	return s.inside(path, "commits/"+escaped(strings.TrimSuffix(ref+"/"+file, "/")))
 }
 
-// Blame is the page that says of each line of a file who changed it last.
-func (s *Site) Blame(path, ref, file string) string {
-	return s.inside(path, "blame/"+escaped(ref+"/"+file))
-}
-
 // Folder is the page of a folder at a branch, tag or commit.
 func (s *Site) Folder(path, ref, folder string) string {
 	return s.inside(path, "tree/"+escaped(strings.TrimSuffix(ref+"/"+folder, "/")))

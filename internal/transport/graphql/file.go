@@ -96,7 +96,7 @@ func (b *binder) files() {
 	value(b, "RepositoryBlob.mode", func(f *file) string { return f.Mode.String() })
 	value(b, "RepositoryBlob.size", func(f *file) int64 { return f.Size })
 	for field, of := range map[string]func(project, ref, file string) string{
-		"webPath": b.URLs.Blob, "rawPath": b.URLs.Raw, "historyPath": b.URLs.Commits, "blamePath": b.URLs.Blame,
+		"webPath": b.URLs.Blob, "rawPath": b.URLs.Raw, "historyPath": b.URLs.Commits,
 	} {
 		value(b, "RepositoryBlob."+field, func(f *file) string { return b.URLs.Path(of(f.project.FullPath, f.Ref, f.Path)) })
 	}

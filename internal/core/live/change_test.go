@@ -1,0 +1,77 @@
+package live
+
+import (
+	"slices"
+	"testing"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/event"
+	"tenon/internal/core/approval"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+)
+
+// TestService_Subscribe publishes every event that streams are told of, each about the thing
+// with the id 7, and looks at what a stream of all parts is told.
+func TestService_Subscribe(t *testing.T) {
+	t.Parallel()
+	old := "old"
+	ofIssue, ofEpic := issue.Fact{Issue: issue.Issue{ID: 7}}, epic.Fact{Epic: epic.Epic{ID: 7, Title: "new"}, Before: &epic.Epic{ID: 7, Title: old}}
+	ofRequest := mergerequest.Fact{MergeRequest: mergerequest.MergeRequest{ID: 7}}
+	approved := approval.Fact{Fact: ofRequest}
+	noted := note.Fact{Note: note.Note{ID: 9, Kind: noteable.Issue, TargetID: 7, DiscussionID: "d", Internal: true}}
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s, bus := server(t, d)
+		for _, c := range []struct {
+			event event.Event
+			kind  noteable.Kind
+			parts []Part // none where the thing is gone
+		}{
+			{issue.Updated{Fact: ofIssue, Diff: issue.Diff{OldTitle: &old, Weight: true}}, noteable.Issue, []Part{Title, Weight}},
+			{issue.Closed{Fact: ofIssue}, noteable.Issue, []Part{Other}},
+			{issue.Reopened{Fact: ofIssue}, noteable.Issue, []Part{Other}},
+			{issue.Deleted{Fact: ofIssue}, noteable.Issue, nil},
+			{epic.IssueAdded{Issue: ofIssue.Issue}, noteable.Issue, []Part{Epic}},
+			{epic.IssueRemoved{Issue: ofIssue.Issue}, noteable.Issue, []Part{Epic}},
+			{epic.Updated{Fact: ofEpic}, noteable.Epic, []Part{Title}},
+			{epic.Closed{Fact: ofEpic}, noteable.Epic, []Part{Other}},
+			{epic.Reopened{Fact: ofEpic}, noteable.Epic, []Part{Other}},
+			{epic.Deleted{Fact: ofEpic}, noteable.Epic, nil},
+			{note.Created{Fact: noted}, noteable.Issue, []Part{NoteCreated}},
+			{note.Updated{Fact: noted}, noteable.Issue, []Part{NoteUpdated}},
+			{note.Deleted{Fact: noted}, noteable.Issue, []Part{NoteDeleted}},
+			{note.ThreadsResolved{Target: noteable.Target{Ref: noteable.Ref{Kind: noteable.MergeRequest, ID: 7}}}, noteable.MergeRequest, []Part{MergeStatus}},
+			{mergerequest.Updated{Fact: ofRequest, Fields: []string{"labels"}, Diff: mergerequest.Diff{Asked: []authz.UserID{1}}}, noteable.MergeRequest, []Part{Reviewers, Labels}},
+			{mergerequest.Closed{Fact: ofRequest}, noteable.MergeRequest, []Part{MergeStatus, Other}},
+			{mergerequest.Reopened{Fact: ofRequest}, noteable.MergeRequest, []Part{MergeStatus, Other}},
+			{mergerequest.Merged{Fact: ofRequest}, noteable.MergeRequest, []Part{MergeStatus, Other}},
+			{mergerequest.NewVersion{Fact: ofRequest}, noteable.MergeRequest, []Part{MergeStatus, Other}},
+			{mergerequest.Tried{ID: 7}, noteable.MergeRequest, []Part{MergeStatus}},
+			{mergerequest.Deleted{Fact: ofRequest}, noteable.MergeRequest, nil},
+			{approval.Approved{Fact: approved}, noteable.MergeRequest, []Part{Approvals, MergeStatus}},
+			{approval.Unapproved{Fact: approved}, noteable.MergeRequest, []Part{Approvals, MergeStatus}},
+			{approval.Reset{Fact: approved}, noteable.MergeRequest, []Part{Approvals, MergeStatus}},
+		} {
+			st, err := s.Open(t.Context(), authz.Actor{UserID: 1}, c.kind, 7, append([]Part{NoteCreated, NoteUpdated, NoteDeleted}, AllParts...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := bus.Publish(t.Context(), c.event); err != nil {
+				t.Fatal(err)
+			}
+			got, _ := next(t, st)
+			st.Close()
+			if !slices.Equal(got.Parts, c.parts) || got.Gone != (c.parts == nil) {
+				t.Errorf("%T: told %+v, want %v", c.event, got, c.parts)
+			}
+			if isNote := c.parts != nil && slices.Contains([]Part{NoteCreated, NoteUpdated, NoteDeleted}, c.parts[0]); isNote != (got.Note != nil) || isNote && (*got.Note != Note{9, "d", nil, true}) {
+				t.Errorf("%T: told of the note %+v", c.event, got.Note)
+			}
+		}
+	})
+}
