@@ -27,6 +27,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/snippet"
+	"tenon/internal/core/todo"
 )
 
 // held is a row of a subject, with what it takes to find it alone.
@@ -266,6 +267,19 @@ func batches() map[string]batch {
 					_, err := s.Snippets.Find(ctx, as, p, snippet.ID(row.ID))
 					return err
 				})
+			},
+		},
+		"to-do items": {
+			`SELECT t.id, 0 AS iid, 0 AS project_id, 0 AS place, '' AS kind, '' AS text FROM todos t ORDER BY t.id`, 2,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				return found(s.Todos.ByIDs(ctx, as, ids[todo.ID](rows)))
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				list, err := s.Todos.List(ctx, as, todo.Filter{Range: page.Range{Limit: 1000, Uncounted: true}})
+				if err == nil && !slices.ContainsFunc(list.Items, func(t todo.Todo) bool { return t.ID == todo.ID(row.ID) }) {
+					err = errs.Missing("")
+				}
+				return err
 			},
 		},
 		"members": {

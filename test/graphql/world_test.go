@@ -196,7 +196,7 @@ func at(v any, path ...any) any {
 // statements counts those of one query.
 func (s *server) statements(as, query string, v variables) uint64 {
 	s.t.Helper()
-	s.ask(as, query, v) // what is remembered between requests is known then
+	s.data(as, query, v) // what is remembered between requests is known then
 	before := s.Statements()
 	s.ask(as, query, v)
 	return s.Statements() - before

@@ -10,6 +10,8 @@ import (
 // Permissions is what an actor may do with an epic that it may read.
 type Permissions struct {
 	Update  bool
+	Create  bool // another one in its group
+	Award   bool // an emoji to it
 	Link    bool // with issues, and with other epics
 	Delete  bool
 	Comment bool
@@ -38,7 +40,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []ID) (ma
 		}
 		var may Permissions
 		for ability, to := range map[authz.Ability]*bool{
-			authz.UpdateEpic: &may.Update, authz.LinkEpic: &may.Link, authz.DeleteEpic: &may.Delete, authz.CreateNote: &may.Comment,
+			authz.UpdateEpic: &may.Update, authz.CreateEpic: &may.Create, authz.AwardEmoji: &may.Award, authz.LinkEpic: &may.Link, authz.DeleteEpic: &may.Delete, authz.CreateNote: &may.Comment,
 		} {
 			if *to, err = s.policy.Can(ctx, as, ability, e.subject(as, g)); err != nil {
 				return nil, err

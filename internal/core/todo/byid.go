@@ -3,6 +3,7 @@ package todo
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -13,12 +14,9 @@ import (
 // ByIDs returns those of the actor's to-do items with these ids that are about what it may read,
 // in one statement for them and one for their groups.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Todo, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadOwnTodos, authz.Subject{}); err != nil {
-		return nil, err
-	}
 	out := make(map[ID]*Todo, len(ids))
-	if len(ids) == 0 {
-		return out, nil
+	if may, err := s.policy.Can(ctx, as, authz.ReadOwnTodos, authz.Subject{}); err != nil || !may || len(ids) == 0 {
+		return out, err
 	}
 	w := s.mine(as)
 	w.In("t.id", ids)
@@ -31,6 +29,45 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	}
 	for i := range list {
 		out[list[i].ID] = &list[i]
+	}
+	return out, nil
+}
+
+// On returns the actor's to-do items about each of the things that it may read, in a state or in
+// all where it is "", the newest first, in one statement. The things are no commits.
+func (s *Service) On(ctx context.Context, as authz.Actor, things []noteable.Ref, state State) (map[noteable.Ref][]*Todo, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadOwnTodos, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	out := make(map[noteable.Ref][]*Todo, len(things))
+	ids := map[noteable.Kind][]noteable.Ref{}
+	for _, t := range things {
+		ids[t.Kind] = append(ids[t.Kind], t)
+	}
+	var kinds []string
+	var args []any
+	for kind, list := range ids {
+		marks, more := db.Marks(noteable.IDs(list))
+		kinds, args = append(kinds, "t.target_type = ? AND t.target_id IN ("+marks+")"), append(append(args, kind), more...)
+	}
+	if len(kinds) == 0 {
+		return out, nil
+	}
+	w := s.mine(as)
+	w.And("("+strings.Join(kinds, " OR ")+")", args...)
+	if state != "" {
+		w.And("t.state = ?", state)
+	}
+	list, err := db.Select[Todo](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL()+" ORDER BY t.id DESC", w.Args()...)
+	if err == nil {
+		err = s.groups(ctx, list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("to-do items about things: %w", err)
+	}
+	for i := range list {
+		on := list[i].Target()
+		out[on] = append(out[on], &list[i])
 	}
 	return out, nil
 }

@@ -30,6 +30,9 @@ func (b *binder) epics() {
 	b.epicRelations()
 	exec.Struct[*epic.Epic](b.Schema, "Epic")
 	exec.Connection[*epic.Epic](b.Schema, "Epic")
+	b.epicIssues()
+	b.epicBlocks()
+	b.epicPeople()
 	b.epicLists()
 	b.epicMutations()
 }

@@ -74,27 +74,33 @@ func (b *binder) epicMutations() {
 		return epicPayload{e}, err
 	})
 	b.epicLinks()
+	exec.Mutation(b.Schema, "epicTreeReorder", b.reorderEpic)
 }
 
 func (b *binder) epicLinks() {
-	exec.Mutation(b.Schema, "epicAddIssue", func(ctx context.Context, c *exec.Call[struct{ GroupPath, IID, ProjectPath, IssueIID string }]) (epicPayload, error) {
+	type added struct {
+		Epic      *epic.Epic
+		EpicIssue *issue.View
+	}
+	exec.Mutation(b.Schema, "epicAddIssue", func(ctx context.Context, c *exec.Call[struct{ GroupPath, IID, ProjectPath, IssueIID string }]) (added, error) {
 		g, err := b.group(ctx, c.As, c.Args.GroupPath)
 		if err != nil {
-			return epicPayload{}, err
+			return added{}, err
 		}
 		p, err := b.project(ctx, c.As, c.Args.ProjectPath)
 		if err != nil {
-			return epicPayload{}, err
+			return added{}, err
 		}
 		i, err := b.Issues.Find(ctx, c.As, p, issue.IID(number(c.Args.IssueIID)))
 		if err != nil {
-			return epicPayload{}, err
+			return added{}, err
 		}
 		m, err := b.Epics.AddIssue(ctx, c.As, g, epic.IID(number(c.Args.IID)), i.ID)
 		if err != nil {
-			return epicPayload{}, err
+			return added{}, err
 		}
-		return epicPayload{m.Epic}, nil
+		out, err := b.issued(ctx, c.As, m.Issue, nil)
+		return added{m.Epic, out.Issue}, err
 	})
 	exec.Mutation(b.Schema, "epicSetSubscription", func(ctx context.Context, c *exec.Call[struct {
 		GroupPath, IID  string

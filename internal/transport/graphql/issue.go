@@ -44,10 +44,7 @@ func (b *binder) issues() {
 			return nil, err
 		}
 		f.NonArchived = !c.Args.IncludeArchived
-		return list(ctx, part(b, c, c.Args.paging, maxPage), func(ctx context.Context, r page.Range) (page.Page[issue.Issue], error) {
-			f.Range = r
-			return b.Issues.List(ctx, c.As, issue.Place{}, f)
-		}, b.issueViews(c.As))
+		return issueList(ctx, part(b, c, c.Args.paging, maxPage), f, issue.Place{})
 	})
 	exec.Batch(b.Schema, "Project.issues", func(ctx context.Context, c *exec.Call[struct {
 		paging
@@ -58,11 +55,7 @@ func (b *binder) issues() {
 		if err != nil {
 			return nil, err
 		}
-		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[issue.Issue], error) {
-			f := f
-			f.Range = r
-			return b.Issues.List(ctx, c.As, issue.Place{Project: p}, f)
-		}, b.issueViews(c.As))
+		return issueLists(ctx, part(b, c, c.Args.paging, maxPage), f, of, func(p *project.Project) issue.Place { return issue.Place{Project: p} })
 	})
 	exec.Batch(b.Schema, "Project.issue", func(ctx context.Context, c *exec.Call[placeIssues], of []*project.Project) ([]*issue.View, error) {
 		f, err := c.Args.filter()
@@ -75,12 +68,57 @@ func (b *binder) issues() {
 			return b.Issues.List(ctx, c.As, issue.Place{Project: p}, f)
 		}, b.issueViews(c.As))
 	}, exec.Costly)
-	b.issueFields()
-	b.issueTexts()
-	b.issueRelations()
-	b.issueMutations()
+	value(b, "Issue.relativePosition", func(i *issue.View) int64 { return i.Position })
+	b.issuePermissions()
+	b.issueType("Issue")
 	exec.Connection[*issue.View](b.Schema, "Issue")
-	exec.Struct[*issue.View](b.Schema, "Issue")
+	value(b, "IssueConnection.weight", func(p *exec.Page[*issue.View]) int64 { return p.Sum })
+	exec.Struct[tasks](b.Schema, "TaskCompletionStatus")
+	b.issueMutations()
+	b.issueCounts()
+}
+
+// issueType binds the fields that issues have, and issues of epics as well.
+func (b *binder) issueType(typ string) {
+	b.issueFields(typ)
+	b.issueTexts(typ)
+	b.issueRelations(typ)
+	b.issueBlocks(typ)
+	b.issuePeople(typ)
+	exec.Struct[*issue.View](b.Schema, typ)
+}
+
+// issueLists reads lists of issues in places, with the sums of their weights.
+func issueLists[A, P any](ctx context.Context, a asked[A], f issue.Filter, of []P, in func(parent P) issue.Place) ([]*exec.Page[*issue.View], error) {
+	out, err := lists(ctx, a, of, func(ctx context.Context, parent P, r page.Range) (page.Page[issue.Issue], error) {
+		f := f
+		f.Range = r
+		return a.Issues.List(ctx, a.As, in(parent), f)
+	}, a.issueViews(a.As))
+	if err != nil {
+		return nil, err
+	}
+	return out, weigh(ctx, a.binder, a.Call, out, func(ctx context.Context, i int) (int64, error) { return a.Issues.Weight(ctx, a.As, in(of[i]), f) })
+}
+
+// issueList is issueLists for one place.
+func issueList[A any](ctx context.Context, a asked[A], f issue.Filter, in issue.Place) (*exec.Page[*issue.View], error) {
+	out, err := issueLists(ctx, a, f, []issue.Place{in}, func(in issue.Place) issue.Place { return in })
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
+// weigh reads the sums of weights of whole lists, where the request asks for them.
+func weigh[A, V any](ctx context.Context, b *binder, c *exec.Call[A], pages []*exec.Page[V], sum func(ctx context.Context, i int) (int64, error)) error {
+	if !c.Wants("weight") {
+		return nil
+	}
+	return b.Together(ctx, len(pages), func(ctx context.Context, i int) (err error) {
+		pages[i].Sum, err = sum(ctx, i)
+		return hidden(err)
+	})
 }
 
 // issueViews gives issues as the caller may see them, one for each row: nil where the project is
@@ -121,32 +159,30 @@ func (b *binder) issuesByIDs(ctx context.Context, as authz.Actor, ids []issue.ID
 	return out, err
 }
 
-func (b *binder) issueFields() {
-	value(b, "Issue.id", func(i *issue.View) string { return gid("Issue", i.ID) })
-	value(b, "Issue.discussionLocked", func(i *issue.View) bool { return i.Locked() })
-	value(b, "Issue.emailsDisabled", func(i *issue.View) bool { return !i.Project.EmailsEnabled })
-	value(b, "Issue.dueDate", func(i *issue.View) *time.Time { return day(i.DueDate) })
-	value(b, "Issue.hasEpic", func(i *issue.View) bool { return i.Epic != nil })
-	value(b, "Issue.healthStatus", func(i *issue.View) *string { return health(i.Health) })
-	value(b, "Issue.hidden", func(*issue.View) bool { return false }) // what banned users made is left out of answers
-	value(b, "Issue.moved", func(i *issue.View) bool { return i.Related.MovedTo != nil })
-	exec.ValueWith(b.Schema, "Issue.reference", func(i *issue.View, a full) string { return a.of(i.Project.FullPath, i.IID.Reference()) })
-	value(b, "Issue.relativePosition", func(i *issue.View) int64 { return i.Position })
-	value(b, "Issue.severity", func(i *issue.View) issue.Severity { return i.ShownSeverity() })
-	value(b, "Issue.subscribed", func(i *issue.View) bool { return zeroOr(i.Subscribed) })
-	value(b, "Issue.upvotes", func(i *issue.View) int64 { return i.Related.Upvotes })
-	value(b, "Issue.downvotes", func(i *issue.View) int64 { return i.Related.Downvotes })
-	value(b, "Issue.blockingCount", func(i *issue.View) int64 { return i.Related.Blocking })
-	value(b, "Issue.mergeRequestsCount", func(i *issue.View) int64 { return i.Related.Requests })
-	value(b, "Issue.userNotesCount", func(i *issue.View) int64 { return i.UserNotes })
-	value(b, "Issue.webUrl", func(i *issue.View) string { return i.URL })
-	value(b, "Issue.webPath", func(i *issue.View) string { return b.URLs.Path(i.URL) })
-	value(b, "Issue.timeEstimate", func(i *issue.View) int64 { return i.Totals.Estimate })
-	value(b, "Issue.totalTimeSpent", func(i *issue.View) int64 { return i.Totals.Spent })
-	value(b, "Issue.humanTimeEstimate", func(i *issue.View) *string { return spoken(i.Totals.Estimate) })
-	value(b, "Issue.humanTotalTimeSpent", func(i *issue.View) *string { return spoken(i.Totals.Spent) })
-	value(b, "Issue.taskCompletionStatus", func(i *issue.View) tasks { return tasksOf(i.Description) })
-	exec.Struct[tasks](b.Schema, "TaskCompletionStatus")
+func (b *binder) issueFields(typ string) {
+	value(b, typ+".id", func(i *issue.View) string { return gid("Issue", i.ID) })
+	value(b, typ+".discussionLocked", func(i *issue.View) bool { return i.Locked() })
+	value(b, typ+".emailsDisabled", func(i *issue.View) bool { return !i.Project.EmailsEnabled })
+	value(b, typ+".dueDate", func(i *issue.View) *time.Time { return day(i.DueDate) })
+	value(b, typ+".hasEpic", func(i *issue.View) bool { return i.Epic != nil })
+	value(b, typ+".healthStatus", func(i *issue.View) *string { return health(i.Health) })
+	value(b, typ+".hidden", func(i *issue.View) bool { return i.Author != nil && i.Author.State == account.Banned })
+	value(b, typ+".moved", func(i *issue.View) bool { return i.Related.MovedTo != nil })
+	exec.ValueWith(b.Schema, typ+".reference", func(i *issue.View, a full) string { return a.of(i.Project.FullPath, i.IID.Reference()) })
+	value(b, typ+".severity", func(i *issue.View) issue.Severity { return i.ShownSeverity() })
+	value(b, typ+".subscribed", func(i *issue.View) bool { return zeroOr(i.Subscribed) })
+	value(b, typ+".upvotes", func(i *issue.View) int64 { return i.Related.Upvotes })
+	value(b, typ+".downvotes", func(i *issue.View) int64 { return i.Related.Downvotes })
+	value(b, typ+".blockingCount", func(i *issue.View) int64 { return i.Related.Blocking })
+	value(b, typ+".mergeRequestsCount", func(i *issue.View) int64 { return i.Related.Requests })
+	value(b, typ+".userNotesCount", func(i *issue.View) int64 { return i.UserNotes })
+	value(b, typ+".webUrl", func(i *issue.View) string { return i.URL })
+	value(b, typ+".webPath", func(i *issue.View) string { return b.URLs.Path(i.URL) })
+	value(b, typ+".timeEstimate", func(i *issue.View) int64 { return i.Totals.Estimate })
+	value(b, typ+".totalTimeSpent", func(i *issue.View) int64 { return i.Totals.Spent })
+	value(b, typ+".humanTimeEstimate", func(i *issue.View) *string { return spoken(i.Totals.Estimate) })
+	value(b, typ+".humanTotalTimeSpent", func(i *issue.View) *string { return spoken(i.Totals.Spent) })
+	value(b, typ+".taskCompletionStatus", func(i *issue.View) tasks { return tasksOf(i.Description) })
 }
 
 // full asks for a reference that names the project or group too.
@@ -193,24 +229,24 @@ func health(h *issue.Health) *string {
 	return text(name)
 }
 
-func (b *binder) issueTexts() {
-	rendered(b, "Issue.descriptionHtml", func(i *issue.View) (reference.Place, *string) { return reference.Of(i.Project), i.Description })
-	renderedTitle(b, "Issue.titleHtml", func(i *issue.View) (reference.Place, *string) { return reference.Of(i.Project), &i.Title })
+func (b *binder) issueTexts(typ string) {
+	rendered(b, typ+".descriptionHtml", func(i *issue.View) (reference.Place, *string) { return reference.Of(i.Project), i.Description })
+	renderedTitle(b, typ+".titleHtml", func(i *issue.View) (reference.Place, *string) { return reference.Of(i.Project), &i.Title })
 }
 
-func (b *binder) issueRelations() {
-	kept(b, "Issue.assignees", func(i *issue.View) []*account.Summary { return i.Assignees })
-	kept(b, "Issue.labels", func(i *issue.View) []*label.Label { return pointers(i.Labels) })
-	value(b, "Issue.milestone", func(i *issue.View) *milestone.Milestone { return i.Milestone })
-	value(b, "Issue.iteration", func(i *issue.View) *iteration.Iteration { return i.Iteration })
-	one(b, "Issue.movedTo", "issues", func(i *issue.View) issue.ID { return zeroOr(i.Related.MovedTo) }, b.issuesByIDs)
-	one(b, "Issue.closedAsDuplicateOf", "issues", func(i *issue.View) issue.ID {
+func (b *binder) issueRelations(typ string) {
+	kept(b, typ+".assignees", func(i *issue.View) []*account.Summary { return i.Assignees })
+	kept(b, typ+".labels", func(i *issue.View) []*label.Label { return pointers(i.Labels) })
+	value(b, typ+".milestone", func(i *issue.View) *milestone.Milestone { return i.Milestone })
+	value(b, typ+".iteration", func(i *issue.View) *iteration.Iteration { return i.Iteration })
+	one(b, typ+".movedTo", "issues", func(i *issue.View) issue.ID { return zeroOr(i.Related.MovedTo) }, b.issuesByIDs)
+	one(b, typ+".closedAsDuplicateOf", "issues", func(i *issue.View) issue.ID {
 		if i.Related.DuplicateOf == nil {
 			return 0
 		}
 		return i.Related.DuplicateOf.ID
 	}, b.issuesByIDs)
-	one(b, "Issue.epic", "epics", func(i *issue.View) epic.ID {
+	one(b, typ+".epic", "epics", func(i *issue.View) epic.ID {
 		if i.Epic == nil {
 			return 0
 		}

@@ -12,6 +12,12 @@ import (
 
 // issueFilter is the arguments of lists of issues, but for the page.
 type issueFilter struct {
+	issueChoice
+	Sort, State *string
+}
+
+// issueChoice is the arguments that select issues in every state.
+type issueChoice struct {
 	AssigneeID, AssigneeUsername, AssigneeWildcardID *string
 	AssigneeUsernames                                []string
 	AuthorUsername                                   *string
@@ -29,7 +35,7 @@ type issueFilter struct {
 	MilestoneTitle                                   []*string
 	MilestoneWildcardID, MyReactionEmoji             *string
 	Not                                              *issueNot
-	Search, Sort, State                              *string
+	Search                                           *string
 	Types                                            []string
 	UpdatedAfter, UpdatedBefore                      *time.Time
 	Weight, WeightWildcardID                         *string

@@ -75,6 +75,7 @@ var models = map[string][]string{
 	"WorkItemID":          {"WorkItem", "Issue", "Epic"},
 	"NamespaceID":         {"Namespace", "Group", "Namespaces::UserNamespace"},
 	"IterationsCadenceID": {"Iterations::Cadence"},
+	"EpicTreeSortingID":   {"Epic", "EpicIssue"},
 	"WorkItemsTypeID":     {"WorkItems::Type"},
 }
 

@@ -10,7 +10,6 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
-	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
@@ -122,7 +121,6 @@ func (b *binder) todoLists() {
 			return page.Pointers(found), err
 		}, same)
 	})
-	todosOn(b, "Issue", func(i *issue.View) noteable.Ref { return noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)} })
 	todosOn(b, "MergeRequest", func(m *mergerequest.View) noteable.Ref {
 		return noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}
 	})
@@ -136,10 +134,21 @@ func todosOn[P any](b *binder, typ string, ref func(thing P) noteable.Ref) {
 		State *string
 	}], of []P,
 	) ([]*exec.Page[*todo.Todo], error) {
-		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, thing P, r page.Range) (page.Page[*todo.Todo], error) {
-			found, err := b.Todos.List(ctx, c.As, todo.Filter{On: ref(thing), State: todo.State(zeroOr(c.Args.State)), Range: r})
-			return page.Pointers(found), err
-		}, same)
+		refs := make([]noteable.Ref, len(of))
+		for i, thing := range of {
+			refs[i] = ref(thing)
+		}
+		found, err := b.Todos.On(ctx, c.As, refs, todo.State(zeroOr(c.Args.State)))
+		if err = hidden(err); err != nil {
+			return nil, err
+		}
+		out := make([]*exec.Page[*todo.Todo], len(of))
+		for i, r := range refs {
+			if out[i], err = listOf(c.Args.paging, maxPage, found[r]); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
 	})
 }
 

@@ -68,12 +68,12 @@ func (f *workItemFilter) ofEpics() bool {
 
 // issues are the arguments as a list of issues takes them.
 func (f *workItemFilter) issues() *issueFilter {
-	out := &issueFilter{
+	out := &issueFilter{State: f.State, issueChoice: issueChoice{
 		AssigneeWildcardID: f.AssigneeWildcardID, AssigneeUsernames: f.AssigneeUsernames, AuthorUsername: f.AuthorUsername, Confidential: f.Confidential,
 		CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, HealthStatusFilter: f.HealthStatusFilter, IIDs: f.IIDs, In: f.In, IterationID: f.IterationID,
-		IterationWildcardID: f.IterationWildcardID, MilestoneWildcardID: f.MilestoneWildcardID, MyReactionEmoji: f.MyReactionEmoji, Search: f.Search, State: f.State,
+		IterationWildcardID: f.IterationWildcardID, MilestoneWildcardID: f.MilestoneWildcardID, MyReactionEmoji: f.MyReactionEmoji, Search: f.Search,
 		Types: f.Types, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore, Weight: f.Weight, WeightWildcardID: f.WeightWildcardID,
-	}
+	}}
 	for i := range f.LabelName {
 		out.LabelName = append(out.LabelName, &f.LabelName[i])
 	}

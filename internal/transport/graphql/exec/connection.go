@@ -12,6 +12,10 @@ type Page[T any] struct {
 	// Count is how many items the list has. It is read where the request asks for it
 	// ([Call.Wants]).
 	Count int
+
+	// Sum is what the items of the list add up to, such as weights, where a connection has a
+	// field for it. It is read as Count is.
+	Sum int64
 }
 
 // Edge is an item of a connection with its cursor.
