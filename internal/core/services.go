@@ -275,7 +275,9 @@ func (s *Services) planning(c *check, d Deps) {
 	s.Milestones = milestone.New(need(c, milestone.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Namespaces: s.Namespaces, Now: d.Now, URLs: s.URLs}))
 	s.Times = timelog.New(need(c, timelog.Deps{DB: d.DB, Now: d.Now}))
 	s.Iterations = iteration.New(need(c, iteration.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
-	s.Boards = board.New(need(c, board.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Milestones: s.Milestones, Now: d.Now}))
+	s.Boards = board.New(need(c, board.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Milestones: s.Milestones, Projects: s.Projects, Groups: s.Namespaces, Now: d.Now,
+	}))
 	s.Issues = issue.New(need(c, issue.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Labels: s.Labels, Milestones: s.Milestones, Iterations: s.Iterations, Projects: s.Projects, Times: s.Times,
 		Now: d.Now, URLs: s.URLs,

@@ -137,7 +137,7 @@ func TestIssueMutations_places(t *testing.T) {
 		}
 
 		third := at(s.data("dev", `{ project(fullPath: "team/app") { issue(iid: "3") { id } } }`, nil), "project", "issue", "id")
-		s.data("dev", `mutation($id: IssueID!) { createIssue(input: {projectPath: "team/app", title: "first", moveBeforeId: $id}) { errors issue { iid } } }`, variables{"id": third})
+		s.data("dev", `mutation($id: IssueID!) { createIssue(input: {projectPath: "team/app", title: "first", moveAfterId: $id}) { errors issue { iid } } }`, variables{"id": third})
 		s.want("dev", `{ project(fullPath: "team/app") { issues(state: opened, sort: RELATIVE_POSITION_ASC) { nodes { title } } } }`, nil,
 			`{"data":{"project":{"issues":{"nodes":[{"title":"first"},{"title":"issue 3"}]}}}}`)
 	})

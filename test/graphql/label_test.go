@@ -88,3 +88,26 @@ func TestLabels(t *testing.T) {
 		}
 	})
 }
+
+// TestLabels_byID adds labels by their ids: those of other projects are not taken over, and no label
+// is made of a number.
+func TestLabels_byID(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		s.team(1)
+		s.rest("owner", "POST", "/projects/team%2Flib/labels", `{"name":"other","color":"#00ff00"}`)
+		var ids []string
+		for _, path := range []string{"app", "lib"} {
+			for _, l := range s.list("owner", "/projects/team%2F"+path+"/labels") {
+				ids = append(ids, fmt.Sprintf("gid://gitlab/Label/%d", id(l)))
+			}
+		}
+		item := fmt.Sprintf("gid://gitlab/WorkItem/%d", id(s.rest("dev", "GET", "/projects/team%2Fapp/issues/1", "")))
+		s.rest("dev", "PUT", "/projects/team%2Fapp/issues/1", `{"labels":""}`)
+		s.want("dev", `mutation($l: [ID!]) { updateIssue(input: {projectPath: "team/app", iid: "1", addLabelIds: $l}) { errors issue { labels { nodes { title } } } } }`, variables{"l": ids},
+			`{"data":{"updateIssue":{"errors":[],"issue":{"labels":{"nodes":[{"title":"bug"}]}}}}}`)
+		s.rest("dev", "PUT", "/projects/team%2Fapp/issues/1", `{"labels":""}`)
+		s.data("dev", `mutation($i: WorkItemID!, $l: [LabelID!]) { workItemUpdate(input: {id: $i, labelsWidget: {addLabelIds: $l}}) { errors } }`, variables{"i": item, "l": ids})
+		s.want("dev", `{ project(fullPath: "team/app") { issue(iid: "1") { labels { nodes { title } } } labels(includeAncestorGroups: true) { nodes { title } } } }`, nil,
+			`{"data":{"project":{"issue":{"labels":{"nodes":[{"title":"bug"}]}},"labels":{"nodes":[{"title":"bug"}]}}}}`)
+	})
+}

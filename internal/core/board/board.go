@@ -86,6 +86,9 @@ func Of(g *namespace.Group) Place {
 	return Place{Namespace: g.ID, Subject: g.Subject(), group: g, labels: label.Place{Namespace: g.ID, Subject: g.Subject()}}
 }
 
+// Labels is the place as the owner of the labels that its boards may have.
+func (p Place) Labels() label.Place { return p.labels }
+
 // Changes are those of Update; nil leaves alone.
 type Changes struct {
 	Name            *string

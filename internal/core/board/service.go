@@ -13,6 +13,8 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
 )
 
 // Deps is what a Service is made of.
@@ -22,6 +24,8 @@ type Deps struct {
 	Bus        *event.Bus
 	Labels     *label.Service
 	Milestones *milestone.Service
+	Projects   *project.Service
+	Groups     *namespace.Service
 	Now        func() time.Time
 }
 
@@ -32,12 +36,16 @@ type Service struct {
 	bus        *event.Bus
 	labels     *label.Service
 	milestones *milestone.Service
+	projects   *project.Service
+	groups     *namespace.Service
 	now        func() time.Time
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, milestones: d.Milestones, now: d.Now}
+	return &Service{
+		db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, milestones: d.Milestones, projects: d.Projects, groups: d.Groups, now: d.Now,
+	}
 }
 
 // order is by name, whatever its case.
@@ -117,14 +125,14 @@ func (s *Service) fill(ctx context.Context, boards []Board) error {
 	return nil
 }
 
-// Create makes a board.
-func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, name string) (*Board, error) {
+// Create makes a board; its name has to be among the changes to an empty one.
+func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Changes) (*Board, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
 		return nil, err
 	}
 	now := db.At(s.now())
-	b := &Board{NamespaceID: at.Namespace, Name: name, CreatedAt: now, UpdatedAt: now}
-	if err := b.check(); err != nil {
+	b := &Board{NamespaceID: at.Namespace, CreatedAt: now, UpdatedAt: now}
+	if err := s.apply(ctx, at, b, c); err != nil {
 		return nil, err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
@@ -141,6 +149,16 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, name str
 			return err
 		}
 		b.ID = ID(id)
+		if c.Labels != nil {
+			if err := s.setLabels(ctx, as, at, b.ID, *c.Labels); err != nil {
+				return err
+			}
+			one := []Board{*b}
+			if err := s.fill(ctx, one); err != nil {
+				return err
+			}
+			b.Labels = one[0].Labels
+		}
 		return s.bus.Publish(ctx, Created{Fact{Board: *b, Place: at, Stamp: as.Stamp(s.now())}})
 	})
 	if err != nil {

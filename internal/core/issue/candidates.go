@@ -31,6 +31,9 @@ func (s *Service) candidates(q *page.Query, as authz.Actor, in Place, f Filter, 
 	if f.Epic.ID != 0 {
 		q.Candidates = append(q.Candidates, page.Candidates{SQL: "SELECT issue_id AS id FROM epic_issues WHERE epic_id = ?", Args: []any{f.Epic.ID}})
 	}
+	if query, args, ok := f.Board.labelled(); ok {
+		q.Candidates = append(q.Candidates, page.Candidates{SQL: query, Args: args})
+	}
 	for i := range q.Candidates {
 		if c := &q.Candidates[i]; c.Rest == nil {
 			c.Rest, c.Keyed = where(f)

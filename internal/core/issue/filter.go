@@ -52,6 +52,7 @@ type Filter struct {
 	DueDate      string // 0, any, today, tomorrow, overdue, week, month, next_month_and_previous_two_weeks
 	Confidential *bool
 	NonArchived  bool // leave out archived projects
+	Board        *OnBoard
 
 	Not Exclusion
 
@@ -77,6 +78,7 @@ type Exclusion struct {
 var orders = rows.Orders(page.ID("i.id"), page.Orders{
 	"":                  {page.Time("created_at", "i.created_at"), page.ID("i.id")},
 	"due_date":          {page.Text("due_date", "i.due_date").Null(), page.ID("i.id")},
+	"closed_at":         {page.Time("closed_at", "i.closed_at").Null(), page.ID("i.id")},
 	"weight":            {page.Int("weight", "i.weight").Null(), page.ID("i.id")},
 	"relative_position": {page.Int("relative_position", "i.relative_position"), page.ID("i.id")},
 	"popularity":        {page.Computed(upvotes), page.ID("i.id")},
@@ -170,6 +172,12 @@ func (f Filter) ofRow(w *db.Where, as authz.Actor, now time.Time) {
 	f.HealthWildcard.Where(w, "i.health_status IS NOT NULL")
 	if f.Confidential != nil {
 		w.And("i.confidential = ?", *f.Confidential)
+	}
+	if f.Board != nil {
+		f.Board.Where(w)
+		if f.Board.Except != 0 {
+			w.And("i.id <> ?", f.Board.Except)
+		}
 	}
 	rows.NotByColumn(w, f.Not.Not, now)
 	f.Not.where(w)

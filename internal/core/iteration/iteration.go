@@ -57,6 +57,14 @@ type Iteration struct {
 	Path string `db:"path,readonly"` // full path of the group
 }
 
+// Name is the title, or the days of an iteration without one.
+func (i *Iteration) Name() string {
+	if i.Title != nil && *i.Title != "" {
+		return *i.Title
+	}
+	return i.StartDate + " - " + i.DueDate
+}
+
 // StateAt gives the state at a time.
 func (i *Iteration) StateAt(now time.Time) State {
 	switch today := now.UTC().Format(time.DateOnly); {

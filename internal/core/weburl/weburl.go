@@ -135,6 +135,12 @@ func (s *Site) IssuesLabelled(path, title string) string {
 	return s.Issues(path) + "?" + url.Values{"label_name": {title}}.Encode()
 }
 
+// ProjectBoard leads to an issue board of a project.
+func (s *Site) ProjectBoard(path string, id int64) string { return s.numbered(path, "boards", id) }
+
+// GroupBoard leads to an issue board of a group.
+func (s *Site) GroupBoard(path string, id int64) string { return s.numbered("groups/"+path, "boards", id) }
+
 // GroupIssues lists the issues below a group.
 func (s *Site) GroupIssues(path string) string { return s.Group(path) + "/-/issues" }
 

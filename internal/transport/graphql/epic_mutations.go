@@ -41,7 +41,7 @@ func (b *binder) epicMutations() {
 		put(&made.Confidential, in.Confidential)
 		put(&made.StartIsFixed, in.StartDateIsFixed)
 		put(&made.DueIsFixed, in.DueDateIsFixed)
-		if made.Labels, err = b.labelTitles(ctx, c.As, in.AddLabels, in.AddLabelIDs); err != nil {
+		if made.Labels, err = b.labelTitles(ctx, c.As, label.Of(g), in.AddLabels, in.AddLabelIDs); err != nil {
 			return epicPayload{}, err
 		}
 		e, err := b.Epics.Create(ctx, c.As, g, made)
@@ -62,7 +62,7 @@ func (b *binder) epicMutations() {
 			Title: in.Title, Description: in.Description, Color: in.Color, Confidential: in.Confidential, StateEvent: strings.ToLower(in.StateEvent),
 			StartIsFixed: in.StartDateIsFixed, DueIsFixed: in.DueDateIsFixed, StartFixed: in.StartDateFixed, DueFixed: in.DueDateFixed,
 		}
-		add, err := b.labelTitles(ctx, c.As, in.AddLabels, in.AddLabelIDs)
+		add, err := b.labelTitles(ctx, c.As, label.Of(g), in.AddLabels, in.AddLabelIDs)
 		if err == nil {
 			change.Labels.Add = add
 			change.Labels.Remove, err = labelRefs(in.RemoveLabels, in.RemoveLabelIDs)
@@ -124,23 +124,14 @@ func (b *binder) subscribeEpic(ctx context.Context, as authz.Actor, g *namespace
 	return epicPayload{e}, b.subscribe(ctx, as, on, want)
 }
 
-// labelTitles gives the titles of labels that are named by title or by id.
-func (b *binder) labelTitles(ctx context.Context, as authz.Actor, titles, ids []string) ([]string, error) {
+// labelTitles adds to titles those of the labels with these ids that a place may use.
+func (b *binder) labelTitles(ctx context.Context, as authz.Actor, at label.Place, titles, ids []string) ([]string, error) {
 	refs, err := labelRefs(nil, ids)
 	if err != nil || len(refs) == 0 {
 		return titles, err
 	}
-	numbers := make([]label.ID, len(refs))
-	for i, ref := range refs {
-		numbers[i] = label.ID(number(ref))
-	}
-	found, err := b.Labels.ByIDs(ctx, as, numbers)
-	for _, id := range numbers {
-		if l := found[id]; l != nil {
-			titles = append(titles, l.Title)
-		}
-	}
-	return titles, err
+	more, err := b.Labels.TitlesByIDs(ctx, as, at, iids[label.ID](refs))
+	return append(titles, more...), err
 }
 
 // labelRefs gives titles, and ids as their digits.

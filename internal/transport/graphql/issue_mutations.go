@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
+	"tenon/internal/core/label"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
@@ -129,11 +130,11 @@ func (b *binder) createIssue(ctx context.Context, c *exec.Call[createIssueInput]
 	if err := b.Limits.Check(limit.IssuesCreate, c.As); err != nil {
 		return issued{}, err
 	}
-	in, err := b.newIssue(ctx, c.As, c.Args)
+	in, err := b.newIssue(ctx, c.As, p, c.Args)
 	if err != nil {
 		return issued{}, err
 	}
-	move := issue.Move{After: issue.ID(zeroOr(c.Args.MoveAfterID).ID), Before: issue.ID(zeroOr(c.Args.MoveBeforeID).ID)}
+	move := between(c.Args.MoveBeforeID, c.Args.MoveAfterID)
 	if err := b.neighbours(ctx, c.As, move); err != nil {
 		return issued{}, err
 	}
@@ -142,6 +143,11 @@ func (b *binder) createIssue(ctx context.Context, c *exec.Call[createIssueInput]
 		i, err = b.Issues.Reorder(ctx, c.As, p, i.IID, move)
 	}
 	return b.issued(ctx, c.As, i, err)
+}
+
+// between is the place behind the issue that stands before, and in front of the one that stands after.
+func between(before, after *globalID) issue.Move {
+	return issue.Move{After: issue.ID(zeroOr(before).ID), Before: issue.ID(zeroOr(after).ID)}
 }
 
 // neighbours returns an error where the caller may not read the issues that another one shall stand beside.
@@ -159,7 +165,7 @@ func (b *binder) neighbours(ctx context.Context, as authz.Actor, m issue.Move) e
 	return err
 }
 
-func (b *binder) newIssue(ctx context.Context, as authz.Actor, in createIssueInput) (issue.Input, error) {
+func (b *binder) newIssue(ctx context.Context, as authz.Actor, p *project.Project, in createIssueInput) (issue.Input, error) {
 	out := issue.Input{
 		Title: in.Title, Description: in.Description, Confidential: zeroOr(in.Confidential), DiscussionLocked: in.Locked, DueDate: in.DueDate.Value,
 		Weight: in.Weight.Value, Type: issue.Type(strings.ToLower(zeroOr(in.Type))), AssigneeIDs: numbers[authz.UserID](in.AssigneeIDs),
@@ -170,7 +176,7 @@ func (b *binder) newIssue(ctx context.Context, as authz.Actor, in createIssueInp
 		return out, err
 	}
 	var err error
-	if out.Labels, err = b.labelTitles(ctx, as, in.Labels, in.LabelIDs); err != nil {
+	if out.Labels, err = b.labelTitles(ctx, as, label.In(p), in.Labels, in.LabelIDs); err != nil {
 		return out, err
 	}
 	if in.MilestoneID.Value != nil {
@@ -229,14 +235,14 @@ func (b *binder) updateIssue(ctx context.Context, c *exec.Call[updateIssueInput]
 		return issued{}, err
 	}
 	change := c.Args.changes()
-	if change.Labels.Add, err = labelRefs(nil, c.Args.AddLabelIDs); err != nil {
+	if change.Labels.Add, err = b.labelTitles(ctx, c.As, label.In(p), nil, c.Args.AddLabelIDs); err != nil {
 		return issued{}, err
 	}
 	if change.Labels.Remove, err = labelRefs(nil, c.Args.RemoveLabelIDs); err != nil {
 		return issued{}, err
 	}
 	if c.Args.LabelIDs != nil {
-		titles, err := b.labelTitles(ctx, c.As, []string{}, c.Args.LabelIDs)
+		titles, err := b.labelTitles(ctx, c.As, label.In(p), []string{}, c.Args.LabelIDs)
 		if err != nil {
 			return issued{}, err
 		}

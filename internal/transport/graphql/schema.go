@@ -96,6 +96,7 @@ func (b *binder) all() {
 	b.noteMutations()
 	b.subscriptions()
 	b.awards()
+	b.boards()
 }
 
 func (h *Handler) schemaFor(in *incoming) (*exec.Schema, error) {

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/graphql/exec"
@@ -161,7 +162,7 @@ func (b *binder) createIssueItem(ctx context.Context, as authz.Actor, path strin
 		made.Epic.ID = int64(parent)
 	}
 	if in.LabelsWidget != nil {
-		if made.Labels, err = b.labelTitles(ctx, as, nil, in.LabelsWidget.LabelIDs); err != nil {
+		if made.Labels, err = b.labelTitles(ctx, as, label.In(p), nil, in.LabelsWidget.LabelIDs); err != nil {
 			return workItemKey{}, err
 		}
 	}
@@ -191,7 +192,7 @@ func (b *binder) createEpicItem(ctx context.Context, as authz.Actor, path string
 		}
 	}
 	if in.LabelsWidget != nil {
-		if made.Labels, err = b.labelTitles(ctx, as, nil, in.LabelsWidget.LabelIDs); err != nil {
+		if made.Labels, err = b.labelTitles(ctx, as, label.Of(g), nil, in.LabelsWidget.LabelIDs); err != nil {
 			return workItemKey{}, err
 		}
 	}

@@ -156,7 +156,13 @@ func (b *binder) writeWorkItem(ctx context.Context, as authz.Actor, w *workItem,
 	var labels label.Assignment
 	if in.LabelsWidget != nil {
 		var err error
-		if labels.Add, err = labelRefs(nil, in.LabelsWidget.AddLabelIDs); err != nil {
+		var at label.Place
+		if w.issue != nil {
+			at = label.In(w.issue.Project)
+		} else {
+			at = label.Of(g)
+		}
+		if labels.Add, err = b.labelTitles(ctx, as, at, nil, in.LabelsWidget.AddLabelIDs); err != nil {
 			return err
 		}
 		if labels.Remove, err = labelRefs(nil, in.LabelsWidget.RemoveLabelIDs); err != nil {

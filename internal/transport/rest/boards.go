@@ -107,7 +107,7 @@ func (h boardHandlers) create(ctx context.Context, as authz.Actor, in createBoar
 	if err != nil {
 		return boardEntity{}, err
 	}
-	b, err := h.Boards.Create(ctx, as, at.boards(), in.Name)
+	b, err := h.Boards.Create(ctx, as, at.boards(), board.Changes{Name: &in.Name})
 	return h.one(ctx, as, at, b, err)
 }
 
