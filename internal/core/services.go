@@ -57,6 +57,7 @@ import (
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/resourceevent"
+	"tenon/internal/core/runner"
 	"tenon/internal/core/search"
 	"tenon/internal/core/session"
 	"tenon/internal/core/setting"
@@ -125,6 +126,7 @@ type Services struct {
 	DeployKeys  *deploykey.Service
 	PushRules   *pushrule.Service
 	Protections *protection.Service
+	Runners     *runner.Service
 	Repos       *repo.Service
 	GitImports  *gitimport.Service
 	Quota       *quota.Service
@@ -236,6 +238,9 @@ func (s *Services) code(c *check, d Deps) {
 	}))
 	s.PushRules = pushrule.New(need(c, pushrule.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
 	s.Protections = protection.New(need(c, protection.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Now: d.Now}))
+	s.Runners = runner.New(need(c, runner.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Namespaces: s.Namespaces, Projects: s.Projects, Box: d.Box, Now: d.Now, Log: d.Log,
+	}))
 	s.Quota = quota.New(need(c, quota.Deps{DB: d.DB, Policy: s.Policy, Settings: s.Settings}))
 	s.LFS = lfs.New(need(c, lfs.Deps{
 		DB: d.DB, Policy: s.Policy, Quota: s.Quota, Settings: s.Settings, Accounts: s.Accounts, Tokens: s.Tokens, Keys: s.Keys, Objects: d.Objects,
@@ -398,11 +403,12 @@ func (s *Services) Start() {
 	s.Tokens.Start()
 	s.Sessions.Start()
 	s.Keys.Start()
+	s.Runners.Start()
 	s.Repos.Start()
 	s.Live.Start()
 }
 
 // Stop ends what Start began.
 func (s *Services) Stop(ctx context.Context) error {
-	return errors.Join(s.Live.Stop(ctx), s.Keys.Stop(ctx), s.Sessions.Stop(ctx), s.Repos.Stop(ctx), s.Tokens.Stop(ctx), s.Accounts.Stop(ctx))
+	return errors.Join(s.Live.Stop(ctx), s.Keys.Stop(ctx), s.Sessions.Stop(ctx), s.Repos.Stop(ctx), s.Runners.Stop(ctx), s.Tokens.Stop(ctx), s.Accounts.Stop(ctx))
 }

@@ -36,6 +36,8 @@ const (
 	RenderMarkdown  Ability = "render_markdown"
 	Search          Ability = "search"
 
+	ReadRunner Ability = "read_runner"
+
 	ReadEvents             Ability = "read_events"
 	ReadOwnTodos           Ability = "read_own_todos"
 	UpdateOwnTodos         Ability = "update_own_todos"
@@ -249,6 +251,8 @@ var Rules = map[Ability]Rule{
 	ReadMemberships: {Min: adminsOnly},
 	ReadActivities:  {Min: adminsOnly},
 	CountOfUser:     {Min: adminsOnly, Own: true},
+
+	ReadRunner: {SignedIn: true}, // of which runners is decided by their groups and projects
 
 	ReadEvents:             {Anyone: true},
 	ReadOwnTodos:           {SignedIn: true},

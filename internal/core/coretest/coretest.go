@@ -203,6 +203,7 @@ func (w *World) Project(path string, v authz.Visibility, parent authz.NamespaceI
 		"storage": "default", "topics": "[]", "features": "{}", "settings": "{}", "merge_method": "merge", "emails_enabled": true,
 		"squash_option": "default_off", "issues_access": 20, "merge_requests_access": 20, "repository_access": 20,
 		"forking_access": 20, "wiki_access": 20, "builds_access": 20, "snippets_access": 20,
+		"shared_runners_enabled": true, "group_runners_enabled": true,
 	}))
 }
 

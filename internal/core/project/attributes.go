@@ -20,6 +20,8 @@ type Attributes struct {
 	IssueBranchTemplate             *string `db:"issue_branch_template" empty:"null" param:"issue_branch_template" doc:"Template of branch names created from issues"`
 	RequestAccessEnabled            *bool   `db:"request_access_enabled" param:"request_access_enabled" doc:"Allow users to request access"`
 	LFSEnabled                      *bool   `db:"lfs_enabled" param:"lfs_enabled" doc:"Enable Git LFS"`
+	SharedRunnersEnabled            *bool   `db:"shared_runners_enabled" param:"shared_runners_enabled" doc:"Enable instance runners"`
+	GroupRunnersEnabled             *bool   `db:"group_runners_enabled" param:"group_runners_enabled" doc:"Enable group runners"`
 	AutocloseReferencedIssues       *bool   `db:"autoclose_referenced_issues" param:"autoclose_referenced_issues" doc:"Auto-close referenced issues on the default branch"`
 	EmailsEnabled                   *bool   `db:"emails_enabled" param:"emails_enabled" doc:"Enable email notifications"`
 	ApprovalsBeforeMerge            *int64  `db:"approvals_before_merge" param:"approvals_before_merge" doc:"Number of approvals that merge requests need by default"`

@@ -153,13 +153,13 @@ func conflicting(err error) error {
 
 // changes gives what a fork takes over from its source.
 func (f *ForkInput) changes(source *Project) Changes {
-	set := source.Settings()
 	c := Changes{DefaultBranch: source.DefaultBranch, Features: map[string]string{}, Attributes: Attributes{
 		Name: &source.Name, Path: &source.Path, Description: source.Description,
 		MergeCommitTemplate: source.MergeCommitTemplate, SquashCommitTemplate: source.SquashCommitTemplate,
 		SuggestionCommitMessage: source.SuggestionCommitMessage, LFSEnabled: &source.LFSEnabled,
+		SharedRunnersEnabled: &source.SharedRunnersEnabled,
 	}}
-	c.Settings.MRDefaultTargetSelf, c.Settings.CIConfigPath, c.Settings.RunnersEnabled = f.DefaultTargetSelf, set.CIConfigPath, &set.RunnersEnabled
+	c.Settings.MRDefaultTargetSelf, c.Settings.CIConfigPath = f.DefaultTargetSelf, source.Settings().CIConfigPath
 	for feature := range columnFeatures {
 		c.Features[feature] = source.Access(feature)
 	}

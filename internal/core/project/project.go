@@ -119,6 +119,8 @@ type OtherSettings struct {
 	EmailsEnabled             bool    `db:"emails_enabled"`
 	FeaturesJSON              string  `db:"features"` // see OtherFeatures
 	SettingsJSON              string  `db:"settings"` // see Settings
+	SharedRunnersEnabled      bool    `db:"shared_runners_enabled"` // instance runners may run its jobs
+	GroupRunnersEnabled       bool    `db:"group_runners_enabled"`  // runners of the groups above may run its jobs
 }
 
 // Deletion says whether a project is to be deleted, see Marked.

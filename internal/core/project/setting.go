@@ -15,10 +15,8 @@ type Settings struct {
 	InitialBranch  string `json:"initial_branch,omitempty"` // asked for before there was a branch, "" for the instance's
 	ObjectFormat   string `json:"repository_object_format"` // sha1 or sha256
 	ImportURL      string `json:"import_url,omitempty"`
-	RunnersEnabled bool   `json:"shared_runners_enabled"`
 
 	PackagesEnabled                    bool             `json:"packages_enabled"`
-	GroupRunnersEnabled                bool             `json:"group_runners_enabled"`
 	PublicJobs                         bool             `json:"public_jobs"`
 	ResolveOutdatedDiffDiscussions     bool             `json:"resolve_outdated_diff_discussions"`
 	AutoDevopsEnabled                  bool             `json:"auto_devops_enabled"`
@@ -75,9 +73,7 @@ type SettingsChanges struct {
 
 // PlainSettings are the SettingsChanges that are one value each.
 type PlainSettings struct {
-	RunnersEnabled                     *bool     `json:"shared_runners_enabled,omitempty"`
 	PackagesEnabled                    *bool     `json:"packages_enabled,omitempty"`
-	GroupRunnersEnabled                *bool     `json:"group_runners_enabled,omitempty"`
 	PublicJobs                         *bool     `json:"public_jobs,omitempty"`
 	ResolveOutdatedDiffDiscussions     *bool     `json:"resolve_outdated_diff_discussions,omitempty"`
 	AutoDevopsEnabled                  *bool     `json:"auto_devops_enabled,omitempty"`
@@ -134,7 +130,7 @@ type ExpirationChange struct {
 func DefaultSettings() Settings {
 	depth, keep, older, all := int64(20), int64(10), "90d", ".*"
 	return Settings{
-		ObjectFormat: "sha1", RunnersEnabled: true, PackagesEnabled: true, GroupRunnersEnabled: true, PublicJobs: true,
+		ObjectFormat: "sha1", PackagesEnabled: true, PublicJobs: true,
 		AutoDevopsDeployStrategy: "continuous", BuildGitStrategy: "fetch", BuildTimeout: 3600,
 		AutoCancelPendingPipelines: "enabled", ShowDiffPreviewInEmail: true, EnforceAuthChecksOnUploads: true,
 		WarnAboutUnwantedCharacters: true, CIDefaultGitDepth: &depth, CIForwardDeploymentEnabled: true,

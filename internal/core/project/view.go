@@ -76,8 +76,9 @@ type LicenseView struct {
 
 // AdminView is what only those see who may administer the project.
 type AdminView struct {
-	Settings    Settings
-	ImportError *string
+	Settings            Settings
+	ImportError         *string
+	GroupRunnersEnabled bool
 }
 
 // ViewOptions are the parts of a view that cost something and are not always wanted.
@@ -224,7 +225,7 @@ func (s *Service) basicView(ctx context.Context, as authz.Actor, p *Project, r *
 	}
 	v.ReadmePath, v.ForksCount, v.LicensePath, v.LicenseKey = "", 0, "", ""
 	v.CommitCount, v.RepositorySize, v.OpenIssuesCount, v.PublicIssues = 0, 0, 0, 0
-	v.Project.Storage, v.RepositorySizeLimit, v.ImportError, v.SettingsJSON = "", nil, nil, ""
+	v.Project.Storage, v.RepositorySizeLimit, v.ImportError, v.SettingsJSON, v.GroupRunnersEnabled = "", nil, nil, "", false
 	return v
 }
 
@@ -268,7 +269,7 @@ func (s *Service) fullView(ctx context.Context, as authz.Actor, p *Project, want
 		}
 	}
 	if p.administers(as) {
-		v.Admin = &AdminView{Settings: set, ImportError: p.ImportError}
+		v.Admin = &AdminView{Settings: set, ImportError: p.ImportError, GroupRunnersEnabled: p.GroupRunnersEnabled}
 	}
 	v.Settings = set.public()
 	return v
@@ -286,7 +287,7 @@ func (s Settings) public() Settings {
 	s.CIJobTokenScopeEnabled, s.CISeparatedCaches, s.CIAllowForkPipelinesInParent = false, false, false
 	s.CIIDTokenSubClaimComponents, s.BuildGitStrategy, s.KeepLatestArtifact = nil, "", false
 	s.RestrictUserDefinedVariables, s.CIPipelineVariablesMinimumRole = false, ""
-	s.RunnerTokenExpirationInterval, s.GroupRunnersEnabled = nil, false
+	s.RunnerTokenExpirationInterval = nil
 	s.ResourceGroupDefaultProcessMode, s.AutoCancelPendingPipelines, s.BuildTimeout = "", "", 0
 	s.AutoDevopsEnabled, s.AutoDevopsDeployStrategy = false, ""
 	s.CIPushRepositoryForJobToken, s.CIRestrictPipelineCancellationRole = false, ""

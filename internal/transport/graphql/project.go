@@ -89,7 +89,7 @@ func (b *binder) projectSwitches() {
 	feature("jobsEnabled", authz.Builds)
 	feature("snippetsEnabled", authz.Snippets)
 	value(b, "Project.containerRegistryEnabled", func(p *project.Project) bool { return p.Access("container_registry") != "disabled" })
-	value(b, "Project.sharedRunnersEnabled", func(p *project.Project) bool { return p.Settings().RunnersEnabled })
+	value(b, "Project.sharedRunnersEnabled", func(p *project.Project) bool { return p.SharedRunnersEnabled })
 	value(b, "Project.serviceDeskEnabled", func(p *project.Project) bool { return p.Settings().ServiceDeskEnabled })
 	value(b, "Project.publicJobs", func(p *project.Project) bool { return p.Settings().PublicJobs })
 	value(b, "Project.onlyAllowMergeIfPipelineSucceeds", func(p *project.Project) bool { return p.OnlyMergeIfPipelineSucceeds })

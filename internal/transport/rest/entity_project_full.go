@@ -191,7 +191,7 @@ func (s *Server) projectFull(p *project.View) *projectEntity {
 		WikiEnabled: on(authz.Wiki), JobsEnabled: on(authz.Builds), SnippetsEnabled: on(authz.Snippets),
 		ContainerRegistryEnabled: features("container_registry") != "disabled", ServiceDeskEnabled: set.ServiceDeskEnabled,
 		CanCreateMergeRequestIn: full.CanCreateMergeRequestIn, EmailsDisabled: !p.EmailsEnabled,
-		EmailsEnabled: p.EmailsEnabled, ShowDiffPreviewInEmail: set.ShowDiffPreviewInEmail, SharedRunnersEnabled: set.RunnersEnabled,
+		EmailsEnabled: p.EmailsEnabled, ShowDiffPreviewInEmail: set.ShowDiffPreviewInEmail, SharedRunnersEnabled: p.SharedRunnersEnabled,
 		LFSEnabled: p.LFSEnabled, CreatorID: p.CreatorID, ImportStatus: importStatus(&p.Project), UpdatedAt: api.Time(p.UpdatedAt.Time),
 		CIConfigPath: set.CIConfigPath, PublicJobs: set.PublicJobs, OnlyIfPipelineSucceeds: p.OnlyMergeIfPipelineSucceeds,
 		AllowOnSkippedPipeline: p.AllowMergeOnSkippedPipeline, RequestAccessEnabled: p.RequestAccessEnabled,
@@ -241,7 +241,7 @@ func (s *Server) projectFull(p *project.View) *projectEntity {
 		e.projectLicense = s.projectLicense(p)
 	}
 	if a := full.Admin; a != nil {
-		e.projectAdmin, e.ImportError, e.ImportURL = adminEntity(a.Settings), a.ImportError, present(a.Settings.ImportURL)
+		e.projectAdmin, e.ImportError, e.ImportURL = adminEntity(a), a.ImportError, present(a.Settings.ImportURL)
 	}
 	return e
 }
@@ -287,7 +287,8 @@ func policyEntity(e project.ExpirationPolicy, next *time.Time) expirationPolicy 
 	}
 }
 
-func adminEntity(set project.Settings) *projectAdmin {
+func adminEntity(a *project.AdminView) *projectAdmin {
+	set := a.Settings
 	return &projectAdmin{
 		GitDepth: set.CIDefaultGitDepth, DeletePipelinesIn: set.CIDeletePipelinesInSeconds,
 		ForwardDeployment: set.CIForwardDeploymentEnabled, RollbackAllowed: set.CIForwardDeploymentRollbackAllowed,
@@ -295,7 +296,7 @@ func adminEntity(set project.Settings) *projectAdmin {
 		ForkPipelines: set.CIAllowForkPipelinesInParent, IDTokenComponents: set.CIIDTokenSubClaimComponents,
 		GitStrategy: set.BuildGitStrategy, KeepLatestArtifact: set.KeepLatestArtifact,
 		RestrictVariables: set.RestrictUserDefinedVariables, VariablesMinimumRole: set.CIPipelineVariablesMinimumRole,
-		RunnerTokenExpiration: set.RunnerTokenExpirationInterval, GroupRunnersEnabled: set.GroupRunnersEnabled,
+		RunnerTokenExpiration: set.RunnerTokenExpirationInterval, GroupRunnersEnabled: a.GroupRunnersEnabled,
 		ResourceGroupMode: set.ResourceGroupDefaultProcessMode, AutoCancel: set.AutoCancelPendingPipelines,
 		BuildTimeout: set.BuildTimeout, AutoDevopsEnabled: set.AutoDevopsEnabled,
 		AutoDevopsStrategy: set.AutoDevopsDeployStrategy, PushRepositoryJobToken: set.CIPushRepositoryForJobToken,

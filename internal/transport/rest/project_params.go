@@ -60,9 +60,7 @@ type featureParams struct {
 
 // projectSettings has the fields of project.PlainSettings, in their order.
 type projectSettings struct {
-	RunnersEnabled                     *bool     `param:"shared_runners_enabled" doc:"Enable instance runners"`
 	PackagesEnabled                    *bool     `param:"packages_enabled" doc:"Enable the package registry"`
-	GroupRunnersEnabled                *bool     `param:"group_runners_enabled" doc:"Enable group runners"`
 	PublicJobs                         *bool     `param:"public_jobs" alias:"public_builds" doc:"Make jobs visible to everyone who can access the project"`
 	ResolveOutdatedDiffDiscussions     *bool     `param:"resolve_outdated_diff_discussions" doc:"Automatically resolve diff discussions on lines changed with a push"`
 	AutoDevopsEnabled                  *bool     `param:"auto_devops_enabled" doc:"Enable Auto DevOps"`
