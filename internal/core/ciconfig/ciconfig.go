@@ -91,9 +91,11 @@ type Options struct {
 	Place     Place          // of the text itself
 	Variables Lookup         // in paths and rules of include; nil: none
 	Inputs    map[string]any // of the header spec:inputs, by name: string, float64, int, bool or []any
-	MaxBytes  int            // of one file, 0 means MaxBytes
-	MaxJobs   int            // of a pipeline, 0 means MaxJobs
-	HelpURL   string         // of the documentation that some problems link, such as "https://host/help"
+	// Changes is that of a Run, for rules of include. Nil: not known.
+	Changes  func(ctx context.Context, compareTo string) (paths []string, known bool, err error)
+	MaxBytes int    // of one file, 0 means MaxBytes
+	MaxJobs  int    // of a pipeline, 0 means MaxJobs
+	HelpURL  string // of the documentation that some problems link, such as "https://host/help"
 }
 
 // Problem is a reason why a configuration makes no pipeline.
@@ -123,17 +125,18 @@ type Config struct {
 	Problems  []Problem  // none means that Evaluate may find a pipeline
 	Warnings  []string
 
-	options Options
-	jobs    []*declaration
-	merged  string
-	rules   []*rule // of workflow
-	name    string  // of workflow, with variables
-	cancel  AutoCancel
+	options  Options
+	jobs     []*declaration
+	write    func() string // Merged
+	rules    []*rule       // of workflow
+	hasRules bool
+	name     string // of workflow, with variables
+	cancel   AutoCancel
 }
 
 // Merged returns the configuration as one YAML text, in which include, extends, references and anchors are resolved.
 // It is "" where a problem kept it from being resolved.
-func (c *Config) Merged() string { return c.merged }
+func (c *Config) Merged() string { return c.write() }
 
 // Valid tells whether the configuration has no problems.
 func (c *Config) Valid() bool { return len(c.Problems) == 0 }

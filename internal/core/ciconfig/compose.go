@@ -6,14 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"sync"
 )
 
 // Compose reads a configuration and resolves include, inputs, references, extends, default and inherit. What is wrong with it
 // is in Problems of the result; an error is one of ctx or a failure of Options.Files.
 func Compose(ctx context.Context, text []byte, o Options) (*Config, error) {
 	c := &Config{options: o}
+	c.write = sync.OnceValue(func() string { return "" })
 	err := c.compose(ctx, text)
 	if r := (*refusal)(nil); errors.As(err, &r) {
 		c.Problems = append(c.Problems, r.Problem)
@@ -26,7 +26,7 @@ func (c *Config) compose(ctx context.Context, text []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	root := &source{c.options.Place, c.options.Place.Path}
+	root := &source{place: c.options.Place, name: c.options.Place.Path}
 	at := position{file: root}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return refuse(at, textEmpty)
@@ -34,108 +34,92 @@ func (c *Config) compose(ctx context.Context, text []byte) error {
 	if len(text) > cmp.Or(c.options.MaxBytes, MaxBytes) {
 		return refuse(at, textTooBig)
 	}
-	docs, err := parse(text, root)
+	given, err := fromGo(at, c.options.Inputs, 0)
 	if err != nil {
 		return err
 	}
-	if len(docs) == 0 || docs[0].kind != mapping {
-		return refuse(at, textFormat)
+	m := &composer{ctx: ctx, c: c, o: c.options, steps: budget{maxSteps}}
+	tree, err := m.read(text, root, given)
+	if err != nil {
+		return err
 	}
-	return c.declare(docs[0])
+	if tree, err = m.extend(tree); err != nil {
+		return err
+	}
+	if tree.tooLarge() {
+		return refuse(at, textTooBig)
+	}
+	if tree, err = resolveReferences(tree); err != nil {
+		return err
+	}
+	if tree.tooLarge() {
+		return refuse(at, textTooBig)
+	}
+	c.write = sync.OnceValue(tree.yaml)
+	c.declare(tree)
+	return ctx.Err()
 }
 
-// declaration is a job of a configuration, before rules and parallel.
-type declaration struct {
-	job Job
-	at  position
+// ruled tells whether an include with rules counts.
+func (m *composer) ruled(v *value, file *source) (bool, error) {
+	b := &builder{c: &Config{}, root: v}
+	rules := b.rules("include:rules", v, includeRules)
+	if len(b.c.Problems) > 0 {
+		return false, &refusal{b.c.Problems[0]}
+	}
+	e := &evaluation{
+		ctx: m.ctx, c: b.c, steps: m.steps, changed: map[string]changed{}, files: map[[2]string][]string{},
+		run: Run{Changes: m.o.Changes, Files: func(ctx context.Context, project, ref string) ([]string, error) {
+			if project != "" || m.o.Files == nil {
+				return nil, nil
+			}
+			return m.o.Files.Paths(ctx, file.place)
+		}},
+	}
+	r, _, err := e.first(rules, m.o.Variables, &Explanation{Job: "include"})
+	m.steps = e.steps
+	return r != nil && r.when != "never", err
 }
 
-type rule struct{}
-
-func (c *Config) declare(root *value) error {
-	c.Stages = []string{".pre", "build", "test", "deploy", ".post"}
-	if own := root.get("stages"); own != nil {
-		c.Stages = slices.Concat([]string{".pre"}, texts(own), []string{".post"})
+// fromGo makes a value of one that encoding/json may give.
+func fromGo(at position, v any, depth int) (*value, error) {
+	if depth > MaxDepth {
+		return nil, refuse(at, textTooBig)
 	}
-	c.Variables = variables(root.get("variables"))
-	for i, k := range root.keys {
-		v := root.items[i]
-		if v.kind != mapping || strings.HasPrefix(k.name, ".") || slices.Contains([]string{"default", "include", "workflow", "variables", "stages", "image", "cache"}, k.name) {
-			continue
+	switch v := v.(type) {
+	case nil:
+		return &value{kind: null, at: at, size: 1}, nil
+	case string:
+		return newText(at, v), nil
+	case bool:
+		return &value{kind: boolean, text: fmt.Sprint(v), at: at, size: 1}, nil
+	case int, int64:
+		return &value{kind: integer, text: fmt.Sprint(v), at: at, size: 1}, nil
+	case float64:
+		k := float
+		if v == float64(int64(v)) {
+			return &value{kind: integer, text: fmt.Sprint(int64(v)), at: at, size: 1}, nil
 		}
-		j := Job{
-			Name: k.name, Stage: "test", When: "on_success", Script: texts(v.get("script")), BeforeScript: texts(v.get("before_script")), AfterScript: texts(v.get("after_script")),
-			Tags: texts(v.get("tags")), Variables: slices.Concat(c.Variables, variables(v.get("variables"))),
-		}
-		if s := v.get("stage"); s != nil {
-			j.Stage = s.text
-		}
-		if s := v.get("image"); s != nil && s.isScalar() {
-			j.Image = &Image{Name: s.text}
-		}
-		if n := v.get("needs"); n != nil {
-			j.Needs = []Need{}
-			for _, name := range texts(n) {
-				j.Needs = append(j.Needs, Need{Job: name, Artifacts: true})
+		return &value{kind: k, text: fmt.Sprint(v), at: at, size: 1}, nil
+	case []any:
+		items := make([]*value, len(v))
+		for i := range v {
+			var err error
+			if items[i], err = fromGo(at, v[i], depth+1); err != nil {
+				return nil, err
 			}
 		}
-		if j.StageIndex = slices.Index(c.Stages, j.Stage); j.StageIndex < 0 {
-			return refuse(k.at, fmt.Sprintf("%s job: chosen stage %s does not exist; available stages are %s", j.Name, j.Stage, strings.Join(c.Stages, ", ")))
+		return newList(sequence, at, items), nil
+	case map[string]any:
+		b := newMap(at, len(v))
+		for _, name := range sortedKeys(v) {
+			item, err := fromGo(at, v[name], depth+1)
+			if err != nil {
+				return nil, err
+			}
+			b.set(key{name, at}, item)
 		}
-		if j.Script == nil {
-			return refuse(k.at, "jobs "+j.Name+" config should implement the script:, run:, or trigger: keyword")
-		}
-		c.jobs = append(c.jobs, &declaration{job: j, at: k.at})
+		return b.done(), nil
 	}
-	if len(c.jobs) == 0 {
-		return refuse(root.at, "jobs config should contain at least one visible job")
-	}
-	return nil
-}
-
-// texts gives the scalars of a list, or the one that stands alone.
-func texts(v *value) []string {
-	if v.isScalar() {
-		return []string{v.text}
-	}
-	if v == nil || v.kind != list {
-		return nil
-	}
-	var out []string
-	for _, i := range v.items {
-		out = append(out, i.text)
-	}
-	return out
-}
-
-func variables(v *value) []Variable {
-	var out []Variable
-	if v == nil || v.kind != mapping {
-		return nil
-	}
-	for i, k := range v.keys {
-		out = append(out, Variable{Key: k.name, Value: v.items[i].text})
-	}
-	return out
-}
-
-// Evaluate finds the pipeline that a configuration has for a run. What keeps it from having one is in Problems of the result; an
-// error is one of ctx or a failure of the functions of the run.
-func (c *Config) Evaluate(ctx context.Context, _ Run) (*Pipeline, error) {
-	p := &Pipeline{Problems: c.Problems}
-	if len(c.Problems) > 0 {
-		return p, ctx.Err()
-	}
-	for _, d := range c.jobs {
-		p.Jobs = append(p.Jobs, d.job)
-		p.Explanations = append(p.Explanations, Explanation{Job: d.job.Name, Present: true, Line: int(d.at.line), Reason: "it has no rules"})
-	}
-	slices.SortStableFunc(p.Jobs, func(a, b Job) int { return a.StageIndex - b.StageIndex })
-	for _, j := range p.Jobs {
-		if !slices.Contains(p.Stages, j.Stage) {
-			p.Stages = append(p.Stages, j.Stage)
-		}
-	}
-	p.Variables = c.Variables
-	return p, ctx.Err()
+	return nil, refuse(at, fmt.Sprintf("inputs of type %T are not supported", v))
 }

@@ -65,7 +65,7 @@ type Job struct {
 	StartIn            time.Duration `json:"start_in,omitempty"`         // of a delayed job
 	ManualConfirmation string        `json:"manual_confirmation,omitempty"`
 
-	Tags      []string   `json:"tags,omitempty"`      // with variables that the configuration knows expanded; core/ci expands the rest
+	Tags      []string   `json:"tags,omitempty"`      // with variables
 	Variables []Variable `json:"variables,omitempty"` // of the configuration: global ones, those of the job and of its rule, by name once
 	// Needs is nil where the job starts after its earlier stages, and empty where it starts at once.
 	Needs []Need `json:"needs"`

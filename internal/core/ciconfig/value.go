@@ -1,6 +1,9 @@
 package ciconfig
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"strconv"
 	"strings"
 
@@ -15,7 +18,7 @@ const (
 	integer
 	float
 	str
-	list
+	sequence
 	mapping
 	referenced // a !reference with its path in items
 )
@@ -36,7 +39,7 @@ type position struct {
 type value struct {
 	kind  kind
 	depth int32  // of mappings and lists in it
-	size  int    // values in it, those that are shared counted each time
+	size  int    // values in it and the length of their texts, those that are shared counted each time
 	text  string // of a scalar, as written
 	items []*value
 	keys  []key          // of a mapping, for items
@@ -52,20 +55,13 @@ type key struct {
 // fewKeys is how many keys a mapping may have without an index.
 const fewKeys = 8
 
+// get gives the value of a key, nil where v is no mapping that has it.
 func (v *value) get(name string) *value {
 	if v == nil || v.kind != mapping {
 		return nil
 	}
-	if v.index != nil {
-		if i, ok := v.index[name]; ok {
-			return v.items[i]
-		}
-		return nil
-	}
-	for i, k := range v.keys {
-		if k.name == name {
-			return v.items[i]
-		}
+	if i := v.find(name); i >= 0 {
+		return v.items[i]
 	}
 	return nil
 }
@@ -80,35 +76,49 @@ func (v *value) isNull() bool { return v == nil || v.kind == null }
 func (v *value) isScalar() bool { return v != nil && v.kind >= boolean && v.kind <= str }
 
 // mapBuilder makes a mapping. A key that comes again replaces the value of the first.
-type mapBuilder struct {
-	v     *value
-	index map[string]int
-}
+type mapBuilder struct{ v *value }
 
 func newMap(at position, n int) *mapBuilder {
-	return &mapBuilder{&value{kind: mapping, at: at, keys: make([]key, 0, n), items: make([]*value, 0, n)}, make(map[string]int, n)}
+	return &mapBuilder{&value{kind: mapping, at: at, keys: make([]key, 0, n), items: make([]*value, 0, n)}}
 }
 
-func (b *mapBuilder) set(k key, v *value) {
-	if i, ok := b.index[k.name]; ok {
-		b.v.items[i] = v
-		b.v.keys[i].at = k.at
+// find gives the number of a key, -1 where there is none.
+func (v *value) find(name string) int {
+	if v.index != nil {
+		if i, ok := v.index[name]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range v.keys {
+		if v.keys[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (b *mapBuilder) set(k key, item *value) {
+	v := b.v
+	if i := v.find(k.name); i >= 0 {
+		v.items[i], v.keys[i] = item, k
 		return
 	}
-	b.index[k.name] = len(b.v.keys)
-	b.v.keys = append(b.v.keys, k)
-	b.v.items = append(b.v.items, v)
+	v.keys, v.items = append(v.keys, k), append(v.items, item)
+	switch n := len(v.keys); {
+	case v.index != nil:
+		v.index[k.name] = n - 1
+	case n > fewKeys:
+		v.index = make(map[string]int, n)
+		for i, k := range v.keys {
+			v.index[k.name] = i
+		}
+	}
 }
 
-func (b *mapBuilder) has(name string) bool {
-	_, ok := b.index[name]
-	return ok
-}
+func (b *mapBuilder) has(name string) bool { return b.v.find(name) >= 0 }
 
 func (b *mapBuilder) done() *value {
-	if len(b.v.keys) > fewKeys {
-		b.v.index = b.index
-	}
 	b.v.measure()
 	return b.v
 }
@@ -120,20 +130,28 @@ func newList(k kind, at position, items []*value) *value {
 	return v
 }
 
-func newText(at position, text string) *value { return &value{kind: str, text: text, at: at, size: 1} }
+// tooLarge tells whether a value exceeds the bounds of a configuration, with all aliases followed.
+func (v *value) tooLarge() bool { return v.size > maxSize || v.depth > MaxDepth }
 
-// maxSize bounds the values of a configuration, those that are shared counted each time.
-const maxSize = 200_000
+func newText(at position, text string) *value {
+	return &value{kind: str, text: text, at: at, size: 1 + len(text)/bytesOfSize}
+}
+
+// maxSize bounds the size of a configuration.
+const maxSize = 300_000
+
+// bytesOfSize is how many bytes of a text count as one value more.
+const bytesOfSize = 64
 
 // measure computes size and depth from the items.
 func (v *value) measure() {
-	v.size = 1
+	v.size, v.depth = 1, 1
 	for _, i := range v.items {
 		v.size = min(v.size+i.size, maxSize+1)
 		v.depth = max(v.depth, i.depth+1)
 	}
-	if len(v.items) == 0 {
-		v.depth = 1
+	for _, k := range v.keys {
+		v.size = min(v.size+len(k.name)/bytesOfSize, maxSize+1)
 	}
 }
 
@@ -144,44 +162,50 @@ const (
 	textEmpty  = "Please provide content of .gitlab-ci.yml"
 )
 
-// maxMarks bounds the bytes that begin values in a text, before it is parsed.
-const maxMarks = 150_000
+// maxMarks bounds the values of all files of a configuration together, estimated before they are parsed.
+const maxMarks = 120_000
+
+// marks estimates how many values a text has: it counts what begins or ends one.
+func marks(text []byte) int {
+	n := 0
+	for i, c := range text {
+		switch c {
+		case '\n', ',', '[', '{':
+			n++
+		case ':', '-', '?':
+			if i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\n' || text[i+1] == '\t' || i > 0 && text[i-1] == '"' {
+				n++
+			}
+		}
+	}
+	return n
+}
 
 // refusal is a Problem on its way to Config.Problems.
 type refusal struct{ Problem }
 
 func (r *refusal) Error() string { return r.Text }
 
-func refuse(at position, text string) error {
+func problem(at position, text string) Problem {
 	p := Problem{Text: text, Line: int(at.line), Column: int(at.col)}
 	if at.file != nil {
 		p.File = at.file.name
 	}
-	return &refusal{p}
+	return p
 }
 
-// parse reads the documents of a text. Errors are refusals.
+func refuse(at position, text string) error { return &refusal{problem(at, text)} }
+
+// parse reads the first two documents of a text. Errors are refusals.
 func parse(text []byte, file *source) ([]*value, error) {
 	at := position{file: file}
-	marks := 0
-	for _, c := range text {
-		switch c {
-		case '\n', ',', ':', '[', '{', '-':
-			marks++
-		}
-	}
-	if marks > maxMarks*2 {
-		return nil, refuse(at, textTooBig)
-	}
 	var out []*value
-	d := yaml.NewDecoder(strings.NewReader(string(text)))
-	for {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	for len(out) < 2 {
 		var n yaml.Node
-		err := d.Decode(&n)
-		if err != nil && err.Error() == "EOF" {
-			return out, nil
-		}
-		if err != nil {
+		if err := d.Decode(&n); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
 			return nil, syntaxError(err, file)
 		}
 		l := loader{file: file, seen: map[*yaml.Node]*value{}}
@@ -189,13 +213,12 @@ func parse(text []byte, file *source) ([]*value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v.size > maxSize || v.depth > MaxDepth {
+		if v.tooLarge() {
 			return nil, refuse(at, textTooBig)
 		}
-		if out = append(out, v); len(out) > 2 {
-			return out, nil
-		}
+		out = append(out, v)
 	}
+	return out, nil
 }
 
 // syntaxError makes the Problem of an error of the parser.
@@ -204,8 +227,9 @@ func syntaxError(err error, file *source) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		number, what, _ := strings.Cut(rest, ": ")
-		n, _ := strconv.Atoi(number)
-		at.line, text = int32(min(n, 1<<30)), what
+		if n, err := strconv.Atoi(number); err == nil {
+			at.line, text = int32(min(max(n, 0), 1<<30)), what
+		}
 	}
 	return refuse(at, "(<unknown>): "+text)
 }
@@ -214,10 +238,15 @@ func syntaxError(err error, file *source) error {
 type loader struct {
 	file *source
 	seen map[*yaml.Node]*value // nil while a node is read, for anchors alone
+	work int                   // keys that << has copied
+}
+
+func (l *loader) at(n *yaml.Node) position {
+	return position{l.file, int32(n.Line), int32(n.Column)}
 }
 
 func (l *loader) load(n *yaml.Node, depth int) (*value, error) {
-	at := position{l.file, int32(n.Line), int32(n.Column)}
+	at := l.at(n)
 	if depth > 2*MaxDepth {
 		return nil, refuse(at, textTooBig)
 	}
@@ -255,7 +284,7 @@ func (l *loader) loadContent(n *yaml.Node, at position, depth int) (*value, erro
 		if n.Tag == "!reference" {
 			return newList(referenced, at, items), nil
 		}
-		return newList(list, at, items), nil
+		return newList(sequence, at, items), nil
 	case yaml.MappingNode:
 		return l.loadMapping(n, at, depth)
 	}
@@ -276,21 +305,23 @@ func (l *loader) loadMapping(n *yaml.Node, at position, depth int) (*value, erro
 		}
 		switch {
 		case k.Kind != yaml.ScalarNode:
-			return nil, refuse(position{l.file, int32(k.Line), int32(k.Column)}, textFormat)
+			return nil, refuse(l.at(k), textFormat)
 		case k.Tag == "!!merge":
-			if v.kind == list {
+			if v.kind == sequence {
 				merged = append(merged, v.items...)
 			} else {
 				merged = append(merged, v)
 			}
 			continue
 		}
-		name := k.Value
-		b.set(key{name, position{l.file, int32(n.Content[i].Line), int32(n.Content[i].Column)}}, v)
+		b.set(key{k.Value, l.at(n.Content[i])}, v)
 	}
 	for _, m := range merged {
 		if m.kind != mapping {
 			return nil, refuse(m.at, textFormat)
+		}
+		if l.work += len(m.keys); l.work > maxSize {
+			return nil, refuse(m.at, textTooBig)
 		}
 		for i, k := range m.keys {
 			if !b.has(k.name) {
@@ -302,7 +333,7 @@ func (l *loader) loadMapping(n *yaml.Node, at position, depth int) (*value, erro
 }
 
 func scalar(n *yaml.Node, at position) *value {
-	v := &value{kind: str, text: n.Value, at: at, size: 1}
+	v := newText(at, n.Value)
 	switch n.Tag {
 	case "!!null":
 		v.kind = null

@@ -121,13 +121,3 @@ func reference(text string) (n int, key string) {
 func isWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
-
-// names lists the variables that a text refers to.
-func names(text string) []string {
-	var out []string
-	expand(text, func(_, key string) string {
-		out = append(out, key)
-		return ""
-	})
-	return out
-}
