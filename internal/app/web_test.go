@@ -271,7 +271,7 @@ func TestWeb_content(t *testing.T) {
 			in + "tree/feature/side":                                {"docs", "README.md", "Second"},
 			in + "tree/main/docs":                                   {"guide.md"},
 			in + "blob/main/docs/guide.md":                          {`<h1 id="user-content-use">Use</h1>`, in + "raw/main/docs/guide.md"},
-			in + "blob/main/src/a%20b%23%3F%25.go":                  {"// &lt;b&gt;", `id="L3"`, in + "raw/main/src/a%20b%23%3F%25.go"},
+			in + "blob/main/src/a%20b%23%3F%25.go":                  {`<span class="c1">// &lt;b&gt;`, `id="L3"`, in + "raw/main/src/a%20b%23%3F%25.go"},
 			in + "blob/main/logo.png":                               {`<img src="/work/inner/tools/-/raw/main/logo.png"`},
 			in + "blob/main/data.bin":                               {"The file is not text."},
 			in + "commits/main":                                     {"First &lt;commit&gt;"},

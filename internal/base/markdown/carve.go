@@ -8,6 +8,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
+
+	"tenon/internal/base/highlight"
 )
 
 // maxTags is how many tags of HTML a text may have; one with more is shown as it is.
@@ -23,6 +25,7 @@ type carver struct {
 	tags     int
 	headings []heading
 	toc      ast.Node // the paragraph that asks for a table of contents
+	budget   *highlight.Budget
 }
 
 type heading struct {
@@ -164,26 +167,30 @@ func (c *carver) code(n ast.Node) {
 		extra = ` data-math-style="display"`
 	}
 	p := ast.NewTextBlock()
-	p.AppendChild(p, c.hole(0, codeBlock(language, extra, string(n.Lines().Value(c.text.source)))))
+	p.AppendChild(p, c.hole(0, codeBlock(c.budget, language, extra, string(n.Lines().Value(c.text.source)))))
 	n.Parent().ReplaceChild(n.Parent(), n, p)
 }
 
 // diagrams are the languages that clients draw, and the class that tells them.
 var diagrams = map[string]string{"math": "js-render-math", "mermaid": "js-render-mermaid", "plantuml": "js-render-plantuml"}
 
-// codeBlock is a block of code in HTML.
-func codeBlock(language, attributes, code string) string {
+// codeBlock is a block of code in HTML, with classes for what its language has.
+func codeBlock(budget *highlight.Budget, language, attributes, code string) string {
 	language, _, _ = strings.Cut(language, ":") // parameters follow
 	class := ""
 	if name := diagrams[language]; name != "" {
 		class = ` class="` + name + `"`
+	}
+	shown, ok := budget.HTML(language, code)
+	if !ok {
+		shown = html.EscapeString(code)
 	}
 	if language == "" {
 		language = "plaintext"
 	}
 	language = html.EscapeString(language)
 	return `<pre class="code highlight js-syntax-highlight language-` + language + `" lang="` + language + `"` + attributes + `><code` + class + `>` +
-		html.EscapeString(code) + `</code></pre>`
+		shown + `</code></pre>`
 }
 
 // codeSpan shows code in a line: formulas between dollars, and colours with a sample.

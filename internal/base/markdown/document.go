@@ -36,7 +36,7 @@ var document = sync.OnceValue(func() goldmark.Markdown {
 			parser.WithAutoHeadingID(),
 			parser.WithParagraphTransformers(util.Prioritized(plainParagraphs{}, 900)), // after links and tables were made
 		),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safeLinks{}, 100))),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safeLinks{}, 100), util.Prioritized(shownCode{}, 100))),
 	)
 })
 
@@ -167,6 +167,7 @@ func Document(source string, resolve Resolve) string {
 	context := parser.NewContext(parser.WithIDs(&ids{used: map[string]bool{}, last: map[string]int{}}))
 	tree := document().Parser().Parse(text.NewReader(raw), parser.WithContext(context))
 	redirect(tree, resolve)
+	showCode(tree, raw)
 	var b bytes.Buffer
 	if err := document().Renderer().Render(&b, raw, tree); err != nil {
 		return Plain(source)

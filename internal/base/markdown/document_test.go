@@ -37,6 +37,7 @@ func TestDocument(t *testing.T) {
 		"![x](data:image/svg+xml,<svg>)":       "<p>x</p>\n",
 		"<javascript:alert(1)>":                `<p><a href=""` + rel + ">javascript:alert(1)</a></p>\n",
 		"# \"><script>alert(1)</script>":       "<h1 id=\"user-content-scriptalert1script\">&quot;&gt;<!-- raw HTML omitted -->alert(1)<!-- raw HTML omitted --></h1>\n",
+		"```go\nvar a\n```":                    "<pre><code class=\"language-go\"><span class=\"kd\">var</span> <span class=\"nx\">a</span>\n</code></pre>\n",
 		"```\"><script>\n</code><script>\n```": "<pre><code class=\"language-&quot;&gt;&lt;script&gt;\">&lt;/code&gt;&lt;script&gt;\n</code></pre>\n",
 	} {
 		if got := markdown.Document(text, resolved); got != want {

@@ -14,6 +14,8 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	goldhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/util"
+
+	"tenon/internal/base/highlight"
 )
 
 // The runes around the number of a hole while a text is rendered. No text has them: Parse
@@ -103,7 +105,7 @@ func (t *Text) HTML(spans []Span, resolve Resolve) *HTML {
 	if t.tree == nil {
 		return plain(string(t.source))
 	}
-	c := &carver{text: t, spans: spans, resolve: resolve}
+	c := &carver{text: t, spans: spans, resolve: resolve, budget: highlight.NewBudget(highlight.Document)}
 	c.carve()
 	var b bytes.Buffer
 	if c.tags > maxTags || render().Render(&b, t.source, t.tree) != nil {
@@ -116,7 +118,7 @@ func (t *Text) HTML(spans []Span, resolve Resolve) *HTML {
 			return plain(string(t.source))
 		}
 	}
-	return c.split(t.front.html() + out)
+	return c.split(t.front.html(c.budget) + out)
 }
 
 // plain shows a text as it is.
@@ -126,11 +128,11 @@ func plain(source string) *HTML {
 }
 
 // html shows front matter as code.
-func (f Front) html() string {
+func (f Front) html(budget *highlight.Budget) string {
 	if f.Language == "" {
 		return ""
 	}
-	return codeBlock(f.Language, ` data-lang-params="frontmatter"`, f.Data) + "\n"
+	return codeBlock(budget, f.Language, ` data-lang-params="frontmatter"`, f.Data) + "\n"
 }
 
 // split cuts rendered HTML at its holes.

@@ -38,13 +38,13 @@ func TestText_HTML(t *testing.T) {
 		"[x](https://a.example) ![p](i.png)": `<p dir="auto"><a href="https://a.example"` + rel + `>x</a> <img src="/raw/i.png" alt="p"></p>` + "\n",
 		"- [x] REF\n- [ ] b": "<ul dir=\"auto\" class=\"task-list\">\n<li class=\"task-list-item\"><input type=\"checkbox\" class=\"task-list-item-checkbox\" checked disabled> <a>0</a></li>\n" +
 			"<li class=\"task-list-item\"><input type=\"checkbox\" class=\"task-list-item-checkbox\" disabled> b</li>\n</ul>\n",
-		"```go\na < b\n```":           pre + "go\" lang=\"go\"><code>a &lt; b\n</code></pre>",
+		"```go\na < b\n```":           pre + "go\" lang=\"go\"><code><span class=\"nx\">a</span> <span class=\"p\">&lt;</span> <span class=\"nx\">b</span>\n</code></pre>",
 		"```mermaid\ng\n```":          pre + "mermaid\" lang=\"mermaid\"><code class=\"js-render-mermaid\">g\n</code></pre>",
 		"```math\nx\n```":             pre + "math\" lang=\"math\" data-math-style=\"display\"><code class=\"js-render-math\">x\n</code></pre>",
 		"```\"><script>\nx\n```":      pre + "&#34;&gt;&lt;script&gt;\" lang=\"&#34;&gt;&lt;script&gt;\"><code>x\n</code></pre>",
 		"$`a<b`$ `#f00`":              "<p dir=\"auto\"><code class=\"code math js-render-math\" data-math-style=\"inline\">a&lt;b</code> <code>#f00<span class=\"gfm-color_chip\"><span style=\"background-color: #f00;\"></span></span></code></p>\n",
 		"**{-a-}** to {+b<+}":         "<p dir=\"auto\"><strong><span class=\"idiff left right deletion\">a</span></strong> to <span class=\"idiff left right addition\">b&lt;</span></p>\n",
-		"---\na: 1\n---\nx":           pre + "yaml\" lang=\"yaml\" data-lang-params=\"frontmatter\"><code>a: 1\n</code></pre>\n<p dir=\"auto\">x</p>\n",
+		"---\na: 1\n---\nx":           pre + "yaml\" lang=\"yaml\" data-lang-params=\"frontmatter\"><code><span class=\"nt\">a</span><span class=\"p\">:</span> <span class=\"m\">1</span>\n</code></pre>\n<p dir=\"auto\">x</p>\n",
 		"[[_TOC_]]\n\n# A\n## B\n# C": "<ul class=\"section-nav\"><li><a href=\"#user-content-a\">A</a></li><ul class=\"section-nav\"><li><a href=\"#user-content-b\">B</a></li></ul><li><a href=\"#user-content-c\">C</a></li></ul>\n\n<h1 id=\"user-content-a\" dir=\"auto\">A</h1>\n<h2 id=\"user-content-b\" dir=\"auto\">B</h2>\n<h1 id=\"user-content-c\" dir=\"auto\">C</h1>\n",
 		"a[^1]\n\n[^1]: REF": "<p dir=\"auto\">a<sup id=\"user-content-fnref:1\"><a href=\"#user-content-fn:1\" class=\"footnote-ref\">1</a></sup></p>\n<div class=\"footnotes\">\n<hr>\n<ol>\n" +
 			"<li id=\"user-content-fn:1\">\n<p dir=\"auto\"><a>0</a>\u00a0<a href=\"#user-content-fnref:1\" class=\"footnote-backref\">\u21a9\ufe0e</a></p>\n</li>\n</ol>\n</div>\n",

@@ -42,6 +42,8 @@ func TestMarkdown(t *testing.T) {
 				fmt.Sprint(p.users["planner"].UserID) + `">@planner</a>`},
 			{"stranger", `"~bug"`, `<span class="gl-label"><a href="https://tenon.example/team/app/-/issues?label_name=bug" title="" class="gfm gfm-label" data-original="~bug"` +
 				` data-reference-type="label" data-project="1" data-label="1"><span class="gl-label-text gl-label-text-light" style="background-color: #6699cc">bug</span></a></span>`},
+			{"stranger", "\"~~~go\\nvar a // #1\\n~~~\"", `<pre class="code highlight js-syntax-highlight language-go" lang="go"><code><span class="kd">var</span> <span class="nx">a</span> <span class="c1">// #1</span>` +
+				"\n</code></pre>"},
 			{"stranger", `"[f](/uploads/0123/a.png)"`, `<a href="https://tenon.example/-/project/1/uploads/0123/a.png" rel="nofollow noreferrer noopener" target="_blank">f</a>`},
 		} {
 			if got := render(tt.as, tt.text); got != tt.want {

@@ -53,7 +53,10 @@ type fileView struct {
 }
 
 // line is one line of a file; Number is "" for words of ours.
-type line struct{ Number, Text string }
+type line struct {
+	Number, Text string
+	HTML         string // of a highlighted line, instead of Text
+}
 
 // project begins a page of a project.
 func (x *visit) project(current string) (*project.Project, error) {
@@ -300,7 +303,7 @@ func (x *visit) getBlob() (templ.Component, error) {
 	case strings.EqualFold(path.Ext(f.Path), ".md") && x.query("plain") == "":
 		b.Document = formatted(f.Project, f.Ref, f.Path, string(content))
 	default:
-		b.Lines = shownLines(string(content))
+		b.Lines = shownLines(f.Path, string(content))
 	}
 	return blob(f, b), nil
 }

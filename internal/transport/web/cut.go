@@ -1,8 +1,11 @@
 package web
 
 import (
+	"path"
 	"strings"
 	"unicode/utf8"
+
+	"tenon/internal/base/highlight"
 )
 
 // How much a page shows of a text that comes from a repository, where it has no bound but
@@ -40,14 +43,21 @@ func shownMessage(text string) string {
 	return text[:end] + "\n" + notShown
 }
 
-// shownLines are the lines of a file, and of a long file its first.
-func shownLines(content string) []line {
+// shownLines are the lines of a file, and of a long file its first. Code of a known language has
+// classes.
+func shownLines(name, content string) []line {
 	out := []line{}
+	if shown, ok := highlight.NewBudget(highlight.Document).HTML(highlight.OfFile(path.Base(name)), content); ok && strings.Count(content, "\n") < maxLines {
+		for text := range strings.Lines(shown) {
+			out = append(out, line{Number: itoa(int64(len(out)) + 1), HTML: strings.TrimSuffix(text, "\n")})
+		}
+		return out
+	}
 	for text := range strings.Lines(content) {
 		if len(out) == maxLines {
 			return append(out, line{Text: notShown})
 		}
-		out = append(out, line{itoa(int64(len(out)) + 1), strings.TrimRight(text, "\r\n")})
+		out = append(out, line{Number: itoa(int64(len(out)) + 1), Text: strings.TrimRight(text, "\r\n")})
 	}
 	return out
 }

@@ -115,7 +115,7 @@ func (x *visit) snippetFile(sn *snippet.Snippet, c *snippet.Content) *fileView {
 			return raw(file)
 		})
 	default:
-		v.Lines = shownLines(string(c.Data))
+		v.Lines = shownLines(c.Path, string(c.Data))
 	}
 	return v
 }
