@@ -17,7 +17,8 @@ type builder struct {
 	root     *value
 	defaults *value // what default says, with the keywords of the root that it may have
 	byName   map[string]*declaration
-	size     int // of all jobs with their defaults
+	parsed   map[string]*Expression // by text, nil for those with wrong syntax
+	size     int                    // of all jobs with their defaults
 	// instances has the jobs by the names that parallel gives them.
 	instances map[string]*declaration
 }

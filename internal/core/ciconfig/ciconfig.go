@@ -109,10 +109,10 @@ type Problem struct {
 // Include is a file that a configuration includes, as lint shows it.
 type Include struct {
 	Kind     Kind
-	Location string // path, URL or name
+	Location string // path, URL or name, as written: the value of a variable in it may be secret
 	Blob     string // URL, "" where there is none
 	Raw      string // URL, "" where there is none
-	Project  string // full path of the project of a ProjectFile
+	Project  string // of a ProjectFile, as written
 	Ref      string // as written, "" where none is
 	From     Place  // the file that includes it
 }

@@ -65,10 +65,10 @@ func (m *composer) ruled(v *value, file *source) (bool, error) {
 	b := &builder{c: &Config{}, root: v}
 	rules := b.rules("include:rules", v, includeRules)
 	if len(b.c.Problems) > 0 {
-		return false, &refusal{b.c.Problems[0]}
+		return false, &refusal{Problem: b.c.Problems[0]}
 	}
 	e := &evaluation{
-		ctx: m.ctx, c: b.c, steps: m.steps, changed: map[string]changed{}, files: map[[2]string][]string{},
+		ctx: m.ctx, c: b.c, steps: m.steps, changed: map[string]changed{}, files: map[[2]string][]string{}, globs: map[string]glob{},
 		run: Run{Changes: m.o.Changes, Files: func(ctx context.Context, project, ref string) ([]string, error) {
 			if project != "" || m.o.Files == nil {
 				return nil, nil

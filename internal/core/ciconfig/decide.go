@@ -58,10 +58,17 @@ func (e *evaluation) spent(at position) error {
 	return nil
 }
 
-func expandAll(texts []string, l Lookup) []string {
-	out := make([]string, len(texts))
+// globsOf makes the globs of paths with variables. Those that come again are made once.
+func (e *evaluation) globsOf(texts []string, l Lookup) []glob {
+	out := make([]glob, len(texts))
 	for i, t := range texts {
-		out[i] = ExpandKnown(t, l)
+		t = ExpandKnown(t, l)
+		g, ok := e.globs[t]
+		if !ok {
+			g = newGlob(t)
+			e.globs[t] = g
+		}
+		out[i] = g
 	}
 	return out
 }
@@ -90,7 +97,7 @@ func (e *evaluation) changes(r *rule, l Lookup, job string) (ok bool, said strin
 	if !c.known {
 		return true, "changes counts as true, because there is nothing to compare with", nil
 	}
-	path, ok := anyMatch(newGlobs(expandAll(r.changes.paths, l)), c.paths, &e.steps)
+	path, ok := anyMatch(e.globsOf(r.changes.paths, l), c.paths, &e.steps)
 	if !ok {
 		return false, "no changed file matches changes", e.spent(r.at)
 	}
@@ -119,7 +126,7 @@ func (e *evaluation) exists(r *rule, l Lookup, job string) (ok bool, said string
 		}
 		e.files[at] = paths
 	}
-	path, ok := anyMatch(newGlobs(expandAll(r.exists.paths, l)), paths, &e.steps)
+	path, ok := anyMatch(e.globsOf(r.exists.paths, l), paths, &e.steps)
 	if !ok {
 		return false, "no file matches exists", e.spent(r.at)
 	}
@@ -172,7 +179,7 @@ func (e *evaluation) policy(p *policy, l Lookup, at position) (parts []bool, err
 		if err != nil {
 			return nil, fmt.Errorf("find changes: %w", err)
 		}
-		_, ok := anyMatch(newGlobs(expandAll(p.changes, l)), c.paths, &e.steps)
+		_, ok := anyMatch(e.globsOf(p.changes, l), c.paths, &e.steps)
 		parts = append(parts, ok || !c.known)
 	}
 	if p.kubernetes != "" {

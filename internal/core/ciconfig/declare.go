@@ -93,7 +93,9 @@ func (b *builder) setDefaults() {
 	}
 	out := newMap(d.at, len(defaultKeys))
 	for i, k := range d.keys {
-		out.set(k, d.items[i])
+		if slices.Contains(defaultKeys, k.name) {
+			out.set(k, d.items[i])
+		}
 	}
 	for _, name := range rootDefaults {
 		v := b.root.get(name)

@@ -28,6 +28,7 @@ type evaluation struct {
 	global  map[string]Variable
 	changed map[string]changed
 	files   map[[2]string][]string
+	globs   map[string]glob
 	bytes   int
 	count   int              // of variables
 	made    map[string][]int // indexes of Jobs by the name of their declaration
@@ -46,7 +47,7 @@ type changed struct {
 func (c *Config) Evaluate(ctx context.Context, run Run) (*Pipeline, error) {
 	e := &evaluation{
 		ctx: ctx, c: c, run: run, out: &Pipeline{Problems: c.Problems, Warnings: c.Warnings}, steps: budget{maxSteps},
-		changed: map[string]changed{}, files: map[[2]string][]string{}, made: map[string][]int{}, byName: map[string]int{},
+		changed: map[string]changed{}, files: map[[2]string][]string{}, globs: map[string]glob{}, made: map[string][]int{}, byName: map[string]int{},
 	}
 	if len(c.Problems) > 0 {
 		return e.out, ctx.Err()
@@ -132,8 +133,10 @@ type expansion struct {
 	inherits inherited
 	open     map[string]bool
 	done     map[string]string
-	bytes    int
 }
+
+// expandSteps is what expanding a variable costs for each byte.
+const expandSteps = 16
 
 // find gives a variable of the configuration.
 func (x *expansion) find(key string) (Variable, bool) {
@@ -158,13 +161,15 @@ func (x *expansion) get(key string) (string, bool) {
 	if done, ok := x.done[key]; ok {
 		return done, true
 	}
-	if x.open[key] || x.bytes > MaxExpanded {
+	if x.open[key] || x.e.steps.left < 0 {
 		return v.Value, true // it refers to itself, or to too much
 	}
 	x.open[key] = true
 	text := Expand(v.Value, x.get)
 	delete(x.open, key)
-	x.bytes += len(text)
+	if !x.e.steps.spend(expandSteps * len(text)) {
+		text = v.Value
+	}
 	x.done[key] = text
 	return text, true
 }

@@ -100,15 +100,6 @@ func writeSet(b *strings.Builder, text string) int {
 	return end + 1
 }
 
-// globs are alternatives, of which some know their file by name alone.
-func newGlobs(texts []string) []glob {
-	out := make([]glob, len(texts))
-	for i, t := range texts {
-		out[i] = newGlob(t)
-	}
-	return out
-}
-
 // anyMatch finds the first path that one of the globs matches.
 func anyMatch(globs []glob, paths []string, b *budget) (path string, ok bool) {
 	comparisons := 0

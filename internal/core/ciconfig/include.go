@@ -44,13 +44,13 @@ func (m *composer) read(text []byte, file *source, given *value) (*value, error)
 	if content.kind == mapping && content.has("spec") && len(content.keys) == 1 {
 		in, err := newInputs(content, given, m.o.Variables)
 		if err != nil {
-			return nil, err
+			return nil, aboutInput(err)
 		}
 		if len(docs) < 2 {
 			return newMap(at, 0).done(), nil
 		}
 		if content, err = in.interpolate(docs[1]); err != nil {
-			return nil, err
+			return nil, aboutInput(err)
 		}
 	} else if given != nil && len(given.keys) > 0 {
 		return nil, refuse(at, "Given inputs not defined in the `spec` section of the included configuration file")
@@ -105,6 +105,8 @@ type wanted struct {
 	written string // the path as it is written: variables may be secret
 	project string // as it is written
 	ref     string // as it is written
+	// expanded tells that variables were: URLs of the file have their values.
+	expanded bool
 }
 
 // references reads one entry of include. A file with a list of paths is several.
@@ -148,6 +150,7 @@ func (m *composer) references(e *value, file *source) (out []wanted, given *valu
 	w.Integrity = e.get("integrity").scalarText()
 	for _, p := range paths {
 		w.written, w.Path = p, m.expand(p)
+		w.expanded = w.Path != p || w.Project != w.project || w.Ref != w.ref
 		more, err := m.places(w)
 		if err != nil {
 			return nil, nil, err
@@ -234,7 +237,9 @@ func (m *composer) wildcard(w wanted) ([]wanted, error) {
 	for _, p := range paths {
 		if g.match(p, &m.steps) {
 			one := w
-			one.Path = p
+			if one.Path = p; !w.expanded {
+				one.written = p
+			}
 			out = append(out, one)
 		}
 		if len(out) > MaxIncludes {
@@ -272,7 +277,10 @@ func (m *composer) fetch(w wanted, given *value) (*value, error) {
 	if err != nil {
 		return nil, w.problem(err)
 	}
-	shown := Include{Kind: w.Kind, Location: w.written, Blob: f.Blob, Raw: f.Raw, Project: w.Project, Ref: w.ref, From: w.From}
+	shown := Include{Kind: w.Kind, Location: w.written, Project: w.project, Ref: w.ref, From: w.From}
+	if !w.expanded {
+		shown.Blob, shown.Raw = f.Blob, f.Raw
+	}
 	m.c.Includes = append(m.c.Includes, shown)
 	switch {
 	case len(bytes.TrimSpace(f.Text)) == 0:
@@ -286,15 +294,23 @@ func (m *composer) fetch(w wanted, given *value) (*value, error) {
 	}
 	file := &source{place: f.Place, name: name}
 	v, err := m.read(f.Text, file, given)
-	if r := (*refusal)(nil); errors.As(err, &r) && r.File == name {
+	if r := (*refusal)(nil); errors.As(err, &r) {
 		switch {
-		case strings.HasPrefix(r.Text, "(<unknown>)") || r.Text == textFormat:
+		case r.input:
+			r.Text, r.input = "`"+w.written+"`: "+r.Text, false
+		case r.File == name && (strings.HasPrefix(r.Text, textSyntax) || r.Text == textFormat):
 			r.Text = "Included file `" + w.written + "` does not have valid YAML syntax!"
-		case strings.Contains(r.Text, "input") || strings.Contains(r.Text, "interpolation"):
-			r.Text = "`" + w.written + "`: " + r.Text
 		}
 	}
 	return v, err
+}
+
+// aboutInput marks a refusal as one whose text is to name the file.
+func aboutInput(err error) error {
+	if r := (*refusal)(nil); errors.As(err, &r) {
+		r.input = true
+	}
+	return err
 }
 
 // intact tells whether a text has the digest that an include names.

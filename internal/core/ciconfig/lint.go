@@ -37,3 +37,77 @@ type LintJob struct {
 	AllowFailure bool     `json:"allow_failure"`
 	Needs        []Need   `json:"needs"` // nil without needs
 }
+
+// Lint describes a configuration. p is what Evaluate found in a simulation, nil without one: the jobs are then those of the
+// configuration, each as if no rule decided about it.
+func (c *Config) Lint(p *Pipeline) Lint {
+	l := Lint{
+		Valid: c.Valid(), Errors: []string{}, Warnings: append([]string{}, c.Warnings...), MergedYAML: c.Merged(), Includes: []LintInclude{}, Problems: c.Problems,
+	}
+	if p != nil && c.Valid() {
+		l.Problems, l.Valid = p.Problems, len(p.Problems) == 0
+	}
+	for _, problem := range l.Problems {
+		l.Errors = append(l.Errors, problem.Text)
+	}
+	for _, i := range c.Includes {
+		l.Includes = append(l.Includes, i.lint())
+	}
+	if !l.Valid {
+		return l
+	}
+	if p != nil {
+		for i := range p.Jobs {
+			l.Jobs = append(l.Jobs, p.Jobs[i].lint())
+		}
+		return l
+	}
+	for _, d := range c.jobs {
+		j := d.job
+		if d.hasNeeds {
+			j.Needs = make([]Need, len(d.needs))
+			for i, n := range d.needs {
+				j.Needs[i] = n.Need
+			}
+		}
+		for i := range max(d.parallel, 1) {
+			if len(l.Jobs) == MaxJobs {
+				break
+			}
+			j.Name = d.name(i)
+			l.Jobs = append(l.Jobs, j.lint())
+		}
+	}
+	return l
+}
+
+func (i Include) lint() LintInclude {
+	text := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	extra := map[string]any{}
+	if i.Kind == ProjectFile {
+		extra["project"] = i.Project
+		if i.Ref != "" {
+			extra["ref"] = i.Ref
+		}
+	}
+	return LintInclude{
+		Type: i.Kind, Location: i.Location, Blob: text(i.Blob), Raw: text(i.Raw), Extra: extra, ContextProject: text(i.From.Project), ContextSHA: text(i.From.Commit),
+	}
+}
+
+func (j *Job) lint() LintJob {
+	l := LintJob{
+		Name: j.Name, Stage: j.Stage, BeforeScript: append([]string{}, j.BeforeScript...), Script: append([]string{}, j.Script...),
+		AfterScript: append([]string{}, j.AfterScript...), TagList: append([]string{}, j.Tags...), Only: j.Only, Except: j.Except, When: j.When,
+		AllowFailure: j.AllowFailure, Needs: j.Needs,
+	}
+	if j.Environment != nil {
+		l.Environment = &j.Environment.Name
+	}
+	return l
+}

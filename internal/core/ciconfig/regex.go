@@ -4,12 +4,14 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // Bounds of regular expressions, which take time linear in the product of their program and the text.
 const (
 	maxRegex   = 1024       // bytes of a pattern
-	maxProgram = 20_000     // instructions of its program
+	maxProgram = 4_000      // instructions of its program
 	maxSteps   = 50_000_000 // instructions times bytes, of all matches of an evaluation
 )
 
@@ -22,13 +24,18 @@ func (b *budget) spend(n int) bool {
 	return b.left >= 0
 }
 
-// regex is a regular expression with what a match costs at most for each byte.
+// compileSteps is what compiling costs for each instruction.
+const compileSteps = 300
+
+// regex is a regular expression, which is compiled when it is first matched.
 type regex struct {
-	re   *regexp.Regexp
-	cost int
+	pattern string
+	cost    int // of a match for each byte, at most
+	re      func() *regexp.Regexp
+	ready   atomic.Bool
 }
 
-// compile makes a regular expression with flags of ismU; nil where it cannot be compiled or is too large.
+// compile makes a regular expression with flags of ismU; nil where it is wrong or too large.
 func compile(pattern, flags string) *regex {
 	if len(pattern) > maxRegex {
 		return nil
@@ -44,11 +51,13 @@ func compile(pattern, flags string) *regex {
 	if cost > maxProgram {
 		return nil
 	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return nil
-	}
-	return &regex{re, cost}
+	return &regex{pattern: pattern, cost: cost, re: sync.OnceValue(func() *regexp.Regexp {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return nil
+		}
+		return re
+	})}
 }
 
 // instructions counts those of the program of a tree, up to a bound and one more.
@@ -73,7 +82,12 @@ func instructions(t *syntax.Regexp, most int) int {
 
 // match tells whether a text matches. It does not where the regex is nil or the budget is spent.
 func (r *regex) match(text string, b *budget) bool {
-	return r != nil && b.spend(r.cost*(len(text)+1)) && r.re.MatchString(text)
+	if r == nil || !b.spend(r.cost*(len(text)+1)) || !r.ready.Load() && !b.spend(r.cost*compileSteps) {
+		return false
+	}
+	re := r.re()
+	r.ready.Store(true)
+	return re != nil && re.MatchString(text)
 }
 
 // cutRegex reads /pattern/flags at the start of a text.

@@ -46,10 +46,7 @@ func (b *builder) control(where string, v *value, d *declaration) {
 	j := &d.job
 	w := v.get("when")
 	if !w.isNull() {
-		j.When = b.oneOf(where+" when", w, append(conditions, "never")...)
-		if w.text == "never" || j.When == "" {
-			j.When = b.oneOf(where+" when", w, conditions...)
-		}
+		j.When = b.oneOf(where+" when", w, conditions...)
 	}
 	j.StartIn = b.delay(where, v.get("start_in"), v.at, j.When)
 	a := v.get("allow_failure")
@@ -195,9 +192,22 @@ func (b *builder) expression(what string, v *value) *Expression {
 		b.bad(v.at, what+" should be a string")
 		return nil
 	}
-	e, err := ParseExpression(v.text)
-	if err != nil {
+	e := b.parse(v.text)
+	if e == nil {
 		b.bad(v.at, what+" invalid expression syntax")
+	}
+	return e
+}
+
+// parse parses a condition once for all rules that have it; nil where its syntax is wrong.
+func (b *builder) parse(text string) *Expression {
+	e, ok := b.parsed[text]
+	if !ok {
+		e, _ = ParseExpression(text)
+		if b.parsed == nil {
+			b.parsed = map[string]*Expression{}
+		}
+		b.parsed[text] = e
 	}
 	return e
 }
@@ -330,8 +340,8 @@ func (b *builder) policy(where string, v *value) *policy {
 		p.patterns = append(p.patterns, re)
 	}
 	for _, text := range p.texts {
-		e, err := ParseExpression(text)
-		if err != nil {
+		e := b.parse(text)
+		if e == nil {
 			b.bad(v.at, where+" variables invalid expression syntax")
 		}
 		p.variables = append(p.variables, e)

@@ -159,6 +159,7 @@ func (v *value) measure() {
 const (
 	textFormat = "Invalid configuration format"
 	textTooBig = "The parsed YAML is too big"
+	textSyntax = "(<unknown>): "
 	textEmpty  = "Please provide content of .gitlab-ci.yml"
 )
 
@@ -182,7 +183,10 @@ func marks(text []byte) int {
 }
 
 // refusal is a Problem on its way to Config.Problems.
-type refusal struct{ Problem }
+type refusal struct {
+	Problem
+	input bool // about the inputs of a file
+}
 
 func (r *refusal) Error() string { return r.Text }
 
@@ -194,7 +198,7 @@ func problem(at position, text string) Problem {
 	return p
 }
 
-func refuse(at position, text string) error { return &refusal{problem(at, text)} }
+func refuse(at position, text string) error { return &refusal{Problem: problem(at, text)} }
 
 // parse reads the first two documents of a text. Errors are refusals.
 func parse(text []byte, file *source) ([]*value, error) {
@@ -231,7 +235,7 @@ func syntaxError(err error, file *source) error {
 			at.line, text = int32(min(max(n, 0), 1<<30)), what
 		}
 	}
-	return refuse(at, "(<unknown>): "+text)
+	return refuse(at, textSyntax+text)
 }
 
 // loader makes values of nodes.
