@@ -64,7 +64,7 @@ func (e *riverEngine[T]) insert(ctx context.Context, d *db.DB, jobs []river.Inse
 }
 
 // newEngine makes a client that shares the writer of SQLite, or the pool of
-// PostgreSQL. An eager one looks for jobs all the time and starts at once.
+// PostgreSQL. An eager one starts at once.
 func (q *Queue) newEngine(eager bool) (engine, error) {
 	conf := &river.Config{
 		CompletedJobRetentionPeriod: 15 * time.Minute,
@@ -90,7 +90,7 @@ func (q *Queue) newEngine(eager bool) (engine, error) {
 	// The bell says when there is something to fetch; polling is for what it cannot know.
 	conf.FetchPollInterval, conf.FetchCooldown = 10*time.Second, 10*time.Millisecond
 	if eager {
-		conf.FetchPollInterval, conf.FetchCooldown = 5*time.Millisecond, time.Millisecond
+		conf.FetchCooldown = time.Millisecond
 	}
 	if pool == nil {
 		return newRiver(&driver[*sql.Tx]{riversqlite.New(writer), &q.bell, true}, conf, func(lite *sql.Tx, _ pgx.Tx) *sql.Tx { return lite })
@@ -292,6 +292,9 @@ func (q *Queue) Drain(ctx context.Context) (err error) {
 		due, err := q.due(ctx)
 		if err != nil || !due {
 			return err
+		}
+		for name := range q.counts() {
+			q.bell.ring(string(name))
 		}
 		select {
 		case <-ended:
