@@ -88,6 +88,7 @@ func bindText(s string) (any, error) {
 type text struct {
 	sql    string
 	writes bool
+	pieces []piece // of a query for PostgreSQL in which others are shared, else nil
 
 	slowUntil atomic.Int64 // a time in nanoseconds of the epoch: see patience
 }
@@ -159,7 +160,11 @@ func rewrite(d Dialect, query string) *text {
 		i += max(n, 1)
 	}
 	flush()
-	return &text{sql: b.String(), writes: writes || (verb != "SELECT" && verb != "WITH" && verb != "VALUES" && verb != "EXPLAIN" && verb != "PRAGMA")}
+	var pieces []piece
+	if d == Postgres {
+		pieces = cut(query)
+	}
+	return &text{pieces: pieces, sql: b.String(), writes: writes || (verb != "SELECT" && verb != "WITH" && verb != "VALUES" && verb != "EXPLAIN" && verb != "PRAGMA")}
 }
 
 // opaque is the length of the literal, quoted name or comment that s begins with, or 0.

@@ -148,19 +148,23 @@ func (d *DB) statement(ctx context.Context, query string, args []any, exec bool,
 		return g.statement(query, args, run)
 	}
 	bound, err := bind(args)
+	sql := text.sql
+	if text.pieces != nil && err == nil {
+		sql, bound = shareQueries(text.pieces, bound)
+	}
 	if show := d.trace.Load(); show != nil {
-		(*show)(text.sql, bound)
+		(*show)(sql, bound)
 	}
 	if observe := d.observe.Load(); observe != nil {
 		began := time.Now()
 		defer func() {
-			(*observe)(ctx, Statement{Query: text.sql, Write: exec || text.writes, Began: began, Err: failure})
+			(*observe)(ctx, Statement{Query: sql, Write: exec || text.writes, Began: began, Err: failure})
 		}()
 	}
 	if t == nil { // a read, or on PostgreSQL a statement that is a transaction of its own
 		if err == nil {
 			d.statements.Add(1)
-			err = d.lost(translate(d.apart(ctx, text, exec, func(ctx context.Context, s session) error { return run(ctx, s, text.sql, bound) })))
+			err = d.lost(translate(d.apart(ctx, text, exec, func(ctx context.Context, s session) error { return run(ctx, s, sql, bound) })))
 		}
 		return err
 	}
@@ -168,7 +172,7 @@ func (d *DB) statement(ctx context.Context, query string, args []any, exec bool,
 		if err != nil {
 			return err
 		}
-		return run(ctx, t.session, text.sql, bound)
+		return run(ctx, t.session, sql, bound)
 	})
 }
 

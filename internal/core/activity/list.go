@@ -219,15 +219,7 @@ func (r *Recorder) readable(as authz.Actor) db.Where {
 		return out + " OR " + cond("EXISTS (SELECT 1 FROM namespaces n WHERE n.id = e.group_id AND "+groups+")", more)
 	}
 	internal := func() string {
-		if as.Admin || as.Auditor {
-			return "true"
-		}
-		if !as.SignedIn() {
-			return "NOT en.internal"
-		}
-		planners, more := r.policy.ReachSQL(as, authz.Planner)
-		return cond("(NOT en.internal OR e.group_id IN ("+planners+") OR EXISTS (SELECT 1 FROM projects ip WHERE ip.id = e.project_id AND ip.namespace_id IN ("+planners+")))",
-			slices.Concat(more, more))
+		return cond(r.policy.InternalSQL(as, "en", "e"))
 	}
 	comment := "en.noteable_type = 'Commit' AND " + code()
 	if as.SignedIn() || as.Admin {

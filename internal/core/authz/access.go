@@ -1,6 +1,10 @@
 package authz
 
-import "slices"
+import (
+	"slices"
+
+	"tenon/internal/base/db"
+)
 
 // Access is a query, not a copy: memberships and shares are rows on namespaces, and
 // the closure of the tree carries them downwards. Every list filters by the same
@@ -89,7 +93,7 @@ func (p *Policy) VisibleProjectsSQL(as Actor, alias string) (cond string, args [
 		return alias + ".visibility >= 20", nil
 	}
 	reached, args := p.reachSQL(as)
-	return "(" + alias + openSQL(as) + " OR " + alias + ".id IN (" + reached + "))", args
+	return "(" + alias + openSQL(as) + " OR " + alias + ".id IN (" + db.Shared(reached) + "))", args
 }
 
 // VisibleProjectIDsSQL selects the namespaces of the projects that VisibleProjectsSQL holds
@@ -120,7 +124,7 @@ func (p *Policy) VisibleGroupsSQL(as Actor, alias string) (cond string, args []a
 	}
 	reached, args := p.ReachSQL(as, Minimal)
 	return "(" + alias + openSQL(as) + " OR " + alias + ".id IN (SELECT u.ancestor_id FROM namespace_ancestors u" +
-		" WHERE u.namespace_id IN (" + reached + ")))", args
+		" WHERE u.namespace_id IN (" + db.Shared(reached) + ")))", args
 }
 
 // VisiblePlacesSQL gives a condition on a row of namespaces (alias) that holds for the
@@ -146,7 +150,7 @@ func (p *Policy) ReadableCodeSQL(as Actor, project, namespace string) (cond stri
 		return "(" + open + " AND " + visible + ")", args
 	}
 	planners, more := p.ReachSQL(as, Planner)
-	return "(" + cond + " AND (" + namespace + ".id IN (" + planners + ") OR " + open + " AND " + visible + "))", append(more, args...)
+	return "(" + cond + " AND (" + namespace + ".id IN (" + db.Shared(planners) + ") OR " + open + " AND " + visible + "))", append(more, args...)
 }
 
 // openSQL is the tail of a condition for what a signed-in stranger may see.

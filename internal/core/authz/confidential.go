@@ -1,5 +1,7 @@
 package authz
 
+import "tenon/internal/base/db"
+
 // ConfidentialSQL gives a condition on a row of issues (alias) of the one project that
 // s describes, which holds for the issues the actor may read: confidential ones are
 // for planners, their author and their assignees. It asks nothing of the project.
@@ -27,7 +29,7 @@ func (p *Policy) ConfidentialAnywhereSQL(as Actor, alias, column string) (cond s
 		return cond, args
 	}
 	reached, more := p.ReachSQL(as, Planner)
-	return "(" + cond + " OR " + column + " IN (" + reached + "))", append(args, more...)
+	return "(" + cond + " OR " + column + " IN (" + db.Shared(reached) + "))", append(args, more...)
 }
 
 // concerned holds for issues that are not confidential or the actor's own.

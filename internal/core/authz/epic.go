@@ -1,5 +1,7 @@
 package authz
 
+import "tenon/internal/base/db"
+
 // ReadableEpicsSQL gives a condition on rows of epics and of the namespaces of their groups that
 // holds for the epics that the actor may read: confidential ones are for planners and their
 // author.
@@ -12,6 +14,6 @@ func (p *Policy) ReadableEpicsSQL(as Actor, epic, namespace string) (cond string
 		return "(" + visible + " AND NOT " + epic + ".confidential)", args
 	}
 	planners, more := p.ReachSQL(as, Planner)
-	return "(" + visible + " AND (NOT " + epic + ".confidential OR " + epic + ".author_id = ? OR " + namespace + ".id IN (" + planners + ")))",
+	return "(" + visible + " AND (NOT " + epic + ".confidential OR " + epic + ".author_id = ? OR " + namespace + ".id IN (" + db.Shared(planners) + ")))",
 		append(append(args, as.UserID), more...)
 }

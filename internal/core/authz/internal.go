@@ -1,6 +1,11 @@
 package authz
 
-import "context"
+import (
+	"context"
+	"slices"
+
+	"tenon/internal/base/db"
+)
 
 // SeesInternalNotes reports whether the actor reads the internal notes on things of the project or
 // group that s describes, and whether counters include them for it. It is the one rule of all
@@ -26,4 +31,20 @@ func (p *Policy) CountedSQL(as Actor, alias, column string) (expr string, args [
 	}
 	level, args := p.LevelSQL(as, column)
 	return "CASE WHEN " + level + " >= ? THEN " + alias + ".notes_count ELSE " + alias + ".public_notes_count END", append(args, Rules[InternalNote].Min)
+}
+
+// InternalSQL gives a condition that leaves out rows about internal notes that the actor may not read.
+// The column internal of alias says whether a row is about one, and group_id and project_id of place where
+// the note stands.
+func (p *Policy) InternalSQL(as Actor, alias, place string) (cond string, args []any) {
+	switch {
+	case as.Admin, as.Auditor:
+		return "true", nil
+	case !as.SignedIn():
+		return "NOT " + alias + ".internal", nil
+	}
+	reached, args := p.ReachSQL(as, Rules[InternalNote].Min)
+	return "(NOT " + alias + ".internal OR " + place + ".group_id IN (" + db.Shared(reached) + ")" +
+			" OR EXISTS (SELECT 1 FROM projects ip WHERE ip.id = " + place + ".project_id AND ip.namespace_id IN (" + reached + ")))",
+		append(slices.Clip(args), args...)
 }

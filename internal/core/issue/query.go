@@ -77,7 +77,7 @@ func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 		out.where.Raw("p.issues_access >= 20")
 	default:
 		member, args := s.policy.ReachSQL(as, authz.Guest)
-		out.where.And("(p.issues_access >= 20 OR p.issues_access > 0 AND n.id IN ("+member+"))", args...)
+		out.where.And("(p.issues_access >= 20 OR p.issues_access > 0 AND n.id IN ("+db.Shared(member)+"))", args...)
 	}
 	return out
 }

@@ -165,8 +165,8 @@ func (s *Service) readableSQL(as authz.Actor, w *db.Where) {
 	}
 	planners, args := s.policy.ReachSQL(as, authz.Planner)
 	guests, more := s.policy.ReachSQL(as, authz.Guest)
-	w.And(`(n.id IN (`+planners+`) OR (p.repository_access = 20 AND n.visibility <> 0
-		AND ((n.visibility >= `+open+` AND p.merge_requests_access = 20) OR n.id IN (`+guests+`))))`,
+	w.And(`(n.id IN (`+db.Shared(planners)+`) OR (p.repository_access = 20 AND n.visibility <> 0
+		AND ((n.visibility >= `+open+` AND p.merge_requests_access = 20) OR n.id IN (`+db.Shared(guests)+`))))`,
 		append(args, more...)...)
 }
 

@@ -114,12 +114,8 @@ func (s *Service) readComments(ctx context.Context, as authz.Actor, at Place, w 
 		kinds.add(kind, cond, more)
 	}
 	kinds.where(w)
-	if as.Admin || as.Auditor {
-		return nil
-	}
-	planners, more := s.policy.ReachSQL(as, authz.Rules[authz.InternalNote].Min)
-	w.And("(NOT c.internal OR c.group_id IN ("+planners+") OR EXISTS (SELECT 1 FROM projects ip WHERE ip.id = c.project_id AND ip.namespace_id IN ("+planners+")))",
-		append(slices.Clip(more), more...)...)
+	internal, more := s.policy.InternalSQL(as, "c", "c")
+	w.And(internal, more...)
 	return nil
 }
 

@@ -154,11 +154,8 @@ func (s *Service) mine(as authz.Actor) db.Where {
 	args = slices.Concat(args, more, ofEpics, others)
 	w.And("(t.target_type = 'Issue' AND "+issues+" OR t.target_type = 'MergeRequest' AND "+requests+" OR t.target_type = 'Epic' AND "+epics+
 		" OR t.target_type = 'Commit' AND "+code+")", args...)
-	if !as.Admin && !as.Auditor {
-		planners, args := s.policy.ReachSQL(as, authz.Planner)
-		w.And("(NOT t.internal OR t.group_id IN ("+planners+") OR EXISTS (SELECT 1 FROM projects ip WHERE ip.id = t.project_id AND ip.namespace_id IN ("+planners+")))",
-			slices.Concat(args, args)...)
-	}
+	internal, args := s.policy.InternalSQL(as, "t", "t")
+	w.And(internal, args...)
 	return w
 }
 
