@@ -22,6 +22,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest/pgserver"
@@ -88,6 +89,7 @@ type schema struct {
 type shared struct {
 	server     func() (string, error) // the server's URL
 	own        *pgserver.Server       // ends when nothing refers to it, so it is kept here
+	admin      func() (*pgxpool.Pool, error)
 	full, none *schema
 }
 
@@ -95,6 +97,7 @@ type shared struct {
 var process = sync.OnceValue(func() *shared {
 	p := &shared{}
 	p.server = sync.OnceValues(p.findServer)
+	p.admin = sync.OnceValues(p.connect)
 	p.full = p.schema(migrateAll, func() (string, error) { return digest(migrations.FS) })
 	p.none = p.schema(func(context.Context, *db.DB) error { return nil }, func() (string, error) { return "empty", nil })
 	return p
@@ -203,6 +206,15 @@ func (p *shared) findServer() (string, error) {
 	return p.own.URL, nil
 }
 
+// connect opens the pool that makes and drops databases. It ends with the process.
+func (p *shared) connect() (*pgxpool.Pool, error) {
+	server, err := p.server()
+	if err != nil {
+		return nil, err
+	}
+	return pgxpool.New(context.Background(), server)
+}
+
 // PostgresURL makes a PostgreSQL database with the whole schema and gives its URL, or
 // skips, for tests of programs that open their database themselves.
 func PostgresURL(tb testing.TB) string {
@@ -245,17 +257,17 @@ func created(tb testing.TB, server string, how func(conn *pgx.Conn) string) stri
 	tb.Helper()
 	name := "tenon_test_" + strings.ToLower(rand.Text()[:12])
 	ctx := context.WithoutCancel(tb.Context()) // cleaning up comes after its end
-	if err := asAdmin(ctx, server, func(conn *pgx.Conn) error {
-		return whileBusy(ctx, conn, "CREATE DATABASE "+name+" "+how(conn))
-	}); err != nil {
+	pool, err := process().admin()
+	if err == nil {
+		err = pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+			return whileBusy(ctx, conn.Conn(), "CREATE DATABASE "+name+" "+how(conn.Conn()))
+		})
+	}
+	if err != nil {
 		tb.Fatalf("create database: %v", err)
 	}
 	tb.Cleanup(func() {
-		err := asAdmin(ctx, server, func(conn *pgx.Conn) error {
-			_, err := conn.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)")
-			return err
-		})
-		if err != nil {
+		if _, err := pool.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			tb.Errorf("drop database: %v", err)
 		}
 	})
