@@ -15,18 +15,23 @@ func TestShareQueries(t *testing.T) {
 		bound       []any
 	}{
 		{
-			"equal", "SELECT a FROM t WHERE b = ? AND (c IN (" + reach + ") OR d IN (" + reach + ")) LIMIT ?", []any{1, 7, 10, 7, 10, 20},
+			"equal", "SELECT a FROM t WHERE b = ? AND (c IN (" + reach + ") OR d IN (" + reach + ")) LIMIT ?",
+			[]any{1, 7, 10, 7, 10, 20},
 			"WITH shared_1 AS MATERIALIZED (SELECT id FROM m WHERE u = $1 AND l >= $2) " +
-				"SELECT a FROM t WHERE b = $3 AND (c IN (SELECT * FROM shared_1) OR d IN (SELECT * FROM shared_1)) LIMIT $4", []any{7, 10, 1, 20},
+				"SELECT a FROM t WHERE b = $3 AND (c IN (SELECT * FROM shared_1) OR d IN (SELECT * FROM shared_1)) LIMIT $4",
+			[]any{7, 10, 1, 20},
 		},
 		{
-			"different arguments", "SELECT a FROM t WHERE c IN (" + reach + ") OR d IN (" + reach + ")", []any{7, 10, 7, 20},
-			"SELECT a FROM t WHERE c IN (SELECT id FROM m WHERE u = $1 AND l >= $2) OR d IN (SELECT id FROM m WHERE u = $3 AND l >= $4)", []any{7, 10, 7, 20},
+			"different arguments", "SELECT a FROM t WHERE c IN (" + reach + ") OR d IN (" + reach + ")",
+			[]any{7, 10, 7, 20},
+			"SELECT a FROM t WHERE c IN (SELECT id FROM m WHERE u = $1 AND l >= $2) OR d IN (SELECT id FROM m WHERE u = $3 AND l >= $4)",
+			[]any{7, 10, 7, 20},
 		},
 		{
 			"two kinds and one alone",
 			"SELECT a FROM t WHERE c IN (" + reach + ") OR d IN (" + reach + ") OR e IN (" + reach + ") OR f IN (" + Shared("SELECT 1") + ") OR g IN (" + reach + ")" +
-				" OR h IN (" + Shared("SELECT 1") + ")", []any{7, 10, 7, 20, 7, 30, 7, 10},
+				" OR h IN (" + Shared("SELECT 1") + ")",
+			[]any{7, 10, 7, 20, 7, 30, 7, 10},
 			"WITH shared_1 AS MATERIALIZED (SELECT id FROM m WHERE u = $1 AND l >= $2), shared_2 AS MATERIALIZED (SELECT 1) " +
 				"SELECT a FROM t WHERE c IN (SELECT * FROM shared_1) OR d IN (SELECT id FROM m WHERE u = $3 AND l >= $4)" +
 				" OR e IN (SELECT id FROM m WHERE u = $5 AND l >= $6) OR f IN (SELECT * FROM shared_2) OR g IN (SELECT * FROM shared_1) OR h IN (SELECT * FROM shared_2)",
@@ -56,7 +61,7 @@ func TestCut_none(t *testing.T) {
 		"SELECT 1 IN " + reach, "DELETE FROM t WHERE a IN " + reach + " OR b IN " + reach, "WITH x AS (SELECT 1) SELECT 1 IN " + reach + " OR 2 IN " + reach,
 	} {
 		if got := cut(query); got != nil {
-			t.Errorf("%q is cut into %q", query, got)
+			t.Errorf("%q is cut into %v", query, got)
 		}
 	}
 }
