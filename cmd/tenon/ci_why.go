@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tenon/internal/core/ciconfig"
+)
+
+const whyHelp = `Say for each job of a configuration whether a pipeline would have it, which rule decides, and what the job waits for.
+
+The pipeline is one of a push to the branch main unless flags say otherwise. Rules that ask for changed files hold unless --changed names files; rules that ask for existing files look into the folder.`
+
+// whyFlags say which pipeline is meant.
+type whyFlags struct {
+	branch, tag, source       string
+	mr, target, defaultBranch string
+	project                   string
+	variables, changed        []string
+}
+
+func (o *ciFlags) why() *cobra.Command {
+	w := &whyFlags{}
+	c := &cobra.Command{
+		Use: "why FILE", Short: "Say which jobs a pipeline would have, and why", Args: cobra.ExactArgs(1), Long: whyHelp,
+		Example: "  tenon ci why .gitlab-ci.yml --branch feature --changed docs/a.md\n  tenon ci why .gitlab-ci.yml --mr feature --target main --var DEPLOY=yes\n" +
+			"  tenon ci why .gitlab-ci.yml --tag v1.0 --json",
+		RunE: func(c *cobra.Command, args []string) error {
+			run, err := w.run()
+			if err != nil {
+				return err
+			}
+			tree, err := openTree(o.root, args[0])
+			if err != nil {
+				return err
+			}
+			defer tree.close()
+			return o.explain(c, tree, run)
+		},
+	}
+	p := c.Flags()
+	p.StringVar(&w.branch, "branch", "", "`name` of the branch (default main)")
+	p.StringVar(&w.tag, "tag", "", "`name` of a tag")
+	p.StringVar(&w.mr, "mr", "", "source `branch` of a merge request")
+	p.StringVar(&w.target, "target", "", "target `branch` of the merge request (default the default branch)")
+	p.StringVar(&w.defaultBranch, "default-branch", "main", "`name` of the default branch")
+	p.StringVar(&w.source, "source", "", "`source` of the pipeline, such as schedule or web (default push, or merge_request_event)")
+	p.StringVar(&w.project, "project", "group/project", "full `path` of the project")
+	p.StringArrayVar(&w.variables, "var", nil, "`KEY=VALUE` of a variable of the project or the pipeline; may be given several times")
+	p.StringArrayVar(&w.changed, "changed", nil, "`path` of a file that changed; may be given several times")
+	c.MarkFlagsMutuallyExclusive("branch", "tag", "mr")
+	return c
+}
+
+// run gives the pipeline that the flags describe.
+func (w *whyFlags) run() (ciconfig.Run, error) {
+	known := map[string]string{
+		"CI": "true", "GITLAB_CI": "true", "CI_DEFAULT_BRANCH": w.defaultBranch, "CI_PROJECT_PATH": w.project, "CI_PROJECT_NAME": w.project[strings.LastIndex(w.project, "/")+1:],
+	}
+	r := ciconfig.Run{Source: "push", Ref: w.branch, Project: w.project}
+	switch {
+	case w.tag != "":
+		r.Ref, r.Tag = w.tag, true
+		known["CI_COMMIT_TAG"] = w.tag
+	case w.mr != "":
+		r.Ref, r.MergeRequest, r.Source = w.mr, true, "merge_request_event"
+		target := w.target
+		if target == "" {
+			target = w.defaultBranch
+		}
+		known["CI_MERGE_REQUEST_ID"], known["CI_MERGE_REQUEST_IID"], known["CI_MERGE_REQUEST_EVENT_TYPE"] = "1", "1", "detached"
+		known["CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"], known["CI_MERGE_REQUEST_TARGET_BRANCH_NAME"] = w.mr, target
+		known["CI_MERGE_REQUEST_PROJECT_PATH"], known["CI_MERGE_REQUEST_SOURCE_PROJECT_PATH"] = w.project, w.project
+	default:
+		if r.Ref == "" {
+			r.Ref = w.defaultBranch
+		}
+		known["CI_COMMIT_BRANCH"] = r.Ref
+	}
+	if w.source != "" {
+		r.Source = w.source
+	}
+	known["CI_COMMIT_REF_NAME"], known["CI_PIPELINE_SOURCE"] = r.Ref, r.Source
+	given := map[string]string{}
+	for _, pair := range w.variables {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return r, usageError{fmt.Errorf("--var %s is not KEY=VALUE", pair)}
+		}
+		given[key] = value
+	}
+	r.Variables, r.Predefined = ciconfig.OfMap(given), ciconfig.OfMap(known)
+	if w.changed != nil {
+		r.Changes = func(context.Context, string) ([]string, bool, error) { return w.changed, true, nil }
+	}
+	return r, nil
+}
+
+// whyResult is what tenon ci why prints as JSON.
+type whyResult struct {
+	Runs     bool                   `json:"runs"`
+	Name     string                 `json:"name,omitempty"`
+	Problems []ciconfig.Problem     `json:"problems,omitempty"`
+	Decided  []ciconfig.Explanation `json:"decided,omitempty"`
+	Jobs     []ciconfig.Job         `json:"jobs,omitempty"`
+}
+
+func (o *ciFlags) explain(c *cobra.Command, tree *workTree, run ciconfig.Run) error {
+	ctx := c.Context()
+	config, err := tree.compose(ctx, ciconfig.First(run.Variables, run.Predefined))
+	if err != nil {
+		return err
+	}
+	run.Files = func(ctx context.Context, project, _ string) ([]string, error) {
+		if project != "" && project != run.Project {
+			return nil, ciconfig.ErrNoProject
+		}
+		return tree.Paths(ctx, ciconfig.Place{})
+	}
+	p, err := config.Evaluate(ctx, run)
+	if err != nil {
+		return err
+	}
+	result := whyResult{Runs: len(p.Problems) == 0, Name: p.Name, Problems: p.Problems, Decided: p.Explanations, Jobs: p.Jobs}
+	if err := o.print(c.OutOrStdout(), result, func(w io.Writer) error { return result.print(w) }); err != nil {
+		return err
+	}
+	return failed(p.Problems)
+}
+
+// print shows the jobs in the order of the configuration, and how their rules decided.
+func (r *whyResult) print(w io.Writer) error {
+	made := map[string][]ciconfig.Job{}
+	for _, j := range r.Jobs {
+		name := j.Name
+		if j.Parallel != nil && j.Parallel.Matrix == nil {
+			name = j.Parallel.Group
+		}
+		made[name] = append(made[name], j)
+	}
+	for _, d := range r.Decided {
+		there := "no "
+		if d.Present {
+			there = "yes"
+		}
+		_, _ = fmt.Fprintf(w, "%s %s: %s\n", there, d.Job, d.Reason)
+		for _, s := range d.Steps {
+			_, _ = fmt.Fprintln(w, "      "+s)
+		}
+		if jobs := made[d.Job]; len(jobs) > 0 {
+			times := ""
+			if len(jobs) > 1 {
+				times = fmt.Sprintf(", %d times", len(jobs))
+			}
+			_, _ = fmt.Fprintf(w, "      %s in stage %s%s, %s\n", jobs[0].When, jobs[0].Stage, times, waits(jobs[0]))
+		}
+	}
+	printCIProblems(w, r.Problems)
+	return nil
+}
+
+// waits says what a job waits for.
+func waits(j ciconfig.Job) string {
+	if j.Needs == nil {
+		if j.StageIndex == 0 {
+			return "starts at once"
+		}
+		return "waits for the stages before"
+	}
+	var names []string
+	for _, n := range j.Needs {
+		switch {
+		case n.Project != "":
+			names = append(names, n.Job+" of "+n.Project)
+		case n.Pipeline != "":
+			names = append(names, strings.TrimSpace(n.Job+" of pipeline "+n.Pipeline))
+		default:
+			names = append(names, n.Job)
+		}
+	}
+	if names == nil {
+		return "starts at once"
+	}
+	return "waits for " + strings.Join(names, ", ")
+}
