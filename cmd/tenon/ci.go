@@ -173,22 +173,19 @@ func (t *workTree) read(name string) ([]byte, error) {
 	return text, err
 }
 
-// Read reads local files and templates.
+// Read reads local files.
 func (t *workTree) Read(_ context.Context, r ciconfig.Reference) (ciconfig.File, error) {
-	switch r.Kind {
-	case ciconfig.Template:
-		return ciconfig.TemplateFile(r.Path)
-	case ciconfig.Local:
-		text, err := t.read(r.Path)
-		if errors.Is(err, ciconfig.ErrTooLarge) {
-			return ciconfig.File{}, err
-		}
-		if err != nil {
-			return ciconfig.File{}, ciconfig.ErrNoFile
-		}
-		return ciconfig.File{Text: text, Place: ciconfig.Place{Path: path.Clean(r.Path)}}, nil
+	if r.Kind != ciconfig.Local {
+		return ciconfig.File{}, ciconfig.ErrUnavailable
 	}
-	return ciconfig.File{}, ciconfig.ErrUnavailable
+	text, err := t.read(r.Path)
+	switch {
+	case errors.Is(err, ciconfig.ErrTooLarge):
+		return ciconfig.File{}, err
+	case err != nil:
+		return ciconfig.File{}, ciconfig.ErrNoFile
+	}
+	return ciconfig.File{Text: text, Place: ciconfig.Place{Path: path.Clean(r.Path)}}, nil
 }
 
 // Paths lists the files of the folder, without those of git.

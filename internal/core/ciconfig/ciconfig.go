@@ -77,7 +77,7 @@ type File struct {
 	Raw   string // URL of its bytes, "" where it has none
 }
 
-// Reader finds included files. It decides what the author of the pipeline may read.
+// Reader finds included files, but for templates, which this package has. It decides what the author of the pipeline may read.
 type Reader interface {
 	// Read gives the file that a Reference names. Its errors are those of this package, a *FetchError, or failures.
 	Read(ctx context.Context, r Reference) (File, error)

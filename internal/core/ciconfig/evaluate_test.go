@@ -207,9 +207,9 @@ func TestCompose_include(t *testing.T) {
 	f := files{
 		"a.yml": "include: /dir/b.yml\njob: {script: [a], tags: [a], variables: {A: a, X: a}}\n", "dir/b.yml": "job: {script: [b], image: b, variables: {B: b, X: b}}",
 		"g/p:ci.yml": "include: {local: /deep.yml}\nfrom: {script: p}", "g/p:deep.yml": "deep: {script: [d]}", "deep.yml": "wrong: {script: [w]}",
-		"https://host/r.yml": "remote: {script: r}", "Go.gitlab-ci.yml": "template: {script: t}",
-		"host/g/p/c@1.0": "spec: {inputs: {job: {default: made}, n: {type: number, default: 2}, list: {type: array, default: [x, y]}, on: {type: boolean, default: true}}}\n---\n\"$[[ inputs.job ]]-job\": {script: \"$[[ inputs.list ]]\", parallel: \"$[[ inputs.n ]]\", interruptible: \"$[[ inputs.on ]]\", tags: [\"n$[[ inputs.n ]]\", \"$[[ inputs.job | truncate(1,2) ]]\"]}\n",
-		"more/1.yml":     "one: {script: x}", "more/sub/2.yml": "two: {script: x}",
+		"https://host/r.yml": "remote: {script: r}",
+		"host/g/p/c@1.0":     "spec: {inputs: {job: {default: made}, n: {type: number, default: 2}, list: {type: array, default: [x, y]}, on: {type: boolean, default: true}}}\n---\n\"$[[ inputs.job ]]-job\": {script: \"$[[ inputs.list ]]\", parallel: \"$[[ inputs.n ]]\", interruptible: \"$[[ inputs.on ]]\", tags: [\"n$[[ inputs.n ]]\", \"$[[ inputs.job | truncate(1,2) ]]\"]}\n",
+		"more/1.yml":         "one: {script: x}", "more/sub/2.yml": "two: {script: x}",
 	}
 	c, err := ciconfig.Compose(t.Context(), []byte(`
 include:
@@ -218,7 +218,7 @@ include:
     ref: main
     file: [/ci.yml]
   - remote: https://host/r.yml
-  - template: Go.gitlab-ci.yml
+  - template: Workflows/Branch-Pipelines.gitlab-ci.yml
   - {component: host/g/p/c@1.0, inputs: {job: own}}
   - {local: "more/**/*.yml"}
   - {local: none.yml, rules: [{if: $NONE}]}
@@ -232,10 +232,10 @@ job: {tags: [c], variables: {X: root}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"job", "deep", "from", "remote", "template", "own-job 1/2", "own-job 2/2", "one", "two"}; !slices.Equal(names(p), want) {
+	if want := []string{"job", "deep", "from", "remote", "own-job 1/2", "own-job 2/2", "one", "two"}; !slices.Equal(names(p), want) {
 		t.Fatalf("jobs are %v, want %v: %v", names(p), want, p.Problems)
 	}
-	j, own := p.Jobs[0], p.Jobs[5]
+	j, own := p.Jobs[0], p.Jobs[4]
 	if j.Image.Name != "b" || j.Script[0] != "a" || !slices.Equal(j.Tags, []string{"c"}) || len(j.Variables) != 3 || j.Variables[1].Value != "root" {
 		t.Errorf("job: %+v", j)
 	}
@@ -247,7 +247,7 @@ job: {tags: [c], variables: {X: root}}
 		kinds = append(kinds, string(i.Kind)+" "+i.Location)
 	}
 	want := []string{
-		"local a.yml", "local /dir/b.yml", "file /ci.yml", "local /deep.yml", "remote https://host/r.yml", "template Go.gitlab-ci.yml", "component host/g/p/c@1.0",
+		"local a.yml", "local /dir/b.yml", "file /ci.yml", "local /deep.yml", "remote https://host/r.yml", "template Workflows/Branch-Pipelines.gitlab-ci.yml", "component host/g/p/c@1.0",
 		"local more/1.yml", "local more/sub/2.yml",
 	}
 	if !slices.Equal(kinds, want) || c.Includes[3].From.Project != "g/p" || c.Includes[0].Blob == "" || c.Includes[2].Project != "g/$NAME" || c.Includes[2].Blob != "" {

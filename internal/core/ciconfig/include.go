@@ -270,10 +270,7 @@ func (m *composer) fetch(w wanted, given *value) (*value, error) {
 	if len(m.c.Includes) >= MaxIncludes {
 		return nil, refuse(w.at, fmt.Sprintf("Maximum of %d nested includes are allowed!", MaxIncludes))
 	}
-	if m.o.Files == nil {
-		return nil, refuse(w.at, w.unavailable())
-	}
-	f, err := m.o.Files.Read(m.ctx, w.Reference)
+	f, err := m.file(w.Reference)
 	if err != nil {
 		return nil, w.problem(err)
 	}
@@ -305,6 +302,17 @@ func (m *composer) fetch(w wanted, given *value) (*value, error) {
 	return v, err
 }
 
+// file asks the Reader for a file; templates are here.
+func (m *composer) file(r Reference) (File, error) {
+	switch {
+	case r.Kind == Template:
+		return template(r.Path)
+	case m.o.Files == nil:
+		return File{}, ErrUnavailable
+	}
+	return m.o.Files.Read(m.ctx, r)
+}
+
 // aboutInput marks a refusal as one whose text is to name the file.
 func aboutInput(err error) error {
 	if r := (*refusal)(nil); errors.As(err, &r) {
@@ -334,8 +342,6 @@ func (w wanted) what() string {
 	return "Local file `" + w.written + "`"
 }
 
-func (w wanted) unavailable() string { return w.what() + " is not available here" }
-
 // problem words an error of a Reader; a failure stays one.
 func (w wanted) problem(err error) error {
 	fetch := (*FetchError)(nil)
@@ -343,7 +349,7 @@ func (w wanted) problem(err error) error {
 	case errors.As(err, &fetch):
 		return refuse(w.at, w.what()+" "+fetch.Error()+"!")
 	case errors.Is(err, ErrUnavailable):
-		return refuse(w.at, w.unavailable())
+		return refuse(w.at, w.what()+" is not available here")
 	case errors.Is(err, ErrTooLarge):
 		return refuse(w.at, textTooBig)
 	case errors.Is(err, ErrNoProject) && w.Kind == ProjectFile:

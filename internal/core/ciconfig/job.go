@@ -60,7 +60,7 @@ type Artifacts struct {
 // Report is a kind of report with the files that hold it.
 type Report struct {
 	Type   string   `json:"type"`   // as a runner knows it, such as junit, dotenv or cobertura
-	Format string   `json:"format"` // gzip or raw
+	Format string   `json:"format"` // gzip, raw or zip
 	Paths  []string `json:"paths"`
 }
 

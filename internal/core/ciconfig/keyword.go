@@ -78,7 +78,7 @@ func (b *builder) services(where string, v *value) []ServiceImage {
 
 // reportTypes are the kinds of reports, with the format in which a runner sends them.
 var reportTypes = map[string]string{
-	"accessibility": "raw", "annotations": "gzip", "api_fuzzing": "raw", "browser_performance": "raw", "cluster_image_scanning": "raw", "codequality": "raw",
+	"accessibility": "raw", "annotations": "gzip", "api_fuzzing": "raw", "browser_performance": "raw", "cluster_image_scanning": "raw", "codequality": "raw", "coverage_fuzzing": "raw",
 	"container_scanning": "raw", "cyclonedx": "gzip", "dast": "raw", "dependency_scanning": "raw", "dotenv": "gzip", "junit": "gzip",
 	"license_scanning": "raw", "load_performance": "raw", "lsif": "zip", "metrics": "gzip", "performance": "raw", "repository_xray": "gzip",
 	"requirements": "raw", "requirements_v2": "raw", "sast": "raw", "secret_detection": "raw", "terraform": "raw",

@@ -6,9 +6,9 @@ import (
 	"tenon/internal/base/starter"
 )
 
-// TemplateFile gives the file that include: template names, such as Go.gitlab-ci.yml or Workflows/Branch-Pipelines.gitlab-ci.yml, for a
-// Reader. The error is ErrNoFile.
-func TemplateFile(path string) (File, error) {
+// template gives the file that include: template names, such as Go.gitlab-ci.yml or Workflows/Branch-Pipelines.gitlab-ci.yml. The
+// error is ErrNoFile.
+func template(path string) (File, error) {
 	name, ok := strings.CutSuffix(path, ".gitlab-ci.yml")
 	if !ok {
 		return File{}, ErrNoFile

@@ -2,7 +2,6 @@ package ciconfig_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -11,20 +10,8 @@ import (
 	"tenon/internal/core/ciconfig"
 )
 
-// templates is a Reader of templates alone.
-type templates struct{}
-
-func (templates) Read(_ context.Context, r ciconfig.Reference) (ciconfig.File, error) {
-	if r.Kind != ciconfig.Template {
-		return ciconfig.File{}, ciconfig.ErrUnavailable
-	}
-	return ciconfig.TemplateFile(r.Path)
-}
-
-func (templates) Paths(context.Context, ciconfig.Place) ([]string, error) { return nil, nil }
-
 // Every template is a configuration by itself or beside others, and makes a pipeline for a push to the default branch.
-func TestTemplateFile(t *testing.T) {
+func TestCompose_templates(t *testing.T) {
 	t.Parallel()
 	all := starter.Names(starter.Pipelines)
 	for _, name := range []string{
@@ -44,7 +31,7 @@ func TestTemplateFile(t *testing.T) {
 		if strings.HasPrefix(name, "Workflows-") {
 			text += "job: {script: x}\n"
 		}
-		c, err := ciconfig.Compose(t.Context(), []byte(text), ciconfig.Options{Files: templates{}})
+		c, err := ciconfig.Compose(t.Context(), []byte(text), ciconfig.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,9 +44,10 @@ func TestTemplateFile(t *testing.T) {
 			t.Errorf("%s: %v, %+v", name, err, p.Problems)
 		}
 	}
-	for _, path := range []string{"Go", "../Go.gitlab-ci.yml", "None.gitlab-ci.yml", ""} {
-		if _, err := ciconfig.TemplateFile(path); !errors.Is(err, ciconfig.ErrNoFile) {
-			t.Errorf("%q: %v", path, err)
+	for _, path := range []string{"../Go", "None", "Go/", "go"} {
+		got := texts(problems(t, "include: {template: "+path+".gitlab-ci.yml}\nj: {script: x}", nil))
+		if want := "Included file `" + path + ".gitlab-ci.yml` is empty or does not exist!"; !slices.Equal(got, []string{want}) {
+			t.Errorf("%q: problems are %q, want %q", path, got, want)
 		}
 	}
 }
