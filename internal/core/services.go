@@ -278,7 +278,7 @@ func (s *Services) planning(c *check, d Deps) {
 	}))
 	s.Labels = label.New(need(c, label.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now, URLs: s.URLs}))
 	s.Milestones = milestone.New(need(c, milestone.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Namespaces: s.Namespaces, Now: d.Now, URLs: s.URLs}))
-	s.Times = timelog.New(need(c, timelog.Deps{DB: d.DB, Now: d.Now}))
+	s.Times = timelog.New(need(c, timelog.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now}))
 	s.Iterations = iteration.New(need(c, iteration.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
 	s.Boards = board.New(need(c, board.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Milestones: s.Milestones, Projects: s.Projects, Groups: s.Namespaces, Now: d.Now,
@@ -380,6 +380,7 @@ func (s *Services) connect(c *check) {
 	s.Repos.Connect(s.Requests)
 	s.Requests.ConnectRequirements(s.Approvals, s.StatusChecks)
 	s.Requests.ConnectApprovals(s.Approvals)
+	s.Times.Connect(need(c, timelog.Above{Issues: s.Issues, Requests: s.Requests}))
 	s.Issues.Connect(need(c, issue.Above{Requests: s.Requests, Epics: s.Epics, Subscriptions: s.Subscriptions}))
 	s.Requests.Connect(need(c, mergerequest.Above{Subscriptions: s.Subscriptions}))
 	s.Protections.Connect(s.Requests)

@@ -104,7 +104,7 @@ func (h *hidden) value(t *ast.Type, name string, depth int) any {
 func (h *hidden) input(def *ast.Definition, depth int) map[string]any {
 	out := map[string]any{}
 	for _, f := range def.Fields {
-		place := f.Name == "projectPath" && def.Fields.ForName("groupPath") != nil || slices.Contains([]string{"boardId", "newPath", "namespacePath"}, f.Name)
+		place := f.Name == "projectPath" && def.Fields.ForName("namespacePath") == nil || slices.Contains([]string{"boardId", "newPath", "namespacePath"}, f.Name)
 		if f.Type.NonNull && f.DefaultValue == nil || place {
 			out[f.Name] = h.value(f.Type, f.Name, depth)
 		}

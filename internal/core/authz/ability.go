@@ -152,6 +152,8 @@ const (
 	SetIssueMetadata Ability = "set_issue_metadata"
 	SetIssueNumber   Ability = "set_issue_number"
 	DeleteIssue      Ability = "delete_issue"
+	ListTimelogs     Ability = "list_timelogs"
+	AdminTimelog     Ability = "admin_timelog"
 	ReadNote         Ability = "read_note"
 	CreateNote       Ability = "create_note"
 	CreateNoteLocked Ability = "create_note_when_locked"
@@ -362,6 +364,8 @@ var Rules = map[Ability]Rule{
 	SetIssueMetadata: {Min: Planner, Feature: Issues, Write: true},
 	SetIssueNumber:   {Min: Owner, Feature: Issues, Write: true},
 	DeleteIssue:      {Min: Owner, Also: Planner, Feature: Issues, Write: true},
+	ListTimelogs:     {Anyone: true},
+	AdminTimelog:     {Min: Maintainer, Own: true, Write: true},
 	ReadNote:         {SignedIn: true},
 	CreateNote:       {SignedIn: true, Write: true},
 	CreateNoteLocked: {Min: Guest, Write: true},

@@ -77,6 +77,18 @@ func (s *Service) TrackTime(ctx context.Context, as authz.Actor, p *project.Proj
 	return s.write(ctx, as, p, i.ID, Changes{Time: c})
 }
 
+// DeleteTime deletes an entry of time spent on an issue. It requires AdminTimelog.
+func (s *Service) DeleteTime(ctx context.Context, as authz.Actor, p *project.Project, iid IID, e *timelog.Entry) (*Issue, error) {
+	i, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.AdminTimelog, e.Subject(as, p)); err != nil {
+		return nil, err
+	}
+	return s.write(ctx, as, p, i.ID, Changes{Time: timelog.Change{Delete: e.ID}})
+}
+
 // permitted takes out of c what the actor may not change.
 func (s *Service) permitted(ctx context.Context, as authz.Actor, subject authz.Subject, c Changes) (Changes, error) {
 	planner, err := s.policy.Can(ctx, as, authz.SetIssueMetadata, subject)

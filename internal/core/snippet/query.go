@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -41,7 +42,40 @@ type Filter struct {
 	CreatedAfter  *time.Time // this moment included
 	CreatedBefore *time.Time // as CreatedAfter
 	Storage       string     // "" is any; only administrators select by it
+
+	IDs        []ID              // nil for any
+	AuthorID   authz.UserID      // 0 for any
+	Kind       Kind              // "" for both
+	Visibility *authz.Visibility // nil for any
 	page.Range
+}
+
+// Kind says whether snippets belong to projects or users.
+type Kind string
+
+// The kinds.
+const (
+	Personal  Kind = "personal"
+	OfProject Kind = "project"
+)
+
+// where adds what the filter selects by beside its scope.
+func (f Filter) where(w *db.Where) {
+	if f.IDs != nil {
+		w.In("s.id", f.IDs)
+	}
+	if f.AuthorID != 0 {
+		w.And("s.author_id = ?", f.AuthorID)
+	}
+	switch f.Kind {
+	case Personal:
+		w.Raw("s.project_id IS NULL")
+	case OfProject:
+		w.Raw("s.project_id IS NOT NULL")
+	}
+	if f.Visibility != nil {
+		w.And("s.visibility = ?", *f.Visibility)
+	}
 }
 
 var order = page.Order{page.ID("s.id").Desc()}
@@ -65,6 +99,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	if f.CreatedBefore != nil {
 		w.And("s.created_at <= ?", db.At(*f.CreatedBefore))
 	}
+	f.where(&w)
 	if as.Admin && f.Storage != "" && f.Storage != storage {
 		w.Raw("false")
 	}
@@ -106,6 +141,7 @@ func (s *Service) ListOf(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	var w db.Where
 	w.And("s.project_id = ?", p.ID)
+	f.where(&w)
 	switch {
 	case as.Admin, as.Auditor, level >= authz.Guest:
 	case as.SignedIn() && !as.External:
@@ -211,6 +247,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, p *project.Project, 
 // Content is what a file of a snippet holds.
 type Content struct {
 	Path string
+	Mode gitstore.Mode
 	Size int64  // bytes
 	Data []byte // nil where the file is larger than was asked for
 }
@@ -237,14 +274,53 @@ func (s *Service) Contents(ctx context.Context, as authz.Actor, p *project.Proje
 	return sn, out, nil
 }
 
+// Name names a file of a snippet.
+type Name struct {
+	ID   ID
+	Path string
+}
+
+// Files gives what files of snippets hold that the actor may read; take says of each whether it is
+// read, by its bytes. What is not there, or hidden, is left out.
+func (s *Service) Files(ctx context.Context, as authz.Actor, names []Name, take func(size int64) bool) (map[Name]*Content, error) {
+	ids := make([]ID, len(names))
+	for i, n := range names {
+		ids[i] = n.ID
+	}
+	found, err := s.ByIDs(ctx, as, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[Name]*Content, len(names))
+	for _, n := range names {
+		sn := found[n.ID]
+		if sn == nil {
+			continue
+		}
+		c, err := s.file(ctx, as, sn, n.Path, take)
+		if errs.Is(err, errs.NotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[n] = &c
+	}
+	return out, nil
+}
+
 func (s *Service) content(ctx context.Context, as authz.Actor, sn *Snippet, path string, most int64) (Content, error) {
+	return s.file(ctx, as, sn, path, func(size int64) bool { return size <= most })
+}
+
+func (s *Service) file(ctx context.Context, as authz.Actor, sn *Snippet, path string, take func(size int64) bool) (Content, error) {
 	f, err := s.repos.AttachedFile(ctx, as, s.attached(sn), "", path)
 	if err != nil {
 		return Content{}, err
 	}
 	defer f.Blob.Close()
-	out := Content{Path: path, Size: f.Blob.Size}
-	if out.Size > most {
+	out := Content{Path: path, Mode: f.Mode, Size: f.Blob.Size}
+	if !take(out.Size) {
 		return out, nil
 	}
 	out.Data = make([]byte, out.Size)

@@ -20,6 +20,9 @@ func Time(d timelog.Diff, estimate int64) []string {
 			lines = append(lines, "changed time estimate to "+timelog.Human(estimate)+" from "+timelog.Human(old))
 		}
 	}
+	if e := d.Deleted; e != nil {
+		lines = append(lines, "deleted "+timelog.Human(e.Spent)+" of spent time from "+e.SpentAt.UTC().Format(time.DateOnly))
+	}
 	if d.Reset {
 		lines = append(lines, "removed time spent")
 	}

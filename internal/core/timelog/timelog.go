@@ -5,6 +5,7 @@ package timelog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -42,6 +43,8 @@ type Change struct {
 	Summary  string  // what the time was spent on
 	SpentAt  *time.Time
 	Reset    bool // take back all time spent, before Spend is added
+	Delete   ID   // entry to delete; 0 for none
+	Made     *ID  // where the id of the entry for Spend is put; nil for nowhere
 }
 
 // Diff is what a change did.
@@ -50,10 +53,13 @@ type Diff struct {
 	Reset       bool   // all time spent was taken back
 	Spent       int64  // seconds that were added; negative where time was taken back
 	SpentAt     time.Time
+	Deleted     *Entry // the entry that was deleted, if any
 }
 
 // Empty reports that nothing changed.
-func (d *Diff) Empty() bool { return d.OldEstimate == nil && !d.Reset && d.Spent == 0 }
+func (d *Diff) Empty() bool {
+	return d.OldEstimate == nil && !d.Reset && d.Spent == 0 && d.Deleted == nil
+}
 
 // Entry is time that a user spent.
 type Entry struct {
@@ -69,18 +75,34 @@ type Entry struct {
 
 // Deps are what the service is built on.
 type Deps struct {
-	DB  *db.DB
-	Now func() time.Time
+	DB     *db.DB
+	Policy *authz.Policy
+	Now    func() time.Time
 }
 
-// Service writes entries.
+// Service reads and writes entries.
 type Service struct {
-	db  *db.DB
-	now func() time.Time
+	db     *db.DB
+	policy *authz.Policy
+	now    func() time.Time
+	above  Above
 }
+
+// Readable says which things of one kind the actor may read.
+type Readable interface {
+	// ReadableSQL is a condition that holds where the actor may read the thing whose id stands in
+	// column.
+	ReadableSQL(as authz.Actor, column string) (cond string, args []any)
+}
+
+// Above is what time is spent on.
+type Above struct{ Issues, Requests Readable }
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{db: d.DB, now: d.Now} }
+func New(d Deps) *Service { return &Service{db: d.DB, policy: d.Policy, now: d.Now} }
+
+// Connect hands over what is built after the service.
+func (s *Service) Connect(a Above) { s.above = a }
 
 // Apply changes the totals of an issue or merge request and writes the entries. The caller
 // has asked for permission, holds the lock of the row and writes the totals.
@@ -100,8 +122,13 @@ func (s *Service) Apply(ctx context.Context, as authz.Actor, on noteable.Ref, t 
 	}
 	now := s.now()
 	out.SpentAt = now
+	if c.Delete != 0 {
+		if err := s.drop(ctx, on, t, c.Delete, &out); err != nil {
+			return out, err
+		}
+	}
 	if c.Reset && t.Spent != 0 {
-		if err := s.insert(ctx, as, on, -t.Spent, "", now); err != nil {
+		if _, err := s.insert(ctx, as, on, -t.Spent, "", now); err != nil {
 			return out, err
 		}
 		out.Reset, t.Spent = true, 0
@@ -124,15 +151,19 @@ func (s *Service) Apply(ctx context.Context, as authz.Actor, on noteable.Ref, t 
 	if err := bad.Err(); err != nil {
 		return out, err
 	}
-	if err := s.insert(ctx, as, on, n, c.Summary, out.SpentAt); err != nil {
+	made, err := s.insert(ctx, as, on, n, c.Summary, out.SpentAt)
+	if err != nil {
 		return out, err
+	}
+	if c.Made != nil {
+		*c.Made = made
 	}
 	out.Spent = n
 	t.Spent += n
 	return out, nil
 }
 
-func (s *Service) insert(ctx context.Context, as authz.Actor, on noteable.Ref, seconds int64, summary string, at time.Time) error {
+func (s *Service) insert(ctx context.Context, as authz.Actor, on noteable.Ref, seconds int64, summary string, at time.Time) (ID, error) {
 	e := Entry{UserID: as.UserID, Spent: seconds, SpentAt: db.At(at), CreatedAt: db.At(s.now())}
 	switch on.Kind {
 	case noteable.Issue:
@@ -140,25 +171,52 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, on noteable.Ref, s
 	case noteable.MergeRequest:
 		e.RequestID = &on.ID
 	default:
-		return fmt.Errorf("time is not tracked on %s", on.Kind)
+		return 0, fmt.Errorf("time is not tracked on %s", on.Kind)
 	}
 	if summary != "" {
 		e.Summary = &summary
 	}
-	if _, err := db.Insert(ctx, s.db, "timelogs", &e); err != nil {
-		return fmt.Errorf("insert timelog: %w", err)
+	id, err := db.Insert(ctx, s.db, "timelogs", &e)
+	if err != nil {
+		return 0, fmt.Errorf("insert timelog: %w", err)
 	}
+	return ID(id), nil
+}
+
+// drop deletes an entry of an issue or merge request.
+func (s *Service) drop(ctx context.Context, on noteable.Ref, t *Totals, id ID, out *Diff) error {
+	e, err := db.Get[Entry](ctx, s.db, "SELECT "+db.Columns[Entry]("")+" FROM timelogs WHERE id = ? AND "+column(on.Kind)+" = ?", id, on.ID)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return errs.Missing("")
+	case err != nil:
+		return fmt.Errorf("find timelog: %w", err)
+	case t.Spent < e.Spent:
+		var bad errs.Fields
+		bad.Add("base", "Time to subtract exceeds the total time spent")
+		return bad.Err()
+	}
+	if _, err := s.db.Exec(ctx, "DELETE FROM timelogs WHERE id = ?", id); err != nil {
+		return fmt.Errorf("delete timelog: %w", err)
+	}
+	t.Spent -= e.Spent
+	out.Deleted = &e
 	return nil
+}
+
+// column names what an entry is of.
+func column(kind noteable.Kind) string {
+	if kind == noteable.MergeRequest {
+		return "merge_request_id"
+	}
+	return "issue_id"
 }
 
 // Move gives the entries of an issue or merge request to another of its kind, in the caller's
 // transaction. The caller writes the totals.
 func (s *Service) Move(ctx context.Context, kind noteable.Kind, from, to int64) error {
-	column := "issue_id"
-	if kind == noteable.MergeRequest {
-		column = "merge_request_id"
-	}
-	if _, err := s.db.Exec(ctx, "UPDATE timelogs SET "+column+" = ? WHERE "+column+" = ?", to, from); err != nil {
+	of := column(kind)
+	if _, err := s.db.Exec(ctx, "UPDATE timelogs SET "+of+" = ? WHERE "+of+" = ?", to, from); err != nil {
 		return fmt.Errorf("move timelogs: %w", err)
 	}
 	return nil

@@ -97,6 +97,8 @@ func (b *binder) all() {
 	b.subscriptions()
 	b.awards()
 	b.boards()
+	b.snippets()
+	b.timelogs()
 }
 
 func (h *Handler) schemaFor(in *incoming) (*exec.Schema, error) {

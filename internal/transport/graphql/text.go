@@ -30,6 +30,13 @@ func renderedTitle[P any](b *binder, field string, of func(p P) (reference.Place
 // renderedWith renders the texts of one place together, and those of all places with the statements
 // of one.
 func renderedWith[P any](b *binder, field string, render texts, of func(p P) (reference.Place, *string)) {
+	exec.Batch(b.Schema, field, func(ctx context.Context, c *exec.Call[exec.None], things []P) ([]*string, error) {
+		return renderAll(ctx, b, c.As, render, things, of)
+	})
+}
+
+// renderAll renders the texts of things.
+func renderAll[P any](ctx context.Context, b *binder, as authz.Actor, render texts, things []P, of func(p P) (reference.Place, *string)) ([]*string, error) {
 	type key struct {
 		project project.ID
 		group   authz.NamespaceID
@@ -39,34 +46,32 @@ func renderedWith[P any](b *binder, field string, render texts, of func(p P) (re
 		at    []int
 		texts []string
 	}
-	exec.Batch(b.Schema, field, func(ctx context.Context, c *exec.Call[exec.None], things []P) ([]*string, error) {
-		groups := map[key]*group{}
-		var order []*group
-		for i, thing := range things {
-			in, source := of(thing)
-			if source == nil {
-				continue
-			}
-			k := key{group: in.Group}
-			if in.Project != nil {
-				k.project = in.Project.ID
-			}
-			g := groups[k]
-			if g == nil {
-				g = &group{in: in}
-				groups[k], order = g, append(order, g)
-			}
-			g.at, g.texts = append(g.at, i), append(g.texts, *source)
+	groups := map[key]*group{}
+	var order []*group
+	for i, thing := range things {
+		in, source := of(thing)
+		if source == nil {
+			continue
 		}
-		out := make([]*string, len(things))
-		err := b.Together(ctx, len(order), func(ctx context.Context, k int) error {
-			g := order[k]
-			done, err := render(ctx, c.As, g.in, g.texts...)
-			for i := range done {
-				out[g.at[i]] = &done[i]
-			}
-			return err
-		})
-		return out, err
+		k := key{group: in.Group}
+		if in.Project != nil {
+			k.project = in.Project.ID
+		}
+		g := groups[k]
+		if g == nil {
+			g = &group{in: in}
+			groups[k], order = g, append(order, g)
+		}
+		g.at, g.texts = append(g.at, i), append(g.texts, *source)
+	}
+	out := make([]*string, len(things))
+	err := b.Together(ctx, len(order), func(ctx context.Context, k int) error {
+		g := order[k]
+		done, err := render(ctx, as, g.in, g.texts...)
+		for i := range done {
+			out[g.at[i]] = &done[i]
+		}
+		return err
 	})
+	return out, err
 }
