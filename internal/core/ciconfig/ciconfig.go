@@ -81,7 +81,8 @@ type File struct {
 type Reader interface {
 	// Read gives the file that a Reference names. Its errors are those of this package, a *FetchError, or failures.
 	Read(ctx context.Context, r Reference) (File, error)
-	// Paths lists the files of the project and commit of a place, for wildcards and exists. It returns nil outside of projects.
+	// Paths lists the files of the project and commit of a place, for wildcards and exists. It returns nil outside of projects. The
+	// project and commit, then a branch or tag as well or "" for the default branch, may be those that a rule of an include names.
 	Paths(ctx context.Context, at Place) ([]string, error)
 }
 
@@ -90,6 +91,7 @@ type Options struct {
 	Files     Reader         // nil: every include is unavailable
 	Place     Place          // of the text itself
 	Variables Lookup         // in paths and rules of include; nil: none
+	Unmasked  Lookup         // those whose values readers of the configuration may see, for expand_vars; nil: none
 	Inputs    map[string]any // of the header spec:inputs, by name: string, float64, int, bool or []any
 	// Changes is that of a Run, for rules of include. Nil: not known.
 	Changes  func(ctx context.Context, compareTo string) (paths []string, known bool, err error)

@@ -70,8 +70,11 @@ func (m *composer) ruled(v *value, file *source) (bool, error) {
 	e := &evaluation{
 		ctx: m.ctx, c: b.c, steps: m.steps, changed: map[string]changed{}, files: map[[2]string][]string{}, globs: map[string]glob{},
 		run: Run{Changes: m.o.Changes, Files: func(ctx context.Context, project, ref string) ([]string, error) {
-			if project != "" || m.o.Files == nil {
+			switch {
+			case m.o.Files == nil:
 				return nil, nil
+			case project != "":
+				return m.o.Files.Paths(ctx, Place{Project: project, Commit: ref})
 			}
 			return m.o.Files.Paths(ctx, file.place)
 		}},

@@ -194,13 +194,20 @@ func (e *evaluation) workflow() (bool, error) {
 	return why.Present, nil
 }
 
+// place says where the rule or the job stands.
+func (w *Explanation) place(at position) {
+	p := problem(at, "")
+	w.File, w.Line = p.File, p.Line
+}
+
 // settle says which rule decided.
 func (w *Explanation) settle(r *rule, number int) {
 	if r == nil {
 		w.Reason = "no rule matches"
 		return
 	}
-	w.Rule, w.Line = number, int(r.at.line)
+	w.Rule = number
+	w.place(r.at)
 	w.Reason = fmt.Sprintf("rule %d matches", number)
 	if r.when != "" {
 		w.Reason += ", with when: " + r.when
@@ -243,7 +250,8 @@ func (e *evaluation) job(d *declaration) error {
 // decide adds n jobs of a declaration from number at on, if they belong to the pipeline.
 func (e *evaluation) decide(d *declaration, row []Variable, at, n int) error {
 	j := d.job
-	why := Explanation{Job: j.Name, Line: int(d.at.line)}
+	why := Explanation{Job: j.Name}
+	why.place(d.at)
 	if row != nil {
 		why.Job = d.name(at)
 	}

@@ -209,7 +209,7 @@ func TestCompose_include(t *testing.T) {
 		"g/p:ci.yml": "include: {local: /deep.yml}\nfrom: {script: p}", "g/p:deep.yml": "deep: {script: [d]}", "deep.yml": "wrong: {script: [w]}",
 		"https://host/r.yml": "remote: {script: r}",
 		"host/g/p/c@1.0":     "spec: {inputs: {job: {default: made}, n: {type: number, default: 2}, list: {type: array, default: [x, y]}, on: {type: boolean, default: true}}}\n---\n\"$[[ inputs.job ]]-job\": {script: \"$[[ inputs.list ]]\", parallel: \"$[[ inputs.n ]]\", interruptible: \"$[[ inputs.on ]]\", tags: [\"n$[[ inputs.n ]]\", \"$[[ inputs.job | truncate(1,2) ]]\"]}\n",
-		"more/1.yml":         "one: {script: x}", "more/sub/2.yml": "two: {script: x}",
+		"last.yml":           ".x: {}", "more/1.yml": "one: {script: x}", "more/sub/2.yml": "two: {script: x}",
 	}
 	c, err := ciconfig.Compose(t.Context(), []byte(`
 include:
@@ -223,6 +223,8 @@ include:
   - {local: "more/**/*.yml"}
   - {local: none.yml, rules: [{if: $NONE}]}
   - {local: none.yml, rules: [{exists: [none.yml]}]}
+  - {local: none.yml, rules: [{exists: {paths: [deep.yml], project: g/other, ref: main}}]}
+  - {local: last.yml, rules: [{exists: {paths: [deep.yml], project: g/p, ref: main}}]}
 job: {tags: [c], variables: {X: root}}
 `), ciconfig.Options{Files: f, Variables: ciconfig.OfMap(map[string]string{"NAME": "p"})})
 	if err != nil || !c.Valid() {
@@ -248,7 +250,7 @@ job: {tags: [c], variables: {X: root}}
 	}
 	want := []string{
 		"local a.yml", "local /dir/b.yml", "file /ci.yml", "local /deep.yml", "remote https://host/r.yml", "template Workflows/Branch-Pipelines.gitlab-ci.yml", "component host/g/p/c@1.0",
-		"local more/1.yml", "local more/sub/2.yml",
+		"local more/1.yml", "local more/sub/2.yml", "local last.yml",
 	}
 	if !slices.Equal(kinds, want) || c.Includes[3].From.Project != "g/p" || c.Includes[0].Blob == "" || c.Includes[2].Project != "g/$NAME" || c.Includes[2].Blob != "" {
 		t.Errorf("includes are %q, want %q: %+v", kinds, want, c.Includes)
@@ -261,14 +263,17 @@ func TestCompose_include_keeps_secrets(t *testing.T) {
 	for _, include := range []string{
 		"{local: $SECRET.yml}", "{project: g/$SECRET, file: $SECRET.yml}", "{remote: 'https://host/$SECRET.yml'}", "{project: a/b, ref: $SECRET, file: x.yml}",
 		"{local: $SECRET}", "{template: $SECRET.gitlab-ci.yml}", "{component: host/$SECRET@1}", "{local: 'there.yml', inputs: {a: $SECRET}}",
+		"{local: 'expands.yml', inputs: {a: $SECRET}}",
 	} {
 		c, err := ciconfig.Compose(t.Context(), []byte("include: "+include), ciconfig.Options{
-			Files: files{"there.yml": "spec: {inputs: {a: {options: [b]}}}\n---\nj: {script: x}\n"}, Variables: ciconfig.OfMap(map[string]string{"SECRET": "hunter2"}),
+			Files: files{
+				"there.yml": "spec: {inputs: {a: {options: [b]}}}\n---\nj: {script: x}\n", "expands.yml": "spec: {inputs: {a: }}\n---\nj: {stage: '$[[ inputs.a | expand_vars ]]', script: x}\n",
+			}, Variables: ciconfig.OfMap(map[string]string{"SECRET": "hunter2"}),
 		})
 		if err != nil || c.Valid() {
 			t.Fatalf("%s: %v, %+v", include, err, c)
 		}
-		if l := c.Lint(nil); strings.Contains(strings.Join(l.Errors, " "), "hunter2") || len(l.Includes) > 0 && strings.Contains(l.Includes[0].Location, "hunter2") {
+		if l := c.Lint(nil); strings.Contains(strings.Join(l.Errors, " ")+l.MergedYAML, "hunter2") || len(l.Includes) > 0 && strings.Contains(l.Includes[0].Location, "hunter2") {
 			t.Errorf("%s: the value is shown: %q", include, l.Errors)
 		}
 	}

@@ -42,7 +42,7 @@ func (m *composer) read(text []byte, file *source, given *value) (*value, error)
 	}
 	content := docs[0]
 	if content.kind == mapping && content.has("spec") && len(content.keys) == 1 {
-		in, err := newInputs(content, given, m.o.Variables)
+		in, err := newInputs(content, given, m.o.Unmasked)
 		if err != nil {
 			return nil, aboutInput(err)
 		}

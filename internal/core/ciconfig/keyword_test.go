@@ -49,6 +49,7 @@ func TestJob_keywords(t *testing.T) {
 		{"need of another project", "needs: [{project: g/p, job: x, ref: main, artifacts: true}]", `"needs":[{"job":"x","artifacts":true,"project":"g/p","ref":"main"}]`},
 		{"need of another pipeline", "needs: [{pipeline: $P, job: x}]", `"needs":[{"job":"x","artifacts":true,"pipeline":"$P"}]`},
 		{"optional need", "needs: [{job: none, optional: true}]", `"needs":[]`},
+		{"needs in lists", "needs: [[other], [[{job: none, optional: true}]], []]", `"needs":[{"job":"other","artifacts":true}]`},
 		{"no needs", "needs: []", `"needs":[]`},
 		{"needs of stages", "stage: .post", `"needs":null,"dependencies":null`},
 		{"dependencies", "dependencies: []", `"dependencies":[]`},
@@ -141,7 +142,7 @@ func TestCompose_keyword_problems(t *testing.T) {
 		{"variables: {A: [x]}", "jobs:j:variables config should be a hash of key value pairs"},
 		{"variables: {A: {value: x, description: y}}", "jobs:j:variables:A config contains unknown keys: description"},
 		{"needs: a", "jobs:j:needs config can only be a hash or an array"},
-		{"needs: [[a]]", "jobs:j:needs:need has an unsupported type"},
+		{"needs: [3]", "jobs:j:needs:need has an unsupported type"},
 		{"needs: [{optional: true}]", "jobs:j:needs:need job can't be blank"},
 		{"needs: [{job: a, project: b}]", "jobs:j:needs:need ref can't be blank"},
 		{"needs: " + list(51), "j: one job can only need 50 others, but you have listed 51. See needs keyword documentation for more details"},
@@ -223,16 +224,16 @@ func TestGlobs(t *testing.T) {
 
 func TestOptions_Inputs(t *testing.T) {
 	t.Parallel()
-	text := "spec: {inputs: {s: {default: a b}, n: {type: number}, b: {type: boolean}, l: {type: array, default: []}, o: {options: [x, y], default: x}}}\n---\n" +
+	text := "spec: {inputs: {s: {default: a b}, n: {type: number}, b: {type: boolean}, l: {type: array, default: []}, o: {default: $X$NONE}}}\n---\n" +
 		"j: {script: 'echo $[[ inputs.s | posix_escape ]] $[[ inputs.n ]] $[[ inputs.b ]] $[[ inputs.l ]] $[[ inputs.o | expand_vars ]]', timeout: '$[[ inputs.n ]]'}\n"
 	c, err := ciconfig.Compose(t.Context(), []byte(text), ciconfig.Options{
-		Inputs: map[string]any{"n": 90.0, "b": false, "l": []any{"x", 1.5, true, nil, 3, map[string]any{"k": "v"}}},
+		Unmasked: ciconfig.OfMap(map[string]string{"X": "x"}), Inputs: map[string]any{"n": 90.0, "b": false, "l": []any{"x", 1.5, true, nil, 3, map[string]any{"k": "v"}}},
 	})
 	if err != nil || !c.Valid() {
 		t.Fatalf("%v, %+v", err, c.Problems)
 	}
 	p, err := c.Evaluate(t.Context(), branch("main"))
-	want := `echo a\ b 90 false ["x",1.5,true,null,3,{"k":"v"}] x`
+	want := `echo a\ b 90 false ["x",1.5,true,null,3,{"k":"v"}] x$NONE`
 	if err != nil || len(p.Jobs) != 1 || p.Jobs[0].Script[0] != want || p.Jobs[0].Timeout != 90*time.Second {
 		t.Errorf("got %v, %+v, want the script %s", err, p, want)
 	}

@@ -37,7 +37,7 @@ func (b *builder) needs(where string, v *value, isBridge bool) []need {
 	items := []*value{v}
 	switch {
 	case v.kind == sequence:
-		items = v.items
+		items = flatItems(v, 0, nil)
 	case !isBridge || v.kind != mapping && v.kind != str:
 		b.bad(v.at, where+":needs config can only be a hash or an array")
 		return nil
@@ -66,6 +66,18 @@ func (b *builder) needs(where string, v *value, isBridge bool) []need {
 	}
 	if upstream > maxUpstream {
 		b.bad(v.at, fmt.Sprintf("%s:needs config cross dependencies count must be less than or equal to %d", where, maxUpstream))
+	}
+	return out
+}
+
+// flatItems gives the items of a list with those of the lists in it, as inputs and references make them.
+func flatItems(v *value, level int, out []*value) []*value {
+	for _, i := range v.items {
+		if i.kind == sequence && level < MaxScript {
+			out = flatItems(i, level+1, out)
+			continue
+		}
+		out = append(out, i)
 	}
 	return out
 }

@@ -46,7 +46,8 @@ type AutoCancel struct {
 type Explanation struct {
 	Job     string   `json:"job"` // "workflow" for the pipeline itself
 	Present bool     `json:"present"`
-	Rule    int      `json:"rule"` // number of the rule that decided, from 1; 0 where no rule did
+	Rule    int      `json:"rule"`           // number of the rule that decided, from 1; 0 where no rule did
+	File    string   `json:"file,omitempty"` // of the rule, or of the job
 	Line    int      `json:"line,omitempty"`
 	Reason  string   `json:"reason"`          // one sentence
 	Steps   []string `json:"steps,omitempty"` // what became of each rule, in order
