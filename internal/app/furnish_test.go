@@ -112,6 +112,7 @@ func newWorld(s *server) *world {
 	common["topics/:id"] = number(s.do("admin", "POST", "/topics", map[string]any{"name": "shopping", "title": "Shopping"}), "id")
 	common["custom_attributes/:key"] = "room"
 	s.do("admin", "PUT", "/users/"+common["users/:id"]+"/custom_attributes/room", map[string]any{"value": "one"})
+	w.furnishCI(common)
 	for name, visibility := range map[string]string{"snippets/:id": "public", "private snippet": "private"} {
 		common[name] = number(s.do("mate", "POST", "/snippets", aSnippet(visibility)), "id")
 	}
@@ -172,6 +173,8 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	milestone := w.do("owner", "POST", path+"/milestones", obj{"title": "All of " + visibility})
 	board, list := w.board(path)
 	badge := w.do("owner", "POST", path+"/badges", aBadge())
+	w.do("owner", "POST", path+"/variables", aVariable(visibility))
+	w.do("owner", "POST", "/user/runners", obj{"runner_type": "group_type", "group_id": number(g, "id")})
 	w.do("admin", "PUT", path+"/custom_attributes/room", map[string]any{"value": "one"})
 	w.do("owner", "PUT", path, obj{"avatar": attached{"group.png", onePixel()}})
 	file := w.do("owner", "POST", path+"/uploads", obj{"file": attached{visibility + ".txt", "attached to the " + path}})
@@ -185,7 +188,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 		"access_tokens/:token_id": number(bot, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
 		"uploads/:upload_id": number(file, "id"), ":milestone_id": number(milestone, "id"), ":board_id": board, ":list_id": list,
 		"uploads/:secret": strings.Split(file["url"].(string), "/")[2], ":filename": visibility + ".txt",
-		"wikis/:slug": "home", "groups/:id": number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
+		"wikis/:slug": "home", "variables/:key": "KEY_" + visibility, "groups/:id": number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
 	})
 	maps.Copy(p.values, w.epics(path))
 	return p
@@ -323,6 +326,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	}
 	w.do("owner", "PUT", path+"/issues/"+number(issue, "iid"), map[string]any{"weight": 3})
 	w.do("owner", "POST", path+"/wikis", aPage())
+	w.projectCI(p, path, id)
 	incident := w.do("owner", "POST", path+"/issues", obj{"title": "Down", "issue_type": "incident"})
 	image := w.do("owner", "POST", path+"/issues/"+number(incident, "iid")+"/metric_images", obj{"file": attached{"load of " + name + ".png", onePixel()}})
 	maps.Copy(p.values, map[string]string{

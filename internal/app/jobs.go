@@ -17,6 +17,7 @@ import (
 	"tenon/internal/core/notify"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/securefile"
 	"tenon/internal/core/snippet"
 	"tenon/internal/core/upload"
 )
@@ -51,6 +52,8 @@ func (a *App) work() error {
 	job.Every(&r, 24*time.Hour, avatar.Sweep{})
 	job.Register(&r, a.core.Uploads.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, upload.Sweep{})
+	job.Register(&r, a.core.SecureFiles.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(&r, 24*time.Hour, securefile.Sweep{})
 	a.core.Requests.RegisterJobs(&r)
 	a.core.StatusChecks.RegisterJobs(&r)
 	job.Register(&r, a.core.SystemNotes.MentionPushed, job.Low())

@@ -59,6 +59,7 @@ import (
 	"tenon/internal/core/resourceevent"
 	"tenon/internal/core/runner"
 	"tenon/internal/core/search"
+	"tenon/internal/core/securefile"
 	"tenon/internal/core/session"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/signature"
@@ -71,7 +72,9 @@ import (
 	"tenon/internal/core/timelog"
 	"tenon/internal/core/todo"
 	"tenon/internal/core/token"
+	"tenon/internal/core/trigger"
 	"tenon/internal/core/upload"
+	"tenon/internal/core/variable"
 	"tenon/internal/core/weburl"
 	"tenon/internal/core/wiki"
 )
@@ -127,6 +130,9 @@ type Services struct {
 	PushRules   *pushrule.Service
 	Protections *protection.Service
 	Runners     *runner.Service
+	Variables   *variable.Service
+	Triggers    *trigger.Service
+	SecureFiles *securefile.Service
 	Repos       *repo.Service
 	GitImports  *gitimport.Service
 	Quota       *quota.Service
@@ -241,6 +247,9 @@ func (s *Services) code(c *check, d Deps) {
 	s.Runners = runner.New(need(c, runner.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Namespaces: s.Namespaces, Projects: s.Projects, Box: d.Box, Now: d.Now, Log: d.Log,
 	}))
+	s.Variables = variable.New(need(c, variable.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Box: d.Box, Now: d.Now}))
+	s.Triggers = trigger.New(need(c, trigger.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Box: d.Box, Now: d.Now, Log: d.Log}))
+	s.SecureFiles = securefile.New(need(c, securefile.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Objects: d.Objects, Box: d.Box, Now: d.Now, Log: d.Log}))
 	s.Quota = quota.New(need(c, quota.Deps{DB: d.DB, Policy: s.Policy, Settings: s.Settings}))
 	s.LFS = lfs.New(need(c, lfs.Deps{
 		DB: d.DB, Policy: s.Policy, Quota: s.Quota, Settings: s.Settings, Accounts: s.Accounts, Tokens: s.Tokens, Keys: s.Keys, Objects: d.Objects,
@@ -405,11 +414,12 @@ func (s *Services) Start() {
 	s.Sessions.Start()
 	s.Keys.Start()
 	s.Runners.Start()
+	s.Triggers.Start()
 	s.Repos.Start()
 	s.Live.Start()
 }
 
 // Stop ends what Start began.
 func (s *Services) Stop(ctx context.Context) error {
-	return errors.Join(s.Live.Stop(ctx), s.Keys.Stop(ctx), s.Sessions.Stop(ctx), s.Repos.Stop(ctx), s.Runners.Stop(ctx), s.Tokens.Stop(ctx), s.Accounts.Stop(ctx))
+	return errors.Join(s.Live.Stop(ctx), s.Keys.Stop(ctx), s.Sessions.Stop(ctx), s.Repos.Stop(ctx), s.Triggers.Stop(ctx), s.Runners.Stop(ctx), s.Tokens.Stop(ctx), s.Accounts.Stop(ctx))
 }

@@ -59,6 +59,11 @@ var unasked = map[string]string{
 	"sshkey.Service.SignOn":          "the key is the permission",
 	"token.Service.Authenticate":     "the token is the permission",
 	"token.Service.RevokeReused":     "the token that was used twice is the permission",
+	"runner.Service.Register":        "the registration token is the permission",
+	"runner.Service.Unregister":      "the authentication token is the permission",
+	"runner.Service.Verify":          "the authentication token is the permission",
+	"runner.Service.ResetOwnToken":   "the authentication token is the permission",
+	"runner.Service.DeleteManager":   "the authentication token is the permission",
 
 	// Counters of what callers ask.
 	"limit.Service.GitBanned": "counts by address", "limit.Service.GitFailed": "counts by address", "limit.Service.RefuseGit": "counts by address",

@@ -10,6 +10,7 @@ func (r *Recorder) Subscribe(b *event.Bus) {
 	r.subscribePeople(b)
 	r.subscribeGroups(b)
 	r.subscribeProjects(b)
+	r.subscribeCI(b)
 }
 
 // subscribePeople is about users and what they sign in with.

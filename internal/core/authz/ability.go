@@ -36,7 +36,28 @@ const (
 	RenderMarkdown  Ability = "render_markdown"
 	Search          Ability = "search"
 
-	ReadRunner Ability = "read_runner"
+	ReadRunner            Ability = "read_runner"
+	ListAllRunners        Ability = "list_all_runners"
+	CreateRunner          Ability = "create_runner"
+	UpdateRunner          Ability = "update_runner"
+	AdminInstanceRunners  Ability = "admin_instance_runners"
+	ReadGroupRunners      Ability = "read_group_runners"
+	AdminGroupRunners     Ability = "admin_group_runners"
+	RegisterGroupRunner   Ability = "register_group_runner"
+	ReadProjectRunners    Ability = "read_project_runners"
+	AdminProjectRunners   Ability = "admin_project_runners"
+	RegisterProjectRunner Ability = "register_project_runner"
+
+	ReadInstanceVariables  Ability = "read_instance_variables"
+	AdminInstanceVariables Ability = "admin_instance_variables"
+	ReadGroupVariables     Ability = "read_group_variables"
+	AdminGroupVariables    Ability = "admin_group_variables"
+	ReadProjectVariables   Ability = "read_project_variables"
+	AdminProjectVariables  Ability = "admin_project_variables"
+	ReadSecureFiles        Ability = "read_secure_files"
+	AdminSecureFiles       Ability = "admin_secure_files"
+	ReadTriggers           Ability = "read_pipeline_triggers"
+	AdminTriggers          Ability = "admin_pipeline_triggers"
 
 	ReadEvents             Ability = "read_events"
 	ReadOwnTodos           Ability = "read_own_todos"
@@ -254,7 +275,29 @@ var Rules = map[Ability]Rule{
 	ReadActivities:  {Min: adminsOnly},
 	CountOfUser:     {Min: adminsOnly, Own: true},
 
-	ReadRunner: {SignedIn: true}, // of which runners is decided by their groups and projects
+	ReadRunner:            {SignedIn: true}, // of which runners is decided by their groups and projects
+	ListAllRunners:        {Min: adminsOnly},
+	CreateRunner:          {SignedIn: true, Change: true}, // where is decided by the place
+	UpdateRunner:          {SignedIn: true, Change: true}, // which one is decided by its group and projects
+	AdminInstanceRunners:  {Min: adminsOnly, Write: true},
+	ReadGroupRunners:      {Min: Maintainer},
+	AdminGroupRunners:     {Min: Owner, Write: true},
+	RegisterGroupRunner:   {Min: Owner, Write: true},
+	ReadProjectRunners:    {Min: Maintainer},
+	AdminProjectRunners:   {Min: Maintainer, Write: true},
+	RegisterProjectRunner: {Min: Maintainer, Write: true},
+
+	// Auditors read no secrets.
+	ReadInstanceVariables:  {Min: adminsOnly, Change: true},
+	AdminInstanceVariables: {Min: adminsOnly, Write: true},
+	ReadGroupVariables:     {Min: Owner, Change: true},
+	AdminGroupVariables:    {Min: Owner, Write: true},
+	ReadProjectVariables:   {Min: Maintainer, Change: true},
+	AdminProjectVariables:  {Min: Maintainer, Write: true},
+	ReadSecureFiles:        {Min: Developer, Change: true},
+	AdminSecureFiles:       {Min: Maintainer, Write: true},
+	ReadTriggers:           {Min: Maintainer, Change: true},
+	AdminTriggers:          {Min: Maintainer, Write: true},
 
 	ReadEvents:             {Anyone: true},
 	ReadOwnTodos:           {SignedIn: true},

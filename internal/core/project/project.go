@@ -117,8 +117,8 @@ type OtherSettings struct {
 	RepositorySizeLimit       *int64  `db:"repository_size_limit"` // bytes with large objects; nil is what the group above or the instance says, 0 any
 	AutocloseReferencedIssues bool    `db:"autoclose_referenced_issues"`
 	EmailsEnabled             bool    `db:"emails_enabled"`
-	FeaturesJSON              string  `db:"features"` // see OtherFeatures
-	SettingsJSON              string  `db:"settings"` // see Settings
+	FeaturesJSON              string  `db:"features"`               // see OtherFeatures
+	SettingsJSON              string  `db:"settings"`               // see Settings
 	SharedRunnersEnabled      bool    `db:"shared_runners_enabled"` // instance runners may run its jobs
 	GroupRunnersEnabled       bool    `db:"group_runners_enabled"`  // runners of the groups above may run its jobs
 }

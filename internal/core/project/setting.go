@@ -12,9 +12,9 @@ import (
 // Settings are those of a project that only later areas read; the zero value of each
 // field that is missing in the store is replaced by the contract's default.
 type Settings struct {
-	InitialBranch  string `json:"initial_branch,omitempty"` // asked for before there was a branch, "" for the instance's
-	ObjectFormat   string `json:"repository_object_format"` // sha1 or sha256
-	ImportURL      string `json:"import_url,omitempty"`
+	InitialBranch string `json:"initial_branch,omitempty"` // asked for before there was a branch, "" for the instance's
+	ObjectFormat  string `json:"repository_object_format"` // sha1 or sha256
+	ImportURL     string `json:"import_url,omitempty"`
 
 	PackagesEnabled                    bool             `json:"packages_enabled"`
 	PublicJobs                         bool             `json:"public_jobs"`

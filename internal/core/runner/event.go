@@ -15,7 +15,10 @@ type Fact struct {
 
 // Created is published when a runner was made or registered. A project runner is assigned to
 // its first project by then.
-type Created struct{ Fact }
+type Created struct {
+	Fact
+	ProjectID *project.ID // nil but for a project runner
+}
 
 // Updated is published when a runner got other attributes, or was paused or resumed.
 type Updated struct {
@@ -27,7 +30,10 @@ type Updated struct {
 type TokenReset struct{ Fact }
 
 // Deleted is published when a runner is gone.
-type Deleted struct{ Fact }
+type Deleted struct {
+	Fact
+	ProjectID *project.ID // the first project of a project runner; nil where it had none
+}
 
 // Assigned is published when a project runner was assigned to a further project.
 type Assigned struct {

@@ -21,6 +21,7 @@ type world struct {
 	*coretest.World
 	runners  *runner.Service
 	settings *setting.Store
+	places   *namespace.Service
 	later    time.Duration // what the clock is ahead
 
 	admin, owner, maintainer, developer, stranger authz.Actor
@@ -36,9 +37,9 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.now})
+	w.places = namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.now})
 	w.runners = runner.New(runner.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Namespaces: places, Projects: w.Projects, Box: box, Now: w.now, Log: slog.New(slog.DiscardHandler),
+		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Namespaces: w.places, Projects: w.Projects, Box: box, Now: w.now, Log: slog.New(slog.DiscardHandler),
 	})
 	w.admin, w.owner, w.maintainer, w.developer, w.stranger = w.Admin("root"), w.User("owner"), w.User("maintainer"), w.User("developer"), w.User("stranger")
 	w.group = w.Group("group", authz.Private, 0)
@@ -72,4 +73,33 @@ func (w *world) row(kind runner.Type, more coretest.Row, projects ...project.ID)
 		w.T.Fatalf("runner %d: %v", id, err)
 	}
 	return all[id], token
+}
+
+// tag gives a runner a tag for lists.
+func (w *world) tag(id runner.ID, name string) {
+	w.T.Helper()
+	if _, err := w.DB.Exec(context.Background(), "INSERT INTO runner_tags (runner_id, name) VALUES (?, ?)", id, name); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// set puts a setting in force; the value is JSON.
+func (w *world) set(name, value string) {
+	w.T.Helper()
+	if _, err := w.DB.Exec(context.Background(), "INSERT INTO settings (name, value, updated_at) VALUES (?, ?, ?)", name, value, db.At(w.now())); err != nil {
+		w.T.Fatal(err)
+	}
+	if err := w.settings.Load(context.Background()); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// groupPlace gives a group as its owner sees it.
+func (w *world) groupPlace(as authz.Actor, id authz.NamespaceID) namespace.Place {
+	w.T.Helper()
+	g, err := w.places.FindByID(context.Background(), as, id)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return g.Place()
 }

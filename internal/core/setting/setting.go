@@ -139,6 +139,13 @@ type Settings struct {
 	ThrottleAuthenticatedGitLFSRequestsPerPeriod     int     `setting:"throttle_authenticated_git_lfs_requests_per_period" default:"1000"`
 	ThrottleAuthenticatedGitLFSPeriodInSeconds       int     `setting:"throttle_authenticated_git_lfs_period_in_seconds" default:"60"`
 
+	// Runners; the intervals are seconds, nil is never.
+	AllowRunnerRegistrationToken         bool     `setting:"allow_runner_registration_token" default:"true"`
+	ValidRunnerRegistrars                []string `setting:"valid_runner_registrars" default:"[\"project\",\"group\"]"`
+	RunnerTokenExpirationInterval        *int     `setting:"runner_token_expiration_interval" default:"null"`
+	GroupRunnerTokenExpirationInterval   *int     `setting:"group_runner_token_expiration_interval" default:"null"`
+	ProjectRunnerTokenExpirationInterval *int     `setting:"project_runner_token_expiration_interval" default:"null"`
+
 	// Housekeeping: after every how many pushes a repository is looked at.
 	HousekeepingEnabled                  bool `setting:"housekeeping_enabled" default:"true"`
 	HousekeepingOptimizeRepositoryPeriod int  `setting:"housekeeping_optimize_repository_period" default:"10"`

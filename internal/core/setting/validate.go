@@ -62,6 +62,9 @@ func (s *Settings) problems() []errs.Field {
 	}, func(bits int) bool { return bits >= 0 }))
 	wrong("rate_limiting_response_text", "is too long (maximum is 255 characters)",
 		s.RateLimitingResponseText != nil && utf8.RuneCountInString(*s.RateLimitingResponseText) > 255)
+	for _, kind := range s.ValidRunnerRegistrars {
+		wrong("valid_runner_registrars", "is not included in the list", kind != "project" && kind != "group")
+	}
 	if s.UserDefaultInternalRegex != nil {
 		_, err := regexp.Compile(*s.UserDefaultInternalRegex)
 		wrong("user_default_internal_regex", "is not a valid regular expression", err != nil)
@@ -94,6 +97,12 @@ func (n number) problem() string {
 	return ""
 }
 
+// Seconds that the authentication tokens of runners are good for, as settings may say.
+const (
+	leastTokenLife = 2 * 60 * 60
+	mostTokenLife  = 10 * 365 * 24 * 60 * 60
+)
+
 func (s *Settings) numbers() []number {
 	size := int(s.RepositorySizeLimit)
 	return []number{
@@ -118,6 +127,9 @@ func (s *Settings) numbers() []number {
 		{"external_user_storage_limit", &s.ExternalUserStorageLimit, 0, maxMegabytes},
 		{"snippet_size_limit", &s.SnippetSizeLimit, 1, maxTexts},
 		{"wiki_page_max_content_bytes", &s.WikiPageMaxContentBytes, 1024, maxTexts},
+		{"runner_token_expiration_interval", s.RunnerTokenExpirationInterval, leastTokenLife, mostTokenLife},
+		{"group_runner_token_expiration_interval", s.GroupRunnerTokenExpirationInterval, leastTokenLife, mostTokenLife},
+		{"project_runner_token_expiration_interval", s.ProjectRunnerTokenExpirationInterval, leastTokenLife, mostTokenLife},
 		{"search_rate_limit", &s.SearchRateLimit, 0, 0},
 		{"archive_request_limit", &s.ArchiveRequestLimit, 0, 0},
 		{"archive_request_limit_unauthenticated", &s.ArchiveRequestLimitUnauthenticated, 0, 0},

@@ -111,7 +111,7 @@ type groupDetails struct {
 }
 
 type groupOwned struct {
-	RunnersToken *string `json:"runners_token" later:"runners"`
+	RunnersToken *string `json:"runners_token"`
 	GitProtocol  *string `json:"enabled_git_access_protocol"`
 }
 
@@ -189,7 +189,11 @@ func (s *Server) groupDetails(ctx context.Context, as authz.Actor, g *namespace.
 		OnlyIfDiscussionsResolved: g.OnlyMergeIfDiscussionsResolved,
 	}
 	if shown.Owned != nil {
-		e.groupOwned = &groupOwned{GitProtocol: shown.Owned.EnabledGitAccessProtocol}
+		token, err := s.runnersToken(ctx, as, g.Place())
+		if err != nil {
+			return nil, err
+		}
+		e.groupOwned = &groupOwned{RunnersToken: token, GitProtocol: shown.Owned.EnabledGitAccessProtocol}
 	}
 	if !view.projects {
 		return e, nil

@@ -139,7 +139,22 @@ func (s *Server) project(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
+	if e, ok := list[0].(*projectEntity); ok && e.projectAdmin != nil {
+		if e.RunnersToken, err = s.runnersToken(ctx, as, p.Place()); err != nil {
+			return nil, err
+		}
+	}
 	return list[0], nil
+}
+
+// runnersToken is the token with which runners of a place are registered, nil for those who do
+// not administrate it. Lists do not show it.
+func (s *Server) runnersToken(ctx context.Context, as authz.Actor, at namespace.Place) (*string, error) {
+	tokens, err := s.Runners.RegistrationTokens(ctx, as, []namespace.Place{at})
+	if err != nil {
+		return nil, err
+	}
+	return present(tokens[at.Namespace]), nil
 }
 
 func access(own *namespace.Own) *projectAccess {

@@ -173,7 +173,7 @@ type projectAdmin struct {
 	AutoDevopsStrategy     string   `json:"auto_devops_deploy_strategy"`
 	PushRepositoryJobToken bool     `json:"ci_push_repository_for_job_token_allowed"`
 	CancellationRole       string   `json:"ci_restrict_pipeline_cancellation_role"`
-	RunnersToken           *string  `json:"runners_token" later:"runners"`
+	RunnersToken           *string  `json:"runners_token"` // of one project, not in lists
 }
 
 func (s *Server) projectFull(p *project.View) *projectEntity {

@@ -125,6 +125,11 @@ type settingValues struct {
 	ThrottleAuthenticatedGitLFSEnabled               bool     `json:"throttle_authenticated_git_lfs_enabled"`
 	ThrottleAuthenticatedGitLFSRequestsPerPeriod     int      `json:"throttle_authenticated_git_lfs_requests_per_period"`
 	ThrottleAuthenticatedGitLFSPeriodInSeconds       int      `json:"throttle_authenticated_git_lfs_period_in_seconds"`
+	AllowRunnerRegistrationToken                     bool     `json:"allow_runner_registration_token"`
+	ValidRunnerRegistrars                            []string `json:"valid_runner_registrars"`
+	RunnerTokenExpirationInterval                    *int     `json:"runner_token_expiration_interval"`
+	GroupRunnerTokenExpirationInterval               *int     `json:"group_runner_token_expiration_interval"`
+	ProjectRunnerTokenExpirationInterval             *int     `json:"project_runner_token_expiration_interval"`
 	HousekeepingEnabled                              bool     `json:"housekeeping_enabled"`
 	HousekeepingOptimizeRepositoryPeriod             int      `json:"housekeeping_optimize_repository_period"`
 	PushEventActivitiesLimit                         int      `json:"push_event_activities_limit"`
@@ -266,6 +271,11 @@ type updateSettingsParams struct {
 	ThrottleAuthenticatedGitLFSEnabled               *bool           `param:"throttle_authenticated_git_lfs_enabled" doc:"Enable the Git LFS rate limit of authenticated requests"`
 	ThrottleAuthenticatedGitLFSRequestsPerPeriod     *int            `param:"throttle_authenticated_git_lfs_requests_per_period" doc:"Maximum requests per period"`
 	ThrottleAuthenticatedGitLFSPeriodInSeconds       *int            `param:"throttle_authenticated_git_lfs_period_in_seconds" doc:"Length of the rate limit period in seconds"`
+	AllowRunnerRegistrationToken                     *bool           `param:"allow_runner_registration_token" doc:"Allow registering runners with a registration token"`
+	ValidRunnerRegistrars                            api.Strings     `param:"valid_runner_registrars" doc:"Kinds of places whose registration tokens register runners: project, group"`
+	RunnerTokenExpirationInterval                    api.Opt[int]    `param:"runner_token_expiration_interval" doc:"Seconds after which new authentication tokens of instance runners expire; null is never"`
+	GroupRunnerTokenExpirationInterval               api.Opt[int]    `param:"group_runner_token_expiration_interval" doc:"Seconds after which new authentication tokens of group runners expire; null is never"`
+	ProjectRunnerTokenExpirationInterval             api.Opt[int]    `param:"project_runner_token_expiration_interval" doc:"Seconds after which new authentication tokens of project runners expire; null is never"`
 	HousekeepingEnabled                              *bool           `param:"housekeeping_enabled" doc:"Enable housekeeping"`
 	HousekeepingOptimizeRepositoryPeriod             *int            `param:"housekeeping_optimize_repository_period" alias:"housekeeping_incremental_repack_period" doc:"Number of pushes after which housekeeping runs"`
 	PushEventActivitiesLimit                         *int            `param:"push_event_activities_limit" doc:"Maximum references of a push with an event each"`

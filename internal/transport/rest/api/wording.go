@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/runner"
 	"tenon/internal/core/timelog"
 	"tenon/internal/core/token"
 )
@@ -39,6 +40,7 @@ var wordings = map[errs.Code]wording{
 	namespace.CodeNotSaved:     {http.StatusBadRequest, hash("Failed to save group "), ""},
 	note.CodeInvalid:           {http.StatusBadRequest, hash("400 Bad request - Note "), ""},
 	project.CodeNotTransferred: {http.StatusBadRequest, hash("Failed to transfer project "), ""},
+	runner.CodeNoRegistration:  {http.StatusGone, plainly("410 Gone - runner registration disallowed"), ""},
 	repo.CodeNoRevision:        {http.StatusNotFound, plainly("404 Not Found"), ""},
 
 	timelog.CodeEstimate: {http.StatusBadRequest, reason, ""},

@@ -1,0 +1,29 @@
+package app
+
+import "maps"
+
+// aVariable has a key of its own in each place.
+func aVariable(of string) obj { return obj{"key": "KEY_" + of, "value": "value"} }
+
+// furnishCI makes what the instance has for jobs, and notes what samples name of it.
+func (w *world) furnishCI(common map[string]string) {
+	w.do("admin", "POST", "/admin/ci/variables", aVariable("instance"))
+	made := w.do("admin", "POST", "/user/runners", obj{"runner_type": "instance_type", "description": "Of all"})
+	spare := w.do("owner", "POST", "/user/runners", obj{"runner_type": "project_type", "project_id": common["own"]})
+	common["runners/:id"], common["runner token"] = number(made, "id"), made["token"].(string)
+	common["spare runner"], common["variables/:key"] = number(spare, "id"), "KEY_instance"
+	common["registration token"] = w.do("admin", "POST", "/runners/reset_registration_token", nil)["token"].(string)
+	w.do("", "POST", "/runners/verify", obj{"token": common["runner token"], "system_id": "s_1"})
+}
+
+// projectCI makes what a project has for jobs.
+func (w *world) projectCI(p *place, path, id string) {
+	w.do("owner", "POST", path+"/variables", aVariable(p.name))
+	made := w.do("owner", "POST", "/user/runners", obj{"runner_type": "project_type", "project_id": id})
+	w.do("admin", "POST", "/projects/"+p.values["own"]+"/runners", obj{"runner_id": number(made, "id")})
+	trigger := w.do("owner", "POST", path+"/triggers", obj{"description": "Nightly"})
+	file := w.do("owner", "POST", path+"/secure_files", obj{"name": "upload-keystore.jks", "file": attached{"upload-keystore.jks", "content"}})
+	maps.Copy(p.values, map[string]string{
+		"variables/:key": "KEY_" + p.name, ":runner_id": number(made, "id"), ":trigger_id": number(trigger, "id"), ":secure_file_id": number(file, "id"),
+	})
+}

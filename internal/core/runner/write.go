@@ -1,0 +1,250 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// owned finds a runner that the actor may change: an administrator any, an owner of its group,
+// a maintainer of a project that it is assigned to. Any other is Forbidden.
+func (s *Service) owned(ctx context.Context, as authz.Actor, id ID) (*Runner, error) {
+	if err := s.policy.Require(ctx, as, authz.UpdateRunner, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	all, err := s.Load(ctx, []ID{id})
+	if err != nil {
+		return nil, err
+	}
+	r := all[id]
+	if r == nil {
+		return nil, errs.Missing("Runner")
+	}
+	may, err := s.mayUpdate(ctx, as, id)
+	if err != nil {
+		return nil, err
+	}
+	if !may {
+		return nil, denied()
+	}
+	return r, nil
+}
+
+// mayUpdate reports whether the actor may change a runner.
+func (s *Service) mayUpdate(ctx context.Context, as authz.Actor, id ID) (bool, error) {
+	if as.Admin {
+		return true, nil
+	}
+	return s.holds(ctx, id, func() (string, []any) { return s.ownedSQL(as, authz.Owner) })
+}
+
+func (s *Service) fact(as authz.Actor, after Runner, before *Runner) Fact {
+	return Fact{Runner: after, Before: before, Stamp: as.Stamp(s.now())}
+}
+
+// update is db.Update for a runner, which keeps the rows of its tags in step.
+func (s *Service) update(ctx context.Context, id ID, change func(r *Runner) error) (db.Change[Runner], error) {
+	out, err := db.Update(ctx, s.db, db.Row{Table: "runners", ID: id, Now: s.now}, func(ctx context.Context, r *Runner) error {
+		was := r.TagsJSON
+		if err := change(r); err != nil {
+			return err
+		}
+		if r.TagsJSON == was {
+			return nil
+		}
+		return s.writeTags(ctx, r)
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return out, errs.Missing("Runner")
+	}
+	return out, err
+}
+
+func (s *Service) writeTags(ctx context.Context, r *Runner) error {
+	if _, err := s.db.Exec(ctx, "DELETE FROM runner_tags WHERE runner_id = ?", r.ID); err != nil {
+		return err
+	}
+	for _, tag := range r.Tags() {
+		if _, err := s.db.Exec(ctx, "INSERT INTO runner_tags (runner_id, name) VALUES (?, ?)", r.ID, tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Update changes a runner.
+func (s *Service) Update(ctx context.Context, as authz.Actor, id ID, c Changes) (*Runner, error) {
+	if _, err := s.owned(ctx, as, id); err != nil {
+		return nil, err
+	}
+	var out db.Change[Runner]
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		var err error
+		out, err = s.update(ctx, id, func(r *Runner) error {
+			if err := as.UnmodifiedAt(r.UpdatedAt.Time); err != nil {
+				return err
+			}
+			return c.apply(r)
+		})
+		if err != nil || !out.Any() {
+			return err
+		}
+		return s.bus.Publish(ctx, Updated{Fact: s.fact(as, out.After, &out.Before), Changed: out.Columns})
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "update runner")
+	}
+	s.refresh(&out.After)
+	return &out.After, nil
+}
+
+// Delete removes a runner. One that serves several projects is removed by administrators only.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, id ID) error {
+	r, err := s.owned(ctx, as, id)
+	if err != nil {
+		return err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM runners WHERE id = ?", id); err != nil {
+			return err
+		}
+		n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM runner_projects WHERE runner_id = ?", id)
+		if err != nil {
+			return err
+		}
+		if n > 1 && !as.Admin {
+			return errs.Denied("Runner associated with more than one project")
+		}
+		return s.remove(ctx, as, r)
+	})
+	return errs.Wrap(err, "delete runner")
+}
+
+// remove deletes a runner in the transaction of ctx.
+func (s *Service) remove(ctx context.Context, as authz.Actor, r *Runner) error {
+	first, err := db.Select[project.ID](ctx, s.db, "SELECT project_id FROM runner_projects WHERE runner_id = ? ORDER BY id LIMIT 1", r.ID)
+	if err != nil {
+		return err
+	}
+	n, err := s.db.Exec(ctx, "DELETE FROM runners WHERE id = ?", r.ID)
+	if err != nil || n == 0 {
+		return err
+	}
+	e := Deleted{Fact: s.fact(as, *r, nil)}
+	if len(first) > 0 {
+		e.ProjectID = &first[0]
+	}
+	return s.bus.Publish(ctx, e)
+}
+
+// Assign lets a project runner serve a further project. The actor needs both: to maintain the
+// project and a project of the runner.
+func (s *Service) Assign(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*Runner, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminProjectRunners, p.Subject()); err != nil {
+		return nil, err
+	}
+	all, err := s.Load(ctx, []ID{id})
+	if err != nil {
+		return nil, err
+	}
+	r := all[id]
+	switch {
+	case r == nil:
+		return nil, errs.Missing("Runner")
+	case r.Type == GroupType:
+		return nil, errs.Denied("Runner is a group runner")
+	}
+	if err := s.requireAssignable(ctx, as, r); err != nil {
+		return nil, err
+	}
+	if r.Type == InstanceType {
+		return nil, errs.Denied("Runner is an instance runner")
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		locked, err := db.ForUpdate[Runner](ctx, s.db, db.Row{Table: "runners", ID: id})
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("Runner")
+		}
+		if err != nil {
+			return err
+		}
+		if locked.Locked && !as.Admin {
+			return errs.Denied("Runner is locked")
+		}
+		if err := s.assign(ctx, id, p.ID); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Assigned{Stamp: as.Stamp(s.now()), Runner: locked, Project: *p})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		var f errs.Fields
+		f.Add("runner_id", "has already been taken")
+		return nil, f.Err()
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "assign runner")
+	}
+	return r, nil
+}
+
+// requireAssignable refuses to assign or unassign a runner that is locked, or that the actor
+// has nothing to do with. Administrators may all the same.
+func (s *Service) requireAssignable(ctx context.Context, as authz.Actor, r *Runner) error {
+	if as.Admin {
+		return nil
+	}
+	if r.Locked {
+		return errs.Denied("Runner is locked")
+	}
+	may, err := s.mayUpdate(ctx, as, r.ID)
+	if err == nil && !may {
+		return denied()
+	}
+	return err
+}
+
+func (s *Service) assign(ctx context.Context, id ID, p project.ID) error {
+	_, err := s.db.Exec(ctx, "INSERT INTO runner_projects (runner_id, project_id, created_at) VALUES (?, ?, ?)", id, p, db.At(s.now()))
+	return err
+}
+
+// Unassign ends that a project runner serves a project. The last one keeps it.
+func (s *Service) Unassign(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
+	if err := s.policy.Require(ctx, as, authz.AdminProjectRunners, p.Subject()); err != nil {
+		return err
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		r, err := db.ForUpdate[Runner](ctx, s.db, db.Row{Table: "runners", ID: id})
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("Runner")
+		}
+		if err != nil {
+			return err
+		}
+		n, err := s.db.Exec(ctx, "DELETE FROM runner_projects WHERE runner_id = ? AND project_id = ?", id, p.ID)
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return errs.Missing("Runner")
+		case r.Locked && !as.Admin:
+			return errs.Denied("Runner is locked")
+		}
+		if n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM runner_projects WHERE runner_id = ?", id); err != nil || n == 0 {
+			if err == nil {
+				err = errs.Denied("Only one project associated with the runner. Please remove the runner instead")
+			}
+			return err
+		}
+		return s.bus.Publish(ctx, Unassigned{Stamp: as.Stamp(s.now()), Runner: r, Project: *p})
+	})
+	if err != nil {
+		return errs.Wrap(err, fmt.Sprintf("unassign runner %d", id))
+	}
+	return nil
+}

@@ -1,0 +1,328 @@
+// Package securefile keeps files that jobs of a project need and that stand in no repository,
+// such as keys for signing.
+package securefile
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tenon/internal/base/blob"
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/base/page"
+	"tenon/internal/base/pattern"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// ID identifies a secure file.
+type ID int64
+
+// File is one row.
+type File struct {
+	ID           ID            `db:"id"`
+	ProjectID    project.ID    `db:"project_id"`
+	UserID       *authz.UserID `db:"user_id"` // who uploaded it; nil for a user who is gone
+	Name         string        `db:"name"`
+	Object       string        `db:"object"`   // key in the object store
+	Size         int64         `db:"size"`     // bytes
+	Checksum     string        `db:"checksum"` // SHA-256 in hex
+	MetadataJSON *string       `db:"metadata"` // see Metadata
+	ExpiresAt    *db.Time      `db:"expires_at"`
+	CreatedAt    db.Time       `db:"created_at"`
+	UpdatedAt    db.Time       `db:"updated_at"`
+}
+
+// Extension is the ending of the name without its dot, nil for none.
+func (f *File) Extension() *string {
+	ext := strings.TrimPrefix(path.Ext(f.Name), ".")
+	if ext == "" {
+		return nil
+	}
+	return &ext
+}
+
+const (
+	// MaxSize is how many bytes a file has at most.
+	MaxSize = 5 << 20
+
+	maxFiles = 100 // of one project
+	maxName  = 255 // characters
+)
+
+// Fact is what events say of a file.
+type Fact struct {
+	authz.Stamp
+
+	FileID  ID
+	Name    string
+	Project project.Project
+}
+
+// Created is published when a project has a new file.
+type Created struct{ Fact }
+
+// Deleted is published when a file is gone.
+type Deleted struct{ Fact }
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB      *db.DB
+	Policy  *authz.Policy
+	Bus     *event.Bus
+	Objects *blob.Store
+	Box     *secret.Box
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// Service keeps files. It is safe for concurrent use.
+type Service struct {
+	db      *db.DB
+	policy  *authz.Policy
+	bus     *event.Bus
+	objects *blob.Store
+	box     *secret.Box
+	now     func() time.Time
+	log     *slog.Logger
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, objects: d.Objects, box: d.Box, now: d.Now, log: d.Log}
+}
+
+var columns = db.Columns[File]("f")
+
+// List gives the files of a project by id.
+func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[File], error) {
+	if err := s.policy.Require(ctx, as, authz.ReadSecureFiles, p.Subject()); err != nil {
+		return page.Page[File]{}, err
+	}
+	var w db.Where
+	w.And("f.project_id = ?", p.ID)
+	list, err := page.Select[File](ctx, s.db, page.Query{Columns: columns, From: "secure_files f", Where: w, Order: page.Order{page.ID("f.id")}}, r)
+	if err != nil {
+		return list, fmt.Errorf("list secure files: %w", err)
+	}
+	return list, nil
+}
+
+// Find gives a file of a project.
+func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*File, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadSecureFiles, p.Subject()); err != nil {
+		return nil, err
+	}
+	return s.find(ctx, p, id)
+}
+
+func (s *Service) find(ctx context.Context, p *project.Project, id ID) (*File, error) {
+	f, err := db.Get[File](ctx, s.db, "SELECT "+columns+" FROM secure_files f WHERE f.project_id = ? AND f.id = ?", p.ID, id)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find secure file: %w", err)
+	}
+	return &f, nil
+}
+
+// Read gives a file of a project with its content.
+func (s *Service) Read(ctx context.Context, as authz.Actor, p *project.Project, id ID) (_ *File, content []byte, err error) {
+	if err := s.policy.Require(ctx, as, authz.ReadSecureFiles, p.Subject()); err != nil {
+		return nil, nil, err
+	}
+	f, err := s.find(ctx, p, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := s.objects.Open(ctx, f.Object)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open secure file %d: %w", id, err)
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	sealed, err := io.ReadAll(io.LimitReader(o, 2*MaxSize))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read secure file %d: %w", id, err)
+	}
+	text, err := s.box.Open(f.Object, string(sealed))
+	if err != nil {
+		return nil, nil, fmt.Errorf("open secure file %d: %w", id, err)
+	}
+	return f, []byte(text), nil
+}
+
+// nameText holds what names of files consist of: a job writes them into a folder.
+var nameText = pattern.New(`\A[a-zA-Z0-9_@+=(). -]+\z`)
+
+func checkName(name string) error {
+	var f errs.Fields
+	f.Check(name != "", "name", "can't be blank")
+	f.Check(utf8.RuneCountInString(name) <= maxName, "name", fmt.Sprintf("is too long (maximum is %d characters)", maxName))
+	f.Check(name == "" || nameText().MatchString(name) && strings.Trim(name, ".") != "", "name",
+		"can contain only letters, digits, spaces and any of _-.@+=()")
+	return f.Err()
+}
+
+// Create keeps a file of a project under a name of its own. One of more than MaxSize bytes is
+// TooLarge.
+func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, name string, from io.Reader) (*File, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminSecureFiles, p.Subject()); err != nil {
+		return nil, err
+	}
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(from, MaxSize+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read secure file: %w", err)
+	case len(content) > MaxSize:
+		return nil, errs.New(errs.TooLarge, "")
+	case len(content) == 0:
+		var f errs.Fields
+		f.Add("file", "can't be blank")
+		return nil, f.Err()
+	}
+	sum, now := sha256.Sum256(content), db.At(s.now())
+	f := File{
+		ProjectID: p.ID, Name: name, Object: fmt.Sprintf("secure_file/%d/%s", p.ID, blob.Random()), Size: int64(len(content)),
+		Checksum: hex.EncodeToString(sum[:]), CreatedAt: now, UpdatedAt: now,
+	}
+	f.describe(content)
+	if as.SignedIn() {
+		f.UserID = &as.UserID
+	}
+	// What has no row yet is removed by Sweep, later than this takes.
+	if _, err := s.objects.Put(ctx, f.Object, strings.NewReader(s.box.Seal(f.Object, string(content))), blob.Wanted{}); err != nil {
+		return nil, err
+	}
+	if err := s.insert(ctx, as, p, &f); err != nil {
+		s.drop(ctx, f.Object)
+		return nil, err
+	}
+	return &f, nil
+}
+
+func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project, f *File) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM secure_files WHERE project_id = ?", p.ID)
+		if err != nil {
+			return err
+		}
+		if n >= maxFiles {
+			var full errs.Fields
+			full.Add("base", fmt.Sprintf("Maximum number of project ci secure files (%d) exceeded", maxFiles))
+			return full.Err()
+		}
+		f.ID = 0
+		id, err := db.Insert(ctx, s.db, "secure_files", f)
+		if err != nil {
+			return err
+		}
+		f.ID = ID(id)
+		return s.bus.Publish(ctx, Created{s.fact(as, p, f)})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		var taken errs.Fields
+		taken.Add("name", "has already been taken")
+		return taken.Err()
+	}
+	return errs.Wrap(err, "create secure file")
+}
+
+func (s *Service) fact(as authz.Actor, p *project.Project, f *File) Fact {
+	return Fact{FileID: f.ID, Name: f.Name, Project: *p, Stamp: as.Stamp(s.now())}
+}
+
+// Delete removes a file of a project.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
+	if err := s.policy.Require(ctx, as, authz.AdminSecureFiles, p.Subject()); err != nil {
+		return err
+	}
+	f, err := s.find(ctx, p, id)
+	if err != nil {
+		return err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM secure_files WHERE id = ?", id); err != nil {
+			return err
+		}
+		n, err := s.db.Exec(ctx, "DELETE FROM secure_files WHERE id = ?", id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errs.Missing("")
+		}
+		s.db.AfterCommit(ctx, func() { s.drop(ctx, f.Object) })
+		return s.bus.Publish(ctx, Deleted{s.fact(as, p, f)})
+	})
+	return errs.Wrap(err, "delete secure file")
+}
+
+// drop removes an object that no row names any more.
+func (s *Service) drop(ctx context.Context, object string) {
+	if err := s.objects.Delete(context.WithoutCancel(ctx), object); err != nil {
+		s.log.Warn("delete secure file", "object", object, "error", err) // Sweep tries again
+	}
+}
+
+// Sweep is the periodic job that removes objects which no row names.
+type Sweep struct{}
+
+// Kind names the job.
+func (Sweep) Kind() string { return "secure_file_sweep" }
+
+// Sweep removes the objects of projects that are gone, and what a crash left. Doing it twice is
+// harmless.
+func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
+	before := s.now().Add(-24 * time.Hour)
+	var keys []string
+	look := func() error {
+		var w db.Where
+		w.In("object", keys)
+		known, err := db.Select[string](ctx, s.db, "SELECT object FROM secure_files"+w.SQL(), w.Args()...)
+		if err != nil {
+			return fmt.Errorf("look for secure files: %w", err)
+		}
+		recorded := make(map[string]bool, len(known))
+		for _, key := range known {
+			recorded[key] = true
+		}
+		for _, key := range keys {
+			if !recorded[key] {
+				err = errors.Join(err, s.objects.Delete(ctx, key))
+			}
+		}
+		keys = keys[:0]
+		return err
+	}
+	for info, err := range s.objects.List(ctx, "secure_file") {
+		if err != nil {
+			return err
+		}
+		if !info.Modified.Before(before) {
+			continue
+		}
+		if keys = append(keys, info.Key); len(keys) == sweepBatch {
+			if err := look(); err != nil {
+				return err
+			}
+		}
+	}
+	return look()
+}
+
+const sweepBatch = 500

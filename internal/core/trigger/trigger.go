@@ -1,0 +1,317 @@
+// Package trigger keeps the tokens with which other systems start pipelines.
+package trigger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/base/lastuse"
+	"tenon/internal/base/page"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// ID identifies a trigger.
+type ID int64
+
+// Trigger is one row.
+type Trigger struct {
+	ID          ID           `db:"id"`
+	ProjectID   project.ID   `db:"project_id"`
+	OwnerID     authz.UserID `db:"owner_id"` // as whom pipelines are started
+	Digest      string       `db:"digest"`   // of the token; "" in what is shown
+	Sealed      string       `db:"sealed"`
+	Description string       `db:"description"`
+	ExpiresAt   *db.Time     `db:"expires_at"`
+	LastUsedAt  *db.Time     `db:"last_used_at"`
+	CreatedAt   db.Time      `db:"created_at"`
+	UpdatedAt   db.Time      `db:"updated_at"`
+
+	Token string `db:"-"` // whole for its owner, the first characters for others
+}
+
+// Input is what a trigger is made of.
+type Input struct {
+	Description string
+	ExpiresAt   *time.Time // nil is never
+}
+
+const (
+	prefix         = "glptt-"
+	maxDescription = 255
+	maxTriggers    = 1000 // of one project
+	shown          = 4    // characters of a token that others than its owner see
+)
+
+// Change says what happened to a trigger.
+type Change struct {
+	authz.Stamp
+
+	TriggerID   ID
+	Description string
+	Project     project.Project
+}
+
+// Created is published when a project has a new trigger.
+type Created struct{ Change }
+
+// Updated is published when a trigger got another description.
+type Updated struct {
+	Change
+	Before string // the former description
+}
+
+// Deleted is published when a trigger is gone.
+type Deleted struct{ Change }
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB     *db.DB
+	Policy *authz.Policy
+	Bus    *event.Bus
+	Box    *secret.Box
+	Now    func() time.Time
+	Log    *slog.Logger
+}
+
+// Service keeps triggers. It is safe for concurrent use.
+type Service struct {
+	db       *db.DB
+	policy   *authz.Policy
+	bus      *event.Bus
+	box      *secret.Box
+	now      func() time.Time
+	log      *slog.Logger
+	used     lastuse.Times[ID]
+	flushing lastuse.Loop
+}
+
+// New builds the service. Call Start to have the use of triggers written down.
+func New(d Deps) *Service {
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, box: d.Box, now: d.Now, log: d.Log}
+}
+
+// Start begins to write down once a minute when triggers were used. Stop ends it.
+func (s *Service) Start() { s.flushing.Write(s.log, "write down the use of triggers", s.Flush) }
+
+// Stop ends what Start began and writes down the rest.
+func (s *Service) Stop(ctx context.Context) error { return s.flushing.Finish(ctx, s.Flush) }
+
+// Flush writes down when triggers were used.
+func (s *Service) Flush(ctx context.Context) error {
+	err := s.used.Flush(ctx, s.db, func(ctx context.Context, id ID, at time.Time) error {
+		_, err := s.db.Exec(ctx, "UPDATE pipeline_triggers SET last_used_at = ? WHERE id = ?", db.At(at), id)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("flush use of triggers: %w", err)
+	}
+	return nil
+}
+
+var columns = db.Columns[Trigger]("t")
+
+func sealedAt(p project.ID, digest string) string {
+	return fmt.Sprintf("pipeline_triggers.sealed:%d:%s", p, digest)
+}
+
+// show is the trigger as the actor sees it.
+func (s *Service) show(as authz.Actor, t *Trigger) error {
+	token, err := s.box.Open(sealedAt(t.ProjectID, t.Digest), t.Sealed)
+	if err != nil {
+		return fmt.Errorf("open token of trigger %d: %w", t.ID, err)
+	}
+	if t.OwnerID != as.UserID {
+		token = token[:min(shown, len(token))]
+	}
+	t.Token, t.Digest, t.Sealed = token, "", ""
+	if at, ok := s.used.Last(t.ID); ok {
+		used := db.At(at)
+		t.LastUsedAt = &used
+	}
+	return nil
+}
+
+// List gives the triggers of a project by id.
+func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[Trigger], error) {
+	if err := s.policy.Require(ctx, as, authz.ReadTriggers, p.Subject()); err != nil {
+		return page.Page[Trigger]{}, err
+	}
+	var w db.Where
+	w.And("t.project_id = ?", p.ID)
+	list, err := page.Select[Trigger](ctx, s.db, page.Query{Columns: columns, From: "pipeline_triggers t", Where: w, Order: page.Order{page.ID("t.id")}}, r)
+	if err != nil {
+		return list, fmt.Errorf("list triggers: %w", err)
+	}
+	for i := range list.Items {
+		if err := s.show(as, &list.Items[i]); err != nil {
+			return page.Page[Trigger]{}, err
+		}
+	}
+	return list, nil
+}
+
+// Find gives a trigger of a project.
+func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*Trigger, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadTriggers, p.Subject()); err != nil {
+		return nil, err
+	}
+	t, err := s.find(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	return t, s.show(as, t)
+}
+
+func (s *Service) find(ctx context.Context, p *project.Project, id ID) (*Trigger, error) {
+	t, err := db.Get[Trigger](ctx, s.db, "SELECT "+columns+" FROM pipeline_triggers t WHERE t.project_id = ? AND t.id = ?", p.ID, id)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("Trigger")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find trigger: %w", err)
+	}
+	return &t, nil
+}
+
+// FindTrigger gives the trigger with a token, and notes that it was used. One that is unknown or expired is
+// NotFound. The token is the permission: what it may do is what its owner may.
+func (s *Service) FindTrigger(ctx context.Context, token string) (*Trigger, error) {
+	if token == "" || len(token) > secret.MaxToken {
+		return nil, errs.Missing("")
+	}
+	t, err := db.Get[Trigger](ctx, s.db, "SELECT "+columns+" FROM pipeline_triggers t WHERE t.digest = ?", secret.Digest(token))
+	if errors.Is(err, db.ErrNotFound) || err == nil && t.ExpiresAt != nil && !t.ExpiresAt.After(s.now()) {
+		return nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find trigger by token: %w", err)
+	}
+	s.used.Note(t.ID, s.now())
+	t.Digest, t.Sealed = "", ""
+	return &t, nil
+}
+
+func (s *Service) change(as authz.Actor, p *project.Project, t *Trigger) Change {
+	return Change{TriggerID: t.ID, Description: t.Description, Project: *p, Stamp: as.Stamp(s.now())}
+}
+
+func check(description string) error {
+	var f errs.Fields
+	f.Check(strings.TrimSpace(description) != "", "description", "can't be blank")
+	f.Check(utf8.RuneCountInString(description) <= maxDescription, "description", fmt.Sprintf("is too long (maximum is %d characters)", maxDescription))
+	return f.Err()
+}
+
+// Create makes a trigger, whose pipelines the actor starts.
+func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Trigger, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminTriggers, p.Subject()); err != nil {
+		return nil, err
+	}
+	if err := check(in.Description); err != nil {
+		return nil, err
+	}
+	now, token := db.At(s.now()), secret.NewToken(prefix)
+	t := Trigger{ProjectID: p.ID, OwnerID: as.UserID, Digest: secret.Digest(token), Description: in.Description, CreatedAt: now, UpdatedAt: now}
+	t.Sealed = s.box.Seal(sealedAt(p.ID, t.Digest), token)
+	if in.ExpiresAt != nil {
+		at := db.At(*in.ExpiresAt)
+		t.ExpiresAt = &at
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM pipeline_triggers WHERE project_id = ?", p.ID)
+		if err != nil {
+			return err
+		}
+		if n >= maxTriggers {
+			return errs.Bad(fmt.Sprintf("A project has at most %d triggers", maxTriggers))
+		}
+		t.ID = 0
+		id, err := db.Insert(ctx, s.db, "pipeline_triggers", t)
+		if err != nil {
+			return err
+		}
+		t.ID = ID(id)
+		return s.bus.Publish(ctx, Created{s.change(as, p, &t)})
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "create trigger")
+	}
+	return &t, s.show(as, &t)
+}
+
+// Update gives a trigger another description; nil leaves it alone.
+func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, id ID, description *string) (*Trigger, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminTriggers, p.Subject()); err != nil {
+		return nil, err
+	}
+	if _, err := s.find(ctx, p, id); err != nil {
+		return nil, err
+	}
+	var out db.Change[Trigger]
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		var err error
+		out, err = db.Update(ctx, s.db, db.Row{Table: "pipeline_triggers", ID: id, Now: s.now}, func(_ context.Context, t *Trigger) error {
+			if err := as.UnmodifiedAt(t.UpdatedAt.Time); err != nil {
+				return err
+			}
+			if description != nil {
+				t.Description = *description
+			}
+			return check(t.Description)
+		})
+		if err != nil || !out.Any() {
+			return err
+		}
+		return s.bus.Publish(ctx, Updated{Change: s.change(as, p, &out.After), Before: out.Before.Description})
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("Trigger")
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "update trigger")
+	}
+	return &out.After, s.show(as, &out.After)
+}
+
+// Delete ends a trigger.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
+	if err := s.policy.Require(ctx, as, authz.AdminTriggers, p.Subject()); err != nil {
+		return err
+	}
+	t, err := s.find(ctx, p, id)
+	if err != nil {
+		return err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM pipeline_triggers WHERE id = ?", id); err != nil {
+			return err
+		}
+		n, err := s.db.Exec(ctx, "DELETE FROM pipeline_triggers WHERE id = ?", id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errs.Missing("Trigger")
+		}
+		return s.bus.Publish(ctx, Deleted{s.change(as, p, t)})
+	})
+	return errs.Wrap(err, "delete trigger")
+}
+
+// Subscribe ends the triggers of projects that are deleted, however long the rest takes.
+func (s *Service) Subscribe(b *event.Bus) {
+	event.On(b, "triggers", func(ctx context.Context, e project.Deleted) error {
+		_, err := s.db.Exec(ctx, "DELETE FROM pipeline_triggers WHERE project_id = ?", e.Project.ID)
+		return err
+	})
+}

@@ -1,0 +1,278 @@
+package variable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+)
+
+// columns are those of a variable, alias v.
+var columns = db.Columns[Variable]("v")
+
+// Input is what a variable is made of.
+type Input struct {
+	Key         string
+	Value       string
+	Type        Type // "" is EnvVar
+	Description *string
+	Scope       string // "" is AnyScope; of the instance always so
+	Protected   bool
+	Masked      bool
+	Hidden      bool // and masked, for good
+	Raw         bool
+}
+
+// Changes are the attributes of a variable that a call sets; nil leaves one alone.
+type Changes struct {
+	Value       *string
+	Type        *Type
+	Description *string
+	Scope       *string
+	Protected   *bool
+	Masked      *bool
+	Raw         *bool
+}
+
+// Filter selects from the variables of a place that have one key.
+type Filter struct {
+	Scope *string // nil is any
+}
+
+func (p Place) within(w *db.Where) {
+	if p.Place == nil {
+		w.Raw("v.namespace_id IS NULL")
+		return
+	}
+	w.And("v.namespace_id = ?", p.Namespace)
+}
+
+// List gives the variables of a place by id.
+func (s *Service) List(ctx context.Context, as authz.Actor, at Place, r page.Range) (page.Page[Variable], error) {
+	if err := s.policy.Require(ctx, as, at.read(), at.subject()); err != nil {
+		return page.Page[Variable]{}, err
+	}
+	var w db.Where
+	at.within(&w)
+	list, err := page.Select[Variable](ctx, s.db, page.Query{Columns: columns, From: "ci_variables v", Where: w, Order: page.Order{page.ID("v.id")}}, r)
+	if err != nil {
+		return list, fmt.Errorf("list variables: %w", err)
+	}
+	for i := range list.Items {
+		if err := s.shown(&list.Items[i]); err != nil {
+			return page.Page[Variable]{}, err
+		}
+	}
+	return list, nil
+}
+
+// Find gives the variable of a place with a key. Where several environments have one of their
+// own and the filter names none, that is a Conflict.
+func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, key string, f Filter) (*Variable, error) {
+	if err := s.policy.Require(ctx, as, at.read(), at.subject()); err != nil {
+		return nil, err
+	}
+	v, err := s.find(ctx, at, key, f)
+	if err != nil {
+		return nil, err
+	}
+	return v, s.shown(v)
+}
+
+func (s *Service) find(ctx context.Context, at Place, key string, f Filter) (*Variable, error) {
+	var w db.Where
+	at.within(&w)
+	w.And("v.name = ?", key)
+	if f.Scope != nil && at.Place != nil {
+		w.And("v.environment_scope = ?", *f.Scope)
+	}
+	rows, err := db.Select[Variable](ctx, s.db, "SELECT "+columns+" FROM ci_variables v"+w.SQL()+" ORDER BY v.id LIMIT 2", w.Args()...)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("find variable: %w", err)
+	case len(rows) == 0:
+		return nil, errs.Missing(at.thing())
+	case len(rows) > 1:
+		return nil, &errs.Error{
+			Kind: errs.Conflict, Bare: true,
+			Message: "There are multiple variables with provided parameters. Please use 'filter[environment_scope]'",
+		}
+	}
+	return &rows[0], nil
+}
+
+func (s *Service) fact(as authz.Actor, at Place, after Variable, before *Variable) Fact {
+	f := Fact{Place: at, Variable: unvalued(after), Stamp: as.Stamp(s.now())}
+	if before != nil {
+		was := unvalued(*before)
+		f.Before = &was
+	}
+	return f
+}
+
+func taken(key string) error {
+	var f errs.Fields
+	f.Add("key", "("+key+") has already been taken")
+	return f.Err()
+}
+
+// Create adds a variable to a place.
+func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input) (*Variable, error) {
+	if err := s.policy.Require(ctx, as, at.admin(), at.subject()); err != nil {
+		return nil, err
+	}
+	now := db.At(s.now())
+	v := Variable{
+		NamespaceID: at.id(), Type: in.Type, Key: in.Key, Description: in.Description, Scope: in.Scope,
+		Protected: in.Protected, Masked: in.Masked || in.Hidden, Hidden: in.Hidden, Raw: in.Raw, CreatedAt: now, UpdatedAt: now,
+	}
+	if v.Type == "" {
+		v.Type = EnvVar
+	}
+	if v.Scope == "" || at.Place == nil {
+		v.Scope = AnyScope
+	}
+	if err := v.check(at, &in.Value); err != nil {
+		return nil, err
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.room(ctx, at); err != nil {
+			return err
+		}
+		v.ID, v.Sealed = 0, ""
+		id, err := db.Insert(ctx, s.db, "ci_variables", v)
+		if err != nil {
+			return err
+		}
+		v.ID = ID(id) // the seal names the row
+		s.seal(&v, in.Value)
+		if _, err := s.db.Exec(ctx, "UPDATE ci_variables SET sealed = ? WHERE id = ?", v.Sealed, v.ID); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Created{s.fact(as, at, v, nil)})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, taken(v.Key)
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "create variable")
+	}
+	return &v, s.shown(&v)
+}
+
+// room refuses one more variable where there are too many.
+func (s *Service) room(ctx context.Context, at Place) error {
+	var w db.Where
+	at.within(&w)
+	n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM ci_variables v"+w.SQL(), w.Args()...)
+	if err != nil {
+		return err
+	}
+	most, noun := at.most()
+	if n < most {
+		return nil
+	}
+	var f errs.Fields
+	f.Add("base", fmt.Sprintf("Maximum number of %s (%d) exceeded", noun, most))
+	return f.Err()
+}
+
+// Update changes the variable of a place that Find would give. One that is hidden stays hidden
+// and masked.
+func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, key string, f Filter, c Changes) (*Variable, error) {
+	if err := s.policy.Require(ctx, as, at.admin(), at.subject()); err != nil {
+		return nil, err
+	}
+	found, err := s.find(ctx, at, key, f)
+	if err != nil {
+		return nil, err
+	}
+	var out db.Change[Variable]
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		changed := false
+		out, err = db.Update(ctx, s.db, db.Row{Table: "ci_variables", ID: found.ID, Now: s.now}, func(_ context.Context, v *Variable) error {
+			if err := as.UnmodifiedAt(v.UpdatedAt.Time); err != nil {
+				return err
+			}
+			changed, err = s.change(at, v, c)
+			return err
+		})
+		if err != nil || !out.Any() {
+			return err
+		}
+		return s.bus.Publish(ctx, Updated{Fact: s.fact(as, at, out.After, &out.Before), ValueChanged: changed})
+	})
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return nil, errs.Missing(at.thing())
+	case errors.Is(err, db.ErrDuplicate):
+		return nil, taken(key)
+	case err != nil:
+		return nil, errs.Wrap(err, "update variable")
+	}
+	return &out.After, s.shown(&out.After)
+}
+
+// change applies changes to a row and reports whether the value is another one.
+func (s *Service) change(at Place, v *Variable, c Changes) (bool, error) {
+	was, err := s.open(v)
+	if err != nil {
+		return false, err
+	}
+	value := was
+	if c.Value != nil {
+		value = *c.Value
+	}
+	if v.Hidden && c.Masked != nil && !*c.Masked {
+		var f errs.Fields
+		f.Add("base", "Updating masked attribute on a hidden variable is not allowed.")
+		return false, f.Err()
+	}
+	if c.Type != nil {
+		v.Type = *c.Type
+	}
+	if c.Description != nil {
+		v.Description = c.Description
+	}
+	if c.Scope != nil && at.Place != nil {
+		v.Scope = *c.Scope
+	}
+	for to, from := range map[*bool]*bool{&v.Protected: c.Protected, &v.Masked: c.Masked, &v.Raw: c.Raw} {
+		if from != nil {
+			*to = *from
+		}
+	}
+	if value != was {
+		s.seal(v, value)
+	}
+	return value != was, v.check(at, &value)
+}
+
+// Delete removes the variable of a place that Find would give.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, key string, f Filter) error {
+	if err := s.policy.Require(ctx, as, at.admin(), at.subject()); err != nil {
+		return err
+	}
+	v, err := s.find(ctx, at, key, f)
+	if err != nil {
+		return err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM ci_variables WHERE id = ?", v.ID); err != nil {
+			return err
+		}
+		n, err := s.db.Exec(ctx, "DELETE FROM ci_variables WHERE id = ?", v.ID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errs.Missing(at.thing())
+		}
+		return s.bus.Publish(ctx, Deleted{s.fact(as, at, *v, nil)})
+	})
+	return errs.Wrap(err, "delete variable")
+}

@@ -1,0 +1,237 @@
+// Package variable keeps the CI/CD variables of projects, groups and the instance.
+package variable
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/base/pattern"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+)
+
+// ID identifies a variable.
+type ID int64
+
+// Type says how a job gets the value.
+type Type string
+
+// The types.
+const (
+	EnvVar Type = "env_var"
+	File   Type = "file" // the value stands in a file, whose path the job gets
+)
+
+// AnyScope is the environment scope of variables for all jobs.
+const AnyScope = "*"
+
+// Variable is one row.
+type Variable struct {
+	ID          ID                 `db:"id"`
+	NamespaceID *authz.NamespaceID `db:"namespace_id"` // of the project or group; nil for the instance
+	Type        Type               `db:"variable_type"`
+	Key         string             `db:"name"`
+	Sealed      string             `db:"sealed"` // "" in events and in what is shown
+	Description *string            `db:"description"`
+	Scope       string             `db:"environment_scope"`
+	Protected   bool               `db:"protected"` // for jobs of protected refs only
+	Masked      bool               `db:"masked"`    // left out of logs
+	Hidden      bool               `db:"hidden"`    // shown no more
+	Raw         bool               `db:"raw"`       // the value names no other variables
+	CreatedAt   db.Time            `db:"created_at"`
+	UpdatedAt   db.Time            `db:"updated_at"`
+
+	Value *string `db:"-"` // nil in events and where it is hidden
+}
+
+// Place is the project or group whose variables are meant; the zero value is the instance.
+type Place struct {
+	*namespace.Place
+}
+
+// Instance is the place of the variables that all projects have.
+func Instance() Place { return Place{} }
+
+func (p Place) id() *authz.NamespaceID {
+	if p.Place == nil {
+		return nil
+	}
+	return &p.Namespace
+}
+
+func (p Place) subject() authz.Subject {
+	if p.Place == nil {
+		return authz.Subject{}
+	}
+	return p.Subject
+}
+
+func (p Place) read() authz.Ability {
+	return p.choose(authz.ReadInstanceVariables, authz.ReadGroupVariables, authz.ReadProjectVariables)
+}
+
+func (p Place) admin() authz.Ability {
+	return p.choose(authz.AdminInstanceVariables, authz.AdminGroupVariables, authz.AdminProjectVariables)
+}
+
+func (p Place) choose(instance, group, project authz.Ability) authz.Ability {
+	switch {
+	case p.Place == nil:
+		return instance
+	case p.Group:
+		return group
+	}
+	return project
+}
+
+// thing is the public name of a variable of the place.
+func (p Place) thing() string {
+	switch {
+	case p.Place == nil:
+		return "InstanceVariable"
+	case p.Group:
+		return "GroupVariable"
+	}
+	return "Variable"
+}
+
+// most is how many variables a place has.
+func (p Place) most() (n int, noun string) {
+	switch {
+	case p.Place == nil:
+		return 25, "instance ci variables"
+	case p.Group:
+		return 30_000, "group ci variables"
+	}
+	return 8000, "project ci variables"
+}
+
+// Fact is what events say of a variable, without its value. Handlers do not change it.
+type Fact struct {
+	authz.Stamp
+
+	Place    Place
+	Variable Variable  // as it is now, or was when it was deleted
+	Before   *Variable // the same before the change; nil where it was made or deleted
+}
+
+// Created is published when a place has a new variable.
+type Created struct{ Fact }
+
+// Updated is published when a variable changed.
+type Updated struct {
+	Fact
+	ValueChanged bool
+}
+
+// Deleted is published when a variable is gone.
+type Deleted struct{ Fact }
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB     *db.DB
+	Policy *authz.Policy
+	Bus    *event.Bus
+	Box    *secret.Box
+	Now    func() time.Time
+}
+
+// Service keeps variables. It is safe for concurrent use.
+type Service struct {
+	db     *db.DB
+	policy *authz.Policy
+	bus    *event.Bus
+	box    *secret.Box
+	now    func() time.Time
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, box: d.Box, now: d.Now}
+}
+
+// In is the place of a project's variables.
+func In(p *project.Project) Place {
+	at := p.Place()
+	return Place{&at}
+}
+
+// seal keeps the value in the row, which has its id.
+func (s *Service) seal(v *Variable, value string) { v.Sealed = s.box.Seal(sealedAt(v.ID), value) }
+
+func (s *Service) open(v *Variable) (string, error) {
+	value, err := s.box.Open(sealedAt(v.ID), v.Sealed)
+	if err != nil {
+		return "", fmt.Errorf("open variable %d: %w", v.ID, err)
+	}
+	return value, nil
+}
+
+func sealedAt(id ID) string { return fmt.Sprintf("ci_variables.sealed:%d", id) }
+
+// shown is the variable as those who administrate the place see it.
+func (s *Service) shown(v *Variable) error {
+	if !v.Hidden {
+		value, err := s.open(v)
+		if err != nil {
+			return err
+		}
+		v.Value = &value
+	}
+	v.Sealed = ""
+	return nil
+}
+
+// unvalued is the variable as events have it.
+func unvalued(v Variable) Variable {
+	v.Sealed, v.Value = "", nil
+	return v
+}
+
+const (
+	maxKey         = 255
+	maxDescription = 255
+	maxScope       = 255
+	maxValue       = 65_536 // bytes, of projects and groups
+	maxOfInstance  = 10_000
+)
+
+var (
+	keyText   = pattern.New(`\A[a-zA-Z0-9_]+\z`)
+	scopeText = pattern.New(`\A[a-zA-Z0-9_/\\${}. *-]+\z`)
+	maskText  = pattern.New(`\A[a-zA-Z0-9_+=/@:.~-]{8,}\z`)
+	rawMask   = pattern.New(`\A\S{8,}\z`)
+)
+
+// check says what is wrong with a variable and its value; a nil value is one that was checked before.
+func (v *Variable) check(at Place, value *string) error {
+	var f errs.Fields
+	f.Check(v.Key != "", "key", "can't be blank")
+	f.Check(utf8.RuneCountInString(v.Key) <= maxKey, "key", fmt.Sprintf("is too long (maximum is %d characters)", maxKey))
+	f.Check(keyText().MatchString(v.Key), "key", "can contain only letters, digits and '_'.")
+	f.Check(v.Scope != "", "environment_scope", "can't be blank")
+	f.Check(v.Scope == "" || scopeText().MatchString(v.Scope), "environment_scope",
+		"can contain only letters, digits, '-', '_', '/', '$', '{', '}', '.', '*' and spaces")
+	f.Check(utf8.RuneCountInString(v.Scope) <= maxScope, "environment_scope", fmt.Sprintf("is too long (maximum is %d characters)", maxScope))
+	f.Length("description", v.Description, maxDescription)
+	if value == nil {
+		return f.Err()
+	}
+	most := maxValue
+	if at.Place == nil {
+		most = maxOfInstance
+	}
+	f.Check(len(*value) <= most, "value", fmt.Sprintf("is too long (maximum is %d characters)", most))
+	mask := maskText
+	if v.Raw {
+		mask = rawMask
+	}
+	f.Check(!v.Masked || mask().MatchString(*value), "value", "is invalid")
+	return f.Err()
+}
