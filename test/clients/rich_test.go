@@ -155,6 +155,7 @@ func (r *rich) places(t *testing.T) {
 	post(t, root, project+"/push_rule", rule)
 	post(t, root, project+"/star", nil)
 	got(root.ProjectMarkdownUploads.UploadProjectMarkdown(r.project.ID, strings.NewReader("text"), "notes.txt")).must(t)
+	r.forJobs(t, group, project)
 	maps.Copy(r.values, fields{
 		"gid": r.group.ID, "pid": r.project.ID, "group": r.group.ID, "project": r.project.ID, "topic": topic, "id": r.group.ID, "lid": "bug",
 		"GroupBadges.badge": post(t, root, group+"/badges", badge), "ProjectBadges.badge": post(t, root, project+"/badges", badge),
@@ -165,6 +166,24 @@ func (r *rich) places(t *testing.T) {
 		"group label":                                    post(t, root, group+"/labels", fields{"name": "urgent", "color": "#00ff00"}),
 		"project label":                                  post(t, root, project+"/labels", label),
 		"GroupLabels.lid":                                "urgent", "Issues.ListGroupIssues.pid": r.group.ID,
+	})
+}
+
+// forJobs makes runners, variables, trigger tokens and secure files.
+func (r *rich) forJobs(t *testing.T, group, project string) {
+	root := r.root
+	for _, of := range []string{"admin/ci", group, project} {
+		post(t, root, of+"/variables", fields{"key": "KEY", "value": "masked-value", "masked": true, "protected": true, "raw": true, "description": "a key"})
+	}
+	made := post(t, root, "user/runners", fields{
+		"runner_type": "instance_type", "description": "shed", "tag_list": []string{"linux"}, "maximum_timeout": 900, "maintenance_note": "Rack 7",
+	})
+	post(t, root, "user/runners", fields{"runner_type": "group_type", "group_id": r.group.ID})
+	post(t, root, "user/runners", fields{"runner_type": "project_type", "project_id": r.project.ID})
+	got(root.SecureFiles.CreateSecureFile(r.project.ID, strings.NewReader("content"), &gitlab.CreateSecureFileOptions{Name: new("key.jks")})).must(t)
+	maps.Copy(r.values, fields{
+		"ProjectVariables.key": "KEY", "GroupVariables.key": "KEY", "InstanceVariables.key": "KEY", "Runners.rid": made,
+		"PipelineTriggers.trigger": post(t, root, project+"/triggers", fields{"description": "nightly", "expires_at": "2100-01-01T00:00:00Z"}),
 	})
 }
 

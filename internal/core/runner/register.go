@@ -28,7 +28,8 @@ type Registration struct {
 }
 
 // Register makes a runner with a registration token; it is not in contact yet. The second
-// result is the authentication token: it is shown once and not kept. By is who asked, for events.
+// result is the authentication token: it is shown once and not kept. It asks for no permission,
+// which the registration token is; by is who asked, for events.
 func (s *Service) Register(ctx context.Context, by authz.Actor, in Registration) (*Runner, string, error) {
 	from, err := s.registrar(ctx, in.Token)
 	if err != nil {
@@ -176,7 +177,8 @@ func (s *Service) Verify(ctx context.Context, token, systemID, ip string) (*Runn
 	return r, err
 }
 
-// Unregister removes the runner of a program that has its token. By is who asked, for events.
+// Unregister removes the runner of a program that has its token. It asks for no permission,
+// which the token is; by is who asked, for events.
 func (s *Service) Unregister(ctx context.Context, by authz.Actor, token string) error {
 	r, err := s.Authenticate(ctx, token)
 	if err != nil {

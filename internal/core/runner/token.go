@@ -191,7 +191,8 @@ func (s *Service) ResetToken(ctx context.Context, as authz.Actor, id ID) (*Runne
 	return s.reset(ctx, as, id)
 }
 
-// ResetOwnToken is ResetToken for a program that has the token. By is who asked, for events.
+// ResetOwnToken is ResetToken for a program that has the token. It asks for no permission, which
+// the token is; by is who asked, for events.
 func (s *Service) ResetOwnToken(ctx context.Context, by authz.Actor, token string) (*Runner, string, error) {
 	r, err := s.Authenticate(ctx, token)
 	if err != nil {

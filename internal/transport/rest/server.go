@@ -63,10 +63,7 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("deploy_keys", s.deployKeyRoutes()),
 		api.Tagged("deploy_tokens", s.deployTokenRoutes()),
 		api.Tagged("users", s.impersonationTokenRoutes()),
-		api.Tagged("runners", slices.Concat(s.runnerProgramRoutes(), s.runnerRoutes())),
-		api.Tagged("variables", s.variableRoutes()),
-		api.Tagged("triggers", s.triggerRoutes()),
-		api.Tagged("secure_files", s.secureFileRoutes()),
+		s.jobRoutes(),
 		api.Tagged("projects", s.projectRoutes()),
 		api.Tagged("projects", s.statisticsRoutes()),
 		api.Tagged("topics", s.topicRoutes()),
@@ -77,8 +74,7 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("tags", s.tagRoutes()),
 		api.Tagged("protected_branches", s.protectedRoutes()),
 		api.Tagged("push_rules", s.pushRuleRoutes()),
-		api.Tagged("commits", s.commitRoutes()),
-		api.Tagged("commits", s.commitHistoryRoutes()),
+		api.Tagged("commits", slices.Concat(s.commitRoutes(), s.commitHistoryRoutes())),
 		api.Tagged("commits", s.commitCommentRoutes()),
 		api.Tagged("commits", s.commitStatusRoutes()),
 		api.Tagged("repositories", s.fileRoutes()),
@@ -116,5 +112,15 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("snippets", s.snippetRoutes()),
 		api.Tagged("wikis", s.wikiRoutes()),
 		api.Tagged("search", s.searchRoutes()),
+	)
+}
+
+// jobRoutes lists the endpoints of what jobs are run with.
+func (s *Server) jobRoutes() []*api.Route {
+	return slices.Concat(
+		api.Tagged("runners", slices.Concat(s.runnerProgramRoutes(), s.runnerRoutes())),
+		api.Tagged("variables", s.variableRoutes()),
+		api.Tagged("triggers", s.triggerRoutes()),
+		api.Tagged("secure_files", s.secureFileRoutes()),
 	)
 }
