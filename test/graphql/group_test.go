@@ -126,3 +126,36 @@ func TestNamespace(t *testing.T) {
 		}
 	})
 }
+
+// TestGroups_lists reads issues and merge requests of a group, with and without its subgroups, the commits
+// of the requests, and what members may do with them.
+func TestGroups_lists(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		s.team(1)
+		s.rest("owner", "POST", "/projects/team%2Fapp/repository/commits", `{"branch":"main","commit_message":"first","actions":[{"action":"create","file_path":"README","content":"x"}]}`)
+		s.branch("dev", "team%2Fapp", "feature")
+		request := fmt.Sprintf("gid://gitlab/MergeRequest/%d", id(s.rest("dev", "POST", "/projects/team%2Fapp/merge_requests", `{"title":"change","source_branch":"feature","target_branch":"main"}`)))
+		sub := id(s.rest("owner", "POST", "/groups", fmt.Sprintf(`{"name":"sub","path":"sub","parent_id":%d,"visibility":"private"}`, id(s.rest("owner", "GET", "/groups/team", "")))))
+		s.rest("root", "POST", "/projects", fmt.Sprintf(`{"name":"deep","namespace_id":%d,"visibility":"private"}`, sub))
+		s.rest("dev", "POST", "/projects/team%2Fsub%2Fdeep/issues", `{"title":"deep"}`)
+		const issues = `query($sub: Boolean) { group(fullPath: "team") { issues(includeSubgroups: $sub, sort: CREATED_ASC) { count nodes { title } } } }`
+		s.want("guest", issues, variables{"sub": false}, `{"data":{"group":{"issues":{"count":2,"nodes":[{"title":"issue 1"},{"title":"of the library"}]}}}}`)
+		if got := s.ask("guest", issues, variables{"sub": true}); !strings.Contains(got, `"count":3`) || !strings.Contains(got, `{"title":"deep"}`) {
+			t.Errorf("with subgroups: got %s", got)
+		}
+		s.want("stranger", issues, variables{"sub": true}, `{"data":{"group":null}}`)
+		const requests = `{ group(fullPath: "team") { mergeRequests { nodes { title commits { nodes { title } } commitsWithoutMergeCommits { nodes { title } } } } } }`
+		got := s.ask("dev", requests, nil)
+		if !strings.Contains(got, `"title":"change","commits":{"nodes":[{"title":`) || !strings.Contains(got, `"commitsWithoutMergeCommits":{"nodes":[{"title":`) {
+			t.Errorf("merge requests: got %s", got)
+		}
+		s.want("guest", requests, nil, `{"data":{"group":{"mergeRequests":{"nodes":[]}}}}`)
+		const members = `query($m: MergeRequestID!) { group(fullPath: "team") { groupMembers { nodes { user { username } mergeRequestInteraction(id: $m) { canMerge canUpdate } } } } }`
+		if got := s.ask("dev", members, variables{"m": request}); !strings.Contains(got, `{"user":{"username":"dev"},"mergeRequestInteraction":{"canMerge":false,"canUpdate":true}}`) || !strings.Contains(got, `{"user":{"username":"owner"},"mergeRequestInteraction":{"canMerge":true,`) {
+			t.Errorf("members: got %s", got)
+		}
+		if got := s.ask("guest", members, variables{"m": request}); strings.Contains(got, "canMerge") {
+			t.Errorf("a guest of a private project: got %s", got)
+		}
+	})
+}

@@ -247,3 +247,16 @@ func TestWorkItems_changes(t *testing.T) {
 		s.want("owner", `{ i: workItem(id: "`+item+`") { id } e: workItem(id: "`+epic+`") { id } }`, nil, `{"data":{"i":null,"e":null}}`)
 	})
 }
+
+// TestWorkItemUpdate_atomic changes a title together with something that is refused: nothing changes.
+func TestWorkItemUpdate_atomic(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		s.team(1)
+		item := fmt.Sprintf("gid://gitlab/WorkItem/%d", id(s.rest("dev", "GET", "/projects/team%2Fapp/issues/1", "")))
+		got := s.ask("dev", `mutation($i: WorkItemID!) { workItemUpdate(input: {id: $i, title: "changed", awardEmojiWidget: {action: ADD, name: "no such emoji"}}) { errors workItem { title } } }`, variables{"i": item})
+		if strings.Contains(got, `"errors":[]`) {
+			t.Errorf("an unknown emoji: got %s", got)
+		}
+		s.want("dev", `query($i: WorkItemID!) { workItem(id: $i) { title } }`, variables{"i": item}, `{"data":{"workItem":{"title":"issue 1"}}}`)
+	})
+}

@@ -42,7 +42,7 @@ func (s *Service) candidates(q *page.Query, as authz.Actor, in Place, f Filter, 
 	if in.Project != nil {
 		return
 	}
-	place, args, ok := "SELECT namespace_id AS id FROM namespace_ancestors WHERE ancestor_id = ?", []any{in.Group.Namespace}, true
+	place, args, ok := inGroup(f.DirectOnly), []any{in.Group.Namespace}, true
 	if in.Group.Namespace == 0 {
 		place, args, ok = s.policy.VisibleProjectIDsSQL(as)
 	}

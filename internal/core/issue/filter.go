@@ -52,6 +52,7 @@ type Filter struct {
 	DueDate      string // 0, any, today, tomorrow, overdue, week, month, next_month_and_previous_two_weeks
 	Confidential *bool
 	NonArchived  bool // leave out archived projects
+	DirectOnly   bool // of a group: leave out what is in its subgroups
 	Board        *OnBoard
 
 	Not Exclusion

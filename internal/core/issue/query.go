@@ -55,7 +55,7 @@ func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 	out.from = across
 	out.where.Raw("p.id = i.project_id AND NOT p.pending_delete")
 	if in.Group.Namespace != 0 {
-		out.where.And("p.namespace_id IN (SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?)", in.Group.Namespace)
+		out.where.And("p.namespace_id IN ("+inGroup(f.DirectOnly)+")", in.Group.Namespace)
 	}
 	if f.NonArchived {
 		out.where.Raw("NOT p.archived AND NOT " + namespace.InArchived("p.namespace_id"))
@@ -80,6 +80,14 @@ func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 		out.where.And("(p.issues_access >= 20 OR p.issues_access > 0 AND n.id IN ("+db.Shared(member)+"))", args...)
 	}
 	return out
+}
+
+// inGroup selects the namespaces below a group, or directly in it.
+func inGroup(direct bool) string {
+	if direct {
+		return "SELECT id FROM namespaces WHERE parent_id = ?"
+	}
+	return "SELECT namespace_id AS id FROM namespace_ancestors WHERE ancestor_id = ?"
 }
 
 // list reads a page of a place's issues.

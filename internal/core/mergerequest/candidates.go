@@ -101,7 +101,7 @@ func (f Filter) partOf(as authz.Actor, requests, all func(query string, args ...
 // ofPlaces are the requests of a group, 0 for all, that the conditions show to the actor,
 // and the places that they stand in.
 func (s *Service) ofPlaces(as authz.Actor, group authz.NamespaceID, f Filter, from string, shown db.Where) (page.Candidates, *page.Places) {
-	place, args, ok := "SELECT namespace_id AS id FROM namespace_ancestors WHERE ancestor_id = ?", []any{group}, true
+	place, args, ok := inGroup(f.DirectOnly), []any{group}, true
 	if group == 0 {
 		place, args, ok = s.policy.VisibleProjectIDsSQL(as)
 	}

@@ -97,6 +97,38 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Projec
 	return page.Part(commits, of, at, at.Offset+len(commits) < total, total), nil
 }
 
+// OwnCommits lists the commits of the newest version that are no merges, newest first.
+func (s *Service) OwnCommits(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, part page.Range) (page.Page[*gitstore.Commit], error) {
+	none := page.None[*gitstore.Commit](part)
+	if err := s.requireRead(ctx, as, p); err != nil {
+		return none, err
+	}
+	at, err := part.Place()
+	if err != nil {
+		return none, err
+	}
+	of := "own:" + m.StartSHA + ".." + m.HeadSHA
+	switch {
+	case at.Of != "" && at.Of != of:
+		return none, page.ErrCursor
+	case m.StartSHA == "" || m.CommitsCount == 0:
+		return none, nil
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return none, err
+	}
+	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{
+		From: []gitstore.ObjectID{idOf(m.HeadSHA)}, Not: []gitstore.ObjectID{idOf(m.StartSHA)}, NoMerges: true, Skip: at.Offset, Limit: at.Limit + 1,
+	})
+	if err != nil {
+		return none, fmt.Errorf("list own commits of merge request: %w", err)
+	}
+	more := len(commits) > at.Limit
+	total := at.Offset + len(commits)
+	return page.Part(commits[:min(len(commits), at.Limit)], of, at, more, total), nil
+}
+
 // Diverged counts the commits of the target branch that the source branch lacks.
 func (s *Service) Diverged(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (int, error) {
 	if err := s.requireRead(ctx, as, p); err != nil {

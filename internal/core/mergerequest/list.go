@@ -16,6 +16,7 @@ import (
 
 // Filter selects merge requests of a list; the zero value selects all.
 type Filter struct {
+	DirectOnly   bool  // of a group: leave out what is in its subgroups
 	State        State // "" for all
 	IIDs         []IID
 	CreatedByMe  bool
@@ -119,6 +120,14 @@ const (
 	withPlace = " CROSS JOIN namespaces n" // where the actor does not see all
 )
 
+// inGroup selects the namespaces below a group, or directly in it.
+func inGroup(direct bool) string {
+	if direct {
+		return "SELECT id FROM namespaces WHERE parent_id = ?"
+	}
+	return "SELECT namespace_id AS id FROM namespace_ancestors WHERE ancestor_id = ?"
+}
+
 // listAcross lists the merge requests of a group, or of all projects where it is 0.
 func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.NamespaceID, f Filter) (page.Page[*MergeRequest], error) {
 	var w db.Where
@@ -129,7 +138,7 @@ func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.Na
 		w.Raw("n.id = p.namespace_id")
 	}
 	if group != 0 {
-		w.And("p.namespace_id IN (SELECT a.namespace_id FROM namespace_ancestors a WHERE a.ancestor_id = ?)", group)
+		w.And("p.namespace_id IN ("+inGroup(f.DirectOnly)+")", group)
 	}
 	w.Raw("NOT p.pending_delete")
 	w.Raw("p.merge_requests_access > 0")

@@ -139,7 +139,9 @@ func (s *Site) IssuesLabelled(path, title string) string {
 func (s *Site) ProjectBoard(path string, id int64) string { return s.numbered(path, "boards", id) }
 
 // GroupBoard leads to an issue board of a group.
-func (s *Site) GroupBoard(path string, id int64) string { return s.numbered("groups/"+path, "boards", id) }
+func (s *Site) GroupBoard(path string, id int64) string {
+	return s.numbered("groups/"+path, "boards", id)
+}
 
 // GroupIssues lists the issues below a group.
 func (s *Site) GroupIssues(path string) string { return s.Group(path) + "/-/issues" }

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/timelog"
@@ -56,6 +57,19 @@ func (b *binder) issues() {
 			return nil, err
 		}
 		return issueLists(ctx, part(b, c, c.Args.paging, maxPage), f, of, func(p *project.Project) issue.Place { return issue.Place{Project: p} })
+	})
+	exec.Batch(b.Schema, "Group.issues", func(ctx context.Context, c *exec.Call[struct {
+		paging
+		placeIssues
+		IncludeArchived, IncludeSubgroups bool
+	}], of []*namespace.Group,
+	) ([]*exec.Page[*issue.View], error) {
+		f, err := c.Args.filter()
+		if err != nil {
+			return nil, err
+		}
+		f.NonArchived, f.DirectOnly = !c.Args.IncludeArchived, !c.Args.IncludeSubgroups
+		return issueLists(ctx, part(b, c, c.Args.paging, maxPage), f, of, func(g *namespace.Group) issue.Place { return issue.Place{Group: g.Subject()} })
 	})
 	exec.Batch(b.Schema, "Project.issue", func(ctx context.Context, c *exec.Call[placeIssues], of []*project.Project) ([]*issue.View, error) {
 		f, err := c.Args.filter()

@@ -115,6 +115,22 @@ func memberFields[P any](b *binder, typ string, of func(member P) *namespace.Mem
 	value(b, typ+".updatedAt", func(m P) any { return of(m).UpdatedAt })
 	value(b, typ+".expiresAt", func(m P) any { return day(of(m).ExpiresOn) })
 	one(b, typ+".user", "users", func(m P) authz.UserID { return of(m).UserID }, b.usersByIDs)
+	exec.Batch(b.Schema, typ+".mergeRequestInteraction", func(ctx context.Context, c *exec.Call[struct{ ID globalID }], members []P) ([]*party, error) {
+		out := make([]*party, len(members))
+		m, err := byID(ctx, c.As, c.Args.ID, b.requestsByIDs)
+		if m == nil {
+			return out, err
+		}
+		users, err := exec.LoadEach(ctx, c, "users", members, func(m P) authz.UserID { return of(m).UserID }, func(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*user, error) {
+			return b.usersByIDs(ctx, c.As, ids)
+		})
+		for i, u := range users {
+			if u != nil {
+				out[i] = &party{u, m}
+			}
+		}
+		return out, err
+	}, exec.Costly)
 	one(b, typ+".createdBy", "users", func(m P) authz.UserID { return zeroOr(of(m).CreatedByID) }, b.usersByIDs)
 }
 

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
@@ -60,7 +61,25 @@ func (b *binder) requests() {
 			return b.Requests.List(ctx, c.As, mergerequest.Place{Project: p}, f)
 		}, b.requestViews(c.As))
 	})
+	exec.Batch(b.Schema, "Group.mergeRequests", func(ctx context.Context, c *exec.Call[struct {
+		paging
+		requestFilter
+		IncludeArchived, IncludeSubgroups bool
+	}], of []*namespace.Group,
+	) ([]*exec.Page[*mergerequest.View], error) {
+		f, err := c.Args.filter()
+		if err != nil {
+			return nil, err
+		}
+		f.NonArchived, f.DirectOnly = !c.Args.IncludeArchived, !c.Args.IncludeSubgroups
+		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, g *namespace.Group, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
+			f := f
+			f.Range = r
+			return b.Requests.List(ctx, c.As, mergerequest.Place{Group: g.Subject()}, f)
+		}, b.requestViews(c.As))
+	})
 	b.requestFields()
+	b.requestCommits()
 	b.requestPeople()
 	exec.Connection[*mergerequest.View](b.Schema, "MergeRequest")
 	exec.Struct[*mergerequest.View](b.Schema, "MergeRequest")

@@ -117,7 +117,7 @@ type updateWorkItemInput struct {
 	Title                  *string
 }
 
-// updateWorkItem changes a work item, then what hangs on it.
+// updateWorkItem changes a work item and what hangs on it, all or nothing.
 func (b *binder) updateWorkItem(ctx context.Context, c *exec.Call[updateWorkItemInput]) (workItemPayload, error) {
 	in := c.Args
 	w, err := b.workItemNeeded(ctx, c.As, in.ID)
@@ -128,15 +128,19 @@ func (b *binder) updateWorkItem(ctx context.Context, c *exec.Call[updateWorkItem
 		return workItemPayload{}, err
 	}
 	g, err := b.groupOf(ctx, c.As, w)
-	if err == nil {
-		err = b.writeWorkItem(ctx, c.As, w, g, &in)
+	if err != nil {
+		return workItemPayload{}, err
 	}
-	if err == nil && in.HierarchyWidget != nil {
-		err = b.arrange(ctx, c.As, w, g, in.HierarchyWidget)
-	}
-	if err == nil {
-		err = b.ownOf(ctx, c.As, w, g, &in)
-	}
+	err = b.Atomic(ctx, func(ctx context.Context) error {
+		err := b.writeWorkItem(ctx, c.As, w, g, &in)
+		if err == nil && in.HierarchyWidget != nil {
+			err = b.arrange(ctx, c.As, w, g, in.HierarchyWidget)
+		}
+		if err == nil {
+			err = b.ownOf(ctx, c.As, w, g, &in)
+		}
+		return err
+	})
 	if err != nil {
 		return workItemPayload{}, err
 	}

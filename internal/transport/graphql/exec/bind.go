@@ -149,6 +149,7 @@ func Struct[P any](s *Schema, typ string) {
 				v := reflect.Indirect(reflect.ValueOf(parent))
 				return v.FieldByIndex(index).Interface()
 			}}.through(through)
+			s.fits(o, def, &own)
 			o.fields[def.Name] = &own
 		}
 	}

@@ -356,3 +356,28 @@ func TestPrepare_weight(t *testing.T) {
 		})
 	}
 }
+
+// TestSchema_texts refuses bare numbers for texts: they would be written as numbers.
+func TestSchema_texts(t *testing.T) {
+	s, err := New(&ast.Source{Name: "texts", Input: "type Query { a: A, b: A } type A { id: ID!, name: String, names: [String], size: Int }"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type number int64 // is written as a text where one is asked for
+	type a struct {
+		ID   number
+		Size int64
+	}
+	Value(s, "A.name", func(*a) int64 { return 1 })
+	Value(s, "A.names", func(*a) []int { return nil })
+	Struct[*a](s, "A")
+	got := fmt.Sprint(s.Wrong())
+	for _, want := range []string{"A.name is a text, and is given int64", "A.names is a text, and is given []int"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	if strings.Contains(got, "A.id") || strings.Contains(got, "A.size") {
+		t.Errorf("got %s", got)
+	}
+}

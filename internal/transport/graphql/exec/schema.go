@@ -154,8 +154,26 @@ func (s *Schema) adopt(o *object, t reflect.Type) bool {
 	return o.goType == t
 }
 
+// fits looks that no bare number is given for a text, as which it would not be written.
+func (s *Schema) fits(o *object, def *ast.FieldDefinition, b *binding) {
+	t := b.gives
+	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
+		t = t.Elem()
+	}
+	if name := def.Type.Name(); name != "String" && name != "ID" || t == nil {
+		return
+	}
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
+		if t.PkgPath() == "" {
+			s.problem("%s.%s is a text, and is given %s", o.def.Name, def.Name, b.gives)
+		}
+	}
+}
+
 // check looks whether arguments and values of a field fit the types.
 func (s *Schema) check(o *object, def *ast.FieldDefinition, b *binding) {
+	s.fits(o, def, b)
 	if b.args == nil {
 		for _, a := range def.Arguments {
 			s.problem("%s.%s: nothing reads the argument %s", o.def.Name, def.Name, a.Name)
