@@ -30,6 +30,9 @@ func untimed() map[string]string {
 		"PUT /projects/:id/wikis/:slug":                                                          "makes a commit",
 		"DELETE /projects/:id/wikis/:slug":                                                       "makes a commit",
 		"PUT /groups/:id/wikis/:slug":                                                            "makes a commit",
+		"DELETE /runners":                                                                        "the program that has the token removes what it registered",
+		"DELETE /runners/managers":                                                               "the program that has the token removes its machine",
+		"DELETE /projects/:id/runners/:runner_id":                                                "an assignment has no time of its last change",
 		"DELETE /groups/:id/wikis/:slug":                                                         "makes a commit",
 	}
 }

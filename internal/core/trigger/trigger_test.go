@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/project"
 	"tenon/internal/core/trigger"
 )
 
@@ -92,11 +93,22 @@ func TestService(t *testing.T) {
 				}
 			}
 		}
+		last, err := s.Create(ctx, one, p, trigger.Input{Description: "last"})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := s.Delete(ctx, two, w.Find(two, id), made.ID); err != nil {
 			t.Error(err)
 		}
 		if _, err := s.FindTrigger(ctx, token); !errs.Is(err, errs.NotFound) {
 			t.Errorf("the token of a deleted trigger: %v", err)
+		}
+		s.Subscribe(w.Bus)
+		err = d.InTx(ctx, func(ctx context.Context) error {
+			return w.Bus.Publish(ctx, project.Deleted{Fact: project.Fact{Project: *p, Stamp: one.Stamp(w.Now())}})
+		})
+		if _, find := s.FindTrigger(ctx, last.Token); err != nil || !errs.Is(find, errs.NotFound) {
+			t.Errorf("the token of a deleted project: %v, %v", find, err)
 		}
 	})
 }
