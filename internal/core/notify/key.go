@@ -98,9 +98,8 @@ func (s *Service) Unsubscribe(ctx context.Context, key string) error {
 	if err != nil || on == nil || !there {
 		return err // nothing is sent any more
 	}
-	err = s.subscriptions.Choose(ctx, t.User, on.target(), false)
-	if errs.Is(err, errs.NotModified) || errors.Is(err, db.ErrNotFound) {
-		return nil
+	if err := s.subscriptions.End(ctx, t.User, on.target()); !errors.Is(err, db.ErrNotFound) {
+		return err
 	}
-	return err
+	return nil
 }

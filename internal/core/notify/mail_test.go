@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -603,4 +604,38 @@ func (f *post) userValues() []string {
 		}
 	}
 	return out
+}
+
+// The link of a mail ends mail about an issue also for a watcher of the project, who is not subscribed to it.
+func TestService_Unsubscribe_watcher(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		ann := f.join("ann", authz.Owner)
+		f.join("watcher", authz.Reporter)
+		f.level("watcher", f.Find(ann, f.id).NamespaceID, "watch")
+		i, err := f.issues.Create(ctx, ann, f.Find(ann, f.id), issue.Input{Title: "Loud"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.send()
+		mails := f.server.Take()
+		if len(mails) != 1 {
+			t.Fatalf("%d mails, want 1: %s", len(mails), who(mails))
+		}
+		key := path.Base(path.Dir(strings.Trim(mails[0].Get("List-Unsubscribe"), "<>")))
+		if err := f.s.Unsubscribe(ctx, key); err != nil {
+			t.Fatal(err)
+		}
+		f.write(ann, i, note.Input{Body: "More"})
+		if got := f.got(); got != "" {
+			t.Errorf("mail after it was ended: %s", got)
+		}
+		if _, err := f.issues.Create(ctx, ann, f.Find(ann, f.id), issue.Input{Title: "Other"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.got(); got != "watcher" {
+			t.Errorf("mail about another issue goes to %q, want the watcher", got)
+		}
+	})
 }

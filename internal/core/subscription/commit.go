@@ -19,7 +19,7 @@ func ofCommit(of noteable.Ref) (query, chosen string, args []any) {
 		[]any{of.Kind, of.Project, of.Commit, of.Project, of.Commit, of.Project, of.Commit}
 }
 
-// chooseCommit is Choose for a commit. Without a choice a user is not subscribed.
+// chooseCommit writes what a user chose for a commit; NotModified where it is so already. Without a choice a user is not subscribed.
 func (s *Service) chooseCommit(ctx context.Context, user authz.UserID, of noteable.Ref, want bool) error {
 	n, err := s.db.Exec(ctx, `INSERT INTO commit_participants (project_id, commit_id, user_id, mentioned, subscribed) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (project_id, commit_id, user_id) DO UPDATE SET subscribed = excluded.subscribed

@@ -121,30 +121,41 @@ func (s *Service) set(ctx context.Context, as authz.Actor, on On, want bool) err
 	if err := s.policy.Require(ctx, as, authz.UpdateSubscription, t.Subject); err != nil {
 		return err
 	}
-	return s.Choose(ctx, as.UserID, t, want)
-}
-
-// Choose writes what a user chose for a thing; NotModified where it is so already. It asks
-// for no permission and is for core.
-func (s *Service) Choose(ctx context.Context, user authz.UserID, t noteable.Target, want bool) error {
 	if t.Kind == noteable.Commit {
-		return s.chooseCommit(ctx, user, t.Ref, want)
+		return s.chooseCommit(ctx, as.UserID, t.Ref, want)
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		present, err := s.of(ctx, user, []noteable.Ref{t.Ref})
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		present, err := s.of(ctx, as.UserID, []noteable.Ref{t.Ref})
 		if err != nil {
 			return err
 		}
 		if present[t.Ref] == want {
 			return errs.New(errs.NotModified, "")
 		}
-		projectID, groupID := t.Place()
-		_, err = s.db.Exec(ctx, `INSERT INTO subscriptions (target_type, target_id, user_id, project_id, group_id, subscribed, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (target_type, target_id, user_id) DO UPDATE SET subscribed = excluded.subscribed`,
-			t.Kind, t.ID, user, projectID, groupID, want, db.At(s.now()))
-		return err
+		return s.choose(ctx, as.UserID, t, want)
 	})
 	return errs.Wrap(err, "change subscription")
+}
+
+// End unsubscribes a user from a thing, also one who is not subscribed and hears of it as a watcher
+// of its project. It asks for no permission and is for core.
+func (s *Service) End(ctx context.Context, user authz.UserID, t noteable.Target) error {
+	if t.Kind == noteable.Commit {
+		if err := s.chooseCommit(ctx, user, t.Ref, false); !errs.Is(err, errs.NotModified) {
+			return err
+		}
+		return nil
+	}
+	return errs.Wrap(s.choose(ctx, user, t, false), "end subscription")
+}
+
+// choose writes what a user chose for a thing.
+func (s *Service) choose(ctx context.Context, user authz.UserID, t noteable.Target, want bool) error {
+	projectID, groupID := t.Place()
+	_, err := s.db.Exec(ctx, `INSERT INTO subscriptions (target_type, target_id, user_id, project_id, group_id, subscribed, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (target_type, target_id, user_id) DO UPDATE SET subscribed = excluded.subscribed`,
+		t.Kind, t.ID, user, projectID, groupID, want, db.At(s.now()))
+	return err
 }
 
 // Of reports which of the things the actor is subscribed to: what it chose, or whether it
