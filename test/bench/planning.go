@@ -75,7 +75,7 @@ func measurePlanning(ctx context.Context, o options, folder string, out *report)
 		return err
 	}
 	out.line("\n%d issues and %d notes in one project; p99 goals are for 8 clients.\n", p.InLarge, p.Noted*p.NotesEach+p.LongNote)
-	failed, err := l.measureWorld(ctx, o, folder, p.world, p.operations(o), out)
+	failed, err := l.measureAll(ctx, o, p.operations(o), out) // the project has no repository that git could measure
 	if err != nil {
 		return err
 	}

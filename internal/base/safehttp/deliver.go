@@ -41,7 +41,6 @@ func (d *Dialer) Deliver(ctx context.Context, timeout time.Duration, what Delive
 	}
 	client := d.Client(timeout)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	r.Close = true // the rules are asked when a connection is opened, not when one is used again
 	answer, err := client.Do(r)
 	if blocked, ok := errors.AsType[*BlockedError](err); ok {
 		return blocked

@@ -274,9 +274,10 @@ func keepToOrigin(r, first *http.Request) {
 	r.Header = kept
 }
 
+// transport opens a connection for each request: the rules are asked when one is opened.
 func (d *Dialer) transport() *http.Transport {
 	return &http.Transport{
 		DialContext: d.DialContext, TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: time.Minute,
-		MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: 2,
+		MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: true,
 	}
 }

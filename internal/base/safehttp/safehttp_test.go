@@ -147,6 +147,31 @@ func TestDialer_Client_checks_redirects(t *testing.T) {
 	}
 }
 
+// The attack: an address that was allowed once is reached over the connection of then, after the
+// administrator forbade it.
+func TestDialer_Client_rulesOfNow(t *testing.T) {
+	t.Parallel()
+	inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "inside") }))
+	defer inner.Close()
+	rules := safehttp.Rules{Local: true}
+	client := (&safehttp.Dialer{Rules: func() safehttp.Rules { return rules }}).Client(5 * time.Second)
+	get := func() error {
+		answer, err := client.Get(inner.URL)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, answer.Body) // so that the connection could be used again
+		return errors.Join(err, answer.Body.Close())
+	}
+	if err := get(); err != nil {
+		t.Fatal(err)
+	}
+	rules = safehttp.Rules{}
+	if err := get(); !blocked(err) {
+		t.Errorf("the second request: %v, want it blocked", err)
+	}
+}
+
 // The attack: a server that is asked with credentials leads on to another one, which reads
 // them (CVE-2026-41506). Another port of the same host is another server.
 func TestDialer_Client_keepsSecretsToTheOrigin(t *testing.T) {
