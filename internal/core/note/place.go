@@ -42,7 +42,8 @@ func (s *Service) CheckPosition(ctx context.Context, on On, t noteable.Target, p
 	switch {
 	case p.OldPath == "" && p.NewPath == "" && text:
 		return nil, nil, misplaced("new_path and old_path are missing", incomplete)
-	case p.OldPath == "" && p.NewPath == "":
+	case p.OldPath == "" && p.NewPath == "",
+		p.Type == ImagePosition && (p.X == nil || p.Y == nil || p.Width == nil || p.Height == nil):
 		return nil, nil, refuse("position", "is incomplete")
 	case text && p.OldLine == nil && p.NewLine == nil:
 		return nil, nil, misplaced("new_line and old_line are missing", incomplete)

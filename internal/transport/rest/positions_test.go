@@ -193,6 +193,7 @@ func TestPositions(t *testing.T) {
 			t.Errorf("thread on a commit: %d %s", w.Code, w.Body)
 		}
 		p.want("dev", "POST", onCommit, body(strings.Replace(commit, `"new_line":6`, `"new_line":7`, 1)), 400, "")
+		p.want("dev", "POST", path, body(strings.Replace(p.at(`"x":1.5,"y":2,"width":10`), `"text"`, `"image"`, 1)), 400, `{"message":"400 Bad request - Note {:position=>[\"is incomplete\"]}"}`)
 		if w := p.send("dev", "POST", path, body(strings.Replace(p.at(`"x":1.5,"y":2,"width":10,"height":20`), `"text"`, `"image"`, 1))); w.Code != 201 ||
 			!strings.Contains(w.Body.String(), `"position_type":"image","width":10,"height":20,"x":1.5,"y":2}`) {
 			t.Errorf("image: %d %s", w.Code, w.Body)
