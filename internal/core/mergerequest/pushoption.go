@@ -13,8 +13,10 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
@@ -31,6 +33,8 @@ type pushOptions struct {
 	into   string // project, by path or number
 
 	title, description string
+	milestone          *string // title; "" is none
+	noMilestone        bool    // none has this title; the other options are followed
 	draft              bool
 	removeSource       *bool
 	squash             *bool
@@ -46,8 +50,6 @@ func lacking(name string) string {
 		return "this server runs no pipelines of its own"
 	case "secret_push_protection.skip_all":
 		return "this server does not look for secrets inside pushed files"
-	case "merge_request.milestone", "mr.milestone":
-		return "this server has no milestones"
 	}
 	return ""
 }
@@ -80,6 +82,8 @@ func parsePushOptions(options []string) *pushOptions {
 			o.title = value
 		case "description":
 			o.description = strings.ReplaceAll(value, `\n`, "\n")
+		case "milestone":
+			o.milestone = &value
 		case "draft":
 			o.draft = yes
 		case "remove_source_branch":
@@ -109,9 +113,8 @@ func parsePushOptions(options []string) *pushOptions {
 // done by then, whatever comes of this.
 func (s *Service) PushOptions(ctx context.Context, as authz.Actor, p *project.Project, changes []repo.RefChange, options []string) (string, error) {
 	o := parsePushOptions(options)
-	told := o.told()
 	if len(o.given) == 0 {
-		return strings.Join(told, "\n"), nil
+		return strings.Join(o.told(), "\n"), nil
 	}
 	target, err := s.optionTarget(ctx, as, p, o)
 	if err == nil {
@@ -120,6 +123,11 @@ func (s *Service) PushOptions(ctx context.Context, as authz.Actor, p *project.Pr
 	refused, ok := errors.AsType[*errs.Error](err)
 	if err != nil && !ok {
 		return "", err
+	}
+	told := o.told()
+	if o.noMilestone {
+		named := slices.DeleteFunc(slices.Clone(o.given), func(g string) bool { return !strings.Contains(g, ".milestone=") })
+		told = append([]string{encountered(named, "Milestone "+*o.milestone+" does not exist")}, told...)
 	}
 	if ok {
 		told = append([]string{encountered(o.given, refused.Error())}, told...)
@@ -234,6 +242,9 @@ func (s *Service) optionRequest(ctx context.Context, as authz.Actor, p, target *
 		Target: target.ID, SourceBranch: branch, TargetBranch: o.target, Title: o.title, Labels: o.labels,
 		RemoveSource: o.removeSource, Squash: o.squash, Assignees: append(people, as.UserID),
 	}
+	if in.MilestoneID, err = s.optionMilestone(ctx, as, target, o); err != nil {
+		return err
+	}
 	title, text, err := s.optionText(ctx, p, target, c, o.target)
 	if err != nil {
 		return err
@@ -261,6 +272,10 @@ func (s *Service) optionUpdate(ctx context.Context, as authz.Actor, p *project.P
 	c := Changes{RemoveSource: o.removeSource, Squash: o.squash, Labels: label.Assignment{Add: o.labels, Remove: o.unlabels}}
 	if o.target != m.TargetBranch && slices.ContainsFunc(o.given, func(g string) bool { return strings.Contains(g, ".target=") }) {
 		c.TargetBranch = &o.target
+	}
+	var err error
+	if c.MilestoneID, err = s.optionMilestone(ctx, as, p, o); err != nil {
+		return err
 	}
 	title := m.Title
 	if o.title != "" {
@@ -290,6 +305,26 @@ func (s *Service) optionUpdate(ctx context.Context, as authz.Actor, p *project.P
 		return err
 	}
 	return s.MergeLater(ctx, as, p, m.IID)
+}
+
+// optionMilestone finds the milestone of the options, of the project or a group above: nil for none
+// that is named, 0 for an empty title. One that the actor may not read is as one that does not exist.
+func (s *Service) optionMilestone(ctx context.Context, as authz.Actor, p *project.Project, o *pushOptions) (*milestone.ID, error) {
+	if o.milestone == nil {
+		return nil, nil
+	}
+	if *o.milestone == "" {
+		return new(milestone.ID), nil
+	}
+	found, err := s.milestones.List(ctx, as, milestone.In(p), milestone.Filter{Title: *o.milestone, Ancestors: true, Range: page.Range{Limit: 1}})
+	if err != nil && !errs.Is(err, errs.NotFound) && !errs.Is(err, errs.Forbidden) {
+		return nil, err
+	}
+	if len(found.Items) == 0 {
+		o.noMilestone = true
+		return nil, nil
+	}
+	return &found.Items[0].ID, nil
 }
 
 // optionPeople finds users by name or number; unknown ones are left out.

@@ -7,7 +7,9 @@ import (
 
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/repo"
 )
 
@@ -40,11 +42,10 @@ func TestService_PushOptions(t *testing.T) {
 		one := []string{"my-first_topic"}
 		none := w.options(w.developer, one, "unknown", "merge_request.unknown", "visibility=public")
 		equal(t, "unknown options", none, "")
-		vain := w.options(w.developer, one, "ci.skip", "ci.variable=A=b", "ci.input=a=b", "secret_push_protection.skip_all", "integrations.skip_ci", "mr.milestone=1.0")
+		vain := w.options(w.developer, one, "ci.skip", "ci.variable=A=b", "ci.input=a=b", "secret_push_protection.skip_all", "integrations.skip_ci")
 		equal(t, "options that nothing follows", vain, strings.Join([]string{
 			"Error encountered with push options 'ci.skip' 'ci.variable=A=b' 'ci.input=a=b' 'integrations.skip_ci': this server runs no pipelines of its own",
 			"Error encountered with push options 'secret_push_protection.skip_all': this server does not look for secrets inside pushed files",
-			"Error encountered with push options 'mr.milestone=1.0': this server has no milestones",
 		}, "\n"))
 		equal(t, "no request to change", w.options(w.developer, one, "merge_request.title=New"),
 			"Error encountered with push options 'merge_request.title=New': A merge_request.create push option is required to create a merge request for branch my-first_topic")
@@ -115,5 +116,44 @@ func TestService_PushOptions_fork(t *testing.T) {
 		own, err := f.requests.Find(t.Context(), f.stranger, f.Find(f.stranger, f.fork), 1)
 		check(t, err)
 		equal(t, "into itself", own.Fork(), false)
+	})
+}
+
+// A push sets milestones of the project and of the groups above, as far as the person who pushes reads them.
+func TestService_PushOptions_milestone(t *testing.T) {
+	t.Parallel()
+	eachChecked(t, func(t *testing.T, w *checked) {
+		p := w.as(w.maintainer)
+		one, err := w.deps.Milestones.Create(t.Context(), w.maintainer, milestone.In(p), milestone.Input{Title: "One"})
+		check(t, err)
+		group := milestone.ID(w.Insert("milestones", coretest.Row{"iid": 1, "namespace_id": p.ParentID, "title": "Group's", "title_fold": "group's", "state": "active"}))
+		w.push("topic", w.tip("main"), files{"c": "c\n"}, "Add c")
+		topic := []string{"topic"}
+		equal(t, "unknown", w.options(w.developer, topic, "mr.create", "mr.milestone=Two"), "Error encountered with push options 'mr.milestone=Two': Milestone Two does not exist")
+		if m := w.read(1); m.MilestoneID != nil {
+			t.Errorf("an unknown milestone: %v", *m.MilestoneID)
+		}
+		for _, step := range []struct {
+			option string
+			want   milestone.ID
+		}{{"merge_request.milestone=One", one.ID}, {"mr.milestone=Group's", group}} {
+			equal(t, step.option, w.options(w.developer, topic, step.option), "")
+			if m := w.read(1); m.MilestoneID == nil || *m.MilestoneID != step.want {
+				t.Errorf("%s: milestone %v, want %d", step.option, m.MilestoneID, step.want)
+			}
+		}
+		equal(t, "other options", w.options(w.developer, topic, "mr.title=Kept"), "")
+		if m := w.read(1); m.MilestoneID == nil || *m.MilestoneID != group {
+			t.Errorf("another option changed the milestone to %v", m.MilestoneID)
+		}
+		equal(t, "none", w.options(w.developer, topic, "mr.milestone="), "")
+		if m := w.read(1); m.MilestoneID != nil {
+			t.Errorf("an empty milestone: %d", *m.MilestoneID)
+		}
+		w.push("later", w.tip("main"), files{"d": "d\n"}, "Add d")
+		equal(t, "created with one", w.options(w.developer, []string{"later"}, "mr.create", "mr.milestone=One"), "")
+		if m := w.read(2); m.MilestoneID == nil || *m.MilestoneID != one.ID {
+			t.Errorf("a new request has milestone %v", m.MilestoneID)
+		}
 	})
 }
