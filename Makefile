@@ -86,10 +86,10 @@ every: export TENON_BIN = $(CURDIR)/bin/tenon
 every:
 	r=0; \
 	TENON_TEST_WALKERS=apart $(GOTEST) $(RACE) $$($(GO) list ./... | grep -Ev '/internal/transport/rest$$|^tenon/test/') || r=$$?; \
-	$(GOTEST) $(RACE) -run '_together$$' ./internal/transport/rest || r=$$?; \
+	$(GOTEST) $(RACE) -run '_together$$' ./internal/transport/rest & together=$$!; \
 	CGO_ENABLED=0 $(GOTEST) -run '^$(WALKERS)$$' ./internal/app & walkers=$$!; \
 	CGO_ENABLED=0 $(GOTEST) ./internal/transport/rest ./test/... || r=$$?; \
-	wait $$walkers || r=$$?; exit $$r
+	wait $$together || r=$$?; wait $$walkers || r=$$?; exit $$r
 
 e2e: build ## the built binary driven by real clients
 	@bash test/setup.sh
