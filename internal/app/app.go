@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,6 +69,8 @@ type App struct {
 	http *http.Server
 	ssh  *gitssh.Server // nil where it is off
 	idle idleness
+
+	hashed bool // the first administrator's password was hashed, which took 19 MiB
 
 	serving   atomic.Bool // Run has begun
 	backingUp sync.Mutex  // held while a backup is made
@@ -261,6 +264,9 @@ func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 	go func() { failed <- commands.Serve(context.WithoutCancel(ctx)) }()
 	if a.ssh != nil {
 		go func() { failed <- a.ssh.Serve(db.LimitReads(context.WithoutCancel(ctx), readTime, 0), a.sshAt) }()
+	}
+	if a.hashed {
+		debug.FreeOSMemory()
 	}
 	a.log.Info("started", "version", a.build.Version, "revision", a.build.Revision, "instance", a.id, "folder", a.config.Data,
 		"database", a.db.Place(), "http", a.listener.Addr().String(), "ssh", cmp.Or(a.SSHAddress(), "off"), "external_url", a.baseURL)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 
 	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
@@ -42,7 +41,7 @@ func (a *App) firstStart(ctx context.Context) error {
 	if a.brief {
 		return nil // who made it gave both
 	}
-	debug.FreeOSMemory() // hashing the password took 19 MiB
+	a.hashed = true
 	if made == "" {
 		a.log.Info("the first administrator was created with the given password and access token", "user", "root")
 		return nil

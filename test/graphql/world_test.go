@@ -47,7 +47,9 @@ func newServer(t testing.TB, database string, options ...func(c *config.Config))
 	t.Helper()
 	data := t.TempDir()
 	if database == "" {
-		database = "sqlite:" + filepath.Join(data, "tenon.db")
+		file := filepath.Join(data, "tenon.db")
+		dbtest.SQLiteFile(t, file)
+		database = "sqlite:" + file
 	}
 	ctx := context.WithoutCancel(t.Context()) // closing comes after its end
 	c := &config.Config{Data: data, HTTP: "127.0.0.1:0", Database: database, Root: config.Root{Token: rootToken}}
