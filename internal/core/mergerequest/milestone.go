@@ -2,50 +2,28 @@ package mergerequest
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
-	"tenon/internal/base/db"
-	"tenon/internal/core/authz"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
 
+// inMilestones is what milestones know of merge requests.
+func inMilestones() milestone.Table {
+	return milestone.Table{Update: "UPDATE merge_requests", Name: "merge_requests", Project: "target_project_id"}
+}
+
 // OnPromoted gives merge requests the milestone of the group for those that it replaces.
 func (s *Service) OnPromoted(ctx context.Context, e milestone.Promoted) error {
-	for ids := range slices.Chunk(e.Replaces, db.MaxArgs-1) {
-		marks, args := db.Marks(ids)
-		if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET milestone_id = ? WHERE milestone_id IN ("+marks+")",
-			append([]any{e.Milestone.ID}, args...)...); err != nil {
-			return fmt.Errorf("promoted milestone of merge requests: %w", err)
-		}
-	}
-	return nil
+	return s.milestones.Promoted(ctx, e, inMilestones())
 }
 
 // OnTransferred replaces the milestones of former groups on the merge requests of a project.
 func (s *Service) OnTransferred(ctx context.Context, e project.Transferred) error {
-	return s.replaceFormer(ctx, e.By, milestone.In(&e.Project))
+	return s.milestones.ReplaceFormer(ctx, e.By, milestone.In(&e.Project), inMilestones())
 }
 
 // OnGroupTransferred is OnTransferred for all projects below a group.
 func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
-	return s.replaceFormer(ctx, e.By, milestone.Of(&e.Group))
-}
-
-func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at milestone.Place) error {
-	const inside = " AND target_project_id IN (SELECT p.id FROM projects p WHERE p.namespace_id IN " + namespace.InsideSQL + ")"
-	successors := func(ctx context.Context, ids []milestone.ID) ([]namespace.Successor[milestone.ID], error) {
-		return s.milestones.Successors(ctx, as, at, ids)
-	}
-	err := namespace.Replace(ctx, s.db, "SELECT DISTINCT milestone_id FROM merge_requests WHERE milestone_id IS NOT NULL"+inside+" ORDER BY milestone_id",
-		[]any{at.Namespace}, successors, func(ctx context.Context, from, to milestone.ID) error {
-			_, err := s.db.Exec(ctx, "UPDATE merge_requests SET milestone_id = ? WHERE milestone_id = ?"+inside, to, from, at.Namespace)
-			return err
-		})
-	if err != nil {
-		return fmt.Errorf("milestones of former groups on merge requests: %w", err)
-	}
-	return nil
+	return s.milestones.ReplaceFormer(ctx, e.By, milestone.Of(&e.Group), inMilestones())
 }

@@ -3,6 +3,8 @@ package milestone
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -73,6 +75,42 @@ func (s *Service) Successors(ctx context.Context, as authz.Actor, at Place, ids 
 		Key:  func(m *Milestone) (ID, string) { return m.ID, m.Title },
 		Copy: func(ctx context.Context, m Milestone) (ID, error) { return s.copyTo(ctx, as, at, m) },
 	})
+}
+
+// Table is one whose rows have milestones.
+type Table struct {
+	Update  string // "UPDATE" and the name, written by the package that owns the table
+	Name    string
+	Project string // the column of a row's project
+}
+
+// Promoted gives the rows of a table the milestone of the group for those that it replaces.
+func (s *Service) Promoted(ctx context.Context, e Promoted, in Table) error {
+	for ids := range slices.Chunk(e.Replaces, db.MaxArgs-1) {
+		marks, args := db.Marks(ids)
+		if _, err := s.db.Exec(ctx, in.Update+" SET milestone_id = ? WHERE milestone_id IN ("+marks+")", append([]any{e.Milestone.ID}, args...)...); err != nil {
+			return fmt.Errorf("promoted milestone in %s: %w", in.Name, err)
+		}
+	}
+	return nil
+}
+
+// ReplaceFormer replaces the milestones that a project or group cannot use after its transfer in the
+// rows of a table. It asks for no permission.
+func (s *Service) ReplaceFormer(ctx context.Context, as authz.Actor, at Place, in Table) error {
+	inside := " AND " + in.Project + " IN (SELECT p.id FROM projects p WHERE p.namespace_id IN " + namespace.InsideSQL + ")"
+	successors := func(ctx context.Context, ids []ID) ([]namespace.Successor[ID], error) {
+		return s.Successors(ctx, as, at, ids)
+	}
+	err := namespace.Replace(ctx, s.db, "SELECT DISTINCT milestone_id FROM "+in.Name+" WHERE milestone_id IS NOT NULL"+inside+" ORDER BY milestone_id", []any{at.Namespace},
+		successors, func(ctx context.Context, from, to ID) error {
+			_, err := s.db.Exec(ctx, in.Update+" SET milestone_id = ? WHERE milestone_id = ?"+inside, to, from, at.Namespace)
+			return err
+		})
+	if err != nil {
+		return fmt.Errorf("milestones of former groups in %s: %w", in.Name, err)
+	}
+	return nil
 }
 
 // copyTo creates a milestone like another one.
