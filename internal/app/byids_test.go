@@ -15,6 +15,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/board"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
@@ -191,6 +192,27 @@ func batches() map[string]batch {
 					return err
 				}
 				_, err = s.Labels.Find(ctx, as, label.Place{Namespace: g.ID, Subject: g.Subject()}, fmt.Sprint(row.ID))
+				return err
+			},
+		},
+		"boards": {
+			`SELECT b.id, 0 AS iid, COALESCE(p.id, 0) AS project_id, b.namespace_id AS place, '' AS kind, '' AS text
+				FROM boards b LEFT JOIN projects p ON p.namespace_id = b.namespace_id ORDER BY b.id`, 8,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				return found(s.Boards.ByIDs(ctx, as, ids[board.ID](rows)))
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				if row.Project != 0 {
+					return within(ctx, s, as, row, func(p *project.Project) error {
+						_, err := s.Boards.Find(ctx, as, board.In(p), board.ID(row.ID))
+						return err
+					})
+				}
+				g, err := s.Namespaces.FindByID(ctx, as, namespace.ID(row.Place))
+				if err != nil {
+					return err
+				}
+				_, err = s.Boards.Find(ctx, as, board.Of(g), board.ID(row.ID))
 				return err
 			},
 		},
