@@ -57,7 +57,7 @@ func TestApprovals_clients(t *testing.T) {
 		want("ann", "GET", mr, nil, http.StatusOK, `"detailed_merge_status":"not_approved"`)
 		want("ann", "GET", mr+"/approvals", nil, http.StatusOK, `"approvals_required":2`, `"rule_type":"code_owner"`, `"approvals_left":2`)
 		want("ann", "PUT", mr+"/merge", nil, http.StatusMethodNotAllowed, "not approved")
-		// Who can change that: those whom the caller may see.
+		// Who can change that: users that the caller may see.
 		want("ann", "GET", mr+"/mergeability", nil, http.StatusOK, `"permission":"approve_merge_request","access_level":null`, `"username":"cat"`, `"username":"dan"`, `"hidden_users":false`)
 		want("cat", "GET", mr+"/mergeability", nil, http.StatusOK, `"username":"cat"`, `"hidden_users":true,"current_user":true`)
 		want("ben", "GET", mr+"/mergeability", nil, http.StatusOK, `"hidden_users":true,"current_user":false`)

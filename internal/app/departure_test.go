@@ -98,7 +98,7 @@ func TestDeparture(t *testing.T) {
 	columns := userColumns(t)
 	for _, c := range columns {
 		if fate := fates()[c.String()]; fate == "" && c.rule == "" {
-			t.Errorf("nobody says what becomes of %s when the user is deleted: see to it in an account.Executor "+
+			t.Errorf("nothing decides what becomes of %s when the user is deleted: see to it in an account.Executor "+
 				"(app/core.go lists them), or in the schema, and add a line to fates", c)
 		}
 	}

@@ -323,7 +323,7 @@ func TestWeb_content(t *testing.T) {
 				}
 			}
 			if strings.Contains(p.text, "<script") || strings.Contains(p.text, "<hammer>") {
-				t.Errorf("%s has markup that somebody wrote:\n%s", path, p.text)
+				t.Errorf("%s has markup from a user:\n%s", path, p.text)
 			}
 		}
 		for path, want := range map[string][2]string{

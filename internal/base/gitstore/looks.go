@@ -22,7 +22,7 @@ type look struct {
 	err    error
 }
 
-var errNoAnswer = errors.New("git: whoever looked gave up")
+var errNoAnswer = errors.New("git: the reader gave up")
 
 // share gives the answer of find, which runs once for all who come before it begins, at
 // most once at a time for each key, and whatever becomes of the ctx of the caller that came first.

@@ -41,7 +41,7 @@ func TestShares(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	if _, err := s.share(gone, "key", find); err == nil {
-		t.Error("somebody who is gone waits")
+		t.Error("a reader that has given up still waits")
 	}
 	if n := looks.Load(); n != 1 {
 		t.Errorf("%d look at the same time", n)

@@ -28,8 +28,8 @@ func NewBudget(steps int) *Budget { return &Budget{steps: steps} }
 // Steps are those that are left.
 func (b *Budget) Steps() int { return b.steps }
 
-// HTML is code in a language as HTML: words in elements "span" with the short classes of chroma,
-// none of which goes over the end of a line. It reports false for a language that it does not know
+// HTML is code in a language as HTML: words in elements "span" with the short classes of chroma.
+// No element goes over the end of a line. It reports false for a language that it does not know
 // and for code that costs more than is left, which the caller shows as it is.
 func (b *Budget) HTML(language, code string) (string, bool) {
 	if b.steps < len(code) {

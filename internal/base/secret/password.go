@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// cost is how dear an argon2id hash is.
+// cost is how much work an argon2id hash takes.
 type cost struct {
 	memory  uint32 // KiB
 	time    uint32

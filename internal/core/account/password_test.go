@@ -92,7 +92,7 @@ func TestService_AuthenticatePassword_locks(t *testing.T) {
 		}
 		wantErr(t, try("mona", "wrong once more"), errs.Unauthorized, "unauthorized")
 		if u := h.find(mona.ID); u.FailedAttempts != 1 || u.LockedAt != nil {
-			t.Errorf("the count did not begin anew: %d, %v", u.FailedAttempts, u.LockedAt)
+			t.Errorf("the count did not start again: %d, %v", u.FailedAttempts, u.LockedAt)
 		}
 		if err := try("mona", rightPassword); err != nil {
 			t.Errorf("the right password: %v", err)

@@ -140,7 +140,7 @@ func (s *Service) requirePassword(ctx context.Context, as authz.Actor, password 
 }
 
 // MayApprove reports whether the actor could approve the merge request of a state now: a
-// developer, or a reporter whom a rule names. Authors and contributors may where the project
+// developer, or a reporter that a rule names. Authors and contributors may where the project
 // lets them.
 func (s *Service) MayApprove(ctx context.Context, as authz.Actor, p *project.Project, st *State) (bool, error) {
 	m := st.Request

@@ -11,7 +11,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Approvers tells who can give approvals that a merge request lacks: users whom rules name, and
+// Approvers tells who can give approvals that a merge request lacks: users that rules name, and
 // members of their groups that the actor may see. It asks for no permission: its callers in core
 // have.
 func (s *Service) Approvers(ctx context.Context, as authz.Actor, p *project.Project, m *mergerequest.MergeRequest) (mergerequest.Approvers, error) {

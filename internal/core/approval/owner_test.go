@@ -119,7 +119,7 @@ func TestState_codeOwners(t *testing.T) {
 	})
 }
 
-// ownersChange has stan, whom CODEOWNERS names beside mary, be an owner and be none by other ways than
+// ownersChange makes stan, named by CODEOWNERS beside mary, an owner, and takes that back, by other means than
 // a membership: an invited group, a state of his account, a day that ends an invitation.
 func (w *world) ownersChange(iid mergerequest.IID) {
 	t, ctx, place := w.T, w.T.Context(), w.as(w.owner).NamespaceID

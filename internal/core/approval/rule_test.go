@@ -83,7 +83,7 @@ func TestState_rules(t *testing.T) {
 		check(t, err)
 		equal(t, "an approval of another", fmt.Sprint(st.Required, st.Left, st.Approved, len(st.Approvals)), "1 1 false 1")
 		equal(t, "suggested", fmt.Sprint(st.Suggested()), fmt.Sprint([]authz.UserID{w.reviewer.UserID, w.reporter.UserID}))
-		st, err = w.approve(w.reporter, m.IID, approval.Input{}) // whom a rule names may
+		st, err = w.approve(w.reporter, m.IID, approval.Input{}) // a rule names her
 		check(t, err)
 		equal(t, "the approval of one who is named", fmt.Sprint(st.Left, st.Approved), "0 true")
 		equal(t, "status", w.status(m.IID), "mergeable")

@@ -212,8 +212,8 @@ func (s *Service) place(ctx context.Context, on note.On, t noteable.Target, in *
 	return ofDraft(err)
 }
 
-// fits refuses more drafts, or longer ones, than one answer lists. It counts a changed draft,
-// which has the id, anew.
+// fits refuses more drafts, or longer ones, than one answer lists. It counts the draft
+// with the id as it is after the change.
 func (s *Service) fits(ctx context.Context, d *Draft, id ID) error {
 	type total struct {
 		Drafts int64 `db:"drafts"`

@@ -48,7 +48,7 @@ func (r Rows) assigned() bool { return r.Kind == noteable.Issue || r.Kind == not
 // Authors is the part of those who made the rows.
 func (r Rows) Authors() Part { return r.Column("author_id") }
 
-// Assignees is the part of those whom issues or merge requests are assigned to.
+// Assignees is the part of the assignees of issues and merge requests.
 func (r Rows) Assignees() Part {
 	if r.Kind == noteable.MergeRequest {
 		return r.Table("merge_request_assignees", "merge_request_id")

@@ -150,7 +150,7 @@ func (s *Service) Unlock(ctx context.Context, as authz.Actor, p *project.Project
 	lock := found[0]
 	if lock.UserID != as.UserID {
 		if force != ByForce {
-			return nil, errs.Denied(fmt.Sprintf("%q is locked by somebody else", lock.Path))
+			return nil, errs.Denied(fmt.Sprintf("%q is locked by another user", lock.Path))
 		}
 		if err := s.policy.Require(ctx, as, authz.ForceUnlock, p.Subject()); errs.Is(err, errs.Forbidden) {
 			return nil, errs.Denied("You must have maintainer access to force delete a lock")

@@ -82,7 +82,7 @@ func TestService_Blocks(t *testing.T) {
 			check(t, err)
 		}
 
-		// Whoever may not read a blocking one learns that it is there.
+		// Users that may not read a blocking merge request learn that there is one.
 		list, err := w.requests.Blocks(t.Context(), w.reporter, w.as(w.reporter), second.IID)
 		check(t, err)
 		equal(t, "blocks", len(list), 3)

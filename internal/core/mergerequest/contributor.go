@@ -115,7 +115,7 @@ func (s *Service) Contributors(ctx context.Context, ids []ID) (map[ID][]authz.Us
 	return out, nil
 }
 
-// RebasingOf tells of which requests a rebase waits or runs.
+// RebasingOf gives those of the merge requests that have a rebase waiting or running.
 func (s *Service) RebasingOf(ctx context.Context, ids []ID) (map[ID]bool, error) {
 	out := make(map[ID]bool, len(ids))
 	if len(ids) == 0 {

@@ -252,7 +252,7 @@ func TestFork_collaboration(t *testing.T) {
 			{"a tag", try(f.maintainer, "refs/tags/new", zero, next), false},
 			{"something else", try(f.maintainer, "refs/stash/new", zero, next), false},
 			{"deletion", try(f.maintainer, "refs/heads/topic", tip, zero), false},
-			{"made anew", try(f.maintainer, "refs/heads/topic", zero, next), false},
+			{"created again", try(f.maintainer, "refs/heads/topic", zero, next), false},
 		} {
 			equal(t, tt.name, tt.may, tt.want)
 		}

@@ -141,8 +141,8 @@ type Fact struct {
 type Created struct {
 	Fact
 
-	// Reviewed says that it is one of several that were published together, of which Reviewed
-	// tells.
+	// Reviewed says that it was published together with others: the event Reviewed is about all
+	// of them.
 	Reviewed bool
 }
 

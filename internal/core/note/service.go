@@ -72,7 +72,7 @@ func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability aut
 	}
 	things, ok := s.things[on.Kind]
 	if !ok {
-		return noteable.Target{}, fmt.Errorf("notes: nobody finds things of kind %q", on.Kind)
+		return noteable.Target{}, fmt.Errorf("notes: no package has things of kind %q", on.Kind)
 	}
 	t, err := things.Locate(ctx, as, on.place(), on.Key)
 	if err != nil {

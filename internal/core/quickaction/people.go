@@ -176,7 +176,7 @@ func (s *Service) review(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// rereview makes those whom the argument names the only reviewers.
+// rereview makes the users in the argument the only reviewers.
 func (s *Service) rereview(ctx context.Context, c *Call) error {
 	ids, _, err := s.users(ctx, c)
 	if err != nil || len(ids) == 0 {

@@ -73,7 +73,7 @@ func TestGate(t *testing.T) {
 			return strings.Join(order, ",")
 		}
 		if said() != "ann" {
-			t.Fatalf("got %v, want ann before the others, of whom one runs already", said())
+			t.Fatalf("got %v, want ann before the others; one of them runs already", said())
 		}
 		<-time.After(turn + time.Second) // by the clock of the bubble
 		synctest.Wait()

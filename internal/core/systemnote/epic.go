@@ -129,7 +129,7 @@ func (s *Service) EpicsUnlinked(ctx context.Context, e epic.Unlinked) error {
 	return s.linked(ctx, e.Stamp, &e.Source, &e.Target, "removed the relation with ", "removed the relation with ")
 }
 
-// IssuePromoted tells on an issue which epic was made of it, and on that one of which issue.
+// IssuePromoted notes on an issue that it was promoted to an epic, and on the epic which issue it came from.
 func (s *Service) IssuePromoted(ctx context.Context, e epic.Promoted) error {
 	return s.inEpic(ctx, epic.IssueAdded{Stamp: e.Stamp, Epic: e.Epic, Issue: e.Issue, Project: e.Project}, "promoted from issue ", "promoted to epic ")
 }

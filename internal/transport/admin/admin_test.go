@@ -53,7 +53,7 @@ func TestCall(t *testing.T) {
 						return nil, err
 					}
 					if name == "" {
-						return nil, errs.Plain("say whom")
+						return nil, errs.Plain("say who")
 					}
 					tell("one moment")
 					return "hello " + name, nil
@@ -63,7 +63,7 @@ func TestCall(t *testing.T) {
 			if err := Call(t.Context(), run, "greet", "ann", &out, tell); err != nil || out != "hello ann" || !slices.Equal(told, []string{"one moment"}) {
 				t.Errorf("got %q, %q, %v", out, told, err)
 			}
-			for command, want := range map[string]string{"greet": "say whom", "break": "could not finish", "dance": "does not know"} {
+			for command, want := range map[string]string{"greet": "say who", "break": "could not finish", "dance": "does not know"} {
 				if err := Call(t.Context(), run, command, "", &out, tell); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%s: got %v, want %q", command, err, want)
 				}

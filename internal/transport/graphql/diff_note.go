@@ -28,7 +28,7 @@ type diffNote struct {
 	Internal, Confidential bool
 }
 
-// diffNoteMutations binds the notes on diffs, each of which begins a thread.
+// diffNoteMutations binds the notes on diffs. Each note begins a thread.
 func (b *binder) diffNoteMutations() {
 	exec.Mutation(b.Schema, "createDiffNote", func(ctx context.Context, c *exec.Call[struct {
 		diffNote

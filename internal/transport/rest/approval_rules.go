@@ -121,7 +121,7 @@ func (s *Server) approvalRule(ctx context.Context, as authz.Actor, in approvalRu
 	return s.projectRule(ctx, as, p, r, err)
 }
 
-// approversParams are whom a rule names.
+// approversParams are the users and groups of a rule.
 type approversParams struct {
 	UserIDs   api.Ints    `param:"user_ids" doc:"IDs of users as approvers"`
 	GroupIDs  api.Ints    `param:"group_ids" doc:"IDs of groups as approvers"`

@@ -77,7 +77,7 @@ func TestReview_forcePush(t *testing.T) {
 	})
 }
 
-// The attack: whoever may read a merge request, or may not even do that, closes it, merges it, takes
+// The attack: a user that may read a merge request, or may not even do that, closes it, merges it, takes
 // its automatic merge back or changes its branch (CVE-2026-6269, Gitea CVE-2026-20888).
 func TestMergeRequests_transitions(t *testing.T) {
 	t.Parallel()

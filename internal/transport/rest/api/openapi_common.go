@@ -49,7 +49,7 @@ func errorResponse() dict {
 				"message":           messages,
 				"error":             dict{"type": "string", "description": "What is wrong with the parameters, the token or its scopes"},
 				"error_description": dict{"type": "string"},
-				"scope":             dict{"type": "string", "description": "Scopes, one of which the token needs"},
+				"scope":             dict{"type": "string", "description": "The token needs one of these scopes"},
 			},
 			"additionalProperties": true,
 		}}},
