@@ -329,6 +329,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	w.projectCI(p, path, id)
 	incident := w.do("owner", "POST", path+"/issues", obj{"title": "Down", "issue_type": "incident"})
 	image := w.do("owner", "POST", path+"/issues/"+number(incident, "iid")+"/metric_images", obj{"file": attached{"load of " + name + ".png", onePixel()}})
+	maps.Copy(p.values, w.pipelines(path, id))
 	maps.Copy(p.values, map[string]string{
 		"incident": number(incident, "iid"), ":image_id": number(image, "id"),
 		"issues/:eventable_id": number(issue, "iid"), "merge_requests/:eventable_id": number(request, "iid"),

@@ -20,6 +20,7 @@ import (
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest"
 	"tenon/internal/transport/rest/api"
+	"tenon/internal/transport/runnerhttp"
 	"tenon/internal/transport/web"
 )
 
@@ -33,7 +34,7 @@ func (a *App) transports() error {
 	if err != nil {
 		return err
 	}
-	gate, signOn := &httpkit.Gate{Log: a.log, Observe: observe}, &httpkit.SignOn{Accounts: a.core.Accounts, Tokens: a.core.Tokens, Limits: a.core.Limits, Sessions: sessions}
+	gate, signOn := &httpkit.Gate{Log: a.log, Observe: observe}, &httpkit.SignOn{Accounts: a.core.Accounts, Tokens: a.core.Tokens, Limits: a.core.Limits, Sessions: sessions, Jobs: a.core.Checks}
 	kit := api.New(api.Config{
 		ExternalURL: a.baseURL, Authenticate: signOn.Authenticate, FindUser: signOn.FindUser, Gone: server.Gone, Limits: a.core.Limits,
 		Session: sessions.Acting,
@@ -47,9 +48,10 @@ func (a *App) transports() error {
 		Services: a.core, Gate: gate, SignOn: signOn, Log: a.log, Now: a.now, Together: a.db.Together, Atomic: a.db.InTx, LimitReads: graphReads, NoAnonymousIntrospection: a.config.NoAnonymousIntrospection,
 		Version: rest.Level, Revision: a.build.Revision,
 	})
+	runners := runnerhttp.New(runnerhttp.Deps{Services: a.core, Gate: gate, Log: a.log})
 	pages := web.New(web.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log})
 	a.http = &http.Server{
-		Handler: &router{api: kit, graph: graph, git: git, pages: pages, service: a.service(), started: a.metrics.RequestStarted, tracer: a.tracer, idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
+		Handler: &router{api: kit, graph: graph, git: git, runners: runners, pages: pages, service: a.service(), started: a.metrics.RequestStarted, tracer: a.tracer, idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
 		// A body may take long as long as it flows (see httpkit.Patiently); headers may not.
 		ReadHeaderTimeout: 15 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -57,6 +59,7 @@ func (a *App) transports() error {
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	}
 	a.http.RegisterOnShutdown(a.core.Live.EndAll)
+	a.http.RegisterOnShutdown(a.core.Checks.Stop)
 	return nil
 }
 
@@ -81,6 +84,7 @@ type router struct {
 	api     http.Handler
 	graph   *graphql.Handler
 	git     *githttp.Handler
+	runners *runnerhttp.Handler
 	pages   *web.Handler
 	service http.Handler // /-/health and the like
 	started func() (done func())
@@ -104,6 +108,8 @@ func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.WithContext(db.LimitReads(r.Context(), h.reads, allReads(r, h.reads)))
 	switch path := r.URL.Path; {
+	case runnerhttp.Match(path):
+		h.runners.ServeHTTP(httpkit.Patiently(w, r, httpkit.Patience), r)
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
 		h.api.ServeHTTP(httpkit.Patiently(w, r, httpkit.Patience), r)
 	case githttp.Match(path):

@@ -298,7 +298,7 @@ func (s *story) mergeRequests(at string) {
 	s.step(func() {
 		s.publish(mergerequest.AutoMergeAborted{Fact: mergerequest.Fact{Stamp: ann.Stamp(s.now()), MergeRequest: *m, Project: shop}, Reason: "it rained"})
 	}, effects{"mergerequest.AutoMergeAborted: system notes": systemNotes})
-	s.step(func() { status("success") }, effects{"ci.StatusReported: automatic merges": jobs("merge_request_auto_merge")})
+	s.step(func() { status("success") }, effects{"ci.PipelineChanged: automatic merges": jobs("merge_request_auto_merge")})
 	s.step(func() { s.do("ann", "PUT", mr+"/merge", nil) }, effects{
 		"mergerequest.Merged: activity":         activityOf("merged"),
 		"mergerequest.Merged: issues it closes": "SELECT COUNT(*) FROM issues WHERE state = 'closed'",

@@ -457,6 +457,7 @@ func samples() map[string][]sample {
 		"POST /projects/:id/merge_requests/:merge_request_iid/cancel_merge_when_pipeline_succeeds":           {{status: http.StatusNotAcceptable}},
 	}
 	maps.Copy(all, epicSamples())
+	pipelineSamples(all)
 	return all
 }
 

@@ -277,7 +277,10 @@ func (s *Services) code(c *check, d Deps) {
 		Accounts: s.Accounts, Repos: s.Repos, SSHKeys: s.Keys, PGPKeys: s.GPGKeys, Now: d.Now,
 	}))
 	s.Badges = badge.New(need(c, badge.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now, Host: s.URLs.Host(), Tip: s.Repos.Tip}))
-	s.Checks = ci.New(need(c, ci.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Projects: s.Projects, Repos: s.Repos, Now: d.Now}))
+	s.Checks = ci.New(need(c, ci.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Protections: s.Protections,
+		Runners: s.Runners, Variables: s.Variables, Objects: d.Objects, Jobs: d.Jobs, Box: d.Box, Outbound: outbound, URLs: s.URLs, Now: d.Now, Log: d.Log,
+	}))
 }
 
 // planning builds issues, merge requests and what is said about them.

@@ -139,6 +139,13 @@ const (
 	ReadPrivatePipeline Ability = "read_pipeline_of_private_jobs"
 	SetCommitStatus     Ability = "set_commit_status"
 
+	CreatePipeline       Ability = "create_pipeline"
+	UpdatePipeline       Ability = "update_pipeline"
+	DeletePipeline       Ability = "delete_pipeline"
+	ErasePipeline        Ability = "erase_job"
+	ReadPipelineDetails  Ability = "read_pipeline_variables"
+	ReadPrivateArtifacts Ability = "read_private_job_artifacts"
+
 	ReadPushRule       Ability = "read_push_rule"
 	AdminPushRule      Ability = "admin_push_rule"
 	ReadGroupPushRule  Ability = "read_group_push_rule"
@@ -236,6 +243,7 @@ type Rule struct {
 	Code     bool    // guests of a private project do not see code
 	Write    bool    // refused in what is archived or marked for deletion, and to auditors for being auditors
 	Deploy   bool    // deploy keys and tokens may too, in the projects that they reach
+	Job      bool    // tokens of jobs may too, in the projects that they reach
 	Change   bool    // refused to auditors like Write, but not in what is archived or marked for deletion
 }
 
@@ -322,7 +330,7 @@ var Rules = map[Ability]Rule{
 	ReadGroupTokens:    {Min: Owner},
 	AdminGroupTokens:   {Min: Owner, Write: true},
 
-	ReadProject:      {Anyone: true, Deploy: true},
+	ReadProject:      {Anyone: true, Deploy: true, Job: true},
 	AdminProject:     {Min: Maintainer, Write: true},
 	EditProject:      {Min: Maintainer, Change: true}, // clients edit a project before they take it out of the archive
 	ChangeVisibility: {Min: Owner, Write: true},
@@ -359,7 +367,7 @@ var Rules = map[Ability]Rule{
 	ReadProjectTokens:  {Min: Maintainer},
 	AdminProjectTokens: {Min: Maintainer, Write: true},
 
-	ReadCode:              {Anyone: true, Feature: Repository, Code: true, Deploy: true},
+	ReadCode:              {Anyone: true, Feature: Repository, Code: true, Deploy: true, Job: true},
 	PushCode:              {Min: Developer, Feature: Repository, Write: true, Deploy: true},
 	DeleteTag:             {Min: Developer, Feature: Repository, Write: true},
 	ForceUnlock:           {Min: Maintainer, Feature: Repository, Write: true},
@@ -369,9 +377,16 @@ var Rules = map[Ability]Rule{
 	ReadProtectedTag:      {Min: Maintainer, Feature: Repository},
 	AdminProtectedTag:     {Min: Maintainer, Feature: Repository, Write: true},
 
-	ReadPipeline:        {Anyone: true, Feature: Builds},
-	ReadPrivatePipeline: {Min: Reporter, Feature: Builds},
+	ReadPipeline:        {Anyone: true, Feature: Builds, Job: true},
+	ReadPrivatePipeline: {Min: Reporter, Feature: Builds, Job: true},
 	SetCommitStatus:     {Min: Developer, Feature: Builds, Write: true},
+
+	CreatePipeline:       {Min: Developer, Feature: Builds, Write: true},
+	UpdatePipeline:       {Min: Developer, Feature: Builds, Write: true},
+	DeletePipeline:       {Min: Owner, Feature: Builds, Write: true},
+	ErasePipeline:        {Min: Maintainer, Own: true, Feature: Builds, Write: true},
+	ReadPipelineDetails:  {Min: Developer, Own: true, Feature: Builds},
+	ReadPrivateArtifacts: {Min: Developer, Feature: Builds, Job: true},
 
 	ReadPushRule:       {Min: Maintainer},
 	AdminPushRule:      {Min: Maintainer, Write: true},

@@ -24,6 +24,10 @@ type Actor struct {
 	// deploy token: UserID is zero then.
 	Deploy Deploy
 
+	// Job, where it is not zero, says that the actor is the user of a job that runs, by the job's token:
+	// it reaches the project of the job and what is public, in what the rules open to it.
+	Job JobCredential
+
 	TokenID int64  // the access token used, zero for a password or none
 	Session int64  // the session used, zero for everything else
 	Scopes  Scopes // what the credential permits; nil for a session or a password
@@ -40,6 +44,12 @@ type Deploy struct {
 	KeyID   int64       // a deploy key: reaches the projects that it is enabled in
 	TokenID int64       // a deploy token: reaches Place and what is below it
 	Place   NamespaceID // of a token
+}
+
+// JobCredential is the token of a job that runs.
+type JobCredential struct {
+	ID    int64       // of the job
+	Place NamespaceID // of its project
 }
 
 // SignedIn reports whether the actor is a user at all.

@@ -103,7 +103,7 @@ func (p *Policy) Can(ctx context.Context, as Actor, ability Ability, s Subject) 
 
 // allows applies a row of the table to an actor that sees the subject.
 func (r Rule) allows(as Actor, s Subject, level Level) bool {
-	if r.Write && s.Closed || as.Deploys() && !r.Deploy || as.Bot && r.Person {
+	if r.Write && s.Closed || as.Deploys() && !r.Deploy || as.Bot && r.Person || as.Job.ID != 0 && !r.Job {
 		return false
 	}
 	if r.Feature == NoFeature {
@@ -170,7 +170,7 @@ func (p *Policy) visible(ctx context.Context, as Actor, s Subject, level Level) 
 	switch {
 	case s.Namespace == 0 && !s.Personal, s.Personal && s.Own && as.SignedIn(), as.Admin, as.Auditor, s.Visibility == Public:
 		return true, nil
-	case s.Visibility == Internal && as.SignedIn() && !as.External:
+	case s.Visibility == Internal && as.SignedIn() && !as.External && as.Job.ID == 0:
 		return true, nil
 	case level >= Guest, level >= Minimal && !s.IsProject:
 		return true, nil
@@ -195,7 +195,7 @@ func (p *Policy) Level(ctx context.Context, as Actor, s Subject) (Level, error) 
 		return NoAccess, nil
 	case as.Admin:
 		return Owner, nil
-	case !as.Known():
+	case !as.Known(), as.Job.ID != 0 && as.Job.Place != s.Namespace:
 		return NoAccess, nil
 	case s.Known:
 		return s.Level, nil

@@ -3,7 +3,6 @@ package ci
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -12,10 +11,9 @@ import (
 	"tenon/internal/core/project"
 )
 
-const (
-	statusColumns = `s.id, s.pipeline_id, s.name, s.stage, s.ref, s.status, s.retried, s.target_url, s.description, s.coverage,
-		s.author_id, s.created_at, s.updated_at, s.started_at, s.finished_at`
-	pipelineColumns = `p.id, p.iid, p.project_id, p.sha, p.ref, p.source, p.status, p.user_id, p.created_at, p.updated_at`
+var (
+	statusColumns   = db.Columns[Status]("s")
+	pipelineColumns = db.Columns[Pipeline]("p")
 )
 
 // list reads a page of a commit's statuses.
@@ -91,11 +89,11 @@ func (s *Service) newestOf(ctx context.Context, in project.ID, commits []gitstor
 	return out, nil
 }
 
-// moving finds the status of a name that has not ended; db.ErrNotFound where there is none.
+// moving finds the status of a name that another system reported and that has not ended; db.ErrNotFound where there is none.
 func (s *Service) moving(ctx context.Context, in PipelineID, name string) (StatusID, error) {
 	var w db.Where
-	w.And("s.pipeline_id = ? AND s.name = ? AND NOT s.retried", in, name)
-	w.In("s.status", Moving())
+	w.And("s.pipeline_id = ? AND s.kind = ? AND s.name = ? AND NOT s.retried", in, ExternalKind, name)
+	w.In("s.status", moving)
 	id, err := db.Get[StatusID](ctx, s.db, "SELECT s.id FROM commit_statuses s"+w.SQL()+" ORDER BY s.id DESC LIMIT 1", w.Args()...)
 	if err != nil {
 		return 0, fmt.Errorf("find status: %w", err)
@@ -103,8 +101,8 @@ func (s *Service) moving(ctx context.Context, in PipelineID, name string) (Statu
 	return id, nil
 }
 
-// replace makes room for a new status of a name.
-func (s *Service) replace(ctx context.Context, in PipelineID, name string) error {
+// room refuses one more job or status of a pipeline that has too many.
+func (s *Service) room(ctx context.Context, in PipelineID) error {
 	n, err := db.Get[int](ctx, s.db, "SELECT count(*) FROM commit_statuses WHERE pipeline_id = ?", in)
 	if err != nil {
 		return fmt.Errorf("count statuses: %w", err)
@@ -112,22 +110,16 @@ func (s *Service) replace(ctx context.Context, in PipelineID, name string) error
 	if n >= maxStatuses {
 		return errs.New(errs.Unprocessable, "The number of jobs has exceeded the limit")
 	}
-	if _, err := s.db.Exec(ctx, "UPDATE commit_statuses SET retried = true WHERE pipeline_id = ? AND name = ?", in, name); err != nil {
-		return fmt.Errorf("replace status: %w", err)
-	}
 	return nil
 }
 
-// summarise brings the state of a pipeline up to date.
-func (s *Service) summarise(ctx context.Context, p *Pipeline, now time.Time) error {
-	states, err := db.Select[State](ctx, s.db, "SELECT DISTINCT status FROM commit_statuses WHERE pipeline_id = ? AND NOT retried ORDER BY status", p.ID)
-	if err != nil {
-		return fmt.Errorf("read states: %w", err)
+// replace makes room for a new status of a name. Jobs of the same name are another thing.
+func (s *Service) replace(ctx context.Context, in PipelineID, name string) error {
+	if err := s.room(ctx, in); err != nil {
+		return err
 	}
-	p.State, p.UpdatedAt = sum(states), db.At(now)
-	_, err = s.db.Exec(ctx, "UPDATE pipelines SET status = ?, updated_at = ? WHERE id = ?", p.State, p.UpdatedAt, p.ID)
-	if err != nil {
-		return fmt.Errorf("sum pipeline up: %w", err)
+	if _, err := s.db.Exec(ctx, "UPDATE commit_statuses SET retried = true WHERE pipeline_id = ? AND kind = ? AND name = ?", in, ExternalKind, name); err != nil {
+		return fmt.Errorf("replace status: %w", err)
 	}
 	return nil
 }

@@ -9,40 +9,58 @@ import (
 	"tenon/internal/base/errs"
 )
 
-// State is where a pipeline or a status stands.
+// State is where a pipeline, a job or a status stands.
 type State string
 
-// The states that other systems report, and the one before the first report.
+// The states.
 const (
-	Created  State = "created"
-	Pending  State = "pending"
-	Running  State = "running"
-	Success  State = "success"
-	Failed   State = "failed"
-	Canceled State = "canceled"
-	Skipped  State = "skipped"
+	Created            State = "created"
+	WaitingForResource State = "waiting_for_resource"
+	Preparing          State = "preparing"
+	WaitingForCallback State = "waiting_for_callback"
+	Pending            State = "pending"
+	Running            State = "running"
+	Success            State = "success"
+	Failed             State = "failed"
+	Canceling          State = "canceling"
+	Canceled           State = "canceled"
+	Skipped            State = "skipped"
+	Manual             State = "manual"
+	Scheduled          State = "scheduled"
 )
 
-// Moving lists the states that another follows.
-func Moving() []State { return []State{Created, Pending, Running} }
+// States lists all states in the order of the API.
+func States() []State {
+	return []State{
+		Created, WaitingForResource, Preparing, WaitingForCallback, Pending, Running, Success, Failed, Canceling, Canceled, Skipped, Manual, Scheduled,
+	}
+}
 
-// Active reports whether the state is one that another follows; "" is none.
-func (s State) Active() bool { return slices.Contains(Moving(), s) }
+// moving are the states that another follows without anybody's doing.
+var moving = []State{Created, WaitingForResource, Preparing, WaitingForCallback, Pending, Running, Canceling}
 
-// active are the states from which a status still moves.
-var active = Moving()
+// Active reports whether the state is one that another follows without a call; "" is none.
+func (s State) Active() bool { return slices.Contains(moving, s) }
+
+// Complete reports whether the state is a last one.
+func (s State) Complete() bool {
+	return slices.Contains([]State{Success, Failed, Canceled, Skipped}, s)
+}
+
+// cancelable are the states that canceling ends.
+var cancelable = append([]State{Manual, Scheduled}, moving...)
 
 // events lead from some states to one.
 var events = map[string]struct {
 	from []State
 	to   State
 }{
-	"enqueue": {[]State{Created, Skipped}, Pending},
+	"enqueue": {[]State{Created, WaitingForResource, Preparing, Skipped, Manual, Scheduled}, Pending},
 	"run":     {[]State{Pending}, Running},
-	"success": {active, Success},
-	"drop":    {active, Failed},
-	"cancel":  {active, Canceled},
-	"skip":    {[]State{Created, Pending}, Skipped},
+	"success": {moving, Success},
+	"drop":    {moving, Failed},
+	"cancel":  {cancelable, Canceled},
+	"skip":    {[]State{Created, WaitingForResource, Preparing, Pending}, Skipped},
 }
 
 // reports are the events that a reported state stands for. All but the last may fail.
@@ -68,10 +86,13 @@ func (s *Status) report(to State, now time.Time) error {
 	return nil
 }
 
+// enter moves the status to a state and notes the time.
 func (s *Status) enter(to State, now time.Time) {
 	at := db.At(now)
 	s.State, s.UpdatedAt = to, at
 	switch to {
+	case Pending:
+		s.QueuedAt = &at
 	case Running:
 		s.StartedAt = &at
 	case Success, Failed, Canceled:
@@ -79,24 +100,83 @@ func (s *Status) enter(to State, now time.Time) {
 	}
 }
 
-// sum gives the state of a pipeline from those of its statuses.
-func sum(states []State) State {
-	only := func(allowed ...State) bool {
-		return !slices.ContainsFunc(states, func(s State) bool { return !slices.Contains(allowed, s) })
-	}
+// standing is what the state of a job means for those that depend on it.
+type standing string
+
+const (
+	ignored standing = "ignored" // manual, and the pipeline does not wait for it
+	warned  standing = "warned"  // it ended without success, and may
+)
+
+// standing tells apart what may fail.
+func (s *Status) standing() standing {
 	switch {
-	case only(Skipped):
+	case s.AllowFailure && s.State == Manual:
+		return ignored
+	case s.AllowFailure && (s.State == Failed || s.State == Canceled):
+		return warned
+	}
+	return standing(s.State)
+}
+
+// tally counts standings.
+type tally map[standing]int
+
+func (t tally) any(states ...State) bool {
+	return slices.ContainsFunc(states, func(s State) bool { return t[standing(s)] > 0 })
+}
+
+// only reports whether there is nothing but these.
+func (t tally) only(allowed ...standing) bool {
+	for s, n := range t {
+		if n > 0 && !slices.Contains(allowed, s) {
+			return false
+		}
+	}
+	return true
+}
+
+// sum gives the state that many jobs have together: of a stage, of a pipeline, of what a job
+// waits for. Without jobs it is skipped.
+func (t tally) sum() State {
+	const success, skipped, created, canceled, pending = standing(Success), standing(Skipped), standing(Created), standing(Canceled), standing(Pending)
+	switch {
+	case t.only(skipped, ignored):
 		return Skipped
-	case only(Success, Skipped):
+	case t.only(success, skipped, warned, ignored):
 		return Success
-	case only(Created):
+	case t.only(created, warned, ignored):
 		return Created
-	case only(Canceled, Success, Skipped):
+	case t.only(standing(Preparing), warned, ignored):
+		return Preparing
+	case t.only(canceled, success, skipped, warned, ignored):
 		return Canceled
-	case only(Pending, Created, Skipped):
+	case t.only(pending, created, skipped, warned, ignored):
 		return Pending
-	case slices.ContainsFunc(states, State.Active):
+	case t.any(Running, Pending):
 		return Running
 	}
+	for _, s := range []State{WaitingForResource, WaitingForCallback, Manual, Scheduled, Preparing} {
+		if t.any(s) {
+			return s
+		}
+	}
+	switch {
+	case t.any(Created):
+		return Running
+	case t.any(Canceling):
+		return Canceling
+	}
 	return Failed
+}
+
+// sumOfNeeds is sum for a job that waits for others by name: one that was not run at all holds it back.
+func (t tally) sumOfNeeds() State {
+	switch {
+	case t.any(Skipped) || t[ignored] > 0:
+		return Skipped
+	case !t.only(standing(Success), standing(Failed), standing(Canceled), warned):
+		return Running
+	}
+	return t.sum()
 }

@@ -1,5 +1,3 @@
-// Package ci holds what is known of the checks of a commit. So far those are statuses
-// that other systems report, each in a pipeline of source external.
 package ci
 
 import (
@@ -13,36 +11,27 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/event"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
-	"tenon/internal/core/repo"
 )
 
-// PipelineID identifies a pipeline.
-type PipelineID int64
-
-// StatusID identifies a status.
+// StatusID identifies a status or a job.
 type StatusID int64
 
-// Pipeline is what runs for a commit on a branch or tag.
-type Pipeline struct {
-	ID        PipelineID    `db:"id"`
-	IID       int64         `db:"iid"`
-	ProjectID project.ID    `db:"project_id"`
-	SHA       string        `db:"sha"`
-	Ref       string        `db:"ref"`
-	Source    string        `db:"source"`
-	State     State         `db:"status"`
-	UserID    *authz.UserID `db:"user_id"`
-	CreatedAt db.Time       `db:"created_at"`
-	UpdatedAt db.Time       `db:"updated_at"`
-}
+// Kind says who makes a status.
+type Kind string
 
-// Status is one check of a commit.
+// The kinds.
+const (
+	ExternalKind Kind = "external" // another system
+	JobKind      Kind = "job"      // a runner
+	BridgeKind   Kind = "bridge"   // a pipeline that it started
+)
+
+// Status is one check of a commit: a job, or what another system reported.
 type Status struct {
 	ID          StatusID      `db:"id"`
 	PipelineID  PipelineID    `db:"pipeline_id"`
@@ -57,12 +46,20 @@ type Status struct {
 	AuthorID    *authz.UserID `db:"author_id"`
 	CreatedAt   db.Time       `db:"created_at"`
 	UpdatedAt   db.Time       `db:"updated_at"`
+	QueuedAt    *db.Time      `db:"queued_at"` // when it became pending
 	StartedAt   *db.Time      `db:"started_at"`
 	FinishedAt  *db.Time      `db:"finished_at"`
+
+	ProjectID     project.ID `db:"project_id"`
+	Kind          Kind       `db:"kind"`
+	StageIndex    int        `db:"stage_idx"`
+	AllowFailure  bool       `db:"allow_failure"`
+	FailureReason *string    `db:"failure_reason"` // of one that failed
 }
 
 const (
-	external = "external" // source of pipelines and stage of statuses that other systems report
+	externalStage      = "external" // of statuses that other systems report
+	externalStageIndex = 1_000_000
 
 	maxText     = 255  // characters
 	maxStatuses = 1000 // of one pipeline, those that were replaced included
@@ -100,47 +97,6 @@ type StatusReported struct {
 	Project  *project.Project
 }
 
-// Deps is what a Service is made of.
-type Deps struct {
-	DB       *db.DB
-	Policy   *authz.Policy
-	Bus      *event.Bus
-	Projects *project.Service
-	Repos    *repo.Service
-	Now      func() time.Time
-}
-
-// Service reads and writes statuses.
-type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	projects *project.Service
-	repos    *repo.Service
-	now      func() time.Time
-}
-
-// New builds the service.
-func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, projects: d.Projects, repos: d.Repos, now: d.Now,
-	}
-}
-
-// readable requires the right to read the project's pipelines, which takes more where
-// the project does not publish its jobs.
-func (s *Service) readable(p *project.Project) authz.Ability {
-	if p.Settings().PublicJobs {
-		return authz.ReadPipeline
-	}
-	return authz.ReadPrivatePipeline
-}
-
-// MayRead reports whether the actor may read the pipelines of a project.
-func (s *Service) MayRead(ctx context.Context, as authz.Actor, p *project.Project) (bool, error) {
-	return s.policy.Can(ctx, as, s.readable(p), p.Subject())
-}
-
 // Statuses lists those of a commit, whose full id is the second result.
 func (s *Service) Statuses(ctx context.Context, as authz.Actor, p *project.Project, sha string, f Filter) (page.Page[Status], string, error) {
 	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
@@ -152,26 +108,6 @@ func (s *Service) Statuses(ctx context.Context, as authz.Actor, p *project.Proje
 	}
 	list, err := s.list(ctx, p.ID, commit.ID, f)
 	return list, commit.ID.String(), err
-}
-
-// Last gives the newest pipeline of a commit, nil where there is none or the actor may
-// not see it.
-func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, commit gitstore.ObjectID) (*Pipeline, error) {
-	may, err := s.policy.Can(ctx, as, s.readable(p), p.Subject())
-	if err != nil || !may {
-		return nil, err
-	}
-	return s.newest(ctx, p.ID, commit, "", 0)
-}
-
-// LastOf gives the newest pipeline of each of the commits that has one and that the actor may
-// see, in one statement.
-func (s *Service) LastOf(ctx context.Context, as authz.Actor, p *project.Project, commits []gitstore.ObjectID) (map[gitstore.ObjectID]*Pipeline, error) {
-	may, err := s.policy.Can(ctx, as, s.readable(p), p.Subject())
-	if err != nil || !may || len(commits) == 0 {
-		return nil, err
-	}
-	return s.newestOf(ctx, p.ID, commits)
 }
 
 // Report records what another system says of a commit: a status that still moves is
@@ -206,8 +142,10 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 		if err != nil {
 			return err
 		}
-		out, err = s.write(ctx, as, pipeline, in)
-		if err != nil {
+		if out, err = s.write(ctx, as, pipeline, in); err != nil {
+			return err
+		}
+		if err := s.advance(ctx, as, p, pipeline); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, StatusReported{Stamp: as.Stamp(s.now()), Status: *out, Pipeline: *pipeline, Project: p})
@@ -218,12 +156,16 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 	return out, commit.ID.String(), nil
 }
 
+func tooLong(name string) *errs.Error {
+	return &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: name, Messages: []string{"is too long (maximum is 255 characters)"}}}}
+}
+
 // validate holds the texts against their limits.
 func (i *Input) validate() error {
 	var fields []errs.Field
 	long := func(name, value string) {
 		if utf8.RuneCountInString(value) > maxText {
-			fields = append(fields, errs.Field{Name: name, Messages: []string{"is too long (maximum is 255 characters)"}})
+			fields = append(fields, tooLong(name).Fields...)
 		}
 	}
 	if i.TargetURL != nil && *i.TargetURL != "" {
@@ -299,7 +241,8 @@ func (s *Service) pipelineFor(ctx context.Context, as authz.Actor, p *project.Pr
 	now := db.At(s.now())
 	user := as.UserID
 	made := &Pipeline{
-		IID: iid, ProjectID: p.ID, SHA: commit.String(), Ref: ref, Source: external, State: Created, UserID: &user, CreatedAt: now, UpdatedAt: now,
+		IID: iid, ProjectID: p.ID, SHA: commit.String(), Ref: ref, Source: External, State: Created, UserID: &user, CreatedAt: now, UpdatedAt: now,
+		AutoCancel: CancelNone,
 	}
 	row, err := db.Insert(ctx, s.db, "pipelines", made)
 	if err != nil {
@@ -331,7 +274,7 @@ func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Inp
 		if err != nil {
 			return nil, errs.Wrap(err, "change status")
 		}
-		return &out.After, s.summarise(ctx, p, now)
+		return &out.After, nil
 	}
 	if !errors.Is(err, db.ErrNotFound) {
 		return nil, err
@@ -341,7 +284,8 @@ func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Inp
 	}
 	user := as.UserID
 	st := &Status{
-		PipelineID: p.ID, Name: in.Name, Stage: external, Ref: p.Ref, State: Created, AuthorID: &user, CreatedAt: db.At(now), UpdatedAt: db.At(now),
+		PipelineID: p.ID, ProjectID: p.ProjectID, Kind: ExternalKind, Name: in.Name, Stage: externalStage, StageIndex: externalStageIndex, Ref: p.Ref,
+		State: Created, AuthorID: &user, CreatedAt: db.At(now), UpdatedAt: db.At(now),
 	}
 	if err := st.apply(in, now); err != nil {
 		return nil, err
@@ -351,7 +295,7 @@ func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Inp
 		return nil, fmt.Errorf("write status: %w", err)
 	}
 	st.ID = StatusID(row)
-	return st, s.summarise(ctx, p, now)
+	return st, nil
 }
 
 // apply takes a report over.

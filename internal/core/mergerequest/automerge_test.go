@@ -30,7 +30,7 @@ func eachChecked(t *testing.T, fn func(t *testing.T, w *checked)) {
 	each(t, func(t *testing.T, w *world) {
 		c := &checked{world: w}
 		c.checks = ci.New(ci.Deps{DB: w.DB, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Repos: w.repos, Now: w.Now})
-		event.On(w.Bus, "automatic merges", func(ctx context.Context, e ci.StatusReported) error {
+		event.On(w.Bus, "automatic merges", func(ctx context.Context, e ci.PipelineChanged) error {
 			return w.requests.OnPipeline(ctx, e.Pipeline.ProjectID, e.Pipeline.Ref, e.Pipeline.State)
 		})
 		event.On(w.Bus, "test", func(_ context.Context, e mergerequest.AutoMergeEnabled) error {

@@ -46,8 +46,8 @@ type pushOptions struct {
 // lacking says of the documented options that nothing here can follow why that is so.
 func lacking(name string) string {
 	switch name {
-	case "ci.skip", "ci.variable", "ci.input", "integrations.skip_ci":
-		return "this server runs no pipelines of its own"
+	case "ci.input", "integrations.skip_ci":
+		return "this server does not take them from pushes"
 	case "secret_push_protection.skip_all":
 		return "this server does not look for secrets inside pushed files"
 	}

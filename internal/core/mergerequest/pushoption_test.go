@@ -44,7 +44,7 @@ func TestService_PushOptions(t *testing.T) {
 		equal(t, "unknown options", none, "")
 		vain := w.options(w.developer, one, "ci.skip", "ci.variable=A=b", "ci.input=a=b", "secret_push_protection.skip_all", "integrations.skip_ci")
 		equal(t, "options that nothing follows", vain, strings.Join([]string{
-			"Error encountered with push options 'ci.skip' 'ci.variable=A=b' 'ci.input=a=b' 'integrations.skip_ci': this server runs no pipelines of its own",
+			"Error encountered with push options 'ci.input=a=b' 'integrations.skip_ci': this server does not take them from pushes",
 			"Error encountered with push options 'secret_push_protection.skip_all': this server does not look for secrets inside pushed files",
 		}, "\n"))
 		equal(t, "no request to change", w.options(w.developer, one, "merge_request.title=New"),

@@ -21,7 +21,7 @@ type Issues interface {
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "merge requests", s.OnPushed)
 	event.On(b, "merge requests between forks", s.OnUnforked)
-	event.On(b, "automatic merges", s.OnStatus)
+	event.On(b, "automatic merges", s.OnPipelineChanged)
 	s.subscribeClosing(b)
 	event.On(b, "merge request dependencies", s.OnProjectDeleted)
 	s.subscribeOwners(b)
@@ -30,8 +30,8 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "milestones of merge requests", s.OnGroupTransferred)
 }
 
-// OnStatus reacts to a report about a pipeline of a branch, or of a car of a merge train.
-func (s *Service) OnStatus(ctx context.Context, e ci.StatusReported) error {
+// OnPipelineChanged reacts to the state of a pipeline of a branch, or of a car of a merge train.
+func (s *Service) OnPipelineChanged(ctx context.Context, e ci.PipelineChanged) error {
 	if err := s.OnCarPipeline(ctx, e.Pipeline); err != nil {
 		return err
 	}

@@ -25,8 +25,15 @@ type Fetch struct {
 // MaxFetch is how long a request may be to be answered from the cache, in bytes.
 const MaxFetch = 1 << 20
 
-// unseenRefs are hidden from fetches.
-var unseenRefs = []string{"refs/keep-around/", "refs/tenon/"}
+// unseen lists what is hidden from fetches of an actor: jobs alone fetch the commits of pipelines, whose references come and
+// go, so that for all others answers stay in the cache.
+func unseen(as authz.Actor) []string {
+	out := []string{"refs/keep-around/", "refs/tenon/"}
+	if as.Job.ID == 0 {
+		out = append(out, "refs/pipelines/")
+	}
+	return out
+}
 
 // Fetch answers a request of a git client. Requests that are the same while every
 // reference stays where it is have one answer, which git works out once. Close the
@@ -53,12 +60,12 @@ func (s *Service) answer(ctx context.Context, as authz.Actor, r *gitcmd.Repo, re
 	state := ""
 	if !f.Advertise || version < 2 { // version 2 begins with what the program can do
 		var err error
-		if state, err = r.RefState(ctx, unseenRefs...); err != nil {
+		if state, err = r.RefState(ctx, unseen(as)...); err != nil {
 			return nil, fmt.Errorf("read references: %w", err)
 		}
 	}
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%s %s %d %t ", repository, state, version, f.Advertise)
+	fmt.Fprintf(sum, "%s %s %d %t %t ", repository, state, version, f.Advertise, as.Job.ID != 0)
 	sum.Write(f.Request)
 	key := hex.EncodeToString(sum.Sum(nil))
 	s.asked.Add(1)
@@ -72,10 +79,10 @@ func (s *Service) answer(ctx context.Context, as authz.Actor, r *gitcmd.Repo, re
 			}
 			defer leave()
 			s.worked.Add(1)
-			if err := r.UploadPack(ctx, f.service(version, bytes.NewReader(f.Request), out)); err != nil {
+			if err := r.UploadPack(ctx, f.service(as, version, bytes.NewReader(f.Request), out)); err != nil {
 				return err
 			}
-			return s.still(ctx, r, state)
+			return s.still(ctx, as, r, state)
 		})
 		if errors.Is(err, errBusy) && !refused {
 			continue // another caller was refused, and this one had joined it
@@ -85,23 +92,23 @@ func (s *Service) answer(ctx context.Context, as authz.Actor, r *gitcmd.Repo, re
 }
 
 // still keeps an answer from the cache whose references moved while git worked on it.
-func (s *Service) still(ctx context.Context, r *gitcmd.Repo, state string) error {
+func (s *Service) still(ctx context.Context, as authz.Actor, r *gitcmd.Repo, state string) error {
 	if state == "" {
 		return nil
 	}
-	now, err := r.RefState(ctx, unseenRefs...)
+	now, err := r.RefState(ctx, unseen(as)...)
 	if err != nil || now != state {
 		return errors.Join(spool.ErrUnkept, err)
 	}
 	return nil
 }
 
-func (f Fetch) service(version int, in io.Reader, out io.Writer) gitcmd.Service {
+func (f Fetch) service(as authz.Actor, version int, in io.Reader, out io.Writer) gitcmd.Service {
 	s := gitcmd.Service{Advertise: f.Advertise, Stateless: true, Stdin: in, Stdout: out}
 	if version > 0 {
 		s.Protocol = fmt.Sprintf("version=%d", version)
 	}
-	for _, prefix := range unseenRefs {
+	for _, prefix := range unseen(as) {
 		s.Config = append(s.Config, "uploadpack.hideRefs="+prefix[:len(prefix)-1])
 	}
 	return s
@@ -116,7 +123,7 @@ func (r *Remote) FetchLong(ctx context.Context, as authz.Actor, f Fetch, rest io
 	}
 	defer leave()
 	in := io.MultiReader(bytes.NewReader(f.Request), rest)
-	return at.UploadPack(ctx, f.service(gitcmd.ProtocolVersion(f.Protocol), in, out))
+	return at.UploadPack(ctx, f.service(as, gitcmd.ProtocolVersion(f.Protocol), in, out))
 }
 
 // Converse lets git answer a client whose requests build on each other, as those of the
@@ -127,7 +134,7 @@ func (r *Remote) Converse(ctx context.Context, as authz.Actor, c Conversation) e
 		return err
 	}
 	defer leave()
-	service := Fetch{}.service(gitcmd.ProtocolVersion(c.Protocol), c.In, c.Out)
+	service := Fetch{}.service(as, gitcmd.ProtocolVersion(c.Protocol), c.In, c.Out)
 	service.Stateless = false
 	if c.Archive {
 		return at.UploadArchive(ctx, service)

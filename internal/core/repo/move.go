@@ -79,6 +79,7 @@ type Pushed struct {
 	Source    Source
 	Changes   []PushedRef
 	Addresses []string `json:",omitempty"` // of authors and committers of its commits, folded
+	Options   []string `json:",omitempty"` // that the user gave to git push
 }
 
 // PushedRef is one moved reference with what the record of activity says of it. Where one
@@ -99,6 +100,11 @@ var ErrMoved = errors.New("a reference moved meanwhile")
 // a commit to the same one only demands that the reference still names it. It asks
 // for no permission: callers ask Judge.
 func (s *Service) MoveRefs(ctx context.Context, as authz.Actor, p *project.Project, source Source, changes []RefChange) error {
+	return s.moveRefs(ctx, as, p, source, changes, nil)
+}
+
+// moveRefs is MoveRefs with the options of a push.
+func (s *Service) moveRefs(ctx context.Context, as authz.Actor, p *project.Project, source Source, changes []RefChange, options []string) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -110,7 +116,7 @@ func (s *Service) MoveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return err
 	}
-	event := Pushed{ProjectID: p.ID, FullPath: p.FullPath, Stamp: as.Stamp(s.now()), Source: source}
+	event := Pushed{ProjectID: p.ID, FullPath: p.FullPath, Stamp: as.Stamp(s.now()), Source: source, Options: options}
 	if event.Changes, err = s.describeAll(ctx, r, p, moved(changes)); err != nil {
 		return err
 	}

@@ -142,7 +142,10 @@ func (p *Push) judge(ctx context.Context, inside *gitcmd.Repo, changes []RefChan
 // move moves the references that passed.
 func (p *Push) move(ctx context.Context, changes []RefChange) error {
 	if p.attached == nil {
-		return p.service.MoveRefs(ctx, p.by, p.project, ByPush, changes)
+		p.mu.Lock()
+		options := p.options
+		p.mu.Unlock()
+		return p.service.moveRefs(ctx, p.by, p.project, ByPush, changes, options)
 	}
 	defer p.service.writing.lock(p.attached.ID)()
 	return p.service.moveAttached(ctx, p.as, p.attached, p.repo, changes)

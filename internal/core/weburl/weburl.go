@@ -42,6 +42,9 @@ func (s *Site) Home() string { return s.base + "/" }
 // Host is the host name of the instance, without a port.
 func (s *Site) Host() string { return s.host }
 
+// SSHAddress is the host, and perhaps the port, of git over SSH; "" where it is off.
+func (s *Site) SSHAddress() string { return s.ssh }
+
 // Liveness answers where the server runs.
 func (s *Site) Liveness() string { return s.base + "/-/liveness" }
 
@@ -159,6 +162,9 @@ func (s *Site) Branches(path string) string { return s.inside(path, "branches") 
 
 // Tags lists the tags of a project.
 func (s *Site) Tags(path string) string { return s.inside(path, "tags") }
+
+// Job is the page of a job.
+func (s *Site) Job(path string, id int64) string { return s.numbered(path, "jobs", id) }
 
 // Commits lists the commits of a branch, tag or commit that touch a file or a folder, "" for
 // all.
@@ -314,6 +320,12 @@ func WikiPages(wiki string) string { return wiki + "/pages" }
 
 // HTTPRepository is where git reaches a repository over HTTP.
 func (s *Site) HTTPRepository(path string) string { return s.base + "/" + path + ".git" }
+
+// HTTPRepositoryAs is HTTPRepository with a user name and a password.
+func (s *Site) HTTPRepositoryAs(path, user, password string) string {
+	scheme, rest, _ := strings.Cut(s.base, "://")
+	return scheme + "://" + url.UserPassword(user, password).String() + "@" + rest + "/" + path + ".git"
+}
 
 // SSHRepository is where git reaches a repository over SSH, in the short form on the usual
 // port; "" where it does not.

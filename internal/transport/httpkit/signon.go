@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"tenon/internal/base/errs"
@@ -32,6 +33,19 @@ type SignOn struct {
 	Tokens   *token.Service
 	Limits   *limit.Service
 	Sessions *Sessions // nil has none
+	Jobs     Bearers
+}
+
+// Bearers gives the actors of the tokens of jobs.
+type Bearers interface {
+	// Bearer answers Unauthorized for what is no token of a job that runs.
+	Bearer(ctx context.Context, token string) (authz.Actor, error)
+}
+
+// forJobs are the routes that take the tokens of jobs.
+var forJobs = []string{
+	"/job", "/projects/:id/jobs/:job_id/artifacts", "/projects/:id/jobs/:job_id/artifacts/*artifact_path",
+	"/projects/:id/jobs/artifacts/:ref_name/download", "/projects/:id/jobs/artifacts/:ref_name/raw/*artifact_path",
 }
 
 // Authenticate gives the actor of a credential. It answers Unauthorized for one that is
@@ -39,6 +53,9 @@ type SignOn struct {
 // with the reason for a user who may not sign in. The rotation of a revoked token revokes the
 // tokens that were rotated from it.
 func (s *SignOn) Authenticate(ctx context.Context, c Credential) (authz.Actor, error) {
+	if c.How == JobToken && slices.Contains(forJobs, c.Route) {
+		return s.Jobs.Bearer(ctx, c.Secret)
+	}
 	if c.How != PrivateToken && c.How != Bearer {
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")
 	}

@@ -27,17 +27,18 @@ type pipelineEntity struct {
 	SHA       string        `json:"sha"`
 	Ref       string        `json:"ref"`
 	Status    ci.State      `json:"status"`
-	Source    string        `json:"source"`
+	Source    ci.Source     `json:"source"`
 	CreatedAt api.Time      `json:"created_at"`
 	UpdatedAt api.Time      `json:"updated_at"`
 	WebURL    string        `json:"web_url"`
+	Name      *string       `json:"name"`
 }
 
 func (s *Server) pipeline(p *project.Project, of *ci.Pipeline) *pipelineEntity {
 	return &pipelineEntity{
 		ID: of.ID, IID: of.IID, ProjectID: of.ProjectID, SHA: of.SHA, Ref: of.Ref, Status: of.State, Source: of.Source,
 		CreatedAt: api.Time(of.CreatedAt.Time), UpdatedAt: api.Time(of.UpdatedAt.Time),
-		WebURL: s.URLs.Pipeline(p.FullPath, int64(of.ID)),
+		WebURL: s.URLs.Pipeline(p.FullPath, int64(of.ID)), Name: of.Name,
 	}
 }
 
@@ -53,7 +54,7 @@ type checkEntity struct {
 	CreatedAt    api.Time      `json:"created_at"`
 	StartedAt    *api.Time     `json:"started_at"`
 	FinishedAt   *api.Time     `json:"finished_at"`
-	AllowFailure bool          `json:"allow_failure" later:"ci"`
+	AllowFailure bool          `json:"allow_failure"`
 	Coverage     *float64      `json:"coverage"`
 	PipelineID   ci.PipelineID `json:"pipeline_id"`
 	Author       *userBasic    `json:"author"`
@@ -80,7 +81,7 @@ func (s *Server) checkEntities(ctx context.Context, sha string, list ...ci.Statu
 func (s *Server) checkEntity(sha string, st *ci.Status, users map[authz.UserID]*account.Summary) checkEntity {
 	e := checkEntity{
 		ID: st.ID, SHA: sha, Ref: st.Ref, Status: st.State, Name: st.Name, TargetURL: st.TargetURL, Description: st.Description,
-		CreatedAt: api.Time(st.CreatedAt.Time), Coverage: st.Coverage, PipelineID: st.PipelineID,
+		CreatedAt: api.Time(st.CreatedAt.Time), Coverage: st.Coverage, AllowFailure: st.AllowFailure, PipelineID: st.PipelineID,
 	}
 	if st.StartedAt != nil {
 		e.StartedAt = api.TimePtr(&st.StartedAt.Time)

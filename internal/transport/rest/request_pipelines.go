@@ -16,9 +16,9 @@ import (
 // pipelineFull is a pipeline with all that is told of it.
 type pipelineFull struct {
 	pipelineEntity
-	BeforeSHA      string         `json:"before_sha" later:"ci"`
-	Tag            bool           `json:"tag" later:"ci"`
-	YAMLErrors     *string        `json:"yaml_errors" later:"ci"`
+	BeforeSHA      string         `json:"before_sha"`
+	Tag            bool           `json:"tag"`
+	YAMLErrors     *string        `json:"yaml_errors"`
 	User           *userBasic     `json:"user"`
 	StartedAt      *api.Time      `json:"started_at"`
 	FinishedAt     *api.Time      `json:"finished_at"`
@@ -56,7 +56,7 @@ func newDetailedStatus(state ci.State, path string) detailedStatus {
 
 func (s *Server) pipelineFull(ctx context.Context, p *project.Project, of *ci.Pipeline, course ci.Course) (*pipelineFull, error) {
 	out := &pipelineFull{
-		pipelineEntity: *s.pipeline(p, of), BeforeSHA: strings.Repeat("0", len(of.SHA)), StartedAt: api.TimePtr(course.StartedAt),
+		pipelineEntity: *s.pipeline(p, of), BeforeSHA: of.Before(), Tag: of.Tag, YAMLErrors: of.YAMLErrors, StartedAt: api.TimePtr(course.StartedAt),
 		FinishedAt:     api.TimePtr(course.FinishedAt),
 		DetailedStatus: newDetailedStatus(of.State, (&weburl.Site{}).Pipeline(p.FullPath, int64(of.ID))),
 	}

@@ -133,6 +133,12 @@ type settingValues struct {
 	HousekeepingEnabled                              bool     `json:"housekeeping_enabled"`
 	HousekeepingOptimizeRepositoryPeriod             int      `json:"housekeeping_optimize_repository_period"`
 	PushEventActivitiesLimit                         int      `json:"push_event_activities_limit"`
+	GitPushPipelineLimit                             int      `json:"git_push_pipeline_limit"`
+	DefaultCIConfigPath                              *string  `json:"default_ci_config_path"`
+	DefaultArtifactsExpireIn                         string   `json:"default_artifacts_expire_in"`
+	MaxArtifactsSize                                 int      `json:"max_artifacts_size"`
+	MaxYAMLSizeBytes                                 int      `json:"max_yaml_size_bytes"`
+	KeepLatestArtifact                               bool     `json:"keep_latest_artifact"`
 }
 
 // settingsEntity shows the settings that something here reads.
@@ -279,6 +285,12 @@ type updateSettingsParams struct {
 	HousekeepingEnabled                              *bool           `param:"housekeeping_enabled" doc:"Enable housekeeping"`
 	HousekeepingOptimizeRepositoryPeriod             *int            `param:"housekeeping_optimize_repository_period" alias:"housekeeping_incremental_repack_period" doc:"Number of pushes after which housekeeping runs"`
 	PushEventActivitiesLimit                         *int            `param:"push_event_activities_limit" doc:"Maximum references of a push with an event each"`
+	GitPushPipelineLimit                             *int            `param:"git_push_pipeline_limit" doc:"Maximum branches and tags of one push that create pipelines; 0 is any"`
+	DefaultCIConfigPath                              api.Opt[string] `param:"default_ci_config_path" doc:"Default CI/CD configuration file of projects"`
+	DefaultArtifactsExpireIn                         *string         `param:"default_artifacts_expire_in" doc:"Default expiration time of job artifacts, such as 30 days"`
+	MaxArtifactsSize                                 *int            `param:"max_artifacts_size" doc:"Maximum size of job artifacts in MB"`
+	MaxYAMLSizeBytes                                 *int            `param:"max_yaml_size_bytes" doc:"Maximum size of a CI/CD configuration file in bytes"`
+	KeepLatestArtifact                               *bool           `param:"keep_latest_artifact" doc:"Keep the artifacts of the latest successful pipeline of each reference"`
 
 	Others api.Undeclared // settings that are not stored, and what is none
 }
@@ -292,7 +304,7 @@ func (p updateSettingsParams) values() map[string]any {
 	if p.EnabledGitAccessProtocol != nil && *p.EnabledGitAccessProtocol == "all" {
 		p.EnabledGitAccessProtocol = new(string)
 	}
-	for _, text := range []*api.Opt[string]{&p.CommitEmailHostname, &p.DefaultBranchName, &p.UserDefaultInternalRegex, &p.RateLimitingResponseText} {
+	for _, text := range []*api.Opt[string]{&p.CommitEmailHostname, &p.DefaultBranchName, &p.UserDefaultInternalRegex, &p.RateLimitingResponseText, &p.DefaultCIConfigPath} {
 		text.Null = text.Null || text.Value == ""
 	}
 	sent := map[string]any{}

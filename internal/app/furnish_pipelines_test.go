@@ -1,0 +1,117 @@
+package app
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/ci"
+)
+
+// configuration makes a pipeline with a job that leaves a file, a job that waits for a user, and a trigger job.
+const configuration = `
+made:
+  script: [make]
+  artifacts: {paths: [out]}
+by hand:
+  script: [echo]
+  when: manual
+`
+
+// pipelines runs a pipeline in a project and gives what stands in paths for it.
+func (w *world) pipelines(path, id string) map[string]string {
+	ctx := context.WithoutCancel(w.tb.Context())
+	w.do("owner", "POST", path+"/repository/commits", obj{
+		"branch": "ci", "start_branch": "main", "commit_message": "Configure", "actions": []obj{{"action": "create", "file_path": ".gitlab-ci.yml", "content": configuration}},
+	})
+	made := w.do("owner", "POST", path+"/pipeline", obj{"ref": "ci", "variables": []obj{{"key": "COLOR", "value": "red"}}})
+	w.do("owner", "DELETE", path+"/repository/branches/ci", nil)
+	jobs := map[string]string{}
+	for _, j := range w.list(path + "/pipelines/" + number(made, "id") + "/jobs") {
+		jobs[j["name"].(string)] = number(j, "id")
+	}
+	w.runJob(ctx, id)
+	return map[string]string{":pipeline_id": number(made, "id"), ":job_id": jobs["made"], "manual job": jobs["by hand"], ":ref_name": "ci"}
+}
+
+// list gives what a path lists to the owner.
+func (w *world) list(path string) []map[string]any {
+	a := w.send(w.tb.Context(), get("owner", path))
+	var out []map[string]any
+	if err := json.Unmarshal(a.Body.Bytes(), &out); err != nil || a.Code != http.StatusOK {
+		w.tb.Fatalf("%s: %d %s", path, a.Code, a.Body)
+	}
+	return out
+}
+
+// runJob is a runner of the project that runs one job and is gone.
+func (w *world) runJob(ctx context.Context, id string) {
+	w.tb.Helper()
+	token, now := "glrt-of-the-tests-"+id, db.At(w.now())
+	w.exec(`INSERT INTO runners (runner_type, registered, digest, paused, locked, run_untagged, ref_protected, tags, created_at, updated_at)
+		VALUES ('project_type', ?, ?, ?, ?, ?, ?, '[]', ?, ?)`, false, secret.Digest(token), false, false, true, false, now, now)
+	w.exec("INSERT INTO runner_projects (runner_id, project_id, created_at) SELECT MAX(id), ?, ? FROM runners", id, now)
+	got, _, err := w.core.Checks.Request(ctx, ci.Ask{Token: token, Features: map[string]bool{"upload_multiple_artifacts": true}})
+	if err != nil || got == nil {
+		w.tb.Fatalf("ask for a job: %v %v", got, err)
+	}
+	held, err := w.core.Checks.Hold(ctx, got.Job.ID, got.Token)
+	if err == nil {
+		_, _, err = w.core.Checks.Append(ctx, held, 0, []byte("it works\n"))
+	}
+	if err == nil {
+		err = w.core.Checks.Store(ctx, held, ci.ArtifactInput{Content: bytes.NewReader(archived("out", "made by "+id)), Filename: "artifacts.zip"})
+	}
+	if err == nil {
+		_, err = w.core.Checks.Finish(ctx, held, ci.Outcome{State: "success"})
+	}
+	if err != nil {
+		w.tb.Fatalf("run a job: %v", err)
+	}
+	w.exec("DELETE FROM runners WHERE digest = '" + secret.Digest(token) + "'")
+}
+
+// archived is a zip file with one file in it.
+func archived(name, content string) []byte {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	f, err := z.Create(name)
+	if err == nil {
+		_, err = fmt.Fprint(f, content)
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// pipelineSamples are those of routes of pipelines and jobs.
+func pipelineSamples(all map[string][]sample) {
+	maps.Copy(all, map[string][]sample{
+		"GET /projects/:id/pipelines/latest":                {{query: "ref=ci"}},
+		"POST /projects/:id/pipeline":                       {{body: obj{"ref": "main"}, status: http.StatusBadRequest}}, // it has no configuration
+		"POST /projects/:id/pipelines/:pipeline_id/retry":   {{}},
+		"POST /projects/:id/pipelines/:pipeline_id/cancel":  {{}},
+		"DELETE /projects/:id/pipelines/:pipeline_id":       {{}},
+		"PUT /projects/:id/pipelines/:pipeline_id/metadata": {{body: obj{"name": "Nightly"}}},
+		"POST /projects/:id/jobs/:job_id/cancel":            {{}},
+		"POST /projects/:id/jobs/:job_id/retry":             {{}},
+		"POST /projects/:id/jobs/:job_id/play":              {{values: with{"job_id": "=manual job"}}},
+		"POST /projects/:id/jobs/:job_id/erase":             {{}},
+		"POST /projects/:id/jobs/:job_id/artifacts/keep":    {{}},
+		"DELETE /projects/:id/jobs/:job_id/artifacts":       {{}},
+		"GET /job": {{status: http.StatusUnauthorized}}, // takes tokens of jobs alone
+		"GET /projects/:id/jobs/:job_id/artifacts/*artifact_path":       {{values: with{"artifact_path": "out"}}},
+		"GET /projects/:id/jobs/artifacts/:ref_name/download":           {{query: "job=made", status: http.StatusNotFound}}, // its pipeline waits for a user
+		"GET /projects/:id/jobs/artifacts/:ref_name/raw/*artifact_path": {{query: "job=made", values: with{"artifact_path": "out"}, status: http.StatusNotFound}},
+	})
+}

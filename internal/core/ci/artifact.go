@@ -1,0 +1,421 @@
+package ci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"tenon/internal/base/blob"
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/ciconfig"
+	"tenon/internal/core/project"
+)
+
+// ArtifactID identifies an artifact.
+type ArtifactID int64
+
+// Artifact is a file that a job left: an archive of files, or a report.
+type Artifact struct {
+	ID        ArtifactID `db:"id"`
+	JobID     StatusID   `db:"job_id"`
+	ProjectID project.ID `db:"project_id"`
+	Type      string     `db:"type"`
+	Format    string     `db:"format"` // zip, gzip or raw
+	Filename  string     `db:"filename"`
+	Key       string     `db:"object_key"`
+	Size      int64      `db:"size"` // bytes
+	SHA256    string     `db:"sha256"`
+	Access    string     `db:"access"` // public, private or none
+	ExpireAt  *db.Time   `db:"expire_at"`
+	CreatedAt db.Time    `db:"created_at"`
+}
+
+// Archive is the type of what a job says its artifacts are.
+const Archive = "archive"
+
+// Who may get artifacts besides members of at least Developer.
+const (
+	PublicAccess  = "public"
+	PrivateAccess = "private" // nobody
+	NoAccess      = "none"    // not even them
+)
+
+// artifactFormats are the types that a runner may send, with their formats and names.
+var artifactFormats = map[string]struct{ format, name string }{
+	Archive: {"zip", "artifacts.zip"}, "metadata": {"gzip", "metadata.gz"}, "trace": {"raw", "job.log"}, "junit": {"gzip", "junit.xml.gz"},
+	"cobertura": {"gzip", "cobertura-coverage.xml"}, "jacoco": {"gzip", "jacoco-coverage.xml"}, "dotenv": {"gzip", ".env"},
+	"codequality": {"raw", "gl-code-quality-report.json"}, "sast": {"raw", "gl-sast-report.json"}, "secret_detection": {"raw", "gl-secret-detection-report.json"},
+	"dependency_scanning": {"raw", "gl-dependency-scanning-report.json"}, "container_scanning": {"raw", "gl-container-scanning-report.json"},
+	"cluster_image_scanning": {"raw", "gl-cluster-image-scanning-report.json"}, "dast": {"raw", "gl-dast-report.json"},
+	"api_fuzzing": {"raw", "gl-api-fuzzing-report.json"}, "coverage_fuzzing": {"raw", "gl-coverage-fuzzing.json"},
+	"license_scanning": {"raw", "gl-license-scanning-report.json"}, "performance": {"raw", "performance.json"},
+	"browser_performance": {"raw", "browser-performance.json"}, "load_performance": {"raw", "load-performance.json"}, "metrics": {"gzip", "metrics.txt"},
+	"metrics_referee": {"gzip", "metrics_referee.json.gz"}, "network_referee": {"gzip", "network_referee.json.gz"}, "lsif": {"zip", "lsif.json"},
+	"terraform": {"raw", "tfplan.json"}, "requirements": {"raw", "requirements.json"}, "requirements_v2": {"raw", "requirements_v2.json"},
+	"cyclonedx": {"gzip", "gl-sbom.cdx.json"}, "accessibility": {"raw", "gl-accessibility.json"}, "repository_xray": {"gzip", "gl-repository-xray.json"},
+	"annotations": {"gzip", "gl-annotations.json"},
+}
+
+// ArtifactName is the name of the file that a report of a type has.
+func ArtifactName(kind string) string { return artifactFormats[kind].name }
+
+// ArtifactInput is a file that a runner sends.
+type ArtifactInput struct {
+	Type     string // "" is Archive
+	Format   string // "" is zip
+	Filename string
+	ExpireIn string // as the configuration has it; "" is the server's default, "never" and "0" are never
+	Access   string // "" is PublicAccess
+	Content  io.Reader
+}
+
+// ErrArtifactTooLarge is what an artifact above the limit gets.
+var ErrArtifactTooLarge = errs.New(errs.TooLarge, "file size has reached maximum size limit")
+
+// Store keeps a file that a job left. The same file twice is no error; another one of the same type is Invalid.
+func (s *Service) Store(ctx context.Context, h *Held, in ArtifactInput) error {
+	kind, ok := artifactFormats[defaulted(in.Type, Archive)]
+	if !ok || defaulted(in.Format, "zip") != kind.format {
+		return errs.Plain("file_type or file_format is invalid")
+	}
+	in.Type, in.Format = defaulted(in.Type, Archive), kind.format
+	if !slices.Contains([]string{"", PublicAccess, PrivateAccess, NoAccess}, in.Access) {
+		return errs.Plain("accessibility is invalid")
+	}
+	expires, err := s.expiry(in.ExpireIn)
+	if err != nil {
+		return err
+	}
+	staged, err := s.objects.Stage(ctx, in.Content, blob.Wanted{Limit: int64(s.settings.Current().MaxArtifactsSize) << 20})
+	if errors.Is(err, blob.ErrTooLarge) {
+		return ErrArtifactTooLarge
+	}
+	if err != nil {
+		return fmt.Errorf("receive artifact: %w", err)
+	}
+	defer staged.Discard()
+	row := &Artifact{
+		JobID: h.ID, ProjectID: h.ProjectID, Type: in.Type, Format: in.Format, Filename: defaulted(cleanName(in.Filename), kind.name),
+		Key: fmt.Sprintf("jobs/%d/%d/%s-%s", h.ProjectID, h.ID, in.Type, blob.Random()), Size: staged.Size, SHA256: staged.SHA256,
+		Access: defaulted(in.Access, PublicAccess), ExpireAt: expires, CreatedAt: db.At(s.now()),
+	}
+	if err := staged.Keep(ctx, row.Key); err != nil {
+		return fmt.Errorf("keep artifact: %w", err)
+	}
+	kept, err := s.record(ctx, h, row)
+	if !kept {
+		s.forget(ctx, []string{row.Key})
+	}
+	return err
+}
+
+// record writes the row of an artifact, and what a dotenv report says.
+func (s *Service) record(ctx context.Context, h *Held, row *Artifact) (kept bool, err error) {
+	var vars []Variable
+	if row.Type == "dotenv" {
+		if vars, err = s.readDotenv(ctx, row.Key); err != nil {
+			return false, err
+		}
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		kept = false
+		if _, err := db.ForUpdate[Build](ctx, s.db, jobRow(h.ID)); err != nil {
+			return err
+		}
+		old, err := db.Select[Artifact](ctx, s.db, "SELECT "+db.Columns[Artifact]("a")+" FROM job_artifacts a WHERE a.job_id = ? AND a.type = ?", h.ID, row.Type)
+		switch {
+		case err != nil:
+			return err
+		case len(old) > 0 && old[0].SHA256 == row.SHA256:
+			return nil
+		case len(old) > 0:
+			return errs.Plain("another artifact of the same type already exists")
+		}
+		if _, err := db.Insert(ctx, s.db, "job_artifacts", row); err != nil {
+			return err
+		}
+		kept = true
+		return s.keepVariables(ctx, h.ID, vars, true)
+	})
+	if err != nil {
+		kept = false
+	}
+	return kept, errs.Wrap(err, "record artifact")
+}
+
+// expiry says when artifacts are deleted, nil for never.
+func (s *Service) expiry(in string) (*db.Time, error) {
+	if in == "" {
+		in = s.settings.Current().DefaultArtifactsExpireIn
+	}
+	if in == "never" || in == "0" || in == "" {
+		return nil, nil
+	}
+	d, ok := ciconfig.ParseDuration(in)
+	if !ok {
+		return nil, errs.Plain("expire_in is invalid")
+	}
+	at := db.At(s.now().Add(d))
+	return &at, nil
+}
+
+// ArtifactsOf lists the artifacts of jobs that were read for the actor, in the order in which they came.
+func (s *Service) ArtifactsOf(ctx context.Context, jobs []StatusID) (map[StatusID][]Artifact, error) {
+	out := make(map[StatusID][]Artifact, len(jobs))
+	if len(jobs) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("a.job_id", jobs)
+	rows, err := db.Select[Artifact](ctx, s.db, "SELECT "+db.Columns[Artifact]("a")+" FROM job_artifacts a"+w.SQL()+" ORDER BY a.id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("artifacts of jobs: %w", err)
+	}
+	for _, a := range rows {
+		out[a.JobID] = append(out[a.JobID], a)
+	}
+	return out, nil
+}
+
+// OpenArtifact opens an artifact of a job: its archive where kind is "". Close its content. One that is private is Forbidden for actors
+// below Developer; one that is for nobody is NotFound, as what is not there.
+func (s *Service) OpenArtifact(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, kind string) (*Artifact, *blob.Object, error) {
+	if _, _, err := s.FindJob(ctx, as, p, id); err != nil {
+		return nil, nil, err
+	}
+	a, err := s.artifact(ctx, id, defaulted(kind, Archive))
+	if err != nil {
+		return nil, nil, err
+	}
+	ability := authz.ReadPipeline
+	switch a.Access {
+	case PrivateAccess:
+		ability = authz.ReadPrivateArtifacts
+	case NoAccess:
+		return nil, nil, errs.Missing("")
+	}
+	may, err := s.policy.Can(ctx, as, ability, p.Subject())
+	if err != nil {
+		return nil, nil, err
+	}
+	if !may {
+		return nil, nil, errs.Denied("")
+	}
+	return s.openArtifact(ctx, a)
+}
+
+// OpenForJob opens the archive of a job for another job of the same pipeline, which depends on it.
+func (s *Service) OpenForJob(ctx context.Context, h *Held, id StatusID) (*Artifact, *blob.Object, error) {
+	j, err := s.loadJob(ctx, id)
+	if errors.Is(err, db.ErrNotFound) || err == nil && j.PipelineID != h.pipeline {
+		return nil, nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := s.artifact(ctx, id, Archive)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.openArtifact(ctx, a)
+}
+
+func (s *Service) artifact(ctx context.Context, id StatusID, kind string) (*Artifact, error) {
+	list, err := db.Select[Artifact](ctx, s.db, "SELECT "+db.Columns[Artifact]("a")+" FROM job_artifacts a WHERE a.job_id = ? AND a.type = ?", id, kind)
+	if err != nil {
+		return nil, fmt.Errorf("find artifact: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, errs.Missing("")
+	}
+	a := &list[0]
+	if a.ExpireAt == nil || a.ExpireAt.After(s.now()) {
+		return a, nil
+	}
+	lasting, err := s.lasting(ctx, []StatusID{id})
+	if err != nil {
+		return nil, err
+	}
+	if !lasting[id] {
+		return nil, errs.Missing("")
+	}
+	return a, nil
+}
+
+func (s *Service) openArtifact(ctx context.Context, a *Artifact) (*Artifact, *blob.Object, error) {
+	o, err := s.objects.Open(ctx, a.Key)
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil, nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("open artifact: %w", err)
+	}
+	return a, o, nil
+}
+
+// LatestOf gives the job of a name in the latest pipeline of a branch or tag that has succeeded.
+func (s *Service) LatestOf(ctx context.Context, as authz.Actor, p *project.Project, ref, name string) (*Job, error) {
+	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+		return nil, err
+	}
+	list, err := db.Select[Job](ctx, s.db, "SELECT "+jobColumns+" FROM "+jobTables+` WHERE s.kind = 'job' AND s.name = ? AND NOT s.retried AND s.pipeline_id = (SELECT MAX(l.id) FROM pipelines l
+		WHERE l.project_id = ? AND l.ref = ? AND l.status = 'success' AND l.source NOT IN ('external', 'parent_pipeline'))`, name, p.ID, ref)
+	if err != nil {
+		return nil, fmt.Errorf("latest job: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, errs.Missing("")
+	}
+	return &list[0], nil
+}
+
+// KeepArtifacts takes the expiry from the artifacts of a job. It requires UpdatePipeline.
+func (s *Service) KeepArtifacts(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
+	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+		return nil, err
+	}
+	j, _, err := s.findJob(ctx, as, p, id)
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.db.Exec(ctx, "UPDATE job_artifacts SET expire_at = NULL WHERE job_id = ?", id)
+	if err != nil {
+		return nil, fmt.Errorf("keep artifacts: %w", err)
+	}
+	if n == 0 {
+		return nil, errs.Missing("")
+	}
+	return j, nil
+}
+
+// DeleteArtifacts deletes the artifacts of a job. It requires ErasePipeline.
+func (s *Service) DeleteArtifacts(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) error {
+	if err := s.policy.Require(ctx, as, authz.ErasePipeline, p.Subject()); err != nil {
+		return err
+	}
+	if _, _, err := s.findJob(ctx, as, p, id); err != nil {
+		return err
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		keys, err := s.dropArtifacts(ctx, id)
+		if err == nil {
+			s.forgetLater(ctx, keys)
+		}
+		return err
+	})
+}
+
+// dropArtifacts deletes the rows of a job's artifacts and gives the keys of their objects.
+func (s *Service) dropArtifacts(ctx context.Context, id StatusID) ([]string, error) {
+	keys, err := db.Select[string](ctx, s.db, "DELETE FROM job_artifacts WHERE job_id = ? RETURNING object_key", id)
+	if err != nil {
+		return nil, fmt.Errorf("delete artifacts: %w", err)
+	}
+	return keys, nil
+}
+
+// expireEvery is how often expired artifacts are looked for, and expireBatch how many are deleted at once.
+const (
+	expireEvery = 10 * time.Minute
+	expireBatch = 500
+)
+
+// expire is the job that deletes expired artifacts.
+type expire struct{}
+
+// Kind names the job.
+func (expire) Kind() string { return "expire_job_artifacts" }
+
+// Expire deletes artifacts whose time is over, but for those of the latest pipeline of each reference that has succeeded, where the project
+// keeps them.
+func (s *Service) Expire(ctx context.Context, _ expire) error {
+	after := ArtifactID(0)
+	for {
+		rows, err := db.Select[Artifact](ctx, s.db, "SELECT "+db.Columns[Artifact]("a")+` FROM job_artifacts a WHERE a.expire_at <= ? AND a.id > ? ORDER BY a.id LIMIT ?`,
+			db.At(s.now()), after, expireBatch)
+		if err != nil {
+			return fmt.Errorf("find expired artifacts: %w", err)
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		after = rows[len(rows)-1].ID
+		if err := s.expireSome(ctx, rows); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Service) expireSome(ctx context.Context, rows []Artifact) error {
+	ids := make([]StatusID, len(rows))
+	for i, a := range rows {
+		ids[i] = a.JobID
+	}
+	lasting, err := s.lasting(ctx, ids)
+	if err != nil {
+		return err
+	}
+	var gone []ArtifactID
+	var keys []string
+	for _, a := range rows {
+		if !lasting[a.JobID] {
+			gone, keys = append(gone, a.ID), append(keys, a.Key)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	marks, args := db.Marks(gone)
+	if _, err := s.db.Exec(ctx, "DELETE FROM job_artifacts WHERE id IN ("+marks+")", args...); err != nil {
+		return fmt.Errorf("delete expired artifacts: %w", err)
+	}
+	s.forget(ctx, keys)
+	return nil
+}
+
+// lasting gives those of the jobs whose artifacts are there although their time is over: those of the latest pipeline of a reference that
+// has succeeded, and of its child pipelines, where the project keeps them.
+func (s *Service) lasting(ctx context.Context, jobs []StatusID) (map[StatusID]bool, error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	type row struct {
+		ID        StatusID   `db:"id"`
+		ProjectID project.ID `db:"project_id"`
+	}
+	marks, args := db.Marks(jobs)
+	latest, err := db.Select[row](ctx, s.db, `SELECT s.id, l.project_id FROM commit_statuses s JOIN pipelines l ON l.id = s.pipeline_id
+		LEFT JOIN commit_statuses b ON b.id = l.upstream_job_id AND l.source = 'parent_pipeline' LEFT JOIN pipelines u ON u.id = b.pipeline_id
+		LEFT JOIN commit_statuses c ON c.id = u.upstream_job_id AND u.source = 'parent_pipeline'
+		WHERE s.id IN (`+marks+`) AND COALESCE(c.pipeline_id, b.pipeline_id, l.id) = (SELECT MAX(x.id) FROM pipelines x
+			WHERE x.project_id = l.project_id AND x.ref = l.ref AND x.status = 'success' AND x.source NOT IN ('external', 'parent_pipeline')) ORDER BY s.id`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("latest pipelines: %w", err)
+	}
+	places := make([]project.ID, len(latest))
+	for i, r := range latest {
+		places[i] = r.ProjectID
+	}
+	projects, err := s.projects.Load(ctx, places)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[StatusID]bool, len(latest))
+	for _, r := range latest {
+		p := projects[r.ProjectID]
+		out[r.ID] = p != nil && p.Settings().KeepLatestArtifact
+	}
+	return out, nil
+}
+
+func defaulted(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}

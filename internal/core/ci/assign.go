@@ -1,0 +1,373 @@
+package ci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/ciconfig"
+	"tenon/internal/core/project"
+	"tenon/internal/core/runner"
+)
+
+// Ask is what a runner says when it asks for a job.
+type Ask struct {
+	Token      string
+	SystemID   string
+	LastUpdate string // value of an earlier answer
+	Info       runner.Info
+	Features   map[string]bool // what its program can do
+	Address    string
+}
+
+// Assignment is a job that a runner got, with all that it needs to run it.
+type Assignment struct {
+	Job          *Job
+	Config       *ciconfig.Job
+	Pipeline     *Pipeline
+	Project      *project.Project
+	Token        string // of the job
+	Runner       *runner.Runner
+	Variables    []Variable // a later one stands above an earlier one of the same name
+	Dependencies []Dependency
+	GitDepth     int
+}
+
+// Dependency is a job whose artifacts another one gets.
+type Dependency struct {
+	ID       StatusID
+	Name     string
+	Filename string
+	Size     int64 // bytes
+}
+
+// candidates is how many jobs a runner tries to take before it is told to come again.
+const candidates = 10
+
+// jobTokenPrefix begins the tokens of jobs.
+const jobTokenPrefix = "glcbt-"
+
+// Request gives a runner a job to run, nil where there is none, and the value that it sends with its next request. A runner
+// that knows that there is none is kept waiting until there is, but not longer than about a minute. A token that is unknown
+// is Forbidden.
+func (s *Service) Request(ctx context.Context, ask Ask) (found *Assignment, last string, err error) {
+	r, err := s.runners.Authenticate(ctx, ask.Token)
+	if err != nil {
+		return nil, "", err
+	}
+	m, err := s.runners.Contact(ctx, r, ask.SystemID, ask.Info, ask.Address)
+	if err != nil {
+		return nil, "", err
+	}
+	value := s.waiting.value(r.ID)
+	if r.Paused {
+		return nil, value, nil
+	}
+	if ask.LastUpdate == value {
+		by := s.waiting.wait(ctx, r, value, s.pollFor)
+		defer func() {
+			if found == nil {
+				s.waiting.pass(by)
+			}
+		}()
+		if ctx.Err() != nil {
+			return nil, value, nil
+		}
+		value = s.waiting.value(r.ID)
+		// It may have been paused, reset or deleted meanwhile.
+		if r, err = s.runners.Authenticate(ctx, ask.Token); err != nil {
+			return nil, "", err
+		}
+		if r.Paused {
+			return nil, value, nil
+		}
+	}
+	found, err = s.take(ctx, r, m, ask)
+	return found, value, err
+}
+
+// take looks for a job that the runner may run and makes it the runner's.
+func (s *Service) take(ctx context.Context, r *runner.Runner, m *runner.Manager, ask Ask) (*Assignment, error) {
+	ids, err := s.candidates(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range ids {
+		got, err := s.claim(ctx, r, m, c.JobID, c.PipelineID, ask.Features)
+		if errors.Is(err, errGone) {
+			continue
+		}
+		if err != nil || got != nil {
+			return got, err
+		}
+	}
+	return nil, nil
+}
+
+// errGone says that another runner was faster, or that the job could not start.
+var errGone = errors.New("job is not pending any more")
+
+type candidate struct {
+	JobID      StatusID   `db:"job_id"`
+	PipelineID PipelineID `db:"pipeline_id"`
+}
+
+// candidates lists the jobs that a runner may take, the first of the project that has the fewest jobs on instance runners.
+func (s *Service) candidates(ctx context.Context, r *runner.Runner) ([]candidate, error) {
+	var w db.Where
+	cond, args := runner.ServesSQL(r, "p")
+	w.And(cond, args...)
+	w.And("NOT p.archived AND NOT p.pending_delete AND p.builds_access > ?", authz.FeatureDisabled)
+	if r.Protected {
+		w.Raw("q.protected")
+	}
+	if tags := r.Tags(); len(tags) > 0 {
+		marks, args := db.Marks(tags)
+		w.And("(q.tags = 0 OR NOT EXISTS (SELECT 1 FROM job_tags t WHERE t.job_id = q.job_id AND t.tag NOT IN ("+marks+")))", args...)
+	} else {
+		w.Raw("q.tags = 0")
+	}
+	if !r.RunUntagged {
+		w.Raw("q.tags > 0")
+	}
+	order := "q.job_id"
+	if r.Type == runner.InstanceType {
+		order = `(SELECT COUNT(*) FROM commit_statuses x JOIN jobs y ON y.job_id = x.id JOIN runners z ON z.id = y.runner_id
+			WHERE x.project_id = q.project_id AND x.status IN ('pending', 'running', 'canceling') AND x.status = 'running' AND z.runner_type = 'instance_type'), ` + order
+	}
+	list, err := db.Select[candidate](ctx, s.db, "SELECT q.job_id, s.pipeline_id FROM job_queue q JOIN projects p ON p.id = q.project_id JOIN commit_statuses s ON s.id = q.job_id"+
+		w.SQL()+" ORDER BY "+order+" LIMIT ?", append(w.Args(), candidates)...)
+	if err != nil {
+		return nil, fmt.Errorf("find jobs for runner: %w", err)
+	}
+	return list, nil
+}
+
+// claim makes a pending job the runner's. errGone says that it is not pending any more, or failed at this point.
+func (s *Service) claim(ctx context.Context, r *runner.Runner, m *runner.Manager, id StatusID, of PipelineID, can map[string]bool) (*Assignment, error) {
+	p, err := s.projectOf(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	token, digest, now := secret.NewToken(jobTokenPrefix), "", s.now()
+	digest = secret.Digest(token)
+	reason := ""
+	j, err := s.change(ctx, authz.System(), p, of, id, func(ctx context.Context, j *Job) error {
+		if j.State != Pending {
+			return errGone
+		}
+		c, err := j.Config()
+		if err != nil {
+			return err
+		}
+		if reason, err = s.obstacle(ctx, j, c, can); err != nil {
+			return err
+		}
+		if reason != "" {
+			j.fail(reason, s)
+			return nil
+		}
+		at := db.At(now)
+		j.enter(Running, now)
+		j.RunnerID, j.TokenDigest, j.ContactedAt, j.Cancelable = &r.ID, &digest, &at, can["cancel_gracefully"]
+		if m != nil {
+			j.ManagerID = &m.ID
+		}
+		if r.MaximumTimeout != nil && *r.MaximumTimeout < j.Timeout {
+			j.Timeout = *r.MaximumTimeout
+		}
+		deadline := db.At(now.Add(time.Duration(j.Timeout)*time.Second + graceOf))
+		j.Deadline = &deadline
+		return nil
+	})
+	if errors.Is(err, db.ErrNotFound) || err == nil && reason != "" {
+		return nil, errGone
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.assignment(ctx, p, r, j, token)
+	if err != nil {
+		return nil, errors.Join(err, s.unassigned(context.WithoutCancel(ctx), p, of, id))
+	}
+	return found, nil
+}
+
+// unassigned fails a job that could not be handed to its runner, which will never ask for it again.
+func (s *Service) unassigned(ctx context.Context, p *project.Project, of PipelineID, id StatusID) error {
+	_, err := s.change(ctx, authz.System(), p, of, id, func(_ context.Context, j *Job) error {
+		if j.State == Running {
+			j.fail(DataIntegrity, s)
+		}
+		return nil
+	})
+	return err
+}
+
+// obstacle gives the reason why a job cannot start on a runner, "" where it can.
+func (s *Service) obstacle(ctx context.Context, j *Job, c *ciconfig.Job, can map[string]bool) (string, error) {
+	if j.AuthorID != nil {
+		state, err := db.Get[string](ctx, s.db, "SELECT u.state FROM users u WHERE u.id = ?", *j.AuthorID)
+		if err != nil && !errors.Is(err, db.ErrNotFound) {
+			return "", fmt.Errorf("state of user: %w", err)
+		}
+		if state != "active" {
+			return UserBlocked, nil
+		}
+	}
+	for _, name := range requiredFeatures(c) {
+		if !can[name] {
+			return UnsupportedRunner, nil
+		}
+	}
+	deps, err := s.dependencies(ctx, j, c)
+	if err != nil {
+		return "", err
+	}
+	if deps.missing {
+		return MissingDependency, nil
+	}
+	return "", nil
+}
+
+// requiredFeatures are what the program of a runner must be able to do for a job.
+func requiredFeatures(c *ciconfig.Job) []string {
+	var out []string
+	if c.Artifacts != nil && len(c.Artifacts.Reports) > 0 {
+		out = append(out, "upload_multiple_artifacts")
+	}
+	if c.Artifacts != nil && len(c.Artifacts.Exclude) > 0 {
+		out = append(out, "artifacts_exclude")
+	}
+	if c.Release != nil {
+		out = append(out, "multi_build_steps")
+	}
+	if len(c.AllowExitCodes) > 0 {
+		out = append(out, "return_exit_code")
+	}
+	for _, cache := range c.Cache {
+		if len(cache.FallbackKeys) > 0 {
+			out = append(out, "fallback_cache_keys")
+			break
+		}
+	}
+	return out
+}
+
+// dependencies are the jobs whose artifacts a job gets.
+type dependencies struct {
+	jobs    []Dependency
+	ids     []StatusID // of all jobs that it depends on, with artifacts or without
+	missing bool       // one of them has lost what the job asks for by name
+}
+
+// dependencies finds them: the jobs that it names, those that it needs, or those of earlier stages.
+func (s *Service) dependencies(ctx context.Context, j *Job, c *ciconfig.Job) (dependencies, error) {
+	var out dependencies
+	var w db.Where
+	w.And("s.pipeline_id = ? AND NOT s.retried AND s.kind = 'job'", j.PipelineID)
+	var names []string
+	switch {
+	case c.Needs != nil:
+		for _, n := range c.Needs {
+			if n.Job != "" && n.Artifacts && n.Project == "" && n.Pipeline == "" && (c.Dependencies == nil || slices.Contains(c.Dependencies, n.Job)) {
+				names = append(names, n.Job)
+			}
+		}
+	case c.Dependencies != nil:
+		names = c.Dependencies
+	default:
+		w.And("s.stage_idx < ?", j.StageIndex)
+	}
+	byName := c.Needs != nil || c.Dependencies != nil
+	if byName {
+		if len(names) == 0 {
+			return out, nil
+		}
+		w.In("s.name", names)
+	}
+	type row struct {
+		ID       StatusID `db:"id"`
+		Name     string   `db:"name"`
+		State    State    `db:"status"`
+		ErasedAt *db.Time `db:"erased_at"`
+		Filename *string  `db:"filename"`
+		Size     *int64   `db:"size"`
+		ExpireAt *db.Time `db:"expire_at"`
+	}
+	rows, err := db.Select[row](ctx, s.db, `SELECT s.id, s.name, s.status, j.erased_at, a.filename, a.size, a.expire_at FROM `+jobTables+
+		` LEFT JOIN job_artifacts a ON a.job_id = s.id AND a.type = 'archive'`+w.SQL()+" ORDER BY s.stage_idx, s.id", w.Args()...)
+	if err != nil {
+		return out, fmt.Errorf("dependencies of job: %w", err)
+	}
+	now := s.now()
+	old := func(r *row) bool { return r.ExpireAt != nil && !r.ExpireAt.After(now) }
+	var late []StatusID
+	for i := range rows {
+		if old(&rows[i]) {
+			late = append(late, rows[i].ID)
+		}
+	}
+	lasting, err := s.lasting(ctx, late)
+	if err != nil {
+		return out, err
+	}
+	for _, r := range rows {
+		out.ids = append(out.ids, r.ID)
+		expired := old(&r) && !lasting[r.ID]
+		if byName && r.State == Success && c.Dependencies != nil && (r.ErasedAt != nil || expired) {
+			out.missing = true
+		}
+		if r.Filename != nil && !expired {
+			out.jobs = append(out.jobs, Dependency{ID: r.ID, Name: r.Name, Filename: *r.Filename, Size: *r.Size})
+		}
+	}
+	return out, nil
+}
+
+// assignment collects what a job needs to run.
+func (s *Service) assignment(ctx context.Context, p *project.Project, r *runner.Runner, j *Job, token string) (*Assignment, error) {
+	c, err := j.Config()
+	if err != nil {
+		return nil, err
+	}
+	of, err := db.Get[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id = ?", j.PipelineID)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline of job: %w", err)
+	}
+	if err := s.keepRef(ctx, p, &of); err != nil {
+		return nil, err
+	}
+	deps, err := s.dependencies(ctx, j, c)
+	if err != nil {
+		return nil, err
+	}
+	out := &Assignment{Job: j, Config: c, Pipeline: &of, Project: p, Token: token, Runner: r, Dependencies: deps.jobs}
+	if out.Variables, err = s.jobList(ctx, out, deps.ids); err != nil {
+		return nil, err
+	}
+	out.GitDepth = gitDepth(p, out.Variables)
+	return out, nil
+}
+
+// projectOf gives the project of a pipeline.
+func (s *Service) projectOf(ctx context.Context, of PipelineID) (*project.Project, error) {
+	id, err := db.Get[project.ID](ctx, s.db, "SELECT p.project_id FROM pipelines p WHERE p.id = ?", of)
+	if err != nil {
+		return nil, fmt.Errorf("project of pipeline: %w", err)
+	}
+	found, err := s.projects.Load(ctx, []project.ID{id})
+	if err != nil {
+		return nil, err
+	}
+	if found[id] == nil {
+		return nil, errs.Missing("Project")
+	}
+	return found[id], nil
+}

@@ -1,0 +1,212 @@
+package ci
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// JobChanged is published when a job was made, or its state changed.
+type JobChanged struct {
+	authz.Stamp
+
+	Before   *Job // nil where it was made
+	Job      Job
+	Pipeline Pipeline
+	Project  *project.Project
+}
+
+// change lets a function change a job, writes what differs and lets the pipeline go on, in one
+// transaction, which it opens or joins. Nothing is done where the function returns an error.
+func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project, of PipelineID, id StatusID, fn func(ctx context.Context, j *Job) error) (*Job, error) {
+	var out *Job
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		pipeline, err := s.lock(ctx, of)
+		if err != nil {
+			return err
+		}
+		if out, err = s.changeLocked(ctx, as, p, pipeline, id, fn); err != nil {
+			return err
+		}
+		return s.advance(ctx, as, p, pipeline)
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "change job")
+	}
+	return out, nil
+}
+
+// changeLocked is change for a pipeline that the transaction has locked, which does not go on by it.
+func (s *Service) changeLocked(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, id StatusID, fn func(ctx context.Context, j *Job) error) (*Job, error) {
+	var before, after Job
+	_, err := db.Update(ctx, s.db, statusRow(id), func(ctx context.Context, st *Status) error {
+		_, err := db.Update(ctx, s.db, jobRow(id), func(ctx context.Context, b *Build) error {
+			before, after = Job{*st, *b}, Job{*st, *b}
+			if err := fn(ctx, &after); err != nil {
+				return err
+			}
+			*st, *b = after.Status, after.Build
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if before.State == after.State {
+		return &after, nil
+	}
+	if before.State == Pending {
+		if _, err := s.db.Exec(ctx, "DELETE FROM job_queue WHERE job_id = ?", id); err != nil {
+			return nil, fmt.Errorf("take job out of queue: %w", err)
+		}
+	}
+	if after.State == Failed {
+		if err := s.retryFailed(ctx, as, p, of, &after); err != nil {
+			return nil, err
+		}
+	}
+	if after.State.Complete() {
+		if err := s.jobs.Enqueue(ctx, joinLog{JobID: id}); err != nil {
+			return nil, fmt.Errorf("enqueue log of job: %w", err)
+		}
+	}
+	return &after, s.bus.Publish(ctx, JobChanged{Stamp: as.Stamp(s.now()), Before: &before, Job: after, Pipeline: *of, Project: p})
+}
+
+// fail ends a job for a reason.
+func (j *Job) fail(reason string, s *Service) {
+	j.enter(Failed, s.now())
+	j.FailureReason = &reason
+}
+
+// retryFailed starts a job again that failed, where its configuration says so.
+func (s *Service) retryFailed(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, j *Job) error {
+	c, err := j.Config()
+	if err != nil {
+		return err
+	}
+	if j.Attempt >= int64(c.Retry.Max) || !retries(c.Retry.When, c.Retry.ExitCodes, j) {
+		return nil
+	}
+	made, err := s.again(ctx, as, p, of, j, j.AuthorID)
+	if errs.Is(err, errs.Unprocessable) {
+		return nil // there is no room for another job
+	}
+	if err != nil {
+		return err
+	}
+	return s.enqueue(ctx, of, []StatusID{made.ID}, s.now()) // its turn has come, also where it was a manual or delayed one
+}
+
+// neverRetried are reasons that another attempt would meet again.
+var neverRetried = []string{MissingDependency, UserBlocked, LogTooLarge, "builds_disabled", "project_deleted"}
+
+// retries reports whether reasons and exit codes of a configuration name how a job failed.
+func retries(when []string, codes []int, j *Job) bool {
+	reason := UnknownFailure
+	if j.FailureReason != nil {
+		reason = *j.FailureReason
+	}
+	if slices.Contains(neverRetried, reason) {
+		return false
+	}
+	if len(when) == 0 && len(codes) == 0 {
+		return true
+	}
+	if j.ExitCode != nil && slices.Contains(codes, int(*j.ExitCode)) {
+		return true
+	}
+	return slices.Contains(when, "always") || slices.Contains(when, reason)
+}
+
+// again makes another job in the place of one, which counts as retried from then on.
+func (s *Service) again(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, old *Job, user *authz.UserID) (*Job, error) {
+	now := db.At(s.now())
+	if err := s.room(ctx, of.ID); err != nil {
+		return nil, err
+	}
+	if _, err := s.db.Exec(ctx, "UPDATE commit_statuses SET retried = true WHERE id = ?", old.ID); err != nil {
+		return nil, fmt.Errorf("mark job as retried: %w", err)
+	}
+	c, err := old.Config()
+	if err != nil {
+		return nil, err
+	}
+	made := &Job{
+		Status: Status{
+			PipelineID: of.ID, ProjectID: of.ProjectID, Kind: old.Kind, Name: old.Name, Stage: old.Stage, StageIndex: old.StageIndex, Ref: old.Ref,
+			State: Created, AllowFailure: c.AllowFailure, AuthorID: user, CreatedAt: now, UpdatedAt: now,
+		},
+		Build: Build{
+			Definition: old.Definition, When: old.When, ByNeeds: old.ByNeeds, Interruptible: old.Interruptible, Timeout: old.Timeout,
+			Attempt: old.Attempt + 1,
+		},
+	}
+	if err := s.insertJob(ctx, made); err != nil {
+		return nil, err
+	}
+	for _, query := range []string{
+		"INSERT INTO job_needs (job_id, position, name, artifacts, optional) SELECT ?, position, name, artifacts, optional FROM job_needs WHERE job_id = ?",
+		"INSERT INTO job_tags (job_id, tag) SELECT ?, tag FROM job_tags WHERE job_id = ?",
+	} {
+		if _, err := s.db.Exec(ctx, query, made.ID, old.ID); err != nil {
+			return nil, fmt.Errorf("copy job: %w", err)
+		}
+	}
+	given, err := s.jobVariables(ctx, []StatusID{old.ID}, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.keepVariables(ctx, made.ID, given, false); err != nil {
+		return nil, err
+	}
+	return made, s.bus.Publish(ctx, JobChanged{Stamp: as.Stamp(s.now()), Job: *made, Pipeline: *of, Project: p})
+}
+
+// insertJob writes the rows of a job and gives it its id.
+func (s *Service) insertJob(ctx context.Context, j *Job) error {
+	id, err := db.Insert(ctx, s.db, "commit_statuses", &j.Status)
+	if err != nil {
+		return fmt.Errorf("write job: %w", err)
+	}
+	j.ID, j.JobID = StatusID(id), StatusID(id)
+	if _, err := db.InsertRow(ctx, s.db, "jobs", &j.Build, ""); err != nil {
+		return fmt.Errorf("write job: %w", err)
+	}
+	return nil
+}
+
+// reopen makes the skipped jobs after one wait again: those of later stages, and those that need it.
+func (s *Service) reopen(ctx context.Context, of PipelineID, after *Job) error {
+	plan, err := s.plan(ctx, of)
+	if err != nil {
+		return err
+	}
+	reached := map[string]bool{after.Name: true}
+	var ids []StatusID
+	for again := true; again; {
+		again = false
+		for _, st := range plan.steps {
+			if st.State != Skipped || st.Kind == ExternalKind || reached[st.Name] || !st.follows(after, reached) {
+				continue
+			}
+			reached[st.Name], again = true, true
+			ids = append(ids, st.ID)
+		}
+	}
+	return s.enterAll(ctx, ids, Created, s.now())
+}
+
+// follows reports whether a job comes after one, or needs one that was reached.
+func (st *step) follows(after *Job, reached map[string]bool) bool {
+	if !st.ByNeeds {
+		return st.StageIndex > after.StageIndex
+	}
+	return slices.ContainsFunc(st.needs, func(n need) bool { return reached[n.Name] })
+}

@@ -1,0 +1,332 @@
+package ci
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// The refusals of what may not be done with a job as it is.
+var (
+	ErrNotRetryable = errs.Denied("Job is not retryable")
+	ErrNotErasable  = errs.Denied("Job is not erasable!")
+	ErrUnplayable   = errs.Bad("Unplayable Job")
+)
+
+// Retryable reports whether another job may take the place of this one.
+func (j *Job) Retryable() bool {
+	return !j.Retried && j.Kind == JobKind && (j.State.Complete() && j.State != Skipped || j.State == Canceling)
+}
+
+// Playable reports whether a user may start the job.
+func (j *Job) Playable() bool {
+	return !j.Retried && slices.Contains([]State{Manual, Scheduled}, j.State)
+}
+
+// RetryJob makes another job in the place of one that has ended. It requires UpdatePipeline, and the right
+// to run pipelines of a protected reference.
+func (s *Service) RetryJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
+	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+		return nil, err
+	}
+	j, of, err := s.writable(ctx, as, p, id)
+	if err != nil {
+		return nil, err
+	}
+	var made *Job
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		locked, err := s.lock(ctx, of.ID)
+		if err != nil {
+			return err
+		}
+		if j, err = s.loadJob(ctx, id); err != nil {
+			return err
+		}
+		if !j.Retryable() {
+			return ErrNotRetryable
+		}
+		if made, err = s.retry(ctx, as, p, locked, j); err != nil {
+			return err
+		}
+		if err := s.advance(ctx, as, p, locked); err != nil {
+			return err
+		}
+		made, err = s.loadJob(ctx, made.ID)
+		return err
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "retry job")
+	}
+	return made, nil
+}
+
+// retry makes a job of the actor in the place of one and lets what was skipped after it wait again. A
+// manual job is started at once: that is what its user asks for.
+func (s *Service) retry(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, j *Job) (*Job, error) {
+	user := as.UserID
+	made, err := s.again(ctx, as, p, of, j, &user)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.enqueue(ctx, of, []StatusID{made.ID}, s.now()); err != nil {
+		return nil, err
+	}
+	return made, s.reopen(ctx, of.ID, made)
+}
+
+// PlayJob starts a job that waits for a user, with variables that it gets besides its own. It requires
+// UpdatePipeline, and the right to run pipelines of a protected reference.
+func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, vars []Variable) (*Job, error) {
+	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+		return nil, err
+	}
+	if err := checkVariables(vars); err != nil {
+		return nil, err
+	}
+	_, of, err := s.writable(ctx, as, p, id)
+	if err != nil {
+		return nil, err
+	}
+	var out *Job
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		locked, err := s.lock(ctx, of.ID)
+		if err != nil {
+			return err
+		}
+		user := as.UserID
+		out, err = s.changeLocked(ctx, as, p, locked, id, func(_ context.Context, j *Job) error {
+			if !j.Playable() {
+				return ErrUnplayable
+			}
+			j.AuthorID, j.ScheduledAt = &user, nil
+			j.enter(Pending, s.now())
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := s.keepVariables(ctx, id, vars, false); err != nil {
+			return err
+		}
+		if err := s.enqueue(ctx, locked, []StatusID{id}, s.now()); err != nil {
+			return err
+		}
+		if err := s.reopen(ctx, locked.ID, out); err != nil {
+			return err
+		}
+		return s.advance(ctx, as, p, locked)
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "play job")
+	}
+	return out, nil
+}
+
+// CancelJob cancels a job. One that has ended stays as it is. It requires UpdatePipeline; force, which ends a
+// job that is canceling at once, requires AdminProject.
+func (s *Service) CancelJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, force bool) (*Job, error) {
+	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+		return nil, err
+	}
+	if force {
+		if err := s.policy.Require(ctx, as, authz.AdminProject, p.Subject()); err != nil {
+			return nil, err
+		}
+	}
+	_, of, err := s.writable(ctx, as, p, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.change(ctx, as, p, of.ID, id, func(_ context.Context, j *Job) error {
+		j.cancel(s, force)
+		return nil
+	})
+}
+
+// cancel ends a job that has not ended. A runner that can is asked to run what comes after the script.
+func (j *Job) cancel(s *Service, force bool) {
+	switch {
+	case j.State == Running && j.Cancelable && !force:
+		j.enter(Canceling, s.now())
+	case j.State == Canceling && !force:
+	case slices.Contains(cancelable, j.State):
+		j.enter(Canceled, s.now())
+		j.ScheduledAt = nil
+	}
+}
+
+// Cancel cancels the jobs of a pipeline that have not ended, and those of its child pipelines. It
+// requires UpdatePipeline.
+func (s *Service) Cancel(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) (*Pipeline, error) {
+	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+		return nil, err
+	}
+	of, err := s.Find(ctx, as, p, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cancelAll(ctx, as, p, of.ID, nil); err != nil {
+		return nil, err
+	}
+	return s.Find(ctx, as, p, id)
+}
+
+// cancelAll cancels those of the jobs of a pipeline and its child pipelines that a condition on jobs selects, all where it is nil.
+func (s *Service) cancelAll(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID, which func(*Job) bool) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		of, err := s.lock(ctx, id)
+		if err != nil {
+			return err
+		}
+		var w db.Where
+		w.And("s.pipeline_id = ? AND NOT s.retried", id)
+		w.In("s.status", cancelable)
+		jobs, err := db.Select[Job](ctx, s.db, "SELECT "+jobColumns+" FROM "+jobTables+w.SQL()+" ORDER BY s.id", w.Args()...)
+		if err != nil {
+			return fmt.Errorf("jobs to cancel: %w", err)
+		}
+		for i := range jobs {
+			if which != nil && !which(&jobs[i]) {
+				continue
+			}
+			_, err := s.changeLocked(ctx, as, p, of, jobs[i].ID, func(_ context.Context, j *Job) error {
+				j.cancel(s, false)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return s.advance(ctx, as, p, of)
+	})
+	if err != nil {
+		return errs.Wrap(err, "cancel pipeline")
+	}
+	children, err := db.Select[PipelineID](ctx, s.db, `SELECT l.id FROM pipelines l JOIN commit_statuses b ON b.id = l.upstream_job_id
+		WHERE b.pipeline_id = ? AND l.source = ? AND l.finished_at IS NULL ORDER BY l.id`, id, ByParentPipeline)
+	if err != nil {
+		return fmt.Errorf("child pipelines: %w", err)
+	}
+	for _, child := range children {
+		if err := s.cancelAll(ctx, as, p, child, which); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Retry starts the failed and canceled jobs of a pipeline again. It requires UpdatePipeline, and the right to run
+// pipelines of a protected reference.
+func (s *Service) Retry(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) (*Pipeline, error) {
+	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+		return nil, err
+	}
+	of, err := s.Find(ctx, as, p, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.mayRun(ctx, as, p, of.Ref, of.Tag); err != nil {
+		return nil, err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		locked, err := s.lock(ctx, id)
+		if err != nil {
+			return err
+		}
+		jobs, err := db.Select[Job](ctx, s.db, "SELECT "+jobColumns+" FROM "+jobTables+
+			" WHERE s.pipeline_id = ? AND NOT s.retried AND s.kind = 'job' AND s.status IN (?, ?) ORDER BY s.stage_idx, s.id", id, Failed, Canceled)
+		if err != nil {
+			return fmt.Errorf("jobs to retry: %w", err)
+		}
+		user := as.UserID
+		for i := range jobs {
+			if _, err := s.again(ctx, as, p, locked, &jobs[i], &user); err != nil {
+				return err
+			}
+			if err := s.reopen(ctx, id, &jobs[i]); err != nil {
+				return err
+			}
+		}
+		return s.advance(ctx, as, p, locked)
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "retry pipeline")
+	}
+	return s.Find(ctx, as, p, id)
+}
+
+// Erase deletes the log and the artifacts of a job that has ended. It requires ErasePipeline, or that the actor
+// started the job.
+func (s *Service) Erase(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
+	j, of, err := s.findJob(ctx, as, p, id)
+	if err != nil {
+		return nil, err
+	}
+	subject := p.Subject()
+	subject.Own = j.AuthorID != nil && as.SignedIn() && *j.AuthorID == as.UserID
+	if err := s.policy.Require(ctx, as, authz.ErasePipeline, subject); err != nil {
+		return nil, err
+	}
+	return s.change(ctx, as, p, of.ID, id, func(ctx context.Context, j *Job) error {
+		if j.Kind != JobKind || !j.State.Complete() {
+			return ErrNotErasable
+		}
+		keys, err := s.dropArtifacts(ctx, id)
+		if err != nil {
+			return err
+		}
+		if j.LogKey != nil {
+			keys = append(keys, *j.LogKey)
+		}
+		if _, err := s.db.Exec(ctx, "DELETE FROM job_log_pieces WHERE job_id = ?", id); err != nil {
+			return fmt.Errorf("delete log: %w", err)
+		}
+		now, user := db.At(s.now()), as.UserID
+		j.LogKey, j.LogSize, j.ErasedAt, j.ErasedBy = nil, 0, &now, &user
+		s.forgetLater(ctx, keys)
+		return nil
+	})
+}
+
+// Delete deletes a pipeline with its jobs, logs and artifacts. It requires DeletePipeline.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) error {
+	if err := s.policy.Require(ctx, as, authz.DeletePipeline, p.Subject()); err != nil {
+		return err
+	}
+	if _, err := s.Find(ctx, as, p, id); err != nil {
+		return err
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		locked, err := s.lock(ctx, id)
+		if err != nil {
+			return err
+		}
+		keys, err := db.Select[string](ctx, s.db, `SELECT a.object_key FROM job_artifacts a JOIN commit_statuses s ON s.id = a.job_id WHERE s.pipeline_id = ?
+			UNION ALL SELECT j.log_key FROM jobs j JOIN commit_statuses s ON s.id = j.job_id WHERE s.pipeline_id = ? AND j.log_key IS NOT NULL ORDER BY 1`, id, id)
+		if err != nil {
+			return fmt.Errorf("objects of pipeline: %w", err)
+		}
+		if _, err := s.db.Exec(ctx, "DELETE FROM pipelines WHERE id = ?", id); err != nil {
+			return fmt.Errorf("delete pipeline: %w", err)
+		}
+		s.forgetLater(ctx, keys)
+		if err := s.jobs.Enqueue(ctx, dropRef{ProjectID: p.ID, PipelineID: id}); err != nil {
+			return fmt.Errorf("enqueue end of pipeline: %w", err)
+		}
+		return s.bus.Publish(ctx, PipelineDeleted{Stamp: as.Stamp(s.now()), Pipeline: *locked, Project: p})
+	})
+	return errs.Wrap(err, "delete pipeline")
+}
+
+// PipelineDeleted is published when a pipeline was deleted.
+type PipelineDeleted struct {
+	authz.Stamp
+
+	Pipeline Pipeline
+	Project  *project.Project
+}

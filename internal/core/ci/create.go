@@ -1,0 +1,424 @@
+package ci
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/ciconfig"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+)
+
+// RunInput says what a pipeline is made for.
+type RunInput struct {
+	Ref       string // branch or tag: short, or a full reference name
+	SHA       string // commit; "" is where Ref stands
+	Before    string // where Ref stood before a push, "" where it is new or nothing was pushed
+	Source    Source
+	Variables []Variable
+	Inputs    map[string]any // of the header spec:inputs
+	Skip      bool           // the push asked for no pipeline
+
+	upstream *StatusID // the bridge that starts it
+	text     []byte    // the configuration, nil for that of the commit
+}
+
+// Refusals of Run, as the errors of a pipeline's base.
+const (
+	noReference = "Reference not found"
+	noConfig    = "Missing CI config file"
+)
+
+func refused(text string) error {
+	return &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: "base", Messages: []string{text}}}}
+}
+
+// errNothing says that a push makes no pipeline.
+var errNothing = errors.New("no pipeline")
+
+// draft is a pipeline that is being made.
+type draft struct {
+	*Service
+	as      authz.Actor
+	project *project.Project
+	in      RunInput
+	row     *Pipeline
+	commit  *gitstore.Commit
+	reader  *reader
+	config  *ciconfig.Config
+	made    *ciconfig.Pipeline
+}
+
+// Run makes a pipeline of a branch or tag from its configuration. It requires CreatePipeline, and the right to push to a
+// protected reference or merge into it. What the configuration does not allow is Invalid, with its errors.
+func (s *Service) Run(ctx context.Context, as authz.Actor, p *project.Project, in RunInput) (*Pipeline, error) {
+	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
+		return nil, err
+	}
+	if err := checkVariables(in.Variables); err != nil {
+		return nil, err
+	}
+	d, err := s.draft(ctx, as, p, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.mayRun(ctx, as, p, d.row.Ref, d.row.Tag); errs.Is(err, errs.Forbidden) {
+		return nil, refused(fmt.Sprintf("You do not have sufficient permission to run a pipeline on '%s'. Please select a different branch or contact your administrator for assistance.", d.row.Ref))
+	} else if err != nil {
+		return nil, err
+	}
+	return d.create(ctx)
+}
+
+// draft finds the commit that a pipeline is made for.
+func (s *Service) draft(ctx context.Context, as authz.Actor, p *project.Project, in RunInput) (*draft, error) {
+	g, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := findRef(ctx, g, in.Ref)
+	if errors.Is(err, gitstore.ErrNotFound) {
+		return nil, refused(noReference)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find reference: %w", err)
+	}
+	id := ref.Commit
+	if in.SHA != "" {
+		if id, err = gitstore.ParseObjectID(in.SHA); err != nil {
+			return nil, refused(noReference)
+		}
+	}
+	c, err := g.Commit(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("read commit: %w", err)
+	}
+	user := as.UserID
+	now := db.At(s.now())
+	row := &Pipeline{
+		ProjectID: p.ID, SHA: id.String(), Ref: ref.Ref.Short(), Tag: ref.Ref.IsTag(), Source: in.Source, State: Created, UserID: &user,
+		CreatedAt: now, UpdatedAt: now, AutoCancel: CancelConservative,
+	}
+	row.UpstreamJobID = in.upstream
+	if in.Before != "" {
+		row.BeforeSHA = &in.Before
+	}
+	if row.Protected, err = s.protects(ctx, as, p, row.Ref, row.Tag); err != nil {
+		return nil, err
+	}
+	return &draft{Service: s, as: as, project: p, in: in, row: row, commit: c, reader: s.newReader(as, p)}, nil
+}
+
+// findRef finds a branch or tag by its short or full name; a branch stands before a tag of the same name.
+func findRef(ctx context.Context, g *gitcmd.Repo, name string) (gitcmd.Revision, error) {
+	names := []string{name}
+	if !strings.HasPrefix(name, "refs/") {
+		names = []string{"refs/heads/" + name, "refs/tags/" + name}
+	}
+	for _, full := range names {
+		rev, err := g.Resolve(ctx, full)
+		if err == nil && (rev.Ref.IsBranch() || rev.Ref.IsTag()) {
+			return rev, nil
+		}
+		if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
+			return gitcmd.Revision{}, err
+		}
+	}
+	return gitcmd.Revision{}, gitstore.ErrNotFound
+}
+
+// skips matches commit messages that ask for no pipeline.
+var skips = regexp.MustCompile(`(?i)\[(ci[ _-]skip|skip[ _-]ci)\]`)
+
+// create reads the configuration and writes what it makes. A push whose configuration is wrong leaves a failed pipeline with
+// the errors; every other source is refused with them.
+func (d *draft) create(ctx context.Context) (*Pipeline, error) {
+	text, place, err := d.in.text, ciconfig.Place{Project: d.project.FullPath, Commit: d.row.SHA}, error(nil)
+	if text == nil {
+		text, place, err = d.reader.configuration(ctx, d.project, d.row.SHA)
+	}
+	switch {
+	case errors.Is(err, ciconfig.ErrNoFile) && d.row.Source == ByPush:
+		return nil, errNothing
+	case errors.Is(err, ciconfig.ErrNoFile), errors.Is(err, ciconfig.ErrNoReference), errors.Is(err, ciconfig.ErrNoProject):
+		return nil, refused(noConfig)
+	case errors.Is(err, ciconfig.ErrTooLarge):
+		return nil, refused("The configuration is too large")
+	case err != nil:
+		return nil, err
+	}
+	if d.in.Skip || d.row.Source == ByPush && skips.MatchString(d.commit.Message) {
+		d.row.State = Skipped
+		return d.write(ctx)
+	}
+	vars, err := d.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d.config, err = ciconfig.Compose(ctx, text, d.options(place, vars)); err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	if !d.config.Valid() {
+		return d.invalid(ctx, d.config.Problems)
+	}
+	if d.made, err = d.config.Evaluate(ctx, d.run(vars)); err != nil {
+		return nil, fmt.Errorf("evaluate configuration: %w", err)
+	}
+	switch {
+	case d.made.Filtered && d.row.Source == ByPush:
+		return nil, errNothing
+	case len(d.made.Problems) > 0 && d.made.Filtered:
+		return nil, refused(d.made.Problems[0].Text)
+	case len(d.made.Problems) > 0:
+		return d.invalid(ctx, d.made.Problems)
+	}
+	return d.write(ctx)
+}
+
+// known are the variables that rules may ask about.
+type known struct{ above, predefined list }
+
+// known reads the variables that are there before jobs are: predefined ones, and those above the configuration.
+func (d *draft) known(ctx context.Context) (known, error) {
+	var k known
+	d.serverVariables(&k.predefined, d.project)
+	d.pipelineFacts(&k.predefined, d.project, d.row, d.commit)
+	if err := d.userVariables(ctx, &k.predefined, d.row.UserID); err != nil {
+		return k, err
+	}
+	set, err := d.configured(ctx, d.project, "", d.row.Protected)
+	if err != nil {
+		return k, err
+	}
+	k.above = append(set, d.in.Variables...)
+	return k, nil
+}
+
+func (d *draft) options(place ciconfig.Place, k known) ciconfig.Options {
+	return ciconfig.Options{
+		Files: d.reader, Place: place, Variables: ciconfig.First(k.above.lookup(), k.predefined.lookup()), Inputs: d.in.Inputs,
+		MaxBytes: d.settings.Current().MaxYAMLSizeBytes, HelpURL: d.urls.Root() + "/help",
+	}
+}
+
+// run is what the rules are asked with.
+func (d *draft) run(k known) ciconfig.Run {
+	return ciconfig.Run{
+		Variables: k.above.lookup(), Predefined: k.predefined.lookup(), Source: string(d.row.Source), Ref: d.row.Ref, Tag: d.row.Tag, Project: d.project.FullPath,
+		Changes: d.changes,
+		Files: func(ctx context.Context, in, ref string) ([]string, error) {
+			if in == "" {
+				in, ref = d.project.FullPath, d.row.SHA
+			}
+			return d.reader.Paths(ctx, ciconfig.Place{Project: in, Commit: ref})
+		},
+	}
+}
+
+// changes lists the paths that a push changed, or that differ from another reference. A new branch or tag has nothing
+// to be compared with.
+func (d *draft) changes(ctx context.Context, compareTo string) ([]string, bool, error) {
+	g, err := d.repos.Open(ctx, d.project)
+	if err != nil {
+		return nil, false, err
+	}
+	from := gitstore.ObjectID{}
+	switch {
+	case compareTo != "":
+		rev, err := g.Resolve(ctx, compareTo)
+		if errors.Is(err, gitstore.ErrNotFound) {
+			return nil, false, ciconfig.ErrNoReference
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("find reference: %w", err)
+		}
+		if from, err = g.MergeBase(ctx, rev.Commit, d.commit.ID); err != nil {
+			return nil, false, nil
+		}
+	case d.in.Before != "" && d.row.Source == ByPush:
+		if from, err = gitstore.ParseObjectID(d.in.Before); err != nil || from.IsZero() {
+			return nil, false, nil
+		}
+	default:
+		return nil, false, nil
+	}
+	diff, err := g.Diff(ctx, from, d.commit.ID, gitcmd.DiffOptions{NoPatch: true, NoRenames: true, MaxFiles: maxListed})
+	if err != nil {
+		return nil, false, fmt.Errorf("changed files: %w", err)
+	}
+	paths := make([]string, len(diff.Files))
+	for i := range diff.Files {
+		paths[i] = diff.Files[i].NewPath
+	}
+	return paths, true, nil
+}
+
+// invalid keeps a failed pipeline for a push and refuses everything else.
+func (d *draft) invalid(ctx context.Context, problems []ciconfig.Problem) (*Pipeline, error) {
+	texts := make([]string, len(problems))
+	for i, p := range problems {
+		texts[i] = p.Text
+	}
+	if d.row.Source != ByPush {
+		return nil, &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: "base", Messages: texts}}}
+	}
+	all, reason, now := strings.Join(texts, " "), ConfigError, db.At(d.now())
+	d.row.State, d.row.YAMLErrors, d.row.FailureReason, d.row.FinishedAt = Failed, &all, &reason, &now
+	return d.write(ctx)
+}
+
+// write stores the pipeline with its jobs and starts it.
+func (d *draft) write(ctx context.Context) (*Pipeline, error) {
+	if err := d.persist(ctx); err != nil {
+		return nil, err
+	}
+	d.cancelOlder(ctx)
+	return d.row, nil
+}
+
+func (d *draft) persist(ctx context.Context) error {
+	if d.made != nil && d.made.Name != "" {
+		d.row.Name = &d.made.Name
+	}
+	if d.made != nil && d.made.AutoCancel.OnNewCommit != "" {
+		d.row.AutoCancel = d.made.AutoCancel.OnNewCommit
+	}
+	if err := d.repos.KeepAround(ctx, d.project, d.commit.ID); err != nil {
+		return err
+	}
+	state, first := d.row.State, *d.row
+	err := d.db.InTx(ctx, func(ctx context.Context) error {
+		*d.row = first
+		iid, err := namespace.NextIID(ctx, d.db, d.project.NamespaceID, namespace.KindPipeline)
+		if err != nil {
+			return fmt.Errorf("number pipeline: %w", err)
+		}
+		d.row.IID = iid
+		id, err := db.Insert(ctx, d.db, "pipelines", d.row)
+		if err != nil {
+			return fmt.Errorf("write pipeline: %w", err)
+		}
+		d.row.ID = PipelineID(id)
+		if err := d.keepPipelineVariables(ctx, d.row.ID, d.in.Variables); err != nil {
+			return err
+		}
+		if err := d.publish(ctx, PipelineChanged{Stamp: d.as.Stamp(d.now()), Pipeline: *d.row, Project: d.project}); err != nil {
+			return err
+		}
+		if state != Created {
+			return nil
+		}
+		if err := d.writeJobs(ctx); err != nil {
+			return err
+		}
+		return d.advance(ctx, d.as, d.project, d.row)
+	})
+	if err != nil {
+		return errs.Wrap(err, "create pipeline")
+	}
+	return nil
+}
+
+// writeJobs writes the jobs that the configuration makes.
+func (d *draft) writeJobs(ctx context.Context) error {
+	set := d.project.Settings()
+	now, user := db.At(d.now()), d.as.UserID
+	for i := range d.made.Jobs {
+		c := &d.made.Jobs[i]
+		text, err := json.Marshal(c)
+		if err != nil {
+			return fmt.Errorf("definition of job: %w", err)
+		}
+		kind, timeout := JobKind, int64(c.Timeout.Seconds())
+		if c.Bridge {
+			kind = BridgeKind
+		}
+		if timeout == 0 {
+			timeout = set.BuildTimeout
+		}
+		j := &Job{
+			Status: Status{
+				PipelineID: d.row.ID, ProjectID: d.row.ProjectID, Kind: kind, Name: c.Name, Stage: c.Stage, StageIndex: c.StageIndex, Ref: d.row.Ref,
+				State: Created, AllowFailure: c.AllowFailure, AuthorID: &user, CreatedAt: now, UpdatedAt: now,
+			},
+			Build: Build{
+				Definition: string(text), When: c.When, ByNeeds: c.Needs != nil, Timeout: timeout, Interruptible: c.Interruptible != nil && *c.Interruptible,
+			},
+		}
+		if err := d.insertJob(ctx, j); err != nil {
+			return err
+		}
+		if err := d.writeNeeds(ctx, j.ID, c); err != nil {
+			return err
+		}
+		if err := d.bus.Publish(ctx, JobChanged{Stamp: d.as.Stamp(d.now()), Job: *j, Pipeline: *d.row, Project: d.project}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeNeeds writes what a job waits for, and the tags of the runners that may take it.
+func (d *draft) writeNeeds(ctx context.Context, id StatusID, c *ciconfig.Job) error {
+	for i, n := range c.Needs {
+		if n.Job == "" || n.Project != "" || n.Pipeline != "" {
+			continue
+		}
+		_, err := d.db.Exec(ctx, "INSERT INTO job_needs (job_id, position, name, artifacts, optional) VALUES (?, ?, ?, ?, ?)", id, i, n.Job, n.Artifacts, n.Optional)
+		if err != nil {
+			return fmt.Errorf("write needs: %w", err)
+		}
+	}
+	for _, tag := range c.Tags {
+		if _, err := d.db.Exec(ctx, "INSERT INTO job_tags (job_id, tag) VALUES (?, ?) ON CONFLICT (job_id, tag) DO NOTHING", id, tag); err != nil {
+			return fmt.Errorf("write tags: %w", err)
+		}
+	}
+	return nil
+}
+
+// cancelOlder cancels the pipelines of the same branch or tag that the new one makes needless. Failing to is no failure of the
+// new one.
+func (d *draft) cancelOlder(ctx context.Context) {
+	if d.project.Settings().AutoCancelPendingPipelines != "enabled" || d.row.Source == ByParentPipeline || d.row.State == Skipped {
+		return
+	}
+	older, err := db.Select[Pipeline](ctx, d.db, "SELECT "+pipelineColumns+` FROM pipelines p WHERE p.project_id = ? AND p.ref = ? AND p.tag = ? AND p.id < ?
+		AND p.sha <> ? AND p.auto_cancel <> 'none' AND p.source NOT IN ('external', 'parent_pipeline', 'schedule') AND p.finished_at IS NULL ORDER BY p.id DESC LIMIT 100`,
+		d.row.ProjectID, d.row.Ref, d.row.Tag, d.row.ID, d.row.SHA)
+	for i := 0; err == nil && i < len(older); i++ {
+		err = d.supersede(ctx, &older[i])
+	}
+	if err != nil {
+		d.log.ErrorContext(ctx, "cancel older pipelines", "project_id", d.row.ProjectID, "error", err)
+	}
+}
+
+// supersede cancels a pipeline that a newer one makes needless, as far as its configuration lets it.
+func (s *Service) supersede(ctx context.Context, of *Pipeline) error {
+	p, err := s.projects.Load(ctx, []project.ID{of.ProjectID})
+	if err != nil || p[of.ProjectID] == nil {
+		return err
+	}
+	if of.AutoCancel != CancelInterruptible {
+		n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM "+jobTables+` WHERE s.pipeline_id = ? AND NOT s.retried AND NOT j.interruptible
+			AND s.started_at IS NOT NULL`, of.ID)
+		if err != nil {
+			return fmt.Errorf("jobs that go on: %w", err)
+		}
+		if n > 0 {
+			return nil
+		}
+		return s.cancelAll(ctx, authz.System(), p[of.ProjectID], of.ID, nil)
+	}
+	return s.cancelAll(ctx, authz.System(), p[of.ProjectID], of.ID, func(j *Job) bool { return j.Interruptible })
+}

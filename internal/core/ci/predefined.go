@@ -1,0 +1,215 @@
+package ci
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"tenon/internal/base/gitstore"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/ciconfig"
+	"tenon/internal/core/project"
+	"tenon/internal/core/runner"
+)
+
+// serverVersion is the level of the interface.
+const serverVersion = "16.0.0"
+
+// maxMessage is how many characters of a commit message a variable holds.
+const maxMessage = 100_000
+
+// serverVariables describe the instance and the project.
+func (s *Service) serverVariables(l *list, p *project.Project) {
+	root := s.urls.Root()
+	at, _ := url.Parse(root)
+	port := at.Port()
+	if port == "" {
+		port = map[string]string{"https": "443"}[at.Scheme]
+		if port == "" {
+			port = "80"
+		}
+	}
+	l.add("CI", "true")
+	l.add("GITLAB_CI", "true")
+	l.add("CI_API_V4_URL", root+"/api/v4")
+	l.add("CI_API_GRAPHQL_URL", root+"/api/graphql")
+	l.add("CI_SERVER_URL", root)
+	l.add("CI_SERVER_HOST", at.Hostname())
+	l.add("CI_SERVER_PORT", port)
+	l.add("CI_SERVER_PROTOCOL", at.Scheme)
+	l.add("CI_SERVER_FQDN", at.Host)
+	if ssh := s.urls.SSHAddress(); ssh != "" {
+		host, sshPort, err := net.SplitHostPort(ssh)
+		if err != nil {
+			host, sshPort = ssh, "22"
+		}
+		l.add("CI_SERVER_SHELL_SSH_HOST", host)
+		l.add("CI_SERVER_SHELL_SSH_PORT", sshPort)
+	}
+	l.add("CI_SERVER_NAME", "GitLab")
+	l.add("CI_SERVER_VERSION", serverVersion)
+	for i, part := range strings.Split(serverVersion, ".") {
+		l.add([]string{"CI_SERVER_VERSION_MAJOR", "CI_SERVER_VERSION_MINOR", "CI_SERVER_VERSION_PATCH"}[i], part)
+	}
+
+	parts := strings.Split(p.FullPath, "/")
+	within := strings.Join(parts[:len(parts)-1], "/")
+	l.number("CI_PROJECT_ID", int64(p.ID))
+	l.add("CI_PROJECT_NAME", p.Path)
+	l.add("CI_PROJECT_TITLE", p.Name)
+	if p.Description != nil {
+		l.add("CI_PROJECT_DESCRIPTION", *p.Description)
+	} else {
+		l.add("CI_PROJECT_DESCRIPTION", "")
+	}
+	l.add("CI_PROJECT_PATH", p.FullPath)
+	l.add("CI_PROJECT_PATH_SLUG", slug(p.FullPath))
+	l.add("CI_PROJECT_NAMESPACE", within)
+	l.number("CI_PROJECT_NAMESPACE_ID", int64(p.ParentID))
+	l.add("CI_PROJECT_NAMESPACE_SLUG", slug(within))
+	l.add("CI_PROJECT_ROOT_NAMESPACE", parts[0])
+	l.add("CI_PROJECT_URL", s.urls.Project(p.FullPath))
+	l.add("CI_PROJECT_VISIBILITY", p.Visibility.String())
+	l.add("CI_PROJECT_TOPICS", strings.Join(p.Topics(), ","))
+	if p.DefaultBranch != nil {
+		l.add("CI_DEFAULT_BRANCH", *p.DefaultBranch)
+		l.add("CI_DEFAULT_BRANCH_SLUG", slug(*p.DefaultBranch))
+	}
+	l.add("CI_CONFIG_PATH", configPath(p, s.settings.Current().DefaultCIConfigPath))
+}
+
+// pipelineFacts are the variables of a pipeline, without its number, which it has not while it is made.
+func (s *Service) pipelineFacts(l *list, p *project.Project, of *Pipeline, c *gitstore.Commit) {
+	l.add("CI_PIPELINE_SOURCE", string(of.Source))
+	l.add("CI_PIPELINE_CREATED_AT", of.CreatedAt.UTC().Format(time.RFC3339))
+	if of.Source == ByTrigger {
+		l.add("CI_PIPELINE_TRIGGERED", "true")
+	}
+	l.add("CI_COMMIT_SHA", of.SHA)
+	l.add("CI_COMMIT_SHORT_SHA", of.SHA[:min(8, len(of.SHA))])
+	l.add("CI_COMMIT_BEFORE_SHA", of.Before())
+	l.add("CI_COMMIT_REF_NAME", of.Ref)
+	l.add("CI_COMMIT_REF_SLUG", slug(of.Ref))
+	l.add("CI_COMMIT_REF_PROTECTED", strconv.FormatBool(of.Protected))
+	if of.Tag {
+		l.add("CI_COMMIT_TAG", of.Ref)
+	} else {
+		l.add("CI_COMMIT_BRANCH", of.Ref)
+	}
+	if c == nil {
+		return
+	}
+	message := []rune(c.Message)
+	l.add("CI_COMMIT_MESSAGE_IS_TRUNCATED", strconv.FormatBool(len(message) > maxMessage))
+	l.add("CI_COMMIT_MESSAGE", string(message[:min(len(message), maxMessage)]))
+	l.add("CI_COMMIT_TITLE", c.Title())
+	_, rest, _ := strings.Cut(c.Message, "\n")
+	l.add("CI_COMMIT_DESCRIPTION", strings.TrimLeft(rest, "\n"))
+	l.add("CI_COMMIT_AUTHOR", c.Author.Name+" <"+c.Author.Email+">")
+	l.add("CI_COMMIT_TIMESTAMP", c.Committer.When.Format(time.RFC3339))
+}
+
+func pipelineNumbers(l *list, of *Pipeline, page string) {
+	l.number("CI_PIPELINE_ID", int64(of.ID))
+	l.number("CI_PIPELINE_IID", of.IID)
+	l.add("CI_PIPELINE_URL", page)
+	if of.Name != nil {
+		l.add("CI_PIPELINE_NAME", *of.Name)
+	}
+}
+
+// userVariables are about the user of a job.
+func (s *Service) userVariables(ctx context.Context, l *list, id *authz.UserID) error {
+	if id == nil {
+		return nil
+	}
+	found, err := s.accounts.ByIDs(ctx, []authz.UserID{*id})
+	if err != nil || found[*id] == nil {
+		return err
+	}
+	u := found[*id]
+	emails, err := s.accounts.EmailsFor(ctx, authz.System(), []authz.UserID{*id})
+	if err != nil {
+		return err
+	}
+	l.number("GITLAB_USER_ID", int64(u.ID))
+	l.add("GITLAB_USER_NAME", u.Name)
+	l.add("GITLAB_USER_LOGIN", u.Username)
+	if email := emails[*id]; email != nil {
+		l.optional("GITLAB_USER_EMAIL", *email)
+	}
+	return nil
+}
+
+// jobFacts are the variables of a job that starts.
+func (s *Service) jobFacts(l *list, p *project.Project, j *Job, c *ciconfig.Job, token string) {
+	l.number("CI_JOB_ID", int64(j.ID))
+	l.add("CI_JOB_NAME", j.Name)
+	l.add("CI_JOB_NAME_SLUG", slug(j.Name))
+	group := j.Name
+	if c.Parallel != nil {
+		group = c.Parallel.Group
+	}
+	l.add("CI_JOB_GROUP_NAME", group)
+	l.add("CI_JOB_STAGE", j.Stage)
+	l.add("CI_JOB_URL", s.urls.Job(p.FullPath, int64(j.ID)))
+	if j.StartedAt != nil {
+		l.add("CI_JOB_STARTED_AT", j.StartedAt.UTC().Format(time.RFC3339))
+	}
+	if j.When == "manual" {
+		l.add("CI_JOB_MANUAL", "true")
+	}
+	if c.Parallel != nil {
+		l.number("CI_NODE_INDEX", int64(c.Parallel.Index))
+		l.number("CI_NODE_TOTAL", int64(c.Parallel.Total))
+	} else {
+		l.add("CI_NODE_TOTAL", "1")
+	}
+	l.secret("CI_JOB_TOKEN", token)
+	*l = append(*l, Variable{Key: "CI_REPOSITORY_URL", Value: s.urls.HTTPRepositoryAs(p.FullPath, jobUser, token)})
+	l.secret("CI_DEPENDENCY_PROXY_PASSWORD", token)
+	l.add("CI_JOB_TIMEOUT", strconv.FormatInt(j.Timeout, 10))
+	if e := c.Environment; e != nil {
+		l.add("CI_ENVIRONMENT_NAME", e.Name)
+		l.add("CI_ENVIRONMENT_SLUG", environmentSlug(e.Name))
+		action := e.Action
+		if action == "" {
+			action = "start"
+		}
+		l.add("CI_ENVIRONMENT_ACTION", action)
+		l.optional("CI_ENVIRONMENT_TIER", e.Tier)
+		l.optional("CI_ENVIRONMENT_URL", e.URL)
+	}
+}
+
+func runnerVariables(l *list, r *runner.Runner) {
+	l.number("CI_RUNNER_ID", int64(r.ID))
+	if r.Description != nil {
+		l.add("CI_RUNNER_DESCRIPTION", *r.Description)
+	}
+	tags := make([]string, len(r.Tags()))
+	for i, t := range r.Tags() {
+		tags[i] = strconv.Quote(t)
+	}
+	l.add("CI_RUNNER_TAGS", "["+strings.Join(tags, ", ")+"]")
+}
+
+// environmentSlug is slug for an environment, of at most 24 bytes.
+func environmentSlug(name string) string {
+	out := slug(name)
+	return strings.Trim(out[:min(len(out), 24)], "-")
+}
+
+// configPath is where the configuration of a project stands.
+func configPath(p *project.Project, instance *string) string {
+	if own := p.Settings().CIConfigPath; own != nil && *own != "" {
+		return *own
+	}
+	if instance != nil && *instance != "" {
+		return *instance
+	}
+	return defaultPath
+}

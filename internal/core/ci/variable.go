@@ -1,0 +1,177 @@
+package ci
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/ciconfig"
+)
+
+// Variable is a variable of a pipeline or of a job.
+type Variable struct {
+	Key    string
+	Value  string
+	Public bool // may be shown in a log
+	Masked bool // runners hide the value in logs
+	File   bool // the job gets the path of a file with the value
+	Raw    bool // references in the value are left alone
+}
+
+const (
+	maxVariables = 500        // of a pipeline, or that a user gives to a job
+	maxValue     = 10_000_000 // bytes of all values together
+	maxKey       = 255
+)
+
+var keyFormat = regexp.MustCompile(`^[a-zA-Z0-9_]+$`)
+
+// checkVariables holds the variables that a caller gave against their limits.
+func checkVariables(vars []Variable) error {
+	if len(vars) > maxVariables {
+		return errs.Plain(fmt.Sprintf("variables is too long (maximum is %d)", maxVariables))
+	}
+	size := 0
+	for _, v := range vars {
+		if !keyFormat.MatchString(v.Key) || len(v.Key) > maxKey {
+			return &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: "variables.key", Messages: []string{"can contain only letters, digits and '_'."}}}}
+		}
+		if size += len(v.Value); size > maxValue {
+			return errs.Plain("variables are too large")
+		}
+	}
+	return nil
+}
+
+// list is variables in order: a later one stands above an earlier one of the same name.
+type list []Variable
+
+func (l *list) add(key, value string) {
+	*l = append(*l, Variable{Key: key, Value: value, Public: true})
+}
+func (l *list) number(key string, n int64) { l.add(key, strconv.FormatInt(n, 10)) }
+func (l *list) secret(key, value string) {
+	*l = append(*l, Variable{Key: key, Value: value, Masked: true})
+}
+func (l *list) optional(key, value string) {
+	if value != "" {
+		l.add(key, value)
+	}
+}
+
+// lookup gives the last of each name.
+func (l list) lookup() ciconfig.Lookup {
+	values := make(map[string]string, len(l))
+	for _, v := range l {
+		values[v.Key] = v.Value
+	}
+	return ciconfig.OfMap(values)
+}
+
+// sealedVariable is a row of pipeline_variables.
+type sealedVariable struct {
+	Key   string `db:"key"`
+	Value string `db:"value"`
+	File  bool   `db:"file"`
+	Raw   bool   `db:"raw"`
+}
+
+// pipelineVariables gives the variables that a pipeline was started with.
+func (s *Service) pipelineVariables(ctx context.Context, of PipelineID) (list, error) {
+	rows, err := db.Select[sealedVariable](ctx, s.db, "SELECT key, value, file, raw FROM pipeline_variables WHERE pipeline_id = ? ORDER BY key", of)
+	if err != nil {
+		return nil, fmt.Errorf("variables of pipeline: %w", err)
+	}
+	out := make(list, len(rows))
+	for i, row := range rows {
+		value, err := s.box.Open(pipelineSeal(of, row.Key), row.Value)
+		if err != nil {
+			return nil, fmt.Errorf("variable %s of pipeline %d: %w", row.Key, of, err)
+		}
+		out[i] = Variable{Key: row.Key, Value: value, File: row.File, Raw: row.Raw}
+	}
+	return out, nil
+}
+
+func pipelineSeal(of PipelineID, key string) string {
+	return fmt.Sprintf("variable %s of pipeline %d", key, of)
+}
+
+func jobSeal(of StatusID, key string) string { return fmt.Sprintf("variable %s of job %d", key, of) }
+
+// keepPipelineVariables writes the variables that a pipeline was started with; the last of a name counts.
+func (s *Service) keepPipelineVariables(ctx context.Context, of PipelineID, vars []Variable) error {
+	for _, v := range vars {
+		row := struct {
+			PipelineID PipelineID `db:"pipeline_id"`
+			sealedVariable
+		}{of, sealedVariable{v.Key, s.box.Seal(pipelineSeal(of, v.Key), v.Value), v.File, v.Raw}}
+		_, err := db.InsertRow(ctx, s.db, "pipeline_variables", &row, "ON CONFLICT (pipeline_id, key) DO UPDATE SET value = excluded.value, file = excluded.file, raw = excluded.raw")
+		if err != nil {
+			return fmt.Errorf("write variable of pipeline: %w", err)
+		}
+	}
+	return nil
+}
+
+// keepVariables writes variables that a job gets from its user, or reports itself as dotenv.
+func (s *Service) keepVariables(ctx context.Context, of StatusID, vars []Variable, dotenv bool) error {
+	for _, v := range vars {
+		row := struct {
+			JobID  StatusID `db:"job_id"`
+			Key    string   `db:"key"`
+			Value  string   `db:"value"`
+			Dotenv bool     `db:"dotenv"`
+		}{of, v.Key, s.box.Seal(jobSeal(of, v.Key), v.Value), dotenv}
+		_, err := db.InsertRow(ctx, s.db, "job_variables", &row, "ON CONFLICT (job_id, key) DO UPDATE SET value = excluded.value, dotenv = excluded.dotenv")
+		if err != nil {
+			return fmt.Errorf("write variable of job: %w", err)
+		}
+	}
+	return nil
+}
+
+// jobVariables gives the variables that jobs got from their users, or reported as dotenv, in the order of the jobs.
+func (s *Service) jobVariables(ctx context.Context, of []StatusID, dotenv bool) (list, error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	type row struct {
+		JobID StatusID `db:"job_id"`
+		Key   string   `db:"key"`
+		Value string   `db:"value"`
+	}
+	marks, args := db.Marks(of)
+	rows, err := db.Select[row](ctx, s.db, "SELECT job_id, key, value FROM job_variables WHERE dotenv = ? AND job_id IN ("+marks+") ORDER BY job_id, key", append([]any{dotenv}, args...)...)
+	if err != nil {
+		return nil, fmt.Errorf("variables of jobs: %w", err)
+	}
+	out := make(list, len(rows))
+	for i, row := range rows {
+		value, err := s.box.Open(jobSeal(row.JobID, row.Key), row.Value)
+		if err != nil {
+			return nil, fmt.Errorf("variable %s of job %d: %w", row.Key, row.JobID, err)
+		}
+		out[i] = Variable{Key: row.Key, Value: value, Public: !dotenv, Raw: dotenv}
+	}
+	return out, nil
+}
+
+// slug makes a name fit for a host name: lower case, at most 63 bytes, nothing but letters, digits and dashes, and no
+// dash at either end.
+func slug(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			b.WriteRune(r)
+		} else {
+			b.WriteByte('-')
+		}
+	}
+	out := b.String()
+	return strings.Trim(out[:min(len(out), 63)], "-")
+}
