@@ -19,7 +19,8 @@ type step struct {
 	ByNeeds bool   `db:"by_needs"`
 
 	needs   []need
-	entered bool // the plan gave it another state
+	entered bool   // the plan gave it another state
+	was     Status // before that
 }
 
 // need is a job that another waits for.
@@ -89,6 +90,7 @@ func (p *plan) run(now time.Time) {
 				continue
 			}
 			if to, ok := st.turn(p.before(st, earlier)); ok {
+				st.was = st.Status
 				st.enter(to, now)
 				st.entered, again = true, true
 			}
@@ -197,6 +199,15 @@ func (s *Service) advance(ctx context.Context, as authz.Actor, p *project.Projec
 		return fmt.Errorf("write state of pipeline: %w", err)
 	}
 	*of = out.After
+	var was []Status
+	for _, st := range plan.steps {
+		if st.entered {
+			was = append(was, st.was)
+		}
+	}
+	if err := s.publishJobs(ctx, as, p, of, was); err != nil {
+		return err
+	}
 	if out.Before.State == out.After.State {
 		return nil
 	}

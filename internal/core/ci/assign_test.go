@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/runner"
+	"tenon/internal/core/variable"
 )
 
 func TestService_Request(t *testing.T) {
@@ -345,6 +346,47 @@ func TestService_Request_pausedWhileWaiting(t *testing.T) {
 			t.Errorf("a runner that was paused while it waited got job %d", got.Job.ID)
 		}
 		w.wantStates(p, "asked for", "build:pending = pending")
+	})
+}
+
+func TestService_Request_variables(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		p := w.as(w.maintainer)
+		for _, in := range []variable.Input{
+			{Key: "PLAIN", Value: "of the project"}, {Key: "SECRET", Value: "pearl-of-the-project", Masked: true}, {Key: "FILE", Value: "a file", Type: variable.File},
+			{Key: "GUARDED", Value: "guarded", Protected: true}, {Key: "COLOR", Value: "of the project"}, {Key: "GIVEN", Value: "of the project"},
+			{Key: "DEPLOY", Value: "everywhere"}, {Key: "DEPLOY", Value: "in production", Scope: "production"},
+		} {
+			if _, err := w.variables.Create(t.Context(), w.maintainer, variable.In(p), in); err != nil {
+				t.Fatalf("%s: %v", in.Key, err)
+			}
+		}
+		token := w.runner(runner.InstanceType, nil)
+		w.push("work", yml("build: {script: x, variables: {COLOR: of the configuration, OWN: $PLAIN}}\ndeploy: {script: x, environment: production}\n"), "Begin [skip ci]")
+		run := func() (build, deploy *ci.Assignment) {
+			t.Helper()
+			_, err := w.ci.Run(t.Context(), w.maintainer, p, ci.RunInput{Ref: "work", Source: ci.ByAPI, Variables: []ci.Variable{{Key: "GIVEN", Value: "of the run"}}})
+			check(t, err)
+			return w.take(token, "build"), w.take(token, "deploy")
+		}
+		build, deploy := run()
+		for key, want := range map[string]string{
+			"PLAIN": "of the project", "SECRET": "pearl-of-the-project", "FILE": "a file", "GUARDED": "", "COLOR": "of the project", "GIVEN": "of the run", "DEPLOY": "everywhere",
+		} {
+			equal(t, key, value(build, key), want)
+		}
+		equal(t, "DEPLOY in production", value(deploy, "DEPLOY"), "in production")
+		for _, v := range build.Variables {
+			if v.Key == "SECRET" && (!v.Masked || v.Public) || v.Key == "FILE" && !v.File {
+				t.Errorf("%+v", v)
+			}
+		}
+		w.protect("work")
+		build, _ = run()
+		equal(t, "GUARDED on a protected branch", value(build, "GUARDED"), "guarded")
+		if got := w.holding("pearl-of"); len(got) > 0 {
+			t.Errorf("the value of a variable stands in %v", got)
+		}
 	})
 }
 

@@ -79,6 +79,30 @@ func (s *Service) changeLocked(ctx context.Context, as authz.Actor, p *project.P
 	return &after, s.bus.Publish(ctx, JobChanged{Stamp: as.Stamp(s.now()), Before: &before, Job: after, Pipeline: *of, Project: p})
 }
 
+// publishJobs tells that jobs of a pipeline, which are given as they were, have got the states that they have now.
+func (s *Service) publishJobs(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, was []Status) error {
+	for chunk := range slices.Chunk(was, db.MaxArgs) {
+		ids, before := make([]StatusID, len(chunk)), make(map[StatusID]Status, len(chunk))
+		for i, st := range chunk {
+			ids[i], before[st.ID] = st.ID, st
+		}
+		marks, args := db.Marks(ids)
+		jobs, err := db.Select[Job](ctx, s.db, "SELECT "+jobColumns+" FROM "+jobTables+" WHERE s.id IN ("+marks+") ORDER BY s.stage_idx, s.id", args...)
+		if err != nil {
+			return fmt.Errorf("jobs that have changed: %w", err)
+		}
+		for i := range jobs {
+			old := &Job{before[jobs[i].ID], jobs[i].Build}
+			old.ScheduledAt = nil
+			e := JobChanged{Stamp: as.Stamp(s.now()), Before: old, Job: jobs[i], Pipeline: *of, Project: p}
+			if err := s.bus.Publish(ctx, e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // fail ends a job for a reason.
 func (j *Job) fail(reason string, s *Service) {
 	j.enter(Failed, s.now())
@@ -101,7 +125,15 @@ func (s *Service) retryFailed(ctx context.Context, as authz.Actor, p *project.Pr
 	if err != nil {
 		return err
 	}
-	return s.enqueue(ctx, of, []StatusID{made.ID}, s.now()) // its turn has come, also where it was a manual or delayed one
+	return s.start(ctx, as, p, of, made) // its turn has come, also where it was a manual or delayed one
+}
+
+// start makes a new job pending.
+func (s *Service) start(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, made *Job) error {
+	if err := s.enqueue(ctx, of, []StatusID{made.ID}, s.now()); err != nil {
+		return err
+	}
+	return s.publishJobs(ctx, as, p, of, []Status{made.Status})
 }
 
 // neverRetried are reasons that another attempt would meet again.
@@ -183,13 +215,14 @@ func (s *Service) insertJob(ctx context.Context, j *Job) error {
 }
 
 // reopen makes the skipped jobs after one wait again: those of later stages, and those that need it.
-func (s *Service) reopen(ctx context.Context, of PipelineID, after *Job) error {
-	plan, err := s.plan(ctx, of)
+func (s *Service) reopen(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, after *Job) error {
+	plan, err := s.plan(ctx, of.ID)
 	if err != nil {
 		return err
 	}
 	reached := map[string]bool{after.Name: true}
 	var ids []StatusID
+	var was []Status
 	for again := true; again; {
 		again = false
 		for _, st := range plan.steps {
@@ -197,10 +230,13 @@ func (s *Service) reopen(ctx context.Context, of PipelineID, after *Job) error {
 				continue
 			}
 			reached[st.Name], again = true, true
-			ids = append(ids, st.ID)
+			ids, was = append(ids, st.ID), append(was, st.Status)
 		}
 	}
-	return s.enterAll(ctx, ids, Created, s.now())
+	if err := s.enterAll(ctx, ids, Created, s.now()); err != nil {
+		return err
+	}
+	return s.publishJobs(ctx, as, p, of, was)
 }
 
 // follows reports whether a job comes after one, or needs one that was reached.

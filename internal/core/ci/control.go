@@ -73,10 +73,10 @@ func (s *Service) retry(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return nil, err
 	}
-	if err := s.enqueue(ctx, of, []StatusID{made.ID}, s.now()); err != nil {
+	if err := s.start(ctx, as, p, of, made); err != nil {
 		return nil, err
 	}
-	return made, s.reopen(ctx, of.ID, made)
+	return made, s.reopen(ctx, as, p, of, made)
 }
 
 // PlayJob starts a job that waits for a user, with variables that it gets besides its own. It requires
@@ -116,7 +116,7 @@ func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Projec
 		if err := s.enqueue(ctx, locked, []StatusID{id}, s.now()); err != nil {
 			return err
 		}
-		if err := s.reopen(ctx, locked.ID, out); err != nil {
+		if err := s.reopen(ctx, as, p, locked, out); err != nil {
 			return err
 		}
 		return s.advance(ctx, as, p, locked)
@@ -248,7 +248,7 @@ func (s *Service) Retry(ctx context.Context, as authz.Actor, p *project.Project,
 			if _, err := s.again(ctx, as, p, locked, &jobs[i], &user); err != nil {
 				return err
 			}
-			if err := s.reopen(ctx, id, &jobs[i]); err != nil {
+			if err := s.reopen(ctx, as, p, locked, &jobs[i]); err != nil {
 				return err
 			}
 		}

@@ -46,6 +46,7 @@ type world struct {
 	*coretest.World
 	ci          *ci.Service
 	runners     *runner.Service
+	variables   *variable.Service
 	repos       *repo.Service
 	protections *protection.Service
 	accounts    *account.Service
@@ -95,9 +96,10 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: w.Projects, Box: box, Now: w.now, Log: quiet,
 		Namespaces: namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now}),
 	})
+	w.variables = variable.New(variable.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.now})
 	w.ci = ci.New(ci.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: w.accounts, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
-		Runners: w.runners, Variables: &variable.Service{}, Objects: w.objects, Jobs: job.EnqueuerFunc(w.enqueue), Box: box,
+		Runners: w.runners, Variables: w.variables, Objects: w.objects, Jobs: job.EnqueuerFunc(w.enqueue), Box: box,
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}, URLs: urls, Now: w.now, Log: quiet,
 	})
 	t.Cleanup(w.ci.Stop)
