@@ -119,28 +119,28 @@ func (p *plan) before(st *step, earlier tally) State {
 }
 
 // turn gives the state of a job whose turn has come.
-func (st *step) turn(before State) (State, bool) {
+func (s *step) turn(before State) (State, bool) {
 	if !before.Complete() {
 		return "", false
 	}
 	var runs []State
-	switch st.When {
+	switch s.When {
 	case "on_failure":
 		runs = []State{Failed}
 	case "always":
 		runs = []State{Success, Failed, Skipped}
 	default:
 		runs = []State{Success}
-		if !st.ByNeeds {
+		if !s.ByNeeds {
 			runs = append(runs, Skipped)
 		}
 	}
 	switch {
 	case !slices.Contains(runs, before):
 		return Skipped, true
-	case st.When == "manual":
+	case s.When == "manual":
 		return Manual, true
-	case st.When == "delayed":
+	case s.When == "delayed":
 		return Scheduled, true
 	}
 	return Pending, true

@@ -2,6 +2,7 @@ package ci_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -52,7 +53,7 @@ func TestService_Request(t *testing.T) {
 		if err != nil || state != ci.Running {
 			t.Errorf("running: %s, %v", state, err)
 		}
-		if _, err := w.ci.Finish(t.Context(), w.hold(a), ci.Outcome{State: "done"}); err != ci.ErrUnknownState {
+		if _, err := w.ci.Finish(t.Context(), w.hold(a), ci.Outcome{State: "done"}); !errors.Is(err, ci.ErrUnknownState) {
 			t.Errorf("an unknown state: %v", err)
 		}
 		w.succeed(a)
@@ -353,9 +354,14 @@ func TestService_Request_variables(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		p := w.as(w.maintainer)
 		for _, in := range []variable.Input{
-			{Key: "PLAIN", Value: "of the project"}, {Key: "SECRET", Value: "pearl-of-the-project", Masked: true}, {Key: "FILE", Value: "a file", Type: variable.File},
-			{Key: "GUARDED", Value: "guarded", Protected: true}, {Key: "COLOR", Value: "of the project"}, {Key: "GIVEN", Value: "of the project"},
-			{Key: "DEPLOY", Value: "everywhere"}, {Key: "DEPLOY", Value: "in production", Scope: "production"},
+			{Key: "PLAIN", Value: "of the project"},
+			{Key: "SECRET", Value: "pearl-of-the-project", Masked: true},
+			{Key: "FILE", Value: "a file", Type: variable.File},
+			{Key: "GUARDED", Value: "guarded", Protected: true},
+			{Key: "COLOR", Value: "of the project"},
+			{Key: "GIVEN", Value: "of the project"},
+			{Key: "DEPLOY", Value: "everywhere"},
+			{Key: "DEPLOY", Value: "in production", Scope: "production"},
 		} {
 			if _, err := w.variables.Create(t.Context(), w.maintainer, variable.In(p), in); err != nil {
 				t.Fatalf("%s: %v", in.Key, err)

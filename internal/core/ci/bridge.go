@@ -121,7 +121,7 @@ func (s *Service) startFor(ctx context.Context, as authz.Actor, p *project.Proje
 	}
 	in := RunInput{Variables: vars, Inputs: c.Trigger.Inputs, upstream: &j.ID}
 	if c.Trigger.Project == "" {
-		return s.startChild(ctx, as, p, &of, j, c, in)
+		return s.startChild(ctx, as, p, &of, j, in)
 	}
 	known := list(vars).lookup()
 	target, err := s.projects.Find(ctx, as, ciconfig.Expand(c.Trigger.Project, known))
@@ -159,12 +159,12 @@ func (s *Service) above(ctx context.Context, of PipelineID) (hops, generations i
 }
 
 // startChild makes a child pipeline from the files that a bridge names.
-func (s *Service) startChild(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, j *Job, c *ciconfig.Job, in RunInput) (reason string, err error) {
+func (s *Service) startChild(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, j *Job, in RunInput) (reason string, err error) {
 	in.Source, in.SHA, in.Ref = ByParentPipeline, of.SHA, "refs/heads/"+of.Ref
 	if of.Tag {
 		in.Ref = "refs/tags/" + of.Ref
 	}
-	if in.text, reason, err = s.childText(ctx, of, j, c); err != nil || reason != "" {
+	if in.text, reason, err = s.childText(ctx, of, j); err != nil || reason != "" {
 		return reason, err
 	}
 	_, err = s.Run(ctx, as, p, in)
@@ -173,7 +173,11 @@ func (s *Service) startChild(ctx context.Context, as authz.Actor, p *project.Pro
 
 // childText writes the configuration of a child pipeline: one that includes the files that the bridge names, or a file that a job before it
 // has made.
-func (s *Service) childText(ctx context.Context, of *Pipeline, j *Job, c *ciconfig.Job) (text []byte, reason string, err error) {
+func (s *Service) childText(ctx context.Context, of *Pipeline, j *Job) (text []byte, reason string, err error) {
+	c, err := j.Config()
+	if err != nil {
+		return nil, "", err
+	}
 	type include struct {
 		Local     string         `json:"local,omitempty"`
 		Project   string         `json:"project,omitempty"`

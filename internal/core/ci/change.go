@@ -240,9 +240,9 @@ func (s *Service) reopen(ctx context.Context, as authz.Actor, p *project.Project
 }
 
 // follows reports whether a job comes after one, or needs one that was reached.
-func (st *step) follows(after *Job, reached map[string]bool) bool {
-	if !st.ByNeeds {
-		return st.StageIndex > after.StageIndex
+func (s *step) follows(after *Job, reached map[string]bool) bool {
+	if !s.ByNeeds {
+		return s.StageIndex > after.StageIndex
 	}
-	return slices.ContainsFunc(st.needs, func(n need) bool { return reached[n.Name] })
+	return slices.ContainsFunc(s.needs, func(n need) bool { return reached[n.Name] })
 }

@@ -477,8 +477,12 @@ func (w *world) protect(branch string) {
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
+	again, end := time.NewTicker(time.Millisecond), time.After(30*time.Second)
+	defer again.Stop()
+	for !is() {
+		select {
+		case <-again.C:
+		case <-end:
 			t.Fatal("never: " + what)
 		}
 	}

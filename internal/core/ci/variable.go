@@ -57,6 +57,7 @@ func (l *list) number(key string, n int64) { l.add(key, strconv.FormatInt(n, 10)
 func (l *list) secret(key, value string) {
 	*l = append(*l, Variable{Key: key, Value: value, Masked: true})
 }
+
 func (l *list) optional(key, value string) {
 	if value != "" {
 		l.add(key, value)
