@@ -426,3 +426,23 @@ func TestService_Delete(t *testing.T) {
 		wantError(t, "twice", w.ci.Delete(t.Context(), w.owner, w.as(w.owner), p.ID), errs.NotFound, "")
 	})
 }
+
+// A job of a pipeline that is full ends, although its configuration wants another attempt.
+func TestService_Finish_full(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		p := w.begin("build: {script: x, retry: 2}\n")
+		a := w.take(w.runner("instance_type", nil), "build")
+		if _, _, err := w.ci.Report(t.Context(), w.developer, w.as(w.developer), p.SHA, ci.Input{Name: "lint", State: ci.Success}); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 { // 1024 reports
+			w.exec(`INSERT INTO commit_statuses (pipeline_id, project_id, kind, name, stage, stage_idx, ref, status, retried, allow_failure, created_at, updated_at)
+				SELECT pipeline_id, project_id, kind, name, stage, stage_idx, ref, status, true, allow_failure, created_at, updated_at FROM commit_statuses WHERE kind = 'external'`)
+		}
+		w.fail(a)
+		w.wantStates(p, "failed", "build:failed lint:success = failed")
+		_, err := w.ci.RetryJob(t.Context(), w.developer, w.as(w.developer), a.Job.ID)
+		wantError(t, "retry", err, errs.Unprocessable, "The number of jobs has exceeded the limit")
+		w.wantStates(p, "refused", "build:failed lint:success = failed")
+	})
+}

@@ -206,6 +206,7 @@ func (d *draft) known(ctx context.Context) (known, error) {
 func (d *draft) options(place ciconfig.Place, k known) ciconfig.Options {
 	return ciconfig.Options{
 		Files: d.reader, Place: place, Variables: ciconfig.First(k.above.lookup(), k.predefined.lookup()), Inputs: d.in.Inputs,
+		Unmasked: ciconfig.First(k.above.unmasked().lookup(), k.predefined.lookup()), Changes: d.changes,
 		MaxBytes: d.settings.Current().MaxYAMLSizeBytes, HelpURL: d.urls.Root() + "/help",
 	}
 }

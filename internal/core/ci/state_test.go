@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tenon/internal/core/ciconfig"
 )
 
 func TestTally_sum(t *testing.T) {
@@ -236,5 +238,21 @@ func TestPushOptions(t *testing.T) {
 	}
 	if _, vars = pushOptions(many); len(vars) != maxVariables {
 		t.Errorf("%d variables, want %d", len(vars), maxVariables)
+	}
+}
+
+func TestRequiredFeatures(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]ciconfig.Job{
+		"":                          {Artifacts: &ciconfig.Artifacts{Paths: []string{"a"}}},
+		"upload_multiple_artifacts": {Artifacts: &ciconfig.Artifacts{Reports: []ciconfig.Report{{Type: "junit", Format: "gzip", Paths: []string{"a.xml"}}}}},
+		"artifacts_exclude":         {Artifacts: &ciconfig.Artifacts{Exclude: []string{"a"}}},
+		"multi_build_steps":         {Release: &ciconfig.Release{}},
+		"return_exit_code":          {AllowExitCodes: []int{1}},
+		"fallback_cache_keys":       {Cache: []ciconfig.Cache{{}, {FallbackKeys: []string{"a"}}}},
+	} {
+		if got := strings.Join(requiredFeatures(&c), " "); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -64,6 +64,17 @@ func (l *list) optional(key, value string) {
 	}
 }
 
+// unmasked is the variables whose values may be shown.
+func (l list) unmasked() list {
+	out := make(list, 0, len(l))
+	for _, v := range l {
+		if !v.Masked {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 // lookup gives the last of each name.
 func (l list) lookup() ciconfig.Lookup {
 	values := make(map[string]string, len(l))
