@@ -287,8 +287,7 @@ func (s *Service) enqueue(ctx context.Context, of *Pipeline, ids []StatusID, now
 		}
 	}
 	if len(ids) > 0 {
-		project := of.ProjectID
-		s.db.AfterCommit(ctx, func() { s.waiting.wake(project, len(ids)) })
+		s.db.AfterCommit(ctx, func() { s.waiting.wake(len(ids)) })
 	}
 	return nil
 }

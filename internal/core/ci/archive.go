@@ -128,10 +128,17 @@ func (i *inside) Close() error {
 	return nil
 }
 
-// ArchiveTree lists a folder in the archive of a job, "" for its root: files and folders by name, or with recursive all below.
-func (s *Service) ArchiveTree(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, folder string, recursive bool, r page.Range) (page.Page[ArchiveEntry], error) {
+// TreeFilter selects what ArchiveTree lists.
+type TreeFilter struct {
+	Folder    string // "" is the root
+	Recursive bool   // with all that is below
+	page.Range
+}
+
+// ArchiveTree lists a folder in the archive of a job: files and folders by name.
+func (s *Service) ArchiveTree(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, f TreeFilter) (page.Page[ArchiveEntry], error) {
 	var none page.Page[ArchiveEntry]
-	folder = strings.Trim(folder, "/")
+	folder := strings.Trim(f.Folder, "/")
 	if folder != "" && !validPath(folder) {
 		return none, errs.Bad("")
 	}
@@ -161,7 +168,7 @@ func (s *Service) ArchiveTree(ctx context.Context, as authz.Actor, p *project.Pr
 	var out []ArchiveEntry
 	for name, e := range found {
 		parent := strings.TrimSuffix(path.Dir(name), ".")
-		if parent == folder || recursive && (folder == "" || strings.HasPrefix(name, folder+"/")) {
+		if parent == folder || f.Recursive && (folder == "" || strings.HasPrefix(name, folder+"/")) {
 			if e.Folder {
 				e.Size = 0
 			}
@@ -169,7 +176,7 @@ func (s *Service) ArchiveTree(ctx context.Context, as authz.Actor, p *project.Pr
 		}
 	}
 	slices.SortFunc(out, func(a, b ArchiveEntry) int { return strings.Compare(a.Path, b.Path) })
-	return page.Slice(out, r, page.Order{page.Text("path", "")}, func(e *ArchiveEntry) []any { return []any{e.Path} })
+	return page.Slice(out, f.Range, page.Order{page.Text("path", "")}, func(e *ArchiveEntry) []any { return []any{e.Path} })
 }
 
 // validPath refuses paths that leave the archive.

@@ -63,7 +63,7 @@ func TestService_Store(t *testing.T) {
 			_, err := open(w.guest, name)
 			wantError(t, name, err, errs.NotFound, "")
 		}
-		tree, err := w.ci.ArchiveTree(t.Context(), w.guest, w.as(w.guest), a.Job.ID, "", true, page.Range{})
+		tree, err := w.ci.ArchiveTree(t.Context(), w.guest, w.as(w.guest), a.Job.ID, ci.TreeFilter{Recursive: true})
 		check(t, err)
 		names = nil
 		for _, e := range tree.Items {

@@ -73,11 +73,15 @@ type Service struct {
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
+	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
 		runners: d.Runners, variables: d.Variables, objects: d.Objects, jobs: d.Jobs, box: d.Box, outbound: d.Outbound, urls: d.URLs, now: d.Now, log: d.Log,
 		pollFor: pollFor,
 	}
+	if d.DB.Shared() {
+		s.pollFor = pollShared
+	}
+	return s
 }
 
 // Stop lets the runners go that wait for a job.

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
 )
 
@@ -18,8 +17,8 @@ const pollFor = 50 * time.Second
 // there for the case that the first may not. One that finds nothing wakes the next, see pass.
 const wakeEach = 3
 
-// channel is where the servers of one database tell each other that jobs wait.
-const channel = "tenon_jobs"
+// pollShared is pollFor where other servers use the database: jobs that become pending there wake nobody here.
+const pollShared = 5 * time.Second
 
 // waiting knows the runners that wait for a job at this server. It is safe for concurrent use.
 type waiting struct {
@@ -27,8 +26,6 @@ type waiting struct {
 	waiters []*waiter // in the order in which they came
 	wakes   int       // how often jobs came
 	values  map[runner.ID]string
-	tell    func(project.ID) // tells the other servers; nil where there are none
-	serves  func(r *runner.Runner, in project.ID) bool
 }
 
 type waiter struct {
@@ -94,22 +91,15 @@ func (w *waiting) pass(by int) {
 	w.waiters = slices.Delete(w.waiters, i, i+1)
 }
 
-// wake lets waiting runners look for the jobs of a project that have become pending, here and at the other servers.
-func (w *waiting) wake(in project.ID, jobs int) {
-	w.wakeHere(in, jobs)
-	if w.tell != nil {
-		w.tell(in)
-	}
-}
-
-func (w *waiting) wakeHere(in project.ID, jobs int) {
+// wake lets waiting runners look for jobs that have become pending.
+func (w *waiting) wake(jobs int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	clear(w.values) // what runners know is old
 	w.wakes++
 	left := jobs * wakeEach
 	w.waiters = slices.DeleteFunc(w.waiters, func(one *waiter) bool {
-		if left == 0 || w.serves != nil && !w.serves(one.runner, in) {
+		if left == 0 {
 			return false
 		}
 		left--

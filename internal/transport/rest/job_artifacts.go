@@ -42,7 +42,6 @@ func (s *Server) archiveOf(ctx context.Context, as authz.Actor, id string, job c
 	return api.RawOrContent{Content: &api.Content{Type: "application/zip", ETag: fmt.Sprintf("%q", a.SHA256), From: o, Header: http.Header{"Content-Disposition": {attachment(a.Filename)}}}}, nil
 }
 
-
 func (s *Server) downloadArtifacts(ctx context.Context, as authz.Actor, in jobPath) (api.RawOrContent, error) {
 	return s.archiveOf(ctx, as, in.ID, in.JobID)
 }
@@ -130,7 +129,7 @@ func (s *Server) artifactTree(ctx context.Context, as authz.Actor, in artifactTr
 	if err != nil {
 		return none, err
 	}
-	list, err := s.Checks.ArchiveTree(ctx, as, p, in.JobID, in.Path, in.Recursive, in.Range())
+	list, err := s.Checks.ArchiveTree(ctx, as, p, in.JobID, ci.TreeFilter{Folder: in.Path, Recursive: in.Recursive, Range: in.Range()})
 	if err != nil {
 		return none, err
 	}

@@ -12,7 +12,7 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-func (s *Server) jobRoutes() []*api.Route {
+func (s *Server) buildRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects/:id/jobs", s.listJobs).Doc("List the jobs of a project").Needs(authz.ReadPipeline).Public(),
 		api.Get("/job", s.currentJob).Doc("Get the job of a job token"),

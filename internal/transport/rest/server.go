@@ -77,9 +77,6 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("commits", slices.Concat(s.commitRoutes(), s.commitHistoryRoutes())),
 		api.Tagged("commits", s.commitCommentRoutes()),
 		api.Tagged("commits", s.commitStatusRoutes()),
-		api.Tagged("pipelines", s.pipelineRoutes()),
-		api.Tagged("jobs", s.jobRoutes()),
-		api.Tagged("job_artifacts", s.jobArtifactRoutes()),
 		api.Tagged("repositories", s.fileRoutes()),
 		api.Tagged("submodules", s.submoduleRoutes()),
 		api.Tagged("repositories", s.repositoryRoutes()),
@@ -122,6 +119,9 @@ func (s *Server) Routes() []*api.Route {
 func (s *Server) jobRoutes() []*api.Route {
 	return slices.Concat(
 		api.Tagged("runners", slices.Concat(s.runnerProgramRoutes(), s.runnerRoutes())),
+		api.Tagged("pipelines", s.pipelineRoutes()),
+		api.Tagged("jobs", s.buildRoutes()),
+		api.Tagged("job_artifacts", s.jobArtifactRoutes()),
 		api.Tagged("variables", s.variableRoutes()),
 		api.Tagged("triggers", s.triggerRoutes()),
 		api.Tagged("secure_files", s.secureFileRoutes()),
