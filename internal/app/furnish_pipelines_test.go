@@ -111,7 +111,7 @@ func pipelineSamples(all map[string][]sample) {
 		"DELETE /projects/:id/jobs/:job_id/artifacts":       {{}},
 		"GET /job": {{status: http.StatusUnauthorized}}, // takes tokens of jobs alone
 		"GET /projects/:id/jobs/:job_id/artifacts/*artifact_path":       {{values: with{"artifact_path": "out"}}},
-		"GET /projects/:id/jobs/artifacts/:ref_name/download":           {{query: "job=made", status: http.StatusNotFound}}, // its pipeline waits for a user
-		"GET /projects/:id/jobs/artifacts/:ref_name/raw/*artifact_path": {{query: "job=made", values: with{"artifact_path": "out"}, status: http.StatusNotFound}},
+		"GET /projects/:id/jobs/artifacts/:ref_name/download":           {{query: "job=made"}},
+		"GET /projects/:id/jobs/artifacts/:ref_name/raw/*artifact_path": {{query: "job=made", values: with{"artifact_path": "out"}}},
 	})
 }

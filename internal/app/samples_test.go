@@ -550,6 +550,9 @@ func (r row) request() (q request, missing string) {
 		part, _, _ = strings.Cut(part, "{.") // a suffix may be left out
 		name, captured := strings.CutPrefix(part, ":")
 		if !captured {
+			name, captured = strings.CutPrefix(part, "*") // all that follows
+		}
+		if !captured {
 			words, path = append(words, part), append(path, part)
 			continue
 		}

@@ -22,7 +22,9 @@ func eachTrain(t *testing.T, fn func(t *testing.T, w *checked)) {
 	t.Helper()
 	eachChecked(t, func(t *testing.T, w *checked) {
 		w.trains(true)
-		event.On(w.Bus, "merge trains", func(ctx context.Context, e ci.PipelineChanged) error { return w.requests.OnCarPipeline(ctx, e.Pipeline) })
+		event.On(w.Bus, "merge trains", func(ctx context.Context, e ci.PipelineChanged) error {
+			return w.requests.OnCarPipeline(ctx, e.Pipeline)
+		})
 		fn(t, w)
 	})
 }

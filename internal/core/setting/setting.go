@@ -156,8 +156,8 @@ type Settings struct {
 	GitPushPipelineLimit     int     `setting:"git_push_pipeline_limit" default:"4"` // branches and tags of one push; 0 is any
 	DefaultCIConfigPath      *string `setting:"default_ci_config_path" default:"null"`
 	DefaultArtifactsExpireIn string  `setting:"default_artifacts_expire_in" default:"\"30 days\""`
-	MaxArtifactsSize         int     `setting:"max_artifacts_size" default:"100"`          // MB
-	MaxYAMLSizeBytes         int     `setting:"max_yaml_size_bytes" default:"2097152"`     // of one file of a configuration
+	MaxArtifactsSize         int     `setting:"max_artifacts_size" default:"100"`      // MB
+	MaxYAMLSizeBytes         int     `setting:"max_yaml_size_bytes" default:"2097152"` // of one file of a configuration
 	KeepLatestArtifact       bool    `setting:"keep_latest_artifact" default:"true"`
 }
 
