@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"tenon/internal/base/errs"
-	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 )

@@ -26,6 +26,7 @@ import (
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/runner"
 	"tenon/internal/core/upload"
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
@@ -56,6 +57,9 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 			p.enqueued = append(p.enqueued, args)
 			return nil
 		}),
+	})
+	p.Runners = runner.New(runner.Deps{
+		DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Namespaces: p.Namespaces, Projects: p.Projects, Box: box, Now: p.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	p.BotTokens = accesstoken.New(accesstoken.Deps{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Tokens: p.Tokens, Namespaces: p.Namespaces, Now: p.Now})
 	p.DeployKeys = deploykey.New(deploykey.Deps{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Keys: p.Keys, Projects: p.Projects, Now: p.Now})
