@@ -151,7 +151,7 @@ func TestClient_runners(t *testing.T) {
 	p := got(s.root.Projects.CreateProject(&gitlab.CreateProjectOptions{Name: new("Runs"), NamespaceID: new(group.ID)})).must(t)
 	other := got(s.root.Projects.CreateProject(&gitlab.CreateProjectOptions{Name: new("Other")})).must(t)
 	detailed := got(s.root.Groups.GetGroup(group.ID, nil)).must(t)
-	whole := got(s.root.Runners.ResetInstanceRunnerRegistrationToken()).must(t)
+	whole := got(s.root.Runners.ResetInstanceRunnerRegistrationToken()).must(t) //nolint:staticcheck // deprecated, and what runners of this version use
 	tokens := []string{*whole.Token, detailed.RunnersToken, p.RunnersToken}
 	var ids []int64
 	for i, kind := range []string{"instance_type", "group_type", "project_type"} {
@@ -163,7 +163,7 @@ func TestClient_runners(t *testing.T) {
 			t.Error(err)
 		}
 		r := got(s.root.Runners.GetRunnerDetails(made.ID)).must(t)
-		if r.RunnerType != kind || r.Version != "16.0.2" || !r.Online || r.Status != "online" || len(r.TagList) != 2 || (len(r.Groups) == 1) != (kind == "group_type") ||
+		if r.RunnerType != kind || r.Version != "16.0.2" || !r.Online || r.Status != "online" || len(r.TagList) != 2 || (len(r.Groups) == 1) != (kind == "group_type") || //nolint:staticcheck // the version is what is tested
 			(len(r.Projects) == 1) != (kind == "project_type") {
 			t.Errorf("%s: %+v", kind, r)
 		}
@@ -202,10 +202,10 @@ func TestClient_runners(t *testing.T) {
 	}
 	for what, reset := range map[string]func() (*gitlab.RunnerRegistrationToken, *gitlab.Response, error){
 		"group": func() (*gitlab.RunnerRegistrationToken, *gitlab.Response, error) {
-			return s.root.Runners.ResetGroupRunnerRegistrationToken(group.ID)
+			return s.root.Runners.ResetGroupRunnerRegistrationToken(group.ID) //nolint:staticcheck // deprecated, and what runners of this version use
 		},
 		"project": func() (*gitlab.RunnerRegistrationToken, *gitlab.Response, error) {
-			return s.root.Runners.ResetProjectRunnerRegistrationToken(p.ID)
+			return s.root.Runners.ResetProjectRunnerRegistrationToken(p.ID) //nolint:staticcheck // deprecated, and what runners of this version use
 		},
 	} {
 		fresh, _, err := reset()

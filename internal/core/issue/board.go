@@ -144,13 +144,13 @@ func (s *Service) beside(ctx context.Context, as authz.Actor, i *Issue, d Drag) 
 		d.At = new(int64(-1))
 		return s.beside(ctx, as, i, d)
 	}
-	for _, other := range found.Items {
-		if f.Asc {
-			return Move{Before: other.ID}, nil
-		}
-		return Move{After: other.ID}, nil
+	switch {
+	case len(found.Items) == 0:
+		return Move{}, nil
+	case f.Asc:
+		return Move{Before: found.Items[0].ID}, nil
 	}
-	return Move{}, nil
+	return Move{After: found.Items[0].ID}, nil
 }
 
 // labelled gives the candidates of a column of a label.
@@ -158,5 +158,5 @@ func (o *OnBoard) labelled() (query string, args []any, ok bool) {
 	if o == nil || o.Kind != board.OfLabel {
 		return "", nil, false
 	}
-	return "SELECT target_id AS id FROM label_links WHERE target_type = ? AND label_id = ?", []any{noteable.Issue, label.ID(*o.List.LabelID)}, true
+	return "SELECT target_id AS id FROM label_links WHERE target_type = ? AND label_id = ?", []any{noteable.Issue, *o.List.LabelID}, true
 }

@@ -60,7 +60,7 @@ func (c *Changes) apply(r *Runner) error {
 	return r.check()
 }
 
-func set(to *bool, value *bool) {
+func set(to, value *bool) {
 	if value != nil {
 		*to = *value
 	}

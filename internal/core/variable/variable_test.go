@@ -277,9 +277,19 @@ func TestMatches(t *testing.T) {
 		scope, environment string
 		want               bool
 	}{
-		{"*", "", true}, {"*", "production", true}, {"production", "production", true}, {"production", "", false},
-		{"review/*", "review/a/b", true}, {"review/*", "review", false}, {"*/a", "review/a", true}, {"r*w/*/x", "review/a/x", true},
-		{"a*a", "a", false}, {"a*a", "aa", true}, {"*b*", "abc", true}, {"*a*b", "ba", false}, {"_", "x", false},
+		{"*", "", true},
+		{"*", "production", true},
+		{"production", "production", true},
+		{"production", "", false},
+		{"review/*", "review/a/b", true},
+		{"review/*", "review", false},
+		{"*/a", "review/a", true},
+		{"r*w/*/x", "review/a/x", true},
+		{"a*a", "a", false},
+		{"a*a", "aa", true},
+		{"*b*", "abc", true},
+		{"*a*b", "ba", false},
+		{"_", "x", false},
 	} {
 		if got := variable.Matches(tt.scope, tt.environment); got != tt.want {
 			t.Errorf("Matches(%q, %q) = %v", tt.scope, tt.environment, got)

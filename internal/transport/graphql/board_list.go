@@ -53,20 +53,20 @@ type boardIssueNot struct {
 }
 
 // filter makes the filter of core.
-func (in *boardIssueInput) filter() (issue.Filter, error) {
-	if in == nil {
+func (i *boardIssueInput) filter() (issue.Filter, error) {
+	if i == nil {
 		return issue.Filter{}, nil
 	}
 	f := issueFilter{issueChoice: issueChoice{
-		AssigneeUsernames: present(in.AssigneeUsername), AssigneeWildcardID: in.AssigneeWildcardID, AuthorUsername: in.AuthorUsername, Confidential: in.Confidential,
-		EpicID: in.EpicID, EpicWildcardID: in.EpicWildcardID, HealthStatusFilter: in.HealthStatusFilter, IIDs: in.IIDs, IterationID: in.IterationID,
-		IterationTitle: in.IterationTitle, LabelName: in.LabelName, MilestoneWildcardID: in.MilestoneWildcardID, MyReactionEmoji: in.MyReactionEmoji,
-		Search: in.Search, Types: in.Types, Weight: in.Weight, WeightWildcardID: in.WeightWildcardID,
+		AssigneeUsernames: present(i.AssigneeUsername), AssigneeWildcardID: i.AssigneeWildcardID, AuthorUsername: i.AuthorUsername, Confidential: i.Confidential,
+		EpicID: i.EpicID, EpicWildcardID: i.EpicWildcardID, HealthStatusFilter: i.HealthStatusFilter, IIDs: i.IIDs, IterationID: i.IterationID,
+		IterationTitle: i.IterationTitle, LabelName: i.LabelName, MilestoneWildcardID: i.MilestoneWildcardID, MyReactionEmoji: i.MyReactionEmoji,
+		Search: i.Search, Types: i.Types, Weight: i.Weight, WeightWildcardID: i.WeightWildcardID,
 	}}
-	if in.MilestoneTitle != nil {
-		f.MilestoneTitle = []*string{in.MilestoneTitle}
+	if i.MilestoneTitle != nil {
+		f.MilestoneTitle = []*string{i.MilestoneTitle}
 	}
-	if n := in.Not; n != nil {
+	if n := i.Not; n != nil {
 		f.Not = &issueNot{
 			AuthorUsername: n.AuthorUsername, EpicID: n.EpicID, HealthStatusFilter: n.HealthStatusFilter, AssigneeUsernames: present(n.AssigneeUsername), IIDs: n.IIDs,
 			LabelName: present(n.LabelName), IterationID: n.IterationID, MilestoneWildcardID: n.MilestoneWildcardID, MyReactionEmoji: n.MyReactionEmoji,
@@ -77,7 +77,7 @@ func (in *boardIssueInput) filter() (issue.Filter, error) {
 		}
 	}
 	out, err := f.filter()
-	if n := in.Not; n != nil {
+	if n := i.Not; n != nil {
 		out.Not.Iteration.Title = zeroOr(n.IterationTitle)
 	}
 	return out, err
@@ -169,18 +169,19 @@ func (b *binder) boardListSubjects() {
 		for i, x := range of {
 			out[i] = map[board.Kind]string{board.Backlog: "Open", board.Closed: "Closed"}[x.Kind]
 		}
+		to := columnTitles{of, out}
 		return out, titles(
 			func() error {
-				return titled(ctx, c, "labels by id", of, out, labelOf, b.Labels.ByIDs, func(l *label.Label) string { return l.Title })
+				return titled(ctx, c, to, things[label.ID, label.Label]{"labels by id", labelOf, b.Labels.ByIDs}, func(l *label.Label) string { return l.Title })
 			},
 			func() error {
-				return titled(ctx, c, "milestones", of, out, milestoneOf, b.Milestones.ByIDs, func(m *milestone.Milestone) string { return m.Title })
+				return titled(ctx, c, to, things[milestone.ID, milestone.Milestone]{"milestones", milestoneOf, b.Milestones.ByIDs}, func(m *milestone.Milestone) string { return m.Title })
 			},
 			func() error {
-				return titled(ctx, c, "users", of, out, assigneeOf, b.usersByIDs, func(u *account.Summary) string { return "@" + u.Username })
+				return titled(ctx, c, to, things[authz.UserID, account.Summary]{"users", assigneeOf, b.usersByIDs}, func(u *account.Summary) string { return "@" + u.Username })
 			},
 			func() error {
-				return titled(ctx, c, "iterations", of, out, iterationOf, b.Iterations.ByIDs, (*iteration.Iteration).Name)
+				return titled(ctx, c, to, things[iteration.ID, iteration.Iteration]{"iterations", iterationOf, b.Iterations.ByIDs}, (*iteration.Iteration).Name)
 			})
 	})
 }
@@ -195,12 +196,25 @@ func titles(reads ...func() error) error {
 	return nil
 }
 
+// columnTitles is columns with the title of each.
+type columnTitles struct {
+	of  []*column
+	out []string
+}
+
+// things are what columns of one kind are of.
+type things[K comparable, V any] struct {
+	name string
+	id   func(c *column) K
+	read reader[K, *V]
+}
+
 // titled writes the titles of those columns that are of one kind of things.
-func titled[A any, K comparable, V any](ctx context.Context, c *exec.Call[A], name string, of []*column, out []string, id func(c *column) K, read reader[K, *V], title func(v *V) string) error {
-	found, err := exec.LoadEach(ctx, c, name, of, id, func(ctx context.Context, ids []K) (map[K]*V, error) { return read(ctx, c.As, ids) })
+func titled[A any, K comparable, V any](ctx context.Context, c *exec.Call[A], to columnTitles, are things[K, V], title func(v *V) string) error {
+	found, err := exec.LoadEach(ctx, c, are.name, to.of, are.id, func(ctx context.Context, ids []K) (map[K]*V, error) { return are.read(ctx, c.As, ids) })
 	for i, v := range found {
 		if v != nil {
-			out[i] = title(v)
+			to.out[i] = title(v)
 		}
 	}
 	return err

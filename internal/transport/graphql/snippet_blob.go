@@ -99,6 +99,9 @@ func blobField[R any](b *binder, field, name string, take func(ctx context.Conte
 		found, err := exec.LoadEach(ctx, c, name, files, (*blob).name, func(ctx context.Context, names []snippet.Name) (map[snippet.Name]*snippet.Content, error) {
 			return b.Snippets.Files(ctx, c.As, names, take(ctx))
 		})
+		if err != nil {
+			return nil, err
+		}
 		out := make([]*R, len(files))
 		for i, f := range found {
 			if f == nil {
