@@ -44,6 +44,17 @@ var unasked = map[string]string{
 	"account.Service.ByAddresses":        "names users beside commits with their addresses, which were read for the caller",
 	"approval.Service.CommittersApprove": "is a setting of projects that were read for the caller",
 
+	// What the bearer of a job's token does with that job alone.
+	"ci.Service.Hold":       "the token of the job is the permission",
+	"ci.Service.HoldAny":    "the token of a job is the permission",
+	"ci.Service.BearerGit":  "the token of a job is the permission",
+	"ci.Service.Append":     "takes a job that its token gave",
+	"ci.Service.Finish":     "takes a job that its token gave",
+	"ci.Service.Store":      "takes a job that its token gave",
+	"ci.Service.OpenForJob": "takes a job that its token gave, and gives artifacts of its pipeline",
+	"ci.Service.Watched":    "says how often a log is sent",
+	"ci.Service.Course":     "looks at a pipeline that was read for the caller",
+
 	// What finds out who the caller is.
 	"account.Service.ActorFor":       "names the user that a list is about; the list asks",
 	"account.Service.ChangePassword": "the current password is the permission",

@@ -203,7 +203,7 @@ func (s *Service) join(ctx context.Context, args joinLog) error {
 // pieceReader reads the pieces of a log one after the other.
 type pieceReader struct {
 	s    *Service
-	ctx  context.Context //nolint:containedctx // io.Reader has no place for it
+	ctx  context.Context
 	id   StatusID
 	next int64
 	rest []byte
