@@ -9,7 +9,7 @@ ALTER TABLE pipelines ADD COLUMN protected BOOLEAN NOT NULL DEFAULT FALSE; -- th
 ALTER TABLE pipelines ADD COLUMN started_at {{time}};
 ALTER TABLE pipelines ADD COLUMN finished_at {{time}};
 ALTER TABLE pipelines ADD COLUMN auto_cancel {{text}} NOT NULL DEFAULT 'conservative'; -- what a newer pipeline of the reference does: conservative, interruptible, none
-ALTER TABLE pipelines ADD COLUMN upstream_job_id BIGINT REFERENCES commit_statuses (id) ON DELETE SET NULL; -- bridge that started it
+ALTER TABLE pipelines ADD COLUMN upstream_job_id BIGINT; -- bridge that started it, which may be gone; a reference would lead in a circle
 CREATE INDEX pipelines_ref ON pipelines (project_id, ref, id);
 CREATE INDEX pipelines_project ON pipelines (project_id, id);
 CREATE INDEX pipelines_upstream ON pipelines (upstream_job_id);

@@ -10,13 +10,13 @@ import (
 )
 
 // TestScopes lists what narrow tokens may read: read_user what stands under /user and
-// /users and events, read_repository files. Those who write there are told read_user as well.
+// /users and events, but for runners, read_repository files. Those who write there are told read_user as well.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	for _, r := range routesAlone().Routes() {
 		users := r.Path == "/user" || r.Path == "/users" || strings.HasPrefix(r.Path, "/user/") || strings.HasPrefix(r.Path, "/users/")
 		for scope, want := range map[authz.Scope]bool{
-			authz.ScopeReadUser: users || slices.Contains([]string{"/version", "/metadata", "/user_counts", "/events", "/projects/:id/events"}, r.Path),
+			authz.ScopeReadUser: users && r.Path != "/user/runners" || slices.Contains([]string{"/version", "/metadata", "/user_counts", "/events", "/projects/:id/events"}, r.Path),
 			authz.ScopeReadRepository: r.Method == http.MethodGet && slices.Contains([]string{"", "/raw", "/blame"},
 				strings.TrimPrefix(r.Path, "/projects/:id/repository/files/:file_path")),
 		} {

@@ -23,11 +23,15 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
+	"tenon/internal/core/runner"
+	"tenon/internal/core/securefile"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/statuscheck"
 	"tenon/internal/core/token"
+	"tenon/internal/core/trigger"
 	"tenon/internal/core/upload"
+	"tenon/internal/core/variable"
 )
 
 // entry is what the test reads of an audit event.
@@ -138,7 +142,22 @@ func recorded(ann authz.Actor) []sample {
 	protected := protection.Event{Stamp: by, ProjectID: 5, ProjectName: "Shop", FullPath: shop, Rule: protection.Rule{ID: 9, Name: "main"}}
 	required := approval.RuleFact{Stamp: by, Project: &place, Rule: approval.Rule{ID: 9, Name: "two eyes", Required: 2}, Before: &approval.Rule{ID: 9, Required: 1}}
 	lax, strict := approval.Settings{Overrides: approval.Value{On: true}}, approval.Settings{Overrides: approval.Value{On: true}, RequirePassword: approval.Value{On: true}}
-	return []sample{
+	variables := variable.Fact{Stamp: by, Place: variable.Place{Place: &inShop}, Variable: variable.Variable{ID: 9, Key: "KEY", Protected: true}, Before: &variable.Variable{ID: 9, Key: "KEY"}}
+	name := "shed"
+	machine := runner.Fact{Stamp: by, Runner: runner.Runner{ID: 9, Type: runner.InstanceType, Description: &name}}
+	ofRunner := func(event string) []entry { return of(audit.Instance, 1, "", event, "Ci::Runner", 9, "shed") }
+	trigger, file := trigger.Change{Stamp: by, TriggerID: 9, Description: "Nightly", Project: place}, securefile.Fact{Stamp: by, FileID: 9, Name: "key.jks", Project: place}
+	return slices.Concat([]sample{
+		{variable.Created{Fact: variables}, onShop("ci_variable_created", "Ci::Variable", 9, "KEY")},
+		{variable.Updated{Fact: variables}, onShop("ci_variable_updated", "Ci::Variable", 9, "KEY")},
+		{variable.Deleted{Fact: variables}, onShop("ci_variable_deleted", "Ci::Variable", 9, "KEY")},
+		{runner.Created{Fact: machine}, ofRunner("ci_runner_created")},
+		{runner.Deleted{Fact: machine}, ofRunner("ci_runner_unregistered")},
+		{runner.TokenReset{Fact: machine}, ofRunner("ci_runner_token_reset")},
+		{runner.Assigned{Stamp: by, Runner: machine.Runner, Project: place}, of(projectType, 5, "", "ci_runner_assigned_to_project", "Ci::Runner", 9, "shed")},
+		{runner.Unassigned{Stamp: by, Runner: machine.Runner, Project: place}, of(projectType, 5, "", "ci_runner_unassigned_from_project", "Ci::Runner", 9, "shed")},
+		{runner.RegistrationReset{Stamp: by, Type: runner.ProjectType, Place: &inShop}, onShop("ci_runner_registration_token_reset", projectType, 5, "Shop")},
+	}, recordedTokens(trigger, file, onShop), []sample{
 		{approval.RuleCreated{RuleFact: required}, onShop("approval_rule_created", "ApprovalRule", 9, "two eyes")},
 		{approval.RuleUpdated{RuleFact: required}, onShop("approval_rule_updated", "ApprovalRule", 9, "two eyes")},
 		{approval.RuleDeleted{RuleFact: required}, onShop("approval_rule_deleted", "ApprovalRule", 9, "two eyes")},
@@ -247,5 +266,16 @@ func recorded(ann authz.Actor) []sample {
 			mergerequest.Merged{Fact: mergerequest.Fact{Stamp: by, MergeRequest: mergerequest.MergeRequest{ID: 9, Title: "Add"}, Project: &place}},
 			onShop("merge_request_merged", "MergeRequest", 9, "Add"),
 		},
+	})
+}
+
+// recordedTokens are the events of trigger tokens and secure files.
+func recordedTokens(token trigger.Change, file securefile.Fact, in func(event, target string, id int64, details string) []entry) []sample {
+	return []sample{
+		{trigger.Created{Change: token}, in("ci_pipeline_trigger_created", "Ci::Trigger", 9, "Nightly")},
+		{trigger.Updated{Change: token}, in("ci_pipeline_trigger_updated", "Ci::Trigger", 9, "Nightly")},
+		{trigger.Deleted{Change: token}, in("ci_pipeline_trigger_deleted", "Ci::Trigger", 9, "Nightly")},
+		{securefile.Created{Fact: file}, in("ci_secure_file_created", "Ci::SecureFile", 9, "key.jks")},
+		{securefile.Deleted{Fact: file}, in("ci_secure_file_deleted", "Ci::SecureFile", 9, "key.jks")},
 	}
 }

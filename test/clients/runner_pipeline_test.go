@@ -1,0 +1,154 @@
+package clients
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
+
+	"tenon/test/servertest"
+)
+
+// shopPipeline is what a team's first pipeline has: stages, files and variables that jobs hand on, a job that may fail, one that waits
+// for nothing, one that waits for a user, and a child.
+const shopPipeline = `
+stages: [build, test, deploy]
+variables: {GREETING: hello}
+build:
+  stage: build
+  script:
+    - echo "$GREETING from $CI_PROJECT_PATH"
+    - echo made > out.txt
+    - echo VERSION=1.2 > build.env
+  artifacts: {paths: [out.txt], reports: {dotenv: build.env}}
+unit:
+  stage: test
+  script: ["cat out.txt", "echo version $VERSION", "echo coverage 81.5%"]
+  coverage: '/coverage (\d+\.\d+)%/'
+flaky:
+  stage: test
+  script: ["exit 3"]
+  allow_failure: {exit_codes: [3]}
+  after_script: ["echo cleaned up"]
+quick:
+  stage: test
+  needs: []
+  script: ["echo quick"]
+child:
+  stage: deploy
+  trigger: {include: child.yml, strategy: depend}
+ship:
+  stage: deploy
+  when: manual
+  script: ["echo shipped to $PLACE"]
+`
+
+const childPipeline = "inside:\n  script: [echo child of $CI_PIPELINE_SOURCE]\n"
+
+// runs starts the official runner on a configuration that the server made a token for, until the test ends.
+func (m machine) runs(t *testing.T, url, token string) {
+	t.Helper()
+	config := "concurrent = 2\ncheck_interval = 1\n[[runners]]\n  name = \"shed\"\n  url = \"" + url + "\"\n  id = 1\n  token = \"" + token +
+		"\"\n  executor = \"shell\"\n  shell = \"bash\"\n  builds_dir = \"" + filepath.Join(m.home, "builds") + "\"\n  cache_dir = \"" + filepath.Join(m.home, "cache") + "\"\n"
+	if err := os.WriteFile(filepath.Join(m.home, "config.toml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), m.bin, "run", "--config", filepath.Join(m.home, "config.toml"), "--working-directory", m.home)
+	cmd.Dir, cmd.Env = m.home, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.home}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() })
+}
+
+// TestRunner_pipeline pushes a configuration and lets the official runner run its pipeline.
+func TestRunner_pipeline(t *testing.T) {
+	bin := runnerProgram(t)
+	s := &story{server: servertest.Start(t, "")}
+	s.root = s.client(t, servertest.RootToken)
+	p := got(s.root.Projects.CreateProject(&gitlab.CreateProjectOptions{Name: new("Shop"), InitializeWithReadme: new(true)})).must(t)
+	made := got(s.root.Users.CreateUserRunner(&gitlab.CreateUserRunnerOptions{RunnerType: new("instance_type"), RunUntagged: new(true)})).must(t)
+	machine{bin: bin, home: t.TempDir()}.runs(t, s.server.URL, made.Token)
+	got(s.root.Commits.CreateCommit(p.ID, &gitlab.CreateCommitOptions{
+		Branch: new(p.DefaultBranch), CommitMessage: new("Configure"), Actions: []*gitlab.CommitActionOptions{
+			{Action: new(gitlab.FileCreate), FilePath: new(".gitlab-ci.yml"), Content: new(shopPipeline)},
+			{Action: new(gitlab.FileCreate), FilePath: new("child.yml"), Content: new(childPipeline)},
+		},
+	})).must(t)
+	var pipeline *gitlab.Pipeline
+	until(t, "the pipeline succeeds", func() bool {
+		list := got(s.root.Pipelines.ListProjectPipelines(p.ID, nil)).must(t)
+		if len(list) == 0 {
+			return false
+		}
+		pipeline = got(s.root.Pipelines.GetPipeline(p.ID, list[0].ID)).must(t)
+		return slices.Contains([]string{"success", "failed", "canceled", "skipped"}, pipeline.Status)
+	})
+	if pipeline.Status != "success" || pipeline.Source != "push" || pipeline.Coverage != "81.50" {
+		t.Errorf("pipeline: %+v", pipeline)
+	}
+	jobs := map[string]*gitlab.Job{}
+	for _, j := range got(s.root.Jobs.ListPipelineJobs(p.ID, pipeline.ID, nil)).must(t) {
+		jobs[j.Name] = j
+	}
+	for name, want := range map[string]string{"build": "success", "unit": "success", "flaky": "failed", "quick": "success", "ship": "manual"} {
+		if j := jobs[name]; j == nil || j.Status != want {
+			t.Errorf("%s: %+v, want %s", name, j, want)
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	for name, want := range map[string]string{"build": "hello from " + p.PathWithNamespace, "unit": "made\n", "flaky": "cleaned up", "quick": "quick"} {
+		if log := s.logOf(t, p.ID, jobs[name].ID); !strings.Contains(log, want) {
+			t.Errorf("log of %s: want %q in\n%s", name, want, log)
+		}
+	}
+	if log := s.logOf(t, p.ID, jobs["unit"].ID); !strings.Contains(log, "version 1.2") {
+		t.Errorf("the variables of build did not reach unit:\n%s", log)
+	}
+	archive, _, err := s.root.Jobs.GetJobArtifacts(p.ID, jobs["build"].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if z, err := zip.NewReader(bytes.NewReader(content), int64(len(content))); err != nil || len(z.File) != 1 || z.File[0].Name != "out.txt" {
+		t.Errorf("artifacts: %v", err)
+	}
+	bridges := got(s.root.Jobs.ListPipelineBridges(p.ID, pipeline.ID, nil)).must(t)
+	if len(bridges) != 1 || bridges[0].Status != "success" || bridges[0].DownstreamPipeline == nil || bridges[0].DownstreamPipeline.Status != "success" {
+		t.Errorf("bridges: %+v", bridges)
+	}
+
+	got(s.root.Jobs.PlayJob(p.ID, jobs["ship"].ID, &gitlab.PlayJobOptions{JobVariablesAttributes: &[]*gitlab.JobVariableOptions{{Key: new("PLACE"), Value: new("the shelf")}}})).must(t)
+	until(t, "the manual job succeeds", func() bool { return got(s.root.Jobs.GetJob(p.ID, jobs["ship"].ID)).must(t).Status == "success" })
+	if log := s.logOf(t, p.ID, jobs["ship"].ID); !strings.Contains(log, "shipped to the shelf") {
+		t.Errorf("log of the manual job:\n%s", log)
+	}
+	again := got(s.root.Jobs.RetryJob(p.ID, jobs["flaky"].ID)).must(t)
+	until(t, "the job that was retried fails", func() bool { return got(s.root.Jobs.GetJob(p.ID, again.ID)).must(t).Status == "failed" })
+}
+
+// logOf gives the log of a job.
+func (s *story) logOf(t *testing.T, project any, job int64) string {
+	t.Helper()
+	r, _, err := s.root.Jobs.GetTraceFile(project, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
