@@ -1,11 +1,11 @@
 -- Pipelines that this server runs. A job of a pipeline and a status that another system reported are
 -- rows of one table; what only jobs have stands in tables of their own, by the same id.
-ALTER TABLE pipelines ADD COLUMN tag BOOLEAN NOT NULL DEFAULT FALSE;
+ALTER TABLE pipelines ADD COLUMN tag BOOLEAN NOT NULL DEFAULT false;
 ALTER TABLE pipelines ADD COLUMN before_sha {{text}}; -- where the reference stood before a push
 ALTER TABLE pipelines ADD COLUMN name {{text}};
 ALTER TABLE pipelines ADD COLUMN yaml_errors {{text}};
 ALTER TABLE pipelines ADD COLUMN failure_reason {{text}};
-ALTER TABLE pipelines ADD COLUMN protected BOOLEAN NOT NULL DEFAULT FALSE; -- the reference was, when it began
+ALTER TABLE pipelines ADD COLUMN protected BOOLEAN NOT NULL DEFAULT false; -- the reference was, when it began
 ALTER TABLE pipelines ADD COLUMN started_at {{time}};
 ALTER TABLE pipelines ADD COLUMN finished_at {{time}};
 ALTER TABLE pipelines ADD COLUMN auto_cancel {{text}} NOT NULL DEFAULT 'conservative'; -- what a newer pipeline of the reference does: conservative, interruptible, none
@@ -17,7 +17,7 @@ CREATE INDEX pipelines_upstream ON pipelines (upstream_job_id);
 ALTER TABLE commit_statuses ADD COLUMN project_id BIGINT REFERENCES projects (id) ON DELETE CASCADE; -- of its pipeline, never NULL
 ALTER TABLE commit_statuses ADD COLUMN kind {{text}} NOT NULL DEFAULT 'external'; -- external, job, bridge
 ALTER TABLE commit_statuses ADD COLUMN stage_idx BIGINT NOT NULL DEFAULT 1000000; -- place of the stage; external statuses come last
-ALTER TABLE commit_statuses ADD COLUMN allow_failure BOOLEAN NOT NULL DEFAULT FALSE;
+ALTER TABLE commit_statuses ADD COLUMN allow_failure BOOLEAN NOT NULL DEFAULT false;
 ALTER TABLE commit_statuses ADD COLUMN failure_reason {{text}};
 ALTER TABLE commit_statuses ADD COLUMN queued_at {{time}}; -- when it became pending
 UPDATE commit_statuses SET project_id = (SELECT p.project_id FROM pipelines p WHERE p.id = commit_statuses.pipeline_id);

@@ -94,9 +94,18 @@ func (s *Service) draft(ctx context.Context, as authz.Actor, p *project.Project,
 	}
 	id := ref.Commit
 	if in.SHA != "" {
-		if id, err = gitstore.ParseObjectID(in.SHA); err != nil {
+		named, err := gitstore.ParseObjectID(in.SHA)
+		if err != nil {
 			return nil, refused(noReference)
 		}
+		info, err := g.Peel(ctx, named) // an annotated tag was pushed as an object of its own
+		if errors.Is(err, gitstore.ErrNotFound) || err == nil && info.Kind != gitstore.KindCommit {
+			return nil, refused(noReference)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("find commit: %w", err)
+		}
+		id = info.ID
 	}
 	c, err := g.Commit(ctx, id)
 	if err != nil {
