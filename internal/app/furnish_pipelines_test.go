@@ -26,18 +26,18 @@ by hand:
 
 // pipelines runs a pipeline in a project and gives what stands in paths for it.
 func (w *world) pipelines(path, id string) map[string]string {
-	ctx := context.WithoutCancel(w.tb.Context())
+	ctx, branch := context.WithoutCancel(w.tb.Context()), "ci-"+id // each place has its own
 	w.do("owner", "POST", path+"/repository/commits", obj{
-		"branch": "ci", "start_branch": "main", "commit_message": "Configure", "actions": []obj{{"action": "create", "file_path": ".gitlab-ci.yml", "content": configuration}},
+		"branch": branch, "start_branch": "main", "commit_message": "Configure", "actions": []obj{{"action": "create", "file_path": ".gitlab-ci.yml", "content": configuration}},
 	})
-	made := w.do("owner", "POST", path+"/pipeline", obj{"ref": "ci", "variables": []obj{{"key": "COLOR", "value": "red"}}})
-	w.do("owner", "DELETE", path+"/repository/branches/ci", nil)
+	made := w.do("owner", "POST", path+"/pipeline", obj{"ref": branch, "variables": []obj{{"key": "COLOR", "value": "red"}}})
+	w.do("owner", "DELETE", path+"/repository/branches/"+branch, nil)
 	jobs := map[string]string{}
 	for _, j := range w.list(path + "/pipelines/" + number(made, "id") + "/jobs") {
 		jobs[j["name"].(string)] = number(j, "id")
 	}
 	w.runJob(ctx, id)
-	return map[string]string{":pipeline_id": number(made, "id"), ":job_id": jobs["made"], "manual job": jobs["by hand"], ":ref_name": "ci"}
+	return map[string]string{":pipeline_id": number(made, "id"), ":job_id": jobs["made"], "manual job": jobs["by hand"], ":ref_name": branch}
 }
 
 // list gives what a path lists to the owner.
@@ -97,7 +97,7 @@ func archived(name, content string) []byte {
 // pipelineSamples are those of routes of pipelines and jobs.
 func pipelineSamples(all map[string][]sample) {
 	maps.Copy(all, map[string][]sample{
-		"GET /projects/:id/pipelines/latest":                {{query: "ref=ci"}},
+		"GET /projects/:id/pipelines/latest":                {{query: "ref==:ref_name"}},
 		"POST /projects/:id/pipeline":                       {{body: obj{"ref": "main"}, status: http.StatusBadRequest}}, // it has no configuration
 		"POST /projects/:id/pipelines/:pipeline_id/retry":   {{}},
 		"POST /projects/:id/pipelines/:pipeline_id/cancel":  {{}},

@@ -37,12 +37,19 @@ func (s *server) plans(project, group, mr string) []twice {
 		s.do("admin", "PUT", of+"/notification_settings", map[string]any{"level": "custom"})
 		return twice{name: "notifications of " + of, path: of + "/notification_settings", at: "events.%", a: toggle("new_note"), b: toggle("close_issue")}
 	}
+	variable := func(of string) twice {
+		s.do("admin", "POST", of, map[string]any{"key": "KEY", "value": "value"})
+		return twice{name: "variable at " + of, path: of + "/KEY", a: toggle("protected"), b: text("description", "words %d")}
+	}
+	machine := s.do("admin", "POST", "/user/runners", map[string]any{"runner_type": "instance_type"})
 	rule := map[string]any{"name": "rule", "approvals_required": 1}
 	snippet := map[string]any{"title": "one", "file_name": "a.txt", "content": "x", "visibility": "private"}
 	issue := post(project+"/issues", "iid", map[string]any{"title": "incident", "issue_type": "incident"})
 	image := post(issue+"/metric_images", "id", map[string]any{"file": attached{"a.png", onePixel()}})
 	return []twice{
 		milestone(project), milestone(group), board(project), board(group), invitation(project), invitation(group),
+		variable(project + "/variables"), variable(group + "/variables"), variable("/admin/ci/variables"),
+		{name: "runner", path: "/runners/" + number(machine, "id"), a: text("description", "runner %d"), b: toggle("paused")},
 		settings(project), settings(group), notified(""), notified(project), notified(group),
 		{name: "epic", path: post(group+"/epics", "iid", map[string]any{"title": "one"}), a: text("title", "title %d"), b: text("description", "words %d")},
 		{name: "snippet", path: post("/snippets", "id", snippet), a: text("title", "title %d"), b: text("description", "words %d")},
@@ -70,7 +77,7 @@ func unpaired() map[string]string {
 			"PUT /groups/:id/boards/:board_id/lists/:list_id", "PUT /projects/:id/boards/:board_id/lists/:list_id",
 			"PUT /groups/:id/custom_attributes/:key", "PUT /projects/:id/custom_attributes/:key", "PUT /users/:id/custom_attributes/:key",
 			"PUT /groups/:id/epics/:epic_iid/epics/:child_epic_id", "PUT /groups/:id/epics/:epic_iid/issues/:epic_issue_id",
-			"PUT /projects/:id/issues/:issue_iid/reorder", "PUT /user/avatar",
+			"PUT /projects/:id/issues/:issue_iid/reorder", "PUT /user/avatar", "PUT /projects/:id/pipelines/:pipeline_id/metadata", "PUT /projects/:id/triggers/:trigger_id",
 			"PUT /groups/:id/epics/:noteable_id/discussions/:discussion_id/notes/:note_id", "PUT /groups/:id/epics/:noteable_id/notes/:note_id",
 			"PUT /projects/:id/issues/:noteable_id/discussions/:discussion_id/notes/:note_id", "PUT /projects/:id/issues/:noteable_id/notes/:note_id",
 			"PUT /projects/:id/merge_requests/:noteable_id/discussions/:discussion_id/notes/:note_id",

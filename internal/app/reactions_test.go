@@ -25,6 +25,8 @@ import (
 // reach: of an event, or of all events that a package reacts to.
 var provedElsewhere = map[string]string{
 	"snippet.Deleted: notes":                                   "internal/app TestSnippets",
+	"pipelines":                                                "internal/core/ci TestService_OnPushed",
+	"waiting runners":                                          "internal/core/ci TestService_Request_pausedWhileWaiting",
 	"project.Deleted: runners":                                 "internal/core/runner TestService_Subscribe",
 	"project.Deleted: triggers":                                "internal/core/trigger TestService",
 	"project.Removing: notes":                                  "internal/app TestOrphans",

@@ -12,6 +12,9 @@ import (
 // untimed are the routes that change or delete what has no time of its last change.
 func untimed() map[string]string {
 	return map[string]string{
+		"PUT /projects/:id/pipelines/:pipeline_id/metadata":                                      "its time of change is that of its jobs, which run meanwhile",
+		"DELETE /projects/:id/pipelines/:pipeline_id":                                            "its time of change is that of its jobs, which run meanwhile",
+		"DELETE /projects/:id/jobs/:job_id/artifacts":                                            "many things at once",
 		"PUT /projects/:id/repository/files/:file_path":                                          "last_commit_id is the condition of a file",
 		"DELETE /projects/:id/repository/files/:file_path":                                       "last_commit_id is the condition of a file",
 		"PUT /projects/:id/repository/submodules/:submodule":                                     "makes a commit",
