@@ -32,9 +32,10 @@ func (r pgRows) Columns() ([]string, error) {
 	return names, nil
 }
 
+// Close ends the rows. An error of a statement that failed before its first row is known no sooner.
 func (r pgRows) Close() error {
 	r.Rows.Close()
-	return nil
+	return r.Err()
 }
 
 // fields says where the columns of a row type go; nil for a type that is one value.
