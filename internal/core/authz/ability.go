@@ -283,7 +283,7 @@ var Rules = map[Ability]Rule{
 	ReadActivities:  {Min: adminsOnly},
 	CountOfUser:     {Min: adminsOnly, Own: true},
 
-	ReadRunner:            {SignedIn: true}, // of which runners is decided by their groups and projects
+	ReadRunner:            {SignedIn: true}, // the groups and projects of a runner decide further
 	ListAllRunners:        {Min: adminsOnly},
 	CreateRunner:          {SignedIn: true, Change: true}, // where is decided by the place
 	UpdateRunner:          {SignedIn: true, Change: true}, // which one is decided by its group and projects

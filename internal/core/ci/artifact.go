@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ const Archive = "archive"
 // Who may get artifacts besides members of at least Developer.
 const (
 	PublicAccess  = "public"
-	PrivateAccess = "private" // nobody
+	PrivateAccess = "private" // no other caller
 	NoAccess      = "none"    // not even them
 )
 
@@ -79,11 +80,11 @@ var ErrArtifactTooLarge = errs.New(errs.TooLarge, "file size has reached maximum
 
 // Store keeps a file that a job left. The same file twice is no error; another one of the same type is Invalid.
 func (s *Service) Store(ctx context.Context, h *Held, in ArtifactInput) error {
-	kind, ok := artifactFormats[defaulted(in.Type, Archive)]
-	if !ok || defaulted(in.Format, "zip") != kind.format {
+	kind, ok := artifactFormats[cmp.Or(in.Type, Archive)]
+	if !ok || cmp.Or(in.Format, "zip") != kind.format {
 		return errs.Plain("file_type or file_format is invalid")
 	}
-	in.Type, in.Format = defaulted(in.Type, Archive), kind.format
+	in.Type, in.Format = cmp.Or(in.Type, Archive), kind.format
 	if !slices.Contains([]string{"", PublicAccess, PrivateAccess, NoAccess}, in.Access) {
 		return errs.Plain("accessibility is invalid")
 	}
@@ -100,9 +101,9 @@ func (s *Service) Store(ctx context.Context, h *Held, in ArtifactInput) error {
 	}
 	defer staged.Discard()
 	row := &Artifact{
-		JobID: h.ID, ProjectID: h.ProjectID, Type: in.Type, Format: in.Format, Filename: defaulted(cleanName(in.Filename), kind.name),
+		JobID: h.ID, ProjectID: h.ProjectID, Type: in.Type, Format: in.Format, Filename: cmp.Or(cleanName(in.Filename), kind.name),
 		Key: fmt.Sprintf("jobs/%d/%d/%s-%s", h.ProjectID, h.ID, in.Type, blob.Random()), Size: staged.Size, SHA256: staged.SHA256,
-		Access: defaulted(in.Access, PublicAccess), ExpireAt: expires, CreatedAt: db.At(s.now()),
+		Access: cmp.Or(in.Access, PublicAccess), ExpireAt: expires, CreatedAt: db.At(s.now()),
 	}
 	if err := staged.Keep(ctx, row.Key); err != nil {
 		return fmt.Errorf("keep artifact: %w", err)
@@ -183,12 +184,12 @@ func (s *Service) ArtifactsOf(ctx context.Context, jobs []StatusID) (map[StatusI
 }
 
 // OpenArtifact opens an artifact of a job: its archive where kind is "". Close its content. One that is private is Forbidden for actors
-// below Developer; one that is for nobody is NotFound, as what is not there.
+// below Developer; one with NoAccess is NotFound, as what is not there.
 func (s *Service) OpenArtifact(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, kind string) (*Artifact, *blob.Object, error) {
 	if _, _, err := s.FindJob(ctx, as, p, id); err != nil {
 		return nil, nil, err
 	}
-	a, err := s.artifact(ctx, id, defaulted(kind, Archive))
+	a, err := s.artifact(ctx, id, cmp.Or(kind, Archive))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -411,11 +412,4 @@ func (s *Service) lasting(ctx context.Context, jobs []StatusID) (map[StatusID]bo
 		out[r.ID] = p != nil && p.Settings().KeepLatestArtifact
 	}
 	return out, nil
-}
-
-func defaulted(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }

@@ -406,7 +406,7 @@ func (d *draft) cancelOlder(ctx context.Context) {
 		AND p.sha <> ? AND p.auto_cancel <> 'none' AND p.source NOT IN ('external', 'parent_pipeline', 'schedule') AND p.finished_at IS NULL ORDER BY p.id DESC LIMIT 100`,
 		d.row.ProjectID, d.row.Ref, d.row.Tag, d.row.ID, d.row.SHA)
 	for i := 0; err == nil && i < len(older); i++ {
-		err = d.supersede(ctx, &older[i])
+		err = d.supersede(ctx, d.project, &older[i])
 	}
 	if err != nil {
 		d.log.ErrorContext(ctx, "cancel older pipelines", "project_id", d.row.ProjectID, "error", err)
@@ -414,11 +414,7 @@ func (d *draft) cancelOlder(ctx context.Context) {
 }
 
 // supersede cancels a pipeline that a newer one makes needless, as far as its configuration lets it.
-func (s *Service) supersede(ctx context.Context, of *Pipeline) error {
-	p, err := s.projects.Load(ctx, []project.ID{of.ProjectID})
-	if err != nil || p[of.ProjectID] == nil {
-		return err
-	}
+func (s *Service) supersede(ctx context.Context, p *project.Project, of *Pipeline) error {
 	if of.AutoCancel != CancelInterruptible {
 		n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM "+jobTables+` WHERE s.pipeline_id = ? AND NOT s.retried AND NOT j.interruptible
 			AND s.started_at IS NOT NULL`, of.ID)
@@ -428,7 +424,7 @@ func (s *Service) supersede(ctx context.Context, of *Pipeline) error {
 		if n > 0 {
 			return nil
 		}
-		return s.cancelAll(ctx, authz.System(), p[of.ProjectID], of.ID, nil)
+		return s.cancelAll(ctx, authz.System(), p, of.ID, nil)
 	}
-	return s.cancelAll(ctx, authz.System(), p[of.ProjectID], of.ID, func(j *Job) bool { return j.Interruptible })
+	return s.cancelAll(ctx, authz.System(), p, of.ID, func(j *Job) bool { return j.Interruptible })
 }

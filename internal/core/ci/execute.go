@@ -15,7 +15,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Held is a job of which a caller has the token.
+// Held is a job whose token the caller presented.
 type Held struct {
 	*Job
 

@@ -36,7 +36,7 @@ func States() []State {
 	}
 }
 
-// moving are the states that another follows without anybody's doing.
+// moving are the states that another state follows without a request.
 var moving = []State{Created, WaitingForResource, Preparing, WaitingForCallback, Pending, Running, Canceling}
 
 // Active reports whether the state is one that another follows without a call; "" is none.

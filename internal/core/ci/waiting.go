@@ -17,7 +17,7 @@ const pollFor = 50 * time.Second
 // there for the case that the first may not. One that finds nothing wakes the next, see pass.
 const wakeEach = 3
 
-// pollShared is pollFor where other servers use the database: jobs that become pending there wake nobody here.
+// pollShared is pollFor where other servers use the database: this server does not learn when a job becomes pending there.
 const pollShared = 5 * time.Second
 
 // waiting knows the runners that wait for a job at this server. It is safe for concurrent use.

@@ -27,7 +27,7 @@ type ID int64
 type Trigger struct {
 	ID          ID           `db:"id"`
 	ProjectID   project.ID   `db:"project_id"`
-	OwnerID     authz.UserID `db:"owner_id"` // as whom pipelines are started
+	OwnerID     authz.UserID `db:"owner_id"` // the user who runs the pipelines
 	Digest      string       `db:"digest"`   // of the token; "" in what is shown
 	Sealed      string       `db:"sealed"`
 	Description string       `db:"description"`

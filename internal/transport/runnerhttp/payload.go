@@ -294,13 +294,10 @@ func artifactsOf(a *ciconfig.Artifacts) []artifacts {
 	}
 	for _, r := range a.Reports {
 		always := "always"
-		out = append(out, artifacts{Paths: r.Paths, When: &always, ExpireIn: optional(a.ExpireIn), Type: r.Type, Format: r.Format, Name: optional(reportName(r.Type))})
+		out = append(out, artifacts{Paths: r.Paths, When: &always, ExpireIn: optional(a.ExpireIn), Type: r.Type, Format: r.Format, Name: optional(ci.ArtifactName(r.Type))})
 	}
 	return out
 }
-
-// reportName is the name of the file of a report.
-func reportName(kind string) string { return ci.ArtifactName(kind) }
 
 // caches renders what a job takes over from others. Jobs of protected references have caches of their own.
 func caches(a *ci.Assignment) []cache {

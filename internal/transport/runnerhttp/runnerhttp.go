@@ -36,7 +36,7 @@ const prefix = "/api/v4/jobs/"
 // maxBody bounds a body of JSON: what a runner says of itself and its job.
 const maxBody = 64 << 10
 
-// How often a runner sends its log: where a user reads it, and where nobody does. Seconds.
+// Seconds between two parts of a log: while a user reads it, and otherwise.
 const (
 	intervalWatched = "3"
 	intervalAlone   = "60"
