@@ -209,8 +209,6 @@ func TestDev_killed(t *testing.T) {
 	tmp := t.TempDir()
 	killed, out := start(t, tmp)
 	old := lines(t, out)
-	running, out := start(t, tmp)
-	other := lines(t, out)
 	if err := killed.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -218,6 +216,8 @@ func TestDev_killed(t *testing.T) {
 	if _, err := os.Stat(old["DATA"]); err != nil {
 		t.Fatalf("the folder of the killed server: %v, want it left", err)
 	}
+	running, out := start(t, tmp)
+	other := lines(t, out)
 	if out, err := run(t.Context(), t, tmp, "--", "true"); err != nil {
 		t.Fatalf("the next one: %v\n%s", err, out)
 	}
