@@ -94,7 +94,7 @@ type text struct {
 }
 
 // longQuery is the length, in bytes, from which on a statement is one of its kind, such as one that
-// reads for many callers together: neither its text nor its plan is kept.
+// reads for many callers together: its text is not kept, and of its plan only a few are.
 const longQuery = 16 << 10
 
 // text gives a query as the engine wants it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"reflect"
 	"sync"
 
@@ -50,4 +51,29 @@ func interrupt(handle uintptr) {
 	tls := libc.NewTLS()
 	defer tls.Close()
 	sqlite3.Xsqlite3_interrupt(tls, handle)
+}
+
+// stablePlans has a connection choose the plan of a statement without looking at the values that are bound to it.
+// Otherwise SQLite compiles a prepared statement again whenever other values are bound to parameters that it looked
+// at, and it looks at every LIMIT.
+func stablePlans(handle uintptr) error {
+	on, err := planSetting(handle, 1)
+	if err == nil && !on {
+		err = errors.New("SQLite refuses stable query plans")
+	}
+	return err
+}
+
+// planSetting turns stable plans on (1) or off (0), or leaves them (-1), and reports whether they are on.
+func planSetting(handle uintptr, set int32) (on bool, err error) {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	const slots, result = 2 * 8, 8 // bytes of two variable arguments, and of the answer
+	at := tls.Alloc(slots + result)
+	defer tls.Free(slots + result)
+	rc := sqlite3.Xsqlite3_db_config(tls, handle, sqlite3.SQLITE_DBCONFIG_ENABLE_QPSG, libc.VaList(at, set, at+slots))
+	if rc != sqlite3.SQLITE_OK {
+		return false, fmt.Errorf("configure query plans of SQLite: code %d", rc)
+	}
+	return libc.AtomicLoadPInt32(at+slots) != 0, nil
 }

@@ -103,8 +103,13 @@ func sqlitePool(path string, conns int, options ...string) (*sql.DB, error) {
 	return pool, nil
 }
 
-// cachedStatements is how many prepared statements a connection keeps.
-const cachedStatements = 300
+const (
+	// cachedStatements is how many prepared statements a connection keeps, and cachedLong how many of those
+	// from longQuery up to maxCached bytes, which take much memory and much time to prepare.
+	cachedStatements = 300
+	cachedLong       = 8
+	maxCached        = 256 << 10
+)
 
 // cachingConnector makes connections that keep their statements prepared, which
 // saves more than half of the time of a small statement.
@@ -118,12 +123,17 @@ func (c cachingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	caching := &cachingConn{liteConn: conn.(liteConn), free: make(map[string]liteStmt)}
+	handle, err := handleOf(conn)
+	if err == nil {
+		err = stablePlans(handle)
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	caching := &cachingConn{liteConn: conn.(liteConn), short: statements{max: cachedStatements}, long: statements{max: cachedLong}}
 	if c.reads {
-		if caching.handle, err = handleOf(conn); err != nil {
-			_ = conn.Close()
-			return nil, err
-		}
+		caching.handle = handle
 	}
 	return caching, nil
 }
@@ -149,17 +159,32 @@ type liteStmt interface {
 // cachingConn is a connection, so only one goroutine uses it at a time.
 type cachingConn struct {
 	liteConn
-	free   map[string]liteStmt // prepared and not running
-	handle uintptr             // see handleOf; 0 on the connection that writes
+	short, long statements
+	handle      uintptr // see handleOf; 0 on the connection that writes
+}
+
+// statements are prepared and not running.
+type statements struct {
+	max  int
+	free map[string]liteStmt
+}
+
+// kept is where a statement with this text is kept.
+func (c *cachingConn) kept(query string) *statements {
+	if len(query) >= longQuery {
+		return &c.long
+	}
+	return &c.short
 }
 
 // take gives a prepared statement, or nil for a text that must not be kept.
 func (c *cachingConn) take(ctx context.Context, query string) (liteStmt, error) {
-	if len(query) >= longQuery || strings.Contains(strings.TrimRight(query, "; \t\n"), ";") {
+	if len(query) >= maxCached || strings.Contains(strings.TrimRight(query, "; \t\n"), ";") {
 		return nil, nil
 	}
-	if s, ok := c.free[query]; ok {
-		delete(c.free, query)
+	kept := c.kept(query)
+	if s, ok := kept.free[query]; ok {
+		delete(kept.free, query)
 		return s, nil
 	}
 	s, err := c.PrepareContext(ctx, query)
@@ -171,16 +196,20 @@ func (c *cachingConn) take(ctx context.Context, query string) (liteStmt, error) 
 
 // put keeps a statement for its next use, in place of any other where there are too many.
 func (c *cachingConn) put(query string, s liteStmt) {
-	if old, ok := c.free[query]; ok { // the same text ran within its own rows
+	kept := c.kept(query)
+	if old, ok := kept.free[query]; ok { // the same text ran within its own rows
 		_ = old.Close()
-	} else if len(c.free) >= cachedStatements {
-		for other, old := range c.free {
+	} else if len(kept.free) >= kept.max {
+		for other, old := range kept.free {
 			_ = old.Close()
-			delete(c.free, other)
+			delete(kept.free, other)
 			break
 		}
 	}
-	c.free[query] = s
+	if kept.free == nil {
+		kept.free = make(map[string]liteStmt)
+	}
+	kept.free[query] = s
 }
 
 func (c *cachingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
@@ -219,10 +248,12 @@ func (c *cachingConn) Close() error {
 
 // forget ends the statements that do not run.
 func (c *cachingConn) forget() {
-	for _, s := range c.free {
-		_ = s.Close()
+	for _, kept := range []*statements{&c.short, &c.long} {
+		for _, s := range kept.free {
+			_ = s.Close()
+		}
+		kept.free = nil
 	}
-	c.free = make(map[string]liteStmt)
 }
 
 // cachedRows gives its statement back when it is closed.

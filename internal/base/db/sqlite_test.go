@@ -98,7 +98,7 @@ func TestCachingConn(t *testing.T) {
 	}
 	defer conn.Close()
 	cached := func() (n int) {
-		_ = conn.Raw(func(c any) error { n = len(c.(*cachingConn).free); return nil })
+		_ = conn.Raw(func(c any) error { n = len(c.(*cachingConn).short.free); return nil })
 		return n
 	}
 	run := func(query string, args ...any) {
@@ -202,5 +202,30 @@ func TestDB_Close_twice(t *testing.T) {
 	err := d.InTx(t.Context(), func(context.Context) error { return nil })
 	if !errors.Is(err, ErrClosed) {
 		t.Errorf("a transaction afterwards: got %v, want ErrClosed", err)
+	}
+}
+
+// TestStablePlans sees that no connection compiles a statement again for other values: a LIMIT is enough for that.
+func TestStablePlans(t *testing.T) {
+	t.Parallel()
+	d := openTemp(t)
+	for name, pool := range map[string]*sql.DB{"reader": d.reader, "writer": d.writer} {
+		conn, err := pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = conn.Raw(func(c any) error {
+			handle, err := handleOf(c.(*cachingConn).liteConn)
+			if err != nil {
+				return err
+			}
+			if on, err := planSetting(handle, -1); err != nil || !on {
+				t.Errorf("%s: stable plans are on: %v, %v", name, on, err)
+			}
+			return nil
+		})
+		if err := errors.Join(err, conn.Close()); err != nil {
+			t.Error(err)
+		}
 	}
 }
