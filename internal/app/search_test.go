@@ -106,6 +106,18 @@ func TestSearch(t *testing.T) {
 		if got := find("ann", at+"/search?scope=commits&search="+sha[:12], "id"); got != sha {
 			t.Errorf("commit by the beginning of its id: got %q, want %s", got, sha)
 		}
+		// An archived project is searched where it is named.
+		s.do("ann", "POST", at+"/archive", nil)
+		for path, want := range map[string]string{
+			"/search?scope=issues&search=flour": "", at + "/search?scope=issues&search=flour": "Buy flour", "/search?scope=issues&search=flour&include_archived=true": "Buy flour",
+			"/search?scope=merge_requests&search=yeast": "", at + "/search?scope=merge_requests&search=yeast": "Draft: more yeast",
+			"/search?scope=milestones&search=yeast": "", at + "/search?scope=milestones&search=yeast": "Yeast day",
+		} {
+			if got := find("cat", path, "title"); got != want {
+				t.Errorf("%s of an archived project: got %q, want %q", path, got, want)
+			}
+		}
+		s.do("ann", "POST", at+"/unarchive", nil)
 		s.do("ann", "PUT", at, obj{"issues_access_level": "private", "wiki_access_level": "disabled", "repository_access_level": "private", "merge_requests_access_level": "private"})
 		for _, scope := range []string{"issues", "merge_requests", "notes", "blobs", "commits", "wiki_blobs"} {
 			if got := find("cat", at+"/search?scope="+scope+"&search=yeast", "id"); got != "" {

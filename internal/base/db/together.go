@@ -137,11 +137,23 @@ func (g *gathering) answer(parts []*part) {
 	}
 }
 
-// selected gives what a query selects: its text up to the FROM that is in no parentheses.
+// numberMark stands before a query that Number has marked.
+const numberMark = "/*number*/"
+
+// Number gives a column that is the whole number of a query. Reads that differ in nothing else of
+// what they select are answered by one statement of Together.
+func Number(query string) string { return numberMark + "(" + query + ")" }
+
+// selected gives what a query selects: its text up to the FROM that is in no parentheses, without
+// the queries of Number.
 func selected(query string) string {
-	depth := 0
+	depth, from, numbers := 0, 0, ""
 	for i := 0; i < len(query); i++ {
 		if n := opaque(query[i:]); n > 0 {
+			if depth == 0 && query[i:i+n] == numberMark {
+				numbers += query[from:i]
+				from = -1
+			}
 			i += n - 1
 			continue
 		}
@@ -149,9 +161,11 @@ func selected(query string) string {
 		case c == '(':
 			depth++
 		case c == ')':
-			depth--
+			if depth--; depth == 0 && from < 0 {
+				from = i + 1
+			}
 		case depth == 0 && (c == ' ' || c == '\n' || c == '\t') && strings.HasPrefix(query[i+1:], "FROM") && len(query) > i+5 && strings.TrimSpace(query[i+5:i+6]) == "":
-			return query[:i]
+			return numbers + query[from:i]
 		}
 	}
 	return query

@@ -143,3 +143,37 @@ func TestTogether_errors(t *testing.T) {
 		})
 	})
 }
+
+// Reads that differ in the numbers beside their rows alone are answered by one statement.
+func TestTogether_numbers(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		ctx := t.Context()
+		if _, err := d.Exec(ctx, "CREATE TABLE sizes (id BIGINT NOT NULL)"); err != nil {
+			t.Fatal(err)
+		}
+		for id := range 3 {
+			if _, err := d.Exec(ctx, "INSERT INTO sizes (id) VALUES (?)", id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		type row struct {
+			ID int64 `db:"id"`
+			N  int64 `db:"n"`
+		}
+		counts := []string{"SELECT COUNT(*) FROM sizes", "SELECT COUNT(*) FROM sizes WHERE id > ?", "SELECT COUNT(*) FROM (SELECT 1 AS one FROM sizes WHERE id > ? AND ')' <> '') x"}
+		got := make([][]row, len(counts))
+		before := d.Statements()
+		err := d.Together(ctx, len(counts), func(ctx context.Context, i int) error {
+			var args []any
+			if i > 0 {
+				args = append(args, i-1)
+			}
+			rows, err := db.Select[row](ctx, d, "SELECT s.id, "+db.Number(counts[i])+" AS n FROM sizes s WHERE s.id <= ? ORDER BY s.id", append(args, i)...)
+			got[i] = rows
+			return err
+		})
+		if want := "[[{0 3}] [{0 2} {1 2}] [{0 1} {1 1} {2 1}]]"; err != nil || fmt.Sprint(got) != want || d.Statements() != before+1 {
+			t.Errorf("got %v in %d statements, %v; want %s in one", got, d.Statements()-before, err, want)
+		}
+	})
+}

@@ -104,7 +104,9 @@ func found[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut, among
 	}
 	args := slices.Concat(q.ColumnArgs, q.FromArgs, keyArgs, tableArgs, w.Args(), byArgs, limitArgs, byArgs)
 	if c.uncounted {
-		return Read[T](ctx, d, c, query(c.Keys()), args...)
+		count := q.countAmong(among)
+		total, totalArgs := c.total(count)
+		return ofPage[T](ctx, d, c, count, query(c.Keys()+total), slices.Concat(q.ColumnArgs, totalArgs, args[len(q.ColumnArgs):])...)
 	}
 	p := Page[T]{order: c.order, Total: c.offset}
 	var totals [][]any
@@ -115,7 +117,7 @@ func found[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut, among
 	case len(totals) > 0:
 		p.Total = int(*totals[0][0].(*int64))
 	case c.Unknown(0): // past the end
-		p.Total, err = q.countAmong(ctx, d, among)
+		p.Total, err = q.countAmong(among).read(ctx, d)
 	}
 	p.cut(c)
 	return p, err
@@ -135,11 +137,13 @@ func (q Query) among(c Candidates, w *db.Where) (tables string, args []any) {
 }
 
 // countAmong counts a list, to MaxCounted + 1 at most.
-func (q Query) countAmong(ctx context.Context, d *db.DB, c Candidates) (int, error) {
+func (q Query) countAmong(c Candidates) tally {
 	w := c.rest(q)
 	tables, args := q.among(c, &w)
-	return db.Get[int](ctx, d, "SELECT COUNT(*) FROM (SELECT 1 AS one FROM "+tables+w.SQL()+" LIMIT ?) x",
-		slices.Concat(args, w.Args(), []any{MaxCounted + 1})...)
+	return tally{
+		query: "SELECT COUNT(*) FROM (SELECT 1 AS one FROM " + tables + w.SQL() + " LIMIT ?) x",
+		args:  slices.Concat(args, w.Args(), []any{MaxCounted + 1}),
+	}
 }
 
 // selectAmong reads the list from the smallest set of candidates. Where all of them are
@@ -161,11 +165,9 @@ func selectAmong[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut)
 	if c, err = q.common(r, c); err != nil {
 		return Page[T]{}, err
 	}
-	count := func() (int, error) {
-		if least.Exact {
-			return n, nil
-		}
-		return q.countAmong(ctx, d, least)
+	count := q.countAmong(least)
+	if least.Exact {
+		count.known = &n
 	}
 	if q.Places != nil && c.limit > 0 {
 		places, err := db.Get[int](ctx, d, "SELECT COUNT(*) FROM (SELECT x.id FROM ("+q.Places.SQL+") x LIMIT ?) y",
@@ -181,7 +183,7 @@ func selectAmong[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut)
 }
 
 // inPlaces reads a page from the first rows of each place.
-func inPlaces[T any](ctx context.Context, d *db.DB, q Query, c *Cut, count func() (int, error)) (Page[T], error) {
+func inPlaces[T any](ctx context.Context, d *db.DB, q Query, c *Cut, count tally) (Page[T], error) {
 	w := q.Where
 	c.Beyond(&w)
 	by, byArgs := c.OrderBy()
@@ -189,10 +191,11 @@ func inPlaces[T any](ctx context.Context, d *db.DB, q Query, c *Cut, count func(
 	table, _, _ := strings.Cut(q.Places.Rows, " ")
 	join, cond := d.Dialect().Lateral(table, "top", "SELECT "+q.Key+" FROM "+q.Places.Rows+w.SQL()+by+" LIMIT ?")
 	args := slices.Concat(w.Args(), byArgs, []any{c.offset + c.limit + 1})
-	query := "SELECT " + q.Columns + c.Keys() + " FROM (WITH first AS MATERIALIZED (SELECT top.id FROM (" + q.Places.SQL + ") place " +
+	total, totalArgs := c.total(count)
+	query := "SELECT " + q.Columns + c.Keys() + total + " FROM (WITH first AS MATERIALIZED (SELECT top.id FROM (" + q.Places.SQL + ") place " +
 		q.Places.From + join + " WHERE " + q.Places.On + " AND " + cond + ") SELECT first.id FROM first) page CROSS JOIN " + q.From +
 		" WHERE page.id = " + q.Key + by + limit
-	return ofPage[T](ctx, d, c, count, query, slices.Concat(q.ColumnArgs, q.Places.Args, args, q.FromArgs, byArgs, limitArgs)...)
+	return ofPage[T](ctx, d, c, count, query, slices.Concat(q.ColumnArgs, totalArgs, q.Places.Args, args, q.FromArgs, byArgs, limitArgs)...)
 }
 
 // fewest gives the smallest set of candidates and its size, MaxCounted + 1 for more. Of one that

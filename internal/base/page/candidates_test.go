@@ -27,7 +27,15 @@ func TestSelect_candidates(t *testing.T) {
 		} {
 			for order, o := range orders {
 				for _, r := range []page.Range{
-					{}, {Limit: 7}, {Limit: 7, Offset: 7}, {Limit: 7, Offset: 900}, {Limit: 100}, {Limit: 7, Uncounted: true}, {Limit: 7, Keyset: true},
+					{},
+					{Limit: 7},
+					{Limit: 7, Offset: 7},
+					{Limit: 7, Offset: 900},
+					{Limit: 100},
+					{Limit: 7, Uncounted: true},
+					{Limit: 7, Keyset: true},
+					{Limit: 7, Keyset: true, Counted: true},
+					{Limit: 100, Keyset: true, Counted: true, Back: true},
 				} {
 					if r.Keyset && order == "luck" {
 						continue

@@ -22,10 +22,11 @@ var (
 type Range struct {
 	Limit     int    // rows at most; 0 for all of them, which only the server itself asks for
 	Offset    int    // rows to skip; with a Limit and without Keyset only
-	Keyset    bool   // read by Cursor instead of Offset; never counted
+	Keyset    bool   // read by Cursor instead of Offset; counted where Counted says so
 	Cursor    string // where the page begins, "" for the start of the list
 	Back      bool   // read the page that ends at Cursor, or at the end of the list
 	Uncounted bool   // leave Total out
+	Counted   bool   // with Keyset: count the list in the statement that reads the page
 }
 
 // Page is one part of a list.
@@ -118,7 +119,7 @@ func Pointers[T any](p Page[T]) Page[*T] { return Map(p, func(item *T) *T { retu
 // None is a page of a list without rows.
 func None[T any](r Range) Page[T] {
 	p := Page[T]{Items: []T{}, Keyset: r.Keyset}
-	if r.Keyset || r.Uncounted {
+	if r.Keyset && !r.Counted || r.Uncounted {
 		p.Total = -1
 	}
 	return p

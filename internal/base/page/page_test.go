@@ -265,6 +265,8 @@ func TestSelect_statements(t *testing.T) {
 			{page.Range{Limit: 2, Offset: 3, Uncounted: true}, 2, -1, 1, false, true},
 			{page.Range{Limit: 2, Keyset: true}, 2, -1, 1, true, false},
 			{page.Range{Limit: 5, Keyset: true, Offset: 3}, 5, -1, 1, false, false},
+			{page.Range{Limit: 2, Keyset: true, Counted: true}, 2, 5, 1, true, false},
+			{page.Range{Limit: 9, Keyset: true, Counted: true}, 5, 5, 1, false, false},
 		} {
 			var p page.Page[thing]
 			n := dbtest.Count(t, d, func() { p = read(t, d, orders[""], tt.r) })
@@ -275,11 +277,21 @@ func TestSelect_statements(t *testing.T) {
 				t.Errorf("%+v: a page by offset has the cursor %s", tt.r, p.After(0))
 			}
 		}
-		read := func(o page.Order, cursor string) error {
+		// A page by cursor that is counted tells of the whole list, also beyond its end.
+		counted := page.Range{Limit: 3, Keyset: true, Counted: true}
+		for i, want := range []int{1, 1, 2} {
+			var p page.Page[thing]
+			n := dbtest.Count(t, d, func() { p = read(t, d, orders["made"], counted) })
+			if p.Total != 5 || n != want {
+				t.Errorf("page %d: a total of %d in %d statements, want 5 in %d", i, p.Total, n, want)
+			}
+			counted.Cursor = p.After(len(p.Items) - 1)
+		}
+		refuse := func(o page.Order, cursor string) error {
 			_, err := page.Select[thing](t.Context(), d, page.Query{Columns: "t.*", From: "things t", Order: o}, page.Range{Limit: 2, Keyset: true, Cursor: cursor})
 			return err
 		}
-		if err := read(orders["luck"], ""); !errors.Is(err, page.ErrOrder) {
+		if err := refuse(orders["luck"], ""); !errors.Is(err, page.ErrOrder) {
 			t.Errorf("a computed order: got %v", err)
 		}
 		of := func(s string) string { return base64.URLEncoding.EncodeToString([]byte(s)) }
@@ -287,13 +299,13 @@ func TestSelect_statements(t *testing.T) {
 			"x", "!!", of("{}"), of("null"), of(`{"id":1}`), of(`{"id":"x"}`), of(`{"id":null}`), of("{\"id\":\"\xff\"}"), of("[1]"),
 			of(`{"id":"99999999999999999999"}`), of(`{"name":"a"}`), of(`{"id":"1","x":"` + strings.Repeat("x", 20_000) + `"}`),
 		} {
-			if err := read(orders[""], bad); !errors.Is(err, page.ErrCursor) {
+			if err := refuse(orders[""], bad); !errors.Is(err, page.ErrCursor) {
 				t.Errorf("cursor %.40q: got %v, want %v", bad, err, page.ErrCursor)
 			}
 		}
 		for _, bad := range []string{of(`{"name":"\u0000","id":"1"}`), of(`{"made":"yesterday","id":"1"}`), of(`{"done":"x","due":null,"made":"2026-01-01T00:00:00Z","id":"x"}`)} {
 			for _, name := range []string{"name", "made", "most"} {
-				if err := read(orders[name], bad); !errors.Is(err, page.ErrCursor) {
+				if err := refuse(orders[name], bad); !errors.Is(err, page.ErrCursor) {
 					t.Errorf("cursor %.40q by %s: got %v, want %v", bad, name, err, page.ErrCursor)
 				}
 			}

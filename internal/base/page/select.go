@@ -55,7 +55,7 @@ func Select[T any](ctx context.Context, d *db.DB, q Query, r Range) (Page[T], er
 	if c, err = q.common(r, c); err != nil {
 		return Page[T]{}, err
 	}
-	return inOrder[T](ctx, d, q, c, func() (int, error) { return q.Count(ctx, d) })
+	return inOrder[T](ctx, d, q, c, q.count())
 }
 
 // common takes the order for large lists, where there is one.
@@ -68,13 +68,14 @@ func (q *Query) common(r Range, c *Cut) (*Cut, error) {
 }
 
 // inOrder reads a page in the order of the list.
-func inOrder[T any](ctx context.Context, d *db.DB, q Query, c *Cut, count func() (int, error)) (Page[T], error) {
+func inOrder[T any](ctx context.Context, d *db.DB, q Query, c *Cut, count tally) (Page[T], error) {
 	w := q.Where
 	c.Beyond(&w)
 	by, byArgs := c.OrderBy()
 	limit, limitArgs := c.Limit()
-	query := "SELECT " + q.Columns + c.Keys() + " FROM " + q.From
-	args := slices.Concat(q.ColumnArgs, q.FromArgs)
+	total, totalArgs := c.total(count)
+	query := "SELECT " + q.Columns + c.Keys() + total + " FROM " + q.From
+	args := slices.Concat(q.ColumnArgs, totalArgs, q.FromArgs)
 	if q.Key == "" {
 		query += w.SQL() + by + limit
 		args = slices.Concat(args, w.Args(), byArgs, limitArgs)
@@ -86,24 +87,41 @@ func inOrder[T any](ctx context.Context, d *db.DB, q Query, c *Cut, count func()
 }
 
 // ofPage reads a page, and counts the list where the page does not tell its length.
-func ofPage[T any](ctx context.Context, d *db.DB, c *Cut, count func() (int, error), query string, args ...any) (Page[T], error) {
+func ofPage[T any](ctx context.Context, d *db.DB, c *Cut, count tally, query string, args ...any) (Page[T], error) {
 	p, err := Read[T](ctx, d, c, query, args...)
 	if err != nil {
 		return p, err
 	}
-	if c.Unknown(len(p.Items)) {
-		p.Total, err = count()
+	if c.Unknown(len(p.Items)) || c.counted && p.Total < 0 {
+		p.Total, err = count.read(ctx, d)
 	}
 	return p, err
 }
 
 // Count counts a list, to MaxCounted + 1 at most.
-func (q Query) Count(ctx context.Context, d *db.DB) (int, error) {
+func (q Query) Count(ctx context.Context, d *db.DB) (int, error) { return q.count().read(ctx, d) }
+
+// count counts the list.
+func (q Query) count() tally {
 	count, args := q.counting(q.Where, q.Along)
 	if q.Less != nil {
 		count, args = q.countingLess(count, args)
 	}
-	return db.Get[int](ctx, d, count, args...)
+	return tally{query: count, args: args}
+}
+
+// tally is how a list is counted: by a statement, or it was before.
+type tally struct {
+	query string
+	args  []any
+	known *int // what the statement gave
+}
+
+func (t tally) read(ctx context.Context, d *db.DB) (int, error) {
+	if t.known != nil {
+		return *t.known, nil
+	}
+	return db.Get[int](ctx, d, t.query, t.args...)
 }
 
 // counting is a statement that counts rows with conditions, to MaxCounted + 1 at most.
@@ -126,6 +144,7 @@ type Cut struct {
 	offset    int
 	keyset    bool
 	uncounted bool
+	counted   bool // in the statement that reads the page
 	back      bool
 	edge      []any // values of the order's columns in the row where the page begins; nil for none
 }
@@ -133,7 +152,7 @@ type Cut struct {
 // Cut applies the range to an order. It returns ErrOrder where cursors are asked for and the
 // order has none, and ErrCursor for a cursor of something else.
 func (r Range) Cut(o Order) (*Cut, error) {
-	c := &Cut{order: o, limit: r.Limit, offset: r.Offset, keyset: r.Keyset, uncounted: r.Uncounted || r.Keyset}
+	c := &Cut{order: o, limit: r.Limit, offset: r.Offset, keyset: r.Keyset, uncounted: r.Uncounted || r.Keyset, counted: r.Keyset && r.Counted}
 	if !r.Keyset {
 		return c, nil
 	}
@@ -158,6 +177,14 @@ func (c *Cut) Keys() string {
 	}
 	keys, _ := c.order.Keys() // columns with arguments have no cursors
 	return keys
+}
+
+// total is the column that follows Keys where the list is counted in the same statement.
+func (c *Cut) total(count tally) (column string, args []any) {
+	if !c.counted {
+		return "", nil
+	}
+	return ", " + db.Number(count.query) + " AS page_total", count.args
 }
 
 // OrderBy is the ORDER BY clause with its arguments.
@@ -288,16 +315,28 @@ func (c *Cut) Unknown(rows int) bool {
 }
 
 // Read runs a statement that was put together from the pieces of a Cut, with Keys at the
-// end of its columns. The total is that of a page which is not full, and -1 otherwise.
+// end of its columns, and the total after them where it is counted too. Otherwise the total is that
+// of a page which is not full, and -1 for others.
 func Read[T any](ctx context.Context, d *db.DB, c *Cut, query string, args ...any) (Page[T], error) {
 	p := Page[T]{order: c.order, Keyset: c.keyset, Total: -1}
 	var err error
 	if c.keyset {
 		var keys [][]any
-		p.Items, keys, err = db.SelectWith[T](ctx, d, c.order.fresh, query, args...)
+		fresh := c.order.fresh
+		if c.counted {
+			fresh = func() []any { return append(c.order.fresh(), new(int64)) }
+		}
+		p.Items, keys, err = db.SelectWith[T](ctx, d, fresh, query, args...)
 		p.edges = make([][]*string, len(keys))
 		for i, row := range keys {
-			p.edges[i] = texts(row)
+			p.edges[i] = texts(row[:len(c.order)])
+		}
+		switch {
+		case !c.counted:
+		case len(keys) > 0:
+			p.Total = int(*keys[0][len(c.order)].(*int64))
+		case c.edge == nil:
+			p.Total = 0
 		}
 	} else {
 		p.Items, err = db.Select[T](ctx, d, query, args...)

@@ -28,7 +28,9 @@ func Slice[T any](all []T, r Range, o Order, keys func(item *T) []any) (Page[T],
 		}
 		return p, nil
 	}
-	p.Total = -1
+	if !c.counted {
+		p.Total = -1
+	}
 	p.Items = slices.Clone(all)
 	if c.back {
 		slices.Reverse(p.Items)

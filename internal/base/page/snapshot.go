@@ -53,7 +53,9 @@ func Part[T any](items []T, of string, at Place, more bool, total int) Page[T] {
 	if !at.r.Keyset {
 		return p
 	}
-	p.Total, p.Keyset = -1, true
+	if p.Keyset = true; !at.r.Counted {
+		p.Total = -1
+	}
 	p.HasNext = more || at.back
 	for i := range items {
 		p.edges = append(p.edges, []*string{&of, textOf(int64(at.Offset + i))})

@@ -216,12 +216,13 @@ func (s *Service) Names(kind noteable.Kind) []string {
 	return out
 }
 
-// Parse takes the commands for things of a kind out of a text. A nil service knows none.
+// Parse takes the commands out of the text of a thing of a kind, those for other kinds too: they
+// are left out of the text and do nothing. Texts of snippets have none, and a nil service knows none.
 func (s *Service) Parse(kind noteable.Kind, text string) Text {
 	if s == nil || kind == noteable.Snippet {
 		return Text{Rest: text}
 	}
-	rest, commands := parse(text, func(name string) bool { return slices.Contains(s.actions[name].Kinds, kind) })
+	rest, commands := parse(text, func(name string) bool { return s.actions[name].Run != nil })
 	return Text{Rest: rest, Commands: commands}
 }
 

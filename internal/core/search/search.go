@@ -208,7 +208,7 @@ func (s *Service) MergeRequests(ctx context.Context, as authz.Actor, at Place, q
 		return page.None[*mergerequest.MergeRequest](q.Range), err
 	}
 	f := mergerequest.Filter{
-		Search: q.Text, State: mergerequest.State(q.State), NonArchived: !q.Archived, OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range,
+		Search: q.Text, State: mergerequest.State(q.State), NonArchived: !q.Archived && at.Project == nil, OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range,
 	}
 	list, err := s.requests.List(ctx, as, at.filter(), f)
 	return open(q, list, err)

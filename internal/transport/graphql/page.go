@@ -54,8 +54,8 @@ func given(cursor *string) string {
 }
 
 // read gives a page of a list that core reads part by part, in the form of a connection. list is
-// asked for one part; it is asked for the number of rows of the whole list where the request wants
-// that and the list is not read by cursor.
+// asked for one part, and for the number of rows of the whole list where the request wants that: in
+// one statement, so that no row is shown that was not counted.
 func read[A, T any](c *exec.Call[A], p paging, most int, list func(r page.Range) (page.Page[T], error)) (*exec.Page[T], error) {
 	r, err := p.rangeOf(most)
 	if err != nil {
@@ -69,6 +69,7 @@ func read[A, T any](c *exec.Call[A], p paging, most int, list func(r page.Range)
 		}
 		return out, err
 	}
+	r.Counted = c.Wants("count")
 	found, err := list(r)
 	at := 0
 	switch {
@@ -82,7 +83,7 @@ func read[A, T any](c *exec.Call[A], p paging, most int, list func(r page.Range)
 		return nil, err
 	}
 	out := connection(p, found, at)
-	if c.Wants("count") && (found.Keyset || found.Total < 0) {
+	if r.Counted && found.Total < 0 {
 		whole, err := list(page.Range{Limit: 1})
 		if err != nil {
 			return nil, err

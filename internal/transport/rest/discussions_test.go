@@ -158,6 +158,15 @@ func TestDiscussions_mergeRequest(t *testing.T) {
 		if got := p.discussion("dev", "PUT", one, `{"resolved":false}`); got.String() != "thread: Why_so?- Because- Late-" {
 			t.Errorf("opened again: %s", got)
 		}
+		// A change of a note has a text; resolving goes by the thread alone.
+		plain := fmt.Sprintf("%s/notes/%d", request, made.Notes[0].ID)
+		for body, answer := range map[string]string{
+			`{}`: `{"error":"body is missing"}`, `{"confidential":false}`: `{"error":"body is missing"}`, `{"resolved":true}`: `{"error":"body is missing"}`,
+			`{"body":" "}`: `{"error":"body is empty"}`, `{"body":null}`: `{"error":"body is empty"}`,
+		} {
+			p.want("guest", "PUT", plain, body, 400, answer)
+		}
+		p.want("guest", "PUT", plain, `{"body":"Why so?"}`, 200, "")
 		p.want("guest", "DELETE", noteOne, "", 204, "")
 		blocked("false discussions_not_resolved")
 

@@ -91,11 +91,7 @@ func TestEpics_commands(t *testing.T) {
 		}
 		p.do("planner", "PUT", teamEpics+"/1", `{"confidential":false}`)
 		for _, body := range []string{"/close", "/label ~sea", "/relate &3", "/due 2023-01-01", "/promote"} {
-			status, answer := 400, failed
-			if strings.HasPrefix(body, "/due") || body == "/promote" { // no commands of epics: they stay text
-				status, answer = 201, ""
-			}
-			p.want("guest", "POST", notes, fmt.Sprintf(`{"body":%q}`, body), status, answer)
+			p.want("guest", "POST", notes, fmt.Sprintf(`{"body":%q}`, body), 400, failed)
 		}
 		begun := p.do("planner", "POST", discussions, `{"body":"done\n/close"}`)
 		if e := p.do("", "GET", teamEpics+"/1", ""); e["state"] != "closed" {
@@ -103,6 +99,9 @@ func TestEpics_commands(t *testing.T) {
 		}
 		p.want("planner", "POST", discussions+"/"+id(begun, "id")+"/notes", `{"body":"/reopen"}`, 202, `{"commands_changes":{},"summary":["Reopened this epic."]}`)
 		p.want("stranger", "POST", notes, `{"body":"/close"}`, 400, failed)
+		note := p.do("planner", "POST", notes, `{"body":"words"}`)
+		p.want("planner", "PUT", notes+"/"+id(note, "id"), `{}`, 400, `{"error":"body is missing"}`)
+		p.want("planner", "PUT", notes+"/"+id(note, "id"), `{"body":"others"}`, 200, "")
 	})
 }
 

@@ -26,11 +26,15 @@ func (s *Server) noteRoutes() []*api.Route {
 
 func (h noteHandlers) routes() []*api.Route {
 	path, on, read := h.path+"/:noteable_id/notes", h.name, h.read
+	update := api.Put(path+"/:note_id", h.rewrite)
+	if h.kind == noteable.Issue {
+		update = api.Put(path+"/:note_id", h.update)
+	}
 	return []*api.Route{
 		api.Get(path, h.list).Doc("List the notes on "+on).Needs(read, authz.ReadNote),
 		api.Get(path+"/:note_id", h.get).Doc("Get a note on "+on).Needs(read, authz.ReadNote),
 		api.Post(path, h.create).Doc("Create a note on "+on).Needs(read, authz.CreateNote).Rate(limit.NotesCreate),
-		api.Put(path+"/:note_id", h.update).Timed().Doc("Update a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
+		update.Timed().Doc("Update a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
 		api.Delete(path+"/:note_id", h.delete).Timed().Doc("Delete a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
 	}
 }
@@ -170,6 +174,17 @@ type updateNoteParams struct {
 	notePath
 	Body         *string `param:"body,nonempty" chars:"1000000" doc:"Text of the note"`
 	Confidential *bool   `param:"confidential" doc:"Deprecated: the confidentiality of a note cannot be changed; another value is refused"`
+}
+
+type rewriteNoteParams struct {
+	notePath
+	Body         string `param:"body,required,nonempty" chars:"1000000" doc:"Text of the note"`
+	Confidential *bool  `param:"confidential" doc:"Deprecated: the confidentiality of a note cannot be changed; another value is refused"`
+}
+
+// rewrite is update for things whose notes need a text in each update.
+func (h noteHandlers) rewrite(ctx context.Context, as authz.Actor, in rewriteNoteParams) (api.Reply[createdForm], error) {
+	return h.update(ctx, as, updateNoteParams{in.notePath, &in.Body, in.Confidential})
 }
 
 func (h noteHandlers) update(ctx context.Context, as authz.Actor, in updateNoteParams) (api.Reply[createdForm], error) {

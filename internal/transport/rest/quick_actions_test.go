@@ -242,7 +242,11 @@ func TestQuickActions_ofMergeRequests(t *testing.T) {
 		} {
 			p.want("dev", "POST", notes, fmt.Sprintf(`{"body":%q}`, tt.body), 202, tt.want)
 		}
-		p.want("dev", "POST", notes, `{"body":"/due tomorrow"}`, 201, "")
+		// Commands of other things are left out of the text and do nothing.
+		p.want("dev", "POST", notes, `{"body":"/due tomorrow"}`, 400, `{"message":"400 Bad request - Failed to apply commands."}`)
+		if n := p.do("dev", "POST", notes, `{"body":"Later\n/due tomorrow\n/weight 3\n/tag v1\n/none"}`); n["body"] != "Later\n/none" || len(n["commands_changes"].(map[string]any)) != 0 {
+			t.Errorf("commands of issues and commits on a merge request: %v", n)
+		}
 
 		// In threads: alone they begin none, beside a text they run after it.
 		threads := requestsPath + "/" + fmt.Sprint(made["iid"]) + "/discussions"
@@ -341,7 +345,7 @@ func TestQuickActions_code(t *testing.T) {
 		p.want("dev", "POST", comments, `{"note":"/tag v1 First of all"}`, 202,
 			`{"commands_changes":{"tag_message":"First of all","tag_name":"v1"},"summary":["Tagged this commit to v1 with \"First of all\"."]}`)
 		p.want("dev", "POST", comments, `{"note":"/tag v1"}`, 400, "")
-		if c := p.do("dev", "POST", comments, `{"note":"Good\n/tag v2\n/close"}`); c["note"] != "Good\n/close" {
+		if c := p.do("dev", "POST", comments, `{"note":"Good\n/tag v2\n/close"}`); c["note"] != "Good" {
 			t.Errorf("a comment with a command: %v", c)
 		}
 		p.want("dev", "POST", strings.TrimSuffix(comments, "comments")+"discussions", `{"body":"/tag v3"}`, 202, "")
