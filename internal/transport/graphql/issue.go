@@ -139,7 +139,7 @@ func weigh[A, V any](ctx context.Context, b *binder, c *exec.Call[A], pages []*e
 // gone by now.
 func (b *binder) issueViews(as authz.Actor) func(ctx context.Context, rows []issue.Issue) ([]*issue.View, error) {
 	return func(ctx context.Context, rows []issue.Issue) ([]*issue.View, error) {
-		views, err := b.Issues.Views(ctx, as, rows, issue.ViewOptions{Subscribed: true})
+		views, err := b.Issues.Views(ctx, as, rows, issue.ViewOptions{})
 		if err != nil {
 			return nil, err
 		}
@@ -184,7 +184,7 @@ func (b *binder) issueFields(typ string) {
 	value(b, typ+".moved", func(i *issue.View) bool { return i.Related.MovedTo != nil })
 	exec.ValueWith(b.Schema, typ+".reference", func(i *issue.View, a full) string { return a.of(i.Project.FullPath, i.IID.Reference()) })
 	value(b, typ+".severity", func(i *issue.View) issue.Severity { return i.ShownSeverity() })
-	value(b, typ+".subscribed", func(i *issue.View) bool { return zeroOr(i.Subscribed) })
+	one(b, typ+".subscribed", "subscriptions", issueRefOf, b.subscribed)
 	value(b, typ+".upvotes", func(i *issue.View) int64 { return i.Related.Upvotes })
 	value(b, typ+".downvotes", func(i *issue.View) int64 { return i.Related.Downvotes })
 	value(b, typ+".blockingCount", func(i *issue.View) int64 { return i.Related.Blocking })

@@ -16,6 +16,11 @@ func issueRefOf(i *issue.View) noteable.Ref {
 	return noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)}
 }
 
+// subscribed reports which things the caller is subscribed to.
+func (b *binder) subscribed(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]bool, error) {
+	return b.Subscriptions.Of(ctx, as, refs...)
+}
+
 // issueBlocks binds the open issues that block issues.
 func (b *binder) issueBlocks(typ string) {
 	id := func(i *issue.View) issue.ID { return i.ID }

@@ -180,9 +180,7 @@ func requestRef(m *mergerequest.View) noteable.Ref {
 }
 
 func (b *binder) requestPeople() {
-	one(b, "MergeRequest.subscribed", "subscriptions of merge requests", requestRef, func(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]bool, error) {
-		return b.Subscriptions.Of(ctx, as, refs...)
-	})
+	one(b, "MergeRequest.subscribed", "subscriptions", requestRef, b.subscribed)
 	value(b, "MergeRequest.mergeUser", func(m *mergerequest.View) *user { return m.MergeUser })
 	kept(b, "MergeRequest.labels", func(m *mergerequest.View) []*label.Label { return pointers(m.Labels) })
 	value(b, "MergeRequest.milestone", func(m *mergerequest.View) *milestone.Milestone { return m.Milestone })

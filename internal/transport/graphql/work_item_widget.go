@@ -154,24 +154,5 @@ func (b *binder) widgetVotes() {
 	}
 	votes("upvotes", func(w *widget) int64 { return w.issue.Related.Upvotes }, func(v award.Votes) int64 { return v.Up })
 	votes("downvotes", func(w *widget) int64 { return w.issue.Related.Downvotes }, func(v award.Votes) int64 { return v.Down })
-	exec.Batch(b.Schema, "WorkItemWidgetNotifications.subscribed", func(ctx context.Context, c *exec.Call[exec.None], list []*widget) ([]bool, error) {
-		var refs []noteable.Ref
-		for _, w := range list {
-			if w.epic != nil {
-				refs = append(refs, w.ref())
-			}
-		}
-		found := map[noteable.Ref]bool{}
-		var err error
-		if len(refs) > 0 {
-			found, err = b.Subscriptions.Of(ctx, c.As, refs...)
-		}
-		out := make([]bool, len(list))
-		for i, w := range list {
-			if out[i] = found[w.ref()]; w.issue != nil {
-				out[i] = zeroOr(w.issue.Subscribed)
-			}
-		}
-		return out, err
-	})
+	one(b, "WorkItemWidgetNotifications.subscribed", "subscriptions", (*widget).ref, b.subscribed)
 }
