@@ -78,7 +78,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		Labels:     label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
 		Milestones: milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Settings: w.settings, Log: log, Now: w.Now,
 		URLs: urls, Jobs: jobs,
-		Checks:     ci.New(ci.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Repos: w.repos, Now: w.Now}),
+		Checks:     ci.New(ci.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Projects: w.Projects, Repos: w.repos, Protections: w.protections, Now: w.Now}),
 		References: reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Repos: w.repos, URLs: urls}),
 	})
 	w.approvals = approval.New(approval.Deps{

@@ -161,6 +161,9 @@ func (s *Service) above(ctx context.Context, of PipelineID) (hops, generations i
 // startChild makes a child pipeline from the files that a bridge names.
 func (s *Service) startChild(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, j *Job, in RunInput) (reason string, err error) {
 	in.Source, in.SHA, in.Ref = ByParentPipeline, of.SHA, "refs/heads/"+of.Ref
+	if in.MergeRequest, err = s.mergeRequestOf(ctx, of); err != nil {
+		return "", err
+	}
 	if of.Tag {
 		in.Ref = "refs/tags/" + of.Ref
 	}
@@ -237,7 +240,11 @@ func (s *Service) bridgeVariables(ctx context.Context, p *project.Project, of *P
 	if err != nil {
 		return nil, err
 	}
-	s.pipelineFacts(&known, p, of, commit)
+	m, err := s.mergeRequestOf(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	s.pipelineFacts(&known, of, commit, m)
 	pipelineNumbers(&known, of, s.urls.Pipeline(p.FullPath, int64(of.ID)))
 	own, err := s.pipelineVariables(ctx, of.ID)
 	if err != nil {

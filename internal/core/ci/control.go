@@ -230,7 +230,7 @@ func (s *Service) Retry(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return nil, err
 	}
-	if err := s.mayRun(ctx, as, p, of.Ref, of.Tag); err != nil {
+	if err := s.mayChange(ctx, as, p, of); err != nil {
 		return nil, err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
@@ -301,7 +301,12 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 	if _, err := s.Find(ctx, as, p, id); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	return errs.Wrap(s.remove(ctx, as, p, id), "delete pipeline")
+}
+
+// remove deletes a pipeline in a transaction, which it opens or joins.
+func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) error {
+	return s.db.InTx(ctx, func(ctx context.Context) error {
 		locked, err := s.lock(ctx, id)
 		if err != nil {
 			return err
@@ -320,7 +325,6 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		}
 		return s.bus.Publish(ctx, PipelineDeleted{Stamp: as.Stamp(s.now()), Pipeline: *locked, Project: p})
 	})
-	return errs.Wrap(err, "delete pipeline")
 }
 
 // PipelineDeleted is published when a pipeline was deleted.

@@ -12,27 +12,74 @@ import (
 	"tenon/internal/core/project"
 )
 
-// OfBranch lists the pipelines that ran on a branch for some of its commits, the newest
-// first. An actor who may not read pipelines of the project sees none.
-func (s *Service) OfBranch(ctx context.Context, as authz.Actor, p *project.Project, branch string, commits []string, r page.Range) (page.Page[Pipeline], error) {
-	may, err := s.policy.Can(ctx, as, s.readable(p), p.Subject())
-	if err != nil || !may {
-		return page.None[Pipeline](r), err
+// Requested says which pipelines concern a merge request.
+type Requested struct {
+	ID             int64
+	Target, Source *project.Project // Source is nil where it is gone or hidden from the actor
+	Branch         string           // its source branch
+	Commits        []string         // for which pipelines of the branch count
+}
+
+// Seen is a pipeline with its project.
+type Seen struct {
+	Pipeline
+	Project *project.Project
+}
+
+// OfRequest lists the pipelines of a merge request and those that ran on its source branch for its commits, the newest first. Those of a
+// project whose pipelines the actor may not read are left out.
+func (s *Service) OfRequest(ctx context.Context, as authz.Actor, of Requested, r page.Range) (page.Page[Seen], error) {
+	places := map[project.ID]*project.Project{}
+	for _, p := range []*project.Project{of.Target, of.Source} {
+		if p == nil {
+			continue
+		}
+		may, err := s.MayRead(ctx, as, p)
+		if err != nil {
+			return page.Page[Seen]{}, err
+		}
+		if may {
+			places[p.ID] = p
+		}
 	}
+	list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.merge_request_id = ? AND p.source = ? ORDER BY p.id DESC",
+		of.ID, ByMergeRequest)
+	if err != nil {
+		return page.Page[Seen]{}, fmt.Errorf("list pipelines of merge request: %w", err)
+	}
+	if of.Source != nil {
+		more, err := s.ofBranch(ctx, of.Source.ID, of.Branch, of.Commits)
+		if err != nil {
+			return page.Page[Seen]{}, err
+		}
+		list = append(list, more...)
+	}
+	out := make([]Seen, 0, len(list))
+	for i := range list {
+		if p := places[list[i].ProjectID]; p != nil {
+			out = append(out, Seen{list[i], p})
+		}
+	}
+	slices.SortFunc(out, func(a, b Seen) int { return int(b.ID - a.ID) })
+	return page.Slice(out, r, page.Order{page.ID("").Desc()}, func(p *Seen) []any { return []any{int64(p.ID)} })
+}
+
+// ofBranch reads the pipelines that ran on a branch itself for some of its commits.
+func (s *Service) ofBranch(ctx context.Context, in project.ID, branch string, commits []string) ([]Pipeline, error) {
 	var out []Pipeline
 	for chunk := range slices.Chunk(commits, db.MaxArgs) {
 		var w db.Where
-		w.And("p.project_id = ?", p.ID)
+		w.And("p.project_id = ?", in)
 		w.And("p.ref = ?", branch)
+		w.And("p.source_sha IS NULL AND p.source <> ?", ByParentPipeline)
 		w.In("p.sha", chunk)
 		list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC", w.Args()...)
 		if err != nil {
-			return page.Page[Pipeline]{}, fmt.Errorf("list pipelines of branch: %w", err)
+			return nil, fmt.Errorf("list pipelines of branch: %w", err)
 		}
 		out = append(out, list...)
 	}
-	slices.SortFunc(out, func(a, b Pipeline) int { return int(b.ID - a.ID) })
-	return page.Slice(out, r, page.Order{page.ID("").Desc()}, func(p *Pipeline) []any { return []any{int64(p.ID)} })
+	return out, nil
 }
 
 // Course is how a pipeline went, as far as its statuses tell.

@@ -28,6 +28,8 @@ type RunInput struct {
 	Inputs    map[string]any // of the header spec:inputs
 	Skip      bool           // the push asked for no pipeline
 
+	MergeRequest *MergeRequest // that it runs for, with its commit; Ref and SHA do not count then
+
 	upstream *StatusID // the bridge that starts it
 	text     []byte    // the configuration, nil for that of the commit
 }
@@ -71,6 +73,9 @@ func (s *Service) Run(ctx context.Context, as authz.Actor, p *project.Project, i
 	if err != nil {
 		return nil, err
 	}
+	if in.MergeRequest != nil {
+		return d.create(ctx)
+	}
 	if err := s.mayRun(ctx, as, p, d.row.Ref, d.row.Tag); errs.Is(err, errs.Forbidden) {
 		return nil, refused(fmt.Sprintf("You do not have sufficient permission to run a pipeline on '%s'. Please select a different branch or contact your administrator for assistance.", d.row.Ref))
 	} else if err != nil {
@@ -81,6 +86,9 @@ func (s *Service) Run(ctx context.Context, as authz.Actor, p *project.Project, i
 
 // draft finds the commit that a pipeline is made for.
 func (s *Service) draft(ctx context.Context, as authz.Actor, p *project.Project, in RunInput) (*draft, error) {
+	if in.MergeRequest != nil {
+		return s.draftFor(ctx, as, p, in)
+	}
 	g, err := s.repos.Open(ctx, p)
 	if err != nil {
 		return nil, err
@@ -111,13 +119,8 @@ func (s *Service) draft(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return nil, fmt.Errorf("read commit: %w", err)
 	}
-	user := as.UserID
-	now := db.At(s.now())
-	row := &Pipeline{
-		ProjectID: p.ID, SHA: id.String(), Ref: ref.Ref.Short(), Tag: ref.Ref.IsTag(), Source: in.Source, State: Created, UserID: &user,
-		CreatedAt: now, UpdatedAt: now, AutoCancel: CancelConservative,
-	}
-	row.UpstreamJobID = in.upstream
+	row := s.newRow(as, p, in)
+	row.SHA, row.Ref, row.Tag = id.String(), ref.Ref.Short(), ref.Ref.IsTag()
 	if in.Before != "" {
 		row.BeforeSHA = &in.Before
 	}
@@ -125,6 +128,15 @@ func (s *Service) draft(ctx context.Context, as authz.Actor, p *project.Project,
 		return nil, err
 	}
 	return &draft{Service: s, as: as, project: p, in: in, row: row, commit: c, reader: s.newReader(as, p)}, nil
+}
+
+// newRow makes the row of a pipeline that is not stored yet.
+func (s *Service) newRow(as authz.Actor, p *project.Project, in RunInput) *Pipeline {
+	user, now := as.UserID, db.At(s.now())
+	return &Pipeline{
+		ProjectID: p.ID, Source: in.Source, State: Created, UserID: &user, CreatedAt: now, UpdatedAt: now, AutoCancel: CancelConservative,
+		UpstreamJobID: in.upstream,
+	}
 }
 
 // findRef finds a branch or tag by its short or full name; a branch stands before a tag of the same name.
@@ -148,8 +160,23 @@ func findRef(ctx context.Context, g *gitcmd.Repo, name string) (gitcmd.Revision,
 // skips matches commit messages that ask for no pipeline.
 var skips = regexp.MustCompile(`(?i)\[(ci[ _-]skip|skip[ _-]ci)\]`)
 
-// create reads the configuration and writes what it makes. A push whose configuration is wrong leaves a failed pipeline with
-// the errors; every other source is refused with them.
+// skips reports whether the push or the message of its commit asks for no pipeline. The commits of merge trains are not pushed.
+func (d *draft) skips() bool {
+	switch d.row.Source {
+	case ByPush:
+		return d.in.Skip || skips.MatchString(d.commit.Message)
+	case ByMergeRequest:
+		return d.in.MergeRequest.Event != MergeTrain && (d.in.Skip || skips.MatchString(d.commit.Message))
+	}
+	return d.in.Skip
+}
+
+// keepsErrors reports whether a configuration that is wrong leaves a failed pipeline, for no user waits for the answer.
+func (d *draft) keepsErrors() bool { return d.row.Source == ByPush || d.row.Source == ByMergeRequest }
+
+// create reads the configuration and writes what it makes. A push or merge request whose configuration is wrong leaves a failed
+// pipeline with the errors; every other source is refused with them. A merge request has a skipped pipeline only where the
+// configuration has jobs for it.
 func (d *draft) create(ctx context.Context) (*Pipeline, error) {
 	text, place, err := d.in.text, ciconfig.Place{Project: d.project.FullPath, Commit: d.row.SHA}, error(nil)
 	if text == nil {
@@ -165,7 +192,7 @@ func (d *draft) create(ctx context.Context) (*Pipeline, error) {
 	case err != nil:
 		return nil, err
 	}
-	if d.in.Skip || d.row.Source == ByPush && skips.MatchString(d.commit.Message) {
+	if d.row.Source != ByMergeRequest && d.skips() {
 		d.row.State = Skipped
 		return d.write(ctx)
 	}
@@ -189,6 +216,8 @@ func (d *draft) create(ctx context.Context) (*Pipeline, error) {
 		return nil, refused(d.made.Problems[0].Text)
 	case len(d.made.Problems) > 0:
 		return d.invalid(ctx, d.made.Problems)
+	case d.skips():
+		d.row.State = Skipped
 	}
 	return d.write(ctx)
 }
@@ -200,7 +229,10 @@ type known struct{ above, predefined list }
 func (d *draft) known(ctx context.Context) (known, error) {
 	var k known
 	d.serverVariables(&k.predefined, d.project)
-	d.pipelineFacts(&k.predefined, d.project, d.row, d.commit)
+	d.pipelineFacts(&k.predefined, d.row, d.commit, d.in.MergeRequest)
+	if err := d.openMergeRequests(ctx, &k.predefined, d.row, d.in.MergeRequest, d.row.UserID); err != nil {
+		return k, err
+	}
 	if err := d.userVariables(ctx, &k.predefined, d.row.UserID); err != nil {
 		return k, err
 	}
@@ -222,9 +254,13 @@ func (d *draft) options(place ciconfig.Place, k known) ciconfig.Options {
 
 // run is what the rules are asked with.
 func (d *draft) run(k known) ciconfig.Run {
+	ref := d.row.Ref
+	if m := d.in.MergeRequest; m != nil {
+		ref = m.Source.Branch
+	}
 	return ciconfig.Run{
-		Variables: k.above.lookup(), Predefined: k.predefined.lookup(), Source: string(d.row.Source), Ref: d.row.Ref, Tag: d.row.Tag, Project: d.project.FullPath,
-		Changes: d.changes,
+		Variables: k.above.lookup(), Predefined: k.predefined.lookup(), Source: string(d.row.Source), Ref: ref, Tag: d.row.Tag,
+		MergeRequest: d.in.MergeRequest != nil, Project: d.project.FullPath, Changes: d.changes,
 		Files: func(ctx context.Context, in, ref string) ([]string, error) {
 			if in == "" {
 				in, ref = d.project.FullPath, d.row.SHA
@@ -234,14 +270,14 @@ func (d *draft) run(k known) ciconfig.Run {
 	}
 }
 
-// changes lists the paths that a push changed, or that differ from another reference. A new branch or tag has nothing
-// to be compared with.
+// changes lists the paths that a push or a merge request changed, or that differ from another reference. A new branch or tag has
+// nothing to be compared with.
 func (d *draft) changes(ctx context.Context, compareTo string) ([]string, bool, error) {
 	g, err := d.repos.Open(ctx, d.project)
 	if err != nil {
 		return nil, false, err
 	}
-	from := gitstore.ObjectID{}
+	from, to := gitstore.ObjectID{}, d.commit.ID
 	switch {
 	case compareTo != "":
 		rev, err := g.Resolve(ctx, compareTo)
@@ -254,6 +290,13 @@ func (d *draft) changes(ctx context.Context, compareTo string) ([]string, bool, 
 		if from, err = g.MergeBase(ctx, rev.Commit, d.commit.ID); err != nil {
 			return nil, false, nil
 		}
+	case d.in.MergeRequest != nil:
+		if from, err = gitstore.ParseObjectID(d.in.MergeRequest.BaseSHA); err != nil {
+			return nil, false, nil
+		}
+		if to, err = gitstore.ParseObjectID(d.in.MergeRequest.Source.SHA); err != nil {
+			return nil, false, fmt.Errorf("head of merge request: %w", err)
+		}
 	case d.in.Before != "" && d.row.Source == ByPush:
 		if from, err = gitstore.ParseObjectID(d.in.Before); err != nil || from.IsZero() {
 			return nil, false, nil
@@ -261,7 +304,7 @@ func (d *draft) changes(ctx context.Context, compareTo string) ([]string, bool, 
 	default:
 		return nil, false, nil
 	}
-	diff, err := g.Diff(ctx, from, d.commit.ID, gitcmd.DiffOptions{NoPatch: true, NoRenames: true, MaxFiles: maxListed})
+	diff, err := g.Diff(ctx, from, to, gitcmd.DiffOptions{NoPatch: true, NoRenames: true, MaxFiles: maxListed})
 	if err != nil {
 		return nil, false, fmt.Errorf("changed files: %w", err)
 	}
@@ -272,13 +315,13 @@ func (d *draft) changes(ctx context.Context, compareTo string) ([]string, bool, 
 	return paths, true, nil
 }
 
-// invalid keeps a failed pipeline for a push and refuses everything else.
+// invalid keeps a failed pipeline for a push or merge request and refuses everything else.
 func (d *draft) invalid(ctx context.Context, problems []ciconfig.Problem) (*Pipeline, error) {
 	texts := make([]string, len(problems))
 	for i, p := range problems {
 		texts[i] = p.Text
 	}
-	if d.row.Source != ByPush {
+	if !d.keepsErrors() {
 		return nil, &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: "base", Messages: texts}}}
 	}
 	all, reason, now := strings.Join(texts, " "), ConfigError, db.At(d.now())
@@ -319,6 +362,9 @@ func (d *draft) persist(ctx context.Context) error {
 		}
 		d.row.ID = PipelineID(id)
 		if err := d.keepPipelineVariables(ctx, d.row.ID, d.in.Variables); err != nil {
+			return err
+		}
+		if err := d.keepMergeRequest(ctx, d.row.ID, d.in.MergeRequest); err != nil {
 			return err
 		}
 		if err := d.publish(ctx, PipelineChanged{Stamp: d.as.Stamp(d.now()), Pipeline: *d.row, Project: d.project}); err != nil {
@@ -396,15 +442,15 @@ func (d *draft) writeNeeds(ctx context.Context, id StatusID, c *ciconfig.Job) er
 	return nil
 }
 
-// cancelOlder cancels the pipelines of the same branch or tag that the new one makes needless. Failing to is no failure of the
+// cancelOlder cancels the pipelines of the same branch, tag or merge request that the new one makes needless. Failing to is no failure of the
 // new one.
 func (d *draft) cancelOlder(ctx context.Context) {
 	if d.project.Settings().AutoCancelPendingPipelines != "enabled" || d.row.Source == ByParentPipeline || d.row.State == Skipped {
 		return
 	}
 	older, err := db.Select[Pipeline](ctx, d.db, "SELECT "+pipelineColumns+` FROM pipelines p WHERE p.project_id = ? AND p.ref = ? AND p.tag = ? AND p.id < ?
-		AND p.sha <> ? AND p.auto_cancel <> 'none' AND p.source NOT IN ('external', 'parent_pipeline', 'schedule') AND p.finished_at IS NULL ORDER BY p.id DESC LIMIT 100`,
-		d.row.ProjectID, d.row.Ref, d.row.Tag, d.row.ID, d.row.SHA)
+		AND COALESCE(p.merge_request_id, 0) = COALESCE(?, 0) AND p.sha <> ? AND p.auto_cancel <> 'none' AND p.source NOT IN ('external', 'parent_pipeline', 'schedule') AND p.finished_at IS NULL ORDER BY p.id DESC LIMIT 100`,
+		d.row.ProjectID, d.row.Ref, d.row.Tag, d.row.ID, d.row.MergeRequestID, d.row.SHA)
 	for i := 0; err == nil && i < len(older); i++ {
 		err = d.supersede(ctx, d.project, &older[i])
 	}

@@ -63,7 +63,8 @@ func (f *PipelineFilter) where(w *db.Where) {
 	case "finished":
 		w.In("p.status", []State{Success, Failed, Canceled})
 	case "branches", "tags":
-		w.And("p.id IN (SELECT MAX(x.id) FROM pipelines x WHERE x.project_id = p.project_id AND x.tag = ? GROUP BY x.ref)", f.Scope == "tags")
+		w.And(`p.id IN (SELECT MAX(x.id) FROM pipelines x WHERE x.project_id = p.project_id AND x.tag = ?
+			AND x.source_sha IS NULL AND x.ref NOT LIKE 'refs/%' GROUP BY x.ref)`, f.Scope == "tags")
 	}
 	if f.State != "" {
 		w.And("p.status = ?", f.State)
@@ -231,7 +232,7 @@ func (s *Service) writable(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return nil, nil, err
 	}
-	return j, of, s.mayRun(ctx, as, p, of.Ref, of.Tag)
+	return j, of, s.mayChange(ctx, as, p, of)
 }
 
 // loadJob reads a job, db.ErrNotFound where there is none.

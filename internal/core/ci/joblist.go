@@ -18,7 +18,14 @@ func (s *Service) jobList(ctx context.Context, a *Assignment, before []StatusID)
 	if err != nil {
 		return nil, err
 	}
-	s.pipelineFacts(&l, a.Project, a.Pipeline, c)
+	m, err := s.mergeRequestOf(ctx, a.Pipeline)
+	if err != nil {
+		return nil, err
+	}
+	s.pipelineFacts(&l, a.Pipeline, c, m)
+	if err := s.openMergeRequests(ctx, &l, a.Pipeline, m, a.Job.AuthorID); err != nil {
+		return nil, err
+	}
 	pipelineNumbers(&l, a.Pipeline, s.urls.Pipeline(a.Project.FullPath, int64(a.Pipeline.ID)))
 	if err := s.userVariables(ctx, &l, a.Job.AuthorID); err != nil {
 		return nil, err

@@ -13,13 +13,13 @@ import (
 // PipelineID identifies a pipeline.
 type PipelineID int64
 
-// Pipeline is what runs for a commit on a branch or tag.
+// Pipeline is what runs for a commit on a branch or tag, or for a merge request.
 type Pipeline struct {
 	ID        PipelineID    `db:"id"`
 	IID       int64         `db:"iid"`
 	ProjectID project.ID    `db:"project_id"`
 	SHA       string        `db:"sha"`
-	Ref       string        `db:"ref"` // branch or tag, short
+	Ref       string        `db:"ref"` // branch or tag, short; of a merge request in its target project, the full name of its reference
 	Tag       bool          `db:"tag"` // Ref is a tag
 	Source    Source        `db:"source"`
 	State     State         `db:"status"`
@@ -36,6 +36,10 @@ type Pipeline struct {
 	FinishedAt    *db.Time  `db:"finished_at"`
 	AutoCancel    string    `db:"auto_cancel"`     // conservative, interruptible or none
 	UpstreamJobID *StatusID `db:"upstream_job_id"` // the bridge that started it
+
+	MergeRequestID *int64  `db:"merge_request_id"` // nil where it runs for none, or it is gone
+	SourceSHA      *string `db:"source_sha"`       // head of the source branch of its merge request
+	TargetSHA      *string `db:"target_sha"`       // head of the target branch, where SHA is a merge of both
 }
 
 // Source says what a pipeline was made for.

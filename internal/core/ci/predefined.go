@@ -82,7 +82,7 @@ func (s *Service) serverVariables(l *list, p *project.Project) {
 }
 
 // pipelineFacts are the variables of a pipeline, without its number, which it has not while it is made.
-func (s *Service) pipelineFacts(l *list, p *project.Project, of *Pipeline, c *gitstore.Commit) {
+func (s *Service) pipelineFacts(l *list, of *Pipeline, c *gitstore.Commit, m *MergeRequest) {
 	l.add("CI_PIPELINE_SOURCE", string(of.Source))
 	l.add("CI_PIPELINE_CREATED_AT", of.CreatedAt.UTC().Format(time.RFC3339))
 	if of.Source == ByTrigger {
@@ -91,14 +91,19 @@ func (s *Service) pipelineFacts(l *list, p *project.Project, of *Pipeline, c *gi
 	l.add("CI_COMMIT_SHA", of.SHA)
 	l.add("CI_COMMIT_SHORT_SHA", of.SHA[:min(8, len(of.SHA))])
 	l.add("CI_COMMIT_BEFORE_SHA", of.Before())
-	l.add("CI_COMMIT_REF_NAME", of.Ref)
-	l.add("CI_COMMIT_REF_SLUG", slug(of.Ref))
-	l.add("CI_COMMIT_REF_PROTECTED", strconv.FormatBool(of.Protected))
-	if of.Tag {
-		l.add("CI_COMMIT_TAG", of.Ref)
-	} else {
-		l.add("CI_COMMIT_BRANCH", of.Ref)
+	ref := of.Ref
+	switch {
+	case m != nil:
+		ref = m.Source.Branch
+		s.mergeRequestVariables(l, m)
+	case of.Tag:
+		l.add("CI_COMMIT_TAG", ref)
+	default:
+		l.add("CI_COMMIT_BRANCH", ref)
 	}
+	l.add("CI_COMMIT_REF_NAME", ref)
+	l.add("CI_COMMIT_REF_SLUG", slug(ref))
+	l.add("CI_COMMIT_REF_PROTECTED", strconv.FormatBool(of.Protected))
 	if c == nil {
 		return
 	}

@@ -57,6 +57,8 @@ func (s *Service) newest(ctx context.Context, in project.ID, commit gitstore.Obj
 	}
 	if id != 0 {
 		w.And("p.id = ?", id)
+	} else {
+		w.And("p.source <> ?", ByParentPipeline) // what a child does shows in its parent
 	}
 	list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC LIMIT 1", w.Args()...)
 	if err != nil {
@@ -78,7 +80,7 @@ func (s *Service) newestOf(ctx context.Context, in project.ID, commits []gitstor
 	}
 	marks, args := db.Marks(names)
 	list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id IN (SELECT MAX(x.id) FROM pipelines x"+
-		" WHERE x.project_id = ? AND x.sha IN ("+marks+") GROUP BY x.sha)", append([]any{in}, args...)...)
+		" WHERE x.project_id = ? AND x.source <> ? AND x.sha IN ("+marks+") GROUP BY x.sha)", append([]any{in, ByParentPipeline}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("find pipelines: %w", err)
 	}

@@ -20,7 +20,6 @@ import (
 // automatic merges.
 type checked struct {
 	*world
-	checks *ci.Service
 	mu     sync.Mutex
 	told   []string // one line for each event
 }
@@ -29,7 +28,6 @@ func eachChecked(t *testing.T, fn func(t *testing.T, w *checked)) {
 	t.Helper()
 	each(t, func(t *testing.T, w *world) {
 		c := &checked{world: w}
-		c.checks = ci.New(ci.Deps{DB: w.DB, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Repos: w.repos, Now: w.Now})
 		event.On(w.Bus, "automatic merges", func(ctx context.Context, e ci.PipelineChanged) error {
 			return w.requests.OnPipeline(ctx, e.Pipeline.ProjectID, e.Pipeline.Ref, e.Pipeline.State)
 		})

@@ -2,7 +2,9 @@ package mergerequest
 
 import (
 	"context"
+	"errors"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
@@ -13,8 +15,8 @@ import (
 // BuildView is what is shown of the pipelines of a merge request.
 type BuildView struct {
 	Pipelines bool             // whether the caller may read pipelines of the target project
-	Source    *project.Project // where the pipelines run; nil where it is gone or hidden
-	Head      *ci.Pipeline     // the newest that ran on the source branch for its head; nil where there is none, or it is hidden
+	Source    *project.Project // of the source branch; nil where it is gone or hidden
+	Head      *ci.Seen         // the newest of the request for its head, or else of the source branch; nil where there is none, or it is hidden
 	Course    ci.Course        // of Head
 }
 
@@ -29,16 +31,44 @@ func (s *Service) Builds(ctx context.Context, as authz.Actor, p *project.Project
 	if v.Pipelines, err = s.checks.MayRead(ctx, as, p); err != nil || m.HeadSHA == "" {
 		return v, err
 	}
-	if v.Source, err = s.SourceFor(ctx, as, p, m); err != nil || v.Source == nil {
+	if v.Source, err = s.SourceFor(ctx, as, p, m); err != nil {
 		return v, err
 	}
-	list, err := s.checks.OfBranch(ctx, as, v.Source, m.SourceBranch, []string{m.HeadSHA}, page.Range{Limit: 1, Uncounted: true})
-	if err != nil || len(list.Items) == 0 {
+	id, err := db.Get[ci.PipelineID](ctx, s.db, "SELECT COALESCE("+newestPipeline+", 0) FROM merge_requests m WHERE m.id = ?", m.ID)
+	if err != nil || id == 0 {
+		return v, ignoreGone(err)
+	}
+	if v.Head, err = s.checks.Visible(ctx, as, id, p, v.Source); err != nil || v.Head == nil {
 		return v, err
 	}
-	v.Head = &list.Items[0]
-	v.Course, err = s.checks.Course(ctx, v.Head)
+	v.Course, err = s.checks.Course(ctx, &v.Head.Pipeline)
 	return v, err
+}
+
+// Pipelines lists the pipelines of a request and those of its source branch for the commits that it brings or brought, the newest
+// first. It requires ReadMergeRequest; pipelines that the actor may not read are left out.
+func (s *Service) Pipelines(ctx context.Context, as authz.Actor, p *project.Project, iid IID, r page.Range) (page.Page[ci.Seen], error) {
+	m, err := s.Read(ctx, as, p, iid)
+	if err != nil {
+		return page.Page[ci.Seen]{}, err
+	}
+	source, err := s.SourceFor(ctx, as, p, m)
+	if err != nil {
+		return page.Page[ci.Seen]{}, err
+	}
+	commits, err := s.everyCommit(ctx, p, m)
+	if err != nil {
+		return page.Page[ci.Seen]{}, err
+	}
+	return s.checks.OfRequest(ctx, as, ci.Requested{ID: int64(m.ID), Target: p, Source: source, Branch: m.SourceBranch, Commits: commits}, r)
+}
+
+// ignoreGone takes a request that was deleted just now for one without a pipeline.
+func ignoreGone(err error) error {
+	if errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // SourceFor gives the project that a request comes from, nil where it is gone or hidden from

@@ -240,6 +240,11 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.noteIssues(ctx, as, p, m); err != nil {
 			return err
 		}
+		if m.testable() {
+			if err := s.jobs.Enqueue(ctx, runPipeline{RequestID: m.ID, UserID: as.UserID}); err != nil {
+				return err
+			}
+		}
 		made := *m
 		made.Labels = sorted(labels)
 		return s.bus.Publish(ctx, Created{Fact{MergeRequest: made, Project: p, Stamp: as.Stamp(s.now())}})

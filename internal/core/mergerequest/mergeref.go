@@ -24,6 +24,11 @@ func (s *Service) MergeRef(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return gitstore.ObjectID{}, err
 	}
+	return s.mergeRef(ctx, as, p, m)
+}
+
+// mergeRef is MergeRef for a request that was brought up to date.
+func (s *Service) mergeRef(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (gitstore.ObjectID, error) {
 	if m.State != StateOpened || m.Status != CanBeMerged {
 		return gitstore.ObjectID{}, errs.Plain(errNotMergeable)
 	}

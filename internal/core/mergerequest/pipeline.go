@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"tenon/internal/base/db"
-	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
 )
@@ -37,9 +36,13 @@ func (s *Service) readPipelines(ctx context.Context, page []*MergeRequest, proje
 	return s.pipelinesOf(ctx, asked)
 }
 
-// newestPipeline is the id of a request's (m) pipeline: the newest that ran on its source
-// branch for the commit at its head.
-const newestPipeline = "(SELECT MAX(n.id) FROM pipelines n WHERE n.project_id = m.source_project_id AND n.sha = m.head_sha AND n.ref = m.source_branch)"
+// newestPipeline is the id of a request's (m) pipeline for the commit at its head: the newest of
+// its own that no merge train made, or else the newest that ran on its source branch. What child
+// pipelines do shows in their parents.
+const newestPipeline = `COALESCE((SELECT MAX(n.id) FROM pipelines n WHERE n.merge_request_id = m.id AND n.source_sha = m.head_sha
+		AND n.source = 'merge_request_event' AND n.ref <> 'refs/merge-requests/' || m.iid || '/train'),
+	(SELECT MAX(n.id) FROM pipelines n WHERE n.project_id = m.source_project_id AND n.sha = m.head_sha AND n.ref = m.source_branch
+		AND n.source_sha IS NULL AND n.source <> 'parent_pipeline'))`
 
 // pipelinesOf fills Pipeline of requests, "" where there is none.
 func (s *Service) pipelinesOf(ctx context.Context, asked []*MergeRequest) error {
@@ -67,15 +70,12 @@ func (s *Service) pipelinesOf(ctx context.Context, asked []*MergeRequest) error 
 	return nil
 }
 
-// maxEveryCommit bounds the commits of the newest version that EveryCommit gives.
+// maxEveryCommit bounds the commits of the newest version that everyCommit gives.
 const maxEveryCommit = 1000
 
-// EveryCommit gives the ids of the commits that the request brings, and of those at which
+// everyCommit gives the ids of the commits that the request brings, and of those at which
 // its source branch stood before.
-func (s *Service) EveryCommit(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) ([]string, error) {
-	if err := s.requireRead(ctx, as, p); err != nil {
-		return nil, err
-	}
+func (s *Service) everyCommit(ctx context.Context, p *project.Project, m *MergeRequest) ([]string, error) {
 	out, err := db.Select[string](ctx, s.db, "SELECT DISTINCT v.head_sha FROM merge_request_versions v WHERE v.merge_request_id = ? ORDER BY v.head_sha", m.ID)
 	if err != nil {
 		return nil, fmt.Errorf("list heads of versions: %w", err)

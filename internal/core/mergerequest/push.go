@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
@@ -23,6 +24,7 @@ type afterPush struct {
 	UserID    authz.UserID     `json:"user_id"`
 	Username  string           `json:"username"`
 	Changes   []repo.RefChange `json:"changes"` // of branches that open requests name
+	SkipCI    bool             `json:"skip_ci"` // the push asked for no pipelines
 }
 
 // Kind names the job.
@@ -73,6 +75,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.retry, job.Low(), job.Unique())
 	job.Register(r, s.closeOfPush)
 	job.Register(r, s.mergeDue, job.Unique())
+	job.Register(r, s.testPushed, job.Unique(), job.Attempts(5), job.Timeout(5*time.Minute))
 	job.Register(r, s.runTrain, job.Unique())
 	job.Register(r, s.rebase, job.Timeout(rebaseTakes))
 	job.Register(r, s.expire, job.On(job.Maintenance), job.Unique(), job.Low())
@@ -98,7 +101,7 @@ func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
 	if err := s.present(ctx, e, sources); err != nil {
 		return err
 	}
-	work := afterPush{ProjectID: e.ProjectID, UserID: e.By.UserID, Username: e.By.Username}
+	work := afterPush{ProjectID: e.ProjectID, UserID: e.By.UserID, Username: e.By.Username, SkipCI: bool(ci.SkipOf(e.Options))}
 	for _, c := range e.Changes {
 		if name := c.Ref.Short(); c.Ref.IsBranch() && (sources[name] || targets[name]) {
 			work.Changes = append(work.Changes, c.RefChange)
@@ -167,7 +170,7 @@ func (s *Service) Requested(ctx context.Context, id project.ID) (map[string]bool
 func (s *Service) followPush(ctx context.Context, work afterPush) error {
 	by := authz.Actor{UserID: work.UserID, Username: work.Username}
 	for _, c := range work.Changes {
-		if err := s.followSource(ctx, by, work.ProjectID, c.Ref.Short()); err != nil {
+		if err := s.followSource(ctx, by, work, c); err != nil {
 			return err
 		}
 		if err := s.moveTrain(ctx, work.ProjectID, c.Ref.Short()); err != nil {
@@ -183,17 +186,25 @@ func (s *Service) followPush(ctx context.Context, work afterPush) error {
 	return nil
 }
 
-// followSource refreshes the open requests from a branch.
-func (s *Service) followSource(ctx context.Context, by authz.Actor, id project.ID, branch string) error {
-	rows, projects, err := s.open(ctx, "m.source_project_id = ? AND m.source_branch = ?", id, branch)
+// followSource refreshes the open requests from a branch and has their pipelines made.
+func (s *Service) followSource(ctx context.Context, by authz.Actor, work afterPush, c repo.RefChange) error {
+	rows, projects, err := s.open(ctx, "m.source_project_id = ? AND m.source_branch = ?", work.ProjectID, c.Ref.Short())
 	if err != nil {
 		return err
 	}
 	for _, m := range rows {
-		if p := projects[m.ProjectID]; p != nil {
-			if err := s.refreshFor(ctx, by, p, m); err != nil {
-				return err
-			}
+		p := projects[m.ProjectID]
+		if p == nil {
+			continue
+		}
+		if err := s.refreshFor(ctx, by, p, m); err != nil {
+			return err
+		}
+		if c.New.IsZero() || m.HeadSHA != hexOf(c.New) || !m.testable() || !by.SignedIn() {
+			continue
+		}
+		if err := s.jobs.Enqueue(ctx, runPipeline{m.ID, by.UserID, m.HeadSHA, work.SkipCI}); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -30,10 +30,13 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "milestones of merge requests", s.OnGroupTransferred)
 }
 
-// OnPipelineChanged reacts to the state of a pipeline of a branch, or of a car of a merge train.
+// OnPipelineChanged reacts to the state of a pipeline of a branch, of a merge request, or of a car of a merge train.
 func (s *Service) OnPipelineChanged(ctx context.Context, e ci.PipelineChanged) error {
 	if err := s.OnCarPipeline(ctx, e.Pipeline); err != nil {
 		return err
+	}
+	if e.Pipeline.OfMergeRequest() {
+		return s.OnRequestPipeline(ctx, e.Pipeline)
 	}
 	return s.OnPipeline(ctx, e.Pipeline.ProjectID, e.Pipeline.Ref, e.Pipeline.State)
 }

@@ -104,6 +104,11 @@ func (s *Service) advance(ctx context.Context, p *project.Project, branch string
 			return true, s.evict(ctx, p, m, reason)
 		}
 		state, err := s.carState(ctx, c)
+		if err == nil && state == "" {
+			if err = s.testCar(ctx, p, m, c); err == nil {
+				state, err = s.carState(ctx, c)
+			}
+		}
 		if err != nil {
 			return false, err
 		}
@@ -220,10 +225,13 @@ func (s *Service) couple(ctx context.Context, p *project.Project, m *MergeReques
 	if err != nil {
 		return "", err
 	}
-	if err := s.storeCar(ctx, as, p, m, c, &l); err != nil {
+	if err := s.storeCar(ctx, c, &l); err != nil {
 		return "", err
 	}
-	return "", pinCar(ctx, r, m, c)
+	if err := pinCar(ctx, r, m, c); err != nil {
+		return "", err
+	}
+	return "", s.checks.CancelOthers(ctx, p, int64(m.ID), m.prefix()+"train", c.TrainSHA)
 }
 
 // freshen marks a car that stands where it should, though one before it has left.
@@ -246,8 +254,8 @@ func carInput(m *MergeRequest, c *Car) MergeInput {
 	}
 }
 
-// storeCar records the commit of a car and has a pipeline wait for what is reported about it.
-func (s *Service) storeCar(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c *Car, l *lease) error {
+// storeCar records the commit of a car.
+func (s *Service) storeCar(ctx context.Context, c *Car, l *lease) error {
 	var next Car
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		out, err := db.Update(ctx, s.db, db.Row{Table: "merge_train_cars", ID: c.ID}, func(_ context.Context, row *Car) error {
@@ -265,7 +273,7 @@ func (s *Service) storeCar(ctx context.Context, as authz.Actor, p *project.Proje
 			return err
 		}
 		next = out.After
-		return s.checks.Expect(ctx, as, p, idOf(next.TrainSHA), m.prefix()+"train")
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("store commit of merge train: %w", err)
@@ -290,8 +298,11 @@ func pinCar(ctx context.Context, r *gitcmd.Repo, m *MergeRequest, c *Car) error 
 	return nil
 }
 
-// carPipeline is the id of the pipeline of a car (c): the newest that ran for its commit.
-const carPipeline = "(SELECT MAX(n.id) FROM pipelines n WHERE n.project_id = c.target_project_id AND n.sha = c.train_sha)"
+// carPipeline is the id of the pipeline of a car (c): the newest that was made for it, or else
+// the newest that ran for its commit.
+const carPipeline = `COALESCE((SELECT MAX(n.id) FROM pipelines n JOIN merge_requests o ON o.id = n.merge_request_id
+		WHERE o.id = c.merge_request_id AND n.sha = c.train_sha AND n.source = 'merge_request_event' AND n.ref = 'refs/merge-requests/' || o.iid || '/train'),
+	(SELECT MAX(n.id) FROM pipelines n WHERE n.project_id = c.target_project_id AND n.sha = c.train_sha AND n.source <> 'parent_pipeline'))`
 
 // carState tells how the pipeline of a car stands, "" where there is none.
 func (s *Service) carState(ctx context.Context, c *Car) (ci.State, error) {
@@ -374,10 +385,12 @@ func (s *Service) carChanged(ctx context.Context, as authz.Actor, p *project.Pro
 // sweepCars deletes the references of cars that are no longer in the train of a branch.
 func (s *Service) sweepCars(ctx context.Context, p *project.Project, branch string) error {
 	type row struct {
-		ID  CarID `db:"id"`
-		IID IID   `db:"iid"`
+		ID        CarID     `db:"id"`
+		IID       IID       `db:"iid"`
+		RequestID ID        `db:"merge_request_id"`
+		Status    CarStatus `db:"status"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT c.id, m.iid FROM merge_train_cars c JOIN merge_requests m ON m.id = c.merge_request_id
+	rows, err := db.Select[row](ctx, s.db, `SELECT c.id, c.merge_request_id, c.status, m.iid FROM merge_train_cars c JOIN merge_requests m ON m.id = c.merge_request_id
 		WHERE c.target_project_id = ? AND c.target_branch = ? AND (c.status = 'removed' OR c.pinned AND NOT `+inTrain+") ORDER BY c.id LIMIT ?", p.ID, branch, maxSwept)
 	if err != nil {
 		return fmt.Errorf("read former cars of merge train: %w", err)
@@ -394,6 +407,11 @@ func (s *Service) sweepCars(ctx context.Context, p *project.Project, branch stri
 	for i, at := range rows {
 		ids[i] = at.ID
 		name := gitstore.RefName((&MergeRequest{IID: at.IID}).prefix() + "train")
+		if at.Status != CarMerged {
+			if err := s.checks.CancelOthers(ctx, p, int64(at.RequestID), string(name), ""); err != nil {
+				return err
+			}
+		}
 		switch _, err := r.Ref(ctx, name); {
 		case err == nil:
 			updates = append(updates, gitstore.RefUpdate{Ref: name, AnyOld: true})

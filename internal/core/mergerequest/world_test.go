@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
+	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
@@ -23,13 +24,16 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/runner"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/token"
+	"tenon/internal/core/variable"
 	"tenon/internal/core/weburl"
 )
 
@@ -37,6 +41,9 @@ import (
 type world struct {
 	*coretest.World
 	requests    *mergerequest.Service
+	checks      *ci.Service
+	variables   *variable.Service
+	runners     *runner.Service
 	repos       *repo.Service
 	protections *protection.Service
 	jobs        *job.Queue
@@ -86,7 +93,19 @@ func newWorld(t *testing.T, d *db.DB) *world {
 			return w.jobs.Enqueue(ctx, args, options...)
 		}),
 	}
-	w.deps.Checks = ci.New(ci.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Repos: w.repos, Now: w.Now})
+	box, err := secret.NewBox(secret.NewKey())
+	check(t, err)
+	w.variables = variable.New(variable.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.Now})
+	w.runners = runner.New(runner.Deps{
+		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: w.Projects, Box: box, Now: w.Now, Log: w.deps.Log,
+		Namespaces: namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
+	})
+	w.checks = ci.New(ci.Deps{
+		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
+		Runners: w.runners, Variables: w.variables, Jobs: w.deps.Jobs, Box: box, URLs: w.deps.URLs, Now: w.Now, Log: w.deps.Log,
+	})
+	t.Cleanup(w.checks.Stop)
+	w.deps.Checks = w.checks
 	w.deps.References = reference.New(reference.Deps{
 		DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Repos: w.repos, URLs: w.deps.URLs,
 	})
@@ -94,6 +113,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.requests = mergerequest.New(w.deps)
 	var registry job.Registry
 	w.requests.RegisterJobs(&registry)
+	w.checks.RegisterJobs(&registry)
 	w.jobs, err = job.New(d, &registry, job.Config{})
 	check(t, err)
 	w.repos.Connect(w.requests)

@@ -83,7 +83,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	jobs := job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
 		return w.jobs.Enqueue(ctx, args, options...)
 	})
-	w.ci = ci.New(ci.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Repos: w.repos, Now: w.Now})
+	w.ci = ci.New(ci.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Projects: w.Projects, Repos: w.repos, Protections: w.protections, Now: w.Now})
 	w.requests = mergerequest.New(mergerequest.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Protections: w.protections, Repos: w.repos,
 		Labels:     label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),

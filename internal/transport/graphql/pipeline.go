@@ -27,7 +27,7 @@ func (b *binder) pipelines() {
 		if v == nil || v.Head == nil {
 			return nil
 		}
-		return &pipeline{v.Head, v.Source, v.Course}
+		return &pipeline{&v.Head.Pipeline, v.Head.Project, v.Course}
 	})
 	value(b, "Pipeline.id", func(p *pipeline) string { return gid("Ci::Pipeline", p.ID) })
 	value(b, "Pipeline.iid", func(p *pipeline) string { return strconv.FormatInt(p.IID, 10) })

@@ -74,7 +74,7 @@ func (s *Server) mergeability(ctx context.Context, as authz.Actor, in requestPat
 			}
 		}
 		if b := c.Build; b != nil && b.Head != nil {
-			e.Pipeline = s.pipeline(b.Source, b.Head)
+			e.Pipeline = s.pipeline(b.Head.Project, &b.Head.Pipeline)
 		}
 		e.MergeRequests, e.Hidden = []simpleMergeRequest{}, c.Hidden
 		blocking, err := s.Requests.Views(ctx, as, c.Blocking, mergerequest.ViewOptions{})

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
@@ -82,27 +81,25 @@ func (s *Server) pipelineFull(ctx context.Context, p *project.Project, of *ci.Pi
 	return out, nil
 }
 
-// requestPipelines lists the pipelines of a request: those that ran on its source branch
+// requestPipelines lists the pipelines of a request: its own, and those that ran on its source branch
 // for one of the commits that it brings or brought.
 func (s *Server) requestPipelines(ctx context.Context, as authz.Actor, in requestListParams) (api.List[pipelineEntity], error) {
-	var none api.List[pipelineEntity]
-	p, m, err := s.readRequest(ctx, as, in.requestPath)
+	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
-		return none, err
+		return api.List[pipelineEntity]{}, err
 	}
-	source, err := s.Requests.SourceFor(ctx, as, p, m)
+	list, err := s.Requests.Pipelines(ctx, as, p, in.IID, in.Range())
 	if err != nil {
-		return none, err
+		return api.List[pipelineEntity]{}, err
 	}
-	list := page.None[ci.Pipeline](in.Range())
-	if source != nil {
-		commits, err := s.Requests.EveryCommit(ctx, as, p, m)
-		if err != nil {
-			return none, err
-		}
-		if list, err = s.Checks.OfBranch(ctx, as, source, m.SourceBranch, commits, in.Range()); err != nil {
-			return none, err
-		}
+	return api.ListOf(list, func(of *ci.Seen) pipelineEntity { return *s.pipeline(of.Project, &of.Pipeline) }), nil
+}
+
+func (s *Server) createRequestPipeline(ctx context.Context, as authz.Actor, in requestPath) (*pipelineFull, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return nil, err
 	}
-	return api.ListOf(list, func(of *ci.Pipeline) pipelineEntity { return *s.pipeline(source, of) }), nil
+	of, place, err := s.Requests.RunPipeline(ctx, as, p, in.IID)
+	return s.shown(ctx, place, of, err)
 }

@@ -181,13 +181,16 @@ func (h *Handler) payload(a *ci.Assignment) *job {
 	return out
 }
 
-// refspecs are what a runner fetches: the commit of the pipeline, and its branch or tag, or all of them where it fetches everything.
+// refspecs are what a runner fetches: the commit of the pipeline, and its branch or tag, or all of them where it fetches everything. The
+// branch of a merge request may be gone by then.
 func refspecs(a *ci.Assignment) []string {
 	id := strconv.FormatInt(int64(a.Pipeline.ID), 10)
 	out := []string{"+refs/pipelines/" + id + ":refs/pipelines/" + id}
 	switch {
 	case a.GitDepth == 0:
 		return append(out, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
+	case a.Pipeline.OfMergeRequest():
+		return out
 	case a.Pipeline.Tag:
 		return append(out, "+refs/tags/"+a.Pipeline.Ref+":refs/tags/"+a.Pipeline.Ref)
 	}
