@@ -97,18 +97,19 @@ func archived(name, content string) []byte {
 // pipelineSamples are those of routes of pipelines and jobs.
 func pipelineSamples(all map[string][]sample) {
 	maps.Copy(all, map[string][]sample{
-		"GET /projects/:id/pipelines/latest":                {{query: "ref==:ref_name"}},
-		"POST /projects/:id/pipeline":                       {{body: obj{"ref": "main"}, status: http.StatusBadRequest}}, // it has no configuration
-		"POST /projects/:id/pipelines/:pipeline_id/retry":   {{}},
-		"POST /projects/:id/pipelines/:pipeline_id/cancel":  {{}},
-		"DELETE /projects/:id/pipelines/:pipeline_id":       {{}},
-		"PUT /projects/:id/pipelines/:pipeline_id/metadata": {{body: obj{"name": "Nightly"}}},
-		"POST /projects/:id/jobs/:job_id/cancel":            {{}},
-		"POST /projects/:id/jobs/:job_id/retry":             {{}},
-		"POST /projects/:id/jobs/:job_id/play":              {{values: with{"job_id": "=manual job"}}},
-		"POST /projects/:id/jobs/:job_id/erase":             {{}},
-		"POST /projects/:id/jobs/:job_id/artifacts/keep":    {{}},
-		"DELETE /projects/:id/jobs/:job_id/artifacts":       {{}},
+		"GET /projects/:id/pipelines/latest":                             {{query: "ref==:ref_name"}},
+		"POST /projects/:id/pipeline":                                    {{body: obj{"ref": "main"}, status: http.StatusBadRequest}}, // it has no configuration
+		"POST /projects/:id/pipelines/:pipeline_id/retry":                {{}},
+		"POST /projects/:id/merge_requests/:merge_request_iid/pipelines": {{status: http.StatusBadRequest}}, // the same
+		"POST /projects/:id/pipelines/:pipeline_id/cancel":               {{}},
+		"DELETE /projects/:id/pipelines/:pipeline_id":                    {{}},
+		"PUT /projects/:id/pipelines/:pipeline_id/metadata":              {{body: obj{"name": "Nightly"}}},
+		"POST /projects/:id/jobs/:job_id/cancel":                         {{}},
+		"POST /projects/:id/jobs/:job_id/retry":                          {{}},
+		"POST /projects/:id/jobs/:job_id/play":                           {{values: with{"job_id": "=manual job"}}},
+		"POST /projects/:id/jobs/:job_id/erase":                          {{}},
+		"POST /projects/:id/jobs/:job_id/artifacts/keep":                 {{}},
+		"DELETE /projects/:id/jobs/:job_id/artifacts":                    {{}},
 		"GET /job": {{status: http.StatusUnauthorized}}, // takes tokens of jobs alone
 		"GET /projects/:id/jobs/:job_id/artifacts/*artifact_path":       {{values: with{"artifact_path": "out"}}},
 		"GET /projects/:id/jobs/artifacts/:ref_name/download":           {{query: "job=made"}},

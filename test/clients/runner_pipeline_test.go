@@ -137,6 +137,57 @@ func TestRunner_pipeline(t *testing.T) {
 	}
 	again := got(s.root.Jobs.RetryJob(p.ID, jobs["flaky"].ID)).must(t)
 	until(t, "the job that was retried fails", func() bool { return got(s.root.Jobs.GetJob(p.ID, again.ID)).must(t).Status == "failed" })
+	s.mergesWhenPiped(t, p)
+}
+
+// requestPipeline is a job of merge requests that finds its commit without a branch.
+const requestPipeline = `
+check:
+  script:
+    - echo "!$CI_MERGE_REQUEST_IID from $CI_COMMIT_REF_NAME as $CI_MERGE_REQUEST_EVENT_TYPE"
+    - git log -1 --format=%s
+  rules: [{if: $CI_PIPELINE_SOURCE == "merge_request_event"}]
+`
+
+// mergesWhenPiped lets the runner run the pipeline of a merge request, which is merged when it succeeds.
+func (s *story) mergesWhenPiped(t *testing.T, p *gitlab.Project) {
+	t.Helper()
+	got(s.root.Commits.CreateCommit(p.ID, &gitlab.CreateCommitOptions{
+		Branch: new("topic"), StartBranch: new(p.DefaultBranch), CommitMessage: new("Check merge requests"), Actions: []*gitlab.CommitActionOptions{
+			{Action: new(gitlab.FileUpdate), FilePath: new(".gitlab-ci.yml"), Content: new(requestPipeline)},
+		},
+	})).must(t)
+	got(s.root.Projects.EditProject(p.ID, &gitlab.EditProjectOptions{OnlyAllowMergeIfPipelineSucceeds: new(true)})).must(t)
+	m := got(s.root.MergeRequests.CreateMergeRequest(p.ID, &gitlab.CreateMergeRequestOptions{
+		SourceBranch: new("topic"), TargetBranch: new(p.DefaultBranch), Title: new("Check merge requests"),
+	})).must(t)
+	var list []*gitlab.PipelineInfo
+	until(t, "the merge request has a pipeline", func() bool {
+		list = got(s.root.MergeRequests.ListMergeRequestPipelines(p.ID, m.IID)).must(t)
+		return len(list) > 0
+	})
+	if list[0].Ref != "refs/merge-requests/1/head" || list[0].Source != "merge_request_event" {
+		t.Errorf("pipelines: %+v", list[0])
+	}
+	// It may have succeeded by now, and is merged at once then.
+	got(s.root.MergeRequests.AcceptMergeRequest(p.ID, m.IID, &gitlab.AcceptMergeRequestOptions{MergeWhenPipelineSucceeds: new(true)})).must(t)
+	until(t, "the merge request is merged", func() bool {
+		return got(s.root.MergeRequests.GetMergeRequest(p.ID, m.IID, nil)).must(t).State == "merged"
+	})
+	jobs := got(s.root.Jobs.ListPipelineJobs(p.ID, list[0].ID, nil)).must(t)
+	if len(jobs) != 1 || jobs[0].Status != "success" || jobs[0].Ref != "refs/merge-requests/1/head" {
+		t.Fatalf("jobs: %+v", jobs)
+	}
+	log := s.logOf(t, p.ID, jobs[0].ID)
+	for _, want := range []string{"!1 from topic as detached", "Check merge requests"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("log: want %q in\n%s", want, log)
+		}
+	}
+	made := got(s.root.Pipelines.ListProjectPipelines(p.ID, &gitlab.ListProjectPipelinesOptions{Source: new("merge_request_event")})).must(t)
+	if len(made) != 1 || made[0].ID != list[0].ID {
+		t.Errorf("pipelines by source: %+v", made)
+	}
 }
 
 // logOf gives the log of a job.

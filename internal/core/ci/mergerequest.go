@@ -184,7 +184,9 @@ const maxDescription = 2700
 // mergeRequestVariables describe the merge request of a pipeline. What users wrote is raw: a title does not get at other variables.
 func (s *Service) mergeRequestVariables(l *list, m *MergeRequest) {
 	const prefix = "CI_MERGE_REQUEST_"
-	text := func(key, value string) { *l = append(*l, Variable{Key: prefix + key, Value: value, Public: true, Raw: true}) }
+	text := func(key, value string) {
+		*l = append(*l, Variable{Key: prefix + key, Value: value, Public: true, Raw: true})
+	}
 	flag := func(key string, value bool) { text(key, strconv.FormatBool(value)) }
 	number := func(key string, n int64) { text(key, strconv.FormatInt(n, 10)) }
 	number("ID", m.ID)

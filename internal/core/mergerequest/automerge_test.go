@@ -20,8 +20,8 @@ import (
 // automatic merges.
 type checked struct {
 	*world
-	mu     sync.Mutex
-	told   []string // one line for each event
+	mu   sync.Mutex
+	told []string // one line for each event
 }
 
 func eachChecked(t *testing.T, fn func(t *testing.T, w *checked)) {

@@ -117,7 +117,7 @@ func (s *Service) advance(ctx context.Context, p *project.Project, branch string
 			if at == tip { // nothing is before it
 				return true, s.mergeCar(ctx, p, m, c)
 			}
-		case state != "" && !state.Active():
+		case state.Complete():
 			return true, s.evict(ctx, p, m, abortPipeline)
 		}
 		at = idOf(c.TrainSHA)

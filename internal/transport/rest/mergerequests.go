@@ -37,7 +37,7 @@ func (s *Server) mergeRequestRoutes() []*api.Route {
 		api.Get(one+"/commits", s.requestCommits).Doc("List the commits of a merge request").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/pipelines", s.requestPipelines).Doc("List the pipelines of a merge request").Needs(authz.ReadMergeRequest),
 		api.Post(one+"/pipelines", s.createRequestPipeline).Status(http.StatusOK).Doc("Create a merge request pipeline").
-			Needs(authz.ReadMergeRequest, authz.CreatePipeline),
+			Needs(authz.ReadMergeRequest, authz.CreatePipeline, authz.ReadCode),
 		api.Get(one+"/changes", s.requestChanges).Doc("Get the changes of a merge request").Needs(authz.ReadMergeRequest).Deprecated(),
 		api.Get(one+"/diffs", s.requestDiffs).Doc("List the diffs of a merge request").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/versions", s.requestVersions).Doc("List the diff versions of a merge request").Needs(authz.ReadMergeRequest),

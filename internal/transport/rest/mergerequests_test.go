@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/job"
+	"tenon/internal/base/secret"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
@@ -30,6 +31,7 @@ import (
 	"tenon/internal/core/repo"
 	"tenon/internal/core/subscription"
 	"tenon/internal/core/suggestion"
+	"tenon/internal/core/variable"
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
@@ -62,7 +64,16 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Git: git, Settings: p.Settings, Projects: p.World.Projects, Accounts: p.Accounts,
 		Archives: archives, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
-	p.Checks = ci.New(ci.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Projects: p.World.Projects, Repos: p.Repos, Now: p.World.Now})
+	box, err := secret.NewBox(secret.NewKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Checks = ci.New(ci.Deps{
+		DB: d, Policy: p.World.Policy, Bus: p.Bus, Settings: p.Settings, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos, Protections: p.Protections,
+		Variables: variable.New(variable.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Box: box, Now: p.World.Now}), Jobs: discard, Box: box, URLs: p.URLs,
+		Now: p.World.Now, Log: log,
+	})
+	t.Cleanup(p.Checks.Stop)
 	p.Requests = mergerequest.New(mergerequest.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Protections: p.Protections, Repos: p.Repos,
 		Labels: p.Labels, Milestones: p.Milestones, Times: p.Times, References: p.References, Checks: p.Checks, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,

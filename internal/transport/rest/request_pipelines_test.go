@@ -2,6 +2,7 @@ package rest
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"tenon/internal/base/db"
@@ -118,5 +119,48 @@ func TestMergeRequest_pipelines(t *testing.T) {
 			t.Errorf("without pipelines: %v", m["head_pipeline"])
 		}
 		merge(200, "", "")
+	})
+}
+
+// A merge request pipeline is made by hand, and is what the merge request waits for.
+func TestMergeRequest_createPipeline(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newCode(t, d)
+		p.open("topic")
+		one := requestsPath + "/1"
+		path := one + "/pipelines"
+		p.want("dev", "POST", path, "", 400, `{"message":{"base":["Missing CI config file"]}}`)
+		p.commit("dev", "topic", "", "create", ".gitlab-ci.yml", "test: {script: make}\n")
+		p.want("dev", "POST", path, "", 400, "")
+		head := p.commit("dev", "topic", "", "update", ".gitlab-ci.yml", "test: {script: make, only: [merge_requests]}\n")
+		w := p.send("dev", "POST", path, "")
+		if w.Code != 200 {
+			t.Fatalf("create: %d %s", w.Code, w.Body)
+		}
+		var made map[string]any
+		if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil {
+			t.Fatal(err)
+		}
+		if made["ref"] != "refs/merge-requests/1/head" || made["sha"] != head || made["source"] != "merge_request_event" || made["status"] != "pending" || made["tag"] != false ||
+			made["before_sha"] != strings.Repeat("0", 40) || made["user"].(map[string]any)["username"] != "dev" || made["detailed_status"] == nil {
+			t.Errorf("created: %v", made)
+		}
+		m := p.do("planner", "GET", one, "")
+		if full, short := m["head_pipeline"].(map[string]any), m["pipeline"].(map[string]any); full["id"] != made["id"] || short["ref"] != made["ref"] {
+			t.Errorf("pipelines of the merge request: %v %v", full, short)
+		}
+		var list []map[string]any
+		if err := json.Unmarshal(p.send("dev", "GET", path, "").Body.Bytes(), &list); err != nil {
+			t.Fatal(err)
+		}
+		if len(list) != 1 || list[0]["id"] != made["id"] || list[0]["web_url"] != made["web_url"] {
+			t.Errorf("list: %v", list)
+		}
+		p.want("", "POST", path, "", 401, "")
+		p.want("planner", "POST", path, "", 403, "")
+		p.want("dev", "POST", requestsPath+"/9/pipelines", "", 404, "")
+		p.do("dev", "PUT", one, `{"state_event":"close"}`)
+		p.want("dev", "POST", path, "", 405, `{"message":"405 Method Not Allowed"}`)
 	})
 }
