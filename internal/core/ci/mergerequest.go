@@ -290,7 +290,7 @@ func (s *Service) Visible(ctx context.Context, as authz.Actor, id PipelineID, pr
 }
 
 // ExistsFor reports whether a pipeline was made for the merge request itself at a head, outside of a merge train. It asks for no permission.
-func (s *Service) ExistsFor(ctx context.Context, id int64, iid int64, head string) (bool, error) {
+func (s *Service) ExistsFor(ctx context.Context, id, iid int64, head string) (bool, error) {
 	train := (&MergeRequest{IID: iid}).path(references[MergeTrain])
 	found, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM pipelines p WHERE p.merge_request_id = ? AND p.source_sha = ? AND p.source = ? AND p.ref <> ?)`,
 		id, head, ByMergeRequest, train)
