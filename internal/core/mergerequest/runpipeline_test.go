@@ -1,20 +1,26 @@
 package mergerequest_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
+	"tenon/internal/core/repo"
 	"tenon/internal/core/variable"
 )
 
@@ -492,5 +498,60 @@ func TestService_Delete_pipelines(t *testing.T) {
 		list, err := w.checks.List(t.Context(), w.owner, w.as(w.owner), ci.PipelineFilter{Ref: "topic"})
 		check(t, err)
 		equal(t, "pipelines of the branch", len(list.Items), 1)
+	})
+}
+
+// approved stands for approvals that maintainers have given.
+type approved struct{ by []authz.UserID }
+
+func (approved) OwnersKey(context.Context, *gitcmd.Repo, *mergerequest.MergeRequest) (string, error) {
+	return "", nil
+}
+
+func (approved) PlanOwners(context.Context, *project.Project, *gitcmd.Repo, *mergerequest.MergeRequest, string) (string, func(context.Context, mergerequest.Fact) error, error) {
+	return "", nil, nil
+}
+
+func (approved) Approvers(context.Context, authz.Actor, *project.Project, *mergerequest.MergeRequest) (mergerequest.Approvers, error) {
+	return mergerequest.Approvers{}, nil
+}
+
+func (a approved) ApprovedBy(context.Context, *mergerequest.MergeRequest) ([]authz.UserID, error) {
+	return a.by, nil
+}
+
+func TestService_RunPipeline_approved(t *testing.T) {
+	eachPiped(t, func(t *testing.T, w *piped) {
+		w.requests.ConnectApprovals(approved{[]authz.UserID{w.maintainer.UserID}})
+		ns, err := db.Get[authz.NamespaceID](t.Context(), w.DB, "SELECT namespace_id FROM projects WHERE id = ?", w.id)
+		check(t, err)
+		id := milestone.ID(w.Insert("milestones", coretest.Row{"namespace_id": ns, "iid": 1, "title": "1.0", "state": "active"}))
+		w.push("topic", w.tip("main"), files{"c": "c\n"}, "Add c")
+		w.create(mergerequest.Input{SourceBranch: "topic", TargetBranch: "main", Title: "Add c", MilestoneID: &id})
+		w.drain()
+		w.idle()
+		wantValues(t, w.ask("test"), map[string]string{"CI_MERGE_REQUEST_APPROVED": "true", "CI_MERGE_REQUEST_MILESTONE": "1.0", "CI_MERGE_REQUEST_DRAFT": "false"})
+	})
+}
+
+// A push that asks for no pipeline leaves a skipped one, of the merge request as well.
+func TestService_RunPipeline_pushOption(t *testing.T) {
+	eachPiped(t, func(t *testing.T, w *piped) {
+		m := w.open("topic", files{"c": "c\n"})
+		w.drain()
+		old := w.tip("topic")
+		next := w.write([]string{old}, files{"c": "d\n"}, "Change c")
+		check(t, w.git().UpdateRefs(t.Context(), []gitstore.RefUpdate{{Ref: "refs/heads/topic", New: next, AnyOld: true}}))
+		p := w.as(w.developer)
+		check(t, w.requests.OnPushed(t.Context(), repo.Pushed{
+			Stamp: w.developer.Stamp(w.Now()), ProjectID: w.id, FullPath: p.FullPath, Project: p, Source: repo.ByPush, Options: []string{"ci.skip"},
+			Changes: []repo.PushedRef{{RefChange: repo.RefChange{Ref: "refs/heads/topic", Old: w.commit(old).ID, New: next}}},
+		}))
+		w.drain()
+		equal(t, "state", w.own(m)[0].State, ci.Skipped)
+		equal(t, "commit", w.own(m)[0].SHA, next.String())
+		jobs, err := w.checks.JobsOf(t.Context(), w.owner, w.as(w.owner), w.own(m)[0].ID, ci.JobFilter{})
+		check(t, err)
+		equal(t, "jobs", len(jobs.Items), 0)
 	})
 }
