@@ -100,14 +100,8 @@ func (w *whyFlags) run() (ciconfig.Run, error) {
 	return r, nil
 }
 
-// whyResult is what tenon ci why prints as JSON.
-type whyResult struct {
-	Runs     bool                   `json:"runs"`
-	Name     string                 `json:"name,omitempty"`
-	Problems []ciconfig.Problem     `json:"problems,omitempty"`
-	Decided  []ciconfig.Explanation `json:"decided,omitempty"`
-	Jobs     []ciconfig.Job         `json:"jobs,omitempty"`
-}
+// whyResult prints what tenon ci why found.
+type whyResult ciconfig.Why
 
 func (o *ciFlags) explain(c *cobra.Command, tree *workTree, run ciconfig.Run) error {
 	ctx := c.Context()
@@ -125,7 +119,7 @@ func (o *ciFlags) explain(c *cobra.Command, tree *workTree, run ciconfig.Run) er
 	if err != nil {
 		return err
 	}
-	result := whyResult{Runs: len(p.Problems) == 0, Name: p.Name, Problems: p.Problems, Decided: p.Explanations, Jobs: p.Jobs}
+	result := whyResult(p.Why())
 	if err := o.print(c.OutOrStdout(), result, func(w io.Writer) error { return result.print(w) }); err != nil {
 		return err
 	}
@@ -134,14 +128,6 @@ func (o *ciFlags) explain(c *cobra.Command, tree *workTree, run ciconfig.Run) er
 
 // print shows the jobs in the order of the configuration, and how their rules decided.
 func (r *whyResult) print(w io.Writer) error {
-	made := map[string][]ciconfig.Job{}
-	for _, j := range r.Jobs {
-		name := j.Name
-		if j.Parallel != nil && j.Parallel.Matrix == nil {
-			name = j.Parallel.Group
-		}
-		made[name] = append(made[name], j)
-	}
 	for _, d := range r.Decided {
 		there := "no "
 		if d.Present {
@@ -151,39 +137,14 @@ func (r *whyResult) print(w io.Writer) error {
 		for _, s := range d.Steps {
 			_, _ = fmt.Fprintln(w, "      "+s)
 		}
-		if jobs := made[d.Job]; len(jobs) > 0 {
+		if d.Times > 0 {
 			times := ""
-			if len(jobs) > 1 {
-				times = fmt.Sprintf(", %d times", len(jobs))
+			if d.Times > 1 {
+				times = fmt.Sprintf(", %d times", d.Times)
 			}
-			_, _ = fmt.Fprintf(w, "      %s in stage %s%s, %s\n", jobs[0].When, jobs[0].Stage, times, waits(jobs[0]))
+			_, _ = fmt.Fprintf(w, "      %s in stage %s%s, %s\n", d.When, d.Stage, times, d.Waits)
 		}
 	}
 	printCIProblems(w, r.Problems)
 	return nil
-}
-
-// waits says what a job waits for.
-func waits(j ciconfig.Job) string {
-	if j.Needs == nil {
-		if j.StageIndex == 0 {
-			return "starts at once"
-		}
-		return "waits for the stages before"
-	}
-	var names []string
-	for _, n := range j.Needs {
-		switch {
-		case n.Project != "":
-			names = append(names, n.Job+" of "+n.Project)
-		case n.Pipeline != "":
-			names = append(names, strings.TrimSpace(n.Job+" of pipeline "+n.Pipeline))
-		default:
-			names = append(names, n.Job)
-		}
-	}
-	if names == nil {
-		return "starts at once"
-	}
-	return "waits for " + strings.Join(names, ", ")
 }

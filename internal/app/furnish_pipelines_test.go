@@ -97,6 +97,11 @@ func archived(name, content string) []byte {
 // pipelineSamples are those of routes of pipelines and jobs.
 func pipelineSamples(all map[string][]sample) {
 	maps.Copy(all, map[string][]sample{
+		// The token is the permission: TestService_Trigger of core/ci has one.
+		"POST /projects/:id/trigger/pipeline":                            {{body: obj{"token": "glptt-none", "ref": "main", "variables": obj{"COLOR": "red"}}, status: http.StatusNotFound}},
+		"POST /projects/:id/ref/:ref/trigger/pipeline":                   {{body: obj{"token": "glptt-none"}, values: with{"ref": "main"}, status: http.StatusNotFound}},
+		"POST /projects/:id/ci/lint":                                     {{body: obj{"content": "test: {script: make}"}}},
+		"GET /projects/:id/ci/explain":                                   {{query: "ref==:ref_name", status: http.StatusNotFound}}, // the branch is gone
 		"GET /projects/:id/pipelines/latest":                             {{query: "ref==:ref_name"}},
 		"POST /projects/:id/pipeline":                                    {{body: obj{"ref": "main"}, status: http.StatusBadRequest}}, // it has no configuration
 		"POST /projects/:id/pipelines/:pipeline_id/retry":                {{}},

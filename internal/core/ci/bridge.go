@@ -287,7 +287,7 @@ func (s *Service) endBridge(ctx context.Context, args endBridge) error {
 		return fmt.Errorf("find downstream pipeline: %w", err)
 	}
 	j, p, err := s.jobAndProject(ctx, args.JobID)
-	if err != nil || j == nil {
+	if err != nil || j == nil || j.Kind != BridgeKind {
 		return err
 	}
 	c, err := j.Config()

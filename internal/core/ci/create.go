@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/ciconfig"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/trigger"
 )
 
 // RunInput says what a pipeline is made for.
@@ -30,8 +31,9 @@ type RunInput struct {
 
 	MergeRequest *MergeRequest // that it runs for, with its commit; Ref and SHA do not count then
 
-	upstream *StatusID // the bridge that starts it
-	text     []byte    // the configuration, nil for that of the commit
+	upstream *StatusID   // the job that starts it
+	trigger  *trigger.ID // the token that starts it
+	text     []byte      // the configuration, nil for that of the commit
 }
 
 // Refusals of Run, as the errors of a pipeline's base.
@@ -77,7 +79,7 @@ func (s *Service) Run(ctx context.Context, as authz.Actor, p *project.Project, i
 		return d.create(ctx)
 	}
 	if err := s.mayRun(ctx, as, p, d.row.Ref, d.row.Tag); errs.Is(err, errs.Forbidden) {
-		return nil, refused(fmt.Sprintf("You do not have sufficient permission to run a pipeline on '%s'. Please select a different branch or contact your administrator for assistance.", d.row.Ref))
+		return nil, refused(cannotRun(d.row.Ref))
 	} else if err != nil {
 		return nil, err
 	}
@@ -135,7 +137,7 @@ func (s *Service) newRow(as authz.Actor, p *project.Project, in RunInput) *Pipel
 	user, now := as.UserID, db.At(s.now())
 	return &Pipeline{
 		ProjectID: p.ID, Source: in.Source, State: Created, UserID: &user, CreatedAt: now, UpdatedAt: now, AutoCancel: CancelConservative,
-		UpstreamJobID: in.upstream,
+		UpstreamJobID: in.upstream, TriggerID: in.trigger,
 	}
 }
 

@@ -37,6 +37,7 @@ import (
 	"tenon/internal/core/runner"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/token"
+	"tenon/internal/core/trigger"
 	"tenon/internal/core/variable"
 	"tenon/internal/core/weburl"
 )
@@ -47,6 +48,7 @@ type world struct {
 	ci          *ci.Service
 	runners     *runner.Service
 	variables   *variable.Service
+	triggers    *trigger.Service
 	repos       *repo.Service
 	protections *protection.Service
 	accounts    *account.Service
@@ -97,9 +99,10 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		Namespaces: namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now}),
 	})
 	w.variables = variable.New(variable.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.now})
+	w.triggers = trigger.New(trigger.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.now, Log: quiet})
 	w.ci = ci.New(ci.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: w.accounts, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
-		Runners: w.runners, Variables: w.variables, Objects: w.objects, Jobs: job.EnqueuerFunc(w.enqueue), Box: box,
+		Runners: w.runners, Variables: w.variables, Triggers: w.triggers, Objects: w.objects, Jobs: job.EnqueuerFunc(w.enqueue), Box: box,
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}, URLs: urls, Now: w.now, Log: quiet,
 	})
 	t.Cleanup(w.ci.Stop)

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/trigger"
 )
 
 // PipelineID identifies a pipeline.
@@ -35,11 +36,13 @@ type Pipeline struct {
 	StartedAt     *db.Time  `db:"started_at"`
 	FinishedAt    *db.Time  `db:"finished_at"`
 	AutoCancel    string    `db:"auto_cancel"`     // conservative, interruptible or none
-	UpstreamJobID *StatusID `db:"upstream_job_id"` // the bridge that started it
+	UpstreamJobID *StatusID `db:"upstream_job_id"` // the job that started it: a bridge, or one that used its token
 
 	MergeRequestID *int64  `db:"merge_request_id"` // nil where it runs for none, or it is gone
 	SourceSHA      *string `db:"source_sha"`       // head of the source branch of its merge request
 	TargetSHA      *string `db:"target_sha"`       // head of the target branch, where SHA is a merge of both
+
+	TriggerID *trigger.ID `db:"trigger_id"` // the trigger token that started it
 }
 
 // Source says what a pipeline was made for.

@@ -21,6 +21,7 @@ import (
 	"tenon/internal/core/repo"
 	"tenon/internal/core/runner"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/trigger"
 	"tenon/internal/core/variable"
 	"tenon/internal/core/weburl"
 )
@@ -37,6 +38,7 @@ type Deps struct {
 	Protections *protection.Service
 	Runners     *runner.Service
 	Variables   *variable.Service
+	Triggers    *trigger.Service
 	Objects     *blob.Store
 	Jobs        job.Enqueuer
 	Box         *secret.Box
@@ -58,6 +60,7 @@ type Service struct {
 	protections *protection.Service
 	runners     *runner.Service
 	variables   *variable.Service
+	triggers    *trigger.Service
 	objects     *blob.Store
 	jobs        job.Enqueuer
 	box         *secret.Box
@@ -75,7 +78,7 @@ type Service struct {
 func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
-		runners: d.Runners, variables: d.Variables, objects: d.Objects, jobs: d.Jobs, box: d.Box, outbound: d.Outbound, urls: d.URLs, now: d.Now, log: d.Log,
+		runners: d.Runners, variables: d.Variables, triggers: d.Triggers, objects: d.Objects, jobs: d.Jobs, box: d.Box, outbound: d.Outbound, urls: d.URLs, now: d.Now, log: d.Log,
 		pollFor: pollFor,
 	}
 	if d.DB.Shared() {

@@ -197,7 +197,7 @@ func (e *evaluation) workflow() (bool, error) {
 // place says where the rule or the job stands.
 func (w *Explanation) place(at position) {
 	p := problem(at, "")
-	w.File, w.Line = p.File, p.Line
+	w.File, w.Line, w.Column = p.File, p.Line, p.Column
 }
 
 // settle says which rule decided.

@@ -49,6 +49,7 @@ type Explanation struct {
 	Rule    int      `json:"rule"`           // number of the rule that decided, from 1; 0 where no rule did
 	File    string   `json:"file,omitempty"` // of the rule, or of the job
 	Line    int      `json:"line,omitempty"`
+	Column  int      `json:"column,omitempty"`
 	Reason  string   `json:"reason"`          // one sentence
 	Steps   []string `json:"steps,omitempty"` // what became of each rule, in order
 }

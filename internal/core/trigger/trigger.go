@@ -201,6 +201,22 @@ func (s *Service) FindTrigger(ctx context.Context, token string) (*Trigger, erro
 	return &t, nil
 }
 
+// ShortToken gives the characters of a token by which the jobs of its pipelines may know it, "" where the trigger is gone. It asks for no
+// permission.
+func (s *Service) ShortToken(ctx context.Context, id ID) (string, error) {
+	t, err := db.Get[Trigger](ctx, s.db, "SELECT "+columns+" FROM pipeline_triggers t WHERE t.id = ?", id)
+	if errors.Is(err, db.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find trigger: %w", err)
+	}
+	if err := s.show(authz.System(), &t); err != nil {
+		return "", err
+	}
+	return t.Token[:min(shown, len(t.Token))], nil
+}
+
 func (s *Service) change(as authz.Actor, p *project.Project, t *Trigger) Change {
 	return Change{TriggerID: t.ID, Description: t.Description, Project: *p, Stamp: as.Stamp(s.now())}
 }

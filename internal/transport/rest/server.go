@@ -124,6 +124,7 @@ func (s *Server) jobRoutes() []*api.Route {
 		api.Tagged("job_artifacts", s.jobArtifactRoutes()),
 		api.Tagged("variables", s.variableRoutes()),
 		api.Tagged("triggers", s.triggerRoutes()),
+		api.Tagged("ci_lint", s.lintRoutes()),
 		api.Tagged("secure_files", s.secureFileRoutes()),
 	)
 }

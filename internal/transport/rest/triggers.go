@@ -2,10 +2,17 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
+
+	"tenon/internal/base/errs"
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/trigger"
 	"tenon/internal/transport/rest/api"
 )
@@ -18,6 +25,8 @@ func (s *Server) triggerRoutes() []*api.Route {
 		api.Get(path+"/:trigger_id", s.getTrigger).Doc("Get a pipeline trigger token").Needs(authz.ReadTriggers),
 		api.Put(path+"/:trigger_id", s.updateTrigger).Timed().Doc("Update a pipeline trigger token").Needs(authz.AdminTriggers),
 		api.Delete(path+"/:trigger_id", s.deleteTrigger).Timed().Doc("Delete a pipeline trigger token").Needs(authz.AdminTriggers),
+		api.Post("/projects/:id/trigger/pipeline", s.triggerPipeline).Doc("Create a pipeline with a trigger token").Public(),
+		api.Post("/projects/:id/ref/:ref/trigger/pipeline", s.triggerPipelineOf).Doc("Create a pipeline of a branch or tag with a trigger token").Public(),
 	)
 }
 
@@ -135,4 +144,49 @@ func (s *Server) deleteTrigger(ctx context.Context, as authz.Actor, p triggerPat
 		return api.None{}, err
 	}
 	return api.None{}, s.Triggers.Delete(ctx, as, of, p.TriggerID)
+}
+
+// triggered says which pipeline a token starts. No other credential counts.
+type triggered struct {
+	ID        string         `param:"id" doc:"ID or URL-encoded path"`
+	Token     string         `param:"token,required" doc:"Trigger token, or token of a job that runs"`
+	Variables map[string]any `param:"variables" doc:"Variables of the pipeline, by key"`
+	All       api.Sent
+}
+
+type triggerPipelineParams struct {
+	triggered
+	Ref string `param:"ref,required,nonempty" doc:"Branch or tag to run the pipeline for"`
+}
+
+func (s *Server) triggerPipeline(ctx context.Context, _ authz.Actor, in triggerPipelineParams) (*pipelineFull, error) {
+	return s.trigger(ctx, in.triggered, in.Ref)
+}
+
+type triggerPipelineOfParams struct {
+	triggered
+	Ref string `param:"ref,free" doc:"Branch or tag to run the pipeline for"`
+}
+
+func (s *Server) triggerPipelineOf(ctx context.Context, _ authz.Actor, in triggerPipelineOfParams) (*pipelineFull, error) {
+	return s.trigger(ctx, in.triggered, in.Ref)
+}
+
+func (s *Server) trigger(ctx context.Context, in triggered, ref string) (*pipelineFull, error) {
+	run := ci.TriggerInput{Project: in.ID, Token: in.Token, Ref: ref}
+	for _, key := range slices.Sorted(maps.Keys(in.Variables)) {
+		value, ok := in.Variables[key].(string)
+		if !ok {
+			return nil, errs.Plain("variables needs to be a map of key-valued strings")
+		}
+		run.Variables = append(run.Variables, ci.Variable{Key: key, Value: value})
+	}
+	delete(in.All, "token")
+	payload, err := json.Marshal(in.All)
+	if err != nil {
+		return nil, fmt.Errorf("payload of trigger: %w", err)
+	}
+	run.Payload = string(payload)
+	of, p, err := s.Checks.Trigger(ctx, run)
+	return s.shown(ctx, p, of, err)
 }

@@ -40,6 +40,9 @@ func (p *plan) decode(d *decoding, given *object, dst reflect.Value, prefix stri
 	if p.undeclared != nil {
 		dst.FieldByIndex(p.undeclared).Set(reflect.ValueOf(p.rest(given)))
 	}
+	if p.sent != nil {
+		dst.FieldByIndex(p.sent).Set(reflect.ValueOf(Sent(plain(given).(map[string]any))))
+	}
 	for _, index := range p.settlers {
 		dst.FieldByIndex(index).Addr().Interface().(settler).settle()
 	}

@@ -14,6 +14,7 @@ type plan struct {
 	fields     []field
 	misshapen  []int   // where the endpoint is told of a value of the wrong shape
 	undeclared []int   // where it is told of parameters that it does not declare
+	sent       []int   // where it gets all that was sent
 	settlers   [][]int // embedded structs that put their own values right afterwards
 	rawBody    bool    // the body is handed over unread
 }
@@ -99,6 +100,8 @@ func (p *plan) add(t reflect.Type, index []int) {
 			p.misshapen = at
 		case sf.Type == undeclaredType:
 			p.undeclared = at
+		case sf.Type == sentType:
+			p.sent = at
 		case sf.Name == "_":
 			p.fields = append(p.fields, field{rule: ruleOf(t, sf, p.fields[first:])})
 		case isParam || sf.Tag.Get("header") != "":
