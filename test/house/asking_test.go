@@ -48,7 +48,6 @@ var unasked = map[string]string{
 	"ci.Service.Hold":       "the token of the job is the permission",
 	"ci.Service.HoldAny":    "the token of a job is the permission",
 	"ci.Service.BearerGit":  "the token of a job is the permission",
-	"ci.Service.Trigger":    "the token of a trigger or job is the permission; what its user may is asked",
 	"ci.Service.Append":     "takes a job that its token gave",
 	"ci.Service.Finish":     "takes a job that its token gave",
 	"ci.Service.Store":      "takes a job that its token gave",
