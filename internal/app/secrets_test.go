@@ -114,6 +114,10 @@ func TestSecrets(t *testing.T) {
 			raw("GET", "/mona/tools.git/info/refs?service=git-receive-pack", "", "", "Authorization", basic),
 			raw("POST", "/mona/tools.git/info/lfs/objects/batch", `{"operation":"download","objects":[]}`, "application/vnd.git-lfs+json", "Authorization", "Bearer "+key),
 			raw("POST", "/mona/tools.git/info/lfs/objects/batch", `{"operation":"download","objects":[]}`, "application/vnd.git-lfs+json", "Authorization", basic),
+			raw("GET", "/api/graphql?query=%7BcurrentUser%7Busername%7D%7D&private_token="+key, "", ""),
+			raw("POST", "/api/graphql?access_token="+key, `{"query":"{ currentUser { username } }","variables":{"password":"`+key+`"}}`, "application/json"),
+			raw("POST", "/api/graphql", "query=%7BcurrentUser%7Busername%7D%7D&private_token="+key, "application/x-www-form-urlencoded"),
+			raw("POST", "/api/graphql", `{"query":"mutation($in: CreateIssueInput!) { createIssue(input: $in) { errors } }","variables":{"in":{"projectPath":"mona/none","title":"`+key+`"}}}`, "application/json", "Authorization", "Bearer "+key),
 			raw("GET", "/mona/tools", "", "", "Private-Token", key),
 			raw("GET", "/mona/tools?private_token="+key, "", ""),
 		} {

@@ -73,6 +73,9 @@ func TestSession(t *testing.T) {
 			{"plain text", "POST", "text/plain", asJSON(change), map[string]string{"X-CSRF-Token": token}, ""},
 			{"form", "POST", "application/x-www-form-urlencoded", asForm(change), map[string]string{"X-CSRF-Token": token}, `"labelCreate":null`},
 			{"form with the token of a form", "POST", "application/x-www-form-urlencoded", asForm(change) + "&authenticity_token=" + url.QueryEscape(token), nil, `"labelCreate":null`},
+			{"multipart", "POST", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"operations\"\r\n\r\n" + asJSON(change) + "\r\n--x--\r\n", map[string]string{"X-CSRF-Token": token}, `"labelCreate":null`},
+			{"GraphQL", "POST", "application/graphql", change, map[string]string{"X-CSRF-Token": token}, `"labelCreate":null`},
+			{"no type", "POST", "", asJSON(change), map[string]string{"X-CSRF-Token": token}, ""},
 			{"JSON with the token", "POST", "application/json", asJSON(me), map[string]string{"X-CSRF-Token": token}, known},
 		} {
 			target, body := "/api/graphql", c.body

@@ -152,5 +152,7 @@ func (s *server) hideMore(project string) {
 	s.rest("dev", "POST", project+"/snippets", `{"title":"a secret snippet","files":[{"file_path":"a","content":"x"}],"visibility":"private"}`)
 	s.rest("dev", "POST", project+"/issues/2/award_emoji?name=thumbsup", "")
 	private := id(s.rest("owner", "POST", "/groups", `{"name":"secret","path":"secret","visibility":"private"}`))
-	s.rest("owner", "POST", "/projects", fmt.Sprintf(`{"name":"mole","namespace_id":%d,"visibility":"private"}`, private))
+	s.rest("owner", "POST", "/projects", fmt.Sprintf(`{"name":"mole","namespace_id":%d,"visibility":"private","initialize_with_readme":true}`, private))
+	s.branch("owner", "secret%2Fmole", "secret-branch")
+	s.rest("owner", "POST", "/projects/secret%2Fmole/merge_requests", `{"title":"a secret change","source_branch":"secret-branch","target_branch":"main","description":"Closes open/app#1, as open/app!1 says"}`)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +25,7 @@ const (
 	maxExportBytes = 16 << 20 // after which no further row is written
 	maxImported    = 1_000    // rows
 	maxImportBytes = 10 << 20
+	maxImportCells = 500_000 // which take more memory than what stands in them
 )
 
 // People gives users by id.
@@ -196,6 +198,9 @@ func parsed(from io.Reader) (inputs []Input, lines []int, err error) {
 	text := strings.TrimPrefix(string(content), "\ufeff")
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma, r.FieldsPerRecord, r.LazyQuotes = separator(text), -1, true
+	if strings.Count(text, string(r.Comma)) > maxImportCells {
+		return nil, nil, errs.Plain("The file has more than 500000 cells.")
+	}
 	bad := errs.Plain("The file is not a CSV file with a column title.")
 	names, err := r.Read()
 	if err != nil {
@@ -203,7 +208,10 @@ func parsed(from io.Reader) (inputs []Input, lines []int, err error) {
 	}
 	column := map[string]int{}
 	for n, name := range names {
-		column[strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), " ", "_"))] = n
+		name = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), " ", "_"))
+		if slices.Contains(imported, name) {
+			column[name] = n
+		}
 	}
 	if _, ok := column["title"]; !ok {
 		return nil, nil, bad
@@ -223,6 +231,9 @@ func parsed(from io.Reader) (inputs []Input, lines []int, err error) {
 		inputs, lines = append(inputs, input(record, column)), append(lines, line)
 	}
 }
+
+// imported are the columns that an import reads.
+var imported = []string{"title", "description", "due_date", "weight"}
 
 // input is the issue of a row.
 func input(record []string, column map[string]int) Input {

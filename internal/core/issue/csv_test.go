@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,43 @@ func TestService_Export(t *testing.T) {
 			t.Errorf("a search gives %d lines, want 2", got)
 		}
 	})
+}
+
+// The attack: a file that is small to send and large to read (CVE-2024-6826): cells without end, a
+// cell that does not end, texts longer than an issue holds. Each is refused, or its rows are, with memory
+// that its size bounds. The test is not parallel, so that nothing else allocates meanwhile.
+func TestService_Import_bombs(t *testing.T) {
+	f := setUp(t, dbtest.Open(t, false))
+	p := f.Find(f.planner, f.id)
+	const size = 10<<20 - 100
+	fill := func(head, unit string) string { return head + strings.Repeat(unit, (size-len(head))/len(unit)) }
+	for name, text := range map[string]string{
+		"columns":             fill("title", ","),
+		"cells of a row":      fill("title\n", ","),
+		"cells of many lines": fill("title\n", "\"\n\","),
+		"cells of tabs":       fill("title\tweight\n", "\t"),
+		"an open quote":       fill("title\n\"", "x\n"),
+		"quotes":              fill("title\n", "\""),
+		"empty lines":         fill("title\n", "\n") + "x",
+		"long titles":         "title\n" + strings.Repeat(strings.Repeat("x", 1<<20)+"\n", 9),
+		"long descriptions":   "title,description\n" + strings.Repeat("x,"+strings.Repeat("y", 3<<20)+"\n", 3),
+		"NUL":                 fill("title\n", "\x00\n"),
+		"broken text":         "title\n" + strings.Repeat("\xff\xfe", 1000) + "\n",
+	} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		made, err := f.issues.Import(ctx, f.planner, p, strings.NewReader(text))
+		runtime.ReadMemStats(&after)
+		took := (after.TotalAlloc - before.TotalAlloc) >> 20
+		t.Logf("%s: %d MB allocated", name, took)
+		if err != nil && errs.KindOf(err) == errs.Internal || err == nil && name != "empty lines" && len(made.Issues) > 0 {
+			t.Errorf("%s: got %+v, %.200v, want it refused", name, made, err)
+		}
+		if took > 160 {
+			t.Errorf("%s: %d MB allocated", name, took)
+		}
+	}
 }
 
 func TestService_Import(t *testing.T) {

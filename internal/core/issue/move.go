@@ -110,6 +110,9 @@ func errNotMoved(verb string) error {
 // both.
 func (s *Service) source(ctx context.Context, as authz.Actor, p *project.Project, iid IID, to project.ID, verb string) (*Issue, *project.Project, error) {
 	i, err := s.Find(ctx, as, p, iid)
+	if err == nil && !as.SignedIn() {
+		err = errs.New(errs.Unauthorized, "")
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -148,6 +148,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 		StartDate: in.StartDate, DueDate: in.DueDate, CreatedAt: now, UpdatedAt: now,
 	}
 	bad := i.check()
+	bad.Check(in.Cadence != 0, "iterations_cadence", "can't be blank")
 	if err := bad.Err(); err != nil {
 		return nil, err
 	}

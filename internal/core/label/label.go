@@ -18,8 +18,9 @@ import (
 type ID int64
 
 const (
-	maxTitle     = 255
-	defaultColor = "#6699cc" // of labels made by naming them on an issue
+	maxTitle       = 255
+	maxDescription = 512 << 10 // characters
+	defaultColor   = "#6699cc" // of labels made by naming them on an issue
 )
 
 // Label is one label of a project or group.
@@ -132,6 +133,9 @@ func (l *Label) validate() error {
 	}
 	if utf8.RuneCountInString(l.Title) > maxTitle {
 		bad.Add("title", "is too long (maximum is 255 characters)")
+	}
+	if l.Description != nil && utf8.RuneCountInString(*l.Description) > maxDescription {
+		bad.Add("description", "is too long (maximum is 524288 characters)")
 	}
 	bad.Check(validColor(l.Color), "color", "must be a valid color code")
 	return bad.Err()

@@ -274,13 +274,13 @@ func TestService_Merge_messages(t *testing.T) {
 	})
 }
 
-// Two merges of one request at once: one merges, the other is refused.
+// Fifty merges of one request at once: one merges, the others are refused.
 func TestService_Merge_twice(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		m := w.open("topic", files{"c": "c\n"})
 		before := w.tip("main")
-		results := make([]error, 4)
+		results := make([]error, 50)
 		var wait sync.WaitGroup
 		for i := range results {
 			p := w.as(w.maintainer)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,6 +22,7 @@ const (
 	messageTooMany  = "This endpoint has been requested too many times. Try again later."
 	messageToken    = "Invalid token"
 	messageSchema   = "Sign in to ask about the schema"
+	messageLarge    = "The answer is too large"
 	messageBlocked  = "API not accessible for user"
 )
 
@@ -55,7 +57,7 @@ func (h *Handler) present(ctx context.Context, err error) string {
 	var argument argumentError
 	switch {
 	case errors.As(err, &argument):
-		return argument.Error()
+		return short(argument.Error())
 	case errors.Is(err, errs.ErrAway):
 		if note, ok := ctx.Value(awayKey{}).(*awayNote); ok {
 			note.err = err
@@ -73,7 +75,18 @@ func (h *Handler) present(ctx context.Context, err error) string {
 	case errs.TooMany:
 		return messageTooMany
 	}
-	return strings.Join(sentences(e), ", ")
+	return short(strings.Join(sentences(e), ", "))
+}
+
+// maxSentence is how many bytes an error says of what was sent.
+const maxSentence = 2000
+
+// short cuts an error: one that quotes what was sent would be as long as that, under every alias again.
+func short(text string) string {
+	if len(text) <= maxSentence {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxSentence], "") + "..."
 }
 
 // broken gives the sentences of an error that is about what was sent, nil for all others.
@@ -86,7 +99,11 @@ func broken(err error) []string {
 	case errs.Internal, errs.NotFound, errs.Forbidden, errs.Unauthorized, errs.TooMany, errs.Unavailable:
 		return nil
 	}
-	return sentences(e)
+	out := slices.Clone(sentences(e))
+	for i := range out {
+		out[i] = short(out[i])
+	}
+	return out
 }
 
 // sentences says what is wrong, one attribute after the other.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/iteration"
@@ -167,14 +166,14 @@ func (b *binder) iterationMutations() {
 	}
 	create := func(ctx context.Context, c *exec.Call[input]) (created, error) {
 		p, g, err := b.parent(ctx, c.As, c.Args.parent)
+		if err == nil && p != nil { // iterations are of groups
+			err = errNoPlace
+		}
 		if err != nil {
 			return created{}, err
 		}
-		if p != nil || c.Args.IterationsCadenceID == nil {
-			return created{}, errs.Sentences(errs.Invalid, "Iterations cadence can't be blank")
-		}
 		i, err := b.Iterations.Create(ctx, c.As, iteration.Of(g), iteration.Input{
-			Cadence: iteration.CadenceID(c.Args.IterationsCadenceID.ID), Title: c.Args.Title, Description: c.Args.Description, StartDate: c.Args.StartDate, DueDate: c.Args.DueDate,
+			Cadence: iteration.CadenceID(zeroOr(c.Args.IterationsCadenceID).ID), Title: c.Args.Title, Description: c.Args.Description, StartDate: c.Args.StartDate, DueDate: c.Args.DueDate,
 		})
 		return created{b.placed(i, g)}, err
 	}

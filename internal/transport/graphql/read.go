@@ -207,10 +207,13 @@ func (h *Handler) body(r *http.Request, kind string, query url.Values) (*incomin
 	}
 	m := message{Query: value("query"), Name: value("operationName")}
 	if v := value("variables"); v != "" {
+		if err := bounded([]byte(v)); err != nil {
+			return nil, nil, err
+		}
 		m.Variables = json.RawMessage(v)
 	}
 	if v := value("extensions"); v != "" {
-		if err := json.Unmarshal([]byte(v), &m.Extensions); err != nil {
+		if bounded([]byte(v)) != nil || json.Unmarshal([]byte(v), &m.Extensions) != nil {
 			return nil, nil, unprocessable("Extensions are not a JSON object")
 		}
 	}
@@ -256,6 +259,9 @@ func (i *incoming) json(body io.Reader, query url.Values) error {
 		one.Name = query.Get("operationName")
 	}
 	if v := query.Get("variables"); len(one.Variables) == 0 && v != "" {
+		if err := bounded([]byte(v)); err != nil {
+			return err
+		}
 		one.Variables = json.RawMessage(v)
 	}
 	i.messages = []message{one.message}
@@ -349,49 +355,6 @@ func variables(raw json.RawMessage, text bool) (map[string]any, error) {
 }
 
 var errVariables = unprocessable("Variables are not a JSON object")
-
-// The bounds of a JSON body before it is decoded.
-const (
-	maxNesting  = 32
-	maxEntries  = 50_000
-	maxElements = 100_000
-)
-
-// bounded refuses JSON that is too deep or has too many parts.
-func bounded(raw []byte) error {
-	if len(bytes.TrimSpace(raw)) == 0 {
-		return nil
-	}
-	if !utf8.Valid(raw) {
-		return errSyntax
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	entries, all := []int{0}, 0
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return errSyntax
-		}
-		switch token {
-		case json.Delim('}'), json.Delim(']'):
-			entries = entries[:len(entries)-1]
-			continue
-		}
-		all++
-		if entries[len(entries)-1]++; entries[len(entries)-1] > 2*maxEntries || all > 2*maxElements {
-			return unprocessable("The body has too many elements")
-		}
-		if _, ok := token.(json.Delim); ok {
-			if entries = append(entries, 0); len(entries) > maxNesting+1 {
-				return unprocessable("The body is nested too deeply")
-			}
-		}
-	}
-}
 
 // prepare parses and weighs all requests. Those that cannot run have a result already.
 func (h *Handler) prepare(schema *exec.Schema, in *incoming, as authz.Actor, limits limit.Documents) ([]*exec.Operation, []*exec.Result) {

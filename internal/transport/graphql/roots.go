@@ -3,6 +3,7 @@ package graphql
 import (
 	"context"
 	"strconv"
+	"unicode/utf8"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/transport/graphql/exec"
@@ -26,6 +27,9 @@ type kas struct {
 func (b *binder) roots() {
 	type echoed struct{ Text string }
 	exec.Root(b.Schema, "echo", func(_ context.Context, c *exec.Call[echoed]) (string, error) {
+		if utf8.RuneCountInString(c.Args.Text) > maxText {
+			return "", argumentError("Text is too long")
+		}
 		who := "nil"
 		if c.As.SignedIn() {
 			who = c.As.Username

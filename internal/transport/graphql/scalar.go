@@ -28,13 +28,14 @@ type globalID struct {
 	Text  string // of the id
 }
 
-// UnmarshalText reads one.
+// UnmarshalText reads one. Arguments of the type ID are not looked at before.
 func (g *globalID) UnmarshalText(text []byte) error {
 	id, err := readGID(string(text))
-	if err == nil {
-		*g = id
+	if err != nil {
+		return argumentError(err.Error())
 	}
-	return err
+	*g = id
+	return nil
 }
 
 // MarshalText writes it as it was read.

@@ -211,6 +211,8 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.As(err, &refused):
 		h.refuse(w, refused.status, refused.message)
+	case errors.Is(err, exec.ErrLarge):
+		h.refuse(w, http.StatusUnprocessableEntity, messageLarge)
 	case errors.Is(err, errs.ErrAway):
 		h.Log.ErrorContext(r.Context(), "database is away", "request_id", httpkit.Of(r.Context()).ID, "error", err)
 		w.Header().Set("Retry-After", "10")

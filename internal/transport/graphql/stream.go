@@ -72,7 +72,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, in *incoming, a
 		f.run(ctx)
 		return
 	default:
-		result = schema.Run(ctx, &h.config, op, as)
+		result = schema.Run(withBlobs(ctx), &h.config, op, as)
 		result.Extensions = cost(op, limits)
 	}
 	out.begin()

@@ -94,8 +94,12 @@ func (b *binder) workItemMutations() {
 		switch {
 		case err != nil:
 			return workItemPayload{}, err
-		case t == w.kind():
-			return workItemPayload{w}, nil
+		case t == w.kind() && w.epic != nil:
+			g, err := b.groupOf(ctx, c.As, w)
+			if err == nil {
+				_, err = b.Commands.UpdateEpic(ctx, c.As, g, w.epic.IID, epic.Changes{})
+			}
+			return workItemPayload{w}, err
 		case t.ofGroups() || w.epic != nil:
 			return workItemPayload{}, errs.Sentences(errs.Invalid, "Work item type cannot be changed from "+w.kind().Name+" to "+t.Name)
 		}

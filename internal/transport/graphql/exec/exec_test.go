@@ -51,7 +51,7 @@ type book struct {
 type strict struct{}
 
 // shelf is a schema whose functions count how often they are called.
-func shelf(t *testing.T) (*Schema, map[string]int) {
+func shelf(t testing.TB) (*Schema, map[string]int) {
 	t.Helper()
 	s, err := New(&ast.Source{Name: "library", Input: library})
 	if err != nil {
@@ -310,6 +310,7 @@ func TestParse(t *testing.T) {
 		{`mutation M($in: RenameInput!) { rename(input: $in) { errors } }`, map[string]any{"in": map[string]any{"id": "book:1", "tags": []any{"a", nil}}}, `{"message":"Variable $in of type RenameInput! was provided invalid value for tags.1 (Expected value to not be null)","locations":[{"line":1,"column":12}],"extensions":{"problems":[{"path":["tags",1],"explanation":"Expected value to not be null"}],"value":{"id":"book:1","tags":["a",null]}}}`},
 		{`{ ...F }`, nil, `{"message":"Fragment F was used, but not defined","locations":[{"line":1,"column":6}],"path":["query"],"extensions":{"code":"useAndDefineFragment","fragmentName":"F"}}`},
 		{`{ me { id } } fragment F on Person { id }`, nil, `{"message":"Fragment F was defined, but not used","locations":[{"line":1,"column":15}],"path":["fragment F"],"extensions":{"code":"useAndDefineFragment","fragmentName":"F"}}`},
+		{`subscription S { me { id } }`, nil, `{"message":"Schema is not configured for subscriptions","locations":[{"line":1,"column":1}],"path":["subscription S"],"extensions":{"code":"missingSubscriptionConfiguration"}}`},
 		{`query A { me { id } } query B { me { id } }`, nil, `{"message":"An operation name is required"}`},
 		{`{ me { friends { friends { friends { id } } } } }`, nil, `{"message":"Recursive query - too many of fields 'friends' in one branch of the query"}`},
 	} {

@@ -3,6 +3,7 @@ package exec
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -48,7 +49,14 @@ func Refused(errors ...Error) *Result { return &Result{Errors: errors} }
 // Data reports whether the answer has data.
 func (r *Result) Data() bool { return r.data != nil }
 
-// Append writes the answer as JSON.
+// maxAnswer is how many bytes the answers of one request have together: a long text under many
+// aliases would make one without end.
+const maxAnswer = 64 << 20
+
+// ErrLarge is the error of an answer with too many bytes.
+var ErrLarge = errors.New("answer is too large")
+
+// Append writes the answer as JSON. It gives ErrLarge where b gets too large.
 func (r *Result) Append(b *bytes.Buffer) error {
 	w := writer{Buffer: b}
 	w.enc = json.NewEncoder(b)
@@ -84,6 +92,10 @@ type writer struct {
 }
 
 func (w *writer) value(v any) {
+	if w.Len() > maxAnswer {
+		w.err = ErrLarge
+		return
+	}
 	switch v := v.(type) {
 	case nil:
 		w.WriteString("null")
@@ -126,6 +138,9 @@ func (w *writer) any(v any) {
 		}
 		w.WriteString("null")
 		return
+	}
+	if w.Len() > maxAnswer {
+		w.err = ErrLarge
 	}
 	w.Truncate(w.Len() - 1) // the encoder ends a value with a line break
 }

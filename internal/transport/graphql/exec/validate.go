@@ -138,6 +138,11 @@ func (c *checker) operation(op *ast.OperationDefinition) {
 	title := strings.TrimSpace(string(op.Operation) + " " + op.Name)
 	c.uses = nil
 	c.within(title, func() {
+		if root == nil {
+			kind := string(op.Operation)
+			c.add("missing"+strings.ToUpper(kind[:1])+kind[1:]+"Configuration", op.Position, nil, "Schema is not configured for %ss", kind)
+			return
+		}
 		c.directives(op.Directives)
 		c.selections(root, op.SelectionSet)
 		c.variables(op)
