@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/project"
 )
 
 // The cars of a merge train have pipelines of their own, which decide whether they are merged.
@@ -68,5 +69,18 @@ func TestService_Train_pipelines(t *testing.T) {
 		check(t, err)
 		w.drain()
 		equal(t, "pipelines after the cancel", strings.HasPrefix(w.lines(one), "1/train canceled"), true)
+
+		// So has a car whose commit is that of its source branch, which has pipelines already.
+		w.exec("UPDATE projects SET merge_method = ? WHERE id = ?", project.MergeFF, w.id)
+		three := w.open("three", files{"three": "x\n"})
+		w.drain()
+		w.idle()
+		w.run("test", "success")
+		_, _, err = w.requests.AddToTrain(t.Context(), w.maintainer, w.as(w.maintainer), three.IID, mergerequest.MergeInput{})
+		check(t, err)
+		w.drain()
+		equal(t, "commit by fast-forward", car(three).TrainSHA, three.HeadSHA)
+		equal(t, "state before its pipeline ends", w.read(three.IID).State, mergerequest.StateOpened)
+		equal(t, "reference by fast-forward", w.ask("test").Pipeline.Ref, "refs/merge-requests/3/train")
 	})
 }

@@ -231,7 +231,10 @@ func (s *Service) couple(ctx context.Context, p *project.Project, m *MergeReques
 	if err := pinCar(ctx, r, m, c); err != nil {
 		return "", err
 	}
-	return "", s.checks.CancelOthers(ctx, p, int64(m.ID), m.prefix()+"train", c.TrainSHA)
+	if err := s.checks.CancelOthers(ctx, p, int64(m.ID), m.prefix()+"train", c.TrainSHA); err != nil {
+		return "", err
+	}
+	return "", s.testCar(ctx, p, m, c)
 }
 
 // freshen marks a car that stands where it should, though one before it has left.
