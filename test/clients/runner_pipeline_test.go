@@ -170,7 +170,7 @@ func (s *story) mergesWhenPiped(t *testing.T, p *gitlab.Project) {
 		t.Errorf("pipelines: %+v", list[0])
 	}
 	// It may have succeeded by now, and is merged at once then.
-	got(s.root.MergeRequests.AcceptMergeRequest(p.ID, m.IID, &gitlab.AcceptMergeRequestOptions{MergeWhenPipelineSucceeds: new(true)})).must(t)
+	got(s.root.MergeRequests.AcceptMergeRequest(p.ID, m.IID, &gitlab.AcceptMergeRequestOptions{AutoMerge: new(true)})).must(t)
 	until(t, "the merge request is merged", func() bool {
 		return got(s.root.MergeRequests.GetMergeRequest(p.ID, m.IID, nil)).must(t).State == "merged"
 	})
