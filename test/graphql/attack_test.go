@@ -60,10 +60,15 @@ func TestVariables_bounds(t *testing.T) {
 		for _, c := range []struct {
 			name, variables, want string
 		}{
-			{"deepest", nested(deepest), ""}, {"deeper", nested(deepest + 1), tooDeep}, {"very deep", nested(9_000), tooDeep},
-			{"longest list", list(50_000), ""}, {"longer list", list(50_001), tooMany},
-			{"largest object", object(50_000), ""}, {"larger object", object(50_001), tooMany},
-			{"most elements", lists(90, 1_000), ""}, {"more elements", lists(100, 1_000), tooMany},
+			{"deepest", nested(deepest), ""},
+			{"deeper", nested(deepest + 1), tooDeep},
+			{"very deep", nested(9_000), tooDeep},
+			{"longest list", list(50_000), ""},
+			{"longer list", list(50_001), tooMany},
+			{"largest object", object(50_000), ""},
+			{"larger object", object(50_001), tooMany},
+			{"most elements", lists(90, 1_000), ""},
+			{"more elements", lists(100, 1_000), tooMany},
 		} {
 			r := request(c.variables).WithContext(t.Context())
 			if r.Header.Get("Content-Type") == "" && r.Method == http.MethodPost {

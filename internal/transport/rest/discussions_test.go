@@ -167,6 +167,15 @@ func TestDiscussions_mergeRequest(t *testing.T) {
 			p.want("guest", "PUT", plain, body, 400, answer)
 		}
 		p.want("guest", "PUT", plain, `{"body":"Why so?"}`, 200, "")
+		// The attack: an internal thread on a merge request that everybody reads (CVE-2024-8650). There are none.
+		for _, flag := range []string{"internal", "confidential"} {
+			p.want("maint", "POST", request+"/notes", fmt.Sprintf(`{"body":"for us alone","%s":true}`, flag), 400,
+				`{"message":"400 Bad request - Note {:confidential=>[\"can not be set for this resource\"]}"}`)
+		}
+		p.want("maint", "PUT", plain, `{"body":"Why so?","confidential":true}`, 400, `{"message":"400 Bad request - Note {:confidential=>[\"can not be changed for existing notes\"]}"}`)
+		if got := p.discussions("stranger", path); strings.Contains(got, "alone") || strings.Contains(got, "!") {
+			t.Errorf("a stranger reads %s", got)
+		}
 		p.want("guest", "DELETE", noteOne, "", 204, "")
 		blocked("false discussions_not_resolved")
 
