@@ -9,6 +9,7 @@ func aVariable(of string) obj { return obj{"key": "KEY_" + of, "value": "value"}
 func (w *world) furnishCI(common map[string]string) {
 	w.do("admin", "POST", "/admin/ci/variables", aVariable("instance"))
 	made := w.do("admin", "POST", "/user/runners", obj{"runner_type": "instance_type", "description": "Of all"})
+	common["visitors"] = number(w.do("owner", "POST", "/groups", obj{"name": "Visitors", "path": "visitors", "visibility": "public"}), "id")
 	spare := w.do("owner", "POST", "/user/runners", obj{"runner_type": "project_type", "project_id": common["own"]})
 	common["runners/:id"], common["runner token"] = number(made, "id"), made["token"].(string)
 	common["spare runner"], common["variables/:key"] = number(spare, "id"), "KEY_instance"
@@ -23,7 +24,12 @@ func (w *world) projectCI(p *place, path, id string) {
 	w.do("admin", "POST", "/projects/"+p.values["own"]+"/runners", obj{"runner_id": number(made, "id")})
 	trigger := w.do("owner", "POST", path+"/triggers", obj{"description": "Nightly"})
 	file := w.do("owner", "POST", path+"/secure_files", obj{"name": "upload-keystore.jks", "file": attached{"upload-keystore.jks", "content"}})
+	visitor := w.do("owner", "POST", "/projects", obj{"name": "Visitor of " + p.name, "visibility": "public"})
+	visitors := w.do("owner", "POST", "/groups", obj{"name": "Visitors of " + p.name, "path": "visitors-" + p.name, "visibility": "public"})
+	w.do("owner", "POST", path+"/job_token_scope/allowlist", obj{"target_project_id": visitor["id"]})
+	w.do("owner", "POST", path+"/job_token_scope/groups_allowlist", obj{"target_group_id": visitors["id"]})
 	maps.Copy(p.values, map[string]string{
+		":target_project_id": number(visitor, "id"), ":target_group_id": number(visitors, "id"),
 		"variables/:key": "KEY_" + p.name, ":runner_id": number(made, "id"), ":trigger_id": number(trigger, "id"), ":secure_file_id": number(file, "id"),
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"tenon/internal/transport/graphql"
 	"tenon/internal/transport/graphql/exec"
 	"tenon/internal/transport/httpkit"
+	"tenon/internal/transport/openid"
 	"tenon/internal/transport/rest"
 	"tenon/internal/transport/rest/api"
 	"tenon/internal/transport/runnerhttp"
@@ -49,9 +50,10 @@ func (a *App) transports() error {
 		Version: rest.Level, Revision: a.build.Revision,
 	})
 	runners := runnerhttp.New(runnerhttp.Deps{Services: a.core, Gate: gate, Log: a.log})
+	tokens := openid.New(openid.Deps{Services: a.core, Log: a.log})
 	pages := web.New(web.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log})
 	a.http = &http.Server{
-		Handler: &router{api: kit, graph: graph, git: git, runners: runners, pages: pages, service: a.service(), started: a.metrics.RequestStarted, tracer: a.tracer, idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
+		Handler: &router{api: kit, graph: graph, git: git, runners: runners, tokens: tokens, pages: pages, service: a.service(), started: a.metrics.RequestStarted, tracer: a.tracer, idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
 		// A body may take long as long as it flows (see httpkit.Patiently); headers may not.
 		ReadHeaderTimeout: 15 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -85,6 +87,7 @@ type router struct {
 	graph   *graphql.Handler
 	git     *githttp.Handler
 	runners *runnerhttp.Handler
+	tokens  *openid.Handler
 	pages   *web.Handler
 	service http.Handler // /-/health and the like
 	started func() (done func())
@@ -114,6 +117,8 @@ func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.api.ServeHTTP(httpkit.Patiently(w, r, httpkit.Patience), r)
 	case githttp.Match(path):
 		h.git.ServeHTTP(httpkit.Patiently(w, r, httpkit.GitPatience), r)
+	case openid.Match(path):
+		h.tokens.ServeHTTP(httpkit.Patiently(w, r, httpkit.Patience), r)
 	case web.MatchFile(path):
 		h.pages.ServeFile(httpkit.Patiently(w, r, httpkit.Patience), r)
 	case slices.Contains(servicePaths, path):

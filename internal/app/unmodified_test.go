@@ -35,6 +35,9 @@ func untimed() map[string]string {
 		"PUT /groups/:id/wikis/:slug":                                                            "makes a commit",
 		"DELETE /runners":                                                                        "the program that has the token removes what it registered",
 		"DELETE /runners/managers":                                                               "the program that has the token removes its machine",
+		"PATCH /projects/:id/job_token_scope":                                                    "the answer has no time of its last change",
+		"DELETE /projects/:id/job_token_scope/allowlist/:target_project_id":                      "an entry has no time of its last change",
+		"DELETE /projects/:id/job_token_scope/groups_allowlist/:target_group_id":                 "an entry has no time of its last change",
 		"DELETE /projects/:id/runners/:runner_id":                                                "an assignment has no time of its last change",
 		"DELETE /groups/:id/wikis/:slug":                                                         "makes a commit",
 	}

@@ -36,8 +36,10 @@ import (
 	"tenon/internal/core/epic"
 	"tenon/internal/core/gitimport"
 	"tenon/internal/core/gpgkey"
+	"tenon/internal/core/idtoken"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
+	"tenon/internal/core/jobtoken"
 	"tenon/internal/core/label"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/limit"
@@ -133,6 +135,8 @@ type Services struct {
 	Variables   *variable.Service
 	Triggers    *trigger.Service
 	SecureFiles *securefile.Service
+	IDTokens    *idtoken.Service
+	JobTokens   *jobtoken.Service
 	Repos       *repo.Service
 	GitImports  *gitimport.Service
 	Quota       *quota.Service
@@ -249,6 +253,8 @@ func (s *Services) code(c *check, d Deps) {
 	}))
 	s.Variables = variable.New(need(c, variable.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Box: d.Box, Now: d.Now}))
 	s.Triggers = trigger.New(need(c, trigger.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Box: d.Box, Now: d.Now, Log: d.Log}))
+	s.IDTokens = idtoken.New(need(c, idtoken.Deps{DB: d.DB, Box: d.Box, Now: d.Now}))
+	s.JobTokens = jobtoken.New(need(c, jobtoken.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Projects: s.Projects, Namespaces: s.Namespaces, Now: d.Now}))
 	s.SecureFiles = securefile.New(need(c, securefile.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Objects: d.Objects, Box: d.Box, Now: d.Now, Log: d.Log}))
 	s.Quota = quota.New(need(c, quota.Deps{DB: d.DB, Policy: s.Policy, Settings: s.Settings}))
 	s.LFS = lfs.New(need(c, lfs.Deps{
@@ -279,7 +285,7 @@ func (s *Services) code(c *check, d Deps) {
 	s.Badges = badge.New(need(c, badge.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now, Host: s.URLs.Host(), Tip: s.Repos.Tip}))
 	s.Checks = ci.New(need(c, ci.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Protections: s.Protections,
-		Runners: s.Runners, Variables: s.Variables, Triggers: s.Triggers, Objects: d.Objects, Jobs: d.Jobs, Box: d.Box, Outbound: outbound, URLs: s.URLs, Now: d.Now,
+		Runners: s.Runners, Variables: s.Variables, Triggers: s.Triggers, IDTokens: s.IDTokens, Objects: d.Objects, Jobs: d.Jobs, Box: d.Box, Outbound: outbound, URLs: s.URLs, Now: d.Now,
 		Log: d.Log,
 	}))
 }

@@ -180,6 +180,7 @@ func (r *rich) forJobs(t *testing.T, group, project string) {
 	})
 	post(t, root, "user/runners", fields{"runner_type": "group_type", "group_id": r.group.ID})
 	post(t, root, "user/runners", fields{"runner_type": "project_type", "project_id": r.project.ID})
+	got(root.JobTokenScope.AddGroupToJobTokenAllowlist(r.project.ID, &gitlab.AddGroupToJobTokenAllowlistOptions{TargetGroupID: new(r.group.ID)})).must(t)
 	got(root.SecureFiles.CreateSecureFile(r.project.ID, strings.NewReader("content"), &gitlab.CreateSecureFileOptions{Name: new("key.jks")})).must(t)
 	maps.Copy(r.values, fields{
 		"ProjectVariables.key": "KEY", "GroupVariables.key": "KEY", "InstanceVariables.key": "KEY", "Runners.rid": made,

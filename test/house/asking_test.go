@@ -40,6 +40,7 @@ var unasked = map[string]string{
 	"token.Service.NeedsExpiry":          "is a setting that every caller may know",
 	"setting.Store.Current":              "is what the server works by",
 	"avatar.Service.Read":                "looks at a picture that the caller sent",
+	"idtoken.Service.Keys":               "public keys, which everybody needs who verifies tokens",
 	"upload.Service.OpenByLink":          "the secret in the link is the permission",
 	"account.Service.ByAddresses":        "names users beside commits with their addresses, which were read for the caller",
 	"approval.Service.CommittersApprove": "is a setting of projects that were read for the caller",

@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/gpgkey"
+	"tenon/internal/core/jobtoken"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -146,6 +147,7 @@ func recorded(ann authz.Actor) []sample {
 	name := "shed"
 	machine := runner.Fact{Stamp: by, Runner: runner.Runner{ID: 9, Type: runner.InstanceType, Description: &name}}
 	ofRunner := func(event string) []entry { return of(audit.Instance, 1, "", event, "Ci::Runner", 9, "shed") }
+	listed := jobtoken.Listing{Stamp: by, Project: place, Namespace: 77, Name: "team/tools"}
 	trigger, file := trigger.Change{Stamp: by, TriggerID: 9, Description: "Nightly", Project: place}, securefile.Fact{Stamp: by, FileID: 9, Name: "key.jks", Project: place}
 	return slices.Concat([]sample{
 		{variable.Created{Fact: variables}, onShop("ci_variable_created", "Ci::Variable", 9, "KEY")},
@@ -157,7 +159,7 @@ func recorded(ann authz.Actor) []sample {
 		{runner.Assigned{Stamp: by, Runner: machine.Runner, Project: place}, of(projectType, 5, "", "ci_runner_assigned_to_project", "Ci::Runner", 9, "shed")},
 		{runner.Unassigned{Stamp: by, Runner: machine.Runner, Project: place}, of(projectType, 5, "", "ci_runner_unassigned_from_project", "Ci::Runner", 9, "shed")},
 		{runner.RegistrationReset{Stamp: by, Type: runner.ProjectType, Place: &inShop}, onShop("ci_runner_registration_token_reset", projectType, 5, "Shop")},
-	}, recordedTokens(trigger, file, onShop), []sample{
+	}, recordedTokens(trigger, file, listed, onShop), []sample{
 		{approval.RuleCreated{RuleFact: required}, onShop("approval_rule_created", "ApprovalRule", 9, "two eyes")},
 		{approval.RuleUpdated{RuleFact: required}, onShop("approval_rule_updated", "ApprovalRule", 9, "two eyes")},
 		{approval.RuleDeleted{RuleFact: required}, onShop("approval_rule_deleted", "ApprovalRule", 9, "two eyes")},
@@ -270,12 +272,20 @@ func recorded(ann authz.Actor) []sample {
 }
 
 // recordedTokens are the events of trigger tokens and secure files.
-func recordedTokens(token trigger.Change, file securefile.Fact, in func(event, target string, id int64, details string) []entry) []sample {
+func recordedTokens(token trigger.Change, file securefile.Fact, listed jobtoken.Listing, in func(event, target string, id int64, details string) []entry) []sample {
+	group := listed
+	group.Group = true
 	return []sample{
 		{trigger.Created{Change: token}, in("ci_pipeline_trigger_created", "Ci::Trigger", 9, "Nightly")},
 		{trigger.Updated{Change: token}, in("ci_pipeline_trigger_updated", "Ci::Trigger", 9, "Nightly")},
 		{trigger.Deleted{Change: token}, in("ci_pipeline_trigger_deleted", "Ci::Trigger", 9, "Nightly")},
 		{securefile.Created{Fact: file}, in("ci_secure_file_created", "Ci::SecureFile", 9, "key.jks")},
 		{securefile.Deleted{Fact: file}, in("ci_secure_file_deleted", "Ci::SecureFile", 9, "key.jks")},
+		{jobtoken.ScopeChanged{Stamp: listed.Stamp, Project: listed.Project, Inbound: true}, in("secure_ci_job_token_inbound_enabled", audit.Project, 5, "Shop")},
+		{jobtoken.ScopeChanged{Stamp: listed.Stamp, Project: listed.Project}, in("secure_ci_job_token_inbound_disabled", audit.Project, 5, "Shop")},
+		{jobtoken.Allowed{Listing: listed}, in("secure_ci_job_token_project_added", audit.Project, 5, "Shop")},
+		{jobtoken.Disallowed{Listing: listed}, in("secure_ci_job_token_project_removed", audit.Project, 5, "Shop")},
+		{jobtoken.Allowed{Listing: group}, in("secure_ci_job_token_group_added", audit.Project, 5, "Shop")},
+		{jobtoken.Disallowed{Listing: group}, in("secure_ci_job_token_group_removed", audit.Project, 5, "Shop")},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/jobtoken"
 	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
 	"tenon/internal/core/securefile"
@@ -31,6 +32,9 @@ func (r *Recorder) subscribeCI(b *event.Bus) {
 	event.On(b, name, r.TriggerDeleted)
 	event.On(b, name, r.SecureFileCreated)
 	event.On(b, name, r.SecureFileDeleted)
+	event.On(b, name, r.JobTokenScopeChanged)
+	event.On(b, name, r.JobTokenAllowed)
+	event.On(b, name, r.JobTokenDisallowed)
 }
 
 // aboutVariable is an entry about a variable; %s in the event is the kind of its place.
@@ -231,4 +235,32 @@ func (r *Recorder) SecureFileCreated(ctx context.Context, e securefile.Created) 
 // SecureFileDeleted records that a secure file is gone.
 func (r *Recorder) SecureFileDeleted(ctx context.Context, e securefile.Deleted) error {
 	return r.Record(ctx, aboutSecureFile(e.Fact, "deleted", "Removed secure file"))
+}
+
+// JobTokenScopeChanged records that a project opens itself to the jobs of all projects, or ends that.
+func (r *Recorder) JobTokenScopeChanged(ctx context.Context, e jobtoken.ScopeChanged) error {
+	event, message := "secure_ci_job_token_inbound_disabled", "Secure ci_job_token was disabled for inbound"
+	if e.Inbound {
+		event, message = "secure_ci_job_token_inbound_enabled", "Secure ci_job_token was enabled for inbound"
+	}
+	return r.Record(ctx, aboutProject(e.By, e.Project.ID, e.Project.Name, e.Project.FullPath, event, message))
+}
+
+// JobTokenAllowed records that a project lets the jobs of another one, or of a group, in.
+func (r *Recorder) JobTokenAllowed(ctx context.Context, e jobtoken.Allowed) error {
+	return r.Record(ctx, aboutListing(&e.Listing, "added", "added to"))
+}
+
+// JobTokenDisallowed records that it does so no more.
+func (r *Recorder) JobTokenDisallowed(ctx context.Context, e jobtoken.Disallowed) error {
+	return r.Record(ctx, aboutListing(&e.Listing, "removed", "removed from"))
+}
+
+func aboutListing(e *jobtoken.Listing, done, words string) Entry {
+	kind, label := "project", "Project"
+	if e.Group {
+		kind, label = "group", "Group"
+	}
+	return aboutProject(e.By, e.Project.ID, e.Project.Name, e.Project.FullPath, "secure_ci_job_token_"+kind+"_"+done,
+		fmt.Sprintf("%s %s was %s inbound list of allowed projects for ci_job_token", label, e.Name, words))
 }

@@ -58,6 +58,8 @@ const (
 	AdminSecureFiles       Ability = "admin_secure_files"
 	ReadTriggers           Ability = "read_pipeline_triggers"
 	AdminTriggers          Ability = "admin_pipeline_triggers"
+	ReadJobTokenScope      Ability = "read_job_token_scope"
+	AdminJobTokenScope     Ability = "admin_job_token_scope"
 
 	ReadEvents             Ability = "read_events"
 	ReadOwnTodos           Ability = "read_own_todos"
@@ -306,6 +308,8 @@ var Rules = map[Ability]Rule{
 	AdminSecureFiles:       {Min: Maintainer, Write: true},
 	ReadTriggers:           {Min: Maintainer, Change: true},
 	AdminTriggers:          {Min: Maintainer, Write: true},
+	ReadJobTokenScope:      {Min: Maintainer, Change: true},
+	AdminJobTokenScope:     {Min: Maintainer, Write: true},
 
 	ReadEvents:             {Anyone: true},
 	ReadOwnTodos:           {SignedIn: true},

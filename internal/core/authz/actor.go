@@ -25,7 +25,8 @@ type Actor struct {
 	Deploy Deploy
 
 	// Job, where it is not zero, says that the actor is the user of a job that runs, by the job's token:
-	// it reaches the project of the job and what is public, in what the rules open to it.
+	// it reaches the project of the job, what is public, and the projects that let this one's jobs in, in
+	// what the rules open to it.
 	Job JobCredential
 
 	TokenID int64  // the access token used, zero for a password or none
@@ -48,8 +49,9 @@ type Deploy struct {
 
 // JobCredential is the token of a job that runs.
 type JobCredential struct {
-	ID    int64       // of the job
-	Place NamespaceID // of its project
+	ID       int64       // of the job
+	Place    NamespaceID // of its project
+	Confined bool        // the project keeps its jobs from other projects
 }
 
 // SignedIn reports whether the actor is a user at all.

@@ -195,9 +195,14 @@ func (p *Policy) Level(ctx context.Context, as Actor, s Subject) (Level, error) 
 		return NoAccess, nil
 	case as.Admin:
 		return Owner, nil
-	case !as.Known(), as.Job.ID != 0 && as.Job.Place != s.Namespace:
+	case !as.Known():
 		return NoAccess, nil
-	case s.Known:
+	case as.Job.ID != 0 && as.Job.Place != s.Namespace:
+		if admitted, err := p.admits(ctx, as.Job, s); err != nil || !admitted {
+			return NoAccess, err
+		}
+	}
+	if s.Known {
 		return s.Level, nil
 	}
 	expr, args := p.LevelSQL(as, "n.id")
@@ -209,6 +214,19 @@ func (p *Policy) Level(ctx context.Context, as Actor, s Subject) (Level, error) 
 		return NoAccess, fmt.Errorf("read access level: %w", err)
 	}
 	return Level(level), nil
+}
+
+// admits reports whether a project lets the jobs of another one in.
+func (p *Policy) admits(ctx context.Context, job JobCredential, s Subject) (bool, error) {
+	if !s.IsProject || job.Confined {
+		return false, nil
+	}
+	in, err := db.Get[bool](ctx, p.db, `SELECT EXISTS (SELECT 1 FROM job_token_open o WHERE o.namespace_id = ?) OR EXISTS (SELECT 1 FROM job_token_allowlist a
+		JOIN namespace_ancestors n ON n.ancestor_id = a.allowed_id WHERE a.namespace_id = ? AND n.namespace_id = ?)`, s.Namespace, s.Namespace, job.Place)
+	if err != nil {
+		return false, fmt.Errorf("look for job token in allowlist: %w", err)
+	}
+	return in, nil
 }
 
 func (p *Policy) today() string { return p.now().UTC().Format(time.DateOnly) }

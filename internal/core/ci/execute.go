@@ -101,7 +101,7 @@ func (s *Service) Bearer(ctx context.Context, token string) (authz.Actor, error)
 		return authz.Actor{}, unauthorized
 	}
 	as.Admin, as.Auditor = false, false
-	as.Job = authz.JobCredential{ID: int64(h.ID), Place: h.project.NamespaceID}
+	as.Job = authz.JobCredential{ID: int64(h.ID), Place: h.project.NamespaceID, Confined: h.project.Settings().CIJobTokenScopeEnabled}
 	return as, err
 }
 

@@ -49,6 +49,11 @@ func (s *Service) jobList(ctx context.Context, a *Assignment, before []StatusID)
 	}
 	s.jobFacts(&l, a.Project, a.Job, a.Config, a.Token)
 	runnerVariables(&l, a.Runner)
+	tokens, err := s.idTokens(ctx, a, append(append(list{}, l...), set...))
+	if err != nil {
+		return nil, err
+	}
+	l = append(l, tokens...)
 	for _, v := range a.Config.Variables {
 		l = append(l, Variable{Key: v.Key, Value: v.Value, Public: true, Raw: v.Raw})
 	}

@@ -29,6 +29,8 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/idtoken"
+	"tenon/internal/core/jobtoken"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
@@ -49,6 +51,9 @@ type world struct {
 	runners     *runner.Service
 	variables   *variable.Service
 	triggers    *trigger.Service
+	idTokens    *idtoken.Service
+	box         *secret.Box
+	scopes      *jobtoken.Service
 	repos       *repo.Service
 	protections *protection.Service
 	accounts    *account.Service
@@ -80,8 +85,9 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	t.Cleanup(func() { check(t, git.Close()) })
 	w.objects, err = blob.Open(t.TempDir())
 	check(t, err)
-	box, err := secret.NewBox(secret.NewKey())
+	w.box, err = secret.NewBox(secret.NewKey())
 	check(t, err)
+	box := w.box
 	urls, quiet := weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""), slog.New(slog.DiscardHandler)
 	settings := setting.New(d, w.now)
 	w.set = coretest.Setter(t, settings)
@@ -94,15 +100,17 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		Log:    quiet, Now: w.now, URLs: urls,
 		PushRules: pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.now}), Protections: w.protections,
 	})
+	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now})
 	w.runners = runner.New(runner.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: w.Projects, Box: box, Now: w.now, Log: quiet,
-		Namespaces: namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now}),
+		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: w.Projects, Box: box, Now: w.now, Log: quiet, Namespaces: places,
 	})
+	w.scopes = jobtoken.New(jobtoken.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Namespaces: places, Now: w.now})
 	w.variables = variable.New(variable.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.now})
 	w.triggers = trigger.New(trigger.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.now, Log: quiet})
+	w.idTokens = idtoken.New(idtoken.Deps{DB: d, Box: box, Now: w.now})
 	w.ci = ci.New(ci.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: w.accounts, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
-		Runners: w.runners, Variables: w.variables, Triggers: w.triggers, Objects: w.objects, Jobs: job.EnqueuerFunc(w.enqueue), Box: box,
+		Runners: w.runners, Variables: w.variables, Triggers: w.triggers, IDTokens: w.idTokens, Objects: w.objects, Jobs: job.EnqueuerFunc(w.enqueue), Box: box,
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}, URLs: urls, Now: w.now, Log: quiet,
 	})
 	t.Cleanup(w.ci.Stop)

@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/idtoken"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
@@ -39,6 +40,7 @@ type Deps struct {
 	Runners     *runner.Service
 	Variables   *variable.Service
 	Triggers    *trigger.Service
+	IDTokens    *idtoken.Service
 	Objects     *blob.Store
 	Jobs        job.Enqueuer
 	Box         *secret.Box
@@ -61,6 +63,7 @@ type Service struct {
 	runners     *runner.Service
 	variables   *variable.Service
 	triggers    *trigger.Service
+	idTokenKeys *idtoken.Service
 	objects     *blob.Store
 	jobs        job.Enqueuer
 	box         *secret.Box
@@ -78,7 +81,7 @@ type Service struct {
 func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
-		runners: d.Runners, variables: d.Variables, triggers: d.Triggers, objects: d.Objects, jobs: d.Jobs, box: d.Box, outbound: d.Outbound, urls: d.URLs, now: d.Now, log: d.Log,
+		runners: d.Runners, variables: d.Variables, triggers: d.Triggers, idTokenKeys: d.IDTokens, objects: d.Objects, jobs: d.Jobs, box: d.Box, outbound: d.Outbound, urls: d.URLs, now: d.Now, log: d.Log,
 		pollFor: pollFor,
 	}
 	if d.DB.Shared() {

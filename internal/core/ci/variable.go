@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,6 +74,16 @@ func (l list) unmasked() list {
 		}
 	}
 	return out
+}
+
+// last gives the value that a name has in the end, "" where it is not there.
+func (l list) last(key string) string {
+	for _, v := range slices.Backward(l) {
+		if v.Key == key {
+			return v.Value
+		}
+	}
+	return ""
 }
 
 // lookup gives the last of each name.

@@ -125,6 +125,7 @@ func (s *Server) jobRoutes() []*api.Route {
 		api.Tagged("variables", s.variableRoutes()),
 		api.Tagged("triggers", s.triggerRoutes()),
 		api.Tagged("ci_lint", s.lintRoutes()),
+		api.Tagged("job_token_scope", s.jobTokenRoutes()),
 		api.Tagged("secure_files", s.secureFileRoutes()),
 	)
 }
