@@ -108,8 +108,11 @@ func (s *Service) claims(a *Assignment, l list) *tokenClaims {
 		Ref: of.Ref, RefType: "branch", RefPath: "refs/heads/" + of.Ref, RefProtected: strconv.FormatBool(of.Protected),
 		RunnerID: int64(a.Runner.ID), RunnerEnvironment: selfHosted, SHA: of.SHA,
 	}
-	if of.Tag {
+	switch {
+	case of.Tag:
 		c.RefType, c.RefPath = "tag", "refs/tags/"+of.Ref
+	case strings.HasPrefix(of.Ref, "refs/"): // of a merge request
+		c.Ref, c.RefPath = l.last("CI_COMMIT_REF_NAME"), of.Ref
 	}
 	if path := configPath(p, s.settings.Current().DefaultCIConfigPath); of.Source != ByParentPipeline && !strings.ContainsAny(path, "@:") {
 		host := s.urls.Root()
