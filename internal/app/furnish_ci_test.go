@@ -28,8 +28,10 @@ func (w *world) projectCI(p *place, path, id string) {
 	visitors := w.do("owner", "POST", "/groups", obj{"name": "Visitors of " + p.name, "path": "visitors-" + p.name, "visibility": "public"})
 	w.do("owner", "POST", path+"/job_token_scope/allowlist", obj{"target_project_id": visitor["id"]})
 	w.do("owner", "POST", path+"/job_token_scope/groups_allowlist", obj{"target_group_id": visitors["id"]})
+	schedule := w.do("owner", "POST", path+"/pipeline_schedules", obj{"description": "Nightly of " + p.name, "ref": "main", "cron": "0 1 1 1 *"})
+	w.do("owner", "POST", path+"/pipeline_schedules/"+number(schedule, "id")+"/variables", aVariable(p.name))
 	maps.Copy(p.values, map[string]string{
-		":target_project_id": number(visitor, "id"), ":target_group_id": number(visitors, "id"),
+		":pipeline_schedule_id": number(schedule, "id"), ":target_project_id": number(visitor, "id"), ":target_group_id": number(visitors, "id"),
 		"variables/:key": "KEY_" + p.name, ":runner_id": number(made, "id"), ":trigger_id": number(trigger, "id"), ":secure_file_id": number(file, "id"),
 	})
 }

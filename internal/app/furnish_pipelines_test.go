@@ -98,23 +98,31 @@ func archived(name, content string) []byte {
 func pipelineSamples(all map[string][]sample) {
 	maps.Copy(all, map[string][]sample{
 		// The token is the permission: TestService_Trigger of core/ci has one.
-		"POST /projects/:id/trigger/pipeline":                            {{body: obj{"token": "glptt-none", "ref": "main", "variables": obj{"COLOR": "red"}}, status: http.StatusNotFound}},
-		"POST /projects/:id/ref/:ref/trigger/pipeline":                   {{body: obj{"token": "glptt-none"}, values: with{"ref": "main"}, status: http.StatusNotFound}},
-		"POST /projects/:id/ci/lint":                                     {{body: obj{"content": "test: {script: make}"}}},
-		"GET /projects/:id/ci/explain":                                   {{query: "ref==:ref_name", status: http.StatusNotFound}}, // the branch is gone
-		"GET /projects/:id/pipelines/latest":                             {{query: "ref==:ref_name"}},
-		"POST /projects/:id/pipeline":                                    {{body: obj{"ref": "main"}, status: http.StatusBadRequest}}, // it has no configuration
-		"POST /projects/:id/pipelines/:pipeline_id/retry":                {{}},
-		"POST /projects/:id/merge_requests/:merge_request_iid/pipelines": {{status: http.StatusBadRequest}}, // the same
-		"POST /projects/:id/pipelines/:pipeline_id/cancel":               {{}},
-		"DELETE /projects/:id/pipelines/:pipeline_id":                    {{}},
-		"PUT /projects/:id/pipelines/:pipeline_id/metadata":              {{body: obj{"name": "Nightly"}}},
-		"POST /projects/:id/jobs/:job_id/cancel":                         {{}},
-		"POST /projects/:id/jobs/:job_id/retry":                          {{}},
-		"POST /projects/:id/jobs/:job_id/play":                           {{values: with{"job_id": "=manual job"}}},
-		"POST /projects/:id/jobs/:job_id/erase":                          {{}},
-		"POST /projects/:id/jobs/:job_id/artifacts/keep":                 {{}},
-		"DELETE /projects/:id/jobs/:job_id/artifacts":                    {{}},
+		"POST /projects/:id/trigger/pipeline":                                          {{body: obj{"token": "glptt-none", "ref": "main", "variables": obj{"COLOR": "red"}}, status: http.StatusNotFound}},
+		"POST /projects/:id/ref/:ref/trigger/pipeline":                                 {{body: obj{"token": "glptt-none"}, values: with{"ref": "main"}, status: http.StatusNotFound}},
+		"POST /projects/:id/pipeline_schedules":                                        {{body: obj{"description": "Weekly", "ref": "main", "cron": "0 1 * * 0"}}},
+		"PUT /projects/:id/pipeline_schedules/:pipeline_schedule_id":                   {{body: obj{"description": "Monthly"}}},
+		"DELETE /projects/:id/pipeline_schedules/:pipeline_schedule_id":                {{}},
+		"POST /projects/:id/pipeline_schedules/:pipeline_schedule_id/take_ownership":   {{}},
+		"POST /projects/:id/pipeline_schedules/:pipeline_schedule_id/play":             {{}},
+		"POST /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables":        {{body: obj{"key": "NEW", "value": "value"}}},
+		"PUT /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables/:key":    {{body: obj{"value": "other"}}},
+		"DELETE /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables/:key": {{}},
+		"POST /projects/:id/ci/lint":                                                   {{body: obj{"content": "test: {script: make}"}}},
+		"GET /projects/:id/ci/explain":                                                 {{query: "ref==:ref_name", status: http.StatusNotFound}}, // the branch is gone
+		"GET /projects/:id/pipelines/latest":                                           {{query: "ref==:ref_name"}},
+		"POST /projects/:id/pipeline":                                                  {{body: obj{"ref": "main"}, status: http.StatusBadRequest}}, // it has no configuration
+		"POST /projects/:id/pipelines/:pipeline_id/retry":                              {{}},
+		"POST /projects/:id/merge_requests/:merge_request_iid/pipelines":               {{status: http.StatusBadRequest}}, // the same
+		"POST /projects/:id/pipelines/:pipeline_id/cancel":                             {{}},
+		"DELETE /projects/:id/pipelines/:pipeline_id":                                  {{}},
+		"PUT /projects/:id/pipelines/:pipeline_id/metadata":                            {{body: obj{"name": "Nightly"}}},
+		"POST /projects/:id/jobs/:job_id/cancel":                                       {{}},
+		"POST /projects/:id/jobs/:job_id/retry":                                        {{}},
+		"POST /projects/:id/jobs/:job_id/play":                                         {{values: with{"job_id": "=manual job"}}},
+		"POST /projects/:id/jobs/:job_id/erase":                                        {{}},
+		"POST /projects/:id/jobs/:job_id/artifacts/keep":                               {{}},
+		"DELETE /projects/:id/jobs/:job_id/artifacts":                                  {{}},
 		"GET /job": {{status: http.StatusUnauthorized}}, // takes tokens of jobs alone
 		"GET /projects/:id/jobs/:job_id/artifacts/*artifact_path":       {{values: with{"artifact_path": "out"}}},
 		"GET /projects/:id/jobs/artifacts/:ref_name/download":           {{query: "job=made"}},

@@ -57,6 +57,7 @@ func (a *App) work() error {
 	a.core.Requests.RegisterJobs(&r)
 	a.core.StatusChecks.RegisterJobs(&r)
 	a.core.Checks.RegisterJobs(&r)
+	a.core.Schedules.RegisterJobs(&r)
 	job.Register(&r, a.core.SystemNotes.MentionPushed, job.Low())
 	job.Register(&r, a.core.Repos.Housekeep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Attempts(3), job.Timeout(time.Hour))
 	job.Register(&r, a.core.Repos.FillTemplate, job.Attempts(5), job.Timeout(5*time.Minute))

@@ -46,7 +46,11 @@ func (s *server) plans(project, group, mr string) []twice {
 	snippet := map[string]any{"title": "one", "file_name": "a.txt", "content": "x", "visibility": "private"}
 	issue := post(project+"/issues", "iid", map[string]any{"title": "incident", "issue_type": "incident"})
 	image := post(issue+"/metric_images", "id", map[string]any{"file": attached{"a.png", onePixel()}})
+	nightly := post(project+"/pipeline_schedules", "id", map[string]any{"description": "nightly", "ref": "main", "cron": "0 1 1 1 *"})
+	s.do("admin", "POST", nightly+"/variables", map[string]any{"key": "KEY", "value": "value"})
 	return []twice{
+		{name: "pipeline schedule", path: nightly, a: text("description", "words %d"), b: toggle("active")},
+		{name: "variable of a schedule", path: nightly + "/variables/KEY", a: text("value", "words %d"), b: word("variable_type", "file", "env_var")},
 		milestone(project), milestone(group), board(project), board(group), invitation(project), invitation(group),
 		variable(project + "/variables"), variable(group + "/variables"), variable("/admin/ci/variables"),
 		{name: "runner", path: "/runners/" + number(machine, "id"), a: text("description", "runner %d"), b: toggle("paused")},

@@ -24,14 +24,15 @@ import (
 // provedElsewhere names the test of a reaction that the story of TestReactions_effects does not
 // reach: of an event, or of all events that a package reacts to.
 var provedElsewhere = map[string]string{
-	"snippet.Deleted: notes":                                   "internal/app TestSnippets",
-	"pipelines":                                                "internal/core/ci TestService_OnPushed",
-	"waiting runners":                                          "internal/core/ci TestService_Request_pausedWhileWaiting",
-	"project.Deleted: runners":                                 "internal/core/runner TestService_Subscribe",
-	"project.Deleted: triggers":                                "internal/core/trigger TestService",
-	"project.Removing: notes":                                  "internal/app TestOrphans",
-	"namespace.GroupRemoving: notes":                           "internal/app TestOrphans",
-	"namespace.GroupTransferred: milestones of issues":         "internal/app TestGroupTransfer_planning",
+	"snippet.Deleted: notes":                           "internal/app TestSnippets",
+	"pipelines":                                        "internal/core/ci TestService_OnPushed",
+	"schedules":                                        "internal/core/ci TestSchedules",
+	"waiting runners":                                  "internal/core/ci TestService_Request_pausedWhileWaiting",
+	"project.Deleted: runners":                         "internal/core/runner TestService_Subscribe",
+	"project.Deleted: triggers":                        "internal/core/trigger TestService",
+	"project.Removing: notes":                          "internal/app TestOrphans",
+	"namespace.GroupRemoving: notes":                   "internal/app TestOrphans",
+	"namespace.GroupTransferred: milestones of issues": "internal/app TestGroupTransfer_planning",
 	"namespace.GroupTransferred: milestones of merge requests": "internal/app TestGroupTransfer_planning",
 	"audit":                                           "internal/core/audit TestRecorder",
 	"sessions":                                        "internal/core/session TestService_Subscribe",

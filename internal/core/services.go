@@ -60,6 +60,7 @@ import (
 	"tenon/internal/core/repo"
 	"tenon/internal/core/resourceevent"
 	"tenon/internal/core/runner"
+	"tenon/internal/core/schedule"
 	"tenon/internal/core/search"
 	"tenon/internal/core/securefile"
 	"tenon/internal/core/session"
@@ -134,6 +135,7 @@ type Services struct {
 	Runners     *runner.Service
 	Variables   *variable.Service
 	Triggers    *trigger.Service
+	Schedules   *schedule.Service
 	SecureFiles *securefile.Service
 	IDTokens    *idtoken.Service
 	JobTokens   *jobtoken.Service
@@ -288,6 +290,9 @@ func (s *Services) code(c *check, d Deps) {
 		Runners: s.Runners, Variables: s.Variables, Triggers: s.Triggers, IDTokens: s.IDTokens, Objects: d.Objects, Jobs: d.Jobs, Box: d.Box, Outbound: outbound, URLs: s.URLs, Now: d.Now,
 		Log: d.Log,
 	}))
+	s.Schedules = schedule.New(need(c, schedule.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, CI: s.Checks, Jobs: d.Jobs, Box: d.Box, Now: d.Now, Log: d.Log,
+	}))
 }
 
 // planning builds issues, merge requests and what is said about them.
@@ -412,7 +417,7 @@ func (s *Services) connect(c *check) {
 	// Tokens go first, so that they are of no use however long the rest takes; then projects,
 	// so that what stands in them needs no other end.
 	s.Accounts.Connect(
-		s.Tokens.Depart, s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Epics.Depart, s.Requests.Depart, s.Snippets.Depart, s.Notes.Depart, s.Awards.Depart, s.Times.Depart, s.Activity.Depart, s.Todos.Depart,
+		s.Tokens.Depart, s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Epics.Depart, s.Requests.Depart, s.Snippets.Depart, s.Notes.Depart, s.Awards.Depart, s.Times.Depart, s.Activity.Depart, s.Todos.Depart, s.Schedules.Depart,
 	)
 }
 

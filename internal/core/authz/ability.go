@@ -141,6 +141,11 @@ const (
 	ReadPrivatePipeline Ability = "read_pipeline_of_private_jobs"
 	SetCommitStatus     Ability = "set_commit_status"
 
+	ReadSchedules        Ability = "read_pipeline_schedules"
+	ReadPrivateSchedules Ability = "read_pipeline_schedules_of_private_jobs"
+	UpdateSchedule       Ability = "update_pipeline_schedule"
+	DeleteSchedule       Ability = "delete_pipeline_schedule"
+	AdminSchedules       Ability = "admin_pipeline_schedules"
 	CreatePipeline       Ability = "create_pipeline"
 	UpdatePipeline       Ability = "update_pipeline"
 	DeletePipeline       Ability = "delete_pipeline"
@@ -385,6 +390,11 @@ var Rules = map[Ability]Rule{
 	ReadPrivatePipeline: {Min: Reporter, Feature: Builds, Job: true},
 	SetCommitStatus:     {Min: Developer, Feature: Builds, Write: true},
 
+	ReadSchedules:        {SignedIn: true, Feature: Builds},
+	ReadPrivateSchedules: {Min: Reporter, Feature: Builds},
+	UpdateSchedule:       {Min: adminsOnly, Own: true, Feature: Builds, Write: true},
+	DeleteSchedule:       {Min: Maintainer, Own: true, Feature: Builds, Write: true},
+	AdminSchedules:       {Min: Maintainer, Feature: Builds, Write: true},
 	CreatePipeline:       {Min: Developer, Feature: Builds, Write: true},
 	UpdatePipeline:       {Min: Developer, Feature: Builds, Write: true},
 	DeletePipeline:       {Min: Owner, Feature: Builds, Write: true},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"tenon/internal/base/db"
@@ -28,6 +29,7 @@ type RunInput struct {
 	Variables []Variable
 	Inputs    map[string]any // of the header spec:inputs
 	Skip      bool           // the push asked for no pipeline
+	Schedule  *ScheduleID    // the schedule that starts it
 
 	MergeRequest *MergeRequest // that it runs for, with its commit; Ref and SHA do not count then
 
@@ -137,7 +139,7 @@ func (s *Service) newRow(as authz.Actor, p *project.Project, in RunInput) *Pipel
 	user, now := as.UserID, db.At(s.now())
 	return &Pipeline{
 		ProjectID: p.ID, Source: in.Source, State: Created, UserID: &user, CreatedAt: now, UpdatedAt: now, AutoCancel: CancelConservative,
-		UpstreamJobID: in.upstream, TriggerID: in.trigger,
+		UpstreamJobID: in.upstream, TriggerID: in.trigger, ScheduleID: in.Schedule,
 	}
 }
 
@@ -174,7 +176,9 @@ func (d *draft) skips() bool {
 }
 
 // keepsErrors reports whether a configuration that is wrong leaves a failed pipeline, for no user waits for the answer.
-func (d *draft) keepsErrors() bool { return d.row.Source == ByPush || d.row.Source == ByMergeRequest }
+func (d *draft) keepsErrors() bool {
+	return slices.Contains([]Source{ByPush, ByMergeRequest, BySchedule}, d.row.Source)
+}
 
 // create reads the configuration and writes what it makes. A push or merge request whose configuration is wrong leaves a failed
 // pipeline with the errors; every other source is refused with them. A merge request has a skipped pipeline only where the
@@ -233,6 +237,9 @@ func (d *draft) known(ctx context.Context) (known, error) {
 	d.serverVariables(&k.predefined, d.project)
 	d.pipelineFacts(&k.predefined, d.row, d.commit, d.in.MergeRequest)
 	if err := d.openMergeRequests(ctx, &k.predefined, d.row, d.in.MergeRequest, d.row.UserID); err != nil {
+		return k, err
+	}
+	if err := d.scheduleVariables(ctx, &k.predefined, d.row); err != nil {
 		return k, err
 	}
 	if err := d.userVariables(ctx, &k.predefined, d.row.UserID); err != nil {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -37,6 +40,7 @@ type PipelineFilter struct {
 	Ref, SHA                    string
 	Name                        string
 	YAMLErrors                  *bool
+	Schedule                    ScheduleID
 	Username                    string
 	UpdatedAfter, UpdatedBefore *time.Time
 	CreatedAfter, CreatedBefore *time.Time
@@ -65,6 +69,9 @@ func (f *PipelineFilter) where(w *db.Where) {
 	case "branches", "tags":
 		w.And(`p.id IN (SELECT MAX(x.id) FROM pipelines x WHERE x.project_id = p.project_id AND x.tag = ?
 			AND x.source_sha IS NULL AND x.ref NOT LIKE 'refs/%' GROUP BY x.ref)`, f.Scope == "tags")
+	}
+	if f.Schedule != 0 {
+		w.And("p.schedule_id = ?", f.Schedule)
 	}
 	if f.State != "" {
 		w.And("p.status = ?", f.State)
@@ -242,6 +249,36 @@ func (s *Service) loadJob(ctx context.Context, id StatusID) (*Job, error) {
 		return nil, fmt.Errorf("find job: %w", err)
 	}
 	return &j, nil
+}
+
+// Runnable gives the full name of a branch or tag of which the actor may run pipelines. A short name that is none, or both, is refused. It requires
+// CreatePipeline.
+func (s *Service) Runnable(ctx context.Context, as authz.Actor, p *project.Project, name string) (string, error) {
+	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
+		return "", err
+	}
+	g, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	names := []string{name}
+	if !strings.HasPrefix(name, "refs/") {
+		names = []string{"refs/heads/" + name, "refs/tags/" + name}
+	}
+	var found []gitcmd.Revision
+	for _, full := range names {
+		rev, err := findRef(ctx, g, full)
+		if err == nil {
+			found = append(found, rev)
+		} else if !errors.Is(err, gitstore.ErrNotFound) && !errors.Is(err, gitstore.ErrBadName) {
+			return "", fmt.Errorf("find reference: %w", err)
+		}
+	}
+	if len(found) != 1 {
+		return "", refused("Ref is ambiguous")
+	}
+	ref := found[0].Ref
+	return string(ref), s.mayRun(ctx, as, p, ref.Short(), ref.IsTag())
 }
 
 // mayRun refuses to run pipelines of a protected branch or tag for an actor who may neither push to it

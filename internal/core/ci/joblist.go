@@ -27,6 +27,9 @@ func (s *Service) jobList(ctx context.Context, a *Assignment, before []StatusID)
 		return nil, err
 	}
 	pipelineNumbers(&l, a.Pipeline, s.urls.Pipeline(a.Project.FullPath, int64(a.Pipeline.ID)))
+	if err := s.scheduleVariables(ctx, &l, a.Pipeline); err != nil {
+		return nil, err
+	}
 	if err := s.triggerVariables(ctx, &l, a.Pipeline); err != nil {
 		return nil, err
 	}

@@ -42,8 +42,12 @@ type Pipeline struct {
 	SourceSHA      *string `db:"source_sha"`       // head of the source branch of its merge request
 	TargetSHA      *string `db:"target_sha"`       // head of the target branch, where SHA is a merge of both
 
-	TriggerID *trigger.ID `db:"trigger_id"` // the trigger token that started it
+	TriggerID  *trigger.ID `db:"trigger_id"`  // the trigger token that started it
+	ScheduleID *ScheduleID `db:"schedule_id"` // the schedule that started it
 }
+
+// ScheduleID identifies a schedule of pipelines.
+type ScheduleID int64
 
 // Source says what a pipeline was made for.
 type Source string

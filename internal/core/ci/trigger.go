@@ -2,9 +2,12 @@ package ci
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -92,6 +95,19 @@ func (s *Service) bearing(ctx context.Context, in TriggerInput, run *RunInput) (
 	}
 	run.upstream, as.Job = &j.ID, authz.JobCredential{}
 	return as, p, err
+}
+
+// scheduleVariables are about the schedule that started a pipeline.
+func (s *Service) scheduleVariables(ctx context.Context, l *list, of *Pipeline) error {
+	if of.ScheduleID == nil {
+		return nil
+	}
+	text, err := db.Get[string](ctx, s.db, "SELECT s.description FROM pipeline_schedules s WHERE s.id = ?", *of.ScheduleID)
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return fmt.Errorf("schedule of pipeline: %w", err)
+	}
+	l.optional("CI_PIPELINE_SCHEDULE_DESCRIPTION", text)
+	return nil
 }
 
 // triggerVariables are about the token that started a pipeline.

@@ -48,6 +48,9 @@ func checkVariables(vars []Variable) error {
 	return nil
 }
 
+// CheckVariables holds variables against the limits of those that a pipeline is started with.
+func CheckVariables(vars []Variable) error { return checkVariables(vars) }
+
 // list is variables in order: a later one stands above an earlier one of the same name.
 type list []Variable
 

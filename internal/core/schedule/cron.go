@@ -1,0 +1,74 @@
+package schedule
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// interval is the least time between two runs of a schedule.
+const interval = 10 * time.Minute
+
+var fields = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
+
+// sundays matches the day 7 of a week, alone and at the end of a range.
+var sundays = regexp.MustCompile(`\b7\b`)
+
+// parseCron reads five fields, or a word such as @daily. Nil is one that is wrong.
+func parseCron(text string) cron.Schedule {
+	text = strings.TrimSpace(text)
+	if strings.Contains(text, "=") || strings.HasPrefix(text, "@every") {
+		return nil // a time zone stands in a field of its own
+	}
+	if parts := strings.Fields(text); len(parts) == 5 {
+		parts[4] = weekdays(parts[4])
+		text = strings.Join(parts, " ")
+	}
+	s, err := fields.Parse(text)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// weekdays writes Sunday as 0 where it is 7.
+func weekdays(field string) string {
+	items := strings.Split(field, ",")
+	for i, item := range items {
+		days, step, stepped := strings.Cut(item, "/")
+		from, to, ranged := strings.Cut(days, "-")
+		switch {
+		case stepped || !sundays.MatchString(days):
+		case ranged && to == "7" && from != "7":
+			items[i] = from + "-6,0"
+		case !ranged:
+			items[i] = "0"
+		}
+		_ = step
+	}
+	return strings.Join(items, ",")
+}
+
+// zone finds a time zone by its name; nil is one that is not known.
+func zone(name string) *time.Location {
+	if name == "" || name == "Local" {
+		return nil
+	}
+	l, err := time.LoadLocation(name)
+	if err != nil {
+		return nil
+	}
+	return l
+}
+
+// next gives the first time after a moment at which a schedule runs; false is never.
+func next(text, timezone string, after time.Time) (time.Time, bool) {
+	s, l := parseCron(text), zone(timezone)
+	if s == nil || l == nil {
+		return time.Time{}, false
+	}
+	at := s.Next(after.In(l))
+	return at.UTC(), !at.IsZero()
+}

@@ -1,0 +1,362 @@
+// Package schedule makes pipelines at set times.
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/base/job"
+	"tenon/internal/base/page"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
+	"tenon/internal/core/project"
+)
+
+// ID identifies a schedule.
+type ID = ci.ScheduleID
+
+// Schedule is one row.
+type Schedule struct {
+	ID          ID           `db:"id"`
+	ProjectID   project.ID   `db:"project_id"`
+	OwnerID     authz.UserID `db:"owner_id"` // the user who runs the pipelines
+	Description string       `db:"description"`
+	Ref         string       `db:"ref"` // full name of a branch or tag
+	Cron        string       `db:"cron"`
+	Timezone    string       `db:"cron_timezone"`
+	Active      bool         `db:"active"`
+	NextRunAt   *db.Time     `db:"next_run_at"` // nil is never
+	CreatedAt   db.Time      `db:"created_at"`
+	UpdatedAt   db.Time      `db:"updated_at"`
+}
+
+// Input is what a schedule is made of.
+type Input struct {
+	Description string
+	Ref         string // short or full name of a branch or tag
+	Cron        string
+	Timezone    string // "" is UTC
+	Inactive    bool
+}
+
+// Changes changes a schedule; nil leaves a value alone.
+type Changes struct {
+	Description, Ref, Cron, Timezone *string
+	Active                           *bool
+}
+
+const (
+	maxText      = 255
+	maxSchedules = 50 // of one project
+)
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB       *db.DB
+	Policy   *authz.Policy
+	Bus      *event.Bus
+	Accounts *account.Service
+	Projects *project.Service
+	CI       *ci.Service
+	Jobs     job.Enqueuer
+	Box      *secret.Box
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+// Service keeps schedules and runs them. It is safe for concurrent use.
+type Service struct {
+	db       *db.DB
+	policy   *authz.Policy
+	bus      *event.Bus
+	accounts *account.Service
+	projects *project.Service
+	ci       *ci.Service
+	jobs     job.Enqueuer
+	box      *secret.Box
+	now      func() time.Time
+	log      *slog.Logger
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, ci: d.CI, jobs: d.Jobs, box: d.Box, now: d.Now, log: d.Log,
+	}
+}
+
+var columns = db.Columns[Schedule]("s")
+
+// Change says what happened to a schedule. Before is nil where it was made, After where it was deleted.
+type Change struct {
+	authz.Stamp
+
+	Before, After *Schedule
+	Project       *project.Project
+}
+
+// Changed is published when a schedule was made, changed or deleted.
+type Changed struct{ Change }
+
+// readable requires the right to read pipelines of a project.
+func (s *Service) readable(ctx context.Context, as authz.Actor, p *project.Project) error {
+	ability := authz.ReadSchedules
+	if !p.Settings().PublicJobs {
+		ability = authz.ReadPrivateSchedules
+	}
+	return s.policy.Require(ctx, as, ability, p.Subject())
+}
+
+// List gives the schedules of a project by id; active selects those that are or are not, nil all.
+func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, active *bool, r page.Range) (page.Page[Schedule], error) {
+	if err := s.readable(ctx, as, p); err != nil {
+		return page.Page[Schedule]{}, err
+	}
+	var w db.Where
+	w.And("s.project_id = ?", p.ID)
+	if active != nil {
+		w.And("s.active = ?", *active)
+	}
+	list, err := page.Select[Schedule](ctx, s.db, page.Query{Columns: columns, From: "pipeline_schedules s", Where: w, Order: page.Order{page.ID("s.id")}}, r)
+	if err != nil {
+		return list, fmt.Errorf("list schedules: %w", err)
+	}
+	return list, nil
+}
+
+// Find gives a schedule of a project.
+func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*Schedule, error) {
+	if err := s.readable(ctx, as, p); err != nil {
+		return nil, err
+	}
+	return s.find(ctx, p, id)
+}
+
+func (s *Service) find(ctx context.Context, p *project.Project, id ID) (*Schedule, error) {
+	row, err := db.Get[Schedule](ctx, s.db, "SELECT "+columns+" FROM pipeline_schedules s WHERE s.project_id = ? AND s.id = ?", p.ID, id)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("Pipeline Schedule")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find schedule: %w", err)
+	}
+	return &row, nil
+}
+
+// own gives a schedule that the actor may change: its owner, who still has the right to make pipelines.
+func (s *Service) own(ctx context.Context, as authz.Actor, p *project.Project, id ID, ability authz.Ability) (*Schedule, error) {
+	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
+		return nil, err
+	}
+	row, err := s.find(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	return row, s.policy.Require(ctx, as, ability, s.subject(as, p, row))
+}
+
+func (s *Service) subject(as authz.Actor, p *project.Project, row *Schedule) authz.Subject {
+	subject := p.Subject()
+	subject.Own = as.SignedIn() && row.OwnerID == as.UserID
+	return subject
+}
+
+// check holds a schedule against its bounds and finds when it runs next.
+func (row *Schedule) check(now time.Time) error {
+	var f errs.Fields
+	f.Check(strings.TrimSpace(row.Description) != "", "description", "can't be blank")
+	f.Check(utf8.RuneCountInString(row.Description) <= maxText, "description", fmt.Sprintf("is too long (maximum is %d characters)", maxText))
+	f.Check(len(row.Cron) <= maxText && parseCron(row.Cron) != nil, "cron", "syntax is invalid")
+	f.Check(len(row.Timezone) <= maxText && zone(row.Timezone) != nil, "cron_timezone", "syntax is invalid")
+	if err := f.Err(); err != nil {
+		return err
+	}
+	row.NextRunAt = nil
+	if at, ok := next(row.Cron, row.Timezone, now); ok {
+		t := db.At(at)
+		row.NextRunAt = &t
+	}
+	return nil
+}
+
+// Create makes a schedule of the actor. It requires CreatePipeline, and the right to run pipelines of a protected reference.
+func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Schedule, error) {
+	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
+		return nil, err
+	}
+	now := db.At(s.now())
+	row := Schedule{
+		ProjectID: p.ID, OwnerID: as.UserID, Description: in.Description, Cron: in.Cron, Timezone: in.Timezone, Active: !in.Inactive, CreatedAt: now, UpdatedAt: now,
+	}
+	if row.Timezone == "" {
+		row.Timezone = "UTC"
+	}
+	if err := row.check(now.Time); err != nil {
+		return nil, err
+	}
+	var err error
+	if row.Ref, err = s.ci.Runnable(ctx, as, p, in.Ref); err != nil {
+		return nil, err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if _, err := db.Select[int64](ctx, s.db, "SELECT id FROM projects WHERE id = ?"+s.db.Dialect().ForUpdate(), p.ID); err != nil {
+			return err
+		}
+		n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM pipeline_schedules WHERE project_id = ?", p.ID)
+		if err != nil {
+			return err
+		}
+		if n >= maxSchedules {
+			return base(fmt.Sprintf("Maximum number of pipeline schedules (%d) exceeded", maxSchedules))
+		}
+		row.ID = 0
+		id, err := db.Insert(ctx, s.db, "pipeline_schedules", row)
+		if err != nil {
+			return err
+		}
+		row.ID = ID(id)
+		return s.publish(ctx, as, p, nil, &row)
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "create schedule")
+	}
+	return &row, nil
+}
+
+func base(text string) error {
+	return &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: "base", Messages: []string{text}}}}
+}
+
+func (s *Service) publish(ctx context.Context, as authz.Actor, p *project.Project, before, after *Schedule) error {
+	return s.bus.Publish(ctx, Changed{Change{Stamp: as.Stamp(s.now()), Before: before, After: after, Project: p}})
+}
+
+// Update changes a schedule. Its owner alone may, with the right to run pipelines of the reference.
+func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, id ID, c Changes) (*Schedule, error) {
+	row, err := s.own(ctx, as, p, id, authz.UpdateSchedule)
+	if err != nil {
+		return nil, err
+	}
+	ref := row.Ref
+	if c.Ref != nil {
+		ref = *c.Ref
+	}
+	full, err := s.ci.Runnable(ctx, as, p, ref)
+	if err != nil {
+		return nil, err
+	}
+	return s.change(ctx, as, p, id, func(row *Schedule) error {
+		if c.Ref != nil {
+			row.Ref = full
+		}
+		for to, from := range map[*string]*string{&row.Description: c.Description, &row.Cron: c.Cron, &row.Timezone: c.Timezone} {
+			if from != nil {
+				*to = *from
+			}
+		}
+		woken := c.Active != nil && *c.Active && !row.Active
+		if c.Active != nil {
+			row.Active = *c.Active
+		}
+		if c.Cron == nil && c.Timezone == nil && c.Description == nil && !woken {
+			return nil
+		}
+		kept := row.NextRunAt
+		if err := row.check(s.now()); err != nil {
+			return err
+		}
+		if c.Cron == nil && c.Timezone == nil && !woken {
+			row.NextRunAt = kept
+		}
+		return nil
+	})
+}
+
+// TakeOwnership makes the actor the owner of a schedule. It requires AdminSchedules.
+func (s *Service) TakeOwnership(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*Schedule, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminSchedules, p.Subject()); err != nil {
+		return nil, err
+	}
+	if _, err := s.find(ctx, p, id); err != nil {
+		return nil, err
+	}
+	return s.change(ctx, as, p, id, func(row *Schedule) error {
+		row.OwnerID = as.UserID
+		return nil
+	})
+}
+
+// change writes a schedule of a project.
+func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project, id ID, fn func(*Schedule) error) (*Schedule, error) {
+	var out db.Change[Schedule]
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		var err error
+		out, err = db.Update(ctx, s.db, db.Row{Table: "pipeline_schedules", ID: id, Now: s.now}, func(_ context.Context, row *Schedule) error {
+			if err := as.UnmodifiedAt(row.UpdatedAt.Time); err != nil {
+				return err
+			}
+			return fn(row)
+		})
+		if err != nil || !out.Any() {
+			return err
+		}
+		return s.publish(ctx, as, p, &out.Before, &out.After)
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("Pipeline Schedule")
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "change schedule")
+	}
+	return &out.After, nil
+}
+
+// Delete deletes a schedule. Its owner may, or who has AdminSchedules.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
+	row, err := s.own(ctx, as, p, id, authz.DeleteSchedule)
+	if err != nil {
+		return err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM pipeline_schedules WHERE id = ?", id); err != nil {
+			return err
+		}
+		n, err := s.db.Exec(ctx, "DELETE FROM pipeline_schedules WHERE id = ?", id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errs.Missing("Pipeline Schedule")
+		}
+		return s.publish(ctx, as, p, row, nil)
+	})
+	return errs.Wrap(err, "delete schedule")
+}
+
+// Pipelines lists the pipelines that a schedule made, the oldest first unless the filter says otherwise.
+func (s *Service) Pipelines(ctx context.Context, as authz.Actor, p *project.Project, id ID, f ci.PipelineFilter) (page.Page[ci.Pipeline], error) {
+	if _, err := s.Find(ctx, as, p, id); err != nil {
+		return page.Page[ci.Pipeline]{}, err
+	}
+	f.Schedule = id
+	return s.ci.List(ctx, as, p, f)
+}
+
+// Last gives the newest pipeline of a schedule that was read for the caller, nil where there is none.
+func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*ci.Pipeline, error) {
+	list, err := s.Pipelines(ctx, as, p, id, ci.PipelineFilter{Range: page.Range{Limit: 1}})
+	if err != nil || len(list.Items) == 0 {
+		return nil, err
+	}
+	return &list.Items[0], nil
+}

@@ -1,0 +1,164 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
+	"tenon/internal/core/project"
+)
+
+// maxVariables is how many variables one schedule has at most.
+const maxVariables = 100
+
+type variable struct {
+	ScheduleID ID     `db:"schedule_id"`
+	Key        string `db:"key"`
+	Sealed     string `db:"sealed"`
+	File       bool   `db:"file"`
+	Raw        bool   `db:"raw"`
+}
+
+var variableColumns = db.Columns[variable]("v")
+
+func sealedAt(of ID, key string) string { return fmt.Sprintf("variable %s of schedule %d", key, of) }
+
+func (s *Service) open(v *variable) (ci.Variable, error) {
+	value, err := s.box.Open(sealedAt(v.ScheduleID, v.Key), v.Sealed)
+	if err != nil {
+		return ci.Variable{}, fmt.Errorf("variable %s of schedule %d: %w", v.Key, v.ScheduleID, err)
+	}
+	return ci.Variable{Key: v.Key, Value: value, File: v.File, Raw: v.Raw}, nil
+}
+
+// load gives the variables of a schedule by key.
+func (s *Service) load(ctx context.Context, of ID) ([]ci.Variable, error) {
+	rows, err := db.Select[variable](ctx, s.db, "SELECT "+variableColumns+" FROM pipeline_schedule_variables v WHERE v.schedule_id = ? ORDER BY v.key", of)
+	if err != nil {
+		return nil, fmt.Errorf("variables of schedule: %w", err)
+	}
+	out := make([]ci.Variable, len(rows))
+	for i := range rows {
+		if out[i], err = s.open(&rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Variables gives the variables of a schedule to those who may change it, nil to all others who may read it.
+func (s *Service) Variables(ctx context.Context, as authz.Actor, p *project.Project, row *Schedule) ([]ci.Variable, error) {
+	may, err := s.policy.Can(ctx, as, authz.CreatePipeline, p.Subject())
+	if err == nil && may {
+		may, err = s.policy.Can(ctx, as, authz.UpdateSchedule, s.subject(as, p, row))
+	}
+	if err != nil || !may {
+		return nil, err
+	}
+	return s.load(ctx, row.ID)
+}
+
+// FindVariable gives a variable of a schedule to its owner.
+func (s *Service) FindVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, key string) (*ci.Variable, error) {
+	if _, err := s.own(ctx, as, p, id, authz.UpdateSchedule); err != nil {
+		return nil, err
+	}
+	v, err := db.Get[variable](ctx, s.db, "SELECT "+variableColumns+" FROM pipeline_schedule_variables v WHERE v.schedule_id = ? AND v.key = ?", id, key)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("Pipeline Schedule Variable")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find variable of schedule: %w", err)
+	}
+	out, err := s.open(&v)
+	return &out, err
+}
+
+// AddVariable gives a schedule of the actor another variable.
+func (s *Service) AddVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, v ci.Variable) error {
+	if _, err := s.own(ctx, as, p, id, authz.UpdateSchedule); err != nil {
+		return err
+	}
+	if err := ci.CheckVariables([]ci.Variable{v}); err != nil {
+		return err
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if _, err := db.ForUpdate[Schedule](ctx, s.db, db.Row{Table: "pipeline_schedules", ID: id}); err != nil {
+			return err
+		}
+		keys, err := db.Select[string](ctx, s.db, "SELECT v.key FROM pipeline_schedule_variables v WHERE v.schedule_id = ? ORDER BY v.key", id)
+		if err != nil {
+			return err
+		}
+		if len(keys) >= maxVariables {
+			return base(fmt.Sprintf("Maximum number of pipeline schedule variables (%d) exceeded", maxVariables))
+		}
+		for _, key := range keys {
+			if key == v.Key {
+				return &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: "key", Messages: []string{"(" + key + ") has already been taken"}}}}
+			}
+		}
+		row := variable{id, v.Key, s.box.Seal(sealedAt(id, v.Key), v.Value), v.File, v.Raw}
+		_, err = db.InsertRow(ctx, s.db, "pipeline_schedule_variables", &row, "")
+		return err
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return errs.Missing("Pipeline Schedule")
+	}
+	return errs.Wrap(err, "add variable to schedule")
+}
+
+// UpdateVariable changes value or type of a variable of a schedule of the actor; nil leaves them alone.
+func (s *Service) UpdateVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, key string, value *string, file *bool) (*ci.Variable, error) {
+	if _, err := s.own(ctx, as, p, id, authz.UpdateSchedule); err != nil {
+		return nil, err
+	}
+	var out ci.Variable
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if _, err := db.ForUpdate[Schedule](ctx, s.db, db.Row{Table: "pipeline_schedules", ID: id}); err != nil {
+			return err
+		}
+		v, err := db.Get[variable](ctx, s.db, "SELECT "+variableColumns+" FROM pipeline_schedule_variables v WHERE v.schedule_id = ? AND v.key = ?", id, key)
+		if err != nil {
+			return err
+		}
+		if out, err = s.open(&v); err != nil {
+			return err
+		}
+		if value != nil {
+			out.Value = *value
+		}
+		if file != nil {
+			out.File = *file
+		}
+		if err := ci.CheckVariables([]ci.Variable{out}); err != nil {
+			return err
+		}
+		_, err = s.db.Exec(ctx, "UPDATE pipeline_schedule_variables SET sealed = ?, file = ? WHERE schedule_id = ? AND key = ?",
+			s.box.Seal(sealedAt(id, key), out.Value), out.File, id, key)
+		return err
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("Pipeline Schedule Variable")
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "update variable of schedule")
+	}
+	return &out, nil
+}
+
+// DeleteVariable deletes a variable of a schedule of the actor and gives what it was.
+func (s *Service) DeleteVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, key string) (*ci.Variable, error) {
+	v, err := s.FindVariable(ctx, as, p, id, key)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.db.Exec(ctx, "DELETE FROM pipeline_schedule_variables WHERE schedule_id = ? AND key = ?", id, key); err != nil {
+		return nil, fmt.Errorf("delete variable of schedule: %w", err)
+	}
+	return v, nil
+}
