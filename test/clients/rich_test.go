@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/png"
 	"maps"
@@ -229,8 +230,10 @@ func (r *rich) code(t *testing.T) {
 	for _, state := range []string{"running", "success"} {
 		post(t, r.ann, project+"/statuses/"+sha, fields{"state": state, "name": "ci", "ref": "main", "coverage": 80.5, "target_url": "https://ci.example.com/1", "description": "passed"})
 	}
+	nightly := post(t, r.root, project+"/pipeline_schedules", fields{"description": "nightly", "ref": "main", "cron": "0 1 * * *", "cron_timezone": "Europe/Berlin"})
+	post(t, r.root, fmt.Sprintf("%s/pipeline_schedules/%d/variables", project, nightly), fields{"key": "KEY", "value": "value"})
 	maps.Copy(r.values, fields{
-		"sha": sha, "commit": sha, "branch": "main", "tag": "v1.0", "tagName": "v1.0", "fileName": "moved.go", "file": "moved.go", "MergeTrains.ListMergeRequestInMergeTrain.targetBranch": "main",
+		"schedule": nightly, "sha": sha, "commit": sha, "branch": "main", "tag": "v1.0", "tagName": "v1.0", "fileName": "moved.go", "file": "moved.go", "MergeTrains.ListMergeRequestInMergeTrain.targetBranch": "main",
 		"ProtectedBranches.branch": "release/*", "ProtectedTags.tag": "v*",
 		"RepositoryFiles.GetFile.opt": &gitlab.GetFileOptions{Ref: new("main")}, "RepositoryFiles.GetFileBlame.opt": &gitlab.GetFileBlameOptions{Ref: new("main")},
 		"RepositoryFiles.GetFileMetaData.opt": &gitlab.GetFileMetaDataOptions{Ref: new("main")}, "RepositoryFiles.GetRawFile.opt": &gitlab.GetRawFileOptions{Ref: new("main")},
