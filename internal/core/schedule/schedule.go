@@ -172,19 +172,19 @@ func (s *Service) subject(as authz.Actor, p *project.Project, row *Schedule) aut
 }
 
 // check holds a schedule against its bounds and finds when it runs next.
-func (row *Schedule) check(now time.Time) error {
+func (s *Schedule) check(now time.Time) error {
 	var f errs.Fields
-	f.Check(strings.TrimSpace(row.Description) != "", "description", "can't be blank")
-	f.Check(utf8.RuneCountInString(row.Description) <= maxText, "description", fmt.Sprintf("is too long (maximum is %d characters)", maxText))
-	f.Check(len(row.Cron) <= maxText && parseCron(row.Cron) != nil, "cron", "syntax is invalid")
-	f.Check(len(row.Timezone) <= maxText && zone(row.Timezone) != nil, "cron_timezone", "syntax is invalid")
+	f.Check(strings.TrimSpace(s.Description) != "", "description", "can't be blank")
+	f.Check(utf8.RuneCountInString(s.Description) <= maxText, "description", fmt.Sprintf("is too long (maximum is %d characters)", maxText))
+	f.Check(len(s.Cron) <= maxText && parseCron(s.Cron) != nil, "cron", "syntax is invalid")
+	f.Check(len(s.Timezone) <= maxText && zone(s.Timezone) != nil, "cron_timezone", "syntax is invalid")
 	if err := f.Err(); err != nil {
 		return err
 	}
-	row.NextRunAt = nil
-	if at, ok := next(row.Cron, row.Timezone, now); ok {
+	s.NextRunAt = nil
+	if at, ok := next(s.Cron, s.Timezone, now); ok {
 		t := db.At(at)
-		row.NextRunAt = &t
+		s.NextRunAt = &t
 	}
 	return nil
 }

@@ -112,8 +112,14 @@ func (s *Service) AddVariable(ctx context.Context, as authz.Actor, p *project.Pr
 	return errs.Wrap(err, "add variable to schedule")
 }
 
-// UpdateVariable changes value or type of a variable of a schedule of the actor; nil leaves them alone.
-func (s *Service) UpdateVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, key string, value *string, file *bool) (*ci.Variable, error) {
+// VariableChanges is what becomes of a variable; nil leaves a field alone.
+type VariableChanges struct {
+	Value *string
+	File  *bool
+}
+
+// UpdateVariable changes a variable of a schedule of the actor.
+func (s *Service) UpdateVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, key string, c VariableChanges) (*ci.Variable, error) {
 	if _, err := s.own(ctx, as, p, id, authz.UpdateSchedule); err != nil {
 		return nil, err
 	}
@@ -129,11 +135,11 @@ func (s *Service) UpdateVariable(ctx context.Context, as authz.Actor, p *project
 		if out, err = s.open(&v); err != nil {
 			return err
 		}
-		if value != nil {
-			out.Value = *value
+		if c.Value != nil {
+			out.Value = *c.Value
 		}
-		if file != nil {
-			out.File = *file
+		if c.File != nil {
+			out.File = *c.File
 		}
 		if err := ci.CheckVariables([]ci.Variable{out}); err != nil {
 			return err

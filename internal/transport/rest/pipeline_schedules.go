@@ -281,7 +281,7 @@ func (s *Server) updateScheduleVariable(ctx context.Context, as authz.Actor, in 
 	if in.Type != "" {
 		file = new(in.Type == "file")
 	}
-	return s.scheduleVariable(s.Schedules.UpdateVariable(ctx, as, p, in.ScheduleID, in.Key, in.Value, file))
+	return s.scheduleVariable(s.Schedules.UpdateVariable(ctx, as, p, in.ScheduleID, in.Key, schedule.VariableChanges{Value: in.Value, File: file}))
 }
 
 func (s *Server) deleteScheduleVariable(ctx context.Context, as authz.Actor, in scheduleVariablePath) (pipelineVariableEntity, error) {
