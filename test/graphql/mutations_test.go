@@ -32,7 +32,7 @@ type hidden struct {
 func (s *server) hide() hidden {
 	s.t.Helper()
 	s.team(1)
-	s.rest("owner", "POST", "/projects/team%2Fapp/repository/commits", `{"branch":"main","commit_message":"first","actions":[{"action":"create","file_path":"README","content":"x"}]}`)
+	s.rest("owner", "POST", "/projects/team%2Fapp/repository/commits", `{"branch":"main","commit_message":"first","actions":[{"action":"create","file_path":"README","content":"x"},{"action":"create","file_path":".gitlab-ci.yml","content":"workflow: {rules: [{if: $CI_PIPELINE_SOURCE == \"api\"}]}\nx: {script: [a], when: manual}"}]}`)
 	s.branch("dev", "team%2Fapp", "feature")
 	request := id(s.rest("dev", "POST", "/projects/team%2Fapp/merge_requests", `{"title":"change","source_branch":"feature","target_branch":"main"}`))
 	note := id(s.rest("dev", "POST", "/projects/team%2Fapp/issues/1/notes", `{"body":"a comment"}`))
@@ -45,12 +45,15 @@ func (s *server) hide() hidden {
 	issue := id(s.rest("dev", "GET", "/projects/team%2Fapp/issues/1", ""))
 	cadence := at(s.data("owner", `mutation { iterationCadenceCreate(input: {groupPath: "team", title: "c", active: true, automatic: false}) { iterationCadence { id } } }`, nil), "iterationCadenceCreate", "iterationCadence", "id").(string)
 	iteration := at(s.data("owner", `mutation($c: IterationsCadenceID!) { iterationCreate(input: {groupPath: "team", iterationsCadenceId: $c, startDate: "2030-01-01", dueDate: "2030-01-08"}) { iteration { id } } }`, variables{"c": cadence}), "iterationCreate", "iteration", "id").(string)
+	pipeline := id(s.rest("owner", "POST", "/projects/team%2Fapp/pipeline", `{"ref":"main"}`))
+	job := id(s.list("owner", fmt.Sprintf("/projects/team%%2Fapp/pipelines/%d/jobs", pipeline))[0])
 	gid := func(model string, n int64) string { return fmt.Sprintf("gid://gitlab/%s/%d", model, n) }
 	h := hidden{schema: s.schema(), ids: map[string]string{
 		"IssueID": gid("Issue", issue), "WorkItemID": gid("WorkItem", issue), "IssuableID": gid("Issue", issue), "NoteableID": gid("Issue", issue), "TodoableID": gid("Issue", issue),
 		"AwardableID": gid("Issue", issue), "NoteID": gid("Note", note), "MergeRequestID": gid("MergeRequest", request), "MilestoneID": gid("Milestone", milestone),
 		"EpicID": gid("Epic", epic), "LabelID": gid("ProjectLabel", label), "BoardID": gid("Board", board), "BoardsEpicBoardID": gid("Boards::EpicBoard", board), "ListID": gid("List", list),
 		"SnippetID": gid("ProjectSnippet", snippet), "UserID": gid("User", s.ids["dev"]), "DiscussionID": gid("Discussion", 1), "IterationsCadenceID": cadence, "IterationID": iteration, "WorkItemsTypeID": "gid://gitlab/WorkItems::Type/1", "EpicTreeSortingID": gid("Epic", epic),
+		"CiPipelineID": gid("Ci::Pipeline", pipeline), "CiBuildID": gid("Ci::Build", job), "CiProcessableID": gid("Ci::Build", job),
 	}}
 	return h
 }
@@ -185,7 +188,7 @@ func (s *server) state() string {
 	for _, path := range []string{
 		"/projects/team%2Fapp/issues/1", "/projects/team%2Fapp/issues/1/notes", "/projects/team%2Fapp/issues/1/discussions", "/projects/team%2Fapp/issues/1/award_emoji", "/projects/team%2Fapp/issues", "/projects/team%2Fapp/merge_requests",
 		"/projects/team%2Fapp/merge_requests/1/notes", "/projects/team%2Fapp/merge_requests/1/approvals", "/projects/team%2Fapp/labels", "/projects/team%2Fapp/milestones", "/projects/team%2Fapp/boards",
-		"/groups/team/epics", "/groups/team/labels", "/groups/team/iterations", "/projects/team%2Fapp/snippets", "/projects/team%2Fapp/repository/branches", "/todos", "/projects?order_by=id", "/groups",
+		"/groups/team/epics", "/groups/team/labels", "/groups/team/iterations", "/projects/team%2Fapp/snippets", "/projects/team%2Fapp/repository/branches", "/projects/team%2Fapp/pipelines", "/projects/team%2Fapp/jobs", "/todos", "/projects?order_by=id", "/groups",
 	} {
 		fmt.Fprintln(&out, path, s.send("owner", "GET", "/api/v4"+path, "").Body)
 	}

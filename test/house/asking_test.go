@@ -55,6 +55,8 @@ var unasked = map[string]string{
 	"ci.Service.OpenForJob": "takes a job that its token gave, and gives artifacts of its pipeline",
 	"ci.Service.Watched":    "says how often a log is sent",
 	"ci.Service.Course":     "looks at a pipeline that was read for the caller",
+	"ci.Service.NeedsOf":    "tells of jobs that were read for the caller",
+	"ci.Service.TagsOf":     "tells of jobs that were read for the caller",
 
 	// What finds out who the caller is.
 	"account.Service.ActorFor":       "names the user that a list is about; the list asks",

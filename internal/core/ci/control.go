@@ -160,6 +160,26 @@ func (j *Job) cancel(s *Service, force bool) {
 	}
 }
 
+// UnscheduleJob lets a delayed job wait for a user instead of its time. It requires UpdatePipeline, and the right to run
+// pipelines of a protected reference.
+func (s *Service) UnscheduleJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
+	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+		return nil, err
+	}
+	_, of, err := s.writable(ctx, as, p, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.change(ctx, as, p, of.ID, id, func(_ context.Context, j *Job) error {
+		if j.State != Scheduled {
+			return ErrUnplayable
+		}
+		j.enter(Manual, s.now())
+		j.ScheduledAt = nil
+		return nil
+	})
+}
+
 // Cancel cancels the jobs of a pipeline that have not ended, and those of its child pipelines. It
 // requires UpdatePipeline.
 func (s *Service) Cancel(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) (*Pipeline, error) {

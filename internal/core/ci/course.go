@@ -95,6 +95,11 @@ func (s *Service) Course(ctx context.Context, of *Pipeline) (Course, error) {
 	if err != nil {
 		return Course{}, fmt.Errorf("list statuses of pipeline: %w", err)
 	}
+	return course(of, list), nil
+}
+
+// course looks at the statuses of a pipeline that no other took the place of.
+func course(of *Pipeline, list []Status) Course {
 	var c Course
 	var sum float64
 	covered := 0
@@ -117,5 +122,5 @@ func (s *Service) Course(ctx context.Context, of *Pipeline) (Course, error) {
 		mean := sum / float64(covered)
 		c.Coverage = &mean
 	}
-	return c, nil
+	return c
 }

@@ -34,6 +34,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, 
 // PipelineFilter selects pipelines of a project; the zero value selects all but those that others started
 // as children, the newest first.
 type PipelineFilter struct {
+	IID                         int64  // of one pipeline, a child pipeline too
 	Scope                       string // running, pending, finished, branches or tags; the last two give the newest of each reference
 	State                       State
 	Source                      Source
@@ -76,9 +77,12 @@ func (f *PipelineFilter) where(w *db.Where) {
 	if f.State != "" {
 		w.And("p.status = ?", f.State)
 	}
-	if f.Source == "" {
+	switch {
+	case f.IID != 0:
+		w.And("p.iid = ?", f.IID)
+	case f.Source == "":
 		w.And("p.source <> ?", ByParentPipeline)
-	} else {
+	default:
 		w.And("p.source = ?", f.Source)
 	}
 	for column, value := range map[string]string{"p.ref": f.Ref, "p.sha": f.SHA, "p.name": f.Name} {

@@ -3,6 +3,7 @@ package ci
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
@@ -51,6 +52,9 @@ func (b *Build) Config() (*ciconfig.Job, error) {
 const jobTables = "commit_statuses s JOIN jobs j ON j.job_id = s.id"
 
 var jobColumns = db.Columns[Status]("s") + ", " + db.Columns[Build]("j")
+
+// buildColumns are those of a Build, with an empty definition.
+var buildColumns = strings.Replace(db.Columns[Build]("j"), "j.definition", "'' AS definition", 1)
 
 // jobRow names the row of a job in its own table.
 func jobRow(id StatusID) db.Row { return db.Row{Table: "jobs", Key: "job_id", ID: id} }

@@ -78,6 +78,12 @@ var models = map[string][]string{
 	"IterationsCadenceID": {"Iterations::Cadence"},
 	"EpicTreeSortingID":   {"Epic", "EpicIssue"},
 	"WorkItemsTypeID":     {"WorkItems::Type"},
+	"JobID":               {"CommitStatus", "Ci::Build", "Ci::Bridge", "GenericCommitStatus"},
+	"CiBuildID":           {"Ci::Build"},
+	"CiProcessableID":     {"Ci::Processable", "Ci::Build", "Ci::Bridge"},
+	"CiPipelineID":        {"Ci::Pipeline"},
+	"CiStageID":           {"Ci::Stage"},
+	"CiJobArtifactID":     {"Ci::JobArtifact"},
 }
 
 // scalars says how values of scalar types are read and written. A scalar whose name ends in ID

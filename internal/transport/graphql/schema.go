@@ -99,6 +99,7 @@ func (b *binder) all() {
 	b.boards()
 	b.snippets()
 	b.timelogs()
+	b.jobs()
 }
 
 func (h *Handler) schemaFor(in *incoming) (*exec.Schema, error) {

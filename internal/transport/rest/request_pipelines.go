@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
@@ -41,16 +40,10 @@ type detailedStatus struct {
 	Favicon      *string   `json:"favicon" later:"ci"`
 }
 
-// newDetailedStatus words a state; a pipeline that has passed has succeeded.
+// newDetailedStatus words a state.
 func newDetailedStatus(state ci.State, path string) detailedStatus {
-	word := string(state)
-	if state == ci.Success {
-		word = "passed"
-	}
-	return detailedStatus{
-		Icon: "status_" + string(state), Text: strings.ToUpper(word[:1]) + word[1:], Label: word, Group: string(state), Tooltip: word,
-		HasDetails: true, DetailsPath: path,
-	}
+	d := state.Detail(false)
+	return detailedStatus{Icon: d.Icon, Text: d.Text, Label: d.Label, Group: d.Group, Tooltip: d.Label, HasDetails: true, DetailsPath: path}
 }
 
 func (s *Server) pipelineFull(ctx context.Context, p *project.Project, of *ci.Pipeline, course ci.Course) (*pipelineFull, error) {

@@ -1,0 +1,116 @@
+package graphql
+
+import (
+	"context"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/graphql/exec"
+)
+
+// runVariable is a variable that a pipeline or a job is started with.
+type runVariable struct{ Key, Value string }
+
+func variablesOf(list []runVariable) []ci.Variable {
+	out := make([]ci.Variable, len(list))
+	for i, v := range list {
+		out[i] = ci.Variable{Key: v.Key, Value: v.Value}
+	}
+	return out
+}
+
+// pipelinePayload is what mutations of pipelines give.
+type pipelinePayload struct{ Pipeline *pipeline }
+
+// jobPayload is what mutations of jobs give.
+type jobPayload struct{ Job *job }
+
+// pipelineMutations binds what is done with pipelines.
+func (b *binder) pipelineMutations() {
+	type run struct {
+		ProjectPath string
+		Ref         string
+		Variables   []runVariable
+	}
+	exec.Mutation(b.Schema, "pipelineCreate", func(ctx context.Context, c *exec.Call[run]) (pipelinePayload, error) {
+		p, err := b.project(ctx, c.As, c.Args.ProjectPath)
+		if err != nil {
+			return pipelinePayload{}, err
+		}
+		made, err := b.Checks.Run(ctx, c.As, p, ci.RunInput{Ref: c.Args.Ref, Source: ci.ByAPI, Variables: variablesOf(c.Args.Variables)})
+		if err != nil {
+			return pipelinePayload{}, err
+		}
+		return pipelinePayload{&pipeline{made, p}}, nil
+	})
+	type which struct{ ID globalID }
+	exec.Mutation(b.Schema, "pipelineRetry", func(ctx context.Context, c *exec.Call[which]) (pipelinePayload, error) {
+		of, err := needed(ctx, c.As, c.Args.ID, b.pipelinesByIDs)
+		if err != nil {
+			return pipelinePayload{}, err
+		}
+		changed, err := b.Checks.Retry(ctx, c.As, of.project, of.ID)
+		if err != nil {
+			return pipelinePayload{}, err
+		}
+		return pipelinePayload{&pipeline{changed, of.project}}, nil
+	})
+	exec.Mutation(b.Schema, "pipelineCancel", func(ctx context.Context, c *exec.Call[which]) (exec.None, error) {
+		of, err := needed(ctx, c.As, c.Args.ID, b.pipelinesByIDs)
+		if err != nil {
+			return exec.None{}, err
+		}
+		_, err = b.Checks.Cancel(ctx, c.As, of.project, of.ID)
+		return exec.None{}, err
+	})
+	exec.Mutation(b.Schema, "pipelineDestroy", func(ctx context.Context, c *exec.Call[which]) (exec.None, error) {
+		of, err := needed(ctx, c.As, c.Args.ID, b.pipelinesByIDs)
+		if err != nil {
+			return exec.None{}, err
+		}
+		return exec.None{}, b.Checks.Delete(ctx, c.As, of.project, of.ID)
+	})
+	b.jobMutations()
+}
+
+// jobMutations binds what is done with jobs.
+func (b *binder) jobMutations() {
+	type which struct{ ID globalID }
+	change := func(field string, do func(ctx context.Context, as authz.Actor, p *project.Project, id ci.StatusID) (*ci.Job, error)) {
+		exec.Mutation(b.Schema, field, func(ctx context.Context, c *exec.Call[which]) (jobPayload, error) {
+			return b.changeJob(ctx, c.As, c.Args.ID, do)
+		})
+	}
+	change("jobRetry", b.Checks.RetryJob)
+	change("jobUnschedule", b.Checks.UnscheduleJob)
+	change("jobCancel", func(ctx context.Context, as authz.Actor, p *project.Project, id ci.StatusID) (*ci.Job, error) {
+		return b.Checks.CancelJob(ctx, as, p, id, false)
+	})
+	type play struct {
+		ID        globalID
+		Variables []runVariable
+	}
+	exec.Mutation(b.Schema, "jobPlay", func(ctx context.Context, c *exec.Call[play]) (jobPayload, error) {
+		return b.changeJob(ctx, c.As, c.Args.ID, func(ctx context.Context, as authz.Actor, p *project.Project, id ci.StatusID) (*ci.Job, error) {
+			return b.Checks.PlayJob(ctx, as, p, id, variablesOf(c.Args.Variables))
+		})
+	})
+}
+
+// changeJob does something with a job, and gives it as it is then.
+func (b *binder) changeJob(ctx context.Context, as authz.Actor, id globalID, do func(ctx context.Context, as authz.Actor, p *project.Project, id ci.StatusID) (*ci.Job, error)) (jobPayload, error) {
+	j, err := needed(ctx, as, id, b.jobsByIDs)
+	if err != nil {
+		return jobPayload{}, err
+	}
+	changed, err := do(ctx, as, j.of.project, j.ID)
+	if err != nil {
+		return jobPayload{}, err
+	}
+	found, err := b.jobsWith(ctx, as, []*ci.Job{changed})
+	if err != nil {
+		return jobPayload{}, err
+	}
+	return jobPayload{found[0]}, nil
+}
