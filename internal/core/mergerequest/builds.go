@@ -17,7 +17,6 @@ type BuildView struct {
 	Pipelines bool             // whether the caller may read pipelines of the target project
 	Source    *project.Project // of the source branch; nil where it is gone or hidden
 	Head      *ci.Seen         // the newest of the request for its head, or else of the source branch; nil where there is none, or it is hidden
-	Course    ci.Course        // of Head
 }
 
 // Builds gives what the caller may see of the pipelines of a request of p, which must have
@@ -38,10 +37,7 @@ func (s *Service) Builds(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil || id == 0 {
 		return v, ignoreGone(err)
 	}
-	if v.Head, err = s.checks.Visible(ctx, as, id, p, v.Source); err != nil || v.Head == nil {
-		return v, err
-	}
-	v.Course, err = s.checks.Course(ctx, &v.Head.Pipeline)
+	v.Head, err = s.checks.Visible(ctx, as, id, p, v.Source)
 	return v, err
 }
 

@@ -253,7 +253,7 @@ func (s *Server) requestBuilds(ctx context.Context, v *mergerequest.BuildView) (
 	builds, head := &requestBuilds{}, &requestHead{}
 	if v.Head != nil {
 		var err error
-		if head.HeadPipeline, err = s.pipelineFull(ctx, v.Head.Project, &v.Head.Pipeline, v.Course); err != nil {
+		if head.HeadPipeline, err = s.pipelineFull(ctx, v.Head.Project, &v.Head.Pipeline); err != nil {
 			return nil, nil, err
 		}
 		builds.Pipeline = &head.HeadPipeline.pipelineEntity

@@ -75,11 +75,7 @@ func (s *Server) shown(ctx context.Context, p *project.Project, of *ci.Pipeline,
 	if err != nil {
 		return nil, err
 	}
-	course, err := s.Checks.Course(ctx, of)
-	if err != nil {
-		return nil, err
-	}
-	return s.pipelineFull(ctx, p, of, course)
+	return s.pipelineFull(ctx, p, of)
 }
 
 type latestPipelineParams struct {

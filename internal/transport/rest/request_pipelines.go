@@ -46,7 +46,11 @@ func newDetailedStatus(state ci.State, path string) detailedStatus {
 	return detailedStatus{Icon: d.Icon, Text: d.Text, Label: d.Label, Group: d.Group, Tooltip: d.Label, HasDetails: true, DetailsPath: path}
 }
 
-func (s *Server) pipelineFull(ctx context.Context, p *project.Project, of *ci.Pipeline, course ci.Course) (*pipelineFull, error) {
+func (s *Server) pipelineFull(ctx context.Context, p *project.Project, of *ci.Pipeline) (*pipelineFull, error) {
+	course, err := s.Checks.Course(ctx, of)
+	if err != nil {
+		return nil, err
+	}
 	out := &pipelineFull{
 		pipelineEntity: *s.pipeline(p, of), BeforeSHA: of.Before(), Tag: of.Tag, YAMLErrors: of.YAMLErrors, StartedAt: api.TimePtr(course.StartedAt),
 		FinishedAt:     api.TimePtr(course.FinishedAt),
