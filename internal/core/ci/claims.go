@@ -69,13 +69,14 @@ const (
 	selfHosted = "self-hosted"
 )
 
-// idTokens are the variables of a job that hold signed tokens. l is what their audiences may name.
-func (s *Service) idTokens(ctx context.Context, a *Assignment, l list) (list, error) {
+// idTokens are the variables of a job that hold signed tokens. The claims come from facts, which nobody can set; the audiences may name
+// variables of the project, too.
+func (s *Service) idTokens(ctx context.Context, a *Assignment, facts, set list) (list, error) {
 	if len(a.Config.IDTokens) == 0 {
 		return nil, nil
 	}
-	claims := s.claims(a, l)
-	known := l.unmasked().lookup()
+	claims := s.claims(a, facts)
+	known := slices.Concat(facts, set).unmasked().lookup()
 	var out list
 	for _, t := range a.Config.IDTokens {
 		own := *claims
@@ -96,14 +97,14 @@ func (s *Service) idTokens(ctx context.Context, a *Assignment, l list) (list, er
 	return out, nil
 }
 
-// claims are those of all tokens of a job.
-func (s *Service) claims(a *Assignment, l list) *tokenClaims {
+// claims are those of all tokens of a job, from the variables that the server predefines.
+func (s *Service) claims(a *Assignment, facts list) *tokenClaims {
 	now := s.now()
 	p, of := a.Project, a.Pipeline
 	c := &tokenClaims{
 		NamespaceID: strconv.FormatInt(int64(p.ParentID), 10), NamespacePath: p.FullPath[:strings.LastIndexByte(p.FullPath, '/')],
 		ProjectID: strconv.FormatInt(int64(p.ID), 10), ProjectPath: p.FullPath, ProjectVisibility: p.Visibility.String(),
-		UserID: l.last("GITLAB_USER_ID"), UserLogin: l.last("GITLAB_USER_LOGIN"), UserEmail: l.last("GITLAB_USER_EMAIL"),
+		UserID: facts.last("GITLAB_USER_ID"), UserLogin: facts.last("GITLAB_USER_LOGIN"), UserEmail: facts.last("GITLAB_USER_EMAIL"),
 		PipelineID: strconv.FormatInt(int64(of.ID), 10), PipelineSource: string(of.Source), JobID: strconv.FormatInt(int64(a.Job.ID), 10),
 		Ref: of.Ref, RefType: "branch", RefPath: "refs/heads/" + of.Ref, RefProtected: strconv.FormatBool(of.Protected),
 		RunnerID: int64(a.Runner.ID), RunnerEnvironment: selfHosted, SHA: of.SHA,
@@ -112,7 +113,7 @@ func (s *Service) claims(a *Assignment, l list) *tokenClaims {
 	case of.Tag:
 		c.RefType, c.RefPath = "tag", "refs/tags/"+of.Ref
 	case strings.HasPrefix(of.Ref, "refs/"): // of a merge request
-		c.Ref, c.RefPath = l.last("CI_COMMIT_REF_NAME"), of.Ref
+		c.Ref, c.RefPath = facts.last("CI_COMMIT_REF_NAME"), of.Ref
 	}
 	if path := configPath(p, s.settings.Current().DefaultCIConfigPath); of.Source != ByParentPipeline && !strings.ContainsAny(path, "@:") {
 		host := s.urls.Root()
@@ -122,7 +123,7 @@ func (s *Service) claims(a *Assignment, l list) *tokenClaims {
 		c.ConfigRefURI, c.ConfigSHA = host+"/"+p.FullPath+"//"+path+"@"+c.RefPath, of.SHA
 	}
 	if e := a.Config.Environment; e != nil {
-		c.Environment, c.EnvironmentProtected, c.EnvironmentAction, c.DeploymentTier = e.Name, "false", l.last("CI_ENVIRONMENT_ACTION"), e.Tier
+		c.Environment, c.EnvironmentProtected, c.EnvironmentAction, c.DeploymentTier = e.Name, "false", facts.last("CI_ENVIRONMENT_ACTION"), e.Tier
 	}
 	c.Issuer, c.Subject = s.urls.Root(), c.subject(p.Settings().CIIDTokenSubClaimComponents)
 	c.IssuedAt, c.NotBefore = jwt.NewNumericDate(now), jwt.NewNumericDate(now.Add(-clockSkew))

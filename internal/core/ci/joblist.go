@@ -52,7 +52,7 @@ func (s *Service) jobList(ctx context.Context, a *Assignment, before []StatusID)
 	}
 	s.jobFacts(&l, a.Project, a.Job, a.Config, a.Token)
 	runnerVariables(&l, a.Runner)
-	tokens, err := s.idTokens(ctx, a, append(append(list{}, l...), set...))
+	tokens, err := s.idTokens(ctx, a, l, set)
 	if err != nil {
 		return nil, err
 	}

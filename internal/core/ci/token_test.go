@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/ci"
 	"tenon/internal/core/idtoken"
 	"tenon/internal/core/project"
+	"tenon/internal/core/variable"
 )
 
 // claimsOf verifies a token as another system would, with the public keys, and gives what it says.
@@ -83,6 +84,27 @@ deploy:
 		w.claimsOf(token)
 		if got := w.holding(value(a, "ONE")); len(got) > 0 {
 			t.Errorf("the token stands in %v", got)
+		}
+	})
+}
+
+// Attack: who may set variables of a project has its jobs speak for other people and branches.
+func TestService_idTokens_forged(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for _, key := range []string{"GITLAB_USER_LOGIN", "GITLAB_USER_ID", "GITLAB_USER_EMAIL", "CI_COMMIT_REF_NAME", "CI_ENVIRONMENT_ACTION"} {
+			_, err := w.variables.Create(t.Context(), w.maintainer, variable.In(w.as(w.maintainer)), variable.Input{Key: key, Value: "forged"})
+			check(t, err)
+		}
+		runnerToken := w.runner("instance_type", nil)
+		w.push("work", yml("job: {script: x, environment: {name: here}, variables: {GITLAB_USER_LOGIN: forged}, id_tokens: {ONE: {aud: a}}}\n"), "Begin")
+		_, all := w.claimsOf(value(w.take(runnerToken, "job"), "ONE"))
+		for name, claim := range all {
+			if claim == "forged" {
+				t.Errorf("claim %s is what a variable says", name)
+			}
+		}
+		if all["user_login"] != "mary" || all["ref"] != "work" || all["environment_action"] != "start" {
+			t.Errorf("claims %v", all)
 		}
 	})
 }
