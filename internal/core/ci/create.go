@@ -45,7 +45,7 @@ const (
 )
 
 func refused(text string) error {
-	return &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: "base", Messages: []string{text}}}}
+	return errs.Broken("", "base", text)
 }
 
 // errNothing says that a push makes no pipeline.

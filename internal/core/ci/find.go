@@ -255,8 +255,8 @@ func (s *Service) loadJob(ctx context.Context, id StatusID) (*Job, error) {
 	return &j, nil
 }
 
-// Runnable gives the full name of a branch or tag of which the actor may run pipelines. A short name that is none, or both, is refused. It requires
-// CreatePipeline.
+// Runnable gives the full name of a branch or tag of which the actor may run pipelines. A short name of neither, or of both, is refused. It
+// requires CreatePipeline.
 func (s *Service) Runnable(ctx context.Context, as authz.Actor, p *project.Project, name string) (string, error) {
 	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
 		return "", err

@@ -508,7 +508,7 @@ func update(branch, to string) []gitstore.RefUpdate {
 	return []gitstore.RefUpdate{{Ref: gitstore.RefName("refs/heads/" + branch), New: id, AnyOld: true}}
 }
 
-// loaded gives the project with no user's level in it, as somebody has it who could not have found it.
+// loaded gives the project without a user's level, for actors who cannot find it.
 func (w *world) loaded() *project.Project {
 	w.T.Helper()
 	all, err := w.Projects.Load(w.T.Context(), []project.ID{w.id})

@@ -134,22 +134,6 @@ func (s *Service) NeedsOf(ctx context.Context, ids []StatusID) (map[StatusID][]N
 	return out, nil
 }
 
-// TagsOf gives the tags of jobs that were read for the actor.
-func (s *Service) TagsOf(ctx context.Context, ids []StatusID) (map[StatusID][]string, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	return s.tagsOf(ctx, ids)
-}
-
-// DownstreamOf gives the pipelines that bridges started and that the actor may read.
-func (s *Service) DownstreamOf(ctx context.Context, as authz.Actor, ids []StatusID) (map[StatusID]project.Found[Pipeline], error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	return s.downstreamOf(ctx, as, ids)
-}
-
 // Counts says how many pipelines are in which state.
 type Counts struct{ All, Running, Pending, Finished int }
 

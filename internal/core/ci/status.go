@@ -157,7 +157,7 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 }
 
 func tooLong(name string) *errs.Error {
-	return &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: name, Messages: []string{"is too long (maximum is 255 characters)"}}}}
+	return errs.Broken("", name, "is too long (maximum is 255 characters)")
 }
 
 // validate holds the texts against their limits.

@@ -88,7 +88,7 @@ deploy:
 	})
 }
 
-// Attack: who may set variables of a project has its jobs speak for other people and branches.
+// Attack: variables of a project forge the claims of its ID tokens.
 func TestService_idTokens_forged(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for _, key := range []string{"GITLAB_USER_LOGIN", "GITLAB_USER_ID", "GITLAB_USER_EMAIL", "CI_COMMIT_REF_NAME", "CI_ENVIRONMENT_ACTION"} {
@@ -129,7 +129,7 @@ func (w *world) bearer() authz.Actor {
 	return as
 }
 
-// Attack: whoever runs jobs in one project reads the private projects of everybody who starts one.
+// Attack: a job reads every private project that the user who started it may read.
 func TestService_Bearer_allowlist(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		other := w.Group("other", authz.Private, 0)

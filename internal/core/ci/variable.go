@@ -39,7 +39,7 @@ func checkVariables(vars []Variable) error {
 	size := 0
 	for _, v := range vars {
 		if !keyFormat.MatchString(v.Key) || len(v.Key) > maxKey {
-			return &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: "variables.key", Messages: []string{"can contain only letters, digits and '_'."}}}}
+			return errs.Broken("", "variables.key", "can contain only letters, digits and '_'.")
 		}
 		if size += len(v.Value); size > maxValue {
 			return errs.Plain("variables are too large")

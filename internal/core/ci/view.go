@@ -125,7 +125,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, p *project.Projec
 	if r.artifacts, err = s.ArtifactsOf(ctx, ids); err != nil {
 		return r, err
 	}
-	if r.tags, err = s.tagsOf(ctx, ids); err != nil {
+	if r.tags, err = s.TagsOf(ctx, ids); err != nil {
 		return r, err
 	}
 	var commits []repo.CommitID
@@ -138,7 +138,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, p *project.Projec
 		return r, err
 	}
 	if bridges {
-		r.downstream, err = s.downstreamOf(ctx, as, ids)
+		r.downstream, err = s.DownstreamOf(ctx, as, ids)
 	}
 	return r, err
 }
@@ -157,7 +157,11 @@ func (s *Service) loadPipelines(ctx context.Context, ids []PipelineID) (map[Pipe
 	return out, nil
 }
 
-func (s *Service) tagsOf(ctx context.Context, ids []StatusID) (map[StatusID][]string, error) {
+// TagsOf gives the tags of jobs that were read for the actor.
+func (s *Service) TagsOf(ctx context.Context, ids []StatusID) (map[StatusID][]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
 	type row struct {
 		JobID StatusID `db:"job_id"`
 		Tag   string   `db:"tag"`
@@ -174,8 +178,11 @@ func (s *Service) tagsOf(ctx context.Context, ids []StatusID) (map[StatusID][]st
 	return out, nil
 }
 
-// downstreamOf gives the pipelines that bridges started and that the actor may read.
-func (s *Service) downstreamOf(ctx context.Context, as authz.Actor, ids []StatusID) (map[StatusID]project.Found[Pipeline], error) {
+// DownstreamOf gives the pipelines that bridges started and that the actor may read.
+func (s *Service) DownstreamOf(ctx context.Context, as authz.Actor, ids []StatusID) (map[StatusID]project.Found[Pipeline], error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
 	var w db.Where
 	w.In("p.upstream_job_id", ids)
 	rows, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id", w.Args()...)

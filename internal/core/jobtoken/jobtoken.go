@@ -21,7 +21,7 @@ import (
 // maxAllowed is how many projects and groups a list holds.
 const maxAllowed = 200
 
-// Scope says whom a project lets in, and where its own jobs may go.
+// Scope is the job token access settings of a project.
 type Scope struct {
 	Inbound  bool // only jobs of listed projects get in, not those of all
 	Outbound bool // its own jobs reach no other project

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"regexp"
 	"strings"
 	"time"
 
@@ -12,9 +11,6 @@ import (
 const interval = 10 * time.Minute
 
 var fields = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
-
-// sundays matches the day 7 of a week, alone and at the end of a range.
-var sundays = regexp.MustCompile(`\b7\b`)
 
 // parseCron reads five fields, or a word such as @daily. Nil is one that is wrong.
 func parseCron(text string) cron.Schedule {
@@ -33,20 +29,17 @@ func parseCron(text string) cron.Schedule {
 	return s
 }
 
-// weekdays writes Sunday as 0 where it is 7.
+// weekdays writes Sunday as 0 where it is 7, alone or at the end of a range.
 func weekdays(field string) string {
 	items := strings.Split(field, ",")
 	for i, item := range items {
-		days, step, stepped := strings.Cut(item, "/")
-		from, to, ranged := strings.Cut(days, "-")
+		from, to, _ := strings.Cut(item, "-")
 		switch {
-		case stepped || !sundays.MatchString(days):
-		case ranged && to == "7" && from != "7":
-			items[i] = from + "-6,0"
-		case !ranged:
+		case item == "7":
 			items[i] = "0"
+		case to == "7" && from != "7":
+			items[i] = from + "-6,0"
 		}
-		_ = step
 	}
 	return strings.Join(items, ",")
 }

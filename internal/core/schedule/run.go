@@ -32,7 +32,7 @@ func (Due) Kind() string { return "start_schedules" }
 // run is the job that makes the pipeline of a schedule.
 type run struct {
 	ID     ID           `json:"id"`
-	UserID authz.UserID `json:"user_id"` // as whom
+	UserID authz.UserID `json:"user_id"` // the user who runs the pipeline
 	Since  time.Time    `json:"since"`   // a pipeline of the schedule and user from then on is the one that this job made
 	Played bool         `json:"played"`  // a user asked for it
 }

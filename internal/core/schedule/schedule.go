@@ -217,7 +217,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 			return err
 		}
 		if n >= maxSchedules {
-			return base(fmt.Sprintf("Maximum number of pipeline schedules (%d) exceeded", maxSchedules))
+			return errs.Broken("", "base", fmt.Sprintf("Maximum number of pipeline schedules (%d) exceeded", maxSchedules))
 		}
 		row.ID = 0
 		id, err := db.Insert(ctx, s.db, "pipeline_schedules", row)
@@ -231,10 +231,6 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, errs.Wrap(err, "create schedule")
 	}
 	return &row, nil
-}
-
-func base(text string) error {
-	return &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: "base", Messages: []string{text}}}}
 }
 
 func (s *Service) publish(ctx context.Context, as authz.Actor, p *project.Project, before, after *Schedule) error {

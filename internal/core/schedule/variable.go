@@ -95,11 +95,11 @@ func (s *Service) AddVariable(ctx context.Context, as authz.Actor, p *project.Pr
 			return err
 		}
 		if len(keys) >= maxVariables {
-			return base(fmt.Sprintf("Maximum number of pipeline schedule variables (%d) exceeded", maxVariables))
+			return errs.Broken("", "base", fmt.Sprintf("Maximum number of pipeline schedule variables (%d) exceeded", maxVariables))
 		}
 		for _, key := range keys {
 			if key == v.Key {
-				return &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: "key", Messages: []string{"(" + key + ") has already been taken"}}}}
+				return errs.Broken("", "key", "("+key+") has already been taken")
 			}
 		}
 		row := variable{id, v.Key, s.box.Seal(sealedAt(id, v.Key), v.Value), v.File, v.Raw}

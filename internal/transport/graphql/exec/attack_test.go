@@ -12,8 +12,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// The attack: a document whose fields take long keeps the server at work after nobody waits for the
-// answer any more (CVE-2026-3988, CVE-2025-11042). A function sees the end of the time that there is;
+// Attack: a document with slow fields keeps the server busy after its client has gone (CVE-2026-3988, CVE-2025-11042). A function sees the end of the time that there is;
 // what was answered by then stands, the rest is null, and no further function is called.
 func TestRun_deadline(t *testing.T) {
 	s, err := New(&ast.Source{Name: "slow", Input: "type Query { early: String, slow: String, late: String, things: [Thing!] } type Thing { name: String, slow: String, late: String }"})
