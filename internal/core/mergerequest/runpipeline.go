@@ -88,6 +88,9 @@ func (s *Service) testPushed(ctx context.Context, work runPipeline) error {
 	if err != nil {
 		return hiddenIsDone(err)
 	}
+	if moved, err := s.moved(ctx, p, row); err != nil || moved {
+		return err // the job of that push follows it, in the name of who pushed
+	}
 	m, err := s.Read(ctx, as, p, row.IID)
 	if err != nil {
 		return hiddenIsDone(err)

@@ -187,6 +187,16 @@ func (s *Service) refreshIn(ctx context.Context, by authz.Actor, p *project.Proj
 	return nil
 }
 
+// moved reports that the source branch of a request is not where its newest version left it.
+func (s *Service) moved(ctx context.Context, p *project.Project, m *MergeRequest) (bool, error) {
+	source, err := s.source(ctx, p, m)
+	if err != nil {
+		return false, err
+	}
+	l, err := s.look(ctx, p, source, m)
+	return err == nil && !l.source.IsZero() && hexOf(l.source) != m.HeadSHA, err
+}
+
 // outdated reports that the newest version is not of the source branch's tip, or was
 // made before there was something to compare it with.
 func (l look) outdated(m *MergeRequest) bool {
