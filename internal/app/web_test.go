@@ -417,12 +417,13 @@ func TestWeb_addresses(t *testing.T) {
 	other := map[string]int{
 		"Host": elsewhere, "SSHAddress": elsewhere, "HTTPRepositoryAs": elsewhere, "Path": elsewhere, "HasSSH": elsewhere, "SSHRepository": elsewhere, "Image": elsewhere, "Service": elsewhere, "Avatar": elsewhere,
 		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "Unsubscribe": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
-		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "Job": http.StatusNotFound, "ProjectBoard": http.StatusNotFound, "GroupBoard": http.StatusNotFound, "Pipeline": http.StatusOK,
+		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "Job": http.StatusNotFound, "JobFile": http.StatusNotFound, "ProjectBoard": http.StatusNotFound, "GroupBoard": http.StatusNotFound, "Pipeline": http.StatusOK,
 		"EditEpic": seeOther,
 	}
 	var pipe int64
 	fmt.Sscan(w.pipe, &pipe)
 	args["Pipeline"] = project(pipe)
+	args["JobFile"] = project(int64(1), "out")
 	args["Job"], args["ProjectBoard"], args["GroupBoard"] = project(int64(1)), project(int64(1)), []any{w.group, int64(1)} // they have no pages yet
 	site := reflect.ValueOf(s.core.URLs)
 	for i := range site.NumMethod() {

@@ -30,8 +30,13 @@ build:
   artifacts: {paths: [out.txt], reports: {dotenv: build.env}}
 unit:
   stage: test
-  script: ["cat out.txt", "echo version $VERSION", "echo coverage 81.5%"]
+  script:
+    - cat out.txt
+    - echo version $VERSION
+    - echo coverage 81.5%
+    - echo '<testsuite><testcase name="counts" time="0.5"/><testcase name="weighs"><failure>3 is not 4</failure></testcase></testsuite>' > junit.xml
   coverage: '/coverage (\d+\.\d+)%/'
+  artifacts: {reports: {junit: junit.xml}}
 flaky:
   stage: test
   script: ["exit 3"]
@@ -124,6 +129,14 @@ func TestRunner_pipeline(t *testing.T) {
 	}
 	if z, err := zip.NewReader(bytes.NewReader(content), int64(len(content))); err != nil || len(z.File) != 1 || z.File[0].Name != "out.txt" {
 		t.Errorf("artifacts: %v", err)
+	}
+	report := got(s.root.Pipelines.GetPipelineTestReport(p.ID, pipeline.ID)).must(t)
+	if report.TotalCount != 2 || report.TotalTime != 0.5 || len(report.TestSuites) != 1 || report.TestSuites[0].Name != "unit" ||
+		report.TestSuites[0].TestCases[0].Name != "weighs" || report.TestSuites[0].TestCases[0].SystemOutput != "3 is not 4" {
+		t.Errorf("test report: %+v", report)
+	}
+	if sum := got(s.root.Pipelines.GetPipelineTestReportSummary(p.ID, pipeline.ID)).must(t); sum.Total.Failed != 1 || !slices.Equal(sum.TestSuites[0].BuildIDs, []int64{jobs["unit"].ID}) {
+		t.Errorf("summary of tests: %+v", sum)
 	}
 	bridges := got(s.root.Jobs.ListPipelineBridges(p.ID, pipeline.ID, nil)).must(t)
 	if len(bridges) != 1 || bridges[0].Status != "success" || bridges[0].DownstreamPipeline == nil || bridges[0].DownstreamPipeline.Status != "success" {

@@ -115,13 +115,18 @@ func (s *Service) Store(ctx context.Context, h *Held, in ArtifactInput) error {
 	return err
 }
 
-// record writes the row of an artifact, and what a dotenv report says.
+// record writes the row of an artifact, and what a report of variables or tests says.
 func (s *Service) record(ctx context.Context, h *Held, row *Artifact) (kept bool, err error) {
 	var vars []Variable
-	if row.Type == "dotenv" {
-		if vars, err = s.readDotenv(ctx, row.Key); err != nil {
-			return false, err
-		}
+	var tests TestCounts
+	switch row.Type {
+	case "dotenv":
+		vars, err = s.readDotenv(ctx, row.Key)
+	case "junit":
+		tests, err = s.countTests(ctx, row.Key)
+	}
+	if err != nil {
+		return false, err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		kept = false
@@ -141,6 +146,9 @@ func (s *Service) record(ctx context.Context, h *Held, row *Artifact) (kept bool
 			return err
 		}
 		kept = true
+		if row.Type == "junit" {
+			return s.keepTests(ctx, row, &tests)
+		}
 		return s.keepVariables(ctx, h.ID, vars, true)
 	})
 	if err != nil {

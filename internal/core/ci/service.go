@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
@@ -74,6 +76,7 @@ type Service struct {
 
 	waiting waiting
 	watched lastuse.Times[StatusID] // logs that users read
+	reading *semaphore.Weighted     // of test reports, which take memory
 	pollFor time.Duration           // how long a runner waits
 }
 
@@ -82,7 +85,7 @@ func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
 		runners: d.Runners, variables: d.Variables, triggers: d.Triggers, idTokenKeys: d.IDTokens, objects: d.Objects, jobs: d.Jobs, box: d.Box, outbound: d.Outbound, urls: d.URLs, now: d.Now, log: d.Log,
-		pollFor: pollFor,
+		pollFor: pollFor, reading: semaphore.NewWeighted(reportsAtOnce),
 	}
 	if d.DB.Shared() {
 		s.pollFor = pollShared

@@ -166,6 +166,11 @@ func (s *Site) Tags(path string) string { return s.inside(path, "tags") }
 // Job is the page of a job.
 func (s *Site) Job(path string, id int64) string { return s.numbered(path, "jobs", id) }
 
+// JobFile is a file among the artifacts of a job.
+func (s *Site) JobFile(path string, id int64, file string) string {
+	return s.Job(path, id) + "/artifacts/file/" + escaped(file)
+}
+
 // Commits lists the commits of a branch, tag or commit that touch a file or a folder, "" for
 // all.
 func (s *Site) Commits(path, ref, file string) string {

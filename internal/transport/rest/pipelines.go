@@ -25,6 +25,9 @@ func (s *Server) pipelineRoutes() []*api.Route {
 			Needs(authz.ReadPipeline, authz.ReadPipelineDetails),
 		api.Put("/projects/:id/pipelines/:pipeline_id/metadata", s.renamePipeline).Doc("Update the metadata of a pipeline").
 			Needs(authz.UpdatePipeline, authz.ReadPipeline),
+		api.Get("/projects/:id/pipelines/:pipeline_id/test_report", s.pipelineTests).Doc("Get the test report of a pipeline").Needs(authz.ReadPipeline).Public(),
+		api.Get("/projects/:id/pipelines/:pipeline_id/test_report_summary", s.pipelineTestSummary).Doc("Get the summary of the test report of a pipeline").
+			Needs(authz.ReadPipeline).Public(),
 		api.Get("/projects/:id/pipelines/:pipeline_id/jobs", s.pipelineJobs).Doc("List the jobs of a pipeline").Needs(authz.ReadPipeline).Public(),
 		api.Get("/projects/:id/pipelines/:pipeline_id/bridges", s.pipelineBridges).Doc("List the trigger jobs of a pipeline").Needs(authz.ReadPipeline).Public(),
 	)
