@@ -39,12 +39,18 @@ func TestRead(t *testing.T) {
 			{Status: junit.Errored, Name: "divides", Output: "by zero"},
 			{Status: junit.Skipped, Name: "later"},
 		}},
-		"suites in suites, text in CDATA": {`<testsuite><testsuite><testsuite><testcase name="deep"><failure><![CDATA[a < b]]></failure><failure message="and c"/></testcase></testsuite></testsuite></testsuite>`,
-			[]junit.Case{{Status: junit.Failed, Name: "deep", Output: "a < b\n\nand c"}}},
-		"an attachment": {`<testsuite><testcase name="a"><system-out>see [[ATTACHMENT|shots/a.png]]</system-out></testcase></testsuite>`,
-			[]junit.Case{{Status: junit.Success, Name: "a", Attachment: "shots/a.png"}}},
-		"another encoding": {"<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><testsuite><testcase name=\"gr\xfcn\"/></testsuite>",
-			[]junit.Case{{Status: junit.Success, Name: "grün"}}},
+		"suites in suites, text in CDATA": {
+			`<testsuite><testsuite><testsuite><testcase name="deep"><failure><![CDATA[a < b]]></failure><failure message="and c"/></testcase></testsuite></testsuite></testsuite>`,
+			[]junit.Case{{Status: junit.Failed, Name: "deep", Output: "a < b\n\nand c"}},
+		},
+		"an attachment": {
+			`<testsuite><testcase name="a"><system-out>see [[ATTACHMENT|shots/a.png]]</system-out></testcase></testsuite>`,
+			[]junit.Case{{Status: junit.Success, Name: "a", Attachment: "shots/a.png"}},
+		},
+		"another encoding": {
+			"<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><testsuite><testcase name=\"gr\xfcn\"/></testsuite>",
+			[]junit.Case{{Status: junit.Success, Name: "grün"}},
+		},
 		"no tests": {`<testsuites/>`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

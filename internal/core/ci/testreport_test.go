@@ -69,8 +69,10 @@ func TestService_TestReport(t *testing.T) {
 		}
 		unit, flawed := "unit x2 2.7s 2+1-1!1~", "lint x1 0s 0+0-0!0~ JUnit XML parsing failed: line 1: unexpected EOF"
 		report, summary := ask(w.guest)
-		equal(t, "report", report, strings.Join([]string{unit + " broken=error bad=failed slow=success ok=success later=skipped", flawed,
-			"per: [a] x1 0s 1+0-0!0~ on a=success", "per: [b] x1 0s 1+0-0!0~ on b=success"}, "\n"))
+		equal(t, "report", report, strings.Join([]string{
+			unit + " broken=error bad=failed slow=success ok=success later=skipped", flawed,
+			"per: [a] x1 0s 1+0-0!0~ on a=success", "per: [b] x1 0s 1+0-0!0~ on b=success",
+		}, "\n"))
 		equal(t, "summary", summary, strings.Join([]string{unit, flawed, "per: [a] x1 0s 1+0-0!0~", "per: [b] x1 0s 1+0-0!0~"}, "\n"))
 		report, _ = ask(w.developer)
 		equal(t, "a private report, as developer", strings.Contains(report, "secret=success"), true)

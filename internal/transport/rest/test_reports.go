@@ -85,8 +85,10 @@ func (s *Server) pipelineTests(ctx context.Context, as authz.Actor, in pipelineP
 		return nil, err
 	}
 	sum := ci.TotalTests(suites)
-	out := &testReport{TotalTime: sum.Seconds, TotalCount: sum.Total(), SuccessCount: sum.Success, FailedCount: sum.Failed,
-		SkippedCount: sum.Skipped, ErrorCount: sum.Error, TestSuites: make([]testSuite, 0, len(suites))}
+	out := &testReport{
+		TotalTime: sum.Seconds, TotalCount: sum.Total(), SuccessCount: sum.Success, FailedCount: sum.Failed,
+		SkippedCount: sum.Skipped, ErrorCount: sum.Error, TestSuites: make([]testSuite, 0, len(suites)),
+	}
 	for i := range suites {
 		suite := testSuite{countsOf(&suites[i]), make([]testCase, 0, len(suites[i].Cases))}
 		for j := range suites[i].Cases {
