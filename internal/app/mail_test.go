@@ -32,6 +32,7 @@ func TestMail(t *testing.T) {
 			})
 			testMail(t, s, post)
 			testMailOfCode(t, s, post)
+			testMailOfPipelines(t, s, post)
 		})
 	}
 }

@@ -367,7 +367,7 @@ func (s *Services) planning(c *check, d Deps) {
 	s.Commands.Connect(s.Notes)
 	s.Notifications = notify.New(need(c, notify.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests, Epics: s.Epics,
-		Snippets: s.Snippets, Repos: s.Repos, Namespaces: s.Namespaces, Notes: s.Notes, Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,
+		Snippets: s.Snippets, Repos: s.Repos, Checks: s.Checks, Namespaces: s.Namespaces, Notes: s.Notes, Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,
 		Log: d.Log, Now: d.Now, Out: d.Mail,
 	}))
 }

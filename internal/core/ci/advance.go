@@ -182,6 +182,7 @@ func (s *Service) advance(ctx context.Context, as authz.Actor, p *project.Projec
 	}
 	out, err := db.Update(ctx, s.db, db.Row{Table: "pipelines", ID: of.ID}, func(_ context.Context, row *Pipeline) error {
 		row.State, row.UpdatedAt = plan.sum(), db.At(now)
+		row.HasFailed = row.HasFailed || row.State == Failed
 		for _, st := range plan.steps {
 			if st.StartedAt != nil && (row.StartedAt == nil || st.StartedAt.Before(row.StartedAt.Time)) {
 				row.StartedAt = st.StartedAt

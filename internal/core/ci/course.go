@@ -82,6 +82,21 @@ func (s *Service) ofBranch(ctx context.Context, in project.ID, branch string, co
 	return out, nil
 }
 
+// Precedent tells how the last pipeline before one of the same branch, tag or merge request ended that succeeded or failed, "" where there
+// is none, and whether one is the newest there. Child pipelines do not count. It asks for no permission.
+func (s *Service) Precedent(ctx context.Context, of *Pipeline) (before State, newest bool, err error) {
+	const same = "p.project_id = ? AND p.ref = ? AND p.tag = ? AND p.source <> 'parent_pipeline'"
+	row, err := db.Get[struct {
+		Before string `db:"before"`
+		Newest bool   `db:"newest"`
+	}](ctx, s.db, `SELECT COALESCE((SELECT p.status FROM pipelines p WHERE `+same+` AND p.id < ? AND p.status IN ('success', 'failed') ORDER BY p.id DESC LIMIT 1), '') AS before,
+		NOT EXISTS (SELECT 1 FROM pipelines p WHERE `+same+` AND p.id > ?) AS newest`, of.ProjectID, of.Ref, of.Tag, of.ID, of.ProjectID, of.Ref, of.Tag, of.ID)
+	if err != nil {
+		return "", false, fmt.Errorf("read the pipeline before: %w", err)
+	}
+	return State(row.Before), row.Newest, nil
+}
+
 // Course is how a pipeline went, as far as its statuses tell.
 type Course struct {
 	StartedAt  *time.Time // of the first that ran

@@ -334,7 +334,7 @@ func (d *draft) invalid(ctx context.Context, problems []ciconfig.Problem) (*Pipe
 		return nil, &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: "base", Messages: texts}}}
 	}
 	all, reason, now := strings.Join(texts, " "), ConfigError, db.At(d.now())
-	d.row.State, d.row.YAMLErrors, d.row.FailureReason, d.row.FinishedAt = Failed, &all, &reason, &now
+	d.row.State, d.row.YAMLErrors, d.row.FailureReason, d.row.FinishedAt, d.row.HasFailed = Failed, &all, &reason, &now, true
 	return d.write(ctx)
 }
 

@@ -32,7 +32,8 @@ type Pipeline struct {
 	Name          *string   `db:"name"`
 	YAMLErrors    *string   `db:"yaml_errors"`
 	FailureReason *string   `db:"failure_reason"`
-	Protected     bool      `db:"protected"` // Ref was, when the pipeline was made
+	HasFailed     bool      `db:"has_failed"` // at some time, though its jobs may have been retried since
+	Protected     bool      `db:"protected"`  // Ref was, when the pipeline was made
 	StartedAt     *db.Time  `db:"started_at"`
 	FinishedAt    *db.Time  `db:"finished_at"`
 	AutoCancel    string    `db:"auto_cancel"`     // conservative, interruptible or none

@@ -109,9 +109,15 @@ type Tried struct {
 // user did it.
 type Unmergeable struct{ Fact }
 
-// Concerned gives the users whose work is held up: the author, and who set the request to merge
-// by itself.
-func (e Unmergeable) Concerned() []authz.UserID {
+// PipelineFailed is published when the newest pipeline of the head of an open merge request has failed. No user did it.
+type PipelineFailed struct{ Fact }
+
+// PipelineRecovered is published when that pipeline runs again, or the newest one has succeeded.
+type PipelineRecovered struct{ Fact }
+
+// Concerned gives the users whose work is held up when something keeps the merge request from being merged: the author, and who set
+// it to merge by itself.
+func (e Fact) Concerned() []authz.UserID {
 	out := []authz.UserID{e.MergeRequest.AuthorID}
 	if by := e.MergeRequest.MergeUserID; e.MergeRequest.MergeWhenPipelineSucceeds && by != nil && *by != out[0] {
 		out = append(out, *by)

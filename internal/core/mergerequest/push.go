@@ -75,6 +75,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.retry, job.Low(), job.Unique())
 	job.Register(r, s.closeOfPush)
 	job.Register(r, s.mergeDue, job.Unique())
+	job.Register(r, s.tellPipeline, job.Unique())
 	job.Register(r, s.testPushed, job.Unique(), job.Attempts(5), job.Timeout(5*time.Minute))
 	job.Register(r, s.runTrain, job.Unique())
 	job.Register(r, s.rebase, job.Timeout(rebaseTakes))

@@ -35,6 +35,9 @@ func (s *Service) OnPipelineChanged(ctx context.Context, e ci.PipelineChanged) e
 	if err := s.OnCarPipeline(ctx, e.Pipeline); err != nil {
 		return err
 	}
+	if err := s.followPipeline(ctx, e); err != nil {
+		return err
+	}
 	if e.Pipeline.OfMergeRequest() {
 		return s.OnRequestPipeline(ctx, e.Pipeline)
 	}

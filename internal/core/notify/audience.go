@@ -31,6 +31,7 @@ const (
 	part                    // takes part in the thing
 	watcher                 // wants to hear of everything, or of chosen events, in the place
 	labeled                 // subscribed to a label of the thing
+	starter                 // started the pipeline
 )
 
 // recipient is a user that an event may concern.
@@ -46,6 +47,8 @@ type recipient struct {
 // the thing stands above the level, and a mention above having unsubscribed.
 func (r *recipient) wants(event string, set *Setting) bool {
 	switch {
+	case r.way&starter != 0:
+		return set.Level == Custom && set.Wants(event) || (set.Level == Watch || set.Level == Participating) && event != successPipeline
 	case r.chosen != nil && *r.chosen, r.way&labeled != 0 && r.chosen == nil:
 		return true
 	case set.Level == Disabled:
@@ -118,6 +121,9 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 		a.add(named, "", m.Former...)
 	case unmergeable:
 		a.add(named, "", m.Users...)
+	case failedPipeline, fixedPipeline, successPipeline:
+		a.add(starter, "", m.Users...)
+		return s.willing(ctx, m.Event, t, a.list)
 	case "new_note":
 		names = s.todos.Names(append([]string{t.note.Body}, t.more...), nil)
 	}

@@ -24,15 +24,16 @@ type letter struct {
 	lead        string // says what happened
 	url         string
 	html        string // the text, rendered
+	rows        []string
 	why         string // the reader gets it
-	unsubscribe string
+	unsubscribe string // "" where there is nothing to unsubscribe from
 	host        string
 	noun        string
 }
 
 // letter makes the mail of an event for one user, who may read what it is about.
 func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thing, r *recipient, p *person) (*mail.Message, error) {
-	l := letter{url: t.url, why: why(r.reason), host: s.urls.Host(), noun: t.noun}
+	l := letter{url: t.url, rows: t.rows, why: why(r), host: s.urls.Host(), noun: t.noun}
 	var err error
 	if l.lead, err = s.lead(ctx, m, t); err != nil {
 		return nil, err
@@ -53,9 +54,11 @@ func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thin
 		l.html = rendered[0]
 	}
 	thread := Thread{User: p.ID, On: t.ref}
-	l.unsubscribe = s.urls.Unsubscribe(s.key(unsubscribeKey, thread))
+	if t.ref.Kind != ofPipeline {
+		l.unsubscribe = s.urls.Unsubscribe(s.key(unsubscribeKey, thread))
+	}
 	var html strings.Builder
-	if err := page(&l).Render(ctx, &html); err != nil {
+	if err := document(&l).Render(ctx, &html); err != nil {
 		return nil, fmt.Errorf("render mail: %w", err)
 	}
 	out := &mail.Message{
@@ -84,6 +87,9 @@ func short(text string) string {
 }
 
 func subject(m Mailing, t *thing) string {
+	if t.ref.Kind == ofPipeline {
+		return t.place.name + " | " + headings[m.Event] + " for " + t.title
+	}
 	line := t.place.name + " | " + t.title + " (" + t.short() + ")"
 	if m.begins() {
 		return line
@@ -97,6 +103,9 @@ func (s *Service) join(out *mail.Message, m Mailing, t *thing) {
 	number := func(id int64) string { return strconv.FormatInt(id, 10) }
 	root := t.root + t.id() + at
 	switch {
+	case t.ref.Kind == ofPipeline:
+		out.ID = m.Event + "_" + m.ID + at
+		return
 	case m.begins():
 		out.ID = root
 		return
@@ -115,7 +124,7 @@ func (s *Service) join(out *mail.Message, m Mailing, t *thing) {
 // answerable says where answers go. The key of the thread is among the references, too, for
 // clients that answer to another address.
 func (s *Service) answerable(out *mail.Message, thread Thread, t *thing) {
-	if s.out.Incoming == "" {
+	if s.out.Incoming == "" || t.ref.Kind == ofPipeline {
 		if a, err := netmail.ParseAddress(s.out.ReplyTo); err == nil {
 			out.ReplyTo = *a
 		}
@@ -142,13 +151,15 @@ func (s *Service) headers(t *thing, r *recipient, unsubscribe string) []mail.Hea
 	prefix := "X-GitLab-" + t.header
 	out := []mail.Header{
 		{Name: "List-Id", Value: t.place.path + " <" + id + "." + strings.Join(parts, ".") + "." + s.urls.Host() + ">"},
-		{Name: "List-Unsubscribe", Value: "<" + unsubscribe + ">"},
-		{Name: "List-Unsubscribe-Post", Value: "List-Unsubscribe=One-Click"},
 		{Name: "Auto-Submitted", Value: "auto-generated"},
 		{Name: "X-Auto-Response-Suppress", Value: "All"},
 		{Name: prefix + "-ID", Value: t.id()},
 		{Name: "X-GitLab-NotificationReason", Value: string(r.reason)},
 	}
+	if unsubscribe != "" {
+		out = append(out, mail.Header{Name: "List-Unsubscribe", Value: "<" + unsubscribe + ">"}, mail.Header{Name: "List-Unsubscribe-Post", Value: "List-Unsubscribe=One-Click"})
+	}
+	out = append(out, t.headers...)
 	if t.iid != 0 {
 		out = append(out, mail.Header{Name: prefix + "-IID", Value: number(t.iid)}, mail.Header{Name: prefix + "-State", Value: t.state})
 	}
@@ -168,8 +179,11 @@ func (s *Service) headers(t *thing, r *recipient, unsubscribe string) []mail.Hea
 }
 
 // why says to the reader what the header of the reason says to programs.
-func why(r Reason) string {
-	switch r {
+func why(r *recipient) string {
+	if r.way&starter != 0 {
+		return "you started the pipeline"
+	}
+	switch r.reason {
 	case Assigned:
 		return "you are assigned"
 	case ReviewRequested:
@@ -189,6 +203,8 @@ func (s *Service) lead(ctx context.Context, m Mailing, t *thing) (string, error)
 		who = t.by.Name
 	}
 	switch m.Event {
+	case failedPipeline, fixedPipeline, successPipeline:
+		return ended(m.Event, t), nil
 	case "new_issue", "new_merge_request", newEpic:
 		return who + " created " + it + ": " + t.title, nil
 	case "close_issue", "close_merge_request", closeEpic:
@@ -275,5 +291,15 @@ func (l *letter) text(body string) string {
 	if body != "" {
 		out += body + "\n\n"
 	}
-	return out + l.url + "\n\n-- \nYou get this mail from " + l.host + " because " + l.why + ".\nTo get no more about this " + l.noun + ": " + l.unsubscribe + "\n"
+	for _, row := range l.rows {
+		out += "- " + row + "\n"
+	}
+	if len(l.rows) > 0 {
+		out += "\n"
+	}
+	out += l.url + "\n\n-- \nYou get this mail from " + l.host + " because " + l.why + ".\n"
+	if l.unsubscribe == "" {
+		return out
+	}
+	return out + "To get no more about this " + l.noun + ": " + l.unsubscribe + "\n"
 }

@@ -23,12 +23,12 @@ type Mailing struct {
 	Event   string         `json:"event"` // of Events, or one of those below
 	On      noteable.Kind  `json:"on"`
 	Target  int64          `json:"target"`            // 0 for a commit
-	Project int64          `json:"project,omitempty"` // of a commit only
+	Project int64          `json:"project,omitempty"` // of a commit or a pipeline only
 	Commit  string         `json:"commit,omitempty"`  // hash, of a commit only
 	Note    note.ID        `json:"note,omitempty"`
 	Review  []note.ID      `json:"review,omitempty"` // published together with the note
 	By      authz.UserID   `json:"by"`
-	Users   []authz.UserID `json:"users,omitempty"`  // now assigned, or asked for a review
+	Users   []authz.UserID `json:"users,omitempty"`  // now assigned, or asked for a review; who started the pipeline
 	Former  []authz.UserID `json:"former,omitempty"` // no longer so
 	Names   []string       `json:"names,omitempty"`  // now mentioned, folded
 	Labels  []label.ID     `json:"labels,omitempty"` // now added
@@ -104,6 +104,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	})
 	event.On(b, name, s.noted)
 	event.On(b, name, s.reviewed)
+	event.On(b, name, s.pipelineChanged)
 }
 
 func ofIssue(event string, f issue.Fact) Mailing {

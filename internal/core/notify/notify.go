@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/mail"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
@@ -35,6 +36,7 @@ type Deps struct {
 	Epics         *epic.Service
 	Snippets      *snippet.Service
 	Repos         *repo.Service
+	Checks        *ci.Service
 	Namespaces    *namespace.Service
 	Notes         *note.Service
 	Subscriptions *subscription.Service
@@ -71,6 +73,7 @@ type Service struct {
 	epics         *epic.Service
 	snippets      *snippet.Service
 	repos         *repo.Service
+	checks        *ci.Service
 	namespaces    *namespace.Service
 	notes         *note.Service
 	subscriptions *subscription.Service
@@ -89,7 +92,7 @@ func New(d Deps) *Service {
 	d.Out.Recipients = cmp.Or(d.Out.Recipients, MaxRecipients)
 	return &Service{
 		db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.Requests, epics: d.Epics,
-		snippets: d.Snippets, repos: d.Repos, namespaces: d.Namespaces, notes: d.Notes,
+		snippets: d.Snippets, repos: d.Repos, checks: d.Checks, namespaces: d.Namespaces, notes: d.Notes,
 		subscriptions: d.Subscriptions, todos: d.Todos, references: d.References, urls: d.URLs, signer: d.Signer, jobs: d.Jobs, log: d.Log,
 		now: d.Now, out: d.Out,
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"tenon/internal/base/mail"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
@@ -34,6 +35,8 @@ type thing struct {
 	reviewers    []authz.UserID
 	committers   []authz.UserID // who wrote and committed a commit
 	labels       []label.Label
+	rows         []string      // what failed, one line each
+	headers      []mail.Header // of its own
 
 	note  *note.Note // nil where the event is no note
 	more  []string   // texts of the notes that were published together with it
@@ -159,6 +162,8 @@ func (s *Service) about(ctx context.Context, ref noteable.Ref) (*thing, error) {
 		return s.findSnippet(ctx, ref)
 	case noteable.Commit:
 		return s.findCommit(ctx, ref)
+	case ofPipeline:
+		return s.findPipeline(ctx, ref)
 	}
 	id := mergerequest.ID(ref.ID)
 	found, err := s.requests.ByIDs(ctx, authz.System(), []mergerequest.ID{id})
@@ -226,6 +231,8 @@ func (s *Service) readable(ctx context.Context, as authz.Actor, t *thing) (bool,
 	var found map[noteable.Ref]authz.Subject
 	var err error
 	switch t.ref.Kind {
+	case ofPipeline:
+		return s.pipelineReadable(ctx, as, t)
 	case noteable.Issue:
 		found, err = s.issues.Subjects(ctx, as, []noteable.Ref{t.ref})
 	case noteable.Epic:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
@@ -29,7 +30,11 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, func(ctx context.Context, e mergerequest.Closed) error { return s.resolveRequest(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e mergerequest.Merged) error { return s.resolveRequest(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e mergerequest.NewVersion) error { return s.resolveRequest(ctx, e.Fact) })
-	event.On(b, name, s.unmergeable)
+	event.On(b, name, func(ctx context.Context, e mergerequest.Unmergeable) error { return s.heldUp(ctx, e.Fact, Unmergeable) })
+	event.On(b, name, func(ctx context.Context, e mergerequest.PipelineFailed) error {
+		return s.heldUp(ctx, e.Fact, BuildFailed)
+	})
+	event.On(b, name, s.recovered)
 	event.On(b, name, func(ctx context.Context, e approval.Approved) error { return s.resolveRequest(ctx, e.Fact.Fact) })
 	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
 		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
@@ -132,10 +137,20 @@ func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) er
 	return s.mention(ctx, e.By, m, []string{e.MergeRequest.Title, e.MergeRequest.Text()}, []string{e.Before.Title, e.Before.Text()})
 }
 
-// unmergeable asks users whose merge request has conflicts to see to it, each by itself.
-func (s *Service) unmergeable(ctx context.Context, e mergerequest.Unmergeable) error {
-	m := ofRequest(e.Fact).with(Unmergeable)
-	for _, id := range e.Concerned() {
+// recovered marks the to-do items about a failed pipeline as done.
+func (s *Service) recovered(ctx context.Context, e mergerequest.PipelineRecovered) error {
+	_, err := s.db.Exec(ctx, "UPDATE todos SET state = 'done', updated_at = ? WHERE action = ? AND state = 'pending' AND target_type = ? AND target_id = ?",
+		db.At(e.At), BuildFailed, noteable.MergeRequest, e.MergeRequest.ID)
+	if err != nil {
+		return fmt.Errorf("resolve to-do items of a pipeline: %w", err)
+	}
+	return nil
+}
+
+// heldUp asks users whose merge request something keeps from being merged to see to it, each by itself.
+func (s *Service) heldUp(ctx context.Context, f mergerequest.Fact, action Action) error {
+	m := ofRequest(f).with(action)
+	for _, id := range f.Concerned() {
 		m.by = id
 		if err := s.create(ctx, m, []authz.UserID{id}); err != nil {
 			return err
