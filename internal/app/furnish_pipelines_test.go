@@ -20,6 +20,7 @@ const configuration = `
 made:
   script: [make]
   artifacts: {paths: [out]}
+  resource_group: $CI_COMMIT_REF_NAME
 by hand:
   script: [echo]
   when: manual
@@ -37,8 +38,11 @@ func (w *world) pipelines(path, id string) map[string]string {
 	for _, j := range w.list(path + "/pipelines/" + number(made, "id") + "/jobs") {
 		jobs[j["name"].(string)] = number(j, "id")
 	}
+	if err := w.jobs.Drain(ctx); err != nil { // the job gets its resource group
+		w.tb.Fatal(err)
+	}
 	w.runJob(ctx, id)
-	return map[string]string{":pipeline_id": number(made, "id"), ":job_id": jobs["made"], "manual job": jobs["by hand"], ":ref_name": branch}
+	return map[string]string{":pipeline_id": number(made, "id"), ":job_id": jobs["made"], "manual job": jobs["by hand"], ":ref_name": branch, "resource_groups/:key": branch}
 }
 
 // list gives what a path lists to the owner.
@@ -127,6 +131,8 @@ func pipelineSamples(all map[string][]sample) {
 		"POST /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables":        {{body: obj{"key": "NEW", "value": "value"}}},
 		"PUT /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables/:key":    {{body: obj{"value": "other"}}},
 		"DELETE /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables/:key": {{}},
+		"PUT /projects/:id/resource_groups/:key":                                       {{body: obj{"process_mode": "oldest_first"}}},
+		"GET /projects/:id/resource_groups/:key/current_job":                           {{status: http.StatusNotFound}}, // it has ended
 		"POST /projects/:id/ci/lint":                                                   {{body: obj{"content": "test: {script: make}"}}},
 		"GET /projects/:id/ci/explain":                                                 {{query: "ref==:ref_name", status: http.StatusNotFound}}, // the branch is gone
 		"GET /projects/:id/pipelines/latest":                                           {{query: "ref==:ref_name"}},

@@ -81,7 +81,7 @@ func unpaired() map[string]string {
 			"PUT /groups/:id/boards/:board_id/lists/:list_id", "PUT /projects/:id/boards/:board_id/lists/:list_id",
 			"PUT /groups/:id/custom_attributes/:key", "PUT /projects/:id/custom_attributes/:key", "PUT /users/:id/custom_attributes/:key",
 			"PUT /groups/:id/epics/:epic_iid/epics/:child_epic_id", "PUT /groups/:id/epics/:epic_iid/issues/:epic_issue_id",
-			"PUT /projects/:id/issues/:issue_iid/reorder", "PUT /user/avatar", "PUT /projects/:id/pipelines/:pipeline_id/metadata", "PUT /projects/:id/triggers/:trigger_id", "PATCH /projects/:id/job_token_scope",
+			"PUT /projects/:id/issues/:issue_iid/reorder", "PUT /user/avatar", "PUT /projects/:id/pipelines/:pipeline_id/metadata", "PUT /projects/:id/triggers/:trigger_id", "PUT /projects/:id/resource_groups/:key", "PATCH /projects/:id/job_token_scope",
 			"PUT /groups/:id/epics/:noteable_id/discussions/:discussion_id/notes/:note_id", "PUT /groups/:id/epics/:noteable_id/notes/:note_id",
 			"PUT /projects/:id/issues/:noteable_id/discussions/:discussion_id/notes/:note_id", "PUT /projects/:id/issues/:noteable_id/notes/:note_id",
 			"PUT /projects/:id/merge_requests/:noteable_id/discussions/:discussion_id/notes/:note_id",

@@ -232,7 +232,16 @@ func (r *rich) code(t *testing.T) {
 	}
 	nightly := post(t, r.root, project+"/pipeline_schedules", fields{"description": "nightly", "ref": "main", "cron": "0 1 * * *", "cron_timezone": "Europe/Berlin"})
 	post(t, r.root, fmt.Sprintf("%s/pipeline_schedules/%d/variables", project, nightly), fields{"key": "KEY", "value": "value"})
+	ships := post(t, r.root, "projects", fields{"name": "Ships", "initialize_with_readme": true})
+	post(t, r.root, "projects/"+number(ships)+"/repository/commits", fields{
+		"branch": "main", "commit_message": "Ship",
+		"actions": []fields{{"action": "create", "file_path": ".gitlab-ci.yml", "content": "ship: {script: make, resource_group: eu/north}\nagain: {script: make, resource_group: eu/north}\n"}},
+	})
+	until(t, "one of two jobs waits for its resource group", func() bool {
+		return len(got(r.root.Jobs.ListProjectJobs(ships, &gitlab.ListJobsOptions{Scope: &[]gitlab.BuildStateValue{"waiting_for_resource"}})).must(t)) == 1
+	})
 	maps.Copy(r.values, fields{
+		"ResourceGroup.pid": ships, "ResourceGroup.key": "eu/north",
 		"schedule": nightly, "sha": sha, "commit": sha, "branch": "main", "tag": "v1.0", "tagName": "v1.0", "fileName": "moved.go", "file": "moved.go", "MergeTrains.ListMergeRequestInMergeTrain.targetBranch": "main",
 		"ProtectedBranches.branch": "release/*", "ProtectedTags.tag": "v*",
 		"RepositoryFiles.GetFile.opt": &gitlab.GetFileOptions{Ref: new("main")}, "RepositoryFiles.GetFileBlame.opt": &gitlab.GetFileBlameOptions{Ref: new("main")},

@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/approval"
 	"tenon/internal/core/audit"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/gpgkey"
@@ -25,6 +26,7 @@ import (
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/runner"
+	"tenon/internal/core/schedule"
 	"tenon/internal/core/securefile"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
@@ -271,14 +273,27 @@ func recorded(ann authz.Actor) []sample {
 	})
 }
 
-// recordedTokens are the events of trigger tokens and secure files.
+// recordedTokens are the events of trigger tokens, schedules, resource groups and secure files.
 func recordedTokens(token trigger.Change, file securefile.Fact, listed jobtoken.Listing, in func(event, target string, id int64, details string) []entry) []sample {
 	group := listed
 	group.Group = true
+	nightly := schedule.Schedule{ID: 9, Description: "Nightly", Cron: "0 1 * * *"}
+	weekly := nightly
+	weekly.Cron = "0 1 * * 0"
+	planned := func(before, after *schedule.Schedule) schedule.Changed {
+		return schedule.Changed{Change: schedule.Change{Stamp: listed.Stamp, Before: before, After: after, Project: &listed.Project}}
+	}
 	return []sample{
 		{trigger.Created{Change: token}, in("ci_pipeline_trigger_created", "Ci::Trigger", 9, "Nightly")},
 		{trigger.Updated{Change: token}, in("ci_pipeline_trigger_updated", "Ci::Trigger", 9, "Nightly")},
 		{trigger.Deleted{Change: token}, in("ci_pipeline_trigger_deleted", "Ci::Trigger", 9, "Nightly")},
+		{planned(nil, &nightly), in("ci_pipeline_schedule_created", "Ci::PipelineSchedule", 9, "Nightly")},
+		{planned(&nightly, &weekly), in("ci_pipeline_schedule_updated", "Ci::PipelineSchedule", 9, "Nightly")},
+		{planned(&nightly, nil), in("ci_pipeline_schedule_deleted", "Ci::PipelineSchedule", 9, "Nightly")},
+		{
+			ci.ResourceGroupChanged{Stamp: listed.Stamp, Project: &listed.Project, Before: ci.ResourceGroup{ID: 9, Key: "production", ProcessMode: ci.Unordered}, After: ci.ResourceGroup{ID: 9, Key: "production", ProcessMode: ci.OldestFirst}},
+			in("ci_resource_group_updated", "Ci::ResourceGroup", 9, "production"),
+		},
 		{securefile.Created{Fact: file}, in("ci_secure_file_created", "Ci::SecureFile", 9, "key.jks")},
 		{securefile.Deleted{Fact: file}, in("ci_secure_file_deleted", "Ci::SecureFile", 9, "key.jks")},
 		{jobtoken.ScopeChanged{Stamp: listed.Stamp, Project: listed.Project, Inbound: true}, in("secure_ci_job_token_inbound_enabled", audit.Project, 5, "Shop")},

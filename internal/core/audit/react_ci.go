@@ -8,9 +8,11 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/jobtoken"
 	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
+	"tenon/internal/core/schedule"
 	"tenon/internal/core/securefile"
 	"tenon/internal/core/trigger"
 	"tenon/internal/core/variable"
@@ -30,6 +32,8 @@ func (r *Recorder) subscribeCI(b *event.Bus) {
 	event.On(b, name, r.TriggerCreated)
 	event.On(b, name, r.TriggerUpdated)
 	event.On(b, name, r.TriggerDeleted)
+	event.On(b, name, r.ScheduleChanged)
+	event.On(b, name, r.ResourceGroupChanged)
 	event.On(b, name, r.SecureFileCreated)
 	event.On(b, name, r.SecureFileDeleted)
 	event.On(b, name, r.JobTokenScopeChanged)
@@ -61,27 +65,14 @@ func (r *Recorder) VariableCreated(ctx context.Context, e variable.Created) erro
 // VariableUpdated records each attribute of a CI/CD variable that changed, and no value.
 func (r *Recorder) VariableUpdated(ctx context.Context, e variable.Updated) error {
 	was, is := e.Before, e.Variable
-	for _, c := range []struct {
-		what     string
-		from, to any
-	}{
+	err := r.changes(ctx, []change{
 		{"variable protection", was.Protected, is.Protected},
 		{"variable masking", was.Masked, is.Masked},
 		{"environment scope", was.Scope, is.Scope},
 		{"variable type", was.Type, is.Type},
-	} {
-		if c.from == c.to {
-			continue
-		}
-		out := aboutVariable(e.Fact, "updated")
-		out.Message = fmt.Sprintf("Changed %s from %v to %v", c.what, c.from, c.to)
-		out.Details = map[string]any{"change": c.what, "from": fmt.Sprint(c.from), "to": fmt.Sprint(c.to)}
-		if err := r.Record(ctx, out); err != nil {
-			return err
-		}
-	}
-	if !e.ValueChanged {
-		return nil
+	}, func() Entry { return aboutVariable(e.Fact, "updated") })
+	if err != nil || !e.ValueChanged {
+		return err
 	}
 	out := aboutVariable(e.Fact, "updated")
 	out.Message, out.Details = "Changed variable value", map[string]any{"change": "variable value"}
@@ -219,6 +210,61 @@ func (r *Recorder) TriggerUpdated(ctx context.Context, e trigger.Updated) error 
 // TriggerDeleted records that a pipeline trigger token is gone.
 func (r *Recorder) TriggerDeleted(ctx context.Context, e trigger.Deleted) error {
 	return r.Record(ctx, aboutTrigger(e.Change, "deleted", "Deleted pipeline trigger token"))
+}
+
+// ScheduleChanged records that a pipeline schedule was made or deleted, or each attribute of it that changed.
+func (r *Recorder) ScheduleChanged(ctx context.Context, e schedule.Changed) error {
+	about := func(s *schedule.Schedule, done, message string) Entry {
+		out := aboutProject(e.By, e.Project.ID, s.Description, e.Project.FullPath, "ci_pipeline_schedule_"+done, message)
+		out.TargetType, out.TargetID = "Ci::PipelineSchedule", int64(s.ID)
+		return out
+	}
+	switch was, is := e.Before, e.After; {
+	case was == nil:
+		return r.Record(ctx, about(is, "created", "Created pipeline schedule"))
+	case is == nil:
+		return r.Record(ctx, about(was, "deleted", "Deleted pipeline schedule"))
+	default:
+		return r.changes(ctx, []change{
+			{"owner", was.OwnerID, is.OwnerID},
+			{"description", was.Description, is.Description},
+			{"ref", was.Ref, is.Ref},
+			{"cron", was.Cron, is.Cron},
+			{"cron timezone", was.Timezone, is.Timezone},
+			{"active", was.Active, is.Active},
+		}, func() Entry { return about(is, "updated", "") })
+	}
+}
+
+// ResourceGroupChanged records another process mode of a resource group.
+func (r *Recorder) ResourceGroupChanged(ctx context.Context, e ci.ResourceGroupChanged) error {
+	return r.changes(ctx, []change{{"process mode", e.Before.ProcessMode, e.After.ProcessMode}}, func() Entry {
+		out := aboutProject(e.By, e.Project.ID, e.After.Key, e.Project.FullPath, "ci_resource_group_updated", "")
+		out.TargetType, out.TargetID = "Ci::ResourceGroup", int64(e.After.ID)
+		return out
+	})
+}
+
+// change is an attribute with its values before and after.
+type change struct {
+	what     string
+	from, to any
+}
+
+// changes records an entry for each attribute whose values differ.
+func (r *Recorder) changes(ctx context.Context, list []change, entry func() Entry) error {
+	for _, c := range list {
+		if c.from == c.to {
+			continue
+		}
+		out := entry()
+		out.Message = fmt.Sprintf("Changed %s from %v to %v", c.what, c.from, c.to)
+		out.Details = map[string]any{"change": c.what, "from": fmt.Sprint(c.from), "to": fmt.Sprint(c.to)}
+		if err := r.Record(ctx, out); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func aboutSecureFile(e securefile.Fact, done, message string) Entry {

@@ -152,6 +152,8 @@ const (
 	ErasePipeline        Ability = "erase_job"
 	ReadPipelineDetails  Ability = "read_pipeline_variables"
 	ReadPrivateArtifacts Ability = "read_private_job_artifacts"
+	ReadResourceGroups   Ability = "read_resource_groups"
+	UpdateResourceGroup  Ability = "update_resource_group"
 
 	ReadPushRule       Ability = "read_push_rule"
 	AdminPushRule      Ability = "admin_push_rule"
@@ -401,6 +403,8 @@ var Rules = map[Ability]Rule{
 	ErasePipeline:        {Min: Maintainer, Own: true, Feature: Builds, Write: true},
 	ReadPipelineDetails:  {Min: Developer, Own: true, Feature: Builds},
 	ReadPrivateArtifacts: {Min: Developer, Feature: Builds, Job: true},
+	ReadResourceGroups:   {Min: Developer, Feature: Builds},
+	UpdateResourceGroup:  {Min: Developer, Feature: Builds, Write: true},
 
 	ReadPushRule:       {Min: Maintainer},
 	AdminPushRule:      {Min: Maintainer, Write: true},

@@ -143,7 +143,7 @@ func (s *step) turn(before State) (State, bool) {
 	case s.When == "delayed":
 		return Scheduled, true
 	}
-	return Pending, true
+	return s.ready(), true
 }
 
 // sum is the state of the pipeline.
@@ -238,7 +238,7 @@ func (s *Service) writeSteps(ctx context.Context, of *Pipeline, p *plan, now tim
 			byState[st.State] = append(byState[st.State], st.ID)
 		}
 	}
-	for _, to := range []State{Skipped, Manual, Scheduled} {
+	for _, to := range []State{Skipped, Manual, Scheduled, WaitingForResource} {
 		if err := s.enterAll(ctx, byState[to], to, now); err != nil {
 			return err
 		}

@@ -76,6 +76,9 @@ func (s *Service) changeLocked(ctx context.Context, as authz.Actor, p *project.P
 			return nil, fmt.Errorf("enqueue log of job: %w", err)
 		}
 	}
+	if err := s.passOnAfter(ctx, &after.Status); err != nil {
+		return nil, err
+	}
 	return &after, s.bus.Publish(ctx, JobChanged{Stamp: as.Stamp(s.now()), Before: &before, Job: after, Pipeline: *of, Project: p})
 }
 
@@ -90,6 +93,13 @@ func (s *Service) publishJobs(ctx context.Context, as authz.Actor, p *project.Pr
 		jobs, err := db.Select[Job](ctx, s.db, "SELECT "+jobColumns+" FROM "+jobTables+" WHERE s.id IN ("+marks+") ORDER BY s.stage_idx, s.id", args...)
 		if err != nil {
 			return fmt.Errorf("jobs that have changed: %w", err)
+		}
+		changed := make([]*Status, len(jobs))
+		for i := range jobs {
+			changed[i] = &jobs[i].Status
+		}
+		if err := s.passOnAfter(ctx, changed...); err != nil {
+			return err
 		}
 		for i := range jobs {
 			old := &Job{before[jobs[i].ID], jobs[i].Build}
@@ -128,9 +138,9 @@ func (s *Service) retryFailed(ctx context.Context, as authz.Actor, p *project.Pr
 	return s.start(ctx, as, p, of, made) // its turn has come, also where it was a manual or delayed one
 }
 
-// start makes a new job pending.
+// start makes a new job pending, or lets it wait for its resource group.
 func (s *Service) start(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, made *Job) error {
-	if err := s.enqueue(ctx, of, []StatusID{made.ID}, s.now()); err != nil {
+	if err := s.queue(ctx, of, made.ID, made.ready()); err != nil {
 		return err
 	}
 	return s.publishJobs(ctx, as, p, of, []Status{made.Status})
@@ -173,7 +183,7 @@ func (s *Service) again(ctx context.Context, as authz.Actor, p *project.Project,
 	made := &Job{
 		Status: Status{
 			PipelineID: of.ID, ProjectID: of.ProjectID, Kind: old.Kind, Name: old.Name, Stage: old.Stage, StageIndex: old.StageIndex, Ref: old.Ref,
-			State: Created, AllowFailure: c.AllowFailure, AuthorID: user, CreatedAt: now, UpdatedAt: now,
+			State: Created, AllowFailure: c.AllowFailure, AuthorID: user, CreatedAt: now, UpdatedAt: now, ResourceGroupID: old.ResourceGroupID,
 		},
 		Build: Build{
 			Definition: old.Definition, When: old.When, ByNeeds: old.ByNeeds, Interruptible: old.Interruptible, Timeout: old.Timeout,

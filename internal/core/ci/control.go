@@ -104,7 +104,7 @@ func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Projec
 				return ErrUnplayable
 			}
 			j.AuthorID, j.ScheduledAt = &user, nil
-			j.enter(Pending, s.now())
+			j.enter(j.ready(), s.now())
 			return nil
 		})
 		if err != nil {
@@ -113,7 +113,7 @@ func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Projec
 		if err := s.keepVariables(ctx, id, vars, false); err != nil {
 			return err
 		}
-		if err := s.enqueue(ctx, locked, []StatusID{id}, s.now()); err != nil {
+		if err := s.queue(ctx, locked, id, out.State); err != nil {
 			return err
 		}
 		if err := s.reopen(ctx, as, p, locked, out); err != nil {
@@ -335,6 +335,9 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project
 			UNION ALL SELECT j.log_key FROM jobs j JOIN commit_statuses s ON s.id = j.job_id WHERE s.pipeline_id = ? AND j.log_key IS NOT NULL ORDER BY 1`, id, id)
 		if err != nil {
 			return fmt.Errorf("objects of pipeline: %w", err)
+		}
+		if err := s.passOnWithout(ctx, id); err != nil {
+			return err
 		}
 		if _, err := s.db.Exec(ctx, "DELETE FROM pipelines WHERE id = ?", id); err != nil {
 			return fmt.Errorf("delete pipeline: %w", err)

@@ -62,6 +62,8 @@ type draft struct {
 	reader  *reader
 	config  *ciconfig.Config
 	made    *ciconfig.Pipeline
+
+	resources []string // keys of the resource groups of the jobs, "" for none
 }
 
 // Run makes a pipeline of a branch or tag from its configuration. It requires CreatePipeline, and the right to push to a
@@ -224,6 +226,9 @@ func (d *draft) create(ctx context.Context) (*Pipeline, error) {
 		return d.invalid(ctx, d.made.Problems)
 	case d.skips():
 		d.row.State = Skipped
+	}
+	if problems := d.resourceKeys(vars); len(problems) > 0 {
+		return d.invalid(ctx, problems)
 	}
 	return d.write(ctx)
 }
@@ -397,6 +402,10 @@ func (d *draft) persist(ctx context.Context) error {
 func (d *draft) writeJobs(ctx context.Context) error {
 	set := d.project.Settings()
 	now, user := db.At(d.now()), d.as.UserID
+	groups, err := d.writeResourceGroups(ctx)
+	if err != nil {
+		return err
+	}
 	for i := range d.made.Jobs {
 		c := &d.made.Jobs[i]
 		text, err := json.Marshal(c)
@@ -418,6 +427,9 @@ func (d *draft) writeJobs(ctx context.Context) error {
 			Build: Build{
 				Definition: string(text), When: c.When, ByNeeds: c.Needs != nil, Timeout: timeout, Interruptible: c.Interruptible != nil && *c.Interruptible,
 			},
+		}
+		if group, ok := groups[d.resources[i]]; ok {
+			j.ResourceGroupID = &group
 		}
 		if err := d.insertJob(ctx, j); err != nil {
 			return err

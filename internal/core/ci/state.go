@@ -100,6 +100,14 @@ func (s *Status) enter(to State, now time.Time) {
 	}
 }
 
+// ready is the state of a job whose turn has come: one of a resource group waits until it gets the group.
+func (s *Status) ready() State {
+	if s.ResourceGroupID != nil {
+		return WaitingForResource
+	}
+	return Pending
+}
+
 // standing is what the state of a job means for those that depend on it.
 type standing string
 

@@ -55,6 +55,8 @@ type Status struct {
 	StageIndex    int        `db:"stage_idx"`
 	AllowFailure  bool       `db:"allow_failure"`
 	FailureReason *string    `db:"failure_reason"` // of one that failed
+
+	ResourceGroupID *ResourceGroupID `db:"resource_group_id"` // of jobs that run one at a time
 }
 
 const (

@@ -21,6 +21,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.dropPipelineRef, job.Low())
 	job.Register(r, s.startDelayed)
 	job.Register(r, s.endBridge, job.Attempts(5))
+	job.Register(r, s.passResource, job.Attempts(10))
 	job.Register(r, s.startBridge, job.Attempts(5), job.Timeout(5*time.Minute))
 	job.Register(r, s.Expire, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(r, expireEvery, expire{})
@@ -105,11 +106,11 @@ func (s *Service) startDelayed(ctx context.Context, args startDelayed) error {
 			return err
 		}
 		due, later := false, time.Time{}
-		_, err = s.changeLocked(ctx, authz.System(), p, of, j.ID, func(_ context.Context, j *Job) error {
+		started, err := s.changeLocked(ctx, authz.System(), p, of, j.ID, func(_ context.Context, j *Job) error {
 			due = j.State == Scheduled && j.ScheduledAt != nil && !j.ScheduledAt.After(s.now())
 			if due {
 				j.ScheduledAt = nil
-				j.enter(Pending, s.now())
+				j.enter(j.ready(), s.now())
 			} else if j.State == Scheduled && j.ScheduledAt != nil {
 				later = j.ScheduledAt.Time
 			}
@@ -124,7 +125,7 @@ func (s *Service) startDelayed(ctx context.Context, args startDelayed) error {
 		if !due {
 			return nil
 		}
-		if err := s.enqueue(ctx, of, []StatusID{j.ID}, s.now()); err != nil {
+		if err := s.queue(ctx, of, j.ID, started.State); err != nil {
 			return err
 		}
 		return s.advance(ctx, authz.System(), p, of)
@@ -171,6 +172,9 @@ func (stuck) Kind() string { return "end_stuck_jobs" }
 // EndStuck fails jobs that have waited for a runner for a day, whose runner has been silent for an hour, or that run longer than they may.
 func (s *Service) EndStuck(ctx context.Context, _ stuck) error {
 	now := s.now()
+	if err := s.passOnWaiting(ctx, now.Add(-stuckEvery)); err != nil {
+		return err
+	}
 	type row struct {
 		ID     StatusID `db:"id"`
 		Reason string   `db:"reason"`

@@ -127,6 +127,7 @@ func (s *Server) jobRoutes() []*api.Route {
 		api.Tagged("ci_lint", s.lintRoutes()),
 		api.Tagged("job_token_scope", s.jobTokenRoutes()),
 		api.Tagged("pipeline_schedules", s.scheduleRoutes()),
+		api.Tagged("resource_groups", s.resourceGroupRoutes()),
 		api.Tagged("secure_files", s.secureFileRoutes()),
 	)
 }
