@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"tenon/internal/base/db"
@@ -94,18 +96,18 @@ func (s *Service) Request(ctx context.Context, ask Ask) (found *Assignment, last
 
 // take looks for a job that the runner may run and makes it the runner's.
 func (s *Service) take(ctx context.Context, r *runner.Runner, m *runner.Manager, ask Ask) (*Assignment, error) {
-	ids, err := s.candidates(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range ids {
-		got, err := s.claim(ctx, r, m, c.JobID, c.PipelineID, ask.Features)
-		if errors.Is(err, errGone) {
-			continue
+	var lost []StatusID // to other servers, or because they could not start
+	for range candidates {
+		c, release, err := s.candidate(ctx, r, lost)
+		if c == nil || err != nil {
+			return nil, err
 		}
-		if err != nil || got != nil {
+		got, err := s.claim(ctx, r, m, c.JobID, c.PipelineID, ask.Features)
+		release()
+		if !errors.Is(err, errGone) {
 			return got, err
 		}
+		lost = append(lost, c.JobID)
 	}
 	return nil, nil
 }
@@ -118,35 +120,102 @@ type candidate struct {
 	PipelineID PipelineID `db:"pipeline_id"`
 }
 
-// candidates lists the jobs that a runner may take, the first of the project that has the fewest jobs on instance runners.
-func (s *Service) candidates(ctx context.Context, r *runner.Runner) ([]candidate, error) {
-	var w db.Where
-	cond, args := runner.ServesSQL(r, "p")
-	w.And(cond, args...)
-	w.And("NOT p.archived AND NOT p.pending_delete AND p.builds_access > ?", authz.FeatureDisabled)
+// handouts are the jobs that this server is giving to runners at this moment. It is safe for concurrent use.
+type handouts struct {
+	mu   sync.Mutex
+	jobs map[StatusID]bool
+}
+
+// list gives them.
+func (c *handouts) list() []StatusID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.jobs))
+}
+
+// add takes a job, unless somebody has.
+func (c *handouts) add(id StatusID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.jobs == nil {
+		c.jobs = map[StatusID]bool{}
+	}
+	if c.jobs[id] {
+		return false
+	}
+	c.jobs[id] = true
+	return true
+}
+
+func (c *handouts) drop(id StatusID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.jobs, id)
+}
+
+// maxHandouts is how many jobs that are being given are left out by name; beyond that runners meet at the same job, and look again.
+const maxHandouts = 500
+
+// candidate finds the job that a runner should get and keeps other runners of this server away from it until it is released; nil where there
+// is none.
+func (s *Service) candidate(ctx context.Context, r *runner.Runner, lost []StatusID) (c *candidate, release func(), err error) {
+	for {
+		taken := s.handouts.list()
+		c, err := s.next(ctx, r, append(taken[:min(len(taken), maxHandouts)], lost...))
+		if c == nil || err != nil {
+			return nil, nil, err
+		}
+		if s.handouts.add(c.JobID) {
+			return c, func() { s.handouts.drop(c.JobID) }, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// next gives the oldest job that a runner may take, of the project that has the fewest jobs on instance runners. Its cost is that of the
+// projects that wait, not of their jobs.
+func (s *Service) next(ctx context.Context, r *runner.Runner, without []StatusID) (*candidate, error) {
+	var of, in db.Where
+	of.Raw("q.project_id = w.project_id")
 	if r.Protected {
-		w.Raw("q.protected")
+		of.Raw("q.protected")
 	}
 	if tags := r.Tags(); len(tags) > 0 {
 		marks, args := db.Marks(tags)
-		w.And("(q.tags = 0 OR NOT EXISTS (SELECT 1 FROM job_tags t WHERE t.job_id = q.job_id AND t.tag NOT IN ("+marks+")))", args...)
+		of.And("(q.tags = 0 OR NOT EXISTS (SELECT 1 FROM job_tags t WHERE t.job_id = q.job_id AND t.tag NOT IN ("+marks+")))", args...)
 	} else {
-		w.Raw("q.tags = 0")
+		of.Raw("q.tags = 0")
 	}
 	if !r.RunUntagged {
-		w.Raw("q.tags > 0")
+		of.Raw("q.tags > 0")
 	}
-	order := "q.job_id"
+	if len(without) > 0 {
+		marks, args := db.Marks(without)
+		of.And("q.job_id NOT IN ("+marks+")", args...)
+	}
+	busy := "0"
 	if r.Type == runner.InstanceType {
-		order = `(SELECT COUNT(*) FROM commit_statuses x JOIN jobs y ON y.job_id = x.id JOIN runners z ON z.id = y.runner_id
-			WHERE x.project_id = q.project_id AND x.status IN ('pending', 'running', 'canceling') AND x.status = 'running' AND z.runner_type = 'instance_type'), ` + order
+		busy = `(SELECT COUNT(*) FROM commit_statuses x JOIN jobs y ON y.job_id = x.id JOIN runners z ON z.id = y.runner_id
+			WHERE x.project_id = w.project_id AND x.status = 'running' AND z.runner_type = 'instance_type')`
 	}
-	list, err := db.Select[candidate](ctx, s.db, "SELECT q.job_id, s.pipeline_id FROM job_queue q JOIN projects p ON p.id = q.project_id JOIN commit_statuses s ON s.id = q.job_id"+
-		w.SQL()+" ORDER BY "+order+" LIMIT ?", append(w.Args(), candidates)...)
+	cond, args := runner.ServesSQL(r, "p")
+	in.And(cond, args...)
+	in.And("NOT p.archived AND NOT p.pending_delete AND p.builds_access > ?", authz.FeatureDisabled)
+	list, err := db.Select[candidate](ctx, s.db, `WITH RECURSIVE waiting (project_id) AS (
+			SELECT MIN(f.project_id) FROM job_queue f
+			UNION ALL SELECT (SELECT MIN(f.project_id) FROM job_queue f WHERE f.project_id > v.project_id) FROM waiting v WHERE v.project_id IS NOT NULL)
+		SELECT x.job_id, s.pipeline_id FROM (SELECT (SELECT MIN(q.job_id) FROM job_queue q`+of.SQL()+`) AS job_id, `+busy+` AS busy
+			FROM waiting w JOIN projects p ON p.id = w.project_id`+in.SQL()+`) x
+		JOIN commit_statuses s ON s.id = x.job_id ORDER BY x.busy, x.job_id LIMIT 1`, slices.Concat(of.Args(), in.Args())...)
 	if err != nil {
-		return nil, fmt.Errorf("find jobs for runner: %w", err)
+		return nil, fmt.Errorf("find job for runner: %w", err)
 	}
-	return list, nil
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return &list[0], nil
 }
 
 // claim makes a pending job the runner's. errGone says that it is not pending any more, or failed at this point.

@@ -30,7 +30,11 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 		if err != nil {
 			return err
 		}
-		if out, err = s.changeLocked(ctx, as, p, pipeline, id, fn); err != nil {
+		var was State
+		if was, out, err = s.changeState(ctx, as, p, pipeline, id, fn); err != nil {
+			return err
+		}
+		if alone, err := s.alone(ctx, pipeline, was, out); err != nil || alone {
 			return err
 		}
 		return s.advance(ctx, as, p, pipeline)
@@ -41,10 +45,37 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 	return out, nil
 }
 
+// alone reports whether the step of a job changes nothing else in its pipeline, which is running: the job has begun, or it has succeeded while
+// others of its stage are under way and none waits for it by name.
+func (s *Service) alone(ctx context.Context, of *Pipeline, was State, j *Job) (bool, error) {
+	switch {
+	case of.State != Running:
+		return false, nil
+	case was == Pending && j.State == Running:
+		return true, nil
+	case was != Running || j.State != Success:
+		return false, nil
+	}
+	alone, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM commit_statuses s WHERE s.pipeline_id = ? AND s.stage_idx = ?
+			AND s.status IN ('created', 'pending', 'running') AND s.status IN ('pending', 'running') AND NOT s.retried)
+		AND NOT EXISTS (SELECT 1 FROM commit_statuses s JOIN job_needs n ON n.job_id = s.id WHERE s.pipeline_id = ?
+			AND s.status IN ('created', 'pending', 'running') AND s.status = 'created' AND n.name = ?)`, of.ID, j.StageIndex, of.ID, j.Name)
+	if err != nil {
+		return false, fmt.Errorf("what waits for a job: %w", err)
+	}
+	return alone, nil
+}
+
 // changeLocked is change for a pipeline that the transaction has locked, which does not go on by it.
 func (s *Service) changeLocked(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, id StatusID, fn func(ctx context.Context, j *Job) error) (*Job, error) {
+	_, j, err := s.changeState(ctx, as, p, of, id, fn)
+	return j, err
+}
+
+// changeState is changeLocked, and tells the state that the job had.
+func (s *Service) changeState(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, id StatusID, fn func(ctx context.Context, j *Job) error) (was State, out *Job, err error) {
 	var before, after Job
-	_, err := db.Update(ctx, s.db, statusRow(id), func(ctx context.Context, st *Status) error {
+	_, err = db.Update(ctx, s.db, statusRow(id), func(ctx context.Context, st *Status) error {
 		_, err := db.Update(ctx, s.db, jobRow(id), func(ctx context.Context, b *Build) error {
 			before, after = Job{*st, *b}, Job{*st, *b}
 			if err := fn(ctx, &after); err != nil {
@@ -56,30 +87,31 @@ func (s *Service) changeLocked(ctx context.Context, as authz.Actor, p *project.P
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	if before.State == after.State {
-		return &after, nil
+	was, out = before.State, &after
+	if was == after.State {
+		return was, out, nil
 	}
-	if before.State == Pending {
+	if was == Pending {
 		if _, err := s.db.Exec(ctx, "DELETE FROM job_queue WHERE job_id = ?", id); err != nil {
-			return nil, fmt.Errorf("take job out of queue: %w", err)
+			return was, nil, fmt.Errorf("take job out of queue: %w", err)
 		}
 	}
 	if after.State == Failed {
 		if err := s.retryFailed(ctx, as, p, of, &after); err != nil {
-			return nil, err
+			return was, nil, err
 		}
 	}
 	if after.State.Complete() {
 		if err := s.jobs.Enqueue(ctx, joinLog{JobID: id}); err != nil {
-			return nil, fmt.Errorf("enqueue log of job: %w", err)
+			return was, nil, fmt.Errorf("enqueue log of job: %w", err)
 		}
 	}
 	if err := s.passOnAfter(ctx, &after.Status); err != nil {
-		return nil, err
+		return was, nil, err
 	}
-	return &after, s.bus.Publish(ctx, JobChanged{Stamp: as.Stamp(s.now()), Before: &before, Job: after, Pipeline: *of, Project: p})
+	return was, out, s.bus.Publish(ctx, JobChanged{Stamp: as.Stamp(s.now()), Before: &before, Job: after, Pipeline: *of, Project: p})
 }
 
 // publishJobs tells that jobs of a pipeline, which are given as they were, have got the states that they have now.

@@ -74,10 +74,11 @@ type Service struct {
 	now         func() time.Time
 	log         *slog.Logger
 
-	waiting waiting
-	watched lastuse.Times[StatusID] // logs that users read
-	reading *semaphore.Weighted     // of test reports, which take memory
-	pollFor time.Duration           // how long a runner waits
+	waiting  waiting
+	handouts handouts
+	watched  lastuse.Times[StatusID] // logs that users read
+	reading  *semaphore.Weighted     // of test reports, which take memory
+	pollFor  time.Duration           // how long a runner waits
 }
 
 // New builds the service.
