@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -202,15 +203,29 @@ func InsertRow(ctx context.Context, d *DB, table string, row any, suffix string)
 // Columns lists the columns of the row type T for a SELECT, "n.id, n.body" for the
 // alias "n", "id, body" for "". Readonly columns are left out: name them yourself.
 func Columns[T any](alias string) string {
+	key := listKey{reflect.TypeFor[T](), alias}
+	if known, ok := columnLists.Load(key); ok {
+		return known.(string)
+	}
 	if alias != "" {
 		alias += "."
 	}
-	cols := columnsOf(reflect.TypeFor[T]())
+	cols := columnsOf(key.row)
 	names := make([]string, len(cols))
 	for i, c := range cols {
 		names[i] = alias + c.name
 	}
-	return strings.Join(names, ", ")
+	out := strings.Join(names, ", ")
+	columnLists.Store(key, out)
+	return out
+}
+
+// columnLists remembers what Columns gives, by listKey.
+var columnLists sync.Map
+
+type listKey struct {
+	row   reflect.Type
+	alias string
 }
 
 func (d *DB) insertion(table string, row any) (string, []any, error) {

@@ -39,7 +39,12 @@ func (r pgRows) Close() error {
 }
 
 // fields says where the columns of a row type go; nil for a type that is one value.
-type fields map[string][]int
+type fields map[string]field
+
+type field struct {
+	index []int
+	n     int // of the columns of the type
+}
 
 // fieldsOf gives the fields of a row type, which are looked up once per type.
 func (d *DB) fieldsOf(t reflect.Type) fields {
@@ -61,8 +66,12 @@ func newFields(t reflect.Type) fields {
 		if name == "" || name == "-" || !f.IsExported() {
 			continue
 		}
-		if other, ok := all[name]; !ok || len(f.Index) < len(other) { // the outer of two hides the inner
-			all[name] = f.Index
+		other, ok := all[name]
+		switch {
+		case !ok:
+			all[name] = field{f.Index, len(all)}
+		case len(f.Index) < len(other.index): // the outer of two hides the inner
+			all[name] = field{f.Index, other.n}
 		}
 	}
 	return all
@@ -111,17 +120,17 @@ func (d *DB) fit(rows resultRows, t reflect.Type, fresh func() []any) (*scanner,
 		return s, nil
 	}
 	s.index = make([][]int, len(columns))
-	seen := make(map[string]struct{}, len(columns))
+	seen := make([]bool, len(known))
 	for i, name := range columns {
-		index, ok := known[name]
+		of, ok := known[name]
 		if !ok {
 			return nil, fmt.Errorf("column %q has no field in %s", name, t)
 		}
-		if _, twice := seen[name]; twice {
+		if seen[of.n] {
 			return nil, fmt.Errorf("column %q comes twice", name)
 		}
-		seen[name] = struct{}{}
-		s.index[i] = index
+		seen[of.n] = true
+		s.index[i] = of.index
 	}
 	return s, nil
 }

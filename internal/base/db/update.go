@@ -206,21 +206,21 @@ func same(a, b any) bool {
 // or one of another type.
 func Assign(row, changes any) {
 	to, from := reflect.ValueOf(row).Elem(), reflect.ValueOf(changes).Elem()
-	var fields map[string][]int
+	var known fields
 	for _, f := range reflect.VisibleFields(from.Type()) {
 		name := f.Tag.Get("db")
 		value := from.FieldByIndex(f.Index)
 		if name == "" || name == "-" || value.Kind() != reflect.Pointer || value.IsNil() {
 			continue
 		}
-		if fields == nil {
-			fields = newFields(to.Type())
+		if known == nil {
+			known = newFields(to.Type())
 		}
-		index, ok := fields[name]
+		of, ok := known[name]
 		if !ok {
 			panic(fmt.Sprintf("assign: %s has no column %s", to.Type(), name))
 		}
-		field := to.FieldByIndex(index)
+		field := to.FieldByIndex(of.index)
 		switch {
 		case field.Kind() != reflect.Pointer:
 			field.Set(value.Elem())
