@@ -99,7 +99,9 @@ type router struct {
 
 // ServeHTTP chooses by the path alone.
 func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer h.idle.busy()()
+	if !runnerhttp.Waits(r.URL.Path) { // a job that it gets makes it busy
+		defer h.idle.busy()()
+	}
 	defer h.started()()
 	r, end := h.tracer.Request(r)
 	defer end()

@@ -54,6 +54,9 @@ func Match(path string) bool {
 	return ok
 }
 
+// Waits reports whether the requests of a path are those of runners that ask for a job: they may last long, and come again and again.
+func Waits(path string) bool { return path == prefix+"request" }
+
 func parse(path string) (target, bool) {
 	rest, ok := strings.CutPrefix(path, prefix)
 	if !ok {
