@@ -148,9 +148,10 @@ func pipelineSamples(all map[string][]sample) {
 		"POST /projects/:id/jobs/:job_id/erase":                                        {{}},
 		"POST /projects/:id/jobs/:job_id/artifacts/keep":                               {{}},
 		"DELETE /projects/:id/jobs/:job_id/artifacts":                                  {{}},
-		"GET /job": {{status: http.StatusUnauthorized}}, // takes tokens of jobs alone
-		"GET /projects/:id/jobs/:job_id/artifacts/*artifact_path":       {{values: with{"artifact_path": "out"}}},
-		"GET /projects/:id/jobs/artifacts/:ref_name/download":           {{query: "job=made"}},
-		"GET /projects/:id/jobs/artifacts/:ref_name/raw/*artifact_path": {{query: "job=made", values: with{"artifact_path": "out"}}},
+		"DELETE /projects/:id/artifacts":                                               {{}},
+		"GET /job":                                                                     {{status: http.StatusUnauthorized}}, // takes tokens of jobs alone
+		"GET /projects/:id/jobs/:job_id/artifacts/*artifact_path":                      {{values: with{"artifact_path": "out"}}},
+		"GET /projects/:id/jobs/artifacts/:ref_name/download":                          {{query: "job=made"}},
+		"GET /projects/:id/jobs/artifacts/:ref_name/raw/*artifact_path":                {{query: "job=made", values: with{"artifact_path": "out"}}},
 	})
 }

@@ -156,6 +156,7 @@ func samples() map[string][]sample {
 		"PUT /runners/:id":                                    {{body: obj{"paused": true}}, {note: "of a project", in: "project", values: with{"id": "=:runner_id"}, body: obj{"paused": true}}},
 		"GET /runners/:id":                                    {{}, {note: "of a project", in: "project", values: with{"id": "=:runner_id"}}},
 		"GET /runners/:id/managers":                           {{}, {note: "of a project", in: "project", values: with{"id": "=:runner_id"}}},
+		"GET /runners/:id/jobs":                               {{}, {note: "of a project", in: "project", values: with{"id": "=:runner_id"}}},
 		"GET /runners/:id/projects":                           {{}, {note: "of a project", in: "project", values: with{"id": "=:runner_id"}}},
 		"DELETE /runners/:id":                                 {{}},
 		"POST /runners/:id/reset_authentication_token":        {{}},

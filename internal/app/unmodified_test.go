@@ -16,6 +16,7 @@ func untimed() map[string]string {
 		"DELETE /projects/:id/pipelines/:pipeline_id":                                            "its time of change is that of its jobs, which run meanwhile",
 		"PUT /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables/:key":              "variables of schedules have no time of change",
 		"DELETE /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables/:key":           "variables of schedules have no time of change",
+		"DELETE /projects/:id/artifacts":                                                         "many things at once",
 		"DELETE /projects/:id/jobs/:job_id/artifacts":                                            "many things at once",
 		"PUT /projects/:id/repository/files/:file_path":                                          "last_commit_id is the condition of a file",
 		"DELETE /projects/:id/repository/files/:file_path":                                       "last_commit_id is the condition of a file",

@@ -18,6 +18,7 @@ import (
 type JobView struct {
 	*Job
 
+	Project    *project.Project
 	User       *account.Summary // who started it; nil where the account is gone
 	Commit     *gitstore.Commit // nil where the caller may not read code
 	Of         *Pipeline
@@ -54,16 +55,22 @@ func between(from, to *db.Time, now time.Time) *float64 {
 
 // Views gives jobs of a project that were read for the caller, with a fixed number of statements.
 func (s *Service) Views(ctx context.Context, as authz.Actor, p *project.Project, jobs []*Job) ([]*JobView, error) {
+	return s.viewsOf(ctx, as, map[project.ID]*project.Project{p.ID: p}, jobs)
+}
+
+// viewsOf is Views for jobs of several projects.
+func (s *Service) viewsOf(ctx context.Context, as authz.Actor, projects map[project.ID]*project.Project, jobs []*Job) ([]*JobView, error) {
 	if len(jobs) == 0 {
 		return nil, nil
 	}
 	out := make([]*JobView, len(jobs))
-	r, err := s.related(ctx, as, p, jobs)
+	r, err := s.related(ctx, as, jobs)
 	if err != nil {
 		return nil, err
 	}
 	for i, j := range jobs {
-		v := &JobView{Job: j, Of: r.pipelines[j.PipelineID], Artifacts: r.artifacts[j.ID], Tags: r.tags[j.ID], URL: s.urls.Job(p.FullPath, int64(j.ID))}
+		p := projects[j.ProjectID]
+		v := &JobView{Job: j, Project: p, Of: r.pipelines[j.PipelineID], Artifacts: r.artifacts[j.ID], Tags: r.tags[j.ID], URL: s.urls.Job(p.FullPath, int64(j.ID))}
 		if d, ok := r.downstream[j.ID]; ok {
 			v.Downstream, v.DownstreamProject = d.Row, d.Project
 		}
@@ -94,7 +101,7 @@ type related struct {
 	downstream map[StatusID]project.Found[Pipeline]
 }
 
-func (s *Service) related(ctx context.Context, as authz.Actor, p *project.Project, jobs []*Job) (related, error) {
+func (s *Service) related(ctx context.Context, as authz.Actor, jobs []*Job) (related, error) {
 	var r related
 	ids, of := make([]StatusID, len(jobs)), make([]PipelineID, len(jobs))
 	var users []authz.UserID
@@ -131,7 +138,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, p *project.Projec
 	var commits []repo.CommitID
 	for _, l := range r.pipelines {
 		if id, err := gitstore.ParseObjectID(l.SHA); err == nil {
-			commits = append(commits, repo.CommitID{Project: p.ID, ID: id})
+			commits = append(commits, repo.CommitID{Project: l.ProjectID, ID: id})
 		}
 	}
 	if r.commits, err = s.repos.CommitsByIDs(ctx, as, commits); err != nil {

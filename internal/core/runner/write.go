@@ -35,6 +35,11 @@ func (s *Service) owned(ctx context.Context, as authz.Actor, id ID) (*Runner, er
 	return r, nil
 }
 
+// Owned finds a runner that the actor may change. Any other is Forbidden.
+func (s *Service) Owned(ctx context.Context, as authz.Actor, id ID) (*Runner, error) {
+	return s.owned(ctx, as, id)
+}
+
 // mayUpdate reports whether the actor may change a runner.
 func (s *Service) mayUpdate(ctx context.Context, as authz.Actor, id ID) (bool, error) {
 	if as.Admin {

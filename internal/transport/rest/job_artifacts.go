@@ -27,6 +27,7 @@ func (s *Server) jobArtifactRoutes() []*api.Route {
 			Needs(authz.UpdatePipeline, authz.ReadPipeline),
 		api.Delete("/projects/:id/jobs/:job_id/artifacts", s.deleteArtifacts).Doc("Delete the artifacts of a job").
 			Needs(authz.ErasePipeline, authz.ReadPipeline),
+		api.Delete("/projects/:id/artifacts", s.deleteAllArtifacts).Status(http.StatusAccepted).Doc("Delete the job artifacts of a project").Needs(authz.ErasePipeline),
 	)
 }
 
@@ -157,4 +158,12 @@ func (s *Server) deleteArtifacts(ctx context.Context, as authz.Actor, in jobPath
 		return api.None{}, err
 	}
 	return api.None{}, s.Checks.DeleteArtifacts(ctx, as, p, in.JobID)
+}
+
+func (s *Server) deleteAllArtifacts(ctx context.Context, as authz.Actor, in projectPath) (accepted, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return accepted{}, err
+	}
+	return accepted{"202 Accepted"}, s.Checks.DeleteAllArtifacts(ctx, as, p)
 }

@@ -19,6 +19,7 @@ func (s *Server) runnerRoutes() []*api.Route {
 		api.Delete("/runners/:id", s.deleteRunner).Timed().Doc("Delete a runner").Needs(authz.UpdateRunner).Scope(m),
 		api.Get("/runners/:id/managers", s.listRunnerManagers).Doc("List the managers of a runner").Needs(authz.ReadRunner).Scope(m),
 		api.Get("/runners/:id/projects", s.listRunnerProjects).Doc("List the projects of a runner").Needs(authz.ReadRunner).Scope(m),
+		api.Get("/runners/:id/jobs", s.listRunnerJobs).Doc("List the jobs of a runner").Needs(authz.UpdateRunner).Scope(m),
 		api.Post("/runners/:id/reset_authentication_token", s.resetRunnerToken).Doc("Reset the authentication token of a runner").
 			Needs(authz.UpdateRunner).Scope(m),
 		api.Post("/runners/reset_registration_token", s.resetInstanceRegistration).Doc("Reset the runner registration token of the instance").
