@@ -51,14 +51,33 @@ func (p Place) within(w *db.Where) {
 	w.And("v.namespace_id = ?", p.Namespace)
 }
 
-// List gives the variables of a place by id.
-func (s *Service) List(ctx context.Context, as authz.Actor, at Place, r page.Range) (page.Page[Variable], error) {
+// ListFilter says which part of a list of variables is wanted, and in which order.
+type ListFilter struct {
+	OrderBy string // key; "" is by id
+	Desc    bool
+	page.Range
+}
+
+var orders = page.Orders{
+	"":    {page.ID("v.id")},
+	"key": {page.Text("key", "v.name"), page.ID("v.id")},
+}
+
+func (f *ListFilter) order() page.Order {
+	if f.Desc {
+		return orders.By(f.OrderBy).Desc()
+	}
+	return orders.By(f.OrderBy)
+}
+
+// List gives the variables of a place.
+func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f ListFilter) (page.Page[Variable], error) {
 	if err := s.policy.Require(ctx, as, at.read(), at.subject()); err != nil {
 		return page.Page[Variable]{}, err
 	}
 	var w db.Where
 	at.within(&w)
-	list, err := page.Select[Variable](ctx, s.db, page.Query{Columns: columns, From: "ci_variables v", Where: w, Order: page.Order{page.ID("v.id")}}, r)
+	list, err := page.Select[Variable](ctx, s.db, page.Query{Columns: columns, From: "ci_variables v", Where: w, Order: f.order()}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list variables: %w", err)
 	}

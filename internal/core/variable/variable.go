@@ -101,15 +101,21 @@ func (p Place) thing() string {
 	return "Variable"
 }
 
+// How many variables one project and one group have at most.
+const (
+	MaxOfProject = 8000
+	MaxOfGroup   = 30_000
+)
+
 // most is how many variables a place has.
 func (p Place) most() (n int, noun string) {
 	switch {
 	case p.Place == nil:
 		return 25, "instance ci variables"
 	case p.Group:
-		return 30_000, "group ci variables"
+		return MaxOfGroup, "group ci variables"
 	}
-	return 8000, "project ci variables"
+	return MaxOfProject, "project ci variables"
 }
 
 // Fact is what events say of a variable, without its value. Handlers do not change it.
@@ -159,6 +165,12 @@ func New(d Deps) *Service {
 // In is the place of a project's variables.
 func In(p *project.Project) Place {
 	at := p.Place()
+	return Place{&at}
+}
+
+// InGroup is the place of a group's variables.
+func InGroup(g *namespace.Group) Place {
+	at := g.Place()
 	return Place{&at}
 }
 

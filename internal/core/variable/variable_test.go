@@ -160,7 +160,7 @@ func TestService_permissions(t *testing.T) {
 				place.Subject.Known = false
 				at.Place = &place
 			}
-			_, list := w.variables.List(ctx, tt.as, at, page.Range{Limit: 20})
+			_, list := w.variables.List(ctx, tt.as, at, variable.ListFilter{Range: page.Range{Limit: 20}})
 			_, find := w.variables.Find(ctx, tt.as, at, "KEY", variable.Filter{})
 			_, create := w.variables.Create(ctx, tt.as, at, variable.Input{Key: "NEW"})
 			_, update := w.variables.Update(ctx, tt.as, at, "KEY", variable.Filter{}, variable.Changes{Value: text("y")})

@@ -80,7 +80,7 @@ func (m memberSource) listVariables(ctx context.Context, as authz.Actor, p listV
 	if err != nil {
 		return none, err
 	}
-	list, err := m.s.Variables.List(ctx, as, at, p.Range())
+	list, err := m.s.Variables.List(ctx, as, at, variable.ListFilter{Range: p.Range()})
 	if err != nil {
 		return none, err
 	}
@@ -205,7 +205,7 @@ func (m memberSource) deleteVariable(ctx context.Context, as authz.Actor, p vari
 type listInstanceVariablesParams struct{ api.Page }
 
 func (s *Server) listInstanceVariables(ctx context.Context, as authz.Actor, p listInstanceVariablesParams) (api.List[instanceVariable], error) {
-	list, err := s.Variables.List(ctx, as, variable.Instance(), p.Range())
+	list, err := s.Variables.List(ctx, as, variable.Instance(), variable.ListFilter{Range: p.Range()})
 	if err != nil {
 		return api.List[instanceVariable]{}, err
 	}
