@@ -192,6 +192,10 @@ func (s *Service) next(ctx context.Context, r *runner.Runner, without []StatusID
 		of.Raw("q.tags > 0")
 	}
 	if len(without) > 0 {
+		// Few lengths make few statements, which the database need not read again.
+		for n := len(without); n&(n-1) != 0; n++ {
+			without = append(without, without[0])
+		}
 		marks, args := db.Marks(without)
 		of.And("q.job_id NOT IN ("+marks+")", args...)
 	}
