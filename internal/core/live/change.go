@@ -158,6 +158,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	on(b, s, func(e note.Created) Change { return ofNote(e.Fact, NoteCreated) })
 	on(b, s, func(e note.Updated) Change { return ofNote(e.Fact, NoteUpdated) })
 	on(b, s, func(e note.Deleted) Change { return ofNote(e.Fact, NoteDeleted) })
+	on(b, s, func(e note.ThreadChanged) Change { return changed(e.Target.Kind, e.Target.ID, Other) })
 	on(b, s, func(e note.ThreadsResolved) Change { return changed(e.Target.Kind, e.Target.ID, MergeStatus) })
 	s.subscribeRequests(b)
 }
@@ -171,6 +172,7 @@ func (s *Service) subscribeRequests(b *event.Bus) {
 	on(b, s, func(e mergerequest.Reopened) Change { return request(e.Fact, MergeStatus, Other) })
 	on(b, s, func(e mergerequest.Merged) Change { return request(e.Fact, MergeStatus, Other) })
 	on(b, s, func(e mergerequest.NewVersion) Change { return request(e.Fact, MergeStatus, Other) })
+	on(b, s, func(e mergerequest.ReviewerStateChanged) Change { return request(e.Fact, Reviewers) })
 	on(b, s, func(e mergerequest.Tried) Change { return changed(noteable.MergeRequest, e.ID, MergeStatus) })
 	on(b, s, func(e mergerequest.Deleted) Change { return gone(noteable.MergeRequest, e.MergeRequest.ID) })
 	on(b, s, func(e approval.Approved) Change { return request(e.Fact.Fact, Approvals, MergeStatus) })

@@ -66,7 +66,7 @@ func (s *Service) RequestReview(ctx context.Context, as authz.Actor, p *project.
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		out, err := db.Update(ctx, s.db, s.row(m.ID), func(ctx context.Context, m *MergeRequest) error {
 			m.UpdatedAt = s.stamp()
-			return s.setReviewerState(ctx, m.ID, user, unreviewed, "")
+			return s.setReviewerState(ctx, m.ID, user, unreviewed)
 		})
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")

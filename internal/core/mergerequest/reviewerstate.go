@@ -2,9 +2,12 @@ package mergerequest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
 )
 
 // ReviewerState says how far a reviewer is.
@@ -17,6 +20,15 @@ const (
 	ChangesRequested ReviewerState = "requested_changes"
 )
 
+// ReviewerStateChanged is published when a reviewer has begun to write a review, has stopped, or has given one that is no approval. The merge
+// request itself is as before but for its reviewers.
+type ReviewerStateChanged struct {
+	Fact
+	UserID authz.UserID // the reviewer, who did it
+	Former string       // state before
+	State  string
+}
+
 // HasReviewed reports whether a reviewer with a state has given a review that stands.
 func HasReviewed(state string) bool {
 	return state == string(ReviewDone) || state == string(ChangesRequested) || state == ReviewApproved
@@ -25,23 +37,56 @@ func HasReviewed(state string) bool {
 // ReviewStarted records in the caller's transaction that a user has begun to write, where that
 // user is a reviewer who has not reviewed. It asks for no permission.
 func (s *Service) ReviewStarted(ctx context.Context, id ID, user authz.UserID) error {
-	return s.setReviewerState(ctx, id, user, ReviewBegun, " AND state = ?", unreviewed)
+	return s.review(ctx, id, user, ReviewBegun, unreviewed)
 }
 
 // ReviewStopped takes that back. It asks for no permission.
 func (s *Service) ReviewStopped(ctx context.Context, id ID, user authz.UserID) error {
-	return s.setReviewerState(ctx, id, user, unreviewed, " AND state = ?", string(ReviewBegun))
+	return s.review(ctx, id, user, unreviewed, string(ReviewBegun))
 }
 
 // Reviewed records in the caller's transaction what a user's review says, where that user is a
 // reviewer. It asks for no permission.
 func (s *Service) Reviewed(ctx context.Context, id ID, user authz.UserID, state ReviewerState) error {
-	return s.setReviewerState(ctx, id, user, state, "")
+	return s.review(ctx, id, user, state, "")
 }
 
-func (s *Service) setReviewerState(ctx context.Context, id ID, user authz.UserID, state ReviewerState, cond string, more ...any) error {
-	_, err := s.db.Exec(ctx, "UPDATE merge_request_reviewers SET state = ? WHERE merge_request_id = ? AND user_id = ?"+cond,
-		append([]any{string(state), id, user}, more...)...)
+// review gives a reviewer who did it himself another state in the caller's transaction, where it has the state only, "" for any, and
+// publishes it.
+func (s *Service) review(ctx context.Context, id ID, user authz.UserID, state ReviewerState, only string) error {
+	former, err := db.Get[string](ctx, s.db, "SELECT r.state FROM merge_request_reviewers r WHERE r.merge_request_id = ? AND r.user_id = ?", id, user)
+	if errors.Is(err, db.ErrNotFound) || err == nil && (former == string(state) || only != "" && former != only) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read state of reviewer: %w", err)
+	}
+	m, err := s.load(ctx, "m.id = ?", id)
+	if err != nil {
+		return err
+	}
+	found, err := s.projects.Load(ctx, []project.ID{m.ProjectID})
+	if err != nil {
+		return err
+	}
+	before := *m
+	if err := s.attach(ctx, []*MergeRequest{&before}); err != nil {
+		return err
+	}
+	if err := s.setReviewerState(ctx, id, user, state); err != nil {
+		return err
+	}
+	if err := s.attach(ctx, []*MergeRequest{m}); err != nil {
+		return err
+	}
+	return s.bus.Publish(ctx, ReviewerStateChanged{
+		Fact:   Fact{MergeRequest: *m, Before: &before, Project: found[m.ProjectID], Stamp: authz.Actor{UserID: user}.Stamp(s.now())},
+		UserID: user, Former: former, State: string(state),
+	})
+}
+
+func (s *Service) setReviewerState(ctx context.Context, id ID, user authz.UserID, state ReviewerState) error {
+	_, err := s.db.Exec(ctx, "UPDATE merge_request_reviewers SET state = ? WHERE merge_request_id = ? AND user_id = ?", string(state), id, user)
 	if err != nil {
 		return fmt.Errorf("set state of reviewer: %w", err)
 	}

@@ -80,6 +80,7 @@ type newest struct {
 	IID       mergerequest.IID        `db:"iid"`
 	ProjectID project.ID              `db:"target_project_id"`
 	AuthorID  authz.UserID            `db:"author_id"`
+	Title     string                  `db:"title"`
 	VersionID *mergerequest.VersionID `db:"version_id"`
 	Base      string                  `db:"base_sha"`
 	Start     string                  `db:"start_sha"`
@@ -101,7 +102,7 @@ type placed struct {
 // with three diffs for all threads of one version. Threads whose line was changed are outdated:
 // they keep their position.
 func (s *Service) FollowPositions(ctx context.Context, work FollowPositions) error {
-	m, err := db.Get[newest](ctx, s.db, `SELECT id, iid, target_project_id, author_id, version_id, base_sha, start_sha, head_sha
+	m, err := db.Get[newest](ctx, s.db, `SELECT id, iid, target_project_id, author_id, title, version_id, base_sha, start_sha, head_sha
 		FROM merge_requests WHERE id = ?`, work.RequestID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
@@ -208,7 +209,7 @@ func (s *Service) storePositions(ctx context.Context, work FollowPositions, p *p
 			return err
 		}
 		if p.Settings().ResolveOutdatedDiffDiscussions {
-			if err := s.resolveOutdated(ctx, by, m, late); err != nil {
+			if err := s.resolveOutdated(ctx, by, p, m, late); err != nil {
 				return err
 			}
 		}
@@ -276,9 +277,10 @@ func (s *Service) writePositions(ctx context.Context, m *newest, changes []*plac
 }
 
 // resolveOutdated resolves threads whose line was changed, in the caller's transaction.
-func (s *Service) resolveOutdated(ctx context.Context, by authz.Actor, m *newest, late []ChangedThread) error {
+func (s *Service) resolveOutdated(ctx context.Context, by authz.Actor, p *project.Project, m *newest, late []ChangedThread) error {
 	on := noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}
 	now := s.now()
+	var open []string // threads that are resolved now
 	before, err := s.threads(ctx, on, "")
 	if err != nil {
 		return err
@@ -289,15 +291,28 @@ func (s *Service) resolveOutdated(ctx context.Context, by authz.Actor, m *newest
 			ids[i] = t.Discussion
 		}
 		marks, args := db.Marks(ids)
-		if _, err := s.db.Exec(ctx, `UPDATE notes SET resolved_at = ?, resolved_by_id = ? WHERE noteable_type = ? AND noteable_id = ?
-			AND discussion_id IN (`+marks+`) AND type IS NOT NULL AND resolved_at IS NULL`, append([]any{db.At(now), by.UserID, on.Kind, on.ID}, args...)...); err != nil {
+		resolved, err := db.Select[string](ctx, s.db, `UPDATE notes SET resolved_at = ?, resolved_by_id = ? WHERE noteable_type = ? AND noteable_id = ?
+			AND discussion_id IN (`+marks+`) AND type IS NOT NULL AND resolved_at IS NULL RETURNING discussion_id`, append([]any{db.At(now), by.UserID, on.Kind, on.ID}, args...)...)
+		if err != nil {
 			return fmt.Errorf("resolve outdated threads: %w", err)
 		}
+		open = append(open, resolved...)
 	}
 	after, err := s.threads(ctx, on, "")
 	if err != nil || after == before {
 		return err
 	}
-	_, err = s.things[on.Kind].CountNotes(ctx, on, after.Less(before), now)
-	return err
+	if _, err := s.things[on.Kind].CountNotes(ctx, on, after.Less(before), now); err != nil {
+		return err
+	}
+	iid := int64(m.IID)
+	t := noteable.Target{Ref: on, IID: &iid, ProjectID: int64(m.ProjectID), ProjectPath: p.FullPath, Title: m.Title, AuthorID: m.AuthorID, Subject: p.Subject()}
+	t.Subject.Feature = authz.MergeRequests
+	slices.Sort(open)
+	for _, id := range slices.Compact(open) {
+		if err := s.bus.Publish(ctx, ThreadChanged{Stamp: by.Stamp(now), Target: t, DiscussionID: id, Resolved: true}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -209,7 +209,7 @@ func (s *Service) write(ctx context.Context, as authz.Actor, on On, t noteable.T
 		if n.Type == nil && join == nil {
 			err = insert(noteable.Counts{})
 		} else {
-			_, err = s.counted(ctx, t.Ref, n.DiscussionID, now, insert)
+			_, err = s.counted(ctx, as, t, n.DiscussionID, now, insert)
 		}
 		if err == nil && join == nil {
 			err = s.late(ctx, n)
@@ -357,7 +357,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, on On, id ID) erro
 		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{}.Less(n.counts()), now); err != nil {
 			return err
 		}
-		_, err := s.counted(ctx, t.Ref, n.DiscussionID, now, func(noteable.Counts) error {
+		_, err := s.counted(ctx, as, t, n.DiscussionID, now, func(noteable.Counts) error {
 			gone, err := s.db.Exec(ctx, "DELETE FROM notes WHERE id = ?", n.ID)
 			if err == nil && gone == 0 {
 				return errs.Missing("")

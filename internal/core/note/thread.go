@@ -22,6 +22,15 @@ type ThreadsResolved struct {
 	Target noteable.Target
 }
 
+// ThreadChanged is published when a thread was resolved, or opened again; before it was the other.
+type ThreadChanged struct {
+	authz.Stamp
+
+	Target       noteable.Target
+	DiscussionID string
+	Resolved     bool
+}
+
 // threads counts the threads of a thing that can be resolved, or of one discussion where
 // that is not "".
 func (s *Service) threads(ctx context.Context, on noteable.Ref, discussion string) (noteable.Counts, error) {
@@ -42,7 +51,8 @@ func (s *Service) threads(ctx context.Context, on noteable.Ref, discussion strin
 // counted runs a change of notes of a discussion in the caller's transaction, which has
 // locked the thing, and counts what it does to the thread. The change is told how the thread
 // was before. It gives the thing's counters where they changed, zero otherwise.
-func (s *Service) counted(ctx context.Context, on noteable.Ref, discussion string, at time.Time, change func(before noteable.Counts) error) (after noteable.Counts, err error) {
+func (s *Service) counted(ctx context.Context, as authz.Actor, t noteable.Target, discussion string, at time.Time, change func(before noteable.Counts) error) (after noteable.Counts, err error) {
+	on := t.Ref
 	if on.Kind != noteable.MergeRequest {
 		return after, change(after)
 	}
@@ -57,7 +67,10 @@ func (s *Service) counted(ctx context.Context, on noteable.Ref, discussion strin
 	if err != nil || now == before {
 		return after, err
 	}
-	return s.things[on.Kind].CountNotes(ctx, on, now.Less(before), at)
+	if after, err = s.things[on.Kind].CountNotes(ctx, on, now.Less(before), at); err != nil || now.Threads != before.Threads {
+		return after, err // it is new, or gone
+	}
+	return after, s.bus.Publish(ctx, ThreadChanged{Stamp: as.Stamp(at), Target: t, DiscussionID: discussion, Resolved: now.Unresolved == 0})
 }
 
 // requireResolve asks for the ability to resolve a thread: developers have it, and who wrote
@@ -174,7 +187,7 @@ func (s *Service) resolve(ctx context.Context, as authz.Actor, t noteable.Target
 		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{}, now); err != nil {
 			return err
 		}
-		after, err := s.counted(ctx, t.Ref, discussion, now, func(noteable.Counts) error { return change(ctx, now) })
+		after, err := s.counted(ctx, as, t, discussion, now, func(noteable.Counts) error { return change(ctx, now) })
 		if err != nil || !r.Resolved || after.Threads == 0 || after.Unresolved > 0 {
 			return err
 		}
