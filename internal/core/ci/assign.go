@@ -239,7 +239,7 @@ func (s *Service) claim(ctx context.Context, r *runner.Runner, m *runner.Manager
 		if err != nil {
 			return err
 		}
-		if reason, err = s.obstacle(ctx, j, c, can); err != nil {
+		if reason, err = s.obstacle(ctx, p, j, c, can); err != nil {
 			return err
 		}
 		if reason != "" {
@@ -284,7 +284,13 @@ func (s *Service) unassigned(ctx context.Context, p *project.Project, of Pipelin
 }
 
 // obstacle gives the reason why a job cannot start on a runner, "" where it can.
-func (s *Service) obstacle(ctx context.Context, j *Job, c *ciconfig.Job, can map[string]bool) (string, error) {
+func (s *Service) obstacle(ctx context.Context, p *project.Project, j *Job, c *ciconfig.Job, can map[string]bool) (string, error) {
+	if s.archived(j) {
+		return ArchivedFailure, nil
+	}
+	if outdated, err := s.outdated(ctx, p, j); err != nil || outdated {
+		return OutdatedDeployment, err
+	}
 	if j.AuthorID != nil {
 		state, err := db.Get[string](ctx, s.db, "SELECT u.state FROM users u WHERE u.id = ?", *j.AuthorID)
 		if err != nil && !errors.Is(err, db.ErrNotFound) {

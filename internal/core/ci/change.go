@@ -99,7 +99,7 @@ func (s *Service) changeState(ctx context.Context, as authz.Actor, p *project.Pr
 		}
 	}
 	if after.State == Failed {
-		if err := s.retryFailed(ctx, as, p, of, &after); err != nil {
+		if err := s.afterFailure(ctx, as, p, of, &after); err != nil {
 			return was, nil, err
 		}
 	}
@@ -151,23 +151,35 @@ func (j *Job) fail(reason string, s *Service) {
 	j.FailureReason = &reason
 }
 
-// retryFailed starts a job again that failed, where its configuration says so.
-func (s *Service) retryFailed(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, j *Job) error {
-	c, err := j.Config()
-	if err != nil {
+// afterFailure starts a job again that failed, where its configuration says so, or cancels the others of its pipeline, where that says so.
+func (s *Service) afterFailure(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, j *Job) error {
+	again, err := s.retryFailed(ctx, as, p, of, j)
+	if err != nil || again || j.AllowFailure || !of.CancelOnFailure {
 		return err
 	}
+	if err := s.jobs.Enqueue(ctx, cancelRest{PipelineID: of.ID}); err != nil {
+		return fmt.Errorf("enqueue end of other jobs: %w", err)
+	}
+	return nil
+}
+
+// retryFailed starts a job again that failed, where its configuration says so, and reports whether it did.
+func (s *Service) retryFailed(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, j *Job) (again bool, err error) {
+	c, err := j.Config()
+	if err != nil {
+		return false, err
+	}
 	if j.Attempt >= int64(c.Retry.Max) || !retries(c.Retry.When, c.Retry.ExitCodes, j) {
-		return nil
+		return false, nil
 	}
 	made, err := s.again(ctx, as, p, of, j, j.AuthorID)
 	if errs.Is(err, errs.Unprocessable) {
-		return nil // there is no room for another job
+		return false, nil // there is no room for another job
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	return s.start(ctx, as, p, of, made) // its turn has come, also where it was a manual or delayed one
+	return true, s.start(ctx, as, p, of, made) // its turn has come, also where it was a manual or delayed one
 }
 
 // start makes a new job pending, or lets it wait for its resource group.
@@ -179,7 +191,7 @@ func (s *Service) start(ctx context.Context, as authz.Actor, p *project.Project,
 }
 
 // neverRetried are reasons that another attempt would meet again.
-var neverRetried = []string{MissingDependency, UserBlocked, LogTooLarge, "builds_disabled", "project_deleted"}
+var neverRetried = []string{MissingDependency, UserBlocked, LogTooLarge, OutdatedDeployment, ArchivedFailure, "builds_disabled", "project_deleted"}
 
 // retries reports whether reasons and exit codes of a configuration name how a job failed.
 func retries(when []string, codes []int, j *Job) bool {
@@ -216,6 +228,7 @@ func (s *Service) again(ctx context.Context, as authz.Actor, p *project.Project,
 		Status: Status{
 			PipelineID: of.ID, ProjectID: of.ProjectID, Kind: old.Kind, Name: old.Name, Stage: old.Stage, StageIndex: old.StageIndex, Ref: old.Ref,
 			State: Created, AllowFailure: c.AllowFailure, AuthorID: user, CreatedAt: now, UpdatedAt: now, ResourceGroupID: old.ResourceGroupID,
+			Environment: old.Environment,
 		},
 		Build: Build{
 			Definition: old.Definition, When: old.When, ByNeeds: old.ByNeeds, Interruptible: old.Interruptible, Timeout: old.Timeout,

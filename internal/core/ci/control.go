@@ -47,7 +47,11 @@ func (s *Service) RetryJob(ctx context.Context, as authz.Actor, p *project.Proje
 		if j, err = s.loadJob(ctx, id); err != nil {
 			return err
 		}
-		if !j.Retryable() {
+		retryable, err := s.retryable(ctx, p, j)
+		if err != nil {
+			return err
+		}
+		if !retryable {
 			return ErrNotRetryable
 		}
 		if made, err = s.retry(ctx, as, p, locked, j); err != nil {
@@ -265,6 +269,13 @@ func (s *Service) Retry(ctx context.Context, as authz.Actor, p *project.Project,
 		}
 		user := as.UserID
 		for i := range jobs {
+			retryable, err := s.retryable(ctx, p, &jobs[i])
+			if err != nil {
+				return err
+			}
+			if !retryable {
+				continue
+			}
 			if _, err := s.again(ctx, as, p, locked, &jobs[i], &user); err != nil {
 				return err
 			}

@@ -63,7 +63,7 @@ type draft struct {
 	config  *ciconfig.Config
 	made    *ciconfig.Pipeline
 
-	resources []string // keys of the resource groups of the jobs, "" for none
+	names []names // of the jobs
 }
 
 // Run makes a pipeline of a branch or tag from its configuration. It requires CreatePipeline, and the right to push to a
@@ -227,7 +227,7 @@ func (d *draft) create(ctx context.Context) (*Pipeline, error) {
 	case d.skips():
 		d.row.State = Skipped
 	}
-	if problems := d.resourceKeys(vars); len(problems) > 0 {
+	if problems := d.expand(vars); len(problems) > 0 {
 		return d.invalid(ctx, problems)
 	}
 	return d.write(ctx)
@@ -359,6 +359,7 @@ func (d *draft) persist(ctx context.Context) error {
 	if d.made != nil && d.made.AutoCancel.OnNewCommit != "" {
 		d.row.AutoCancel = d.made.AutoCancel.OnNewCommit
 	}
+	d.row.CancelOnFailure = d.made != nil && d.made.AutoCancel.OnJobFailure == "all"
 	if err := d.repos.KeepAround(ctx, d.project, d.commit.ID); err != nil {
 		return err
 	}
@@ -428,8 +429,11 @@ func (d *draft) writeJobs(ctx context.Context) error {
 				Definition: string(text), When: c.When, ByNeeds: c.Needs != nil, Timeout: timeout, Interruptible: c.Interruptible != nil && *c.Interruptible,
 			},
 		}
-		if group, ok := groups[d.resources[i]]; ok {
+		if group, ok := groups[d.names[i].resource]; ok {
 			j.ResourceGroupID = &group
+		}
+		if name := d.names[i].environment; name != "" {
+			j.Environment = &name
 		}
 		if err := d.insertJob(ctx, j); err != nil {
 			return err
@@ -461,37 +465,4 @@ func (d *draft) writeNeeds(ctx context.Context, id StatusID, c *ciconfig.Job) er
 		}
 	}
 	return nil
-}
-
-// cancelOlder cancels the pipelines of the same branch, tag or merge request that the new one makes needless. Failing to is no failure of the
-// new one.
-func (d *draft) cancelOlder(ctx context.Context) {
-	if d.project.Settings().AutoCancelPendingPipelines != "enabled" || d.row.Source == ByParentPipeline || d.row.State == Skipped {
-		return
-	}
-	older, err := db.Select[Pipeline](ctx, d.db, "SELECT "+pipelineColumns+` FROM pipelines p WHERE p.project_id = ? AND p.ref = ? AND p.tag = ? AND p.id < ?
-		AND COALESCE(p.merge_request_id, 0) = COALESCE(?, 0) AND p.sha <> ? AND p.auto_cancel <> 'none' AND p.source NOT IN ('external', 'parent_pipeline', 'schedule') AND p.finished_at IS NULL ORDER BY p.id DESC LIMIT 100`,
-		d.row.ProjectID, d.row.Ref, d.row.Tag, d.row.ID, d.row.MergeRequestID, d.row.SHA)
-	for i := 0; err == nil && i < len(older); i++ {
-		err = d.supersede(ctx, d.project, &older[i])
-	}
-	if err != nil {
-		d.log.ErrorContext(ctx, "cancel older pipelines", "project_id", d.row.ProjectID, "error", err)
-	}
-}
-
-// supersede cancels a pipeline that a newer one makes needless, as far as its configuration lets it.
-func (s *Service) supersede(ctx context.Context, p *project.Project, of *Pipeline) error {
-	if of.AutoCancel != CancelInterruptible {
-		n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM "+jobTables+` WHERE s.pipeline_id = ? AND NOT s.retried AND NOT j.interruptible
-			AND s.started_at IS NOT NULL`, of.ID)
-		if err != nil {
-			return fmt.Errorf("jobs that go on: %w", err)
-		}
-		if n > 0 {
-			return nil
-		}
-		return s.cancelAll(ctx, authz.System(), p, of.ID, nil)
-	}
-	return s.cancelAll(ctx, authz.System(), p, of.ID, func(j *Job) bool { return j.Interruptible })
 }

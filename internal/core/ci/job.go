@@ -73,6 +73,8 @@ const (
 	UserBlocked        = "user_blocked"
 	LogTooLarge        = "trace_size_exceeded"
 	StaleSchedule      = "stale_schedule"
+	OutdatedDeployment = "failed_outdated_deployment_job"
+	ArchivedFailure    = "archived_failure"
 	DataIntegrity      = "data_integrity_failure"
 	DownstreamNotFound = "downstream_bridge_project_not_found"
 	InvalidBridge      = "invalid_bridge_trigger"

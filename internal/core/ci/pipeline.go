@@ -28,16 +28,17 @@ type Pipeline struct {
 	CreatedAt db.Time       `db:"created_at"`
 	UpdatedAt db.Time       `db:"updated_at"`
 
-	BeforeSHA     *string   `db:"before_sha"` // where Ref stood before a push
-	Name          *string   `db:"name"`
-	YAMLErrors    *string   `db:"yaml_errors"`
-	FailureReason *string   `db:"failure_reason"`
-	HasFailed     bool      `db:"has_failed"` // at some time, though its jobs may have been retried since
-	Protected     bool      `db:"protected"`  // Ref was, when the pipeline was made
-	StartedAt     *db.Time  `db:"started_at"`
-	FinishedAt    *db.Time  `db:"finished_at"`
-	AutoCancel    string    `db:"auto_cancel"`     // conservative, interruptible or none
-	UpstreamJobID *StatusID `db:"upstream_job_id"` // the job that started it: a bridge, or one that used its token
+	BeforeSHA       *string   `db:"before_sha"` // where Ref stood before a push
+	Name            *string   `db:"name"`
+	YAMLErrors      *string   `db:"yaml_errors"`
+	FailureReason   *string   `db:"failure_reason"`
+	HasFailed       bool      `db:"has_failed"` // at some time, though its jobs may have been retried since
+	Protected       bool      `db:"protected"`  // Ref was, when the pipeline was made
+	StartedAt       *db.Time  `db:"started_at"`
+	FinishedAt      *db.Time  `db:"finished_at"`
+	AutoCancel      string    `db:"auto_cancel"`       // conservative, interruptible or none
+	CancelOnFailure bool      `db:"cancel_on_failure"` // a job that fails cancels the others
+	UpstreamJobID   *StatusID `db:"upstream_job_id"`   // the job that started it: a bridge, or one that used its token
 
 	MergeRequestID *int64  `db:"merge_request_id"` // nil where it runs for none, or it is gone
 	SourceSHA      *string `db:"source_sha"`       // head of the source branch of its merge request

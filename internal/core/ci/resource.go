@@ -40,9 +40,6 @@ const (
 // ProcessModes lists the process modes.
 func ProcessModes() []string { return []string{Unordered, OldestFirst, NewestFirst, NewestReadyFirst} }
 
-// maxResourceKey is how many characters the key of a resource group has.
-const maxResourceKey = 255
-
 // States of jobs of a resource group.
 var (
 	holding  = []State{Preparing, Pending, Running, Canceling} // the group is theirs
@@ -165,8 +162,18 @@ func (s *Service) CurrentJob(ctx context.Context, as authz.Actor, p *project.Pro
 	return &j, nil
 }
 
-// of gives the variables that names in the configuration of a job may stand for. Those that are masked have no value that may be shown.
-func (k *known) of(c *ciconfig.Job) ciconfig.Lookup {
+// names are what the configuration of a job names with variables.
+type names struct {
+	resource    string // key of its resource group, "" for none
+	environment string // that it deploys to, "" for none
+}
+
+// of gives the names in the configuration of a job. Variables that are masked have no value that may be shown.
+func (k *known) of(c *ciconfig.Job) names {
+	var out names
+	if c.ResourceGroup == "" && c.Environment == nil {
+		return out
+	}
 	above := slices.Clone(k.above)
 	for i := range above {
 		if above[i].Masked {
@@ -177,30 +184,29 @@ func (k *known) of(c *ciconfig.Job) ciconfig.Lookup {
 	facts.add("CI_JOB_NAME", c.Name)
 	facts.add("CI_JOB_STAGE", c.Stage)
 	first := ciconfig.First(above.lookup(), ciconfig.Of(c.Variables))
-	if c.Environment == nil {
-		return ciconfig.First(first, facts.lookup())
+	if e := c.Environment; e != nil {
+		name := ciconfig.Expand(e.Name, ciconfig.First(first, facts.lookup()))
+		facts.add("CI_ENVIRONMENT_NAME", name)
+		facts.add("CI_ENVIRONMENT_SLUG", environmentSlug(name))
+		if (e.Action == "" || e.Action == "start") && utf8.RuneCountInString(name) <= maxText {
+			out.environment = name
+		}
 	}
-	name := ciconfig.Expand(c.Environment.Name, ciconfig.First(first, facts.lookup()))
-	facts.add("CI_ENVIRONMENT_NAME", name)
-	facts.add("CI_ENVIRONMENT_SLUG", environmentSlug(name))
-	return ciconfig.First(first, facts.lookup())
+	out.resource = strings.TrimSpace(ciconfig.Expand(c.ResourceGroup, ciconfig.First(first, facts.lookup())))
+	return out
 }
 
-// resourceKeys expands the keys of resource groups of the jobs that are being made, "" for those without one. Too long ones are
-// problems of the configuration.
-func (d *draft) resourceKeys(k known) []ciconfig.Problem {
-	d.resources = make([]string, len(d.made.Jobs))
+// expand replaces variables in what the jobs name that are being made. Keys of resource groups that are too long are problems of the
+// configuration.
+func (d *draft) expand(k known) []ciconfig.Problem {
+	d.names = make([]names, len(d.made.Jobs))
 	var problems []ciconfig.Problem
 	for i := range d.made.Jobs {
 		c := &d.made.Jobs[i]
-		if c.ResourceGroup == "" {
-			continue
+		d.names[i] = k.of(c)
+		if utf8.RuneCountInString(d.names[i].resource) > maxText {
+			problems = append(problems, ciconfig.Problem{Text: fmt.Sprintf("%s job: resource_group is too long (maximum is %d characters)", c.Name, maxText)})
 		}
-		key := strings.TrimSpace(ciconfig.Expand(c.ResourceGroup, k.of(c)))
-		if utf8.RuneCountInString(key) > maxResourceKey {
-			problems = append(problems, ciconfig.Problem{Text: fmt.Sprintf("%s job: resource_group is too long (maximum is %d characters)", c.Name, maxResourceKey)})
-		}
-		d.resources[i] = key
 	}
 	return problems
 }
@@ -208,11 +214,14 @@ func (d *draft) resourceKeys(k known) []ciconfig.Problem {
 // writeResourceGroups gives the resource groups of the jobs by key, and makes those that are new.
 func (d *draft) writeResourceGroups(ctx context.Context) (map[string]ResourceGroupID, error) {
 	out := map[string]ResourceGroupID{}
-	keys := slices.Compact(slices.Sorted(slices.Values(d.resources)))
-	for _, key := range keys {
-		if key == "" {
-			continue
+	var keys []string
+	for _, n := range d.names {
+		if n.resource != "" {
+			keys = append(keys, n.resource)
 		}
+	}
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
 		now := db.At(d.now())
 		row := ResourceGroup{ProjectID: d.project.ID, Key: key, ProcessMode: d.project.Settings().ResourceGroupDefaultProcessMode, CreatedAt: now, UpdatedAt: now}
 		if _, err := db.InsertRow(ctx, d.db, "resource_groups", &row, "ON CONFLICT (project_id, key) DO NOTHING"); err != nil {

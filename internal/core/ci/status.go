@@ -57,6 +57,7 @@ type Status struct {
 	FailureReason *string    `db:"failure_reason"` // of one that failed
 
 	ResourceGroupID *ResourceGroupID `db:"resource_group_id"` // of jobs that run one at a time
+	Environment     *string          `db:"environment"`       // that the job deploys to
 }
 
 const (

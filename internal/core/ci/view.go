@@ -29,6 +29,7 @@ type JobView struct {
 
 	DownstreamProject *project.Project
 	URL               string
+	Archived          bool // it is too old to be run again
 }
 
 // Duration is how long the job ran, or runs so far, in seconds; nil where it did not start.
@@ -70,7 +71,7 @@ func (s *Service) viewsOf(ctx context.Context, as authz.Actor, projects map[proj
 	}
 	for i, j := range jobs {
 		p := projects[j.ProjectID]
-		v := &JobView{Job: j, Project: p, Of: r.pipelines[j.PipelineID], Artifacts: r.artifacts[j.ID], Tags: r.tags[j.ID], URL: s.urls.Job(p.FullPath, int64(j.ID))}
+		v := &JobView{Job: j, Project: p, Of: r.pipelines[j.PipelineID], Artifacts: r.artifacts[j.ID], Tags: r.tags[j.ID], URL: s.urls.Job(p.FullPath, int64(j.ID)), Archived: s.archived(j)}
 		if d, ok := r.downstream[j.ID]; ok {
 			v.Downstream, v.DownstreamProject = d.Row, d.Project
 		}

@@ -21,6 +21,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.dropPipelineRef, job.Low())
 	job.Register(r, s.startDelayed)
 	job.Register(r, s.endBridge, job.Attempts(5))
+	job.Register(r, s.cancelRest, job.Attempts(10))
 	job.Register(r, s.passResource, job.Attempts(10))
 	job.Register(r, s.startBridge, job.Attempts(5), job.Timeout(5*time.Minute))
 	job.Register(r, s.Expire, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))

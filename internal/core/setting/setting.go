@@ -159,6 +159,7 @@ type Settings struct {
 	MaxArtifactsSize         int     `setting:"max_artifacts_size" default:"100"`      // MB
 	MaxYAMLSizeBytes         int     `setting:"max_yaml_size_bytes" default:"2097152"` // of one file of a configuration
 	KeepLatestArtifact       bool    `setting:"keep_latest_artifact" default:"true"`
+	ArchiveBuilds            *string `setting:"archive_builds_in_human_readable" default:"null"` // age of jobs that are not run again; "" is none
 }
 
 // Branch gives the name a new repository's first branch gets.

@@ -4,12 +4,23 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/pattern"
+	"tenon/internal/core/ciconfig"
 )
+
+// ArchiveAge is how old jobs are that are not run again; ok is false where none is too old.
+func (s *Settings) ArchiveAge() (age time.Duration, ok bool) {
+	if s.ArchiveBuilds == nil || len(*s.ArchiveBuilds) > 255 {
+		return 0, false
+	}
+	age, ok = ciconfig.ParseDuration(*s.ArchiveBuilds)
+	return age, ok && age >= 24*time.Hour
+}
 
 // levels are the visibilities that may be restricted.
 var levels = []string{"private", "internal", "public"}
@@ -62,6 +73,10 @@ func (s *Settings) problems() []errs.Field {
 	}, func(bits int) bool { return bits >= 0 }))
 	wrong("rate_limiting_response_text", "is too long (maximum is 255 characters)",
 		s.RateLimitingResponseText != nil && utf8.RuneCountInString(*s.RateLimitingResponseText) > 255)
+	if s.ArchiveBuilds != nil && *s.ArchiveBuilds != "" {
+		_, ok := s.ArchiveAge()
+		wrong("archive_builds_in_seconds", "must be at least 1 day", !ok)
+	}
 	for _, kind := range s.ValidRunnerRegistrars {
 		wrong("valid_runner_registrars", "is not included in the list", kind != "project" && kind != "group")
 	}

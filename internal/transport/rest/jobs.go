@@ -123,7 +123,7 @@ func (s *Server) jobBasics(p *project.Project, v *ci.JobView) jobBasics {
 }
 
 func (s *Server) jobEntity(p *project.Project, v *ci.JobView) jobEntity {
-	e := jobEntity{jobBasics: s.jobBasics(p, v), Artifacts: []artifactEntity{}, TagList: append([]string{}, v.Tags...), Archived: p.Archived}
+	e := jobEntity{jobBasics: s.jobBasics(p, v), Artifacts: []artifactEntity{}, TagList: append([]string{}, v.Tags...), Archived: p.Archived || v.Archived}
 	if v.LogSize > 0 {
 		e.Artifacts = append(e.Artifacts, artifactEntity{"trace", v.LogSize, "job.log", "raw"})
 	}

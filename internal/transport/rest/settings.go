@@ -139,6 +139,7 @@ type settingValues struct {
 	MaxArtifactsSize                                 int      `json:"max_artifacts_size"`
 	MaxYAMLSizeBytes                                 int      `json:"max_yaml_size_bytes"`
 	KeepLatestArtifact                               bool     `json:"keep_latest_artifact"`
+	ArchiveBuilds                                    *string  `json:"archive_builds_in_human_readable"`
 }
 
 // settingsEntity shows the settings that something here reads.
@@ -291,6 +292,7 @@ type updateSettingsParams struct {
 	MaxArtifactsSize                                 *int            `param:"max_artifacts_size" doc:"Maximum size of job artifacts in MB"`
 	MaxYAMLSizeBytes                                 *int            `param:"max_yaml_size_bytes" doc:"Maximum size of a CI/CD configuration file in bytes"`
 	KeepLatestArtifact                               *bool           `param:"keep_latest_artifact" doc:"Keep the artifacts of the latest successful pipeline of each reference"`
+	ArchiveBuilds                                    api.Opt[string] `param:"archive_builds_in_human_readable" doc:"Age after which jobs are archived and cannot be run again, such as 1 month; at least 1 day, empty is never"`
 
 	Others api.Undeclared // settings that are not stored, and what is none
 }

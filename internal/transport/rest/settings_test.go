@@ -99,6 +99,8 @@ func TestSettings_refused(t *testing.T) {
 			"max_attachment_size=8796093022208":                                  `{"message":{"max_attachment_size":["must be less than or equal to 1048576"]}}`,
 			"receive_max_input_size=8796093022208":                               `{"message":{"receive_max_input_size":["must be less than or equal to 1048576"]}}`,
 			"personal_access_token_prefix=has+space":                             `{"message":{"personal_access_token_prefix":["can contain only letters of the Base64 alphabet (RFC4648) with the addition of '@', ':' and '.'"]}}`,
+			"archive_builds_in_human_readable=23+hours":                          `{"message":{"archive_builds_in_seconds":["must be at least 1 day"]}}`,
+			"archive_builds_in_human_readable=soon":                              `{"message":{"archive_builds_in_seconds":["must be at least 1 day"]}}`,
 			"user_default_internal_regex=(":                                      `{"message":{"user_default_internal_regex":["is not a valid regular expression"]}}`,
 			"repository_size_limit=9223372036854775807":                          `{"error":"repository_size_limit does not have a valid value"}`,
 			"signup_enabled=false":                                               `{"message":{"signup_enabled":["is not supported by this server"]}}`,
