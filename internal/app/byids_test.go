@@ -150,6 +150,18 @@ func batches() map[string]batch {
 				})
 			},
 		},
+		"schedules": {
+			"SELECT id, 0 AS iid, project_id, 0 AS place, '' AS kind, '' AS text FROM pipeline_schedules ORDER BY id", 2,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				return found(s.Schedules.ByIDs(ctx, as, ids[ci.ScheduleID](rows)))
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				return within(ctx, s, as, row, func(p *project.Project) error {
+					_, err := s.Schedules.Find(ctx, as, p, ci.ScheduleID(row.ID))
+					return err
+				})
+			},
+		},
 		"notes": {
 			`SELECT n.id, COALESCE(i.iid, m.iid, n.noteable_id) AS iid, COALESCE(n.project_id, 0) AS project_id,
 				COALESCE(n.group_id, 0) AS place, n.noteable_type AS kind, COALESCE(n.commit_id, '') AS text

@@ -47,13 +47,14 @@ func (s *server) hide() hidden {
 	iteration := at(s.data("owner", `mutation($c: IterationsCadenceID!) { iterationCreate(input: {groupPath: "team", iterationsCadenceId: $c, startDate: "2030-01-01", dueDate: "2030-01-08"}) { iteration { id } } }`, variables{"c": cadence}), "iterationCreate", "iteration", "id").(string)
 	pipeline := id(s.rest("owner", "POST", "/projects/team%2Fapp/pipeline", `{"ref":"main"}`))
 	job := id(s.list("owner", fmt.Sprintf("/projects/team%%2Fapp/pipelines/%d/jobs", pipeline))[0])
+	schedule := id(s.rest("owner", "POST", "/projects/team%2Fapp/pipeline_schedules", `{"description":"s","cron":"0 4 1 1 *","ref":"main"}`))
 	gid := func(model string, n int64) string { return fmt.Sprintf("gid://gitlab/%s/%d", model, n) }
 	h := hidden{schema: s.schema(), ids: map[string]string{
 		"IssueID": gid("Issue", issue), "WorkItemID": gid("WorkItem", issue), "IssuableID": gid("Issue", issue), "NoteableID": gid("Issue", issue), "TodoableID": gid("Issue", issue),
 		"AwardableID": gid("Issue", issue), "NoteID": gid("Note", note), "MergeRequestID": gid("MergeRequest", request), "MilestoneID": gid("Milestone", milestone),
 		"EpicID": gid("Epic", epic), "LabelID": gid("ProjectLabel", label), "BoardID": gid("Board", board), "BoardsEpicBoardID": gid("Boards::EpicBoard", board), "ListID": gid("List", list),
 		"SnippetID": gid("ProjectSnippet", snippet), "UserID": gid("User", s.ids["dev"]), "DiscussionID": gid("Discussion", 1), "IterationsCadenceID": cadence, "IterationID": iteration, "WorkItemsTypeID": "gid://gitlab/WorkItems::Type/1", "EpicTreeSortingID": gid("Epic", epic),
-		"CiPipelineID": gid("Ci::Pipeline", pipeline), "CiBuildID": gid("Ci::Build", job), "CiProcessableID": gid("Ci::Build", job),
+		"CiPipelineID": gid("Ci::Pipeline", pipeline), "CiBuildID": gid("Ci::Build", job), "CiProcessableID": gid("Ci::Build", job), "CiPipelineScheduleID": gid("Ci::PipelineSchedule", schedule),
 	}}
 	return h
 }
@@ -188,7 +189,7 @@ func (s *server) state() string {
 	for _, path := range []string{
 		"/projects/team%2Fapp/issues/1", "/projects/team%2Fapp/issues/1/notes", "/projects/team%2Fapp/issues/1/discussions", "/projects/team%2Fapp/issues/1/award_emoji", "/projects/team%2Fapp/issues", "/projects/team%2Fapp/merge_requests",
 		"/projects/team%2Fapp/merge_requests/1/notes", "/projects/team%2Fapp/merge_requests/1/approvals", "/projects/team%2Fapp/labels", "/projects/team%2Fapp/milestones", "/projects/team%2Fapp/boards",
-		"/groups/team/epics", "/groups/team/labels", "/groups/team/iterations", "/projects/team%2Fapp/snippets", "/projects/team%2Fapp/repository/branches", "/projects/team%2Fapp/pipelines", "/projects/team%2Fapp/jobs", "/todos", "/projects?order_by=id", "/groups",
+		"/groups/team/epics", "/groups/team/labels", "/groups/team/iterations", "/projects/team%2Fapp/snippets", "/projects/team%2Fapp/repository/branches", "/projects/team%2Fapp/pipelines", "/projects/team%2Fapp/jobs", "/projects/team%2Fapp/pipeline_schedules", "/todos", "/projects?order_by=id", "/groups",
 	} {
 		fmt.Fprintln(&out, path, s.send("owner", "GET", "/api/v4"+path, "").Body)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/job"
-	"tenon/internal/base/page"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
 	"tenon/internal/core/ci"
@@ -124,7 +123,7 @@ func TestSchedules(t *testing.T) {
 		check(t, w.DB.InTx(ctx, func(ctx context.Context) error {
 			return w.Bus.Publish(ctx, account.UserStateChanged{User: account.User{ID: w.maintainer.UserID, State: account.Blocked}})
 		}))
-		open, err := s.List(ctx, w.guest, w.as(w.guest), new(true), page.Range{})
+		open, err := s.List(ctx, w.guest, w.as(w.guest), schedule.Filter{Active: new(true)})
 		if err != nil || len(open.Items) != 0 {
 			t.Errorf("active schedules of a blocked user: %v %v", open.Items, err)
 		}

@@ -110,24 +110,38 @@ type Changed struct{ Change }
 
 // readable requires the right to read pipelines of a project.
 func (s *Service) readable(ctx context.Context, as authz.Actor, p *project.Project) error {
-	ability := authz.ReadSchedules
-	if !p.Settings().PublicJobs {
-		ability = authz.ReadPrivateSchedules
-	}
-	return s.policy.Require(ctx, as, ability, p.Subject())
+	return s.policy.Require(ctx, as, reading(p), p.Subject())
 }
 
-// List gives the schedules of a project by id; active selects those that are or are not, nil all.
-func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, active *bool, r page.Range) (page.Page[Schedule], error) {
+// reading is the ability to read the schedules of a project.
+func reading(p *project.Project) authz.Ability {
+	if p.Settings().PublicJobs {
+		return authz.ReadSchedules
+	}
+	return authz.ReadPrivateSchedules
+}
+
+// Filter selects from the schedules of a project; the zero value selects all.
+type Filter struct {
+	Active *bool
+	IDs    []ID
+	page.Range
+}
+
+// List gives the schedules of a project by id.
+func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (page.Page[Schedule], error) {
 	if err := s.readable(ctx, as, p); err != nil {
 		return page.Page[Schedule]{}, err
 	}
 	var w db.Where
 	w.And("s.project_id = ?", p.ID)
-	if active != nil {
-		w.And("s.active = ?", *active)
+	if f.Active != nil {
+		w.And("s.active = ?", *f.Active)
 	}
-	list, err := page.Select[Schedule](ctx, s.db, page.Query{Columns: columns, From: "pipeline_schedules s", Where: w, Order: page.Order{page.ID("s.id")}}, r)
+	if f.IDs != nil {
+		w.In("s.id", f.IDs)
+	}
+	list, err := page.Select[Schedule](ctx, s.db, page.Query{Columns: columns, From: "pipeline_schedules s", Where: w, Order: page.Order{page.ID("s.id")}}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list schedules: %w", err)
 	}

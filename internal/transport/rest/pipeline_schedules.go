@@ -122,7 +122,7 @@ func (s *Server) listSchedules(ctx context.Context, as authz.Actor, in listSched
 	if in.Scope != "" {
 		active = new(in.Scope == "active")
 	}
-	list, err := s.Schedules.List(ctx, as, p, active, in.Range())
+	list, err := s.Schedules.List(ctx, as, p, schedule.Filter{Active: active, Range: in.Range()})
 	if err != nil {
 		return none, err
 	}
