@@ -256,7 +256,9 @@ func TestDatabaseAway_runners(t *testing.T) {
 	f := newFleet(newWorld(t, proxy.URL))
 	f.runs(t, 3, func(int) {
 		proxy.Cut()
-		time.Sleep(300 * time.Millisecond)
+		for range 15 {
+			pause(t.Context())
+		}
 		proxy.Restore()
 	})
 	f.check(3 * fleetSize)
