@@ -52,7 +52,6 @@ var unasked = map[string]string{
 	"ci.Service.Append":     "takes a job that its token gave",
 	"ci.Service.Finish":     "takes a job that its token gave",
 	"ci.Service.Store":      "takes a job that its token gave",
-	"ci.Service.OpenForJob": "takes a job that its token gave, and gives artifacts of its pipeline",
 	"ci.Service.Watched":    "says how often a log is sent",
 	"ci.Service.Course":     "looks at a pipeline that was read for the caller",
 	"ci.Service.NeedsOf":    "tells of jobs that were read for the caller",

@@ -194,38 +194,51 @@ func (s *Service) ArtifactsOf(ctx context.Context, jobs []StatusID) (map[StatusI
 // OpenArtifact opens an artifact of a job: its archive where kind is "". Close its content. One that is private is Forbidden for actors
 // below Developer; one with NoAccess is NotFound, as what is not there.
 func (s *Service) OpenArtifact(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, kind string) (*Artifact, *blob.Object, error) {
-	if _, _, err := s.FindJob(ctx, as, p, id); err != nil {
-		return nil, nil, err
-	}
-	a, err := s.artifact(ctx, id, cmp.Or(kind, Archive))
+	a, err := s.openable(ctx, as, p, id, cmp.Or(kind, Archive))
 	if err != nil {
 		return nil, nil, err
+	}
+	return s.openArtifact(ctx, a)
+}
+
+// openable finds an artifact of a job that the actor may open.
+func (s *Service) openable(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, kind string) (*Artifact, error) {
+	if _, _, err := s.FindJob(ctx, as, p, id); err != nil {
+		return nil, err
+	}
+	a, err := s.artifact(ctx, id, kind)
+	if err != nil {
+		return nil, err
 	}
 	ability := authz.ReadPipeline
 	switch a.Access {
 	case PrivateAccess:
 		ability = authz.ReadPrivateArtifacts
 	case NoAccess:
-		return nil, nil, errs.Missing("")
+		return nil, errs.Missing("")
 	}
 	may, err := s.policy.Can(ctx, as, ability, p.Subject())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if !may {
-		return nil, nil, errs.Denied("")
+		return nil, errs.Denied("")
 	}
-	return s.openArtifact(ctx, a)
+	return a, nil
 }
 
-// OpenForJob opens the archive of a job for another job of the same pipeline, which depends on it.
+// OpenForJob opens the archive of a job for another job of the same pipeline, which depends on it, or for one that needs jobs of other
+// pipelines, as far as it reaches.
 func (s *Service) OpenForJob(ctx context.Context, h *Held, id StatusID) (*Artifact, *blob.Object, error) {
 	j, err := s.loadJob(ctx, id)
-	if errors.Is(err, db.ErrNotFound) || err == nil && j.PipelineID != h.pipeline {
+	if errors.Is(err, db.ErrNotFound) {
 		return nil, nil, errs.Missing("")
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if j.PipelineID != h.pipeline {
+		return s.openForeign(ctx, h, j)
 	}
 	a, err := s.artifact(ctx, id, Archive)
 	if err != nil {

@@ -305,7 +305,7 @@ func (s *Service) obstacle(ctx context.Context, p *project.Project, j *Job, c *c
 			return UnsupportedRunner, nil
 		}
 	}
-	deps, err := s.dependencies(ctx, j, c)
+	deps, err := s.dependencies(ctx, p, j, c)
 	if err != nil {
 		return "", err
 	}
@@ -347,15 +347,29 @@ type dependencies struct {
 }
 
 // dependencies finds them: the jobs that it names, those that it needs, or those of earlier stages.
-func (s *Service) dependencies(ctx context.Context, j *Job, c *ciconfig.Job) (dependencies, error) {
+func (s *Service) dependencies(ctx context.Context, p *project.Project, j *Job, c *ciconfig.Job) (dependencies, error) {
+	out, err := s.localDependencies(ctx, j, c)
+	if err != nil {
+		return out, err
+	}
+	cross, ok, err := s.crossDependencies(ctx, p, j, c)
+	out.missing = out.missing || !ok
+	for _, d := range cross {
+		out.ids, out.jobs = append(out.ids, d.ID), append(out.jobs, d)
+	}
+	return out, err
+}
+
+// localDependencies are those of the same pipeline.
+func (s *Service) localDependencies(ctx context.Context, j *Job, c *ciconfig.Job) (dependencies, error) {
 	var out dependencies
 	var w db.Where
 	w.And("s.pipeline_id = ? AND NOT s.retried AND s.kind = 'job'", j.PipelineID)
 	var names []string
 	switch {
-	case c.Needs != nil:
+	case byNeeds(c):
 		for _, n := range c.Needs {
-			if n.Job != "" && n.Artifacts && n.Project == "" && n.Pipeline == "" && (c.Dependencies == nil || slices.Contains(c.Dependencies, n.Job)) {
+			if n.Job != "" && n.Artifacts && !elsewhere(&n) && (c.Dependencies == nil || slices.Contains(c.Dependencies, n.Job)) {
 				names = append(names, n.Job)
 			}
 		}
@@ -364,7 +378,7 @@ func (s *Service) dependencies(ctx context.Context, j *Job, c *ciconfig.Job) (de
 	default:
 		w.And("s.stage_idx < ?", j.StageIndex)
 	}
-	byName := c.Needs != nil || c.Dependencies != nil
+	byName := byNeeds(c) || c.Dependencies != nil
 	if byName {
 		if len(names) == 0 {
 			return out, nil
@@ -423,7 +437,7 @@ func (s *Service) assignment(ctx context.Context, p *project.Project, r *runner.
 	if err := s.keepRef(ctx, p, &of); err != nil {
 		return nil, err
 	}
-	deps, err := s.dependencies(ctx, j, c)
+	deps, err := s.dependencies(ctx, p, j, c)
 	if err != nil {
 		return nil, err
 	}

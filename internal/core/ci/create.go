@@ -426,7 +426,7 @@ func (d *draft) writeJobs(ctx context.Context) error {
 				State: Created, AllowFailure: c.AllowFailure, AuthorID: &user, CreatedAt: now, UpdatedAt: now,
 			},
 			Build: Build{
-				Definition: string(text), When: c.When, ByNeeds: c.Needs != nil, Timeout: timeout, Interruptible: c.Interruptible != nil && *c.Interruptible,
+				Definition: string(text), When: c.When, ByNeeds: byNeeds(c), Timeout: timeout, Interruptible: c.Interruptible != nil && *c.Interruptible,
 			},
 		}
 		if group, ok := groups[d.names[i].resource]; ok {

@@ -96,12 +96,10 @@ func (s *Service) Bearer(ctx context.Context, token string) (authz.Actor, error)
 	if err != nil {
 		return authz.Actor{}, err
 	}
-	as, err := s.accounts.Admit(ctx, *h.AuthorID)
-	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
+	as, err := s.reach(ctx, h.Job, h.project)
+	if refusal(err) {
 		return authz.Actor{}, unauthorized
 	}
-	as.Admin, as.Auditor = false, false
-	as.Job = authz.JobCredential{ID: int64(h.ID), Place: h.project.NamespaceID, Confined: h.project.Settings().CIJobTokenScopeEnabled}
 	return as, err
 }
 
