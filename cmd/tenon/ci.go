@@ -19,8 +19,8 @@ import (
 // ciCommand reads CI/CD configurations of a working tree, without a server.
 func ciCommand() *cobra.Command {
 	o := &ciFlags{}
-	c := group("ci", "Check CI/CD configurations", o.lint(), o.why())
-	c.Long = "Check CI/CD configurations of a folder, without a server. Files of other projects, remote files and components are not available there."
+	c := group("ci", "Check CI/CD configurations, and run their jobs", o.lint(), o.why(), o.run())
+	c.Long = "Check CI/CD configurations of a folder and run their jobs, without a server. Files of other projects, remote files and components are not available there."
 	c.PersistentFlags().BoolVar(&o.json, "json", false, "print the result as JSON")
 	c.PersistentFlags().StringVar(&o.root, "root", "", "`folder` that local includes are read from (default the folder of the file)")
 	return c

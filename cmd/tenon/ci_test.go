@@ -115,3 +115,50 @@ no  git: no rule matches
 		t.Errorf("JSON: %v, %d, %s", err, code, text)
 	}
 }
+
+func TestCI_run(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{".gitlab-ci.yml": `
+variables: {GREETING: "hello $NAME", NAME: ann, LITERAL: {value: "$NAME", expand: false}}
+default: {before_script: [echo before]}
+greet:
+  script: ['echo "$GREETING to $CI_JOB_NAME on $CI_COMMIT_REF_NAME, $LITERAL"', "echo it''s here > made", "test \"$(pwd -P)\" = \"$(cd $CI_PROJECT_DIR && pwd -P)\""]
+  after_script: ['echo "after $CI_JOB_STATUS"']
+broken: {script: ["false | true", echo never], after_script: ['echo "after $CI_JOB_STATUS"']}
+lenient: {script: [exit 3], allow_failure: {exit_codes: [3]}}
+late: {script: [sleep 30], timeout: 1 second}
+many: {script: ["echo part $CI_NODE_INDEX of $CI_NODE_TOTAL"], parallel: 2}
+tagged: {script: [echo "$CI_COMMIT_TAG"], rules: [{if: $CI_COMMIT_TAG}]}
+child: {trigger: {include: child.yml}}
+`, "child.yml": "x: {script: x}\n"}
+	const file = " --file DIR/.gitlab-ci.yml"
+	for _, tt := range []struct {
+		args []string
+		want []string // in what it prints
+		not  string
+		code int
+	}{
+		{[]string{"greet"}, []string{"before\n", "$ echo it''s here > made\n", "hello ann to greet on main, $NAME\n", "after success\n"}, "", 0},
+		{[]string{"greet", "--var", "NAME=bob", "--branch", "side"}, []string{"hello bob to greet on side"}, "", 0},
+		{[]string{"broken"}, []string{"$ false | true\n", "after failed\n"}, "never\n", 1},
+		{[]string{"lenient"}, nil, "", 0},
+		{[]string{"late"}, nil, "", 1},
+		{[]string{"many 2/2"}, []string{"part 2 of 2\n"}, "", 0},
+		{[]string{"many"}, nil, "part", 1},
+		{[]string{"tagged"}, nil, "$ echo", 1},
+		{[]string{"tagged", "--tag", "v1"}, []string{"v1\n"}, "", 0},
+		{[]string{"child"}, nil, "", 1},
+		{[]string{"none"}, nil, "", 1},
+		{nil, nil, "", 2},
+	} {
+		got, code := ci(t, files, append(append([]string{"run"}, tt.args...), strings.Fields(file)...)...)
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("tenon ci run %q: want %q in\n%s", tt.args, want, got)
+			}
+		}
+		if code != tt.code || tt.not != "" && strings.Contains(got, tt.not) {
+			t.Errorf("tenon ci run %q: got %d and\n%s", tt.args, code, got)
+		}
+	}
+}

@@ -42,8 +42,14 @@ func (o *ciFlags) why() *cobra.Command {
 			return o.explain(c, tree, run)
 		},
 	}
+	w.define(c, "main")
+	return c
+}
+
+// define adds the flags to a command. branch says which one is meant where they name none.
+func (w *whyFlags) define(c *cobra.Command, branch string) {
 	p := c.Flags()
-	p.StringVar(&w.branch, "branch", "", "`name` of the branch (default main)")
+	p.StringVar(&w.branch, "branch", "", "`name` of the branch (default "+branch+")")
 	p.StringVar(&w.tag, "tag", "", "`name` of a tag")
 	p.StringVar(&w.mr, "mr", "", "source `branch` of a merge request")
 	p.StringVar(&w.target, "target", "", "target `branch` of the merge request (default the default branch)")
@@ -53,7 +59,6 @@ func (o *ciFlags) why() *cobra.Command {
 	p.StringArrayVar(&w.variables, "var", nil, "`KEY=VALUE` of a variable of the project or the pipeline; may be given several times")
 	p.StringArrayVar(&w.changed, "changed", nil, "`path` of a file that changed; may be given several times")
 	c.MarkFlagsMutuallyExclusive("branch", "tag", "mr")
-	return c
 }
 
 // run gives the pipeline that the flags describe.
@@ -100,22 +105,20 @@ func (w *whyFlags) run() (ciconfig.Run, error) {
 	return r, nil
 }
 
+// keys are the names of the variables that were given.
+func (w *whyFlags) keys() []string {
+	out := make([]string, len(w.variables))
+	for i, pair := range w.variables {
+		out[i], _, _ = strings.Cut(pair, "=")
+	}
+	return out
+}
+
 // whyResult prints what tenon ci why found.
 type whyResult ciconfig.Why
 
 func (o *ciFlags) explain(c *cobra.Command, tree *workTree, run ciconfig.Run) error {
-	ctx := c.Context()
-	config, err := tree.compose(ctx, ciconfig.First(run.Variables, run.Predefined))
-	if err != nil {
-		return err
-	}
-	run.Files = func(ctx context.Context, project, _ string) ([]string, error) {
-		if project != "" && project != run.Project {
-			return nil, ciconfig.ErrNoProject
-		}
-		return tree.Paths(ctx, ciconfig.Place{})
-	}
-	p, err := config.Evaluate(ctx, run)
+	p, err := tree.evaluate(c.Context(), run)
 	if err != nil {
 		return err
 	}
@@ -124,6 +127,21 @@ func (o *ciFlags) explain(c *cobra.Command, tree *workTree, run ciconfig.Run) er
 		return err
 	}
 	return failed(p.Problems)
+}
+
+// evaluate makes the pipeline of a run.
+func (t *workTree) evaluate(ctx context.Context, run ciconfig.Run) (*ciconfig.Pipeline, error) {
+	config, err := t.compose(ctx, ciconfig.First(run.Variables, run.Predefined))
+	if err != nil {
+		return nil, err
+	}
+	run.Files = func(ctx context.Context, project, _ string) ([]string, error) {
+		if project != "" && project != run.Project {
+			return nil, ciconfig.ErrNoProject
+		}
+		return t.Paths(ctx, ciconfig.Place{})
+	}
+	return config.Evaluate(ctx, run)
 }
 
 // print shows the jobs in the order of the configuration, and how their rules decided.
