@@ -48,6 +48,8 @@ func (s *server) hide() hidden {
 	pipeline := id(s.rest("owner", "POST", "/projects/team%2Fapp/pipeline", `{"ref":"main"}`))
 	job := id(s.list("owner", fmt.Sprintf("/projects/team%%2Fapp/pipelines/%d/jobs", pipeline))[0])
 	schedule := id(s.rest("owner", "POST", "/projects/team%2Fapp/pipeline_schedules", `{"description":"s","cron":"0 4 1 1 *","ref":"main"}`))
+	project, group := id(s.rest("owner", "GET", "/projects/team%2Fapp", "")), id(s.rest("owner", "GET", "/groups/team", ""))
+	runner := id(s.rest("owner", "POST", "/user/runners", fmt.Sprintf(`{"runner_type":"project_type","project_id":%d,"description":"r"}`, project)))
 	gid := func(model string, n int64) string { return fmt.Sprintf("gid://gitlab/%s/%d", model, n) }
 	h := hidden{schema: s.schema(), ids: map[string]string{
 		"IssueID": gid("Issue", issue), "WorkItemID": gid("WorkItem", issue), "IssuableID": gid("Issue", issue), "NoteableID": gid("Issue", issue), "TodoableID": gid("Issue", issue),
@@ -55,6 +57,7 @@ func (s *server) hide() hidden {
 		"EpicID": gid("Epic", epic), "LabelID": gid("ProjectLabel", label), "BoardID": gid("Board", board), "BoardsEpicBoardID": gid("Boards::EpicBoard", board), "ListID": gid("List", list),
 		"SnippetID": gid("ProjectSnippet", snippet), "UserID": gid("User", s.ids["dev"]), "DiscussionID": gid("Discussion", 1), "IterationsCadenceID": cadence, "IterationID": iteration, "WorkItemsTypeID": "gid://gitlab/WorkItems::Type/1", "EpicTreeSortingID": gid("Epic", epic),
 		"CiPipelineID": gid("Ci::Pipeline", pipeline), "CiBuildID": gid("Ci::Build", job), "CiProcessableID": gid("Ci::Build", job), "CiPipelineScheduleID": gid("Ci::PipelineSchedule", schedule),
+		"CiRunnerID": gid("Ci::Runner", runner), "GroupID": gid("Group", group), "ProjectID": gid("Project", project),
 	}}
 	return h
 }
@@ -108,7 +111,8 @@ func (h *hidden) value(t *ast.Type, name string, depth int) any {
 func (h *hidden) input(def *ast.Definition, depth int) map[string]any {
 	out := map[string]any{}
 	for _, f := range def.Fields {
-		place := f.Name == "projectPath" && def.Fields.ForName("namespacePath") == nil || slices.Contains([]string{"boardId", "newPath", "namespacePath"}, f.Name)
+		place := f.Name == "projectPath" && def.Fields.ForName("namespacePath") == nil || slices.Contains([]string{"boardId", "newPath", "namespacePath"}, f.Name) ||
+			def.Name == "RunnerCreateInput" && f.Name == "groupId" || def.Name == "BulkRunnerDeleteInput" && f.Name == "ids"
 		if f.Type.NonNull && f.DefaultValue == nil || place {
 			out[f.Name] = h.value(f.Type, f.Name, depth)
 		}
@@ -120,6 +124,9 @@ func (h *hidden) input(def *ast.Definition, depth int) map[string]any {
 func (h *hidden) form(mutation string, in map[string]any) {
 	if strings.HasSuffix(mutation, "DiffNote") {
 		in["noteableId"] = h.ids["MergeRequestID"]
+	}
+	if strings.HasPrefix(strings.ToLower(mutation), "runnersregistrationtokenreset") {
+		in["id"] = h.ids["GroupID"]
 	}
 	if in["id"] == "value" {
 		for typ, id := range h.ids {
@@ -189,7 +196,7 @@ func (s *server) state() string {
 	for _, path := range []string{
 		"/projects/team%2Fapp/issues/1", "/projects/team%2Fapp/issues/1/notes", "/projects/team%2Fapp/issues/1/discussions", "/projects/team%2Fapp/issues/1/award_emoji", "/projects/team%2Fapp/issues", "/projects/team%2Fapp/merge_requests",
 		"/projects/team%2Fapp/merge_requests/1/notes", "/projects/team%2Fapp/merge_requests/1/approvals", "/projects/team%2Fapp/labels", "/projects/team%2Fapp/milestones", "/projects/team%2Fapp/boards",
-		"/groups/team/epics", "/groups/team/labels", "/groups/team/iterations", "/projects/team%2Fapp/snippets", "/projects/team%2Fapp/repository/branches", "/projects/team%2Fapp/pipelines", "/projects/team%2Fapp/jobs", "/projects/team%2Fapp/pipeline_schedules", "/todos", "/projects?order_by=id", "/groups",
+		"/groups/team/epics", "/groups/team/labels", "/groups/team/iterations", "/projects/team%2Fapp/snippets", "/projects/team%2Fapp/repository/branches", "/projects/team%2Fapp/pipelines", "/projects/team%2Fapp/jobs", "/projects/team%2Fapp/pipeline_schedules", "/projects/team%2Fapp/runners", "/todos", "/projects?order_by=id", "/groups",
 	} {
 		fmt.Fprintln(&out, path, s.send("owner", "GET", "/api/v4"+path, "").Body)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -21,13 +22,42 @@ type Filter struct {
 	Paused  *bool
 	Tags    []string // that a runner has all of
 	Version string   // that the version begins with
+	Search  string   // a part of the description, in any case
+	Members Membership
+	Details bool // only runners whose details the actor may read
+
+	OrderBy string // created_at, contacted_at or token_expires_at; "" is by id
+	Desc    bool
 	page.Range
+}
+
+// Membership says which runners a group lists; "" is those that serve it.
+type Membership string
+
+// The memberships.
+const (
+	Direct      Membership = "direct"      // of the group itself
+	Descendants Membership = "descendants" // of the group, the groups below it and their projects
+)
+
+var orders = page.Orders{
+	"":                 {page.ID("r.id")},
+	"created_at":       {page.Time("created_at", "r.created_at"), page.ID("r.id")},
+	"contacted_at":     {page.Time("contacted_at", "r.contacted_at").Null(), page.ID("r.id")},
+	"token_expires_at": {page.Time("token_expires_at", "r.token_expires_at").Null(), page.ID("r.id")},
+}
+
+func (f *Filter) order() page.Order {
+	if f.Desc {
+		return orders.By(f.OrderBy).Desc()
+	}
+	return orders.By(f.OrderBy)
 }
 
 // maxFilterTags bounds what one list is asked about.
 const maxFilterTags = 50
 
-func (s *Service) where(f Filter, scopes ...string) (db.Where, error) {
+func (s *Service) where(as authz.Actor, f Filter, scopes ...string) (db.Where, error) {
 	var w db.Where
 	if f.Scope != "" && !slices.Contains(append(scopes, "active", "paused", "online", "offline"), f.Scope) {
 		return w, errs.Plain("Scope contains invalid value")
@@ -40,6 +70,13 @@ func (s *Service) where(f Filter, scopes ...string) (db.Where, error) {
 	}
 	if f.Version != "" {
 		w.And(`r.version LIKE ? ESCAPE '\'`, db.LikePattern(f.Version)+"%")
+	}
+	if f.Search != "" {
+		w.And(`LOWER(COALESCE(r.description, '')) LIKE ? ESCAPE '\'`, "%"+db.LikePattern(strings.ToLower(f.Search))+"%")
+	}
+	if f.Details {
+		cond, args := s.readableSQL(as)
+		w.And(cond, args...)
 	}
 	tags := cleanTags(f.Tags)
 	if len(tags) > maxFilterTags {
@@ -78,8 +115,8 @@ func (s *Service) state(w *db.Where, state string) {
 	}
 }
 
-func (s *Service) list(ctx context.Context, w db.Where, r page.Range) (page.Page[Runner], error) {
-	list, err := page.Select[Runner](ctx, s.db, page.Query{Columns: columns, From: "runners r", Where: w, Order: page.Order{page.ID("r.id")}}, r)
+func (s *Service) list(ctx context.Context, w db.Where, f Filter) (page.Page[Runner], error) {
+	list, err := page.Select[Runner](ctx, s.db, page.Query{Columns: columns, From: "runners r", Where: w, Order: f.order()}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list runners: %w", err)
 	}
@@ -95,13 +132,13 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	if err := s.policy.Require(ctx, as, authz.ReadRunner, authz.Subject{}); err != nil {
 		return page.Page[Runner]{}, err
 	}
-	w, err := s.where(f)
+	w, err := s.where(as, f)
 	if err != nil {
 		return page.Page[Runner]{}, err
 	}
 	cond, args := s.ownedSQL(as, authz.Owner)
 	w.And(cond, args...)
-	return s.list(ctx, w, f.Range)
+	return s.list(ctx, w, f)
 }
 
 // ListAll gives all runners by id. Only administrators may.
@@ -109,11 +146,11 @@ func (s *Service) ListAll(ctx context.Context, as authz.Actor, f Filter) (page.P
 	if err := s.policy.Require(ctx, as, authz.ListAllRunners, authz.Subject{}); err != nil {
 		return page.Page[Runner]{}, err
 	}
-	w, err := s.where(f, "shared", "specific")
+	w, err := s.where(as, f, "shared", "specific")
 	if err != nil {
 		return page.Page[Runner]{}, err
 	}
-	return s.list(ctx, w, f.Range)
+	return s.list(ctx, w, f)
 }
 
 // ListOfProject gives the runners that serve a project by id.
@@ -121,12 +158,12 @@ func (s *Service) ListOfProject(ctx context.Context, as authz.Actor, p *project.
 	if err := s.policy.Require(ctx, as, authz.ReadProjectRunners, p.Subject()); err != nil {
 		return page.Page[Runner]{}, err
 	}
-	w, err := s.where(f, "shared", "specific")
+	w, err := s.where(as, f, "shared", "specific")
 	if err != nil {
 		return page.Page[Runner]{}, err
 	}
 	w.And("("+servedBySQL+")", p.ID, p.ID, p.ID)
-	return s.list(ctx, w, f.Range)
+	return s.list(ctx, w, f)
 }
 
 // ListOfGroup gives the runners of a group, of the groups above it, and of the instance where
@@ -135,16 +172,25 @@ func (s *Service) ListOfGroup(ctx context.Context, as authz.Actor, g *namespace.
 	if err := s.policy.Require(ctx, as, authz.ReadGroupRunners, g.Subject()); err != nil {
 		return page.Page[Runner]{}, err
 	}
-	w, err := s.where(f)
+	w, err := s.where(as, f)
 	if err != nil {
 		return page.Page[Runner]{}, err
 	}
-	of := "r.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)"
-	if g.SharedRunnersSetting == "enabled" {
-		of = "(r.runner_type = 'instance_type' OR " + of + ")"
+	switch f.Members {
+	case Direct:
+		w.And("r.namespace_id = ?", g.ID)
+	case Descendants:
+		w.And("(r.namespace_id IN (SELECT a.namespace_id FROM namespace_ancestors a WHERE a.ancestor_id = ?) OR EXISTS (SELECT 1 FROM runner_projects x"+
+			" JOIN projects p ON p.id = x.project_id JOIN namespace_ancestors a ON a.namespace_id = p.namespace_id"+
+			" WHERE x.runner_id = r.id AND NOT p.pending_delete AND a.ancestor_id = ?))", g.ID, g.ID)
+	default:
+		of := "r.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)"
+		if g.SharedRunnersSetting == "enabled" {
+			of = "(r.runner_type = 'instance_type' OR " + of + ")"
+		}
+		w.And(of, g.ID)
 	}
-	w.And(of, g.ID)
-	return s.list(ctx, w, f.Range)
+	return s.list(ctx, w, f)
 }
 
 // Managers gives the machines that use a runner, the last one first.

@@ -84,6 +84,7 @@ var models = map[string][]string{
 	"CiPipelineID":         {"Ci::Pipeline"},
 	"CiPipelineScheduleID": {"Ci::PipelineSchedule"},
 	"CiRunnerID":           {"Ci::Runner"},
+	"CiRunnerManagerID":    {"Ci::RunnerManager"},
 	"CiStageID":            {"Ci::Stage"},
 	"CiJobArtifactID":      {"Ci::JobArtifact"},
 }
