@@ -25,6 +25,9 @@ func cannotRun(ref string) string {
 type DryRun struct {
 	On  bool
 	Ref string // branch or tag, "" is the default branch
+
+	// Commit is the ID of the commit whose files the text includes, "" for that of Ref. LintCommit has one of its own.
+	Commit string
 }
 
 // LintText checks a configuration that the caller gives, as a pipeline of the actor would read it. It requires CreatePipeline and the right to
@@ -36,7 +39,15 @@ func (s *Service) LintText(ctx context.Context, as authz.Actor, p *project.Proje
 	if _, err := s.repos.Read(ctx, as, p); err != nil {
 		return nil, err
 	}
-	return s.lint(ctx, as, p, RunInput{Ref: run.Ref, Source: ByPush, text: []byte(text)}, run)
+	in := RunInput{Ref: run.Ref, Source: ByPush, text: []byte(text)}
+	if run.Commit != "" {
+		c, err := s.repos.FindCommit(ctx, as, p, run.Commit)
+		if err != nil {
+			return nil, err
+		}
+		in.SHA = c.ID.String()
+	}
+	return s.lint(ctx, as, p, in, run)
 }
 
 // LintCommit checks the configuration of a commit, which a branch, tag or ID names and "" is that of the default branch. It requires the right

@@ -8,6 +8,7 @@ type Lint struct {
 	MergedYAML string        `json:"merged_yaml,omitempty"` // "" where it could not be resolved
 	Includes   []LintInclude `json:"includes"`              // not nil
 	Jobs       []LintJob     `json:"jobs,omitempty"`
+	Stages     []string      `json:"-"`                  // in order, with .pre and .post
 	Problems   []Problem     `json:"problems,omitempty"` // Errors with their places
 }
 
@@ -42,7 +43,7 @@ type LintJob struct {
 // configuration, each as if no rule decided about it.
 func (c *Config) Lint(p *Pipeline) Lint {
 	l := Lint{
-		Valid: c.Valid(), Errors: []string{}, Warnings: append([]string{}, c.Warnings...), MergedYAML: c.Merged(), Includes: []LintInclude{}, Problems: c.Problems,
+		Valid: c.Valid(), Errors: []string{}, Warnings: append([]string{}, c.Warnings...), MergedYAML: c.Merged(), Includes: []LintInclude{}, Problems: c.Problems, Stages: c.Stages,
 	}
 	if p != nil && c.Valid() {
 		l.Problems, l.Valid = p.Problems, len(p.Problems) == 0

@@ -100,6 +100,7 @@ func (b *binder) all() {
 	b.snippets()
 	b.timelogs()
 	b.jobs()
+	b.ciConfigs()
 	b.runners()
 	b.schedules()
 	b.variables()
