@@ -311,10 +311,13 @@ type Sizes struct {
 	Uploads    int64 `db:"uploads"`    // of the projects and of the groups
 	Wiki       int64 `db:"wiki"`       // as Uploads
 	Snippets   int64 `db:"snippets"`   // of the projects
+	Artifacts  int64 `db:"artifacts"`  // of their jobs
 }
 
 // Total adds them up.
-func (s Sizes) Total() int64 { return s.Repository + s.LFS + s.Uploads + s.Wiki + s.Snippets }
+func (s Sizes) Total() int64 {
+	return s.Repository + s.LFS + s.Uploads + s.Wiki + s.Snippets + s.Artifacts
+}
 
 // Sizes measures each group of ids. It asks for no permission: the sums count projects
 // that not everybody sees.
@@ -336,7 +339,9 @@ func (s *Service) Sizes(ctx context.Context, ids []ID) (map[ID]Sizes, error) {
 			WHERE a.ancestor_id = n.id AND (p.id IS NULL OR NOT p.pending_delete)) AS wiki,
 		(SELECT COALESCE(SUM(r.size), 0) FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id
 			JOIN snippets x ON x.project_id = p.id JOIN attached_repositories r ON r.name = x.repository
-			WHERE a.ancestor_id = n.id AND NOT p.pending_delete) AS snippets
+			WHERE a.ancestor_id = n.id AND NOT p.pending_delete) AS snippets,
+		(SELECT COALESCE(SUM(x.size), 0) FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id
+			JOIN job_artifacts x ON x.project_id = p.id WHERE a.ancestor_id = n.id AND NOT p.pending_delete) AS artifacts
 		FROM namespaces n`+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("measure groups: %w", err)

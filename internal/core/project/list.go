@@ -86,6 +86,7 @@ var sizeOrders = page.Orders{
 	"repository_size": {page.Computed(sizeOfRepository), page.ID("p.id")},
 	"storage_size": {page.Computed(sizeOfRepository + " + " + sizeOfWiki + " + " + sizeOfSnippets + ` +
 		COALESCE((SELECT SUM(z.size) FROM lfs_links y JOIN lfs_objects z ON z.id = y.object_id WHERE y.project_id = p.id), 0) +
+		COALESCE((SELECT SUM(z.size) FROM job_artifacts z WHERE z.project_id = p.id), 0) +
 		COALESCE((SELECT SUM(z.size) FROM uploads z WHERE z.namespace_id = p.namespace_id), 0)`), page.ID("p.id")},
 }
 

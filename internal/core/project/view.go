@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"tenon/internal/base/db"
 	"tenon/internal/core/account"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
@@ -61,11 +62,13 @@ type Permissions struct {
 
 // Statistics are bytes, but for the commits.
 type Statistics struct {
-	Commits, Repository, LFS, Uploads, Wiki, Snippets int64
+	Commits, Repository, LFS, Uploads, Wiki, Snippets, Artifacts int64
 }
 
 // Total adds up the bytes.
-func (s *Statistics) Total() int64 { return s.Repository + s.LFS + s.Uploads + s.Wiki + s.Snippets }
+func (s *Statistics) Total() int64 {
+	return s.Repository + s.LFS + s.Uploads + s.Wiki + s.Snippets + s.Artifacts
+}
 
 // LicenseView is the file with the license; it is empty where there is none, or the caller may
 // not read the code.
@@ -123,6 +126,7 @@ type relations struct {
 	large         map[ID]int64
 	attached      map[ID]AttachedSizes
 	uploads       map[namespace.ID]int64
+	artifacts     map[ID]int64
 }
 
 // Views gives projects as the caller may see them, with as many statements for many as for one.
@@ -184,8 +188,33 @@ func (s *Service) related(ctx context.Context, as authz.Actor, list []*Project, 
 	if r.attached, err = s.above.Attached.AttachedSizes(ctx, ids); err != nil {
 		return nil, err
 	}
-	r.uploads, err = s.above.Uploads.Sizes(ctx, twins)
+	if r.uploads, err = s.above.Uploads.Sizes(ctx, twins); err != nil {
+		return nil, err
+	}
+	r.artifacts, err = s.artifacts(ctx, ids)
 	return r, err
+}
+
+// artifacts gives the bytes of the artifacts of jobs of projects; projects without any are left out.
+func (s *Service) artifacts(ctx context.Context, ids []ID) (map[ID]int64, error) {
+	out := make(map[ID]int64, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	type row struct {
+		ID   ID    `db:"project_id"`
+		Size int64 `db:"size"`
+	}
+	var w db.Where
+	w.In("a.project_id", ids)
+	rows, err := db.Select[row](ctx, s.db, "SELECT a.project_id, CAST(SUM(a.size) AS BIGINT) AS size FROM job_artifacts a"+w.SQL()+" GROUP BY a.project_id ORDER BY a.project_id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("measure artifacts: %w", err)
+	}
+	for _, r := range rows {
+		out[r.ID] = r.Size
+	}
+	return out, nil
 }
 
 // Parents gives namespaces by their ids, with the users of the personal ones. It asks for no
@@ -261,6 +290,7 @@ func (s *Service) fullView(ctx context.Context, as authz.Actor, p *Project, want
 	if want.Statistics && (as.Admin || p.Level >= authz.Reporter) {
 		v.Statistics = &Statistics{Commits: p.CommitCount, Repository: p.RepositorySize, LFS: r.large[p.ID], Uploads: r.uploads[p.NamespaceID]}
 		v.Statistics.Wiki, v.Statistics.Snippets = r.attached[p.ID].Wiki, r.attached[p.ID].Snippets
+		v.Statistics.Artifacts = r.artifacts[p.ID]
 	}
 	if want.License {
 		v.License = &LicenseView{}

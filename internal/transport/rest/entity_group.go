@@ -59,7 +59,7 @@ type groupStatistics struct {
 	RepositorySize        int64 `json:"repository_size"`
 	WikiSize              int64 `json:"wiki_size"`
 	LFSObjectsSize        int64 `json:"lfs_objects_size"`
-	JobArtifactsSize      int64 `json:"job_artifacts_size" later:"ci"`
+	JobArtifactsSize      int64 `json:"job_artifacts_size"`
 	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size" later:"ci"`
 	PackagesSize          int64 `json:"packages_size" later:"packages"`
 	SnippetsSize          int64 `json:"snippets_size"`
@@ -68,7 +68,7 @@ type groupStatistics struct {
 
 // rootStatistics are those of a top-level group, under their older names.
 type rootStatistics struct {
-	BuildArtifactsSize        int64 `json:"build_artifacts_size" later:"ci"`
+	BuildArtifactsSize        int64 `json:"build_artifacts_size"`
 	ContainerRegistrySize     int64 `json:"container_registry_size" later:"container registry"`
 	ContainerRegistryEstimate bool  `json:"container_registry_size_is_estimated" later:"container registry"`
 	DependencyProxySize       int64 `json:"dependency_proxy_size" later:"dependency proxy"`
@@ -83,9 +83,9 @@ type rootStatistics struct {
 }
 
 func (e *groupEntity) statistics(s namespace.Sizes) {
-	e.Statistics = &groupStatistics{StorageSize: s.Total(), RepositorySize: s.Repository, LFSObjectsSize: s.LFS, UploadsSize: s.Uploads, WikiSize: s.Wiki, SnippetsSize: s.Snippets}
+	e.Statistics = &groupStatistics{StorageSize: s.Total(), RepositorySize: s.Repository, LFSObjectsSize: s.LFS, UploadsSize: s.Uploads, WikiSize: s.Wiki, SnippetsSize: s.Snippets, JobArtifactsSize: s.Artifacts}
 	if e.ParentID == nil {
-		e.RootStatistics = &rootStatistics{StorageSize: s.Total(), RepositorySize: s.Repository, LFSObjectsSize: s.LFS, UploadsSize: s.Uploads, WikiSize: s.Wiki, SnippetsSize: s.Snippets}
+		e.RootStatistics = &rootStatistics{StorageSize: s.Total(), RepositorySize: s.Repository, LFSObjectsSize: s.LFS, UploadsSize: s.Uploads, WikiSize: s.Wiki, SnippetsSize: s.Snippets, BuildArtifactsSize: s.Artifacts}
 	}
 }
 

@@ -108,7 +108,7 @@ type projectStatistics struct {
 	RepositorySize        int64 `json:"repository_size"`
 	WikiSize              int64 `json:"wiki_size"`
 	LFSObjectsSize        int64 `json:"lfs_objects_size"`
-	JobArtifactsSize      int64 `json:"job_artifacts_size" later:"ci"`
+	JobArtifactsSize      int64 `json:"job_artifacts_size"`
 	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size" later:"ci"`
 	PackagesSize          int64 `json:"packages_size" later:"packages"`
 	SnippetsSize          int64 `json:"snippets_size"`

@@ -49,6 +49,13 @@ func TestProjects_show_what_was_measured(t *testing.T) {
 			{"INSERT INTO uploads (namespace_id, secret, name, size, created_at) VALUES (?, 'a', 'a.txt', 100, ?)", []any{g.ID, db.At(p.Now())}},
 			{"INSERT INTO lfs_objects (id, oid, size, created_at) VALUES (1, 'a', 1000, ?)", []any{db.At(p.Now())}},
 			{"INSERT INTO lfs_links (project_id, object_id, created_at) VALUES (?, 1, ?)", []any{app.ID, db.At(p.Now())}},
+			{`INSERT INTO pipelines (id, iid, project_id, sha, ref, source, status, created_at, updated_at)
+				VALUES (1, 1, ?, 'a', 'main', 'push', 'success', ?, ?)`, []any{app.ID, db.At(p.Now()), db.At(p.Now())}},
+			{`INSERT INTO commit_statuses (id, pipeline_id, project_id, name, stage, ref, status, retried, created_at, updated_at)
+				VALUES (1, 1, ?, 'a', 'test', 'main', 'success', false, ?, ?)`, []any{app.ID, db.At(p.Now()), db.At(p.Now())}},
+			{`INSERT INTO job_artifacts (job_id, project_id, type, format, filename, object_key, size, sha256, access, created_at)
+				VALUES (1, ?, 'archive', 'zip', 'a.zip', 'a', 40, 'a', 'public', ?), (1, ?, 'junit', 'gzip', 'a.xml', 'b', 2, 'b', 'public', ?)`,
+				[]any{app.ID, db.At(p.Now()), app.ID, db.At(p.Now())}},
 		} {
 			if _, err := d.Exec(t.Context(), row.query, row.args...); err != nil {
 				t.Fatal(err)
@@ -56,11 +63,16 @@ func TestProjects_show_what_was_measured(t *testing.T) {
 		}
 		_, list := p.call(adminToken, "GET", "/groups?statistics=true", "")
 		for _, want := range []string{
-			`"statistics":{"storage_size":5196,"repository_size":4096,"wiki_size":0,"lfs_objects_size":1000,`, `"uploads_size":100},`, `"root_storage_statistics":{`,
+			`"statistics":{"storage_size":5238,"repository_size":4096,"wiki_size":0,"lfs_objects_size":1000,"job_artifacts_size":42,`, `"uploads_size":100},`,
+			`"root_storage_statistics":{"build_artifacts_size":42,`,
 		} {
 			if !strings.Contains(list, want) {
 				t.Errorf("groups for the administrator: %s is not in %s", want, list)
 			}
+		}
+		_, body = p.call(ann, "GET", at+"?statistics=true", "")
+		if want := `"job_artifacts_size":42,`; !strings.Contains(body, want) || !strings.Contains(body, `"storage_size":5138,`) {
+			t.Errorf("statistics with artifacts: %s is not in %s", want, body)
 		}
 		if _, list := p.call(ann, "GET", "/groups?statistics=true", ""); strings.Contains(list, `"statistics"`) {
 			t.Errorf("groups for an owner: %s", list)
