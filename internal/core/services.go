@@ -432,9 +432,11 @@ func (s *Services) Start() {
 	s.Triggers.Start()
 	s.Repos.Start()
 	s.Live.Start()
+	s.Checks.Start()
 }
 
 // Stop ends what Start began.
 func (s *Services) Stop(ctx context.Context) error {
+	s.Checks.End()
 	return errors.Join(s.Live.Stop(ctx), s.Keys.Stop(ctx), s.Sessions.Stop(ctx), s.Repos.Stop(ctx), s.Triggers.Stop(ctx), s.Runners.Stop(ctx), s.Tokens.Stop(ctx), s.Accounts.Stop(ctx))
 }

@@ -288,7 +288,7 @@ func (s *Service) enqueue(ctx context.Context, of *Pipeline, ids []StatusID, now
 		}
 	}
 	if len(ids) > 0 {
-		s.db.AfterCommit(ctx, func() { s.waiting.wake(len(ids)) })
+		s.wake(ctx, len(ids))
 	}
 	return nil
 }

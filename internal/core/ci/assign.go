@@ -72,7 +72,7 @@ func (s *Service) Request(ctx context.Context, ask Ask) (found *Assignment, last
 		return nil, value, nil
 	}
 	if ask.LastUpdate == value {
-		by := s.waiting.wait(ctx, r, value, s.pollFor)
+		by := s.waiting.wait(ctx, r, value, s.patience())
 		defer func() {
 			if found == nil {
 				s.waiting.pass(by)

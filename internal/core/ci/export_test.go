@@ -1,7 +1,10 @@
 package ci
 
 import (
+	"context"
 	"time"
+
+	"tenon/internal/core/runner"
 )
 
 // Stuck is the argument of EndStuck.
@@ -12,6 +15,12 @@ type Expiring = expire
 
 // SetPoll says how long runners wait for a job.
 func (s *Service) SetPoll(d time.Duration) { s.pollFor = d }
+
+// Hears reports whether other servers are heard.
+func (s *Service) Hears() bool { return s.peers.hears.Load() }
+
+// OnRunner is what happens when a runner has changed.
+func (s *Service) OnRunner(ctx context.Context, id runner.ID) error { return s.onRunner(ctx, id) }
 
 // Waiters counts the runners that wait for a job.
 func (s *Service) Waiters() int {

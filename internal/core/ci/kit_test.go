@@ -58,6 +58,7 @@ type world struct {
 	protections *protection.Service
 	accounts    *account.Service
 	objects     *blob.Store
+	deps        ci.Deps
 	jobs        *job.Queue
 	set         func(name string, value any)
 	later       atomic.Int64 // what the clock is ahead
@@ -108,13 +109,12 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.variables = variable.New(variable.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.now})
 	w.triggers = trigger.New(trigger.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.now, Log: quiet})
 	w.idTokens = idtoken.New(idtoken.Deps{DB: d, Box: box, Now: w.now})
-	w.ci = ci.New(ci.Deps{
+	w.deps = ci.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: w.accounts, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
 		Runners: w.runners, Variables: w.variables, Triggers: w.triggers, IDTokens: w.idTokens, Objects: w.objects, Jobs: job.EnqueuerFunc(w.enqueue), Box: box,
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}, URLs: urls, Now: w.now, Log: quiet,
-	})
-	t.Cleanup(w.ci.Stop)
-	w.ci.SetPoll(10 * time.Second)
+	}
+	w.ci = w.another()
 	w.ci.Subscribe(w.Bus)
 	var registry job.Registry
 	w.ci.RegisterJobs(&registry)
@@ -127,6 +127,14 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.id = w.Project("group/shop", authz.Private, w.group)
 	w.staff(w.id)
 	return w
+}
+
+// another is a server of its own on the same database.
+func (w *world) another() *ci.Service {
+	s := ci.New(w.deps)
+	w.T.Cleanup(s.Stop)
+	s.SetPoll(10 * time.Second)
+	return s
 }
 
 // staff gives people of every role to a project.

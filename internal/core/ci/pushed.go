@@ -26,7 +26,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 
 // onRunner lets a runner that waits for a job look again once the change is committed.
 func (s *Service) onRunner(ctx context.Context, id runner.ID) error {
-	s.db.AfterCommit(ctx, func() { s.waiting.changed(id) })
+	s.changed(ctx, id)
 	return nil
 }
 

@@ -17,8 +17,8 @@ const pollFor = 50 * time.Second
 // there for the case that the first may not. One that finds nothing wakes the next, see pass.
 const wakeEach = 3
 
-// pollShared is pollFor where other servers use the database: this server does not learn when a job becomes pending there.
-const pollShared = 5 * time.Second
+// pollUnheard is pollFor while other servers that use the database are not heard: this server does not learn when a job becomes pending there.
+const pollUnheard = 5 * time.Second
 
 // waiting knows the runners that wait for a job at this server. It is safe for concurrent use.
 type waiting struct {
@@ -106,6 +106,14 @@ func (w *waiting) wake(jobs int) {
 		one.woke <- w.wakes
 		return true
 	})
+}
+
+// wakeAll lets all look for jobs.
+func (w *waiting) wakeAll() {
+	w.mu.Lock()
+	n := len(w.waiters)
+	w.mu.Unlock()
+	w.wake(n)
 }
 
 // changed lets a runner look again, because it or what it serves has changed.
