@@ -134,12 +134,12 @@ type runnerPlace struct {
 }
 
 // place is the place as core has it, nil for the instance.
-func (at *runnerPlace) place() *namespace.Place {
+func (p *runnerPlace) place() *namespace.Place {
 	switch {
-	case at.group != nil:
-		return new(at.group.Place())
-	case at.project != nil:
-		return new(at.project.Place())
+	case p.group != nil:
+		return new(p.group.Place())
+	case p.project != nil:
+		return new(p.project.Place())
 	}
 	return nil
 }

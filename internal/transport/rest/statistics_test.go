@@ -53,9 +53,11 @@ func TestProjects_show_what_was_measured(t *testing.T) {
 				VALUES (1, 1, ?, 'a', 'main', 'push', 'success', ?, ?)`, []any{app.ID, db.At(p.Now()), db.At(p.Now())}},
 			{`INSERT INTO commit_statuses (id, pipeline_id, project_id, name, stage, ref, status, retried, created_at, updated_at)
 				VALUES (1, 1, ?, 'a', 'test', 'main', 'success', false, ?, ?)`, []any{app.ID, db.At(p.Now()), db.At(p.Now())}},
-			{`INSERT INTO job_artifacts (job_id, project_id, type, format, filename, object_key, size, sha256, access, created_at)
+			{
+				`INSERT INTO job_artifacts (job_id, project_id, type, format, filename, object_key, size, sha256, access, created_at)
 				VALUES (1, ?, 'archive', 'zip', 'a.zip', 'a', 40, 'a', 'public', ?), (1, ?, 'junit', 'gzip', 'a.xml', 'b', 2, 'b', 'public', ?)`,
-				[]any{app.ID, db.At(p.Now()), app.ID, db.At(p.Now())}},
+				[]any{app.ID, db.At(p.Now()), app.ID, db.At(p.Now())},
+			},
 		} {
 			if _, err := d.Exec(t.Context(), row.query, row.args...); err != nil {
 				t.Fatal(err)
