@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"tenon/internal/base/job"
 	"tenon/internal/core/runner"
 )
 
@@ -15,6 +16,11 @@ type Expiring = expire
 
 // SetPoll says how long runners wait for a job.
 func (s *Service) SetPoll(d time.Duration) { s.pollFor = d }
+
+// RunPushed does the job of a push.
+func (s *Service) RunPushed(ctx context.Context, args job.Args) error {
+	return s.runPushed(ctx, args.(pushed))
+}
 
 // Hears reports whether other servers are heard.
 func (s *Service) Hears() bool { return s.peers.hears.Load() }

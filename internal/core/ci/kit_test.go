@@ -64,6 +64,7 @@ type world struct {
 	later       atomic.Int64 // what the clock is ahead
 	mu          sync.Mutex
 	delayed     []job.Args // jobs that wait for the clock
+	pushes      []job.Args // jobs of pushes so far
 
 	group authz.NamespaceID
 	id    project.ID
@@ -154,6 +155,11 @@ func (w *world) pass(d time.Duration) { w.later.Add(int64(d)) }
 
 // enqueue keeps jobs that start delayed ones until the test wakes them.
 func (w *world) enqueue(ctx context.Context, args job.Args, options ...job.Option) error {
+	if args.Kind() == "create_pipeline" {
+		w.mu.Lock()
+		w.pushes = append(w.pushes, args)
+		w.mu.Unlock()
+	}
 	if args.Kind() != "start_delayed_job" {
 		return w.jobs.Enqueue(ctx, args, options...)
 	}

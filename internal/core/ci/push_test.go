@@ -3,8 +3,10 @@ package ci_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/repo"
@@ -216,5 +218,35 @@ func TestService_Report_besideJobs(t *testing.T) {
 		w.wantStates(p, "run", "build:success build:success lint:success = success")
 		report("lint", ci.Failed)
 		w.wantStates(p, "failed", "build:success build:success lint:failed = failed")
+	})
+}
+
+// A job of a push that is done again, because the server was killed before it was noted as done, makes no second pipeline; a later push of
+// the same commits does.
+func TestService_OnPushed_again(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.push("work", yml(oneJob), "Configure")
+		first := w.newest("work")
+		for i := range 2 {
+			w.pass(time.Minute)
+			w.mu.Lock()
+			last := w.pushes[len(w.pushes)-1]
+			w.mu.Unlock()
+			check(t, w.ci.RunPushed(t.Context(), last))
+			if got := w.newest("work"); got.ID != first.ID || len(w.pipelines(w.id, "work")) != 1 {
+				t.Errorf("run again %d: pipeline %d after %d", i, got.ID, first.ID)
+			}
+		}
+		ref, err := gitstore.BranchRef("work")
+		check(t, err)
+		to, err := gitstore.ParseObjectID(first.SHA)
+		check(t, err)
+		check(t, w.ci.OnPushed(t.Context(), repo.Pushed{
+			Stamp: w.developer.Stamp(w.now()), ProjectID: w.id, Project: w.loaded(), Changes: []repo.PushedRef{{RefChange: repo.RefChange{Ref: ref, New: to}}},
+		}))
+		w.drain()
+		if got := len(w.pipelines(w.id, "work")); got != 2 {
+			t.Errorf("a later push of the same: %d pipelines, want 2", got)
+		}
 	})
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
@@ -38,6 +40,7 @@ type pushed struct {
 	SHA       string       `json:"sha"`
 	Before    string       `json:"before"`
 	Options   string       `json:"options,omitempty"` // JSON of what the user gave to git push, sealed
+	At        time.Time    `json:"at,omitzero"`       // of the push
 }
 
 // Kind names the job.
@@ -68,7 +71,7 @@ func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
 			continue
 		}
 		args := pushed{
-			ProjectID: e.ProjectID, UserID: e.By.UserID, Ref: string(c.Ref), SHA: c.New.String(), Before: c.Old.String(), Options: options,
+			ProjectID: e.ProjectID, UserID: e.By.UserID, Ref: string(c.Ref), SHA: c.New.String(), Before: c.Old.String(), Options: options, At: e.At,
 		}
 		if err := s.jobs.Enqueue(ctx, args); err != nil {
 			return fmt.Errorf("enqueue pipeline: %w", err)
@@ -103,12 +106,29 @@ func (s *Service) runPushed(ctx context.Context, args pushed) error {
 	if err != nil || !may {
 		return err
 	}
+	if made, err := s.madeOf(ctx, args); err != nil || made {
+		return err
+	}
 	d, err := s.draft(ctx, as, p[args.ProjectID], in)
 	if err != nil {
 		return ignoreRefused(err)
 	}
 	_, err = d.create(ctx)
 	return ignoreRefused(err)
+}
+
+// madeOf reports whether the job has made its pipeline: a server that is killed may have written that, but not that the job is done.
+func (s *Service) madeOf(ctx context.Context, args pushed) (bool, error) {
+	if args.At.IsZero() {
+		return false, nil
+	}
+	name, tag := strings.CutPrefix(args.Ref, "refs/tags/")
+	made, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM pipelines p WHERE p.project_id = ? AND p.sha = ? AND p.ref = ? AND p.tag = ? AND p.source = ?
+		AND p.created_at >= ?)`, args.ProjectID, args.SHA, strings.TrimPrefix(name, "refs/heads/"), tag, ByPush, db.At(args.At))
+	if err != nil {
+		return false, fmt.Errorf("look for pipeline of push: %w", err)
+	}
+	return made, nil
 }
 
 // ignoreRefused drops what no user waits to read: a push that makes no pipeline, a reference that is gone.
