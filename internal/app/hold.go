@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/instance"
@@ -87,20 +86,9 @@ func (a *App) adopt(ctx context.Context) error {
 	return instance.WriteID(a.config.Data, row.ID)
 }
 
-// missingStays is how long a repository must be missing before that is told.
-const missingStays = 2 * time.Second
-
 // tellMissing logs how many repositories of projects are not there.
 func (a *App) tellMissing(ctx context.Context) {
 	found, err := a.core.Repos.Missing(ctx)
-	if err == nil && found.Count > 0 {
-		select {
-		case <-time.After(missingStays): // a repository that was just being made is there by then
-		case <-ctx.Done():
-			return
-		}
-		found, err = a.core.Repos.Missing(ctx)
-	}
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
