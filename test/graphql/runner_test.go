@@ -20,11 +20,13 @@ func (s *server) withRunners() map[string]string {
 		s.rest("owner", "POST", "/projects/team%2Fapp/members", fmt.Sprintf(`{"user_id":%d,"access_level":%d}`, s.ids[name], level))
 	}
 	made := map[string]string{}
-	for name, in := range map[string][2]string{
-		"instance": {"root", `"runner_type":"instance_type"`}, "group": {"owner", fmt.Sprintf(`"runner_type":"group_type","group_id":%d`, group)},
-		"project": {"keeper", fmt.Sprintf(`"runner_type":"project_type","project_id":%d`, app)},
+	for _, in := range []struct{ name, as, place string }{ // lists show the newest first
+		{"instance", "root", `"runner_type":"instance_type"`},
+		{"group", "owner", fmt.Sprintf(`"runner_type":"group_type","group_id":%d`, group)},
+		{"project", "keeper", fmt.Sprintf(`"runner_type":"project_type","project_id":%d`, app)},
 	} {
-		made[name] = fmt.Sprintf("gid://gitlab/Ci::Runner/%d", id(s.rest(in[0], "POST", "/user/runners", `{"description":"of the `+name+`","tag_list":"big,`+name+`","maintenance_note":"a note",`+in[1]+`}`)))
+		made[in.name] = fmt.Sprintf("gid://gitlab/Ci::Runner/%d", id(s.rest(in.as, "POST", "/user/runners",
+			`{"description":"of the `+in.name+`","tag_list":"big,`+in.name+`","maintenance_note":"a note",`+in.place+`}`)))
 	}
 	return made
 }
