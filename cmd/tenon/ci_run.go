@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +50,7 @@ func (o *ciFlags) run() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, err := tree.evaluate(c.Context(), run)
+			p, err := tree.evaluate(c.Context(), run.Run)
 			if err != nil {
 				return err
 			}
@@ -57,7 +58,7 @@ func (o *ciFlags) run() *cobra.Command {
 				printCIProblems(l.errors, p.Problems)
 				return err
 			}
-			l.predefine(c.Context(), run, w.keys())
+			l.predefine(c.Context(), run)
 			return l.run(c.Context())
 		},
 	}
@@ -96,9 +97,8 @@ func chosen(p *ciconfig.Pipeline, name string) (*ciconfig.Job, error) {
 type localJob struct {
 	folder      string
 	job         *ciconfig.Job
-	known       map[string]string // variables that are not of the configuration
-	given       ciconfig.Lookup   // those that win over the configuration
-	keys        []string          // of given
+	known       map[string]string // variables that the configuration replaces
+	given       map[string]string // those that win over the configuration
 	out, errors io.Writer
 }
 
@@ -114,26 +114,17 @@ func (l *localJob) git(ctx context.Context, args ...string) string {
 }
 
 // predefine collects the variables that a runner and the server would give.
-func (l *localJob) predefine(ctx context.Context, run ciconfig.Run, given []string) {
+func (l *localJob) predefine(ctx context.Context, run described) {
 	sha := l.git(ctx, "rev-parse", "HEAD")
-	l.known = map[string]string{
-		"CI": "true", "GITLAB_CI": "true", "CI_PROJECT_DIR": l.folder, "CI_JOB_NAME": l.job.Name, "CI_JOB_STAGE": l.job.Stage, "CI_NODE_TOTAL": "1",
+	l.known, l.given = run.known, run.given
+	maps.Copy(l.known, map[string]string{
+		"CI_PROJECT_DIR": l.folder, "CI_JOB_NAME": l.job.Name, "CI_JOB_STAGE": l.job.Stage, "CI_NODE_TOTAL": "1",
 		"CI_COMMIT_SHA": sha, "CI_COMMIT_SHORT_SHA": sha[:min(8, len(sha))], "CI_COMMIT_TITLE": l.git(ctx, "log", "-1", "--format=%s"),
 		"GITLAB_USER_NAME": l.git(ctx, "config", "user.name"), "GITLAB_USER_EMAIL": l.git(ctx, "config", "user.email"),
-	}
-	for _, key := range []string{
-		"CI_DEFAULT_BRANCH", "CI_PROJECT_PATH", "CI_PROJECT_NAME", "CI_COMMIT_TAG", "CI_COMMIT_BRANCH", "CI_COMMIT_REF_NAME", "CI_PIPELINE_SOURCE", "CI_MERGE_REQUEST_ID",
-		"CI_MERGE_REQUEST_IID", "CI_MERGE_REQUEST_EVENT_TYPE", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME",
-		"CI_MERGE_REQUEST_PROJECT_PATH", "CI_MERGE_REQUEST_SOURCE_PROJECT_PATH",
-	} {
-		if value, ok := run.Predefined(key); ok {
-			l.known[key] = value
-		}
-	}
+	})
 	if p := l.job.Parallel; p != nil {
 		l.known["CI_NODE_INDEX"], l.known["CI_NODE_TOTAL"] = strconv.Itoa(p.Index), strconv.Itoa(p.Total)
 	}
-	l.given, l.keys = run.Variables, given
 }
 
 // maxNested is how deep variables may refer to each other.
@@ -148,10 +139,8 @@ func (l *localJob) environ() []string {
 	for _, v := range l.job.Variables {
 		values[v.Key], raw[v.Key] = v.Value, v.Raw
 	}
-	for _, key := range l.keys {
-		if value, ok := l.given(key); ok {
-			values[key], raw[key] = value, false
-		}
+	for key, value := range l.given {
+		values[key], raw[key] = value, false
 	}
 	for range maxNested {
 		changed := false

@@ -39,7 +39,7 @@ func (o *ciFlags) why() *cobra.Command {
 				return err
 			}
 			defer tree.close()
-			return o.explain(c, tree, run)
+			return o.explain(c, tree, run.Run)
 		},
 	}
 	w.define(c, "main")
@@ -61,8 +61,14 @@ func (w *whyFlags) define(c *cobra.Command, branch string) {
 	c.MarkFlagsMutuallyExclusive("branch", "tag", "mr")
 }
 
+// described is the pipeline that flags describe.
+type described struct {
+	ciconfig.Run
+	known, given map[string]string // what Predefined and Variables look up
+}
+
 // run gives the pipeline that the flags describe.
-func (w *whyFlags) run() (ciconfig.Run, error) {
+func (w *whyFlags) run() (described, error) {
 	known := map[string]string{
 		"CI": "true", "GITLAB_CI": "true", "CI_DEFAULT_BRANCH": w.defaultBranch, "CI_PROJECT_PATH": w.project, "CI_PROJECT_NAME": w.project[strings.LastIndex(w.project, "/")+1:],
 	}
@@ -94,7 +100,7 @@ func (w *whyFlags) run() (ciconfig.Run, error) {
 	for _, pair := range w.variables {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return r, usageError{fmt.Errorf("--var %s is not KEY=VALUE", pair)}
+			return described{}, usageError{fmt.Errorf("--var %s is not KEY=VALUE", pair)}
 		}
 		given[key] = value
 	}
@@ -102,16 +108,7 @@ func (w *whyFlags) run() (ciconfig.Run, error) {
 	if w.changed != nil {
 		r.Changes = func(context.Context, string) ([]string, bool, error) { return w.changed, true, nil }
 	}
-	return r, nil
-}
-
-// keys are the names of the variables that were given.
-func (w *whyFlags) keys() []string {
-	out := make([]string, len(w.variables))
-	for i, pair := range w.variables {
-		out[i], _, _ = strings.Cut(pair, "=")
-	}
-	return out
+	return described{r, known, given}, nil
 }
 
 // whyResult prints what tenon ci why found.

@@ -134,7 +134,7 @@ func testMailOfPipelines(t *testing.T, s *server, post *mailtest.Server) {
 		}
 	}
 
-	// Nobody hears of a pipeline that may not be read.
+	// A user who may not read the pipeline any more gets no mail.
 	s.do("rick", "PUT", path+"/repository/files/.gitlab-ci.yml", obj{"branch": "side", "commit_message": "The last", "content": "press: {script: make}\n"})
 	drain()
 	post.Take()

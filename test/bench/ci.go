@@ -18,7 +18,7 @@ type plantSize struct {
 	runners   int // that take jobs at the same time
 	jobs      int // that they take
 	idle      int // runners that wait
-	chain     int // jobs, each of which waits for the one before
+	chain     int // jobs that need one another, in a row
 }
 
 var (

@@ -165,7 +165,7 @@ func (f *fleet) end(ctx context.Context, id int64, token string) {
 }
 
 // check looks at what is left: a job that a runner got has ended once, with every byte of its log. One whose answer was lost on the way to
-// its runner is running for nobody, until its time is over.
+// its runner stays running until its timeout.
 func (f *fleet) check(most int) {
 	f.t.Helper()
 	f.mu.Lock()

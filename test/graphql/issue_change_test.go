@@ -153,7 +153,7 @@ func TestIssueMutations_limit(t *testing.T) {
 	const create = `mutation { createIssue(input: {projectPath: "team/app", title: "more"}) { errors issue { iid } } }`
 	s.want("guest", create, nil, `{"data":{"createIssue":{"errors":[],"issue":{"iid":"2"}}}}`)
 	got := ""
-	for range 4 { // a minute may begin in between, which counts anew
+	for range 4 { // the limit is per minute, and the next minute may begin in between
 		if got = s.ask("guest", create, nil); strings.Contains(got, `{"createIssue":null}`) {
 			break
 		}

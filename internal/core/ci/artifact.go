@@ -356,12 +356,16 @@ func (expire) Kind() string { return "expire_job_artifacts" }
 // Expire deletes artifacts whose time is over, but for those of the latest pipeline of each reference that has succeeded, where the project
 // keeps them.
 func (s *Service) Expire(ctx context.Context, _ expire) error {
-	after := ArtifactID(0)
-	for {
-		rows, err := db.Select[Artifact](ctx, s.db, "SELECT "+db.Columns[Artifact]("a")+` FROM job_artifacts a WHERE a.expire_at <= ? AND a.id > ? ORDER BY a.id LIMIT ?`,
-			db.At(s.now()), after, expireBatch)
+	return s.expireWhere(ctx, "a.expire_at <= ?", db.At(s.now()))
+}
+
+// expireWhere deletes the artifacts that a condition selects, but for those that last.
+func (s *Service) expireWhere(ctx context.Context, cond string, args ...any) error {
+	for after := ArtifactID(0); ; {
+		rows, err := db.Select[Artifact](ctx, s.db, "SELECT "+db.Columns[Artifact]("a")+" FROM job_artifacts a WHERE "+cond+" AND a.id > ? ORDER BY a.id LIMIT ?",
+			append(slices.Clip(args), after, expireBatch)...)
 		if err != nil {
-			return fmt.Errorf("find expired artifacts: %w", err)
+			return fmt.Errorf("find artifacts to delete: %w", err)
 		}
 		if len(rows) == 0 {
 			return nil

@@ -126,14 +126,14 @@ type handouts struct {
 	jobs map[StatusID]bool
 }
 
-// list gives them.
+// list gives the jobs.
 func (c *handouts) list() []StatusID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Collect(maps.Keys(c.jobs))
 }
 
-// add takes a job, unless somebody has.
+// add records that a job is being given; false means that it was recorded already.
 func (c *handouts) add(id StatusID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -40,14 +40,17 @@ var part = regexp.MustCompile(`[\s:]+(\[[^\]]*\]|\d+[\s:/\\]+\d+)\s*$`)
 // maxParts is how many of them a name has.
 const maxParts = 3
 
-// Group names what the status belongs to with others: the name without "1/3" or "[values]".
-func (s *Status) Group() string {
-	name := s.Name
+// Group names what the status belongs to with others, see GroupName.
+func (s *Status) Group() string { return GroupName(s.Name) }
+
+// GroupName is the name of a job without "1/3" or "[values]".
+func GroupName(job string) string {
+	name := job
 	for range maxParts {
 		name = part.ReplaceAllString(name, "")
 	}
 	if name = strings.TrimSpace(name); name == "" {
-		return s.Name
+		return job
 	}
 	return name
 }

@@ -44,7 +44,7 @@ func (s *Service) retryable(ctx context.Context, p *project.Project, j *Job) (bo
 	return !outdated, err
 }
 
-// cancelRest is the job that cancels the jobs of a pipeline of which one has failed.
+// cancelRest is the background job that cancels a pipeline after one of its jobs has failed.
 type cancelRest struct {
 	PipelineID PipelineID `json:"pipeline_id"`
 }

@@ -32,7 +32,7 @@ type peers struct {
 	jobs    int
 	runners map[runner.ID]bool
 	more    chan struct{}
-	stop    context.CancelFunc // nil before Start
+	stop    context.CancelFunc
 	done    sync.WaitGroup
 }
 
@@ -40,7 +40,7 @@ func newPeers() *peers {
 	return &peers{id: rand.Text(), runners: map[runner.ID]bool{}, more: make(chan struct{}, 1), stop: func() {}}
 }
 
-// tell puts news down for the others.
+// tell puts news down for the others, which post sends.
 func (e *peers) tell(jobs int, id runner.ID) {
 	e.mu.Lock()
 	e.jobs += jobs
@@ -76,11 +76,18 @@ func (e *peers) letters() []string {
 	return out
 }
 
+// tell tells the other servers of the database, if there can be any.
+func (s *Service) tell(jobs int, id runner.ID) {
+	if s.db.Shared() {
+		s.peers.tell(jobs, id)
+	}
+}
+
 // wake lets waiting runners look for jobs that have become pending, here and at other servers.
 func (s *Service) wake(ctx context.Context, jobs int) {
 	s.db.AfterCommit(ctx, func() {
 		s.waiting.wake(jobs)
-		s.peers.tell(jobs, 0)
+		s.tell(jobs, 0)
 	})
 }
 
@@ -88,7 +95,7 @@ func (s *Service) wake(ctx context.Context, jobs int) {
 func (s *Service) changed(ctx context.Context, id runner.ID) {
 	s.db.AfterCommit(ctx, func() {
 		s.waiting.changed(id)
-		s.peers.tell(0, id)
+		s.tell(0, id)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
@@ -122,9 +123,9 @@ func (s *Service) madeOf(ctx context.Context, args pushed) (bool, error) {
 	if args.At.IsZero() {
 		return false, nil
 	}
-	name, tag := strings.CutPrefix(args.Ref, "refs/tags/")
+	ref := gitstore.RefName(args.Ref)
 	made, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM pipelines p WHERE p.project_id = ? AND p.sha = ? AND p.ref = ? AND p.tag = ? AND p.source = ?
-		AND p.created_at >= ?)`, args.ProjectID, args.SHA, strings.TrimPrefix(name, "refs/heads/"), tag, ByPush, db.At(args.At))
+		AND p.created_at >= ?)`, args.ProjectID, args.SHA, ref.Short(), ref.IsTag(), ByPush, db.At(args.At))
 	if err != nil {
 		return false, fmt.Errorf("look for pipeline of push: %w", err)
 	}

@@ -136,7 +136,7 @@ func (r *reported) suite() string {
 	if strings.HasSuffix(r.Name, "]") {
 		return r.Name
 	}
-	return (&Status{Name: r.Name}).Group()
+	return GroupName(r.Name)
 }
 
 // reports reads the reports of a pipeline that the actor may read, in the order of the jobs.

@@ -37,17 +37,24 @@ func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project
 		return Fact{}, err
 	}
 	now.Assignees, now.Labels, now.Upvotes, now.Downvotes, now.Blockers, now.Unruled = before.Assignees, before.Labels, before.Upvotes, before.Downvotes, before.Blockers, before.Unruled
-	now.Reviewers = slices.Clone(before.Reviewers)
-	for i := range now.Reviewers {
-		if now.Reviewers[i].UserID != as.UserID {
-			continue
-		}
-		now.Reviewers[i].State = state
-		if _, err := s.db.Exec(ctx, "UPDATE merge_request_reviewers SET state = ? WHERE merge_request_id = ? AND user_id = ?", state, id, as.UserID); err != nil {
-			return Fact{}, fmt.Errorf("record review: %w", err)
+	asked := false
+	if now.Reviewers, asked = withState(before.Reviewers, as.UserID, state); asked {
+		if err := s.setReviewerState(ctx, id, as.UserID, ReviewerState(state)); err != nil {
+			return Fact{}, err
 		}
 	}
 	return Fact{MergeRequest: now, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, nil
+}
+
+// withState gives reviewers with another state of one of them; ok is false where the user is none of them.
+func withState(list []Reviewer, user authz.UserID, state string) (out []Reviewer, ok bool) {
+	out = slices.Clone(list)
+	for i := range out {
+		if out[i].UserID == user {
+			out[i].State, ok = state, true
+		}
+	}
+	return out, ok
 }
 
 // RequestReview asks a reviewer of a request for another review, and returns the request. It requires

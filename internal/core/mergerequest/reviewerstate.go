@@ -61,26 +61,24 @@ func (s *Service) review(ctx context.Context, id ID, user authz.UserID, state Re
 	if err != nil {
 		return fmt.Errorf("read state of reviewer: %w", err)
 	}
-	m, err := s.load(ctx, "m.id = ?", id)
+	before, err := s.load(ctx, "m.id = ?", id)
 	if err != nil {
 		return err
 	}
-	found, err := s.projects.Load(ctx, []project.ID{m.ProjectID})
+	found, err := s.projects.Load(ctx, []project.ID{before.ProjectID})
 	if err != nil {
 		return err
 	}
-	before := *m
-	if err := s.attach(ctx, []*MergeRequest{&before}); err != nil {
+	if err := s.attach(ctx, []*MergeRequest{before}); err != nil {
 		return err
 	}
 	if err := s.setReviewerState(ctx, id, user, state); err != nil {
 		return err
 	}
-	if err := s.attach(ctx, []*MergeRequest{m}); err != nil {
-		return err
-	}
+	now := *before
+	now.Reviewers, _ = withState(before.Reviewers, user, string(state))
 	return s.bus.Publish(ctx, ReviewerStateChanged{
-		Fact:   Fact{MergeRequest: *m, Before: &before, Project: found[m.ProjectID], Stamp: authz.Actor{UserID: user}.Stamp(s.now())},
+		Fact:   Fact{MergeRequest: now, Before: before, Project: found[now.ProjectID], Stamp: authz.Actor{UserID: user}.Stamp(s.now())},
 		UserID: user, Former: former, State: string(state),
 	})
 }

@@ -54,7 +54,7 @@ func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thin
 		l.html = rendered[0]
 	}
 	thread := Thread{User: p.ID, On: t.ref}
-	if t.ref.Kind != ofPipeline {
+	if t.root != "" {
 		l.unsubscribe = s.urls.Unsubscribe(s.key(unsubscribeKey, thread))
 	}
 	var html strings.Builder
@@ -87,8 +87,8 @@ func short(text string) string {
 }
 
 func subject(m Mailing, t *thing) string {
-	if t.ref.Kind == ofPipeline {
-		return t.place.name + " | " + headings[m.Event] + " for " + t.title
+	if heading := headings[m.Event]; heading != "" {
+		return t.place.name + " | " + heading + " for " + t.title
 	}
 	line := t.place.name + " | " + t.title + " (" + t.short() + ")"
 	if m.begins() {
@@ -103,7 +103,7 @@ func (s *Service) join(out *mail.Message, m Mailing, t *thing) {
 	number := func(id int64) string { return strconv.FormatInt(id, 10) }
 	root := t.root + t.id() + at
 	switch {
-	case t.ref.Kind == ofPipeline:
+	case t.root == "":
 		out.ID = m.Event + "_" + m.ID + at
 		return
 	case m.begins():
@@ -124,7 +124,7 @@ func (s *Service) join(out *mail.Message, m Mailing, t *thing) {
 // answerable says where answers go. The key of the thread is among the references, too, for
 // clients that answer to another address.
 func (s *Service) answerable(out *mail.Message, thread Thread, t *thing) {
-	if s.out.Incoming == "" || t.ref.Kind == ofPipeline {
+	if s.out.Incoming == "" || t.root == "" {
 		if a, err := netmail.ParseAddress(s.out.ReplyTo); err == nil {
 			out.ReplyTo = *a
 		}

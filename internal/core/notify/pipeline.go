@@ -13,7 +13,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// ofPipeline is the kind of what nobody comments on, and mail tells of.
+// ofPipeline is the kind of pipelines, which have mail and no comments.
 const ofPipeline noteable.Kind = "Pipeline"
 
 // Events of pipelines, for the user who started them.

@@ -24,7 +24,7 @@ type thing struct {
 	place        place
 	iid          int64  // 0 for a snippet and a commit
 	noun, sign   string // "issue", "#"
-	root         string // names the thread, such as "issue_7"
+	root         string // names the thread, such as "issue_7"; "" where nobody answers or subscribes, as to a pipeline
 	header       string // of the thing, such as "Issue"
 	url          string
 	title        string

@@ -185,7 +185,7 @@ func (s *Service) expiry(kind Type) *db.Time {
 // ResetToken gives a runner another authentication token. The second result is the secret: it
 // is shown once and not kept.
 func (s *Service) ResetToken(ctx context.Context, as authz.Actor, id ID) (*Runner, string, error) {
-	if _, err := s.owned(ctx, as, id); err != nil {
+	if _, err := s.Owned(ctx, as, id); err != nil {
 		return nil, "", err
 	}
 	return s.reset(ctx, as, id)

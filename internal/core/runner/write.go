@@ -11,9 +11,9 @@ import (
 	"tenon/internal/core/project"
 )
 
-// owned finds a runner that the actor may change: an administrator any, an owner of its group,
+// Owned finds a runner that the actor may change: an administrator any, an owner of its group,
 // a maintainer of a project that it is assigned to. Any other is Forbidden.
-func (s *Service) owned(ctx context.Context, as authz.Actor, id ID) (*Runner, error) {
+func (s *Service) Owned(ctx context.Context, as authz.Actor, id ID) (*Runner, error) {
 	if err := s.policy.Require(ctx, as, authz.UpdateRunner, authz.Subject{}); err != nil {
 		return nil, err
 	}
@@ -33,11 +33,6 @@ func (s *Service) owned(ctx context.Context, as authz.Actor, id ID) (*Runner, er
 		return nil, denied()
 	}
 	return r, nil
-}
-
-// Owned finds a runner that the actor may change. Any other is Forbidden.
-func (s *Service) Owned(ctx context.Context, as authz.Actor, id ID) (*Runner, error) {
-	return s.owned(ctx, as, id)
 }
 
 // mayUpdate reports whether the actor may change a runner.
@@ -84,7 +79,7 @@ func (s *Service) writeTags(ctx context.Context, r *Runner) error {
 
 // Update changes a runner.
 func (s *Service) Update(ctx context.Context, as authz.Actor, id ID, c Changes) (*Runner, error) {
-	if _, err := s.owned(ctx, as, id); err != nil {
+	if _, err := s.Owned(ctx, as, id); err != nil {
 		return nil, err
 	}
 	var out db.Change[Runner]
@@ -110,7 +105,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id ID, c Changes) 
 
 // Delete removes a runner. One that serves several projects is removed by administrators only.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, id ID) error {
-	r, err := s.owned(ctx, as, id)
+	r, err := s.Owned(ctx, as, id)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type ciConfigGroup struct {
 }
 
 // ciGroupName names the group of a job of a configuration.
-func ciGroupName(j *ciconfig.LintJob) string { return (&ci.Status{Name: j.Name}).Group() }
+func ciGroupName(j *ciconfig.LintJob) string { return ci.GroupName(j.Name) }
 
 // ciConfigStages sorts the jobs of a configuration into stages; those without jobs are left out.
 func ciConfigStages(l *ciconfig.Lint) []*ciConfigStage {

@@ -3,9 +3,9 @@ package graphql
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
@@ -19,7 +19,7 @@ const scheduleModel = "Ci::PipelineSchedule"
 
 // shortRef is the name of a branch or tag without its namespace.
 func shortRef(s *schedule.Seen) string {
-	return strings.TrimPrefix(strings.TrimPrefix(s.Ref, "refs/heads/"), "refs/tags/")
+	return gitstore.RefName(s.Ref).Short()
 }
 
 // schedules binds pipeline schedules.
@@ -51,7 +51,7 @@ func (b *binder) schedules() {
 	value(b, "PipelineSchedule.realNextRun", func(s *schedule.Seen) *time.Time { return s.NextRunAt.Ptr() })
 	value(b, "PipelineSchedule.createdAt", func(s *schedule.Seen) time.Time { return s.CreatedAt.Time })
 	value(b, "PipelineSchedule.updatedAt", func(s *schedule.Seen) time.Time { return s.UpdatedAt.Time })
-	value(b, "PipelineSchedule.forTag", func(s *schedule.Seen) bool { return strings.HasPrefix(s.Ref, "refs/tags/") })
+	value(b, "PipelineSchedule.forTag", func(s *schedule.Seen) bool { return gitstore.RefName(s.Ref).IsTag() })
 	value(b, "PipelineSchedule.refForDisplay", shortRef)
 	value(b, "PipelineSchedule.refPath", func(s *schedule.Seen) string {
 		return b.URLs.Path(b.URLs.Commits(s.Project.FullPath, shortRef(s), ""))
