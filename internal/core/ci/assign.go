@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/secret"
@@ -122,8 +124,13 @@ type candidate struct {
 
 // handouts are the jobs that this server is giving to runners at this moment. It is safe for concurrent use.
 type handouts struct {
+	turn *semaphore.Weighted // one runner looks for its job at a time, so that no two find the same
 	mu   sync.Mutex
 	jobs map[StatusID]bool
+}
+
+func newHandouts() handouts {
+	return handouts{turn: semaphore.NewWeighted(1), jobs: map[StatusID]bool{}}
 }
 
 // list gives the jobs.
@@ -133,18 +140,11 @@ func (c *handouts) list() []StatusID {
 	return slices.Collect(maps.Keys(c.jobs))
 }
 
-// add records that a job is being given; false means that it was recorded already.
-func (c *handouts) add(id StatusID) bool {
+// add records that a job is being given.
+func (c *handouts) add(id StatusID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.jobs == nil {
-		c.jobs = map[StatusID]bool{}
-	}
-	if c.jobs[id] {
-		return false
-	}
 	c.jobs[id] = true
-	return true
 }
 
 func (c *handouts) drop(id StatusID) {
@@ -153,25 +153,23 @@ func (c *handouts) drop(id StatusID) {
 	delete(c.jobs, id)
 }
 
-// maxHandouts is how many jobs that are being given are left out by name; beyond that runners meet at the same job, and look again.
+// maxHandouts is how many jobs that are being given are left out by name; beyond that two runners may find the same job, which one of them gets.
 const maxHandouts = 500
 
 // candidate finds the job that a runner should get and keeps other runners of this server away from it until it is released; nil where there
 // is none.
 func (s *Service) candidate(ctx context.Context, r *runner.Runner, lost []StatusID) (c *candidate, release func(), err error) {
-	for {
-		taken := s.handouts.list()
-		c, err := s.next(ctx, r, append(taken[:min(len(taken), maxHandouts)], lost...))
-		if c == nil || err != nil {
-			return nil, nil, err
-		}
-		if s.handouts.add(c.JobID) {
-			return c, func() { s.handouts.drop(c.JobID) }, nil
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
+	if err := s.handouts.turn.Acquire(ctx, 1); err != nil {
+		return nil, nil, fmt.Errorf("wait to look for a job: %w", err)
 	}
+	defer s.handouts.turn.Release(1)
+	taken := s.handouts.list()
+	c, err = s.next(ctx, r, append(taken[:min(len(taken), maxHandouts)], lost...))
+	if c == nil || err != nil {
+		return nil, nil, err
+	}
+	s.handouts.add(c.JobID)
+	return c, func() { s.handouts.drop(c.JobID) }, nil
 }
 
 // next gives the oldest job that a runner may take, of the project that has the fewest jobs on instance runners. Its cost is that of the

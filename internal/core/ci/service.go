@@ -87,7 +87,7 @@ func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
 		runners: d.Runners, variables: d.Variables, triggers: d.Triggers, idTokenKeys: d.IDTokens, objects: d.Objects, jobs: d.Jobs, box: d.Box, outbound: d.Outbound, urls: d.URLs, now: d.Now, log: d.Log,
-		pollFor: pollFor, peers: newPeers(), reading: semaphore.NewWeighted(reportsAtOnce),
+		pollFor: pollFor, peers: newPeers(), handouts: newHandouts(), reading: semaphore.NewWeighted(reportsAtOnce),
 	}
 	return s
 }
