@@ -92,6 +92,16 @@ func TestDraftNotes_together(t *testing.T) {
 		if changed["note"] != "Line 5" || fmt.Sprint(changed["position"]) != fmt.Sprint(line["position"]) || changed["line_code"] != line["line_code"] || line["line_code"] == nil {
 			t.Errorf("update without a position: %v", changed)
 		}
+		p.want("maint", "PUT", path(line), `{"position":{}}`, 400, `{"message":"400 Bad request - Missing params to modify"}`)
+		for _, none := range []string{`{}`, mustJSON(t, plain["position"]), `{"base_sha":"","start_sha":"","head_sha":"","position_type":"text"}`} {
+			for _, d := range []map[string]any{line, plain} {
+				changed = p.do("maint", "PUT", path(d), `{"note":"Line 5","position":`+none+`}`)
+				if changed["note"] != "Line 5" || fmt.Sprint(changed["position"]) != fmt.Sprint(d["position"]) {
+					t.Errorf("update with the position %s: %v", none, changed)
+				}
+			}
+		}
+		p.do("maint", "PUT", path(plain), `{"note":"Plain"}`)
 		changed = p.do("maint", "PUT", path(line), `{"position":`+p.at(`"new_line":11`)+`}`)
 		if at := changed["position"].(map[string]any); changed["note"] != "Line 5" || at["new_line"] != 11.0 {
 			t.Errorf("update of a position: %v", changed)

@@ -65,7 +65,7 @@ func (p *plan) field(d *decoding, f *field, given *object, dst reflect.Value, pr
 	if prefix != "" {
 		name = fullName(prefix, f.name)
 	}
-	if !sent {
+	if !sent || f.left(raw) {
 		p.absent(d, f, to, name)
 		return
 	}
@@ -110,6 +110,12 @@ func (p *plan) raw(d *decoding, f *field, given *object) (any, bool) {
 		return nil, false
 	}
 	return p.lookup(f, f.name, given)
+}
+
+// left reports whether a group that may be left out was sent without anything in it, which is the same.
+func (f *field) left(raw any) bool {
+	o, ok := raw.(*object)
+	return ok && len(o.keys) == 0 && f.nested != nil && !f.many && !f.required
 }
 
 func (p *plan) absent(d *decoding, f *field, to reflect.Value, name string) {

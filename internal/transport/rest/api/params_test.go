@@ -301,6 +301,7 @@ func TestKit_jsonBody(t *testing.T) {
 		{`{"pos":{"base_sha":"x"}}`, `{"Pos":{"BaseSHA":"x"}}`},
 		{`{"pos":{"base_sha":null}}`, `{"Pos":{}}`},
 		{`{"pos":null}`, `{}`},
+		{`{"pos":{}}`, `{}`},
 		{`{"pos":[]}`, `pos is invalid, pos[base_sha] is missing`},
 		{`{"posns":[{"base_sha":"a"},{}]}`, `posns[1][base_sha] is missing`},
 		{`{"posns":[1]}`, `posns is invalid`},
