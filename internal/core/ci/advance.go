@@ -221,10 +221,10 @@ func (s *Service) publish(ctx context.Context, e PipelineChanged) error {
 		if err := s.jobs.Enqueue(ctx, dropRef{ProjectID: e.Pipeline.ProjectID, PipelineID: e.Pipeline.ID}); err != nil {
 			return fmt.Errorf("enqueue end of pipeline: %w", err)
 		}
-		if up := e.Pipeline.UpstreamJobID; up != nil {
-			if err := s.jobs.Enqueue(ctx, endBridge{JobID: *up, PipelineID: e.Pipeline.ID}); err != nil {
-				return fmt.Errorf("enqueue end of bridge: %w", err)
-			}
+	}
+	if e.Pipeline.State.Complete() || e.Before != nil && e.Before.State.Complete() {
+		if err := s.tellBridges(ctx, &e.Pipeline); err != nil {
+			return err
 		}
 	}
 	return s.bus.Publish(ctx, e)

@@ -34,7 +34,8 @@ const (
 	tooMany = "reached_max_pipeline_hierarchy_size"
 )
 
-// startBridge starts the pipeline of a bridge that is pending: a child of its own pipeline, or one of another project.
+// startBridge starts the pipeline of a bridge that is pending: a child of its own pipeline, or one of another project. A bridge may also
+// follow a pipeline that is there.
 func (s *Service) startBridge(ctx context.Context, args startDownstream) error {
 	j, p, err := s.jobAndProject(ctx, args.JobID)
 	if err != nil || j == nil || j.State != Pending {
@@ -45,7 +46,7 @@ func (s *Service) startBridge(ctx context.Context, args startDownstream) error {
 		return err
 	}
 	reason := ""
-	if c.Trigger == nil {
+	if c.Trigger == nil && mirrors(c) == "" {
 		reason = InvalidBridge
 	}
 	as := authz.Actor{}
@@ -59,6 +60,9 @@ func (s *Service) startBridge(ctx context.Context, args startDownstream) error {
 		}
 	}
 	err = nil
+	if reason == "" && c.Trigger == nil {
+		return s.mirror(ctx, as, p, j, c)
+	}
 	if reason == "" {
 		reason, err = s.startFor(ctx, as, p, j, c)
 	}
@@ -85,11 +89,6 @@ func (s *Service) startBridge(ctx context.Context, args startDownstream) error {
 		return nil
 	}
 	return err
-}
-
-// waits reports whether a bridge ends as its pipeline does.
-func waits(t *ciconfig.Trigger) bool {
-	return t != nil && (t.Strategy == "depend" || t.Strategy == "mirror")
 }
 
 // startFor makes the pipeline of a bridge and gives the reason why there is none, "" where there is.
@@ -267,50 +266,4 @@ func (s *Service) bridgeVariables(ctx context.Context, p *project.Project, of *P
 		out = append(out, Variable{Key: v.Key, Value: value, Raw: v.Raw})
 	}
 	return out, nil
-}
-
-// endBridge is the job that gives a bridge the state of the pipeline that it waits for.
-type endBridge struct {
-	JobID      StatusID   `json:"job_id"`
-	PipelineID PipelineID `json:"pipeline_id"`
-}
-
-// Kind names the job.
-func (endBridge) Kind() string { return "end_bridge" }
-
-func (s *Service) endBridge(ctx context.Context, args endBridge) error {
-	state, err := db.Get[State](ctx, s.db, "SELECT l.status FROM pipelines l WHERE l.id = ?", args.PipelineID)
-	if errors.Is(err, db.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("find downstream pipeline: %w", err)
-	}
-	j, p, err := s.jobAndProject(ctx, args.JobID)
-	if err != nil || j == nil || j.Kind != BridgeKind {
-		return err
-	}
-	c, err := j.Config()
-	if err != nil {
-		return err
-	}
-	_, err = s.change(ctx, s.actorOf(j), p, j.PipelineID, j.ID, func(_ context.Context, j *Job) error {
-		if !state.Complete() || j.State != Running && (j.State != Pending || !waits(c.Trigger)) {
-			return nil
-		}
-		if j.State == Pending { // the pipeline was faster than the job that started it
-			j.enter(Running, s.now())
-		}
-		switch state {
-		case Success, Skipped, Canceled:
-			j.enter(state, s.now())
-		default:
-			j.fail(DownstreamFailed, s)
-		}
-		return nil
-	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil
-	}
-	return err
 }

@@ -354,6 +354,9 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project
 			return fmt.Errorf("delete pipeline: %w", err)
 		}
 		s.forgetLater(ctx, keys)
+		if err := s.tellBridges(ctx, locked); err != nil {
+			return err
+		}
 		if err := s.jobs.Enqueue(ctx, dropRef{ProjectID: p.ID, PipelineID: id}); err != nil {
 			return fmt.Errorf("enqueue end of pipeline: %w", err)
 		}

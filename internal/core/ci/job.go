@@ -32,6 +32,8 @@ type Build struct {
 	LogKey        *string           `db:"log_key"`    // object with the whole log, once it is joined
 	ErasedAt      *db.Time          `db:"erased_at"`
 	ErasedBy      *authz.UserID     `db:"erased_by"`
+
+	UpstreamPipelineID *PipelineID `db:"upstream_pipeline_id"` // the pipeline that a bridge mirrors, which may be gone
 }
 
 // Job is a job or a bridge of a pipeline.
@@ -64,23 +66,25 @@ func statusRow(id StatusID) db.Row { return db.Row{Table: "commit_statuses", ID:
 
 // Reasons why a job failed.
 const (
-	UnknownFailure     = "unknown_failure"
-	ScriptFailure      = "script_failure"
-	StuckFailure       = "stuck_or_timeout_failure"
-	TimeoutFailure     = "job_execution_timeout"
-	MissingDependency  = "missing_dependency_failure"
-	UnsupportedRunner  = "runner_unsupported"
-	UserBlocked        = "user_blocked"
-	LogTooLarge        = "trace_size_exceeded"
-	StaleSchedule      = "stale_schedule"
-	OutdatedDeployment = "failed_outdated_deployment_job"
-	ArchivedFailure    = "archived_failure"
-	DataIntegrity      = "data_integrity_failure"
-	DownstreamNotFound = "downstream_bridge_project_not_found"
-	InvalidBridge      = "invalid_bridge_trigger"
-	DownstreamFailed   = "downstream_pipeline_creation_failed"
-	InsufficientBridge = "insufficient_bridge_permissions"
-	ConfigError        = "config_error" // of a pipeline
+	UnknownFailure       = "unknown_failure"
+	ScriptFailure        = "script_failure"
+	StuckFailure         = "stuck_or_timeout_failure"
+	TimeoutFailure       = "job_execution_timeout"
+	MissingDependency    = "missing_dependency_failure"
+	UnsupportedRunner    = "runner_unsupported"
+	UserBlocked          = "user_blocked"
+	LogTooLarge          = "trace_size_exceeded"
+	StaleSchedule        = "stale_schedule"
+	OutdatedDeployment   = "failed_outdated_deployment_job"
+	ArchivedFailure      = "archived_failure"
+	DataIntegrity        = "data_integrity_failure"
+	DownstreamNotFound   = "downstream_bridge_project_not_found"
+	InvalidBridge        = "invalid_bridge_trigger"
+	DownstreamFailed     = "downstream_pipeline_creation_failed"
+	InsufficientBridge   = "insufficient_bridge_permissions"
+	UpstreamNotFound     = "upstream_bridge_project_not_found"
+	InsufficientUpstream = "insufficient_upstream_permissions"
+	ConfigError          = "config_error" // of a pipeline
 )
 
 // FailureReasons lists the reasons that a runner may report.
@@ -91,8 +95,8 @@ func FailureReasons() []string {
 		UserBlocked, "project_deleted", "ci_quota_exceeded", "pipeline_loop_detected", "no_matching_runner", LogTooLarge, "builds_disabled",
 		"environment_creation_failure", "deployment_rejected", "failed_outdated_deployment_job", "job_execution_server_timeout",
 		"image_pull_failure", "configuration_error", "runner_interrupted", "runner_provisioning_timeout",
-		"protected_environment_failure", InsufficientBridge, DownstreamNotFound, InvalidBridge, "upstream_bridge_project_not_found",
-		"insufficient_upstream_permissions", DownstreamFailed, "secrets_provider_not_found", "reached_max_descendant_pipelines_depth",
+		"protected_environment_failure", InsufficientBridge, DownstreamNotFound, InvalidBridge, UpstreamNotFound,
+		InsufficientUpstream, DownstreamFailed, "secrets_provider_not_found", "reached_max_descendant_pipelines_depth",
 		"ip_restriction_failure", "reached_max_pipeline_hierarchy_size", "reached_downstream_pipeline_trigger_rate_limit",
 	}
 }

@@ -171,7 +171,8 @@ type stuck struct{}
 // Kind names the job.
 func (stuck) Kind() string { return "end_stuck_jobs" }
 
-// EndStuck fails jobs that have waited for a runner for a day, whose runner has been silent for an hour, or that run longer than they may.
+// EndStuck fails jobs that have waited for a runner for a day, whose runner has been silent for an hour, or that run longer than they may,
+// and bridges whose pipeline went with its project.
 func (s *Service) EndStuck(ctx context.Context, _ stuck) error {
 	now := s.now()
 	if err := s.passOnWaiting(ctx, now.Add(-stuckEvery)); err != nil {
@@ -183,8 +184,10 @@ func (s *Service) EndStuck(ctx context.Context, _ stuck) error {
 	}
 	rows, err := db.Select[row](ctx, s.db, `SELECT q.job_id AS id, ? AS reason FROM job_queue q WHERE q.queued_at < ?
 		UNION ALL SELECT s.id, CASE WHEN j.contacted_at >= ? THEN ? ELSE ? END AS reason FROM `+jobTables+`
-			WHERE s.status IN ('pending', 'running', 'canceling') AND s.status <> 'pending' AND (j.contacted_at < ? OR j.deadline < ?) ORDER BY 1 LIMIT 1000`,
-		StuckFailure, db.At(now.Add(-pendingFor)), db.At(now.Add(-silentFor)), TimeoutFailure, StuckFailure, db.At(now.Add(-silentFor)), db.At(now))
+			WHERE s.status IN ('pending', 'running', 'canceling') AND s.status <> 'pending' AND (j.contacted_at < ? OR j.deadline < ?)
+		UNION ALL SELECT s.id, ? AS reason FROM `+jobTables+` WHERE s.status IN ('pending', 'running', 'canceling') AND s.status = 'running'
+			AND j.upstream_pipeline_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pipelines l WHERE l.id = j.upstream_pipeline_id) ORDER BY 1 LIMIT 1000`,
+		StuckFailure, db.At(now.Add(-pendingFor)), db.At(now.Add(-silentFor)), TimeoutFailure, StuckFailure, db.At(now.Add(-silentFor)), db.At(now), UpstreamNotFound)
 	if err != nil {
 		return fmt.Errorf("find stuck jobs: %w", err)
 	}

@@ -153,8 +153,19 @@ func (b *builder) withDefaults(where string, v *value, d *declaration) *value {
 
 // bridge tells whether a job starts or mirrors another pipeline instead of running.
 func bridge(v *value) bool {
+	if !v.get("trigger").isNull() {
+		return true
+	}
 	needs := v.get("needs")
-	return !v.get("trigger").isNull() || v.get("script").isNull() && needs != nil && needs.kind == mapping && !needs.get("pipeline").isNull()
+	if !v.get("script").isNull() || v.has("run") || needs == nil {
+		return false
+	}
+	return upstream(needs) || needs.kind == sequence && slices.ContainsFunc(needs.items, upstream)
+}
+
+// upstream tells whether a need is of the latest pipeline of another project.
+func upstream(need *value) bool {
+	return need.kind == mapping && !need.get("pipeline").isNull() && need.get("job").isNull()
 }
 
 func (b *builder) declareJob(name key, v *value) {

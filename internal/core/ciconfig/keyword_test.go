@@ -79,13 +79,16 @@ func TestJob_triggers(t *testing.T) {
 		{"{include: [{file: [a.yml, b.yml], project: g/p, ref: r}], forward: {yaml_variables: false}}", `{"include":[{"file":"a.yml","project":"g/p","ref":"r"},{"file":"b.yml","project":"g/p","ref":"r"}],"forward_yaml_variables":false}`},
 		{"{include: [{template: T.gitlab-ci.yml}, {component: c@1, inputs: {a: [1, x, true, null, 1.5]}}]}", `{"include":[{"template":"T.gitlab-ci.yml"},{"component":"c@1","inputs":{"a":[1,"x",true,null,1.5]}}],"forward_yaml_variables":true}`},
 	} {
-		p := pipeline(t, "j: {trigger: "+tt.trigger+", variables: {A: b}}\nm: {needs: {pipeline: g/up}}\n", nil, branch("main"))
+		p := pipeline(t, "j: {trigger: "+tt.trigger+", variables: {A: b}}\nm: {needs: {pipeline: g/up}}\nl: {needs: [{job: m}, {pipeline: g/up}]}\n", nil, branch("main"))
 		b, err := json.Marshal(p.Jobs[0].Trigger)
 		if err != nil || string(b) != tt.want || !p.Jobs[0].Bridge || len(p.Jobs[0].Variables) != 1 {
 			t.Errorf("%s: got %s, want %s", tt.trigger, b, tt.want)
 		}
 		if m := p.Jobs[1]; !m.Bridge || m.Trigger != nil || len(m.Needs) != 1 || m.Needs[0].Pipeline != "g/up" {
 			t.Errorf("mirror: %+v", m)
+		}
+		if m := p.Jobs[2]; !m.Bridge || m.Trigger != nil || len(m.Needs) != 2 || m.Needs[0].Job != "m" || m.Needs[1].Pipeline != "g/up" {
+			t.Errorf("mirror after another job: %+v", m)
 		}
 	}
 }
@@ -169,6 +172,7 @@ func TestCompose_keyword_problems(t *testing.T) {
 		"j: {trigger: {include: [{file: a}]}}":                     "jobs:j:trigger:include config must specify the project where to fetch the file from",
 		"j: {trigger: {include: [{local: a, template: b}]}}":       "jobs:j:trigger:include config must specify one of local, file, remote, template, component and artifact",
 		"j: {trigger: {include: a.yml, branch: b}}":                "jobs:j:trigger config contains unknown keys: branch",
+		"j: {needs: [{pipeline: a}, {pipeline: b}]}":               "jobs:j:needs config should name one upstream pipeline",
 		"j: {trigger: {project: a, strategy: hope}}":               "jobs:j:trigger strategy should be depend or mirror",
 		"j: {trigger: {project: a, inputs: [x]}}":                  "jobs:j:trigger:inputs config should be a hash",
 		"workflow: {name: [a]}\nj: {script: x}":                    "workflow name should be a string",

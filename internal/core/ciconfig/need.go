@@ -43,7 +43,7 @@ func (b *builder) needs(where string, v *value, isBridge bool) []need {
 		return nil
 	}
 	out := make([]need, 0, len(items))
-	seen, upstream := map[string]bool{}, 0
+	seen, upstream, mirrored := map[string]bool{}, 0, 0
 	for _, i := range items {
 		n, ok := b.need(where+":needs:need", i, isBridge)
 		if !ok {
@@ -51,6 +51,9 @@ func (b *builder) needs(where string, v *value, isBridge bool) []need {
 		}
 		if n.Project != "" {
 			upstream++
+		}
+		if n.Pipeline != "" && n.Job == "" {
+			mirrored++
 		}
 		if seen[n.Job] && n.Project == "" && n.Pipeline == "" && n.matrix == nil {
 			name := strings.TrimPrefix(where, "jobs:")
@@ -63,6 +66,9 @@ func (b *builder) needs(where string, v *value, isBridge bool) []need {
 	if len(out) > MaxNeeds {
 		b.bad(v.at, fmt.Sprintf("%s: one job can only need %d others, but you have listed %d. See needs keyword documentation for more details",
 			strings.TrimPrefix(where, "jobs:"), MaxNeeds, len(out)))
+	}
+	if mirrored > 1 {
+		b.bad(v.at, where+":needs config should name one upstream pipeline")
 	}
 	if upstream > maxUpstream {
 		b.bad(v.at, fmt.Sprintf("%s:needs config cross dependencies count must be less than or equal to %d", where, maxUpstream))
