@@ -315,21 +315,23 @@ func (s *Service) KeepArtifacts(ctx context.Context, as authz.Actor, p *project.
 	return j, nil
 }
 
-// DeleteArtifacts deletes the artifacts of a job. It requires ErasePipeline.
-func (s *Service) DeleteArtifacts(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) error {
+// DeleteArtifacts deletes the artifacts of a job and says how many there were. It requires ErasePipeline.
+func (s *Service) DeleteArtifacts(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (deleted int, err error) {
 	if err := s.policy.Require(ctx, as, authz.ErasePipeline, p.Subject()); err != nil {
-		return err
+		return 0, err
 	}
 	if _, _, err := s.findJob(ctx, as, p, id); err != nil {
-		return err
+		return 0, err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		keys, err := s.dropArtifacts(ctx, id)
 		if err == nil {
+			deleted = len(keys)
 			s.forgetLater(ctx, keys)
 		}
 		return err
 	})
+	return deleted, err
 }
 
 // dropArtifacts deletes the rows of a job's artifacts and gives the keys of their objects.

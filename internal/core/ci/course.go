@@ -26,9 +26,9 @@ type Seen struct {
 	Project *project.Project
 }
 
-// OfRequest lists the pipelines of a merge request and those that ran on its source branch for its commits, the newest first. Those of a
-// project whose pipelines the actor may not read are left out.
-func (s *Service) OfRequest(ctx context.Context, as authz.Actor, of Requested, r page.Range) (page.Page[Seen], error) {
+// OfRequest lists the pipelines of a merge request and those that ran on its source branch for its commits, as far as the filter selects them, the newest
+// first whatever its order. Those of a project whose pipelines the actor may not read are left out.
+func (s *Service) OfRequest(ctx context.Context, as authz.Actor, of Requested, f PipelineFilter) (page.Page[Seen], error) {
 	places := map[project.ID]*project.Project{}
 	for _, p := range []*project.Project{of.Target, of.Source} {
 		if p == nil {
@@ -42,13 +42,15 @@ func (s *Service) OfRequest(ctx context.Context, as authz.Actor, of Requested, r
 			places[p.ID] = p
 		}
 	}
-	list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.merge_request_id = ? AND p.source = ? ORDER BY p.id DESC",
-		of.ID, ByMergeRequest)
+	var w db.Where
+	w.And("p.merge_request_id = ? AND p.source = ?", of.ID, ByMergeRequest)
+	f.where(&w)
+	list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC", w.Args()...)
 	if err != nil {
 		return page.Page[Seen]{}, fmt.Errorf("list pipelines of merge request: %w", err)
 	}
 	if of.Source != nil {
-		more, err := s.ofBranch(ctx, of.Source.ID, of.Branch, of.Commits)
+		more, err := s.ofBranch(ctx, of, f)
 		if err != nil {
 			return page.Page[Seen]{}, err
 		}
@@ -61,18 +63,19 @@ func (s *Service) OfRequest(ctx context.Context, as authz.Actor, of Requested, r
 		}
 	}
 	slices.SortFunc(out, func(a, b Seen) int { return int(b.ID - a.ID) })
-	return page.Slice(out, r, page.Order{page.ID("").Desc()}, func(p *Seen) []any { return []any{int64(p.ID)} })
+	return page.Slice(out, f.Range, page.Order{page.ID("").Desc()}, func(p *Seen) []any { return []any{int64(p.ID)} })
 }
 
 // ofBranch reads the pipelines that ran on a branch itself for some of its commits.
-func (s *Service) ofBranch(ctx context.Context, in project.ID, branch string, commits []string) ([]Pipeline, error) {
+func (s *Service) ofBranch(ctx context.Context, of Requested, f PipelineFilter) ([]Pipeline, error) {
 	var out []Pipeline
-	for chunk := range slices.Chunk(commits, db.MaxArgs) {
+	for chunk := range slices.Chunk(of.Commits, db.MaxArgs) {
 		var w db.Where
-		w.And("p.project_id = ?", in)
-		w.And("p.ref = ?", branch)
+		w.And("p.project_id = ?", of.Source.ID)
+		w.And("p.ref = ?", of.Branch)
 		w.And("p.source_sha IS NULL AND p.source <> ?", ByParentPipeline)
 		w.In("p.sha", chunk)
+		f.where(&w)
 		list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC", w.Args()...)
 		if err != nil {
 			return nil, fmt.Errorf("list pipelines of branch: %w", err)

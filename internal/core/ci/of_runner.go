@@ -3,6 +3,8 @@ package ci
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
@@ -44,4 +46,24 @@ func (s *Service) ViewsOfProjects(ctx context.Context, as authz.Actor, jobs []*J
 		}
 	}
 	return s.viewsOf(ctx, as, projects, readable)
+}
+
+// Executing tells those of the runners that run jobs now. Runners whose details the actor may not read are left out.
+func (s *Service) Executing(ctx context.Context, as authz.Actor, ids []runner.ID) (map[runner.ID]bool, error) {
+	readable, err := s.runners.ByIDs(ctx, as, ids)
+	if err != nil || len(readable) == 0 {
+		return nil, err
+	}
+	var w db.Where
+	w.In("j.runner_id", slices.Sorted(maps.Keys(readable)))
+	w.In("s.status", []State{Running, Canceling})
+	busy, err := db.Select[runner.ID](ctx, s.db, "SELECT DISTINCT j.runner_id FROM "+jobTables+w.SQL()+" ORDER BY j.runner_id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("runners with jobs: %w", err)
+	}
+	out := make(map[runner.ID]bool, len(readable))
+	for id := range readable {
+		out[id] = slices.Contains(busy, id)
+	}
+	return out, nil
 }

@@ -23,25 +23,75 @@ func (s *Service) outdated(ctx context.Context, p *project.Project, j *Job) (boo
 	if j.Environment == nil || !p.Settings().CIForwardDeploymentEnabled {
 		return false, nil
 	}
-	found, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM commit_statuses s JOIN pipelines l ON l.id = s.pipeline_id
-		WHERE s.project_id = ? AND s.environment = ? AND s.id > ? AND s.status IN ('running', 'success')
-		AND l.sha <> (SELECT o.sha FROM pipelines o WHERE o.id = ?))`, j.ProjectID, *j.Environment, j.ID, j.PipelineID)
-	if err != nil {
-		return false, fmt.Errorf("newer deployments: %w", err)
-	}
-	return found, nil
+	found, err := s.undone(ctx, []StatusID{j.ID})
+	return found[j.ID], err
 }
 
-// retryable is Retryable, but for jobs that are archived, and deployments that are outdated in a project that allows no rollback.
+// undone tells those of the jobs for whose environment a newer job deploys another commit, or has done so.
+func (s *Service) undone(ctx context.Context, ids []StatusID) (map[StatusID]bool, error) {
+	out := map[StatusID]bool{}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("j.id", ids)
+	w.Raw(`EXISTS (SELECT 1 FROM commit_statuses s JOIN pipelines l ON l.id = s.pipeline_id WHERE s.project_id = j.project_id
+		AND s.environment = j.environment AND s.id > j.id AND s.status IN ('running', 'success') AND l.sha <> o.sha)`)
+	found, err := db.Select[StatusID](ctx, s.db, "SELECT j.id FROM commit_statuses j JOIN pipelines o ON o.id = j.pipeline_id"+w.SQL()+" ORDER BY j.id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("newer deployments: %w", err)
+	}
+	for _, id := range found {
+		out[id] = true
+	}
+	return out, nil
+}
+
+// Controls says what users may still do with a job, as it is and by the settings of its project; whether one of them has the right to is asked apart.
+type Controls struct{ Playable, Retryable, Cancelable bool }
+
+// Controls tells what may still be done with those of the jobs whose projects the actor may read, in two statements.
+func (s *Service) Controls(ctx context.Context, as authz.Actor, jobs []*Job) (map[StatusID]Controls, error) {
+	ids := make([]project.ID, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.ProjectID
+	}
+	in, err := s.projects.ByIDs(ctx, as, ids)
+	if err != nil {
+		return nil, fmt.Errorf("controls of jobs: %w", err)
+	}
+	return s.controls(ctx, in, jobs)
+}
+
+// controls is Controls for jobs of projects that were read before. Nothing is done with jobs that are archived, and no deployment that is outdated is
+// done again in a project that allows no rollback.
+func (s *Service) controls(ctx context.Context, in map[project.ID]*project.Project, jobs []*Job) (map[StatusID]Controls, error) {
+	out := make(map[StatusID]Controls, len(jobs))
+	var bound []StatusID
+	for _, j := range jobs {
+		p := in[j.ProjectID]
+		if p == nil || s.archived(j) {
+			continue
+		}
+		c := Controls{Playable: j.Playable(), Retryable: j.Retryable(), Cancelable: j.CanBeCanceled()}
+		if set := p.Settings(); c.Retryable && j.Environment != nil && set.CIForwardDeploymentEnabled && !set.CIForwardDeploymentRollbackAllowed {
+			bound = append(bound, j.ID)
+		}
+		out[j.ID] = c
+	}
+	undone, err := s.undone(ctx, bound)
+	for id := range undone {
+		c := out[id]
+		c.Retryable = false
+		out[id] = c
+	}
+	return out, err
+}
+
+// retryable reports whether a job of a project may be done again, see Controls.
 func (s *Service) retryable(ctx context.Context, p *project.Project, j *Job) (bool, error) {
-	if !j.Retryable() || s.archived(j) {
-		return false, nil
-	}
-	if p.Settings().CIForwardDeploymentRollbackAllowed {
-		return true, nil
-	}
-	outdated, err := s.outdated(ctx, p, j)
-	return !outdated, err
+	found, err := s.controls(ctx, map[project.ID]*project.Project{p.ID: p}, []*Job{j})
+	return found[j.ID].Retryable, err
 }
 
 // cancelRest is the background job that cancels a pipeline after one of its jobs has failed.

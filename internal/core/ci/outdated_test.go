@@ -74,10 +74,13 @@ func TestService_outdated(t *testing.T) {
 		}
 		settings(`,"ci_forward_deployment_rollback_allowed":false`)
 		wantError(t, "rollback", retry(), errs.Forbidden, "Job is not retryable")
+		equal(t, "controls without rollback", w.controls(older, "ship"), ci.Controls{})
+		equal(t, "controls of the newer one", w.controls(newer, "ship"), ci.Controls{Retryable: true})
 		_, err := w.ci.Retry(t.Context(), w.developer, w.as(w.developer), older.ID)
 		check(t, err)
 		w.wantStates(older, "no rollback of the pipeline", "build:success ship:failed = failed")
 		settings("")
+		equal(t, "controls with rollback", w.controls(older, "ship"), ci.Controls{Retryable: true})
 		check(t, retry())
 		w.run(token, "ship")
 		w.wantStates(older, "rolled back", "build:success ship:success = success")
@@ -116,8 +119,13 @@ func TestService_archived(t *testing.T) {
 			return views[0].Archived
 		}
 		equal(t, "archived today", archived(), false)
+		equal(t, "controls of a failed job", w.controls(p, "build"), ci.Controls{Retryable: true})
+		equal(t, "controls of a manual job", w.controls(p, "ship"), ci.Controls{Playable: true, Cancelable: true})
 		w.pass(32 * 24 * time.Hour)
 		equal(t, "archived after a month", archived(), true)
+		for _, name := range []string{"build", "test", "ship"} {
+			equal(t, "controls of the archived "+name, w.controls(p, name), ci.Controls{})
+		}
 		shop := w.as(w.owner)
 		_, err := w.ci.RetryJob(t.Context(), w.owner, shop, w.job(p, "build").ID)
 		wantError(t, "retry", err, errs.Forbidden, "")
@@ -136,4 +144,16 @@ func TestService_archived(t *testing.T) {
 		_, err = w.ci.RetryJob(t.Context(), w.owner, shop, w.job(p, "build").ID)
 		check(t, err)
 	})
+}
+
+// controls tells what may be done with a job of the project.
+func (w *world) controls(of *ci.Pipeline, name string) ci.Controls {
+	w.T.Helper()
+	j := w.job(of, name)
+	found, err := w.ci.Controls(w.T.Context(), w.guest, []*ci.Job{j})
+	check(w.T, err)
+	hidden, err := w.ci.Controls(w.T.Context(), w.stranger, []*ci.Job{j})
+	check(w.T, err)
+	equal(w.T, "controls of jobs that are hidden", len(hidden), 0)
+	return found[j.ID]
 }

@@ -10,7 +10,9 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/ciconfig"
+	"tenon/internal/core/project"
 )
 
 // Variable is a variable of a pipeline or of a job.
@@ -161,30 +163,75 @@ func (s *Service) keepVariables(ctx context.Context, of StatusID, vars []Variabl
 	return nil
 }
 
-// jobVariables gives the variables that jobs got from their users, or reported as dotenv, in the order of the jobs.
-func (s *Service) jobVariables(ctx context.Context, of []StatusID, dotenv bool) (list, error) {
+// ownVariable is a variable of a job.
+type ownVariable struct {
+	JobID StatusID `db:"job_id"`
+	Key   string   `db:"key"`
+	Value string   `db:"value"`
+}
+
+// ownVariables reads the variables that jobs got from their users, or reported as dotenv, in the order of the jobs.
+func (s *Service) ownVariables(ctx context.Context, of []StatusID, dotenv bool) ([]ownVariable, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
-	type row struct {
-		JobID StatusID `db:"job_id"`
-		Key   string   `db:"key"`
-		Value string   `db:"value"`
-	}
 	marks, args := db.Marks(of)
-	rows, err := db.Select[row](ctx, s.db, "SELECT job_id, key, value FROM job_variables WHERE dotenv = ? AND job_id IN ("+marks+") ORDER BY job_id, key", append([]any{dotenv}, args...)...)
+	rows, err := db.Select[ownVariable](ctx, s.db, "SELECT job_id, key, value FROM job_variables WHERE dotenv = ? AND job_id IN ("+marks+") ORDER BY job_id, key", append([]any{dotenv}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("variables of jobs: %w", err)
 	}
-	out := make(list, len(rows))
-	for i, row := range rows {
-		value, err := s.box.Open(jobSeal(row.JobID, row.Key), row.Value)
-		if err != nil {
+	for i := range rows {
+		row := &rows[i]
+		if row.Value, err = s.box.Open(jobSeal(row.JobID, row.Key), row.Value); err != nil {
 			return nil, fmt.Errorf("variable %s of job %d: %w", row.Key, row.JobID, err)
 		}
-		out[i] = Variable{Key: row.Key, Value: value, Public: !dotenv, Raw: dotenv}
 	}
-	return out, nil
+	return rows, nil
+}
+
+// jobVariables gives the variables that jobs got from their users, or reported as dotenv, in the order of the jobs.
+func (s *Service) jobVariables(ctx context.Context, of []StatusID, dotenv bool) (list, error) {
+	rows, err := s.ownVariables(ctx, of, dotenv)
+	out := make(list, len(rows))
+	for i, row := range rows {
+		out[i] = Variable{Key: row.Key, Value: row.Value, Public: !dotenv, Raw: dotenv}
+	}
+	return out, err
+}
+
+// ManualVariables gives the variables that users gave to jobs when they started them, by job; a job without any has an empty list. Jobs are left out
+// where the actor neither has ReadPipelineDetails nor started the job.
+func (s *Service) ManualVariables(ctx context.Context, as authz.Actor, ids []StatusID) (map[StatusID][]Variable, error) {
+	out := make(map[StatusID][]Variable, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("s.id", ids)
+	rows, err := db.Select[Status](ctx, s.db, "SELECT "+statusColumns+" FROM commit_statuses s"+w.SQL()+" ORDER BY s.id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("variables of jobs: %w", err)
+	}
+	readable, err := project.Readable(ctx, s.projects, as, rows, project.Rule[Status]{
+		Project: func(j *Status) project.ID { return j.ProjectID },
+		Needs: func(j *Status, p *project.Project) (authz.Ability, authz.Subject) {
+			subject := p.Subject()
+			subject.Own = j.AuthorID != nil && as.SignedIn() && *j.AuthorID == as.UserID
+			return authz.ReadPipelineDetails, subject
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var of []StatusID
+	for _, found := range readable {
+		of, out[found.Row.ID] = append(of, found.Row.ID), []Variable{}
+	}
+	vars, err := s.ownVariables(ctx, of, false)
+	for _, v := range vars {
+		out[v.JobID] = append(out[v.JobID], Variable{Key: v.Key, Value: v.Value, Public: true})
+	}
+	return out, err
 }
 
 // slug makes a name fit for a host name: lower case, at most 63 bytes, nothing but letters, digits and dashes, and no

@@ -41,9 +41,9 @@ func (s *Service) Builds(ctx context.Context, as authz.Actor, p *project.Project
 	return v, err
 }
 
-// Pipelines lists the pipelines of a request and those of its source branch for the commits that it brings or brought, the newest
-// first. It requires ReadMergeRequest; pipelines that the actor may not read are left out.
-func (s *Service) Pipelines(ctx context.Context, as authz.Actor, p *project.Project, iid IID, r page.Range) (page.Page[ci.Seen], error) {
+// Pipelines lists the pipelines of a request and those of its source branch for the commits that it brings or brought, as far as the filter selects
+// them, the newest first. It requires ReadMergeRequest; pipelines that the actor may not read are left out.
+func (s *Service) Pipelines(ctx context.Context, as authz.Actor, p *project.Project, iid IID, f ci.PipelineFilter) (page.Page[ci.Seen], error) {
 	m, err := s.Read(ctx, as, p, iid)
 	if err != nil {
 		return page.Page[ci.Seen]{}, err
@@ -56,7 +56,7 @@ func (s *Service) Pipelines(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil {
 		return page.Page[ci.Seen]{}, err
 	}
-	return s.checks.OfRequest(ctx, as, ci.Requested{ID: int64(m.ID), Target: p, Source: source, Branch: m.SourceBranch, Commits: commits}, r)
+	return s.checks.OfRequest(ctx, as, ci.Requested{ID: int64(m.ID), Target: p, Source: source, Branch: m.SourceBranch, Commits: commits}, f)
 }
 
 // ignoreGone takes a request that was deleted just now for one without a pipeline.

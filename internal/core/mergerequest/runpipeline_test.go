@@ -11,7 +11,6 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
-	"tenon/internal/base/page"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
@@ -103,7 +102,7 @@ func (w *piped) idle() {
 func (w *piped) list(m *mergerequest.MergeRequest) []ci.Seen {
 	w.T.Helper()
 	p := w.Find(w.owner, m.ProjectID)
-	list, err := w.requests.Pipelines(w.T.Context(), w.owner, p, m.IID, page.Range{})
+	list, err := w.requests.Pipelines(w.T.Context(), w.owner, p, m.IID, ci.PipelineFilter{})
 	check(w.T, err)
 	return list.Items
 }

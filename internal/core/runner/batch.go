@@ -70,3 +70,21 @@ func (s *Service) OwnerProjects(ctx context.Context, as authz.Actor, ids []ID) (
 	}
 	return out, err
 }
+
+// ManagersByIDs gives machines of runners whose details the actor may read.
+func (s *Service) ManagersByIDs(ctx context.Context, as authz.Actor, ids []ManagerID) (map[ManagerID]*Manager, error) {
+	var w db.Where
+	w.In("m.id", ids)
+	cond, args := s.readableSQL(as)
+	w.And(cond, args...)
+	rows, err := db.Select[Manager](ctx, s.db, "SELECT "+db.Columns[Manager]("m")+" FROM runner_managers m JOIN runners r ON r.id = m.runner_id"+w.SQL()+" ORDER BY m.id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("read runner managers: %w", err)
+	}
+	out := make(map[ManagerID]*Manager, len(rows))
+	for i := range rows {
+		s.refreshManager(&rows[i])
+		out[rows[i].ID] = &rows[i]
+	}
+	return out, nil
+}

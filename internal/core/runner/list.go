@@ -207,11 +207,16 @@ func (s *Service) Managers(ctx context.Context, as authz.Actor, id ID, r page.Ra
 		return list, fmt.Errorf("list runner managers: %w", err)
 	}
 	for i := range list.Items {
-		if at, ok := s.machines.Last(list.Items[i].ID); ok {
-			list.Items[i].ContactedAt = db.At(at)
-		}
+		s.refreshManager(&list.Items[i])
 	}
 	return list, nil
+}
+
+// refreshManager puts in the last contact of a machine where it is not written down yet.
+func (s *Service) refreshManager(m *Manager) {
+	if at, ok := s.machines.Last(m.ID); ok {
+		m.ContactedAt = db.At(at)
+	}
 }
 
 // View is a runner with what its reader may see of it.

@@ -137,10 +137,19 @@ func (b *binder) courses() {
 		return slices.ContainsFunc(jobs, func(j *ci.Job) bool { return j.ByNeeds })
 	})
 	fromJobs(b, "cancelable", func(_ *pipeline, jobs []*ci.Job) bool { return slices.ContainsFunc(jobs, (*ci.Job).CanBeCanceled) })
-	fromJobs(b, "retryable", func(_ *pipeline, jobs []*ci.Job) bool {
-		return slices.ContainsFunc(jobs, func(j *ci.Job) bool {
-			return j.Retryable() && (j.State == ci.Failed || j.State == ci.Canceled)
-		})
+	exec.Batch(b.Schema, "Pipeline.retryable", func(ctx context.Context, c *exec.Call[exec.None], of []*pipeline) ([]bool, error) {
+		found, err := jobsOf(ctx, b, c, of)
+		if err != nil {
+			return nil, err
+		}
+		may, err := controlsOf(ctx, b, c, slices.Concat(found...))
+		out := make([]bool, len(of))
+		for i, jobs := range found {
+			out[i] = slices.ContainsFunc(jobs, func(j *ci.Job) bool {
+				return may[j.ID].Retryable && (j.State == ci.Failed || j.State == ci.Canceled)
+			})
+		}
+		return out, err
 	})
 }
 

@@ -53,9 +53,9 @@ func (b *binder) pipelineLists() {
 			return in(made.project, list), err
 		}, same)
 	})
-	exec.Batch(b.Schema, "MergeRequest.pipelines", func(ctx context.Context, c *exec.Call[paging], of []*mergerequest.View) ([]*exec.Page[*pipeline], error) {
-		return lists(ctx, part(b, c, c.Args, maxPage), of, func(ctx context.Context, m *mergerequest.View, r page.Range) (page.Page[*pipeline], error) {
-			list, err := b.Requests.Pipelines(ctx, c.As, m.Project, m.IID, r)
+	exec.Batch(b.Schema, "MergeRequest.pipelines", func(ctx context.Context, c *exec.Call[pipelineFilter], of []*mergerequest.View) ([]*exec.Page[*pipeline], error) {
+		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, m *mergerequest.View, r page.Range) (page.Page[*pipeline], error) {
+			list, err := b.Requests.Pipelines(ctx, c.As, m.Project, m.IID, c.Args.filter(r))
 			return page.Map(list, func(seen *ci.Seen) *pipeline { return &pipeline{&seen.Pipeline, seen.Project} }), err
 		}, same)
 	}, exec.ReadsGit)

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/ci"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/runner"
 	"tenon/internal/transport/graphql/exec"
 )
@@ -113,7 +114,22 @@ func (b *binder) runnerFields() {
 	value(b, "CiRunner.tokenExpiresAt", func(r *ciRunner) *time.Time { return r.TokenExpiresAt.Ptr() })
 	value(b, "CiRunner.ephemeralAuthenticationToken", func(r *ciRunner) *string { return text(r.token) })
 	value(b, "CiRunner.runnerType", func(r *ciRunner) string { return strings.ToUpper(string(r.Type)) })
-	value(b, "CiRunner.status", func(r *ciRunner) string { return strings.ToUpper(string(r.Status(b.Now()))) })
+	exec.ValueWith(b.Schema, "CiRunner.status", func(r *ciRunner, in struct{ LegacyMode *string }) string {
+		if in.LegacyMode != nil && r.Paused {
+			return "PAUSED"
+		}
+		return strings.ToUpper(string(r.Status(b.Now())))
+	})
+	one(b, "CiRunner.jobExecutionStatus", "runners with jobs", (*ciRunner).key, func(ctx context.Context, as authz.Actor, ids []runner.ID) (map[runner.ID]string, error) {
+		found, err := b.Checks.Executing(ctx, as, ids)
+		out := make(map[runner.ID]string, len(found))
+		for id, busy := range found {
+			if out[id] = "IDLE"; busy {
+				out[id] = "RUNNING"
+			}
+		}
+		return out, err
+	})
 	value(b, "CiRunner.tagList", func(r *ciRunner) []string { return r.Tags() })
 	one(b, "CiRunner.createdBy", "users", func(r *ciRunner) authz.UserID { return zeroOr(r.CreatorID) }, b.usersByIDs)
 	one(b, "CiRunner.ownerProject", "first projects of runners", (*ciRunner).key, b.Runners.OwnerProjects)
@@ -127,6 +143,30 @@ func (b *binder) runnerFields() {
 // runnerParts binds what is read for runners.
 func (b *binder) runnerParts() {
 	runnerView(b, "maintenanceNote", func(v *runner.View) *string { return v.Note })
+	exec.Batch(b.Schema, "CiRunner.maintenanceNoteHtml", func(ctx context.Context, c *exec.Call[exec.None], of []*ciRunner) ([]*string, error) {
+		views, err := runnerViews(ctx, b, c, of)
+		if err != nil {
+			return nil, err
+		}
+		return renderAll(ctx, b, c.As, b.References.HTML, views, func(v *runner.View) (reference.Place, *string) {
+			if v == nil {
+				return reference.Place{}, nil
+			}
+			return reference.Place{}, v.Note
+		})
+	}, exec.Costly)
+	exec.Batch(b.Schema, "CiRunner.projectCount", func(ctx context.Context, c *exec.Call[exec.None], of []*ciRunner) ([]*int, error) {
+		return forEach(ctx, b, c, of, func(ctx context.Context, r *ciRunner) (*int, error) {
+			if r.Type != runner.ProjectType {
+				return nil, nil
+			}
+			list, err := b.Runners.Projects(ctx, c.As, r.ID, page.Range{Limit: 1})
+			if err != nil {
+				return nil, err
+			}
+			return &list.Total, nil
+		})
+	}, exec.Costly)
 	exec.Batch(b.Schema, "CiRunner.groups", func(ctx context.Context, c *exec.Call[paging], of []*ciRunner) ([]*exec.Page[*namespace.Group], error) {
 		views, err := runnerViews(ctx, b, c, of)
 		out := make([]*exec.Page[*namespace.Group], len(of))
@@ -172,6 +212,7 @@ func (b *binder) runnerParts() {
 		})
 	}, exec.Costly)
 	value(b, "CiRunnerManager.id", func(m *runner.Manager) string { return gid("Ci::RunnerManager", m.ID) })
+	one(b, "CiRunnerManager.runner", "runners", func(m *runner.Manager) runner.ID { return m.RunnerID }, b.runnersByIDs)
 	value(b, "CiRunnerManager.architectureName", func(m *runner.Manager) *string { return m.Architecture })
 	value(b, "CiRunnerManager.platformName", func(m *runner.Manager) *string { return m.Platform })
 	value(b, "CiRunnerManager.contactedAt", func(m *runner.Manager) time.Time { return m.ContactedAt.Time })

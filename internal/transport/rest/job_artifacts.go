@@ -157,7 +157,8 @@ func (s *Server) deleteArtifacts(ctx context.Context, as authz.Actor, in jobPath
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Checks.DeleteArtifacts(ctx, as, p, in.JobID)
+	_, err = s.Checks.DeleteArtifacts(ctx, as, p, in.JobID)
+	return api.None{}, err
 }
 
 func (s *Server) deleteAllArtifacts(ctx context.Context, as authz.Actor, in projectPath) (accepted, error) {

@@ -85,7 +85,7 @@ func (s *Server) requestPipelines(ctx context.Context, as authz.Actor, in reques
 	if err != nil {
 		return api.List[pipelineEntity]{}, err
 	}
-	list, err := s.Requests.Pipelines(ctx, as, p, in.IID, in.Range())
+	list, err := s.Requests.Pipelines(ctx, as, p, in.IID, ci.PipelineFilter{Range: in.Range()})
 	if err != nil {
 		return api.List[pipelineEntity]{}, err
 	}
