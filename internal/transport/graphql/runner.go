@@ -211,6 +211,11 @@ func (b *binder) runnerParts() {
 			return &list.Total, nil
 		})
 	}, exec.Costly)
+	b.runnerManagers()
+}
+
+// runnerManagers binds the machines of runners.
+func (b *binder) runnerManagers() {
 	value(b, "CiRunnerManager.id", func(m *runner.Manager) string { return gid("Ci::RunnerManager", m.ID) })
 	one(b, "CiRunnerManager.runner", "runners", func(m *runner.Manager) runner.ID { return m.RunnerID }, b.runnersByIDs)
 	value(b, "CiRunnerManager.architectureName", func(m *runner.Manager) *string { return m.Architecture })
