@@ -3,9 +3,11 @@ package live
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"tenon/internal/base/event"
 	"tenon/internal/core/approval"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
@@ -41,7 +43,16 @@ const (
 // AllParts are the parts that are not notes.
 var AllParts = []Part{Title, Description, Dates, Assignees, Reviewers, Labels, Milestone, Iteration, Epic, Health, Weight, Approvals, MergeStatus, Other}
 
-// Change says that parts of an issue, a merge request or an epic have changed, or its notes.
+// Pipeline is the kind of what streams are of that has no notes.
+const Pipeline noteable.Kind = "Ci::Pipeline"
+
+// Status is the part of a pipeline that says how it goes.
+const Status Part = "status"
+
+// JobStatus is the part of a pipeline that says how one of its jobs goes.
+func JobStatus(id ci.StatusID) Part { return Part("status of job " + strconv.FormatInt(int64(id), 10)) }
+
+// Change says that parts of an issue, a merge request, an epic or a pipeline have changed, or its notes.
 type Change struct {
 	Kind  noteable.Kind `json:"kind"`
 	ID    int64         `json:"id"` // of the database
@@ -161,6 +172,11 @@ func (s *Service) Subscribe(b *event.Bus) {
 	on(b, s, func(e note.ThreadChanged) Change { return changed(e.Target.Kind, e.Target.ID, Other) })
 	on(b, s, func(e note.ThreadsResolved) Change { return changed(e.Target.Kind, e.Target.ID, MergeStatus) })
 	s.subscribeRequests(b)
+
+	on(b, s, func(e ci.PipelineChanged) Change { return changed(Pipeline, e.Pipeline.ID, Status) })
+	on(b, s, func(e ci.PipelineDeleted) Change { return gone(Pipeline, e.Pipeline.ID) })
+	on(b, s, func(e ci.JobChanged) Change { return changed(Pipeline, e.Pipeline.ID, JobStatus(e.Job.ID)) })
+	on(b, s, func(e ci.StatusReported) Change { return changed(Pipeline, e.Pipeline.ID, JobStatus(e.Status.ID)) })
 }
 
 func (s *Service) subscribeRequests(b *event.Bus) {

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
@@ -17,16 +18,22 @@ import (
 )
 
 // TestService_Subscribe publishes every event that streams are told of, each about the thing
-// with the id 7, and looks at what a stream of all parts is told.
+// with the id 7, and looks at what a stream of all parts is told, on every server of the database.
 func TestService_Subscribe(t *testing.T) {
 	t.Parallel()
 	old := "old"
 	ofIssue, ofEpic := issue.Fact{Issue: issue.Issue{ID: 7}}, epic.Fact{Epic: epic.Epic{ID: 7, Title: "new"}, Before: &epic.Epic{ID: 7, Title: old}}
 	ofRequest := mergerequest.Fact{MergeRequest: mergerequest.MergeRequest{ID: 7}}
+	of := ci.Pipeline{ID: 7}
 	approved := approval.Fact{Fact: ofRequest}
 	noted := note.Fact{Note: note.Note{ID: 9, Kind: noteable.Issue, TargetID: 7, DiscussionID: "d", Internal: true}}
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		s, bus := server(t, d)
+		here, bus := server(t, d)
+		servers := []*Service{here}
+		if d.Shared() {
+			there, _ := server(t, d)
+			servers = append(servers, there)
+		}
 		for _, c := range []struct {
 			event event.Event
 			kind  noteable.Kind
@@ -58,21 +65,31 @@ func TestService_Subscribe(t *testing.T) {
 			{approval.Approved{Fact: approved}, noteable.MergeRequest, []Part{Approvals, MergeStatus}},
 			{approval.Unapproved{Fact: approved}, noteable.MergeRequest, []Part{Approvals, MergeStatus}},
 			{approval.Reset{Fact: approved}, noteable.MergeRequest, []Part{Approvals, MergeStatus}},
+			{ci.PipelineChanged{Pipeline: of}, Pipeline, []Part{Status}},
+			{ci.PipelineDeleted{Pipeline: of}, Pipeline, nil},
+			{ci.JobChanged{Pipeline: of, Job: ci.Job{Status: ci.Status{ID: 5}}}, Pipeline, []Part{JobStatus(5)}},
+			{ci.StatusReported{Pipeline: of, Status: ci.Status{ID: 5}}, Pipeline, []Part{JobStatus(5)}},
 		} {
-			st, err := s.Open(t.Context(), authz.Actor{UserID: 1}, c.kind, 7, append([]Part{NoteCreated, NoteUpdated, NoteDeleted}, AllParts...)...)
-			if err != nil {
-				t.Fatal(err)
+			streams := make([]*Stream, len(servers))
+			for i, s := range servers {
+				st, err := s.Open(t.Context(), authz.Actor{UserID: 1}, c.kind, 7, append([]Part{NoteCreated, NoteUpdated, NoteDeleted, Status, JobStatus(5)}, AllParts...)...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				streams[i] = st
 			}
 			if err := bus.Publish(t.Context(), c.event); err != nil {
 				t.Fatal(err)
 			}
-			got, _ := next(t, st)
-			st.Close()
-			if !slices.Equal(got.Parts, c.parts) || got.Gone != (c.parts == nil) {
-				t.Errorf("%T: told %+v, want %v", c.event, got, c.parts)
-			}
-			if isNote := c.parts != nil && slices.Contains([]Part{NoteCreated, NoteUpdated, NoteDeleted}, c.parts[0]); isNote != (got.Note != nil) || isNote && (*got.Note != Note{9, "d", nil, true}) {
-				t.Errorf("%T: told of the note %+v", c.event, got.Note)
+			for i, st := range streams {
+				got, _ := next(t, st)
+				st.Close()
+				if !slices.Equal(got.Parts, c.parts) || got.Gone != (c.parts == nil) {
+					t.Errorf("%T: server %d is told %+v, want %v", c.event, i, got, c.parts)
+				}
+				if isNote := c.parts != nil && slices.Contains([]Part{NoteCreated, NoteUpdated, NoteDeleted}, c.parts[0]); isNote != (got.Note != nil) || isNote && (*got.Note != Note{9, "d", nil, true}) {
+					t.Errorf("%T: server %d is told of the note %+v", c.event, i, got.Note)
+				}
 			}
 		}
 	})

@@ -1,5 +1,5 @@
 // Package live tells the open streams of all servers what has changed: issues, merge requests,
-// epics and their notes. What a stream is told says only that something changed; what its reader
+// epics, their notes, pipelines and jobs. What a stream is told says only that something changed; what its reader
 // may see of it is read then.
 //
 // Streams are told once each change is committed. A change may be told later than another that

@@ -30,6 +30,31 @@ func (b *binder) subscriptions() {
 		return found[key], hidden(err)
 	})
 	b.noteSubscriptions()
+	b.pipelineSubscriptions()
+}
+
+// pipelineSubscriptions binds subscriptions to how pipelines and jobs go.
+func (b *binder) pipelineSubscriptions() {
+	type ofPipeline struct{ PipelineID globalID }
+	exec.Subscription(b.Schema, "ciPipelineStatusUpdated", func(ctx context.Context, c *exec.Call[ofPipeline]) (any, error) {
+		p, err := needed(ctx, c.As, c.Args.PipelineID, b.pipelinesByIDs)
+		if err != nil {
+			return nil, err
+		}
+		return b.Live.Open(ctx, c.As, live.Pipeline, int64(p.ID), live.Status)
+	}, func(ctx context.Context, c *exec.Call[ofPipeline], _ live.Change) (*pipeline, error) {
+		return byID(ctx, c.As, c.Args.PipelineID, b.pipelinesByIDs)
+	})
+	type ofJob struct{ JobID globalID }
+	exec.Subscription(b.Schema, "ciJobStatusUpdated", func(ctx context.Context, c *exec.Call[ofJob]) (any, error) {
+		j, err := needed(ctx, c.As, c.Args.JobID, b.jobsByIDs)
+		if err != nil {
+			return nil, err
+		}
+		return b.Live.Open(ctx, c.As, live.Pipeline, int64(j.PipelineID), live.JobStatus(j.ID))
+	}, func(ctx context.Context, c *exec.Call[ofJob], _ live.Change) (*job, error) {
+		return byID(ctx, c.As, c.Args.JobID, b.jobsByIDs)
+	})
 }
 
 // issuableUpdated binds a subscription to parts of an issue, a merge request or an epic.
