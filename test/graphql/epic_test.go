@@ -29,6 +29,16 @@ func TestEpics(t *testing.T) {
 			`{"data":{"epicAddIssue":null},"errors":[{"message":"The resource that you are attempting to access does not exist or you don't have permission to perform this action","locations":[{"line":1,"column":12}],"path":["epicAddIssue"]}]}`)
 		s.want("owner", `mutation { updateEpic(input: {groupPath: "team", iid: "1", title: "Plan B", stateEvent: CLOSE, removeLabels: ["big"], addLabels: ["small"]}) { errors epic { title state labels { nodes { title } } } } }`, nil,
 			`{"data":{"updateEpic":{"errors":[],"epic":{"title":"Plan B","state":"closed","labels":{"nodes":[{"title":"small"}]}}}}}`)
+		events := func(as, more string) any {
+			t.Helper()
+			return at(s.data(as, `{ group(fullPath: "team") { epic(iid: "1") { events`+more+` } } }`, nil), "group", "epic", "events", "nodes")
+		}
+		if got := fmt.Sprint(events("owner", ` { nodes { action author { username } } }`)); got != "[map[action:CLOSED author:map[username:owner]] map[action:CREATED author:map[username:owner]]]" {
+			t.Errorf("events: got %s", got)
+		}
+		if got := fmt.Sprint(events("owner", `(last: 1) { nodes { action } }`)); got != "[map[action:CREATED]]" {
+			t.Errorf("the first event: got %s", got)
+		}
 		for _, want := range []string{"false", "false", "true"} {
 			s.want("owner", `mutation { epicSetSubscription(input: {groupPath: "team", iid: "1", subscribedState: `+want+`}) { errors epic { subscribed } } }`, nil,
 				`{"data":{"epicSetSubscription":{"errors":[],"epic":{"subscribed":`+want+`}}}}`)

@@ -78,9 +78,11 @@ func (e *Event) Name() string {
 type Filter struct {
 	Author     authz.UserID // 0 for any
 	Project    project.ID   // 0 for any
-	Own        bool         // of projects that the actor is a member of
-	Action     string       // as stored
-	TargetType string       // as stored
+	Group      authz.NamespaceID
+	Target     int64  // number of the thing that they are about; 0 for any
+	Own        bool   // of projects that the actor is a member of
+	Action     string // as stored
+	TargetType string // as stored
 	Before     *time.Time
 	After      *time.Time
 	Asc        bool
@@ -124,6 +126,12 @@ func (r *Recorder) List(ctx context.Context, as authz.Actor, f Filter) (page.Pag
 	}
 	if f.Project != 0 {
 		w.And("e.project_id = ?", f.Project)
+	}
+	if f.Group != 0 {
+		w.And("e.group_id = ?", f.Group)
+	}
+	if f.Target != 0 {
+		w.And("e.target_id = ?", f.Target)
 	}
 	if f.Own {
 		reach, args := r.policy.ReachSQL(as, authz.Guest)

@@ -104,6 +104,7 @@ func (b *binder) all() {
 	b.runners()
 	b.schedules()
 	b.variables()
+	b.events()
 }
 
 func (h *Handler) schemaFor(in *incoming) (*exec.Schema, error) {
