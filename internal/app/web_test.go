@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -12,10 +13,12 @@ import (
 	"testing"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/weburl"
 	"tenon/internal/transport/web"
 )
 
@@ -408,7 +411,7 @@ func TestWeb_addresses(t *testing.T) {
 		"Epics": {w.group}, "Epic": {w.group, int64(1)}, "EditEpic": {w.group, int64(1)}, "EpicPath": {w.group, int64(1)},
 		"Iteration": {w.group, int64(1)}, "Iterations": {w.group}, "GroupIssues": {w.group}, "ProjectMilestones": project(), "GroupMilestones": {w.group}, "ProjectSnippets": project(),
 		"Wiki": project(), "GroupWiki": {w.group}, "Snippet": project(w.snippet), "SnippetRaw": project(w.snippet, "main", "read me.md"),
-		"HTTPRepository": project(), "SignIn": {""}, "ChoosePassword": {key}, "API": {"version"},
+		"HTTPRepository": project(), "SignIn": {""}, "ChoosePassword": {key}, "API": {"version"}, "StatusFavicon": {"favicon_status_success"},
 	}
 	const (
 		elsewhere = -1 // not an address of HTTP, or one that a test of its own looks at
@@ -461,6 +464,36 @@ func TestWeb_addresses(t *testing.T) {
 		if p := b.get(m[1]); p.status != http.StatusOK || !strings.Contains(p.header.Get("Cache-Control"), "immutable") {
 			t.Errorf("%s: got %d %v", m[1], p.status, p.header)
 		}
+	}
+}
+
+// Each status of a pipeline has a picture for the tabs of browsers.
+func TestWeb_favicons(t *testing.T) {
+	walker(t)
+	s := newServer(t, "")
+	b := newBrowser(t, s.baseURL)
+	seen := map[string]string{}
+	for _, state := range ci.States() {
+		name := state.Detail(false).Favicon
+		p := b.get((&weburl.Site{}).StatusFavicon(name))
+		if p.status != http.StatusOK || p.header.Get("Content-Type") != "image/png" || !strings.HasPrefix(p.text, "\x89PNG") || p.header.Get("Cache-Control") != "public, max-age=86400" {
+			t.Errorf("%s: got %d %v", name, p.status, p.header)
+		}
+		seen[p.text] = name
+	}
+	if len(seen) != 10 { // canceling and canceled look alike, and all that waits
+		t.Errorf("got %d pictures: %v", len(seen), slices.Sorted(maps.Values(seen)))
+	}
+	s.user("ann", nil)
+	at := "/projects/" + number(s.do("ann", "POST", "/projects", obj{"name": "Own", "initialize_with_readme": true}), "id")
+	sha := s.do("ann", "GET", at+"/repository/branches/main", nil)["commit"].(obj)["id"].(string)
+	status := s.do("ann", "POST", at+"/statuses/"+sha, obj{"state": "failed"})
+	shown := s.do("ann", "GET", at+"/pipelines/"+number(status, "pipeline_id"), nil)["detailed_status"].(obj)
+	if shown["favicon"] != "/assets/ci_favicons/favicon_status_failed.png" || b.get(shown["favicon"].(string)).status != http.StatusOK {
+		t.Errorf("got %v", shown)
+	}
+	if p := b.get("/assets/ci_favicons/favicon_status_none.png"); p.status != http.StatusNotFound {
+		t.Errorf("a status that there is not: got %d", p.status)
 	}
 }
 

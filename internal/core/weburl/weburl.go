@@ -59,6 +59,11 @@ func (s *Site) Unsubscribe(key string) string {
 // Asset is a file that pages refer to, such as the stylesheet.
 func (s *Site) Asset(name string) string { return s.base + "/-/assets/" + name }
 
+// StatusFavicon is the icon of a browser's tab that shows a status of CI, such as "favicon_status_success".
+func (s *Site) StatusFavicon(name string) string {
+	return s.base + "/assets/ci_favicons/" + name + ".png"
+}
+
 // SignIn is where people sign on; they go on to a path of the instance, "" for none.
 func (s *Site) SignIn(to string) string {
 	page := s.base + "/users/sign_in"

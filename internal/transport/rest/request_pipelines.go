@@ -36,14 +36,14 @@ type detailedStatus struct {
 	Tooltip      string    `json:"tooltip"`
 	HasDetails   bool      `json:"has_details"`
 	DetailsPath  string    `json:"details_path"`
-	Illustration *struct{} `json:"illustration" later:"ci"`
-	Favicon      *string   `json:"favicon" later:"ci"`
+	Illustration *struct{} `json:"illustration"` // pipelines have none, unlike jobs
+	Favicon      string    `json:"favicon"`      // path of a picture
 }
 
 // newDetailedStatus words a state.
 func newDetailedStatus(state ci.State, path string) detailedStatus {
 	d := state.Detail(false)
-	return detailedStatus{Icon: d.Icon, Text: d.Text, Label: d.Label, Group: d.Group, Tooltip: d.Label, HasDetails: true, DetailsPath: path}
+	return detailedStatus{Icon: d.Icon, Text: d.Text, Label: d.Label, Group: d.Group, Tooltip: d.Label, HasDetails: true, DetailsPath: path, Favicon: (&weburl.Site{}).StatusFavicon(d.Favicon)}
 }
 
 func (s *Server) pipelineFull(ctx context.Context, p *project.Project, of *ci.Pipeline) (*pipelineFull, error) {

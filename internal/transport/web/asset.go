@@ -42,6 +42,7 @@ func newAsset(name, kind string, content []byte) asset {
 type assets struct {
 	style, icon asset
 	explorer    explorer
+	favicons    map[string][]byte // of states, by path
 }
 
 func newAssets() assets {
@@ -50,6 +51,7 @@ func newAssets() assets {
 		icon:  newAsset("icon.svg", "image/svg+xml", iconText),
 
 		explorer: newExplorer(),
+		favicons: newFavicons(),
 	}
 }
 
@@ -77,7 +79,7 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request) bool {
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 		return true
 	}
-	return false
+	return a.serveFavicon(w, r)
 }
 
 func acceptsGzip(r *http.Request) bool {
