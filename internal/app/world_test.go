@@ -128,6 +128,7 @@ type request struct {
 	path   string // below /api/v4
 	since  string // If-Unmodified-Since, "" for none
 	body   map[string]any
+	whole  bool // path is whole, not below /api/v4
 }
 
 // attached is a value in the body of a request that is sent as a file.
@@ -186,7 +187,11 @@ func (q request) address(token string) string {
 // send asks the handler; a nil ctx is the test's.
 func (s *server) send(ctx context.Context, q request) *httptest.ResponseRecorder {
 	in, kind := q.encode()
-	r := httptest.NewRequestWithContext(ctx, q.method, api.Prefix+q.address(s.keys[q.as]), in)
+	prefix := api.Prefix
+	if q.whole {
+		prefix = ""
+	}
+	r := httptest.NewRequestWithContext(ctx, q.method, prefix+q.address(s.keys[q.as]), in)
 	if kind != "" {
 		r.Header.Set("Content-Type", kind)
 	}
