@@ -18,30 +18,14 @@ import (
 	"tenon/test/servertest"
 )
 
-// runnerProgram gives the runner: that of the path, or the one packed beside the contract or
-// beside the checkout. The test is skipped where there is none.
+// runnerProgram gives the runner. The test is skipped where there is none.
 func runnerProgram(t *testing.T) string {
 	t.Helper()
-	if found, err := exec.LookPath("gitlab-runner"); err == nil {
-		return found
+	path, missing := program.Runner(t)
+	if missing != "" {
+		t.Skip("gitlab-runner: skipped (" + missing + ")")
 	}
-	const name = "gitlab-runner-16.0.2.xz"
-	places := []string{filepath.Join("..", "..", "..", "shared", "tools", name)}
-	if contract := os.Getenv("TENON_CONTRACT_DIR"); contract != "" {
-		places = append(places, filepath.Join(contract, "..", "tools", name))
-	}
-	for _, packed := range places {
-		if _, err := os.Stat(packed); err != nil {
-			continue
-		}
-		content, err := exec.CommandContext(t.Context(), "xz", "--decompress", "--keep", "--stdout", packed).Output()
-		if err != nil {
-			t.Skipf("gitlab-runner: skipped (%v)", err)
-		}
-		return program.Write(t, "gitlab-runner", content)
-	}
-	t.Skipf("gitlab-runner: skipped (neither in the path nor one of %s)", strings.Join(places, ", "))
-	return ""
+	return path
 }
 
 // machine is a computer with a runner.

@@ -58,6 +58,7 @@ type Server struct {
 	tb       testing.TB
 	database string
 	args     []string
+	env      []string // what makes the first administrator
 	cmd      *exec.Cmd
 	log      lockedBuffer
 	done     chan struct{}
@@ -77,13 +78,24 @@ func Start(tb testing.TB, database string, args ...string) *Server {
 // StartOn is Start on a data folder that is there, and that is removed after the test.
 func StartOn(tb testing.TB, data, database string, args ...string) *Server {
 	tb.Helper()
-	s := &Server{Data: data, tb: tb, database: database, args: args}
+	return start(&Server{Data: data, tb: tb, database: database, args: args, env: []string{"TENON_ROOT_TOKEN=" + RootToken, "TENON_ROOT_PASSWORD=correct horse battery"}})
+}
+
+// StartNew is StartOn as an operator does it who gives no password and no token: the first start makes them.
+func StartNew(tb testing.TB, data string, args ...string) *Server {
+	tb.Helper()
+	return start(&Server{Data: data, tb: tb, args: args})
+}
+
+func start(s *Server) *Server {
+	tb := s.tb
+	tb.Helper()
 	tb.Cleanup(func() {
 		s.Stop()
 		if tb.Failed() {
 			tb.Logf("server log:\n%s", s.log.String())
 		}
-		if err := os.RemoveAll(data); err != nil {
+		if err := os.RemoveAll(s.Data); err != nil {
 			tb.Logf("remove data: %v", err)
 		}
 	})
@@ -98,7 +110,7 @@ func (s *Server) launch(address string) {
 		args = append(args, "--database", s.database)
 	}
 	s.cmd = exec.Command(Binary(s.tb), args...)
-	s.cmd.Env = append(os.Environ(), "TENON_ROOT_TOKEN="+RootToken, "TENON_ROOT_PASSWORD=correct horse battery", "TENON_RATE_LIMITS=off")
+	s.cmd.Env = append(append(os.Environ(), s.env...), "TENON_RATE_LIMITS=off")
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {
 		s.tb.Fatal(err)

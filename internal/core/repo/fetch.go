@@ -25,11 +25,12 @@ type Fetch struct {
 // MaxFetch is how long a request may be to be answered from the cache, in bytes.
 const MaxFetch = 1 << 20
 
-// unseen lists what is hidden from fetches of an actor: jobs alone fetch the commits of pipelines, whose references come and
-// go, so that for all others answers stay in the cache.
-func unseen(as authz.Actor) []string {
+// unseen lists what is hidden from a request. The references of pipelines, which come and go, are shown to requests that
+// name them, as those of runners do, also without credentials, which git does not send to public projects. In the versions
+// of the protocol where no request names what it looks for, all are shown. So answers to all others stay in the cache.
+func (f Fetch) unseen() []string {
 	out := []string{"refs/keep-around/", "refs/tenon/"}
-	if as.Job.ID == 0 {
+	if gitcmd.ProtocolVersion(f.Protocol) >= 2 && !bytes.Contains(f.Request, []byte("ref-prefix refs/pipelines/")) {
 		out = append(out, "refs/pipelines/")
 	}
 	return out
@@ -60,12 +61,12 @@ func (s *Service) answer(ctx context.Context, as authz.Actor, r *gitcmd.Repo, re
 	state := ""
 	if !f.Advertise || version < 2 { // version 2 begins with what the program can do
 		var err error
-		if state, err = r.RefState(ctx, unseen(as)...); err != nil {
+		if state, err = r.RefState(ctx, f.unseen()...); err != nil {
 			return nil, fmt.Errorf("read references: %w", err)
 		}
 	}
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%s %s %d %t %t ", repository, state, version, f.Advertise, as.Job.ID != 0)
+	fmt.Fprintf(sum, "%s %s %d %t ", repository, state, version, f.Advertise)
 	sum.Write(f.Request)
 	key := hex.EncodeToString(sum.Sum(nil))
 	s.asked.Add(1)
@@ -79,10 +80,10 @@ func (s *Service) answer(ctx context.Context, as authz.Actor, r *gitcmd.Repo, re
 			}
 			defer leave()
 			s.worked.Add(1)
-			if err := r.UploadPack(ctx, f.service(as, version, bytes.NewReader(f.Request), out)); err != nil {
+			if err := r.UploadPack(ctx, f.service(version, bytes.NewReader(f.Request), out)); err != nil {
 				return err
 			}
-			return s.still(ctx, as, r, state)
+			return f.still(ctx, r, state)
 		})
 		if errors.Is(err, errBusy) && !refused {
 			continue // another caller was refused, and this one had joined it
@@ -92,23 +93,23 @@ func (s *Service) answer(ctx context.Context, as authz.Actor, r *gitcmd.Repo, re
 }
 
 // still keeps an answer from the cache whose references moved while git worked on it.
-func (s *Service) still(ctx context.Context, as authz.Actor, r *gitcmd.Repo, state string) error {
+func (f Fetch) still(ctx context.Context, r *gitcmd.Repo, state string) error {
 	if state == "" {
 		return nil
 	}
-	now, err := r.RefState(ctx, unseen(as)...)
+	now, err := r.RefState(ctx, f.unseen()...)
 	if err != nil || now != state {
 		return errors.Join(spool.ErrUnkept, err)
 	}
 	return nil
 }
 
-func (f Fetch) service(as authz.Actor, version int, in io.Reader, out io.Writer) gitcmd.Service {
+func (f Fetch) service(version int, in io.Reader, out io.Writer) gitcmd.Service {
 	s := gitcmd.Service{Advertise: f.Advertise, Stateless: true, Stdin: in, Stdout: out}
 	if version > 0 {
 		s.Protocol = fmt.Sprintf("version=%d", version)
 	}
-	for _, prefix := range unseen(as) {
+	for _, prefix := range f.unseen() {
 		s.Config = append(s.Config, "uploadpack.hideRefs="+prefix[:len(prefix)-1])
 	}
 	return s
@@ -123,7 +124,7 @@ func (r *Remote) FetchLong(ctx context.Context, as authz.Actor, f Fetch, rest io
 	}
 	defer leave()
 	in := io.MultiReader(bytes.NewReader(f.Request), rest)
-	return at.UploadPack(ctx, f.service(as, gitcmd.ProtocolVersion(f.Protocol), in, out))
+	return at.UploadPack(ctx, f.service(gitcmd.ProtocolVersion(f.Protocol), in, out))
 }
 
 // Converse lets git answer a client whose requests build on each other, as those of the
@@ -134,7 +135,7 @@ func (r *Remote) Converse(ctx context.Context, as authz.Actor, c Conversation) e
 		return err
 	}
 	defer leave()
-	service := Fetch{}.service(as, gitcmd.ProtocolVersion(c.Protocol), c.In, c.Out)
+	service := Fetch{Protocol: c.Protocol}.service(gitcmd.ProtocolVersion(c.Protocol), c.In, c.Out)
 	service.Stateless = false
 	if c.Archive {
 		return at.UploadArchive(ctx, service)
