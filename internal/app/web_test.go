@@ -29,6 +29,8 @@ type webWorld struct {
 	group string
 	sha   string
 	pipe  string // id of a pipeline
+	built string // id of a pipeline with jobs
+	job   int64  // the first of them
 
 	snippet, own   int64 // snippets of the project and of mona
 	spring, summer any   // milestones of the project and of the group
@@ -67,6 +69,7 @@ func newWebWorld(t testing.TB, s *server) *webWorld {
 	status := s.do("mona", "POST", at+"/statuses/"+w.sha, obj{"state": "success", "name": "build"})
 	w.pipe = number(status, "pipeline_id")
 	s.do("mona", "POST", at+"/members", obj{"user_id": s.ids["reporter"], "access_level": 20})
+	w.job = w.build()
 	group := "/groups/" + number(inner, "id")
 	first := s.do("mona", "POST", at+"/milestones", obj{"title": "Spring <b>", "description": "What is *due*, see [it](docs/guide.md)", "due_date": "2030-05-01"})
 	s.do("mona", "PUT", at+"/issues/1", obj{"milestone_id": first["id"]})
@@ -151,6 +154,7 @@ func (w *webWorld) samples() map[string]string {
 		"/{project...}/-/merge_requests/{iid}/commits": in + "merge_requests/1/commits",
 		"/{project...}/-/merge_requests/{iid}/diffs":   in + "merge_requests/1/diffs",
 		"/{project...}/-/pipelines/{id}":               in + "pipelines/" + w.pipe,
+		"/{project...}/-/jobs/{id}":                    in + fmt.Sprint("jobs/", w.job),
 		"/{place...}":                                  "/" + w.path,
 
 		"/groups/{group...}/-/issues":           "/groups/" + w.group + "/-/issues?label_name=bug",
@@ -420,14 +424,14 @@ func TestWeb_addresses(t *testing.T) {
 	other := map[string]int{
 		"Host": elsewhere, "SSHAddress": elsewhere, "HTTPRepositoryAs": elsewhere, "Path": elsewhere, "HasSSH": elsewhere, "SSHRepository": elsewhere, "Image": elsewhere, "Service": elsewhere, "Avatar": elsewhere,
 		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "Unsubscribe": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
-		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "Job": http.StatusNotFound, "JobFile": http.StatusNotFound, "ProjectBoard": http.StatusNotFound, "GroupBoard": http.StatusNotFound, "Pipeline": http.StatusOK,
+		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "JobFile": http.StatusNotFound, "ProjectBoard": http.StatusNotFound, "GroupBoard": http.StatusNotFound, "Pipeline": http.StatusOK,
 		"EditEpic": seeOther,
 	}
 	var pipe int64
 	fmt.Sscan(w.pipe, &pipe)
 	args["Pipeline"] = project(pipe)
 	args["JobFile"] = project(int64(1), "out")
-	args["Job"], args["ProjectBoard"], args["GroupBoard"] = project(int64(1)), project(int64(1)), []any{w.group, int64(1)} // they have no pages yet
+	args["Job"], args["ProjectBoard"], args["GroupBoard"] = project(w.job), project(int64(1)), []any{w.group, int64(1)} // they have no pages yet
 	site := reflect.ValueOf(s.core.URLs)
 	for i := range site.NumMethod() {
 		name := site.Type().Method(i).Name
@@ -471,7 +475,7 @@ func TestWeb_addresses(t *testing.T) {
 func TestWeb_favicons(t *testing.T) {
 	walker(t)
 	s := newServer(t, "")
-	b := newBrowser(t, s.baseURL)
+	b := s.browse(t)
 	seen := map[string]string{}
 	for _, state := range ci.States() {
 		name := state.Detail(false).Favicon
@@ -508,7 +512,7 @@ func TestWeb_statements(t *testing.T) {
 			"/", "/explore/projects", "/" + w.path, in + "issues", in + "issues/1", in + "merge_requests", in + "merge_requests/1", in + "branches", in + "project_members",
 			in + "commits/main", "/work/inner", "/mona", "/-/profile/personal_access_tokens",
 			in + "milestones", in + "milestones/1", in + "milestones/1?show=merge_requests", "/groups/work/-/issues", in + "wikis", in + "wikis/pages", in + "snippets",
-			in + "snippets/" + fmt.Sprint(w.snippet), "/groups/work/inner/-/milestones/1",
+			in + "snippets/" + fmt.Sprint(w.snippet), "/groups/work/inner/-/milestones/1", in + "pipelines/" + w.pipe, in + "jobs/" + fmt.Sprint(w.job),
 		}
 		cost := func() map[string]uint64 {
 			out := map[string]uint64{}
@@ -531,6 +535,7 @@ func TestWeb_statements(t *testing.T) {
 			s.user(name, nil)
 			s.do("mona", "POST", at+"/members", obj{"user_id": s.ids[name], "access_level": 30})
 			s.do(name, "POST", at+"/issues", obj{"title": name, "labels": name})
+			s.do(name, "POST", at+"/statuses/"+w.sha, obj{"state": "success", "name": name})
 			s.do(name, "POST", at+"/issues/1/notes", obj{"body": name})
 			s.do(name, "POST", at+"/merge_requests/1/notes", obj{"body": name})
 			s.do(name, "POST", at+"/repository/branches", obj{"branch": name, "ref": "feature/side"})

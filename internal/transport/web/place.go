@@ -9,7 +9,6 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
-	"tenon/internal/core/ci"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -172,28 +171,6 @@ func (x *visit) userPage(name string) (templ.Component, error) {
 	x.title(u.Name)
 	x.sheet.API = x.URLs.API("users", itoa(int64(u.ID)))
 	return user(&views[0], list.Items), nil
-}
-
-func (x *visit) getPipeline() (templ.Component, error) {
-	p, err := x.project("Commits")
-	if err != nil {
-		return nil, err
-	}
-	id, err := x.arg("id")
-	if err != nil {
-		return nil, err
-	}
-	found, err := x.Checks.ByIDs(x.r.Context(), x.as, []ci.PipelineID{ci.PipelineID(id)})
-	if err != nil {
-		return nil, err
-	}
-	one := found[ci.PipelineID(id)]
-	if one == nil || one.ProjectID != p.ID {
-		return nil, errs.Missing("")
-	}
-	x.title("Pipeline #" + itoa(id))
-	x.sheet.Badge = string(one.State)
-	return pipeline(p.FullPath, one), nil
 }
 
 // helpPages are the pages of the documentation that answers name, by path.

@@ -99,6 +99,7 @@ func projectRoutes() []route {
 		get("/{project...}/-/merge_requests/{iid}/commits", (*visit).getRequestCommits),
 		get("/{project...}/-/merge_requests/{iid}/diffs", (*visit).getRequestChanges),
 		get("/{project...}/-/pipelines/{id}", (*visit).getPipeline),
+		get("/{project...}/-/jobs/{id}", (*visit).getJob),
 
 		get("/{project...}/-/milestones", (*visit).getMilestones),
 		get("/{project...}/-/milestones/{iid}", (*visit).getMilestone),

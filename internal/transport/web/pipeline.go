@@ -1,0 +1,184 @@
+package web
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/a-h/templ"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/ci"
+	"tenon/internal/core/project"
+)
+
+// stageView is a stage of a pipeline with its jobs.
+type stageView struct {
+	Name string
+	Jobs []*ci.Job
+}
+
+func (x *visit) getPipeline() (templ.Component, error) {
+	p, err := x.project("Commits")
+	if err != nil {
+		return nil, err
+	}
+	id, err := x.arg("id")
+	if err != nil {
+		return nil, err
+	}
+	one, err := x.Checks.Find(x.r.Context(), x.as, p, ci.PipelineID(id))
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := x.Checks.InPipelines(x.r.Context(), x.as, []ci.PipelineID{one.ID})
+	if err != nil {
+		return nil, err
+	}
+	x.title("Pipeline #" + itoa(id))
+	x.badge(one.State)
+	x.sheet.API += "/pipelines/" + itoa(id)
+	return pipeline(p.FullPath, one, stagesOf(jobs[one.ID])), nil
+}
+
+// badge shows the state of a pipeline or job beside the heading.
+func (x *visit) badge(s ci.State) {
+	x.sheet.Badge, x.sheet.BadgeKind = s.Detail(false).Text, stateKind(s)
+}
+
+// stateKind says whether a state is good, bad or neither.
+func stateKind(s ci.State) string {
+	switch s {
+	case ci.Success:
+		return "good"
+	case ci.Failed:
+		return "bad"
+	}
+	return ""
+}
+
+// stagesOf sorts the jobs of a pipeline into its stages, without those that others took the place of.
+func stagesOf(jobs []*ci.Job) []*stageView {
+	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j *ci.Job) bool { return j.Retried })
+	slices.SortStableFunc(jobs, func(a, b *ci.Job) int {
+		return cmp.Or(cmp.Compare(a.StageIndex, b.StageIndex), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Name, b.Name))
+	})
+	var out []*stageView
+	for _, j := range jobs {
+		if n := len(out); n == 0 || out[n-1].Name != j.Stage {
+			out = append(out, &stageView{Name: j.Stage})
+		}
+		out[len(out)-1].Jobs = append(out[len(out)-1].Jobs, j)
+	}
+	return out
+}
+
+func (x *visit) getJob() (templ.Component, error) {
+	p, err := x.project("Commits")
+	if err != nil {
+		return nil, err
+	}
+	id, err := x.arg("id")
+	if err != nil {
+		return nil, err
+	}
+	ctx := x.r.Context()
+	j, _, err := x.Checks.FindJob(ctx, x.as, p, ci.StatusID(id))
+	if err != nil {
+		return nil, err
+	}
+	views, err := x.Checks.Views(ctx, x.as, p, []*ci.Job{j})
+	if err != nil {
+		return nil, err
+	}
+	x.title(shownTitle(j.Name))
+	x.badge(j.State)
+	x.sheet.API += "/jobs/" + itoa(id)
+	log, err := x.jobLog(p, j)
+	if err != nil {
+		return nil, err
+	}
+	return jobPage(p.FullPath, views[0], log), nil
+}
+
+// jobLog is the end of a job's log as its page shows it; nil without one.
+func (x *visit) jobLog(p *project.Project, j *ci.Job) (*fileView, error) {
+	if j.Kind != ci.JobKind {
+		return nil, nil
+	}
+	log, err := x.Checks.Log(x.r.Context(), x.as, p, j.ID)
+	if errs.Is(err, errs.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	if log.Size == 0 {
+		return nil, nil
+	}
+	from := max(log.Size-maxShown, 0)
+	if _, err := log.Seek(from, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("seek in log: %w", err)
+	}
+	text := make([]byte, log.Size-from)
+	if _, err := io.ReadFull(log, text); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("read log: %w", err)
+	}
+	return &fileView{Name: "Log", Size: counted(log.Size, "byte"), Raw: x.sheet.API + "/trace", Lines: logLines(string(text), from > 0)}, nil
+}
+
+var (
+	// section is what runners write where a part of the log begins or ends that can be folded.
+	section = regexp.MustCompile(`section_(?:start|end):\d+:[^\r\n]*\r`)
+	// escapes are what terminals take for colors and movements.
+	escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])`)
+)
+
+// logLines are the lines of a log without what is meant for a terminal, and of a long log its last. cut says that text is not its beginning.
+func logLines(text string, cut bool) []line {
+	if _, rest, ok := strings.Cut(text, "\n"); cut && ok {
+		text = rest
+	}
+	text = escapes.ReplaceAllString(section.ReplaceAllString(text, ""), "")
+	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(all) > maxLines {
+		all, cut = all[len(all)-maxLines:], true
+	}
+	out := make([]line, 0, len(all)+1)
+	if cut {
+		out = append(out, line{Text: "The beginning is not shown."})
+	}
+	for i, text := range all {
+		text = strings.TrimRight(text, "\r")
+		text = text[strings.LastIndexByte(text, '\r')+1:] // what a terminal shows in the end
+		one := line{Text: strings.Map(printable, strings.ToValidUTF8(text, "\ufffd"))}
+		if !cut {
+			one.Number = itoa(int64(i) + 1)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// printable leaves out what controls terminals.
+func printable(r rune) rune {
+	if unicode.IsControl(r) && r != '\t' {
+		return -1
+	}
+	return r
+}
+
+// lasted is how long a job has run, "" for one that has not started.
+func lasted(j *ci.Job) string {
+	if j.StartedAt == nil || j.FinishedAt == nil {
+		return ""
+	}
+	return j.FinishedAt.Sub(j.StartedAt.Time).Round(time.Second).String()
+}
