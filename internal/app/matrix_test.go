@@ -14,7 +14,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-//go:generate go test -count=1 -run ^(TestMatrix|TestMutations|TestDocs|TestDocs_metrics|TestReactions|TestLists|TestPlans|TestWeb_pages)$ . -update
+//go:generate go test -count=1 -run ^(TestMatrix|TestMutations|TestFields|TestDocs|TestDocs_metrics|TestReactions|TestLists|TestPlans|TestWeb_pages)$ . -update
 
 // update is set by "make gen".
 var update = flag.Bool("update", false, "rewrite the golden files")

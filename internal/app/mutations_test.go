@@ -252,7 +252,7 @@ func (w *world) makes(mutation, field string, in obj) string {
 	return answer.Data.Made[field].ID
 }
 
-var named = regexp.MustCompile(`\{[^{}]+\}`)
+var named = regexp.MustCompile(`\{[^{} ][^{}]*\}`)
 
 // fill puts values of a place into a text where it names them in braces.
 func fill(text string, values map[string]string) string {

@@ -12,7 +12,7 @@ import (
 
 // Together calls fn for each number below n, all at once, and answers the reads of all calls with
 // as many statements as one of them needs: when each call either waits for a read or is done, the
-// reads that select the same columns become one statement. fn gets a context that makes its reads
+// reads that select the same columns become one statement, or as many as such statements may be long. fn gets a context that makes its reads
 // part of this; it must not wait for another call in any other way. The first error ends Together
 // when all calls are done. Within a transaction calls go one after the other.
 func (d *DB) Together(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error {
@@ -125,16 +125,38 @@ func (g *gathering) answer(parts []*part) {
 		groups[columns] = append(groups[columns], p)
 	}
 	for _, columns := range order {
-		group := groups[columns]
-		err := g.db.readFor(g.ctx, group)
-		for _, p := range group {
-			if err == nil {
-				p.answer <- p.err
-			} else {
-				p.answer <- err
+		for _, group := range batches(groups[columns]) {
+			err := g.db.readFor(g.ctx, group)
+			for _, p := range group {
+				if err == nil {
+					p.answer <- p.err
+				} else {
+					p.answer <- err
+				}
 			}
 		}
 	}
+}
+
+// The bounds of a common statement. SQLite takes 500 parts, some 440 queries within each other or side by side, and 32,766 values.
+const (
+	maxParts   = 400
+	maxQueries = 300
+	maxValues  = 30_000
+)
+
+// batches cuts parts into those of one statement each. A part of its own may be larger.
+func batches(parts []*part) [][]*part {
+	var out [][]*part
+	queries, values, from := 0, 0, 0
+	for i, p := range parts {
+		n := 1 + strings.Count(p.text, "SELECT")
+		if i > from && (i-from >= maxParts || queries+n > maxQueries || values+len(p.args) > maxValues) {
+			out, from, queries, values = append(out, parts[from:i]), i, 0, 0
+		}
+		queries, values = queries+n, values+len(p.args)
+	}
+	return append(out, parts[from:])
 }
 
 // numberMark stands before a query that Number has marked.

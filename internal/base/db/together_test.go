@@ -177,3 +177,39 @@ func TestTogether_numbers(t *testing.T) {
 		}
 	})
 }
+
+// TestTogether_many: more calls, with more queries within each other, than one statement takes.
+func TestTogether_many(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		ctx := t.Context()
+		if _, err := d.Exec(ctx, "CREATE TABLE gathered (id BIGINT NOT NULL)"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Exec(ctx, "INSERT INTO gathered (id) VALUES (?)", 7); err != nil {
+			t.Fatal(err)
+		}
+		for name, within := range map[string]string{
+			"plain":  "SELECT o.id + ? AS id FROM gathered o",
+			"nested": "SELECT o.id + ? AS id FROM gathered o WHERE o.id IN (SELECT a.id FROM (SELECT b.id FROM gathered b WHERE EXISTS (SELECT 1 FROM gathered c WHERE c.id = b.id)) a) ORDER BY o.id LIMIT 5",
+		} {
+			const calls = 1200
+			got := make([]int64, calls)
+			before := d.Statements()
+			err := d.Together(ctx, calls, func(ctx context.Context, i int) (err error) {
+				got[i], err = db.Get[int64](ctx, d, within, i)
+				return err
+			})
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			for i, n := range got {
+				if n != int64(i)+7 {
+					t.Fatalf("%s: call %d read %d", name, i, n)
+				}
+			}
+			if took := d.Statements() - before; took > calls/20 {
+				t.Errorf("%s: %d statements for %d calls", name, took, calls)
+			}
+		}
+	})
+}
