@@ -21,7 +21,7 @@ func (f *flags) admin() *cobra.Command {
 		f.adminUser(), f.adminToken(), f.checkAll(),
 		group("repo", "Repositories", f.checkRepo()),
 		f.backup(),
-		group("key", "The key that encrypts stored secrets", f.keyReplace()),
+		group("key", "The key that encrypts stored secrets, and the one that signs ID tokens", f.keyReplace(), f.keyRotate()),
 		group("config", "The configuration", f.configCheck()), f.doctor())
 	c.Long = "Look after a server's data: through the server where one runs on the data folder, else by itself. Each command says on standard " +
 		"error where it works. Run it as the user that the server runs as."
@@ -125,6 +125,23 @@ func (f *flags) keyReplace() *cobra.Command {
 				return err
 			}
 			return printed(f, replaced, printReplaced)
+		},
+	}
+}
+
+// keyRotate makes another key that signs the ID tokens of jobs.
+func (f *flags) keyRotate() *cobra.Command {
+	return &cobra.Command{
+		Use: "rotate", Short: "Make another key that signs the ID tokens of jobs, and print its id", Args: cobra.NoArgs,
+		Long: "Make another key that signs the ID tokens of jobs, and print its id. Tokens that were signed before stay valid: /oauth/discovery/keys tells the " +
+			"public part of the old key for 35 days more.",
+		Example: "  tenon admin key rotate --data /var/lib/tenon",
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := ask(c.Context(), f, app.AdminKeyRotate, struct{}{}, func(w io.Writer, r *app.RotatedKey) error {
+				_, err := fmt.Fprintln(w, r.KeyID)
+				return err
+			})
+			return err
 		},
 	}
 }

@@ -30,6 +30,7 @@ const (
 	AdminTokenCreate  = "token create"
 	AdminTokenList    = "token list"
 	AdminTokenRevoke  = "token revoke"
+	AdminKeyRotate    = "key rotate"
 	AdminCheck        = "check"
 	AdminRepoCheck    = "repo check"
 	AdminDoctor       = "doctor"
@@ -133,6 +134,7 @@ func (a *App) adminCommands() map[string]admin.Handler {
 		AdminTokenCreate: handle(a, a.adminTokenCreate),
 		AdminTokenList:   handle(a, a.adminTokenList),
 		AdminTokenRevoke: handle(a, a.adminTokenRevoke),
+		AdminKeyRotate:   handle(a, a.adminKeyRotate),
 		AdminCheck:       handle(a, a.adminCheck),
 		AdminRepoCheck:   handle(a, a.adminRepoCheck),
 		AdminDoctor:      handle(a, a.adminDoctor),

@@ -84,3 +84,14 @@ func (s *Service) Identities(ctx context.Context, ids []authz.UserID) (map[authz
 	}
 	return out, nil
 }
+
+// PassedIdentities gives a user's accounts with other providers where the user lets ID tokens of jobs tell them. It asks for no permission and is
+// for core.
+func (s *Service) PassedIdentities(ctx context.Context, id authz.UserID) ([]Identity, error) {
+	rows, err := db.Select[Identity](ctx, s.db, `SELECT i.user_id, i.provider, i.extern_uid FROM identities i JOIN users u ON u.id = i.user_id
+		WHERE u.id = ? AND u.pass_user_identities_to_ci_jwt ORDER BY i.id`, id)
+	if err != nil {
+		return nil, fmt.Errorf("read identities: %w", err)
+	}
+	return rows, nil
+}

@@ -3,6 +3,7 @@ package ci
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/url"
 	"reflect"
 	"slices"
@@ -25,14 +26,17 @@ type tokenClaims struct {
 	NotBefore *jwt.NumericDate `json:"nbf"`
 	Expiry    *jwt.NumericDate `json:"exp"`
 
-	NamespaceID          string `json:"namespace_id"`
-	NamespacePath        string `json:"namespace_path"`
-	ProjectID            string `json:"project_id"`
-	ProjectPath          string `json:"project_path"`
-	ProjectVisibility    string `json:"project_visibility"`
-	UserID               string `json:"user_id,omitempty"`
-	UserLogin            string `json:"user_login,omitempty"`
-	UserEmail            string `json:"user_email,omitempty"`
+	NamespaceID       string `json:"namespace_id"`
+	NamespacePath     string `json:"namespace_path"`
+	ProjectID         string `json:"project_id"`
+	ProjectPath       string `json:"project_path"`
+	ProjectVisibility string `json:"project_visibility"`
+	UserID            string `json:"user_id,omitempty"`
+	UserLogin         string `json:"user_login,omitempty"`
+	UserEmail         string `json:"user_email,omitempty"`
+
+	UserIdentities []userIdentity `json:"user_identities,omitempty"` // where the user wants them passed on
+
 	PipelineID           string `json:"pipeline_id"`
 	PipelineSource       string `json:"pipeline_source"`
 	JobID                string `json:"job_id"`
@@ -49,6 +53,12 @@ type tokenClaims struct {
 	EnvironmentProtected string `json:"environment_protected,omitempty"`
 	EnvironmentAction    string `json:"environment_action,omitempty"`
 	DeploymentTier       string `json:"deployment_tier,omitempty"`
+}
+
+// userIdentity is an account of the user with another provider.
+type userIdentity struct {
+	Provider  string `json:"provider"`
+	ExternUID string `json:"extern_uid"`
 }
 
 // TokenClaims lists the claims that an ID token may have.
@@ -76,6 +86,10 @@ func (s *Service) idTokens(ctx context.Context, a *Assignment, facts, set list) 
 		return nil, nil
 	}
 	claims := s.claims(a, facts)
+	var err error
+	if claims.UserIdentities, err = s.userIdentities(ctx, a.Job); err != nil {
+		return nil, err
+	}
 	known := slices.Concat(facts, set).unmasked().lookup()
 	var out list
 	for _, t := range a.Config.IDTokens {
@@ -93,6 +107,22 @@ func (s *Service) idTokens(ctx context.Context, a *Assignment, facts, set list) 
 			return nil, err
 		}
 		out.secret(t.Key, token)
+	}
+	return out, nil
+}
+
+// userIdentities are the accounts that the user of a job has with other providers, where their preferences let tokens tell them.
+func (s *Service) userIdentities(ctx context.Context, j *Job) ([]userIdentity, error) {
+	if j.AuthorID == nil {
+		return nil, nil
+	}
+	passed, err := s.accounts.PassedIdentities(ctx, *j.AuthorID)
+	if err != nil {
+		return nil, fmt.Errorf("identities of user: %w", err)
+	}
+	var out []userIdentity
+	for _, i := range passed {
+		out = append(out, userIdentity{i.Provider, i.ExternUID})
 	}
 	return out, nil
 }

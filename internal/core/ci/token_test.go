@@ -2,6 +2,7 @@ package ci_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"testing"
@@ -10,8 +11,10 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
+	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/idtoken"
@@ -106,6 +109,27 @@ func TestService_idTokens_forged(t *testing.T) {
 		if all["user_login"] != "mary" || all["ref"] != "work" || all["environment_action"] != "start" {
 			t.Errorf("claims %v", all)
 		}
+	})
+}
+
+// A token tells what other accounts its user has where the user wants that.
+func TestService_idTokens_identities(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		runnerToken := w.runner("instance_type", nil)
+		w.exec("INSERT INTO identities (user_id, provider, extern_uid, created_at) VALUES (?, 'github', '4711', ?)", w.maintainer.UserID, db.At(w.now()))
+		claim := func() any {
+			t.Helper()
+			w.push("work", yml("job: {script: x, id_tokens: {ONE: {aud: a}}}\nn: {script: '"+w.now().String()+"', tags: [none]}\n"), "Begin")
+			_, all := w.claimsOf(value(w.take(runnerToken, "job"), "ONE"))
+			return all["user_identities"]
+		}
+		if got := claim(); got != nil {
+			t.Errorf("by default: %v", got)
+		}
+		yes := true
+		_, err := w.accounts.Prefer(t.Context(), w.maintainer, account.Preferences{PassIdentities: &yes})
+		check(t, err)
+		equal(t, "identities", fmt.Sprint(claim()), "[map[extern_uid:4711 provider:github]]")
 	})
 }
 

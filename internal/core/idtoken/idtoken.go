@@ -18,6 +18,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
 	"tenon/internal/base/secret"
 )
 
@@ -36,6 +37,9 @@ type Deps struct {
 	Now func() time.Time
 }
 
+// keptFor is how long the public part of a key is told after another took its place. No token is valid for so long.
+const keptFor = 35 * 24 * time.Hour
+
 // Service signs ID tokens with a key that all servers on one database share. The key is made when the first
 // token or the keys are asked for. It is safe for concurrent use.
 type Service struct {
@@ -43,12 +47,23 @@ type Service struct {
 	box *secret.Box
 	now func() time.Time
 
-	mu  sync.Mutex
-	key *jose.JSONWebKey // nil until it was read
+	mu   sync.Mutex
+	read map[int64]*jose.JSONWebKey // keys that were opened
+}
+
+// stored is a row of a key.
+type stored struct {
+	ID        int64    `db:"id"`
+	Sealed    string   `db:"sealed"`
+	Current   bool     `db:"current"`
+	CreatedAt db.Time  `db:"created_at"`
+	RetiredAt *db.Time `db:"retired_at"` // when another took its place
 }
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{db: d.DB, box: d.Box, now: d.Now} }
+func New(d Deps) *Service {
+	return &Service{db: d.DB, box: d.Box, now: d.Now, read: map[int64]*jose.JSONWebKey{}}
+}
 
 // Sign makes a token of claims: a struct with JSON tags, or a map[string]any.
 func (s *Service) Sign(ctx context.Context, claims any) (string, error) {
@@ -67,34 +82,93 @@ func (s *Service) Sign(ctx context.Context, claims any) (string, error) {
 	return token, nil
 }
 
-// Keys gives the public keys of the tokens.
+// Keys gives the public keys of the tokens: first the one that signs, then those that signed before and whose tokens may still be valid. One
+// that cannot be read, because the key of the server was replaced, is left out.
 func (s *Service) Keys(ctx context.Context) (jose.JSONWebKeySet, error) {
-	key, err := s.signingKey(ctx)
-	if err != nil {
+	if _, err := s.current(ctx); err != nil {
 		return jose.JSONWebKeySet{}, err
 	}
-	return jose.JSONWebKeySet{Keys: []jose.JSONWebKey{key.Public()}}, nil
+	rows, err := db.Select[stored](ctx, s.db, "SELECT "+columns+" FROM id_token_keys k WHERE k.current OR k.retired_at > ? ORDER BY k.id DESC", db.At(s.now().Add(-keptFor)))
+	if err != nil {
+		return jose.JSONWebKeySet{}, fmt.Errorf("keys of ID tokens: %w", err)
+	}
+	out := jose.JSONWebKeySet{Keys: []jose.JSONWebKey{}}
+	for i := range rows {
+		if key, err := s.open(&rows[i]); err == nil {
+			out.Keys = append(out.Keys, key.Public())
+		}
+	}
+	return out, nil
 }
 
-// signingKey reads the key, and makes it where there is none.
-func (s *Service) signingKey(ctx context.Context) (*jose.JSONWebKey, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.key != nil {
-		return s.key, nil
+// Rotate makes another key, which signs from now on, and gives its id. Tokens that the old one signed stay valid: its public part is told for 35 days
+// more. It asks for no permission: operators of the server call it.
+func (s *Service) Rotate(ctx context.Context) (keyID string, err error) {
+	row, err := s.newKey()
+	if err != nil {
+		return "", err
 	}
-	sealed, err := s.stored(ctx)
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		now := s.now()
+		if _, err := s.db.Exec(ctx, "UPDATE id_token_keys SET current = false, retired_at = ? WHERE current", db.At(now)); err != nil {
+			return fmt.Errorf("retire key: %w", err)
+		}
+		if _, err := s.db.Exec(ctx, "DELETE FROM id_token_keys WHERE retired_at < ?", db.At(now.Add(-keptFor))); err != nil {
+			return fmt.Errorf("delete old keys: %w", err)
+		}
+		id, err := db.Insert(ctx, s.db, "id_token_keys", row)
+		if err != nil {
+			return fmt.Errorf("write key: %w", err)
+		}
+		row.ID = id
+		return nil
+	})
+	if err != nil {
+		return "", errs.Wrap(err, "rotate key of ID tokens")
+	}
+	key, err := s.open(row)
+	if err != nil {
+		return "", err
+	}
+	return key.KeyID, nil
+}
+
+var columns = db.Columns[stored]("k")
+
+// signingKey reads the key that signs, and makes it where there is none.
+func (s *Service) signingKey(ctx context.Context) (*jose.JSONWebKey, error) {
+	row, err := s.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.open(row)
+}
+
+// current finds the row of the key that signs, and makes it where there is none. Another server may have made another since the last time.
+func (s *Service) current(ctx context.Context) (*stored, error) {
+	const query = " FROM id_token_keys k WHERE k.current"
+	row, err := db.Get[stored](ctx, s.db, "SELECT "+columns+query)
 	if errors.Is(err, db.ErrNotFound) {
 		if err = s.makeKey(ctx); err == nil {
-			sealed, err = s.stored(ctx)
+			row, err = db.Get[stored](ctx, s.db, "SELECT "+columns+query)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("key of ID tokens: %w", err)
 	}
-	text, err := s.box.Open(seal, sealed)
+	return &row, nil
+}
+
+// open decrypts a key, once.
+func (s *Service) open(row *stored) (*jose.JSONWebKey, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if key := s.read[row.ID]; key != nil {
+		return key, nil
+	}
+	text, err := s.box.Open(seal, row.Sealed)
 	if err != nil {
-		return nil, fmt.Errorf("key of ID tokens: %w", err)
+		return nil, fmt.Errorf("key of ID tokens (\"tenon admin key rotate\" makes another): %w", err)
 	}
 	der, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -110,26 +184,29 @@ func (s *Service) signingKey(ctx context.Context) (*jose.JSONWebKey, error) {
 		return nil, fmt.Errorf("key of ID tokens: %w", err)
 	}
 	key.KeyID = base64.RawURLEncoding.EncodeToString(thumb)
-	s.key = key
+	s.read[row.ID] = key
 	return key, nil
 }
 
-func (s *Service) stored(ctx context.Context) (string, error) {
-	return db.Get[string](ctx, s.db, "SELECT k.sealed FROM id_token_keys k ORDER BY k.id LIMIT 1")
-}
-
-// makeKey writes a new key, unless another server was faster.
-func (s *Service) makeKey(ctx context.Context) error {
+// newKey makes a key that is not stored yet.
+func (s *Service) newKey() (*stored, error) {
 	private, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
-		return fmt.Errorf("make key: %w", err)
+		return nil, fmt.Errorf("make key: %w", err)
 	}
-	row := struct {
-		Sealed    string  `db:"sealed"`
-		Current   bool    `db:"current"`
-		CreatedAt db.Time `db:"created_at"`
-	}{s.box.Seal(seal, base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(private))), true, db.At(s.now())}
-	if _, err := db.InsertRow(ctx, s.db, "id_token_keys", &row, "ON CONFLICT (current) DO NOTHING"); err != nil {
+	text := base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(private))
+	return &stored{Sealed: s.box.Seal(seal, text), Current: true, CreatedAt: db.At(s.now())}, nil
+}
+
+// makeKey writes the first key, unless another server was faster.
+func (s *Service) makeKey(ctx context.Context) error {
+	made, err := s.newKey()
+	if err != nil {
+		return err
+	}
+	_, err = s.db.Exec(ctx, `INSERT INTO id_token_keys (sealed, current, created_at) VALUES (?, true, ?)
+		ON CONFLICT (current) WHERE current DO NOTHING`, made.Sealed, made.CreatedAt)
+	if err != nil {
 		return fmt.Errorf("write key: %w", err)
 	}
 	return nil
