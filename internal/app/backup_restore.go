@@ -235,7 +235,10 @@ func (r *restore) database(ctx context.Context) error {
 		if err := r.migrate(ctx); err != nil {
 			return err
 		}
-		return r.adopt(ctx)
+		if err := r.adopt(ctx); err != nil {
+			return err
+		}
+		return r.db.Analyze(ctx)
 	})
 }
 

@@ -14,6 +14,9 @@ import (
 // check compares what the clients were told with what the server has.
 func (k *killed) check(t *testing.T) {
 	t.Helper()
+	if err := k.open().Analyze(t.Context()); err != nil { // the clusters of tests do not do so by themselves
+		t.Fatal(err)
+	}
 	k.checkIssues(t)
 	k.checkNotes(t)
 	k.checkRepository(t)

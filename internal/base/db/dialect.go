@@ -70,6 +70,16 @@ func (d *DB) SyncIDs(ctx context.Context, table string) error {
 	return err
 }
 
+// Analyze has PostgreSQL count what it plans statements by, which it does by itself about a minute after many rows came. Until then
+// it takes every table for a small one. SQLite plans without.
+func (d *DB) Analyze(ctx context.Context) error {
+	if d.dialect == SQLite {
+		return nil
+	}
+	_, err := d.Exec(ctx, "ANALYZE")
+	return err
+}
+
 // words are what a migration writes in double braces.
 func (d Dialect) words() *strings.Replacer {
 	if d == Postgres {

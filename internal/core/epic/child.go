@@ -46,7 +46,7 @@ func (s *Service) AddChild(ctx context.Context, as authz.Actor, g *namespace.Gro
 		return nil, err
 	}
 	if c.ParentID != nil && *c.ParentID == parent.ID {
-		return nil, errAssigned
+		return nil, links.Assigned
 	}
 	if err := s.db.InTx(ctx, func(ctx context.Context) error { return s.move(ctx, as, c, cg, parent.ID) }); err != nil {
 		return nil, errs.Wrap(err, "add child epic")
@@ -72,7 +72,7 @@ func (s *Service) SetParent(ctx context.Context, as authz.Actor, g *namespace.Gr
 		return nil, err
 	}
 	if parent != 0 && e.ParentID != nil && *e.ParentID == parent {
-		return nil, errAssigned
+		return nil, links.Assigned
 	}
 	if err := s.db.InTx(ctx, func(ctx context.Context) error { return s.move(ctx, as, e, g, parent) }); err != nil {
 		return nil, errs.Wrap(err, "set parent of epic")

@@ -2,7 +2,6 @@ package epic
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/filter"
+	"tenon/internal/core/link"
 	"tenon/internal/core/namespace"
 )
 
@@ -18,17 +18,14 @@ import (
 type RelatedID int64
 
 // LinkType says how an epic relates to another.
-type LinkType string
+type LinkType = link.Type
 
-// The types of links. A link that is stored has one of the first two.
+// The types of links.
 const (
-	RelatesTo LinkType = "relates_to"
-	Blocks    LinkType = "blocks"
-	BlockedBy LinkType = "is_blocked_by"
+	RelatesTo = link.RelatesTo
+	Blocks    = link.Blocks
+	BlockedBy = link.BlockedBy
 )
-
-// maxRelated bounds the links of one epic with others.
-const maxRelated = 100
 
 // Related is a link between two epics that the actor may read.
 type Related struct {
@@ -39,35 +36,21 @@ type Related struct {
 	UpdatedAt      time.Time
 }
 
-// relatedRow is a link between two epics as it is stored.
-type relatedRow struct {
-	ID        RelatedID `db:"id"`
-	SourceID  ID        `db:"source_id"`
-	TargetID  ID        `db:"target_id"`
-	Type      LinkType  `db:"link_type"`
-	CreatedAt db.Time   `db:"created_at"`
-	UpdatedAt db.Time   `db:"updated_at"`
-}
-
-// link makes the link of a row.
-func (r *relatedRow) link(source, target *Epic) *Related {
-	return &Related{ID: r.ID, Type: r.Type, Source: source, Target: target, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time}
-}
-
-// other is the end of the link that is not the epic with an id.
-func (r *relatedRow) other(than ID) ID {
-	if r.TargetID == than {
-		return r.SourceID
-	}
-	return r.TargetID
+// newRelated makes the link of a row.
+func newRelated(r *link.Row[ID], source, target *Epic) *Related {
+	return &Related{ID: RelatedID(r.ID), Type: r.Type, Source: source, Target: target, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time}
 }
 
 var (
-	relatedColumns = db.Columns[relatedRow]("l")
-	relatedRows    = filter.Rows{Alias: "l"}
-	errAssigned    = errs.New(errs.Conflict, "Epic(s) already assigned")
-	errNoLink      = &errs.Error{Kind: errs.NotFound, Bare: true, Message: "No Related Epic Link found"}
-	errNoEpic      = &errs.Error{Kind: errs.NotFound, Bare: true, Message: "No matching epic found. Make sure that you are adding a valid epic URL."}
+	links = link.Table[ID]{
+		Links: "epic_links", Things: "epics",
+		Assigned: errs.New(errs.Conflict, "Epic(s) already assigned"),
+		Full:     "This epic would exceed the maximum number of linked items.",
+		Gone:     errNoLink,
+	}
+	relatedRows = filter.Rows{Alias: "l"}
+	errNoLink   = &errs.Error{Kind: errs.NotFound, Bare: true, Message: "No Related Epic Link found"}
+	errNoEpic   = &errs.Error{Kind: errs.NotFound, Bare: true, Message: "No matching epic found. Make sure that you are adding a valid epic URL."}
 )
 
 // Related lists the links of an epic with others that the actor may read, the oldest first.
@@ -77,14 +60,13 @@ func (s *Service) Related(ctx context.Context, as authz.Actor, g *namespace.Grou
 	if err != nil {
 		return nil, err
 	}
-	rows, err := db.Select[relatedRow](ctx, s.db, "SELECT "+relatedColumns+` FROM epic_links l
-		WHERE l.source_id = ? OR l.target_id = ? ORDER BY l.created_at, l.id LIMIT ?`, e.ID, e.ID, 2*maxRelated)
+	rows, err := links.Of(ctx, s.db, e.ID)
 	if err != nil {
-		return nil, fmt.Errorf("list related epics: %w", err)
+		return nil, err
 	}
 	ids := make([]ID, len(rows))
 	for i := range rows {
-		ids[i] = rows[i].other(e.ID)
+		ids[i] = rows[i].Other(e.ID)
 	}
 	others, err := s.ByIDs(ctx, as, ids)
 	if err != nil {
@@ -96,10 +78,8 @@ func (s *Service) Related(ctx context.Context, as authz.Actor, g *namespace.Grou
 		if other == nil {
 			continue
 		}
-		l := rows[i].link(e, other)
-		if rows[i].Type == Blocks && rows[i].TargetID == e.ID {
-			l.Type = BlockedBy
-		}
+		l := newRelated(&rows[i], e, other)
+		l.Type = rows[i].SeenFrom(e.ID)
 		out = append(out, *l)
 	}
 	return out, nil
@@ -126,8 +106,8 @@ func (s *Service) AllRelated(ctx context.Context, as authz.Actor, g *namespace.G
 		w.And(readable, args...)
 	}
 	relatedRows.Times(&w, f.Times)
-	rows, err := page.Select[relatedRow](ctx, s.db, page.Query{
-		Columns: relatedColumns, From: "epic_links l", Where: w, Order: page.Order{page.ID("l.id")},
+	rows, err := page.Select[link.Row[ID]](ctx, s.db, page.Query{
+		Columns: links.Columns(), From: "epic_links l", Where: w, Order: page.Order{page.ID("l.id")},
 	}, f.Range)
 	if err != nil {
 		return out, fmt.Errorf("list links of epics: %w", err)
@@ -140,8 +120,8 @@ func (s *Service) AllRelated(ctx context.Context, as authz.Actor, g *namespace.G
 	if err != nil {
 		return out, err
 	}
-	rows = page.Without(rows, func(r *relatedRow) bool { return epics[r.SourceID] == nil || epics[r.TargetID] == nil })
-	return page.Map(rows, func(r *relatedRow) Related { return *r.link(epics[r.SourceID], epics[r.TargetID]) }), nil
+	rows = page.Without(rows, func(r *link.Row[ID]) bool { return epics[r.SourceID] == nil || epics[r.TargetID] == nil })
+	return page.Map(rows, func(r *link.Row[ID]) Related { return *newRelated(r, epics[r.SourceID], epics[r.TargetID]) }), nil
 }
 
 // Other names an epic of another group, or of the same.
@@ -177,35 +157,23 @@ func (s *Service) Relate(ctx context.Context, as authz.Actor, g *namespace.Group
 	case other.ID == e.ID:
 		return nil, &errs.Error{Kind: errs.Unprocessable, Bare: true, Message: e.IID.Reference() + " cannot be added: cannot be related to itself"}
 	}
+	now := s.now()
+	r := link.New(e.ID, other.ID, kind, now)
 	source, target := e, other
-	if kind == BlockedBy {
-		source, target, kind = other, e, Blocks
+	if r.SourceID == other.ID {
+		source, target = other, e
 	}
-	now := db.At(s.now())
-	r := relatedRow{SourceID: source.ID, TargetID: target.ID, Type: kind, CreatedAt: now, UpdatedAt: now}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.roomForLink(ctx, e.ID, other.ID); err != nil {
-			return err
-		}
-		r.ID = 0
-		id, err := db.Insert(ctx, s.db, "epic_links", &r)
-		if err != nil {
-			return err
-		}
-		r.ID = RelatedID(id)
-		return s.bus.Publish(ctx, Linked{Stamp: as.Stamp(now.Time), Type: kind, Source: *source, Target: *target})
+	err = links.Add(ctx, s.db, &r, func(ctx context.Context) error {
+		return s.bus.Publish(ctx, Linked{Stamp: as.Stamp(now), Type: r.Type, Source: *source, Target: *target})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
-		return nil, errAssigned
-	}
 	if err != nil {
-		return nil, errs.Wrap(err, "link epics")
+		return nil, err
 	}
 	return s.whole(ctx, as, &r)
 }
 
 // whole gives a link with both epics as the actor sees them.
-func (s *Service) whole(ctx context.Context, as authz.Actor, r *relatedRow) (*Related, error) {
+func (s *Service) whole(ctx context.Context, as authz.Actor, r *link.Row[ID]) (*Related, error) {
 	found, err := s.ByIDs(ctx, as, []ID{r.SourceID, r.TargetID})
 	switch {
 	case err != nil:
@@ -213,39 +181,7 @@ func (s *Service) whole(ctx context.Context, as authz.Actor, r *relatedRow) (*Re
 	case found[r.SourceID] == nil, found[r.TargetID] == nil:
 		return nil, errNoLink
 	}
-	return r.link(found[r.SourceID], found[r.TargetID]), nil
-}
-
-// roomForLink locks two epics, the one with the smaller id first, and refuses a link between
-// them where there is one already, or where one has as many as it may have.
-func (s *Service) roomForLink(ctx context.Context, a, b ID) error {
-	for _, id := range []ID{min(a, b), max(a, b)} {
-		type key struct {
-			ID ID `db:"id"`
-		}
-		if _, err := db.ForUpdate[key](ctx, s.db, db.Row{Table: "epics", ID: id}); errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("")
-		} else if err != nil {
-			return err
-		}
-	}
-	type row struct {
-		A    int64 `db:"a"`
-		B    int64 `db:"b"`
-		Both int64 `db:"pair"`
-	}
-	const of = "(SELECT COUNT(*) FROM epic_links WHERE source_id = ?) + (SELECT COUNT(*) FROM epic_links WHERE target_id = ?)"
-	n, err := db.Get[row](ctx, s.db, "SELECT "+of+" AS a, "+of+` AS b, (SELECT COUNT(*) FROM epic_links
-		WHERE source_id = ? AND target_id = ? OR source_id = ? AND target_id = ?) AS pair`, a, a, b, b, a, b, b, a)
-	switch {
-	case err != nil:
-		return err
-	case n.Both > 0:
-		return errAssigned
-	case n.A >= maxRelated || n.B >= maxRelated:
-		return &errs.Error{Kind: errs.Unprocessable, Bare: true, Message: "This epic would exceed the maximum number of linked items."}
-	}
-	return nil
+	return newRelated(r, found[r.SourceID], found[r.TargetID]), nil
 }
 
 // Unrelate removes a link of an epic and returns it. It requires LinkEpic on both epics; where the
@@ -255,38 +191,25 @@ func (s *Service) Unrelate(ctx context.Context, as authz.Actor, g *namespace.Gro
 	if err != nil {
 		return nil, err
 	}
-	r, err := db.Get[relatedRow](ctx, s.db, "SELECT "+relatedColumns+" FROM epic_links l WHERE l.id = ? AND (l.source_id = ? OR l.target_id = ?)", id, e.ID, e.ID)
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errNoLink
-	}
+	r, err := links.Find(ctx, s.db, int64(id), e.ID, errNoLink)
 	if err != nil {
-		return nil, fmt.Errorf("find link of epic: %w", err)
+		return nil, err
 	}
-	if _, _, err := s.anywhere(ctx, as, r.other(e.ID)); err != nil {
+	if _, _, err := s.anywhere(ctx, as, r.Other(e.ID)); err != nil {
 		if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
 			return nil, errNoLink
 		}
 		return nil, err
 	}
-	l, err := s.whole(ctx, as, &r)
+	l, err := s.whole(ctx, as, r)
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM epic_links WHERE id = ?", r.ID); err != nil {
-			return err
-		}
-		n, err := s.db.Exec(ctx, "DELETE FROM epic_links WHERE id = ?", r.ID)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return errNoLink
-		}
+	err = links.Remove(ctx, as, s.db, r.ID, func(ctx context.Context) error {
 		return s.bus.Publish(ctx, Unlinked{Stamp: as.Stamp(s.now()), Type: r.Type, Source: *l.Source, Target: *l.Target})
 	})
 	if err != nil {
-		return nil, errs.Wrap(err, "unlink epics")
+		return nil, err
 	}
 	return l, nil
 }

@@ -2,13 +2,11 @@ package issue
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
-	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/link"
 	"tenon/internal/core/project"
 )
 
@@ -16,17 +14,23 @@ import (
 type LinkID int64
 
 // LinkType says how an issue relates to another.
-type LinkType string
+type LinkType = link.Type
 
-// The types of links. A link that is stored has one of the first two.
+// The types of links.
 const (
-	RelatesTo LinkType = "relates_to"
-	Blocks    LinkType = "blocks"
-	BlockedBy LinkType = "is_blocked_by"
+	RelatesTo = link.RelatesTo
+	Blocks    = link.Blocks
+	BlockedBy = link.BlockedBy
 )
 
-// maxLinks bounds the links of one issue.
-const maxLinks = 100
+var links = link.Table[ID]{
+	Links: "issue_links", Things: "issues",
+	Assigned: errs.New(errs.Conflict, "Issue(s) already assigned"),
+	Full:     "This issue would exceed the maximum number of linked items.",
+	Gone:     errNoLink,
+}
+
+var errNoLink = &errs.Error{Kind: errs.NotFound, Bare: true, Message: "No Issue Link found"}
 
 // Link relates two issues that the actor may read.
 type Link struct {
@@ -37,19 +41,9 @@ type Link struct {
 	UpdatedAt      time.Time
 }
 
-// linkRow is a link as it is stored.
-type linkRow struct {
-	ID        LinkID   `db:"id"`
-	SourceID  ID       `db:"source_id"`
-	TargetID  ID       `db:"target_id"`
-	Type      LinkType `db:"link_type"`
-	CreatedAt db.Time  `db:"created_at"`
-	UpdatedAt db.Time  `db:"updated_at"`
-}
-
-// link makes the link of a row.
-func (r *linkRow) link(source, target *Issue) *Link {
-	return &Link{ID: r.ID, Type: r.Type, Source: source, Target: target, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time}
+// newLink makes the link of a row.
+func newLink(r *link.Row[ID], source, target *Issue) *Link {
+	return &Link{ID: LinkID(r.ID), Type: r.Type, Source: source, Target: target, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time}
 }
 
 // Links lists the links of an issue with others that the actor may read, the oldest first.
@@ -59,16 +53,13 @@ func (s *Service) Links(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return nil, err
 	}
-	rows, err := db.Select[linkRow](ctx, s.db, "SELECT "+db.Columns[linkRow]("l")+` FROM issue_links l
-		WHERE l.source_id = ? OR l.target_id = ? ORDER BY l.created_at, l.id LIMIT ?`, i.ID, i.ID, 2*maxLinks)
+	rows, err := links.Of(ctx, s.db, i.ID)
 	if err != nil {
-		return nil, fmt.Errorf("list links of issue: %w", err)
+		return nil, err
 	}
 	ids := make([]ID, len(rows))
-	for n, r := range rows {
-		if ids[n] = r.TargetID; r.TargetID == i.ID {
-			ids[n] = r.SourceID
-		}
+	for n := range rows {
+		ids[n] = rows[n].Other(i.ID)
 	}
 	others, err := s.ByIDs(ctx, as, ids)
 	if err != nil {
@@ -80,10 +71,8 @@ func (s *Service) Links(ctx context.Context, as authz.Actor, p *project.Project,
 		if other == nil {
 			continue
 		}
-		l := rows[n].link(i, other)
-		if rows[n].Type == Blocks && rows[n].TargetID == i.ID {
-			l.Type = BlockedBy
-		}
+		l := newLink(&rows[n], i, other)
+		l.Type = rows[n].SeenFrom(i.ID)
 		out = append(out, *l)
 	}
 	return out, nil
@@ -99,18 +88,11 @@ func (s *Service) FindLink(ctx context.Context, as authz.Actor, p *project.Proje
 }
 
 func (s *Service) findLink(ctx context.Context, as authz.Actor, i *Issue, id LinkID) (*Link, error) {
-	r, err := db.Get[linkRow](ctx, s.db, "SELECT "+db.Columns[linkRow]("l")+` FROM issue_links l
-		WHERE l.id = ? AND (l.source_id = ? OR l.target_id = ?)`, id, i.ID, i.ID)
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("")
-	}
+	r, err := links.Find(ctx, s.db, int64(id), i.ID, errs.Missing(""))
 	if err != nil {
-		return nil, fmt.Errorf("find link of issue: %w", err)
+		return nil, err
 	}
-	other := r.TargetID
-	if other == i.ID {
-		other = r.SourceID
-	}
+	other := r.Other(i.ID)
 	found, err := s.ByIDs(ctx, as, []ID{other})
 	switch {
 	case err != nil:
@@ -118,9 +100,9 @@ func (s *Service) findLink(ctx context.Context, as authz.Actor, i *Issue, id Lin
 	case found[other] == nil:
 		return nil, errs.Missing("")
 	case other == r.TargetID:
-		return r.link(i, found[other]), nil
+		return newLink(r, i, found[other]), nil
 	}
-	return r.link(found[other], i), nil
+	return newLink(r, found[other], i), nil
 }
 
 // Other names an issue of another project, or of the same.
@@ -156,39 +138,23 @@ func (s *Service) Link(ctx context.Context, as authz.Actor, p *project.Project, 
 	case other.ID == i.ID:
 		return nil, &errs.Error{Kind: errs.Unprocessable, Bare: true, Message: i.IID.Reference() + " cannot be added: cannot be related to itself"}
 	}
+	now := s.now()
+	r := link.New(i.ID, other.ID, kind, now)
 	source, target := i, other
-	if kind == BlockedBy {
-		source, target, kind = other, i, Blocks
+	if r.SourceID == other.ID {
+		source, target = other, i
 	}
-	now := db.At(s.now())
-	r := linkRow{SourceID: source.ID, TargetID: target.ID, Type: kind, CreatedAt: now, UpdatedAt: now}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.roomForLink(ctx, i.ID, other.ID); err != nil {
-			return err
-		}
-		r.ID = 0
-		id, err := db.Insert(ctx, s.db, "issue_links", &r)
-		if err != nil {
-			return err
-		}
-		r.ID = LinkID(id)
-		stamp := as.Stamp(now.Time)
+	err = links.Add(ctx, s.db, &r, func(ctx context.Context) error {
 		return s.bus.Publish(ctx, Linked{
-			Stamp: stamp, Type: kind, Source: *source, Target: *target,
+			Stamp: as.Stamp(now), Type: r.Type, Source: *source, Target: *target,
 			SourceProject: either(source == i, p, op), TargetProject: either(target == i, p, op),
 		})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
-		return nil, errAssigned
-	}
 	if err != nil {
-		return nil, fmt.Errorf("link issues: %w", err)
+		return nil, err
 	}
-	return r.link(source, target), nil
+	return newLink(&r, source, target), nil
 }
-
-// errAssigned refuses a second link between two issues.
-var errAssigned = errs.New(errs.Conflict, "Issue(s) already assigned")
 
 // either gives the first where ok, otherwise the second.
 func either(ok bool, first, second *project.Project) *project.Project {
@@ -196,38 +162,6 @@ func either(ok bool, first, second *project.Project) *project.Project {
 		return first
 	}
 	return second
-}
-
-// roomForLink locks two issues, the one with the smaller id first, and refuses a link between
-// them where there is one already, or where one has as many as it may have.
-func (s *Service) roomForLink(ctx context.Context, a, b ID) error {
-	for _, id := range []ID{min(a, b), max(a, b)} {
-		type key struct {
-			ID ID `db:"id"`
-		}
-		if _, err := db.ForUpdate[key](ctx, s.db, db.Row{Table: "issues", ID: id}); errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("")
-		} else if err != nil {
-			return err
-		}
-	}
-	type row struct {
-		A    int64 `db:"a"`
-		B    int64 `db:"b"`
-		Both int64 `db:"pair"`
-	}
-	const of = "(SELECT COUNT(*) FROM issue_links WHERE source_id = ?) + (SELECT COUNT(*) FROM issue_links WHERE target_id = ?)"
-	n, err := db.Get[row](ctx, s.db, "SELECT "+of+" AS a, "+of+` AS b, (SELECT COUNT(*) FROM issue_links
-		WHERE source_id = ? AND target_id = ? OR source_id = ? AND target_id = ?) AS pair`, a, a, b, b, a, b, b, a)
-	switch {
-	case err != nil:
-		return err
-	case n.Both > 0:
-		return errAssigned
-	case n.A >= maxLinks || n.B >= maxLinks:
-		return &errs.Error{Kind: errs.Unprocessable, Bare: true, Message: "This issue would exceed the maximum number of linked items."}
-	}
-	return nil
 }
 
 // Unlink removes a link of an issue and returns it. It requires LinkIssue on both issues;
@@ -259,26 +193,14 @@ func (s *Service) Unlink(ctx context.Context, as authz.Actor, p *project.Project
 	if !may {
 		return nil, errNoLink
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM issue_links WHERE id = ?", l.ID); err != nil {
-			return err
-		}
-		n, err := s.db.Exec(ctx, "DELETE FROM issue_links WHERE id = ?", l.ID)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return errNoLink
-		}
+	err = links.Remove(ctx, as, s.db, int64(l.ID), func(ctx context.Context) error {
 		return s.bus.Publish(ctx, Unlinked{
 			Stamp: as.Stamp(s.now()), Type: l.Type, Source: *l.Source, Target: *l.Target,
 			SourceProject: either(l.Source == i, p, op), TargetProject: either(l.Target == i, p, op),
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("unlink issues: %w", err)
+		return nil, err
 	}
 	return l, nil
 }
-
-var errNoLink = &errs.Error{Kind: errs.NotFound, Bare: true, Message: "No Issue Link found"}

@@ -222,7 +222,7 @@ func (s *Service) MarkDuplicate(ctx context.Context, as authz.Actor, p *project.
 	if original.ID == i.ID {
 		return nil, errs.New(errs.Unprocessable, "")
 	}
-	if _, err := s.Link(ctx, as, p, iid, of, RelatesTo); err != nil && !errors.Is(err, errAssigned) && !errs.Is(err, errs.NotFound) &&
+	if _, err := s.Link(ctx, as, p, iid, of, RelatesTo); err != nil && !errors.Is(err, links.Assigned) && !errs.Is(err, errs.NotFound) &&
 		!errs.Is(err, errs.Forbidden) {
 		return nil, err
 	}
