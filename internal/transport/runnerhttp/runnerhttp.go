@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core"
@@ -142,6 +143,11 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		if errors.Is(err, errs.ErrAway) {
 			w.Header().Set("Retry-After", "5")
 			message(w, http.StatusServiceUnavailable, "503 Service Unavailable")
+			return
+		}
+		if errors.Is(err, syscall.ENOSPC) { // runners try again after this one
+			h.Log.ErrorContext(r.Context(), "disk full", "request_id", httpkit.Of(r.Context()).ID, "error", err)
+			message(w, http.StatusServiceUnavailable, "503 Service Unavailable - the server's disk is full")
 			return
 		}
 		h.Log.ErrorContext(r.Context(), "request of a runner", "request_id", httpkit.Of(r.Context()).ID, "error", err)
