@@ -25,6 +25,18 @@ func TestPython(t *testing.T) {
 	})
 }
 
+// TestPython_ci runs pipelines with python-gitlab.
+func TestPython_ci(t *testing.T) {
+	python := pythonWithGitLab(t)
+	servertest.Each(t, func(t *testing.T, database string) {
+		s := servertest.Start(t, database)
+		out, err := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "pipelines.py"), s.URL, servertest.RootToken).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "all pipelines ran as they should") {
+			t.Errorf("pipelines.py: %v\n%s", err, out)
+		}
+	})
+}
+
 // pythonWithGitLab gives a Python that has python-gitlab: the first one of the path, or the
 // system's own, which is the one that packages are for.
 func pythonWithGitLab(t *testing.T) string {
