@@ -22,6 +22,11 @@ import (
 // each prints against the block that follows. Three dots stand for any text. The address is that of a server on
 // a port of its own. What the operator's commands say of their work, on standard error, is left out.
 func TestReadme(t *testing.T) {
+	for _, name := range []string{"git", "curl", "bash", "ssh-keygen"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("%s: skipped (not installed)", name)
+		}
+	}
 	source, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
