@@ -121,6 +121,7 @@ func twins() map[string]twin {
 		"mergeRequestReviewerRereview":   {alone: quickOnly, in: "project", input: onRequest(obj{"userId": "gid://gitlab/User/{:user_id}"}), never: "the user is no reviewer"},
 		"mergeRequestUpdateApprovalRule": {route: "PUT " + requests + "/approval_rules/:approval_rule_id", input: onRequest(obj{"approvalRuleId": "number {rule of merge request}", "approvalsRequired": 1, "name": "other"})},
 
+		"ciLint":              {route: "POST /projects/:id/ci/lint", input: obj{"projectPath": "{full_path}", "content": "x: {script: [a]}"}, body: obj{"content": "x: {script: [a]}"}},
 		"pipelineCreate":      {route: "POST /projects/:id/pipeline", input: obj{"projectPath": "{full_path}", "ref": "main"}, never: "its branch has no configuration"},
 		"pipelineCancel":      {route: "POST " + pipeline + "/cancel", input: obj{"id": "gid://gitlab/Ci::Pipeline/{:pipeline_id}"}},
 		"pipelineRetry":       {route: "POST " + pipeline + "/retry", input: obj{"id": "gid://gitlab/Ci::Pipeline/{:pipeline_id}"}},

@@ -37,25 +37,29 @@ func TestKill_resources(t *testing.T) {
 		for range 4 {
 			all.Go(func() { f.workAlone(working, &holding) })
 		}
+		lost := f.watchLost(fmt.Sprintf("%s/pipelines/%d/jobs?per_page=100", at, pipeline))
 		for i := range kills {
-			f.await(t, func() bool { return f.ended.Load() >= int64(2*i+1) })
+			f.await(t, func() bool {
+				lost.look(t)
+				return f.ended.Load() >= int64(2*i+1)
+			})
 			f.s.Kill()
 			f.s.Restart()
 			f.moved()
 		}
-		lost := f.untilDone(t, fmt.Sprintf("%s/pipelines/%d/jobs?per_page=100", at, pipeline), jobs)
+		f.await(t, func() bool { return lost.look(t) == jobs })
 		stop()
 		all.Wait()
-		if lost > kills {
-			t.Errorf("%d jobs went to nobody, want at most %d", lost, kills)
+		if lost.count > kills {
+			t.Errorf("%d jobs went to nobody, want at most %d", lost.count, kills)
 		}
 		for id, times := range f.given {
 			if times != 1 {
 				t.Errorf("job %d was given %d times", id, times)
 			}
 		}
-		if got := int(f.ended.Load()); got+lost != jobs {
-			t.Errorf("%d jobs have ended, %d were lost, of %d", got, lost, jobs)
+		if got := int(f.ended.Load()); got+lost.count != jobs {
+			t.Errorf("%d jobs have ended, %d were lost, of %d", got, lost.count, jobs)
 		}
 		group := f.want(200, f.ann, "GET", at+"/resource_groups/production/upcoming_jobs", "")
 		if string(group.body) != "[]" {
@@ -94,35 +98,43 @@ func (f *fleet) workAlone(ctx context.Context, holding *atomic.Int64) {
 	}
 }
 
-// untilDone waits until all jobs have ended. One that no runner got, since the answer was lost, is canceled, as a user would; it gives how many were.
-func (f *fleet) untilDone(t *testing.T, list string, count int) (lost int) {
+// lostJobs are those of a pipeline that no runner got, since the answer was lost. As the only one of its group such a job holds up all others.
+type lostJobs struct {
+	*fleet
+	list  string              // path of the jobs of the pipeline
+	since map[int64]time.Time // when jobs that no runner has were seen first
+	count int
+}
+
+func (f *fleet) watchLost(list string) *lostJobs {
+	return &lostJobs{fleet: f, list: list, since: map[int64]time.Time{}}
+}
+
+// look cancels jobs that no runner got, as a user would, and gives how many of all have ended.
+func (l *lostJobs) look(t *testing.T) (done int) {
 	t.Helper()
-	since := map[int64]time.Time{} // when jobs that no runner has were seen first
-	f.await(t, func() bool {
-		var jobs []struct {
-			ID     int64
-			Status string
+	var jobs []struct {
+		ID     int64
+		Status string
+	}
+	a, err := l.call(t.Context(), l.ann, "GET", l.list, "")
+	if err != nil || a.status != http.StatusOK || json.Unmarshal(a.body, &jobs) != nil {
+		return 0
+	}
+	for _, j := range jobs {
+		l.mu.Lock()
+		given := l.given[j.ID] > 0
+		l.mu.Unlock()
+		switch first := l.since[j.ID]; {
+		case slices.Contains([]string{"success", "canceled"}, j.Status):
+			done++
+		case j.Status != "running" || given:
+		case first.IsZero():
+			l.since[j.ID] = time.Now()
+		case time.Since(first) > 3*time.Second:
+			l.want(201, l.ann, "POST", fmt.Sprintf("/projects/%d/jobs/%d/cancel", l.project, j.ID), "")
+			l.count++
 		}
-		a, err := f.call(t.Context(), f.ann, "GET", list, "")
-		if err != nil || a.status != http.StatusOK || json.Unmarshal(a.body, &jobs) != nil || len(jobs) != count {
-			return false
-		}
-		done := 0
-		for _, j := range jobs {
-			f.mu.Lock()
-			given := f.given[j.ID] > 0
-			f.mu.Unlock()
-			switch {
-			case slices.Contains([]string{"success", "canceled"}, j.Status):
-				done++
-			case j.Status == "running" && !given && since[j.ID].IsZero():
-				since[j.ID] = time.Now()
-			case j.Status == "running" && !given && time.Since(since[j.ID]) > 3*time.Second:
-				f.want(201, f.ann, "POST", fmt.Sprintf("/projects/%d/jobs/%d/cancel", f.project, j.ID), "")
-				lost++
-			}
-		}
-		return done == count
-	})
-	return lost
+	}
+	return done
 }

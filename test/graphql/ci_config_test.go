@@ -39,6 +39,15 @@ a: {stage: one, script: [echo, ls], parallel: 2, tags: [big]}
 		}
 
 		s.rest("root", "POST", "/projects/root%2Fapp/repository/commits", `{"branch":"vars","start_branch":"main","commit_message":"ci","actions":[{"action":"update","file_path":".gitlab-ci.yml","content":"variables: {A: {value: one, description: which, options: [one, two]}, B: plain}\nx: {script: [a]}"}]}`)
+		const lint = `mutation($content: String!, $dry: Boolean) { ciLint(input: {projectPath: "root/app", content: $content, dryRun: $dry, clientMutationId: "1"}) { clientMutationId errors config { status errors warnings includes { type } mergedYaml stages { name groups { name size jobs { name stage groupName script when only { refs } } } } } } }`
+		s.want("dev", lint, variables{"content": "t 1/2: {stage: test, script: [x]}\nt 2/2: {stage: test, script: [z]}"},
+			`{"data":{"ciLint":{"clientMutationId":"1","errors":[],"config":{"status":"VALID","errors":[],"warnings":[],"includes":[],"mergedYaml":"---\nt 1/2:\n  stage: test\n  script:\n  - x\nt 2/2:\n  stage: test\n  script:\n  - z\n","stages":[`+
+				`{"name":"test","groups":[{"name":"t","size":2,"jobs":[{"name":"t 1/2","stage":"test","groupName":"t","script":["x"],"when":"on_success","only":{"refs":["branches","tags"]}},{"name":"t 2/2","stage":"test","groupName":"t","script":["z"],"when":"on_success","only":{"refs":["branches","tags"]}}]}]}]}}}}`)
+		s.want("dev", lint, variables{"content": "a: 1", "dry": true}, `{"data":{"ciLint":{"clientMutationId":"1","errors":[],"config":{"status":"INVALID","errors":["jobs a config should implement the script:, run:, or trigger: keyword"],"warnings":[],"includes":[],"mergedYaml":"---\na: 1\n","stages":[]}}}}`)
+		if got := s.ask("stranger", lint, variables{"content": "a: {script: [x]}"}); !strings.Contains(got, `"ciLint":null`) {
+			t.Errorf("a stranger lints: %s", got)
+		}
+
 		const declared = `{ project(fullPath: "root/app") { ciConfigVariables(ref: %q) { key value description valueOptions } } }`
 		s.want("dev", strings.Replace(declared, "%q", `"vars"`, 1), nil, `{"data":{"project":{"ciConfigVariables":[{"key":"A","value":"one","description":"which","valueOptions":["one","two"]},{"key":"B","value":"plain","description":null,"valueOptions":[]}]}}}`)
 		s.want("stranger", strings.Replace(declared, "%q", `"vars"`, 1), nil, `{"data":{"project":{"ciConfigVariables":[]}}}`)

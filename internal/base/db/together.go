@@ -125,7 +125,7 @@ func (g *gathering) answer(parts []*part) {
 		groups[columns] = append(groups[columns], p)
 	}
 	for _, columns := range order {
-		for _, group := range batches(groups[columns]) {
+		for _, group := range g.db.batches(groups[columns]) {
 			err := g.db.readFor(g.ctx, group)
 			for _, p := range group {
 				if err == nil {
@@ -138,20 +138,21 @@ func (g *gathering) answer(parts []*part) {
 	}
 }
 
-// The bounds of a common statement. SQLite takes 500 parts, some 440 queries within each other or side by side, and 32,766 values.
+// The bounds of a common statement. SQLite takes 500 parts, some 440 queries within each other or side by side, and 32,766 values;
+// PostgreSQL takes twice the values, and queries as they come.
 const (
 	maxParts   = 400
-	maxQueries = 300
+	maxQueries = 400
 	maxValues  = 30_000
 )
 
 // batches cuts parts into those of one statement each. A part of its own may be larger.
-func batches(parts []*part) [][]*part {
+func (d *DB) batches(parts []*part) [][]*part {
 	var out [][]*part
 	queries, values, from := 0, 0, 0
 	for i, p := range parts {
 		n := 1 + strings.Count(p.text, "SELECT")
-		if i > from && (i-from >= maxParts || queries+n > maxQueries || values+len(p.args) > maxValues) {
+		if i > from && (values+len(p.args) > maxValues || d.dialect == SQLite && (i-from >= maxParts || queries+n > maxQueries)) {
 			out, from, queries, values = append(out, parts[from:i]), i, 0, 0
 		}
 		queries, values = queries+n, values+len(p.args)

@@ -75,28 +75,53 @@ func (b *binder) ciConfigs() {
 		}
 		return b.Checks.LintText(ctx, c.As, p, c.Args.Content, ci.DryRun{On: zeroOr(c.Args.DryRun), Commit: zeroOr(c.Args.SHA)})
 	}, exec.ReadsGit)
-	value(b, "CiConfig.mergedYaml", func(l *ciconfig.Lint) *string { return text(l.MergedYAML) })
-	value(b, "CiConfig.status", func(l *ciconfig.Lint) string {
-		if l.Valid {
-			return "VALID"
+	type lint struct {
+		Content     string
+		DryRun      *bool
+		ProjectPath string
+		Ref         *string
+	}
+	type linted struct{ Config *ciconfig.Lint }
+	exec.Mutation(b.Schema, "ciLint", func(ctx context.Context, c *exec.Call[lint]) (linted, error) {
+		p, err := b.project(ctx, c.As, c.Args.ProjectPath)
+		if err != nil {
+			return linted{}, err
 		}
-		return "INVALID"
+		l, err := b.Checks.LintText(ctx, c.As, p, c.Args.Content, ci.DryRun{On: zeroOr(c.Args.DryRun), Ref: zeroOr(c.Args.Ref)})
+		return linted{l}, err
 	})
-	value(b, "CiConfig.includes", func(l *ciconfig.Lint) []*ciconfig.LintInclude { return pointers(l.Includes) })
 	kept(b, "CiConfig.stages", ciConfigStages)
-	exec.Struct[*ciconfig.Lint](b.Schema, "CiConfig")
+	value(b, "CiConfigV2.stages", ciConfigStages)
+	for _, typ := range []string{"CiConfig", "CiConfigV2"} {
+		value(b, typ+".mergedYaml", func(l *ciconfig.Lint) *string { return text(l.MergedYAML) })
+		value(b, typ+".status", func(l *ciconfig.Lint) string {
+			if l.Valid {
+				return "VALID"
+			}
+			return "INVALID"
+		})
+		value(b, typ+".includes", func(l *ciconfig.Lint) []*ciconfig.LintInclude { return pointers(l.Includes) })
+		exec.Struct[*ciconfig.Lint](b.Schema, typ)
+	}
 	exec.Struct[*ciconfig.LintInclude](b.Schema, "CiConfigInclude")
 	kept(b, "CiConfigStage.groups", (*ciConfigStage).groups)
+	value(b, "CiConfigStageV2.groups", (*ciConfigStage).groups)
 	exec.Struct[*ciConfigStage](b.Schema, "CiConfigStage")
+	exec.Struct[*ciConfigStage](b.Schema, "CiConfigStageV2")
 	exec.Connection[*ciConfigStage](b.Schema, "CiConfigStage")
-	kept(b, "CiConfigGroup.jobs", func(g *ciConfigGroup) []*ciconfig.LintJob { return g.jobs })
+	jobs := func(g *ciConfigGroup) []*ciconfig.LintJob { return g.jobs }
+	kept(b, "CiConfigGroup.jobs", jobs)
+	value(b, "CiConfigGroupV2.jobs", jobs)
 	exec.Struct[*ciConfigGroup](b.Schema, "CiConfigGroup")
+	exec.Struct[*ciConfigGroup](b.Schema, "CiConfigGroupV2")
 	exec.Connection[*ciConfigGroup](b.Schema, "CiConfigGroup")
 
 	kept(b, "CiConfigJob.needs", func(j *ciconfig.LintJob) []*ciconfig.Need { return pointers(j.Needs) })
-	value(b, "CiConfigJob.groupName", ciGroupName)
-	value(b, "CiConfigJob.tags", func(j *ciconfig.LintJob) []string { return j.TagList })
-	exec.Struct[*ciconfig.LintJob](b.Schema, "CiConfigJob")
+	for _, typ := range []string{"CiConfigJob", "CiConfigJobV2"} {
+		value(b, typ+".groupName", ciGroupName)
+		value(b, typ+".tags", func(j *ciconfig.LintJob) []string { return j.TagList })
+		exec.Struct[*ciconfig.LintJob](b.Schema, typ)
+	}
 	exec.Connection[*ciconfig.LintJob](b.Schema, "CiConfigJob")
 	value(b, "CiConfigJobRestriction.refs", func(f *ciconfig.Filter) []string { return f.Refs })
 	value(b, "CiConfigNeed.name", func(n *ciconfig.Need) *string { return text(n.Job) })

@@ -20,7 +20,7 @@ type pipelineFull struct {
 	User           *userBasic     `json:"user"`
 	StartedAt      *api.Time      `json:"started_at"`
 	FinishedAt     *api.Time      `json:"finished_at"`
-	CommittedAt    *api.Time      `json:"committed_at" later:"ci"`
+	CommittedAt    *api.Time      `json:"committed_at"`    // null: nothing sets it, here and in what clients know
 	Duration       *int64         `json:"duration"`        // seconds
 	QueuedDuration *int64         `json:"queued_duration"` // the same
 	Coverage       *string        `json:"coverage"`
