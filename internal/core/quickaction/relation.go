@@ -23,7 +23,7 @@ func (s *Service) relations() []Action {
 	link := func(kind issue.LinkType, how string, names ...string) Action {
 		return Action{Names: names, Kinds: plans, Issue: authz.LinkIssue, Epic: authz.LinkEpic, Run: func(ctx context.Context, c *Call) error {
 			if c.WasEpic != nil {
-				return s.relate(ctx, c, epic.LinkType(kind))
+				return s.relate(ctx, c, kind)
 			}
 			return s.link(ctx, c, kind, how)
 		}}

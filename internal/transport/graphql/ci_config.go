@@ -60,21 +60,8 @@ func (s *ciConfigStage) groups() []*ciConfigGroup {
 	return out
 }
 
-// ciConfigs binds checks of configurations.
-func (b *binder) ciConfigs() {
-	type check struct {
-		Content     string
-		DryRun      *bool
-		ProjectPath string
-		SHA         *string
-	}
-	exec.Root(b.Schema, "ciConfig", func(ctx context.Context, c *exec.Call[check]) (*ciconfig.Lint, error) {
-		p, err := b.project(ctx, c.As, c.Args.ProjectPath)
-		if err != nil {
-			return nil, err
-		}
-		return b.Checks.LintText(ctx, c.As, p, c.Args.Content, ci.DryRun{On: zeroOr(c.Args.DryRun), Commit: zeroOr(c.Args.SHA)})
-	}, exec.ReadsGit)
+// ciLint binds the check of a configuration that is a mutation, although it changes nothing.
+func (b *binder) ciLint() {
 	type lint struct {
 		Content     string
 		DryRun      *bool
@@ -90,6 +77,24 @@ func (b *binder) ciConfigs() {
 		l, err := b.Checks.LintText(ctx, c.As, p, c.Args.Content, ci.DryRun{On: zeroOr(c.Args.DryRun), Ref: zeroOr(c.Args.Ref)})
 		return linted{l}, err
 	})
+}
+
+// ciConfigs binds checks of configurations.
+func (b *binder) ciConfigs() {
+	type check struct {
+		Content     string
+		DryRun      *bool
+		ProjectPath string
+		SHA         *string
+	}
+	exec.Root(b.Schema, "ciConfig", func(ctx context.Context, c *exec.Call[check]) (*ciconfig.Lint, error) {
+		p, err := b.project(ctx, c.As, c.Args.ProjectPath)
+		if err != nil {
+			return nil, err
+		}
+		return b.Checks.LintText(ctx, c.As, p, c.Args.Content, ci.DryRun{On: zeroOr(c.Args.DryRun), Commit: zeroOr(c.Args.SHA)})
+	}, exec.ReadsGit)
+	b.ciLint()
 	kept(b, "CiConfig.stages", ciConfigStages)
 	value(b, "CiConfigV2.stages", ciConfigStages)
 	for _, typ := range []string{"CiConfig", "CiConfigV2"} {

@@ -252,7 +252,7 @@ func (b *binder) relate(ctx context.Context, as authz.Actor, w *workItem, to []*
 		}
 		g, err := b.Namespaces.FindByID(ctx, as, w.epic.GroupID)
 		if err == nil {
-			_, err = b.Epics.Relate(ctx, as, g, w.epic.IID, epic.Other{Group: plainID(other.epic.GroupID), IID: other.epic.IID}, epic.LinkType(kind))
+			_, err = b.Epics.Relate(ctx, as, g, w.epic.IID, epic.Other{Group: plainID(other.epic.GroupID), IID: other.epic.IID}, kind)
 		}
 		if err != nil {
 			return err
