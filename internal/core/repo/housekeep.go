@@ -98,6 +98,27 @@ func (s *Service) RequestHousekeeping(ctx context.Context, as authz.Actor, p *pr
 // it where a large one has no bitmap, else what came since. It asks for no permission,
 // may run beside reads and pushes, and does nothing where there is nothing to do.
 func (s *Service) Housekeep(ctx context.Context, args Housekeeping) error {
+	err := s.housekeep(ctx, args)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if gone, missing := s.deleted(ctx, args); missing == nil && gone {
+		return nil // while it was looked at
+	}
+	return fmt.Errorf("housekeeping: %w", err)
+}
+
+// deleted reports whether the repository is nobody's any more.
+func (s *Service) deleted(ctx context.Context, args Housekeeping) (bool, error) {
+	query, id := "SELECT COUNT(*) FROM projects WHERE id = ?", any(args.ProjectID)
+	if args.AttachedID != "" {
+		query, id = "SELECT COUNT(*) FROM attached_repositories WHERE name = ?", args.AttachedID
+	}
+	n, err := db.Get[int64](ctx, s.db, query, id)
+	return n == 0, err
+}
+
+func (s *Service) housekeep(ctx context.Context, args Housekeeping) error {
 	path := diskPath(args.ProjectID)
 	if args.AttachedID != "" {
 		path = attachedPath(args.AttachedID)
@@ -108,14 +129,14 @@ func (s *Service) Housekeep(ctx context.Context, args Housekeeping) error {
 	}
 	state, err := r.Storage(ctx)
 	if err != nil {
-		return fmt.Errorf("housekeeping: %w", err)
+		return err
 	}
 	full := state.PackBytes >= bitmapFrom && !state.Bitmap && !state.Borrows // what borrows has no bitmap
 	if !full && state.Loose < loose(state) && state.Packs < fewPacks {
 		return nil
 	}
 	if err := r.Maintain(ctx, gitcmd.Maintenance{Full: full}); err != nil {
-		return fmt.Errorf("housekeeping: %w", err)
+		return err
 	}
 	if args.AttachedID != "" {
 		return s.measureAttached(ctx, args.AttachedID, r)

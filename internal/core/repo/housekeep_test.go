@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -142,5 +144,13 @@ func TestService_Housekeep(t *testing.T) {
 		}
 		check(t, r.Fsck(ctx))
 		check(t, w.repos.Housekeep(ctx, repo.Housekeeping{ProjectID: project.ID(1 << 40)}))
+
+		// One that is removed meanwhile is no failure.
+		check(t, os.RemoveAll(filepath.Join(r.Path(), "objects", "pack")))
+		if err := w.repos.Housekeep(ctx, repo.Housekeeping{ProjectID: w.id}); err == nil {
+			t.Error("a repository without its packs was kept well")
+		}
+		w.exec("DELETE FROM projects WHERE id = ?", w.id)
+		check(t, w.repos.Housekeep(ctx, repo.Housekeeping{ProjectID: w.id}))
 	})
 }
