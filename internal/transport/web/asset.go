@@ -42,7 +42,7 @@ func newAsset(name, kind string, content []byte) asset {
 type assets struct {
 	style, icon asset
 	explorer    explorer
-	favicons    map[string][]byte // of states, by path
+	favicons    map[string]func() []byte // of states, by path
 }
 
 func newAssets() assets {
@@ -61,25 +61,30 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path != (&weburl.Site{}).Asset(one.name) {
 			continue
 		}
-		httpkit.Of(r.Context()).Route = "asset"
-		header := w.Header()
-		header.Set("Content-Type", one.kind)
-		header.Set("Cache-Control", "public, max-age=31536000, immutable")
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 		content := one.content
 		if one.packed {
-			header.Set("Vary", "Accept-Encoding")
+			w.Header().Set("Vary", "Accept-Encoding")
 			if acceptsGzip(r) {
-				header.Set("Content-Encoding", "gzip")
+				w.Header().Set("Content-Encoding", "gzip")
 			} else {
 				content = unpacked(content)
 			}
 		}
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+		serveFile(w, r, one.kind, "public, max-age=31536000, immutable", content)
 		return true
 	}
 	return a.serveFavicon(w, r)
+}
+
+// serveFile answers with a file of the program, which a browser may keep as cache says.
+func serveFile(w http.ResponseWriter, r *http.Request, kind, cache string, content []byte) {
+	httpkit.Of(r.Context()).Route = "asset"
+	header := w.Header()
+	header.Set("Content-Type", kind)
+	header.Set("Cache-Control", cache)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
 func acceptsGzip(r *http.Request) bool {

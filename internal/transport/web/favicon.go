@@ -7,10 +7,9 @@ import (
 	"image/png"
 	"math"
 	"net/http"
-	"time"
+	"sync"
 
 	"tenon/internal/core/ci"
-	"tenon/internal/transport/httpkit"
 )
 
 // point is a place on an icon, from its middle: -1 to 1.
@@ -59,13 +58,13 @@ func shapes() map[ci.State]shape {
 	}
 }
 
-// newFavicons draws an icon for each state, by the path where browsers find it.
-func newFavicons() map[string][]byte {
+// newFavicons gives the icon of each state by the path where browsers find it. It is drawn when it is asked for first.
+func newFavicons() map[string]func() []byte {
 	all := shapes()
-	out := make(map[string][]byte, len(all))
+	out := make(map[string]func() []byte, len(all))
 	for _, state := range ci.States() {
 		if path := at.StatusFavicon(state.Detail(false).Favicon); out[path] == nil {
-			out[path] = all[state].draw()
+			out[path] = sync.OnceValue(all[state].draw)
 		}
 	}
 	return out
@@ -123,15 +122,8 @@ func apart(p, from, to point) float64 {
 // serveFavicon answers with the icon of a state, and reports whether the path is that of one. Its path stays the same when it changes.
 func (a assets) serveFavicon(w http.ResponseWriter, r *http.Request) bool {
 	icon, ok := a.favicons[r.URL.Path]
-	if !ok {
-		return false
+	if ok {
+		serveFile(w, r, "image/png", "public, max-age=86400", icon())
 	}
-	httpkit.Of(r.Context()).Route = "asset"
-	header := w.Header()
-	header.Set("Content-Type", "image/png")
-	header.Set("Cache-Control", "public, max-age=86400")
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(icon))
-	return true
+	return ok
 }
