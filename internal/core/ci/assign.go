@@ -367,7 +367,7 @@ func (s *Service) localDependencies(ctx context.Context, j *Job, c *ciconfig.Job
 	switch {
 	case byNeeds(c):
 		for _, n := range c.Needs {
-			if n.Job != "" && n.Artifacts && !elsewhere(&n) && (c.Dependencies == nil || slices.Contains(c.Dependencies, n.Job)) {
+			if n.Job != "" && n.Artifacts && !n.Elsewhere() && (c.Dependencies == nil || slices.Contains(c.Dependencies, n.Job)) {
 				names = append(names, n.Job)
 			}
 		}

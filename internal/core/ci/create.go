@@ -451,7 +451,7 @@ func (d *draft) writeJobs(ctx context.Context) error {
 // writeNeeds writes what a job waits for, and the tags of the runners that may take it.
 func (d *draft) writeNeeds(ctx context.Context, id StatusID, c *ciconfig.Job) error {
 	for i, n := range c.Needs {
-		if n.Job == "" || n.Project != "" || n.Pipeline != "" {
+		if n.Job == "" || n.Elsewhere() {
 			continue
 		}
 		_, err := d.db.Exec(ctx, "INSERT INTO job_needs (job_id, position, name, artifacts, optional) VALUES (?, ?, ?, ?, ?)", id, i, n.Job, n.Artifacts, n.Optional)

@@ -18,11 +18,8 @@ import (
 // byNeeds reports whether a job waits for jobs of its pipeline by name, also for none of them. What it needs of other projects and pipelines
 // is there or is not.
 func byNeeds(c *ciconfig.Job) bool {
-	return c.Needs != nil && (len(c.Needs) == 0 || slices.ContainsFunc(c.Needs, func(n ciconfig.Need) bool { return !elsewhere(&n) }))
+	return c.Needs != nil && (len(c.Needs) == 0 || slices.ContainsFunc(c.Needs, func(n ciconfig.Need) bool { return !n.Elsewhere() }))
 }
-
-// elsewhere reports whether a need is of another project or pipeline.
-func elsewhere(n *ciconfig.Need) bool { return n.Project != "" || n.Pipeline != "" }
 
 // reach gives the actor of a job: its user, as far as jobs of its project reach.
 func (s *Service) reach(ctx context.Context, j *Job, p *project.Project) (authz.Actor, error) {
@@ -46,7 +43,7 @@ func refusal(err error) bool {
 // crossDependencies finds the jobs of other projects and pipelines whose artifacts a job needs; ok is false where one of them is not
 // there, or the job may not have it.
 func (s *Service) crossDependencies(ctx context.Context, p *project.Project, j *Job, c *ciconfig.Job) (out []Dependency, ok bool, err error) {
-	if !slices.ContainsFunc(c.Needs, func(n ciconfig.Need) bool { return elsewhere(&n) && n.Job != "" && n.Artifacts }) {
+	if !slices.ContainsFunc(c.Needs, func(n ciconfig.Need) bool { return n.Elsewhere() && n.Job != "" && n.Artifacts }) {
 		return nil, true, nil
 	}
 	as, err := s.reach(ctx, j, p)
@@ -63,7 +60,7 @@ func (s *Service) crossDependencies(ctx context.Context, p *project.Project, j *
 	lookup := known.lookup()
 	for i := range c.Needs {
 		n := &c.Needs[i]
-		if !elsewhere(n) || n.Job == "" || !n.Artifacts {
+		if !n.Elsewhere() || n.Job == "" || !n.Artifacts {
 			continue
 		}
 		var a *Artifact
@@ -174,7 +171,7 @@ func (s *Service) openForeign(ctx context.Context, h *Held, of *Job) (*Artifact,
 	if err != nil {
 		return nil, nil, err
 	}
-	if !slices.ContainsFunc(c.Needs, func(n ciconfig.Need) bool { return elsewhere(&n) && n.Artifacts }) {
+	if !slices.ContainsFunc(c.Needs, func(n ciconfig.Need) bool { return n.Elsewhere() && n.Artifacts }) {
 		return nil, nil, errs.Missing("")
 	}
 	as, err := s.reach(ctx, h.Job, h.project)

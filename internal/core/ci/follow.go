@@ -23,7 +23,7 @@ func mirrors(c *ciconfig.Job) string {
 		return ""
 	}
 	for _, n := range c.Needs {
-		if n.Pipeline != "" && n.Job == "" {
+		if n.Mirrors() {
 			return n.Pipeline
 		}
 	}
@@ -165,16 +165,17 @@ func (s *Service) endBridge(ctx context.Context, args endBridge) error {
 
 // follow gives a bridge the state of its pipeline, which is "" where that is gone. A bridge that has ended runs again where its pipeline does.
 func (j *Job) follow(pipeline State, s *Service) {
-	switch {
-	case pipeline != "" && !pipeline.Complete():
-		if j.State.Complete() && j.State != Skipped || j.State == Skipped && j.StartedAt != nil {
+	if pipeline != "" && !pipeline.Complete() {
+		if j.State.Complete() && (j.State != Skipped || j.StartedAt != nil) {
 			j.enter(Running, s.now())
 			j.FinishedAt, j.FailureReason = nil, nil
 		}
 		return
-	case j.State != Running && j.State != Pending:
+	}
+	if j.State != Running && j.State != Pending {
 		return
-	case j.State == Pending: // the pipeline was faster than the job that started it
+	}
+	if j.State == Pending { // the pipeline was faster than the job that started it
 		j.enter(Running, s.now())
 	}
 	switch {

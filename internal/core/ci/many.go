@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -205,6 +206,33 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []Pipelin
 		out[id] = may
 	}
 	return out, nil
+}
+
+// Stage is a stage of a pipeline.
+type Stage struct {
+	ID    StatusID // of its first job, by which the stage goes
+	Name  string
+	Index int
+	Jobs  []*Job // that no other took the place of, by name
+}
+
+// Stages sorts the jobs of a pipeline into its stages.
+func Stages(jobs []*Job) []*Stage {
+	var out []*Stage
+	for _, j := range jobs {
+		at := slices.IndexFunc(out, func(s *Stage) bool { return s.Index == j.StageIndex && s.Name == j.Stage })
+		if at < 0 {
+			at, out = len(out), append(out, &Stage{ID: j.ID, Name: j.Stage, Index: j.StageIndex})
+		}
+		if !j.Retried {
+			out[at].Jobs = append(out[at].Jobs, j)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Stage) int { return cmp.Compare(a.Index, b.Index) })
+	for _, s := range out {
+		slices.SortStableFunc(s.Jobs, func(a, b *Job) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	return out
 }
 
 // Sum gives the state that jobs have together, those left out that others took the place of, and whether

@@ -277,7 +277,7 @@ func sameValues(row, of []Variable) bool {
 }
 
 func (e *evaluation) resolveNeed(j *Job, n need, seen map[string]bool) error {
-	if n.Project != "" || n.Pipeline != "" {
+	if n.Elsewhere() {
 		j.Needs = append(j.Needs, n.Need)
 		return nil
 	}

@@ -21,6 +21,12 @@ type Need struct {
 	Pipeline  string `json:"pipeline,omitempty"` // ID with variables, of a job of another pipeline; of a Bridge, project whose status it mirrors
 }
 
+// Elsewhere reports whether a need is of another project or pipeline.
+func (n *Need) Elsewhere() bool { return n.Project != "" || n.Pipeline != "" }
+
+// Mirrors reports whether a need of a Bridge is the project whose latest pipeline it follows.
+func (n *Need) Mirrors() bool { return n.Pipeline != "" && n.Job == "" }
+
 // Image is a container image.
 type Image struct {
 	Name       string   `json:"name"`

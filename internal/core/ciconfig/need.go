@@ -52,10 +52,10 @@ func (b *builder) needs(where string, v *value, isBridge bool) []need {
 		if n.Project != "" {
 			upstream++
 		}
-		if n.Pipeline != "" && n.Job == "" {
+		if n.Mirrors() {
 			mirrored++
 		}
-		if seen[n.Job] && n.Project == "" && n.Pipeline == "" && n.matrix == nil {
+		if seen[n.Job] && !n.Elsewhere() && n.matrix == nil {
 			name := strings.TrimPrefix(where, "jobs:")
 			b.bad(i.at, name+" has the following needs duplicated: "+n.Job+".")
 			continue
@@ -144,7 +144,7 @@ func (b *builder) checkOrder() {
 }
 
 func (b *builder) checkNeed(d *declaration, n need) {
-	if n.Project != "" || n.Pipeline != "" {
+	if n.Elsewhere() {
 		return
 	}
 	if n.Optional && b.find(n.Job) == nil {

@@ -108,7 +108,7 @@ func (s *Service) Housekeep(ctx context.Context, args Housekeeping) error {
 	return fmt.Errorf("housekeeping: %w", err)
 }
 
-// deleted reports whether the repository is nobody's any more.
+// deleted reports whether the project, wiki or snippet of a repository was deleted.
 func (s *Service) deleted(ctx context.Context, args Housekeeping) (bool, error) {
 	query, id := "SELECT COUNT(*) FROM projects WHERE id = ?", any(args.ProjectID)
 	if args.AttachedID != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"tenon/internal/base/starter"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/ciconfig"
 	"tenon/internal/core/project"
@@ -79,6 +80,22 @@ func (b *binder) ciLint() {
 	})
 }
 
+// ciTemplate is a configuration that a project may begin with.
+type ciTemplate struct{ Name, Content string }
+
+// ciTemplates binds configurations that projects may begin with.
+func (b *binder) ciTemplates() {
+	type which struct{ Name string }
+	exec.ValueWith(b.Schema, "Project.ciTemplate", func(_ *project.Project, in which) *ciTemplate {
+		content, ok := starter.Find(starter.Pipelines, in.Name)
+		if !ok {
+			return nil
+		}
+		return &ciTemplate{in.Name, content}
+	})
+	exec.Struct[*ciTemplate](b.Schema, "CiTemplate")
+}
+
 // ciConfigs binds checks of configurations.
 func (b *binder) ciConfigs() {
 	type check struct {
@@ -95,6 +112,7 @@ func (b *binder) ciConfigs() {
 		return b.Checks.LintText(ctx, c.As, p, c.Args.Content, ci.DryRun{On: zeroOr(c.Args.DryRun), Commit: zeroOr(c.Args.SHA)})
 	}, exec.ReadsGit)
 	b.ciLint()
+	b.ciTemplates()
 	kept(b, "CiConfig.stages", ciConfigStages)
 	value(b, "CiConfigV2.stages", ciConfigStages)
 	for _, typ := range []string{"CiConfig", "CiConfigV2"} {

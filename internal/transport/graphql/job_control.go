@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"tenon/internal/base/starter"
-	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
-	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
 	"tenon/internal/transport/graphql/exec"
 )
@@ -72,44 +69,4 @@ func (b *binder) jobControls() {
 	})
 	exec.Connection[*ciVariable](b.Schema, "CiManualVariable")
 	one(b, "CiJob.runnerManager", "machines of runners", func(j *job) runner.ManagerID { return zeroOr(j.ManagerID) }, b.Runners.ManagersByIDs)
-	b.ciTemplates()
-	b.artifactMutations()
-}
-
-// ciTemplate is a configuration that a project may begin with.
-type ciTemplate struct{ Name, Content string }
-
-// ciTemplates binds configurations that projects may begin with.
-func (b *binder) ciTemplates() {
-	type which struct{ Name string }
-	exec.ValueWith(b.Schema, "Project.ciTemplate", func(_ *project.Project, in which) *ciTemplate {
-		content, ok := starter.Find(starter.Pipelines, in.Name)
-		if !ok {
-			return nil
-		}
-		return &ciTemplate{in.Name, content}
-	})
-	exec.Struct[*ciTemplate](b.Schema, "CiTemplate")
-}
-
-// artifactMutations binds the deletion of artifacts.
-func (b *binder) artifactMutations() {
-	type payload struct {
-		jobPayload
-		DestroyedArtifactsCount int
-	}
-	exec.Mutation(b.Schema, "jobArtifactsDestroy", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (payload, error) {
-		var out payload
-		found, err := b.changeJob(ctx, c.As, c.Args.ID, func(ctx context.Context, as authz.Actor, p *project.Project, id ci.StatusID) (*ci.Job, error) {
-			n, err := b.Checks.DeleteArtifacts(ctx, as, p, id)
-			if err != nil {
-				return nil, err
-			}
-			out.DestroyedArtifactsCount = n
-			j, _, err := b.Checks.FindJob(ctx, as, p, id)
-			return j, err
-		})
-		out.jobPayload = found
-		return out, err
-	})
 }

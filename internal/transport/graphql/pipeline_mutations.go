@@ -96,6 +96,7 @@ func (b *binder) jobMutations() {
 			return b.Checks.PlayJob(ctx, as, p, id, variablesOf(c.Args.Variables))
 		})
 	})
+	b.artifactMutations()
 }
 
 // changeJob does something with a job, and gives it as it is then.
@@ -113,4 +114,26 @@ func (b *binder) changeJob(ctx context.Context, as authz.Actor, id globalID, do 
 		return jobPayload{}, err
 	}
 	return jobPayload{found[0]}, nil
+}
+
+// artifactMutations binds the deletion of artifacts.
+func (b *binder) artifactMutations() {
+	type payload struct {
+		jobPayload
+		DestroyedArtifactsCount int
+	}
+	exec.Mutation(b.Schema, "jobArtifactsDestroy", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (payload, error) {
+		var out payload
+		found, err := b.changeJob(ctx, c.As, c.Args.ID, func(ctx context.Context, as authz.Actor, p *project.Project, id ci.StatusID) (*ci.Job, error) {
+			n, err := b.Checks.DeleteArtifacts(ctx, as, p, id)
+			if err != nil {
+				return nil, err
+			}
+			out.DestroyedArtifactsCount = n
+			j, _, err := b.Checks.FindJob(ctx, as, p, id)
+			return j, err
+		})
+		out.jobPayload = found
+		return out, err
+	})
 }

@@ -1,22 +1,17 @@
 package graphql
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"tenon/internal/core/ci"
 	"tenon/internal/transport/graphql/exec"
 )
 
-// stage is the jobs of one stage of a pipeline. It goes by the id of the first of them.
+// stage is a stage of a pipeline.
 type stage struct {
-	id    ci.StatusID
-	name  string
-	index int
-	of    *pipeline
-	jobs  []*ci.Job // that no other took the place of, by name
+	*ci.Stage
+	of *pipeline
 }
 
 // group is jobs of a stage that belong together.
@@ -28,22 +23,10 @@ type group struct {
 
 // stagesOf sorts the jobs of a pipeline into stages.
 func stagesOf(of *pipeline, jobs []*ci.Job) []*stage {
-	found := map[string]*stage{}
-	var out []*stage
-	for _, j := range jobs {
-		key := fmt.Sprint(j.StageIndex, j.Stage)
-		s := found[key]
-		if s == nil {
-			s = &stage{id: j.ID, name: j.Stage, index: j.StageIndex, of: of}
-			found[key], out = s, append(out, s)
-		}
-		if !j.Retried {
-			s.jobs = append(s.jobs, j)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b *stage) int { return cmp.Compare(a.index, b.index) })
-	for _, s := range out {
-		slices.SortStableFunc(s.jobs, func(a, b *ci.Job) int { return cmp.Compare(a.Name, b.Name) })
+	found := ci.Stages(jobs)
+	out := make([]*stage, len(found))
+	for i, s := range found {
+		out[i] = &stage{s, of}
 	}
 	return out
 }
@@ -52,7 +35,7 @@ func stagesOf(of *pipeline, jobs []*ci.Job) []*stage {
 func (s *stage) groups() []*group {
 	found := map[string]*group{}
 	var out []*group
-	for _, j := range s.jobs {
+	for _, j := range s.Jobs {
 		name := j.Group()
 		g := found[name]
 		if g == nil {
@@ -93,28 +76,28 @@ func (b *binder) stages() {
 		out := make([]*stage, len(of))
 		for i, jobs := range found {
 			for _, s := range stagesOf(of[i].of, jobs) {
-				if s.index == of[i].StageIndex && s.name == of[i].Stage {
+				if s.Index == of[i].StageIndex && s.Name == of[i].Stage {
 					out[i] = s
 				}
 			}
 		}
 		return out, err
 	})
-	value(b, "CiStage.id", func(s *stage) string { return gid("Ci::Stage", s.id) })
-	value(b, "CiStage.name", func(s *stage) string { return s.name })
+	value(b, "CiStage.id", func(s *stage) string { return gid("Ci::Stage", s.ID) })
+	value(b, "CiStage.name", func(s *stage) string { return s.Name })
 	value(b, "CiStage.status", func(s *stage) string {
-		state, _ := ci.Sum(s.jobs)
+		state, _ := ci.Sum(s.Jobs)
 		return string(state)
 	})
 	value(b, "CiStage.detailedStatus", func(s *stage) *detail {
-		state, warned := ci.Sum(s.jobs)
-		return detailOf(state, warned, s.id, b.pathOf(s.of)+"#"+s.name)
+		state, warned := ci.Sum(s.Jobs)
+		return detailOf(state, warned, s.ID, b.pathOf(s.of)+"#"+s.Name)
 	})
-	kept(b, "CiStage.jobs", func(s *stage) []*job { return jobsIn(s.of, s.jobs) })
+	kept(b, "CiStage.jobs", func(s *stage) []*job { return jobsIn(s.of, s.Jobs) })
 	kept(b, "CiStage.groups", (*stage).groups)
 	exec.Connection[*stage](b.Schema, "CiStage")
 
-	value(b, "CiGroup.id", func(g *group) string { return fmt.Sprintf("%d-%s", g.of.id, g.name) })
+	value(b, "CiGroup.id", func(g *group) string { return fmt.Sprintf("%d-%s", g.of.ID, g.name) })
 	value(b, "CiGroup.name", func(g *group) string { return g.name })
 	value(b, "CiGroup.size", func(g *group) int { return len(g.jobs) })
 	value(b, "CiGroup.detailedStatus", func(g *group) *detail {
@@ -122,7 +105,7 @@ func (b *binder) stages() {
 			return b.jobDetail(&job{g.jobs[0], g.of.of})
 		}
 		state, warned := ci.Sum(g.jobs)
-		return detailOf(state, warned, fmt.Sprintf("%d-%s", g.of.id, g.name), "")
+		return detailOf(state, warned, fmt.Sprintf("%d-%s", g.of.ID, g.name), "")
 	})
 	kept(b, "CiGroup.jobs", func(g *group) []*job { return jobsIn(g.of.of, g.jobs) })
 	exec.Connection[*group](b.Schema, "CiGroup")

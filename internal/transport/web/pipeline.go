@@ -1,12 +1,10 @@
 package web
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -17,12 +15,6 @@ import (
 	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
 )
-
-// stageView is a stage of a pipeline with its jobs.
-type stageView struct {
-	Name string
-	Jobs []*ci.Job
-}
 
 func (x *visit) getPipeline() (templ.Component, error) {
 	p, err := x.project("Commits")
@@ -44,7 +36,7 @@ func (x *visit) getPipeline() (templ.Component, error) {
 	x.title("Pipeline #" + itoa(id))
 	x.badge(one.State)
 	x.sheet.API += "/pipelines/" + itoa(id)
-	return pipeline(p.FullPath, one, stagesOf(jobs[one.ID])), nil
+	return pipeline(p.FullPath, one, ci.Stages(jobs[one.ID])), nil
 }
 
 // badge shows the state of a pipeline or job beside the heading.
@@ -61,22 +53,6 @@ func stateKind(s ci.State) string {
 		return "bad"
 	}
 	return ""
-}
-
-// stagesOf sorts the jobs of a pipeline into its stages, without those that others took the place of.
-func stagesOf(jobs []*ci.Job) []*stageView {
-	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j *ci.Job) bool { return j.Retried })
-	slices.SortStableFunc(jobs, func(a, b *ci.Job) int {
-		return cmp.Or(cmp.Compare(a.StageIndex, b.StageIndex), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Name, b.Name))
-	})
-	var out []*stageView
-	for _, j := range jobs {
-		if n := len(out); n == 0 || out[n-1].Name != j.Stage {
-			out = append(out, &stageView{Name: j.Stage})
-		}
-		out[len(out)-1].Jobs = append(out[len(out)-1].Jobs, j)
-	}
-	return out
 }
 
 func (x *visit) getJob() (templ.Component, error) {

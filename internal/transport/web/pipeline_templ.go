@@ -13,7 +13,7 @@ import (
 )
 
 // pipeline is a pipeline with the jobs of its stages.
-func pipeline(path string, p *ci.Pipeline, stages []*stageView) templ.Component {
+func pipeline(path string, p *ci.Pipeline, stages []*ci.Stage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
