@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -87,9 +86,7 @@ func objectsAt(v any, path []string) []map[string]any {
 func TestFields(t *testing.T) {
 	walker(t)
 	w := newWorld(newServer(t, ""))
-	answer := httptest.NewRecorder()
-	w.http.Handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/graphql/schema", nil))
-	schema, err := gqlparser.LoadSchema(&ast.Source{Input: answer.Body.String()})
+	schema, err := gqlparser.LoadSchema(w.schemaText())
 	if err != nil {
 		t.Fatal(err)
 	}

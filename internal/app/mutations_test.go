@@ -82,7 +82,7 @@ func TestMutations(t *testing.T) {
 			text.WriteString(strings.TrimRight(line, " ") + "\n")
 		}
 		if !done && tw.never == "" {
-			t.Errorf("%s is done for nobody: is its input a good one?", m.Name)
+			t.Errorf("%s succeeds for no caller: is its input a good one?", m.Name)
 		}
 	}
 	for name := range twins {
@@ -91,12 +91,17 @@ func TestMutations(t *testing.T) {
 	compareGolden(t, mutationsGolden, text.String())
 }
 
+// schemaText is the schema of GraphQL that the server shows.
+func (w *world) schemaText() *ast.Source {
+	answer := httptest.NewRecorder()
+	w.http.Handler.ServeHTTP(answer, httptest.NewRequestWithContext(w.tb.Context(), http.MethodGet, "/api/graphql/schema", nil))
+	return &ast.Source{Input: answer.Body.String()}
+}
+
 // mutations are those of the schema that the server shows.
 func (w *world) mutations(t *testing.T) ast.FieldList {
 	t.Helper()
-	answer := httptest.NewRecorder()
-	w.http.Handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/graphql/schema", nil))
-	doc, err := parser.ParseSchema(&ast.Source{Input: answer.Body.String()})
+	doc, err := parser.ParseSchema(w.schemaText())
 	if err != nil {
 		t.Fatal(err)
 	}

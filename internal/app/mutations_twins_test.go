@@ -9,7 +9,7 @@ type twin struct {
 	input   obj               // of the mutation; names in braces stand for values of the place
 	body    obj               // of the route instead of that of its sample
 	first   string            // what the administrator does before both
-	never   string            // why it is done for nobody with this input
+	never   string            // why it succeeds for no caller with this input
 	differs map[string]string // why it is refused otherwise, by place or column
 	kept    string            // what the route leaves as it is for the author of an issue
 }

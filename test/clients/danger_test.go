@@ -1,9 +1,6 @@
 package clients
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,23 +14,7 @@ import (
 // line, writes them again, and deletes the latter when there is nothing to say of the line.
 func TestDanger(t *testing.T) {
 	t.Parallel()
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		t.Skip("danger-js: skipped (npm is not installed)")
-	}
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "danger"))); err != nil {
-		t.Fatal(err)
-	}
-	run := func(name string, env []string, args ...string) {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), name, args...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-		}
-	}
-	run(npm, nil, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	run := npmFolder(t, "danger", "danger-js")
 
 	s := &story{server: servertest.Start(t, "", "--rate-limits=off")}
 	s.root = s.client(t, servertest.RootToken)
@@ -67,7 +48,7 @@ func TestDanger(t *testing.T) {
 	}
 	const danger = "node_modules/danger/distribution/commands/danger-ci.js"
 	for range 2 {
-		run("node", append(env, "TENON_WARN=1"), danger)
+		run(append(env, "TENON_WARN=1"), "node", danger)
 		comments, lines := notes()
 		if len(comments) != 1 || len(lines) != 1 {
 			t.Fatalf("notes: got %d and %d on lines, want 1 and 1", len(comments), len(lines))
@@ -81,7 +62,7 @@ func TestDanger(t *testing.T) {
 			t.Errorf("comment on a line: got %q at %+v", lines[0].Body, p)
 		}
 	}
-	run("node", env, danger)
+	run(env, "node", danger)
 	if comments, lines := notes(); len(comments) != 1 || len(lines) != 0 {
 		t.Errorf("notes without a warning: got %d and %d on lines, want 1 and 0", len(comments), len(lines))
 	}

@@ -1,12 +1,10 @@
 package clients
 
 import (
-	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +12,7 @@ import (
 
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
 
+	"tenon/test/form"
 	"tenon/test/servertest"
 )
 
@@ -211,25 +210,8 @@ func (s *story) finish(t *testing.T, j takenJob, log string, files map[string]st
 	t.Helper()
 	at := fmt.Sprintf("/jobs/%d", j.ID)
 	if len(files) > 0 {
-		var body bytes.Buffer
-		form := multipart.NewWriter(&body)
-		part, err := form.CreateFormFile("file", "artifacts.zip")
-		if err != nil {
-			t.Fatal(err)
-		}
-		archive := zip.NewWriter(part)
-		for name, text := range files {
-			w, err := archive.Create(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, _ = io.WriteString(w, text)
-		}
-		if err := archive.Close(); err != nil {
-			t.Fatal(err)
-		}
-		_ = form.Close()
-		if status, text := s.asRunner(t, http.MethodPost, at+"/artifacts?artifact_type=archive&artifact_format=zip", form.FormDataContentType(), j.Token, &body); status != http.StatusCreated {
+		body, kind := form.File(t, "file", "artifacts.zip", form.Archive(t, files))
+		if status, text := s.asRunner(t, http.MethodPost, at+"/artifacts?artifact_type=archive&artifact_format=zip", kind, j.Token, bytes.NewReader(body)); status != http.StatusCreated {
 			t.Fatalf("artifacts: %d %s", status, text)
 		}
 	}

@@ -12,27 +12,22 @@ import (
 
 // TestPython manages an organisation with python-gitlab and reads it back. The script stands
 // in testdata; test/setup.sh installs the library on Debian.
-func TestPython(t *testing.T) {
-	python := pythonWithGitLab(t)
-	servertest.Each(t, func(t *testing.T, database string) {
-		s := servertest.Start(t, database)
-		cmd := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "organisation.py"), s.URL, servertest.RootToken)
-		cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0")
-		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "all as it was written") {
-			t.Errorf("organisation.py: %v\n%s", err, out)
-		}
-	})
-}
+func TestPython(t *testing.T) { runPython(t, "organisation.py", "all as it was written") }
 
 // TestPython_ci runs pipelines with python-gitlab.
-func TestPython_ci(t *testing.T) {
+func TestPython_ci(t *testing.T) { runPython(t, "pipelines.py", "all pipelines ran as they should") }
+
+// runPython runs a script of testdata on a server of each engine, which ends by printing words.
+func runPython(t *testing.T, script, words string) {
+	t.Helper()
 	python := pythonWithGitLab(t)
 	servertest.Each(t, func(t *testing.T, database string) {
 		s := servertest.Start(t, database)
-		out, err := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "pipelines.py"), s.URL, servertest.RootToken).CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "all pipelines ran as they should") {
-			t.Errorf("pipelines.py: %v\n%s", err, out)
+		cmd := exec.CommandContext(t.Context(), python, filepath.Join("testdata", script), s.URL, servertest.RootToken)
+		cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "PYTHONDONTWRITEBYTECODE=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), words) {
+			t.Errorf("%s: %v\n%s", script, err, out)
 		}
 	})
 }

@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"mime/multipart"
 	"net"
 	"net/http"
 	"os"
@@ -26,6 +25,7 @@ import (
 	"testing"
 	"time"
 
+	"tenon/test/form"
 	"tenon/test/servertest"
 )
 
@@ -279,19 +279,8 @@ func (p *proxied) check() {
 		p.Errorf("a file by its encoded path: %d and %d bytes, want 200 and %d", status, len(text), len(big))
 	}
 
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	part, err := w.CreateFormFile("file", "big.bin")
-	if err != nil {
-		p.Fatal(err)
-	}
-	if _, err := part.Write(big); err != nil {
-		p.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		p.Fatal(err)
-	}
-	if status, text := p.ask("POST", "/api/v4/projects/root%2Fapp/uploads", w.FormDataContentType(), &form); status != http.StatusCreated || !strings.Contains(text, "big.bin") {
+	body, kind := form.File(p, "file", "big.bin", big)
+	if status, text := p.ask("POST", "/api/v4/projects/root%2Fapp/uploads", kind, bytes.NewReader(body)); status != http.StatusCreated || !strings.Contains(text, "big.bin") {
 		p.Errorf("an upload: %d %s, want 201", status, text)
 	}
 	for _, path := range []string{"/-/metrics", "/-/metrics/", "/-//metrics", "//-/metrics", "/-/%6detrics", "/x/../-/metrics"} {

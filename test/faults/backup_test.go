@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"mime/multipart"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"tenon/test/form"
 	"tenon/test/servertest"
 )
 
@@ -257,26 +257,14 @@ func (b *backed) upload(n int) bool {
 
 // upload uploads a file to the project and gives the path below it.
 func (w *world) upload(content []byte) (string, bool) {
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	part, err := form.CreateFormFile("file", "a.txt")
-	if err == nil {
-		_, err = part.Write(content)
-	}
-	if err == nil {
-		err = form.Close()
-	}
-	if err != nil {
-		w.t.Error(err)
-		return "", false
-	}
-	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, fmt.Sprintf("%s/api/v4/projects/%d/uploads", *w.url.Load(), w.project), &body)
+	body, kind := form.File(w.t, "file", "a.txt", content)
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, fmt.Sprintf("%s/api/v4/projects/%d/uploads", *w.url.Load(), w.project), bytes.NewReader(body))
 	if err != nil {
 		w.t.Error(err)
 		return "", false
 	}
 	req.Header.Set("Private-Token", w.ann)
-	req.Header.Set("Content-Type", form.FormDataContentType())
+	req.Header.Set("Content-Type", kind)
 	a, err := w.send(req)
 	if err != nil || a.status != http.StatusCreated {
 		w.t.Errorf("upload: %v %+v", err, a)

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io/fs"
-	"mime/multipart"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"tenon/test/form"
 	"tenon/test/servertest"
 )
 
@@ -58,19 +58,8 @@ func TestFullDisk_jobs(t *testing.T) {
 	}
 	upload := func(ctx context.Context) (int, string) {
 		t.Helper()
-		var form bytes.Buffer
-		m := multipart.NewWriter(&form)
-		part, err := m.CreateFormFile("file", "artifacts.zip")
-		if err == nil {
-			_, err = part.Write(archive)
-		}
-		if err == nil {
-			err = m.Close()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, text, err := f.send(ctx, "POST", path+"/artifacts?artifact_type=archive&artifact_format=zip", map[string]string{"Job-Token": token, "Content-Type": m.FormDataContentType()}, form.Bytes())
+		body, kind := form.File(t, "file", "artifacts.zip", archive)
+		resp, text, err := f.send(ctx, "POST", path+"/artifacts?artifact_type=archive&artifact_format=zip", map[string]string{"Job-Token": token, "Content-Type": kind}, body)
 		if err != nil {
 			t.Fatal(err)
 		}

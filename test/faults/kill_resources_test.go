@@ -35,7 +35,7 @@ func TestKill_resources(t *testing.T) {
 		var all sync.WaitGroup
 		var holding atomic.Int64
 		for range 4 {
-			all.Go(func() { f.workAlone(working, &holding) })
+			all.Go(func() { f.work(working, f.alone(&holding)) })
 		}
 		lost := f.watchLost(fmt.Sprintf("%s/pipelines/%d/jobs?per_page=100", at, pipeline))
 		for i := range kills {
@@ -68,33 +68,14 @@ func TestKill_resources(t *testing.T) {
 	})
 }
 
-// workAlone takes jobs until ctx ends, and fails the test where another runner has one at the same time.
-func (f *fleet) workAlone(ctx context.Context, holding *atomic.Int64) {
-	for ctx.Err() == nil {
-		resp, text, err := f.send(ctx, "POST", "/jobs/request", map[string]string{"Content-Type": "application/json"}, fmt.Appendf(nil, `{"token":%q,"system_id":"s"}`, f.token))
-		if err != nil || resp.StatusCode != http.StatusCreated {
-			pause(ctx)
-			continue
-		}
-		var job struct {
-			ID    int64
-			Token string
-		}
-		if err := json.Unmarshal(text, &job); err != nil {
-			f.t.Errorf("a job: %v: %s", err, text)
-			return
-		}
-		f.mu.Lock()
-		f.given[job.ID]++
-		f.mu.Unlock()
+// alone writes the log of a job, and fails the test where another runner has one at the same time.
+func (f *fleet) alone(holding *atomic.Int64) func(ctx context.Context, id int64, token string) bool {
+	return func(ctx context.Context, id int64, token string) bool {
 		if n := holding.Add(1); n > 1 {
 			f.t.Errorf("%d jobs of the resource group run at once", n)
 		}
-		wrote := f.writeLog(ctx, job.ID, job.Token)
-		holding.Add(-1)
-		if wrote {
-			f.end(ctx, job.ID, job.Token)
-		}
+		defer holding.Add(-1)
+		return f.writeLog(ctx, id, token)
 	}
 }
 

@@ -71,8 +71,8 @@ func (f *fleet) send(ctx context.Context, method, path string, header map[string
 	return resp, text, err
 }
 
-// work takes jobs until ctx ends.
-func (f *fleet) work(ctx context.Context) {
+// work takes jobs until ctx ends. do works on one and reports whether it is to be ended.
+func (f *fleet) work(ctx context.Context, do func(ctx context.Context, id int64, token string) bool) {
 	asks := map[string]string{"Content-Type": "application/json"}
 	for ctx.Err() == nil {
 		resp, text, err := f.send(ctx, "POST", "/jobs/request", asks, fmt.Appendf(nil, `{"token":%q,"system_id":"s"}`, f.token))
@@ -91,7 +91,7 @@ func (f *fleet) work(ctx context.Context) {
 		f.mu.Lock()
 		f.given[job.ID]++
 		f.mu.Unlock()
-		if f.writeLog(ctx, job.ID, job.Token) {
+		if do(ctx, job.ID, job.Token) {
 			f.end(ctx, job.ID, job.Token)
 		}
 	}
@@ -205,7 +205,7 @@ func (f *fleet) runs(t *testing.T, breaks int, breakIt func(i int)) {
 	working, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for range fleetSize {
-		all.Go(func() { f.work(working) })
+		all.Go(func() { f.work(working, f.writeLog) })
 	}
 	for i := range breaks {
 		// Each break comes while jobs run: after the next few have ended.

@@ -1,16 +1,16 @@
 package graphql
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	"tenon/test/form"
 )
 
 // notOfPushes begins configurations that make no pipelines of pushes.
@@ -94,27 +94,9 @@ func (s *server) take(runner string) map[string]any {
 // upload leaves an archive with one file as the artifacts of a job.
 func (s *server) upload(job map[string]any) {
 	s.t.Helper()
-	var archive, body bytes.Buffer
-	z := zip.NewWriter(&archive)
-	if f, err := z.Create("out"); err != nil {
-		s.t.Fatal(err)
-	} else if _, err := f.Write([]byte("made")); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		s.t.Fatal(err)
-	}
-	form := multipart.NewWriter(&body)
-	if part, err := form.CreateFormFile("file", "artifacts.zip"); err != nil {
-		s.t.Fatal(err)
-	} else if _, err := part.Write(archive.Bytes()); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := form.Close(); err != nil {
-		s.t.Fatal(err)
-	}
-	r := httptest.NewRequestWithContext(s.t.Context(), "POST", fmt.Sprintf("/api/v4/jobs/%d/artifacts?artifact_type=archive&artifact_format=zip", id(job)), &body)
-	r.Header.Set("Content-Type", form.FormDataContentType())
+	body, kind := form.File(s.t, "file", "artifacts.zip", form.Archive(s.t, map[string]string{"out": "made"}))
+	r := httptest.NewRequestWithContext(s.t.Context(), "POST", fmt.Sprintf("/api/v4/jobs/%d/artifacts?artifact_type=archive&artifact_format=zip", id(job)), bytes.NewReader(body))
+	r.Header.Set("Content-Type", kind)
 	r.Header.Set("Job-Token", job["token"].(string))
 	w := httptest.NewRecorder()
 	if s.Handler().ServeHTTP(w, r); w.Code != http.StatusCreated {

@@ -16,6 +16,8 @@ import warnings
 import gitlab
 from gitlab.const import AccessLevel
 
+from checks import equal, refused
+
 warnings.simplefilter("error")
 warnings.simplefilter("ignore", ResourceWarning)
 URL, TOKEN = sys.argv[1:]
@@ -26,19 +28,6 @@ NEXT_MONTH = (datetime.date.today() + datetime.timedelta(days=30)).isoformat()
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 )
-
-
-def equal(what, got, want):
-    assert got == want, f"{what}: got {got!r}, want {want!r}"
-
-
-def refused(what, status, do, *args, **kwargs):
-    try:
-        do(*args, **kwargs)
-    except gitlab.exceptions.GitlabError as e:
-        equal(what, e.response_code, status)
-        return str(e)
-    raise AssertionError(f"{what}: was not refused")
 
 
 def until(what, ask):

@@ -8,26 +8,14 @@ import sys
 
 import gitlab
 
+from checks import equal, refused
+
 URL, TOKEN = sys.argv[1:]
 CONFIG = """
 stages: [build, ship]
 build: {stage: build, script: [make]}
 ship: {stage: ship, script: [ship], when: manual}
 """
-
-
-def equal(what, got, want):
-    assert got == want, f"{what}: got {got!r}, want {want!r}"
-
-
-def refused(what, status, do, *args, **kwargs):
-    try:
-        do(*args, **kwargs)
-    except gitlab.exceptions.GitlabError as e:
-        equal(what, e.response_code, status)
-        return
-    raise AssertionError(f"{what}: not refused")
-
 
 gl = gitlab.Gitlab(URL, private_token=TOKEN)
 gl.auth()
