@@ -138,6 +138,8 @@ func twins() map[string]twin {
 		"bulkRunnerDelete":              {route: "DELETE /runners/:id", input: obj{"ids": []any{"gid://gitlab/Ci::Runner/{runners/:id}"}}},
 		"runnersRegistrationTokenReset": {route: "POST /projects/:id/runners/reset_registration_token", input: obj{"type": "PROJECT_TYPE", "id": "gid://gitlab/Project/{projects/:id}"}},
 
+		"userPreferencesUpdate": {route: "PUT /user/preferences", input: obj{"issuesSort": "UPDATED_DESC"}},
+
 		"todoCreate":       {route: "POST " + requests + "/todo", input: obj{"targetId": request}},
 		"todoMarkDone":     {route: "POST /todos/:id/mark_as_done", input: obj{"id": "gid://gitlab/Todo/{todos/:id}"}},
 		"todoRestore":      {alone: "REST does not restore to-do items", in: "project", input: obj{"id": "gid://gitlab/Todo/{todos/:id}"}},

@@ -89,6 +89,8 @@ func TestGlab_planning(t *testing.T) {
 		{"incident|unsubscribe|1", []string{"Unsubscribed"}},
 		{"incident|subscribe|1", []string{"Subscribed"}},
 		{"iteration|list", []string{"iteration 0 of 0"}},
+		{"api|graphql|-f|query={ currentUser { username } project(fullPath: \"root/glab\") { name forksCount statistics { wikiSize } issuesEnabled boards { nodes { name } } } }", []string{`"username":"root"`, `"name":"Planning"`}},
+		{"api|graphql|--paginate|-f|query=query($endCursor: String) { project(fullPath: \"root/glab\") { issues(first: 2, after: $endCursor, sort: CREATED_ASC) { nodes { title } pageInfo { endCursor hasNextPage } } } }", []string{`"title":"The site is down"`, `"title":"Second"`}},
 		{"snippet|create|--title|s|--filename|a.txt|--description|d|README.md", []string{"/root/glab/-/snippets/1"}},
 		{"snippet|create|--title|t|--personal|README.md", []string{"/-/snippets/2"}},
 		{"repo|search|--search|glab", []string{"root/glab"}},

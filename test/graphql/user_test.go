@@ -116,3 +116,49 @@ func TestUser_mergeRequests(t *testing.T) {
 		}
 	})
 }
+
+// TestUser_preferences chooses what pages show: for the caller alone.
+func TestUser_preferences(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		s.places()
+		s.rest("alice", "POST", "/projects/top%2Fone/issues", `{"title":"By alice"}`)
+		const read = `{ currentUser { userPreferences { issuesSort visibilityPipelineIdType } } }`
+		const change = `mutation($in: UserPreferencesUpdateInput!) { userPreferencesUpdate(input: $in) { errors userPreferences { issuesSort visibilityPipelineIdType } } }`
+		s.want("alice", read, nil, `{"data":{"currentUser":{"userPreferences":{"issuesSort":null,"visibilityPipelineIdType":"ID"}}}}`)
+		for _, c := range []struct {
+			in   variables
+			want string
+		}{
+			{variables{"issuesSort": "updated_asc"}, `{"issuesSort":"UPDATED_ASC","visibilityPipelineIdType":"ID"}`},
+			{variables{"visibilityPipelineIdType": "IID"}, `{"issuesSort":"UPDATED_ASC","visibilityPipelineIdType":"IID"}`},
+			{variables{"issuesSort": nil}, `{"issuesSort":"UPDATED_ASC","visibilityPipelineIdType":"IID"}`},
+			{variables{"issuesSort": "PRIORITY_DESC", "visibilityPipelineIdType": "ID"}, `{"issuesSort":"PRIORITY_DESC","visibilityPipelineIdType":"ID"}`},
+		} {
+			s.want("alice", change, variables{"in": c.in}, `{"data":{"userPreferencesUpdate":{"errors":[],"userPreferences":`+c.want+`}}}`)
+			s.want("alice", read, nil, `{"data":{"currentUser":{"userPreferences":`+c.want+`}}}`)
+		}
+		s.want("bob", read, nil, `{"data":{"currentUser":{"userPreferences":{"issuesSort":null,"visibilityPipelineIdType":"ID"}}}}`)
+		for _, as := range []string{"bob", "root", ""} {
+			if got := s.ask(as, `{ project(fullPath: "top/one") { issues { nodes { author { username userPreferences { issuesSort } } } } } }`, nil); !strings.Contains(got, `"username":"alice","userPreferences":null`) {
+				t.Errorf("%q reads what alice chose: %s", as, got)
+			}
+		}
+		if got := s.ask("", change, variables{"in": variables{"issuesSort": "UPDATED_ASC"}}); !strings.Contains(got, "does not exist or you don't have permission") {
+			t.Errorf("callers who are not signed in: got %s", got)
+		}
+		if got := s.ask("alice", change, variables{"in": variables{"issuesSort": "SEVERITY_ASC"}}); !strings.Contains(got, "was provided invalid value") {
+			t.Errorf("an order that lists do not have: got %s", got)
+		}
+		values, _ := at(s.data("alice", `{ __type(name: "IssueSort") { enumValues { name } } }`, nil), "__type", "enumValues").([]any)
+		if len(values) < 15 {
+			t.Errorf("orders of issues: got %v", values)
+		}
+		for _, v := range values {
+			sort := at(v, "name").(string)
+			got := at(s.data("alice", change, variables{"in": variables{"issuesSort": sort}}), "userPreferencesUpdate")
+			if fmt.Sprint(at(got, "errors")) != "[]" || at(got, "userPreferences", "issuesSort") != strings.ToUpper(sort) {
+				t.Errorf("the order %s: got %v", sort, got)
+			}
+		}
+	})
+}

@@ -140,6 +140,17 @@ func (o Orders) By(name string) Order {
 	return o[""]
 }
 
+// Sorted reads an order that is named by column and direction, such as created_desc, in small or
+// capital letters: what a list sorts by, and whether the smallest comes first.
+func Sorted(name string) (by string, asc bool) {
+	by, asc = strings.CutSuffix(strings.ToLower(name), "_asc")
+	switch by = strings.TrimSuffix(by, "_desc"); by {
+	case "created", "updated":
+		by += "_at"
+	}
+	return by, asc
+}
+
 // Directions of a cursor.
 const (
 	forward  = "n"

@@ -3,8 +3,10 @@ package account
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 )
 
@@ -13,11 +15,29 @@ type Preferences struct {
 	FileByFile     *bool `db:"view_diffs_file_by_file"`
 	ShowWhitespace *bool `db:"show_whitespace_in_diffs"`
 	PassIdentities *bool `db:"pass_user_identities_to_ci_jwt"`
+	PipelineIIDs   *bool `db:"name_pipelines_by_iid"`
+
+	IssuesSort *string `db:"issues_sort"` // one of IssueOrders, "" takes the choice back
+}
+
+// IssueOrders are the orders in which users may want to see issues, as lists of issues name them:
+// column and direction.
+func IssueOrders() []string {
+	out := []string{"relative_position_asc"}
+	for _, by := range []string{"created", "due_date", "label_priority", "milestone_due", "popularity", "priority", "title", "updated", "weight"} {
+		out = append(out, by+"_asc", by+"_desc")
+	}
+	return out
 }
 
 // Prefer changes the actor's own preferences and gives the account.
 func (s *Service) Prefer(ctx context.Context, as authz.Actor, p Preferences) (*User, error) {
 	if err := s.policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	var f errs.Fields
+	f.Check(p.IssuesSort == nil || *p.IssuesSort == "" || slices.Contains(IssueOrders(), *p.IssuesSort), "issues_sort", "is not an order of issues")
+	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	row := s.userAt(as.UserID)

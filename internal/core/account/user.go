@@ -82,6 +82,8 @@ type Profile struct {
 	FileByFile       bool               `db:"view_diffs_file_by_file"`
 	ShowWhitespace   bool               `db:"show_whitespace_in_diffs"`
 	PassIdentities   bool               `db:"pass_user_identities_to_ci_jwt"` // to what pipelines sign on with
+	IssuesSort       string             `db:"issues_sort"`                    // order of pages of issues, such as updated_desc; "" is the usual one
+	PipelineIIDs     bool               `db:"name_pipelines_by_iid"`          // pages name pipelines by iid, not by id
 	RunnerMinutes    *int64             `db:"shared_runners_minutes_limit"`   // nil inherits, 0 is unlimited
 	ExtraMinutes     *int64             `db:"extra_shared_runners_minutes_limit"`
 	SignInCount      int64              `db:"sign_in_count"`

@@ -147,7 +147,7 @@ func (a *epicFilter) filter() epic.Filter {
 	if in.Not != nil {
 		f.Not = filter.Not{Author: filter.Person{Username: in.Not.AuthorUsername}, Reaction: in.Not.MyReactionEmoji, Labels: present(in.Not.LabelName)}
 	}
-	f.OrderBy, f.Asc = sorting(in.Sort)
+	f.OrderBy, f.Asc = page.Sorted(in.Sort)
 	return f
 }
 

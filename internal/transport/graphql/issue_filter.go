@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/base/page"
 	"tenon/internal/core/filter"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
@@ -92,7 +93,7 @@ func (f *issueFilter) filter() (issue.Filter, error) {
 	if out.HealthWildcard = filter.Word(zeroOr(f.HealthStatusFilter)); out.HealthWildcard == "" {
 		out.Health = healths[zeroOr(f.HealthStatusFilter)]
 	}
-	out.OrderBy, out.Asc = sorting(zeroOr(f.Sort))
+	out.OrderBy, out.Asc = page.Sorted(zeroOr(f.Sort))
 	if f.Not != nil {
 		out.Not = f.Not.exclusion()
 	}

@@ -36,7 +36,7 @@ func (f *memberFilter) filter(relations map[string][]namespace.Way) namespace.Me
 	for _, name := range f.Relations {
 		out.Ways = append(out.Ways, relations[name]...)
 	}
-	by, asc := sorting(zeroOr(f.Sort))
+	by, asc := page.Sorted(zeroOr(f.Sort))
 	out.OrderBy, out.Desc = strings.ReplaceAll(by, "user_full_name", "name"), by != "" && !asc
 	return out
 }

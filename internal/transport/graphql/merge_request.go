@@ -123,7 +123,7 @@ func (f *requestFilter) filter() (mergerequest.Filter, error) {
 	if state := zeroOr(f.State); state != "all" {
 		out.State = mergerequest.State(state)
 	}
-	out.OrderBy, out.Asc = sorting(zeroOr(f.Sort))
+	out.OrderBy, out.Asc = page.Sorted(zeroOr(f.Sort))
 	return out, nil
 }
 

@@ -93,7 +93,7 @@ func milestonePage[A any](ctx context.Context, b *binder, c *exec.Call[A], in mi
 	if f.IDs, err = idsOf[milestone.ID]("Milestone", in.IDs); err != nil {
 		return nil, err
 	}
-	f.OrderBy, f.Asc = sorting(in.Sort)
+	f.OrderBy, f.Asc = page.Sorted(in.Sort)
 	switch {
 	case in.Timeframe != nil && in.Timeframe.Start > in.Timeframe.End:
 		return nil, errTimeframe

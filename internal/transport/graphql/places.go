@@ -74,21 +74,6 @@ func spaces[A any](ctx context.Context, b *binder, c *exec.Call[A], ids []namesp
 	return exec.Load(ctx, c, "namespaces", ids, b.Namespaces.Load)
 }
 
-// columns are the orders of core where a value of an enum names them otherwise.
-var columns = map[string]string{"created": "created_at", "updated": "updated_at"}
-
-// sorting reads a value of an enum of orders, such as CREATED_ASC: what core sorts by, and whether
-// the smallest comes first.
-func sorting(value string) (by string, asc bool) {
-	value = strings.ToLower(value)
-	by, asc = strings.CutSuffix(value, "_asc")
-	by = strings.TrimSuffix(by, "_desc")
-	if column, ok := columns[by]; ok {
-		by = column
-	}
-	return by, asc
-}
-
 // idsOf reads global ids of one model, which arguments of the type ID hold.
 func idsOf[T ~int64](model string, texts []string) ([]T, error) {
 	var out []T

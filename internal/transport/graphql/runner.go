@@ -42,7 +42,7 @@ func (f *runnerFilter) filter(r page.Range) runner.Filter {
 		out.Paused = new(!*f.Active)
 	}
 	if f.Sort != nil {
-		by, asc := sorting(*f.Sort)
+		by, asc := page.Sorted(*f.Sort)
 		if by == "contacted" {
 			by = "contacted_at"
 		}

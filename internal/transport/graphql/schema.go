@@ -77,6 +77,7 @@ func (b *binder) all() {
 	b.members()
 	b.topics()
 	b.userLists()
+	b.preferences()
 	b.placesOfProjects()
 	b.repositories()
 	b.projectFacts()

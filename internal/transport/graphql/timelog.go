@@ -53,7 +53,7 @@ func (a *timelogFilter) filter() (timelog.Filter, error) {
 	if a.ProjectID != nil {
 		f.ProjectID = project.ID(a.ProjectID.ID)
 	}
-	f.OrderBy, f.Asc = sorting(a.Sort)
+	f.OrderBy, f.Asc = page.Sorted(a.Sort)
 	return f, nil
 }
 

@@ -29,7 +29,7 @@ func (b *binder) userLists() {
 		if f.IDs, err = idsOf[authz.UserID]("User", c.Args.IDs); err != nil {
 			return nil, err
 		}
-		f.OrderBy, f.Asc = sorting(zeroOr(c.Args.Sort))
+		f.OrderBy, f.Asc = page.Sorted(zeroOr(c.Args.Sort))
 		if c.Args.GroupID != nil {
 			g, err := b.Namespaces.FindByID(ctx, c.As, namespace.ID(c.Args.GroupID.ID))
 			if err != nil {

@@ -35,7 +35,7 @@ type variableFilter struct {
 }
 
 func (f *variableFilter) filter(r page.Range) variable.ListFilter {
-	by, asc := sorting(zeroOr(f.Sort))
+	by, asc := page.Sorted(zeroOr(f.Sort))
 	return variable.ListFilter{OrderBy: by, Desc: by != "" && !asc, Range: r}
 }
 

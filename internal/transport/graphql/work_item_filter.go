@@ -36,7 +36,7 @@ type workItemFilter struct {
 // items makes the filter of core for a part of the list.
 func (f *workItemFilter) items(r page.Range) (epic.ItemFilter, error) {
 	out := epic.ItemFilter{Range: r}
-	out.OrderBy, out.Asc = sorting(zeroOr(f.Sort))
+	out.OrderBy, out.Asc = page.Sorted(zeroOr(f.Sort))
 	if f.ofIssues() {
 		issues, err := f.issues().filter()
 		if err != nil {

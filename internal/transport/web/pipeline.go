@@ -33,7 +33,11 @@ func (x *visit) getPipeline() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.title("Pipeline #" + itoa(id))
+	wants, err := x.preferences()
+	if err != nil {
+		return nil, err
+	}
+	x.title("Pipeline " + wants.pipeline(one))
 	x.badge(one.State)
 	x.sheet.API += "/pipelines/" + itoa(id)
 	return pipeline(p.FullPath, one, ci.Stages(jobs[one.ID])), nil
@@ -65,7 +69,7 @@ func (x *visit) getJob() (templ.Component, error) {
 		return nil, err
 	}
 	ctx := x.r.Context()
-	j, _, err := x.Checks.FindJob(ctx, x.as, p, ci.StatusID(id))
+	j, of, err := x.Checks.FindJob(ctx, x.as, p, ci.StatusID(id))
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +84,11 @@ func (x *visit) getJob() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jobPage(p.FullPath, views[0], log), nil
+	wants, err := x.preferences()
+	if err != nil {
+		return nil, err
+	}
+	return jobPage(p.FullPath, views[0], of, wants, log), nil
 }
 
 // jobLog is the end of a job's log as its page shows it; nil without one.

@@ -322,8 +322,8 @@ func stateIcon(s ci.State) templ.Component {
 	})
 }
 
-// jobPage is a job. log is nil where there is none.
-func jobPage(path string, j *ci.JobView, log *fileView) templ.Component {
+// jobPage is a job of a pipeline. log is nil where there is none.
+func jobPage(path string, j *ci.JobView, of *ci.Pipeline, wants preferences, log *fileView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -402,9 +402,9 @@ func jobPage(path string, j *ci.JobView, log *fileView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var22 string
-		templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs("#" + itoa(int64(j.PipelineID)))
+		templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(wants.pipeline(of))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `pipeline.templ`, Line: 76, Col: 90}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `pipeline.templ`, Line: 76, Col: 77}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 		if templ_7745c5c3_Err != nil {
@@ -536,9 +536,9 @@ func jobPage(path string, j *ci.JobView, log *fileView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var31 string
-			templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs("#" + itoa(int64(j.Downstream.ID)))
+			templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(wants.pipeline(j.Downstream))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `pipeline.templ`, Line: 91, Col: 121}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `pipeline.templ`, Line: 91, Col: 115}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 			if templ_7745c5c3_Err != nil {

@@ -84,6 +84,11 @@ func (x *visit) issues(in issue.Place, base string) (templ.Component, error) {
 	if labelled != "" {
 		f.Labels = []string{labelled}
 	}
+	wants, err := x.preferences()
+	if err != nil {
+		return nil, err
+	}
+	f.OrderBy, f.Asc = page.Sorted(wants.IssuesSort)
 	x.title("Issues")
 	x.sheet.API += "/issues"
 	rows, err := x.issueRows(in, f)
