@@ -46,22 +46,36 @@ func countUsers(ctx context.Context, d *db.DB) (int, error) {
 	return db.Get[int](ctx, d, "SELECT count(*) FROM users")
 }
 
-// countSecrets counts the external status checks that sign what they send. It works on a schema
-// of any age.
-func countSecrets(ctx context.Context, d *db.DB) (int, error) {
-	if there, err := d.HasTable(ctx, "external_status_checks"); err != nil || !there {
+// countSealed counts the rows of a table whose column is encrypted with the key. It works on a schema of any age.
+func countSealed(ctx context.Context, d *db.DB, table, column string) (int, error) {
+	if there, err := d.HasTable(ctx, table); err != nil || !there {
 		return 0, err
 	}
-	return db.Get[int](ctx, d, "SELECT count(*) FROM external_status_checks WHERE sealed_secret IS NOT NULL")
+	n, err := db.Get[int](ctx, d, "SELECT count(*) FROM "+table+" WHERE "+column+" IS NOT NULL")
+	if err != nil {
+		return 0, fmt.Errorf("count what %s.%s keeps: %w", table, column, err)
+	}
+	return n, nil
 }
 
 // ReplacedKey says what became of a key and of what it had encrypted or signed.
 type ReplacedKey struct {
-	Kept    string `json:"kept,omitempty"`  // where the old key file is now, "" where there was none
-	Users   int    `json:"users"`           // whose passwords, tokens and keys still work: they do not depend on the key
-	Imports int    `json:"imports"`         // lost: imports that wait with an encrypted user name and password
-	Checks  int    `json:"status_checks"`   // lost: shared secrets of external status checks
-	Minutes int    `json:"lfs_minutes_max"` // lost: signed grants for large files of at most this age
+	Kept    string `json:"kept,omitempty"` // where the old key file is now, "" where there was none
+	Users   int    `json:"users"`          // whose passwords, tokens and keys still work: they do not depend on the key
+	Imports int    `json:"imports"`        // lost: imports that wait with an encrypted user name and password
+	Checks  int    `json:"status_checks"`  // lost: shared secrets of external status checks
+
+	// Lost likewise: values of CI/CD variables and of those of schedules, files, runner registration tokens, deploy tokens as jobs get them,
+	// and keys that sign ID tokens. Tokens that start pipelines still do, but are not shown any more.
+	Variables         int `json:"variables"`
+	ScheduleVariables int `json:"schedule_variables"`
+	SecureFiles       int `json:"secure_files"`
+	Triggers          int `json:"triggers"`
+	Registrations     int `json:"registration_tokens"`
+	DeployTokens      int `json:"deploy_tokens"`
+	IDTokenKeys       int `json:"id_token_keys"`
+
+	Minutes int `json:"lfs_minutes_max"` // lost: signed grants for large files of at most this age
 }
 
 // ReplaceKey makes another key for the data of c, on which no server may run.
@@ -94,8 +108,15 @@ func ReplaceKey(ctx context.Context, c *config.Config, log *slog.Logger) (out *R
 	if out.Users == 0 {
 		return nil, errors.New("the database has no users: the first start makes a key")
 	}
-	if out.Checks, err = countSecrets(ctx, a.db); err != nil {
-		return nil, fmt.Errorf("count secrets of status checks: %w", err)
+	for n, at := range map[*int][2]string{
+		&out.Checks: {"external_status_checks", "sealed_secret"}, &out.Variables: {"ci_variables", "sealed"},
+		&out.ScheduleVariables: {"pipeline_schedule_variables", "sealed"}, &out.SecureFiles: {"secure_files", "object"},
+		&out.Triggers: {"pipeline_triggers", "sealed"}, &out.Registrations: {"registration_tokens", "sealed"},
+		&out.DeployTokens: {"deploy_token_secrets", "sealed"}, &out.IDTokenKeys: {"id_token_keys", "sealed"},
+	} {
+		if *n, err = countSealed(ctx, a.db, at[0], at[1]); err != nil {
+			return nil, err
+		}
 	}
 	jobs, err := a.db.HasTable(ctx, "river_job")
 	if err != nil {

@@ -10,8 +10,11 @@ import (
 	"testing"
 
 	"tenon/internal/base/config"
+	"tenon/internal/base/page"
 	"tenon/internal/base/secret"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/variable"
 )
 
 // TestKey_lost takes the key away from an instance with users: it does not start until
@@ -29,6 +32,9 @@ func TestKey_lost(t *testing.T) {
 		for name, shared := range map[string]string{"signed": "s3cret", "plain": ""} {
 			s.do("admin", "POST", shop+"/external_status_checks", obj{"name": name, "external_url": "https://checks.invalid/" + name, "shared_secret": shared})
 		}
+		s.do("admin", "POST", shop+"/variables", obj{"key": "TOKEN", "value": "s3cret"})
+		s.do("admin", "POST", shop+"/triggers", obj{"description": "nightly"})
+		s.do("admin", "POST", shop+"/deploy_tokens", obj{"name": "gitlab-deploy-token", "scopes": []string{"read_repository"}})
 		log := slog.New(slog.DiscardHandler)
 		if _, err := ReplaceKey(ctx, s.config, log); err == nil || !strings.Contains(err.Error(), "another server runs") {
 			t.Errorf("while a server runs: got %v, want a refusal", err)
@@ -62,7 +68,7 @@ func TestKey_lost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (ReplacedKey{Users: 1, Imports: 2, Checks: 1, Minutes: 30}); *replaced != want {
+		if want := (ReplacedKey{Users: 1, Imports: 2, Checks: 1, Variables: 1, Triggers: 1, Registrations: 1, DeployTokens: 1, Minutes: 30}); *replaced != want {
 			t.Errorf("got %+v, want %+v", *replaced, want)
 		}
 		if now, err := os.ReadFile(name); err != nil || string(now) == string(key) {
@@ -75,6 +81,7 @@ func TestKey_lost(t *testing.T) {
 		if _, _, err := again.core.Tokens.Authenticate(ctx, rootToken); err != nil {
 			t.Errorf("a token after that: %v", err)
 		}
+		lostVariable(t, again)
 		if err := again.Close(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -98,5 +105,35 @@ func TestKey_new(t *testing.T) {
 	c := &config.Config{Data: data, Database: "sqlite:" + filepath.Join(data, "tenon.db"), ExternalURL: &url.URL{}}
 	if _, err := ReplaceKey(t.Context(), c, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "no instance of Tenon") {
 		t.Errorf("a folder without an instance: got %v, want a refusal", err)
+	}
+}
+
+// lostVariable sets a variable again whose value was lost with the key, and reads what else was.
+func lostVariable(t *testing.T, a *App) {
+	t.Helper()
+	ctx := t.Context()
+	root, _, err := a.core.Tokens.Authenticate(ctx, rootToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := a.core.Projects.Find(ctx, root, "root/shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := variable.In(p)
+	if v, err := a.core.Variables.Find(ctx, root, at, "TOKEN", variable.Filter{}); err != nil || v.Value != nil {
+		t.Errorf("a variable that was lost: got %+v, %v, want no value", v, err)
+	}
+	value := "another"
+	if v, err := a.core.Variables.Update(ctx, root, at, "TOKEN", variable.Filter{}, variable.Changes{Value: &value}); err != nil || v.Value == nil || *v.Value != value {
+		t.Errorf("set again: got %+v, %v", v, err)
+	}
+	triggers, err := a.core.Triggers.List(ctx, root, p, page.Range{Limit: 10})
+	if err != nil || len(triggers.Items) != 1 || triggers.Items[0].Token != "" {
+		t.Errorf("triggers: got %+v, %v, want one without its token", triggers.Items, err)
+	}
+	tokens, err := a.core.Runners.RegistrationTokens(ctx, root, []namespace.Place{p.Place()})
+	if err != nil || len(tokens) != 0 {
+		t.Errorf("registration tokens: got %v, %v, want none until it is reset", tokens, err)
 	}
 }

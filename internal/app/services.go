@@ -26,7 +26,7 @@ func (a *App) services() error {
 		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
 			return a.jobs.Enqueue(ctx, args, options...)
 		}),
-		BaseURL: a.baseURL, SSH: a.sshAddress(),
+		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision,
 		Fetches:    repo.FetchLimits{Running: a.config.Git.Fetches, PerAddress: a.config.Git.FetchesPerAddress},
 		MaxImport:  int64(a.config.Git.ImportSize) << 20,
 		RateLimits: a.config.RateLimits, Refused: a.metrics.Limited, Mail: a.mail(),

@@ -99,7 +99,8 @@ type Deps struct {
 	BaseURL   string // external URL
 	SSH       string // host and port of git over SSH as clients see it; "" where it is off
 	Fetches   repo.FetchLimits
-	MaxImport int64 // bytes that one import may bring, and its large files as much again
+	Revision  string // of the program
+	MaxImport int64  // bytes that one import may bring, and its large files as much again
 
 	// RateLimits counts what callers ask; without it only sizes and connections are
 	// bounded. Refused is told the class of each refusal.
@@ -219,7 +220,7 @@ func (s *Services) people(c *check, d Deps) {
 	}))
 	s.Sessions = session.New(need(c, session.Deps{DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Settings: s.Settings, Now: d.Now, Log: d.Log}))
 	s.Tokens = token.New(need(c, token.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Now: d.Now, Log: d.Log,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Box: d.Box, Now: d.Now, Log: d.Log,
 	}))
 	s.Keys = sshkey.New(need(c, sshkey.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Now: d.Now, Log: d.Log,
@@ -287,8 +288,8 @@ func (s *Services) code(c *check, d Deps) {
 	s.Badges = badge.New(need(c, badge.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now, Host: s.URLs.Host(), Tip: s.Repos.Tip}))
 	s.Checks = ci.New(need(c, ci.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Protections: s.Protections,
-		Runners: s.Runners, Variables: s.Variables, Triggers: s.Triggers, IDTokens: s.IDTokens, Objects: d.Objects, Jobs: d.Jobs, Box: d.Box, Outbound: outbound, URLs: s.URLs, Now: d.Now,
-		Log: d.Log,
+		Runners: s.Runners, Variables: s.Variables, Triggers: s.Triggers, IDTokens: s.IDTokens, Tokens: s.Tokens, Objects: d.Objects, Jobs: d.Jobs, Box: d.Box, Outbound: outbound, URLs: s.URLs, Now: d.Now,
+		Log: d.Log, Revision: d.Revision,
 	}))
 	s.Schedules = schedule.New(need(c, schedule.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, CI: s.Checks, Jobs: d.Jobs, Box: d.Box, Now: d.Now, Log: d.Log,

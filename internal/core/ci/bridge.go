@@ -234,7 +234,9 @@ func (s *Service) readArtifact(ctx context.Context, of *Pipeline, name, file str
 // bridgeVariables are those that a bridge hands on: its own, and those that its pipeline was started with where it says so.
 func (s *Service) bridgeVariables(ctx context.Context, p *project.Project, of *Pipeline, j *Job, c *ciconfig.Job) ([]Variable, error) {
 	var known list
-	s.serverVariables(&known, p)
+	if err := s.placeVariables(ctx, &known, p); err != nil {
+		return nil, err
+	}
 	commit, err := s.commitOf(ctx, p, of)
 	if err != nil {
 		return nil, err

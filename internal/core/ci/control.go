@@ -311,6 +311,9 @@ func (s *Service) Erase(ctx context.Context, as authz.Actor, p *project.Project,
 		if err != nil {
 			return err
 		}
+		if len(keys) == 0 && j.LogSize == 0 {
+			return ErrNotErasable // it has nothing, or not any more
+		}
 		if j.LogKey != nil {
 			keys = append(keys, *j.LogKey)
 		}

@@ -446,3 +446,22 @@ func TestService_Finish_full(t *testing.T) {
 		w.wantStates(p, "refused", "build:failed lint:success = failed")
 	})
 }
+
+// A pipeline that is a success although a job failed says so.
+func TestService_Course_warned(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		p := w.begin("lint: {script: x, allow_failure: true}\nbuild: {script: x}\n")
+		token := w.runner("instance_type", nil)
+		w.fail(w.take(token, "lint"))
+		course, err := w.ci.Course(t.Context(), w.again(p))
+		check(t, err)
+		equal(t, "while it runs", course.Warned, false)
+		w.run(token, "build")
+		p = w.again(p)
+		course, err = w.ci.Course(t.Context(), p)
+		check(t, err)
+		d := p.State.Detail(course.Warned)
+		equal(t, "state", p.State, ci.Success)
+		equal(t, "icon, group and label", d.Icon+", "+d.Group+", "+d.Label, "status_warning, success-with-warnings, passed with warnings")
+	})
+}

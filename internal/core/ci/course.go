@@ -105,6 +105,7 @@ type Course struct {
 	StartedAt  *time.Time // of the first that ran
 	FinishedAt *time.Time // of the last that ended; nil while the pipeline is under way
 	Coverage   *float64   // percent, the mean of those that say one
+	Warned     bool       // it is a success although some failed that may
 }
 
 // Course looks at the statuses of a pipeline. It asks for no permission.
@@ -129,6 +130,7 @@ func course(of *Pipeline, list []Status) Course {
 		if at := st.FinishedAt.Ptr(); at != nil && (c.FinishedAt == nil || at.After(*c.FinishedAt)) {
 			c.FinishedAt = at
 		}
+		c.Warned = c.Warned || of.State == Success && st.standing() == warned
 		if st.Coverage != nil {
 			sum, covered = sum+*st.Coverage, covered+1
 		}

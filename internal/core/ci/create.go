@@ -227,7 +227,11 @@ func (d *draft) create(ctx context.Context) (*Pipeline, error) {
 	case d.skips():
 		d.row.State = Skipped
 	}
-	if problems := d.expand(vars); len(problems) > 0 {
+	problems, err := d.nameCaches(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if problems = append(problems, d.expand(vars)...); len(problems) > 0 {
 		return d.invalid(ctx, problems)
 	}
 	return d.write(ctx)
@@ -239,12 +243,7 @@ type known struct{ above, predefined list }
 // known reads the variables that are there before jobs are: predefined ones, and those above the configuration.
 func (d *draft) known(ctx context.Context) (known, error) {
 	var k known
-	d.serverVariables(&k.predefined, d.project)
-	d.pipelineFacts(&k.predefined, d.row, d.commit, d.in.MergeRequest)
-	if err := d.openMergeRequests(ctx, &k.predefined, d.row, d.in.MergeRequest, d.row.UserID); err != nil {
-		return k, err
-	}
-	if err := d.scheduleVariables(ctx, &k.predefined, d.row); err != nil {
+	if err := d.pipelineList(ctx, &k.predefined, d.row.UserID, d.project, d.row, d.commit, d.in.MergeRequest); err != nil {
 		return k, err
 	}
 	if err := d.userVariables(ctx, &k.predefined, d.row.UserID); err != nil {

@@ -93,7 +93,9 @@ func (s *Service) needVariables(ctx context.Context, p *project.Project, j *Job,
 		return nil, err
 	}
 	var l list
-	s.serverVariables(&l, p)
+	if err := s.placeVariables(ctx, &l, p); err != nil {
+		return nil, err
+	}
 	s.pipelineFacts(&l, &of, nil, m)
 	pipelineNumbers(&l, &of, s.urls.Pipeline(p.FullPath, int64(of.ID)))
 	for _, v := range c.Variables {

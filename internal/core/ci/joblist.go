@@ -2,9 +2,14 @@ package ci
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/gitstore"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/ciconfig"
 	"tenon/internal/core/project"
 )
@@ -13,7 +18,6 @@ import (
 // the jobs before it reported, those of the instance, its groups and its project, and those that the pipeline or the job was started with.
 func (s *Service) jobList(ctx context.Context, a *Assignment, before []StatusID) (list, error) {
 	var l list
-	s.serverVariables(&l, a.Project)
 	c, err := s.commitOf(ctx, a.Project, a.Pipeline)
 	if err != nil {
 		return nil, err
@@ -22,14 +26,10 @@ func (s *Service) jobList(ctx context.Context, a *Assignment, before []StatusID)
 	if err != nil {
 		return nil, err
 	}
-	s.pipelineFacts(&l, a.Pipeline, c, m)
-	if err := s.openMergeRequests(ctx, &l, a.Pipeline, m, a.Job.AuthorID); err != nil {
+	if err := s.pipelineList(ctx, &l, a.Job.AuthorID, a.Project, a.Pipeline, c, m); err != nil {
 		return nil, err
 	}
 	pipelineNumbers(&l, a.Pipeline, s.urls.Pipeline(a.Project.FullPath, int64(a.Pipeline.ID)))
-	if err := s.scheduleVariables(ctx, &l, a.Pipeline); err != nil {
-		return nil, err
-	}
 	if err := s.triggerVariables(ctx, &l, a.Pipeline); err != nil {
 		return nil, err
 	}
@@ -51,6 +51,9 @@ func (s *Service) jobList(ctx context.Context, a *Assignment, before []StatusID)
 		a.Config.Environment = &named
 	}
 	s.jobFacts(&l, a.Project, a.Job, a.Config, a.Token)
+	if err := s.deployVariables(ctx, &l, a.Project); err != nil {
+		return nil, err
+	}
 	runnerVariables(&l, a.Runner)
 	tokens, err := s.idTokens(ctx, a, l, set)
 	if err != nil {
@@ -74,6 +77,85 @@ func (s *Service) jobList(ctx context.Context, a *Assignment, before []StatusID)
 		return nil, err
 	}
 	return append(append(l, own...), given...), nil
+}
+
+// pipelineList gives the predefined variables that are the same for all jobs of a pipeline. Open merge requests are those that the user
+// may read.
+func (s *Service) pipelineList(ctx context.Context, l *list, user *authz.UserID, p *project.Project, of *Pipeline, c *gitstore.Commit, m *MergeRequest) error {
+	if err := s.placeVariables(ctx, l, p); err != nil {
+		return err
+	}
+	s.pipelineFacts(l, of, c, m)
+	if err := s.tagMessage(ctx, l, p, of); err != nil {
+		return err
+	}
+	if err := s.openMergeRequests(ctx, l, of, m, user); err != nil {
+		return err
+	}
+	if err := s.upstreamVariables(ctx, l, of); err != nil {
+		return err
+	}
+	return s.scheduleVariables(ctx, l, of)
+}
+
+// tagMessage is the message of an annotated tag, which may be gone since its pipeline was made.
+func (s *Service) tagMessage(ctx context.Context, l *list, p *project.Project, of *Pipeline) error {
+	if !of.Tag {
+		return nil
+	}
+	g, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	found, err := g.Resolve(ctx, "refs/tags/"+of.Ref)
+	if errors.Is(err, gitstore.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find tag: %w", err)
+	}
+	if found.ID == found.Commit {
+		return nil
+	}
+	tag, err := g.Tag(ctx, found.ID)
+	if err != nil {
+		return fmt.Errorf("read tag: %w", err)
+	}
+	l.add("CI_COMMIT_TAG_MESSAGE", strings.TrimRight(tag.Message, "\n"))
+	return nil
+}
+
+// upstreamVariables say which job started a pipeline.
+func (s *Service) upstreamVariables(ctx context.Context, l *list, of *Pipeline) error {
+	if of.UpstreamJobID == nil {
+		return nil
+	}
+	type row struct {
+		ProjectID  project.ID `db:"project_id"`
+		PipelineID PipelineID `db:"pipeline_id"`
+	}
+	up, err := db.Get[row](ctx, s.db, "SELECT s.project_id, s.pipeline_id FROM commit_statuses s WHERE s.id = ?", *of.UpstreamJobID)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("upstream job of pipeline: %w", err)
+	}
+	l.number("CI_UPSTREAM_PROJECT_ID", int64(up.ProjectID))
+	l.number("CI_UPSTREAM_PIPELINE_ID", int64(up.PipelineID))
+	l.number("CI_UPSTREAM_JOB_ID", int64(*of.UpstreamJobID))
+	return nil
+}
+
+// deployVariables are the deploy token that jobs of a project may use.
+func (s *Service) deployVariables(ctx context.Context, l *list, p *project.Project) error {
+	t, key, err := s.tokens.DeployTokenOfJobs(ctx, p.NamespaceID)
+	if t == nil || err != nil {
+		return err
+	}
+	l.add("CI_DEPLOY_USER", t.Username)
+	l.secret("CI_DEPLOY_PASSWORD", key)
+	return nil
 }
 
 // commitOf gives the commit of a pipeline, nil where the repository lost it.

@@ -52,6 +52,7 @@ type world struct {
 	variables   *variable.Service
 	triggers    *trigger.Service
 	idTokens    *idtoken.Service
+	tokens      *token.Service
 	box         *secret.Box
 	scopes      *jobtoken.Service
 	repos       *repo.Service
@@ -95,10 +96,11 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.set = coretest.Setter(t, settings)
 	w.set("default_branch_protection", 0)
 	w.accounts = account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now, URLs: urls})
+	w.tokens = token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: w.accounts, Box: box, Now: w.now})
 	w.protections = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now})
 	w.repos = repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: w.accounts,
-		Tokens: token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: w.accounts, Now: w.now}),
+		Tokens: w.tokens,
 		Log:    quiet, Now: w.now, URLs: urls,
 		PushRules: pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.now}), Protections: w.protections,
 	})
@@ -112,7 +114,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.idTokens = idtoken.New(idtoken.Deps{DB: d, Box: box, Now: w.now})
 	w.deps = ci.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: w.accounts, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
-		Runners: w.runners, Variables: w.variables, Triggers: w.triggers, IDTokens: w.idTokens, Objects: w.objects, Jobs: job.EnqueuerFunc(w.enqueue), Box: box,
+		Runners: w.runners, Variables: w.variables, Triggers: w.triggers, IDTokens: w.idTokens, Tokens: w.tokens, Objects: w.objects, Jobs: job.EnqueuerFunc(w.enqueue), Box: box,
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}, URLs: urls, Now: w.now, Log: quiet,
 	}
 	w.ci = w.another()

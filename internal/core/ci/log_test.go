@@ -150,13 +150,17 @@ func TestService_Erase(t *testing.T) {
 		}
 		equal(t, "objects", w.kept(), 0)
 		equal(t, "log", w.log(j.ID), "")
+		wantError(t, "again", erase(w.maintainer), errs.Forbidden, "Job is not erasable!")
 		_, _, err = w.ci.OpenArtifact(t.Context(), w.maintainer, w.as(w.maintainer), j.ID, "")
 		wantError(t, "artifact", err, errs.NotFound, "")
 		// Who started a job may erase it.
 		w.as(w.developer)
 		made, err := w.ci.Run(t.Context(), w.developer, w.as(w.developer), ci.RunInput{Ref: "work", Source: ci.ByAPI})
 		check(t, err)
-		w.run(token, "build")
+		a = w.take(token, "build")
+		_, _, err = w.ci.Append(t.Context(), w.hold(a), 0, []byte("another log\n"))
+		check(t, err)
+		w.succeed(a)
 		_, err = w.ci.Erase(t.Context(), w.developer, w.as(w.developer), w.job(made, "build").ID)
 		check(t, err)
 	})

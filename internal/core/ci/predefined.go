@@ -21,8 +21,23 @@ const serverVersion = "16.0.0"
 // maxMessage is how many characters of a commit message a variable holds.
 const maxMessage = 100_000
 
-// serverVariables describe the instance and the project.
-func (s *Service) serverVariables(l *list, p *project.Project) {
+// features names, in the terms of GITLAB_FEATURES, what the reference sells apart and is here.
+const features = "audit_events,blocked_issues,board_assignee_lists,board_iteration_lists,board_milestone_lists,code_owners,epics,external_status_checks," +
+	"group_iterations,issuable_health_status,issue_weights,iterations,merge_pipelines,merge_request_approvers,merge_trains,multiple_approval_rules," +
+	"multiple_group_issue_boards,multiple_issue_assignees,multiple_merge_request_assignees,multiple_merge_request_reviewers,protected_refs_for_users," +
+	"push_rules,related_epics,scoped_labels,subepics"
+
+// templateRegistry is where the images of templates that others publish are.
+const templateRegistry = "registry.gitlab.com"
+
+// placeVariables describe the instance and a project.
+func (s *Service) placeVariables(ctx context.Context, l *list, p *project.Project) error {
+	s.serverVariables(l)
+	return s.projectVariables(ctx, l, p)
+}
+
+// serverVariables describe the instance.
+func (s *Service) serverVariables(l *list) {
 	root := s.urls.Root()
 	at, _ := url.Parse(root)
 	port := at.Port()
@@ -54,7 +69,21 @@ func (s *Service) serverVariables(l *list, p *project.Project) {
 	for i, part := range strings.Split(serverVersion, ".") {
 		l.add([]string{"CI_SERVER_VERSION_MAJOR", "CI_SERVER_VERSION_MINOR", "CI_SERVER_VERSION_PATCH"}[i], part)
 	}
+	l.add("CI_SERVER_REVISION", s.revision)
+	l.add("GITLAB_FEATURES", features)
+	l.add("CI_TEMPLATE_REGISTRY_HOST", templateRegistry)
+}
 
+// projectVariables describe a project.
+func (s *Service) projectVariables(ctx context.Context, l *list, p *project.Project) error {
+	languages, err := s.projects.Languages(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(languages))
+	for i := range languages {
+		names[i] = strings.ToLower(languages[i].Name)
+	}
 	parts := strings.Split(p.FullPath, "/")
 	within := strings.Join(parts[:len(parts)-1], "/")
 	l.number("CI_PROJECT_ID", int64(p.ID))
@@ -73,12 +102,19 @@ func (s *Service) serverVariables(l *list, p *project.Project) {
 	l.add("CI_PROJECT_ROOT_NAMESPACE", parts[0])
 	l.add("CI_PROJECT_URL", s.urls.Project(p.FullPath))
 	l.add("CI_PROJECT_VISIBILITY", p.Visibility.String())
+	l.add("CI_PROJECT_REPOSITORY_LANGUAGES", strings.Join(names, ","))
 	l.add("CI_PROJECT_TOPICS", strings.Join(p.Topics(), ","))
+	label := ""
+	if own := p.Settings().ExternalAuthorizationLabel; own != nil {
+		label = *own
+	}
+	l.add("CI_PROJECT_CLASSIFICATION_LABEL", label)
 	if p.DefaultBranch != nil {
 		l.add("CI_DEFAULT_BRANCH", *p.DefaultBranch)
 		l.add("CI_DEFAULT_BRANCH_SLUG", slug(*p.DefaultBranch))
 	}
 	l.add("CI_CONFIG_PATH", configPath(p, s.settings.Current().DefaultCIConfigPath))
+	return nil
 }
 
 // pipelineFacts are the variables of a pipeline, without its number, which it has not while it is made.
@@ -175,7 +211,6 @@ func (s *Service) jobFacts(l *list, p *project.Project, j *Job, c *ciconfig.Job,
 	}
 	l.secret("CI_JOB_TOKEN", token)
 	*l = append(*l, Variable{Key: "CI_REPOSITORY_URL", Value: s.urls.HTTPRepositoryAs(p.FullPath, jobUser, token)})
-	l.secret("CI_DEPENDENCY_PROXY_PASSWORD", token)
 	l.add("CI_JOB_TIMEOUT", strconv.FormatInt(j.Timeout, 10))
 	if e := c.Environment; e != nil {
 		l.add("CI_ENVIRONMENT_NAME", e.Name)

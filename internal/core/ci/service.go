@@ -24,6 +24,7 @@ import (
 	"tenon/internal/core/repo"
 	"tenon/internal/core/runner"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/token"
 	"tenon/internal/core/trigger"
 	"tenon/internal/core/variable"
 	"tenon/internal/core/weburl"
@@ -43,6 +44,7 @@ type Deps struct {
 	Variables   *variable.Service
 	Triggers    *trigger.Service
 	IDTokens    *idtoken.Service
+	Tokens      *token.Service
 	Objects     *blob.Store
 	Jobs        job.Enqueuer
 	Box         *secret.Box
@@ -50,6 +52,7 @@ type Deps struct {
 	URLs        *weburl.Site
 	Now         func() time.Time
 	Log         *slog.Logger
+	Revision    string // of the program
 }
 
 // Service runs pipelines. It is safe for concurrent use.
@@ -66,6 +69,8 @@ type Service struct {
 	variables   *variable.Service
 	triggers    *trigger.Service
 	idTokenKeys *idtoken.Service
+	tokens      *token.Service
+	revision    string
 	objects     *blob.Store
 	jobs        job.Enqueuer
 	box         *secret.Box
@@ -86,7 +91,7 @@ type Service struct {
 func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
-		runners: d.Runners, variables: d.Variables, triggers: d.Triggers, idTokenKeys: d.IDTokens, objects: d.Objects, jobs: d.Jobs, box: d.Box, outbound: d.Outbound, urls: d.URLs, now: d.Now, log: d.Log,
+		runners: d.Runners, variables: d.Variables, triggers: d.Triggers, idTokenKeys: d.IDTokens, tokens: d.Tokens, revision: d.Revision, objects: d.Objects, jobs: d.Jobs, box: d.Box, outbound: d.Outbound, urls: d.URLs, now: d.Now, log: d.Log,
 		pollFor: pollFor, peers: newPeers(), handouts: newHandouts(), reading: semaphore.NewWeighted(reportsAtOnce),
 	}
 	return s

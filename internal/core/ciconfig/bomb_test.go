@@ -207,6 +207,13 @@ func TestCompose_bounds(t *testing.T) {
 			}
 			return text + ".a12: {}\n"
 		}(), ".a9: nesting too deep in `extends`"},
+		{"extends, bases first", func() string {
+			text := "a0: {script: x}\n"
+			for i := range 12 {
+				text += fmt.Sprintf("a%d: {extends: a%d}\n", i+1, i)
+			}
+			return text
+		}(), "a11: nesting too deep in `extends`"},
 	} {
 		if got := texts(problems(t, tt.text, nil)); !slices.Equal(got, []string{tt.want}) {
 			t.Errorf("%s: problems are %q, want %q", tt.name, got, tt.want)

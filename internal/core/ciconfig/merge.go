@@ -53,20 +53,27 @@ func (m *merger) into(out *mapBuilder, b *value) error {
 type extender struct {
 	merger
 	root *value
-	done map[string]*value // nil while a job is resolved
+	done map[string]extended // without a value while a job is resolved
+}
+
+// extended is a job with what it extends, through so many levels.
+type extended struct {
+	*value
+	levels int
 }
 
 // extend gives a configuration whose jobs have what they extend.
 func (m *merger) extend(root *value) (*value, error) {
-	e := &extender{merger: *m, root: root, done: map[string]*value{}}
+	e := &extender{merger: *m, root: root, done: map[string]extended{}}
 	out := newMap(root.at, len(root.keys))
 	for i, k := range root.keys {
 		v := root.items[i]
 		if v.has("extends") {
-			var err error
-			if v, err = e.resolve(k, v, 0); err != nil {
+			job, err := e.resolve(k, v, 0)
+			if err != nil {
 				return nil, err
 			}
+			v = job.value
 		}
 		out.set(k, v)
 	}
@@ -74,24 +81,25 @@ func (m *merger) extend(root *value) (*value, error) {
 	return out.done(), nil
 }
 
-func (e *extender) resolve(name key, v *value, level int) (*value, error) {
+func (e *extender) resolve(name key, v *value, level int) (extended, error) {
+	none := extended{}
 	bases := v.get("extends")
 	if bases == nil {
-		return v, nil
+		return extended{value: v}, nil
 	}
-	if done, ok := e.done[name.name]; ok {
-		if done == nil {
-			return nil, refuse(name.at, name.name+": circular dependency detected in `extends`")
+	if job, ok := e.done[name.name]; ok {
+		if job.value == nil {
+			return none, refuse(name.at, name.name+": circular dependency detected in `extends`")
 		}
-		return done, nil
+		return job, nil
 	}
 	if level >= MaxExtends {
-		return nil, refuse(name.at, name.name+": nesting too deep in `extends`")
+		return none, tooDeep(name)
 	}
-	e.done[name.name] = nil
+	e.done[name.name] = none
 	list, ok := stringsOf(bases)
 	if !ok || len(list) == 0 {
-		return nil, refuse(bases.at, fmt.Sprintf("jobs:%s:extends config should be an array of strings or a string", name.name))
+		return none, refuse(bases.at, fmt.Sprintf("jobs:%s:extends config should be an array of strings or a string", name.name))
 	}
 	var unknown []string
 	for _, b := range list {
@@ -100,28 +108,34 @@ func (e *extender) resolve(name key, v *value, level int) (*value, error) {
 		}
 	}
 	if unknown != nil {
-		return nil, refuse(bases.at, fmt.Sprintf("%s: unknown keys in `extends` (%s)", name.name, strings.Join(unknown, ", ")))
+		return none, refuse(bases.at, fmt.Sprintf("%s: unknown keys in `extends` (%s)", name.name, strings.Join(unknown, ", ")))
 	}
-	out := newMap(v.at, len(v.keys))
+	out, levels := newMap(v.at, len(v.keys)), 0
 	for _, b := range list {
 		base := e.root.get(b)
 		if base.kind != mapping {
-			return nil, refuse(bases.at, name.name+": invalid base hash in `extends`")
+			return none, refuse(bases.at, name.name+": invalid base hash in `extends`")
 		}
-		base, err := e.resolve(key{b, base.at}, base, level+1)
+		job, err := e.resolve(key{b, base.at}, base, level+1)
 		if err == nil {
-			err = e.into(out, base)
+			err = e.into(out, job.value)
 		}
 		if err != nil {
-			return nil, err
+			return none, err
 		}
+		levels = max(levels, job.levels+1)
+	}
+	if levels > MaxExtends {
+		return none, tooDeep(name)
 	}
 	if err := e.into(out, v.without("extends")); err != nil {
-		return nil, err
+		return none, err
 	}
-	e.done[name.name] = out.done()
+	e.done[name.name] = extended{out.done(), levels}
 	return e.done[name.name], nil
 }
+
+func tooDeep(job key) error { return refuse(job.at, job.name+": nesting too deep in `extends`") }
 
 // without gives a mapping without one of its keys.
 func (v *value) without(name string) *value {

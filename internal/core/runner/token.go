@@ -102,6 +102,9 @@ func (s *Service) registrations(ctx context.Context, of []authz.NamespaceID) (ma
 	}
 	for i := range rows {
 		token, err := s.box.Open(rows[i].place(), rows[i].Sealed)
+		if errors.Is(err, secret.ErrSealed) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("open registration token: %w", err)
 		}

@@ -63,13 +63,48 @@ func (s *Service) KeepDeployToken(ctx context.Context, t *DeployToken) (key stri
 	if err != nil {
 		return "", fmt.Errorf("store deploy token: %w", err)
 	}
-	if t.ID = ID(id); t.Username == "" {
+	t.ID = ID(id)
+	if t.Name == nameForJobs {
+		if _, err := s.db.Exec(ctx, "INSERT INTO deploy_token_secrets (token_id, sealed) VALUES (?, ?)", id, s.box.Seal(sealedAt(t.ID), key)); err != nil {
+			return "", fmt.Errorf("keep deploy token of jobs: %w", err)
+		}
+	}
+	if t.Username == "" {
 		t.Username = fmt.Sprintf("gitlab+deploy-token-%d", id)
 		if _, err := s.db.Exec(ctx, "UPDATE access_tokens SET username = ? WHERE id = ?", t.Username, id); err != nil {
 			return "", fmt.Errorf("name deploy token: %w", err)
 		}
 	}
 	return key, nil
+}
+
+// nameForJobs is the name of the deploy token that the jobs of its place get.
+const nameForJobs = "gitlab-deploy-token"
+
+func sealedAt(id ID) string { return fmt.Sprintf("deploy token %d", id) }
+
+// DeployTokenOfJobs gives the valid deploy token named gitlab-deploy-token of a project, or of the nearest group above it that has one, and
+// its secret; nil where there is none. It asks for no permission.
+func (s *Service) DeployTokenOfJobs(ctx context.Context, project authz.NamespaceID) (*DeployToken, string, error) {
+	type row struct {
+		DeployToken
+		Sealed string `db:"sealed"`
+	}
+	found, err := db.Select[row](ctx, s.db, "SELECT "+db.Columns[DeployToken]("t")+`, x.sealed FROM namespace_ancestors a
+		JOIN access_tokens t ON t.namespace_id = a.ancestor_id JOIN deploy_token_secrets x ON x.token_id = t.id
+		WHERE a.namespace_id = ? AND t.kind = ? AND t.name = ? AND NOT t.revoked AND (t.expires_at IS NULL OR t.expires_at > ?)
+		ORDER BY a.depth, t.id LIMIT 1`, project, deployToken, nameForJobs, db.At(s.now()))
+	if err != nil {
+		return nil, "", fmt.Errorf("find deploy token of jobs: %w", err)
+	}
+	if len(found) == 0 {
+		return nil, "", nil
+	}
+	key, err := s.box.Open(sealedAt(found[0].ID), found[0].Sealed)
+	if err != nil {
+		return nil, "", fmt.Errorf("secret of deploy token %d: %w", found[0].ID, err)
+	}
+	return &found[0].DeployToken, key, nil
 }
 
 // DropDeployToken deletes a deploy token, in the caller's transaction. It asks for no

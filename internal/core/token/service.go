@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/lastuse"
 	"tenon/internal/base/lru"
+	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/setting"
@@ -24,6 +25,7 @@ type Deps struct {
 	Bus      *event.Bus
 	Settings *setting.Store
 	Accounts *account.Service
+	Box      *secret.Box
 	Now      func() time.Time
 	Log      *slog.Logger // nil discards
 
@@ -38,6 +40,7 @@ type Service struct {
 	bus             *event.Bus
 	settings        *setting.Store
 	accounts        *account.Service
+	box             *secret.Box
 	now             func() time.Time
 	log             *slog.Logger
 	noImpersonation bool
@@ -52,7 +55,7 @@ func New(d Deps) *Service {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, accounts: d.Accounts, now: d.Now, log: d.Log,
+		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, accounts: d.Accounts, box: d.Box, now: d.Now, log: d.Log,
 		noImpersonation: d.NoImpersonation,
 		cache:           newTokenCache(),
 	}

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
+	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 )
 
@@ -239,7 +240,8 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, key stri
 // change applies changes to a row and reports whether the value is another one.
 func (s *Service) change(at Place, v *Variable, c Changes) (bool, error) {
 	was, err := s.open(v)
-	if err != nil {
+	lost := errors.Is(err, secret.ErrSealed)
+	if err != nil && (!lost || c.Value == nil) {
 		return false, err
 	}
 	value := was
@@ -265,10 +267,11 @@ func (s *Service) change(at Place, v *Variable, c Changes) (bool, error) {
 			*to = *from
 		}
 	}
-	if value != was {
+	changed := lost || value != was
+	if changed {
 		s.seal(v, value)
 	}
-	return value != was, v.check(at, &value)
+	return changed, v.check(at, &value)
 }
 
 // Delete removes the variable of a place that Find would give.

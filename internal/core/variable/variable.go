@@ -2,6 +2,7 @@
 package variable
 
 import (
+	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -187,14 +188,15 @@ func (s *Service) open(v *Variable) (string, error) {
 
 func sealedAt(id ID) string { return fmt.Sprintf("ci_variables.sealed:%d", id) }
 
-// shown is the variable as those who administrate the place see it.
+// shown is the variable as those who administrate the place see it. A value that was sealed with another key is nil, until it is set again.
 func (s *Service) shown(v *Variable) error {
 	if !v.Hidden {
-		value, err := s.open(v)
-		if err != nil {
+		switch value, err := s.open(v); {
+		case err == nil:
+			v.Value = &value
+		case !errors.Is(err, secret.ErrSealed):
 			return err
 		}
-		v.Value = &value
 	}
 	v.Sealed = ""
 	return nil

@@ -125,12 +125,10 @@ func (b *binder) courses() {
 		return seconds(&p.CreatedAt.Time, ci.CourseOf(p.Pipeline, jobs).StartedAt)
 	})
 	fromJobs(b, "detailedStatus", func(p *pipeline, jobs []*ci.Job) *detail {
-		_, warned := ci.Sum(jobs)
-		return detailOf(p.State, warned, p.ID, b.pathOf(p))
+		return detailOf(p.State, ci.CourseOf(p.Pipeline, jobs).Warned, p.ID, b.pathOf(p))
 	})
 	fromJobs(b, "warnings", func(p *pipeline, jobs []*ci.Job) bool {
-		_, warned := ci.Sum(jobs)
-		return p.State == ci.Success && warned
+		return ci.CourseOf(p.Pipeline, jobs).Warned
 	})
 	fromJobs(b, "totalJobs", func(_ *pipeline, jobs []*ci.Job) int { return len(jobs) })
 	fromJobs(b, "usesNeeds", func(_ *pipeline, jobs []*ci.Job) bool {

@@ -40,9 +40,9 @@ type detailedStatus struct {
 	Favicon      string    `json:"favicon"`      // path of a picture
 }
 
-// newDetailedStatus words a state.
-func newDetailedStatus(state ci.State, path string) detailedStatus {
-	d := state.Detail(false)
+// newDetailedStatus words a state, see [ci.State.Detail].
+func newDetailedStatus(state ci.State, warned bool, path string) detailedStatus {
+	d := state.Detail(warned)
 	return detailedStatus{Icon: d.Icon, Text: d.Text, Label: d.Label, Group: d.Group, Tooltip: d.Label, HasDetails: true, DetailsPath: path, Favicon: (&weburl.Site{}).StatusFavicon(d.Favicon)}
 }
 
@@ -54,7 +54,7 @@ func (s *Server) pipelineFull(ctx context.Context, p *project.Project, of *ci.Pi
 	out := &pipelineFull{
 		pipelineEntity: *s.pipeline(p, of), BeforeSHA: of.Before(), Tag: of.Tag, YAMLErrors: of.YAMLErrors, StartedAt: api.TimePtr(course.StartedAt),
 		FinishedAt:     api.TimePtr(course.FinishedAt),
-		DetailedStatus: newDetailedStatus(of.State, (&weburl.Site{}).Pipeline(p.FullPath, int64(of.ID))),
+		DetailedStatus: newDetailedStatus(of.State, course.Warned, (&weburl.Site{}).Pipeline(p.FullPath, int64(of.ID))),
 	}
 	if course.StartedAt != nil {
 		queued := int64(course.StartedAt.Sub(of.CreatedAt.Time).Seconds())
