@@ -20,8 +20,11 @@ const (
 
 // withoutJIT keeps PostgreSQL from compiling statements. Where it overestimates the rows of a list
 // the compiler takes seconds for the conditions on what the actor may read, which then take
-// milliseconds to run. A server without the setting is left alone.
-const withoutJIT = "SELECT set_config(name, 'off', false) FROM pg_settings WHERE name = 'jit'"
+// milliseconds to run. A server without the setting is left alone: it refuses with unknownSetting.
+const (
+	withoutJIT     = "SET jit = off"
+	unknownSetting = "42704"
+)
 
 // openPostgres opens pgx's own pool, which keeps statements prepared by itself.
 func (d *DB) openPostgres(ctx context.Context, cfg Config) error {
@@ -43,6 +46,9 @@ func (d *DB) openPostgres(ctx context.Context, cfg Config) error {
 			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
 		})
 		_, err := conn.Exec(ctx, withoutJIT)
+		if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == unknownSetting {
+			return nil
+		}
 		return err
 	}
 	if d.pool, err = pgxpool.NewWithConfig(ctx, conf); err != nil {

@@ -31,6 +31,7 @@ type client interface {
 	Stop(ctx context.Context) error
 	StopAndCancel(ctx context.Context) error
 	Subscribe(kinds ...river.EventKind) (<-chan *river.Event, func())
+	Queues() *river.QueueBundle
 }
 
 // riverEngine is River over transactions of type T.
@@ -63,9 +64,12 @@ func (e *riverEngine[T]) insert(ctx context.Context, d *db.DB, jobs []river.Inse
 	})
 }
 
-// newEngine makes a client that shares the writer of SQLite, or the pool of
-// PostgreSQL. An eager one starts at once.
-func (q *Queue) newEngine(eager bool) (engine, error) {
+// newEngine makes a client that shares the writer of SQLite, or the pool of PostgreSQL.
+func (q *Queue) newEngine() (engine, error) { return q.engineOf(q.counts(), nil) }
+
+// engineOf is newEngine with the queues given. With fetched the client is one of Drain, which starts
+// at once, does not maintain the tables, and calls fetched whenever it has fetched jobs.
+func (q *Queue) engineOf(queues map[QueueName]int, fetched func()) (engine, error) {
 	conf := &river.Config{
 		CompletedJobRetentionPeriod: 15 * time.Minute,
 		ErrorHandler:                q.failures,
@@ -74,10 +78,10 @@ func (q *Queue) newEngine(eager bool) (engine, error) {
 		Middleware:                  []rivertype.Middleware{river.WorkerMiddlewareFunc(q.begin)},
 		Queues:                      map[string]river.QueueConfig{},
 		RescueStuckJobsAfter:        q.longest() + 5*time.Minute,
-		TestOnly:                    eager,
+		TestOnly:                    fetched != nil,
 		Workers:                     q.registry.workers,
 	}
-	for name, workers := range q.counts() {
+	for name, workers := range queues {
 		conf.Queues[string(name)] = river.QueueConfig{MaxWorkers: workers}
 	}
 	if len(q.registry.kinds) == 0 {
@@ -89,13 +93,14 @@ func (q *Queue) newEngine(eager bool) (engine, error) {
 	}
 	// The bell says when there is something to fetch; polling is for what it cannot know.
 	conf.FetchPollInterval, conf.FetchCooldown = 10*time.Second, 10*time.Millisecond
-	if eager {
+	if fetched != nil {
 		conf.FetchCooldown = time.Millisecond
 	}
+	how := behaviour{notify: q.bell.ring, fetched: fetched, alone: pool == nil}
 	if pool == nil {
-		return newRiver(&driver[*sql.Tx]{riversqlite.New(writer), &q.bell, true}, conf, func(lite *sql.Tx, _ pgx.Tx) *sql.Tx { return lite })
+		return newRiver(&driver[*sql.Tx]{riversqlite.New(writer), &q.bell, how}, conf, func(lite *sql.Tx, _ pgx.Tx) *sql.Tx { return lite })
 	}
-	return newRiver(&driver[pgx.Tx]{riverpgxv5.New(pool), &q.bell, false}, conf, func(_ *sql.Tx, pg pgx.Tx) pgx.Tx { return pg })
+	return newRiver(&driver[pgx.Tx]{riverpgxv5.New(pool), &q.bell, how}, conf, func(_ *sql.Tx, pg pgx.Tx) pgx.Tx { return pg })
 }
 
 func (q *Queue) longest() time.Duration {
@@ -111,6 +116,7 @@ func (q *Queue) longest() time.Duration {
 // job's row, or the whole database, until its change can be seen.
 func (q *Queue) begin(ctx context.Context, j *rivertype.JobRow, work func(ctx context.Context) error) error {
 	q.active.Add(1)
+	defer q.moved.signal()
 	defer q.active.Add(-1)
 	if len(j.UniqueKey) > 0 {
 		if _, err := q.d.Exec(ctx, "UPDATE river_job SET unique_key = NULL WHERE id = ?", j.ID); err != nil {
@@ -264,53 +270,4 @@ func stop(ctx context.Context, c client) error {
 		return fmt.Errorf("stop job queue: %w", err)
 	}
 	return nil
-}
-
-// Drain does all jobs that are due, and those that these enqueue, and returns when
-// none is left. Its error joins those of jobs that failed. It is for tests and
-// for commands that end; beside a started queue it only waits.
-func (q *Queue) Drain(ctx context.Context) (err error) {
-	failures := q.failures.watch()
-	defer func() { err = errors.Join(failures(), err) }()
-	var ended <-chan *river.Event // nil beside a started queue
-	if q.running == nil {
-		c, err := q.newEngine(true)
-		if err != nil {
-			return err
-		}
-		var cancel func()
-		ended, cancel = c.Subscribe(river.EventKindJobCompleted, river.EventKindJobFailed, river.EventKindJobCancelled)
-		defer cancel()
-		if err := c.Start(ctx); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, q.end(context.WithoutCancel(ctx), c)) }()
-	}
-	again := time.NewTicker(50 * time.Millisecond) // events may be dropped
-	defer again.Stop()
-	for {
-		due, err := q.due(ctx)
-		if err != nil || !due {
-			return err
-		}
-		for name := range q.counts() {
-			q.bell.ring(string(name))
-		}
-		select {
-		case <-ended:
-		case <-again.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// due says whether jobs wait or run, and wakes those whose time has come.
-func (q *Queue) due(ctx context.Context) (bool, error) {
-	now := time.Now()
-	if err := q.release(ctx, now); err != nil {
-		return false, err
-	}
-	return db.Get[bool](ctx, q.d, `SELECT EXISTS (SELECT 1 FROM river_job
-		WHERE state = 'running' OR (state = 'available' AND scheduled_at <= ?))`, now)
 }

@@ -210,6 +210,7 @@ type Queue struct {
 	running  *runner      // between Start and Stop, which the app calls one after the other
 	active   atomic.Int64 // jobs that run
 	awake    atomic.Bool  // whether a client runs
+	moved    progress     // of jobs, for Drain
 }
 
 // New makes a queue over the database, whose Migrate and whose job tables' Migrate have run.
@@ -223,9 +224,9 @@ func New(d *db.DB, r *Registry, config Config) (*Queue, error) {
 		r.workers = river.NewWorkers()
 	}
 	q := &Queue{d: d, registry: r, config: config, failures: &failureLog{log: config.Logger}}
-	q.alarm.changed = make(chan struct{}, 1)
+	q.alarm.changed, q.moved = make(chan struct{}, 1), make(progress, 1)
 	var err error
-	q.engine, err = q.newEngine(false)
+	q.engine, err = q.newEngine()
 	if err != nil {
 		return nil, fmt.Errorf("make job queue: %w", err)
 	}

@@ -193,7 +193,7 @@ func (r *runner) stir(ctx context.Context) error {
 	if r.client != nil {
 		return nil
 	}
-	c, err := r.q.newEngine(false)
+	c, err := r.q.newEngine()
 	if err != nil {
 		return err
 	}

@@ -138,11 +138,23 @@ func (l *listener) Schema() string { return "" }
 // SetAfterConnectExec does nothing; River's own tests need it.
 func (l *listener) SetAfterConnectExec(string) {}
 
+// behaviour is what a client does otherwise than River.
+type behaviour struct {
+	notify  func(queue string)
+	fetched func() // is called whenever jobs were fetched; nil but for Drain, whose clients never maintain the tables
+	alone   bool   // no other process has the database, so that the client leads
+}
+
+// elect decides who leads, where that is known without the database.
+func (b behaviour) elect() (elected, known bool) {
+	return b.fetched == nil, b.fetched != nil || b.alone
+}
+
 // driver is a driver of River whose notifications go through the bell.
 type driver[T any] struct {
 	riverdriver.Driver[T]
-	bell  *bell
-	alone bool // no other process has the database
+	bell *bell
+	how  behaviour
 }
 
 // SupportsListener says that there is a caller to hear.
@@ -158,13 +170,13 @@ func (d *driver[T]) GetListener(*riverdriver.GetListenenerParams) riverdriver.Li
 
 // GetExecutor gives what runs River's own statements.
 func (d *driver[T]) GetExecutor() riverdriver.Executor {
-	return &executor{d.Driver.GetExecutor(), d.bell.ring, d.alone}
+	return &executor{d.Driver.GetExecutor(), d.how}
 }
 
 // UnwrapExecutor runs River's statements in a transaction of the caller, who rings after
 // its commit.
 func (d *driver[T]) UnwrapExecutor(tx T) riverdriver.ExecutorTx {
-	return &executorTx{ExecutorTx: d.Driver.UnwrapExecutor(tx), committed: func(string) {}}
+	return &executorTx{ExecutorTx: d.Driver.UnwrapExecutor(tx), how: d.how, committed: func(string) {}}
 }
 
 // UnwrapTx gives the transaction of an executor back.
@@ -178,8 +190,7 @@ func (d *driver[T]) UnwrapTx(tx riverdriver.ExecutorTx) T {
 // executor runs River's own statements and keeps its notifications within the process.
 type executor struct {
 	riverdriver.Executor
-	notify func(queue string)
-	alone  bool
+	how behaviour
 }
 
 // QueueCreateOrSetUpdatedAt writes nothing: queues are what the program says, and none is
@@ -189,26 +200,19 @@ func (e *executor) QueueCreateOrSetUpdatedAt(_ context.Context, params *riverdri
 	return &rivertype.Queue{CreatedAt: now, UpdatedAt: now, Metadata: []byte("{}"), Name: params.Name}, nil
 }
 
-// LeaderAttemptElect elects at once where there is no other caller.
-func (e *executor) LeaderAttemptElect(ctx context.Context, params *riverdriver.LeaderElectParams) (bool, error) {
-	if e.alone {
-		return true, nil
+// JobGetAvailable fetches jobs, and says so.
+func (e *executor) JobGetAvailable(ctx context.Context, params *riverdriver.JobGetAvailableParams) ([]*rivertype.JobRow, error) {
+	jobs, err := e.Executor.JobGetAvailable(ctx, params)
+	if e.how.fetched != nil {
+		e.how.fetched()
 	}
-	return e.Executor.LeaderAttemptElect(ctx, params)
+	return jobs, err
 }
 
-// LeaderAttemptReelect does the same.
-func (e *executor) LeaderAttemptReelect(ctx context.Context, params *riverdriver.LeaderElectParams) (bool, error) {
-	if e.alone {
-		return true, nil
-	}
-	return e.Executor.LeaderAttemptReelect(ctx, params)
-}
-
-// LeaderResign ends that.
+// LeaderResign ends what an election began.
 func (e *executor) LeaderResign(ctx context.Context, params *riverdriver.LeaderResignParams) (bool, error) {
-	if e.alone {
-		return true, nil
+	if elected, known := e.how.elect(); known {
+		return elected, nil
 	}
 	return e.Executor.LeaderResign(ctx, params)
 }
@@ -219,13 +223,13 @@ func (e *executor) Begin(ctx context.Context) (riverdriver.ExecutorTx, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &executorTx{ExecutorTx: tx, committed: e.notify}, nil
+	return &executorTx{ExecutorTx: tx, how: e.how, committed: e.how.notify}, nil
 }
 
 // NotifyMany rings at once.
 func (e *executor) NotifyMany(_ context.Context, params *riverdriver.NotifyManyParams) error {
 	for _, queue := range queuesOf(params) {
-		e.notify(queue)
+		e.how.notify(queue)
 	}
 	return nil
 }
@@ -233,8 +237,33 @@ func (e *executor) NotifyMany(_ context.Context, params *riverdriver.NotifyManyP
 // executorTx is executor in a transaction.
 type executorTx struct {
 	riverdriver.ExecutorTx
+	how       behaviour
 	queues    []string           // that have new jobs once this is committed
 	committed func(queue string) // is told of them
+}
+
+// LeaderDeleteExpired begins an election.
+func (t *executorTx) LeaderDeleteExpired(ctx context.Context, params *riverdriver.LeaderDeleteExpiredParams) (int, error) {
+	if _, known := t.how.elect(); known {
+		return 0, nil
+	}
+	return t.ExecutorTx.LeaderDeleteExpired(ctx, params)
+}
+
+// LeaderAttemptElect elects at once where there is no other caller.
+func (t *executorTx) LeaderAttemptElect(ctx context.Context, params *riverdriver.LeaderElectParams) (bool, error) {
+	if elected, known := t.how.elect(); known {
+		return elected, nil
+	}
+	return t.ExecutorTx.LeaderAttemptElect(ctx, params)
+}
+
+// LeaderAttemptReelect does the same.
+func (t *executorTx) LeaderAttemptReelect(ctx context.Context, params *riverdriver.LeaderElectParams) (bool, error) {
+	if elected, known := t.how.elect(); known {
+		return elected, nil
+	}
+	return t.ExecutorTx.LeaderAttemptReelect(ctx, params)
 }
 
 // Begin begins a part of the transaction.
@@ -243,7 +272,7 @@ func (t *executorTx) Begin(ctx context.Context) (riverdriver.ExecutorTx, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &executorTx{ExecutorTx: tx, committed: func(queue string) { t.queues = append(t.queues, queue) }}, nil
+	return &executorTx{ExecutorTx: tx, how: t.how, committed: func(queue string) { t.queues = append(t.queues, queue) }}, nil
 }
 
 // NotifyMany remembers what to tell.

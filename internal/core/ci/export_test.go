@@ -22,6 +22,9 @@ func (s *Service) RunPushed(ctx context.Context, args job.Args) error {
 	return s.runPushed(ctx, args.(pushed))
 }
 
+// Forget drops the news that the others were not told of yet.
+func (s *Service) Forget() { s.peers.letters() }
+
 // Hears reports whether other servers are heard.
 func (s *Service) Hears() bool { return s.peers.hears.Load() }
 
