@@ -107,12 +107,14 @@ func issueLists[A, P any](ctx context.Context, a asked[A], f issue.Filter, of []
 	out, err := lists(ctx, a, of, func(ctx context.Context, parent P, r page.Range) (page.Page[issue.Issue], error) {
 		f := f
 		f.Range = r
-		return a.Issues.List(ctx, a.As, in(parent), f)
-	}, a.issueViews(a.As))
+		return a.binder.Issues.List(ctx, a.As, in(parent), f)
+	}, a.binder.issueViews(a.As))
 	if err != nil {
 		return nil, err
 	}
-	return out, weigh(ctx, a.binder, a.Call, out, func(ctx context.Context, i int) (int64, error) { return a.Issues.Weight(ctx, a.As, in(of[i]), f) })
+	return out, weigh(ctx, a.binder, a.Call, out, func(ctx context.Context, i int) (int64, error) {
+		return a.binder.Issues.Weight(ctx, a.As, in(of[i]), f)
+	})
 }
 
 // issueList is issueLists for one place.

@@ -10,7 +10,7 @@ import (
 
 // asked is the part of a list that a field asks for.
 type asked[A any] struct {
-	*binder
+	binder *binder
 	*exec.Call[A]
 
 	paging paging
@@ -29,7 +29,7 @@ func lists[A, P, R, V any](ctx context.Context, a asked[A], parents []P,
 	views func(ctx context.Context, rows []R) ([]V, error),
 ) ([]*exec.Page[V], error) {
 	pages := make([]*exec.Page[R], len(parents))
-	err := a.Together(ctx, len(parents), func(ctx context.Context, i int) error {
+	err := a.binder.Together(ctx, len(parents), func(ctx context.Context, i int) error {
 		found, err := read(a.Call, a.paging, a.most, func(r page.Range) (page.Page[R], error) { return list(ctx, parents[i], r) })
 		if err = hidden(err); err == nil && found == nil {
 			found = &exec.Page[R]{}

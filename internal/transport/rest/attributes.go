@@ -74,8 +74,8 @@ func attributeEntities(list []attribute.Attribute) []attributeEntity {
 }
 
 type attributeHandlers struct {
-	*Server
-	owner func(ctx context.Context, as authz.Actor, ref string) (attribute.Owner, error)
+	server *Server
+	owner  func(ctx context.Context, as authz.Actor, ref string) (attribute.Owner, error)
 }
 
 type attributeOwner struct {
@@ -92,7 +92,7 @@ func (h attributeHandlers) list(ctx context.Context, as authz.Actor, p attribute
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.Attributes.List(ctx, as, o)
+	list, err := h.server.Attributes.List(ctx, as, o)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (h attributeHandlers) get(ctx context.Context, as authz.Actor, p attributeP
 	if err != nil {
 		return attributeEntity{}, err
 	}
-	a, err := h.Attributes.Find(ctx, as, o, p.Key)
+	a, err := h.server.Attributes.Find(ctx, as, o, p.Key)
 	return attributeEntity{a.Key, a.Value}, err
 }
 
@@ -118,7 +118,7 @@ func (h attributeHandlers) set(ctx context.Context, as authz.Actor, p setAttribu
 	if err != nil {
 		return attributeEntity{}, err
 	}
-	a, err := h.Attributes.Set(ctx, as, o, p.Key, p.Value)
+	a, err := h.server.Attributes.Set(ctx, as, o, p.Key, p.Value)
 	return attributeEntity{a.Key, a.Value}, err
 }
 
@@ -127,5 +127,5 @@ func (h attributeHandlers) delete(ctx context.Context, as authz.Actor, p attribu
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.Attributes.Delete(ctx, as, o, p.Key)
+	return api.None{}, h.server.Attributes.Delete(ctx, as, o, p.Key)
 }

@@ -46,7 +46,7 @@ func (h awardHandlers) to(ctx context.Context, as authz.Actor, in noteablePath) 
 	if h.kind == noteable.Epic {
 		on.Key = noteable.Key{IID: in.Number}
 	}
-	return h.Notes.Target(ctx, as, on)
+	return h.server.Notes.Target(ctx, as, on)
 }
 
 // toNote finds the note that is reacted to.
@@ -55,7 +55,7 @@ func (h awardHandlers) toNote(ctx context.Context, as authz.Actor, in notePath) 
 	if err != nil {
 		return noteable.Target{}, err
 	}
-	return h.Notes.NoteTarget(ctx, as, on, in.NoteID)
+	return h.server.Notes.NoteTarget(ctx, as, on, in.NoteID)
 }
 
 type (
@@ -94,11 +94,11 @@ type (
 // listed gives a page of the reactions to a thing.
 func (h awardHandlers) listed(ctx context.Context, as authz.Actor, to noteable.Target, r page.Range) (api.List[awardEntity], error) {
 	var none api.List[awardEntity]
-	list, err := h.Awards.List(ctx, as, to, r)
+	list, err := h.server.Awards.List(ctx, as, to, r)
 	if err != nil {
 		return none, err
 	}
-	out, err := h.awardEntities(ctx, list.Items...)
+	out, err := h.server.awardEntities(ctx, list.Items...)
 	if err != nil {
 		return none, err
 	}
@@ -110,7 +110,7 @@ func (h awardHandlers) rendered(ctx context.Context, a *award.Award, err error) 
 	if err != nil {
 		return awardEntity{}, err
 	}
-	return h.awardEntity(ctx, a)
+	return h.server.awardEntity(ctx, a)
 }
 
 func (h awardHandlers) list(ctx context.Context, as authz.Actor, in listAwardsParams) (api.List[awardEntity], error) {
@@ -134,7 +134,7 @@ func (h awardHandlers) get(ctx context.Context, as authz.Actor, in awardPath) (a
 	if err != nil {
 		return awardEntity{}, err
 	}
-	a, err := h.Awards.Find(ctx, as, to, in.Award)
+	a, err := h.server.Awards.Find(ctx, as, to, in.Award)
 	return h.rendered(ctx, a, err)
 }
 
@@ -143,7 +143,7 @@ func (h awardHandlers) getOfNote(ctx context.Context, as authz.Actor, in noteAwa
 	if err != nil {
 		return awardEntity{}, err
 	}
-	a, err := h.Awards.Find(ctx, as, to, in.Award)
+	a, err := h.server.Awards.Find(ctx, as, to, in.Award)
 	return h.rendered(ctx, a, err)
 }
 
@@ -152,7 +152,7 @@ func (h awardHandlers) create(ctx context.Context, as authz.Actor, in createAwar
 	if err != nil {
 		return awardEntity{}, err
 	}
-	a, err := h.Awards.Add(ctx, as, to, in.Name)
+	a, err := h.server.Awards.Add(ctx, as, to, in.Name)
 	return h.rendered(ctx, a, err)
 }
 
@@ -161,7 +161,7 @@ func (h awardHandlers) createOfNote(ctx context.Context, as authz.Actor, in crea
 	if err != nil {
 		return awardEntity{}, err
 	}
-	a, err := h.Awards.Add(ctx, as, to, in.Name)
+	a, err := h.server.Awards.Add(ctx, as, to, in.Name)
 	return h.rendered(ctx, a, err)
 }
 
@@ -170,7 +170,7 @@ func (h awardHandlers) delete(ctx context.Context, as authz.Actor, in awardPath)
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.Awards.Remove(ctx, as, to, in.Award)
+	return api.None{}, h.server.Awards.Remove(ctx, as, to, in.Award)
 }
 
 func (h awardHandlers) deleteOfNote(ctx context.Context, as authz.Actor, in noteAwardPath) (api.None, error) {
@@ -178,5 +178,5 @@ func (h awardHandlers) deleteOfNote(ctx context.Context, as authz.Actor, in note
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.Awards.Remove(ctx, as, to, in.Award)
+	return api.None{}, h.server.Awards.Remove(ctx, as, to, in.Award)
 }

@@ -64,12 +64,12 @@ type badgeEntity struct {
 }
 
 type badgeHandlers struct {
-	*Server
-	at func(ctx context.Context, as authz.Actor, ref string) (badge.Place, error)
+	server *Server
+	at     func(ctx context.Context, as authz.Actor, ref string) (badge.Place, error)
 }
 
 func (h badgeHandlers) preview(ctx context.Context, as authz.Actor, at badge.Place, b *badge.Badge) (badgePreview, error) {
-	rendered, err := h.Badges.Render(ctx, as, at.Project, b.LinkURL, b.ImageURL)
+	rendered, err := h.server.Badges.Render(ctx, as, at.Project, b.LinkURL, b.ImageURL)
 	if err != nil {
 		return badgePreview{}, err
 	}
@@ -102,7 +102,7 @@ func (h badgeHandlers) list(ctx context.Context, as authz.Actor, p listBadgesPar
 	if err != nil {
 		return none, err
 	}
-	list, err := h.Badges.List(ctx, as, at, badge.Filter{Name: p.Name, Range: p.Range()})
+	list, err := h.server.Badges.List(ctx, as, at, badge.Filter{Name: p.Name, Range: p.Range()})
 	if err != nil {
 		return none, err
 	}
@@ -120,7 +120,7 @@ func (h badgeHandlers) get(ctx context.Context, as authz.Actor, p badgePath) (ba
 	if err != nil {
 		return badgeEntity{}, err
 	}
-	b, err := h.Badges.Find(ctx, as, at, p.BadgeID)
+	b, err := h.server.Badges.Find(ctx, as, at, p.BadgeID)
 	if err != nil {
 		return badgeEntity{}, err
 	}
@@ -147,7 +147,7 @@ func (h badgeHandlers) create(ctx context.Context, as authz.Actor, p createBadge
 	if err != nil {
 		return badgeEntity{}, err
 	}
-	b, err := h.Badges.Create(ctx, as, at, p.changes())
+	b, err := h.server.Badges.Create(ctx, as, at, p.changes())
 	if err != nil {
 		return badgeEntity{}, err
 	}
@@ -159,7 +159,7 @@ func (h badgeHandlers) render(ctx context.Context, as authz.Actor, p createBadge
 	if err != nil {
 		return badgePreview{}, err
 	}
-	b, err := h.Badges.Preview(ctx, as, at, p.changes())
+	b, err := h.server.Badges.Preview(ctx, as, at, p.changes())
 	if err != nil {
 		return badgePreview{}, err
 	}
@@ -178,7 +178,7 @@ func (h badgeHandlers) update(ctx context.Context, as authz.Actor, p updateBadge
 	if err != nil {
 		return badgeEntity{}, err
 	}
-	b, err := h.Badges.Update(ctx, as, at, p.BadgeID, badge.Changes{Name: p.Name, LinkURL: p.LinkURL, ImageURL: p.ImageURL})
+	b, err := h.server.Badges.Update(ctx, as, at, p.BadgeID, badge.Changes{Name: p.Name, LinkURL: p.LinkURL, ImageURL: p.ImageURL})
 	if err != nil {
 		return badgeEntity{}, err
 	}
@@ -190,5 +190,5 @@ func (h badgeHandlers) delete(ctx context.Context, as authz.Actor, p badgePath) 
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.Badges.Delete(ctx, as, at, p.BadgeID)
+	return api.None{}, h.server.Badges.Delete(ctx, as, at, p.BadgeID)
 }

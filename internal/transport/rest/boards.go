@@ -22,8 +22,8 @@ func (p planPlace) boards() board.Place {
 
 // boardHandlers are the board endpoints of projects or of groups.
 type boardHandlers struct {
-	*Server
-	place planPlaces
+	server *Server
+	place  planPlaces
 }
 
 func (s *Server) boardRoutes() []*api.Route {
@@ -65,11 +65,11 @@ func (h boardHandlers) list(ctx context.Context, as authz.Actor, in listBoardsPa
 	if err != nil {
 		return none, err
 	}
-	list, err := h.Boards.List(ctx, as, at.boards(), board.Filter{Range: in.Range()})
+	list, err := h.server.Boards.List(ctx, as, at.boards(), board.Filter{Range: in.Range()})
 	if err != nil {
 		return none, err
 	}
-	out, err := h.boards(ctx, as, at, list.Items)
+	out, err := h.server.boards(ctx, as, at, list.Items)
 	if err != nil {
 		return none, err
 	}
@@ -81,7 +81,7 @@ func (h boardHandlers) one(ctx context.Context, as authz.Actor, at planPlace, b 
 	if err != nil {
 		return boardEntity{}, err
 	}
-	out, err := h.boards(ctx, as, at, []board.Board{*b})
+	out, err := h.server.boards(ctx, as, at, []board.Board{*b})
 	if err != nil {
 		return boardEntity{}, err
 	}
@@ -93,7 +93,7 @@ func (h boardHandlers) get(ctx context.Context, as authz.Actor, in boardPath) (b
 	if err != nil {
 		return boardEntity{}, err
 	}
-	b, err := h.Boards.Find(ctx, as, at.boards(), in.BoardID)
+	b, err := h.server.Boards.Find(ctx, as, at.boards(), in.BoardID)
 	return h.one(ctx, as, at, b, err)
 }
 
@@ -107,7 +107,7 @@ func (h boardHandlers) create(ctx context.Context, as authz.Actor, in createBoar
 	if err != nil {
 		return boardEntity{}, err
 	}
-	b, err := h.Boards.Create(ctx, as, at.boards(), board.Changes{Name: &in.Name})
+	b, err := h.server.Boards.Create(ctx, as, at.boards(), board.Changes{Name: &in.Name})
 	return h.one(ctx, as, at, b, err)
 }
 
@@ -135,7 +135,7 @@ func (h boardHandlers) update(ctx context.Context, as authz.Actor, in updateBoar
 		titles := []string(in.Labels)
 		c.Labels = &titles
 	}
-	b, err := h.Boards.Update(ctx, as, at.boards(), in.BoardID, c)
+	b, err := h.server.Boards.Update(ctx, as, at.boards(), in.BoardID, c)
 	return h.one(ctx, as, at, b, err)
 }
 
@@ -144,7 +144,7 @@ func (h boardHandlers) delete(ctx context.Context, as authz.Actor, in boardPath)
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.Boards.Delete(ctx, as, at.boards(), in.BoardID)
+	return api.None{}, h.server.Boards.Delete(ctx, as, at.boards(), in.BoardID)
 }
 
 type listBoardListsParams struct {
@@ -158,15 +158,15 @@ func (h boardHandlers) lists(ctx context.Context, as authz.Actor, in listBoardLi
 	if err != nil {
 		return none, err
 	}
-	list, err := h.Boards.Lists(ctx, as, at.boards(), in.BoardID, board.Filter{Range: in.Range()})
+	list, err := h.server.Boards.Lists(ctx, as, at.boards(), in.BoardID, board.Filter{Range: in.Range()})
 	if err != nil {
 		return none, err
 	}
-	parts, err := h.boardParts(ctx, as, nil, list.Items)
+	parts, err := h.server.boardParts(ctx, as, nil, list.Items)
 	if err != nil {
 		return none, err
 	}
-	return api.ListOf(list, func(l *board.List) boardList { return h.boardList(l, parts) }), nil
+	return api.ListOf(list, func(l *board.List) boardList { return h.server.boardList(l, parts) }), nil
 }
 
 type boardListPath struct {
@@ -179,11 +179,11 @@ func (h boardHandlers) oneList(ctx context.Context, as authz.Actor, l *board.Lis
 	if err != nil {
 		return boardList{}, err
 	}
-	parts, err := h.boardParts(ctx, as, nil, []board.List{*l})
+	parts, err := h.server.boardParts(ctx, as, nil, []board.List{*l})
 	if err != nil {
 		return boardList{}, err
 	}
-	return h.boardList(l, parts), nil
+	return h.server.boardList(l, parts), nil
 }
 
 func (h boardHandlers) getList(ctx context.Context, as authz.Actor, in boardListPath) (boardList, error) {
@@ -191,7 +191,7 @@ func (h boardHandlers) getList(ctx context.Context, as authz.Actor, in boardList
 	if err != nil {
 		return boardList{}, err
 	}
-	l, err := h.Boards.FindList(ctx, as, at.boards(), in.BoardID, in.ListID)
+	l, err := h.server.Boards.FindList(ctx, as, at.boards(), in.BoardID, in.ListID)
 	return h.oneList(ctx, as, l, err)
 }
 
@@ -209,7 +209,7 @@ func (h boardHandlers) createList(ctx context.Context, as authz.Actor, in create
 	if err != nil {
 		return boardList{}, err
 	}
-	l, err := h.Boards.CreateList(ctx, as, at.boards(), in.BoardID, board.ListInput{
+	l, err := h.server.Boards.CreateList(ctx, as, at.boards(), in.BoardID, board.ListInput{
 		LabelID: in.LabelID, AssigneeID: in.AssigneeID, MilestoneID: in.MilestoneID, IterationID: in.IterationID,
 	})
 	return h.oneList(ctx, as, l, err)
@@ -228,7 +228,7 @@ func (h boardHandlers) updateList(ctx context.Context, as authz.Actor, in update
 	if err != nil {
 		return boardList{}, err
 	}
-	l, err := h.Boards.UpdateList(ctx, as, at.boards(), in.BoardID, in.ListID, board.ListChanges{
+	l, err := h.server.Boards.UpdateList(ctx, as, at.boards(), in.BoardID, in.ListID, board.ListChanges{
 		Position: &in.Position, MaxIssueCount: in.MaxIssueCount, MaxIssueWeight: in.MaxIssueWeight, LimitMetric: in.LimitMetric,
 	})
 	return h.oneList(ctx, as, l, err)
@@ -239,5 +239,5 @@ func (h boardHandlers) deleteList(ctx context.Context, as authz.Actor, in boardL
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.Boards.DeleteList(ctx, as, at.boards(), in.BoardID, in.ListID)
+	return api.None{}, h.server.Boards.DeleteList(ctx, as, at.boards(), in.BoardID, in.ListID)
 }

@@ -136,7 +136,7 @@ func (s *Server) discussionEntities(ctx context.Context, t noteable.Target, list
 
 // rendered is a discussion just read or written as its caller sees it.
 func (h discussionHandlers) rendered(ctx context.Context, d *note.Discussion, t noteable.Target) (discussionEntity, error) {
-	out, err := h.discussionEntities(ctx, t, *d)
+	out, err := h.server.discussionEntities(ctx, t, *d)
 	if err != nil {
 		return discussionEntity{}, err
 	}
@@ -154,11 +154,11 @@ func (h discussionHandlers) list(ctx context.Context, as authz.Actor, in listDis
 	if err != nil {
 		return none, err
 	}
-	list, target, err := h.Notes.ListDiscussions(ctx, as, on, in.Range())
+	list, target, err := h.server.Notes.ListDiscussions(ctx, as, on, in.Range())
 	if err != nil {
 		return none, err
 	}
-	out, err := h.discussionEntities(ctx, target, list.Items...)
+	out, err := h.server.discussionEntities(ctx, target, list.Items...)
 	if err != nil {
 		return none, err
 	}
@@ -170,7 +170,7 @@ func (h discussionHandlers) find(ctx context.Context, as authz.Actor, in discuss
 	if err != nil {
 		return nil, noteable.Target{}, err
 	}
-	return h.Notes.FindDiscussion(ctx, as, on, in.Discussion)
+	return h.server.Notes.FindDiscussion(ctx, as, on, in.Discussion)
 }
 
 func (h discussionHandlers) get(ctx context.Context, as authz.Actor, in discussionPath) (discussionEntity, error) {
@@ -186,11 +186,11 @@ func (h discussionHandlers) notes(ctx context.Context, as authz.Actor, in discus
 	if err != nil {
 		return nil, err
 	}
-	notes, target, err := h.Notes.ListInDiscussion(ctx, as, on, in.Discussion)
+	notes, target, err := h.server.Notes.ListInDiscussion(ctx, as, on, in.Discussion)
 	if err != nil {
 		return nil, err
 	}
-	return h.noteEntities(ctx, target, notes...)
+	return h.server.noteEntities(ctx, target, notes...)
 }
 
 type discussionText struct {
@@ -231,7 +231,7 @@ func (h discussionHandlers) begin(ctx context.Context, as authz.Actor, path disc
 	if err != nil {
 		return out, err
 	}
-	made, target, err := h.Notes.CreateDiscussionWithCommands(ctx, as, on, in)
+	made, target, err := h.server.Notes.CreateDiscussionWithCommands(ctx, as, on, in)
 	if err != nil {
 		return out, err
 	}
@@ -257,7 +257,7 @@ func (h discussionHandlers) reply(ctx context.Context, as authz.Actor, in replyP
 	if err != nil {
 		return api.Reply[createdForm]{}, err
 	}
-	made, target, err := h.Notes.ReplyWithCommands(ctx, as, on, in.Discussion, in.input())
+	made, target, err := h.server.Notes.ReplyWithCommands(ctx, as, on, in.Discussion, in.input())
 	if err != nil {
 		return api.Reply[createdForm]{}, err
 	}
@@ -269,7 +269,7 @@ func (h discussionHandlers) note(ctx context.Context, as authz.Actor, in discuss
 	if err != nil {
 		return noteEntity{}, err
 	}
-	n, target, err := h.Notes.Find(ctx, as, on, in.NoteID)
+	n, target, err := h.server.Notes.Find(ctx, as, on, in.NoteID)
 	if err != nil {
 		return noteEntity{}, err
 	}
@@ -292,9 +292,9 @@ func (h discussionHandlers) updateNote(ctx context.Context, as authz.Actor, in u
 	var out note.Result
 	var target noteable.Target
 	if in.Resolved != nil {
-		out.Note, target, err = h.Notes.ResolveNote(ctx, as, on, in.NoteID, note.Resolution{Resolved: *in.Resolved})
+		out.Note, target, err = h.server.Notes.ResolveNote(ctx, as, on, in.NoteID, note.Resolution{Resolved: *in.Resolved})
 	} else {
-		out, target, err = h.Notes.UpdateWithCommands(ctx, as, on, in.NoteID, note.Changes{Body: in.Body})
+		out, target, err = h.server.Notes.UpdateWithCommands(ctx, as, on, in.NoteID, note.Changes{Body: in.Body})
 	}
 	if err != nil {
 		return none, err
@@ -307,7 +307,7 @@ func (h discussionHandlers) deleteNote(ctx context.Context, as authz.Actor, in d
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.Notes.Delete(ctx, as, on, in.NoteID)
+	return api.None{}, h.server.Notes.Delete(ctx, as, on, in.NoteID)
 }
 
 type resolveParams struct {
@@ -320,7 +320,7 @@ func (h discussionHandlers) resolve(ctx context.Context, as authz.Actor, in reso
 	if err != nil {
 		return discussionEntity{}, err
 	}
-	d, target, err := h.Notes.Resolve(ctx, as, on, in.Discussion, note.Resolution{Resolved: in.Resolved})
+	d, target, err := h.server.Notes.Resolve(ctx, as, on, in.Discussion, note.Resolution{Resolved: in.Resolved})
 	if err != nil {
 		return discussionEntity{}, err
 	}

@@ -12,8 +12,8 @@ import (
 
 // labelHandlers are the label endpoints of projects or of groups.
 type labelHandlers struct {
-	*Server
-	place func(ctx context.Context, as authz.Actor, id string) (label.Place, error)
+	server *Server
+	place  func(ctx context.Context, as authz.Actor, id string) (label.Place, error)
 }
 
 func (s *Server) labelRoutes() []*api.Route {
@@ -97,7 +97,7 @@ func (h labelHandlers) list(ctx context.Context, as authz.Actor, in listLabelsPa
 	if err != nil {
 		return none, err
 	}
-	labels, err := h.Labels.List(ctx, as, at, label.Filter{
+	labels, err := h.server.Labels.List(ctx, as, at, label.Filter{
 		Search: in.Search, OwnOnly: !in.WithAncestors, Archived: in.Archived, Descendants: in.Descendants, Projects: !in.GroupOnly, Range: in.Range(),
 	})
 	if err != nil {
@@ -108,7 +108,7 @@ func (h labelHandlers) list(ctx context.Context, as authz.Actor, in listLabelsPa
 	for i := range labels.Items {
 		out[i], ids[i] = newLabelEntity(at, &labels.Items[i]), labels.Items[i].ID
 	}
-	subscribed, err := h.Subscriptions.OfLabels(ctx, as, at, ids...)
+	subscribed, err := h.server.Subscriptions.OfLabels(ctx, as, at, ids...)
 	if err != nil {
 		return none, err
 	}
@@ -116,7 +116,7 @@ func (h labelHandlers) list(ctx context.Context, as authz.Actor, in listLabelsPa
 		out[i].Subscribed = subscribed[id]
 	}
 	if in.WithCounts {
-		uses, err := h.Labels.Usages(ctx, as, at, ids)
+		uses, err := h.server.Labels.Usages(ctx, as, at, ids)
 		if err != nil {
 			return none, err
 		}
@@ -133,7 +133,7 @@ func (h labelHandlers) get(ctx context.Context, as authz.Actor, in labelPath) (l
 	if err != nil {
 		return labelEntity{}, err
 	}
-	l, err := h.Labels.Find(ctx, as, at, in.Name)
+	l, err := h.server.Labels.Find(ctx, as, at, in.Name)
 	if err != nil {
 		return labelEntity{}, err
 	}
@@ -157,7 +157,7 @@ func (h labelHandlers) create(ctx context.Context, as authz.Actor, in createLabe
 	if at.ProjectID == 0 {
 		in.Priority = nil // groups' labels have none
 	}
-	l, err := h.Labels.Create(ctx, as, at, label.Input{Title: in.Name, Color: in.Color, Description: in.Description, Priority: in.Priority, Archived: in.Archived})
+	l, err := h.server.Labels.Create(ctx, as, at, label.Input{Title: in.Name, Color: in.Color, Description: in.Description, Priority: in.Priority, Archived: in.Archived})
 	if err != nil {
 		return labelEntity{}, err
 	}
@@ -191,7 +191,7 @@ func (h labelHandlers) update(ctx context.Context, as authz.Actor, in updateLabe
 	if err != nil {
 		return labelEntity{}, err
 	}
-	l, err := h.Labels.Update(ctx, as, at, in.Name, in.changes(at))
+	l, err := h.server.Labels.Update(ctx, as, at, in.Name, in.changes(at))
 	if err != nil {
 		return labelEntity{}, err
 	}
@@ -227,7 +227,7 @@ func (h labelHandlers) delete(ctx context.Context, as authz.Actor, in labelPath)
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.Labels.Delete(ctx, as, at, in.Name)
+	return api.None{}, h.server.Labels.Delete(ctx, as, at, in.Name)
 }
 
 type deleteNamedLabelParams struct {

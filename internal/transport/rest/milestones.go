@@ -60,8 +60,8 @@ func (p planPlace) path() string {
 
 // milestoneHandlers are the milestone endpoints of projects or of groups.
 type milestoneHandlers struct {
-	*Server
-	place planPlaces
+	server *Server
+	place  planPlaces
 }
 
 func (s *Server) milestoneRoutes() []*api.Route {
@@ -125,11 +125,11 @@ func (h milestoneHandlers) list(ctx context.Context, as authz.Actor, in listMile
 	if in.State != "all" {
 		f.State = milestone.State(in.State)
 	}
-	list, err := h.Milestones.List(ctx, as, at.milestones(), f)
+	list, err := h.server.Milestones.List(ctx, as, at.milestones(), f)
 	if err != nil {
 		return none, err
 	}
-	return api.ListOf(list, func(m *milestone.Milestone) milestoneEntity { return *h.milestoneOf(m) }), nil
+	return api.ListOf(list, func(m *milestone.Milestone) milestoneEntity { return *h.server.milestoneOf(m) }), nil
 }
 
 func (h milestoneHandlers) get(ctx context.Context, as authz.Actor, in milestonePath) (*milestoneEntity, error) {
@@ -137,11 +137,11 @@ func (h milestoneHandlers) get(ctx context.Context, as authz.Actor, in milestone
 	if err != nil {
 		return nil, err
 	}
-	m, err := h.Milestones.Find(ctx, as, at.milestones(), in.MilestoneID)
+	m, err := h.server.Milestones.Find(ctx, as, at.milestones(), in.MilestoneID)
 	if err != nil {
 		return nil, err
 	}
-	return h.milestoneOf(m), nil
+	return h.server.milestoneOf(m), nil
 }
 
 type createMilestoneParams struct {
@@ -157,13 +157,13 @@ func (h milestoneHandlers) create(ctx context.Context, as authz.Actor, in create
 	if err != nil {
 		return nil, err
 	}
-	m, err := h.Milestones.Create(ctx, as, at.milestones(), milestone.Input{
+	m, err := h.server.Milestones.Create(ctx, as, at.milestones(), milestone.Input{
 		Title: in.Title, Description: in.Description, DueDate: text(in.DueDate), StartDate: text(in.StartDate),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return h.milestoneOf(m), nil
+	return h.server.milestoneOf(m), nil
 }
 
 // text gives a date that was sent, "" where it was null, nil where none was.
@@ -184,13 +184,13 @@ func (h milestoneHandlers) update(ctx context.Context, as authz.Actor, in update
 	if err != nil {
 		return nil, err
 	}
-	m, err := h.Milestones.Update(ctx, as, at.milestones(), in.MilestoneID, milestone.Changes{
+	m, err := h.server.Milestones.Update(ctx, as, at.milestones(), in.MilestoneID, milestone.Changes{
 		Title: in.Title, Description: in.Description, DueDate: text(in.DueDate), StartDate: text(in.StartDate), StateEvent: in.StateEvent,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return h.milestoneOf(m), nil
+	return h.server.milestoneOf(m), nil
 }
 
 func (h milestoneHandlers) delete(ctx context.Context, as authz.Actor, in milestonePath) (api.None, error) {
@@ -198,7 +198,7 @@ func (h milestoneHandlers) delete(ctx context.Context, as authz.Actor, in milest
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.Milestones.Delete(ctx, as, at.milestones(), in.MilestoneID)
+	return api.None{}, h.server.Milestones.Delete(ctx, as, at.milestones(), in.MilestoneID)
 }
 
 func (h milestoneHandlers) promote(ctx context.Context, as authz.Actor, in milestonePath) (*milestoneEntity, error) {
@@ -206,11 +206,11 @@ func (h milestoneHandlers) promote(ctx context.Context, as authz.Actor, in miles
 	if err != nil {
 		return nil, err
 	}
-	m, err := h.Milestones.Promote(ctx, as, at.project, in.MilestoneID)
+	m, err := h.server.Milestones.Promote(ctx, as, at.project, in.MilestoneID)
 	if err != nil {
 		return nil, err
 	}
-	return h.milestoneOf(m), nil
+	return h.server.milestoneOf(m), nil
 }
 
 type pagedMilestone struct {
@@ -224,7 +224,7 @@ func (h milestoneHandlers) found(ctx context.Context, as authz.Actor, in milesto
 	if err != nil {
 		return at, nil, err
 	}
-	m, err := h.Milestones.Find(ctx, as, at.milestones(), in.MilestoneID)
+	m, err := h.server.Milestones.Find(ctx, as, at.milestones(), in.MilestoneID)
 	return at, m, err
 }
 
@@ -234,7 +234,7 @@ func (h milestoneHandlers) issues(ctx context.Context, as authz.Actor, in pagedM
 		return api.List[issueEntity]{}, err
 	}
 	params := issueListParams{OrderBy: "label_priority", Sort: "asc", Page: in.Page}
-	return h.listIssues(ctx, as, at.listed(), params, issue.Filter{Milestone: filter.Milestone{ID: m.ID}}, at.path())
+	return h.server.listIssues(ctx, as, at.listed(), params, issue.Filter{Milestone: filter.Milestone{ID: m.ID}}, at.path())
 }
 
 func (h milestoneHandlers) burndown(ctx context.Context, as authz.Actor, in milestonePath) ([]burndownEntity, error) {
@@ -242,7 +242,7 @@ func (h milestoneHandlers) burndown(ctx context.Context, as authz.Actor, in mile
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.Issues.Burndown(ctx, as, at.listed(), m)
+	list, err := h.server.Issues.Burndown(ctx, as, at.listed(), m)
 	if err != nil {
 		return nil, err
 	}
@@ -258,11 +258,11 @@ func (h milestoneHandlers) requests(ctx context.Context, as authz.Actor, in page
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	list, err := h.Requests.List(ctx, as, at.listed(), mergerequest.Filter{
+	list, err := h.server.Requests.List(ctx, as, at.listed(), mergerequest.Filter{
 		Milestone: filter.Milestone{ID: m.ID}, OrderBy: "label_priority", Asc: true, Range: in.Range(),
 	})
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	return h.requestPage(ctx, as, requestFilterParams{}, at.path(), list)
+	return h.server.requestPage(ctx, as, requestFilterParams{}, at.path(), list)
 }

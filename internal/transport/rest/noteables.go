@@ -11,12 +11,12 @@ import (
 // noteableHandlers are what the endpoints below things of one kind share: notes, award emoji
 // and whatever else is the same for all kinds.
 type noteableHandlers struct {
-	*Server
-	kind  noteable.Kind
-	path  string // of all things of the kind
-	name  string // "an issue"
-	read  authz.Ability
-	place func(ctx context.Context, as authz.Actor, ref string) (noteable.Place, error)
+	server *Server
+	kind   noteable.Kind
+	path   string // of all things of the kind
+	name   string // "an issue"
+	read   authz.Ability
+	place  func(ctx context.Context, as authz.Actor, ref string) (noteable.Place, error)
 }
 
 // noteables lists the kinds of things that have notes of their own.

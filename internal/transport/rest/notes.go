@@ -62,14 +62,14 @@ func (h noteHandlers) list(ctx context.Context, as authz.Actor, in listNotesPara
 	if in.Activity == "all_notes" {
 		activity = note.Everything
 	}
-	notes, target, err := h.Notes.List(ctx, as, on, note.Filter{
+	notes, target, err := h.server.Notes.List(ctx, as, on, note.Filter{
 		Activity: activity, ByUpdate: in.OrderBy == "updated_at", Asc: in.Sort == "asc",
 		Range: in.Range(),
 	})
 	if err != nil {
 		return none, err
 	}
-	out, err := h.noteEntities(ctx, target, notes.Items...)
+	out, err := h.server.noteEntities(ctx, target, notes.Items...)
 	if err != nil {
 		return none, err
 	}
@@ -78,7 +78,7 @@ func (h noteHandlers) list(ctx context.Context, as authz.Actor, in listNotesPara
 
 // renderedNote is a note just read or written as its caller sees it.
 func (h noteableHandlers) renderedNote(ctx context.Context, n *note.Note, t noteable.Target) (noteEntity, error) {
-	out, err := h.noteEntities(ctx, t, *n)
+	out, err := h.server.noteEntities(ctx, t, *n)
 	if err != nil {
 		return noteEntity{}, err
 	}
@@ -90,7 +90,7 @@ func (h noteHandlers) get(ctx context.Context, as authz.Actor, in notePath) (not
 	if err != nil {
 		return noteEntity{}, err
 	}
-	n, target, err := h.Notes.Find(ctx, as, on, in.NoteID)
+	n, target, err := h.server.Notes.Find(ctx, as, on, in.NoteID)
 	if err != nil {
 		return noteEntity{}, err
 	}
@@ -159,12 +159,12 @@ func (h noteHandlers) create(ctx context.Context, as authz.Actor, in createNoteP
 	if at, ok := api.ParseTime(in.CreatedAt); ok {
 		input.CreatedAt = &at
 	}
-	made, target, err := h.Notes.CreateWithCommands(ctx, as, on, input)
+	made, target, err := h.server.Notes.CreateWithCommands(ctx, as, on, input)
 	switch {
 	case err != nil:
 		return none, err
 	case made.Award != nil:
-		e, err := h.awardEntity(ctx, made.Award)
+		e, err := h.server.awardEntity(ctx, made.Award)
 		return api.Reply[createdForm]{Body: e}, err
 	}
 	return h.answered(ctx, made, target)
@@ -192,7 +192,7 @@ func (h noteHandlers) update(ctx context.Context, as authz.Actor, in updateNoteP
 	if err != nil {
 		return api.Reply[createdForm]{}, err
 	}
-	made, target, err := h.Notes.UpdateWithCommands(ctx, as, on, in.NoteID, note.Changes{Body: in.Body, Internal: in.Confidential})
+	made, target, err := h.server.Notes.UpdateWithCommands(ctx, as, on, in.NoteID, note.Changes{Body: in.Body, Internal: in.Confidential})
 	if err != nil {
 		return api.Reply[createdForm]{}, err
 	}
@@ -204,5 +204,5 @@ func (h noteHandlers) delete(ctx context.Context, as authz.Actor, in notePath) (
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.Notes.Delete(ctx, as, on, in.NoteID)
+	return api.None{}, h.server.Notes.Delete(ctx, as, on, in.NoteID)
 }

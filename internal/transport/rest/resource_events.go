@@ -70,7 +70,7 @@ func (h eventHandlers[E]) list(ctx context.Context, as authz.Actor, in listEvent
 	if err != nil {
 		return none, err
 	}
-	list, t, err := h.Events.List(ctx, as, on, h.of, in.Range())
+	list, t, err := h.server.Events.List(ctx, as, on, h.of, in.Range())
 	if err != nil {
 		return none, err
 	}
@@ -87,7 +87,7 @@ func (h eventHandlers[E]) get(ctx context.Context, as authz.Actor, in eventPath)
 	if err != nil {
 		return none, err
 	}
-	e, t, err := h.Events.Find(ctx, as, on, h.of, in.Event)
+	e, t, err := h.server.Events.Find(ctx, as, on, h.of, in.Event)
 	if err != nil {
 		return none, err
 	}

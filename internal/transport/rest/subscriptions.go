@@ -119,11 +119,11 @@ func (s *Server) oneTodo(ctx context.Context, as authz.Actor, t *todo.Todo) (tod
 
 // subscribe subscribes to a label.
 func (h labelHandlers) subscribe(ctx context.Context, as authz.Actor, in labelPath) (labelEntity, error) {
-	return h.changed(ctx, as, in, h.Subscriptions.AddLabel)
+	return h.changed(ctx, as, in, h.server.Subscriptions.AddLabel)
 }
 
 func (h labelHandlers) unsubscribe(ctx context.Context, as authz.Actor, in labelPath) (labelEntity, error) {
-	return h.changed(ctx, as, in, h.Subscriptions.RemoveLabel)
+	return h.changed(ctx, as, in, h.server.Subscriptions.RemoveLabel)
 }
 
 func (h labelHandlers) changed(ctx context.Context, as authz.Actor, in labelPath,
@@ -142,7 +142,7 @@ func (h labelHandlers) changed(ctx context.Context, as authz.Actor, in labelPath
 
 // one renders a label with whether the actor is subscribed to it.
 func (h labelHandlers) one(ctx context.Context, as authz.Actor, at label.Place, l *label.Label) (labelEntity, error) {
-	subscribed, err := h.Subscriptions.OfLabels(ctx, as, at, l.ID)
+	subscribed, err := h.server.Subscriptions.OfLabels(ctx, as, at, l.ID)
 	e := newLabelEntity(at, l)
 	e.Subscribed = subscribed[l.ID]
 	return e, err
