@@ -60,7 +60,7 @@ type groupStatistics struct {
 	WikiSize              int64 `json:"wiki_size"`
 	LFSObjectsSize        int64 `json:"lfs_objects_size"`
 	JobArtifactsSize      int64 `json:"job_artifacts_size"`
-	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size" later:"ci"`
+	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size"` // 0: nothing is kept of a pipeline but what its jobs have
 	PackagesSize          int64 `json:"packages_size" later:"packages"`
 	SnippetsSize          int64 `json:"snippets_size"`
 	UploadsSize           int64 `json:"uploads_size"`
@@ -74,7 +74,7 @@ type rootStatistics struct {
 	DependencyProxySize       int64 `json:"dependency_proxy_size" later:"dependency proxy"`
 	LFSObjectsSize            int64 `json:"lfs_objects_size"`
 	PackagesSize              int64 `json:"packages_size" later:"packages"`
-	PipelineArtifactsSize     int64 `json:"pipeline_artifacts_size" later:"ci"`
+	PipelineArtifactsSize     int64 `json:"pipeline_artifacts_size"` // 0: nothing is kept of a pipeline but what its jobs have
 	RepositorySize            int64 `json:"repository_size"`
 	SnippetsSize              int64 `json:"snippets_size"`
 	StorageSize               int64 `json:"storage_size"`

@@ -162,7 +162,7 @@ func (s *Server) job(ctx context.Context, as authz.Actor, p *project.Project, j 
 
 type listJobsParams struct {
 	projectPath
-	Scope []string `param:"scope" doc:"Statuses of the jobs"`
+	Scope api.Strings `param:"scope" doc:"Statuses of the jobs"`
 	api.Page
 }
 
@@ -214,8 +214,8 @@ func (s *Server) listJobs(ctx context.Context, as authz.Actor, in listJobsParams
 
 type pipelineJobsParams struct {
 	pipelinePath
-	Scope   []string `param:"scope" doc:"Statuses of the jobs"`
-	Retried bool     `param:"include_retried" default:"false" doc:"Include retried jobs"`
+	Scope   api.Strings `param:"scope" doc:"Statuses of the jobs"`
+	Retried bool        `param:"include_retried" default:"false" doc:"Include retried jobs"`
 	api.Page
 }
 
@@ -234,7 +234,7 @@ func (s *Server) pipelineJobs(ctx context.Context, as authz.Actor, in pipelineJo
 
 type pipelineBridgesParams struct {
 	pipelinePath
-	Scope []string `param:"scope" doc:"Statuses of the trigger jobs"`
+	Scope api.Strings `param:"scope" doc:"Statuses of the trigger jobs"`
 	api.Page
 }
 

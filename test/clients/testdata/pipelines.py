@@ -76,7 +76,7 @@ pipeline.retry()
 pipeline.refresh()
 assert pipeline.status in ("pending", "running"), pipeline.status
 equal("jobs of the project", len(project.jobs.list(get_all=True)) >= 2, True)
-project.jobs.get(jobs["build"].id).erase()
+refused("erasing a job without a log", 403, project.jobs.get(jobs["build"].id).erase)
 refused("no artifacts", 404, project.jobs.get(jobs["build"].id).artifacts)
 
 # Schedules with variables.
