@@ -117,16 +117,7 @@ func TestMatrix_postgres(t *testing.T) {
 	walker(t)
 	w := newWorld(newServer(t, dbtest.PostgresURL(t)))
 	w.groups, w.projects = w.groups[:1], w.projects[:1]
-	b, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sections := map[string]string{}
-	for section := range strings.SplitSeq(string(b), "\n\n") {
-		title, lines, _ := strings.Cut(section, "\n")
-		sections[title] = lines + "\n"
-	}
-	all := samples()
+	sections, all := sectionsOf(t, golden), samples()
 	for _, route := range w.kit().Routes() {
 		for _, r := range w.rows(route, all) {
 			if line := w.line(t, r); !strings.Contains(sections[r.title()], line) {
@@ -134,6 +125,21 @@ func TestMatrix_postgres(t *testing.T) {
 			}
 		}
 	}
+}
+
+// sectionsOf reads a golden file whose parts stand apart: what stands below each first line.
+func sectionsOf(t *testing.T, file string) map[string]string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for section := range strings.SplitSeq(string(b), "\n\n") {
+		title, lines, _ := strings.Cut(section, "\n")
+		out[title] = lines + "\n"
+	}
+	return out
 }
 
 // watch notes which abilities are asked for until the function it gives is called.

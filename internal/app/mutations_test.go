@@ -18,6 +18,7 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
 )
 
 const mutationsGolden = "testdata/mutations.txt"
@@ -34,13 +35,7 @@ func askers() []column {
 func TestMutations(t *testing.T) {
 	walker(t)
 	w := newWorld(newServer(t, ""))
-	all, twins := samples(), twins()
-	routes := map[string][]row{}
-	for _, route := range w.kit().Routes() {
-		for _, r := range w.rows(route, all) {
-			routes[r.title()] = append(routes[r.title()], r)
-		}
-	}
+	twins, routes := twins(), w.routeRows()
 	var text strings.Builder
 	fmt.Fprintf(&text, "%-12s", "# place")
 	for _, c := range askers() {
@@ -58,28 +53,16 @@ func TestMutations(t *testing.T) {
 			t.Errorf("%s names a route or the reason why there is none", m.Name)
 			continue
 		}
-		fmt.Fprintf(&text, "\n%s: %s%s\n", m.Name, tw.route, tw.alone)
-		rows := routes[tw.route]
-		if tw.route == "" {
-			for _, p := range map[string][]*place{"": w.instance, "group": w.groups, "project": w.projects}[tw.in] {
-				rows = append(rows, row{place: p})
-			}
-		}
+		fmt.Fprintf(&text, "\n%s\n", tw.title(m))
+		rows := w.mutationRows(tw, routes)
 		if len(rows) == 0 {
 			t.Errorf("%s: there is no route %s", m.Name, tw.route)
 		}
 		done := false
 		for _, r := range rows {
-			line := fmt.Sprintf("  %-10s", r.place.name)
-			for _, c := range askers() {
-				if !c.asked(r) {
-					continue
-				}
-				got := w.mutate(t, m, tw, r, c)
-				line += fmt.Sprintf("%-6s", got)
-				done = done || got == "yes"
-			}
-			text.WriteString(strings.TrimRight(line, " ") + "\n")
+			line := w.mutationLine(t, m, tw, r)
+			done = done || strings.Contains(line, " yes")
+			text.WriteString(line)
 		}
 		if !done && tw.never == "" {
 			t.Errorf("%s succeeds for no caller: is its input a good one?", m.Name)
@@ -89,6 +72,67 @@ func TestMutations(t *testing.T) {
 		t.Errorf("twins has %s, which is no mutation", name)
 	}
 	compareGolden(t, mutationsGolden, text.String())
+}
+
+// TestMutations_postgres runs every mutation as everybody in one place of each kind on the other engine: the answers are those of the golden file.
+func TestMutations_postgres(t *testing.T) {
+	walker(t)
+	w := newWorld(newServer(t, dbtest.PostgresURL(t)))
+	w.groups, w.projects = w.groups[:1], w.projects[:1]
+	golden := sectionsOf(t, mutationsGolden)
+	twins, routes := twins(), w.routeRows()
+	for _, m := range w.mutations(t) {
+		tw := twins[m.Name]
+		rows := w.mutationRows(tw, routes)
+		if len(rows) == 0 {
+			t.Errorf("%s was not run", m.Name)
+		}
+		for _, r := range rows {
+			if line := w.mutationLine(t, m, tw, r); !strings.Contains(golden[tw.title(m)], line) {
+				t.Errorf("%s\n got %swant %s", m.Name, line, golden[tw.title(m)])
+			}
+		}
+	}
+}
+
+// title is the first line of a mutation's part of the golden file.
+func (t twin) title(m *ast.FieldDefinition) string {
+	return fmt.Sprintf("%s: %s%s", m.Name, t.route, t.alone)
+}
+
+// routeRows are the rows of the permission matrix by their titles.
+func (w *world) routeRows() map[string][]row {
+	all, out := samples(), map[string][]row{}
+	for _, route := range w.kit().Routes() {
+		for _, r := range w.rows(route, all) {
+			out[r.title()] = append(out[r.title()], r)
+		}
+	}
+	return out
+}
+
+// mutationRows are the places in which a mutation is run.
+func (w *world) mutationRows(tw twin, routes map[string][]row) []row {
+	if tw.route != "" {
+		return routes[tw.route]
+	}
+	var out []row
+	for _, p := range map[string][]*place{"": w.instance, "group": w.groups, "project": w.projects}[tw.in] {
+		out = append(out, row{place: p})
+	}
+	return out
+}
+
+// mutationLine runs a mutation in a place as everybody.
+func (w *world) mutationLine(t *testing.T, m *ast.FieldDefinition, tw twin, r row) string {
+	t.Helper()
+	line := fmt.Sprintf("  %-10s", r.place.name)
+	for _, c := range askers() {
+		if c.asked(r) {
+			line += fmt.Sprintf("%-6s", w.mutate(t, m, tw, r, c))
+		}
+	}
+	return strings.TrimRight(line, " ") + "\n"
 }
 
 // schemaText is the schema of GraphQL that the server shows.
