@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"modernc.org/sqlite"
 )
 
 // Together calls fn for each number below n, all at once, and answers the reads of all calls with
@@ -125,17 +128,32 @@ func (g *gathering) answer(parts []*part) {
 		groups[columns] = append(groups[columns], p)
 	}
 	for _, columns := range order {
+		most := len(parts)
 		for _, group := range g.db.batches(groups[columns]) {
-			err := g.db.readFor(g.ctx, group)
-			for _, p := range group {
-				if err == nil {
-					p.answer <- p.err
-				} else {
-					p.answer <- err
-				}
+			for chunk := range slices.Chunk(group, most) {
+				most = g.read(chunk, most)
 			}
 		}
 	}
+}
+
+// read answers parts of the same columns with one statement, or in halves where SQLite refuses that: how many queries it takes within
+// each other depends on their conditions as well. It gives how many parts the next statement may have: most, or fewer where these were too many.
+func (g *gathering) read(parts []*part, most int) int {
+	err := g.db.readFor(g.ctx, parts)
+	const refused = 1 // the text of a statement, by SQLite
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok && lite.Code() == refused && len(parts) > 1 && parts[0].common == nil {
+		half := len(parts) / 2
+		return g.read(parts[half:], g.read(parts[:half], len(parts)-half))
+	}
+	for _, p := range parts {
+		if err == nil {
+			p.answer <- p.err
+		} else {
+			p.answer <- err
+		}
+	}
+	return most
 }
 
 // The bounds of a common statement. SQLite takes 500 parts, some 440 queries within each other or side by side, and 32,766 values;

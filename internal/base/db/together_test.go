@@ -188,11 +188,16 @@ func TestTogether_many(t *testing.T) {
 		if _, err := d.Exec(ctx, "INSERT INTO gathered (id) VALUES (?)", 7); err != nil {
 			t.Fatal(err)
 		}
+		const long = "p.id = i.id AND NOT p.id < 0 AND p.id IN (SELECT id FROM gathered WHERE id > 0) AND NOT p.id > 9 AND NOT p.id IN (SELECT a.id FROM gathered a JOIN gathered c ON c.id = a.id WHERE a.id > 8) AND p.id > 0"
 		for name, within := range map[string]string{
 			"plain":  "SELECT o.id + ? AS id FROM gathered o",
+			"long":   "SELECT o.id + ? AS id FROM gathered o JOIN gathered q ON q.id = o.id JOIN (WITH found AS MATERIALIZED (SELECT i.id, i.id AS page_key FROM (SELECT i.id FROM (SELECT id FROM gathered WHERE id > 0) place CROSS JOIN gathered p CROSS JOIN gathered i WHERE " + long + " AND p.id = place.id) candidate CROSS JOIN gathered i CROSS JOIN gathered p WHERE " + long + " AND i.id = candidate.id ORDER BY i.id DESC) SELECT found.id, (SELECT COUNT(*) FROM found) AS total FROM found ORDER BY found.page_key DESC LIMIT 5) page ON page.id = o.id ORDER BY o.id DESC",
 			"nested": "SELECT o.id + ? AS id FROM gathered o WHERE o.id IN (SELECT a.id FROM (SELECT b.id FROM gathered b WHERE EXISTS (SELECT 1 FROM gathered c WHERE c.id = b.id)) a) ORDER BY o.id LIMIT 5",
 		} {
-			const calls = 1200
+			calls := 1200
+			if name == "long" {
+				calls = 200
+			}
 			got := make([]int64, calls)
 			before := d.Statements()
 			err := d.Together(ctx, calls, func(ctx context.Context, i int) (err error) {
@@ -207,7 +212,7 @@ func TestTogether_many(t *testing.T) {
 					t.Fatalf("%s: call %d read %d", name, i, n)
 				}
 			}
-			if took := d.Statements() - before; took > calls/20 {
+			if took := d.Statements() - before; took > uint64(calls)/10 {
 				t.Errorf("%s: %d statements for %d calls", name, took, calls)
 			}
 		}
