@@ -121,7 +121,7 @@ func (s *Service) tagMessage(ctx context.Context, l *list, p *project.Project, o
 	if err != nil {
 		return fmt.Errorf("read tag: %w", err)
 	}
-	l.add("CI_COMMIT_TAG_MESSAGE", strings.TrimRight(tag.Message, "\n"))
+	l.text("CI_COMMIT_TAG_MESSAGE", strings.TrimRight(tag.Message, "\n"))
 	return nil
 }
 

@@ -185,7 +185,7 @@ const maxDescription = 2700
 func (s *Service) mergeRequestVariables(l *list, m *MergeRequest) {
 	const prefix = "CI_MERGE_REQUEST_"
 	text := func(key, value string) {
-		*l = append(*l, Variable{Key: prefix + key, Value: value, Public: true, Raw: true})
+		l.text(prefix+key, value)
 	}
 	flag := func(key string, value bool) { text(key, strconv.FormatBool(value)) }
 	number := func(key string, n int64) { text(key, strconv.FormatInt(n, 10)) }

@@ -88,11 +88,11 @@ func (s *Service) projectVariables(ctx context.Context, l *list, p *project.Proj
 	within := strings.Join(parts[:len(parts)-1], "/")
 	l.number("CI_PROJECT_ID", int64(p.ID))
 	l.add("CI_PROJECT_NAME", p.Path)
-	l.add("CI_PROJECT_TITLE", p.Name)
+	l.text("CI_PROJECT_TITLE", p.Name)
 	if p.Description != nil {
-		l.add("CI_PROJECT_DESCRIPTION", *p.Description)
+		l.text("CI_PROJECT_DESCRIPTION", *p.Description)
 	} else {
-		l.add("CI_PROJECT_DESCRIPTION", "")
+		l.text("CI_PROJECT_DESCRIPTION", "")
 	}
 	l.add("CI_PROJECT_PATH", p.FullPath)
 	l.add("CI_PROJECT_PATH_SLUG", slug(p.FullPath))
@@ -103,17 +103,17 @@ func (s *Service) projectVariables(ctx context.Context, l *list, p *project.Proj
 	l.add("CI_PROJECT_URL", s.urls.Project(p.FullPath))
 	l.add("CI_PROJECT_VISIBILITY", p.Visibility.String())
 	l.add("CI_PROJECT_REPOSITORY_LANGUAGES", strings.Join(names, ","))
-	l.add("CI_PROJECT_TOPICS", strings.Join(p.Topics(), ","))
+	l.text("CI_PROJECT_TOPICS", strings.Join(p.Topics(), ","))
 	label := ""
 	if own := p.Settings().ExternalAuthorizationLabel; own != nil {
 		label = *own
 	}
-	l.add("CI_PROJECT_CLASSIFICATION_LABEL", label)
+	l.text("CI_PROJECT_CLASSIFICATION_LABEL", label)
 	if p.DefaultBranch != nil {
-		l.add("CI_DEFAULT_BRANCH", *p.DefaultBranch)
+		l.text("CI_DEFAULT_BRANCH", *p.DefaultBranch)
 		l.add("CI_DEFAULT_BRANCH_SLUG", slug(*p.DefaultBranch))
 	}
-	l.add("CI_CONFIG_PATH", configPath(p, s.settings.Current().DefaultCIConfigPath))
+	l.text("CI_CONFIG_PATH", configPath(p, s.settings.Current().DefaultCIConfigPath))
 	return nil
 }
 
@@ -133,11 +133,11 @@ func (s *Service) pipelineFacts(l *list, of *Pipeline, c *gitstore.Commit, m *Me
 		ref = m.Source.Branch
 		s.mergeRequestVariables(l, m)
 	case of.Tag:
-		l.add("CI_COMMIT_TAG", ref)
+		l.text("CI_COMMIT_TAG", ref)
 	default:
-		l.add("CI_COMMIT_BRANCH", ref)
+		l.text("CI_COMMIT_BRANCH", ref)
 	}
-	l.add("CI_COMMIT_REF_NAME", ref)
+	l.text("CI_COMMIT_REF_NAME", ref)
 	l.add("CI_COMMIT_REF_SLUG", slug(ref))
 	l.add("CI_COMMIT_REF_PROTECTED", strconv.FormatBool(of.Protected))
 	if c == nil {
@@ -145,11 +145,11 @@ func (s *Service) pipelineFacts(l *list, of *Pipeline, c *gitstore.Commit, m *Me
 	}
 	message := []rune(c.Message)
 	l.add("CI_COMMIT_MESSAGE_IS_TRUNCATED", strconv.FormatBool(len(message) > maxMessage))
-	l.add("CI_COMMIT_MESSAGE", string(message[:min(len(message), maxMessage)]))
-	l.add("CI_COMMIT_TITLE", c.Title())
+	l.text("CI_COMMIT_MESSAGE", string(message[:min(len(message), maxMessage)]))
+	l.text("CI_COMMIT_TITLE", c.Title())
 	_, rest, _ := strings.Cut(c.Message, "\n")
-	l.add("CI_COMMIT_DESCRIPTION", strings.TrimLeft(rest, "\n"))
-	l.add("CI_COMMIT_AUTHOR", c.Author.Name+" <"+c.Author.Email+">")
+	l.text("CI_COMMIT_DESCRIPTION", strings.TrimLeft(rest, "\n"))
+	l.text("CI_COMMIT_AUTHOR", c.Author.Name+" <"+c.Author.Email+">")
 	l.add("CI_COMMIT_TIMESTAMP", c.Committer.When.Format(time.RFC3339))
 }
 
@@ -158,7 +158,7 @@ func pipelineNumbers(l *list, of *Pipeline, page string) {
 	l.number("CI_PIPELINE_IID", of.IID)
 	l.add("CI_PIPELINE_URL", page)
 	if of.Name != nil {
-		l.add("CI_PIPELINE_NAME", *of.Name)
+		l.text("CI_PIPELINE_NAME", *of.Name)
 	}
 }
 
@@ -177,7 +177,7 @@ func (s *Service) userVariables(ctx context.Context, l *list, id *authz.UserID) 
 		return err
 	}
 	l.number("GITLAB_USER_ID", int64(u.ID))
-	l.add("GITLAB_USER_NAME", u.Name)
+	l.text("GITLAB_USER_NAME", u.Name)
 	l.add("GITLAB_USER_LOGIN", u.Username)
 	if email := emails[*id]; email != nil {
 		l.optional("GITLAB_USER_EMAIL", *email)
@@ -188,14 +188,14 @@ func (s *Service) userVariables(ctx context.Context, l *list, id *authz.UserID) 
 // jobFacts are the variables of a job that starts.
 func (s *Service) jobFacts(l *list, p *project.Project, j *Job, c *ciconfig.Job, token string) {
 	l.number("CI_JOB_ID", int64(j.ID))
-	l.add("CI_JOB_NAME", j.Name)
+	l.text("CI_JOB_NAME", j.Name)
 	l.add("CI_JOB_NAME_SLUG", slug(j.Name))
 	group := j.Name
 	if c.Parallel != nil {
 		group = c.Parallel.Group
 	}
-	l.add("CI_JOB_GROUP_NAME", group)
-	l.add("CI_JOB_STAGE", j.Stage)
+	l.text("CI_JOB_GROUP_NAME", group)
+	l.text("CI_JOB_STAGE", j.Stage)
 	l.add("CI_JOB_URL", s.urls.Job(p.FullPath, int64(j.ID)))
 	if j.StartedAt != nil {
 		l.add("CI_JOB_STARTED_AT", j.StartedAt.UTC().Format(time.RFC3339))
@@ -213,7 +213,7 @@ func (s *Service) jobFacts(l *list, p *project.Project, j *Job, c *ciconfig.Job,
 	*l = append(*l, Variable{Key: "CI_REPOSITORY_URL", Value: s.urls.HTTPRepositoryAs(p.FullPath, jobUser, token)})
 	l.add("CI_JOB_TIMEOUT", strconv.FormatInt(j.Timeout, 10))
 	if e := c.Environment; e != nil {
-		l.add("CI_ENVIRONMENT_NAME", e.Name)
+		l.text("CI_ENVIRONMENT_NAME", e.Name)
 		l.add("CI_ENVIRONMENT_SLUG", environmentSlug(e.Name))
 		action := e.Action
 		if action == "" {
@@ -228,7 +228,7 @@ func (s *Service) jobFacts(l *list, p *project.Project, j *Job, c *ciconfig.Job,
 func runnerVariables(l *list, r *runner.Runner) {
 	l.number("CI_RUNNER_ID", int64(r.ID))
 	if r.Description != nil {
-		l.add("CI_RUNNER_DESCRIPTION", *r.Description)
+		l.text("CI_RUNNER_DESCRIPTION", *r.Description)
 	}
 	tags := make([]string, len(r.Tags()))
 	for i, t := range r.Tags() {

@@ -106,7 +106,9 @@ func (s *Service) scheduleVariables(ctx context.Context, l *list, of *Pipeline) 
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("schedule of pipeline: %w", err)
 	}
-	l.optional("CI_PIPELINE_SCHEDULE_DESCRIPTION", text)
+	if text != "" {
+		l.text("CI_PIPELINE_SCHEDULE_DESCRIPTION", text)
+	}
 	return nil
 }
 

@@ -59,6 +59,11 @@ type list []Variable
 func (l *list) add(key, value string) {
 	*l = append(*l, Variable{Key: key, Value: value, Public: true})
 }
+
+// text adds what users wrote, such as the name of a branch: it does not get at other variables.
+func (l *list) text(key, value string) {
+	*l = append(*l, Variable{Key: key, Value: value, Public: true, Raw: true})
+}
 func (l *list) number(key string, n int64) { l.add(key, strconv.FormatInt(n, 10)) }
 func (l *list) secret(key, value string) {
 	*l = append(*l, Variable{Key: key, Value: value, Masked: true})
