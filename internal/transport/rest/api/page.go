@@ -90,7 +90,12 @@ func (p Page) Range() page.Range {
 
 // List is one page of a list with its headers. Make it with Listed.
 type List[T any] struct {
-	Items  []T
+	Items []T
+	about listing
+}
+
+// listing is what a List says about its place. It has no type parameter, so that the code for it is compiled once.
+type listing struct {
 	total  int // -1 where it was not counted
 	keyset bool
 	more   bool              // a page follows
@@ -100,18 +105,21 @@ type List[T any] struct {
 }
 
 // With has the answer carry a header.
-func (l List[T]) With(name, value string) List[T] { l.header = [2]string{name, value}; return l }
+func (l List[T]) With(name, value string) List[T] {
+	l.about.header = [2]string{name, value}
+	return l
+}
 
 // Listed is a page of a list of the core, with its items as the client sees them.
 func Listed[T, E any](p page.Page[T], items []E) List[E] {
-	l := List[E]{Items: items, total: p.Total, keyset: p.Keyset, more: p.HasNext}
+	l := listing{total: p.Total, keyset: p.Keyset, more: p.HasNext}
 	if p.Keyset {
 		l.cursor = [2]string{p.Next(), p.Prev()}
 		if l.more {
 			l.next = map[string]string{"cursor": l.cursor[0]}
 		}
 	}
-	return l
+	return List[E]{items, l}
 }
 
 // ListOf is Listed with each item put into its form for clients.
@@ -121,14 +129,19 @@ func ListOf[T, E any](p page.Page[T], form func(item *T) E) List[E] {
 
 // LedBy has the link to the next page carry this parameter in place of the cursor.
 func (l List[T]) LedBy(name, value string) List[T] {
-	l.cursor = [2]string{}
-	if l.next != nil {
-		l.next = map[string]string{name: value}
+	l.about.cursor = [2]string{}
+	if l.about.next != nil {
+		l.about.next = map[string]string{name: value}
 	}
 	return l
 }
 
 func (l List[T]) render(x *exchange, params any) error {
+	return l.about.render(x, params, l.Items, len(l.Items))
+}
+
+// render answers with n items.
+func (l *listing) render(x *exchange, params, items any, n int) error {
 	if l.header[0] != "" {
 		x.w.Header().Set(l.header[0], l.header[1])
 	}
@@ -137,8 +150,8 @@ func (l List[T]) render(x *exchange, params any) error {
 		at = p.page()
 	}
 	if !l.keyset {
-		x.offsetHeaders(at, l.span(at))
-		return x.json(x.route.status, l.Items)
+		x.offsetHeaders(at, l.span(at, n))
+		return x.json(x.route.status, items)
 	}
 	h := x.w.Header()
 	if l.next != nil {
@@ -149,7 +162,7 @@ func (l List[T]) render(x *exchange, params any) error {
 			h.Set(name, l.cursor[i])
 		}
 	}
-	return x.json(x.route.status, l.Items)
+	return x.json(x.route.status, items)
 }
 
 // span says where a page lies in its list.
@@ -159,7 +172,7 @@ type span struct {
 	follows, leads bool // there is a next page, a previous one
 }
 
-func (l List[T]) span(at Page) span {
+func (l *listing) span(at Page, n int) span {
 	s := span{follows: l.more, leads: at.Number > 1}
 	if l.total >= 0 {
 		s.counted, s.total = l.total <= page.MaxCounted, l.total
@@ -167,8 +180,8 @@ func (l List[T]) span(at Page) span {
 		s.follows = at.Number < s.pages
 		s.leads = s.leads && at.Number <= s.pages
 		if !s.counted { // the total may have been counted no further than that
-			s.follows = s.follows || len(l.Items) == at.PerPage
-			s.leads = s.leads || at.Number > 1 && len(l.Items) > 0
+			s.follows = s.follows || n == at.PerPage
+			s.leads = s.leads || at.Number > 1 && n > 0
 		}
 	}
 	return s

@@ -40,6 +40,7 @@ type Route struct {
 	like  reflect.Type // encoded as that result is; nil where it is no JSON
 
 	plan   *plan
+	fill   filler // of results; nil where there is nothing to fill
 	result reflect.Type
 	run    func(x *exchange) error
 }
@@ -75,38 +76,53 @@ func Delete[P, R any](path string, h Handler[P, R]) *Route {
 	return newRoute(http.MethodDelete, path, http.StatusOK, h)
 }
 
+// newRoute is compiled for each endpoint, so that what does not need its types is elsewhere.
 func newRoute[P, R any](method, path string, status int, h Handler[P, R]) *Route {
-	result := reflect.TypeFor[R]()
-	if result == reflect.TypeFor[None]() {
-		status = http.StatusNoContent
-	}
-	r := &Route{method: method, path: path, status: status, plan: planOf(reflect.TypeFor[P]()), result: result}
-	r.maxBody = DefaultMaxBody + r.plan.textBytes()
-	r.boundReads()
-	fill := fillerOf(result)
+	r := routeOf(method, path, status, reflect.TypeFor[P](), reflect.TypeFor[R]())
 	r.run = func(x *exchange) error {
 		var p P
-		d := decoding{request: x.r}
-		r.plan.decode(&d, &x.params, reflect.ValueOf(&p).Elem(), "")
-		if err := d.err(); err != nil {
-			return err
-		}
-		if err := x.limit(); err != nil {
+		if err := r.read(x, &p); err != nil {
 			return err
 		}
 		out, err := h(x.r.Context(), x.As, p)
 		if err != nil {
 			return err
 		}
-		if fill != nil {
-			fill(reflect.ValueOf(&out).Elem())
-		}
-		if custom, ok := any(out).(renderer); ok {
-			return custom.render(x, any(&p))
-		}
-		return x.json(r.status, out)
+		return r.write(x, &p, &out)
 	}
 	return r
+}
+
+func routeOf(method, path string, status int, params, result reflect.Type) *Route {
+	if result == reflect.TypeFor[None]() {
+		status = http.StatusNoContent
+	}
+	r := &Route{method: method, path: path, status: status, plan: planOf(params), result: result, fill: fillerOf(result)}
+	r.maxBody = DefaultMaxBody + r.plan.textBytes()
+	r.boundReads()
+	return r
+}
+
+// read decodes the request into a pointer to parameters.
+func (r *Route) read(x *exchange, params any) error {
+	d := decoding{request: x.r}
+	r.plan.decode(&d, &x.params, reflect.ValueOf(params).Elem(), "")
+	if err := d.err(); err != nil {
+		return err
+	}
+	return x.limit()
+}
+
+// write answers with what a pointer points to.
+func (r *Route) write(x *exchange, params, result any) error {
+	out := reflect.ValueOf(result).Elem()
+	if r.fill != nil {
+		r.fill(out)
+	}
+	if custom, ok := out.Interface().(renderer); ok {
+		return custom.render(x, params)
+	}
+	return x.json(r.status, out.Interface())
 }
 
 // Doc says in a few words what the endpoint is for.
