@@ -18,7 +18,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"tenon/internal/base/config"
 	"tenon/internal/base/db/dbtest"
@@ -40,7 +39,7 @@ type server struct {
 	logs *logbook
 	data string
 	refs map[string]string // of the furnished world, as undone keeps them
-	seen folders           // of those references
+	seen *folders          // of those references, nil until they were restored
 	keys map[string]string // secrets of tokens by the name that a test asks under
 	ids  map[string]authz.UserID
 }
@@ -331,30 +330,9 @@ func (s *server) references(roots ...string) map[string]string {
 	return out
 }
 
-// folders are folders of references as they were at a time.
-type folders struct {
-	at      time.Time
-	changed map[string]time.Time
-}
-
-// untouched reports whether no folder has changed since it was looked at: references are
-// files that are renamed into place. Times have steps, so that a change just before may hide
-// another one.
-func (f folders) untouched() bool {
-	const step = 50 * time.Millisecond
-	for path, changed := range f.changed {
-		info, err := os.Lstat(path)
-		if err != nil || !info.ModTime().Equal(changed) || f.at.Sub(changed) < step {
-			return false
-		}
-	}
-	return f.changed != nil
-}
-
-// look looks at all folders of references below the roots.
-func (s *server) look(roots []string) folders {
-	f := folders{at: time.Now(), changed: map[string]time.Time{}}
-	for _, root := range roots {
+// watchReferences has the folders of references of repositories watched, with those that are new.
+func (s *server) watchReferences(repositories []string) {
+	for _, root := range repositories {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil || !d.IsDir():
@@ -362,23 +340,21 @@ func (s *server) look(roots []string) folders {
 			case d.Name() == "objects" || d.Name() == "logs":
 				return fs.SkipDir
 			}
-			info, err := d.Info()
-			if err == nil {
-				f.changed[path] = info.ModTime()
-			}
-			return err
+			return s.seen.watch(path)
 		})
 		if err != nil {
 			s.tb.Fatal(err)
 		}
 	}
-	return f
+	s.seen.untouched() // what was changed here is no change
 }
 
 // restore brings the references of the repositories of before back. Those that were made
 // since stay: the next project with the same number takes them over.
 func (s *server) restore(before map[string]string) {
-	if s.seen.untouched() {
+	if s.seen == nil {
+		s.seen = newFolders(s.tb)
+	} else if s.seen.untouched() {
 		return
 	}
 	var known []string
@@ -387,7 +363,7 @@ func (s *server) restore(before map[string]string) {
 			known = append(known, filepath.Dir(path))
 		}
 	}
-	defer func() { s.seen = s.look(known) }()
+	defer s.watchReferences(known)
 	now := s.references(known...)
 	for path := range now {
 		if _, kept := before[path]; kept {
