@@ -52,6 +52,9 @@ func (s *Service) rendered(in Place, text string, line bool) *rendered {
 	} else {
 		parsed := markdown.Parse(text)
 		r.refs = inOrder(s.Of(parsed))
+		if in.Base != nil {
+			r.refs = withPages(parsed, r.refs)
+		}
 		r.html = parsed.HTML(spans(r.refs), func(address string, _ bool) string { return s.link(in, address) })
 	}
 	cost := r.html.Size() + len(k.folder)
@@ -107,6 +110,10 @@ func (s *Service) render(ctx context.Context, as authz.Actor, in Place, texts []
 
 // write writes a reference: a link to what it leads to, or the text as it is written.
 func (s *Service) write(out *strings.Builder, in Place, ref *Reference, text string, t *Target) {
+	if ref.Kind == page {
+		writePage(out, in, ref)
+		return
+	}
 	text = html.UnescapeString(text)
 	if t == nil {
 		if !ref.URL {

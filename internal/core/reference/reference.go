@@ -44,6 +44,7 @@ type Reference struct {
 	To     string // hash of the last commit of a range
 	Dots   string // of a range: ".." or "..."
 	Note   int64  // comment that a URL leads to; 0 for none
+	Label  string // of a link to a page of a wiki
 	Format string // "+" asks for the title, "+s" for a summary
 	URL    bool   // it is written as a URL
 

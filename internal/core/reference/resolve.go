@@ -28,6 +28,7 @@ type Place struct {
 type Base struct {
 	Folder string // that they start from; what Link gives depends on it alone
 	Link   func(address string) string
+	Page   func(name string) string // address of the page of a name, which may end with an anchor
 }
 
 // Of is the place of texts in a project.

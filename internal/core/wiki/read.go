@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"path"
 	"strings"
 
@@ -306,6 +307,22 @@ func (p *Page) links(urls *weburl.Site, at Place) func(address string) string {
 	}
 }
 
+// pages gives the addresses of pages by their names, in which a space is a dash.
+func pages(urls *weburl.Site, at Place) func(name string) string {
+	root := at.URL(urls)
+	return func(name string) string {
+		name, anchor, found := strings.Cut(name, "#")
+		if name == "" {
+			return "#" + url.PathEscape(anchor)
+		}
+		address := (&url.URL{Path: path.Clean("/" + strings.ReplaceAll(name, " ", "-"))}).EscapedPath()
+		if found {
+			address += "#" + url.PathEscape(anchor)
+		}
+		return root + address
+	}
+}
+
 // Rendered formats a page for a reader as other texts are: what it refers to and the reader may
 // not read stays text. Pages in another format than Markdown stay text as a whole. It requires
 // ReadWiki, or ReadGroupWiki.
@@ -316,7 +333,7 @@ func (s *Service) Rendered(ctx context.Context, as authz.Actor, urls *weburl.Sit
 	if p.Format != Markdown {
 		return markdown.Plain(p.Content), nil
 	}
-	in := reference.Place{Project: at.project, Base: &reference.Base{Folder: at.URL(urls) + "/" + p.inFolder, Link: p.links(urls, at)}}
+	in := reference.Place{Project: at.project, Base: &reference.Base{Folder: at.URL(urls) + "/" + p.inFolder, Link: p.links(urls, at), Page: pages(urls, at)}}
 	if at.group != nil {
 		in.Group, in.GroupPath = at.group.ID, at.group.FullPath
 	}
