@@ -13,6 +13,8 @@ type node struct {
 	bind   *binding // nil for __typename
 	args   map[string]any
 	typ    *ast.Definition // that the field is of
+
+	first [1]*ast.Field // what fields begin with
 }
 
 func (n *node) definition() *ast.FieldDefinition { return n.fields[0].Definition }
@@ -47,7 +49,9 @@ func (c *collector) add(set ast.SelectionSet) {
 			i := slices.IndexFunc(c.nodes, func(n *node) bool { return n.key == sel.Alias })
 			switch {
 			case i < 0:
-				c.nodes = append(c.nodes, &node{key: sel.Alias, fields: []*ast.Field{sel}})
+				n := &node{key: sel.Alias, first: [1]*ast.Field{sel}}
+				n.fields = n.first[:]
+				c.nodes = append(c.nodes, n)
 			case !slices.Contains(c.nodes[i].fields, sel):
 				c.nodes[i].fields = append(c.nodes[i].fields, sel)
 			}

@@ -336,6 +336,8 @@ func TestPrepare_weight(t *testing.T) {
 		{`{ me { name ...f } } fragment f on Person { name }`, nil, 2, 2},
 		{`fragment f on Person { name } fragment g on Person { ...f } { me { ...g } }`, nil, 2, 2},
 		{`{ me { a: name b: name } x: me { name } }`, nil, 5, 2},
+		{`query($not: Boolean!) { me { ...f @skip(if: $not) } } fragment f on Person { name }`, map[string]any{"not": true}, 1, 1},
+		{`query($not: Boolean!) { me { id name @skip(if: $not) } }`, map[string]any{"not": true}, 2, 2},
 		// (nodes 1 + id 1, looked up 1, sorted 1) x 2
 		{`{ people { nodes { id } } }`, nil, 8, 3},
 		{`query($n: Int) { people(first: $n) { nodes { id } } }`, map[string]any{"n": 10}, 4, 3},
@@ -355,6 +357,28 @@ func TestPrepare_weight(t *testing.T) {
 				t.Errorf("complexity %d and depth %d, want %d and %d", op.Complexity(), op.Depth(), c.complexity, c.depth)
 			}
 		})
+	}
+}
+
+// TestParse_conflicts refuses fields that are different and have one place in the answer, and takes those that are the same.
+func TestParse_conflicts(t *testing.T) {
+	s, _ := shelf(t)
+	for query, conflict := range map[string]bool{
+		`{ me { a: name a: id } }`:                                                                          true,
+		`{ me { ...f name: id } } fragment f on Person { name }`:                                            true,
+		`{ me { ...f } me { name: id } } fragment f on Person { name }`:                                     true,
+		`{ me { ...f ...g } } fragment f on Person { name } fragment g on Person { name: id }`:              true,
+		`{ me { ... on Person { name } name: id } }`:                                                        true,
+		`{ me { ...f } } fragment f on Person { ...g } fragment g on Person { a: name a: id }`:              true,
+		`{ me { a: name b: id } }`:                                                                          false,
+		`{ me { name name } me { id } }`:                                                                    false,
+		`{ me { ...f } } fragment f on Person { ...g } fragment g on Person { a: name b: id }`:              false,
+		`{ x: me { ...f } y: me { ...g } } fragment f on Person { a: name } fragment g on Person { a: id }`: false,
+	} {
+		_, problems := s.Parse(query)
+		if got := len(problems) > 0 && strings.Contains(problems[0].Message, "conflict"); got != conflict || !conflict && problems != nil {
+			t.Errorf("%s: got %v", query, problems)
+		}
 	}
 }
 

@@ -12,17 +12,55 @@ import (
 
 // ruleSet are the rules of the parser's library that stand as they are. The others, for which the
 // interface has words and codes, are those of checker.
-type ruleSet = *rules.Rules
+type ruleSet struct {
+	all   *rules.Rules
+	plain *rules.Rules // for documents in which no two fields have one place in the answer
+}
 
 func newRules() ruleSet {
-	return rules.NewRules(
+	plain := []validator.Rule{
 		rules.FragmentsOnCompositeTypesRule, rules.KnownDirectivesRule, rules.KnownRootTypeRule,
 		rules.LoneAnonymousOperationRule, rules.MaxIntrospectionDepth, rules.NoFragmentCyclesRule,
-		rules.OverlappingFieldsCanBeMergedRule, rules.PossibleFragmentSpreadsRule, rules.SingleFieldSubscriptionsRule,
+		rules.PossibleFragmentSpreadsRule, rules.SingleFieldSubscriptionsRule,
 		rules.UniqueArgumentNamesRule, rules.UniqueDirectivesPerLocationRule, rules.UniqueFragmentNamesRule,
 		rules.UniqueInputFieldNamesRule, rules.UniqueOperationNamesRule, rules.UniqueVariableNamesRule,
 		rules.VariablesAreInputTypesRule,
-	)
+	}
+	return ruleSet{all: rules.NewRules(append(slices.Clone(plain), rules.OverlappingFieldsCanBeMergedRule)...), plain: rules.NewRules(plain...)}
+}
+
+// of gives the rules that may find something in a document.
+func (r ruleSet) of(doc *ast.QueryDocument) *rules.Rules {
+	for _, op := range doc.Operations {
+		if !apart(op.SelectionSet) {
+			return r.all
+		}
+	}
+	for _, f := range doc.Fragments {
+		if !apart(f.SelectionSet) {
+			return r.all
+		}
+	}
+	return r.plain
+}
+
+// apart reports whether each field of a selection, and of what is below it, has a key of its own: it
+// is of such fields alone, or of one fragment.
+func apart(set ast.SelectionSet) bool {
+	if len(set) == 1 {
+		if _, ok := set[0].(*ast.FragmentSpread); ok {
+			return true
+		}
+	}
+	if !distinct(set) {
+		return false
+	}
+	for _, sel := range set {
+		if !apart(sel.(*ast.Field).SelectionSet) {
+			return false
+		}
+	}
+	return true
 }
 
 // maxMentions is how often one key may stand in a document: those that stand side by side are
@@ -72,7 +110,7 @@ func (s *Schema) validate(doc *ast.QueryDocument) []Error {
 	if key := crowded(doc); key != "" {
 		return []Error{{Message: fmt.Sprintf("'%s' stands in the query more than %d times", key, maxMentions)}}
 	}
-	known := validator.ValidateWithRules(s.types, doc, s.rules)
+	known := validator.ValidateWithRules(s.types, doc, s.rules.of(doc))
 	c := checker{schema: s, doc: doc, spread: map[string]bool{}}
 	for _, op := range doc.Operations {
 		c.operation(op)
@@ -99,7 +137,7 @@ type checker struct {
 	schema *Schema
 	doc    *ast.QueryDocument
 	errors []Error
-	path   []any
+	path   []string
 	spread map[string]bool // fragments that are used
 
 	// Of the part that is walked: its variables with the arguments that they are for.
@@ -112,22 +150,31 @@ type use struct {
 	expected           *ast.Type // nil where nothing is known of it
 	hasDefault         bool
 	at                 *ast.Position
-	path               []any
+	path               []string
 }
 
 func (c *checker) add(code string, at *ast.Position, extensions map[string]any, format string, args ...any) {
 	if len(c.errors) > maxRules {
 		return
 	}
-	e := Error{Message: fmt.Sprintf(format, args...), Locations: locations(at), Path: slices.Clone(c.path), Extensions: map[string]any{"code": code}}
+	e := Error{Message: fmt.Sprintf(format, args...), Locations: locations(at), Path: names(c.path), Extensions: map[string]any{"code": code}}
 	for k, v := range extensions {
 		e.Extensions[k] = v
 	}
 	c.errors = append(c.errors, e)
 }
 
+// names is a path as errors have it.
+func names(path []string) []any {
+	out := make([]any, len(path))
+	for i, name := range path {
+		out[i] = name
+	}
+	return out
+}
+
 // within walks a part of the document below a name.
-func (c *checker) within(name any, walk func()) {
+func (c *checker) within(name string, walk func()) {
 	c.path = append(c.path, name)
 	walk()
 	c.path = c.path[:len(c.path)-1]

@@ -295,15 +295,33 @@ func (s *Schema) arguments(f *ast.Field, variables map[string]any) map[string]an
 	}
 	out := map[string]any{}
 	for _, def := range f.Definition.Arguments {
-		if arg := f.Arguments.ForName(def.Name); arg != nil {
-			if v, ok, err := s.literal(def.Type, arg.Value, variables); ok && err == nil {
-				out[def.Name] = v
-				continue
-			}
-		}
-		if def.DefaultValue != nil {
-			out[def.Name], _ = def.DefaultValue.Value(nil)
+		if v, ok := s.given(f, def, variables); ok {
+			out[def.Name] = v
 		}
 	}
 	return out
+}
+
+// argument reads one argument of a field, nil for none.
+func (s *Schema) argument(f *ast.Field, name string, variables map[string]any) any {
+	def := f.Definition.Arguments.ForName(name)
+	if def == nil {
+		return nil
+	}
+	v, _ := s.given(f, def, variables)
+	return v
+}
+
+// given reads the value that a field has for an argument, its default otherwise.
+func (s *Schema) given(f *ast.Field, def *ast.ArgumentDefinition, variables map[string]any) (any, bool) {
+	if arg := f.Arguments.ForName(def.Name); arg != nil {
+		if v, ok, err := s.literal(def.Type, arg.Value, variables); ok && err == nil {
+			return v, true
+		}
+	}
+	if def.DefaultValue == nil {
+		return nil, false
+	}
+	v, _ := def.DefaultValue.Value(nil)
+	return v, true
 }
