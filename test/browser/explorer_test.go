@@ -2,9 +2,11 @@ package browser
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -13,8 +15,8 @@ import (
 	"tenon/test/servertest"
 )
 
-// A user tries GraphQL in the explorer, with the session of the browser: it reads, it changes, and
-// it loads nothing from elsewhere.
+// A user tries GraphQL in the explorer, with the session of the browser: it reads, it changes, it is
+// told of a change, and it loads nothing from elsewhere.
 func TestExplorer(t *testing.T) {
 	t.Parallel()
 	ctx, seen := open(t)
@@ -39,6 +41,19 @@ func TestExplorer(t *testing.T) {
 	if got := call(t, s, servertest.RootToken, "GET", "/projects/root%2Ftools/labels/sharp", nil); got["color"] != "#ff0000" {
 		t.Errorf("the label is %v", got)
 	}
+	call(t, s, servertest.RootToken, "POST", "/projects/root%2Ftools/issues", map[string]any{"title": "Blunt"})
+	do(ctx, t, "a subscription", chromedp.Navigate(s.URL+"/-/graphql-explorer?"+url.Values{"query": {`subscription { issuableTitleUpdated(issuableId: "gid://gitlab/Issue/1") { ... on Issue { title } } }`}}.Encode()),
+		chromedp.Click(chromedp.CSS("button.graphiql-execute-button")), func(ctx context.Context, tab *chromedp.Target) (chromedp.Void, error) {
+			for i := 0; ; i++ { // until the stream is open, changes are not told
+				call(t, s, servertest.RootToken, "PUT", "/projects/root%2Ftools/issues/1", map[string]any{"title": fmt.Sprint("Sharper ", i)})
+				soon, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+				_, err := eventually(".result-window", `"Sharper `)(soon, tab)
+				cancel()
+				if err == nil || ctx.Err() != nil {
+					return chromedp.Void{}, err
+				}
+			}
+		})
 	for _, text := range seen.all() {
 		if !strings.Contains(text, "favicon") {
 			t.Errorf("the browser says: %s", text)

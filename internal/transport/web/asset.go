@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"tenon/internal/core/weburl"
@@ -41,7 +42,7 @@ func newAsset(name, kind string, content []byte) asset {
 // assets are all files that pages refer to.
 type assets struct {
 	style, icon asset
-	explorer    explorer
+	explorer    func() explorer          // read when it is first asked for
 	favicons    map[string]func() []byte // of states, by path
 }
 
@@ -50,30 +51,47 @@ func newAssets() assets {
 		style: newAsset("style.css", typeCSS, styleText),
 		icon:  newAsset("icon.svg", "image/svg+xml", iconText),
 
-		explorer: newExplorer(),
+		explorer: sync.OnceValue(newExplorer),
 		favicons: newFavicons(),
 	}
 }
 
 // serve answers with an asset, and reports whether the path is that of one.
 func (a assets) serve(w http.ResponseWriter, r *http.Request) bool {
-	for _, one := range append(a.explorer.all(), a.style, a.icon) {
-		if r.URL.Path != (&weburl.Site{}).Asset(one.name) {
-			continue
-		}
-		content := one.content
-		if one.packed {
-			w.Header().Set("Vary", "Accept-Encoding")
-			if acceptsGzip(r) {
-				w.Header().Set("Content-Encoding", "gzip")
-			} else {
-				content = unpacked(content)
-			}
-		}
-		serveFile(w, r, one.kind, "public, max-age=31536000, immutable", content)
-		return true
+	one, ok := a.find(r.URL.Path)
+	if !ok {
+		return a.serveFavicon(w, r)
 	}
-	return a.serveFavicon(w, r)
+	content := one.content
+	if one.packed {
+		w.Header().Set("Vary", "Accept-Encoding")
+		if acceptsGzip(r) {
+			w.Header().Set("Content-Encoding", "gzip")
+		} else {
+			content = unpacked(content)
+		}
+	}
+	serveFile(w, r, one.kind, "public, max-age=31536000, immutable", content)
+	return true
+}
+
+// find gives the asset at a path.
+func (a assets) find(path string) (asset, bool) {
+	name, ok := strings.CutPrefix(path, (&weburl.Site{}).Asset(""))
+	switch {
+	case !ok:
+		return asset{}, false
+	case name == a.style.name:
+		return a.style, true
+	case name == a.icon.name:
+		return a.icon, true
+	}
+	for _, one := range a.explorer().all() {
+		if name == one.name {
+			return one, true
+		}
+	}
+	return asset{}, false
 }
 
 // serveFile answers with a file of the program, which a browser may keep as cache says.

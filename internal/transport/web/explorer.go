@@ -65,11 +65,11 @@ type explorerSheet struct {
 // getExplorer shows the page to try GraphQL. All may see it: what they may ask is decided for each
 // request that it sends.
 func (x *visit) getExplorer() (templ.Component, error) {
-	p := explorerSheet{Icon: at.Asset(x.assets.icon.name)}
-	for _, style := range x.assets.explorer.styles {
+	p, files := explorerSheet{Icon: at.Asset(x.assets.icon.name)}, x.assets.explorer()
+	for _, style := range files.styles {
 		p.Styles = append(p.Styles, at.Asset(style.name))
 	}
-	for _, script := range x.assets.explorer.scripts {
+	for _, script := range files.scripts {
 		p.Scripts = append(p.Scripts, at.Asset(script.name))
 	}
 	if x.as.Session != 0 {
