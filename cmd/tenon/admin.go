@@ -152,6 +152,7 @@ func printReplaced(w io.Writer, r *app.ReplacedKey) error {
 		fmt.Sprintf("lost: the user names and passwords of %d imports that wait; they fail, start them again", r.Imports),
 		fmt.Sprintf("lost: the shared secrets of %d external status checks, which are called no more; set them again", r.Checks),
 		fmt.Sprintf("lost: the values of %d CI/CD variables and of %d variables of schedules; set them again", r.Variables, r.ScheduleVariables),
+		fmt.Sprintf("lost: %d variables that pipelines and jobs have; run those pipelines again from the start", r.PipelineVariables),
 		fmt.Sprintf("lost: %d secure files; upload them again", r.SecureFiles),
 		fmt.Sprintf("lost: %d runner registration tokens and %d deploy tokens of jobs; reset these and make those again", r.Registrations, r.DeployTokens),
 		fmt.Sprintf("lost: %d keys that sign ID tokens of jobs; \"tenon admin key rotate\" makes another one", r.IDTokenKeys),

@@ -69,6 +69,7 @@ type ReplacedKey struct {
 	// and keys that sign ID tokens. Tokens that start pipelines still do, but are not shown any more.
 	Variables         int `json:"variables"`
 	ScheduleVariables int `json:"schedule_variables"`
+	PipelineVariables int `json:"pipeline_variables"` // that pipelines and jobs were started with, or reported: jobs that need them fail
 	SecureFiles       int `json:"secure_files"`
 	Triggers          int `json:"triggers"`
 	Registrations     int `json:"registration_tokens"`
@@ -108,16 +109,19 @@ func ReplaceKey(ctx context.Context, c *config.Config, log *slog.Logger) (out *R
 	if out.Users == 0 {
 		return nil, errors.New("the database has no users: the first start makes a key")
 	}
+	jobVariables := 0
 	for n, at := range map[*int][2]string{
 		&out.Checks: {"external_status_checks", "sealed_secret"}, &out.Variables: {"ci_variables", "sealed"},
 		&out.ScheduleVariables: {"pipeline_schedule_variables", "sealed"}, &out.SecureFiles: {"secure_files", "object"},
 		&out.Triggers: {"pipeline_triggers", "sealed"}, &out.Registrations: {"registration_tokens", "sealed"},
+		&out.PipelineVariables: {"pipeline_variables", "value"}, &jobVariables: {"job_variables", "value"},
 		&out.DeployTokens: {"deploy_token_secrets", "sealed"}, &out.IDTokenKeys: {"id_token_keys", "sealed"},
 	} {
 		if *n, err = countSealed(ctx, a.db, at[0], at[1]); err != nil {
 			return nil, err
 		}
 	}
+	out.PipelineVariables += jobVariables
 	jobs, err := a.db.HasTable(ctx, "river_job")
 	if err != nil {
 		return nil, err

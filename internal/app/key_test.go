@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/schedule"
 	"tenon/internal/core/variable"
 )
 
@@ -34,6 +35,12 @@ func TestKey_lost(t *testing.T) {
 		}
 		s.do("admin", "POST", shop+"/variables", obj{"key": "TOKEN", "value": "s3cret"})
 		s.do("admin", "POST", shop+"/triggers", obj{"description": "nightly"})
+		s.do("admin", "POST", shop+"/repository/commits", obj{
+			"branch": "main", "commit_message": "Begin", "actions": []obj{{"action": "create", "file_path": ".gitlab-ci.yml", "content": "build: {script: x}\n"}},
+		})
+		schedule := shop + "/pipeline_schedules/" + number(s.do("admin", "POST", shop+"/pipeline_schedules", obj{"description": "nightly", "ref": "main", "cron": "0 1 * * *"}), "id")
+		s.do("admin", "POST", schedule+"/variables", obj{"key": "WHEN", "value": "night"})
+		s.do("admin", "POST", shop+"/pipeline", obj{"ref": "main", "variables": []obj{{"key": "WHY", "value": "asked"}}})
 		s.do("admin", "POST", shop+"/deploy_tokens", obj{"name": "gitlab-deploy-token", "scopes": []string{"read_repository"}})
 		log := slog.New(slog.DiscardHandler)
 		if _, err := ReplaceKey(ctx, s.config, log); err == nil || !strings.Contains(err.Error(), "another server runs") {
@@ -68,7 +75,7 @@ func TestKey_lost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (ReplacedKey{Users: 1, Imports: 2, Checks: 1, Variables: 1, Triggers: 1, Registrations: 1, DeployTokens: 1, Minutes: 30}); *replaced != want {
+		if want := (ReplacedKey{Users: 1, Imports: 2, Checks: 1, Variables: 1, ScheduleVariables: 1, PipelineVariables: 1, Triggers: 1, Registrations: 1, DeployTokens: 1, Minutes: 30}); *replaced != want {
 			t.Errorf("got %+v, want %+v", *replaced, want)
 		}
 		if now, err := os.ReadFile(name); err != nil || string(now) == string(key) {
@@ -127,6 +134,20 @@ func lostVariable(t *testing.T, a *App) {
 	value := "another"
 	if v, err := a.core.Variables.Update(ctx, root, at, "TOKEN", variable.Filter{}, variable.Changes{Value: &value}); err != nil || v.Value == nil || *v.Value != value {
 		t.Errorf("set again: got %+v, %v", v, err)
+	}
+	schedules, err := a.core.Schedules.List(ctx, root, p, schedule.Filter{Range: page.Range{Limit: 10}})
+	if err != nil || len(schedules.Items) != 1 {
+		t.Fatalf("schedules: got %+v, %v", schedules.Items, err)
+	}
+	nightly := &schedules.Items[0]
+	if vars, err := a.core.Schedules.Variables(ctx, root, p, nightly); err != nil || len(vars) != 1 || vars[0].Key != "WHEN" || vars[0].Value != "" {
+		t.Errorf("variables of a schedule: got %+v, %v, want one without a value", vars, err)
+	}
+	if v, err := a.core.Schedules.UpdateVariable(ctx, root, p, nightly.ID, "WHEN", schedule.VariableChanges{Value: &value}); err != nil || v.Value != value {
+		t.Errorf("set again: got %+v, %v", v, err)
+	}
+	if token, _, err := a.core.Tokens.DeployTokenOfJobs(ctx, p.NamespaceID); err != nil || token != nil {
+		t.Errorf("deploy token of jobs: got %+v, %v, want none", token, err)
 	}
 	triggers, err := a.core.Triggers.List(ctx, root, p, page.Range{Limit: 10})
 	if err != nil || len(triggers.Items) != 1 || triggers.Items[0].Token != "" {

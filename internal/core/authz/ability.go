@@ -152,6 +152,7 @@ const (
 	ErasePipeline        Ability = "erase_job"
 	ReadPipelineDetails  Ability = "read_pipeline_variables"
 	ReadPrivateArtifacts Ability = "read_private_job_artifacts"
+	ReadHeldArtifacts    Ability = "read_job_artifacts_of_maintainers"
 	ReadResourceGroups   Ability = "read_resource_groups"
 	UpdateResourceGroup  Ability = "update_resource_group"
 
@@ -403,6 +404,7 @@ var Rules = map[Ability]Rule{
 	ErasePipeline:        {Min: Maintainer, Own: true, Feature: Builds, Write: true},
 	ReadPipelineDetails:  {Min: Developer, Own: true, Feature: Builds},
 	ReadPrivateArtifacts: {Min: Developer, Feature: Builds, Job: true},
+	ReadHeldArtifacts:    {Min: Maintainer, Feature: Builds, Job: true},
 	ReadResourceGroups:   {Min: Developer, Feature: Builds},
 	UpdateResourceGroup:  {Min: Developer, Feature: Builds, Write: true},
 

@@ -31,7 +31,7 @@ type Artifact struct {
 	Key       string     `db:"object_key"`
 	Size      int64      `db:"size"` // bytes
 	SHA256    string     `db:"sha256"`
-	Access    string     `db:"access"` // public, private or none
+	Access    string     `db:"access"` // PublicAccess and the others
 	ExpireAt  *db.Time   `db:"expire_at"`
 	CreatedAt db.Time    `db:"created_at"`
 }
@@ -39,12 +39,28 @@ type Artifact struct {
 // Archive is the type of what a job says its artifacts are.
 const Archive = "archive"
 
-// Who may get artifacts besides members of at least Developer.
+// Who may get artifacts.
 const (
-	PublicAccess  = "public"
-	PrivateAccess = "private" // no other caller
-	NoAccess      = "none"    // not even them
+	PublicAccess     = "public"     // whoever may read the job
+	PrivateAccess    = "private"    // Developers and above
+	MaintainerAccess = "maintainer" // Maintainers and above
+	NoAccess         = "none"
 )
+
+// accessOf is what artifacts:access of a configuration stands for.
+var accessOf = map[string]string{"all": PublicAccess, "developer": PrivateAccess, "maintainer": MaintainerAccess, "none": NoAccess}
+
+// needs is what an actor must be able to do to get artifacts with this access, where open is what reading the job takes. Nobody gets those
+// with NoAccess.
+func needs(access string, open authz.Ability) authz.Ability {
+	switch access {
+	case PublicAccess:
+		return open
+	case MaintainerAccess:
+		return authz.ReadHeldArtifacts
+	}
+	return authz.ReadPrivateArtifacts
+}
 
 // artifactFormats are the types that a runner may send, with their formats and names.
 var artifactFormats = map[string]struct{ format, name string }{
@@ -71,7 +87,7 @@ type ArtifactInput struct {
 	Format   string // "" is zip
 	Filename string
 	ExpireIn string // as the configuration has it; "" is the server's default, "never" and "0" are never
-	Access   string // "" is PublicAccess
+	Access   string // as the runner says, "" for PublicAccess; what the configuration says stands above it
 	Content  io.Reader
 }
 
@@ -87,6 +103,13 @@ func (s *Service) Store(ctx context.Context, h *Held, in ArtifactInput) error {
 	in.Type, in.Format = cmp.Or(in.Type, Archive), kind.format
 	if !slices.Contains([]string{"", PublicAccess, PrivateAccess, NoAccess}, in.Access) {
 		return errs.Plain("accessibility is invalid")
+	}
+	c, err := h.Config()
+	if err != nil {
+		return err
+	}
+	if c.Artifacts != nil && c.Artifacts.Access != "" {
+		in.Access = accessOf[c.Artifacts.Access]
 	}
 	expires, err := s.expiry(in.ExpireIn)
 	if err != nil {
@@ -192,7 +215,7 @@ func (s *Service) ArtifactsOf(ctx context.Context, jobs []StatusID) (map[StatusI
 }
 
 // OpenArtifact opens an artifact of a job: its archive where kind is "". Close its content. One that is private is Forbidden for actors
-// below Developer; one with NoAccess is NotFound, as what is not there.
+// who may not get it; one with NoAccess is NotFound, as what is not there.
 func (s *Service) OpenArtifact(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, kind string) (*Artifact, *blob.Object, error) {
 	a, err := s.openable(ctx, as, p, id, cmp.Or(kind, Archive))
 	if err != nil {
@@ -210,14 +233,10 @@ func (s *Service) openable(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return nil, err
 	}
-	ability := authz.ReadPipeline
-	switch a.Access {
-	case PrivateAccess:
-		ability = authz.ReadPrivateArtifacts
-	case NoAccess:
+	if a.Access == NoAccess {
 		return nil, errs.Missing("")
 	}
-	may, err := s.policy.Can(ctx, as, ability, p.Subject())
+	may, err := s.policy.Can(ctx, as, needs(a.Access, authz.ReadPipeline), p.Subject())
 	if err != nil {
 		return nil, err
 	}

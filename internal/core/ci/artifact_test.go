@@ -185,14 +185,28 @@ func TestService_OpenArtifact_access(t *testing.T) {
 			w.succeed(a)
 			jobs = append(jobs, a)
 		}
+		// What the configuration says stands above what a runner sends, if it sends anything.
+		w.push("work", yml(`
+public: {script: x, artifacts: {access: all, paths: [a]}}
+private: {script: x, artifacts: {public: false, paths: [a]}}
+held: {script: x, artifacts: {access: maintainer, paths: [a]}}
+none: {script: x, artifacts: {access: none, paths: [a]}}
+`), "Change")
+		for _, sent := range []string{ci.PrivateAccess, "", ci.PublicAccess, ""} {
+			a := w.ask(token)
+			check(t, w.store(a, ci.ArtifactInput{Access: sent}, zipped(t, files{"a": "a"})))
+			w.succeed(a)
+			jobs = append(jobs, a)
+		}
 		for _, tt := range []struct {
 			as   authz.Actor
 			want string
 		}{
-			{w.guest, "open forbidden not found"},
-			{w.reporter, "open forbidden not found"},
-			{w.developer, "open open not found"},
-			{w.owner, "open open not found"},
+			{w.guest, "open forbidden not found open forbidden forbidden not found"},
+			{w.reporter, "open forbidden not found open forbidden forbidden not found"},
+			{w.developer, "open open not found open open forbidden not found"},
+			{w.maintainer, "open open not found open open open not found"},
+			{w.owner, "open open not found open open open not found"},
 		} {
 			var got []string
 			for _, a := range jobs {

@@ -233,25 +233,19 @@ func (s *Service) readArtifact(ctx context.Context, of *Pipeline, name, file str
 
 // bridgeVariables are those that a bridge hands on: its own, and those that its pipeline was started with where it says so.
 func (s *Service) bridgeVariables(ctx context.Context, p *project.Project, of *Pipeline, j *Job, c *ciconfig.Job) ([]Variable, error) {
-	var known list
-	if err := s.placeVariables(ctx, &known, p); err != nil {
-		return nil, err
-	}
-	commit, err := s.commitOf(ctx, p, of)
+	known, err := s.factsOf(ctx, j.AuthorID, p, of)
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.mergeRequestOf(ctx, of)
+	set, err := s.configured(ctx, p, "", of.Protected)
 	if err != nil {
 		return nil, err
 	}
-	s.pipelineFacts(&known, of, commit, m)
-	pipelineNumbers(&known, of, s.urls.Pipeline(p.FullPath, int64(of.ID)))
 	own, err := s.pipelineVariables(ctx, of.ID)
 	if err != nil {
 		return nil, err
 	}
-	known = append(known, own...)
+	known = append(append(known, set...), own...)
 	var out []Variable
 	if c.Trigger.ForwardPipelineVariables {
 		out = append(out, own...)

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
+	"tenon/internal/core/variable"
 )
 
 // below gives the pipeline that a bridge started, nil where there is none.
@@ -151,7 +152,9 @@ func TestService_startBridge_project(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		token := w.runner("instance_type", nil)
 		shown := w.other("group/library", authz.Private, "lib: {script: x}\n")
-		p := w.begin("variables: {COLOR: blue}\nlibrary: {variables: {SIZE: $CI_PROJECT_NAME, COLOR: red}, trigger: {project: group/library, branch: main, strategy: depend}}\n")
+		_, err := w.variables.Create(t.Context(), w.maintainer, variable.In(w.loaded()), variable.Input{Key: "SHARED", Value: "of the project"})
+		check(t, err)
+		p := w.begin("variables: {COLOR: blue}\nlibrary: {variables: {SIZE: $CI_PROJECT_NAME, COLOR: red, WHO: '$GITLAB_USER_LOGIN and $SHARED'}, trigger: {project: group/library, branch: main, strategy: depend}}\n")
 		w.wantStates(p, "started", "library:running = running")
 		down := w.wantBelow(p, "library")
 		equal(t, "project", down.ProjectID, shown)
@@ -160,6 +163,7 @@ func TestService_startBridge_project(t *testing.T) {
 		a := w.take(token, "lib")
 		equal(t, "SIZE", value(a, "SIZE"), "shop")
 		equal(t, "COLOR", value(a, "COLOR"), "red")
+		equal(t, "WHO", value(a, "WHO"), w.maintainer.Username+" and of the project")
 		w.succeed(a)
 		w.drain()
 		w.wantStates(p, "run", "library:success = success")

@@ -88,18 +88,12 @@ func (s *Service) needVariables(ctx context.Context, p *project.Project, j *Job,
 	if err != nil {
 		return nil, fmt.Errorf("pipeline of job: %w", err)
 	}
-	m, err := s.mergeRequestOf(ctx, &of)
+	l, err := s.factsOf(ctx, j.AuthorID, p, &of)
 	if err != nil {
 		return nil, err
 	}
-	var l list
-	if err := s.placeVariables(ctx, &l, p); err != nil {
-		return nil, err
-	}
-	s.pipelineFacts(&l, &of, nil, m)
-	pipelineNumbers(&l, &of, s.urls.Pipeline(p.FullPath, int64(of.ID)))
 	for _, v := range c.Variables {
-		l.add(v.Key, v.Value)
+		l = append(l, Variable{Key: v.Key, Value: v.Value, Public: true, Raw: v.Raw})
 	}
 	set, err := s.configured(ctx, p, "", of.Protected)
 	if err != nil {

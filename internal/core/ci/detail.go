@@ -34,6 +34,9 @@ func (s State) Detail(warned bool) Detail {
 	return d
 }
 
+// Detail words the state of a job: one that failed and may is shown with a warning.
+func (s *Status) Detail() Detail { return s.State.Detail(s.AllowFailure && s.State == Failed) }
+
 // part is the end of the name of one of several jobs that belong together: 1/3, or [values].
 var part = regexp.MustCompile(`[\s:]+(\[[^\]]*\]|\d+[\s:/\\]+\d+)\s*$`)
 

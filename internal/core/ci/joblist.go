@@ -17,23 +17,8 @@ import (
 // jobList gives all variables of a job that starts, those that count least first: predefined ones, those of the configuration, what
 // the jobs before it reported, those of the instance, its groups and its project, and those that the pipeline or the job was started with.
 func (s *Service) jobList(ctx context.Context, a *Assignment, before []StatusID) (list, error) {
-	var l list
-	c, err := s.commitOf(ctx, a.Project, a.Pipeline)
+	l, err := s.factsOf(ctx, a.Job.AuthorID, a.Project, a.Pipeline)
 	if err != nil {
-		return nil, err
-	}
-	m, err := s.mergeRequestOf(ctx, a.Pipeline)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.pipelineList(ctx, &l, a.Job.AuthorID, a.Project, a.Pipeline, c, m); err != nil {
-		return nil, err
-	}
-	pipelineNumbers(&l, a.Pipeline, s.urls.Pipeline(a.Project.FullPath, int64(a.Pipeline.ID)))
-	if err := s.triggerVariables(ctx, &l, a.Pipeline); err != nil {
-		return nil, err
-	}
-	if err := s.userVariables(ctx, &l, a.Job.AuthorID); err != nil {
 		return nil, err
 	}
 	environment := ""
@@ -77,6 +62,27 @@ func (s *Service) jobList(ctx context.Context, a *Assignment, before []StatusID)
 		return nil, err
 	}
 	return append(append(l, own...), given...), nil
+}
+
+// factsOf gives the predefined variables of a pipeline that is there, for jobs of a user.
+func (s *Service) factsOf(ctx context.Context, user *authz.UserID, p *project.Project, of *Pipeline) (list, error) {
+	var l list
+	c, err := s.commitOf(ctx, p, of)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.mergeRequestOf(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.pipelineList(ctx, &l, user, p, of, c, m); err != nil {
+		return nil, err
+	}
+	pipelineNumbers(&l, of, s.urls.Pipeline(p.FullPath, int64(of.ID)))
+	if err := s.triggerVariables(ctx, &l, of); err != nil {
+		return nil, err
+	}
+	return l, s.userVariables(ctx, &l, user)
 }
 
 // pipelineList gives the predefined variables that are the same for all jobs of a pipeline. Open merge requests are those that the user
@@ -169,8 +175,11 @@ func (s *Service) commitOf(ctx context.Context, p *project.Project, of *Pipeline
 		return nil, err
 	}
 	c, err := g.Commit(ctx, id)
-	if err != nil {
+	if errors.Is(err, gitstore.ErrNotFound) {
 		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read commit of pipeline: %w", err)
 	}
 	return c, nil
 }

@@ -95,10 +95,7 @@ func (s *Service) ArtifactsFor(ctx context.Context, as authz.Actor, ids []Status
 	readable, err := project.Readable(ctx, s.projects, as, rows, project.Rule[Artifact]{
 		Project: func(a *Artifact) project.ID { return a.ProjectID },
 		Needs: func(a *Artifact, p *project.Project) (authz.Ability, authz.Subject) {
-			if a.Access == PublicAccess {
-				return s.readable(p), p.Subject()
-			}
-			return authz.ReadPrivateArtifacts, p.Subject()
+			return needs(a.Access, s.readable(p)), p.Subject()
 		},
 	})
 	out := make(map[StatusID][]Artifact, len(ids))

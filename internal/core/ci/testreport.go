@@ -144,13 +144,19 @@ func (s *Service) reports(ctx context.Context, as authz.Actor, p *project.Projec
 	if _, err := s.Find(ctx, as, p, of); err != nil {
 		return nil, err
 	}
-	private, err := s.policy.Can(ctx, as, authz.ReadPrivateArtifacts, p.Subject())
-	if err != nil {
-		return nil, err
+	var accessible []string
+	for _, access := range []string{PublicAccess, PrivateAccess, MaintainerAccess} {
+		may, err := s.policy.Can(ctx, as, needs(access, s.readable(p)), p.Subject())
+		if err != nil {
+			return nil, err
+		}
+		if may {
+			accessible = append(accessible, access)
+		}
 	}
 	var w db.Where
 	w.And("s.pipeline_id = ? AND NOT s.retried", of)
-	w.In("t.access", accessible(private))
+	w.In("t.access", accessible)
 	rows, err := db.Select[reported](ctx, s.db, `SELECT t.job_id, s.name, t.seconds, t.success, t.failed, t.error, t.skipped, t.flaw, a.object_key
 		FROM commit_statuses s JOIN job_tests t ON t.job_id = s.id LEFT JOIN job_artifacts a ON a.job_id = s.id AND a.type = 'junit'`+
 		w.SQL()+" ORDER BY s.id", w.Args()...)
@@ -158,14 +164,6 @@ func (s *Service) reports(ctx context.Context, as authz.Actor, p *project.Projec
 		return nil, fmt.Errorf("list test reports: %w", err)
 	}
 	return rows, nil
-}
-
-// accessible lists the kinds of access that let an actor see what a report says.
-func accessible(private bool) []string {
-	if private {
-		return []string{PublicAccess, PrivateAccess}
-	}
-	return []string{PublicAccess}
 }
 
 // suites puts the reports of jobs that belong together into one suite, in the order of the first.

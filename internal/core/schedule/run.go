@@ -150,7 +150,7 @@ func (s *Service) run(ctx context.Context, args run) error {
 	if err != nil || p == nil {
 		return err
 	}
-	vars, err := s.load(ctx, row.ID)
+	vars, err := s.load(ctx, row.ID, s.open)
 	if err != nil {
 		return err
 	}

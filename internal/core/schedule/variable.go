@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
@@ -35,15 +36,24 @@ func (s *Service) open(v *variable) (ci.Variable, error) {
 	return ci.Variable{Key: v.Key, Value: value, File: v.File, Raw: v.Raw}, nil
 }
 
+// shown is a variable as those see it who may change it: one whose value was sealed with another key has none, until it is set again.
+func (s *Service) shown(v *variable) (ci.Variable, error) {
+	out, err := s.open(v)
+	if errors.Is(err, secret.ErrSealed) {
+		return ci.Variable{Key: v.Key, File: v.File, Raw: v.Raw}, nil
+	}
+	return out, err
+}
+
 // load gives the variables of a schedule by key.
-func (s *Service) load(ctx context.Context, of ID) ([]ci.Variable, error) {
+func (s *Service) load(ctx context.Context, of ID, open func(*variable) (ci.Variable, error)) ([]ci.Variable, error) {
 	rows, err := db.Select[variable](ctx, s.db, "SELECT "+variableColumns+" FROM pipeline_schedule_variables v WHERE v.schedule_id = ? ORDER BY v.key", of)
 	if err != nil {
 		return nil, fmt.Errorf("variables of schedule: %w", err)
 	}
 	out := make([]ci.Variable, len(rows))
 	for i := range rows {
-		if out[i], err = s.open(&rows[i]); err != nil {
+		if out[i], err = open(&rows[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -59,7 +69,7 @@ func (s *Service) Variables(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil || !may {
 		return nil, err
 	}
-	return s.load(ctx, row.ID)
+	return s.load(ctx, row.ID, s.shown)
 }
 
 // FindVariable gives a variable of a schedule to its owner.
@@ -74,7 +84,7 @@ func (s *Service) FindVariable(ctx context.Context, as authz.Actor, p *project.P
 	if err != nil {
 		return nil, fmt.Errorf("find variable of schedule: %w", err)
 	}
-	out, err := s.open(&v)
+	out, err := s.shown(&v)
 	return &out, err
 }
 
@@ -132,7 +142,7 @@ func (s *Service) UpdateVariable(ctx context.Context, as authz.Actor, p *project
 		if err != nil {
 			return err
 		}
-		if out, err = s.open(&v); err != nil {
+		if out, err = s.shown(&v); err != nil {
 			return err
 		}
 		if c.Value != nil {

@@ -141,7 +141,7 @@ func (b *binder) jobPath(j *job) string {
 }
 
 func (b *binder) jobDetail(j *job) *detail {
-	return detailOf(j.State, j.AllowFailure && j.State == ci.Failed, j.ID, b.jobPath(j))
+	return detailOf(j.Detail(), j.ID, b.jobPath(j))
 }
 
 // jobTimes binds when jobs did what, and how long.

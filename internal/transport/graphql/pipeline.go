@@ -82,8 +82,7 @@ func (b *binder) pathOf(p *pipeline) string {
 }
 
 // detailOf shows a status of what has a number, such as a pipeline, and a page.
-func detailOf(state ci.State, warned bool, id any, path string) *detail {
-	d := state.Detail(warned)
+func detailOf(d ci.Detail, id any, path string) *detail {
 	return &detail{fmt.Sprintf("%s-%v", d.Group, id), d, path}
 }
 
@@ -125,7 +124,7 @@ func (b *binder) courses() {
 		return seconds(&p.CreatedAt.Time, ci.CourseOf(p.Pipeline, jobs).StartedAt)
 	})
 	fromJobs(b, "detailedStatus", func(p *pipeline, jobs []*ci.Job) *detail {
-		return detailOf(p.State, ci.CourseOf(p.Pipeline, jobs).Warned, p.ID, b.pathOf(p))
+		return detailOf(p.State.Detail(ci.CourseOf(p.Pipeline, jobs).Warned), p.ID, b.pathOf(p))
 	})
 	fromJobs(b, "warnings", func(p *pipeline, jobs []*ci.Job) bool {
 		return ci.CourseOf(p.Pipeline, jobs).Warned

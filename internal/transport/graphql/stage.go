@@ -91,7 +91,7 @@ func (b *binder) stages() {
 	})
 	value(b, "CiStage.detailedStatus", func(s *stage) *detail {
 		state, warned := ci.Sum(s.Jobs)
-		return detailOf(state, warned, s.ID, b.pathOf(s.of)+"#"+s.Name)
+		return detailOf(state.Detail(warned), s.ID, b.pathOf(s.of)+"#"+s.Name)
 	})
 	kept(b, "CiStage.jobs", func(s *stage) []*job { return jobsIn(s.of, s.Jobs) })
 	kept(b, "CiStage.groups", (*stage).groups)
@@ -105,7 +105,7 @@ func (b *binder) stages() {
 			return b.jobDetail(&job{g.jobs[0], g.of.of})
 		}
 		state, warned := ci.Sum(g.jobs)
-		return detailOf(state, warned, fmt.Sprintf("%d-%s", g.of.ID, g.name), "")
+		return detailOf(state.Detail(warned), fmt.Sprintf("%d-%s", g.of.ID, g.name), "")
 	})
 	kept(b, "CiGroup.jobs", func(g *group) []*job { return jobsIn(g.of.of, g.jobs) })
 	exec.Connection[*group](b.Schema, "CiGroup")

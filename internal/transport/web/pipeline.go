@@ -38,14 +38,14 @@ func (x *visit) getPipeline() (templ.Component, error) {
 		return nil, err
 	}
 	x.title("Pipeline " + wants.pipeline(one))
-	x.badge(one.State, ci.CourseOf(one, jobs[one.ID]).Warned)
+	x.badge(one.State, one.State.Detail(ci.CourseOf(one, jobs[one.ID]).Warned))
 	x.sheet.API += "/pipelines/" + itoa(id)
 	return pipeline(p.FullPath, one, ci.Stages(jobs[one.ID])), nil
 }
 
-// badge shows the state of a pipeline or job beside the heading, see [ci.State.Detail].
-func (x *visit) badge(s ci.State, warned bool) {
-	x.sheet.Badge, x.sheet.BadgeKind = s.Detail(warned).Text, stateKind(s)
+// badge shows the state of a pipeline or job beside the heading.
+func (x *visit) badge(s ci.State, d ci.Detail) {
+	x.sheet.Badge, x.sheet.BadgeKind = d.Text, stateKind(s)
 }
 
 // stateKind says whether a state is good, bad or neither.
@@ -78,7 +78,7 @@ func (x *visit) getJob() (templ.Component, error) {
 		return nil, err
 	}
 	x.title(shownTitle(j.Name))
-	x.badge(j.State, j.AllowFailure)
+	x.badge(j.State, j.Detail())
 	x.sheet.API += "/jobs/" + itoa(id)
 	log, err := x.jobLog(p, j)
 	if err != nil {
