@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -215,7 +216,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		h.refuse(w, http.StatusUnprocessableEntity, messageLarge)
 	case errors.Is(err, errs.ErrAway):
 		h.Log.ErrorContext(r.Context(), "database is away", "request_id", httpkit.Of(r.Context()).ID, "error", err)
-		w.Header().Set("Retry-After", "10")
+		w.Header().Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
 		h.refuse(w, http.StatusServiceUnavailable, messageAway)
 	default:
 		h.Log.ErrorContext(r.Context(), "request failed", "request_id", httpkit.Of(r.Context()).ID, "error", err)

@@ -85,12 +85,17 @@ type image struct {
 }
 
 type opts struct {
-	Docker *docker `json:"docker,omitempty"`
+	Docker     *docker     `json:"docker,omitempty"`
+	Kubernetes *kubernetes `json:"kubernetes,omitempty"`
 }
 
 type docker struct {
 	Platform string `json:"platform,omitempty"`
 	User     string `json:"user,omitempty"`
+}
+
+type kubernetes struct {
+	User string `json:"user"`
 }
 
 type service struct {
@@ -257,8 +262,15 @@ func imageOf(i *ciconfig.Image) *image {
 		return nil
 	}
 	out := &image{Name: i.Name, Entrypoint: i.Entrypoint, Ports: []any{}, PullPolicy: i.PullPolicy}
+	var o opts
 	if i.Platform != "" || i.User != "" {
-		out.ExecutorOpts = &opts{Docker: &docker{Platform: i.Platform, User: i.User}}
+		o.Docker = &docker{Platform: i.Platform, User: i.User}
+	}
+	if i.Kubernetes != "" {
+		o.Kubernetes = &kubernetes{User: i.Kubernetes}
+	}
+	if o != (opts{}) {
+		out.ExecutorOpts = &o
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package runnerhttp
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
@@ -33,6 +34,23 @@ func TestHandler_payload(t *testing.T) {
 		got := h.payload(&ci.Assignment{Job: &ci.Job{}, Config: &ciconfig.Job{}, Pipeline: &row.of, Project: p, Token: "t", GitDepth: row.depth}).GitInfo
 		if got.Ref != row.of.Ref || got.SHA != sha || got.BeforeSHA != zeros || got.RefType != row.kind || strings.Join(got.Refspecs, " ") != row.fetches {
 			t.Errorf("%s: got %+v, want a %s and %s", name, got, row.kind, row.fetches)
+		}
+	}
+}
+
+func TestImageOf(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		of   ciconfig.Image
+		want string
+	}{
+		"plain":      {ciconfig.Image{}, "null"},
+		"docker":     {ciconfig.Image{Platform: "linux/arm64", User: "dave"}, `{"docker":{"platform":"linux/arm64","user":"dave"}}`},
+		"kubernetes": {ciconfig.Image{Kubernetes: "1001"}, `{"kubernetes":{"user":"1001"}}`},
+		"both":       {ciconfig.Image{User: "dave", Kubernetes: "1001"}, `{"docker":{"user":"dave"},"kubernetes":{"user":"1001"}}`},
+	} {
+		if got, err := json.Marshal(imageOf(&row.of).ExecutorOpts); err != nil || string(got) != row.want {
+			t.Errorf("%s: got %s, %v, want %s", name, got, err, row.want)
 		}
 	}
 }

@@ -141,7 +141,8 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var e *errs.Error
 	if !errors.As(err, &e) || statuses[e.Kind] == 0 {
 		if errors.Is(err, errs.ErrAway) {
-			w.Header().Set("Retry-After", "5")
+			h.Log.ErrorContext(r.Context(), "database is away", "request_id", httpkit.Of(r.Context()).ID, "error", err)
+			w.Header().Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
 			message(w, http.StatusServiceUnavailable, "503 Service Unavailable")
 			return
 		}
@@ -210,7 +211,7 @@ func decode(w http.ResponseWriter, r *http.Request, into any) bool {
 	return true
 }
 
-// tokenOf finds the token of a job in the header, the query or a form value.
+// tokenOf finds the token of a job in the header or the query.
 func tokenOf(r *http.Request) string {
 	for _, text := range []string{r.Header.Get("Job-Token"), r.URL.Query().Get("token"), r.URL.Query().Get("job_token")} {
 		if text != "" {
