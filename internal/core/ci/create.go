@@ -300,8 +300,12 @@ func (d *draft) changes(ctx context.Context, compareTo string) ([]string, bool, 
 		if err != nil {
 			return nil, false, fmt.Errorf("find reference: %w", err)
 		}
-		if from, err = g.MergeBase(ctx, rev.Commit, d.commit.ID); err != nil {
+		from, err = g.MergeBase(ctx, rev.Commit, d.commit.ID)
+		if errors.Is(err, gitstore.ErrNotFound) {
 			return nil, false, nil
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("compare with reference: %w", err)
 		}
 	case d.in.MergeRequest != nil:
 		if from, err = gitstore.ParseObjectID(d.in.MergeRequest.BaseSHA); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"tenon/internal/base/db"
@@ -42,8 +41,11 @@ func (s *Service) keepRef(ctx context.Context, p *project.Project, of *Pipeline)
 	if err != nil {
 		return err
 	}
-	if _, err := g.Ref(ctx, pipelineRef(of.ID)); err == nil {
+	switch _, err := g.Ref(ctx, pipelineRef(of.ID)); {
+	case err == nil:
 		return nil
+	case !errors.Is(err, gitstore.ErrNotFound):
+		return fmt.Errorf("find reference of pipeline: %w", err)
 	}
 	commit, err := gitstore.ParseObjectID(of.SHA)
 	if err != nil {
@@ -182,6 +184,7 @@ func (s *Service) EndStuck(ctx context.Context, _ stuck) error {
 		ID     StatusID `db:"id"`
 		Reason string   `db:"reason"`
 	}
+	// The first condition on the status is that of the partial index commit_statuses_active, which serves no query without it.
 	rows, err := db.Select[row](ctx, s.db, `SELECT q.job_id AS id, ? AS reason FROM job_queue q WHERE q.queued_at < ?
 		UNION ALL SELECT s.id, CASE WHEN j.contacted_at >= ? THEN ? ELSE ? END AS reason FROM `+jobTables+`
 			WHERE s.status IN ('pending', 'running', 'canceling') AND s.status <> 'pending' AND (j.contacted_at < ? OR j.deadline < ?)
@@ -191,7 +194,7 @@ func (s *Service) EndStuck(ctx context.Context, _ stuck) error {
 	if err != nil {
 		return fmt.Errorf("find stuck jobs: %w", err)
 	}
-	var all []string
+	var all []error
 	for _, r := range rows {
 		j, p, err := s.jobAndProject(ctx, r.ID)
 		if err == nil && j != nil {
@@ -206,11 +209,11 @@ func (s *Service) EndStuck(ctx context.Context, _ stuck) error {
 			})
 		}
 		if err != nil {
-			all = append(all, err.Error())
+			all = append(all, err)
 		}
 	}
 	if len(all) > 0 {
-		return errors.New("end stuck jobs: " + strings.Join(all, "; "))
+		return fmt.Errorf("end stuck jobs: %w", errors.Join(all...))
 	}
 	return nil
 }
