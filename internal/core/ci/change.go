@@ -56,6 +56,7 @@ func (s *Service) alone(ctx context.Context, of *Pipeline, was State, j *Job) (b
 	case was != Running || j.State != Success:
 		return false, nil
 	}
+	// The first condition on the status is that of the partial index commit_statuses_live, which serves no query without it.
 	alone, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM commit_statuses s WHERE s.pipeline_id = ? AND s.stage_idx = ?
 			AND s.status IN ('created', 'pending', 'running') AND s.status IN ('pending', 'running') AND NOT s.retried)
 		AND NOT EXISTS (SELECT 1 FROM commit_statuses s JOIN job_needs n ON n.job_id = s.id WHERE s.pipeline_id = ?
@@ -208,7 +209,7 @@ func retries(when []string, codes []int, j *Job) bool {
 	if j.ExitCode != nil && slices.Contains(codes, int(*j.ExitCode)) {
 		return true
 	}
-	return slices.Contains(when, "always") || slices.Contains(when, reason)
+	return slices.Contains(when, reason)
 }
 
 // again makes another job in the place of one, which counts as retried from then on.

@@ -319,7 +319,7 @@ func (b *builder) retry(where string, v *value) Retry {
 		}
 	}
 	if slices.Contains(r.When, "always") {
-		r.When = nil
+		r.When, r.ExitCodes = nil, nil
 	}
 	return r
 }

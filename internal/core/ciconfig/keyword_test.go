@@ -29,6 +29,7 @@ func TestJob_keywords(t *testing.T) {
 		{"reports", "artifacts: {reports: {junit: [a, b], sast: s, coverage_report: {coverage_format: jacoco, path: j}}}", `"reports":[{"type":"jacoco","format":"gzip","paths":["j"]},{"type":"junit","format":"gzip","paths":["a","b"]},{"type":"sast","format":"raw","paths":["s"]}]`},
 		{"retry", "retry: 2", `"retry":{"max":2}`},
 		{"retry always", "retry: {max: 1, when: always}", `"retry":{"max":1}`},
+		{"retry always, and of a code", "retry: {max: 1, when: [always, api_failure], exit_codes: 5}", `"retry":{"max":1}`},
 		{"retry of a code", "retry: {exit_codes: 5}", `"retry":{"max":2,"exit_codes":[5]}`},
 		{"timeout", "timeout: 90", `"timeout":90000000000`},
 		{"interruptible", "interruptible: off", `"interruptible":false`},
