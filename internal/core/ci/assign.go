@@ -246,7 +246,7 @@ func (s *Service) claim(ctx context.Context, r *runner.Runner, m *runner.Manager
 		}
 		at := db.At(now)
 		j.enter(Running, now)
-		j.RunnerID, j.TokenDigest, j.ContactedAt, j.Cancelable = &r.ID, &digest, &at, can["cancel_gracefully"]
+		j.RunnerID, j.TokenDigest, j.ContactedAt, j.CancelsGracefully = &r.ID, &digest, &at, can["cancel_gracefully"]
 		if m != nil {
 			j.ManagerID = &m.ID
 		}

@@ -155,7 +155,7 @@ func (s *Service) CancelJob(ctx context.Context, as authz.Actor, p *project.Proj
 // cancel ends a job that has not ended. A runner that can is asked to run what comes after the script.
 func (j *Job) cancel(s *Service, force bool) {
 	switch {
-	case j.State == Running && j.Cancelable && !force:
+	case j.State == Running && j.CancelsGracefully && !force:
 		j.enter(Canceling, s.now())
 	case j.State == Canceling && !force:
 	case slices.Contains(cancelable, j.State):

@@ -13,25 +13,25 @@ import (
 
 // Build is what only jobs and bridges have, by the id of their status.
 type Build struct {
-	JobID         StatusID          `db:"job_id"`
-	Definition    string            `db:"definition"` // JSON of a ciconfig.Job, see Config
-	When          string            `db:"run_when"`   // on_success, on_failure, always, manual, delayed
-	ByNeeds       bool              `db:"by_needs"`   // waits for what it needs instead of earlier stages
-	Interruptible bool              `db:"interruptible"`
-	ScheduledAt   *db.Time          `db:"scheduled_at"` // when a delayed job starts
-	Timeout       int64             `db:"timeout"`      // seconds
-	Attempt       int64             `db:"attempt"`      // 0 for the first of its name, one more for each retry
-	RunnerID      *runner.ID        `db:"runner_id"`
-	ManagerID     *runner.ManagerID `db:"manager_id"`
-	TokenDigest   *string           `db:"token_digest"` // of its job token, nil until it runs
-	ContactedAt   *db.Time          `db:"contacted_at"` // when its runner was last heard of
-	Deadline      *db.Time          `db:"deadline"`     // when the server ends it, where its runner has not
-	ExitCode      *int64            `db:"exit_code"`
-	Cancelable    bool              `db:"cancelable"` // its runner goes on with after_script when it is canceled
-	LogSize       int64             `db:"log_size"`   // bytes
-	LogKey        *string           `db:"log_key"`    // object with the whole log, once it is joined
-	ErasedAt      *db.Time          `db:"erased_at"`
-	ErasedBy      *authz.UserID     `db:"erased_by"`
+	JobID             StatusID          `db:"job_id"`
+	Definition        string            `db:"definition"` // JSON of a ciconfig.Job, see Config
+	When              string            `db:"run_when"`   // on_success, on_failure, always, manual, delayed
+	ByNeeds           bool              `db:"by_needs"`   // waits for what it needs instead of earlier stages
+	Interruptible     bool              `db:"interruptible"`
+	ScheduledAt       *db.Time          `db:"scheduled_at"` // when a delayed job starts
+	Timeout           int64             `db:"timeout"`      // seconds
+	Attempt           int64             `db:"attempt"`      // 0 for the first of its name, one more for each retry
+	RunnerID          *runner.ID        `db:"runner_id"`
+	ManagerID         *runner.ManagerID `db:"manager_id"`
+	TokenDigest       *string           `db:"token_digest"` // of its job token, nil until it runs
+	ContactedAt       *db.Time          `db:"contacted_at"` // when its runner was last heard of
+	Deadline          *db.Time          `db:"deadline"`     // when the server ends it, where its runner has not
+	ExitCode          *int64            `db:"exit_code"`
+	CancelsGracefully bool              `db:"cancelable"` // its runner goes on with after_script when it is canceled
+	LogSize           int64             `db:"log_size"`   // bytes
+	LogKey            *string           `db:"log_key"`    // object with the whole log, once it is joined
+	ErasedAt          *db.Time          `db:"erased_at"`
+	ErasedBy          *authz.UserID     `db:"erased_by"`
 
 	UpstreamPipelineID *PipelineID `db:"upstream_pipeline_id"` // the pipeline that a bridge mirrors, which may be gone
 }

@@ -59,8 +59,7 @@ func (f *Filter) Order() page.Order {
 	return order
 }
 
-// errNoToken hides from administrators alone nothing: others learn with Unauthorized
-// neither that a token exists nor that it does not.
+// errNoToken is for administrators. Others get Unauthorized, whether the token exists or not.
 var errNoToken = errs.Coded(errs.NotFound, CodeNoToken, "")
 
 // CodeNoToken is a token that an administrator does not find.

@@ -27,7 +27,7 @@ func (h *house) token(id authz.UserID, name string, scopes ...authz.Scope) (*tok
 	return tok, key
 }
 
-func TestService_CreateToken_invalid(t *testing.T) {
+func TestService_Create_invalid(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, dbtest.Open(t, false))
 	_, plain := h.user("plain")
@@ -73,7 +73,7 @@ func TestService_CreateToken_invalid(t *testing.T) {
 	}
 }
 
-func TestService_FindToken(t *testing.T) {
+func TestService_Find(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
@@ -113,7 +113,7 @@ func TestService_FindToken(t *testing.T) {
 
 // The attack: who guesses the number of a token with which administrators act for them
 // rotates it, and holds its secret instead of them.
-func TestService_FindToken_impersonation(t *testing.T) {
+func TestService_Find_impersonation(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
@@ -143,7 +143,7 @@ func TestService_FindToken_impersonation(t *testing.T) {
 	})
 }
 
-func TestService_RotateToken(t *testing.T) {
+func TestService_Rotate(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
@@ -213,7 +213,7 @@ func TestService_RevokeReused(t *testing.T) {
 	}
 }
 
-func TestService_ListTokens(t *testing.T) {
+func TestService_List(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
@@ -301,7 +301,7 @@ func TestService_Start(t *testing.T) {
 }
 
 // A session makes tokens with the scopes of its person; a token makes none that way.
-func TestService_CreateTokenInSession(t *testing.T) {
+func TestService_CreateInSession(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
