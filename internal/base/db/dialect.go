@@ -26,14 +26,6 @@ func (d Dialect) ForUpdate() string {
 	return ""
 }
 
-// Greatest is the largest of some expressions; none may be NULL.
-func (d Dialect) Greatest(exprs ...string) string {
-	if d == Postgres {
-		return "GREATEST(" + strings.Join(exprs, ", ") + ")"
-	}
-	return "MAX(" + strings.Join(exprs, ", ") + ")"
-}
-
 // Least is the smallest of some expressions; none may be NULL.
 func (d Dialect) Least(exprs ...string) string {
 	if d == Postgres {

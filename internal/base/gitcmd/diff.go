@@ -148,15 +148,6 @@ func (r *Repo) RawDiff(ctx context.Context, a, b gitstore.ObjectID, out io.Write
 	return r.git.run(ctx, call{repo: r, args: args, stdout: out, load: reading})
 }
 
-// FormatPatch streams the commits of to that are not in from as mails, oldest first, as a .patch file has them.
-func (r *Repo) FormatPatch(ctx context.Context, from, to gitstore.ObjectID, out io.Writer) error {
-	args := []string{
-		"format-patch", "--stdout", "--no-signature", "--no-color", "--no-ext-diff", "--no-textconv", "-M",
-		"--end-of-options", from.String() + ".." + to.String(),
-	}
-	return missing(r.git.run(ctx, call{repo: r, args: args, stdout: out, load: reading}))
-}
-
 // errFlood means that the rest of an answer is not worth reading.
 var errFlood = errors.New("answer is too long")
 

@@ -111,18 +111,6 @@ func (r *Repo) Count(ctx context.Context, o LogOptions) (int, error) {
 	return n, nil
 }
 
-// AheadBehind counts the commits that only a has and those that only b has.
-func (r *Repo) AheadBehind(ctx context.Context, a, b gitstore.ObjectID) (ahead, behind int, err error) {
-	if a == b {
-		return 0, 0, nil
-	}
-	if ahead, err = r.Count(ctx, LogOptions{From: []gitstore.ObjectID{a}, Not: []gitstore.ObjectID{b}}); err != nil {
-		return 0, 0, err
-	}
-	behind, err = r.Count(ctx, LogOptions{From: []gitstore.ObjectID{b}, Not: []gitstore.ObjectID{a}})
-	return ahead, behind, err
-}
-
 // resultKey names the answer of a process; args hold the object ids and options that determine it.
 type resultKey struct{ path, what, args string }
 

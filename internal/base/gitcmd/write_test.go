@@ -1,7 +1,6 @@
 package gitcmd_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -249,21 +248,4 @@ func TestQuarantine(t *testing.T) {
 	if _, err := r.Commit(ctx, gone); !errors.Is(err, gitstore.ErrNotFound) {
 		t.Errorf("after discard: %v", err)
 	}
-}
-
-func TestRepo_WriteBlobFrom(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	r := gittest.NewRepo(t, gittest.New(t))
-	text := strings.Repeat("0123456789abcdef", 200_000)
-	id := gittest.Must[gitstore.ObjectID](t)(r.WriteBlobFrom(ctx, strings.NewReader(text), int64(len(text))))
-	if got := strings.TrimSpace(gittest.RunIn(t, r.Path(), text, "hash-object", "--stdin")); got != id.String() {
-		t.Errorf("got %s, git says %s", id, got)
-	}
-	for _, size := range []int64{int64(len(text)) - 1, int64(len(text)) + 1} {
-		if _, err := r.WriteBlobFrom(ctx, strings.NewReader(text), size); err == nil {
-			t.Errorf("size %d is accepted", size)
-		}
-	}
-	gittest.Fsck(t, r)
 }

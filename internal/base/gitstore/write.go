@@ -19,14 +19,6 @@ func (r *Repo) WriteBlob(ctx context.Context, content []byte) (ObjectID, error) 
 	return r.writeObject(ctx, KindBlob, content)
 }
 
-// WriteBlobFrom stores a blob of exactly size bytes as it is read.
-func (r *Repo) WriteBlobFrom(ctx context.Context, in io.Reader, size int64) (ObjectID, error) {
-	if size < 0 {
-		return ObjectID{}, fmt.Errorf("write blob: size %d", size)
-	}
-	return r.storeObject(ctx, KindBlob, size, in)
-}
-
 // CommitInput describes a commit to be made.
 type CommitInput struct {
 	Tree      ObjectID

@@ -7,9 +7,6 @@ import (
 	"tenon/internal/base/db"
 )
 
-// TextSQL is the folded body of a note of the table n.
-var TextSQL = db.Folded("n.body", "n.body_fold")
-
 // Texts are searched: those of comments. TestTexts_migration of core compares it with the triggers.
 var Texts = db.Trigrams{Table: "notes", Columns: []string{db.Folded("body", "body_fold")}}.Bounded("body", "NOT system")
 

@@ -110,16 +110,3 @@ func (r Reader) Address(url string) (ref Reference, ok bool) {
 	}
 	return s.out[0], true
 }
-
-// Mentions gives the names of users and groups that a text in Markdown mentions, each once.
-func (r Reader) Mentions(text string) []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, ref := range r.Parse(text) {
-		if ref.Kind == Mention && !seen[ref.Name] {
-			seen[ref.Name] = true
-			out = append(out, ref.Name)
-		}
-	}
-	return out
-}

@@ -3,7 +3,6 @@ package reference_test
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -100,9 +99,6 @@ func TestReader_Parse(t *testing.T) {
 	want := "issue in team/app full 1 <https://code.example/team/app/-/issues/1>; issue in team/app full 2 <https://code.example/team/app/-/work_items/2?x=1>"
 	if got := short(text, site.Parse(text)); got != want {
 		t.Errorf("linked by the parser:\n got %s\nwant %s", got, want)
-	}
-	if got := site.Mentions("@a @b `@c` @a"); !slices.Equal(got, []string{"a", "b"}) {
-		t.Errorf("mentions = %q, want a and b", got)
 	}
 	if got := len(r.Parse(strings.Repeat("#1 ", 5000))); got != reference.MaxReferences {
 		t.Errorf("5000 references give %d, want %d", got, reference.MaxReferences)

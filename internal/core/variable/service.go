@@ -156,7 +156,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 	if v.Scope == "" || at.Place == nil {
 		v.Scope = AnyScope
 	}
-	if err := v.check(at, &in.Value); err != nil {
+	if err := v.check(at, in.Value); err != nil {
 		return nil, err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
@@ -271,7 +271,7 @@ func (s *Service) change(at Place, v *Variable, c Changes) (bool, error) {
 	if changed {
 		s.seal(v, value)
 	}
-	return changed, v.check(at, &value)
+	return changed, v.check(at, value)
 }
 
 // Delete removes the variable of a place that Find would give.

@@ -223,8 +223,8 @@ var (
 	rawMask   = pattern.New(`\A\S{8,}\z`)
 )
 
-// check says what is wrong with a variable and its value; a nil value is one that was checked before.
-func (v *Variable) check(at Place, value *string) error {
+// check says what is wrong with a variable and its value.
+func (v *Variable) check(at Place, value string) error {
 	var f errs.Fields
 	f.Check(v.Key != "", "key", "can't be blank")
 	f.Check(utf8.RuneCountInString(v.Key) <= maxKey, "key", fmt.Sprintf("is too long (maximum is %d characters)", maxKey))
@@ -234,18 +234,15 @@ func (v *Variable) check(at Place, value *string) error {
 		"can contain only letters, digits, '-', '_', '/', '$', '{', '}', '.', '*' and spaces")
 	f.Check(utf8.RuneCountInString(v.Scope) <= maxScope, "environment_scope", fmt.Sprintf("is too long (maximum is %d characters)", maxScope))
 	f.Length("description", v.Description, maxDescription)
-	if value == nil {
-		return f.Err()
-	}
 	most := maxValue
 	if at.Place == nil {
 		most = maxOfInstance
 	}
-	f.Check(len(*value) <= most, "value", fmt.Sprintf("is too long (maximum is %d characters)", most))
+	f.Check(len(value) <= most, "value", fmt.Sprintf("is too long (maximum is %d characters)", most))
 	mask := maskText
 	if v.Raw {
 		mask = rawMask
 	}
-	f.Check(!v.Masked || mask().MatchString(*value), "value", "is invalid")
+	f.Check(!v.Masked || mask().MatchString(value), "value", "is invalid")
 	return f.Err()
 }

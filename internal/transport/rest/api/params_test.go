@@ -350,7 +350,7 @@ func TestOpt(t *testing.T) {
 	}{
 		{"absent", api.Opt[int]{}, "null", "null"},
 		{"null", api.Opt[int]{Set: true, Null: true}, "null", "0"},
-		{"value", api.Some(5), "5", "5"},
+		{"value", api.Opt[int]{Value: 5, Set: true}, "5", "5"},
 	} {
 		ptr, _ := json.Marshal(tt.opt.Ptr())
 		orZero, _ := json.Marshal(tt.opt.OrZero())

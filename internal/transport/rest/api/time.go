@@ -62,14 +62,6 @@ func TimePtr(t *time.Time) *Time {
 	return &out
 }
 
-// DateOf gives the day of a moment in UTC, the empty Date for the zero time.
-func DateOf(t time.Time) Date {
-	if t.IsZero() {
-		return ""
-	}
-	return Date(t.UTC().Format(dateLayout))
-}
-
 // Time gives the first moment of the day in UTC, the zero time for the empty Date.
 func (d Date) Time() time.Time {
 	t, err := time.Parse(dateLayout, string(d))

@@ -14,9 +14,6 @@ type Opt[T any] struct {
 	Null  bool // it was sent as null
 }
 
-// Some is an Opt that was sent with a value.
-func Some[T any](v T) Opt[T] { return Opt[T]{Value: v, Set: true} }
-
 // Ptr gives the value, or nil where none was sent or it was null.
 func (o Opt[T]) Ptr() *T {
 	if !o.Set || o.Null {
