@@ -59,6 +59,58 @@ func TestForeignKeys(t *testing.T) {
 	}
 }
 
+var droppedPattern = regexp.MustCompile(`DROP TABLE (\w+)`)
+
+// TestTables_documented compares the tables of the schema with those that docs/architecture.md gives an owner.
+func TestTables_documented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join(root(t), "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "## Who owns which table\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	owned := map[string]bool{}
+	for line := range strings.SplitSeq(section, "\n") {
+		cells := strings.Split(line, "|")
+		if len(cells) != 4 {
+			continue
+		}
+		for _, name := range strings.FieldsFunc(cells[2], func(c rune) bool { return c == ',' || c == ';' }) {
+			if name = strings.TrimSpace(name); !strings.Contains(name, " ") {
+				owned[name] = true
+			}
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(root(t), "migrations", "*.sql"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d migrations, %v", len(files), err)
+	}
+	schema := map[string]bool{}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range droppedPattern.FindAllStringSubmatch(string(text), -1) {
+			delete(schema, m[1])
+		}
+		for _, m := range tablePattern.FindAllStringSubmatch(string(text), -1) {
+			schema[m[1]] = true
+		}
+	}
+	for name := range schema {
+		if !owned[name] {
+			t.Errorf("docs/architecture.md names no owner of table %s", name)
+		}
+	}
+	for name := range owned {
+		if !schema[name] && name != "tables" && strings.Trim(name, "-") != "" {
+			t.Errorf("docs/architecture.md names an owner of table %s, which the schema does not have", name)
+		}
+	}
+}
+
 // TestMigrations_released keeps what data folders have been migrated with: a released file
 // never changes, so a change of the schema is a new file.
 func TestMigrations_released(t *testing.T) {
