@@ -243,7 +243,7 @@ type known struct{ above, predefined list }
 // known reads the variables that are there before jobs are: predefined ones, and those above the configuration.
 func (d *draft) known(ctx context.Context) (known, error) {
 	var k known
-	if err := d.pipelineList(ctx, &k.predefined, d.row.UserID, d.project, d.row, d.commit, d.in.MergeRequest); err != nil {
+	if err := d.pipelineList(ctx, &k.predefined, d.row.UserID, d.project, occasion{d.row, d.commit, d.in.MergeRequest}); err != nil {
 		return k, err
 	}
 	if err := d.userVariables(ctx, &k.predefined, d.row.UserID); err != nil {

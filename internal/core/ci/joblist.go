@@ -75,7 +75,7 @@ func (s *Service) factsOf(ctx context.Context, user *authz.UserID, p *project.Pr
 	if err != nil {
 		return nil, err
 	}
-	if err := s.pipelineList(ctx, &l, user, p, of, c, m); err != nil {
+	if err := s.pipelineList(ctx, &l, user, p, occasion{of, c, m}); err != nil {
 		return nil, err
 	}
 	pipelineNumbers(&l, of, s.urls.Pipeline(p.FullPath, int64(of.ID)))
@@ -85,17 +85,25 @@ func (s *Service) factsOf(ctx context.Context, user *authz.UserID, p *project.Pr
 	return l, s.userVariables(ctx, &l, user)
 }
 
+// occasion is a pipeline with what it is for.
+type occasion struct {
+	pipeline *Pipeline
+	commit   *gitstore.Commit // nil where the repository lost it
+	request  *MergeRequest    // nil for a branch or a tag
+}
+
 // pipelineList gives the predefined variables that are the same for all jobs of a pipeline. Open merge requests are those that the user
 // may read.
-func (s *Service) pipelineList(ctx context.Context, l *list, user *authz.UserID, p *project.Project, of *Pipeline, c *gitstore.Commit, m *MergeRequest) error {
+func (s *Service) pipelineList(ctx context.Context, l *list, user *authz.UserID, p *project.Project, o occasion) error {
+	of := o.pipeline
 	if err := s.placeVariables(ctx, l, p); err != nil {
 		return err
 	}
-	s.pipelineFacts(l, of, c, m)
+	s.pipelineFacts(l, of, o.commit, o.request)
 	if err := s.tagMessage(ctx, l, p, of); err != nil {
 		return err
 	}
-	if err := s.openMergeRequests(ctx, l, of, m, user); err != nil {
+	if err := s.openMergeRequests(ctx, l, of, o.request, user); err != nil {
 		return err
 	}
 	if err := s.upstreamVariables(ctx, l, of); err != nil {
