@@ -75,9 +75,10 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	settings := setting.New(d, w.Now)
 	accounts := account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, "")})
 	w.protections = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
+	tokens := token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Now: w.Now})
 	w.repos = repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: accounts,
-		Tokens: token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Now: w.Now}),
+		Tokens: tokens,
 		Log:    slog.New(slog.DiscardHandler), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 		PushRules: pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Protections: w.protections,
 	})
@@ -102,7 +103,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	})
 	w.checks = ci.New(ci.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
-		Runners: w.runners, Variables: w.variables, Jobs: w.deps.Jobs, Box: box, URLs: w.deps.URLs, Now: w.Now, Log: w.deps.Log,
+		Runners: w.runners, Variables: w.variables, Tokens: tokens, Jobs: w.deps.Jobs, Box: box, URLs: w.deps.URLs, Now: w.Now, Log: w.deps.Log,
 	})
 	t.Cleanup(w.checks.Stop)
 	w.deps.Checks = w.checks
