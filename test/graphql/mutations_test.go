@@ -187,7 +187,7 @@ func TestMutations_hidden(t *testing.T) {
 }
 
 // forAll are the mutations of a user's own things, which need nothing hidden.
-var forAll = []string{"todosMarkAllDone"}
+var forAll = []string{"todosMarkAllDone", "userPreferencesUpdate"}
 
 // state is what the owner reads of everything that mutations could change.
 func (s *server) state() string {

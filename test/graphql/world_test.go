@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -195,13 +196,18 @@ func at(v any, path ...any) any {
 	return v
 }
 
-// statements counts those of one query.
+// statements counts those of one query, without what is remembered between requests. It asks several times and gives the fewest: what goes on
+// in the background only adds to them.
 func (s *server) statements(as, query string, v variables) uint64 {
 	s.t.Helper()
-	s.data(as, query, v) // what is remembered between requests is known then
-	before := s.Statements()
-	s.ask(as, query, v)
-	return s.Statements() - before
+	s.data(as, query, v)
+	fewest := uint64(math.MaxUint64)
+	for range 3 {
+		before := s.Statements()
+		s.ask(as, query, v)
+		fewest = min(fewest, s.Statements()-before)
+	}
+	return fewest
 }
 
 // list gives a list of REST.
