@@ -7,18 +7,12 @@ import (
 	"testing"
 
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
-
-	"tenon/test/servertest"
 )
 
 // TestRunner_names lets the official runner run a job of a branch whose name and whose commit are written to be executed, or to
 // get at a secret. They stay what they are.
 func TestRunner_names(t *testing.T) {
-	bin := runnerProgram(t)
-	s := &story{server: servertest.Start(t, "")}
-	s.root = s.client(t, servertest.RootToken)
-	made := got(s.root.Users.CreateUserRunner(&gitlab.CreateUserRunnerOptions{RunnerType: new("instance_type"), RunUntagged: new(true)})).must(t)
-	machine{bin: bin, home: t.TempDir()}.runs(t, s.server.URL, made.Token)
+	s := withRunner(t)
 	p := got(s.root.Projects.CreateProject(&gitlab.CreateProjectOptions{Name: new("Names"), InitializeWithReadme: new(true)})).must(t)
 	got(s.root.ProjectVariables.CreateVariable(p.ID, &gitlab.CreateProjectVariableOptions{Key: new("SECRET"), Value: new("do-not-tell-anybody")})).must(t)
 

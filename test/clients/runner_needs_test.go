@@ -6,17 +6,11 @@ import (
 	"testing"
 
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
-
-	"tenon/test/servertest"
 )
 
 // TestRunner_needs lets the official runner bring the artifacts of a job of another project, and lets a job mirror that project's pipeline.
 func TestRunner_needs(t *testing.T) {
-	bin := runnerProgram(t)
-	s := &story{server: servertest.Start(t, "")}
-	s.root = s.client(t, servertest.RootToken)
-	made := got(s.root.Users.CreateUserRunner(&gitlab.CreateUserRunnerOptions{RunnerType: new("instance_type"), RunUntagged: new(true)})).must(t)
-	machine{bin: bin, home: t.TempDir()}.runs(t, s.server.URL, made.Token)
+	s := withRunner(t)
 	pipeline := func(p *gitlab.Project, text string) *gitlab.Pipeline {
 		t.Helper()
 		got(s.root.Commits.CreateCommit(p.ID, &gitlab.CreateCommitOptions{

@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
-
-	"tenon/test/servertest"
 )
 
 // shopPipeline is what a team's first pipeline has: stages, files and variables that jobs hand on, a job that may fail, one that waits
@@ -75,12 +73,8 @@ func (m machine) runs(t *testing.T, url, token string) {
 
 // TestRunner_pipeline pushes a configuration and lets the official runner run its pipeline.
 func TestRunner_pipeline(t *testing.T) {
-	bin := runnerProgram(t)
-	s := &story{server: servertest.Start(t, "")}
-	s.root = s.client(t, servertest.RootToken)
+	s := withRunner(t)
 	p := got(s.root.Projects.CreateProject(&gitlab.CreateProjectOptions{Name: new("Shop"), InitializeWithReadme: new(true)})).must(t)
-	made := got(s.root.Users.CreateUserRunner(&gitlab.CreateUserRunnerOptions{RunnerType: new("instance_type"), RunUntagged: new(true)})).must(t)
-	machine{bin: bin, home: t.TempDir()}.runs(t, s.server.URL, made.Token)
 	got(s.root.Commits.CreateCommit(p.ID, &gitlab.CreateCommitOptions{
 		Branch: new(p.DefaultBranch), CommitMessage: new("Configure"), Actions: []*gitlab.CommitActionOptions{
 			{Action: new(gitlab.FileCreate), FilePath: new(".gitlab-ci.yml"), Content: new(shopPipeline)},

@@ -40,12 +40,10 @@ slow:
 // TestRunner_sources lets the official runner bring a private submodule by its job token, a file of Git LFS and a cache, and ends its jobs
 // by failure and by cancelation.
 func TestRunner_sources(t *testing.T) {
-	bin := runnerProgram(t)
 	if _, err := exec.LookPath("git-lfs"); err != nil {
 		t.Skip("runner: skipped (git-lfs is not installed)")
 	}
-	s := &story{server: servertest.Start(t, "")}
-	s.root = s.client(t, servertest.RootToken)
+	s := withRunner(t)
 	lib := got(s.root.Projects.CreateProject(&gitlab.CreateProjectOptions{Name: new("Lib"), InitializeWithReadme: new(true)})).must(t)
 	got(s.root.Commits.CreateCommit(lib.ID, &gitlab.CreateCommitOptions{
 		Branch: new(lib.DefaultBranch), CommitMessage: new("Add a part"), Actions: []*gitlab.CommitActionOptions{
@@ -54,8 +52,6 @@ func TestRunner_sources(t *testing.T) {
 	})).must(t)
 	s.project = got(s.root.Projects.CreateProject(&gitlab.CreateProjectOptions{Name: new("Sources"), InitializeWithReadme: new(true)})).must(t)
 	got(s.root.JobTokenScope.AddProjectToJobScopeAllowList(lib.ID, &gitlab.JobTokenInboundAllowOptions{TargetProjectID: &s.project.ID})).must(t)
-	made := got(s.root.Users.CreateUserRunner(&gitlab.CreateUserRunnerOptions{RunnerType: new("instance_type"), RunUntagged: new(true)})).must(t)
-	machine{bin: bin, home: t.TempDir()}.runs(t, s.server.URL, made.Token)
 
 	home := t.TempDir()
 	work := filepath.Join(home, "work")

@@ -31,6 +31,17 @@ func runnerProgram(t *testing.T) string {
 // machine is a computer with a runner.
 type machine struct{ bin, home string }
 
+// withRunner starts a server and the official runner, which takes all its jobs.
+func withRunner(t *testing.T) *story {
+	t.Helper()
+	bin := runnerProgram(t)
+	s := &story{server: servertest.Start(t, "")}
+	s.root = s.client(t, servertest.RootToken)
+	made := got(s.root.Users.CreateUserRunner(&gitlab.CreateUserRunnerOptions{RunnerType: new("instance_type"), RunUntagged: new(true)})).must(t)
+	machine{bin: bin, home: t.TempDir()}.runs(t, s.server.URL, made.Token)
+	return s
+}
+
 // run gives what the runner prints, and whether it ended well.
 func (m machine) run(t *testing.T, args ...string) (string, bool) {
 	t.Helper()
