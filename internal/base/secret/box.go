@@ -79,6 +79,12 @@ func (b *Box) Open(context, sealed string) (string, error) {
 	return string(text), nil
 }
 
+// Try is Open, where what was sealed with another key counts as lost: it gives false for that.
+func (b *Box) Try(context, sealed string) (text string, ok bool) {
+	text, err := b.Open(context, sealed)
+	return text, err == nil
+}
+
 // additional binds the version as well, so that a text cannot be passed off as another scheme's.
 func additional(context string) []byte { return []byte("tenon " + version + context) }
 

@@ -41,7 +41,7 @@ const Archive = "archive"
 
 // Who may get artifacts.
 const (
-	PublicAccess     = "public"     // whoever may read the job
+	PublicAccess     = "public"     // all who may read the job
 	PrivateAccess    = "private"    // Developers and above
 	MaintainerAccess = "maintainer" // Maintainers and above
 	NoAccess         = "none"
@@ -50,8 +50,8 @@ const (
 // accessOf is what artifacts:access of a configuration stands for.
 var accessOf = map[string]string{"all": PublicAccess, "developer": PrivateAccess, "maintainer": MaintainerAccess, "none": NoAccess}
 
-// needs is what an actor must be able to do to get artifacts with this access, where open is what reading the job takes. Nobody gets those
-// with NoAccess.
+// needs gives the ability that getting artifacts with this access requires: open, which reading the job requires, or more. It does not tell
+// NoAccess apart: callers refuse that first.
 func needs(access string, open authz.Ability) authz.Ability {
 	switch access {
 	case PublicAccess:
@@ -214,7 +214,7 @@ func (s *Service) ArtifactsOf(ctx context.Context, jobs []StatusID) (map[StatusI
 	return out, nil
 }
 
-// OpenArtifact opens an artifact of a job: its archive where kind is "". Close its content. One that is private is Forbidden for actors
+// OpenArtifact opens an artifact of a job: its archive where kind is "". Close its content. One is Forbidden for actors
 // who may not get it; one with NoAccess is NotFound, as what is not there.
 func (s *Service) OpenArtifact(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, kind string) (*Artifact, *blob.Object, error) {
 	a, err := s.openable(ctx, as, p, id, cmp.Or(kind, Archive))

@@ -150,7 +150,7 @@ func (s *Service) run(ctx context.Context, args run) error {
 	if err != nil || p == nil {
 		return err
 	}
-	vars, err := s.load(ctx, row.ID, s.open)
+	vars, err := s.opened(ctx, row.ID)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
@@ -37,23 +36,29 @@ func (s *Service) open(v *variable) (ci.Variable, error) {
 }
 
 // shown is a variable as those see it who may change it: one whose value was sealed with another key has none, until it is set again.
-func (s *Service) shown(v *variable) (ci.Variable, error) {
-	out, err := s.open(v)
-	if errors.Is(err, secret.ErrSealed) {
-		return ci.Variable{Key: v.Key, File: v.File, Raw: v.Raw}, nil
-	}
-	return out, err
+func (s *Service) shown(v *variable) ci.Variable {
+	value, _ := s.box.Try(sealedAt(v.ScheduleID, v.Key), v.Sealed)
+	return ci.Variable{Key: v.Key, Value: value, File: v.File, Raw: v.Raw}
 }
 
-// load gives the variables of a schedule by key.
-func (s *Service) load(ctx context.Context, of ID, open func(*variable) (ci.Variable, error)) ([]ci.Variable, error) {
+// load gives the variables of a schedule by key, as they are stored.
+func (s *Service) load(ctx context.Context, of ID) ([]variable, error) {
 	rows, err := db.Select[variable](ctx, s.db, "SELECT "+variableColumns+" FROM pipeline_schedule_variables v WHERE v.schedule_id = ? ORDER BY v.key", of)
 	if err != nil {
 		return nil, fmt.Errorf("variables of schedule: %w", err)
 	}
+	return rows, nil
+}
+
+// opened gives the variables of a schedule for a pipeline.
+func (s *Service) opened(ctx context.Context, of ID) ([]ci.Variable, error) {
+	rows, err := s.load(ctx, of)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]ci.Variable, len(rows))
 	for i := range rows {
-		if out[i], err = open(&rows[i]); err != nil {
+		if out[i], err = s.open(&rows[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -69,7 +74,15 @@ func (s *Service) Variables(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil || !may {
 		return nil, err
 	}
-	return s.load(ctx, row.ID, s.shown)
+	rows, err := s.load(ctx, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]ci.Variable, len(rows))
+	for i := range rows {
+		out[i] = s.shown(&rows[i])
+	}
+	return out, nil
 }
 
 // FindVariable gives a variable of a schedule to its owner.
@@ -84,8 +97,8 @@ func (s *Service) FindVariable(ctx context.Context, as authz.Actor, p *project.P
 	if err != nil {
 		return nil, fmt.Errorf("find variable of schedule: %w", err)
 	}
-	out, err := s.shown(&v)
-	return &out, err
+	out := s.shown(&v)
+	return &out, nil
 }
 
 // AddVariable gives a schedule of the actor another variable.
@@ -142,9 +155,7 @@ func (s *Service) UpdateVariable(ctx context.Context, as authz.Actor, p *project
 		if err != nil {
 			return err
 		}
-		if out, err = s.shown(&v); err != nil {
-			return err
-		}
+		out = s.shown(&v)
 		if c.Value != nil {
 			out.Value = *c.Value
 		}

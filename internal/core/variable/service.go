@@ -8,7 +8,6 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
-	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 )
 
@@ -83,9 +82,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f ListFilt
 		return list, fmt.Errorf("list variables: %w", err)
 	}
 	for i := range list.Items {
-		if err := s.shown(&list.Items[i]); err != nil {
-			return page.Page[Variable]{}, err
-		}
+		s.shown(&list.Items[i])
 	}
 	return list, nil
 }
@@ -100,7 +97,8 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, key string
 	if err != nil {
 		return nil, err
 	}
-	return v, s.shown(v)
+	s.shown(v)
+	return v, nil
 }
 
 func (s *Service) find(ctx context.Context, at Place, key string, f Filter) (*Variable, error) {
@@ -181,7 +179,8 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 	if err != nil {
 		return nil, errs.Wrap(err, "create variable")
 	}
-	return &v, s.shown(&v)
+	s.shown(&v)
+	return &v, nil
 }
 
 // room refuses one more variable where there are too many.
@@ -234,14 +233,15 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, key stri
 	case err != nil:
 		return nil, errs.Wrap(err, "update variable")
 	}
-	return &out.After, s.shown(&out.After)
+	s.shown(&out.After)
+	return &out.After, nil
 }
 
 // change applies changes to a row and reports whether the value is another one.
 func (s *Service) change(at Place, v *Variable, c Changes) (bool, error) {
 	was, err := s.open(v)
-	lost := errors.Is(err, secret.ErrSealed)
-	if err != nil && (!lost || c.Value == nil) {
+	lost := err != nil
+	if lost && c.Value == nil {
 		return false, err
 	}
 	value := was
