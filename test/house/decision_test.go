@@ -173,8 +173,9 @@ func found(t *testing.T, text string, is func(ast.Node) bool) (out bool) {
 	return out
 }
 
-// worded finds texts that only one protocol has: statuses of HTTP, and hashes as Ruby writes them.
-var worded = regexp.MustCompile(`\b[45]\d\d [A-Z][a-z]+|^Not Found$|\{:[a-z]|=>`)
+// worded finds texts that only one protocol has: statuses of HTTP, hashes and symbols as Ruby writes
+// them, parameters in brackets or back quotes, and advice on another endpoint.
+var worded = regexp.MustCompile(`\b[45]\d\d [A-Z][a-z]+|^Not Found$|\{:[a-z]|=>| :%s |'[a-z_]+\[[a-z_]+\]'|^\x60[a-z_]+\x60 |\bendpoint$`)
 
 // TestCore_errorsByMeaning keeps the words of a protocol out of core: an error has a kind, a code
 // and fields, and each transport has its own table from them to its words.
@@ -198,6 +199,8 @@ func TestWorded(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		"403 Forbidden": true, "409 Conflict: Resource lock": true, "Not Found": true, `{:path=>["is bad"]}`: true, "Note {:note": true,
+		"status via :%s from": true, "use 'filter[name]'": true, "`full_path` is incorrect": true, "use the Group endpoint": true,
+		"Toggled :%s: emoji award.": false, "merge_request[branch]": false,
 		"Project": false, "is too long (maximum is 255 characters)": false, "at most 500 rows": false, "Label not found": false,
 	} {
 		if got := worded.MatchString(text); got != want {

@@ -198,7 +198,10 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c
 	return &out.After, nil
 }
 
-// Delete removes a badge of the place itself; a group's is removed at the group.
+// CodeOfGroup is the error of a badge that a project has from a group.
+const CodeOfGroup errs.Code = "badge_of_group"
+
+// Delete removes a badge of the place itself. It returns an error with CodeOfGroup for one of a group above.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) error {
 	if err := s.policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
 		return err
@@ -208,7 +211,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) e
 		return err
 	}
 	if b.NamespaceID != at.Namespace {
-		return errs.Bad("To delete a Group badge please use the Group endpoint")
+		return errs.Coded(errs.BadRequest, CodeOfGroup, "the badge is one of a group above")
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM badges WHERE id = ?", id); err != nil {

@@ -126,7 +126,11 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	return list, nil
 }
 
-// Latest gives the newest pipeline of a branch or tag, of the default branch where ref is "".
+// CodeNoPipeline is the error of a branch or tag without a pipeline.
+const CodeNoPipeline errs.Code = "no_pipeline_of_ref"
+
+// Latest gives the newest pipeline of a branch or tag, of the default branch where ref is "". It
+// returns NotFound with CodeNoPipeline if there is none.
 func (s *Service) Latest(ctx context.Context, as authz.Actor, p *project.Project, ref string) (*Pipeline, error) {
 	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return nil, err
@@ -140,7 +144,7 @@ func (s *Service) Latest(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, fmt.Errorf("latest pipeline: %w", err)
 	}
 	if len(list) == 0 {
-		return nil, errs.Denied("") // as documented, where one would expect 404
+		return nil, errs.Coded(errs.NotFound, CodeNoPipeline, "Pipeline")
 	}
 	return &list[0], nil
 }

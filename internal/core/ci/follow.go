@@ -89,7 +89,7 @@ func (s *Service) upstreamOf(ctx context.Context, as authz.Actor, p *project.Pro
 		return nil, InsufficientUpstream, nil
 	}
 	up, err = s.Latest(ctx, as, from, "")
-	if errs.Is(err, errs.Forbidden) || err == nil && up.ID == j.PipelineID {
+	if errs.Is(err, errs.NotFound) || err == nil && up.ID == j.PipelineID {
 		return nil, UpstreamNotFound, nil
 	}
 	return up, "", err

@@ -69,7 +69,21 @@ var reports = map[State][]string{
 	Canceled: {"cancel"}, Skipped: {"skip"},
 }
 
-// report moves the status to a reported state.
+// CodeTransition is the code of an error whose cause is a TransitionError.
+const CodeTransition errs.Code = "status_transition"
+
+// TransitionError says that a status cannot get where it was reported to be.
+type TransitionError struct {
+	Event string // what would have to happen, such as "enqueue"
+	From  State
+}
+
+// Error says it in a sentence.
+func (e *TransitionError) Error() string {
+	return fmt.Sprintf("a status that is %s does not allow %q", e.From, e.Event)
+}
+
+// report moves the status to a reported state. It returns an error with CodeTransition if the status cannot get there.
 func (s *Status) report(to State, now time.Time) error {
 	names := reports[to]
 	for i, name := range names {
@@ -79,8 +93,8 @@ func (s *Status) report(to State, now time.Time) error {
 			continue
 		}
 		if i == len(names)-1 {
-			return errs.Plain(fmt.Sprintf("Cannot transition status via :%s from :%s (Reason(s): Status cannot transition via \"%s\")",
-				name, s.State, name))
+			stuck := &TransitionError{Event: name, From: s.State}
+			return &errs.Error{Kind: errs.Invalid, Code: CodeTransition, Message: stuck.Error(), Err: stuck}
 		}
 	}
 	return nil

@@ -38,8 +38,8 @@ type Drag struct {
 	Epic     *EpicChoice
 }
 
-// errStay is a drag that goes nowhere.
-var errStay = errs.Sentences(errs.Invalid, "At least one of the arguments fromListId, toListId, afterId or beforeId is required")
+// CodeStays is the error of a drag that goes nowhere.
+const CodeStays errs.Code = "issue_stays"
 
 // Drag moves an issue to another column of a board, which gives it what the column is of and takes
 // what the one that it leaves is of, and to a place in it. It requires UpdateIssue, or
@@ -53,7 +53,7 @@ func (s *Service) Drag(ctx context.Context, as authz.Actor, p *project.Project, 
 		return nil, err
 	}
 	if (d.From == nil || d.To == nil) && d.Between == (Move{}) && d.At == nil {
-		return nil, errStay
+		return nil, errs.Coded(errs.Invalid, CodeStays, "neither another column nor another place is named")
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		c, err := d.changes(i)

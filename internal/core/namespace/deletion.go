@@ -130,6 +130,12 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Gro
 	return s.FindByID(ctx, as, g.ID)
 }
 
+// The codes of a group that is not deleted before its time.
+const (
+	CodeTopLevel  errs.Code = "group_top_level"  // only subgroups are
+	CodeWrongPath errs.Code = "group_wrong_path" // the full path is not the one of the group
+)
+
 // MayPurge checks a call that deletes a marked subgroup before its time; fullPath must
 // be the path that the group has now.
 func (s *Service) MayPurge(ctx context.Context, as authz.Actor, ref, fullPath string) (*Group, error) {
@@ -144,9 +150,9 @@ func (s *Service) MayPurge(ctx context.Context, as authz.Actor, ref, fullPath st
 	case g.MarkedForDeletionOn == nil:
 		return nil, errs.Plain("Group must be marked for deletion first.")
 	case g.ParentID == nil:
-		return nil, errs.Plain("`permanently_remove` option is only available for subgroups.")
+		return nil, errs.Coded(errs.Invalid, CodeTopLevel, "only subgroups are deleted before their time")
 	case fullPath != g.FullPath:
-		return nil, errs.Plain("`full_path` is incorrect. You must enter the complete path for the subgroup.")
+		return nil, errs.Coded(errs.Invalid, CodeWrongPath, "the full path is not the one of the group")
 	}
 	return g, nil
 }

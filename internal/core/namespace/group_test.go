@@ -212,7 +212,7 @@ func TestService_Mark(t *testing.T) {
 		_, err = f.Mark(ctx, ann, want)
 		wantError(t, err, errs.Invalid, "Group has already been marked for deletion")
 		_, err = f.MayPurge(ctx, ann, want, want)
-		wantError(t, err, errs.Invalid, "`permanently_remove` option is only available for subgroups.")
+		wantError(t, err, errs.Invalid, "only subgroups are deleted before their time")
 		_, err = f.MayPurge(ctx, ann, fmt.Sprint(sub.ID), want+"/sub")
 		wantError(t, err, errs.Invalid, "Group must be marked for deletion first.")
 

@@ -36,6 +36,9 @@ type PurgeMarked struct{}
 // Kind names the job.
 func (PurgeMarked) Kind() string { return "marked_purge" }
 
+// CodeWrongPath is the error of a full path that is not the one of the project.
+const CodeWrongPath errs.Code = "project_wrong_path"
+
 // Delete deletes a marked project before its time; fullPath confirms which one.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, ref, fullPath string) error {
 	p, err := s.Find(ctx, as, ref)
@@ -49,7 +52,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, ref, fullPath stri
 	case p.MarkedForDeletionOn == nil:
 		return errs.Plain("Project must be marked for deletion first.")
 	case fullPath != p.FullPath:
-		return errs.Plain("`full_path` is incorrect. You must enter the complete path for the project.")
+		return errs.Coded(errs.Invalid, CodeWrongPath, "the full path is not the one of the project")
 	}
 	return s.remove(ctx, as, p)
 }

@@ -110,6 +110,10 @@ func (f Filter) order(as authz.Actor) page.Order {
 	return order.Desc()
 }
 
+// CodeUnpaired is the error of a list that is narrowed by the time of the last change and sorted by
+// something else.
+const CodeUnpaired errs.Code = "project_list_unpaired"
+
 // List gives the projects that the actor may see, with the actor's level in each.
 func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[*Project], error) {
 	none := page.Page[*Project]{}
@@ -117,7 +121,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 		return none, err
 	}
 	if (f.UpdatedAfter != nil || f.UpdatedBefore != nil) && f.OrderBy != "updated_at" {
-		return none, errs.Bad("`updated_at` filter and `updated_at` sorting must be paired")
+		return none, errs.Coded(errs.BadRequest, CodeUnpaired, "a list narrowed by the last change is sorted by it too")
 	}
 	w, err := s.conditions(as, f)
 	if err != nil {

@@ -82,7 +82,7 @@ func TestService_List(t *testing.T) {
 			}
 		}
 		_, err = f.List(ctx, ann, project.Filter{UpdatedAfter: &f.today, Range: page.Range{Limit: 1}})
-		wantError(t, err, errs.BadRequest, "`updated_at` filter and `updated_at` sorting must be paired")
+		wantError(t, err, errs.BadRequest, "a list narrowed by the last change is sorted by it too")
 		for _, part := range []struct{ limit, offset, rows int }{{1, 0, 1}, {1, 1, 1}, {1, 2, 0}} {
 			found, err := f.List(ctx, bob, project.Filter{Membership: true, Range: page.Range{Limit: part.limit, Offset: part.offset}})
 			list, total := found.Items, found.Total

@@ -65,7 +65,7 @@ func TestService_Mark_waits_where_the_instance_says_so(t *testing.T) {
 		}
 		full := "team/app-" + id + suffix
 		wantError(t, f.Delete(ctx, ann, id, "team/app"), errs.Invalid,
-			"`full_path` is incorrect. You must enter the complete path for the project.")
+			"the full path is not the one of the project")
 		wantError(t, f.Delete(ctx, bob, id, full), errs.Forbidden, "forbidden")
 		if err := f.Mark(ctx, ann, fmt.Sprint(next.ID)); err != nil {
 			t.Fatal(err)

@@ -68,14 +68,14 @@ func (p Place) filter() filter.Place {
 	return in
 }
 
-// ErrOneProject refuses what only one project is searched for: an index of all repositories is
-// what larger places would need.
-var ErrOneProject = errs.Plain("Scope not supported without Elasticsearch!")
+// CodeOneProject is the error of a scope that only one project is searched for: larger places would
+// need an index of all repositories.
+const CodeOneProject errs.Code = "search_one_project"
 
 // check refuses scopes that the place does not have.
 func (p Place) check(s Scope) error {
 	if p.Project == nil && slices.Contains([]Scope{Blobs, Commits, WikiBlobs}, s) {
-		return ErrOneProject
+		return errs.Coded(errs.Invalid, CodeOneProject, "commits, files and wiki pages are searched in one project at a time")
 	}
 	return nil
 }

@@ -101,6 +101,10 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, key string
 	return v, nil
 }
 
+// CodeAmbiguous is the error of a key that several variables have, each for another environment
+// scope.
+const CodeAmbiguous errs.Code = "variable_ambiguous"
+
 func (s *Service) find(ctx context.Context, at Place, key string, f Filter) (*Variable, error) {
 	var w db.Where
 	at.within(&w)
@@ -115,10 +119,7 @@ func (s *Service) find(ctx context.Context, at Place, key string, f Filter) (*Va
 	case len(rows) == 0:
 		return nil, errs.Missing(at.thing())
 	case len(rows) > 1:
-		return nil, &errs.Error{
-			Kind: errs.Conflict, Bare: true,
-			Message: "There are multiple variables with provided parameters. Please use 'filter[environment_scope]'",
-		}
+		return nil, errs.Coded(errs.Conflict, CodeAmbiguous, "there are several variables with this key: name the environment scope")
 	}
 	return &rows[0], nil
 }

@@ -2,6 +2,7 @@ package variable_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -189,7 +190,7 @@ func TestService_Update(t *testing.T) {
 			func() error { _, err := w.variables.Find(ctx, w.maintainer, at, "ONE", variable.Filter{}); return err }(),
 			w.variables.Delete(ctx, w.maintainer, at, "ONE", variable.Filter{}),
 		} {
-			if !errs.Is(err, errs.Conflict) || err.Error() != "There are multiple variables with provided parameters. Please use 'filter[environment_scope]'" {
+			if e, ok := errors.AsType[*errs.Error](err); !ok || e.Kind != errs.Conflict || e.Code != variable.CodeAmbiguous {
 				t.Errorf("two with one key: %v", err)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
 	"tenon/internal/transport/httpkit"
 )
 
@@ -106,8 +107,16 @@ func broken(err error) []string {
 	return out
 }
 
+// wordings are the words of the interface for errors with a code.
+var wordings = map[errs.Code]string{
+	issue.CodeStays: "At least one of the arguments fromListId, toListId, afterId or beforeId is required",
+}
+
 // sentences says what is wrong, one attribute after the other.
 func sentences(e *errs.Error) []string {
+	if words, ok := wordings[e.Code]; ok {
+		return []string{words}
+	}
 	switch {
 	case len(e.List) > 0:
 		return e.List

@@ -12,12 +12,16 @@ import (
 	"tenon/internal/base/ratelimit"
 	"tenon/internal/core/account"
 	"tenon/internal/core/award"
+	"tenon/internal/core/badge"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/search"
 	"tenon/internal/core/token"
+	"tenon/internal/core/variable"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -53,6 +57,12 @@ var failures = map[string]error{
 	"note":          fmt.Errorf("create note: %w", errs.Broken(note.CodeInvalid, "note", "can't be blank")),
 	"award":         errs.Broken(award.CodeInvalid, "name", "is not a valid emoji name"),
 	"award-twice":   &errs.Error{Kind: errs.Conflict, Code: award.CodeInvalid, Fields: []errs.Field{{Name: "name", Messages: []string{"has already been taken"}}}},
+	"no-pipeline":   errs.Coded(errs.NotFound, ci.CodeNoPipeline, "Pipeline"),
+	"transition":    &errs.Error{Kind: errs.Invalid, Code: ci.CodeTransition, Err: &ci.TransitionError{Event: "enqueue", From: ci.Running}},
+	"one-project":   errs.Coded(errs.Invalid, search.CodeOneProject, "one at a time"),
+	"group-badge":   errs.Coded(errs.BadRequest, badge.CodeOfGroup, "of a group"),
+	"scope-missing": errs.Coded(errs.Conflict, variable.CodeAmbiguous, "several"),
+	"path-of-group": errs.Coded(errs.Invalid, namespace.CodeWrongPath, "another"),
 	"code-unworded": errs.Coded(errs.Conflict, "another", "Label already exists"),
 	"conflict-list": errs.Sentences(errs.Conflict, "Another open merge request already exists for this source branch: !1"),
 	"precondition":  errs.New(errs.PreconditionFailed, ""),
@@ -106,6 +116,12 @@ func TestKit_errors(t *testing.T) {
 		{"note", 400, `{"message":"400 Bad request - Note {:note=>[\"can't be blank\"]}"}`},
 		{"award", 404, `{"message":"404 Award Emoji Name is not a valid emoji name Not Found"}`},
 		{"award-twice", 404, `{"message":"404 Award Emoji Name has already been taken Not Found"}`},
+		{"no-pipeline", 403, `{"message":"403 Forbidden"}`},
+		{"transition", 400, `{"message":"Cannot transition status via :enqueue from :running (Reason(s): Status cannot transition via \"enqueue\")"}`},
+		{"one-project", 400, `{"message":"Scope not supported without Elasticsearch!"}`},
+		{"group-badge", 400, `{"message":"400 Bad request - To delete a Group badge please use the Group endpoint"}`},
+		{"scope-missing", 409, `{"message":"There are multiple variables with provided parameters. Please use 'filter[environment_scope]'"}`},
+		{"path-of-group", 400, "{\"message\":\"`full_path` is incorrect. You must enter the complete path for the subgroup.\"}"},
 		{"code-unworded", 409, `{"message":"Label already exists"}`},
 		{"conflict-list", 409, `{"message":["Another open merge request already exists for this source branch: !1"]}`},
 		{"precondition", 412, `{"message":"412 Precondition Failed"}`},

@@ -1,13 +1,16 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/account"
 	"tenon/internal/core/award"
+	"tenon/internal/core/badge"
 	"tenon/internal/core/board"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
@@ -15,8 +18,10 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/runner"
+	"tenon/internal/core/search"
 	"tenon/internal/core/timelog"
 	"tenon/internal/core/token"
+	"tenon/internal/core/variable"
 )
 
 // wording is how the contract answers to an error with a code.
@@ -33,6 +38,8 @@ var wordings = map[errs.Code]wording{
 	account.CodeTaken:          {http.StatusNotFound, after(""), ""},
 	award.CodeInvalid:          {http.StatusNotFound, noAward, ""},
 	board.CodeList:             {http.StatusBadRequest, after(""), "error"},
+	ci.CodeNoPipeline:          {http.StatusForbidden, plainly("403 Forbidden"), ""}, // as documented, where one would expect 404
+	ci.CodeTransition:          {http.StatusBadRequest, noTransition, ""},
 	mergerequest.CodeLocked:    {http.StatusConflict, plainly("409 Conflict: Resource lock"), ""},
 	milestone.CodeNotCreated:   {http.StatusBadRequest, hash("Failed to create milestone "), ""},
 	milestone.CodeNotUpdated:   {http.StatusBadRequest, hash("Failed to update milestone "), ""},
@@ -42,9 +49,21 @@ var wordings = map[errs.Code]wording{
 	project.CodeNotTransferred: {http.StatusBadRequest, hash("Failed to transfer project "), ""},
 	runner.CodeNoRegistration:  {http.StatusGone, plainly("410 Gone - runner registration disallowed"), ""},
 	repo.CodeNoRevision:        {http.StatusNotFound, plainly("404 Not Found"), ""},
+	search.CodeOneProject:      {http.StatusBadRequest, plainly("Scope not supported without Elasticsearch!"), ""},
 
 	timelog.CodeEstimate: {http.StatusBadRequest, reason, ""},
 	timelog.CodeSpent:    {http.StatusBadRequest, after(""), ""},
+
+	badge.CodeOfGroup: {http.StatusBadRequest, plainly("400 Bad request - To delete a Group badge please use the Group endpoint"), ""},
+
+	namespace.CodeTopLevel:  {http.StatusBadRequest, plainly("`permanently_remove` option is only available for subgroups."), ""},
+	project.CodeUnpaired:    {http.StatusBadRequest, plainly("400 Bad request - `updated_at` filter and `updated_at` sorting must be paired"), ""},
+	namespace.CodeWrongPath: {http.StatusBadRequest, plainly("`full_path` is incorrect. You must enter the complete path for the subgroup."), ""},
+	project.CodeWrongPath:   {http.StatusBadRequest, plainly("`full_path` is incorrect. You must enter the complete path for the project."), ""},
+
+	variable.CodeAmbiguous: {
+		http.StatusConflict, plainly("There are multiple variables with provided parameters. Please use 'filter[environment_scope]'"), "",
+	},
 
 	mergerequest.CodeNotMergeable: {http.StatusMethodNotAllowed, after("405 Method Not Allowed - "), ""},
 }
@@ -83,4 +102,14 @@ func hash(words string) func(e *errs.Error) string {
 // found.
 func noAward(e *errs.Error) string {
 	return "404 Award Emoji Name " + strings.TrimPrefix(e.Error(), "name ") + " Not Found"
+}
+
+// noTransition is the answer to a commit status that cannot get where it was reported to be.
+func noTransition(e *errs.Error) string {
+	stuck, ok := errors.AsType[*ci.TransitionError](e)
+	if !ok {
+		return e.Message
+	}
+	return "Cannot transition status via :" + stuck.Event + " from :" + string(stuck.From) +
+		` (Reason(s): Status cannot transition via "` + stuck.Event + `")`
 }
