@@ -22,6 +22,9 @@ func TestTransports_decideNothing(t *testing.T) {
 			continue
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if e, ok := n.(ast.Expr); ok && tokenName.MatchString(literal(e)) {
+				t.Errorf("%s names a kind of token, %q; the core package that makes such tokens has the name", f.fset.Position(n.Pos()), literal(e))
+			}
 			if why := decides(n); why != "" {
 				t.Errorf("%s %s; core decides what a caller may see, in a view or a method of the subject", f.fset.Position(n.Pos()), why)
 			}
@@ -29,6 +32,9 @@ func TestTransports_decideNothing(t *testing.T) {
 		})
 	}
 }
+
+// tokenName finds what tokens begin with, and the user name of those of jobs.
+var tokenName = regexp.MustCompile(`^(gl[a-z]{2,7}-|gitlab-ci-token)$`)
 
 // decides says how a node judges a caller, "" where it does not.
 func decides(n ast.Node) string {
@@ -192,6 +198,15 @@ func TestCore_errorsByMeaning(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+func TestTokenName(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"glpat-": true, "glsoat-": true, "gitlab-ci-token": true, "gl-label": false, "global": false, "glpat-example": false} {
+		if got := tokenName.MatchString(text); got != want {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
 	}
 }
 

@@ -30,27 +30,6 @@ type Ask struct {
 	Address    string
 }
 
-// Assignment is a job that a runner got, with all that it needs to run it.
-type Assignment struct {
-	Job          *Job
-	Config       *ciconfig.Job
-	Pipeline     *Pipeline
-	Project      *project.Project
-	Token        string // of the job
-	Runner       *runner.Runner
-	Variables    []Variable // a later one stands above an earlier one of the same name
-	Dependencies []Dependency
-	GitDepth     int
-}
-
-// Dependency is a job whose artifacts another one gets.
-type Dependency struct {
-	ID       StatusID
-	Name     string
-	Filename string
-	Size     int64 // bytes
-}
-
 // candidates is how many jobs a runner tries to take before it is told to come again.
 const candidates = 10
 

@@ -262,24 +262,16 @@ func (s *Service) Retry(ctx context.Context, as authz.Actor, p *project.Project,
 		if err != nil {
 			return err
 		}
-		jobs, err := db.Select[Job](ctx, s.db, "SELECT "+jobColumns+" FROM "+jobTables+
-			" WHERE s.pipeline_id = ? AND NOT s.retried AND s.kind = 'job' AND s.status IN (?, ?) ORDER BY s.stage_idx, s.id", id, Failed, Canceled)
+		jobs, err := s.unsuccessful(ctx, p, id)
 		if err != nil {
-			return fmt.Errorf("jobs to retry: %w", err)
+			return err
 		}
 		user := as.UserID
-		for i := range jobs {
-			retryable, err := s.retryable(ctx, p, &jobs[i])
-			if err != nil {
+		for _, j := range jobs {
+			if _, err := s.again(ctx, as, p, locked, j, &user); err != nil {
 				return err
 			}
-			if !retryable {
-				continue
-			}
-			if _, err := s.again(ctx, as, p, locked, &jobs[i], &user); err != nil {
-				return err
-			}
-			if err := s.reopen(ctx, as, p, locked, &jobs[i]); err != nil {
+			if err := s.reopen(ctx, as, p, locked, j); err != nil {
 				return err
 			}
 		}
@@ -289,6 +281,23 @@ func (s *Service) Retry(ctx context.Context, as authz.Actor, p *project.Project,
 		return nil, errs.Wrap(err, "retry pipeline")
 	}
 	return s.Find(ctx, as, p, id)
+}
+
+// unsuccessful returns the jobs that a retry of their pipeline does again, in the order of their stages.
+func (s *Service) unsuccessful(ctx context.Context, p *project.Project, id PipelineID) ([]*Job, error) {
+	var w db.Where
+	w.And("s.pipeline_id = ? AND NOT s.retried AND s.kind = 'job'", id)
+	w.In("s.status", unsuccessful)
+	jobs, err := db.Select[Job](ctx, s.db, "SELECT "+jobColumns+" FROM "+jobTables+w.SQL()+" ORDER BY s.stage_idx, s.id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("jobs to retry: %w", err)
+	}
+	out := make([]*Job, len(jobs))
+	for i := range jobs {
+		out[i] = &jobs[i]
+	}
+	may, err := s.controls(ctx, map[project.ID]*project.Project{p.ID: p}, out)
+	return slices.DeleteFunc(out, func(j *Job) bool { return !may[j.ID].WithPipeline }), err
 }
 
 // Erase deletes the log and the artifacts of a job that has ended. It requires ErasePipeline, or that the actor

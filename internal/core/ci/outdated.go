@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -47,8 +48,15 @@ func (s *Service) undone(ctx context.Context, ids []StatusID) (map[StatusID]bool
 	return out, nil
 }
 
+// unsuccessful are the states of jobs that a retry of their pipeline does again.
+var unsuccessful = []State{Failed, Canceled}
+
 // Controls says what users may still do with a job, as it is and by the settings of its project; whether one of them has the right to is asked apart.
-type Controls struct{ Playable, Retryable, Cancelable bool }
+type Controls struct {
+	Playable, Retryable, Cancelable bool
+
+	WithPipeline bool // a retry of its pipeline does it again, see RetryPipeline
+}
 
 // Controls tells what may still be done with those of the jobs whose projects the actor may read, in two statements.
 func (s *Service) Controls(ctx context.Context, as authz.Actor, jobs []*Job) (map[StatusID]Controls, error) {
@@ -80,12 +88,19 @@ func (s *Service) controls(ctx context.Context, in map[project.ID]*project.Proje
 		out[j.ID] = c
 	}
 	undone, err := s.undone(ctx, bound)
-	for id := range undone {
-		c := out[id]
-		c.Retryable = false
-		out[id] = c
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	for _, j := range jobs {
+		c, ok := out[j.ID]
+		if !ok {
+			continue
+		}
+		c.Retryable = c.Retryable && !undone[j.ID]
+		c.WithPipeline = c.Retryable && slices.Contains(unsuccessful, j.State)
+		out[j.ID] = c
+	}
+	return out, nil
 }
 
 // retryable reports whether a job of a project may be done again, see Controls.

@@ -80,7 +80,7 @@ func TestService_outdated(t *testing.T) {
 		check(t, err)
 		w.wantStates(older, "no rollback of the pipeline", "build:success ship:failed = failed")
 		settings("")
-		equal(t, "controls with rollback", w.controls(older, "ship"), ci.Controls{Retryable: true})
+		equal(t, "controls with rollback", w.controls(older, "ship"), ci.Controls{Retryable: true, WithPipeline: true})
 		check(t, retry())
 		w.run(token, "ship")
 		w.wantStates(older, "rolled back", "build:success ship:success = success")

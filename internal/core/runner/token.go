@@ -13,10 +13,10 @@ import (
 )
 
 // Prefixes of tokens.
-const (
-	registrationPrefix = "GR1348941"
-	createdPrefix      = "glrt-" // of the authentication tokens of runners that were not registered
-)
+// TokenPrefix begins the authentication tokens of runners that were not registered.
+const TokenPrefix = "glrt-"
+
+const registrationPrefix = "GR1348941"
 
 // registration is a token that registers runners.
 type registration struct {
@@ -158,7 +158,7 @@ func (s *Service) ResetRegistration(ctx context.Context, as authz.Actor, p *name
 
 // renew gives a runner another authentication token.
 func (s *Service) renew(r *Runner) string {
-	prefix := createdPrefix
+	prefix := TokenPrefix
 	if r.Registered {
 		prefix = ""
 	}

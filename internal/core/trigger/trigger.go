@@ -45,8 +45,10 @@ type Input struct {
 	ExpiresAt   *time.Time // nil is never
 }
 
+// TokenPrefix begins the tokens of triggers.
+const TokenPrefix = "glptt-"
+
 const (
-	prefix         = "glptt-"
 	maxDescription = 255
 	maxTriggers    = 1000 // of one project
 	shown          = 4    // characters of a token that others than its owner see
@@ -229,7 +231,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	if err := check(in.Description); err != nil {
 		return nil, err
 	}
-	now, token := db.At(s.now()), secret.NewToken(prefix)
+	now, token := db.At(s.now()), secret.NewToken(TokenPrefix)
 	t := Trigger{ProjectID: p.ID, OwnerID: as.UserID, Digest: secret.Digest(token), Description: in.Description, CreatedAt: now, UpdatedAt: now}
 	t.Sealed = s.box.Seal(sealedAt(p.ID, t.Digest), token)
 	if in.ExpiresAt != nil {

@@ -142,9 +142,7 @@ func (b *binder) courses() {
 		may, err := controlsOf(ctx, b, c, slices.Concat(found...))
 		out := make([]bool, len(of))
 		for i, jobs := range found {
-			out[i] = slices.ContainsFunc(jobs, func(j *ci.Job) bool {
-				return may[j.ID].Retryable && (j.State == ci.Failed || j.State == ci.Canceled)
-			})
+			out[i] = slices.ContainsFunc(jobs, func(j *ci.Job) bool { return may[j.ID].WithPipeline })
 		}
 		return out, err
 	})

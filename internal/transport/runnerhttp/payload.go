@@ -150,23 +150,21 @@ type features struct {
 	FailureReasons    []string `json:"failure_reasons"`
 }
 
-// maskedPrefixes begin the tokens of this server, which runners hide in logs.
-var maskedPrefixes = []string{"glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-"}
-
 // payload renders a job.
 func (h *Handler) payload(a *ci.Assignment) *job {
 	c, p, of := a.Config, a.Project, a.Pipeline
+	user, password := a.Credentials()
 	out := &job{
-		ID: a.Job.ID, Token: a.Token, AllowGitFetch: p.Settings().BuildGitStrategy != "clone",
+		ID: a.Job.ID, Token: a.Token, AllowGitFetch: a.Fetches(),
 		JobInfo: jobInfo{ID: a.Job.ID, Name: a.Job.Name, Stage: a.Job.Stage, ProjectID: int64(p.ID), ProjectName: p.Path, ProjectFullPath: p.FullPath},
 		GitInfo: gitInfo{
-			RepoURL: h.URLs.HTTPRepositoryAs(p.FullPath, "gitlab-ci-token", a.Token), Ref: of.Ref, SHA: of.SHA, BeforeSHA: of.Before(), RefType: "branch",
+			RepoURL: h.URLs.HTTPRepositoryAs(p.FullPath, user, password), Ref: of.Ref, SHA: of.SHA, BeforeSHA: of.Before(), RefType: "branch",
 			Refspecs: refspecs(a), Depth: a.GitDepth, RepoObjectFormat: "sha1", Protected: of.Protected,
 		},
 		RunnerInfo: runnerInfo{Timeout: a.Job.Timeout},
 		Variables:  variables(a.Variables), Steps: steps(a), Hooks: []hook{}, Image: imageOf(c.Image), Services: []service{}, Artifacts: artifactsOf(c.Artifacts),
 		Cache: caches(a), Credentials: []credential{}, Dependencies: []dependency{},
-		Features: features{TraceSections: true, TokenMaskPrefixes: maskedPrefixes, FailureReasons: ci.FailureReasons()},
+		Features: features{TraceSections: true, TokenMaskPrefixes: ci.TokenPrefixes(), FailureReasons: ci.FailureReasons()},
 	}
 	if of.Tag {
 		out.GitInfo.RefType = "tag"
@@ -314,29 +312,13 @@ func artifactsOf(a *ciconfig.Artifacts) []artifacts {
 	return out
 }
 
-// caches renders what a job takes over from others. Jobs of protected references have caches of their own.
+// caches renders what a job takes over from others.
 func caches(a *ci.Assignment) []cache {
 	out := []cache{}
-	for _, c := range a.Config.Cache {
-		one := cache{
-			Key: c.Key, Untracked: c.Untracked, Paths: c.Paths, Policy: c.Policy, When: c.When, FallbackKeys: append([]string{}, c.FallbackKeys...),
-		}
-		for field, otherwise := range map[*string]string{&one.Key: "default", &one.Policy: "pull-push", &one.When: "on_success"} {
-			if *field == "" {
-				*field = otherwise
-			}
-		}
-		if a.Project.Settings().CISeparatedCaches && !c.Unprotect {
-			suffix := "-non_protected"
-			if a.Pipeline.Protected {
-				suffix = "-protected"
-			}
-			one.Key += suffix
-			for i := range one.FallbackKeys {
-				one.FallbackKeys[i] += suffix
-			}
-		}
-		out = append(out, one)
+	for _, c := range a.Caches() {
+		out = append(out, cache{
+			Key: c.Key, Untracked: c.Untracked, Paths: c.Paths, Policy: c.Policy, When: c.When, FallbackKeys: c.FallbackKeys,
+		})
 	}
 	return out
 }
