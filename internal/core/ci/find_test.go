@@ -63,7 +63,7 @@ func TestService_List(t *testing.T) {
 			}
 		}
 		_, err = w.ci.Latest(t.Context(), w.guest, w.as(w.guest), "nowhere")
-		wantError(t, "latest of a branch without pipelines", err, errs.Forbidden, "")
+		wantError(t, "latest of a branch without pipelines", err, errs.NotFound, "Pipeline not found")
 		named, err := w.ci.Rename(t.Context(), w.developer, w.as(w.developer), made.ID, "Mine")
 		if err != nil || named.Name == nil || *named.Name != "Mine" {
 			t.Errorf("rename: %v, %v", named, err)

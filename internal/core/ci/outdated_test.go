@@ -119,7 +119,7 @@ func TestService_archived(t *testing.T) {
 			return views[0].Archived
 		}
 		equal(t, "archived today", archived(), false)
-		equal(t, "controls of a failed job", w.controls(p, "build"), ci.Controls{Retryable: true})
+		equal(t, "controls of a failed job", w.controls(p, "build"), ci.Controls{Retryable: true, WithPipeline: true})
 		equal(t, "controls of a manual job", w.controls(p, "ship"), ci.Controls{Playable: true, Cancelable: true})
 		w.pass(32 * 24 * time.Hour)
 		equal(t, "archived after a month", archived(), true)
