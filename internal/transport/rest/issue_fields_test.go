@@ -30,6 +30,9 @@ func TestIssues_severityAndHealth(t *testing.T) {
 			{"?sort=asc&health_status=any", "iid", "1 3"},
 			{"?sort=asc&health_status=None", "iid", "2"},
 			{"?sort=asc&not[weight]=1", "iid", "2 3"},
+			{"?weight=2", "iid", "2"},
+			{"?weight=0", "iid", ""},
+			{"?weight=", "iid", "3 2 1"},
 			{"?sort=asc&health_status=any&pagination=keyset", "iid", "1 3"},
 		} {
 			if got := p.pick("guest", appIssues+tt.path, tt.key); got != tt.want {

@@ -26,20 +26,20 @@ type issueFilterParams struct {
 	AssigneeUsername api.Strings  `param:"assignee_username" doc:"Assignee"`
 	ClosedByID       *int64       `param:"closed_by_id" doc:"Return issues closed by this user ID"`
 	timeParams
-	DueDate        string       `param:"due_date" values:"0,any,today,tomorrow,overdue,week,month,next_month_and_previous_two_weeks," doc:"Due date filter"`
-	Confidential   *bool        `param:"confidential" doc:"Confidential or not"`
-	Reaction       string       `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"`
-	IssueType      string       `param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"`
-	IterationID    api.IDOrWord `param:"iteration_id" doc:"Return issues in this iteration ID, None or Any"`
-	IterationTitle string       `param:"iteration_title" doc:"Return issues in iterations of this title"`
-	EpicID         api.IDOrWord `param:"epic_id" doc:"Return issues of the epic with this ID, None or Any"`
-	Weight         api.IDOrWord `param:"weight" doc:"Return items with this weight, None or Any"`
-	HealthStatus   string       `param:"health_status" values:"on_track,needs_attention,at_risk,none,any,None,Any" doc:"Health status: on_track, needs_attention, at_risk, none or any"`
-	Not            issueNot     `param:"not" doc:"Return issues that do not match these filters"`
-	_              struct{}     `exclusive:"milestone_id,milestone"`
-	_              struct{}     `exclusive:"iteration_id,iteration_title"`
-	_              struct{}     `exclusive:"author_id,author_username"`
-	_              struct{}     `exclusive:"assignee_id,assignee_username"`
+	DueDate        string        `param:"due_date" values:"0,any,today,tomorrow,overdue,week,month,next_month_and_previous_two_weeks," doc:"Due date filter"`
+	Confidential   *bool         `param:"confidential" doc:"Confidential or not"`
+	Reaction       string        `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"`
+	IssueType      string        `param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"`
+	IterationID    api.IDOrWord  `param:"iteration_id" doc:"Return issues in this iteration ID, None or Any"`
+	IterationTitle string        `param:"iteration_title" doc:"Return issues in iterations of this title"`
+	EpicID         api.IDOrWord  `param:"epic_id" doc:"Return issues of the epic with this ID, None or Any"`
+	Weight         *api.IDOrWord `param:"weight" doc:"Return items with this weight, None or Any"`
+	HealthStatus   string        `param:"health_status" values:"on_track,needs_attention,at_risk,none,any,None,Any" doc:"Health status: on_track, needs_attention, at_risk, none or any"`
+	Not            issueNot      `param:"not" doc:"Return issues that do not match these filters"`
+	_              struct{}      `exclusive:"milestone_id,milestone"`
+	_              struct{}      `exclusive:"iteration_id,iteration_title"`
+	_              struct{}      `exclusive:"author_id,author_username"`
+	_              struct{}      `exclusive:"assignee_id,assignee_username"`
 }
 
 // issueScope narrows what is read of a project or group to the caller's issues; everywhere,
@@ -64,7 +64,7 @@ type withArchived struct {
 type issueNot struct {
 	Labels           api.Strings `param:"labels" doc:"Label names, separated by commas"`
 	Milestone        string      `param:"milestone" doc:"Title of the milestone"`
-	MilestoneID      string      `param:"milestone_id" values:"Upcoming,Started" doc:"Milestone timebox: None, Any, Upcoming or Started"`
+	MilestoneID      string      `param:"milestone_id" values:"None,Any,Upcoming,Started" doc:"Milestone timebox: None, Any, Upcoming or Started"`
 	IterationID      *int64      `param:"iteration_id" doc:"Iteration"`
 	IterationTitle   string      `param:"iteration_title" doc:"Title of the iteration"`
 	IIDs             api.Ints    `param:"iids" doc:"Internal IDs"`
@@ -122,13 +122,14 @@ func (p *issueFilterParams) filter(scope string) (issue.Filter, error) {
 		f.Not.Iteration.ID = iteration.ID(*p.Not.IterationID)
 	}
 	f.Labels, f.LabelWildcard = wildcardLabels(p.Labels)
-	switch {
-	case p.Weight.None:
+	switch w := p.Weight; {
+	case w == nil:
+	case w.None:
 		f.WeightWildcard = issue.None
-	case p.Weight.Any:
+	case w.Any:
 		f.WeightWildcard = issue.Any
-	case !p.Weight.IsZero():
-		f.Weight = &p.Weight.ID
+	default:
+		f.Weight = &w.ID
 	}
 	switch {
 	case p.EpicID.None:

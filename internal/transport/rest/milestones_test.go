@@ -108,7 +108,7 @@ func TestMilestones(t *testing.T) {
 		for query, want := range map[string]string{
 			"milestone=v1": "2", "milestone=above": "3", "milestone=None": "6 1", "milestone=any": "5 4 3 2", "milestone_id=Upcoming": "2",
 			"milestone_id=Started": "2", "milestone=%23started": "2", "not[milestone]=v1": "6 5 4 3 1", "not[milestone_id]=Upcoming": "",
-			"milestone_id=None": "6 1", "order_by=milestone_due&sort=asc&milestone=any": "4 2 5 3", "milestone=nothing": "",
+			"milestone_id=None": "6 1", "not[milestone_id]=None": "5 4 3 2", "not[milestone_id]=Any": "6 1", "order_by=milestone_due&sort=asc&milestone=any": "4 2 5 3", "milestone=nothing": "",
 		} {
 			if got := p.pick("planner", appIssues+"?"+query, "iid"); got != want {
 				t.Errorf("issues of %s: got %q, want %q", query, got, want)
