@@ -390,7 +390,7 @@ func (s *Services) reactions(c *check, d Deps) {
 	}))
 	s.Events = resourceevent.New(need(c, resourceevent.Deps{DB: d.DB, Policy: s.Policy, Notes: s.Notes, Requests: s.Requests}))
 	s.Activity = activity.New(need(c, activity.Deps{
-		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Notes: s.Notes, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Notes: s.Notes, Wikis: s.Wikis, Now: d.Now,
 		Things: map[noteable.Kind]activity.Readable{
 			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests, noteable.Snippet: s.Snippets, noteable.Epic: s.Epics,
 		},

@@ -50,6 +50,7 @@ type Deps struct {
 	Settings *setting.Store
 	Things   map[noteable.Kind]Readable // what events and comments are about; events of others are not shown
 	Notes    Notes
+	Wikis    Wikis
 	Now      func() time.Time
 }
 
@@ -59,13 +60,14 @@ type Recorder struct {
 	policy   *authz.Policy
 	things   map[noteable.Kind]Readable
 	notes    Notes
+	wikis    Wikis
 	settings *setting.Store
 	now      func() time.Time
 }
 
 // New builds a recorder.
 func New(d Deps) *Recorder {
-	return &Recorder{db: d.DB, policy: d.Policy, things: d.Things, notes: d.Notes, settings: d.Settings, now: d.Now}
+	return &Recorder{db: d.DB, policy: d.Policy, things: d.Things, notes: d.Notes, wikis: d.Wikis, settings: d.Settings, now: d.Now}
 }
 
 type row struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"tenon/internal/base/db"
@@ -15,6 +14,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/wiki"
 )
 
 // ID identifies an event.
@@ -48,11 +48,17 @@ type Event struct {
 
 	Push *Push      `db:"-"` // of a push; nil for all others
 	Note *note.Note `db:"-"` // the comment; nil for all others
+	Page *wiki.Page `db:"-"` // the page of a wiki as it is now, nil where it is gone; nil for all others
 }
+
+// Targets that are stored under names of their own.
+const (
+	milestoneKind = "Milestone"
+	pageKind      = "WikiPage::Meta"
+)
 
 // Name is the action in the words of the feed.
 func (e *Event) Name() string {
-	wiki := e.TargetType != nil && strings.HasPrefix(*e.TargetType, "WikiPage")
 	switch {
 	case e.Push != nil && e.Push.Action == "created":
 		return "pushed new"
@@ -60,7 +66,7 @@ func (e *Event) Name() string {
 		return "deleted"
 	case e.Push != nil:
 		return "pushed to"
-	case wiki, e.Action == Closed, e.Action == Joined, e.Action == Left, e.Action == Destroyed, e.Action == Approved:
+	case e.page(), e.Action == Closed, e.Action == Joined, e.Action == Left, e.Action == Destroyed, e.Action == Approved:
 		return e.Action
 	case e.Action == "expired":
 		return "removed due to membership expiration from"
@@ -99,6 +105,12 @@ type Readable interface {
 type Notes interface {
 	// Load gives those of the notes with these ids that are there.
 	Load(ctx context.Context, ids []note.ID) (map[note.ID]*note.Note, error)
+}
+
+// Wikis reads pages of wikis.
+type Wikis interface {
+	// Load gives those of the pages with these ids that are there.
+	Load(ctx context.Context, ids []wiki.PageID) (map[wiki.PageID]*wiki.Page, error)
 }
 
 const columns = `e.id, e.project_id, e.author_id, e.action, e.target_type, e.target_id, e.target_iid, e.payload, e.created_at,
@@ -164,6 +176,9 @@ func (r *Recorder) List(ctx context.Context, as authz.Actor, f Filter) (page.Pag
 	if err := r.comments(ctx, list.Items); err != nil {
 		return list, err
 	}
+	if err := r.pages(ctx, list.Items); err != nil {
+		return list, err
+	}
 	for i := range list.Items {
 		e := &list.Items[i]
 		if e.Payload == nil {
@@ -197,6 +212,34 @@ func (r *Recorder) comments(ctx context.Context, events []Event) error {
 	return nil
 }
 
+// pages reads the pages of wikis that events are about.
+func (r *Recorder) pages(ctx context.Context, events []Event) error {
+	var ids []wiki.PageID
+	for i := range events {
+		if events[i].page() {
+			ids = append(ids, wiki.PageID(*events[i].TargetID))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	pages, err := r.wikis.Load(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("pages of events: %w", err)
+	}
+	for i := range events {
+		if e := &events[i]; e.page() {
+			e.Page = pages[wiki.PageID(*e.TargetID)]
+		}
+	}
+	return nil
+}
+
+// page reports whether the event is about a page of a wiki.
+func (e *Event) page() bool {
+	return e.TargetType != nil && *e.TargetType == pageKind && e.TargetID != nil
+}
+
 // comment reports whether the event is that a comment was made.
 func (e *Event) comment() bool {
 	return e.TargetType != nil && *e.TargetType == string(noteable.Note) && e.TargetID != nil
@@ -220,6 +263,10 @@ func (r *Recorder) readable(as authz.Actor) db.Where {
 		readable, more := r.policy.ReadableCodeSQL(as, "p", "n")
 		return cond("EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = e.project_id AND NOT p.pending_delete AND "+readable+")", more)
 	}
+	wikis := func() string {
+		readable, more := r.policy.ReadableWikiSQL(as, "p", "n")
+		return cond("EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = e.project_id AND NOT p.pending_delete AND "+readable+")", more)
+	}
 	places := func() string {
 		projects, more := r.policy.VisibleProjectsSQL(as, "n")
 		out := cond("EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = e.project_id AND NOT p.pending_delete AND "+projects+")", more)
@@ -240,6 +287,7 @@ func (r *Recorder) readable(as authz.Actor) db.Where {
 		" WHEN e.target_type = 'Issue' THEN " + things(noteable.Issue, "e.target_id") +
 		" WHEN e.target_type = 'MergeRequest' THEN " + things(noteable.MergeRequest, "e.target_id") +
 		" WHEN e.target_type = 'Epic' THEN " + things(noteable.Epic, "e.target_id") +
+		" WHEN e.target_type = '" + pageKind + "' THEN " + wikis() +
 		" WHEN e.payload IS NOT NULL THEN " + code() +
 		" ELSE " + places() + " END)"
 	w.And(sql, args...)

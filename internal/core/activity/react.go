@@ -11,10 +11,12 @@ import (
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/wiki"
 )
 
 // Subscribe registers all that is recorded.
@@ -36,6 +38,10 @@ func (r *Recorder) Subscribe(b *event.Bus) {
 	event.On(b, name, r.RequestReopened)
 	event.On(b, name, r.RequestMerged)
 	event.On(b, name, r.RequestApproved)
+	event.On(b, name, r.MilestoneCreated)
+	event.On(b, name, r.MilestoneUpdated)
+	event.On(b, name, r.MilestoneDeleted)
+	event.On(b, name, r.WikiChanged)
 }
 
 // ProjectCreated records a new project.
@@ -163,6 +169,62 @@ func (r *Recorder) RequestMerged(ctx context.Context, e mergerequest.Merged) err
 // RequestApproved records an approval.
 func (r *Recorder) RequestApproved(ctx context.Context, e approval.Approved) error {
 	return r.request(ctx, e.Fact.Fact, Approved)
+}
+
+func (r *Recorder) milestone(ctx context.Context, by authz.UserID, m *milestone.Milestone, action string) error {
+	if m.ProjectID == nil {
+		return nil // those of groups are not in the feed
+	}
+	return r.Record(ctx, Entry{
+		ProjectID: *m.ProjectID, AuthorID: by, Action: action, TargetType: milestoneKind,
+		TargetID: int64(m.ID), TargetIID: int64(m.IID), TargetTitle: m.Title,
+	})
+}
+
+// MilestoneCreated records a new milestone of a project.
+func (r *Recorder) MilestoneCreated(ctx context.Context, e milestone.Created) error {
+	return r.milestone(ctx, e.By.UserID, &e.Milestone, Created)
+}
+
+// MilestoneUpdated records that a milestone of a project was closed or opened again.
+func (r *Recorder) MilestoneUpdated(ctx context.Context, e milestone.Updated) error {
+	switch {
+	case e.Before.State == e.After.State:
+		return nil
+	case e.After.State == milestone.Closed:
+		return r.milestone(ctx, e.By.UserID, &e.After, Closed)
+	}
+	return r.milestone(ctx, e.By.UserID, &e.After, Reopened)
+}
+
+// MilestoneDeleted records that a milestone of a project was deleted.
+func (r *Recorder) MilestoneDeleted(ctx context.Context, e milestone.Deleted) error {
+	return r.milestone(ctx, e.By.UserID, &e.Milestone, Destroyed)
+}
+
+// maxPages is how many pages of one push stand in the feed.
+const maxPages = 100
+
+// WikiChanged records pages of a project's wiki that were written or deleted. What the server
+// itself finds in the repository has no author and is not in the feed.
+func (r *Recorder) WikiChanged(ctx context.Context, e wiki.Changed) error {
+	if e.Wiki.ProjectID == nil || e.By.UserID == 0 {
+		return nil
+	}
+	for _, c := range e.Pages[:min(len(e.Pages), maxPages)] {
+		action := c.Action
+		if action == "deleted" {
+			action = Destroyed
+		}
+		err := r.Record(ctx, Entry{
+			ProjectID: *e.Wiki.ProjectID, AuthorID: e.By.UserID, Action: action, TargetType: pageKind,
+			TargetID: int64(c.ID), TargetTitle: c.Title(),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Pushed records moved branches and tags: each by itself, or all of a kind as one entry

@@ -153,6 +153,21 @@ func (p *Policy) ReadableCodeSQL(as Actor, project, namespace string) (cond stri
 	return "(" + cond + " AND (" + namespace + ".id IN (" + db.Shared(planners) + ") OR " + open + " AND " + visible + "))", append(more, args...)
 }
 
+// ReadableWikiSQL gives a condition on rows of projects and of their namespaces that holds for
+// the projects whose wiki the actor may read.
+func (p *Policy) ReadableWikiSQL(as Actor, project, namespace string) (cond string, args []any) {
+	if as.Admin || as.Auditor {
+		return project + ".wiki_access > 0", nil
+	}
+	visible, args := p.VisibleProjectsSQL(as, namespace)
+	open := project + ".wiki_access = 20 AND " + visible
+	if !as.SignedIn() {
+		return "(" + open + ")", args
+	}
+	reached, more := p.reachSQL(as)
+	return "(" + open + " OR " + project + ".wiki_access > 0 AND " + namespace + ".id IN (" + db.Shared(reached) + "))", append(args, more...)
+}
+
 // openSQL is the tail of a condition for what a signed-in stranger may see.
 func openSQL(as Actor) string {
 	if as.External {

@@ -109,6 +109,23 @@ func (s *Service) ids(ctx context.Context, id ID) (map[string]PageID, error) {
 	return out, nil
 }
 
+// Load gives those of the pages with these ids that are there, without contents. It asks for no
+// permission.
+func (s *Service) Load(ctx context.Context, ids []PageID) (map[PageID]*Page, error) {
+	var w db.Where
+	w.In("id", ids)
+	rows, err := db.Select[pageRow](ctx, s.db, "SELECT "+db.Columns[pageRow]("")+" FROM wiki_pages"+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("load pages: %w", err)
+	}
+	out := make(map[PageID]*Page, len(rows))
+	for _, row := range rows {
+		p := pageOf(row.Path, row.BlobID, row.ID)
+		out[row.ID] = &p
+	}
+	return out, nil
+}
+
 // List gives the pages of a wiki by path. It requires ReadWiki, or ReadGroupWiki.
 func (s *Service) List(ctx context.Context, as authz.Actor, at Place, contents Contents) ([]Page, error) {
 	if err := s.require(ctx, as, at, at.read()); err != nil {

@@ -91,6 +91,9 @@ type PageChange struct {
 	Action string // created, updated or deleted
 }
 
+// Title is that of the page.
+func (c PageChange) Title() string { return titleOf(c.Path) }
+
 // Deps are what the service is built on.
 type Deps struct {
 	DB         *db.DB

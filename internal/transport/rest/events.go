@@ -22,21 +22,22 @@ func (s *Server) eventRoutes() []*api.Route {
 
 // eventEntity is what a user did.
 type eventEntity struct {
-	ID             activity.ID    `json:"id"`
-	ProjectID      *project.ID    `json:"project_id"`
-	ActionName     string         `json:"action_name"`
-	TargetID       *int64         `json:"target_id"`
-	TargetIID      *int64         `json:"target_iid"`
-	TargetType     *string        `json:"target_type"`
-	AuthorID       authz.UserID   `json:"author_id"`
-	TargetTitle    *string        `json:"target_title"`
-	CreatedAt      api.Time       `json:"created_at"`
-	Note           *noteEntity    `json:"note,omitempty"` // of a comment
-	Author         *userBasic     `json:"author"`
-	Imported       bool           `json:"imported" later:"import"`
-	ImportedFrom   string         `json:"imported_from" later:"import"`
-	PushData       *activity.Push `json:"push_data,omitempty"` // of a push
-	AuthorUsername *string        `json:"author_username,omitempty"`
+	ID             activity.ID     `json:"id"`
+	ProjectID      *project.ID     `json:"project_id"`
+	ActionName     string          `json:"action_name"`
+	TargetID       *int64          `json:"target_id"`
+	TargetIID      *int64          `json:"target_iid"`
+	TargetType     *string         `json:"target_type"`
+	AuthorID       authz.UserID    `json:"author_id"`
+	TargetTitle    *string         `json:"target_title"`
+	CreatedAt      api.Time        `json:"created_at"`
+	Note           *noteEntity     `json:"note,omitempty"` // of a comment
+	Author         *userBasic      `json:"author"`
+	WikiPage       *wikiPageEntity `json:"wiki_page,omitempty"` // of a page that is still there
+	Imported       bool            `json:"imported" later:"import"`
+	ImportedFrom   string          `json:"imported_from" later:"import"`
+	PushData       *activity.Push  `json:"push_data,omitempty"` // of a push
+	AuthorUsername *string         `json:"author_username,omitempty"`
 }
 
 // eventFilterParams are what all lists of events take.
@@ -166,6 +167,10 @@ func (s *Server) events(ctx context.Context, as authz.Actor, f activity.Filter) 
 		}
 		if e.TargetIID == nil {
 			out[i].TargetIID = e.TargetID
+		}
+		if e.Page != nil {
+			page := wikiPageBasic(e.Page)
+			out[i].WikiPage = &page
 		}
 		if e.Note != nil {
 			entity := s.noteEntity(shown[e.Note.ID], noteable.Target{IID: e.NoteableIID})
