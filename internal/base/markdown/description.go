@@ -29,7 +29,7 @@ var description = sync.OnceValue(func() goldmark.Markdown {
 				util.Prioritized(parser.NewEmphasisParser(), 500),
 			),
 		)),
-		goldmark.WithExtensions(extension.Linkify, extension.Strikethrough),
+		goldmark.WithExtensions(links(), extension.Strikethrough),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(noImages{}, 100))),
 	)
 })

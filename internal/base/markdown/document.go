@@ -30,7 +30,7 @@ type Resolve func(address string, picture bool) string
 var document = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithExtensions(
-			smallTables{}, extension.Linkify, extension.Strikethrough, extension.TaskList,
+			smallTables{}, links(), extension.Strikethrough, checkBoxes{},
 		),
 		goldmark.WithParserOptions(
 			parser.WithAutoHeadingID(),

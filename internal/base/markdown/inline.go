@@ -18,7 +18,7 @@ type mark struct {
 var (
 	shortcode = pattern.New(`^:([0-9A-Za-z_+-]{1,60}):`)
 	color     = pattern.New(`^(?:#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})` +
-		`|(?:rgb|rgba|hsl|hsla)\([0-9., %]{1,60}\))$`)
+		`|(?i:rgba?|hsla?)\([0-9., %]{1,60}\))$`)
 )
 
 // maxMarked is how many marks a run of words may have.
