@@ -83,7 +83,11 @@ func retitles(_ context.Context, c *Call) error {
 
 // found gives what the argument of a command refers to of a kind, each once.
 func (s *Service) found(ctx context.Context, c *Call, kind reference.Kind) ([]*reference.Target, error) {
-	refs := s.references.Words(c.Argument)
+	return s.foundIn(ctx, c, c.Argument, kind)
+}
+
+func (s *Service) foundIn(ctx context.Context, c *Call, words string, kind reference.Kind) ([]*reference.Target, error) {
+	refs := s.references.Words(words)
 	targets, err := s.references.Resolve(ctx, c.As, c.place(), refs)
 	if err != nil {
 		return nil, err
@@ -102,7 +106,7 @@ func (s *Service) found(ctx context.Context, c *Call, kind reference.Kind) ([]*r
 // named gives the labels that a command names: their ids, titles, ids as text, and how the
 // summary lists them.
 func (s *Service) named(ctx context.Context, c *Call) (ids []int64, titles, texts []string, list string, err error) {
-	labels, err := s.found(ctx, c, reference.Label)
+	labels, err := s.foundIn(ctx, c, tildes(c.Argument), reference.Label)
 	for _, l := range labels {
 		ids, titles, texts = append(ids, l.ID), append(titles, l.Title), append(texts, strconv.FormatInt(l.ID, 10))
 	}
@@ -111,6 +115,29 @@ func (s *Service) named(ctx context.Context, c *Call) (ids []int64, titles, text
 		list += "s"
 	}
 	return ids, titles, texts, list, err
+}
+
+// tildes makes references of the titles of labels, which may stand without a tilde where all
+// of them do: a "b c".
+func tildes(titles string) string {
+	if strings.Contains(titles, "~") {
+		return titles
+	}
+	var b strings.Builder
+	for rest := titles; rest != ""; {
+		title, after, quoted := "", "", rest[0] == '"'
+		if quoted {
+			title, after, quoted = strings.Cut(rest[1:], `"`)
+		}
+		if !quoted {
+			title, after, _ = strings.Cut(rest, " ")
+		}
+		if title = strings.ReplaceAll(title, `"`, ""); title != "" {
+			b.WriteString(`~"` + title + `" `)
+		}
+		rest = after
+	}
+	return b.String()
 }
 
 func (s *Service) labels(ctx context.Context, c *Call) error {
