@@ -160,7 +160,7 @@ func newGraph(t *testing.T) *graph {
 	t.Helper()
 	g := &graph{funcs: map[string]*ast.FuncDecl{}, fields: map[string]map[string]string{}}
 	for _, f := range source(t) {
-		if f.test || !strings.HasPrefix(f.dir(), "internal/core") {
+		if f.test || kit(f.dir()) || !strings.HasPrefix(f.dir(), "internal/core") {
 			continue
 		}
 		pkg := f.ast.Name.Name

@@ -54,7 +54,7 @@ type Associations struct {
 // CountAssociations counts what a user is a direct member of and what the user wrote, for
 // the user and administrators.
 func (s *Service) CountAssociations(ctx context.Context, as authz.Actor, id authz.UserID) (Associations, error) {
-	if err := s.policy.Require(ctx, as, authz.CountOfUser, authz.Subject{Own: as.UserID == id}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.CountOfUser, authz.Subject{Own: as.Is(id)}); err != nil {
 		return Associations{}, err
 	}
 	u, err := s.load(ctx, "u.id = ?", id)

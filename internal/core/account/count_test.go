@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/core/account"
+	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -18,27 +19,27 @@ import (
 func TestService_Count(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		_, mona := h.user("mona")
+		h := accounttest.New(t, d)
+		_, mona := h.User("mona")
 		projects := project.New(project.Deps{
-			DB: d, Policy: h.Policy, Bus: &event.Bus{}, Namespaces: h.places, Settings: h.Settings, Now: h.clock,
+			DB: d, Policy: h.Policy, Bus: &event.Bus{}, Namespaces: h.Namespaces, Settings: h.Settings, Now: h.Now,
 			Jobs: job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 		})
 		name := "canvas"
-		for _, as := range []authz.Actor{mona, h.root} { // the second is private to root
+		for _, as := range []authz.Actor{mona, h.Root} { // the second is private to root
 			p, err := projects.Create(t.Context(), as, project.Input{Changes: project.Changes{Attributes: project.Attributes{Name: &name}}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for iid, state := range []string{"opened", "opened", "closed"} {
-				h.assign(int64(p.ID), iid+1, state, mona.UserID)
+				assign(h, int64(p.ID), iid+1, state, mona.UserID)
 			}
 		}
 		want := account.Counts{AssignedIssues: 2, AssignedMergeRequests: 2, ReviewRequested: 2}
 		if got, err := h.Count(t.Context(), mona); err != nil || got != want {
 			t.Errorf("got %+v, %v, want %+v: neither what is closed nor what is hidden", got, err, want)
 		}
-		if got, err := h.Count(t.Context(), h.root); err != nil || got != (account.Counts{}) {
+		if got, err := h.Count(t.Context(), h.Root); err != nil || got != (account.Counts{}) {
 			t.Errorf("got %+v, %v, want nothing assigned to root", got, err)
 		}
 		if _, err := h.Count(t.Context(), authz.Actor{}); !errs.Is(err, errs.Unauthorized) {
@@ -48,14 +49,14 @@ func TestService_Count(t *testing.T) {
 }
 
 // assign writes an issue and a merge request for a user to work on and to review.
-func (h *house) assign(projectID int64, iid int, state string, user authz.UserID) {
-	h.t.Helper()
-	now := h.clock()
+func assign(h *accounttest.World, projectID int64, iid int, state string, user authz.UserID) {
+	h.T.Helper()
+	now := h.Now()
 	run := func(query string, args ...any) int64 {
-		h.t.Helper()
-		id, err := db.Get[int64](h.t.Context(), h.d, query, args...)
+		h.T.Helper()
+		id, err := db.Get[int64](h.T.Context(), h.DB, query, args...)
 		if err != nil {
-			h.t.Fatal(err)
+			h.T.Fatal(err)
 		}
 		return id
 	}

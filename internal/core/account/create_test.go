@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/account"
+	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/token"
@@ -19,8 +20,8 @@ import (
 func TestService_EnsureRoot(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		u, err := h.Current(t.Context(), h.root)
+		h := accounttest.New(t, d)
+		u, err := h.Current(t.Context(), h.Root)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,14 +34,14 @@ func TestService_EnsureRoot(t *testing.T) {
 		if u.ConfirmedAt == nil || u.CreatedByID != nil {
 			t.Errorf("got confirmed %v, created by %v, want a time and nobody", u.ConfirmedAt, u.CreatedByID)
 		}
-		if got, want := h.root.Scopes.String(), authz.AllScopes().String(); got != want {
+		if got, want := h.Root.Scopes.String(), authz.AllScopes().String(); got != want {
 			t.Errorf("got scopes %q, want %q", got, want)
 		}
-		made, err := h.tokens.EnsureRoot(t.Context(), token.RootInput{Password: "another", Token: "another-token-of-20-letters"})
+		made, err := h.Tokens.EnsureRoot(t.Context(), token.RootInput{Password: "another", Token: "another-token-of-20-letters"})
 		if err != nil || made {
 			t.Errorf("second time: got %v, %v, want false", made, err)
 		}
-		if _, _, err := h.tokens.Authenticate(t.Context(), "another-token-of-20-letters"); !errs.Is(err, errs.Unauthorized) {
+		if _, _, err := h.Tokens.Authenticate(t.Context(), "another-token-of-20-letters"); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("got %v, want the second token unknown", err)
 		}
 		if as, err := h.AuthenticatePassword(t.Context(), "ROOT", "root's own password"); err != nil || !as.Admin {
@@ -51,13 +52,13 @@ func TestService_EnsureRoot(t *testing.T) {
 
 func TestService_EnsureRoot_refused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, dbtest.Open(t, false))
+	h := accounttest.New(t, dbtest.Open(t, false))
 	for name, in := range map[string]token.RootInput{
-		"no password":    {Token: rootToken},
+		"no password":    {Token: accounttest.RootToken},
 		"short token":    {Password: "p", Token: "nineteen-letters-19"},
 		"token with gap": {Password: "p", Token: "twenty letters and more"},
 	} {
-		if _, err := h.tokens.EnsureRoot(t.Context(), in); err == nil {
+		if _, err := h.Tokens.EnsureRoot(t.Context(), in); err == nil {
 			t.Errorf("%s: got no error", name)
 		}
 	}
@@ -66,11 +67,11 @@ func TestService_EnsureRoot_refused(t *testing.T) {
 func TestService_Create(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		u, err := h.Create(t.Context(), h.root, account.Input{
+		h := accounttest.New(t, d)
+		u, err := h.Create(t.Context(), h.Root, account.Input{
 			Email: "  Mona@Example.COM ", Username: "Mona.Lisa", Name: " Mona Lisa ", Password: "gioconda-1503",
-			Details: account.Details{Bio: "smiles", JobTitle: "model", Organization: "Louvre", Location: ptr("Paris")},
-			Admin:   true, External: ptr(true), ProjectsLimit: ptr(int64(3)), CanCreateGroup: ptr(false),
+			Details: account.Details{Bio: "smiles", JobTitle: "model", Organization: "Louvre", Location: new("Paris")},
+			Admin:   true, External: new(true), ProjectsLimit: new(int64(3)), CanCreateGroup: new(false),
 			Provider: "github", ExternUID: "77",
 		})
 		if err != nil {
@@ -85,7 +86,7 @@ func TestService_Create(t *testing.T) {
 		if got, want := u.WorkInformation(), "model at Louvre"; got != want {
 			t.Errorf("got work information %q, want %q", got, want)
 		}
-		if u.CreatedByID == nil || *u.CreatedByID != h.root.UserID || u.ConfirmedAt == nil || u.NamespaceID == nil {
+		if u.CreatedByID == nil || *u.CreatedByID != h.Root.UserID || u.ConfirmedAt == nil || u.NamespaceID == nil {
 			t.Errorf("got created by %v, confirmed %v, namespace %v", u.CreatedByID, u.ConfirmedAt, u.NamespaceID)
 		}
 		path, err := db.Get[string](t.Context(), d, `SELECT r.path FROM routes r JOIN members m ON m.namespace_id = r.namespace_id
@@ -106,8 +107,8 @@ func TestService_Create(t *testing.T) {
 		if got, want := u.PrivateAddress(h.CommitHost()), "2-Mona.Lisa@users.noreply.tenon.example"; got != want {
 			t.Errorf("got private address %q, want %q", got, want)
 		}
-		got, _ := h.events[len(h.events)-1].(account.UserCreated)
-		if diff := cmp.Diff(*u, got.User); diff != "" || got.By.UserID != h.root.UserID || !got.At.Equal(h.now) {
+		got, _ := h.Events()[len(h.Events())-1].(account.UserCreated)
+		if diff := cmp.Diff(*u, got.User); diff != "" || got.By.UserID != h.Root.UserID || !got.At.Equal(h.Now()) {
 			t.Errorf("event by %d at %s, user (-found +published):\n%s", got.By.UserID, got.At, diff)
 		}
 	})
@@ -116,8 +117,8 @@ func TestService_Create(t *testing.T) {
 func TestService_Create_defaults(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		u, _ := h.user("plain")
+		h := accounttest.New(t, d)
+		u, _ := h.User("plain")
 		if u.Admin || u.Auditor || u.External || u.PrivateProfile || !u.CanCreateGroup || u.ProjectsLimit != 100000 || u.ThemeID != 1 || u.ColorSchemeID != 1 {
 			t.Errorf("got %+v, want the settings' defaults", u)
 		}
@@ -129,7 +130,7 @@ func TestService_Create_defaults(t *testing.T) {
 
 func TestService_Create_invalid(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, dbtest.Open(t, false))
+	h := accounttest.New(t, dbtest.Open(t, false))
 	const common = "must not contain commonly used combinations of words and letters"
 	for _, c := range []struct {
 		name   string
@@ -160,24 +161,24 @@ func TestService_Create_invalid(t *testing.T) {
 		{"group's path", func(in *account.Input) { in.Username = "Flock" }, "base A user, alias, or group already exists with that username."},
 		{"long bio", func(in *account.Input) { in.Bio = strings.Repeat("ü", 256) }, "bio is too long (maximum is 255 characters)"},
 		{"script as website", func(in *account.Input) { in.WebsiteURL = "javascript:alert(1)" }, "website_url is blocked: Only allowed schemes are http, https"},
-		{"no projects", func(in *account.Input) { in.ProjectsLimit = ptr(int64(-1)) }, "projects_limit must be greater than or equal to 0"},
-		{"no such theme", func(in *account.Input) { in.ThemeID = ptr(int64(99)) }, "theme_id 99 is not a valid theme"},
+		{"no projects", func(in *account.Input) { in.ProjectsLimit = new(int64(-1)) }, "projects_limit must be greater than or equal to 0"},
+		{"no such theme", func(in *account.Input) { in.ThemeID = new(int64(99)) }, "theme_id 99 is not a valid theme"},
 		{"two at once", func(in *account.Input) { in.Name = ""; in.Password = "" }, "name can't be blank, password can't be blank"},
 	} {
 		in := account.Input{Email: "new@example.com", Username: "newcomer", Name: "Nova", Password: "zebra-crossing-42"}
 		if c.name == "group's path" {
 			entry := namespace.Entry{Kind: namespace.GroupKind, Path: "flock", Name: "Flock", Visibility: authz.Public}
-			if _, err := h.places.Plant(t.Context(), entry); err != nil {
+			if _, err := h.Namespaces.Plant(t.Context(), entry); err != nil {
 				t.Fatal(err)
 			}
 		}
 		c.change(&in)
 		t.Run(c.name, func(t *testing.T) {
-			_, err := h.Create(t.Context(), h.root, in)
-			wantErr(t, err, errs.Invalid, c.want)
+			_, err := h.Create(t.Context(), h.Root, in)
+			accounttest.WantError(t, err, errs.Invalid, c.want)
 		})
 	}
-	if n, err := db.Get[int](t.Context(), h.d, "SELECT COUNT(*) FROM users"); err != nil || n != 1 {
+	if n, err := db.Get[int](t.Context(), h.DB, "SELECT COUNT(*) FROM users"); err != nil || n != 1 {
 		t.Errorf("got %d users, %v, want root alone", n, err)
 	}
 }
@@ -185,18 +186,18 @@ func TestService_Create_invalid(t *testing.T) {
 func TestService_Create_conflict(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		h.user("first")
+		h := accounttest.New(t, d)
+		h.User("first")
 		for _, c := range []struct{ name, email, username, want string }{
 			{"address", "FIRST@example.com", "second", "Email has already been taken"},
 			{"username", "second@example.com", "FIRST", "Username has already been taken"},
 			{"both", "first@example.com", "first", "Email has already been taken"},
 			{"invalid too", "first@example.com", "-", "Email has already been taken"},
 		} {
-			_, err := h.Create(t.Context(), h.root, account.Input{
+			_, err := h.Create(t.Context(), h.Root, account.Input{
 				Email: c.email, Username: c.username, Name: "x", ForceRandomPassword: true,
 			})
-			t.Run(c.name, func(t *testing.T) { wantErr(t, err, errs.Conflict, c.want) })
+			t.Run(c.name, func(t *testing.T) { accounttest.WantError(t, err, errs.Conflict, c.want) })
 		}
 	})
 }
@@ -204,12 +205,12 @@ func TestService_Create_conflict(t *testing.T) {
 func TestService_Create_race(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
+		h := accounttest.New(t, d)
 		var wg sync.WaitGroup
 		results := make([]error, 8)
 		for i := range results {
 			wg.Go(func() {
-				_, results[i] = h.Create(t.Context(), h.root, account.Input{
+				_, results[i] = h.Create(t.Context(), h.Root, account.Input{
 					Email: "twin@example.com", Username: "twin", Name: "Twin", ForceRandomPassword: true,
 				})
 			})
@@ -221,7 +222,7 @@ func TestService_Create_race(t *testing.T) {
 				won++
 				continue
 			}
-			wantErr(t, err, errs.Conflict, "Email has already been taken")
+			accounttest.WantError(t, err, errs.Conflict, "Email has already been taken")
 		}
 		if won != 1 {
 			t.Errorf("got %d winners, want 1", won)
@@ -236,14 +237,14 @@ func TestService_Create_race(t *testing.T) {
 
 func TestService_Create_refused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, dbtest.Open(t, false))
-	_, plain := h.user("plain")
-	_, auditor := h.user("auditor", func(in *account.Input) { in.Auditor = true })
+	h := accounttest.New(t, dbtest.Open(t, false))
+	_, plain := h.User("plain")
+	_, auditor := h.User("auditor", func(in *account.Input) { in.Auditor = true })
 	in := account.Input{Email: "x@example.com", Username: "xx", Name: "x", ForceRandomPassword: true}
 	_, err := h.Create(t.Context(), authz.Actor{}, in)
-	wantErr(t, err, errs.Unauthorized, "unauthorized")
+	accounttest.WantError(t, err, errs.Unauthorized, "unauthorized")
 	for _, as := range []authz.Actor{plain, auditor} {
 		_, err = h.Create(t.Context(), as, in)
-		wantErr(t, err, errs.Forbidden, "forbidden")
+		accounttest.WantError(t, err, errs.Forbidden, "forbidden")
 	}
 }

@@ -10,22 +10,23 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/job"
 	"tenon/internal/core/account"
+	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/token"
 )
 
 // departing keeps what a house enqueues.
-func departing(h *house) func() {
+func departing(h *accounttest.World) func() {
 	var waiting []account.Departure
-	h.jobs = job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
+	h.Enqueue = job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 		waiting = append(waiting, args.(account.Departure))
 		return nil
 	})
 	return func() {
-		h.t.Helper()
+		h.T.Helper()
 		for _, d := range waiting {
-			if err := h.Depart(h.t.Context(), d); err != nil {
-				h.t.Errorf("depart: %v", err)
+			if err := h.Depart(h.T.Context(), d); err != nil {
+				h.T.Errorf("depart: %v", err)
 			}
 		}
 		waiting = nil
@@ -35,46 +36,46 @@ func departing(h *house) func() {
 func TestService_Delete(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
+		h := accounttest.New(t, d)
 		finish := departing(h)
 		ctx := t.Context()
-		ann, asAnn := h.user("ann")
-		h.user("ghost") // a user has the ghost's name already
-		token, key, err := h.tokens.Create(ctx, h.root, ann.ID, token.Input{Name: "ci", Scopes: authz.Scopes{authz.ScopeAPI}})
+		ann, asAnn := h.User("ann")
+		h.User("ghost") // a user has the ghost's name already
+		token, key, err := h.Tokens.Create(ctx, h.Root, ann.ID, token.Input{Name: "ci", Scopes: authz.Scopes{authz.ScopeAPI}})
 		if err != nil || token == nil {
 			t.Fatal(err)
 		}
-		if _, _, err := h.tokens.Authenticate(ctx, key); err != nil {
+		if _, _, err := h.Tokens.Authenticate(ctx, key); err != nil {
 			t.Fatal(err)
 		}
-		wantErr(t, h.Delete(ctx, asAnn, ann.ID, account.Removal{}), errs.Forbidden, "forbidden")
-		wantErr(t, h.Delete(ctx, h.root, 999, account.Removal{}), errs.NotFound, "User not found")
-		wantErr(t, h.Delete(ctx, h.root, h.root.UserID, account.Removal{Hard: true}), errs.Forbidden,
+		accounttest.WantError(t, h.Delete(ctx, asAnn, ann.ID, account.Removal{}), errs.Forbidden, "forbidden")
+		accounttest.WantError(t, h.Delete(ctx, h.Root, 999, account.Removal{}), errs.NotFound, "User not found")
+		accounttest.WantError(t, h.Delete(ctx, h.Root, h.Root.UserID, account.Removal{Hard: true}), errs.Forbidden,
 			"The last administrator cannot be removed from office, blocked or deactivated")
-		late := h.root
+		late := h.Root
 		late.UnmodifiedSince = ann.UpdatedAt.Add(-time.Hour)
-		wantErr(t, h.Delete(ctx, late, ann.ID, account.Removal{}), errs.PreconditionFailed, "precondition failed")
+		accounttest.WantError(t, h.Delete(ctx, late, ann.ID, account.Removal{}), errs.PreconditionFailed, "precondition failed")
 
-		if err := h.Delete(ctx, h.root, ann.ID, account.Removal{}); err != nil {
+		if err := h.Delete(ctx, h.Root, ann.ID, account.Removal{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := h.tokens.Authenticate(ctx, key); !errs.Is(err, errs.Forbidden) {
+		if _, _, err := h.Tokens.Authenticate(ctx, key); !errs.Is(err, errs.Forbidden) {
 			t.Errorf("a user on the way out signs on: got %v, want forbidden", err)
 		}
 		finish()
-		if _, _, err := h.tokens.Authenticate(ctx, key); !errs.Is(err, errs.Unauthorized) {
+		if _, _, err := h.Tokens.Authenticate(ctx, key); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("a user who is gone signs on: got %v, want unauthorized", err)
 		}
-		_, err = h.Find(ctx, h.root, ann.ID)
-		wantErr(t, err, errs.NotFound, "User not found")
-		ghost, err := h.ByUsername(ctx, h.root, "ghost1")
+		_, err = h.Find(ctx, h.Root, ann.ID)
+		accounttest.WantError(t, err, errs.NotFound, "User not found")
+		ghost, err := h.ByUsername(ctx, h.Root, "ghost1")
 		if err != nil || ghost.Type != account.Ghost || ghost.Name != "Ghost" || ghost.Email != "ghost1@example.com" {
 			t.Fatalf("the ghost: got %+v, %v", ghost, err)
 		}
-		wantErr(t, h.Delete(ctx, h.root, ghost.ID, account.Removal{Hard: true}), errs.Forbidden,
+		accounttest.WantError(t, h.Delete(ctx, h.Root, ghost.ID, account.Removal{Hard: true}), errs.Forbidden,
 			"An internal user cannot be deleted")
-		ann, _ = h.user("ann")
-		if err := h.Delete(ctx, h.root, ann.ID, account.Removal{}); err != nil {
+		ann, _ = h.User("ann")
+		if err := h.Delete(ctx, h.Root, ann.ID, account.Removal{}); err != nil {
 			t.Fatal(err)
 		}
 		finish()
@@ -89,25 +90,25 @@ func TestService_Delete(t *testing.T) {
 func TestService_Delete_administrators(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
+		h := accounttest.New(t, d)
 		finish := departing(h)
-		eve, asEve := h.user("eve", func(in *account.Input) { in.Admin = true })
+		eve, asEve := h.User("eve", func(in *account.Input) { in.Admin = true })
 		if err := h.Delete(t.Context(), asEve, eve.ID, account.Removal{}); err != nil {
 			t.Fatalf("an administrator leaves: %v", err)
 		}
 		finish()
-		if _, err := h.Find(t.Context(), h.root, eve.ID); !errs.Is(err, errs.NotFound) {
+		if _, err := h.Find(t.Context(), h.Root, eve.ID); !errs.Is(err, errs.NotFound) {
 			t.Errorf("got %v, want not found", err)
 		}
-		zoe, asZoe := h.user("zoe", func(in *account.Input) { in.Admin = true })
+		zoe, asZoe := h.User("zoe", func(in *account.Input) { in.Admin = true })
 		failed := make(chan error, 2)
-		go func() { failed <- h.Delete(t.Context(), h.root, zoe.ID, account.Removal{}) }()
-		go func() { failed <- h.Delete(t.Context(), asZoe, h.root.UserID, account.Removal{}) }()
+		go func() { failed <- h.Delete(t.Context(), h.Root, zoe.ID, account.Removal{}) }()
+		go func() { failed <- h.Delete(t.Context(), asZoe, h.Root.UserID, account.Removal{}) }()
 		refused := 0
 		for range 2 {
 			if err := <-failed; err != nil {
 				refused++
-				wantErr(t, err, errs.Forbidden, "The last administrator cannot be removed from office, blocked or deactivated")
+				accounttest.WantError(t, err, errs.Forbidden, "The last administrator cannot be removed from office, blocked or deactivated")
 			}
 		}
 		if refused != 1 {
@@ -119,22 +120,22 @@ func TestService_Delete_administrators(t *testing.T) {
 func TestService_Reject(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
+		h := accounttest.New(t, d)
 		finish := departing(h)
-		ann, _ := h.user("ann")
-		wantErr(t, h.Reject(t.Context(), h.root, ann.ID), errs.Conflict, "User does not have a pending request")
+		ann, _ := h.User("ann")
+		accounttest.WantError(t, h.Reject(t.Context(), h.Root, ann.ID), errs.Conflict, "User does not have a pending request")
 		if _, err := d.Exec(t.Context(), "UPDATE users SET state = ? WHERE id = ?", account.PendingApproval, ann.ID); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.Reject(t.Context(), h.root, ann.ID); err != nil {
+		if err := h.Reject(t.Context(), h.Root, ann.ID); err != nil {
 			t.Fatal(err)
 		}
-		removed, _ := h.events[len(h.events)-1].(account.UserRemoved)
+		removed, _ := h.Events()[len(h.Events())-1].(account.UserRemoved)
 		if !removed.Rejected || removed.User.ID != ann.ID || removed.User.State != account.PendingApproval {
 			t.Errorf("published %+v, want the rejection", removed)
 		}
 		finish()
-		_, err := h.Find(t.Context(), h.root, ann.ID)
-		wantErr(t, err, errs.NotFound, "User not found")
+		_, err := h.Find(t.Context(), h.Root, ann.ID)
+		accounttest.WantError(t, err, errs.NotFound, "User not found")
 	})
 }

@@ -23,7 +23,7 @@ func (s *Service) Follow(ctx context.Context, as authz.Actor, id authz.UserID) (
 	switch {
 	case err != nil:
 		return nil, err
-	case u.ID == as.UserID:
+	case as.Is(u.ID):
 		return nil, errs.New(errs.NotModified, "")
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {

@@ -8,17 +8,18 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
+	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/authz"
 )
 
 func TestService_Follow(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
+		h := accounttest.New(t, d)
 		ctx := t.Context()
-		ann, asAnn := h.user("ann")
-		bob, asBob := h.user("bob")
-		private, asPrivate := h.user("cleo", func(in *account.Input) { in.PrivateProfile = ptr(true) })
+		ann, asAnn := h.User("ann")
+		bob, asBob := h.User("bob")
+		private, asPrivate := h.User("cleo", func(in *account.Input) { in.PrivateProfile = new(true) })
 		follow := func(as authz.Actor, id authz.UserID) {
 			t.Helper()
 			if _, err := h.Follow(ctx, as, id); err != nil {
@@ -27,7 +28,7 @@ func TestService_Follow(t *testing.T) {
 		}
 		follow(asAnn, bob.ID)
 		follow(asBob, ann.ID)
-		follow(h.root, ann.ID)
+		follow(h.Root, ann.ID)
 		follow(asPrivate, ann.ID)
 		follow(asAnn, private.ID)
 		for _, c := range []struct {
@@ -44,21 +45,21 @@ func TestService_Follow(t *testing.T) {
 			{"a closed profile", second(h.Followers(ctx, asBob, private.ID, page.Range{})), errs.NotFound, "User not found"},
 			{"asked by nobody", second(h.Following(ctx, authz.Actor{}, ann.ID, page.Range{})), errs.Forbidden, "Not authorized!"},
 		} {
-			t.Run(c.name, func(t *testing.T) { wantErr(t, c.err, c.kind, c.text) })
+			t.Run(c.name, func(t *testing.T) { accounttest.WantError(t, c.err, c.kind, c.text) })
 		}
 		list, err := h.Followers(ctx, asBob, ann.ID, page.Range{Limit: 2, Offset: 1})
 		if err != nil || list.Total != 3 {
 			t.Fatalf("followers: got %+v, %v, want three", list, err)
 		}
-		sameList(t, "followers", usernames(list.Items), []string{"bob", "cleo"})
-		if _, err := h.Block(ctx, h.root, bob.ID); err != nil {
+		accounttest.SameList(t, "followers", usernames(list.Items), []string{"bob", "cleo"})
+		if _, err := h.Block(ctx, h.Root, bob.ID); err != nil {
 			t.Fatal(err)
 		}
 		if list, err = h.Following(ctx, asAnn, ann.ID, page.Range{}); err != nil {
 			t.Fatal(err)
 		}
-		sameList(t, "following, without the blocked", usernames(list.Items), []string{"cleo"})
-		counts, err := h.CountFollows(ctx, h.root, []authz.UserID{ann.ID, private.ID, 999})
+		accounttest.SameList(t, "following, without the blocked", usernames(list.Items), []string{"cleo"})
+		counts, err := h.CountFollows(ctx, h.Root, []authz.UserID{ann.ID, private.ID, 999})
 		if err != nil || counts[ann.ID] != (account.Follows{UserID: ann.ID, Followers: 2, Following: 1, Followed: true}) ||
 			counts[private.ID] != (account.Follows{UserID: private.ID, Followers: 1, Following: 1}) || len(counts) != 2 {
 			t.Errorf("counts: got %+v, %v", counts, err)
@@ -75,9 +76,9 @@ func TestService_Follow(t *testing.T) {
 func TestService_Follow_limit(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		ann, asAnn := h.user("ann")
-		bob, _ := h.user("bob")
+		h := accounttest.New(t, d)
+		ann, asAnn := h.User("ann")
+		bob, _ := h.User("bob")
 		if _, err := d.Exec(t.Context(), `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
 			INSERT INTO users (username, username_fold, name, name_fold, state, user_type, admin, auditor, external, private_profile,
 				password_hash, password_expired, avatar, bio, public_email, commit_email, skype, linkedin, twitter, discord, website_url,
@@ -92,7 +93,7 @@ func TestService_Follow_limit(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := h.Follow(t.Context(), asAnn, bob.ID)
-		wantErr(t, err, errs.Invalid, "You can't follow more than 300 users. To follow more users, unfollow some others.")
+		accounttest.WantError(t, err, errs.Invalid, "You can't follow more than 300 users. To follow more users, unfollow some others.")
 		if counts, err := h.CountFollows(t.Context(), asAnn, []authz.UserID{ann.ID}); err != nil || counts[ann.ID].Following != 300 {
 			t.Errorf("got %+v, %v, want 300 followed", counts, err)
 		}

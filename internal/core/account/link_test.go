@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/account"
+	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/authz"
 )
 
@@ -14,16 +15,16 @@ import (
 func TestService_UseLink(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
+		h := accounttest.New(t, d)
 		ctx := t.Context()
-		u, err := h.Create(ctx, h.root, account.Input{Username: "ann", Name: "Ann", Email: "ann@example.com", ResetPassword: true, SkipConfirmation: true})
+		u, err := h.Create(ctx, h.Root, account.Input{Username: "ann", Name: "Ann", Email: "ann@example.com", ResetPassword: true, SkipConfirmation: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		link := func() string {
 			t.Helper()
-			key, expires, err := h.PasswordLink(ctx, h.root, u.ID)
-			if err != nil || !expires.Equal(h.clock().Add(account.LinkLife)) {
+			key, expires, err := h.PasswordLink(ctx, h.Root, u.ID)
+			if err != nil || !expires.Equal(h.Now().Add(account.LinkLife)) {
 				t.Fatalf("PasswordLink: got %v, %v; want %v from now", expires, err, account.LinkLife)
 			}
 			return key
@@ -57,11 +58,11 @@ func TestService_UseLink(t *testing.T) {
 			t.Errorf("sign on with the password: got %v", err)
 		}
 		third := link()
-		h.pass(account.LinkLife)
+		h.Pass(account.LinkLife)
 		use("an expired link", third, "another passphrase", errs.NotFound)
 		fourth := link()
 		text := "given by an administrator"
-		if _, err := h.Update(ctx, h.root, u.ID, account.Changes{Password: &text}); err != nil {
+		if _, err := h.Update(ctx, h.Root, u.ID, account.Changes{Password: &text}); err != nil {
 			t.Fatal(err)
 		}
 		use("a link from before another password", fourth, "another passphrase", errs.NotFound)

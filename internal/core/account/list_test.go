@@ -9,25 +9,26 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
+	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/authz"
 )
 
 func TestService_List(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		_, mona := h.user("mona", func(in *account.Input) { in.Name = "Mona Lisa"; in.Admin = false })
-		h.user("al", func(in *account.Input) { in.Name = "Albert Monaco"; in.Auditor = true })
-		h.user("ext", func(in *account.Input) {
-			in.External = ptr(true)
+		h := accounttest.New(t, d)
+		_, mona := h.User("mona", func(in *account.Input) { in.Name = "Mona Lisa"; in.Admin = false })
+		h.User("al", func(in *account.Input) { in.Name = "Albert Monaco"; in.Auditor = true })
+		h.User("ext", func(in *account.Input) {
+			in.External = new(true)
 			in.Name = "Zoë ÉXT"
 			in.Provider = "ldapmain"
 			in.ExternUID = "uid=ext"
 		})
-		h.user("boss", func(in *account.Input) { in.Admin = true; in.Provider = "github"; in.ExternUID = "1" })
-		late := h.clock()
-		h.pass(time.Hour)
-		gone, _ := h.user("gone")
+		h.User("boss", func(in *account.Input) { in.Admin = true; in.Provider = "github"; in.ExternUID = "1" })
+		late := h.Now()
+		h.Pass(time.Hour)
+		gone, _ := h.User("gone")
 		set := func(id authz.UserID, column string, value any) {
 			t.Helper()
 			if _, err := d.Exec(t.Context(), "UPDATE users SET "+column+" = ? WHERE id = ?", value, id); err != nil {
@@ -35,7 +36,7 @@ func TestService_List(t *testing.T) {
 			}
 		}
 		set(gone.ID, "state", account.Blocked)
-		bot, _ := h.user("robot")
+		bot, _ := h.User("robot")
 		set(bot.ID, "user_type", account.Bot)
 		set(mona.UserID, "public_email", "mona@example.com")
 
@@ -47,13 +48,13 @@ func TestService_List(t *testing.T) {
 			f    account.Filter
 			want []string
 		}{
-			{"administrator", h.root, account.Filter{}, all},
+			{"administrator", h.Root, account.Filter{}, all},
 			{"somebody", mona, account.Filter{}, open},
-			{"nobody by username", authz.Actor{}, account.Filter{Username: ptr("MONA")}, []string{"mona"}},
-			{"nobody by hidden username", authz.Actor{}, account.Filter{Username: ptr("gone")}, []string{}},
-			{"active", h.root, account.Filter{Active: true}, open},
-			{"exclude active", h.root, account.Filter{ExcludeActive: true}, []string{"gone"}},
-			{"blocked", h.root, account.Filter{Blocked: true}, []string{"gone"}},
+			{"nobody by username", authz.Actor{}, account.Filter{Username: new("MONA")}, []string{"mona"}},
+			{"nobody by hidden username", authz.Actor{}, account.Filter{Username: new("gone")}, []string{}},
+			{"active", h.Root, account.Filter{Active: true}, open},
+			{"exclude active", h.Root, account.Filter{ExcludeActive: true}, []string{"gone"}},
+			{"blocked", h.Root, account.Filter{Blocked: true}, []string{"gone"}},
 			{"blocked, hidden", mona, account.Filter{Blocked: true}, []string{}},
 			{"external", mona, account.Filter{External: true}, []string{"ext"}},
 			{"exclude external", mona, account.Filter{ExcludeExternal: true}, []string{"robot", "boss", "al", "mona", "root"}},
@@ -61,57 +62,57 @@ func TestService_List(t *testing.T) {
 			{"humans", mona, account.Filter{Humans: true}, []string{"boss", "ext", "al", "mona", "root"}},
 			{"no humans", mona, account.Filter{ExcludeHumans: true}, []string{"robot"}},
 			{"no internal", mona, account.Filter{ExcludeInternal: true}, open},
-			{"administrators", h.root, account.Filter{Admins: true}, []string{"boss", "root"}},
+			{"administrators", h.Root, account.Filter{Admins: true}, []string{"boss", "root"}},
 			{"administrators, asked by others", mona, account.Filter{Admins: true}, open},
-			{"auditors", h.root, account.Filter{Auditors: true}, []string{"al"}},
+			{"auditors", h.Root, account.Filter{Auditors: true}, []string{"al"}},
 			{"auditors, asked by others", mona, account.Filter{Auditors: true}, open},
 			{"no directory", mona, account.Filter{SkipLDAP: true}, []string{"robot", "boss", "al", "mona", "root"}},
-			{"single sign-on of a group", h.root, account.Filter{SAMLProvider: 7}, []string{}},
+			{"single sign-on of a group", h.Root, account.Filter{SAMLProvider: 7}, []string{}},
 			{"single sign-on of a group, asked by others", mona, account.Filter{SAMLProvider: 7}, open},
-			{"several at once", h.root, account.Filter{Humans: true, Active: true, ExcludeExternal: true, Admins: true}, []string{"boss", "root"}},
+			{"several at once", h.Root, account.Filter{Humans: true, Active: true, ExcludeExternal: true, Admins: true}, []string{"boss", "root"}},
 			{"attributes, asked by others", mona, account.Filter{Attributes: map[string]string{"room": "1"}}, open},
-			{"attributes", h.root, account.Filter{Attributes: map[string]string{"room": "1"}}, []string{}},
+			{"attributes", h.Root, account.Filter{Attributes: map[string]string{"room": "1"}}, []string{}},
 			{"without projects, asked by others", mona, account.Filter{WithoutProjects: true}, open},
-			{"identity", h.root, account.Filter{Provider: "github", ExternUID: "1"}, []string{"boss"}},
-			{"no identity", h.root, account.Filter{Provider: "github", ExternUID: "2"}, []string{}},
-			{"public address", mona, account.Filter{PublicEmail: ptr("mona@example.com")}, []string{"mona"}},
-			{"hidden address", mona, account.Filter{PublicEmail: ptr("al@example.com")}, []string{}},
-			{"no address", mona, account.Filter{PublicEmail: ptr("")}, []string{}},
-			{"second factor", h.root, account.Filter{TwoFactor: "enabled"}, []string{}},
-			{"no second factor", h.root, account.Filter{TwoFactor: "disabled"}, all},
-			{"without projects", h.root, account.Filter{WithoutProjects: true}, all},
-			{"created after", h.root, account.Filter{CreatedAfter: ptr(late.Add(time.Second))}, []string{"robot", "gone"}},
-			{"created before", h.root, account.Filter{CreatedBefore: ptr(late)}, []string{"boss", "ext", "al", "mona", "root"}},
-			{"search names, exact username first", mona, account.Filter{Search: ptr("mona")}, []string{"mona", "al"}},
-			{"search with an at sign", mona, account.Filter{Search: ptr(" @Mona ")}, []string{"mona", "al"}},
-			{"search two letters", mona, account.Filter{Search: ptr("al")}, []string{"al"}},
-			{"search a part of two letters", mona, account.Filter{Search: ptr("mo")}, []string{}},
-			{"search other letters", mona, account.Filter{Search: ptr("éxt")}, []string{"ext"}},
-			{"search public address", mona, account.Filter{Search: ptr("MONA@example.com")}, []string{"mona"}},
-			{"search hidden address", mona, account.Filter{Search: ptr("al@example.com")}, []string{}},
-			{"search hidden address as administrator", h.root, account.Filter{Search: ptr("al@example.com")}, []string{"al"}},
-			{"search nothing", mona, account.Filter{Search: ptr("  ")}, []string{}},
-			{"search wildcards", mona, account.Filter{Search: ptr("%%%")}, []string{}},
-			{"by username", h.root, account.Filter{OrderBy: "username", Asc: true}, []string{"al", "boss", "ext", "gone", "mona", "robot", "root"}},
-			{"by name", h.root, account.Filter{OrderBy: "name", Asc: true, Range: page.Range{Limit: 2}}, []string{"root", "al"}},
-			{"by time", h.root, account.Filter{OrderBy: "created_at", Range: page.Range{Limit: 2, Offset: 1}}, []string{"gone", "boss"}},
+			{"identity", h.Root, account.Filter{Provider: "github", ExternUID: "1"}, []string{"boss"}},
+			{"no identity", h.Root, account.Filter{Provider: "github", ExternUID: "2"}, []string{}},
+			{"public address", mona, account.Filter{PublicEmail: new("mona@example.com")}, []string{"mona"}},
+			{"hidden address", mona, account.Filter{PublicEmail: new("al@example.com")}, []string{}},
+			{"no address", mona, account.Filter{PublicEmail: new("")}, []string{}},
+			{"second factor", h.Root, account.Filter{TwoFactor: "enabled"}, []string{}},
+			{"no second factor", h.Root, account.Filter{TwoFactor: "disabled"}, all},
+			{"without projects", h.Root, account.Filter{WithoutProjects: true}, all},
+			{"created after", h.Root, account.Filter{CreatedAfter: new(late.Add(time.Second))}, []string{"robot", "gone"}},
+			{"created before", h.Root, account.Filter{CreatedBefore: new(late)}, []string{"boss", "ext", "al", "mona", "root"}},
+			{"search names, exact username first", mona, account.Filter{Search: new("mona")}, []string{"mona", "al"}},
+			{"search with an at sign", mona, account.Filter{Search: new(" @Mona ")}, []string{"mona", "al"}},
+			{"search two letters", mona, account.Filter{Search: new("al")}, []string{"al"}},
+			{"search a part of two letters", mona, account.Filter{Search: new("mo")}, []string{}},
+			{"search other letters", mona, account.Filter{Search: new("éxt")}, []string{"ext"}},
+			{"search public address", mona, account.Filter{Search: new("MONA@example.com")}, []string{"mona"}},
+			{"search hidden address", mona, account.Filter{Search: new("al@example.com")}, []string{}},
+			{"search hidden address as administrator", h.Root, account.Filter{Search: new("al@example.com")}, []string{"al"}},
+			{"search nothing", mona, account.Filter{Search: new("  ")}, []string{}},
+			{"search wildcards", mona, account.Filter{Search: new("%%%")}, []string{}},
+			{"by username", h.Root, account.Filter{OrderBy: "username", Asc: true}, []string{"al", "boss", "ext", "gone", "mona", "robot", "root"}},
+			{"by name", h.Root, account.Filter{OrderBy: "name", Asc: true, Range: page.Range{Limit: 2}}, []string{"root", "al"}},
+			{"by time", h.Root, account.Filter{OrderBy: "created_at", Range: page.Range{Limit: 2, Offset: 1}}, []string{"gone", "boss"}},
 			{"order of others", mona, account.Filter{OrderBy: "username", Asc: true}, open},
 		} {
 			list, err := h.List(t.Context(), c.as, c.f)
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
-			sameList(t, c.name, usernames(list.Items), c.want)
+			accounttest.SameList(t, c.name, usernames(list.Items), c.want)
 			if c.f.Limit == 0 && list.Total != len(c.want) {
 				t.Errorf("%s: got total %d, want %d", c.name, list.Total, len(c.want))
 			}
 		}
 		_, err := h.List(t.Context(), authz.Actor{}, account.Filter{})
-		wantErr(t, err, errs.Forbidden, "Not authorized to access /api/v4/users")
+		accounttest.WantError(t, err, errs.Forbidden, "Not authorized to access /api/v4/users")
 		_, err = h.List(t.Context(), mona, account.Filter{Provider: "github", ExternUID: "1"})
-		wantErr(t, err, errs.Forbidden, "forbidden")
+		accounttest.WantError(t, err, errs.Forbidden, "forbidden")
 		if n := dbtest.Count(t, d, func() {
-			if _, err := h.List(t.Context(), h.root, account.Filter{}); err != nil {
+			if _, err := h.List(t.Context(), h.Root, account.Filter{}); err != nil {
 				t.Error(err)
 			}
 		}); n != 1 {
@@ -123,8 +124,8 @@ func TestService_List(t *testing.T) {
 func TestService_Find(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		u, as := h.user("mona")
+		h := accounttest.New(t, d)
+		u, as := h.User("mona")
 		if got, err := h.Find(t.Context(), as, 1); err != nil || got.Username != "root" {
 			t.Errorf("got %+v, %v, want root", got, err)
 		}
@@ -132,11 +133,11 @@ func TestService_Find(t *testing.T) {
 			t.Errorf("got %+v, %v, want mona", got, err)
 		}
 		_, err := h.Find(t.Context(), as, 99)
-		wantErr(t, err, errs.NotFound, "User not found")
+		accounttest.WantError(t, err, errs.NotFound, "User not found")
 		_, err = h.Find(t.Context(), authz.Actor{}, 1)
-		wantErr(t, err, errs.Forbidden, "Not authorized!")
+		accounttest.WantError(t, err, errs.Forbidden, "Not authorized!")
 		_, err = h.Current(t.Context(), authz.Actor{})
-		wantErr(t, err, errs.Unauthorized, "unauthorized")
+		accounttest.WantError(t, err, errs.Unauthorized, "unauthorized")
 
 		byID, err := h.ByIDs(t.Context(), []authz.UserID{u.ID, 1, 99})
 		if err != nil || len(byID) != 2 || byID[1].Username != "root" || byID[u.ID].Username != "mona" {
@@ -153,4 +154,12 @@ func TestService_Find(t *testing.T) {
 			}
 		}
 	})
+}
+
+func usernames(users []*account.User) []string {
+	out := make([]string, len(users))
+	for i, u := range users {
+		out[i] = u.Username
+	}
+	return out
 }

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/account"
+	"tenon/internal/core/account/accounttest"
 )
 
 // TestService_Delete_lockOrder deletes an administrator whose row another transaction holds.
@@ -16,15 +17,15 @@ import (
 func TestService_Delete_lockOrder(t *testing.T) {
 	t.Parallel()
 	d := dbtest.OpenPostgres(t)
-	h := newHouse(t, d)
+	h := accounttest.New(t, d)
 	departing(h)
-	ann, _ := h.user("ann", func(in *account.Input) { in.Admin = true })
+	ann, _ := h.User("ann", func(in *account.Input) { in.Admin = true })
 	done := make(chan error, 1)
 	err := d.InTx(t.Context(), func(ctx context.Context) error {
 		if _, err := db.Get[int64](ctx, d, "SELECT id FROM users WHERE id = ? FOR UPDATE", ann.ID); err != nil {
 			return err
 		}
-		go func() { done <- h.Delete(t.Context(), h.root, ann.ID, account.Removal{}) }()
+		go func() { done <- h.Delete(t.Context(), h.Root, ann.ID, account.Removal{}) }()
 		dbtest.Waiting(t, d)
 		free, err := db.Get[bool](ctx, d, "SELECT pg_try_advisory_xact_lock(hashtextextended(CAST(? AS TEXT), 0))", "last administrator")
 		if !free {
@@ -45,9 +46,9 @@ func TestService_Delete_lockOrder(t *testing.T) {
 func TestService_Update_addressDeleted(t *testing.T) {
 	t.Parallel()
 	d := dbtest.OpenPostgres(t)
-	h := newHouse(t, d)
-	ann, _ := h.user("ann")
-	if _, err := h.AddEmail(t.Context(), h.root, ann.ID, "other@example.com", true); err != nil {
+	h := accounttest.New(t, d)
+	ann, _ := h.User("ann")
+	if _, err := h.AddEmail(t.Context(), h.Root, ann.ID, "other@example.com", true); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
@@ -57,7 +58,7 @@ func TestService_Update_addressDeleted(t *testing.T) {
 		}
 		go func() {
 			address := "other@example.com"
-			_, err := h.Update(t.Context(), h.root, ann.ID, account.Changes{PublicEmail: &address})
+			_, err := h.Update(t.Context(), h.Root, ann.ID, account.Changes{PublicEmail: &address})
 			done <- err
 		}()
 		dbtest.Waiting(t, d)
@@ -67,8 +68,8 @@ func TestService_Update_addressDeleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantErr(t, <-done, errs.Invalid, "public_email must be an email you have verified")
-	if u, err := h.Find(t.Context(), h.root, ann.ID); err != nil || u.PublicEmail != "" {
+	accounttest.WantError(t, <-done, errs.Invalid, "public_email must be an email you have verified")
+	if u, err := h.Find(t.Context(), h.Root, ann.ID); err != nil || u.PublicEmail != "" {
 		t.Errorf("shows %q (%v), want no address", u.PublicEmail, err)
 	}
 }

@@ -12,34 +12,33 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/account"
+	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/authz"
 )
 
 const rightPassword = "zebra-crossing-42"
 
 // guarded gives a person with a password and what it takes to try it.
-func guarded(h *house, name string) (*account.User, func(login, password string) error) {
-	u, _ := h.user(name, func(in *account.Input) { in.ForceRandomPassword = false; in.Password = rightPassword })
+func guarded(h *accounttest.World, name string) (*account.User, func(login, password string) error) {
+	u, _ := h.User(name, func(in *account.Input) { in.ForceRandomPassword = false; in.Password = rightPassword })
 	return u, func(login, password string) error {
-		_, err := h.AuthenticatePassword(h.t.Context(), login, password)
+		_, err := h.AuthenticatePassword(h.T.Context(), login, password)
 		return err
 	}
 }
 
-func (h *house) find(id authz.UserID) *account.User {
-	h.t.Helper()
-	u, err := h.Find(h.t.Context(), h.root, id)
+func find(h *accounttest.World, id authz.UserID) *account.User {
+	h.T.Helper()
+	u, err := h.Find(h.T.Context(), h.Root, id)
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	return u
 }
 
-func (h *house) count(match func(e any) bool) int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func count(h *accounttest.World, match func(e any) bool) int {
 	n := 0
-	for _, e := range h.events {
+	for _, e := range h.Events() {
 		if match(e) {
 			n++
 		}
@@ -52,55 +51,55 @@ func (h *house) count(match func(e any) bool) int {
 func TestService_AuthenticatePassword_locks(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		record(h.Bus, h, account.AccessLocked{})
-		record(h.Bus, h, account.AccessUnlocked{})
+		h := accounttest.New(t, d)
+		accounttest.Record(h, account.AccessLocked{})
+		accounttest.Record(h, account.AccessUnlocked{})
 		mona, try := guarded(h, "mona")
 		nora, tryNora := guarded(h, "nora")
-		_, key := h.token(mona.ID, "ci")
+		_, key := h.Token(mona.ID, "ci")
 		git := func(login, password string) error {
-			_, _, err := h.tokens.AuthenticateGit(t.Context(), login, password)
+			_, _, err := h.Tokens.AuthenticateGit(t.Context(), login, password)
 			return err
 		}
 		for i := range 10 {
 			login := []string{"mona", "MONA", "mona@example.com"}[i%3]
 			err := []func(string, string) error{try, git}[i%2](login, fmt.Sprintf("guess number %d", i))
-			wantErr(t, err, errs.Unauthorized, "unauthorized")
+			accounttest.WantError(t, err, errs.Unauthorized, "unauthorized")
 		}
-		if u := h.find(mona.ID); !h.Locked(u) || u.FailedAttempts != 10 {
+		if u := find(h, mona.ID); !h.Locked(u) || u.FailedAttempts != 10 {
 			t.Errorf("after ten guesses: locked %t, %d attempts", h.Locked(u), u.FailedAttempts)
 		}
 		// The right password gets the answer of a wrong one; a token goes on working.
-		wantErr(t, try("mona", rightPassword), errs.Unauthorized, "unauthorized")
-		wantErr(t, git("mona@example.com", rightPassword), errs.Unauthorized, "unauthorized")
+		accounttest.WantError(t, try("mona", rightPassword), errs.Unauthorized, "unauthorized")
+		accounttest.WantError(t, git("mona@example.com", rightPassword), errs.Unauthorized, "unauthorized")
 		if err := git("mona", key); err != nil {
 			t.Errorf("a token of the locked account: %v", err)
 		}
-		if err := tryNora("nora", rightPassword); err != nil || h.Locked(h.find(nora.ID)) {
+		if err := tryNora("nora", rightPassword); err != nil || h.Locked(find(h, nora.ID)) {
 			t.Errorf("somebody else: %v", err)
 		}
 		// A user who starts the server again finds the lock; guessing on does not prolong it.
-		h.pass(10*time.Minute - time.Second)
+		h.Pass(10*time.Minute - time.Second)
 		again := account.New(h.Deps)
 		if _, err := again.AuthenticatePassword(t.Context(), "mona", rightPassword); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("after a restart: %v", err)
 		}
-		wantErr(t, try("mona", "one more"), errs.Unauthorized, "unauthorized")
-		h.pass(time.Second)
-		if h.Locked(h.find(mona.ID)) {
+		accounttest.WantError(t, try("mona", "one more"), errs.Unauthorized, "unauthorized")
+		h.Pass(time.Second)
+		if h.Locked(find(h, mona.ID)) {
 			t.Error("still locked after ten minutes")
 		}
-		wantErr(t, try("mona", "wrong once more"), errs.Unauthorized, "unauthorized")
-		if u := h.find(mona.ID); u.FailedAttempts != 1 || u.LockedAt != nil {
+		accounttest.WantError(t, try("mona", "wrong once more"), errs.Unauthorized, "unauthorized")
+		if u := find(h, mona.ID); u.FailedAttempts != 1 || u.LockedAt != nil {
 			t.Errorf("the count did not start again: %d, %v", u.FailedAttempts, u.LockedAt)
 		}
 		if err := try("mona", rightPassword); err != nil {
 			t.Errorf("the right password: %v", err)
 		}
-		if u := h.find(mona.ID); u.FailedAttempts != 0 || u.LockedAt != nil {
+		if u := find(h, mona.ID); u.FailedAttempts != 0 || u.LockedAt != nil {
 			t.Errorf("after the right password: %d, %v", u.FailedAttempts, u.LockedAt)
 		}
-		if n := h.count(func(e any) bool { l, ok := e.(account.AccessLocked); return ok && l.UserID == mona.ID }); n != 1 {
+		if n := count(h, func(e any) bool { l, ok := e.(account.AccessLocked); return ok && l.UserID == mona.ID }); n != 1 {
 			t.Errorf("the lock was told %d times, want once", n)
 		}
 	})
@@ -110,7 +109,7 @@ func TestService_AuthenticatePassword_locks(t *testing.T) {
 func TestService_AuthenticatePassword_parallel(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
+		h := accounttest.New(t, d)
 		for name, value := range map[string]int{"max_login_attempts": 4} {
 			if err := h.Settings.Set(t.Context(), name, value); err != nil {
 				t.Fatal(err)
@@ -126,7 +125,7 @@ func TestService_AuthenticatePassword_parallel(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if u := h.find(mona.ID); !h.Locked(u) || u.FailedAttempts != 4 {
+		if u := find(h, mona.ID); !h.Locked(u) || u.FailedAttempts != 4 {
 			t.Errorf("locked %t after %d attempts, want 4", h.Locked(u), u.FailedAttempts)
 		}
 		// Many who know the password do not lock one another out.
@@ -153,14 +152,14 @@ func TestService_AuthenticatePassword_parallel(t *testing.T) {
 func TestService_AuthenticatePassword_unknown(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
+		h := accounttest.New(t, d)
 		if err := h.Settings.Set(t.Context(), "max_login_attempts", 2); err != nil {
 			t.Fatal(err)
 		}
 		_, try := guarded(h, "mona")
 		work := func(login string) int {
 			return dbtest.Count(t, d, func() {
-				wantErr(t, try(login, "guess"), errs.Unauthorized, "unauthorized")
+				accounttest.WantError(t, try(login, "guess"), errs.Unauthorized, "unauthorized")
 			})
 		}
 		nobody, somebody := work("nobody"), work("mona")
@@ -178,14 +177,14 @@ func TestService_AuthenticatePassword_unknown(t *testing.T) {
 // at, and not before.
 func TestService_AuthenticatePassword_hangUp(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, dbtest.Open(t, false))
+	h := accounttest.New(t, dbtest.Open(t, false))
 	mona, _ := guarded(h, "mona")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := h.AuthenticatePassword(ctx, "mona", "guess"); err == nil {
 		t.Error("no error for who is gone")
 	}
-	if u := h.find(mona.ID); u.FailedAttempts != 0 {
+	if u := find(h, mona.ID); u.FailedAttempts != 0 {
 		t.Errorf("%d attempts counted of a password nobody looked at", u.FailedAttempts)
 	}
 }
@@ -193,40 +192,40 @@ func TestService_AuthenticatePassword_hangUp(t *testing.T) {
 func TestService_Unlock(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		record(h.Bus, h, account.AccessUnlocked{})
+		h := accounttest.New(t, d)
+		accounttest.Record(h, account.AccessUnlocked{})
 		for name, value := range map[string]int{"max_login_attempts": 1, "failed_login_attempts_unlock_period_in_minutes": 600} {
 			if err := h.Settings.Set(t.Context(), name, value); err != nil {
 				t.Fatal(err)
 			}
 		}
 		mona, try := guarded(h, "mona")
-		_, asNora := h.user("nora")
+		_, asNora := h.User("nora")
 		lock := func() {
 			t.Helper()
-			wantErr(t, try("mona", "guess"), errs.Unauthorized, "unauthorized")
-			h.pass(9 * time.Hour)
-			if !h.Locked(h.find(mona.ID)) {
+			accounttest.WantError(t, try("mona", "guess"), errs.Unauthorized, "unauthorized")
+			h.Pass(9 * time.Hour)
+			if !h.Locked(find(h, mona.ID)) {
 				t.Fatal("not locked")
 			}
 		}
 		lock()
 		_, err := h.Unlock(t.Context(), asNora, mona.ID)
-		wantErr(t, err, errs.Forbidden, "forbidden")
-		if u, err := h.Unlock(t.Context(), h.root, mona.ID); err != nil || h.Locked(u) || u.FailedAttempts != 0 {
+		accounttest.WantError(t, err, errs.Forbidden, "forbidden")
+		if u, err := h.Unlock(t.Context(), h.Root, mona.ID); err != nil || h.Locked(u) || u.FailedAttempts != 0 {
 			t.Errorf("unlocked: %v, %v", u, err)
 		}
-		if _, err := h.Unlock(t.Context(), h.root, mona.ID); err != nil {
+		if _, err := h.Unlock(t.Context(), h.Root, mona.ID); err != nil {
 			t.Errorf("once more: %v", err)
 		}
-		if n := h.count(func(e any) bool { _, ok := e.(account.AccessUnlocked); return ok }); n != 1 {
+		if n := count(h, func(e any) bool { _, ok := e.(account.AccessUnlocked); return ok }); n != 1 {
 			t.Errorf("told %d times, want once", n)
 		}
 		if err := try("mona", rightPassword); err != nil {
 			t.Errorf("the right password: %v", err)
 		}
 		lock()
-		if _, err := h.Update(t.Context(), h.root, mona.ID, account.Changes{Password: ptr("another-zebra-42"), KeepPassword: true}); err != nil {
+		if _, err := h.Update(t.Context(), h.Root, mona.ID, account.Changes{Password: new("another-zebra-42"), KeepPassword: true}); err != nil {
 			t.Fatal(err)
 		}
 		if err := try("mona", "another-zebra-42"); err != nil {

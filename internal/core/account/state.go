@@ -23,7 +23,7 @@ func (s *Service) Block(ctx context.Context, as authz.Actor, id authz.UserID) (b
 		return false, err
 	case u.State == LDAPBlocked:
 		return false, errs.Denied("LDAP blocked users cannot be modified by the API")
-	case u.ID == as.UserID:
+	case as.Is(u.ID):
 		return false, errs.Denied("The API initiating user cannot be blocked by the API")
 	case u.State == Blocked:
 		return false, nil
@@ -92,7 +92,7 @@ func (s *Service) Ban(ctx context.Context, as authz.Actor, id authz.UserID) erro
 	switch {
 	case err != nil:
 		return err
-	case u.ID == as.UserID:
+	case as.Is(u.ID):
 		return errs.Denied("The API initiating user cannot be banned by the API")
 	case u.State != Active:
 		return denied("You cannot ban " + string(u.State) + " users.")

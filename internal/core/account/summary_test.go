@@ -9,15 +9,16 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/core/account"
+	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/authz"
 )
 
 func TestService_ByIDs_remembered(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
+		h := accounttest.New(t, d)
 		ctx := t.Context()
-		u, _ := h.user("mona")
+		u, _ := h.User("mona")
 		// read gives the name and state of the user, and what it cost.
 		read := func(ctx context.Context, ids ...authz.UserID) (string, uint64) {
 			t.Helper()
@@ -45,23 +46,23 @@ func TestService_ByIDs_remembered(t *testing.T) {
 		wants(ctx, first, 0, u.ID)
 		wants(ctx, first, 1, 99)
 		wants(ctx, first, 1, 99) // no user is not remembered
-		h.pass(11 * time.Second)
+		h.Pass(11 * time.Second)
 		wants(ctx, first, 1)
 
-		if _, err := h.Update(ctx, h.root, u.ID, account.Changes{Name: ptr("Another")}); err != nil {
+		if _, err := h.Update(ctx, h.Root, u.ID, account.Changes{Name: new("Another")}); err != nil {
 			t.Fatal(err)
 		}
 		wants(ctx, "Another active "+u.Email, 1)
-		if _, err := h.Block(ctx, h.root, u.ID); err != nil {
+		if _, err := h.Block(ctx, h.Root, u.ID); err != nil {
 			t.Fatal(err)
 		}
 		wants(ctx, "Another blocked "+u.Email, 1)
-		if _, err := h.Update(ctx, h.root, u.ID, account.Changes{Email: ptr("new@example.com"), SkipReconfirmation: true}); err != nil {
+		if _, err := h.Update(ctx, h.Root, u.ID, account.Changes{Email: new("new@example.com"), SkipReconfirmation: true}); err != nil {
 			t.Fatal(err)
 		}
 		wants(ctx, "Another blocked new@example.com", 1)
 
-		second, err := h.AddEmail(ctx, h.root, u.ID, "second@example.com", true)
+		second, err := h.AddEmail(ctx, h.Root, u.ID, "second@example.com", true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,11 +72,11 @@ func TestService_ByIDs_remembered(t *testing.T) {
 				t.Errorf("shows %v, %v, want %q", got[u.ID], err, want)
 			}
 		}
-		if _, err := h.Update(ctx, h.root, u.ID, account.Changes{PublicEmail: ptr("second@example.com")}); err != nil {
+		if _, err := h.Update(ctx, h.Root, u.ID, account.Changes{PublicEmail: new("second@example.com")}); err != nil {
 			t.Fatal(err)
 		}
 		shown("second@example.com")
-		if err := h.DeleteEmail(ctx, h.root, u.ID, second.ID); err != nil {
+		if err := h.DeleteEmail(ctx, h.Root, u.ID, second.ID); err != nil {
 			t.Fatal(err)
 		}
 		shown("")

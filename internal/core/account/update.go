@@ -99,7 +99,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 				}
 				c.apply(&row.User)
 				if c.Password != nil {
-					row.choose(hash, as.UserID != id && !c.KeepPassword)
+					row.choose(hash, !as.Is(id) && !c.KeepPassword)
 				}
 				if email != "" || c.Provider != "" {
 					row.UpdatedAt = db.At(s.now())

@@ -112,7 +112,7 @@ func (u *User) Person() bool { return u.Type == Human }
 // OpenTo reports whether the actor may see who follows the user and since when the user
 // is here: profiles that are private, blocked or not confirmed are closed to others.
 func (u *User) OpenTo(as authz.Actor) bool {
-	return as.Admin || as.UserID == u.ID || !u.PrivateProfile && u.State == Active && u.ConfirmedAt != nil
+	return as.Admin || as.Is(u.ID) || !u.PrivateProfile && u.State == Active && u.ConfirmedAt != nil
 }
 
 // CanCreateProject reports whether the user's own limit leaves room for one more

@@ -147,7 +147,7 @@ func (s *Service) Views(ctx context.Context, as authz.Actor, users []*User, want
 			continue
 		}
 		v.Profile = s.profileView(as, u, related.follows[u.ID])
-		if as.Admin || want.Own && as.UserID == u.ID {
+		if as.Admin || want.Own && as.Is(u.ID) {
 			v.Private = s.privateView(u, related.identities[u.ID])
 		}
 		if as.Admin {
@@ -206,7 +206,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, users []*User, wa
 			continue
 		}
 		all, owners = append(all, u.ID), append(owners, int64(u.ID))
-		if as.Admin || want.Own && as.UserID == u.ID {
+		if as.Admin || want.Own && as.Is(u.ID) {
 			own = append(own, u.ID)
 		}
 		if as.Admin && u.CreatedByID != nil {

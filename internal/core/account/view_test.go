@@ -6,6 +6,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/core/account"
+	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 )
@@ -14,16 +15,16 @@ import (
 func TestService_Views(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		open, _ := h.user("open")
-		closed, self := h.user("closed")
-		if _, err := h.Update(t.Context(), h.root, closed.ID, account.Changes{PrivateProfile: ptr(true)}); err != nil {
+		h := accounttest.New(t, d)
+		open, _ := h.User("open")
+		closed, self := h.User("closed")
+		if _, err := h.Update(t.Context(), h.Root, closed.ID, account.Changes{PrivateProfile: new(true)}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.Attributes.Set(t.Context(), h.root, attribute.Owner{Kind: attribute.User, ID: int64(open.ID)}, "shelf", "3"); err != nil {
+		if _, err := h.Attributes.Set(t.Context(), h.Root, attribute.Owner{Kind: attribute.User, ID: int64(open.ID)}, "shelf", "3"); err != nil {
 			t.Fatal(err)
 		}
-		_, other := h.user("other")
+		_, other := h.User("other")
 		for _, tt := range []struct {
 			name                                string
 			as                                  authz.Actor
@@ -35,8 +36,8 @@ func TestService_Views(t *testing.T) {
 			{"a closed profile", other, closed.ID, account.ViewOptions{Own: true}, false, false, false, false, false},
 			{"the user, own part wanted", self, closed.ID, account.ViewOptions{Own: true}, true, false, true, true, false},
 			{"the user, not wanted", self, closed.ID, account.ViewOptions{}, false, false, true, true, false},
-			{"administrator", h.root, open.ID, account.ViewOptions{}, true, true, true, true, false},
-			{"administrator, with attributes", h.root, open.ID, account.ViewOptions{CustomAttributes: true}, true, true, true, true, true},
+			{"administrator", h.Root, open.ID, account.ViewOptions{}, true, true, true, true, false},
+			{"administrator, with attributes", h.Root, open.ID, account.ViewOptions{CustomAttributes: true}, true, true, true, true, true},
 		} {
 			u, err := h.Find(t.Context(), tt.as, tt.of)
 			if err != nil {
@@ -62,13 +63,13 @@ func TestService_Views(t *testing.T) {
 func TestService_Views_list(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		_, as := h.user("reader")
+		h := accounttest.New(t, d)
+		_, as := h.User("reader")
 		for _, tt := range []struct {
 			name string
 			as   authz.Actor
 			want bool
-		}{{"user", as, false}, {"administrator", h.root, true}} {
+		}{{"user", as, false}, {"administrator", h.Root, true}} {
 			list, err := h.List(t.Context(), tt.as, account.Filter{})
 			if err != nil || len(list.Items) < 2 {
 				t.Fatalf("%s: got %d users, %v", tt.name, len(list.Items), err)
@@ -89,9 +90,9 @@ func TestService_Views_list(t *testing.T) {
 func TestService_EmailsFor(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		open, as := h.user("open")
-		closed, _ := h.user("closed")
+		h := accounttest.New(t, d)
+		open, as := h.User("open")
+		closed, _ := h.User("closed")
 		if _, err := d.Exec(t.Context(), "UPDATE users SET public_email = 'p@a.b' WHERE id = ?", open.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +103,7 @@ func TestService_EmailsFor(t *testing.T) {
 		}{
 			{"a user", as, "p@a.b", ""},
 			{"nobody", authz.Actor{}, "p@a.b", ""},
-			{"an administrator", h.root, open.Email, closed.Email},
+			{"an administrator", h.Root, open.Email, closed.Email},
 		} {
 			got, err := h.EmailsFor(t.Context(), tt.as, []authz.UserID{open.ID, closed.ID, 99})
 			if err != nil || len(got) != 2 {

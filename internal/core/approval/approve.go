@@ -60,7 +60,7 @@ func (s *Service) Approve(ctx context.Context, as authz.Actor, p *project.Projec
 			return err
 		}
 		former := at.approvals[m.ID]
-		if slices.ContainsFunc(former, func(b Approval) bool { return b.UserID == as.UserID }) {
+		if slices.ContainsFunc(former, func(b Approval) bool { return as.Is(b.UserID) }) {
 			return errNotEligible
 		}
 		a := Approval{RequestID: m.ID, UserID: as.UserID, HeadSHA: m.HeadSHA, CreatedAt: db.At(s.now())}
@@ -133,7 +133,7 @@ func (s *Service) requirePassword(ctx context.Context, as authz.Actor, password 
 		return errNotEligible
 	}
 	who, err := s.accounts.AuthenticatePassword(ctx, as.Username, password)
-	if errs.Is(err, errs.Forbidden) || err == nil && who.UserID != as.UserID {
+	if errs.Is(err, errs.Forbidden) || err == nil && !as.Is(who.UserID) {
 		return errNotEligible
 	}
 	return err
@@ -183,7 +183,7 @@ func (s *Service) Unapprove(ctx context.Context, as authz.Actor, p *project.Proj
 			return err
 		}
 		former := at.approvals[m.ID]
-		i := slices.IndexFunc(former, func(a Approval) bool { return a.UserID == as.UserID })
+		i := slices.IndexFunc(former, func(a Approval) bool { return as.Is(a.UserID) })
 		if i < 0 {
 			return errs.Missing("")
 		}

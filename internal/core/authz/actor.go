@@ -57,6 +57,12 @@ type JobCredential struct {
 // SignedIn reports whether the actor is a user at all.
 func (a Actor) SignedIn() bool { return a.UserID != 0 }
 
+// Is reports whether the actor is signed in as this user.
+func (a Actor) Is(user UserID) bool { return a.SignedIn() && a.UserID == user }
+
+// Owns is Is for a column that may hold no user.
+func (a Actor) Owns(user *UserID) bool { return user != nil && a.Is(*user) }
+
 // Deploys reports whether the actor is a deploy key or a deploy token.
 func (a Actor) Deploys() bool { return a.Deploy != Deploy{} }
 

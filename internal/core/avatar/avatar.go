@@ -132,7 +132,7 @@ func Version(stored string) string {
 // SetUser gives a user another picture: their own, or anybody's as an administrator.
 func (s *Service) SetUser(ctx context.Context, as authz.Actor, id authz.UserID, p *Picture) (*account.User, error) {
 	ability := authz.AdminUsers
-	if as.UserID == id {
+	if as.Is(id) {
 		ability = authz.UpdateOwnUser
 	}
 	if err := s.policy.Require(ctx, as, ability, authz.Subject{}); err != nil {

@@ -81,7 +81,7 @@ func (s *Service) Remove(ctx context.Context, as authz.Actor, to noteable.Target
 		return err
 	}
 	subject := to.Subject
-	subject.Own, subject.Confidential = a.UserID == as.UserID, false // it is seen already
+	subject.Own, subject.Confidential = as.Is(a.UserID), false // it is seen already
 	err = s.policy.Require(ctx, as, authz.DeleteAwardEmoji, subject)
 	if errs.Is(err, errs.Forbidden) && !subject.Own {
 		return errs.New(errs.Unauthorized, "")

@@ -62,24 +62,25 @@ func needs(access string, open authz.Ability) authz.Ability {
 	return authz.ReadPrivateArtifacts
 }
 
-// artifactFormats are the types that a runner may send, with their formats and names.
-var artifactFormats = map[string]struct{ format, name string }{
-	Archive: {"zip", "artifacts.zip"}, "metadata": {"gzip", "metadata.gz"}, "trace": {"raw", "job.log"}, "junit": {"gzip", "junit.xml.gz"},
-	"cobertura": {"gzip", "cobertura-coverage.xml"}, "jacoco": {"gzip", "jacoco-coverage.xml"}, "dotenv": {"gzip", ".env"},
-	"codequality": {"raw", "gl-code-quality-report.json"}, "sast": {"raw", "gl-sast-report.json"}, "secret_detection": {"raw", "gl-secret-detection-report.json"},
-	"dependency_scanning": {"raw", "gl-dependency-scanning-report.json"}, "container_scanning": {"raw", "gl-container-scanning-report.json"},
-	"cluster_image_scanning": {"raw", "gl-cluster-image-scanning-report.json"}, "dast": {"raw", "gl-dast-report.json"},
-	"api_fuzzing": {"raw", "gl-api-fuzzing-report.json"}, "coverage_fuzzing": {"raw", "gl-coverage-fuzzing.json"},
-	"license_scanning": {"raw", "gl-license-scanning-report.json"}, "performance": {"raw", "performance.json"},
-	"browser_performance": {"raw", "browser-performance.json"}, "load_performance": {"raw", "load-performance.json"}, "metrics": {"gzip", "metrics.txt"},
-	"metrics_referee": {"gzip", "metrics_referee.json.gz"}, "network_referee": {"gzip", "network_referee.json.gz"}, "lsif": {"zip", "lsif.json"},
-	"terraform": {"raw", "tfplan.json"}, "requirements": {"raw", "requirements.json"}, "requirements_v2": {"raw", "requirements_v2.json"},
-	"cyclonedx": {"gzip", "gl-sbom.cdx.json"}, "accessibility": {"raw", "gl-accessibility.json"}, "repository_xray": {"gzip", "gl-repository-xray.json"},
-	"annotations": {"gzip", "gl-annotations.json"},
+// artifactTypes are the kinds of artifacts that are no reports.
+var artifactTypes = map[string]ciconfig.ReportType{
+	Archive: {Format: "zip", Filename: "artifacts.zip"}, "metadata": {Format: "gzip", Filename: "metadata.gz"}, "trace": {Format: "raw", Filename: "job.log"},
+	"metrics_referee": {Format: "gzip", Filename: "metrics_referee.json.gz"}, "network_referee": {Format: "gzip", Filename: "network_referee.json.gz"},
+}
+
+// typeOfArtifact finds a kind that a runner may send.
+func typeOfArtifact(name string) (ciconfig.ReportType, bool) {
+	if t, ok := artifactTypes[name]; ok {
+		return t, true
+	}
+	return ciconfig.TypeOfReport(name)
 }
 
 // ArtifactName is the name of the file that a report of a type has.
-func ArtifactName(kind string) string { return artifactFormats[kind].name }
+func ArtifactName(kind string) string {
+	t, _ := typeOfArtifact(kind)
+	return t.Filename
+}
 
 // ArtifactInput is a file that a runner sends.
 type ArtifactInput struct {
@@ -96,11 +97,11 @@ var ErrArtifactTooLarge = errs.New(errs.TooLarge, "file size has reached maximum
 
 // Store keeps a file that a job left. The same file twice is no error; another one of the same type is Invalid.
 func (s *Service) Store(ctx context.Context, h *Held, in ArtifactInput) error {
-	kind, ok := artifactFormats[cmp.Or(in.Type, Archive)]
-	if !ok || cmp.Or(in.Format, "zip") != kind.format {
+	kind, ok := typeOfArtifact(cmp.Or(in.Type, Archive))
+	if !ok || cmp.Or(in.Format, "zip") != kind.Format {
 		return errs.Plain("file_type or file_format is invalid")
 	}
-	in.Type, in.Format = cmp.Or(in.Type, Archive), kind.format
+	in.Type, in.Format = cmp.Or(in.Type, Archive), kind.Format
 	if !slices.Contains([]string{"", PublicAccess, PrivateAccess, NoAccess}, in.Access) {
 		return errs.Plain("accessibility is invalid")
 	}
@@ -124,7 +125,7 @@ func (s *Service) Store(ctx context.Context, h *Held, in ArtifactInput) error {
 	}
 	defer staged.Discard()
 	row := &Artifact{
-		JobID: h.ID, ProjectID: h.ProjectID, Type: in.Type, Format: in.Format, Filename: cmp.Or(cleanName(in.Filename), kind.name),
+		JobID: h.ID, ProjectID: h.ProjectID, Type: in.Type, Format: in.Format, Filename: cmp.Or(cleanName(in.Filename), kind.Filename),
 		Key: fmt.Sprintf("jobs/%d/%d/%s-%s", h.ProjectID, h.ID, in.Type, blob.Random()), Size: staged.Size, SHA256: staged.SHA256,
 		Access: cmp.Or(in.Access, PublicAccess), ExpireAt: expires, CreatedAt: db.At(s.now()),
 	}

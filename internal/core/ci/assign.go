@@ -407,18 +407,18 @@ func (s *Service) assignment(ctx context.Context, p *project.Project, r *runner.
 	if err != nil {
 		return nil, err
 	}
-	of, err := db.Get[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id = ?", j.PipelineID)
+	of, err := s.loadPipeline(ctx, j.PipelineID)
 	if err != nil {
-		return nil, fmt.Errorf("pipeline of job: %w", err)
+		return nil, err
 	}
-	if err := s.keepRef(ctx, p, &of); err != nil {
+	if err := s.keepRef(ctx, p, of); err != nil {
 		return nil, err
 	}
 	deps, err := s.dependencies(ctx, p, j, c)
 	if err != nil {
 		return nil, err
 	}
-	out := &Assignment{Job: j, Config: c, Pipeline: &of, Project: p, Token: token, Runner: r, Dependencies: deps.jobs}
+	out := &Assignment{Job: j, Config: c, Pipeline: of, Project: p, Token: token, Runner: r, Dependencies: deps.jobs}
 	if out.Variables, err = s.jobList(ctx, out, deps.ids); err != nil {
 		return nil, err
 	}

@@ -100,9 +100,9 @@ func (s *Service) startFor(ctx context.Context, as authz.Actor, p *project.Proje
 	if made > 0 {
 		return "", nil // by a run that was cut off
 	}
-	of, err := db.Get[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id = ?", j.PipelineID)
+	of, err := s.loadPipeline(ctx, j.PipelineID)
 	if err != nil {
-		return "", fmt.Errorf("pipeline of bridge: %w", err)
+		return "", err
 	}
 	hops, generations, err := s.above(ctx, of.ID)
 	if err != nil {
@@ -114,13 +114,13 @@ func (s *Service) startFor(ctx context.Context, as authz.Actor, p *project.Proje
 	case c.Trigger.Project == "" && generations >= maxGenerations:
 		return tooDeep, nil
 	}
-	vars, err := s.bridgeVariables(ctx, p, &of, j, c)
+	vars, err := s.bridgeVariables(ctx, p, of, j, c)
 	if err != nil {
 		return "", err
 	}
 	in := RunInput{Variables: vars, Inputs: c.Trigger.Inputs, upstream: &j.ID}
 	if c.Trigger.Project == "" {
-		return s.startChild(ctx, as, p, &of, j, in)
+		return s.startChild(ctx, as, p, of, j, in)
 	}
 	known := list(vars).lookup()
 	target, err := s.projects.Find(ctx, as, ciconfig.Expand(c.Trigger.Project, known))

@@ -308,7 +308,7 @@ func (s *Service) Erase(ctx context.Context, as authz.Actor, p *project.Project,
 		return nil, err
 	}
 	subject := p.Subject()
-	subject.Own = j.AuthorID != nil && as.SignedIn() && *j.AuthorID == as.UserID
+	subject.Own = as.Owns(j.AuthorID)
 	if err := s.policy.Require(ctx, as, authz.ErasePipeline, subject); err != nil {
 		return nil, err
 	}

@@ -84,11 +84,11 @@ func (s *Service) crossDependencies(ctx context.Context, p *project.Project, j *
 
 // needVariables are those that needs of other projects and pipelines may name.
 func (s *Service) needVariables(ctx context.Context, p *project.Project, j *Job, c *ciconfig.Job) (list, error) {
-	of, err := db.Get[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id = ?", j.PipelineID)
+	of, err := s.loadPipeline(ctx, j.PipelineID)
 	if err != nil {
-		return nil, fmt.Errorf("pipeline of job: %w", err)
+		return nil, err
 	}
-	l, err := s.factsOf(ctx, j.AuthorID, p, &of)
+	l, err := s.factsOf(ctx, j.AuthorID, p, of)
 	if err != nil {
 		return nil, err
 	}

@@ -21,14 +21,20 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return nil, err
 	}
-	found, err := db.Get[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id = ? AND p.project_id = ?", id, p.ID)
-	if errors.Is(err, db.ErrNotFound) {
+	found, err := s.loadPipeline(ctx, id)
+	if errors.Is(err, db.ErrNotFound) || err == nil && found.ProjectID != p.ID {
 		return nil, errs.Missing("")
 	}
+	return found, err
+}
+
+// loadPipeline reads a pipeline; one that is gone is ErrNotFound of db.
+func (s *Service) loadPipeline(ctx context.Context, id PipelineID) (*Pipeline, error) {
+	of, err := db.Get[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id = ?", id)
 	if err != nil {
-		return nil, fmt.Errorf("find pipeline: %w", err)
+		return nil, fmt.Errorf("load pipeline: %w", err)
 	}
-	return &found, nil
+	return &of, nil
 }
 
 // PipelineFilter selects pipelines of a project; the zero value selects all but those that others started

@@ -91,9 +91,9 @@ const (
 func FailureReasons() []string {
 	return []string{
 		UnknownFailure, ScriptFailure, "api_failure", StuckFailure, "runner_system_failure", MissingDependency, UnsupportedRunner,
-		StaleSchedule, TimeoutFailure, "archived_failure", "unmet_prerequisites", "scheduler_failure", DataIntegrity, "forward_deployment_failure",
+		StaleSchedule, TimeoutFailure, ArchivedFailure, "unmet_prerequisites", "scheduler_failure", DataIntegrity, "forward_deployment_failure",
 		UserBlocked, "project_deleted", "ci_quota_exceeded", "pipeline_loop_detected", "no_matching_runner", LogTooLarge, "builds_disabled",
-		"environment_creation_failure", "deployment_rejected", "failed_outdated_deployment_job", "job_execution_server_timeout",
+		"environment_creation_failure", "deployment_rejected", OutdatedDeployment, "job_execution_server_timeout",
 		"image_pull_failure", "configuration_error", "runner_interrupted", "runner_provisioning_timeout",
 		"protected_environment_failure", InsufficientBridge, DownstreamNotFound, InvalidBridge, UpstreamNotFound,
 		InsufficientUpstream, DownstreamFailed, "secrets_provider_not_found", "reached_max_descendant_pipelines_depth",

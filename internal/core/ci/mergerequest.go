@@ -269,12 +269,12 @@ func (s *Service) openMergeRequests(ctx context.Context, l *list, of *Pipeline, 
 // Visible gives the pipeline with an id if it is of one of the projects and the actor may read its pipelines; nil otherwise. Projects may be
 // nil.
 func (s *Service) Visible(ctx context.Context, as authz.Actor, id PipelineID, projects ...*project.Project) (*Seen, error) {
-	of, err := db.Get[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id = ?", id)
+	of, err := s.loadPipeline(ctx, id)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find pipeline: %w", err)
+		return nil, err
 	}
 	for _, p := range projects {
 		if p == nil || p.ID != of.ProjectID {
@@ -284,7 +284,7 @@ func (s *Service) Visible(ctx context.Context, as authz.Actor, id PipelineID, pr
 		if err != nil || !may {
 			return nil, err
 		}
-		return &Seen{of, p}, nil
+		return &Seen{*of, p}, nil
 	}
 	return nil, nil
 }

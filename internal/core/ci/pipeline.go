@@ -67,14 +67,6 @@ const (
 	External         Source = "external" // of statuses that other systems report
 )
 
-// Sources lists what a filter of pipelines may ask for.
-func Sources() []string {
-	return []string{
-		"unknown", "push", "web", "trigger", "schedule", "api", "external", "pipeline", "chat", "webide", "merge_request_event",
-		"external_pull_request_event", "parent_pipeline", "ondemand_dast_scan", "ondemand_dast_validation", "security_orchestration_policy", "container_registry_push",
-	}
-}
-
 // What a newer pipeline of the same reference does to one that is under way.
 const (
 	CancelConservative  = "conservative"  // cancels it while no job that is not interruptible has started

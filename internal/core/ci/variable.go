@@ -221,7 +221,7 @@ func (s *Service) ManualVariables(ctx context.Context, as authz.Actor, ids []Sta
 		Project: func(j *Status) project.ID { return j.ProjectID },
 		Needs: func(j *Status, p *project.Project) (authz.Ability, authz.Subject) {
 			subject := p.Subject()
-			subject.Own = j.AuthorID != nil && as.SignedIn() && *j.AuthorID == as.UserID
+			subject.Own = as.Owns(j.AuthorID)
 			return authz.ReadPipelineDetails, subject
 		},
 	})

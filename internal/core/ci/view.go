@@ -217,7 +217,7 @@ func (s *Service) VariablesOf(ctx context.Context, as authz.Actor, p *project.Pr
 		return nil, err
 	}
 	subject := p.Subject()
-	subject.Own = of.UserID != nil && as.SignedIn() && *of.UserID == as.UserID
+	subject.Own = as.Owns(of.UserID)
 	if err := s.policy.Require(ctx, as, authz.ReadPipelineDetails, subject); err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package ciconfig
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -76,14 +75,6 @@ func (b *builder) services(where string, v *value) []ServiceImage {
 	return out
 }
 
-// reportTypes are the kinds of reports, with the format in which a runner sends them.
-var reportTypes = map[string]string{
-	"accessibility": "raw", "annotations": "gzip", "api_fuzzing": "raw", "browser_performance": "raw", "cluster_image_scanning": "raw", "codequality": "raw", "coverage_fuzzing": "raw",
-	"container_scanning": "raw", "cyclonedx": "gzip", "dast": "raw", "dependency_scanning": "raw", "dotenv": "gzip", "junit": "gzip",
-	"license_scanning": "raw", "load_performance": "raw", "lsif": "zip", "metrics": "gzip", "performance": "raw", "repository_xray": "gzip",
-	"requirements": "raw", "requirements_v2": "raw", "sast": "raw", "secret_detection": "raw", "terraform": "raw",
-}
-
 func (b *builder) artifacts(where string, v *value) *Artifacts {
 	if v.isNull() || !b.hash(where, v, "name", "untracked", "paths", "reports", "when", "expire_in", "expose_as", "exclude", "public", "access") {
 		return nil
@@ -110,36 +101,6 @@ func (b *builder) artifacts(where string, v *value) *Artifacts {
 	if r := v.get("reports"); !r.isNull() {
 		out.Reports = b.reports(where+":reports", r)
 	}
-	return out
-}
-
-func (b *builder) reports(where string, v *value) []Report {
-	known := make([]string, 0, len(reportTypes)+1)
-	for name := range reportTypes {
-		known = append(known, name)
-	}
-	if !b.hash(where, v, append(known, "coverage_report")...) {
-		return nil
-	}
-	var out []Report
-	for i, k := range v.keys {
-		item := v.items[i]
-		if item.isNull() {
-			continue
-		}
-		if k.name == "coverage_report" {
-			at := where + ":coverage_report"
-			if b.hash(at, item, "coverage_format", "path") {
-				format := b.oneOf(at+" coverage format", item.get("coverage_format"), "cobertura", "jacoco")
-				out = append(out, Report{format, "gzip", b.textOrTexts(at+" path", item.get("path"))})
-			}
-			continue
-		}
-		if paths := b.textOrTexts(where+" "+strings.ReplaceAll(k.name, "_", " "), item); paths != nil {
-			out = append(out, Report{k.name, reportTypes[k.name], paths})
-		}
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Type < out[j].Type })
 	return out
 }
 

@@ -303,7 +303,7 @@ func (s *Service) allow(ctx context.Context, p *project.Project, id sshkey.ID, p
 }
 
 func (s *Service) mayRename(ctx context.Context, as authz.Actor, k *Key) error {
-	if as.Admin || !k.Public && k.MakerID != nil && *k.MakerID == as.UserID {
+	if as.Admin || !k.Public && as.Owns(k.MakerID) {
 		return nil
 	}
 	uses, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM deploy_key_projects WHERE key_id = ?", k.ID)

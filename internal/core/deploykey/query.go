@@ -83,7 +83,7 @@ func (s *Service) ListShared(ctx context.Context, as, user authz.Actor, r page.R
 	var w db.Where
 	w.And("NOT p.pending_delete")
 	people := []authz.Actor{{UserID: as.UserID}}
-	if user.UserID != as.UserID {
+	if !as.Is(user.UserID) {
 		people = append(people, authz.Actor{UserID: user.UserID})
 		if as.Admin {
 			people = people[1:]

@@ -132,7 +132,7 @@ func (e *Epic) noteable() noteable.Ref { return noteable.Ref{Kind: noteable.Epic
 // subject is what permissions on the epic are asked about.
 func (e *Epic) subject(as authz.Actor, g *namespace.Group) authz.Subject {
 	s := g.Subject()
-	s.Own, s.Confidential = as.SignedIn() && e.AuthorID == as.UserID, e.Confidential
+	s.Own, s.Confidential = as.Is(e.AuthorID), e.Confidential
 	return s
 }
 

@@ -77,7 +77,7 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 	for _, r := range rows {
 		out[noteable.Ref{Kind: noteable.Epic, ID: r.ID}] = authz.Subject{
 			Thing: "Group", Namespace: r.GroupID, Visibility: r.Visibility, Closed: r.Closed, Level: r.Level, Known: true,
-			Own: as.SignedIn() && r.AuthorID == as.UserID, Confidential: r.Confidential,
+			Own: as.Is(r.AuthorID), Confidential: r.Confidential,
 		}
 	}
 	return out, nil

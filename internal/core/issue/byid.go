@@ -96,7 +96,7 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 		Project: func(r *row) project.ID { return r.ProjectID },
 		Needs: func(r *row, p *project.Project) (authz.Ability, authz.Subject) {
 			subject := p.Subject()
-			subject.Own, subject.Confidential = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID), r.Confidential
+			subject.Own, subject.Confidential = r.Assigned || as.Is(r.AuthorID), r.Confidential
 			return authz.ReadIssue, subject
 		},
 	})

@@ -2,6 +2,7 @@
 package issue
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -203,18 +204,7 @@ func (i *Issue) Locked() bool { return i.DiscussionLocked != nil && *i.Discussio
 
 // concerns reports whether the user wrote the issue or works on it.
 func (i *Issue) concerns(as authz.Actor) bool {
-	if !as.SignedIn() {
-		return false
-	}
-	if i.AuthorID == as.UserID {
-		return true
-	}
-	for _, id := range i.Assignees {
-		if id == as.UserID {
-			return true
-		}
-	}
-	return false
+	return as.Is(i.AuthorID) || slices.ContainsFunc(i.Assignees, as.Is)
 }
 
 // subject is what permissions on the issue are asked about.

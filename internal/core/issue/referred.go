@@ -35,7 +35,7 @@ func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference
 	for _, r := range rows {
 		p := sought.Projects[r.ProjectID]
 		subject := p.Subject()
-		subject.Own, subject.Confidential = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID), r.Confidential
+		subject.Own, subject.Confidential = r.Assigned || as.Is(r.AuthorID), r.Confidential
 		may, err := s.policy.Can(ctx, as, authz.ReadIssue, subject)
 		if err != nil {
 			return nil, fmt.Errorf("issues that texts refer to: %w", err)

@@ -44,7 +44,7 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place,
 		Title: r.Title, AuthorID: r.AuthorID, Subject: p.Subject(), Locked: r.Locked, HasInternal: true,
 		Notes: r.Notes, PublicNotes: r.PublicNotes,
 	}
-	t.Subject.Own = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID)
+	t.Subject.Own = r.Assigned || as.Is(r.AuthorID)
 	t.Subject.Confidential = r.Confidential
 	if err := s.policy.Require(ctx, as, authz.ReadIssue, t.Subject); err != nil {
 		return noteable.Target{}, err

@@ -148,7 +148,7 @@ func (s *Service) Unlock(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, errs.Missing("Lock")
 	}
 	lock := found[0]
-	if lock.UserID != as.UserID {
+	if !as.Is(lock.UserID) {
 		if force != ByForce {
 			return nil, errs.Denied(fmt.Sprintf("%q is locked by another user", lock.Path))
 		}

@@ -2,11 +2,13 @@ package lfs
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
 )
 
@@ -66,39 +68,34 @@ func (s *Service) remove(ctx context.Context, oid string) error {
 
 // sweepContent removes content that no record names.
 func (s *Service) sweepContent(ctx context.Context, before time.Time) error {
-	var oids []string
-	look := func() error {
-		var w db.Where
-		w.In("oid", oids)
-		known, err := db.Select[string](ctx, s.db, "SELECT oid FROM lfs_objects"+w.SQL(), w.Args()...)
-		if err != nil {
-			return fmt.Errorf("look for large objects: %w", err)
-		}
-		recorded := make(map[string]bool, len(known))
-		for _, oid := range known {
-			recorded[oid] = true
-		}
-		for _, oid := range oids {
-			if !recorded[oid] {
-				err = errors.Join(err, s.remove(ctx, oid))
-			}
-		}
-		oids = oids[:0]
-		return err
-	}
-	for info, err := range s.objects.List(ctx, "lfs") {
-		if err != nil {
-			return err
-		}
-		oid := strings.ReplaceAll(strings.TrimPrefix(info.Key, "lfs/"), "/", "")
-		if !(Pointer{OID: oid}).Valid() || !info.Modified.Before(before) {
-			continue
-		}
-		if oids = append(oids, oid); len(oids) == sweepBatch {
-			if err := look(); err != nil {
-				return err
-			}
+	return s.objects.SweepUnnamed(ctx, blob.Unnamed{
+		Prefix: "lfs", Before: before, Named: s.named,
+		Remove: func(ctx context.Context, at string) error { return s.remove(ctx, oidOf(at)) },
+	})
+}
+
+// oidOf is the object id in a key.
+func oidOf(key string) string { return strings.ReplaceAll(strings.TrimPrefix(key, "lfs/"), "/", "") }
+
+// named returns those of the keys whose content has a record, and those that are not of large objects.
+func (s *Service) named(ctx context.Context, keys []string) ([]string, error) {
+	var named []string
+	of := make(map[string]string, len(keys))
+	for _, at := range keys {
+		if oid := oidOf(at); (Pointer{OID: oid}).Valid() {
+			of[oid] = at
+		} else {
+			named = append(named, at)
 		}
 	}
-	return look()
+	var w db.Where
+	w.In("oid", slices.Collect(maps.Keys(of)))
+	known, err := db.Select[string](ctx, s.db, "SELECT oid FROM lfs_objects"+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("look for large objects: %w", err)
+	}
+	for _, oid := range known {
+		named = append(named, of[oid])
+	}
+	return named, nil
 }

@@ -149,7 +149,7 @@ func (s *Service) CancelAutoMerge(ctx context.Context, as authz.Actor, p *projec
 // requireCancel lets through who may merge the request, and its author where he may change it.
 func (s *Service) requireCancel(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) error {
 	may, err := s.CanMerge(ctx, as, p, m)
-	if err == nil && !may && m.AuthorID == as.UserID {
+	if err == nil && !may && as.Is(m.AuthorID) {
 		may, err = s.policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, p))
 	}
 	if err == nil && !may {

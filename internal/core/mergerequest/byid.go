@@ -80,7 +80,7 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 		Needs: func(r *row, p *project.Project) (authz.Ability, authz.Subject) {
 			subject := p.Subject()
 			subject.Feature = authz.MergeRequests
-			subject.Own = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID)
+			subject.Own = r.Assigned || as.Is(r.AuthorID)
 			return authz.ReadMergeRequest, subject
 		},
 	})

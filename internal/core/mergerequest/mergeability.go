@@ -134,7 +134,7 @@ func (s *Service) explain(ctx context.Context, as authz.Actor, p, source *projec
 	case DiscussionsUnsettled:
 		c.Change, c.Level, c.Users = ToResolve, &developer, []authz.UserID{m.AuthorID}
 		subject := m.Subject(as, p)
-		subject.Own = as.SignedIn() && m.AuthorID == as.UserID
+		subject.Own = as.Is(m.AuthorID)
 		if c.CanChange, err = s.policy.Can(ctx, as, authz.ResolveNote, subject); err != nil {
 			return err
 		}

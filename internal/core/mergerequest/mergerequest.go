@@ -146,7 +146,7 @@ func (m *MergeRequest) Subject(as authz.Actor, p *project.Project) authz.Subject
 
 // concerns reports whether the actor wrote the merge request or works on it.
 func (m *MergeRequest) concerns(as authz.Actor) bool {
-	return as.SignedIn() && (m.AuthorID == as.UserID || slices.Contains(m.Assignees, as.UserID))
+	return as.Is(m.AuthorID) || slices.ContainsFunc(m.Assignees, as.Is)
 }
 
 // Reviewer is a user asked to review.

@@ -45,7 +45,7 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place,
 		Notes: r.Notes, PublicNotes: r.PublicNotes,
 	}
 	t.Subject.Feature = authz.MergeRequests
-	t.Subject.Own = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID)
+	t.Subject.Own = r.Assigned || as.Is(r.AuthorID)
 	return t, nil
 }
 

@@ -265,7 +265,7 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 	}
 	if f.DirectOf != 0 {
 		w.And("n.id IN (SELECT m.namespace_id FROM members m WHERE m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?))", f.DirectOf, s.today())
-		if !as.Admin && f.DirectOf != as.UserID {
+		if !as.Admin && !as.Is(f.DirectOf) {
 			w.Raw("1 = 0")
 		}
 	}

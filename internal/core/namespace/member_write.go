@@ -199,7 +199,7 @@ func (s *Service) checkChange(ctx context.Context, as authz.Actor, p Place, own 
 // of a group. With below, memberships of the user inside a group end as well.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, p Place, user authz.UserID, below Below) error {
 	ability := adminAbility(p)
-	if user == as.UserID {
+	if as.Is(user) {
 		ability = readAbility(p)
 	}
 	if err := s.policy.Require(ctx, as, ability, p.Subject); err != nil {
@@ -216,7 +216,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p Place, user auth
 	if err != nil {
 		return err
 	}
-	if user != as.UserID && !as.Admin && m.Level > own {
+	if !as.Is(user) && !as.Admin && m.Level > own {
 		return errs.Denied("")
 	}
 	if m.NamespaceID != p.Namespace || m.Bot {

@@ -134,7 +134,7 @@ func (s *Service) FindNamespace(ctx context.Context, as authz.Actor, ref string)
 		return nil, fmt.Errorf("find namespace: %w", err)
 	}
 	if n.Kind == UserKind {
-		if as.Admin || (n.OwnerID != nil && *n.OwnerID == as.UserID) {
+		if as.Admin || as.Owns(n.OwnerID) {
 			return &n, nil
 		}
 		return nil, errs.Missing("Namespace")

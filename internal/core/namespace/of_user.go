@@ -65,7 +65,7 @@ func own(as authz.Actor, users []authz.UserID) []authz.UserID {
 		return users
 	}
 	for _, id := range users {
-		if id == as.UserID && as.SignedIn() {
+		if as.Is(id) {
 			return []authz.UserID{id}
 		}
 	}
@@ -109,7 +109,7 @@ func (s *Service) RootSizes(ctx context.Context, as authz.Actor, ids []ID) (map[
 	}
 	var roots []ID
 	for id, n := range found {
-		mine := n.Kind == UserKind && n.OwnerID != nil && as.SignedIn() && *n.OwnerID == as.UserID
+		mine := n.Kind == UserKind && as.Owns(n.OwnerID)
 		if n.ParentID == nil && n.Kind != ProjectKind && (as.Admin || mine) {
 			roots = append(roots, id)
 		}

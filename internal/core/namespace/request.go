@@ -130,7 +130,7 @@ func (s *Service) requested(ctx context.Context, p Place, user authz.UserID) err
 // Deny turns a request down. Everybody may take their own back.
 func (s *Service) Deny(ctx context.Context, as authz.Actor, p Place, user authz.UserID) error {
 	ability := adminAbility(p)
-	if as.SignedIn() && user == as.UserID {
+	if as.Is(user) {
 		ability = readAbility(p)
 	}
 	if err := s.policy.Require(ctx, as, ability, p.Subject); err != nil {

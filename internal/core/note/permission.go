@@ -28,7 +28,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, on On, n *Not
 		return out, err
 	}
 	own := t.Subject
-	own.Own, own.Confidential = n.AuthorID == as.UserID, false // it is seen already
+	own.Own, own.Confidential = as.Is(n.AuthorID), false // it is seen already
 	if !n.System {
 		if out.Change, err = s.permitted(ctx, as, authz.AdminNote, t, own); err != nil {
 			return out, err

@@ -280,7 +280,7 @@ func (s *Service) administer(ctx context.Context, as authz.Actor, on On, id ID) 
 		return nil, t, err
 	}
 	subject := t.Subject
-	subject.Own, subject.Confidential = n.AuthorID == as.UserID, false // it is seen already
+	subject.Own, subject.Confidential = as.Is(n.AuthorID), false // it is seen already
 	if err := s.policy.Require(ctx, as, authz.AdminNote, subject); err != nil {
 		return nil, t, err
 	}

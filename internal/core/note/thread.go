@@ -77,7 +77,7 @@ func (s *Service) counted(ctx context.Context, as authz.Actor, t noteable.Target
 // the thing or the note.
 func (s *Service) requireResolve(ctx context.Context, as authz.Actor, t noteable.Target, n *Note) error {
 	subject := t.Subject
-	subject.Own = t.AuthorID == as.UserID || n.AuthorID == as.UserID
+	subject.Own = as.Is(t.AuthorID) || as.Is(n.AuthorID)
 	if err := s.policy.Require(ctx, as, authz.ResolveNote, subject); err != nil {
 		return err
 	}

@@ -186,7 +186,7 @@ func (s *Service) requirePersonal(ctx context.Context, as authz.Actor, parent *n
 	if err != nil {
 		return err
 	}
-	switch mine := parent.OwnerID != nil && *parent.OwnerID == as.UserID; {
+	switch mine := as.Owns(parent.OwnerID); {
 	case as.Admin && !mine:
 		return nil
 	case as.External && !as.Admin:

@@ -181,7 +181,7 @@ func (s *Service) own(ctx context.Context, as authz.Actor, p *project.Project, i
 
 func (s *Service) subject(as authz.Actor, p *project.Project, row *Schedule) authz.Subject {
 	subject := p.Subject()
-	subject.Own = as.SignedIn() && row.OwnerID == as.UserID
+	subject.Own = as.Is(row.OwnerID)
 	return subject
 }
 

@@ -288,41 +288,16 @@ func (Sweep) Kind() string { return "secure_file_sweep" }
 // Sweep removes the objects of projects that are gone, and what a crash left. Doing it twice is
 // harmless.
 func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
-	before := s.now().Add(-24 * time.Hour)
-	var keys []string
-	look := func() error {
-		var w db.Where
-		w.In("object", keys)
-		known, err := db.Select[string](ctx, s.db, "SELECT object FROM secure_files"+w.SQL(), w.Args()...)
-		if err != nil {
-			return fmt.Errorf("look for secure files: %w", err)
-		}
-		recorded := make(map[string]bool, len(known))
-		for _, key := range known {
-			recorded[key] = true
-		}
-		for _, key := range keys {
-			if !recorded[key] {
-				err = errors.Join(err, s.objects.Delete(ctx, key))
+	return s.objects.SweepUnnamed(ctx, blob.Unnamed{
+		Prefix: "secure_file", Before: s.now().Add(-24 * time.Hour),
+		Named: func(ctx context.Context, keys []string) ([]string, error) {
+			var w db.Where
+			w.In("object", keys)
+			named, err := db.Select[string](ctx, s.db, "SELECT object FROM secure_files"+w.SQL(), w.Args()...)
+			if err != nil {
+				return nil, fmt.Errorf("look for secure files: %w", err)
 			}
-		}
-		keys = keys[:0]
-		return err
-	}
-	for info, err := range s.objects.List(ctx, "secure_file") {
-		if err != nil {
-			return err
-		}
-		if !info.Modified.Before(before) {
-			continue
-		}
-		if keys = append(keys, info.Key); len(keys) == sweepBatch {
-			if err := look(); err != nil {
-				return err
-			}
-		}
-	}
-	return look()
+			return named, nil
+		},
+	})
 }
-
-const sweepBatch = 500

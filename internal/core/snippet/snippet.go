@@ -79,7 +79,7 @@ func (s *Snippet) setFiles(paths []string) error {
 
 // subject is what permissions are asked about; p is nil for a personal snippet.
 func (s *Snippet) subject(as authz.Actor, p *project.Project) authz.Subject {
-	own := as.SignedIn() && as.UserID == s.AuthorID
+	own := as.Is(s.AuthorID)
 	if p == nil {
 		return authz.Subject{Thing: "Snippet", Personal: true, Visibility: s.Visibility, Own: own}
 	}

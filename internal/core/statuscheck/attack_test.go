@@ -11,6 +11,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/safehttp"
+	"tenon/internal/core/approval/approvaltest"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/statuscheck"
 )
@@ -32,9 +33,9 @@ func (n *names) LookupNetIP(context.Context, string, string) ([]netip.Addr, erro
 // CVE-2021-22214, CVE-2021-39927, CVE-2022-0249).
 func TestAttack_localAddresses(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		ctx, p := t.Context(), w.as(w.maintainer)
+		ctx, p := t.Context(), w.As(w.Maintainer)
 		try := func(address string) error {
-			_, err := w.checks.Create(ctx, w.maintainer, p, statuscheck.Input{Name: address, URL: address})
+			_, err := w.checks.Create(ctx, w.Maintainer, p, statuscheck.Input{Name: address, URL: address})
 			return err
 		}
 		for _, host := range []string{
@@ -50,19 +51,19 @@ func TestAttack_localAddresses(t *testing.T) {
 		// The exception is for one host and port: other ports of the same host stay closed.
 		s, other := newService(t), newService(t)
 		at, err := url.Parse(s.URL)
-		check(t, err)
+		approvaltest.Check(t, err)
 		w.rules = safehttp.Rules{Allowed: []string{at.Host}}
-		check(t, try(s.URL))
-		wantError(t, "another port", try(other.URL), errs.Unprocessable, "External url is blocked: Requests to loopback addresses are not allowed")
-		w.open("topic", files{"b": "b\n"})
+		approvaltest.Check(t, try(s.URL))
+		approvaltest.WantError(t, "another port", try(other.URL), errs.Unprocessable, "External url is blocked: Requests to loopback addresses are not allowed")
+		w.Open("topic", approvaltest.Files{"b": "b\n"})
 		w.drain()
-		equal(t, "deliveries within the exception", len(s.take()), 1)
+		approvaltest.Equal(t, "deliveries within the exception", len(s.take()), 1)
 
 		// The rules hold when the service is called: an exception that is gone does not count.
 		w.rules = safehttp.Rules{}
-		w.open("more", files{"c": "c\n"})
-		_ = w.jobs.Drain(ctx)
-		equal(t, "deliveries without the exception", len(s.take())+len(other.take()), 0)
+		w.Open("more", approvaltest.Files{"c": "c\n"})
+		_ = w.Jobs.Drain(ctx)
+		approvaltest.Equal(t, "deliveries without the exception", len(s.take())+len(other.take()), 0)
 	})
 }
 
@@ -70,25 +71,25 @@ func TestAttack_localAddresses(t *testing.T) {
 // server itself when it is called, or to both at once (CVE-2021-39867, Gitea CVE-2026-58442).
 func TestAttack_rebinding(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		ctx, p := t.Context(), w.as(w.maintainer)
+		ctx, p := t.Context(), w.As(w.Maintainer)
 		s := newService(t)
 		at, err := url.Parse(s.URL)
-		check(t, err)
+		approvaltest.Check(t, err)
 		local, public := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("93.184.216.34")
-		_, err = w.checks.Create(ctx, w.maintainer, p, statuscheck.Input{Name: "rebind", URL: "http://rebind.example:" + at.Port()})
-		check(t, err)
+		_, err = w.checks.Create(ctx, w.Maintainer, p, statuscheck.Input{Name: "rebind", URL: "http://rebind.example:" + at.Port()})
+		approvaltest.Check(t, err)
 		for i, answers := range [][][]netip.Addr{{{local}}, {{local, public}}, {{public, local}}} {
 			w.dialer.Resolver = &names{answers}
-			w.open(fmt.Sprint("topic-", i), files{fmt.Sprint(i): "b\n"})
-			_ = w.jobs.Drain(ctx)
-			equal(t, fmt.Sprint("deliveries to ", answers), len(s.take()), 0)
+			w.Open(fmt.Sprint("topic-", i), approvaltest.Files{fmt.Sprint(i): "b\n"})
+			_ = w.Jobs.Drain(ctx)
+			approvaltest.Equal(t, fmt.Sprint("deliveries to ", answers), len(s.take()), 0)
 		}
 
 		// The same name reaches a service that the rules allow, over the resolver alone.
 		w.rules, w.dialer.Resolver = safehttp.Rules{Local: true}, &names{[][]netip.Addr{{local}}}
-		w.open("last", files{"last": "b\n"})
+		w.Open("last", approvaltest.Files{"last": "b\n"})
 		w.drain()
-		equal(t, "deliveries where it is allowed", len(s.take()), 1)
+		approvaltest.Equal(t, "deliveries where it is allowed", len(s.take()), 1)
 	})
 }
 
@@ -96,21 +97,21 @@ func TestAttack_rebinding(t *testing.T) {
 // CVE-2026-57894). Nothing follows it, wherever it leads.
 func TestAttack_redirects(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		ctx, p := t.Context(), w.as(w.maintainer)
+		ctx, p := t.Context(), w.As(w.Maintainer)
 		w.rules = safehttp.Rules{Local: true}
 		s, inner := newService(t), newService(t)
-		_, err := w.checks.Create(ctx, w.maintainer, p, statuscheck.Input{Name: "redirect", URL: s.URL})
-		check(t, err)
-		m := w.open("topic", files{"b": "b\n"})
+		_, err := w.checks.Create(ctx, w.Maintainer, p, statuscheck.Input{Name: "redirect", URL: s.URL})
+		approvaltest.Check(t, err)
+		m := w.Open("topic", approvaltest.Files{"b": "b\n"})
 		w.drain()
 		s.take()
 		for _, status := range []int{301, 302, 303, 307, 308} {
 			for _, to := range []string{inner.URL, "http://169.254.169.254/latest/meta-data"} {
 				s.answer(status, to)
-				_, err := w.requests.Update(ctx, w.developer, w.as(w.developer), m.IID, mergerequest.Changes{Title: ptr(fmt.Sprint(status, to))})
-				check(t, err)
+				_, err := w.MergeRequests.Update(ctx, w.Developer, w.As(w.Developer), m.IID, mergerequest.Changes{Title: new(fmt.Sprint(status, to))})
+				approvaltest.Check(t, err)
 				w.drain() // it counts as delivered
-				equal(t, fmt.Sprint(status, " to ", to), fmt.Sprint(len(s.take()), len(inner.take())), "1 0")
+				approvaltest.Equal(t, fmt.Sprint(status, " to ", to), fmt.Sprint(len(s.take()), len(inner.take())), "1 0")
 			}
 		}
 	})
@@ -129,9 +130,9 @@ func TestAttack_proxy(t *testing.T) {
 		t.Fatalf("the transport has a proxy: %T", d.Client(0).Transport)
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://check.example/", nil)
-	check(t, err)
+	approvaltest.Check(t, err)
 	if answer, err := d.Client(0).Do(request); err == nil || !strings.Contains(err.Error(), "is blocked") {
 		t.Errorf("through a proxy: got %v, %v, want it blocked", answer, err)
 	}
-	equal(t, "requests to the proxy", len(proxy.take()), 0)
+	approvaltest.Equal(t, "requests to the proxy", len(proxy.take()), 0)
 }

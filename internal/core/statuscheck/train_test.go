@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/safehttp"
+	"tenon/internal/core/approval/approvaltest"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/statuscheck"
@@ -16,49 +17,49 @@ import (
 // one of them fails, whatever its pipeline says.
 func TestService_Respond_train(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		ctx, p := t.Context(), w.as(w.maintainer)
+		ctx, p := t.Context(), w.As(w.Maintainer)
 		w.rules = safehttp.Rules{Local: true}
-		w.exec(`UPDATE projects SET settings = '{"only_allow_merge_if_all_status_checks_passed":true,"merge_pipelines_enabled":true,"merge_trains_enabled":true}' WHERE id = ?`, w.id)
-		c, err := w.checks.Create(ctx, w.maintainer, p, statuscheck.Input{Name: "scan", URL: newService(t).URL})
-		check(t, err)
+		w.Exec(`UPDATE projects SET settings = '{"only_allow_merge_if_all_status_checks_passed":true,"merge_pipelines_enabled":true,"merge_trains_enabled":true}' WHERE id = ?`, w.ID)
+		c, err := w.checks.Create(ctx, w.Maintainer, p, statuscheck.Input{Name: "scan", URL: newService(t).URL})
+		approvaltest.Check(t, err)
 		told := ""
 		event.On(w.Bus, "test", func(_ context.Context, e mergerequest.AutoMergeAborted) error { told = e.Reason; return nil })
-		m := w.open("topic", files{"b": "b\n"})
-		p = w.as(w.maintainer)
+		m := w.Open("topic", approvaltest.Files{"b": "b\n"})
+		p = w.As(w.Maintainer)
 		add := func() error {
-			_, _, err := w.requests.AddToTrain(ctx, w.maintainer, p, m.IID, mergerequest.MergeInput{})
+			_, _, err := w.MergeRequests.AddToTrain(ctx, w.Maintainer, p, m.IID, mergerequest.MergeInput{})
 			return err
 		}
 		answer := func(status statuscheck.Status) {
 			t.Helper()
-			_, err := w.checks.Respond(ctx, w.developer, w.as(w.developer), m.IID, statuscheck.Answer{CheckID: c.ID, SHA: m.HeadSHA, Status: status})
-			check(t, err)
+			_, err := w.checks.Respond(ctx, w.Developer, w.As(w.Developer), m.IID, statuscheck.Answer{CheckID: c.ID, SHA: m.HeadSHA, Status: status})
+			approvaltest.Check(t, err)
 			w.drain()
 		}
 		car := func() *mergerequest.CarView {
-			v, err := w.requests.Car(ctx, w.developer, w.as(w.developer), m.IID)
+			v, err := w.MergeRequests.Car(ctx, w.Developer, w.As(w.Developer), m.IID)
 			if !errs.Is(err, errs.NotFound) {
-				check(t, err)
+				approvaltest.Check(t, err)
 			}
 			return v
 		}
-		wantError(t, "add while nothing is known", add(), errs.NotAllowed, "the external status checks must pass")
+		approvaltest.WantError(t, "add while nothing is known", add(), errs.NotAllowed, "the external status checks must pass")
 		answer(statuscheck.Passed)
-		check(t, add())
+		approvaltest.Check(t, add())
 		w.drain()
-		equal(t, "status of the car", car().Status, mergerequest.CarFresh)
+		approvaltest.Equal(t, "status of the car", car().Status, mergerequest.CarFresh)
 		answer(statuscheck.Failed)
-		equal(t, "in the train after a failure", car() != nil, false)
-		equal(t, "told", told, "the external status checks must pass")
+		approvaltest.Equal(t, "in the train after a failure", car() != nil, false)
+		approvaltest.Equal(t, "told", told, "the external status checks must pass")
 
 		answer(statuscheck.Passed)
-		check(t, add())
+		approvaltest.Check(t, add())
 		w.drain()
-		_, _, err = w.ci.Report(ctx, w.developer, w.as(w.developer), car().TrainSHA, ci.Input{State: ci.Success, Name: "test"})
-		check(t, err)
+		_, _, err = w.CI.Report(ctx, w.Developer, w.As(w.Developer), car().TrainSHA, ci.Input{State: ci.Success, Name: "test"})
+		approvaltest.Check(t, err)
 		w.drain()
-		found, err := w.requests.Find(ctx, w.developer, w.as(w.developer), m.IID)
-		check(t, err)
-		equal(t, "state", found.State, mergerequest.StateMerged)
+		found, err := w.MergeRequests.Find(ctx, w.Developer, w.As(w.Developer), m.IID)
+		approvaltest.Check(t, err)
+		approvaltest.Equal(t, "state", found.State, mergerequest.StateMerged)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/job"
 	"tenon/internal/core/account"
+	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/token"
 )
@@ -19,13 +20,13 @@ import (
 func TestService_Authenticate(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		u, _ := h.user("mona", func(in *account.Input) { in.External = ptr(true) })
-		tok, key := h.token(u.ID, "ci", authz.ScopeReadAPI, authz.ScopeReadUser)
+		h := accounttest.New(t, d)
+		u, _ := h.User("mona", func(in *account.Input) { in.External = new(true) })
+		tok, key := h.Token(u.ID, "ci", authz.ScopeReadAPI, authz.ScopeReadUser)
 		if !strings.HasPrefix(key, "glpat-") || len(key) != 26 {
 			t.Errorf("got secret %q, want glpat- and 20 characters", key)
 		}
-		as, got, err := h.tokens.Authenticate(t.Context(), key)
+		as, got, err := h.Tokens.Authenticate(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,15 +37,15 @@ func TestService_Authenticate(t *testing.T) {
 			t.Errorf("got token %+v", got)
 		}
 		if n := dbtest.Count(t, d, func() {
-			if _, _, err := h.tokens.Authenticate(t.Context(), key); err != nil {
+			if _, _, err := h.Tokens.Authenticate(t.Context(), key); err != nil {
 				t.Error(err)
 			}
 		}); n != 0 {
 			t.Errorf("got %d statements the second time, want none", n)
 		}
-		h.pass(10 * time.Second)
+		h.Pass(10 * time.Second)
 		if n := dbtest.Count(t, d, func() {
-			if _, _, err := h.tokens.Authenticate(t.Context(), key); err != nil {
+			if _, _, err := h.Tokens.Authenticate(t.Context(), key); err != nil {
 				t.Error(err)
 			}
 		}); n != 1 {
@@ -59,44 +60,44 @@ func TestService_Authenticate(t *testing.T) {
 func TestService_Authenticate_refused(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		u, as := h.user("mona")
+		h := accounttest.New(t, d)
+		u, as := h.User("mona")
 		for _, key := range []string{"", "nothing", "glpat-00000000000000000000", strings.Repeat("x", 10_000)} {
-			if _, _, err := h.tokens.Authenticate(t.Context(), key); !errs.Is(err, errs.Unauthorized) {
+			if _, _, err := h.Tokens.Authenticate(t.Context(), key); !errs.Is(err, errs.Unauthorized) {
 				t.Errorf("%.30q: got %v, want Unauthorized", key, err)
 			}
 		}
 
-		revoked, key := h.token(u.ID, "revoked")
-		if _, _, err := h.tokens.Authenticate(t.Context(), key); err != nil {
+		revoked, key := h.Token(u.ID, "revoked")
+		if _, _, err := h.Tokens.Authenticate(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.tokens.Revoke(t.Context(), as, revoked.ID); err != nil {
+		if err := h.Tokens.Revoke(t.Context(), as, revoked.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := h.tokens.Authenticate(t.Context(), key); !errors.Is(err, token.ErrRevoked) || !errs.Is(err, errs.Unauthorized) {
+		if _, _, err := h.Tokens.Authenticate(t.Context(), key); !errors.Is(err, token.ErrRevoked) || !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("revoked: got %v", err)
 		}
 
-		_, key, err := h.tokens.Create(t.Context(), h.root, u.ID, token.Input{
-			Name: "short", Scopes: authz.Scopes{authz.ScopeAPI}, ExpiresOn: ptr("2026-05-05"),
+		_, key, err := h.Tokens.Create(t.Context(), h.Root, u.ID, token.Input{
+			Name: "short", Scopes: authz.Scopes{authz.ScopeAPI}, ExpiresOn: new("2026-05-05"),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.pass(13*time.Hour + 29*time.Minute + 55*time.Second) // 23:59:55
-		if _, _, err := h.tokens.Authenticate(t.Context(), key); err != nil {
+		h.Pass(13*time.Hour + 29*time.Minute + 55*time.Second) // 23:59:55
+		if _, _, err := h.Tokens.Authenticate(t.Context(), key); err != nil {
 			t.Errorf("on its last evening: got %v", err)
 		}
-		before := h.tokens.CacheStats()
-		if _, _, err := h.tokens.Authenticate(t.Context(), key); err != nil {
+		before := h.Tokens.CacheStats()
+		if _, _, err := h.Tokens.Authenticate(t.Context(), key); err != nil {
 			t.Errorf("again: got %v", err)
 		}
-		if after := h.tokens.CacheStats(); after.Hits != before.Hits+1 || after.Misses != before.Misses || after.Misses == 0 || after.Bytes == 0 {
+		if after := h.Tokens.CacheStats(); after.Hits != before.Hits+1 || after.Misses != before.Misses || after.Misses == 0 || after.Bytes == 0 {
 			t.Errorf("the cache: got %+v after %+v, want one more hit", after, before)
 		}
-		h.pass(5 * time.Second) // within the ten seconds of the cache
-		if _, _, err := h.tokens.Authenticate(t.Context(), key); !errors.Is(err, token.ErrExpired) {
+		h.Pass(5 * time.Second) // within the ten seconds of the cache
+		if _, _, err := h.Tokens.Authenticate(t.Context(), key); !errors.Is(err, token.ErrExpired) {
 			t.Errorf("expired: got %v", err)
 		}
 	})
@@ -115,20 +116,20 @@ func TestService_Authenticate_states(t *testing.T) {
 	} {
 		t.Run(string(state), func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, dbtest.Open(t, false))
-			u, _ := h.user("mona", func(in *account.Input) { in.ForceRandomPassword = false; in.Password = "zebra-crossing-42" })
-			_, key := h.token(u.ID, "ci")
-			if _, err := h.d.Exec(t.Context(), "UPDATE users SET state = ? WHERE id = ?", state, u.ID); err != nil {
+			h := accounttest.New(t, dbtest.Open(t, false))
+			u, _ := h.User("mona", func(in *account.Input) { in.ForceRandomPassword = false; in.Password = "zebra-crossing-42" })
+			_, key := h.Token(u.ID, "ci")
+			if _, err := h.DB.Exec(t.Context(), "UPDATE users SET state = ? WHERE id = ?", state, u.ID); err != nil {
 				t.Fatal(err)
 			}
-			_, _, err := h.tokens.Authenticate(t.Context(), key)
-			wantErr(t, err, errs.Forbidden, want)
-			_, _, err = h.tokens.AuthenticateGit(t.Context(), "any", key)
-			wantErr(t, err, errs.Forbidden, want)
+			_, _, err := h.Tokens.Authenticate(t.Context(), key)
+			accounttest.WantError(t, err, errs.Forbidden, want)
+			_, _, err = h.Tokens.AuthenticateGit(t.Context(), "any", key)
+			accounttest.WantError(t, err, errs.Forbidden, want)
 			_, err = h.AuthenticatePassword(t.Context(), "mona", "zebra-crossing-42")
-			wantErr(t, err, errs.Forbidden, want)
+			accounttest.WantError(t, err, errs.Forbidden, want)
 			_, err = h.AuthenticatePassword(t.Context(), "mona", "wrong")
-			wantErr(t, err, errs.Unauthorized, "unauthorized")
+			accounttest.WantError(t, err, errs.Unauthorized, "unauthorized")
 		})
 	}
 }
@@ -139,37 +140,37 @@ func TestService_Authenticate_putOut(t *testing.T) {
 	t.Parallel()
 	const password = "zebra-crossing-42"
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
-		h.jobs = job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil })
+		h := accounttest.New(t, d)
+		h.Enqueue = job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil })
 		ctx := t.Context()
 		for name, row := range map[string]struct{ out, back func(id authz.UserID) error }{
 			"blocked": {
-				func(id authz.UserID) error { _, err := h.Block(ctx, h.root, id); return err },
-				func(id authz.UserID) error { _, err := h.Unblock(ctx, h.root, id); return err },
+				func(id authz.UserID) error { _, err := h.Block(ctx, h.Root, id); return err },
+				func(id authz.UserID) error { _, err := h.Unblock(ctx, h.Root, id); return err },
 			},
 			"banned": {
-				func(id authz.UserID) error { return h.Ban(ctx, h.root, id) },
-				func(id authz.UserID) error { return h.Unban(ctx, h.root, id) },
+				func(id authz.UserID) error { return h.Ban(ctx, h.Root, id) },
+				func(id authz.UserID) error { return h.Unban(ctx, h.Root, id) },
 			},
 			"expired": { // a password that an administrator set is to be changed first
 				func(id authz.UserID) error {
-					_, err := h.Update(ctx, h.root, id, account.Changes{Password: ptr(password)})
+					_, err := h.Update(ctx, h.Root, id, account.Changes{Password: new(password)})
 					return err
 				},
 				func(id authz.UserID) error {
-					_, err := h.Update(ctx, h.root, id, account.Changes{Password: ptr(password), KeepPassword: true})
+					_, err := h.Update(ctx, h.Root, id, account.Changes{Password: new(password), KeepPassword: true})
 					return err
 				},
 			},
-			"deleted": {out: func(id authz.UserID) error { return h.Delete(ctx, h.root, id, account.Removal{}) }},
+			"deleted": {out: func(id authz.UserID) error { return h.Delete(ctx, h.Root, id, account.Removal{}) }},
 		} {
-			u, _ := h.user(name, func(in *account.Input) { in.ForceRandomPassword = false; in.Password = password })
-			_, key := h.token(u.ID, "ci")
+			u, _ := h.User(name, func(in *account.Input) { in.ForceRandomPassword = false; in.Password = password })
+			_, key := h.Token(u.ID, "ci")
 			doors := map[string]func() error{
-				"token":           func() error { _, _, err := h.tokens.Authenticate(ctx, key); return err },
-				"token for git":   func() error { _, _, err := h.tokens.AuthenticateGit(ctx, "x", key); return err },
+				"token":           func() error { _, _, err := h.Tokens.Authenticate(ctx, key); return err },
+				"token for git":   func() error { _, _, err := h.Tokens.AuthenticateGit(ctx, "x", key); return err },
 				"password":        func() error { _, err := h.AuthenticatePassword(ctx, name, password); return err },
-				"password of git": func() error { _, _, err := h.tokens.AuthenticateGit(ctx, name, password); return err },
+				"password of git": func() error { _, _, err := h.Tokens.AuthenticateGit(ctx, name, password); return err },
 				"SSH key":         func() error { _, err := h.Admit(ctx, u.ID); return err },
 			}
 			all := func(when string, want bool) {
@@ -194,13 +195,13 @@ func TestService_Authenticate_putOut(t *testing.T) {
 		}
 
 		// Who was an administrator is none from the next request on.
-		u, _ := h.user("chief", func(in *account.Input) { in.Admin = true })
-		_, key := h.token(u.ID, "ci", authz.ScopeAPI, authz.ScopeSudo)
+		u, _ := h.User("chief", func(in *account.Input) { in.Admin = true })
+		_, key := h.Token(u.ID, "ci", authz.ScopeAPI, authz.ScopeSudo)
 		for _, want := range []bool{true, false} {
-			if as, _, err := h.tokens.Authenticate(ctx, key); err != nil || as.Admin != want {
+			if as, _, err := h.Tokens.Authenticate(ctx, key); err != nil || as.Admin != want {
 				t.Errorf("got %+v, %v, want an administrator: %t", as, err, want)
 			}
-			if _, err := h.Update(ctx, h.root, u.ID, account.Changes{Admin: ptr(false)}); err != nil {
+			if _, err := h.Update(ctx, h.Root, u.ID, account.Changes{Admin: new(false)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -209,14 +210,14 @@ func TestService_Authenticate_putOut(t *testing.T) {
 
 func TestService_AuthenticateGit(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, dbtest.Open(t, false))
-	u, as := h.user("mona", func(in *account.Input) { in.ForceRandomPassword = false; in.Password = "zebra-crossing-42" })
+	h := accounttest.New(t, dbtest.Open(t, false))
+	u, as := h.User("mona", func(in *account.Input) { in.ForceRandomPassword = false; in.Password = "zebra-crossing-42" })
 	key := func(name string, scopes ...authz.Scope) string {
-		_, k := h.token(u.ID, name, scopes...)
+		_, k := h.Token(u.ID, name, scopes...)
 		return k
 	}
-	revoked, revokedKey := h.token(u.ID, "revoked")
-	if err := h.tokens.Revoke(t.Context(), as, revoked.ID); err != nil {
+	revoked, revokedKey := h.Token(u.ID, "revoked")
+	if err := h.Tokens.Revoke(t.Context(), as, revoked.ID); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -236,7 +237,7 @@ func TestService_AuthenticateGit(t *testing.T) {
 		{"stranger", "nobody", "zebra-crossing-42", false, false},
 		{"revoked", "mona", revokedKey, false, false},
 	} {
-		who, got, err := h.tokens.AuthenticateGit(t.Context(), c.login, c.password)
+		who, got, err := h.Tokens.AuthenticateGit(t.Context(), c.login, c.password)
 		if want := (token.GitAccess{Read: c.read, Write: c.write}); got != want {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, want)
 		}
@@ -247,7 +248,7 @@ func TestService_AuthenticateGit(t *testing.T) {
 	if err := h.Settings.Set(t.Context(), "password_authentication_enabled_for_git", false); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := h.tokens.AuthenticateGit(t.Context(), "mona", "zebra-crossing-42"); !errs.Is(err, errs.Unauthorized) {
+	if _, _, err := h.Tokens.AuthenticateGit(t.Context(), "mona", "zebra-crossing-42"); !errs.Is(err, errs.Unauthorized) {
 		t.Errorf("passwords switched off: got %v", err)
 	}
 }

@@ -73,7 +73,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 		return none, err
 	}
 	if !as.Admin {
-		if f.UserID != nil && *f.UserID != as.UserID {
+		if f.UserID != nil && !as.Is(*f.UserID) {
 			return none, errs.New(errs.Unauthorized, "")
 		}
 		f.UserID = &as.UserID
@@ -157,7 +157,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, id ID) (*Token, erro
 	switch {
 	case err != nil && !missing:
 		return nil, err
-	case !as.Admin && (missing || t.UserID != as.UserID || t.Kind == Impersonation):
+	case !as.Admin && (missing || !as.Is(t.UserID) || t.Kind == Impersonation):
 		return nil, errs.New(errs.Unauthorized, "")
 	case missing:
 		return nil, errNoToken
@@ -204,7 +204,7 @@ func (s *Service) Revoke(ctx context.Context, as authz.Actor, id ID) error {
 func (s *Service) RevokeMine(ctx context.Context, as authz.Actor, id ID) error {
 	t, err := s.Find(ctx, as, id)
 	switch {
-	case errs.Is(err, errs.Unauthorized) && as.SignedIn(), err == nil && (t.UserID != as.UserID || t.Kind != Personal):
+	case errs.Is(err, errs.Unauthorized) && as.SignedIn(), err == nil && (!as.Is(t.UserID) || t.Kind != Personal):
 		return errNoToken
 	case err != nil:
 		return err

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -376,48 +378,28 @@ type Sweep struct{}
 // Kind names the job.
 func (Sweep) Kind() string { return "upload_sweep" }
 
-const sweepBatch = 500
-
 // Sweep removes the files of places that are gone, and what a crash left. Doing it twice
 // is harmless.
 func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
-	before := s.now().Add(-24 * time.Hour)
-	var keys []string
-	look := func() error {
-		secrets := make([]string, len(keys))
-		for i, key := range keys {
-			secrets[i] = key[strings.LastIndexByte(key, '/')+1:]
-		}
-		var w db.Where
-		w.In("secret", secrets)
-		known, err := db.Select[string](ctx, s.db, "SELECT secret FROM uploads"+w.SQL(), w.Args()...)
-		if err != nil {
-			return fmt.Errorf("look for uploads: %w", err)
-		}
-		recorded := make(map[string]bool, len(known))
-		for _, secret := range known {
-			recorded[secret] = true
-		}
-		for i, key := range keys {
-			if !recorded[secrets[i]] {
-				err = errors.Join(err, s.objects.Delete(ctx, key))
-			}
-		}
-		keys = keys[:0]
-		return err
+	return s.objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: "upload", Before: s.now().Add(-24 * time.Hour), Named: s.named})
+}
+
+// named returns those of the keys that belong to an upload: a key ends in its secret.
+func (s *Service) named(ctx context.Context, keys []string) ([]string, error) {
+	of := make(map[string][]string, len(keys))
+	for _, key := range keys {
+		secret := key[strings.LastIndexByte(key, '/')+1:]
+		of[secret] = append(of[secret], key)
 	}
-	for info, err := range s.objects.List(ctx, "upload") {
-		if err != nil {
-			return err
-		}
-		if !info.Modified.Before(before) {
-			continue
-		}
-		if keys = append(keys, info.Key); len(keys) == sweepBatch {
-			if err := look(); err != nil {
-				return err
-			}
-		}
+	var w db.Where
+	w.In("secret", slices.Collect(maps.Keys(of)))
+	secrets, err := db.Select[string](ctx, s.db, "SELECT secret FROM uploads"+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("look for uploads: %w", err)
 	}
-	return look()
+	var named []string
+	for _, secret := range secrets {
+		named = append(named, of[secret]...)
+	}
+	return named, nil
 }
