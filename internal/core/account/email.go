@@ -56,16 +56,21 @@ func (s *Service) Email(ctx context.Context, as authz.Actor, user authz.UserID, 
 	return a, nil
 }
 
-// AddEmail gives a user one more address; confirmed takes it for proved, which only
-// administrators may ask for. What users claim of themselves is never taken for proved:
-// it would turn invitations to others, and their commits, into theirs. One that is taken
-// is Invalid.
-func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserID, email string, confirmed bool) (Address, error) {
+// EmailInput is one more address of a user. Confirmed takes it for verified, which only
+// administrators may ask for. What users claim of themselves is never taken for verified:
+// it would turn invitations to others, and their commits, into theirs.
+type EmailInput struct {
+	Address   string
+	Confirmed bool
+}
+
+// AddEmail gives a user one more address. One that is taken is Invalid.
+func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserID, in EmailInput) (Address, error) {
 	user, err := s.mayAddress(ctx, as, user)
 	if err != nil {
 		return Address{}, err
 	}
-	email = strings.ToLower(strings.TrimSpace(email))
+	email := strings.ToLower(strings.TrimSpace(in.Address))
 	var f errs.Fields
 	checkEmail(&f, "email", email)
 	if err := f.Err(); err != nil {
@@ -73,7 +78,7 @@ func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserI
 	}
 	now := db.At(s.now())
 	row := emailRow{UserID: user, Email: email, EmailFold: db.Fold(email), CreatedAt: now, UpdatedAt: now}
-	if as.Admin && (confirmed || s.settings.Current().EmailConfirmationSetting == "off") {
+	if as.Admin && (in.Confirmed || s.settings.Current().EmailConfirmationSetting == "off") {
 		row.ConfirmedAt = &now
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {

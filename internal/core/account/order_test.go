@@ -48,7 +48,7 @@ func TestService_Update_addressDeleted(t *testing.T) {
 	d := dbtest.OpenPostgres(t)
 	h := accounttest.New(t, d)
 	ann, _ := h.User("ann")
-	if _, err := h.AddEmail(t.Context(), h.Root, ann.ID, "other@example.com", true); err != nil {
+	if _, err := h.AddEmail(t.Context(), h.Root, ann.ID, account.EmailInput{Address: "other@example.com", Confirmed: true}); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)

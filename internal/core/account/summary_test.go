@@ -62,7 +62,7 @@ func TestService_ByIDs_remembered(t *testing.T) {
 		}
 		wants(ctx, "Another blocked new@example.com", 1)
 
-		second, err := h.AddEmail(ctx, h.Root, u.ID, "second@example.com", true)
+		second, err := h.AddEmail(ctx, h.Root, u.ID, account.EmailInput{Address: "second@example.com", Confirmed: true})
 		if err != nil {
 			t.Fatal(err)
 		}

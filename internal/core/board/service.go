@@ -244,7 +244,7 @@ func (s *Service) apply(ctx context.Context, at Place, b *Board, c Changes) erro
 }
 
 func (s *Service) setLabels(ctx context.Context, as authz.Actor, at Place, id ID, titles []string) error {
-	labels, err := s.labels.EnsureByNames(ctx, as, at.labels, titles, false)
+	labels, err := s.labels.ByNames(ctx, at.labels, titles)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -131,35 +132,50 @@ func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Projec
 	return out, nil
 }
 
-// CancelJob cancels a job. One that has ended stays as it is. It requires UpdatePipeline; force, which ends a
-// job that is canceling at once, requires AdminProject.
-func (s *Service) CancelJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, force bool) (*Job, error) {
+// CancelJob cancels a job. A runner that can is asked to run what comes after the script first. A job that has ended
+// stays as it is. It requires UpdatePipeline.
+func (s *Service) CancelJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
 	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
-	if force {
-		if err := s.policy.Require(ctx, as, authz.AdminProject, p.Subject()); err != nil {
+	return s.cancelJob(ctx, as, p, id, (*Job).cancel)
+}
+
+// ForceCancelJob is CancelJob that ends a job at once, also one that is canceling. It requires UpdatePipeline and AdminProject.
+func (s *Service) ForceCancelJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
+	for _, ability := range []authz.Ability{authz.UpdatePipeline, authz.AdminProject} {
+		if err := s.policy.Require(ctx, as, ability, p.Subject()); err != nil {
 			return nil, err
 		}
 	}
+	return s.cancelJob(ctx, as, p, id, (*Job).cancelAtOnce)
+}
+
+func (s *Service) cancelJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, cancel func(*Job, time.Time)) (*Job, error) {
 	_, of, err := s.writable(ctx, as, p, id)
 	if err != nil {
 		return nil, err
 	}
 	return s.change(ctx, as, p, of.ID, id, func(_ context.Context, j *Job) error {
-		j.cancel(s, force)
+		cancel(j, s.now())
 		return nil
 	})
 }
 
 // cancel ends a job that has not ended. A runner that can is asked to run what comes after the script.
-func (j *Job) cancel(s *Service, force bool) {
+func (j *Job) cancel(now time.Time) {
 	switch {
-	case j.State == Running && j.CancelsGracefully && !force:
-		j.enter(Canceling, s.now())
-	case j.State == Canceling && !force:
-	case slices.Contains(cancelable, j.State):
-		j.enter(Canceled, s.now())
+	case j.State == Running && j.CancelsGracefully:
+		j.enter(Canceling, now)
+	case j.State != Canceling:
+		j.cancelAtOnce(now)
+	}
+}
+
+// cancelAtOnce ends a job that has not ended.
+func (j *Job) cancelAtOnce(now time.Time) {
+	if slices.Contains(cancelable, j.State) {
+		j.enter(Canceled, now)
 		j.ScheduledAt = nil
 	}
 }
@@ -219,7 +235,7 @@ func (s *Service) cancelAll(ctx context.Context, as authz.Actor, p *project.Proj
 				continue
 			}
 			_, err := s.changeLocked(ctx, as, p, of, jobs[i].ID, func(_ context.Context, j *Job) error {
-				j.cancel(s, false)
+				j.cancel(s.now())
 				return nil
 			})
 			if err != nil {

@@ -228,7 +228,10 @@ func TestService_CancelJob(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		token := w.runner("instance_type", nil)
 		cancel := func(who authz.Actor, id ci.StatusID, force bool) (*ci.Job, error) {
-			return w.ci.CancelJob(t.Context(), who, w.as(who), id, force)
+			if force {
+				return w.ci.ForceCancelJob(t.Context(), who, w.as(who), id)
+			}
+			return w.ci.CancelJob(t.Context(), who, w.as(who), id)
 		}
 		p := w.begin(twoStages)
 		j, err := cancel(w.developer, w.job(p, "build").ID, false)

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ciconfig"
 	"tenon/internal/core/project"
+	"tenon/internal/core/variable"
 )
 
 // jobList gives all variables of a job that starts, those that count least first: predefined ones, those of the configuration, what
@@ -194,7 +195,7 @@ func (s *Service) commitOf(ctx context.Context, p *project.Project, of *Pipeline
 
 // configured gives the variables of the instance, the groups and the project for an environment.
 func (s *Service) configured(ctx context.Context, p *project.Project, environment string, protected bool) (list, error) {
-	values, err := s.variables.For(ctx, p, environment, protected)
+	values, err := s.variables.For(ctx, p, variable.Use{Environment: environment, Protected: protected})
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func TestService_archived(t *testing.T) {
 		wantError(t, "retry", err, errs.Forbidden, "")
 		_, err = w.ci.PlayJob(t.Context(), w.owner, shop, w.job(p, "ship").ID, nil)
 		wantError(t, "play", err, errs.Forbidden, "")
-		_, err = w.ci.CancelJob(t.Context(), w.owner, shop, w.job(p, "test").ID, false)
+		_, err = w.ci.CancelJob(t.Context(), w.owner, shop, w.job(p, "test").ID)
 		wantError(t, "cancel", err, errs.Forbidden, "")
 		_, err = w.ci.Retry(t.Context(), w.owner, shop, p.ID)
 		check(t, err)

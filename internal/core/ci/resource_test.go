@@ -69,7 +69,7 @@ func TestService_passResource(t *testing.T) {
 		want("failed", "ship:failed = failed", "ship:pending = pending", "other:success ship:waiting_for_resource = waiting_for_resource")
 
 		// So does one that is canceled, before or after it is given to a runner.
-		_, err = w.ci.CancelJob(t.Context(), w.developer, w.as(w.developer), w.job(second, "ship").ID, false)
+		_, err = w.ci.CancelJob(t.Context(), w.developer, w.as(w.developer), w.job(second, "ship").ID)
 		check(t, err)
 		w.drain()
 		want("canceled", "ship:failed = failed", "ship:canceled = canceled", "other:success ship:pending = running")

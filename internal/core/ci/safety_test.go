@@ -193,7 +193,7 @@ func TestService_Find_hidden(t *testing.T) {
 				"retry":   func() error { _, err := w.ci.Retry(ctx, as, hidden, p.ID); return err },
 				"delete":  func() error { return w.ci.Delete(ctx, as, hidden, p.ID) },
 				"play":    func() error { _, err := w.ci.PlayJob(ctx, as, hidden, j.ID, nil); return err },
-				"stop":    func() error { _, err := w.ci.CancelJob(ctx, as, hidden, j.ID, false); return err },
+				"stop":    func() error { _, err := w.ci.CancelJob(ctx, as, hidden, j.ID); return err },
 				"again":   func() error { _, err := w.ci.RetryJob(ctx, as, hidden, j.ID); return err },
 				"erase":   func() error { _, err := w.ci.Erase(ctx, as, hidden, j.ID); return err },
 				"keep":    func() error { _, err := w.ci.KeepArtifacts(ctx, as, hidden, j.ID); return err },
@@ -212,7 +212,7 @@ func TestService_Find_hidden(t *testing.T) {
 		wantError(t, "pipeline through another project", err, errs.NotFound, "")
 		_, _, err = w.ci.FindJob(ctx, w.owner, other, j.ID)
 		wantError(t, "job through another project", err, errs.NotFound, "")
-		_, err = w.ci.CancelJob(ctx, w.owner, other, j.ID, true)
+		_, err = w.ci.ForceCancelJob(ctx, w.owner, other, j.ID)
 		wantError(t, "cancel through another project", err, errs.NotFound, "")
 		w.wantStates(p, "after all", "build:pending = pending")
 		// Where jobs are not public, guests see none.

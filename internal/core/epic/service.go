@@ -134,7 +134,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, g *namespace.Group
 			return err
 		}
 		e.ID = ID(id)
-		labels, err := s.labels.EnsureByNames(ctx, as, label.Of(g), in.Labels, true)
+		labels, err := s.labels.EnsureByNames(ctx, as, label.Of(g), in.Labels)
 		if err != nil {
 			return err
 		}

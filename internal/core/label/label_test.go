@@ -233,30 +233,29 @@ func TestService_EnsureByNames(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		f := setUp(t, d)
 		shared := f.create(f.above(), "shared")
-		got, err := f.labels.EnsureByNames(ctx, f.planner, f.in(f.planner), []string{"new", "shared", " new ", "", strings.Repeat("x", 256)}, true)
+		got, err := f.labels.EnsureByNames(ctx, f.planner, f.in(f.planner), []string{"new", "shared", " new ", "", strings.Repeat("x", 256)})
 		if titles := label.Titles(got); err != nil || !slices.Equal(titles, []string{"new", "shared"}) || got[1].ID != shared.ID || got[0].Color != "#6699cc" {
 			t.Errorf("labels = %+v, %v", got, err)
 		}
-		for _, tt := range []struct {
-			as     authz.Actor
-			create bool
-		}{{f.guest, true}, {f.planner, false}} {
-			got, err := f.labels.EnsureByNames(ctx, tt.as, f.in(tt.as), []string{"new", "newer"}, tt.create)
-			if titles := label.Titles(got); err != nil || !slices.Equal(titles, []string{"new"}) {
-				t.Errorf("as %s: %q, %v, want new alone", tt.as.Username, titles, err)
-			}
+		got, err = f.labels.EnsureByNames(ctx, f.guest, f.in(f.guest), []string{"new", "newer"})
+		if titles := label.Titles(got); err != nil || !slices.Equal(titles, []string{"new"}) {
+			t.Errorf("as a guest: %q, %v, want new alone", titles, err)
+		}
+		got, err = f.labels.ByNames(ctx, f.in(f.planner), []string{"newer", "new"})
+		if titles := label.Titles(got); err != nil || !slices.Equal(titles, []string{"new"}) {
+			t.Errorf("without making: %q, %v, want new alone", titles, err)
 		}
 		many := make([]string, 501)
 		for i := range many {
 			many[i] = fmt.Sprint("one of many ", i)
 		}
-		if got, err := f.labels.EnsureByNames(ctx, f.planner, f.in(f.planner), many, true); !errs.Is(err, errs.Invalid) || len(got) != 0 {
+		if got, err := f.labels.EnsureByNames(ctx, f.planner, f.in(f.planner), many); !errs.Is(err, errs.Invalid) || len(got) != 0 {
 			t.Errorf("501 titles: %d labels, %v, want none", len(got), err)
 		}
 		// The project's own label wins over the group's of the same title.
 		own := f.create(f.above(), "both")
 		id := f.Insert("labels", coretest.Row{"namespace_id": f.in(f.planner).Namespace, "title": "both", "title_fold": "both", "color": "#fff"})
-		if got, err := f.labels.EnsureByNames(ctx, f.guest, f.in(f.guest), []string{"both"}, false); err != nil || got[0].ID != label.ID(id) || got[0].ID == own.ID {
+		if got, err := f.labels.ByNames(ctx, f.in(f.guest), []string{"both"}); err != nil || got[0].ID != label.ID(id) || got[0].ID == own.ID {
 			t.Errorf("nearest label = %+v, %v", got, err)
 		}
 		var wg sync.WaitGroup
@@ -264,7 +263,7 @@ func TestService_EnsureByNames(t *testing.T) {
 		ids := make([]label.ID, 8)
 		for i := range ids {
 			wg.Go(func() {
-				got, err := f.labels.EnsureByNames(ctx, f.planner, at, []string{"raced"}, true)
+				got, err := f.labels.EnsureByNames(ctx, f.planner, at, []string{"raced"})
 				if err != nil || len(got) != 1 {
 					t.Errorf("raced: %v, %v", got, err)
 					return

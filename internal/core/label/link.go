@@ -20,40 +20,64 @@ import (
 // else writes.
 const maxTitles = 500
 
-// EnsureByNames returns the labels with these titles that the place may use, in the
-// order of the titles. Missing ones are made where create says so and the actor may
-// manage labels, and left out otherwise, as titles that no label can have are. More than
-// 500 titles are Invalid.
-func (s *Service) EnsureByNames(ctx context.Context, as authz.Actor, at Place, titles []string, create bool) ([]Label, error) {
+// ByNames returns the labels with these titles that the place may use, in the order of the
+// titles, without those that there are not. More than 500 titles are Invalid. It asks for no
+// permission: who sees the place sees its labels.
+func (s *Service) ByNames(ctx context.Context, at Place, titles []string) ([]Label, error) {
+	titles, known, err := s.byNames(ctx, at, titles)
+	return inOrder(titles, known), err
+}
+
+// EnsureByNames is ByNames that makes the missing ones where the actor may manage labels. Titles
+// that no label can have are left out.
+func (s *Service) EnsureByNames(ctx context.Context, as authz.Actor, at Place, titles []string) ([]Label, error) {
+	titles, known, err := s.byNames(ctx, at, titles)
+	if err != nil || len(known) == len(titles) {
+		return inOrder(titles, known), err
+	}
+	create, err := s.policy.Can(ctx, as, authz.AdminLabel, at.Subject)
+	if err != nil {
+		return nil, err
+	}
+	for _, title := range titles {
+		if _, ok := known[title]; ok || !create {
+			continue
+		}
+		made, ok, err := s.make(ctx, as, at, title)
+		if err != nil {
+			return nil, fmt.Errorf("create label: %w", err)
+		}
+		if ok {
+			known[title] = made
+		}
+	}
+	return inOrder(titles, known), nil
+}
+
+// byNames finds labels by title, and returns the titles without blank ones and doublets.
+func (s *Service) byNames(ctx context.Context, at Place, titles []string) ([]string, map[string]Label, error) {
 	titles = tidy(titles)
 	if len(titles) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if len(titles) > maxTitles {
-		return nil, errs.Plain(fmt.Sprintf("labels are too many (maximum is %d)", maxTitles))
+		return nil, nil, errs.Plain(fmt.Sprintf("labels are too many (maximum is %d)", maxTitles))
 	}
 	known, err := s.named(ctx, at.Namespace, titles)
 	if err != nil {
-		return nil, fmt.Errorf("labels by name: %w", err)
+		return nil, nil, fmt.Errorf("labels by name: %w", err)
 	}
-	if create && len(known) < len(titles) {
-		if create, err = s.policy.Can(ctx, as, authz.AdminLabel, at.Subject); err != nil {
-			return nil, err
-		}
-	}
-	out := make([]Label, 0, len(titles))
+	return titles, known, nil
+}
+
+func inOrder(titles []string, known map[string]Label) []Label {
+	var out []Label
 	for _, title := range titles {
-		l, ok := known[title]
-		if !ok && create {
-			if l, ok, err = s.make(ctx, as, at, title); err != nil {
-				return nil, fmt.Errorf("create label: %w", err)
-			}
-		}
-		if ok {
+		if l, ok := known[title]; ok {
 			out = append(out, l)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // TitlesByIDs gives the titles of those of the labels with these ids that the actor may see and the
@@ -201,11 +225,11 @@ func (s *Service) Apply(ctx context.Context, as authz.Actor, at Place, to noteab
 	}
 	wanted := present
 	if a.Set != nil {
-		if wanted, err = s.EnsureByNames(ctx, as, at, *a.Set, true); err != nil {
+		if wanted, err = s.EnsureByNames(ctx, as, at, *a.Set); err != nil {
 			return nil, nil, err
 		}
 	}
-	more, err := s.EnsureByNames(ctx, as, at, a.Add, true)
+	more, err := s.EnsureByNames(ctx, as, at, a.Add)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
+	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 )
@@ -211,7 +212,7 @@ func (f *fixture) join(r *rapid.T, m *changing, how string, users []authz.Actor,
 		}
 		taken := m.invited[len(m.invited)-1]
 		m.invited = m.invited[:len(m.invited)-1]
-		if _, err = f.accounts.AddEmail(ctx, f.admin, users[p.to].UserID, taken.address, true); err != nil {
+		if _, err = f.accounts.AddEmail(ctx, f.admin, users[p.to].UserID, account.EmailInput{Address: taken.address, Confirmed: true}); err != nil {
 			return err
 		}
 		today, into := f.today.Format(time.DateOnly), pair{taken.at, p.to}

@@ -9,17 +9,25 @@ import (
 	"tenon/internal/core/noteable"
 )
 
-// Gone says of a comment that was deleted from a discussion of a thing whether the actor could
-// read it, and whether it was the last one of the discussion.
-func (s *Service) Gone(ctx context.Context, as authz.Actor, on noteable.Ref, discussion string, internal bool) (seen, last bool, err error) {
+// Removed is a comment that was deleted.
+type Removed struct {
+	On         noteable.Ref
+	Discussion string
+	Internal   bool
+}
+
+// Gone says of a comment that was deleted whether the actor could read it, and whether it was the
+// last one of its discussion.
+func (s *Service) Gone(ctx context.Context, as authz.Actor, was Removed) (seen, last bool, err error) {
+	on := was.On
 	readable, err := s.readableOn(ctx, as, []noteable.Ref{on})
 	if err != nil {
 		return false, false, err
 	}
-	if all, ok := readable[on]; !ok || internal && !all {
+	if all, ok := readable[on]; !ok || was.Internal && !all {
 		return false, false, nil
 	}
-	left, err := db.Get[int64](ctx, s.db, "SELECT COUNT(*) FROM notes WHERE noteable_type = ? AND noteable_id = ? AND discussion_id = ?", on.Kind, on.ID, discussion)
+	left, err := db.Get[int64](ctx, s.db, "SELECT COUNT(*) FROM notes WHERE noteable_type = ? AND noteable_id = ? AND discussion_id = ?", on.Kind, on.ID, was.Discussion)
 	if err != nil {
 		return false, false, fmt.Errorf("notes of a discussion: %w", err)
 	}

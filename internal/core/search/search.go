@@ -244,5 +244,5 @@ func (s *Service) Snippets(ctx context.Context, as authz.Actor, q Query) (page.P
 	if blank || err != nil {
 		return page.None[snippet.Snippet](q.Range), err
 	}
-	return s.snippets.Search(ctx, as, q.terms(), q.ByCreation && q.Asc, q.Range)
+	return s.snippets.Search(ctx, as, snippet.Query{Terms: q.terms(), Oldest: q.ByCreation && q.Asc, Range: q.Range})
 }

@@ -19,15 +19,21 @@ var (
 // Texts are searched: titles, descriptions and the paths of files.
 var Texts = db.Trigrams{Table: "snippets", Columns: []string{"title_fold", description, files}}.Bounded("COALESCE(description, '')", "")
 
-// Search gives the snippets of users and projects that the actor may read and that hold all
-// terms, which are folded, in their title, description and paths; the latest first, or the
-// oldest. It requires ListSnippets.
-func (s *Service) Search(ctx context.Context, as authz.Actor, terms []string, asc bool, r page.Range) (page.Page[Snippet], error) {
+// Query selects snippets that hold all terms in their title, description and paths.
+type Query struct {
+	Terms  []string // folded
+	Oldest bool     // first, instead of the latest
+	page.Range
+}
+
+// Search gives the snippets of users and projects that the actor may read and that a query selects. It
+// requires ListSnippets.
+func (s *Service) Search(ctx context.Context, as authz.Actor, of Query) (page.Page[Snippet], error) {
 	if err := s.policy.Require(ctx, as, authz.ListSnippets, authz.Subject{}); err != nil {
 		return page.Page[Snippet]{}, err
 	}
 	var w db.Where
-	for _, term := range terms {
+	for _, term := range of.Terms {
 		pattern := "%" + db.LikePattern(term) + "%"
 		w.And(`(s.title_fold LIKE ? ESCAPE '\' OR `+db.Folded("s.description", "s.description_fold")+` LIKE ? ESCAPE '\' OR `+
 			db.Folded("s.files", "s.files_fold")+` LIKE ? ESCAPE '\')`, pattern, pattern, pattern)
@@ -36,13 +42,13 @@ func (s *Service) Search(ctx context.Context, as authz.Actor, terms []string, as
 	w.And(cond, args...)
 	tables := strings.TrimPrefix(from, " FROM ")
 	q := page.Query{Columns: columns, From: tables, Where: w, Key: "s.id", Narrow: tables, Order: order}
-	if asc {
+	if of.Oldest {
 		q.Order = order.Desc()
 	}
-	if query, args, ok := s.db.Holding(Texts, terms); ok {
+	if query, args, ok := s.db.Holding(Texts, of.Terms); ok {
 		q.Candidates = []page.Candidates{{SQL: query, Args: args}}
 	}
-	out, err := page.Select[Snippet](ctx, s.db, q, r)
+	out, err := page.Select[Snippet](ctx, s.db, q, of.Range)
 	if err != nil {
 		return out, fmt.Errorf("search snippets: %w", err)
 	}

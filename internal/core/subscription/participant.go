@@ -121,9 +121,16 @@ func (s *Service) AudienceOf(ctx context.Context, of noteable.Ref) (Audience, er
 	return a, nil
 }
 
-// Mention writes down who was mentioned in a thing or, where internal says so, in an internal
-// note on it, in the caller's transaction.
-func (s *Service) Mention(ctx context.Context, t noteable.Target, users []authz.UserID, internal bool) error {
+// Mentioned says who was mentioned in a thing, or in a note on it.
+type Mentioned struct {
+	In       noteable.Target
+	Users    []authz.UserID
+	Internal bool // the note is internal
+}
+
+// Mention writes down who was mentioned, in the caller's transaction.
+func (s *Service) Mention(ctx context.Context, m Mentioned) error {
+	t, users := m.In, m.Users
 	if len(users) == 0 {
 		return nil
 	}
@@ -136,7 +143,7 @@ func (s *Service) Mention(ctx context.Context, t noteable.Target, users []authz.
 	projectID, groupID := t.Place()
 	args := make([]any, 0, 6*len(users))
 	for _, id := range users {
-		args = append(args, t.Kind, t.ID, id, internal, projectID, groupID)
+		args = append(args, t.Kind, t.ID, id, m.Internal, projectID, groupID)
 	}
 	const row = "(?, ?, ?, ?, ?, ?)"
 	_, err := s.db.Exec(ctx, "INSERT INTO mentions (target_type, target_id, user_id, internal, project_id, group_id) VALUES "+

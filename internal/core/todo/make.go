@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/reference"
+	"tenon/internal/core/subscription"
 )
 
 // making is what to-do items are made of.
@@ -181,7 +182,7 @@ func (s *Service) mention(ctx context.Context, as authz.Actor, m making, texts, 
 	if users, err = s.able(ctx, m, users); err != nil {
 		return err
 	}
-	if err := s.subscriptions.Mention(ctx, m.target, users, m.internal); err != nil {
+	if err := s.subscriptions.Mention(ctx, subscription.Mentioned{In: m.target, Users: users, Internal: m.internal}); err != nil {
 		return err
 	}
 	for _, action := range []Action{DirectlyAddressed, Mentioned} {

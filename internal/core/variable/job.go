@@ -29,15 +29,21 @@ type level struct {
 // instanceDepth is more than the depth of any group.
 const instanceDepth = 1 << 30
 
-// For gives the variables for the jobs of a project in an environment, "" for none, in the
+// Use says which of the variables of a project a job gets.
+type Use struct {
+	Environment string // "" for none
+	Protected   bool   // the job runs for a protected branch or tag
+}
+
+// For gives the variables for a job of a project, in the
 // order of their precedence: those of the instance, of the groups from the outermost inwards,
 // of the project. A key stands once for each of these, with the value whose scope says the most
 // of the environment; of two values of one key, the later holds. It takes two statements.
 //
 // It asks for no permission: it is for jobs, whose pipeline was let in.
-func (s *Service) For(ctx context.Context, p *project.Project, environment string, protectedRef bool) ([]Value, error) {
+func (s *Service) For(ctx context.Context, p *project.Project, use Use) ([]Value, error) {
 	var w db.Where
-	if !protectedRef {
+	if !use.Protected {
 		w.Raw("NOT v.protected")
 	}
 	rows, err := db.Select[level](ctx, s.db, "SELECT "+columns+`, a.depth FROM namespace_ancestors a JOIN ci_variables v ON v.namespace_id = a.ancestor_id
@@ -53,7 +59,7 @@ func (s *Service) For(ctx context.Context, p *project.Project, environment strin
 	for _, v := range instance {
 		all = append(all, level{v, instanceDepth})
 	}
-	return s.values(best(append(all, rows...), environment))
+	return s.values(best(append(all, rows...), use.Environment))
 }
 
 // best keeps, of each key at each depth, the variable whose scope says the most of the

@@ -258,7 +258,9 @@ func TestService_For(t *testing.T) {
 		} {
 			var got []variable.Value
 			var err error
-			if n := dbtest.Count(t, d, func() { got, err = w.variables.For(ctx, w.p, tt.environment, tt.protected) }); err != nil || n > 3 {
+			if n := dbtest.Count(t, d, func() {
+				got, err = w.variables.For(ctx, w.p, variable.Use{Environment: tt.environment, Protected: tt.protected})
+			}); err != nil || n > 3 {
 				t.Fatalf("%d statements, %v", n, err)
 			}
 			words := make([]string, len(got))

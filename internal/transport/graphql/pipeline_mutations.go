@@ -85,7 +85,7 @@ func (b *binder) jobMutations() {
 	change("jobRetry", b.Checks.RetryJob)
 	change("jobUnschedule", b.Checks.UnscheduleJob)
 	change("jobCancel", func(ctx context.Context, as authz.Actor, p *project.Project, id ci.StatusID) (*ci.Job, error) {
-		return b.Checks.CancelJob(ctx, as, p, id, false)
+		return b.Checks.CancelJob(ctx, as, p, id)
 	})
 	type play struct {
 		ID        globalID

@@ -122,7 +122,9 @@ func (b *binder) noteSubscriptions() {
 		if e.Note == nil {
 			return nil, nil
 		}
-		seen, last, err := b.Notes.Gone(ctx, c.As, noteable.Ref{Kind: e.Kind, ID: e.ID}, e.Note.Discussion, e.Note.Internal)
+		seen, last, err := b.Notes.Gone(ctx, c.As, note.Removed{
+			On: noteable.Ref{Kind: e.Kind, ID: e.ID}, Discussion: e.Note.Discussion, Internal: e.Note.Internal,
+		})
 		if err != nil || !seen {
 			return nil, b.skipWhileReadable(ctx, c.As, zeroOr(c.Args.NoteableID), err)
 		}

@@ -85,7 +85,7 @@ func TestIssueCopies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := subscriptions.Mention(t.Context(), target, []authz.UserID{p.users["dev"].UserID}, false); err != nil {
+		if err := subscriptions.Mention(t.Context(), subscription.Mentioned{In: target, Users: []authz.UserID{p.users["dev"].UserID}}); err != nil {
 			t.Fatal(err)
 		}
 

@@ -302,7 +302,11 @@ func (s *Server) cancelJob(ctx context.Context, as authz.Actor, in cancelJobPara
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.Checks.CancelJob(ctx, as, p, in.JobID, in.Force)
+	cancel := s.Checks.CancelJob
+	if in.Force {
+		cancel = s.Checks.ForceCancelJob
+	}
+	j, err := cancel(ctx, as, p, in.JobID)
 	return s.job(ctx, as, p, j, err)
 }
 

@@ -73,7 +73,7 @@ type ownEmailParams struct {
 }
 
 func (s *Server) createOwnEmail(ctx context.Context, as authz.Actor, p ownEmailParams) (emailEntity, error) {
-	a, err := s.Accounts.AddEmail(ctx, as, 0, p.Email, false)
+	a, err := s.Accounts.AddEmail(ctx, as, 0, account.EmailInput{Address: p.Email})
 	return emailOf(a), err
 }
 
@@ -92,7 +92,7 @@ func (s *Server) createEmail(ctx context.Context, as authz.Actor, p createEmailP
 	if err != nil {
 		return emailEntity{}, err
 	}
-	a, err := s.Accounts.AddEmail(ctx, as, user, p.Email, p.SkipConfirmation)
+	a, err := s.Accounts.AddEmail(ctx, as, user, account.EmailInput{Address: p.Email, Confirmed: p.SkipConfirmation})
 	return emailOf(a), err
 }
 
