@@ -24,6 +24,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tenon/internal/base/lru"
 )
 
 // Config says which database to open and how. Only URL is needed.
@@ -57,8 +59,9 @@ type DB struct {
 	trace      atomic.Pointer[func(query string, args []any)]
 	observe    atomic.Pointer[func(ctx context.Context, s Statement)]
 	rebound    textCache
-	columns    sync.Map // reflect.Type of a row to []column
-	fields     sync.Map // reflect.Type of a row to fields
+	known      *lru.Cache // see Known
+	columns    sync.Map   // reflect.Type of a row to []column
+	fields     sync.Map   // reflect.Type of a row to fields
 
 	pool    *pgxpool.Pool // PostgreSQL
 	path    string        // SQLite: of the file, as given
@@ -69,6 +72,7 @@ type DB struct {
 	file    string        // SQLite: its absolute path
 	busy    string        // SQLite: how long a connection waits for the locks of other programs
 	group   *group        // SQLite: whose turn it is to write
+	indexer atomic.Pointer[indexer]
 }
 
 // Open connects to a database and, on SQLite, creates the file where it is
@@ -83,7 +87,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if cfg.Reporting == 0 {
 		cfg.Reporting = 5 * time.Second
 	}
-	d := &DB{log: cfg.Logger, reporting: cfg.Reporting}
+	d := &DB{log: cfg.Logger, reporting: cfg.Reporting, known: lru.New(knownBytes)}
 	var err error
 	switch {
 	case strings.HasPrefix(cfg.URL, "postgres://"), strings.HasPrefix(cfg.URL, "postgresql://"):
@@ -104,12 +108,22 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	return d, nil
 }
 
+// knownBytes is how much memory Known takes.
+const knownBytes = 256 << 10
+
+// Known keeps what a caller knows of this database for a while, by a key of a type of its own.
+// What it forgets is asked again.
+func (d *DB) Known() *lru.Cache { return d.known }
+
 // Close waits for running statements and closes every connection. Transactions
 // begun later fail.
 func (d *DB) Close() error {
 	if d.pool != nil {
 		d.pool.Close()
 		return nil
+	}
+	if x := d.indexer.Load(); x != nil {
+		x.close()
 	}
 	d.group.close()
 	err := d.reader.Close()

@@ -17,8 +17,8 @@ const (
 )
 
 // group lets many callers share the commits of SQLite's one writer. A goroutine
-// gives turns; each caller runs its closure itself, in its own goroutine, as a
-// savepoint of the transaction that the batch shares.
+// gives turns; each caller runs its closure itself, in its own goroutine, in the
+// transaction that the batch shares, and as a savepoint of it where others ran before.
 type group struct {
 	d     *DB
 	stall time.Duration
@@ -128,22 +128,21 @@ func (g *group) batch(r *turn, watchdog *time.Timer) {
 		return
 	}
 	began := time.Now()
-	var done []*turn // waiting for the commit
-	turns := 0
-	for r != nil {
-		var ok bool
-		if ok, err = g.one(tx, r, len(done) > 0, watchdog); ok {
-			done = append(done, r)
-		}
-		turns++
-		if r = nil; err != nil {
+	if failure := g.turn(tx, r, watchdog); failure != nil { // nobody shares the transaction yet
+		_ = tx.Rollback() // SQLite may have done so itself
+		r.next <- step{err: failure}
+		return
+	}
+	done := []*turn{r} // waiting for the commit
+	turns := 1
+	for err == nil && turns < batchTurns && time.Since(began) < batchTime {
+		if r = g.waiting(); r == nil {
 			break
 		}
-		if turns < batchTurns && time.Since(began) < batchTime {
-			select {
-			case r = <-g.queue:
-			default:
-			}
+		turns++
+		var hangs bool
+		if hangs, err = g.behind(tx, r, watchdog); hangs {
+			done = append(done, r)
 		}
 	}
 	if err == nil {
@@ -160,6 +159,7 @@ func (g *group) batch(r *turn, watchdog *time.Timer) {
 			return
 		}
 	}
+	g.d.indexer.Load().written()
 	for _, r := range done {
 		if err == nil {
 			r.next <- step{err: r.failure}
@@ -169,10 +169,20 @@ func (g *group) batch(r *turn, watchdog *time.Timer) {
 	}
 }
 
-// one gives r its turn in the batch's transaction, after others where behind says so. It
-// says whether r's answer hangs on the commit, as that of a failure does behind others:
-// a caller who hears of what they wrote must find it. An error means that the transaction is lost.
-func (g *group) one(tx *sql.Tx, r *turn, behind bool, watchdog *time.Timer) (bool, error) {
+// waiting gives a turn that somebody waits for; nil if nobody does.
+func (g *group) waiting() *turn {
+	select {
+	case r := <-g.queue:
+		return r
+	default:
+		return nil
+	}
+}
+
+// behind gives r its turn after others in the batch's transaction, as a savepoint. It
+// says whether r's answer hangs on the commit, as that of a failure does too:
+// a caller who hears of what others wrote must find it. An error means that the transaction is lost.
+func (g *group) behind(tx *sql.Tx, r *turn, watchdog *time.Timer) (bool, error) {
 	if _, err := tx.ExecContext(context.Background(), "SAVEPOINT turn"); err != nil {
 		return true, err
 	}
@@ -181,7 +191,7 @@ func (g *group) one(tx *sql.Tx, r *turn, behind bool, watchdog *time.Timer) (boo
 		if err == nil {
 			_, err = tx.ExecContext(context.Background(), "RELEASE turn")
 		}
-		if behind && !errors.Is(failure, errUnwound) { // one that did not return is not there for a second run
+		if !errors.Is(failure, errUnwound) { // one that did not return is not there for a second run
 			r.failure = failure
 			return true, err
 		}

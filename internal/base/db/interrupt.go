@@ -77,3 +77,21 @@ func planSetting(handle uintptr, set int32) (on bool, err error) {
 	}
 	return libc.AtomicLoadPInt32(at+slots) != 0, nil
 }
+
+// statementJournal is how many bytes of pages that a savepoint may have to restore are kept in memory before
+// they are written to a temporary file, 64 kB if SQLite is not told. It keeps them in pieces of this size and writes
+// no piece of 128 kB or more.
+const statementJournal = 128<<10 - 8
+
+// keepJournals sets statementJournal for all connections. It must come before the first one.
+var keepJournals = sync.OnceValue(func() error {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	const slot = 8 // bytes of a variable argument
+	at := tls.Alloc(slot)
+	defer tls.Free(slot)
+	if rc := sqlite3.Xsqlite3_config(tls, sqlite3.SQLITE_CONFIG_STMTJRNL_SPILL, libc.VaList(at, int32(statementJournal))); rc != sqlite3.SQLITE_OK {
+		return fmt.Errorf("configure journals of SQLite: code %d", rc)
+	}
+	return nil
+})

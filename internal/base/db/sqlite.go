@@ -91,6 +91,9 @@ func private(path string) error {
 const queryOnly = "_pragma=query_only(1)"
 
 func sqlitePool(path string, conns int, options ...string) (*sql.DB, error) {
+	if err := keepJournals(); err != nil {
+		return nil, err
+	}
 	file := url.URL{Scheme: "file", Path: path}
 	options = append([]string{"_pragma=foreign_keys(1)", "_time_format=sqlite", "_timezone=UTC", "_dqs=0"}, options...)
 	c, err := sqlite.NewConnector(file.String() + "?" + strings.Join(options, "&"))

@@ -24,6 +24,10 @@ type Trigrams struct {
 	// characters may have as many trigrams, which takes seconds to write. Long is its
 	// contrary, which an index of the schema serves. Both are "" where all rows are.
 	Short, Long string
+
+	// Late says that SQLite writes the trigrams of a row a while after the row, with those of others: until then its id is
+	// in <Table>_pending_trigrams, and searches look into it.
+	Late bool
 }
 
 // maxIndexed is the length in characters of the longest text that has trigrams where a table
@@ -42,6 +46,9 @@ func (t Trigrams) Bounded(text, cond string) Trigrams {
 }
 
 func (t Trigrams) name() string { return t.Table + "_trigrams" }
+
+// pending is the table with the ids of rows that have no trigrams yet.
+func (t Trigrams) pending() string { return t.Table + "_pending_trigrams" }
 
 func (t Trigrams) where() string {
 	if t.Short == "" {
@@ -66,9 +73,11 @@ const (
 // IndexTrigrams makes the indexes for [DB.Holding] on PostgreSQL where they are missing.
 // They need the extension pg_trgm, which the owner of a database may create. Where that is
 // refused it logs a warning: searches then read all rows, and the next start tries again.
+// On SQLite it indexes the rows that wait for it, and from then on those that are written, until the
+// database is closed.
 func (d *DB) IndexTrigrams(ctx context.Context, tables []Trigrams) error {
-	if d.dialect != Postgres {
-		return nil
+	if d.dialect == SQLite {
+		return d.startIndexer(ctx, tables)
 	}
 	err := d.InTx(ctx, func(ctx context.Context) error {
 		if err := d.Lock(ctx, "trigrams"); err != nil {
@@ -114,7 +123,11 @@ func (d *DB) Holding(t Trigrams, words []string) (query string, args []any, ok b
 		return "", nil, false
 	}
 	if d.dialect == SQLite {
-		return t.withLong("SELECT rowid AS id FROM " + t.name() + " WHERE " + t.name() + " MATCH ?"), []any{trigramsOf(words)}, true
+		query := "SELECT rowid AS id FROM " + t.name() + " WHERE " + t.name() + " MATCH ?"
+		if t.Late {
+			query += " UNION ALL SELECT id FROM " + t.pending()
+		}
+		return t.withLong(query), []any{trigramsOf(words)}, true
 	}
 	var w Where
 	if t.Short != "" {

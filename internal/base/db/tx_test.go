@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -159,6 +160,51 @@ func TestDB_InSavepoint(t *testing.T) {
 		}
 		if got := fmt.Sprint(hooks); got != "[kept]" {
 			t.Errorf("hooks ran: %s", got)
+		}
+	})
+}
+
+// A savepoint that changes more than the memory of its journal holds is undone as a whole.
+func TestDB_InSavepoint_large(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		ctx := t.Context()
+		if _, err := d.Exec(ctx, "CREATE TABLE texts (id BIGINT PRIMARY KEY, body TEXT NOT NULL)"); err != nil {
+			t.Fatal(err)
+		}
+		const rows = 1000
+		body := strings.Repeat("x", 1000)
+		err := d.InTx(ctx, func(ctx context.Context) error {
+			for id := range rows {
+				if _, err := d.Exec(ctx, "INSERT INTO texts (id, body) VALUES (?, ?)", id, body); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		undone := errors.New("undone")
+		err = d.InTx(ctx, func(ctx context.Context) error {
+			err := d.InSavepoint(ctx, func(ctx context.Context) error {
+				for id := range rows {
+					if _, err := d.Exec(ctx, "UPDATE texts SET body = ? WHERE id = ?", strings.Repeat("y", 1000), id); err != nil {
+						return err
+					}
+				}
+				return undone
+			})
+			if !errors.Is(err, undone) {
+				t.Errorf("got %v, want %v", err, undone)
+			}
+			_, err = d.Exec(ctx, "INSERT INTO texts (id, body) VALUES (?, ?)", rows, body)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := db.Get[int](ctx, d, "SELECT count(*) FROM texts WHERE body = ?", body); err != nil || n != rows+1 {
+			t.Errorf("rows with their text: got %d, %v; want %d", n, err, rows+1)
 		}
 	})
 }

@@ -150,9 +150,14 @@ func (q Query) countAmong(c Candidates) tally {
 // large the rows of the list are not far apart in its order.
 func selectAmong[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut) (Page[T], error) {
 	if q.atOnce(c) {
-		p, err := found[T](ctx, d, q, r, c, q.Candidates[0])
-		if err != nil || p.Total <= MaxCounted {
-			return p, err
+		only := q.Candidates[0]
+		key := largeKey(only.SQL, only.Args)
+		if !key.known(d) {
+			p, err := found[T](ctx, d, q, r, c, only)
+			if err != nil || p.Total <= MaxCounted {
+				return p, err
+			}
+			key.learn(d, p.Total)
 		}
 	}
 	least, n, err := q.fewest(ctx, d)
@@ -257,14 +262,24 @@ func sizes(ctx context.Context, d *db.DB, sets []Candidates) ([]sized, error) {
 	}
 	var parts []string
 	var args []any
+	var many []sized // of which it is known
+	keys := make([]large, len(sets))
 	for i, c := range sets {
+		if keys[i] = largeKey(c.SQL, c.Args); keys[i].known(d) {
+			many = append(many, sized{c, MaxCounted + 1})
+			continue
+		}
 		parts = append(parts, "SELECT "+strconv.Itoa(i)+" AS which, COUNT(*) AS n FROM (SELECT x.id FROM ("+c.SQL+") x LIMIT ?) y")
 		args = append(append(args, c.Args...), MaxCounted+1)
+	}
+	if len(parts) == 0 {
+		return many, nil
 	}
 	rows, err := db.Select[size](ctx, d, strings.Join(parts, " UNION ALL ")+" ORDER BY n, which", args...)
 	out := make([]sized, len(rows))
 	for i, r := range rows {
+		keys[r.Which].learn(d, r.N)
 		out[i] = sized{sets[r.Which], r.N}
 	}
-	return out, err
+	return append(out, many...), err
 }

@@ -121,7 +121,13 @@ func (t tally) read(ctx context.Context, d *db.DB) (int, error) {
 	if t.known != nil {
 		return *t.known, nil
 	}
-	return db.Get[int](ctx, d, t.query, t.args...)
+	key := largeKey(t.query, t.args)
+	if key.known(d) {
+		return MaxCounted + 1, nil
+	}
+	n, err := db.Get[int](ctx, d, t.query, t.args...)
+	key.learn(d, n)
+	return n, err
 }
 
 // counting is a statement that counts rows with conditions, to MaxCounted + 1 at most.

@@ -220,7 +220,7 @@ func (r Rows) reacted(as authz.Actor, name string) (string, []any) {
 	return cond + " AND ae.name = ?)", []any{r.Kind, as.UserID, name}
 }
 
-// Trigrams are those of a table whose titles and descriptions are searched.
+// Trigrams are those of a table whose titles and descriptions are searched. They come late.
 func Trigrams(table string) db.Trigrams {
-	return db.Trigrams{Table: table, Columns: []string{"title_fold", "description_fold"}}.Bounded("description_fold", "")
+	return db.Trigrams{Table: table, Columns: []string{"title_fold", "description_fold"}, Late: true}.Bounded("description_fold", "")
 }

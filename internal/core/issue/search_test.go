@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
@@ -22,9 +23,13 @@ func TestService_List_search(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		f := setUp(t, d)
-		if err := d.IndexTrigrams(ctx, []db.Trigrams{issue.Texts}); err != nil {
-			t.Fatal(err)
+		indexed := func() { // all that was written until now
+			t.Helper()
+			if err := d.IndexTrigrams(ctx, []db.Trigrams{issue.Texts}); err != nil {
+				t.Fatal(err)
+			}
 		}
+		indexed()
 		p := f.Find(f.owner, f.id)
 		random := rand.New(rand.NewPCG(1, 2))
 		pieces := []string{
@@ -46,18 +51,21 @@ func TestService_List_search(t *testing.T) {
 		}
 		type texts struct{ title, description string }
 		now := map[issue.IID]texts{}
-		for range 40 {
+		for i := range 40 { // the last twenty wait for their trigrams
+			if i == 20 {
+				indexed()
+			}
 			x := texts{text(), long()}
 			now[f.create(f.owner, issue.Input{Title: x.title, Description: &x.description}).IID] = x
 		}
-		for iid := issue.IID(1); iid <= 20; iid++ {
+		for iid := issue.IID(1); iid <= 30; iid++ {
 			x := texts{text(), long()}
 			if _, err := f.issues.Update(ctx, f.owner, p, iid, issue.Changes{Title: &x.title, Description: &x.description}); err != nil {
 				t.Fatal(err)
 			}
 			now[iid] = x
 		}
-		for iid := issue.IID(5); iid <= 10; iid++ {
+		for _, iid := range []issue.IID{5, 6, 7, 25, 26, 35, 36} {
 			if err := f.issues.Delete(ctx, f.owner, p, iid); err != nil {
 				t.Fatal(err)
 			}
@@ -72,6 +80,9 @@ func TestService_List_search(t *testing.T) {
 			return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(db.Fold(text), db.Fold(w)) })
 		}
 		for i := range 150 {
+			if i == 75 {
+				indexed()
+			}
 			whole := []rune(text())
 			from := random.IntN(len(whole))
 			search := string(whole[from : from+1+random.IntN(len(whole)-from)])
@@ -102,6 +113,39 @@ func TestService_List_search(t *testing.T) {
 			if n, err := db.Get[int](ctx, d, "SELECT count(*) FROM issues_trigrams WHERE issues_trigrams MATCH 'xyz'"); err != nil || n != 0 {
 				t.Errorf("trigrams of a deleted project: got %d rows, %v", n, err)
 			}
+		}
+	})
+}
+
+// Texts are indexed in the background, many at once.
+func TestService_List_indexed(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		if d.Dialect() == db.Postgres {
+			t.Skip("PostgreSQL indexes what it writes")
+		}
+		f := setUp(t, d)
+		if err := d.IndexTrigrams(ctx, []db.Trigrams{issue.Texts}); err != nil {
+			t.Fatal(err)
+		}
+		first := f.create(f.owner, issue.Input{Title: "service"})
+		f.crowd(first.ID, 500)
+		count := func(query string) int {
+			t.Helper()
+			n, err := db.Get[int](ctx, d, query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		for deadline := time.Now().Add(time.Minute); count("SELECT count(*) FROM issues_pending_trigrams") >= 64; time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the texts are not indexed")
+			}
+		}
+		waiting, indexed := count("SELECT count(*) FROM issues_pending_trigrams"), count("SELECT count(*) FROM issues_trigrams WHERE issues_trigrams MATCH '\"ser\"'")
+		if waiting+indexed != 500 {
+			t.Errorf("%d rows wait and %d are indexed, want 500 of both", waiting, indexed)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Texts are searched: those of comments. TestTexts_migration of core compares it with the triggers.
-var Texts = db.Trigrams{Table: "notes", Columns: []string{db.Folded("body", "body_fold")}}.Bounded("body", "NOT system")
+var Texts = db.Trigrams{Table: "notes", Columns: []string{db.Folded("body", "body_fold")}, Late: true}.Bounded("body", "NOT system")
 
 // Load reads notes by id, in no order. It asks for no permission.
 func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Note, error) {

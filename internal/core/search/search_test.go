@@ -139,6 +139,10 @@ func TestService_Notes(t *testing.T) {
 			}
 		}
 		compare("written")
+		if err := d.IndexTrigrams(ctx, []db.Trigrams{note.Texts}); err != nil {
+			t.Fatal(err)
+		}
+		compare("indexed")
 
 		exec := func(query string) {
 			t.Helper()
