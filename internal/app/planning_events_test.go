@@ -3,6 +3,7 @@ package app
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,9 +32,10 @@ func TestPlanningEvents(t *testing.T) {
 		s.do("ann", "PUT", at+"/wikis/docs%2FFirst-page", obj{"title": "Home page", "format": "org"})
 		s.do("ann", "DELETE", at+"/wikis/Second", nil)
 
+		from := at
 		events := func(as, query string) (list []obj) {
 			t.Helper()
-			a := s.send(t.Context(), get(as, at+"/events?sort=asc&per_page=100&"+query))
+			a := s.send(t.Context(), get(as, from+"/events?sort=asc&per_page=100&"+query))
 			if err := json.Unmarshal(a.Body.Bytes(), &list); err != nil || a.Header().Get("X-Total") != fmt.Sprint(len(list)) {
 				t.Fatalf("%s as %q: %v, X-Total is %s: %s", query, as, err, a.Header().Get("X-Total"), a.Body)
 			}
@@ -69,6 +71,17 @@ func TestPlanningEvents(t *testing.T) {
 		if page, ok := second["wiki_page"]; ok {
 			t.Errorf("a page that is gone: got %v, want none", page)
 		}
+
+		// Clients look up the project of each event. What stands in groups is in lists of its kind alone.
+		s.do("ann", "POST", "/groups/"+group+"/epics", obj{"title": "Epic"})
+		from = "/users/ann"
+		if all := events("ann", ""); len(all) < 10 || slices.ContainsFunc(all, func(e obj) bool { return e["project_id"] == nil }) {
+			t.Errorf("events of a user: got %v, want each in a project", all)
+		}
+		if got := names("ann", "target_type=epic"); got != "opened Epic" {
+			t.Errorf("events of epics: got %q", got)
+		}
+		from = at
 
 		count := func(as string) int { return len(events(as, "target_type=wiki")) }
 		for _, tt := range []struct {

@@ -53,6 +53,7 @@ func TestGlab_planning(t *testing.T) {
 	s.git(t, home, "", "clone", "-q", s.remote("root", servertest.RootToken), work)
 	shell := terminal{home: home, work: work, bin: bin}.configure(t, s.server.URL)
 	got(s.root.Issues.CreateIssue(s.project.ID, &gitlab.CreateIssueOptions{Title: new("The site is down"), IssueType: new("incident")})).must(t)
+	got(s.root.Groups.CreateGroup(&gitlab.CreateGroupOptions{Name: new("Of no project"), Path: new("of-no-project")})).must(t)
 	for _, step := range []struct {
 		line string   // arguments, cut at bars
 		want []string // what it prints
@@ -98,6 +99,8 @@ func TestGlab_planning(t *testing.T) {
 		{"label|delete|urgent", []string{"deleted"}},
 		{"milestone|delete|1", []string{"Deleted project milestone with ID 1"}},
 		{"issue|delete|3", []string{"Issue deleted"}},
+		{"issue|create|--title|Behind the first|--description|x|--linked-issues|1|--link-type|is_blocked_by|--yes", []string{"/root/glab/-/issues/4"}},
+		{"user|events|--all", []string{"Opened Issue Behind the first at Administrator / Glab."}},
 	} {
 		out := shell.run(t, strings.Split(step.line, "|")...)
 		for _, want := range step.want {

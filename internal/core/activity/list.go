@@ -88,7 +88,7 @@ type Filter struct {
 	Target     int64  // number of the thing that they are about; 0 for any
 	Own        bool   // of projects that the actor is a member of
 	Action     string // as stored
-	TargetType string // as stored
+	TargetType string // as stored; "" for any, but for what stands in no project
 	Before     *time.Time
 	After      *time.Time
 	Asc        bool
@@ -156,8 +156,11 @@ func (r *Recorder) List(ctx context.Context, as authz.Actor, f Filter) (page.Pag
 	default:
 		w.And("e.payload IS NULL AND e.action = ?", f.Action)
 	}
-	if f.TargetType != "" {
+	switch {
+	case f.TargetType != "":
 		w.And("e.target_type = ?", f.TargetType)
+	case f.Group == 0: // clients look up the project of each event
+		w.Raw("e.project_id IS NOT NULL")
 	}
 	if f.Before != nil {
 		w.And("e.created_at < ?", db.At(*f.Before))

@@ -43,7 +43,7 @@ type eventEntity struct {
 // eventFilterParams are what all lists of events take.
 type eventFilterParams struct {
 	Action     string    `param:"action" values:"approved,closed,commented,created,destroyed,expired,joined,left,merged,pushed,reopened,updated" doc:"Return events with this action"`
-	TargetType string    `param:"target_type" values:"issue,milestone,merge_request,note,project,snippet,user,wiki,design,epic" doc:"Return events about this type"`
+	TargetType string    `param:"target_type" values:"issue,milestone,merge_request,note,project,snippet,user,wiki,design,epic" doc:"Return events about this type; those in groups are among these alone"`
 	Before     *api.Date `param:"before" doc:"Return events before this date, YYYY-MM-DD"`
 	After      *api.Date `param:"after" doc:"Return events after this date, YYYY-MM-DD"`
 	Sort       string    `param:"sort" values:"asc,desc" default:"desc" doc:"asc or desc"`

@@ -90,7 +90,7 @@ func (s *Server) oneLink(ctx context.Context, as authz.Actor, p *project.Project
 
 type createIssueLinkParams struct {
 	issuePath
-	TargetProject string         `param:"target_project_id,required" doc:"ID or URL-encoded path of the project of the other issue"`
+	TargetProject string         `param:"target_project_id,required" doc:"ID or path of the project of the other issue; null for the same project"`
 	TargetIID     issue.IID      `param:"target_issue_iid,required" doc:"Internal ID of the other issue"`
 	Type          issue.LinkType `param:"link_type" values:"relates_to,blocks,is_blocked_by" default:"relates_to" doc:"relates_to, blocks or is_blocked_by"`
 }
@@ -100,7 +100,11 @@ func (s *Server) createIssueLink(ctx context.Context, as authz.Actor, in createI
 	if err != nil {
 		return issueLinkEntity{}, err
 	}
-	l, err := s.Issues.Link(ctx, as, p, in.IID, issue.Other{Project: in.TargetProject, IID: in.TargetIID}, in.Type)
+	other := issue.Other{Project: in.TargetProject, IID: in.TargetIID}
+	if other.Project == "" {
+		other.Project = in.ID
+	}
+	l, err := s.Issues.Link(ctx, as, p, in.IID, other, in.Type)
 	return s.oneLink(ctx, as, p, l, err)
 }
 

@@ -98,6 +98,8 @@ func TestIssues_moveAndClone(t *testing.T) {
 		p.Join(other, p.users["planner"], authz.Guest)
 		p.do("owner", "POST", appIssues, `{"title":"first","description":"text","labels":"bug","weight":3}`)
 		p.do("owner", "POST", appIssues, `{"title":"second"}`)
+		p.want("owner", "POST", appIssues+"/1/links", `{"target_issue_iid":2}`, 400, `{"error":"target_project_id is missing"}`)
+		p.want("owner", "POST", appIssues+"/1/links", `{"target_project_id":null,"target_issue_iid":99}`, 404, `{"message":"404 Not found"}`)
 		p.do("owner", "POST", appIssues+"/1/links", `{"target_project_id":"team/app","target_issue_iid":2}`)
 		p.do("owner", "POST", appIssues+"/1/add_spent_time", `{"duration":"2h"}`)
 		p.do("owner", "POST", fmt.Sprintf("/projects/%d/labels", other), `{"name":"bug","color":"#ff0000"}`)
