@@ -118,15 +118,15 @@ func batches() map[string]batch {
 		"merge requests": {
 			"SELECT id, iid, target_project_id AS project_id, 0 AS place, CASE WHEN id IN (SELECT merge_request_id FROM approval_rules) THEN 'ruled ' ELSE '' END || state AS kind, '' AS text FROM merge_requests ORDER BY id", 8,
 			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
-				return found(s.Requests.ByIDs(ctx, as, ids[mergerequest.ID](rows)))
+				return found(s.MergeRequests.ByIDs(ctx, as, ids[mergerequest.ID](rows)))
 			},
 			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
 				return within(ctx, s, as, row, func(p *project.Project) error {
-					alone, err := s.Requests.Find(ctx, as, p, mergerequest.IID(row.IID))
+					alone, err := s.MergeRequests.Find(ctx, as, p, mergerequest.IID(row.IID))
 					if err != nil {
 						return err
 					}
-					many, err := s.Requests.ByIDs(ctx, as, []mergerequest.ID{alone.ID})
+					many, err := s.MergeRequests.ByIDs(ctx, as, []mergerequest.ID{alone.ID})
 					if got := many[alone.ID]; err == nil && (got.VisibleNotes != alone.VisibleNotes || len(got.Labels) != len(alone.Labels) ||
 						len(got.Assignees) != len(alone.Assignees) || got.Status != alone.Status) {
 						return fmt.Errorf("merge request %d: got %+v, alone it is %+v", alone.ID, *got, *alone)
@@ -138,11 +138,11 @@ func batches() map[string]batch {
 		"pipelines": {
 			"SELECT id, iid, project_id, 0 AS place, ref AS kind, sha AS text FROM pipelines ORDER BY id", 2,
 			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
-				return found(s.Checks.ByIDs(ctx, as, ids[ci.PipelineID](rows)))
+				return found(s.CI.ByIDs(ctx, as, ids[ci.PipelineID](rows)))
 			},
 			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
 				return within(ctx, s, as, row, func(p *project.Project) error {
-					last, err := s.Checks.Last(ctx, as, p, commitOf(row).ID)
+					last, err := s.CI.Last(ctx, as, p, commitOf(row).ID)
 					if err == nil && last == nil {
 						err = errs.Missing("Pipeline")
 					}

@@ -14,7 +14,7 @@ func (a *App) react() {
 		c.Sessions, c.GitImports,
 		c.DeployKeys, c.BotTokens, c.Runners, c.Triggers, // they publish what becomes of each key and token
 		c.Labels, c.Awards, c.Boards, c.Issues, c.MetricImages, c.Epics, c.SystemNotes, c.Events, c.Activity, c.Audit,
-		c.Namespaces, c.Projects, c.PushRules, c.Checks, c.Schedules, c.Requests, c.Approvals, c.StatusChecks, c.Protections, c.Repos, c.Notes, c.Subscriptions, c.Todos, c.Notifications, c.Live,
+		c.Namespaces, c.Projects, c.PushRules, c.CI, c.Schedules, c.MergeRequests, c.Approvals, c.StatusChecks, c.Protections, c.Repos, c.Notes, c.Subscriptions, c.Todos, c.Notifications, c.Live,
 	} {
 		s.Subscribe(a.bus)
 	}

@@ -62,23 +62,23 @@ func (w *world) runJob(ctx context.Context, id string) {
 	w.exec(`INSERT INTO runners (runner_type, registered, digest, paused, locked, run_untagged, ref_protected, tags, created_at, updated_at)
 		VALUES ('project_type', ?, ?, ?, ?, ?, ?, '[]', ?, ?)`, false, secret.Digest(token), false, false, true, false, now, now)
 	w.exec("INSERT INTO runner_projects (runner_id, project_id, created_at) SELECT MAX(id), ?, ? FROM runners", id, now)
-	got, _, err := w.core.Checks.Request(ctx, ci.Ask{Token: token, Features: map[string]bool{"upload_multiple_artifacts": true}})
+	got, _, err := w.core.CI.Request(ctx, ci.Ask{Token: token, Features: map[string]bool{"upload_multiple_artifacts": true}})
 	if err != nil || got == nil {
 		w.tb.Fatalf("ask for a job: %v %v", got, err)
 	}
-	held, err := w.core.Checks.Hold(ctx, got.Job.ID, got.Token)
+	held, err := w.core.CI.Hold(ctx, got.Job.ID, got.Token)
 	if err == nil {
-		_, _, err = w.core.Checks.Append(ctx, held, 0, []byte("it works\n"))
+		_, _, err = w.core.CI.Append(ctx, held, 0, []byte("it works\n"))
 	}
 	if err == nil {
-		err = w.core.Checks.Store(ctx, held, ci.ArtifactInput{Content: bytes.NewReader(archived("out", "made by "+id)), Filename: "artifacts.zip"})
+		err = w.core.CI.Store(ctx, held, ci.ArtifactInput{Content: bytes.NewReader(archived("out", "made by "+id)), Filename: "artifacts.zip"})
 	}
 	if err == nil {
 		report := packed(fmt.Sprintf("<testsuite><testcase name=%q classname=%q/></testsuite>", "works "+id, "place "+id))
-		err = w.core.Checks.Store(ctx, held, ci.ArtifactInput{Type: "junit", Format: "gzip", Content: bytes.NewReader(report)})
+		err = w.core.CI.Store(ctx, held, ci.ArtifactInput{Type: "junit", Format: "gzip", Content: bytes.NewReader(report)})
 	}
 	if err == nil {
-		_, err = w.core.Checks.Finish(ctx, held, ci.Outcome{State: "success"})
+		_, err = w.core.CI.Finish(ctx, held, ci.Outcome{State: "success"})
 	}
 	if err != nil {
 		w.tb.Fatalf("run a job: %v", err)

@@ -35,7 +35,7 @@ func (a *App) transports() error {
 	if err != nil {
 		return err
 	}
-	gate, signOn := &httpkit.Gate{Log: a.log, Observe: observe}, &httpkit.SignOn{Accounts: a.core.Accounts, Tokens: a.core.Tokens, Limits: a.core.Limits, Sessions: sessions, Jobs: a.core.Checks}
+	gate, signOn := &httpkit.Gate{Log: a.log, Observe: observe}, &httpkit.SignOn{Accounts: a.core.Accounts, Tokens: a.core.Tokens, Limits: a.core.Limits, Sessions: sessions, Jobs: a.core.CI}
 	kit := api.New(api.Config{
 		ExternalURL: a.baseURL, Authenticate: signOn.Authenticate, FindUser: signOn.FindUser, Gone: server.Gone, Limits: a.core.Limits,
 		Session: sessions.Acting,
@@ -61,7 +61,7 @@ func (a *App) transports() error {
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	}
 	a.http.RegisterOnShutdown(a.core.Live.EndAll)
-	a.http.RegisterOnShutdown(a.core.Checks.Stop)
+	a.http.RegisterOnShutdown(a.core.CI.EndAll)
 	return nil
 }
 

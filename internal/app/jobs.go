@@ -54,9 +54,9 @@ func (a *App) work() error {
 	job.Every(&r, 24*time.Hour, upload.Sweep{})
 	job.Register(&r, a.core.SecureFiles.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, securefile.Sweep{})
-	a.core.Requests.RegisterJobs(&r)
+	a.core.MergeRequests.RegisterJobs(&r)
 	a.core.StatusChecks.RegisterJobs(&r)
-	a.core.Checks.RegisterJobs(&r)
+	a.core.CI.RegisterJobs(&r)
 	a.core.Schedules.RegisterJobs(&r)
 	job.Register(&r, a.core.SystemNotes.MentionPushed, job.Low())
 	job.Register(&r, a.core.Repos.Housekeep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Attempts(3), job.Timeout(time.Hour))
@@ -99,7 +99,7 @@ func (a *App) reconcile(ctx context.Context, before time.Time) error {
 	if err := a.core.Repos.Reconcile(ctx, db.At(before)); err != nil {
 		return fmt.Errorf("settle pushes: %w", err)
 	}
-	if err := a.core.Requests.Settle(ctx); err != nil {
+	if err := a.core.MergeRequests.Settle(ctx); err != nil {
 		return fmt.Errorf("settle merges: %w", err)
 	}
 	return nil

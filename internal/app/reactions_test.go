@@ -298,7 +298,7 @@ func (s *story) mergeRequests(at string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	m, err := s.core.Requests.Find(s.t.Context(), ann, shop, 1)
+	m, err := s.core.MergeRequests.Find(s.t.Context(), ann, shop, 1)
 	if err != nil {
 		s.t.Fatal(err)
 	}

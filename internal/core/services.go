@@ -146,7 +146,7 @@ type Services struct {
 	LFS         *lfs.Service
 	Uploads     *upload.Service
 	Badges      *badge.Service
-	Checks      *ci.Service
+	CI          *ci.Service
 
 	References *reference.Service
 	Labels     *label.Service
@@ -157,18 +157,18 @@ type Services struct {
 	Issues     *issue.Service
 	Epics      *epic.Service
 	// MetricImages are those of incidents.
-	MetricImages *metricimage.Service
-	Requests     *mergerequest.Service
-	Approvals    *approval.Service
-	StatusChecks *statuscheck.Service
-	Changelogs   *changelog.Service
-	Commands     *quickaction.Service
-	Notes        *note.Service
-	Drafts       *draftnote.Service
-	Suggestions  *suggestion.Service
-	Snippets     *snippet.Service
-	Wikis        *wiki.Service
-	Awards       *award.Service
+	MetricImages  *metricimage.Service
+	MergeRequests *mergerequest.Service
+	Approvals     *approval.Service
+	StatusChecks  *statuscheck.Service
+	Changelogs    *changelog.Service
+	Commands      *quickaction.Service
+	Notes         *note.Service
+	Drafts        *draftnote.Service
+	Suggestions   *suggestion.Service
+	Snippets      *snippet.Service
+	Wikis         *wiki.Service
+	Awards        *award.Service
 
 	Subscriptions *subscription.Service
 	Todos         *todo.Service
@@ -286,13 +286,13 @@ func (s *Services) code(c *check, d Deps) {
 		Accounts: s.Accounts, Repos: s.Repos, SSHKeys: s.Keys, PGPKeys: s.GPGKeys, Now: d.Now,
 	}))
 	s.Badges = badge.New(need(c, badge.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now, Host: s.URLs.Host(), Tip: s.Repos.Tip}))
-	s.Checks = ci.New(need(c, ci.Deps{
+	s.CI = ci.New(need(c, ci.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Protections: s.Protections,
 		Runners: s.Runners, Variables: s.Variables, Triggers: s.Triggers, IDTokens: s.IDTokens, Tokens: s.Tokens, Objects: d.Objects, Jobs: d.Jobs, Box: d.Box, Outbound: outbound, URLs: s.URLs, Now: d.Now,
 		Log: d.Log, Revision: d.Revision,
 	}))
 	s.Schedules = schedule.New(need(c, schedule.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, CI: s.Checks, Jobs: d.Jobs, Box: d.Box, Now: d.Now, Log: d.Log,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, CI: s.CI, Jobs: d.Jobs, Box: d.Box, Now: d.Now, Log: d.Log,
 	}))
 }
 
@@ -315,19 +315,19 @@ func (s *Services) planning(c *check, d Deps) {
 	s.MetricImages = metricimage.New(need(c, metricimage.Deps{
 		DB: d.DB, Policy: s.Policy, Issues: s.Issues, Projects: s.Projects, Uploads: s.Uploads, Now: d.Now,
 	}))
-	s.Requests = mergerequest.New(need(c, mergerequest.Deps{
+	s.MergeRequests = mergerequest.New(need(c, mergerequest.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Protections: s.Protections, Repos: s.Repos,
-		Labels: s.Labels, Milestones: s.Milestones, Issues: s.Issues, Times: s.Times, Checks: s.Checks, References: s.References, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
+		Labels: s.Labels, Milestones: s.Milestones, Issues: s.Issues, Times: s.Times, CI: s.CI, References: s.References, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Approvals = approval.New(need(c, approval.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Requests: s.Requests, Protections: s.Protections, Settings: s.Settings, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, MergeRequests: s.MergeRequests, Protections: s.Protections, Settings: s.Settings, Now: d.Now,
 	}))
 	s.StatusChecks = statuscheck.New(need(c, statuscheck.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Requests: s.Requests,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, MergeRequests: s.MergeRequests,
 		Outbound: s.outbound(), Box: d.Box, Jobs: d.Jobs, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Changelogs = changelog.New(need(c, changelog.Deps{
-		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Repos: s.Repos, Requests: s.Requests, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Repos: s.Repos, MergeRequests: s.MergeRequests, Now: d.Now,
 	}))
 	s.Snippets = snippet.New(need(c, snippet.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Jobs: d.Jobs, Settings: s.Settings, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs, Now: d.Now,
@@ -341,34 +341,34 @@ func (s *Services) planning(c *check, d Deps) {
 		Now: d.Now, URLs: s.URLs,
 	}))
 	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
-	things := map[noteable.Kind]subscription.Things{noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests, noteable.Epic: s.Epics}
+	things := map[noteable.Kind]subscription.Things{noteable.Issue: s.Issues, noteable.MergeRequest: s.MergeRequests, noteable.Epic: s.Epics}
 	s.Subscriptions = subscription.New(need(c, subscription.Deps{DB: d.DB, Policy: s.Policy, Labels: s.Labels, Things: things, Now: d.Now}))
 	s.Commands = quickaction.New(need(c, quickaction.Deps{
-		Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests, Epics: s.Epics, Milestones: s.Milestones,
+		Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics, Milestones: s.Milestones,
 		Iterations: s.Iterations, Boards: s.Boards, References: s.References, Awards: s.Awards, Subscriptions: s.Subscriptions, Repos: s.Repos, Now: d.Now,
 	}))
 	s.Notes = note.New(need(c, note.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Awards: s.Awards, Jobs: d.Jobs, Projects: s.Projects, Repos: s.Repos, Now: d.Now, Commands: s.Commands,
 		Texts: reference.NewReader(s.URLs),
 		Things: map[noteable.Kind]note.Noteables{
-			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests, noteable.Snippet: s.Snippets, noteable.Epic: s.Epics,
+			noteable.Issue: s.Issues, noteable.MergeRequest: s.MergeRequests, noteable.Snippet: s.Snippets, noteable.Epic: s.Epics,
 			noteable.Commit: &note.Commits{DB: d.DB, Repos: s.Repos},
 		},
 	}))
-	s.Drafts = draftnote.New(need(c, draftnote.Deps{DB: d.DB, Notes: s.Notes, Requests: s.Requests, Now: d.Now}))
+	s.Drafts = draftnote.New(need(c, draftnote.Deps{DB: d.DB, Notes: s.Notes, MergeRequests: s.MergeRequests, Now: d.Now}))
 	s.Suggestions = suggestion.New(need(c, suggestion.Deps{
-		DB: d.DB, Accounts: s.Accounts, Projects: s.Projects, Requests: s.Requests, Repos: s.Repos, Notes: s.Notes,
+		DB: d.DB, Accounts: s.Accounts, Projects: s.Projects, MergeRequests: s.MergeRequests, Repos: s.Repos, Notes: s.Notes,
 	}))
 	s.Todos = todo.New(need(c, todo.Deps{
-		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Issues: s.Issues, Requests: s.Requests, Epics: s.Epics,
+		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics,
 		Namespaces: s.Namespaces, Texts: reference.NewReader(s.URLs), Things: things, Now: d.Now,
 	}))
 	s.Commands.Register(s.Todos.Commands()...)
 	s.Commands.Register(s.Approvals.Commands()...)
 	s.Commands.Connect(s.Notes)
 	s.Notifications = notify.New(need(c, notify.Deps{
-		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests, Epics: s.Epics,
-		Snippets: s.Snippets, Repos: s.Repos, Checks: s.Checks, Namespaces: s.Namespaces, Notes: s.Notes, Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,
+		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics,
+		Snippets: s.Snippets, Repos: s.Repos, CI: s.CI, Namespaces: s.Namespaces, Notes: s.Notes, Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,
 		Log: d.Log, Now: d.Now, Out: d.Mail,
 	}))
 }
@@ -376,9 +376,9 @@ func (s *Services) planning(c *check, d Deps) {
 // finding builds what only reads.
 func (s *Services) finding(c *check, d Deps) {
 	s.Search = search.New(need(c, search.Deps{
-		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests,
+		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests,
 		Milestones: s.Milestones, Notes: s.Notes, Snippets: s.Snippets, Wikis: s.Wikis, Repos: s.Repos,
-		Things: map[noteable.Kind]search.Readable{noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests, noteable.Snippet: s.Snippets},
+		Things: map[noteable.Kind]search.Readable{noteable.Issue: s.Issues, noteable.MergeRequest: s.MergeRequests, noteable.Snippet: s.Snippets},
 	}))
 }
 
@@ -388,11 +388,11 @@ func (s *Services) reactions(c *check, d Deps) {
 		Notes: s.Notes, Users: s.Accounts, References: s.References, Now: d.Now,
 		Code: systemnote.Code{Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Jobs: d.Jobs},
 	}))
-	s.Events = resourceevent.New(need(c, resourceevent.Deps{DB: d.DB, Policy: s.Policy, Notes: s.Notes, Requests: s.Requests}))
+	s.Events = resourceevent.New(need(c, resourceevent.Deps{DB: d.DB, Policy: s.Policy, Notes: s.Notes, MergeRequests: s.MergeRequests}))
 	s.Activity = activity.New(need(c, activity.Deps{
 		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Notes: s.Notes, Wikis: s.Wikis, Now: d.Now,
 		Things: map[noteable.Kind]activity.Readable{
-			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests, noteable.Snippet: s.Snippets, noteable.Epic: s.Epics,
+			noteable.Issue: s.Issues, noteable.MergeRequest: s.MergeRequests, noteable.Snippet: s.Snippets, noteable.Epic: s.Epics,
 		},
 	}))
 	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Now: d.Now}))
@@ -402,15 +402,15 @@ func (s *Services) reactions(c *check, d Deps) {
 // connect gives services what they need of those that stand above them.
 func (s *Services) connect(c *check) {
 	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads}))
-	s.Repos.Connect(s.Requests)
-	s.Requests.ConnectRequirements(s.Approvals, s.StatusChecks)
-	s.Requests.ConnectApprovals(s.Approvals)
-	s.Times.Connect(need(c, timelog.Above{Issues: s.Issues, Requests: s.Requests}))
-	s.Issues.Connect(need(c, issue.Above{Requests: s.Requests, Epics: s.Epics, Subscriptions: s.Subscriptions}))
-	s.Requests.Connect(need(c, mergerequest.Above{Subscriptions: s.Subscriptions}))
-	s.Protections.Connect(s.Requests)
+	s.Repos.Connect(s.MergeRequests)
+	s.MergeRequests.ConnectRequirements(s.Approvals, s.StatusChecks)
+	s.MergeRequests.ConnectApprovals(s.Approvals)
+	s.Times.Connect(need(c, timelog.Above{Issues: s.Issues, MergeRequests: s.MergeRequests}))
+	s.Issues.Connect(need(c, issue.Above{MergeRequests: s.MergeRequests, Epics: s.Epics, Subscriptions: s.Subscriptions}))
+	s.MergeRequests.Connect(need(c, mergerequest.Above{Subscriptions: s.Subscriptions}))
+	s.Protections.Connect(s.MergeRequests)
 	s.References.Connect(reference.Issue, s.Issues)
-	s.References.Connect(reference.MergeRequest, s.Requests)
+	s.References.Connect(reference.MergeRequest, s.MergeRequests)
 	s.References.Connect(reference.Epic, s.Epics)
 	s.References.Connect(reference.Label, s.Labels)
 	s.References.Connect(reference.Milestone, s.Milestones)
@@ -418,7 +418,7 @@ func (s *Services) connect(c *check) {
 	// Tokens go first, so that they are of no use however long the rest takes; then projects,
 	// so that what stands in them needs no other end.
 	s.Accounts.Connect(
-		s.Tokens.Depart, s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Epics.Depart, s.Requests.Depart, s.Snippets.Depart, s.Notes.Depart, s.Awards.Depart, s.Times.Depart, s.Activity.Depart, s.Todos.Depart, s.Schedules.Depart,
+		s.Tokens.Depart, s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Epics.Depart, s.MergeRequests.Depart, s.Snippets.Depart, s.Notes.Depart, s.Awards.Depart, s.Times.Depart, s.Activity.Depart, s.Todos.Depart, s.Schedules.Depart,
 	)
 }
 
@@ -433,11 +433,10 @@ func (s *Services) Start() {
 	s.Triggers.Start()
 	s.Repos.Start()
 	s.Live.Start()
-	s.Checks.Start()
+	s.CI.Start()
 }
 
 // Stop ends what Start began.
 func (s *Services) Stop(ctx context.Context) error {
-	s.Checks.End()
-	return errors.Join(s.Live.Stop(ctx), s.Keys.Stop(ctx), s.Sessions.Stop(ctx), s.Repos.Stop(ctx), s.Triggers.Stop(ctx), s.Runners.Stop(ctx), s.Tokens.Stop(ctx), s.Accounts.Stop(ctx))
+	return errors.Join(s.CI.Stop(ctx), s.Live.Stop(ctx), s.Keys.Stop(ctx), s.Sessions.Stop(ctx), s.Repos.Stop(ctx), s.Triggers.Stop(ctx), s.Runners.Stop(ctx), s.Tokens.Stop(ctx), s.Accounts.Stop(ctx))
 }

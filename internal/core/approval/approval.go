@@ -57,14 +57,14 @@ type Reset struct{ Fact }
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB          *db.DB
-	Policy      *authz.Policy
-	Bus         *event.Bus
-	Accounts    *account.Service
-	Requests    *mergerequest.Service
-	Protections *protection.Service
-	Settings    *setting.Store
-	Now         func() time.Time
+	DB            *db.DB
+	Policy        *authz.Policy
+	Bus           *event.Bus
+	Accounts      *account.Service
+	MergeRequests *mergerequest.Service
+	Protections   *protection.Service
+	Settings      *setting.Store
+	Now           func() time.Time
 }
 
 // Service reads and changes approvals, and what they are asked for. It is safe for concurrent use.
@@ -82,7 +82,7 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, requests: d.Requests, protections: d.Protections,
+		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, requests: d.MergeRequests, protections: d.Protections,
 		settings: d.Settings, now: d.Now,
 	}
 }

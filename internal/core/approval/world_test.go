@@ -29,7 +29,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	t.Helper()
 	w := &world{World: approvaltest.New(t, d), names: map[authz.UserID]string{}}
 	w.approvals = approval.New(approval.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Requests: w.MergeRequests, Protections: w.Protections, Settings: w.Settings, Now: w.Now,
+		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, MergeRequests: w.MergeRequests, Protections: w.Protections, Settings: w.Settings, Now: w.Now,
 	})
 	w.MergeRequests.ConnectRequirements(w.approvals)
 	w.MergeRequests.ConnectApprovals(w.approvals)

@@ -25,13 +25,13 @@ import (
 
 // Deps are what the service is built on.
 type Deps struct {
-	DB         *db.DB
-	Policy     *authz.Policy
-	Accounts   *account.Service
-	Namespaces *namespace.Service
-	Repos      *repo.Service
-	Requests   *mergerequest.Service
-	Now        func() time.Time
+	DB            *db.DB
+	Policy        *authz.Policy
+	Accounts      *account.Service
+	Namespaces    *namespace.Service
+	Repos         *repo.Service
+	MergeRequests *mergerequest.Service
+	Now           func() time.Time
 }
 
 // Service makes changelogs.
@@ -48,7 +48,7 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, policy: d.Policy, accounts: d.Accounts, namespaces: d.Namespaces, repos: d.Repos, requests: d.Requests, now: d.Now,
+		db: d.DB, policy: d.Policy, accounts: d.Accounts, namespaces: d.Namespaces, repos: d.Repos, requests: d.MergeRequests, now: d.Now,
 	}
 }
 

@@ -323,7 +323,7 @@ func TestService_Request_waits(t *testing.T) {
 		value = (<-ask(t.Context(), "")).value
 		waiting = ask(t.Context(), value)
 		waits()
-		w.ci.Stop()
+		check(t, w.ci.Stop(t.Context()))
 		if got = <-waiting; got.err != nil || got.got != nil {
 			t.Errorf("after the stop: %+v", got)
 		}

@@ -20,15 +20,15 @@ type Requested struct {
 	Commits        []string         // for which pipelines of the branch count
 }
 
-// Seen is a pipeline with its project.
-type Seen struct {
+// InProject is a pipeline with its project, as the actor sees it.
+type InProject struct {
 	Pipeline
 	Project *project.Project
 }
 
 // OfRequest lists the pipelines of a merge request and those that ran on its source branch for its commits, as far as the filter selects them, the newest
 // first whatever its order. Those of a project whose pipelines the actor may not read are left out.
-func (s *Service) OfRequest(ctx context.Context, as authz.Actor, of Requested, f PipelineFilter) (page.Page[Seen], error) {
+func (s *Service) OfRequest(ctx context.Context, as authz.Actor, of Requested, f PipelineFilter) (page.Page[InProject], error) {
 	places := map[project.ID]*project.Project{}
 	for _, p := range []*project.Project{of.Target, of.Source} {
 		if p == nil {
@@ -36,7 +36,7 @@ func (s *Service) OfRequest(ctx context.Context, as authz.Actor, of Requested, f
 		}
 		may, err := s.MayRead(ctx, as, p)
 		if err != nil {
-			return page.Page[Seen]{}, err
+			return page.Page[InProject]{}, err
 		}
 		if may {
 			places[p.ID] = p
@@ -47,23 +47,23 @@ func (s *Service) OfRequest(ctx context.Context, as authz.Actor, of Requested, f
 	f.where(&w)
 	list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC", w.Args()...)
 	if err != nil {
-		return page.Page[Seen]{}, fmt.Errorf("list pipelines of merge request: %w", err)
+		return page.Page[InProject]{}, fmt.Errorf("list pipelines of merge request: %w", err)
 	}
 	if of.Source != nil {
 		more, err := s.ofBranch(ctx, of, f)
 		if err != nil {
-			return page.Page[Seen]{}, err
+			return page.Page[InProject]{}, err
 		}
 		list = append(list, more...)
 	}
-	out := make([]Seen, 0, len(list))
+	out := make([]InProject, 0, len(list))
 	for i := range list {
 		if p := places[list[i].ProjectID]; p != nil {
-			out = append(out, Seen{list[i], p})
+			out = append(out, InProject{list[i], p})
 		}
 	}
-	slices.SortFunc(out, func(a, b Seen) int { return int(b.ID - a.ID) })
-	return page.Slice(out, f.Range, page.Order{page.ID("").Desc()}, func(p *Seen) []any { return []any{int64(p.ID)} })
+	slices.SortFunc(out, func(a, b InProject) int { return int(b.ID - a.ID) })
+	return page.Slice(out, f.Range, page.Order{page.ID("").Desc()}, func(p *InProject) []any { return []any{int64(p.ID)} })
 }
 
 // ofBranch reads the pipelines that ran on a branch itself for some of its commits.

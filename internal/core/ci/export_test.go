@@ -23,7 +23,7 @@ func (s *Service) RunPushed(ctx context.Context, args job.Args) error {
 }
 
 // Forget drops the news that the others were not told of yet.
-func (s *Service) Forget() { s.peers.letters() }
+func (s *Service) Forget() { s.peers.take() }
 
 // Hears reports whether other servers are heard.
 func (s *Service) Hears() bool { return s.peers.hears.Load() }

@@ -135,7 +135,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 // another is a server of its own on the same database.
 func (w *world) another() *ci.Service {
 	s := ci.New(w.deps)
-	w.T.Cleanup(s.Stop)
+	w.T.Cleanup(func() { check(w.T, s.Stop(context.Background())) })
 	s.SetPoll(10 * time.Second)
 	return s
 }

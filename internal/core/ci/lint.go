@@ -119,7 +119,7 @@ func (s *Service) rehearse(ctx context.Context, as authz.Actor, p *project.Proje
 	d, err = s.draft(ctx, as, p, in)
 	switch {
 	case errs.Is(err, errs.Invalid):
-		d, why = s.unborn(as, p, in), cmp.Or(why, noReference)
+		d, why = s.draftWithoutRef(as, p, in), cmp.Or(why, noReference)
 	case err != nil:
 		return nil, nil, k, "", err
 	default:
@@ -146,8 +146,8 @@ func (s *Service) rehearse(ctx context.Context, as authz.Actor, p *project.Proje
 	return d, config, k, why, nil
 }
 
-// unborn is the draft of a pipeline whose branch or tag there is not.
-func (s *Service) unborn(as authz.Actor, p *project.Project, in RunInput) *draft {
+// draftWithoutRef is the draft of a pipeline whose branch or tag does not exist.
+func (s *Service) draftWithoutRef(as authz.Actor, p *project.Project, in RunInput) *draft {
 	row := s.newRow(as, p, in)
 	row.SHA, row.Ref = in.SHA, in.Ref
 	return &draft{Service: s, as: as, project: p, in: in, row: row, reader: s.newReader(as, p)}

@@ -268,7 +268,7 @@ func (s *Service) openMergeRequests(ctx context.Context, l *list, of *Pipeline, 
 
 // Visible gives the pipeline with an id if it is of one of the projects and the actor may read its pipelines; nil otherwise. Projects may be
 // nil.
-func (s *Service) Visible(ctx context.Context, as authz.Actor, id PipelineID, projects ...*project.Project) (*Seen, error) {
+func (s *Service) Visible(ctx context.Context, as authz.Actor, id PipelineID, projects ...*project.Project) (*InProject, error) {
 	of, err := s.loadPipeline(ctx, id)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, nil
@@ -284,7 +284,7 @@ func (s *Service) Visible(ctx context.Context, as authz.Actor, id PipelineID, pr
 		if err != nil || !may {
 			return nil, err
 		}
-		return &Seen{*of, p}, nil
+		return &InProject{*of, p}, nil
 	}
 	return nil, nil
 }

@@ -40,7 +40,7 @@ func newPeers() *peers {
 	return &peers{id: rand.Text(), runners: map[runner.ID]bool{}, more: make(chan struct{}, 1), stop: func() {}}
 }
 
-// tell puts news down for the others, which post sends.
+// tell keeps news for the others until send sends it.
 func (e *peers) tell(jobs int, id runner.ID) {
 	e.mu.Lock()
 	e.jobs += jobs
@@ -54,8 +54,8 @@ func (e *peers) tell(jobs int, id runner.ID) {
 	}
 }
 
-// letters takes what was put down, written.
-func (e *peers) letters() []string {
+// take returns the messages for the others, and empties the box.
+func (e *peers) take() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var all []news
@@ -106,17 +106,23 @@ func (s *Service) Start() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.peers.stop = cancel
-	s.peers.done.Go(func() { s.post(ctx) })
+	s.peers.done.Go(func() { s.send(ctx) })
 	s.peers.done.Go(func() { s.listen(ctx) })
 }
 
-// End ends what Start began.
-func (s *Service) End() {
+// Stop ends what Start began, and the requests of runners that wait for a job.
+func (s *Service) Stop(context.Context) error {
+	s.EndAll()
 	s.peers.stop()
 	s.peers.done.Wait()
+	return nil
 }
 
-func (s *Service) post(ctx context.Context) {
+// EndAll ends the requests of runners that wait for a job, so that the server can stop.
+func (s *Service) EndAll() { s.waiting.end() }
+
+// send notifies the other servers of news, until the service stops.
+func (s *Service) send(ctx context.Context) {
 	for {
 		select {
 		case <-s.peers.more:
@@ -124,7 +130,7 @@ func (s *Service) post(ctx context.Context) {
 			return
 		}
 		within, cancel := context.WithTimeout(ctx, listenAgain)
-		err := s.db.Notify(within, newsChannel, s.peers.letters())
+		err := s.db.Notify(within, newsChannel, s.peers.take())
 		cancel()
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("other servers are not told of jobs", "error", err)

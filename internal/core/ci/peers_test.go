@@ -25,9 +25,9 @@ func TestService_peers(t *testing.T) {
 		far := w.another()
 		w.ci.Forget() // what came before would wake a runner that finds nothing
 		w.ci.Start()
-		t.Cleanup(w.ci.End)
+		t.Cleanup(func() { check(t, w.ci.Stop(context.Background())) })
 		far.Start()
-		t.Cleanup(far.End)
+		t.Cleanup(func() { check(t, far.Stop(context.Background())) })
 		eventually(t, "the other server is heard", far.Hears)
 
 		type answer struct {

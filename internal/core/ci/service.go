@@ -97,9 +97,6 @@ func New(d Deps) *Service {
 	return s
 }
 
-// Stop lets the runners go that wait for a job.
-func (s *Service) Stop() { s.waiting.end() }
-
 // readable requires the right to read the project's pipelines, which takes more where
 // the project does not publish its jobs.
 func (s *Service) readable(p *project.Project) authz.Ability {

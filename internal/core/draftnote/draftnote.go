@@ -57,10 +57,10 @@ type Changes struct {
 
 // Deps are what the service is built on.
 type Deps struct {
-	DB       *db.DB
-	Notes    *note.Service
-	Requests *mergerequest.Service
-	Now      func() time.Time
+	DB            *db.DB
+	Notes         *note.Service
+	MergeRequests *mergerequest.Service
+	Now           func() time.Time
 }
 
 // Service reads, changes and publishes draft notes. What others wrote is not found.
@@ -74,7 +74,7 @@ type Service struct {
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, notes: d.Notes, requests: d.Requests, now: d.Now, columns: db.Columns[Draft]("d")}
+	return &Service{db: d.DB, notes: d.Notes, requests: d.MergeRequests, now: d.Now, columns: db.Columns[Draft]("d")}
 }
 
 // refuse is an error of the draft itself.

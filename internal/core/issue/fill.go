@@ -133,8 +133,8 @@ func (s *Service) relate(ctx context.Context, as authz.Actor, issues map[ID]*Iss
 		return err
 	}
 	var requests map[noteable.Ref]authz.Subject
-	if list := byKind[noteable.MergeRequest]; len(list) > 0 && s.above.Requests != nil && as.SignedIn() {
-		if requests, err = s.above.Requests.Subjects(ctx, as, list); err != nil {
+	if list := byKind[noteable.MergeRequest]; len(list) > 0 && s.above.MergeRequests != nil && as.SignedIn() {
+		if requests, err = s.above.MergeRequests.Subjects(ctx, as, list); err != nil {
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func (s *Service) relate(ctx context.Context, as authz.Actor, issues map[ID]*Iss
 		case blocked:
 			about.Blocking++
 		case requested:
-			about.Requests++
+			about.MergeRequests++
 		case moved:
 			about.MovedTo = &id
 		case duplicated:

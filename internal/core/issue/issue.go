@@ -113,12 +113,12 @@ type Issue struct {
 
 // Related is what an issue has to do with others that the actor may read, and its votes.
 type Related struct {
-	Upvotes     int64
-	Downvotes   int64
-	Blocking    int64    // open issues that it blocks
-	Requests    int64    // merge requests that close it
-	MovedTo     *ID      // the issue that stands for it in another project
-	DuplicateOf *Address // the issue that it was closed as a duplicate of
+	Upvotes       int64
+	Downvotes     int64
+	Blocking      int64    // open issues that it blocks
+	MergeRequests int64    // merge requests that close it
+	MovedTo       *ID      // the issue that stands for it in another project
+	DuplicateOf   *Address // the issue that it was closed as a duplicate of
 }
 
 // Address says where an issue is.

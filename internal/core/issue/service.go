@@ -54,8 +54,8 @@ type Service struct {
 	above      Above
 }
 
-// Requests are the merge requests that close issues.
-type Requests interface {
+// MergeRequests are the merge requests that close issues.
+type MergeRequests interface {
 	// Subjects gives the permission subjects of those that the actor may read.
 	Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error)
 }
@@ -68,7 +68,7 @@ type Subscriptions interface {
 
 // Above is what stands above issues. Without Requests no merge requests are counted.
 type Above struct {
-	Requests      Requests
+	MergeRequests MergeRequests
 	Epics         Epics
 	Subscriptions Subscriptions
 }

@@ -16,7 +16,7 @@ import (
 type BuildView struct {
 	Pipelines bool             // whether the caller may read pipelines of the target project
 	Source    *project.Project // of the source branch; nil where it is gone or hidden
-	Head      *ci.Seen         // the newest of the request for its head, or else of the source branch; nil where there is none, or it is hidden
+	Head      *ci.InProject    // the newest of the request for its head, or else of the source branch; nil where there is none, or it is hidden
 }
 
 // Builds gives what the caller may see of the pipelines of a request of p, which must have
@@ -27,7 +27,7 @@ func (s *Service) Builds(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, err
 	}
 	v := &BuildView{}
-	if v.Pipelines, err = s.checks.MayRead(ctx, as, p); err != nil || m.HeadSHA == "" {
+	if v.Pipelines, err = s.ci.MayRead(ctx, as, p); err != nil || m.HeadSHA == "" {
 		return v, err
 	}
 	if v.Source, err = s.SourceFor(ctx, as, p, m); err != nil {
@@ -37,26 +37,26 @@ func (s *Service) Builds(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil || id == 0 {
 		return v, ignoreGone(err)
 	}
-	v.Head, err = s.checks.Visible(ctx, as, id, p, v.Source)
+	v.Head, err = s.ci.Visible(ctx, as, id, p, v.Source)
 	return v, err
 }
 
 // Pipelines lists the pipelines of a request and those of its source branch for the commits that it brings or brought, as far as the filter selects
 // them, the newest first. It requires ReadMergeRequest; pipelines that the actor may not read are left out.
-func (s *Service) Pipelines(ctx context.Context, as authz.Actor, p *project.Project, iid IID, f ci.PipelineFilter) (page.Page[ci.Seen], error) {
+func (s *Service) Pipelines(ctx context.Context, as authz.Actor, p *project.Project, iid IID, f ci.PipelineFilter) (page.Page[ci.InProject], error) {
 	m, err := s.Read(ctx, as, p, iid)
 	if err != nil {
-		return page.Page[ci.Seen]{}, err
+		return page.Page[ci.InProject]{}, err
 	}
 	source, err := s.SourceFor(ctx, as, p, m)
 	if err != nil {
-		return page.Page[ci.Seen]{}, err
+		return page.Page[ci.InProject]{}, err
 	}
 	commits, err := s.everyCommit(ctx, p, m)
 	if err != nil {
-		return page.Page[ci.Seen]{}, err
+		return page.Page[ci.InProject]{}, err
 	}
-	return s.checks.OfRequest(ctx, as, ci.Requested{ID: int64(m.ID), Target: p, Source: source, Branch: m.SourceBranch, Commits: commits}, f)
+	return s.ci.OfRequest(ctx, as, ci.Requested{ID: int64(m.ID), Target: p, Source: source, Branch: m.SourceBranch, Commits: commits}, f)
 }
 
 // ignoreGone takes a request that was deleted just now for one without a pipeline.

@@ -46,7 +46,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project
 		if err != nil {
 			return err
 		}
-		if err := s.checks.DeleteFor(ctx, as, int64(m.ID)); err != nil {
+		if err := s.ci.DeleteFor(ctx, as, int64(m.ID)); err != nil {
 			return err
 		}
 		if _, err := s.db.Exec(ctx, "DELETE FROM merge_requests WHERE id = ?", m.ID); err != nil {

@@ -103,7 +103,7 @@ func (s *Service) testPushed(ctx context.Context, work runPipeline) error {
 	if err != nil || !may {
 		return err
 	}
-	made, err := s.checks.ExistsFor(ctx, int64(m.ID), int64(m.IID), m.HeadSHA)
+	made, err := s.ci.ExistsFor(ctx, int64(m.ID), int64(m.IID), m.HeadSHA)
 	if err != nil || made {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *Service) makePipeline(ctx context.Context, as authz.Actor, p, in *proje
 			return nil, err
 		}
 	}
-	return s.checks.RunFor(ctx, as, in, d, skip)
+	return s.ci.RunFor(ctx, as, in, d, skip)
 }
 
 // describe gives what a pipeline is told of a request of p.
@@ -219,12 +219,12 @@ func (s *Service) testCar(ctx context.Context, p *project.Project, m *MergeReque
 		return hiddenIsDone(err)
 	}
 	d.Event, d.SHA, d.Target.SHA = ci.MergeTrain, c.TrainSHA, c.BaseSHA
-	_, err = s.checks.RunFor(ctx, as, seen, d, false)
+	_, err = s.ci.RunFor(ctx, as, seen, d, false)
 	if err == nil || errs.KindOf(err) == errs.Internal {
 		return err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		return s.checks.Expect(ctx, as, seen, idOf(c.TrainSHA), m.prefix()+"train")
+		return s.ci.Expect(ctx, as, seen, idOf(c.TrainSHA), m.prefix()+"train")
 	})
 	if err != nil {
 		return fmt.Errorf("expect reports on merge train: %w", err)

@@ -99,7 +99,7 @@ func (w *piped) idle() {
 	w.exec("DELETE FROM job_queue WHERE job_id IN (SELECT s.id FROM commit_statuses s WHERE s.name = 'lint')")
 }
 
-func (w *piped) list(m *mergerequest.MergeRequest) []ci.Seen {
+func (w *piped) list(m *mergerequest.MergeRequest) []ci.InProject {
 	w.T.Helper()
 	p := w.Find(w.owner, m.ProjectID)
 	list, err := w.requests.Pipelines(w.T.Context(), w.owner, p, m.IID, ci.PipelineFilter{})
@@ -108,7 +108,7 @@ func (w *piped) list(m *mergerequest.MergeRequest) []ci.Seen {
 }
 
 // own lists the pipelines of a request without those of its branch.
-func (w *piped) own(m *mergerequest.MergeRequest) (out []ci.Seen) {
+func (w *piped) own(m *mergerequest.MergeRequest) (out []ci.InProject) {
 	w.T.Helper()
 	for _, p := range w.list(m) {
 		if p.Source == ci.ByMergeRequest {

@@ -35,7 +35,7 @@ type Deps struct {
 	Milestones  *milestone.Service
 	Issues      Issues
 	Times       *timelog.Service
-	Checks      *ci.Service
+	CI          *ci.Service
 	References  *reference.Service
 	Settings    *setting.Store
 	Jobs        job.Enqueuer
@@ -57,7 +57,7 @@ type Service struct {
 	milestones   *milestone.Service
 	issues       Issues
 	times        *timelog.Service
-	checks       *ci.Service
+	ci           *ci.Service
 	references   *reference.Service
 	reader       reference.Reader
 	settings     *setting.Store
@@ -85,7 +85,7 @@ type Service struct {
 func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
-		labels: d.Labels, milestones: d.Milestones, issues: d.Issues, times: d.Times, checks: d.Checks, references: d.References, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
+		labels: d.Labels, milestones: d.Milestones, issues: d.Issues, times: d.Times, ci: d.CI, references: d.References, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
 		columns: db.Columns[MergeRequest]("m"), approvals: noApprovals{},
 	}
 	s.reader = reference.NewReader(d.URLs)

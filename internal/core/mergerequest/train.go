@@ -210,7 +210,7 @@ func (s *Service) carViews(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return nil, err
 	}
-	pipelines, err := s.checks.LastOf(ctx, as, p, commits)
+	pipelines, err := s.ci.LastOf(ctx, as, p, commits)
 	if err != nil {
 		return nil, err
 	}

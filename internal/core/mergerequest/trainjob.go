@@ -231,7 +231,7 @@ func (s *Service) couple(ctx context.Context, p *project.Project, m *MergeReques
 	if err := pinCar(ctx, r, m, c); err != nil {
 		return "", err
 	}
-	if err := s.checks.CancelOthers(ctx, p, int64(m.ID), m.prefix()+"train", c.TrainSHA); err != nil {
+	if err := s.ci.CancelOthers(ctx, p, int64(m.ID), m.prefix()+"train", c.TrainSHA); err != nil {
 		return "", err
 	}
 	return "", s.testCar(ctx, p, m, c)
@@ -411,7 +411,7 @@ func (s *Service) sweepCars(ctx context.Context, p *project.Project, branch stri
 		ids[i] = at.ID
 		name := gitstore.RefName((&MergeRequest{IID: at.IID}).prefix() + "train")
 		if at.Status != CarMerged {
-			if err := s.checks.CancelOthers(ctx, p, int64(at.RequestID), string(name), ""); err != nil {
+			if err := s.ci.CancelOthers(ctx, p, int64(at.RequestID), string(name), ""); err != nil {
 				return err
 			}
 		}

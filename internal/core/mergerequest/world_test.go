@@ -105,8 +105,8 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
 		Runners: w.runners, Variables: w.variables, Tokens: tokens, Jobs: w.deps.Jobs, Box: box, URLs: w.deps.URLs, Now: w.Now, Log: w.deps.Log,
 	})
-	t.Cleanup(w.checks.Stop)
-	w.deps.Checks = w.checks
+	t.Cleanup(func() { check(t, w.checks.Stop(context.Background())) })
+	w.deps.CI = w.checks
 	w.deps.References = reference.New(reference.Deps{
 		DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Repos: w.repos, URLs: w.deps.URLs,
 	})

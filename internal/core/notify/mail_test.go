@@ -95,7 +95,7 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 		Things: map[noteable.Kind]note.Noteables{noteable.Issue: f.issues, noteable.MergeRequest: requests, noteable.Epic: f.epics},
 	})
 	todos := todo.New(todo.Deps{
-		DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, Requests: requests, Epics: f.epics, Namespaces: places, Texts: reference.NewReader(urls), Things: things, Now: w.Now,
+		DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, MergeRequests: requests, Epics: f.epics, Namespaces: places, Texts: reference.NewReader(urls), Things: things, Now: w.Now,
 	})
 	references := reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: everybody{}, Projects: w.Projects, URLs: urls})
 	references.Connect(reference.Issue, f.issues)
@@ -109,7 +109,7 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 		change(&out)
 	}
 	f.s = notify.New(notify.Deps{
-		DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Issues: f.issues, Requests: requests, Epics: f.epics, Namespaces: places, Notes: f.notes, Subscriptions: f.subs,
+		DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Issues: f.issues, MergeRequests: requests, Epics: f.epics, Namespaces: places, Notes: f.notes, Subscriptions: f.subs,
 		Todos: todos, References: references, URLs: urls, Signer: box.Signer(), Jobs: jobs, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		Out: out,
 	})

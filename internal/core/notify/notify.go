@@ -32,11 +32,11 @@ type Deps struct {
 	Accounts      Users
 	Projects      *project.Service
 	Issues        *issue.Service
-	Requests      *mergerequest.Service
+	MergeRequests *mergerequest.Service
 	Epics         *epic.Service
 	Snippets      *snippet.Service
 	Repos         *repo.Service
-	Checks        *ci.Service
+	CI            *ci.Service
 	Namespaces    *namespace.Service
 	Notes         *note.Service
 	Subscriptions *subscription.Service
@@ -73,7 +73,7 @@ type Service struct {
 	epics         *epic.Service
 	snippets      *snippet.Service
 	repos         *repo.Service
-	checks        *ci.Service
+	ci            *ci.Service
 	namespaces    *namespace.Service
 	notes         *note.Service
 	subscriptions *subscription.Service
@@ -91,8 +91,8 @@ type Service struct {
 func New(d Deps) *Service {
 	d.Out.Recipients = cmp.Or(d.Out.Recipients, MaxRecipients)
 	return &Service{
-		db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.Requests, epics: d.Epics,
-		snippets: d.Snippets, repos: d.Repos, checks: d.Checks, namespaces: d.Namespaces, notes: d.Notes,
+		db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.MergeRequests, epics: d.Epics,
+		snippets: d.Snippets, repos: d.Repos, ci: d.CI, namespaces: d.Namespaces, notes: d.Notes,
 		subscriptions: d.Subscriptions, todos: d.Todos, references: d.References, urls: d.URLs, signer: d.Signer, jobs: d.Jobs, log: d.Log,
 		now: d.Now, out: d.Out,
 	}

@@ -32,7 +32,7 @@ func (s *Service) pipelineChanged(ctx context.Context, e ci.PipelineChanged) err
 	if s.out.Sender == nil || p.UserID == nil || p.Source == ci.ByParentPipeline || p.State != ci.Failed && p.State != ci.Success {
 		return nil
 	}
-	before, newest, err := s.checks.Precedent(ctx, p)
+	before, newest, err := s.ci.Precedent(ctx, p)
 	if err != nil || !newest {
 		return err
 	}
@@ -52,7 +52,7 @@ func (s *Service) findPipeline(ctx context.Context, ref noteable.Ref) (*thing, e
 	if p == nil || err != nil {
 		return nil, err
 	}
-	of, err := s.checks.Find(ctx, authz.System(), p, ci.PipelineID(ref.ID))
+	of, err := s.ci.Find(ctx, authz.System(), p, ci.PipelineID(ref.ID))
 	if errs.Is(err, errs.NotFound) {
 		return nil, nil
 	}
@@ -79,7 +79,7 @@ func (s *Service) findPipeline(ctx context.Context, ref noteable.Ref) (*thing, e
 		t.rows = []string{*of.YAMLErrors}
 		return t, nil
 	}
-	jobs, err := s.checks.JobsOf(ctx, authz.System(), p, of.ID, ci.JobFilter{States: []ci.State{ci.Failed}, Asc: true, Range: page.Range{Limit: maxShownJobs}})
+	jobs, err := s.ci.JobsOf(ctx, authz.System(), p, of.ID, ci.JobFilter{States: []ci.State{ci.Failed}, Asc: true, Range: page.Range{Limit: maxShownJobs}})
 	for i := range jobs.Items {
 		if j := &jobs.Items[i]; !j.AllowFailure {
 			t.rows = append(t.rows, failure(j))
@@ -90,7 +90,7 @@ func (s *Service) findPipeline(ctx context.Context, ref noteable.Ref) (*thing, e
 
 // pipelineReadable reports whether a user may read the pipeline that a mailing is about.
 func (s *Service) pipelineReadable(ctx context.Context, as authz.Actor, t *thing) (bool, error) {
-	_, err := s.checks.Find(ctx, as, t.place.project, ci.PipelineID(t.ref.ID))
+	_, err := s.ci.Find(ctx, as, t.place.project, ci.PipelineID(t.ref.ID))
 	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
 		return false, nil
 	}

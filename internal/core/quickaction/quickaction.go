@@ -133,7 +133,7 @@ type Deps struct {
 	Accounts      *account.Service
 	Projects      *project.Service
 	Issues        *issue.Service
-	Requests      *mergerequest.Service
+	MergeRequests *mergerequest.Service
 	Epics         *epic.Service
 	Milestones    *milestone.Service
 	Iterations    *iteration.Service
@@ -179,7 +179,7 @@ func (s *Service) Connect(t Threads) { s.threads = t }
 // register theirs.
 func New(d Deps) *Service {
 	s := &Service{
-		policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.Requests, epics: d.Epics,
+		policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.MergeRequests, epics: d.Epics,
 		milestones: d.Milestones, iterations: d.Iterations, boards: d.Boards, references: d.References, awards: d.Awards, subscriptions: d.Subscriptions,
 		repos: d.Repos, now: d.Now,
 		actions: map[string]Action{},

@@ -16,14 +16,14 @@ import (
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB       *db.DB
-	Policy   *authz.Policy
-	Notes    *note.Service
-	Requests Requests
+	DB            *db.DB
+	Policy        *authz.Policy
+	Notes         *note.Service
+	MergeRequests MergeRequests
 }
 
-// Requests are the merge requests that close issues.
-type Requests interface {
+// MergeRequests are the merge requests that close issues.
+type MergeRequests interface {
 	// Subjects gives the permission subjects of those that the actor may read.
 	Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error)
 }
@@ -33,12 +33,12 @@ type Service struct {
 	db       *db.DB
 	policy   *authz.Policy
 	notes    *note.Service
-	requests Requests
+	requests MergeRequests
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, notes: d.Notes, requests: d.Requests}
+	return &Service{db: d.DB, policy: d.Policy, notes: d.Notes, requests: d.MergeRequests}
 }
 
 var columns = db.Columns[Event]("e")

@@ -111,17 +111,17 @@ type Readable interface {
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB         *db.DB
-	Policy     *authz.Policy
-	Accounts   *account.Service
-	Projects   *project.Service
-	Issues     *issue.Service
-	Requests   *mergerequest.Service
-	Milestones *milestone.Service
-	Notes      *note.Service
-	Snippets   *snippet.Service
-	Wikis      *wiki.Service
-	Repos      *repo.Service
+	DB            *db.DB
+	Policy        *authz.Policy
+	Accounts      *account.Service
+	Projects      *project.Service
+	Issues        *issue.Service
+	MergeRequests *mergerequest.Service
+	Milestones    *milestone.Service
+	Notes         *note.Service
+	Snippets      *snippet.Service
+	Wikis         *wiki.Service
+	Repos         *repo.Service
 
 	Things map[noteable.Kind]Readable // whose comments are searched; those on commits are anyway
 }
@@ -145,7 +145,7 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.Requests,
+		db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.MergeRequests,
 		milestones: d.Milestones, notes: d.Notes, snippets: d.Snippets, wikis: d.Wikis, repos: d.Repos, things: d.Things,
 	}
 }

@@ -186,16 +186,16 @@ func (s *Service) look(ctx context.Context, sn *Snippet) error {
 	return sn.setFiles(paths)
 }
 
-// unborn answers for the repository of a snippet that is not there yet.
-type unborn struct{ service *Service }
+// newRepository owns the repository of a snippet that is being created.
+type newRepository struct{ service *Service }
 
 // Require is not asked: clients do not know of the repository.
-func (u *unborn) Require(context.Context, authz.Actor, repo.Access) error {
+func (u *newRepository) Require(context.Context, authz.Actor, repo.Access) error {
 	return errs.Missing("Snippet")
 }
 
 // Judge looks at the files.
-func (u *unborn) Judge(ctx context.Context, _ authz.Actor, r *gitcmd.Repo, changes []repo.RefChange) error {
+func (u *newRepository) Judge(ctx context.Context, _ authz.Actor, r *gitcmd.Repo, changes []repo.RefChange) error {
 	for _, c := range changes {
 		if err := judgeFiles(ctx, r, c, u.service.MaxBytes()); err != nil {
 			return err
@@ -205,6 +205,6 @@ func (u *unborn) Judge(ctx context.Context, _ authz.Actor, r *gitcmd.Repo, chang
 }
 
 // Record moves the references; the snippet is made afterwards.
-func (u *unborn) Record(ctx context.Context, _ authz.Actor, move func(context.Context) error) error {
+func (u *newRepository) Record(ctx context.Context, _ authz.Actor, move func(context.Context) error) error {
 	return move(ctx)
 }

@@ -93,7 +93,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, err
 	}
 	a := s.attached(&sn)
-	a.Owner = &unborn{s}
+	a.Owner = &newRepository{s}
 	if _, err := s.repos.CommitAttached(ctx, as, a, repo.AttachedInput{Message: textCommitted, Actions: actions}); err != nil {
 		return nil, err
 	}

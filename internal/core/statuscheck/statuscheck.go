@@ -120,18 +120,18 @@ type Responded struct {
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB       *db.DB
-	Policy   *authz.Policy
-	Bus      *event.Bus
-	Accounts *account.Service
-	Projects *project.Service
-	Repos    *repo.Service
-	Requests *mergerequest.Service
-	Outbound *safehttp.Dialer
-	Box      *secret.Box // seals shared secrets
-	Jobs     job.Enqueuer
-	Now      func() time.Time
-	URLs     *weburl.Site
+	DB            *db.DB
+	Policy        *authz.Policy
+	Bus           *event.Bus
+	Accounts      *account.Service
+	Projects      *project.Service
+	Repos         *repo.Service
+	MergeRequests *mergerequest.Service
+	Outbound      *safehttp.Dialer
+	Box           *secret.Box // seals shared secrets
+	Jobs          job.Enqueuer
+	Now           func() time.Time
+	URLs          *weburl.Site
 }
 
 // Service manages checks, calls their services and takes answers. It is safe for concurrent use.
@@ -153,7 +153,7 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, requests: d.Requests,
+		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, requests: d.MergeRequests,
 		outbound: d.Outbound, box: d.Box, jobs: d.Jobs, now: d.Now, urls: d.URLs,
 	}
 }

@@ -40,11 +40,11 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	box, err := secret.NewBox(secret.NewKey())
 	approvaltest.Check(t, err)
 	w.checks = statuscheck.New(statuscheck.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, Requests: w.MergeRequests,
+		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, MergeRequests: w.MergeRequests,
 		Outbound: w.dialer, Box: box, Jobs: job.EnqueuerFunc(w.Enqueue), Now: w.Now, URLs: w.URLs,
 	})
 	w.approvals = approval.New(approval.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Requests: w.MergeRequests, Protections: w.Protections, Settings: w.Settings, Now: w.Now,
+		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, MergeRequests: w.MergeRequests, Protections: w.Protections, Settings: w.Settings, Now: w.Now,
 	})
 	w.MergeRequests.ConnectRequirements(w.checks)
 	w.checks.Subscribe(w.Bus)

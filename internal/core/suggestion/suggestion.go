@@ -29,12 +29,12 @@ const maxFile = 4 << 20
 
 // Deps are what the service is built on.
 type Deps struct {
-	DB       *db.DB
-	Accounts *account.Service
-	Projects *project.Service
-	Requests *mergerequest.Service
-	Repos    *repo.Service
-	Notes    *note.Service
+	DB            *db.DB
+	Accounts      *account.Service
+	Projects      *project.Service
+	MergeRequests *mergerequest.Service
+	Repos         *repo.Service
+	Notes         *note.Service
 }
 
 // Service applies suggestions.
@@ -49,7 +49,7 @@ type Service struct {
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, accounts: d.Accounts, projects: d.Projects, requests: d.Requests, repos: d.Repos, notes: d.Notes}
+	return &Service{db: d.DB, accounts: d.Accounts, projects: d.Projects, requests: d.MergeRequests, repos: d.Repos, notes: d.Notes}
 }
 
 // set is the suggestions that one commit applies.

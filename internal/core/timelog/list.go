@@ -75,7 +75,7 @@ func (s *Service) where(w *db.Where, as authz.Actor, f Filter) {
 		w.And("t.spent_at <= ?", db.At(*f.To))
 	}
 	issues, args := s.above.Issues.ReadableSQL(as, "t.issue_id")
-	requests, more := s.above.Requests.ReadableSQL(as, "t.merge_request_id")
+	requests, more := s.above.MergeRequests.ReadableSQL(as, "t.merge_request_id")
 	w.And("(t.issue_id IS NOT NULL AND "+issues+" OR t.merge_request_id IS NOT NULL AND "+requests+")", append(args, more...)...)
 }
 

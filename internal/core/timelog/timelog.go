@@ -96,7 +96,7 @@ type Readable interface {
 }
 
 // Above is what time is spent on.
-type Above struct{ Issues, Requests Readable }
+type Above struct{ Issues, MergeRequests Readable }
 
 // New builds the service.
 func New(d Deps) *Service { return &Service{db: d.DB, policy: d.Policy, now: d.Now} }

@@ -105,7 +105,7 @@ type Deps struct {
 	Policy        *authz.Policy
 	Subscriptions *subscription.Service
 	Issues        Readable
-	Requests      Readable
+	MergeRequests Readable
 	Epics         Readable
 	Namespaces    *namespace.Service
 	Texts         reference.Reader                      // reads mentions
@@ -130,7 +130,7 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, policy: d.Policy, subscriptions: d.Subscriptions, issues: d.Issues, requests: d.Requests, epics: d.Epics,
+		db: d.DB, policy: d.Policy, subscriptions: d.Subscriptions, issues: d.Issues, requests: d.MergeRequests, epics: d.Epics,
 		namespaces: d.Namespaces, texts: d.Texts, things: d.Things, now: d.Now,
 	}
 }

@@ -61,7 +61,7 @@ func setUp(t *testing.T, d *db.DB) *fixture {
 	things := map[noteable.Kind]subscription.Things{noteable.Issue: f.issues}
 	f.subs = subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Things: things, Now: w.Now})
 	f.todos = todo.New(todo.Deps{
-		DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, Requests: requests, Epics: epic.New(epic.Deps{DB: d, Policy: w.Policy}),
+		DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, MergeRequests: requests, Epics: epic.New(epic.Deps{DB: d, Policy: w.Policy}),
 		Texts: reference.NewReader(weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")), Things: things, Now: w.Now,
 	})
 	f.notes.Subscribe(w.Bus)

@@ -217,7 +217,7 @@ func (h *Handler) authenticate(r *http.Request, user, password string) (authz.Ac
 	if banned {
 		judge = h.Tokens.AuthenticateGitToken
 	}
-	as, job, err := h.Checks.BearerGit(r.Context(), user, password)
+	as, job, err := h.CI.BearerGit(r.Context(), user, password)
 	access := token.GitAccess{Read: err == nil}
 	if !job {
 		as, access, err = judge(r.Context(), user, password)

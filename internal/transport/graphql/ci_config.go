@@ -75,7 +75,7 @@ func (b *binder) ciLint() {
 		if err != nil {
 			return linted{}, err
 		}
-		l, err := b.Checks.LintText(ctx, c.As, p, c.Args.Content, ci.DryRun{On: zeroOr(c.Args.DryRun), Ref: zeroOr(c.Args.Ref)})
+		l, err := b.CI.LintText(ctx, c.As, p, c.Args.Content, ci.DryRun{On: zeroOr(c.Args.DryRun), Ref: zeroOr(c.Args.Ref)})
 		return linted{l}, err
 	})
 }
@@ -109,7 +109,7 @@ func (b *binder) ciConfigs() {
 		if err != nil {
 			return nil, err
 		}
-		return b.Checks.LintText(ctx, c.As, p, c.Args.Content, ci.DryRun{On: zeroOr(c.Args.DryRun), Commit: zeroOr(c.Args.SHA)})
+		return b.CI.LintText(ctx, c.As, p, c.Args.Content, ci.DryRun{On: zeroOr(c.Args.DryRun), Commit: zeroOr(c.Args.SHA)})
 	}, exec.ReadsGit)
 	b.ciLint()
 	b.ciTemplates()
@@ -152,7 +152,7 @@ func (b *binder) ciConfigs() {
 
 	exec.Batch(b.Schema, "Project.ciConfigVariables", func(ctx context.Context, c *exec.Call[struct{ Ref string }], of []*project.Project) ([][]*ciconfig.Variable, error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, p *project.Project) ([]*ciconfig.Variable, error) {
-			found, err := b.Checks.ConfigVariables(ctx, c.As, p, c.Args.Ref)
+			found, err := b.CI.ConfigVariables(ctx, c.As, p, c.Args.Ref)
 			if err != nil || found == nil {
 				return nil, err
 			}

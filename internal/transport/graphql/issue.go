@@ -190,7 +190,7 @@ func (b *binder) issueFields(typ string) {
 	value(b, typ+".upvotes", func(i *issue.View) int64 { return i.Related.Upvotes })
 	value(b, typ+".downvotes", func(i *issue.View) int64 { return i.Related.Downvotes })
 	value(b, typ+".blockingCount", func(i *issue.View) int64 { return i.Related.Blocking })
-	value(b, typ+".mergeRequestsCount", func(i *issue.View) int64 { return i.Related.Requests })
+	value(b, typ+".mergeRequestsCount", func(i *issue.View) int64 { return i.Related.MergeRequests })
 	value(b, typ+".userNotesCount", func(i *issue.View) int64 { return i.UserNotes })
 	value(b, typ+".webUrl", func(i *issue.View) string { return i.URL })
 	value(b, typ+".webPath", func(i *issue.View) string { return b.URLs.Path(i.URL) })

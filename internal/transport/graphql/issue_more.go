@@ -91,7 +91,7 @@ func (b *binder) issuePeople(typ string) {
 	one(b, typ+".userPermissions", "permissions of issues", func(i *issue.View) issue.ID { return i.ID }, b.Issues.Permissions)
 	exec.Batch(b.Schema, typ+".relatedMergeRequests", func(ctx context.Context, c *exec.Call[paging], of []*issue.View) ([]*exec.Page[*mergerequest.View], error) {
 		return lists(ctx, part(b, c, c.Args, maxPage), of, func(ctx context.Context, i *issue.View, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
-			return b.Requests.OfIssue(ctx, c.As, int64(i.ID), mergerequest.Filter{Asc: true, Range: r})
+			return b.MergeRequests.OfIssue(ctx, c.As, int64(i.ID), mergerequest.Filter{Asc: true, Range: r})
 		}, b.requestViews(c.As))
 	})
 	todosOn(b, typ, issueRefOf)

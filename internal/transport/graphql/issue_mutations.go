@@ -189,7 +189,7 @@ func (b *binder) newIssue(ctx context.Context, as authz.Actor, p *project.Projec
 		out.Health = new(healths[*in.HealthStatus.Value])
 	}
 	if in.MergeRequestToResolveDiscussionsOf != nil {
-		m, err := needed(ctx, as, *in.MergeRequestToResolveDiscussionsOf, b.Requests.ByIDs)
+		m, err := needed(ctx, as, *in.MergeRequestToResolveDiscussionsOf, b.MergeRequests.ByIDs)
 		if err != nil {
 			return out, err
 		}

@@ -46,7 +46,7 @@ func (b *binder) jobs() {
 	}
 	exec.Batch(b.Schema, "Project.jobs", func(ctx context.Context, c *exec.Call[filter], of []*project.Project) ([]*exec.Page[*job], error) {
 		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[*ci.Job], error) {
-			list, err := b.Checks.Jobs(ctx, c.As, p, ci.JobFilter{States: lower[ci.State](c.Args.Statuses), Range: r})
+			list, err := b.CI.Jobs(ctx, c.As, p, ci.JobFilter{States: lower[ci.State](c.Args.Statuses), Range: r})
 			return page.Pointers(list), err
 		}, func(ctx context.Context, rows []*ci.Job) ([]*job, error) { return b.jobsWith(ctx, c.As, rows) })
 	})
@@ -77,7 +77,7 @@ func (b *binder) jobsWith(ctx context.Context, as authz.Actor, rows []*ci.Job) (
 
 // jobsByIDs gives the jobs that the caller may read.
 func (b *binder) jobsByIDs(ctx context.Context, as authz.Actor, ids []ci.StatusID) (map[ci.StatusID]*job, error) {
-	found, err := b.Checks.JobsByIDs(ctx, as, ids)
+	found, err := b.CI.JobsByIDs(ctx, as, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (b *binder) jobFields() {
 		}
 		return new("stage")
 	})
-	one(b, "CiJob.userPermissions", "permissions of pipelines", func(j *job) ci.PipelineID { return j.PipelineID }, b.Checks.Permissions)
+	one(b, "CiJob.userPermissions", "permissions of pipelines", func(j *job) ci.PipelineID { return j.PipelineID }, b.CI.Permissions)
 	value(b, "JobPermissions.readBuild", func(ci.Permissions) bool { return true }) // or it is not shown
 	value(b, "JobPermissions.readJobArtifacts", func(may ci.Permissions) bool { return may.Artifacts })
 	value(b, "JobPermissions.updateBuild", func(may ci.Permissions) bool { return may.Update })
@@ -159,7 +159,7 @@ func (b *binder) jobTimes() {
 // artifactsOf gives the artifacts of jobs that are for the caller.
 func artifactsOf[A any](ctx context.Context, b *binder, c *exec.Call[A], ids []ci.StatusID) (map[ci.StatusID][]ci.Artifact, error) {
 	return exec.Load(ctx, c, "artifacts of jobs", ids, func(ctx context.Context, ids []ci.StatusID) (map[ci.StatusID][]ci.Artifact, error) {
-		return b.Checks.ArtifactsFor(ctx, c.As, ids)
+		return b.CI.ArtifactsFor(ctx, c.As, ids)
 	})
 }
 
@@ -175,7 +175,7 @@ func keys(list []*job) []ci.StatusID {
 // jobParts binds what jobs have: tags, artifacts, and the pipelines of bridges.
 func (b *binder) jobParts() {
 	one(b, "CiJob.tags", "tags of jobs", (*job).key, func(ctx context.Context, _ authz.Actor, ids []ci.StatusID) (map[ci.StatusID][]string, error) {
-		found, err := b.Checks.TagsOf(ctx, ids)
+		found, err := b.CI.TagsOf(ctx, ids)
 		out := make(map[ci.StatusID][]string, len(ids))
 		for _, id := range ids {
 			out[id] = append([]string{}, found[id]...)
@@ -220,7 +220,7 @@ func (b *binder) jobParts() {
 // needsOf gives what jobs wait for by name.
 func needsOf[A any](ctx context.Context, b *binder, c *exec.Call[A], of []*job) ([][]*need, error) {
 	found, err := exec.LoadEach(ctx, c, "needs of jobs", of, (*job).key, func(ctx context.Context, ids []ci.StatusID) (map[ci.StatusID][]ci.Need, error) {
-		return b.Checks.NeedsOf(ctx, ids)
+		return b.CI.NeedsOf(ctx, ids)
 	})
 	out := make([][]*need, len(of))
 	for i, list := range found {

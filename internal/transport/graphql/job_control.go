@@ -20,7 +20,7 @@ func controlsOf[A any](ctx context.Context, b *binder, c *exec.Call[A], jobs []*
 		for i, id := range ids {
 			missing[i] = known[id]
 		}
-		return b.Checks.Controls(ctx, c.As, missing)
+		return b.CI.Controls(ctx, c.As, missing)
 	})
 }
 
@@ -46,7 +46,7 @@ func (b *binder) jobControls() {
 	}
 	exec.Batch(b.Schema, "CiJob.manualVariables", func(ctx context.Context, c *exec.Call[paging], of []*job) ([]*exec.Page[*ciVariable], error) {
 		found, err := exec.Load(ctx, c, "manual variables", keys(of), func(ctx context.Context, ids []ci.StatusID) (map[ci.StatusID][]ci.Variable, error) {
-			return b.Checks.ManualVariables(ctx, c.As, ids)
+			return b.CI.ManualVariables(ctx, c.As, ids)
 		})
 		if err != nil {
 			return nil, err

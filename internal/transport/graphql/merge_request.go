@@ -43,7 +43,7 @@ func (b *binder) requests() {
 	exec.Batch(b.Schema, "Project.mergeRequest", func(ctx context.Context, c *exec.Call[numbered], of []*project.Project) ([]*mergerequest.View, error) {
 		return firsts(ctx, b, of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
 			f := mergerequest.Filter{IIDs: iids[mergerequest.IID]([]string{c.Args.IID}), Range: r}
-			return b.Requests.List(ctx, c.As, mergerequest.Place{Project: p}, f)
+			return b.MergeRequests.List(ctx, c.As, mergerequest.Place{Project: p}, f)
 		}, b.requestViews(c.As))
 	}, exec.Costly)
 	exec.Batch(b.Schema, "Project.mergeRequests", func(ctx context.Context, c *exec.Call[struct {
@@ -58,7 +58,7 @@ func (b *binder) requests() {
 		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
 			f := f
 			f.Range = r
-			return b.Requests.List(ctx, c.As, mergerequest.Place{Project: p}, f)
+			return b.MergeRequests.List(ctx, c.As, mergerequest.Place{Project: p}, f)
 		}, b.requestViews(c.As))
 	})
 	exec.Batch(b.Schema, "Group.mergeRequests", func(ctx context.Context, c *exec.Call[struct {
@@ -75,7 +75,7 @@ func (b *binder) requests() {
 		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, g *namespace.Group, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
 			f := f
 			f.Range = r
-			return b.Requests.List(ctx, c.As, mergerequest.Place{Group: g.Subject()}, f)
+			return b.MergeRequests.List(ctx, c.As, mergerequest.Place{Group: g.Subject()}, f)
 		}, b.requestViews(c.As))
 	})
 	b.requestFields()
@@ -89,7 +89,7 @@ func (b *binder) requests() {
 // project is gone by now.
 func (b *binder) requestViews(as authz.Actor) func(ctx context.Context, rows []*mergerequest.MergeRequest) ([]*mergerequest.View, error) {
 	return func(ctx context.Context, rows []*mergerequest.MergeRequest) ([]*mergerequest.View, error) {
-		views, err := b.Requests.Views(ctx, as, rows, mergerequest.ViewOptions{})
+		views, err := b.MergeRequests.Views(ctx, as, rows, mergerequest.ViewOptions{})
 		if err != nil {
 			return nil, err
 		}

@@ -21,10 +21,10 @@ func (b *binder) requestCommits() {
 		}, exec.ReadsGit)
 	}
 	bind("commits", func(ctx context.Context, as authz.Actor, m *mergerequest.View, r page.Range) (page.Page[*gitstore.Commit], error) {
-		return b.Requests.Commits(ctx, as, m.Project, &m.MergeRequest, nil, r)
+		return b.MergeRequests.Commits(ctx, as, m.Project, &m.MergeRequest, nil, r)
 	})
 	bind("commitsWithoutMergeCommits", func(ctx context.Context, as authz.Actor, m *mergerequest.View, r page.Range) (page.Page[*gitstore.Commit], error) {
-		return b.Requests.OwnCommits(ctx, as, m.Project, &m.MergeRequest, r)
+		return b.MergeRequests.OwnCommits(ctx, as, m.Project, &m.MergeRequest, r)
 	})
 	exec.Batch(b.Schema, "Pipeline.commit", func(ctx context.Context, c *exec.Call[exec.None], of []*pipeline) ([]*commit, error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, p *pipeline) (*commit, error) {

@@ -65,7 +65,7 @@ func (b *binder) requestMutations() {
 			return requestPayload{}, err
 		}
 		in := c.Args
-		m, err := b.Requests.Merge(ctx, c.As, p, mergerequest.IID(number(in.IID)), mergerequest.MergeInput{
+		m, err := b.MergeRequests.Merge(ctx, c.As, p, mergerequest.IID(number(in.IID)), mergerequest.MergeInput{
 			SHA: in.SHA, MergeMessage: in.CommitMessage, SquashMessage: in.SquashCommitMessage, Squash: in.Squash,
 			RemoveSource: in.ShouldRemoveSourceBranch, WhenReady: in.Strategy != "",
 		})
@@ -121,7 +121,7 @@ func (b *binder) requestNamed(ctx context.Context, as authz.Actor, in namesReque
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := b.Requests.Find(ctx, as, p, iid)
+	m, err := b.MergeRequests.Find(ctx, as, p, iid)
 	return p, m, err
 }
 
@@ -156,7 +156,7 @@ func (b *binder) requestPeopleMutations() {
 		if err != nil {
 			return requestPayload{}, err
 		}
-		m, err = b.Requests.RequestReview(ctx, c.As, p, m.IID, authz.UserID(c.Args.UserID.ID))
+		m, err = b.MergeRequests.RequestReview(ctx, c.As, p, m.IID, authz.UserID(c.Args.UserID.ID))
 		return b.requestPayload(ctx, c.As, m, err)
 	})
 }

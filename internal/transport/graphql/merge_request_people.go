@@ -52,7 +52,7 @@ func (b *binder) requestParties() {
 			of *mergerequest.View
 		}
 		return lists(ctx, part(b, c, c.Args, maxPage), of, func(ctx context.Context, m *mergerequest.View, r page.Range) (page.Page[row], error) {
-			found, err := b.Requests.ParticipantsOf(ctx, c.As, m, r)
+			found, err := b.MergeRequests.ParticipantsOf(ctx, c.As, m, r)
 			return page.Map(found, func(id *authz.UserID) row { return row{*id, m} }), err
 		}, func(ctx context.Context, rows []row) ([]*party, error) {
 			ids := make([]authz.UserID, len(rows))
@@ -128,7 +128,7 @@ func partiesOf[A any](ctx context.Context, b *binder, c *exec.Call[A], list []*p
 	return exec.LoadEach(ctx, c, "parties of merge requests", list, key, func(ctx context.Context, keys []pair) (map[pair]mergerequest.Party, error) {
 		found := make([]mergerequest.Party, len(keys))
 		err := b.Together(ctx, len(keys), func(ctx context.Context, i int) (err error) {
-			found[i], err = b.Requests.Party(ctx, byKey[keys[i]].of, keys[i].user)
+			found[i], err = b.MergeRequests.Party(ctx, byKey[keys[i]].of, keys[i].user)
 			return err
 		})
 		out := make(map[pair]mergerequest.Party, len(keys))

@@ -25,7 +25,7 @@ func (b *binder) requestReview() {
 		for i, m := range of {
 			ids[i] = m.ID
 		}
-		found, err := b.Requests.Contributors(ctx, ids)
+		found, err := b.MergeRequests.Contributors(ctx, ids)
 		out := make([][]authz.UserID, len(of))
 		for i, id := range ids {
 			out[i] = found[id]
@@ -39,7 +39,7 @@ func (b *binder) requestReview() {
 		}
 		out := make([]*requestAbilities, len(of))
 		err = b.Together(ctx, len(of), func(ctx context.Context, i int) error {
-			may, err := b.Requests.Permissions(ctx, c.As, of[i])
+			may, err := b.MergeRequests.Permissions(ctx, c.As, of[i])
 			if err != nil {
 				return err
 			}

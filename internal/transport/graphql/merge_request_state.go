@@ -18,7 +18,7 @@ func (b *binder) requestState() {
 	value(b, "MergeRequest.mergeOngoing", func(m *mergerequest.View) bool { return m.State == mergerequest.StateLocked })
 	value(b, "MergeRequest.mergeableDiscussionsState", func(m *mergerequest.View) bool { return !m.Blocked(m.Project) })
 	one(b, "MergeRequest.rebaseInProgress", "rebases", func(m *mergerequest.View) mergerequest.ID { return m.ID }, func(ctx context.Context, _ authz.Actor, ids []mergerequest.ID) (map[mergerequest.ID]bool, error) {
-		return b.Requests.RebasingOf(ctx, ids)
+		return b.MergeRequests.RebasingOf(ctx, ids)
 	})
 	discussionsCount(b, "MergeRequest", requestRef)
 	for field, of := range map[string]func(at mergerequest.Branches) bool{
@@ -28,29 +28,29 @@ func (b *binder) requestState() {
 		"divergedFromTargetBranch": func(at mergerequest.Branches) bool { return at.Diverged },
 		"shouldBeRebased":          func(at mergerequest.Branches) bool { return at.Behind },
 	} {
-		ofRequest(b, field, "branches of merge requests", b.Requests.Branches, of)
+		ofRequest(b, field, "branches of merge requests", b.MergeRequests.Branches, of)
 	}
-	ofRequest(b, "defaultMergeCommitMessage", "messages of merges", b.Requests.Messages, func(m *mergerequest.Messages) *string {
+	ofRequest(b, "defaultMergeCommitMessage", "messages of merges", b.MergeRequests.Messages, func(m *mergerequest.Messages) *string {
 		if m == nil {
 			return nil
 		}
 		return text(m.Merge)
 	})
-	ofRequest(b, "defaultSquashCommitMessage", "messages of merges", b.Requests.Messages, func(m *mergerequest.Messages) *string {
+	ofRequest(b, "defaultSquashCommitMessage", "messages of merges", b.MergeRequests.Messages, func(m *mergerequest.Messages) *string {
 		if m == nil {
 			return nil
 		}
 		return text(m.Squash)
 	})
 	ofRequest(b, "mergeTrainsCount", "merge trains", func(ctx context.Context, as authz.Actor, m *mergerequest.View) (*int, error) {
-		cars, err := b.Requests.Cars(ctx, as, m.Project, mergerequest.CarFilter{TargetBranch: m.TargetBranch, Scope: mergerequest.ActiveCars, Range: page.Range{Limit: 1}})
+		cars, err := b.MergeRequests.Cars(ctx, as, m.Project, mergerequest.CarFilter{TargetBranch: m.TargetBranch, Scope: mergerequest.ActiveCars, Range: page.Range{Limit: 1}})
 		if err != nil {
 			return nil, err
 		}
 		return &cars.Total, nil
 	}, func(n *int) *int { return n })
 	exec.Batch(b.Schema, "MergeRequest.availableAutoMergeStrategies", func(ctx context.Context, _ *exec.Call[exec.None], of []*mergerequest.View) ([][]mergerequest.Strategy, error) {
-		found, err := b.Requests.Strategies(ctx, of)
+		found, err := b.MergeRequests.Strategies(ctx, of)
 		out := make([][]mergerequest.Strategy, len(of))
 		for i, m := range of {
 			out[i] = found[m.ID]
@@ -107,7 +107,7 @@ type diffTotals struct{ Additions, Deletions, Changes, FileCount int }
 // requestDiffs binds how many lines merge requests change.
 func (b *binder) requestDiffs() {
 	diff := func(ctx context.Context, as authz.Actor, m *mergerequest.View) (*gitcmd.Diff, error) {
-		return b.Requests.Diff(ctx, as, m.Project, &m.MergeRequest, nil)
+		return b.MergeRequests.Diff(ctx, as, m.Project, &m.MergeRequest, nil)
 	}
 	ofRequest(b, "diffStatsSummary", "diffs of merge requests", diff, func(d *gitcmd.Diff) *diffTotals {
 		if d == nil {

@@ -35,7 +35,7 @@ type detail struct {
 // pipelines binds pipelines.
 func (b *binder) pipelines() {
 	ofRequest(b, "headPipeline", "pipelines of merge requests", func(ctx context.Context, as authz.Actor, m *mergerequest.View) (*mergerequest.BuildView, error) {
-		return b.Requests.Builds(ctx, as, m.Project, &m.MergeRequest)
+		return b.MergeRequests.Builds(ctx, as, m.Project, &m.MergeRequest)
 	}, func(v *mergerequest.BuildView) *pipeline {
 		if v == nil || v.Head == nil {
 			return nil
@@ -64,7 +64,7 @@ func (b *binder) pipelines() {
 	b.pipelineFamily()
 	b.pipelineLists()
 	b.pipelineMutations()
-	one(b, "Pipeline.userPermissions", "permissions of pipelines", (*pipeline).key, b.Checks.Permissions)
+	one(b, "Pipeline.userPermissions", "permissions of pipelines", (*pipeline).key, b.CI.Permissions)
 	value(b, "PipelinePermissions.adminPipeline", func(may ci.Permissions) bool { return may.Admin })
 	value(b, "PipelinePermissions.destroyPipeline", func(may ci.Permissions) bool { return may.Delete })
 	value(b, "PipelinePermissions.updatePipeline", func(may ci.Permissions) bool { return may.Update })
@@ -89,7 +89,7 @@ func detailOf(d ci.Detail, id any, path string) *detail {
 // jobsOf reads the jobs of pipelines: all of each, once for all fields.
 func jobsOf[A any](ctx context.Context, b *binder, c *exec.Call[A], of []*pipeline) ([][]*ci.Job, error) {
 	return exec.LoadEach(ctx, c, "jobs of pipelines", of, (*pipeline).key, func(ctx context.Context, ids []ci.PipelineID) (map[ci.PipelineID][]*ci.Job, error) {
-		return b.Checks.InPipelines(ctx, c.As, ids)
+		return b.CI.InPipelines(ctx, c.As, ids)
 	})
 }
 
@@ -276,7 +276,7 @@ func (b *binder) pipelineFamily() {
 // startedBy gives the pipelines that bridges started.
 func startedBy[A any](ctx context.Context, b *binder, c *exec.Call[A], bridges []ci.StatusID) (map[ci.StatusID]*pipeline, error) {
 	return exec.Load(ctx, c, "downstream pipelines", bridges, func(ctx context.Context, ids []ci.StatusID) (map[ci.StatusID]*pipeline, error) {
-		found, err := b.Checks.DownstreamOf(ctx, c.As, ids)
+		found, err := b.CI.DownstreamOf(ctx, c.As, ids)
 		out := make(map[ci.StatusID]*pipeline, len(found))
 		for id, f := range found {
 			out[id] = &pipeline{f.Row, f.Project}
@@ -287,7 +287,7 @@ func startedBy[A any](ctx context.Context, b *binder, c *exec.Call[A], bridges [
 
 // pipelinesByIDs gives the pipelines that the caller may read, with their projects.
 func (b *binder) pipelinesByIDs(ctx context.Context, as authz.Actor, ids []ci.PipelineID) (map[ci.PipelineID]*pipeline, error) {
-	found, err := b.Checks.ByIDs(ctx, as, ids)
+	found, err := b.CI.ByIDs(ctx, as, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ const errWhichPipeline argumentError = "One (and only one) of [iid, sha] argumen
 func (b *binder) pipelineLists() {
 	exec.Batch(b.Schema, "Project.pipelines", func(ctx context.Context, c *exec.Call[pipelineFilter], of []*project.Project) ([]*exec.Page[*pipeline], error) {
 		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[*pipeline], error) {
-			list, err := b.Checks.List(ctx, c.As, p, c.Args.filter(r))
+			list, err := b.CI.List(ctx, c.As, p, c.Args.filter(r))
 			return in(p, list), err
 		}, same)
 	})
@@ -49,14 +49,14 @@ func (b *binder) pipelineLists() {
 				return page.None[*pipeline](r), nil
 			}
 			f.SHA = made.ID.String()
-			list, err := b.Checks.List(ctx, c.As, made.project, f)
+			list, err := b.CI.List(ctx, c.As, made.project, f)
 			return in(made.project, list), err
 		}, same)
 	})
 	exec.Batch(b.Schema, "MergeRequest.pipelines", func(ctx context.Context, c *exec.Call[pipelineFilter], of []*mergerequest.View) ([]*exec.Page[*pipeline], error) {
 		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, m *mergerequest.View, r page.Range) (page.Page[*pipeline], error) {
-			list, err := b.Requests.Pipelines(ctx, c.As, m.Project, m.IID, c.Args.filter(r))
-			return page.Map(list, func(seen *ci.Seen) *pipeline { return &pipeline{&seen.Pipeline, seen.Project} }), err
+			list, err := b.MergeRequests.Pipelines(ctx, c.As, m.Project, m.IID, c.Args.filter(r))
+			return page.Map(list, func(seen *ci.InProject) *pipeline { return &pipeline{&seen.Pipeline, seen.Project} }), err
 		}, same)
 	}, exec.ReadsGit)
 	type which struct{ IID, SHA *string }
@@ -65,7 +65,7 @@ func (b *binder) pipelineLists() {
 			return nil, errWhichPipeline
 		}
 		found, err := firsts(ctx, b, of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[*pipeline], error) {
-			list, err := b.Checks.List(ctx, c.As, p, ci.PipelineFilter{IID: numberOr(c.Args.IID), SHA: zeroOr(c.Args.SHA), Range: r})
+			list, err := b.CI.List(ctx, c.As, p, ci.PipelineFilter{IID: numberOr(c.Args.IID), SHA: zeroOr(c.Args.SHA), Range: r})
 			return in(p, list), err
 		}, same)
 		return found, err
@@ -73,7 +73,7 @@ func (b *binder) pipelineLists() {
 	type counted struct{ Ref, SHA, Source *string }
 	exec.Batch(b.Schema, "Project.pipelineCounts", func(ctx context.Context, c *exec.Call[counted], of []*project.Project) ([]*ci.Counts, error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, p *project.Project) (*ci.Counts, error) {
-			return b.Checks.Count(ctx, c.As, p, ci.PipelineFilter{Ref: zeroOr(c.Args.Ref), SHA: zeroOr(c.Args.SHA), Source: ci.Source(zeroOr(c.Args.Source))})
+			return b.CI.Count(ctx, c.As, p, ci.PipelineFilter{Ref: zeroOr(c.Args.Ref), SHA: zeroOr(c.Args.SHA), Source: ci.Source(zeroOr(c.Args.Source))})
 		})
 	}, exec.Costly)
 	exec.Struct[*ci.Counts](b.Schema, "PipelineCounts")

@@ -38,7 +38,7 @@ func (b *binder) pipelineMutations() {
 		if err != nil {
 			return pipelinePayload{}, err
 		}
-		made, err := b.Checks.Run(ctx, c.As, p, ci.RunInput{Ref: c.Args.Ref, Source: ci.ByAPI, Variables: variablesOf(c.Args.Variables)})
+		made, err := b.CI.Run(ctx, c.As, p, ci.RunInput{Ref: c.Args.Ref, Source: ci.ByAPI, Variables: variablesOf(c.Args.Variables)})
 		if err != nil {
 			return pipelinePayload{}, err
 		}
@@ -50,7 +50,7 @@ func (b *binder) pipelineMutations() {
 		if err != nil {
 			return pipelinePayload{}, err
 		}
-		changed, err := b.Checks.Retry(ctx, c.As, of.project, of.ID)
+		changed, err := b.CI.Retry(ctx, c.As, of.project, of.ID)
 		if err != nil {
 			return pipelinePayload{}, err
 		}
@@ -61,7 +61,7 @@ func (b *binder) pipelineMutations() {
 		if err != nil {
 			return exec.None{}, err
 		}
-		_, err = b.Checks.Cancel(ctx, c.As, of.project, of.ID)
+		_, err = b.CI.Cancel(ctx, c.As, of.project, of.ID)
 		return exec.None{}, err
 	})
 	exec.Mutation(b.Schema, "pipelineDestroy", func(ctx context.Context, c *exec.Call[which]) (exec.None, error) {
@@ -69,7 +69,7 @@ func (b *binder) pipelineMutations() {
 		if err != nil {
 			return exec.None{}, err
 		}
-		return exec.None{}, b.Checks.Delete(ctx, c.As, of.project, of.ID)
+		return exec.None{}, b.CI.Delete(ctx, c.As, of.project, of.ID)
 	})
 	b.jobMutations()
 }
@@ -82,10 +82,10 @@ func (b *binder) jobMutations() {
 			return b.changeJob(ctx, c.As, c.Args.ID, do)
 		})
 	}
-	change("jobRetry", b.Checks.RetryJob)
-	change("jobUnschedule", b.Checks.UnscheduleJob)
+	change("jobRetry", b.CI.RetryJob)
+	change("jobUnschedule", b.CI.UnscheduleJob)
 	change("jobCancel", func(ctx context.Context, as authz.Actor, p *project.Project, id ci.StatusID) (*ci.Job, error) {
-		return b.Checks.CancelJob(ctx, as, p, id)
+		return b.CI.CancelJob(ctx, as, p, id)
 	})
 	type play struct {
 		ID        globalID
@@ -93,7 +93,7 @@ func (b *binder) jobMutations() {
 	}
 	exec.Mutation(b.Schema, "jobPlay", func(ctx context.Context, c *exec.Call[play]) (jobPayload, error) {
 		return b.changeJob(ctx, c.As, c.Args.ID, func(ctx context.Context, as authz.Actor, p *project.Project, id ci.StatusID) (*ci.Job, error) {
-			return b.Checks.PlayJob(ctx, as, p, id, variablesOf(c.Args.Variables))
+			return b.CI.PlayJob(ctx, as, p, id, variablesOf(c.Args.Variables))
 		})
 	})
 	b.artifactMutations()
@@ -125,12 +125,12 @@ func (b *binder) artifactMutations() {
 	exec.Mutation(b.Schema, "jobArtifactsDestroy", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (payload, error) {
 		var out payload
 		found, err := b.changeJob(ctx, c.As, c.Args.ID, func(ctx context.Context, as authz.Actor, p *project.Project, id ci.StatusID) (*ci.Job, error) {
-			n, err := b.Checks.DeleteArtifacts(ctx, as, p, id)
+			n, err := b.CI.DeleteArtifacts(ctx, as, p, id)
 			if err != nil {
 				return nil, err
 			}
 			out.DestroyedArtifactsCount = n
-			j, _, err := b.Checks.FindJob(ctx, as, p, id)
+			j, _, err := b.CI.FindJob(ctx, as, p, id)
 			return j, err
 		})
 		out.jobPayload = found

@@ -121,7 +121,7 @@ func (b *binder) runnerFields() {
 		return strings.ToUpper(string(r.Status(b.Now())))
 	})
 	one(b, "CiRunner.jobExecutionStatus", "runners with jobs", (*ciRunner).key, func(ctx context.Context, as authz.Actor, ids []runner.ID) (map[runner.ID]string, error) {
-		found, err := b.Checks.Executing(ctx, as, ids)
+		found, err := b.CI.Executing(ctx, as, ids)
 		out := make(map[runner.ID]string, len(found))
 		for id, busy := range found {
 			if out[id] = "IDLE"; busy {
@@ -198,13 +198,13 @@ func (b *binder) runnerParts() {
 	}
 	exec.Batch(b.Schema, "CiRunner.jobs", func(ctx context.Context, c *exec.Call[statuses], of []*ciRunner) ([]*exec.Page[*job], error) {
 		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, r *ciRunner, at page.Range) (page.Page[*ci.Job], error) {
-			list, err := b.Checks.OfRunner(ctx, c.As, r.ID, ci.JobFilter{States: lower[ci.State](c.Args.Statuses), Range: at})
+			list, err := b.CI.OfRunner(ctx, c.As, r.ID, ci.JobFilter{States: lower[ci.State](c.Args.Statuses), Range: at})
 			return page.Pointers(list), err
 		}, func(ctx context.Context, rows []*ci.Job) ([]*job, error) { return b.jobsWith(ctx, c.As, rows) })
 	})
 	exec.Batch(b.Schema, "CiRunner.jobCount", func(ctx context.Context, c *exec.Call[exec.None], of []*ciRunner) ([]*int, error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, r *ciRunner) (*int, error) {
-			list, err := b.Checks.OfRunner(ctx, c.As, r.ID, ci.JobFilter{Range: page.Range{Limit: 1}})
+			list, err := b.CI.OfRunner(ctx, c.As, r.ID, ci.JobFilter{Range: page.Range{Limit: 1}})
 			if err != nil {
 				return nil, err
 			}

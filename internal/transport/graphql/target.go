@@ -28,7 +28,7 @@ func (t *target) On() subscription.On {
 
 // requestsByIDs gives the merge requests that the caller may read.
 func (b *binder) requestsByIDs(ctx context.Context, as authz.Actor, ids []mergerequest.ID) (map[mergerequest.ID]*mergerequest.View, error) {
-	found, err := b.Requests.ByIDs(ctx, as, ids)
+	found, err := b.MergeRequests.ByIDs(ctx, as, ids)
 	if err != nil {
 		return nil, err
 	}

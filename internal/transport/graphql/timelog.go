@@ -191,7 +191,7 @@ func (b *binder) timelogMutations() {
 		case "MergeRequest":
 			m, err := needed(ctx, c.As, in.IssuableID, b.requestsByIDs)
 			if err == nil {
-				_, err = b.Requests.TrackTime(ctx, c.As, m.Project, m.IID, change)
+				_, err = b.MergeRequests.TrackTime(ctx, c.As, m.Project, m.IID, change)
 			}
 			if err != nil {
 				return timelogPayload{}, err
@@ -216,7 +216,7 @@ func (b *binder) timelogMutations() {
 		}
 		m, err := needed(ctx, c.As, globalID{ID: zeroOr(t.RequestID)}, b.requestsByIDs)
 		if err == nil {
-			_, err = b.Requests.DeleteTime(ctx, c.As, m.Project, m.IID, &t.Entry)
+			_, err = b.MergeRequests.DeleteTime(ctx, c.As, m.Project, m.IID, &t.Entry)
 		}
 		return timelogPayload{t}, err
 	})

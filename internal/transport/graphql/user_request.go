@@ -86,7 +86,7 @@ func requestsOf[A any](b *binder, field string, args func(a *A) (*userRequests, 
 			f := f
 			f.Range = r
 			of(&f, u.ID)
-			return b.Requests.List(ctx, c.As, mergerequest.Place{Project: in}, f)
+			return b.MergeRequests.List(ctx, c.As, mergerequest.Place{Project: in}, f)
 		}, b.requestViews(c.As))
 	}, exec.Costly)
 }

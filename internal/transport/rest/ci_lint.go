@@ -89,7 +89,7 @@ func (s *Server) lintCommit(ctx context.Context, as authz.Actor, in lintCommitPa
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.Checks.LintCommit(ctx, as, p, in.ContentRef, ci.DryRun{On: in.DryRun, Ref: in.DryRunRef})
+	l, err := s.CI.LintCommit(ctx, as, p, in.ContentRef, ci.DryRun{On: in.DryRun, Ref: in.DryRunRef})
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (s *Server) lintText(ctx context.Context, as authz.Actor, in lintTextParams
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.Checks.LintText(ctx, as, p, in.Content, ci.DryRun{On: in.DryRun, Ref: in.Ref})
+	l, err := s.CI.LintText(ctx, as, p, in.Content, ci.DryRun{On: in.DryRun, Ref: in.Ref})
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (s *Server) explainPipeline(ctx context.Context, as authz.Actor, in explain
 	for key, value := range in.Variables {
 		ask.Variables = append(ask.Variables, ci.Variable{Key: key, Value: value})
 	}
-	why, err := s.Checks.Explain(ctx, as, p, ask)
+	why, err := s.CI.Explain(ctx, as, p, ask)
 	if err != nil {
 		return nil, err
 	}

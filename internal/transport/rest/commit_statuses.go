@@ -113,7 +113,7 @@ func (s *Server) commitStatuses(ctx context.Context, as authz.Actor, in listStat
 	if err != nil {
 		return none, err
 	}
-	list, sha, err := s.Checks.Statuses(ctx, as, p, in.SHA, ci.Filter{
+	list, sha, err := s.CI.Statuses(ctx, as, p, in.SHA, ci.Filter{
 		Ref: in.Ref, Stage: in.Stage, Name: in.Name, PipelineID: in.PipelineID, All: in.All,
 		ByPipeline: in.OrderBy == "pipeline_id", Desc: in.Sort == "desc", Range: in.Range(),
 	})
@@ -144,7 +144,7 @@ func (s *Server) reportStatus(ctx context.Context, as authz.Actor, in reportStat
 	if name == "" {
 		name = "default"
 	}
-	st, sha, err := s.Checks.Report(ctx, as, p, in.SHA, ci.Input{
+	st, sha, err := s.CI.Report(ctx, as, p, in.SHA, ci.Input{
 		State: ci.State(in.State), Name: name, Ref: in.Ref, PipelineID: in.PipelineID,
 		TargetURL: in.TargetURL, Description: in.Description, Coverage: in.Coverage,
 	})

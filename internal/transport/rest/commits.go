@@ -102,7 +102,7 @@ func (s *Server) commit(ctx context.Context, as authz.Actor, in getCommitParams)
 
 func (s *Server) commitDetail(ctx context.Context, as authz.Actor, p *project.Project, c *gitstore.Commit, stats bool) (commitDetailEntity, error) {
 	out := commitDetailEntity{commitEntity: s.commitEntity(p, c), ProjectID: p.ID}
-	pipeline, err := s.Checks.Last(ctx, as, p, c.ID)
+	pipeline, err := s.CI.Last(ctx, as, p, c.ID)
 	if err != nil {
 		return out, err
 	}

@@ -98,7 +98,7 @@ func (s *Server) commitRequests(ctx context.Context, as authz.Actor, in commitRe
 	if in.State != "all" {
 		f.State = mergerequest.State(in.State)
 	}
-	page, err := s.Requests.OfCommit(ctx, as, p, c, f)
+	page, err := s.MergeRequests.OfCommit(ctx, as, p, c, f)
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}

@@ -27,7 +27,7 @@ func TestCrossReferences(t *testing.T) {
 			DB: d, Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos, URLs: p.URLs,
 		})
 		refs.Connect(reference.Issue, p.Issues)
-		refs.Connect(reference.MergeRequest, p.Requests)
+		refs.Connect(reference.MergeRequest, p.MergeRequests)
 		systemnote.New(systemnote.Deps{
 			Notes: p.Notes, Users: p.Accounts, References: refs,
 			Code: systemnote.Code{Jobs: job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil })},

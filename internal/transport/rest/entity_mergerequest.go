@@ -152,7 +152,7 @@ type requestShape struct {
 
 // requestEntities renders merge requests as the caller may see them.
 func (s *Server) requestEntities(ctx context.Context, as authz.Actor, list []*mergerequest.MergeRequest, shape requestShape, want mergerequest.ViewOptions) ([]mergeRequestEntity, error) {
-	views, err := s.Requests.Views(ctx, as, list, want)
+	views, err := s.MergeRequests.Views(ctx, as, list, want)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func newSimpleMergeRequest(m *mergerequest.View) simpleMergeRequest {
 
 // requestFull renders one merge request alone.
 func (s *Server) requestFull(ctx context.Context, as authz.Actor, p *project.Project, m *mergerequest.MergeRequest) (mergeRequestFull, error) {
-	views, err := s.Requests.Views(ctx, as, []*mergerequest.MergeRequest{m}, mergerequest.ViewOptions{Full: true, Projects: oneProject(p)})
+	views, err := s.MergeRequests.Views(ctx, as, []*mergerequest.MergeRequest{m}, mergerequest.ViewOptions{Full: true, Projects: oneProject(p)})
 	if err != nil {
 		return mergeRequestFull{}, err
 	}

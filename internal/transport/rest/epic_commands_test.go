@@ -23,7 +23,7 @@ func newEpicNotices(t *testing.T, d *db.DB) *planning {
 	t.Helper()
 	p := newEpics(t, d)
 	p.Todos = todo.New(todo.Deps{
-		DB: d, Policy: p.World.Policy, Subscriptions: p.Subscriptions, Issues: p.Issues, Requests: p.Issues, Epics: p.Epics, Namespaces: p.Namespaces,
+		DB: d, Policy: p.World.Policy, Subscriptions: p.Subscriptions, Issues: p.Issues, MergeRequests: p.Issues, Epics: p.Epics, Namespaces: p.Namespaces,
 		Texts: reference.NewReader(p.URLs), Now: p.World.Now,
 		Things: map[noteable.Kind]subscription.Things{noteable.Issue: p.Issues, noteable.Epic: p.Epics},
 	})

@@ -44,7 +44,7 @@ func (s *Server) requestsOfIssue(ctx context.Context, as authz.Actor, in issueLi
 		return none, err
 	}
 	f.Asc, f.Range = true, in.Range()
-	list, err := s.Requests.OfIssue(ctx, as, int64(i.ID), f)
+	list, err := s.MergeRequests.OfIssue(ctx, as, int64(i.ID), f)
 	if err != nil {
 		return none, err
 	}
@@ -57,7 +57,7 @@ func (s *Server) closesIssues(ctx context.Context, as authz.Actor, in requestLis
 	if err != nil {
 		return none, err
 	}
-	closed, err := s.Requests.Closes(ctx, as, p, in.IID)
+	closed, err := s.MergeRequests.Closes(ctx, as, p, in.IID)
 	if err != nil {
 		return none, err
 	}
@@ -74,7 +74,7 @@ func (s *Server) relatedIssues(ctx context.Context, as authz.Actor, in requestLi
 	if err != nil {
 		return none, err
 	}
-	related, err := s.Requests.Related(ctx, as, p, in.IID)
+	related, err := s.MergeRequests.Related(ctx, as, p, in.IID)
 	if err != nil {
 		return none, err
 	}

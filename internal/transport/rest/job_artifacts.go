@@ -36,7 +36,7 @@ func (s *Server) archiveOf(ctx context.Context, as authz.Actor, id string, job c
 	if err != nil {
 		return api.RawOrContent{}, err
 	}
-	a, o, err := s.Checks.OpenArtifact(ctx, as, p, job, "")
+	a, o, err := s.CI.OpenArtifact(ctx, as, p, job, "")
 	if err != nil {
 		return api.RawOrContent{}, err
 	}
@@ -58,7 +58,7 @@ func (s *Server) latestJob(ctx context.Context, as authz.Actor, in latestArtifac
 	if err != nil {
 		return 0, err
 	}
-	j, err := s.Checks.LatestOf(ctx, as, p, in.Ref, in.Job)
+	j, err := s.CI.LatestOf(ctx, as, p, in.Ref, in.Job)
 	if err != nil {
 		return 0, err
 	}
@@ -101,7 +101,7 @@ func (s *Server) oneFile(ctx context.Context, as authz.Actor, id string, job ci.
 	if err != nil {
 		return api.Raw{}, err
 	}
-	f, err := s.Checks.OpenFile(ctx, as, p, job, name)
+	f, err := s.CI.OpenFile(ctx, as, p, job, name)
 	if err != nil {
 		return api.Raw{}, err
 	}
@@ -130,7 +130,7 @@ func (s *Server) artifactTree(ctx context.Context, as authz.Actor, in artifactTr
 	if err != nil {
 		return none, err
 	}
-	list, err := s.Checks.ArchiveTree(ctx, as, p, in.JobID, ci.TreeFilter{Folder: in.Path, Recursive: in.Recursive, Range: in.Range()})
+	list, err := s.CI.ArchiveTree(ctx, as, p, in.JobID, ci.TreeFilter{Folder: in.Path, Recursive: in.Recursive, Range: in.Range()})
 	if err != nil {
 		return none, err
 	}
@@ -148,7 +148,7 @@ func (s *Server) keepArtifacts(ctx context.Context, as authz.Actor, in jobPath) 
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.Checks.KeepArtifacts(ctx, as, p, in.JobID)
+	j, err := s.CI.KeepArtifacts(ctx, as, p, in.JobID)
 	return s.job(ctx, as, p, j, err)
 }
 
@@ -157,7 +157,7 @@ func (s *Server) deleteArtifacts(ctx context.Context, as authz.Actor, in jobPath
 	if err != nil {
 		return api.None{}, err
 	}
-	_, err = s.Checks.DeleteArtifacts(ctx, as, p, in.JobID)
+	_, err = s.CI.DeleteArtifacts(ctx, as, p, in.JobID)
 	return api.None{}, err
 }
 
@@ -166,5 +166,5 @@ func (s *Server) deleteAllArtifacts(ctx context.Context, as authz.Actor, in proj
 	if err != nil {
 		return accepted{}, err
 	}
-	return accepted{"202 Accepted"}, s.Checks.DeleteAllArtifacts(ctx, as, p)
+	return accepted{"202 Accepted"}, s.CI.DeleteAllArtifacts(ctx, as, p)
 }

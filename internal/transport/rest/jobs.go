@@ -152,7 +152,7 @@ func (s *Server) job(ctx context.Context, as authz.Actor, p *project.Project, j 
 	if err != nil {
 		return nil, err
 	}
-	views, err := s.Checks.Views(ctx, as, p, []*ci.Job{j})
+	views, err := s.CI.Views(ctx, as, p, []*ci.Job{j})
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (s *Server) jobList(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return api.List[jobEntity]{}, err
 	}
-	views, err := s.Checks.Views(ctx, as, p, page.Pointers(list).Items)
+	views, err := s.CI.Views(ctx, as, p, page.Pointers(list).Items)
 	if err != nil {
 		return api.List[jobEntity]{}, err
 	}
@@ -208,7 +208,7 @@ func (s *Server) listJobs(ctx context.Context, as authz.Actor, in listJobsParams
 	}
 	r := in.Range()
 	r.Uncounted = true // as documented
-	list, err := s.Checks.Jobs(ctx, as, p, ci.JobFilter{States: scope, Range: r})
+	list, err := s.CI.Jobs(ctx, as, p, ci.JobFilter{States: scope, Range: r})
 	return s.jobList(ctx, as, p, list, err)
 }
 
@@ -228,7 +228,7 @@ func (s *Server) pipelineJobs(ctx context.Context, as authz.Actor, in pipelineJo
 	if err != nil {
 		return api.List[jobEntity]{}, err
 	}
-	list, err := s.Checks.JobsOf(ctx, as, p, in.PipelineID, ci.JobFilter{States: scope, Retried: in.Retried, Range: in.Range()})
+	list, err := s.CI.JobsOf(ctx, as, p, in.PipelineID, ci.JobFilter{States: scope, Retried: in.Retried, Range: in.Range()})
 	return s.jobList(ctx, as, p, list, err)
 }
 
@@ -248,11 +248,11 @@ func (s *Server) pipelineBridges(ctx context.Context, as authz.Actor, in pipelin
 	if err != nil {
 		return none, err
 	}
-	list, err := s.Checks.JobsOf(ctx, as, p, in.PipelineID, ci.JobFilter{States: scope, Kind: ci.BridgeKind, Range: in.Range()})
+	list, err := s.CI.JobsOf(ctx, as, p, in.PipelineID, ci.JobFilter{States: scope, Kind: ci.BridgeKind, Range: in.Range()})
 	if err != nil {
 		return none, err
 	}
-	views, err := s.Checks.Views(ctx, as, p, page.Pointers(list).Items)
+	views, err := s.CI.Views(ctx, as, p, page.Pointers(list).Items)
 	if err != nil {
 		return none, err
 	}
@@ -267,7 +267,7 @@ func (s *Server) pipelineBridges(ctx context.Context, as authz.Actor, in pipelin
 }
 
 func (s *Server) currentJob(ctx context.Context, as authz.Actor, _ struct{}) (*jobEntity, error) {
-	j, p, err := s.Checks.Current(ctx, as)
+	j, p, err := s.CI.Current(ctx, as)
 	return s.job(ctx, as, p, j, err)
 }
 
@@ -276,7 +276,7 @@ func (s *Server) getJob(ctx context.Context, as authz.Actor, in jobPath) (*jobEn
 	if err != nil {
 		return nil, err
 	}
-	j, _, err := s.Checks.FindJob(ctx, as, p, in.JobID)
+	j, _, err := s.CI.FindJob(ctx, as, p, in.JobID)
 	return s.job(ctx, as, p, j, err)
 }
 
@@ -285,7 +285,7 @@ func (s *Server) jobLog(ctx context.Context, as authz.Actor, in jobPath) (api.Ra
 	if err != nil {
 		return api.RawOrContent{}, err
 	}
-	log, err := s.Checks.Log(ctx, as, p, in.JobID)
+	log, err := s.CI.Log(ctx, as, p, in.JobID)
 	if err != nil {
 		return api.RawOrContent{}, err
 	}
@@ -302,9 +302,9 @@ func (s *Server) cancelJob(ctx context.Context, as authz.Actor, in cancelJobPara
 	if err != nil {
 		return nil, err
 	}
-	cancel := s.Checks.CancelJob
+	cancel := s.CI.CancelJob
 	if in.Force {
-		cancel = s.Checks.ForceCancelJob
+		cancel = s.CI.ForceCancelJob
 	}
 	j, err := cancel(ctx, as, p, in.JobID)
 	return s.job(ctx, as, p, j, err)
@@ -315,7 +315,7 @@ func (s *Server) retryJob(ctx context.Context, as authz.Actor, in jobPath) (*job
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.Checks.RetryJob(ctx, as, p, in.JobID)
+	j, err := s.CI.RetryJob(ctx, as, p, in.JobID)
 	return s.job(ctx, as, p, j, err)
 }
 
@@ -338,7 +338,7 @@ func (s *Server) playJob(ctx context.Context, as authz.Actor, in playJobParams) 
 	for _, v := range in.Variables {
 		vars = append(vars, ci.Variable{Key: v.Key, Value: v.Value})
 	}
-	j, err := s.Checks.PlayJob(ctx, as, p, in.JobID, vars)
+	j, err := s.CI.PlayJob(ctx, as, p, in.JobID, vars)
 	return s.job(ctx, as, p, j, err)
 }
 
@@ -347,6 +347,6 @@ func (s *Server) eraseJob(ctx context.Context, as authz.Actor, in jobPath) (*job
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.Checks.Erase(ctx, as, p, in.JobID)
+	j, err := s.CI.Erase(ctx, as, p, in.JobID)
 	return s.job(ctx, as, p, j, err)
 }

@@ -65,7 +65,7 @@ func (s *Server) requestBlocks(ctx context.Context, as authz.Actor, in requestPa
 	if err != nil {
 		return nil, err
 	}
-	blocks, err := s.Requests.Blocks(ctx, as, p, in.IID)
+	blocks, err := s.MergeRequests.Blocks(ctx, as, p, in.IID)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (s *Server) requestBlockees(ctx context.Context, as authz.Actor, in request
 	if err != nil {
 		return nil, err
 	}
-	blocks, err := s.Requests.Blockees(ctx, as, p, in.IID)
+	blocks, err := s.MergeRequests.Blockees(ctx, as, p, in.IID)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (s *Server) createRequestBlock(ctx context.Context, as authz.Actor, in crea
 	if err != nil {
 		return requestBlockEntity{}, err
 	}
-	b, err := s.Requests.AddBlock(ctx, as, p, in.IID, in.Blocking)
+	b, err := s.MergeRequests.AddBlock(ctx, as, p, in.IID, in.Blocking)
 	if err != nil {
 		return requestBlockEntity{}, err
 	}
@@ -115,5 +115,5 @@ func (s *Server) deleteRequestBlock(ctx context.Context, as authz.Actor, in requ
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Requests.RemoveBlock(ctx, as, p, in.IID, in.BlockID)
+	return api.None{}, s.MergeRequests.RemoveBlock(ctx, as, p, in.IID, in.BlockID)
 }

@@ -84,7 +84,7 @@ func (s *Server) cars(ctx context.Context, as authz.Actor, in mergeTrainParams) 
 	if err != nil {
 		return none, err
 	}
-	list, err := s.Requests.Cars(ctx, as, p, mergerequest.CarFilter{
+	list, err := s.MergeRequests.Cars(ctx, as, p, mergerequest.CarFilter{
 		TargetBranch: in.TargetBranch, Scope: in.Scope, Asc: in.Sort == "asc", Range: in.Range(),
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Server) mergeTrainCar(ctx context.Context, as authz.Actor, in requestPa
 	if err != nil {
 		return mergeTrainEntity{}, err
 	}
-	c, err := s.Requests.Car(ctx, as, p, in.IID)
+	c, err := s.MergeRequests.Car(ctx, as, p, in.IID)
 	if err != nil {
 		return mergeTrainEntity{}, err
 	}
@@ -120,11 +120,11 @@ func (s *Server) addToMergeTrain(ctx context.Context, as authz.Actor, in addToMe
 	if err != nil {
 		return out, err
 	}
-	m, added, err := s.Requests.AddToTrain(ctx, as, p, in.IID, mergerequest.MergeInput{SHA: in.SHA, Squash: in.Squash, WhenReady: in.WhenPipeline})
+	m, added, err := s.MergeRequests.AddToTrain(ctx, as, p, in.IID, mergerequest.MergeInput{SHA: in.SHA, Squash: in.Squash, WhenReady: in.WhenPipeline})
 	if err != nil {
 		return out, err
 	}
-	list, err := s.Requests.Cars(ctx, as, p, mergerequest.CarFilter{
+	list, err := s.MergeRequests.Cars(ctx, as, p, mergerequest.CarFilter{
 		TargetBranch: m.TargetBranch, Scope: mergerequest.ActiveCars, Asc: true, Range: page.Range{Limit: shownCars, Uncounted: true},
 	})
 	if err != nil {

@@ -45,7 +45,7 @@ func (s *Server) mergeability(ctx context.Context, as authz.Actor, in requestPat
 	if err != nil {
 		return mergeabilityEntity{}, err
 	}
-	v, err := s.Requests.Mergeability(ctx, as, p, in.IID)
+	v, err := s.MergeRequests.Mergeability(ctx, as, p, in.IID)
 	if err != nil {
 		return mergeabilityEntity{}, err
 	}
@@ -77,7 +77,7 @@ func (s *Server) mergeability(ctx context.Context, as authz.Actor, in requestPat
 			e.Pipeline = s.pipeline(b.Head.Project, &b.Head.Pipeline)
 		}
 		e.MergeRequests, e.Hidden = []simpleMergeRequest{}, c.Hidden
-		blocking, err := s.Requests.Views(ctx, as, c.Blocking, mergerequest.ViewOptions{})
+		blocking, err := s.MergeRequests.Views(ctx, as, c.Blocking, mergerequest.ViewOptions{})
 		if err != nil {
 			return out, err
 		}

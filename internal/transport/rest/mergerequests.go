@@ -67,14 +67,14 @@ func (s *Server) getRequest(ctx context.Context, as authz.Actor, in getRequestPa
 		return mergeRequestFull{}, err
 	}
 	if in.WithRebaseFlag {
-		running, err := s.Requests.Rebasing(ctx, m)
+		running, err := s.MergeRequests.Rebasing(ctx, m)
 		if err != nil {
 			return mergeRequestFull{}, err
 		}
 		out.RebaseInProgress = &running
 	}
 	if in.WithDiverged {
-		n, err := s.Requests.Diverged(ctx, as, p, m)
+		n, err := s.MergeRequests.Diverged(ctx, as, p, m)
 		if err != nil {
 			return mergeRequestFull{}, err
 		}
@@ -85,7 +85,7 @@ func (s *Server) getRequest(ctx context.Context, as authz.Actor, in getRequestPa
 			return mergeRequestFull{}, err
 		}
 	}
-	first, err := s.Requests.FirstContribution(ctx, as, p, m)
+	first, err := s.MergeRequests.FirstContribution(ctx, as, p, m)
 	out.FirstContribution = &first
 	return out, err
 }
@@ -96,7 +96,7 @@ func (s *Server) readRequest(ctx context.Context, as authz.Actor, in requestPath
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := s.Requests.Read(ctx, as, p, in.IID)
+	m, err := s.MergeRequests.Read(ctx, as, p, in.IID)
 	return p, m, err
 }
 
@@ -109,7 +109,7 @@ func (s *Server) mergeRef(ctx context.Context, as authz.Actor, in requestPath) (
 	if err != nil {
 		return mergeRefEntity{}, err
 	}
-	id, err := s.Requests.MergeRef(ctx, as, p, in.IID)
+	id, err := s.MergeRequests.MergeRef(ctx, as, p, in.IID)
 	return mergeRefEntity{id.String()}, err
 }
 
@@ -124,7 +124,7 @@ func (s *Server) requestParticipants(ctx context.Context, as authz.Actor, in req
 	if err != nil {
 		return none, err
 	}
-	ids, err := s.Requests.Participants(ctx, as, p, in.IID, in.Range())
+	ids, err := s.MergeRequests.Participants(ctx, as, p, in.IID, in.Range())
 	if err != nil {
 		return none, err
 	}
@@ -152,7 +152,7 @@ func (s *Server) requestReviewers(ctx context.Context, as authz.Actor, in reques
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.Requests.Find(ctx, as, p, in.IID)
+	m, err := s.MergeRequests.Find(ctx, as, p, in.IID)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (s *Server) requestCommits(ctx context.Context, as authz.Actor, in requestL
 	if err != nil {
 		return none, err
 	}
-	commits, err := s.Requests.Commits(ctx, as, p, m, nil, in.Range())
+	commits, err := s.MergeRequests.Commits(ctx, as, p, m, nil, in.Range())
 	if err != nil {
 		return none, err
 	}
@@ -195,7 +195,7 @@ func (s *Server) requestChanges(ctx context.Context, as authz.Actor, in changesP
 	if err != nil {
 		return mergeRequestFull{}, err
 	}
-	d, err := s.Requests.Diff(ctx, as, p, m, nil)
+	d, err := s.MergeRequests.Diff(ctx, as, p, m, nil)
 	if err != nil {
 		return mergeRequestFull{}, err
 	}
@@ -217,7 +217,7 @@ func (s *Server) requestDiffs(ctx context.Context, as authz.Actor, in requestDif
 	if err != nil {
 		return none, err
 	}
-	list, err := s.Requests.Diffs(ctx, as, p, m, in.Range())
+	list, err := s.MergeRequests.Diffs(ctx, as, p, m, in.Range())
 	return api.Listed(list, unified(diffEntities(list.Items), in.Unidiff)), err
 }
 
@@ -255,7 +255,7 @@ func (s *Server) requestVersions(ctx context.Context, as authz.Actor, in request
 	if err != nil {
 		return none, err
 	}
-	versions, err := s.Requests.Versions(ctx, as, p, in.IID, in.Range())
+	versions, err := s.MergeRequests.Versions(ctx, as, p, in.IID, in.Range())
 	if err != nil {
 		return none, err
 	}
@@ -282,16 +282,16 @@ func (s *Server) requestVersion(ctx context.Context, as authz.Actor, in requestV
 	if err != nil {
 		return versionWithChanges{}, err
 	}
-	v, err := s.Requests.Version(ctx, as, p, m, in.VersionID)
+	v, err := s.MergeRequests.Version(ctx, as, p, m, in.VersionID)
 	if err != nil {
 		return versionWithChanges{}, err
 	}
-	commits, err := s.Requests.Commits(ctx, as, p, m, v, page.Range{Limit: maxVersionCommits, Uncounted: true})
+	commits, err := s.MergeRequests.Commits(ctx, as, p, m, v, page.Range{Limit: maxVersionCommits, Uncounted: true})
 	if err != nil {
 		return versionWithChanges{}, err
 	}
 	var d *gitcmd.Diff
-	if d, err = s.Requests.Diff(ctx, as, p, m, v); err != nil {
+	if d, err = s.MergeRequests.Diff(ctx, as, p, m, v); err != nil {
 		return versionWithChanges{}, err
 	}
 	return versionWithChanges{versionOfRequest: newVersionOfRequest(v), Commits: s.commitEntities(p, commits.Items), Diffs: unified(diffEntities(d.Files), in.Unidiff)}, nil

@@ -25,7 +25,7 @@ func (s *Server) requestRawDiffs(ctx context.Context, as authz.Actor, in request
 	if err != nil {
 		return api.Raw{}, err
 	}
-	text, err := s.Requests.RawDiff(ctx, as, p, m)
+	text, err := s.MergeRequests.RawDiff(ctx, as, p, m)
 	return api.Raw{Type: "text/plain; charset=utf-8", Header: http.Header{}, Stream: text}, err
 }
 
@@ -35,7 +35,7 @@ func (s *Server) contextCommits(ctx context.Context, as authz.Actor, in requestL
 	if err != nil {
 		return none, err
 	}
-	commits, err := s.Requests.ContextCommits(ctx, as, p, in.IID, in.Range())
+	commits, err := s.MergeRequests.ContextCommits(ctx, as, p, in.IID, in.Range())
 	if err != nil {
 		return none, err
 	}
@@ -52,7 +52,7 @@ func (s *Server) addContextCommits(ctx context.Context, as authz.Actor, in conte
 	if err != nil {
 		return nil, err
 	}
-	commits, err := s.Requests.AddContextCommits(ctx, as, p, in.IID, in.Commits)
+	commits, err := s.MergeRequests.AddContextCommits(ctx, as, p, in.IID, in.Commits)
 	if err != nil {
 		return nil, err
 	}
@@ -64,5 +64,5 @@ func (s *Server) removeContextCommits(ctx context.Context, as authz.Actor, in co
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Requests.RemoveContextCommits(ctx, as, p, in.IID, in.Commits)
+	return api.None{}, s.MergeRequests.RemoveContextCommits(ctx, as, p, in.IID, in.Commits)
 }

@@ -141,7 +141,7 @@ func (s *Server) listAllRequests(ctx context.Context, as authz.Actor, in listAll
 	}
 	f.NonArchived = in.NonArchived
 	applyScope(&f, in.Scope)
-	list, err := s.Requests.List(ctx, as, mergerequest.Place{}, f)
+	list, err := s.MergeRequests.List(ctx, as, mergerequest.Place{}, f)
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
@@ -166,7 +166,7 @@ func (s *Server) listGroupRequests(ctx context.Context, as authz.Actor, in listG
 	}
 	f.NonArchived = in.NonArchived
 	applyScope(&f, in.Scope)
-	list, err := s.Requests.List(ctx, as, mergerequest.Place{Group: g.Subject()}, f)
+	list, err := s.MergeRequests.List(ctx, as, mergerequest.Place{Group: g.Subject()}, f)
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
@@ -193,7 +193,7 @@ func (s *Server) listRequests(ctx context.Context, as authz.Actor, in listReques
 		f.IIDs = append(f.IIDs, mergerequest.IID(iid))
 	}
 	applyScope(&f, in.Scope)
-	list, err := s.Requests.List(ctx, as, mergerequest.Place{Project: p}, f)
+	list, err := s.MergeRequests.List(ctx, as, mergerequest.Place{Project: p}, f)
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
@@ -214,11 +214,11 @@ func (*simpleMergeRequest) OneOf(*mergeRequestEntity, *simpleMergeRequest) {}
 // requestPage renders a page of a list, seen from the project or group at path from.
 func (s *Server) requestPage(ctx context.Context, as authz.Actor, in requestFilterParams, from string, list page.Page[*mergerequest.MergeRequest]) (api.List[requestForm], error) {
 	if in.Recheck {
-		if err := s.Requests.Recheck(ctx, as, list.Items); err != nil {
+		if err := s.MergeRequests.Recheck(ctx, as, list.Items); err != nil {
 			return api.List[requestForm]{}, err
 		}
 	}
-	views, err := s.Requests.Views(ctx, as, list.Items, mergerequest.ViewOptions{})
+	views, err := s.MergeRequests.Views(ctx, as, list.Items, mergerequest.ViewOptions{})
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}

@@ -68,32 +68,32 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Checks = ci.New(ci.Deps{
+	p.CI = ci.New(ci.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Settings: p.Settings, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos, Protections: p.Protections,
 		Variables: variable.New(variable.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Box: box, Now: p.World.Now}), Jobs: discard, Box: box, URLs: p.URLs,
 		Now: p.World.Now, Log: log,
 	})
-	t.Cleanup(p.Checks.Stop)
-	p.Requests = mergerequest.New(mergerequest.Deps{
+	t.Cleanup(p.CI.EndAll)
+	p.MergeRequests = mergerequest.New(mergerequest.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Protections: p.Protections, Repos: p.Repos,
-		Labels: p.Labels, Milestones: p.Milestones, Times: p.Times, References: p.References, Checks: p.Checks, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
+		Labels: p.Labels, Milestones: p.Milestones, Times: p.Times, References: p.References, CI: p.CI, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
-	p.References.Connect(reference.MergeRequest, p.Requests)
+	p.References.Connect(reference.MergeRequest, p.MergeRequests)
 	p.Subscriptions = subscription.New(subscription.Deps{
 		DB: d, Policy: p.World.Policy, Labels: p.Labels, Now: p.World.Now,
-		Things: map[noteable.Kind]subscription.Things{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests},
+		Things: map[noteable.Kind]subscription.Things{noteable.Issue: p.Issues, noteable.MergeRequest: p.MergeRequests},
 	})
-	p.Requests.Connect(mergerequest.Above{Subscriptions: p.Subscriptions})
+	p.MergeRequests.Connect(mergerequest.Above{Subscriptions: p.Subscriptions})
 	p.Commands = quickaction.New(quickaction.Deps{
-		Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Issues: p.Issues, Requests: p.Requests, Milestones: p.Milestones,
+		Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Issues: p.Issues, MergeRequests: p.MergeRequests, Milestones: p.Milestones,
 		References: p.References, Awards: p.Awards, Iterations: p.Iterations, Boards: p.Boards, Subscriptions: p.Subscriptions, Repos: p.Repos, Now: p.World.Now,
 	})
 	p.Notes = note.New(note.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Repos: p.Repos, Now: p.World.Now, Commands: p.Commands, Jobs: discard,
-		Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},
+		Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.MergeRequests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},
 	})
-	p.Drafts = draftnote.New(draftnote.Deps{DB: d, Notes: p.Notes, Requests: p.Requests, Now: p.World.Now})
-	p.Suggestions = suggestion.New(suggestion.Deps{DB: d, Accounts: p.Accounts, Projects: p.World.Projects, Requests: p.Requests, Repos: p.Repos, Notes: p.Notes})
+	p.Drafts = draftnote.New(draftnote.Deps{DB: d, Notes: p.Notes, MergeRequests: p.MergeRequests, Now: p.World.Now})
+	p.Suggestions = suggestion.New(suggestion.Deps{DB: d, Accounts: p.Accounts, Projects: p.World.Projects, MergeRequests: p.MergeRequests, Repos: p.Repos, Notes: p.Notes})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 		FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,

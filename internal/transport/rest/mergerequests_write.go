@@ -139,7 +139,7 @@ func (s *Server) deleteRequest(ctx context.Context, as authz.Actor, in requestPa
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Requests.Delete(ctx, as, p, in.IID)
+	return api.None{}, s.MergeRequests.Delete(ctx, as, p, in.IID)
 }
 
 type mergeParams struct {
@@ -158,7 +158,7 @@ func (s *Server) mergeRequest(ctx context.Context, as authz.Actor, in mergeParam
 	if err != nil {
 		return mergeRequestFull{}, err
 	}
-	m, err := s.Requests.Merge(ctx, as, p, in.IID, mergerequest.MergeInput{
+	m, err := s.MergeRequests.Merge(ctx, as, p, in.IID, mergerequest.MergeInput{
 		SHA: in.SHA, MergeMessage: in.MergeCommitMessage, SquashMessage: in.SquashCommitMessage,
 		Squash: in.Squash, RemoveSource: in.RemoveSourceBranch, WhenReady: in.WhenPipeline, SkipTrain: in.SkipMergeTrain,
 	})
@@ -173,7 +173,7 @@ func (s *Server) cancelAutoMerge(ctx context.Context, as authz.Actor, in request
 	if err != nil {
 		return mergeRequestFull{}, err
 	}
-	m, err := s.Requests.CancelAutoMerge(ctx, as, p, in.IID)
+	m, err := s.MergeRequests.CancelAutoMerge(ctx, as, p, in.IID)
 	if err != nil {
 		return mergeRequestFull{}, err
 	}
@@ -194,5 +194,5 @@ func (s *Server) rebaseRequest(ctx context.Context, as authz.Actor, in rebasePar
 	if err != nil {
 		return rebaseEntity{}, err
 	}
-	return rebaseEntity{true}, s.Requests.Rebase(ctx, as, p, in.IID)
+	return rebaseEntity{true}, s.MergeRequests.Rebase(ctx, as, p, in.IID)
 }

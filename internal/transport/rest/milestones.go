@@ -258,7 +258,7 @@ func (h milestoneHandlers) requests(ctx context.Context, as authz.Actor, in page
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	list, err := h.server.Requests.List(ctx, as, at.listed(), mergerequest.Filter{
+	list, err := h.server.MergeRequests.List(ctx, as, at.listed(), mergerequest.Filter{
 		Milestone: filter.Milestone{ID: m.ID}, OrderBy: "label_priority", Asc: true, Range: in.Range(),
 	})
 	if err != nil {

@@ -62,7 +62,7 @@ func (s *Server) listPipelines(ctx context.Context, as authz.Actor, in listPipel
 	if err != nil {
 		return api.List[pipelineEntity]{}, err
 	}
-	list, err := s.Checks.List(ctx, as, p, ci.PipelineFilter{
+	list, err := s.CI.List(ctx, as, p, ci.PipelineFilter{
 		Scope: in.Scope, State: ci.State(in.Status), Source: ci.Source(in.Source), Ref: in.Ref, SHA: in.SHA, Name: in.Name, YAMLErrors: in.YAMLErrors, Username: in.Username,
 		UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore, CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore,
 		OrderBy: in.OrderBy, Asc: in.Sort == "asc", Range: in.Range(),
@@ -91,7 +91,7 @@ func (s *Server) latestPipeline(ctx context.Context, as authz.Actor, in latestPi
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Checks.Latest(ctx, as, p, in.Ref)
+	of, err := s.CI.Latest(ctx, as, p, in.Ref)
 	return s.shown(ctx, p, of, err)
 }
 
@@ -100,7 +100,7 @@ func (s *Server) getPipeline(ctx context.Context, as authz.Actor, in pipelinePat
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Checks.Find(ctx, as, p, in.PipelineID)
+	of, err := s.CI.Find(ctx, as, p, in.PipelineID)
 	return s.shown(ctx, p, of, err)
 }
 
@@ -125,7 +125,7 @@ func (s *Server) createPipeline(ctx context.Context, as authz.Actor, in createPi
 	for _, v := range in.Variables {
 		run.Variables = append(run.Variables, ci.Variable{Key: v.Key, Value: v.Value, File: v.Type == "file"})
 	}
-	of, err := s.Checks.Run(ctx, as, p, run)
+	of, err := s.CI.Run(ctx, as, p, run)
 	return s.shown(ctx, p, of, err)
 }
 
@@ -134,7 +134,7 @@ func (s *Server) retryPipeline(ctx context.Context, as authz.Actor, in pipelineP
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Checks.Retry(ctx, as, p, in.PipelineID)
+	of, err := s.CI.Retry(ctx, as, p, in.PipelineID)
 	return s.shown(ctx, p, of, err)
 }
 
@@ -143,7 +143,7 @@ func (s *Server) cancelPipeline(ctx context.Context, as authz.Actor, in pipeline
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Checks.Cancel(ctx, as, p, in.PipelineID)
+	of, err := s.CI.Cancel(ctx, as, p, in.PipelineID)
 	return s.shown(ctx, p, of, err)
 }
 
@@ -152,7 +152,7 @@ func (s *Server) deletePipeline(ctx context.Context, as authz.Actor, in pipeline
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Checks.Delete(ctx, as, p, in.PipelineID)
+	return api.None{}, s.CI.Delete(ctx, as, p, in.PipelineID)
 }
 
 // pipelineVariableEntity is a variable that a pipeline was started with.
@@ -168,7 +168,7 @@ func (s *Server) pipelineVariables(ctx context.Context, as authz.Actor, in pipel
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.Checks.VariablesOf(ctx, as, p, in.PipelineID)
+	list, err := s.CI.VariablesOf(ctx, as, p, in.PipelineID)
 	out := make([]pipelineVariableEntity, len(list))
 	for i, v := range list {
 		out[i] = pipelineVariableEntity{"env_var", v.Key, v.Value, v.Raw}
@@ -189,6 +189,6 @@ func (s *Server) renamePipeline(ctx context.Context, as authz.Actor, in renamePi
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Checks.Rename(ctx, as, p, in.PipelineID, in.Name)
+	of, err := s.CI.Rename(ctx, as, p, in.PipelineID, in.Name)
 	return s.shown(ctx, p, of, err)
 }

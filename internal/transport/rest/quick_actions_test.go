@@ -223,8 +223,8 @@ func TestQuickActions_ofMergeRequests(t *testing.T) {
 		notes := requestsPath + "/" + fmt.Sprint(made["iid"]) + "/notes"
 		user, dev := fmt.Sprint(p.users["planner"].UserID), fmt.Sprint(p.users["dev"].UserID)
 		todos := todo.New(todo.Deps{
-			DB: d, Policy: p.World.Policy, Subscriptions: p.Subscriptions, Issues: p.Issues, Requests: p.Requests, Epics: epic.New(epic.Deps{DB: d, Policy: p.World.Policy}), Texts: reference.NewReader(p.URLs), Now: p.World.Now,
-			Things: map[noteable.Kind]subscription.Things{noteable.MergeRequest: p.Requests},
+			DB: d, Policy: p.World.Policy, Subscriptions: p.Subscriptions, Issues: p.Issues, MergeRequests: p.MergeRequests, Epics: epic.New(epic.Deps{DB: d, Policy: p.World.Policy}), Texts: reference.NewReader(p.URLs), Now: p.World.Now,
+			Things: map[noteable.Kind]subscription.Things{noteable.MergeRequest: p.MergeRequests},
 		})
 		p.Commands.Register(todos.Commands()...)
 		for _, tt := range []struct{ body, want string }{
@@ -289,13 +289,13 @@ func TestQuickActions_code(t *testing.T) {
 		p := newMerging(t, d)
 		p.Notes = note.New(note.Deps{
 			DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Commands: p.Commands,
-			Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},
+			Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.MergeRequests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},
 		})
 		history := systemnote.New(systemnote.Deps{Notes: p.Notes, Users: p.Accounts, References: p.References})
 		event.On(p.Bus, "history", history.IssueAddressed)
 		event.On(p.Bus, "history", history.SourceBranchDeleted)
 		event.On(p.Bus, "history", history.SourceBranchRestored)
-		p.Requests.Subscribe(p.Bus)
+		p.MergeRequests.Subscribe(p.Bus)
 		p.do("planner", "POST", appIssues, `{"title":"Caf\u00e9: don't \"crash\"","labels":"bug"}`)
 		p.do("planner", "POST", appIssues, `{"title":"Secret plan","confidential":true}`)
 		const notes = appIssues + "/1/notes"

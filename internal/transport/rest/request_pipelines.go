@@ -47,7 +47,7 @@ func newDetailedStatus(state ci.State, warned bool, path string) detailedStatus 
 }
 
 func (s *Server) pipelineFull(ctx context.Context, p *project.Project, of *ci.Pipeline) (*pipelineFull, error) {
-	course, err := s.Checks.Course(ctx, of)
+	course, err := s.CI.Course(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +85,11 @@ func (s *Server) requestPipelines(ctx context.Context, as authz.Actor, in reques
 	if err != nil {
 		return api.List[pipelineEntity]{}, err
 	}
-	list, err := s.Requests.Pipelines(ctx, as, p, in.IID, ci.PipelineFilter{Range: in.Range()})
+	list, err := s.MergeRequests.Pipelines(ctx, as, p, in.IID, ci.PipelineFilter{Range: in.Range()})
 	if err != nil {
 		return api.List[pipelineEntity]{}, err
 	}
-	return api.ListOf(list, func(of *ci.Seen) pipelineEntity { return *s.pipeline(of.Project, &of.Pipeline) }), nil
+	return api.ListOf(list, func(of *ci.InProject) pipelineEntity { return *s.pipeline(of.Project, &of.Pipeline) }), nil
 }
 
 func (s *Server) createRequestPipeline(ctx context.Context, as authz.Actor, in requestPath) (*pipelineFull, error) {
@@ -97,6 +97,6 @@ func (s *Server) createRequestPipeline(ctx context.Context, as authz.Actor, in r
 	if err != nil {
 		return nil, err
 	}
-	of, place, err := s.Requests.RunPipeline(ctx, as, p, in.IID)
+	of, place, err := s.MergeRequests.RunPipeline(ctx, as, p, in.IID)
 	return s.shown(ctx, place, of, err)
 }

@@ -21,7 +21,7 @@ func TestResourceEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newMerging(t, d)
-		p.Events = resourceevent.New(resourceevent.Deps{DB: d, Policy: p.World.Policy, Notes: p.Notes, Requests: p.Requests})
+		p.Events = resourceevent.New(resourceevent.Deps{DB: d, Policy: p.World.Policy, Notes: p.Notes, MergeRequests: p.MergeRequests})
 		p.Events.Subscribe(p.Bus)
 		events := func(as, path string) string {
 			t.Helper()

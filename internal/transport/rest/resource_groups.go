@@ -42,7 +42,7 @@ func (s *Server) listResourceGroups(ctx context.Context, as authz.Actor, in list
 	if err != nil {
 		return api.List[resourceGroupEntity]{}, err
 	}
-	list, err := s.Checks.ResourceGroups(ctx, as, p, in.Range())
+	list, err := s.CI.ResourceGroups(ctx, as, p, in.Range())
 	if err != nil {
 		return api.List[resourceGroupEntity]{}, err
 	}
@@ -59,7 +59,7 @@ func (s *Server) getResourceGroup(ctx context.Context, as authz.Actor, in resour
 	if err != nil {
 		return nil, err
 	}
-	g, err := s.Checks.FindResourceGroup(ctx, as, p, in.Key)
+	g, err := s.CI.FindResourceGroup(ctx, as, p, in.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (s *Server) updateResourceGroup(ctx context.Context, as authz.Actor, in upd
 	if err != nil {
 		return nil, err
 	}
-	g, err := s.Checks.SetProcessMode(ctx, as, p, in.Key, in.ProcessMode)
+	g, err := s.CI.SetProcessMode(ctx, as, p, in.Key, in.ProcessMode)
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +93,11 @@ func (s *Server) upcomingJobs(ctx context.Context, as authz.Actor, in upcomingJo
 	if err != nil {
 		return api.List[jobBasics]{}, err
 	}
-	list, err := s.Checks.UpcomingJobs(ctx, as, p, in.Key, in.Range())
+	list, err := s.CI.UpcomingJobs(ctx, as, p, in.Key, in.Range())
 	if err != nil {
 		return api.List[jobBasics]{}, err
 	}
-	views, err := s.Checks.Views(ctx, as, p, page.Pointers(list).Items)
+	views, err := s.CI.Views(ctx, as, p, page.Pointers(list).Items)
 	if err != nil {
 		return api.List[jobBasics]{}, err
 	}
@@ -113,11 +113,11 @@ func (s *Server) currentResourceJob(ctx context.Context, as authz.Actor, in reso
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.Checks.CurrentJob(ctx, as, p, in.Key)
+	j, err := s.CI.CurrentJob(ctx, as, p, in.Key)
 	if err != nil {
 		return nil, err
 	}
-	views, err := s.Checks.Views(ctx, as, p, []*ci.Job{j})
+	views, err := s.CI.Views(ctx, as, p, []*ci.Job{j})
 	if err != nil {
 		return nil, err
 	}

@@ -30,11 +30,11 @@ func (s *Server) listRunnerJobs(ctx context.Context, as authz.Actor, in runnerJo
 	if in.Status != "" {
 		f.States = []ci.State{ci.State(in.Status)}
 	}
-	list, err := s.Checks.OfRunner(ctx, as, in.ID, f)
+	list, err := s.CI.OfRunner(ctx, as, in.ID, f)
 	if err != nil {
 		return api.List[runnerJobEntity]{}, err
 	}
-	views, err := s.Checks.ViewsOfProjects(ctx, as, page.Pointers(list).Items)
+	views, err := s.CI.ViewsOfProjects(ctx, as, page.Pointers(list).Items)
 	if err != nil {
 		return api.List[runnerJobEntity]{}, err
 	}

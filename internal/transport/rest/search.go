@@ -285,7 +285,7 @@ func (s *Server) foundCommits(ctx context.Context, as authz.Actor, at search.Pla
 	for i, c := range list.Items {
 		ids[i] = c.ID
 	}
-	pipelines, err := s.Checks.LastOf(ctx, as, at.Project, ids)
+	pipelines, err := s.CI.LastOf(ctx, as, at.Project, ids)
 	if err != nil {
 		return out, err
 	}

@@ -72,7 +72,7 @@ func (s *Server) changedRequest(ctx context.Context, as authz.Actor, in requestP
 	if err := change(ctx, as, on); err != nil {
 		return mergeRequestFull{}, err
 	}
-	m, err := s.Requests.Find(ctx, as, on.Place.Project, in.IID)
+	m, err := s.MergeRequests.Find(ctx, as, on.Place.Project, in.IID)
 	if err != nil {
 		return mergeRequestFull{}, err
 	}

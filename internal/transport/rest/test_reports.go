@@ -80,7 +80,7 @@ func (s *Server) pipelineTests(ctx context.Context, as authz.Actor, in pipelineP
 	if err != nil {
 		return nil, err
 	}
-	suites, err := s.Checks.TestReport(ctx, as, p, in.PipelineID)
+	suites, err := s.CI.TestReport(ctx, as, p, in.PipelineID)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s *Server) pipelineTestSummary(ctx context.Context, as authz.Actor, in pip
 	if err != nil {
 		return nil, err
 	}
-	suites, err := s.Checks.TestSummary(ctx, as, p, in.PipelineID)
+	suites, err := s.CI.TestSummary(ctx, as, p, in.PipelineID)
 	if err != nil {
 		return nil, err
 	}

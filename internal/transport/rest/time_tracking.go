@@ -131,7 +131,7 @@ func (s *Server) trackRequest(ctx context.Context, as authz.Actor, in requestPat
 	if err != nil {
 		return timeStats{}, err
 	}
-	m, err := s.Requests.TrackTime(ctx, as, p, in.IID, c)
+	m, err := s.MergeRequests.TrackTime(ctx, as, p, in.IID, c)
 	if err != nil {
 		return timeStats{}, err
 	}
@@ -143,7 +143,7 @@ func (s *Server) requestTime(ctx context.Context, as authz.Actor, in requestPath
 	if err != nil {
 		return timeStats{}, err
 	}
-	m, err := s.Requests.Find(ctx, as, p, in.IID)
+	m, err := s.MergeRequests.Find(ctx, as, p, in.IID)
 	if err != nil {
 		return timeStats{}, err
 	}

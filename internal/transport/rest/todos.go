@@ -226,7 +226,7 @@ func (s *Server) todoThings(ctx context.Context, as authz.Actor, at todoTargets,
 	if err != nil {
 		return err
 	}
-	foundRequests, err := s.Requests.ByIDsWith(ctx, as, requestIDs, known)
+	foundRequests, err := s.MergeRequests.ByIDsWith(ctx, as, requestIDs, known)
 	if err != nil {
 		return err
 	}

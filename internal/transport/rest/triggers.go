@@ -187,6 +187,6 @@ func (s *Server) trigger(ctx context.Context, in triggered, ref string) (*pipeli
 		return nil, fmt.Errorf("payload of trigger: %w", err)
 	}
 	run.Payload = string(payload)
-	of, p, err := s.Checks.Trigger(ctx, run)
+	of, p, err := s.CI.Trigger(ctx, run)
 	return s.shown(ctx, p, of, err)
 }

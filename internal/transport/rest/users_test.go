@@ -77,8 +77,8 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	p.Keys = sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
 	p.Todos = todo.New(todo.Deps{
 		DB: d, Policy: policy, Now: clock, Issues: issue.New(issue.Deps{DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
-		Requests: mergerequest.New(mergerequest.Deps{DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
-		Epics:    epic.New(epic.Deps{DB: d, Policy: policy}),
+		MergeRequests: mergerequest.New(mergerequest.Deps{DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
+		Epics:         epic.New(epic.Deps{DB: d, Policy: policy}),
 	})
 	p.GPGKeys = gpgkey.New(gpgkey.Deps{DB: d, Policy: policy, Bus: bus, Accounts: accounts, Now: clock})
 	p.kit = api.New(api.Config{

@@ -16,7 +16,7 @@ const maxField = 4 << 10
 
 // authorize says that an artifact may be sent: what a server in front would ask before it takes the file.
 func (h *Handler) authorize(w http.ResponseWriter, r *http.Request, id ci.StatusID) error {
-	if _, err := h.Checks.Hold(r.Context(), id, tokenOf(r)); err != nil {
+	if _, err := h.CI.Hold(r.Context(), id, tokenOf(r)); err != nil {
 		return err
 	}
 	answer(w, http.StatusOK, map[string]any{})
@@ -30,7 +30,7 @@ func (h *Handler) upload(w http.ResponseWriter, r *http.Request, id ci.StatusID)
 		complaint(w, http.StatusBadRequest, "file is invalid")
 		return nil
 	}
-	held, err := h.Checks.Hold(r.Context(), id, tokenOf(r))
+	held, err := h.CI.Hold(r.Context(), id, tokenOf(r))
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (h *Handler) upload(w http.ResponseWriter, r *http.Request, id ci.StatusID)
 			values.Set(part.FormName(), string(text))
 			continue
 		}
-		err = h.Checks.Store(r.Context(), held, ci.ArtifactInput{
+		err = h.CI.Store(r.Context(), held, ci.ArtifactInput{
 			Type: values.Get("artifact_type"), Format: values.Get("artifact_format"), ExpireIn: values.Get("expire_in"), Access: values.Get("accessibility"),
 			Filename: part.FileName(), Content: part,
 		})
@@ -69,11 +69,11 @@ func (h *Handler) upload(w http.ResponseWriter, r *http.Request, id ci.StatusID)
 
 // download gives the archive of a job to another job that depends on it, or to the job itself.
 func (h *Handler) download(w http.ResponseWriter, r *http.Request, id ci.StatusID) error {
-	held, err := h.Checks.HoldAny(r.Context(), tokenOf(r))
+	held, err := h.CI.HoldAny(r.Context(), tokenOf(r))
 	if err != nil {
 		return err
 	}
-	a, o, err := h.Checks.OpenForJob(r.Context(), held, id)
+	a, o, err := h.CI.OpenForJob(r.Context(), held, id)
 	if err != nil {
 		return err
 	}

@@ -245,7 +245,7 @@ func (h *Handler) request(w http.ResponseWriter, r *http.Request) error {
 		complaint(w, http.StatusBadRequest, "token is missing")
 		return nil
 	}
-	got, value, err := h.Checks.Request(r.Context(), ci.Ask{
+	got, value, err := h.CI.Request(r.Context(), ci.Ask{
 		Token: in.Token, SystemID: in.SystemID, LastUpdate: in.LastUpdate, Features: in.Info.Features, Address: httpkit.Of(r.Context()).Address,
 		Info: runner.Info{Name: in.Info.Name, Version: in.Info.Version, Revision: in.Info.Revision, Platform: in.Info.Platform, Architecture: in.Info.Architecture},
 	})
@@ -278,7 +278,7 @@ func (h *Handler) finish(w http.ResponseWriter, r *http.Request, id ci.StatusID)
 	if in.Token == "" {
 		in.Token = tokenOf(r)
 	}
-	held, err := h.Checks.Hold(r.Context(), id, in.Token)
+	held, err := h.CI.Hold(r.Context(), id, in.Token)
 	if err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (h *Handler) finish(w http.ResponseWriter, r *http.Request, id ci.StatusID)
 	if in.Output != nil {
 		o.LogSize = in.Output.Size
 	}
-	state, err := h.Checks.Finish(r.Context(), held, o)
+	state, err := h.CI.Finish(r.Context(), held, o)
 	status := http.StatusOK
 	switch {
 	case errors.Is(err, ci.ErrUnknownState):
@@ -304,14 +304,14 @@ func (h *Handler) finish(w http.ResponseWriter, r *http.Request, id ci.StatusID)
 }
 
 func (h *Handler) interval(id ci.StatusID) string {
-	if h.Checks.Watched(id) {
+	if h.CI.Watched(id) {
 		return intervalWatched
 	}
 	return intervalAlone
 }
 
 func (h *Handler) trace(w http.ResponseWriter, r *http.Request, id ci.StatusID) error {
-	held, err := h.Checks.Hold(r.Context(), id, tokenOf(r))
+	held, err := h.CI.Hold(r.Context(), id, tokenOf(r))
 	if err != nil {
 		return err
 	}
@@ -331,7 +331,7 @@ func (h *Handler) trace(w http.ResponseWriter, r *http.Request, id ci.StatusID) 
 		message(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
 		return nil
 	}
-	size, state, err := h.Checks.Append(r.Context(), held, start, data)
+	size, state, err := h.CI.Append(r.Context(), held, start, data)
 	var moved *ci.RangeError
 	if errors.As(err, &moved) {
 		w.Header().Set("Range", "0-"+strconv.FormatInt(moved.Size, 10))

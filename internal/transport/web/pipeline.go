@@ -25,11 +25,11 @@ func (x *visit) getPipeline() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	one, err := x.Checks.Find(x.r.Context(), x.as, p, ci.PipelineID(id))
+	one, err := x.CI.Find(x.r.Context(), x.as, p, ci.PipelineID(id))
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := x.Checks.InPipelines(x.r.Context(), x.as, []ci.PipelineID{one.ID})
+	jobs, err := x.CI.InPipelines(x.r.Context(), x.as, []ci.PipelineID{one.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +69,11 @@ func (x *visit) getJob() (templ.Component, error) {
 		return nil, err
 	}
 	ctx := x.r.Context()
-	j, of, err := x.Checks.FindJob(ctx, x.as, p, ci.StatusID(id))
+	j, of, err := x.CI.FindJob(ctx, x.as, p, ci.StatusID(id))
 	if err != nil {
 		return nil, err
 	}
-	views, err := x.Checks.Views(ctx, x.as, p, []*ci.Job{j})
+	views, err := x.CI.Views(ctx, x.as, p, []*ci.Job{j})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (x *visit) jobLog(p *project.Project, j *ci.Job) (*fileView, error) {
 	if j.Kind != ci.JobKind {
 		return nil, nil
 	}
-	log, err := x.Checks.Log(x.r.Context(), x.as, p, j.ID)
+	log, err := x.CI.Log(x.r.Context(), x.as, p, j.ID)
 	if errs.Is(err, errs.NotFound) {
 		return nil, nil
 	}

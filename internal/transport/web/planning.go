@@ -157,7 +157,7 @@ func (x *visit) request() (*project.Project, *mergerequest.MergeRequest, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := x.Requests.Read(x.r.Context(), x.as, p, mergerequest.IID(iid))
+	m, err := x.MergeRequests.Read(x.r.Context(), x.as, p, mergerequest.IID(iid))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -198,11 +198,11 @@ func (x *visit) getRequestCommits() (templ.Component, error) {
 	}
 	body := commitList(p.FullPath, nil, "", "")
 	if m.VersionID != nil {
-		v, err := x.Requests.Version(x.r.Context(), x.as, p, m, *m.VersionID)
+		v, err := x.MergeRequests.Version(x.r.Context(), x.as, p, m, *m.VersionID)
 		if err != nil {
 			return nil, err
 		}
-		list, err := x.Requests.Commits(x.r.Context(), x.as, p, m, v, x.part())
+		list, err := x.MergeRequests.Commits(x.r.Context(), x.as, p, m, v, x.part())
 		if err != nil {
 			return nil, err
 		}
@@ -219,7 +219,7 @@ func (x *visit) getRequestChanges() (templ.Component, error) {
 	}
 	d := shownDiff(nil)
 	if m.VersionID != nil {
-		list, err := x.Requests.Diffs(x.r.Context(), x.as, p, m, x.part())
+		list, err := x.MergeRequests.Diffs(x.r.Context(), x.as, p, m, x.part())
 		if err != nil {
 			return nil, err
 		}
@@ -315,7 +315,7 @@ func (x *visit) postRequest() (templ.Component, error) {
 		Title: x.field("merge_request[title]"), Description: x.field("merge_request[description]"),
 		Remove: x.field("merge_request[force_remove_source_branch]") == "1",
 	}
-	m, target, err := x.Requests.Create(x.r.Context(), x.as, p, mergerequest.Input{
+	m, target, err := x.MergeRequests.Create(x.r.Context(), x.as, p, mergerequest.Input{
 		SourceBranch: f.Source, TargetBranch: f.Target, Title: f.Title, Description: &f.Description, RemoveSource: &f.Remove,
 	})
 	switch {

@@ -59,11 +59,11 @@ func (x *visit) issuesOf(in issue.Place, list page.Page[issue.Issue]) (templ.Com
 // projects.
 func (x *visit) requestRows(in filter.Place, f mergerequest.Filter) (templ.Component, error) {
 	ctx := x.r.Context()
-	list, err := x.Requests.List(ctx, x.as, in, f)
+	list, err := x.MergeRequests.List(ctx, x.as, in, f)
 	if err != nil {
 		return nil, err
 	}
-	views, err := x.Requests.Views(ctx, x.as, list.Items, mergerequest.ViewOptions{})
+	views, err := x.MergeRequests.Views(ctx, x.as, list.Items, mergerequest.ViewOptions{})
 	if err != nil {
 		return nil, err
 	}
