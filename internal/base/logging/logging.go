@@ -3,13 +3,10 @@
 package logging
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
-
-	"tenon/internal/base/errs"
 )
 
 // Format is how lines look.
@@ -61,23 +58,4 @@ func inUTC(groups []string, a slog.Attr) slog.Attr {
 		return slog.Time(a.Key, a.Value.Time().UTC())
 	}
 	return a
-}
-
-// RequestKey is the key of the request id in log lines.
-const RequestKey = "request_id"
-
-// Request names the request that a line belongs to. Hand it to Logger.With once per request.
-func Request(id string) slog.Attr { return slog.String(RequestKey, id) }
-
-// Err describes an error under the key "error", the hidden cause of an errs.Error included.
-func Err(err error) slog.Attr {
-	if err == nil {
-		return slog.Attr{}
-	}
-	text := err.Error()
-	var e *errs.Error
-	if errors.As(err, &e) && e.Err != nil {
-		text += " (cause: " + e.Err.Error() + ")"
-	}
-	return slog.String("error", text)
 }

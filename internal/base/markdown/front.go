@@ -42,9 +42,3 @@ func frontMatter(source string) (Front, int) {
 	}
 	return Front{}, 0
 }
-
-// Split gives the front matter of a text and the text after it.
-func Split(source string) (Front, string) {
-	front, n := frontMatter(source)
-	return front, source[n:]
-}

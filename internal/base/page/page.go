@@ -125,9 +125,6 @@ func None[T any](r Range) Page[T] {
 	return p
 }
 
-// Whole is a list that is not cut into pages.
-func Whole[T any](items []T) Page[T] { return Page[T]{Items: items, Total: len(items)} }
-
 // cut takes the row away that was read only to see whether there is one, and turns a page
 // that was read backwards round.
 func (p *Page[T]) cut(c *Cut) {

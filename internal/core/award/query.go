@@ -34,28 +34,6 @@ func (s *Service) List(ctx context.Context, as authz.Actor, to noteable.Target, 
 	return list, nil
 }
 
-// ListOn returns the first reactions to each of many things of one kind by the id of the thing,
-// the oldest first, at most limit to each. The caller has read the things for its actor.
-func (s *Service) ListOn(ctx context.Context, kind noteable.Kind, ids []int64, limit int) (map[int64][]Award, error) {
-	out := make(map[int64][]Award, len(ids))
-	if len(ids) == 0 {
-		return out, nil
-	}
-	var w db.Where
-	w.And("e.awardable_type = ?", kind)
-	w.In("e.awardable_id", ids)
-	list, err := db.Select[Award](ctx, s.db, "SELECT "+columns+` FROM (
-		SELECT e.*, ROW_NUMBER() OVER (PARTITION BY e.awardable_id ORDER BY e.id) AS place FROM award_emoji e`+w.SQL()+`) e
-		WHERE e.place <= ? ORDER BY e.id`, append(w.Args(), limit)...)
-	if err != nil {
-		return nil, fmt.Errorf("awards of many things: %w", err)
-	}
-	for _, a := range list {
-		out[a.TargetID] = append(out[a.TargetID], a)
-	}
-	return out, nil
-}
-
 // Find returns one reaction to a thing.
 func (s *Service) Find(ctx context.Context, as authz.Actor, to noteable.Target, id ID) (*Award, error) {
 	if err := s.policy.Require(ctx, as, authz.ReadNote, to.Subject); err != nil {

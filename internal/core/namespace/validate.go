@@ -16,7 +16,6 @@ const (
 	MessageTaken    = "has already been taken"
 	MessageReserved = "is a reserved name"
 	MessageLongName = "is too long (maximum is 255 characters)"
-	MessageLongText = "is too long (maximum is 2000 characters)"
 
 	// MaxName and MaxDescription are counted in characters.
 	MaxName        = 255

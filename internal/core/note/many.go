@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
@@ -48,56 +47,6 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	}
 	for i := range notes {
 		out[notes[i].ID] = &notes[i].Note
-	}
-	return out, nil
-}
-
-// ListOn returns the first notes on each of many things by id, at most limit on each. Things
-// that the actor may not see have none. It refuses more than 32 MiB of long notes.
-func (s *Service) ListOn(ctx context.Context, as authz.Actor, things []noteable.Ref, limit int) (map[noteable.Ref][]Note, error) {
-	out := make(map[noteable.Ref][]Note, len(things))
-	internal, err := s.readableOn(ctx, as, things)
-	if err != nil || len(internal) == 0 {
-		return out, err
-	}
-	type kind struct {
-		kind noteable.Kind
-		all  bool
-	}
-	ids := map[kind][]int64{}
-	var alternatives []string
-	var args []any
-	for on, all := range internal {
-		if on.Kind != noteable.Commit {
-			ids[kind{on.Kind, all}] = append(ids[kind{on.Kind, all}], on.ID)
-			continue
-		}
-		alternatives = append(alternatives, "n.noteable_type = ? AND n.project_id = ? AND n.commit_id = ?"+shown(all))
-		args = append(args, on.Kind, on.Project, on.Commit)
-	}
-	for k, list := range ids {
-		marks, more := db.Marks(list)
-		alternatives = append(alternatives, "n.noteable_type = ? AND n.noteable_id IN ("+marks+")"+shown(k.all))
-		args = append(append(args, k.kind), more...)
-	}
-	among := strings.Join(alternatives, " OR ")
-	sources, sourceArgs, err := s.sources(ctx, as, among, args)
-	if err != nil {
-		return nil, err
-	}
-	args = append(append(args, sourceArgs...), limit)
-	notes, err := db.Select[shortened](ctx, s.db, "SELECT "+shortColumns+` FROM (
-		SELECT n.*, ROW_NUMBER() OVER (PARTITION BY n.noteable_type, n.noteable_id, n.project_id,
-			CASE WHEN n.noteable_type = 'Commit' THEN n.commit_id END ORDER BY n.id) AS place
-		FROM notes n WHERE (`+among+") AND "+sources+") n WHERE n.place <= ? ORDER BY n.id", args...)
-	if err != nil {
-		return nil, fmt.Errorf("notes on many things: %w", err)
-	}
-	if err := s.lengthen(ctx, notes); err != nil {
-		return nil, err
-	}
-	for _, n := range notes {
-		out[n.on()] = append(out[n.on()], n.Note)
 	}
 	return out, nil
 }
@@ -156,14 +105,6 @@ func (s *Service) tally(ctx context.Context, as authz.Actor, things []noteable.R
 		return nil, fmt.Errorf("sum up comments: %w", err)
 	}
 	return rows, nil
-}
-
-// shown is the condition on notes of things whose internal notes the actor reads, or not.
-func shown(all bool) string {
-	if all {
-		return ""
-	}
-	return " AND NOT n.internal"
 }
 
 // readableOn gives those of the things whose notes the actor may read, and whether internal
