@@ -132,7 +132,7 @@ func key(table string) string {
 	switch table {
 	case "fetch_counts":
 		return "project_id"
-	case "routes", "namespace_ancestors", "groups":
+	case "routes", "namespace_ancestors", "groups", "job_token_allowlist":
 		return "namespace_id"
 	}
 	return "id"
