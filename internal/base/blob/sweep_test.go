@@ -22,6 +22,13 @@ func TestStore_SweepUnnamed(t *testing.T) {
 	}
 	later := time.Now().Add(time.Hour)
 	broken := errors.New("broken")
+	unknown := func(context.Context, []string) ([]string, error) { return nil, broken }
+	stuck := func(ctx context.Context, key string) error {
+		if key == "file/a" {
+			return broken
+		}
+		return s.Delete(ctx, key)
+	}
 	for _, tt := range []struct {
 		name  string
 		sweep blob.Unnamed
@@ -29,19 +36,8 @@ func TestStore_SweepUnnamed(t *testing.T) {
 		left  []string
 	}{
 		{"young", blob.Unnamed{Prefix: "file", Before: time.Now().Add(-time.Hour), Named: named()}, nil, []string{"file/a", "file/b", "file/c"}},
-		{
-			"names are not known", blob.Unnamed{Prefix: "file", Before: later, Named: func(context.Context, []string) ([]string, error) { return nil, broken }},
-			broken, []string{"file/a", "file/b", "file/c"},
-		},
-		{
-			"one cannot be deleted", blob.Unnamed{Prefix: "file", Before: later, Named: named("file/b"), Remove: func(ctx context.Context, key string) error {
-				if key == "file/a" {
-					return broken
-				}
-				return s.Delete(ctx, key)
-			}},
-			broken, []string{"file/a", "file/b"},
-		},
+		{"names are not known", blob.Unnamed{Prefix: "file", Before: later, Named: unknown}, broken, []string{"file/a", "file/b", "file/c"}},
+		{"one cannot be deleted", blob.Unnamed{Prefix: "file", Before: later, Named: named("file/b"), Remove: stuck}, broken, []string{"file/a", "file/b"}},
 		{"unnamed", blob.Unnamed{Prefix: "file", Before: later, Named: named("file/b", "file/gone")}, nil, []string{"file/b"}},
 	} {
 		if err := s.SweepUnnamed(t.Context(), tt.sweep); !errors.Is(err, tt.err) {

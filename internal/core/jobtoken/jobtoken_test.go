@@ -46,8 +46,14 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.Member(w.outer, w.dave, authz.Maintainer)
 	w.job = w.dave
 	w.job.Job = authz.JobCredential{ID: 1, Place: w.Find(w.dave, w.tool).NamespaceID}
-	event.On(w.Bus, "test", func(_ context.Context, e jobtoken.Allowed) error { w.told = append(w.told, "allowed "+e.Name); return nil })
-	event.On(w.Bus, "test", func(_ context.Context, e jobtoken.Disallowed) error { w.told = append(w.told, "disallowed "+e.Name); return nil })
+	event.On(w.Bus, "test", func(_ context.Context, e jobtoken.Allowed) error {
+		w.told = append(w.told, "allowed "+e.Name)
+		return nil
+	})
+	event.On(w.Bus, "test", func(_ context.Context, e jobtoken.Disallowed) error {
+		w.told = append(w.told, "disallowed "+e.Name)
+		return nil
+	})
 	event.On(w.Bus, "test", func(_ context.Context, e jobtoken.ScopeChanged) error {
 		w.told = append(w.told, fmt.Sprint("inbound ", e.Inbound))
 		return nil

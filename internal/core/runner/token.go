@@ -12,10 +12,10 @@ import (
 	"tenon/internal/core/namespace"
 )
 
-// Prefixes of tokens.
 // TokenPrefix begins the authentication tokens of runners that were not registered.
 const TokenPrefix = "glrt-"
 
+// registrationPrefix begins registration tokens.
 const registrationPrefix = "GR1348941"
 
 // registration is a token that registers runners.
