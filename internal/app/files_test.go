@@ -96,6 +96,42 @@ func TestUploads(t *testing.T) {
 	}
 }
 
+// TestUploads_inRepositories follows the links to attachments of wikis, whose addresses look like
+// those of uploads, and those to files of repositories in folders of that name. They run no script.
+func TestUploads_inRepositories(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	s.user("mona", nil)
+	s.token("mona", "mona", authz.ScopeAPI)
+	group := s.do("mona", "POST", "/groups", obj{"name": "Workshop", "path": "work", "visibility": "public"})
+	project := s.do("mona", "POST", "/projects", obj{"name": "Tools", "namespace_id": group["id"], "visibility": "public", "initialize_with_readme": true})
+	hidden := s.do("mona", "POST", "/projects", obj{"name": "Hidden", "namespace_id": group["id"], "visibility": "private"})
+	const picture = "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
+	attach := func(place string) string {
+		made := s.do("mona", "POST", place+"/wikis/attachments", obj{"file": attached{"a.svg", picture}})
+		s.do("mona", "POST", place+"/wikis", obj{"title": "Page", "content": made["link"].(obj)["markdown"]})
+		html := s.do("mona", "GET", place+"/wikis/Page?render_html=true", nil)["content"].(string)
+		_, from, _ := strings.Cut(html, `src="http://`)
+		_, from, _ = strings.Cut(from, "/")
+		address, _, _ := strings.Cut(from, `"`)
+		return "/" + address
+	}
+	at := "/projects/" + number(project, "id")
+	raw := "uploads/" + strings.Repeat("0a", 16) + "/a.svg"
+	s.do("mona", "POST", at+"/repository/files/"+strings.ReplaceAll(raw, "/", "%2F"), obj{"branch": "main", "content": picture, "commit_message": "x"})
+	for _, address := range []string{attach(at), attach("/groups/" + number(group, "id")), "/work/tools/-/raw/main/" + raw} {
+		got := s.fetch("", address)
+		h := got.Result().Header
+		if got.Code != http.StatusOK || got.Body.String() != picture || !strings.Contains(h.Get("Content-Security-Policy"), "sandbox") ||
+			h.Get("X-Content-Type-Options") != "nosniff" || strings.Contains(h.Get("Content-Type"), "html") {
+			t.Errorf("%s: %d %v %s", address, got.Code, h, got.Body)
+		}
+	}
+	if address := attach("/projects/" + number(hidden, "id")); s.fetch("", address).Code == http.StatusOK || !strings.HasPrefix(address, "/work/hidden/-/wikis/uploads/") {
+		t.Errorf("%s of a hidden project is shown", address)
+	}
+}
+
 // TestUploads_traversal tries to read files of the server through the address of an upload
 // in a project below many groups: the deeper it lies, the higher a path may climb.
 func TestUploads_traversal(t *testing.T) {

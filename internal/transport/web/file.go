@@ -26,7 +26,8 @@ var (
 
 // MatchFile reports whether a path is that of a file that a user uploaded.
 func MatchFile(path string) bool {
-	return byNumber().MatchString(path) || byPath().MatchString(path) || avatarPath().MatchString(path) || metricPath().MatchString(path)
+	_, ok := parseFile(path)
+	return ok || avatarPath().MatchString(path) || metricPath().MatchString(path)
 }
 
 // fileAddress is what the path of a file names.
@@ -40,7 +41,8 @@ func parseFile(path string) (fileAddress, bool) {
 	if m := byNumber().FindStringSubmatch(path); m != nil {
 		return fileAddress{m[1] == "group", m[2], upload.Address{Secret: m[3], Name: m[4]}}, true
 	}
-	if m := byPath().FindStringSubmatch(path); m != nil {
+	// Below /-/ are pages, which may show files of repositories: attachments of wikis above all.
+	if m := byPath().FindStringSubmatch(path); m != nil && !strings.Contains("/"+m[2]+"/", "/-/") {
 		return fileAddress{m[1] != "", m[2], upload.Address{Secret: m[4], Name: m[5]}}, true
 	}
 	return fileAddress{}, false
