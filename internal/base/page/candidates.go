@@ -98,11 +98,10 @@ func found[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut, among
 	foundBy, _ := outer.OrderBy()
 	limit, limitArgs := c.Limit()
 	query := func(columns string) string {
-		return "SELECT " + q.Columns + columns + " FROM " + q.From +
-			" JOIN (WITH found AS MATERIALIZED (SELECT " + q.Key + keys + " FROM " + tables + w.SQL() + by + ")" +
-			" SELECT found.id, (SELECT COUNT(*) FROM found) AS total FROM found" + foundBy + limit + ") page ON page.id = " + q.Key + by
+		return "SELECT " + q.Columns + columns + q.ofRows("WITH found AS MATERIALIZED (SELECT "+q.Key+keys+" FROM "+tables+w.SQL()+by+")"+
+			" SELECT found.id, (SELECT COUNT(*) FROM found) AS total FROM found"+foundBy+limit) + by
 	}
-	args := slices.Concat(q.ColumnArgs, q.FromArgs, keyArgs, tableArgs, w.Args(), byArgs, limitArgs, byArgs)
+	args := slices.Concat(q.ColumnArgs, keyArgs, tableArgs, w.Args(), byArgs, limitArgs, q.FromArgs, byArgs)
 	if c.uncounted {
 		count := q.countAmong(among)
 		total, totalArgs := c.total(count)
@@ -197,9 +196,8 @@ func inPlaces[T any](ctx context.Context, d *db.DB, q Query, c *Cut, count tally
 	join, cond := d.Dialect().Lateral(table, "top", "SELECT "+q.Key+" FROM "+q.Places.Rows+w.SQL()+by+" LIMIT ?")
 	args := slices.Concat(w.Args(), byArgs, []any{c.offset + c.limit + 1})
 	total, totalArgs := c.total(count)
-	query := "SELECT " + q.Columns + c.Keys() + total + " FROM (WITH first AS MATERIALIZED (SELECT top.id FROM (" + q.Places.SQL + ") place " +
-		q.Places.From + join + " WHERE " + q.Places.On + " AND " + cond + ") SELECT first.id FROM first) page CROSS JOIN " + q.From +
-		" WHERE page.id = " + q.Key + by + limit
+	query := "SELECT " + q.Columns + c.Keys() + total + q.ofRows("WITH first AS MATERIALIZED (SELECT top.id FROM ("+q.Places.SQL+") place "+
+		q.Places.From+join+" WHERE "+q.Places.On+" AND "+cond+") SELECT first.id FROM first") + by + limit
 	return ofPage[T](ctx, d, c, count, query, slices.Concat(q.ColumnArgs, totalArgs, q.Places.Args, args, q.FromArgs, byArgs, limitArgs)...)
 }
 

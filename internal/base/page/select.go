@@ -74,16 +74,18 @@ func inOrder[T any](ctx context.Context, d *db.DB, q Query, c *Cut, count tally)
 	by, byArgs := c.OrderBy()
 	limit, limitArgs := c.Limit()
 	total, totalArgs := c.total(count)
-	query := "SELECT " + q.Columns + c.Keys() + total + " FROM " + q.From
-	args := slices.Concat(q.ColumnArgs, totalArgs, q.FromArgs)
+	columns, args := "SELECT "+q.Columns+c.Keys()+total, slices.Concat(q.ColumnArgs, totalArgs)
 	if q.Key == "" {
-		query += w.SQL() + by + limit
-		args = slices.Concat(args, w.Args(), byArgs, limitArgs)
-	} else {
-		query += " JOIN (SELECT " + q.Key + " FROM " + q.Narrow + w.SQL() + by + limit + ") page ON page.id = " + q.Key + by
-		args = slices.Concat(args, w.Args(), byArgs, limitArgs, byArgs)
+		return ofPage[T](ctx, d, c, count, columns+" FROM "+q.From+w.SQL()+by+limit, slices.Concat(args, q.FromArgs, w.Args(), byArgs, limitArgs)...)
 	}
-	return ofPage[T](ctx, d, c, count, query, args...)
+	rows := "SELECT " + q.Key + " FROM " + q.Narrow + w.SQL() + by + limit
+	return ofPage[T](ctx, d, c, count, columns+q.ofRows(rows)+by, slices.Concat(args, w.Args(), byArgs, limitArgs, q.FromArgs, byArgs)...)
+}
+
+// ofRows reads From for the rows with the ids that a query selects. SQLite keeps the order of a CROSS JOIN:
+// it does not know how few rows the LIMIT of a query leaves, and would read all of From.
+func (q Query) ofRows(ids string) string {
+	return " FROM (" + ids + ") page CROSS JOIN " + q.From + " WHERE page.id = " + q.Key
 }
 
 // ofPage reads a page, and counts the list where the page does not tell its length.

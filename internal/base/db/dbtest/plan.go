@@ -79,22 +79,30 @@ func plan(tb testing.TB, d *db.DB, query string, args []any) string {
 	return b.String()
 }
 
-// Scanned gives the line of a plan that reads one of the tables as a whole, "" for none.
-// Reading an index in its order is none.
+// Scanned gives the lines of a plan that read one of the tables as a whole, each with the steps that
+// it is a part of, such as "MATERIALIZE page > SCAN p"; "" for none. Reading an index in its order is none.
 func Scanned(plan string, tables ...string) string {
 	alias := regexp.MustCompile(`^(?:SCAN|->\s+(?:Parallel )?Seq Scan on|(?:Parallel )?Seq Scan on) (\w+)(.*)$`)
+	var scans, path []string
+	var depths []int
 	for line := range strings.Lines(plan) {
-		line = strings.TrimSpace(line)
-		match := alias.FindStringSubmatch(line)
+		step := strings.TrimSpace(line)
+		depth := len(line) - len(strings.TrimLeft(line, " "))
+		for len(depths) > 0 && depths[len(depths)-1] >= depth {
+			depths, path = depths[:len(depths)-1], path[:len(path)-1]
+		}
+		depths, path = append(depths, depth), append(path, step)
+		match := alias.FindStringSubmatch(step)
 		if match == nil || strings.Contains(match[2], "USING") || strings.Contains(match[2], "VIRTUAL TABLE") {
 			continue
 		}
 		// SQLite names the alias, and all aliases of a table begin as it does.
 		for _, table := range tables {
 			if match[1] == table || len(match[1]) <= 2 && strings.HasPrefix(table, match[1][:1]) {
-				return line
+				scans = append(scans, strings.Join(path, " > "))
+				break
 			}
 		}
 	}
-	return ""
+	return strings.Join(scans, ", ")
 }
