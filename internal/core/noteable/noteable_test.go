@@ -1,0 +1,94 @@
+package noteable_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
+	"tenon/internal/core/noteable"
+)
+
+// TestGoneSQL finds the reactions to things that are gone, and those to things of a project and of a group.
+func TestGoneSQL(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w, ctx := coretest.New(t, d), t.Context()
+		ann := w.User("ann")
+		group := w.Group("group", authz.Private, 0)
+		shop, other := w.Project("group/shop", authz.Private, group), w.Project("group/other", authz.Private, group)
+		text := coretest.Row{"author_id": ann.UserID, "iid": 1, "title": "t", "title_fold": "t", "state": "opened"}
+		with := func(more coretest.Row) coretest.Row {
+			for name, value := range text {
+				more[name] = value
+			}
+			return more
+		}
+		issue := w.Insert("issues", with(coretest.Row{"project_id": shop, "issue_type": "issue"}))
+		foreign := w.Insert("issues", with(coretest.Row{"project_id": other, "issue_type": "issue"}))
+		epic := w.Insert("epics", with(coretest.Row{"group_id": group, "color": "#fff"}))
+		const gone = 999_999
+		for _, to := range []struct {
+			kind noteable.Kind
+			id   int64
+			name string
+		}{
+			{noteable.Issue, issue, "issue"}, {noteable.Issue, foreign, "foreign"}, {noteable.Epic, epic, "epic"},
+			{noteable.Issue, gone, "gone issue"}, {noteable.MergeRequest, gone, "gone merge request"}, {noteable.Snippet, gone, "gone snippet"},
+			{noteable.Epic, gone, "gone epic"}, {noteable.Note, gone, "gone note"},
+		} {
+			w.Insert("award_emoji", coretest.Row{"awardable_type": to.kind, "awardable_id": to.id, "name": to.name, "user_id": ann.UserID})
+		}
+		found := func(conditions []string, args ...any) string {
+			t.Helper()
+			var all []string
+			for _, c := range conditions {
+				names, err := db.Select[string](ctx, d, "SELECT e.name FROM award_emoji e WHERE "+c, args...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, names...)
+			}
+			slices.Sort(all)
+			return fmt.Sprintf("%q", all)
+		}
+		const kind, id = "e.awardable_type", "e.awardable_id"
+		for _, tt := range []struct{ name, got, want string }{
+			{"gone", found([]string{noteable.GoneSQL(kind, id)}), `["gone epic" "gone issue" "gone merge request" "gone note" "gone snippet"]`},
+			{"in the project", found(noteable.InProject(kind, id), shop), `["issue"]`},
+			{"in the group", found(noteable.InGroup(kind, id), group), `["epic"]`},
+		} {
+			if tt.got != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, tt.got, tt.want)
+			}
+		}
+	})
+}
+
+func TestCountComments(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w, ctx := coretest.New(t, d), t.Context()
+		id := w.Insert("issues", coretest.Row{
+			"project_id": w.Project("group/shop", authz.Private, w.Group("group", authz.Private, 0)), "author_id": w.User("ann").UserID,
+			"iid": 1, "title": "t", "title_fold": "t", "state": "opened", "issue_type": "issue",
+		})
+		on := noteable.Ref{Kind: noteable.Issue, ID: id}
+		for _, step := range []struct{ by, want noteable.Counts }{
+			{noteable.Counts{Notes: 2, PublicNotes: 1}, noteable.Counts{Notes: 2, PublicNotes: 1}},
+			{noteable.Counts{}.Less(noteable.Counts{Notes: 1}), noteable.Counts{Notes: 1, PublicNotes: 1}},
+		} {
+			if got, err := noteable.CountComments(ctx, d, "UPDATE issues", on, step.by, w.Now()); err != nil || got != step.want {
+				t.Errorf("%+v: got %+v, %v, want %+v", step.by, got, err, step.want)
+			}
+		}
+		on.ID = 999_999
+		if _, err := noteable.CountComments(ctx, d, "UPDATE issues", on, noteable.Counts{Notes: 1}, w.Now()); !errs.Is(err, errs.NotFound) {
+			t.Errorf("of nothing: %v", err)
+		}
+	})
+}
