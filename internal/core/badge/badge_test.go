@@ -102,7 +102,7 @@ func TestService_above(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w, ctx := newWorld(t, d), t.Context()
-		make := func(at badge.Place, name string) *badge.Badge {
+		create := func(at badge.Place, name string) *badge.Badge {
 			t.Helper()
 			b, err := w.badges.Create(ctx, w.owner, at, badge.Changes{Name: &name, LinkURL: new("https://a.test"), ImageURL: new("https://a.test/i.png")})
 			if err != nil {
@@ -110,7 +110,7 @@ func TestService_above(t *testing.T) {
 			}
 			return b
 		}
-		of, own := make(w.group, "group's"), make(w.in(w.owner), "own")
+		of, own := create(w.group, "group's"), create(w.in(w.owner), "own")
 		names := func(at badge.Place, name string) string {
 			t.Helper()
 			list, err := w.badges.List(ctx, w.owner, at, badge.Filter{Name: name, Range: page.Range{Limit: 10}})

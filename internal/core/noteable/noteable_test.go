@@ -37,9 +37,14 @@ func TestGoneSQL(t *testing.T) {
 			id   int64
 			name string
 		}{
-			{noteable.Issue, issue, "issue"}, {noteable.Issue, foreign, "foreign"}, {noteable.Epic, epic, "epic"},
-			{noteable.Issue, gone, "gone issue"}, {noteable.MergeRequest, gone, "gone merge request"}, {noteable.Snippet, gone, "gone snippet"},
-			{noteable.Epic, gone, "gone epic"}, {noteable.Note, gone, "gone note"},
+			{noteable.Issue, issue, "issue"},
+			{noteable.Issue, foreign, "foreign"},
+			{noteable.Epic, epic, "epic"},
+			{noteable.Issue, gone, "gone issue"},
+			{noteable.MergeRequest, gone, "gone merge request"},
+			{noteable.Snippet, gone, "gone snippet"},
+			{noteable.Epic, gone, "gone epic"},
+			{noteable.Note, gone, "gone note"},
 		} {
 			w.Insert("award_emoji", coretest.Row{"awardable_type": to.kind, "awardable_id": to.id, "name": to.name, "user_id": ann.UserID})
 		}
