@@ -14,8 +14,10 @@ import (
 	"tenon/internal/core/project"
 )
 
-// cacheSize is how many bytes of rendered texts are kept.
-const cacheSize = 16 << 20
+const (
+	cacheSize = 16 << 20 // bytes of rendered texts that are kept
+	largeText = 8 << 10  // bytes of a text that takes a place of Service.large: a hundred times as much memory while it is rendered
+)
 
 // rendered is a text in HTML with holes where its references are. It is the same for all
 // readers.
@@ -33,8 +35,9 @@ type key struct {
 	line    bool
 }
 
-// rendered gives a text in HTML, from the cache where it is there.
-func (s *Service) rendered(in Place, text string, line bool) *rendered {
+// rendered gives a text in HTML, from the cache where it is there. More large texts at once than there are
+// processors would take memory and no less time: others wait.
+func (s *Service) rendered(ctx context.Context, in Place, text string, line bool) (*rendered, error) {
 	k := key{sum: sha256.Sum256([]byte(text)), line: line}
 	if in.Project != nil {
 		k.project = in.Project.ID
@@ -43,7 +46,18 @@ func (s *Service) rendered(in Place, text string, line bool) *rendered {
 		k.folder = in.Base.Folder
 	}
 	if r, ok := lru.Get[*rendered](s.cache, k); ok {
-		return r
+		return r, nil
+	}
+	if len(text) >= largeText {
+		select {
+		case s.large <- struct{}{}:
+			defer func() { <-s.large }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if r, ok := lru.Get[*rendered](s.cache, k); ok { // another reader waited for it as well
+			return r, nil
+		}
 	}
 	r := &rendered{}
 	if line {
@@ -63,7 +77,7 @@ func (s *Service) rendered(in Place, text string, line bool) *rendered {
 		cost += 256 + 2*(ref.End-ref.Start)
 	}
 	s.cache.Put(k, r, cost)
-	return r
+	return r, nil
 }
 
 // link gives the address that a relative link of a text leads to.
@@ -92,7 +106,10 @@ func (s *Service) render(ctx context.Context, as authz.Actor, in Place, texts []
 	list := make([]*rendered, len(texts))
 	var refs []Reference
 	for i, text := range texts {
-		list[i] = s.rendered(in, text, line)
+		var err error
+		if list[i], err = s.rendered(ctx, in, text, line); err != nil {
+			return nil, err
+		}
 		refs = append(refs, list[i].refs...)
 	}
 	targets, err := s.Resolve(ctx, as, in, refs)

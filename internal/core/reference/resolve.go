@@ -3,6 +3,7 @@ package reference
 import (
 	"context"
 	"fmt"
+	"runtime"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/lru"
@@ -101,14 +102,15 @@ type Service struct {
 	repos    *repo.Service
 	urls     *weburl.Site
 	finders  map[Kind]Finder
-	cache    *lru.Cache // of rendered texts
+	cache    *lru.Cache    // of rendered texts
+	large    chan struct{} // has room for as many large texts as are rendered at once
 }
 
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
 		Reader: NewReader(d.URLs), db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, urls: d.URLs,
-		finders: map[Kind]Finder{}, cache: lru.New(cacheSize),
+		finders: map[Kind]Finder{}, cache: lru.New(cacheSize), large: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 }
 
