@@ -21,7 +21,7 @@ const variables = `
 Variables of the environment beside those of the flags:
   TENON_ROOT_PASSWORD, TENON_ROOT_TOKEN  what the first administrator gets at the first start
   OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_SERVICE_NAME and the like, of traces
-  GOMEMLIMIT, GOGC                       memory of the process; 256MiB and 400 where they are not set
+  GOMEMLIMIT, GOGC                       memory of the process; 128MiB and 400 where they are not set
 `
 
 // helpful has the help of every command end with variables and exit codes, and notes when a

@@ -15,7 +15,7 @@ import (
 // Memory settings that hold unless the environment says otherwise.
 const (
 	gcPercent   = 400
-	memoryLimit = 256 << 20
+	memoryLimit = 128 << 20
 )
 
 // serve runs until it is told to stop.

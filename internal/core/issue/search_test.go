@@ -138,8 +138,12 @@ func TestService_List_indexed(t *testing.T) {
 			}
 			return n
 		}
-		for deadline := time.Now().Add(time.Minute); count("SELECT count(*) FROM issues_pending_trigrams") >= 64; time.Sleep(50 * time.Millisecond) {
-			if time.Now().After(deadline) {
+		tick, late := time.NewTicker(50*time.Millisecond), time.After(time.Minute)
+		defer tick.Stop()
+		for count("SELECT count(*) FROM issues_pending_trigrams") >= 64 {
+			select {
+			case <-tick.C:
+			case <-late:
 				t.Fatal("the texts are not indexed")
 			}
 		}
