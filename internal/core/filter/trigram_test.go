@@ -2,6 +2,7 @@ package filter_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,25 @@ func TestTrigrams_merges(t *testing.T) {
 					t.Errorf("%s of the trigrams of %s: got %d, %v; want %d", name, table, got, err, want)
 				}
 			}
+		}
+	})
+}
+
+// PostgreSQL knows that few texts are long: it looks a rare word up instead of reading all rows.
+func TestTrigrams_lengths(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		if d.Dialect() != db.Postgres {
+			t.Skip("SQLite plans without statistics")
+		}
+		for range 2 { // the second time all of it is there
+			if err := d.IndexTrigrams(t.Context(), []db.Trigrams{filter.Trigrams("issues"), filter.Trigrams("merge_requests")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		names, err := db.Select[string](t.Context(), d, "SELECT stxname FROM pg_statistic_ext ORDER BY stxname")
+		if err != nil || !slices.Equal(names, []string{"issues_lengths", "merge_requests_lengths"}) {
+			t.Errorf("got %v, %v; want statistics of both tables", names, err)
 		}
 	})
 }
