@@ -51,6 +51,18 @@ func (d Dialect) Lateral(table, alias, query string) (join, cond string) {
 	return " CROSS JOIN " + table + " " + alias, alias + ".id IN (" + query + ")"
 }
 
+// ByID gives tables of which the first is read by id, once for each row before it: such as "issues i CROSS JOIN
+// projects p" by "i.id". PostgreSQL would read all rows of the largest project, where it takes it for one of
+// average size. The condition that the ids are the same stands in WHERE as well.
+func (d Dialect) ByID(tables, key, id string) string {
+	alias, column, _ := strings.Cut(key, ".")
+	table, more, found := strings.Cut(tables, " "+alias)
+	if d != Postgres || !found || strings.Contains(table, " ") {
+		return tables
+	}
+	return "LATERAL (SELECT * FROM " + table + " x WHERE x." + column + " = " + id + " OFFSET 0) " + alias + more
+}
+
 // SyncIDs makes a table number its next row after the largest id there is. Only an
 // import that writes ids of its own needs it; SQLite does so by itself. The name of the
 // table is the program's own.

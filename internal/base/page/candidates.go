@@ -91,7 +91,7 @@ func found[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut, among
 		return Page[T]{}, err
 	}
 	w := among.rest(q)
-	tables, tableArgs := q.among(among, &w)
+	tables, tableArgs := q.among(d, among, &w)
 	c.Beyond(&w)
 	keys, keyArgs := q.Order.Keys()
 	by, byArgs := c.OrderBy()
@@ -103,7 +103,7 @@ func found[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut, among
 	}
 	args := slices.Concat(q.ColumnArgs, keyArgs, tableArgs, w.Args(), byArgs, limitArgs, q.FromArgs, byArgs)
 	if c.uncounted {
-		count := q.countAmong(among)
+		count := q.countAmong(d, among)
 		total, totalArgs := c.total(count)
 		return ofPage[T](ctx, d, c, count, query(c.Keys()+total), slices.Concat(q.ColumnArgs, totalArgs, args[len(q.ColumnArgs):])...)
 	}
@@ -116,7 +116,7 @@ func found[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut, among
 	case len(totals) > 0:
 		p.Total = int(*totals[0][0].(*int64))
 	case c.Unknown(0): // past the end
-		p.Total, err = q.countAmong(among).read(ctx, d)
+		p.Total, err = q.countAmong(d, among).read(ctx, d)
 	}
 	p.cut(c)
 	return p, err
@@ -124,7 +124,7 @@ func found[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut, among
 
 // among gives the tables to read the candidates from, the candidates first: SQLite keeps
 // the order of a CROSS JOIN.
-func (q Query) among(c Candidates, w *db.Where) (tables string, args []any) {
+func (q Query) among(d *db.DB, c Candidates, w *db.Where) (tables string, args []any) {
 	if c.Exact && c.Table != "" {
 		*w = db.Where{}
 		w.Raw(q.Key + " = candidate.id")
@@ -132,13 +132,13 @@ func (q Query) among(c Candidates, w *db.Where) (tables string, args []any) {
 	}
 	w.Raw(q.Key + " = candidate.id")
 	query, args := c.keyed()
-	return "(" + query + ") candidate CROSS JOIN " + q.Narrow, args
+	return "(" + query + ") candidate CROSS JOIN " + d.Dialect().ByID(q.Narrow, q.Key, "candidate.id"), args
 }
 
 // countAmong counts a list, to MaxCounted + 1 at most.
-func (q Query) countAmong(c Candidates) tally {
+func (q Query) countAmong(d *db.DB, c Candidates) tally {
 	w := c.rest(q)
-	tables, args := q.among(c, &w)
+	tables, args := q.among(d, c, &w)
 	return tally{
 		query: "SELECT COUNT(*) FROM (SELECT 1 AS one FROM " + tables + w.SQL() + " LIMIT ?) x",
 		args:  slices.Concat(args, w.Args(), []any{MaxCounted + 1}),
@@ -169,7 +169,7 @@ func selectAmong[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut)
 	if c, err = q.common(r, c); err != nil {
 		return Page[T]{}, err
 	}
-	count := q.countAmong(least)
+	count := q.countAmong(d, least)
 	if least.Exact {
 		count.known = &n
 	}

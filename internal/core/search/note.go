@@ -91,7 +91,8 @@ func (s *Service) commentsOf(as authz.Actor, at Place, q Query, w *db.Where) []p
 		return []page.Candidates{{SQL: "SELECT id FROM notes WHERE project_id = ?", Args: []any{at.Project.ID}}}
 	}
 	if !q.Archived {
-		w.Raw("NOT EXISTS (SELECT 1 FROM projects cp WHERE cp.id = c.project_id AND (cp.archived OR " + namespace.InArchived("cp.namespace_id") + "))")
+		// An expression, which PostgreSQL evaluates for the comments that it reads: of NOT EXISTS it makes a join with all projects.
+		w.Raw("NOT COALESCE((SELECT cp.archived OR " + namespace.InArchived("cp.namespace_id") + " FROM projects cp WHERE cp.id = c.project_id), false)")
 	}
 	const below = "SELECT gp.id FROM namespace_ancestors ga JOIN projects gp ON gp.namespace_id = ga.namespace_id WHERE ga.ancestor_id = ?"
 	if at.Group != nil {
