@@ -5,26 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/event"
 	"tenon/internal/base/job"
-	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
-	"tenon/internal/core/attribute"
+	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/namespace"
 	"tenon/internal/core/session"
 	"tenon/internal/core/setting"
-	"tenon/internal/core/token"
-	"tenon/internal/core/weburl"
 )
 
 const (
@@ -36,57 +29,26 @@ const (
 type house struct {
 	*session.Service
 	session.Deps // of the service
+	world        *accounttest.World
 	t            *testing.T
 	d            *db.DB
 	root         authz.Actor
 	ann          authz.UserID
-
-	settings *setting.Store
-
-	mu  sync.Mutex
-	now time.Time
+	settings     *setting.Store
 }
 
 func newHouse(t *testing.T, d *db.DB) *house {
 	t.Helper()
-	h := &house{t: t, d: d, now: time.Date(2026, 5, 4, 10, 30, 0, 0, time.UTC)}
-	bus, policy, settings := &event.Bus{}, authz.New(d, h.clock), setting.New(d, h.clock)
-	h.settings = settings
-	accounts := account.New(account.Deps{
-		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: h.clock,
-		Attributes: attribute.New(attribute.Deps{DB: d, Policy: policy, Now: h.clock}),
-		Places:     namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: h.clock}),
-		URLs:       weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
-		Jobs:       job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
+	w := accounttest.New(t, d)
+	w.Enqueue = func(context.Context, job.Args, ...job.Option) error { return nil }
+	u, _ := w.User("ann", func(in *account.Input) {
+		in.Name, in.Password, in.ForceRandomPassword, in.SkipConfirmation = "Ann", password, false, true
 	})
-	tokens := token.New(token.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: h.clock})
-	if _, err := tokens.EnsureRoot(t.Context(), token.RootInput{Password: "root's own password", Token: "a-token-for-root-of-tests"}); err != nil {
-		t.Fatal(err)
-	}
-	h.root = authz.Actor{UserID: 1, Username: "root", Admin: true}
-	u, err := accounts.Create(t.Context(), h.root, account.Input{
-		Username: "ann", Name: "Ann", Email: "ann@example.com", Password: password, SkipConfirmation: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.ann = u.ID
-	h.Deps = session.Deps{DB: d, Policy: policy, Accounts: accounts, Settings: settings, Now: h.clock, Log: slog.New(slog.DiscardHandler)}
+	h := &house{world: w, t: t, d: d, root: w.Root, ann: u.ID, settings: w.Settings}
+	h.Deps = session.Deps{DB: d, Policy: w.Policy, Accounts: w.Service, Settings: w.Settings, Now: w.Now, Log: slog.New(slog.DiscardHandler)}
 	h.Service = session.New(h.Deps)
-	h.Subscribe(bus)
+	h.Subscribe(w.Bus)
 	return h
-}
-
-func (h *house) clock() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.now
-}
-
-func (h *house) pass(d time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.now = h.now.Add(d)
 }
 
 // signOn begins a session for ann.
@@ -174,7 +136,7 @@ func TestService_Authenticate_lapsed(t *testing.T) {
 		idle, _ := h.signOn()
 		used, _ := h.signOn()
 		for range 4 {
-			h.pass(week - time.Hour)
+			h.world.Pass(week - time.Hour)
 			if !h.good(used) {
 				t.Fatal("a session in use lapsed")
 			}
@@ -185,15 +147,15 @@ func TestService_Authenticate_lapsed(t *testing.T) {
 		if h.good(idle) {
 			t.Error("a session that was not used for a month is good")
 		}
-		if h.pass(4 * 24 * time.Hour); h.good(used) {
+		if h.world.Pass(4 * 24 * time.Hour); h.good(used) {
 			t.Error("a session is good more than a month after the sign-on")
 		}
 		fresh, _ := h.signOn()
-		h.pass(week - time.Second)
+		h.world.Pass(week - time.Second)
 		if !h.good(fresh) {
 			t.Error("a session lapsed before its time")
 		}
-		h.pass(week)
+		h.world.Pass(week)
 		if h.good(fresh) {
 			t.Error("a session is good when nothing used it for a week")
 		}
@@ -217,7 +179,7 @@ func TestService_Authenticate_expireDelay(t *testing.T) {
 			if err := h.settings.Set(t.Context(), "session_expire_delay", tt.minutes); err != nil {
 				t.Fatal(err)
 			}
-			h.pass(tt.pass)
+			h.world.Pass(tt.pass)
 			list, err := h.List(t.Context(), as)
 			if err != nil || (len(list) == 1) != tt.want {
 				t.Errorf("%s of %d minutes: got %d sessions, %v; want one: %v", tt.pass, tt.minutes, len(list), err, tt.want)
@@ -354,7 +316,7 @@ func TestService_SignOn_states(t *testing.T) {
 		if _, _, err := h.SignOn(t.Context(), "ann", chosen, session.Client{}); err != nil {
 			t.Errorf("after the change: got %v", err)
 		}
-		h.pass(100 * 24 * time.Hour)
+		h.world.Pass(100 * 24 * time.Hour)
 		if _, err := h.Accounts.Deactivate(t.Context(), h.root, h.ann); err != nil {
 			t.Fatal(err)
 		}

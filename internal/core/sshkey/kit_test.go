@@ -10,61 +10,41 @@ import (
 	"crypto/rsa"
 	"errors"
 	"math/big"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/crypto/ssh"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
-	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
+	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/namespace"
-	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
-	"tenon/internal/core/token"
-	"tenon/internal/core/weburl"
 )
 
 // house is a service over a fresh database with an administrator.
 type house struct {
 	*sshkey.Service
 	sshkey.Deps // of the service
+	world       *accounttest.World
 	t           *testing.T
 	d           *db.DB
 	root        authz.Actor
 
 	mu     sync.Mutex
-	now    time.Time
 	events []any
 }
 
 func newHouse(t *testing.T, d *db.DB) *house {
 	t.Helper()
-	h := &house{t: t, d: d, now: time.Date(2026, 5, 4, 10, 30, 0, 0, time.UTC)}
-	bus, policy, settings := &event.Bus{}, authz.New(d, h.clock), setting.New(d, h.clock)
-	event.On(bus, "test", func(_ context.Context, e sshkey.Added) error { h.record(e); return nil })
-	event.On(bus, "test", func(_ context.Context, e sshkey.Removed) error { h.record(e); return nil })
-	accounts := account.New(account.Deps{
-		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: h.clock,
-		Places: namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: h.clock}),
-		URLs:   weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
-	})
-	const key = "a-token-for-root-of-tests"
-	tokens := token.New(token.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: h.clock})
-	if _, err := tokens.EnsureRoot(t.Context(), token.RootInput{Password: "root's own password", Token: key}); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	if h.root, _, err = tokens.Authenticate(t.Context(), key); err != nil {
-		t.Fatal(err)
-	}
-	h.Deps = sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: h.clock}
+	w := accounttest.New(t, d)
+	h := &house{world: w, t: t, d: d, root: w.Root}
+	event.On(w.Bus, "test", func(_ context.Context, e sshkey.Added) error { h.record(e); return nil })
+	event.On(w.Bus, "test", func(_ context.Context, e sshkey.Removed) error { h.record(e); return nil })
+	h.Deps = sshkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.Settings, Accounts: w.Service, Now: w.Now}
 	h.Service = sshkey.New(h.Deps)
 	return h
 }
@@ -75,27 +55,10 @@ func (h *house) record(e any) {
 	h.events = append(h.events, e)
 }
 
-func (h *house) clock() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.now
-}
-
-func (h *house) pass(d time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.now = h.now.Add(d)
-}
-
 func (h *house) user(name string) authz.Actor {
 	h.t.Helper()
-	u, err := h.Accounts.Create(h.t.Context(), h.root, account.Input{
-		Email: name + "@example.com", Username: name, Name: "The " + name, ForceRandomPassword: true, SkipConfirmation: true,
-	})
-	if err != nil {
-		h.t.Fatalf("create %s: %v", name, err)
-	}
-	return u.Actor()
+	_, as := h.world.User(name, func(in *account.Input) { in.Name, in.SkipConfirmation = "The "+name, true })
+	return as
 }
 
 // add gives the actor a key.

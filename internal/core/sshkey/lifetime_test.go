@@ -22,11 +22,11 @@ func TestService_Create_lifetime(t *testing.T) {
 		_, err := h.Create(t.Context(), ann, in)
 		wantErr(t, err, errs.Invalid, "key has no expiration date but an expiration date is required for SSH keys on this instance. "+
 			"Contact the instance administrator.")
-		late := h.clock().AddDate(0, 0, 30).Add(time.Second)
+		late := h.Now().AddDate(0, 0, 30).Add(time.Second)
 		in.ExpiresAt = &late
 		_, err = h.Create(t.Context(), ann, in)
 		wantErr(t, err, errs.Invalid, "key must expire before 2026-06-04")
-		soon := h.clock().AddDate(0, 0, 30)
+		soon := h.Now().AddDate(0, 0, 30)
 		in.ExpiresAt = &soon
 		if _, err := h.Create(t.Context(), ann, in); err != nil {
 			t.Errorf("a key of thirty days: %v", err)

@@ -33,7 +33,7 @@ func TestService_Create(t *testing.T) {
 		if len(h.events) != 1 || h.events[0].(sshkey.Added).Key.OwnerUsername != "ann" {
 			t.Errorf("got events %+v, want one of an added key", h.events)
 		}
-		later := h.clock().Add(time.Hour)
+		later := h.Now().Add(time.Hour)
 		signs := h.add(ann, ed(t), func(in *sshkey.Input) { in.Usage, in.ExpiresAt = sshkey.Signing, &later })
 		if signs.Usage != sshkey.Signing || signs.ExpiresAt == nil || !signs.ExpiresAt.Equal(later) {
 			t.Errorf("got %+v, want one for signing until %v", signs, later)
@@ -53,7 +53,7 @@ func TestService_Create_refused(t *testing.T) {
 		const garbage = "key is invalid, fingerprint_sha256 cannot be generated"
 		good := ed(t)
 		algorithm, rest, _ := strings.Cut(good, " ")
-		past := h.clock()
+		past := h.Now()
 		for _, tt := range []struct {
 			name, title, key string
 			expires          *time.Time
@@ -258,7 +258,7 @@ func TestService_SignOn(t *testing.T) {
 		ctx := t.Context()
 		ann := h.user("ann")
 		text := ed(t)
-		end := h.clock().Add(48 * time.Hour)
+		end := h.Now().Add(48 * time.Hour)
 		k := h.add(ann, text, func(in *sshkey.Input) { in.Usage, in.ExpiresAt = sshkey.Auth, &end })
 		signs := ed(t)
 		h.add(ann, signs, func(in *sshkey.Input) { in.Usage = sshkey.Signing })
@@ -282,7 +282,7 @@ func TestService_SignOn(t *testing.T) {
 			}
 			return row
 		}
-		if got, err := h.FindOwn(ctx, ann, id); err != nil || got.LastUsedAt == nil || !got.LastUsedAt.Equal(h.clock()) {
+		if got, err := h.FindOwn(ctx, ann, id); err != nil || got.LastUsedAt == nil || !got.LastUsedAt.Equal(h.Now()) {
 			t.Errorf("got last use %v, %v, want now", got.LastUsedAt, err)
 		}
 		if at := read(); at != nil {
@@ -291,7 +291,7 @@ func TestService_SignOn(t *testing.T) {
 		if err := h.Flush(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if at := read(); at == nil || !at.Equal(h.clock()) {
+		if at := read(); at == nil || !at.Equal(h.Now()) {
 			t.Errorf("got %v written down, want now", at)
 		}
 		if err := h.Accounts.Flush(ctx); err != nil {
@@ -309,7 +309,7 @@ func TestService_SignOn(t *testing.T) {
 		if _, err := h.Accounts.Unblock(ctx, h.root, ann.UserID); err != nil {
 			t.Fatal(err)
 		}
-		h.pass(48 * time.Hour)
+		h.world.Pass(48 * time.Hour)
 		_, err = h.SignOn(ctx, id)
 		wantErr(t, err, errs.Forbidden, "Your SSH key has expired.")
 		if err := h.Delete(ctx, ann, id); err != nil {
