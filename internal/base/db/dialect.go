@@ -51,9 +51,10 @@ func (d Dialect) Lateral(table, alias, query string) (join, cond string) {
 	return " CROSS JOIN " + table + " " + alias, alias + ".id IN (" + query + ")"
 }
 
-// ByID gives tables of which the first is read by id, once for each row before it: such as "issues i CROSS JOIN
-// projects p" by "i.id". PostgreSQL would read all rows of the largest project, where it takes it for one of
-// average size. The condition that the ids are the same stands in WHERE as well.
+// ByID returns a FROM list whose first table PostgreSQL looks up by primary key, once for each row of the tables
+// before it: tables is such as "issues i CROSS JOIN projects p", key "i.id", and id the expression to look up.
+// PostgreSQL may otherwise estimate that a project has the average number of rows and scan the largest one.
+// The WHERE clause must join key and id, which is all that SQLite needs.
 func (d Dialect) ByID(tables, key, id string) string {
 	alias, column, _ := strings.Cut(key, ".")
 	table, more, found := strings.Cut(tables, " "+alias)

@@ -78,7 +78,7 @@ func (d *DB) DumpTables(ctx context.Context) ([]DumpTable, error) {
 		return nil, fmt.Errorf("read schema: %w", err)
 	}
 	tables = slices.DeleteFunc(tables, func(t DumpTable) bool {
-		return t.Name == "schema_migrations" || strings.HasPrefix(t.Name, "river_") || strings.HasSuffix(t.Name, "_pending_trigrams")
+		return t.Name == "schema_migrations" || strings.HasPrefix(t.Name, "river_") || strings.HasSuffix(t.Name, pendingSuffix)
 	})
 	for i := range tables {
 		slices.SortFunc(tables[i].Columns, func(a, b DumpColumn) int { return strings.Compare(a.Name, b.Name) })

@@ -128,7 +128,7 @@ func (g *group) batch(r *turn, watchdog *time.Timer) {
 		return
 	}
 	began := time.Now()
-	if failure := g.turn(tx, r, watchdog); failure != nil { // nobody shares the transaction yet
+	if failure := g.turn(tx, r, watchdog); failure != nil { // no other turn is in the transaction yet
 		_ = tx.Rollback() // SQLite may have done so itself
 		r.next <- step{err: failure}
 		return
@@ -169,7 +169,7 @@ func (g *group) batch(r *turn, watchdog *time.Timer) {
 	}
 }
 
-// waiting gives a turn that somebody waits for; nil if nobody does.
+// waiting returns the next turn of the queue, or nil if the queue is empty.
 func (g *group) waiting() *turn {
 	select {
 	case r := <-g.queue:

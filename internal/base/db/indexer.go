@@ -83,38 +83,23 @@ func (x *indexer) written() {
 
 func (x *indexer) run() {
 	defer close(x.done)
+	var rest <-chan time.Time // nil while nothing waits
 	for {
 		select {
 		case <-x.over:
 			return
+		case <-rest:
+			x.index(1)
+			rest = nil
 		case <-x.wake:
-		}
-		for quiet := false; !quiet; {
-			if !x.sleep(indexAfter) {
+			select { // others are about to write too
+			case <-x.over:
 				return
+			case <-time.After(indexAfter):
 			}
 			x.index(indexedAtOnce)
-			rest := time.NewTimer(indexRest)
-			select {
-			case <-x.over:
-			case <-x.wake:
-			case <-rest.C:
-				x.index(1)
-				quiet = true
-			}
-			rest.Stop()
+			rest = time.After(indexRest)
 		}
-	}
-}
-
-func (x *indexer) sleep(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-x.over:
-		return false
-	case <-timer.C:
-		return true
 	}
 }
 

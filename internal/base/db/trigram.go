@@ -49,8 +49,10 @@ func (t Trigrams) Bounded(text, cond string) Trigrams {
 
 func (t Trigrams) name() string { return t.Table + "_trigrams" }
 
-// pending is the table with the ids of rows that have no trigrams yet.
-func (t Trigrams) pending() string { return t.Table + "_pending_trigrams" }
+// pendingSuffix ends the names of tables with the ids of rows that have no trigrams yet.
+const pendingSuffix = "_pending_trigrams"
+
+func (t Trigrams) pending() string { return t.Table + pendingSuffix }
 
 func (t Trigrams) where() string {
 	if t.Short == "" {

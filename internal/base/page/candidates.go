@@ -260,7 +260,7 @@ func sizes(ctx context.Context, d *db.DB, sets []Candidates) ([]sized, error) {
 	}
 	var parts []string
 	var args []any
-	var many []sized // of which it is known
+	var many []sized // sets that are known to be large, which are not counted again
 	keys := make([]large, len(sets))
 	for i, c := range sets {
 		if keys[i] = largeKey(c.SQL, c.Args); keys[i].known(d) {

@@ -67,7 +67,7 @@ func TestService_Set(t *testing.T) {
 	})
 }
 
-// TestHaving filters users by attributes: all that are asked for have to fit, and nobody but administrators can ask.
+// TestHaving filters users by custom attributes: a user must match every one, and only administrators may filter.
 func TestHaving(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
