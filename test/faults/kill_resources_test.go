@@ -47,7 +47,8 @@ func TestKill_resources(t *testing.T) {
 			f.s.Restart()
 			f.moved()
 		}
-		f.await(t, func() bool { return lost.look(t) == jobs })
+		// The server shows the end of a job before its runner has the answer.
+		f.await(t, func() bool { return lost.look(t) == jobs && int(f.ended.Load())+lost.count >= jobs })
 		stop()
 		all.Wait()
 		if lost.count > kills {
