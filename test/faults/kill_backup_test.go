@@ -119,13 +119,14 @@ func (k *killedBackup) killServer() {
 			out string
 			err error
 		}
-		end := make(chan ended, 1)
+		end, gone := make(chan ended, 1), make(chan struct{})
 		limit, stop := context.WithTimeout(k.t.Context(), 30*time.Second)
 		go func() {
 			out, err := admin(limit, k.t, k.s.Data, k.s.Database(), "backup", "create", "--with-secret-key", k.file)
 			end <- ended{out, err}
+			close(gone)
 		}()
-		k.await(limit)
+		k.await(gone)
 		ctx, cancel := k.moment(k.takes / 4)
 		<-ctx.Done()
 		cancel()
@@ -148,12 +149,16 @@ func (k *killedBackup) killServer() {
 	}
 }
 
-// await waits until a backup is being made.
-func (k *killedBackup) await(ctx context.Context) {
+// await waits until a backup is being made, or its command is gone.
+func (k *killedBackup) await(gone chan struct{}) {
 	ticks := time.NewTicker(time.Millisecond)
 	defer ticks.Stop()
-	for len(k.partials()) == 0 && ctx.Err() == nil {
-		<-ticks.C
+	for len(k.partials()) == 0 {
+		select {
+		case <-ticks.C:
+		case <-gone:
+			return
+		}
 	}
 }
 

@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"tenon/test/servertest"
 )
@@ -29,7 +26,7 @@ func TestKill_resources(t *testing.T) {
 		}
 		f.want(201, f.ann, "POST", at+"/repository/commits", fmt.Sprintf(
 			`{"branch":"ci","start_branch":"main","commit_message":"Configure [skip ci]","actions":[{"action":"create","file_path":".gitlab-ci.yml","content":%s}]}`, config))
-		pipeline := f.want(201, f.ann, "POST", at+"/pipeline", `{"ref":"ci"}`).number("id")
+		f.want(201, f.ann, "POST", at+"/pipeline", `{"ref":"ci"}`)
 
 		working, stop := context.WithCancel(t.Context())
 		var all sync.WaitGroup
@@ -37,30 +34,35 @@ func TestKill_resources(t *testing.T) {
 		for range 4 {
 			all.Go(func() { f.work(working, f.alone(&holding)) })
 		}
-		lost := f.watchLost(fmt.Sprintf("%s/pipelines/%d/jobs?per_page=100", at, pipeline))
+		canceled := 0 // jobs that no runner got: as the only one of its group, such a job holds up all others
 		for i := range kills {
-			f.await(t, func() bool {
-				lost.look(t)
-				return f.ended.Load() >= int64(2*i+1)
-			})
+			f.await(t, func() bool { return f.ended.Load() >= int64(2*i+1) })
 			f.s.Kill()
 			f.s.Restart()
 			f.moved()
+			lost, _ := f.lost()
+			for _, id := range lost {
+				f.want(201, f.ann, "POST", fmt.Sprintf("%s/jobs/%d/cancel", at, id), "")
+				canceled++
+			}
 		}
 		// The server shows the end of a job before its runner has the answer.
-		f.await(t, func() bool { return lost.look(t) == jobs && int(f.ended.Load())+lost.count >= jobs })
+		f.await(t, func() bool { return int(f.ended.Load())+canceled >= jobs })
 		stop()
 		all.Wait()
-		if lost.count > kills {
-			t.Errorf("%d jobs went to nobody, want at most %d", lost.count, kills)
+		if _, ended := f.lost(); ended != jobs {
+			t.Errorf("%d jobs have ended, want %d", ended, jobs)
+		}
+		if canceled > kills {
+			t.Errorf("%d jobs went to nobody, want at most %d", canceled, kills)
 		}
 		for id, times := range f.given {
 			if times != 1 {
 				t.Errorf("job %d was given %d times", id, times)
 			}
 		}
-		if got := int(f.ended.Load()); got+lost.count != jobs {
-			t.Errorf("%d jobs have ended, %d were lost, of %d", got, lost.count, jobs)
+		if got := int(f.ended.Load()); got+canceled != jobs {
+			t.Errorf("%d jobs have ended, %d were lost, of %d", got, canceled, jobs)
 		}
 		group := f.want(200, f.ann, "GET", at+"/resource_groups/production/upcoming_jobs", "")
 		if string(group.body) != "[]" {
@@ -78,45 +80,4 @@ func (f *fleet) alone(holding *atomic.Int64) func(ctx context.Context, id int64,
 		defer holding.Add(-1)
 		return f.writeLog(ctx, id, token)
 	}
-}
-
-// lostJobs are those of a pipeline that no runner got, since the answer was lost. As the only one of its group such a job holds up all others.
-type lostJobs struct {
-	*fleet
-	list  string              // path of the jobs of the pipeline
-	since map[int64]time.Time // when jobs that no runner has were seen first
-	count int
-}
-
-func (f *fleet) watchLost(list string) *lostJobs {
-	return &lostJobs{fleet: f, list: list, since: map[int64]time.Time{}}
-}
-
-// look cancels jobs that no runner got, as a user would, and gives how many of all have ended.
-func (l *lostJobs) look(t *testing.T) (done int) {
-	t.Helper()
-	var jobs []struct {
-		ID     int64
-		Status string
-	}
-	a, err := l.call(t.Context(), l.ann, "GET", l.list, "")
-	if err != nil || a.status != http.StatusOK || json.Unmarshal(a.body, &jobs) != nil {
-		return 0
-	}
-	for _, j := range jobs {
-		l.mu.Lock()
-		given := l.given[j.ID] > 0
-		l.mu.Unlock()
-		switch first := l.since[j.ID]; {
-		case slices.Contains([]string{"success", "canceled"}, j.Status):
-			done++
-		case j.Status != "running" || given:
-		case first.IsZero():
-			l.since[j.ID] = time.Now()
-		case time.Since(first) > 3*time.Second:
-			l.want(201, l.ann, "POST", fmt.Sprintf("/projects/%d/jobs/%d/cancel", l.project, j.ID), "")
-			l.count++
-		}
-	}
-	return done
 }

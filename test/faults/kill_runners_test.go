@@ -28,6 +28,7 @@ const (
 type fleet struct {
 	*world
 	token string
+	asks  sync.RWMutex // read-locked by a runner from its request for a job until it noted the answer
 
 	mu    sync.Mutex
 	given map[int64]int    // how often each job was given to a runner
@@ -73,28 +74,57 @@ func (f *fleet) send(ctx context.Context, method, path string, header map[string
 
 // work takes jobs until ctx ends. do works on one and reports whether it is to be ended.
 func (f *fleet) work(ctx context.Context, do func(ctx context.Context, id int64, token string) bool) {
-	asks := map[string]string{"Content-Type": "application/json"}
 	for ctx.Err() == nil {
-		resp, text, err := f.send(ctx, "POST", "/jobs/request", asks, fmt.Appendf(nil, `{"token":%q,"system_id":"s"}`, f.token))
-		if err != nil || resp.StatusCode != http.StatusCreated {
+		id, token := f.ask(ctx)
+		if id == 0 {
 			pause(ctx)
 			continue
 		}
-		var job struct {
-			ID    int64
-			Token string
-		}
-		if err := json.Unmarshal(text, &job); err != nil {
-			f.t.Errorf("a job: %v: %s", err, text)
-			return
-		}
-		f.mu.Lock()
-		f.given[job.ID]++
-		f.mu.Unlock()
-		if do(ctx, job.ID, job.Token) {
-			f.end(ctx, job.ID, job.Token)
+		if do(ctx, id, token) {
+			f.end(ctx, id, token)
 		}
 	}
+}
+
+// ask asks for a job and notes which one it is; the id is 0 where there was none.
+func (f *fleet) ask(ctx context.Context) (id int64, token string) {
+	f.asks.RLock()
+	defer f.asks.RUnlock()
+	resp, text, err := f.send(ctx, "POST", "/jobs/request", map[string]string{"Content-Type": "application/json"}, fmt.Appendf(nil, `{"token":%q,"system_id":"s"}`, f.token))
+	if err != nil || resp.StatusCode != http.StatusCreated {
+		return 0, ""
+	}
+	var job struct {
+		ID    int64
+		Token string
+	}
+	if err := json.Unmarshal(text, &job); err != nil {
+		f.t.Errorf("a job: %v: %s", err, text)
+		return 0, ""
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.given[job.ID]++
+	return job.ID, job.Token
+}
+
+// lost gives the jobs of the project that run although no runner has them, as the answer was lost, and how many have ended. It looks while no
+// request for a job is under way.
+func (f *fleet) lost() (ids []int64, ended int) {
+	f.t.Helper()
+	f.asks.Lock()
+	defer f.asks.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, j := range all[found](f.world, "/jobs") {
+		switch {
+		case j.Status == "success", j.Status == "canceled":
+			ended++
+		case j.Status == "running" && f.given[j.ID] == 0:
+			ids = append(ids, j.ID)
+		}
+	}
+	return ids, ended
 }
 
 func pause(ctx context.Context) {
@@ -213,13 +243,9 @@ func (f *fleet) runs(t *testing.T, breaks int, breakIt func(i int)) {
 		f.await(t, func() bool { return f.ended.Load() >= until })
 		breakIt(i)
 	}
-	settled := time.Now()
-	last := int64(-1)
-	f.await(t, func() bool { // no job has ended for a while, since there is none left
-		if now := f.ended.Load(); now != last {
-			last, settled = now, time.Now()
-		}
-		return last == killedJobs || last > killedJobs/2 && time.Since(settled) > 3*time.Second
+	f.await(t, func() bool {
+		lost, ended := f.lost()
+		return len(lost)+ended == killedJobs && int(f.ended.Load()) == ended
 	})
 	stop()
 	all.Wait()

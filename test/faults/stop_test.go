@@ -51,7 +51,7 @@ func TestStop_finishes(t *testing.T) {
 	for range n {
 		<-begun
 	}
-	w.awaitOpen(n)
+	w.await("the server to begin with all", func() bool { return w.metric("tenon_http_requests_in_flight") > n }) // it counts this one too
 	process, err := os.FindProcess(w.s.PID())
 	if err != nil {
 		t.Fatal(err)
@@ -93,34 +93,6 @@ func (w *world) await(what string, holds func() bool) {
 			w.t.Fatalf("waited 30 s for %s", what)
 		}
 	}
-}
-
-// awaitOpen waits until the server has accepted connections: the kernel lists those of
-// its port that are established.
-func (w *world) awaitOpen(n int) {
-	w.t.Helper()
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(*w.url.Load(), "http://"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var number int
-	if _, err := fmt.Sscan(port, &number); err != nil {
-		w.t.Fatal(err)
-	}
-	local := fmt.Sprintf("0100007F:%04X", number)
-	w.await("connections", func() bool {
-		table, err := os.ReadFile("/proc/net/tcp")
-		if err != nil {
-			return true // no Linux; the requests have at least been sent
-		}
-		open := 0
-		for line := range strings.Lines(string(table)) {
-			if f := strings.Fields(line); len(f) > 4 && f[1] == local && f[3] == "01" && strings.HasSuffix(f[4], ":00000000") {
-				open++
-			}
-		}
-		return open >= n
-	})
 }
 
 // TestStart_portInUse says what to do about a port that another process has.

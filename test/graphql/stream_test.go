@@ -30,7 +30,8 @@ func (s *server) follow(web *httptest.Server, as, query string, v variables) *st
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithCancel(s.t.Context())
+	defer time.AfterFunc(patience, cancel).Stop()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, web.URL+"/api/graphql", strings.NewReader(string(body)))
 	if err != nil {
 		s.t.Fatal(err)
@@ -55,6 +56,7 @@ func (s *server) follow(web *httptest.Server, as, query string, v variables) *st
 // next gives the next event, "complete" where it is the last one.
 func (s *stream) next() string {
 	s.t.Helper()
+	defer time.AfterFunc(patience, s.cancel).Stop()
 	name, data := "", ""
 	for {
 		line, err := s.lines.ReadString('\n')
@@ -63,6 +65,7 @@ func (s *stream) next() string {
 		}
 		switch line = strings.TrimSuffix(line, "\n"); {
 		case line == "" && name == "complete":
+			_, _ = io.Copy(io.Discard, s.lines) // until the server has let go of it
 			return name
 		case line == "" && name != "":
 			answer, _, found := strings.Cut(data, `,"extensions":{"cost"`)

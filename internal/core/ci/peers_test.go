@@ -26,6 +26,7 @@ func TestService_peers(t *testing.T) {
 		w.ci.Forget() // what came before would wake a runner that finds nothing
 		w.ci.Start()
 		t.Cleanup(func() { check(t, w.ci.Stop(context.Background())) })
+		far.SetPoll(time.Minute) // so that only news end it
 		far.Start()
 		t.Cleanup(func() { check(t, far.Stop(context.Background())) })
 		eventually(t, "the other server is heard", far.Hears)
@@ -50,7 +51,7 @@ func TestService_peers(t *testing.T) {
 			select {
 			case a := <-of:
 				return a
-			case <-time.After(8 * time.Second): // of the ten that it would wait
+			case <-time.After(30 * time.Second):
 				t.Fatal(what + ": the runner goes on waiting")
 				return answer{}
 			}
