@@ -405,7 +405,7 @@ func TestWeb_addresses(t *testing.T) {
 	version := s.do("mona", "GET", "/projects/work%2Finner%2Ftools/merge_requests/1", nil)["diff_refs"].(obj)
 	project := func(rest ...any) []any { return append([]any{w.path}, rest...) }
 	args := map[string][]any{
-		"Help": {"topics/git/troubleshooting_git.md"}, "User": {"mona"}, "Group": {w.group}, "GroupMembers": {w.group},
+		"Help": {"topics/git/troubleshooting_git.md"}, "User": {"mona"}, "Group": {w.group}, "GroupMembers": {w.group}, "GroupAccessRequests": {w.group}, "ProjectAccessRequests": project(),
 		"Project": project(), "ProjectMembers": project(), "Issues": project(), "MergeRequests": project(), "Branches": project(), "Tags": project(),
 		"Issue": project(int64(1)), "WorkItem": project(int64(1)), "MergeRequest": project(int64(1)), "MergeRequestCommits": project(int64(1)),
 		"MergeRequestChanges": project(int64(1)), "NewMergeRequest": project("feature/side"),

@@ -360,7 +360,7 @@ func (s *Services) planning(c *check, d Deps) {
 		DB: d.DB, Accounts: s.Accounts, Projects: s.Projects, MergeRequests: s.MergeRequests, Repos: s.Repos, Notes: s.Notes,
 	}))
 	s.Todos = todo.New(need(c, todo.Deps{
-		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics,
+		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Approvals: s.Approvals, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics,
 		Namespaces: s.Namespaces, Texts: reference.NewReader(s.URLs), Things: things, Now: d.Now,
 	}))
 	s.Commands.Register(s.Todos.Commands()...)

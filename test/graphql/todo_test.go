@@ -88,6 +88,51 @@ func TestTodos(t *testing.T) {
 	})
 }
 
+// Requests for access to projects and groups are to-do items about them.
+func TestTodos_accessRequests(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		s.user("owner")
+		s.user("stranger")
+		group := s.rest("owner", "POST", "/groups", `{"name":"Open","path":"open","visibility":"public"}`)
+		s.rest("owner", "POST", "/projects", fmt.Sprintf(`{"name":"Yard","visibility":"public","namespace_id":%v}`, group["id"]))
+		s.rest("stranger", "POST", "/groups/open/access_requests", ``)
+		s.rest("stranger", "POST", "/projects/open%2Fyard/access_requests", ``)
+		const query = `query($types: [TodoTargetEnum!]) { currentUser { todos(action: [member_access_requested], state: [pending], type: $types) { count nodes { action targetType body author { username }
+			project { fullPath } group { fullPath } target { webUrl ... on Project { fullPath } ... on Group { fullPath name } } } } } }`
+		first := at(s.data("owner", query, variables{"types": []any{"PROJECT"}}), "currentUser", "todos")
+		url := fmt.Sprint(at(first, "nodes", 0, "target", "webUrl"))
+		want := `map[count:1 nodes:[map[action:member_access_requested author:map[username:stranger] body:open/yard group:map[fullPath:open] project:map[fullPath:open/yard] ` +
+			`target:map[fullPath:open/yard webUrl:` + url + `] targetType:PROJECT]]]`
+		if got := fmt.Sprint(first); got != want || !strings.HasSuffix(url, "/open/yard") {
+			t.Errorf("project: got  %s\nwant %s", got, want)
+		}
+		second := at(s.data("owner", query, variables{"types": []any{"NAMESPACE"}}), "currentUser", "todos")
+		want = `map[count:1 nodes:[map[action:member_access_requested author:map[username:stranger] body:open group:map[fullPath:open] project:<nil> ` +
+			`target:map[fullPath:open name:Open webUrl:` + strings.TrimSuffix(url, "/open/yard") + `/groups/open] targetType:NAMESPACE]]]`
+		if got := fmt.Sprint(second); got != want {
+			t.Errorf("group: got  %s\nwant %s", got, want)
+		}
+		few := s.statements("owner", query, nil)
+		for i := range 6 {
+			in := fmt.Sprint("other", i)
+			s.rest("owner", "POST", "/groups", fmt.Sprintf(`{"name":%q,"path":%q,"visibility":"public"}`, in, in))
+			s.rest("owner", "POST", "/projects", fmt.Sprintf(`{"name":%q,"visibility":"public"}`, in))
+			s.rest("stranger", "POST", "/groups/"+in+"/access_requests", ``)
+			s.rest("stranger", "POST", "/projects/owner%2F"+in+"/access_requests", ``)
+		}
+		if got := at(s.data("owner", query, nil), "currentUser", "todos", "count"); got != 14.0 {
+			t.Errorf("%v to-do items, want 14", got)
+		}
+		if many := s.statements("owner", query, nil); many > few {
+			t.Errorf("%d statements for 14 to-do items, %d for two", many, few)
+		}
+		s.rest("owner", "DELETE", fmt.Sprint("/groups/open/access_requests/", s.ids["stranger"]), ``)
+		if got := at(s.data("owner", query, variables{"types": []any{"NAMESPACE"}}), "currentUser", "todos", "count"); got != 6.0 {
+			t.Errorf("%v to-do items once one was denied, want 6", got)
+		}
+	})
+}
+
 // Statements are the same for many to-do items and for a few.
 func TestTodos_statements(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {

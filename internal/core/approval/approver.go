@@ -50,6 +50,29 @@ func (s *Service) Approvers(ctx context.Context, as authz.Actor, p *project.Proj
 	return out, nil
 }
 
+// Asked gives the users whom rules that people made name for a merge request, by id, without its author and those who
+// approved it: the rules of code owners are no part of it. It asks for no permission and is for core.
+func (s *Service) Asked(ctx context.Context, p *project.Project, m *mergerequest.MergeRequest) ([]authz.UserID, error) {
+	page := []*mergerequest.MergeRequest{m}
+	rules, err := s.rulesOf(ctx, page, false)
+	if err != nil || !slices.ContainsFunc(rules, func(r *Rule) bool { return r.Type == Regular }) {
+		return nil, err
+	}
+	all, err := s.states(ctx, page, map[project.ID]*project.Project{p.ID: p}, rules)
+	if err != nil {
+		return nil, err
+	}
+	st := all[m.ID]
+	var out []authz.UserID
+	for i := range st.Rules {
+		if r := &st.Rules[i]; r.userDefined() {
+			out = append(out, r.Approvers...)
+		}
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(id authz.UserID) bool { return id == m.AuthorID || st.Approver(id) != nil }), nil
+}
+
 // ApprovedBy gives the users who approved the present head of a merge request, the first first. It
 // asks for no permission: its callers in core have.
 func (s *Service) ApprovedBy(ctx context.Context, m *mergerequest.MergeRequest) ([]authz.UserID, error) {

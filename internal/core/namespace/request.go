@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -149,4 +150,36 @@ func (s *Service) Deny(ctx context.Context, as authz.Actor, p Place, user authz.
 		}
 		return s.bus.Publish(ctx, AccessDenied{Place: p, UserID: user, Stamp: as.Stamp(s.now())})
 	})
+}
+
+// maxDeciders is how many users are told of a request for membership: those who signed in last.
+const maxDeciders = 10
+
+// Deciders gives the users who are told of requests for membership of a place, by id: the owners of a group, or the
+// maintainers and owners of a project. Where it has none they are the owners of the nearest group above that has some,
+// or the user of a personal namespace. It asks for no permission and is for core.
+func (s *Service) Deciders(ctx context.Context, p Place) ([]authz.UserID, error) {
+	least := authz.Maintainer
+	if p.Group {
+		least = authz.Owner
+	}
+	type row struct {
+		UserID authz.UserID `db:"user_id"`
+		Depth  int64        `db:"depth"`
+	}
+	rows, err := db.Select[row](ctx, s.db, `SELECT m.user_id, a.depth FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.ancestor_id
+		JOIN users u ON u.id = m.user_id AND u.state = 'active' AND u.user_type = 'human'
+		WHERE a.namespace_id = ? AND (m.access_level >= ? OR a.depth = 0 AND m.access_level >= ?) AND (m.expires_on IS NULL OR m.expires_on > ?)
+		ORDER BY a.depth, u.last_sign_in_at IS NULL, u.last_sign_in_at DESC, m.user_id LIMIT ?`, p.Namespace, authz.Owner, least, s.today(), maxDeciders)
+	if err != nil {
+		return nil, fmt.Errorf("find who decides access requests: %w", err)
+	}
+	var out []authz.UserID
+	for _, r := range rows {
+		if r.Depth == rows[0].Depth {
+			out = append(out, r.UserID)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
 }

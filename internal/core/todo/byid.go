@@ -90,7 +90,8 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ids []ID) ([]*Tod
 			}
 			if _, err := s.db.Exec(ctx, `UPDATE todos SET state = 'pending', updated_at = ? WHERE id = ? AND state = 'done' AND NOT EXISTS (SELECT 1 FROM todos o
 				WHERE o.user_id = todos.user_id AND o.target_type = todos.target_type AND o.target_id = todos.target_id AND o.commit_id = todos.commit_id
-				AND COALESCE(o.project_id, 0) = COALESCE(todos.project_id, 0) AND o.state = 'pending')`, db.At(s.now()), id); err != nil {
+				AND COALESCE(o.project_id, 0) = COALESCE(todos.project_id, 0) AND (o.action <> ? OR o.author_id = todos.author_id)
+				AND o.state = 'pending')`, db.At(s.now()), id, AccessRequested); err != nil {
 				return err
 			}
 		}

@@ -15,13 +15,18 @@ func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("delete to-do items of user: %w", err)
 	}
+	// Requests for access go with their user.
+	asked, err := s.db.Exec(ctx, "DELETE FROM todos"+some+"author_id = ? AND action = ? ORDER BY id LIMIT ?)", e.UserID, AccessRequested, account.Batch)
+	if err != nil {
+		return false, fmt.Errorf("delete to-do items of access requests: %w", err)
+	}
 	query, args := "UPDATE todos SET author_id = ?", []any{e.Ghost}
 	if e.Hard {
 		query, args = "DELETE FROM todos", nil
 	}
-	made, err := s.db.Exec(ctx, query+some+"author_id = ? ORDER BY id LIMIT ?)", append(args, e.UserID, account.Batch)...)
+	made, err := s.db.Exec(ctx, query+some+"author_id = ? AND action <> ? ORDER BY id LIMIT ?)", append(args, e.UserID, AccessRequested, account.Batch)...)
 	if err != nil {
 		return false, fmt.Errorf("hand over to-do items: %w", err)
 	}
-	return n == account.Batch || made == account.Batch, nil
+	return n == account.Batch || asked == account.Batch || made == account.Batch, nil
 }

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 )
@@ -35,6 +36,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 		return s.heldUp(ctx, e.Fact, BuildFailed)
 	})
 	event.On(b, name, s.recovered)
+	event.On(b, name, func(ctx context.Context, e approval.Reset) error { return s.approvalsLost(ctx, e.Fact.Fact) })
 	event.On(b, name, func(ctx context.Context, e approval.Approved) error { return s.resolveRequest(ctx, e.Fact.Fact) })
 	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
 		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
@@ -50,6 +52,13 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, func(ctx context.Context, e note.Created) error { return s.noted(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e note.Updated) error { return s.noted(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e award.Added) error { return s.resolve(ctx, e.By.UserID, e.Target.Ref, e.At) })
+	event.On(b, name, s.accessRequested)
+	event.On(b, name, func(ctx context.Context, e namespace.AccessDenied) error {
+		return s.decided(ctx, e.Place, e.UserID, e.At)
+	})
+	event.On(b, name, func(ctx context.Context, e namespace.MemberAdded) error {
+		return s.decided(ctx, e.Place, e.Member.UserID, e.At)
+	})
 }
 
 func (s *Service) clear(ctx context.Context, on noteable.Ref) error {
@@ -111,6 +120,9 @@ func ofRequest(f mergerequest.Fact) making {
 
 func (s *Service) requestCreated(ctx context.Context, e mergerequest.Created) error {
 	m := ofRequest(e.Fact)
+	if err := s.askApprovers(ctx, e.Fact, m.by); err != nil {
+		return err
+	}
 	if err := s.create(ctx, m.with(Assigned), e.MergeRequest.Assignees); err != nil {
 		return err
 	}
@@ -124,6 +136,11 @@ func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) er
 	m, d := ofRequest(e.Fact), &e.Diff
 	if err := s.resolve(ctx, m.by, m.target.Ref, m.at); err != nil {
 		return err
+	}
+	if e.Before.Draft {
+		if err := s.askApprovers(ctx, e.Fact, m.by); err != nil {
+			return err
+		}
 	}
 	if err := s.create(ctx, m.with(Assigned), d.Assigned); err != nil {
 		return err

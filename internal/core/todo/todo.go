@@ -1,5 +1,5 @@
-// Package todo holds the to-do items of users: what on issues, merge requests, epics and commits
-// waits for them. Events create and resolve them.
+// Package todo holds the to-do items of users: what on issues, merge requests, epics and commits,
+// and which requests for access wait for them. Events create and resolve them.
 package todo
 
 import (
@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
+	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
@@ -35,6 +36,14 @@ const (
 	DirectlyAddressed Action = "directly_addressed"
 	ReviewRequested   Action = "review_requested"
 	Unmergeable       Action = "unmergeable"
+	ApprovalRequired  Action = "approval_required"
+	AccessRequested   Action = "member_access_requested" // of a project or group, by the author
+)
+
+// Kinds of what to-do items alone are about.
+const (
+	OfProject noteable.Kind = "Project"
+	OfGroup   noteable.Kind = "Namespace"
 )
 
 // State says whether a to-do item still waits.
@@ -63,8 +72,9 @@ type Todo struct {
 	CreatedAt db.Time            `db:"created_at"`
 	UpdatedAt db.Time            `db:"updated_at"`
 
-	Body  string               `db:"body,readonly"` // the text of the note, or the title of the target
-	Group *namespace.Namespace `db:"-"`             // the one with GroupID
+	Body     string               `db:"body,readonly"`      // the text of the note, or the title of the target; of a project or group its path
+	ParentID *authz.NamespaceID   `db:"parent_id,readonly"` // the group of the project that it is about; nil where it is about something else
+	Group    *namespace.Namespace `db:"-"`                  // the one that InGroup names
 }
 
 // Target names what the to-do item is about.
@@ -77,6 +87,17 @@ func (t *Todo) Target() noteable.Ref {
 		return ref
 	}
 	return noteable.Ref{Kind: t.Kind, ID: t.TargetID}
+}
+
+// InGroup gives the group that the to-do item belongs to, 0 for none.
+func (t *Todo) InGroup() namespace.ID {
+	switch {
+	case t.GroupID != nil:
+		return *t.GroupID
+	case t.ParentID != nil:
+		return *t.ParentID
+	}
+	return 0
 }
 
 // Filter selects to-do items; the zero value selects all.
@@ -104,6 +125,7 @@ type Deps struct {
 	DB            *db.DB
 	Policy        *authz.Policy
 	Subscriptions *subscription.Service
+	Approvals     *approval.Service
 	Issues        Readable
 	MergeRequests Readable
 	Epics         Readable
@@ -118,6 +140,7 @@ type Service struct {
 	db            *db.DB
 	policy        *authz.Policy
 	subscriptions *subscription.Service
+	approvals     *approval.Service
 	issues        Readable
 	requests      Readable
 	epics         Readable
@@ -130,13 +153,17 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, policy: d.Policy, subscriptions: d.Subscriptions, issues: d.Issues, requests: d.MergeRequests, epics: d.Epics,
+		db: d.DB, policy: d.Policy, subscriptions: d.Subscriptions, approvals: d.Approvals, issues: d.Issues, requests: d.MergeRequests, epics: d.Epics,
 		namespaces: d.Namespaces, texts: d.Texts, things: d.Things, now: d.Now,
 	}
 }
 
 // columns are those of Todo.
-var columns = db.Columns[Todo]("t") + ", COALESCE(tn.body, ti.title, tm.title, te.title, '') AS body"
+var columns = db.Columns[Todo]("t") + `, COALESCE(tn.body, ti.title, tm.title, te.title, CASE t.target_type
+	WHEN 'Project' THEN (SELECT tr.path FROM projects tp JOIN routes tr ON tr.namespace_id = tp.namespace_id WHERE tp.id = t.target_id)
+	WHEN 'Namespace' THEN (SELECT tr.path FROM routes tr WHERE tr.namespace_id = t.target_id) END, '') AS body,
+	CASE t.target_type WHEN 'Project' THEN (SELECT tg.id FROM projects tp JOIN namespaces ts ON ts.id = tp.namespace_id
+		JOIN namespaces tg ON tg.id = ts.parent_id AND tg.kind = 'group' WHERE tp.id = t.target_id) END AS parent_id`
 
 const tables = `todos t LEFT JOIN notes tn ON tn.id = t.note_id
 	LEFT JOIN issues ti ON t.target_type = 'Issue' AND ti.id = t.target_id
@@ -151,9 +178,10 @@ func (s *Service) mine(as authz.Actor) db.Where {
 	requests, more := s.requests.ReadableSQL(as, "t.target_id")
 	epics, ofEpics := s.epics.ReadableSQL(as, "t.target_id")
 	code, others := s.codeSQL(as)
-	args = slices.Concat(args, more, ofEpics, others)
+	decided, ofPlaces := s.decidedSQL(as)
+	args = slices.Concat(args, more, ofEpics, others, ofPlaces)
 	w.And("(t.target_type = 'Issue' AND "+issues+" OR t.target_type = 'MergeRequest' AND "+requests+" OR t.target_type = 'Epic' AND "+epics+
-		" OR t.target_type = 'Commit' AND "+code+")", args...)
+		" OR t.target_type = 'Commit' AND "+code+" OR "+decided+")", args...)
 	internal, args := s.policy.InternalSQL(as, "t", "t")
 	w.And(internal, args...)
 	return w
@@ -164,6 +192,18 @@ func (s *Service) mine(as authz.Actor) db.Where {
 func (s *Service) codeSQL(as authz.Actor) (cond string, args []any) {
 	readable, args := s.policy.ReadableCodeSQL(as, "p", "n")
 	return "EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = t.project_id AND NOT p.pending_delete AND " + readable + ")", args
+}
+
+// decidedSQL is a condition that holds for to-do items about projects and groups whose requests
+// for access the actor may decide.
+func (s *Service) decidedSQL(as authz.Actor) (cond string, args []any) {
+	if as.Admin {
+		return "t.target_type IN ('Project', 'Namespace')", nil
+	}
+	projects, args := s.policy.ReachSQL(as, authz.Rules[authz.AdminMembers].Min)
+	groups, more := s.policy.ReachSQL(as, authz.Rules[authz.AdminGroupMembers].Min)
+	return "t.target_type = 'Project' AND EXISTS (SELECT 1 FROM projects p WHERE p.id = t.project_id AND NOT p.pending_delete AND p.namespace_id IN (" +
+		projects + ")) OR t.target_type = 'Namespace' AND t.group_id IN (" + groups + ")", append(args, more...)
 }
 
 // List returns a page of the actor's to-do items about what it may read, the newest first.
@@ -215,8 +255,8 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 func (s *Service) groups(ctx context.Context, todos []Todo) error {
 	var ids []namespace.ID
 	for i := range todos {
-		if id := todos[i].GroupID; id != nil {
-			ids = append(ids, *id)
+		if id := todos[i].InGroup(); id != 0 {
+			ids = append(ids, id)
 		}
 	}
 	if len(ids) == 0 {
@@ -227,9 +267,7 @@ func (s *Service) groups(ctx context.Context, todos []Todo) error {
 		return fmt.Errorf("groups of to-do items: %w", err)
 	}
 	for i := range todos {
-		if id := todos[i].GroupID; id != nil {
-			todos[i].Group = found[*id]
-		}
+		todos[i].Group = found[todos[i].InGroup()]
 	}
 	return nil
 }

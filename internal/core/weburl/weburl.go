@@ -129,11 +129,22 @@ func (s *Site) Group(path string) string { return s.base + "/groups/" + path }
 // GroupMembers lists the members of a group.
 func (s *Site) GroupMembers(path string) string { return s.Group(path) + "/-/group_members" }
 
+// GroupAccessRequests is where requests for access to a group are decided.
+func (s *Site) GroupAccessRequests(path string) string { return s.GroupMembers(path) + accessRequests }
+
 // Project is the page of a project.
 func (s *Site) Project(path string) string { return s.base + "/" + path }
 
 // ProjectMembers lists the members of a project.
 func (s *Site) ProjectMembers(path string) string { return s.inside(path, "project_members") }
+
+// ProjectAccessRequests is where requests for access to a project are decided.
+func (s *Site) ProjectAccessRequests(path string) string {
+	return s.ProjectMembers(path) + accessRequests
+}
+
+// accessRequests is the part of the list of members with requests for access.
+const accessRequests = "?tab=access_requests"
 
 // Issues lists the issues of a project.
 func (s *Site) Issues(path string) string { return s.inside(path, "issues") }

@@ -35,6 +35,8 @@ func TestSite(t *testing.T) {
 		"group":            {s.Group("a/b"), "https://tenon.example:8443/groups/a/b"},
 		"group members":    {s.GroupMembers("a"), "https://tenon.example:8443/groups/a/-/group_members"},
 		"project members":  {s.ProjectMembers("a/b"), "https://tenon.example:8443/a/b/-/project_members"},
+		"group requests":   {s.GroupAccessRequests("a"), "https://tenon.example:8443/groups/a/-/group_members?tab=access_requests"},
+		"project requests": {s.ProjectAccessRequests("a/b"), "https://tenon.example:8443/a/b/-/project_members?tab=access_requests"},
 		"issue":            {s.Issue("a/b", 3), "https://tenon.example:8443/a/b/-/issues/3"},
 		"task":             {s.WorkItem("a/b", 3), "https://tenon.example:8443/a/b/-/work_items/3"},
 		"merge request":    {s.MergeRequest("a/b", 3), "https://tenon.example:8443/a/b/-/merge_requests/3"},

@@ -28,7 +28,7 @@ func (b *binder) todos() {
 	value(b, "Todo.targetType", func(t *todo.Todo) string { return strings.ToUpper(string(t.Kind)) })
 	one(b, "Todo.author", "users", func(t *todo.Todo) authz.UserID { return t.AuthorID }, b.usersByIDs)
 	one(b, "Todo.project", "projects", func(t *todo.Todo) project.ID { return zeroOr(t.ProjectID) }, b.Projects.ByIDs)
-	one(b, "Todo.group", "groups", func(t *todo.Todo) namespace.ID { return zeroOr(t.GroupID) }, b.Namespaces.ByIDs)
+	one(b, "Todo.group", "groups", (*todo.Todo).InGroup, b.Namespaces.ByIDs)
 	b.todoTargets()
 	exec.Struct[*todo.Todo](b.Schema, "Todo")
 	exec.Connection[*todo.Todo](b.Schema, "Todo")
@@ -42,10 +42,27 @@ func (b *binder) todoTargets() {
 		found, err := exec.LoadEach(ctx, c, "targets", of, (*todo.Todo).Target, func(ctx context.Context, refs []noteable.Ref) (map[noteable.Ref]*target, error) {
 			return b.targets(ctx, c.As, refs)
 		})
+		if err != nil {
+			return nil, err
+		}
+		projects, err := exec.LoadEach(ctx, c, "projects", of, todoPlace[project.ID](todo.OfProject), func(ctx context.Context, ids []project.ID) (map[project.ID]*project.Project, error) {
+			return b.Projects.ByIDs(ctx, c.As, ids)
+		})
+		if err != nil {
+			return nil, err
+		}
+		groups, err := exec.LoadEach(ctx, c, "groups", of, todoPlace[namespace.ID](todo.OfGroup), func(ctx context.Context, ids []namespace.ID) (map[namespace.ID]*namespace.Group, error) {
+			return b.Namespaces.ByIDs(ctx, c.As, ids)
+		})
 		out := make([]any, len(of))
-		for i, t := range found {
-			if t != nil {
-				out[i] = t.value
+		for i := range of {
+			switch {
+			case found[i] != nil:
+				out[i] = found[i].value
+			case projects[i] != nil:
+				out[i] = exec.As("Project", projects[i])
+			case groups[i] != nil:
+				out[i] = exec.As("Group", groups[i])
 			}
 		}
 		return out, err
@@ -74,6 +91,16 @@ func (b *binder) todoTargets() {
 		_, err = b.comments(ctx, found)
 		return out, err
 	})
+}
+
+// todoPlace gives the id of what a to-do item is about, 0 where that is of another kind.
+func todoPlace[T ~int64](kind noteable.Kind) func(t *todo.Todo) T {
+	return func(t *todo.Todo) T {
+		if t.Kind != kind {
+			return 0
+		}
+		return T(t.TargetID)
+	}
 }
 
 // todoFilter is the arguments of the list of all to-do items.
@@ -105,7 +132,8 @@ func (a todoFilter) filter() (todo.Filter, error) {
 // kinds are the kinds of things by the enum of to-do items. Nothing is about work items: they are
 // issues.
 var kinds = map[string]noteable.Kind{
-	"COMMIT": noteable.Commit, "EPIC": noteable.Epic, "ISSUE": noteable.Issue, "MERGEREQUEST": noteable.MergeRequest, "WORKITEM": "WorkItem",
+	"COMMIT": noteable.Commit, "EPIC": noteable.Epic, "ISSUE": noteable.Issue, "MERGEREQUEST": noteable.MergeRequest, "NAMESPACE": todo.OfGroup,
+	"PROJECT": todo.OfProject, "WORKITEM": "WorkItem",
 }
 
 func (b *binder) todoLists() {

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/todo"
@@ -44,7 +45,7 @@ type todoEntity struct {
 
 // todoTarget is what a to-do item is about.
 type todoTarget interface {
-	OneOf(issue todoIssue, request todoRequest, epic todoEpic, commit todoCommit)
+	OneOf(issue todoIssue, request todoRequest, epic todoEpic, commit todoCommit, project todoProject, group todoGroup)
 }
 
 type (
@@ -52,19 +53,27 @@ type (
 	todoRequest struct{ mergeRequestEntity }
 	todoEpic    struct{ epicEntity }
 	todoCommit  struct{ commitEntity }
+	todoProject struct{ *projectEntity } // that a user asks for access to, as the group
+	todoGroup   struct{ namespaceEntity }
 )
 
 // OneOf names the targets of to-do items.
-func (todoIssue) OneOf(todoIssue, todoRequest, todoEpic, todoCommit) {}
+func (todoIssue) OneOf(todoIssue, todoRequest, todoEpic, todoCommit, todoProject, todoGroup) {}
 
 // OneOf names the targets of to-do items.
-func (todoRequest) OneOf(todoIssue, todoRequest, todoEpic, todoCommit) {}
+func (todoRequest) OneOf(todoIssue, todoRequest, todoEpic, todoCommit, todoProject, todoGroup) {}
 
 // OneOf names the targets of to-do items.
-func (todoEpic) OneOf(todoIssue, todoRequest, todoEpic, todoCommit) {}
+func (todoEpic) OneOf(todoIssue, todoRequest, todoEpic, todoCommit, todoProject, todoGroup) {}
 
 // OneOf names the targets of to-do items.
-func (todoCommit) OneOf(todoIssue, todoRequest, todoEpic, todoCommit) {}
+func (todoCommit) OneOf(todoIssue, todoRequest, todoEpic, todoCommit, todoProject, todoGroup) {}
+
+// OneOf names the targets of to-do items.
+func (todoProject) OneOf(todoIssue, todoRequest, todoEpic, todoCommit, todoProject, todoGroup) {}
+
+// OneOf names the targets of to-do items.
+func (todoGroup) OneOf(todoIssue, todoRequest, todoEpic, todoCommit, todoProject, todoGroup) {}
 
 type listTodosParams struct {
 	Action    string `param:"action" values:"assigned,mentioned,build_failed,marked,approval_required,unmergeable,directly_addressed,merge_train_removed,member_access_requested,review_requested,review_submitted" doc:"Return to-do items with this action"`
@@ -202,6 +211,9 @@ func (s *Server) todoTargets(ctx context.Context, as authz.Actor, todos []todo.T
 	if err := s.todoEpics(ctx, as, at, epics); err != nil {
 		return at, err
 	}
+	if err := s.todoPlaces(ctx, as, at, todos); err != nil {
+		return at, err
+	}
 	for i := range todos {
 		ref := todos[i].Target()
 		p := at.projects[project.ID(ref.Project)]
@@ -280,6 +292,45 @@ func (s *Server) todoEpics(ctx context.Context, as authz.Actor, at todoTargets, 
 	for i := range entities {
 		ref := noteable.Ref{Kind: noteable.Epic, ID: int64(entities[i].ID)}
 		at.things[ref], at.urls[ref] = todoEpic{entities[i]}, entities[i].WebURL
+	}
+	return err
+}
+
+// todoPlaces renders the projects and groups that users ask for access to.
+func (s *Server) todoPlaces(ctx context.Context, as authz.Actor, at todoTargets, todos []todo.Todo) error {
+	var projects []*project.Project
+	var groups []namespace.Namespace
+	for i := range todos {
+		t := &todos[i]
+		ref := t.Target()
+		if _, known := at.urls[ref]; known {
+			continue
+		}
+		switch {
+		case t.Kind == todo.OfProject && at.projects[project.ID(t.TargetID)] != nil:
+			p := at.projects[project.ID(t.TargetID)]
+			projects, at.urls[ref] = append(projects, p), s.URLs.ProjectAccessRequests(p.FullPath)
+		case t.Kind == todo.OfGroup && t.Group != nil:
+			groups, at.urls[ref] = append(groups, *t.Group), s.URLs.GroupAccessRequests(t.Group.FullPath)
+		}
+	}
+	if len(projects) > 0 {
+		forms, err := s.projects(ctx, as, projects, project.ViewOptions{})
+		if err != nil {
+			return err
+		}
+		for i, form := range forms {
+			if full, ok := form.(*projectEntity); ok {
+				at.things[noteable.Ref{Kind: todo.OfProject, ID: int64(projects[i].ID)}] = todoProject{full}
+			}
+		}
+	}
+	if len(groups) == 0 {
+		return nil
+	}
+	entities, err := s.namespaces(ctx, as, groups)
+	for i := range entities {
+		at.things[noteable.Ref{Kind: todo.OfGroup, ID: int64(groups[i].ID)}] = todoGroup{entities[i]}
 	}
 	return err
 }
