@@ -97,8 +97,15 @@ type router struct {
 	reads   time.Duration  // how long the database may read for one request
 }
 
-// ServeHTTP chooses by the path alone.
+// ServeHTTP answers a request. The client can read the answer even where the request was not read to its end.
 func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r, end := httpkit.Drain(w, r)
+	h.serve(w, r)
+	end()
+}
+
+// serve chooses by the path alone.
+func (h *router) serve(w http.ResponseWriter, r *http.Request) {
 	if !runnerhttp.Waits(r.URL.Path) { // a job that it gets makes it busy
 		defer h.idle.busy()()
 	}
