@@ -268,7 +268,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on note.On, id ID,
 				return err
 			}
 		}
-		d.Position, d.LineCode = placed.Position, placed.LineCode
+		if c.Position != nil {
+			d.Position, d.LineCode = placed.Position, placed.LineCode
+		}
 		return nil
 	})
 	if errors.Is(err, db.ErrNotFound) {
