@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tenon/internal/base/db"
@@ -137,23 +138,25 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, on note.On, kind Kin
 	return &one[0], t, s.show(ctx, as, t, one)
 }
 
+// atOnce is how many events one statement writes.
+const atOnce = 500
+
 // record writes events in the caller's transaction.
 func (s *Service) record(ctx context.Context, events ...Event) error {
-	if len(events) == 0 {
-		return nil
-	}
-	args := make([]any, 0, 16*len(events))
-	for i := range events {
-		e := &events[i]
-		args = append(args, e.Kind, e.Type, e.TargetID, e.ProjectID, e.GroupID, e.UserID, e.Action, e.State, e.LabelID, e.MilestoneID,
-			e.IterationID, e.Weight, e.SourceCommit, e.SourceRequestID, e.CreatedAt)
-	}
 	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	_, err := s.db.Exec(ctx, `INSERT INTO resource_events (kind, resource_type, resource_id, project_id, group_id, user_id, action, state, label_id,
-		milestone_id, iteration_id, weight, source_commit, source_merge_request_id, created_at) VALUES `+
-		strings.Repeat(row+", ", len(events)-1)+row, args...)
-	if err != nil {
-		return fmt.Errorf("record resource events: %w", err)
+	for chunk := range slices.Chunk(events, atOnce) {
+		args := make([]any, 0, 15*len(chunk))
+		for i := range chunk {
+			e := &chunk[i]
+			args = append(args, e.Kind, e.Type, e.TargetID, e.ProjectID, e.GroupID, e.UserID, e.Action, e.State, e.LabelID, e.MilestoneID,
+				e.IterationID, e.Weight, e.SourceCommit, e.SourceRequestID, e.CreatedAt)
+		}
+		_, err := s.db.Exec(ctx, `INSERT INTO resource_events (kind, resource_type, resource_id, project_id, group_id, user_id, action, state, label_id,
+			milestone_id, iteration_id, weight, source_commit, source_merge_request_id, created_at) VALUES `+
+			strings.Repeat(row+", ", len(chunk)-1)+row, args...)
+		if err != nil {
+			return fmt.Errorf("record resource events: %w", err)
+		}
 	}
 	return nil
 }
