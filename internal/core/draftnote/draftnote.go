@@ -213,8 +213,11 @@ func (s *Service) place(ctx context.Context, on note.On, t noteable.Target, in *
 }
 
 // fits refuses more drafts, or longer ones, than one answer lists. It counts the draft
-// with the id as it is after the change.
+// with the id as it is after the change, in the caller's transaction.
 func (s *Service) fits(ctx context.Context, d *Draft, id ID) error {
+	if err := s.db.Lock(ctx, fmt.Sprintf("draft notes of %d on merge request %d", d.AuthorID, d.RequestID)); err != nil {
+		return err
+	}
 	type total struct {
 		Drafts int64 `db:"drafts"`
 		Bytes  int64 `db:"bytes"`

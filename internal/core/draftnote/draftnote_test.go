@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"tenon/internal/base/db"
@@ -139,6 +140,35 @@ func TestService_bounds(t *testing.T) {
 		approvaltest.WantError(t, "a byte too many", err, errs.Invalid, "update draft note: base Maximum number of draft notes exceeded")
 		_, err = w.drafts.Create(ctx, w.Reviewer, on, draftnote.Input{Note: "x"})
 		approvaltest.WantError(t, "another draft", err, errs.Invalid, "create draft note: base Maximum number of draft notes exceeded")
+	})
+}
+
+// Requests at once make no more drafts than there is room for.
+func TestService_Create_together(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		m := w.Open("topic", approvaltest.Files{"b": "b\n"})
+		const room, n = 2, 8
+		for range 500 - room {
+			w.Insert("draft_notes", coretest.Row{"merge_request_id": m.ID, "author_id": w.Reviewer.UserID, "note": "x"})
+		}
+		on := w.on(w.Reviewer, m.IID)
+		var all sync.WaitGroup
+		var made atomic.Int64
+		for range n {
+			all.Go(func() {
+				switch _, err := w.drafts.Create(t.Context(), w.Reviewer, on, draftnote.Input{Note: "one more"}); {
+				case err == nil:
+					made.Add(1)
+				case !errs.Is(err, errs.Invalid):
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		list, err := w.drafts.List(t.Context(), w.Reviewer, on)
+		if err != nil || made.Load() != room || list[500-1].Note != "one more" {
+			t.Errorf("%d were made, %d are there, %v; want %d of 500", made.Load(), len(list), err, room)
+		}
 	})
 }
 

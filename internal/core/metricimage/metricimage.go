@@ -167,6 +167,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	now := db.At(s.now())
 	m := Image{IssueID: i.ID, UploadID: file.ID, Name: file.Name, URL: orNil(in.URL), URLText: orNil(in.URLText), CreatedAt: now, UpdatedAt: now}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.db.Lock(ctx, fmt.Sprintf("metric images of issue %d", i.ID)); err != nil {
+			return err
+		}
 		there, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM metric_images WHERE issue_id = ?", i.ID)
 		if err != nil {
 			return err
