@@ -118,7 +118,7 @@ func (s *Service) readable(as authz.Actor) (cond string, args []any) {
 		return "(s.project_id IS NULL OR " + feature + "> 0)", nil
 	}
 	open := authz.Internal
-	if as.External {
+	if as.External || !as.SignedIn() {
 		open = authz.Public
 	}
 	visible, args := s.policy.VisibleProjectsSQL(as, "n")
