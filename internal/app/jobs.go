@@ -80,6 +80,8 @@ func (a *App) work() error {
 	job.Register(&r, a.core.Notifications.Send, job.On(job.Mail), job.Attempts(15), job.Timeout(notify.SendTimeout))
 	job.Register(&r, a.core.Notifications.Sweep, job.On(job.Maintenance), job.Unique(), job.Low())
 	job.Every(&r, 24*time.Hour, notify.Sweep{})
+	job.Register(&r, a.core.Notifications.Due, job.On(job.Mail), job.Unique(), job.Low())
+	job.Every(&r, time.Hour, notify.Due{})
 	var err error
 	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log, Owner: a.owner(), Observe: a.observeJob}); err != nil {
 		return fmt.Errorf("make job queue: %w", err)

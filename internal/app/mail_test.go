@@ -33,6 +33,7 @@ func TestMail(t *testing.T) {
 			testMail(t, s, post)
 			testMailOfCode(t, s, post)
 			testMailOfPipelines(t, s, post)
+			testMailOfMoves(t, s, post)
 		})
 	}
 }

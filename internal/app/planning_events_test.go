@@ -27,6 +27,7 @@ func TestPlanningEvents(t *testing.T) {
 		}
 		s.do("ann", "DELETE", at+"/milestones/"+m, nil)
 		s.do("ann", "POST", "/groups/"+group+"/milestones", obj{"title": "of a group"})
+		s.do("ann", "POST", "/groups/"+group+"/wikis", obj{"title": "Of a group", "content": "none"})
 		s.do("ann", "POST", at+"/wikis", obj{"title": "docs/First page", "content": "one"})
 		s.do("ann", "POST", at+"/wikis", obj{"title": "Second", "content": "two"})
 		s.do("ann", "PUT", at+"/wikis/docs%2FFirst-page", obj{"title": "Home page", "format": "org"})
@@ -80,6 +81,15 @@ func TestPlanningEvents(t *testing.T) {
 		}
 		if got := names("ann", "target_type=epic"); got != "opened Epic" {
 			t.Errorf("events of epics: got %q", got)
+		}
+		// Milestones and wikis of groups have no events.
+		for query, want := range map[string]string{
+			"target_type=milestone": "opened v1, closed v1, opened v1, destroyed v1",
+			"target_type=wiki":      "created First page, created Second, updated Home page, destroyed Second",
+		} {
+			if got := names("ann", query); got != want {
+				t.Errorf("events of a user, %s: got %q, want %q", query, got, want)
+			}
 		}
 		from = at
 

@@ -32,6 +32,7 @@ const (
 	watcher                 // wants to hear of everything, or of chosen events, in the place
 	labeled                 // subscribed to a label of the thing
 	starter                 // started the pipeline
+	member                  // of the project that has moved
 )
 
 // recipient is a user that an event may concern.
@@ -47,7 +48,7 @@ type recipient struct {
 // the thing stands above the level, and a mention above having unsubscribed.
 func (r *recipient) wants(event string, set *Setting) bool {
 	switch {
-	case r.way&starter != 0:
+	case r.way&(starter|member) != 0:
 		return set.Level == Custom && set.Wants(event) || (set.Level == Watch || set.Level == Participating) && event != successPipeline
 	case r.chosen != nil && *r.chosen, r.way&labeled != 0 && r.chosen == nil:
 		return true
@@ -124,6 +125,13 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 	case failedPipeline, fixedPipeline, successPipeline:
 		a.add(starter, "", m.Users...)
 		return s.willing(ctx, m.Event, t, a.list)
+	case movedProject:
+		a.by = 0 // has a clone of it, too
+		if err := s.members(ctx, a, t); err != nil {
+			return nil, err
+		}
+		s.tellCut(a, m, t)
+		return s.willing(ctx, m.Event, t, a.list)
 	case "new_note":
 		names = s.todos.Names(append([]string{t.note.Body}, t.more...), nil)
 	}
@@ -148,10 +156,15 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 	if err := s.engaged(ctx, a, m, t); err != nil {
 		return nil, err
 	}
+	s.tellCut(a, m, t)
+	return s.willing(ctx, m.Event, t, a.list)
+}
+
+// tellCut writes to the log that an event has too many recipients, where it does.
+func (s *Service) tellCut(a *audience, m Mailing, t *thing) {
 	if a.cut {
 		s.log.Warn("mail: an event has too many recipients", "event", m.Event, "place", t.place.path, "recipients", s.out.Recipients)
 	}
-	return s.willing(ctx, m.Event, t, a.list)
 }
 
 // engaged adds users who take part in the thing or subscribed to it, and watchers. Users who

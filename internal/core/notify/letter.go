@@ -42,7 +42,7 @@ func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thin
 	switch {
 	case t.note != nil:
 		body, l.url = strings.Join(append([]string{t.note.Body}, t.more...), "\n\n---\n\n"), t.url+"#note_"+strconv.FormatInt(int64(t.note.ID), 10)
-	case m.begins(), m.Event == newMention:
+	case m.begins(), m.Event == newMention, m.Event == issueDue:
 		body = t.description
 	}
 	body = short(body)
@@ -87,6 +87,9 @@ func short(text string) string {
 }
 
 func subject(m Mailing, t *thing) string {
+	if m.Event == movedProject {
+		return t.place.name + " | Project was moved"
+	}
 	if heading := headings[m.Event]; heading != "" {
 		return t.place.name + " | " + heading + " for " + t.title
 	}
@@ -153,8 +156,10 @@ func (s *Service) headers(t *thing, r *recipient, unsubscribe string) []mail.Hea
 		{Name: "List-Id", Value: t.place.path + " <" + id + "." + strings.Join(parts, ".") + "." + s.urls.Host() + ">"},
 		{Name: "Auto-Submitted", Value: "auto-generated"},
 		{Name: "X-Auto-Response-Suppress", Value: "All"},
-		{Name: prefix + "-ID", Value: t.id()},
 		{Name: "X-GitLab-NotificationReason", Value: string(r.reason)},
+	}
+	if t.header != "" {
+		out = append(out, mail.Header{Name: prefix + "-ID", Value: t.id()})
 	}
 	if unsubscribe != "" {
 		out = append(out, mail.Header{Name: "List-Unsubscribe", Value: "<" + unsubscribe + ">"}, mail.Header{Name: "List-Unsubscribe-Post", Value: "List-Unsubscribe=One-Click"})
@@ -183,6 +188,9 @@ func why(r *recipient) string {
 	if r.way&starter != 0 {
 		return "you started the pipeline"
 	}
+	if r.way&member != 0 {
+		return "you are a member of the project"
+	}
 	switch r.reason {
 	case Assigned:
 		return "you are assigned"
@@ -205,6 +213,10 @@ func (s *Service) lead(ctx context.Context, m Mailing, t *thing) (string, error)
 	switch m.Event {
 	case failedPipeline, fixedPipeline, successPipeline:
 		return ended(m.Event, t), nil
+	case issueDue:
+		return strings.ToUpper(it[:1]) + it[1:] + " is due on " + t.due + ": " + t.title, nil
+	case movedProject:
+		return who + " moved project " + t.place.name + " from " + m.Path + " to " + t.place.path + ".", nil
 	case "new_issue", "new_merge_request", newEpic:
 		return who + " created " + it + ": " + t.title, nil
 	case "close_issue", "close_merge_request", closeEpic:

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 )
 
 // Mailing asks for the mails about one event. It names what happened by ids: texts, and who
@@ -32,6 +33,8 @@ type Mailing struct {
 	Former  []authz.UserID `json:"former,omitempty"` // no longer so
 	Names   []string       `json:"names,omitempty"`  // now mentioned, folded
 	Labels  []label.ID     `json:"labels,omitempty"` // now added
+	Day     string         `json:"day,omitempty"`    // that an issue is due on, YYYY-MM-DD
+	Path    string         `json:"path,omitempty"`   // that a project had, full
 }
 
 func (m *Mailing) ref() noteable.Ref {
@@ -105,6 +108,8 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.noted)
 	event.On(b, name, s.reviewed)
 	event.On(b, name, s.pipelineChanged)
+	event.On(b, name, func(ctx context.Context, e project.Transferred) error { return s.projectMoved(ctx, e.Fact) })
+	event.On(b, name, func(ctx context.Context, e project.Updated) error { return s.projectMoved(ctx, e.Fact) })
 }
 
 func ofIssue(event string, f issue.Fact) Mailing {

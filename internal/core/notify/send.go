@@ -27,7 +27,7 @@ func (s *Service) Send(ctx context.Context, m Mailing) error {
 		return nil // it was switched off since
 	}
 	t, err := s.thing(ctx, m)
-	if t == nil || err != nil {
+	if t == nil || err != nil || m.lapsed(t) {
 		return err
 	}
 	on, err := s.enabled(ctx, t)

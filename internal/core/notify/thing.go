@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
+	"tenon/internal/core/todo"
 )
 
 // thing is what a mailing is about, as it is when its mails are sent.
@@ -25,11 +26,12 @@ type thing struct {
 	iid          int64  // 0 for a snippet and a commit
 	noun, sign   string // "issue", "#"
 	root         string // names the thread, such as "issue_7"; "" where nobody answers or subscribes, as to a pipeline
-	header       string // of the thing, such as "Issue"
+	header       string // of the thing, such as "Issue"; "" for a project, which has headers anyway
 	url          string
 	title        string
 	description  string
 	state        string
+	due          string // day that an issue is due on, YYYY-MM-DD; "" for none
 	confidential bool
 	assignees    []authz.UserID
 	reviewers    []authz.UserID
@@ -164,6 +166,8 @@ func (s *Service) about(ctx context.Context, ref noteable.Ref) (*thing, error) {
 		return s.findCommit(ctx, ref)
 	case ofPipeline:
 		return s.findPipeline(ctx, ref)
+	case todo.OfProject:
+		return s.findProject(ctx, ref)
 	}
 	id := mergerequest.ID(ref.ID)
 	found, err := s.requests.ByIDs(ctx, authz.System(), []mergerequest.ID{id})
@@ -199,7 +203,7 @@ func (s *Service) findIssue(ctx context.Context, ref noteable.Ref) (*thing, erro
 	t := &thing{
 		ref: ref, place: ofProject(p), iid: int64(i.IID), noun: "issue", sign: "#", root: "issue_", header: "Issue",
 		url: i.Type.URL(s.urls, p.FullPath, i.IID), title: i.Title, description: text(i.Description), state: string(i.State),
-		confidential: i.Confidential, assignees: i.Assignees, labels: i.Labels,
+		due: text(i.DueDate), confidential: i.Confidential, assignees: i.Assignees, labels: i.Labels,
 	}
 	return t, nil
 }
@@ -233,6 +237,8 @@ func (s *Service) readable(ctx context.Context, as authz.Actor, t *thing) (bool,
 	switch t.ref.Kind {
 	case ofPipeline:
 		return s.pipelineReadable(ctx, as, t)
+	case todo.OfProject:
+		return s.policy.Can(ctx, as, authz.ReadProject, t.place.subject)
 	case noteable.Issue:
 		found, err = s.issues.Subjects(ctx, as, []noteable.Ref{t.ref})
 	case noteable.Epic:

@@ -21,6 +21,8 @@ func TestRecipient_wants(t *testing.T) {
 		{"subscribed", part, &yes, map[Level]bool{Disabled: true, Participating: true, Watch: true, OnMention: true, Custom: true}, true},
 		{"unsubscribed", part | watcher | labeled, &no, map[Level]bool{}, false},
 		{"unsubscribed and named", named | part, &no, map[Level]bool{Participating: true, Watch: true, OnMention: true, Custom: true}, true},
+		{"starter", starter, nil, map[Level]bool{Participating: true, Watch: true}, true},
+		{"member", member, nil, map[Level]bool{Participating: true, Watch: true}, true},
 		{"none", 0, nil, map[Level]bool{}, false},
 	} {
 		r := recipient{way: c.way, chosen: c.chosen}
