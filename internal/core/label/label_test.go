@@ -341,6 +341,63 @@ func TestService_Apply(t *testing.T) {
 	})
 }
 
+// A thing has 500 labels at most, however many calls add them. One that has more, from before there was a bound, only loses some.
+func TestService_Apply_bound(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		at := f.in(f.planner)
+		titles := make([]string, 502)
+		for i := range titles {
+			titles[i] = fmt.Sprintf("l%03d", i)
+		}
+		on := noteable.Ref{Kind: noteable.Issue, ID: 5}
+		apply := func(a label.Assignment) error {
+			t.Helper()
+			return d.InTx(ctx, func(ctx context.Context) error {
+				now, err := f.labels.ForTargets(ctx, on.Kind, []int64{on.ID})
+				if err == nil {
+					_, _, err = f.labels.Apply(ctx, f.planner, at, on, now[on.ID], a)
+				}
+				return err
+			})
+		}
+		for _, tt := range []struct {
+			name string
+			a    label.Assignment
+			want int // labels then; 0 where it is refused
+		}{
+			{"all but one", label.Assignment{Set: new(titles[:499])}, 499},
+			{"two more", label.Assignment{Add: titles[499:501]}, 0},
+			{"the last", label.Assignment{Add: titles[499:500]}, 500},
+			{"one more", label.Assignment{Add: titles[500:501]}, 0},
+			{"one for another", label.Assignment{Add: titles[500:501], Remove: titles[:1]}, 500},
+		} {
+			err := apply(tt.a)
+			if (err == nil) != (tt.want > 0) || err != nil && (!errs.Is(err, errs.Invalid) || err.Error() != "labels are too many (maximum is 500)") {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			now, err := f.labels.ForTargets(ctx, on.Kind, []int64{on.ID})
+			if err != nil || tt.want > 0 && len(now[on.ID]) != tt.want {
+				t.Errorf("%s: %d labels, %v, want %d", tt.name, len(now[on.ID]), err, tt.want)
+			}
+		}
+		more, err := f.labels.EnsureByNames(ctx, f.planner, at, []string{"x", "y"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.labels.Attach(ctx, on, more); err != nil {
+			t.Fatal(err)
+		}
+		if err := apply(label.Assignment{Add: titles[501:], Remove: []string{"x"}}); !errs.Is(err, errs.Invalid) {
+			t.Errorf("one for another of 502: %v", err)
+		}
+		if err := apply(label.Assignment{Remove: []string{"x"}}); err != nil {
+			t.Errorf("one of 502 less: %v", err)
+		}
+	})
+}
+
 func TestService_Usages(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

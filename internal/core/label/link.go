@@ -16,9 +16,13 @@ import (
 	"tenon/internal/core/project"
 )
 
-// maxTitles bounds how many labels one call names: each may have to be made, while no user
+// maxTitles bounds how many labels one call names and a thing has: each may have to be made, while no user
 // else writes.
 const maxTitles = 500
+
+func tooMany() error {
+	return errs.Plain(fmt.Sprintf("labels are too many (maximum is %d)", maxTitles))
+}
 
 // ByNames returns the labels with these titles that the place may use, in the order of the
 // titles, without those that there are not. More than 500 titles are Invalid. It asks for no
@@ -61,7 +65,7 @@ func (s *Service) byNames(ctx context.Context, at Place, titles []string) ([]str
 		return nil, nil, nil
 	}
 	if len(titles) > maxTitles {
-		return nil, nil, errs.Plain(fmt.Sprintf("labels are too many (maximum is %d)", maxTitles))
+		return nil, nil, tooMany()
 	}
 	known, err := s.named(ctx, at.Namespace, titles)
 	if err != nil {
@@ -217,8 +221,9 @@ func (s *Service) Attach(ctx context.Context, to noteable.Ref, labels []Label) e
 }
 
 // Apply gives a thing of the place, which has the labels present, those that a asks for and
-// says what changed. Unknown titles are made or left out as EnsureByNames does. Call it in
-// the transaction that changes the thing; the caller has asked for the permission.
+// says what changed. Unknown titles are made or left out as EnsureByNames does; more than 500
+// labels of one thing are Invalid. Call it in the transaction that changes the thing; the caller
+// has asked for the permission.
 func (s *Service) Apply(ctx context.Context, as authz.Actor, at Place, to noteable.Ref, present []Label, a Assignment) (added, removed []Label, err error) {
 	if a.Empty() {
 		return nil, nil, nil
@@ -239,6 +244,9 @@ func (s *Service) Apply(ctx context.Context, as authz.Actor, at Place, to noteab
 		return slices.Contains(drop, l.Title) || slices.Contains(drop, strconv.FormatInt(int64(l.ID), 10))
 	})
 	added, removed = missing(wanted, present), missing(present, wanted)
+	if len(added) > 0 && len(present)+len(added)-len(removed) > maxTitles {
+		return nil, nil, tooMany()
+	}
 	if err := s.Attach(ctx, to, added); err != nil {
 		return nil, nil, err
 	}
