@@ -13,7 +13,7 @@ import (
 // TestAccessRequests_todos asks for access to a project and a group: who decides it sees what is asked for, with an
 // address of the members, until it is decided. A page of such to-do items takes as many statements as one of each kind.
 func TestAccessRequests_todos(t *testing.T) {
-	walker(t)
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *server) {
 		for _, name := range []string{"mona", "rick", "ann"} {
 			s.user(name, nil)

@@ -40,6 +40,13 @@ func testMailOfMoves(t *testing.T, s *server, post *mailtest.Server) {
 	want("transferred", "mona moved project Crane from mona/crane to depot/crane.", "mona", "rick")
 	s.do("mona", "PUT", path, obj{"path": "hoist"})
 	want("another path", "mona moved project Crane from depot/crane to depot/hoist.", "mona", "rick")
+	s.do("mona", "PUT", "/groups/"+number(group, "id"), obj{"description": "Things"})
+	want("another group's description", "")
+	s.do("mona", "PUT", "/groups/"+number(group, "id"), obj{"path": "store"})
+	want("another path of the group", "mona moved project Crane from depot/hoist to store/hoist.", "mona", "rick")
+	above := s.do("mona", "POST", "/groups", obj{"name": "Above", "path": "above"})
+	s.do("mona", "POST", "/groups/"+number(group, "id")+"/transfer", obj{"group_id": above["id"]})
+	want("the group transferred", "mona moved project Crane from store/hoist to above/store/hoist.", "mona", "rick")
 
 	tomorrow := s.now().UTC().AddDate(0, 0, 1).Format(time.DateOnly)
 	s.do("rick", "POST", path+"/issues", obj{"title": "Oil it", "due_date": tomorrow})

@@ -88,6 +88,24 @@ func TestTodos(t *testing.T) {
 	})
 }
 
+// A commit whose comment mentions a user is what its to-do item is about.
+func TestTodos_commits(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		s.user("owner")
+		s.user("dev")
+		p := s.rest("owner", "POST", "/projects", `{"name":"Code","initialize_with_readme":true}`)
+		path := fmt.Sprintf("/projects/%v", p["id"])
+		s.rest("owner", "POST", path+"/members", fmt.Sprintf(`{"user_id":%d,"access_level":30}`, s.ids["dev"]))
+		s.rest("owner", "POST", path+"/repository/files/a", `{"branch":"main","content":"a","commit_message":"Add a"}`)
+		sha := fmt.Sprint(at(s.data("owner", `{ project(fullPath: "owner/code") { repository { tree { lastCommit { sha } } } } }`, nil), "project", "repository", "tree", "lastCommit", "sha"))
+		s.rest("owner", "POST", path+"/repository/commits/"+sha+"/comments", `{"note":"@dev, look"}`)
+		s.want("dev", `{ currentUser { todos { nodes { targetType body target { ... on Commit { sha title } } } } } }`, nil,
+			`{"data":{"currentUser":{"todos":{"nodes":[{"targetType":"COMMIT","body":"@dev, look","target":{"sha":"`+sha+`","title":"Add a"}}]}}}}`)
+		s.rest("owner", "PUT", path, `{"repository_access_level":"disabled","builds_access_level":"disabled","merge_requests_access_level":"disabled"}`)
+		s.want("dev", `{ currentUser { todos { nodes { targetType } } } }`, nil, `{"data":{"currentUser":{"todos":{"nodes":[]}}}}`)
+	})
+}
+
 // Requests for access to projects and groups are to-do items about them.
 func TestTodos_accessRequests(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {

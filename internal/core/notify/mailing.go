@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -24,7 +25,7 @@ type Mailing struct {
 	Event   string         `json:"event"` // of Events, or one of those below
 	On      noteable.Kind  `json:"on"`
 	Target  int64          `json:"target"`            // 0 for a commit
-	Project int64          `json:"project,omitempty"` // of a commit or a pipeline only
+	Project int64          `json:"project,omitempty"` // of a commit or a pipeline; of a group that has moved the last one that is done
 	Commit  string         `json:"commit,omitempty"`  // hash, of a commit only
 	Note    note.ID        `json:"note,omitempty"`
 	Review  []note.ID      `json:"review,omitempty"` // published together with the note
@@ -34,7 +35,7 @@ type Mailing struct {
 	Names   []string       `json:"names,omitempty"`  // now mentioned, folded
 	Labels  []label.ID     `json:"labels,omitempty"` // now added
 	Day     string         `json:"day,omitempty"`    // that an issue is due on, YYYY-MM-DD
-	Path    string         `json:"path,omitempty"`   // that a project had, full
+	Path    string         `json:"path,omitempty"`   // that a project or group had, full
 }
 
 func (m *Mailing) ref() noteable.Ref {
@@ -110,6 +111,8 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.pipelineChanged)
 	event.On(b, name, func(ctx context.Context, e project.Transferred) error { return s.projectMoved(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e project.Updated) error { return s.projectMoved(ctx, e.Fact) })
+	event.On(b, name, func(ctx context.Context, e namespace.GroupTransferred) error { return s.groupMoved(ctx, e.GroupFact) })
+	event.On(b, name, func(ctx context.Context, e namespace.GroupUpdated) error { return s.groupMoved(ctx, e.GroupFact) })
 }
 
 func ofIssue(event string, f issue.Fact) Mailing {

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/todo"
@@ -21,6 +22,41 @@ func (s *Service) projectMoved(ctx context.Context, f project.Fact) error {
 		return nil
 	}
 	return s.mail(ctx, Mailing{Event: movedProject, On: todo.OfProject, Target: int64(f.Project.ID), By: f.By.UserID, Path: f.Before.FullPath})
+}
+
+// groupMoved tells the members of the projects that stand in a group of their new paths.
+func (s *Service) groupMoved(ctx context.Context, f namespace.GroupFact) error {
+	if f.Before == nil || f.Before.FullPath == f.Group.FullPath {
+		return nil
+	}
+	return s.mail(ctx, Mailing{Event: movedProject, On: todo.OfGroup, Target: int64(f.Group.ID), By: f.By.UserID, Path: f.Before.FullPath})
+}
+
+// spread enqueues the mails about the projects of a group that has moved. What is enqueued once more has the same id.
+func (s *Service) spread(ctx context.Context, m Mailing) error {
+	type row struct {
+		ID   project.ID `db:"id"`
+		Path string     `db:"path"`
+	}
+	rows, err := db.Select[row](ctx, s.db, "SELECT id, path FROM projects WHERE parent_id = ? AND NOT pending_delete AND id > ? ORDER BY id LIMIT ?", m.Target, m.Project, batch)
+	if err != nil {
+		return fmt.Errorf("read projects of a group that has moved: %w", err)
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		for _, r := range rows {
+			one := Mailing{
+				ID: fmt.Sprintf("%s-%d", m.ID, r.ID), Event: m.Event, On: todo.OfProject, Target: int64(r.ID), By: m.By, Path: m.Path + "/" + r.Path,
+			}
+			if err := s.jobs.Enqueue(ctx, one); err != nil {
+				return err
+			}
+			m.Project = int64(r.ID)
+		}
+		if len(rows) < batch {
+			return nil
+		}
+		return s.jobs.Enqueue(ctx, m)
+	})
 }
 
 // findProject reads a project that mail is about, nil where it is gone.

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/mail"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/todo"
 )
 
 // SendTimeout is how long one run of Send may take: after slice it goes on in a job of its own.
@@ -25,6 +26,9 @@ const (
 func (s *Service) Send(ctx context.Context, m Mailing) error {
 	if s.out.Sender == nil {
 		return nil // it was switched off since
+	}
+	if m.On == todo.OfGroup {
+		return s.spread(ctx, m)
 	}
 	t, err := s.thing(ctx, m)
 	if t == nil || err != nil || m.lapsed(t) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
@@ -15,6 +16,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
 	"tenon/internal/core/todo"
 	"tenon/internal/transport/graphql/exec"
 )
@@ -45,28 +47,29 @@ func (b *binder) todoTargets() {
 		if err != nil {
 			return nil, err
 		}
-		projects, err := exec.LoadEach(ctx, c, "projects", of, todoPlace[project.ID](todo.OfProject), func(ctx context.Context, ids []project.ID) (map[project.ID]*project.Project, error) {
-			return b.Projects.ByIDs(ctx, c.As, ids)
-		})
+		places, err := b.todoPlaces(ctx, c, of)
 		if err != nil {
 			return nil, err
 		}
-		groups, err := exec.LoadEach(ctx, c, "groups", of, todoPlace[namespace.ID](todo.OfGroup), func(ctx context.Context, ids []namespace.ID) (map[namespace.ID]*namespace.Group, error) {
-			return b.Namespaces.ByIDs(ctx, c.As, ids)
+		commits, err := exec.LoadEach(ctx, c, "commits of to-do items", of, func(t *todo.Todo) noteable.Ref {
+			if t.Kind != noteable.Commit {
+				return noteable.Ref{}
+			}
+			return t.Target()
+		}, func(ctx context.Context, refs []noteable.Ref) (map[noteable.Ref]*commit, error) {
+			return b.todoCommits(ctx, c.As, refs)
 		})
 		out := make([]any, len(of))
 		for i := range of {
-			switch {
+			switch out[i] = places[i]; {
 			case found[i] != nil:
 				out[i] = found[i].value
-			case projects[i] != nil:
-				out[i] = exec.As("Project", projects[i])
-			case groups[i] != nil:
-				out[i] = exec.As("Group", groups[i])
+			case commits[i] != nil:
+				out[i] = exec.As("Commit", commits[i])
 			}
 		}
 		return out, err
-	})
+	}, exec.ReadsGit)
 	exec.Batch(b.Schema, "Todo.note", func(ctx context.Context, c *exec.Call[exec.None], of []*todo.Todo) ([]*comment, error) {
 		targets, err := exec.LoadEach(ctx, c, "targets", of, (*todo.Todo).Target, func(ctx context.Context, refs []noteable.Ref) (map[noteable.Ref]*target, error) {
 			return b.targets(ctx, c.As, refs)
@@ -91,6 +94,54 @@ func (b *binder) todoTargets() {
 		_, err = b.comments(ctx, found)
 		return out, err
 	})
+}
+
+// todoPlaces gives the projects and groups that users ask for access to, nil for to-do items about anything else.
+func (b *binder) todoPlaces(ctx context.Context, c *exec.Call[exec.None], of []*todo.Todo) ([]any, error) {
+	projects, err := exec.LoadEach(ctx, c, "projects", of, todoPlace[project.ID](todo.OfProject), func(ctx context.Context, ids []project.ID) (map[project.ID]*project.Project, error) {
+		return b.Projects.ByIDs(ctx, c.As, ids)
+	})
+	if err != nil {
+		return nil, err
+	}
+	groups, err := exec.LoadEach(ctx, c, "groups", of, todoPlace[namespace.ID](todo.OfGroup), func(ctx context.Context, ids []namespace.ID) (map[namespace.ID]*namespace.Group, error) {
+		return b.Namespaces.ByIDs(ctx, c.As, ids)
+	})
+	out := make([]any, len(of))
+	for i := range of {
+		switch {
+		case projects[i] != nil:
+			out[i] = exec.As("Project", projects[i])
+		case groups[i] != nil:
+			out[i] = exec.As("Group", groups[i])
+		}
+	}
+	return out, err
+}
+
+// todoCommits reads the commits that to-do items are about, where the caller may read the code.
+func (b *binder) todoCommits(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]*commit, error) {
+	ids := make([]repo.CommitID, 0, len(refs))
+	var places []project.ID
+	for _, ref := range refs {
+		id, err := gitstore.ParseObjectID(ref.Commit)
+		if err != nil {
+			return nil, err
+		}
+		ids, places = append(ids, repo.CommitID{Project: project.ID(ref.Project), ID: id}), append(places, project.ID(ref.Project))
+	}
+	found, err := b.Repos.CommitsByIDs(ctx, as, ids)
+	if err != nil {
+		return nil, err
+	}
+	projects, err := b.Projects.ByIDs(ctx, as, places)
+	out := make(map[noteable.Ref]*commit, len(refs))
+	for i, ref := range refs {
+		if c, p := found[ids[i]], projects[ids[i].Project]; c != nil && p != nil {
+			out[ref] = &commit{c, p}
+		}
+	}
+	return out, err
 }
 
 // todoPlace gives the id of what a to-do item is about, 0 where that is of another kind.

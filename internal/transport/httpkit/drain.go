@@ -11,7 +11,7 @@ import (
 // How much of a body is read after an answer that did not wait for it, for how long, and how long
 // the client may keep silent meanwhile.
 const (
-	maxDrained    = 128 << 20
+	maxDrained    = 512 << 20
 	drainTime     = 30 * time.Second
 	drainPatience = 5 * time.Second
 )
