@@ -59,7 +59,7 @@ func (k *killedBackup) moment(takes time.Duration) (context.Context, context.Can
 // create makes the backup. The server may still be ending one whose command was killed.
 func (k *killedBackup) create() {
 	k.t.Helper()
-	ctx, cancel := context.WithTimeout(k.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(k.t.Context(), time.Minute)
 	defer cancel()
 	for {
 		began := time.Now()
@@ -120,7 +120,7 @@ func (k *killedBackup) killServer() {
 			err error
 		}
 		end, gone := make(chan ended, 1), make(chan struct{})
-		limit, stop := context.WithTimeout(k.t.Context(), 30*time.Second)
+		limit, stop := context.WithTimeout(k.t.Context(), time.Minute)
 		go func() {
 			out, err := admin(limit, k.t, k.s.Data, k.s.Database(), "backup", "create", "--with-secret-key", k.file)
 			end <- ended{out, err}
@@ -185,7 +185,7 @@ func (k *killedBackup) killRestore() {
 			continue
 		}
 		k.t.Logf("restore: %v %s, in the folder: %d", err, out, len(k.left(data)))
-		again, stop := context.WithTimeout(k.t.Context(), 30*time.Second)
+		again, stop := context.WithTimeout(k.t.Context(), time.Minute)
 		out, err = restore(again, data, database)
 		if err != nil && database != "" && strings.Contains(out, "restore into a new one") {
 			database = another(k.t, database)
@@ -217,7 +217,7 @@ func (k *killedBackup) left(data string) map[string]bool {
 // refused starts a server on a folder that is half restored.
 func (k *killedBackup) refused(data, database string) {
 	k.t.Helper()
-	ctx, cancel := context.WithTimeout(k.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(k.t.Context(), time.Minute)
 	defer cancel()
 	args := []string{"serve", "--data", data, "--http", "127.0.0.1:0", "--ssh", "off"}
 	if database != "" {

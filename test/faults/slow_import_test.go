@@ -54,7 +54,7 @@ func dripping(t *testing.T) *httptest.Server {
 // until waits for a field of what is at a path.
 func (w *world) until(token, path, field, want string) {
 	w.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		got := w.want(200, token, "GET", path, "")
 		if fmt.Sprint(got.field(field)) == want {

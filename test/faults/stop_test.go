@@ -84,13 +84,13 @@ func (w *world) await(what string, holds func() bool) {
 	w.t.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
-	limit := time.NewTimer(30 * time.Second)
+	limit := time.NewTimer(time.Minute)
 	defer limit.Stop()
 	for !holds() {
 		select {
 		case <-ticker.C:
 		case <-limit.C:
-			w.t.Fatalf("waited 30 s for %s", what)
+			w.t.Fatalf("waited a minute for %s", what)
 		}
 	}
 }
