@@ -118,6 +118,9 @@ func TestMarks(t *testing.T) {
 			t.Errorf("padded with %v, want the first id", args[len(args)-1])
 		}
 	}
+	if marks, args := db.Marks([]int{3, 4, 3, 5, 4, 3}); marks != "?,?,?,?" || !slices.Equal(args, []any{3, 4, 5, 3}) {
+		t.Errorf("repeated ids gave %q %v", marks, args)
+	}
 	if marks, args := db.Marks[int](nil); marks != "NULL" || len(args) != 0 {
 		t.Errorf("no ids gave %q %v", marks, args)
 	}

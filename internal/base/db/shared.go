@@ -2,6 +2,7 @@ package db
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,9 +14,10 @@ const (
 )
 
 // Shared marks a query that stands in a condition, as in "n.id IN (" + Shared(query) + ")", and names
-// no column from outside. Where a SELECT has it several times with equal arguments, PostgreSQL plans and
-// runs it once. It pays for conditions with OR, which PostgreSQL answers by a hash table. Elsewhere it would
-// lose the indexes that a join goes by.
+// no column from outside. PostgreSQL runs it once for a whole SELECT, also where that has it several times with
+// equal arguments. It pays for conditions with OR, which PostgreSQL answers by a hash table: it takes the making of this
+// table for a cost of each row that another one is joined to, and would rather read all rows. Elsewhere it would lose the
+// indexes that a join goes by.
 func Shared(query string) string { return sharedOpen + query + sharedClose }
 
 // piece is a part of a query up to a ? mark, or to where a shared query begins or ends.
@@ -27,7 +29,7 @@ type piece struct {
 
 // cut cuts a SELECT at its marks if it has shared queries. Otherwise it gives nil.
 func cut(query string) []piece {
-	if strings.Count(query, sharedOpen) < 2 || !strings.HasPrefix(query, "SELECT") {
+	if !strings.Contains(query, sharedOpen) || !strings.HasPrefix(query, "SELECT") {
 		return nil
 	}
 	var out []piece
@@ -55,7 +57,7 @@ func cut(query string) []piece {
 type occurrence struct {
 	pieces []piece
 	args   []any
-	name   string // "" for the only one of its kind
+	name   string
 }
 
 // same reports whether two queries give the same rows.
@@ -90,23 +92,18 @@ func occurrences(pieces []piece, args []any) []*occurrence {
 	}
 	names := 0
 	for i, o := range out {
-		for j, earlier := range out[:i] {
-			if !o.same(earlier) {
-				continue
-			}
-			if earlier.name == "" {
-				names++
-				earlier.name = "shared_" + strconv.Itoa(names)
-			}
+		if j := slices.IndexFunc(out[:i], o.same); j >= 0 {
 			out[i] = out[j]
-			break
+			continue
 		}
+		names++
+		o.name = "shared_" + strconv.Itoa(names)
 	}
 	return out
 }
 
-// shareQueries writes a statement for PostgreSQL in which equal shared queries stand once, at its
-// beginning, and gives its arguments.
+// shareQueries writes a statement for PostgreSQL in which shared queries stand once each, at its beginning,
+// and gives its arguments.
 func shareQueries(pieces []piece, args []any) (string, []any) {
 	all := occurrences(pieces, args)
 	var b strings.Builder
@@ -120,12 +117,12 @@ func shareQueries(pieces []piece, args []any) (string, []any) {
 		b.WriteString("$" + strconv.Itoa(len(bound)))
 		return rest[1:]
 	}
-	written := map[string]bool{"": true}
+	written := map[string]bool{}
 	for _, o := range all {
 		if written[o.name] {
 			continue
 		}
-		if len(written) == 1 {
+		if len(written) == 0 {
 			b.WriteString("WITH ")
 		} else {
 			b.WriteString(", ")
@@ -138,12 +135,10 @@ func shareQueries(pieces []piece, args []any) (string, []any) {
 		}
 		b.WriteString(")")
 	}
-	if len(written) > 1 {
-		b.WriteString(" ")
-	}
+	b.WriteString(" ")
 	last := 0
 	for _, p := range pieces {
-		if p.shared == 0 || all[p.shared-1].name == "" {
+		if p.shared == 0 {
 			args = write(p, args)
 			continue
 		}

@@ -24,17 +24,24 @@ func TestShareQueries(t *testing.T) {
 		{
 			"different arguments", "SELECT a FROM t WHERE c IN (" + reach + ") OR d IN (" + reach + ")",
 			[]any{7, 10, 7, 20},
-			"SELECT a FROM t WHERE c IN (SELECT id FROM m WHERE u = $1 AND l >= $2) OR d IN (SELECT id FROM m WHERE u = $3 AND l >= $4)",
+			"WITH shared_1 AS MATERIALIZED (SELECT id FROM m WHERE u = $1 AND l >= $2), shared_2 AS MATERIALIZED (SELECT id FROM m WHERE u = $3 AND l >= $4) " +
+				"SELECT a FROM t WHERE c IN (SELECT * FROM shared_1) OR d IN (SELECT * FROM shared_2)",
 			[]any{7, 10, 7, 20},
 		},
 		{
-			"two kinds and one alone",
+			"alone", "SELECT a FROM t WHERE c IN (" + reach + ") OR d = ?", []any{7, 10, 1},
+			"WITH shared_1 AS MATERIALIZED (SELECT id FROM m WHERE u = $1 AND l >= $2) SELECT a FROM t WHERE c IN (SELECT * FROM shared_1) OR d = $3",
+			[]any{7, 10, 1},
+		},
+		{
+			"two kinds, and other arguments",
 			"SELECT a FROM t WHERE c IN (" + reach + ") OR d IN (" + reach + ") OR e IN (" + reach + ") OR f IN (" + Shared("SELECT 1") + ") OR g IN (" + reach + ")" +
 				" OR h IN (" + Shared("SELECT 1") + ")",
 			[]any{7, 10, 7, 20, 7, 30, 7, 10},
-			"WITH shared_1 AS MATERIALIZED (SELECT id FROM m WHERE u = $1 AND l >= $2), shared_2 AS MATERIALIZED (SELECT 1) " +
-				"SELECT a FROM t WHERE c IN (SELECT * FROM shared_1) OR d IN (SELECT id FROM m WHERE u = $3 AND l >= $4)" +
-				" OR e IN (SELECT id FROM m WHERE u = $5 AND l >= $6) OR f IN (SELECT * FROM shared_2) OR g IN (SELECT * FROM shared_1) OR h IN (SELECT * FROM shared_2)",
+			"WITH shared_1 AS MATERIALIZED (SELECT id FROM m WHERE u = $1 AND l >= $2), shared_2 AS MATERIALIZED (SELECT id FROM m WHERE u = $3 AND l >= $4), " +
+				"shared_3 AS MATERIALIZED (SELECT id FROM m WHERE u = $5 AND l >= $6), shared_4 AS MATERIALIZED (SELECT 1) " +
+				"SELECT a FROM t WHERE c IN (SELECT * FROM shared_1) OR d IN (SELECT * FROM shared_2)" +
+				" OR e IN (SELECT * FROM shared_3) OR f IN (SELECT * FROM shared_4) OR g IN (SELECT * FROM shared_1) OR h IN (SELECT * FROM shared_4)",
 			[]any{7, 10, 7, 20, 7, 30},
 		},
 		{
@@ -53,12 +60,12 @@ func TestShareQueries(t *testing.T) {
 	}
 }
 
-// What writes, has a WITH of its own, or has one shared query only, is left as it is.
+// What writes, has a WITH of its own, or has no shared query, is left as it is.
 func TestCut_none(t *testing.T) {
 	t.Parallel()
 	reach := "(" + Shared("SELECT 1") + ")"
 	for _, query := range []string{
-		"SELECT 1 IN " + reach, "DELETE FROM t WHERE a IN " + reach + " OR b IN " + reach, "WITH x AS (SELECT 1) SELECT 1 IN " + reach + " OR 2 IN " + reach,
+		"SELECT 1", "DELETE FROM t WHERE a IN " + reach + " OR b IN " + reach, "WITH x AS (SELECT 1) SELECT 1 IN " + reach + " OR 2 IN " + reach,
 	} {
 		if got := cut(query); got != nil {
 			t.Errorf("%q is cut into %v", query, got)

@@ -74,20 +74,24 @@ func (w *Where) AndSQL() string {
 // Args are the arguments of SQL, in order; the result may be appended to.
 func (w *Where) Args() []any { return append([]any(nil), w.args...) }
 
-// Marks gives "?,?,?,?" and its arguments for an IN list. The list is padded to a
+// Marks gives "?,?,?,?" and its arguments for an IN list, each id once. The list is padded to a
 // power of two by repeating its first element, so that statement caches hold few
 // variants. Without ids it gives "NULL", which matches nothing.
-func Marks[T any](ids []T) (string, []any) {
+func Marks[T comparable](ids []T) (string, []any) {
 	if len(ids) == 0 {
 		return "NULL", nil
 	}
-	n := 1 << bits.Len(uint(len(ids)-1))
-	args := make([]any, n)
-	for i := range args {
-		args[i] = ids[0]
-		if i < len(ids) {
-			args[i] = ids[i]
+	seen := make(map[T]bool, len(ids))
+	args := make([]any, 0, len(ids))
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			args = append(args, id)
 		}
+	}
+	n := 1 << bits.Len(uint(len(args)-1))
+	for len(args) < n {
+		args = append(args, ids[0])
 	}
 	return strings.Repeat("?,", n-1) + "?", args
 }
