@@ -98,7 +98,7 @@ func found[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut, among
 	foundBy, _ := outer.OrderBy()
 	limit, limitArgs := c.Limit()
 	query := func(columns string) string {
-		return "SELECT " + q.Columns + columns + q.ofRows("WITH found AS MATERIALIZED (SELECT "+q.Key+keys+" FROM "+tables+w.SQL()+by+")"+
+		return "SELECT " + q.Columns + columns + q.ofRows(d, "WITH found AS MATERIALIZED (SELECT "+q.Key+keys+" FROM "+tables+w.SQL()+by+")"+
 			" SELECT found.id, (SELECT COUNT(*) FROM found) AS total FROM found"+foundBy+limit) + by
 	}
 	args := slices.Concat(q.ColumnArgs, keyArgs, tableArgs, w.Args(), byArgs, limitArgs, q.FromArgs, byArgs)
@@ -196,7 +196,7 @@ func inPlaces[T any](ctx context.Context, d *db.DB, q Query, c *Cut, count tally
 	join, cond := d.Dialect().Lateral(table, "top", "SELECT "+q.Key+" FROM "+q.Places.Rows+w.SQL()+by+" LIMIT ?")
 	args := slices.Concat(w.Args(), byArgs, []any{c.offset + c.limit + 1})
 	total, totalArgs := c.total(count)
-	query := "SELECT " + q.Columns + c.Keys() + total + q.ofRows("WITH first AS MATERIALIZED (SELECT top.id FROM ("+q.Places.SQL+") place "+
+	query := "SELECT " + q.Columns + c.Keys() + total + q.ofRows(d, "WITH first AS MATERIALIZED (SELECT top.id FROM ("+q.Places.SQL+") place "+
 		q.Places.From+join+" WHERE "+q.Places.On+" AND "+cond+") SELECT first.id FROM first") + by + limit
 	return ofPage[T](ctx, d, c, count, query, slices.Concat(q.ColumnArgs, totalArgs, q.Places.Args, args, q.FromArgs, byArgs, limitArgs)...)
 }

@@ -79,13 +79,14 @@ func inOrder[T any](ctx context.Context, d *db.DB, q Query, c *Cut, count tally)
 		return ofPage[T](ctx, d, c, count, columns+" FROM "+q.From+w.SQL()+by+limit, slices.Concat(args, q.FromArgs, w.Args(), byArgs, limitArgs)...)
 	}
 	rows := "SELECT " + q.Key + " FROM " + q.Narrow + w.SQL() + by + limit
-	return ofPage[T](ctx, d, c, count, columns+q.ofRows(rows)+by, slices.Concat(args, w.Args(), byArgs, limitArgs, q.FromArgs, byArgs)...)
+	return ofPage[T](ctx, d, c, count, columns+q.ofRows(d, rows)+by, slices.Concat(args, w.Args(), byArgs, limitArgs, q.FromArgs, byArgs)...)
 }
 
 // ofRows reads From for the rows with the ids that a query selects. SQLite keeps the order of a CROSS JOIN:
-// it does not know how few rows the LIMIT of a query leaves, and would read all of From.
-func (q Query) ofRows(ids string) string {
-	return " FROM (" + ids + ") page CROSS JOIN " + q.From + " WHERE page.id = " + q.Key
+// it does not know how few rows the LIMIT of a query leaves, and would read all of From. PostgreSQL knows, but where it
+// takes these few for costly it no longer sees what reading all of From adds.
+func (q Query) ofRows(d *db.DB, ids string) string {
+	return " FROM (" + ids + ") page CROSS JOIN " + d.Dialect().ByID(q.From, q.Key, "page.id") + " WHERE page.id = " + q.Key
 }
 
 // ofPage reads a page, and counts the list where the page does not tell its length.

@@ -65,6 +65,11 @@ func (s *Service) candidates(q *page.Query, as authz.Actor, in Place, f Filter, 
 	q.Candidates = append(q.Candidates, all)
 }
 
+// namesEpics reports whether the filter has a condition on epics.
+func (f Filter) namesEpics() bool {
+	return f.Epic != (EpicFilter{}) || len(f.Epics) > 0 || f.Not.Epic != 0
+}
+
 // plain reports whether the filter asks for nothing but a state.
 func (f Filter) plain(as authz.Actor) bool {
 	f.State = ""
@@ -219,7 +224,7 @@ func (f Filter) less(as authz.Actor, in *project.Project, sc scope) *page.Less {
 		without("SELECT issue_id AS id FROM issue_assignees WHERE user_id "+is, args...)
 		f.Not.Assignee = filter.Person{}
 	}
-	if len(out.Without) == 0 || f.Epic != (EpicFilter{}) || len(f.Epics) > 0 || f.Not.Epic != 0 || !f.plain(as) {
+	if len(out.Without) == 0 || f.namesEpics() || !f.plain(as) {
 		return nil
 	}
 	return &out

@@ -54,7 +54,7 @@ func (o *other) epic() *Epic {
 
 // ofEpic adds the conditions on epics to a row of issues (i).
 func (s *Service) ofEpic(w *db.Where, as authz.Actor, f Filter) {
-	if f.Epic == (EpicFilter{}) && f.Not.Epic == 0 && len(f.Epics) == 0 {
+	if !f.namesEpics() {
 		return
 	}
 	readable, args := s.policy.ReadableEpicsSQL(as, "fe", "fn")

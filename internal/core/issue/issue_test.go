@@ -44,6 +44,7 @@ func setUp(t *testing.T, d *db.DB) *fixture {
 	f := &fixture{World: w}
 	f.labels = label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	f.issues = issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: f.labels, Iterations: iteration.New(iteration.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Milestones: milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")})
+	f.issues.Subscribe(w.Bus)
 	group := w.Group("team", authz.Public, 0)
 	f.id = w.Project("team/app", authz.Public, group)
 	f.owner, f.planner, f.reporter = w.User("owner"), w.User("planner"), w.User("reporter")
