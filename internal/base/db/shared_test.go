@@ -29,7 +29,8 @@ func TestShareQueries(t *testing.T) {
 			[]any{7, 10, 7, 20},
 		},
 		{
-			"alone", "SELECT a FROM t WHERE c IN (" + reach + ") OR d = ?", []any{7, 10, 1},
+			"alone", "SELECT a FROM t WHERE c IN (" + reach + ") OR d = ?",
+			[]any{7, 10, 1},
 			"WITH shared_1 AS MATERIALIZED (SELECT id FROM m WHERE u = $1 AND l >= $2) SELECT a FROM t WHERE c IN (SELECT * FROM shared_1) OR d = $3",
 			[]any{7, 10, 1},
 		},

@@ -39,10 +39,13 @@ type HTML struct {
 // Size is about how many bytes the text takes in memory.
 func (h *HTML) Size() int { return h.size }
 
+// filledSize is about how many bytes are written for a span.
+const filledSize = 256
+
 // Fill gives the text with what fill writes for each of the spans.
 func (h *HTML) Fill(fill func(out *strings.Builder, span int)) string {
 	var out strings.Builder
-	out.Grow(h.size)
+	out.Grow(h.size + filledSize*len(h.holes))
 	for i, part := range h.parts {
 		out.WriteString(part)
 		if i < len(h.holes) {

@@ -3,7 +3,7 @@ package label
 import (
 	"context"
 	"fmt"
-	"slices"
+	"strconv"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
@@ -35,11 +35,11 @@ func (s *Service) Referred(ctx context.Context, _ authz.Actor, sought reference.
 		Label
 	}
 	var w db.Where
-	w.In("d.namespace_id", distinctOf(places))
-	titleMarks, args := db.Marks(distinct(titles))
+	w.In("d.namespace_id", places)
+	titleMarks, args := db.Marks(titles)
 	idMarks, more := db.Marks(ids)
 	w.And("(l.title IN ("+titleMarks+") OR l.id IN ("+idMarks+"))", append(args, more...)...)
-	rows, err := db.Select[row](ctx, s.db, "SELECT d.namespace_id AS place, "+columns+` FROM namespace_ancestors d
+	rows, err := db.Select[row](ctx, s.db, `SELECT d.namespace_id AS place, l.id, l.title, l.description, l.color FROM namespace_ancestors d
 		JOIN labels l ON l.namespace_id = d.ancestor_id`+w.SQL()+" ORDER BY d.depth DESC, l.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("labels that texts refer to: %w", err)
@@ -48,11 +48,11 @@ func (s *Service) Referred(ctx context.Context, _ authz.Actor, sought reference.
 		place authz.NamespaceID
 		title string
 	}
-	byTitle, byID := map[named]*Label{}, map[named]*Label{}
+	byTitle, byID := make(map[named]*Label, len(rows)), make(map[named]*Label, len(rows))
 	for i := range rows {
 		l := &rows[i].Label
 		byTitle[named{rows[i].Place, l.Title}] = l // the nearest comes last
-		byID[named{rows[i].Place, fmt.Sprint(l.ID)}] = l
+		byID[named{rows[i].Place, strconv.FormatInt(int64(l.ID), 10)}] = l
 	}
 	out := make(map[reference.Key]*reference.Target, len(sought.Keys))
 	for _, key := range sought.Keys {
@@ -81,9 +81,4 @@ func (s *Service) Referred(ctx context.Context, _ authz.Actor, sought reference.
 		out[key] = t
 	}
 	return out, nil
-}
-
-// distinctOf gives each place once.
-func distinctOf(places []authz.NamespaceID) []authz.NamespaceID {
-	return slices.Compact(slices.Sorted(slices.Values(places)))
 }

@@ -141,41 +141,8 @@ func (s *Service) write(out *strings.Builder, in Place, ref *Reference, text str
 		fmt.Fprintf(out, `<a href="%s" rel="nofollow noreferrer noopener" target="_blank">%s</a>`, address, address)
 		return
 	}
-	class, attributes := string(t.Kind), ""
-	add := func(name, value string) { attributes += " data-" + name + `="` + html.EscapeString(value) + `"` }
-	add("original", text)
-	add("reference-type", string(t.Kind))
-	if t.ProjectID != 0 {
-		add("project", strconv.FormatInt(int64(t.ProjectID), 10))
-	}
-	switch {
-	case t.Kind == Mention && t.Group:
-		class = "project_member"
-		add("group", strconv.FormatInt(t.ID, 10))
-	case t.Kind == Mention:
-		class = "project_member js-user-link"
-		add("user", strconv.FormatInt(t.ID, 10))
-	case t.Kind == Commit:
-		add("commit", ref.From)
-	case t.Kind != CommitRange:
-		add(strings.ReplaceAll(string(t.Kind), "_", "-"), strconv.FormatInt(t.ID, 10))
-	}
-	if t.Number != 0 && t.Kind != Snippet { // these are numbered by their ids
-		add("iid", strconv.FormatInt(t.Number, 10))
-	}
-	title := t.Title
-	if t.Kind == Label {
-		title = t.Description
-	}
-	address := t.URL
-	if ref.Note != 0 {
-		address += "#note_" + strconv.FormatInt(ref.Note, 10)
-	}
-	link := func(shown string) {
-		fmt.Fprintf(out, `<a href="%s" title="%s" class="gfm gfm-%s"%s>%s</a>`, html.EscapeString(address), html.EscapeString(title), class, attributes, shown)
-	}
 	if t.Kind != Label {
-		link(html.EscapeString(s.shown(in, ref, text, t)))
+		writeLink(out, ref, text, t, html.EscapeString(s.shown(in, ref, text, t)))
 		return
 	}
 	tone := "light"
@@ -187,8 +154,57 @@ func (s *Service) write(out *strings.Builder, in Place, ref *Reference, text str
 		name += " <i>in " + html.EscapeString(t.Path) + "</i>"
 	}
 	out.WriteString(`<span class="gl-label">`)
-	link(`<span class="gl-label-text gl-label-text-` + tone + `" style="background-color: ` + html.EscapeString(t.Color) + `">` + name + `</span>`)
+	writeLink(out, ref, text, t, `<span class="gl-label-text gl-label-text-`+tone+`" style="background-color: `+html.EscapeString(t.Color)+`">`+name+`</span>`)
 	out.WriteString(`</span>`)
+}
+
+// writeLink writes a link to what a reference leads to around what is shown, which is HTML.
+func writeLink(out *strings.Builder, ref *Reference, text string, t *Target, shown string) {
+	attribute := func(name, value string) { // of names that need no escaping
+		out.WriteString(" ")
+		out.WriteString(name)
+		out.WriteString(`="`)
+		out.WriteString(html.EscapeString(value))
+		out.WriteString(`"`)
+	}
+	number := func(name string, n int64) { attribute(name, strconv.FormatInt(n, 10)) }
+	address, title, class := t.URL, t.Title, string(t.Kind)
+	if ref.Note != 0 {
+		address += "#note_" + strconv.FormatInt(ref.Note, 10)
+	}
+	switch {
+	case t.Kind == Label:
+		title = t.Description
+	case t.Kind == Mention && t.Group:
+		class = "project_member"
+	case t.Kind == Mention:
+		class = "project_member js-user-link"
+	}
+	out.WriteString("<a")
+	attribute("href", address)
+	attribute("title", title)
+	attribute("class", "gfm gfm-"+class)
+	attribute("data-original", text)
+	attribute("data-reference-type", string(t.Kind))
+	if t.ProjectID != 0 {
+		number("data-project", int64(t.ProjectID))
+	}
+	switch {
+	case t.Kind == Mention && t.Group:
+		number("data-group", t.ID)
+	case t.Kind == Mention:
+		number("data-user", t.ID)
+	case t.Kind == Commit:
+		attribute("data-commit", ref.From)
+	case t.Kind != CommitRange:
+		number("data-"+strings.ReplaceAll(string(t.Kind), "_", "-"), t.ID)
+	}
+	if t.Number != 0 && t.Kind != Snippet { // these are numbered by their ids
+		number("data-iid", t.Number)
+	}
+	out.WriteString(">")
+	out.WriteString(shown)
+	out.WriteString("</a>")
 }
 
 func sameProject(in Place, t *Target) bool {

@@ -180,6 +180,7 @@ func TestIssues_lists(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newPlanning(t, d)
+		p.Issues.Subscribe(p.Bus)
 		guest := fmt.Sprint(p.users["guest"].UserID)
 		p.do("owner", "POST", appIssues, `{"title":"one","labels":"bug","assignee_ids":[`+guest+`]}`)
 		p.do("guest", "POST", appIssues, `{"title":"two","labels":"bug"}`)
