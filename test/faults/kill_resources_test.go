@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -17,15 +16,8 @@ func TestKill_resources(t *testing.T) {
 	t.Parallel()
 	servertest.Each(t, func(t *testing.T, database string) {
 		const jobs, kills = 12, 3
-		f := &fleet{world: newWorld(t, database), given: map[int64]int{}, logs: map[int64]string{}}
-		f.token = f.want(201, f.ann, "POST", "/user/runners", fmt.Sprintf(`{"runner_type":"project_type","project_id":%d,"run_untagged":true}`, f.project)).text("token")
+		f := newFleet(newWorld(t, database), "Configure [skip ci]", fmt.Sprintf("deploy: {script: make, parallel: %d, resource_group: production}\n", jobs))
 		at := fmt.Sprintf("/projects/%d", f.project)
-		config, err := json.Marshal(fmt.Sprintf("deploy: {script: make, parallel: %d, resource_group: production}\n", jobs))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.want(201, f.ann, "POST", at+"/repository/commits", fmt.Sprintf(
-			`{"branch":"ci","start_branch":"main","commit_message":"Configure [skip ci]","actions":[{"action":"create","file_path":".gitlab-ci.yml","content":%s}]}`, config))
 		f.want(201, f.ann, "POST", at+"/pipeline", `{"ref":"ci"}`)
 
 		working, stop := context.WithCancel(t.Context())

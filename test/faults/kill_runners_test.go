@@ -36,22 +36,28 @@ type fleet struct {
 	ended atomic.Int64     // jobs whose end was answered
 }
 
-func newFleet(w *world) *fleet {
+// newFleet registers the runners of a project, and commits a configuration of pipelines to its branch ci.
+func newFleet(w *world, message, config string) *fleet {
 	w.t.Helper()
 	f := &fleet{world: w, given: map[int64]int{}, logs: map[int64]string{}}
 	f.token = w.want(201, w.ann, "POST", "/user/runners", fmt.Sprintf(`{"runner_type":"project_type","project_id":%d,"run_untagged":true}`, w.project)).text("token")
+	content, err := json.Marshal(config)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.want(201, w.ann, "POST", fmt.Sprintf("/projects/%d/repository/commits", w.project), fmt.Sprintf(
+		`{"branch":"ci","start_branch":"main","commit_message":%q,"actions":[{"action":"create","file_path":".gitlab-ci.yml","content":%s}]}`, message, content))
+	return f
+}
+
+// newKilledFleet makes a fleet and the pipeline that it works through.
+func newKilledFleet(w *world) *fleet {
+	w.t.Helper()
 	var config strings.Builder
 	for i := range killedJobs {
 		fmt.Fprintf(&config, "job-%d: {script: make}\n", i)
 	}
-	at := fmt.Sprintf("/projects/%d", w.project)
-	content, err := json.Marshal(config.String())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.want(201, w.ann, "POST", at+"/repository/commits", fmt.Sprintf(
-		`{"branch":"ci","start_branch":"main","commit_message":"Configure","actions":[{"action":"create","file_path":".gitlab-ci.yml","content":%s}]}`, content))
-	return f
+	return newFleet(w, "Configure", config.String())
 }
 
 // send sends a request of a runner; an error means that no whole answer came.
@@ -265,7 +271,7 @@ func TestKill_runners(t *testing.T) {
 	t.Parallel()
 	servertest.Each(t, func(t *testing.T, database string) {
 		const kills = 4
-		f := newFleet(newWorld(t, database))
+		f := newKilledFleet(newWorld(t, database))
 		f.runs(t, kills, func(int) {
 			f.s.Kill()
 			f.s.Restart()
@@ -279,7 +285,7 @@ func TestKill_runners(t *testing.T) {
 func TestDatabaseAway_runners(t *testing.T) {
 	t.Parallel()
 	proxy := dbtest.NewProxy(t, dbtest.PostgresURL(t))
-	f := newFleet(newWorld(t, proxy.URL))
+	f := newKilledFleet(newWorld(t, proxy.URL))
 	f.runs(t, 3, func(int) {
 		proxy.Cut()
 		for range 15 {

@@ -50,8 +50,8 @@ func (s *Service) Approvers(ctx context.Context, as authz.Actor, p *project.Proj
 	return out, nil
 }
 
-// Asked gives the users whom rules that people made name for a merge request, by id, without its author and those who
-// approved it: the rules of code owners are no part of it. It asks for no permission and is for core.
+// Asked returns the users that the user-defined approval rules of a merge request name, sorted by id, without its author
+// and those who approved it. Rules of code owners do not count. It asks for no permission and is for core.
 func (s *Service) Asked(ctx context.Context, p *project.Project, m *mergerequest.MergeRequest) ([]authz.UserID, error) {
 	page := []*mergerequest.MergeRequest{m}
 	rules, err := s.rulesOf(ctx, page, false)

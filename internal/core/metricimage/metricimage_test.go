@@ -193,7 +193,7 @@ func TestService_life(t *testing.T) {
 	})
 }
 
-// An incident has a hundred images at most, whoever attaches them at once; files that are refused are not kept.
+// An incident has at most 100 images, also when requests add them concurrently; files that are refused are not kept.
 func TestService_Create_together(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		const room, n = 2, 8

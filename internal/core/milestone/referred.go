@@ -3,7 +3,6 @@ package milestone
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
@@ -43,8 +42,7 @@ func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference
 		GroupID   authz.NamespaceID `db:"namespace_id"`
 	}
 	var w db.Where
-	slices.Sort(namespaces)
-	w.In("d.namespace_id", slices.Compact(namespaces))
+	w.In("d.namespace_id", namespaces)
 	titleMarks, args := db.Marks(titles)
 	iidMarks, more := db.Marks(iids)
 	w.And("(m.title IN ("+titleMarks+") OR d.depth = 0 AND m.iid IN ("+iidMarks+"))", append(args, more...)...)

@@ -84,8 +84,9 @@ func (s *Service) dueRun(ctx context.Context, day string) (dueRun, error) {
 	if _, err := s.db.Exec(ctx, "DELETE FROM due_mail_runs"); err != nil {
 		return run, err
 	}
-	_, err = s.db.Exec(ctx, "INSERT INTO due_mail_runs (day, last_issue, done) VALUES (?, ?, ?)", day, 0, false)
-	return dueRun{Day: day}, err
+	run = dueRun{Day: day}
+	_, err = db.InsertRow(ctx, s.db, "due_mail_runs", run, "")
+	return run, err
 }
 
 // lapsed reports whether the issue of a mailing is no longer due on its day.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -42,9 +41,8 @@ func (s *Service) standings(ctx context.Context, list []*mergerequest.MergeReque
 		ids[i], heads[i] = m.ID, m.HeadSHA
 		projects = append(projects, m.ProjectID)
 	}
-	slices.Sort(projects)
 	var w db.Where
-	w.In("c.project_id", slices.Compact(projects))
+	w.In("c.project_id", projects)
 	checks, err := s.read(ctx, w)
 	if err != nil || len(checks) == 0 {
 		return nil, err

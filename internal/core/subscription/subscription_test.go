@@ -121,7 +121,7 @@ func TestService_Add(t *testing.T) {
 	})
 }
 
-// TestService_Participants omits users whom only internal notes mention, for readers who may not see internal notes.
+// TestService_Participants leaves out users that are only mentioned in internal notes, for readers who may not see internal notes.
 func TestService_Participants(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

@@ -12,8 +12,8 @@ import (
 	"tenon/internal/core/noteable"
 )
 
-// askApprovers asks the users whom approval rules name to look at an open merge request that is no
-// draft. They are not told why another thing about it waits for them already.
+// askApprovers creates a to-do item for each user that approval rules name, if the merge request is open and no
+// draft. Users with another pending item for it get none.
 func (s *Service) askApprovers(ctx context.Context, f mergerequest.Fact, by authz.UserID) error {
 	r := &f.MergeRequest
 	if r.Draft || r.State != mergerequest.StateOpened {

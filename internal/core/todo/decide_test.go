@@ -193,7 +193,7 @@ func TestAccessRequests_many(t *testing.T) {
 	})
 }
 
-// Users whom approval rules name are asked to approve once a merge request is ready.
+// Users that approval rules name get a to-do item once a merge request is ready.
 func TestApprovalRequired(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
