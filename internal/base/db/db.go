@@ -58,6 +58,7 @@ type DB struct {
 	unindexed  atomic.Bool // texts have no indexes, see IndexTrigrams
 	trace      atomic.Pointer[func(query string, args []any)]
 	observe    atomic.Pointer[func(ctx context.Context, s Statement)]
+	observeTx  atomic.Pointer[func(ctx context.Context, t Transaction)]
 	rebound    textCache
 	known      *lru.Cache // see Known
 	columns    sync.Map   // reflect.Type of a row to []column
@@ -157,6 +158,28 @@ type Statement struct {
 // Observe tells f of each statement when it ended, with the context that it ran with. There
 // is one f at a time; it must be quick.
 func (d *DB) Observe(f func(ctx context.Context, s Statement)) { d.observe.Store(&f) }
+
+// Transaction is one run of a transaction that ended, or a statement outside of a transaction
+// that wrote.
+type Transaction struct {
+	Statements int           // that ran in it
+	Rows       int64         // that its statements wrote; what a statement returned is not counted
+	Took       time.Duration // from its first moment to its last, with the commit on PostgreSQL
+	Err        error         // of one that was undone
+}
+
+// ObserveTransactions calls f for each transaction when it ended, with the context that it was
+// begun with. On SQLite it is the time for which the transaction kept the writer. There is
+// one f at a time; it must be quick.
+func (d *DB) ObserveTransactions(f func(ctx context.Context, t Transaction)) { d.observeTx.Store(&f) }
+
+// ended calls the function of ObserveTransactions.
+func (d *DB) ended(ctx context.Context, began time.Time, t Transaction) {
+	if f := d.observeTx.Load(); f != nil {
+		t.Took = time.Since(began)
+		(*f)(ctx, t)
+	}
+}
 
 // Size is how many bytes the database takes on its disk.
 func (d *DB) Size(ctx context.Context) (int64, error) {

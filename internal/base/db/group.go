@@ -101,8 +101,11 @@ func (g *group) enqueue(ctx context.Context, r *turn) error {
 // run reports to the writer however the closure ends, so that a panic goes up its
 // own caller's stack and harms no other caller.
 func (r *turn) run(ctx context.Context, t *tx, fn func(ctx context.Context) error) {
-	err := errUnwound
-	defer func() { r.ran <- err }()
+	err, began := errUnwound, time.Now()
+	defer func() {
+		t.d.ended(ctx, began, Transaction{Statements: t.statements, Rows: t.rows, Err: err})
+		r.ran <- err
+	}()
 	err = t.run(ctx, fn)
 }
 

@@ -70,6 +70,9 @@ func (d *DB) Exec(ctx context.Context, query string, args ...any) (int64, error)
 	err := d.statement(ctx, query, args, true, func(ctx context.Context, s session, query string, args []any) error {
 		var err error
 		n, err = s.exec(ctx, query, args)
+		if t := d.current(ctx); t != nil {
+			t.rows += n
+		}
 		return err
 	})
 	return n, err
@@ -165,6 +168,10 @@ func (d *DB) statement(ctx context.Context, query string, args []any, exec bool,
 	if t == nil { // a read, or on PostgreSQL a statement that is a transaction of its own
 		if err == nil {
 			d.statements.Add(1)
+			if exec || text.writes {
+				began := time.Now()
+				defer func() { d.ended(ctx, began, Transaction{Statements: 1, Err: failure}) }()
+			}
 			err = d.lost(translate(d.apart(ctx, text, exec, func(ctx context.Context, s session) error { return run(ctx, s, sql, bound) })))
 		}
 		return err

@@ -24,6 +24,9 @@ type tx struct {
 	failed  error // the first failure, after which nothing more is run
 	depth   int   // of savepoints
 	ended   atomic.Bool
+
+	statements int   // that ran
+	rows       int64 // that they wrote
 }
 
 type txKey struct{}
@@ -163,6 +166,7 @@ func (t *tx) guard(ctx context.Context, step func(ctx context.Context) error) er
 		ctx = context.WithoutCancel(ctx) // cancelling an INSERT undoes everybody's work
 	}
 	t.d.statements.Add(1)
+	t.statements++
 	err := translate(step(ctx))
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		t.failed = err
@@ -210,11 +214,12 @@ func (d *DB) inPostgres(ctx context.Context, fn func(ctx context.Context) error)
 	}
 }
 
-func (d *DB) oncePostgres(ctx context.Context, fn func(ctx context.Context) error) ([]func(), error) {
+func (d *DB) oncePostgres(ctx context.Context, fn func(ctx context.Context) error) (after []func(), failure error) {
 	ptx, err := d.pool.Begin(ctx)
 	if err != nil {
 		return nil, d.lost(translate(err))
 	}
+	began := time.Now()
 	end := func(step func(ctx context.Context) error) error { // however long the closure took
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
@@ -222,6 +227,7 @@ func (d *DB) oncePostgres(ctx context.Context, fn func(ctx context.Context) erro
 	}
 	defer end(ptx.Rollback) //nolint:errcheck // does nothing after a commit; also runs when fn panics
 	t := &tx{d: d, session: pgSession{ptx}, pg: ptx}
+	defer func() { d.ended(ctx, began, Transaction{Statements: t.statements, Rows: t.rows, Err: failure}) }()
 	if err := t.run(ctx, fn); err != nil {
 		return nil, d.lost(err)
 	}
