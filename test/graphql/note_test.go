@@ -2,6 +2,7 @@ package graphql
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -53,6 +54,48 @@ func TestNotes(t *testing.T) {
 		}
 		s.want("dev", create, variables{"in": variables{"noteableId": issue, "body": "/close"}}, `{"data":{"createNote":{"note":null,"errors":[]}}}`)
 		s.want("dev", `{ project(fullPath: "team/app") { issue(iid: "1") { state } } }`, nil, `{"data":{"project":{"issue":{"state":"closed"}}}}`)
+	})
+}
+
+// Callers without an account read the public notes, discussions and reactions of public issues and epics, as many as are counted. They
+// write none, and read none of merge requests, of what is confidential, or by REST.
+func TestNotes_anonymous(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		s.user("ann")
+		s.rest("root", "POST", "/groups", `{"name":"open","path":"open","visibility":"public"}`)
+		s.rest("root", "POST", "/projects", fmt.Sprintf(`{"name":"app","namespace_id":%v,"visibility":"public","initialize_with_readme":true}`, s.rest("root", "GET", "/groups/open", "")["id"]))
+		const project = "/projects/open%2Fapp"
+		s.branch("root", "open%2Fapp", "feature")
+		s.rest("root", "POST", project+"/merge_requests", `{"title":"a request","source_branch":"feature","target_branch":"main"}`)
+		s.rest("root", "POST", project+"/issues", `{"title":"an issue"}`)
+		s.rest("root", "POST", project+"/issues", `{"title":"a secret","confidential":true}`)
+		epic := id(s.rest("root", "POST", "/groups/open/epics", `{"title":"an epic"}`))
+		for _, path := range []string{project + "/issues/1", project + "/issues/2", project + "/merge_requests/1", fmt.Sprintf("/groups/open/epics/%d", epic)} {
+			s.rest("root", "POST", path+"/notes", `{"body":"for all"}`)
+			if strings.Contains(path, "merge_requests") {
+				continue
+			}
+			s.rest("root", "POST", path+"/notes", `{"body":"for few","internal":true}`)
+		}
+		s.rest("root", "POST", project+"/issues/1/award_emoji", `{"name":"tea"}`)
+		const notes = `userNotesCount notes(filter: ONLY_COMMENTS) { count nodes { body } } discussions { nodes { notes { nodes { body } } } }`
+		const said = `"userNotesCount":1,"notes":{"count":1,"nodes":[{"body":"for all"}]},"discussions":{"nodes":[{"notes":{"nodes":[{"body":"for all"}]}}]}`
+		s.want("", `{ project(fullPath: "open/app") { issue(iid: "1") { `+notes+` userDiscussionsCount commenters { nodes { username } } } } }`, nil,
+			`{"data":{"project":{"issue":{`+said+`,"userDiscussionsCount":1,"commenters":{"nodes":[{"username":"root"}]}}}}}`)
+		s.want("", `{ group(fullPath: "open") { epic(iid: "1") { `+notes+` } } }`, nil, `{"data":{"group":{"epic":{`+said+`}}}}`)
+		s.want("", `{ project(fullPath: "open/app") { issue(iid: "2") { `+notes+` } mergeRequest(iid: "1") { `+notes+` } } }`, nil, `{"data":{"project":{"issue":null,"mergeRequest":null}}}`)
+		s.want("", `{ project(fullPath: "open/app") { workItems(iid: "1") { nodes { widgets { ... on WorkItemWidgetNotes { discussions { nodes { notes { nodes { body } } } } } ... on WorkItemWidgetAwardEmoji { upvotes awardEmoji { nodes { name } } } } } } } }`, nil,
+			`{"data":{"project":{"workItems":{"nodes":[{"widgets":[{},{"upvotes":0,"awardEmoji":{"nodes":[{"name":"tea"}]}},{},{},{},{},{},{},{},{},{"discussions":{"nodes":[{"notes":{"nodes":[{"body":"for all"}]}}]}},{},{},{}]}]}}}}`)
+		found := at(s.data("root", `{ project(fullPath: "open/app") { issue(iid: "1") { notes { nodes { id } } } } }`, nil), "project", "issue", "notes", "nodes")
+		for i, want := range []string{`{"data":{"note":{"body":"for all","discussion":{"notes":{"nodes":[{"body":"for all"}]}},"userPermissions":{"createNote":false,"adminNote":false,"awardEmoji":false}}}}`, `{"data":{"note":null}}`} {
+			s.want("", `query($id: NoteID!) { note(id: $id) { body discussion { notes { nodes { body } } } userPermissions { createNote adminNote awardEmoji } } }`, variables{"id": at(found, i, "id")}, want)
+		}
+		s.refused("", `mutation($id: NoteID!) { updateNote(input: {id: $id, body: "x"}) { errors } }`, variables{"id": at(found, 0, "id")})
+		for _, path := range []string{project + "/issues/1/notes", project + "/issues/1/discussions", project + "/issues/1/award_emoji", project + "/merge_requests/1/notes"} {
+			if w := s.send("", "GET", "/api/v4"+path, ""); w.Code != http.StatusUnauthorized {
+				t.Errorf("%s: got %d, want 401", path, w.Code)
+			}
+		}
 	})
 }
 

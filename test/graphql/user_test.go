@@ -45,6 +45,14 @@ func TestUsers(t *testing.T) {
 	})
 }
 
+// Users say that they have no workspaces of another service, whatever type they are shown by.
+func TestUsers_gitpod(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		s.want("root", `{ currentUser { gitpodEnabled } user(username: "root") { gitpodEnabled } users { nodes { gitpodEnabled } } }`, nil,
+			`{"data":{"currentUser":{"gitpodEnabled":false},"user":{"gitpodEnabled":false},"users":{"nodes":[{"gitpodEnabled":false}]}}}`)
+	})
+}
+
 // TestUser reads what belongs to users: what is private is for the user and for administrators.
 func TestUser(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {

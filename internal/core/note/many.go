@@ -119,7 +119,8 @@ func (s *Service) readableOn(ctx context.Context, as authz.Actor, refs []noteabl
 	out := make(map[noteable.Ref]bool, len(refs))
 	for kind, list := range kinds {
 		things, ok := s.things[kind]
-		if !ok || !as.SignedIn() && !as.Admin && !kind.Public() {
+		visits := On{Kind: kind, Anonymous: true}.visits(as)
+		if !ok || !as.SignedIn() && !as.Admin && !visits {
 			continue
 		}
 		subjects, err := things.Subjects(ctx, as, list)
@@ -128,7 +129,7 @@ func (s *Service) readableOn(ctx context.Context, as authz.Actor, refs []noteabl
 		}
 		for ref, subject := range subjects {
 			may, err := s.policy.Can(ctx, as, authz.ReadNote, subject)
-			if err == nil && (may || kind.Public()) {
+			if err == nil && (may || visits || kind.Public()) {
 				out[ref], err = s.policy.SeesInternalNotes(ctx, as, subject)
 			}
 			if err != nil {

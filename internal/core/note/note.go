@@ -63,8 +63,14 @@ type On struct {
 	// Discussion is what notes that are named by id have to be part of; "" is any.
 	Discussion string
 
+	// Anonymous lets callers without an account read the public notes on what they see, where the kind is open.
+	Anonymous bool
+
 	reviewed bool // notes are published together
 }
+
+// visits reports whether the actor has no account and reads the public notes all the same.
+func (o On) visits(as authz.Actor) bool { return !as.SignedIn() && !as.Admin && o.Anonymous && o.Kind.Open() }
 
 func (o On) place() noteable.Place { return noteable.Place{Project: o.Project, Group: o.Group} }
 

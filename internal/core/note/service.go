@@ -67,7 +67,8 @@ func New(deps Deps) *Service {
 
 // locate finds what is commented on and asks for the ability to do something with its notes.
 func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability authz.Ability) (noteable.Target, error) {
-	if !as.SignedIn() && !as.Admin && !on.Kind.Public() {
+	visits := ability == authz.ReadNote && on.visits(as)
+	if !as.SignedIn() && !as.Admin && !on.Kind.Public() && !visits {
 		return noteable.Target{}, errs.New(errs.Unauthorized, "")
 	}
 	things, ok := s.things[on.Kind]
@@ -78,7 +79,7 @@ func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability aut
 	if err != nil {
 		return noteable.Target{}, err
 	}
-	if ability == authz.ReadNote && on.Kind.Public() {
+	if t.Anonymous = visits; visits || ability == authz.ReadNote && on.Kind.Public() {
 		return t, nil // callers who see it read its notes
 	}
 	return t, s.policy.Require(ctx, as, ability, t.Subject)

@@ -26,6 +26,10 @@ const (
 // comments on everything else ask for an account.
 func (k Kind) Public() bool { return k == Commit }
 
+// Open reports whether callers without an account read the public notes on things of the kind that they see, by interfaces
+// that show notes to them.
+func (k Kind) Open() bool { return k == Commit || k == Issue || k == Epic }
+
 // HasHistory reports whether the server writes lines of history on things of the kind.
 func (k Kind) HasHistory() bool { return k == Issue || k == MergeRequest || k == Epic }
 
@@ -86,6 +90,7 @@ type Target struct {
 	// Subject is the project or group, with Own and Confidential of the thing itself.
 	Subject authz.Subject
 
+	Anonymous   bool // the actor has no account, and reads its public notes and reactions all the same
 	System      bool // it is a note that the server wrote: there are no reactions to it
 	Locked      bool // only members discuss it
 	HasInternal bool // it may have notes for planners only

@@ -52,7 +52,7 @@ func each[P any](of func(thing P) spot) about[P] {
 }
 
 func onIssue(i *issue.View) spot {
-	on := note.On{Project: i.Project, Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}}
+	on := note.On{Project: i.Project, Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}, Anonymous: true}
 	return spot{on, i.URL, exec.As("Issue", i)}
 }
 
@@ -70,7 +70,7 @@ func (b *binder) onEpics(ctx context.Context, as authz.Actor, epics []*epic.Epic
 	groups, err := b.Namespaces.ByIDs(ctx, as, ids)
 	out := make([]spot, len(epics))
 	for i, e := range epics {
-		on := note.On{Group: groups[e.GroupID], Kind: noteable.Epic, Key: noteable.Key{IID: int64(e.IID)}}
+		on := note.On{Group: groups[e.GroupID], Kind: noteable.Epic, Key: noteable.Key{IID: int64(e.IID)}, Anonymous: true}
 		out[i] = spot{on: on, url: b.URLs.Epic(e.Path, int64(e.IID))}
 	}
 	return out, err

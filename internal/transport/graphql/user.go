@@ -48,6 +48,7 @@ func (b *binder) users() {
 	value(b, "User.publicEmail", func(u *user) *string { return text(u.PublicEmail) })
 	value(b, "User.email", func(u *user) *string { return text(u.PublicEmail) })
 	value(b, "User.active", func(u *user) bool { return u.State == account.Active })
+	value(b, "User.gitpodEnabled", func(*user) bool { return false })
 	profile(b, "User.bot", func(v *account.View) bool { return v.Profile != nil && v.Profile.Bot })
 	profile(b, "User.bio", ofProfile(func(p *account.ProfileView) *string { return text(p.Bio) }))
 	profile(b, "User.location", ofProfile(func(p *account.ProfileView) *string { return p.Location }))

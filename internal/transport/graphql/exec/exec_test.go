@@ -234,6 +234,12 @@ func TestRun(t *testing.T) {
 			`{"data":{"me":{"name":"person 0"}}}`,
 		},
 		{
+			"objects without fields", `query($no: Boolean!) { me { ... on Person @skip(if: true) { id } } all: people { nodes { id @include(if: $no) } edges { ... @skip(if: true) { cursor } } } }`,
+			map[string]any{"no": false},
+			`{"data":{"me":{},"all":{"nodes":[{},{},{}],"edges":[{},{},{}]}}}`,
+		},
+		{"no fields at all", `{ me @skip(if: true) { id } }`, nil, `{"data":{}}`},
+		{
 			"error of one of several", `{ people { nodes { code } } }`, nil,
 			`{"data":{"people":{"nodes":[{"code":"x0"},{"code":null},{"code":"x2"}]}},"errors":[{"message":"failed: no code","locations":[{"line":1,"column":20}],"path":["people","nodes",1,"code"]}]}`,
 		},
@@ -296,7 +302,7 @@ func TestParse(t *testing.T) {
 		{`{ me { `, nil, `{"message":"Unexpected end of document"}`},
 		{`{ x }`, nil, `{"message":"Field 'x' doesn't exist on type 'Query'","locations":[{"line":1,"column":3}],"path":["query","x"],"extensions":{"code":"undefinedField","fieldName":"x","typeName":"Query"}}`},
 		{`query Q { me }`, nil, `{"message":"Field must have selections (field 'me' returns Person but has no selections. Did you mean 'me { ... }'?)","locations":[{"line":1,"column":11}],"path":["query Q","me"],"extensions":{"code":"selectionMismatch","nodeName":"field 'me'","typeName":"Person"}}`},
-		{`{ me { name { x } } }`, nil, `{"message":"Selections can't be made on scalars (field 'name' returns String but has selections [x])","locations":[{"line":1,"column":8}],"path":["query","me","name"],"extensions":{"code":"selectionMismatch","nodeName":"field 'name'","typeName":"String!"}}`},
+		{`{ me { name { x } } }`, nil, `{"message":"Selections can't be made on scalars (field 'name' returns String but has selections [x])","locations":[{"line":1,"column":8}],"path":["query","me","name"],"extensions":{"code":"selectionMismatch","nodeName":"field 'name'","typeName":"String"}}`},
 		{`{ book { id } }`, nil, `{"message":"Field 'book' is missing required arguments: id","locations":[{"line":1,"column":3}],"path":["query","book"],"extensions":{"arguments":"id","className":"Field","code":"missingRequiredArguments","name":"book"}}`},
 		{`{ book(id: "book:1", y: 2) { id } }`, nil, `{"message":"Field 'book' doesn't accept argument 'y'","locations":[{"line":1,"column":22}],"path":["query","book","y"],"extensions":{"argumentName":"y","code":"argumentNotAccepted","name":"book","typeName":"Field"}}`},
 		{`{ people(first: "x") { count } }`, nil, `{"message":"Argument 'first' on Field 'people' has an invalid value (\"x\"). Expected type 'Int'.","locations":[{"line":1,"column":3}],"path":["query","people","first"],"extensions":{"argumentName":"first","code":"argumentLiteralsIncompatible","typeName":"Field"}}`},

@@ -100,8 +100,11 @@ func (w *writer) value(v any) {
 	case nil:
 		w.WriteString("null")
 	case *row:
+		w.WriteByte('{')
 		for i, key := range v.keys {
-			w.WriteByte("{,"[min(i, 1)])
+			if i > 0 {
+				w.WriteByte(',')
+			}
 			w.WriteByte('"')
 			w.WriteString(key)
 			w.WriteString(`":`)

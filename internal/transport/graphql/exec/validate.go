@@ -259,7 +259,7 @@ func (c *checker) field(typ *ast.Definition, f *ast.Field) {
 	}
 	c.arguments(taker{"Field", f.Name, f.Position}, def.Arguments, f.Arguments)
 	below := c.schema.types.Types[def.Type.Name()]
-	mismatch := map[string]any{"nodeName": "field '" + f.Name + "'", "typeName": def.Type.String()}
+	mismatch := map[string]any{"nodeName": "field '" + f.Name + "'", "typeName": def.Type.Name()}
 	switch {
 	case below.IsLeafType() && len(f.SelectionSet) > 0:
 		c.add("selectionMismatch", f.Position, mismatch, "Selections can't be made on %ss (field '%s' returns %s but has selections [%s])",
