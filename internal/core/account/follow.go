@@ -35,14 +35,10 @@ func (s *Service) Follow(ctx context.Context, as authz.Actor, id authz.UserID) (
 		if n == 0 {
 			return errs.New(errs.NotModified, "")
 		}
-		followed, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM follows WHERE follower_id = ?", as.UserID)
-		if err != nil {
-			return err
-		}
-		if followed > maxFollowed {
-			return errs.Plain(fmt.Sprintf("You can't follow more than %d users. To follow more users, unfollow some others.", maxFollowed))
-		}
-		return nil
+		full := errs.Plain(fmt.Sprintf("You can't follow more than %d users. To follow more users, unfollow some others.", maxFollowed))
+		most := db.Bound{Table: "follows", Most: maxFollowed, Full: full}
+		most.Of.And("follower_id = ?", as.UserID)
+		return s.db.Room(ctx, most, 0)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("follow user: %w", err)

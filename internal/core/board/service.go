@@ -137,12 +137,8 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		b.ID = 0
-		n, err := db.Get[int64](ctx, s.db, "SELECT COUNT(*) FROM boards WHERE namespace_id = ?", at.Namespace)
-		if err != nil {
+		if err := s.db.Room(ctx, bound(at), 1); err != nil {
 			return err
-		}
-		if n >= maxBoards {
-			return errs.Plain(fmt.Sprintf("boards are too many (maximum is %d)", maxBoards))
 		}
 		id, err := db.Insert(ctx, s.db, "boards", b)
 		if err != nil {
@@ -165,6 +161,12 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 		return nil, errs.Wrap(err, "create board")
 	}
 	return b, nil
+}
+
+func bound(at Place) db.Bound {
+	b := db.Bound{Table: "boards", Most: maxBoards, Full: errs.Plain(fmt.Sprintf("boards are too many (maximum is %d)", maxBoards))}
+	b.Of.And("namespace_id = ?", at.Namespace)
+	return b
 }
 
 // Update changes a board of the place itself.

@@ -273,13 +273,13 @@ func (s *Service) fits(ctx context.Context, child, parent ID) error {
 	if err != nil {
 		return fmt.Errorf("epics below: %w", err)
 	}
-	n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM epics WHERE parent_id = ?", parent)
-	if err != nil {
-		return fmt.Errorf("count child epics: %w", err)
-	}
 	var bad errs.Fields
 	bad.Check(!slices.Contains(above, child), "parent", "cannot be the epic itself or one below it")
 	bad.Check(len(above)+height <= maxDepth, "parent", fmt.Sprintf("is too deep (maximum is %d levels)", maxDepth))
-	bad.Check(n < maxChildren, "parent", fmt.Sprintf("has too many child epics (maximum is %d)", maxChildren))
-	return bad.Err()
+	if err := bad.Err(); err != nil {
+		return err
+	}
+	most := db.Bound{Table: "epics", Most: maxChildren, Full: errs.Broken("", "parent", fmt.Sprintf("has too many child epics (maximum is %d)", maxChildren))}
+	most.Of.And("parent_id = ?", parent)
+	return s.db.Room(ctx, most, 1)
 }

@@ -227,12 +227,11 @@ func alreadyIn() error { return errs.Bad("Target is already in the job token all
 
 func (s *Service) allow(ctx context.Context, as authz.Actor, l Listing) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM job_token_allowlist a WHERE a.namespace_id = ?", l.Project.NamespaceID)
-		if err != nil {
+		full := errs.Bad(fmt.Sprintf("The job token allowlist of a project has at most %d entries", maxAllowed))
+		most := db.Bound{Table: "job_token_allowlist", Most: maxAllowed, Full: full}
+		most.Of.And("namespace_id = ?", l.Project.NamespaceID)
+		if err := s.db.Room(ctx, most, 1); err != nil {
 			return err
-		}
-		if n >= maxAllowed {
-			return errs.Bad(fmt.Sprintf("The job token allowlist of a project has at most %d entries", maxAllowed))
 		}
 		row := struct {
 			NamespaceID authz.NamespaceID `db:"namespace_id"`

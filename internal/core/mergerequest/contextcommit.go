@@ -99,11 +99,10 @@ func (s *Service) AddContextCommits(ctx context.Context, as authz.Actor, p *proj
 				added = append(added, c)
 			}
 		}
-		total, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM merge_request_context_commits WHERE merge_request_id = ?", m.ID)
-		if err == nil && total > maxContext {
-			return errs.Plain(fmt.Sprintf("The merge request has more than %d context commits", maxContext))
-		}
-		return err
+		full := errs.Plain(fmt.Sprintf("The merge request has more than %d context commits", maxContext))
+		most := db.Bound{Table: "merge_request_context_commits", Most: maxContext, Full: full}
+		most.Of.And("merge_request_id = ?", m.ID)
+		return s.db.Room(ctx, most, 0)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("add context commits: %w", err)

@@ -167,15 +167,10 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	now := db.At(s.now())
 	m := Image{IssueID: i.ID, UploadID: file.ID, Name: file.Name, URL: orNil(in.URL), URLText: orNil(in.URLText), CreatedAt: now, UpdatedAt: now}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.db.Lock(ctx, fmt.Sprintf("metric images of issue %d", i.ID)); err != nil {
+		most := db.Bound{Table: "metric_images", Most: maxImages, Full: errs.Bad(fmt.Sprintf("An incident has at most %d metric images", maxImages))}
+		most.Of.And("issue_id = ?", i.ID)
+		if err := s.db.Room(ctx, most, 1); err != nil {
 			return err
-		}
-		there, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM metric_images WHERE issue_id = ?", i.ID)
-		if err != nil {
-			return err
-		}
-		if there >= maxImages {
-			return errs.Bad("An incident has at most 100 metric images")
 		}
 		m.ID = 0
 		id, err := db.Insert(ctx, s.db, "metric_images", m)

@@ -75,6 +75,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 // the same transaction.
 func (s *Service) insert(ctx context.Context, as authz.Actor, p *Project, more func(ctx context.Context) error) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.personalRoom(ctx, as, p.ParentID, s.db.Room); err != nil {
+			return err
+		}
 		ns, err := s.namespaces.Plant(ctx, namespace.Entry{
 			Kind: namespace.ProjectKind, Parent: &p.ParentID, Path: p.Path, Name: p.Name, Visibility: p.Visibility,
 		})
@@ -192,23 +195,25 @@ func (s *Service) requirePersonal(ctx context.Context, as authz.Actor, parent *n
 	case as.External && !as.Admin:
 		return errs.Denied("")
 	}
-	type room struct {
-		Limit int64 `db:"projects_limit"`
-		Used  int64 `db:"used"`
-	}
-	r, err := db.Get[room](ctx, s.db, `SELECT u.projects_limit,
-		(SELECT COUNT(*) FROM projects p WHERE p.parent_id = u.namespace_id AND NOT p.pending_delete) AS used
-		FROM users u WHERE u.id = ?`, as.UserID)
+	return s.personalRoom(ctx, as, parent.ID, s.db.Fits)
+}
+
+// personalRoom refuses one more project in the actor's own namespace where it is full, as Room
+// or Fits of the database counts. Other namespaces have no limit.
+func (s *Service) personalRoom(ctx context.Context, as authz.Actor, parent authz.NamespaceID, count func(context.Context, db.Bound, int) error) error {
+	limit, err := db.Get[int](ctx, s.db, "SELECT projects_limit FROM users WHERE id = ? AND namespace_id = ?", as.UserID, parent)
 	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return nil
 	case err != nil:
 		return fmt.Errorf("limit of projects: %w", err)
-	case r.Limit == 0:
+	case limit == 0:
 		return errs.Sentences(errs.Forbidden, "You cannot create projects in your personal namespace. Contact your GitLab administrator.")
-	case r.Used >= r.Limit:
-		return errs.Sentences(errs.Forbidden, fmt.Sprintf(
-			"You've reached your limit of %d projects created. Contact your GitLab administrator.", r.Limit))
 	}
-	return nil
+	full := errs.Sentences(errs.Forbidden, fmt.Sprintf("You've reached your limit of %d projects created. Contact your GitLab administrator.", limit))
+	most := db.Bound{Table: "projects", Most: limit, Full: full}
+	most.Of.And("parent_id = ? AND NOT pending_delete", parent)
+	return count(ctx, most, 1)
 }
 
 func (s *Service) requireGroup(ctx context.Context, as authz.Actor, in *Input, parent *namespace.Namespace) error {

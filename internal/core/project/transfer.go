@@ -50,6 +50,9 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref, target stri
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", p.ID); err != nil {
 			return err
 		}
+		if err := notReceived(s.personalRoom(ctx, as, into.ID, s.db.Room)); err != nil {
+			return err
+		}
 		out, err := s.update(ctx, p.ID, func(ctx context.Context, p *Project) error {
 			if p.ParentID == into.ID {
 				return notTransferred("Project is already in this namespace.")
@@ -91,7 +94,10 @@ func (s *Service) mayReceive(ctx context.Context, as authz.Actor, into *namespac
 
 // requireReceive is mayReceive with the answers of a transfer.
 func (s *Service) requireReceive(ctx context.Context, as authz.Actor, into *namespace.Namespace) error {
-	err := s.mayReceive(ctx, as, into)
+	return notReceived(s.mayReceive(ctx, as, into))
+}
+
+func notReceived(err error) error {
 	if errs.Is(err, errs.Forbidden) || errs.Is(err, errs.Invalid) {
 		return notTransferred("You don't have permission to transfer projects into that namespace.")
 	}

@@ -223,15 +223,11 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := db.Select[int64](ctx, s.db, "SELECT id FROM projects WHERE id = ?"+s.db.Dialect().ForUpdate(), p.ID); err != nil {
+		full := errs.Broken("", "base", fmt.Sprintf("Maximum number of pipeline schedules (%d) exceeded", maxSchedules))
+		most := db.Bound{Table: "pipeline_schedules", Most: maxSchedules, Full: full}
+		most.Of.And("project_id = ?", p.ID)
+		if err := s.db.Room(ctx, most, 1); err != nil {
 			return err
-		}
-		n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM pipeline_schedules WHERE project_id = ?", p.ID)
-		if err != nil {
-			return err
-		}
-		if n >= maxSchedules {
-			return errs.Broken("", "base", fmt.Sprintf("Maximum number of pipeline schedules (%d) exceeded", maxSchedules))
 		}
 		row.ID = 0
 		id, err := db.Insert(ctx, s.db, "pipeline_schedules", row)

@@ -217,14 +217,8 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 
 func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project, f *File) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM secure_files WHERE project_id = ?", p.ID)
-		if err != nil {
+		if err := s.db.Room(ctx, bound(p), 1); err != nil {
 			return err
-		}
-		if n >= maxFiles {
-			var full errs.Fields
-			full.Add("base", fmt.Sprintf("Maximum number of project ci secure files (%d) exceeded", maxFiles))
-			return full.Err()
 		}
 		f.ID = 0
 		id, err := db.Insert(ctx, s.db, "secure_files", f)
@@ -240,6 +234,13 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		return taken.Err()
 	}
 	return errs.Wrap(err, "create secure file")
+}
+
+func bound(p *project.Project) db.Bound {
+	full := errs.Broken("", "base", fmt.Sprintf("Maximum number of project ci secure files (%d) exceeded", maxFiles))
+	b := db.Bound{Table: "secure_files", Most: maxFiles, Full: full}
+	b.Of.And("project_id = ?", p.ID)
+	return b
 }
 
 func (s *Service) fact(as authz.Actor, p *project.Project, f *File) Fact {

@@ -239,12 +239,10 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		t.ExpiresAt = &at
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM pipeline_triggers WHERE project_id = ?", p.ID)
-		if err != nil {
+		most := db.Bound{Table: "pipeline_triggers", Most: maxTriggers, Full: errs.Bad(fmt.Sprintf("A project has at most %d triggers", maxTriggers))}
+		most.Of.And("project_id = ?", p.ID)
+		if err := s.db.Room(ctx, most, 1); err != nil {
 			return err
-		}
-		if n >= maxTriggers {
-			return errs.Bad(fmt.Sprintf("A project has at most %d triggers", maxTriggers))
 		}
 		t.ID = 0
 		id, err := db.Insert(ctx, s.db, "pipeline_triggers", t)

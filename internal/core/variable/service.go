@@ -186,19 +186,10 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 
 // room refuses one more variable where there are too many.
 func (s *Service) room(ctx context.Context, at Place) error {
-	var w db.Where
-	at.within(&w)
-	n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM ci_variables v"+w.SQL(), w.Args()...)
-	if err != nil {
-		return err
-	}
 	most, noun := at.most()
-	if n < most {
-		return nil
-	}
-	var f errs.Fields
-	f.Add("base", fmt.Sprintf("Maximum number of %s (%d) exceeded", noun, most))
-	return f.Err()
+	b := db.Bound{Table: "ci_variables v", Most: most, Full: errs.Broken("", "base", fmt.Sprintf("Maximum number of %s (%d) exceeded", noun, most))}
+	at.within(&b.Of)
+	return s.db.Room(ctx, b, 1)
 }
 
 // Update changes the variable of a place that Find would give. One that is hidden stays hidden
