@@ -70,3 +70,28 @@ func TestProject_readme(t *testing.T) {
 		t.Errorf("readme_url of the new project is %q, want the address of its README.md", got)
 	}
 }
+
+// Programs in a job sign in to git under the name of jobs with whatever token they were given.
+func TestGit_jobUser(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	s.do("admin", "POST", "/projects", obj{"name": "Shop", "initialize_with_readme": true})
+	for _, tt := range []struct {
+		service, name, password string
+		want                    int
+	}{
+		{"upload-pack", "gitlab-ci-token", rootToken, http.StatusOK},
+		{"receive-pack", "gitlab-ci-token", rootToken, http.StatusOK},
+		{"upload-pack", "root", rootToken, http.StatusOK},
+		{"upload-pack", "gitlab-ci-token", "glpat-wrong", http.StatusUnauthorized},
+		{"upload-pack", "gitlab-ci-token", "glcbt-wrong", http.StatusUnauthorized},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/root/shop.git/info/refs?service=git-"+tt.service, nil)
+		r.SetBasicAuth(tt.name, tt.password)
+		w := httptest.NewRecorder()
+		s.http.Handler.ServeHTTP(w, r)
+		if w.Code != tt.want {
+			t.Errorf("%s as %s with %s: got %d, want %d", tt.service, tt.name, tt.password, w.Code, tt.want)
+		}
+	}
+}

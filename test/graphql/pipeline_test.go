@@ -48,9 +48,9 @@ func TestPipelines(t *testing.T) {
 			s.want(as, fmt.Sprintf(one, fields), nil, `{"data":{"project":{"pipeline":{`+want+`}}}}`)
 		}
 		ask("stranger", `id iid ref source status active complete cancelable retryable totalJobs usesNeeds warnings path user { username }`,
-			fmt.Sprintf(`"id":"gid://gitlab/Ci::Pipeline/%d","iid":"1","ref":"main","source":"api","status":"RUNNING","active":true,"complete":false,"cancelable":true,"retryable":false,"totalJobs":5,"usesNeeds":true,"warnings":false,"path":"/root/app/-/pipelines/%d","user":{"username":"dev"}`, n, n))
+			fmt.Sprintf(`"id":"gid://gitlab/Ci::Pipeline/%d","iid":"1","ref":"main","source":"api","status":"PENDING","active":true,"complete":false,"cancelable":true,"retryable":false,"totalJobs":5,"usesNeeds":true,"warnings":false,"path":"/root/app/-/pipelines/%d","user":{"username":"dev"}`, n, n))
 		ask("", `detailedStatus { id icon text label group tooltip hasDetails detailsPath favicon }`,
-			fmt.Sprintf(`"detailedStatus":{"id":"running-%d","icon":"status_running","text":"Running","label":"running","group":"running","tooltip":"running","hasDetails":true,"detailsPath":"/root/app/-/pipelines/%d","favicon":"favicon_status_running"}`, n, n))
+			fmt.Sprintf(`"detailedStatus":{"id":"pending-%d","icon":"status_pending","text":"Pending","label":"pending","group":"pending","tooltip":"pending","hasDetails":true,"detailsPath":"/root/app/-/pipelines/%d","favicon":"favicon_status_pending"}`, n, n))
 		ask("", `stages { nodes { name status groups { nodes { name size jobs { count nodes { name } } } } } }`,
 			`"stages":{"nodes":[{"name":"build","status":"pending","groups":{"nodes":[{"name":"build","size":2,"jobs":{"count":2,"nodes":[{"name":"build 1/2"},{"name":"build 2/2"}]}}]}},`+
 				`{"name":"test","status":"scheduled","groups":{"nodes":[{"name":"later","size":1,"jobs":{"count":1,"nodes":[{"name":"later"}]}},{"name":"lint","size":1,"jobs":{"count":1,"nodes":[{"name":"lint"}]}},{"name":"unit","size":1,"jobs":{"count":1,"nodes":[{"name":"unit"}]}}]}}]}`)
@@ -60,8 +60,8 @@ func TestPipelines(t *testing.T) {
 		ask("dev", `manual: jobs(whenExecuted: ["manual"]) { nodes { name manualJob playable } } userPermissions { adminPipeline destroyPipeline updatePipeline }`,
 			`"manual":{"nodes":[{"name":"lint","manualJob":true,"playable":true}]},"userPermissions":{"adminPipeline":false,"destroyPipeline":false,"updatePipeline":true}`)
 		ask("", `sourceJob { name } upstream { id } downstream { nodes { id } } jobArtifacts { name }`, `"sourceJob":null,"upstream":null,"downstream":{"nodes":[]},"jobArtifacts":[]`)
-		s.want("", `{ project(fullPath: "root/app") { pipelineCounts { all pending running finished } pipelines(status: RUNNING) { count } none: pipelines(ref: "x") { count } } }`, nil,
-			`{"data":{"project":{"pipelineCounts":{"all":1,"pending":0,"running":1,"finished":0},"pipelines":{"count":1},"none":{"count":0}}}}`)
+		s.want("", `{ project(fullPath: "root/app") { pipelineCounts { all pending running finished } pipelines(status: PENDING) { count } none: pipelines(ref: "x") { count } } }`, nil,
+			`{"data":{"project":{"pipelineCounts":{"all":1,"pending":1,"running":0,"finished":0},"pipelines":{"count":1},"none":{"count":0}}}}`)
 
 		const wide = `{ project(fullPath: "root/app") { pipelines(first: %d) { count nodes { detailedStatus { text } user { username } commit { title } stages { nodes { name groups { nodes { jobs { nodes { name tags needs { nodes { name } } artifacts { nodes { name } } } } } } } } downstream { nodes { id } } userPermissions { updatePipeline } } } } }`
 		for range 4 {
@@ -138,5 +138,42 @@ func TestPipelines_change(t *testing.T) {
 		if w := s.send("root", "GET", fmt.Sprintf("/api/v4/projects/root%%2Fapp/pipelines/%d", n), ""); w.Code != 404 {
 			t.Errorf("deleted: got %d", w.Code)
 		}
+	})
+}
+
+// TestPipelines_protected changes the pipelines of a protected branch as a developer who may neither push to it nor merge into it.
+func TestPipelines_protected(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		s.withPipelines()
+		made := s.rest("root", "POST", "/projects/root%2Fapp/pipeline", `{"ref":"main"}`)
+		n, sha := id(made), made["sha"].(string)
+		s.rest("root", "POST", "/projects/root%2Fapp/protected_branches", `{"name":"main"}`)
+		s.rest("root", "POST", "/projects/root%2Fapp/repository/branches", `{"branch":"other","ref":"main"}`)
+		at := fmt.Sprintf("/api/v4/projects/root%%2Fapp/pipelines/%d", n)
+		for _, call := range [][3]string{
+			{"POST", at + "/cancel", ""}, {"POST", at + "/retry", ""}, {"PUT", at + "/metadata", `{"name":"x"}`},
+			{"POST", "/api/v4/projects/root%2Fapp/statuses/" + sha, `{"state":"failed"}`},
+			{"POST", "/api/v4/projects/root%2Fapp/statuses/" + sha, `{"state":"failed","ref":"main"}`},
+			{"POST", "/api/v4/projects/root%2Fapp/statuses/" + sha, fmt.Sprintf(`{"state":"failed","pipeline_id":%d}`, n)},
+		} {
+			if w := s.send("dev", call[0], call[1], call[2]); w.Code != 403 || strings.TrimSpace(w.Body.String()) != `{"message":"403 Forbidden"}` {
+				t.Errorf("%v: got %d %s", call, w.Code, w.Body)
+			}
+		}
+		for _, field := range []string{"pipelineCancel", "pipelineRetry"} {
+			got := s.ask("dev", fmt.Sprintf(`mutation { %s(input: {id: "gid://gitlab/Ci::Pipeline/%d"}) { errors } }`, field, n), nil)
+			if !strings.Contains(got, "does not exist or you don't have permission to perform this action") {
+				t.Errorf("%s: got %s", field, got)
+			}
+		}
+		if got := s.rest("root", "GET", fmt.Sprintf("/projects/root%%2Fapp/pipelines/%d", n), ""); got["status"] != "pending" || got["name"] != nil {
+			t.Errorf("after the developer: got %v", got)
+		}
+		const may = `{ project(fullPath: "root/app") { pipeline(iid: "1") { userPermissions { updatePipeline } job(name: "lint") { userPermissions { updateBuild } } } } }`
+		for as, can := range map[string]bool{"dev": false, "root": true} {
+			s.want(as, may, nil, fmt.Sprintf(`{"data":{"project":{"pipeline":{"userPermissions":{"updatePipeline":%v},"job":{"userPermissions":{"updateBuild":%v}}}}}}`, can, can))
+		}
+		s.rest("dev", "POST", "/projects/root%2Fapp/statuses/"+sha, `{"state":"success","ref":"other"}`)
+		s.rest("root", "POST", fmt.Sprintf("/projects/root%%2Fapp/pipelines/%d/cancel", n), "")
 	})
 }

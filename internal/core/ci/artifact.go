@@ -316,12 +316,13 @@ func (s *Service) LatestOf(ctx context.Context, as authz.Actor, p *project.Proje
 	return &list[0], nil
 }
 
-// KeepArtifacts takes the expiry from the artifacts of a job. It requires UpdatePipeline.
+// KeepArtifacts takes the expiry from the artifacts of a job. It requires UpdatePipeline, and the right to run pipelines of a protected
+// reference.
 func (s *Service) KeepArtifacts(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
 	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
-	j, _, err := s.findJob(ctx, as, p, id)
+	j, _, err := s.writable(ctx, as, p, id)
 	if err != nil {
 		return nil, err
 	}

@@ -201,12 +201,12 @@ func (s *Service) UnscheduleJob(ctx context.Context, as authz.Actor, p *project.
 }
 
 // Cancel cancels the jobs of a pipeline that have not ended, and those of its child pipelines. It
-// requires UpdatePipeline.
+// requires UpdatePipeline, and the right to run pipelines of a protected reference.
 func (s *Service) Cancel(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) (*Pipeline, error) {
 	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
-	of, err := s.Find(ctx, as, p, id)
+	of, err := s.changeable(ctx, as, p, id)
 	if err != nil {
 		return nil, err
 	}
@@ -266,14 +266,10 @@ func (s *Service) Retry(ctx context.Context, as authz.Actor, p *project.Project,
 	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
-	of, err := s.Find(ctx, as, p, id)
-	if err != nil {
+	if _, err := s.changeable(ctx, as, p, id); err != nil {
 		return nil, err
 	}
-	if err := s.mayChange(ctx, as, p, of); err != nil {
-		return nil, err
-	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		locked, err := s.lock(ctx, id)
 		if err != nil {
 			return err
@@ -317,7 +313,7 @@ func (s *Service) unsuccessful(ctx context.Context, p *project.Project, id Pipel
 }
 
 // Erase deletes the log and the artifacts of a job that has ended. It requires ErasePipeline, or that the actor
-// started the job.
+// started the job, and the right to run pipelines of a protected reference.
 func (s *Service) Erase(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
 	j, of, err := s.findJob(ctx, as, p, id)
 	if err != nil {
@@ -326,6 +322,9 @@ func (s *Service) Erase(ctx context.Context, as authz.Actor, p *project.Project,
 	subject := p.Subject()
 	subject.Own = as.Owns(j.AuthorID)
 	if err := s.policy.Require(ctx, as, authz.ErasePipeline, subject); err != nil {
+		return nil, err
+	}
+	if err := s.mayChange(ctx, as, p, of); err != nil {
 		return nil, err
 	}
 	return s.change(ctx, as, p, of.ID, id, func(ctx context.Context, j *Job) error {

@@ -272,7 +272,7 @@ func (d *draft) run(k known) ciconfig.Run {
 		ref = m.Source.Branch
 	}
 	return ciconfig.Run{
-		Variables: k.above.lookup(), Predefined: k.predefined.lookup(), Source: string(d.row.Source), Ref: ref, Tag: d.row.Tag,
+		Variables: k.above.lookup(), Secret: k.above.confidential(), Predefined: k.predefined.lookup(), Source: string(d.row.Source), Ref: ref, Tag: d.row.Tag,
 		MergeRequest: d.in.MergeRequest != nil, Project: d.project.FullPath, Changes: d.changes,
 		Files: func(ctx context.Context, in, ref string) ([]string, error) {
 			if in == "" {

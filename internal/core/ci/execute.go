@@ -106,9 +106,10 @@ func (s *Service) Bearer(ctx context.Context, token string) (authz.Actor, error)
 // jobUser is the name that goes with a job's token.
 const jobUser = "gitlab-ci-token"
 
-// BearerGit is Bearer for HTTP Basic; ok is false where the name is another.
+// BearerGit is Bearer for HTTP Basic; ok is false where the name is another or the password no job's token: jobs sign in
+// under that name with other tokens, too.
 func (s *Service) BearerGit(ctx context.Context, name, password string) (as authz.Actor, ok bool, err error) {
-	if name != jobUser {
+	if name != jobUser || !strings.HasPrefix(password, jobTokenPrefix) {
 		return authz.Actor{}, false, nil
 	}
 	as, err = s.Bearer(ctx, password)

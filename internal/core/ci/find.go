@@ -260,6 +260,15 @@ func (s *Service) writable(ctx context.Context, as authz.Actor, p *project.Proje
 	return j, of, s.mayChange(ctx, as, p, of)
 }
 
+// changeable is Find for what changes a pipeline, which the actor may only where it may run pipelines of the reference.
+func (s *Service) changeable(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) (*Pipeline, error) {
+	of, err := s.Find(ctx, as, p, id)
+	if err != nil {
+		return nil, err
+	}
+	return of, s.mayChange(ctx, as, p, of)
+}
+
 // loadJob reads a job, db.ErrNotFound where there is none.
 func (s *Service) loadJob(ctx context.Context, id StatusID) (*Job, error) {
 	j, err := db.Get[Job](ctx, s.db, "SELECT "+jobColumns+" FROM "+jobTables+" WHERE s.id = ?", id)
@@ -297,29 +306,6 @@ func (s *Service) Runnable(ctx context.Context, as authz.Actor, p *project.Proje
 	}
 	ref := found[0].Ref
 	return string(ref), s.mayRun(ctx, as, p, ref.Short(), ref.IsTag())
-}
-
-// mayRun refuses to run pipelines of a protected branch or tag for an actor who may neither push to it
-// nor merge into it.
-func (s *Service) mayRun(ctx context.Context, as authz.Actor, p *project.Project, ref string, tag bool) error {
-	if tag {
-		st, err := s.protections.Tags(ctx, as, p)
-		if err != nil {
-			return err
-		}
-		if _, may := st.MayCreateTag(ref); !may {
-			return errs.Denied("")
-		}
-		return nil
-	}
-	at, err := s.protections.BranchAccess(ctx, as, p, ref)
-	if err != nil {
-		return err
-	}
-	if !at.Push && !at.Merge {
-		return errs.Denied("")
-	}
-	return nil
 }
 
 // protects reports whether a rule protects a branch or tag.

@@ -201,7 +201,7 @@ func (s *Service) configured(ctx context.Context, p *project.Project, environmen
 	}
 	out := make(list, len(values))
 	for i, v := range values {
-		out[i] = Variable{Key: v.Key, Value: v.Value, Masked: v.Masked, File: v.File, Raw: v.Raw}
+		out[i] = Variable{Key: v.Key, Value: v.Value, Masked: v.Masked, File: v.File, Raw: v.Raw, Protected: v.Protected}
 	}
 	return out, nil
 }

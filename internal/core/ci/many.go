@@ -186,6 +186,10 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []Pipelin
 	if err != nil {
 		return nil, err
 	}
+	changeable, err := s.changeableOf(ctx, as, projects, slices.Collect(maps.Values(found)))
+	if err != nil {
+		return nil, err
+	}
 	out := make(map[PipelineID]Permissions, len(found))
 	for id, of := range found {
 		p := projects[of.ProjectID]
@@ -200,6 +204,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []Pipelin
 				return nil, fmt.Errorf("permissions of pipelines: %w", err)
 			}
 		}
+		may.Update = may.Update && changeable[id]
 		out[id] = may
 	}
 	return out, nil

@@ -132,21 +132,6 @@ func (s *Service) protectsRequest(ctx context.Context, as authz.Actor, p *projec
 	return true, nil
 }
 
-// mayChange is mayRun for a pipeline that is there. One of a merge request belongs to both branches where these are protected.
-func (s *Service) mayChange(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline) error {
-	if !of.OfMergeRequest() {
-		return s.mayRun(ctx, as, p, of.Ref, of.Tag)
-	}
-	if !of.Protected {
-		return nil
-	}
-	m, err := s.mergeRequestOf(ctx, of)
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.mayRun(ctx, as, p, m.Source.Branch, false), s.mayRun(ctx, as, p, m.Target.Branch, false))
-}
-
 // keepMergeRequest writes what a pipeline knows of its merge request.
 func (s *Service) keepMergeRequest(ctx context.Context, of PipelineID, m *MergeRequest) error {
 	if m == nil {

@@ -162,6 +162,9 @@ func TestService_Bearer(t *testing.T) {
 		if _, ok, _ := w.ci.BearerGit(t.Context(), "mary", a.Token); ok {
 			t.Error("git takes the token with another name")
 		}
+		if _, ok, err := w.ci.BearerGit(t.Context(), "gitlab-ci-token", "glpat-another"); ok || err != nil {
+			t.Errorf("git under the name of jobs with an access token: %v, %v", ok, err)
+		}
 		for name, bad := range map[string]string{"empty": "", "unknown": "glcbt-unknown", "another kind": "glpat-x", "long": "glcbt-" + strings.Repeat("x", 100_000)} {
 			_, err := w.ci.Bearer(t.Context(), bad)
 			wantError(t, name, err, errs.Unauthorized, "")

@@ -158,8 +158,13 @@ func (t tally) only(allowed ...standing) bool {
 	return true
 }
 
+// begun reports whether a job has run, or another system said so.
+func (t tally) begun() bool {
+	return t.any(Running, Success, Failed, Canceling, Canceled) || t[warned] > 0
+}
+
 // sum gives the state that many jobs have together: of a stage, of a pipeline, of what a job
-// waits for. Without jobs it is skipped.
+// waits for. Without jobs it is skipped. Those that wait for a runner while none has run are pending, whatever the others wait for.
 func (t tally) sum() State {
 	const success, skipped, created, canceled, pending = standing(Success), standing(Skipped), standing(Created), standing(Canceled), standing(Pending)
 	switch {
@@ -173,7 +178,7 @@ func (t tally) sum() State {
 		return Preparing
 	case t.only(canceled, success, skipped, warned, ignored):
 		return Canceled
-	case t.only(pending, created, skipped, warned, ignored):
+	case t.only(pending, created, skipped, warned, ignored), t.any(Pending) && !t.begun():
 		return Pending
 	case t.any(Running, Pending):
 		return Running

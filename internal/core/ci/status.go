@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -114,7 +115,8 @@ func (s *Service) Statuses(ctx context.Context, as authz.Actor, p *project.Proje
 }
 
 // Report records what another system says of a commit: a status that still moves is
-// changed in place, one that has ended is replaced by a new one.
+// changed in place, one that has ended is replaced by a new one. It requires SetCommitStatus, and the right to run pipelines of
+// a protected reference.
 func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project, sha string, in Input) (*Status, string, error) {
 	if err := s.policy.Require(ctx, as, authz.SetCommitStatus, p.Subject()); err != nil {
 		return nil, "", err
@@ -134,6 +136,9 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	ref, err := s.refOf(ctx, as, p, commit, in)
 	if err != nil {
+		return nil, "", err
+	}
+	if err := s.mayReport(ctx, as, p, commit.ID, ref, in.PipelineID); err != nil {
 		return nil, "", err
 	}
 	if err := s.repos.KeepAround(ctx, p, commit.ID); err != nil {
@@ -157,6 +162,18 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, "", fmt.Errorf("report status: %w", err)
 	}
 	return out, commit.ID.String(), nil
+}
+
+// mayReport is mayChange for the pipeline that a report belongs to, whether it is there or will be made.
+func (s *Service) mayReport(ctx context.Context, as authz.Actor, p *project.Project, commit gitstore.ObjectID, ref string, id PipelineID) error {
+	of, err := s.newest(ctx, p.ID, commit, ref, id)
+	if err != nil {
+		return err
+	}
+	if of == nil {
+		of = &Pipeline{ProjectID: p.ID, Ref: ref}
+	}
+	return s.mayChange(ctx, as, p, of)
 }
 
 func tooLong(name string) *errs.Error {
@@ -192,7 +209,7 @@ func (i *Input) validate() error {
 // refOf says which branch or tag a report is about.
 func (s *Service) refOf(ctx context.Context, as authz.Actor, p *project.Project, commit *gitstore.Commit, in Input) (string, error) {
 	if in.Ref != "" {
-		return in.Ref, nil
+		return strings.TrimPrefix(in.Ref, "refs/heads/"), nil
 	}
 	last, err := s.newest(ctx, p.ID, commit.ID, "", in.PipelineID)
 	if err != nil {

@@ -23,6 +23,8 @@ type Variable struct {
 	Masked bool // runners hide the value in logs
 	File   bool // the job gets the path of a file with the value
 	Raw    bool // references in the value are left alone
+
+	Protected bool // jobs of protected branches and tags alone get it
 }
 
 const (
@@ -84,6 +86,15 @@ func (l list) unmasked() list {
 		}
 	}
 	return out
+}
+
+// confidential tells the variables whose values jobs alone get.
+func (l list) confidential() func(key string) bool {
+	kept := map[string]bool{}
+	for _, v := range l {
+		kept[v.Key] = v.Masked || v.Protected
+	}
+	return func(key string) bool { return kept[key] }
 }
 
 // last gives the value that a name has in the end, "" where it is not there.

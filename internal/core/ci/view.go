@@ -224,12 +224,12 @@ func (s *Service) VariablesOf(ctx context.Context, as authz.Actor, p *project.Pr
 	return s.pipelineVariables(ctx, id)
 }
 
-// Rename gives a pipeline a name. It requires UpdatePipeline.
+// Rename gives a pipeline a name. It requires UpdatePipeline, and the right to run pipelines of a protected reference.
 func (s *Service) Rename(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID, name string) (*Pipeline, error) {
 	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
-	if _, err := s.Find(ctx, as, p, id); err != nil {
+	if _, err := s.changeable(ctx, as, p, id); err != nil {
 		return nil, err
 	}
 	if len([]rune(name)) > maxText {

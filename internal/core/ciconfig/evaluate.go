@@ -74,7 +74,7 @@ func (e *evaluation) evaluate() error {
 		e.out.Filtered = true
 		return refuse(position{}, `The pipeline did not run. Review the <a href="`+e.c.help("workflowrules")+`">workflow:rules</a> configuration for the pipeline.`)
 	}
-	e.out.Name = strings.TrimSpace(cut(Expand(e.c.name, e.lookup(inherited{})), 255))
+	e.out.Name = strings.TrimSpace(cut(e.shown(e.c.name), 255))
 	for _, d := range e.c.jobs {
 		if err := e.ctx.Err(); err != nil {
 			return err
@@ -116,14 +116,24 @@ func cut(text string, n int) string {
 // lookup gives the variables of a job or of the pipeline: those of the run win, and those of the configuration may refer to others.
 // Later lists win over earlier ones.
 func (e *evaluation) lookup(i inherited, lists ...[]Variable) Lookup {
+	return e.expansion(i, lists...).get
+}
+
+// shown replaces variables in a text that all who see the pipeline read. Secret ones stay as they are written, in the values of others as well.
+func (e *evaluation) shown(text string) string {
+	x := e.expansion(inherited{})
+	x.secret = e.run.Secret
+	return expand(text, x.text)
+}
+
+func (e *evaluation) expansion(i inherited, lists ...[]Variable) *expansion {
 	own := map[string]Variable{}
 	for _, list := range lists {
 		for _, v := range list {
 			own[v.Key] = v
 		}
 	}
-	x := &expansion{e: e, own: own, inherits: i, open: map[string]bool{}, done: map[string]string{}}
-	return x.get
+	return &expansion{e: e, own: own, inherits: i, open: map[string]bool{}, done: map[string]string{}}
 }
 
 // expansion gives variables whose values refer to each other.
@@ -133,6 +143,16 @@ type expansion struct {
 	inherits inherited
 	open     map[string]bool
 	done     map[string]string
+	secret   func(key string) bool // variables that stay as they are written, nil for none
+}
+
+// text gives what stands for a variable in a text.
+func (x *expansion) text(written, key string) string {
+	if x.secret != nil && x.secret(key) {
+		return written
+	}
+	value, _ := x.get(key)
+	return value
 }
 
 // expandSteps is what expanding a variable costs for each byte.
@@ -165,7 +185,7 @@ func (x *expansion) get(key string) (string, bool) {
 		return v.Value, true // it refers to itself, or to too much
 	}
 	x.open[key] = true
-	text := Expand(v.Value, x.get)
+	text := expand(v.Value, x.text)
 	delete(x.open, key)
 	if !x.e.steps.spend(expandSteps * len(text)) {
 		text = v.Value

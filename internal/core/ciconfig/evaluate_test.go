@@ -278,3 +278,25 @@ func TestCompose_include_keeps_secrets(t *testing.T) {
 		}
 	}
 }
+
+// The test of python-gitlab for checks of configurations has keys that Ruby writes.
+func TestConfig_symbols(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"symbols":       "---\n:test_job:\n  :script: echo 1\n",
+		"quoted ones":   ":\"test_job\":\n  :'script': echo 1\n",
+		"with anchors":  "base: &base\n  :script: echo 1\ntest_job:\n  <<: *base\n",
+		"beside others": "test_job:\n  script: echo 0\n  :script: echo 1\n",
+	} {
+		p := pipeline(t, text, nil, branch("main"))
+		at := slices.IndexFunc(p.Jobs, func(j ciconfig.Job) bool { return j.Name == "test_job" })
+		if at < 0 || !slices.Equal(p.Jobs[at].Script, []string{"echo 1"}) {
+			t.Errorf("%s: %+v", name, p.Jobs)
+		}
+	}
+	// What is quoted as a whole, or is no name, is no symbol.
+	p := pipeline(t, "':job': {script: echo 1}\n", nil, branch("main"))
+	if got := names(p); !slices.Equal(got, []string{":job"}) {
+		t.Errorf("a quoted name: %q", got)
+	}
+}

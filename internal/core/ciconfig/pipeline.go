@@ -10,7 +10,9 @@ type Run struct {
 	// Variables has those that win over variables of the configuration: of the pipeline, project, groups and instance. Nil: none.
 	Variables Lookup
 	// Predefined has those that variables of the configuration replace, such as CI_COMMIT_BRANCH. Nil: none.
-	Predefined   Lookup
+	Predefined Lookup
+	// Secret reports whether a variable of Variables is not for all who see the pipeline: its name then stays as it is written. Nil: none.
+	Secret       func(key string) bool
 	Source       string // of the pipeline, such as "push" or "merge_request_event"
 	Ref          string // short name of the branch or tag; of a merge request, its source branch
 	Tag          bool   // Ref is a tag

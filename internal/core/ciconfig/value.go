@@ -318,7 +318,7 @@ func (l *loader) loadMapping(n *yaml.Node, at position, depth int) (*value, erro
 			}
 			continue
 		}
-		b.set(key{k.Value, l.at(n.Content[i])}, v)
+		b.set(key{keyName(k), l.at(n.Content[i])}, v)
 	}
 	for _, m := range merged {
 		if m.kind != mapping {
@@ -334,6 +334,18 @@ func (l *loader) loadMapping(n *yaml.Node, at position, depth int) (*value, erro
 		}
 	}
 	return b.done(), nil
+}
+
+// keyName is the name that a key stands for. One that is written as a symbol of Ruby, :name or :"name", is that name.
+func keyName(n *yaml.Node) string {
+	name, symbol := strings.CutPrefix(n.Value, ":")
+	if !symbol || name == "" || n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+		return n.Value
+	}
+	if last := len(name) - 1; last > 0 && (name[0] == '"' || name[0] == '\'') && name[last] == name[0] {
+		name = name[1:last]
+	}
+	return name
 }
 
 func scalar(n *yaml.Node, at position) *value {
