@@ -30,7 +30,7 @@ func TestSchedules(t *testing.T) {
 			"dev":      `"adminPipelineSchedule":true,"playPipelineSchedule":true,"takeOwnershipPipelineSchedule":false,"updatePipelineSchedule":true},"variables":{"nodes":[{"key":"A"},{"key":"B"}]}`,
 			"keeper":   `"adminPipelineSchedule":true,"playPipelineSchedule":true,"takeOwnershipPipelineSchedule":true,"updatePipelineSchedule":false},"variables":{"nodes":[]}`,
 		} {
-			s.want(as, one, nil, `{"data":{"project":{"pipelineSchedules":{"count":1,"nodes":[{"id":"`+gid+`","cron":"0 4 * * *","cronTimezone":"Europe/Vienna","ref":"refs/heads/main","refForDisplay":"main","refPath":"/root/app/-/commits/main","forTag":false,"lastPipeline":null,"userPermissions":{`+want+`,"project":{"fullPath":"root/app"}}]}}}}`)
+			s.want(as, one, nil, `{"data":{"project":{"pipelineSchedules":{"count":1,"nodes":[{"id":"`+gid+`","cron":"0 4 * * *","cronTimezone":"Europe/Vienna","ref":"main","refForDisplay":"main","refPath":"/root/app/-/commits/main","forTag":false,"lastPipeline":null,"userPermissions":{`+want+`,"project":{"fullPath":"root/app"}}]}}}}`)
 		}
 		s.want("", one, nil, `{"data":{"project":{"pipelineSchedules":{"count":0,"nodes":[]}}}}`)
 		s.want("dev", fmt.Sprintf(`{ project(fullPath: "root/app") { pipelineSchedules(status: ACTIVE, ids: [%q]) { count } none: pipelineSchedules(status: INACTIVE) { count } other: pipelineSchedules(ids: []) { count } } }`, gid), nil,

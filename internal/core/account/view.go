@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"tenon/internal/base/timezone"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/weburl"
@@ -247,8 +248,8 @@ func (s *Service) localTime(u *User) *time.Time {
 	if u.TimeZone == "" {
 		return nil
 	}
-	zone, err := time.LoadLocation(u.TimeZone)
-	if err != nil {
+	zone := timezone.Load(u.TimeZone)
+	if zone == nil {
 		return nil
 	}
 	at := s.now().In(zone)

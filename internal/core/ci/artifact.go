@@ -300,22 +300,6 @@ func (s *Service) openArtifact(ctx context.Context, a *Artifact) (*Artifact, *bl
 	return a, o, nil
 }
 
-// LatestOf gives the job of a name in the latest pipeline of a branch or tag that has succeeded.
-func (s *Service) LatestOf(ctx context.Context, as authz.Actor, p *project.Project, ref, name string) (*Job, error) {
-	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
-		return nil, err
-	}
-	list, err := db.Select[Job](ctx, s.db, "SELECT "+jobColumns+" FROM "+jobTables+` WHERE s.kind = 'job' AND s.name = ? AND NOT s.retried AND s.pipeline_id = (SELECT MAX(l.id) FROM pipelines l
-		WHERE l.project_id = ? AND l.ref = ? AND l.status = 'success' AND l.source NOT IN ('external', 'parent_pipeline'))`, name, p.ID, ref)
-	if err != nil {
-		return nil, fmt.Errorf("latest job: %w", err)
-	}
-	if len(list) == 0 {
-		return nil, errs.Missing("")
-	}
-	return &list[0], nil
-}
-
 // KeepArtifacts takes the expiry from the artifacts of a job. It requires UpdatePipeline, and the right to run pipelines of a protected
 // reference.
 func (s *Service) KeepArtifacts(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {

@@ -4,16 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"sync"
-	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ciconfig"
 	"tenon/internal/core/project"
@@ -75,82 +69,6 @@ func (s *Service) Request(ctx context.Context, ask Ask) (found *Assignment, last
 	return found, value, err
 }
 
-// take looks for a job that the runner may run and makes it the runner's.
-func (s *Service) take(ctx context.Context, r *runner.Runner, m *runner.Manager, ask Ask) (*Assignment, error) {
-	var lost []StatusID // to other servers, or because they could not start
-	for range candidates {
-		c, release, err := s.candidate(ctx, r, lost)
-		if c == nil || err != nil {
-			return nil, err
-		}
-		got, err := s.claim(ctx, r, m, c.JobID, c.PipelineID, ask.Features)
-		release()
-		if !errors.Is(err, errGone) {
-			return got, err
-		}
-		lost = append(lost, c.JobID)
-	}
-	return nil, nil
-}
-
-// errGone says that another runner was faster, or that the job could not start.
-var errGone = errors.New("job is not pending any more")
-
-type candidate struct {
-	JobID      StatusID   `db:"job_id"`
-	PipelineID PipelineID `db:"pipeline_id"`
-}
-
-// handouts are the jobs that this server is giving to runners at this moment. It is safe for concurrent use.
-type handouts struct {
-	turn *semaphore.Weighted // one runner looks for its job at a time, so that no two find the same
-	mu   sync.Mutex
-	jobs map[StatusID]bool
-}
-
-func newHandouts() handouts {
-	return handouts{turn: semaphore.NewWeighted(1), jobs: map[StatusID]bool{}}
-}
-
-// list gives the jobs.
-func (c *handouts) list() []StatusID {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Collect(maps.Keys(c.jobs))
-}
-
-// add records that a job is being given.
-func (c *handouts) add(id StatusID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.jobs[id] = true
-}
-
-func (c *handouts) drop(id StatusID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.jobs, id)
-}
-
-// maxHandouts is how many jobs that are being given are left out by name; beyond that two runners may find the same job, which one of them gets.
-const maxHandouts = 500
-
-// candidate finds the job that a runner should get and keeps other runners of this server away from it until it is released; nil where there
-// is none.
-func (s *Service) candidate(ctx context.Context, r *runner.Runner, lost []StatusID) (c *candidate, release func(), err error) {
-	if err := s.handouts.turn.Acquire(ctx, 1); err != nil {
-		return nil, nil, fmt.Errorf("wait to look for a job: %w", err)
-	}
-	defer s.handouts.turn.Release(1)
-	taken := s.handouts.list()
-	c, err = s.next(ctx, r, append(taken[:min(len(taken), maxHandouts)], lost...))
-	if c == nil || err != nil {
-		return nil, nil, err
-	}
-	s.handouts.add(c.JobID)
-	return c, func() { s.handouts.drop(c.JobID) }, nil
-}
-
 // next gives the oldest job that a runner may take, of the project that has the fewest jobs on instance runners. Its cost is that of the
 // projects that wait, not of their jobs.
 func (s *Service) next(ctx context.Context, r *runner.Runner, without []StatusID) (*candidate, error) {
@@ -199,97 +117,35 @@ func (s *Service) next(ctx context.Context, r *runner.Runner, without []StatusID
 	return &list[0], nil
 }
 
-// claim makes a pending job the runner's. errGone says that it is not pending any more, or failed at this point.
-func (s *Service) claim(ctx context.Context, r *runner.Runner, m *runner.Manager, id StatusID, of PipelineID, can map[string]bool) (*Assignment, error) {
-	p, err := s.projectOf(ctx, of)
-	if err != nil {
-		return nil, err
-	}
-	token, digest, now := secret.NewToken(jobTokenPrefix), "", s.now()
-	digest = secret.Digest(token)
-	reason := ""
-	j, err := s.change(ctx, authz.System(), p, of, id, func(ctx context.Context, j *Job) error {
-		if j.State != Pending {
-			return errGone
-		}
-		c, err := j.Config()
-		if err != nil {
-			return err
-		}
-		if reason, err = s.obstacle(ctx, p, j, c, can); err != nil {
-			return err
-		}
-		if reason != "" {
-			j.fail(reason, s)
-			return nil
-		}
-		at := db.At(now)
-		j.enter(Running, now)
-		j.RunnerID, j.TokenDigest, j.ContactedAt, j.CancelsGracefully = &r.ID, &digest, &at, can["cancel_gracefully"]
-		if m != nil {
-			j.ManagerID = &m.ID
-		}
-		if r.MaximumTimeout != nil && *r.MaximumTimeout < j.Timeout {
-			j.Timeout = *r.MaximumTimeout
-		}
-		deadline := db.At(now.Add(time.Duration(j.Timeout)*time.Second + graceOf))
-		j.Deadline = &deadline
-		return nil
-	})
-	if errors.Is(err, db.ErrNotFound) || err == nil && reason != "" {
-		return nil, errGone
-	}
-	if err != nil {
-		return nil, err
-	}
-	found, err := s.assignment(ctx, p, r, j, token)
-	if err != nil {
-		return nil, errors.Join(err, s.unassigned(context.WithoutCancel(ctx), p, of, id))
-	}
-	return found, nil
-}
-
-// unassigned fails a job that could not be handed to its runner, which will never ask for it again.
-func (s *Service) unassigned(ctx context.Context, p *project.Project, of PipelineID, id StatusID) error {
-	_, err := s.change(ctx, authz.System(), p, of, id, func(_ context.Context, j *Job) error {
-		if j.State == Running {
-			j.fail(DataIntegrity, s)
-		}
-		return nil
-	})
-	return err
-}
-
-// obstacle gives the reason why a job cannot start on a runner, "" where it can.
-func (s *Service) obstacle(ctx context.Context, p *project.Project, j *Job, c *ciconfig.Job, can map[string]bool) (string, error) {
+// obstacle gives the reason why a job cannot start on a runner, "" where it can, with the jobs that it depends on.
+func (s *Service) obstacle(ctx context.Context, p *project.Project, j *Job, c *ciconfig.Job, can map[string]bool) (deps dependencies, reason string, err error) {
 	if s.archived(j) {
-		return ArchivedFailure, nil
+		return deps, ArchivedFailure, nil
 	}
 	if outdated, err := s.outdated(ctx, p, j); err != nil || outdated {
-		return OutdatedDeployment, err
+		return deps, OutdatedDeployment, err
 	}
 	if j.AuthorID != nil {
 		state, err := db.Get[string](ctx, s.db, "SELECT u.state FROM users u WHERE u.id = ?", *j.AuthorID)
 		if err != nil && !errors.Is(err, db.ErrNotFound) {
-			return "", fmt.Errorf("state of user: %w", err)
+			return deps, "", fmt.Errorf("state of user: %w", err)
 		}
 		if state != "active" {
-			return UserBlocked, nil
+			return deps, UserBlocked, nil
 		}
 	}
 	for _, name := range requiredFeatures(c) {
 		if !can[name] {
-			return UnsupportedRunner, nil
+			return deps, UnsupportedRunner, nil
 		}
 	}
-	deps, err := s.dependencies(ctx, p, j, c)
-	if err != nil {
-		return "", err
+	if deps, err = s.dependencies(ctx, p, j, c); err != nil {
+		return deps, "", err
 	}
 	if deps.missing {
-		return MissingDependency, nil
+		return deps, MissingDependency, nil
 	}
-	return "", nil
+	return deps, "", nil
 }
 
 // requiredFeatures are what the program of a runner must be able to do for a job.
@@ -398,31 +254,6 @@ func (s *Service) localDependencies(ctx context.Context, j *Job, c *ciconfig.Job
 			out.jobs = append(out.jobs, Dependency{ID: r.ID, Name: r.Name, Filename: *r.Filename, Size: *r.Size})
 		}
 	}
-	return out, nil
-}
-
-// assignment collects what a job needs to run.
-func (s *Service) assignment(ctx context.Context, p *project.Project, r *runner.Runner, j *Job, token string) (*Assignment, error) {
-	c, err := j.Config()
-	if err != nil {
-		return nil, err
-	}
-	of, err := s.loadPipeline(ctx, j.PipelineID)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.keepRef(ctx, p, of); err != nil {
-		return nil, err
-	}
-	deps, err := s.dependencies(ctx, p, j, c)
-	if err != nil {
-		return nil, err
-	}
-	out := &Assignment{Job: j, Config: c, Pipeline: of, Project: p, Token: token, Runner: r, Dependencies: deps.jobs}
-	if out.Variables, err = s.jobList(ctx, out, deps.ids); err != nil {
-		return nil, err
-	}
-	out.GitDepth = gitDepth(p, out.Variables)
 	return out, nil
 }
 

@@ -220,7 +220,7 @@ func TestService_Cancel(t *testing.T) {
 		// What was canceled may be retried.
 		_, err = w.ci.Retry(t.Context(), w.developer, w.as(w.developer), p.ID)
 		check(t, err)
-		w.wantStates(p, "retried", "a:pending b:pending gate:manual late:scheduled clean:created test:created = running")
+		w.wantStates(p, "retried", "a:pending b:pending gate:manual late:scheduled clean:created test:created = pending")
 	})
 }
 

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
-	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -276,36 +273,6 @@ func (s *Service) loadJob(ctx context.Context, id StatusID) (*Job, error) {
 		return nil, fmt.Errorf("find job: %w", err)
 	}
 	return &j, nil
-}
-
-// Runnable gives the full name of a branch or tag of which the actor may run pipelines. A short name of neither, or of both, is refused. It
-// requires CreatePipeline.
-func (s *Service) Runnable(ctx context.Context, as authz.Actor, p *project.Project, name string) (string, error) {
-	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
-		return "", err
-	}
-	g, err := s.repos.Open(ctx, p)
-	if err != nil {
-		return "", err
-	}
-	names := []string{name}
-	if !strings.HasPrefix(name, "refs/") {
-		names = []string{"refs/heads/" + name, "refs/tags/" + name}
-	}
-	var found []gitcmd.Revision
-	for _, full := range names {
-		rev, err := findRef(ctx, g, full)
-		if err == nil {
-			found = append(found, rev)
-		} else if !errors.Is(err, gitstore.ErrNotFound) && !errors.Is(err, gitstore.ErrBadName) {
-			return "", fmt.Errorf("find reference: %w", err)
-		}
-	}
-	if len(found) != 1 {
-		return "", refused("Ref is ambiguous")
-	}
-	ref := found[0].Ref
-	return string(ref), s.mayRun(ctx, as, p, ref.Short(), ref.IsTag())
 }
 
 // protects reports whether a rule protects a branch or tag.

@@ -169,6 +169,47 @@ func TestService_events(t *testing.T) {
 	})
 }
 
+// Artifacts are found in child pipelines, too, and in their children.
+func TestService_LatestOf_descendants(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		token := w.runner("instance_type", nil)
+		configure := func(message string) {
+			t.Helper()
+			w.push("work", files{
+				".gitlab-ci.yml": "build: {script: x}\nsame: {script: x}\nchild: {trigger: {include: child.yml}}\n# " + message,
+				"child.yml":      "inner: {script: x}\nsame: {script: x}\nchild: {trigger: {include: grandchild.yml}}\n",
+				"grandchild.yml": "innermost: {script: x}\n",
+			}, message)
+		}
+		ends := func(pack bool) map[string]ci.StatusID {
+			t.Helper()
+			out := map[string]ci.StatusID{}
+			for range 5 {
+				a := w.ask(token)
+				if pack && (a.Job.Name != "same" || a.Pipeline.Source == ci.ByParentPipeline) {
+					w.archive(a, files{"a": "a"})
+					out[a.Job.Name] = a.Job.ID
+				}
+				w.succeed(a)
+				w.drain()
+			}
+			return out
+		}
+		configure("First")
+		want := ends(true)
+		configure("Second, which does not succeed")
+		w.fail(w.take(token, "build"))
+		for _, name := range []string{"build", "inner", "innermost", "same"} {
+			j, err := w.ci.LatestOf(t.Context(), w.guest, w.as(w.guest), "work", name)
+			if err != nil || j.ID != want[name] {
+				t.Errorf("%s: got %+v, %v, want job %d", name, j, err, want[name])
+			}
+		}
+		_, err := w.ci.LatestOf(t.Context(), w.guest, w.as(w.guest), "work", "child")
+		wantError(t, "a bridge", err, errs.NotFound, "")
+	})
+}
+
 // A child pipeline stands behind its parent: neither does it hide the parent's artifacts, nor are its own kept longer.
 func TestService_LatestOf_child(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {

@@ -130,6 +130,17 @@ func (s *Service) openLog(ctx context.Context, j *Job) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
+	if int64(len(text)) < j.LogSize { // it was joined or erased since the job was read
+		if j, err = s.loadJob(ctx, j.ID); errors.Is(err, db.ErrNotFound) {
+			return nil, errs.Missing("")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if j.LogKey != nil {
+			return s.openLog(ctx, j)
+		}
+	}
 	return &Log{ReadSeekCloser: pieces{bytes.NewReader(text)}, Size: int64(len(text))}, nil
 }
 

@@ -52,7 +52,7 @@ func TestService_passResource(t *testing.T) {
 				w.wantStates(p, when, states[i])
 			}
 		}
-		want("made", "ship:pending = pending", "ship:waiting_for_resource = waiting_for_resource", "other:pending ship:waiting_for_resource = running")
+		want("made", "ship:pending = pending", "ship:waiting_for_resource = waiting_for_resource", "other:pending ship:waiting_for_resource = pending")
 		a := w.take(token, "ship")
 		other := w.take(token, "other")
 		if got := w.ask(token); got != nil {

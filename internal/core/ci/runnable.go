@@ -2,6 +2,8 @@ package ci
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
@@ -9,15 +11,44 @@ import (
 	"tenon/internal/core/project"
 )
 
-// MayRun reports whether the actor may run pipelines of a branch or tag, which its full name names and need not exist.
-func (s *Service) MayRun(ctx context.Context, as authz.Actor, p *project.Project, ref gitstore.RefName) (bool, error) {
+// MayRun reports whether the actor may run pipelines of a branch or tag, which its name gives in full or in short and which need not exist. A short
+// name is that of a branch.
+func (s *Service) MayRun(ctx context.Context, as authz.Actor, p *project.Project, name string) (bool, error) {
 	may, err := s.policy.Can(ctx, as, authz.CreatePipeline, p.Subject())
 	if err != nil || !may {
 		return false, err
 	}
-	err = s.mayRun(ctx, as, p, ref.Short(), ref.IsTag())
-	if errs.Is(err, errs.Forbidden) {
-		return false, nil
+	ref := gitstore.RefName(name)
+	return (&rights{s: s, as: as, p: p}).run(ctx, ref.Short(), ref.IsTag())
+}
+
+// Runnable refuses a branch or tag of which the actor may not run pipelines. Its name is full or short, and need not exist: a short name is that of a
+// tag where there is a tag and no branch. It requires CreatePipeline.
+func (s *Service) Runnable(ctx context.Context, as authz.Actor, p *project.Project, name string) error {
+	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
+		return err
 	}
-	return err == nil, err
+	ref := gitstore.RefName(name)
+	if !ref.IsBranch() && !ref.IsTag() {
+		branch, err := gitstore.BranchRef(name)
+		if err != nil {
+			return errs.Broken("", "ref", "is invalid")
+		}
+		g, err := s.repos.Open(ctx, p)
+		if err != nil {
+			return err
+		}
+		switch found, err := findRef(ctx, g, name); {
+		case err == nil:
+			ref = found.Ref
+		case errors.Is(err, gitstore.ErrNotFound):
+			ref = branch
+		default:
+			return fmt.Errorf("find reference: %w", err)
+		}
+	}
+	if !ref.Valid() {
+		return errs.Broken("", "ref", "is invalid")
+	}
+	return s.mayRun(ctx, as, p, ref.Short(), ref.IsTag())
 }

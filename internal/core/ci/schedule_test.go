@@ -45,7 +45,7 @@ func TestSchedules(t *testing.T) {
 		in := schedule.Input{Description: "Nightly", Ref: "main", Cron: "*/5 * * * *", Timezone: "Europe/Berlin"}
 		row, err := s.Create(ctx, w.developer, w.as(w.developer), in)
 		check(t, err)
-		if row.Ref != "refs/heads/main" || !row.Active || row.NextRunAt == nil || row.OwnerID != w.developer.UserID {
+		if row.Ref != "main" || !row.Active || row.NextRunAt == nil || row.OwnerID != w.developer.UserID {
 			t.Errorf("schedule: %+v", row)
 		}
 		check(t, s.AddVariable(ctx, w.developer, w.as(w.developer), row.ID, ci.Variable{Key: "COLOR", Value: "red"}))
@@ -90,7 +90,7 @@ func TestSchedules(t *testing.T) {
 		_, err = s.TakeOwnership(ctx, w.developer, w.as(w.developer), row.ID)
 		wantError(t, "developer takes ownership", err, errs.Forbidden, "")
 		for what, c := range map[string]schedule.Changes{
-			"is invalid": {Cron: new("x")}, "syntax is invalid": {Timezone: new("Nowhere")}, "can't be blank": {Description: new(" ")}, "ambiguous": {Ref: new("none")},
+			"is invalid": {Cron: new("x")}, "syntax is invalid": {Timezone: new("Nowhere")}, "can't be blank": {Description: new(" ")}, "ref is invalid": {Ref: new("no..name")}, "cron that never comes": {Cron: new("0 0 31 2 *")},
 		} {
 			if _, err = s.Update(ctx, w.developer, w.as(w.developer), row.ID, c); !errs.Is(err, errs.Invalid) {
 				t.Errorf("%s: %v", what, err)
@@ -131,5 +131,52 @@ func TestSchedules(t *testing.T) {
 		check(t, s.Delete(ctx, w.owner, w.as(w.owner), row.ID))
 		_, err = s.Find(ctx, w.guest, w.as(w.guest), row.ID)
 		wantError(t, "deleted", err, errs.NotFound, "")
+	})
+}
+
+// A schedule keeps the name of its branch as it was sent, also of one that is not there yet.
+func TestSchedules_ref(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		s, queue := w.scheduled()
+		make := func(ref string) (*schedule.Schedule, error) {
+			return s.Create(ctx, w.developer, w.as(w.developer), schedule.Input{Description: ref, Ref: ref, Cron: "0 1 * * *", Timezone: "Eastern Time (US & Canada)"})
+		}
+		later, err := make("later") // the project has no commit yet
+		check(t, err)
+		full, err := make("refs/heads/later")
+		check(t, err)
+		equal(t, "references", later.Ref+" "+full.Ref+" "+later.Timezone, "later refs/heads/later Eastern Time (US & Canada)")
+		wanted := func(when string, want int) {
+			t.Helper()
+			for _, row := range []*schedule.Schedule{later, full} {
+				check(t, s.Play(ctx, w.developer, w.as(w.developer), row.ID))
+				w.pass(2 * time.Second)
+				check(t, queue.Drain(ctx))
+				list, err := s.Pipelines(ctx, w.developer, w.as(w.developer), row.ID, ci.PipelineFilter{})
+				check(t, err)
+				if len(list.Items) != want || want > 0 && list.Items[0].Ref != "later" {
+					t.Errorf("%s: pipelines of %s: %+v", when, row.Ref, list.Items)
+				}
+			}
+		}
+		wanted("without the branch", 0)
+		w.push("later", yml(oneJob), "Begin [skip ci]")
+		wanted("with the branch", 1)
+
+		// Both names are those of a branch that is protected.
+		w.protect("stable")
+		for _, ref := range []string{"stable", "refs/heads/stable"} {
+			_, err = make(ref)
+			wantError(t, ref, err, errs.Forbidden, "")
+		}
+		tag, err := make("refs/tags/v1")
+		check(t, err)
+		equal(t, "tag", tag.Ref, "refs/tags/v1")
+		_, err = s.Update(ctx, w.developer, w.as(w.developer), tag.ID, schedule.Changes{Ref: new("stable")})
+		wantError(t, "changed to a protected branch", err, errs.Forbidden, "")
+		changed, err := s.Update(ctx, w.developer, w.as(w.developer), tag.ID, schedule.Changes{Ref: new("other")})
+		check(t, err)
+		equal(t, "changed", changed.Ref, "other")
 	})
 }

@@ -35,6 +35,9 @@ func pipelineRef(id PipelineID) gitstore.RefName {
 	return gitstore.RefName(fmt.Sprintf("refs/pipelines/%d", id))
 }
 
+// errAway says that the folder of a repository is not there.
+var errAway = errors.New("repository is away")
+
 // keepRef makes sure that runners can fetch the commit of a pipeline.
 func (s *Service) keepRef(ctx context.Context, p *project.Project, of *Pipeline) error {
 	g, err := s.repos.Open(ctx, p)
@@ -50,6 +53,11 @@ func (s *Service) keepRef(ctx context.Context, p *project.Project, of *Pipeline)
 	commit, err := gitstore.ParseObjectID(of.SHA)
 	if err != nil {
 		return err
+	}
+	if _, err := g.Peel(ctx, commit); errors.Is(err, gitstore.ErrNotFound) && !g.Exists() {
+		return errAway // it may come back, where a lost commit does not
+	} else if err != nil {
+		return fmt.Errorf("commit of pipeline: %w", err)
 	}
 	if err := g.UpdateRefs(ctx, []gitstore.RefUpdate{{Ref: pipelineRef(of.ID), New: commit, AnyOld: true}}); err != nil {
 		return fmt.Errorf("keep reference of pipeline: %w", err)

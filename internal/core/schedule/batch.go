@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"tenon/internal/base/db"
-	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -60,6 +59,6 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, p *project.Pr
 		}
 	}
 	may.Admin, may.Update = may.Admin && create, may.Update && create
-	may.Play, err = s.ci.MayRun(ctx, as, p, gitstore.RefName(row.Ref))
+	may.Play, err = s.ci.MayRun(ctx, as, p, row.Ref)
 	return may, err
 }

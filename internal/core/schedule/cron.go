@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"tenon/internal/base/timezone"
 )
 
 // interval is the least time between two runs of a schedule.
@@ -44,21 +46,9 @@ func weekdays(field string) string {
 	return strings.Join(items, ",")
 }
 
-// zone finds a time zone by its name; nil is one that is not known.
-func zone(name string) *time.Location {
-	if name == "" || name == "Local" {
-		return nil
-	}
-	l, err := time.LoadLocation(name)
-	if err != nil {
-		return nil
-	}
-	return l
-}
-
-// next gives the first time after a moment at which a schedule runs; false is never.
-func next(text, timezone string, after time.Time) (time.Time, bool) {
-	s, l := parseCron(text), zone(timezone)
+// next gives the first time after a moment at which a schedule runs; false is never, within five years.
+func next(text, zone string, after time.Time) (time.Time, bool) {
+	s, l := parseCron(text), timezone.Load(zone)
 	if s == nil || l == nil {
 		return time.Time{}, false
 	}

@@ -114,7 +114,7 @@ func (s *Service) Play(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return err
 	}
-	if _, err := s.ci.Runnable(ctx, as, p, row.Ref); err != nil {
+	if err := s.ci.Runnable(ctx, as, p, row.Ref); err != nil {
 		return err
 	}
 	if err := s.jobs.Enqueue(ctx, run{ID: id, UserID: as.UserID, Since: s.now(), Played: true}); err != nil {
@@ -123,7 +123,7 @@ func (s *Service) Play(ctx context.Context, as authz.Actor, p *project.Project, 
 	return nil
 }
 
-// run makes the pipeline of a schedule. One whose user may not make it any more, or whose branch or tag is gone, is deactivated.
+// run makes the pipeline of a schedule. One whose user may not make it any more is deactivated; a branch or tag that is not there makes none.
 func (s *Service) run(ctx context.Context, args run) error {
 	row, err := db.Get[Schedule](ctx, s.db, "SELECT "+columns+" FROM pipeline_schedules s WHERE s.id = ?", args.ID)
 	if errors.Is(err, db.ErrNotFound) {
@@ -178,8 +178,7 @@ func (s *Service) runner(ctx context.Context, row *Schedule, user authz.UserID) 
 	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
 		return as, nil, err
 	}
-	_, err = s.ci.Runnable(ctx, as, p, row.Ref)
-	return as, p, err
+	return as, p, s.ci.Runnable(ctx, as, p, row.Ref)
 }
 
 func (s *Service) deactivate(ctx context.Context, row *Schedule) error {

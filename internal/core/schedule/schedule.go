@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/page"
 	"tenon/internal/base/secret"
+	"tenon/internal/base/timezone"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
@@ -31,7 +32,7 @@ type Schedule struct {
 	ProjectID   project.ID   `db:"project_id"`
 	OwnerID     authz.UserID `db:"owner_id"` // the user who runs the pipelines
 	Description string       `db:"description"`
-	Ref         string       `db:"ref"` // full name of a branch or tag
+	Ref         string       `db:"ref"` // full or short name of a branch or tag, which need not exist
 	Cron        string       `db:"cron"`
 	Timezone    string       `db:"cron_timezone"`
 	Active      bool         `db:"active"`
@@ -190,16 +191,18 @@ func (s *Schedule) check(now time.Time) error {
 	var f errs.Fields
 	f.Check(strings.TrimSpace(s.Description) != "", "description", "can't be blank")
 	f.Check(utf8.RuneCountInString(s.Description) <= maxText, "description", fmt.Sprintf("is too long (maximum is %d characters)", maxText))
-	f.Check(len(s.Cron) <= maxText && parseCron(s.Cron) != nil, "cron", "syntax is invalid")
-	f.Check(len(s.Timezone) <= maxText && zone(s.Timezone) != nil, "cron_timezone", "syntax is invalid")
+	zoned := len(s.Timezone) <= maxText && timezone.Load(s.Timezone) != nil
+	f.Check(zoned, "cron_timezone", "syntax is invalid")
+	at, ok := time.Time{}, len(s.Cron) <= maxText && parseCron(s.Cron) != nil
+	if ok && zoned {
+		at, ok = next(s.Cron, s.Timezone, now)
+	}
+	f.Check(ok, "cron", "syntax is invalid")
 	if err := f.Err(); err != nil {
 		return err
 	}
-	s.NextRunAt = nil
-	if at, ok := next(s.Cron, s.Timezone, now); ok {
-		t := db.At(at)
-		s.NextRunAt = &t
-	}
+	t := db.At(at)
+	s.NextRunAt = &t
 	return nil
 }
 
@@ -210,7 +213,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	now := db.At(s.now())
 	row := Schedule{
-		ProjectID: p.ID, OwnerID: as.UserID, Description: in.Description, Cron: in.Cron, Timezone: in.Timezone, Active: !in.Inactive, CreatedAt: now, UpdatedAt: now,
+		ProjectID: p.ID, OwnerID: as.UserID, Description: in.Description, Ref: in.Ref, Cron: in.Cron, Timezone: in.Timezone, Active: !in.Inactive, CreatedAt: now, UpdatedAt: now,
 	}
 	if row.Timezone == "" {
 		row.Timezone = "UTC"
@@ -218,11 +221,10 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	if err := row.check(now.Time); err != nil {
 		return nil, err
 	}
-	var err error
-	if row.Ref, err = s.ci.Runnable(ctx, as, p, in.Ref); err != nil {
+	if err := s.ci.Runnable(ctx, as, p, row.Ref); err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		full := errs.Broken("", "base", fmt.Sprintf("Maximum number of pipeline schedules (%d) exceeded", maxSchedules))
 		most := db.Bound{Table: "pipeline_schedules", Most: maxSchedules, Full: full}
 		most.Of.And("project_id = ?", p.ID)
@@ -257,13 +259,12 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	if c.Ref != nil {
 		ref = *c.Ref
 	}
-	full, err := s.ci.Runnable(ctx, as, p, ref)
-	if err != nil {
+	if err := s.ci.Runnable(ctx, as, p, ref); err != nil {
 		return nil, err
 	}
 	return s.change(ctx, as, p, id, func(row *Schedule) error {
 		if c.Ref != nil {
-			row.Ref = full
+			row.Ref = ref
 		}
 		for to, from := range map[*string]*string{&row.Description: c.Description, &row.Cron: c.Cron, &row.Timezone: c.Timezone} {
 			if from != nil {
