@@ -241,15 +241,14 @@ func (d *DB) insertion(table string, row any) (string, []any, error) {
 		return "", nil, fmt.Errorf("insert into %s: %T is no struct", table, row)
 	}
 	cols := d.columnsFor(v.Type())
-	names, args := make([]string, 0, len(cols)), make([]any, 0, len(cols))
+	names, args := make([]string, 0, len(cols)), d.rowValues(v)
 	for _, c := range cols {
-		field := v.FieldByIndex(c.index)
-		if c.name == "id" && field.IsZero() {
+		if c.name == "id" && v.FieldByIndex(c.index).IsZero() {
 			continue
 		}
-		names, args = append(names, c.name), append(args, field.Interface())
+		names = append(names, c.name)
 		if c.fold != "" {
-			names, args = append(names, c.fold), append(args, c.folded(field))
+			names = append(names, c.fold)
 		}
 	}
 	if len(names) == 0 {
@@ -257,6 +256,23 @@ func (d *DB) insertion(table string, row any) (string, []any, error) {
 	}
 	return "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ") VALUES (" +
 		strings.Repeat("?, ", len(names)-1) + "?)", args, nil
+}
+
+// rowValues are the values of a row that is inserted, in the order of the columns that insertion names.
+func (d *DB) rowValues(v reflect.Value) []any {
+	cols := d.columnsFor(v.Type())
+	args := make([]any, 0, len(cols))
+	for _, c := range cols {
+		field := v.FieldByIndex(c.index)
+		if c.name == "id" && field.IsZero() {
+			continue
+		}
+		args = append(args, field.Interface())
+		if c.fold != "" {
+			args = append(args, c.folded(field))
+		}
+	}
+	return args
 }
 
 type column struct {

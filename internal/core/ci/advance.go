@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
-	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -249,11 +248,15 @@ func (s *Service) writeSteps(ctx context.Context, of *Pipeline, p *plan, now tim
 	return s.enqueue(ctx, of, byState[Pending], now)
 }
 
-// enterAll gives many jobs one state that has no time of its own.
+// enterAll gives many jobs one state, at a time that is noted where the state is a last one.
 func (s *Service) enterAll(ctx context.Context, ids []StatusID, to State, now time.Time) error {
+	set, values := "status = ?, updated_at = ?", []any{to, db.At(now)}
+	if to == Canceled {
+		set, values = set+", finished_at = ?", append(values, db.At(now))
+	}
 	for chunk := range slices.Chunk(ids, db.MaxArgs) {
 		marks, args := db.Marks(chunk)
-		_, err := s.db.Exec(ctx, "UPDATE commit_statuses SET status = ?, updated_at = ? WHERE id IN ("+marks+")", append([]any{to, db.At(now)}, args...)...)
+		_, err := s.db.Exec(ctx, "UPDATE commit_statuses SET "+set+" WHERE id IN ("+marks+")", append(slices.Clip(values), args...)...)
 		if err != nil {
 			return fmt.Errorf("write states of jobs: %w", err)
 		}
@@ -281,10 +284,8 @@ func (s *Service) enqueue(ctx context.Context, of *Pipeline, ids []StatusID, now
 		if err != nil {
 			return fmt.Errorf("find bridges: %w", err)
 		}
-		for _, id := range bridges {
-			if err := s.jobs.Enqueue(ctx, startDownstream{JobID: id}); err != nil {
-				return fmt.Errorf("enqueue downstream pipeline: %w", err)
-			}
+		if err := s.followUp(ctx, followUps{Bridges: bridges}); err != nil {
+			return err
 		}
 	}
 	if len(ids) > 0 {
@@ -295,22 +296,26 @@ func (s *Service) enqueue(ctx context.Context, of *Pipeline, ids []StatusID, now
 
 // schedule says when delayed jobs start.
 func (s *Service) schedule(ctx context.Context, ids []StatusID, now time.Time) error {
-	for _, id := range ids {
-		out, err := db.Update(ctx, s.db, jobRow(id), func(_ context.Context, b *Build) error {
-			c, err := b.Config()
-			if err != nil {
-				return err
-			}
-			at := db.At(now.Add(c.StartIn))
-			b.ScheduledAt = &at
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("schedule job: %w", err)
-		}
-		if err := s.jobs.Enqueue(ctx, startDelayed{JobID: id}, job.At(out.After.ScheduledAt.Time)); err != nil {
-			return fmt.Errorf("enqueue delayed job: %w", err)
-		}
+	if len(ids) == 0 {
+		return nil
 	}
-	return nil
+	var w db.Where
+	w.In("j.job_id", ids)
+	builds, err := db.Select[Build](ctx, s.db, "SELECT "+db.Columns[Build]("j")+" FROM jobs j"+w.SQL()+" ORDER BY j.job_id", w.Args()...)
+	if err != nil {
+		return fmt.Errorf("delayed jobs: %w", err)
+	}
+	for i := range builds {
+		c, err := builds[i].Config()
+		if err != nil {
+			return err
+		}
+		at := db.At(now.Add(c.StartIn))
+		builds[i].ScheduledAt = &at
+	}
+	// The rows are there: this is one statement for many times.
+	if err := db.InsertRows(ctx, s.db, "jobs", builds, "ON CONFLICT (job_id) DO UPDATE SET scheduled_at = excluded.scheduled_at"); err != nil {
+		return fmt.Errorf("schedule jobs: %w", err)
+	}
+	return s.followUp(ctx, followUps{Delayed: ids})
 }

@@ -173,14 +173,14 @@ func (s *Service) retryFailed(ctx context.Context, as authz.Actor, p *project.Pr
 	if j.Attempt >= int64(c.Retry.Max) || !retries(c.Retry.When, c.Retry.ExitCodes, j) {
 		return false, nil
 	}
-	made, err := s.again(ctx, as, p, of, j, j.AuthorID)
+	made, err := s.again(ctx, as, p, of, []*Job{j}, j.AuthorID)
 	if errs.Is(err, errs.Unprocessable) {
 		return false, nil // there is no room for another job
 	}
 	if err != nil {
 		return false, err
 	}
-	return true, s.start(ctx, as, p, of, made) // its turn has come, also where it was a manual or delayed one
+	return true, s.start(ctx, as, p, of, made[0]) // its turn has come, also where it was a manual or delayed one
 }
 
 // start makes a new job pending, or lets it wait for its resource group.
@@ -210,95 +210,4 @@ func retries(when []string, codes []int, j *Job) bool {
 		return true
 	}
 	return slices.Contains(when, reason)
-}
-
-// again makes another job in the place of one, which counts as retried from then on.
-func (s *Service) again(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, old *Job, user *authz.UserID) (*Job, error) {
-	now := db.At(s.now())
-	if err := s.room(ctx, of.ID); err != nil {
-		return nil, err
-	}
-	if _, err := s.db.Exec(ctx, "UPDATE commit_statuses SET retried = true WHERE id = ?", old.ID); err != nil {
-		return nil, fmt.Errorf("mark job as retried: %w", err)
-	}
-	c, err := old.Config()
-	if err != nil {
-		return nil, err
-	}
-	made := &Job{
-		Status: Status{
-			PipelineID: of.ID, ProjectID: of.ProjectID, Kind: old.Kind, Name: old.Name, Stage: old.Stage, StageIndex: old.StageIndex, Ref: old.Ref,
-			State: Created, AllowFailure: c.AllowFailure, AuthorID: user, CreatedAt: now, UpdatedAt: now, ResourceGroupID: old.ResourceGroupID,
-			Environment: old.Environment,
-		},
-		Build: Build{
-			Definition: old.Definition, When: old.When, ByNeeds: old.ByNeeds, Interruptible: old.Interruptible, Timeout: old.Timeout,
-			Attempt: old.Attempt + 1,
-		},
-	}
-	if err := s.insertJob(ctx, made); err != nil {
-		return nil, err
-	}
-	for _, query := range []string{
-		"INSERT INTO job_needs (job_id, position, name, artifacts, optional) SELECT ?, position, name, artifacts, optional FROM job_needs WHERE job_id = ?",
-		"INSERT INTO job_tags (job_id, tag) SELECT ?, tag FROM job_tags WHERE job_id = ?",
-	} {
-		if _, err := s.db.Exec(ctx, query, made.ID, old.ID); err != nil {
-			return nil, fmt.Errorf("copy job: %w", err)
-		}
-	}
-	given, err := s.jobVariables(ctx, []StatusID{old.ID}, false)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.keepVariables(ctx, made.ID, given, false); err != nil {
-		return nil, err
-	}
-	return made, s.bus.Publish(ctx, JobChanged{Stamp: as.Stamp(s.now()), Job: *made, Pipeline: *of, Project: p})
-}
-
-// insertJob writes the rows of a job and gives it its id.
-func (s *Service) insertJob(ctx context.Context, j *Job) error {
-	id, err := db.Insert(ctx, s.db, "commit_statuses", &j.Status)
-	if err != nil {
-		return fmt.Errorf("write job: %w", err)
-	}
-	j.ID, j.JobID = StatusID(id), StatusID(id)
-	if _, err := db.InsertRow(ctx, s.db, "jobs", &j.Build, ""); err != nil {
-		return fmt.Errorf("write job: %w", err)
-	}
-	return nil
-}
-
-// reopen makes the skipped jobs after one wait again: those of later stages, and those that need it.
-func (s *Service) reopen(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, after *Job) error {
-	plan, err := s.plan(ctx, of.ID)
-	if err != nil {
-		return err
-	}
-	reached := map[string]bool{after.Name: true}
-	var ids []StatusID
-	var was []Status
-	for again := true; again; {
-		again = false
-		for _, st := range plan.steps {
-			if st.State != Skipped || st.Kind == ExternalKind || reached[st.Name] || !st.follows(after, reached) {
-				continue
-			}
-			reached[st.Name], again = true, true
-			ids, was = append(ids, st.ID), append(was, st.Status)
-		}
-	}
-	if err := s.enterAll(ctx, ids, Created, s.now()); err != nil {
-		return err
-	}
-	return s.publishJobs(ctx, as, p, of, was)
-}
-
-// follows reports whether a job comes after one, or needs one that was reached.
-func (s *step) follows(after *Job, reached map[string]bool) bool {
-	if !s.ByNeeds {
-		return s.StageIndex > after.StageIndex
-	}
-	return slices.ContainsFunc(s.needs, func(n need) bool { return reached[n.Name] })
 }

@@ -74,14 +74,14 @@ func (s *Service) RetryJob(ctx context.Context, as authz.Actor, p *project.Proje
 // manual job is started at once: that is what its user asks for.
 func (s *Service) retry(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, j *Job) (*Job, error) {
 	user := as.UserID
-	made, err := s.again(ctx, as, p, of, j, &user)
+	made, err := s.again(ctx, as, p, of, []*Job{j}, &user)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.start(ctx, as, p, of, made); err != nil {
+	if err := s.start(ctx, as, p, of, made[0]); err != nil {
 		return nil, err
 	}
-	return made, s.reopen(ctx, as, p, of, made)
+	return made[0], s.reopen(ctx, as, p, of, made[0])
 }
 
 // PlayJob starts a job that waits for a user, with variables that it gets besides its own. It requires
@@ -230,17 +230,11 @@ func (s *Service) cancelAll(ctx context.Context, as authz.Actor, p *project.Proj
 		if err != nil {
 			return fmt.Errorf("jobs to cancel: %w", err)
 		}
-		for i := range jobs {
-			if which != nil && !which(&jobs[i]) {
-				continue
-			}
-			_, err := s.changeLocked(ctx, as, p, of, jobs[i].ID, func(_ context.Context, j *Job) error {
-				j.cancel(s.now())
-				return nil
-			})
-			if err != nil {
-				return err
-			}
+		if which != nil {
+			jobs = slices.DeleteFunc(jobs, func(j Job) bool { return !which(&j) })
+		}
+		if err := s.cancelJobs(ctx, as, p, of, jobs); err != nil {
+			return err
 		}
 		return s.advance(ctx, as, p, of)
 	})
@@ -279,13 +273,12 @@ func (s *Service) Retry(ctx context.Context, as authz.Actor, p *project.Project,
 			return err
 		}
 		user := as.UserID
-		for _, j := range jobs {
-			if _, err := s.again(ctx, as, p, locked, j, &user); err != nil {
-				return err
-			}
-			if err := s.reopen(ctx, as, p, locked, j); err != nil {
-				return err
-			}
+		made, err := s.again(ctx, as, p, locked, jobs, &user)
+		if err != nil {
+			return err
+		}
+		if err := s.reopen(ctx, as, p, locked, made...); err != nil {
+			return err
 		}
 		return s.advance(ctx, as, p, locked)
 	})

@@ -63,7 +63,8 @@ type draft struct {
 	config  *ciconfig.Config
 	made    *ciconfig.Pipeline
 
-	names []names // of the jobs
+	names       []names  // of the jobs
+	definitions []string // of the jobs, see Build
 }
 
 // Run makes a pipeline of a branch or tag from its configuration. It requires CreatePipeline, and the right to push to a
@@ -366,6 +367,9 @@ func (d *draft) persist(ctx context.Context) error {
 	if err := d.repos.KeepAround(ctx, d.project, d.commit.ID); err != nil {
 		return err
 	}
+	if err := d.define(); err != nil {
+		return err
+	}
 	state, first := d.row.State, *d.row
 	err := d.db.InTx(ctx, func(ctx context.Context) error {
 		*d.row = first
@@ -402,6 +406,22 @@ func (d *draft) persist(ctx context.Context) error {
 	return nil
 }
 
+// define writes down what the configuration says of each job.
+func (d *draft) define() error {
+	if d.made == nil {
+		return nil
+	}
+	d.definitions = make([]string, len(d.made.Jobs))
+	for i := range d.made.Jobs {
+		text, err := json.Marshal(&d.made.Jobs[i])
+		if err != nil {
+			return fmt.Errorf("definition of job: %w", err)
+		}
+		d.definitions[i] = string(text)
+	}
+	return nil
+}
+
 // writeJobs writes the jobs that the configuration makes.
 func (d *draft) writeJobs(ctx context.Context) error {
 	set := d.project.Settings()
@@ -410,12 +430,9 @@ func (d *draft) writeJobs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	jobs := make([]*Job, len(d.made.Jobs))
 	for i := range d.made.Jobs {
 		c := &d.made.Jobs[i]
-		text, err := json.Marshal(c)
-		if err != nil {
-			return fmt.Errorf("definition of job: %w", err)
-		}
 		kind, timeout := JobKind, int64(c.Timeout.Seconds())
 		if c.Bridge {
 			kind = BridgeKind
@@ -429,7 +446,7 @@ func (d *draft) writeJobs(ctx context.Context) error {
 				State: Created, AllowFailure: c.AllowFailure, AuthorID: &user, CreatedAt: now, UpdatedAt: now,
 			},
 			Build: Build{
-				Definition: string(text), When: c.When, ByNeeds: byNeeds(c), Timeout: timeout, Interruptible: c.Interruptible != nil && *c.Interruptible,
+				Definition: d.definitions[i], When: c.When, ByNeeds: byNeeds(c), Timeout: timeout, Interruptible: c.Interruptible != nil && *c.Interruptible,
 			},
 		}
 		if group, ok := groups[d.names[i].resource]; ok {
@@ -438,12 +455,15 @@ func (d *draft) writeJobs(ctx context.Context) error {
 		if name := d.names[i].environment; name != "" {
 			j.Environment = &name
 		}
-		if err := d.insertJob(ctx, j); err != nil {
-			return err
-		}
-		if err := d.writeNeeds(ctx, j.ID, c); err != nil {
-			return err
-		}
+		jobs[i] = j
+	}
+	if err := d.insertJobs(ctx, jobs); err != nil {
+		return err
+	}
+	if err := d.writeNeeds(ctx, jobs); err != nil {
+		return err
+	}
+	for _, j := range jobs {
 		if err := d.bus.Publish(ctx, JobChanged{Stamp: d.as.Stamp(d.now()), Job: *j, Pipeline: *d.row, Project: d.project}); err != nil {
 			return err
 		}
@@ -451,21 +471,37 @@ func (d *draft) writeJobs(ctx context.Context) error {
 	return nil
 }
 
-// writeNeeds writes what a job waits for, and the tags of the runners that may take it.
-func (d *draft) writeNeeds(ctx context.Context, id StatusID, c *ciconfig.Job) error {
-	for i, n := range c.Needs {
-		if n.Job == "" || n.Elsewhere() {
-			continue
+// writeNeeds writes what the jobs wait for, and the tags of the runners that may take them.
+func (d *draft) writeNeeds(ctx context.Context, jobs []*Job) error {
+	type needed struct {
+		JobID     StatusID `db:"job_id"`
+		Position  int      `db:"position"`
+		Name      string   `db:"name"`
+		Artifacts bool     `db:"artifacts"`
+		Optional  bool     `db:"optional"`
+	}
+	type tagged struct {
+		JobID StatusID `db:"job_id"`
+		Tag   string   `db:"tag"`
+	}
+	var needs []needed
+	var tags []tagged
+	for i, j := range jobs {
+		c := &d.made.Jobs[i]
+		for at, n := range c.Needs {
+			if n.Job != "" && !n.Elsewhere() {
+				needs = append(needs, needed{j.ID, at, n.Job, n.Artifacts, n.Optional})
+			}
 		}
-		_, err := d.db.Exec(ctx, "INSERT INTO job_needs (job_id, position, name, artifacts, optional) VALUES (?, ?, ?, ?, ?)", id, i, n.Job, n.Artifacts, n.Optional)
-		if err != nil {
-			return fmt.Errorf("write needs: %w", err)
+		for _, tag := range c.Tags {
+			tags = append(tags, tagged{j.ID, tag})
 		}
 	}
-	for _, tag := range c.Tags {
-		if _, err := d.db.Exec(ctx, "INSERT INTO job_tags (job_id, tag) VALUES (?, ?) ON CONFLICT (job_id, tag) DO NOTHING", id, tag); err != nil {
-			return fmt.Errorf("write tags: %w", err)
-		}
+	if err := db.InsertRows(ctx, d.db, "job_needs", needs, ""); err != nil {
+		return fmt.Errorf("write needs: %w", err)
+	}
+	if err := db.InsertRows(ctx, d.db, "job_tags", tags, "ON CONFLICT (job_id, tag) DO NOTHING"); err != nil {
+		return fmt.Errorf("write tags: %w", err)
 	}
 	return nil
 }

@@ -104,12 +104,7 @@ func (s *Service) tellBridges(ctx context.Context, of *Pipeline) error {
 	if of.UpstreamJobID != nil {
 		ids = append(ids, *of.UpstreamJobID)
 	}
-	for _, id := range ids {
-		if err := s.jobs.Enqueue(ctx, endBridge{JobID: id, PipelineID: of.ID}); err != nil {
-			return fmt.Errorf("enqueue end of bridge: %w", err)
-		}
-	}
-	return nil
+	return s.followUp(ctx, followUps{Ended: of.ID, Follow: ids})
 }
 
 // endBridge is the job that gives a bridge the state of the pipeline that it follows.

@@ -103,13 +103,13 @@ func (s *Service) moving(ctx context.Context, in PipelineID, name string) (Statu
 	return id, nil
 }
 
-// room refuses one more job or status of a pipeline that has too many.
-func (s *Service) room(ctx context.Context, in PipelineID) error {
+// room refuses more jobs or statuses of a pipeline than it may have.
+func (s *Service) room(ctx context.Context, in PipelineID, more int) error {
 	n, err := db.Get[int](ctx, s.db, "SELECT count(*) FROM commit_statuses WHERE pipeline_id = ?", in)
 	if err != nil {
 		return fmt.Errorf("count statuses: %w", err)
 	}
-	if n >= maxStatuses {
+	if n+more > maxStatuses {
 		return errs.New(errs.Unprocessable, "The number of jobs has exceeded the limit")
 	}
 	return nil
@@ -117,7 +117,7 @@ func (s *Service) room(ctx context.Context, in PipelineID) error {
 
 // replace makes room for a new status of a name. Jobs of the same name are another thing.
 func (s *Service) replace(ctx context.Context, in PipelineID, name string) error {
-	if err := s.room(ctx, in); err != nil {
+	if err := s.room(ctx, in, 1); err != nil {
 		return err
 	}
 	if _, err := s.db.Exec(ctx, "UPDATE commit_statuses SET retried = true WHERE pipeline_id = ? AND kind = ? AND name = ?", in, ExternalKind, name); err != nil {

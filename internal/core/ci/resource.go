@@ -220,18 +220,27 @@ func (d *draft) writeResourceGroups(ctx context.Context) (map[string]ResourceGro
 			keys = append(keys, n.resource)
 		}
 	}
+	if len(keys) == 0 {
+		return out, nil
+	}
 	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
-		now := db.At(d.now())
-		row := ResourceGroup{ProjectID: d.project.ID, Key: key, ProcessMode: d.project.Settings().ResourceGroupDefaultProcessMode, CreatedAt: now, UpdatedAt: now}
-		if _, err := db.InsertRow(ctx, d.db, "resource_groups", &row, "ON CONFLICT (project_id, key) DO NOTHING"); err != nil {
-			return nil, fmt.Errorf("write resource group: %w", err)
-		}
-		g, err := d.findResourceGroup(ctx, d.project, key)
-		if err != nil {
-			return nil, err
-		}
-		out[key] = g.ID
+	keys = slices.Compact(keys)
+	rows, now := make([]ResourceGroup, len(keys)), db.At(d.now())
+	for i, key := range keys {
+		rows[i] = ResourceGroup{ProjectID: d.project.ID, Key: key, ProcessMode: d.project.Settings().ResourceGroupDefaultProcessMode, CreatedAt: now, UpdatedAt: now}
+	}
+	if err := db.InsertRows(ctx, d.db, "resource_groups", rows, "ON CONFLICT (project_id, key) DO NOTHING"); err != nil {
+		return nil, fmt.Errorf("write resource groups: %w", err)
+	}
+	var w db.Where
+	w.And("g.project_id = ?", d.project.ID)
+	w.In("g.key", keys)
+	found, err := db.Select[ResourceGroup](ctx, d.db, "SELECT "+resourceColumns+" FROM resource_groups g"+w.SQL()+" ORDER BY g.id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("read resource groups: %w", err)
+	}
+	for _, g := range found {
+		out[g.Key] = g.ID
 	}
 	return out, nil
 }

@@ -36,12 +36,9 @@ func (s *Service) passOnAfter(ctx context.Context, jobs ...*Status) error {
 		if j.ResourceGroupID == nil || slices.Contains(holding, j.State) || slices.Contains(done, *j.ResourceGroupID) {
 			continue
 		}
-		if err := s.passOn(ctx, *j.ResourceGroupID); err != nil {
-			return err
-		}
 		done = append(done, *j.ResourceGroupID)
 	}
-	return nil
+	return s.followUp(ctx, followUps{Groups: done})
 }
 
 // passOnWithout is passOn for the groups of the jobs of a pipeline that is about to be deleted.
@@ -53,12 +50,7 @@ func (s *Service) passOnWithout(ctx context.Context, of PipelineID) error {
 	if err != nil {
 		return fmt.Errorf("resource groups of pipeline: %w", err)
 	}
-	for _, id := range groups {
-		if err := s.passOn(ctx, id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.followUp(ctx, followUps{Groups: groups})
 }
 
 // passOnWaiting is passOn for groups that jobs have waited for since a time, for the case that one was not passed on.

@@ -149,32 +149,57 @@ func jobSeal(of StatusID, key string) string { return fmt.Sprintf("variable %s o
 
 // keepPipelineVariables writes the variables that a pipeline was started with; the last of a name counts.
 func (s *Service) keepPipelineVariables(ctx context.Context, of PipelineID, vars []Variable) error {
+	type row struct {
+		PipelineID PipelineID `db:"pipeline_id"`
+		sealedVariable
+	}
+	var rows []row
+	at := map[string]int{}
 	for _, v := range vars {
-		row := struct {
-			PipelineID PipelineID `db:"pipeline_id"`
-			sealedVariable
-		}{of, sealedVariable{v.Key, s.box.Seal(pipelineSeal(of, v.Key), v.Value), v.File, v.Raw}}
-		_, err := db.InsertRow(ctx, s.db, "pipeline_variables", &row, "ON CONFLICT (pipeline_id, key) DO UPDATE SET value = excluded.value, file = excluded.file, raw = excluded.raw")
-		if err != nil {
-			return fmt.Errorf("write variable of pipeline: %w", err)
+		one := row{of, sealedVariable{v.Key, s.box.Seal(pipelineSeal(of, v.Key), v.Value), v.File, v.Raw}}
+		if i, ok := at[v.Key]; ok {
+			rows[i] = one
+			continue
 		}
+		at[v.Key], rows = len(rows), append(rows, one)
+	}
+	if err := db.InsertRows(ctx, s.db, "pipeline_variables", rows, ""); err != nil {
+		return fmt.Errorf("write variables of pipeline: %w", err)
 	}
 	return nil
 }
 
-// keepVariables writes variables that a job gets from its user, or reports itself as dotenv.
+// keepVariables writes variables that a job gets from its user, or reports itself as dotenv; the last of a name counts.
 func (s *Service) keepVariables(ctx context.Context, of StatusID, vars []Variable, dotenv bool) error {
+	list := make([]ownVariable, len(vars))
+	for i, v := range vars {
+		list[i] = ownVariable{of, v.Key, v.Value}
+	}
+	return s.keepOwn(ctx, list, dotenv)
+}
+
+// keepOwn writes variables of jobs; the last of a name counts.
+func (s *Service) keepOwn(ctx context.Context, vars []ownVariable, dotenv bool) error {
+	type row struct {
+		ownVariable
+		Dotenv bool `db:"dotenv"`
+	}
+	type name struct {
+		of  StatusID
+		key string
+	}
+	var rows []row
+	at := map[name]int{}
 	for _, v := range vars {
-		row := struct {
-			JobID  StatusID `db:"job_id"`
-			Key    string   `db:"key"`
-			Value  string   `db:"value"`
-			Dotenv bool     `db:"dotenv"`
-		}{of, v.Key, s.box.Seal(jobSeal(of, v.Key), v.Value), dotenv}
-		_, err := db.InsertRow(ctx, s.db, "job_variables", &row, "ON CONFLICT (job_id, key) DO UPDATE SET value = excluded.value, dotenv = excluded.dotenv")
-		if err != nil {
-			return fmt.Errorf("write variable of job: %w", err)
+		v.Value = s.box.Seal(jobSeal(v.JobID, v.Key), v.Value)
+		if i, ok := at[name{v.JobID, v.Key}]; ok {
+			rows[i].ownVariable = v
+			continue
 		}
+		at[name{v.JobID, v.Key}], rows = len(rows), append(rows, row{v, dotenv})
+	}
+	if err := db.InsertRows(ctx, s.db, "job_variables", rows, "ON CONFLICT (job_id, key) DO UPDATE SET value = excluded.value, dotenv = excluded.dotenv"); err != nil {
+		return fmt.Errorf("write variables of jobs: %w", err)
 	}
 	return nil
 }
