@@ -260,3 +260,41 @@ func TestWorkItemUpdate_atomic(t *testing.T) {
 		s.want("dev", `query($i: WorkItemID!) { workItem(id: $i) { title } }`, variables{"i": item}, `{"data":{"workItem":{"title":"issue 1"}}}`)
 	})
 }
+
+// TestWorkItemUpdate_branch has a description make a merge request in an update that is refused for its emoji: there
+// is no branch afterwards, and the update without the emoji makes both.
+func TestWorkItemUpdate_branch(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		s.team(1)
+		s.rest("owner", "POST", "/projects/team%2Fapp/repository/commits",
+			`{"branch":"main","commit_message":"Begin","actions":[{"action":"create","file_path":"a","content":"a"}]}`)
+		item := fmt.Sprintf("gid://gitlab/WorkItem/%d", id(s.rest("dev", "GET", "/projects/team%2Fapp/issues/1", "")))
+		const update = `mutation($i: WorkItemID!, $e: WorkItemWidgetAwardEmojiUpdateInput) {
+			workItemUpdate(input: {id: $i, descriptionWidget: {description: "Text\n/create_merge_request fix"}, awardEmojiWidget: $e}) { errors } }`
+		branches := func() (names string) {
+			t.Helper()
+			var list []struct{ Name string }
+			if err := json.Unmarshal(s.send("dev", "GET", "/api/v4/projects/team%2Fapp/repository/branches", "").Body.Bytes(), &list); err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range list {
+				names += b.Name + " "
+			}
+			return names
+		}
+		if got := s.ask("dev", update, variables{"i": item, "e": variables{"action": "ADD", "name": "no such emoji"}}); strings.Contains(got, `"errors":[]`) {
+			t.Errorf("an unknown emoji: got %s", got)
+		}
+		if got := branches(); got != "main " {
+			t.Errorf("branches after the refusal: got %q", got)
+		}
+		s.want("dev", update, variables{"i": item, "e": variables{"action": "ADD", "name": "tada"}}, `{"data":{"workItemUpdate":{"errors":[]}}}`)
+		if got := branches(); got != "fix main " {
+			t.Errorf("branches: got %q", got)
+		}
+		if m := s.rest("dev", "GET", "/projects/team%2Fapp/merge_requests/1", ""); m["source_branch"] != "fix" || m["description"] != "Closes #1" {
+			t.Errorf("merge request: got %v", m)
+		}
+		s.want("dev", `query($i: WorkItemID!) { workItem(id: $i) { description } }`, variables{"i": item}, `{"data":{"workItem":{"description":"Text"}}}`)
+	})
+}

@@ -39,22 +39,28 @@ func (s *Service) CreateIssue(ctx context.Context, as authz.Actor, p *project.Pr
 	if err != nil || len(commands) == 0 {
 		return i, err
 	}
-	return s.onIssue(ctx, as, p, i.IID, commands)
+	return s.OnIssue(ctx, as, p, i.IID, commands)
 }
 
 // UpdateIssue changes an issue and runs the commands of its new description.
 func (s *Service) UpdateIssue(ctx context.Context, as authz.Actor, p *project.Project, iid issue.IID, c issue.Changes) (*issue.Issue, error) {
-	var commands []Command
-	c.Description, commands = s.cut(noteable.Issue, c.Description)
+	commands := s.CutIssue(&c)
 	i, err := s.issues.Update(ctx, as, p, iid, c)
 	if err != nil || len(commands) == 0 {
 		return i, err
 	}
-	return s.onIssue(ctx, as, p, iid, commands)
+	return s.OnIssue(ctx, as, p, iid, commands)
 }
 
-// onIssue runs commands on an issue that the actor just wrote.
-func (s *Service) onIssue(ctx context.Context, as authz.Actor, p *project.Project, iid issue.IID, commands []Command) (*issue.Issue, error) {
+// CutIssue removes the commands from the new description in c and returns them, for OnIssue. A caller
+// that changes an issue in a transaction runs them after it, because they may write to the repository.
+func (s *Service) CutIssue(c *issue.Changes) (commands []Command) {
+	c.Description, commands = s.cut(noteable.Issue, c.Description)
+	return commands
+}
+
+// OnIssue runs commands on an issue that the actor just wrote, and returns it as it is then.
+func (s *Service) OnIssue(ctx context.Context, as authz.Actor, p *project.Project, iid issue.IID, commands []Command) (*issue.Issue, error) {
 	as = as.Unconditional()
 	t, err := s.issues.Locate(ctx, as, noteable.Place{Project: p}, noteable.Key{Number: int64(iid)})
 	if err == nil {
@@ -111,22 +117,27 @@ func (s *Service) CreateEpic(ctx context.Context, as authz.Actor, g *namespace.G
 	if err != nil || len(commands) == 0 {
 		return e, err
 	}
-	return s.onEpic(ctx, as, g, e.IID, commands)
+	return s.OnEpic(ctx, as, g, e.IID, commands)
 }
 
 // UpdateEpic changes an epic and runs the commands of its new description.
 func (s *Service) UpdateEpic(ctx context.Context, as authz.Actor, g *namespace.Group, iid epic.IID, c epic.Changes) (*epic.Epic, error) {
-	var commands []Command
-	c.Description, commands = s.cut(noteable.Epic, c.Description)
+	commands := s.CutEpic(&c)
 	e, err := s.epics.Update(ctx, as, g, iid, c)
 	if err != nil || len(commands) == 0 {
 		return e, err
 	}
-	return s.onEpic(ctx, as, g, iid, commands)
+	return s.OnEpic(ctx, as, g, iid, commands)
 }
 
-// onEpic runs commands on an epic that the actor just wrote.
-func (s *Service) onEpic(ctx context.Context, as authz.Actor, g *namespace.Group, iid epic.IID, commands []Command) (*epic.Epic, error) {
+// CutEpic is CutIssue for an epic.
+func (s *Service) CutEpic(c *epic.Changes) (commands []Command) {
+	c.Description, commands = s.cut(noteable.Epic, c.Description)
+	return commands
+}
+
+// OnEpic runs commands on an epic that the actor just wrote, and returns it as it is then.
+func (s *Service) OnEpic(ctx context.Context, as authz.Actor, g *namespace.Group, iid epic.IID, commands []Command) (*epic.Epic, error) {
 	as = as.Unconditional()
 	t, err := s.epics.Locate(ctx, as, noteable.Place{Group: g}, noteable.Key{IID: int64(iid)})
 	if err == nil {

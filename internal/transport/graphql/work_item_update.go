@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/quickaction"
 	"tenon/internal/core/subscription"
 	"tenon/internal/core/todo"
 	"tenon/internal/transport/graphql/exec"
@@ -117,7 +118,8 @@ type updateWorkItemInput struct {
 	Title                  *string
 }
 
-// updateWorkItem changes a work item and what hangs on it, all or nothing.
+// updateWorkItem changes a work item and its widgets, all or nothing. The quick actions of the description run
+// after that: they may write to the repository, and what they cannot do undoes nothing.
 func (b *binder) updateWorkItem(ctx context.Context, c *exec.Call[updateWorkItemInput]) (workItemPayload, error) {
 	in := c.Args
 	w, err := b.workItemNeeded(ctx, c.As, in.ID)
@@ -131,8 +133,10 @@ func (b *binder) updateWorkItem(ctx context.Context, c *exec.Call[updateWorkItem
 	if err != nil {
 		return workItemPayload{}, err
 	}
+	var commands []quickaction.Command
 	err = b.Atomic(ctx, func(ctx context.Context) error {
-		err := b.writeWorkItem(ctx, c.As, w, g, &in)
+		found, err := b.writeWorkItem(ctx, c.As, w, g, &in)
+		commands = found
 		if err == nil && in.HierarchyWidget != nil {
 			err = b.arrange(ctx, c.As, w, g, in.HierarchyWidget)
 		}
@@ -141,10 +145,26 @@ func (b *binder) updateWorkItem(ctx context.Context, c *exec.Call[updateWorkItem
 		}
 		return err
 	})
+	if err == nil {
+		err = b.runCommands(ctx, c.As, w, g, commands)
+	}
 	if err != nil {
 		return workItemPayload{}, err
 	}
 	return b.workItemPayload(ctx, c.As, w.key(), nil)
+}
+
+// runCommands runs the quick actions of a new description.
+func (b *binder) runCommands(ctx context.Context, as authz.Actor, w *workItem, g *namespace.Group, commands []quickaction.Command) error {
+	var err error
+	switch {
+	case len(commands) == 0:
+	case w.issue != nil:
+		_, err = b.Commands.OnIssue(ctx, as, w.issue.Project, w.issue.IID, commands)
+	default:
+		_, err = b.Commands.OnEpic(ctx, as, g, w.epic.IID, commands)
+	}
+	return err
 }
 
 // groupOf finds the group of an epic; nil for issues.
@@ -155,8 +175,8 @@ func (b *binder) groupOf(ctx context.Context, as authz.Actor, w *workItem) (*nam
 	return b.Namespaces.FindByID(ctx, as, w.epic.GroupID)
 }
 
-// writeWorkItem changes what a work item holds itself.
-func (b *binder) writeWorkItem(ctx context.Context, as authz.Actor, w *workItem, g *namespace.Group, in *updateWorkItemInput) error {
+// writeWorkItem changes the columns of a work item, and returns the quick actions of its new description.
+func (b *binder) writeWorkItem(ctx context.Context, as authz.Actor, w *workItem, g *namespace.Group, in *updateWorkItemInput) ([]quickaction.Command, error) {
 	var labels label.Assignment
 	if in.LabelsWidget != nil {
 		var err error
@@ -167,17 +187,17 @@ func (b *binder) writeWorkItem(ctx context.Context, as authz.Actor, w *workItem,
 			at = label.Of(g)
 		}
 		if labels.Add, err = b.labelTitles(ctx, as, at, nil, in.LabelsWidget.AddLabelIDs); err != nil {
-			return err
+			return nil, err
 		}
 		if labels.Remove, err = labelRefs(nil, in.LabelsWidget.RemoveLabelIDs); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	var parent *epic.ID
 	if h := in.HierarchyWidget; h != nil && h.ParentID.Set {
 		id, err := parentOf(h.ParentID.Value)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		parent = &id
 	}
@@ -188,18 +208,20 @@ func (b *binder) writeWorkItem(ctx context.Context, as authz.Actor, w *workItem,
 			c.Epic = &issue.EpicChoice{ID: int64(*parent)}
 		}
 		if reflect.ValueOf(c).IsZero() {
-			return nil
+			return nil, nil
 		}
-		_, err := b.Commands.UpdateIssue(ctx, as, w.issue.Project, w.issue.IID, c)
-		return err
+		commands := b.Commands.CutIssue(&c)
+		_, err := b.Issues.Update(ctx, as, w.issue.Project, w.issue.IID, c)
+		return commands, err
 	}
 	c := in.epicChanges()
 	c.Title, c.StateEvent, c.Labels, c.ParentID = in.Title, strings.ToLower(in.StateEvent), labels, parent
 	if reflect.ValueOf(c).IsZero() {
-		return nil
+		return nil, nil
 	}
-	_, err := b.Commands.UpdateEpic(ctx, as, g, w.epic.IID, c)
-	return err
+	commands := b.Commands.CutEpic(&c)
+	_, err := b.Epics.Update(ctx, as, g, w.epic.IID, c)
+	return commands, err
 }
 
 // on names a work item for subscriptions.
