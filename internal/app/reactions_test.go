@@ -70,6 +70,7 @@ var provedElsewhere = map[string]string{
 	"approvals":                                       "internal/core/approval TestService_OnNewVersion",
 	"code owners":                                     "internal/core/approval TestState_codeOwners",
 	"merge requests between forks":                    "internal/core/mergerequest TestFork_unforked",
+	"merge requests stacked on it":                    "internal/core/mergerequest TestService_Merge_retargets",
 	"issue.Created: notes":                            "internal/transport/rest TestIssueCopies",
 	"issue.Moved: system notes":                       "internal/app TestIssueHistory",
 	"issue.Cloned: system notes":                      "internal/app TestIssueHistory",

@@ -160,6 +160,37 @@ func TestService_OnNewVersion(t *testing.T) {
 	})
 }
 
+// The server's own rebase keeps approvals, because it adds no change. A push keeps none, also one with the same title
+// that takes the place of the rebase.
+func TestService_OnNewVersion_rebase(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		m := w.Open("topic", approvaltest.Files{"b": "b\n"})
+		_, err := w.approve(w.Reviewer, m.IID, approval.Input{})
+		approvaltest.Check(t, err)
+		rebase := func(file string) {
+			t.Helper()
+			w.Push("main", "", approvaltest.Files{file: "1\n"}, "dave")
+			approvaltest.Check(t, w.MergeRequests.Rebase(ctx, w.Developer, w.As(w.Developer), m.IID))
+			approvaltest.Check(t, w.Jobs.Drain(ctx))
+		}
+		before := m.HeadSHA
+		rebase("meanwhile")
+		now, err := w.MergeRequests.Read(ctx, w.Developer, w.As(w.Developer), m.IID)
+		approvaltest.Check(t, err)
+		if now.HeadSHA == before || now.MergeError != nil {
+			t.Fatalf("not rebased: %s, %v", now.HeadSHA, now.MergeError)
+		}
+		st := w.state(m.IID)
+		approvaltest.Equal(t, "approvals after a rebase", len(st.Approvals), 1)
+		rebase("later")
+		approvaltest.Equal(t, "approvals after a second one", len(w.state(m.IID).Approvals), 1)
+		w.Push("topic", "", approvaltest.Files{"c": "c\n"}, "dave")
+		approvaltest.Check(t, w.Jobs.Drain(ctx))
+		approvaltest.Equal(t, "approvals after a push", len(w.state(m.IID).Approvals), 0)
+	})
+}
+
 // An author of commits who takes the address of the commits away from the account is still their
 // author, and so is who no longer has the address at all.
 func TestService_Approve_contributors(t *testing.T) {

@@ -15,13 +15,14 @@ func (s *Service) Subscribe(b *event.Bus) {
 }
 
 // OnNewVersion removes the approvals of the version before, or makes them count for the new
-// one where the project says so.
+// one where the project says so or the server's own rebase made it.
 func (s *Service) OnNewVersion(ctx context.Context, e mergerequest.NewVersion) error {
 	set, err := s.settingsAt(ctx, e.Project.NamespaceID)
 	if err != nil {
 		return err
 	}
 	switch {
+	case e.Rebased: // the commits that were approved, in another place
 	case !set.RetainOnPush.On:
 		return s.reset(ctx, e.Fact, nil)
 	case set.SelectiveRemovals.On && e.MergeRequest.OwnersKey != "":

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/event"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -197,7 +198,8 @@ func TestService_Merge_whenPipelineSucceeds_looksAgain(t *testing.T) {
 			w.push("main", "", files{"topic": "another\n"}, "Conflict with it")
 		}, "the branch cannot be merged"},
 		{"source branch gone", func(w *checked) {
-			w.move("topic", "")
+			// Without the push that would close the request.
+			check(w.T, w.git().UpdateRefs(w.T.Context(), []gitstore.RefUpdate{{Ref: "refs/heads/topic", AnyOld: true}}))
 		}, "the source or target branch does not exist"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

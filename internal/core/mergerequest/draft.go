@@ -11,6 +11,17 @@ func IsDraft(title string) bool { return cutDraft(title) != title }
 // WithoutDraft gives the title without its draft marks.
 func WithoutDraft(title string) string { return strings.TrimSpace(cutDraft(title)) }
 
+// IsDraftCommit reports whether the title of a commit says that it is not to be merged as it is.
+func IsDraftCommit(title string) bool {
+	title = strings.TrimLeft(title, " \t")
+	for _, mark := range [...]string{"fixup! ", "squash! "} {
+		if strings.HasPrefix(title, mark) {
+			return true
+		}
+	}
+	return draftMark(title) > 0
+}
+
 // Drafted gives the title of a draft, or that of a request that is ready.
 func Drafted(title string, draft bool) string {
 	switch {

@@ -33,6 +33,8 @@ type Diff struct {
 	OldText, NewText string
 	OldTarget        *string // nil where the target branch is the same
 	NewTarget        string
+	TargetDeleted    bool   // the old target branch was deleted after it was merged
+	DraftCommit      string // the pushed commit that made the request a draft; "" where it was made one by a user
 	Milestone        bool  // from that of Before to that of MergeRequest
 	Lock             *bool // the new state of a discussion that was locked or unlocked
 	Assigned         []authz.UserID
@@ -54,6 +56,7 @@ type Merged struct {
 	TargetBranch    string
 	MergeCommitSHA  string // "" where a fast-forward made none
 	SquashCommitSHA string
+	SourceRemoved   bool // the merge deletes the source branch
 	// ClosesIssues are the issues that the request promised to close; empty where the target
 	// is not the default branch.
 	ClosesIssues []ClosedIssue
@@ -97,6 +100,11 @@ type NewVersion struct {
 	EarlierFirst, EarlierLast string
 	FromTarget                int    // how many commits came from the target branch besides
 	TargetSHA                 string // the last of these
+
+	// Rebased says that the server's own rebase moved the branch: the commits are those that were there before.
+	Rebased bool
+
+	draft string // the newest commit that makes the request a draft, "" for none
 }
 
 // Tried is published when the result of a trial merge was stored.

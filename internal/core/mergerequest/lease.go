@@ -172,7 +172,7 @@ func (s *Service) setMerged(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil {
 		return err
 	}
-	e := Merged{Fact: f, TargetBranch: m.TargetBranch, ClosesIssues: l.closes}
+	e := Merged{Fact: f, TargetBranch: m.TargetBranch, ClosesIssues: l.closes, SourceRemoved: l.RemoveSource}
 	if l.MergeCommitSHA != nil {
 		e.MergeCommitSHA = *l.MergeCommitSHA
 	}

@@ -73,6 +73,7 @@ type MergeRequest struct {
 	MergeCommitSHA  *string `db:"merge_commit_sha"`
 	SquashCommitSHA *string `db:"squash_commit_sha"`
 	MergeError      *string `db:"merge_error"`
+	RebaseSHA       *string `db:"rebase_commit_sha"` // the head that the server's last rebase made
 
 	Squash                    bool   `db:"squash"`
 	DiscussionLocked          *bool  `db:"discussion_locked"`

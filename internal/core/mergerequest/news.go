@@ -11,11 +11,44 @@ import (
 // maxNews is how many commits of a new version are named one by one.
 const maxNews = 10
 
+// maxDraftLook is how many new commits are searched for one that makes the request a draft.
+const maxDraftLook = 1000
+
+// draftCommit finds the newest commit of the source branch that makes the request a draft and was not there before.
+func (l look) draftCommit(ctx context.Context, old string) (string, error) {
+	opts := gitcmd.LogOptions{From: []gitstore.ObjectID{l.source}, Limit: maxDraftLook}
+	for _, id := range []gitstore.ObjectID{idOf(old), l.target} {
+		if !id.IsZero() {
+			opts.Not = append(opts.Not, id)
+		}
+	}
+	commits, err := l.repo.LogCommits(ctx, opts)
+	if err != nil {
+		return "", fmt.Errorf("list new commits: %w", err)
+	}
+	for _, c := range commits {
+		if IsDraftCommit(c.Title()) {
+			return c.ID.Short(), nil
+		}
+	}
+	return "", nil
+}
+
 // news finds the commits of the source branch that were not there before: its own, and those
 // that came from the target branch, whose last one is base.
-func (l look) news(ctx context.Context, old, base string) (NewVersion, error) {
+func (l look) news(ctx context.Context, m *MergeRequest, base string) (NewVersion, error) {
 	var out NewVersion
-	if old == "" || l.source.IsZero() {
+	if l.source.IsZero() {
+		return out, nil
+	}
+	old := m.HeadSHA
+	if hexOf(l.source) != old && !m.Draft {
+		var err error
+		if out.draft, err = l.draftCommit(ctx, old); err != nil {
+			return out, err
+		}
+	}
+	if old == "" {
 		return out, nil
 	}
 	opts := gitcmd.LogOptions{From: []gitstore.ObjectID{l.source}, Not: []gitstore.ObjectID{idOf(old)}}

@@ -25,6 +25,7 @@ type afterPush struct {
 	Username  string           `json:"username"`
 	Changes   []repo.RefChange `json:"changes"` // of branches that open requests name
 	SkipCI    bool             `json:"skip_ci"` // the push asked for no pipelines
+	ByMerge   bool             `json:"by_merge"`
 }
 
 // Kind names the job.
@@ -76,6 +77,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.closeOfPush)
 	job.Register(r, s.mergeDue, job.Unique())
 	job.Register(r, s.tellPipeline, job.Unique())
+	job.Register(r, s.retargetStack, job.Unique())
 	job.Register(r, s.testPushed, job.Unique(), job.Attempts(5), job.Timeout(5*time.Minute))
 	job.Register(r, s.runTrain, job.Unique())
 	job.Register(r, s.rebase, job.Timeout(rebaseTakes))
@@ -102,7 +104,7 @@ func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
 	if err := s.present(ctx, e, sources); err != nil {
 		return err
 	}
-	work := afterPush{ProjectID: e.ProjectID, UserID: e.By.UserID, Username: e.By.Username, SkipCI: bool(ci.SkipOf(e.Options))}
+	work := afterPush{ProjectID: e.ProjectID, UserID: e.By.UserID, Username: e.By.Username, SkipCI: bool(ci.SkipOf(e.Options)), ByMerge: e.Source == repo.ByMerge}
 	for _, c := range e.Changes {
 		if name := c.Ref.Short(); c.Ref.IsBranch() && (sources[name] || targets[name]) {
 			work.Changes = append(work.Changes, c.RefChange)
@@ -166,8 +168,8 @@ func (s *Service) Requested(ctx context.Context, id project.ID) (map[string]bool
 	return out, nil
 }
 
-// followPush gives requests from the pushed branches their versions and marks those
-// merged that were merged by hand.
+// followPush gives requests from the pushed branches their versions, marks those
+// merged that were merged by hand, and then closes those from deleted branches.
 func (s *Service) followPush(ctx context.Context, work afterPush) error {
 	by := authz.Actor{UserID: work.UserID, Username: work.Username}
 	for _, c := range work.Changes {
@@ -181,6 +183,14 @@ func (s *Service) followPush(ctx context.Context, work afterPush) error {
 			continue
 		}
 		if err := s.followTarget(ctx, by, work.ProjectID, c); err != nil {
+			return err
+		}
+	}
+	for _, c := range work.Changes {
+		if !c.New.IsZero() || c.Old.IsZero() {
+			continue
+		}
+		if err := s.branchDeleted(ctx, by, work, c); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -166,5 +167,13 @@ func (s *Service) rebaseNow(ctx context.Context, job rebasing) error {
 	if onto.IsZero() {
 		return errs.Missing("Branch")
 	}
-	return s.repos.Rebase(ctx, u.Actor(), source, repo.RebaseInput{Branch: m.SourceBranch, Onto: onto, Of: p})
+	return s.repos.Rebase(ctx, u.Actor(), source, repo.RebaseInput{
+		Branch: m.SourceBranch, Onto: onto, Of: p,
+		Before: func(ctx context.Context, head gitstore.ObjectID) error {
+			if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET rebase_commit_sha = ? WHERE id = ?", hexOf(head), m.ID); err != nil {
+				return fmt.Errorf("record rebase: %w", err)
+			}
+			return nil
+		},
+	})
 }

@@ -22,6 +22,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "merge requests", s.OnPushed)
 	event.On(b, "merge requests between forks", s.OnUnforked)
 	event.On(b, "automatic merges", s.OnPipelineChanged)
+	event.On(b, "merge requests stacked on it", s.OnMerged)
 	s.subscribeClosing(b)
 	event.On(b, "merge request dependencies", s.OnProjectDeleted)
 	s.subscribeOwners(b)

@@ -34,6 +34,8 @@ type Changes struct {
 
 	// Strict refuses what the actor may not change, in place of leaving it alone.
 	Strict bool
+
+	targetDeleted bool // TargetBranch replaces a branch that was deleted
 }
 
 // metadata reports whether something is asked for that needs SetMergeRequestMetadata.
@@ -137,7 +139,7 @@ func (c *Changes) target(m *MergeRequest) string {
 	return m.TargetBranch
 }
 
-// checkFork keeps a request whose fork is gone from being opened again, and lets only who
+// checkFork refuses to reopen a request whose fork or source branch is gone, and lets only who
 // may push to a fork's branch open it to others.
 func (s *Service) checkFork(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c *Changes) error {
 	reopens, opens := c.Event == Reopen && m.State == StateClosed, c.AllowCollaboration != nil && *c.AllowCollaboration
@@ -151,6 +153,11 @@ func (s *Service) checkFork(ctx context.Context, as authz.Actor, p *project.Proj
 	if reopens {
 		if err := requireRelated(source, p); err != nil {
 			return err
+		}
+		if tip, err := s.tip(ctx, source, m.SourceBranch); err != nil {
+			return err
+		} else if tip.IsZero() {
+			return errNoSource(m.SourceBranch)
 		}
 	}
 	if opens {
@@ -286,7 +293,7 @@ func (s *Service) set(m *MergeRequest, c Changes, diff *Diff) (fields []string) 
 	}
 	if c.TargetBranch != nil && *c.TargetBranch != m.TargetBranch && m.State != StateMerged && m.State != StateLocked {
 		was := m.TargetBranch
-		diff.OldTarget, diff.NewTarget = &was, *c.TargetBranch
+		diff.OldTarget, diff.NewTarget, diff.TargetDeleted = &was, *c.TargetBranch, c.targetDeleted
 		// The newest version compares with another branch: the next look makes a new one.
 		m.TargetBranch, m.BaseSHA, m.StartSHA, m.TrialResult = *c.TargetBranch, "", "", ""
 		fields = append(fields, "target_branch")

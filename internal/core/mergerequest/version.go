@@ -244,7 +244,7 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p, source *
 	if err := l.version(ctx, &next); err != nil {
 		return err
 	}
-	news, err := l.news(ctx, old, next.BaseSHA)
+	news, err := l.news(ctx, m, next.BaseSHA)
 	if err != nil {
 		return err
 	}
@@ -267,6 +267,9 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p, source *
 			}
 			row.BaseSHA, row.StartSHA, row.HeadSHA = next.BaseSHA, next.StartSHA, next.HeadSHA
 			row.CommitsCount, row.ChangesCount, row.UpdatedAt = next.CommitsCount, next.ChangesCount, s.stamp()
+			if news.draft != "" {
+				row.Title, row.Draft = Drafted(row.Title, true), true
+			}
 			if row.BaseSHA == "" {
 				return nil
 			}
@@ -279,7 +282,7 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p, source *
 		if err != nil || !won {
 			return err
 		}
-		next.UpdatedAt, next.VersionID = out.After.UpdatedAt, out.After.VersionID
+		next.UpdatedAt, next.VersionID, next.Title, next.Draft = out.After.UpdatedAt, out.After.VersionID, out.After.Title, out.After.Draft
 		if err := s.storeContributors(ctx, m.ID, people); err != nil {
 			return err
 		}
@@ -296,7 +299,11 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p, source *
 		if next.VersionID != nil {
 			news.VersionID = *next.VersionID
 		}
-		return s.bus.Publish(ctx, news)
+		news.Rebased = equal(out.After.RebaseSHA, &next.HeadSHA)
+		if err := s.bus.Publish(ctx, news); err != nil || out.Before.Draft || !next.Draft {
+			return err
+		}
+		return s.bus.Publish(ctx, Updated{Fact: news.Fact, Fields: []string{"title"}, Diff: Diff{OldTitle: &out.Before.Title, DraftCommit: news.draft}})
 	})
 	if err != nil {
 		return fmt.Errorf("store version: %w", err)

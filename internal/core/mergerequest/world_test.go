@@ -52,6 +52,7 @@ type world struct {
 	id          project.ID
 	seen        sync.Mutex
 	merged      []mergerequest.Merged
+	updated     []mergerequest.Updated
 	enqueued    func() // called for each job; nil for nothing
 	resolving   func() // called when issues are looked for; nil for nothing
 
@@ -120,6 +121,13 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.repos.Connect(w.requests)
 	w.protections.Connect(w.requests)
 	event.On(w.Bus, "merge requests", w.requests.OnPushed)
+	event.On(w.Bus, "stacks", w.requests.OnMerged)
+	event.On(w.Bus, "test", func(_ context.Context, e mergerequest.Updated) error {
+		w.seen.Lock()
+		defer w.seen.Unlock()
+		w.updated = append(w.updated, e)
+		return nil
+	})
 	event.On(w.Bus, "test", func(_ context.Context, e mergerequest.Merged) error {
 		w.seen.Lock() // jobs run beside one another
 		defer w.seen.Unlock()

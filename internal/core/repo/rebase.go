@@ -24,6 +24,9 @@ type RebaseInput struct {
 	Branch string
 	Onto   gitstore.ObjectID
 	Of     *project.Project // whose repository has Onto; nil is the branch's own
+
+	// Before is told the new tip before the branch moves there; nil for nothing.
+	Before func(ctx context.Context, head gitstore.ObjectID) error
 }
 
 // Rebase makes the commits of a branch again on top of another commit, as if they had been
@@ -76,6 +79,11 @@ func (s *Service) rebaseOnce(ctx context.Context, as authz.Actor, p *project.Pro
 	head, err := Replay(ctx, quarantine, tip, in.Onto, by)
 	if err != nil {
 		return nil, err
+	}
+	if in.Before != nil {
+		if err := in.Before(ctx, head); err != nil {
+			return nil, err
+		}
 	}
 	return s.land(ctx, as, p, quarantine, ByAPI, RefChange{Ref: ref, Old: tip, New: head})
 }

@@ -29,12 +29,19 @@ func (s *Service) RequestUpdated(ctx context.Context, e mergerequest.Updated) er
 	d := e.Diff
 	var lines []string
 	if d.OldTitle != nil {
-		lines = append(lines, RequestTitle(*d.OldTitle, e.MergeRequest.Title))
+		line := RequestTitle(*d.OldTitle, e.MergeRequest.Title)
+		if d.DraftCommit != "" {
+			line += " from " + d.DraftCommit
+		}
+		lines = append(lines, line)
 	}
 	if d.Description {
 		lines = append(lines, Description(d.OldText, d.NewText)...)
 	}
-	if d.OldTarget != nil {
+	switch {
+	case d.TargetDeleted:
+		lines = append(lines, fmt.Sprintf("deleted the `%s` branch. This merge request now targets the `%s` branch", *d.OldTarget, d.NewTarget))
+	case d.OldTarget != nil:
 		lines = append(lines, fmt.Sprintf("changed target branch from `%s` to `%s`", *d.OldTarget, d.NewTarget))
 	}
 	people, err := s.people(ctx, d)
