@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/tracing"
 	"tenon/internal/transport/githttp"
@@ -53,7 +54,7 @@ func (a *App) transports() error {
 	tokens := openid.New(openid.Deps{Services: a.core, Log: a.log})
 	pages := web.New(web.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log})
 	a.http = &http.Server{
-		Handler: &router{api: kit, graph: graph, git: git, runners: runners, tokens: tokens, pages: pages, service: a.service(), started: a.metrics.RequestStarted, tracer: a.tracer, idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
+		Handler: &router{api: kit, graph: graph, git: git, runners: runners, tokens: tokens, pages: pages, service: a.service(), started: a.metrics.RequestStarted, tracer: a.tracer, idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime, room: budget.NewRoom(budget.Total)},
 		// A body may take long as long as it flows (see httpkit.Patiently); headers may not.
 		ReadHeaderTimeout: 15 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -95,6 +96,7 @@ type router struct {
 	idle    *idleness
 	proxies []netip.Prefix // that say where a request comes from
 	reads   time.Duration  // how long the database may read for one request
+	room    *budget.Room   // what answers may hold in memory
 }
 
 // ServeHTTP answers a request. The client can read the answer even where the request was not read to its end.
@@ -102,6 +104,24 @@ func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, end := httpkit.Drain(w, r)
 	h.serve(w, r)
 	end()
+}
+
+// answered lets the answer of a request that reads take from the memory for all answers.
+func (h *router) answered(r *http.Request) (_ *http.Request, leave func()) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && !graphql.Match(r.URL.Path) {
+		return r, func() {}
+	}
+	ctx, leave := h.room.Enter(r.Context())
+	return r.WithContext(ctx), leave
+}
+
+// text answers by a transport whose answers are mostly text.
+func (h *router) text(w http.ResponseWriter, r *http.Request, by http.Handler) {
+	r, leave := h.answered(r)
+	defer leave()
+	w, end := httpkit.Compress(httpkit.Patiently(w, r, httpkit.Patience), r)
+	defer end()
+	by.ServeHTTP(w, r)
 }
 
 // serve chooses by the path alone.
@@ -115,7 +135,7 @@ func (h *router) serve(w http.ResponseWriter, r *http.Request) {
 	httpkit.Forwarded(r, h.proxies)
 	if graphql.Match(r.URL.Path) {
 		r = r.WithContext(graphReads(r.Context()))
-		h.graph.ServeHTTP(httpkit.Patiently(w, r, httpkit.Patience), r)
+		h.text(w, r, h.graph)
 		return
 	}
 	r = r.WithContext(db.LimitReads(r.Context(), h.reads, allReads(r, h.reads)))
@@ -123,7 +143,7 @@ func (h *router) serve(w http.ResponseWriter, r *http.Request) {
 	case runnerhttp.Match(path):
 		h.runners.ServeHTTP(httpkit.Patiently(w, r, httpkit.Patience), r)
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
-		h.api.ServeHTTP(httpkit.Patiently(w, r, httpkit.Patience), r)
+		h.text(w, r, h.api)
 	case githttp.Match(path):
 		h.git.ServeHTTP(httpkit.Patiently(w, r, httpkit.GitPatience), r)
 	case openid.Match(path):
@@ -133,7 +153,7 @@ func (h *router) serve(w http.ResponseWriter, r *http.Request) {
 	case slices.Contains(servicePaths, path):
 		h.service.ServeHTTP(w, r)
 	default:
-		h.pages.ServeHTTP(httpkit.Patiently(w, r, httpkit.Patience), r)
+		h.text(w, r, h.pages)
 	}
 }
 

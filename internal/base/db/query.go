@@ -3,7 +3,9 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"sync"
@@ -11,6 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"tenon/internal/base/budget"
 )
 
 // session runs statements: a pool or a transaction of one of the engines.
@@ -105,38 +109,79 @@ func Select[T any](ctx context.Context, d *DB, query string, args ...any) ([]T, 
 func SelectWith[T any](ctx context.Context, d *DB, fresh func() []any, query string, args ...any) ([]T, [][]any, error) {
 	var out []T
 	var apart [][]any
-	err := d.statement(ctx, query, args, false, func(ctx context.Context, from session, query string, args []any) error {
-		rows, err := from.query(ctx, query, args)
-		if err != nil {
-			return err
-		}
-		out, apart = []T{}, nil
-		s, err := d.newScanner(rows, reflect.TypeFor[T](), fresh)
-		for err == nil && rows.Next() {
-			if cap(out) == 0 {
-				out = make([]T, 0, 21) // a page of 20 and the row that says there is another
+	err := d.weighed(ctx, func(most int64) (bytes int64, err error) {
+		err = d.statement(ctx, query, args, false, func(ctx context.Context, from session, query string, args []any) error {
+			rows, err := from.query(ctx, query, args)
+			if err != nil {
+				return err
 			}
-			var zero T
-			out = append(out, zero)
-			if fresh != nil {
-				s.apart = fresh()
-				apart = append(apart, s.apart)
+			out, apart, bytes = []T{}, nil, 0
+			s, err := d.newScanner(rows, reflect.TypeFor[T](), fresh)
+			for err == nil && rows.Next() {
+				if cap(out) == 0 {
+					out = make([]T, 0, 21) // a page of 20 and the row that says there is another
+				}
+				var zero T
+				out = append(out, zero)
+				if fresh != nil {
+					s.apart = fresh()
+					apart = append(apart, s.apart)
+				}
+				row := &out[len(out)-1]
+				if err = s.scan(row); err == nil && most < math.MaxInt64 {
+					if bytes += s.weight(row); bytes > most {
+						err = errHeavy
+					}
+				}
 			}
-			err = s.scan(&out[len(out)-1])
-		}
-		cerr := rows.Close()
-		switch {
-		case err != nil:
-			return err
-		case rows.Err() != nil:
-			return rows.Err()
-		}
-		return cerr
+			cerr := rows.Close()
+			switch {
+			case err != nil:
+				return err
+			case rows.Err() != nil:
+				return rows.Err()
+			}
+			return cerr
+		})
+		return bytes, err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	return out, apart, nil
+}
+
+// errHeavy ends a read that gives more text than it may.
+var errHeavy = errors.New("rows have too much text")
+
+// weighed reads rows for an answer, at most as many bytes of text as read is given, and counts them. Where they are many it waits
+// for room first, with no connection in its hands, and reads again. Reads in a transaction are not counted: others would wait for them.
+func (d *DB) weighed(ctx context.Context, read func(most int64) (int64, error)) error {
+	share := budget.Of(ctx)
+	if share == nil || d.current(ctx) != nil {
+		_, err := read(math.MaxInt64)
+		return err
+	}
+	bytes, err := read(share.Spare())
+	if err == nil {
+		err = share.Use(bytes)
+	}
+	if !errors.Is(err, errHeavy) {
+		return err
+	}
+	most, settle, err := share.Reserve(ctx, budget.MaxList)
+	if err != nil {
+		return err
+	}
+	bytes, err = read(most)
+	if errors.Is(err, errHeavy) {
+		err, bytes = budget.ErrList, 0
+		if most < budget.MaxList {
+			err = budget.ErrRequest
+		}
+	}
+	settle(bytes)
+	return err
 }
 
 // statement binds, picks the session and runs one statement in it.

@@ -82,7 +82,8 @@ type scanner struct {
 	rows  resultRows
 	index [][]int // field of each column; nil where the row is one value
 	dest  []any
-	apart []any // where the last columns of the current row go
+	apart []any   // where the last columns of the current row go
+	texts [][]int // fields that may hold a long text
 }
 
 // newScanner fits rows to a type; where they do not fit, or have failed, it closes them.
@@ -131,8 +132,45 @@ func (d *DB) fit(rows resultRows, t reflect.Type, fresh func() []any) (*scanner,
 		}
 		seen[of.n] = true
 		s.index[i] = of.index
+		if hasText(t.FieldByIndex(of.index).Type) {
+			s.texts = append(s.texts, of.index)
+		}
 	}
 	return s, nil
+}
+
+// hasText reports whether a value of the type may be a long text.
+func hasText(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.String || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+}
+
+// weight is how many bytes of text the row has that out points to.
+func (s *scanner) weight(out any) int64 {
+	v := reflect.ValueOf(out).Elem()
+	if s.index == nil {
+		return textWeight(v)
+	}
+	var sum int64
+	for _, index := range s.texts {
+		sum += textWeight(v.FieldByIndex(index))
+	}
+	return sum
+}
+
+func textWeight(v reflect.Value) int64 {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return 0
+		}
+		v = v.Elem()
+	}
+	if hasText(v.Type()) {
+		return int64(v.Len())
+	}
+	return 0
 }
 
 // scan reads the current row into what out points to.

@@ -86,7 +86,7 @@ func (r *Repo) nearBase(ctx context.Context, a, b gitstore.ObjectID) (base gitst
 			return true
 		}
 		marks[id] |= mark
-		c, err := r.Commit(ctx, id)
+		c, err := r.ShortCommit(ctx, id)
 		if err != nil || len(marks) > nearBases {
 			return false
 		}
@@ -184,7 +184,7 @@ func (r *Repo) near(ctx context.Context, old, tip gitstore.ObjectID) (yes, sure 
 		if len(seen) > nearBy {
 			return false, false
 		}
-		c, err := r.Commit(ctx, queue[0])
+		c, err := r.ShortCommit(ctx, queue[0])
 		if err != nil {
 			return false, false
 		}
@@ -199,7 +199,7 @@ func (r *Repo) near(ctx context.Context, old, tip gitstore.ObjectID) (yes, sure 
 		}
 	}
 	// All of a short history was seen; old may be no commit at all.
-	_, err := r.Commit(ctx, old)
+	_, err := r.ShortCommit(ctx, old)
 	return false, err == nil
 }
 

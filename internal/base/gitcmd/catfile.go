@@ -27,7 +27,7 @@ const (
 // is part of the key: knowing an id must not give access to another one's object.
 type objectKey struct {
 	path string
-	what byte // i: Info, c: *Commit, t: *Tree, g: *Tag, b: []byte
+	what byte // i: Info, c: *Commit, s: *Commit in its short form, t: *Tree, g: *Tag, h: *Tag in its short form, b: []byte
 	id   gitstore.ObjectID
 }
 

@@ -25,7 +25,7 @@ func (r *Repo) line(ctx context.Context, o LogOptions) (ids []gitstore.ObjectID,
 		r.addBase(stop, at, not)
 	}
 	for len(ids) < maxLine {
-		c, err := r.Commit(ctx, at)
+		c, err := r.ShortCommit(ctx, at)
 		switch {
 		case err != nil:
 			return nil, false

@@ -227,7 +227,7 @@ func (r *Repo) walkCommits(ctx context.Context, o LogOptions) ([]gitstore.Object
 			return nil
 		}
 		seen[id] = true
-		c, err := r.Commit(ctx, id)
+		c, err := r.ShortCommit(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -9,17 +9,45 @@ import (
 	"strings"
 	"sync"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/lru"
 )
 
 const (
-	smallBlob  = 64 << 10 // kept in the cache up to this size
-	streamFrom = 1 << 20  // larger blobs are never read whole by OpenBlob
+	smallBlob   = 64 << 10           // kept in the cache up to this size
+	smallCommit = budget.MaxRepeated // of bytes; a larger one is kept in its short form
+	streamFrom  = 1 << 20            // larger blobs are never read whole by OpenBlob
 )
 
 // Commit reads a commit. An annotated tag is not followed: see Peel.
 func (r *Repo) Commit(ctx context.Context, id gitstore.ObjectID) (*gitstore.Commit, error) {
+	c, err := r.readCommit(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Raw) > smallCommit {
+		if err := budget.Of(ctx).Take(ctx, int64(len(c.Raw)+len(c.Message))); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// ShortCommit is Commit for one whose texts are shown inside other things, or not at all: see [gitstore.Commit.Short].
+func (r *Repo) ShortCommit(ctx context.Context, id gitstore.ObjectID) (*gitstore.Commit, error) {
+	if c, ok := lru.Get[*gitstore.Commit](r.git.objects, objectKey{r.Path(), 's', id}); ok {
+		return c, nil
+	}
+	c, err := r.readCommit(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return c.Short(), nil
+}
+
+// readCommit reads a commit. Of a large one only the short form is kept.
+func (r *Repo) readCommit(ctx context.Context, id gitstore.ObjectID) (*gitstore.Commit, error) {
 	key := objectKey{r.Path(), 'c', id}
 	if c, ok := lru.Get[*gitstore.Commit](r.git.objects, key); ok {
 		return c, nil
@@ -32,16 +60,37 @@ func (r *Repo) Commit(ctx context.Context, id gitstore.ObjectID) (*gitstore.Comm
 	if err != nil {
 		return nil, err
 	}
-	r.remember(r.git.objects, key, c, commitCost(c))
+	kept := c
+	if len(content) > smallCommit {
+		key.what, kept = 's', c.Short()
+	}
+	r.remember(r.git.objects, key, kept, commitCost(kept))
 	return c, nil
 }
 
-// Commits reads commits in the order of their ids.
+// ShortCommits is Commits with the short form of each.
+func (r *Repo) ShortCommits(ctx context.Context, ids []gitstore.ObjectID) ([]*gitstore.Commit, error) {
+	commits := make([]*gitstore.Commit, 0, len(ids))
+	for _, id := range ids {
+		c, err := r.ShortCommit(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		commits = append(commits, c)
+	}
+	return commits, nil
+}
+
+// Commits reads commits in the order of their ids. For an answer it returns budget.ErrList where several have too much text.
 func (r *Repo) Commits(ctx context.Context, ids []gitstore.ObjectID) ([]*gitstore.Commit, error) {
 	commits := make([]*gitstore.Commit, 0, len(ids))
+	var texts budget.Sum
 	for _, id := range ids {
 		c, err := r.Commit(ctx, id)
 		if err != nil {
+			return nil, err
+		}
+		if err := texts.Add(len(c.Message)); err != nil && budget.Of(ctx) != nil {
 			return nil, err
 		}
 		commits = append(commits, c)
@@ -295,6 +344,27 @@ func (r *Repo) OpenBlob(ctx context.Context, id gitstore.ObjectID) (*BlobReader,
 
 // Tag reads an annotated tag.
 func (r *Repo) Tag(ctx context.Context, id gitstore.ObjectID) (*gitstore.Tag, error) {
+	t, err := r.readTag(ctx, id)
+	if err == nil && len(t.Message) > smallCommit {
+		err = budget.Of(ctx).Take(ctx, int64(2*len(t.Message)))
+	}
+	return t, err
+}
+
+// ShortTag is Tag for one of many: see [gitstore.Tag.Short].
+func (r *Repo) ShortTag(ctx context.Context, id gitstore.ObjectID) (*gitstore.Tag, error) {
+	if t, ok := lru.Get[*gitstore.Tag](r.git.objects, objectKey{r.Path(), 'h', id}); ok {
+		return t, nil
+	}
+	t, err := r.readTag(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return t.Short(), nil
+}
+
+// readTag reads a tag. Of a large one only the short form is kept.
+func (r *Repo) readTag(ctx context.Context, id gitstore.ObjectID) (*gitstore.Tag, error) {
 	key := objectKey{r.Path(), 'g', id}
 	if t, ok := lru.Get[*gitstore.Tag](r.git.objects, key); ok {
 		return t, nil
@@ -307,7 +377,11 @@ func (r *Repo) Tag(ctx context.Context, id gitstore.ObjectID) (*gitstore.Tag, er
 	if err != nil {
 		return nil, err
 	}
-	r.remember(r.git.objects, key, t, 300+len(content))
+	kept := t
+	if len(content) > smallCommit {
+		key.what, kept = 'h', t.Short()
+	}
+	r.remember(r.git.objects, key, kept, 300+len(kept.Message)+len(kept.Signed))
 	return t, nil
 }
 
@@ -321,7 +395,7 @@ func (r *Repo) Peel(ctx context.Context, id gitstore.ObjectID) (gitstore.Info, e
 		if err != nil || info.Kind != gitstore.KindTag {
 			return info, err
 		}
-		t, err := r.Tag(ctx, id)
+		t, err := r.ShortTag(ctx, id)
 		if err != nil {
 			return gitstore.Info{}, err
 		}

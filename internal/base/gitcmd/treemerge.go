@@ -105,7 +105,7 @@ func (j joiner) entry(ctx context.Context, base, ours, theirs gitstore.TreeEntry
 func (r *Repo) joined(ctx context.Context, base, ours, theirs gitstore.ObjectID, write bool) (tree gitstore.ObjectID, ok bool, err error) {
 	var trees [3]gitstore.ObjectID
 	for i, id := range []gitstore.ObjectID{base, ours, theirs} {
-		c, err := r.Commit(ctx, id)
+		c, err := r.ShortCommit(ctx, id)
 		if err != nil {
 			return tree, false, err
 		}

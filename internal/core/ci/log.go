@@ -1,7 +1,6 @@
 package ci
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"tenon/internal/base/blob"
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
@@ -108,12 +108,6 @@ type Log struct {
 	Size int64
 }
 
-type pieces struct {
-	*bytes.Reader
-}
-
-func (pieces) Close() error { return nil }
-
 // openLog opens a log that is joined, or reads the pieces of one that is not.
 func (s *Service) openLog(ctx context.Context, j *Job) (*Log, error) {
 	if j.LogKey != nil {
@@ -126,22 +120,10 @@ func (s *Service) openLog(ctx context.Context, j *Job) (*Log, error) {
 		}
 		return &Log{ReadSeekCloser: o, Size: j.LogSize}, nil
 	}
-	text, err := s.logEnd(ctx, j, maxLog)
-	if err != nil {
+	if err := budget.Of(ctx).Hold(ctx, min(j.LogSize, window+maxPiece)); err != nil {
 		return nil, err
 	}
-	if int64(len(text)) < j.LogSize { // it was joined or erased since the job was read
-		if j, err = s.loadJob(ctx, j.ID); errors.Is(err, db.ErrNotFound) {
-			return nil, errs.Missing("")
-		}
-		if err != nil {
-			return nil, err
-		}
-		if j.LogKey != nil {
-			return s.openLog(ctx, j)
-		}
-	}
-	return &Log{ReadSeekCloser: pieces{bytes.NewReader(text)}, Size: int64(len(text))}, nil
+	return &Log{ReadSeekCloser: &pieces{s: s, ctx: budget.Apart(ctx), id: j.ID, size: j.LogSize}, Size: j.LogSize}, nil
 }
 
 // logEnd reads the last bytes of a log that is not joined yet.
@@ -183,7 +165,7 @@ func (s *Service) join(ctx context.Context, args joinLog) error {
 		return err
 	}
 	key := fmt.Sprintf("jobs/%d/%d/log-%s", j.ProjectID, j.ID, blob.Random())
-	if _, err := s.objects.Put(ctx, key, &pieceReader{s: s, ctx: ctx, id: j.ID}, blob.Wanted{Limit: maxLog + maxPiece}); err != nil {
+	if _, err := s.objects.Put(ctx, key, &pieces{s: s, ctx: ctx, id: j.ID, size: j.LogSize}, blob.Wanted{Limit: maxLog + maxPiece}); err != nil {
 		return fmt.Errorf("store log: %w", err)
 	}
 	kept := false
@@ -209,32 +191,6 @@ func (s *Service) join(ctx context.Context, args joinLog) error {
 		return fmt.Errorf("join log: %w", err)
 	}
 	return nil
-}
-
-// pieceReader reads the pieces of a log one after the other.
-type pieceReader struct {
-	s    *Service
-	ctx  context.Context
-	id   StatusID
-	next int64
-	rest []byte
-}
-
-func (r *pieceReader) Read(p []byte) (int, error) {
-	if len(r.rest) == 0 {
-		data, err := db.Select[[]byte](r.ctx, r.s.db, "SELECT data FROM job_log_pieces WHERE job_id = ? AND start = ?", r.id, r.next)
-		if err != nil {
-			return 0, fmt.Errorf("read piece of log: %w", err)
-		}
-		if len(data) == 0 {
-			return 0, io.EOF
-		}
-		r.rest = data[0]
-		r.next += int64(len(r.rest))
-	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
 }
 
 // forgetLater is forget once the transaction of ctx is committed.

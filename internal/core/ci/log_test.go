@@ -93,7 +93,28 @@ func TestService_Append(t *testing.T) {
 			t.Errorf("coverage %v, want 81.5", got)
 		}
 		equal(t, "log before it is joined", w.log(a.Job.ID), text)
+		early, err := w.ci.Log(t.Context(), w.reporter, w.as(w.reporter), a.Job.ID)
+		check(t, err)
+		part := func(from int64, want string) {
+			t.Helper()
+			if at, err := early.Seek(from, io.SeekStart); err != nil || at != from {
+				t.Fatalf("seek to %d: %d, %v", from, at, err)
+			}
+			got := make([]byte, len(want))
+			if _, err := io.ReadFull(early, got); err != nil || string(got) != want {
+				t.Errorf("from %d: got %q, %v, want %q", from, got, err, want)
+			}
+		}
+		part(2, "e\ntwo\nthree\n")
+		part(whole-4, "end\n")
+		part(5, "wo\n")
 		w.drain()
+		part(6, "o\nthree\n")
+		part(whole-11, "5%\x1b[0m\nend\n")
+		if n, err := early.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
+			t.Errorf("after the end: %d, %v", n, err)
+		}
+		check(t, early.Close())
 		equal(t, "joined log", w.log(a.Job.ID), text)
 		pieces, err := db.Get[int](t.Context(), w.DB, "SELECT COUNT(*) FROM job_log_pieces")
 		if err != nil || pieces != 0 || w.kept() != 1 {

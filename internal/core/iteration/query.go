@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
@@ -14,6 +15,9 @@ import (
 )
 
 var columns = db.Columns[Iteration]("i") + ", r.path"
+
+// short are the columns with the description cut.
+var short = strings.Replace(columns, "i.description", budget.CutColumn("i.description"), 1)
 
 const tables = `iterations i JOIN namespaces n ON n.id = i.namespace_id JOIN routes r ON r.namespace_id = i.namespace_id
 	JOIN iteration_cadences c ON c.id = i.cadence_id`
@@ -116,8 +120,17 @@ func (f Filter) search(w *db.Where) {
 }
 
 // ByIDs returns those of the iterations with these ids whose group the actor may read, in
-// one statement.
+// one statement. Long descriptions are cut.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Iteration, error) {
+	return s.byIDs(ctx, as, ids, short)
+}
+
+// WholeByIDs is ByIDs with descriptions of any length.
+func (s *Service) WholeByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Iteration, error) {
+	return s.byIDs(ctx, as, ids, columns)
+}
+
+func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns string) (map[ID]*Iteration, error) {
 	out := make(map[ID]*Iteration, len(ids))
 	may, err := s.policy.Can(ctx, as, authz.ReadIteration, authz.Subject{})
 	if err != nil || !may || len(ids) == 0 {
@@ -132,6 +145,9 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 		return nil, fmt.Errorf("iterations by id: %w", err)
 	}
 	for i := range list {
+		if columns == short {
+			list[i].Description = budget.CutAt(list[i].Description)
+		}
 		out[list[i].ID] = &list[i]
 	}
 	return out, nil

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
@@ -131,8 +132,8 @@ func (s *Service) make(ctx context.Context, as authz.Actor, at Place, title stri
 }
 
 // linked are the columns of labels on things: without times and folded texts, which
-// no user shows there.
-const linked = "ll.target_id, l.id, l.namespace_id, l.title, l.description, l.color, l.created_at, l.updated_at"
+// no user shows there. Long descriptions are cut.
+var linked = "ll.target_id, l.id, l.namespace_id, l.title, " + budget.CutColumn("l.description") + ", l.color, l.created_at, l.updated_at"
 
 // ForTargets returns the labels of things of one kind, each thing's sorted by title.
 // Their times are left out.
@@ -154,6 +155,7 @@ func (s *Service) ForTargets(ctx context.Context, kind noteable.Kind, ids []int6
 			return nil, fmt.Errorf("labels of %s: %w", kind, err)
 		}
 		for i := range rows {
+			rows[i].Description = budget.CutAt(rows[i].Description)
 			out[rows[i].TargetID] = append(out[rows[i].TargetID], rows[i].Label)
 		}
 	}

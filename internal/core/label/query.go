@@ -3,13 +3,18 @@ package label
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
 var columns = db.Columns[Label]("l")
+
+// short are the columns with the description cut, and without its folded form.
+var short = strings.NewReplacer("l.description_fold", "'' AS description_fold", "l.description", budget.CutColumn("l.description")).Replace(columns)
 
 // within adds the condition that a label belongs to the place, or to a group above it.
 func (f Filter) within(w *db.Where, at Place) {

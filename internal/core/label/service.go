@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
@@ -55,7 +56,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) 
 }
 
 // ByIDs returns those of the labels with these ids whose project or group the actor may
-// read, in one statement.
+// read, in one statement. Long descriptions are cut.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Label, error) {
 	out := make(map[ID]*Label, len(ids))
 	may, err := s.policy.Can(ctx, as, authz.ReadLabel, authz.Subject{})
@@ -66,11 +67,12 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	w.In("l.id", ids)
 	place, args := s.policy.VisiblePlacesSQL(as, "n")
 	w.And(place, args...)
-	labels, err := db.Select[Label](ctx, s.db, "SELECT "+columns+" FROM labels l JOIN namespaces n ON n.id = l.namespace_id"+w.SQL(), w.Args()...)
+	labels, err := db.Select[Label](ctx, s.db, "SELECT "+short+" FROM labels l JOIN namespaces n ON n.id = l.namespace_id"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("labels by id: %w", err)
 	}
 	for i := range labels {
+		labels[i].Description = budget.CutAt(labels[i].Description)
 		out[labels[i].ID] = &labels[i]
 	}
 	return out, nil

@@ -3,8 +3,10 @@ package milestone
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
@@ -13,6 +15,9 @@ import (
 )
 
 var columns = db.Columns[Milestone]("m") + ", p.id AS project_id, r.path"
+
+// short are the columns with the description cut.
+var short = strings.Replace(columns, "m.description", budget.CutColumn("m.description"), 1)
 
 const tables = `milestones m JOIN namespaces n ON n.id = m.namespace_id
 	JOIN routes r ON r.namespace_id = m.namespace_id LEFT JOIN projects p ON p.namespace_id = m.namespace_id`
@@ -137,8 +142,17 @@ func (s *Service) taken(ctx context.Context, m *Milestone) (string, error) {
 const taken = "has already been taken"
 
 // ByIDs returns those of the milestones with these ids whose project or group the actor may
-// read, in one statement.
+// read, in one statement. Long descriptions are cut.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Milestone, error) {
+	return s.byIDs(ctx, as, ids, short)
+}
+
+// WholeByIDs is ByIDs with descriptions of any length.
+func (s *Service) WholeByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Milestone, error) {
+	return s.byIDs(ctx, as, ids, columns)
+}
+
+func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns string) (map[ID]*Milestone, error) {
 	out := make(map[ID]*Milestone, len(ids))
 	may, err := s.policy.Can(ctx, as, authz.ReadMilestone, authz.Subject{})
 	if err != nil || !may || len(ids) == 0 {
@@ -153,6 +167,9 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 		return nil, fmt.Errorf("milestones by id: %w", err)
 	}
 	for i := range list {
+		if columns == short {
+			list[i].Description = budget.CutAt(list[i].Description)
+		}
 		out[list[i].ID] = &list[i]
 	}
 	return out, nil

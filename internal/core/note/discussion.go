@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
@@ -15,9 +16,6 @@ import (
 
 // discussionNote is the type of a note of a thread that is not about a line.
 const discussionNote = "DiscussionNote"
-
-// maxShown is how many bytes of text the discussions of one answer have at most.
-const maxShown = 32 << 20
 
 // Discussion is the notes of a thing with one discussion id, oldest first: a thread, or one
 // note that stands alone.
@@ -145,10 +143,10 @@ func (s *Service) inDiscussions(ctx context.Context, seen sight, ids []string) (
 	if err != nil {
 		return nil, fmt.Errorf("measure discussions: %w", err)
 	}
-	if bytes > maxShown && len(ids) > 1 {
-		return nil, errs.New(errs.Unprocessable, "The discussions have more than 32 MiB of text. Ask for fewer of them at a time.")
+	if bytes > budget.MaxList && len(ids) > 1 {
+		return nil, budget.ErrList
 	}
-	if bytes > maxShown {
+	if bytes > budget.MaxList {
 		return nil, errs.New(errs.Unprocessable, "The discussion has more than 32 MiB of text. Read its notes one by one.")
 	}
 	notes, err := db.Select[Note](ctx, s.db, "SELECT "+columns+" FROM notes n"+w.SQL()+" ORDER BY n.created_at, n.id", w.Args()...)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
-	"tenon/internal/base/errs"
 )
 
 // maxShort is how many bytes of text a note of a list has at most to come with the page. The texts
@@ -23,7 +23,7 @@ type shortened struct {
 	Long int64 `db:"long"` // bytes of the text that is left out; 0 where it is there
 }
 
-// lengthen reads the texts that are left out of notes. It refuses more than maxShown bytes.
+// lengthen reads the texts that are left out of notes. It refuses more than a list may have.
 func (s *Service) lengthen(ctx context.Context, notes []shortened) error {
 	var ids []ID
 	var all int64
@@ -36,8 +36,8 @@ func (s *Service) lengthen(ctx context.Context, notes []shortened) error {
 	switch {
 	case len(ids) == 0:
 		return nil
-	case all > maxShown && len(ids) > 1:
-		return errs.New(errs.Unprocessable, "The notes have more than 32 MiB of text. Ask for fewer of them at a time.")
+	case all > budget.MaxList && len(ids) > 1:
+		return budget.ErrList
 	}
 	type text struct {
 		ID   ID     `db:"id"`

@@ -20,8 +20,8 @@ import (
 // Branch is a branch as an actor sees it.
 type Branch struct {
 	Name      string
-	Tip       *gitstore.Commit
-	Merged    bool // the default branch holds its tip and more
+	Tip       *gitstore.Commit // in its short form
+	Merged    bool             // the default branch holds its tip and more
 	Protected bool
 	Default   bool
 	CanPush   bool // the actor may
@@ -73,7 +73,7 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Proje
 	if errors.Is(err, gitstore.ErrNotFound) {
 		s.log.Error("a branch names a commit that is not there", "project_id", p.ID, "error", err)
 		refs = slices.DeleteFunc(refs, func(ref gitstore.Ref) bool {
-			_, err := r.Commit(ctx, ref.Peeled)
+			_, err := r.ShortCommit(ctx, ref.Peeled)
 			return errors.Is(err, gitstore.ErrNotFound)
 		})
 		return s.listBranches(ctx, as, p, r, refs, f)
@@ -182,7 +182,7 @@ func nameMatcher(search, pattern string) (func(string) bool, error) {
 func sortByDate(ctx context.Context, r *gitcmd.Repo, refs []gitstore.Ref, newestFirst bool) (map[gitstore.RefName]int64, error) {
 	dates := make(map[gitstore.RefName]int64, len(refs))
 	for _, ref := range refs {
-		c, err := r.Commit(ctx, ref.Peeled)
+		c, err := r.ShortCommit(ctx, ref.Peeled)
 		if err != nil {
 			return nil, fmt.Errorf("read commit of %q: %w", ref.Name, err)
 		}
@@ -205,7 +205,7 @@ func sortByDate(ctx context.Context, r *gitcmd.Repo, refs []gitstore.Ref, newest
 
 // branch assembles what is shown of a branch.
 func (s *Service) branch(ctx context.Context, p *project.Project, r *gitcmd.Repo, st *protection.Standing, ref gitstore.Ref, merged bool) (*Branch, error) {
-	tip, err := r.Commit(ctx, ref.Peeled)
+	tip, err := r.ShortCommit(ctx, ref.Peeled)
 	if err != nil {
 		return nil, fmt.Errorf("read branch: %w", err)
 	}

@@ -16,7 +16,7 @@ type CommitID struct {
 	ID      gitstore.ObjectID
 }
 
-// CommitsByIDs returns those of the commits that there are and whose code the actor may
+// CommitsByIDs returns, in their short form, those of the commits that there are and whose code the actor may
 // read. It takes one statement, for the projects with the actor's levels.
 func (s *Service) CommitsByIDs(ctx context.Context, as authz.Actor, ids []CommitID) (map[CommitID]*gitstore.Commit, error) {
 	out := make(map[CommitID]*gitstore.Commit, len(ids))
@@ -38,7 +38,7 @@ func (s *Service) CommitsByIDs(ctx context.Context, as authz.Actor, ids []Commit
 			return nil, err
 		}
 		for _, commit := range wanted[id] {
-			c, err := r.Commit(ctx, commit)
+			c, err := r.ShortCommit(ctx, commit)
 			if errors.Is(err, gitstore.ErrNotFound) || errors.Is(err, gitstore.ErrWrongKind) {
 				continue
 			}

@@ -59,7 +59,11 @@ func (s *Service) Contributors(ctx context.Context, as authz.Actor, p *project.P
 	if err != nil {
 		return none, err
 	}
-	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{rev.Commit}, NoMerges: true, Limit: maxContributions})
+	ids, err := r.Log(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{rev.Commit}, NoMerges: true, Limit: maxContributions})
+	if err != nil {
+		return none, fmt.Errorf("list contributions: %w", err)
+	}
+	commits, err := r.ShortCommits(ctx, ids)
 	if err != nil {
 		return none, fmt.Errorf("list contributions: %w", err)
 	}
@@ -163,7 +167,7 @@ func (s *Service) Blame(ctx context.Context, as authz.Actor, p *project.Project,
 	}
 	out := make([]Blamed, len(ranges))
 	for i, b := range ranges {
-		if out[i].Commit, err = r.Commit(ctx, b.Commit); err != nil {
+		if out[i].Commit, err = r.ShortCommit(ctx, b.Commit); err != nil {
 			return nil, fmt.Errorf("read blamed commit: %w", err)
 		}
 		out[i].Lines = b.Lines

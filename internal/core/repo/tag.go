@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
@@ -102,7 +103,30 @@ func (s *Service) Tags(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return none, err
 	}
+	if err := lengthen(ctx, r, part.Items); err != nil {
+		return none, err
+	}
 	return part, s.markProtected(ctx, p, part.Items)
+}
+
+// lengthen reads the whole messages of tags, as far as they fit into one list.
+func lengthen(ctx context.Context, r *gitcmd.Repo, tags []*Tag) error {
+	var texts budget.Sum
+	for _, t := range tags {
+		if t.Message == nil || len(*t.Message) <= budget.MaxRepeated {
+			continue
+		}
+		object, err := r.Tag(ctx, t.Target)
+		if err != nil {
+			return fmt.Errorf("read tag: %w", err)
+		}
+		if err := texts.Add(len(object.Message)); err != nil {
+			return err
+		}
+		message := strings.TrimRight(object.Message, "\n")
+		t.Message = &message
+	}
+	return nil
 }
 
 // markProtected says of each tag whether a rule speaks of it.
@@ -173,15 +197,15 @@ func number(s string) (digits, rest string) {
 	return strings.TrimLeft(s[:n], "0"), s[n:]
 }
 
-// tag assembles what is shown of a tag.
+// tag assembles what is shown of a tag, with its message in the short form.
 func tag(ctx context.Context, r *gitcmd.Repo, ref gitstore.Ref) (*Tag, error) {
-	commit, err := r.Commit(ctx, ref.Peeled)
+	commit, err := r.ShortCommit(ctx, ref.Peeled)
 	if err != nil {
 		return nil, fmt.Errorf("read tag: %w", err)
 	}
 	t := &Tag{Name: ref.Name.Short(), Target: ref.ID, Commit: commit}
 	if ref.Annotated() {
-		object, err := r.Tag(ctx, ref.ID)
+		object, err := r.ShortTag(ctx, ref.ID)
 		if err != nil {
 			return nil, fmt.Errorf("read tag: %w", err)
 		}
@@ -221,6 +245,9 @@ func findTag(ctx context.Context, r *gitcmd.Repo, name string) (*Tag, error) {
 		return nil, missing(err, "Tag")
 	}
 	t, err := tag(ctx, r, gitstore.Ref{Name: ref, ID: id, Peeled: peeled.ID})
+	if err == nil {
+		err = lengthen(ctx, r, []*Tag{t})
+	}
 	return t, missing(err, "Tag")
 }
 

@@ -27,8 +27,12 @@ func cutFront(raw string) (front map[string]any, content string) {
 	if !closed || block == "" {
 		return none, raw
 	}
+	var root yaml.Node
+	if err := yaml.Unmarshal([]byte(block), &root); err != nil || expanded(&root) < 0 {
+		return none, raw
+	}
 	var found map[string]any
-	if err := yaml.Unmarshal([]byte(block), &found); err != nil || found == nil || !plain(found) {
+	if err := root.Decode(&found); err != nil || found == nil || !plain(found) {
 		return none, raw
 	}
 	// The content begins after the line of the second fence.
@@ -47,6 +51,30 @@ func cutFront(raw string) (front map[string]any, content string) {
 		}
 	}
 	return found, strings.TrimLeft(rest, "\r\n")
+}
+
+// maxExpanded is how many bytes a front matter may have once its aliases are followed, with as many for each value as it takes in JSON, about.
+const maxExpanded = 8 * maxFront
+
+// expanded is how many bytes of maxExpanded are left for the rest; less than 0 where a front matter takes more.
+func expanded(root *yaml.Node) int {
+	left := maxExpanded
+	var follow func(n *yaml.Node)
+	follow = func(n *yaml.Node) {
+		if left -= len(n.Value) + 4; left < 0 {
+			return
+		}
+		if n.Alias != nil {
+			follow(n.Alias)
+		}
+		for _, inside := range n.Content {
+			if left >= 0 {
+				follow(inside)
+			}
+		}
+	}
+	follow(root)
+	return left
 }
 
 // plain reports whether values can be written as JSON.

@@ -32,10 +32,9 @@ const uploads = "uploads"
 
 const (
 	maxPages  = 10_000
-	maxFolder = 255      // bytes of the name of a folder
-	maxName   = 245      // bytes of the name of a page
-	maxListed = 64 << 20 // bytes of all pages in a list with contents
-	maxTitle  = 4096     // bytes of a title with its folders
+	maxFolder = 255  // bytes of the name of a folder
+	maxName   = 245  // bytes of the name of a page
+	maxTitle  = 4096 // bytes of a title with its folders
 )
 
 // formatOf gives the format of a file, "" for what is no page.

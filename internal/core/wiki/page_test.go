@@ -1,6 +1,7 @@
 package wiki
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -83,6 +84,15 @@ func TestDuplicate(t *testing.T) {
 	}
 }
 
+// laughs is a front matter of less than a kilobyte whose aliases make many megabytes.
+var laughs = func() string {
+	text := "---\na0: &a0 [" + strings.Repeat("lol, ", 10) + "lol]\n"
+	for i := range 8 {
+		text += fmt.Sprintf("a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), i)
+	}
+	return text + "---\nHello\n"
+}()
+
 func TestFront(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -97,6 +107,8 @@ func TestFront(t *testing.T) {
 		{"no mapping", "---\n- a\n---\nHello\n", "---\n- a\n---\nHello\n", map[string]any{}},
 		{"a number that JSON lacks", "---\na: .nan\n---\nHello\n", "---\na: .nan\n---\nHello\n", map[string]any{}},
 		{"a key that is no text", "---\na: {1: b}\n---\nx", "---\na: {1: b}\n---\nx", map[string]any{}},
+		{"aliases", "---\na: &a [x, y]\nb: *a\n---\nHello\n", "Hello\n", map[string]any{"a": []any{"x", "y"}, "b": []any{"x", "y"}}},
+		{"aliases of aliases", laughs, laughs, map[string]any{}},
 		{"too long", "---\na: " + strings.Repeat("x", maxFront) + "\n---\nx", "---\na: " + strings.Repeat("x", maxFront) + "\n---\nx", map[string]any{}},
 	} {
 		front, content := cutFront(tt.raw)

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
@@ -139,13 +140,13 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, contents C
 	if err != nil || contents == WithoutContents {
 		return out, err
 	}
-	sum := 0
+	var texts budget.Sum
 	for i := range out {
 		if err := load(ctx, r, &out[i]); err != nil {
 			return nil, err
 		}
-		if sum += len(out[i].raw); sum > maxListed {
-			return nil, errs.New(errs.TooLarge, "The pages are larger than "+bytesText(maxListed)+": list them without their contents.")
+		if err := texts.Add(len(out[i].raw)); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
@@ -175,6 +176,9 @@ func load(ctx context.Context, r *gitcmd.Repo, p *Page) error {
 	}
 	if err != nil {
 		return fmt.Errorf("read page: %w", err)
+	}
+	if err := budget.Of(ctx).Take(ctx, int64(len(raw))); err != nil {
+		return err
 	}
 	p.raw = strings.ToValidUTF8(string(raw), "\uFFFD")
 	p.Front, p.Content = cutFront(p.raw)

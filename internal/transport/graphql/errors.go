@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
@@ -23,6 +24,7 @@ const (
 	messageTooMany  = "This endpoint has been requested too many times. Try again later."
 	messageToken    = "Invalid token"
 	messageSchema   = "Sign in to ask about the schema"
+	messageFull     = "The server has no room for the answer at the moment. Try again later."
 	messageLarge    = "The answer is too large"
 	messageBlocked  = "API not accessible for user"
 )
@@ -40,7 +42,7 @@ func unprocessable(message string) error {
 	return &refusal{http.StatusUnprocessableEntity, message}
 }
 
-// awayNote keeps the error of a database that went away in the middle of an answer.
+// awayNote keeps the error of a database that went away in the middle of an answer, or of an answer that found no room.
 type awayNote struct{ err error }
 
 type awayKey struct{}
@@ -59,7 +61,7 @@ func (h *Handler) present(ctx context.Context, err error) string {
 	switch {
 	case errors.As(err, &argument):
 		return short(argument.Error())
-	case errors.Is(err, errs.ErrAway):
+	case errors.Is(err, errs.ErrAway), errors.Is(err, budget.ErrFull):
 		if note, ok := ctx.Value(awayKey{}).(*awayNote); ok {
 			note.err = err
 		}

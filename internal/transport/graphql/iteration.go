@@ -16,7 +16,7 @@ import (
 // iterations binds iterations, their cadences and the lists of projects and groups.
 func (b *binder) iterations() {
 	exec.Root(b.Schema, "iteration", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (*iteration.Iteration, error) {
-		return byID(ctx, c.As, c.Args.ID, b.Iterations.ByIDs)
+		return byID(ctx, c.As, c.Args.ID, b.Iterations.WholeByIDs)
 	})
 	value(b, "Iteration.id", func(i *iteration.Iteration) string { return gid("Iteration", i.ID) })
 	value(b, "Iteration.state", func(i *iteration.Iteration) iteration.State { return i.StateAt(b.Now()) })

@@ -16,7 +16,7 @@ import (
 // milestones binds milestones and the lists of projects and groups.
 func (b *binder) milestones() {
 	exec.Root(b.Schema, "milestone", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (*milestone.Milestone, error) {
-		return byID(ctx, c.As, c.Args.ID, b.Milestones.ByIDs)
+		return byID(ctx, c.As, c.Args.ID, b.Milestones.WholeByIDs)
 	})
 	value(b, "Milestone.id", func(m *milestone.Milestone) string { return gid("Milestone", m.ID) })
 	value(b, "Milestone.expired", func(m *milestone.Milestone) bool { return m.Expired(b.Now()) })

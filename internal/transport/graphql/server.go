@@ -1,17 +1,19 @@
 package graphql
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/jsonstream"
 	"tenon/internal/base/lru"
 	"tenon/internal/core"
 	"tenon/internal/core/authz"
@@ -172,27 +174,37 @@ func cost(op *exec.Operation, limits limit.Documents) map[string]any {
 }
 
 func (h *Handler) write(w http.ResponseWriter, r *http.Request, batch bool, results []*exec.Result) {
-	var out bytes.Buffer
-	if batch {
-		out.WriteByte('[')
-	}
-	for i, result := range results {
-		if i > 0 {
-			out.WriteByte(',')
+	body, err := httpkit.MakeBody(r.Context(), math.MaxInt64, func(to *jsonstream.Writer) {
+		if batch {
+			to.Raw("[")
 		}
-		if err := result.Append(&out); err != nil {
-			h.fail(w, r, err)
-			return
+		for i, result := range results {
+			if i > 0 {
+				to.Raw(",")
+			}
+			result.Write(to)
 		}
+		if batch {
+			to.Raw("]")
+		}
+	})
+	if err != nil {
+		h.fail(w, r, err)
+		return
 	}
-	if batch {
-		out.WriteByte(']')
+	defer body.Free()
+	w.Header().Set("Content-Type", jsonType)
+	w.Header().Set("Content-Length", strconv.FormatInt(body.Size(), 10))
+	w.WriteHeader(http.StatusOK)
+	if body.Send(w) != nil && body.Long() {
+		panic(http.ErrAbortHandler) // the length was promised
 	}
-	send(w, http.StatusOK, out.Bytes())
 }
 
+const jsonType = "application/json; charset=utf-8"
+
 func send(w http.ResponseWriter, status int, body []byte) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }
@@ -214,6 +226,9 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		h.refuse(w, refused.status, refused.message)
 	case errors.Is(err, exec.ErrLarge):
 		h.refuse(w, http.StatusUnprocessableEntity, messageLarge)
+	case errors.Is(err, budget.ErrFull):
+		w.Header().Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
+		h.refuse(w, http.StatusServiceUnavailable, messageFull)
 	case errors.Is(err, errs.ErrAway):
 		h.Log.ErrorContext(r.Context(), "database is away", "request_id", httpkit.Of(r.Context()).ID, "error", err)
 		w.Header().Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))

@@ -1,15 +1,17 @@
 package graphql
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"io"
+	"math"
 	"mime"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/live"
@@ -76,7 +78,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, in *incoming, a
 		result.Extensions = cost(op, limits)
 	}
 	out.begin()
-	if err := out.next(result); err != nil {
+	if err := out.next(ctx, result); err != nil {
 		h.Log.ErrorContext(ctx, "event not written", "request_id", httpkit.Of(ctx).ID, "error", err)
 	}
 	out.complete()
@@ -113,13 +115,14 @@ func (f *follower) run(ctx context.Context) {
 
 // tell sends what the subscription gives for a change. It reports whether there may be more.
 func (f *follower) tell(ctx context.Context, c live.Change) bool {
-	ctx = f.handler.LimitReads(ctx)
+	ctx, leave := budget.Again(f.handler.LimitReads(ctx))
+	defer leave()
 	if !f.check(ctx) {
 		return false
 	}
 	as := f.actor()
 	if !f.handler.Limits.Spend(as, f.op.Complexity()) {
-		_ = f.out.next(exec.Refused(exec.Error{Message: messageTooMany}))
+		_ = f.out.next(ctx, exec.Refused(exec.Error{Message: messageTooMany}))
 		return false
 	}
 	result, more := f.schema.Event(ctx, &f.handler.config, f.op, as, c)
@@ -129,7 +132,7 @@ func (f *follower) tell(ctx context.Context, c live.Change) bool {
 	if !more && len(result.Errors) == 0 {
 		return false // it is hidden from the reader now, or gone
 	}
-	return f.out.next(result) == nil && more
+	return f.out.next(ctx, result) == nil && more
 }
 
 // check signs the reader on once more, and ends the stream where it may not go on.
@@ -243,34 +246,45 @@ func (e *events) keepAlive() {
 }
 
 // silent sends a comment, which readers leave out.
-func (e *events) silent() { e.send([]byte(":\n\n"), false) }
+func (e *events) silent() { _ = e.send(false, e.text(":\n\n")) }
 
-func (e *events) next(result *exec.Result) error {
-	var out bytes.Buffer
-	out.WriteString("event: next\ndata: ")
-	if err := result.Append(&out); err != nil {
+func (e *events) next(ctx context.Context, result *exec.Result) error {
+	body, err := httpkit.MakeBody(ctx, math.MaxInt64, result.Write)
+	if err != nil {
 		return err
 	}
-	out.WriteString("\n\n")
-	e.send(out.Bytes(), false)
-	return nil
+	defer body.Free()
+	return e.send(false, func() error {
+		_, _ = io.WriteString(e, "event: next\ndata: ")
+		err := body.Send(e)
+		_, _ = io.WriteString(e, "\n\n")
+		return err
+	})
 }
 
 // complete says that there are no more events.
-func (e *events) complete() { e.send([]byte("event: complete\ndata: \n\n"), true) }
+func (e *events) complete() { _ = e.send(true, e.text("event: complete\ndata: \n\n")) }
+
+func (e *events) text(text string) func() error {
+	return func() error {
+		_, err := io.WriteString(e, text)
+		return err
+	}
+}
 
 // send writes a part of the stream, perhaps the last one. A reader that does not take it loses its
 // connection.
-func (e *events) send(text []byte, last bool) {
+func (e *events) send(last bool, write func() error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ended {
-		return
+		return nil
 	}
 	e.ended = last
 	if e.timer != nil {
 		e.timer.Reset(aliveEvery)
 	}
-	_, _ = e.Write(text)
+	err := write()
 	_ = e.control.Flush()
+	return err
 }

@@ -1,7 +1,9 @@
 package rest
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"strings"
@@ -66,9 +68,17 @@ func (s *Server) blame(ctx context.Context, as authz.Actor, in blameParams) (api
 	if f.Blob.Size > maxBlamed {
 		return none, errs.New(errs.TooLarge, "")
 	}
-	content, err := io.ReadAll(f.Blob)
-	if err != nil {
+	var sum [sha256.Size]byte
+	digest, count := sha256.New(), lineCount(1)
+	if _, err := io.Copy(io.MultiWriter(digest, &count), f.Blob); err != nil {
 		return none, fmt.Errorf("read file: %w", err)
+	}
+	digest.Sum(sum[:0])
+	if lines.End > 0 {
+		count = min(count, lineCount(lines.End-lines.Start+1))
+	}
+	if count > maxBlamedLines {
+		return none, errs.New(errs.TooLarge, "")
 	}
 	blamed, err := s.Repos.Blame(ctx, as, p, in.FilePath, in.Ref, repo.Lines{First: lines.Start, Last: lines.End})
 	if err != nil {
@@ -89,9 +99,21 @@ func (s *Server) blame(ctx context.Context, as authz.Actor, in blameParams) (api
 			out[i].Lines[k] = strings.ToValidUTF8(string(line), "\uFFFD")
 		}
 	}
-	e := s.fileEntity(f, in.Ref, content)
+	e := s.fileEntity(f, in.Ref, sum)
 	return api.Reply[[]blameEntity]{Header: e.headers(), Body: out}, nil
 }
 
-// maxBlamed bounds a file whose lines are looked for in history.
-const maxBlamed = 20 << 20
+// maxBlamed bounds a file whose lines are looked for in history, in bytes, and maxBlamedLines how many of its lines are.
+const (
+	maxBlamed      = 20 << 20
+	maxBlamedLines = 200_000
+)
+
+// lineCount counts the lines of what is written.
+type lineCount int
+
+// Write counts a piece.
+func (n *lineCount) Write(p []byte) (int, error) {
+	*n += lineCount(bytes.Count(p, []byte{'\n'}))
+	return len(p), nil
+}

@@ -3,6 +3,7 @@ package rest
 import (
 	"strings"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/ci"
@@ -44,20 +45,23 @@ type commitDetailEntity struct {
 	LastPipeline *pipelineEntity `json:"last_pipeline"`
 }
 
+// maxParents is how many parents of a commit are named.
+const maxParents = 1000
+
 // noMessage is the title of a commit without a message.
 const noMessage = "--no commit message"
 
 func (s *Server) commitEntity(p *project.Project, c *gitstore.Commit) commitEntity {
 	e := commitEntity{
 		ID: c.ID.String(), ShortID: c.ID.Short(), CreatedAt: api.CommitTime(c.Committer.When),
-		ParentIDs: make([]string, len(c.Parents)), Title: c.Title(), Message: c.Message,
+		ParentIDs: make([]string, min(len(c.Parents), maxParents)), Title: budget.Cut(c.Title()), Message: c.Message,
 		AuthorName: c.Author.Name, AuthorEmail: c.Author.Email, AuthoredDate: api.CommitTime(c.Author.When),
 		CommitterName: c.Committer.Name, CommitterEmail: c.Committer.Email, CommittedDate: api.CommitTime(c.Committer.When),
 		Trailers: map[string]string{}, ExtendedTrailers: map[string][]string{},
 		WebURL: s.URLs.Commit(p.FullPath, c.ID.String()),
 	}
-	for i, id := range c.Parents {
-		e.ParentIDs[i] = id.String()
+	for i := range e.ParentIDs {
+		e.ParentIDs[i] = c.Parents[i].String()
 	}
 	if e.Title == "" {
 		e.Title = noMessage

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -56,21 +55,21 @@ type fileParams struct {
 }
 
 type fileEntity struct {
-	FileName        string `json:"file_name"`
-	FilePath        string `json:"file_path"`
-	Size            int64  `json:"size"`
-	Encoding        string `json:"encoding"`
-	ContentSHA256   string `json:"content_sha256"`
-	Ref             string `json:"ref"`
-	BlobID          string `json:"blob_id"`
-	CommitID        string `json:"commit_id"`
-	LastCommitID    string `json:"last_commit_id"`
-	ExecuteFilemode bool   `json:"execute_filemode"`
-	Content         string `json:"content"`
+	FileName        string      `json:"file_name"`
+	FilePath        string      `json:"file_path"`
+	Size            int64       `json:"size"`
+	Encoding        string      `json:"encoding"`
+	ContentSHA256   string      `json:"content_sha256"`
+	Ref             string      `json:"ref"`
+	BlobID          string      `json:"blob_id"`
+	CommitID        string      `json:"commit_id"`
+	LastCommitID    string      `json:"last_commit_id"`
+	ExecuteFilemode bool        `json:"execute_filemode"`
+	Content         fileContent `json:"content"`
 }
 
-// maxShownFile bounds a file that is sent inside JSON.
-const maxShownFile = 200 << 20
+// maxShownFile bounds a file that is sent inside JSON, where it takes a third more.
+const maxShownFile = 180 << 20
 
 // file answers HEAD as well: the headers say all but the content.
 func (s *Server) file(ctx context.Context, as authz.Actor, in fileParams) (api.Reply[fileEntity], error) {
@@ -93,18 +92,17 @@ func (s *Server) file(ctx context.Context, as authz.Actor, in fileParams) (api.R
 	if f.Blob.Size > maxShownFile {
 		return none, errs.New(errs.TooLarge, "")
 	}
-	content, err := io.ReadAll(f.Blob)
+	content, err := readContent(f.Blob)
 	if err != nil {
-		return none, fmt.Errorf("read file: %w", err)
+		return none, err
 	}
-	e := s.fileEntity(f, in.Ref, content)
-	e.Content = base64.StdEncoding.EncodeToString(content)
-	return api.Reply[fileEntity]{Header: e.headers(), Body: e}, nil
+	e := s.fileEntity(f, in.Ref, content.sum)
+	e.Content = content
+	return api.Reply[fileEntity]{Header: e.headers(), Body: e, Done: content.close}, nil
 }
 
 // fileEntity describes a file but for its content.
-func (s *Server) fileEntity(f *repo.File, ref string, content []byte) fileEntity {
-	sum := sha256.Sum256(content)
+func (s *Server) fileEntity(f *repo.File, ref string, sum [sha256.Size]byte) fileEntity {
 	return fileEntity{
 		FileName: f.Name(), FilePath: f.Path, Size: f.Blob.Size, Encoding: "base64",
 		ContentSHA256: hex.EncodeToString(sum[:]), Ref: ref, BlobID: f.BlobID.String(), CommitID: f.CommitID.String(),

@@ -2,9 +2,6 @@ package rest
 
 import (
 	"context"
-	"encoding/base64"
-	"fmt"
-	"io"
 	"strings"
 
 	"tenon/internal/base/errs"
@@ -82,33 +79,34 @@ type blobParams struct {
 }
 
 type blobEntity struct {
-	Size     int64  `json:"size"`
-	Encoding string `json:"encoding"`
-	Content  string `json:"content"`
-	SHA      string `json:"sha"`
+	Size     int64       `json:"size"`
+	Encoding string      `json:"encoding"`
+	Content  fileContent `json:"content"`
+	SHA      string      `json:"sha"`
 }
 
-func (s *Server) blob(ctx context.Context, as authz.Actor, in blobParams) (blobEntity, error) {
+func (s *Server) blob(ctx context.Context, as authz.Actor, in blobParams) (api.Reply[blobEntity], error) {
+	var none api.Reply[blobEntity]
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
-		return blobEntity{}, err
+		return none, err
 	}
 	b, err := s.Repos.Blob(ctx, as, p, in.SHA)
 	if err != nil {
-		return blobEntity{}, err
+		return none, err
 	}
 	defer b.Close()
 	if err := s.large(as, p, b); err != nil {
-		return blobEntity{}, err
+		return none, err
 	}
 	if b.Size > maxShownFile {
-		return blobEntity{}, errs.New(errs.TooLarge, "")
+		return none, errs.New(errs.TooLarge, "")
 	}
-	content, err := io.ReadAll(b)
+	content, err := readContent(b)
 	if err != nil {
-		return blobEntity{}, fmt.Errorf("read blob: %w", err)
+		return none, err
 	}
-	return blobEntity{Size: b.Size, Encoding: "base64", Content: base64.StdEncoding.EncodeToString(content), SHA: b.ID.String()}, nil
+	return api.Reply[blobEntity]{Body: blobEntity{Size: b.Size, Encoding: "base64", Content: content, SHA: b.ID.String()}, Done: content.close}, nil
 }
 
 func (s *Server) rawBlob(ctx context.Context, as authz.Actor, in blobParams) (api.Content, error) {

@@ -60,7 +60,7 @@ func TestRun_deadline(t *testing.T) {
 		ctx := timed{t.Context(), make(chan struct{})}
 		end = sync.OnceFunc(func() { close(ctx.over) })
 		var out bytes.Buffer
-		err := s.Run(ctx, testConfig, op, authz.Actor{}).Append(&out)
+		err := write(s.Run(ctx, testConfig, op, authz.Actor{}), &out)
 		if err != nil || out.String() != want {
 			t.Errorf("%s: %v\n got %s\nwant %s", query, err, &out, want)
 		}
@@ -116,7 +116,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		var out bytes.Buffer
-		if err := s.Run(t.Context(), testConfig, op, authz.Actor{Username: "ann"}).Append(&out); err != nil {
+		if err := write(s.Run(t.Context(), testConfig, op, authz.Actor{Username: "ann"}), &out); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 		if strings.Contains(out.String(), "panic") && !strings.Contains(text+value, "panic") {

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"tenon/internal/base/jsonstream"
 	"tenon/internal/core/authz"
 )
 
@@ -198,7 +200,7 @@ func ask(t *testing.T, s *Schema, as authz.Actor, query string, variables map[st
 		result = Refused(problems...)
 	}
 	var b bytes.Buffer
-	if err := result.Append(&b); err != nil {
+	if err := write(result, &b); err != nil {
 		t.Fatal(err)
 	}
 	var valid any
@@ -206,6 +208,13 @@ func ask(t *testing.T, s *Schema, as authz.Actor, query string, variables map[st
 		t.Fatalf("the answer is no JSON: %v\n%s", err, &b)
 	}
 	return b.String()
+}
+
+// write writes an answer as it is sent.
+func write(r *Result, to io.Writer) error {
+	w := jsonstream.NewWriter(to)
+	r.Write(w)
+	return w.Flush()
 }
 
 // TestRun answers queries of all forms.

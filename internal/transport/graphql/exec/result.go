@@ -1,13 +1,12 @@
 package exec
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strconv"
 
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"tenon/internal/base/jsonstream"
 )
 
 // Location is a place in the document, both counted from 1.
@@ -49,101 +48,77 @@ func Refused(errors ...Error) *Result { return &Result{Errors: errors} }
 // Data reports whether the answer has data.
 func (r *Result) Data() bool { return r.data != nil }
 
-// maxAnswer is how many bytes the answers of one request have together: a long text under many
+// MaxAnswer is how many bytes the answers of one request have together: a long text under many
 // aliases would make one without end.
-const maxAnswer = 64 << 20
+const MaxAnswer = 64 << 20
 
 // ErrLarge is the error of an answer with too many bytes.
 var ErrLarge = errors.New("answer is too large")
 
-// Append writes the answer as JSON. It gives ErrLarge where b gets too large.
-func (r *Result) Append(b *bytes.Buffer) error {
-	w := writer{Buffer: b}
-	w.enc = json.NewEncoder(b)
-	w.enc.SetEscapeHTML(false)
-	b.WriteByte('{')
+// Write writes the answer as JSON, the same each time. It ends the writing with ErrLarge where there is too much of it.
+func (r *Result) Write(to *jsonstream.Writer) {
+	w := writer{to}
+	w.Raw("{")
 	comma := ""
 	if r.executed {
-		b.WriteString(`"data":`)
+		w.Raw(`"data":`)
 		if r.data == nil {
-			b.WriteString("null")
+			w.Raw("null")
 		} else {
 			w.value(r.data)
 		}
 		comma = ","
 	}
 	if len(r.Errors) > 0 {
-		b.WriteString(comma + `"errors":`)
-		w.any(r.Errors)
+		w.Raw(comma + `"errors":`)
+		w.Value(r.Errors)
 		comma = ","
 	}
 	if len(r.Extensions) > 0 {
-		b.WriteString(comma + `"extensions":`)
-		w.any(r.Extensions)
+		w.Raw(comma + `"extensions":`)
+		w.Value(r.Extensions)
 	}
-	b.WriteByte('}')
-	return w.err
+	w.Raw("}")
 }
 
-type writer struct {
-	*bytes.Buffer
-	enc *json.Encoder
-	err error
-}
+type writer struct{ *jsonstream.Writer }
 
 func (w *writer) value(v any) {
-	if w.Len() > maxAnswer {
-		w.err = ErrLarge
+	if w.Len() > MaxAnswer {
+		w.Fail(ErrLarge)
+	}
+	if w.Err() != nil {
 		return
 	}
 	switch v := v.(type) {
 	case nil:
-		w.WriteString("null")
+		w.Raw("null")
 	case *row:
-		w.WriteByte('{')
+		w.Raw("{")
 		for i, key := range v.keys {
 			if i > 0 {
-				w.WriteByte(',')
+				w.Raw(",")
 			}
-			w.WriteByte('"')
-			w.WriteString(key)
-			w.WriteString(`":`)
+			w.Raw(`"`)
+			w.Raw(key)
+			w.Raw(`":`)
 			w.value(v.values[i])
 		}
-		w.WriteByte('}')
+		w.Raw("}")
 	case []any:
-		w.WriteByte('[')
+		w.Raw("[")
 		for i, e := range v {
 			if i > 0 {
-				w.WriteByte(',')
+				w.Raw(",")
 			}
 			w.value(e)
 		}
-		w.WriteByte(']')
-	case bool:
-		w.WriteString(strconv.FormatBool(v))
-	case int:
-		w.WriteString(strconv.Itoa(v))
-	case int64:
-		w.WriteString(strconv.FormatInt(v, 10))
+		w.Raw("]")
+	case string:
+		w.String(v)
 	case json.RawMessage:
-		w.Write(v)
+		w.Raw(string(v))
 	default:
-		w.any(v)
+		w.Value(v)
 	}
-}
-
-// any writes what encoding/json makes of a value.
-func (w *writer) any(v any) {
-	if err := w.enc.Encode(v); err != nil {
-		if w.err == nil {
-			w.err = fmt.Errorf("write the answer: %w", err)
-		}
-		w.WriteString("null")
-		return
-	}
-	if w.Len() > maxAnswer {
-		w.err = ErrLarge
-	}
-	w.Truncate(w.Len() - 1) // the encoder ends a value with a line break
 }

@@ -68,7 +68,7 @@ var (
 	broken  = new(int) // null where null may not stand: its parent is null as well
 )
 
-// Run answers an operation. What it gives is written with [Result.Append].
+// Run answers an operation. What it gives is written with [Result.Write].
 func (s *Schema) Run(ctx context.Context, config *Config, op *Operation, as authz.Actor) *Result {
 	ctx, cancel := context.WithTimeout(ctx, Deadline)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"sync"
 
 	"tenon/internal/base/errs"
 )
@@ -130,6 +131,17 @@ func bodyError(err error) error {
 		return err
 	}
 	return errMalformed
+}
+
+// buffers hold bodies while they are parsed.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func putBuffer(b *bytes.Buffer) {
+	if b.Cap() > 1<<20 { // a rare large body shall not stay in memory
+		return
+	}
+	b.Reset()
+	buffers.Put(b)
 }
 
 func (x *exchange) wholeBody(limit int64, parse func([]byte) error) error {

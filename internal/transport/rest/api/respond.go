@@ -1,13 +1,16 @@
 package api
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
+
+	"tenon/internal/base/budget"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/jsonstream"
+	"tenon/internal/transport/httpkit"
 )
 
 // None is the result of an endpoint that answers 204 without a body.
@@ -19,6 +22,7 @@ type Reply[T any] struct {
 	Status int
 	Header http.Header
 	Body   T
+	Done   func() // called when the body was sent; may be nil
 }
 
 // Raw is an answer that is no JSON of an entity: a file, an archive, a text. It
@@ -49,6 +53,9 @@ func (None) render(x *exchange, _ any) error {
 }
 
 func (r Reply[T]) render(x *exchange, _ any) error {
+	if r.Done != nil {
+		defer r.Done()
+	}
 	copyHeader(x.w.Header(), r.Header)
 	status := r.Status
 	if status == 0 {
@@ -96,50 +103,56 @@ func (r Raw) render(x *exchange, _ any) error {
 	return nil
 }
 
-// buffers hold bodies while they are made.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// maxAnswer is how many bytes an answer in JSON has at most: six for each of the text of a list, and the rest.
+const maxAnswer = 6*budget.MaxList + 64<<20
 
-func putBuffer(b *bytes.Buffer) {
-	if b.Cap() > 1<<20 { // a rare large body shall not stay in memory
-		return
-	}
-	b.Reset()
-	buffers.Put(b)
-}
+var errLarge error = errs.New(errs.Unprocessable, "The answer has more than 256 MiB. Ask for less at a time.")
 
 // json renders a body. Nothing is sent where it cannot be encoded.
 func (x *exchange) json(status int, body any) error {
-	buf := buffers.Get().(*bytes.Buffer)
-	defer putBuffer(buf)
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(body); err != nil {
+	made, err := httpkit.MakeBody(x.r.Context(), maxAnswer, func(w *jsonstream.Writer) { w.Value(body) })
+	switch {
+	case errors.Is(err, httpkit.ErrLarge):
+		return errLarge
+	case err != nil:
 		return err
 	}
-	out := buf.Bytes()
-	out = out[:len(out)-1] // the encoder ends with a newline
-	x.w.Header().Set("Content-Type", "application/json")
-	if status == http.StatusOK || status == http.StatusCreated {
-		x.tagged(status, out)
-	} else {
-		x.bytes(status, out)
+	defer made.Free()
+	h := x.w.Header()
+	h.Set("Content-Type", "application/json")
+	if (status == http.StatusOK || status == http.StatusCreated) && x.unchanged(status, made.Tag()) {
+		return nil
+	}
+	h.Set("Content-Length", strconv.FormatInt(made.Size(), 10))
+	x.begin(status)
+	if x.r.Method == http.MethodHead {
+		return nil
+	}
+	if err := made.Send(x.w); err != nil && made.Long() {
+		x.broken(err)
 	}
 	return nil
 }
 
 // tagged sends a body with its ETag, or 304 to a reader that has it already.
 func (x *exchange) tagged(status int, body []byte) {
-	tag := etag(body)
+	if !x.unchanged(status, httpkit.ETag(body)) {
+		x.bytes(status, body)
+	}
+}
+
+// unchanged sets the tag of a body, and answers 304 to a reader that has it already.
+func (x *exchange) unchanged(status int, tag string) bool {
 	h := x.w.Header()
 	h.Set("Etag", tag)
 	h.Set("Cache-Control", "max-age=0, private, must-revalidate")
 	reading := x.r.Method == http.MethodGet || x.r.Method == http.MethodHead
-	if reading && status == http.StatusOK && matches(x.r.Header.Get("If-None-Match"), tag) {
-		h.Del("Content-Type")
-		x.begin(http.StatusNotModified)
-		return
+	if !reading || status != http.StatusOK || !matches(x.r.Header.Get("If-None-Match"), tag) {
+		return false
 	}
-	x.bytes(status, body)
+	h.Del("Content-Type")
+	x.begin(http.StatusNotModified)
+	return true
 }
 
 // bytes sends a whole body; HEAD gets its headers only.
