@@ -27,6 +27,7 @@ var unasked = map[string]string{
 	"mergerequest.Service.Rebasing":      "looks at a request that was read for the caller",
 	"mergerequest.Service.Contributors":  "gives users who wrote commits of requests that were read for the caller",
 	"mergerequest.Service.RebasingOf":    "looks at requests that were read for the caller",
+	"mergerequest.Service.MergingOf":     "looks at requests that were read for the caller",
 	"mergerequest.Service.Strategies":    "tells of requests that were read for the caller",
 	"approval.Service.States":            "tells of requests that were read for the caller",
 	"notify.Service.Address":             "gives the address of a setting that was read for the caller",

@@ -42,6 +42,14 @@ func (d Dialect) Day(column string) string {
 	return "substr(" + column + ", 1, 10)"
 }
 
+// Seconds is how many seconds there are between two columns with times, as a floating-point number.
+func (d Dialect) Seconds(from, to string) string {
+	if d == Postgres {
+		return "CAST(EXTRACT(EPOCH FROM " + to + " - " + from + ") AS DOUBLE PRECISION)"
+	}
+	return "((julianday(" + to + ") - julianday(" + from + ")) * 86400.0)"
+}
+
 // Lateral joins the rows of a table whose ids a query selects, once for each row of the
 // tables before it, which the query may name: what follows FROM, and the condition.
 func (d Dialect) Lateral(table, alias, query string) (join, cond string) {

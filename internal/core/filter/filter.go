@@ -34,6 +34,7 @@ type Rows struct {
 func (r Rows) Orders(tie page.Column, more page.Orders) page.Orders {
 	priority := page.Computed(`(SELECT MIN(lp.priority) FROM label_links ll JOIN label_priorities lp ON lp.label_id = ll.label_id
 		WHERE ll.target_type = ? AND ll.target_id = `+r.Alias+".id"+r.inProject()+")", r.Kind).Null()
+	upvotes := page.Computed("(SELECT COUNT(*) FROM award_emoji ae WHERE ae.awardable_type = ? AND ae.awardable_id = "+r.Alias+".id AND ae.name = 'thumbsup')", r.Kind)
 	due := page.Computed("(SELECT x.due_date FROM milestones x WHERE x.id = " + r.Alias + ".milestone_id)").Null()
 	out := page.Orders{
 		"updated_at":     {page.Time("updated_at", r.Alias+".updated_at"), tie},
@@ -41,6 +42,7 @@ func (r Rows) Orders(tie page.Column, more page.Orders) page.Orders {
 		"milestone_due":  {due, tie},
 		"label_priority": {priority, tie},
 		"priority":       {due, priority, tie},
+		"popularity":     {upvotes, tie},
 	}
 	maps.Copy(out, more)
 	return out

@@ -116,6 +116,20 @@ func (p Part) HasAll(w *db.Where, usernames []string) {
 	}
 }
 
+// HasAny adds that at least one user of the names has the part.
+func (p Part) HasAny(w *db.Where, usernames []string) {
+	if len(usernames) == 0 {
+		return
+	}
+	marks, args := db.Marks(folded(usernames))
+	users := "IN (SELECT u.id FROM users u WHERE u.username_fold IN (" + marks + "))"
+	if p.column != "" {
+		w.And(p.column+" "+users, args...)
+		return
+	}
+	w.And(p.from+" AND x.user_id "+users+")", args...)
+}
+
 // HasNone adds that no user of the names has the part, which is a table of its own.
 func (p Part) HasNone(w *db.Where, usernames []string) {
 	if names := folded(usernames); len(names) > 0 {

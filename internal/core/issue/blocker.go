@@ -5,8 +5,16 @@ import (
 	"fmt"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
+
+// byBlocking sorts issues by how many open issues they block, as far as the actor may read those.
+func (s *Service) byBlocking(as authz.Actor) page.Order {
+	readable, args := s.ReadableSQL(as, "bl.target_id")
+	return page.Order{page.Computed(`(SELECT COUNT(*) FROM issue_links bl JOIN issues b ON b.id = bl.target_id
+		WHERE bl.source_id = i.id AND bl.link_type = 'blocks' AND b.state = 'opened' AND `+readable+")", args...), page.ID("i.id")}
+}
 
 // Blockers gives the open issues that block each of the issues with these ids and that the actor
 // may read, by id, in one statement. Those that nothing blocks are left out.

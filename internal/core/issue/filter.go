@@ -49,12 +49,15 @@ type Filter struct {
 	In     []string // title, description; empty means both
 
 	filter.Times
+	ClosedAfter, ClosedBefore *time.Time // inclusive; what is open was never closed
+
 	DueDate      string // 0, any, today, tomorrow, overdue, week, month, next_month_and_previous_two_weeks
 	Confidential *bool
 	NonArchived  bool // leave out archived projects
 	DirectOnly   bool // of a group: leave out what is in its subgroups
 	Board        *OnBoard
 
+	Or  filter.Or
 	Not Exclusion
 
 	OrderBy string // a key of orders, filter.ByRelevance for the best match of Search, created_at where empty
@@ -82,11 +85,17 @@ var orders = rows.Orders(page.ID("i.id"), page.Orders{
 	"closed_at":         {page.Time("closed_at", "i.closed_at").Null(), page.ID("i.id")},
 	"weight":            {page.Int("weight", "i.weight").Null(), page.ID("i.id")},
 	"relative_position": {page.Int("relative_position", "i.relative_position"), page.ID("i.id")},
-	"popularity":        {page.Computed(upvotes), page.ID("i.id")},
+	"severity":          {page.Computed(gravity), page.ID("i.id")},
+	"health_status":     {page.Computed(danger).Null(), page.ID("i.id")},
 	inEpic:              {page.Int(inEpic, "(SELECT po.relative_position FROM epic_issues po WHERE po.issue_id = i.id)"), page.ID("i.id")},
 })
 
-const upvotes = "(SELECT COUNT(*) FROM award_emoji ae WHERE ae.awardable_type = 'Issue' AND ae.awardable_id = i.id AND ae.name = 'thumbsup')"
+// Severities and health statuses as numbers, the better ones first. Issues that are no incidents have the severity "unknown".
+const (
+	gravity = `(CASE WHEN i.issue_type <> 'incident' THEN 0 WHEN i.severity = 'low' THEN 1 WHEN i.severity = 'medium' THEN 2
+		WHEN i.severity = 'high' THEN 3 WHEN i.severity = 'critical' THEN 4 ELSE 0 END)`
+	danger = "(CASE i.health_status WHEN 'on_track' THEN 1 WHEN 'needs_attention' THEN 2 WHEN 'at_risk' THEN 3 END)"
+)
 
 // order gives the order of the list.
 func (f Filter) order() page.Order {
@@ -131,6 +140,7 @@ func (f Filter) ofID(w *db.Where, as authz.Actor, rows filter.Rows) {
 	assignees.Is(w, f.Assignee)
 	assignees.HasAll(w, f.AssigneeUsernames)
 	rows.Reaction(w, as, f.Reaction)
+	rows.OrByID(w, f.Or)
 }
 
 // notOfID collects the conditions that leave out and ask for nothing but the id of a row.
@@ -161,7 +171,14 @@ func (f Filter) ofRow(w *db.Where, as authz.Actor, now time.Time) {
 	authors.Is(w, f.Author)
 	closers.Is(w, f.ClosedBy)
 	rows.Search(w, f.terms(), f.In)
+	rows.OrByColumn(w, f.Or)
 	rows.Times(w, f.Times)
+	if f.ClosedAfter != nil {
+		w.And("i.closed_at >= ?", *f.ClosedAfter)
+	}
+	if f.ClosedBefore != nil {
+		w.And("i.closed_at <= ?", *f.ClosedBefore)
+	}
 	f.due(w, now)
 	if f.Weight != nil {
 		w.And("i.weight = ?", *f.Weight)

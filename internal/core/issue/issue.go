@@ -99,6 +99,7 @@ type Issue struct {
 	DuplicatedToID   *ID           `db:"duplicated_to_id"`
 	ClosedAt         *db.Time      `db:"closed_at"`
 	ClosedByID       *authz.UserID `db:"closed_by_id"`
+	UpdatedByID      *authz.UserID `db:"updated_by_id"`      // who changed it last; nil before the first change
 	NotesCount       int64         `db:"notes_count"`        // comments of all readers
 	PublicNotesCount int64         `db:"public_notes_count"` // the same without internal ones
 	CreatedAt        db.Time       `db:"created_at"`

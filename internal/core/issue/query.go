@@ -102,6 +102,12 @@ func (s *Service) list(ctx context.Context, as authz.Actor, in Place, f Filter) 
 		q.Less = f.less(as, in.Project, sc)
 	}
 	f.sort(&q)
+	if f.OrderBy == "blocking_issues" {
+		q.Order = s.byBlocking(as)
+		if !f.Asc {
+			q.Order = q.Order.Desc()
+		}
+	}
 	s.candidates(&q, as, in, f, sc)
 	f.where(&q.Where, as, s.now())
 	list, err := page.Select[Issue](ctx, s.db, q, f.Range)

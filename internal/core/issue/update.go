@@ -177,6 +177,9 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 	case !diff.empty() || i.State != before:
 		i.UpdatedAt = db.At(now)
 	}
+	if as.SignedIn() && (!diff.empty() || i.State != before) {
+		i.UpdatedByID = &as.UserID
+	}
 	return diff, nil
 }
 

@@ -46,6 +46,16 @@ func HavingAll(w *db.Where, kind noteable.Kind, id string, titles []string) {
 	w.And("("+query+" AND l.title IN ("+marks+")) = ?", append(append(args, more...), len(titles))...)
 }
 
+// HavingAny adds the condition that the thing has a label of one of the titles.
+func HavingAny(w *db.Where, kind noteable.Kind, id string, titles []string) {
+	if len(titles) == 0 {
+		return
+	}
+	query, args := labelled("1", kind, id)
+	marks, more := db.Marks(titles)
+	w.And("EXISTS ("+query+" AND l.title IN ("+marks+"))", append(args, more...)...)
+}
+
 // HavingNone adds the condition that the thing has no label of any of the titles.
 func HavingNone(w *db.Where, kind noteable.Kind, id string, titles []string) {
 	if len(titles) == 0 {

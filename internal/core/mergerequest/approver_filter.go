@@ -42,6 +42,9 @@ func (f Filter) approvers(w *db.Where) {
 	for _, who := range f.ApprovedBy[:min(len(f.ApprovedBy), maxApproverFilters)] {
 		approvedBy.Is(w, who)
 	}
+	if f.Approved != nil {
+		approvedBy.Is(w, filter.Person{Any: *f.Approved, None: !*f.Approved})
+	}
 	for _, who := range f.Approvers[:min(len(f.Approvers), maxApproverFilters)] {
 		isApprover(w, who)
 	}

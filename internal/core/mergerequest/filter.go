@@ -29,6 +29,12 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) bool {
 	f.labels(w)
 	f.branches(w)
 	rows.Times(w, f.Times)
+	if f.MergedAfter != nil {
+		w.And("m.merged_at >= ?", *f.MergedAfter)
+	}
+	if f.MergedBefore != nil {
+		w.And("m.merged_at <= ?", *f.MergedBefore)
+	}
 	if f.Draft != nil {
 		if *f.Draft {
 			w.And("(m.draft OR m.title_fold LIKE ?)", "draft - %")
@@ -38,6 +44,7 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) bool {
 	}
 	rows.Search(w, f.terms(), f.In)
 	rows.Reaction(w, as, f.Reaction)
+	rows.Or(w, f.Or)
 	rows.Milestone(w, f.Milestone, now)
 	rows.Not(w, as, f.Not.Not, now)
 	reviewers.IsNot(w, f.Not.Reviewer)

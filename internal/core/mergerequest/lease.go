@@ -290,6 +290,21 @@ func (s *Service) settle(ctx context.Context, p *project.Project, l *lease) (mer
 	return true, s.record(ctx, by, p, m, l)
 }
 
+// MergingOf gives the commits that target branches are about to move to, of those of the requests whose merge is under way.
+func (s *Service) MergingOf(ctx context.Context, ids []ID) (map[ID]string, error) {
+	var w db.Where
+	w.In("merge_request_id", ids)
+	leases, err := db.Select[lease](ctx, s.db, "SELECT merge_request_id, target_new_sha FROM merge_leases"+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("merges in flight: %w", err)
+	}
+	out := make(map[ID]string, len(leases))
+	for i := range leases {
+		out[leases[i].RequestID] = leases[i].TargetNewSHA
+	}
+	return out, nil
+}
+
 // contains reports whether a branch's tip has the commit in its history; a commit that
 // was never kept is in none.
 func contains(ctx context.Context, r *gitcmd.Repo, tip, commit gitstore.ObjectID) (bool, error) {

@@ -46,6 +46,8 @@ type Filter struct {
 	filter.Times
 	MergedAfter  *time.Time
 	MergedBefore *time.Time
+	Or           filter.Or
+	Approved     *bool // whether somebody approved the head
 	Not          Exclusion
 	NonArchived  bool   // leave out archived projects
 	OrderBy      string // filter.ByRelevance is the best match of Search; created_at where empty
@@ -66,6 +68,7 @@ var latest = page.ID("m.id").Desc().Fixed()
 var orders = rows.Orders(latest, page.Orders{
 	"":          {page.ID("m.id")},
 	"merged_at": {page.Time("merged_at", "m.merged_at").Null(), latest},
+	"closed_at": {page.Time("closed_at", "m.closed_at").Null(), latest},
 })
 
 // Place is where merge requests are looked for.
@@ -97,10 +100,16 @@ func (s *Service) require(ctx context.Context, as authz.Actor, in Place) error {
 	return s.policy.Require(ctx, as, authz.ReadGroup, in.Group)
 }
 
-// listWithin lists the merge requests of a project.
-func (s *Service) listWithin(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (page.Page[*MergeRequest], error) {
+// within selects the merge requests of a project.
+func within(p *project.Project) db.Where {
 	var w db.Where
 	w.And("m.target_project_id = ?", p.ID)
+	return w
+}
+
+// listWithin lists the merge requests of a project.
+func (s *Service) listWithin(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (page.Page[*MergeRequest], error) {
+	w := within(p)
 	list, err := s.list(ctx, as, origin{
 		from: "merge_requests m", narrow: "merge_requests m", level: "0", where: w, candidates: s.candidates(as, p, f),
 	}, f)
@@ -128,11 +137,10 @@ func inGroup(direct bool) string {
 	return "SELECT namespace_id AS id FROM namespace_ancestors WHERE ancestor_id = ?"
 }
 
-// listAcross lists the merge requests of a group, or of all projects where it is 0.
-func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.NamespaceID, f Filter) (page.Page[*MergeRequest], error) {
-	var w db.Where
+// visible selects the merge requests of a group that the actor may read, or of all projects where it is 0: the tables and the condition.
+func (s *Service) visible(as authz.Actor, group authz.NamespaceID, f Filter) (from string, w db.Where) {
 	w.Raw("p.id = m.target_project_id")
-	from := across
+	from = across
 	if !as.Admin && !as.Auditor {
 		from += withPlace
 		w.Raw("n.id = p.namespace_id")
@@ -146,6 +154,12 @@ func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.Na
 		w.Raw("NOT p.archived AND NOT " + namespace.InArchived("p.namespace_id"))
 	}
 	s.readableSQL(as, &w)
+	return from, w
+}
+
+// listAcross lists the merge requests of a group, or of all projects where it is 0.
+func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.NamespaceID, f Filter) (page.Page[*MergeRequest], error) {
+	from, w := s.visible(as, group, f)
 	level, args := s.policy.LevelSQL(as, "p.namespace_id")
 	all, places := s.ofPlaces(as, group, f, from, w)
 	list, err := s.list(ctx, as, origin{

@@ -46,6 +46,10 @@ func TestService_Settle(t *testing.T) {
 				}
 				w.crash(m, commit, true)
 				equal(t, "state while in flight", w.read(m.IID).State, mergerequest.StateLocked)
+				merging, err := w.requests.MergingOf(t.Context(), []mergerequest.ID{m.ID, m.ID + 1})
+				check(t, err)
+				equal(t, "commit in flight", merging[m.ID], commit)
+				equal(t, "merges in flight", len(merging), 1)
 				if row.moved {
 					w.move("main", commit)
 				}

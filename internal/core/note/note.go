@@ -48,6 +48,9 @@ type Note struct {
 	ResolvedByID *authz.UserID `db:"resolved_by_id"`
 	CreatedAt    db.Time       `db:"created_at"`
 	UpdatedAt    db.Time       `db:"updated_at"`
+	LastEditedAt *db.Time      `db:"last_edited_at"` // when the text was changed last; nil before that
+
+	LastEditedByID *authz.UserID `db:"last_edited_by_id"` // nil where LastEditedAt is, and where the account is gone
 
 	// Suggested is what a new note says should stand in place of its lines; Suggestions reads it of others.
 	Suggested []Suggestion `db:"-"`
@@ -70,7 +73,9 @@ type On struct {
 }
 
 // visits reports whether the actor has no account and reads the public notes all the same.
-func (o On) visits(as authz.Actor) bool { return !as.SignedIn() && !as.Admin && o.Anonymous && o.Kind.Open() }
+func (o On) visits(as authz.Actor) bool {
+	return !as.SignedIn() && !as.Admin && o.Anonymous && o.Kind.Open()
+}
 
 func (o On) place() noteable.Place { return noteable.Place{Project: o.Project, Group: o.Group} }
 

@@ -14,7 +14,8 @@ import (
 )
 
 const columns = `n.id, n.discussion_id, n.noteable_type, n.noteable_id, n.commit_id, n.project_id, n.group_id, n.author_id,
-	n.type, n.position, n.original_position, n.change_position, n.line_code, n.body, n.system, n.internal, n.resolved_at, n.resolved_by_id, n.created_at, n.updated_at`
+	n.type, n.position, n.original_position, n.change_position, n.line_code, n.body, n.system, n.internal, n.resolved_at, n.resolved_by_id, n.created_at, n.updated_at,
+	n.last_edited_at, n.last_edited_by_id`
 
 // where selects the notes on a thing.
 func where(on noteable.Ref) db.Where {

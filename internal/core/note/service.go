@@ -318,7 +318,8 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 	now := s.now()
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		out, err := db.Update(ctx, s.db, db.Row{Table: "notes", ID: n.ID, Now: s.now}, func(_ context.Context, n *Note) error {
-			n.Body = *c.Body
+			at := db.At(now)
+			n.Body, n.LastEditedAt, n.LastEditedByID = *c.Body, &at, &as.UserID
 			return as.UnmodifiedAt(n.UpdatedAt.Time)
 		})
 		if errors.Is(err, db.ErrNotFound) {

@@ -2,6 +2,7 @@ package graphql
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -68,16 +69,19 @@ func numberOr(text *string) int64 {
 	return number(*text)
 }
 
-// weight reads a weight, nil for none.
-func weight(text *string) *int64 {
-	if text == nil {
-		return nil
+// weight reads a weight, nil for none, or a wildcard.
+func weight(text *string) (*int64, filter.Wildcard, error) {
+	if zeroOr(text) == "" {
+		return nil, "", nil
+	}
+	if word := filter.Word(*text); word != "" {
+		return nil, word, nil
 	}
 	n, err := strconv.ParseInt(*text, 10, 64)
 	if err != nil {
-		return nil
+		return nil, "", argumentError(fmt.Sprintf("%q is not a valid weight: an integer, none or any is.", *text))
 	}
-	return &n
+	return &n, "", nil
 }
 
 // lower gives enum values as core has them.

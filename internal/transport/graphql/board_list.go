@@ -237,7 +237,7 @@ func (b *binder) boardListIssues() {
 		if err != nil {
 			return nil, err
 		}
-		return out, weigh(ctx, b, c, out, func(ctx context.Context, i int) (int64, error) {
+		return out, add(ctx, b, c, "weight", out, func(ctx context.Context, i int) (int64, error) {
 			return b.columnWeight(ctx, c.As, of[i], c.Args.Filters)
 		})
 	}, exec.Costly)

@@ -48,7 +48,7 @@ func (b *binder) epicIssues() {
 		if err != nil {
 			return nil, err
 		}
-		return out, weigh(ctx, b, c, out, func(ctx context.Context, i int) (int64, error) {
+		return out, add(ctx, b, c, "weight", out, func(ctx context.Context, i int) (int64, error) {
 			if places[i].in == nil {
 				return 0, nil
 			}

@@ -112,7 +112,7 @@ func issueLists[A, P any](ctx context.Context, a asked[A], f issue.Filter, of []
 	if err != nil {
 		return nil, err
 	}
-	return out, weigh(ctx, a.binder, a.Call, out, func(ctx context.Context, i int) (int64, error) {
+	return out, add(ctx, a.binder, a.Call, "weight", out, func(ctx context.Context, i int) (int64, error) {
 		return a.binder.Issues.Weight(ctx, a.As, in(of[i]), f)
 	})
 }
@@ -126,9 +126,9 @@ func issueList[A any](ctx context.Context, a asked[A], f issue.Filter, in issue.
 	return out[0], nil
 }
 
-// weigh reads the sums of weights of whole lists, where the request asks for them.
-func weigh[A, V any](ctx context.Context, b *binder, c *exec.Call[A], pages []*exec.Page[V], sum func(ctx context.Context, i int) (int64, error)) error {
-	if !c.Wants("weight") {
+// add reads what a field of whole lists adds up, where the request asks for it.
+func add[A, V any](ctx context.Context, b *binder, c *exec.Call[A], field string, pages []*exec.Page[V], sum func(ctx context.Context, i int) (int64, error)) error {
+	if !c.Wants(field) {
 		return nil
 	}
 	return b.Together(ctx, len(pages), func(ctx context.Context, i int) (err error) {
@@ -187,6 +187,8 @@ func (b *binder) issueFields(typ string) {
 	exec.ValueWith(b.Schema, typ+".reference", func(i *issue.View, a full) string { return a.of(i.Project.FullPath, i.IID.Reference()) })
 	value(b, typ+".severity", func(i *issue.View) issue.Severity { return i.ShownSeverity() })
 	one(b, typ+".subscribed", "subscriptions", issueRefOf, b.subscribed)
+	one(b, typ+".updatedBy", "users", func(i *issue.View) authz.UserID { return zeroOr(i.UpdatedByID) }, b.usersByIDs)
+	value(b, typ+".createNoteEmail", func(*issue.View) *string { return nil })
 	value(b, typ+".upvotes", func(i *issue.View) int64 { return i.Related.Upvotes })
 	value(b, typ+".downvotes", func(i *issue.View) int64 { return i.Related.Downvotes })
 	value(b, typ+".blockingCount", func(i *issue.View) int64 { return i.Related.Blocking })

@@ -1,6 +1,7 @@
 package graphql
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type issueChoice struct {
 	AssigneeID, AssigneeUsername, AssigneeWildcardID *string
 	AssigneeUsernames                                []string
 	AuthorUsername                                   *string
+	ClosedAfter, ClosedBefore                        *time.Time
 	Confidential                                     *bool
 	CreatedAfter, CreatedBefore                      *time.Time
 	EpicID, EpicWildcardID                           *string
@@ -36,6 +38,7 @@ type issueChoice struct {
 	MilestoneTitle                                   []*string
 	MilestoneWildcardID, MyReactionEmoji             *string
 	Not                                              *issueNot
+	Or                                               *union
 	Search                                           *string
 	Types                                            []string
 	UpdatedAfter, UpdatedBefore                      *time.Time
@@ -62,16 +65,21 @@ func (f *issueFilter) filter() (issue.Filter, error) {
 	out := issue.Filter{
 		Author: filter.Person{Username: zeroOr(f.AuthorUsername)}, AssigneeUsernames: f.AssigneeUsernames, Confidential: f.Confidential,
 		Search: zeroOr(f.Search), Reaction: zeroOr(f.MyReactionEmoji), Labels: present(f.LabelName), IIDs: iids[issue.IID](f.IIDs),
-		Times:     filter.Times{CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore},
+		Times:       filter.Times{CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore},
+		ClosedAfter: f.ClosedAfter, ClosedBefore: f.ClosedBefore, Or: f.Or.filter(),
 		Assignee:  personOr(zeroOr(f.AssigneeID), zeroOr(f.AssigneeWildcardID)),
 		Milestone: milestoneOf(present(f.MilestoneTitle), f.MilestoneWildcardID),
 		Iteration: filter.Iteration{Title: zeroOr(f.IterationTitle), Which: filter.Wildcard(strings.ToLower(zeroOr(f.IterationWildcardID)))},
 		Epic:      issue.EpicFilter{ID: numberOr(f.EpicID), Which: filter.Word(zeroOr(f.EpicWildcardID))},
-		Weight:    weight(f.Weight), WeightWildcard: filter.Word(zeroOr(f.WeightWildcardID)),
 	}
 	if err := f.conflict(); err != nil {
 		return out, err
 	}
+	var err error
+	if out.Weight, out.WeightWildcard, err = weight(f.Weight); err != nil {
+		return out, err
+	}
+	out.WeightWildcard = cmp.Or(filter.Word(zeroOr(f.WeightWildcardID)), out.WeightWildcard)
 	if name := zeroOr(f.AssigneeUsername); name != "" {
 		out.AssigneeUsernames = []string{name}
 	}
@@ -94,10 +102,15 @@ func (f *issueFilter) filter() (issue.Filter, error) {
 		out.Health = healths[zeroOr(f.HealthStatusFilter)]
 	}
 	out.OrderBy, out.Asc = page.Sorted(zeroOr(f.Sort))
-	if f.Not != nil {
-		out.Not = f.Not.exclusion()
+	if f.Not == nil {
+		return out, nil
 	}
-	return out, nil
+	out.Not = f.Not.exclusion()
+	var word filter.Wildcard
+	if out.Not.Weight, word, err = weight(f.Not.Weight); word != "" {
+		out.WeightWildcard = map[filter.Wildcard]filter.Wildcard{filter.None: filter.Any, filter.Any: filter.None}[word]
+	}
+	return out, err
 }
 
 // conflict refuses arguments that say different things of one property, and such as make no sense.
@@ -127,7 +140,7 @@ func (n *issueNot) exclusion() issue.Exclusion {
 			Milestone: milestoneOf(n.MilestoneTitle, n.MilestoneWildcardID),
 			Reaction:  zeroOr(n.MyReactionEmoji),
 		},
-		IIDs: iids[issue.IID](n.IIDs), AssigneeUsernames: n.AssigneeUsernames, Weight: weight(n.Weight), Epic: numberOr(n.EpicID),
+		IIDs: iids[issue.IID](n.IIDs), AssigneeUsernames: n.AssigneeUsernames, Epic: numberOr(n.EpicID),
 		Types: lower[issue.Type](n.Types), Health: healths[zeroOr(n.HealthStatusFilter)],
 	}
 	for _, id := range n.IterationID {

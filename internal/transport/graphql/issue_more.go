@@ -41,7 +41,7 @@ func (b *binder) issueBlocks(typ string) {
 		if err != nil {
 			return nil, err
 		}
-		return out, weigh(ctx, b, c, out, func(ctx context.Context, i int) (int64, error) { return b.Issues.WeightOf(ctx, c.As, found[i]) })
+		return out, add(ctx, b, c, "weight", out, func(ctx context.Context, i int) (int64, error) { return b.Issues.WeightOf(ctx, c.As, found[i]) })
 	})
 }
 
@@ -90,9 +90,9 @@ func (b *binder) issuePeople(typ string) {
 	})
 	one(b, typ+".userPermissions", "permissions of issues", func(i *issue.View) issue.ID { return i.ID }, b.Issues.Permissions)
 	exec.Batch(b.Schema, typ+".relatedMergeRequests", func(ctx context.Context, c *exec.Call[paging], of []*issue.View) ([]*exec.Page[*mergerequest.View], error) {
-		return lists(ctx, part(b, c, c.Args, maxPage), of, func(ctx context.Context, i *issue.View, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
-			return b.MergeRequests.OfIssue(ctx, c.As, int64(i.ID), mergerequest.Filter{Asc: true, Range: r})
-		}, b.requestViews(c.As))
+		return requestLists(ctx, part(b, c, c.Args, maxPage), of, func(i *issue.View) (mergerequest.Place, mergerequest.Filter) {
+			return mergerequest.Place{}, mergerequest.Filter{Issue: int64(i.ID), Asc: true}
+		})
 	})
 	todosOn(b, typ, issueRefOf)
 }
@@ -114,11 +114,15 @@ func (b *binder) issueCounts() {
 	exec.Struct[*issue.Statistics](b.Schema, "IssueStatusCountsType")
 }
 
+// noDesigns answers what the caller may do with the designs of an issue, which has none.
+func noDesigns(issue.Permissions) bool { return false }
+
 // issuePermissions binds what the caller may do with issues.
 func (b *binder) issuePermissions() {
 	for field, of := range map[string]func(may issue.Permissions) bool{
 		"adminIssue": func(may issue.Permissions) bool { return may.Metadata }, "createNote": func(may issue.Permissions) bool { return may.Comment },
-		"readIssue":   func(issue.Permissions) bool { return true }, // or it is not shown
+		"readIssue":    func(issue.Permissions) bool { return true }, // or it is not shown
+		"createDesign": noDesigns, "readDesign": noDesigns, "destroyDesign": noDesigns,
 		"reopenIssue": func(may issue.Permissions) bool { return may.Update }, "updateIssue": func(may issue.Permissions) bool { return may.Update },
 	} {
 		value(b, "IssuePermissions."+field, of)

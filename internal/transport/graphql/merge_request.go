@@ -31,7 +31,20 @@ type requestFilter struct {
 		Labels         []string
 		MilestoneTitle *string
 	}
+	Approved            *bool
+	Or                  *union
 	Search, Sort, State *string
+}
+
+// union is what a thing has one of.
+type union struct{ AssigneeUsernames, AuthorUsernames, LabelNames []string }
+
+// filter makes that of core.
+func (u *union) filter() filter.Or {
+	if u == nil {
+		return filter.Or{}
+	}
+	return filter.Or{Authors: u.AuthorUsernames, Assignees: u.AssigneeUsernames, Labels: u.LabelNames}
 }
 
 // requests binds merge requests. Callers who are not signed in see none.
@@ -55,11 +68,9 @@ func (b *binder) requests() {
 		if err != nil {
 			return nil, err
 		}
-		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
-			f := f
-			f.Range = r
-			return b.MergeRequests.List(ctx, c.As, mergerequest.Place{Project: p}, f)
-		}, b.requestViews(c.As))
+		return requestLists(ctx, part(b, c, c.Args.paging, maxPage), of, func(p *project.Project) (mergerequest.Place, mergerequest.Filter) {
+			return mergerequest.Place{Project: p}, f
+		})
 	})
 	exec.Batch(b.Schema, "Group.mergeRequests", func(ctx context.Context, c *exec.Call[struct {
 		paging
@@ -72,17 +83,42 @@ func (b *binder) requests() {
 			return nil, err
 		}
 		f.NonArchived, f.DirectOnly = !c.Args.IncludeArchived, !c.Args.IncludeSubgroups
-		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, g *namespace.Group, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
-			f := f
-			f.Range = r
-			return b.MergeRequests.List(ctx, c.As, mergerequest.Place{Group: g.Subject()}, f)
-		}, b.requestViews(c.As))
+		return requestLists(ctx, part(b, c, c.Args.paging, maxPage), of, func(g *namespace.Group) (mergerequest.Place, mergerequest.Filter) {
+			return mergerequest.Place{Group: g.Subject()}, f
+		})
 	})
 	b.requestFields()
 	b.requestCommits()
 	b.requestPeople()
 	exec.Connection[*mergerequest.View](b.Schema, "MergeRequest")
+	value(b, "MergeRequestConnection.totalTimeToMerge", func(p *exec.Page[*mergerequest.View]) *float64 {
+		if p.Sum == 0 {
+			return nil
+		}
+		return new(float64(p.Sum) / microseconds)
+	})
 	exec.Struct[*mergerequest.View](b.Schema, "MergeRequest")
+}
+
+// microseconds are those of a second, which times to merge are summed up in.
+const microseconds = 1e6
+
+// requestLists reads lists of merge requests: in gives the place and the filter for each parent. With them comes how long the merges
+// took, where the request asks for that.
+func requestLists[A, P any](ctx context.Context, a asked[A], of []P, in func(parent P) (mergerequest.Place, mergerequest.Filter)) ([]*exec.Page[*mergerequest.View], error) {
+	out, err := lists(ctx, a, of, func(ctx context.Context, parent P, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
+		place, f := in(parent)
+		f.Range = r
+		return a.binder.MergeRequests.List(ctx, a.As, place, f)
+	}, a.binder.requestViews(a.As))
+	if err != nil {
+		return nil, err
+	}
+	return out, add(ctx, a.binder, a.Call, "totalTimeToMerge", out, func(ctx context.Context, i int) (int64, error) {
+		place, f := in(of[i])
+		sum, err := a.binder.MergeRequests.TimeToMerge(ctx, a.As, place, f)
+		return int64(zeroOr(sum) * microseconds), err
+	})
 }
 
 // requestViews gives merge requests as the caller may see them, one for each row: nil where the
@@ -108,6 +144,7 @@ func (f *requestFilter) filter() (mergerequest.Filter, error) {
 		Labels: append(present(f.LabelName), f.Labels...), Search: zeroOr(f.Search), In: lower[string](f.In), Draft: f.Draft,
 		Times:       filter.Times{CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore},
 		MergedAfter: f.MergedAfter, MergedBefore: f.MergedBefore, SourceBranches: f.SourceBranches, TargetBranches: f.TargetBranches,
+		Approved: f.Approved, Or: f.Or.filter(),
 	}
 	if err := oneOf(map[string]bool{"milestoneTitle": f.MilestoneTitle != nil, "milestoneWildcardId": f.MilestoneWildcardID != nil}); err != nil {
 		return out, err

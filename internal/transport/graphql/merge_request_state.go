@@ -20,6 +20,14 @@ func (b *binder) requestState() {
 	one(b, "MergeRequest.rebaseInProgress", "rebases", func(m *mergerequest.View) mergerequest.ID { return m.ID }, func(ctx context.Context, _ authz.Actor, ids []mergerequest.ID) (map[mergerequest.ID]bool, error) {
 		return b.MergeRequests.RebasingOf(ctx, ids)
 	})
+	one(b, "MergeRequest.inProgressMergeCommitSha", "merges", func(m *mergerequest.View) mergerequest.ID { return m.ID }, func(ctx context.Context, _ authz.Actor, ids []mergerequest.ID) (map[mergerequest.ID]*string, error) {
+		found, err := b.MergeRequests.MergingOf(ctx, ids)
+		out := make(map[mergerequest.ID]*string, len(found))
+		for id, sha := range found {
+			out[id] = &sha
+		}
+		return out, err
+	})
 	discussionsCount(b, "MergeRequest", requestRef)
 	for field, of := range map[string]func(at mergerequest.Branches) bool{
 		"sourceBranchExists":       func(at mergerequest.Branches) bool { return at.Source },

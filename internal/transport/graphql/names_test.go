@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -68,6 +69,50 @@ func TestSchema_names(t *testing.T) {
 	}
 	if known < 1000 {
 		t.Errorf("%d names are known, want at least 1000", known)
+	}
+}
+
+// TestSchema_public compares the schema with the roots, enums and types of the public interface: each field, argument and value, and whether
+// a field may be null. What waits for an area that is not there stands among the names that are left out.
+func TestSchema_public(t *testing.T) {
+	schema := loadSchema(t)
+	var leftOut []string
+	for line := range strings.Lines(read(t, "testdata/left_out.txt")) {
+		if name, _, ok := strings.Cut(line, ": "); ok {
+			leftOut = append(leftOut, name)
+		}
+	}
+	left := func(name string) bool {
+		return slices.ContainsFunc(leftOut, func(pattern string) bool { return matches(name, pattern) })
+	}
+	known := 0
+	for line := range strings.Lines(read(t, "testdata/public_types.txt")) {
+		typ, rest, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		for _, entry := range regexp.MustCompile(`(\w+)(!?)(?:\(([^)]*)\))?`).FindAllStringSubmatch(rest, -1) {
+			name := typ + "." + entry[1]
+			known++
+			if !has(schema, name) {
+				if !left(name) {
+					t.Errorf("%s is missing", name)
+				}
+				continue
+			}
+			if f := schema.Types[typ].Fields.ForName(entry[1]); entry[2] != "" && f != nil && !f.Type.NonNull {
+				t.Errorf("%s may be null", name)
+			}
+			for argument := range strings.FieldsSeq(entry[3]) {
+				known++
+				if name := name + "(" + argument + ")"; !has(schema, name) && !left(name) {
+					t.Errorf("%s is missing", name)
+				}
+			}
+		}
+	}
+	if known < 700 {
+		t.Errorf("%d names are known, want at least 700", known)
 	}
 }
 

@@ -32,6 +32,7 @@ func (b *binder) namespaces() {
 		"lfsObjectsSize": func(s namespace.Sizes) int64 { return s.LFS }, "repositorySize": func(s namespace.Sizes) int64 { return s.Repository },
 		"snippetsSize": func(s namespace.Sizes) int64 { return s.Snippets }, "uploadsSize": func(s namespace.Sizes) int64 { return s.Uploads },
 		"wikiSize": func(s namespace.Sizes) int64 { return s.Wiki }, "storageSize": namespace.Sizes.Total,
+		"buildArtifactsSize": func(s namespace.Sizes) int64 { return s.Artifacts },
 	} {
 		value(b, "RootStorageStatistics."+field, func(s *namespace.Sizes) float64 { return float64(of(*s)) })
 	}

@@ -110,6 +110,8 @@ func (b *binder) noteFields() {
 		}
 		return n.Resolution.By
 	})
+	value(b, "Note.systemNoteIconName", func(n *comment) *string { return text(n.Icon()) })
+	one(b, "Note.lastEditedBy", "users", func(n *comment) authz.UserID { return zeroOr(n.LastEditedByID) }, b.usersByIDs)
 	value(b, "Note.position", func(n *comment) *note.Position { return n.Position })
 	rendered(b, "Note.bodyHtml", func(n *comment) (reference.Place, *string) {
 		if g := n.on.Group; g != nil {

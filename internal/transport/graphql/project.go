@@ -142,11 +142,13 @@ func (b *binder) projectStatistics() {
 		}
 		return out, err
 	})
+	none := func(*project.Statistics) int64 { return 0 }
 	for field, of := range map[string]func(s *project.Statistics) int64{
 		"commitCount": func(s *project.Statistics) int64 { return s.Commits }, "lfsObjectsSize": func(s *project.Statistics) int64 { return s.LFS },
 		"repositorySize": func(s *project.Statistics) int64 { return s.Repository }, "snippetsSize": func(s *project.Statistics) int64 { return s.Snippets },
 		"storageSize": (*project.Statistics).Total, "uploadsSize": func(s *project.Statistics) int64 { return s.Uploads },
-		"wikiSize": func(s *project.Statistics) int64 { return s.Wiki },
+		"wikiSize": func(s *project.Statistics) int64 { return s.Wiki }, "buildArtifactsSize": func(s *project.Statistics) int64 { return s.Artifacts },
+		"packagesSize": none, "pipelineArtifactsSize": none, "containerRegistrySize": none,
 	} {
 		value(b, "ProjectStatistics."+field, func(s *project.Statistics) float64 { return float64(of(s)) })
 	}

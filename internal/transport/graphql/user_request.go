@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
@@ -79,15 +78,12 @@ func requestsOf[A any](b *binder, field string, args func(a *A) (*userRequests, 
 			return nil, err
 		}
 		missing := err != nil
-		return lists(ctx, part(b, c, common.paging, maxPage), users, func(ctx context.Context, u *user, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
-			if missing {
-				return page.None[*mergerequest.MergeRequest](r), nil
-			}
+		return requestLists(ctx, part(b, c, common.paging, maxPage), users, func(u *user) (mergerequest.Place, mergerequest.Filter) {
 			f := f
-			f.Range = r
 			of(&f, u.ID)
-			return b.MergeRequests.List(ctx, c.As, mergerequest.Place{Project: in}, f)
-		}, b.requestViews(c.As))
+			f.Author.Nothing = f.Author.Nothing || missing
+			return mergerequest.Place{Project: in}, f
+		})
 	}, exec.Costly)
 }
 
