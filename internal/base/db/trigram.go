@@ -138,6 +138,10 @@ func (d *DB) countLengths(ctx context.Context, t Trigrams) error {
 	return err
 }
 
+// Partial reports whether a folded term is long enough to be looked for within texts. In lists of
+// projects and users a shorter one is compared with whole texts.
+func Partial(term string) bool { return utf8.RuneCountInString(term) >= trigram }
+
 // Holding selects the ids of the rows whose texts may hold all the folded words, each
 // once: all that do, and perhaps others. Not ok means that no index tells: there is none,
 // or each word is shorter than three characters.
@@ -146,7 +150,7 @@ func (d *DB) Holding(t Trigrams, words []string) (query string, args []any, ok b
 		return "", nil, false
 	}
 	words = slices.DeleteFunc(slices.Clone(words), func(word string) bool {
-		return utf8.RuneCountInString(word) < trigram || strings.ContainsRune(word, 0)
+		return !Partial(word) || strings.ContainsRune(word, 0)
 	})
 	if len(words) == 0 {
 		return "", nil, false

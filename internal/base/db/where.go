@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 )
 
 // MaxArgs is how many ids one statement may safely name: cut longer lists with
@@ -53,6 +54,26 @@ func (w *Where) list(open string, ids any, empty string) {
 		return
 	}
 	w.And(open+marks+")", args...)
+}
+
+// Since adds that the time in a column is not before the bound. Nil leaves open.
+func (w *Where) Since(column string, at *time.Time) {
+	if at != nil {
+		w.And(column+" >= ?", At(*at))
+	}
+}
+
+// Until adds that the time in a column is not after the bound. Nil leaves open. Columns keep
+// microseconds and answers have milliseconds: a bound without microseconds holds to the end
+// of its millisecond, so that the time of a row as answered includes that row.
+func (w *Where) Until(column string, at *time.Time) {
+	switch {
+	case at == nil:
+	case at.Truncate(time.Millisecond).Equal(*at):
+		w.And(column+" < ?", At(at.Add(time.Millisecond)))
+	default:
+		w.And(column+" <= ?", At(*at))
+	}
 }
 
 // SQL is " WHERE a AND b", or "" where nothing was added.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -163,12 +162,8 @@ func (f *Filter) where(as authz.Actor) *db.Where {
 	if f.Provider != "" {
 		w.And("u.id IN (SELECT i.user_id FROM identities i WHERE i.provider = ? AND i.extern_uid = ?)", f.Provider, f.ExternUID)
 	}
-	if f.CreatedAfter != nil {
-		w.And("u.created_at >= ?", *f.CreatedAfter)
-	}
-	if f.CreatedBefore != nil {
-		w.And("u.created_at <= ?", *f.CreatedBefore)
-	}
+	w.Since("u.created_at", f.CreatedAfter)
+	w.Until("u.created_at", f.CreatedBefore)
 	return w
 }
 
@@ -193,7 +188,7 @@ func (f *Filter) term() string { return strings.TrimPrefix(strings.TrimSpace(*f.
 func (f *Filter) search(w *db.Where, as authz.Actor) {
 	term := db.Fold(f.term())
 	cond, args := "u.name_fold = ? OR u.username_fold = ?", []any{term, term}
-	if utf8.RuneCountInString(term) >= 3 {
+	if db.Partial(term) {
 		like := "%" + db.LikePattern(term) + "%"
 		cond, args = `u.name_fold LIKE ? ESCAPE '\' OR u.username_fold LIKE ? ESCAPE '\'`, []any{like, like}
 	}

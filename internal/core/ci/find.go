@@ -101,13 +101,10 @@ func (f *PipelineFilter) where(w *db.Where) {
 	if f.Username != "" {
 		w.And("p.user_id = (SELECT u.id FROM users u WHERE u.username_fold = ?)", db.Fold(f.Username))
 	}
-	for cond, at := range map[string]*time.Time{
-		"p.updated_at > ?": f.UpdatedAfter, "p.updated_at < ?": f.UpdatedBefore, "p.created_at > ?": f.CreatedAfter, "p.created_at < ?": f.CreatedBefore,
-	} {
-		if at != nil {
-			w.And(cond, db.At(*at))
-		}
-	}
+	w.Since("p.created_at", f.CreatedAfter)
+	w.Until("p.created_at", f.CreatedBefore)
+	w.Since("p.updated_at", f.UpdatedAfter)
+	w.Until("p.updated_at", f.UpdatedBefore)
 }
 
 // List lists pipelines of a project.

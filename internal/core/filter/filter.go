@@ -103,19 +103,10 @@ type Times struct{ CreatedAfter, CreatedBefore, UpdatedAfter, UpdatedBefore *tim
 
 // Times adds the bounds.
 func (r Rows) Times(w *db.Where, t Times) {
-	for _, bound := range []struct {
-		cond string
-		at   *time.Time
-	}{
-		{".created_at >= ?", t.CreatedAfter},
-		{".created_at <= ?", t.CreatedBefore},
-		{".updated_at >= ?", t.UpdatedAfter},
-		{".updated_at <= ?", t.UpdatedBefore},
-	} {
-		if bound.at != nil {
-			w.And(r.Alias+bound.cond, *bound.at)
-		}
-	}
+	w.Since(r.Alias+".created_at", t.CreatedAfter)
+	w.Until(r.Alias+".created_at", t.CreatedBefore)
+	w.Since(r.Alias+".updated_at", t.UpdatedAfter)
+	w.Until(r.Alias+".updated_at", t.UpdatedBefore)
 }
 
 // Terms cuts a search into its folded terms: quotes keep several words together.

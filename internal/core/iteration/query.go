@@ -39,12 +39,8 @@ func (s *Service) list(ctx context.Context, at Place, f Filter) (page.Page[Itera
 	InState(&w, "i", f.State, s.now())
 	f.named(&w)
 	f.search(&w)
-	if f.UpdatedAfter != nil {
-		w.And("i.updated_at >= ?", *f.UpdatedAfter)
-	}
-	if f.UpdatedBefore != nil {
-		w.And("i.updated_at <= ?", *f.UpdatedBefore)
-	}
+	w.Since("i.updated_at", f.UpdatedAfter)
+	w.Until("i.updated_at", f.UpdatedBefore)
 	return page.Select[Iteration](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: f.order()}, f.Range)
 }
 

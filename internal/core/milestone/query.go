@@ -75,12 +75,8 @@ func (s *Service) list(ctx context.Context, as authz.Actor, at Place, f Filter) 
 		w.And("(m.start_date IS NULL OR m.start_date <= ?) AND (m.due_date IS NULL OR m.due_date >= ?)", f.To, f.From)
 		w.Raw("(m.start_date IS NOT NULL OR m.due_date IS NOT NULL)")
 	}
-	if f.UpdatedAfter != nil {
-		w.And("m.updated_at >= ?", *f.UpdatedAfter)
-	}
-	if f.UpdatedBefore != nil {
-		w.And("m.updated_at <= ?", *f.UpdatedBefore)
-	}
+	w.Since("m.updated_at", f.UpdatedAfter)
+	w.Until("m.updated_at", f.UpdatedBefore)
 	return page.Select[Milestone](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: f.sorting(s.now().UTC().Format(time.DateOnly))}, f.Range)
 }
 

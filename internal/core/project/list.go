@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tenon/internal/base/db"
@@ -209,15 +210,7 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 		w.And("p.id IN ("+place+")", args...)
 	}
 	s.membership(&w, as, f)
-	if f.Search != "" {
-		pattern := "%" + db.LikePattern(db.Fold(f.Search)) + "%"
-		cond, args := `p.name_fold LIKE ? ESCAPE '\' OR LOWER(p.path) LIKE ? ESCAPE '\' OR p.description_fold LIKE ? ESCAPE '\'`,
-			[]any{pattern, pattern, pattern}
-		if f.SearchNamespaces {
-			cond, args = cond+` OR r.path_fold LIKE ? ESCAPE '\'`, append(args, pattern)
-		}
-		w.And("("+cond+")", args...)
-	}
+	f.search(&w)
 	if f.Visibility != nil {
 		w.And("n.id = p.namespace_id AND n.visibility = ?", *f.Visibility)
 	}
@@ -251,6 +244,23 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 	}
 	f.window(&w)
 	return w, nil
+}
+
+// search looks into names, paths and descriptions, as a whole where fewer than three letters are
+// given.
+func (f Filter) search(w *db.Where) {
+	if f.Search == "" {
+		return
+	}
+	term, match := db.Fold(strings.TrimSpace(f.Search)), " = ?"
+	if db.Partial(term) {
+		term, match = "%"+db.LikePattern(term)+"%", ` LIKE ? ESCAPE '\'`
+	}
+	cond, args := "p.name_fold"+match+" OR LOWER(p.path)"+match+" OR p.description_fold"+match, []any{term, term, term}
+	if f.SearchNamespaces {
+		cond, args = cond+" OR r.path_fold"+match, append(args, term)
+	}
+	w.And("("+cond+")", args...)
 }
 
 // named adds that a project is one of those that the filter names.
@@ -389,17 +399,8 @@ func (f Filter) window(w *db.Where) {
 	if f.IDBefore != 0 {
 		w.And("p.id < ?", f.IDBefore)
 	}
-	for _, bound := range []struct {
-		cond string
-		at   *time.Time
-	}{
-		{"p.last_activity_at > ?", f.ActiveAfter},
-		{"p.last_activity_at < ?", f.ActiveBefore},
-		{"p.updated_at > ?", f.UpdatedAfter},
-		{"p.updated_at < ?", f.UpdatedBefore},
-	} {
-		if bound.at != nil {
-			w.And(bound.cond, *bound.at)
-		}
-	}
+	w.Since("p.last_activity_at", f.ActiveAfter)
+	w.Until("p.last_activity_at", f.ActiveBefore)
+	w.Since("p.updated_at", f.UpdatedAfter)
+	w.Until("p.updated_at", f.UpdatedBefore)
 }

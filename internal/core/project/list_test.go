@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
@@ -65,7 +66,9 @@ func TestService_List(t *testing.T) {
 			{"issues for a member", ann, project.Filter{Issues: true, Parent: &g.ID}, []*project.Project{one}},
 			{"after an id", ann, project.Filter{IDAfter: two.ID}, []*project.Project{four, three}},
 			{"before an id", ann, project.Filter{IDBefore: two.ID}, []*project.Project{one}},
-			{"used after a time", ann, project.Filter{ActiveAfter: &f.today}, nil},
+			{"used at a time or later", ann, project.Filter{ActiveAfter: &f.today}, []*project.Project{four, three, two, one}},
+			{"used at a time or earlier", ann, project.Filter{ActiveBefore: &f.today}, []*project.Project{four, three, two, one}},
+			{"used before", ann, project.Filter{ActiveBefore: ptr(f.today.Add(-time.Hour))}, nil},
 		} {
 			tt.filter.Limit = 10
 			found, err := f.List(ctx, tt.as, tt.filter)
@@ -96,6 +99,40 @@ func TestService_List(t *testing.T) {
 		}{{project.Filter{Range: page.Range{Limit: 1}}, 2}, {project.Filter{Range: page.Range{Limit: 10}}, 2}, {project.Filter{Membership: true, Range: page.Range{Limit: 10}}, 1}} {
 			if n := dbtest.Count(t, f.db, func() { _, _ = f.List(ctx, bob, count.filter) }); n != count.want {
 				t.Errorf("List of %+v takes %d statements, want %d", count.filter, n, count.want)
+			}
+		}
+	})
+}
+
+// TestService_List_short looks for less than three letters, which are no part of a longer text.
+func TestService_List_short(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		ann := f.user("ann", 10)
+		g := f.group(ann, "ab", authz.Public)
+		short, long := f.project(ann, "ab", nil, authz.Public), f.project(ann, "cabs", nil, authz.Public)
+		described := f.project(ann, "other", g, authz.Public)
+		if _, err := f.Update(t.Context(), ann, fmt.Sprint(described.ID), project.Changes{Attributes: project.Attributes{Description: ptr("\u00c4B")}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			filter project.Filter
+			want   []project.ID
+		}{
+			{project.Filter{Search: "AB"}, []project.ID{short.ID}},
+			{project.Filter{Search: " b "}, nil},
+			{project.Filter{Search: "\u00e4b"}, []project.ID{described.ID}},
+			{project.Filter{Search: "cab"}, []project.ID{long.ID}},
+			{project.Filter{Search: "ab", SearchNamespaces: true}, []project.ID{short.ID}},
+			{project.Filter{Search: "ab/", SearchNamespaces: true}, []project.ID{described.ID}},
+		} {
+			tt.filter.Limit = 10
+			found, err := f.List(t.Context(), ann, tt.filter)
+			var got []project.ID
+			for _, p := range found.Items {
+				got = append(got, p.ID)
+			}
+			if err != nil || !slices.Equal(got, tt.want) {
+				t.Errorf("%+v: got %v, %v, want %v", tt.filter, got, err, tt.want)
 			}
 		}
 	})

@@ -93,12 +93,8 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 		w.And("s.project_id IS NULL AND s.visibility = ?", authz.Public)
 	case All:
 	}
-	if f.CreatedAfter != nil {
-		w.And("s.created_at >= ?", db.At(*f.CreatedAfter))
-	}
-	if f.CreatedBefore != nil {
-		w.And("s.created_at <= ?", db.At(*f.CreatedBefore))
-	}
+	w.Since("s.created_at", f.CreatedAfter)
+	w.Until("s.created_at", f.CreatedBefore)
 	f.where(&w)
 	if as.Admin && f.Storage != "" && f.Storage != storage {
 		w.Raw("false")

@@ -68,12 +68,8 @@ func (s *Service) where(w *db.Where, as authz.Actor, f Filter) {
 	if f.Username != "" {
 		w.And("t.user_id IN (SELECT tu.id FROM users tu WHERE tu.username_fold = ?)", db.Fold(f.Username))
 	}
-	if f.From != nil {
-		w.And("t.spent_at >= ?", db.At(*f.From))
-	}
-	if f.To != nil {
-		w.And("t.spent_at <= ?", db.At(*f.To))
-	}
+	w.Since("t.spent_at", f.From)
+	w.Until("t.spent_at", f.To)
 	issues, args := s.above.Issues.ReadableSQL(as, "t.issue_id")
 	requests, more := s.above.MergeRequests.ReadableSQL(as, "t.merge_request_id")
 	w.And("(t.issue_id IS NOT NULL AND "+issues+" OR t.merge_request_id IS NOT NULL AND "+requests+")", append(args, more...)...)

@@ -121,19 +121,10 @@ func (f *Filter) Select(w *db.Where, now time.Time) {
 	if f.Revoked != nil {
 		w.And("t.revoked = ?", *f.Revoked)
 	}
-	for _, c := range []struct {
-		at   *time.Time
-		cond string
-	}{
-		{f.CreatedAfter, "t.created_at >= ?"},
-		{f.CreatedBefore, "t.created_at <= ?"},
-		{f.LastUsedAfter, "t.last_used_at >= ?"},
-		{f.LastUsedBefore, "t.last_used_at <= ?"},
-	} {
-		if c.at != nil {
-			w.And(c.cond, *c.at)
-		}
-	}
+	w.Since("t.created_at", f.CreatedAfter)
+	w.Until("t.created_at", f.CreatedBefore)
+	w.Since("t.last_used_at", f.LastUsedAfter)
+	w.Until("t.last_used_at", f.LastUsedBefore)
 	if f.ExpiresAfter != "" {
 		w.And("t.expires_on >= ?", f.ExpiresAfter)
 	}
