@@ -8,7 +8,6 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
-	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -95,42 +94,4 @@ func (s *Service) writeMergeRef(ctx context.Context, as authz.Actor, r *gitcmd.R
 		return gitstore.ObjectID{}, fmt.Errorf("merge ref: %w", err)
 	}
 	return id, nil
-}
-
-// Participants lists the users who take part: author, assignees, reviewers and all who
-// commented, sorted by id. Authors of internal notes
-// alone count for users who read these.
-func (s *Service) Participants(ctx context.Context, as authz.Actor, p *project.Project, iid IID, r page.Range) (page.Page[authz.UserID], error) {
-	m, err := s.Find(ctx, as, p, iid)
-	if err != nil {
-		return page.Page[authz.UserID]{}, err
-	}
-	return s.participants(ctx, as, p, m, r)
-}
-
-// ParticipantsOf is Participants for a request that was read for the actor.
-func (s *Service) ParticipantsOf(ctx context.Context, as authz.Actor, v *View, r page.Range) (page.Page[authz.UserID], error) {
-	return s.participants(ctx, as, v.Project, &v.MergeRequest, r)
-}
-
-func (s *Service) participants(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, r page.Range) (page.Page[authz.UserID], error) {
-	internal, err := s.policy.SeesInternalNotes(ctx, as, p.Subject())
-	if err != nil {
-		return page.Page[authz.UserID]{}, err
-	}
-	hidden := " AND NOT n.internal"
-	if internal {
-		hidden = ""
-	}
-	q := page.Query{Columns: "u.id", From: "users u", Order: page.Order{page.ID("u.id")}}
-	q.Where.And(`(u.id = ?
-		OR u.id IN (SELECT a.user_id FROM merge_request_assignees a WHERE a.merge_request_id = ?)
-		OR u.id IN (SELECT r.user_id FROM merge_request_reviewers r WHERE r.merge_request_id = ?)
-		OR u.id IN (SELECT n.author_id FROM notes n WHERE n.noteable_type = 'MergeRequest' AND n.noteable_id = ?
-			AND NOT n.system`+hidden+`))`, m.AuthorID, m.ID, m.ID, m.ID)
-	list, err := page.Select[authz.UserID](ctx, s.db, q, r)
-	if err != nil {
-		return list, fmt.Errorf("list participants: %w", err)
-	}
-	return list, nil
 }

@@ -11,67 +11,92 @@ import (
 	"tenon/internal/core/noteable"
 )
 
-// taking says how users take part in things of a kind beside writing notes and being
-// mentioned: they wrote them, or are in one of the tables.
+// source is a table of users who take part in things of a kind.
+type source struct {
+	table string
+	of    string // column with the id of the thing
+	user  string
+	cond  string // on row o, "" for all; its ? is the kind of the thing
+	inner string // condition that holds for rows of internal notes, "" for none
+}
+
+// taking is how users take part in things of a kind: each source names some of them. It is the
+// one rule of who participates, is subscribed without a choice, and is notified.
 type taking struct {
-	table string   // of the things
-	other []string // tables with the column user_id
-	key   string   // their column with the id of the thing
+	table   string // of the things
+	sources []source
 }
 
 var parts = map[noteable.Kind]taking{
-	noteable.Issue:   {"issues", []string{"issue_assignees"}, "issue_id"},
-	noteable.Epic:    {"epics", nil, ""},
-	noteable.Snippet: {"snippets", nil, ""},
-	noteable.MergeRequest: {
-		"merge_requests", []string{"merge_request_assignees", "merge_request_reviewers"}, "merge_request_id",
-	},
+	noteable.Issue:   takes("issues", source{table: "issue_assignees", of: "issue_id", user: "user_id"}),
+	noteable.Epic:    takes("epics"),
+	noteable.Snippet: takes("snippets"),
+	noteable.MergeRequest: takes("merge_requests",
+		source{table: "merge_request_assignees", of: "merge_request_id", user: "user_id"},
+		source{table: "merge_request_reviewers", of: "merge_request_id", user: "user_id"}),
+}
+
+// takes adds what is the same for all kinds: the author, users who are mentioned, and those who
+// comment.
+func takes(table string, more ...source) taking {
+	sources := append([]source{{table: table, of: "id", user: "author_id"}}, more...)
+	return taking{table, append(sources,
+		source{table: "mentions", of: "target_id", user: "user_id", cond: "o.target_type = ?", inner: "o.internal"},
+		source{table: "notes", of: "noteable_id", user: "author_id", cond: "o.noteable_type = ? AND NOT o.system", inner: "o.internal"})}
+}
+
+// and gives the source's own conditions, each with AND before it. Without internal, rows of
+// internal notes do not count.
+func (o source) and(kind noteable.Kind, internal bool) (cond string, args []any) {
+	if o.cond != "" {
+		cond, args = " AND "+o.cond, []any{kind}
+	}
+	if o.inner != "" && !internal {
+		cond += " AND NOT " + o.inner
+	}
+	return cond, args
 }
 
 // concerns is a condition on a thing t that holds where the user takes part in it.
 func (p taking) concerns(kind noteable.Kind, user authz.UserID) (cond string, args []any) {
-	conds, args := []string{"t.author_id = ?"}, []any{user}
-	for _, table := range p.other {
-		conds = append(conds, "EXISTS (SELECT 1 FROM "+table+" o WHERE o."+p.key+" = t.id AND o.user_id = ?)")
-		args = append(args, user)
+	conds := make([]string, len(p.sources))
+	for i, o := range p.sources {
+		if o.table == p.table {
+			conds[i], args = "t."+o.user+" = ?", append(args, user)
+			continue
+		}
+		more, kinds := o.and(kind, true)
+		conds[i] = "EXISTS (SELECT 1 FROM " + o.table + " o WHERE o." + o.of + " = t.id AND o." + o.user + " = ?" + more + ")"
+		args = append(append(args, user), kinds...)
 	}
-	conds = append(conds,
-		"EXISTS (SELECT 1 FROM mentions m WHERE m.target_type = ? AND m.target_id = t.id AND m.user_id = ?)",
-		"EXISTS (SELECT 1 FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = t.id AND n.author_id = ? AND NOT n.system)")
-	return "(" + strings.Join(conds, " OR ") + ")", append(args, kind, user, kind, user)
+	return "(" + strings.Join(conds, " OR ") + ")", args
 }
 
-// users selects the ids of those who take part in one thing, some more than once. Those of
-// named in internal notes only are among them where internal says so.
+// users selects the ids of those who take part in one thing, some more than once. Users that only
+// internal notes name, or who wrote only such, are among them where internal says so.
 func (p taking) users(of noteable.Ref, internal bool) (query string, args []any) {
-	hidden := " AND NOT m.internal"
-	hiddenNote := " AND NOT n.internal"
-	if internal {
-		hidden, hiddenNote = "", ""
+	queries := make([]string, len(p.sources))
+	for i, o := range p.sources {
+		more, kinds := o.and(of.Kind, internal)
+		queries[i] = "SELECT o." + o.user + " AS user_id FROM " + o.table + " o WHERE o." + o.of + " = ?" + more
+		args = append(append(args, of.ID), kinds...)
 	}
-	parts, args := []string{"SELECT t.author_id AS user_id FROM " + p.table + " t WHERE t.id = ?"}, []any{of.ID}
-	for _, table := range p.other {
-		parts, args = append(parts, "SELECT o.user_id FROM "+table+" o WHERE o."+p.key+" = ?"), append(args, of.ID)
-	}
-	parts = append(parts,
-		"SELECT m.user_id FROM mentions m WHERE m.target_type = ? AND m.target_id = ?"+hidden,
-		"SELECT n.author_id FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? AND NOT n.system"+hiddenNote)
-	return strings.Join(parts, " UNION ALL "), append(args, of.Kind, of.ID, of.Kind, of.ID)
+	return strings.Join(queries, " UNION ALL "), args
 }
 
-// Participants lists who takes part in a thing that the actor located, by user id. Those of
-// named in internal notes only are there for those who read these.
-func (s *Service) Participants(ctx context.Context, as authz.Actor, t noteable.Target, r page.Range) (page.Page[authz.UserID], error) {
+// Participants lists who takes part in a thing that was read for the actor, by user id. In is its
+// project or group: users of internal notes are there for those who may read these.
+func (s *Service) Participants(ctx context.Context, as authz.Actor, of noteable.Ref, in authz.Subject, r page.Range) (page.Page[authz.UserID], error) {
 	none := page.Page[authz.UserID]{}
-	internal, err := s.policy.SeesInternalNotes(ctx, as, t.Subject)
+	internal, err := s.policy.SeesInternalNotes(ctx, as, in)
 	if err != nil {
 		return none, err
 	}
-	part, ok := parts[t.Kind]
+	part, ok := parts[of.Kind]
 	if !ok {
 		return page.None[authz.UserID](r), nil
 	}
-	query, args := part.users(t.Ref, internal)
+	query, args := part.users(of, internal)
 	q := page.Query{Columns: "u.id", From: "users u", Order: page.Order{page.ID("u.id")}}
 	q.Where.And("u.id IN ("+query+")", args...)
 	q.Where.Raw("u.user_type <> 'ghost'")

@@ -136,7 +136,7 @@ func TestService_Participants(t *testing.T) {
 			{w.gus, []authz.UserID{w.ann.UserID, w.ben.UserID, w.gus.UserID}},
 		} {
 			target := noteable.Target{Ref: w.issue, Subject: w.Find(tt.as, w.project).Subject()}
-			got, err := w.subscriptions.Participants(ctx, tt.as, target, page.Range{Limit: 10})
+			got, err := w.subscriptions.Participants(ctx, tt.as, target.Ref, target.Subject, page.Range{Limit: 10})
 			if err != nil || !slices.Equal(got.Items, tt.want) {
 				t.Errorf("for %s: %v, %v, want %v", tt.as.Username, got.Items, err, tt.want)
 			}

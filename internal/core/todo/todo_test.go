@@ -309,7 +309,7 @@ func TestSubscriptions(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.write(f.planner, i, note.Input{Body: "psst @owner", Internal: true})
-		people, err := f.subs.Participants(ctx, f.guest, target, page.Range{Limit: 20})
+		people, err := f.subs.Participants(ctx, f.guest, target.Ref, target.Subject, page.Range{Limit: 20})
 		if err != nil || fmt.Sprint(people.Items) != fmt.Sprint([]authz.UserID{f.owner.UserID, f.planner.UserID, f.guest.UserID}) {
 			t.Errorf("participants %v, %v", people.Items, err)
 		}

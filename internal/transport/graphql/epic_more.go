@@ -118,7 +118,7 @@ func (b *binder) epicPeople() {
 			if err != nil {
 				return page.None[authz.UserID](r), err
 			}
-			return b.Subscriptions.Participants(ctx, c.As, t, r)
+			return b.Subscriptions.Participants(ctx, c.As, t.Ref, t.Subject, r)
 		}, b.usersOfPage)
 	})
 	one(b, "Epic.userPermissions", "permissions of epics", func(e *epic.Epic) epic.ID { return e.ID }, b.Epics.Permissions)

@@ -86,7 +86,7 @@ func (b *binder) issuePeople(typ string) {
 	commentersOf(b, typ, issueRefOf)
 	discussionsCount(b, typ, issueRefOf)
 	peopleOn(b, typ+".participants", func(ctx context.Context, as authz.Actor, i *issue.View, r page.Range) (page.Page[authz.UserID], error) {
-		return b.Issues.Participants(ctx, as, i.Project, i.IID, r)
+		return b.Subscriptions.Participants(ctx, as, issueRefOf(i), i.Project.Subject(), r)
 	})
 	one(b, typ+".userPermissions", "permissions of issues", func(i *issue.View) issue.ID { return i.ID }, b.Issues.Permissions)
 	exec.Batch(b.Schema, typ+".relatedMergeRequests", func(ctx context.Context, c *exec.Call[paging], of []*issue.View) ([]*exec.Page[*mergerequest.View], error) {

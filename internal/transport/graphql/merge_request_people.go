@@ -52,7 +52,7 @@ func (b *binder) requestParties() {
 			of *mergerequest.View
 		}
 		return lists(ctx, part(b, c, c.Args, maxPage), of, func(ctx context.Context, m *mergerequest.View, r page.Range) (page.Page[row], error) {
-			found, err := b.MergeRequests.ParticipantsOf(ctx, c.As, m, r)
+			found, err := b.Subscriptions.Participants(ctx, c.As, requestRef(m), m.Project.Subject(), r)
 			return page.Map(found, func(id *authz.UserID) row { return row{*id, m} }), err
 		}, func(ctx context.Context, rows []row) ([]*party, error) {
 			ids := make([]authz.UserID, len(rows))

@@ -140,7 +140,7 @@ func TestIssueCopies(t *testing.T) {
 			}
 			at := target
 			at.ID = int64(tt.issue["id"].(float64))
-			who, err := subscriptions.Participants(t.Context(), owner, at, page.Range{})
+			who, err := subscriptions.Participants(t.Context(), owner, at.Ref, at.Subject, page.Range{})
 			if err != nil || !slices.Contains(who.Items, p.users["dev"].UserID) {
 				t.Errorf("%s: participants %v, %v, want who was mentioned", tt.name, who.Items, err)
 			}

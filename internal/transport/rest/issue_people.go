@@ -3,8 +3,10 @@ package rest
 import (
 	"context"
 
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/noteable"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -34,7 +36,17 @@ func (s *Server) issueParticipants(ctx context.Context, as authz.Actor, in issue
 	if err != nil {
 		return none, err
 	}
-	ids, err := s.Issues.Participants(ctx, as, p, in.IID, in.Range())
+	i, err := s.Issues.Find(ctx, as, p, in.IID)
+	if err != nil {
+		return none, err
+	}
+	return s.participants(ctx, as, noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)}, p.Subject(), in.Range())
+}
+
+// participants lists who takes part in an issue or merge request that was read for the actor.
+func (s *Server) participants(ctx context.Context, as authz.Actor, of noteable.Ref, in authz.Subject, r page.Range) (api.List[userBasic], error) {
+	var none api.List[userBasic]
+	ids, err := s.Subscriptions.Participants(ctx, as, of, in, r)
 	if err != nil {
 		return none, err
 	}

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
@@ -124,21 +125,11 @@ func (s *Server) requestParticipants(ctx context.Context, as authz.Actor, in req
 	if err != nil {
 		return none, err
 	}
-	ids, err := s.MergeRequests.Participants(ctx, as, p, in.IID, in.Range())
+	m, err := s.MergeRequests.Find(ctx, as, p, in.IID)
 	if err != nil {
 		return none, err
 	}
-	people, err := s.Accounts.ByIDs(ctx, ids.Items)
-	if err != nil {
-		return none, err
-	}
-	out := make([]userBasic, 0, len(ids.Items))
-	for _, id := range ids.Items {
-		if u := people[id]; u != nil {
-			out = append(out, newUserBasic(u))
-		}
-	}
-	return api.Listed(ids, out), nil
+	return s.participants(ctx, as, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, p.Subject(), in.Range())
 }
 
 type reviewerEntity struct {
