@@ -44,6 +44,18 @@ func (f *FileDiff) Changed(number int, old bool) (ChangedLine, bool) {
 	return ChangedLine{}, false
 }
 
+// Numbered sets the number of a side that has no lines to 0, as git's header of the hunk does.
+func (f *FileDiff) Numbered(l ChangedLine) ChangedLine {
+	header, _, _ := bytes.Cut(f.Patch, []byte("\n"))
+	if bytes.HasPrefix(header, []byte("@@ -0,0 ")) {
+		l.OldNumber = 0
+	}
+	if bytes.Contains(header, []byte(" +0,0 @@")) {
+		l.NewNumber = 0
+	}
+	return l
+}
+
 // hunk reads where a hunk begins: "@@ -<old>[,<n>] +<new>[,<n>] @@".
 func (l *ChangedLine) hunk(line string) bool {
 	fields := strings.Fields(line)

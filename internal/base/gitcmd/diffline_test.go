@@ -36,3 +36,19 @@ func TestFileDiff_Changed(t *testing.T) {
 		}
 	}
 }
+
+func TestFileDiff_Numbered(t *testing.T) {
+	t.Parallel()
+	line := gitcmd.ChangedLine{OldNumber: 1, NewNumber: 1}
+	for patch, want := range map[string]gitcmd.ChangedLine{
+		"@@ -0,0 +1,2 @@\n+a\n+b\n":             {OldNumber: 0, NewNumber: 1},
+		"@@ -0,0 +1 @@\n+a\n":                   {OldNumber: 0, NewNumber: 1},
+		"@@ -1,2 +0,0 @@\n-a\n-b\n":             {OldNumber: 1, NewNumber: 0},
+		"@@ -1 +1,2 @@\n a\n+@@ -0,0 +0,0 @@\n": line,
+		"":                                      line,
+	} {
+		if got := (&gitcmd.FileDiff{Patch: []byte(patch)}).Numbered(line); got != want {
+			t.Errorf("%q: got %+v, want %+v", patch, got, want)
+		}
+	}
+}

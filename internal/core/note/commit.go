@@ -97,7 +97,7 @@ func (c *Commits) Place(ctx context.Context, as authz.Actor, p *project.Project,
 			continue
 		}
 		if found, ok := f.Changed(line.Number, line.Old); ok {
-			return newPosition(base, commit.ID, f, found), lineCode(f.NewPath, found), nil
+			return newPosition(base, commit.ID, f, found), lineCode(f.NewPath, f.Numbered(found)), nil
 		}
 		break
 	}

@@ -215,7 +215,7 @@ func lineOf(ctx context.Context, r *gitcmd.Repo, f *gitcmd.FileDiff, old, added 
 		}
 		line.OldNumber, line.NewNumber = *old, *added
 	}
-	return lineCode(f.NewPath, line), nil
+	return lineCode(f.NewPath, f.Numbered(line)), nil
 }
 
 // countLines counts the lines of a blob; a very long one has none.

@@ -113,7 +113,8 @@ func newPosition(base, head gitstore.ObjectID, f *gitcmd.FileDiff, line gitcmd.C
 	return p
 }
 
-// lineCode names a line by the hash of its file's path and both numbers.
+// lineCode names a line by the hash of its file's path and both numbers. The number of a side
+// without lines is 0, see [gitcmd.FileDiff.Numbered].
 func lineCode(path string, line gitcmd.ChangedLine) string {
 	sum := sha1.Sum([]byte(path))
 	return fmt.Sprintf("%s_%d_%d", hex.EncodeToString(sum[:]), line.OldNumber, line.NewNumber)

@@ -90,7 +90,7 @@ func (t *tracer) line(p *Position) (*Position, gitcmd.ChangedLine, fate) {
 	}
 	lines := t.cd.linesOf(file)
 	if h, added := lines.Added(d); added {
-		return t.at(t.c, t.start, t.d, file, nil, &d), gitcmd.ChangedLine{OldNumber: h.Old + h.OldCount, NewNumber: d}, followed
+		return t.at(t.c, t.start, t.d, file, nil, &d), file.Numbered(gitcmd.ChangedLine{OldNumber: h.Old + h.OldCount, NewNumber: d}), followed
 	}
 	c, _ := lines.Old(d)
 	return t.at(t.c, t.start, t.d, file, &c, &d), gitcmd.ChangedLine{OldNumber: c, NewNumber: d}, followed
@@ -116,7 +116,7 @@ func (t *tracer) removed(p *Position) (*Position, gitcmd.ChangedLine, fate) {
 	}
 	lines := t.cd.linesOf(file)
 	if h, removed := lines.Removed(c); removed {
-		return t.at(t.c, t.start, t.d, file, &c, nil), gitcmd.ChangedLine{OldNumber: c, NewNumber: h.New}, followed
+		return t.at(t.c, t.start, t.d, file, &c, nil), file.Numbered(gitcmd.ChangedLine{OldNumber: c, NewNumber: h.New}), followed
 	}
 	d, _ := lines.New(c)
 	return t.at(t.c, t.start, t.d, file, &c, &d), gitcmd.ChangedLine{OldNumber: c, NewNumber: d}, followed

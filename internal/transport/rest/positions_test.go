@@ -268,3 +268,37 @@ func mustJSON(t *testing.T, v any) string {
 	}
 	return string(b)
 }
+
+// TestPositions_wholeFiles comments on lines of a file that a merge request, and a commit, adds or deletes.
+func TestPositions_wholeFiles(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newMerging(t, d)
+		p.commit("maint", "main", "", "create", "old.txt", "formerly\n")
+		p.commit("dev", "topic", "main", "create", "new.txt", "one\ntwo\n")
+		p.commit("dev", "topic", "", "delete", "old.txt", "")
+		p.do("dev", "POST", requestsPath, `{"source_branch":"topic","target_branch":"main","title":"Topic"}`)
+		for path, tt := range map[string]struct{ line, code string }{
+			"new.txt": {`"new_line":2,"line_range":{"start":{"type":"new","new_line":1},"end":{"type":"new","new_line":2}}`, "_0_2"},
+			"old.txt": {`"old_line":1`, "_1_0"},
+		} {
+			body := fmt.Sprintf(`{"body":"Here","position":%s}`, strings.ReplaceAll(p.at(tt.line), "code.txt", path))
+			made := p.do("guest", "POST", requestsPath+"/1/discussions", body)
+			want := fmt.Sprintf("%x", sha1.Sum([]byte(path))) + tt.code
+			code, err := db.Get[string](t.Context(), d, "SELECT line_code FROM notes WHERE discussion_id = ?", made["id"])
+			if err != nil || code != want {
+				t.Errorf("%s: line code %s, %v, want %s", path, code, err, want)
+			}
+			if path == "new.txt" && !strings.Contains(mustJSON(t, made), strings.TrimSuffix(want, "2")+`1"`) {
+				t.Errorf("%s: the range has other line codes: %s", path, mustJSON(t, made))
+			}
+		}
+		head := p.do("dev", "GET", requestsPath+"/1", "")["diff_refs"].(map[string]any)["head_sha"]
+		comment := fmt.Sprintf("%s/repository/commits/%s/comments", strings.TrimSuffix(requestsPath, "/merge_requests"), head)
+		p.do("dev", "POST", comment, `{"note":"Why?","path":"old.txt","line":1,"line_type":"old"}`)
+		code, err := db.Get[string](t.Context(), d, "SELECT line_code FROM notes WHERE commit_id = ? AND line_code IS NOT NULL", head)
+		if want := fmt.Sprintf("%x", sha1.Sum([]byte("old.txt"))) + "_1_0"; err != nil || code != want {
+			t.Errorf("on the commit: line code %s, %v, want %s", code, err, want)
+		}
+	})
+}
