@@ -93,12 +93,25 @@ func TestMatrix(t *testing.T) {
 			t.Errorf("%s has no sample request: add one to samples", key(route))
 		}
 		title := ""
+		open := map[string]map[string]int{} // by title, what was read of a project that is not archived
 		for _, r := range list {
 			if r.title() != title {
 				title = r.title()
 				fmt.Fprintf(&text, "\n%s\n", title)
 			}
-			text.WriteString(w.line(t, r))
+			line, got := w.line(t, r)
+			text.WriteString(line)
+			switch {
+			case !reads(r.route):
+			case r.place.name == "public":
+				open[title] = got
+			case r.place.name == "archived":
+				for who, status := range open[title] {
+					if good(status) && !good(got[who]) {
+						t.Errorf("%s as %s: got %d where the project is archived, %d where it is not", title, who, got[who], status)
+					}
+				}
+			}
 		}
 		compareNeeds(t, key(route), route.Needs, seen())
 	}
@@ -120,7 +133,7 @@ func TestMatrix_postgres(t *testing.T) {
 	sections, all := sectionsOf(t, golden), samples()
 	for _, route := range w.kit().Routes() {
 		for _, r := range w.rows(route, all) {
-			if line := w.line(t, r); !strings.Contains(sections[r.title()], line) {
+			if line, _ := w.line(t, r); !strings.Contains(sections[r.title()], line) {
 				t.Errorf("%s\n got %swant %s", r.title(), line, sections[r.title()])
 			}
 		}
@@ -178,16 +191,16 @@ func compareNeeds(t *testing.T, route string, declared []authz.Ability, required
 }
 
 // line asks one row as everybody.
-func (w *world) line(t *testing.T, r row) string {
+func (w *world) line(t *testing.T, r row) (text string, got map[string]int) {
 	t.Helper()
 	q, missing := r.request()
 	if missing != "" {
 		t.Errorf("%s: no value for :%s; give it one in samples or in the world", r.title(), missing)
-		return ""
+		return "", nil
 	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "  %-10s", r.place.name)
-	got := map[string]int{}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %-10s", r.place.name)
+	got = map[string]int{}
 	for _, c := range columns() {
 		if !c.asked(r) {
 			continue
@@ -195,7 +208,7 @@ func (w *world) line(t *testing.T, r row) string {
 		q.as, q.sudo, q.way = c.as, c.sudo, c.way
 		a := w.undone(q, r.before())
 		got[c.title] = a.Code
-		fmt.Fprintf(&text, "%-6d", a.Code)
+		fmt.Fprintf(&b, "%-6d", a.Code)
 		if makesSecret := strings.HasSuffix(r.route.Path, "_tokens") || strings.HasSuffix(r.route.Path, "/rotate"); !makesSecret {
 			w.noSecrets(r.title(), a)
 		}
@@ -208,7 +221,7 @@ func (w *world) line(t *testing.T, r row) string {
 	for _, problem := range breaches(r, got) {
 		t.Errorf("%s in %s: %s", r.title(), r.place.name, problem)
 	}
-	return strings.TrimRight(text.String(), " ") + "\n"
+	return strings.TrimRight(b.String(), " ") + "\n", got
 }
 
 func good(status int) bool { return status >= 200 && status < 300 }

@@ -36,6 +36,13 @@ type Subject struct {
 	Confidential bool    // an issue hidden from all but planners, author and assignees
 }
 
+// Reading is the subject for a call that only reads with an ability to write: what is archived or
+// marked for deletion is read as before.
+func (s Subject) Reading() Subject {
+	s.Closed = false
+	return s
+}
+
 // Policy answers questions of permission. It is safe for concurrent use.
 type Policy struct {
 	db  *db.DB

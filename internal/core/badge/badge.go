@@ -226,7 +226,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) e
 
 // Preview checks and renders a badge that is not stored.
 func (s *Service) Preview(ctx context.Context, as authz.Actor, at Place, c Changes) (*Badge, error) {
-	if err := s.policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
+	if err := s.policy.Require(ctx, as, at.admin(), at.Subject.Reading()); err != nil {
 		return nil, err
 	}
 	var b Badge

@@ -163,7 +163,7 @@ type ExplainInput struct {
 // Explain says which jobs a pipeline of a branch or tag would have, and why, with the configuration of its commit. It requires CreatePipeline and the right to
 // read code. Variables for protected branches and tags count where the actor may run pipelines of it.
 func (s *Service) Explain(ctx context.Context, as authz.Actor, p *project.Project, in ExplainInput) (*ciconfig.Why, error) {
-	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
+	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject().Reading()); err != nil {
 		return nil, err
 	}
 	if err := checkVariables(in.Variables); err != nil {

@@ -111,7 +111,7 @@ func (s *Service) inviteUser(ctx context.Context, as authz.Actor, p Place, user 
 
 // Invitations lists the addresses that are invited, by id; query is part of one.
 func (s *Service) Invitations(ctx context.Context, as authz.Actor, p Place, query string, r page.Range) (page.Page[Invitation], error) {
-	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject.Reading()); err != nil {
 		return page.Page[Invitation]{}, err
 	}
 	q := page.Query{Columns: invitationColumns, From: "invitations", Order: page.Order{page.ID("id")}}

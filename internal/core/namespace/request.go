@@ -42,7 +42,7 @@ type accessRequestRow struct {
 
 // Requests lists who asks to become a member, by user id.
 func (s *Service) Requests(ctx context.Context, as authz.Actor, p Place, r page.Range) (page.Page[AccessRequest], error) {
-	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject.Reading()); err != nil {
 		return page.Page[AccessRequest]{}, err
 	}
 	q := page.Query{Columns: "user_id, created_at", From: "access_requests", Order: page.Order{page.ID("user_id")}}

@@ -201,7 +201,7 @@ func (s *Service) Locations(ctx context.Context, as authz.Actor, ref string, f G
 	if err != nil {
 		return page.Page[Group]{}, err
 	}
-	if err := s.policy.Require(ctx, as, authz.TransferGroup, g.Subject()); err != nil {
+	if err := s.policy.Require(ctx, as, authz.TransferGroup, g.Subject().Reading()); err != nil {
 		return page.Page[Group]{}, err
 	}
 	f.Receiver, f.But, f.ButBelow = authz.Owner, g.ParentID, &g.ID

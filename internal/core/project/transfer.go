@@ -110,7 +110,7 @@ func (s *Service) ShareLocations(ctx context.Context, as authz.Actor, ref string
 	if err != nil {
 		return page.None[namespace.Group](f.Range), err
 	}
-	if err := s.policy.Require(ctx, as, authz.ShareProject, p.Subject()); err != nil {
+	if err := s.policy.Require(ctx, as, authz.ShareProject, p.Subject().Reading()); err != nil {
 		return page.None[namespace.Group](f.Range), err
 	}
 	f.MemberOnly = !as.Admin
@@ -126,7 +126,7 @@ func (s *Service) Locations(ctx context.Context, as authz.Actor, ref string, f n
 	if err != nil {
 		return page.None[namespace.Group](f.Range), err
 	}
-	if err := s.policy.Require(ctx, as, authz.TransferProject, p.Subject()); err != nil {
+	if err := s.policy.Require(ctx, as, authz.TransferProject, p.Subject().Reading()); err != nil {
 		return page.None[namespace.Group](f.Range), err
 	}
 	f.Receiver, f.But = authz.Maintainer, &p.ParentID

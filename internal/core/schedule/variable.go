@@ -67,9 +67,9 @@ func (s *Service) opened(ctx context.Context, of ID) ([]ci.Variable, error) {
 
 // Variables gives the variables of a schedule to those who may change it, nil to all others who may read it.
 func (s *Service) Variables(ctx context.Context, as authz.Actor, p *project.Project, row *Schedule) ([]ci.Variable, error) {
-	may, err := s.policy.Can(ctx, as, authz.CreatePipeline, p.Subject())
+	may, err := s.policy.Can(ctx, as, authz.CreatePipeline, p.Subject().Reading())
 	if err == nil && may {
-		may, err = s.policy.Can(ctx, as, authz.UpdateSchedule, s.subject(as, p, row))
+		may, err = s.policy.Can(ctx, as, authz.UpdateSchedule, s.subject(as, p, row).Reading())
 	}
 	if err != nil || !may {
 		return nil, err
@@ -87,7 +87,14 @@ func (s *Service) Variables(ctx context.Context, as authz.Actor, p *project.Proj
 
 // FindVariable gives a variable of a schedule to its owner.
 func (s *Service) FindVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, key string) (*ci.Variable, error) {
-	if _, err := s.own(ctx, as, p, id, authz.UpdateSchedule); err != nil {
+	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject().Reading()); err != nil {
+		return nil, err
+	}
+	row, err := s.find(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.UpdateSchedule, s.subject(as, p, row).Reading()); err != nil {
 		return nil, err
 	}
 	v, err := db.Get[variable](ctx, s.db, "SELECT "+variableColumns+" FROM pipeline_schedule_variables v WHERE v.schedule_id = ? AND v.key = ?", id, key)
