@@ -34,6 +34,9 @@ func (s *Service) CreateBot(ctx context.Context, as authz.Actor, prefix, name st
 	}); err != nil {
 		return 0, fmt.Errorf("create bot: %w", err)
 	}
+	if err := s.settle(ctx, authz.UserID(id), user.Username, name); err != nil {
+		return 0, fmt.Errorf("create bot: %w", err)
+	}
 	return authz.UserID(id), nil
 }
 

@@ -61,7 +61,7 @@ type Profile struct {
 	External         bool               `db:"external"`
 	PrivateProfile   bool               `db:"private_profile"`
 	PasswordExpired  bool               `db:"password_expired"`
-	NamespaceID      *authz.NamespaceID `db:"namespace_id"` // nil for bots
+	NamespaceID      *authz.NamespaceID `db:"namespace_id"` // nil for the ghost and internal users
 	CreatedByID      *authz.UserID      `db:"created_by_id"`
 	Bio              string             `db:"bio"`
 	Location         *string            `db:"location"`

@@ -35,6 +35,10 @@ func TestPlaceTokens(t *testing.T) {
 			t.Errorf("bot: got %+v", me)
 		}
 		p.want(made.Token, "GET", "/projects?membership=true&owned=true", "", 200, "[]")
+		if bot := get[gitlab.User](p, adminToken, "GET", fmt.Sprintf("/users/%d", me.ID), "", 200); bot.NamespaceID == 0 {
+			t.Error("the bot has no namespace")
+		}
+		p.want(made.Token, "POST", "/projects", "name=own", 403, `{"error":["You cannot create projects in your personal namespace. Contact your GitLab administrator."]}`)
 		p.want(ann, "GET", fmt.Sprintf("%s/%d", path, made.ID), "", 200, fmt.Sprintf(`{"id":%d,"name":"ci","revoked":false,`+
 			`"created_at":"2026-05-04T15:38:00.000Z","description":null,"scopes":["api"],"user_id":%d,"last_used_at":"2026-05-04T15:38:00.000Z",`+
 			`"active":true,"expires_at":"2026-06-01","access_level":40,"resource_type":"project","resource_id":%d}`, made.ID, me.ID, app.ID))
