@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -13,7 +14,7 @@ import (
 	"tenon/internal/core/namespace"
 )
 
-// Input is a new project; one of name and path is needed.
+// Input is a new project; one of name and path is needed, a blank one counts as none.
 type Input struct {
 	NamespaceID  *authz.NamespaceID // nil is the personal namespace of the actor, or of Owner
 	Owner        authz.UserID       // make it for this user; administrators only
@@ -300,10 +301,10 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 	if creator != 0 {
 		p.CreatorID = &creator
 	}
-	if in.Name == nil {
+	if blank(in.Name) && !blank(in.Path) {
 		in.Name = in.Path
 	}
-	if in.Path == nil && in.Name != nil {
+	if blank(in.Path) && !blank(in.Name) {
 		path := slug(*in.Name)
 		in.Path = &path
 	}
@@ -329,6 +330,9 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 	p.CreatedAt, p.UpdatedAt, p.LastActivityAt = now, now, now
 	return p, nil
 }
+
+// blank reports whether a name or path counts as not sent.
+func blank(text *string) bool { return text == nil || strings.TrimSpace(*text) == "" }
 
 // restricted reports whether the instance keeps a visibility to administrators.
 func (s *Service) restricted(v authz.Visibility) bool {

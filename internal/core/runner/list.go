@@ -222,9 +222,10 @@ func (s *Service) refreshManager(m *Manager) {
 // View is a runner with what its reader may see of it.
 type View struct {
 	Runner
-	Note     *string            // the maintenance note, for those who may update the runner
-	Projects []*project.Project // that a project runner serves, as far as the actor belongs to them
-	Group    *namespace.Group   // of a group runner, where the actor may read it
+	MayUpdate bool
+	Note      *string            // the maintenance note, for those who may update the runner
+	Projects  []*project.Project // that a project runner serves, as far as the actor belongs to them
+	Group     *namespace.Group   // of a group runner, where the actor may read it
 }
 
 // maxShown is how many projects a view of a runner names.
@@ -234,11 +235,11 @@ const maxShown = 1000
 func (s *Service) View(ctx context.Context, as authz.Actor, r *Runner) (*View, error) {
 	v := &View{Runner: *r, Projects: []*project.Project{}}
 	v.Digest, v.MaintenanceNote = "", nil
-	may, err := s.mayUpdate(ctx, as, r.ID)
-	if err != nil {
+	var err error
+	if v.MayUpdate, err = s.mayUpdate(ctx, as, r.ID); err != nil {
 		return nil, err
 	}
-	if may {
+	if v.MayUpdate {
 		v.Note = r.MaintenanceNote
 	}
 	switch r.Type {

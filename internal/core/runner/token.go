@@ -15,7 +15,8 @@ import (
 // TokenPrefix begins the authentication tokens of runners that were not registered.
 const TokenPrefix = "glrt-"
 
-// registrationPrefix begins registration tokens.
+// registrationPrefix begins registration tokens of projects and groups. That of the instance
+// has no prefix.
 const registrationPrefix = "GR1348941"
 
 // registration is a token that registers runners.
@@ -39,7 +40,11 @@ func (r *registration) place() string {
 
 // newRegistration makes a token of a place that is not stored yet.
 func (s *Service) newRegistration(kind Type, of *authz.NamespaceID) (*registration, string) {
-	token, now := secret.NewToken(registrationPrefix), db.At(s.now())
+	prefix, now := registrationPrefix, db.At(s.now())
+	if of == nil {
+		prefix = ""
+	}
+	token := secret.NewToken(prefix)
 	r := &registration{Type: kind, NamespaceID: of, Digest: secret.Digest(token), CreatedAt: now, UpdatedAt: now}
 	r.Sealed = s.box.Seal(r.place(), token)
 	return r, token

@@ -313,8 +313,8 @@ func TestService_Register(t *testing.T) {
 			t.Errorf("reset of the instance by a user: %v", err)
 		}
 		whole, err := w.runners.ResetRegistration(ctx, w.admin, nil)
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || len(whole) != 20 {
+			t.Fatalf("reset of the instance: got %q, %v, want 20 characters without a prefix", whole, err)
 		}
 		if in, _, err := w.runners.Register(ctx, authz.Actor{}, runner.Registration{Token: whole}); err != nil || in.Type != runner.InstanceType {
 			t.Errorf("register for the instance: %+v, %v", in, err)

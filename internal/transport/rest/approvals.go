@@ -75,10 +75,11 @@ func (s *Server) unapprove(ctx context.Context, as authz.Actor, in requestPath) 
 	return s.approvalsEntity(ctx, as, p, st)
 }
 
-func (s *Server) resetApprovals(ctx context.Context, as authz.Actor, in requestPath) (api.None, error) {
+// resetApprovals answers with the status as a number, which clients decode.
+func (s *Server) resetApprovals(ctx context.Context, as authz.Actor, in requestPath) (int, error) {
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
-		return api.None{}, err
+		return 0, err
 	}
-	return api.None{}, s.Approvals.ResetAll(ctx, as, p, in.IID)
+	return http.StatusAccepted, s.Approvals.ResetAll(ctx, as, p, in.IID)
 }

@@ -122,6 +122,15 @@ func TestProjects(t *testing.T) {
 		p.want("", "GET", fmt.Sprintf("/projects/%d", app.ID), "", 404, `{"message":"404 Project Not Found"}`)
 		p.want("", "PUT", fmt.Sprintf("/projects/%d", app.ID), "name=x", 401, `{"message":"401 Unauthorized"}`)
 		p.want(bob, "PUT", fmt.Sprintf("/projects/%d", app.ID), "name=x", 403, `{"message":"403 Forbidden"}`)
+		for i, form := range []string{"name=&path=only-path", "name=Only+name&path=", `name=++&path=blank-name`} {
+			made := get[gitlab.Project](p, ann, "POST", "/projects", form, 201)
+			if want := []string{"only-path only-path", "Only name only-name", "blank-name blank-name"}[i]; made.Name+" "+made.Path != want {
+				t.Errorf("%s: got %q and %q, want %q", form, made.Name, made.Path, want)
+			}
+		}
+		if w, got := p.call(ann, "POST", "/projects", "name=&path="); w.Code != 400 || !strings.Contains(got, "can't be blank") {
+			t.Errorf("without both: got %d %s", w.Code, got)
+		}
 		p.want(ann, "POST", "/projects", "description=x", 400, `{"error":"name, path are missing, at least one parameter must be provided"}`)
 		p.want(ann, "POST", "/projects", "name=x&visibility=open", 400, `{"error":"visibility does not have a valid value"}`)
 		p.want(ann, "POST", "/projects", "name=x&namespace_id=999", 400, `{"message":{"namespace":["is not valid"]}}`)

@@ -66,9 +66,13 @@ type runnerDetails struct {
 	Platform       *string           `json:"platform"`
 	Architecture   *string           `json:"architecture"`
 	ContactedAt    *api.Time         `json:"contacted_at"`
-	Note           *string           `json:"maintenance_note,omitempty"` // for those who may update the runner
+	*runnerNote                      // for those who may update the runner
 	Projects       []projectIdentity `json:"projects"`
 	Groups         []runnerGroup     `json:"groups"`
+}
+
+type runnerNote struct {
+	Note *string `json:"maintenance_note"`
 }
 
 type runnerGroup struct {
@@ -101,7 +105,10 @@ func (s *Server) runnerDetails(ctx context.Context, as authz.Actor, r *runner.Ru
 	e := runnerDetails{
 		runnerEntity: s.runnerOf(r), TagList: r.Tags(), RunUntagged: r.RunUntagged, Locked: r.Locked, MaximumTimeout: r.MaximumTimeout,
 		AccessLevel: r.AccessLevel(), Version: r.Version, Revision: r.Revision, Platform: r.Platform, Architecture: r.Architecture,
-		ContactedAt: api.TimePtr(r.ContactedAt.Ptr()), Note: v.Note, Projects: []projectIdentity{}, Groups: []runnerGroup{},
+		ContactedAt: api.TimePtr(r.ContactedAt.Ptr()), Projects: []projectIdentity{}, Groups: []runnerGroup{},
+	}
+	if v.MayUpdate {
+		e.runnerNote = &runnerNote{v.Note}
 	}
 	for _, p := range v.Projects {
 		e.Projects = append(e.Projects, identityOf(p))
@@ -197,12 +204,17 @@ type runnerAttributes struct {
 	Locked         *bool          `param:"locked" doc:"Whether the runner is assigned to no further project"`
 	AccessLevel    *string        `param:"access_level" values:"not_protected,ref_protected" doc:"Whether the runner takes jobs of protected refs only"`
 	MaximumTimeout api.Opt[int64] `param:"maximum_timeout" doc:"Maximum time in seconds that jobs run, at least 600"`
-	Note           *string        `param:"maintenance_note" alias:"maintainer_note" doc:"Note for those who administrate the runner"`
+	Note           *string        `param:"maintenance_note" doc:"Note for those who administrate the runner"`
+	MaintainerNote *string        `param:"maintainer_note" doc:"Deprecated: use maintenance_note"`
+	_              struct{}       `exclusive:"maintainer_note,maintenance_note"`
 }
 
 func (p runnerAttributes) changes() runner.Changes {
 	c := runner.Changes{
 		Description: p.Description, Paused: p.Paused, RunUntagged: p.RunUntagged, Locked: p.Locked, MaintenanceNote: p.Note,
+	}
+	if p.MaintainerNote != nil {
+		c.MaintenanceNote = p.MaintainerNote
 	}
 	if p.TagList != nil {
 		tags := []string(p.TagList)
@@ -222,7 +234,7 @@ type updateRunnerParams struct {
 	runnerAttributes
 	Active *bool    `param:"active" doc:"Deprecated: use paused"`
 	_      struct{} `exclusive:"active,paused"`
-	_      struct{} `atleastone:"description,active,paused,tag_list,run_untagged,locked,access_level,maximum_timeout,maintenance_note"`
+	_      struct{} `atleastone:"description,active,paused,tag_list,run_untagged,locked,access_level,maximum_timeout,maintenance_note,maintainer_note"`
 
 	ID runner.ID `param:"id" doc:"ID of the runner"`
 }
