@@ -133,6 +133,7 @@ func (h *router) serve(w http.ResponseWriter, r *http.Request) {
 	r, end := h.tracer.Request(r)
 	defer end()
 	httpkit.Forwarded(r, h.proxies)
+	r = httpkit.SingleSlashes(r, "/api/")
 	if graphql.Match(r.URL.Path) {
 		r = r.WithContext(graphReads(r.Context()))
 		h.text(w, r, h.graph)

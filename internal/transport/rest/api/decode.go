@@ -11,6 +11,7 @@ import (
 // decoding fills one parameter struct from one request and collects what is wrong.
 type decoding struct {
 	request  *http.Request
+	clears   bool // null is the empty text
 	problems []string
 }
 
@@ -89,6 +90,8 @@ func (p *plan) field(d *decoding, f *field, given *object, dst reflect.Value, pr
 			f.set(to, f.fallback, d, name)
 		case f.nonempty:
 			d.report(name + " is empty")
+		case raw == nil && d.clears && f.clearable():
+			to.Set(reflect.New(to.Type().Elem()))
 		case f.required && f.values != nil:
 			d.report(name + " does not have a valid value")
 		}
@@ -110,6 +113,13 @@ func (p *plan) raw(d *decoding, f *field, given *object) (any, bool) {
 		return nil, false
 	}
 	return p.lookup(f, f.name, given)
+}
+
+// clearable reports whether the parameter is a text of any content that an update leaves alone
+// where it is not sent.
+func (f *field) clearable() bool {
+	return f.typ.Kind() == reflect.Pointer && f.typ.Elem().Kind() == reflect.String && f.values == nil && special[f.typ.Elem()] == nil &&
+		!f.typ.Implements(unmarshaler)
 }
 
 // left reports whether a group that may be left out was sent without anything in it, which is the same.

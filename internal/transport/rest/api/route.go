@@ -105,7 +105,7 @@ func routeOf(method, path string, status int, params, result reflect.Type) *Rout
 
 // read decodes the request into a pointer to parameters.
 func (r *Route) read(x *exchange, params any) error {
-	d := decoding{request: x.r}
+	d := decoding{request: x.r, clears: r.method == http.MethodPut || r.method == http.MethodPatch}
 	r.plan.decode(&d, &x.params, reflect.ValueOf(params).Elem(), "")
 	if err := d.err(); err != nil {
 		return err
