@@ -87,11 +87,18 @@ func printVersion() error {
 
 // openAPI prints the OpenAPI document, which comes from the routes alone.
 func openAPI() *cobra.Command {
-	return &cobra.Command{
-		Use: "openapi", Short: "Print the description of the REST interface", Args: cobra.NoArgs, Example: "  tenon openapi > openapi.json",
+	version := "3.1"
+	cmd := &cobra.Command{
+		Use: "openapi", Short: "Print the description of the REST interface", Args: cobra.NoArgs, Example: "  tenon openapi > openapi.json\n  tenon openapi --version 3.0 > openapi.json",
 		RunE: func(*cobra.Command, []string) error {
-			_, err := os.Stdout.Write(app.OpenAPI())
+			document, err := app.OpenAPI(version)
+			if err != nil {
+				return err
+			}
+			_, err = os.Stdout.Write(document)
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&version, "version", version, "version of OpenAPI: 3.1, or 3.0 for programs that read no later one")
+	return cmd
 }

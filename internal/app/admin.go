@@ -163,7 +163,14 @@ func (a *App) Target() string {
 }
 
 // OpenAPI gives the description of the REST interface, which comes from the routes alone.
-func OpenAPI() []byte {
+func OpenAPI(version string) ([]byte, error) {
 	server := &rest.Server{}
-	return api.New(api.Config{Title: "Tenon", Version: rest.Level}, server.Routes()).Document()
+	document := api.New(api.Config{Title: "Tenon", Version: rest.Level}, server.Routes()).Document()
+	switch version {
+	case "3.1":
+		return document, nil
+	case "3.0":
+		return api.OpenAPI30(document)
+	}
+	return nil, fmt.Errorf("there is no document of OpenAPI %q: choose 3.0 or 3.1", version)
 }

@@ -195,7 +195,7 @@ func (h discussionHandlers) notes(ctx context.Context, as authz.Actor, in discus
 
 type discussionText struct {
 	Body      string `param:"body,required" chars:"1000000" doc:"Text of the note, in Markdown"`
-	CreatedAt string `param:"created_at" doc:"Creation time (administrators and Owners only)"`
+	CreatedAt string `param:"created_at" doc:"Creation time (administrators and Owners only, with sudo as the other user; ignored from others)"`
 }
 
 func (t discussionText) input() note.Input {

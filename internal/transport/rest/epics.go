@@ -132,7 +132,7 @@ type createEpicParams struct {
 	DueFixed     api.Opt[api.Date] `param:"due_date_fixed" doc:"Fixed due date, YYYY-MM-DD"`
 	DueIsFixed   bool              `param:"due_date_is_fixed" default:"false" doc:"Use the fixed due date instead of the inherited one"`
 	ParentID     api.Opt[int64]    `param:"parent_id" doc:"ID of the parent epic"`
-	CreatedAt    *time.Time        `param:"created_at" doc:"Creation time (administrators and Owners only)"`
+	CreatedAt    *time.Time        `param:"created_at" doc:"Creation time (administrators and Owners only, with sudo as the other user; ignored from others)"`
 }
 
 func (s *Server) createEpic(ctx context.Context, as authz.Actor, in createEpicParams) (epicEntity, error) {
@@ -164,7 +164,7 @@ type updateEpicParams struct {
 	DueIsFixed   *bool             `param:"due_date_is_fixed" doc:"Use the fixed due date instead of the inherited one"`
 	ParentID     api.Opt[int64]    `param:"parent_id" doc:"ID of the parent epic; 0 or empty removes it"`
 	StateEvent   string            `param:"state_event" values:"reopen,close" doc:"close or reopen"`
-	UpdatedAt    *time.Time        `param:"updated_at" doc:"Update time (administrators and Owners only)"`
+	UpdatedAt    *time.Time        `param:"updated_at" doc:"Update time (administrators and Owners only, with sudo as the other user; ignored from others)"`
 	_            struct{}          `atleastone:"add_labels,color,confidential,description,due_date_fixed,due_date_is_fixed,labels,parent_id,remove_labels,start_date_fixed,start_date_is_fixed,state_event,title,updated_at"`
 }
 

@@ -245,7 +245,7 @@ type issueFields struct {
 	Weight           api.Opt[int64]    `param:"weight" min:"0" doc:"Weight"`
 	Severity         *string           `param:"severity" values:"unknown,low,medium,high,critical" doc:"Severity of an incident"`
 	HealthStatus     api.Opt[string]   `param:"health_status" values:"on_track,needs_attention,at_risk," doc:"Health status; empty clears"`
-	CreatedAt        *time.Time        `param:"created_at" doc:"Creation time (administrators and Owners only)"`
+	CreatedAt        *time.Time        `param:"created_at" doc:"Creation time (administrators and Owners only, with sudo as the other user; ignored from others)"`
 }
 
 // milestoneID gives a milestone that was sent, 0 for none, and nil where nothing was sent.
@@ -277,7 +277,7 @@ func (f *issueFields) assignees() *[]authz.UserID {
 type createIssueParams struct {
 	projectPath
 	Title  string      `param:"title,required" doc:"Title"`
-	IID    int64       `param:"iid" doc:"Internal ID in the project (administrators and Owners only)"`
+	IID    int64       `param:"iid" doc:"Internal ID in the project (administrators and Owners only, with sudo as the other user; ignored from others)"`
 	Labels api.Strings `param:"labels" doc:"Label names, separated by commas; missing labels are created"`
 	issueFields
 	ResolveOf  int64  `param:"merge_request_to_resolve_discussions_of" doc:"Internal ID of a merge request whose open threads the issue follows up; they are resolved"`
@@ -318,7 +318,7 @@ type updateIssueParams struct {
 	Labels       api.Strings `param:"labels" doc:"Label names, separated by commas; empty removes all"`
 	AddLabels    api.Strings `param:"add_labels" doc:"Label names to add, separated by commas"`
 	RemoveLabels api.Strings `param:"remove_labels" doc:"Label names to remove, separated by commas"`
-	UpdatedAt    *time.Time  `param:"updated_at" doc:"Update time (administrators and Owners only)"`
+	UpdatedAt    *time.Time  `param:"updated_at" doc:"Update time (administrators and Owners only, with sudo as the other user; ignored from others)"`
 	issueFields
 	_ struct{} `atleastone:"assignee_id,assignee_ids,confidential,created_at,description,discussion_locked,due_date,labels,add_labels,remove_labels,milestone_id,state_event,title,issue_type,weight,severity,health_status,epic_id,epic_iid"`
 }

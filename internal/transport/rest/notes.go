@@ -102,7 +102,7 @@ type createNoteParams struct {
 	Body         string `param:"body,required" chars:"1000000" doc:"Text of the note, in Markdown; a single emoji becomes an award emoji"`
 	Confidential *bool  `param:"confidential" doc:"Deprecated: use internal"`
 	Internal     *bool  `param:"internal" doc:"Internal note: visible to Planner and above"`
-	CreatedAt    string `param:"created_at" doc:"Creation time (administrators and Owners only)"`
+	CreatedAt    string `param:"created_at" doc:"Creation time (administrators and Owners only, with sudo as the other user; ignored from others)"`
 	HeadSHA      string `param:"merge_request_diff_head_sha" alias:"merge_request_diff_sha" doc:"SHA of the HEAD of the merge request; required for the /merge quick action"`
 }
 

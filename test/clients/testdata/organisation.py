@@ -218,6 +218,8 @@ equal("compared", [c["title"] for c in cats.repository_compare("main", "feature/
 request = cats.mergerequests.create({"source_branch": "feature/a-b", "target_branch": "main", "title": "Ignite", "labels": ["urgent"]})
 request.notes.create({"body": "Ready."})
 until("judged", lambda: cats.mergerequests.get(request.iid).detailed_merge_status == "mergeable")
+bot = clients["ann"].projects.get(project.id).access_tokens.create({"name": "bot", "scopes": ["api"], "access_level": 40, "expires_at": NEXT_MONTH})
+equal("reset by a bot", as_user(bot.token).projects.get(project.id, lazy=True).mergerequests.list()[0].reset_approvals(), 202)
 merged = clients["ann"].projects.get(project.id).mergerequests.get(request.iid).merge(should_remove_source_branch=True)
 equal("merged", (merged["state"], merged["merged_by"]["username"]), ("merged", "ann"))
 equal("branches", [b.name for b in cats.branches.list()], ["main"])

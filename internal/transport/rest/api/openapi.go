@@ -217,10 +217,16 @@ func paramSchema(s *schemas, f *field) any {
 		if items, ok := d["items"].(dict); ok {
 			target = items
 		}
-		target["enum"] = enum(f.values, target["type"])
+		kind, null := kindOf(target)
+		values := enum(f.values, kind)
+		if null {
+			values = append(values, nil)
+		}
+		target["enum"] = values
 	}
 	if f.fallback != nil {
-		d["default"] = enum([]string{f.fallback.(string)}, d["type"])[0]
+		kind, _ := kindOf(d)
+		d["default"] = enum([]string{f.fallback.(string)}, kind)[0]
 	}
 	if f.min != nil {
 		d["minimum"] = *f.min
@@ -236,6 +242,14 @@ func paramSchema(s *schemas, f *field) any {
 		d["description"] = f.doc
 	}
 	return d
+}
+
+// kindOf gives the type of a schema, and whether null is another one.
+func kindOf(schema dict) (kind any, null bool) {
+	if types, ok := schema["type"].([]string); ok {
+		return types[0], slices.Contains(types, "null")
+	}
+	return schema["type"], false
 }
 
 // enum gives declared values in the type of their schema.

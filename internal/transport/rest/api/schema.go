@@ -3,6 +3,7 @@ package api
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -173,7 +174,7 @@ func (s *schemas) structure(t reflect.Type) any {
 	if !ok {
 		name = entityName(t)
 		for i := 2; s.named[name] != nil; i++ { // two packages may name a type alike
-			name = entityName(t) + strings.Repeat("_", i-1)
+			name = entityName(t) + strconv.Itoa(i)
 		}
 		s.names[t] = name
 		s.named[name] = dict{} // a type may contain itself
