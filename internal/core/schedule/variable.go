@@ -97,6 +97,10 @@ func (s *Service) FindVariable(ctx context.Context, as authz.Actor, p *project.P
 	if err := s.policy.Require(ctx, as, authz.UpdateSchedule, s.subject(as, p, row).Reading()); err != nil {
 		return nil, err
 	}
+	return s.findVariable(ctx, id, key)
+}
+
+func (s *Service) findVariable(ctx context.Context, id ID, key string) (*ci.Variable, error) {
 	v, err := db.Get[variable](ctx, s.db, "SELECT "+variableColumns+" FROM pipeline_schedule_variables v WHERE v.schedule_id = ? AND v.key = ?", id, key)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Pipeline Schedule Variable")
@@ -187,7 +191,10 @@ func (s *Service) UpdateVariable(ctx context.Context, as authz.Actor, p *project
 
 // DeleteVariable deletes a variable of a schedule of the actor and gives what it was.
 func (s *Service) DeleteVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, key string) (*ci.Variable, error) {
-	v, err := s.FindVariable(ctx, as, p, id, key)
+	if _, err := s.own(ctx, as, p, id, authz.UpdateSchedule); err != nil {
+		return nil, err
+	}
+	v, err := s.findVariable(ctx, id, key)
 	if err != nil {
 		return nil, err
 	}

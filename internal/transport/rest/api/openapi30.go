@@ -26,8 +26,8 @@ func OpenAPI30(document []byte) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// before31 rewrites every schema below a value. A property may be named as a keyword is; what it
-// has is a schema then, which no keyword has.
+// before31 rewrites every schema below a value. A property may have the name of a keyword: its value
+// is an object then, as that of no such keyword is.
 func before31(v any) {
 	switch v := v.(type) {
 	case []any:
