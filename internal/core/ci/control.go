@@ -85,13 +85,18 @@ func (s *Service) retry(ctx context.Context, as authz.Actor, p *project.Project,
 }
 
 // PlayJob starts a job that waits for a user, with variables that it gets besides its own. It requires
-// UpdatePipeline, and the right to run pipelines of a protected reference.
+// UpdatePipeline, and the right to run pipelines of a protected reference; variables require the role that the project asks for.
 func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, vars []Variable) (*Job, error) {
 	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
 	if err := checkVariables(vars); err != nil {
 		return nil, err
+	}
+	if len(vars) > 0 {
+		if err := s.requireVariables(ctx, as, p, errs.Denied("")); err != nil {
+			return nil, err
+		}
 	}
 	_, of, err := s.writable(ctx, as, p, id)
 	if err != nil {
@@ -133,7 +138,7 @@ func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Projec
 }
 
 // CancelJob cancels a job. A runner that can is asked to run what comes after the script first. A job that has ended
-// stays as it is. It requires UpdatePipeline.
+// stays as it is. It requires UpdatePipeline, and the role that the project lets cancel.
 func (s *Service) CancelJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
 	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
@@ -152,6 +157,9 @@ func (s *Service) ForceCancelJob(ctx context.Context, as authz.Actor, p *project
 }
 
 func (s *Service) cancelJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, cancel func(*Job, time.Time)) (*Job, error) {
+	if err := s.requireCancel(ctx, as, p); err != nil {
+		return nil, err
+	}
 	_, of, err := s.writable(ctx, as, p, id)
 	if err != nil {
 		return nil, err
@@ -201,13 +209,16 @@ func (s *Service) UnscheduleJob(ctx context.Context, as authz.Actor, p *project.
 }
 
 // Cancel cancels the jobs of a pipeline that have not ended, and those of its child pipelines. It
-// requires UpdatePipeline, and the right to run pipelines of a protected reference.
+// requires UpdatePipeline, the right to run pipelines of a protected reference, and the role that the project lets cancel.
 func (s *Service) Cancel(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) (*Pipeline, error) {
 	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
 	of, err := s.changeable(ctx, as, p, id)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.requireCancel(ctx, as, p); err != nil {
 		return nil, err
 	}
 	if err := s.cancelAll(ctx, as, p, of.ID, nil); err != nil {

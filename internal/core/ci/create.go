@@ -66,13 +66,19 @@ type draft struct {
 }
 
 // Run makes a pipeline of a branch or tag from its configuration. It requires CreatePipeline, and the right to push to a
-// protected reference or merge into it. What the configuration does not allow is Invalid, with its errors.
+// protected reference or merge into it; variables of the actor require the role that the project asks for. What the configuration does not
+// allow is Invalid, with its errors.
 func (s *Service) Run(ctx context.Context, as authz.Actor, p *project.Project, in RunInput) (*Pipeline, error) {
 	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
 	if err := checkVariables(in.Variables); err != nil {
 		return nil, err
+	}
+	if in.brings() {
+		if err := s.requireVariables(ctx, as, p, refused(noVariables)); err != nil {
+			return nil, err
+		}
 	}
 	d, err := s.draft(ctx, as, p, in)
 	if err != nil {

@@ -48,6 +48,21 @@ func TestService_OnPushed(t *testing.T) {
 	})
 }
 
+// pushWith commits on main and pushes it as a user, with options of git push.
+func (w *world) pushWith(as authz.Actor, content files, options ...string) *ci.Pipeline {
+	w.T.Helper()
+	old := w.tip(w.id, "main")
+	sha := w.commit(w.id, old, content, "Go")
+	check(w.T, w.git(w.id).UpdateRefs(w.T.Context(), update("main", sha)))
+	p := w.as(as)
+	check(w.T, w.ci.OnPushed(w.T.Context(), repo.Pushed{
+		Stamp: as.Stamp(w.now()), ProjectID: w.id, FullPath: p.FullPath, Project: p, Source: repo.ByPush, Options: options,
+		Changes: []repo.PushedRef{{RefChange: repo.RefChange{Ref: "refs/heads/main", Old: parse(w.T, old), New: parse(w.T, sha)}}},
+	}))
+	w.drain()
+	return w.newest("main")
+}
+
 func TestService_OnPushed_skip(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for _, text := range []string{"Go [ci skip]", "Go\n\n[SKIP CI]", "[skip-ci] go"} {
@@ -60,16 +75,7 @@ func TestService_OnPushed_skip(t *testing.T) {
 		// Options of a push.
 		push := func(options ...string) *ci.Pipeline {
 			t.Helper()
-			old := w.tip(w.id, "main")
-			sha := w.commit(w.id, old, files{"a": strings.Join(options, ",")}, "Go")
-			check(t, w.git(w.id).UpdateRefs(t.Context(), update("main", sha)))
-			p := w.as(w.maintainer)
-			check(t, w.ci.OnPushed(t.Context(), repo.Pushed{
-				Stamp: w.maintainer.Stamp(w.now()), ProjectID: w.id, FullPath: p.FullPath, Project: p, Source: repo.ByPush, Options: options,
-				Changes: []repo.PushedRef{{RefChange: repo.RefChange{Ref: "refs/heads/main", Old: parse(t, old), New: parse(t, sha)}}},
-			}))
-			w.drain()
-			return w.newest("main")
+			return w.pushWith(w.maintainer, files{"a": strings.Join(options, ",")}, options...)
 		}
 		w.wantStates(push("ci.skip"), "ci.skip", "= skipped")
 		made := push("ci.variable=COLOR=blue green", "ci.variable=SIZE=1")

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ciconfig"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/runner"
@@ -113,6 +114,16 @@ func (s *Service) runPushed(ctx context.Context, args pushed) error {
 	d, err := s.draft(ctx, as, p[args.ProjectID], in)
 	if err != nil {
 		return ignoreRefused(err)
+	}
+	if in.brings() {
+		may, err := s.MaySetVariables(ctx, as, p[args.ProjectID])
+		if err != nil {
+			return err
+		}
+		if !may {
+			_, err = d.invalid(ctx, []ciconfig.Problem{{Text: noVariables}})
+			return err
+		}
 	}
 	_, err = d.create(ctx)
 	return ignoreRefused(err)

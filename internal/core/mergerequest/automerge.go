@@ -98,7 +98,7 @@ func (s *Service) MergeLater(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return err
 	}
-	if reason := unfit(m); reason != "" {
+	if reason := unfit(p, m); reason != "" {
 		return errs.New(errs.NotAllowed, reason)
 	}
 	if m.Status != CanBeMerged {
@@ -357,7 +357,7 @@ func (s *Service) notDue(ctx context.Context, as authz.Actor, p *project.Project
 	if m.State != StateOpened || !m.MergeWhenPipelineSucceeds || m.inTrain() {
 		return nil
 	}
-	if reason := unfit(m); reason != "" {
+	if reason := unfit(p, m); reason != "" {
 		return s.abort(ctx, as, p, m, reason)
 	}
 	if err := s.readObstacle(ctx, p, m); err != nil {

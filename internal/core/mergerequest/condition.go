@@ -1,6 +1,7 @@
 package mergerequest
 
 import (
+	"tenon/internal/base/pattern"
 	"tenon/internal/core/project"
 )
 
@@ -24,6 +25,7 @@ const (
 	Conflict             ConditionName = "conflict"
 	NeedRebase           ConditionName = "need_rebase" // where only a fast-forward may be merged
 	DiscussionsUnsettled ConditionName = "discussions_not_resolved"
+	TitleRegex           ConditionName = "title_regex"
 	NotApproved          ConditionName = "not_approved"
 	BlockedByOthers      ConditionName = "merge_request_blocked"
 	StatusChecksMustPass ConditionName = "status_checks_must_pass"
@@ -44,7 +46,7 @@ const (
 // conditions lists what a merge of m into p asks for, as far as the row and its last trial
 // merge say. The first that is not met is what detailed_merge_status names.
 func conditions(p *project.Project, m *MergeRequest) []Condition {
-	return []Condition{isOpen(m), isReady(m), hasCommits(m), merges(m), isSettled(p, m), isApproved(m), isUnblocked(m), passesChecks(p, m), passesCI(p, m)}
+	return []Condition{isOpen(m), isReady(m), hasCommits(m), merges(m), isSettled(p, m), isTitled(p, m), isApproved(m), isUnblocked(m), passesChecks(p, m), passesCI(p, m)}
 }
 
 // met gives a condition that stands in the way where reason is not "".
@@ -111,6 +113,19 @@ func isSettled(p *project.Project, m *MergeRequest) Condition {
 	return met(DiscussionsUnsettled, reason, "discussions_not_resolved")
 }
 
+// isTitled compares the title with the project's expression. One that was stored and cannot be read is not met.
+func isTitled(p *project.Project, m *MergeRequest) Condition {
+	text := p.Settings().MergeRequestTitleRegex
+	if text == nil || *text == "" {
+		return Condition{Name: TitleRegex, State: ConditionInactive}
+	}
+	reason := ""
+	if re, err := pattern.Compile(*text); err != nil || !re.MatchString(m.Title) {
+		reason = "the title does not match the pattern of the project"
+	}
+	return met(TitleRegex, reason, "title_regex")
+}
+
 func isApproved(m *MergeRequest) Condition {
 	o := m.obstacle(NotApproved)
 	return met(NotApproved, o.Reason, o.Status)
@@ -147,7 +162,7 @@ func passesCI(p *project.Project, m *MergeRequest) Condition {
 
 // DetailedStatus gives the first thing that stands in the way of a merge into p, in the
 // words of detailed_merge_status: not_open, unchecked, draft_status, broken_status,
-// discussions_not_resolved, not_approved, blocked_status, external_status_checks, ci_still_running,
+// discussions_not_resolved, title_regex, not_approved, blocked_status, external_status_checks, ci_still_running,
 // ci_must_pass or mergeable.
 func (m *MergeRequest) DetailedStatus(p *project.Project) string {
 	if m.State == StateOpened && m.untried() {
@@ -163,8 +178,8 @@ func (m *MergeRequest) DetailedStatus(p *project.Project) string {
 
 // unfit says what keeps the request from being merged whatever its pipeline says, as far
 // as it is not git; "" for nothing.
-func unfit(m *MergeRequest) string {
-	for _, c := range []Condition{isOpen(m), isReady(m), hasCommits(m)} {
+func unfit(p *project.Project, m *MergeRequest) string {
+	for _, c := range []Condition{isOpen(m), isReady(m), hasCommits(m), isTitled(p, m)} {
 		if c.Reason != "" {
 			return c.Reason
 		}
@@ -175,7 +190,7 @@ func unfit(m *MergeRequest) string {
 // notReady says what keeps the request from being merged, or from being set to merge, as
 // far as it is not git; "" for nothing.
 func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
-	if reason := unfit(m); reason != "" {
+	if reason := unfit(p, m); reason != "" {
 		return reason
 	}
 	for _, c := range []Condition{isSettled(p, m), isApproved(m), isUnblocked(m), passesChecks(p, m)} {

@@ -120,7 +120,7 @@ func (s *Service) explain(ctx context.Context, as authz.Actor, p, source *projec
 	developer := authz.Developer
 	var err error
 	switch c.Name {
-	case NotOpen, DraftStatus, BlockedByOthers:
+	case NotOpen, DraftStatus, TitleRegex, BlockedByOthers:
 		if m.State != StateOpened && m.State != StateClosed {
 			return nil // what is merged stays so
 		}

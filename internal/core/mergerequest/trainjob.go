@@ -379,7 +379,7 @@ func (s *Service) carChanged(ctx context.Context, as authz.Actor, p *project.Pro
 	if m.State != StateOpened || errors.Is(cause, errLocked) {
 		return cause // another merge of it is under way: the job tries again
 	}
-	if reason := unfit(m); reason != "" {
+	if reason := unfit(p, m); reason != "" {
 		return s.abort(ctx, as, p, m, reason)
 	}
 	return nil // the next round finds out

@@ -176,6 +176,7 @@ func check(p, old *Project) errs.Fields {
 		f.Check(!strings.HasPrefix(*path, "/") && !slices.Contains(strings.Split(*path, "/"), ".."), "ci_config_path", messageConfigPath)
 	}
 	checkTexts(&f, p, set)
+	checkTitleRegex(&f, old, set)
 	if old == nil || p.TopicsJSON != old.TopicsJSON {
 		checkTopics(&f, p.Topics())
 	}
@@ -210,6 +211,17 @@ func checkTexts(f *errs.Fields, p *Project, set Settings) {
 	f.Check(len(set.CIIDTokenSubClaimComponents) <= maxClaims, "ci_id_token_sub_claim_components", fmt.Sprintf("are too many (maximum is %d)", maxClaims))
 	for _, claim := range set.CIIDTokenSubClaimComponents {
 		f.Length("ci_id_token_sub_claim_components", &claim, namespace.MaxName)
+	}
+}
+
+// checkTitleRegex refuses an expression that titles cannot be compared with. One that is stored already stays.
+func checkTitleRegex(f *errs.Fields, old *Project, set Settings) {
+	text := set.MergeRequestTitleRegex
+	if text == nil || old != nil && old.Settings().MergeRequestTitleRegex != nil && *old.Settings().MergeRequestTitleRegex == *text {
+		return
+	}
+	if _, err := pattern.Compile(*text); err != nil {
+		f.Add("merge_request_title_regex", "not valid RE2 syntax: "+err.Error())
 	}
 }
 

@@ -4,7 +4,6 @@ package pushrule
 import (
 	"fmt"
 	"regexp"
-	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
 
@@ -67,10 +66,6 @@ type Changes struct {
 const (
 	maxPattern         = 511 // characters
 	maxNegativePattern = 2047
-
-	// maxSteps bounds a compiled pattern. Matching takes at most so many steps for each
-	// byte that is looked at.
-	maxSteps = 2000
 )
 
 func set[T any](to, from *T) {
@@ -99,8 +94,8 @@ func (t *Terms) apply(c Changes) {
 func (t *Terms) validate() error {
 	var fields []errs.Field
 	for _, p := range []struct {
-		name, pattern string
-		most          int
+		name, text string
+		most       int
 	}{
 		{"commit_message_regex", t.MessageRegex, maxPattern},
 		{"commit_message_negative_regex", t.MessageNegative, maxNegativePattern},
@@ -108,9 +103,9 @@ func (t *Terms) validate() error {
 		{"author_email_regex", t.EmailRegex, maxPattern},
 		{"file_name_regex", t.FileRegex, maxPattern},
 	} {
-		if utf8.RuneCountInString(p.pattern) > p.most {
+		if utf8.RuneCountInString(p.text) > p.most {
 			fields = append(fields, errs.Field{Name: p.name, Messages: []string{fmt.Sprintf("is too long (maximum is %d characters)", p.most)}})
-		} else if _, err := compile(p.pattern); err != nil {
+		} else if _, err := pattern.Compile(p.text); err != nil {
 			fields = append(fields, errs.Field{Name: p.name, Messages: []string{"not valid RE2 syntax: " + err.Error()}})
 		}
 	}
@@ -121,55 +116,6 @@ func (t *Terms) validate() error {
 		return &errs.Error{Kind: errs.Invalid, Fields: fields}
 	}
 	return nil
-}
-
-type tooComplex struct{}
-
-func (tooComplex) Error() string { return "expression too large" }
-
-// compile compiles a pattern, nil for the empty one. The message of its error is for
-// the person who wrote it.
-func compile(pattern string) (*regexp.Regexp, error) {
-	if pattern == "" {
-		return nil, nil
-	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return nil, plain(err)
-	}
-	if size(parsed) > maxSteps {
-		return nil, tooComplex{}
-	}
-	re, err := regexp.Compile(pattern)
-	return re, plain(err)
-}
-
-// classShare is how many bounds of a class of characters count as one step: a class is
-// one step of a search, and takes memory.
-const classShare = 256
-
-// size estimates the steps of a compiled pattern before it is compiled, so that a
-// pattern of nested repetitions costs nothing.
-func size(re *syntax.Regexp) int {
-	sum := 1 + len(re.Rune)
-	if re.Op == syntax.OpCharClass {
-		sum = 1 + len(re.Rune)/classShare
-	}
-	for _, sub := range re.Sub {
-		sum += size(sub)
-	}
-	if re.Op == syntax.OpRepeat {
-		sum *= max(re.Min, re.Max, 1)
-	}
-	return min(sum, maxSteps+1)
-}
-
-// plain gives what is wrong with a pattern without the words around it.
-func plain(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 }
 
 // secrets are the names of files that are known to hold keys and passwords.
@@ -193,12 +139,12 @@ type Checks struct {
 // ready compiles the patterns of a stored rule.
 func (t *Terms) ready() (*Checks, error) {
 	c := &Checks{Terms: *t}
-	for to, pattern := range map[**regexp.Regexp]string{
+	for to, text := range map[**regexp.Regexp]string{
 		&c.message: multiline(t.MessageRegex), &c.negative: multiline(t.MessageNegative),
 		&c.branch: t.BranchRegex, &c.email: t.EmailRegex, &c.file: t.FileRegex,
 	} {
 		var err error
-		if *to, err = compile(pattern); err != nil {
+		if *to, err = pattern.Compile(text); err != nil {
 			return nil, fmt.Errorf("compile push rule: %w", err)
 		}
 	}

@@ -112,9 +112,21 @@ func (s *Service) findVariable(ctx context.Context, id ID, key string) (*ci.Vari
 	return &out, nil
 }
 
+// writesVariables refuses those who may not change a schedule, and those below the role that the project asks for variables of pipelines.
+func (s *Service) writesVariables(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
+	if _, err := s.own(ctx, as, p, id, authz.UpdateSchedule); err != nil {
+		return err
+	}
+	may, err := s.ci.MaySetVariables(ctx, as, p)
+	if err == nil && !may {
+		return errs.Denied("")
+	}
+	return err
+}
+
 // AddVariable gives a schedule of the actor another variable.
 func (s *Service) AddVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, v ci.Variable) error {
-	if _, err := s.own(ctx, as, p, id, authz.UpdateSchedule); err != nil {
+	if err := s.writesVariables(ctx, as, p, id); err != nil {
 		return err
 	}
 	if err := ci.CheckVariables([]ci.Variable{v}); err != nil {
@@ -154,7 +166,7 @@ type VariableChanges struct {
 
 // UpdateVariable changes a variable of a schedule of the actor.
 func (s *Service) UpdateVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, key string, c VariableChanges) (*ci.Variable, error) {
-	if _, err := s.own(ctx, as, p, id, authz.UpdateSchedule); err != nil {
+	if err := s.writesVariables(ctx, as, p, id); err != nil {
 		return nil, err
 	}
 	var out ci.Variable
