@@ -102,6 +102,9 @@ func (a *App) alone(ctx context.Context) error {
 	if err := a.core.Settings.Load(ctx); err != nil {
 		return err
 	}
+	if err := a.core.Namespaces.LoadRanges(ctx); err != nil {
+		return err
+	}
 	return a.firstStart(ctx)
 }
 

@@ -109,6 +109,9 @@ func (a *App) assemble(ctx context.Context) error {
 	if err := a.core.Settings.Load(ctx); err != nil {
 		return err
 	}
+	if err := a.core.Namespaces.LoadRanges(ctx); err != nil {
+		return err
+	}
 	if err := a.firstStart(ctx); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/instance"
+	"tenon/internal/core"
 	"tenon/internal/core/repo"
 	"tenon/migrations"
 )
@@ -30,6 +31,8 @@ type Diagnosis struct {
 	MilliSeconds int64        `json:"database_ms"`          // that the database took to answer
 	ClockSeconds float64      `json:"database_clock_ahead"` // how far its clock is ahead of ours
 	Missing      repo.Missing `json:"missing"`
+
+	Unenforced []core.UnenforcedUse `json:"unenforced"` // restrictions that are stored and not obeyed
 }
 
 // adminDoctor answers for the running server.
@@ -48,6 +51,9 @@ func (a *App) adminDoctor(ctx context.Context, _ struct{}, _ func(string)) (Diag
 	}
 	if err == nil {
 		out.Missing, err = a.core.Repos.Missing(ctx)
+	}
+	if err == nil {
+		out.Unenforced, err = core.UnenforcedUses(ctx, a.db)
 	}
 	if err != nil {
 		out.Trouble = err.Error()
@@ -79,6 +85,7 @@ func (d *doctor) database(ctx context.Context, folder bool, git *gitcmd.Git) {
 		d.ok(name, "%s answers in %d ms", r.Database, r.MilliSeconds)
 		d.databaseClock(r.ClockSeconds)
 		d.repositories(r.Missing, nil)
+		d.unenforced(r.Unenforced)
 		return
 	}
 	if path, own := strings.CutPrefix(d.config.Database, "sqlite:"); own {
@@ -114,6 +121,9 @@ func (d *doctor) database(ctx context.Context, folder bool, git *gitcmd.Git) {
 	if ahead, err := clockAhead(ctx, base); err == nil {
 		d.databaseClock(ahead)
 	}
+	if uses, err := core.UnenforcedUses(ctx, base); err == nil && len(pending) == 0 {
+		d.unenforced(uses)
+	}
 	if folder {
 		f, err := facts(ctx, base, d.config.Data)
 		if err == nil {
@@ -135,6 +145,13 @@ const clockSlack = 2
 func (d *doctor) databaseClock(ahead float64) {
 	if ahead > clockSlack || ahead < -clockSlack {
 		d.warn("database clock", "run NTP clients on both machines", "it is %.1f s ahead of the clock here", ahead)
+	}
+}
+
+// unenforced warns of restrictions that are stored and that nothing obeys.
+func (d *doctor) unenforced(uses []core.UnenforcedUse) {
+	for _, u := range uses {
+		d.warn("restrictions", "see docs/restrictions.md", "%s of %d %ss is stored and not in force: %s", u.Name, u.Count, u.Of, u.Reason)
 	}
 }
 

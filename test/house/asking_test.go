@@ -33,6 +33,7 @@ var unasked = map[string]string{
 	"notify.Service.Address":             "gives the address of a setting that was read for the caller",
 	"repo.Service.CreatedNotice":         "words of a push that was let in",
 	"repo.Service.Large":                 "opens what a file points to that was read for the caller",
+	"namespace.Service.Closed":           "says how git reaches a repository that was found for the caller",
 	"repo.Service.Remote":                "asks when it is fetched from or pushed to",
 	"wiki.Service.MaxAttachment":         "is a setting that every caller may know",
 	"wiki.Service.MaxContent":            "is a setting that every caller may know",

@@ -13,9 +13,19 @@ import (
 // LevelSQL gives an SQL expression for the actor's level of membership in the
 // namespace that column names, and its arguments: the highest of its own and inherited
 // memberships and of shares with groups it belongs to. It knows nothing
-// of visibility. CROSS JOIN keeps SQLite from beginning with all memberships of the
+// of visibility. Where the actor's address is not let in it is Barred. CROSS JOIN keeps SQLite from beginning with all memberships of the
 // actor, who may have hundreds; PostgreSQL orders such joins as it likes.
 func (p *Policy) LevelSQL(as Actor, column string) (expr string, args []any) {
+	expr, args = p.memberSQL(as, column)
+	if !p.holds(as) {
+		return expr, args
+	}
+	barred, more := barredSQL(as, column, 0)
+	return "(CASE WHEN " + barred + " THEN -1 ELSE " + expr + " END)", append(more, args...)
+}
+
+// memberSQL is LevelSQL without the question for addresses.
+func (p *Policy) memberSQL(as Actor, column string) (expr string, args []any) {
 	switch {
 	case as.Admin:
 		return "50", nil
@@ -67,6 +77,21 @@ func (p *Policy) reachSQL(as Actor) (query string, args []any) { return p.ReachS
 // the level, by its own membership, by inheritance or through a share, some of them more
 // than once. Administrators get no more than their memberships here.
 func (p *Policy) ReachSQL(as Actor, least Level) (query string, args []any) {
+	query, args = p.membershipsSQL(as, least)
+	return p.reached(as, "namespace_id", query, args)
+}
+
+// reached narrows a query of namespaces to those that the actor's address reaches.
+func (p *Policy) reached(as Actor, column, query string, args []any) (string, []any) {
+	if !p.holds(as) {
+		return query, args
+	}
+	barred, more := barredSQL(as, "far."+column, 0)
+	return "SELECT far." + column + " FROM (" + query + ") far WHERE NOT " + barred, slices.Concat(args, more)
+}
+
+// membershipsSQL is ReachSQL without the question for addresses.
+func (p *Policy) membershipsSQL(as Actor, least Level) (query string, args []any) {
 	today := p.today()
 	return `SELECT d.namespace_id
 		FROM members m
@@ -88,12 +113,12 @@ func (p *Policy) ReachSQL(as Actor, least Level) (query string, args []any) {
 func (p *Policy) VisibleProjectsSQL(as Actor, alias string) (cond string, args []any) {
 	switch {
 	case as.Admin, as.Auditor:
-		return "true", nil
+		return p.within(as, alias+".id", "true", nil)
 	case !as.SignedIn():
-		return alias + ".visibility >= 20", nil
+		return p.within(as, alias+".id", alias+".visibility >= 20", nil)
 	}
 	reached, args := p.reachSQL(as)
-	return "(" + alias + openSQL(as) + " OR " + alias + ".id IN (" + db.Shared(reached) + "))", args
+	return p.within(as, alias+".id", "("+alias+openSQL(as)+" OR "+alias+".id IN ("+db.Shared(reached)+"))", args)
 }
 
 // VisibleProjectIDsSQL selects the namespaces of the projects that VisibleProjectsSQL holds
@@ -102,14 +127,19 @@ func (p *Policy) VisibleProjectsSQL(as Actor, alias string) (cond string, args [
 func (p *Policy) VisibleProjectIDsSQL(as Actor) (query string, args []any, ok bool) {
 	const open = "SELECT v.id FROM namespaces v WHERE v.kind = 'project' AND v"
 	switch {
-	case as.Admin, as.Auditor:
+	case (as.Admin || as.Auditor) && !p.holds(as):
 		return "", nil, false
+	case as.Admin, as.Auditor:
+		query = open + ".visibility >= 0"
 	case !as.SignedIn():
-		return open + ".visibility >= 20", nil, true
+		query = open + ".visibility >= 20"
+	default:
+		reached, more := p.reachSQL(as)
+		query, args = "SELECT DISTINCT reached.namespace_id AS id FROM ("+reached+") reached UNION ALL "+
+			open+openSQL(as)+" AND v.id NOT IN ("+reached+")", append(more, more...)
 	}
-	reached, args := p.reachSQL(as)
-	return "SELECT DISTINCT reached.namespace_id AS id FROM (" + reached + ") reached UNION ALL " +
-		open + openSQL(as) + " AND v.id NOT IN (" + reached + ")", append(args, args...), true
+	query, args = p.reached(as, "id", query, args)
+	return query, args, true
 }
 
 // VisibleGroupsSQL gives a condition on a row of namespaces (alias) of kind group that
@@ -118,13 +148,13 @@ func (p *Policy) VisibleProjectIDsSQL(as Actor) (query string, args []any, ok bo
 func (p *Policy) VisibleGroupsSQL(as Actor, alias string) (cond string, args []any) {
 	switch {
 	case as.Admin, as.Auditor:
-		return "true", nil
+		return p.within(as, alias+".id", "true", nil)
 	case !as.SignedIn():
-		return alias + ".visibility >= 20", nil
+		return p.within(as, alias+".id", alias+".visibility >= 20", nil)
 	}
 	reached, args := p.ReachSQL(as, Minimal)
-	return "(" + alias + openSQL(as) + " OR " + alias + ".id IN (SELECT u.ancestor_id FROM namespace_ancestors u" +
-		" WHERE u.namespace_id IN (" + db.Shared(reached) + ")))", args
+	return p.within(as, alias+".id", "("+alias+openSQL(as)+" OR "+alias+".id IN (SELECT u.ancestor_id FROM namespace_ancestors u"+
+		" WHERE u.namespace_id IN ("+db.Shared(reached)+")))", args)
 }
 
 // VisiblePlacesSQL gives a condition on a row of namespaces (alias) that holds for the
@@ -143,7 +173,7 @@ func (p *Policy) VisiblePlacesSQL(as Actor, alias string) (cond string, args []a
 func (p *Policy) ReadableCodeSQL(as Actor, project, namespace string) (cond string, args []any) {
 	cond = project + ".repository_access > 0"
 	if as.Admin || as.Auditor {
-		return cond, nil
+		return p.within(as, namespace+".id", cond, nil)
 	}
 	open := namespace + ".visibility <> 0 AND " + project + ".repository_access = 20"
 	visible, args := p.VisibleProjectsSQL(as, namespace)
@@ -158,7 +188,7 @@ func (p *Policy) ReadableCodeSQL(as Actor, project, namespace string) (cond stri
 // the projects whose wiki the actor may read.
 func (p *Policy) ReadableWikiSQL(as Actor, project, namespace string) (cond string, args []any) {
 	if as.Admin || as.Auditor {
-		return project + ".wiki_access > 0", nil
+		return p.within(as, namespace+".id", project+".wiki_access > 0", nil)
 	}
 	visible, args := p.VisibleProjectsSQL(as, namespace)
 	open := project + ".wiki_access = 20 AND " + visible
@@ -177,9 +207,9 @@ func openSQL(as Actor) string {
 	return ".visibility >= 10"
 }
 
-// Held gives the level, nil for NoAccess.
+// Held gives the level, nil for NoAccess and Barred.
 func (l Level) Held() *Level {
-	if l == NoAccess {
+	if l <= NoAccess {
 		return nil
 	}
 	return &l

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"tenon/internal/base/db"
@@ -45,8 +46,9 @@ func (s Subject) Reading() Subject {
 
 // Policy answers questions of permission. It is safe for concurrent use.
 type Policy struct {
-	db  *db.DB
-	now func() time.Time
+	db        *db.DB
+	now       func() time.Time
+	addresses atomic.Bool // groups restrict them
 
 	// OnCheck, where set, is told each ability that is asked for; the permission
 	// matrix compares it with what the routes declare.
@@ -66,7 +68,7 @@ func (p *Policy) Require(ctx context.Context, as Actor, ability Ability, s Subje
 	if !ok {
 		return fmt.Errorf("authz: no rule for ability %q", ability)
 	}
-	level, err := p.Level(ctx, as, s)
+	level, err := p.levelFor(ctx, as, ability, s)
 	if err != nil {
 		return err
 	}
@@ -94,7 +96,7 @@ func (p *Policy) Can(ctx context.Context, as Actor, ability Ability, s Subject) 
 	if !ok {
 		return false, fmt.Errorf("authz: no rule for ability %q", ability)
 	}
-	level, err := p.Level(ctx, as, s)
+	level, err := p.levelFor(ctx, as, ability, s)
 	if err != nil {
 		return false, err
 	}
@@ -175,6 +177,8 @@ func codeOpen(s Subject, level Level) bool {
 // visible says whether the actor may know that the subject exists.
 func (p *Policy) visible(ctx context.Context, as Actor, s Subject, level Level) (bool, error) {
 	switch {
+	case level == Barred:
+		return false, nil
 	case s.Namespace == 0 && !s.Personal, s.Personal && s.Own && as.SignedIn(), as.Admin, as.Auditor, s.Visibility == Public:
 		return true, nil
 	case s.Visibility == Internal && as.SignedIn() && !as.External && as.Job.ID == 0:
@@ -195,11 +199,13 @@ func (p *Policy) visible(ctx context.Context, as Actor, s Subject, level Level) 
 }
 
 // Level gives the actor's level of membership in the subject: its own, inherited or
-// through a share; Owner for administrators, NoAccess for strangers.
+// through a share; Owner for administrators, NoAccess for strangers, Barred where it is not reached from the
+// actor's address.
 func (p *Policy) Level(ctx context.Context, as Actor, s Subject) (Level, error) {
 	switch {
 	case s.Namespace == 0:
 		return NoAccess, nil
+	case p.holds(as): // LevelSQL asks for the address
 	case as.Admin:
 		return Owner, nil
 	case !as.Known():
@@ -221,6 +227,27 @@ func (p *Policy) Level(ctx context.Context, as Actor, s Subject) (Level, error) 
 		return NoAccess, fmt.Errorf("read access level: %w", err)
 	}
 	return Level(level), nil
+}
+
+// levelFor is Level for an ability: administrators and owners of a group keep theirs for some, whatever its own ranges of addresses are.
+func (p *Policy) levelFor(ctx context.Context, as Actor, ability Ability, s Subject) (Level, error) {
+	level, err := p.Level(ctx, as, s)
+	if err != nil || level != Barred || s.IsProject || !owned(ability) {
+		return level, err
+	}
+	above, args := barredSQL(as, "n.id", 1)
+	expr, more := p.memberSQL(as, "n.id")
+	held, err := db.Get[int64](ctx, p.db, "SELECT CASE WHEN "+above+" THEN 0 ELSE "+expr+" END FROM namespaces n WHERE n.id = ?", append(append(args, more...), s.Namespace)...)
+	if errors.Is(err, db.ErrNotFound) {
+		return Barred, nil
+	}
+	if err != nil {
+		return Barred, fmt.Errorf("read access level: %w", err)
+	}
+	if Level(held) < Owner {
+		return Barred, nil
+	}
+	return Level(held), nil
 }
 
 // admits reports whether a project lets the jobs of another one in.

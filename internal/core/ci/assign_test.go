@@ -100,6 +100,7 @@ func TestService_Request_which(t *testing.T) {
 			{"protected, another branch", plain, "work", w.runner(runner.InstanceType, coretest.Row{"ref_protected": true}), nil, false},
 			{"protected", plain, "stable", w.runner(runner.InstanceType, coretest.Row{"ref_protected": true}), nil, true},
 			{"no instance runners", plain, "work", w.runner(runner.InstanceType, nil), func() { w.exec("UPDATE projects SET shared_runners_enabled = false") }, false},
+			{"a group keeps instance runners out", plain, "work", w.runner(runner.InstanceType, nil), func() { w.exec("UPDATE groups SET shared_runners_setting = 'disabled_and_unoverridable'") }, false},
 			{"no group runners", plain, "work", w.runner(runner.GroupType, coretest.Row{"namespace_id": w.group}), func() { w.exec("UPDATE projects SET group_runners_enabled = false") }, false},
 			{"archived", plain, "work", w.runner(runner.ProjectType, nil, w.id), func() { w.exec("UPDATE projects SET archived = true") }, false},
 			{"builds disabled", plain, "work", w.runner(runner.ProjectType, nil, w.id), func() { w.exec("UPDATE projects SET builds_access = 0") }, false},

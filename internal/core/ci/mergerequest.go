@@ -83,7 +83,7 @@ func (s *Service) RunFor(ctx context.Context, as authz.Actor, p *project.Project
 type Skip bool
 
 // SkipOf reads the options of a push.
-func SkipOf(options []string) Skip { return Skip(slices.Contains(options, skipOption)) }
+func SkipOf(options []string) Skip { return Skip(slices.Contains(options, SkipOption)) }
 
 // draftFor is draft for a pipeline of a merge request.
 func (s *Service) draftFor(ctx context.Context, as authz.Actor, p *project.Project, in RunInput) (*draft, error) {

@@ -180,13 +180,14 @@ func (s *Service) openOptions(sealed string) (out []string, err error) {
 	return out, nil
 }
 
-// skipOption is the option of a push that asks for no pipeline.
-const skipOption = "ci.skip"
+// SkipOption is the option of a push that asks for no pipeline.
+// SkipOption is the option of a push that makes no pipelines.
+const SkipOption = "ci.skip"
 
 // pushOptions reads what a push asks of its pipelines: ci.skip, and ci.variable="NAME=value".
 func pushOptions(options []string) (skip bool, vars []Variable) {
 	for _, o := range options {
-		if o == skipOption {
+		if o == SkipOption {
 			skip = true
 		}
 		text, ok := strings.CutPrefix(o, "ci.variable=")

@@ -19,6 +19,7 @@ type TriggerInput struct {
 	Token     string // of a trigger, or of a job that runs in the project
 	Ref       string
 	Variables []Variable
+	Address   string // of the client
 	Payload   string // JSON of all that was sent but the token, which jobs get as TRIGGER_PAYLOAD
 }
 
@@ -61,6 +62,7 @@ func (s *Service) triggering(ctx context.Context, in TriggerInput, run *RunInput
 	if err != nil {
 		return as, nil, err
 	}
+	as.Address = in.Address
 	p, err := s.projects.Find(ctx, as, in.Project)
 	if err == nil && p.ID != t.ProjectID {
 		err = errs.Missing("")

@@ -168,7 +168,7 @@ func (w *World) Group(path string, v authz.Visibility, parent authz.NamespaceID)
 	w.tb.Helper()
 	id := w.place("group", path, v, parent)
 	w.Insert("groups", Row{
-		"namespace_id": id, "project_creation_level": "developer", "subgroup_creation_level": "maintainer", "emails_enabled": true,
+		"namespace_id": id, "project_creation_level": "developer", "subgroup_creation_level": "maintainer", "emails_enabled": true, "lfs_enabled": true,
 		"shared_runners_setting": "enabled", "settings": "{}",
 	})
 	return id

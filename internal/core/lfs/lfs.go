@@ -92,7 +92,7 @@ func (s *Service) Enabled(p *project.Project) bool {
 	return s != nil && s.settings.Current().LFSEnabled && p.LFSEnabled
 }
 
-// Require returns nil where the actor may do this with the project's objects, NotFound
+// Require returns nil where the actor may do this with the project's objects and no group above switches them off, NotFound
 // where it does not see the code, Forbidden or Unauthorized where it may not do it.
 func (s *Service) Require(ctx context.Context, as authz.Actor, p *project.Project, op Operation) error {
 	ability := authz.ReadCode
@@ -108,6 +108,14 @@ func (s *Service) Require(ctx context.Context, as authz.Actor, p *project.Projec
 	case !s.settings.Current().LFSEnabled:
 		return &errs.Error{Kind: errs.Unavailable, Message: textOff, Bare: true, Err: ErrOff}
 	case !p.LFSEnabled:
+		return errs.Denied(textForbidden)
+	}
+	off, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
+		WHERE a.namespace_id = ? AND NOT g.lfs_enabled)`, p.NamespaceID)
+	if err != nil {
+		return fmt.Errorf("large files of groups above: %w", err)
+	}
+	if off {
 		return errs.Denied(textForbidden)
 	}
 	return nil

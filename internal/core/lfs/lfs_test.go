@@ -200,6 +200,21 @@ func TestService_Store_refuses(t *testing.T) {
 
 // Knowing the name of an object opens nothing: an attacker who names what another project
 // has gets it neither by asking nor by pretending to upload it.
+// TestService_Require_group asks for the objects of a project whose group switches them off.
+func TestService_Require_group(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		top := w.Group("switched", authz.Private, 0)
+		id := w.Project("switched/app", authz.Private, w.Group("switched/inner", authz.Private, top))
+		w.Join(id, w.dave, authz.Developer)
+		w.exec("UPDATE projects SET lfs_enabled = ?", true)
+		if err := w.Require(t.Context(), w.dave, w.of(w.dave, id), lfs.Upload); err != nil {
+			t.Fatal(err)
+		}
+		w.exec("UPDATE groups SET lfs_enabled = ? WHERE namespace_id = ?", false, top)
+		wants(t, w.Require(t.Context(), w.dave, w.of(w.dave, id), lfs.Upload), errs.Forbidden)
+	})
+}
+
 func TestService_nameIsNoKey(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		o := w.store(w.dave, w.shop, "secret plans")

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
@@ -28,7 +29,13 @@ const rebaseTakes = 10 * time.Minute
 type rebasing struct {
 	RequestID ID           `db:"merge_request_id" json:"merge_request_id"`
 	UserID    authz.UserID `db:"user_id" json:"user_id"`
+	SkipCI    bool         `db:"skip_ci" json:"skip_ci,omitempty"`
 	CreatedAt db.Time      `db:"created_at" json:"-"`
+}
+
+// RebaseOptions are wishes for a rebase.
+type RebaseOptions struct {
+	SkipCI bool // its commits get no pipelines
 }
 
 // Kind names the job.
@@ -38,7 +45,7 @@ func (rebasing) Kind() string { return "merge_request_rebase" }
 // background; how it ends is seen from Rebasing and from the request's merge_error.
 // Forbidden where the branch is gone or the actor may not push over it, Conflict where a
 // rebase or a merge is under way.
-func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project, iid IID) error {
+func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project, iid IID, o RebaseOptions) error {
 	m, err := s.Find(ctx, as, p, iid)
 	if err != nil {
 		return err
@@ -49,13 +56,13 @@ func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project
 	if m.State == StateLocked {
 		return errRebaseBusy
 	}
-	wanted := rebasing{RequestID: m.ID, UserID: as.UserID, CreatedAt: s.stamp()}
+	wanted := rebasing{RequestID: m.ID, UserID: as.UserID, SkipCI: o.SkipCI, CreatedAt: s.stamp()}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM merge_requests WHERE id = ?", m.ID); err != nil {
 			return err
 		}
-		n, err := s.db.Exec(ctx, `INSERT INTO merge_request_rebases (merge_request_id, user_id, created_at) VALUES (?, ?, ?)
-			ON CONFLICT (merge_request_id) DO NOTHING`, wanted.RequestID, wanted.UserID, wanted.CreatedAt)
+		n, err := s.db.Exec(ctx, `INSERT INTO merge_request_rebases (merge_request_id, user_id, skip_ci, created_at) VALUES (?, ?, ?, ?)
+			ON CONFLICT (merge_request_id) DO NOTHING`, wanted.RequestID, wanted.UserID, wanted.SkipCI, wanted.CreatedAt)
 		if err != nil {
 			return fmt.Errorf("note rebase: %w", err)
 		}
@@ -167,7 +174,7 @@ func (s *Service) rebaseNow(ctx context.Context, job rebasing) error {
 	if onto.IsZero() {
 		return errs.Missing("Branch")
 	}
-	return s.repos.Rebase(ctx, u.Actor(), source, repo.RebaseInput{
+	in := repo.RebaseInput{
 		Branch: m.SourceBranch, Onto: onto, Of: p,
 		Before: func(ctx context.Context, head gitstore.ObjectID) error {
 			if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET rebase_commit_sha = ? WHERE id = ?", hexOf(head), m.ID); err != nil {
@@ -175,5 +182,9 @@ func (s *Service) rebaseNow(ctx context.Context, job rebasing) error {
 			}
 			return nil
 		},
-	})
+	}
+	if job.SkipCI {
+		in.Options = []string{ci.SkipOption}
+	}
+	return s.repos.Rebase(ctx, u.Actor(), source, in)
 }

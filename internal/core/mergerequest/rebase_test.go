@@ -23,11 +23,11 @@ func TestService_Rebase(t *testing.T) {
 		if w.rebasing(m) {
 			t.Error("a rebase runs that nobody asked for")
 		}
-		check(t, w.requests.Rebase(ctx, w.maintainer, w.as(w.maintainer), m.IID))
+		check(t, w.requests.Rebase(ctx, w.maintainer, w.as(w.maintainer), m.IID, mergerequest.RebaseOptions{}))
 		if !w.rebasing(m) {
 			t.Error("the rebase does not wait")
 		}
-		err := w.requests.Rebase(ctx, w.developer, w.as(w.developer), m.IID)
+		err := w.requests.Rebase(ctx, w.developer, w.as(w.developer), m.IID, mergerequest.RebaseOptions{})
 		wantError(t, err, errs.Conflict, "")
 		w.drain()
 		if w.rebasing(m) {
@@ -53,7 +53,7 @@ func TestService_Rebase(t *testing.T) {
 
 		// A second one has nothing to do.
 		tip := w.tip("topic")
-		check(t, w.requests.Rebase(ctx, w.developer, w.as(w.developer), m.IID))
+		check(t, w.requests.Rebase(ctx, w.developer, w.as(w.developer), m.IID, mergerequest.RebaseOptions{}))
 		w.drain()
 		if w.tip("topic") != tip || w.rebasing(m) {
 			t.Error("a branch that stands where it should has moved")
@@ -68,7 +68,7 @@ func TestService_Rebase_conflict(t *testing.T) {
 		w.push("main", "", files{"a": "ours\n"}, "Meanwhile")
 		w.drain()
 		tip := w.tip("topic")
-		check(t, w.requests.Rebase(t.Context(), w.developer, w.as(w.developer), m.IID))
+		check(t, w.requests.Rebase(t.Context(), w.developer, w.as(w.developer), m.IID, mergerequest.RebaseOptions{}))
 		w.drain()
 		got := w.read(m.IID)
 		if got.MergeError == nil || !strings.HasPrefix(*got.MergeError, "Rebase failed: Rebase locally") || w.tip("topic") != tip || w.rebasing(m) {
@@ -84,12 +84,12 @@ func TestService_Rebase_refused(t *testing.T) {
 		m := w.open("topic", files{"c": "1\n"})
 		w.push("main", "", files{"e": "1\n"}, "Meanwhile")
 		w.drain()
-		wantError(t, w.requests.Rebase(ctx, w.reporter, w.as(w.reporter), m.IID), errs.Forbidden, "Cannot push to source branch")
-		wantError(t, w.requests.Rebase(ctx, w.guest, w.as(w.guest), m.IID), errs.NotFound, "")
+		wantError(t, w.requests.Rebase(ctx, w.reporter, w.as(w.reporter), m.IID, mergerequest.RebaseOptions{}), errs.Forbidden, "Cannot push to source branch")
+		wantError(t, w.requests.Rebase(ctx, w.guest, w.as(w.guest), m.IID, mergerequest.RebaseOptions{}), errs.NotFound, "")
 
 		// A user who may no longer push when its turn comes has asked in vain.
 		tip := w.tip("topic")
-		check(t, w.requests.Rebase(ctx, w.developer, w.as(w.developer), m.IID))
+		check(t, w.requests.Rebase(ctx, w.developer, w.as(w.developer), m.IID, mergerequest.RebaseOptions{}))
 		w.exec("UPDATE users SET state = 'blocked' WHERE id = ?", w.developer.UserID)
 		w.drain()
 		if got := w.read(m.IID); w.tip("topic") != tip || w.rebasing(m) || got.MergeError == nil {
@@ -98,10 +98,10 @@ func TestService_Rebase_refused(t *testing.T) {
 
 		_, err := w.protections.ProtectBranch(ctx, w.owner, w.as(w.owner), protection.Input{Name: "topic"})
 		check(t, err)
-		wantError(t, w.requests.Rebase(ctx, w.maintainer, w.as(w.maintainer), m.IID), errs.Forbidden, "Source branch is protected from force push")
+		wantError(t, w.requests.Rebase(ctx, w.maintainer, w.as(w.maintainer), m.IID, mergerequest.RebaseOptions{}), errs.Forbidden, "Source branch is protected from force push")
 		check(t, w.protections.UnprotectBranch(ctx, w.owner, w.as(w.owner), "topic"))
 		w.move("topic", "")
-		wantError(t, w.requests.Rebase(ctx, w.maintainer, w.as(w.maintainer), m.IID), errs.Forbidden, "Source branch does not exist")
+		wantError(t, w.requests.Rebase(ctx, w.maintainer, w.as(w.maintainer), m.IID, mergerequest.RebaseOptions{}), errs.Forbidden, "Source branch does not exist")
 	})
 }
 
@@ -120,8 +120,8 @@ func TestFork_rebase(t *testing.T) {
 		m := f.request("topic", nil)
 		onto := f.push("main", "", files{"e": "1\n"}, "Meanwhile")
 		f.drain()
-		wantError(t, f.requests.Rebase(ctx, f.maintainer, f.as(f.maintainer), m.IID), errs.Forbidden, "Cannot push to source branch")
-		check(t, f.requests.Rebase(ctx, f.stranger, f.as(f.stranger), m.IID))
+		wantError(t, f.requests.Rebase(ctx, f.maintainer, f.as(f.maintainer), m.IID, mergerequest.RebaseOptions{}), errs.Forbidden, "Cannot push to source branch")
+		check(t, f.requests.Rebase(ctx, f.stranger, f.as(f.stranger), m.IID, mergerequest.RebaseOptions{}))
 		f.drain()
 		f.in(func() {
 			tip := f.commit(f.tip("topic"))

@@ -98,6 +98,9 @@ func (s *Service) updateGroup(ctx context.Context, id ID, change func(ctx contex
 		return out, err
 	}
 	was, g := &out.Before, &out.After
+	if err := s.rangesChanged(ctx, was, g); err != nil {
+		return out, err
+	}
 	if g.Path != was.Path || g.Name != was.Name {
 		if err := s.Rename(ctx, id, g.Path, g.Name); err != nil {
 			return out, err

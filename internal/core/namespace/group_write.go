@@ -106,6 +106,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 		if _, err := db.InsertRow(ctx, s.db, "groups", g, ""); err != nil {
 			return err
 		}
+		if err := s.rangesChanged(ctx, nil, g); err != nil {
+			return err
+		}
 		if as.SignedIn() {
 			now := db.At(s.now())
 			_, err := db.Insert(ctx, s.db, "members", Member{
@@ -227,7 +230,7 @@ func (s *Service) checkGroup(ctx context.Context, as authz.Actor, g, old, parent
 	f.Length("description", g.Description, MaxDescription)
 	f.Range("two_factor_grace_period", &g.TwoFactorGracePeriod, 0, math.MaxInt32)
 	f.Range("repository_size_limit", g.RepositorySizeLimit, 0, MaxSizeLimit)
-	g.Settings().check(&f)
+	g.Settings().check(&f, old)
 	if g.DefaultBranch != nil {
 		f.Check(gitstore.ValidBranchName(*g.DefaultBranch), "default_branch", "is not a valid branch name")
 	}
@@ -253,8 +256,20 @@ func (s *Service) checkGroup(ctx context.Context, as authz.Actor, g, old, parent
 // characters.
 const maxRules = 4096
 
-// check bounds what is kept as it is sent.
-func (s GroupSettings) check(f *errs.Fields) {
+// check bounds what is kept as it is sent, and refuses lists that cannot be read. Those that are stored already stay.
+func (s GroupSettings) check(f *errs.Fields, old *Group) {
+	var was GroupSettings
+	if old != nil {
+		was = old.Settings()
+	}
+	if list := s.AllowedEmailDomainsList; list != nil && (was.AllowedEmailDomainsList == nil || *was.AllowedEmailDomainsList != *list) {
+		_, ok := parseDomains(*list)
+		f.Check(ok, settingEmailDomains, "has a domain that is not valid")
+	}
+	if list := s.IPRestrictionRanges; list != nil && (was.IPRestrictionRanges == nil || *was.IPRestrictionRanges != *list) {
+		_, ok := parseRanges(*list)
+		f.Check(ok, settingAddressRanges, "has an IP address or subnet that is not valid")
+	}
 	f.Length("ip_restriction_ranges", s.IPRestrictionRanges, maxRules)
 	f.Length("allowed_email_domains_list", s.AllowedEmailDomainsList, maxRules)
 	f.Check(len(s.DefaultBranchProtectionDefaults) <= maxRules, "default_branch_protection_defaults", "must be a valid json schema")

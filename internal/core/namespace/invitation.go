@@ -79,6 +79,9 @@ func (s *Service) Invite(ctx context.Context, as authz.Actor, p Place, in Invita
 		cause := &TooHigh{Username: in.Email}
 		return &errs.Error{Kind: errs.Invalid, Message: cause.Error(), Err: cause}
 	}
+	if err := s.admitsAddress(ctx, p, in.Email); err != nil {
+		return err
+	}
 	now := db.At(s.now())
 	row := Invitation{NamespaceID: p.Namespace, Email: in.Email, Level: in.Level, ExpiresOn: in.ExpiresOn, CreatedAt: now, UpdatedAt: now}
 	if as.SignedIn() {
@@ -243,6 +246,11 @@ func (s *Service) AcceptInvitations(ctx context.Context, user authz.UserID) erro
 		p := Place{Namespace: in.NamespaceID, Parent: in.ParentID, Group: in.Kind == GroupKind, ID: int64(in.NamespaceID), Name: in.Name, Path: in.FullPath}
 		if in.ProjectID != nil {
 			p.ID = *in.ProjectID
+		}
+		if err := s.admitsAddress(ctx, p, in.Email); errs.Is(err, errs.Forbidden) || errs.Is(err, errs.Unprocessable) {
+			continue // the rules have changed since
+		} else if err != nil {
+			return err
 		}
 		if _, err := s.db.Exec(ctx, "DELETE FROM invitations WHERE id = ?", in.ID); err != nil {
 			return fmt.Errorf("use invitation: %w", err)

@@ -9,8 +9,8 @@ import (
 )
 
 // ImportMembers makes the direct members of one project members of another. No user
-// gets a higher role than the actor has there; roles that the actor may not give, bots
-// and those who are members already are passed over.
+// gets a higher role than the actor has there; roles that the actor may not give, bots,
+// those who are members already, and those whom a group above does not take, are passed over.
 func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from Place) error {
 	if err := s.policy.Require(ctx, as, adminAbility(into), into.Subject); err != nil {
 		return err
@@ -19,6 +19,13 @@ func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from 
 		return err
 	}
 	own, err := s.policy.Level(ctx, as, into.Subject)
+	if err != nil {
+		return err
+	}
+	rules, err := s.admission(ctx, into)
+	if err == nil {
+		err = rules.open()
+	}
 	if err != nil {
 		return err
 	}
@@ -37,6 +44,11 @@ func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from 
 				level = min(level, own)
 			}
 			if !mayGive(as, own, level) || level < authz.Guest {
+				continue
+			}
+			if takes, err := s.takes(ctx, &rules, m.UserID); err != nil {
+				return err
+			} else if !takes {
 				continue
 			}
 			if _, err := s.join(ctx, as, into, joining{m.UserID, level, m.ExpiresOn}); err != nil {

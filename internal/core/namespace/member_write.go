@@ -62,6 +62,9 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, p Place, in MemberInp
 		cause := &TooHigh{Username: user.Username}
 		return nil, &errs.Error{Kind: errs.Invalid, Message: cause.Error(), Err: cause}
 	}
+	if err := s.admits(ctx, p, user); err != nil {
+		return nil, err
+	}
 	if p.Personal { // its owner is a member by the place alone
 		switch _, err := s.direct(ctx, p, user.ID); {
 		case err == nil:

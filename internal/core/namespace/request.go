@@ -107,6 +107,9 @@ func (s *Service) Approve(ctx context.Context, as authz.Actor, p Place, user aut
 	if !mayGive(as, own, level) {
 		return nil, errs.Denied("")
 	}
+	if err := s.admits(ctx, p, person{ID: user, Username: "The user"}); err != nil {
+		return nil, err
+	}
 	m, err := s.join(ctx, as, p, joining{user: user, level: level})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, errs.Missing("") // another request was first

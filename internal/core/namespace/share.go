@@ -103,6 +103,11 @@ func (s *Service) Share(ctx context.Context, as authz.Actor, p Place, in ShareIn
 	if err != nil {
 		return nil, err
 	}
+	if outside, err := s.outsiders(ctx, p, group.ID); err != nil {
+		return nil, err
+	} else if outside {
+		return nil, errs.New(errs.Unprocessable, group.FullPath+" has members without a confirmed email address of a domain that the group allows ("+settingEmailDomains+")")
+	}
 	now := db.At(s.now())
 	out := &Share{NamespaceID: p.Namespace, GroupID: group.ID, Name: group.Name, FullPath: group.FullPath, Level: in.Level, ExpiresOn: in.ExpiresOn}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {

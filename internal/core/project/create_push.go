@@ -8,12 +8,13 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 )
 
 // CreateByPush makes a private project at a full path that nothing has, for a user who
-// pushes there. A caller who may not make one there learns no more than that none is found;
+// pushes there over a protocol. A caller who may not make one there learns no more than that none is found;
 // a path that cannot be a project's is Forbidden with the reason.
-func (s *Service) CreateByPush(ctx context.Context, as authz.Actor, path string) (*Project, error) {
+func (s *Service) CreateByPush(ctx context.Context, as authz.Actor, path string, over namespace.Protocol) (*Project, error) {
 	cut := strings.LastIndexByte(path, '/')
 	if cut <= 0 || !as.SignedIn() {
 		return nil, errs.Missing("Project")
@@ -35,6 +36,11 @@ func (s *Service) CreateByPush(ctx context.Context, as authz.Actor, path string)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if closed, err := s.namespaces.Closed(ctx, as, place.ID, over); err != nil {
+		return nil, err
+	} else if closed {
+		return nil, errs.Denied("Git access over " + strings.ToUpper(string(over)) + " is not allowed")
 	}
 	private := authz.Private
 	in := Input{NamespaceID: &place.ID, Changes: Changes{Attributes: Attributes{Name: &name, Path: &name}, Visibility: &private}}

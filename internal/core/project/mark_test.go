@@ -274,7 +274,7 @@ func TestService_MarkGroup_closes_what_is_inside(t *testing.T) {
 		wantError(t, err, errs.NotFound, "Target Namespace not found")
 		_, err = f.Create(ctx, ann, input("new", sub, authz.Public))
 		wantError(t, err, errs.Invalid, "namespace is not valid")
-		_, err = f.CreateByPush(ctx, ann, sub.FullPath+"/pushed")
+		_, err = f.CreateByPush(ctx, ann, sub.FullPath+"/pushed", namespace.HTTP)
 		if !errs.Is(err, errs.NotFound) && !errs.Is(err, errs.Forbidden) {
 			t.Errorf("made by a push: %v", err)
 		}

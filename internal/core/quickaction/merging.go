@@ -70,7 +70,7 @@ func (s *Service) rebase(_ context.Context, c *Call) error {
 		return nil
 	}
 	c.After(func(ctx context.Context) error {
-		return s.requests.Rebase(ctx, c.As, c.Project, c.WasRequest.IID)
+		return s.requests.Rebase(ctx, c.As, c.Project, c.WasRequest.IID, mergerequest.RebaseOptions{})
 	})
 	c.Set("rebase", c.WasRequest.HeadSHA)
 	c.Say("Scheduled a rebase of branch %s.", c.WasRequest.SourceBranch)

@@ -265,7 +265,20 @@ func namesSubmodules(path string) bool {
 
 // land judges a commit that stands in a quarantine, keeps it and moves its branch.
 func (s *Service) land(ctx context.Context, as authz.Actor, p *project.Project, quarantine *gitcmd.Quarantine, source Source, change RefChange) (*gitstore.Commit, error) {
-	if err := s.Judge(ctx, as, p, source, quarantine.Repo, []RefChange{change}); err != nil {
+	return s.landWith(ctx, as, p, quarantine, landing{source, change, nil})
+}
+
+// landing is a change of a reference by the server.
+type landing struct {
+	source  Source // that Judge is asked for
+	change  RefChange
+	options []string // of the push
+}
+
+// landWith is land with the options of a push.
+func (s *Service) landWith(ctx context.Context, as authz.Actor, p *project.Project, quarantine *gitcmd.Quarantine, l landing) (*gitstore.Commit, error) {
+	change := l.change
+	if err := s.Judge(ctx, as, p, l.source, quarantine.Repo, []RefChange{change}); err != nil {
 		return nil, plainRefusal(err)
 	}
 	done, err := quarantine.Repo.Commit(ctx, change.New)
@@ -275,7 +288,7 @@ func (s *Service) land(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err := quarantine.Commit(ctx); err != nil {
 		return nil, fmt.Errorf("keep objects: %w", err)
 	}
-	if err := s.MoveRefs(ctx, as, p, ByAPI, []RefChange{change}); err != nil {
+	if err := s.moveRefs(ctx, as, p, ByAPI, []RefChange{change}, l.options); err != nil {
 		if errors.Is(err, gitstore.ErrRefConflict) {
 			return nil, errs.Plain("Branch name is invalid")
 		}

@@ -21,9 +21,10 @@ var ErrRebase = errors.New("cannot be rebased")
 
 // RebaseInput says which branch is put on top of what.
 type RebaseInput struct {
-	Branch string
-	Onto   gitstore.ObjectID
-	Of     *project.Project // whose repository has Onto; nil is the branch's own
+	Branch  string
+	Onto    gitstore.ObjectID
+	Options []string         // of the push, as a user gives them to git push
+	Of      *project.Project // whose repository has Onto; nil is the branch's own
 
 	// Before is told the new tip before the branch moves there; nil for nothing.
 	Before func(ctx context.Context, head gitstore.ObjectID) error
@@ -85,7 +86,7 @@ func (s *Service) rebaseOnce(ctx context.Context, as authz.Actor, p *project.Pro
 			return nil, err
 		}
 	}
-	return s.land(ctx, as, p, quarantine, ByAPI, RefChange{Ref: ref, Old: tip, New: head})
+	return s.landWith(ctx, as, p, quarantine, landing{ByAPI, RefChange{Ref: ref, Old: tip, New: head}, in.Options})
 }
 
 // Replay makes the commits of tip that onto does not have again on top of it, and gives the

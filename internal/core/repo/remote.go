@@ -12,17 +12,22 @@ import (
 
 // Remote is a repository as git clients reach it: a project's, a wiki's or a snippet's.
 type Remote struct {
-	Project *project.Project // whose own repository it is; nil for that of a wiki or snippet
+	Project   *project.Project  // whose own repository it is; nil for that of a wiki or snippet
+	Namespace authz.NamespaceID // of the project or group that it belongs to; 0 for a personal snippet
 
 	service  *Service
 	attached *Attached
 }
 
 // Remote gives the repository of a project to git clients.
-func (s *Service) Remote(p *project.Project) *Remote { return &Remote{Project: p, service: s} }
+func (s *Service) Remote(p *project.Project) *Remote {
+	return &Remote{Project: p, Namespace: p.NamespaceID, service: s}
+}
 
-// RemoteOf gives the repository of a wiki or snippet to git clients.
-func (s *Service) RemoteOf(a *Attached) *Remote { return &Remote{service: s, attached: a} }
+// RemoteOf gives the repository of a wiki or snippet in a namespace to git clients.
+func (s *Service) RemoteOf(a *Attached, in authz.NamespaceID) *Remote {
+	return &Remote{Namespace: in, service: s, attached: a}
+}
 
 func (r *Remote) requireFetch(ctx context.Context, as authz.Actor) error {
 	if r.attached != nil {

@@ -35,7 +35,11 @@ func (s *Service) Remote(ctx context.Context, as authz.Actor, p *project.Project
 	if p == nil && sn.ProjectID != nil {
 		return nil, errs.Missing("Snippet")
 	}
-	return s.repos.RemoteOf(s.attached(sn)), nil
+	in := authz.NamespaceID(0)
+	if p != nil {
+		in = p.NamespaceID
+	}
+	return s.repos.RemoteOf(s.attached(sn), in), nil
 }
 
 // owner answers for the repository of a snippet.

@@ -210,7 +210,7 @@ type named struct {
 }
 
 // named finds the users with the names, and the members of the groups with the paths that
-// the actor may see.
+// the actor may see and that take mentions.
 func (s *Service) named(ctx context.Context, as authz.Actor, t noteable.Target, names []string) ([]named, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -220,7 +220,7 @@ func (s *Service) named(ctx context.Context, as authz.Actor, t noteable.Target, 
 	query := "SELECT u.id AS user_id, u.username_fold AS name FROM users u WHERE u.username_fold IN (" + marks + `) UNION ALL
 		SELECT m.user_id, r.path_fold FROM routes r JOIN namespaces n ON n.id = r.namespace_id
 			JOIN namespace_ancestors a ON a.namespace_id = n.id JOIN members m ON m.namespace_id = a.ancestor_id
-			WHERE n.kind = 'group' AND r.path_fold IN (` + marks + ") AND " + groups
+			WHERE n.kind = 'group' AND r.path_fold IN (` + marks + ") AND NOT EXISTS (SELECT 1 FROM groups mg WHERE mg.namespace_id = n.id AND mg.mentions_disabled) AND " + groups
 	args = slices.Concat(args, args, more)
 	if slices.Contains(names, everyone) {
 		query += ` UNION ALL SELECT m.user_id, 'all' FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.ancestor_id WHERE a.namespace_id = ?`

@@ -214,6 +214,12 @@ func TestService(t *testing.T) {
 		n := f.write(f.owner, i, note.Input{Body: "@team: look at this, @planner"})
 		f.check("a group", "other directly_addressed, planner mentioned")
 		f.clear()
+		if _, err := f.DB.Exec(t.Context(), "UPDATE groups SET mentions_disabled = true"); err != nil {
+			t.Fatal(err)
+		}
+		f.write(f.owner, i, note.Input{Body: "@team: and at this, @planner"})
+		f.check("a group that takes no mentions", "planner mentioned")
+		f.clear()
 		if _, _, err := f.notes.Update(ctx, f.owner, f.on(f.owner, i), n.ID, note.Changes{Body: words("hello @planner and @guest")}); err != nil {
 			t.Fatal(err)
 		}

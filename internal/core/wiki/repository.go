@@ -37,7 +37,7 @@ func (s *Service) Remote(ctx context.Context, as authz.Actor, at Place) (*repo.R
 	if err != nil {
 		return nil, err
 	}
-	return s.repos.RemoteOf(s.attached(w)), nil
+	return s.repos.RemoteOf(s.attached(w), at.subject().Namespace), nil
 }
 
 // place finds the project or group of a wiki as the actor sees it.

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/token"
@@ -138,8 +139,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) find(r *http.Request, t target, service string, as authz.Actor, access token.GitAccess) (*repo.Remote, error) {
 	ctx := r.Context()
 	at, err := h.Remote(ctx, as, t.project)
-	if !errs.Is(err, errs.NotFound) || service != receivePack || !access.Write || t.service != "info/refs" || r.Method != http.MethodGet ||
-		h.Settings.Current().EnabledGitAccessProtocol == "ssh" {
+	if !errs.Is(err, errs.NotFound) || service != receivePack || !access.Write || t.service != "info/refs" || r.Method != http.MethodGet {
 		return at, err
 	}
 	if moved, was := errors.AsType[*project.Moved](err); was {
@@ -148,7 +148,7 @@ func (h *Handler) find(r *http.Request, t target, service string, as authz.Actor
 		}
 		return nil, err
 	}
-	p, err := h.Projects.CreateByPush(ctx, as, t.project)
+	p, err := h.Projects.CreateByPush(ctx, as, t.project, namespace.HTTP)
 	if err != nil {
 		return nil, err
 	}

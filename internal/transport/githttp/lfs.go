@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/limit"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/httpkit"
 )
@@ -147,10 +148,6 @@ func (x *lfsExchange) signOn() bool {
 		x.as.Address = httpkit.Address(x.r)
 		return !x.throttled()
 	}
-	if x.Settings.Current().EnabledGitAccessProtocol == "ssh" {
-		lfsRefuse(x.w, http.StatusForbidden, "Git access over HTTP is not allowed")
-		return false
-	}
 	x.as.Address = httpkit.Address(x.r)
 	user, password, ok := x.r.BasicAuth()
 	if !ok {
@@ -195,7 +192,23 @@ func (x *lfsExchange) find(path string) bool {
 		return false
 	}
 	x.p = p
-	return true
+	return x.open()
+}
+
+// open asks whether the project is served over HTTP; what a token of ours names is.
+func (x *lfsExchange) open() bool {
+	if x.grant != nil {
+		return true
+	}
+	closed, err := x.Namespaces.Closed(x.r.Context(), x.as, x.p.NamespaceID, namespace.HTTP)
+	if err != nil {
+		x.fault(err)
+		return false
+	}
+	if closed {
+		lfsRefuse(x.w, http.StatusForbidden, "Git access over HTTP is not allowed")
+	}
+	return !closed
 }
 
 // granted holds a token of ours against what is asked: it is good for its project, its

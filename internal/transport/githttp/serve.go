@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/repo"
 )
 
@@ -24,8 +25,7 @@ import (
 const maxFetchBody = 64 << 20
 
 func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, t target, as authz.Actor, at *repo.Remote) {
-	if h.Settings.Current().EnabledGitAccessProtocol == "ssh" {
-		plain(w, http.StatusForbidden, "Pulling over HTTP is not allowed.")
+	if !h.open(w, r, as, at, "Pulling over HTTP is not allowed.") {
 		return
 	}
 	body, err := requestBody(r, maxFetchBody)
@@ -95,8 +95,7 @@ func (h *Handler) push(w http.ResponseWriter, r *http.Request, t target, as auth
 		h.refuse(w, r, as, err)
 		return
 	}
-	if h.Settings.Current().EnabledGitAccessProtocol == "ssh" {
-		plain(w, http.StatusForbidden, "Pushing over HTTP is not allowed.")
+	if !h.open(w, r, as, at, "Pushing over HTTP is not allowed.") {
 		return
 	}
 	body, err := requestBody(r, 0)
@@ -111,6 +110,19 @@ func (h *Handler) push(w http.ResponseWriter, r *http.Request, t target, as auth
 	if err != nil {
 		h.ended(w, r, out, err)
 	}
+}
+
+// open asks whether the repository is served over HTTP, and answers with the text if not.
+func (h *Handler) open(w http.ResponseWriter, r *http.Request, as authz.Actor, at *repo.Remote, text string) bool {
+	closed, err := h.Namespaces.Closed(r.Context(), as, at.Namespace, namespace.HTTP)
+	if err != nil {
+		h.fail(w, r, err)
+		return false
+	}
+	if closed {
+		plain(w, http.StatusForbidden, text)
+	}
+	return !closed
 }
 
 // ended handles a git process that failed. Once output has begun, the protocol itself

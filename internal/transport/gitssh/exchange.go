@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/lfs"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/sshkey"
@@ -192,10 +193,7 @@ const maxRequest = 16 << 20
 
 // create makes the project that a user pushes to, where they may.
 func (x *exchange) create(ctx context.Context, as authz.Actor, path string) (*repo.Remote, error) {
-	if x.Settings.Current().EnabledGitAccessProtocol == "http" {
-		return nil, errs.Denied(textClosed)
-	}
-	p, err := x.Projects.CreateByPush(ctx, as, place(path))
+	p, err := x.Projects.CreateByPush(ctx, as, place(path), namespace.SSH)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +202,7 @@ func (x *exchange) create(ctx context.Context, as authz.Actor, path string) (*re
 }
 
 func (x *exchange) fetch(ctx context.Context, as authz.Actor, at *repo.Remote, command string) int {
-	if !x.open() {
+	if !x.open(ctx, as, at.Namespace) {
 		return failed
 	}
 	if command == uploadArchive || gitcmd.ProtocolVersion(x.protocol) < 2 {
@@ -243,19 +241,23 @@ func (x *exchange) push(ctx context.Context, as authz.Actor, at *repo.Remote) in
 	if err != nil {
 		return x.explain(err, textHidden)
 	}
-	if !x.open() {
+	if !x.open(ctx, as, at.Namespace) {
 		return failed
 	}
 	return x.ended(push.Receive(ctx, repo.Receiving{Protocol: x.protocol, In: x.channel, Out: x.channel}))
 }
 
-// open asks the settings whether git is served over SSH, and tells the client if not.
-func (x *exchange) open() bool {
-	if x.Settings.Current().EnabledGitAccessProtocol != "http" {
-		return true
+// open asks whether git is served over SSH in a namespace, and tells the client if not.
+func (x *exchange) open(ctx context.Context, as authz.Actor, in authz.NamespaceID) bool {
+	closed, err := x.Namespaces.Closed(ctx, as, in, namespace.SSH)
+	if err != nil {
+		x.explain(err, "")
+		return false
 	}
-	x.refuse(textClosed)
-	return false
+	if closed {
+		x.refuse(textClosed)
+	}
+	return !closed
 }
 
 // ended gives the status of a git process. The protocol itself has told the client what

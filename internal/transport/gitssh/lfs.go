@@ -26,7 +26,7 @@ func (x *exchange) lfs(ctx context.Context, as authz.Actor, path string, op lfs.
 	} else if err != nil {
 		return x.explain(err, textHidden)
 	}
-	if !x.open() {
+	if !x.open(ctx, as, p.NamespaceID) {
 		return failed
 	}
 	token, err := x.LFS.Token(lfs.Grant{Actor: as, ProjectID: p.ID, Operation: op, KeyID: x.key})

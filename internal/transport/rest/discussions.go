@@ -209,6 +209,13 @@ func (t discussionText) input() note.Input {
 type createDiscussionParams struct {
 	discussionsPath
 	discussionText
+	Internal *bool `param:"internal" alias:"confidential" doc:"Internal thread: visible to Planner and above"`
+}
+
+func (in createDiscussionParams) input() note.Input {
+	out := in.discussionText.input()
+	out.Internal = in.Internal != nil && *in.Internal
+	return out
 }
 
 type createOnDiffParams struct {

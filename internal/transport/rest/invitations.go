@@ -127,7 +127,7 @@ func (m memberSource) invite(ctx context.Context, as authz.Actor, p inviteParams
 		switch {
 		case err == nil:
 			return nil
-		case !errors.As(err, &e), e.Kind != errs.Invalid && e.Kind != errs.Conflict && (e.Kind != errs.NotFound || e.Message != "User"):
+		case !errors.As(err, &e), e.Kind != errs.Invalid && e.Kind != errs.Conflict && e.Kind != errs.Unprocessable && (e.Kind != errs.NotFound || e.Message != "User"):
 			return err
 		}
 		if out.Message == nil {

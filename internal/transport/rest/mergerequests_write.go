@@ -182,7 +182,7 @@ func (s *Server) cancelAutoMerge(ctx context.Context, as authz.Actor, in request
 
 type rebaseParams struct {
 	requestPath
-	SkipCI bool `param:"skip_ci" doc:"Skip CI for the created commits; accepted and ignored, since rebases create no pipelines yet"`
+	SkipCI bool `param:"skip_ci" doc:"Create no pipelines for the rebased commits"`
 }
 
 type rebaseEntity struct {
@@ -194,5 +194,5 @@ func (s *Server) rebaseRequest(ctx context.Context, as authz.Actor, in rebasePar
 	if err != nil {
 		return rebaseEntity{}, err
 	}
-	return rebaseEntity{true}, s.MergeRequests.Rebase(ctx, as, p, in.IID)
+	return rebaseEntity{true}, s.MergeRequests.Rebase(ctx, as, p, in.IID, mergerequest.RebaseOptions{SkipCI: in.SkipCI})
 }

@@ -159,8 +159,8 @@ type triggerPipelineParams struct {
 	Ref string `param:"ref,required,nonempty" doc:"Branch or tag to run the pipeline for"`
 }
 
-func (s *Server) triggerPipeline(ctx context.Context, _ authz.Actor, in triggerPipelineParams) (*pipelineFull, error) {
-	return s.trigger(ctx, in.triggered, in.Ref)
+func (s *Server) triggerPipeline(ctx context.Context, as authz.Actor, in triggerPipelineParams) (*pipelineFull, error) {
+	return s.trigger(ctx, as, in.triggered, in.Ref)
 }
 
 type triggerPipelineOfParams struct {
@@ -168,12 +168,12 @@ type triggerPipelineOfParams struct {
 	Ref string `param:"ref,free" doc:"Branch or tag to run the pipeline for"`
 }
 
-func (s *Server) triggerPipelineOf(ctx context.Context, _ authz.Actor, in triggerPipelineOfParams) (*pipelineFull, error) {
-	return s.trigger(ctx, in.triggered, in.Ref)
+func (s *Server) triggerPipelineOf(ctx context.Context, as authz.Actor, in triggerPipelineOfParams) (*pipelineFull, error) {
+	return s.trigger(ctx, as, in.triggered, in.Ref)
 }
 
-func (s *Server) trigger(ctx context.Context, in triggered, ref string) (*pipelineFull, error) {
-	run := ci.TriggerInput{Project: in.ID, Token: in.Token, Ref: ref}
+func (s *Server) trigger(ctx context.Context, as authz.Actor, in triggered, ref string) (*pipelineFull, error) {
+	run := ci.TriggerInput{Project: in.ID, Token: in.Token, Ref: ref, Address: as.Address}
 	for _, key := range slices.Sorted(maps.Keys(in.Variables)) {
 		value, ok := in.Variables[key].(string)
 		if !ok {

@@ -1,0 +1,53 @@
+package authz
+
+import (
+	"encoding/hex"
+	"net/netip"
+	"slices"
+)
+
+// Barred is the level of an actor from whose address a group does not let itself, and everything below it, be reached: it is as if
+// absent.
+const Barred Level = -1
+
+// HoldAddresses puts in force that groups restrict addresses. Until it is called the policy asks for none.
+func (p *Policy) HoldAddresses() { p.addresses.Store(true) }
+
+// holds reports whether addresses count for the actor: tokens of jobs pass while their job runs, and the server's own work has
+// no address.
+func (p *Policy) holds(as Actor) bool {
+	return p.addresses.Load() && as.Address != "" && as.Job.ID == 0
+}
+
+// AddressKey is an address as group_address_ranges has it: its order is that of the addresses.
+func AddressKey(a netip.Addr) string {
+	bytes := a.WithZone("").As16()
+	return hex.EncodeToString(bytes[:])
+}
+
+// barredSQL gives a condition that holds for the namespace in column where it stands in a group, or is one, that does not let in
+// the actor's address. Only groups from this depth on count: 0 is the namespace itself.
+func barredSQL(as Actor, column string, depth int) (cond string, args []any) {
+	cond = `EXISTS (SELECT 1 FROM namespace_ancestors ba JOIN group_address_ranges br ON br.namespace_id = ba.ancestor_id
+		WHERE ba.namespace_id = ` + column + ` AND ba.depth >= ?`
+	args = []any{depth}
+	if from, err := netip.ParseAddr(as.Address); err == nil { // another text lies in no range
+		cond += ` AND NOT EXISTS (SELECT 1 FROM group_address_ranges bi WHERE bi.namespace_id = br.namespace_id AND bi.low <= ? AND bi.high >= ?)`
+		key := AddressKey(from)
+		args = append(args, key, key)
+	}
+	return cond + ")", args
+}
+
+// within narrows a condition on the namespace in column to those that the actor's address reaches.
+func (p *Policy) within(as Actor, column, cond string, args []any) (string, []any) {
+	if !p.holds(as) {
+		return cond, args
+	}
+	barred, more := barredSQL(as, column, 0)
+	return "(" + cond + " AND NOT " + barred + ")", slices.Concat(args, more)
+}
+
+// owned reports whether an ability is one that administrators and owners of a group keep where their address does not reach it:
+// to read the group and to change it, so that they do not lock themselves out.
+func owned(ability Ability) bool { return ability == ReadGroup || ability == AdminGroup }
