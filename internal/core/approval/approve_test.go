@@ -171,7 +171,7 @@ func TestService_OnNewVersion_rebase(t *testing.T) {
 		rebase := func(file string) {
 			t.Helper()
 			w.Push("main", "", approvaltest.Files{file: "1\n"}, "dave")
-			approvaltest.Check(t, w.MergeRequests.Rebase(ctx, w.Developer, w.As(w.Developer), m.IID))
+			approvaltest.Check(t, w.MergeRequests.Rebase(ctx, w.Developer, w.As(w.Developer), m.IID, mergerequest.RebaseOptions{}))
 			approvaltest.Check(t, w.Jobs.Drain(ctx))
 		}
 		before := m.HeadSHA
