@@ -243,7 +243,7 @@ func TestService_Revoke(t *testing.T) {
 		if list, err = f.List(ctx, ann, p, token.Filter{Inactive: true}); err != nil || list.Total != 2 {
 			t.Errorf("inactive ones: got %d, %v", list.Total, err)
 		}
-		wantError(t, f.spaces.Delete(ctx, ann, p, bot.UserID, namespace.KeepBelow), errs.Forbidden, "forbidden")
+		wantError(t, f.spaces.Delete(ctx, ann, p, bot.UserID, namespace.Removal{}), errs.Forbidden, "forbidden")
 		wantError(t, f.Revoke(ctx, dev, p, own.ID), errs.Unauthorized, "unauthorized")
 		if err := f.Revoke(ctx, ann, p, own.ID); err != nil {
 			t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"net/netip"
 	"slices"
+
+	"tenon/internal/base/db"
 )
 
 // Barred is the level of an actor from whose address a group does not let itself, and everything below it, be reached: it is as if
@@ -46,6 +48,15 @@ func (p *Policy) within(as Actor, column, cond string, args []any) (string, []an
 	}
 	barred, more := barredSQL(as, column, 0)
 	return "(" + cond + " AND NOT " + barred + ")", slices.Concat(args, more)
+}
+
+// Within adds to a query, where the actor's address counts, the condition that it reaches the namespace in column. Queries need it that ask
+// for no visibility because the actor sees everything.
+func (p *Policy) Within(as Actor, column string, w *db.Where) {
+	if p.holds(as) {
+		barred, args := barredSQL(as, column, 0)
+		w.And("NOT "+barred, args...)
+	}
 }
 
 // owned reports whether an ability is one that administrators and owners of a group keep where their address does not reach it:

@@ -62,6 +62,7 @@ func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 	}
 	if as.Admin || as.Auditor {
 		out.where.Raw("p.issues_access > 0")
+		s.policy.Within(as, "p.namespace_id", &out.where)
 		out.notes, out.notesArgs = s.policy.CountedSQL(as, "i", "p.namespace_id")
 		return out
 	}

@@ -14,6 +14,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "milestones of issues", s.OnPromoted)
 	event.On(b, "milestones of issues", s.OnTransferred)
 	event.On(b, "milestones of issues", s.OnGroupTransferred)
+	event.On(b, "assignees of issues", s.OnMemberRemoved)
 	const name = "open issues of the project"
 	event.On(b, name, func(ctx context.Context, e Created) error {
 		if e.Issue.State != StateOpened { // it was moved

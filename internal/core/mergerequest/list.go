@@ -179,6 +179,7 @@ func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.Na
 // readableSQL adds what the rule of ReadMergeRequest says about a project p and its
 // namespace n, so that lists and Require agree.
 func (s *Service) readableSQL(as authz.Actor, w *db.Where) {
+	s.policy.Within(as, "p.namespace_id", w)
 	if as.Admin || as.Auditor {
 		return
 	}

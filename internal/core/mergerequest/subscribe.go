@@ -23,6 +23,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "merge requests between forks", s.OnUnforked)
 	event.On(b, "automatic merges", s.OnPipelineChanged)
 	event.On(b, "merge requests stacked on it", s.OnMerged)
+	event.On(b, "assignees of merge requests", s.OnMemberRemoved)
 	s.subscribeClosing(b)
 	event.On(b, "merge request dependencies", s.OnProjectDeleted)
 	s.subscribeOwners(b)

@@ -203,7 +203,7 @@ func (s *Service) Unseat(ctx context.Context, as authz.Actor, p Place, user auth
 		return errs.Bad("")
 	}
 	if m, err := s.direct(ctx, p, user); err == nil {
-		return s.leave(ctx, as, p, m, RemoveBelow)
+		return s.leave(ctx, as, p, m, Removal{Below: true})
 	} else if !errs.Is(err, errs.NotFound) {
 		return err
 	}
@@ -217,6 +217,6 @@ func (s *Service) Unseat(ctx context.Context, as authz.Actor, p Place, user auth
 		if err != nil {
 			return fmt.Errorf("level of member: %w", err)
 		}
-		return s.removeBelow(ctx, as, p, Member{NamespaceID: p.Namespace, UserID: user, Level: level})
+		return s.removeBelow(ctx, as, p, Member{NamespaceID: p.Namespace, UserID: user, Level: level}, Removal{Below: true})
 	})
 }

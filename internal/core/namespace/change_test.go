@@ -265,7 +265,7 @@ func (f *fixture) step(r *rapid.T, m *changing, users []authz.Actor) {
 			m.members[p] = l
 		}
 	case "remove":
-		if err = f.Delete(ctx, f.admin, at(g), who, namespace.RemoveBelow); err == nil {
+		if err = f.Delete(ctx, f.admin, at(g), who, namespace.Removal{Below: true}); err == nil {
 			for i := range m.ids {
 				if slices.Contains((&forest{parent: m.parent}).chain(i), p.at) {
 					delete(m.members, pair{i, p.to})

@@ -85,6 +85,8 @@ type MemberRemoved struct {
 	Place  Place
 	Member Member // before the removal
 	User   MemberUser
+
+	Unassign bool // the user is to be taken off the issues and merge requests of the place and of what is inside it
 }
 
 // groupFact is what events say of a change.
@@ -102,10 +104,10 @@ func (s *Service) memberUser(ctx context.Context, id authz.UserID) (MemberUser, 
 }
 
 // removed publishes the end of a membership.
-func (s *Service) removed(ctx context.Context, as authz.Actor, p Place, m Member) error {
+func (s *Service) removed(ctx context.Context, as authz.Actor, p Place, m Member, o Removal) error {
 	u, err := s.memberUser(ctx, m.UserID)
 	if err != nil {
 		return err
 	}
-	return s.bus.Publish(ctx, MemberRemoved{Stamp: as.Stamp(s.now()), Place: p, Member: m, User: u})
+	return s.bus.Publish(ctx, MemberRemoved{Stamp: as.Stamp(s.now()), Place: p, Member: m, User: u, Unassign: o.Unassign})
 }

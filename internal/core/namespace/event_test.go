@@ -90,7 +90,7 @@ func TestEvents_member(t *testing.T) {
 				_, err := f.Change(ctx, ann, place, bob.UserID, namespace.MemberChanges{Level: authz.Maintainer, ExpiresOn: &expires})
 				return err
 			}, 1),
-			coretest.Do("remove", func() error { return f.Delete(ctx, ann, place, bob.UserID, namespace.KeepBelow) }, 1),
+			coretest.Do("remove", func() error { return f.Delete(ctx, ann, place, bob.UserID, namespace.Removal{}) }, 1),
 		}, cmpopts.IgnoreFields(namespace.Member{}, "ID", "UpdatedAt"))
 	})
 }

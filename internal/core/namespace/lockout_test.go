@@ -30,10 +30,10 @@ func ownersOut() []ownerOut {
 		{"demote", change(namespace.MemberChanges{Level: authz.Maintainer})},
 		{"let the membership end one day", change(namespace.MemberChanges{Level: authz.Owner, ExpiresOn: &soon})},
 		{"remove", func(ctx context.Context, f *fixture, as authz.Actor, p namespace.Place, who authz.UserID) error {
-			return f.Delete(ctx, as, p, who, namespace.KeepBelow)
+			return f.Delete(ctx, as, p, who, namespace.Removal{})
 		}},
 		{"remove with everything below", func(ctx context.Context, f *fixture, as authz.Actor, p namespace.Place, who authz.UserID) error {
-			return f.Delete(ctx, as, p, who, namespace.RemoveBelow)
+			return f.Delete(ctx, as, p, who, namespace.Removal{Below: true})
 		}},
 	}
 }
@@ -129,7 +129,7 @@ func TestService_Transfer_ownerless(t *testing.T) {
 			g := f.group(bob, path, top, authz.Private) // bob owns it, and leaves
 			f.add(ann, at(g), ann, authz.Owner)
 			for _, who := range []authz.Actor{bob, ann} {
-				if err := f.Delete(t.Context(), f.admin, at(g), who.UserID, namespace.KeepBelow); err != nil {
+				if err := f.Delete(t.Context(), f.admin, at(g), who.UserID, namespace.Removal{}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -74,5 +74,5 @@ func (s *Service) RemoveBot(ctx context.Context, as authz.Actor, p Place, bot au
 	if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE user_id = ?", bot); err != nil {
 		return fmt.Errorf("remove bot: %w", err)
 	}
-	return s.removed(ctx, as, p, Member{NamespaceID: p.Namespace, UserID: bot, Bot: true})
+	return s.removed(ctx, as, p, Member{NamespaceID: p.Namespace, UserID: bot, Bot: true}, Removal{})
 }

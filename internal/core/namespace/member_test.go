@@ -167,14 +167,14 @@ func TestService_Change(t *testing.T) {
 
 		_, err := f.Change(ctx, ann, at(g), ann.UserID, namespace.MemberChanges{Level: authz.Maintainer})
 		wantError(t, err, errs.Forbidden, "forbidden") // the last owner
-		wantError(t, f.Delete(ctx, ann, at(g), ann.UserID, namespace.KeepBelow), errs.Forbidden, "forbidden")
+		wantError(t, f.Delete(ctx, ann, at(g), ann.UserID, namespace.Removal{}), errs.Forbidden, "forbidden")
 		_, err = f.Change(ctx, bob, app, cat.UserID, namespace.MemberChanges{Level: authz.Guest})
 		wantError(t, err, errs.Forbidden, "forbidden") // an owner above the actor
 		_, err = f.Change(ctx, bob, app, bob.UserID, namespace.MemberChanges{Level: authz.Owner})
 		wantError(t, err, errs.Forbidden, "forbidden") // above one's own
 		_, err = f.Change(ctx, ann, app, ann.UserID, namespace.MemberChanges{Level: authz.Owner})
 		wantError(t, err, errs.NotFound, "not found") // no direct member
-		wantError(t, f.Delete(ctx, bob, app, cat.UserID, namespace.KeepBelow), errs.Forbidden, "forbidden")
+		wantError(t, f.Delete(ctx, bob, app, cat.UserID, namespace.Removal{}), errs.Forbidden, "forbidden")
 
 		day := ptr("2026-06-01")
 		m, err := f.Change(ctx, cat, app, bob.UserID, namespace.MemberChanges{Level: authz.Developer, ExpiresOn: &day})
@@ -185,7 +185,7 @@ func TestService_Change(t *testing.T) {
 		if err != nil || m.Level != authz.Reporter || m.ExpiresOn == nil {
 			t.Errorf("the date is left alone: got %+v, %v", m, err)
 		}
-		if err := f.Delete(ctx, bob, app, bob.UserID, namespace.KeepBelow); err != nil {
+		if err := f.Delete(ctx, bob, app, bob.UserID, namespace.Removal{}); err != nil {
 			t.Errorf("leave: %v", err)
 		}
 		_, err = f.Member(ctx, ann, app, bob.UserID, namespace.MemberFilter{})
@@ -207,7 +207,7 @@ func TestService_Delete_race(t *testing.T) {
 		var wg sync.WaitGroup
 		results := make([]error, 2)
 		for i, who := range []authz.Actor{ann, bob} {
-			wg.Go(func() { results[i] = f.Delete(context.Background(), who, at(g), who.UserID, namespace.KeepBelow) })
+			wg.Go(func() { results[i] = f.Delete(context.Background(), who, at(g), who.UserID, namespace.Removal{}) })
 		}
 		wg.Wait()
 		if (results[0] == nil) == (results[1] == nil) {

@@ -199,8 +199,8 @@ func (s *Service) checkChange(ctx context.Context, as authz.Actor, p Place, own 
 }
 
 // Delete ends a direct membership. Everybody may end their own, but for the last owner
-// of a group. With below, memberships of the user inside a group end as well.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, p Place, user authz.UserID, below Below) error {
+// of a group.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, p Place, user authz.UserID, o Removal) error {
 	ability := adminAbility(p)
 	if as.Is(user) {
 		ability = readAbility(p)
@@ -225,11 +225,11 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p Place, user auth
 	if m.NamespaceID != p.Namespace || m.Bot {
 		return errs.Denied("")
 	}
-	return s.leave(ctx, as, p, m, below)
+	return s.leave(ctx, as, p, m, o)
 }
 
 // leave ends a direct membership. The last owner of a group stays.
-func (s *Service) leave(ctx context.Context, as authz.Actor, p Place, m *Member, below Below) error {
+func (s *Service) leave(ctx context.Context, as authz.Actor, p Place, m *Member, o Removal) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM members WHERE namespace_id = ? AND user_id = ?", p.Namespace, m.UserID); err != nil {
 			return err
@@ -237,34 +237,31 @@ func (s *Service) leave(ctx context.Context, as authz.Actor, p Place, m *Member,
 		if err := s.keepOwner(ctx, p, m, true); err != nil {
 			return err
 		}
-		if below == RemoveBelow && p.Group {
-			return s.removeBelow(ctx, as, p, *m)
+		if o.Below && p.Group {
+			return s.removeBelow(ctx, as, p, *m, o)
 		}
 		if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ?", p.Namespace, m.UserID); err != nil {
 			return fmt.Errorf("remove member: %w", err)
 		}
-		return s.removed(ctx, as, p, *m)
+		return s.removed(ctx, as, p, *m, o)
 	})
 }
 
 // removeBelow ends all memberships of a user in a group and inside it, in the transaction
 // of ctx.
-func (s *Service) removeBelow(ctx context.Context, as authz.Actor, p Place, m Member) error {
+func (s *Service) removeBelow(ctx context.Context, as authz.Actor, p Place, m Member, o Removal) error {
 	if _, err := s.db.Exec(ctx, `DELETE FROM members WHERE user_id = ? AND namespace_id IN
 		(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`, m.UserID, p.Namespace); err != nil {
 		return fmt.Errorf("remove member: %w", err)
 	}
-	return s.removed(ctx, as, p, m)
+	return s.removed(ctx, as, p, m, o)
 }
 
-// Below says what becomes of a user's memberships inside a group they leave.
-type Below bool
-
-// The two fates.
-const (
-	KeepBelow   Below = false
-	RemoveBelow Below = true
-)
+// Removal says what else ends with a membership.
+type Removal struct {
+	Below    bool // the memberships of the user inside the group
+	Unassign bool // the user is taken off the issues and merge requests of the place and of what is inside it
+}
 
 // keepOwner refuses to take the ownership of a group's last owner. It locks the
 // group, so that two owners cannot remove each other.

@@ -133,6 +133,9 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 		reach, args := s.policy.ReachSQL(as, least)
 		w.And("p.namespace_id IN ("+reach+")", args...)
 	}
+	if as.Admin || as.Auditor {
+		s.policy.Within(as, "p.namespace_id", &w)
+	}
 	hidden := f.least() == authz.NoAccess && !as.Admin && !as.Auditor // members see what they belong to
 	if hidden {
 		seen, args := s.policy.VisibleProjectsSQL(as, "n")

@@ -111,7 +111,9 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 func (s *Service) readable(as authz.Actor) (cond string, args []any) {
 	const feature = "NOT p.pending_delete AND p.snippets_access "
 	if as.Admin || as.Auditor {
-		return "(s.project_id IS NULL OR " + feature + "> 0)", nil
+		var w db.Where
+		s.policy.Within(as, "p.namespace_id", &w)
+		return "(s.project_id IS NULL OR " + feature + "> 0" + w.AndSQL() + ")", w.Args()
 	}
 	open := authz.Internal
 	if as.External || !as.SignedIn() {

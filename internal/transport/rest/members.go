@@ -298,7 +298,7 @@ func (m memberSource) remove(ctx context.Context, as authz.Actor, p removeMember
 	if err := m.s.membersDelete(as, at); err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, m.s.Namespaces.Delete(ctx, as, at, p.UserID, namespace.Below(!p.SkipSubresources))
+	return api.None{}, m.s.Namespaces.Delete(ctx, as, at, p.UserID, namespace.Removal{Below: !p.SkipSubresources, Unassign: p.UnassignIssuables})
 }
 
 // membersDelete counts who takes members away.
