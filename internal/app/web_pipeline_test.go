@@ -62,7 +62,7 @@ func TestWeb_jobs(t *testing.T) {
 			t.Errorf("the log is shown as it is for terminals: %q", p.text)
 		}
 		p = callers["reporter"].get(in + "pipelines/" + w.built)
-		for _, want := range []string{"<h2>make</h2>", "<h2>ship</h2>", fmt.Sprintf(`href="%s">press &lt;b&gt;</a>`, page), "/assets/ci_favicons/favicon_status_success.png", `<span class="badge good">success</span>`} {
+		for _, want := range []string{"<h2>make</h2>", "<h2>ship</h2>", fmt.Sprintf(`href="%s">press &lt;b&gt;</a>`, page), "/assets/ci_favicons/favicon_status_success.png", `<span class="badge good">Passed</span>`} {
 			if p.status != http.StatusOK || !strings.Contains(p.text, want) {
 				t.Errorf("the page of a pipeline: got %d, no %q in %s", p.status, want, p.text)
 			}

@@ -290,7 +290,7 @@ func TestWeb_content(t *testing.T) {
 			in + "issues?state=closed":                              {"There are no such issues."},
 			in + "issues/1":                                         {"It <em>broke</em>", `href="/work/inner/tools/-/blob/main/docs/guide.md"`, "I saw <strong>it</strong>", "opened", `href="/mona"`},
 			in + "merge_requests":                                   {"Mend it", "feature/side"},
-			in + "merge_requests/1":                                 {"<p>How</p>", "<p>Well done</p>"},
+			in + "merge_requests/1":                                 {`<p dir="auto">How</p>`, `<p dir="auto">Well done</p>`},
 			in + "merge_requests/1/commits":                         {"Second"},
 			in + "merge_requests/1/diffs":                           {"docs/guide.md", "more"},
 			in + "merge_requests/new":                               {"Source branch", `value="main"`, `href="/work/inner/tools/-/commits/main"`},

@@ -247,6 +247,7 @@ type Rule struct {
 	Also     Level   // one level below Min that may too, zero for none
 	Anyone   bool    // every caller who sees the subject, signed in or not
 	SignedIn bool    // every caller who sees the subject and is signed in
+	Visitors bool    // and those who look at its page without being signed in
 	Own      bool    // the author or an assignee of the item
 	Person   bool    // refused to bots
 	Feature  Feature // refused to those who may not use the feature
@@ -470,7 +471,7 @@ var Rules = map[Ability]Rule{
 	DeleteGroupWikiPage:   {Min: Maintainer, Also: Planner, Write: true},
 
 	ListOwnMergeRequests:    {SignedIn: true},
-	ReadMergeRequest:        {SignedIn: true, Feature: MergeRequests, Code: true},
+	ReadMergeRequest:        {SignedIn: true, Visitors: true, Feature: MergeRequests, Code: true},
 	CreateMergeRequestIn:    {SignedIn: true, Feature: MergeRequests, Code: true, Write: true},
 	CreateMergeRequestFrom:  {Min: Developer, Feature: Repository, Write: true},
 	UpdateMergeRequest:      {Min: Developer, Own: true, Feature: MergeRequests, Write: true},

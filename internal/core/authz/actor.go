@@ -20,6 +20,10 @@ type Actor struct {
 	External bool // sees internal things as private
 	Bot      bool
 
+	// Visitor says that a caller who is not signed in looks at pages, which show merge requests of public projects
+	// to everybody. The interfaces for programs do not.
+	Visitor bool
+
 	// Deploy, where it is not zero, says that the actor is no user but a deploy key or a
 	// deploy token: UserID is zero then.
 	Deploy Deploy
@@ -65,6 +69,9 @@ func (a Actor) Owns(user *UserID) bool { return user != nil && a.Is(*user) }
 
 // Deploys reports whether the actor is a deploy key or a deploy token.
 func (a Actor) Deploys() bool { return a.Deploy != Deploy{} }
+
+// Nameless reports whether the actor is neither a user nor a visitor of pages nor the server itself.
+func (a Actor) Nameless() bool { return !a.SignedIn() && !a.Admin && !a.Visitor }
 
 // Known reports whether the actor proved an identity.
 func (a Actor) Known() bool { return a.SignedIn() || a.Deploys() }

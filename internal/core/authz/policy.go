@@ -143,7 +143,7 @@ func (r Rule) allows(as Actor, s Subject, level Level) bool {
 	switch {
 	case r.Anyone:
 		return true
-	case r.SignedIn && as.SignedIn():
+	case r.SignedIn && as.SignedIn(), r.Visitors && as.Visitor:
 		return true
 	case r.Own && s.Own && as.SignedIn():
 		return true

@@ -41,11 +41,13 @@ type Input struct {
 	Squash               *bool // nil follows the project
 	AllowCollaboration   bool
 	ApprovalsBeforeMerge *int64
+
+	Existing bool // refuse branches that do not exist
 }
 
 // Create opens a merge request from a branch of source. It requires the right to push
-// code there and the right to open merge requests in the target. Whether the branches
-// exist is not asked: a request may come before its first push.
+// code there and the right to open merge requests in the target. The branches need not
+// exist unless the input says so: a request may come before its first push.
 func (s *Service) Create(ctx context.Context, as authz.Actor, source *project.Project, in Input) (*MergeRequest, *project.Project, error) {
 	if err := s.policy.Require(ctx, as, authz.CreateMergeRequestFrom, source.Subject()); err != nil {
 		return nil, nil, err
@@ -60,6 +62,11 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, source *project.Pr
 	}
 	if err := s.checkCreate(ctx, source, target, in); err != nil {
 		return nil, nil, err
+	}
+	if in.Existing {
+		if err := s.checkBranches(ctx, source, target, in); err != nil {
+			return nil, nil, err
+		}
 	}
 	m, labels, err := s.build(ctx, as, source, target, in)
 	if err != nil {
@@ -117,6 +124,22 @@ func (s *Service) checkCreate(ctx context.Context, source, target *project.Proje
 	checkText(&bad, &in.Title, in.Description)
 	bad.Check(len(in.Assignees) <= maxPeople, "assignees", "total must be less than or equal to 200")
 	bad.Check(len(in.Reviewers) <= maxPeople, "reviewers", "total must be less than or equal to 200")
+	return bad.Err()
+}
+
+// checkBranches refuses branches that do not exist.
+func (s *Service) checkBranches(ctx context.Context, source, target *project.Project, in Input) error {
+	from, err := s.tip(ctx, source, in.SourceBranch)
+	if err != nil {
+		return err
+	}
+	to, err := s.tip(ctx, target, in.TargetBranch)
+	if err != nil {
+		return err
+	}
+	var bad errs.Fields
+	bad.Check(!from.IsZero(), "source_branch", "does not exist")
+	bad.Check(!to.IsZero(), "target_branch", "does not exist")
 	return bad.Err()
 }
 

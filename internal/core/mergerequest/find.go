@@ -86,9 +86,9 @@ func (s *Service) ReadRow(ctx context.Context, as authz.Actor, p *project.Projec
 }
 
 // requireRead demands a signed-in actor before anything else, because every call on
-// merge requests does.
+// merge requests does. Pages are for visitors as well.
 func (s *Service) requireRead(ctx context.Context, as authz.Actor, p *project.Project) error {
-	if !as.SignedIn() && !as.Admin {
+	if as.Nameless() {
 		return errs.New(errs.Unauthorized, "")
 	}
 	return s.policy.Require(ctx, as, authz.ReadMergeRequest, p.Subject())

@@ -135,6 +135,24 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, ref string) (*Group,
 	return &g, nil
 }
 
+// Moved gives the full path of the group that had a path before a rename or a transfer. It returns NotFound
+// if there is none, or the actor may not read it.
+func (s *Service) Moved(ctx context.Context, as authz.Actor, path string) (string, error) {
+	id, err := db.Get[ID](ctx, s.db, `SELECT o.namespace_id FROM redirect_routes o JOIN groups g ON g.namespace_id = o.namespace_id
+		WHERE o.path_fold = ?`, db.Fold(path))
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return "", errs.Missing("Group")
+	case err != nil:
+		return "", fmt.Errorf("find moved group: %w", err)
+	}
+	g, err := s.FindByID(ctx, as, id)
+	if err != nil {
+		return "", err
+	}
+	return g.FullPath, nil
+}
+
 // FindByID is Find for an id.
 func (s *Service) FindByID(ctx context.Context, as authz.Actor, id ID) (*Group, error) {
 	return s.Find(ctx, as, fmt.Sprint(int64(id)))

@@ -137,6 +137,12 @@ type Filter struct {
 	page.Range
 }
 
+// Rank says where a comment stands in a list.
+type Rank struct {
+	ID    ID  `db:"id"`
+	Place int `db:"place"` // 1 for the first
+}
+
 // Fact is what every event of this package says. Handlers do not change what it points to.
 type Fact struct {
 	authz.Stamp

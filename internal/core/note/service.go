@@ -120,6 +120,22 @@ func (s *Service) List(ctx context.Context, as authz.Actor, on On, f Filter) (pa
 	return notes, t, nil
 }
 
+// Ranks lists the comments on a thing that the actor may read, with their places among all notes that List gives
+// in the order of ids.
+func (s *Service) Ranks(ctx context.Context, as authz.Actor, on On) ([]Rank, error) {
+	_, seen, err := s.readable(ctx, as, on)
+	if err != nil {
+		return nil, err
+	}
+	w := seen.where()
+	ranks, err := db.Select[Rank](ctx, s.db, `SELECT x.id, x.place FROM (SELECT n.id, n.system, ROW_NUMBER() OVER (ORDER BY n.id) AS place
+		FROM notes n`+w.SQL()+") x WHERE NOT x.system ORDER BY x.id LIMIT ?", append(w.Args(), maxNotes)...)
+	if err != nil {
+		return nil, fmt.Errorf("rank comments: %w", err)
+	}
+	return ranks, nil
+}
+
 // Find returns one note on a thing. Notes that the actor may not read are not found.
 func (s *Service) Find(ctx context.Context, as authz.Actor, on On, id ID) (*Note, noteable.Target, error) {
 	t, seen, err := s.readable(ctx, as, on)

@@ -256,8 +256,11 @@ func (s *Site) MergeRequest(path string, iid int64) string {
 	return s.numbered(path, "merge_requests", iid)
 }
 
-// NewMergeRequest is the form for a merge request of a branch.
+// NewMergeRequest is the form for a merge request from a branch, "" for any.
 func (s *Site) NewMergeRequest(path, branch string) string {
+	if branch == "" {
+		return s.inside(path, "merge_requests/new")
+	}
 	query := url.Values{"merge_request[source_branch]": {branch}}
 	return s.inside(path, "merge_requests/new?"+query.Encode())
 }

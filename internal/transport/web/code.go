@@ -1,7 +1,6 @@
 package web
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -11,7 +10,6 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
-	"tenon/internal/base/markdown"
 	"tenon/internal/base/page"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
@@ -234,15 +232,15 @@ func (x *visit) readme(p *project.Project, ref, file string, tip *gitstore.Commi
 	if !isText(content) {
 		return nil, nil
 	}
-	return &document{Name: path.Base(file), HTML: formatted(p.FullPath, ref, file, string(content))}, nil
+	return &document{Name: path.Base(file), HTML: x.fileText(p.FullPath, ref, file, string(content))}, nil
 }
 
-// formatted is a text of a repository: Markdown, or plain.
-func formatted(project, ref, file, content string) string {
+// fileText is a text of a repository: Markdown, or plain.
+func (x *visit) fileText(project, ref, file, content string) string {
 	switch strings.ToLower(path.Ext(file)) {
 	case ".md", ".markdown":
 		dir := strings.TrimPrefix(path.Dir("/"+file), "/")
-		return markdown.Document(content, func(address string, picture bool) string { return inTree(project, ref, dir, address, picture) })
+		return x.document(content, func(address string, picture bool) string { return inTree(project, ref, dir, address, picture) })
 	}
 	return plainText(content)
 }
@@ -301,20 +299,11 @@ func (x *visit) getBlob() (templ.Component, error) {
 	case !isText(content):
 		b.Reason = "The file is not text."
 	case strings.EqualFold(path.Ext(f.Path), ".md") && x.query("plain") == "":
-		b.Document = formatted(f.Project, f.Ref, f.Path, string(content))
+		b.Document = x.fileText(f.Project, f.Ref, f.Path, string(content))
 	default:
 		b.Lines = shownLines(f.Path, string(content))
 	}
 	return blob(f, b), nil
-}
-
-// moved leads to where a project stands now, or gives the error.
-func (x *visit) moved(err error) (templ.Component, error) {
-	to, ok := errors.AsType[*project.Moved](err)
-	if !ok {
-		return nil, err
-	}
-	return x.goTo(at.Project(to.Path))
 }
 
 // branchOf is the default branch of a project, "" before the first push.

@@ -40,13 +40,13 @@ func (x *visit) getCommit() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := x.Repos.CommitDiffs(x.r.Context(), x.as, p, c, x.part())
+	list, err := x.Repos.CommitDiffs(x.r.Context(), x.as, p, c, x.countedPart())
 	if err != nil {
 		return nil, err
 	}
 	x.title(shownTitle(c.Title()))
 	x.sheet.API += "/repository/commits/" + c.ID.String()
-	d := shownDiff(list.Items)
+	d := shownDiff(list.Items, list.Total)
 	d.Older, d.Newer = around(x, &list)
 	return commit(p.FullPath, c, d), nil
 }
@@ -78,7 +78,7 @@ func (x *visit) getCompare() (templ.Component, error) {
 	}
 	x.title(from + " and " + to)
 	files := c.Diff.Files
-	return comparison(p.FullPath, c, shownDiff(files[:min(len(files), perPage)])), nil
+	return comparison(p.FullPath, c, shownDiff(files[:min(len(files), perPage)], len(files))), nil
 }
 
 func (x *visit) getBranches() (templ.Component, error) {

@@ -26,8 +26,9 @@ type diffFile struct {
 // diffLine is one line of a diff.
 type diffLine struct{ Class, Old, New, Text string }
 
-func shownDiff(files []gitcmd.FileDiff) *diffView {
-	d := &diffView{Words: counted(int64(len(files)), "changed file")}
+// shownDiff shows the files of a page of a diff that has total changed files.
+func shownDiff(files []gitcmd.FileDiff, total int) *diffView {
+	d := &diffView{Words: counted(int64(total), "changed file")}
 	for i := range files {
 		d.Files = append(d.Files, shownFile(&files[i]))
 	}

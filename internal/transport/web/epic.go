@@ -90,7 +90,11 @@ func (x *visit) getEpic() (templ.Component, error) {
 		return nil, err
 	}
 	lists := tabs(shown, link{showNotes, here}, link{showIssues, here + "?show=issues"}, link{showChildren, here + "?show=epics"})
-	return templ.Join(epicPage(e, who, x.groupText(g, e.Description)), states(lists), rows), nil
+	text, err := x.text(ofGroup(g), e.Description)
+	if err != nil {
+		return nil, err
+	}
+	return templ.Join(epicPage(e, who, text), states(lists), rows), nil
 }
 
 // inEpic lists the comments, issues or children of an epic.
@@ -119,7 +123,7 @@ func (x *visit) inEpic(g *namespace.Group, e *epic.Epic, shown string) (templ.Co
 		return epicList(list, who, "", ""), nil
 	}
 	on := note.On{Group: g, Kind: noteable.Epic, Key: noteable.Key{IID: int64(e.IID)}}
-	talk, ids, err := x.said(on, func(text *string) string { return x.groupText(g, text) })
+	_, talk, ids, err := x.said(on, ofGroup(g), nil)
 	if err != nil {
 		return nil, err
 	}

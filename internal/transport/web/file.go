@@ -82,6 +82,10 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 	c, err := h.open(r.Context(), as, r.URL.Path)
 	switch {
 	case errs.Is(err, errs.NotFound), errs.Is(err, errs.Unauthorized), errs.Is(err, errs.Forbidden):
+		if to := h.movedFile(r, as); to != "" {
+			http.Redirect(w, r, to, http.StatusMovedPermanently)
+			return
+		}
 		http.NotFound(w, r) // hidden and absent look alike
 		return
 	case err != nil:
@@ -94,6 +98,21 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Etag", `"`+c.Secret+`"`)
 	serveContent(w, r, c)
+}
+
+// movedFile gives the address of a file of a project or group that had another path before, "" for all others.
+func (h *Handler) movedFile(r *http.Request, as authz.Actor) string {
+	a, ok := parseFile(r.URL.Path)
+	if !ok {
+		return ""
+	}
+	_, err := h.placeOf(r.Context(), as, a)
+	now, err := h.pathNow(r.Context(), as, a.ref, a.group, err)
+	if err != nil {
+		return ""
+	}
+	to, _ := movedTo(r.URL, a.ref, now)
+	return to
 }
 
 // fileFailed answers where a file cannot be sent though it may be there.

@@ -54,7 +54,11 @@ func (x *visit) getIteration() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	return templ.Join(iterationPage(i, x.groupText(g, i.Description)), rows), nil
+	text, err := x.text(ofGroup(g), i.Description)
+	if err != nil {
+		return nil, err
+	}
+	return templ.Join(iterationPage(i, text), rows), nil
 }
 
 // iterationTitle names an iteration, by its days where it has no title.

@@ -13,7 +13,6 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/namespace"
 	"tenon/internal/transport/httpkit"
 )
 
@@ -26,6 +25,13 @@ const (
 // part is the part of a list that the address asks for.
 func (x *visit) part() page.Range {
 	return page.Range{Limit: perPage, Offset: (x.number() - 1) * perPage, Uncounted: true}
+}
+
+// countedPart is part of a list whose length the page says.
+func (x *visit) countedPart() page.Range {
+	part := x.part()
+	part.Uncounted = false
+	return part
 }
 
 func (x *visit) number() int {
@@ -105,43 +111,6 @@ func counted(n int64, thing string) string {
 		return "1 " + thing
 	}
 	return strconv.FormatInt(n, 10) + " " + thing + "s"
-}
-
-// maxFormatted is how many bytes of Markdown one page formats; what follows stays plain.
-const maxFormatted = 2 * markdown.MaxDocument
-
-// markdown formats a text within what the page may format; resolve says where its links lead.
-func (x *visit) markdown(source string, resolve markdown.Resolve) string {
-	if strings.TrimSpace(source) == "" {
-		return ""
-	}
-	if x.formatted += len(source); x.formatted > maxFormatted {
-		return markdown.Plain(source)
-	}
-	return markdown.Document(source, resolve)
-}
-
-// text formats Markdown of a project; uploads stand below it, all else in its default branch.
-func (x *visit) text(projectID int64, path, branch, source string) string {
-	return x.markdown(source, func(address string, picture bool) string {
-		if strings.HasPrefix(address, "/uploads/") {
-			return at.UploadOfProject(projectID, address)
-		}
-		return inTree(path, branch, "", address, picture)
-	})
-}
-
-// groupText formats Markdown of a group, nil for none; uploads stand below it.
-func (x *visit) groupText(g *namespace.Group, source *string) string {
-	if source == nil {
-		return ""
-	}
-	return x.markdown(*source, func(address string, _ bool) string {
-		if strings.HasPrefix(address, "/uploads/") {
-			return at.UploadOfGroup(int64(g.ID), address)
-		}
-		return ""
-	})
 }
 
 // inTree is where an address of a text leads that stands in a folder of a project.

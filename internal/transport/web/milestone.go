@@ -25,6 +25,13 @@ func (p planned) milestones() milestone.Place {
 	return milestone.Of(p.group)
 }
 
+func (p planned) texts() place {
+	if p.project != nil {
+		return ofProject(p.project)
+	}
+	return ofGroup(p.group)
+}
+
 // list is where the milestones are listed.
 func (p planned) list() string {
 	if p.project != nil {
@@ -97,11 +104,9 @@ func (x *visit) getMilestone() (templ.Component, error) {
 		x.sheet.BadgeKind = "good"
 	}
 	x.sheet.API += "/" + itoa(int64(m.ID))
-	text := ""
-	if in.project != nil {
-		text = x.words(in.project, m.Description)
-	} else {
-		text = x.groupText(in.group, m.Description)
+	text, err := x.text(in.texts(), m.Description)
+	if err != nil {
+		return nil, err
 	}
 	page, shown := in.one(m), showIssues
 	if x.query("show") == "merge_requests" {

@@ -38,26 +38,36 @@ func (x *visit) getPipeline() (templ.Component, error) {
 		return nil, err
 	}
 	x.title("Pipeline " + wants.pipeline(one))
-	x.badge(one.State, one.State.Detail(ci.CourseOf(one, jobs[one.ID]).Warned))
+	state := stateOf(one.State, ci.CourseOf(one, jobs[one.ID]).Warned)
+	x.sheet.Badge, x.sheet.BadgeKind = state.Text, state.Kind
 	x.sheet.API += "/pipelines/" + itoa(id)
-	return pipeline(p.FullPath, one, ci.Stages(jobs[one.ID])), nil
+	return pipeline(p.FullPath, one, state, ci.Stages(jobs[one.ID])), nil
 }
 
-// badge shows the state of a pipeline or job beside the heading.
-func (x *visit) badge(s ci.State, d ci.Detail) {
-	x.sheet.Badge, x.sheet.BadgeKind = d.Text, stateKind(s)
+// stateView is how pages show the state of a pipeline or a job, in the same words everywhere.
+type stateView struct {
+	Text string
+	Kind string // good, bad or ""
+	Icon string // name of its picture, "" for none
 }
 
-// stateKind says whether a state is good, bad or neither.
-func stateKind(s ci.State) string {
-	switch s {
-	case ci.Success:
-		return "good"
-	case ci.Failed:
-		return "bad"
+// stateOf words a state. Warned is for a success although jobs failed that may, and for such jobs.
+func stateOf(s ci.State, warned bool) stateView {
+	d := s.Detail(warned)
+	out := stateView{Text: strings.ToUpper(d.Label[:1]) + d.Label[1:], Icon: d.Favicon}
+	switch {
+	case warned:
+		out.Icon = "" // there are pictures of the states alone
+	case s == ci.Success:
+		out.Kind = "good"
+	case s == ci.Failed:
+		out.Kind = "bad"
 	}
-	return ""
+	return out
 }
+
+// jobState is stateOf for a job.
+func jobState(j *ci.Job) stateView { return stateOf(j.State, j.AllowFailure && j.State == ci.Failed) }
 
 func (x *visit) getJob() (templ.Component, error) {
 	p, err := x.project("Commits")
@@ -78,7 +88,8 @@ func (x *visit) getJob() (templ.Component, error) {
 		return nil, err
 	}
 	x.title(shownTitle(j.Name))
-	x.badge(j.State, j.Detail())
+	state := jobState(j)
+	x.sheet.Badge, x.sheet.BadgeKind = state.Text, state.Kind
 	x.sheet.API += "/jobs/" + itoa(id)
 	log, err := x.jobLog(p, j)
 	if err != nil {
@@ -165,4 +176,19 @@ func lasted(j *ci.Job) string {
 		return ""
 	}
 	return j.FinishedAt.Sub(j.StartedAt.Time).Round(time.Second).String()
+}
+
+// aboutJob says how long a job ran, why it failed and whether it may.
+func aboutJob(j *ci.Job) []string {
+	var out []string
+	if text := lasted(j); text != "" {
+		out = append(out, text)
+	}
+	if j.FailureReason != nil {
+		out = append(out, *j.FailureReason)
+	}
+	if j.AllowFailure {
+		out = append(out, "allowed to fail")
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -56,8 +57,8 @@ func (x *visit) getPlace() (templ.Component, error) {
 		case err == nil:
 			return x.getProject(p)
 		}
-		if body, err := x.moved(err); !errs.Is(err, errs.NotFound) {
-			return body, err
+		if _, moved := errors.AsType[*project.Moved](err); moved || !errs.Is(err, errs.NotFound) {
+			return nil, err
 		}
 	}
 	g, err := x.Namespaces.Find(ctx, x.as, path)

@@ -2,33 +2,15 @@ package web
 
 import (
 	"maps"
-	"time"
 
 	"github.com/a-h/templ"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
-	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
-
-// talk is what was said about a thing, in order.
-type talk struct {
-	Hidden       bool // from people who are not signed on
-	Lines        []noteView
-	Older, Newer string
-}
-
-// noteView is one comment or line of history.
-type noteView struct {
-	System, Internal       bool
-	AuthorID               userID
-	Body, HTML, Anchor, On string
-	CreatedAt              time.Time
-}
 
 // choose marks the state that a list shows. The other parameters of its address stay.
 func (x *visit) choose(base, current string, states ...string) []tab {
@@ -111,7 +93,7 @@ func (x *visit) getIssue() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	talk, ids, err := x.talk(p, noteable.Issue, iid)
+	text, talk, ids, err := x.talk(p, noteable.Issue, iid, i.Description)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +107,7 @@ func (x *visit) getIssue() (templ.Component, error) {
 		x.sheet.BadgeKind = "good"
 	}
 	x.sheet.API += "/issues/" + x.args["iid"]
-	return issuePage(i, who, x.words(p, i.Description), talk), nil
+	return issuePage(i, who, text, talk), nil
 }
 
 func (x *visit) getRequests() (templ.Component, error) {
@@ -145,7 +127,7 @@ func (x *visit) getRequests() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	return templ.Join(states(x.choose(at.MergeRequests(p.FullPath), state, all...)), rows), nil
+	return templ.Join(newRequestLink(p.FullPath, ""), states(x.choose(at.MergeRequests(p.FullPath), state, all...)), rows), nil
 }
 
 func (x *visit) request() (*project.Project, *mergerequest.MergeRequest, error) {
@@ -162,12 +144,17 @@ func (x *visit) request() (*project.Project, *mergerequest.MergeRequest, error) 
 		return nil, nil, err
 	}
 	x.title(m.Title)
-	x.sheet.Badge = string(m.State)
-	if m.State == "opened" || m.State == "merged" {
-		x.sheet.BadgeKind = "good"
-	}
+	x.sheet.Badge, x.sheet.BadgeKind = string(m.State), requestKind(m.State)
 	x.sheet.API += "/merge_requests/" + x.args["iid"]
 	return p, m, nil
+}
+
+// requestKind says whether the state of a merge request is good, or neither good nor bad.
+func requestKind(s mergerequest.State) string {
+	if s == mergerequest.StateOpened || s == mergerequest.StateMerged {
+		return "good"
+	}
+	return ""
 }
 
 // about are the pages of one merge request.
@@ -180,7 +167,7 @@ func (x *visit) getRequest() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	talk, ids, err := x.talk(p, noteable.MergeRequest, int64(m.IID))
+	text, talk, ids, err := x.talk(p, noteable.MergeRequest, int64(m.IID), m.Description)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +175,7 @@ func (x *visit) getRequest() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	return templ.Join(states(about(p.FullPath, int64(m.IID), "Overview")), requestPage(p.FullPath, m, who, x.words(p, m.Description), talk)), nil
+	return templ.Join(states(about(p.FullPath, int64(m.IID), "Overview")), requestPage(p.FullPath, m, who, text, talk)), nil
 }
 
 func (x *visit) getRequestCommits() (templ.Component, error) {
@@ -217,112 +204,14 @@ func (x *visit) getRequestChanges() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := shownDiff(nil)
+	d := shownDiff(nil, 0)
 	if m.VersionID != nil {
-		list, err := x.MergeRequests.Diffs(x.r.Context(), x.as, p, m, x.part())
+		list, err := x.MergeRequests.Diffs(x.r.Context(), x.as, p, m, x.countedPart())
 		if err != nil {
 			return nil, err
 		}
-		d = shownDiff(list.Items)
+		d = shownDiff(list.Items, list.Total)
 		d.Older, d.Newer = around(x, &list)
 	}
 	return templ.Join(states(about(p.FullPath, int64(m.IID), "Changes")), diff(d)), nil
-}
-
-// words formats the text of a thing in a project.
-func (x *visit) words(p *project.Project, text *string) string {
-	if text == nil {
-		return ""
-	}
-	return x.text(int64(p.ID), p.FullPath, branchOf(p), *text)
-}
-
-// talk reads the notes of a thing in a project, and who wrote them.
-func (x *visit) talk(p *project.Project, kind noteable.Kind, number int64) (*talk, []userID, error) {
-	on := note.On{Project: p, Kind: kind, Key: noteable.Key{Number: number}}
-	return x.said(on, func(text *string) string { return x.words(p, text) })
-}
-
-// said reads the notes of a thing, and who wrote them; words formats their texts. Those of what
-// is public are for people who are signed on.
-func (x *visit) said(on note.On, words func(text *string) string) (*talk, []userID, error) {
-	part := page.Range{Limit: perPage, Offset: (x.number() - 1) * perPage, Uncounted: true}
-	list, _, err := x.Notes.List(x.r.Context(), x.as, on, note.Filter{Asc: true, Range: part})
-	if errs.Is(err, errs.Unauthorized) && x.as.Session == 0 {
-		return &talk{Hidden: true}, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	out := &talk{}
-	var ids []userID
-	for _, n := range list.Items {
-		ids = append(ids, n.AuthorID)
-		v := noteView{System: n.System, Internal: n.Internal, AuthorID: n.AuthorID, Anchor: "note_" + itoa(int64(n.ID)), CreatedAt: n.CreatedAt.Time}
-		if n.System {
-			v.Body = n.Body
-		} else {
-			v.HTML = words(&n.Body)
-		}
-		if n.Position != nil {
-			v.On = textOf(n.Position.NewPath)
-		}
-		out.Lines = append(out.Lines, v)
-	}
-	out.Older, out.Newer = around(x, &list)
-	return out, ids, nil
-}
-
-// requestForm is what stands in the form of a merge request.
-type requestForm struct {
-	Source, Target, Title, Description string
-	Remove                             bool
-}
-
-func (x *visit) getNewRequest() (templ.Component, error) {
-	p, err := x.project("Merge requests")
-	if err != nil {
-		return nil, err
-	}
-	f := requestForm{
-		Source: x.query("merge_request[source_branch]"), Target: x.query("merge_request[target_branch]"), Title: x.query("merge_request[title]"),
-	}
-	if f.Target == "" {
-		f.Target = branchOf(p)
-	}
-	if f.Title == "" {
-		f.Title = f.Source
-	}
-	return x.newRequestPage(p, f)
-}
-
-func (x *visit) newRequestPage(p *project.Project, f requestForm) (templ.Component, error) {
-	x.title("New merge request")
-	x.sheet.API += "/merge_requests"
-	if x.as.Session == 0 {
-		return signFirst(&x.sheet, x.here()), nil
-	}
-	return newRequest(&x.sheet, p.FullPath, f), nil
-}
-
-func (x *visit) postRequest() (templ.Component, error) {
-	p, err := x.project("Merge requests")
-	if err != nil {
-		return nil, err
-	}
-	f := requestForm{
-		Source: x.field("merge_request[source_branch]"), Target: x.field("merge_request[target_branch]"),
-		Title: x.field("merge_request[title]"), Description: x.field("merge_request[description]"),
-		Remove: x.field("merge_request[force_remove_source_branch]") == "1",
-	}
-	m, target, err := x.MergeRequests.Create(x.r.Context(), x.as, p, mergerequest.Input{
-		SourceBranch: f.Source, TargetBranch: f.Target, Title: f.Title, Description: &f.Description, RemoveSource: &f.Remove,
-	})
-	switch {
-	case err == nil:
-		return x.goTo(at.MergeRequest(target.FullPath, int64(m.IID)))
-	case x.wrong(err):
-		return x.newRequestPage(p, f)
-	}
-	return nil, err
 }

@@ -71,12 +71,12 @@ func (x *visit) getSnippet() (templ.Component, error) {
 	ids, text := []userID{sn.AuthorID}, ""
 	if p != nil {
 		var people []userID
-		if said, people, err = x.talk(p, noteable.Snippet, int64(sn.ID)); err != nil {
+		if text, said, people, err = x.talk(p, noteable.Snippet, int64(sn.ID), sn.Description); err != nil {
 			return nil, err
 		}
-		ids, text = append(ids, people...), x.words(p, sn.Description)
-	} else if sn.Description != nil {
-		text = x.markdown(*sn.Description, func(string, bool) string { return "" })
+		ids = append(ids, people...)
+	} else if text, err = x.text(nowhere, sn.Description); err != nil {
+		return nil, err
 	}
 	who, err := x.people(ctx, ids...)
 	if err != nil {
@@ -107,7 +107,7 @@ func (x *visit) snippetFile(sn *snippet.Snippet, c *snippet.Content) *fileView {
 	case !isText(c.Data):
 		v.Reason = "The file is not text."
 	case strings.EqualFold(path.Ext(c.Path), ".md"):
-		v.Document = x.markdown(string(c.Data), func(address string, _ bool) string {
+		v.Document = x.document(string(c.Data), func(address string, _ bool) string {
 			file, ok := cleanPath(path.Dir(c.Path) + "/" + address)
 			if !ok || file == "" {
 				return ""

@@ -52,6 +52,7 @@ const titleFailed = "Something went wrong"
 // cannot be found out.
 func (h *Handler) actor(w http.ResponseWriter, r *http.Request) (as authz.Actor, ok bool, err error) {
 	as, err = h.SignOn.Reader(r)
+	as.Visitor = !as.Known()
 	httpkit.Of(r.Context()).As = as
 	return as, !h.SignOn.Throttled(w, limit.Web, as), err
 }
@@ -95,9 +96,14 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
 	}
 	httpkit.Of(r.Context()).Route = "page " + route.path
 	x.args = args
-	if body, err := h.answer(x, route); err != nil {
+	body, err := h.answer(x, route)
+	if err != nil {
+		err = x.moved(err)
+	}
+	switch {
+	case err != nil:
 		h.refuse(x, err)
-	} else if !x.sent {
+	case !x.sent:
 		h.show(x, body)
 	}
 }

@@ -111,6 +111,7 @@ func (x *visit) wikiPage(w *wikiView, p *wiki.Page, all []wiki.Page, version str
 			return nil, err
 		}
 	}
+	html = x.onPage(html, nil)
 	return wikiPage(w, p, html, version, all[:min(len(all), sidebar)], len(all)), nil
 }
 
