@@ -27,7 +27,7 @@ func TestWeb_moved(t *testing.T) {
 				t.Errorf("%s: got %d", want, p.status)
 			}
 			for _, role := range []string{"nobody", "stranger"} {
-				if p := callers[role].get(path); p.status != http.StatusNotFound || strings.Contains(p.text, "gear") {
+				if p := callers[role].get(path); p.status != http.StatusNotFound || strings.Contains(p.text, "inside/gear") {
 					t.Errorf("%s as %s: got %d %v, want 404", path, role, p.status, p.header)
 				}
 			}

@@ -107,6 +107,9 @@ func (h *Handler) movedFile(r *http.Request, as authz.Actor) string {
 		return ""
 	}
 	_, err := h.placeOf(r.Context(), as, a)
+	if err == nil {
+		return ""
+	}
 	now, err := h.pathNow(r.Context(), as, a.ref, a.group, err)
 	if err != nil {
 		return ""
