@@ -140,6 +140,8 @@ func (w *webWorld) samples() map[string]string {
 		"/{project...}/-/tree/{rest...}":               in + "tree/feature/side/docs",
 		"/{project...}/-/blob/{rest...}":               in + "blob/main/src/a%20b%23%3F%25.go",
 		"/{project...}/-/raw/{rest...}":                in + "raw/main/README.md",
+		"/{project...}/-/archive/{rest...}":            in + "archive/feature/side/tools.tar.gz",
+		"/{project...}/-/badges/{rest...}":             in + "badges/feature/side/pipeline.svg",
 		"/{project...}/-/commits/{rest...}":            in + "commits/main/docs",
 		"/{project...}/-/commit/{sha}":                 in + "commit/" + w.sha,
 		"/{project...}/-/compare/{rest...}":            in + "compare/main...feature/side",
@@ -156,6 +158,15 @@ func (w *webWorld) samples() map[string]string {
 		"/{project...}/-/pipelines/{id}":               in + "pipelines/" + w.pipe,
 		"/{project...}/-/jobs/{id}":                    in + fmt.Sprint("jobs/", w.job),
 		"/{place...}":                                  "/" + w.path,
+
+		// A test of their own looks at jobs with a log and artifacts.
+		"/{project...}/-/jobs/{id}/raw":                        in + fmt.Sprint("jobs/", w.job, "/raw"),
+		"/{project...}/-/jobs/artifacts/{rest...}":             in + "jobs/artifacts/build/download?job=carry",
+		"/{project...}/-/jobs/{id}/artifacts/download":         in + fmt.Sprint("jobs/", w.job, "/artifacts/download"),
+		"/{project...}/-/jobs/{id}/artifacts/raw/{rest...}":    in + fmt.Sprint("jobs/", w.job, "/artifacts/raw/out"),
+		"/{project...}/-/jobs/{id}/artifacts/file/{rest...}":   in + fmt.Sprint("jobs/", w.job, "/artifacts/file/out"),
+		"/{project...}/-/jobs/{id}/artifacts/browse":           in + fmt.Sprint("jobs/", w.job, "/artifacts/browse"),
+		"/{project...}/-/jobs/{id}/artifacts/browse/{rest...}": in + fmt.Sprint("jobs/", w.job, "/artifacts/browse/out"),
 
 		"/groups/{group...}/-/issues":           "/groups/" + w.group + "/-/issues?label_name=bug",
 		"/groups/{group...}/-/milestones":       "/groups/" + w.group + "/-/milestones",
@@ -229,7 +240,7 @@ func TestWeb_pages(t *testing.T) {
 		for _, role := range roles {
 			p := callers[role].get(sample)
 			fmt.Fprintf(&golden, " %s %d", role, p.status)
-			raw := strings.Contains(path+"/", "/raw/") && p.status == http.StatusOK
+			raw := !strings.HasPrefix(p.header.Get("Content-Type"), "text/html") && p.status == http.StatusOK
 			explorer := path == "/-/graphql-explorer" // the one page with scripts, all of them files of this server
 			text := p.text
 			if explorer {
@@ -423,6 +434,7 @@ func TestWeb_addresses(t *testing.T) {
 	)
 	other := map[string]int{
 		"Host": elsewhere, "SSHAddress": elsewhere, "HTTPRepositoryAs": elsewhere, "Path": elsewhere, "HasSSH": elsewhere, "SSHRepository": elsewhere, "Image": elsewhere, "Service": elsewhere, "Avatar": elsewhere,
+		"ImportPath": elsewhere, "SSHRepositoryURL": elsewhere, "JobRawFile": http.StatusNotFound, "JobFolder": http.StatusNotFound, "JobArtifacts": http.StatusNotFound,
 		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "Unsubscribe": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
 		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "JobFile": http.StatusNotFound, "ProjectBoard": http.StatusNotFound, "GroupBoard": http.StatusNotFound, "Pipeline": http.StatusOK,
 		"EditEpic": seeOther,
@@ -430,7 +442,8 @@ func TestWeb_addresses(t *testing.T) {
 	var pipe int64
 	fmt.Sscan(w.pipe, &pipe)
 	args["Pipeline"] = project(pipe)
-	args["JobFile"] = project(int64(1), "out")
+	args["JobFile"], args["JobRawFile"], args["JobFolder"], args["JobArtifacts"] = project(int64(1), "out"), project(int64(1), "out"), project(int64(1), ""), project(int64(1))
+	args["JobLog"], args["Archive"] = project(w.job), project("feature/side", "tar.gz")
 	args["Job"], args["ProjectBoard"], args["GroupBoard"] = project(w.job), project(int64(1)), []any{w.group, int64(1)} // they have no pages yet
 	site := reflect.ValueOf(s.core.URLs)
 	for i := range site.NumMethod() {

@@ -148,6 +148,25 @@ func (r *Repo) RawDiff(ctx context.Context, a, b gitstore.ObjectID, out io.Write
 	return r.git.run(ctx, call{repo: r, args: args, stdout: out, load: reading})
 }
 
+// Patches streams the commits that to has and from has not as mails, which "git am" applies, without merges. The zero
+// value of from takes all that to has.
+func (r *Repo) Patches(ctx context.Context, from, to gitstore.ObjectID, out io.Writer) error {
+	args := []string{"format-patch", "--stdout", "--no-signature", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv"}
+	if from.IsZero() {
+		args = append(args, "--root", to.String())
+	} else {
+		args = append(args, from.String()+".."+to.String())
+	}
+	return r.git.run(ctx, call{repo: r, args: args, stdout: out, load: reading})
+}
+
+// Streamed gives what a call writes, while it writes. The call ends when the text is closed or the request is over.
+func Streamed(write func(out io.Writer) error) io.ReadCloser {
+	text, to := io.Pipe()
+	go func() { to.CloseWithError(write(to)) }()
+	return text
+}
+
 // errFlood means that the rest of an answer is not worth reading.
 var errFlood = errors.New("answer is too long")
 

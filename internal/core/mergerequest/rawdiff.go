@@ -25,11 +25,22 @@ func (s *Service) RawDiff(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, err
 	}
-	text, to := io.Pipe()
-	go func() { // ends with git, which ends when the text is closed or the request is over
-		to.CloseWithError(r.RawDiff(ctx, idOf(m.BaseSHA), idOf(m.HeadSHA), to))
-	}()
-	return text, nil
+	return gitcmd.Streamed(func(to io.Writer) error { return r.RawDiff(ctx, idOf(m.BaseSHA), idOf(m.HeadSHA), to) }), nil
+}
+
+// Patches streams the commits of the newest version as mails; without a version it is empty. Close it in any case.
+func (s *Service) Patches(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (io.ReadCloser, error) {
+	if err := s.requireRead(ctx, as, p); err != nil {
+		return nil, err
+	}
+	if m.StartSHA == "" {
+		return io.NopCloser(eof{}), nil
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return gitcmd.Streamed(func(to io.Writer) error { return r.Patches(ctx, idOf(m.StartSHA), idOf(m.HeadSHA), to) }), nil
 }
 
 // eof is an empty text.

@@ -45,6 +45,16 @@ const (
 	tarBzip2 = "tar.bz2"
 )
 
+// ArchiveSuffix gives the format that a file name ends with and the name without it; ok is false for all others.
+func ArchiveSuffix(file string) (name, suffix string, ok bool) {
+	for suffix := range archiveFormats {
+		if before, found := strings.CutSuffix(file, "."+suffix); found && suffix != "" && len(before) > 0 && (!ok || len(before) < len(name)) {
+			name, ok = before, true
+		}
+	}
+	return name, strings.TrimPrefix(file[len(name):], "."), ok
+}
+
 // maxExcluded bounds how many paths are left out of one archive.
 const maxExcluded = 100
 
@@ -55,6 +65,7 @@ type ArchiveInput struct {
 	Exclude  []string // folders and files to leave out, a hundred at most
 	Suffix   string   // the format, as the address asks for it
 	Pointers bool     // leave the pointers to large objects as they are
+	Short    bool     // name it without the commit, as the addresses of pages do
 }
 
 // Archive opens the archive of a commit, or of one folder or file in it. It is made while
@@ -89,7 +100,11 @@ func (s *Service) Archive(ctx context.Context, as authz.Actor, p *project.Projec
 			return nil, missing(err, "File")
 		}
 	}
-	folder := strings.Map(fileNameRune, p.Path+"-"+ref+"-"+rev.Commit.String())
+	folder := p.Path + "-" + ref
+	if !in.Short {
+		folder += "-" + rev.Commit.String()
+	}
+	folder = strings.Map(fileNameRune, folder)
 	if path != "" {
 		folder += "-" + strings.Map(fileNameRune, path)
 	}

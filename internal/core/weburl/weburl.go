@@ -182,6 +182,30 @@ func (s *Site) Tags(path string) string { return s.inside(path, "tags") }
 // Job is the page of a job.
 func (s *Site) Job(path string, id int64) string { return s.numbered(path, "jobs", id) }
 
+// JobLog is the whole log of a job as plain text.
+func (s *Site) JobLog(path string, id int64) string { return s.Job(path, id) + "/raw" }
+
+// JobArtifacts is the archive of a job.
+func (s *Site) JobArtifacts(path string, id int64) string {
+	return s.Job(path, id) + "/artifacts/download"
+}
+
+// JobFolder lists a folder in the archive of a job, "" for all of it.
+func (s *Site) JobFolder(path string, id int64, folder string) string {
+	return strings.TrimSuffix(s.Job(path, id)+"/artifacts/browse/"+escaped(folder), "/")
+}
+
+// JobRawFile is the content of a file among the artifacts of a job.
+func (s *Site) JobRawFile(path string, id int64, file string) string {
+	return s.Job(path, id) + "/artifacts/raw/" + escaped(file)
+}
+
+// Archive is an archive of a branch, tag or commit, such as "tar.gz".
+func (s *Site) Archive(path, ref, format string) string {
+	name := path[strings.LastIndexByte(path, '/')+1:] + "-" + strings.ReplaceAll(ref, "/", "-") + "." + format
+	return s.inside(path, "archive/"+escaped(ref+"/"+name))
+}
+
 // JobFile is a file among the artifacts of a job.
 func (s *Site) JobFile(path string, id int64, file string) string {
 	return s.Job(path, id) + "/artifacts/file/" + escaped(file)
@@ -357,17 +381,37 @@ func (s *Site) SSHRepository(path string) string {
 	if s.ssh == "" {
 		return ""
 	}
-	host, port, err := net.SplitHostPort(s.ssh)
-	if err != nil { // it has no port
-		host, port = strings.Trim(s.ssh, "[]"), "22"
-	}
+	host, port := s.sshParts()
 	if port != "22" {
-		return "ssh://git@" + net.JoinHostPort(host, port) + "/" + path + ".git"
+		return s.SSHRepositoryURL(path)
 	}
 	if strings.Contains(host, ":") { // of IPv6
 		host = "[" + host + "]"
 	}
 	return "git@" + host + ":" + path + ".git"
+}
+
+// SSHRepositoryURL is SSHRepository as a URL, on any port.
+func (s *Site) SSHRepositoryURL(path string) string {
+	if s.ssh == "" {
+		return ""
+	}
+	return "ssh://git@" + net.JoinHostPort(s.sshParts()) + "/" + path + ".git"
+}
+
+// sshParts are host and port of git over SSH.
+func (s *Site) sshParts() (host, port string) {
+	host, port, err := net.SplitHostPort(s.ssh)
+	if err != nil { // it has no port
+		return strings.Trim(s.ssh, "[]"), "22"
+	}
+	return host, port
+}
+
+// ImportPath is how programs in Go name a project, or a folder in it.
+func (s *Site) ImportPath(path string) string {
+	_, rest, _ := strings.Cut(s.base, "://")
+	return rest + "/" + path
 }
 
 // Service is a service of a repository over HTTP, such as "info/lfs".

@@ -188,7 +188,7 @@ func wanted(w http.ResponseWriter, r *http.Request, t target) (string, bool) {
 func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) (authz.Actor, token.GitAccess, bool) {
 	as, access, err := authz.Actor{Address: httpkit.Address(r)}, token.GitAccess{Read: true}, error(nil)
 	if user, password, given := r.BasicAuth(); given {
-		as, access, err = h.authenticate(r, user, password)
+		as, access, err = h.SignOn.Git(r, user, password)
 	}
 	httpkit.Of(r.Context()).As = as
 	if h.SignOn.Throttled(w, limit.GitHTTP, as) {
@@ -209,32 +209,9 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) (authz.Actor, t
 	return authz.Actor{}, token.GitAccess{}, false
 }
 
-// authenticate judges the user and password of HTTP Basic. Who failed too often gets no
-// password looked at any more. The actor has the address also where there is an error.
-func (h *Handler) authenticate(r *http.Request, user, password string) (authz.Actor, token.GitAccess, error) {
-	from, judge := httpkit.Address(r), h.Tokens.AuthenticateGit
-	banned := h.Limits.GitBanned(from)
-	if banned {
-		judge = h.Tokens.AuthenticateGitToken
-	}
-	as, job, err := h.CI.BearerGit(r.Context(), user, password)
-	access := token.GitAccess{Read: err == nil}
-	if !job {
-		as, access, err = judge(r.Context(), user, password)
-	}
-	as.Address = from
-	if errs.Is(err, errs.Unauthorized) {
-		if banned {
-			return as, access, h.Limits.RefuseGit()
-		}
-		h.Limits.GitFailed(from)
-	}
-	return as, access, err
-}
-
 // challenge asks for credentials.
 func (h *Handler) challenge(w http.ResponseWriter) {
-	w.Header().Set("WWW-Authenticate", `Basic realm="GitLab"`)
+	httpkit.Challenge(w.Header())
 	plain(w, http.StatusUnauthorized, "HTTP Basic: Access denied. If a password was provided for Git authentication, "+
 		"the password was incorrect or you're required to use a token instead of a password. If a token was provided, "+
 		"it was either incorrect, expired, or improperly scoped. See "+

@@ -153,7 +153,7 @@ func (x *lfsExchange) signOn() bool {
 	if !ok {
 		return !x.throttled()
 	}
-	as, access, err := x.authenticate(x.r, user, password)
+	as, access, err := x.SignOn.Git(x.r, user, password)
 	if err == nil && !access.Read {
 		err = errs.New(errs.Unauthorized, "")
 	}

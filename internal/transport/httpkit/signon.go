@@ -40,6 +40,9 @@ type SignOn struct {
 type Bearers interface {
 	// Bearer answers Unauthorized for what is no token of a job that runs.
 	Bearer(ctx context.Context, token string) (authz.Actor, error)
+
+	// BearerGit is Bearer for HTTP Basic; ok is false where the name is another.
+	BearerGit(ctx context.Context, name, password string) (as authz.Actor, ok bool, err error)
 }
 
 // forJobs are the routes that take the tokens of jobs.

@@ -3,13 +3,12 @@ package rest
 import (
 	"context"
 	"net/http"
-	"net/url"
-	"strings"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/repo"
+	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -24,24 +23,6 @@ type archiveParams struct {
 	Mode   string      `header:"Sec-Fetch-Mode"`
 }
 
-// hotlinked reports whether the request comes from a page that embeds the archive rather
-// than from a caller who downloads it.
-func (p *archiveParams) hotlinked() bool {
-	first, _, _ := strings.Cut(p.Accept, ",")
-	first, _, _ = strings.Cut(first, ";")
-	first = strings.ToLower(strings.TrimSpace(first))
-	for _, embedded := range []string{"image/", "audio/", "video/", "text/css"} {
-		if strings.HasPrefix(first, embedded) {
-			return true
-		}
-	}
-	switch strings.ToLower(p.Mode) {
-	case "cors", "no-cors", "websocket":
-		return true
-	}
-	return false
-}
-
 // archive gives an archive: from the place it is kept in, with parts where asked for, or
 // while it is made.
 func (s *Server) archive(ctx context.Context, as authz.Actor, in archiveParams) (api.RawOrContent, error) {
@@ -50,7 +31,7 @@ func (s *Server) archive(ctx context.Context, as authz.Actor, in archiveParams) 
 	if err != nil {
 		return out, err
 	}
-	if in.hotlinked() {
+	if httpkit.Hotlinked(in.Accept, in.Mode) {
 		return out, errs.New(errs.NotAcceptable, "")
 	}
 	if err := s.Limits.CheckIn(limit.Archive, as, int64(p.ID), ""); err != nil {
@@ -61,7 +42,7 @@ func (s *Server) archive(ctx context.Context, as authz.Actor, in archiveParams) 
 		return out, err
 	}
 	h := http.Header{}
-	h.Set("Content-Disposition", attachment(a.Name))
+	h.Set("Content-Disposition", httpkit.Attachment(a.Name))
 	h.Set("Content-Transfer-Encoding", "binary")
 	if a.Reader.Finished() {
 		out.Content = &api.Content{Type: a.Type, Header: h, ETag: a.ETag, From: a.Reader}
@@ -70,19 +51,4 @@ func (s *Server) archive(ctx context.Context, as authz.Actor, in archiveParams) 
 	h.Set("Etag", a.ETag)
 	out.Raw = api.Raw{Type: a.Type, Header: h, Stream: a.Reader}
 	return out, nil
-}
-
-// attachment is the header that makes browsers save a file under its name.
-func attachment(name string) string {
-	plain := strings.Map(func(c rune) rune {
-		if c == '"' || c == '\\' || c < ' ' || c > '~' {
-			return '_'
-		}
-		return c
-	}, name)
-	header := `attachment; filename="` + plain + `"`
-	if plain != name {
-		header += "; filename*=UTF-8''" + url.PathEscape(name)
-	}
-	return header
 }

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/limit"
+	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -41,7 +42,7 @@ func (s *Server) exportIssues(ctx context.Context, as authz.Actor, in exportIssu
 		return api.Raw{}, err
 	}
 	h := http.Header{}
-	h.Set("Content-Disposition", attachment(p.Path+"-issues.csv"))
+	h.Set("Content-Disposition", httpkit.Attachment(p.Path+"-issues.csv"))
 	return api.Raw{Type: "text/csv; charset=utf-8", Header: h, Bytes: out.Bytes()}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
+	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -40,7 +41,7 @@ func (s *Server) archiveOf(ctx context.Context, as authz.Actor, id string, job c
 	if err != nil {
 		return api.RawOrContent{}, err
 	}
-	return api.RawOrContent{Content: &api.Content{Type: "application/zip", ETag: fmt.Sprintf("%q", a.SHA256), From: o, Header: http.Header{"Content-Disposition": {attachment(a.Filename)}}}}, nil
+	return api.RawOrContent{Content: &api.Content{Type: "application/zip", ETag: fmt.Sprintf("%q", a.SHA256), From: o, Header: http.Header{"Content-Disposition": {httpkit.Attachment(a.Filename)}}}}, nil
 }
 
 func (s *Server) downloadArtifacts(ctx context.Context, as authz.Actor, in jobPath) (api.RawOrContent, error) {
@@ -105,7 +106,7 @@ func (s *Server) oneFile(ctx context.Context, as authz.Actor, id string, job ci.
 	if err != nil {
 		return api.Raw{}, err
 	}
-	return api.Raw{Type: "application/octet-stream", Header: http.Header{"Content-Disposition": {attachment(path.Base(f.Name))}}, Stream: f, Length: f.Size}, nil
+	return api.Raw{Type: "application/octet-stream", Header: http.Header{"Content-Disposition": {httpkit.Attachment(path.Base(f.Name))}}, Stream: f, Length: f.Size}, nil
 }
 
 // archiveEntryEntity is a file or folder in an archive.

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/snippet"
 	"tenon/internal/core/weburl"
+	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -241,7 +242,7 @@ func (s *Server) snippetContent(ctx context.Context, as authz.Actor, at *project
 		return api.Content{}, err
 	}
 	raw.Type = "text/plain; charset=utf-8"
-	raw.Header.Set("Content-Disposition", attachment(f.Name()))
+	raw.Header.Set("Content-Disposition", httpkit.Attachment(f.Name()))
 	raw.Header.Set("X-Content-Type-Options", "nosniff")
 	return raw, nil
 }

@@ -37,6 +37,11 @@ func (x *visit) getCommit() (templ.Component, error) {
 		return nil, err
 	}
 	c, err := x.named(p, x.args["sha"])
+	if of, form := textForm(x.args["sha"]); form != "" && errs.Is(err, errs.NotFound) {
+		if c, err = x.named(p, of); err == nil {
+			return x.getCommitText(p, c, form)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

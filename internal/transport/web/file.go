@@ -67,7 +67,7 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	as, ok, err := h.actor(w, r)
+	as, ok, err := h.actor(w, r, false)
 	if !ok {
 		return
 	}

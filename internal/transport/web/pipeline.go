@@ -126,7 +126,7 @@ func (x *visit) jobLog(p *project.Project, j *ci.Job) (*fileView, error) {
 	if _, err := io.ReadFull(log, text); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("read log: %w", err)
 	}
-	return &fileView{Name: "Log", Size: counted(log.Size, "byte"), Raw: x.sheet.API + "/trace", Lines: logLines(string(text), from > 0)}, nil
+	return &fileView{Name: "Log", Size: counted(log.Size, "byte"), Raw: at.JobLog(p.FullPath, int64(j.ID)), Lines: logLines(string(text), from > 0)}, nil
 }
 
 var (

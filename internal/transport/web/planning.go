@@ -163,6 +163,9 @@ func about(path string, iid int64, current string) []tab {
 }
 
 func (x *visit) getRequest() (templ.Component, error) {
+	if of, form := textForm(x.args["iid"]); form != "" {
+		return x.getRequestText(of, form)
+	}
 	p, m, err := x.request()
 	if err != nil {
 		return nil, err

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net/http"
 	"path"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -59,21 +57,8 @@ func (x *visit) sendRaw(project int64, name string, blob *gitcmd.BlobReader) (_ 
 			kind, shown = "application/octet-stream", "attachment"
 		}
 	}
-	header := x.w.Header()
-	header.Set("Content-Type", kind)
-	header.Set("Content-Disposition", shown)
-	header.Set("Content-Length", strconv.FormatInt(blob.Size, 10))
-	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	x.sent = true
-	x.w.WriteHeader(http.StatusOK)
-	if x.r.Method == http.MethodHead {
-		return nil, nil
-	}
-	if _, err := io.Copy(x.w, io.MultiReader(bytes.NewReader(head), blob)); err != nil {
-		x.Log.Debug("file not sent", "error", err)
-		panic(http.ErrAbortHandler) // the length was promised
-	}
+	x.headers(kind, shown)
+	x.copyOut(joined{io.MultiReader(bytes.NewReader(head), blob), blob}, blob.Size)
 	return nil, nil
 }
 

@@ -17,6 +17,7 @@ type route struct {
 	// signedIn says that the page is about the caller: others are sent to the sign-on.
 	signedIn bool
 	maxForm  int64 // bytes of the form, 0 for maxForm
+	programs bool  // programs ask for it too, which sign on with HTTP Basic
 	// signed says that the address itself proves that the caller may: its form needs no token of
 	// a browser, and programs send it, too.
 	signed bool
@@ -36,6 +37,11 @@ func post(path string, serve func(x *visit) (templ.Component, error)) route {
 
 func own(r route) route {
 	r.signedIn = true
+	return r
+}
+
+func programs(r route) route {
+	r.programs = true
 	return r
 }
 
@@ -109,7 +115,7 @@ func (h *Handler) find(method, path string) (found *route, args map[string]strin
 	if strings.Contains(path, "//") {
 		return nil, nil, nil // a page's links would lead to another server
 	}
-	path = strings.Trim(path, "/")
+	path = withPages(strings.Trim(path, "/"))
 	for i := range h.routes {
 		r := &h.routes[i]
 		args, ok := r.match(path)
@@ -122,4 +128,13 @@ func (h *Handler) find(method, path string) (found *route, args map[string]strin
 		allowed = append(allowed, r.method)
 	}
 	return nil, nil, allowed
+}
+
+// withPages gives the path of a badge the form that the paths of pages have; it is known without it as well.
+func withPages(path string) string {
+	project, rest, ok := strings.Cut(path, "/badges/")
+	if !ok || strings.Contains(path, "/-/") || !strings.HasSuffix(rest, "/pipeline.svg") && !strings.HasSuffix(rest, "/coverage.svg") {
+		return path
+	}
+	return project + "/-/badges/" + rest
 }

@@ -48,10 +48,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // titleFailed is the title of a page that could not be made.
 const titleFailed = "Something went wrong"
 
-// actor gives who asks; its throttle may have answered already. The error is that this
-// cannot be found out.
-func (h *Handler) actor(w http.ResponseWriter, r *http.Request) (as authz.Actor, ok bool, err error) {
-	as, err = h.SignOn.Reader(r)
+// actor gives who asks; its throttle may have answered already. With basic, the credentials of HTTP Basic count as well
+// and are refused with an error. Other errors are that the caller cannot be found out.
+func (h *Handler) actor(w http.ResponseWriter, r *http.Request, basic bool) (as authz.Actor, ok bool, err error) {
+	if user, password, given := r.BasicAuth(); given && basic {
+		if as, _, err = h.SignOn.Git(r, user, password); err == nil && !as.Scopes.Permit(nil, true) && !goGets(r) {
+			err = errs.New(errs.Unauthorized, "") // it reads repositories with git alone
+		}
+	} else {
+		as, err = h.SignOn.Reader(r)
+	}
 	as.Visitor = !as.Known()
 	httpkit.Of(r.Context()).As = as
 	return as, !h.SignOn.Throttled(w, limit.Web, as), err
@@ -70,12 +76,18 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "same-origin")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-	as, ok, err := h.actor(w, r)
+	found, args, allowed := h.find(r.Method, r.URL.Path)
+	as, ok, err := h.actor(w, r, goGets(r) || found != nil && found.programs)
 	if !ok {
 		return
 	}
 	x := &visit{Handler: h, w: w, r: r, as: as}
-	if err != nil {
+	switch {
+	case errs.Is(err, errs.Unauthorized):
+		httpkit.Challenge(header)
+		h.failed(x, http.StatusUnauthorized, "The credentials are not good")
+		return
+	case err != nil:
 		h.refuse(x, err)
 		return
 	}
@@ -84,9 +96,11 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
 	} else {
 		x.secret = h.SignOn.Sessions.Cookie(r, httpkit.VisitCookie)
 	}
-	route, args, allowed := h.find(r.Method, r.URL.Path)
-	if route == nil || textOf(r.URL.Path) != r.URL.Path {
-		if route == nil && len(allowed) > 0 {
+	if goGets(r) {
+		found, args = &route{method: http.MethodGet, path: "go-get", serve: (*visit).getModule}, nil
+	}
+	if found == nil || textOf(r.URL.Path) != r.URL.Path {
+		if found == nil && len(allowed) > 0 {
 			header.Set("Allow", strings.Join(allowed, ", "))
 			h.failed(x, http.StatusMethodNotAllowed, "Method not allowed")
 			return
@@ -94,9 +108,9 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
 		h.refuse(x, errs.Missing(""))
 		return
 	}
-	httpkit.Of(r.Context()).Route = "page " + route.path
+	httpkit.Of(r.Context()).Route = "page " + found.path
 	x.args = args
-	body, err := h.answer(x, route)
+	body, err := h.answer(x, found)
 	if err != nil {
 		err = x.moved(err)
 	}
