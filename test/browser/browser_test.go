@@ -153,6 +153,26 @@ func call(t *testing.T, s *servertest.Server, token, method, path string, body m
 	return out
 }
 
+// The address of a comment on a later page leads to it, without scripts.
+func TestComments(t *testing.T) {
+	t.Parallel()
+	ctx, seen := open(t)
+	s := servertest.Start(t, "")
+	call(t, s, servertest.RootToken, "POST", "/projects", map[string]any{"name": "Tools", "visibility": "public"})
+	call(t, s, servertest.RootToken, "POST", "/users", map[string]any{"username": "ann", "name": "Ann", "email": "ann@example.com", "password": "a passphrase for the browser", "skip_confirmation": true})
+	call(t, s, servertest.RootToken, "POST", "/projects/1/issues", map[string]any{"title": "Long"})
+	for i := range 25 {
+		call(t, s, servertest.RootToken, "POST", "/projects/1/issues/1/notes", map[string]any{"body": fmt.Sprintf("comment %d.", i)})
+	}
+	do(ctx, t, "sign on", chromedp.Navigate(s.URL+"/users/sign_in"), fill("#user_login", "ann"), fill("#user_password", "a passphrase for the browser"), leave("main form button"))
+	do(ctx, t, "the address of a comment", chromedp.Navigate(s.URL+"/root/tools/-/issues/1#note_24"), sees(".elsewhere a:target", "This comment is on page 2"),
+		leave(".elsewhere a:target"), sees("article:target", "comment 23."))
+	do(ctx, t, "one on the first page", chromedp.Navigate(s.URL+"/root/tools/-/issues/1#note_3"), sees("article:target", "comment 2."))
+	for _, text := range seen.all() {
+		t.Errorf("the browser says: %s", text)
+	}
+}
+
 // A person signs on, makes a token and a key, looks at a project, makes a merge request and
 // signs off: without scripts, and without anything that the policy of the pages refuses.
 func TestPages(t *testing.T) {

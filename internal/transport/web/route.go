@@ -132,9 +132,9 @@ func (h *Handler) find(method, path string) (found *route, args map[string]strin
 
 // withPages gives the path of a badge the form that the paths of pages have; it is known without it as well.
 func withPages(path string) string {
-	project, rest, ok := strings.Cut(path, "/badges/")
+	_, rest, ok := strings.Cut(path, "/badges/")
 	if !ok || strings.Contains(path, "/-/") || !strings.HasSuffix(rest, "/pipeline.svg") && !strings.HasSuffix(rest, "/coverage.svg") {
 		return path
 	}
-	return project + "/-/badges/" + rest
+	return strings.Replace(path, "/badges/", "/-/badges/", 1)
 }

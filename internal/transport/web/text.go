@@ -24,7 +24,7 @@ func ofProject(p *project.Project) place {
 		if strings.HasPrefix(address, "/uploads/") {
 			return at.UploadOfProject(int64(p.ID), address)
 		}
-		if strings.HasPrefix(address, "/"+p.FullPath+"/-/") {
+		if strings.HasPrefix(address, strings.TrimSuffix(at.Branches(p.FullPath), "branches")) { // a page of the project
 			return address
 		}
 		return inTree(p.FullPath, branchOf(p), "", address, picture)
