@@ -48,15 +48,15 @@ var unasked = map[string]string{
 	"approval.Service.CommittersApprove": "is a setting of projects that were read for the caller",
 
 	// What the bearer of a job's token does with that job alone.
-	"ci.Service.Hold":      "the token of the job is the permission",
-	"ci.Service.HoldAny":   "the token of a job is the permission",
-	"ci.Service.Append":    "takes a job that its token gave",
-	"ci.Service.Finish":    "takes a job that its token gave",
-	"ci.Service.Store":     "takes a job that its token gave",
-	"ci.Service.Watched":   "says how often a log is sent",
-	"ci.Service.Course":    "looks at a pipeline that was read for the caller",
-	"ci.Service.NeedsOf":   "tells of jobs that were read for the caller",
-	"ci.Service.TagsOf":    "tells of jobs that were read for the caller",
+	"ci.Service.Hold":    "the token of the job is the permission",
+	"ci.Service.HoldAny": "the token of a job is the permission",
+	"ci.Service.Append":  "takes a job that its token gave",
+	"ci.Service.Finish":  "takes a job that its token gave",
+	"ci.Service.Store":   "takes a job that its token gave",
+	"ci.Service.Watched": "says how often a log is sent",
+	"ci.Service.Course":  "looks at a pipeline that was read for the caller",
+	"ci.Service.NeedsOf": "tells of jobs that were read for the caller",
+	"ci.Service.TagsOf":  "tells of jobs that were read for the caller",
 
 	// What finds out who the caller is.
 	"account.Service.ActorFor":       "names the user that a list is about; the list asks",
