@@ -38,7 +38,7 @@ func TestWeb_references(t *testing.T) {
 				t.Errorf("%s has %q: %s", path, bad, p.text)
 			}
 		}
-		// What the reader may not see stays text, in history too.
+		// Lines of history have references as well.
 		if p := callers["owner"].get(in + "issues/1"); !strings.Contains(p.text, `class="small dim history"`) || !strings.Contains(p.text, "mentioned in") {
 			t.Errorf("no line of history: %s", p.text)
 		}

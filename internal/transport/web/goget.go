@@ -31,7 +31,7 @@ func importParts(path string) []string {
 }
 
 // module is what the go command has to know of a project.
-type module struct{ Import, Source string }
+type module struct{ Path, Import, Source string }
 
 // getModule says where the module is that a path is in: the one of the longest beginning that names a project which
 // the caller may read, and otherwise of the first two parts, so that hidden and absent look alike.
@@ -53,6 +53,7 @@ func (x *visit) getModule() (templ.Component, error) {
 	root := x.URLs.ImportPath(prefix)
 	x.sent = true
 	page := modulePage(module{
+		Path:   root,
 		Import: root + " git " + remote,
 		Source: root + " " + x.URLs.Project(path) + " " + x.URLs.Folder(path, branch, "") + "{/dir} " + strings.Replace(x.URLs.Folder(path, branch, ""), "/-/tree/", "/-/blob/", 1) + "{/dir}/{file}#L{line}",
 	})
