@@ -2,7 +2,7 @@
 #
 #   make run                        start a server on ./tenon-data (ARGS="--http 127.0.0.1:0")
 #   make test                       every test, race detector on, SQLite and PostgreSQL
-#   make test PKG=./internal/base/... RUN=TestSeal
+#   make test PKG=./internal/base/... RUN=TestSeal   (installs nothing)
 #   make lint fmt gen fixture bench e2e build setup
 #   make package                    a Debian package in dist (ARCH=arm64)
 #   make release                    stamped binaries, packages, checksums and SBOMs in dist
@@ -21,8 +21,9 @@ PARALLEL    ?= 3
 DIST        ?= dist
 ARCH        ?= $(shell $(GO) env GOARCH)
 
-# What a release is stamped with. The same commit, version and Go make the same bytes.
-VERSION  ?= $(or $(patsubst v%,%,$(shell git describe --tags --match 'v[0-9]*' 2>/dev/null)),0.0.0-g$(shell git rev-parse --short=11 HEAD 2>/dev/null))
+# What a release is stamped with. The same commit, version and Go make the same bytes. Before the first tag the time of the
+# commit stands before its id, so that versions of packages grow.
+VERSION  ?= $(or $(patsubst v%,%,$(shell git describe --tags --match 'v[0-9]*' 2>/dev/null)),0.0.1-$(shell TZ=UTC git log -1 --format=%cd-g%h --abbrev=11 --date=format-local:%Y%m%d%H%M%S 2>/dev/null))
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null)
 BINARY   ?= $(DIST)/tenon_$(VERSION)_linux_$(ARCH)
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
@@ -73,7 +74,7 @@ setup: ## install what the tests and the linter need, where that is allowed
 	@$(MAKE) --no-print-directory $(LINT)
 
 test: $(if $(ALL),build) ## every test; installs what is missing where it may, else says what it skips
-	@bash test/setup.sh
+	@$(if $(ALL),bash test/setup.sh,true)
 ifeq ($(HAVE_CC),yes)
 	$(WITH) $(if $(ALL),$(MAKE) --no-print-directory every,$(GOTEST) $(RACE) $(PKG)) | bash test/slowest.sh
 else

@@ -68,6 +68,7 @@ func TestPackage(t *testing.T) {
 	has("usr/lib/systemd/system/tenon.service", 0o644)
 	has("etc/tenon/tenon.toml", 0o640)
 	has("var/lib/tenon", 0o700)
+	has("var/backups/tenon", 0o700)
 	if text, err := os.ReadFile(filepath.Join(root, "etc/passwd")); err != nil || !strings.Contains(string(text), ":/var/lib/tenon:/usr/sbin/nologin\n") {
 		t.Errorf("users: %s, %v, want tenon among them", text, err)
 	}
@@ -88,6 +89,7 @@ func TestPackage(t *testing.T) {
 	if text, err := os.ReadFile(conf); err != nil || string(text) != own {
 		t.Errorf("settings after an update: %s, %v, want those of the operator", text, err)
 	}
+	write(t, filepath.Join(root, "var/backups/tenon/1.tar.zst"), "a backup")
 	dpkg("-r", "tenon")
 	has("usr/bin/tenon", 0)
 	has("etc/tenon/tenon.toml", 0o640)
@@ -97,6 +99,36 @@ func TestPackage(t *testing.T) {
 	}
 	has("etc/tenon", 0)
 	has("var/lib/tenon/tenon.db", 0o600)
+	has("var/backups/tenon/1.tar.zst", 0o600)
+}
+
+// The version of a package that is built without a tag is that of an earlier commit's, but greater, so that apt takes it
+// for an update.
+func TestPackage_versions(t *testing.T) {
+	t.Parallel()
+	needs(t, "make", "dpkg", "git")
+	clone := t.TempDir()
+	write(t, filepath.Join(clone, "Makefile"), site(t, "../Makefile"))
+	git := func(when string, args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", clone, "-c", "user.name=Ann", "-c", "user.email=ann@example.com"}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE="+when, "GIT_AUTHOR_DATE="+when)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	git("", "init", "-q")
+	var versions []string
+	for _, when := range []string{"2026-01-02T23:59:59+0000", "2026-01-03T00:30:00-0100", "2026-12-01T00:00:00+0000"} {
+		git(when, "commit", "-q", "--allow-empty", "-m", when)
+		out := run(t, "make", "-s", "-C", clone, "-f", "Makefile", "--eval", "print: ; @echo $(subst -,+,$(VERSION))", "print")
+		versions = append(versions, strings.TrimSpace(out))
+	}
+	for i, v := range versions[1:] {
+		if err := exec.CommandContext(t.Context(), "dpkg", "--compare-versions", v, "gt", versions[i]).Run(); err != nil {
+			t.Errorf("%s is not greater than %s: %v", v, versions[i], err)
+		}
+	}
 }
 
 // TestUnit has systemd check the unit, and how much it leaves open.

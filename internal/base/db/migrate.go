@@ -43,12 +43,15 @@ var ErrNewer = errors.New("the database is newer than this program")
 // It is an error when a file was changed after it was applied, when a file precedes
 // the last one applied, when the database is newer ([ErrNewer]), and, on PostgreSQL,
 // when a column of text was declared without {{text}}.
+//
+// The log has a line for each migration of a database that is there already, and one line in all for a new one.
 func (d *DB) Migrate(ctx context.Context, files fs.FS) error {
 	steps, err := d.migrations(files)
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
 	var log []func()
+	began := time.Now()
 	err = d.inMigration(ctx, func(ctx context.Context) error {
 		log = nil
 		if err := d.Lock(ctx, "schema_migrations"); err != nil {
@@ -75,8 +78,17 @@ func (d *DB) Migrate(ctx context.Context, files fs.FS) error {
 				return undone(step.name, before, err)
 			}
 			took := time.Since(began)
+			level := slog.LevelInfo
+			if before == "" {
+				level = slog.LevelDebug
+			}
 			log = append(log, func() {
-				d.log.Info("schema migrated", slog.String("migration", step.name), slog.Duration("took", took))
+				d.log.Log(ctx, level, "schema migrated", slog.String("migration", step.name), slog.Duration("took", took))
+			})
+		}
+		if before == "" {
+			log = append(log, func() {
+				d.log.Info("schema created", slog.Int("migrations", len(pending)), slog.Duration("took", time.Since(began)))
 			})
 		}
 		if err := errors.Join(d.keepSequences(ctx, numbers), d.checkReferences(ctx), d.checkCollation(ctx)); err != nil {

@@ -5,14 +5,15 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 )
 
-// A migration that takes long says which of how many it is while it runs, and each says in the
-// end how long it took itself.
+// A migration that takes long says which of how many it is while it runs. A new database has one line in the
+// end, one that is there already a line for each migration.
 func TestDB_Migrate_progress(t *testing.T) {
 	t.Parallel()
 	count := `CREATE TABLE b (n BIGINT); WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 300000) INSERT INTO b SELECT n FROM c;`
@@ -24,16 +25,25 @@ func TestDB_Migrate_progress(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = d.Migrate(t.Context(), steps)
+		first := log.String()
+		log.Reset()
+		if err == nil {
+			steps["0003_three.sql"] = &fstest.MapFile{Data: []byte("CREATE TABLE c (id {{id}});")}
+			err = d.Migrate(t.Context(), steps)
+			delete(steps, "0003_three.sql")
+		}
 		if cerr := d.Close(); err != nil || cerr != nil {
 			t.Fatalf("%s: %v, %v", d.Dialect().Name(), err, cerr)
 		}
-		text := log.String()
-		while, end, found := strings.Cut(text, `msg="schema migrated" migration=0001_one.sql`)
+		while, end, found := strings.Cut(first, `msg="schema created" migrations=2 took=`)
 		if !found || !strings.Contains(while, `msg="schema is being migrated" migration=0002_count.sql step="2 of 2" for=`) {
-			t.Errorf("%s: no line while the migration ran:\n%s", d.Dialect().Name(), text)
+			t.Errorf("%s: no line while the migration ran:\n%s", d.Dialect().Name(), first)
 		}
-		if strings.Contains(end, "is being migrated") || !strings.Contains(end, `msg="schema migrated" migration=0002_count.sql took=`) {
-			t.Errorf("%s: got at the end:\n%s", d.Dialect().Name(), end)
+		if strings.Contains(first, "schema migrated") || strings.Count(end, "\n") != 1 {
+			t.Errorf("%s: a new database:\n%s", d.Dialect().Name(), first)
+		}
+		if second := log.String(); !strings.Contains(second, `msg="schema migrated" migration=0003_three.sql took=`) || strings.Contains(second, "schema created") {
+			t.Errorf("%s: another migration:\n%s", d.Dialect().Name(), second)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func orDefault[T comparable](v, fallback T) T {
 
 // Version gives git's own version, such as "2.39.5".
 func (g *Git) Version(ctx context.Context) (string, error) {
-	out, err := g.output(ctx, call{args: []string{"version"}}, 1<<10)
+	out, err := g.output(ctx, call{anywhere: true, args: []string{"version"}}, 1<<10)
 	if err != nil {
 		return "", err
 	}
@@ -224,12 +224,13 @@ func environment() []string {
 // call is one git process: args are fixed words, typed names, or values joined to
 // their flag with "=".
 type call struct {
-	repo   *Repo // nil outside any repository
-	config []string
-	args   []string
-	env    []string
-	stdin  io.Reader
-	stdout io.Writer
-	stderr io.Writer // besides the kept tail
-	load   load      // what it counts against
+	repo     *Repo // nil outside any repository
+	anywhere bool  // it needs no folder of repositories
+	config   []string
+	args     []string
+	env      []string
+	stdin    io.Reader
+	stdout   io.Writer
+	stderr   io.Writer // besides the kept tail
+	load     load      // what it counts against
 }

@@ -26,7 +26,9 @@ func (g *Git) command(ctx context.Context, c call) *exec.Cmd {
 	args = append(args, c.args...)
 	cmd := exec.CommandContext(ctx, g.config.Binary, args...)
 	cmd.Env = append(g.env[:len(g.env):len(g.env)], c.env...)
-	cmd.Dir = g.config.Root
+	if cmd.Dir = g.config.Root; c.anywhere {
+		cmd.Dir = "/"
+	}
 	if c.repo != nil {
 		cmd.Dir = c.repo.Path()
 		cmd.Env = append(cmd.Env, "GIT_DIR="+c.repo.Path())
