@@ -125,7 +125,7 @@ type userSwitches struct {
 type createUserParams struct {
 	Email               string   `param:"email,required" doc:"Primary email address"`
 	Password            string   `param:"password" doc:"Password"`
-	ResetPassword       bool     `param:"reset_password" doc:"Send the user a password reset link"`
+	ResetPassword       bool     `param:"reset_password" doc:"Create the user without a password. No mail is sent yet: the administrator makes a link with tenon admin user link"`
 	ForceRandomPassword bool     `param:"force_random_password" doc:"Set a random password"`
 	_                   struct{} `atleastone:"password,reset_password,force_random_password"`
 	Name                string   `param:"name,required" doc:"Name"`
