@@ -44,7 +44,7 @@ func (a *App) adminCheck(ctx context.Context, in CheckInput, tell func(string)) 
 			}
 		}
 	}
-	for _, check := range []func(context.Context) ([]string, error){a.db.Check, a.core.Namespaces.Check, a.core.Notes.Check, a.core.Awards.Check, a.core.Labels.Check} {
+	for _, check := range []func(context.Context) ([]string, error){a.db.Check, a.core.Namespaces.Check, a.core.Notes.Check, a.core.MergeRequests.Check, a.core.Awards.Check, a.core.Labels.Check} {
 		found, err := check(ctx)
 		if err != nil {
 			return Checked{}, err

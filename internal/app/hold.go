@@ -88,7 +88,7 @@ func (a *App) adopt(ctx context.Context) error {
 
 // tellMissing logs how many repositories of projects are not there.
 func (a *App) tellMissing(ctx context.Context) {
-	found, err := a.core.Repos.Missing(ctx)
+	found, err := a.core.Repos.MissingAtRest(ctx)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:

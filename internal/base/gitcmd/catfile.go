@@ -17,11 +17,11 @@ import (
 // command and other text for revision syntax.
 func catFile() []string { return []string{"cat-file", "--batch-command"} }
 
-// The largest commit, tag and tree that is read whole.
-const (
-	maxCommitBytes = 16 << 20
-	maxTreeBytes   = 64 << 20
-)
+// MaxCommitBytes is the largest commit or tag that is read.
+const MaxCommitBytes = 16 << 20
+
+// maxTreeBytes is the largest tree that is read whole.
+const maxTreeBytes = 64 << 20
 
 // objectKey names something known about an object of a repository. The repository
 // is part of the key: knowing an id must not give access to another one's object.

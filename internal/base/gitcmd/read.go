@@ -52,7 +52,7 @@ func (r *Repo) readCommit(ctx context.Context, id gitstore.ObjectID) (*gitstore.
 	if c, ok := lru.Get[*gitstore.Commit](r.git.objects, key); ok {
 		return c, nil
 	}
-	content, err := r.content(ctx, id, gitstore.KindCommit, maxCommitBytes)
+	content, err := r.content(ctx, id, gitstore.KindCommit, MaxCommitBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -369,7 +369,7 @@ func (r *Repo) readTag(ctx context.Context, id gitstore.ObjectID) (*gitstore.Tag
 	if t, ok := lru.Get[*gitstore.Tag](r.git.objects, key); ok {
 		return t, nil
 	}
-	content, err := r.content(ctx, id, gitstore.KindTag, maxCommitBytes)
+	content, err := r.content(ctx, id, gitstore.KindTag, MaxCommitBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,14 @@ package ci
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -19,8 +22,12 @@ import (
 	"tenon/internal/core/project"
 )
 
-// maxEntries is how many files of an archive are listed.
-const maxEntries = 100_000
+// What is read of the list of files of an archive.
+const (
+	maxEntries     = 100_000 // files of an archive, and files and folders that it lists
+	maxEntryPath   = 4096    // bytes of a path; a longer one is left out
+	maxEntryFolder = 100     // folders of a path; a deeper one is left out
+)
 
 // ArchiveFile is a file in the archive of a job.
 type ArchiveFile struct {
@@ -52,6 +59,38 @@ type at struct {
 	o  io.ReadSeeker
 }
 
+// listing reads the list of files of an archive, until there are too many or the caller has
+// left. What an archive says of their number need not be true, so that it counts what
+// each entry begins with.
+type listing struct {
+	*at
+	ctx  context.Context // of one call of zip.NewReader
+	left int
+	next int64  // where the last read ended
+	tail []byte // of that read, which may be the beginning of an entry
+}
+
+const entryMark = "PK\x01\x02"
+
+func (l *listing) ReadAt(p []byte, off int64) (int, error) {
+	if err := l.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := l.at.ReadAt(p, off)
+	if off != l.next {
+		l.tail = nil
+	}
+	seen := append(l.tail, p[:n]...)
+	l.left -= bytes.Count(seen, []byte(entryMark))
+	l.next, l.tail = off+int64(n), slices.Clone(seen[max(0, len(seen)-len(entryMark)+1):])
+	if l.left < 0 {
+		return 0, errEntries
+	}
+	return n, err
+}
+
+var errEntries = errors.New("too many files in an archive")
+
 func (a *at) ReadAt(p []byte, off int64) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,7 +105,7 @@ func (s *Service) openZip(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, err
 	}
-	return unzip(a, o)
+	return unzip(ctx, a, o)
 }
 
 // unzip opens an artifact as an archive.
@@ -75,12 +114,17 @@ func (s *Service) unzip(ctx context.Context, a *Artifact) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	return unzip(a, o)
+	return unzip(ctx, a, o)
 }
 
-func unzip(a *Artifact, o *blob.Object) (*opened, error) {
-	z, err := zip.NewReader(&at{o: o}, a.Size)
-	if err != nil || len(z.File) > maxEntries {
+func unzip(ctx context.Context, a *Artifact, o *blob.Object) (*opened, error) {
+	l := &listing{at: &at{o: o}, ctx: ctx, left: maxEntries + maxEntries/10} // the end is read twice
+	z, err := zip.NewReader(l, a.Size)
+	l.ctx, l.left = context.WithoutCancel(ctx), math.MaxInt // contents may look like entries
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, errors.Join(ctx.Err(), o.Close())
+	case err != nil, len(z.File) > maxEntries:
 		_ = o.Close()
 		return nil, errs.Missing("")
 	}
@@ -147,36 +191,62 @@ func (s *Service) ArchiveTree(ctx context.Context, as authz.Actor, p *project.Pr
 		return none, err
 	}
 	defer func() { _ = z.object.Close() }()
+	out, err := z.tree(ctx, folder, f.Recursive)
+	if err != nil {
+		return none, err
+	}
+	slices.SortFunc(out, func(a, b ArchiveEntry) int { return strings.Compare(a.Path, b.Path) })
+	return page.Slice(out, f.Range, page.Order{page.Text("path", "")}, func(e *ArchiveEntry) []any { return []any{e.Path} })
+}
+
+// tree lists what is in a folder, or at any depth below it, in no order.
+func (z *opened) tree(ctx context.Context, folder string, recursive bool) ([]ArchiveEntry, error) {
+	prefix := ""
+	if folder != "" {
+		prefix = folder + "/"
+	}
 	found := map[string]ArchiveEntry{}
-	for _, f := range z.File {
+	there := folder == ""
+	for i, f := range z.File {
+		if i%1000 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		name := strings.TrimSuffix(f.Name, "/")
-		if !validPath(name) {
+		if len(name) > maxEntryPath || strings.Count(name, "/") > maxEntryFolder || !validPath(name) {
 			continue
 		}
-		for parent := path.Dir(name); parent != "."; parent = path.Dir(parent) {
+		if name == folder && f.FileInfo().IsDir() {
+			there = true
+		}
+		if len(name) <= len(prefix) || !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		there = true
+		for at := strings.LastIndexByte(name, '/'); at >= len(prefix); at = strings.LastIndexByte(name[:at], '/') {
+			parent := name[:at]
+			if !recursive && strings.Contains(parent[len(prefix):], "/") {
+				continue
+			}
 			if _, ok := found[parent]; ok {
 				break
 			}
 			found[parent] = ArchiveEntry{Path: parent, Folder: true, Mode: 0o755}
 		}
-		info := f.FileInfo()
-		found[name] = ArchiveEntry{Path: name, Folder: info.IsDir(), Size: info.Size(), Mode: info.Mode().Perm()}
-	}
-	if at, ok := found[folder]; folder != "" && (!ok || !at.Folder) {
-		return none, errs.Missing("")
-	}
-	var out []ArchiveEntry
-	for name, e := range found {
-		parent := strings.TrimSuffix(path.Dir(name), ".")
-		if parent == folder || f.Recursive && (folder == "" || strings.HasPrefix(name, folder+"/")) {
-			if e.Folder {
-				e.Size = 0
+		if recursive || !strings.Contains(name[len(prefix):], "/") {
+			e := ArchiveEntry{Path: name, Folder: f.FileInfo().IsDir(), Mode: f.FileInfo().Mode().Perm()}
+			if !e.Folder {
+				e.Size = f.FileInfo().Size()
 			}
-			out = append(out, e)
+			found[name] = e
+		}
+		if len(found) > maxEntries {
+			return nil, errs.New(errs.Unprocessable, fmt.Sprintf("The archive has more than %d files and folders", maxEntries))
 		}
 	}
-	slices.SortFunc(out, func(a, b ArchiveEntry) int { return strings.Compare(a.Path, b.Path) })
-	return page.Slice(out, f.Range, page.Order{page.Text("path", "")}, func(e *ArchiveEntry) []any { return []any{e.Path} })
+	if !there {
+		return nil, errs.Missing("")
+	}
+	return slices.Collect(maps.Values(found)), nil
 }
 
 // validPath refuses paths that leave the archive.

@@ -221,6 +221,12 @@ func (s *Service) reopen(ctx context.Context, id ID, reason string) error {
 // intended commit the request is merged, everywhere else it is open again. It runs at
 // start-up before anybody is served, and hourly; merges that run here are left alone.
 func (s *Service) Settle(ctx context.Context) error {
+	return errors.Join(s.SettleMerges(ctx), s.pinRecent(ctx), s.resumeTrains(ctx))
+}
+
+// SettleMerges is the part of Settle that a merge whose connection was lost waits for: it costs one
+// statement where there is none, and runs every minute.
+func (s *Service) SettleMerges(ctx context.Context) error {
 	leases, err := db.Select[lease](ctx, s.db, "SELECT "+db.Columns[lease]("l")+" FROM merge_leases l ORDER BY l.merge_request_id")
 	if err != nil {
 		return fmt.Errorf("read merges in flight: %w", err)
@@ -231,7 +237,23 @@ func (s *Service) Settle(ctx context.Context) error {
 			failures = append(failures, fmt.Errorf("settle merge request %d: %w", leases[i].RequestID, err))
 		}
 	}
-	return errors.Join(append(failures, s.pinRecent(ctx), s.resumeTrains(ctx))...)
+	return errors.Join(failures...)
+}
+
+// Check describes merge requests that are locked by a merge that does not run, the first 100. It is for
+// the administrator's command line.
+func (s *Service) Check(ctx context.Context) ([]string, error) {
+	ids, err := db.Select[ID](ctx, s.db, "SELECT m.id FROM merge_requests m WHERE m.state = ? ORDER BY m.id LIMIT 100", StateLocked)
+	if err != nil {
+		return nil, fmt.Errorf("check locked merge requests: %w", err)
+	}
+	var out []string
+	for _, id := range ids {
+		if _, running := s.merging.Load(id); !running {
+			out = append(out, fmt.Sprintf("merge_requests: %d is locked by a merge that was interrupted; the server settles it within a minute", id))
+		}
+	}
+	return out, nil
 }
 
 func (s *Service) settleOne(ctx context.Context, l *lease) error {
@@ -245,7 +267,7 @@ func (s *Service) settleOne(ctx context.Context, l *lease) error {
 	}
 	merged, err := s.settle(ctx, p, l)
 	if err == nil {
-		s.log.Info("settled a merge that was interrupted", "merge_request_id", l.RequestID, "merged", merged)
+		s.log.Warn("settled a merge that was interrupted", "merge_request_id", l.RequestID, "merged", merged)
 	}
 	return err
 }

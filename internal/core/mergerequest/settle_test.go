@@ -2,6 +2,7 @@ package mergerequest_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"tenon/internal/base/db"
@@ -109,5 +110,29 @@ func TestService_Merge_unheld(t *testing.T) {
 		merged, err := w.merge(w.maintainer, m.IID, mergerequest.MergeInput{})
 		check(t, err)
 		equal(t, "state", merged.State, mergerequest.StateMerged)
+	})
+}
+
+// A merge whose connection was lost is found by the check of the administrator, and settled by what
+// runs every minute.
+func TestService_SettleMerges(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		m := w.open("topic", files{"c": "c\n"})
+		found, err := w.requests.Check(t.Context())
+		check(t, err)
+		equal(t, "problems before", len(found), 0)
+		w.crash(m, w.tip("main"), false)
+		w.exec("UPDATE merge_leases SET target_new_sha = ?", "0123456789012345678901234567890123456789")
+		found, err = w.requests.Check(t.Context())
+		check(t, err)
+		if len(found) != 1 || !strings.Contains(found[0], "is locked") {
+			t.Errorf("check: got %q, want one locked merge request", found)
+		}
+		check(t, w.requests.SettleMerges(t.Context()))
+		equal(t, "state", w.read(m.IID).State, mergerequest.StateOpened)
+		found, err = w.requests.Check(t.Context())
+		check(t, err)
+		equal(t, "problems after", len(found), 0)
 	})
 }

@@ -21,6 +21,8 @@ func (s *Service) Check(ctx context.Context) ([]string, error) {
 	for _, c := range []struct{ table, kind, column, count, cond string }{
 		{"issues", "Issue", "notes_count", comments, ""},
 		{"issues", "Issue", "public_notes_count", comments, " AND NOT n.internal"},
+		{"epics", "Epic", "notes_count", comments, ""},
+		{"epics", "Epic", "public_notes_count", comments, " AND NOT n.internal"},
 		{"snippets", "Snippet", "notes_count", comments, ""},
 		{"snippets", "Snippet", "public_notes_count", comments, " AND NOT n.internal"},
 		{"merge_requests", "MergeRequest", "notes_count", comments, ""},

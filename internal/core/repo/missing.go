@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
@@ -24,37 +25,79 @@ const missingPaths = 5
 // all there is.
 func (s *Service) Missing(ctx context.Context) (Missing, error) { return FindMissing(ctx, s.db, s.git) }
 
+// MissingAtRest is Missing for a server that serves meanwhile: it rests after each piece for four
+// times as long as the piece took, so that the disk and the database are the callers'.
+func (s *Service) MissingAtRest(ctx context.Context) (Missing, error) {
+	return findMissing(ctx, s.db, s.git, func(took time.Duration) error {
+		rest := time.NewTimer(4 * took)
+		defer rest.Stop()
+		select {
+		case <-rest.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+}
+
 // FindMissing is [Service.Missing] for a program that has no services, and no more than the
 // first schema.
 func FindMissing(ctx context.Context, d *db.DB, git *gitcmd.Git) (Missing, error) {
-	const existing = " FROM projects p WHERE NOT p.pending_delete AND p.import_status NOT IN ('scheduled', 'started')"
-	ids, err := db.Select[project.ID](ctx, d, "SELECT p.id"+existing+" ORDER BY p.id")
-	if err != nil {
-		return Missing{}, fmt.Errorf("list projects: %w", err)
+	return findMissing(ctx, d, git, func(time.Duration) error { return ctx.Err() })
+}
+
+// missingPiece is how many projects are looked at between two rests.
+const missingPiece = 200
+
+const existing = " FROM projects p WHERE NOT p.pending_delete AND p.import_status NOT IN ('scheduled', 'started')"
+
+// findMissing calls rest after each piece with the time that it took.
+func findMissing(ctx context.Context, d *db.DB, git *gitcmd.Git, rest func(took time.Duration) error) (Missing, error) {
+	var out Missing
+	for last := project.ID(0); ; {
+		began := time.Now()
+		ids, err := db.Select[project.ID](ctx, d, "SELECT p.id"+existing+" AND p.id > ? ORDER BY p.id LIMIT ?", last, missingPiece)
+		if err != nil {
+			return out, fmt.Errorf("list projects: %w", err)
+		}
+		if len(ids) == 0 {
+			return out, nil
+		}
+		last = ids[len(ids)-1]
+		out.Projects += len(ids)
+		if err := out.look(ctx, d, git, ids); err != nil {
+			return out, err
+		}
+		if err := rest(time.Since(began)); err != nil {
+			return out, err
+		}
 	}
-	out := Missing{Projects: len(ids)}
+}
+
+// look adds those of the projects whose repositories are missing.
+func (m *Missing) look(ctx context.Context, d *db.DB, git *gitcmd.Git, ids []project.ID) error {
 	for _, id := range ids {
 		if git.Repo(diskPath(id)).Exists() {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return out, err
+			return err
 		}
 		// One that is just being made or deleted is no matter.
 		there, err := db.Get[int](ctx, d, "SELECT count(*)"+existing+" AND p.id = ?", id)
 		if err != nil {
-			return out, fmt.Errorf("look for project: %w", err)
+			return fmt.Errorf("look for project: %w", err)
 		}
 		if there == 0 || git.Repo(diskPath(id)).Exists() {
 			continue
 		}
-		if out.Count++; len(out.Paths) < missingPaths {
+		if m.Count++; len(m.Paths) < missingPaths {
 			path, err := db.Select[string](ctx, d, "SELECT r.path FROM projects p JOIN routes r ON r.namespace_id = p.namespace_id WHERE p.id = ? LIMIT 1", id)
 			if err != nil {
-				return out, fmt.Errorf("look for project: %w", err)
+				return fmt.Errorf("look for project: %w", err)
 			}
-			out.Paths = append(out.Paths, path...)
+			m.Paths = append(m.Paths, path...)
 		}
 	}
-	return out, nil
+	return nil
 }

@@ -110,7 +110,13 @@ func (p *Push) Check(ctx context.Context, inside *gitcmd.Repo, changes []RefChan
 		named[c.Ref] = true
 	}
 	if err = p.renewed(ctx); err == nil {
+		err = readable(ctx, inside, changes)
+	}
+	if err == nil {
 		err = p.judge(ctx, inside, changes)
+	}
+	if errors.Is(err, gitstore.ErrTooLarge) {
+		err = refuse("", textTooLarge)
 	}
 	if refused, ok := errors.AsType[*Refusal](err); ok {
 		text := "GitLab: " + refused.Text
@@ -130,6 +136,24 @@ func (p *Push) Check(ctx context.Context, inside *gitcmd.Repo, changes []RefChan
 		p.passed[c] = true
 	}
 	return "", nil
+}
+
+// readable refuses commits and tags that are too large to be read.
+func readable(ctx context.Context, inside *gitcmd.Repo, changes []RefChange) error {
+	for _, c := range changes {
+		if c.New.IsZero() {
+			continue
+		}
+		info, err := inside.Info(ctx, c.New)
+		switch {
+		case errors.Is(err, gitstore.ErrNotFound): // see judge
+		case err != nil:
+			return err
+		case info.Kind != gitstore.KindBlob && info.Kind != gitstore.KindTree && info.Size > gitcmd.MaxCommitBytes:
+			return refuse(c.Ref, textTooLarge)
+		}
+	}
+	return nil
 }
 
 func (p *Push) judge(ctx context.Context, inside *gitcmd.Repo, changes []RefChange) error {

@@ -2,8 +2,10 @@ package repo_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/repo"
 )
@@ -65,6 +67,48 @@ func TestPush_many(t *testing.T) {
 			if c[1].processes > 3 {
 				t.Errorf("%s: %d processes, want at most 3", step, c[1].processes)
 			}
+		}
+	})
+}
+
+// A commit that is too large to be read is refused with the reason: the largest that is taken can be read.
+func TestPush_Check_large_commit(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		main := w.put("main", "a", "a\n")
+		by := gitstore.Signature{Name: "Ann", Email: "ann@example.com", When: w.Now()}
+		for name, row := range map[string]struct {
+			bytes   int
+			refused bool
+		}{"large": {15 << 20, false}, "too-large": {16<<20 + 1, true}} {
+			q, err := w.open().Quarantine(ctx)
+			check(t, err)
+			id, err := q.CommitTree(ctx, gitstore.CommitInput{
+				Tree: main.Tree, Parents: []gitstore.ObjectID{main.ID}, Author: by, Committer: by, Message: strings.Repeat("x", row.bytes),
+			})
+			check(t, err)
+			refusal, err := w.push(w.as(w.maintainer), q, name, id)
+			if err != nil || strings.Contains(refusal, "larger than 16 MiB") != row.refused {
+				t.Errorf("%s: %q, %v; want a refusal: %t", name, refusal, err, row.refused)
+			}
+		}
+	})
+}
+
+// The look for missing repositories finds as many at rest as at once, over more projects than one piece.
+func TestService_MissingAtRest(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		dbtest.Copies(t, w.DB, "namespaces", "t.id = (SELECT namespace_id FROM projects ORDER BY id LIMIT 1)", 450,
+			map[string]string{"id": "10000 + n.i", "name": "'copy' || n.i", "path": "'copy' || n.i"})
+		dbtest.Copies(t, w.DB, "projects", "t.id = (SELECT MIN(id) FROM projects)", 450, map[string]string{"namespace_id": "10000 + n.i", "id": "10000 + n.i"})
+		at, err := w.repos.Missing(t.Context())
+		check(t, err)
+		rest, err := w.repos.MissingAtRest(t.Context())
+		check(t, err)
+		if at.Count < 450 || at.Projects != rest.Projects || at.Count != rest.Count {
+			t.Errorf("%+v at once, %+v at rest; want the same, of 450 and more", at, rest)
 		}
 	})
 }

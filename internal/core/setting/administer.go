@@ -73,7 +73,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 		return nil, err
 	}
 	store := s.store
-	err = store.db.InTx(ctx, func(ctx context.Context) error {
+	err = store.change(ctx, func(ctx context.Context) error {
 		if err := as.Unmodified(ctx, store.db, "SELECT updated_at FROM settings"); err != nil {
 			return err
 		}
@@ -104,7 +104,6 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 				return err
 			}
 		}
-		store.db.AfterCommit(ctx, store.reload)
 		return nil
 	})
 	if err != nil {

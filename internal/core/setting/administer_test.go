@@ -56,3 +56,31 @@ func TestService_Update_tells_what_it_found(t *testing.T) {
 		}
 	})
 }
+
+// What is stored and cannot be read again is not in force: the caller gets an error, as the answer
+// would have the old values.
+func TestService_Update_not_in_force(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		bus := &event.Bus{}
+		store := setting.New(d, time.Now)
+		s := setting.NewService(setting.Deps{Store: store, Policy: authz.New(d, time.Now), Bus: bus})
+		event.On(bus, "test", func(ctx context.Context, e setting.Changed) error {
+			d.AfterCommit(ctx, func() {
+				if _, err := d.Exec(t.Context(), "ALTER TABLE settings RENAME TO away"); err != nil {
+					t.Error(err)
+				}
+			})
+			return nil
+		})
+		if got, err := s.Update(t.Context(), authz.System(), map[string]any{"default_projects_limit": 7}); err == nil {
+			t.Errorf("got a limit of %d, want an error", got.DefaultProjectsLimit)
+		}
+		if _, err := d.Exec(t.Context(), "ALTER TABLE away RENAME TO settings"); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Load(t.Context()); err != nil || store.Current().DefaultProjectsLimit != 7 {
+			t.Errorf("read again: %d, %v; want 7", store.Current().DefaultProjectsLimit, err)
+		}
+	})
+}

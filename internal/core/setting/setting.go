@@ -251,10 +251,25 @@ func (s *Store) Set(ctx context.Context, name string, value any) error {
 	if err := probe.set(name, value); err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		s.db.AfterCommit(ctx, s.reload)
-		return s.put(ctx, name, value)
+	return s.change(ctx, func(ctx context.Context) error { return s.put(ctx, name, value) })
+}
+
+// change runs fn in a transaction and puts in force what was committed. Where that fails the
+// old values are in force until the next start or the next change, and the caller gets the error.
+func (s *Store) change(ctx context.Context, fn func(ctx context.Context) error) error {
+	outer := ctx // the transaction's own ends with it
+	var failed error
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := fn(ctx); err != nil {
+			return err
+		}
+		s.db.AfterCommit(ctx, func() { failed = s.Load(context.WithoutCancel(outer)) })
+		return nil
 	})
+	if err == nil && failed != nil {
+		err = fmt.Errorf("settings are stored, and not in force before the next change or start: %w", failed)
+	}
+	return err
 }
 
 // put stores one value that fits, in the transaction of ctx.
@@ -271,8 +286,3 @@ func (s *Store) put(ctx context.Context, name string, value any) error {
 	}
 	return nil
 }
-
-// reload puts in force what was committed. Failing leaves the old values until the next
-// start or the next change. The transaction is over, so that nothing can be read with its
-// context.
-func (s *Store) reload() { _ = s.Load(context.Background()) }

@@ -2,17 +2,22 @@ package runnerhttp
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"tenon/internal/core/ci"
 )
 
-// maxField bounds a part of a form that is no file.
-const maxField = 4 << 10
+// What a form may have beside its file.
+const (
+	maxField  = 4 << 10 // bytes of a field
+	maxFields = 50
+)
 
 // authorize says that an artifact may be sent: what a server in front would ask before it takes the file.
 func (h *Handler) authorize(w http.ResponseWriter, r *http.Request, id ci.StatusID) error {
@@ -35,35 +40,48 @@ func (h *Handler) upload(w http.ResponseWriter, r *http.Request, id ci.StatusID)
 		return err
 	}
 	values := r.URL.Query()
-	parts := multipart.NewReader(r.Body, params["boundary"])
-	for {
-		part, err := parts.NextPart()
-		if errors.Is(err, io.EOF) {
-			complaint(w, http.StatusBadRequest, "file is missing")
-			return nil
-		}
-		if err != nil {
-			complaint(w, http.StatusBadRequest, "file is invalid")
-			return nil
-		}
-		if part.FormName() != "file" {
-			text, err := io.ReadAll(io.LimitReader(part, maxField))
-			if err != nil {
-				complaint(w, http.StatusBadRequest, part.FormName()+" is invalid")
-				return nil
-			}
-			values.Set(part.FormName(), string(text))
-			continue
-		}
-		err = h.CI.Store(r.Context(), held, ci.ArtifactInput{
-			Type: values.Get("artifact_type"), Format: values.Get("artifact_format"), ExpireIn: values.Get("expire_in"), Access: values.Get("accessibility"),
-			Filename: part.FileName(), Content: part,
-		})
-		if err != nil {
-			return err
-		}
-		answer(w, http.StatusCreated, http.StatusCreated)
+	file, refused := fileOf(multipart.NewReader(r.Body, params["boundary"]), values)
+	if refused != nil {
+		complaint(w, refused.status, refused.text)
 		return nil
+	}
+	err = h.CI.Store(r.Context(), held, ci.ArtifactInput{
+		Type: values.Get("artifact_type"), Format: values.Get("artifact_format"), ExpireIn: values.Get("expire_in"), Access: values.Get("accessibility"),
+		Filename: file.FileName(), Content: file,
+	})
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusCreated, http.StatusCreated)
+	return nil
+}
+
+type refusal struct {
+	status int
+	text   string
+}
+
+// fileOf reads the fields of a form into values, as far as the file, which it returns. It reads no
+// more of a form whose fields exceed what they may have.
+func fileOf(parts *multipart.Reader, values url.Values) (*multipart.Part, *refusal) {
+	for fields := 0; ; fields++ {
+		part, err := parts.NextPart()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, &refusal{http.StatusBadRequest, "file is missing"}
+		case err != nil:
+			return nil, &refusal{http.StatusBadRequest, "file is invalid"}
+		case part.FormName() == "file":
+			return part, nil
+		}
+		text, err := io.ReadAll(io.LimitReader(part, maxField+1))
+		switch {
+		case err != nil:
+			return nil, &refusal{http.StatusBadRequest, part.FormName() + " is invalid"}
+		case len(text) > maxField || fields >= maxFields:
+			return nil, &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("a form has at most %d fields of %d bytes beside the file", maxFields, maxField)}
+		}
+		values.Set(part.FormName(), string(text))
 	}
 }
 

@@ -210,7 +210,7 @@ func (x *exchange) part(into *object, part *multipart.Part, limit int64) error {
 		}
 		return nest(into, name, f)
 	}
-	most := x.route.plan.fieldSize(name, limit)
+	most := min(x.route.plan.fieldSize(name, limit), x.route.plan.fieldRoom(limit)-x.fields)
 	value, err := io.ReadAll(io.LimitReader(kept{part, x, limit, 0}, most+1))
 	switch {
 	case err != nil:
@@ -220,6 +220,7 @@ func (x *exchange) part(into *object, part *multipart.Part, limit int64) error {
 	case clean(string(value)) != nil:
 		return errMalformed
 	}
+	x.fields += int64(len(value))
 	return nest(into, name, string(value))
 }
 

@@ -129,6 +129,12 @@ func TestKit_multipart(t *testing.T) {
 			f.Write(make([]byte, 5<<20))
 		}, 413, `{"message":"413 Request Entity Too Large"}`},
 		{"field too large", func(w *multipart.Writer) { w.WriteField("name", strings.Repeat("x", 2<<20)) }, 413, `{"message":"413 Request Entity Too Large"}`},
+		{"fields too large together", func(w *multipart.Writer) {
+			w.WriteField("name", "x")
+			for i := range 4 {
+				w.WriteField(fmt.Sprintf("field%d", i), strings.Repeat("x", 1_000_000))
+			}
+		}, 413, `{"message":"413 Request Entity Too Large"}`},
 		{"too many", func(w *multipart.Writer) {
 			for range 5000 {
 				w.WriteField("a", "")

@@ -121,6 +121,7 @@ type exchange struct {
 	kept      int64     // bytes of the body that went into memory
 	until     time.Time // when a large body has to be here; zero for all others
 	free      func()    // gives back the room of a large body; nil for all others
+	fields    int64     // bytes of the fields of a multipart body
 	temporary []string  // files to remove
 }
 

@@ -147,6 +147,15 @@ func (p *plan) fieldSize(name string, body int64) int64 {
 	return maxFieldSize
 }
 
+// fieldRoom bounds all fields of a multipart body together: where files may come beside them, by
+// the texts of the plan.
+func (p *plan) fieldRoom(body int64) int64 {
+	if !slices.ContainsFunc(p.fields, func(f field) bool { return takesFile(f.typ) }) {
+		return body
+	}
+	return min(body, DefaultMaxBody+p.textBytes())
+}
+
 // textBytes is the room that the texts of a plan need in any encoding.
 func (p *plan) textBytes() int64 {
 	var sum int64
