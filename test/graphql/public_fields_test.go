@@ -26,22 +26,22 @@ func TestIssues_alternatives(t *testing.T) {
 		s.rest("dev", "PUT", path+"/1", `{"state_event":"reopen"}`)
 		s.rest("dev", "PUT", path+"/3", `{"state_event":"close"}`)
 		for args, want := range map[string]string{
-			`or: {labelNames: ["red", "blue", "none"]}`:                                      "a b",
-			`or: {assigneeUsernames: ["dev", "owner"]}`:                                      "a",
-			`or: {authorUsernames: ["OWNER", "stranger"]}`:                                   "b d",
-			`or: {authorUsernames: ["owner", "dev"], labelNames: ["green"]}`:                 "c",
-			`or: {labelNames: []}`:                                                           "a b c d",
-			`closedAfter: "2020-01-01"`:                                                      "c",
-			`closedBefore: "2020-01-01"`:                                                     "",
-			`sort: SEVERITY_DESC`:                                                            "b d c a",
-			`sort: SEVERITY_ASC`:                                                             "a c d b",
-			`sort: HEALTH_STATUS_ASC`:                                                        "c b a d",
-			`sort: HEALTH_STATUS_DESC`:                                                       "b c d a",
-			`sort: CLOSED_AT_DESC`:                                                           "c d b a",
-			`sort: BLOCKING_ISSUES_DESC`:                                                     "c d b a",
-			`weight: "none"`:                                                                 "a b c d",
-			`weight: "ANY"`:                                                                  "",
-			`not: {weight: "any"}`:                                                           "a b c d",
+			`or: {labelNames: ["red", "blue", "none"]}`:                      "a b",
+			`or: {assigneeUsernames: ["dev", "owner"]}`:                      "a",
+			`or: {authorUsernames: ["OWNER", "stranger"]}`:                   "b d",
+			`or: {authorUsernames: ["owner", "dev"], labelNames: ["green"]}`: "c",
+			`or: {labelNames: []}`:                                           "a b c d",
+			`closedAfter: "2020-01-01"`:                                      "c",
+			`closedBefore: "2020-01-01"`:                                     "",
+			`sort: SEVERITY_DESC`:                                            "b d c a",
+			`sort: SEVERITY_ASC`:                                             "a c d b",
+			`sort: HEALTH_STATUS_ASC`:                                        "c b a d",
+			`sort: HEALTH_STATUS_DESC`:                                       "b c d a",
+			`sort: CLOSED_AT_DESC`:                                           "c d b a",
+			`sort: BLOCKING_ISSUES_DESC`:                                     "c d b a",
+			`weight: "none"`:                                                 "a b c d",
+			`weight: "ANY"`:                                                  "",
+			`not: {weight: "any"}`:                                           "a b c d",
 			`createdAfter: "2020-01-01", or: {authorUsernames: ["owner"]}, sort: TITLE_DESC`: "d b",
 		} {
 			if !strings.Contains(args, "sort") {
@@ -101,17 +101,17 @@ func TestMergeRequests_public(t *testing.T) {
 		s.rest("root", "PUT", path+"/2", `{"state_event":"close"}`)
 		s.rest("root", "POST", path+"/1/award_emoji", `{"name":"thumbsup"}`)
 		for args, want := range map[string]string{
-			`or: {labelNames: ["red", "blue"]}`:                                     "1 2",
-			`or: {authorUsernames: ["dev", "nobody"]}`:                         "1 2 3 4",
-			`or: {assigneeUsernames: ["stranger"]}`:                                 "",
-			`approved: true`:                                                        "3",
-			`approved: false`:                                                       "1 2 4",
-			`mergedAfter: "2020-01-01"`:                                             "4",
-			`mergedBefore: "2020-01-01"`:                                            "",
-			`mergedBefore: "2100-01-01"`:                                            "4",
-			`sort: CLOSED_AT_ASC, state: closed`:                                    "2",
-			`sort: CLOSED_AT_DESC`:                                                  "2 4 3 1",
-			`sort: POPULARITY_DESC`:                                                 "1 4 3 2",
+			`or: {labelNames: ["red", "blue"]}`:        "1 2",
+			`or: {authorUsernames: ["dev", "nobody"]}`: "1 2 3 4",
+			`or: {assigneeUsernames: ["stranger"]}`:    "",
+			`approved: true`:                           "3",
+			`approved: false`:                          "1 2 4",
+			`mergedAfter: "2020-01-01"`:                "4",
+			`mergedBefore: "2020-01-01"`:               "",
+			`mergedBefore: "2100-01-01"`:               "4",
+			`sort: CLOSED_AT_ASC, state: closed`:       "2",
+			`sort: CLOSED_AT_DESC`:                     "2 4 3 1",
+			`sort: POPULARITY_DESC`:                    "1 4 3 2",
 			`or: {labelNames: ["red"]}, not: {labels: ["blue"]}, sort: UPDATED_ASC`: "1",
 		} {
 			if !strings.Contains(args, "sort") {
@@ -131,6 +131,17 @@ func TestMergeRequests_public(t *testing.T) {
 		if all <= 0 || all > 3600 || at(times, "project", "open", "totalTimeToMerge") != nil || at(times, "user", "authoredMergeRequests", "totalTimeToMerge") != all {
 			t.Errorf("times to merge: got %v", times)
 		}
+		s.rest("root", "POST", "/projects/root%2Fopen/repository/commits", `{"branch":"main","commit_message":"more","actions":[{"action":"create","file_path":"more","content":"x"}]}`)
+		rebased := func() (sha, head any) {
+			m := at(s.data("root", `{ project(fullPath: "root/open") { mergeRequest(iid: "3") { rebaseCommitSha diffHeadSha } } }`, nil), "project", "mergeRequest")
+			return at(m, "rebaseCommitSha"), at(m, "diffHeadSha")
+		}
+		if sha, _ := rebased(); sha != nil {
+			t.Errorf("before a rebase: got the head %v", sha)
+		}
+		s.work()
+		s.rest("root", "PUT", path+"/3/rebase", "")
+		s.until("a rebased head", func() bool { sha, head := rebased(); return sha != nil && sha == head })
 		const merging = `{ project(fullPath: "root/open") { mergeRequest(iid: "1") { mergeOngoing inProgressMergeCommitSha } } }`
 		s.want("root", merging, nil, `{"data":{"project":{"mergeRequest":{"mergeOngoing":false,"inProgressMergeCommitSha":null}}}}`)
 	})
@@ -166,5 +177,15 @@ func TestProjects_sizes(t *testing.T) {
 		if want := `"statistics":{"buildArtifactsSize":0,"packagesSize":0,"pipelineArtifactsSize":0,"containerRegistrySize":0}`; !strings.Contains(got, want) {
 			t.Errorf("got %s, want %s in it", got, want)
 		}
+	})
+}
+
+// The deprecated argument for the health status selects as the newer one does.
+func TestIssues_health(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		s.team(1)
+		s.rest("dev", "POST", "/projects/team%2Fapp/issues", `{"title":"late","health_status":"at_risk"}`)
+		s.want("dev", `{ project(fullPath: "team/app") { issues(healthStatus: atRisk) { nodes { title } } issue(healthStatus: atRisk) { title } } group(fullPath: "team") { issues(healthStatus: onTrack) { nodes { title } } } }`, nil,
+			`{"data":{"project":{"issues":{"nodes":[{"title":"late"}]},"issue":{"title":"late"}},"group":{"issues":{"nodes":[]}}}}`)
 	})
 }

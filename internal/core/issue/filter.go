@@ -173,12 +173,8 @@ func (f Filter) ofRow(w *db.Where, as authz.Actor, now time.Time) {
 	rows.Search(w, f.terms(), f.In)
 	rows.OrByColumn(w, f.Or)
 	rows.Times(w, f.Times)
-	if f.ClosedAfter != nil {
-		w.And("i.closed_at >= ?", *f.ClosedAfter)
-	}
-	if f.ClosedBefore != nil {
-		w.And("i.closed_at <= ?", *f.ClosedBefore)
-	}
+	w.Since("i.closed_at", f.ClosedAfter)
+	w.Until("i.closed_at", f.ClosedBefore)
 	f.due(w, now)
 	if f.Weight != nil {
 		w.And("i.weight = ?", *f.Weight)

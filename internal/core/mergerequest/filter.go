@@ -29,12 +29,8 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) bool {
 	f.labels(w)
 	f.branches(w)
 	rows.Times(w, f.Times)
-	if f.MergedAfter != nil {
-		w.And("m.merged_at >= ?", *f.MergedAfter)
-	}
-	if f.MergedBefore != nil {
-		w.And("m.merged_at <= ?", *f.MergedBefore)
-	}
+	w.Since("m.merged_at", f.MergedAfter)
+	w.Until("m.merged_at", f.MergedBefore)
 	if f.Draft != nil {
 		if *f.Draft {
 			w.And("(m.draft OR m.title_fold LIKE ?)", "draft - %")

@@ -28,7 +28,7 @@ func TestNote_Icon(t *testing.T) {
 		"marked this issue as a duplicate of #2":                                "duplicate",
 		"marked #7 as a duplicate of this issue":                                "duplicate",
 		"moved from group/proj#9":                                               "arrow-right",
-		"added 2 commits\n\n<ul><li>0a1b2c3d - Title</li></ul>":                  "commit",
+		"added 2 commits\n\n<ul><li>0a1b2c3d - Title</li></ul>":                 "commit",
 		"changed target branch from `a` to `b`":                                 "fork",
 		"approved this merge request":                                           "check",
 		"unapproved this merge request":                                         "unapproval",

@@ -26,6 +26,14 @@ type placeIssues struct {
 	HealthStatus *string
 }
 
+// filter makes the filter of core. The health status has two arguments.
+func (f *placeIssues) filter() (issue.Filter, error) {
+	if f.HealthStatusFilter == nil {
+		f.HealthStatusFilter = f.HealthStatus
+	}
+	return f.issueFilter.filter()
+}
+
 // issues binds issues.
 func (b *binder) issues() {
 	exec.Root(b.Schema, "issue", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (*issue.View, error) {

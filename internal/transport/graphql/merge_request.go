@@ -199,6 +199,7 @@ func (b *binder) requestFields() {
 	value(b, "MergeRequest.userNotesCount", func(m *mergerequest.View) int64 { return m.VisibleNotes })
 	value(b, "MergeRequest.resolvableDiscussionsCount", func(m *mergerequest.View) int64 { return m.Threads })
 	value(b, "MergeRequest.resolvedDiscussionsCount", func(m *mergerequest.View) int64 { return m.Threads - m.UnresolvedThreads })
+	value(b, "MergeRequest.rebaseCommitSha", func(m *mergerequest.View) *string { return m.RebaseSHA })
 	value(b, "MergeRequest.timeEstimate", func(m *mergerequest.View) int64 { return m.Totals.Estimate })
 	value(b, "MergeRequest.totalTimeSpent", func(m *mergerequest.View) int64 { return m.Totals.Spent })
 	value(b, "MergeRequest.humanTimeEstimate", func(m *mergerequest.View) *string { return spoken(m.Totals.Estimate) })
