@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 )
@@ -19,7 +20,7 @@ func TestRouter_reads(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 		var slow, next, other error
-		h := &router{idle: &idleness{}, started: func() func() { return func() {} }, reads: 50 * time.Millisecond, api: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		h := &router{idle: &idleness{}, started: func() func() { return func() {} }, reads: 50 * time.Millisecond, room: budget.NewRoom(budget.Total), api: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			_, slow = db.Get[int](r.Context(), d, endless)
 			_, next = db.Get[int](r.Context(), d, endless)
 			other = r.Context().Err()

@@ -107,7 +107,7 @@ func TestWebhookPayload(t *testing.T) {
 			{
 				"issue", "root/shop", "/issues/1",
 				obj{"title": "Two", "labels": "new", "weight": 3},
-				`labels: title, title: "One" > "Two", weight: null > 3`,
+				`labels: title, title: "One" > "Two", updated_by_id: null > 1, weight: null > 3`,
 			},
 			{"merge_request", "root/shop", "/merge_requests/1", obj{"title": "Two", "squash": true}, `squash: false > true, title: "One" > "Two"`},
 			{"project", "root/market", "", obj{"description": "words", "path": "market"}, `description: null > "words", full_path: "root/shop" > "root/market", path: "shop" > "market"`},

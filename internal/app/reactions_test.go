@@ -227,17 +227,18 @@ func (s *story) people(at string) {
 		s.do("ann", "POST", at+"/members", map[string]any{"user_id": s.ids["bob"], "access_level": 30})
 	}
 	s.step(join, effects{"namespace.MemberAdded: activity": activityOf("joined")})
-	s.do("ann", "POST", at+"/issues", map[string]any{"title": "For Bob", "assignee_ids": []any{s.ids["bob"]}})
-	s.do("ann", "POST", at+"/merge_requests", map[string]any{"title": "For Bob", "source_branch": "for-bob", "target_branch": "main", "assignee_ids": []any{s.ids["bob"]}})
+	left := "/projects/" + number(s.do("ann", "POST", "/projects", map[string]any{"name": "left", "initialize_with_readme": true}), "id")
+	s.do("ann", "POST", left+"/members", map[string]any{"user_id": s.ids["bob"], "access_level": 30})
+	s.do("ann", "POST", left+"/issues", map[string]any{"title": "For Bob", "assignee_ids": []any{s.ids["bob"]}})
+	s.do("ann", "POST", left+"/merge_requests", map[string]any{"title": "For Bob", "source_branch": "for-bob", "target_branch": "main", "assignee_ids": []any{s.ids["bob"]}})
 	s.step(func() {
-		s.do("ann", "DELETE", fmt.Sprintf("%s/members/%d?unassign_issuables=true", at, s.ids["bob"]), nil)
+		s.do("ann", "DELETE", fmt.Sprintf("%s/members/%d?unassign_issuables=true", left, s.ids["bob"]), nil)
 	},
 		effects{
 			"namespace.MemberRemoved: activity":                    activityOf("left"),
 			"namespace.MemberRemoved: assignees of issues":         fmt.Sprintf("SELECT COUNT(*) FROM issue_assignees WHERE user_id = %d", s.ids["bob"]),
 			"namespace.MemberRemoved: assignees of merge requests": fmt.Sprintf("SELECT COUNT(*) FROM merge_request_assignees WHERE user_id = %d", s.ids["bob"]),
 		})
-	join()
 	invite := func(email string) {
 		s.do("ann", "POST", at+"/invitations", map[string]any{"email": email, "access_level": 20})
 	}

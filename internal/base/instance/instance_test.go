@@ -140,7 +140,7 @@ func TestTake(t *testing.T) {
 	if err := held.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	held, err = Take(t.Context(), d, two, "DB", 0, log)
+	held, err = Take(t.Context(), d, two, "DB", time.Minute, log)
 	if err != nil {
 		t.Fatalf("after the first one ended: %v", err)
 	}
