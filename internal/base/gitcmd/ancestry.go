@@ -25,7 +25,7 @@ func (r *Repo) MergeBase(ctx context.Context, ids ...gitstore.ObjectID) (gitstor
 	if same {
 		return ids[0], nil
 	}
-	bases, err := r.mergeBases(ctx, ids...)
+	bases, err := r.MergeBases(ctx, ids...)
 	if err != nil {
 		return gitstore.ObjectID{}, err
 	}
@@ -35,9 +35,9 @@ func (r *Repo) MergeBase(ctx context.Context, ids ...gitstore.ObjectID) (gitstor
 	return bases[0], nil
 }
 
-// mergeBases gives all best common ancestors, none being no error. Those of two commits
+// MergeBases gives all best common ancestors, none being no error. Those of two commits
 // that are near each other take no process.
-func (r *Repo) mergeBases(ctx context.Context, ids ...gitstore.ObjectID) ([]gitstore.ObjectID, error) {
+func (r *Repo) MergeBases(ctx context.Context, ids ...gitstore.ObjectID) ([]gitstore.ObjectID, error) {
 	key := baseKey(r.Path(), ids)
 	if bases, ok := lru.Get[[]gitstore.ObjectID](r.git.results, key); ok {
 		return bases, nil

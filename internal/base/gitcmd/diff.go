@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/lru"
 )
@@ -32,7 +33,7 @@ type FileDiff struct {
 	NewMode   gitstore.Mode // 0 for a deleted file
 	OldID     gitstore.ObjectID
 	NewID     gitstore.ObjectID
-	Status    byte // A, D, M, R or T
+	Status    byte // A, D, M or R; a change of type is a D and an A
 	Score     int  // likeness of a renamed file in percent
 	Binary    bool
 	Patch     []byte // from the first @@ on; empty for binary, mode-only and left-out changes
@@ -40,6 +41,8 @@ type FileDiff struct {
 	Collapsed bool   // the same, because those before it took the room of all; TooLarge is set too
 	Additions int    // counted even where the patch was left out as too large
 	Deletions int
+
+	oldCharset, newCharset charset.Charset // where the patch is not UTF-8
 }
 
 // New reports whether the file was added.
@@ -123,6 +126,9 @@ func (r *Repo) Diff(ctx context.Context, a, b gitstore.ObjectID, o DiffOptions) 
 		d = p.diff
 		return err
 	})
+	if err == nil {
+		err = r.charsets(ctx, d)
+	}
 	if err != nil {
 		return nil, err
 	}

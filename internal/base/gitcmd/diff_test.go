@@ -46,7 +46,7 @@ func TestRepo_Diff(t *testing.T) {
 	d := gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{}))
 	files := map[string]*gitcmd.FileDiff{}
 	for i := range d.Files {
-		files[d.Files[i].NewPath] = &d.Files[i]
+		files[d.Files[i].NewPath+map[bool]string{true: "-"}[d.Files[i].Deleted() && d.Files[i].NewPath == "type"]] = &d.Files[i]
 	}
 	tests := []struct {
 		path     string
@@ -59,7 +59,8 @@ func TestRepo_Diff(t *testing.T) {
 		{"dir/new \xff name", 'R', "@@ -28,3 +28,4 @@ some line of text\n some line of text\n some line of text\n some line of text\n+more\n", 1, 0},
 		{"exec", 'M', "", 0, 0},
 		{"bin", 'M', "", 0, 0},
-		{"type", 'T', "@@ -1 +0,0 @@\n-target\n\\ No newline at end of file\n@@ -0,0 +1 @@\n+now a file\n", 1, 1},
+		{"type-", 'D', "@@ -1 +0,0 @@\n-target\n\\ No newline at end of file\n", 0, 1},
+		{"type", 'A', "@@ -0,0 +1 @@\n+now a file\n", 1, 0},
 		{"noeol", 'M', "@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n\\ No newline at end of file\n", 1, 1},
 		{"white", 'M', "@@ -1 +1 @@\n-a b\n+a  b\n", 1, 1},
 		{"sub", 'M', "@@ -1 +1 @@\n-Subproject commit " + sub + "\n+Subproject commit " + strings.Repeat("2", 40) + "\n", 1, 1},

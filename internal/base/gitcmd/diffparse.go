@@ -133,7 +133,8 @@ func (p *diffParser) take(line []byte, whole bool) error {
 	return nil
 }
 
-// raw reads ":<mode> <mode> <id> <id> <status>\t<path>[\t<path>]".
+// raw reads ":<mode> <mode> <id> <id> <status>\t<path>[\t<path>]". A change of type, such as from a file to
+// a link, is a deletion and an addition.
 func (p *diffParser) raw(line string) error {
 	head, paths, ok := strings.Cut(line[1:], "\t")
 	fields := strings.Split(head, " ")
@@ -159,8 +160,16 @@ func (p *diffParser) raw(line string) error {
 	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7); err != nil {
 		return fmt.Errorf("git diff-tree answered %q: %w", clip(line), err)
 	}
+	header := "diff --git " + prefixed("a/", from) + " " + prefixed("b/", to)
+	if f.Status == 'T' { // git prints two patches as well
+		gone := f
+		gone.Status, gone.NewMode, gone.NewID = 'D', 0, gitstore.ObjectID{}
+		f.Status, f.OldMode, f.OldID = 'A', 0, gitstore.ObjectID{}
+		p.diff.Files = append(p.diff.Files, gone)
+		p.headers = append(p.headers, header)
+	}
 	p.diff.Files = append(p.diff.Files, f)
-	p.headers = append(p.headers, "diff --git "+prefixed("a/", from)+" "+prefixed("b/", to))
+	p.headers = append(p.headers, header)
 	return nil
 }
 
@@ -173,12 +182,9 @@ func prefixed(prefix, name string) string {
 }
 
 // open finds the file that a patch belongs to. Patches come in the order of the raw
-// lines; some files have none, and one that changed its type has two.
+// lines; some files have none.
 func (p *diffParser) open(header string) error {
 	p.hunks = false
-	if p.at >= 0 && p.headers[p.at] == header && p.diff.Files[p.at].Status == 'T' {
-		return nil
-	}
 	for i := p.next; i < len(p.headers); i++ {
 		if p.headers[i] == header {
 			p.at, p.next, p.own = i, i+1, 0

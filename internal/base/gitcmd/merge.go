@@ -41,7 +41,7 @@ func (r *Repo) MergeTree(ctx context.Context, ours, theirs gitstore.ObjectID) (M
 
 // mergeTwo merges in process where the folders alone decide, and in a process of git otherwise.
 func (r *Repo) mergeTwo(ctx context.Context, ours, theirs gitstore.ObjectID) (MergeResult, error) {
-	if bases, err := r.mergeBases(ctx, ours, theirs); err == nil && len(bases) == 1 {
+	if bases, err := r.MergeBases(ctx, ours, theirs); err == nil && len(bases) == 1 {
 		if tree, ok, err := r.joined(ctx, bases[0], ours, theirs, true); err == nil && ok {
 			return MergeResult{Tree: tree, Clean: true}, nil
 		}

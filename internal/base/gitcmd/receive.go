@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,9 +25,14 @@ type Receive struct {
 	MaxInput  int64    // bytes that a pack may have; 0 is no bound
 	TooLarge  string   // the message to the client where the pack has more; "" sends the message of git alone
 	Judge     Judge    // not asked where references are listed only
+	Refuse    Refuse   // nil refuses no reference
 	Stdin     io.Reader
 	Stdout    io.Writer
 }
+
+// Refuse gives the reason why no push may make a change, "" where one may. Such changes are refused in the
+// report, and the others are made, unless the client asks for all or none.
+type Refuse func(change gitstore.RefUpdate) string
 
 // Judge decides what becomes of a push. Names of references come as the client wrote them.
 type Judge interface {
@@ -89,13 +95,31 @@ type taking struct {
 	in         *bufio.Reader
 	out        *pushAnswer
 	quarantine *Quarantine
+	changes    []gitstore.RefUpdate // those that Refuse lets through
+	refused    []string             // reasons of Refuse for all changes of the client
+}
+
+// sort divides the changes of the client by Refuse.
+func (t *taking) sort() {
+	t.refused = make([]string, len(t.req.changes))
+	for i, c := range t.req.changes {
+		if t.push.Refuse != nil {
+			t.refused[i] = t.push.Refuse(c)
+		}
+		if t.refused[i] == "" {
+			t.changes = append(t.changes, c)
+		}
+	}
+	if t.req.atomic && len(t.changes) < len(t.req.changes) {
+		t.refused, t.changes = t.all("atomic push failure"), nil
+	}
 }
 
 // take gives what the report says: of the pack, "" for all is well, and of each reference.
 func (t *taking) take(ctx context.Context) (unpacked string, reasons []string, err error) {
-	tips := t.req.tips()
+	t.sort()
 	brought := false
-	if len(tips) > 0 {
+	if len(tipsOf(t.req.changes)) > 0 {
 		brought, err = t.unpack(ctx)
 		switch failed, ofGit := errors.AsType[*Error](err); {
 		case ofGit && ctx.Err() == nil:
@@ -109,7 +133,7 @@ func (t *taking) take(ctx context.Context) (unpacked string, reasons []string, e
 			return "", nil, err
 		}
 		t.out.keepAlive()
-		connected, err := t.connected(ctx, tips)
+		connected, err := t.connected(ctx, tipsOf(t.changes))
 		if err != nil {
 			return "", nil, err
 		}
@@ -120,34 +144,54 @@ func (t *taking) take(ctx context.Context) (unpacked string, reasons []string, e
 			return "", t.all("missing necessary objects"), nil
 		}
 	}
+	if len(t.changes) == 0 {
+		return "", t.refused, nil
+	}
 	view := t.repo
 	if brought {
 		view = t.quarantine.Repo
 		defer view.CloseView()
 	}
-	if refusal, why := t.push.Judge.Check(ctx, view, t.req.changes, t.req.options); refusal != "" {
+	if refusal, why := t.push.Judge.Check(ctx, view, t.changes, t.req.options); refusal != "" {
 		t.out.say(refusal)
-		reasons = t.all("pre-receive hook declined") // the words that clients know
-		for i, reason := range why {
-			reasons[i] = cmp.Or(reason, reasons[i])
+		reasons = make([]string, len(t.changes))
+		for i := range reasons {
+			reasons[i] = "pre-receive hook declined" // the words that clients know
+			if i < len(why) {
+				reasons[i] = cmp.Or(why[i], reasons[i])
+			}
 		}
-		return "", reasons, nil
+		return "", t.report(reasons), nil
 	}
 	if brought {
 		if err := t.quarantine.Commit(ctx); err != nil {
 			return "", nil, err
 		}
 	}
-	reasons, message := t.push.Judge.Apply(ctx, t.req.changes)
+	reasons, message := t.push.Judge.Apply(ctx, t.changes)
 	t.out.say(message)
-	return "", reasons, nil
+	return "", t.report(reasons), nil
 }
 
-// all gives one reason for every reference.
+// report gives the reasons for all changes of the client from those for the changes that were let through.
+func (t *taking) report(reasons []string) []string {
+	out := slices.Clone(t.refused)
+	for i := range out {
+		if out[i] == "" {
+			out[i], reasons = reasons[0], reasons[1:]
+		}
+	}
+	return out
+}
+
+// all gives one reason for every reference without one of its own.
 func (t *taking) all(reason string) []string {
 	reasons := make([]string, len(t.req.changes))
 	for i := range reasons {
 		reasons[i] = reason
+		if i < len(t.refused) {
+			reasons[i] = cmp.Or(t.refused[i], reason)
+		}
 	}
 	return reasons
 }

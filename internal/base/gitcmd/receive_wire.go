@@ -60,13 +60,14 @@ type pushRequest struct {
 	report   bool                // it wants to be told what became of each reference
 	sideband bool
 	quiet    bool
+	atomic   bool // it wants all of its changes or none
 }
 
-// tips are the objects that references are to name.
-func (q *pushRequest) tips() []gitstore.ObjectID {
+// tipsOf gives the objects that references are to name.
+func tipsOf(changes []gitstore.RefUpdate) []gitstore.ObjectID {
 	var ids []gitstore.ObjectID
 	seen := make(map[gitstore.ObjectID]bool)
-	for _, c := range q.changes {
+	for _, c := range changes {
 		if !c.New.IsZero() && !seen[c.New] {
 			seen[c.New] = true
 			ids = append(ids, c.New)
@@ -100,6 +101,8 @@ func readPush(ctx context.Context, in *bufio.Reader) (*pushRequest, error) {
 						q.sideband = true
 					case "quiet":
 						q.quiet = true
+					case "atomic":
+						q.atomic = true
 					case "push-options":
 						options = true
 					default:

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/text/cases"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/lru"
 )
@@ -24,7 +25,7 @@ type Hit struct {
 	Named bool              // the path holds the text; Line and Data are empty
 	Blob  gitstore.ObjectID // of the file
 	Line  int               // of the first line of Data, from 1
-	Data  string            // whole lines, cut where they are long; bytes that are not UTF-8 are replaced
+	Data  string            // whole lines in UTF-8, cut where they are long
 }
 
 // SearchOptions say what is looked for in the files of a commit.
@@ -36,12 +37,11 @@ type SearchOptions struct {
 }
 
 const (
-	maxSearched  = 1 << 20  // bytes of the largest file that is searched
-	maxListing   = 64 << 20 // bytes of the listing of a commit's files
-	maxHitLine   = 1000     // bytes of a line that are given
-	aroundHit    = 2        // lines before and after one that holds the text
-	maxHitLines  = 100      // of one hit; the next begins after it
-	binaryWithin = 8000     // a file with NUL in so many first bytes is binary, as git has it
+	maxSearched = 1 << 20  // bytes of the largest file that is searched
+	maxListing  = 64 << 20 // bytes of the listing of a commit's files
+	maxHitLine  = 1000     // bytes of a line that are given
+	aroundHit   = 2        // lines before and after one that holds the text
+	maxHitLines = 100      // of one hit; the next begins after it
 )
 
 // Search looks for a text in the paths of a commit's files, and then in the files, in their
@@ -114,7 +114,14 @@ func (r *Repo) search(ctx context.Context, commit gitstore.ObjectID, o SearchOpt
 			}
 			return nil, fmt.Errorf("search files: %w", err)
 		}
-		if hits = folds.hits(hits, file, content, text, o.Most); len(hits) >= o.Most {
+		if charset.Binary(content) {
+			continue
+		}
+		shown := content
+		if c := r.charsetOf(file.Blob, content); c != "" {
+			shown = []byte(c.Text(content))
+		}
+		if hits = folds.hits(hits, file, shown, text, o.Most); len(hits) >= o.Most {
 			break
 		}
 	}
@@ -184,7 +191,7 @@ func (f folder) fold(s string) string {
 
 // hits adds the places of a file that hold a folded text.
 func (f folder) hits(hits []Hit, file Hit, content []byte, text string, most int) []Hit {
-	if bytes.IndexByte(content[:min(len(content), binaryWithin)], 0) >= 0 || !strings.Contains(f.fold(string(content)), text) {
+	if !strings.Contains(f.fold(string(content)), text) {
 		return hits
 	}
 	lines := strings.SplitAfter(string(content), "\n")

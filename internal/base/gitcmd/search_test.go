@@ -49,7 +49,7 @@ func TestRepo_Search(t *testing.T) {
 		{"everywhere", gitcmd.SearchOptions{Text: "Needle", Most: 100}, `"dir/needle.md" 0 0 ""
 "a.txt" 1 5 "1\n2\n3 Needle"
 "a.txt" 7 6 "7\n8\n9 NEEDLE"
-"new\nline ` + "\uFFFD" + `.go" 1 1 "the needle ` + "\uFFFD" + `"
+"new\nline ` + "\uFFFD" + `.go" 1 1 "the needle ÿ"
 "wide" 1 2 "needle xxxxx"
 "zz/many" 999 100 "x\nx\nneedle\nn"
 "zz/many" 1099 100 "needle\nneedl"

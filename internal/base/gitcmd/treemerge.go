@@ -170,7 +170,7 @@ func (r *Repo) TryMerges(ctx context.Context, target gitstore.ObjectID, sources 
 		}
 		base, ok := own.base(source)
 		if !ok { // the target was merged into the source, or all is too much
-			bases, err := r.mergeBases(ctx, target, source)
+			bases, err := r.MergeBases(ctx, target, source)
 			if err != nil {
 				return nil, err
 			}

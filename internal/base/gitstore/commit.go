@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding/htmlindex"
+	"tenon/internal/base/charset"
 )
 
 // Signature says who wrote or committed, and when, with the offset from UTC they had.
@@ -25,16 +25,67 @@ type Commit struct {
 	Parents   []ObjectID
 	Author    Signature
 	Committer Signature
-	Message   string // valid UTF-8, recoded where the commit names another encoding
+	Message   string // valid UTF-8, whatever the encoding
 	Raw       []byte // the message as stored
 	Encoding  string // as the commit names it, "" for UTF-8
 	Signed    string // the armoured signature, "" where unsigned
+
+	// AuthorLine is the author as stored: name, address, seconds and zone.
+	AuthorLine string
 }
 
 // Title gives the first line of the message with text, and "" for an empty message.
-func (c *Commit) Title() string {
-	title, _, _ := strings.Cut(strings.TrimLeft(c.Message, "\n"), "\n")
-	return strings.TrimRight(title, "\r")
+func (c *Commit) Title() string { return firstLine(c.Message) }
+
+// Description gives the message after its title, trimmed.
+func (c *Commit) Description() string {
+	return strings.TrimSpace(strings.TrimPrefix(strings.TrimLeft(c.Message, " \t\r\n"), strings.TrimLeft(c.Title(), " \t")))
+}
+
+// firstLine gives the first line of a message with text.
+func firstLine(message string) string {
+	for line := range strings.Lines(message) {
+		if strings.TrimSpace(line) != "" {
+			return strings.TrimRight(line, "\r\n")
+		}
+	}
+	return ""
+}
+
+// Again describes a commit with author and message of c, byte for byte.
+func (c *Commit) Again() CommitInput {
+	return CommitInput{Author: c.Author, AuthorLine: c.AuthorLine, Message: string(c.Raw), Encoding: c.Encoding}
+}
+
+// AgainWith describes a commit with the author of c and another message, in UTF-8. The bytes of an author in
+// an encoding that c does not name stay.
+func (c *Commit) AgainWith(message string) CommitInput {
+	return CommitInput{Author: c.Author, AuthorLine: c.quoted(c.AuthorLine), Message: message}
+}
+
+// Quote gives the message as other commits quote it: in UTF-8 if c names its encoding, else as it is stored.
+func (c *Commit) Quote() string { return c.quoted(string(c.Raw)) }
+
+// QuoteTitle gives the title as other commits quote it.
+func (c *Commit) QuoteTitle() string { return firstLine(c.Quote()) }
+
+// QuoteAuthor gives name and address of the author as other commits quote them.
+func (c *Commit) QuoteAuthor() string {
+	if end := strings.LastIndexByte(c.AuthorLine, '>'); end >= 0 {
+		return c.quoted(c.AuthorLine[:end+1])
+	}
+	return c.Author.Name + " <" + c.Author.Email + ">"
+}
+
+// quoted gives a part of c in UTF-8 if c names its encoding, else as it is stored.
+func (c *Commit) quoted(part string) string {
+	if c.Encoding == "" {
+		return part
+	}
+	if found := charset.Of([]byte(part), c.Encoding); found == charset.Name(c.Encoding) {
+		return found.Text([]byte(part))
+	}
+	return part
 }
 
 // Tag is a parsed annotated tag. It is shared between callers: do not change it.
@@ -84,7 +135,8 @@ func ParseCommit(id ObjectID, content []byte) (*Commit, error) {
 	if trees != 1 {
 		return nil, fmt.Errorf("parse commit %s: %d trees: %w", id, trees, ErrMalformed)
 	}
-	decode := decoder(c.Encoding)
+	c.AuthorLine = author
+	decode := decoder(c.Encoding, author, committer, string(message))
 	c.Author = parseSignature(author, decode)
 	c.Committer = parseSignature(committer, decode)
 	c.Message = decode(string(message))
@@ -98,7 +150,7 @@ func ParseTag(id ObjectID, content []byte) (*Tag, error) {
 		return nil, fmt.Errorf("parse tag %s: %w", id, err)
 	}
 	t := &Tag{ID: id}
-	decode := decoder("")
+	decode := decoder("", string(content))
 	for _, h := range headers {
 		switch h.name {
 		case "object":
@@ -162,19 +214,18 @@ func parseZone(s string) *time.Location {
 	return time.FixedZone("", (n/100*60+n%100)*60)
 }
 
-// decoder gives a function that turns text of an encoding into valid UTF-8.
-func decoder(name string) func(string) string {
+// decoder gives a function that turns parts of an object into valid UTF-8. The parts together say what
+// their encoding is. A part that is valid UTF-8 stays, unless the object names another encoding that all of them are in.
+func decoder(named string, parts ...string) func(string) string {
+	all := strings.Join(parts, "\n")
+	if named == "" && utf8.ValidString(all) {
+		return func(s string) string { return s }
+	}
+	found := charset.Of([]byte(all), named)
 	return func(s string) string {
-		if name != "" && !strings.EqualFold(name, "utf-8") {
-			if enc, err := htmlindex.Get(name); err == nil {
-				if out, err := enc.NewDecoder().String(s); err == nil {
-					return out
-				}
-			}
-		}
-		if utf8.ValidString(s) {
+		if found != charset.Name(named) && utf8.ValidString(s) {
 			return s
 		}
-		return strings.ToValidUTF8(s, "\uFFFD")
+		return found.Text([]byte(s))
 	}
 }

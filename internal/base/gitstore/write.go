@@ -3,6 +3,7 @@ package gitstore
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"context"
 	"crypto/sha1"
@@ -12,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"tenon/internal/base/charset"
 )
 
 // WriteBlob stores a blob durably and gives its id. No process is started.
@@ -21,11 +24,13 @@ func (r *Repo) WriteBlob(ctx context.Context, content []byte) (ObjectID, error) 
 
 // CommitInput describes a commit to be made.
 type CommitInput struct {
-	Tree      ObjectID
-	Parents   []ObjectID
-	Author    Signature
-	Committer Signature // zero: the author
-	Message   string    // stored as it is
+	Tree       ObjectID
+	Parents    []ObjectID
+	Author     Signature
+	AuthorLine string    // the author as another commit stores it, which is written in place of Author; "" for none
+	Committer  Signature // zero: the author
+	Message    string    // stored as it is, whatever its encoding
+	Encoding   string    // of message and author, as the header of the commit names it; "" writes no header
 }
 
 // CommitTree stores a commit durably and gives its id. It neither moves a reference
@@ -42,12 +47,27 @@ func (r *Repo) CommitTree(ctx context.Context, in CommitInput) (ObjectID, error)
 	for _, p := range in.Parents {
 		fmt.Fprintf(&buf, "parent %s\n", p)
 	}
-	fmt.Fprintf(&buf, "author %s\ncommitter %s\n\n", in.Author.encode(), in.Committer.encode())
-	if strings.IndexByte(in.Message, 0) >= 0 {
-		return ObjectID{}, fmt.Errorf("write commit: NUL in message: %w", ErrBadName)
+	if strings.IndexByte(in.Message, 0) >= 0 || strings.ContainsAny(in.AuthorLine+in.Encoding, "\n\x00") {
+		return ObjectID{}, fmt.Errorf("write commit: NUL in message, or an end of line in a header: %w", ErrBadName)
 	}
-	buf.WriteString(strings.ToValidUTF8(in.Message, "\uFFFD"))
+	committer, ok := charset.Name(in.Encoding).Bytes(in.Committer.encode())
+	if !ok && in.Encoding != "" {
+		in, committer = in.unicode(), in.Committer.encode()
+	}
+	author := cmp.Or(in.AuthorLine, in.Author.encode())
+	fmt.Fprintf(&buf, "author %s\ncommitter %s\n", author, committer)
+	if in.Encoding != "" {
+		fmt.Fprintf(&buf, "encoding %s\n", in.Encoding)
+	}
+	buf.WriteString("\n" + in.Message)
 	return r.writeObject(ctx, KindCommit, buf.Bytes())
+}
+
+// unicode returns the commit in UTF-8, for a committer whose name its encoding does not have.
+func (in CommitInput) unicode() CommitInput {
+	c := charset.Of([]byte(in.AuthorLine+"\n"+in.Message), in.Encoding)
+	in.AuthorLine, in.Message, in.Encoding = c.Text([]byte(in.AuthorLine)), c.Text([]byte(in.Message)), ""
+	return in
 }
 
 // TagInput describes an annotated tag to be made.

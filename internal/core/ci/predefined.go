@@ -147,8 +147,7 @@ func (s *Service) pipelineFacts(l *list, of *Pipeline, c *gitstore.Commit, m *Me
 	l.add("CI_COMMIT_MESSAGE_IS_TRUNCATED", strconv.FormatBool(len(message) > maxMessage))
 	l.text("CI_COMMIT_MESSAGE", string(message[:min(len(message), maxMessage)]))
 	l.text("CI_COMMIT_TITLE", c.Title())
-	_, rest, _ := strings.Cut(c.Message, "\n")
-	l.text("CI_COMMIT_DESCRIPTION", strings.TrimLeft(rest, "\n"))
+	l.text("CI_COMMIT_DESCRIPTION", c.Description())
 	l.text("CI_COMMIT_AUTHOR", c.Author.Name+" <"+c.Author.Email+">")
 	l.add("CI_COMMIT_TIMESTAMP", c.Committer.When.Format(time.RFC3339))
 }

@@ -3,6 +3,7 @@ package mergerequest
 import (
 	"context"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -74,8 +75,8 @@ func (s *Service) Messages(ctx context.Context, as authz.Actor, v *View) (*Messa
 		return nil, err
 	}
 	return &Messages{
-		Merge:  a.messages.message(template(p.MergeCommitTemplate, defaultMergeTemplate)),
-		Squash: a.messages.message(template(p.SquashCommitTemplate, defaultSquashTemplate)),
+		Merge:  charset.Text([]byte(a.messages.message(template(p.MergeCommitTemplate, defaultMergeTemplate))), ""),
+		Squash: charset.Text([]byte(a.messages.message(template(p.SquashCommitTemplate, defaultSquashTemplate))), ""),
 	}, nil
 }
 

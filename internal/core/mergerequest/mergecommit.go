@@ -117,7 +117,7 @@ func (s *Service) squashed(ctx context.Context, a *attempt, q *gitcmd.Quarantine
 		if err != nil {
 			return gitstore.ObjectID{}, fmt.Errorf("read commit: %w", err)
 		}
-		if len(only.Parents) == 1 && strings.TrimSpace(only.Message) == strings.TrimSpace(message) {
+		if len(only.Parents) == 1 && strings.TrimSpace(only.Quote()) == strings.TrimSpace(message) {
 			return head, nil
 		}
 	}

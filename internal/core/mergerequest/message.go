@@ -30,7 +30,7 @@ type messageData struct {
 	commits   []*gitstore.Commit   // of the request, oldest first, as far as they are listed
 }
 
-// message fills a template. Placeholders are written %{name}; unknown ones stay as they
+// message fills a template. What it quotes of commits in an encoding that they do not name is not UTF-8. Placeholders are written %{name}; unknown ones stay as they
 // are. A line that consists of one placeholder without a value goes away, and with it
 // the paragraph that it was.
 func (d *messageData) message(template string) string {
@@ -122,7 +122,7 @@ func (d *messageData) commitValue(name string) (string, bool) {
 		if len(d.commits) == 0 {
 			return "", true
 		}
-		return strings.TrimSpace(d.commits[0].Message), true
+		return strings.TrimSpace(d.commits[0].Quote()), true
 	case "first_multiline_commit":
 		if c := d.firstMultiline(); c != "" {
 			return c, true
@@ -137,9 +137,9 @@ func (d *messageData) commitValue(name string) (string, bool) {
 			switch {
 			case len(c.Parents) > 1:
 			case len(c.Message) > maxListedMessage:
-				parts = append(parts, "* "+c.Title())
+				parts = append(parts, "* "+c.QuoteTitle())
 			default:
-				parts = append(parts, "* "+strings.TrimSpace(c.Message))
+				parts = append(parts, "* "+strings.TrimSpace(c.Quote()))
 			}
 		}
 		return strings.Join(parts, "\n\n"), true
@@ -155,7 +155,7 @@ func (d *messageData) commitValue(name string) (string, bool) {
 
 func (d *messageData) firstMultiline() string {
 	for _, c := range d.commits {
-		text := strings.TrimSpace(c.Message)
+		text := strings.TrimSpace(c.Quote())
 		if len(c.Parents) < 2 && strings.Contains(text, "\n") {
 			return text
 		}
@@ -166,14 +166,14 @@ func (d *messageData) firstMultiline() string {
 // coAuthors lists who else wrote the commits, each address once.
 func (d *messageData) coAuthors() string {
 	seen := map[string]bool{strings.ToLower(d.author.Email): true}
-	var others []gitstore.Signature
+	var others []string
 	for _, c := range d.commits {
 		if key := strings.ToLower(c.Author.Email); !seen[key] {
 			seen[key] = true
-			others = append(others, c.Author)
+			others = append(others, "Co-authored-by: "+c.QuoteAuthor())
 		}
 	}
-	return trailers("Co-authored-by: ", others)
+	return strings.Join(others, "\n")
 }
 
 func trailers(prefix string, people []gitstore.Signature) string {

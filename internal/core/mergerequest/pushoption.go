@@ -385,8 +385,7 @@ func (s *Service) optionText(ctx context.Context, p, target *project.Project, c 
 		return "", "", fmt.Errorf("read pushed commits: %w", err)
 	}
 	if len(commits) == 1 {
-		_, body, _ := strings.Cut(commits[0].Message, "\n")
-		return commits[0].Title(), strings.TrimSpace(body), nil
+		return commits[0].Title(), commits[0].Description(), nil
 	}
 	name := []rune(strings.ToLower(strings.NewReplacer("-", " ", "_", " ").Replace(c.Ref.Short())))
 	name[0] = unicode.ToUpper(name[0])

@@ -288,6 +288,9 @@ func newFileIndex(d *gitcmd.Diff) *fileIndex {
 
 // find gives the file of a position, nil where the diff does not have it.
 func (x *fileIndex) find(p *Position) *gitcmd.FileDiff {
+	if f := x.byOld[p.OldPath]; f != nil && f.Deleted() && p.NewLine == nil && p.OldLine != nil {
+		return f // a file of another type may have come in its place
+	}
 	if f := x.byNew[p.NewPath]; f != nil {
 		return f
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
@@ -133,7 +134,8 @@ func linesAt(ctx context.Context, r *gitcmd.Repo, commit, path string) ([]string
 	if err != nil {
 		return nil, fmt.Errorf("lines of a suggestion: %w", err)
 	}
-	return strings.SplitAfter(strings.TrimSuffix(string(content), "\n")+"\n", "\n")[:strings.Count(strings.TrimSuffix(string(content), "\n"), "\n")+1], nil
+	text := strings.TrimSuffix(charset.Text(content, ""), "\n")
+	return strings.SplitAfter(text+"\n", "\n")[:strings.Count(text, "\n")+1], nil
 }
 
 // storeSuggestions writes the suggestions of a new text of a note, in the caller's transaction.

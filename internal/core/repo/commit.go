@@ -16,7 +16,7 @@ import (
 
 // CommitFilter selects commits; the zero value selects those of the default branch.
 type CommitFilter struct {
-	Ref         string // a branch, tag or commit, or a range "a..b"
+	Ref         string // a branch, tag or commit, or a range "a..b" or "a...b"
 	Path        string
 	Author      string
 	Message     string // holds this text, in any case; it takes searchPatience at most
@@ -89,30 +89,48 @@ func rangeOf(opts gitcmd.LogOptions) string {
 	if len(opts.From) == 0 {
 		return ""
 	}
+	if len(opts.From) == 2 {
+		return opts.From[0].String() + "..." + opts.From[1].String()
+	}
 	if len(opts.Not) == 0 {
 		return opts.From[0].String()
 	}
 	return opts.Not[0].String() + ".." + opts.From[0].String()
 }
 
-// commitRange reads a ref or a range into the options. A range excludes its first part.
+// commitRange reads a ref or a range into the options. A..B are the commits of B that A lacks, A...B those that one
+// of them has and the other lacks.
 func (s *Service) commitRange(ctx context.Context, r *gitcmd.Repo, p *project.Project, ref string, opts *gitcmd.LogOptions) error {
 	from, to, ranged := strings.Cut(ref, "..")
-	if !ranged || strings.HasPrefix(to, ".") {
+	both := false
+	if !ranged {
 		from, to = "", ref
-	}
-	if ranged && from != "" {
-		rev, err := resolve(ctx, r, p, from, "Commit")
-		if err != nil {
-			return err
-		}
-		opts.Not = []gitstore.ObjectID{rev.Commit}
+	} else {
+		to, both = strings.CutPrefix(to, ".")
 	}
 	rev, err := resolve(ctx, r, p, to, "Commit")
 	if err != nil {
 		return err
 	}
 	opts.From = []gitstore.ObjectID{rev.Commit}
+	if !ranged || from == "" && !both {
+		return nil
+	}
+	if rev, err = resolve(ctx, r, p, from, "Commit"); err != nil {
+		return err
+	}
+	if !both {
+		opts.Not = []gitstore.ObjectID{rev.Commit}
+		return nil
+	}
+	// In the order of git, which decides between commits of one time.
+	if opts.From = append([]gitstore.ObjectID{rev.Commit}, opts.From...); opts.From[1] == rev.Commit {
+		opts.Not = opts.From[:1]
+		return nil
+	}
+	if opts.Not, err = r.MergeBases(ctx, opts.From[0], opts.From[1]); err != nil {
+		return fmt.Errorf("find merge bases: %w", err)
+	}
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
@@ -131,6 +132,7 @@ func (w *world) sameLogs(t *testing.T) {
 		same(t, ref+" by topology", log(repo.CommitFilter{Ref: ref, Topo: true}), prints("--topo-order", ref))
 		same(t, ref+" by first parents", log(repo.CommitFilter{Ref: ref, FirstParent: true}), prints("--first-parent", ref))
 		same(t, "main.."+ref, log(repo.CommitFilter{Ref: "main.." + ref}), prints("main.."+ref))
+		same(t, "main..."+ref, log(repo.CommitFilter{Ref: "main..." + ref}), prints("main..."+ref))
 	}
 	for _, path := range append([]string{"odd", "odd/", "moved/b.txt", "dir/a.txt", "module", "link", "becomes-link", "side.txt", "none"}, oddNames...) {
 		if slices.Contains(oddNames, path) {
@@ -145,7 +147,7 @@ func (w *world) sameLogs(t *testing.T) {
 }
 
 // readable is a text of any bytes as it is shown.
-func readable(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+func readable(text string) string { return charset.Text([]byte(text), "") }
 
 func (w *world) sameBases(t *testing.T) {
 	base := func(refs ...string) {
@@ -196,6 +198,11 @@ func printedRaw(text string) string {
 		if status := head[strings.LastIndexByte(head, ' ')+1:]; status[0] == 'R' {
 			names += fmt.Sprintf(" %q", fields[i])
 			i++
+		}
+		if f := strings.Fields(head); f[4] == "T" { // a deletion and an addition
+			none := strings.Repeat("0", len(f[2]))
+			fmt.Fprintf(&out, "%s 000000 %s %s D %s\n", f[0], f[2], none, names)
+			head = "000000 " + f[1] + " " + none + " " + f[3] + " A"
 		}
 		out.WriteString(head + " " + names + "\n")
 	}

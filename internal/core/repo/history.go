@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
@@ -142,7 +143,7 @@ func (s *Service) Sequence(ctx context.Context, as authz.Actor, p *project.Proje
 // Blamed is a run of lines that one commit wrote.
 type Blamed struct {
 	Commit *gitstore.Commit
-	Lines  [][]byte
+	Lines  []string // in UTF-8
 }
 
 // Lines are those from First to Last, counted from 1; the zero value is all.
@@ -165,12 +166,32 @@ func (s *Service) Blame(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return nil, missing(err, "File")
 	}
+	kind, err := charsetOf(ctx, r, rev.Commit, path)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]Blamed, len(ranges))
 	for i, b := range ranges {
 		if out[i].Commit, err = r.ShortCommit(ctx, b.Commit); err != nil {
 			return nil, fmt.Errorf("read blamed commit: %w", err)
 		}
-		out[i].Lines = b.Lines
+		out[i].Lines = make([]string, len(b.Lines))
+		for k, line := range b.Lines {
+			out[i].Lines[k] = kind.Text(line)
+		}
 	}
 	return out, nil
+}
+
+// charsetOf finds the encoding of a file of a commit.
+func charsetOf(ctx context.Context, r *gitcmd.Repo, commit gitstore.ObjectID, path string) (charset.Charset, error) {
+	entry, err := r.Entry(ctx, commit, path)
+	if err != nil {
+		return "", missing(err, "File")
+	}
+	found, err := r.Charset(ctx, entry.ID)
+	if err != nil {
+		return "", fmt.Errorf("find encoding: %w", err)
+	}
+	return found, nil
 }

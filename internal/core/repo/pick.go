@@ -34,16 +34,24 @@ func (e *PickError) Error() string { return e.Text }
 // author. A merge is taken as its change to the first parent. Nothing but a check is
 // done, and the commit is nil, in a dry run.
 func (s *Service) CherryPick(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput) (*gitstore.Commit, error) {
-	return s.pick(ctx, as, p, ref, in, picking{"cherry-pick", func(c *gitstore.Commit, by gitstore.Signature) (base, theirs gitstore.ObjectID, author gitstore.Signature, message string) {
-		message = strings.TrimRight(c.Message, "\n") + "\n\n(cherry picked from commit " + c.ID.String() + ")"
-		return firstParent(c), c.ID, c.Author, message
+	return s.pick(ctx, as, p, ref, in, picking{"cherry-pick", func(c *gitstore.Commit, _ gitstore.Signature) (base, theirs gitstore.ObjectID, commit gitstore.CommitInput) {
+		if in.Message != "" {
+			return firstParent(c), c.ID, c.AgainWith(in.Message)
+		}
+		commit = c.Again()
+		commit.Message = strings.TrimRight(commit.Message, "\n") + "\n\n(cherry picked from commit " + c.ID.String() + ")"
+		return firstParent(c), c.ID, commit
 	}})
 }
 
 // Revert undoes the change of a commit on a branch; otherwise it is like CherryPick.
 func (s *Service) Revert(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput) (*gitstore.Commit, error) {
-	return s.pick(ctx, as, p, ref, in, picking{"revert", func(c *gitstore.Commit, by gitstore.Signature) (base, theirs gitstore.ObjectID, author gitstore.Signature, message string) {
-		return c.ID, firstParent(c), by, "Revert \"" + c.Title() + "\"\n\nThis reverts commit " + c.ID.String()
+	return s.pick(ctx, as, p, ref, in, picking{"revert", func(c *gitstore.Commit, by gitstore.Signature) (base, theirs gitstore.ObjectID, commit gitstore.CommitInput) {
+		message := in.Message
+		if message == "" {
+			message = "Revert \"" + c.QuoteTitle() + "\"\n\nThis reverts commit " + c.ID.String()
+		}
+		return c.ID, firstParent(c), gitstore.CommitInput{Author: by, Message: message}
 	}})
 }
 
@@ -55,10 +63,10 @@ func firstParent(c *gitstore.Commit) gitstore.ObjectID {
 	return c.Parents[0]
 }
 
-// picking says which change is made, by which user, with which words.
+// picking says which change is made, and author and message of its commit.
 type picking struct {
 	verb string // in messages
-	how  func(c *gitstore.Commit, by gitstore.Signature) (base, theirs gitstore.ObjectID, author gitstore.Signature, message string)
+	how  func(c *gitstore.Commit, by gitstore.Signature) (base, theirs gitstore.ObjectID, commit gitstore.CommitInput)
 }
 
 func (s *Service) pick(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput, change picking) (*gitstore.Commit, error) {
@@ -85,11 +93,9 @@ func (s *Service) pick(ctx context.Context, as authz.Actor, p *project.Project, 
 		return nil, err
 	}
 	made, err := s.oneByOne(p, in.Branch, func() (*gitstore.Commit, error) {
-		base, theirs, author, message := change.how(c, by)
-		if in.Message != "" {
-			message = in.Message
-		}
-		return s.pickOnce(ctx, as, p, r, in, side{base, theirs, author, by, message})
+		base, theirs, commit := change.how(c, by)
+		commit.Committer = by
+		return s.pickOnce(ctx, as, p, r, in, side{base, theirs, commit})
 	})
 	if code, ok := errors.AsType[pickCode](err); ok {
 		text := "Commit " + change.verb + " failed: Can't perform this action automatically. It may have already been done, " +
@@ -107,9 +113,8 @@ func (c pickCode) Error() string { return string(c) }
 
 // side is the change that is brought onto a branch, and the commit to be.
 type side struct {
-	base, theirs      gitstore.ObjectID
-	author, committer gitstore.Signature
-	message           string
+	base, theirs gitstore.ObjectID
+	commit       gitstore.CommitInput // without tree and parents
 }
 
 func (s *Service) pickOnce(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, in PickInput, d side) (*gitstore.Commit, error) {
@@ -141,9 +146,8 @@ func (s *Service) pickOnce(ctx context.Context, as authz.Actor, p *project.Proje
 	case in.DryRun:
 		return nil, nil
 	}
-	id, err := quarantine.CommitTree(ctx, gitstore.CommitInput{
-		Tree: merged.Tree, Parents: []gitstore.ObjectID{tip}, Author: d.author, Committer: d.committer, Message: d.message,
-	})
+	d.commit.Tree, d.commit.Parents = merged.Tree, []gitstore.ObjectID{tip}
+	id, err := quarantine.CommitTree(ctx, d.commit)
 	if err != nil {
 		return nil, fmt.Errorf("write commit: %w", err)
 	}

@@ -128,9 +128,9 @@ func Replay(ctx context.Context, q *gitcmd.Quarantine, tip, onto gitstore.Object
 			}
 		}
 		tree = merged.Tree
-		if head, err = q.CommitTree(ctx, gitstore.CommitInput{
-			Tree: tree, Parents: []gitstore.ObjectID{head}, Author: c.Author, Committer: by, Message: c.Message,
-		}); err != nil {
+		again := c.Again()
+		again.Tree, again.Parents, again.Committer = tree, []gitstore.ObjectID{head}, by
+		if head, err = q.CommitTree(ctx, again); err != nil {
 			return onto, fmt.Errorf("write commit: %w", err)
 		}
 	}

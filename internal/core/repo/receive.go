@@ -19,9 +19,6 @@ type Receiving struct {
 	Out       io.Writer
 }
 
-// unmovedRefs are not listed for those who push.
-var unmovedRefs = []string{"refs/keep-around/", "refs/merge-requests/", "refs/tenon/"}
-
 // pushLimits bound the pushes that are taken at a time. A client decides how long one lasts.
 var pushLimits = FetchLimits{Running: 64, PerActor: 16}
 
@@ -34,7 +31,7 @@ func (p *Push) Receive(ctx context.Context, r Receiving) error {
 	}
 	defer leave()
 	in := gitcmd.Receive{
-		Advertise: r.Advertise, Stateless: r.Stateless, Protocol: r.Protocol, Hidden: unmovedRefs, Judge: pushJudge{p},
+		Advertise: r.Advertise, Stateless: r.Stateless, Protocol: r.Protocol, Hidden: hiddenRefs, Judge: pushJudge{p}, Refuse: refusedRef,
 		Stdin: r.In, Stdout: r.Out,
 	}
 	if !r.Advertise {
@@ -61,7 +58,7 @@ func (j pushJudge) Failed(err error) {
 	log.Error("push failed", "project_id", j.push.project.ID, "error", err)
 }
 
-// Check judges the push. References where none are taken have their reason in the report.
+// Check judges the push.
 func (j pushJudge) Check(ctx context.Context, view *gitcmd.Repo, updates []gitstore.RefUpdate, options []string) (refusal string, reasons []string) {
 	defer j.rescue(func() { refusal = textTryAgain })
 	refusal, err := j.push.Check(ctx, view, changesOf(updates), options)
@@ -69,16 +66,18 @@ func (j pushJudge) Check(ctx context.Context, view *gitcmd.Repo, updates []gitst
 		j.Failed(err)
 		return textTryAgain, nil
 	}
-	if refusal == "" {
-		return "", nil
+	return refusal, nil
+}
+
+// refusedRef gives the reason why a push may not change a reference, whoever pushes.
+func refusedRef(u gitstore.RefUpdate) string {
+	switch {
+	case u.Ref.Below(hiddenRefs):
+		return "deny updating a hidden ref" // git's own words
+	case !u.New.IsZero() && !taken(u.Ref): // what an old repository has may be deleted
+		return textOtherRef
 	}
-	reasons = make([]string, len(updates))
-	for i, u := range updates {
-		if !u.New.IsZero() && !taken(u.Ref) {
-			reasons[i] = textOtherRef
-		}
-	}
-	return refusal, reasons
+	return ""
 }
 
 // Apply moves the references.

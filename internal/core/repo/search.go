@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
@@ -112,10 +113,11 @@ func firstLines(ctx context.Context, r *gitcmd.Repo, id gitstore.ObjectID) (stri
 	if err != nil {
 		return "", fmt.Errorf("read file: %w", err)
 	}
-	text := string(content[:min(len(content), headBytes)])
-	if strings.IndexByte(text, 0) >= 0 {
+	if charset.Binary(content) {
 		return "", nil
 	}
+	text := charset.Text(content, "")
+	text = text[:min(len(text), headBytes)]
 	lines := strings.SplitAfterN(text, "\n", headLines+1)
 	return strings.ToValidUTF8(strings.Join(lines[:min(len(lines), headLines)], ""), "\uFFFD"), nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
@@ -98,7 +99,7 @@ func (s *Service) Template(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return "", fmt.Errorf("read template: %w", err)
 	}
-	return strings.ToValidUTF8(string(text), string(utf8.RuneError)), nil
+	return charset.Text(text, ""), nil
 }
 
 // isFile reports whether an entry is a file, and neither a link nor anything else.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
@@ -247,7 +248,7 @@ func (s *Service) actions(ctx context.Context, a *set) ([]repo.Action, error) {
 		if err != nil {
 			return nil, fmt.Errorf("apply suggestions: %w", err)
 		}
-		text, err := changed(string(content), byPath[path])
+		text, err := changed(content, byPath[path])
 		if err != nil {
 			return nil, err
 		}
@@ -256,9 +257,10 @@ func (s *Service) actions(ctx context.Context, a *set) ([]repo.Action, error) {
 	return out, nil
 }
 
-// changed puts suggestions into a text.
-func changed(text string, list []note.Suggestion) (string, error) {
-	lines := strings.SplitAfter(text, "\n")
+// changed puts suggestions into a file. They are written in its encoding, and the rest keeps its bytes.
+func changed(content []byte, list []note.Suggestion) (string, error) {
+	kind := charset.Of(content, "")
+	lines := strings.SplitAfter(string(content), "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}
@@ -273,10 +275,13 @@ func changed(text string, list []note.Suggestion) (string, error) {
 		case last >= limit:
 			return "", errs.Plain("Suggestions are not applicable as their lines cannot overlap.")
 		}
-		if now := strings.Join(lines[first-1:last], ""); strings.TrimSuffix(now, "\n") != strings.TrimSuffix(g.From, "\n") {
+		if now := kind.Text([]byte(strings.Join(lines[first-1:last], ""))); strings.TrimSuffix(now, "\n") != strings.TrimSuffix(g.From, "\n") {
 			return "", errs.Plain("A file has been changed.")
 		}
-		to := g.To
+		to, ok := kind.Bytes(g.To)
+		if !ok {
+			return "", errs.Plain(fmt.Sprintf("The file is in %s, which lacks characters of the suggestion.", kind))
+		}
 		if to != "" && last == len(lines) && !strings.HasSuffix(lines[last-1], "\n") {
 			to = strings.TrimSuffix(to, "\n") // the file ends without the end of a line
 		}

@@ -58,8 +58,13 @@ func stem(file string) string { return strings.TrimSuffix(file, path.Ext(file)) 
 // slugOf gives the slug of a page's file: folders are divided by slashes, and a blank is a dash.
 func slugOf(file string) string { return dashed(stem(file)) }
 
-// titleOf gives the title of a page's file: its name, in which a dash is a blank.
-func titleOf(file string) string { return strings.ReplaceAll(path.Base(stem(file)), "-", " ") }
+// titleOf gives the title of a page's file: its name, in which a dash is a blank. Dashes at either end stay,
+// because titles have no blanks there.
+func titleOf(file string) string {
+	name := path.Base(stem(file))
+	words := strings.Trim(name, "-")
+	return strings.Replace(name, words, strings.ReplaceAll(words, "-", " "), 1)
+}
 
 func dashed(text string) string { return strings.ReplaceAll(text, " ", "-") }
 

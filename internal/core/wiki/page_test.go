@@ -55,6 +55,9 @@ func TestPageOf(t *testing.T) {
 		{"notes.txt", "notes", "notes", "", "plaintext"},
 		{"picture.png", "picture", "picture", "", ""},
 		{"uploads/0a/page.md", "uploads/0a/page", "page", "uploads/0a", ""},
+		{"--a--b-.md", "--a--b-", "--a  b-", "", Markdown},
+		{"d/-x-y.md", "d/-x-y", "-x y", "d", Markdown},
+		{"---.md", "---", "---", "", Markdown},
 		{".md", "", ".", "", ""}, // no page
 	} {
 		p := pageOf(tt.file, "", 0)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/budget"
+	"tenon/internal/base/charset"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
@@ -180,7 +181,7 @@ func load(ctx context.Context, r *gitcmd.Repo, p *Page) error {
 	if err := budget.Of(ctx).Take(ctx, int64(len(raw))); err != nil {
 		return err
 	}
-	p.raw = strings.ToValidUTF8(string(raw), "\uFFFD")
+	p.raw = charset.Text(raw, "")
 	p.Front, p.Content = cutFront(p.raw)
 	return nil
 }

@@ -46,8 +46,7 @@ func (c *commit) title() string {
 
 // description is the message without its title, nil for none.
 func (c *commit) description() *string {
-	_, rest, _ := strings.Cut(strings.TrimLeft(c.Message, "\n"), "\n")
-	return text(strings.TrimSpace(rest))
+	return text(c.Description())
 }
 
 // commits binds commits.

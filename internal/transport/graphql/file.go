@@ -1,12 +1,11 @@
 package graphql
 
 import (
-	"bytes"
 	"context"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/lfs"
@@ -127,12 +126,17 @@ func (b *binder) fileContents() {
 			return out, nil
 		}, exec.ReadsGit)
 	}
-	content("rawBlob", func(content []byte) *string { return new(string(content)) })
+	content("rawBlob", func(content []byte) *string {
+		if charset.Binary(content) {
+			return new(string(content))
+		}
+		return new(charset.Text(content, ""))
+	})
 	content("rawTextBlob", func(content []byte) *string {
-		if bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content) {
+		if charset.Binary(content) {
 			return nil
 		}
-		return new(string(content))
+		return new(charset.Text(content, ""))
 	})
 	large := func(ctx context.Context, c *exec.Call[exec.None], of []*file) ([]lfs.Pointer, error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, f *file) (lfs.Pointer, error) {

@@ -1,12 +1,11 @@
 package graphql
 
 import (
-	"bytes"
 	"context"
 	"path"
 	"slices"
-	"unicode/utf8"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/core/snippet"
 	"tenon/internal/transport/graphql/exec"
 )
@@ -62,18 +61,15 @@ func (b *binder) snippetBlobs() {
 	})
 	known(b, "SnippetBlob.mode", func(f *snippet.Content) *string { return new(f.Mode.String()) })
 	known(b, "SnippetBlob.size", func(f *snippet.Content) *int64 { return &f.Size })
-	content(b, "SnippetBlob.binary", func(data []byte) *bool { return new(!plain(data)) })
-	content(b, "SnippetBlob.renderedAsText", func(data []byte) *bool { return new(plain(data)) })
+	content(b, "SnippetBlob.binary", func(data []byte) *bool { return new(charset.Binary(data)) })
+	content(b, "SnippetBlob.renderedAsText", func(data []byte) *bool { return new(!charset.Binary(data)) })
 	content(b, "SnippetBlob.rawPlainData", func(data []byte) *string {
-		if !plain(data) {
+		if charset.Binary(data) {
 			return nil
 		}
-		return new(string(data))
+		return new(charset.Text(data, ""))
 	})
 }
-
-// plain reports whether the content of a file is text.
-func plain(content []byte) bool { return bytes.IndexByte(content, 0) < 0 && utf8.Valid(content) }
 
 // known binds what is known of files without reading them.
 func known[R any](b *binder, field string, of func(f *snippet.Content) *R) {

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"strings"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
@@ -93,10 +92,7 @@ func (s *Server) blame(ctx context.Context, as authz.Actor, in blameParams) (api
 				AuthoredDate: c.AuthoredDate, AuthorName: c.AuthorName, AuthorEmail: c.AuthorEmail,
 				CommittedDate: c.CommittedDate, CommitterName: c.CommitterName, CommitterEmail: c.CommitterEmail,
 			},
-			Lines: make([]string, len(b.Lines)),
-		}
-		for k, line := range b.Lines {
-			out[i].Lines[k] = strings.ToValidUTF8(string(line), "\uFFFD")
+			Lines: append([]string{}, b.Lines...),
 		}
 	}
 	e := s.fileEntity(f, in.Ref, sum)

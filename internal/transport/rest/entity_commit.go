@@ -105,7 +105,7 @@ type diffEntity struct {
 
 func newDiffEntity(f *gitcmd.FileDiff) diffEntity {
 	e := diffEntity{
-		Diff:    strings.ToValidUTF8(string(f.Patch), "\uFFFD"),
+		Diff:    f.Text(),
 		NewPath: strings.ToValidUTF8(f.NewPath, "\uFFFD"), OldPath: strings.ToValidUTF8(f.OldPath, "\uFFFD"),
 		AMode: f.OldMode.String(), BMode: f.NewMode.String(),
 		NewFile: f.New(), RenamedFile: f.Renamed(), DeletedFile: f.Deleted(),

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
@@ -199,7 +199,7 @@ func (s *Server) rawOrLarge(ctx context.Context, p *project.Project, b *gitcmd.B
 	if err != nil {
 		return api.Content{}, errors.Join(fmt.Errorf("read large object: %w", err), o.Close())
 	}
-	return rawContent(head, o.Size, `"`+b.ID.String()+`-large"`, o), nil
+	return rawContent(head, `"`+b.ID.String()+`-large"`, o), nil
 }
 
 // rawBlob sends bytes as they are. Text is shown, anything else is offered as a
@@ -209,17 +209,17 @@ func rawBlob(b *gitcmd.BlobReader) (api.Content, error) {
 	if _, err := io.ReadFull(b, head); err != nil {
 		return api.Content{}, errors.Join(fmt.Errorf("read blob: %w", err), b.Close())
 	}
-	return rawContent(head, b.Size, `"`+b.ID.String()+`"`,
+	return rawContent(head, `"`+b.ID.String()+`"`,
 		api.Forward(&joined{Reader: io.MultiReader(bytes.NewReader(head), b), close: b.Close}, b.Size)), nil
 }
 
 // rawContent describes content by its beginning.
-func rawContent(head []byte, size int64, etag string, from io.ReadSeekCloser) api.Content {
-	raw := api.Content{Type: "text/plain; charset=utf-8", Header: http.Header{}, ETag: etag, From: from}
+func rawContent(head []byte, etag string, from io.ReadSeekCloser) api.Content {
+	raw := api.Content{Type: charset.MediaType(head), Header: http.Header{}, ETag: etag, From: from}
 	raw.Header.Set("Content-Disposition", "inline")
 	raw.Header.Set("Cache-Control", "max-age=0, private, must-revalidate, no-store, no-cache")
 	raw.Header.Set("Expires", "Fri, 01 Jan 1990 00:00:00 GMT")
-	if !looksLikeText(head, int64(len(head)) < size) {
+	if raw.Type == "" {
 		raw.Type = "application/octet-stream"
 		raw.Header.Set("Content-Disposition", "attachment")
 	}
@@ -234,22 +234,6 @@ type joined struct {
 
 // Close ends the part that needs an end.
 func (j *joined) Close() error { return j.close() }
-
-// looksLikeText reports whether bytes are UTF-8 without NUL; cut says that they may end
-// within a character.
-func looksLikeText(head []byte, cut bool) bool {
-	for len(head) > 0 {
-		r, n := utf8.DecodeRune(head)
-		switch {
-		case r == 0:
-			return false
-		case r == utf8.RuneError && n == 1:
-			return cut && len(head) < utf8.UTFMax && !utf8.FullRune(head)
-		}
-		head = head[n:]
-	}
-	return true
-}
 
 type writeFileParams struct {
 	filePath

@@ -8,6 +8,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/ci"
@@ -109,10 +110,10 @@ func (x *visit) getArtifactFile() (templ.Component, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read artifact: %w", err)
-	case !isText(content):
+	case charset.Binary(content):
 		b.Reason = "The file is not text."
 	default:
-		b.Lines = shownLines(name, string(content))
+		b.Lines = shownLines(name, charset.Text(content, ""))
 	}
 	return file(b), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
@@ -229,10 +230,10 @@ func (x *visit) readme(p *project.Project, ref, file string, tip *gitstore.Commi
 	if err != nil {
 		return nil, fmt.Errorf("read file: %w", err)
 	}
-	if !isText(content) {
+	if charset.Binary(content) {
 		return nil, nil
 	}
-	return &document{Name: path.Base(file), HTML: x.fileText(p.FullPath, ref, file, string(content))}, nil
+	return &document{Name: path.Base(file), HTML: x.fileText(p.FullPath, ref, file, charset.Text(content, ""))}, nil
 }
 
 // fileText is a text of a repository: Markdown, or plain.
@@ -296,12 +297,12 @@ func (x *visit) getBlob() (templ.Component, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read file: %w", err)
-	case !isText(content):
+	case charset.Binary(content):
 		b.Reason = "The file is not text."
 	case strings.EqualFold(path.Ext(f.Path), ".md") && x.query("plain") == "":
-		b.Document = x.fileText(f.Project, f.Ref, f.Path, string(content))
+		b.Document = x.fileText(f.Project, f.Ref, f.Path, charset.Text(content, ""))
 	default:
-		b.Lines = shownLines(f.Path, string(content))
+		b.Lines = shownLines(f.Path, charset.Text(content, ""))
 	}
 	return blob(f, b), nil
 }

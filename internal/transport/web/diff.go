@@ -51,7 +51,7 @@ func shownFile(f *gitcmd.FileDiff) diffFile {
 	case f.TooLarge:
 		out.Words += ", too large to be shown"
 	default:
-		out.Lines = diffLines(textOf(string(f.Patch)))
+		out.Lines = diffLines(textOf(f.Text()))
 	}
 	return out
 }

@@ -6,16 +6,13 @@ import (
 	"io"
 	"path"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/limit"
 )
-
-// isText reports whether bytes are UTF-8 without NUL.
-func isText(b []byte) bool { return utf8.Valid(b) && !bytes.ContainsRune(b[:min(len(b), sniffed)], 0) }
 
 // pictureType is the type of a picture that browsers show without running anything, "" for
 // all other files.
@@ -52,25 +49,11 @@ func (x *visit) sendRaw(project int64, name string, blob *gitcmd.BlobReader) (_ 
 	}
 	kind, shown := pictureType(name), "inline"
 	if kind == "" {
-		kind = "text/plain; charset=utf-8"
-		if !isText(whole(head)) {
+		if kind = charset.MediaType(head); kind == "" {
 			kind, shown = "application/octet-stream", "attachment"
 		}
 	}
 	x.headers(kind, shown)
 	x.copyOut(joined{io.MultiReader(bytes.NewReader(head), blob), blob}, blob.Size)
 	return nil, nil
-}
-
-// whole cuts off a character that the end of a sample tore apart.
-func whole(b []byte) []byte {
-	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
-		if c := b[len(b)-n]; utf8.RuneStart(c) {
-			if !utf8.FullRune(b[len(b)-n:]) {
-				return b[:len(b)-n]
-			}
-			break
-		}
-	}
-	return b
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -104,10 +105,10 @@ func (x *visit) snippetFile(sn *snippet.Snippet, c *snippet.Content) *fileView {
 		v.Picture = true
 	case c.Data == nil:
 		v.Reason = "The file is too large to be shown here."
-	case !isText(c.Data):
+	case charset.Binary(c.Data):
 		v.Reason = "The file is not text."
 	case strings.EqualFold(path.Ext(c.Path), ".md"):
-		v.Document = x.document(string(c.Data), func(address string, _ bool) string {
+		v.Document = x.document(charset.Text(c.Data, ""), func(address string, _ bool) string {
 			file, ok := cleanPath(path.Dir(c.Path) + "/" + address)
 			if !ok || file == "" {
 				return ""
@@ -115,7 +116,7 @@ func (x *visit) snippetFile(sn *snippet.Snippet, c *snippet.Content) *fileView {
 			return raw(file)
 		})
 	default:
-		v.Lines = shownLines(c.Path, string(c.Data))
+		v.Lines = shownLines(c.Path, charset.Text(c.Data, ""))
 	}
 	return v
 }
