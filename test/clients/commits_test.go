@@ -19,11 +19,11 @@ func (s *story) aboutCommits(t *testing.T) {
 		t.Errorf("comments: got %+v", comments)
 	}
 	report := func(state gitlab.BuildStateValue) answer[*gitlab.CommitStatus] {
-		return got(s.ben.Commits.SetCommitStatus(s.project.ID, sha, &gitlab.SetCommitStatusOptions{
+		return got(s.ann.Commits.SetCommitStatus(s.project.ID, sha, &gitlab.SetCommitStatusOptions{
 			State: state, Name: new("lint"), Ref: new("main"), TargetURL: new("https://ci.example.com/1"), Coverage: new(80.5),
 		}))
 	}
-	if pending := report(gitlab.Pending).must(t); pending.Status != "pending" || pending.Ref != "main" || pending.Coverage != 80.5 || pending.Author.ID != s.benID {
+	if pending := report(gitlab.Pending).must(t); pending.Status != "pending" || pending.Ref != "main" || pending.Coverage != 80.5 || pending.Author.ID != s.annID {
 		t.Errorf("status: got %+v", pending)
 	}
 	report(gitlab.Pending).refused(t, 400, "Cannot transition status via :enqueue from :pending")

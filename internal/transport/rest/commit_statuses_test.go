@@ -16,6 +16,10 @@ func TestCommitStatuses(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newCode(t, d)
+		// A developer reports on branches that are not protected alone.
+		if w := p.send("maint", "DELETE", appPath+"/protected_branches/main", ""); w.Code != 204 {
+			t.Fatalf("unprotect main: %d %s", w.Code, w.Body)
+		}
 		sha := p.do("dev", "GET", appPath+"/repository/commits/main", "")["id"].(string)
 		post, list := appPath+"/statuses/"+sha, appPath+"/repository/commits/"+sha+"/statuses"
 		stuck := func(event, from string) string {
@@ -170,6 +174,10 @@ func TestCommitStatuses_together(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newCode(t, d)
+		// A developer reports on branches that are not protected alone.
+		if w := p.send("maint", "DELETE", appPath+"/protected_branches/main", ""); w.Code != 204 {
+			t.Fatalf("unprotect main: %d %s", w.Code, w.Body)
+		}
 		sha := p.do("dev", "GET", appPath+"/repository/commits/main", "")["id"].(string)
 		var wg sync.WaitGroup
 		codes := make([]int, 8)

@@ -48,7 +48,7 @@ require_two_factor_authentication true · two_factor_grace_period 7 · project_c
 auto_devops_enabled true · emails_enabled false · mentions_disabled true · lfs_enabled false · request_access_enabled false ·
 default_branch "trunk" · default_branch_protection 3 · shared_runners_setting "disabled_and_overridable" ·
 prevent_sharing_groups_outside_hierarchy true · prevent_forking_outside_group true · membership_lock true · max_artifacts_size 9 ·
-wiki_access_level "private" · ip_restriction_ranges "10.0.0.0/8" · allowed_email_domains_list "example.com" ·
+wiki_access_level "private" · ip_restriction_ranges "192.0.2.0/24" · allowed_email_domains_list "example.com" ·
 enabled_git_access_protocol "ssh" · show_diff_preview_in_email false · math_rendering_limits_enabled false ·
 lock_math_rendering_limits_enabled true · only_allow_merge_if_pipeline_succeeds true · allow_merge_on_skipped_pipeline true ·
 only_allow_merge_if_all_discussions_are_resolved true`
