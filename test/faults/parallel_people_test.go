@@ -153,7 +153,7 @@ func (w *world) parallelPeople(t *testing.T) {
 			won:  201, winners: -1,
 			rows: map[string]int64{
 				"SELECT COUNT(DISTINCT user_id) FROM access_tokens WHERE name = 'bots'":                                         contestSize,
-				"SELECT COUNT(*) FROM members m JOIN users u ON u.id = m.user_id WHERE u.user_type = 'bot' AND u.name = 'bots'": contestSize,
+				"SELECT COUNT(*) FROM members m JOIN users u ON u.id = m.user_id JOIN namespaces n ON n.id = m.namespace_id WHERE u.user_type = 'bot' AND u.name = 'bots' AND n.kind <> 'user'": contestSize,
 			},
 		},
 		{
