@@ -15,7 +15,7 @@ GO          ?= go
 PKG         ?= ./...
 RUN         ?=
 TESTFLAGS   ?=
-TIMEOUT     ?= 12m
+TIMEOUT     ?= 25m
 PARALLEL    ?= 3
 
 DIST        ?= dist
