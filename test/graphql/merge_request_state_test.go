@@ -13,7 +13,11 @@ func TestMergeRequests_state(t *testing.T) {
 		s.rest("root", "POST", "/projects/root%2Fopen/protected_branches?name=feature2", "")
 		for i := range 3 {
 			m := s.rest("dev", "GET", fmt.Sprintf("/projects/root%%2Fopen/merge_requests/%d", i+1), "")
-			s.rest("root", "POST", fmt.Sprintf("/projects/root%%2Fopen/statuses/%s", m["sha"]), fmt.Sprintf(`{"state":"running","ref":"feature%d","coverage":40}`, i+1))
+			who := "dev"
+			if i == 1 { // whose branch is protected
+				who = "root"
+			}
+			s.rest(who, "POST", fmt.Sprintf("/projects/root%%2Fopen/statuses/%s", m["sha"]), fmt.Sprintf(`{"state":"running","ref":"feature%d","coverage":40}`, i+1))
 			s.rest("dev", "POST", fmt.Sprintf("/projects/root%%2Fopen/merge_requests/%d/notes", i+1), `{"body":"a comment"}`)
 			s.rest("dev", "POST", fmt.Sprintf("/projects/root%%2Fopen/merge_requests/%d/discussions", i+1), `{"body":"a thread"}`)
 		}

@@ -154,7 +154,7 @@ func TestUser_preferences(t *testing.T) {
 		if got := s.ask("", change, variables{"in": variables{"issuesSort": "UPDATED_ASC"}}); !strings.Contains(got, "does not exist or you don't have permission") {
 			t.Errorf("callers who are not signed in: got %s", got)
 		}
-		if got := s.ask("alice", change, variables{"in": variables{"issuesSort": "SEVERITY_ASC"}}); !strings.Contains(got, "was provided invalid value") {
+		if got := s.ask("alice", change, variables{"in": variables{"issuesSort": "NO_SUCH_ASC"}}); !strings.Contains(got, "was provided invalid value") {
 			t.Errorf("an order that lists do not have: got %s", got)
 		}
 		values, _ := at(s.data("alice", `{ __type(name: "IssueSort") { enumValues { name } } }`, nil), "__type", "enumValues").([]any)

@@ -24,7 +24,7 @@ type Preferences struct {
 // column and direction.
 func IssueOrders() []string {
 	out := []string{"relative_position_asc"}
-	for _, by := range []string{"created", "due_date", "label_priority", "milestone_due", "popularity", "priority", "title", "updated", "weight"} {
+	for _, by := range []string{"blocking_issues", "closed_at", "created", "due_date", "health_status", "label_priority", "milestone_due", "popularity", "priority", "severity", "title", "updated", "weight"} {
 		out = append(out, by+"_asc", by+"_desc")
 	}
 	return out
