@@ -31,7 +31,15 @@ func TestEncodings(t *testing.T) {
 			"query": `query($path: String!) { project(fullPath: "root/app") { repository { blobs(ref: "main", paths: [$path]) { nodes { rawTextBlob rawBlob } } } } }`, "variables": obj{"path": path},
 		}})
 		var got struct {
-			Data struct{ Project struct{ Repository struct{ Blobs struct{ Nodes []struct{ RawTextBlob, RawBlob *string } } } } }
+			Data struct {
+				Project struct {
+					Repository struct {
+						Blobs struct {
+							Nodes []struct{ RawTextBlob, RawBlob *string }
+						}
+					}
+				}
+			}
 		}
 		if err := json.Unmarshal(a.Body.Bytes(), &got); err != nil || len(got.Data.Project.Repository.Blobs.Nodes) != 1 {
 			t.Fatalf("%s: %d %s", path, a.Code, a.Body)

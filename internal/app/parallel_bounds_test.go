@@ -138,41 +138,63 @@ func (s *server) boundRaces() []boundRace {
 	}
 	return []boundRace{
 		{name: "boards", table: "boards", of: ofNamespace, most: 500, sends: named(project+"/boards", obj{"name": "board %d"})},
-		{name: "secure files", table: "secure_files", of: ofProject, most: 100, set: map[string]string{"name": "'copy' || n.i", "object": "'copy' || n.i"},
+		{
+			name: "secure files", table: "secure_files", of: ofProject, most: 100, set: map[string]string{"name": "'copy' || n.i", "object": "'copy' || n.i"},
 			sends: func(i int) request {
 				return request{method: http.MethodPost, path: project + "/secure_files", body: obj{"name": fmt.Sprintf("%d.jks", i), "file": attached{"new.jks", "content"}}}
-			}},
-		{name: "triggers", table: "pipeline_triggers", of: ofProject, most: 1000, set: map[string]string{"digest": "'copy' || n.i"},
-			sends: named(project+"/triggers", obj{"description": "trigger %d"})},
-		{name: "variables", table: "ci_variables", of: ofNamespace, most: 8000, set: map[string]string{"name": "'COPY_' || n.i"},
-			sends: named(project+"/variables", obj{"key": "KEY_%d", "value": "x"})},
-		{name: "schedules", table: "pipeline_schedules", of: ofProject, most: 50,
-			sends: named(project+"/pipeline_schedules", obj{"description": "schedule %d", "ref": "main", "cron": "0 1 * * *"})},
-		{name: "job token allowlist", table: "job_token_allowlist", of: ofNamespace, most: 200, set: map[string]string{"allowed_id": "10050 + n.i"},
+			},
+		},
+		{
+			name: "triggers", table: "pipeline_triggers", of: ofProject, most: 1000, set: map[string]string{"digest": "'copy' || n.i"},
+			sends: named(project+"/triggers", obj{"description": "trigger %d"}),
+		},
+		{
+			name: "variables", table: "ci_variables", of: ofNamespace, most: 8000, set: map[string]string{"name": "'COPY_' || n.i"},
+			sends: named(project+"/variables", obj{"key": "KEY_%d", "value": "x"}),
+		},
+		{
+			name: "schedules", table: "pipeline_schedules", of: ofProject, most: 50,
+			sends: named(project+"/pipeline_schedules", obj{"description": "schedule %d", "ref": "main", "cron": "0 1 * * *"}),
+		},
+		{
+			name: "job token allowlist", table: "job_token_allowlist", of: ofNamespace, most: 200, set: map[string]string{"allowed_id": "10050 + n.i"},
 			sends: func(i int) request {
 				return request{method: http.MethodPost, path: project + "/job_token_scope/groups_allowlist", body: obj{"target_group_id": 10000 + max(i, 1)}}
-			}},
-		{name: "follows", table: "follows", of: fmt.Sprintf("follower_id = %d", s.ids["follower"]), most: 300, as: "follower",
+			},
+		},
+		{
+			name: "follows", table: "follows", of: fmt.Sprintf("follower_id = %d", s.ids["follower"]), most: 300, as: "follower",
 			set: map[string]string{"followee_id": "10051 + n.i"}, sends: func(i int) request {
 				return request{method: http.MethodPost, path: fmt.Sprintf("/users/%d/follow", 10001+i)}
-			}},
-		{name: "context commits", table: "merge_request_context_commits", of: "merge_request_id = " + number(mr, "id"), most: 500, again: true,
+			},
+		},
+		{
+			name: "context commits", table: "merge_request_context_commits", of: "merge_request_id = " + number(mr, "id"), most: 500, again: true,
 			set: map[string]string{"sha": "'copy' || n.i"}, sends: func(i int) request {
 				return request{method: http.MethodPost, path: merging + "/context_commits", body: obj{"commits": []string{commits[i%len(commits)]}}}
-			}},
+			},
+		},
 		{name: "metric images", table: "metric_images", of: "issue_id > 0", most: 100, sends: func(int) request {
 			return request{method: http.MethodPost, path: project + "/issues/" + incident + "/metric_images", body: obj{"file": attached{"load.png", onePixel()}}}
 		}},
-		{name: "child epics", table: "epics", of: "parent_id = " + epic, most: 100, set: map[string]string{"iid": "1000 + n.i"},
-			sends: named(group+"/epics", obj{"title": "child %d", "parent_id": epic})},
+		{
+			name: "child epics", table: "epics", of: "parent_id = " + epic, most: 100, set: map[string]string{"iid": "1000 + n.i"},
+			sends: named(group+"/epics", obj{"title": "child %d", "parent_id": epic}),
+		},
 		{name: "draft notes", table: "draft_notes", of: "author_id = 1", most: 500, sends: named(merging+"/draft_notes", obj{"note": "draft %d"})},
-		{name: "external status checks", table: "external_status_checks", of: ofProject, most: 50,
+		{
+			name: "external status checks", table: "external_status_checks", of: ofProject, most: 50,
 			set:   map[string]string{"name": "'copy' || n.i", "external_url": "'https://example.com/copy' || n.i"},
-			sends: named(project+"/external_status_checks", obj{"name": "check %d", "external_url": "https://example.com/%d"})},
-		{name: "approval rules", table: "approval_rules", of: ofProject + " AND merge_request_id IS NULL", most: 100, set: map[string]string{"name": "'copy' || n.i"},
-			sends: named(project+"/approval_rules", obj{"name": "rule %d", "approvals_required": 0})},
-		{name: "personal projects", table: "projects", as: "builder", most: 3,
+			sends: named(project+"/external_status_checks", obj{"name": "check %d", "external_url": "https://example.com/%d"}),
+		},
+		{
+			name: "approval rules", table: "approval_rules", of: ofProject + " AND merge_request_id IS NULL", most: 100, set: map[string]string{"name": "'copy' || n.i"},
+			sends: named(project+"/approval_rules", obj{"name": "rule %d", "approvals_required": 0}),
+		},
+		{
+			name: "personal projects", table: "projects", as: "builder", most: 3,
 			of:    fmt.Sprintf("parent_id = (SELECT namespace_id FROM users WHERE id = %d)", s.ids["builder"]),
-			sends: named("/projects", obj{"name": "project %d"})},
+			sends: named("/projects", obj{"name": "project %d"}),
+		},
 	}
 }

@@ -152,7 +152,7 @@ func (w *world) parallelPeople(t *testing.T) {
 			body: []string{`{"name":"bots","scopes":["api"],"access_level":20,"expires_at":"` + nextMonth() + `"}`},
 			won:  201, winners: -1,
 			rows: map[string]int64{
-				"SELECT COUNT(DISTINCT user_id) FROM access_tokens WHERE name = 'bots'":                                         contestSize,
+				"SELECT COUNT(DISTINCT user_id) FROM access_tokens WHERE name = 'bots'":                                                                                                         contestSize,
 				"SELECT COUNT(*) FROM members m JOIN users u ON u.id = m.user_id JOIN namespaces n ON n.id = m.namespace_id WHERE u.user_type = 'bot' AND u.name = 'bots' AND n.kind <> 'user'": contestSize,
 			},
 		},

@@ -151,7 +151,9 @@ func TestPipelines_protected(t *testing.T) {
 		s.rest("root", "POST", "/projects/root%2Fapp/repository/branches", `{"branch":"other","ref":"main"}`)
 		at := fmt.Sprintf("/api/v4/projects/root%%2Fapp/pipelines/%d", n)
 		for _, call := range [][3]string{
-			{"POST", at + "/cancel", ""}, {"POST", at + "/retry", ""}, {"PUT", at + "/metadata", `{"name":"x"}`},
+			{"POST", at + "/cancel", ""},
+			{"POST", at + "/retry", ""},
+			{"PUT", at + "/metadata", `{"name":"x"}`},
 			{"POST", "/api/v4/projects/root%2Fapp/statuses/" + sha, `{"state":"failed"}`},
 			{"POST", "/api/v4/projects/root%2Fapp/statuses/" + sha, `{"state":"failed","ref":"main"}`},
 			{"POST", "/api/v4/projects/root%2Fapp/statuses/" + sha, fmt.Sprintf(`{"state":"failed","pipeline_id":%d}`, n)},

@@ -8,8 +8,8 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitstore"
 	"tenon/internal/base/event"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"

@@ -35,8 +35,8 @@ type Diff struct {
 	NewTarget        string
 	TargetDeleted    bool   // the old target branch was deleted after it was merged
 	DraftCommit      string // the pushed commit that made the request a draft; "" where it was made one by a user
-	Milestone        bool  // from that of Before to that of MergeRequest
-	Lock             *bool // the new state of a discussion that was locked or unlocked
+	Milestone        bool   // from that of Before to that of MergeRequest
+	Lock             *bool  // the new state of a discussion that was locked or unlocked
 	Assigned         []authz.UserID
 	Unassigned       []authz.UserID
 	Asked            []authz.UserID // for a review

@@ -160,8 +160,17 @@ func TestService_Update_addressRanges(t *testing.T) {
 			address string
 			in      bool
 		}{
-			{"10.1.0.0", true}, {"10.1.255.255", true}, {"10.2.0.0", false}, {"10.0.255.255", false}, {"192.0.2.7", true}, {"192.0.2.8", false},
-			{"2001:db8:ffff::1", true}, {"2001:db9::", false}, {"::ffff:10.1.2.3", true}, {"pipe", false}, {"", true},
+			{"10.1.0.0", true},
+			{"10.1.255.255", true},
+			{"10.2.0.0", false},
+			{"10.0.255.255", false},
+			{"192.0.2.7", true},
+			{"192.0.2.8", false},
+			{"2001:db8:ffff::1", true},
+			{"2001:db9::", false},
+			{"::ffff:10.1.2.3", true},
+			{"pipe", false},
+			{"", true},
 		} {
 			for name, as := range map[string]authz.Actor{"owner": ann, "member": bob, "administrator": admin, "stranger": {}} {
 				as.Address = c.address
@@ -202,8 +211,10 @@ func TestService_Update_addressRanges(t *testing.T) {
 			t.Errorf("after the change: %v", err)
 		}
 		for stored, want := range map[string]bool{wider: true, "nonsense": false} {
-			for _, query := range []string{"UPDATE groups SET settings = '{\"ip_restriction_ranges\":\"" + stored + "\"}' WHERE namespace_id = ?",
-				"DELETE FROM group_address_ranges WHERE namespace_id = ?", "INSERT INTO group_address_ranges VALUES (?, '', '')"} {
+			for _, query := range []string{
+				"UPDATE groups SET settings = '{\"ip_restriction_ranges\":\"" + stored + "\"}' WHERE namespace_id = ?",
+				"DELETE FROM group_address_ranges WHERE namespace_id = ?", "INSERT INTO group_address_ranges VALUES (?, '', '')",
+			} {
 				if _, err := f.db.Exec(ctx, query, team.ID); err != nil {
 					t.Fatal(err)
 				}
