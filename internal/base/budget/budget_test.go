@@ -54,10 +54,7 @@ func TestShare_Reserve(t *testing.T) {
 		if err := Of(second).Take(gone, Free+1); !errors.Is(err, context.Canceled) {
 			t.Errorf("a client that left: %v", err)
 		}
-		go func() {
-			time.Sleep(time.Second)
-			settle(Free)
-		}()
+		time.AfterFunc(time.Second, func() { settle(Free) })
 		if err := Of(second).Take(second, MaxList-Free); err != nil {
 			t.Errorf("room that is free again: %v", err)
 		}

@@ -64,10 +64,10 @@ func (r *Repo) CommitTree(ctx context.Context, in CommitInput) (ObjectID, error)
 }
 
 // unicode returns the commit in UTF-8, for a committer whose name its encoding does not have.
-func (in CommitInput) unicode() CommitInput {
-	c := charset.Of([]byte(in.AuthorLine+"\n"+in.Message), in.Encoding)
-	in.AuthorLine, in.Message, in.Encoding = c.Text([]byte(in.AuthorLine)), c.Text([]byte(in.Message)), ""
-	return in
+func (i CommitInput) unicode() CommitInput {
+	c := charset.Of([]byte(i.AuthorLine+"\n"+i.Message), i.Encoding)
+	i.AuthorLine, i.Message, i.Encoding = c.Text([]byte(i.AuthorLine)), c.Text([]byte(i.Message)), ""
+	return i
 }
 
 // TagInput describes an annotated tag to be made.

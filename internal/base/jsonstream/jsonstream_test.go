@@ -53,7 +53,7 @@ type zoo struct {
 	Minus    int64           `json:"minus,omitempty"`
 	Number   json.Number     `json:"number"`
 	Skipped  string          `json:"-"`
-	Dash     string          `json:"-,"`
+	Dash     string          `json:"-,"` //nolint:staticcheck // a field with the name -
 	HTML     string          `json:"html<>"`
 	hidden   string
 	Shadow   string `json:"a"`

@@ -15,7 +15,6 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/ciconfig"
 	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
 )
@@ -198,25 +197,19 @@ func (s *Service) prepare(ctx context.Context, p *project.Project, r *runner.Run
 	if err != nil || reason != "" {
 		return nil, reason, err
 	}
-	found, err := s.assignment(ctx, p, r, j, c, deps, token)
-	return found, "", err
-}
-
-// assignment collects what a job needs to run.
-func (s *Service) assignment(ctx context.Context, p *project.Project, r *runner.Runner, j *Job, c *ciconfig.Job, deps dependencies, token string) (*Assignment, error) {
 	of, err := s.loadPipeline(ctx, j.PipelineID)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := s.keepRef(ctx, p, of); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	out := &Assignment{Job: j, Config: c, Pipeline: of, Project: p, Token: token, Runner: r, Dependencies: deps.jobs}
 	if out.Variables, err = s.jobList(ctx, out, deps.ids); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	out.GitDepth = gitDepth(p, out.Variables)
-	return out, nil
+	return out, "", nil
 }
 
 // permanent reports whether an error comes again however often a job is handed over: what it needs is lost or cannot be read.

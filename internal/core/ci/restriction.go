@@ -51,12 +51,12 @@ func (s *Service) requireVariables(ctx context.Context, as authz.Actor, p *proje
 // brings reports whether a pipeline gets variables from its user: those of a child pipeline come from the
 // configuration, those of a schedule are held against the rule when they are written, and the payload of a trigger is no
 // variable of its user.
-func (in *RunInput) brings() bool {
-	switch in.Source {
+func (i *RunInput) brings() bool {
+	switch i.Source {
 	case ByParentPipeline, BySchedule:
 		return false
 	}
-	for _, v := range in.Variables {
+	for _, v := range i.Variables {
 		if v.Key != payloadKey {
 			return true
 		}

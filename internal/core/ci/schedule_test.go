@@ -139,12 +139,12 @@ func TestSchedules_ref(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		s, queue := w.scheduled()
-		make := func(ref string) (*schedule.Schedule, error) {
+		create := func(ref string) (*schedule.Schedule, error) {
 			return s.Create(ctx, w.developer, w.as(w.developer), schedule.Input{Description: ref, Ref: ref, Cron: "0 1 * * *", Timezone: "Eastern Time (US & Canada)"})
 		}
-		later, err := make("later") // the project has no commit yet
+		later, err := create("later") // the project has no commit yet
 		check(t, err)
-		full, err := make("refs/heads/later")
+		full, err := create("refs/heads/later")
 		check(t, err)
 		equal(t, "references", later.Ref+" "+full.Ref+" "+later.Timezone, "later refs/heads/later Eastern Time (US & Canada)")
 		wanted := func(when string, want int) {
@@ -167,10 +167,10 @@ func TestSchedules_ref(t *testing.T) {
 		// Both names are those of a branch that is protected.
 		w.protect("stable")
 		for _, ref := range []string{"stable", "refs/heads/stable"} {
-			_, err = make(ref)
+			_, err = create(ref)
 			wantError(t, ref, err, errs.Forbidden, "")
 		}
-		tag, err := make("refs/tags/v1")
+		tag, err := create("refs/tags/v1")
 		check(t, err)
 		equal(t, "tag", tag.Ref, "refs/tags/v1")
 		_, err = s.Update(ctx, w.developer, w.as(w.developer), tag.ID, schedule.Changes{Ref: new("stable")})

@@ -56,15 +56,6 @@ func (a *admission) takes(addresses []string) bool {
 	})
 }
 
-// requireOpen refuses new members of a place for the reasons of open.
-func (s *Service) requireOpen(ctx context.Context, p Place) error {
-	a, err := s.admission(ctx, p)
-	if err != nil {
-		return err
-	}
-	return a.open()
-}
-
 // admits refuses a user whom the groups above a place do not take as a new member.
 func (s *Service) admits(ctx context.Context, p Place, u person) error {
 	a, err := s.admission(ctx, p)

@@ -112,11 +112,11 @@ func (s *Service) LoadRanges(ctx context.Context) error {
 			return err
 		}
 	}
-	any, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM group_address_ranges)")
+	some, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM group_address_ranges)")
 	if err != nil {
 		return fmt.Errorf("read ranges of groups: %w", err)
 	}
-	if any {
+	if some {
 		s.policy.HoldAddresses()
 	}
 	return nil

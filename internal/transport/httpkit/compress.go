@@ -43,7 +43,7 @@ func ownRequest(r *http.Request) bool {
 
 // takesGzip reports whether the client takes an answer in gzip.
 func takesGzip(r *http.Request) bool {
-	any := false
+	all := false
 	for _, line := range r.Header["Accept-Encoding"] {
 		for part := range strings.SplitSeq(line, ",") {
 			name, params, _ := strings.Cut(part, ";")
@@ -58,10 +58,10 @@ func takesGzip(r *http.Request) bool {
 			if name == "gzip" {
 				return weight > 0
 			}
-			any = weight > 0
+			all = weight > 0
 		}
 	}
-	return any
+	return all
 }
 
 // compressible are the types of answers that are text.

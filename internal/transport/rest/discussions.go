@@ -212,9 +212,9 @@ type createDiscussionParams struct {
 	Internal *bool `param:"internal" alias:"confidential" doc:"Internal thread: visible to Planner and above"`
 }
 
-func (in createDiscussionParams) input() note.Input {
-	out := in.discussionText.input()
-	out.Internal = in.Internal != nil && *in.Internal
+func (p createDiscussionParams) input() note.Input {
+	out := p.discussionText.input()
+	out.Internal = p.Internal != nil && *p.Internal
 	return out
 }
 
