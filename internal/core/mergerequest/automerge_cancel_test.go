@@ -107,7 +107,7 @@ func TestService_Settle_automaticMerge(t *testing.T) {
 func TestService_Merge_whenPipelineSucceeds_fork(t *testing.T) {
 	t.Parallel()
 	eachFork(t, func(t *testing.T, f *forked) {
-		checks := ci.New(ci.Deps{DB: f.DB, Policy: f.Policy, Bus: f.Bus, Projects: f.Projects, Repos: f.repos, Now: f.Now})
+		checks := ci.New(ci.Deps{DB: f.DB, Policy: f.Policy, Bus: f.Bus, Projects: f.Projects, Repos: f.repos, Protections: f.protections, Now: f.Now})
 		event.On(f.Bus, "automatic merges", func(ctx context.Context, e ci.PipelineChanged) error {
 			return f.requests.OnPipeline(ctx, e.Pipeline.ProjectID, e.Pipeline.Ref, e.Pipeline.State)
 		})

@@ -50,6 +50,9 @@ func TestMessage(t *testing.T) {
 			{Message: "Merge\n\nx\n", Author: gitstore.Signature{Name: "Ann", Email: "ann@x"}, Parents: make([]gitstore.ObjectID, 2)},
 		},
 	}
+	for _, c := range d.commits {
+		c.Raw = []byte(c.Message)
+	}
 	for template, want := range map[string]string{
 		defaultMergeTemplate:                        "Merge branch 'topic' into 'main'\n\nTitle\n\nSee merge request group/shop!7",
 		defaultSquashTemplate:                       "Title",
@@ -72,7 +75,8 @@ func TestMessage(t *testing.T) {
 			t.Errorf("%q:\ngot  %q\nwant %q", template, got, want)
 		}
 	}
-	d.commits = append(d.commits, &gitstore.Commit{Message: "Long\n\n" + strings.Repeat("#1 ", maxListedMessage/3)})
+	long := "Long\n\n" + strings.Repeat("#1 ", maxListedMessage/3)
+	d.commits = append(d.commits, &gitstore.Commit{Message: long, Raw: []byte(long)})
 	if got, want := d.message("%{all_commits}"), "* First\n\n* Second\n\nWith a body\n\n* Long"; got != want {
 		t.Errorf("with a long message: got %.200q, want %q", got, want)
 	}
