@@ -217,7 +217,7 @@ type weighed struct {
 	took   time.Duration // of the processor
 }
 
-// counted is an answer of which only the length is kept.
+// counted is an answer that keeps its length alone.
 type counted struct {
 	header http.Header
 	weighed

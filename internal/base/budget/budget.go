@@ -110,7 +110,7 @@ func Apart(ctx context.Context) context.Context {
 	return context.WithValue(ctx, shareKey{}, (*Share)(nil))
 }
 
-// Of returns the share of the request of ctx; nil, of which all methods work, where the request has none.
+// Of returns the share of the request of ctx, nil where the request has none. All methods work on nil.
 func Of(ctx context.Context) *Share {
 	s, _ := ctx.Value(shareKey{}).(*Share)
 	return s

@@ -33,7 +33,7 @@ func InsertRows[T any](ctx context.Context, d *DB, table string, rows []T, suffi
 	})
 }
 
-// insertMany builds the statements, all of which run in one transaction.
+// insertMany builds the statements. They run in one transaction.
 func insertMany[T any](ctx context.Context, d *DB, table string, rows []T, run func(ctx context.Context, query string, args []any) error) error {
 	if len(rows) == 0 {
 		return nil

@@ -23,7 +23,7 @@ func (c *Commit) Short() *Commit {
 	return &out
 }
 
-// Short is the tag as it stands in a list of which only a part is shown: see [Commit.Short].
+// Short is the tag for a list, which shows a part of it: see [Commit.Short].
 func (t *Tag) Short() *Tag {
 	out := *t
 	short := true

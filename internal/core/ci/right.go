@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/protection"
 )
 
-// rights tells of which branches and tags of a project an actor may run and change pipelines: those that are not protected, and protected ones
+// rights decides for which branches and tags of a project an actor may run and change pipelines: those that are not protected, and protected ones
 // that the actor may push to, merge into or create. It reads the rules of branches and of tags once.
 type rights struct {
 	s              *Service

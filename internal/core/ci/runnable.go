@@ -22,7 +22,7 @@ func (s *Service) MayRun(ctx context.Context, as authz.Actor, p *project.Project
 	return (&rights{s: s, as: as, p: p}).run(ctx, ref.Short(), ref.IsTag())
 }
 
-// Runnable refuses a branch or tag of which the actor may not run pipelines. Its name is full or short, and need not exist: a short name is that of a
+// Runnable refuses a branch or tag whose pipelines the actor may not run. Its name is full or short, and need not exist: a short name is that of a
 // tag where there is a tag and no branch. It requires CreatePipeline.
 func (s *Service) Runnable(ctx context.Context, as authz.Actor, p *project.Project, name string) error {
 	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {

@@ -56,7 +56,7 @@ func (a *admission) takes(addresses []string) bool {
 	})
 }
 
-// admits refuses a user whom the groups above a place do not take as a new member.
+// admits refuses a new member that the groups above a place do not allow.
 func (s *Service) admits(ctx context.Context, p Place, u person) error {
 	a, err := s.admission(ctx, p)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Service) takes(ctx context.Context, a *admission, user authz.UserID) (b
 	return a.takes(addresses), nil
 }
 
-// outsiders reports whether a group that is invited has members whom the groups above the place do not take.
+// outsiders reports whether an invited group has members that the groups above the place do not allow.
 func (s *Service) outsiders(ctx context.Context, p Place, group ID) (bool, error) {
 	a, err := s.admission(ctx, p)
 	if err != nil || len(a.domains) == 0 {

@@ -10,7 +10,7 @@ import (
 
 // ImportMembers makes the direct members of one project members of another. No user
 // gets a higher role than the actor has there; roles that the actor may not give, bots,
-// those who are members already, and those whom a group above does not take, are passed over.
+// those who are members already, and those that a group above does not allow, are left out.
 func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from Place) error {
 	if err := s.policy.Require(ctx, as, adminAbility(into), into.Subject); err != nil {
 		return err

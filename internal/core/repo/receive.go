@@ -69,7 +69,7 @@ func (j pushJudge) Check(ctx context.Context, view *gitcmd.Repo, updates []gitst
 	return refusal, nil
 }
 
-// refusedRef gives the reason why a push may not change a reference, whoever pushes.
+// refusedRef returns the reason why no push may change a reference, "" where one may.
 func refusedRef(u gitstore.RefUpdate) string {
 	switch {
 	case u.Ref.Below(hiddenRefs):

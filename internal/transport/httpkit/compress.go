@@ -22,8 +22,8 @@ var startCompressors = sync.OnceFunc(func() {
 	}
 })
 
-// Compress has an answer compressed by gzip where the client takes that and it is worth it: text of some size that is not compressed already, and
-// of which no part was asked for. end has to be called when the answer is written.
+// Compress compresses an answer by gzip where the client takes that and it is worth it: a text of some size that is not
+// compressed already, and no range. The caller calls end when the answer is written.
 //
 // An answer to a request with a cookie is compressed only where the browser says that a page of this server or its user has sent the request: another
 // site that has a browser ask again and again could guess secrets of an answer by its length (BREACH). Tokens of forms are masked anew on each page besides.
