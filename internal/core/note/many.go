@@ -119,10 +119,11 @@ func (s *Service) readableOn(ctx context.Context, as authz.Actor, refs []noteabl
 	out := make(map[noteable.Ref]bool, len(refs))
 	for kind, list := range kinds {
 		things, ok := s.things[kind]
-		visits := On{Kind: kind, Anonymous: true}.visits(as)
-		if !ok || !as.SignedIn() && !as.Admin && !visits {
+		on := On{Kind: kind, Anonymous: true}
+		if !ok || !on.opens(as) {
 			continue
 		}
+		visits := on.visits(as)
 		subjects, err := things.Subjects(ctx, as, list)
 		if err != nil {
 			return nil, err

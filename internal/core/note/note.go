@@ -74,7 +74,13 @@ type On struct {
 
 // visits reports whether the actor has no account and reads the public notes all the same.
 func (o On) visits(as authz.Actor) bool {
-	return !as.SignedIn() && !as.Admin && o.Anonymous && o.Kind.Open()
+	return !as.Known() && !as.Admin && o.Anonymous && o.Kind.Open()
+}
+
+// opens reports whether the actor may ask for the notes at all: it is signed in, visits, or
+// the kind lets everybody who sees the thing read them.
+func (o On) opens(as authz.Actor) bool {
+	return as.SignedIn() || as.Admin || o.Kind.Public() || o.visits(as)
 }
 
 func (o On) place() noteable.Place { return noteable.Place{Project: o.Project, Group: o.Group} }

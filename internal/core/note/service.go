@@ -67,8 +67,9 @@ func New(deps Deps) *Service {
 
 // locate finds what is commented on and asks for the ability to do something with its notes.
 func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability authz.Ability) (noteable.Target, error) {
-	visits := ability == authz.ReadNote && on.visits(as)
-	if !as.SignedIn() && !as.Admin && !on.Kind.Public() && !visits {
+	on.Anonymous = on.Anonymous && ability == authz.ReadNote
+	visits := on.visits(as)
+	if !on.opens(as) {
 		return noteable.Target{}, errs.New(errs.Unauthorized, "")
 	}
 	things, ok := s.things[on.Kind]
