@@ -99,6 +99,9 @@ e2e: build ## the built binary driven by real clients
 
 bench: build ## figures, printed; nothing is asserted
 	TENON_BIN="$(CURDIR)/bin/tenon" $(GO) run ./test/bench $(ARGS)
+	@echo "longest transactions:"
+	@CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkTransactions$$' -benchtime 1x ./internal/app | grep 'ms/longest'
+	@CGO_ENABLED=0 $(GO) test -count=1 -v -run '^TestService_manyJobs$$/sqlite' ./internal/core/ci | grep 'longest transaction'
 	$(if $(ARGS),,TENON_TEST_ANSWERS=all CGO_ENABLED=0 $(GO) test -vet=off -trimpath -count=1 -v -run '^TestAnswerSizes$$' ./internal/app)
 
 lint: $(LINT) ## house rules and the usual suspects

@@ -48,6 +48,7 @@ var provedElsewhere = map[string]string{
 	"epic.Created: notes":                             "internal/transport/rest TestEpics_promote",
 	"epic.Created: activity":                          "internal/app TestEpicHistory",
 	"milestone.Created: activity":                     "internal/app TestPlanningEvents",
+	"milestone.Copied: activity":                      "internal/app TestTransfer_copiedMilestones",
 	"milestone.Updated: activity":                     "internal/app TestPlanningEvents",
 	"milestone.Deleted: activity":                     "internal/app TestPlanningEvents",
 	"wiki.Changed: activity":                          "internal/app TestPlanningEvents",

@@ -85,7 +85,24 @@ type row struct {
 }
 
 // Record adds an entry inside the caller's transaction.
-func (r *Recorder) Record(ctx context.Context, e Entry) error {
+func (r *Recorder) Record(ctx context.Context, e Entry) error { return r.RecordAll(ctx, []Entry{e}) }
+
+// RecordAll adds entries inside the caller's transaction.
+func (r *Recorder) RecordAll(ctx context.Context, all []Entry) error {
+	rows := make([]row, len(all))
+	for i := range all {
+		var err error
+		if rows[i], err = r.row(&all[i]); err != nil {
+			return err
+		}
+	}
+	if _, err := db.InsertAll(ctx, r.db, "events", rows); err != nil {
+		return fmt.Errorf("record activity: %w", err)
+	}
+	return nil
+}
+
+func (r *Recorder) row(e *Entry) (row, error) {
 	out := row{
 		ProjectID: some(int64(e.ProjectID)), GroupID: some(int64(e.GroupID)), AuthorID: int64(e.AuthorID), Action: e.Action,
 		TargetType: some(e.TargetType), TargetID: some(e.TargetID), TargetIID: some(e.TargetIID),
@@ -94,14 +111,11 @@ func (r *Recorder) Record(ctx context.Context, e Entry) error {
 	if e.Payload != nil {
 		text, err := json.Marshal(e.Payload)
 		if err != nil {
-			return fmt.Errorf("encode activity: %w", err)
+			return out, fmt.Errorf("encode activity: %w", err)
 		}
 		out.Payload = some(string(text))
 	}
-	if _, err := db.Insert(ctx, r.db, "events", out); err != nil {
-		return fmt.Errorf("record activity: %w", err)
-	}
-	return nil
+	return out, nil
 }
 
 // some gives a pointer to v, nil for the zero value.

@@ -39,6 +39,7 @@ func (r *Recorder) Subscribe(b *event.Bus) {
 	event.On(b, name, r.RequestMerged)
 	event.On(b, name, r.RequestApproved)
 	event.On(b, name, r.MilestoneCreated)
+	event.On(b, name, r.MilestonesCopied)
 	event.On(b, name, r.MilestoneUpdated)
 	event.On(b, name, r.MilestoneDeleted)
 	event.On(b, name, r.WikiChanged)
@@ -171,19 +172,29 @@ func (r *Recorder) RequestApproved(ctx context.Context, e approval.Approved) err
 	return r.request(ctx, e.Fact.Fact, Approved)
 }
 
-func (r *Recorder) milestone(ctx context.Context, by authz.UserID, m *milestone.Milestone, action string) error {
-	if m.ProjectID == nil {
-		return nil // those of groups are not in the feed
+func (r *Recorder) milestones(ctx context.Context, by authz.UserID, all []milestone.Milestone, action string) error {
+	var entries []Entry
+	for i := range all {
+		m := &all[i]
+		if m.ProjectID == nil {
+			continue // those of groups are not in the feed
+		}
+		entries = append(entries, Entry{
+			ProjectID: *m.ProjectID, AuthorID: by, Action: action, TargetType: milestoneKind,
+			TargetID: int64(m.ID), TargetIID: int64(m.IID), TargetTitle: m.Title,
+		})
 	}
-	return r.Record(ctx, Entry{
-		ProjectID: *m.ProjectID, AuthorID: by, Action: action, TargetType: milestoneKind,
-		TargetID: int64(m.ID), TargetIID: int64(m.IID), TargetTitle: m.Title,
-	})
+	return r.RecordAll(ctx, entries)
+}
+
+// MilestonesCopied records the new milestones of a project that was transferred.
+func (r *Recorder) MilestonesCopied(ctx context.Context, e milestone.Copied) error {
+	return r.milestones(ctx, e.By.UserID, e.Milestones, Created)
 }
 
 // MilestoneCreated records a new milestone of a project.
 func (r *Recorder) MilestoneCreated(ctx context.Context, e milestone.Created) error {
-	return r.milestone(ctx, e.By.UserID, &e.Milestone, Created)
+	return r.milestones(ctx, e.By.UserID, []milestone.Milestone{e.Milestone}, Created)
 }
 
 // MilestoneUpdated records that a milestone of a project was closed or opened again.
@@ -192,14 +203,14 @@ func (r *Recorder) MilestoneUpdated(ctx context.Context, e milestone.Updated) er
 	case e.Before.State == e.After.State:
 		return nil
 	case e.After.State == milestone.Closed:
-		return r.milestone(ctx, e.By.UserID, &e.After, Closed)
+		return r.milestones(ctx, e.By.UserID, []milestone.Milestone{e.After}, Closed)
 	}
-	return r.milestone(ctx, e.By.UserID, &e.After, Reopened)
+	return r.milestones(ctx, e.By.UserID, []milestone.Milestone{e.After}, Reopened)
 }
 
 // MilestoneDeleted records that a milestone of a project was deleted.
 func (r *Recorder) MilestoneDeleted(ctx context.Context, e milestone.Deleted) error {
-	return r.milestone(ctx, e.By.UserID, &e.Milestone, Destroyed)
+	return r.milestones(ctx, e.By.UserID, []milestone.Milestone{e.Milestone}, Destroyed)
 }
 
 // maxPages is how many pages of one push stand in the feed.

@@ -214,10 +214,16 @@ func (s *Service) limit(ctx context.Context, as authz.Actor, list ListID, c List
 
 // arrange writes the positions of lists in their order, where they differ.
 func (s *Service) arrange(ctx context.Context, lists []List) error {
+	if len(lists) == 0 {
+		return nil
+	}
+	pairs := make([]db.Pair, len(lists))
 	for i, l := range lists {
-		if _, err := s.db.Exec(ctx, "UPDATE board_lists SET position = ? WHERE id = ? AND position <> ?", i, l.ID, i); err != nil {
-			return fmt.Errorf("arrange lists: %w", err)
-		}
+		pairs[i] = db.Pair{A: int64(l.ID), B: int64(i)}
+	}
+	with, args := db.Pairs(pairs)
+	if _, err := s.db.Exec(ctx, with+"UPDATE board_lists SET position = pairs.b FROM pairs WHERE pairs.a = board_lists.id AND position <> pairs.b", args...); err != nil {
+		return fmt.Errorf("arrange lists: %w", err)
 	}
 	return nil
 }

@@ -62,11 +62,11 @@ func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, ofLabels la
 		return s.labels.Successors(ctx, as, ofLabels, ids)
 	}
 	err := namespace.Replace(ctx, s.db, `SELECT label_id FROM board_lists WHERE label_id IS NOT NULL AND `+ofPlace+`
-		UNION SELECT label_id FROM board_labels WHERE `+ofPlace+" ORDER BY 1", []any{ns, ns}, labels, func(ctx context.Context, from, to label.ID) error {
-		if err := s.swap(ctx, ns, "board_lists", "label_id", int64(from), int64(to)); err != nil {
+		UNION SELECT label_id FROM board_labels WHERE `+ofPlace+" ORDER BY 1", []any{ns, ns}, labels, func(ctx context.Context, all []namespace.Successor[label.ID]) error {
+		if err := s.swap(ctx, ns, "board_lists", "label_id", namespace.Pairs(all)); err != nil {
 			return err
 		}
-		return s.swap(ctx, ns, "board_labels", "label_id", int64(from), int64(to))
+		return s.swap(ctx, ns, "board_labels", "label_id", namespace.Pairs(all))
 	})
 	if err != nil {
 		return fmt.Errorf("labels of former groups on boards: %w", err)
@@ -76,11 +76,12 @@ func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, ofLabels la
 	}
 	const inside = "milestone_id IS NOT NULL AND namespace_id IN " + namespace.InsideSQL
 	err = namespace.Replace(ctx, s.db, `SELECT milestone_id FROM board_lists WHERE milestone_id IS NOT NULL AND `+ofPlace+`
-		UNION SELECT milestone_id FROM boards WHERE `+inside+" ORDER BY 1", []any{ns, ns}, milestones, func(ctx context.Context, from, to milestone.ID) error {
-		if _, err := s.db.Exec(ctx, "UPDATE boards SET milestone_id = ? WHERE milestone_id = ? AND "+inside, to, from, ns); err != nil {
+		UNION SELECT milestone_id FROM boards WHERE `+inside+" ORDER BY 1", []any{ns, ns}, milestones, func(ctx context.Context, all []namespace.Successor[milestone.ID]) error {
+		with, pairs := db.Pairs(namespace.Pairs(all))
+		if _, err := s.db.Exec(ctx, with+"UPDATE boards SET milestone_id = pairs.b FROM pairs WHERE pairs.a = milestone_id AND "+inside, append(pairs, ns)...); err != nil {
 			return err
 		}
-		return s.swap(ctx, ns, "board_lists", "milestone_id", int64(from), int64(to))
+		return s.swap(ctx, ns, "board_lists", "milestone_id", namespace.Pairs(all))
 	})
 	if err != nil {
 		return fmt.Errorf("milestones of former groups on boards: %w", err)
@@ -93,14 +94,18 @@ func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, ofLabels la
 	return nil
 }
 
-// swap puts a label or milestone in the place of another one on the boards of a place and below it, and
-// removes the other one where a board has both.
-func (s *Service) swap(ctx context.Context, ns authz.NamespaceID, table, column string, from, to int64) error {
-	if _, err := s.db.Exec(ctx, "UPDATE "+table+" AS t SET "+column+" = ? WHERE "+column+" = ? AND "+ofPlace+
-		" AND NOT EXISTS (SELECT 1 FROM "+table+" o WHERE o.board_id = t.board_id AND o."+column+" = ?)", to, from, ns, to); err != nil {
+// swap puts labels or milestones in the places of others on the boards of a place and below it, and
+// removes the others where a board has both, or has two that get the same successor.
+func (s *Service) swap(ctx context.Context, ns authz.NamespaceID, table, column string, all []db.Pair) error {
+	with, pairs := db.Pairs(all)
+	args := append(pairs, ns)
+	if _, err := s.db.Exec(ctx, with+"UPDATE "+table+" AS t SET "+column+" = pairs.b FROM pairs WHERE pairs.a = t."+column+" AND "+ofPlace+
+		" AND NOT EXISTS (SELECT 1 FROM "+table+" o WHERE o.board_id = t.board_id AND o."+column+" = pairs.b)"+
+		" AND NOT EXISTS (SELECT 1 FROM "+table+" o JOIN pairs q ON q.a = o."+column+
+		" WHERE o.board_id = t.board_id AND q.b = pairs.b AND q.a < pairs.a)", args...); err != nil {
 		return fmt.Errorf("swap %s of %s: %w", column, table, err)
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM "+table+" WHERE "+column+" = ? AND "+ofPlace, from, ns); err != nil {
+	if _, err := s.db.Exec(ctx, with+"DELETE FROM "+table+" WHERE "+column+" IN (SELECT a FROM pairs) AND "+ofPlace, args...); err != nil {
 		return fmt.Errorf("swap %s of %s: %w", column, table, err)
 	}
 	return nil

@@ -29,16 +29,21 @@ func (s *Service) Publish(ctx context.Context, as authz.Actor, on note.On, id ID
 	if err != nil {
 		return err
 	}
-	return s.publish(ctx, as, on, t, id, func(ctx context.Context, notes []note.Pending) ([]quickaction.Text, error) {
+	_, err = s.publish(ctx, as, on, t, selection{id: id}, func(ctx context.Context, notes []note.Pending, _ bool) ([]quickaction.Text, error) {
 		if len(notes) == 0 {
 			return nil, errs.Missing("")
 		}
 		return s.notes.Publish(ctx, as, on, t, notes)
 	})
+	return err
 }
 
-// PublishAll makes notes of all the actor's drafts on a merge request, as one review. Without
-// drafts it publishes the summary alone, if there is one.
+// publishPiece is how many drafts one transaction publishes.
+const publishPiece = 50
+
+// PublishAll makes notes of all the actor's drafts on a merge request, as one review; 50 at a time
+// where there are more, so that what was interrupted leaves drafts. Without drafts it publishes the
+// summary alone, if there is one.
 func (s *Service) PublishAll(ctx context.Context, as authz.Actor, on note.On, r Review) error {
 	t, err := s.notes.MayComment(ctx, as, on)
 	if err != nil {
@@ -49,7 +54,14 @@ func (s *Service) PublishAll(ctx context.Context, as authz.Actor, on note.On, r 
 			return ofDraft(err)
 		}
 	}
-	return s.publish(ctx, as, on, t, 0, func(ctx context.Context, notes []note.Pending) ([]quickaction.Text, error) {
+	last, err := db.Get[ID](ctx, s.db, "SELECT COALESCE(MAX(id), 0) FROM draft_notes WHERE merge_request_id = ? AND author_id = ?", t.ID, as.UserID)
+	if err != nil {
+		return fmt.Errorf("last draft note: %w", err)
+	}
+	do := func(ctx context.Context, notes []note.Pending, end bool) ([]quickaction.Text, error) {
+		if !end {
+			return s.notes.Publish(ctx, as, on, t, notes)
+		}
 		if r.Summary != "" {
 			notes = append(notes, note.Pending{Body: r.Summary})
 		}
@@ -60,29 +72,47 @@ func (s *Service) PublishAll(ctx context.Context, as authz.Actor, on note.On, r 
 			return nil, err
 		}
 		return s.notes.Publish(ctx, as, on, t, notes)
-	})
+	}
+	for more := true; more; {
+		if more, err = s.publish(ctx, as, on, t, selection{last: last}, do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// selection is one draft of the actor, or those up to an id.
+type selection struct {
+	id, last ID
 }
 
 // errStale is a draft that was changed between the look at its suggestions and its publication.
 var errStale = errors.New("draft note was changed")
 
-// publish takes a draft, or all where the id is 0, and writes their notes in one transaction,
-// and runs their quick actions after it: what was taken is published once, or is a draft still.
-func (s *Service) publish(ctx context.Context, as authz.Actor, on note.On, t noteable.Target, id ID, do func(ctx context.Context, notes []note.Pending) ([]quickaction.Text, error)) error {
+// publish takes the first selected drafts and writes their notes in one transaction, and runs their quick actions after it:
+// what was taken is published once, or is a draft still. It reports whether there are more, which do is told as well: end is
+// true for the last ones.
+func (s *Service) publish(ctx context.Context, as authz.Actor, on note.On, t noteable.Target, of selection,
+	do func(ctx context.Context, notes []note.Pending, end bool) ([]quickaction.Text, error),
+) (more bool, err error) {
 	for try := 0; ; try++ {
-		suggested, err := s.suggested(ctx, as, on, t, id)
+		suggested, err := s.suggested(ctx, as, on, t, of)
 		if err != nil {
-			return err
+			return false, err
 		}
 		var texts []quickaction.Text
 		err = s.db.InTx(ctx, func(ctx context.Context) error {
-			drafts, err := s.take(ctx, as, t, id)
+			drafts, err := s.take(ctx, as, t, of)
 			if err != nil {
+				return err
+			}
+			w := which(as, t, of)
+			if more, err = db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM draft_notes"+w.SQL()+")", w.Args()...); err != nil {
 				return err
 			}
 			notes, err := pending(drafts, suggested)
 			if err == nil {
-				texts, err = do(ctx, notes)
+				texts, err = do(ctx, notes, !more)
 			}
 			return err
 		})
@@ -90,20 +120,22 @@ func (s *Service) publish(ctx context.Context, as authz.Actor, on note.On, t not
 		case errors.Is(err, errStale) && try < 3:
 			continue
 		case errors.Is(err, errStale):
-			return errs.New(errs.Conflict, "")
+			return false, errs.New(errs.Conflict, "")
 		case err != nil:
-			return fmt.Errorf("publish draft notes: %w", ofDraft(err))
+			return false, fmt.Errorf("publish draft notes: %w", ofDraft(err))
 		}
-		return s.notes.RunCommands(ctx, as.Unconditional(), on, t, texts)
+		return more, s.notes.RunCommands(ctx, as.Unconditional(), on, t, texts)
 	}
 }
 
-// which selects a draft of the actor, or all where the id is 0.
-func which(as authz.Actor, t noteable.Target, id ID) db.Where {
+// which selects drafts of the actor.
+func which(as authz.Actor, t noteable.Target, of selection) db.Where {
 	var w db.Where
 	w.And("merge_request_id = ? AND author_id = ?", t.ID, as.UserID)
-	if id != 0 {
-		w.And("id = ?", id)
+	if of.id != 0 {
+		w.And("id = ?", of.id)
+	} else {
+		w.And("id <= ?", of.last)
 	}
 	return w
 }
@@ -114,11 +146,11 @@ type suggestions struct {
 	list []note.Suggestion
 }
 
-// suggested reads the suggestions of drafts that may have some.
-func (s *Service) suggested(ctx context.Context, as authz.Actor, on note.On, t noteable.Target, id ID) (map[ID]suggestions, error) {
-	w := which(as, t, id)
-	w.Raw("note LIKE '%suggestion%'")
-	drafts, err := db.Select[Draft](ctx, s.db, "SELECT "+db.Columns[Draft]("")+" FROM draft_notes"+w.SQL()+" ORDER BY id", w.Args()...)
+// suggested reads the suggestions of the first selected drafts, where they may have some.
+func (s *Service) suggested(ctx context.Context, as authz.Actor, on note.On, t noteable.Target, of selection) (map[ID]suggestions, error) {
+	w := which(as, t, of)
+	drafts, err := db.Select[Draft](ctx, s.db, "SELECT "+db.Columns[Draft]("")+" FROM (SELECT * FROM draft_notes"+w.SQL()+" ORDER BY id LIMIT ?) d WHERE note LIKE '%suggestion%' ORDER BY id",
+		append(w.Args(), publishPiece)...)
 	if err != nil {
 		return nil, fmt.Errorf("suggestions of draft notes: %w", err)
 	}
@@ -143,10 +175,11 @@ func (s *Service) suggested(ctx context.Context, as authz.Actor, on note.On, t n
 	return out, nil
 }
 
-// take removes drafts, and gives what it removed in the order of its making.
-func (s *Service) take(ctx context.Context, as authz.Actor, t noteable.Target, id ID) ([]Draft, error) {
-	w := which(as, t, id)
-	drafts, err := db.Select[Draft](ctx, s.db, "DELETE FROM draft_notes"+w.SQL()+" RETURNING "+db.Columns[Draft](""), w.Args()...)
+// take removes the first selected drafts, and gives what it removed in the order of its making.
+func (s *Service) take(ctx context.Context, as authz.Actor, t noteable.Target, of selection) ([]Draft, error) {
+	w := which(as, t, of)
+	drafts, err := db.Select[Draft](ctx, s.db, "DELETE FROM draft_notes WHERE id IN (SELECT id FROM draft_notes"+w.SQL()+" ORDER BY id LIMIT ?) RETURNING "+db.Columns[Draft](""),
+		append(w.Args(), publishPiece)...)
 	if err != nil {
 		return nil, err
 	}

@@ -161,8 +161,13 @@ func (s *Service) spread(ctx context.Context, p *project.Project, at int64, reac
 	if step < 4 {
 		return nil // too crowded: the next try reaches further
 	}
-	for n, r := range rows {
-		if _, err := s.db.Exec(ctx, "UPDATE issues SET relative_position = ? WHERE id = ?", at+int64(n)*step, r.ID); err != nil {
+	for start := 0; start < len(rows); start += db.MaxArgs / 2 {
+		var pairs []db.Pair
+		for n := start; n < min(start+db.MaxArgs/2, len(rows)); n++ {
+			pairs = append(pairs, db.Pair{A: int64(rows[n].ID), B: at + int64(n)*step})
+		}
+		with, args := db.Pairs(pairs)
+		if _, err := s.db.Exec(ctx, with+"UPDATE issues SET relative_position = pairs.b FROM pairs WHERE pairs.a = issues.id", args...); err != nil {
 			return err
 		}
 	}

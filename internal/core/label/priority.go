@@ -3,6 +3,7 @@ package label
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/namespace"
@@ -70,15 +71,18 @@ func (s *Service) changePriority(ctx context.Context, at Place, l *Label, c Chan
 	return s.setPriority(ctx, at, l)
 }
 
-// movePriority gives a label the priorities that another has in the projects of a place, unless it has some.
-func (s *Service) movePriority(ctx context.Context, at Place, from, to ID) error {
+// movePriorities gives labels the priorities that others have in the projects of a place, unless they have some. The
+// statements begin with the pairs of the former and the new labels.
+func (s *Service) movePriorities(ctx context.Context, at Place, with string, pairs []any) error {
 	const inside = "project_id IN (SELECT p.id FROM projects p WHERE p.namespace_id IN " + namespace.InsideSQL + ")"
-	if _, err := s.db.Exec(ctx, `INSERT INTO label_priorities (label_id, project_id, priority)
-		SELECT CAST(? AS BIGINT), project_id, priority FROM label_priorities WHERE label_id = ? AND `+inside+` ON CONFLICT DO NOTHING`, to, from, at.Namespace); err != nil {
-		return fmt.Errorf("priority of label: %w", err)
+	args := append(slices.Clone(pairs), at.Namespace)
+	if _, err := s.db.Exec(ctx, with+`INSERT INTO label_priorities (label_id, project_id, priority)
+		SELECT pairs.b, lp.project_id, MIN(lp.priority) FROM label_priorities lp JOIN pairs ON pairs.a = lp.label_id WHERE `+inside+`
+		GROUP BY pairs.b, lp.project_id ON CONFLICT DO NOTHING`, args...); err != nil {
+		return fmt.Errorf("priorities of labels: %w", err)
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM label_priorities WHERE label_id = ? AND "+inside, from, at.Namespace); err != nil {
-		return fmt.Errorf("priority of label: %w", err)
+	if _, err := s.db.Exec(ctx, with+"DELETE FROM label_priorities WHERE label_id IN (SELECT a FROM pairs) AND "+inside, args...); err != nil {
+		return fmt.Errorf("priorities of labels: %w", err)
 	}
 	return nil
 }

@@ -58,9 +58,11 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group Place
 		case !errors.Is(err, db.ErrNotFound):
 			return err
 		default:
-			if out, err = s.copyTo(ctx, as, group, l); err != nil {
+			copies, err := s.copiesIn(ctx, as, group, []Label{l})
+			if err != nil {
 				return err
 			}
+			out = copies[0]
 		}
 		if _, err := s.db.Exec(ctx, `INSERT INTO label_links (target_type, target_id, label_id)
 			SELECT DISTINCT ll.target_type, ll.target_id, CAST(? AS BIGINT) FROM label_links ll WHERE ll.label_id IN (SELECT id FROM labels WHERE `+same+`)

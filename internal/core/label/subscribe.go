@@ -3,6 +3,7 @@ package label
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
@@ -41,16 +42,17 @@ func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at Place) e
 		return s.Successors(ctx, as, at, ids)
 	}
 	return namespace.Replace(ctx, s.db, "SELECT DISTINCT ll.label_id FROM label_links ll WHERE "+carried+" ORDER BY ll.label_id", things, successors,
-		func(ctx context.Context, from, to ID) error {
-			args := append([]any{to, from}, things...)
-			if _, err := s.db.Exec(ctx, `INSERT INTO label_links (target_type, target_id, label_id)
-				SELECT ll.target_type, ll.target_id, CAST(? AS BIGINT) FROM label_links ll WHERE ll.label_id = ? AND `+carried+` ON CONFLICT DO NOTHING`, args...); err != nil {
-				return fmt.Errorf("replace label: %w", err)
+		func(ctx context.Context, all []namespace.Successor[ID]) error {
+			with, pairs := db.Pairs(namespace.Pairs(all))
+			args := slices.Concat(pairs, things)
+			if _, err := s.db.Exec(ctx, with+`INSERT INTO label_links (target_type, target_id, label_id)
+				SELECT DISTINCT ll.target_type, ll.target_id, pairs.b FROM label_links ll JOIN pairs ON pairs.a = ll.label_id WHERE `+carried+` ON CONFLICT DO NOTHING`, args...); err != nil {
+				return fmt.Errorf("replace labels: %w", err)
 			}
-			if _, err := s.db.Exec(ctx, "DELETE FROM label_links AS ll WHERE ll.label_id = ? AND "+carried, args[1:]...); err != nil {
-				return fmt.Errorf("replace label: %w", err)
+			if _, err := s.db.Exec(ctx, with+"DELETE FROM label_links AS ll WHERE ll.label_id IN (SELECT a FROM pairs) AND "+carried, args...); err != nil {
+				return fmt.Errorf("replace labels: %w", err)
 			}
-			return s.movePriority(ctx, at, from, to)
+			return s.movePriorities(ctx, at, with, pairs)
 		})
 }
 
@@ -60,22 +62,34 @@ func (s *Service) Successors(ctx context.Context, as authz.Actor, at Place, ids 
 	return namespace.Successors(ctx, s.db, at.Namespace, ids, namespace.Titled[Label, ID]{
 		Table: "labels", Alias: "l", Columns: columns, From: "labels l",
 		Key: func(l *Label) (ID, string) { return l.ID, l.Title },
-		Copy: func(ctx context.Context, l Label) (ID, error) {
-			next, err := s.copyTo(ctx, as, at, l)
-			return next.ID, err
+		Copy: func(ctx context.Context, all []Label) ([]ID, error) {
+			copies, err := s.copiesIn(ctx, as, at, all)
+			ids := make([]ID, len(copies))
+			for i := range copies {
+				ids[i] = copies[i].ID
+			}
+			return ids, err
 		},
 	})
 }
 
-// copyTo creates a label with the title, color and description of another one.
-func (s *Service) copyTo(ctx context.Context, as authz.Actor, at Place, from Label) (Label, error) {
+// copiesIn creates labels with the titles, colors and descriptions of others.
+func (s *Service) copiesIn(ctx context.Context, as authz.Actor, at Place, from []Label) ([]Label, error) {
 	now := db.At(s.now())
-	l := Label{NamespaceID: at.Namespace, Title: from.Title, Color: from.Color, Description: from.Description, CreatedAt: now, UpdatedAt: now}
-	l.fold()
-	id, err := db.Insert(ctx, s.db, "labels", l)
-	if err != nil {
-		return l, fmt.Errorf("copy label: %w", err)
+	out := make([]Label, len(from))
+	for i, l := range from {
+		out[i] = Label{NamespaceID: at.Namespace, Title: l.Title, Color: l.Color, Description: l.Description, CreatedAt: now, UpdatedAt: now}
+		out[i].fold()
 	}
-	l.ID = ID(id)
-	return l, s.bus.Publish(ctx, Created{Stamp: as.Stamp(s.now()), Label: l, Place: at})
+	ids, err := db.InsertAll(ctx, s.db, "labels", out)
+	if err != nil {
+		return nil, fmt.Errorf("copy labels: %w", err)
+	}
+	for i := range out {
+		out[i].ID = ID(ids[i])
+		if err := s.bus.Publish(ctx, Created{Stamp: as.Stamp(s.now()), Label: out[i], Place: at}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }

@@ -130,6 +130,15 @@ type Fact struct {
 // Created is published when a milestone was made.
 type Created struct{ Fact }
 
+// Copied is published when milestones of former groups were copied to where a project or group was
+// transferred.
+type Copied struct {
+	authz.Stamp
+
+	Milestones []Milestone // at least one, the copies
+	Place      Place
+}
+
 // Updated is published when a milestone was changed, closed or activated.
 type Updated struct {
 	db.Change[Milestone]

@@ -73,7 +73,7 @@ func (s *Service) Successors(ctx context.Context, as authz.Actor, at Place, ids 
 	return namespace.Successors(ctx, s.db, at.Namespace, ids, namespace.Titled[Milestone, ID]{
 		Table: "milestones", Alias: "m", Columns: columns, From: tables,
 		Key:  func(m *Milestone) (ID, string) { return m.ID, m.Title },
-		Copy: func(ctx context.Context, m Milestone) (ID, error) { return s.copyTo(ctx, as, at, m) },
+		Copy: func(ctx context.Context, all []Milestone) ([]ID, error) { return s.copiesIn(ctx, as, at, all) },
 	})
 }
 
@@ -103,8 +103,9 @@ func (s *Service) ReplaceFormer(ctx context.Context, as authz.Actor, at Place, i
 		return s.Successors(ctx, as, at, ids)
 	}
 	err := namespace.Replace(ctx, s.db, "SELECT DISTINCT milestone_id FROM "+in.Name+" WHERE milestone_id IS NOT NULL"+inside+" ORDER BY milestone_id", []any{at.Namespace},
-		successors, func(ctx context.Context, from, to ID) error {
-			_, err := s.db.Exec(ctx, in.Update+" SET milestone_id = ? WHERE milestone_id = ?"+inside, to, from, at.Namespace)
+		successors, func(ctx context.Context, all []namespace.Successor[ID]) error {
+			with, pairs := db.Pairs(namespace.Pairs(all))
+			_, err := s.db.Exec(ctx, with+in.Update+" SET milestone_id = pairs.b FROM pairs WHERE pairs.a = milestone_id"+inside, append(pairs, at.Namespace)...)
 			return err
 		})
 	if err != nil {
@@ -113,12 +114,29 @@ func (s *Service) ReplaceFormer(ctx context.Context, as authz.Actor, at Place, i
 	return nil
 }
 
-// copyTo creates a milestone like another one.
-func (s *Service) copyTo(ctx context.Context, as authz.Actor, at Place, m Milestone) (ID, error) {
-	now := db.At(s.now())
-	m.ID, m.NamespaceID, m.ProjectID, m.Path, m.CreatedAt, m.UpdatedAt = 0, at.Namespace, at.ProjectID, at.Path, now, now
-	if err := s.insert(ctx, &m); err != nil {
-		return 0, err
+// copiesIn creates milestones like others.
+func (s *Service) copiesIn(ctx context.Context, as authz.Actor, at Place, from []Milestone) ([]ID, error) {
+	if len(from) == 0 {
+		return nil, nil
 	}
-	return m.ID, s.bus.Publish(ctx, Created{Fact{Milestone: m, Place: at, Stamp: as.Stamp(s.now())}})
+	last, err := namespace.NextIIDs(ctx, s.db, at.Namespace, namespace.KindMilestone, len(from))
+	if err != nil {
+		return nil, err
+	}
+	now := db.At(s.now())
+	out := slices.Clone(from)
+	for i := range out {
+		m := &out[i]
+		m.ID, m.NamespaceID, m.ProjectID, m.Path, m.CreatedAt, m.UpdatedAt = 0, at.Namespace, at.ProjectID, at.Path, now, now
+		m.IID = IID(last - int64(len(out)-1-i))
+	}
+	rows, err := db.InsertAll(ctx, s.db, "milestones", out)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]ID, len(rows))
+	for i := range rows {
+		ids[i], out[i].ID = ID(rows[i]), ID(rows[i])
+	}
+	return ids, s.bus.Publish(ctx, Copied{Milestones: out, Place: at, Stamp: as.Stamp(s.now())})
 }

@@ -183,27 +183,33 @@ func (s *Service) Due(ctx context.Context) ([]ID, error) {
 	return due, nil
 }
 
-// Remove deletes a group and its subgroups at once. Every project inside must be gone
-// already; db.ErrReference otherwise. A group that is gone is no error. It asks for no
-// permission.
+// Tree returns a group and its subgroups, the deepest first. It asks for no permission.
+func (s *Service) Tree(ctx context.Context, id ID) ([]ID, error) {
+	ids, err := db.Select[ID](ctx, s.db, `SELECT a.namespace_id FROM namespace_ancestors a JOIN namespaces n ON n.id = a.namespace_id
+		WHERE a.ancestor_id = ? AND n.kind = ? ORDER BY a.depth DESC, n.id`, id, GroupKind)
+	if err != nil {
+		return nil, fmt.Errorf("groups below group: %w", err)
+	}
+	return ids, nil
+}
+
+// Remove deletes a group. Every subgroup and project inside must be gone already; db.ErrReference
+// otherwise. A group that is gone is no error. It asks for no permission.
 func (s *Service) Remove(ctx context.Context, as authz.Actor, id ID) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		tree, err := db.Select[Group](ctx, s.db, "SELECT "+groupColumns+groupFrom+
-			` JOIN namespace_ancestors a ON a.namespace_id = n.id WHERE a.ancestor_id = ? ORDER BY a.depth DESC, n.id`, id)
+		g, err := db.Get[Group](ctx, s.db, "SELECT "+groupColumns+groupFrom+" WHERE n.id = ?", id)
+		if errors.Is(err, db.ErrNotFound) {
+			return nil
+		}
 		if err != nil {
-			return fmt.Errorf("groups below group: %w", err)
+			return fmt.Errorf("read group: %w", err)
 		}
-		for _, g := range tree {
-			if err := s.bus.Publish(ctx, GroupRemoving{GroupFact{Group: g, Stamp: as.Stamp(s.now())}}); err != nil {
-				return err
-			}
-			if err := s.Uproot(ctx, g.ID); err != nil {
-				return err
-			}
-			if err := s.bus.Publish(ctx, GroupDeleted{GroupFact{Group: g, Stamp: as.Stamp(s.now())}}); err != nil {
-				return err
-			}
+		if err := s.bus.Publish(ctx, GroupRemoving{GroupFact{Group: g, Stamp: as.Stamp(s.now())}}); err != nil {
+			return err
 		}
-		return nil
+		if err := s.Uproot(ctx, g.ID); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, GroupDeleted{GroupFact{Group: g, Stamp: as.Stamp(s.now())}})
 	})
 }

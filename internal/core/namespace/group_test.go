@@ -241,8 +241,15 @@ func TestService_Mark(t *testing.T) {
 		if err != nil || !slices.Equal(due, []namespace.ID{g.ID}) {
 			t.Errorf("due after seven days: %v, %v, want %d", due, err, g.ID)
 		}
-		for range 2 {
-			if err := f.Remove(ctx, authz.System(), g.ID); err != nil {
+		if err := f.Remove(ctx, authz.System(), g.ID); !errors.Is(err, db.ErrReference) {
+			t.Errorf("remove before the subgroup: %v, want ErrReference", err)
+		}
+		tree, err := f.Tree(ctx, g.ID)
+		if err != nil || !slices.Equal(tree, []namespace.ID{sub.ID, g.ID}) {
+			t.Fatalf("tree: %v, %v; want the subgroup first", tree, err)
+		}
+		for _, id := range slices.Concat(tree, tree) { // twice is harmless
+			if err := f.Remove(ctx, authz.System(), id); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -23,11 +23,16 @@ const (
 // counter stays locked until that transaction ends, so numbers of transactions that
 // fail are given out again.
 func NextIID(ctx context.Context, d *db.DB, ns authz.NamespaceID, kind string) (int64, error) {
+	return NextIIDs(ctx, d, ns, kind, 1)
+}
+
+// NextIIDs is NextIID for n rows: it gives the last of the next n numbers.
+func NextIIDs(ctx context.Context, d *db.DB, ns authz.NamespaceID, kind string, n int) (int64, error) {
 	var iid int64
 	err := d.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		iid, err = db.Get[int64](ctx, d, `INSERT INTO internal_ids (namespace_id, kind, last) VALUES (?, ?, 1)
-			ON CONFLICT (namespace_id, kind) DO UPDATE SET last = internal_ids.last + 1 RETURNING last`, ns, kind)
+		iid, err = db.Get[int64](ctx, d, `INSERT INTO internal_ids (namespace_id, kind, last) VALUES (?, ?, ?)
+			ON CONFLICT (namespace_id, kind) DO UPDATE SET last = internal_ids.last + excluded.last RETURNING last`, ns, kind, n)
 		return err
 	})
 	if err != nil {

@@ -3,10 +3,15 @@ package namespace
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
 )
+
+// importPiece is how many members one transaction imports. Whoever was imported is passed over
+// by the next call, so that one which was interrupted is repeated.
+const importPiece = 50
 
 // ImportMembers makes the direct members of one project members of another. No user
 // gets a higher role than the actor has there; roles that the actor may not give, bots,
@@ -37,26 +42,32 @@ func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from 
 	if err != nil {
 		return fmt.Errorf("members to import: %w", err)
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		for _, m := range list {
-			level := m.Level
-			if !as.Admin && level != authz.Planner {
-				level = min(level, own)
+	for part := range slices.Chunk(list, importPiece) {
+		err := s.db.InTx(ctx, func(ctx context.Context) error {
+			for _, m := range part {
+				level := m.Level
+				if !as.Admin && level != authz.Planner {
+					level = min(level, own)
+				}
+				if !mayGive(as, own, level) || level < authz.Guest {
+					continue
+				}
+				if takes, err := s.takes(ctx, &rules, m.UserID); err != nil {
+					return err
+				} else if !takes {
+					continue
+				}
+				if _, err := s.join(ctx, as, into, joining{m.UserID, level, m.ExpiresOn}); err != nil {
+					return fmt.Errorf("import member: %w", err)
+				}
 			}
-			if !mayGive(as, own, level) || level < authz.Guest {
-				continue
-			}
-			if takes, err := s.takes(ctx, &rules, m.UserID); err != nil {
-				return err
-			} else if !takes {
-				continue
-			}
-			if _, err := s.join(ctx, as, into, joining{m.UserID, level, m.ExpiresOn}); err != nil {
-				return fmt.Errorf("import member: %w", err)
-			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // AddBot makes the bot of an access token a member of a place, in the caller's

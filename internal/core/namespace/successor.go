@@ -3,6 +3,7 @@ package namespace
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
@@ -10,6 +11,15 @@ import (
 
 // InsideSQL selects the namespaces of a project or group that is given as its argument: itself and all below it.
 const InsideSQL = "(SELECT inside.namespace_id FROM namespace_ancestors inside WHERE inside.ancestor_id = ?)"
+
+// Pairs gives successors as pairs of ids.
+func Pairs[ID ~int64](all []Successor[ID]) []db.Pair {
+	out := make([]db.Pair, len(all))
+	for i, s := range all {
+		out[i] = db.Pair{A: int64(s.From), B: int64(s.To)}
+	}
+	return out
+}
 
 // Successor is the row that takes the place of another one where a project or group is transferred.
 type Successor[ID ~int64] struct{ From, To ID }
@@ -22,8 +32,9 @@ type Titled[T any, ID ~int64] struct {
 
 	// Key gives the id and the title of a row.
 	Key func(*T) (ID, string)
-	// Copy creates such a row in the project or group that was transferred.
-	Copy func(context.Context, T) (ID, error)
+	// Copy creates such rows in the project or group that was transferred, and gives their ids
+	// in the order of the rows.
+	Copy func(context.Context, []T) ([]ID, error)
 }
 
 // Successors gives for those of the rows that a project or group cannot use after its transfer the ones
@@ -49,17 +60,24 @@ func Successors[T any, ID ~int64](ctx context.Context, d *db.DB, at authz.Namesp
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Successor[ID], 0, len(former))
+	var missing []T
+	var absent []string // the titles of what is missing
+	for i := range former {
+		if _, ok := known[titles[i]]; !ok && !slices.Contains(absent, titles[i]) {
+			missing, absent = append(missing, former[i]), append(absent, titles[i])
+		}
+	}
+	copies, err := of.Copy(ctx, missing)
+	if err != nil {
+		return nil, fmt.Errorf("copies of %s of a former group: %w", of.Table, err)
+	}
+	for i, title := range absent {
+		known[title] = copies[i]
+	}
+	out := make([]Successor[ID], len(former))
 	for i := range former {
 		from, title := of.Key(&former[i])
-		to, ok := known[title]
-		if !ok {
-			if to, err = of.Copy(ctx, former[i]); err != nil {
-				return nil, fmt.Errorf("copy of %s of a former group: %w", of.Table, err)
-			}
-			known[title] = to
-		}
-		out = append(out, Successor[ID]{from, to})
+		out[i] = Successor[ID]{from, known[title]}
 	}
 	return out, nil
 }
@@ -88,10 +106,10 @@ func nearest[ID ~int64](ctx context.Context, d *db.DB, at authz.NamespaceID, tab
 	return out, nil
 }
 
-// Replace calls swap for each row that a transferred place uses and cannot use any more, and its successor.
+// Replace calls swap for the rows that a transferred place uses and cannot use any more with their successors.
 // query selects the ids of the rows that it uses, successors is that of their package.
 func Replace[ID ~int64](ctx context.Context, d *db.DB, query string, args []any, successors func(context.Context, []ID) ([]Successor[ID], error),
-	swap func(ctx context.Context, from, to ID) error,
+	swap func(ctx context.Context, all []Successor[ID]) error,
 ) error {
 	used, err := db.Select[ID](ctx, d, query, args...)
 	if err != nil {
@@ -102,10 +120,11 @@ func Replace[ID ~int64](ctx context.Context, d *db.DB, query string, args []any,
 		if err != nil {
 			return err
 		}
-		for _, n := range next {
-			if err := swap(ctx, n.From, n.To); err != nil {
-				return err
-			}
+		if len(next) == 0 {
+			continue
+		}
+		if err := swap(ctx, next); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -202,7 +202,16 @@ func (s *Service) purgeGroup(ctx context.Context, args PurgeGroup) error {
 			return err
 		}
 	}
-	return s.whileMarked(ctx, args, func(ctx context.Context) error { return s.namespaces.Remove(ctx, by, args.GroupID) })
+	groups, err := s.namespaces.Tree(ctx, args.GroupID)
+	if err != nil {
+		return err
+	}
+	for _, id := range groups {
+		if err := s.whileMarked(ctx, args, func(ctx context.Context) error { return s.namespaces.Remove(ctx, by, id) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // whileMarked does a step of the deletion of a group in a transaction of its own, unless
