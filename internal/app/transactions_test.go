@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/project"
 )
 
 // costly is an operation on as many rows as there are: one transaction of it has no more
@@ -185,6 +188,12 @@ func (s *server) costly() []costly {
 			}
 			return request{method: http.MethodDelete, path: at}
 		}},
+		{name: "delete a project", most: 500, bound: 20_000, prepare: func(n int) request {
+			s.do("admin", "PUT", "/application/settings", obj{"delayed_group_deletion": false, "delayed_project_deletion": false}) // at once
+			at := project(obj{})
+			s.crowdedProject(at, n)
+			return request{method: http.MethodDelete, path: at}
+		}},
 		{name: "import members", most: 50, bound: 5000, prepare: func(n int) request {
 			from, to := project(obj{}), project(obj{})
 			places++
@@ -232,6 +241,81 @@ func (s *server) costly() []costly {
 			return request{method: http.MethodPost, path: "/todos/mark_as_done"}
 		}},
 	}
+}
+
+// crowdedProject fills a project with n issues that have a label, a reaction and a comment each, and with n
+// merge requests, pipelines and jobs.
+func (s *server) crowdedProject(at string, n int) {
+	s.tb.Helper()
+	id := strings.TrimPrefix(at, "/projects/")
+	one := s.do("admin", "POST", at+"/issues", obj{"title": "one", "labels": "bug"})
+	s.do("admin", "POST", at+"/issues/1/notes", obj{"body": "text"})
+	s.do("admin", "POST", at+"/issues/1/award_emoji", obj{"name": "tada"})
+	s.do("admin", "POST", at+"/repository/files/a", obj{"branch": "main", "content": "a", "commit_message": "a"})
+	s.do("admin", "POST", at+"/repository/branches", obj{"branch": "b", "ref": "main"})
+	s.do("admin", "POST", at+"/merge_requests", obj{"title": "one", "source_branch": "b", "target_branch": "main"})
+	s.do("admin", "POST", at+"/statuses/main", obj{"state": "success", "name": "one"})
+	is := func(column string) string { return "t." + column + " = " + id }
+	dbtest.Copies(s.tb, s.db, "issues", is("project_id"), n-1, map[string]string{"iid": "t.iid + n.i"})
+	dbtest.Copies(s.tb, s.db, "merge_requests", is("target_project_id"), n-1, map[string]string{"iid": "t.iid + n.i", "state": "'closed'"})
+	dbtest.Copies(s.tb, s.db, "pipelines", is("project_id"), n-1, map[string]string{"iid": "t.iid + n.i"})
+	dbtest.Copies(s.tb, s.db, "commit_statuses", is("project_id"), n-1, nil)
+	for _, query := range []string{
+		"INSERT INTO label_links (target_type, target_id, label_id) SELECT 'Issue', i.id, l.label_id FROM issues i, label_links l WHERE i.project_id = %[1]s AND l.target_type = 'Issue' AND l.target_id = %[2]s ON CONFLICT DO NOTHING",
+		"INSERT INTO award_emoji (name, user_id, awardable_type, awardable_id, created_at, updated_at) SELECT e.name, e.user_id, 'Issue', i.id, i.created_at, i.created_at FROM issues i, award_emoji e WHERE i.project_id = %[1]s AND i.id <> %[2]s AND e.awardable_type = 'Issue' AND e.awardable_id = %[2]s",
+	} {
+		s.exec(fmt.Sprintf(query, id, number(one, "id")))
+	}
+	first := "t.noteable_type = 'Issue' AND NOT t.system AND t.noteable_id = " + number(one, "id")
+	dbtest.Copies(s.tb, s.db, "notes", first, n-1, map[string]string{"noteable_id": "t.noteable_id + n.i", "discussion_id": "t.discussion_id || n.i"})
+}
+
+// TestPurge_interrupted goes on with a deletion that ended in the middle, and leaves nothing.
+func TestPurge_interrupted(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		s.do("admin", "PUT", "/application/settings", obj{"delayed_group_deletion": false, "delayed_project_deletion": false})
+		p := s.do("admin", "POST", "/projects", obj{"name": "large"})
+		s.crowdedProject("/projects/"+number(p, "id"), 1200)
+		s.do("admin", "DELETE", "/projects/"+number(p, "id"), nil)
+		purge := project.Purge{ProjectID: project.ID(int64(p["id"].(float64)))}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := 0
+		s.db.ObserveTransactions(func(context.Context, db.Transaction) {
+			if ended++; ended == 7 {
+				cancel()
+			}
+		})
+		err := s.core.Projects.Purge(ctx, purge)
+		s.db.ObserveTransactions(func(context.Context, db.Transaction) {})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("a deletion that ends in the middle gives %v", err)
+		}
+		count := func(table string) int {
+			n, err := db.Get[int](t.Context(), s.db, "SELECT COUNT(*) FROM "+table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if n := count("projects WHERE pending_delete"); n != 1 {
+			t.Fatalf("%d projects are being deleted, want 1", n)
+		}
+		if n := count("issues") + count("notes") + count("commit_statuses"); n == 0 || n >= 3600 {
+			t.Errorf("%d issues, notes and statuses are left in the middle of 3600", n)
+		}
+		if err := s.core.Projects.Purge(t.Context(), purge); err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range []string{
+			"projects", "issues", "merge_requests", "notes", "pipelines", "commit_statuses", "label_links", "award_emoji", "labels",
+		} {
+			if n := count(table); n != 0 {
+				t.Errorf("%d rows of %s are left", n, table)
+			}
+		}
+	})
 }
 
 // TestTransfer_copiedMilestones finds the copies of a former group's milestones in the activity of a project, with numbers of their own.

@@ -15,19 +15,25 @@ import (
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "reactions"
 	event.On(b, name, func(ctx context.Context, e project.Removing) error {
-		return s.went(ctx, e.ProjectID, noteable.InProject("awardable_type", "awardable_id"))
+		cond, args, ok := noteable.InTable("awardable_type", "awardable_id", e.Table, e.IDs)
+		if !ok {
+			return nil
+		}
+		return s.went(ctx, cond, args...)
 	})
 	event.On(b, name, func(ctx context.Context, e namespace.GroupRemoving) error {
-		return s.went(ctx, e.Group.ID, noteable.InGroup("awardable_type", "awardable_id"))
+		for _, cond := range noteable.InGroup("awardable_type", "awardable_id") {
+			if err := s.went(ctx, cond, e.Group.ID); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// went deletes the rows of a place by conditions that take its id.
-func (s *Service) went(ctx context.Context, place any, conditions []string) error {
-	for _, cond := range conditions {
-		if _, err := s.db.Exec(ctx, "DELETE FROM award_emoji WHERE "+cond, place); err != nil {
-			return fmt.Errorf("reactions to what goes: %w", err)
-		}
+func (s *Service) went(ctx context.Context, cond string, args ...any) error {
+	if _, err := s.db.Exec(ctx, "DELETE FROM award_emoji WHERE "+cond, args...); err != nil {
+		return fmt.Errorf("reactions to what goes: %w", err)
 	}
 	return nil
 }

@@ -12,20 +12,26 @@ import (
 
 // OnProjectRemoving takes the labels of groups off the things of a project.
 func (s *Service) OnProjectRemoving(ctx context.Context, e project.Removing) error {
-	return s.went(ctx, e.ProjectID, noteable.InProject("target_type", "target_id"))
+	cond, args, ok := noteable.InTable("target_type", "target_id", e.Table, e.IDs)
+	if !ok {
+		return nil
+	}
+	return s.went(ctx, cond, args...)
 }
 
 // OnGroupRemoving takes the labels of other groups off the things of a group.
 func (s *Service) OnGroupRemoving(ctx context.Context, e namespace.GroupRemoving) error {
-	return s.went(ctx, e.Group.ID, noteable.InGroup("target_type", "target_id"))
+	for _, cond := range noteable.InGroup("target_type", "target_id") {
+		if err := s.went(ctx, cond, e.Group.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// went deletes the rows of a place by conditions that take its id.
-func (s *Service) went(ctx context.Context, place any, conditions []string) error {
-	for _, cond := range conditions {
-		if _, err := s.db.Exec(ctx, "DELETE FROM label_links WHERE "+cond, place); err != nil {
-			return fmt.Errorf("labels of what goes: %w", err)
-		}
+func (s *Service) went(ctx context.Context, cond string, args ...any) error {
+	if _, err := s.db.Exec(ctx, "DELETE FROM label_links WHERE "+cond, args...); err != nil {
+		return fmt.Errorf("labels of what goes: %w", err)
 	}
 	return nil
 }

@@ -175,8 +175,8 @@ func (s *Service) Clear(ctx context.Context, on noteable.Ref) error {
 }
 
 // forget deletes the lines of history whose source is about to be deleted. The condition has one argument.
-func (s *Service) forget(ctx context.Context, sources string, of any) error {
-	if _, err := s.db.Exec(ctx, "DELETE FROM notes WHERE system AND "+sources, of); err != nil {
+func (s *Service) forget(ctx context.Context, sources string, args ...any) error {
+	if _, err := s.db.Exec(ctx, "DELETE FROM notes WHERE system AND "+sources, args...); err != nil {
 		return fmt.Errorf("clear lines of history: %w", err)
 	}
 	return nil

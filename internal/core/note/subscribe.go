@@ -34,7 +34,15 @@ func (s *Service) Subscribe(b *event.Bus) {
 		return s.Clear(ctx, noteable.Ref{Kind: noteable.Snippet, ID: int64(e.Snippet.ID)})
 	})
 	event.On(b, name, func(ctx context.Context, e project.Removing) error {
-		return s.forget(ctx, "source_project_id = ?", e.ProjectID)
+		cond, args, ok := noteable.InTable("source_type", "source_id", e.Table, e.IDs)
+		switch {
+		case ok:
+			return s.forget(ctx, cond, args...)
+		case e.Table == "projects":
+			return s.forget(ctx, "source_project_id = ?", e.ProjectID)
+		default:
+			return nil
+		}
 	})
 	event.On(b, name, func(ctx context.Context, e namespace.GroupRemoving) error {
 		return s.forget(ctx, "source_type = 'Epic' AND source_id IN (SELECT x.id FROM epics x WHERE x.group_id = ?)", e.Group.ID)

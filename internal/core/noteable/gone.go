@@ -1,24 +1,28 @@
 package noteable
 
-import "strings"
+import (
+	"strings"
 
-// Stored says where the things of a kind are, and which columns of that table name their place,
-// "" for none.
+	"tenon/internal/base/db"
+)
+
+// Stored says where the things of a kind are, and which column of that table names the group that
+// they are in without a project, "" for none.
 type Stored struct {
-	Kind           Kind
-	Table          string
-	Project, Group string
+	Kind  Kind
+	Table string
+	Group string
 }
 
 // Tables lists what rows of other tables name by kind and id without a reference that the
 // database would follow.
 func Tables() []Stored {
 	return []Stored{
-		{Issue, "issues", "project_id", ""},
-		{MergeRequest, "merge_requests", "target_project_id", ""},
-		{Snippet, "snippets", "project_id", ""},
-		{Epic, "epics", "", "group_id"},
-		{Note, "notes", "project_id", "group_id"},
+		{Issue, "issues", ""},
+		{MergeRequest, "merge_requests", ""},
+		{Snippet, "snippets", ""},
+		{Epic, "epics", "group_id"},
+		{Note, "notes", "group_id"},
 	}
 }
 
@@ -32,22 +36,25 @@ func GoneSQL(kind, id string) string {
 	return "(" + strings.Join(all, " OR ") + ")"
 }
 
-// InProject gives conditions on such rows, one for each kind of things: they hold for the things
-// of the project whose id each takes as its argument.
-func InProject(kind, id string) []string {
-	return in(kind, id, func(t Stored) string { return t.Project })
+// InTable gives the condition on such rows that name things by the ids of a table, and its arguments;
+// ok is false where the table has no things.
+func InTable(kind, id, table string, ids []int64) (cond string, args []any, ok bool) {
+	for _, t := range Tables() {
+		if t.Table == table {
+			marks, args := db.Marks(ids)
+			return kind + " = '" + string(t.Kind) + "' AND " + id + " IN (" + marks + ")", args, true
+		}
+	}
+	return "", nil, false
 }
 
-// InGroup is InProject for the things of a group itself.
+// InGroup gives conditions on such rows, one for each kind of things: they hold for the things of
+// the group itself whose id each takes as its argument.
 func InGroup(kind, id string) []string {
-	return in(kind, id, func(t Stored) string { return t.Group })
-}
-
-func in(kind, id string, column func(Stored) string) []string {
 	var out []string
 	for _, t := range Tables() {
-		if c := column(t); c != "" {
-			out = append(out, kind+" = '"+string(t.Kind)+"' AND "+id+" IN (SELECT going.id FROM "+t.Table+" going WHERE going."+c+" = ?)")
+		if t.Group != "" {
+			out = append(out, kind+" = '"+string(t.Kind)+"' AND "+id+" IN (SELECT going.id FROM "+t.Table+" going WHERE going."+t.Group+" = ?)")
 		}
 	}
 	return out

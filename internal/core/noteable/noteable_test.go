@@ -62,9 +62,13 @@ func TestGoneSQL(t *testing.T) {
 			return fmt.Sprintf("%q", all)
 		}
 		const kind, id = "e.awardable_type", "e.awardable_id"
+		ofIssue, args, ok := noteable.InTable(kind, id, "issues", []int64{issue})
+		if _, _, other := noteable.InTable(kind, id, "projects", []int64{int64(shop)}); !ok || other {
+			t.Errorf("issues are things: %t, projects: %t", ok, other)
+		}
 		for _, tt := range []struct{ name, got, want string }{
 			{"gone", found([]string{noteable.GoneSQL(kind, id)}), `["gone epic" "gone issue" "gone merge request" "gone note" "gone snippet"]`},
-			{"in the project", found(noteable.InProject(kind, id), shop), `["issue"]`},
+			{"of the issue", found([]string{ofIssue}, args...), `["issue"]`},
 			{"in the group", found(noteable.InGroup(kind, id), group), `["epic"]`},
 		} {
 			if tt.got != tt.want {

@@ -125,11 +125,20 @@ func (s *Service) Purge(ctx context.Context, args Purge) error {
 			return fmt.Errorf("remove repository: %w", err)
 		}
 	}
+	tables, err := s.db.Dependents(ctx, "projects")
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if err := s.empty(ctx, p.ID, t); err != nil {
+			return err
+		}
+	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := s.unlink(ctx, p.ID); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Removing{ProjectID: p.ID, Stamp: authz.System().Stamp(s.now())}); err != nil {
+		if err := s.bus.Publish(ctx, s.removing(p.ID, "projects", []int64{int64(p.ID)})); err != nil {
 			return err
 		}
 		if _, err := s.db.Exec(ctx, "DELETE FROM projects WHERE id = ?", p.ID); err != nil {
@@ -137,6 +146,34 @@ func (s *Service) Purge(ctx context.Context, args Purge) error {
 		}
 		return s.namespaces.Uproot(ctx, p.NamespaceID)
 	})
+}
+
+// purgePiece is how many rows of one table a transaction deletes.
+const purgePiece = 500
+
+// empty deletes the rows of a table that go with a deleted project.
+func (s *Service) empty(ctx context.Context, id ID, t db.Dependent) error {
+	for more := true; more; {
+		ids, err := t.FirstIDs(ctx, s.db, int64(id), purgePiece)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		err = s.db.InTx(ctx, func(ctx context.Context) error {
+			if err := s.bus.Publish(ctx, s.removing(id, t.Table, ids)); err != nil {
+				return err
+			}
+			return t.Delete(ctx, s.db, ids)
+		})
+		if err != nil {
+			return fmt.Errorf("empty project: %w", err)
+		}
+		more = len(ids) == purgePiece
+	}
+	return nil
+}
+
+func (s *Service) removing(id ID, table string, ids []int64) Removing {
+	return Removing{ProjectID: id, Table: table, IDs: ids, Stamp: authz.System().Stamp(s.now())}
 }
 
 // MarkGroup schedules a group for deletion; where the instance grants no grace period,

@@ -42,8 +42,12 @@ type Transferred struct{ Fact }
 // in the background.
 type Deleted struct{ Fact }
 
-// Removing is published when the rows of a deleted project are about to go.
+// Removing is published when rows that go with a deleted project are about to, at most 500 of one
+// table at a time, and at last when the project itself is: then Table is projects.
 type Removing struct {
 	authz.Stamp
+
 	ProjectID ID
+	Table     string
+	IDs       []int64
 }
