@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
 )
 
@@ -101,6 +102,9 @@ func (p *pieces) fill() error {
 		return io.EOF // as far as there is a log
 	}
 	log, err := p.s.objects.Open(p.ctx, *j.LogKey)
+	if errors.Is(err, blob.ErrNotFound) {
+		return io.EOF // erased since the job was read
+	}
 	if err != nil {
 		return fmt.Errorf("read log: %w", err)
 	}

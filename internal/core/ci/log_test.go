@@ -132,6 +132,51 @@ func TestService_Append(t *testing.T) {
 	})
 }
 
+// TestService_Log_joined opens the log of a job that has just ended, which is joined or erased before it is read.
+func TestService_Log_joined(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.begin(oneJob)
+		a := w.take(w.runner("instance_type", nil), "build")
+		piece := strings.Repeat("0123456789abcdef", 32<<10) // of half a megabyte, so that the log takes several reads
+		for i := range int64(5) {
+			_, _, err := w.ci.Append(t.Context(), w.hold(a), i*int64(len(piece)), []byte(piece))
+			check(t, err)
+		}
+		text := strings.Repeat(piece, 5)
+		w.succeed(a)
+		open := func() *ci.Log {
+			t.Helper()
+			l, err := w.ci.Log(t.Context(), w.reporter, w.as(w.reporter), a.Job.ID)
+			check(t, err)
+			if l.Size != int64(len(text)) {
+				t.Errorf("a log of %d bytes, want %d", l.Size, len(text))
+			}
+			return l
+		}
+		wantRest := func(what string, l *ci.Log, want string) {
+			t.Helper()
+			got, err := io.ReadAll(l)
+			if err != nil || string(got) != want {
+				t.Errorf("%s: %d bytes, %v, want %d", what, len(got), err, len(want))
+			}
+			check(t, l.Close())
+		}
+		unread, begun, erased := open(), open(), open()
+		first := make([]byte, 100)
+		if _, err := io.ReadFull(begun, first); err != nil || string(first) != text[:100] {
+			t.Errorf("the first bytes: %q, %v", first, err)
+		}
+		w.drain()
+		equal(t, "objects", w.kept(), 1) // it is joined
+		wantRest("opened before", unread, text)
+		wantRest("begun before", begun, text[100:])
+		wantRest("opened after", open(), text)
+		_, err := w.ci.Erase(t.Context(), w.maintainer, w.as(w.maintainer), a.Job.ID)
+		check(t, err)
+		wantRest("erased", erased, "")
+	})
+}
+
 func TestService_Append_tooLarge(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		p := w.begin("build: {script: make, retry: 2}\n")
