@@ -107,6 +107,23 @@ func Scratch() string {
 	return shm
 }
 
+// Restart stops the cluster as "pg_ctl stop -m mode" does (fast, immediate), which ends all connections, and starts it
+// again with the same address and data.
+func (s *Server) Restart(ctx context.Context, mode string) error {
+	bin, err := binaries()
+	if err != nil {
+		return err
+	}
+	dir := s.guard.Args[len(s.guard.Args)-2]
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "pg_ctl"), "-D", filepath.Join(dir, "data"), "-w", "-m", mode, "-l", filepath.Join(dir, "log"), "restart")
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.guard.SysProcAttr.Credential}
+	if err := cmd.Run(); err != nil { // without its output, which the new server would hold open
+		return fmt.Errorf("restart PostgreSQL: %w", err)
+	}
+	return nil
+}
+
 // Stop ends the cluster and removes its folder.
 func (s *Server) Stop() error {
 	_ = s.hold.Close()
