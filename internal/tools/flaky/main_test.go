@@ -18,6 +18,8 @@ func TestRun(t *testing.T) {
 {"Action":"output","Package":"a/green","Test":"TestOne","Output":"quiet\n"}
 {"Action":"pass","Package":"a/green","Test":"TestOne","Elapsed":0.1}
 {"Action":"pass","Package":"a/green","Elapsed":1.5}
+{"Action":"output","Package":"a/none","Output":"?   \ta/none\t[no test files]\n"}
+{"Action":"skip","Package":"a/none","Elapsed":0}
 {"Action":"output","Package":"a/red","Test":"TestTwo/sub","Output":"want 1, got 2\n"}
 {"Action":"fail","Package":"a/red","Test":"TestTwo/sub","Elapsed":0.1}
 {"Action":"fail","Package":"a/red","Test":"TestTwo","Elapsed":0.1}
@@ -41,7 +43,7 @@ a line that is no event
 			"\npackage    seconds    tests failed\na/green        1.5        1      0\na/broken       0.5        0      1\n  FAIL the package itself\n" +
 				"a/red          2.0        2      1\n  FAIL TestTwo/sub, 1 times\n3 packages, 2 with failures\n",
 		}, true},
-		"green": {strings.Join(strings.SplitAfter(events, "\n")[:4], ""), `cat "$0"`, []string{"\na/green       1.5        1      0\n1 packages, 0 with failures\n"}, false},
+		"green": {strings.Join(strings.SplitAfter(events, "\n")[:6], ""), `cat "$0"`, []string{"\na/green       1.5        1      0\n1 packages, 0 with failures\n"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "events")

@@ -119,6 +119,8 @@ func (r *report) end(p *result, e event) {
 	delete(p.logs, e.Test)
 	delete(p.failed, e.Test)
 	switch {
+	case e.Test == "" && e.Action == "skip": // it has no tests
+		delete(r.packages, e.Package)
 	case e.Test == "":
 		p.seconds = e.Elapsed
 		fmt.Fprintf(r.out, "%s\t%s\t%.1fs\n", e.Action, e.Package, e.Elapsed)
