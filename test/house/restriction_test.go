@@ -15,7 +15,7 @@ import (
 
 // restricting are the attributes of projects, groups and users that forbid something, each with the test that shows that it holds.
 var restricting = map[string]string{
-	"group allow_merge_on_skipped_pipeline":                    "internal/core/mergerequest.TestService_Merge_refusals",
+	"group allow_merge_on_skipped_pipeline":                    "internal/core/mergerequest.TestService_Merge_skipped",
 	"group allowed_email_domains_list":                         "internal/core/namespace.TestService_Add_emailDomains",
 	"group default_branch_protection":                          "internal/core/repo.TestService_defaultProtection",
 	"group default_branch_protection_defaults":                 "internal/core/repo.TestService_defaultProtection_words",
@@ -27,7 +27,7 @@ var restricting = map[string]string{
 	"group max_artifacts_size":                                 "internal/core/ci.TestService_Store",
 	"group membership_lock":                                    "internal/core/namespace.TestService_Add_membershipLock",
 	"group mentions_disabled":                                  "internal/core/todo.TestService",
-	"group only_allow_merge_if_all_discussions_are_resolved":   "internal/transport/rest.TestMergeability",
+	"group only_allow_merge_if_all_discussions_are_resolved":   "internal/transport/rest.TestDiscussions_mergeRequest",
 	"group only_allow_merge_if_pipeline_succeeds":              "internal/core/mergerequest.TestService_Merge_refusals",
 	"group prevent_forking_outside_group":                      "internal/core/project.TestService_Fork_keptInside",
 	"group prevent_sharing_groups_outside_hierarchy":           "internal/core/namespace.TestService_Share_groups",
@@ -39,7 +39,7 @@ var restricting = map[string]string{
 	"group subgroup_creation_level":                            "internal/core/namespace.TestService_Create_levels",
 	"group visibility":                                         "internal/core/authz.TestPolicy_Require",
 	"group wiki_access_level":                                  "internal/app.TestWikis",
-	"project allow_merge_on_skipped_pipeline":                  "internal/core/mergerequest.TestService_Merge_refusals",
+	"project allow_merge_on_skipped_pipeline":                  "internal/core/mergerequest.TestService_Merge_skipped",
 	"project approvals_before_merge":                           "internal/core/approval.TestService_Unmet",
 	"project build_timeout":                                    "internal/transport/rest.TestProjects",
 	"project builds_access_level":                              "internal/core/authz.TestPolicy_Require_features",
@@ -79,7 +79,7 @@ var restricting = map[string]string{
 	"project shared_runners_enabled":                           "internal/core/ci.TestService_Request_which",
 	"project snippets_access_level":                            "internal/core/authz.TestPolicy_Require_features",
 	"project snippets_enabled":                                 "internal/core/authz.TestPolicy_Require_features",
-	"project squash_option":                                    "internal/core/mergerequest.TestService_Merge_methods",
+	"project squash_option":                                    "internal/core/mergerequest.TestService_Merge_squashOption",
 	"project visibility":                                       "internal/core/authz.TestPolicy_Require",
 	"project wiki_access_level":                                "internal/core/authz.TestPolicy_Require_features",
 	"project wiki_enabled":                                     "internal/core/authz.TestPolicy_Require_features",

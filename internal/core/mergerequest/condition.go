@@ -105,7 +105,7 @@ func merges(m *MergeRequest) Condition {
 func isSettled(p *project.Project, m *MergeRequest) Condition {
 	reason := ""
 	switch {
-	case !p.OnlyMergeIfDiscussionsResolved:
+	case !p.MergeNeedsResolved:
 		return Condition{Name: DiscussionsUnsettled, State: ConditionInactive}
 	case m.Blocked(p):
 		reason = "unresolved threads remain"

@@ -1,6 +1,7 @@
 package mergerequest_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -131,6 +132,32 @@ func TestFork_rebase(t *testing.T) {
 		})
 		if got := f.read(m.IID); got.MergeError != nil || got.Status != mergerequest.CanBeMerged {
 			t.Errorf("request: %v, %s", got.MergeError, got.Status)
+		}
+	})
+}
+
+// The pipelines of a rebase that asks for none are skipped, that of the branch and that of the merge request; those of another one wait for a runner.
+func TestService_Rebase_skipCI(t *testing.T) {
+	eachPiped(t, func(t *testing.T, w *piped) {
+		m := w.open("topic", files{"c": "c\n"})
+		w.drain()
+		w.drain()
+		for i, tt := range []struct {
+			skip bool
+			want string
+		}{{true, "skipped"}, {false, "pending"}} {
+			tip := w.tip("topic")
+			w.push("main", "", files{fmt.Sprint("d", i): "1\n"}, "Meanwhile [skip ci]")
+			w.drain()
+			check(t, w.requests.Rebase(t.Context(), w.maintainer, w.as(w.maintainer), m.IID, mergerequest.RebaseOptions{SkipCI: tt.skip}))
+			w.drain()
+			w.drain()
+			if w.tip("topic") == tip {
+				t.Fatal("the branch was not rebased")
+			}
+			if got := w.lines(m); !strings.HasPrefix(got, "1/head "+tt.want+", ") || !strings.Contains(got, " | topic "+tt.want+", ") {
+				t.Errorf("skip_ci %t: got %s, want the newest %s", tt.skip, got, tt.want)
+			}
 		}
 	})
 }

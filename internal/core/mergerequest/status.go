@@ -36,7 +36,7 @@ func (m *MergeRequest) statusAt(target string) MergeStatus {
 
 // Blocked reports whether unresolved threads keep the request from being merged into p.
 func (m *MergeRequest) Blocked(p *project.Project) bool {
-	return p.OnlyMergeIfDiscussionsResolved && m.UnresolvedThreads > 0
+	return p.MergeNeedsResolved && m.UnresolvedThreads > 0
 }
 
 // SquashOnMerge says whether a merge into p would squash: the project's rule, or else

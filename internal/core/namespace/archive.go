@@ -48,6 +48,11 @@ func SkippedAbove(namespace string) string {
 	return above("allow_merge_on_skipped_pipeline", namespace)
 }
 
+// ResolvedAbove is the condition that such a group lets nothing be merged before all threads are resolved.
+func ResolvedAbove(namespace string) string {
+	return above("only_allow_merge_if_all_discussions_are_resolved", namespace)
+}
+
 func above(column, namespace string) string {
 	return `EXISTS (SELECT 1 FROM groups mg JOIN namespace_ancestors ma ON ma.ancestor_id = mg.namespace_id
 		WHERE mg.` + column + ` AND ma.namespace_id = ` + namespace + ")"

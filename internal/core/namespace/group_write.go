@@ -86,6 +86,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 	}
 	g := s.newGroup(as, in)
 	in.restrict(as)
+	if parent != nil {
+		g.SharedRunnersSetting = parent.SharedRunnersSetting
+	}
 	in.apply(g)
 	if in.Visibility == nil && parent != nil {
 		g.Visibility = min(g.Visibility, parent.Visibility)

@@ -198,9 +198,16 @@ func TestService_Update_addressRanges(t *testing.T) {
 		if err := f.policy.Require(ctx, job, authz.ReadProject, p.Subject); err != nil {
 			t.Errorf("the project of a job: %v", err)
 		}
-		// An owner outside mends the list; a list that an older program stored is read at the start.
+		// An owner outside reads what owners do, and mends the list; a list that an older program stored is read at the start.
 		outside := ann
 		outside.Address = "10.2.0.0"
+		found, err := f.Find(ctx, outside, "team")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := f.Views(ctx, outside, []namespace.Group{*found}, namespace.GroupViewOptions{}); err != nil || v[0].Owned == nil {
+			t.Errorf("the group of an owner outside: %+v, %v", v, err)
+		}
 		wider := "10.0.0.0/8"
 		if _, err := f.Update(ctx, outside, "team", namespace.GroupChanges{Settings: namespace.GroupSettingsChanges{IPRestrictionRanges: &wider}}); err != nil {
 			t.Fatal(err)

@@ -63,7 +63,14 @@ func (s *Service) Views(ctx context.Context, as authz.Actor, groups []Group, wan
 	}
 	out := make([]GroupView, len(groups))
 	for i := range groups {
-		out[i] = newView(as, groups[i])
+		owns := as.Admin || groups[i].Level >= authz.Owner
+		if !owns && groups[i].Level == authz.Barred { // an owner outside of the group's own addresses; lists have no such group
+			var err error
+			if owns, err = s.policy.Can(ctx, as, authz.AdminGroup, groups[i].Subject()); err != nil {
+				return nil, err
+			}
+		}
+		out[i] = newView(as, groups[i], owns)
 		id := groups[i].ID
 		out[i].Shares, out[i].CustomAttributes = shares[id], attributes[int64(id)]
 		if size, ok := sizes[id]; ok {
@@ -73,12 +80,12 @@ func (s *Service) Views(ctx context.Context, as authz.Actor, groups []Group, wan
 	return out, nil
 }
 
-func newView(as authz.Actor, g Group) GroupView {
+func newView(as authz.Actor, g Group, owns bool) GroupView {
 	v := GroupView{Group: g, Settings: g.Settings()}
 	if as.Admin {
 		v.SizeLimit = g.RepositorySizeLimit
 	}
-	if as.Admin || g.Level >= authz.Owner {
+	if owns {
 		v.Owned = &OwnedView{EnabledGitAccessProtocol: v.Settings.EnabledGitAccessProtocol}
 	}
 	v.Settings.EnabledGitAccessProtocol, v.Group.RepositorySizeLimit, v.SettingsJSON = nil, nil, ""

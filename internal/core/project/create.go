@@ -139,7 +139,8 @@ func (s *Service) makeRepository(ctx context.Context, as authz.Actor, p *Project
 }
 
 // requireCreate finds the namespace of a new project and checks that the actor may
-// create there. A group's own name for default branches goes into the input.
+// create there. What a group gives its new projects, the name of the default branch and
+// whether instance runners run their jobs, goes into the input.
 func (s *Service) requireCreate(ctx context.Context, as authz.Actor, in *Input) (*namespace.Namespace, error) {
 	if in.Owner != 0 {
 		if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
@@ -236,6 +237,9 @@ func (s *Service) requireGroup(ctx context.Context, as authz.Actor, in *Input, p
 	}
 	if in.DefaultBranch == nil || *in.DefaultBranch == "" {
 		in.DefaultBranch = g.DefaultBranch
+	}
+	if in.SharedRunnersEnabled == nil && g.SharedRunnersSetting != "enabled" {
+		in.SharedRunnersEnabled = new(bool)
 	}
 	return nil
 }

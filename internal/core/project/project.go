@@ -96,6 +96,7 @@ type MergeSettings struct {
 	MergeTakesSkipped               bool    `db:"merge_takes_skipped,readonly"`  // AllowMergeOnSkippedPipeline, or a group that it stands in says so
 	AllowMergeOnSkippedPipeline     *bool   `db:"allow_merge_on_skipped_pipeline"`
 	OnlyMergeIfDiscussionsResolved  bool    `db:"only_allow_merge_if_all_discussions_are_resolved"`
+	MergeNeedsResolved              bool    `db:"merge_needs_resolved,readonly"` // the same, or a group that it stands in says so
 	RemoveSourceBranchAfterMerge    bool    `db:"remove_source_branch_after_merge"`
 	PrintingMergeRequestLinkEnabled bool    `db:"printing_merge_request_link_enabled"`
 	MergeCommitTemplate             *string `db:"merge_commit_template"`

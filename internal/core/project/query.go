@@ -17,6 +17,7 @@ var columns = db.Columns[Project]("p") + `, r.path AS full_path, r.name AS full_
 	COALESCE(d.commit_count, 0) AS commit_count, COALESCE(d.repository_size, 0) AS repository_size, COALESCE(d.readme_path, '') AS readme_path,
 	COALESCE(d.license_path, '') AS license_path, COALESCE(d.license_key, '') AS license_key,
 	p.only_allow_merge_if_pipeline_succeeds OR ` + namespace.PipelineAbove("p.namespace_id") + ` AS merge_needs_pipeline,
+	p.only_allow_merge_if_all_discussions_are_resolved OR ` + namespace.ResolvedAbove("p.namespace_id") + ` AS merge_needs_resolved,
 	COALESCE(p.allow_merge_on_skipped_pipeline, false) OR ` + namespace.SkippedAbove("p.namespace_id") + ` AS merge_takes_skipped,
 	` + namespace.MarkedAbove("p.namespace_id") + ` AS marked_above`
 

@@ -103,6 +103,17 @@ func TestDiscussions_mergeRequest(t *testing.T) {
 			t.Errorf("created %+v", made)
 		}
 		blocked("false discussions_not_resolved")
+		for _, step := range []struct{ query, want string }{ // a group above may ask for it as well
+			{"UPDATE projects SET only_allow_merge_if_all_discussions_are_resolved = false", "true mergeable"},
+			{"UPDATE groups SET only_allow_merge_if_all_discussions_are_resolved = true", "false discussions_not_resolved"},
+			{"UPDATE groups SET only_allow_merge_if_all_discussions_are_resolved = false", "true mergeable"},
+			{"UPDATE projects SET only_allow_merge_if_all_discussions_are_resolved = true", "false discussions_not_resolved"},
+		} {
+			if _, err := d.Exec(t.Context(), step.query); err != nil {
+				t.Fatal(err)
+			}
+			blocked(step.want)
+		}
 		p.want("maint", "PUT", request+"/merge", "", 405, "")
 		one, noteOne := path+"/"+made.ID, fmt.Sprintf("%s/%s/notes/%d", path, made.ID, made.Notes[0].ID)
 		if got := p.do("dev", "POST", one+"/notes", `{"body":"Because"}`); got["type"] != "DiscussionNote" || got["resolved"] != false || got["resolved_by"] != nil {
