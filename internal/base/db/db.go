@@ -63,6 +63,7 @@ type DB struct {
 	known      *lru.Cache // see Known
 	columns    sync.Map   // reflect.Type of a row to []column
 	fields     sync.Map   // reflect.Type of a row to fields
+	plans      sync.Map   // planKey to plan
 
 	pool    *pgxpool.Pool // PostgreSQL
 	path    string        // SQLite: of the file, as given

@@ -79,11 +79,11 @@ func newFields(t reflect.Type) fields {
 
 // scanner reads the rows of one query into values of one type.
 type scanner struct {
+	plan
+
 	rows  resultRows
-	index [][]int // field of each column; nil where the row is one value
 	dest  []any
-	apart []any   // where the last columns of the current row go
-	texts [][]int // fields that may hold a long text
+	apart []any // where the last columns of the current row go
 }
 
 // newScanner fits rows to a type; where they do not fit, or have failed, it closes them.
@@ -113,30 +113,54 @@ func (d *DB) fit(rows resultRows, t reflect.Type, fresh func() []any) (*scanner,
 		columns = columns[:len(columns)-apart]
 	}
 	s.dest = make([]any, len(columns))
-	known := d.fieldsOf(t)
-	if known == nil {
+	all := d.fieldsOf(t)
+	if all == nil {
 		if len(columns) != 1 {
 			return nil, fmt.Errorf("%d columns do not fit one %s", len(columns), t)
 		}
 		return s, nil
 	}
-	s.index = make([][]int, len(columns))
+	key := planKey{t, strings.Join(columns, ",")}
+	if known, ok := d.plans.Load(key); ok {
+		s.plan = known.(plan)
+		return s, nil
+	}
+	if s.plan, err = newPlan(all, t, columns); err == nil {
+		d.plans.Store(key, s.plan)
+	}
+	return s, err
+}
+
+// planKey is a row type and the columns that a query reads into it.
+type planKey struct {
+	row     reflect.Type
+	columns string
+}
+
+// plan says where columns go in a row type.
+type plan struct {
+	index [][]int // field of each column; nil where the row is one value
+	texts [][]int // fields that may hold a long text
+}
+
+func newPlan(known fields, t reflect.Type, columns []string) (plan, error) {
+	p := plan{index: make([][]int, len(columns))}
 	seen := make([]bool, len(known))
 	for i, name := range columns {
 		of, ok := known[name]
 		if !ok {
-			return nil, fmt.Errorf("column %q has no field in %s", name, t)
+			return p, fmt.Errorf("column %q has no field in %s", name, t)
 		}
 		if seen[of.n] {
-			return nil, fmt.Errorf("column %q comes twice", name)
+			return p, fmt.Errorf("column %q comes twice", name)
 		}
 		seen[of.n] = true
-		s.index[i] = of.index
+		p.index[i] = of.index
 		if hasText(t.FieldByIndex(of.index).Type) {
-			s.texts = append(s.texts, of.index)
+			p.texts = append(p.texts, of.index)
 		}
 	}
-	return s, nil
+	return p, nil
 }
 
 // hasText reports whether a value of the type may be a long text.

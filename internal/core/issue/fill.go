@@ -1,8 +1,10 @@
 package issue
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
@@ -38,7 +40,7 @@ func (s *Service) fillWith(ctx context.Context, as authz.Actor, issues []Issue, 
 	}
 	var others []other
 	for chunk := range slices.Chunk(ids, db.MaxArgs/10) {
-		rows, err := s.others(ctx, as, chunk)
+		rows, err := s.others(ctx, as, byID, chunk)
 		if err != nil {
 			return err
 		}
@@ -89,29 +91,42 @@ type other struct {
 	Position int64             `db:"position"`
 }
 
-// others reads what issues have to do with; of epics those that the actor may read.
-func (s *Service) others(ctx context.Context, as authz.Actor, ids []int64) ([]other, error) {
+// others reads what issues have to do with; of epics those that the actor may read. What they were moved
+// to or are duplicates of is read only where one was.
+func (s *Service) others(ctx context.Context, as authz.Actor, issues map[ID]*Issue, ids []int64) ([]other, error) {
 	const none = ", 0 AS group_id, '' AS title, '' AS path, 0 AS link_id, 0 AS position"
 	marks, args := db.Marks(ids)
 	epics, epicArgs := s.policy.ReadableEpicsSQL(as, "re", "rn")
-	return db.Select[other](ctx, s.db, `SELECT '`+assigned+`' AS kind, a.issue_id, a.user_id AS value, 0 AS project_id, 0 AS iid`+none+`
-			FROM issue_assignees a WHERE a.issue_id IN (`+marks+`)
-		UNION ALL SELECT '`+blocked+`', l.source_id, b.id, b.project_id, b.iid`+none+` FROM issue_links l JOIN issues b ON b.id = l.target_id
-			WHERE l.source_id IN (`+marks+`) AND l.link_type = 'blocks' AND b.state = 'opened'
-		UNION ALL SELECT '`+moved+`', o.id, t.id, t.project_id, t.iid`+none+` FROM issues o JOIN issues t ON t.id = o.moved_to_id
-			WHERE o.id IN (`+marks+`)
-		UNION ALL SELECT '`+duplicated+`', o.id, t.id, t.project_id, t.iid`+none+` FROM issues o JOIN issues t ON t.id = o.duplicated_to_id
-			WHERE o.id IN (`+marks+`)
-		UNION ALL SELECT '`+requested+`', r.issue_id, r.merge_request_id, 0, 0`+none+` FROM merge_request_issues r
-			WHERE r.issue_id IN (`+marks+`) AND r.closes
-		UNION ALL SELECT '`+liked+`', e.awardable_id, COUNT(*), 0, 0`+none+` FROM award_emoji e
-			WHERE e.awardable_type = 'Issue' AND e.awardable_id IN (`+marks+`) AND e.name = 'thumbsup' GROUP BY e.awardable_id
-		UNION ALL SELECT '`+disliked+`', e.awardable_id, COUNT(*), 0, 0`+none+` FROM award_emoji e
-			WHERE e.awardable_type = 'Issue' AND e.awardable_id IN (`+marks+`) AND e.name = 'thumbsdown' GROUP BY e.awardable_id
-		UNION ALL SELECT '`+planned+`', ei.issue_id, re.id, 0, re.iid, re.group_id, re.title, rr.path, ei.id, ei.relative_position
+	query := `SELECT '` + assigned + `' AS kind, a.issue_id, a.user_id AS value, 0 AS project_id, 0 AS iid` + none + `
+			FROM issue_assignees a WHERE a.issue_id IN (` + marks + `)
+		UNION ALL SELECT '` + blocked + `', l.source_id, b.id, b.project_id, b.iid` + none + ` FROM issue_links l JOIN issues b ON b.id = l.target_id
+			WHERE l.source_id IN (` + marks + `) AND l.link_type = 'blocks' AND b.state = 'opened'
+		UNION ALL SELECT '` + requested + `', r.issue_id, r.merge_request_id, 0, 0` + none + ` FROM merge_request_issues r
+			WHERE r.issue_id IN (` + marks + `) AND r.closes
+		UNION ALL SELECT CASE e.name WHEN 'thumbsup' THEN '` + liked + `' ELSE '` + disliked + `' END, e.awardable_id, COUNT(*), 0, 0` + none + ` FROM award_emoji e
+			WHERE e.awardable_type = 'Issue' AND e.awardable_id IN (` + marks + `) AND e.name IN ('thumbsup', 'thumbsdown') GROUP BY e.awardable_id, e.name
+		UNION ALL SELECT '` + planned + `', ei.issue_id, re.id, 0, re.iid, re.group_id, re.title, rr.path, ei.id, ei.relative_position
 			FROM epic_issues ei JOIN epics re ON re.id = ei.epic_id JOIN namespaces rn ON rn.id = re.group_id JOIN routes rr ON rr.namespace_id = rn.id
-			WHERE ei.issue_id IN (`+marks+`) AND `+epics+`
-		ORDER BY kind, issue_id, value`, slices.Concat(args, args, args, args, args, args, args, args, epicArgs)...)
+			WHERE ei.issue_id IN (` + marks + `) AND ` + epics
+	args = slices.Concat(args, args, args, args, args, epicArgs)
+	for kind, column := range map[string]string{moved: "moved_to_id", duplicated: "duplicated_to_id"} {
+		var from []int64
+		for _, id := range ids {
+			if i := issues[ID(id)]; kind == moved && i.MovedToID != nil || kind == duplicated && i.DuplicatedToID != nil {
+				from = append(from, id)
+			}
+		}
+		if len(from) > 0 {
+			marks, more := db.Marks(from)
+			query += " UNION ALL SELECT '" + kind + "', o.id, t.id, t.project_id, t.iid" + none + " FROM issues o JOIN issues t ON t.id = o." + column + " WHERE o.id IN (" + marks + ")"
+			args = append(args, more...)
+		}
+	}
+	all, err := db.Select[other](ctx, s.db, query, args...)
+	slices.SortFunc(all, func(a, b other) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), cmp.Compare(a.IssueID, b.IssueID), cmp.Compare(a.Value, b.Value))
+	})
+	return all, err
 }
 
 // relate notes in issues which of the others the actor may read.

@@ -1,6 +1,7 @@
 package label
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,35 +132,51 @@ func (s *Service) make(ctx context.Context, as authz.Actor, at Place, title stri
 	return l, err == nil, err
 }
 
-// linked are the columns of labels on things: without times and folded texts, which
-// no user shows there. Long descriptions are cut.
-var linked = "ll.target_id, l.id, l.namespace_id, l.title, " + budget.CutColumn("l.description") + ", l.color, l.created_at, l.updated_at"
+// linked are the columns of labels on things, without folded texts, which no user shows there. Long
+// descriptions are cut.
+var linked = "l.id, l.namespace_id, l.title, " + budget.CutColumn("l.description") + ", l.color, l.created_at, l.updated_at"
 
 // ForTargets returns the labels of things of one kind, each thing's sorted by title.
-// Their times are left out.
 func (s *Service) ForTargets(ctx context.Context, kind noteable.Kind, ids []int64) (map[int64][]Label, error) {
 	out := make(map[int64][]Label, len(ids))
-	if len(ids) == 0 {
-		return out, nil
-	}
-	type row struct {
-		TargetID int64 `db:"target_id"`
-		Label
-	}
 	for chunk := range slices.Chunk(ids, db.MaxArgs) {
 		var w db.Where
 		w.And("ll.target_type = ?", kind)
 		w.In("ll.target_id", chunk)
-		rows, err := db.Select[row](ctx, s.db, "SELECT "+linked+" FROM label_links ll JOIN labels l ON l.id = ll.label_id"+w.SQL()+" ORDER BY l.title, l.id", w.Args()...)
+		err := s.eachLink(ctx, &w, func(on noteable.Ref, l Label) { out[on.ID] = append(out[on.ID], l) })
 		if err != nil {
 			return nil, fmt.Errorf("labels of %s: %w", kind, err)
 		}
-		for i := range rows {
-			rows[i].Description = budget.CutAt(rows[i].Description)
-			out[rows[i].TargetID] = append(out[rows[i].TargetID], rows[i].Label)
-		}
 	}
 	return out, nil
+}
+
+// eachLink calls fn for the labels of the things that a condition on the links ll selects, in the order of
+// their titles. A label is read once, however many of the things have it.
+func (s *Service) eachLink(ctx context.Context, w *db.Where, fn func(on noteable.Ref, l Label)) error {
+	type row struct {
+		Label
+
+		Things string `db:"things"` // kind and id of each
+	}
+	rows, err := db.Select[row](ctx, s.db, "SELECT "+linked+", string_agg(ll.target_type || ' ' || CAST(ll.target_id AS TEXT), ',') AS things"+
+		" FROM label_links ll JOIN labels l ON l.id = ll.label_id"+w.SQL()+" GROUP BY l.id", w.Args()...)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(strings.Compare(a.Title, b.Title), cmp.Compare(a.ID, b.ID)) })
+	for i := range rows {
+		rows[i].Description = budget.CutAt(rows[i].Description)
+		for thing := range strings.SplitSeq(rows[i].Things, ",") {
+			kind, text, _ := strings.Cut(thing, " ")
+			id, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return err
+			}
+			fn(noteable.Ref{Kind: noteable.Kind(kind), ID: id}, rows[i].Label)
+		}
+	}
+	return nil
 }
 
 // Known is what was read for an actor before, for things of several kinds at once; what is nil
@@ -187,19 +204,10 @@ func (s *Service) ForThings(ctx context.Context, refs []noteable.Ref) (map[notea
 	if len(conds) == 0 {
 		return out, nil
 	}
-	type row struct {
-		Kind     noteable.Kind `db:"target_type"`
-		TargetID int64         `db:"target_id"`
-		Label
-	}
-	rows, err := db.Select[row](ctx, s.db, "SELECT ll.target_type, "+linked+" FROM label_links ll JOIN labels l ON l.id = ll.label_id WHERE "+
-		strings.Join(conds, " OR ")+" ORDER BY l.title, l.id", args...)
-	if err != nil {
+	var w db.Where
+	w.And("("+strings.Join(conds, " OR ")+")", args...)
+	if err := s.eachLink(ctx, &w, func(on noteable.Ref, l Label) { out[on.Kind][on.ID] = append(out[on.Kind][on.ID], l) }); err != nil {
 		return nil, fmt.Errorf("labels of things: %w", err)
-	}
-	for i := range rows {
-		of := out[rows[i].Kind]
-		of[rows[i].TargetID] = append(of[rows[i].TargetID], rows[i].Label)
 	}
 	return out, nil
 }
