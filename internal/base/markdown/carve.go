@@ -54,7 +54,7 @@ func (c *carver) carve() {
 			if words := strings.TrimSpace(string(n.Lines().Value(source))); c.toc == nil && (words == "[[_TOC_]]" || words == "[TOC]") {
 				c.toc = n
 			}
-		case *ast.Blockquote:
+		case *ast.Blockquote, *fencedQuote:
 			n.SetAttributeString("dir", []byte("auto"))
 		case *ast.List:
 			n.SetAttributeString("dir", []byte("auto"))
@@ -81,12 +81,19 @@ func (c *carver) carve() {
 			todo = append(todo, func() { c.codeSpan(n) })
 			return ast.WalkSkipChildren, nil
 		case *extast.TaskCheckBox:
-			todo = append(todo, func() { c.checkBox(n) })
+			checked := ""
+			if n.IsChecked {
+				checked = " checked"
+			}
+			todo = append(todo, func() { c.checkBox(n, checked) })
+		case *inapplicable:
+			todo = append(todo, func() { c.checkBox(n, " data-inapplicable") })
 		case *ast.Link:
 			n.Destination = []byte(c.address(string(n.Destination), false))
 			return ast.WalkSkipChildren, nil
 		case *ast.Image:
 			n.Destination = []byte(c.address(string(n.Destination), true))
+			todo = append(todo, func() { played(n, source) })
 			return ast.WalkSkipChildren, nil
 		case *ast.AutoLink:
 			if start, label, ok := c.text.address(n); ok {
@@ -211,13 +218,9 @@ func (c *carver) codeSpan(n *ast.CodeSpan) {
 	}
 }
 
-// checkBox shows the box of a task.
-func (c *carver) checkBox(n *extast.TaskCheckBox) {
-	checked := ""
-	if n.IsChecked {
-		checked = " checked"
-	}
-	n.Parent().ReplaceChild(n.Parent(), n, c.hole(0, `<input type="checkbox" class="task-list-item-checkbox"`+checked+` disabled> `))
+// checkBox shows the box of a task; state is an attribute for it.
+func (c *carver) checkBox(n ast.Node, state string) {
+	n.Parent().ReplaceChild(n.Parent(), n, c.hole(0, `<input type="checkbox" class="task-list-item-checkbox"`+state+` disabled> `))
 }
 
 // tasks reports whether an item of a list is a task, and says so at these.
@@ -225,8 +228,12 @@ func tasks(list *ast.List) bool {
 	found := false
 	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
 		if item.FirstChild() != nil {
-			if _, ok := item.FirstChild().FirstChild().(*extast.TaskCheckBox); ok {
+			switch item.FirstChild().FirstChild().(type) {
+			case *extast.TaskCheckBox:
 				item.SetAttributeString("class", []byte("task-list-item"))
+				found = true
+			case *inapplicable:
+				item.SetAttributeString("class", []byte("task-list-item inapplicable"))
 				found = true
 			}
 		}

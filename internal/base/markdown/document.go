@@ -30,13 +30,13 @@ type Resolve func(address string, picture bool) string
 var document = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithExtensions(
-			smallTables{}, links(), extension.Strikethrough, checkBoxes{},
+			smallTables{}, links(), extension.Strikethrough, checkBoxes{}, quoteFences{},
 		),
 		goldmark.WithParserOptions(
 			parser.WithAutoHeadingID(),
 			parser.WithParagraphTransformers(util.Prioritized(plainParagraphs{}, 900)), // after links and tables were made
 		),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safeLinks{}, 100), util.Prioritized(shownCode{}, 100))),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safeLinks{}, 100), util.Prioritized(shownCode{}, 100), util.Prioritized(mediaRenderer{}, 100))),
 	)
 })
 
@@ -166,7 +166,7 @@ func Document(source string, resolve Resolve) string {
 	raw := []byte(source)
 	context := parser.NewContext(parser.WithIDs(&ids{used: map[string]bool{}, last: map[string]int{}}))
 	tree := document().Parser().Parse(text.NewReader(raw), parser.WithContext(context))
-	redirect(tree, resolve)
+	redirect(tree, raw, resolve)
 	showCode(tree, raw)
 	var b bytes.Buffer
 	if err := document().Renderer().Render(&b, raw, tree); err != nil {
@@ -179,8 +179,9 @@ func Document(source string, resolve Resolve) string {
 func Plain(source string) string { return "<pre>" + html.EscapeString(source) + "</pre>" }
 
 // redirect gives links and pictures the addresses that they lead to.
-func redirect(tree ast.Node, resolve Resolve) {
+func redirect(tree ast.Node, source []byte, resolve Resolve) {
 	var gone []ast.Node
+	var shown []*ast.Image
 	_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // it returns no error
 		if !entering {
 			return ast.WalkContinue, nil
@@ -191,10 +192,15 @@ func redirect(tree ast.Node, resolve Resolve) {
 		case *ast.Image:
 			if n.Destination = []byte(target(string(n.Destination), true, resolve)); len(n.Destination) == 0 {
 				gone = append(gone, n)
+			} else {
+				shown = append(shown, n)
 			}
 		}
 		return ast.WalkContinue, nil
 	})
+	for _, n := range shown {
+		played(n, source)
+	}
 	for _, n := range gone { // the words for it stay
 		for child := n.FirstChild(); child != nil; {
 			next := child.NextSibling()

@@ -15,6 +15,7 @@ func FuzzText_HTML(f *testing.F) {
 		"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[j](javascript:alert(1))", "<a href='data:text/html,x'>d</a>", "![x](JaVaScRiPt:x)",
 		"REF **REF** `REF` :tada: {+a+} ~~b~~", "- [x] REF\n- [ ]", "|a|\n|-|\n|REF|", "a[^1]\n\n[^1]: REF", "[[_TOC_]]\n\n# REF <b onclick=x>",
 		"```\"onload=\n<script>\n```", "$`</code><script>`$", "`#f00\"onx=`", "http://a/\"onx=1 www.a.b/<script>", "\ue0f00\ue0f1 &#xe0f0;0&#xe0f1;", "<p style=x\n[a]: b\n\n[a]\n",
+		">>>\nREF\n>>>", "- [~] REF", "![REF](a.mp4)", "![\"onplay=x](javascript:a.ogg)", "<video src=javascript:x autoplay>",
 	} {
 		f.Add(seed)
 	}

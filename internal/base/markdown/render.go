@@ -62,6 +62,7 @@ var render = sync.OnceValue(func() renderer.Renderer {
 			goldhtml.WithUnsafe(), // the sanitiser comes after it
 			renderer.WithNodeRenderers(
 				util.Prioritized(holes{}, 100),
+				util.Prioritized(mediaRenderer{}, 100),
 				util.Prioritized(extension.NewTableHTMLRenderer(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), 500),
 				util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
 				util.Prioritized(extension.NewFootnoteHTMLRenderer(prefix), 500),

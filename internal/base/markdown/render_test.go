@@ -53,13 +53,22 @@ func TestText_HTML(t *testing.T) {
 		"[[_TOC_]]\n\n# A\n## B\n# C":              "<ul class=\"section-nav\"><li><a href=\"#user-content-a\">A</a></li><ul class=\"section-nav\"><li><a href=\"#user-content-b\">B</a></li></ul><li><a href=\"#user-content-c\">C</a></li></ul>\n\n<h1 id=\"user-content-a\" dir=\"auto\">A</h1>\n<h2 id=\"user-content-b\" dir=\"auto\">B</h2>\n<h1 id=\"user-content-c\" dir=\"auto\">C</h1>\n",
 		"a[^1]\n\n[^1]: REF": "<p dir=\"auto\">a<sup id=\"user-content-fnref:1\"><a href=\"#user-content-fn:1\" class=\"footnote-ref\">1</a></sup></p>\n<div class=\"footnotes\">\n<hr>\n<ol>\n" +
 			"<li id=\"user-content-fn:1\">\n<p dir=\"auto\"><a>0</a>\u00a0<a href=\"#user-content-fnref:1\" class=\"footnote-backref\">\u21a9\ufe0e</a></p>\n</li>\n</ol>\n</div>\n",
-		"~~x~~ ~y": "<p dir=\"auto\"><del>x</del> ~y</p>\n",
+		">>>\na REF\n\n- b\n>>>\nc":     "<blockquote dir=\"auto\"><p dir=\"auto\">a <a>0</a></p>\n<ul dir=\"auto\">\n<li>b</li>\n</ul>\n</blockquote>\n<p dir=\"auto\">c</p>\n",
+		">>>>\na\n>>>\nb\n>>>\n>>>>\nc": "<blockquote dir=\"auto\"><p dir=\"auto\">a</p>\n<blockquote dir=\"auto\"><p dir=\"auto\">b</p>\n</blockquote>\n</blockquote>\n<p dir=\"auto\">c</p>\n",
+		">>>\n```\n>>>\n```\n>>>\nc":    "<blockquote dir=\"auto\">" + pre + "plaintext\" lang=\"plaintext\"><code>&gt;&gt;&gt;\n</code></pre></blockquote>\n<p dir=\"auto\">c</p>\n",
+		">>> a\n\n>>>":                  "<blockquote dir=\"auto\"><blockquote dir=\"auto\"><blockquote dir=\"auto\"><p dir=\"auto\">a</p>\n</blockquote>\n</blockquote>\n</blockquote>\n<blockquote dir=\"auto\"></blockquote>\n",
+		"- [~] REF *b*\n- [~]a":         "<ul dir=\"auto\" class=\"task-list\">\n<li class=\"task-list-item inapplicable\"><input type=\"checkbox\" class=\"task-list-item-checkbox\" data-inapplicable disabled> <del><a>0</a> <em>b</em></del></li>\n<li>[~]a</li>\n</ul>\n",
+		"![a <b](v.MP4#t=1) ![](s.ogg)": "<p dir=\"auto\"><video src=\"/raw/v.MP4#t=1\" title=\"a &lt;b\" controls=\"\" preload=\"metadata\"><a href=\"/raw/v.MP4#t=1\">a &lt;b</a></video> <audio src=\"/raw/s.ogg\" title=\"\" controls=\"\" preload=\"metadata\"><a href=\"/raw/s.ogg\"></a></audio></p>\n",
+		"~~x~~ ~y":                      "<p dir=\"auto\"><del>x</del> ~y</p>\n",
 
 		// What must not reach the page.
-		"<script>alert(1)</script>ok":                           "ok",
-		"<b onclick=\"x\" style=\"y\">b":                        "<p dir=\"auto\"><b>b</b></p><b>\n</b>",
-		"[x](javascript:alert(1))":                              "<p dir=\"auto\"><a>x</a></p>\n",
-		"<a href=\"javascript:alert(1)\">x</a>":                 "<p dir=\"auto\"><a>x</a></p>\n",
+		"<script>alert(1)</script>ok":           "ok",
+		"<b onclick=\"x\" style=\"y\">b":        "<p dir=\"auto\"><b>b</b></p><b>\n</b>",
+		"[x](javascript:alert(1))":              "<p dir=\"auto\"><a>x</a></p>\n",
+		"<a href=\"javascript:alert(1)\">x</a>": "<p dir=\"auto\"><a>x</a></p>\n",
+		"![x](javascript:a.mp4)":                "<p dir=\"auto\"><video title=\"x\" controls=\"\" preload=\"metadata\"><a>x</a></video></p>\n",
+		"![\"onplay=x](\"onplay=.mp4)":          "<p dir=\"auto\"><video src=\"/raw/%22onplay=.mp4\" title=\"&#34;onplay=x\" controls=\"\" preload=\"metadata\"><a href=\"/raw/%22onplay=.mp4\">&#34;onplay=x</a></video></p>\n",
+		"<video src=\"a.mp4\" autoplay onplay=\"x\" poster=\"https://a.example/b.png\">b</video>": "<p dir=\"auto\"><video src=\"a.mp4\">b</video></p>\n",
 		"</div></div>x<div>":                                    "x<div></div>",
 		"<b id=\"x\" class=\"gfm\">y</b>":                       "<p dir=\"auto\"><b>y</b></p>\n",
 		"\ue0f00\ue0f1 &#xe0f0;0&#xe0f1; REF &#xe0f0;0&#xe0f1;": "<p dir=\"auto\">\ufffd0\ufffd <a>0</a>  </p>\n",
@@ -81,7 +90,7 @@ func TestText_HTML_bounded(t *testing.T) {
 	t.Parallel()
 	for _, hostile := range []string{
 		"REF ", ":tada: ", "{+a+} ", "{-a", "[[_TOC_]]\n\n# a\n", "[^1]\n\n[^1]: a\n\n", "`#f00` ", "$`a`$ ", "- [ ] a\n", "<b>", "<a><b><i>", "<div>\n\n", "</p>",
-		"&#xe0f0;0&#xe0f1; ", "~~a", "[a](b) ", "![", "|a", "> ", "<", "\\", "```\n", "---\n", "<table><tr><td>", "<p dir=", "http://a.b/_", "*_",
+		"&#xe0f0;0&#xe0f1; ", "~~a", "[a](b) ", "![", "|a", "> ", "<", "\\", "```\n", "---\n", "<table><tr><td>", "<p dir=", "http://a.b/_", "*_", ">>>\n", ">>>\na\n>>>\n", "- >>>\n", "- [~] a\n", "![a](b.mp4) ",
 	} {
 		n := 30_000 / len(hostile)
 		once, twice := len(filled(strings.Repeat(hostile, n))), len(filled(strings.Repeat(hostile, 2*n)))

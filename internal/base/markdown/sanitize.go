@@ -31,10 +31,14 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p.AllowAttrs("lang").Matching(regexp.MustCompile(`^[A-Za-z-]{1,20}$`)).Globally()
 	p.AllowAttrs("align").Matching(regexp.MustCompile(`^(?:left|center|right|justify)$`)).OnElements("td", "th", "p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "img")
 	p.AllowAttrs("width", "height").Matching(number).OnElements("img")
+	p.AllowAttrs("src").Matching(free).OnElements("video", "audio")
+	p.AllowAttrs("controls").Matching(regexp.MustCompile(`^(?:controls)?$`)).OnElements("video", "audio")
+	p.AllowAttrs("preload").Matching(regexp.MustCompile(`^(?:none|metadata)$`)).OnElements("video", "audio")
+	p.AllowAttrs("width", "height").Matching(number).OnElements("video")
 	p.AllowAttrs("colspan", "rowspan").Matching(regexp.MustCompile(`^[0-9]{1,3}$`)).OnElements("td", "th")
 	p.AllowAttrs("start", "value").Matching(regexp.MustCompile(`^[0-9]{1,9}$`)).OnElements("ol", "li")
 	p.AllowAttrs("open").Matching(regexp.MustCompile(`^(?:open)?$`)).OnElements("details")
-	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(?:task-list|task-list-item|footnotes|footnote-ref|footnote-backref)$`)).
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(?:task-list|task-list-item(?: inapplicable)?|footnotes|footnote-ref|footnote-backref)$`)).
 		OnElements("ul", "ol", "li", "div", "section", "a")
 	p.RequireParseableURLs(true)
 	p.AllowRelativeURLs(true)

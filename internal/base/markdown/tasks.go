@@ -18,7 +18,8 @@ var (
 	fence    = pattern.New("^\\s{0,3}(```+|~~~+)")
 )
 
-// Tasks lists the items of checklists in a text, those in code blocks left out.
+// Tasks lists the items of checklists in a text but for those in code blocks and those that
+// do not apply.
 func Tasks(text string) []Task {
 	if !strings.Contains(text, "[") {
 		return nil

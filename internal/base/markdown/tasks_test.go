@@ -19,6 +19,7 @@ func TestTasks(t *testing.T) {
 		{"numbered and nested", "1. [ ] one\n   - [x] two", []markdown.Task{{Text: "one"}, {Text: "two", Done: true}}},
 		{"quoted", "> - [ ] one", []markdown.Task{{Text: "one"}}},
 		{"code", "```\n- [ ] no\n```\n- [ ] yes\n~~~~\n- [ ] no\n~~~\n- [ ] no", []markdown.Task{{Text: "yes"}}},
+		{"does not apply", "- [~] one\n- [ ] two", []markdown.Task{{Text: "two"}}},
 		{"no item", "[ ] one\n-[ ] two\n- [y] three\n- [ ]", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -32,7 +32,7 @@ type Text struct {
 // flavour is the parser of Text, made when the first text is parsed.
 var flavour = sync.OnceValue(func() parser.Parser {
 	return goldmark.New(
-		goldmark.WithExtensions(smallTables{}, links(), struck{}, checkBoxes{}, extension.NewFootnote()),
+		goldmark.WithExtensions(smallTables{}, links(), struck{}, checkBoxes{}, quoteFences{}, extension.NewFootnote()),
 		goldmark.WithParserOptions(
 			parser.WithAutoHeadingID(),
 			parser.WithParagraphTransformers(util.Prioritized(plainParagraphs{}, 900)),

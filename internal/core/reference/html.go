@@ -27,11 +27,14 @@ type rendered struct {
 	text []string // of the references, as they are written
 }
 
-// key names a rendered text: links of a text depend on its project.
+// key names a rendered text: links of a text depend on its project or group.
 type key struct {
 	sum     [sha256.Size]byte
 	project project.ID
-	folder  string // of a page of a wiki
+	group   authz.NamespaceID // 0 for a text in a project
+	path    string            // of the project
+	branch  string            // its default branch
+	folder  string            // of a page of a wiki
 	line    bool
 }
 
@@ -40,7 +43,12 @@ type key struct {
 func (s *Service) rendered(ctx context.Context, in Place, text string, line bool) (*rendered, error) {
 	k := key{sum: sha256.Sum256([]byte(text)), line: line}
 	if in.Project != nil {
-		k.project = in.Project.ID
+		k.project, k.path = in.Project.ID, in.Project.FullPath
+		if in.Project.DefaultBranch != nil {
+			k.branch = *in.Project.DefaultBranch
+		}
+	} else {
+		k.group = in.Group
 	}
 	if in.Base != nil {
 		k.folder = in.Base.Folder
@@ -69,26 +77,15 @@ func (s *Service) rendered(ctx context.Context, in Place, text string, line bool
 		if in.Base != nil {
 			r.refs = withPages(parsed, r.refs)
 		}
-		r.html = parsed.HTML(spans(r.refs), func(address string, _ bool) string { return s.link(in, address) })
+		r.html = parsed.HTML(spans(r.refs), func(address string, picture bool) string { return s.link(in, address, picture) })
 	}
-	cost := r.html.Size() + len(k.folder)
+	cost := r.html.Size() + len(k.folder) + len(k.path) + len(k.branch)
 	for _, ref := range r.refs {
 		r.text = append(r.text, strings.Clone(text[ref.Start:ref.End]))
 		cost += 256 + 2*(ref.End-ref.Start)
 	}
 	s.cache.Put(k, r, cost)
 	return r, nil
-}
-
-// link gives the address that a relative link of a text leads to.
-func (s *Service) link(in Place, address string) string {
-	if in.Base != nil {
-		return in.Base.Link(address)
-	}
-	if in.Project != nil && strings.HasPrefix(address, "/uploads/") {
-		return s.urls.UploadOfProject(int64(in.Project.ID), address)
-	}
-	return address
 }
 
 // HTML renders texts in Markdown that stand in one place for a reader: what they refer to and

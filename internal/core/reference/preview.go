@@ -30,7 +30,7 @@ func (s *Service) Preview(ctx context.Context, as authz.Actor, p Preview) (strin
 		in = Of(found)
 	}
 	if !p.References {
-		plain := markdown.Parse(p.Text).HTML(nil, func(address string, _ bool) string { return s.link(in, address) })
+		plain := markdown.Parse(p.Text).HTML(nil, func(address string, picture bool) string { return s.link(in, address, picture) })
 		return plain.Fill(func(*strings.Builder, int) {}), nil
 	}
 	out, err := s.HTML(ctx, as, in, p.Text)

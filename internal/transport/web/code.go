@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
 )
 
@@ -104,7 +105,7 @@ func (x *visit) split(p *project.Project, rest string) (ref, file string, tip *g
 	if err != nil {
 		return "", "", nil, err
 	}
-	file, ok := cleanPath(file)
+	file, ok := reference.CleanPath(file)
 	if !ok {
 		return "", "", nil, errs.Missing("")
 	}
@@ -241,7 +242,9 @@ func (x *visit) fileText(project, ref, file, content string) string {
 	switch strings.ToLower(path.Ext(file)) {
 	case ".md", ".markdown":
 		dir := strings.TrimPrefix(path.Dir("/"+file), "/")
-		return x.document(content, func(address string, picture bool) string { return inTree(project, ref, dir, address, picture) })
+		return x.document(content, func(address string, picture bool) string {
+			return reference.InTree(&at, project, ref, dir, address, picture)
+		})
 	}
 	return plainText(content)
 }

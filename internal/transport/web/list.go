@@ -4,7 +4,6 @@ import (
 	"context"
 	"html"
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,48 +110,6 @@ func counted(n int64, thing string) string {
 		return "1 " + thing
 	}
 	return strconv.FormatInt(n, 10) + " " + thing + "s"
-}
-
-// inTree is where an address of a text leads that stands in a folder of a project.
-func inTree(path, ref, folder, address string, picture bool) string {
-	u, err := url.Parse(address)
-	if err != nil || ref == "" {
-		return ""
-	}
-	file := strings.TrimPrefix(u.Path, "/")
-	if !strings.HasPrefix(u.Path, "/") && folder != "" {
-		file = folder + "/" + file
-	}
-	file, ok := cleanPath(file)
-	if !ok || file == "" {
-		return ""
-	}
-	if picture {
-		return at.Raw(path, ref, file)
-	}
-	to := at.Blob(path, ref, file)
-	if u.Fragment != "" {
-		to += "#user-content-" + url.PathEscape(u.Fragment)
-	}
-	return to
-}
-
-// cleanPath resolves the dots in a path. It is false for one that leaves the repository.
-func cleanPath(path string) (string, bool) {
-	var out []string
-	for part := range strings.SplitSeq(path, "/") {
-		switch part {
-		case "", ".":
-		case "..":
-			if len(out) == 0 {
-				return "", false
-			}
-			out = out[:len(out)-1]
-		default:
-			out = append(out, part)
-		}
-	}
-	return strings.Join(out, "/"), true
 }
 
 // plainText is a text as a browser shows it in lines.

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/snippet"
 	"tenon/internal/core/weburl"
 )
@@ -109,7 +110,7 @@ func (x *visit) snippetFile(sn *snippet.Snippet, c *snippet.Content) *fileView {
 		v.Reason = "The file is not text."
 	case strings.EqualFold(path.Ext(c.Path), ".md"):
 		v.Document = x.document(charset.Text(c.Data, ""), func(address string, _ bool) string {
-			file, ok := cleanPath(path.Dir(c.Path) + "/" + address)
+			file, ok := reference.CleanPath(path.Dir(c.Path) + "/" + address)
 			if !ok || file == "" {
 				return ""
 			}
@@ -140,7 +141,7 @@ func (x *visit) getSnippetRaw() (templ.Component, error) {
 		} else if ref, file, ok = strings.Cut(rest, "/"); !ok {
 			return nil, errs.Missing("")
 		}
-		if clean, ok := cleanPath(file); !ok || clean != file || file == "" {
+		if clean, ok := reference.CleanPath(file); !ok || clean != file || file == "" {
 			return nil, errs.Missing("")
 		}
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -18,16 +19,13 @@ type place struct {
 	link func(address string, picture bool) string // "" for nowhere
 }
 
-// ofProject is the place of texts in a project, whose relative links lead to files of the default branch.
+// ofProject is the place of texts in a project, whose relative links lead into the project.
 func ofProject(p *project.Project) place {
-	return place{reference.Of(p), func(address string, picture bool) string {
-		if strings.HasPrefix(address, "/uploads/") {
-			return at.UploadOfProject(int64(p.ID), address)
-		}
+	return place{reference.Of(p), func(address string, _ bool) string {
 		if strings.HasPrefix(address, strings.TrimSuffix(at.Branches(p.FullPath), "branches")) { // a page of the project
 			return address
 		}
-		return inTree(p.FullPath, branchOf(p), "", address, picture)
+		return ""
 	}}
 }
 
@@ -36,12 +34,7 @@ var nowhere = place{link: func(string, bool) string { return "" }}
 
 // ofGroup is the place of texts in a group.
 func ofGroup(g *namespace.Group) place {
-	return place{reference.Place{Group: g.ID, GroupPath: g.FullPath}, func(address string, _ bool) string {
-		if strings.HasPrefix(address, "/uploads/") {
-			return at.UploadOfGroup(int64(g.ID), address)
-		}
-		return ""
-	}}
+	return place{reference.Place{Group: g.ID, GroupPath: g.FullPath}, nowhere.link}
 }
 
 // maxFormatted is how many bytes of Markdown one page formats; what follows stays plain.
@@ -102,6 +95,7 @@ func (x *visit) onPage(text string, link func(address string, picture bool) stri
 	var out strings.Builder
 	out.Grow(len(text) + len(text)/8)
 	z := html.NewTokenizer(strings.NewReader(text))
+	var playing []bool // whether the open tags of videos and sounds are written
 	for end := 0; ; {
 		kind := z.Next()
 		raw := string(z.Raw())
@@ -118,6 +112,20 @@ func (x *visit) onPage(text string, link func(address string, picture bool) stri
 				continue
 			}
 			out.WriteString(`<div class="scroll" tabindex="0" role="region" aria-label="Table">`)
+		case "video", "audio":
+			if kind == html.EndTagToken {
+				last := len(playing) - 1
+				if last < 0 || !playing[last] {
+					raw = ""
+				}
+				playing = playing[:max(last, 0)]
+				break
+			}
+			tag := tagOf(z, string(name))
+			playing = append(playing, tag.lead("src", func(address string) string { return x.leads(address, true, link) }))
+			if raw = tag.String(); !playing[len(playing)-1] {
+				raw = ""
+			}
 		case "pre", "input", "a", "img", "span":
 			if kind == html.EndTagToken || !attributes && string(name) != "pre" {
 				break
@@ -131,7 +139,9 @@ func (x *visit) onPage(text string, link func(address string, picture bool) stri
 			case "input":
 				tag.set("aria-label", wordsBehind(text[end:]))
 			case "a":
-				tag.lead("href", func(address string) string { return x.leads(address, false, link) })
+				if tag.lead("href", func(address string) string { return x.leads(address, false, link) }) && ownPath(tag.get("href")) {
+					tag.drop("rel", "target") // which are for links to elsewhere
+				}
 			case "img":
 				if !tag.lead("src", func(address string) string { return x.leads(address, true, link) }) {
 					out.WriteString(html.EscapeString(tag.get("alt")))
@@ -152,7 +162,7 @@ func (x *visit) leads(address string, picture bool, link func(address string, pi
 	}
 	scheme, _, has := strings.Cut(address, ":")
 	switch {
-	case has && !strings.ContainsAny(scheme, "/?#"), strings.HasPrefix(address, "//"), strings.HasPrefix(address, `/\`):
+	case has && !strings.ContainsAny(scheme, "/?#"), strings.HasPrefix(address, "/") && !ownPath(address):
 		if picture {
 			return "" // nothing is loaded from elsewhere
 		}
@@ -161,6 +171,11 @@ func (x *visit) leads(address string, picture bool, link func(address string, pi
 		return address
 	}
 	return link(address, picture)
+}
+
+// ownPath reports whether an address is a path on this server.
+func ownPath(address string) bool {
+	return strings.HasPrefix(address, "/") && !strings.HasPrefix(address, "//") && !strings.HasPrefix(address, `/\`)
 }
 
 // tag is a tag of formatted text without its styles.
@@ -185,6 +200,10 @@ func (t *tag) get(name string) string {
 		}
 	}
 	return ""
+}
+
+func (t *tag) drop(names ...string) {
+	t.Attr = slices.DeleteFunc(t.Attr, func(a html.Attribute) bool { return slices.Contains(names, a.Key) })
 }
 
 func (t *tag) set(name, value string) {

@@ -6,6 +6,7 @@ import (
 	"github.com/a-h/templ"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/wiki"
 )
 
@@ -86,7 +87,7 @@ func (x *visit) getWikiPage() (templ.Component, error) {
 			return body, err
 		}
 	}
-	file, ok := cleanPath(slug)
+	file, ok := reference.CleanPath(slug)
 	if !ok || file != slug {
 		return nil, err
 	}

@@ -1,0 +1,74 @@
+package reference
+
+import (
+	"net/url"
+	"strings"
+
+	"tenon/internal/core/weburl"
+)
+
+// link gives the address that a relative link or picture of a text leads to: an uploaded file,
+// a page of the project, or a file of its default branch.
+func (s *Service) link(in Place, address string, picture bool) string {
+	upload := strings.HasPrefix(address, "/uploads/")
+	switch {
+	case in.Base != nil:
+		return in.Base.Link(address)
+	case in.Project != nil && upload:
+		return s.urls.UploadOfProject(int64(in.Project.ID), address)
+	case in.Project != nil:
+		if strings.HasPrefix(address, strings.TrimSuffix(s.urls.Path(s.urls.Branches(in.Project.FullPath)), "branches")) || address == "" || in.Project.DefaultBranch == nil {
+			return address
+		}
+		if file := InTree(s.urls, in.Project.FullPath, *in.Project.DefaultBranch, "", address, picture); file != "" {
+			return file
+		}
+	case in.Group != 0 && upload:
+		return s.urls.UploadOfGroup(int64(in.Group), address)
+	}
+	return address
+}
+
+// InTree is where an address leads that stands in a text in a folder of a project at a branch,
+// tag or commit: to the page of a file, or to the file itself for a picture. It is "" for
+// addresses outside of the repository.
+func InTree(urls *weburl.Site, path, ref, folder, address string, picture bool) string {
+	u, err := url.Parse(address)
+	if err != nil || ref == "" {
+		return ""
+	}
+	file := strings.TrimPrefix(u.Path, "/")
+	if !strings.HasPrefix(u.Path, "/") && folder != "" {
+		file = folder + "/" + file
+	}
+	file, ok := CleanPath(file)
+	if !ok || file == "" {
+		return ""
+	}
+	if picture {
+		return urls.Raw(path, ref, file)
+	}
+	to := urls.Blob(path, ref, file)
+	if u.Fragment != "" {
+		to += "#user-content-" + url.PathEscape(u.Fragment)
+	}
+	return to
+}
+
+// CleanPath resolves the dots in a path. It is false for one that leaves the repository.
+func CleanPath(path string) (string, bool) {
+	var out []string
+	for part := range strings.SplitSeq(path, "/") {
+		switch part {
+		case "", ".":
+		case "..":
+			if len(out) == 0 {
+				return "", false
+			}
+			out = out[:len(out)-1]
+		default:
+			out = append(out, part)
+		}
+	}
+	return strings.Join(out, "/"), true
+}
