@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -77,21 +78,16 @@ func run(ctx context.Context, loops int, command []string, out io.Writer) error 
 func busy(loops int) (end func()) {
 	before := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(loops + 2) // each loop has a thread, and the reader of events is not kept waiting by them
-	done := make(chan struct{})
+	var done atomic.Bool
 	var group sync.WaitGroup
 	for range loops {
 		group.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
+			for !done.Load() {
 			}
 		})
 	}
 	return func() {
-		close(done)
+		done.Store(true)
 		group.Wait()
 		runtime.GOMAXPROCS(before)
 	}
