@@ -56,7 +56,7 @@ func TestDatabaseRestart(t *testing.T) {
 		if time.Since(back) > 75*time.Second { // a minute, and what a busy machine takes
 			t.Fatalf("%s after PostgreSQL is back %d merge requests are locked", time.Since(back), locked())
 		}
-		pause(t.Context(), 100*time.Millisecond)
+		pause(t.Context())
 	}
 	if answers[503] == 0 || answers[200] == 0 {
 		t.Errorf("answers %v, want merges and refusals", answers)
@@ -108,7 +108,7 @@ func (w *world) mergeAcross(t *testing.T, iids []int64, cluster *pgserver.Server
 					merged.Add(1)
 				} else {
 					queue <- iid
-					pause(over, 10*time.Millisecond)
+					pause(over)
 				}
 				lock.Lock()
 				out[status]++
@@ -123,7 +123,7 @@ func (w *world) mergeAcross(t *testing.T, iids []int64, cluster *pgserver.Server
 		defer stop()
 		for i, mode := range []string{"immediate", "fast", "immediate"} {
 			for merged.Load() < int64(6*(i+1)) && over.Err() == nil {
-				pause(over, time.Millisecond)
+				pause(over)
 			}
 			if err := cluster.Restart(context.Background(), mode); err != nil {
 				restarted <- err
@@ -137,12 +137,4 @@ func (w *world) mergeAcross(t *testing.T, iids []int64, cluster *pgserver.Server
 		t.Fatal(err)
 	}
 	return out
-}
-
-// pause ends after a time, or with ctx.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
