@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
@@ -262,6 +263,9 @@ func (s *story) issues(at string) {
 		s.do("bob", "POST", at+"/issues", map[string]any{"title": "Help", "assignee_ids": s.ids["ann"]})
 	},
 		effects{"issue.Created: activity": activityOf("created"), "issue.Created: system notes": systemNotes})
+	if _, err := s.db.Exec(s.tb.Context(), "UPDATE projects SET last_activity_at = ?", db.At(time.Now().Add(-time.Minute))); err != nil { // comments note it once a minute
+		s.tb.Fatal(err)
+	}
 	s.step(func() { s.do("bob", "POST", at+"/issues/1/notes", map[string]any{"body": "Please."}) },
 		effects{"note.Created: activity": activityOf("commented"), "note.Created: last activity of the project": jobs("project_touch")})
 	s.step(func() { s.do("bob", "PUT", at+"/issues/1", map[string]any{"title": "Help me"}) },

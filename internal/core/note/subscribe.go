@@ -48,9 +48,9 @@ func (s *Service) Subscribe(b *event.Bus) {
 		return s.forget(ctx, "source_type = 'Epic' AND source_id IN (SELECT x.id FROM epics x WHERE x.group_id = ?)", e.Group.ID)
 	})
 	event.On(b, "last activity of the project", func(ctx context.Context, e Created) error {
-		if e.Note.ProjectID == nil {
+		if e.Project == nil || !e.Project.Rested(e.At) {
 			return nil
 		}
-		return s.jobs.Enqueue(ctx, project.Touch{ProjectID: *e.Note.ProjectID})
+		return s.jobs.Enqueue(ctx, project.Touch{ProjectID: e.Project.ID})
 	})
 }

@@ -455,3 +455,17 @@ func TestService_Delete(t *testing.T) {
 		}
 	})
 }
+
+func TestProject_Rested(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		ago  time.Duration
+		want bool
+	}{{0, false}, {59 * time.Second, false}, {time.Minute, true}, {time.Hour, true}} {
+		p := project.Project{LastActivityAt: db.At(now.Add(-tt.ago))}
+		if got := p.Rested(now); got != tt.want {
+			t.Errorf("%s after its last activity: rested = %t, want %t", tt.ago, got, tt.want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"time"
 
 	"tenon/internal/base/event"
 )
@@ -11,8 +12,12 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "visibility of forks", s.GroupTransferred)
 }
 
+// Rested reports whether the last activity that is noted is a minute old: more often comments do
+// not change it.
+func (p *Project) Rested(at time.Time) bool { return at.Sub(p.LastActivityAt.Time) >= time.Minute }
+
 // Touch asks for the time of a project's last activity to be brought up to date. Comments
-// come in by the thousand; one update per poll of the queue is enough for all of a project's.
+// come in by the thousand; one update for those that the queue holds at once is enough.
 type Touch struct {
 	ProjectID ID `json:"project_id"`
 }
