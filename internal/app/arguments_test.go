@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -45,11 +44,7 @@ func TestArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := w.projects[0]
-	values := w.more(p)
-	path := "/projects/" + values["projects/:id"]
-	w.decorate(path, 4)
-	w.plan(path)
+	values, path := w.planned(4)
 	w.variety(path, values)
 	a := &arguments{world: w, schema: schema, places: map[string][]string{"Query": {"{ %s }"}}}
 	a.explore(values)
@@ -58,23 +53,7 @@ func TestArguments(t *testing.T) {
 			a.list = fmt.Sprintf("%q", id)
 		}
 	}
-	reasons := map[string]string{}
-	raw, err := os.ReadFile(argumentReasons)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(raw)) {
-		name, reason, ok := strings.Cut(strings.TrimSpace(line), ": ")
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		if !ok || reason == "" {
-			t.Errorf("%q names no reason", line)
-		}
-		for one := range strings.FieldsSeq(name) {
-			reasons[one] = reason
-		}
-	}
+	reasons := explained(t, argumentReasons)
 	tried := 0
 	for _, typ := range slices.Sorted(maps.Keys(a.places)) {
 		if typ != "UserCore" && slices.Contains(schema.Types[typ].Interfaces, "User") {

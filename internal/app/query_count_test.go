@@ -34,11 +34,7 @@ func TestQueries_statements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := w.projects[0]
-	values := w.more(p)
-	path := "/projects/" + values["projects/:id"]
-	w.decorate(path, 1)
-	w.plan(path)
+	values, path := w.planned(1)
 	w.fill(path, "many", many)
 	w.fillQueries(path, values)
 	full := map[string]*queryList{} // a list with a hundred nodes of each type
