@@ -86,5 +86,27 @@ func TestIterations(t *testing.T) {
 		if got, want := titles("owner", group, ""), "one1 "; got != want {
 			t.Errorf("what is left: got %q, want %q", got, want)
 		}
+
+		// Several ids select what is in any of them, and leave out what is in any of them.
+		third := at(s.data("owner", add, in("third", "2021-01-01", "2021-01-14")), "iterationCreate", "iteration", "id")
+		for title, id := range map[string]any{"of one": at(one, "id"), "of third": third} {
+			made := s.data("owner", `mutation($in: CreateIssueInput!) { createIssue(input: $in) { issue { iid } } }`, variables{"in": variables{"projectPath": "team/sub/app", "title": title}})
+			s.data("owner", `mutation($in: IssueSetIterationInput!) { issueSetIteration(input: $in) { errors } }`, variables{"in": variables{"projectPath": "team/sub/app", "iid": at(made, "createIssue", "issue", "iid"), "iterationId": id}})
+		}
+		for _, c := range []struct{ arguments, want string }{
+			{fmt.Sprintf("iterationId: [%q, %q]", at(one, "id"), third), "of one of third "},
+			{fmt.Sprintf("iterationId: [%q]", at(one, "id")), "of one "},
+			{fmt.Sprintf(`search: "of", not: {iterationId: [%q, %q]}`, at(one, "id"), third), ""},
+			{fmt.Sprintf(`search: "of", not: {iterationId: [%q]}`, third), "of one "},
+		} {
+			list, _ := at(s.data("owner", `{ project(fullPath: "team/sub/app") { issues(`+c.arguments+`, sort: TITLE_ASC) { nodes { title } } } }`, nil), "project", "issues", "nodes").([]any)
+			got := ""
+			for i := range list {
+				got += fmt.Sprint(at(list, i, "title"), " ")
+			}
+			if got != c.want {
+				t.Errorf("issues(%s): got %q, want %q", c.arguments, got, c.want)
+			}
+		}
 	})
 }

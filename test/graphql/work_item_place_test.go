@@ -66,6 +66,13 @@ func TestWorkItems_places(t *testing.T) {
 			`{"data":{"p":{"workItem":{"title":"Secret","namespace":{"fullPath":"team/sub/app"}},"types":{"nodes":[{"name":"Incident"},{"name":"Issue"},{"name":"Task"},{"name":"Test Case"}]}},`+
 				`"g":{"workItem":{"title":"Part","namespace":{"fullPath":"team"}},"types":{"nodes":[{"name":"Epic"}]}}}}`)
 
+		// Types are available where the caller may create work items of them.
+		for _, c := range []struct{ issues, want string }{{"disabled", `[]`}, {"enabled", `[{"name":"Task"}]`}} {
+			s.rest("root", "PUT", "/projects/team%2Fsub%2Fapp", fmt.Sprintf(`{"issues_access_level":%q}`, c.issues))
+			s.want("owner", `{ namespace(fullPath: "team/sub/app") { all: workItemTypes(name: TASK) { nodes { name } } some: workItemTypes(name: TASK, onlyAvailable: true) { nodes { name } } } }`, nil,
+				`{"data":{"namespace":{"all":{"nodes":[{"name":"Task"}]},"some":{"nodes":`+c.want+`}}}}`)
+		}
+
 		// What the Go client sends is answered with a number of statements that does not depend on the list.
 		raw, err := os.ReadFile("../../internal/transport/graphql/testdata/documents/work_items.graphql")
 		if err != nil {

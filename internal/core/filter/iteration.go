@@ -9,7 +9,7 @@ import (
 
 // Iteration selects by the iteration of a row; the zero value selects all.
 type Iteration struct {
-	ID    iteration.ID
+	IDs   []iteration.ID // one of these; nil for all
 	Title string
 	Which Wildcard // None, Any or Current
 
@@ -30,8 +30,8 @@ func (r Rows) Iteration(w *db.Where, x Iteration, now time.Time) {
 		marks, args := db.Marks(x.Cadences)
 		w.And(column+" IN (SELECT x.id FROM iterations x WHERE x.cadence_id IN ("+marks+"))", args...)
 	}
-	if x.ID != 0 {
-		w.And(column+" = ?", x.ID)
+	if len(x.IDs) > 0 {
+		w.In(column, x.IDs)
 	}
 	if x.Title != "" {
 		w.And(column+" IN (SELECT x.id FROM iterations x WHERE x.title = ?)", x.Title)
@@ -39,11 +39,12 @@ func (r Rows) Iteration(w *db.Where, x Iteration, now time.Time) {
 	x.Which.Where(w, column+" IS NOT NULL")
 }
 
-// NotIteration adds that a row does not have the iteration.
+// NotIteration adds that a row has none of the iterations.
 func (r Rows) NotIteration(w *db.Where, x Iteration) {
 	column := r.Alias + ".iteration_id"
-	if x.ID != 0 {
-		w.And("("+column+" IS NULL OR "+column+" <> ?)", x.ID)
+	if len(x.IDs) > 0 {
+		marks, args := db.Marks(x.IDs)
+		w.And("("+column+" IS NULL OR "+column+" NOT IN ("+marks+"))", args...)
 	}
 	if x.Title != "" {
 		w.And("("+column+" IS NULL OR "+column+" NOT IN (SELECT x.id FROM iterations x WHERE x.title = ?))", x.Title)

@@ -136,8 +136,9 @@ func (f Filter) indexed(as authz.Actor, in *project.Project, where func(rest Fil
 		marks, args := db.Marks(f.IDs)
 		add("SELECT id FROM issues WHERE id IN ("+marks+")", args...)
 	}
-	if f.Iteration.ID != 0 {
-		add("SELECT id FROM issues WHERE iteration_id = ?", f.Iteration.ID)
+	if len(f.Iteration.IDs) > 0 {
+		marks, args := db.Marks(f.Iteration.IDs)
+		add("SELECT id FROM issues WHERE iteration_id IN ("+marks+")", args...)
 	}
 	if query, args, ok := f.Milestone.Indexed("issues"); ok {
 		rest := f

@@ -91,7 +91,7 @@ func (f *issueFilter) filter() (issue.Filter, error) {
 	}
 	for _, id := range f.IterationID {
 		if id != nil {
-			out.Iteration.ID = iteration.ID(id.ID)
+			out.Iteration.IDs = append(out.Iteration.IDs, iteration.ID(id.ID))
 		}
 	}
 	if state := zeroOr(f.State); state != "all" {
@@ -144,7 +144,7 @@ func (n *issueNot) exclusion() issue.Exclusion {
 		Types: lower[issue.Type](n.Types), Health: healths[zeroOr(n.HealthStatusFilter)],
 	}
 	for _, id := range n.IterationID {
-		out.Iteration.ID = iteration.ID(id.ID)
+		out.Iteration.IDs = append(out.Iteration.IDs, iteration.ID(id.ID))
 	}
 	return out
 }

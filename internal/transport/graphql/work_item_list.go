@@ -108,7 +108,7 @@ func (t *workItemType) isNamed(name string) bool { return name == "" || t.enum =
 
 // namespaceTypes binds the types of the work items that stand in namespaces.
 func (b *binder) namespaceTypes() {
-	exec.Batch(b.Schema, "Namespace.workItemTypes", func(_ context.Context, c *exec.Call[struct {
+	exec.Batch(b.Schema, "Namespace.workItemTypes", func(ctx context.Context, c *exec.Call[struct {
 		paging
 		Name          string
 		OnlyAvailable bool
@@ -116,6 +116,18 @@ func (b *binder) namespaceTypes() {
 	) ([]*exec.Page[*workItemType], error) {
 		out := make([]*exec.Page[*workItemType], len(of))
 		for i, n := range of {
+			if c.Args.OnlyAvailable {
+				may, err := b.createsItems(ctx, c.As, n)
+				if err != nil {
+					return nil, err
+				}
+				if !may {
+					if out[i], err = listOf(c.Args.paging, maxPage, []*workItemType{}); err != nil {
+						return nil, err
+					}
+					continue
+				}
+			}
 			all := typesThat(func(t *workItemType) bool {
 				return t.isNamed(c.Args.Name) && (t.ofProjects() && n.Kind == namespace.ProjectKind || t.ofGroups() && n.Kind == namespace.GroupKind)
 			})
@@ -126,4 +138,18 @@ func (b *binder) namespaceTypes() {
 		}
 		return out, nil
 	})
+}
+
+// createsItems reports whether the actor may create work items in a namespace: issues in a project, epics in a group.
+func (b *binder) createsItems(ctx context.Context, as authz.Actor, n *namespace.Namespace) (bool, error) {
+	at, err := b.placeOfItems(ctx, as, n)
+	switch {
+	case err != nil:
+		return false, hidden(err)
+	case at.project != nil:
+		return b.Projects.May(ctx, as, at.project, authz.CreateIssue)
+	case at.group != nil:
+		return b.Namespaces.May(ctx, as, at.group, authz.CreateEpic)
+	}
+	return false, nil
 }

@@ -264,8 +264,15 @@ func TestDiscussions_internal(t *testing.T) {
 		p.want("guest", "POST", hidden+"/notes", `{"body":"x"}`, 404, noDiscussion)
 		p.want("guest", "GET", fmt.Sprintf("%s/1/notes/%v/award_emoji", appIssues, secret["id"]), "", 404, `{"message":"404 Not found"}`)
 		p.want("guest", "POST", fmt.Sprintf("%s/1/notes/%v/award_emoji", appIssues, secret["id"]), `{"name":"tada"}`, 404, `{"message":"404 Not found"}`)
-		if i := p.do("guest", "GET", appIssues+"/1", ""); fmt.Sprint(i["user_notes_count"]) != "1" {
-			t.Errorf("user_notes_count of a guest = %v, want 1", i["user_notes_count"])
+		begun := p.discussion("planner", "POST", path, `{"body":"begun inside","internal":true}`)
+		p.want("planner", "GET", path+"/"+begun.ID, "", 200, "")
+		p.want("guest", "GET", path+"/"+begun.ID, "", 404, noDiscussion)
+		if begun := p.discussion("planner", "POST", path, `{"body":"begun open","internal":false}`); p.discussion("guest", "GET", path+"/"+begun.ID, "").ID != begun.ID {
+			t.Error("a guest does not read a discussion that is not internal")
+		}
+		p.want("planner", "DELETE", fmt.Sprintf("%s/%s/notes/%d", path, begun.ID, begun.Notes[0].ID), "", 204, "")
+		if i := p.do("guest", "GET", appIssues+"/1", ""); fmt.Sprint(i["user_notes_count"]) != "2" {
+			t.Errorf("user_notes_count of a guest = %v, want 2", i["user_notes_count"])
 		}
 		// Threads of issues are not resolved.
 		p.want("planner", "PUT", path+"/"+open.ID, `{"resolved":true}`, 405, `{"error":"405 Not Allowed"}`)

@@ -110,8 +110,10 @@ func (p *issueFilterParams) filter(scope string) (issue.Filter, error) {
 	if p.IssueType != "" {
 		f.Types = []issue.Type{issue.Type(p.IssueType)}
 	}
-	f.Iteration = filter.Iteration{ID: iteration.ID(p.IterationID.ID), Title: p.IterationTitle}
+	f.Iteration = filter.Iteration{Title: p.IterationTitle}
 	switch {
+	case p.IterationID.ID != 0:
+		f.Iteration.IDs = []iteration.ID{iteration.ID(p.IterationID.ID)}
 	case p.IterationID.None:
 		f.Iteration.Which = issue.None
 	case p.IterationID.Any:
@@ -119,7 +121,7 @@ func (p *issueFilterParams) filter(scope string) (issue.Filter, error) {
 	}
 	f.Not.Iteration.Title = p.Not.IterationTitle
 	if p.Not.IterationID != nil {
-		f.Not.Iteration.ID = iteration.ID(*p.Not.IterationID)
+		f.Not.Iteration.IDs = []iteration.ID{iteration.ID(*p.Not.IterationID)}
 	}
 	f.Labels, f.LabelWildcard = wildcardLabels(p.Labels)
 	switch w := p.Weight; {
