@@ -27,8 +27,11 @@ func TestAddresses(t *testing.T) {
 	id := group.values["groups/:id"]
 	path := w.projects[slices.IndexFunc(w.projects, func(p *place) bool { return inside[p.values["projects/:id"]] })].values["full_path"]
 	asks := []request{
-		{method: "GET", path: "/" + path}, {method: "GET", path: "/" + path + "/-/raw/main/README.md"}, {method: "GET", path: "/" + path + "/-/archive/main/app.tar.gz"},
-		{method: "GET", path: "/" + path + "/-/issues"}, {method: "GET", path: "/" + path + ".git/info/refs?service=git-upload-pack"},
+		{method: "GET", path: "/" + path},
+		{method: "GET", path: "/" + path + "/-/raw/main/README.md"},
+		{method: "GET", path: "/" + path + "/-/archive/main/app.tar.gz"},
+		{method: "GET", path: "/" + path + "/-/issues"},
+		{method: "GET", path: "/" + path + ".git/info/refs?service=git-upload-pack"},
 		{method: "GET", path: "/" + path + ".git/info/refs?service=git-receive-pack"},
 	}
 	names := func(as string) (out []string) {
