@@ -6,8 +6,7 @@ import (
 	"tenon/internal/base/db"
 )
 
-// Stored says where the things of a kind are, and which column of that table names the group that
-// they are in without a project, "" for none.
+// Stored names the table of a kind, and its column for the group of what is in no project, "" for none.
 type Stored struct {
 	Kind  Kind
 	Table string
@@ -36,8 +35,8 @@ func GoneSQL(kind, id string) string {
 	return "(" + strings.Join(all, " OR ") + ")"
 }
 
-// InTable gives the condition on such rows that name things by the ids of a table, and its arguments;
-// ok is false where the table has no things.
+// InTable returns the condition on such rows that name what a table has by its ids, and its arguments;
+// ok is false for a table that is not among Tables.
 func InTable(kind, id, table string, ids []int64) (cond string, args []any, ok bool) {
 	for _, t := range Tables() {
 		if t.Table == table {
@@ -46,16 +45,4 @@ func InTable(kind, id, table string, ids []int64) (cond string, args []any, ok b
 		}
 	}
 	return "", nil, false
-}
-
-// InGroup gives conditions on such rows, one for each kind of things: they hold for the things of
-// the group itself whose id each takes as its argument.
-func InGroup(kind, id string) []string {
-	var out []string
-	for _, t := range Tables() {
-		if t.Group != "" {
-			out = append(out, kind+" = '"+string(t.Kind)+"' AND "+id+" IN (SELECT going.id FROM "+t.Table+" going WHERE going."+t.Group+" = ?)")
-		}
-	}
-	return out
 }

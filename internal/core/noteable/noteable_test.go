@@ -2,7 +2,6 @@ package noteable_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"tenon/internal/base/db"
@@ -48,32 +47,48 @@ func TestGoneSQL(t *testing.T) {
 		} {
 			w.Insert("award_emoji", coretest.Row{"awardable_type": to.kind, "awardable_id": to.id, "name": to.name, "user_id": ann.UserID})
 		}
-		found := func(conditions []string, args ...any) string {
+		found := func(cond string, args ...any) string {
 			t.Helper()
-			var all []string
-			for _, c := range conditions {
-				names, err := db.Select[string](ctx, d, "SELECT e.name FROM award_emoji e WHERE "+c, args...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				all = append(all, names...)
+			names, err := db.Select[string](ctx, d, "SELECT e.name FROM award_emoji e WHERE "+cond+" ORDER BY e.name", args...)
+			if err != nil {
+				t.Fatal(err)
 			}
-			slices.Sort(all)
-			return fmt.Sprintf("%q", all)
+			return fmt.Sprintf("%q", names)
 		}
 		const kind, id = "e.awardable_type", "e.awardable_id"
 		ofIssue, args, ok := noteable.InTable(kind, id, "issues", []int64{issue})
 		if _, _, other := noteable.InTable(kind, id, "projects", []int64{int64(shop)}); !ok || other {
 			t.Errorf("issues are things: %t, projects: %t", ok, other)
 		}
-		for _, tt := range []struct{ name, got, want string }{
-			{"gone", found([]string{noteable.GoneSQL(kind, id)}), `["gone epic" "gone issue" "gone merge request" "gone note" "gone snippet"]`},
-			{"of the issue", found([]string{ofIssue}, args...), `["issue"]`},
-			{"in the group", found(noteable.InGroup(kind, id), group), `["epic"]`},
+		links := noteable.Links{DB: d, Table: "award_emoji", Kind: "awardable_type", ID: "awardable_id", Key: "id"}
+		for _, step := range []struct {
+			name string
+			do   func() error
+			left string
+		}{
+			{"none", func() error { return links.Remove(ctx, "projects", []int64{issue}) }, `["epic" "foreign" "issue"]`},
+			{"of the issue", func() error { return links.Remove(ctx, "issues", []int64{issue}) }, `["epic" "foreign"]`},
+			{"in the group", func() error { return links.RemoveInGroup(ctx, group) }, `["foreign"]`},
+			{"gone", func() error { return links.Clean(ctx) }, `["foreign"]`},
 		} {
-			if tt.got != tt.want {
-				t.Errorf("%s: %s, want %s", tt.name, tt.got, tt.want)
+			const gone = `["gone epic" "gone issue" "gone merge request" "gone note" "gone snippet"]`
+			if got := found(noteable.GoneSQL(kind, id)); got != gone {
+				t.Errorf("gone before %q: %s, want %s", step.name, got, gone)
 			}
+			if step.name == "of the issue" {
+				if got := found(ofIssue, args...); got != `["issue"]` {
+					t.Errorf("of the issue: %s", got)
+				}
+			}
+			if err := step.do(); err != nil {
+				t.Fatal(err)
+			}
+			if got := found("e.name NOT LIKE 'gone%'"); got != step.left {
+				t.Errorf("after %q: %s is left, want %s", step.name, got, step.left)
+			}
+		}
+		if got := found("1 = 1"); got != `["foreign"]` {
+			t.Errorf("after all: %s", got)
 		}
 	})
 }
