@@ -43,11 +43,7 @@ func TestAnswerSizes(t *testing.T) {
 	apart(t)
 	whole := os.Getenv("TENON_TEST_ANSWERS") == "all"
 	w := newWorld(newServer(t, ""))
-	p := w.projects[0]
-	path := "/projects/" + p.values["projects/:id"]
-	values := w.more(p)
-	w.decorate(path, 1)
-	w.plan(path)
+	values, path := w.planned(1)
 	w.fill(path, "many", few)
 	w.copies("issues", "milestone_id IS NOT NULL", with{"iid": "10000 + k"})
 	w.compareSizes(t, w.heavyRequests(t, values, whole), func() {

@@ -1,10 +1,7 @@
 package app
 
 import (
-	"fmt"
-	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 )
@@ -14,43 +11,29 @@ import (
 func TestEncodings_merge(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "")
-	web := httptest.NewServer(s.http.Handler)
-	t.Cleanup(web.Close)
 	s.do("admin", "POST", "/projects", obj{
 		"name": "app", "initialize_with_readme": true, "squash_commit_template": "%{first_multiline_commit}\n\n%{co_authored_by}", "merge_commit_template": "Quoted\n\n%{all_commits}",
 	})
 	const app = "/projects/root%2Fapp"
-	dir := t.TempDir()
-	git := func(input string, args ...string) string {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "git", args...)
-		cmd.Dir, cmd.Stdin = dir, strings.NewReader(input)
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
-			"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=j@example.com", "GIT_COMMITTER_NAME=C", "GIT_COMMITTER_EMAIL=c@example.com")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %q: %v\n%s", args, err, out)
-		}
-		return string(out)
-	}
+	c := s.workCopy(t)
 	const message, file = "Gr\xf6\xdfe \xe4ndern\n\nund f\xfcr alle gr\xfcn", "caf\xe9 cr\xe8me, s'il vous pla\xeet\nzwei\ntr\xe8s sucr\xe9\n"
-	git("", "clone", "-q", fmt.Sprintf("http://root:%s@%s/root/app.git", rootToken, strings.TrimPrefix(web.URL, "http://")), ".")
+	c.git("", "clone", "-q", c.remote("root/app"), ".")
 	raw := func(ref string) string {
 		t.Helper()
-		git("", "fetch", "-q", "--prune", "origin")
-		return git("", "cat-file", "commit", ref)
+		c.git("", "fetch", "-q", "--prune", "origin")
+		return c.git("", "cat-file", "commit", ref)
 	}
 	open := func(branch string) string {
 		t.Helper()
-		git("", "checkout", "-q", "-B", branch, "origin/main")
-		if err := os.WriteFile(dir+"/"+branch, []byte(file), 0o600); err != nil {
+		c.git("", "checkout", "-q", "-B", branch, "origin/main")
+		if err := os.WriteFile(c.dir+"/"+branch, []byte(file), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		git("", "add", ".")
-		git("", "commit", "-q", "-m", "One")
-		stored := strings.NewReplacer("author A ", "author J\xfcrgen Gro\xdf ", "\n\nOne\n", "\n\n"+message).Replace(git("", "cat-file", "commit", "HEAD")) // git commit writes UTF-8
-		git("", "reset", "-q", strings.TrimSpace(git(stored, "hash-object", "-t", "commit", "-w", "--stdin")))
-		git("", "push", "-q", "origin", branch)
+		c.git("", "add", ".")
+		c.git("", "commit", "-q", "-m", "One")
+		stored := strings.NewReplacer("author A ", "author J\xfcrgen Gro\xdf ", "\n\nOne\n", "\n\n"+message).Replace(c.git("", "cat-file", "commit", "HEAD")) // git commit writes UTF-8
+		c.git("", "reset", "-q", strings.TrimSpace(c.git(stored, "hash-object", "-t", "commit", "-w", "--stdin")))
+		c.git("", "push", "-q", "origin", branch)
 		return app + "/merge_requests/" + number(s.do("admin", "POST", app+"/merge_requests", obj{"title": "One", "source_branch": branch, "target_branch": "main"}), "iid")
 	}
 	quotes := func(what, commit string, parts ...string) {
@@ -68,11 +51,11 @@ func TestEncodings_merge(t *testing.T) {
 	merged := open("plain")
 	s.do("admin", "PUT", merged+"/merge", obj{})
 	quotes("the merge commit", raw("origin/main"), "\n\nQuoted\n\n", message)
-	quotes("the commit itself", raw("origin/main^2"), "author J\xfcrgen Gro\xdf <j@example.com>", message)
+	quotes("the commit itself", raw("origin/main^2"), "author J\xfcrgen Gro\xdf <a@example.com>", message)
 
 	squashed := open("squashed")
 	s.do("admin", "PUT", squashed+"/merge", obj{"squash": true})
-	quotes("the squash commit", raw("origin/main^2"), "\n\n"+message, "Co-authored-by: J\xfcrgen Gro\xdf <j@example.com>")
+	quotes("the squash commit", raw("origin/main^2"), "\n\n"+message, "Co-authored-by: J\xfcrgen Gro\xdf <a@example.com>")
 
 	at := open("suggested")
 	refs := s.do("admin", "GET", at, nil)["diff_refs"].(map[string]any)
@@ -85,11 +68,11 @@ func TestEncodings_merge(t *testing.T) {
 	}
 	s.do("admin", "PUT", "/suggestions/"+number(suggestions[0].(map[string]any), "id")+"/apply", nil)
 	raw("origin/suggested")
-	if got, want := git("", "cat-file", "blob", "origin/suggested:suggested"), strings.Replace(file, "zwei", "zw\xf6lf", 1); got != want {
+	if got, want := c.git("", "cat-file", "blob", "origin/suggested:suggested"), strings.Replace(file, "zwei", "zw\xf6lf", 1); got != want {
 		t.Errorf("the file after the suggestion: %q, want %q", got, want)
 	}
 
-	made := s.send(t.Context(), request{as: "admin", method: "GET", path: app + "/repository/commits/" + strings.TrimSpace(git("", "rev-parse", "origin/main^2"))})
+	made := s.send(t.Context(), request{as: "admin", method: "GET", path: app + "/repository/commits/" + strings.TrimSpace(c.git("", "rev-parse", "origin/main^2"))})
 	if !strings.Contains(made.Body.String(), `"title":"Größe ändern"`) {
 		t.Errorf("the squash commit is read as %s", made.Body)
 	}

@@ -1,10 +1,6 @@
 package app
 
 import (
-	"fmt"
-	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 )
@@ -14,33 +10,14 @@ import (
 func TestGit_mirror(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "")
-	web := httptest.NewServer(s.http.Handler)
-	t.Cleanup(web.Close)
-	dir := t.TempDir()
-	git := func(args ...string) (string, error) {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "git", args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
-			"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com")
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
-	must := func(args ...string) string {
-		t.Helper()
-		out, err := git(args...)
-		if err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-		return out
-	}
-	must("init", "-q", "-b", "main", ".")
-	must("commit", "-q", "--allow-empty", "-m", "First")
-	must("branch", "topic")
-	must("tag", "v1")
+	c := s.workCopy(t)
+	c.git("", "init", "-q", "-b", "main", ".")
+	c.git("", "commit", "-q", "--allow-empty", "-m", "First")
+	c.git("", "branch", "topic")
+	c.git("", "tag", "v1")
 	hidden := []string{"refs/merge-requests/1/head", "refs/pull/2/head", "refs/pull/2/merge", "refs/changes/01/1/1"}
 	for _, ref := range hidden {
-		must("update-ref", ref, "main")
+		c.git("", "update-ref", ref, "main")
 	}
 	for _, tt := range []struct {
 		name, want string
@@ -50,8 +27,8 @@ func TestGit_mirror(t *testing.T) {
 		{"atomic", "", []string{"--mirror", "--atomic"}},
 	} {
 		s.do("admin", "POST", "/projects", obj{"name": tt.name})
-		at := fmt.Sprintf("http://root:%s@%s/root/%s.git", rootToken, strings.TrimPrefix(web.URL, "http://"), tt.name)
-		out, err := git(append([]string{"push", "--porcelain"}, append(tt.args, at)...)...)
+		at := c.remote("root/" + tt.name)
+		out, err := c.try("", append([]string{"push", "--porcelain"}, append(tt.args, at)...)...)
 		if err == nil {
 			t.Errorf("%s: git reports no failure:\n%s", tt.name, out)
 		}
@@ -61,7 +38,7 @@ func TestGit_mirror(t *testing.T) {
 			}
 		}
 		var there []string
-		for line := range strings.Lines(must("ls-remote", at)) {
+		for line := range strings.Lines(c.git("", "ls-remote", at)) {
 			if _, ref, _ := strings.Cut(strings.TrimSpace(line), "\t"); ref != "HEAD" {
 				there = append(there, ref)
 			}

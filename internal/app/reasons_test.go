@@ -29,7 +29,7 @@ func explained(t *testing.T, path string) map[string]string {
 	return out
 }
 
-// planned gives the first project n issues and merge requests with all that they can have, and gives its numbers and its path.
+// planned makes n issues and merge requests with all that they can have in the first project, and returns its numbers and its path.
 func (w *world) planned(n int) (values map[string]string, path string) {
 	values = w.more(w.projects[0])
 	path = "/projects/" + values["projects/:id"]
