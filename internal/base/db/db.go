@@ -64,6 +64,7 @@ type DB struct {
 	columns    sync.Map   // reflect.Type of a row to []column
 	fields     sync.Map   // reflect.Type of a row to fields
 	plans      sync.Map   // planKey to plan
+	dependents sync.Map   // name of a table to []Dependent
 
 	pool    *pgxpool.Pool // PostgreSQL
 	path    string        // SQLite: of the file, as given

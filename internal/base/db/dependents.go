@@ -14,8 +14,20 @@ type Dependent struct {
 
 // Dependents lists, from the schema itself, the tables whose rows the database deletes with a row of
 // the parent, those that others refer to last: emptied in this order, the rows of one take few of another
-// along. Tables without a column id, which have a row or few for each parent, are left out.
+// along. Tables without a column id, which have a row or few for each parent, are left out. The schema is
+// read once: it is migrated before a server begins.
 func (d *DB) Dependents(ctx context.Context, parent string) ([]Dependent, error) {
+	if known, ok := d.dependents.Load(parent); ok {
+		return known.([]Dependent), nil
+	}
+	out, err := d.readDependents(ctx, parent)
+	if err == nil {
+		d.dependents.Store(parent, out)
+	}
+	return out, err
+}
+
+func (d *DB) readDependents(ctx context.Context, parent string) ([]Dependent, error) {
 	query := `SELECT s.name AS table_name, f."from" AS column_name FROM sqlite_schema s, pragma_foreign_key_list(s.name) f
 		WHERE s.type = 'table' AND f."table" = ? AND f.on_delete = 'CASCADE'`
 	if d.dialect == Postgres {
@@ -46,7 +58,7 @@ func (d *DB) Dependents(ctx context.Context, parent string) ([]Dependent, error)
 	return out, nil
 }
 
-// FirstIDs gives the ids of the first rows, at most n, that go with a row of the parent.
+// FirstIDs returns the ids of the first rows, at most n, that go with a row of the parent.
 func (t Dependent) FirstIDs(ctx context.Context, d *DB, parent int64, n int) ([]int64, error) {
 	ids, err := Select[int64](ctx, d, "SELECT id FROM "+quoted(t.Table)+" WHERE "+quoted(t.Column)+" = ? ORDER BY id LIMIT ?", parent, n)
 	if err != nil {
