@@ -7,7 +7,7 @@ import (
 	"tenon/internal/core/weburl"
 )
 
-// link gives the address that a relative link or picture of a text leads to: an uploaded file,
+// link returns the address that a relative link or picture of a text leads to: an uploaded file,
 // a page of the project, or a file of its default branch.
 func (s *Service) link(in Place, address string, picture bool) string {
 	upload := strings.HasPrefix(address, "/uploads/")
@@ -17,7 +17,7 @@ func (s *Service) link(in Place, address string, picture bool) string {
 	case in.Project != nil && upload:
 		return s.urls.UploadOfProject(int64(in.Project.ID), address)
 	case in.Project != nil:
-		if strings.HasPrefix(address, strings.TrimSuffix(s.urls.Path(s.urls.Branches(in.Project.FullPath)), "branches")) || address == "" || in.Project.DefaultBranch == nil {
+		if s.urls.IsPage(in.Project.FullPath, address) || address == "" || in.Project.DefaultBranch == nil {
 			return address
 		}
 		if file := InTree(s.urls, in.Project.FullPath, *in.Project.DefaultBranch, "", address, picture); file != "" {
@@ -29,8 +29,7 @@ func (s *Service) link(in Place, address string, picture bool) string {
 	return address
 }
 
-// InTree is where an address leads that stands in a text in a folder of a project at a branch,
-// tag or commit: to the page of a file, or to the file itself for a picture. It is "" for
+// InTree resolves an address in a text in a folder of a project at a branch, tag or commit: it leads to the page of a file, or to the file itself for a picture. It is "" for
 // addresses outside of the repository.
 func InTree(urls *weburl.Site, path, ref, folder, address string, picture bool) string {
 	u, err := url.Parse(address)

@@ -173,6 +173,11 @@ func (s *Site) GroupIssuesLabelled(path, title string) string {
 // MergeRequests lists the merge requests of a project.
 func (s *Site) MergeRequests(path string) string { return s.inside(path, "merge_requests") }
 
+// IsPage reports whether an address without its host is that of a page of a project.
+func (s *Site) IsPage(path, address string) bool {
+	return strings.HasPrefix(address, s.Path(s.inside(path, "")))
+}
+
 // Branches lists the branches of a project.
 func (s *Site) Branches(path string) string { return s.inside(path, "branches") }
 

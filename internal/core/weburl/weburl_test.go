@@ -62,3 +62,18 @@ func TestSite(t *testing.T) {
 		}
 	}
 }
+
+func TestSite_IsPage(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"/", "/git"} {
+		s := weburl.New(&url.URL{Scheme: "https", Host: "tenon.example", Path: base}, "")
+		for address, want := range map[string]bool{
+			s.Path(s.Branches("a/b")): true, "/a/b/-/issues/1": true, "/a/b/-/": true,
+			"/a/b/-": false, "/a/b": false, "/a/bc/-/issues": false, "docs/a.md": false, "": false,
+		} {
+			if got := s.IsPage("a/b", address); got != want {
+				t.Errorf("below %s: IsPage(%q) = %t, want %t", base, address, got, want)
+			}
+		}
+	}
+}

@@ -22,7 +22,7 @@ type place struct {
 // ofProject is the place of texts in a project, whose relative links lead into the project.
 func ofProject(p *project.Project) place {
 	return place{reference.Of(p), func(address string, _ bool) string {
-		if strings.HasPrefix(address, strings.TrimSuffix(at.Branches(p.FullPath), "branches")) { // a page of the project
+		if at.IsPage(p.FullPath, address) {
 			return address
 		}
 		return ""
