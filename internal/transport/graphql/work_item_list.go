@@ -114,29 +114,18 @@ func (b *binder) namespaceTypes() {
 		OnlyAvailable bool
 	}], of []*namespace.Namespace,
 	) ([]*exec.Page[*workItemType], error) {
-		out := make([]*exec.Page[*workItemType], len(of))
-		for i, n := range of {
+		return forEach(ctx, b, c, of, func(ctx context.Context, n *namespace.Namespace) (*exec.Page[*workItemType], error) {
+			available := true
 			if c.Args.OnlyAvailable {
-				may, err := b.createsItems(ctx, c.As, n)
-				if err != nil {
+				var err error
+				if available, err = b.createsItems(ctx, c.As, n); err != nil {
 					return nil, err
 				}
-				if !may {
-					if out[i], err = listOf(c.Args.paging, maxPage, []*workItemType{}); err != nil {
-						return nil, err
-					}
-					continue
-				}
 			}
-			all := typesThat(func(t *workItemType) bool {
-				return t.isNamed(c.Args.Name) && (t.ofProjects() && n.Kind == namespace.ProjectKind || t.ofGroups() && n.Kind == namespace.GroupKind)
-			})
-			var err error
-			if out[i], err = listOf(c.Args.paging, maxPage, all); err != nil {
-				return nil, err
-			}
-		}
-		return out, nil
+			return listOf(c.Args.paging, maxPage, typesThat(func(t *workItemType) bool {
+				return available && t.isNamed(c.Args.Name) && (t.ofProjects() && n.Kind == namespace.ProjectKind || t.ofGroups() && n.Kind == namespace.GroupKind)
+			}))
+		})
 	})
 }
 
