@@ -90,7 +90,7 @@ type selection struct {
 var errStale = errors.New("draft note was changed")
 
 // publish takes the first selected drafts and writes their notes in one transaction, and runs their quick actions after it:
-// what was taken is published once, or is a draft still. It reports whether there are more, which do is told as well: end is
+// what was taken is published once, or is a draft still. It reports whether there are more, which do gets as well: end is
 // true for the last ones.
 func (s *Service) publish(ctx context.Context, as authz.Actor, on note.On, t noteable.Target, of selection,
 	do func(ctx context.Context, notes []note.Pending, end bool) ([]quickaction.Text, error),
@@ -175,7 +175,7 @@ func (s *Service) suggested(ctx context.Context, as authz.Actor, on note.On, t n
 	return out, nil
 }
 
-// take removes the first selected drafts, and gives what it removed in the order of its making.
+// take removes the first selected drafts, and returns them in the order of their making.
 func (s *Service) take(ctx context.Context, as authz.Actor, t noteable.Target, of selection) ([]Draft, error) {
 	w := which(as, t, of)
 	drafts, err := db.Select[Draft](ctx, s.db, "DELETE FROM draft_notes WHERE id IN (SELECT id FROM draft_notes"+w.SQL()+" ORDER BY id LIMIT ?) RETURNING "+db.Columns[Draft](""),

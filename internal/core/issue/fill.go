@@ -109,16 +109,17 @@ func (s *Service) others(ctx context.Context, as authz.Actor, issues map[ID]*Iss
 			FROM epic_issues ei JOIN epics re ON re.id = ei.epic_id JOIN namespaces rn ON rn.id = re.group_id JOIN routes rr ON rr.namespace_id = rn.id
 			WHERE ei.issue_id IN (` + marks + `) AND ` + epics
 	args = slices.Concat(args, args, args, args, args, epicArgs)
-	for kind, column := range map[string]string{moved: "moved_to_id", duplicated: "duplicated_to_id"} {
-		var from []int64
-		for _, id := range ids {
-			if i := issues[ID(id)]; kind == moved && i.MovedToID != nil || kind == duplicated && i.DuplicatedToID != nil {
-				from = append(from, id)
-			}
-		}
+	for _, to := range []struct {
+		kind, column string
+		id           func(*Issue) *ID
+	}{
+		{moved, "moved_to_id", func(i *Issue) *ID { return i.MovedToID }},
+		{duplicated, "duplicated_to_id", func(i *Issue) *ID { return i.DuplicatedToID }},
+	} {
+		from := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return to.id(issues[ID(id)]) == nil })
 		if len(from) > 0 {
 			marks, more := db.Marks(from)
-			query += " UNION ALL SELECT '" + kind + "', o.id, t.id, t.project_id, t.iid" + none + " FROM issues o JOIN issues t ON t.id = o." + column + " WHERE o.id IN (" + marks + ")"
+			query += " UNION ALL SELECT '" + to.kind + "', o.id, t.id, t.project_id, t.iid" + none + " FROM issues o JOIN issues t ON t.id = o." + to.column + " WHERE o.id IN (" + marks + ")"
 			args = append(args, more...)
 		}
 	}

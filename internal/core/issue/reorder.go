@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tenon/internal/base/db"
@@ -161,12 +162,12 @@ func (s *Service) spread(ctx context.Context, p *project.Project, at int64, reac
 	if step < 4 {
 		return nil // too crowded: the next try reaches further
 	}
-	for start := 0; start < len(rows); start += db.MaxArgs / 2 {
-		var pairs []db.Pair
-		for n := start; n < min(start+db.MaxArgs/2, len(rows)); n++ {
-			pairs = append(pairs, db.Pair{A: int64(rows[n].ID), B: at + int64(n)*step})
-		}
-		with, args := db.Pairs(pairs)
+	pairs := make([]db.Pair, len(rows))
+	for n, r := range rows {
+		pairs[n] = db.Pair{A: int64(r.ID), B: at + int64(n)*step}
+	}
+	for part := range slices.Chunk(pairs, db.MaxArgs/2) {
+		with, args := db.Pairs(part)
 		if _, err := s.db.Exec(ctx, with+"UPDATE issues SET relative_position = pairs.b FROM pairs WHERE pairs.a = issues.id", args...); err != nil {
 			return err
 		}

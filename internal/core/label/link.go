@@ -132,7 +132,7 @@ func (s *Service) make(ctx context.Context, as authz.Actor, at Place, title stri
 	return l, err == nil, err
 }
 
-// linked are the columns of labels on things, without folded texts, which no user shows there. Long
+// linked are the columns of linked labels, without folded texts, which no transport shows there. Long
 // descriptions are cut.
 var linked = "l.id, l.namespace_id, l.title, " + budget.CutColumn("l.description") + ", l.color, l.created_at, l.updated_at"
 
@@ -151,15 +151,15 @@ func (s *Service) ForTargets(ctx context.Context, kind noteable.Kind, ids []int6
 	return out, nil
 }
 
-// eachLink calls fn for the labels of the things that a condition on the links ll selects, in the order of
-// their titles. A label is read once, however many of the things have it.
+// eachLink calls fn for each label of the issues, merge requests and epics that a condition on the links ll
+// selects, in the order of titles. A label is read once, however many of them have it.
 func (s *Service) eachLink(ctx context.Context, w *db.Where, fn func(on noteable.Ref, l Label)) error {
 	type row struct {
 		Label
 
-		Things string `db:"things"` // kind and id of each
+		Targets string `db:"targets"` // kind and id of each
 	}
-	rows, err := db.Select[row](ctx, s.db, "SELECT "+linked+", string_agg(ll.target_type || ' ' || CAST(ll.target_id AS TEXT), ',') AS things"+
+	rows, err := db.Select[row](ctx, s.db, "SELECT "+linked+", string_agg(ll.target_type || ' ' || CAST(ll.target_id AS TEXT), ',') AS targets"+
 		" FROM label_links ll JOIN labels l ON l.id = ll.label_id"+w.SQL()+" GROUP BY l.id", w.Args()...)
 	if err != nil {
 		return err
@@ -167,8 +167,8 @@ func (s *Service) eachLink(ctx context.Context, w *db.Where, fn func(on noteable
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(strings.Compare(a.Title, b.Title), cmp.Compare(a.ID, b.ID)) })
 	for i := range rows {
 		rows[i].Description = budget.CutAt(rows[i].Description)
-		for thing := range strings.SplitSeq(rows[i].Things, ",") {
-			kind, text, _ := strings.Cut(thing, " ")
+		for target := range strings.SplitSeq(rows[i].Targets, ",") {
+			kind, text, _ := strings.Cut(target, " ")
 			id, err := strconv.ParseInt(text, 10, 64)
 			if err != nil {
 				return err

@@ -71,7 +71,7 @@ func (s *Service) changePriority(ctx context.Context, at Place, l *Label, c Chan
 	return s.setPriority(ctx, at, l)
 }
 
-// movePriorities gives labels the priorities that others have in the projects of a place, unless they have some. The
+// movePriorities copies the priorities of former labels in the projects of a place to new ones that have none. The
 // statements begin with the pairs of the former and the new labels.
 func (s *Service) movePriorities(ctx context.Context, at Place, with string, pairs []any) error {
 	const inside = "project_id IN (SELECT p.id FROM projects p WHERE p.namespace_id IN " + namespace.InsideSQL + ")"

@@ -116,9 +116,6 @@ func (s *Service) ReplaceFormer(ctx context.Context, as authz.Actor, at Place, i
 
 // copiesIn creates milestones like others.
 func (s *Service) copiesIn(ctx context.Context, as authz.Actor, at Place, from []Milestone) ([]ID, error) {
-	if len(from) == 0 {
-		return nil, nil
-	}
 	last, err := namespace.NextIIDs(ctx, s.db, at.Namespace, namespace.KindMilestone, len(from))
 	if err != nil {
 		return nil, err

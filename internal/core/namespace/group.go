@@ -42,8 +42,8 @@ type Group struct {
 	RequestAccessEnabled    bool          `db:"request_access_enabled"`
 	DefaultBranch           *string       `db:"default_branch"`
 	DefaultBranchProtection *int64        `db:"default_branch_protection"` // nil inherits the instance's
-	SharedRunnersSetting    string        `db:"shared_runners_setting"`
-	RepositorySizeLimit     *int64        `db:"repository_size_limit"` // bytes, of each project inside; see SizeLimit
+	SharedRunnersSetting    string        `db:"shared_runners_setting"`    // see SharedRunners
+	RepositorySizeLimit     *int64        `db:"repository_size_limit"`     // bytes, of each project inside; see SizeLimit
 
 	// For all projects inside, whatever they say themselves.
 	OnlyMergeIfPipelineSucceeds    bool `db:"only_allow_merge_if_pipeline_succeeds"`
@@ -103,6 +103,9 @@ func (g *Group) Place() Place {
 		Requests: g.RequestAccessEnabled, Subject: g.Subject(),
 	}
 }
+
+// SharedRunners reports whether instance runners are switched on in the group.
+func (g *Group) SharedRunners() bool { return g.SharedRunnersSetting == "enabled" }
 
 // Settings reads what SettingsJSON holds.
 func (g *Group) Settings() GroupSettings {

@@ -26,7 +26,7 @@ func NextIID(ctx context.Context, d *db.DB, ns authz.NamespaceID, kind string) (
 	return NextIIDs(ctx, d, ns, kind, 1)
 }
 
-// NextIIDs is NextIID for n rows: it gives the last of the next n numbers.
+// NextIIDs is NextIID for n rows: it returns the last of the next n numbers.
 func NextIIDs(ctx context.Context, d *db.DB, ns authz.NamespaceID, kind string, n int) (int64, error) {
 	var iid int64
 	err := d.InTx(ctx, func(ctx context.Context) error {

@@ -9,8 +9,8 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// importPiece is how many members one transaction imports. Whoever was imported is passed over
-// by the next call, so that one which was interrupted is repeated.
+// importPiece is how many members one transaction imports. A call that was interrupted can be repeated:
+// it skips users who are members already.
 const importPiece = 50
 
 // ImportMembers makes the direct members of one project members of another. No user

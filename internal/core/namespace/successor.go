@@ -12,7 +12,7 @@ import (
 // InsideSQL selects the namespaces of a project or group that is given as its argument: itself and all below it.
 const InsideSQL = "(SELECT inside.namespace_id FROM namespace_ancestors inside WHERE inside.ancestor_id = ?)"
 
-// Pairs gives successors as pairs of ids.
+// Pairs returns successors as pairs of ids.
 func Pairs[ID ~int64](all []Successor[ID]) []db.Pair {
 	out := make([]db.Pair, len(all))
 	for i, s := range all {
@@ -32,8 +32,8 @@ type Titled[T any, ID ~int64] struct {
 
 	// Key gives the id and the title of a row.
 	Key func(*T) (ID, string)
-	// Copy creates such rows in the project or group that was transferred, and gives their ids
-	// in the order of the rows.
+	// Copy creates such rows, at least one, in the project or group that was transferred, and returns
+	// their ids in the order of the rows.
 	Copy func(context.Context, []T) ([]ID, error)
 }
 
@@ -67,16 +67,18 @@ func Successors[T any, ID ~int64](ctx context.Context, d *db.DB, at authz.Namesp
 			missing, absent = append(missing, former[i]), append(absent, titles[i])
 		}
 	}
-	copies, err := of.Copy(ctx, missing)
-	if err != nil {
-		return nil, fmt.Errorf("copies of %s of a former group: %w", of.Table, err)
-	}
-	for i, title := range absent {
-		known[title] = copies[i]
+	if len(missing) > 0 {
+		copies, err := of.Copy(ctx, missing)
+		if err != nil {
+			return nil, fmt.Errorf("copies of %s of a former group: %w", of.Table, err)
+		}
+		for i, title := range absent {
+			known[title] = copies[i]
+		}
 	}
 	out := make([]Successor[ID], len(former))
-	for i := range former {
-		from, title := of.Key(&former[i])
+	for i, title := range titles {
+		from, _ := of.Key(&former[i])
 		out[i] = Successor[ID]{from, known[title]}
 	}
 	return out, nil
@@ -115,8 +117,8 @@ func Replace[ID ~int64](ctx context.Context, d *db.DB, query string, args []any,
 	if err != nil {
 		return fmt.Errorf("what a transferred place uses: %w", err)
 	}
-	for start := 0; start < len(used); start += db.MaxArgs / 2 {
-		next, err := successors(ctx, used[start:min(start+db.MaxArgs/2, len(used))])
+	for part := range slices.Chunk(used, db.MaxArgs/2) {
+		next, err := successors(ctx, part)
 		if err != nil {
 			return err
 		}

@@ -78,7 +78,7 @@ func (o On) visits(as authz.Actor) bool {
 }
 
 // opens reports whether the actor may ask for the notes at all: it is signed in, visits, or
-// the kind lets everybody who sees the thing read them.
+// the kind lets everybody read them who sees what they are on.
 func (o On) opens(as authz.Actor) bool {
 	return as.SignedIn() || as.Admin || o.Kind.Public() || o.visits(as)
 }

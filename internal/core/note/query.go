@@ -174,7 +174,7 @@ func (s *Service) Clear(ctx context.Context, on noteable.Ref) error {
 	return nil
 }
 
-// forget deletes the lines of history whose source is about to be deleted. The condition has one argument.
+// forget deletes the lines of history whose source is about to be deleted.
 func (s *Service) forget(ctx context.Context, sources string, args ...any) error {
 	if _, err := s.db.Exec(ctx, "DELETE FROM notes WHERE system AND "+sources, args...); err != nil {
 		return fmt.Errorf("clear lines of history: %w", err)

@@ -38,7 +38,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 		switch {
 		case ok:
 			return s.forget(ctx, cond, args...)
-		case e.Table == "projects":
+		case e.Last():
 			return s.forget(ctx, "source_project_id = ?", e.ProjectID)
 		default:
 			return nil

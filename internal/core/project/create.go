@@ -238,7 +238,7 @@ func (s *Service) requireGroup(ctx context.Context, as authz.Actor, in *Input, p
 	if in.DefaultBranch == nil || *in.DefaultBranch == "" {
 		in.DefaultBranch = g.DefaultBranch
 	}
-	if in.SharedRunnersEnabled == nil && g.SharedRunnersSetting != "enabled" {
+	if in.SharedRunnersEnabled == nil && !g.SharedRunners() {
 		in.SharedRunnersEnabled = new(bool)
 	}
 	return nil

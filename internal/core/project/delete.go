@@ -125,7 +125,7 @@ func (s *Service) Purge(ctx context.Context, args Purge) error {
 			return fmt.Errorf("remove repository: %w", err)
 		}
 	}
-	tables, err := s.db.Dependents(ctx, "projects")
+	tables, err := s.db.Dependents(ctx, table)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (s *Service) Purge(ctx context.Context, args Purge) error {
 		if err := s.unlink(ctx, p.ID); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, s.removing(p.ID, "projects", []int64{int64(p.ID)})); err != nil {
+		if err := s.bus.Publish(ctx, s.removing(p.ID, table, []int64{int64(p.ID)})); err != nil {
 			return err
 		}
 		if _, err := s.db.Exec(ctx, "DELETE FROM projects WHERE id = ?", p.ID); err != nil {

@@ -43,7 +43,7 @@ type Transferred struct{ Fact }
 type Deleted struct{ Fact }
 
 // Removing is published when rows that go with a deleted project are about to, at most 500 of one
-// table at a time, and at last when the project itself is: then Table is projects.
+// table at a time, and at last when the project itself is, see Last.
 type Removing struct {
 	authz.Stamp
 
@@ -51,3 +51,9 @@ type Removing struct {
 	Table     string
 	IDs       []int64
 }
+
+// table is that of projects.
+const table = "projects"
+
+// Last reports whether the project itself is about to go, and all rows before it are gone.
+func (e Removing) Last() bool { return e.Table == table }

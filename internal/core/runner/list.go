@@ -185,7 +185,7 @@ func (s *Service) ListOfGroup(ctx context.Context, as authz.Actor, g *namespace.
 			" WHERE x.runner_id = r.id AND NOT p.pending_delete AND a.ancestor_id = ?))", g.ID, g.ID)
 	default:
 		of := "r.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)"
-		if g.SharedRunnersSetting == "enabled" {
+		if g.SharedRunners() {
 			of = "(r.runner_type = 'instance_type' OR " + of + ")"
 		}
 		w.And(of, g.ID)

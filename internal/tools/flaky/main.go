@@ -59,7 +59,7 @@ func run(ctx context.Context, loops int, command []string, out io.Writer) error 
 	r := newReport(out)
 	readErr := r.read(events)
 	if readErr != nil {
-		_ = cmd.Cancel() // nobody reads what it prints
+		_ = cmd.Cancel() // its output has no reader any more
 	}
 	waitErr := cmd.Wait()
 	red := r.table()

@@ -27,6 +27,7 @@ var ErrMissing = errors.New("initdb was found neither in PATH nor in /usr/lib/po
 // garbage collector takes it.
 type Server struct {
 	URL   string // of the database postgres, as its superuser
+	dir   string
 	hold  io.Closer
 	guard *exec.Cmd
 }
@@ -92,7 +93,7 @@ func Start() (*Server, error) {
 		return nil, fmt.Errorf("start PostgreSQL: %s", strings.TrimSpace(string(why)))
 	}
 	address := url.URL{Scheme: "postgres", Path: "/postgres", RawQuery: url.Values{"host": {dir}, "user": {"tenon"}}.Encode()}
-	return &Server{URL: address.String(), hold: hold, guard: guard}, nil
+	return &Server{URL: address.String(), dir: dir, hold: hold, guard: guard}, nil
 }
 
 // Scratch is the folder for the many small files of tests: shared memory, where it has 4 GB of
@@ -114,9 +115,8 @@ func (s *Server) Restart(ctx context.Context, mode string) error {
 	if err != nil {
 		return err
 	}
-	dir := s.guard.Args[len(s.guard.Args)-2]
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "pg_ctl"), "-D", filepath.Join(dir, "data"), "-w", "-m", mode, "-l", filepath.Join(dir, "log"), "restart")
-	cmd.Dir = dir
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "pg_ctl"), "-D", filepath.Join(s.dir, "data"), "-w", "-m", mode, "-l", filepath.Join(s.dir, "log"), "restart")
+	cmd.Dir = s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.guard.SysProcAttr.Credential}
 	if err := cmd.Run(); err != nil { // without its output, which the new server would hold open
 		return fmt.Errorf("restart PostgreSQL: %w", err)
