@@ -369,7 +369,7 @@ func TestService_Update_Delete(t *testing.T) {
 			t.Errorf("counters = %s, want 1 1", got)
 		}
 		got, _, err := f.notes.Update(ctx, f.stranger, f.on(f.stranger), n.ID, note.Changes{Body: &body, Internal: &no})
-		if err != nil || got.Body != body || !got.UpdatedAt.After(n.UpdatedAt.Time) {
+		if err != nil || got.Body != body || !got.UpdatedAt.After(n.UpdatedAt.Time) || got.LastEditedAt == nil || !got.LastEditedAt.Equal(got.UpdatedAt.Time) {
 			t.Errorf("updated %+v, %v", got, err)
 		}
 		same, _, err := f.notes.Update(ctx, f.stranger, f.on(f.stranger), n.ID, note.Changes{Body: &body})

@@ -334,10 +334,13 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 	}
 	now := s.now()
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.db, db.Row{Table: "notes", ID: n.ID, Now: s.now}, func(_ context.Context, n *Note) error {
+		out, err := db.Update(ctx, s.db, db.Row{Table: "notes", ID: n.ID}, func(_ context.Context, n *Note) error {
+			if err := as.UnmodifiedAt(n.UpdatedAt.Time); err != nil {
+				return err
+			}
 			at := db.At(now)
-			n.Body, n.LastEditedAt, n.LastEditedByID = *c.Body, &at, &as.UserID
-			return as.UnmodifiedAt(n.UpdatedAt.Time)
+			n.Body, n.UpdatedAt, n.LastEditedAt, n.LastEditedByID = *c.Body, at, &at, &as.UserID
+			return nil
 		})
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
