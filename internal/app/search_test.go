@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -148,6 +149,76 @@ func TestSearch(t *testing.T) {
 			if strings.HasSuffix(r.Path, "/search") && r.RateClass != limit.Search {
 				t.Errorf("%s is counted in %q, want %q", r.Path, r.RateClass, limit.Search)
 			}
+		}
+	})
+}
+
+// A search without a term of three characters has to be the whole title or description in the lists of the instance; in a
+// project and a group it matches parts of them.
+func TestSearch_short(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		s.user("ann", nil)
+		s.do("ann", "POST", "/groups", obj{"name": "Bakery", "path": "bakery"})
+		group := number(s.do("ann", "GET", "/groups/bakery", nil), "id")
+		at := "/projects/" + number(s.do("ann", "POST", "/projects", obj{"name": "Bread", "namespace_id": group, "initialize_with_readme": true}), "id")
+		texts := []obj{
+			{"title": "Ab"}, {"title": "abc"}, {"title": "in a text", "description": "AB"}, {"title": "cab driver", "description": "an ab b"},
+			{"title": "\u65e5\u672c"}, {"title": "\u65e5\u672c\u8a9e"}, {"title": "a b"},
+		}
+		for i, text := range texts {
+			s.do("ann", "POST", at+"/issues", text)
+			branch := fmt.Sprint("topic-", i)
+			s.do("ann", "POST", at+"/repository/branches", obj{"branch": branch, "ref": "main"})
+			text["source_branch"], text["target_branch"] = branch, "main"
+			s.do("ann", "POST", at+"/merge_requests", text)
+		}
+		for _, tt := range []struct{ search, parts, whole string }{
+			{"ab", "1 2 3 4", "1 3"},
+			{" AB ", "1 2 3 4", "1 3"},
+			{`"ab"`, "1 2 3 4", "1 3"},
+			{"b", "1 2 3 4 7", ""},
+			{"b a", "1 2 3 4 7", ""},
+			{"a b", "1 2 3 4 7", "7"},
+			{"\u65e5\u672c", "5 6", "5"},
+			{"\u65e5\u672c\u8a9e", "6", "6"},
+			{"abc", "2", "2"},
+			{"driver ab", "4", "4"},
+			{"", "1 2 3 4 5 6 7", "1 2 3 4 5 6 7"},
+		} {
+			for path, want := range map[string]string{
+				at + "/issues?": tt.parts, "/groups/" + group + "/issues?": tt.parts, "/issues?scope=all&": tt.whole, "/issues?": tt.whole,
+				at + "/merge_requests?": tt.parts, "/groups/" + group + "/merge_requests?": tt.parts, "/merge_requests?scope=all&": tt.whole,
+			} {
+				path += "sort=asc&order_by=created_at&search=" + url.QueryEscape(tt.search)
+				a := s.send(t.Context(), get("ann", path))
+				var list []struct{ IID int }
+				if a.Code != http.StatusOK || json.Unmarshal(a.Body.Bytes(), &list) != nil {
+					t.Fatalf("GET %s: got %d %s", path, a.Code, a.Body)
+				}
+				iids := make([]string, len(list))
+				for i, e := range list {
+					iids[i] = fmt.Sprint(e.IID)
+				}
+				if got := strings.Join(iids, " "); got != want || a.Header().Get("X-Total") != fmt.Sprint(len(list)) {
+					t.Errorf("GET %s: got %q of %s, want %q", path, got, a.Header().Get("X-Total"), want)
+				}
+			}
+			counts := s.do("ann", "GET", "/issues_statistics?scope=all&search="+url.QueryEscape(tt.search), nil)
+			if got, want := fmt.Sprint(counts), fmt.Sprintf("map[statistics:map[counts:map[all:%d closed:0 opened:%[1]d]]]", len(strings.Fields(tt.whole))); got != want {
+				t.Errorf("statistics of %q: got %s, want %s", tt.search, got, want)
+			}
+			a := s.send(t.Context(), request{as: "ann", way: bearer, method: http.MethodPost, path: "/api/graphql", whole: true, body: obj{
+				"query":     `query($text: String) { everywhere: issues(search: $text) { count } group(fullPath: "bakery") { issues(search: $text, includeSubgroups: true) { count } } }`,
+				"variables": obj{"text": tt.search},
+			}})
+			want := fmt.Sprintf(`{"data":{"everywhere":{"count":%d},"group":{"issues":{"count":%d}}},`, len(strings.Fields(tt.whole)), len(strings.Fields(tt.parts)))
+			if got := a.Body.String(); !strings.HasPrefix(got, want) {
+				t.Errorf("GraphQL %q: got %s, want %s", tt.search, got, want)
+			}
+		}
+		if got := s.send(t.Context(), get("ann", "/search?scope=issues&search=ab")).Header().Get("X-Total"); got != "2" {
+			t.Errorf("search of the instance: got %s issues, want 2", got)
 		}
 	})
 }

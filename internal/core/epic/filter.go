@@ -74,7 +74,7 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 	}
 	authors.Is(w, f.Author)
 	rows.Labels(w, f.Labels, f.LabelWildcard)
-	rows.Search(w, filter.Terms(f.Search), f.In)
+	rows.Search(w, filter.Words{Terms: filter.Terms(f.Search)}, f.In)
 	if f.Confidential != nil {
 		w.And("e.confidential = ?", *f.Confidential)
 	}

@@ -122,10 +122,31 @@ func Terms(search string) []string {
 	return db.Terms(out)
 }
 
-// Search adds that all terms stand in the same field of a row: title or description, or
-// either where in is empty. Other fields hold nothing.
-func (r Rows) Search(w *db.Where, terms, in []string) {
-	if len(terms) == 0 {
+// whole is the folded text of a search as one, without its quotes.
+func whole(search string) string {
+	return db.Fold(strings.TrimSpace(strings.ReplaceAll(search, `"`, "")))
+}
+
+// Words are what a search looks for. The zero value selects all rows.
+type Words struct {
+	Terms []string // folded; they stand in the same field
+	Whole string   // folded; the field is equal to it. "" where parts of a field match
+}
+
+// Words cuts a search of the place. A search of the whole instance matches parts of texts if a
+// term has three characters or more; a shorter one has to be equal to the title or description.
+func (p Place) Words(search string) Words {
+	out := Words{Terms: Terms(search)}
+	if p.Project == nil && p.Group.Namespace == 0 && len(out.Terms) > 0 && !slices.ContainsFunc(out.Terms, db.Partial) {
+		out.Whole = whole(search)
+	}
+	return out
+}
+
+// Search adds that the words stand in the same field of a row: title or description, or either
+// where in is empty. Other fields hold nothing.
+func (r Rows) Search(w *db.Where, words Words, in []string) {
+	if len(words.Terms) == 0 {
 		return
 	}
 	if len(in) == 0 {
@@ -137,9 +158,15 @@ func (r Rows) Search(w *db.Where, terms, in []string) {
 		if !slices.Contains(in, field) {
 			continue
 		}
+		column := r.Alias + "." + field + "_fold"
+		if words.Whole != "" {
+			alternatives = append(alternatives, column+" = ?")
+			args = append(args, words.Whole)
+			continue
+		}
 		var all []string
-		for _, term := range terms {
-			all = append(all, r.Alias+"."+field+`_fold LIKE ? ESCAPE '\'`)
+		for _, term := range words.Terms {
+			all = append(all, column+` LIKE ? ESCAPE '\'`)
 			args = append(args, "%"+db.LikePattern(term)+"%")
 		}
 		alternatives = append(alternatives, "("+strings.Join(all, " AND ")+")")
@@ -155,7 +182,7 @@ func (r Rows) Search(w *db.Where, terms, in []string) {
 // among equals. The order that it falls back to where it would have to rank too many is common.
 func (r Rows) Relevance(search string) (order, common page.Order) {
 	title := r.Alias + ".title_fold"
-	whole := db.Fold(strings.TrimSpace(strings.ReplaceAll(search, `"`, "")))
+	whole := whole(search)
 	rank := "(CASE WHEN " + title + " = ? THEN 3 WHEN " + title + ` LIKE ? ESCAPE '\' THEN 2`
 	args := []any{whole, db.LikePattern(whole) + "%"}
 	if terms := Terms(search); len(terms) > 0 {

@@ -3,6 +3,7 @@ package filter_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/filter"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 )
 
 func TestRows(t *testing.T) {
@@ -89,10 +91,10 @@ func TestRows(t *testing.T) {
 			{"what other kinds do not have", func(w *db.Where) {
 				filter.Rows{Alias: "i", Kind: noteable.Epic}.Not(w, ann, filter.Not{Assignee: filter.Person{Any: true}, Milestone: filter.MilestoneNamed("none")}, time.Now())
 			}, "1 2 3"},
-			{"words of one field", func(w *db.Where) { r.Search(w, []string{"title", "2"}, nil) }, "2"},
-			{"words of two fields", func(w *db.Where) { r.Search(w, []string{"text", "2"}, nil) }, ""},
-			{"words of the other field", func(w *db.Where) { r.Search(w, []string{"2"}, []string{"description"}) }, ""},
-			{"words of no field", func(w *db.Where) { r.Search(w, []string{"2"}, []string{"body"}) }, ""},
+			{"words of one field", func(w *db.Where) { r.Search(w, filter.Words{Terms: []string{"title", "2"}}, nil) }, "2"},
+			{"words of two fields", func(w *db.Where) { r.Search(w, filter.Words{Terms: []string{"text", "2"}}, nil) }, ""},
+			{"words of the other field", func(w *db.Where) { r.Search(w, filter.Words{Terms: []string{"2"}}, []string{"description"}) }, ""},
+			{"words of no field", func(w *db.Where) { r.Search(w, filter.Words{Terms: []string{"2"}}, []string{"body"}) }, ""},
 		} {
 			var cond db.Where
 			tt.add(&cond)
@@ -117,6 +119,30 @@ func TestTerms(t *testing.T) {
 	} {
 		if got := filter.Terms(search); !slices.Equal(got, want) {
 			t.Errorf("%q: got %q, want %q", search, got, want)
+		}
+	}
+}
+
+func TestPlace_Words(t *testing.T) {
+	t.Parallel()
+	everywhere, group, app := filter.Place{}, filter.Place{Group: authz.Subject{Namespace: 1}}, filter.Place{Project: &project.Project{}}
+	for _, tt := range []struct {
+		in     filter.Place
+		search string
+		want   filter.Words
+	}{
+		{everywhere, " ", filter.Words{}},
+		{everywhere, `""`, filter.Words{}},
+		{everywhere, "AB", filter.Words{Terms: []string{"ab"}, Whole: "ab"}},
+		{everywhere, "a %  b", filter.Words{Terms: []string{"a", "%", "b"}, Whole: "a %  b"}},
+		{everywhere, "\"\u00c4\u00e4\"", filter.Words{Terms: []string{"\u00e4\u00e4"}, Whole: "\u00e4\u00e4"}},
+		{everywhere, "abc", filter.Words{Terms: []string{"abc"}}},
+		{everywhere, `"a b" c`, filter.Words{Terms: []string{"a b", "c"}}},
+		{group, "ab", filter.Words{Terms: []string{"ab"}}},
+		{app, "ab", filter.Words{Terms: []string{"ab"}}},
+	} {
+		if got := tt.in.Words(tt.search); !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%q: got %+v, want %+v", tt.search, got, tt.want)
 		}
 	}
 }

@@ -18,14 +18,14 @@ import (
 func (s *Service) candidates(q *page.Query, as authz.Actor, in Place, f Filter, sc scope) {
 	where := func(rest Filter) (ofRow *db.Where, ofID []db.Where) {
 		row := sc.where
-		rest.ofRow(&row, as, s.now())
+		rest.ofRow(&row, as, in, s.now())
 		ofID = make([]db.Where, 2)
 		rest.ofID(&ofID[0], as, found)
 		rest.notOfID(&ofID[1], as, found)
 		return &row, ofID
 	}
 	q.Candidates = f.indexed(as, in.Project, where)
-	if query, args, ok := s.db.Holding(Texts, f.terms()); ok {
+	if query, args, ok := s.db.Holding(Texts, filter.Terms(f.Search)); ok {
 		q.Candidates = append(q.Candidates, page.Candidates{SQL: query, Args: args})
 	}
 	if f.Epic.ID != 0 {
@@ -74,7 +74,7 @@ func (f Filter) namesEpics() bool {
 func (f Filter) plain(as authz.Actor) bool {
 	f.State = ""
 	var w db.Where
-	f.where(&w, as, time.Time{})
+	f.where(&w, as, Place{}, time.Time{})
 	return w.SQL() == ""
 }
 

@@ -122,10 +122,10 @@ var (
 	closers = rows.Column("closed_by_id")
 )
 
-// where collects the conditions of the filter on a row of issues (i); the place and the
-// actor's rights are added by the caller.
-func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
-	f.ofRow(w, as, now)
+// where collects the conditions of the filter on a row of issues (i) of a place; that the row is
+// there and the actor may read it is added by the caller.
+func (f Filter) where(w *db.Where, as authz.Actor, in Place, now time.Time) {
+	f.ofRow(w, as, in, now)
 	f.ofID(w, as, rows)
 	f.notOfID(w, as, rows)
 }
@@ -150,7 +150,7 @@ func (f Filter) notOfID(w *db.Where, as authz.Actor, rows filter.Rows) {
 }
 
 // ofRow collects all other conditions.
-func (f Filter) ofRow(w *db.Where, as authz.Actor, now time.Time) {
+func (f Filter) ofRow(w *db.Where, as authz.Actor, in Place, now time.Time) {
 	if f.State != "" {
 		w.And("i.state = ?", f.State)
 	}
@@ -170,7 +170,7 @@ func (f Filter) ofRow(w *db.Where, as authz.Actor, now time.Time) {
 	}
 	authors.Is(w, f.Author)
 	closers.Is(w, f.ClosedBy)
-	rows.Search(w, f.terms(), f.In)
+	rows.Search(w, in.Words(f.Search), f.In)
 	rows.OrByColumn(w, f.Or)
 	rows.Times(w, f.Times)
 	w.Since("i.closed_at", f.ClosedAfter)
@@ -196,9 +196,6 @@ func (f Filter) ofRow(w *db.Where, as authz.Actor, now time.Time) {
 	rows.NotByColumn(w, f.Not.Not, now)
 	f.Not.where(w)
 }
-
-// terms are the folded words of the search.
-func (f Filter) terms() []string { return filter.Terms(f.Search) }
 
 // due adds the due date.
 func (f Filter) due(w *db.Where, now time.Time) {

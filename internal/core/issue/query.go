@@ -110,7 +110,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, in Place, f Filter) 
 		}
 	}
 	s.candidates(&q, as, in, f, sc)
-	f.where(&q.Where, as, s.now())
+	f.where(&q.Where, as, in, s.now())
 	list, err := page.Select[Issue](ctx, s.db, q, f.Range)
 	if err != nil {
 		return list, err
@@ -134,7 +134,7 @@ func (s *Service) counts(ctx context.Context, as authz.Actor, in Place, f Filter
 		return db.Get[Statistics](ctx, s.db, "SELECT p.open_issues_count AS opened, (SELECT COUNT(*) FROM "+sc.from+sc.where.SQL()+") AS closed"+
 			" FROM projects p WHERE p.id = ?", append(sc.where.Args(), in.Project.ID)...)
 	}
-	f.where(&sc.where, as, s.now())
+	f.where(&sc.where, as, in, s.now())
 	type row struct {
 		State State `db:"state"`
 		Count int64 `db:"n"`

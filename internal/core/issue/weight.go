@@ -26,7 +26,7 @@ func (s *Service) WeightInEpic(ctx context.Context, as authz.Actor, group authz.
 
 func (s *Service) weight(ctx context.Context, as authz.Actor, in Place, f Filter) (int64, error) {
 	sc := s.within(as, in, f)
-	f.where(&sc.where, as, s.now())
+	f.where(&sc.where, as, in, s.now())
 	n, err := db.Get[int64](ctx, s.db, "SELECT CAST(COALESCE(SUM(i.weight), 0) AS BIGINT) FROM "+sc.from+sc.where.SQL(), sc.where.Args()...)
 	if err != nil {
 		return 0, fmt.Errorf("weight of issues: %w", err)

@@ -16,9 +16,6 @@ import (
 // Texts are searched.
 var Texts = filter.Trigrams("merge_requests")
 
-// terms are the folded terms of the search.
-func (f Filter) terms() []string { return filter.Terms(f.Search) }
-
 // maxLabels is how many labels are looked up to find the rarest.
 const maxLabels = 4
 
@@ -63,7 +60,7 @@ func (s *Service) candidates(as authz.Actor, in *project.Project, f Filter) []pa
 	if query, args, ok := f.Milestone.Indexed("merge_requests"); ok {
 		add(query, args...)
 	}
-	if query, args, ok := s.db.Holding(Texts, f.terms()); ok {
+	if query, args, ok := s.db.Holding(Texts, filter.Terms(f.Search)); ok {
 		add(query, args...)
 	}
 	return out
@@ -108,7 +105,7 @@ func (s *Service) ofPlaces(as authz.Actor, group authz.NamespaceID, f Filter, fr
 	var rest db.Where
 	state := f.State
 	f.State = ""
-	all := page.Candidates{Exact: f.where(&rest, as, s.now()) && rest.SQL() == "", Costly: true}
+	all := page.Candidates{Exact: f.where(&rest, as, Place{}, s.now()) && rest.SQL() == "", Costly: true}
 	stateIs(&shown, state)
 	more := strings.TrimPrefix(from, across)
 	var places *page.Places

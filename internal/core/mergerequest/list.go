@@ -111,7 +111,7 @@ func within(p *project.Project) db.Where {
 func (s *Service) listWithin(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (page.Page[*MergeRequest], error) {
 	w := within(p)
 	list, err := s.list(ctx, as, origin{
-		from: "merge_requests m", narrow: "merge_requests m", level: "0", where: w, candidates: s.candidates(as, p, f),
+		in: Place{Project: p}, from: "merge_requests m", narrow: "merge_requests m", level: "0", where: w, candidates: s.candidates(as, p, f),
 	}, f)
 	if err != nil {
 		return list, err
@@ -163,7 +163,7 @@ func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.Na
 	level, args := s.policy.LevelSQL(as, "p.namespace_id")
 	all, places := s.ofPlaces(as, group, f, from, w)
 	list, err := s.list(ctx, as, origin{
-		from: "merge_requests m JOIN projects p ON p.id = m.target_project_id", narrow: from,
+		in: Place{Group: authz.Subject{Namespace: group}}, from: "merge_requests m JOIN projects p ON p.id = m.target_project_id", narrow: from,
 		level: level, levelArgs: args, where: w, candidates: append(s.candidates(as, nil, f), all), places: places,
 	}, f)
 	if err != nil {
@@ -201,6 +201,7 @@ type listRow struct {
 
 // origin is where a list takes its rows from.
 type origin struct {
+	in         Place
 	from       string // the tables of the columns
 	narrow     string // those of where
 	level      string // expression for the actor's level in the project of a row
@@ -213,7 +214,7 @@ type origin struct {
 // list runs the page, the total and what hangs on the rows.
 func (s *Service) list(ctx context.Context, as authz.Actor, o origin, f Filter) (page.Page[*MergeRequest], error) {
 	w := o.where
-	if !f.where(&w, as, s.now()) {
+	if !f.where(&w, as, o.in, s.now()) {
 		return page.None[*MergeRequest](f.Range), nil
 	}
 	q := page.Query{

@@ -20,7 +20,7 @@ func (s *Service) TimeToMerge(ctx context.Context, as authz.Actor, in Place, f F
 	} else {
 		from, w = s.visible(as, in.Group.Namespace, f)
 	}
-	if !f.where(&w, as, s.now()) {
+	if !f.where(&w, as, in, s.now()) {
 		return nil, nil
 	}
 	w.Raw("m.merged_at IS NOT NULL")
