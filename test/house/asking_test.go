@@ -24,6 +24,7 @@ var unasked = map[string]string{
 	"project.Service.Parents":            "gives what projects stand in that were read for the caller",
 	"deploykey.Service.Grants":           "gives what keys open that were read for the caller",
 	"note.Service.Views":                 "shows notes that were read for the caller",
+	"reference.Service.Description":      "formats a text that was read for the caller",
 	"quickaction.Service.CutIssue":       "splits a text that the caller gave",
 	"quickaction.Service.CutEpic":        "splits a text that the caller gave",
 	"mergerequest.Service.Rebasing":      "looks at a request that was read for the caller",

@@ -13,6 +13,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
+	goldhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
@@ -141,19 +142,25 @@ type safeLinks struct{}
 
 // RegisterFuncs takes links over.
 func (safeLinks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	noImages{}.RegisterFuncs(onlyPlainLinks{r})
+	goldhtml.NewRenderer().RegisterFuncs(onlyLinks{r})
 }
 
-// onlyPlainLinks leaves pictures to the usual renderer.
-type onlyPlainLinks struct {
+// onlyLinks registers links with what search engines and pages behind them are to know.
+type onlyLinks struct {
 	renderer.NodeRendererFuncRegisterer
 }
 
-// Register takes everything but pictures.
-func (o onlyPlainLinks) Register(kind ast.NodeKind, render renderer.NodeRendererFunc) {
-	if kind != ast.KindImage {
-		o.NodeRendererFuncRegisterer.Register(kind, render)
+// Register takes links and leaves everything else.
+func (o onlyLinks) Register(kind ast.NodeKind, render renderer.NodeRendererFunc) {
+	if kind != ast.KindLink && kind != ast.KindAutoLink {
+		return
 	}
+	o.NodeRendererFuncRegisterer.Register(kind, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			n.SetAttributeString("rel", []byte("nofollow noreferrer noopener"))
+		}
+		return render(w, source, n, entering)
+	})
 }
 
 // Document turns a text into HTML that may stand in any page: what people write as HTML is

@@ -83,7 +83,7 @@ func TestDocument_bounded(t *testing.T) {
 			t.Errorf("got %s, want one id %s", got, id)
 		}
 	}
-	if got := markdown.Description(strings.Repeat("*a_", 300)); !strings.HasPrefix(got, "<p>*a_*a_") {
+	if got := markdown.Description(strings.Repeat("*a_", 300), resolved); !strings.HasPrefix(got, "<p>*a_*a_") {
 		t.Errorf("a description with many marks begins %.30q, want it as it is", got)
 	}
 }

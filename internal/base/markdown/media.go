@@ -2,41 +2,39 @@ package markdown
 
 import (
 	"html"
-	"path"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
+
+	"tenon/internal/base/media"
 )
 
 var kindMedia = ast.NewNodeKind("Media")
 
-// media is a video or a sound that a text shows as it shows pictures.
-type media struct {
+// player is a video or a sound that a text shows as it shows pictures.
+type player struct {
 	ast.BaseInline
 
 	element, address, title string
 }
 
 // Kind is a kind of its own.
-func (*media) Kind() ast.NodeKind { return kindMedia }
+func (*player) Kind() ast.NodeKind { return kindMedia }
 
 // Dump does nothing.
-func (*media) Dump([]byte, int) {}
-
-// elements are the elements for files by the endings of their names; all others are pictures.
-var elements = map[string]string{
-	".mp4": "video", ".m4v": "video", ".mov": "video", ".webm": "video", ".ogv": "video",
-	".mp3": "audio", ".oga": "audio", ".ogg": "audio", ".spx": "audio", ".wav": "audio",
-}
+func (*player) Dump([]byte, int) {}
 
 // Element is the HTML element that shows the file at an address: "img", "video" or "audio".
 func Element(address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	address, _, _ = strings.Cut(address, "?")
-	if element := elements[strings.ToLower(path.Ext(address))]; element != "" {
-		return element
+	switch media.Of(address) {
+	case media.Video:
+		return "video"
+	case media.Audio:
+		return "audio"
 	}
 	return "img"
 }
@@ -45,7 +43,7 @@ func Element(address string) string {
 func played(n *ast.Image, source []byte) {
 	address := string(n.Destination)
 	if element := Element(address); element != "img" {
-		n.Parent().ReplaceChild(n.Parent(), n, &media{element: element, address: address, title: html.UnescapeString(wordsOf(n, source))})
+		n.Parent().ReplaceChild(n.Parent(), n, &player{element: element, address: address, title: html.UnescapeString(wordsOf(n, source))})
 	}
 }
 
@@ -55,7 +53,7 @@ type mediaRenderer struct{}
 // RegisterFuncs takes videos and sounds.
 func (mediaRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(kindMedia, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-		m, ok := n.(*media)
+		m, ok := n.(*player)
 		if !ok || !entering {
 			return ast.WalkContinue, nil
 		}

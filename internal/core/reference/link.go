@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 
+	"tenon/internal/base/markdown"
 	"tenon/internal/core/weburl"
 )
 
@@ -27,6 +28,12 @@ func (s *Service) link(in Place, address string, picture bool) string {
 		return s.urls.UploadOfGroup(int64(in.Group), address)
 	}
 	return address
+}
+
+// Description renders the description of a project, a group or a topic. Relative links lead where
+// those of other texts of the place lead; references stay text.
+func (s *Service) Description(in Place, text string) string {
+	return markdown.Description(text, func(address string, picture bool) string { return s.link(in, address, picture) })
 }
 
 // InTree resolves an address in a text in a folder of a project at a branch, tag or commit: it leads to the page of a file, or to the file itself for a picture. It is "" for

@@ -7,36 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"tenon/internal/base/media"
 	"tenon/internal/core/weburl"
 )
 
-// MediaKind says how a text shows a file.
-type MediaKind int
-
-// The kinds. What is NoMedia is linked to, everything else is shown in the text.
-const (
-	NoMedia MediaKind = iota
-	Image
-	Video
-	Audio
-)
-
-// Media gives the kind of a file by its name.
-func Media(name string) MediaKind {
-	switch strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")) {
-	case "png", "jpg", "jpeg", "gif", "bmp", "tiff", "ico", "webp", "svg":
-		return Image
-	case "mp4", "m4v", "mov", "webm", "ogv":
-		return Video
-	case "mp3", "oga", "ogg", "spx", "wav":
-		return Audio
-	}
-	return NoMedia
-}
-
 // Alt is the text that stands for the file.
 func (u *Upload) Alt() string {
-	if Media(u.Name) == NoMedia {
+	if media.Of(u.Name) == media.None {
 		return u.Name
 	}
 	return strings.TrimSuffix(u.Name, path.Ext(u.Name))
@@ -45,7 +22,7 @@ func (u *Upload) Alt() string {
 // Markdown shows the file, or links to it.
 func (u *Upload) Markdown() string {
 	link := "[" + u.Alt() + "](" + u.URL() + ")"
-	if Media(u.Name) == NoMedia {
+	if media.Of(u.Name) == media.None {
 		return link
 	}
 	return "!" + link
@@ -55,7 +32,7 @@ func (u *Upload) Markdown() string {
 func (u *Upload) URL() string { return weburl.Upload(u.Secret, u.Name) }
 
 // shown are the types of content that a browser may show in its place. All of them are
-// told by the content itself, and none can hold a script.
+// known by the content itself, and none can hold a script.
 var shown = []string{
 	"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "video/mp4", "video/webm", "audio/mpeg", "audio/wave",
 	"application/ogg",
@@ -72,6 +49,9 @@ const sniffed = 512
 func contentType(name string, head []byte) (kind string, inline bool) {
 	if told := http.DetectContentType(head); slices.Contains(shown, told) {
 		return told, true
+	}
+	if kind = media.Type(name); kind != "" && media.Of(name) != media.Image {
+		return kind, true
 	}
 	kind = mime.TypeByExtension(strings.ToLower(path.Ext(name)))
 	plain, _, err := mime.ParseMediaType(kind)

@@ -18,6 +18,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/media"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -248,7 +249,7 @@ func (s *Service) open(ctx context.Context, u *Upload) (*Content, error) {
 // it stands in shows such uploads without looking at who asks. It asks for no permission.
 // belongs is told the project that the link must lead to.
 func (s *Service) OpenByLink(ctx context.Context, a Address, belongs func(*project.Project) bool) (*Content, error) {
-	if a.Secret == "" || Media(a.Name) == NoMedia {
+	if a.Secret == "" || media.Of(a.Name) == media.None {
 		return nil, errs.Missing("")
 	}
 	id, err := db.Get[project.ID](ctx, s.db, `SELECT p.id FROM projects p JOIN uploads u ON u.namespace_id = p.namespace_id

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/media"
 	"tenon/internal/core/upload"
 )
 
@@ -166,7 +167,7 @@ type Attachment struct {
 func (a *Attachment) Markdown() string {
 	u := upload.Upload{Name: a.Name}
 	link := "[" + u.Alt() + "](" + a.Path + ")"
-	if upload.Media(a.Name) == upload.NoMedia {
+	if media.Of(a.Name) == media.None {
 		return link
 	}
 	return "!" + link

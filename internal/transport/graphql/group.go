@@ -4,11 +4,11 @@ import (
 	"context"
 	"strings"
 
-	"tenon/internal/base/markdown"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 	"tenon/internal/transport/graphql/exec"
 )
 
@@ -48,7 +48,7 @@ func (b *binder) groupFields() {
 	value(b, "Group.id", func(g *namespace.Group) string { return gid("Group", g.ID) })
 	value(b, "Group.webUrl", func(g *namespace.Group) string { return b.URLs.Group(g.FullPath) })
 	value(b, "Group.avatarUrl", func(g *namespace.Group) *string { return b.avatar("group", int64(g.ID), g.Avatar) })
-	value(b, "Group.descriptionHtml", func(g *namespace.Group) *string { return described(g.Description) })
+	value(b, "Group.descriptionHtml", func(g *namespace.Group) *string { return b.described(inGroup(g), g.Description) })
 	value(b, "Group.emailsDisabled", func(g *namespace.Group) bool { return !g.EmailsEnabled })
 	value(b, "Group.requireTwoFactorAuthentication", func(g *namespace.Group) bool { return g.RequireTwoFactor })
 	value(b, "Group.visibility", func(g *namespace.Group) string { return g.Visibility.String() })
@@ -76,13 +76,18 @@ func (b *binder) groupPermissions(ctx context.Context, as authz.Actor, g *namesp
 	return may, err
 }
 
-// described renders a description that stands in no project, nil for none.
-func described(text *string) *string {
+// described renders the description of a project, group or topic, nil for none.
+func (b *binder) described(in reference.Place, text *string) *string {
 	if text == nil {
 		return nil
 	}
-	html := markdown.Description(*text)
+	html := b.References.Description(in, *text)
 	return &html
+}
+
+// inGroup is the place of the texts of a group.
+func inGroup(g *namespace.Group) reference.Place {
+	return reference.Place{Group: g.ID, GroupPath: g.FullPath}
 }
 
 func (b *binder) groupLists() {

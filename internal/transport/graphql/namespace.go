@@ -20,7 +20,7 @@ func (b *binder) namespaces() {
 	value(b, "Namespace.id", func(n *namespace.Namespace) string { return gid(models[n.Kind], n.ID) })
 	value(b, "Namespace.visibility", func(n *namespace.Namespace) string { return n.Visibility.String() })
 	ofGroup(b, "description", func(g *namespace.Group) *string { return g.Description })
-	ofGroup(b, "descriptionHtml", func(g *namespace.Group) *string { return described(g.Description) })
+	ofGroup(b, "descriptionHtml", func(g *namespace.Group) *string { return b.described(inGroup(g), g.Description) })
 	ofGroup(b, "lfsEnabled", func(g *namespace.Group) *bool { return &g.LFSEnabled })
 	ofGroup(b, "requestAccessEnabled", func(g *namespace.Group) *bool { return &g.RequestAccessEnabled })
 	ofGroup(b, "sharedRunnersSetting", func(g *namespace.Group) *string { return &g.SharedRunnersSetting })

@@ -115,7 +115,7 @@ func (b *binder) noteFields() {
 	value(b, "Note.position", func(n *comment) *note.Position { return n.Position })
 	rendered(b, "Note.bodyHtml", func(n *comment) (reference.Place, *string) {
 		if g := n.on.Group; g != nil {
-			return reference.Place{Group: g.ID, GroupPath: g.FullPath}, &n.Body
+			return inGroup(g), &n.Body
 		}
 		return reference.Of(n.on.Project), &n.Body
 	})

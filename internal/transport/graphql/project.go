@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 	"tenon/internal/transport/graphql/exec"
 )
 
@@ -37,7 +38,7 @@ func (b *binder) projects() {
 
 	value(b, "Project.id", func(p *project.Project) string { return gid("Project", p.ID) })
 	value(b, "Project.nameWithNamespace", func(p *project.Project) string { return p.FullName })
-	value(b, "Project.descriptionHtml", func(p *project.Project) *string { return described(p.Description) })
+	value(b, "Project.descriptionHtml", func(p *project.Project) *string { return b.described(reference.Of(p), p.Description) })
 	value(b, "Project.visibility", func(p *project.Project) string { return p.Visibility.String() })
 	value(b, "Project.webUrl", func(p *project.Project) string { return b.URLs.Project(p.FullPath) })
 	value(b, "Project.avatarUrl", func(p *project.Project) *string { return b.avatar("project", int64(p.ID), p.Avatar) })

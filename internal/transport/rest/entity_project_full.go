@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"tenon/internal/base/license"
-	"tenon/internal/base/markdown"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -211,7 +211,7 @@ func (s *Server) projectFull(p *project.View) *projectEntity {
 		PipelineTriggerApproves: set.AllowPipelineTriggerApproveDeploy, PreventWithoutJira: set.PreventMergeWithoutJiraIssue,
 	}
 	if p.Description != nil {
-		e.DescriptionHTML = markdown.Description(*p.Description)
+		e.DescriptionHTML = s.References.Description(reference.Of(&p.Project), *p.Description)
 	}
 	e.accessLevels(features)
 	if full.Imported {

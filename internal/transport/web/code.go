@@ -141,13 +141,13 @@ func (x *visit) getProject(p *project.Project) (templ.Component, error) {
 	if p.Marked() {
 		x.sheet.Badge, x.sheet.BadgeKind = "pending deletion", "bad"
 	}
-	branch := v.Branch
+	branch, description := v.Branch, x.description(ofProject(p), v.Description)
 	if v.Code == nil || branch == "" {
-		return projectHome(v, x.URLs, nil, nil), nil
+		return projectHome(v, description, x.URLs, nil, nil), nil
 	}
 	tip, err := x.Repos.FindCommit(x.r.Context(), x.as, p, gitstore.Branches+branch) // in full: a tag may have its name
 	if errs.Is(err, errs.NotFound) {
-		return projectHome(v, x.URLs, nil, nil), nil
+		return projectHome(v, description, x.URLs, nil, nil), nil
 	}
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (x *visit) getProject(p *project.Project) (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	return projectHome(v, x.URLs, f, readme), nil
+	return projectHome(v, description, x.URLs, f, readme), nil
 }
 
 func (x *visit) getTree() (templ.Component, error) {
@@ -288,7 +288,7 @@ func (x *visit) getBlob() (templ.Component, error) {
 	b := &fileView{Name: path.Base(f.Path), Size: counted(got.Blob.Size, "byte"), Raw: at.Raw(f.Project, f.Ref, f.Path)}
 	x.title(b.Name)
 	x.sheet.API = x.URLs.ProjectAPI(int64(p.ID), "repository", "blobs", got.BlobID.String())
-	if pictureType(f.Path) != "" && got.Blob.Size <= maxPicture {
+	if shownPicture(f.Path) && got.Blob.Size <= maxPicture {
 		b.Picture = true
 		return blob(f, b), nil
 	}

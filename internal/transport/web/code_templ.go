@@ -14,8 +14,8 @@ import (
 	"tenon/internal/core/weburl"
 )
 
-// projectHome is the first page of a project: its folder and its README.
-func projectHome(v *project.View, urls *weburl.Site, f *folder, readme *document) templ.Component {
+// projectHome is the first page of a project: its description in HTML, its folder and its README.
+func projectHome(v *project.View, description string, urls *weburl.Site, f *folder, readme *document) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -36,12 +36,12 @@ func projectHome(v *project.View, urls *weburl.Site, f *folder, readme *document
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if v.Description != nil && *v.Description != "" {
+		if description != "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"text\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templ.Raw(description(*v.Description)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templ.Raw(description).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -50,6 +51,56 @@ func (x *visit) copyOut(content io.ReadCloser, size int64) {
 		x.Log.Debug("content not sent", "error", err)
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// playOut sends what is played and closes it, with one range where the program asks for it.
+func (x *visit) playOut(content io.ReadCloser, size int64) {
+	defer func() { _ = content.Close() }()
+	s := &skipping{from: content, size: size}
+	serveContent(x.w, x.r, s)
+	if s.err != nil {
+		x.Log.Debug("content not sent", "error", s.err)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// skipping reads content from its beginning to its end; Seek leaves a part out.
+type skipping struct {
+	from io.Reader
+	size int64
+	at   int64 // bytes that were read
+	next int64 // where the next Read begins
+	err  error // of reading, but for io.EOF
+}
+
+func (s *skipping) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += s.next
+	case io.SeekEnd:
+		offset += s.size
+	}
+	s.next = offset
+	return offset, nil
+}
+
+func (s *skipping) Read(p []byte) (int, error) {
+	if s.next < s.at {
+		return 0, errors.New("read backwards")
+	}
+	skipped, err := io.CopyN(io.Discard, s.from, s.next-s.at)
+	s.at += skipped
+	if err != nil {
+		s.err = fmt.Errorf("skip: %w", err)
+		return 0, s.err
+	}
+	n, err := s.from.Read(p)
+	s.at += int64(n)
+	s.next = s.at
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
 }
 
 // getArchive sends an archive of a branch, tag or commit. The last part of its path is the name of the file, whose end

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"tenon/internal/base/markdown"
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -94,9 +93,6 @@ func (h *Handler) people(ctx context.Context, ids ...userID) (people, error) {
 	found, err := h.Accounts.ByIDs(ctx, slices.Compact(ids))
 	return found, err
 }
-
-// description formats the short text of a project or group.
-func description(text string) string { return markdown.Description(text) }
 
 // firstLine is the beginning of a text, in one line.
 func firstLine(text string) string {

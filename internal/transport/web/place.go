@@ -114,7 +114,7 @@ func (x *visit) groupPage(g *namespace.Group) (templ.Component, error) {
 	}
 	x.groupHead(g, "Group")
 	older, newer := around(x, &list)
-	return group(g, subgroups.Items, list.Items, older, newer), nil
+	return group(g, x.description(ofGroup(g), g.Description), subgroups.Items, list.Items, older, newer), nil
 }
 
 func (x *visit) getGroupMembers() (templ.Component, error) {

@@ -257,8 +257,8 @@ func home(p *sheet, list []*project.Project) templ.Component {
 	})
 }
 
-// group is a group with what stands in it.
-func group(g *namespace.Group, subgroups []namespace.Group, list []*project.Project, older string, newer string) templ.Component {
+// group is a group with its description in HTML, its subgroups and its projects.
+func group(g *namespace.Group, description string, subgroups []namespace.Group, list []*project.Project, older string, newer string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -279,12 +279,12 @@ func group(g *namespace.Group, subgroups []namespace.Group, list []*project.Proj
 			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if g.Description != nil && *g.Description != "" {
+		if description != "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<div class=\"text\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templ.Raw(description(*g.Description)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templ.Raw(description).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

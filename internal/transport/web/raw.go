@@ -4,21 +4,17 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"path"
-	"strings"
 
 	"github.com/a-h/templ"
 
 	"tenon/internal/base/charset"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/media"
 	"tenon/internal/core/limit"
 )
 
-// pictureType is the type of a picture that browsers show without running anything, "" for
-// all other files.
-func pictureType(name string) string {
-	return map[string]string{".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}[strings.ToLower(path.Ext(name))]
-}
+// shownPicture reports whether a file is a picture that browsers show without running anything.
+func shownPicture(name string) bool { return media.Of(name) == media.Image && media.Type(name) != "" }
 
 // getRaw sends a file of a project.
 func (x *visit) getRaw() (templ.Component, error) {
@@ -29,7 +25,7 @@ func (x *visit) getRaw() (templ.Component, error) {
 	return x.sendRaw(int64(p.ID), f.Path, got.Blob)
 }
 
-// sendRaw sends a file as it is and closes it: text as plain text, pictures as such, all else as
+// sendRaw sends a file as it is and closes it: text as plain text, pictures, videos and audio files as such, all else as
 // a download, so that no browser runs what a user pushed. project is 0 for a file that is in the
 // code of none; its name then says what it is of.
 func (x *visit) sendRaw(project int64, name string, blob *gitcmd.BlobReader) (_ templ.Component, err error) {
@@ -47,13 +43,18 @@ func (x *visit) sendRaw(project int64, name string, blob *gitcmd.BlobReader) (_ 
 	if _, err := io.ReadFull(blob, head); err != nil {
 		return nil, fmt.Errorf("read file: %w", err)
 	}
-	kind, shown := pictureType(name), "inline"
+	kind, shown := media.Type(name), "inline"
 	if kind == "" {
 		if kind = charset.MediaType(head); kind == "" {
 			kind, shown = "application/octet-stream", "attachment"
 		}
 	}
 	x.headers(kind, shown)
-	x.copyOut(joined{io.MultiReader(bytes.NewReader(head), blob), blob}, blob.Size)
+	content := joined{io.MultiReader(bytes.NewReader(head), blob), blob}
+	if m := media.Of(name); m == media.Video || m == media.Audio {
+		x.playOut(content, blob.Size)
+	} else {
+		x.copyOut(content, blob.Size)
+	}
 	return nil, nil
 }

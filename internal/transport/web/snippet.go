@@ -102,7 +102,7 @@ func (x *visit) snippetFile(sn *snippet.Snippet, c *snippet.Content) *fileView {
 	raw := func(file string) string { return at.SnippetRaw(sn.ProjectPath, int64(sn.ID), sn.Branch, file) }
 	v := &fileView{Name: c.Path, Size: counted(c.Size, "byte"), Raw: raw(c.Path)}
 	switch {
-	case pictureType(c.Path) != "" && c.Size <= maxPicture:
+	case shownPicture(c.Path) && c.Size <= maxPicture:
 		v.Picture = true
 	case c.Data == nil:
 		v.Reason = "The file is too large to be shown here."

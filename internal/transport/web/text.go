@@ -88,6 +88,14 @@ func (x *visit) texts(in place, sources ...string) ([]string, error) {
 	return out, nil
 }
 
+// description formats the description of a project or group, nil for none.
+func (x *visit) description(in place, source *string) string {
+	if source == nil {
+		return ""
+	}
+	return x.onPage(x.References.Description(in.Place, *source), in.link)
+}
+
 // onPage makes formatted text fit for a page: links to this server work under any name of it, nothing is loaded from
 // elsewhere, there are no styles, and what scrolls or is ticked has a name and is reached with the keyboard. link
 // says where relative addresses lead, nil leaves them alone.
