@@ -73,7 +73,7 @@ type DB struct {
 	noSync  bool          // SQLite: commits never wait for the disk
 	readers int           // SQLite: how many of them
 	file    string        // SQLite: its absolute path
-	busy    string        // SQLite: how long a connection waits for the locks of other programs
+	busy    time.Duration // SQLite: how long a connection waits for the locks of other programs
 	group   *group        // SQLite: whose turn it is to write
 	indexer atomic.Pointer[indexer]
 }

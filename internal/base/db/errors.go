@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"tenon/internal/base/errs"
 )
@@ -70,6 +71,12 @@ func liteKind(code int) error {
 		return syscall.ENOSPC
 	}
 	return nil
+}
+
+// locked reports that SQLite met the lock of another program.
+func locked(err error) bool {
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && lite.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 func postgresKind(code string) error {

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"log/slog"
+	"reflect"
 	"sync"
 	"time"
 )
@@ -109,7 +110,13 @@ func (x *indexer) index(least int) {
 	for _, t := range x.tables {
 		for most := indexedAtOnce / 4; ; {
 			var waiting int
-			err := x.d.reader.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM "+t.pending()+" LIMIT ?)", least).Scan(&waiting)
+			err := x.d.attempt(ctx, 0, 0, func(ctx context.Context, s session) error {
+				rows, err := s.query(ctx, "SELECT count(*) FROM (SELECT 1 FROM "+t.pending()+" LIMIT ?)", []any{least})
+				if err != nil {
+					return err
+				}
+				return x.d.scanOne(rows, reflect.TypeFor[int](), &waiting)
+			})
 			if err == nil && waiting >= least {
 				began := time.Now()
 				_, err = x.step(ctx, t, most)

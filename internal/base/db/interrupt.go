@@ -7,13 +7,15 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"time"
 
 	"modernc.org/libc"
+	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // handleOf gives SQLite's own handle of a connection. The driver ends a statement with its
-// context only up to the first row, and has no call for the rows after it.
+// context only up to the first row, starts a goroutine for it, and has no call for the rows after it.
 func handleOf(conn driver.Conn) (uintptr, error) {
 	v := reflect.Indirect(reflect.ValueOf(conn))
 	if v.Kind() == reflect.Struct {
@@ -24,26 +26,84 @@ func handleOf(conn driver.Conn) (uintptr, error) {
 	return 0, errors.New("the SQLite driver keeps no handle in the field db of a connection")
 }
 
-// watch interrupts the statement that is running when ctx ends, until the result is called.
+// watched is the context of a read whose end reaches the statement through [cachingConn.watch] alone. To others it never ends:
+// database/sql and the driver start a goroutine for every statement whose context may.
+type watched struct{ context.Context }
+
+type watchedKey struct{}
+
+// Deadline reports none.
+func (watched) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done returns nil.
+func (watched) Done() <-chan struct{} { return nil }
+
+// Err returns nil.
+func (watched) Err() error { return nil }
+
+// Value gives the context that ends by watchedKey.
+func (w watched) Value(key any) any {
+	if key == (watchedKey{}) {
+		return w.Context
+	}
+	return w.Context.Value(key)
+}
+
+// ending is the context that ends a statement which was given ctx.
+func ending(ctx context.Context) context.Context {
+	if inner, ok := ctx.Value(watchedKey{}).(context.Context); ok {
+		return inner
+	}
+	return ctx
+}
+
+// interruptAgain is when an interrupt is repeated: SQLite forgets one that comes before the statement has begun.
+const interruptAgain = time.Millisecond
+
+// watch interrupts the statement that runs, or is about to, when ctx ends, until the result is called.
 func (c *cachingConn) watch(ctx context.Context) func() {
 	if c.handle == 0 || ctx.Done() == nil {
-		return nil
+		return func() {}
 	}
 	var mu sync.Mutex
 	over := false
-	stop := context.AfterFunc(ctx, func() {
+	again := func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		if !over {
 			interrupt(c.handle)
 		}
+		return !over
+	}
+	stop := context.AfterFunc(ctx, func() {
+		for again() {
+			time.Sleep(interruptAgain)
+		}
 	})
 	return func() {
-		stop()
+		if stop() {
+			return
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		over = true
 	}
+}
+
+// unending is the context for the driver: one without an end where watch sees to it.
+func (c *cachingConn) unending(ctx context.Context) context.Context {
+	if c.handle == 0 {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
+}
+
+// interrupted gives the error of a context for that of a statement that was interrupted because the context ended.
+func interrupted(ctx context.Context, err error) error {
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok && lite.Code()&0xff == sqlite3.SQLITE_INTERRUPT && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 // interrupt ends what runs on a connection, from any goroutine. The connection must be open.

@@ -137,22 +137,40 @@ func (d *DB) quickOrSlow(ctx context.Context, t *text, began time.Time, allowed 
 }
 
 // attempt runs a statement on a connection of its own, and gives up with ErrTimeout after
-// allowed, or with errImpatient when it has run for patience; 0 is for ever.
+// allowed, or with errImpatient when it has run for patience; 0 is for ever. On SQLite it waits for the
+// lock of another program.
 func (d *DB) attempt(ctx context.Context, allowed, patience time.Duration, run func(ctx context.Context, s session) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if allowed > 0 {
 		defer time.AfterFunc(allowed, func() { cancel(ErrTimeout) }).Stop()
 	}
+	impatient := func() { cancel(errImpatient) }
+	for began := time.Now(); ; time.Sleep(busyAgain) {
+		err := because(ctx, d.once(ctx, patience, impatient, run))
+		switch {
+		case !locked(err) || time.Since(began) > d.busy:
+			return err
+		case ctx.Err() != nil:
+			return because(ctx, ctx.Err())
+		}
+	}
+}
+
+// once is attempt without waiting for locks; it calls impatient when the statement has run for patience.
+func (d *DB) once(ctx context.Context, patience time.Duration, impatient func(), run func(ctx context.Context, s session) error) error {
 	s, release, err := d.connect(ctx)
 	if err != nil {
-		return because(ctx, err)
+		return err
 	}
 	defer release()
 	if patience > 0 {
-		defer time.AfterFunc(patience, func() { cancel(errImpatient) }).Stop()
+		defer time.AfterFunc(patience, impatient).Stop()
 	}
-	return because(ctx, run(ctx, s))
+	if d.dialect == SQLite {
+		ctx = watched{ctx}
+	}
+	return run(ctx, s)
 }
 
 // because gives the reason for which attempt ended a statement, err where it did not.

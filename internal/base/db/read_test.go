@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -211,6 +213,91 @@ func TestReads_interrupted(t *testing.T) {
 		}
 		all.Wait()
 	})
+}
+
+// A context that has ended before the statement begins ends it all the same, although SQLite forgets an interrupt that comes too early.
+func TestReads_endedBefore(t *testing.T) {
+	t.Parallel()
+	d := openTemp(t)
+	conn, err := d.reader.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	read := func(ctx context.Context, query string) (n int64, err error) {
+		rows, err := sqlSession{conn}.query(watched{ctx}, query, nil)
+		if err == nil {
+			err = d.scanOne(rows, reflect.TypeFor[int64](), &n)
+		}
+		return n, err
+	}
+	for range 50 {
+		// It is prepared by now, which looks at the context.
+		if n, err := read(t.Context(), "SELECT count(*) FROM sqlite_schema"); err != nil || n != 0 {
+			t.Fatalf("got %d, %v; want 0", n, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Duration(rand.IntN(50))*time.Microsecond, cancel)
+		if _, err := read(ctx, endless+"SELECT count(*) FROM n"); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v, want context.Canceled", err)
+		}
+	}
+}
+
+// A read that waits for the lock of another program ends with its context.
+func TestReads_locked(t *testing.T) {
+	t.Parallel()
+	d := openTemp(t)
+	if err := d.writer.Close(); err != nil { // the last connection: another program may have the file alone
+		t.Fatal(err)
+	}
+	other, err := sqlitePool(d.file, 1, "_pragma=locking_mode(EXCLUSIVE)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.ExecContext(t.Context(), "CREATE TABLE a (n BIGINT)"); err != nil {
+		t.Fatal(err)
+	}
+	const query = "SELECT count(*) FROM a"
+	if _, err := Get[int](LimitReads(t.Context(), 5*busyRead, 0), d, query); !errors.Is(err, ErrTimeout) {
+		t.Errorf("beyond its time: got %v, want ErrTimeout", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(5*busyRead, cancel)
+	began := time.Now()
+	if _, err := Get[int](ctx, d, query); !errors.Is(err, context.Canceled) || time.Since(began) > d.busy {
+		t.Errorf("cancelled: got %v after %v", err, time.Since(began))
+	}
+	time.AfterFunc(5*busyRead, func() { _ = other.Close() })
+	if n, err := Get[int](t.Context(), d, query); err != nil || n != 0 {
+		t.Errorf("once the other program is done: got %d, %v; want 0", n, err)
+	}
+}
+
+// A read whose context may end starts no goroutine: they took a fifth of the time of a small request. Not parallel, for the goroutines
+// of other tests.
+func TestReads_goroutines(t *testing.T) {
+	d := openTemp(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for _, name := range []string{"prepared", "again"} {
+		err := d.attempt(ctx, 0, 0, func(ctx context.Context, s session) error {
+			rows, err := s.query(ctx, "SELECT 1", nil)
+			if err != nil {
+				return err
+			}
+			stacks := make([]byte, 1<<20)
+			stacks = stacks[:runtime.Stack(stacks, true)]
+			if name == "again" && (strings.Contains(string(stacks), "awaitDone") || strings.Contains(string(stacks), "interruptOnDone")) {
+				t.Errorf("a goroutine waits for the end of the context:\n%s", stacks)
+			}
+			return rows.Close()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestHandleOf(t *testing.T) {

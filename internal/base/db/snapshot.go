@@ -18,7 +18,7 @@ func (d *DB) Snapshot(ctx context.Context, fn func(ctx context.Context) error) e
 	if d.dialect == Postgres {
 		return d.snapshotPostgres(ctx, fn)
 	}
-	pool, err := sqlitePool(d.file, 1, d.busy, queryOnly, "_pragma=cache_size(-2048)")
+	pool, err := sqlitePool(d.file, 1, busyTimeout(d.busy), queryOnly, "_pragma=cache_size(-2048)")
 	if err != nil {
 		return err
 	}

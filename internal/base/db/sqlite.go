@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"modernc.org/sqlite"
 )
@@ -32,8 +33,8 @@ func (d *DB) openSQLite(ctx context.Context, path string, cfg Config) error {
 		sync = "OFF"
 	}
 	// Who waits for another program's lock gives up before Stall's callers do.
-	busy := fmt.Sprintf("_pragma=busy_timeout(%d)", 2*cfg.Stall.Milliseconds())
-	d.writer, err = sqlitePool(path, 1, busy, "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=synchronous("+sync+")",
+	d.busy = 2 * cfg.Stall
+	d.writer, err = sqlitePool(path, 1, busyTimeout(d.busy), "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=synchronous("+sync+")",
 		"_pragma=cache_size(-4096)", "_pragma=journal_size_limit(33554432)")
 	if err != nil {
 		return err
@@ -49,11 +50,11 @@ func (d *DB) openSQLite(ctx context.Context, path string, cfg Config) error {
 	if cfg.Readers == 0 {
 		cfg.Readers = 4
 	}
-	if d.reader, err = sqlitePool(path, cfg.Readers, busy, queryOnly, "_pragma=cache_size(-2048)"); err != nil {
+	if d.reader, err = sqlitePool(path, cfg.Readers, busyTimeout(min(busyRead, d.busy)), queryOnly, "_pragma=cache_size(-2048)"); err != nil {
 		_ = d.writer.Close()
 		return err
 	}
-	d.readers, d.noSync, d.file, d.busy = cfg.Readers, cfg.NoSync, path, busy
+	d.readers, d.noSync, d.file = cfg.Readers, cfg.NoSync, path
 	d.share(cfg.Readers)
 	d.group = startGroup(d, cfg.Stall)
 	return nil
@@ -85,6 +86,17 @@ func private(path string) error {
 		}
 	}
 	return nil
+}
+
+// busyRead is how long SQLite waits for the lock of another program before a read begins. The wait goes on in [DB.attempt],
+// which looks at the context in between: SQLite does not.
+const (
+	busyRead  = 20 * time.Millisecond
+	busyAgain = time.Millisecond
+)
+
+func busyTimeout(d time.Duration) string {
+	return fmt.Sprintf("_pragma=busy_timeout(%d)", d.Milliseconds())
 }
 
 // queryOnly marks the connections that read.
@@ -228,19 +240,26 @@ func (c *cachingConn) ExecContext(ctx context.Context, query string, args []driv
 }
 
 func (c *cachingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	ctx = ending(ctx)
 	s, err := c.take(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	if s == nil {
-		return c.liteConn.QueryContext(ctx, query, args)
+	run, put := c.liteConn.QueryContext, func() {}
+	if s != nil {
+		run = func(ctx context.Context, _ string, args []driver.NamedValue) (driver.Rows, error) {
+			return s.QueryContext(ctx, args)
+		}
+		put = func() { c.put(query, s) }
 	}
-	rows, err := s.QueryContext(ctx, args)
+	unwatch := c.watch(ctx)
+	rows, err := run(c.unending(ctx), query, args)
 	if err != nil {
-		c.put(query, s)
-		return nil, err
+		unwatch()
+		put()
+		return nil, interrupted(ctx, err)
 	}
-	return &cachedRows{Rows: rows, put: func() { c.put(query, s) }, unwatch: c.watch(ctx)}, nil
+	return &cachedRows{Rows: rows, ctx: ctx, put: put, unwatch: unwatch}, nil
 }
 
 // Close ends the statements before their connection.
@@ -262,14 +281,17 @@ func (c *cachingConn) forget() {
 // cachedRows gives its statement back when it is closed.
 type cachedRows struct {
 	driver.Rows
+	ctx     context.Context // that ends the statement
 	put     func()
-	unwatch func() // nil where nothing watches
+	unwatch func()
+}
+
+func (r *cachedRows) Next(row []driver.Value) error {
+	return interrupted(r.ctx, r.Rows.Next(row))
 }
 
 func (r *cachedRows) Close() error {
-	if r.unwatch != nil {
-		r.unwatch()
-	}
+	r.unwatch()
 	err := r.Rows.Close()
 	if r.put != nil {
 		r.put()
