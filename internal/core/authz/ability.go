@@ -255,6 +255,7 @@ type Rule struct {
 	Write    bool    // refused in what is archived or marked for deletion, and to auditors for being auditors
 	Deploy   bool    // deploy keys and tokens may too, in the projects that they reach
 	Job      bool    // tokens of jobs may too, in the projects that they reach
+	JobPush  bool    // tokens of jobs that push may too, in the project of the job
 	Change   bool    // refused to auditors like Write, but not in what is archived or marked for deletion
 }
 
@@ -381,7 +382,7 @@ var Rules = map[Ability]Rule{
 	AdminProjectTokens: {Min: Maintainer, Write: true},
 
 	ReadCode:              {Anyone: true, Feature: Repository, Code: true, Deploy: true, Job: true},
-	PushCode:              {Min: Developer, Feature: Repository, Write: true, Deploy: true},
+	PushCode:              {Min: Developer, Feature: Repository, Write: true, Deploy: true, JobPush: true},
 	DeleteTag:             {Min: Developer, Feature: Repository, Write: true},
 	ForceUnlock:           {Min: Maintainer, Feature: Repository, Write: true},
 	ReadProtectedBranch:   {Min: Developer, Feature: Repository},

@@ -56,6 +56,7 @@ type JobCredential struct {
 	ID       int64       // of the job
 	Place    NamespaceID // of its project
 	Confined bool        // the project keeps its jobs from other projects
+	Pushes   bool        // the token came over git, and the project lets its jobs push to it
 }
 
 // SignedIn reports whether the actor is a user at all.

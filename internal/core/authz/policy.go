@@ -112,7 +112,10 @@ func (p *Policy) Can(ctx context.Context, as Actor, ability Ability, s Subject) 
 
 // allows applies a row of the table to an actor that sees the subject.
 func (r Rule) allows(as Actor, s Subject, level Level) bool {
-	if r.Write && s.Closed || as.Deploys() && !r.Deploy || as.Bot && r.Person || as.Job.ID != 0 && !r.Job {
+	if r.Write && s.Closed || as.Deploys() && !r.Deploy || as.Bot && r.Person {
+		return false
+	}
+	if as.Job.ID != 0 && !r.Job && !(r.JobPush && as.Job.Pushes && as.Job.Place == s.Namespace) {
 		return false
 	}
 	if r.Feature == NoFeature {

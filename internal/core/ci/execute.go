@@ -85,34 +85,43 @@ func (s *Service) HoldAny(ctx context.Context, token string) (*Held, error) {
 
 // Bearer gives the actor of a job's token while the job runs: its user, as far as jobs reach. Everything else is Unauthorized.
 func (s *Service) Bearer(ctx context.Context, token string) (authz.Actor, error) {
+	as, _, err := s.bearer(ctx, token)
+	return as, err
+}
+
+// bearer is Bearer with the job.
+func (s *Service) bearer(ctx context.Context, token string) (authz.Actor, *Held, error) {
 	unauthorized := errs.New(errs.Unauthorized, "")
 	if !strings.HasPrefix(token, jobTokenPrefix) {
-		return authz.Actor{}, unauthorized
+		return authz.Actor{}, nil, unauthorized
 	}
 	h, err := s.HoldAny(ctx, token)
 	if errs.Is(err, errs.Forbidden) || err == nil && h.AuthorID == nil {
-		return authz.Actor{}, unauthorized
+		return authz.Actor{}, nil, unauthorized
 	}
 	if err != nil {
-		return authz.Actor{}, err
+		return authz.Actor{}, nil, err
 	}
 	as, err := s.reach(ctx, h.Job, h.project)
 	if refusal(err) {
-		return authz.Actor{}, unauthorized
+		return authz.Actor{}, nil, unauthorized
 	}
-	return as, err
+	return as, h, err
 }
 
 // jobUser is the name that goes with a job's token.
 const jobUser = "gitlab-ci-token"
 
 // BearerGit is Bearer for HTTP Basic; ok is false where the name is another or the password no job's token: jobs sign in
-// under that name with other tokens, too.
+// under that name with other tokens, too. The actor pushes to the job's project if the project allows it.
 func (s *Service) BearerGit(ctx context.Context, name, password string) (as authz.Actor, ok bool, err error) {
 	if name != jobUser || !strings.HasPrefix(password, jobTokenPrefix) {
 		return authz.Actor{}, false, nil
 	}
-	as, err = s.Bearer(ctx, password)
+	as, h, err := s.bearer(ctx, password)
+	if err == nil {
+		as.Job.Pushes = h.project.Settings().CIPushRepositoryForJobToken
+	}
 	return as, true, err
 }
 

@@ -48,9 +48,10 @@ type pushed struct {
 // Kind names the job.
 func (pushed) Kind() string { return "create_pipeline" }
 
-// OnPushed makes the pipelines of a push: of at most as many branches and as many tags as the setting says.
+// OnPushed makes the pipelines of a push: of at most as many branches and as many tags as the setting says. What a job pushes with its
+// token gets none, so that no job runs itself again.
 func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
-	if e.Project == nil || !e.By.SignedIn() || e.Project.BuildsAccess == authz.FeatureDisabled {
+	if e.Project == nil || !e.By.SignedIn() || e.By.Job.ID != 0 || e.Project.BuildsAccess == authz.FeatureDisabled {
 		return nil
 	}
 	options, err := s.sealOptions(e.Options)

@@ -26,6 +26,7 @@ type afterPush struct {
 	Changes   []repo.RefChange `json:"changes"` // of branches that open requests name
 	SkipCI    bool             `json:"skip_ci"` // the push asked for no pipelines
 	ByMerge   bool             `json:"by_merge"`
+	ByJob     bool             `json:"by_job,omitempty"` // a job pushed with its token, which makes no pipelines
 }
 
 // Kind names the job.
@@ -115,7 +116,7 @@ func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
 	if err := s.present(ctx, e, sources); err != nil {
 		return err
 	}
-	work := afterPush{ProjectID: e.ProjectID, UserID: e.By.UserID, Username: e.By.Username, SkipCI: bool(ci.SkipOf(e.Options)), ByMerge: e.Source == repo.ByMerge}
+	work := afterPush{ProjectID: e.ProjectID, UserID: e.By.UserID, Username: e.By.Username, SkipCI: bool(ci.SkipOf(e.Options)), ByMerge: e.Source == repo.ByMerge, ByJob: e.By.Job.ID != 0}
 	for _, c := range e.Changes {
 		if name := c.Ref.Short(); c.Ref.IsBranch() && (sources[name] || targets[name]) {
 			work.Changes = append(work.Changes, c.RefChange)
@@ -222,7 +223,7 @@ func (s *Service) followSource(ctx context.Context, by authz.Actor, work afterPu
 		if err := s.refreshFor(ctx, by, p, m); err != nil {
 			return err
 		}
-		if c.New.IsZero() || m.HeadSHA != hexOf(c.New) || !m.testable() || !by.SignedIn() {
+		if c.New.IsZero() || m.HeadSHA != hexOf(c.New) || !m.testable() || !by.SignedIn() || work.ByJob {
 			continue
 		}
 		if err := s.jobs.Enqueue(ctx, runPipeline{m.ID, by.UserID, m.HeadSHA, work.SkipCI}); err != nil {

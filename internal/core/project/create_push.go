@@ -31,7 +31,7 @@ func (s *Service) CreateByPush(ctx context.Context, as authz.Actor, path string,
 		return nil, errs.Missing("Project")
 	}
 	place, err := s.namespaces.FindNamespace(ctx, as, parent)
-	if errs.Is(err, errs.NotFound) {
+	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
 		return nil, errs.Missing("Project")
 	}
 	if err != nil {

@@ -69,6 +69,8 @@ func (s *Service) requirePush(ctx context.Context, as authz.Actor, p *project.Pr
 		return refuse("", textMarked)
 	case as.Deploy.KeyID != 0:
 		return refuse("", textNoWriteKey)
+	case as.Job.ID != 0: // pushes to its own project at most, whatever its user may elsewhere
+		return refuse("", textNoPush)
 	}
 	collaborates, err := s.protections.Collaborates(ctx, as, p)
 	if err != nil {

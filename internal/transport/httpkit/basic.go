@@ -18,7 +18,7 @@ func (s *SignOn) Git(r *http.Request, user, password string) (authz.Actor, token
 		judge = s.Tokens.AuthenticateGitToken
 	}
 	as, job, err := s.Jobs.BearerGit(r.Context(), user, password)
-	access := token.GitAccess{Read: err == nil}
+	access := token.GitAccess{Read: err == nil, Write: as.Job.Pushes}
 	if !job {
 		as, access, err = judge(r.Context(), user, password)
 	}
