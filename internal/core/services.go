@@ -287,7 +287,7 @@ func (s *Services) code(c *check, d Deps) {
 	}))
 	s.Badges = badge.New(need(c, badge.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now, Host: s.URLs.Host(), Tip: s.Repos.Tip}))
 	s.CI = ci.New(need(c, ci.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Protections: s.Protections,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Namespaces: s.Namespaces, Projects: s.Projects, Repos: s.Repos, Protections: s.Protections,
 		Runners: s.Runners, Variables: s.Variables, Triggers: s.Triggers, IDTokens: s.IDTokens, Tokens: s.Tokens, Objects: d.Objects, Jobs: d.Jobs, Box: d.Box, Outbound: outbound, URLs: s.URLs, Now: d.Now,
 		Log: d.Log, Revision: d.Revision,
 	}))

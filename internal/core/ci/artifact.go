@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ciconfig"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
 
@@ -116,7 +117,11 @@ func (s *Service) Store(ctx context.Context, h *Held, in ArtifactInput) error {
 	if err != nil {
 		return err
 	}
-	staged, err := s.objects.Stage(ctx, in.Content, blob.Wanted{Limit: int64(s.settings.Current().MaxArtifactsSize) << 20})
+	most, err := s.artifactLimit(ctx, h.project)
+	if err != nil {
+		return err
+	}
+	staged, err := s.objects.Stage(ctx, in.Content, blob.Wanted{Limit: most})
 	if errors.Is(err, blob.ErrTooLarge) {
 		return ErrArtifactTooLarge
 	}
@@ -137,6 +142,24 @@ func (s *Service) Store(ctx context.Context, h *Held, in ArtifactInput) error {
 		s.forget(ctx, []string{row.Key})
 	}
 	return err
+}
+
+// artifactLimit gives how many bytes an artifact of a project may have: what the project says, else the nearest group above that says
+// something, else the instance.
+func (s *Service) artifactLimit(ctx context.Context, p *project.Project) (int64, error) {
+	if own := p.Settings().MaxArtifactsSize; own != nil {
+		return *own << 20, nil
+	}
+	above, err := s.namespaces.SettingsAbove(ctx, p.NamespaceID, namespace.SettingMaxArtifactsSize)
+	if err != nil {
+		return 0, err
+	}
+	for _, set := range above {
+		if set.MaxArtifactsSize != nil {
+			return *set.MaxArtifactsSize << 20, nil
+		}
+	}
+	return int64(s.settings.Current().MaxArtifactsSize) << 20, nil
 }
 
 // record writes the row of an artifact, and what a report of variables or tests says.

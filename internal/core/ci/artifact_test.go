@@ -2,6 +2,7 @@ package ci_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -123,6 +124,37 @@ none: {stage: three, script: x, dependencies: []}
 		}
 		for name, want := range map[string]string{"test": "1.2/a $b", "direct": "1.2/a $b", "without": "/", "apart": "/", "none": "/"} {
 			equal(t, name, got[name], want)
+		}
+	})
+}
+
+// TestService_Store_limit bounds artifacts by what the project says, else the nearest group that says something, else the instance.
+func TestService_Store_limit(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		below := w.Group("group/below", authz.Private, w.group)
+		w.exec("UPDATE projects SET parent_id = ? WHERE id = ?", below, w.id)
+		w.exec("INSERT INTO namespace_ancestors (namespace_id, ancestor_id, depth) SELECT namespace_id, ?, 1 FROM projects WHERE id = ?", below, w.id)
+		w.exec("UPDATE namespace_ancestors SET depth = 2 WHERE ancestor_id = ? AND namespace_id = (SELECT namespace_id FROM projects WHERE id = ?)", w.group, w.id)
+		w.begin(oneJob)
+		a := w.take(w.runner("instance_type", nil), "build")
+		w.set("max_artifacts_size", 4)
+		for i, step := range []struct {
+			project, below, group string
+			most                  int // MB
+		}{
+			{`{}`, `{}`, `{}`, 4},
+			{`{}`, `{}`, `{"max_artifacts_size":2}`, 2},
+			{`{}`, `{"max_artifacts_size":3}`, `{"max_artifacts_size":1}`, 3},
+			{`{}`, `{"default_branch_protection_defaults":{"max_artifacts_size":1}}`, `{"max_artifacts_size":5}`, 5},
+			{`{"max_artifacts_size":1}`, `{"max_artifacts_size":3}`, `{}`, 1},
+		} {
+			w.exec("UPDATE projects SET settings = ? WHERE id = ?", step.project, w.id)
+			w.exec("UPDATE groups SET settings = ? WHERE namespace_id = ?", step.below, below)
+			w.exec("UPDATE groups SET settings = ? WHERE namespace_id = ?", step.group, w.group)
+			content := bytes.Repeat([]byte("x"), step.most<<20+1)
+			wantError(t, fmt.Sprint(i, " too large"), w.store(a, ci.ArtifactInput{Type: "metadata", Format: "gzip"}, content), errs.TooLarge, "")
+			check(t, w.store(a, ci.ArtifactInput{Type: "metadata", Format: "gzip"}, content[1:]))
+			w.exec("DELETE FROM job_artifacts WHERE job_id = ?", a.Job.ID)
 		}
 	})
 }

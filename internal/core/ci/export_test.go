@@ -14,6 +14,9 @@ type Stuck = stuck
 // Expiring is the argument of Expire.
 type Expiring = expire
 
+// OldPipelines is the argument of DeleteOld.
+type OldPipelines = oldPipelines
+
 // SetPoll says how long runners wait for a job.
 func (s *Service) SetPoll(d time.Duration) { s.pollFor = d }
 

@@ -19,6 +19,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/idtoken"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
@@ -37,6 +38,7 @@ type Deps struct {
 	Bus         *event.Bus
 	Settings    *setting.Store
 	Accounts    *account.Service
+	Namespaces  *namespace.Service
 	Projects    *project.Service
 	Repos       *repo.Service
 	Protections *protection.Service
@@ -62,6 +64,7 @@ type Service struct {
 	bus         *event.Bus
 	settings    *setting.Store
 	accounts    *account.Service
+	namespaces  *namespace.Service
 	projects    *project.Service
 	repos       *repo.Service
 	protections *protection.Service
@@ -90,7 +93,7 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	s := &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
+		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, accounts: d.Accounts, namespaces: d.Namespaces, projects: d.Projects, repos: d.Repos, protections: d.Protections,
 		runners: d.Runners, variables: d.Variables, triggers: d.Triggers, idTokenKeys: d.IDTokens, tokens: d.Tokens, revision: d.Revision, objects: d.Objects, jobs: d.Jobs, box: d.Box, outbound: d.Outbound, urls: d.URLs, now: d.Now, log: d.Log,
 		pollFor: pollFor, peers: newPeers(), handouts: newHandouts(), reading: semaphore.NewWeighted(reportsAtOnce),
 	}

@@ -27,6 +27,8 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.Expire, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(r, expireEvery, expire{})
 	job.Register(r, s.expireAll, job.On(job.Maintenance), job.Unique(), job.Timeout(time.Hour))
+	job.Register(r, s.DeleteOld, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(r, oldEvery, oldPipelines{})
 	job.Register(r, s.EndStuck, job.On(job.Maintenance), job.Unique(), job.Timeout(10*time.Minute))
 	job.Every(r, stuckEvery, stuck{})
 }

@@ -27,7 +27,7 @@ type admission struct {
 // admission reads what the groups above a place, and the place itself, ask of new members.
 func (s *Service) admission(ctx context.Context, p Place) (admission, error) {
 	var out admission
-	above, err := s.settingsAbove(ctx, p.Namespace, settingMembershipLock, settingEmailDomains)
+	above, err := s.SettingsAbove(ctx, p.Namespace, settingMembershipLock, settingEmailDomains)
 	for _, set := range above {
 		out.locked = out.locked || set.MembershipLock && !p.Group
 		if list := set.AllowedEmailDomainsList; list != nil && strings.TrimSpace(*list) != "" {
@@ -142,8 +142,9 @@ func parseDomains(list string) (domains []string, ok bool) {
 	return domains, ok
 }
 
-// settingsAbove reads the settings of the groups that a namespace stands in, itself first, that have one of the names.
-func (s *Service) settingsAbove(ctx context.Context, id ID, names ...string) ([]GroupSettings, error) {
+// SettingsAbove reads the settings of the groups that contain a namespace, the nearest first and itself included, that have one of
+// the names. It asks for no permission.
+func (s *Service) SettingsAbove(ctx context.Context, id ID, names ...string) ([]GroupSettings, error) {
 	args := []any{id}
 	likes := make([]string, len(names))
 	for i, name := range names {

@@ -156,7 +156,7 @@ func TestService_Update(t *testing.T) {
 		_, err := f.Update(ctx, bob, "top", namespace.GroupChanges{GroupAttributes: namespace.GroupAttributes{Description: ptr("x")}})
 		wantError(t, err, errs.Unauthorized, "unauthorized")
 
-		got, err := f.Update(ctx, ann, "top", namespace.GroupChanges{GroupAttributes: namespace.GroupAttributes{Description: ptr("words"), MentionsDisabled: ptr(true)}, Name: ptr("Other"), Path: ptr("Other"), Settings: namespace.GroupSettingsChanges{MaxArtifactsSize: ptr(int64(7))}})
+		got, err := f.Update(ctx, ann, "top", namespace.GroupChanges{GroupAttributes: namespace.GroupAttributes{Description: ptr("words"), MentionsDisabled: ptr(true)}, Name: ptr("Other"), Path: ptr("Other"), Settings: namespace.GroupSettingsChanges{MaxArtifactsSize: &namespace.Number{N: ptr(int64(7))}}})
 		if err != nil {
 			t.Fatal(err)
 		}

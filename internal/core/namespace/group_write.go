@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/setting"
 )
 
 // GroupAttributes are those of a group that are stored as a call sends them: each stands
@@ -43,6 +44,12 @@ type SizeLimit struct{ Bytes *int64 }
 // MaxSizeLimit is the largest of those limits, in bytes.
 const MaxSizeLimit = 1 << 40
 
+// Number is what a call sets a number to that may be absent: N is nil to take it away.
+type Number struct{ N *int64 }
+
+// MarshalJSON writes the number, or null.
+func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(n.N) }
+
 // GroupChanges are the attributes of a group that a call sets; nil leaves one alone.
 type GroupChanges struct {
 	GroupAttributes
@@ -58,7 +65,7 @@ type GroupSettingsChanges struct {
 	PreventSharingGroupsOutsideHierarchy *bool           `json:"prevent_sharing_groups_outside_hierarchy,omitempty"`
 	PreventForkingOutsideGroup           *bool           `json:"prevent_forking_outside_group,omitempty"`
 	MembershipLock                       *bool           `json:"membership_lock,omitempty"`
-	MaxArtifactsSize                     *int64          `json:"max_artifacts_size,omitempty"`
+	MaxArtifactsSize                     *Number         `json:"max_artifacts_size,omitempty"`
 	SharedRunnersMinutesLimit            *int64          `json:"shared_runners_minutes_limit,omitempty"`
 	ExtraSharedRunnersMinutesLimit       *int64          `json:"extra_shared_runners_minutes_limit,omitempty"`
 	FileTemplateProjectID                *int64          `json:"file_template_project_id,omitempty"` // 0 is none
@@ -234,6 +241,11 @@ func (s *Service) checkGroup(ctx context.Context, as authz.Actor, g, old, parent
 	f.Range("two_factor_grace_period", &g.TwoFactorGracePeriod, 0, math.MaxInt32)
 	f.Range("repository_size_limit", g.RepositorySizeLimit, 0, MaxSizeLimit)
 	g.Settings().check(&f, old)
+	var limit *int64
+	if old != nil {
+		limit = old.Settings().MaxArtifactsSize
+	}
+	CheckArtifactsSize(&f, as, limit, g.Settings().MaxArtifactsSize, s.settings)
 	if g.DefaultBranch != nil {
 		f.Check(gitstore.ValidBranchName(*g.DefaultBranch), "default_branch", "is not a valid branch name")
 	}
@@ -276,10 +288,24 @@ func (s GroupSettings) check(f *errs.Fields, old *Group) {
 	f.Length("ip_restriction_ranges", s.IPRestrictionRanges, maxRules)
 	f.Length("allowed_email_domains_list", s.AllowedEmailDomainsList, maxRules)
 	f.Check(len(s.DefaultBranchProtectionDefaults) <= maxRules, "default_branch_protection_defaults", "must be a valid json schema")
-	f.Range("max_artifacts_size", s.MaxArtifactsSize, 1, math.MaxInt32)
 	f.Range("shared_runners_minutes_limit", s.SharedRunnersMinutesLimit, 0, math.MaxInt32)
 	f.Range("extra_shared_runners_minutes_limit", s.ExtraSharedRunnersMinutesLimit, 0, math.MaxInt32)
 	f.Range("file_template_project_id", s.FileTemplateProjectID, 0, math.MaxInt32)
+}
+
+// SettingMaxArtifactsSize is the setting of groups and projects that bounds a job's artifacts, in MB.
+const SettingMaxArtifactsSize = "max_artifacts_size"
+
+// CheckArtifactsSize bounds a changed SettingMaxArtifactsSize. Administrators alone allow more than the instance does.
+func CheckArtifactsSize(f *errs.Fields, as authz.Actor, old, size *int64, settings *setting.Store) {
+	if size == nil || old != nil && *old == *size {
+		return
+	}
+	most := int64(math.MaxInt32)
+	if !as.Admin {
+		most = int64(settings.Current().MaxArtifactsSize)
+	}
+	f.Range(SettingMaxArtifactsSize, size, 1, most)
 }
 
 func (s *Service) checkVisibility(ctx context.Context, as authz.Actor, f *errs.Fields, g, parent *Group) error {

@@ -27,7 +27,7 @@ func (s *Service) Closed(ctx context.Context, as authz.Actor, id ID, over Protoc
 	if id == 0 {
 		return false, nil
 	}
-	above, err := s.settingsAbove(ctx, id, "enabled_git_access_protocol")
+	above, err := s.SettingsAbove(ctx, id, "enabled_git_access_protocol")
 	if err != nil {
 		return false, err
 	}

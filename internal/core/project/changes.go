@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -232,7 +231,6 @@ func checkNumbers(f *errs.Fields, p *Project, set Settings) {
 	f.Range("ci_cd_settings.delete_pipelines_in_seconds", set.CIDeletePipelinesInSeconds, 24*3600, 366*24*3600)
 	f.Range("approvals_before_merge", &p.ApprovalsBeforeMerge, 0, maxApprovals)
 	f.Range("repository_size_limit", p.RepositorySizeLimit, 0, namespace.MaxSizeLimit)
-	f.Range("max_artifacts_size", set.MaxArtifactsSize, 1, math.MaxInt32)
 	policy := set.ContainerExpirationPolicy
 	f.Range("container_expiration_policy.keep_n", policy.KeepN, 1, 100)
 	f.Check(cadences[policy.Cadence] > 0, "container_expiration_policy.cadence", messageNotListed)

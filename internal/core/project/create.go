@@ -53,6 +53,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 		p.ImportStatus, in.Readme = ImportScheduled, false
 	}
 	fields := check(p, nil)
+	namespace.CheckArtifactsSize(&fields, as, nil, p.Settings().MaxArtifactsSize, s.settings)
 	if in.DefaultBranch != nil && *in.DefaultBranch != "" {
 		fields.Check(gitstore.ValidBranchName(*in.DefaultBranch), "default_branch", messageBranch)
 	}

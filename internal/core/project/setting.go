@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 )
 
 // Settings are those of a project that only later areas read; the zero value of each
@@ -65,7 +66,9 @@ type Settings struct {
 // SettingsChanges are those of Settings that a call sets; nil leaves one alone.
 type SettingsChanges struct {
 	PlainSettings
-	ContainerExpirationPolicy *ExpirationChange `json:"container_expiration_policy_attributes,omitempty"`
+	MaxArtifactsSize           *namespace.Number `json:"max_artifacts_size,omitempty"`
+	CIDeletePipelinesInSeconds *namespace.Number `json:"ci_delete_pipelines_in_seconds,omitempty"`
+	ContainerExpirationPolicy  *ExpirationChange `json:"container_expiration_policy_attributes,omitempty"`
 
 	// At is when they are made: the service sets it, callers leave it zero.
 	At time.Time `json:"-"`
@@ -89,9 +92,7 @@ type PlainSettings struct {
 	ShowDiffPreviewInEmail             *bool     `json:"show_diff_preview_in_email,omitempty"`
 	EnforceAuthChecksOnUploads         *bool     `json:"enforce_auth_checks_on_uploads,omitempty"`
 	WarnAboutUnwantedCharacters        *bool     `json:"warn_about_potentially_unwanted_characters,omitempty"`
-	MaxArtifactsSize                   *int64    `json:"max_artifacts_size,omitempty"`
 	CIDefaultGitDepth                  *int64    `json:"ci_default_git_depth,omitempty"`
-	CIDeletePipelinesInSeconds         *int64    `json:"ci_delete_pipelines_in_seconds,omitempty"`
 	CIForwardDeploymentEnabled         *bool     `json:"ci_forward_deployment_enabled,omitempty"`
 	CIForwardDeploymentRollbackAllowed *bool     `json:"ci_forward_deployment_rollback_allowed,omitempty"`
 	CISeparatedCaches                  *bool     `json:"ci_separated_caches,omitempty"`

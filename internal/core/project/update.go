@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 )
 
 // Update changes a project, also in the archive: what clients keep of a project they
@@ -90,10 +91,18 @@ func (s *Service) requireUpdate(ctx context.Context, as authz.Actor, p *Project,
 		}
 	}
 	if c.Visibility != nil {
-		return s.policy.Require(ctx, as, authz.ChangeVisibility, p.Subject())
+		if err := s.policy.Require(ctx, as, authz.ChangeVisibility, p.Subject()); err != nil {
+			return err
+		}
+	}
+	if n := c.Settings.CIDeletePipelinesInSeconds; n != nil && !equal(n.N, p.Settings().CIDeletePipelinesInSeconds) {
+		return s.policy.Require(ctx, as, authz.DeletePipeline, p.Subject())
 	}
 	return nil
 }
+
+// equal reports whether two numbers are the same, or both absent.
+func equal(a, b *int64) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // change writes changes into a project and checks it.
 func (s *Service) change(ctx context.Context, as authz.Actor, p *Project, c Changes) error {
@@ -112,6 +121,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *Project, c Chan
 
 func (s *Service) checkUpdate(ctx context.Context, as authz.Actor, p, old *Project, m Mirror) error {
 	fields := check(p, old)
+	namespace.CheckArtifactsSize(&fields, as, old.Settings().MaxArtifactsSize, p.Settings().MaxArtifactsSize, s.settings)
 	m.check(&fields, old)
 	fields.Check(p.Storage == old.Storage, "repository_storage", "is invalid") // there is no other to move to
 	if p.Visibility != old.Visibility || p.Path != old.Path || p.Name != old.Name {

@@ -137,7 +137,7 @@ type groupParams struct {
 	PreventSharing      *bool          `param:"prevent_sharing_groups_outside_hierarchy" doc:"Prevent sharing outside of the group hierarchy"`
 	PreventForking      *bool          `param:"prevent_forking_outside_group" doc:"Prevent forking outside of the group"`
 	MembershipLock      *bool          `param:"membership_lock" doc:"Prevent adding new members to projects of this group"`
-	MaxArtifactsSize    *int64         `param:"max_artifacts_size" doc:"Maximum size of job artifacts in MB"`
+	MaxArtifactsSize    api.Opt[int64] `param:"max_artifacts_size" doc:"Maximum size of job artifacts in MB; null inherits (above that of the instance administrators only)"`
 	RunnersMinutes      *int64         `param:"shared_runners_minutes_limit" doc:"Compute minutes per month (administrators only)"`
 	ExtraRunnersMinutes *int64         `param:"extra_shared_runners_minutes_limit" doc:"Extra compute minutes (administrators only)"`
 	FileTemplateProject api.Opt[int64] `param:"file_template_project_id" doc:"ID of the project with custom file templates"`
@@ -177,7 +177,7 @@ func (p *groupParams) changes() (namespace.GroupChanges, error) {
 		Settings: namespace.GroupSettingsChanges{
 			PreventSharingGroupsOutsideHierarchy: p.PreventSharing, PreventForkingOutsideGroup: p.PreventForking,
 			SharedRunnersMinutesLimit: p.RunnersMinutes, ExtraSharedRunnersMinutesLimit: p.ExtraRunnersMinutes,
-			MembershipLock: p.MembershipLock, MaxArtifactsSize: p.MaxArtifactsSize, FileTemplateProjectID: p.FileTemplateProject.OrZero(),
+			MembershipLock: p.MembershipLock, MaxArtifactsSize: number(p.MaxArtifactsSize), FileTemplateProjectID: p.FileTemplateProject.OrZero(),
 			WikiAccessLevel: p.WikiAccessLevel, IPRestrictionRanges: p.IPRanges, AllowedEmailDomainsList: p.EmailDomains,
 			EnabledGitAccessProtocol: p.GitProtocol, ShowDiffPreviewInEmail: p.ShowDiffPreview,
 			MathRenderingLimitsEnabled: p.MathLimits, LockMathRenderingLimitsEnabled: p.LockMathLimits,

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
@@ -19,6 +20,9 @@ type projectParams struct {
 	Topics         api.Strings    `param:"topics" doc:"Topics of the project"`
 	TagList        api.Strings    `param:"tag_list" doc:"Deprecated: use topics"`
 	EmailsDisabled *bool          `param:"emails_disabled" doc:"Deprecated: use emails_enabled"`
+
+	MaxArtifactsSize  api.Opt[int64] `param:"max_artifacts_size" doc:"Maximum size of job artifacts in MB; null inherits (above that of the instance administrators only)"`
+	DeletePipelinesIn api.Opt[int64] `param:"ci_delete_pipelines_in_seconds" doc:"Age in seconds after which pipelines are deleted; null keeps them (requires the right to delete pipelines)"`
 
 	ExpirationPolicy *expirationParams `param:"container_expiration_policy_attributes" doc:"Container registry cleanup policy"`
 
@@ -76,9 +80,7 @@ type projectSettings struct {
 	ShowDiffPreviewInEmail             *bool     `param:"show_diff_preview_in_email" doc:"Include diff previews in email notifications"`
 	EnforceAuthChecksOnUploads         *bool     `param:"enforce_auth_checks_on_uploads" doc:"Enforce authorization checks on uploads"`
 	WarnAboutUnwantedCharacters        *bool     `param:"warn_about_potentially_unwanted_characters" doc:"Warn about potentially unwanted characters"`
-	MaxArtifactsSize                   *int64    `param:"max_artifacts_size" doc:"Maximum size of job artifacts in MB"`
 	CIDefaultGitDepth                  *int64    `param:"ci_default_git_depth" doc:"Number of revisions for shallow cloning in jobs"`
-	CIDeletePipelinesInSeconds         *int64    `param:"ci_delete_pipelines_in_seconds" doc:"Age in seconds after which pipelines are deleted"`
 	CIForwardDeploymentEnabled         *bool     `param:"ci_forward_deployment_enabled" doc:"Prevent outdated deployment jobs"`
 	CIForwardDeploymentRollbackAllowed *bool     `param:"ci_forward_deployment_rollback_allowed" doc:"Allow job retries for rollback deployments"`
 	CISeparatedCaches                  *bool     `param:"ci_separated_caches" doc:"Use separate caches for protected branches"`
@@ -118,6 +120,7 @@ func (p *projectParams) changes() project.Changes {
 	c := project.Changes{
 		Attributes: p.Attributes, DefaultBranch: p.DefaultBranch, Storage: p.Storage, SizeLimit: sizeLimit(p.SizeLimit), Features: p.features(), Settings: project.SettingsChanges{
 			PlainSettings: project.PlainSettings(p.projectSettings), ContainerExpirationPolicy: (*project.ExpirationChange)(p.ExpirationPolicy),
+			MaxArtifactsSize: number(p.MaxArtifactsSize), CIDeletePipelinesInSeconds: number(p.DeletePipelinesIn),
 		},
 	}
 	c.Mirror = p.mirror()
@@ -133,6 +136,14 @@ func (p *projectParams) changes() project.Changes {
 		c.Topics = (*[]string)(&p.TagList)
 	}
 	return c
+}
+
+// number gives a number that null takes away in the form of the core.
+func number(o api.Opt[int64]) *namespace.Number {
+	if !o.Set {
+		return nil
+	}
+	return &namespace.Number{N: o.Ptr()}
 }
 
 // features gives the access levels that were sent; the older switches count where

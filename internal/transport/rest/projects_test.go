@@ -167,6 +167,34 @@ func TestProjects_limit(t *testing.T) {
 	})
 }
 
+// TestArtifactsSize writes max_artifacts_size: above what the instance allows it is for administrators, and what they wrote stays when
+// others send it again.
+func TestArtifactsSize(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		_, ann := p.signUp("ann")
+		for collection, refused := range map[string]string{
+			"/projects": `{"message":{"max_artifacts_size":["must be less than or equal to 100"]}}`,
+			"/groups":   `{"message":{"max_artifacts_size":["must be less than or equal to 100"]}}`,
+		} {
+			id := get[gitlab.Project](p, ann, "POST", collection, "name=one&path=one-of-ann&max_artifacts_size=100", 201).ID
+			at := fmt.Sprintf("%s/%d", collection, id)
+			p.want(ann, "PUT", at, "max_artifacts_size=101", 400, refused)
+			p.want(ann, "PUT", at, "max_artifacts_size=0", 400, strings.ReplaceAll(refused, "less than or equal to 100", "greater than or equal to 1"))
+			get[gitlab.Project](p, adminToken, "PUT", at, "max_artifacts_size=500", 200)
+			get[gitlab.Project](p, ann, "PUT", at, "max_artifacts_size=500&description=words", 200)
+			p.want(ann, "PUT", at, "max_artifacts_size=400", 400, refused)
+			if w, body := p.call(ann, "PUT", at, "max_artifacts_size="); w.Code != 200 || !strings.Contains(body, `"max_artifacts_size":null`) {
+				t.Errorf("PUT %s without a limit of its own: got %d %s", at, w.Code, body)
+			}
+			if w, body := p.call(ann, "POST", collection, "name=two&path=two-of-ann&max_artifacts_size=101"); w.Code != 400 {
+				t.Errorf("POST %s above the instance's: got %d %s", collection, w.Code, body)
+			}
+		}
+	})
+}
+
 func TestProjects_list(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
