@@ -1,11 +1,15 @@
 package app
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
 )
 
 // TestAddresses restricts a group to addresses that no request comes from, and reads every route: what is below the group is not
@@ -107,5 +111,53 @@ func TestAddresses(t *testing.T) {
 	w.do("owner", "PUT", "/groups/"+id, obj{"ip_restriction_ranges": "192.0.2.0/24"})
 	if a := w.send(t.Context(), request{as: "guest", method: "GET", path: "/groups/" + id}); a.Code != http.StatusOK {
 		t.Errorf("the group after the change: %d %s", a.Code, a.Body)
+	}
+}
+
+// TestAddresses_ssh restricts a group to addresses that no connection comes from: git and large files over SSH find nothing below it, also
+// on a connection from before. Other places are served, and the group is when its ranges have the address.
+func TestAddresses_ssh(t *testing.T) {
+	t.Parallel()
+	a, client := newSSH(t)
+	root, err := a.core.Accounts.ActorFor(t.Context(), "root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "depot"
+	group, err := a.core.Namespaces.Create(t.Context(), root, namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: &name, Path: &name}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := "app"
+	if _, err := a.core.Projects.Create(t.Context(), root, project.Input{
+		NamespaceID: &group.ID, Readme: true, Changes: project.Changes{Attributes: project.Attributes{Name: &app}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		ranges, path string
+		served       bool
+	}{{"", "depot/app", true}, {"192.0.2.0/24", "depot/app", false}, {"192.0.2.0/24", "root/app", true}, {"192.0.2.0/24,127.0.0.0/8", "depot/app", true}} {
+		_, err := a.core.Namespaces.Update(t.Context(), root, name, namespace.GroupChanges{Settings: namespace.GroupSettingsChanges{IPRestrictionRanges: &step.ranges}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range []string{"git-upload-pack '%s.git'", "git-receive-pack '%s.git'", "git-upload-archive '%s.git'", "git-lfs-authenticate %s.git download", "git-lfs-authenticate %s.git upload"} {
+			session, err := client.NewSession()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out, problem bytes.Buffer
+			session.Stdin, session.Stdout, session.Stderr = strings.NewReader("0000"), &out, &problem
+			err = session.Run(fmt.Sprintf(command, step.path))
+			_ = session.Close()
+			served := out.Len() > 0 && !strings.Contains(problem.String(), "could not be found")
+			if strings.HasPrefix(command, "git-upload-archive") {
+				served = !strings.Contains(problem.String(), "could not be found") // which has no arguments here
+			}
+			if served != step.served || !served && err == nil {
+				t.Errorf("%s of %s with ranges %q: %v %s %s, want it served: %t", command, step.path, step.ranges, err, &out, &problem, step.served)
+			}
+		}
 	}
 }
