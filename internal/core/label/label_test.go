@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
@@ -316,6 +317,13 @@ func TestService_Apply(t *testing.T) {
 			}
 			now, err := f.labels.ForTargets(ctx, on.Kind, []int64{on.ID, 6})
 			if err != nil {
+				t.Fatal(err)
+			}
+			alone, err := f.labels.ForTargets(ctx, on.Kind, []int64{on.ID})
+			if diff := cmp.Diff(now, alone); err != nil || diff != "" {
+				t.Errorf("step %d: alone it has other labels than beside another one: %v %s", i, err, diff)
+			}
+			if _, err := d.Exec(ctx, "UPDATE labels SET description = ?", strings.Repeat("x", budget.MaxRepeated+2)); err != nil {
 				t.Fatal(err)
 			}
 			present = now[on.ID]

@@ -139,6 +139,16 @@ var linked = "l.id, l.namespace_id, l.title, " + budget.CutColumn("l.description
 // ForTargets returns the labels of things of one kind, each thing's sorted by title.
 func (s *Service) ForTargets(ctx context.Context, kind noteable.Kind, ids []int64) (map[int64][]Label, error) {
 	out := make(map[int64][]Label, len(ids))
+	if len(ids) == 1 {
+		labels, err := s.ofOne(ctx, noteable.Ref{Kind: kind, ID: ids[0]})
+		if err != nil {
+			return nil, fmt.Errorf("labels of %s: %w", kind, err)
+		}
+		if len(labels) > 0 {
+			out[ids[0]] = labels
+		}
+		return out, nil
+	}
 	for chunk := range slices.Chunk(ids, db.MaxArgs) {
 		var w db.Where
 		w.And("ll.target_type = ?", kind)
@@ -149,6 +159,22 @@ func (s *Service) ForTargets(ctx context.Context, kind noteable.Kind, ids []int6
 		}
 	}
 	return out, nil
+}
+
+// ofOne returns the labels of one issue, merge request or epic, sorted by title. Grouping them as eachLink does doubles what it costs.
+func (s *Service) ofOne(ctx context.Context, on noteable.Ref) ([]Label, error) {
+	labels, err := db.Select[Label](ctx, s.db, "SELECT "+linked+" FROM label_links ll JOIN labels l ON l.id = ll.label_id"+
+		" WHERE ll.target_type = ? AND ll.target_id = ?", on.Kind, on.ID)
+	slices.SortFunc(labels, inList)
+	for i := range labels {
+		labels[i].Description = budget.CutAt(labels[i].Description)
+	}
+	return labels, err
+}
+
+// inList is the order of the labels of an issue.
+func inList(a, b Label) int {
+	return cmp.Or(strings.Compare(a.Title, b.Title), cmp.Compare(a.ID, b.ID))
 }
 
 // eachLink calls fn for each label of the issues, merge requests and epics that a condition on the links ll
@@ -164,7 +190,7 @@ func (s *Service) eachLink(ctx context.Context, w *db.Where, fn func(on noteable
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(strings.Compare(a.Title, b.Title), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(rows, func(a, b row) int { return inList(a.Label, b.Label) })
 	for i := range rows {
 		rows[i].Description = budget.CutAt(rows[i].Description)
 		for target := range strings.SplitSeq(rows[i].Targets, ",") {
