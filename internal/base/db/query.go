@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -118,8 +119,8 @@ func SelectWith[T any](ctx context.Context, d *DB, fresh func() []any, query str
 			out, apart, bytes = []T{}, nil, 0
 			s, err := d.newScanner(rows, reflect.TypeFor[T](), fresh)
 			for err == nil && rows.Next() {
-				if cap(out) == 0 {
-					out = make([]T, 0, 21) // a page of 20 and the row that says there is another
+				if len(out) == 1 {
+					out = slices.Grow(out, 20) // a page of 20 and the row that says there is another
 				}
 				var zero T
 				out = append(out, zero)
