@@ -35,13 +35,12 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, ref string) (*Projec
 		return nil, errs.Missing("Project")
 	}
 	level, args := s.policy.LevelSQL(as, "p.namespace_id")
-	query := "SELECT " + columns + ", " + level + " AS actor_level" + from + " WHERE NOT p.pending_delete AND "
-	if byID {
-		query, args = query+"p.id = ?", append(args, id)
-	} else {
-		query, args = query+"r.path_fold = ?", append(args, db.Fold(ref))
+	cond, value := "p.id = ?", any(id)
+	if !byID {
+		cond, value = "r.path_fold = ?", db.Fold(ref)
 	}
-	found, err := db.Get[row](ctx, s.db, query, args...)
+	query := "SELECT " + columns + ", " + level + " AS actor_level" + from + " WHERE NOT p.pending_delete AND " + cond
+	found, err := db.Get[row](ctx, s.db, query, append(args, value)...)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return nil, s.missing(ctx, as, ref, byID)

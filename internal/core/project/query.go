@@ -28,14 +28,12 @@ const tables = `projects p JOIN namespaces n ON n.id = p.namespace_id JOIN route
 
 // project finishes the project of a row read with the actor's level.
 func (r *row) project() *Project {
-	p := r.Project
-	p.LevelKnown = true
-	return &p
+	r.LevelKnown = true
+	return &r.Project
 }
 
 // bare gives the project of a row read for no user.
 func (r *row) bare() *Project {
-	p := r.Project
-	p.Level = authz.NoAccess
-	return &p
+	r.Level = authz.NoAccess
+	return &r.Project
 }
