@@ -91,6 +91,10 @@ type other struct {
 	Position int64             `db:"position"`
 }
 
+// votes is the condition that an emoji is a vote. SQLite walks along its index from one name to the other; for a list of names that it
+// looks up there it fills a table first.
+const votes = `e.name BETWEEN 'thumbsdown' AND 'thumbsup' AND e.name || '' IN ('thumbsup', 'thumbsdown')`
+
 // others reads what issues have to do with; of epics those that the actor may read. What they were moved
 // to or are duplicates of is read only where one was.
 func (s *Service) others(ctx context.Context, as authz.Actor, issues map[ID]*Issue, ids []int64) ([]other, error) {
@@ -104,7 +108,7 @@ func (s *Service) others(ctx context.Context, as authz.Actor, issues map[ID]*Iss
 		UNION ALL SELECT '` + requested + `', r.issue_id, r.merge_request_id, 0, 0` + none + ` FROM merge_request_issues r
 			WHERE r.issue_id IN (` + marks + `) AND r.closes
 		UNION ALL SELECT CASE e.name WHEN 'thumbsup' THEN '` + liked + `' ELSE '` + disliked + `' END, e.awardable_id, COUNT(*), 0, 0` + none + ` FROM award_emoji e
-			WHERE e.awardable_type = 'Issue' AND e.awardable_id IN (` + marks + `) AND e.name IN ('thumbsup', 'thumbsdown') GROUP BY e.awardable_id, e.name
+			WHERE e.awardable_type = 'Issue' AND e.awardable_id IN (` + marks + `) AND ` + votes + ` GROUP BY e.awardable_id, e.name
 		UNION ALL SELECT '` + planned + `', ei.issue_id, re.id, 0, re.iid, re.group_id, re.title, rr.path, ei.id, ei.relative_position
 			FROM epic_issues ei JOIN epics re ON re.id = ei.epic_id JOIN namespaces rn ON rn.id = re.group_id JOIN routes rr ON rr.namespace_id = rn.id
 			WHERE ei.issue_id IN (` + marks + `) AND ` + epics

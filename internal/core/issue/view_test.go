@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/milestone"
@@ -113,6 +114,47 @@ func TestService_Views(t *testing.T) {
 			if v, err := issues.Views(ctx, want.as, list.Items, issue.ViewOptions{Projects: map[project.ID]*project.Project{}}); err != nil || len(v) != 0 {
 				t.Errorf("%s: got %d views of issues whose project is gone, %v", name, len(v), err)
 			}
+		}
+	})
+}
+
+// Only the two thumbs are votes: names that sort between them are none.
+func TestService_Find_votes(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		first, second := f.create(f.planner, issue.Input{}), f.create(f.planner, issue.Input{})
+		for _, v := range []struct {
+			on   *issue.Issue
+			by   authz.Actor
+			name string
+		}{
+			{first, f.owner, "thumbsup"},
+			{first, f.guest, "thumbsup"},
+			{first, f.guest, "thumbsdown"},
+			{first, f.guest, "thumbsdown_tone1"},
+			{first, f.guest, "thumbsup_tone1"},
+			{first, f.guest, "tada"},
+			{second, f.guest, "thumbsdown"},
+		} {
+			f.Insert("award_emoji", coretest.Row{"name": v.name, "user_id": v.by.UserID, "awardable_type": "Issue", "awardable_id": v.on.ID})
+		}
+		p := f.Find(f.guest, f.id)
+		one, err := f.issues.Find(ctx, f.guest, p, first.IID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := f.issues.List(ctx, f.guest, issue.Place{Project: p}, issue.Filter{Asc: true})
+		if err != nil || len(list.Items) != 2 {
+			t.Fatalf("got %d issues, %v, want 2", len(list.Items), err)
+		}
+		for name, got := range map[string]issue.Related{"alone": one.Related, "in a list": list.Items[0].Related} {
+			if got.Upvotes != 2 || got.Downvotes != 1 {
+				t.Errorf("%s: got %d up, %d down, want 2 and 1", name, got.Upvotes, got.Downvotes)
+			}
+		}
+		if got := list.Items[1].Related; got.Upvotes != 0 || got.Downvotes != 1 {
+			t.Errorf("the second: got %d up, %d down, want 0 and 1", got.Upvotes, got.Downvotes)
 		}
 	})
 }
