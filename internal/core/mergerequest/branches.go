@@ -3,6 +3,7 @@ package mergerequest
 import (
 	"context"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/charset"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -74,10 +75,11 @@ func (s *Service) Messages(ctx context.Context, as authz.Actor, v *View) (*Messa
 	if err != nil {
 		return nil, err
 	}
-	return &Messages{
+	out := &Messages{
 		Merge:  charset.Text([]byte(a.messages.message(template(p.MergeCommitTemplate, defaultMergeTemplate))), ""),
 		Squash: charset.Text([]byte(a.messages.message(template(p.SquashCommitTemplate, defaultSquashTemplate))), ""),
-	}, nil
+	}
+	return out, budget.Of(ctx).Take(ctx, int64(len(out.Merge)+len(out.Squash)))
 }
 
 // Strategies gives the ways in which requests may be merged later, of those that were read for the actor:

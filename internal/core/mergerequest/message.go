@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/gitstore"
+	"tenon/internal/core/repo"
 )
 
 // The templates of projects that have none of their own.
@@ -32,12 +33,15 @@ type messageData struct {
 
 // message fills a template. What it quotes of commits in an encoding that they do not name is not UTF-8. Placeholders are written %{name}; unknown ones stay as they
 // are. A line that consists of one placeholder without a value goes away, and with it
-// the paragraph that it was.
+// the paragraph that it was. The message has repo.MaxMessage bytes at most.
 func (d *messageData) message(template string) string {
 	lines := strings.Split(strings.ReplaceAll(template, "\r\n", "\n"), "\n")
 	var out []string
-	dropped := false // the line before was taken out
+	dropped, size := false, 0 // whether the line before was taken out; bytes of out
 	for _, line := range lines {
+		if size > repo.MaxMessage {
+			break
+		}
 		name, alone := strings.CutPrefix(line, "%{")
 		name, closed := strings.CutSuffix(name, "}")
 		if value, known := d.value(name); alone && closed && known && value == "" {
@@ -50,14 +54,15 @@ func (d *messageData) message(template string) string {
 		}
 		dropped = false
 		out = append(out, d.fill(line))
+		size += len(out[len(out)-1]) + len("\n")
 	}
-	return strings.TrimRight(strings.Join(out, "\n"), "\n")
+	return strings.TrimRight(repo.CutMessage(strings.Join(out, "\n")), "\n")
 }
 
-// fill replaces the placeholders of one line, none of them in a value again.
+// fill replaces the placeholders of one line, none of them in a value again. It ends with the value that makes the message too long.
 func (d *messageData) fill(line string) string {
 	var b strings.Builder
-	for {
+	for b.Len() <= repo.MaxMessage {
 		start := strings.Index(line, "%{")
 		if start < 0 {
 			break
@@ -75,7 +80,9 @@ func (d *messageData) fill(line string) string {
 		}
 		line = line[start+end+1:]
 	}
-	b.WriteString(line)
+	if b.Len() <= repo.MaxMessage {
+		b.WriteString(line)
+	}
 	return b.String()
 }
 
@@ -133,13 +140,17 @@ func (d *messageData) commitValue(name string) (string, bool) {
 		return strings.TrimSpace(rest), true
 	case "all_commits":
 		var parts []string
+		size := 0
 		for _, c := range d.commits {
 			switch {
+			case size > repo.MaxMessage: // is cut anyway
 			case len(c.Parents) > 1:
 			case len(c.Message) > maxListedMessage:
 				parts = append(parts, "* "+c.QuoteTitle())
+				size += len(parts[len(parts)-1])
 			default:
 				parts = append(parts, "* "+strings.TrimSpace(c.Quote()))
+				size += len(parts[len(parts)-1])
 			}
 		}
 		return strings.Join(parts, "\n\n"), true
@@ -167,10 +178,15 @@ func (d *messageData) firstMultiline() string {
 func (d *messageData) coAuthors() string {
 	seen := map[string]bool{strings.ToLower(d.author.Email): true}
 	var others []string
+	size := 0
 	for _, c := range d.commits {
+		if size > repo.MaxMessage {
+			break
+		}
 		if key := strings.ToLower(c.Author.Email); !seen[key] {
 			seen[key] = true
 			others = append(others, "Co-authored-by: "+c.QuoteAuthor())
+			size += len(others[len(others)-1])
 		}
 	}
 	return strings.Join(others, "\n")

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"tenon/internal/base/gitstore"
+	"tenon/internal/core/repo"
 )
 
 func TestIsDraft(t *testing.T) {
@@ -83,5 +85,25 @@ func TestMessage(t *testing.T) {
 	d.request.Title = "%{url}"
 	if got := d.message("%{title}"); got != "%{url}" {
 		t.Errorf("placeholder in a value: got %q", got)
+	}
+}
+
+// A message that quotes long texts again and again has a bound, and ends with a whole character.
+func TestMessage_long(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("\u00e9", 900_000)
+	d := messageData{request: &MergeRequest{Title: "Title", Description: &text}}
+	for range 30 {
+		body := "Commit\n\n" + strings.Repeat("c", maxListedMessage-100)
+		d.commits = append(d.commits, &gitstore.Commit{Message: body, Raw: []byte(body), Parents: make([]gitstore.ObjectID, 1), Author: gitstore.Signature{Name: strings.Repeat("n", 50_000), Email: strings.Repeat("e", len(d.commits)+1)}})
+	}
+	for _, template := range []string{
+		strings.Repeat("%{description}", 35), strings.Repeat("%{description}\n", 33), strings.Repeat("%{all_commits}", 33), "%{all_commits}", "%{co_authored_by}",
+		"x%{description}",
+	} {
+		got := d.message(template)
+		if len(got) > repo.MaxMessage || len(got) < repo.MaxMessage-4 || !utf8.ValidString(got) {
+			t.Errorf("%.40q: got %d bytes, valid: %t; want %d", template, len(got), utf8.ValidString(got), repo.MaxMessage)
+		}
 	}
 }

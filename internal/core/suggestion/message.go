@@ -2,18 +2,21 @@ package suggestion
 
 import (
 	"context"
+	"errors"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/repo"
 )
 
 // defaultMessage is that of projects that have none of their own.
 const defaultMessage = "Apply %{suggestions_count} suggestion(s) to %{files_count} file(s)\n\n%{co_authored_by}"
 
 // message fills the placeholders of a message, or of the project's where it is "". Unknown ones stay
-// as they are.
+// as they are. The message has repo.MaxMessage bytes at most.
 func (s *Service) message(ctx context.Context, as authz.Actor, a *set, template string) (string, error) {
 	if strings.TrimSpace(template) == "" && a.target.SuggestionCommitMessage != nil {
 		template = *a.target.SuggestionCommitMessage
@@ -54,5 +57,20 @@ func (s *Service) message(ctx context.Context, as authz.Actor, a *set, template 
 	if u := users[as.UserID]; u != nil {
 		values = append(values, "%{user_full_name}", u.Name, "%{username}", u.Username)
 	}
-	return strings.TrimSpace(strings.NewReplacer(values...).Replace(template)), nil
+	var out limited
+	if _, err := strings.NewReplacer(values...).WriteString(&out, template); err != nil && !errors.Is(err, io.ErrShortWrite) {
+		return "", err
+	}
+	return strings.TrimSpace(repo.CutMessage(out.String())), nil
+}
+
+// limited takes texts until a message is too long.
+type limited struct{ strings.Builder }
+
+// WriteString returns io.ErrShortWrite with the text that makes the message too long.
+func (l *limited) WriteString(text string) (int, error) {
+	if l.Len() > repo.MaxMessage {
+		return 0, io.ErrShortWrite
+	}
+	return l.Builder.WriteString(text)
 }

@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/protection"
+	"tenon/internal/core/repo"
 	"tenon/internal/core/suggestion"
 )
 
@@ -76,6 +77,23 @@ func (w *world) file(branch, path string) string {
 	text, err := r.Blob(w.T.Context(), entry.ID, 1<<20)
 	approvaltest.Check(w.T, err)
 	return string(text)
+}
+
+// A message that repeats what a placeholder gives has a bound.
+func TestService_Apply_longMessage(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		m := w.Open("topic", approvaltest.Files{"code": "1\n2\n"})
+		two, _ := w.suggest(m, "code", 2, "", "two\n")
+		_, err := w.s.Apply(ctx, w.Developer, strings.Repeat("%{file_paths}", 500_000), two)
+		approvaltest.Check(t, err)
+		r := w.Git()
+		tip, err := r.Branch(ctx, "topic")
+		approvaltest.Check(t, err)
+		c, err := r.Commit(ctx, tip)
+		approvaltest.Check(t, err)
+		approvaltest.Equal(t, "bytes", len(strings.TrimSpace(c.Message)), repo.MaxMessage)
+	})
 }
 
 // Suggestions for several files are one commit: lines are replaced, taken away, and a last line stays without an end.
