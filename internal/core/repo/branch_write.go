@@ -95,11 +95,14 @@ func (s *Service) DeleteBranch(ctx context.Context, as authz.Actor, p *project.P
 	return plainRefusal(s.moveJudged(ctx, as, p, r, RefChange{Ref: ref, Old: id}))
 }
 
-// plainRefusal is what the API says of a reference that may not move: 400 with the text
+// plainRefusal is what the API says of a reference that may not move, or of a commit or tag that is too large to be read: 400 with the text
 // that a push would show.
 func plainRefusal(err error) error {
 	if refused, ok := errors.AsType[*Refusal](err); ok {
 		return errs.Plain(refused.Text)
+	}
+	if errors.Is(err, gitstore.ErrTooLarge) {
+		return errs.Plain(textTooLarge)
 	}
 	return err
 }

@@ -120,6 +120,7 @@ func TestService_Commit_refused(t *testing.T) {
 				"A branch called 'side' already exists. Switch to that branch in order to make changes",
 			},
 			{"branch name", repo.CommitInput{Branch: "a..b", Actions: create("n")}, errs.Invalid, "Branch name is invalid"},
+			{"a message of 16 MiB", repo.CommitInput{Message: strings.Repeat("x", 16<<20), Actions: create("n")}, errs.Invalid, "A commit or tag is larger than 16 MiB, with its message and signature. Shorten its message."},
 			{"message", repo.CommitInput{Message: "  ", Actions: create("n")}, errs.Invalid, "You must provide a commit message"},
 			{
 				"base64",

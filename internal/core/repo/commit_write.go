@@ -282,6 +282,9 @@ func (s *Service) landWith(ctx context.Context, as authz.Actor, p *project.Proje
 		return nil, plainRefusal(err)
 	}
 	done, err := quarantine.Repo.Commit(ctx, change.New)
+	if errors.Is(err, gitstore.ErrTooLarge) {
+		return nil, plainRefusal(err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read commit: %w", err)
 	}

@@ -40,7 +40,7 @@ const (
 	textDeleteTag   = "You are not allowed to delete protected tags from this project. " +
 		"Only a project maintainer or owner can delete a protected tag."
 	textDeleteTagByGit = "You can only delete protected tags using the web interface."
-	textTooLarge       = "A commit or tag of this push is larger than 16 MiB, with its message and signature. Shorten its message."
+	textTooLarge       = "A commit or tag is larger than 16 MiB, with its message and signature. Shorten its message."
 	textHiddenPrefix   = "You are not allowed to change references under "
 	textOtherRefs      = "You can only push branches, tags and notes (refs/notes/), not %s. " +
 		"With --mirror git pushes every reference: name those to push instead, such as refs/heads/* and refs/tags/*."
