@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -85,10 +86,57 @@ func Of(text []byte, named string) Charset {
 		return ""
 	}
 	found := chardet.Detect(sample)
-	if name = Name(found.Encoding); found.Confidence >= confident && name.known() && !name.unicode() {
+	if name = Name(found.Encoding); name == macCyrillic && !macCapitals(sample) {
+		name = "windows-1251"
+	}
+	if found.Confidence >= confident && name.known() && !name.unicode() {
 		return name
 	}
 	return latin1
+}
+
+// macCyrillic has the small letters of windows-1251, and its capitals elsewhere.
+const macCyrillic Charset = "maccyrillic"
+
+// macCapitals reports whether a text in Cyrillic has its capitals where macCyrillic has them, rather than windows-1251. The detector
+// tells these two apart by small letters alone.
+func macCapitals(text []byte) bool {
+	mac, windows := 0, 0
+	for _, b := range text {
+		switch {
+		case b >= 0x80 && b <= 0x9f:
+			mac++
+		case b >= 0xc0 && b <= 0xdf:
+			windows++
+		}
+	}
+	return mac > windows
+}
+
+// unnamed are encodings that texts without a name have.
+var unnamed = []Charset{"windows-1252", "windows-1250", "windows-1251", "koi8-r", "iso-8859-7", "shift_jis", "euc-jp", "euc-kr", "gb18030", "big5"}
+
+// Forms returns the bytes of a text in the encodings that texts without a name have, for programs that compare bytes. It leaves out bytes that
+// a text in UTF-8 may contain, so that they find nothing else there.
+func Forms(text string) []string {
+	var out []string
+	if firstHigh([]byte(text)) == len(text) {
+		return out
+	}
+	for _, c := range unnamed {
+		if form, ok := c.Bytes(text); ok && !withinUnicode([]byte(form)) && !slices.Contains(out, form) {
+			out = append(out, form)
+		}
+	}
+	return out
+}
+
+// withinUnicode reports whether bytes may stand in a valid text in UTF-8.
+func withinUnicode(b []byte) bool {
+	for n := 0; n < utf8.UTFMax-1 && len(b) > 0 && !utf8.RuneStart(b[0]); n++ {
+		b = b[1:] // the end of a character
+	}
+	return utf8.Valid(whole(b))
 }
 
 // Name returns the encoding of a name as commits have it.

@@ -1,6 +1,7 @@
 package charset_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -43,6 +44,8 @@ func TestOf(t *testing.T) {
 		}
 		return out
 	}
+	const cyrillic = "Однажды весною, в час небывало жаркого заката, в Москве, на Патриарших прудах, появились два гражданина. " +
+		"Первый из них был маленького роста, упитан, лыс."
 	for _, tt := range []struct {
 		name, text, named, want string
 	}{
@@ -54,12 +57,37 @@ func TestOf(t *testing.T) {
 		{"an unknown name", encode(traditionalchinese.Big5, "人人生而自由,在尊嚴和權利上一律平等。"), "no-such", "人人生而自由,在尊嚴和權利上一律平等。"},
 		{"too short to detect", encode(simplifiedchinese.GBK, "修复"), "", "ÐÞ¸´"},
 		{"one letter", "caf\xe9", "", "café"},
+		{"capitals of windows-1251", encode(charmap.Windows1251, cyrillic), "", cyrillic},
+		{"capitals of MacCyrillic", encode(charmap.MacintoshCyrillic, cyrillic), "", cyrillic},
 		{"UTF-8 that was cut", "Изменить описание прое\xd0", "", "Изменить описание прое\uFFFD"},
 		{"empty", "", "latin1", ""},
 	} {
 		if got := charset.Text([]byte(tt.text), tt.named); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
+	}
+}
+
+func TestForms(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{"Grüße": {"Gr\xfc\xdfe"}, "Москва": {"\xcc\xee\xf1\xea\xe2\xe0"}, "日本": {"\x93\xfa\x96\x7b"}, "plain": nil} {
+		got := charset.Forms(text)
+		for _, form := range want {
+			if !slices.Contains(got, form) {
+				t.Errorf("%s: %q lacks %q", text, got, form)
+			}
+		}
+		for _, form := range got {
+			if utf8.ValidString(form) {
+				t.Errorf("%s: %q may stand in a text of UTF-8", text, form)
+			}
+		}
+		if want == nil && got != nil {
+			t.Errorf("%s: got %q, want none", text, got)
+		}
+	}
+	if got := charset.Forms("é"); slices.Contains(got, "\xe9") { // begins many Chinese characters in UTF-8
+		t.Errorf("é: got %q", got)
 	}
 }
 

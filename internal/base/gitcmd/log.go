@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/base/charset"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/lru"
 )
@@ -172,8 +173,14 @@ func (r *Repo) revList(ctx context.Context, o LogOptions, extra []string, limit 
 	add(!o.Until.IsZero(), "--min-age="+strconv.FormatInt(max(o.Until.Unix(), 0), 10))
 	add(o.Author != "" || o.Message != "", "--fixed-strings")
 	add(o.Author != "" || o.Message != "", "--regexp-ignore-case")
-	add(o.Author != "", "--author="+o.Author)
-	add(o.Message != "", "--grep="+o.Message)
+	find := func(flag, text string) {
+		add(text != "", flag+text)
+		for _, form := range charset.Forms(text) { // git reads commits that name no encoding as they are
+			add(true, flag+form)
+		}
+	}
+	find("--author=", o.Author)
+	find("--grep=", o.Message)
 	add(true, "--stdin")
 	add(true, "--")
 	add(o.Path != "", o.Path)

@@ -146,11 +146,29 @@ func TestRepo_Log_texts(t *testing.T) {
 	r := gittest.NewRepo(t, gittest.New(t))
 	a := gittest.Commit(t, r, 1700000000, map[string]string{"f": "1"})
 	from := []gitstore.ObjectID{a}
+	by := gittest.Signature("Ann", 1700000001)
+	tree := gittest.Must[*gitstore.Commit](t)(r.Commit(ctx, a)).Tree
+	var encoded []gitstore.ObjectID
+	for _, in := range []gitstore.CommitInput{
+		{AuthorLine: "J\xf6rg M\xfcller <j@x> 1700000001 +0000", Message: "Gr\xfc\xdfe aus K\xf6ln"},
+		{Message: "\x8c\xe1\x94y\x82\xcd\x94L\x82\xc5\x82\xa0\x82\xe9"}, // Shift_JIS
+		{Message: "鑫"},
+	} {
+		in.Tree, in.Author, in.Committer = tree, by, by
+		encoded = append(encoded, gittest.Must[gitstore.ObjectID](t)(r.CommitTree(ctx, in)))
+	}
 	for _, tt := range []struct {
 		name string
 		o    gitcmd.LogOptions
 		want int
 	}{
+		{"message in Latin-1", gitcmd.LogOptions{From: encoded, Message: "GRüße"}, 1},
+		{"message in Shift_JIS", gitcmd.LogOptions{From: encoded, Message: "猫である"}, 1},
+		{"author in Latin-1", gitcmd.LogOptions{From: encoded, Author: "jörg"}, 1},
+		{"author and message in Latin-1", gitcmd.LogOptions{From: encoded, Author: "Müller", Message: "Köln"}, 1},
+		{"author of another message", gitcmd.LogOptions{From: encoded, Author: "Müller", Message: "猫である"}, 0},
+		{"message in UTF-8", gitcmd.LogOptions{From: encoded, Message: "鑫"}, 1},
+		{"a byte of other characters", gitcmd.LogOptions{From: encoded, Message: "é"}, 0},
 		{"author", gitcmd.LogOptions{From: from, Author: "ann@"}, 1},
 		{"other author", gitcmd.LogOptions{From: from, Author: "--all"}, 0},
 		{"pattern is text", gitcmd.LogOptions{From: from, Author: ".*"}, 0},
