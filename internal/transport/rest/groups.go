@@ -62,6 +62,7 @@ func (p *groupFilter) filter(page api.Page) namespace.GroupFilter {
 	if p.MinAccessLevel != nil {
 		f.MinLevel = authz.Level(*p.MinAccessLevel)
 	}
+	f.MemberOnly = p.AllAvailable != nil && !*p.AllAvailable
 	return f
 }
 
@@ -75,7 +76,6 @@ func (s *Server) listGroups(ctx context.Context, as authz.Actor, p listGroupsPar
 	f := p.filter(p.Page)
 	f.TopLevel = p.TopLevelOnly
 	f.Reachable = p.AllAvailable == nil
-	f.MemberOnly = p.AllAvailable != nil && !*p.AllAvailable
 	return s.pageOfGroups(ctx, as, p.Page, &p.groupFilter, f)
 }
 

@@ -100,7 +100,6 @@ type projectIssuesParams struct {
 	projectPath
 	issueListParams
 	issueScope
-	withArchived
 }
 
 func (s *Server) projectIssues(ctx context.Context, as authz.Actor, in projectIssuesParams) (api.List[issueEntity], error) {
@@ -113,7 +112,6 @@ func (s *Server) projectIssues(ctx context.Context, as authz.Actor, in projectIs
 	if err != nil {
 		return none, err
 	}
-	f.NonArchived = in.NonArchived
 	return s.listIssues(ctx, as, issue.Place{Project: p}, in.issueListParams, f, p.FullPath)
 }
 
@@ -175,7 +173,6 @@ type projectStatisticsParams struct {
 	projectPath
 	issueFilterParams
 	issueScope
-	withArchived
 }
 
 func (s *Server) projectIssueStatistics(ctx context.Context, as authz.Actor, in projectStatisticsParams) (statisticsEntity, error) {
@@ -187,7 +184,6 @@ func (s *Server) projectIssueStatistics(ctx context.Context, as authz.Actor, in 
 	if err != nil {
 		return statisticsEntity{}, err
 	}
-	f.NonArchived = in.NonArchived
 	return s.issueStatistics(ctx, as, issue.Place{Project: p}, f)
 }
 

@@ -58,8 +58,12 @@ func (s *Server) promoteLabel(ctx context.Context, as authz.Actor, in labelPath)
 }
 
 func (h labelHandlers) routes(path, of string) []*api.Route {
+	list := api.Get(path, h.list)
+	if of == "group" {
+		list = api.Get(path, h.listOfGroup)
+	}
 	return []*api.Route{
-		api.Get(path, h.list).Doc("List the labels of a " + of).Public().Needs(authz.ReadLabel),
+		list.Doc("List the labels of a " + of).Public().Needs(authz.ReadLabel),
 		api.Get(path+"/:name", h.get).Doc("Get a label of a " + of).Public().Needs(authz.ReadLabel),
 		api.Post(path, h.create).Doc("Create a label in a " + of).Needs(authz.AdminLabel),
 		api.Put(path+"/:name", h.update).Timed().Doc("Update a label of a " + of).Needs(authz.AdminLabel),
@@ -86,20 +90,32 @@ type listLabelsParams struct {
 	WithAncestors bool   `param:"include_ancestor_groups" default:"true" doc:"Include labels of ancestor groups"`
 	Search        string `param:"search" doc:"Search in titles and descriptions"`
 	Archived      *bool  `param:"archived" doc:"Return only archived labels, or only the others"`
-	Descendants   bool   `param:"include_descendant_groups" default:"false" doc:"Include labels of descendant groups; for groups"`
-	GroupOnly     bool   `param:"only_group_labels" default:"true" doc:"Leave out labels of the projects in the group; for groups"`
 	api.Page
 }
 
+type listGroupLabelsParams struct {
+	listLabelsParams
+	Descendants bool `param:"include_descendant_groups" default:"false" doc:"Include labels of descendant groups"`
+	GroupOnly   bool `param:"only_group_labels" default:"true" doc:"Leave out labels of the projects in the group"`
+}
+
+func (h labelHandlers) listOfGroup(ctx context.Context, as authz.Actor, in listGroupLabelsParams) (api.List[labelEntity], error) {
+	return h.listed(ctx, as, in.listLabelsParams, label.Filter{Descendants: in.Descendants, Projects: !in.GroupOnly})
+}
+
 func (h labelHandlers) list(ctx context.Context, as authz.Actor, in listLabelsParams) (api.List[labelEntity], error) {
+	return h.listed(ctx, as, in, label.Filter{})
+}
+
+// listed lists the labels that a filter and what all lists take select.
+func (h labelHandlers) listed(ctx context.Context, as authz.Actor, in listLabelsParams, f label.Filter) (api.List[labelEntity], error) {
 	var none api.List[labelEntity]
 	at, err := h.place(ctx, as, in.ID)
 	if err != nil {
 		return none, err
 	}
-	labels, err := h.server.Labels.List(ctx, as, at, label.Filter{
-		Search: in.Search, OwnOnly: !in.WithAncestors, Archived: in.Archived, Descendants: in.Descendants, Projects: !in.GroupOnly, Range: in.Range(),
-	})
+	f.Search, f.OwnOnly, f.Archived, f.Range = in.Search, !in.WithAncestors, in.Archived, in.Range()
+	labels, err := h.server.Labels.List(ctx, as, at, f)
 	if err != nil {
 		return none, err
 	}

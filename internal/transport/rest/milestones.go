@@ -79,8 +79,12 @@ func (s *Server) milestoneRoutes() []*api.Route {
 
 func (h milestoneHandlers) routes(path, of string, issues authz.Ability) []*api.Route {
 	const one = "/:milestone_id"
+	list := api.Get(path, h.list)
+	if of == "group" {
+		list = api.Get(path, h.listOfGroup)
+	}
 	return []*api.Route{
-		api.Get(path, h.list).Doc("List the milestones of a " + of).Public().Needs(authz.ReadMilestone),
+		list.Doc("List the milestones of a " + of).Public().Needs(authz.ReadMilestone),
 		api.Get(path+one, h.get).Doc("Get a milestone of a " + of).Public().Needs(authz.ReadMilestone),
 		api.Post(path, h.create).Doc("Create a milestone in a " + of).Needs(authz.AdminMilestone),
 		api.Put(path+one, h.update).Timed().Doc("Update a milestone of a " + of).Needs(authz.AdminMilestone),
@@ -106,22 +110,33 @@ type listMilestonesParams struct {
 	Title         string     `param:"title" doc:"Exact title"`
 	Search        string     `param:"search" doc:"Search in titles and descriptions"`
 	Ancestors     bool       `param:"include_ancestors" alias:"include_parent_milestones" default:"false" doc:"Include milestones of ancestor groups"`
-	Descendants   bool       `param:"include_descendants" default:"false" doc:"Include milestones of subgroups and projects of a group"`
 	UpdatedBefore *time.Time `param:"updated_before" doc:"Return milestones updated on or before this time"`
 	UpdatedAfter  *time.Time `param:"updated_after" doc:"Return milestones updated on or after this time"`
 	api.Page
 }
 
+type listGroupMilestonesParams struct {
+	listMilestonesParams
+	Descendants bool `param:"include_descendants" default:"false" doc:"Include milestones of subgroups and projects"`
+}
+
+func (h milestoneHandlers) listOfGroup(ctx context.Context, as authz.Actor, in listGroupMilestonesParams) (api.List[milestoneEntity], error) {
+	return h.listed(ctx, as, in.listMilestonesParams, milestone.Filter{Descendants: in.Descendants})
+}
+
 func (h milestoneHandlers) list(ctx context.Context, as authz.Actor, in listMilestonesParams) (api.List[milestoneEntity], error) {
+	return h.listed(ctx, as, in, milestone.Filter{})
+}
+
+// listed lists the milestones that a filter and what all lists take select.
+func (h milestoneHandlers) listed(ctx context.Context, as authz.Actor, in listMilestonesParams, f milestone.Filter) (api.List[milestoneEntity], error) {
 	var none api.List[milestoneEntity]
 	at, err := h.place(ctx, as, in.ID)
 	if err != nil {
 		return none, err
 	}
-	f := milestone.Filter{
-		IIDs: numbers[milestone.IID](in.IIDs), Title: in.Title, Search: in.Search, Ancestors: in.Ancestors,
-		Descendants: in.Descendants && at.group != nil, UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore, Range: in.Range(),
-	}
+	f.IIDs, f.Title, f.Search, f.Ancestors = numbers[milestone.IID](in.IIDs), in.Title, in.Search, in.Ancestors
+	f.UpdatedAfter, f.UpdatedBefore, f.Range = in.UpdatedAfter, in.UpdatedBefore, in.Range()
 	if in.State != "all" {
 		f.State = milestone.State(in.State)
 	}
