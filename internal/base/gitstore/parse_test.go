@@ -37,6 +37,7 @@ func TestParseCommit(t *testing.T) {
 		}},
 		{"no message", tree + "author A <a> 1 +0000\n", func(c *gitstore.Commit) bool { return c.Message == "" && c.Title() == "" }},
 		{"title", tree + "\n\n\nTitle \r\nrest", func(c *gitstore.Commit) bool { return c.Title() == "Title " }},
+		{"title behind lines of blanks", tree + "\n   \n\t\nTitle\nrest", func(c *gitstore.Commit) bool { return c.Title() == "Title" && c.QuoteTitle() == "Title" }},
 	}
 	for _, tt := range tests {
 		c, err := gitstore.ParseCommit(id, []byte(tt.content))
