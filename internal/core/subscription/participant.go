@@ -18,6 +18,7 @@ type source struct {
 	user  string
 	cond  string // on row o, "" for all; its ? is the kind of the thing
 	inner string // condition that holds for rows of internal notes, "" for none
+	many  bool   // a user has more rows than a thing: they are looked up by the thing
 }
 
 // taking is how users take part in things of a kind: each source names some of them. It is the
@@ -42,7 +43,7 @@ func takes(table string, more ...source) taking {
 	sources := append([]source{{table: table, of: "id", user: "author_id"}}, more...)
 	return taking{table, append(sources,
 		source{table: "mentions", of: "target_id", user: "user_id", cond: "o.target_type = ?", inner: "o.internal"},
-		source{table: "notes", of: "noteable_id", user: "author_id", cond: "o.noteable_type = ? AND NOT o.system", inner: "o.internal"})}
+		source{table: "notes", of: "noteable_id", user: "author_id", cond: "o.noteable_type = ? AND NOT o.system", inner: "o.internal", many: true})}
 }
 
 // and gives the source's own conditions, each with AND before it. Without internal, rows of
@@ -66,7 +67,11 @@ func (p taking) concerns(kind noteable.Kind, user authz.UserID) (cond string, ar
 			continue
 		}
 		more, kinds := o.and(kind, true)
-		conds[i] = "EXISTS (SELECT 1 FROM " + o.table + " o WHERE o." + o.of + " = t.id AND o." + o.user + " = ?" + more + ")"
+		who := "o." + o.user
+		if o.many {
+			who = "+" + who // no index for SQLite, which would walk along all rows of the user
+		}
+		conds[i] = "EXISTS (SELECT 1 FROM " + o.table + " o WHERE o." + o.of + " = t.id AND " + who + " = ?" + more + ")"
 		args = append(append(args, user), kinds...)
 	}
 	return "(" + strings.Join(conds, " OR ") + ")", args

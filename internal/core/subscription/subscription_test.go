@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"tenon/internal/base/db"
@@ -147,6 +148,36 @@ func TestService_Participants(t *testing.T) {
 		a, err := w.subscriptions.AudienceOf(ctx, w.issue)
 		if got := slices.Sorted(maps.Keys(a.Participants)); err != nil || len(got) != 4 || fmt.Sprint(a.Chosen) != fmt.Sprint(map[authz.UserID]bool{w.cat.UserID: true}) {
 			t.Errorf("audience: %v, %v, %v", got, a.Chosen, err)
+		}
+	})
+}
+
+// TestService_Of_plan reads the comments of the issue, not all that the user has ever written.
+func TestService_Of_plan(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		if d.Dialect() != db.SQLite {
+			t.Skip("PostgreSQL plans by the number of rows")
+		}
+		w := newWorld(t, d)
+		var query string
+		var args []any
+		stop := d.Trace(func(q string, a []any) { query, args = q, a })
+		w.subscribed(w.cat)
+		stop()
+		type step struct {
+			ID     int    `db:"id"`
+			Parent int    `db:"parent"`
+			Unused int    `db:"notused"`
+			Detail string `db:"detail"`
+		}
+		plan, err := db.Select[step](t.Context(), d, "EXPLAIN QUERY PLAN "+query, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprint(plan)
+		if !strings.Contains(got, "(noteable_type=? AND noteable_id=?)") || strings.Contains(got, "notes_author") {
+			t.Errorf("plan of %s: %s", query, got)
 		}
 	})
 }
