@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"tenon/internal/base/db"
@@ -74,30 +75,27 @@ func findMissing(ctx context.Context, d *db.DB, git *gitcmd.Git, rest func(took 
 	}
 }
 
-// look adds those of the projects whose repositories are missing.
+// look adds those of the projects whose repositories are missing, in one statement for all and one for each path.
 func (m *Missing) look(ctx context.Context, d *db.DB, git *gitcmd.Git, ids []project.ID) error {
-	for _, id := range ids {
-		if git.Repo(diskPath(id)).Exists() {
+	exists := func(id project.ID) bool { return git.Repo(diskPath(id)).Exists() }
+	if ids = slices.DeleteFunc(ids, exists); len(ids) == 0 {
+		return nil
+	}
+	// A project that is just being created or deleted does not count.
+	marks, args := db.Marks(ids)
+	ids, err := db.Select[project.ID](ctx, d, "SELECT p.id"+existing+" AND p.id IN ("+marks+") ORDER BY p.id", args...)
+	if err != nil {
+		return fmt.Errorf("look for projects: %w", err)
+	}
+	for _, id := range slices.DeleteFunc(ids, exists) {
+		if m.Count++; m.Count > missingPaths {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		// One that is just being made or deleted is no matter.
-		there, err := db.Get[int](ctx, d, "SELECT count(*)"+existing+" AND p.id = ?", id)
+		path, err := db.Select[string](ctx, d, "SELECT r.path FROM projects p JOIN routes r ON r.namespace_id = p.namespace_id WHERE p.id = ? LIMIT 1", id)
 		if err != nil {
 			return fmt.Errorf("look for project: %w", err)
 		}
-		if there == 0 || git.Repo(diskPath(id)).Exists() {
-			continue
-		}
-		if m.Count++; len(m.Paths) < missingPaths {
-			path, err := db.Select[string](ctx, d, "SELECT r.path FROM projects p JOIN routes r ON r.namespace_id = p.namespace_id WHERE p.id = ? LIMIT 1", id)
-			if err != nil {
-				return fmt.Errorf("look for project: %w", err)
-			}
-			m.Paths = append(m.Paths, path...)
-		}
+		m.Paths = append(m.Paths, path...)
 	}
 	return nil
 }

@@ -103,8 +103,15 @@ func TestService_MissingAtRest(t *testing.T) {
 		dbtest.Copies(t, w.DB, "namespaces", "t.id = (SELECT namespace_id FROM projects ORDER BY id LIMIT 1)", 450,
 			map[string]string{"id": "10000 + n.i", "name": "'copy' || n.i", "path": "'copy' || n.i"})
 		dbtest.Copies(t, w.DB, "projects", "t.id = (SELECT MIN(id) FROM projects)", 450, map[string]string{"namespace_id": "10000 + n.i", "id": "10000 + n.i"})
-		at, err := w.repos.Missing(t.Context())
-		check(t, err)
+		var at repo.Missing
+		statements := dbtest.Count(t, w.DB, func() {
+			var err error
+			at, err = w.repos.Missing(t.Context())
+			check(t, err)
+		})
+		if statements > 20 {
+			t.Errorf("a look at 450 projects without repositories takes %d statements, want 2 for each 200 and one for each of 5 paths", statements)
+		}
 		rest, err := w.repos.MissingAtRest(t.Context())
 		check(t, err)
 		if at.Count < 450 || at.Projects != rest.Projects || at.Count != rest.Count {
