@@ -49,9 +49,12 @@ func (r Rows) assigned() bool { return r.Kind == noteable.Issue || r.Kind == not
 func (r Rows) Authors() Part { return r.Column("author_id") }
 
 // Assignees is the part of the assignees of issues and merge requests.
-func (r Rows) Assignees() Part {
+func (r Rows) Assignees() Part { return r.Table(r.assignees()) }
+
+// assignees is the table of assignees, and its column with the id of the row.
+func (r Rows) assignees() (table, key string) {
 	if r.Kind == noteable.MergeRequest {
-		return r.Table("merge_request_assignees", "merge_request_id")
+		return "merge_request_assignees", "merge_request_id"
 	}
-	return r.Table("issue_assignees", "issue_id")
+	return "issue_assignees", "issue_id"
 }

@@ -1,10 +1,14 @@
 package filter
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/noteable"
 )
 
 // Person selects by who has a part in a thing. The zero value selects all.
@@ -146,4 +150,22 @@ func folded(names []string) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// Unassign takes a member off the rows in the place that it leaves, where that is asked for.
+func (r Rows) Unassign(ctx context.Context, d *db.DB, e namespace.MemberRemoved) error {
+	if !e.Unassign {
+		return nil
+	}
+	rows, project := "issues", "project_id"
+	if r.Kind == noteable.MergeRequest {
+		rows, project = "merge_requests", "target_project_id"
+	}
+	table, key := r.assignees()
+	_, err := d.Exec(ctx, "DELETE FROM "+table+" WHERE user_id = ? AND "+key+" IN (SELECT t.id FROM "+rows+" t JOIN projects p ON p.id = t."+project+`
+		JOIN namespace_ancestors a ON a.namespace_id = p.namespace_id WHERE a.ancestor_id = ?)`, e.Member.UserID, e.Place.Namespace)
+	if err != nil {
+		return fmt.Errorf("unassign member: %w", err)
+	}
+	return nil
 }
