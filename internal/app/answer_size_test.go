@@ -46,6 +46,10 @@ func TestAnswerSizes(t *testing.T) {
 	values, path := w.planned(1)
 	w.fill(path, "many", few)
 	w.copies("issues", "milestone_id IS NOT NULL", with{"iid": "10000 + k"})
+	for table, kind := range map[string]string{"issues": "Issue", "merge_requests": "MergeRequest", "epics": "Epic"} {
+		w.exec(fmt.Sprintf(`INSERT INTO todos (user_id, author_id, target_type, target_id, commit_id, internal, action, state, created_at, updated_at)
+			SELECT 1, author_id, '%s', id, '', false, 'marked', 'pending', created_at, updated_at FROM %s WHERE true ORDER BY id DESC LIMIT 30 ON CONFLICT DO NOTHING`, kind, table))
+	}
 	w.compareSizes(t, w.heavyRequests(t, values, whole), func() {
 		w.heavyCommit(t, path)
 		w.heavyWiki(t, path)
@@ -108,7 +112,7 @@ func (w *world) heavyRequests(t *testing.T, values map[string]string, whole bool
 	t.Helper()
 	kinds := []string{
 		"GET /projects/:id/issues", "GET /projects/:id/milestones", "GET /projects/:id/repository/branches", "GET /projects/:id/repository/commits", "GET /projects/:id/repository/commits/:sha",
-		"GET /projects/:id/wikis", "GET /projects/:id/jobs", "GET /projects/:id/jobs/:job_id/trace", "GET /projects/:id/merge_requests/:merge_request_iid/notes",
+		"GET /projects/:id/wikis", "GET /projects/:id/jobs", "GET /projects/:id/jobs/:job_id/trace", "GET /projects/:id/merge_requests/:merge_request_iid/notes", "GET /todos",
 	}
 	all := samples()
 	var out []request

@@ -57,7 +57,12 @@ func CutAt(text *string) *string {
 // CutColumn reads a column of text as far as Cut needs it, under its own name without the alias of its table.
 func CutColumn(column string) string {
 	_, name, _ := strings.Cut(column, ".")
-	return "substr(" + column + ", 1, " + strconv.Itoa(MaxRepeated+1) + ") AS " + name
+	return CutSQL(column) + " AS " + name
+}
+
+// CutSQL is a text as far as Cut needs it.
+func CutSQL(expression string) string {
+	return "substr(" + expression + ", 1, " + strconv.Itoa(MaxRepeated+1) + ")"
 }
 
 // ErrFull is in the chain of the Unavailable of a request that found no room.

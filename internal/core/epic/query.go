@@ -3,7 +3,9 @@ package epic
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
@@ -12,6 +14,9 @@ import (
 )
 
 var columns = db.Columns[Epic]("e") + ", r.path"
+
+// short are the columns of epics that stand inside other things.
+var short = strings.Replace(columns, "e.description", budget.CutColumn("e.description"), 1)
 
 const tables = "epics e JOIN namespaces n ON n.id = e.group_id JOIN routes r ON r.namespace_id = e.group_id"
 
@@ -80,6 +85,19 @@ func (s *Service) selected(ctx context.Context, as authz.Actor, w db.Where, f Fi
 // ByIDs returns those of the epics with these ids that the actor may read. It takes one statement
 // each for the epics, labels, dates and parents.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Epic, error) {
+	return s.byIDs(ctx, as, ids, columns)
+}
+
+// ShortByIDs is ByIDs for epics that stand inside other things, with descriptions cut by [budget.Cut].
+func (s *Service) ShortByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Epic, error) {
+	out, err := s.byIDs(ctx, as, ids, short)
+	for _, e := range out {
+		e.Description = budget.CutAt(e.Description)
+	}
+	return out, err
+}
+
+func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns string) (map[ID]*Epic, error) {
 	out := make(map[ID]*Epic, len(ids))
 	may, err := s.policy.Can(ctx, as, authz.ReadEpic, authz.Subject{})
 	if err != nil || !may || len(ids) == 0 {

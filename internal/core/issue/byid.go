@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
@@ -18,11 +19,20 @@ import (
 // statement each for the issues, their projects with the actor's levels, labels and
 // assignees.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Issue, error) {
-	return s.ByIDsWith(ctx, as, ids, label.Known{})
+	return s.byIDs(ctx, as, ids, columns, label.Known{})
 }
 
-// ByIDsWith is ByIDs where labels and the projects, with the actor's level, were read before.
-func (s *Service) ByIDsWith(ctx context.Context, as authz.Actor, ids []ID, known label.Known) (map[ID]*Issue, error) {
+// ShortByIDs is ByIDs for issues that stand inside other things, with descriptions cut by [budget.Cut]. Labels and the projects,
+// with the actor's level, were read before.
+func (s *Service) ShortByIDs(ctx context.Context, as authz.Actor, ids []ID, known label.Known) (map[ID]*Issue, error) {
+	out, err := s.byIDs(ctx, as, ids, short, known)
+	for _, i := range out {
+		i.Description = budget.CutAt(i.Description)
+	}
+	return out, err
+}
+
+func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns string, known label.Known) (map[ID]*Issue, error) {
 	out := make(map[ID]*Issue, len(ids))
 	if len(ids) == 0 {
 		return out, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
@@ -13,6 +14,9 @@ import (
 
 // columns are those of Issue but for the count of notes that the actor may read.
 var columns = db.Columns[Issue]("i")
+
+// short are the columns of issues that stand inside other things.
+var short = strings.Replace(columns, "i.description", budget.CutColumn("i.description"), 1)
 
 const (
 	// tables are those of the columns, the project included.

@@ -3,7 +3,9 @@ package mergerequest
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
@@ -14,18 +16,27 @@ import (
 // ByIDs returns those of the merge requests with these ids that the actor may read. It takes
 // as many statements for one as for many.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*MergeRequest, error) {
-	return s.ByIDsWith(ctx, as, ids, label.Known{})
+	return s.byIDs(ctx, as, ids, s.columns, label.Known{})
 }
 
-// ByIDsWith is ByIDs where labels and the projects, with the actor's level, were read before.
-func (s *Service) ByIDsWith(ctx context.Context, as authz.Actor, ids []ID, known label.Known) (map[ID]*MergeRequest, error) {
+// ShortByIDs is ByIDs for merge requests that stand inside other things, with descriptions cut by [budget.Cut]. Labels and the
+// projects, with the actor's level, were read before.
+func (s *Service) ShortByIDs(ctx context.Context, as authz.Actor, ids []ID, known label.Known) (map[ID]*MergeRequest, error) {
+	out, err := s.byIDs(ctx, as, ids, strings.Replace(s.columns, "m.description", budget.CutColumn("m.description"), 1), known)
+	for _, m := range out {
+		m.Description = budget.CutAt(m.Description)
+	}
+	return out, err
+}
+
+func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns string, known label.Known) (map[ID]*MergeRequest, error) {
 	out := make(map[ID]*MergeRequest, len(ids))
 	if len(ids) == 0 {
 		return out, nil
 	}
 	var w db.Where
 	w.In("m.id", ids)
-	rows, err := s.rows(ctx, w.SQL(), w.Args()...)
+	rows, err := s.rowsOf(ctx, columns, w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("merge requests by id: %w", err)
 	}

@@ -109,7 +109,11 @@ func (s *Service) requireOn(ctx context.Context, as authz.Actor, ability authz.A
 
 // rows reads bare rows of merge_requests (m); rest is what follows the table's name.
 func (s *Service) rows(ctx context.Context, rest string, args ...any) ([]*MergeRequest, error) {
-	rows, err := db.Select[MergeRequest](ctx, s.db, "SELECT "+s.columns+" FROM merge_requests m"+rest, args...)
+	return s.rowsOf(ctx, s.columns, rest, args...)
+}
+
+func (s *Service) rowsOf(ctx context.Context, columns, rest string, args ...any) ([]*MergeRequest, error) {
+	rows, err := db.Select[MergeRequest](ctx, s.db, "SELECT "+columns+" FROM merge_requests m"+rest, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	w.In("t.id", ids)
 	list, err := db.Select[Todo](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
 	if err == nil {
-		err = s.groups(ctx, list)
+		err = s.fill(ctx, list)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("to-do items by id: %w", err)
@@ -60,7 +60,7 @@ func (s *Service) On(ctx context.Context, as authz.Actor, things []noteable.Ref,
 	}
 	list, err := db.Select[Todo](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL()+" ORDER BY t.id DESC", w.Args()...)
 	if err == nil {
-		err = s.groups(ctx, list)
+		err = s.fill(ctx, list)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("to-do items about things: %w", err)

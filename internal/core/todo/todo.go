@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
@@ -72,7 +73,7 @@ type Todo struct {
 	CreatedAt db.Time            `db:"created_at"`
 	UpdatedAt db.Time            `db:"updated_at"`
 
-	Body     string               `db:"body,readonly"`      // the text of the note, or the title of the target; of a project or group its path
+	Body     string               `db:"body,readonly"`      // the text of the note, cut by [budget.Cut], or the title of the target; of a project or group its path
 	ParentID *authz.NamespaceID   `db:"parent_id,readonly"` // the group of the project that it is about; nil where it is about something else
 	Group    *namespace.Namespace `db:"-"`                  // the one that InGroup names
 }
@@ -159,7 +160,7 @@ func New(d Deps) *Service {
 }
 
 // columns are those of Todo.
-var columns = db.Columns[Todo]("t") + `, COALESCE(tn.body, ti.title, tm.title, te.title, CASE t.target_type
+var columns = db.Columns[Todo]("t") + `, COALESCE(` + budget.CutSQL("tn.body") + `, ti.title, tm.title, te.title, CASE t.target_type
 	WHEN 'Project' THEN (SELECT tr.path FROM projects tp JOIN routes tr ON tr.namespace_id = tp.namespace_id WHERE tp.id = t.target_id)
 	WHEN 'Namespace' THEN (SELECT tr.path FROM routes tr WHERE tr.namespace_id = t.target_id) END, '') AS body,
 	CASE t.target_type WHEN 'Project' THEN (SELECT tg.id FROM projects tp JOIN namespaces ts ON ts.id = tp.namespace_id
@@ -248,13 +249,14 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	if err != nil {
 		return list, fmt.Errorf("list to-do items: %w", err)
 	}
-	return list, s.groups(ctx, list.Items)
+	return list, s.fill(ctx, list.Items)
 }
 
-// groups reads the groups of to-do items about what the actor may read.
-func (s *Service) groups(ctx context.Context, todos []Todo) error {
+// fill cuts the texts of to-do items and reads the groups of those about what the actor may read.
+func (s *Service) fill(ctx context.Context, todos []Todo) error {
 	var ids []namespace.ID
 	for i := range todos {
+		todos[i].Body = budget.Cut(todos[i].Body)
 		if id := todos[i].InGroup(); id != 0 {
 			ids = append(ids, id)
 		}
@@ -298,7 +300,7 @@ func (s *Service) find(ctx context.Context, as authz.Actor, cond string, args ..
 		return nil, fmt.Errorf("find to-do item: %w", err)
 	}
 	one := []Todo{t}
-	return &one[0], s.groups(ctx, one)
+	return &one[0], s.fill(ctx, one)
 }
 
 // MarkDone marks one of the actor's to-do items as done.

@@ -2,10 +2,12 @@ package rest
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 
-	"tenon/internal/base/errs"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
@@ -15,6 +17,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
 	"tenon/internal/core/todo"
 	"tenon/internal/transport/rest/api"
 )
@@ -214,31 +217,41 @@ func (s *Server) todoTargets(ctx context.Context, as authz.Actor, todos []todo.T
 	if err := s.todoPlaces(ctx, as, at, todos); err != nil {
 		return at, err
 	}
+	return at, s.todoCommits(ctx, as, at, todos)
+}
+
+// todoCommits renders commits that are still in their repositories.
+func (s *Server) todoCommits(ctx context.Context, as authz.Actor, at todoTargets, todos []todo.Todo) error {
+	refs := map[repo.CommitID]noteable.Ref{}
 	for i := range todos {
 		ref := todos[i].Target()
-		p := at.projects[project.ID(ref.Project)]
-		if ref.Kind != noteable.Commit || p == nil || at.things[ref] != nil {
+		if ref.Kind != noteable.Commit || at.projects[project.ID(ref.Project)] == nil {
 			continue
 		}
-		c, err := s.Repos.FindCommit(ctx, as, p, ref.Commit)
-		if errs.Is(err, errs.NotFound) {
-			continue // is gone from the repository
-		}
+		id, err := gitstore.ParseObjectID(ref.Commit)
 		if err != nil {
-			return at, err
+			return err
 		}
+		refs[repo.CommitID{Project: project.ID(ref.Project), ID: id}] = ref
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	found, err := s.Repos.CommitsByIDs(ctx, as, slices.Collect(maps.Keys(refs)))
+	for id, c := range found {
+		p, ref := at.projects[id.Project], refs[id]
 		at.things[ref], at.urls[ref] = todoCommit{s.commitEntity(p, c)}, s.URLs.Commit(p.FullPath, ref.Commit)
 	}
-	return at, nil
+	return err
 }
 
 // todoThings renders issues and merge requests, whose milestones are read together.
 func (s *Server) todoThings(ctx context.Context, as authz.Actor, at todoTargets, known label.Known, issueIDs []issue.ID, requestIDs []mergerequest.ID) error {
-	foundIssues, err := s.Issues.ByIDsWith(ctx, as, issueIDs, known)
+	foundIssues, err := s.Issues.ShortByIDs(ctx, as, issueIDs, known)
 	if err != nil {
 		return err
 	}
-	foundRequests, err := s.MergeRequests.ByIDsWith(ctx, as, requestIDs, known)
+	foundRequests, err := s.MergeRequests.ShortByIDs(ctx, as, requestIDs, known)
 	if err != nil {
 		return err
 	}
@@ -280,7 +293,7 @@ func (s *Server) todoEpics(ctx context.Context, as authz.Actor, at todoTargets, 
 	if len(ids) == 0 {
 		return nil
 	}
-	found, err := s.Epics.ByIDs(ctx, as, ids)
+	found, err := s.Epics.ShortByIDs(ctx, as, ids)
 	if err != nil {
 		return err
 	}
