@@ -112,7 +112,7 @@ func (d *digest) end() Part {
 	return d.part
 }
 
-// partOf gives the part of an entry, which are the first two elements of its name, and the
+// partOf returns the part of an entry, which are the first two elements of its name, and the
 // rest of the name. It is not ok where the name is not plain.
 func partOf(name string) (part, rest string, ok bool) {
 	if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsAny(name, "\\\x00\n\r") || path.Clean(name) != name ||

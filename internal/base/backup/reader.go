@@ -123,7 +123,7 @@ func (f *File) reader() (*reader, error) {
 	return r, nil
 }
 
-// next gives the header of an entry that may be in a backup.
+// next returns the header of an entry that may be in a backup.
 func (r *reader) next() (*tar.Header, error) {
 	h, err := r.tar.Next()
 	if err != nil {
@@ -152,7 +152,7 @@ func (r *reader) document(h *tar.Header, limit int64, into any) error {
 func clip(s string) string { return s[:min(len(s), 100)] }
 
 // Verify reads the whole file and compares it with its manifest, without writing anything.
-// tell is told from time to time how many bytes of all have been read. A file that is not
+// tell is called from time to time with how many bytes of all have been read. A file that is not
 // complete is an error.
 func (f *File) Verify(ctx context.Context, tell func(done, all int64)) (*Manifest, error) {
 	if f.Tail == nil {
@@ -287,7 +287,7 @@ func (f *File) Reader(m *Manifest) (*Reader, error) {
 // Close ends the use of the reader.
 func (r *Reader) Close() { r.r.close() }
 
-// Peek gives the entry that Next gives next, io.EOF after the last. What is left of the
+// Peek returns the entry that Next gives next, io.EOF after the last. What is left of the
 // present one is skipped.
 func (r *Reader) Peek() (*Entry, error) {
 	if r.ahead == nil && !r.ended {

@@ -70,7 +70,7 @@ type Store struct {
 	back    backend
 }
 
-// Open gives the store in a folder, which is made when needed.
+// Open returns the store in a folder, which is made when needed.
 func Open(dir string) (*Store, error) {
 	staging := filepath.Join(dir, stagingName)
 	if err := os.MkdirAll(staging, 0o700); err != nil {
@@ -243,7 +243,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Info, error] 
 	return s.back.list(ctx, prefix)
 }
 
-// Random gives 32 random hex digits, to be part of a key.
+// Random returns 32 random hex digits, to be part of a key.
 func Random() string {
 	var raw [16]byte
 	_, _ = rand.Read(raw[:]) // ends the program rather than fail

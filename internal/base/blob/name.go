@@ -11,7 +11,7 @@ import (
 const maxName = 200
 
 // CleanName makes the name of a file fit for addresses, texts and headers: the part after
-// the last slash of either kind, with an underscore for whatever is no letter or digit and
+// the last slash of either kind, with an underscore for every other character than a letter or digit and
 // none of "._-+".
 func CleanName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]

@@ -20,7 +20,7 @@ const masked = "[masked]"
 // Secret is a text that prints as a mask. Convert it to string where it is needed.
 type Secret string
 
-// String gives the mask, or "" where nothing is set.
+// String returns the mask, or "" where nothing is set.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -28,13 +28,13 @@ func (s Secret) String() string {
 	return masked
 }
 
-// GoString gives the mask for %#v.
+// GoString returns the mask for %#v.
 func (s Secret) GoString() string { return s.String() }
 
-// MarshalText gives the mask, for JSON and other encodings.
+// MarshalText returns the mask, for JSON and other encodings.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// LogValue gives the mask to loggers.
+// LogValue returns the mask to loggers.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // Config is the effective configuration. Load fills every field.

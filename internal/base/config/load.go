@@ -117,7 +117,7 @@ func (l *loader) toml(name string) {
 	}
 }
 
-// reason gives the place in the file where the parser knows one.
+// reason returns the place in the file where the parser knows one.
 func reason(err error) string {
 	type positioned interface{ Position() (row, column int) }
 	for e := err; e != nil; {
@@ -223,7 +223,7 @@ func (c *Config) Shown() []Shown {
 	return out
 }
 
-// Variables gives the environment variable of each setting that has a flag, by the name of
+// Variables returns the environment variable of each setting that has a flag, by the name of
 // the flag.
 func Variables() map[string]string {
 	out := map[string]string{}

@@ -13,7 +13,7 @@ type Problem struct {
 	Advice string
 }
 
-// String gives one line for people.
+// String returns one line for people.
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.Key)

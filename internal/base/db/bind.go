@@ -97,7 +97,7 @@ type text struct {
 // reads for many callers together: its text is not kept, and of its plan only a few are.
 const longQuery = 16 << 10
 
-// text gives a query as the engine wants it.
+// text returns a query as the engine wants it.
 func (d *DB) text(query string) *text {
 	if len(query) >= longQuery {
 		return rewrite(d.dialect, query)

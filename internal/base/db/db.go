@@ -207,7 +207,7 @@ func (d *DB) Dialect() Dialect { return d.dialect }
 // left out. Tests compare two readings.
 func (d *DB) Statements() uint64 { return d.statements.Load() }
 
-// Pools gives the engine's own handles for packages that bring their own SQL, such as
+// Pools returns the engine's own handles for packages that bring their own SQL, such as
 // the job queue: the writer of SQLite or the pool of PostgreSQL, the other is nil.
 // The writer has one connection: never use it inside a transaction.
 func (d *DB) Pools() (*sql.DB, *pgxpool.Pool) { return d.writer, d.pool }

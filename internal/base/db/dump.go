@@ -246,7 +246,7 @@ func (t *DumpTable) names() string {
 // quoted writes a name of the schema as SQL.
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// LastIDs gives the highest id that each table has given out, also to rows that are gone.
+// LastIDs returns the highest id that each table has given out, also to rows that are gone.
 // Tables that have given out none are left out.
 func (d *DB) LastIDs(ctx context.Context) (map[string]int64, error) {
 	out := map[string]int64{}

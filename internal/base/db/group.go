@@ -56,7 +56,7 @@ func (g *group) close() {
 	<-g.done
 }
 
-// inTx waits for a turn, runs fn in it as often as it is told to, and gives the
+// inTx waits for a turn, runs fn in it as often as it is asked to, and gives the
 // hooks of the run that was committed.
 func (g *group) inTx(ctx context.Context, fn func(ctx context.Context) error) ([]func(), error) {
 	r := &turn{next: make(chan step, 2), ran: make(chan error, 1)}

@@ -139,7 +139,7 @@ func planSetting(handle uintptr, set int32) (on bool, err error) {
 }
 
 // statementJournal is how many bytes of pages that a savepoint may have to restore are kept in memory before
-// they are written to a temporary file, 64 kB if SQLite is not told. It keeps them in pieces of this size and writes
+// they are written to a temporary file, 64 kB by default. It keeps them in pieces of this size and writes
 // no piece of 128 kB or more.
 const statementJournal = 128<<10 - 8
 

@@ -141,7 +141,7 @@ func (d *DB) HasTable(ctx context.Context, name string) (bool, error) {
 	return n > 0, nil
 }
 
-// pending gives the steps that were not applied, and the name of the last one that was,
+// pending returns the steps that were not applied, and the name of the last one that was,
 // "" where there is none.
 func (d *DB) pending(ctx context.Context, steps []migration) (out []migration, last string, err error) {
 	rows, err := Select[applied](ctx, d, "SELECT "+Columns[applied]("")+" FROM schema_migrations ORDER BY version")

@@ -328,7 +328,7 @@ type column struct {
 	index  []int
 }
 
-// folded gives the folded text of a field that is a string or points to one; a nil pointer
+// folded returns the folded text of a field that is a string or points to one; a nil pointer
 // is "". Of a sparse column it may be nil.
 func (c *column) folded(field reflect.Value) any {
 	text := ""
@@ -343,7 +343,7 @@ func (c *column) folded(field reflect.Value) any {
 	return Fold(text)
 }
 
-// columnsFor gives the columns of a row type, which are looked up once per type.
+// columnsFor returns the columns of a row type, which are looked up once per type.
 func (d *DB) columnsFor(t reflect.Type) []column {
 	cached, ok := d.columns.Load(t)
 	if !ok {

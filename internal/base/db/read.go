@@ -21,7 +21,7 @@ const (
 )
 
 // ErrTimeout is what a read ends with that took longer than LimitReads allows. Clients
-// may read its text. It is ErrUnavailable as well, as far as clients are told when to come
+// may read its text. It is ErrUnavailable as well, as far as clients read when to come
 // again.
 var ErrTimeout = &errs.Error{
 	Kind: errs.Unavailable, Err: ErrUnavailable,

@@ -46,7 +46,7 @@ type field struct {
 	n     int // of the columns of the type
 }
 
-// fieldsOf gives the fields of a row type, which are looked up once per type.
+// fieldsOf returns the fields of a row type, which are looked up once per type.
 func (d *DB) fieldsOf(t reflect.Type) fields {
 	if known, ok := d.fields.Load(t); ok {
 		return known.(fields)

@@ -192,7 +192,7 @@ func (c *cachingConn) kept(query string) *statements {
 	return &c.short
 }
 
-// take gives a prepared statement, or nil for a text that must not be kept.
+// take returns a prepared statement, or nil for a text that must not be kept.
 func (c *cachingConn) take(ctx context.Context, query string) (liteStmt, error) {
 	if len(query) >= maxCached || strings.Contains(strings.TrimRight(query, "; \t\n"), ";") {
 		return nil, nil

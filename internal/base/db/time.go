@@ -21,7 +21,7 @@ func At(t time.Time) Time { return Time{utc(t)} }
 
 func utc(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// Ptr gives the time of a column that may be NULL: nil stays nil.
+// Ptr returns the time of a column that may be NULL: nil stays nil.
 func (t *Time) Ptr() *time.Time {
 	if t == nil {
 		return nil

@@ -181,11 +181,11 @@ func (d *DB) batches(parts []*part) [][]*part {
 // numberMark stands before a query that Number has marked.
 const numberMark = "/*number*/"
 
-// Number gives a column that is the whole number of a query. Reads that differ in nothing else of
+// Number returns a column that is the whole number of a query. Reads that differ in nothing else of
 // what they select are answered by one statement of Together.
 func Number(query string) string { return numberMark + "(" + query + ")" }
 
-// selected gives what a query selects: its text up to the FROM that is in no parentheses, without
+// selected returns what a query selects: its text up to the FROM that is in no parentheses, without
 // the queries of Number.
 func selected(query string) string {
 	depth, from, numbers := 0, 0, ""
@@ -269,7 +269,7 @@ func combined(dialect Dialect, parts []*part) (string, []any) {
 	return b.String(), args
 }
 
-// Columns gives those of the call.
+// Columns returns those of the call.
 func (p *part) Columns() ([]string, error) { return p.columns, nil }
 
 // Next goes to the next row of the call.

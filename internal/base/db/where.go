@@ -95,7 +95,7 @@ func (w *Where) AndSQL() string {
 // Args are the arguments of SQL, in order; the result may be appended to.
 func (w *Where) Args() []any { return append([]any(nil), w.args...) }
 
-// Marks gives "?,?,?,?" and its arguments for an IN list, each id once. The list is padded to a
+// Marks returns "?,?,?,?" and its arguments for an IN list, each id once. The list is padded to a
 // power of two by repeating its first element, so that statement caches hold few
 // variants. Without ids it gives "NULL", which matches nothing.
 func Marks[T comparable](ids []T) (string, []any) {

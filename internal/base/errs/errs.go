@@ -69,7 +69,7 @@ type Error struct {
 	Err     error  // the cause: logged, never shown
 }
 
-// Error gives the text for logs and for clients without structured bodies.
+// Error returns the text for logs and for clients without structured bodies.
 func (e *Error) Error() string {
 	switch {
 	case len(e.List) > 0:
@@ -144,7 +144,7 @@ func Wrap(err error, doing string) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// KindOf gives the kind of the first *Error in the chain, Internal where there is none.
+// KindOf returns the kind of the first *Error in the chain, Internal where there is none.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {

@@ -12,7 +12,7 @@ import (
 	"tenon/internal/base/lru"
 )
 
-// MergeBase gives the best common ancestor of two or more commits: with more than
+// MergeBase returns the best common ancestor of two or more commits: with more than
 // two, that of all of them. ErrNotFound where they have none.
 func (r *Repo) MergeBase(ctx context.Context, ids ...gitstore.ObjectID) (gitstore.ObjectID, error) {
 	if len(ids) == 0 {
@@ -35,7 +35,7 @@ func (r *Repo) MergeBase(ctx context.Context, ids ...gitstore.ObjectID) (gitstor
 	return bases[0], nil
 }
 
-// MergeBases gives all best common ancestors, none being no error. Those of two commits
+// MergeBases returns all best common ancestors, none being no error. Those of two commits
 // that are near each other take no process.
 func (r *Repo) MergeBases(ctx context.Context, ids ...gitstore.ObjectID) ([]gitstore.ObjectID, error) {
 	key := baseKey(r.Path(), ids)
@@ -132,7 +132,7 @@ func baseKey(path string, ids []gitstore.ObjectID) resultKey {
 	return resultKey{path, "base", all.String()}
 }
 
-// exitCode gives the exit code of a failed process, 0 for no error, -1 for any other failure.
+// exitCode returns the exit code of a failed process, 0 for no error, -1 for any other failure.
 func exitCode(err error) int {
 	var e *Error
 	switch {

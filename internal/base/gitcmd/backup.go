@@ -77,7 +77,7 @@ func putFile(file, name string, put func(name string, size int64, content io.Rea
 	return put(name, info.Size(), f)
 }
 
-// pin gives the objects of the repository names in a folder of its own, while housekeeping
+// pin returns the objects of the repository names in a folder of its own, while housekeeping
 // waits: from then on nothing can remove them.
 func (r *Repo) pin(ctx context.Context, keep func(pool *Repo) bool) (scratch string, files []string, refs string, linked bool, err error) {
 	release, err := r.tend(ctx)

@@ -31,7 +31,7 @@ type objectKey struct {
 	id   gitstore.ObjectID
 }
 
-// Info gives the kind and size of an object.
+// Info returns the kind and size of an object.
 func (r *Repo) Info(ctx context.Context, id gitstore.ObjectID) (gitstore.Info, error) {
 	if id.IsZero() {
 		return gitstore.Info{}, fmt.Errorf("object %s: %w", id, gitstore.ErrNotFound)
@@ -179,7 +179,7 @@ func (r *Repo) remember(c *lru.Cache, key, value any, cost int) {
 	}
 }
 
-// expand gives the full id of an abbreviation of four or more hexadecimal digits.
+// expand returns the full id of an abbreviation of four or more hexadecimal digits.
 func (r *Repo) expand(ctx context.Context, short string) (gitstore.ObjectID, error) {
 	if len(short) < 4 || len(short) > 40 || !gitstore.IsHex(short) {
 		return gitstore.ObjectID{}, fmt.Errorf("object %q: %w", clip(short), gitstore.ErrNotFound)

@@ -93,7 +93,7 @@ func (r *Repo) charsetIn(ctx context.Context, f *FileDiff, id gitstore.ObjectID,
 	return charset.Of(lines, ""), nil
 }
 
-// Text gives the patch in UTF-8: lines of the old file in its encoding, all others in that of the new one.
+// Text returns the patch in UTF-8: lines of the old file in its encoding, all others in that of the new one.
 func (f *FileDiff) Text() string {
 	if utf8.Valid(f.Patch) {
 		return string(f.Patch)

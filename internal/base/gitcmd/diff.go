@@ -166,7 +166,7 @@ func (r *Repo) Patches(ctx context.Context, from, to gitstore.ObjectID, out io.W
 	return r.git.run(ctx, call{repo: r, args: args, stdout: out, load: reading})
 }
 
-// Streamed gives what a call writes, while it writes. The call ends when the text is closed or the request is over.
+// Streamed returns what a call writes, while it writes. The call ends when the text is closed or the request is over.
 func Streamed(write func(out io.Writer) error) io.ReadCloser {
 	text, to := io.Pipe()
 	go func() { to.CloseWithError(write(to)) }()

@@ -136,7 +136,7 @@ func atLeast(version, least string) bool {
 	return ok && slices.Compare(have, want) >= 0
 }
 
-// numbers gives the first two numbers of a version.
+// numbers returns the first two numbers of a version.
 func numbers(version string) ([]int, bool) {
 	parts := strings.SplitN(version, ".", 3)
 	if len(parts) < 2 {
@@ -147,7 +147,7 @@ func numbers(version string) ([]int, bool) {
 	return []int{major, minor}, err1 == nil && err2 == nil
 }
 
-// Caches gives the figures of the caches, by their names.
+// Caches returns the figures of the caches, by their names.
 func (g *Git) Caches() map[string]lru.Stats {
 	return map[string]lru.Stats{
 		"git_objects": g.objects.Stats(), "git_blobs": g.blobs.Stats(), "git_results": g.results.Stats(), "git_refs": g.store.Stats(),
@@ -157,7 +157,7 @@ func (g *Git) Caches() map[string]lru.Stats {
 // Started counts the processes started so far, kept-open ones included.
 func (g *Git) Started() int64 { return g.started.Load() }
 
-// Running gives the number of processes that run now.
+// Running returns the number of processes that run now.
 func (g *Git) Running() int64 { return g.running.Load() }
 
 // Trim empties the caches and ends the kept-open processes that are not in use.

@@ -46,7 +46,7 @@ func (f *FileDiff) Lines() LineMap {
 	return out
 }
 
-// New gives the number that a line of the old file has in the new one, false where it was
+// New returns the number that a line of the old file has in the new one, false where it was
 // removed or replaced.
 func (m LineMap) New(old int) (int, bool) {
 	shift := 0
@@ -62,7 +62,7 @@ func (m LineMap) New(old int) (int, bool) {
 	return old + shift, true
 }
 
-// Old gives the number that a line of the new file has in the old one, false where it was
+// Old returns the number that a line of the new file has in the old one, false where it was
 // added.
 func (m LineMap) Old(number int) (int, bool) {
 	shift := 0
@@ -98,7 +98,7 @@ func (m LineMap) Removed(number int) (Hunk, bool) {
 	return Hunk{}, false
 }
 
-// Last gives the last line of the new file that the change touches, 0 for none.
+// Last returns the last line of the new file that the change touches, 0 for none.
 func (m LineMap) Last() int {
 	if len(m) == 0 {
 		return 0

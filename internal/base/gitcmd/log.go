@@ -48,7 +48,7 @@ const maxWalk = 1000
 // maxIDs bounds the output of a list of commits: about three million.
 const maxIDs = 128 << 20
 
-// Log gives the ids of the selected commits. Repeats of a call start no process, nor
+// Log returns the ids of the selected commits. Repeats of a call start no process, nor
 // does a plain walk of the first thousand commits or along a short line of them. The slice is shared: do not change it.
 func (r *Repo) Log(ctx context.Context, o LogOptions) ([]gitstore.ObjectID, error) {
 	o, err := r.complete(ctx, o)
@@ -86,7 +86,7 @@ func (r *Repo) LogCommits(ctx context.Context, o LogOptions) ([]*gitstore.Commit
 	return r.Commits(ctx, ids)
 }
 
-// Count gives the number of selected commits; Skip, Limit and Order are ignored.
+// Count returns the number of selected commits; Skip, Limit and Order are ignored.
 func (r *Repo) Count(ctx context.Context, o LogOptions) (int, error) {
 	o.Skip, o.Limit, o.Order, o.Reverse = 0, 0, OrderDefault, false
 	o, err := r.complete(ctx, o)

@@ -13,7 +13,7 @@ import (
 	"tenon/internal/base/gitstore"
 )
 
-// NewCommits gives the commits that the tips bring and no branch or tag has, parents
+// NewCommits returns the commits that the tips bring and no branch or tag has, parents
 // before children, with one process. Tips are commits or annotated tags; what leads to
 // no commit brings none.
 func (r *Repo) NewCommits(ctx context.Context, tips []gitstore.ObjectID) ([]gitstore.ObjectID, error) {

@@ -10,7 +10,7 @@ import (
 	"tenon/internal/base/gitstore"
 )
 
-// PatchID gives the stable patch id of a comparison, "" where nothing differs. It is the same
+// PatchID returns the stable patch id of a comparison, "" where nothing differs. It is the same
 // for a change that was rebased.
 func (r *Repo) PatchID(ctx context.Context, a, b gitstore.ObjectID) (string, error) {
 	diff, patch := io.Pipe()

@@ -59,7 +59,7 @@ func ReadRequest(from io.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// ProtocolVersion gives the version that a client's Git-Protocol asks for: 0, 1 or 2.
+// ProtocolVersion returns the version that a client's Git-Protocol asks for: 0, 1 or 2.
 func ProtocolVersion(protocol string) int {
 	version := 0
 	for word := range strings.SplitSeq(protocol, ":") {

@@ -109,7 +109,7 @@ func (p *pool) acquire(ctx context.Context, key laneKey, r *Repo, args []string)
 	return w, nil
 }
 
-// take gives an idle process of the lane or starts one, making room where none is left.
+// take returns an idle process of the lane or starts one, making room where none is left.
 func (p *pool) take(ctx context.Context, key laneKey, l *lane, r *Repo, args []string) (*worker, error) {
 	for {
 		var old *worker

@@ -37,7 +37,7 @@ func (q *Quarantine) Discard() error {
 	return q.files.Discard()
 }
 
-// With gives a view of the repository that reads the objects of another one as well. It
+// With returns a view of the repository that reads the objects of another one as well. It
 // is for reading only, and what is read through it is not remembered for either. End it
 // with CloseView.
 func (r *Repo) With(other *Repo) *Repo { return &Repo{Repo: r.Repo.With(other.Repo), git: r.git} }
@@ -55,7 +55,7 @@ type merges struct {
 	made map[MergePair]MergeResult
 }
 
-// of gives the outcome of a merge that was made already.
+// of returns the outcome of a merge that was made already.
 func (m *merges) of(pair MergePair) (MergeResult, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

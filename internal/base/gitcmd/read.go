@@ -129,7 +129,7 @@ func (r *Repo) Tree(ctx context.Context, id gitstore.ObjectID) (*gitstore.Tree, 
 	return t, nil
 }
 
-// treeOf gives the root folder of a commit or tag, and a tree's own id.
+// treeOf returns the root folder of a commit or tag, and a tree's own id.
 func (r *Repo) treeOf(ctx context.Context, id gitstore.ObjectID) (gitstore.ObjectID, error) {
 	if id.IsZero() || id == gitstore.EmptyTree() {
 		return gitstore.EmptyTree(), nil
@@ -198,7 +198,7 @@ type PathEntry struct {
 	Path string
 }
 
-// List gives the entries of the folder at a path in git's order, with full paths.
+// List returns the entries of the folder at a path in git's order, with full paths.
 func (r *Repo) List(ctx context.Context, treeish gitstore.ObjectID, folder string) ([]PathEntry, error) {
 	var out []PathEntry
 	err := r.walk(ctx, treeish, folder, false, func(e PathEntry) error {

@@ -43,7 +43,7 @@ type Judge interface {
 	// Apply moves the references once the objects are part of the repository. It says for
 	// each of them why it did not move, "" where it did, and what the client that pushes should know.
 	Apply(ctx context.Context, changes []gitstore.RefUpdate) (reasons []string, message string)
-	// Failed is told why the server could not take the push; the client learns only that
+	// Failed is called with the reason why the server could not take the push; the client learns only that
 	// it could not.
 	Failed(err error)
 }
@@ -54,7 +54,7 @@ var ErrProtocol = errors.New("protocol error")
 // ReceivePack takes a push. Its objects go to a quarantine, where git checks them and that
 // nothing they need is missing; the judge decides, and only then they become part of the
 // repository, durably. Two processes do this for a push that brings objects. What is
-// refused is told to the client and is no error.
+// refused is reported to the client and is no error.
 func (r *Repo) ReceivePack(ctx context.Context, p Receive) error {
 	if !r.Exists() {
 		return fmt.Errorf("repository: %w", gitstore.ErrNotFound)
@@ -115,7 +115,7 @@ func (t *taking) sort() {
 	}
 }
 
-// take gives what the report says: of the pack, "" for all is well, and of each reference.
+// take returns what the report says: of the pack, "" for all is well, and of each reference.
 func (t *taking) take(ctx context.Context) (unpacked string, reasons []string, err error) {
 	t.sort()
 	brought := false
@@ -173,7 +173,7 @@ func (t *taking) take(ctx context.Context) (unpacked string, reasons []string, e
 	return "", t.report(reasons), nil
 }
 
-// report gives the reasons for all changes of the client from those for the changes that were let through.
+// report returns the reasons for all changes of the client from those for the changes that were let through.
 func (t *taking) report(reasons []string) []string {
 	out := slices.Clone(t.refused)
 	for i := range out {
@@ -184,7 +184,7 @@ func (t *taking) report(reasons []string) []string {
 	return out
 }
 
-// all gives one reason for every reference without one of its own.
+// all returns one reason for every reference without one of its own.
 func (t *taking) all(reason string) []string {
 	reasons := make([]string, len(t.req.changes))
 	for i := range reasons {

@@ -57,13 +57,13 @@ type pushRequest struct {
 	changes  []gitstore.RefUpdate
 	options  []string
 	shallow  []gitstore.ObjectID // commits whose parents the client does not have
-	report   bool                // it wants to be told what became of each reference
+	report   bool                // it wants a report about each reference
 	sideband bool
 	quiet    bool
 	atomic   bool // it wants all of its changes or none
 }
 
-// tipsOf gives the objects that references are to name.
+// tipsOf returns the objects that references are to name.
 func tipsOf(changes []gitstore.RefUpdate) []gitstore.ObjectID {
 	var ids []gitstore.ObjectID
 	seen := make(map[gitstore.ObjectID]bool)

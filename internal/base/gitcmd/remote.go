@@ -63,7 +63,7 @@ func (g *Git) configured(config [][2]string) []string {
 // maxHead bounds the answer about HEAD.
 const maxHead = 64 << 10
 
-// RemoteHead gives the branch that HEAD of a remote names, "" where it names none.
+// RemoteHead returns the branch that HEAD of a remote names, "" where it names none.
 func (r *Repo) RemoteHead(ctx context.Context, m Remote) (string, error) {
 	out, err := r.git.output(ctx, call{
 		repo: r, load: remote, env: r.git.configured(remoteConfig(m)), args: []string{"ls-remote", "--symref", "--", m.URL, "HEAD"},

@@ -15,7 +15,7 @@ type Repo struct {
 	merges *merges // made in this quarantine; nil elsewhere
 }
 
-// Repo gives the handle of the repository at a path below the root. The path is
+// Repo returns the handle of the repository at a path below the root. The path is
 // confined to the root whatever it says, and nothing need exist there.
 func (g *Git) Repo(path string) *Repo { return &Repo{Repo: g.store.Repo(path), git: g} }
 

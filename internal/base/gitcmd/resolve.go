@@ -95,7 +95,7 @@ func (r *Repo) abbreviated(ctx context.Context, name string) (Revision, error) {
 	return Revision{}, fmt.Errorf("revision %q: %w", clip(name), gitstore.ErrNotFound)
 }
 
-// candidates gives the references a name may stand for, in the order of Resolve.
+// candidates returns the references a name may stand for, in the order of Resolve.
 func candidates(name string) []string {
 	if name == string(gitstore.HEAD) {
 		return []string{name}

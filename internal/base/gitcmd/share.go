@@ -187,7 +187,7 @@ func (r *Repo) Link(ctx context.Context, pool *Repo) error {
 	return r.Repo.Link(pool.Repo)
 }
 
-// Linked gives the pool whose objects the repository reads, nil for none. A link that
+// Linked returns the pool whose objects the repository reads, nil for none. A link that
 // leaves the root, or that is not one of ours, is an error.
 func (r *Repo) Linked() (*Repo, error) {
 	pool, err := r.Repo.Linked()

@@ -41,7 +41,7 @@ func (r *Repo) Split(ctx context.Context, path string) (name, file string, rev R
 	return first, rest, rev, err
 }
 
-// common gives the branch and the tag of a name, and the reference whose whole name it is.
+// common returns the branch and the tag of a name, and the reference whose whole name it is.
 func common(name string) []string {
 	all := candidates(name)
 	if len(all) > 1 && all[0] == gitstore.Tags+name {
@@ -50,7 +50,7 @@ func common(name string) []string {
 	return all[:max(len(all)-1, min(len(all), 1))]
 }
 
-// uncommon gives what common leaves out.
+// uncommon returns what common leaves out.
 func uncommon(name string) []string {
 	if all := candidates(name); len(all) > 1 {
 		return all[len(all)-1:]
@@ -58,7 +58,7 @@ func uncommon(name string) []string {
 	return nil
 }
 
-// named gives the first of some references that names a commit. ErrNotFound is for none.
+// named returns the first of some references that names a commit. ErrNotFound is for none.
 func (r *Repo) named(ctx context.Context, names []string) (Revision, error) {
 	for _, full := range names {
 		ref := gitstore.RefName(full)

@@ -26,7 +26,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String gives what is kept, as valid UTF-8.
+// String returns what is kept, as valid UTF-8.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,7 +24,7 @@ func (r *Repo) UpdateRefs(ctx context.Context, updates []gitstore.RefUpdate) err
 // stored tells gitstore which objects the repository has.
 type stored struct{ repo *Repo }
 
-// Kind gives the kind of an object.
+// Kind returns the kind of an object.
 func (s stored) Kind(ctx context.Context, id gitstore.ObjectID) (gitstore.Kind, error) {
 	if s.repo.isKnownCommit(id) {
 		return gitstore.KindCommit, nil

@@ -45,7 +45,7 @@ func (r *Repo) Link(pool *Repo) error {
 
 func (r *Repo) alternates() string { return filepath.Join(r.path, "objects", "info", "alternates") }
 
-// Linked gives the pool whose objects the repository reads, nil for none. A link that
+// Linked returns the pool whose objects the repository reads, nil for none. A link that
 // leaves the root, or that is not one of ours, is an error.
 func (r *Repo) Linked() (*Repo, error) {
 	content, err := os.ReadFile(r.alternates())

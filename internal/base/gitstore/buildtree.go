@@ -117,7 +117,7 @@ func (b builder) apply(ctx context.Context, f *folder, c TreeChange, parts []str
 	return nil
 }
 
-// open gives the folder of a name for changing, making one where an addition needs it.
+// open returns the folder of a name for changing, making one where an addition needs it.
 func (f *folder) open(name string, c TreeChange) (*folder, error) {
 	if sub, ok := f.folders[name]; ok {
 		return sub, nil
@@ -183,7 +183,7 @@ func (b builder) writeFolder(ctx context.Context, f *folder) (id ObjectID, ok bo
 // maxDepth bounds nested folders; a tree cannot contain itself, but a deep one can be made.
 const maxDepth = 1000
 
-// CleanPath gives a path of a file in git's form, without "." and empty parts.
+// CleanPath returns a path of a file in git's form, without "." and empty parts.
 func CleanPath(p string) string { return strings.TrimPrefix(path.Clean("/"+p), "/") }
 
 // ValidPath reports whether a file may be written at this path: no empty, "." or ".."

@@ -34,15 +34,15 @@ type Commit struct {
 	AuthorLine string
 }
 
-// Title gives the first line of the message with text, and "" for an empty message.
+// Title returns the first line of the message with text, and "" for an empty message.
 func (c *Commit) Title() string { return firstLine(c.Message) }
 
-// Description gives the message after its title, trimmed.
+// Description returns the message after its title, trimmed.
 func (c *Commit) Description() string {
 	return strings.TrimSpace(strings.TrimPrefix(strings.TrimLeft(c.Message, " \t\r\n"), strings.TrimLeft(c.Title(), " \t")))
 }
 
-// firstLine gives the first line of a message with text.
+// firstLine returns the first line of a message with text.
 func firstLine(message string) string {
 	for line := range strings.Lines(message) {
 		if strings.TrimSpace(line) != "" {
@@ -63,10 +63,10 @@ func (c *Commit) AgainWith(message string) CommitInput {
 	return CommitInput{Author: c.Author, AuthorLine: c.quoted(c.AuthorLine), Message: message}
 }
 
-// Quote gives the message as other commits quote it: in UTF-8 if c names its encoding, else as it is stored.
+// Quote returns the message as other commits quote it: in UTF-8 if c names its encoding, else as it is stored.
 func (c *Commit) Quote() string { return c.quoted(string(c.Raw)) }
 
-// QuoteTitle gives the title as other commits quote it.
+// QuoteTitle returns the title as other commits quote it.
 func (c *Commit) QuoteTitle() string { return firstLine(c.Quote()) }
 
 // QuoteAuthor gives name and address of the author as other commits quote them.
@@ -77,7 +77,7 @@ func (c *Commit) QuoteAuthor() string {
 	return c.Author.Name + " <" + c.Author.Email + ">"
 }
 
-// quoted gives a part of c in UTF-8 if c names its encoding, else as it is stored.
+// quoted returns a part of c in UTF-8 if c names its encoding, else as it is stored.
 func (c *Commit) quoted(part string) string {
 	if c.Encoding == "" {
 		return part
@@ -214,7 +214,7 @@ func parseZone(s string) *time.Location {
 	return time.FixedZone("", (n/100*60+n%100)*60)
 }
 
-// decoder gives a function that turns parts of an object into valid UTF-8. The parts together say what
+// decoder returns a function that turns parts of an object into valid UTF-8. The parts together say what
 // their encoding is. A part that is valid UTF-8 stays, unless the object names another encoding that all of them are in.
 func decoder(named string, parts ...string) func(string) string {
 	all := strings.Join(parts, "\n")

@@ -51,7 +51,7 @@ type Bitmap struct {
 type MultiPack struct{ Packs, Version int }
 
 // StaleAfter is how old a loose object is that nothing may need any more: what
-// housekeeping gives it unless it is told otherwise.
+// housekeeping makes it unless a setting says otherwise.
 const StaleAfter = 14 * 24 * time.Hour
 
 // fullRepack is the file whose time says when Maintain repacked everything.

@@ -24,7 +24,7 @@ type look struct {
 
 var errNoAnswer = errors.New("git: the reader gave up")
 
-// share gives the answer of find, which runs once for all who come before it begins, at
+// share returns the answer of find, which runs once for all who come before it begins, at
 // most once at a time for each key, and whatever becomes of the ctx of the caller that came first.
 func (s *shares) share(ctx context.Context, key string, find func(context.Context) (string, error)) (string, error) {
 	s.mu.Lock()

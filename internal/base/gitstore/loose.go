@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// loosePath gives the file of a loose object.
+// loosePath returns the file of a loose object.
 func loosePath(dir string, id ObjectID) string {
 	hex := id.String()
 	return filepath.Join(dir, hex[:2], hex[2:])

@@ -29,7 +29,7 @@ func objectHeader(kind Kind, size int64) []byte {
 	return append(strconv.AppendInt(append([]byte(kind), ' '), size, 10), 0)
 }
 
-// hashObject gives the id of an object with this content.
+// hashObject returns the id of an object with this content.
 func hashObject(kind Kind, content []byte) ObjectID {
 	h := sha1.New()
 	h.Write(objectHeader(kind, int64(len(content))))

@@ -32,10 +32,10 @@ func (o ObjectID) IsZero() bool { return o == ObjectID{} }
 // String gives forty lower-case hexadecimal digits.
 func (o ObjectID) String() string { return hex.EncodeToString(o[:]) }
 
-// Short gives the first eight digits, as the interface shows them.
+// Short returns the first eight digits, as the interface shows them.
 func (o ObjectID) Short() string { return hex.EncodeToString(o[:4]) }
 
-// MarshalText gives the forty digits.
+// MarshalText returns the forty digits.
 func (o ObjectID) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText reads forty digits.

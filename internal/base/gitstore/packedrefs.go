@@ -45,7 +45,7 @@ type packedKey struct{ path string }
 // racy is the time within which a file could change again without a new stamp.
 const racy = 50 * time.Millisecond
 
-// packed gives the packed references as they are now, from the cache where the file has not changed.
+// packed returns the packed references as they are now, from the cache where the file has not changed.
 func (r *Repo) packed() (*packedRefs, error) {
 	name := filepath.Join(r.path, "packed-refs")
 	info, err := os.Stat(name)
@@ -117,7 +117,7 @@ func parsePackedRefs(content string) (*packedRefs, error) {
 	return p, nil
 }
 
-// from gives the position of the first reference that is not below name.
+// from returns the position of the first reference that is not below name.
 func (p *packedRefs) from(name RefName) int {
 	return sort.Search(len(p.refs), func(i int) bool { return p.refs[i].Name >= name })
 }

@@ -89,7 +89,7 @@ func (u *packedUpdate) collide() bool {
 	return false
 }
 
-// mayNameMany gives what the new values are once annotated tags are followed. A missing
+// mayNameMany returns what the new values are once annotated tags are followed. A missing
 // object, and a branch of anything but a commit, are ErrUnsure.
 func mayNameMany(ctx context.Context, updates []RefUpdate, objects Objects) (map[ObjectID]ObjectID, error) {
 	asked := make(map[ObjectID]bool, len(updates))

@@ -32,13 +32,13 @@ func (r *Repo) Quarantine(ctx context.Context) (*Quarantine, error) {
 	return &Quarantine{Repo: &Repo{store: r.store, path: r.path, objects: dir, staging: &staging{}}}, nil
 }
 
-// With gives a view of the repository that reads the objects of another one as well. It
+// With returns a view of the repository that reads the objects of another one as well. It
 // is for reading only.
 func (r *Repo) With(other *Repo) *Repo {
 	return &Repo{store: r.store, path: r.path, objects: other.objectDir()}
 }
 
-// ArrivedBytes gives the bytes of the objects that only this view sees: those of a
+// ArrivedBytes returns the bytes of the objects that only this view sees: those of a
 // quarantine, 0 for a repository itself.
 func (r *Repo) ArrivedBytes() (int64, error) {
 	if r.objects == "" {
@@ -58,7 +58,7 @@ func (r *Repo) ArrivedBytes() (int64, error) {
 	return sum + bytes, err
 }
 
-// ArrivingBytes gives the bytes of each quarantine of the repository on the disk, by its
+// ArrivingBytes returns the bytes of each quarantine of the repository on the disk, by its
 // folder, as NewObjects names it.
 func (r *Repo) ArrivingBytes(ctx context.Context) (map[string]int64, error) {
 	objects := filepath.Join(r.path, "objects")

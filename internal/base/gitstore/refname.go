@@ -30,10 +30,10 @@ func ParseRefName(s string) (RefName, error) {
 	return r, nil
 }
 
-// BranchRef gives the reference of a branch by its short name.
+// BranchRef returns the reference of a branch by its short name.
 func BranchRef(name string) (RefName, error) { return shortRef(Branches, name) }
 
-// TagRef gives the reference of a tag by its short name.
+// TagRef returns the reference of a tag by its short name.
 func TagRef(name string) (RefName, error) { return shortRef(Tags, name) }
 
 // ValidBranchName reports whether a branch of this short name may be made. Names
@@ -91,7 +91,7 @@ func (r RefName) Below(prefixes []string) bool {
 	return false
 }
 
-// Short gives the name without refs/heads/ or refs/tags/, else the full name.
+// Short returns the name without refs/heads/ or refs/tags/, else the full name.
 func (r RefName) Short() string {
 	if r.IsBranch() {
 		return string(r[len(Branches):])

@@ -76,7 +76,7 @@ func (r *Repo) readLooseRef(name RefName) (ObjectID, RefName, error) {
 	return id, "", err
 }
 
-// Head gives the branch that HEAD names, whether or not that branch exists yet.
+// Head returns the branch that HEAD names, whether or not that branch exists yet.
 func (r *Repo) Head(ctx context.Context) (RefName, error) {
 	if err := ctx.Err(); err != nil {
 		return "", fmt.Errorf("read HEAD: %w", err)
@@ -91,7 +91,7 @@ func (r *Repo) Head(ctx context.Context) (RefName, error) {
 	return name, nil
 }
 
-// Branch gives the commit of a branch by its short name.
+// Branch returns the commit of a branch by its short name.
 func (r *Repo) Branch(ctx context.Context, name string) (ObjectID, error) {
 	ref, err := BranchRef(name)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// RefState gives a text that is the same exactly as long as HEAD and every reference
+// RefState returns a text that is the same exactly as long as HEAD and every reference
 // stay where they are, apart from those below the hidden prefixes such as
 // "refs/keep-around/". It starts no process. Those who ask at once have one look at the
 // references, which begins after all of them have asked.

@@ -18,10 +18,10 @@ type Repo struct {
 	staging *staging // what a quarantine of ours holds in memory
 }
 
-// Path gives the absolute folder of the repository.
+// Path returns the absolute folder of the repository.
 func (r *Repo) Path() string { return r.path }
 
-// NewObjects gives the folder of objects that only this view sees, "" for a repository
+// NewObjects returns the folder of objects that only this view sees, "" for a repository
 // itself. It need not exist: see Spill.
 func (r *Repo) NewObjects() string { return r.objects }
 
@@ -148,7 +148,7 @@ func (r *Repo) Rename(ctx context.Context, to *Repo) error {
 	return nil
 }
 
-// Size gives the bytes that the files of the repository take, without its quarantines.
+// Size returns the bytes that the files of the repository take, without its quarantines.
 func (r *Repo) Size(ctx context.Context) (int64, error) {
 	var sum int64
 	err := filepath.WalkDir(r.path, func(_ string, d fs.DirEntry, err error) error {

@@ -53,7 +53,7 @@ func (s *staging) keep(id ObjectID, kind Kind, content []byte) bool {
 	return true
 }
 
-// find gives an object that is held as if it had been read from its file.
+// find returns an object that is held as if it had been read from its file.
 func (s *staging) find(id ObjectID) (*Object, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *staging) find(id ObjectID) (*Object, bool) {
 	}, true
 }
 
-// blobs gives the contents of the blobs of these sizes that are held, which no process
+// blobs returns the contents of the blobs of these sizes that are held, which no process
 // changes, and says whether there are others in the folder.
 func (s *staging) blobs(least, most int64) (contents [][]byte, made bool) {
 	s.mu.Lock()

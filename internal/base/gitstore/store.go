@@ -23,7 +23,7 @@ type Store struct {
 	deflaters sync.Pool // of *zlib.Writer, most of a megabyte each
 }
 
-// New gives the store of the repositories below an absolute folder. Parsed packed references
+// New returns the store of the repositories below an absolute folder. Parsed packed references
 // take up to cacheBytes.
 func New(root string, cacheBytes int, log *slog.Logger) *Store {
 	return &Store{
@@ -34,7 +34,7 @@ func New(root string, cacheBytes int, log *slog.Logger) *Store {
 	}
 }
 
-// Repo gives the handle of the repository at a path below the root. The path is
+// Repo returns the handle of the repository at a path below the root. The path is
 // confined to the root whatever it says, and nothing need exist there.
 func (s *Store) Repo(path string) *Repo {
 	if rel, err := filepath.Rel(s.root, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {

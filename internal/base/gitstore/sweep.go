@@ -73,7 +73,7 @@ func (s *Store) left(last, now time.Time) bool {
 	return now.Sub(last) > abandoned || last.Before(s.since) && now.Sub(last) > stale
 }
 
-// lastTouched gives the size of everything at a path and when something of it was
+// lastTouched returns the size of everything at a path and when something of it was
 // written to last.
 func lastTouched(path string) (size int64, last time.Time, err error) {
 	err = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {

@@ -23,7 +23,7 @@ const (
 // String gives six octal digits.
 func (m Mode) String() string { return fmt.Sprintf("%06o", uint32(m)) }
 
-// Kind gives the kind of object the mode promises: a submodule names a commit.
+// Kind returns the kind of object the mode promises: a submodule names a commit.
 func (m Mode) Kind() Kind {
 	switch m & 0o170000 {
 	case ModeTree:
@@ -42,7 +42,7 @@ type TreeEntry struct {
 	ID   ObjectID
 }
 
-// Kind gives the kind of object that the entry names.
+// Kind returns the kind of object that the entry names.
 func (e TreeEntry) Kind() Kind { return e.Mode.Kind() }
 
 // Tree is a parsed folder in git's order. It is shared between callers: do not change it.
@@ -51,7 +51,7 @@ type Tree struct {
 	Entries []TreeEntry
 }
 
-// Find gives the entry of a name.
+// Find returns the entry of a name.
 func (t *Tree) Find(name string) (TreeEntry, bool) {
 	for _, e := range t.Entries {
 		if e.Name == name {

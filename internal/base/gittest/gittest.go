@@ -15,7 +15,7 @@ import (
 	"tenon/internal/base/gitstore"
 )
 
-// New gives a Git on an empty folder, closed at the end of the test.
+// New returns a Git on an empty folder, closed at the end of the test.
 func New(t testing.TB, change ...func(*gitcmd.Config)) *gitcmd.Git {
 	t.Helper()
 	c := gitcmd.Config{Root: t.TempDir()}
@@ -37,7 +37,7 @@ func New(t testing.TB, change ...func(*gitcmd.Config)) *gitcmd.Git {
 	return g
 }
 
-// NewRepo gives an empty repository with default branch main.
+// NewRepo returns an empty repository with default branch main.
 func NewRepo(t testing.TB, g *gitcmd.Git) *gitcmd.Repo {
 	t.Helper()
 	r := g.Repo("a/b/" + strings.ReplaceAll(t.Name(), "/", "_") + ".git")
@@ -113,7 +113,7 @@ func Point(t testing.TB, r *gitcmd.Repo, ref gitstore.RefName, id gitstore.Objec
 	}
 }
 
-// Must gives a value and fails the test where there is an error.
+// Must returns a value and fails the test where there is an error.
 func Must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -124,7 +124,7 @@ func Must[T any](t testing.TB) func(T, error) T {
 	}
 }
 
-// Started gives the number of processes that fn starts.
+// Started returns the number of processes that fn starts.
 func Started(g *gitcmd.Git, fn func()) int64 {
 	before := g.Started()
 	fn()

@@ -52,7 +52,7 @@ func (m *marker) run(l *language, state, text string, nested int) error {
 	return nil
 }
 
-// match gives the first rule of a state that matches at a position, with its groups from there.
+// match returns the first rule of a state that matches at a position, with its groups from there.
 func (m *marker) match(l *language, state, text string, pos int) (*rule, []int) {
 	for _, i := range l.States[state] {
 		r := l.Rules[i]
@@ -177,7 +177,7 @@ func (r *reader) ReadRune() (rune, int, error) {
 	return c, size, nil
 }
 
-// follow gives the states after a match.
+// follow returns the states after a match.
 func (r *rule) follow(stack []string) []string {
 	for _, next := range r.Next {
 		switch {

@@ -97,7 +97,7 @@ func (l *languages) read(name string, into any) {
 	_ = r.Close() // it reads from memory
 }
 
-// find gives a language by one of its names in any case, nil for one that is not known.
+// find returns a language by one of its names in any case, nil for one that is not known.
 func find(name string) *language {
 	if len(name) > 40 {
 		return nil
@@ -121,7 +121,7 @@ func find(name string) *language {
 	return made
 }
 
-// OfFile gives the language of a file by its name, "" for one that is not known.
+// OfFile returns the language of a file by its name, "" for one that is not known.
 func OfFile(name string) string {
 	name = strings.ToLower(name)
 	names := load().names

@@ -58,7 +58,7 @@ func Take(ctx context.Context, d *db.DB, by Server, name string, patience time.D
 	}
 }
 
-// taken gives the server that has the database, and the refusal that names it.
+// taken returns the server that has the database, and the refusal that names it.
 func (h *Hold) taken(ctx context.Context) (*Server, error) {
 	row, err := Find(ctx, h.d)
 	if err != nil {

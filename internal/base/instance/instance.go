@@ -63,7 +63,7 @@ func (r *Row) Holder() *Server {
 	return &s
 }
 
-// Find gives the row of a database, nil where it has none. It works on a schema of any age.
+// Find returns the row of a database, nil where it has none. It works on a schema of any age.
 func Find(ctx context.Context, d *db.DB) (*Row, error) {
 	if there, err := d.HasTable(ctx, "instance"); err != nil || !there {
 		return nil, err
@@ -78,7 +78,7 @@ func Find(ctx context.Context, d *db.DB) (*Row, error) {
 	return &row, nil
 }
 
-// ReadID gives the id in a data folder, "" where it has none.
+// ReadID returns the id in a data folder, "" where it has none.
 func ReadID(folder string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(folder, File))
 	if errors.Is(err, fs.ErrNotExist) {

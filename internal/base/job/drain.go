@@ -94,7 +94,7 @@ func (q *Queue) work(ctx context.Context, waiting []QueueName) (err error) {
 	}
 }
 
-// due gives the queues whose jobs wait, and says whether jobs run. It wakes those whose time has come.
+// due returns the queues whose jobs wait, and says whether jobs run. It wakes those whose time has come.
 func (q *Queue) due(ctx context.Context) (waiting []QueueName, running bool, err error) {
 	now := time.Now()
 	if err := q.release(ctx, now); err != nil {

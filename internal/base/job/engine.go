@@ -157,7 +157,7 @@ type Count struct {
 	Count int64  `db:"count"`
 }
 
-// Counts gives the numbers of the jobs that are there, with a zero for each kind that has none
+// Counts returns the numbers of the jobs that are there, with a zero for each kind that has none
 // that waits or runs.
 func (q *Queue) Counts(ctx context.Context) ([]Count, error) {
 	out, err := db.Select[Count](ctx, q.d, "SELECT kind, CAST(state AS TEXT) AS state, count(*) AS count FROM river_job GROUP BY kind, state ORDER BY kind, state")

@@ -177,7 +177,7 @@ type Config struct {
 	// does not end; 5 seconds where zero.
 	Patience time.Duration
 
-	// Observe, where set, is told when an attempt at a job begins, and done when it ends. The
+	// Observe, where set, is called when an attempt at a job begins, and done when it ends. The
 	// attempt runs with the context that it gives.
 	Observe func(ctx context.Context, kind string) (with context.Context, done func(Outcome, error))
 
@@ -276,7 +276,7 @@ func (q *Queue) notify(jobs []river.InsertManyParams) {
 	}
 }
 
-// counts gives how many jobs of each queue run at a time.
+// counts returns how many jobs of each queue run at a time.
 func (q *Queue) counts() map[QueueName]int {
 	w := q.config.Workers
 	return map[QueueName]int{Short: cmp.Or(w.Short, 8), Maintenance: cmp.Or(w.Maintenance, 2), Outbound: cmp.Or(w.Outbound, 16), Mail: cmp.Or(w.Mail, 4)}

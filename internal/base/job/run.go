@@ -16,7 +16,7 @@ import (
 const (
 	defaultRest = 5 * time.Second
 	patience    = 5 * time.Second
-	lookEvery   = time.Minute            // at rest, for jobs that nothing told of
+	lookEvery   = time.Minute            // at rest, for jobs without a notification
 	lookAgain   = 5 * time.Second        // after a failure
 	lookGap     = 100 * time.Millisecond // between two looks for jobs that are due
 )

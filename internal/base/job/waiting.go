@@ -8,7 +8,7 @@ import (
 	"tenon/internal/base/db"
 )
 
-// Waiting gives the arguments of all jobs of type A that are not done yet, those that run
+// Waiting returns the arguments of all jobs of type A that are not done yet, those that run
 // or wait for another attempt among them.
 func Waiting[A Args](ctx context.Context, d *db.DB) ([]A, error) {
 	var zero A

@@ -168,7 +168,7 @@ func (d *driver[T]) GetListener(*riverdriver.GetListenenerParams) riverdriver.Li
 	return d.bell.listener()
 }
 
-// GetExecutor gives what runs River's own statements.
+// GetExecutor returns what runs River's own statements.
 func (d *driver[T]) GetExecutor() riverdriver.Executor {
 	return &executor{d.Driver.GetExecutor(), d.how}
 }
@@ -239,7 +239,7 @@ type executorTx struct {
 	riverdriver.ExecutorTx
 	how       behaviour
 	queues    []string           // that have new jobs once this is committed
-	committed func(queue string) // is told of them
+	committed func(queue string) // is called with each of them
 }
 
 // LeaderDeleteExpired begins an election.

@@ -312,7 +312,7 @@ func fieldsOf(t reflect.Type) (out []field, ok bool) {
 	return out, true
 }
 
-// omitted gives what says that a field is left out; nil where it never is.
+// omitted returns what says that a field is left out; nil where it never is.
 func omitted(t reflect.Type, options string) func(v reflect.Value) bool {
 	list := strings.Split(options, ",")
 	empty, zero := slices.Contains(list, "omitempty"), slices.Contains(list, "omitzero")

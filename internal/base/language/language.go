@@ -156,7 +156,7 @@ func choose(ext string, names []string, head func() []byte) string {
 	return names[0]
 }
 
-// interpreter gives the program that the first line of a script names, without a version.
+// interpreter returns the program that the first line of a script names, without a version.
 func interpreter(text []byte) string {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	rest, ok := strings.CutPrefix(string(line), "#!")

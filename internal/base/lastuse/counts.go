@@ -22,7 +22,7 @@ func (c *Counts[K]) Add(key K, n int64) {
 	c.n[key] += n
 }
 
-// Pending gives a copy of what is not written down yet.
+// Pending returns a copy of what is not written down yet.
 func (c *Counts[K]) Pending() map[K]int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,7 +26,7 @@ func (t *Times[K]) Note(key K, at time.Time) {
 	t.at[key] = at
 }
 
-// Last gives the use that is not written down yet; ok is false where there is none.
+// Last returns the use that is not written down yet; ok is false where there is none.
 func (t *Times[K]) Last(key K) (at time.Time, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

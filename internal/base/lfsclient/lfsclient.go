@@ -52,7 +52,7 @@ var (
 	ErrNoLFS     = errors.New("the server has no Git LFS")
 )
 
-// Ask gives where the objects of a batch can be fetched, by their names.
+// Ask returns where the objects of a batch can be fetched, by their names.
 func (s *Source) Ask(ctx context.Context, batch []Object) (map[string]Offer, error) {
 	type object struct {
 		OID     string           `json:"oid"`

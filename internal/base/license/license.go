@@ -188,10 +188,10 @@ var names = map[string]string{
 	"EPL-1.0": "Eclipse Public License 1.0", "PostgreSQL": "PostgreSQL License", "Vim": "Vim License",
 }
 
-// All gives the licenses that are offered, by key.
+// All returns the licenses that are offered, by key.
 func All() []License { return slices.Clone(known) }
 
-// List gives a page of the licenses that are offered: all where popular is nil, else those
+// List returns a page of the licenses that are offered: all where popular is nil, else those
 // that are popular or those that are not.
 func List(popular *bool, r page.Range) (page.Page[License], error) {
 	list := All()
@@ -201,7 +201,7 @@ func List(popular *bool, r page.Range) (page.Page[License], error) {
 	return page.Snapshot(list, "licenses", r)
 }
 
-// Find gives a license by its key, in any case; ok is false for one that is neither
+// Find returns a license by its key, in any case; ok is false for one that is neither
 // offered nor recognised.
 func Find(key string) (l License, ok bool) {
 	for _, l := range known {
@@ -229,7 +229,7 @@ type Filling struct {
 	FullName, Project string
 }
 
-// Text gives the text of a license with its blanks filled in, "" for one that is not offered.
+// Text returns the text of a license with its blanks filled in, "" for one that is not offered.
 func (l License) Text(f Filling) string {
 	raw, err := texts.ReadFile("texts/" + l.Key + ".txt")
 	if err != nil {
@@ -262,7 +262,7 @@ func key(id string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(id, "-only"), "-or-later"))
 }
 
-// Detect gives the key of the license that most of a text is, Other where it is none
+// Detect returns the key of the license that most of a text is, Other where it is none
 // that is known.
 func Detect(text []byte) (string, error) {
 	s, err := scanner()

@@ -95,7 +95,7 @@ var rules = []rule{
 		pattern: pattern.New(`(?i)\b(` + words + `\s?=\s?)(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s&;"',]+)`),
 		with:    "${1}" + masked,
 	},
-	{ // tokens that can be told by their prefix
+	{ // tokens that have a known prefix
 		hints:   []string{"gl"},
 		pattern: pattern.New(`\b(gl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|soat|oas|ffct|wt))-[\w.=~+/-]+`),
 		with:    "${1}-" + masked,

@@ -34,7 +34,7 @@ type cached struct {
 // entryCost is roughly what the map, the list and the key take besides the value.
 const entryCost = 200
 
-// New gives an empty cache.
+// New returns an empty cache.
 func New(maxBytes int) *Cache {
 	return &Cache{max: maxBytes, order: list.New(), items: make(map[any]*list.Element)}
 }
@@ -76,7 +76,7 @@ func (c *Cache) drop(e *list.Element) {
 	c.used -= v.cost
 }
 
-// Stats gives the figures of the cache.
+// Stats returns the figures of the cache.
 func (c *Cache) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +92,7 @@ func (c *Cache) Clear() {
 	c.used = 0
 }
 
-// Get gives the value of a key; one of another type counts as absent.
+// Get returns the value of a key; one of another type counts as absent.
 func Get[T any](c *Cache, key any) (T, bool) {
 	v, ok := c.get(key)
 	if !ok {

@@ -69,7 +69,7 @@ type Message struct {
 // RefusedError says that the server does not take a message, whenever it is sent.
 type RefusedError struct{ Err error }
 
-// Error gives the answer of the server.
+// Error returns the answer of the server.
 func (e *RefusedError) Error() string { return "refused: " + e.Err.Error() }
 
 // Unwrap gives what the server answered.
@@ -178,7 +178,7 @@ func (c *Conn) build(m Message) *gomail.Msg {
 	return msg
 }
 
-// Line gives a text as a header may have it: one line, without control characters.
+// Line returns a text as a header may have it: one line, without control characters.
 func Line(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\ufffd"), func(r rune) bool {
 		return r == ' ' || unicode.IsControl(r) || r == '\u2028' || r == '\u2029'

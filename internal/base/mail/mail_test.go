@@ -17,7 +17,7 @@ import (
 	"tenon/internal/base/mail/mailtest"
 )
 
-// certificate gives one for 127.0.0.1, and who signed it.
+// certificate returns one for 127.0.0.1, and who signed it.
 func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 	t.Helper()
 	s := httptest.NewTLSServer(nil)

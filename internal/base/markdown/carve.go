@@ -241,7 +241,7 @@ func tasks(list *ast.List) bool {
 	return found
 }
 
-// address gives the address that a link or a picture leads to.
+// address returns the address that a link or a picture leads to.
 func (c *carver) address(address string, picture bool) string {
 	if anchor, ok := strings.CutPrefix(address, "#"); ok && !picture {
 		return "#" + anchors + anchor
@@ -253,7 +253,7 @@ func (c *carver) address(address string, picture bool) string {
 	return c.resolve(address, picture)
 }
 
-// wordsOf gives the words below a node.
+// wordsOf returns the words below a node.
 func wordsOf(n ast.Node, source []byte) string {
 	var out strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // it returns no error

@@ -12,7 +12,7 @@ type Fence struct {
 	Content string // its lines, each with its end
 }
 
-// Fences gives the fenced blocks of a text, in their order, at most so many.
+// Fences returns the fenced blocks of a text, in their order, at most so many.
 func (t *Text) Fences(most int) []Fence {
 	var out []Fence
 	if t.tree == nil {

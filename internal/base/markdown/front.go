@@ -11,7 +11,7 @@ type Front struct {
 	Data     string
 }
 
-// frontMatter gives the front matter of a text, and how many bytes it takes.
+// frontMatter returns the front matter of a text, and how many bytes it takes.
 func frontMatter(source string) (Front, int) {
 	rest := strings.TrimPrefix(source, "\ufeff")
 	first, _, ok := strings.Cut(rest, "\n")

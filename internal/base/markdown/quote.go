@@ -24,7 +24,7 @@ type fencedQuote struct {
 	fence int // its length
 }
 
-// fenceOf gives the length of the fence that a line is, 0 for other lines, and how many bytes
+// fenceOf returns the length of the fence that a line is, 0 for other lines, and how many bytes
 // stand before the end of the line.
 func fenceOf(reader text.Reader) (fence, width int) {
 	line, segment := reader.PeekLine()

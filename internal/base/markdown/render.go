@@ -42,7 +42,7 @@ func (h *HTML) Size() int { return h.size }
 // filledSize is about how many bytes are written for a span.
 const filledSize = 256
 
-// Fill gives the text with what fill writes for each of the spans.
+// Fill returns the text with what fill writes for each of the spans.
 func (h *HTML) Fill(fill func(out *strings.Builder, span int)) string {
 	var out strings.Builder
 	out.Grow(h.size + filledSize*len(h.holes))
@@ -203,7 +203,7 @@ func emojis(text string) string {
 	return out.String()
 }
 
-// within gives the spans between two bytes of the source.
+// within returns the spans between two bytes of the source.
 func within(spans []Span, from, to int) (first int, list []Span) {
 	first, _ = slices.BinarySearchFunc(spans, from, func(s Span, at int) int { return s.Start - at })
 	last := first

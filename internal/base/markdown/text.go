@@ -94,7 +94,7 @@ func (t *Text) Runs(do func(Run)) {
 	})
 }
 
-// address gives the words of a link that stands for itself, and where they are.
+// address returns the words of a link that stands for itself, and where they are.
 func (t *Text) address(n *ast.AutoLink) (start int, label string, ok bool) {
 	words := n.Label(t.source)
 	start = cap(t.source) - cap(words) // a part of the source
@@ -110,7 +110,7 @@ func joined(a, b *ast.Text) bool {
 		!a.SoftLineBreak() && !a.HardLineBreak() && a.IsRaw() == b.IsRaw()
 }
 
-// run gives the segment of a text and of those that it goes on in, and the last of these.
+// run returns the segment of a text and of those that it goes on in, and the last of these.
 func run(n *ast.Text) (text.Segment, *ast.Text) {
 	segment, last := n.Segment, n
 	for {

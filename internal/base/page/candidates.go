@@ -31,7 +31,7 @@ type Candidates struct {
 	Table string
 }
 
-// rest gives the conditions that tell which of the candidates are rows of the list.
+// rest returns the conditions that tell which of the candidates are rows of the list.
 func (c Candidates) rest(q Query) db.Where {
 	if c.Rest != nil {
 		return *c.Rest
@@ -39,7 +39,7 @@ func (c Candidates) rest(q Query) db.Where {
 	return q.Where
 }
 
-// keyed gives the candidates, each once, that meet the conditions on their ids. The limit keeps
+// keyed returns the candidates, each once, that meet the conditions on their ids. The limit keeps
 // SQLite from asking for these conditions after it has read the row.
 func (c Candidates) keyed() (query string, args []any) {
 	query, args = c.SQL, slices.Clip(c.Args)
@@ -122,7 +122,7 @@ func found[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut, among
 	return p, err
 }
 
-// among gives the tables to read the candidates from, the candidates first: SQLite keeps
+// among returns the tables to read the candidates from, the candidates first: SQLite keeps
 // the order of a CROSS JOIN.
 func (q Query) among(d *db.DB, c Candidates, w *db.Where) (tables string, args []any) {
 	if c.Exact && c.Table != "" {
@@ -201,7 +201,7 @@ func inPlaces[T any](ctx context.Context, d *db.DB, q Query, c *Cut, count tally
 	return ofPage[T](ctx, d, c, count, query, slices.Concat(q.ColumnArgs, totalArgs, q.Places.Args, args, q.FromArgs, byArgs, limitArgs)...)
 }
 
-// fewest gives the smallest set of candidates and its size, MaxCounted + 1 for more. Of one that
+// fewest returns the smallest set of candidates and its size, MaxCounted + 1 for more. Of one that
 // is not small it leaves out what sets that are not much larger do not have. It takes a second
 // statement where there are costly sets that are worth a look.
 func (q Query) fewest(ctx context.Context, d *db.DB) (least Candidates, n int, err error) {

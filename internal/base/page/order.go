@@ -132,7 +132,7 @@ func (o Order) keyed() bool {
 // name "" is the order of a list whose client names none, or an unknown one.
 type Orders map[string]Order
 
-// By gives an order by its name.
+// By returns an order by its name.
 func (o Orders) By(name string) Order {
 	if order, ok := o[name]; ok {
 		return order
@@ -178,7 +178,7 @@ func (o Order) Values(cursor string) ([]any, error) {
 	return values, err
 }
 
-// encode gives the cursor of a row: URL-safe base64 of a JSON object with the columns in
+// encode returns the cursor of a row: URL-safe base64 of a JSON object with the columns in
 // their order, as strings, and the direction to read in.
 func (o Order) encode(values []*string, direction string) string {
 	var b strings.Builder

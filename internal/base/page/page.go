@@ -80,7 +80,7 @@ func (p *Page[T]) cursor(edge []*string, direction string) string {
 	return p.order.encode(edge, direction)
 }
 
-// Map gives the page with each item in another form.
+// Map returns the page with each item in another form.
 func Map[T, U any](p Page[T], form func(item *T) U) Page[U] {
 	out := With(p, make([]U, len(p.Items)))
 	for i := range p.Items {
@@ -89,7 +89,7 @@ func Map[T, U any](p Page[T], form func(item *T) U) Page[U] {
 	return out
 }
 
-// With gives the page with as many other items.
+// With returns the page with as many other items.
 func With[T, U any](p Page[T], items []U) Page[U] {
 	return Page[U]{
 		Items: items, Total: p.Total, Keyset: p.Keyset, HasNext: p.HasNext, HasPrev: p.HasPrev,
@@ -97,7 +97,7 @@ func With[T, U any](p Page[T], items []U) Page[U] {
 	}
 }
 
-// Without gives the page without the items that are gone by now. It leads on as before.
+// Without returns the page without the items that are gone by now. It leads on as before.
 func Without[T any](p Page[T], gone func(item *T) bool) Page[T] {
 	out := With(p, make([]T, 0, len(p.Items)))
 	out.edges = nil
@@ -113,7 +113,7 @@ func Without[T any](p Page[T], gone func(item *T) bool) Page[T] {
 	return out
 }
 
-// Pointers gives the page with pointers to its items.
+// Pointers returns the page with pointers to its items.
 func Pointers[T any](p Page[T]) Page[*T] { return Map(p, func(item *T) *T { return item }) }
 
 // None is a page of a list without rows.

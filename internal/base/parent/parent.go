@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Watch gives a context that ends when the process of this id ends, or with ctx. The
+// Watch returns a context that ends when the process of this id ends, or with ctx. The
 // kernel tells of it through a descriptor of that process, so that a number that is used
 // again by another process does not matter; where the kernel has none (before Linux 5.10)
 // the process is looked for every half second. A process that is not there ends the

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// New gives an expression, which is compiled when it is first asked for. One that cannot
+// New returns an expression, which is compiled when it is first asked for. One that cannot
 // be compiled panics then.
 func New(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// The markers of JPEG (ITU-T T.81, table B.1) that are told apart here.
+// The markers of JPEG (ITU-T T.81, table B.1) that are distinguished here.
 const (
 	markerTEM   = 0x01
 	markerRST0  = 0xd0
@@ -70,7 +70,7 @@ func stripJPEG(content []byte) ([]byte, error) {
 	}
 }
 
-// keptSegment gives what is kept of a segment, nil for nothing. Of the application segments
+// keptSegment returns what is kept of a segment, nil for nothing. Of the application segments
 // those stay that say how to read the colours, and of EXIF which side is up.
 func keptSegment(marker byte, segment []byte) []byte {
 	switch {

@@ -51,7 +51,7 @@ const (
 	WebP Format = "webp"
 )
 
-// Exts gives what the names of files of the format end in, the usual one first.
+// Exts returns what the names of files of the format end in, the usual one first.
 func (f Format) Exts() []string {
 	if f == JPEG {
 		return []string{".jpg", ".jpeg"}

@@ -11,7 +11,7 @@ import (
 type Exceeded struct {
 	Usage
 	After time.Duration // to wait before the next try
-	Text  string        // what the caller is told; "" has the caller's usual words
+	Text  string        // what the caller reads; "" has the caller's usual words
 }
 
 // Error says what happened.

@@ -2,7 +2,7 @@ package ratelimit
 
 import "net/netip"
 
-// Network is where a caller comes from, as far as callers can be told apart: an IPv4
+// Network is where a caller comes from, as far as callers can be distinguished: an IPv4
 // address, or the /64 that one subscriber has in IPv6. The zero value is nowhere.
 type Network struct{ prefix netip.Prefix }
 

@@ -14,7 +14,7 @@ import (
 // maxAnswer is how many bytes are read of the answer to a delivery, which says nothing.
 const maxAnswer = 8 << 10
 
-// Delivery is what another server is told.
+// Delivery is a request that notifies another server.
 type Delivery struct {
 	URL    string
 	Header map[string]string
@@ -24,7 +24,7 @@ type Delivery struct {
 // StatusError says that a server answered a delivery with a status of 400 or more.
 type StatusError struct{ Status int }
 
-// Error gives the status.
+// Error returns the status.
 func (e *StatusError) Error() string { return fmt.Sprintf("the server answered %d", e.Status) }
 
 // Deliver posts to a server, within the rules as they are now, and gives up after timeout. An

@@ -37,7 +37,7 @@ type Dialer struct {
 // BlockedError says that an address may not be reached; its text may be shown.
 type BlockedError struct{ Reason string }
 
-// Error gives the reason.
+// Error returns the reason.
 func (e *BlockedError) Error() string { return "is blocked: " + e.Reason }
 
 // The reasons, as the contract words them.
@@ -185,7 +185,7 @@ func (d *Dialer) lookUp(ctx context.Context, host string) ([]netip.Addr, error) 
 }
 
 // CheckURL looks at an address before anything is sent there: its scheme and host, and
-// the rules as far as they can be told without asking for the host's addresses.
+// the rules as far as they can be checked without asking for the host's addresses.
 func (d *Dialer) CheckURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -220,7 +220,7 @@ func numeric(label string) bool {
 	return err == nil
 }
 
-// Port gives the port of an http or https address, 0 where it is none.
+// Port returns the port of an http or https address, 0 where it is none.
 func Port(u *url.URL) uint16 {
 	text := u.Port()
 	switch {
@@ -259,7 +259,7 @@ func (d *Dialer) Client(timeout time.Duration) *http.Client {
 	}
 }
 
-// keepToOrigin takes away what the first request told its server alone, credentials under
+// keepToOrigin takes away what the first request sent to its server alone, credentials under
 // whatever name, where an answer leads to another scheme, host or port.
 func keepToOrigin(r, first *http.Request) {
 	if r.URL.Scheme == first.URL.Scheme && strings.EqualFold(r.URL.Host, first.URL.Host) {

@@ -19,7 +19,7 @@ const KeySize = 32
 const version = "v1."
 
 // ErrSealed reports a text that cannot be opened: damaged, sealed for another place or
-// with another key. The cause is not told apart, since all three look alike.
+// with another key. The three causes look alike.
 var ErrSealed = errors.New("sealed text cannot be opened with this key and context")
 
 // Box seals and opens secrets with one key. It is safe for concurrent use.
@@ -51,7 +51,7 @@ func NewBox(key []byte) (*Box, error) {
 	return &Box{aead: aead, signer: signer}, nil
 }
 
-// Signer gives the signer whose key comes from the same secret.
+// Signer returns the signer whose key comes from the same secret.
 func (b *Box) Signer() *Signer { return b.signer }
 
 // Seal encrypts a text for one place, such as "webhooks.token:17". The context is not

@@ -73,7 +73,7 @@ func newHasher(c cost) *Hasher {
 	return &Hasher{cost: c, slots: semaphore.NewWeighted(2), dummy: dummy}
 }
 
-// Hash gives the argon2id hash of a password in PHC format. It waits for its turn and
+// Hash returns the argon2id hash of a password in PHC format. It waits for its turn and
 // fails where ctx ends first, and for passwords over MaxPassword bytes.
 func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	if len(password) > MaxPassword {

@@ -38,7 +38,7 @@ func (s *Signer) Sign(purpose, text string, until time.Time) string {
 	return base64.RawURLEncoding.EncodeToString(body) + "." + base64.RawURLEncoding.EncodeToString(s.sum(purpose, body))
 }
 
-// Open gives the text of what Sign made for the same purpose, until its time is over;
+// Open returns the text of what Sign made for the same purpose, until its time is over;
 // otherwise it fails with ErrSigned.
 func (s *Signer) Open(purpose, signed string, now time.Time) (string, error) {
 	first, second, ok := strings.Cut(signed, ".")

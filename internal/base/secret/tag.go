@@ -20,7 +20,7 @@ func (s *Signer) Tag(purpose string, body []byte) string {
 	return strings.ToLower(tags.EncodeToString(append(sum, body...)))
 }
 
-// OpenTag gives the body of what Tag made for the same purpose, in whatever case; otherwise it
+// OpenTag returns the body of what Tag made for the same purpose, in whatever case; otherwise it
 // fails with ErrSigned.
 func (s *Signer) OpenTag(purpose, tag string) ([]byte, error) {
 	all, err := tags.DecodeString(strings.ToUpper(tag))

@@ -25,7 +25,7 @@ func NewToken(prefix string) string {
 	return prefix + base64.RawURLEncoding.EncodeToString(raw[:])
 }
 
-// Digest gives the form in which a token is stored and looked up: SHA-256 in hex, 64
+// Digest returns the form in which a token is stored and looked up: SHA-256 in hex, 64
 // characters. Tokens are long and random, so a fast digest without salt suffices.
 func Digest(token string) string {
 	sum := sha256.Sum256([]byte(token))

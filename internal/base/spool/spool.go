@@ -53,7 +53,7 @@ var ErrClosed = errors.New("spool is closed")
 // it, but not for later ones.
 var ErrUnkept = errors.New("spool: not to be kept")
 
-// New gives the cache in a folder. What an earlier process left unfinished is removed.
+// New returns the cache in a folder. What an earlier process left unfinished is removed.
 func New(c Config) (*Cache, error) {
 	if c.Bytes <= 0 {
 		c.Bytes = 1 << 30
@@ -87,7 +87,7 @@ func New(c Config) (*Cache, error) {
 
 func (c *Cache) path(key string) string { return filepath.Join(c.config.Dir, key) }
 
-// Stats gives how many calls of Open found their file, how many had it made, and the bytes
+// Stats returns how many calls of Open found their file, how many had it made, and the bytes
 // of all finished files.
 func (c *Cache) Stats() (hits, misses uint64, bytes int64) {
 	c.mu.Lock()
@@ -98,7 +98,7 @@ func (c *Cache) Stats() (hits, misses uint64, bytes int64) {
 // Make writes the content of a file; it stops early when ctx ends.
 type Make func(ctx context.Context, out io.Writer) error
 
-// Open gives the file of a key, which may hold letters, digits, dots and dashes. A
+// Open returns the file of a key, which may hold letters, digits, dots and dashes. A
 // finished file is Seekable. The maker runs until the last reader is closed, whatever
 // becomes of the ctx of the one who came first. Open returns when the file has some
 // content or its maker has failed, with the maker's error. A disk without room only keeps
@@ -226,7 +226,7 @@ func (c *Cache) keep(key string, f *file) bool {
 	return true
 }
 
-// room gives a growing file so many more bytes of the disk, as long as all of them have no
+// room returns a growing file so many more bytes of the disk, as long as all of them have no
 // more than the finished ones may have.
 func (c *Cache) room(n int64) bool {
 	c.mu.Lock()

@@ -32,7 +32,7 @@ var otherNames = map[string]string{"pages/plain-html": "plainhtml", "pages/hugo"
 // Templates lists the names of the templates in order.
 func Templates() []string { return list(projects, "projects", ".txtar") }
 
-// Project gives a template by its name; ok is false where there is none.
+// Project returns a template by its name; ok is false where there is none.
 func Project(name string) (t Template, ok bool) {
 	if other := otherNames[name]; other != "" {
 		name = other

@@ -26,17 +26,17 @@ var texts embed.FS
 // Names lists the texts of a kind in order.
 func Names(kind Kind) []string { return list(texts, string(kind), ".txt") }
 
-// List gives a page of the names of a kind.
+// List returns a page of the names of a kind.
 func List(kind Kind, r page.Range) (page.Page[string], error) {
 	return page.Snapshot(Names(kind), string(kind), r)
 }
 
-// Find gives a text by its name, whose case must match; ok is false where there is none.
+// Find returns a text by its name, whose case must match; ok is false where there is none.
 func Find(kind Kind, name string) (text string, ok bool) {
 	return read(texts, string(kind), name, ".txt")
 }
 
-// list gives the names of the files of a folder in order, without what they end in.
+// list returns the names of the files of a folder in order, without what they end in.
 func list(from embed.FS, folder, ext string) []string {
 	entries, err := from.ReadDir(folder)
 	if err != nil {
@@ -50,7 +50,7 @@ func list(from embed.FS, folder, ext string) []string {
 	return names
 }
 
-// read gives one of the files that list names.
+// read returns one of the files that list names.
 func read(from embed.FS, folder, name, ext string) (text string, ok bool) {
 	if !slices.Contains(list(from, folder, ext), name) {
 		return "", false

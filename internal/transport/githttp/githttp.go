@@ -159,7 +159,7 @@ func (h *Handler) find(r *http.Request, t target, service string, as authz.Actor
 // remote is where a project is reached over HTTP.
 func (h *Handler) remote(p *project.Project) string { return h.URLs.HTTPRepository(p.FullPath) }
 
-// wanted gives the service that a request is about and refuses what is not git's smart
+// wanted returns the service that a request is about and refuses what is not git's smart
 // protocol.
 func wanted(w http.ResponseWriter, r *http.Request, t target) (string, bool) {
 	if t.service != "info/refs" {

@@ -227,7 +227,7 @@ func (x *lfsExchange) granted(route lfsRoute) bool {
 	return true
 }
 
-// object gives the object that the path of a transfer names; of other requests none.
+// object returns the object that the path of a transfer names; of other requests none.
 func (x *lfsExchange) object() lfs.Pointer {
 	t, _ := parseLFS(x.r.URL.Path)
 	if !t.content {

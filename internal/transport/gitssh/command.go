@@ -55,7 +55,7 @@ func words(text string) ([]string, error) {
 	return out, nil
 }
 
-// place gives the path of a repository, such as the full path of a project, as a remote names it: with or without a slash
+// place returns the path of a repository, such as the full path of a project, as a remote names it: with or without a slash
 // before and .git after. It is "" where the path can be no repository's.
 func place(path string) string {
 	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")

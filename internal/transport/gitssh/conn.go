@@ -129,7 +129,7 @@ func (c *conn) begin() (end func()) {
 	}
 }
 
-// part gives the client little time to hang up, once nothing runs for it any more.
+// part returns the client little time to hang up, once nothing runs for it any more.
 func (c *conn) part() {
 	c.parting.Store(true)
 	if !c.signedOn.Load() {

@@ -151,7 +151,7 @@ type mask struct {
 	shown  int
 }
 
-// PublicKey gives the changing key.
+// PublicKey returns the changing key.
 func (m *mask) PublicKey() ssh.PublicKey { return maskedKey{m.Signer.PublicKey(), m} }
 
 type maskedKey struct {
@@ -159,7 +159,7 @@ type maskedKey struct {
 	m *mask
 }
 
-// Marshal gives the victim's key for the question and for the look at its answer.
+// Marshal returns the victim's key for the question and for the look at its answer.
 func (k maskedKey) Marshal() []byte {
 	if k.m.shown++; k.m.shown <= 2 {
 		return k.m.victim.Marshal()

@@ -167,7 +167,7 @@ func (x *exchange) remote(ctx context.Context, as authz.Actor, path string) (*re
 	return found, err
 }
 
-// find finds the project; one that moved is found where it is, and the client is told.
+// find finds the project; one that moved is found where it is, and the client reads where.
 func (x *exchange) find(ctx context.Context, as authz.Actor, path string) (*project.Project, error) {
 	at := place(path)
 	if at == "" {
@@ -260,7 +260,7 @@ func (x *exchange) open(ctx context.Context, as authz.Actor, in authz.NamespaceI
 	return !closed
 }
 
-// ended gives the status of a git process. The protocol itself has told the client what
+// ended returns the status of a git process. The protocol itself has reported to the client what
 // is wrong.
 func (x *exchange) ended(err error) int {
 	if err == nil {

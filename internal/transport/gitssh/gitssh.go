@@ -25,9 +25,9 @@ type Deps struct {
 	Log *slog.Logger
 
 	HostKeys string               // folder of the host keys, which are made where they are missing
-	Busy     func() (done func()) // told of every command; may be nil
+	Busy     func() (done func()) // called for every command; may be nil
 
-	// Observe, where set, is told when a command of git begins, and done when it ends, with
+	// Observe, where set, is called when a command of git begins, and done when it ends, with
 	// what came of it. The command runs with the context that it gives.
 	Observe func(ctx context.Context, service string) (with context.Context, done func(Observation))
 

@@ -130,7 +130,7 @@ func sound(signer ssh.Signer) (ssh.Signer, error) {
 // the server stops first the key is left for the next start.
 func (s *Server) addLateKey(signers []ssh.Signer) {
 	made := make(chan crypto.PrivateKey, 1)
-	go func() { // ends by itself: nothing can be told to stop looking for primes
+	go func() { // ends by itself: the search for primes cannot be stopped
 		defer close(made)
 		key, err := rsa.GenerateKey(rand.Reader, rsaBits)
 		if err != nil {

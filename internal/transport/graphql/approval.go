@@ -42,7 +42,7 @@ func approvals[A any](ctx context.Context, b *binder, c *exec.Call[A], of []*mer
 	})
 }
 
-// rulings gives those of the rules of a merge request that people can see and want.
+// rulings returns those of the rules of a merge request that people can see and want.
 func rulings(m *mergerequest.View, st *approval.State, want func(r *approval.RuleState) bool) []*ruling {
 	out := []*ruling{}
 	for i := range st.Rules {
@@ -162,7 +162,7 @@ func (b *binder) approvalRules() {
 	})
 }
 
-// ruleGroups gives the groups of rules that the caller may see.
+// ruleGroups returns the groups of rules that the caller may see.
 func ruleGroups[A any](ctx context.Context, b *binder, c *exec.Call[A], of []*ruling) ([][]*namespace.Group, error) {
 	var ids []namespace.ID
 	for _, r := range of {

@@ -28,7 +28,7 @@ func oneOf(group map[string]bool) error {
 	return argumentError("Only one of [" + strings.Join(slices.Sorted(maps.Keys(group)), ", ") + "] arguments is allowed at the same time.")
 }
 
-// present gives the texts of a list without its nulls.
+// present returns the texts of a list without its nulls.
 func present(list []*string) []string {
 	var out []string
 	for _, s := range list {
@@ -124,7 +124,7 @@ func milestoneOf(titles []string, word *string) filter.Milestone {
 	return m
 }
 
-// numbers gives the numbers of global ids.
+// numbers returns the numbers of global ids.
 func numbers[T ~int64](ids []globalID) []T {
 	out := make([]T, len(ids))
 	for i, id := range ids {
@@ -133,7 +133,7 @@ func numbers[T ~int64](ids []globalID) []T {
 	return out
 }
 
-// orZero gives what an argument sets: nil where it was not given, and zero for null.
+// orZero returns what an argument sets: nil where it was not given, and zero for null.
 func orZero[T any](o exec.Opt[T]) *T {
 	if !o.Set {
 		return nil

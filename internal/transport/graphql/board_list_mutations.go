@@ -84,7 +84,7 @@ func (b *binder) createBoardList(ctx context.Context, c *exec.Call[struct {
 
 const errOneList argumentError = "One and only one of [backlog, labelId, milestoneId, iterationId, assigneeId] arguments is required."
 
-// numbered gives the number of a global id, nil for none.
+// numbered returns the number of a global id, nil for none.
 func numbered[T ~int64](id *globalID) *T {
 	if id == nil {
 		return nil

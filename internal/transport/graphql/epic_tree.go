@@ -25,7 +25,7 @@ const (
 	errBeside    argumentError = "adjacentReferenceId and relativePosition go together"
 )
 
-// beside gives where something goes among its siblings.
+// beside returns where something goes among its siblings.
 func beside[T ~int64](m epicMove) epic.Beside[T] {
 	id := T(zeroOr(m.Moved.AdjacentReferenceID).ID)
 	if m.Moved.RelativePosition == "before" {

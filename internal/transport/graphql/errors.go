@@ -35,7 +35,7 @@ type refusal struct {
 	message string
 }
 
-// Error gives the message.
+// Error returns the message.
 func (e *refusal) Error() string { return e.message }
 
 func unprocessable(message string) error {
@@ -51,10 +51,10 @@ type awayKey struct{}
 // of a mutation.
 type argumentError string
 
-// Error gives the message.
+// Error returns the message.
 func (e argumentError) Error() string { return string(e) }
 
-// present gives the words for an error of a field. What is not for clients is logged.
+// present returns the words for an error of a field. What is not for clients is logged.
 func (h *Handler) present(ctx context.Context, err error) string {
 	var e *errs.Error
 	var argument argumentError
@@ -92,7 +92,7 @@ func short(text string) string {
 	return strings.ToValidUTF8(text[:maxSentence], "") + "..."
 }
 
-// broken gives the sentences of an error that is about what was sent, nil for all others.
+// broken returns the sentences of an error that is about what was sent, nil for all others.
 func broken(err error) []string {
 	var e *errs.Error
 	if !errors.As(err, &e) {
@@ -138,7 +138,7 @@ func sentences(e *errs.Error) []string {
 	return out
 }
 
-// human gives the name of an attribute as a sentence begins with it: target_branch is "Target
+// human returns the name of an attribute as a sentence begins with it: target_branch is "Target
 // branch".
 func human(name string) string {
 	name = strings.ReplaceAll(strings.TrimSuffix(name, "_id"), "_", " ")

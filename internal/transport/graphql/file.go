@@ -47,7 +47,7 @@ type file struct {
 	project *project.Project
 }
 
-// plainRef gives a reference as people write it.
+// plainRef returns a reference as people write it.
 func plainRef(ref string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(ref, gitstore.Branches), gitstore.Tags)
 }

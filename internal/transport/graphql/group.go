@@ -41,7 +41,7 @@ func (b *binder) groupPage(ctx context.Context, as authz.Actor, f namespace.Grou
 	return page.Map(found, func(g *namespace.Group) *namespace.Group { return g }), err
 }
 
-// searched gives the text that a list is searched for, "" for none.
+// searched returns the text that a list is searched for, "" for none.
 func searched(text *string) string { return strings.TrimSpace(zeroOr(text)) }
 
 func (b *binder) groupFields() {

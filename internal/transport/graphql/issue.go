@@ -161,7 +161,7 @@ func (b *binder) issueViews(as authz.Actor) func(ctx context.Context, rows []iss
 	}
 }
 
-// issuesByIDs gives the issues that the caller may read.
+// issuesByIDs returns the issues that the caller may read.
 func (b *binder) issuesByIDs(ctx context.Context, as authz.Actor, ids []issue.ID) (map[issue.ID]*issue.View, error) {
 	found, err := b.Issues.ByIDs(ctx, as, ids)
 	if err != nil {
@@ -234,7 +234,7 @@ func tasksOf(description *string) (out tasks) {
 	return out
 }
 
-// day gives the beginning of a day, nil for none.
+// day returns the beginning of a day, nil for none.
 func day(date *string) *time.Time {
 	if date == nil {
 		return nil
@@ -246,7 +246,7 @@ func day(date *string) *time.Time {
 	return &t
 }
 
-// health gives a health status as enum: on_track is onTrack.
+// health returns a health status as enum: on_track is onTrack.
 func health(h *issue.Health) *string {
 	if h == nil {
 		return nil

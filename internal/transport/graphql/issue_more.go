@@ -59,7 +59,7 @@ func mapped[V, R any](list []V, as func(v V) R) []R {
 	return out
 }
 
-// pagesOf gives a page of the things with the ids of each parent, which the caller may see.
+// pagesOf returns a page of the things with the ids of each parent, which the caller may see.
 func pagesOf[A any, K comparable, V any](ctx context.Context, c *exec.Call[A], p paging, ids [][]K, read reader[K, V]) ([]*exec.Page[V], error) {
 	out, parts := make([]*exec.Page[V], len(ids)), make([]*exec.Page[K], len(ids))
 	var all []K

@@ -36,7 +36,7 @@ func (b *binder) issueOf(ctx context.Context, as authz.Actor, in issueRef) (*pro
 	return p, i, err
 }
 
-// issued gives the payload of a mutation that wrote an issue, or its error.
+// issued returns the payload of a mutation that wrote an issue, or its error.
 func (b *binder) issued(ctx context.Context, as authz.Actor, i *issue.Issue, err error) (issued, error) {
 	if err != nil || i == nil {
 		return issued{}, err

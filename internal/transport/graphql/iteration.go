@@ -40,7 +40,7 @@ func (b *binder) iterations() {
 	b.cadenceMutations()
 }
 
-// positive gives a number that is null where it is zero.
+// positive returns a number that is null where it is zero.
 func positive(n int64) *int64 {
 	if n <= 0 {
 		return nil
@@ -277,7 +277,7 @@ func (b *binder) groupOfCadence(ctx context.Context, as authz.Actor, id globalID
 	return b.Namespaces.FindByID(ctx, as, c.NamespaceID)
 }
 
-// dayOf gives the day of a time, YYYY-MM-DD, nil for nil.
+// dayOf returns the day of a time, YYYY-MM-DD, nil for nil.
 func dayOf(t *time.Time) *string {
 	if t == nil {
 		return nil

@@ -75,7 +75,7 @@ func (b *binder) jobsWith(ctx context.Context, as authz.Actor, rows []*ci.Job) (
 	return out, err
 }
 
-// jobsByIDs gives the jobs that the caller may read.
+// jobsByIDs returns the jobs that the caller may read.
 func (b *binder) jobsByIDs(ctx context.Context, as authz.Actor, ids []ci.StatusID) (map[ci.StatusID]*job, error) {
 	found, err := b.CI.JobsByIDs(ctx, as, ids)
 	if err != nil {
@@ -156,14 +156,14 @@ func (b *binder) jobTimes() {
 	value(b, "CiJob.queuedDuration", func(j *job) *float64 { return j.QueuedDuration(b.Now()) })
 }
 
-// artifactsOf gives the artifacts of jobs that are for the caller.
+// artifactsOf returns the artifacts of jobs that are for the caller.
 func artifactsOf[A any](ctx context.Context, b *binder, c *exec.Call[A], ids []ci.StatusID) (map[ci.StatusID][]ci.Artifact, error) {
 	return exec.Load(ctx, c, "artifacts of jobs", ids, func(ctx context.Context, ids []ci.StatusID) (map[ci.StatusID][]ci.Artifact, error) {
 		return b.CI.ArtifactsFor(ctx, c.As, ids)
 	})
 }
 
-// keys gives the ids of jobs.
+// keys returns the ids of jobs.
 func keys(list []*job) []ci.StatusID {
 	out := make([]ci.StatusID, len(list))
 	for i, j := range list {
@@ -217,7 +217,7 @@ func (b *binder) jobParts() {
 	})
 }
 
-// needsOf gives what jobs wait for by name.
+// needsOf returns what jobs wait for by name.
 func needsOf[A any](ctx context.Context, b *binder, c *exec.Call[A], of []*job) ([][]*need, error) {
 	found, err := exec.LoadEach(ctx, c, "needs of jobs", of, (*job).key, func(ctx context.Context, ids []ci.StatusID) (map[ci.StatusID][]ci.Need, error) {
 		return b.CI.NeedsOf(ctx, ids)
@@ -278,7 +278,7 @@ func (b *binder) jobNeeds() {
 	exec.Connection[any](b.Schema, "JobNeedUnion")
 }
 
-// pipelinesOf gives the pipelines of jobs.
+// pipelinesOf returns the pipelines of jobs.
 func pipelinesOf(list []*job) []*pipeline {
 	out := make([]*pipeline, len(list))
 	for i, j := range list {
@@ -287,7 +287,7 @@ func pipelinesOf(list []*job) []*pipeline {
 	return out
 }
 
-// stageBefore gives the jobs of the stage before that of a job.
+// stageBefore returns the jobs of the stage before that of a job.
 func stageBefore(j *job, all []*ci.Job) []*job {
 	before := -1
 	for _, x := range all {

@@ -168,7 +168,7 @@ func pointers[T any](list []T) []*T {
 	return out
 }
 
-// zeroOr gives what a pointer points to, zero for nil.
+// zeroOr returns what a pointer points to, zero for nil.
 func zeroOr[T any](p *T) T {
 	var zero T
 	if p == nil {

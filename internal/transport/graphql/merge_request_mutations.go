@@ -161,7 +161,7 @@ func (b *binder) requestPeopleMutations() {
 	})
 }
 
-// usersNamed gives the ids of users by their names; unknown names are left out.
+// usersNamed returns the ids of users by their names; unknown names are left out.
 func (b *binder) usersNamed(ctx context.Context, as authz.Actor, names []string) ([]authz.UserID, error) {
 	found := make([]authz.UserID, len(names))
 	err := b.Together(ctx, len(names), func(ctx context.Context, i int) error {

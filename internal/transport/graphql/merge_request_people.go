@@ -161,7 +161,7 @@ func usersOf[P any](b *binder, field string, ids func(parent P) []authz.UserID) 
 	})
 }
 
-// userPages gives the part of each list of users that a field asks for.
+// userPages returns the part of each list of users that a field asks for.
 func (b *binder) userPages(ctx context.Context, p paging, lists [][]authz.UserID) ([]*exec.Page[*user], error) {
 	people, err := b.peopleIn(ctx, lists)
 	out := make([]*exec.Page[*user], len(lists))
@@ -173,7 +173,7 @@ func (b *binder) userPages(ctx context.Context, p paging, lists [][]authz.UserID
 	return out, err
 }
 
-// peopleIn gives the users of lists of ids, without those who are gone.
+// peopleIn returns the users of lists of ids, without those who are gone.
 func (b *binder) peopleIn(ctx context.Context, lists [][]authz.UserID) ([][]*user, error) {
 	people, err := b.Accounts.ByIDs(ctx, slices.Concat(lists...))
 	out := make([][]*user, len(lists))

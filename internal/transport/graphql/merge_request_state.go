@@ -144,7 +144,7 @@ func (b *binder) requestDiffs() {
 	exec.Struct[*gitcmd.FileDiff](b.Schema, "DiffStats")
 }
 
-// within gives the changed files that are at a path or below it, all for "".
+// within returns the changed files that are at a path or below it, all for "".
 func within(files []gitcmd.FileDiff, path string) []*gitcmd.FileDiff {
 	out := []*gitcmd.FileDiff{}
 	for i := range files {

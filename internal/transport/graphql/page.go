@@ -25,7 +25,7 @@ const (
 	errCursor   argumentError = "Please provide a valid cursor"
 )
 
-// rangeOf gives the part of a list that the arguments ask for, of at most so many items, by cursor.
+// rangeOf returns the part of a list that the arguments ask for, of at most so many items, by cursor.
 func (p paging) rangeOf(most int) (page.Range, error) {
 	r := page.Range{Limit: most, Keyset: true, Uncounted: true}
 	if p.First != nil && p.Last != nil {
@@ -53,7 +53,7 @@ func given(cursor *string) string {
 	return strings.TrimSpace(*cursor)
 }
 
-// read gives a page of a list that core reads part by part, in the form of a connection. list is
+// read returns a page of a list that core reads part by part, in the form of a connection. list is
 // asked for one part, and for the number of rows of the whole list where the request wants that: in
 // one statement, so that no row is shown that was not counted.
 func read[A, T any](c *exec.Call[A], p paging, most int, list func(r page.Range) (page.Page[T], error)) (*exec.Page[T], error) {
@@ -146,7 +146,7 @@ func positionCursor(n int) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(n)))
 }
 
-// connection gives a page of core the form of a connection. The page has been read from one end
+// connection returns a page of core the form of a connection. The page has been read from one end
 // of the arguments; the other cuts it here.
 func connection[T any](p paging, found page.Page[T], offset int) *exec.Page[T] {
 	out := &exec.Page[T]{Items: found.Items, HasNext: found.HasNext, HasPrevious: found.HasPrev, Count: found.Total}
@@ -170,7 +170,7 @@ func connection[T any](p paging, found page.Page[T], offset int) *exec.Page[T] {
 	return out
 }
 
-// listOf gives a page of a list that is in memory as a whole, such as the assignees of an issue.
+// listOf returns a page of a list that is in memory as a whole, such as the assignees of an issue.
 func listOf[T any](p paging, most int, all []T) (*exec.Page[T], error) {
 	r, err := p.rangeOf(most)
 	if err != nil {

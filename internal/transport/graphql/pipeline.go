@@ -273,7 +273,7 @@ func (b *binder) pipelineFamily() {
 	})
 }
 
-// startedBy gives the pipelines that bridges started.
+// startedBy returns the pipelines that bridges started.
 func startedBy[A any](ctx context.Context, b *binder, c *exec.Call[A], bridges []ci.StatusID) (map[ci.StatusID]*pipeline, error) {
 	return exec.Load(ctx, c, "downstream pipelines", bridges, func(ctx context.Context, ids []ci.StatusID) (map[ci.StatusID]*pipeline, error) {
 		found, err := b.CI.DownstreamOf(ctx, c.As, ids)
@@ -285,7 +285,7 @@ func startedBy[A any](ctx context.Context, b *binder, c *exec.Call[A], bridges [
 	})
 }
 
-// pipelinesByIDs gives the pipelines that the caller may read, with their projects.
+// pipelinesByIDs returns the pipelines that the caller may read, with their projects.
 func (b *binder) pipelinesByIDs(ctx context.Context, as authz.Actor, ids []ci.PipelineID) (map[ci.PipelineID]*pipeline, error) {
 	found, err := b.CI.ByIDs(ctx, as, ids)
 	if err != nil {
@@ -313,5 +313,5 @@ func kindOf(j *ci.Job) string {
 	return "BUILD"
 }
 
-// enumOf gives a state as enums have it.
+// enumOf returns a state as enums have it.
 func enumOf(s ci.State) string { return strings.ToUpper(string(s)) }

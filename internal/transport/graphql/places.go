@@ -49,7 +49,7 @@ func (b *binder) parent(ctx context.Context, as authz.Actor, in parent) (*projec
 	return p, nil, err
 }
 
-// forEach gives a value for every parent of a field, whose reads become the statements of one; what
+// forEach returns a value for every parent of a field, whose reads become the statements of one; what
 // fails for one is null there, and what is hidden is null without an error.
 func forEach[A, P, R any](ctx context.Context, b *binder, c *exec.Call[A], of []P, f func(ctx context.Context, p P) (R, error)) ([]R, error) {
 	out, failed := make([]R, len(of)), make([]error, len(of))

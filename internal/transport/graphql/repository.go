@@ -19,7 +19,7 @@ type repository struct{ project *project.Project }
 // revision is the arguments that name a commit.
 type revision struct{ Ref, RefType *string }
 
-// name gives the revision in the words of core: HEAD is the default branch.
+// name returns the revision in the words of core: HEAD is the default branch.
 func (r revision) name() string {
 	ref := zeroOr(r.Ref)
 	switch {

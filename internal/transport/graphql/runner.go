@@ -92,7 +92,7 @@ func runnersOf(list page.Page[runner.Runner], err error) (page.Page[*ciRunner], 
 	return page.Map(list, func(r *runner.Runner) *ciRunner { return &ciRunner{Runner: r} }), err
 }
 
-// runnersByIDs gives the runners whose details the caller may read.
+// runnersByIDs returns the runners whose details the caller may read.
 func (b *binder) runnersByIDs(ctx context.Context, as authz.Actor, ids []runner.ID) (map[runner.ID]*ciRunner, error) {
 	found, err := b.Runners.ByIDs(ctx, as, ids)
 	out := make(map[runner.ID]*ciRunner, len(found))

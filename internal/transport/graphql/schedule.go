@@ -82,7 +82,7 @@ func (b *binder) schedules() {
 	b.scheduleMutations()
 }
 
-// scheduleVariables gives the variables of schedules.
+// scheduleVariables returns the variables of schedules.
 func (b *binder) scheduleVariables(ctx context.Context, c *exec.Call[paging], of []*schedule.Seen) ([]*exec.Page[*ciVariable], error) {
 	found, err := forEach(ctx, b, c, of, func(ctx context.Context, s *schedule.Seen) ([]ci.Variable, error) {
 		return b.Schedules.Variables(ctx, c.As, s.Project, s.Schedule)

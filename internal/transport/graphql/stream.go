@@ -206,7 +206,7 @@ func (w *watch) run(h *Handler) {
 	}
 }
 
-// list gives the streams that are open: nil where there are none, and the watch has ended.
+// list returns the streams that are open: nil where there are none, and the watch has ended.
 func (w *watch) list() []*follower {
 	w.mu.Lock()
 	defer w.mu.Unlock()

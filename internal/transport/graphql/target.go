@@ -26,7 +26,7 @@ func (t *target) On() subscription.On {
 	return subscription.On{Place: noteable.Place{Project: t.on.Project, Group: t.on.Group}, Kind: t.on.Kind, Key: t.on.Key}
 }
 
-// requestsByIDs gives the merge requests that the caller may read.
+// requestsByIDs returns the merge requests that the caller may read.
 func (b *binder) requestsByIDs(ctx context.Context, as authz.Actor, ids []mergerequest.ID) (map[mergerequest.ID]*mergerequest.View, error) {
 	found, err := b.MergeRequests.ByIDs(ctx, as, ids)
 	if err != nil {

@@ -96,7 +96,7 @@ func (b *binder) todoTargets() {
 	})
 }
 
-// todoPlaces gives the projects and groups that users ask for access to, nil for to-do items about anything else.
+// todoPlaces returns the projects and groups that users ask for access to, nil for to-do items about anything else.
 func (b *binder) todoPlaces(ctx context.Context, c *exec.Call[exec.None], of []*todo.Todo) ([]any, error) {
 	projects, err := exec.LoadEach(ctx, c, "projects", of, todoPlace[project.ID](todo.OfProject), func(ctx context.Context, ids []project.ID) (map[project.ID]*project.Project, error) {
 		return b.Projects.ByIDs(ctx, c.As, ids)
@@ -144,7 +144,7 @@ func (b *binder) todoCommits(ctx context.Context, as authz.Actor, refs []noteabl
 	return out, err
 }
 
-// todoPlace gives the id of what a to-do item is about, 0 where that is of another kind.
+// todoPlace returns the id of what a to-do item is about, 0 where that is of another kind.
 func todoPlace[T ~int64](kind noteable.Kind) func(t *todo.Todo) T {
 	return func(t *todo.Todo) T {
 		if t.Kind != kind {
@@ -293,7 +293,7 @@ func (b *binder) todoMutations() {
 	})
 }
 
-// doneTodos gives the latest of to-do items that were marked.
+// doneTodos returns the latest of to-do items that were marked.
 func (b *binder) doneTodos(ctx context.Context, as authz.Actor, ids []todo.ID) (todoList, error) {
 	slices.SortFunc(ids, func(a, b todo.ID) int { return cmp.Compare(b, a) })
 	ids = ids[:min(len(ids), maxTodos)]

@@ -89,7 +89,7 @@ func (b *binder) usersByIDs(ctx context.Context, _ authz.Actor, ids []authz.User
 	return b.Accounts.ByIDs(ctx, ids)
 }
 
-// user gives one user.
+// user returns one user.
 func (b *binder) user(ctx context.Context, id authz.UserID) (*user, error) {
 	found, err := b.Accounts.ByIDs(ctx, []authz.UserID{id})
 	return found[id], err
@@ -133,7 +133,7 @@ func ofPrivate[R any](of func(p *account.PrivateView) *R) func(v *account.View) 
 // value binds a field that is taken from its parent.
 func value[P, R any](b *binder, field string, f func(parent P) R) { exec.Value(b.Schema, field, f) }
 
-// text gives a text that is null where it is empty.
+// text returns a text that is null where it is empty.
 func text(s string) *string {
 	if s == "" {
 		return nil

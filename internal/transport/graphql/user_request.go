@@ -24,7 +24,7 @@ type userRequests struct {
 	}
 }
 
-// common gives the arguments in the form of other lists of merge requests.
+// common returns the arguments in the form of other lists of merge requests.
 func (a *userRequests) common() requestFilter {
 	return requestFilter{
 		CreatedAfter: a.CreatedAfter, CreatedBefore: a.CreatedBefore, UpdatedAfter: a.UpdatedAfter, UpdatedBefore: a.UpdatedBefore,

@@ -62,7 +62,7 @@ func (b *binder) variables() {
 	value(b, "CiProjectVariableConnection.limit", func(*exec.Page[*ciVariable]) int { return variable.MaxOfProject })
 }
 
-// variableOf gives a variable of a place of a kind.
+// variableOf returns a variable of a place of a kind.
 func variableOf(model string, v *variable.Variable) *ciVariable {
 	return &ciVariable{
 		ID: gid(model, v.ID), Key: v.Key, VariableType: strings.ToUpper(string(v.Type)), Value: v.Value, Description: v.Description,

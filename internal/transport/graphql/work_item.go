@@ -176,7 +176,7 @@ func ofEpic(e *epic.Epic) *workItem {
 	return &workItem{epic: e}
 }
 
-// workItemsByKeys gives the work items that the caller may read.
+// workItemsByKeys returns the work items that the caller may read.
 func (b *binder) workItemsByKeys(ctx context.Context, as authz.Actor, keys []workItemKey) (map[workItemKey]*workItem, error) {
 	var issues []issue.ID
 	var epics []epic.ID
@@ -202,7 +202,7 @@ func (b *binder) workItemsByKeys(ctx context.Context, as authz.Actor, keys []wor
 	return out, err
 }
 
-// workItemViews gives the rows of lists as work items, with the statements of one.
+// workItemViews returns the rows of lists as work items, with the statements of one.
 func (b *binder) workItemViews(as authz.Actor) func(ctx context.Context, rows []epic.Item) ([]*workItem, error) {
 	return func(ctx context.Context, rows []epic.Item) ([]*workItem, error) {
 		var issues []issue.Issue

@@ -100,7 +100,7 @@ func (f *workItemFilter) epics() *epic.Filter {
 func isEpic(id globalID) bool  { return id.Model == "Epic" }
 func isIssue(id globalID) bool { return !isEpic(id) }
 
-// numbersOf gives the numbers of those global ids that ok chooses.
+// numbersOf returns the numbers of those global ids that ok chooses.
 func numbersOf[T ~int64](ids []globalID, ok func(id globalID) bool) []T {
 	var out []T
 	for _, id := range ids {

@@ -127,7 +127,7 @@ func (b *binder) workItemNeeded(ctx context.Context, as authz.Actor, id globalID
 	return nil, missingOr(err)
 }
 
-// workItemPayload gives a work item that was written, after what else is done with it, if anything.
+// workItemPayload returns a work item that was written, after what else is done with it, if anything.
 func (b *binder) workItemPayload(ctx context.Context, as authz.Actor, key workItemKey, then func(w *workItem) error) (workItemPayload, error) {
 	found, err := b.workItemsByKeys(ctx, as, []workItemKey{key})
 	if w := found[key]; err == nil && w != nil && then != nil {
@@ -207,10 +207,10 @@ func (b *binder) createEpicItem(ctx context.Context, as authz.Actor, path string
 	return workItemKey{true, int64(e.ID)}, nil
 }
 
-// notEmpty gives nil for a text that is empty.
+// notEmpty returns nil for a text that is empty.
 func notEmpty(s *string) *string { return text(zeroOr(s)) }
 
-// parentOf gives the epic that is named as a parent, 0 for none.
+// parentOf returns the epic that is named as a parent, 0 for none.
 func parentOf(id *globalID) (epic.ID, error) {
 	switch {
 	case id == nil:

@@ -51,7 +51,7 @@ func (t *workItemType) ofProjects() bool { return t.of != "" }
 // ofGroups is the opposite of ofProjects.
 func (t *workItemType) ofGroups() bool { return !t.ofProjects() }
 
-// typesThat gives the types that ok chooses.
+// typesThat returns the types that ok chooses.
 func typesThat(ok func(t *workItemType) bool) []*workItemType {
 	return slices.DeleteFunc(slices.Clone(typesOfWork), func(t *workItemType) bool { return !ok(t) })
 }
@@ -72,7 +72,7 @@ func (b *binder) workItemTypes() {
 	typesOf(b, "Group.workItemTypes", func(_ *namespace.Group) []*workItemType { return typesThat((*workItemType).ofGroups) })
 }
 
-// typesOf binds the types of places. Tasks are the type that can be told to be a part of an issue.
+// typesOf binds the types of places. Tasks are the type that can be recognized as a part of an issue.
 func typesOf[P any](b *binder, field string, of func(place P) []*workItemType) {
 	exec.Batch(b.Schema, field, func(_ context.Context, c *exec.Call[struct {
 		paging

@@ -26,7 +26,7 @@ var startCompressors = sync.OnceFunc(func() {
 // compressed already, and no range. The caller calls end when the answer is written.
 //
 // An answer to a request with a cookie is compressed only where the browser says that a page of this server or its user has sent the request: another
-// site that has a browser ask again and again could guess secrets of an answer by its length (BREACH). Tokens of forms are masked anew on each page besides.
+// site that has a browser ask again and again could guess secrets of an answer by its length (BREACH). Tokens of forms have a new mask on each page besides.
 func Compress(w http.ResponseWriter, r *http.Request) (out http.ResponseWriter, end func()) {
 	c := &compressed{ResponseWriter: w, head: r.Method == http.MethodHead, asked: takesGzip(r) && ownRequest(r)}
 	return c, c.end

@@ -58,7 +58,7 @@ func Find(h http.Header, param func(name string) string) (Credential, bool, erro
 	return Credential{}, false, nil
 }
 
-// bearerToken gives the token of an Authorization header, "" where it has none.
+// bearerToken returns the token of an Authorization header, "" where it has none.
 func bearerToken(header string) string {
 	scheme, token, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "bearer") {

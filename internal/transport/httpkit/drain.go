@@ -50,7 +50,7 @@ func (b *drainedBody) Read(p []byte) (int, error) {
 
 func (b *drainedBody) drain(w http.ResponseWriter, r *http.Request) {
 	asked := strings.EqualFold(r.Header.Get("Expect"), "100-continue")
-	if b.ended || r.ContentLength == b.read || asked && b.read == 0 { // a client that asks whether to send was told not to
+	if b.ended || r.ContentLength == b.read || asked && b.read == 0 { // the answer to a client that asks whether to send was no
 		return
 	}
 	control := http.NewResponseController(w)

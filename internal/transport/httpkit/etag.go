@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// ETag gives the weak tag of a body.
+// ETag returns the weak tag of a body.
 func ETag(body []byte) string {
 	d := newDigest()
 	_, _ = d.Write(body) // never fails

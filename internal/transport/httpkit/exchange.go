@@ -53,7 +53,7 @@ type Observation struct {
 type Gate struct {
 	// Log gets one line per request, and one per panic.
 	Log *slog.Logger
-	// Observe, where set, is told each request when it is answered.
+	// Observe, where set, is called with each request when it is answered.
 	Observe func(Observation)
 }
 
@@ -119,7 +119,7 @@ func (g *Gate) line(x *Exchange, r *http.Request, took time.Duration, params fun
 // without signing in.
 var uploaded = pattern.New(`/uploads/[0-9a-fA-F]{32}`)
 
-// Path gives the path of a request as the log may have it: without the secrets of uploaded
+// Path returns the path of a request as the log may have it: without the secrets of uploaded
 // files.
 func Path(r *http.Request) string {
 	path := r.URL.EscapedPath()
@@ -171,7 +171,7 @@ func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, serve, fail http.Ha
 
 type exchangeKey struct{}
 
-// Of gives the exchange of a request that came through [Gate.Serve], an empty one for all
+// Of returns the exchange of a request that came through [Gate.Serve], an empty one for all
 // others.
 func Of(ctx context.Context) *Exchange {
 	if x, ok := ctx.Value(exchangeKey{}).(*Exchange); ok {

@@ -56,7 +56,7 @@ func (s *Sessions) name(cookie string) string {
 	return cookie
 }
 
-// Cookie gives the value of a cookie, "" where the request has none. Of several with the name
+// Cookie returns the value of a cookie, "" where the request has none. Of several with the name
 // the first counts, as browsers send the one for the longest path first.
 func (s *Sessions) Cookie(r *http.Request, cookie string) string {
 	c, err := r.Cookie(s.name(cookie))
@@ -75,7 +75,7 @@ func (s *Sessions) Set(w http.ResponseWriter, cookie, value string) {
 	http.SetCookie(w, c)
 }
 
-// Of gives the actor of the session in a request's cookie, and its secret. ok is false where
+// Of returns the actor of the session in a request's cookie, and its secret. ok is false where
 // there is none that is good. A nil Sessions has none. The error is that the session cannot
 // be looked up, such as [errs.ErrAway].
 func (s *Sessions) Of(r *http.Request) (as authz.Actor, key string, ok bool, err error) {
@@ -104,7 +104,7 @@ func refused(err error) bool {
 	return once || errs.Is(err, errs.Unauthorized) || errs.Is(err, errs.Forbidden)
 }
 
-// Acting gives the actor of the session in a request to the API: a request that reads needs
+// Acting returns the actor of the session in a request to the API: a request that reads needs
 // the cookie alone, one that writes the header as well. The error is that of Of.
 func (s *Sessions) Acting(r *http.Request) (as authz.Actor, ok bool, err error) {
 	as, key, ok, err := s.Of(r)

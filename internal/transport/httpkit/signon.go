@@ -24,7 +24,7 @@ const (
 	ImpersonationOff TokenError = "Token is an impersonation token but impersonation was disabled."
 )
 
-// Error gives the sentence that the client reads.
+// Error returns the sentence that the client reads.
 func (e TokenError) Error() string { return string(e) }
 
 // SignOn turns credentials into actors.
@@ -51,7 +51,7 @@ var forJobs = []string{
 	"/projects/:id/jobs/artifacts/:ref_name/download", "/projects/:id/jobs/artifacts/:ref_name/raw/*artifact_path",
 }
 
-// Authenticate gives the actor of a credential. It answers Unauthorized for one that is
+// Authenticate returns the actor of a credential. It answers Unauthorized for one that is
 // unknown or not taken on its route, a [TokenError] for one that was good once, and Forbidden
 // with the reason for a user who may not sign in. The rotation of a revoked token revokes the
 // tokens that were rotated from it.
@@ -84,7 +84,7 @@ func (s *SignOn) FindUser(ctx context.Context, idOrName string) (authz.Actor, er
 	return s.Accounts.StandIn(ctx, idOrName)
 }
 
-// Reader gives the actor of a request for something that is shown as the API shows it, such as
+// Reader returns the actor of a request for something that is shown as the API shows it, such as
 // a page or a file: the anonymous one where there is no credential that is good and reads the
 // API. Where there is no token at all, the session in the cookie counts. The actor has the
 // address in any case. The error is that a credential cannot be looked up, such as
@@ -134,7 +134,7 @@ func (s *SignOn) Throttled(w http.ResponseWriter, traffic limit.Traffic, as auth
 	return exceeded != nil
 }
 
-// Sudo gives the actor for an administrator who acts as another user, named by number or
+// Sudo returns the actor for an administrator who acts as another user, named by number or
 // username in the parameter or header of that name. find finds users.
 func Sudo(ctx context.Context, as authz.Actor, who string, find func(ctx context.Context, idOrName string) (authz.Actor, error)) (authz.Actor, error) {
 	if err := as.MaySudo(); err != nil {

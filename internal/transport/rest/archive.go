@@ -23,7 +23,7 @@ type archiveParams struct {
 	Mode   string      `header:"Sec-Fetch-Mode"`
 }
 
-// archive gives an archive: from the place it is kept in, with parts where asked for, or
+// archive returns an archive: from the place it is kept in, with parts where asked for, or
 // while it is made.
 func (s *Server) archive(ctx context.Context, as authz.Actor, in archiveParams) (api.RawOrContent, error) {
 	var out api.RawOrContent

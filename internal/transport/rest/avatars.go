@@ -92,7 +92,7 @@ type avatarEntity struct {
 	AvatarURL *string `json:"avatar_url"`
 }
 
-// avatarOf gives the picture of the user with a public address; no caller learns whose other
+// avatarOf returns the picture of the user with a public address; no caller learns whose other
 // addresses are.
 func (s *Server) avatarOf(ctx context.Context, as authz.Actor, p avatarOfParams) (avatarEntity, error) {
 	u, err := s.Accounts.WithPublicEmail(ctx, as, p.Email)

@@ -91,7 +91,7 @@ type (
 	}
 )
 
-// listed gives a page of the reactions to a thing.
+// listed returns a page of the reactions to a thing.
 func (h awardHandlers) listed(ctx context.Context, as authz.Actor, to noteable.Target, r page.Range) (api.List[awardEntity], error) {
 	var none api.List[awardEntity]
 	list, err := h.server.Awards.List(ctx, as, to, r)

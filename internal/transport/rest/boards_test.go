@@ -16,7 +16,7 @@ import (
 
 const appBoards = "/projects/team%2Fapp/boards"
 
-// order gives the label names of the lists of the first board.
+// order returns the label names of the lists of the first board.
 func (p *planning) order() string {
 	p.t.Helper()
 	var out []string

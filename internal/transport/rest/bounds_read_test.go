@@ -76,7 +76,7 @@ func flat(params []api.Param) []api.Param {
 	return out
 }
 
-// manyOf gives 101 values for a list or hash, nil for anything else.
+// manyOf returns 101 values for a list or hash, nil for anything else.
 func manyOf(p api.Param) url.Values {
 	kind := p.Type
 	for kind.Kind() == reflect.Pointer || strings.HasPrefix(kind.Name(), "Opt[") {

@@ -73,7 +73,7 @@ func TestParameters_have_bounds(t *testing.T) {
 	})
 }
 
-// valid gives the parameters that a call needs.
+// valid returns the parameters that a call needs.
 func valid(route string, n int) url.Values {
 	switch route {
 	case "POST /projects", "POST /groups":

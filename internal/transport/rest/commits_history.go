@@ -24,7 +24,7 @@ func (s *Server) commitHistoryRoutes() []*api.Route {
 	)
 }
 
-// findCommit gives the project and the commit that a path names.
+// findCommit returns the project and the commit that a path names.
 func (s *Server) findCommit(ctx context.Context, as authz.Actor, in commitParams) (*project.Project, *gitstore.Commit, error) {
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {

@@ -160,7 +160,7 @@ func (e *issueEntity) tasks(description string) {
 	}
 }
 
-// references gives the forms of a reference such as "#1": short, as seen from the
+// references returns the forms of a reference such as "#1": short, as seen from the
 // project or group at path from, and full.
 func references(p *project.Project, from, short string) issueReferences {
 	r := issueReferences{Short: short, Relative: p.FullPath + short, Full: p.FullPath + short}

@@ -70,7 +70,7 @@ func (labelTitles) OneOf(labelTitles, labelDetails) {}
 // OneOf names the forms of labels.
 func (labelDetails) OneOf(labelTitles, labelDetails) {}
 
-// labelList gives the titles of labels, or the labels themselves.
+// labelList returns the titles of labels, or the labels themselves.
 func labelList(labels []label.Label, details bool) labelForm {
 	if !details {
 		return labelTitles(label.Titles(labels))

@@ -20,7 +20,7 @@ type memberEntity struct {
 	SAMLIdentity    *struct{}   `json:"group_saml_identity" later:"single sign-on of groups"`
 }
 
-// members gives the entities of some members in one statement more.
+// members returns the entities of some members in one statement more.
 func (s *Server) members(ctx context.Context, list []namespace.Member, seats bool) ([]memberEntity, error) {
 	ids := make([]authz.UserID, 0, 2*len(list))
 	for _, m := range list {

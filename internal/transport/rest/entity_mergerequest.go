@@ -109,7 +109,7 @@ type requestBuilds struct {
 	Pipeline        *pipelineEntity `json:"pipeline"`
 }
 
-// requestHead has all that is told of that pipeline.
+// requestHead has all attributes of that pipeline.
 type requestHead struct {
 	HeadPipeline *pipelineFull `json:"head_pipeline"`
 }
@@ -273,7 +273,7 @@ func filesCount(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// present gives a text, nil where it is empty.
+// present returns a text, nil where it is empty.
 func present(text string) *string {
 	if text == "" {
 		return nil

@@ -233,7 +233,7 @@ func (s *Server) blobURL(p *project.View, path string) *string {
 	return &address
 }
 
-// upload gives the address of a stored picture, nil for none.
+// upload returns the address of a stored picture, nil for none.
 func (s *Server) upload(kind string, id int64, stored string) *string {
 	if stored == "" {
 		return nil

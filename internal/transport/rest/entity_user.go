@@ -95,7 +95,7 @@ type identityEntity struct {
 	SAMLProviderID *int64 `json:"saml_provider_id" later:"single sign-on of groups"`
 }
 
-// user gives the summary of a user, nil for nil.
+// user returns the summary of a user, nil for nil.
 func (s *Server) user(u *account.Summary) *userBasic {
 	if u == nil {
 		return nil

@@ -246,7 +246,7 @@ func TestEpics_mentions(t *testing.T) {
 	})
 }
 
-// list gives a field of each row of an answer.
+// list returns a field of each row of an answer.
 func (p *planning) list(as, path, field string) []string {
 	p.t.Helper()
 	var out []string

@@ -25,7 +25,7 @@ func newEpics(t *testing.T, d *db.DB) *planning {
 	return p
 }
 
-// id gives a number of an answer as text.
+// id returns a number of an answer as text.
 func id(answer map[string]any, key string) string { return fmt.Sprint(answer[key]) }
 
 func TestEpics(t *testing.T) {

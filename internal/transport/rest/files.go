@@ -110,7 +110,7 @@ func (s *Server) fileEntity(f *repo.File, ref string, sum [sha256.Size]byte) fil
 	}
 }
 
-// headers gives the X-Gitlab headers of a file.
+// headers returns the X-Gitlab headers of a file.
 func (e *fileEntity) headers() http.Header {
 	h := http.Header{}
 	h.Set("X-Gitlab-Blob-Id", e.BlobID)
@@ -317,7 +317,7 @@ func (s *Server) deleteFile(ctx context.Context, as authz.Actor, in deleteFilePa
 	return api.None{}, err
 }
 
-// startOf gives the branch that a new branch starts from; the branch itself is none.
+// startOf returns the branch that a new branch starts from; the branch itself is none.
 func startOf(branch, start string) string {
 	if start == branch {
 		return ""

@@ -161,7 +161,7 @@ type branchProtection struct {
 // protectionDefaults is the JSON of a branchProtection.
 type protectionDefaults json.RawMessage
 
-// MarshalJSON gives the JSON as it is.
+// MarshalJSON returns the JSON as it is.
 func (d protectionDefaults) MarshalJSON() ([]byte, error) { return json.RawMessage(d).MarshalJSON() }
 
 // Shape says what the JSON holds.
@@ -200,7 +200,7 @@ func (p *groupParams) changes() (namespace.GroupChanges, error) {
 	return c, nil
 }
 
-// sizeLimit gives a limit of repositories that was sent in MB; nil where none was.
+// sizeLimit returns a limit of repositories that was sent in MB; nil where none was.
 func sizeLimit(sent api.Opt[int64]) *namespace.SizeLimit {
 	if !sent.Set {
 		return nil

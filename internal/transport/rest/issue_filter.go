@@ -52,7 +52,7 @@ type ownIssueScope struct {
 	Scope string `param:"scope" default:"created_by_me" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,all" doc:"created_by_me, assigned_to_me or all"`
 }
 
-// withoutArchived is for lists that leave out archived projects unless they are told not to.
+// withoutArchived is for lists that leave out archived projects unless a parameter includes them.
 type withoutArchived struct {
 	NonArchived bool `param:"non_archived" default:"true" doc:"Return only issues of projects that are not archived"`
 }

@@ -85,7 +85,7 @@ func (s *Server) relatedIssues(ctx context.Context, as authz.Actor, in requestLi
 	return s.issuesAmong(ctx, as, p, ids, in)
 }
 
-// issuesAmong gives a page of those of the issues that the caller may read.
+// issuesAmong returns a page of those of the issues that the caller may read.
 func (s *Server) issuesAmong(ctx context.Context, as authz.Actor, p *project.Project, ids []issue.ID, in requestListParams) (api.List[issueEntity], error) {
 	var none api.List[issueEntity]
 	list, err := s.Issues.Among(ctx, as, ids, in.Range())

@@ -244,7 +244,7 @@ type issueFields struct {
 	CreatedAt        *time.Time        `param:"created_at" doc:"Creation time (administrators and Owners only, with sudo as the other user; ignored from others)"`
 }
 
-// milestoneID gives a milestone that was sent, 0 for none, and nil where nothing was sent.
+// milestoneID returns a milestone that was sent, 0 for none, and nil where nothing was sent.
 func milestoneID(id api.Opt[int64]) *milestone.ID { return (*milestone.ID)(id.OrZero()) }
 
 // epic joins the two parameters; nil where neither was sent.

@@ -202,7 +202,7 @@ func (m memberSource) add(ctx context.Context, as authz.Actor, p addMemberParams
 	return m.s.member(ctx, added, false)
 }
 
-// several gives the items of a list with commas, nil for one user.
+// several returns the items of a list with commas, nil for one user.
 func (p *addMemberParams) several() []string {
 	text := p.UserID
 	if text == nil {

@@ -61,7 +61,7 @@ func userIDs(ids api.Ints) []authz.UserID {
 	return out
 }
 
-// first gives the first value that was sent, false where none was.
+// first returns the first value that was sent, false where none was.
 func first(values ...*bool) bool {
 	for _, v := range values {
 		if v != nil {

@@ -181,7 +181,7 @@ func (h milestoneHandlers) create(ctx context.Context, as authz.Actor, in create
 	return h.server.milestoneOf(m), nil
 }
 
-// text gives a date that was sent, "" where it was null, nil where none was.
+// text returns a date that was sent, "" where it was null, nil where none was.
 func text(d api.Opt[api.Date]) *string { return (*string)(d.OrZero()) }
 
 type updateMilestoneParams struct {
@@ -233,7 +233,7 @@ type pagedMilestone struct {
 	api.Page
 }
 
-// found gives the place and the milestone that a path names.
+// found returns the place and the milestone that a path names.
 func (h milestoneHandlers) found(ctx context.Context, as authz.Actor, in milestonePath) (planPlace, *milestone.Milestone, error) {
 	at, err := h.place(ctx, as, in.ID)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 const appMilestones = "/projects/team%2Fapp/milestones"
 
-// day gives the date some days from the world's today.
+// day returns the date some days from the world's today.
 func (p *planning) day(from int) string {
 	return p.World.Now().UTC().AddDate(0, 0, from).Format(time.DateOnly)
 }

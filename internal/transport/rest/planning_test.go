@@ -162,7 +162,7 @@ func (p *planning) do(as, method, path, body string) map[string]any {
 	return out
 }
 
-// pick gives a value of each element of a list, joined by spaces.
+// pick returns a value of each element of a list, joined by spaces.
 func (p *planning) pick(as, path, key string) string {
 	p.t.Helper()
 	w := p.send(as, "GET", path, "")

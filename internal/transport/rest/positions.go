@@ -110,7 +110,7 @@ type rangeEndEntity struct {
 	NewLine  *int    `json:"new_line"`
 }
 
-// newPositionEntity gives nil for a note on nothing of a diff.
+// newPositionEntity returns nil for a note on nothing of a diff.
 func newPositionEntity(p *note.Position) *positionEntity {
 	if p == nil {
 		return nil

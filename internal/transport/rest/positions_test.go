@@ -38,7 +38,7 @@ func (p *planning) reviewed() map[string]any {
 	return p.do("dev", "POST", requestsPath, `{"source_branch":"topic","target_branch":"main","title":"Topic"}`)
 }
 
-// at gives the JSON of a position in the newest version of the first merge request.
+// at returns the JSON of a position in the newest version of the first merge request.
 func (p *planning) at(more string) string {
 	p.t.Helper()
 	refs := p.do("dev", "GET", requestsPath+"/1", "")["diff_refs"].(map[string]any)

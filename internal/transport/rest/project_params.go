@@ -115,7 +115,7 @@ type expirationParams struct {
 	NameRegexKeep *string `param:"name_regex_keep" doc:"Regular expression of image names to keep"`
 }
 
-// changes gives the parameters in the form of the core.
+// changes returns the parameters in the form of the core.
 func (p *projectParams) changes() project.Changes {
 	c := project.Changes{
 		Attributes: p.Attributes, DefaultBranch: p.DefaultBranch, Storage: p.Storage, SizeLimit: sizeLimit(p.SizeLimit), Features: p.features(), Settings: project.SettingsChanges{
@@ -146,7 +146,7 @@ func number(o api.Opt[int64]) *namespace.Number {
 	return &namespace.Number{N: o.Ptr()}
 }
 
-// features gives the access levels that were sent; the older switches count where
+// features returns the access levels that were sent; the older switches count where
 // the level itself was not sent.
 func (p *featureParams) features() map[string]string {
 	out := map[string]string{}

@@ -133,7 +133,7 @@ func (s *Server) pushRule(ctx context.Context, as authz.Actor, in projectPath) (
 	}
 	r, err := s.PushRules.Find(ctx, as, at)
 	if errs.Is(err, errs.NotFound) {
-		// A caller who may not see the project was told so above; its rule is null.
+		// A caller who may not see the project was refused above; its rule is null.
 		return nil, nil
 	}
 	return newPushRuleEntity(r, err)

@@ -200,7 +200,7 @@ func TestQuickActions_planning(t *testing.T) {
 	})
 }
 
-// labelsOf gives the titles of the labels of an issue.
+// labelsOf returns the titles of the labels of an issue.
 func (p *planning) labelsOf(path string) []string {
 	p.t.Helper()
 	var out []string

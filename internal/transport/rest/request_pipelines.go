@@ -11,7 +11,7 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// pipelineFull is a pipeline with all that is told of it.
+// pipelineFull is a pipeline with all its attributes.
 type pipelineFull struct {
 	pipelineEntity
 	BeforeSHA      string         `json:"before_sha"`

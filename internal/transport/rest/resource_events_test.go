@@ -152,7 +152,7 @@ func TestResourceEvents(t *testing.T) {
 	})
 }
 
-// events0 gives the id of the first event of a kind on the first issue.
+// events0 returns the id of the first event of a kind on the first issue.
 func events0(p *planning, kind string) string {
 	p.t.Helper()
 	return strings.Fields(p.pick("guest", appIssues+"/1/resource_"+kind+"_events", "id"))[0]

@@ -13,7 +13,7 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// Level is the version that clients are told: the release of the contract that the interface
+// Level is the version that clients read: the release of the contract that the interface
 // has, with the suffix by which clients know the edition in which nothing is locked.
 const Level = "16.0.0-ee"
 

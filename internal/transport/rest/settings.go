@@ -297,7 +297,7 @@ type updateSettingsParams struct {
 	Others api.Undeclared // settings that are not stored, and what is none
 }
 
-// values gives what was sent by the names of the settings, in their units.
+// values returns what was sent by the names of the settings, in their units.
 func (p updateSettingsParams) values() map[string]any {
 	if p.RepositorySizeLimit != nil {
 		bytes := *p.RepositorySizeLimit << 20

@@ -231,7 +231,7 @@ type projectSnippetFileParams struct {
 	snippetFilePath
 }
 
-// snippetContent sends a file. Browsers are told to save it, and that it is plain text.
+// snippetContent sends a file. Browsers save it and take it for plain text.
 func (s *Server) snippetContent(ctx context.Context, as authz.Actor, at *project.Project, id snippet.ID, file snippetFilePath) (api.Content, error) {
 	f, err := s.Snippets.Open(ctx, as, at, id, file.Ref, file.FilePath)
 	if err != nil {

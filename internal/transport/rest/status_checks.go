@@ -35,7 +35,7 @@ type statusCheckEntity struct {
 	Name      string              `json:"name"`
 	ProjectID project.ID          `json:"project_id"`
 	URL       string              `json:"external_url"`
-	HMAC      bool                `json:"hmac"` // whether what it is told is signed
+	HMAC      bool                `json:"hmac"` // whether its payloads are signed
 	Branches  []checkBranchEntity `json:"protected_branches"`
 }
 

@@ -51,7 +51,7 @@ type tokenAssociationsParams struct {
 	MinLevel int `param:"min_access_level" default:"10" values:"5,10,15,20,25,30,40,50" doc:"Minimum access level of the token's user"`
 }
 
-// tokenAssociations gives one page of the groups and the same of the projects.
+// tokenAssociations returns one page of the groups and the same of the projects.
 func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenAssociationsParams) (tokenAssociationsEntity, error) {
 	out := tokenAssociationsEntity{Groups: []associatedGroup{}, Projects: []associatedProject{}}
 	if p.Keyset() { // two lists at once have no cursor
@@ -104,7 +104,7 @@ func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenA
 	return out, nil
 }
 
-// ownerOf gives the user that a personal namespace belongs to, nil for groups.
+// ownerOf returns the user that a personal namespace belongs to, nil for groups.
 func ownerOf(n *namespace.Namespace, users map[authz.UserID]*account.Summary) *account.Summary {
 	if n.OwnerID == nil {
 		return nil

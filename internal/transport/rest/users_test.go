@@ -135,7 +135,7 @@ func (p *people) signUp(name string, scopes ...authz.Scope) (authz.UserID, strin
 	return u.ID, key
 }
 
-// keys gives the keys of a JSON object in their order.
+// keys returns the keys of a JSON object in their order.
 func keys(t *testing.T, body string) []string {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(body))

@@ -75,7 +75,7 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// find gives the asset at a path.
+// find returns the asset at a path.
 func (a assets) find(path string) (asset, bool) {
 	name, ok := strings.CutPrefix(path, (&weburl.Site{}).Asset(""))
 	switch {
@@ -109,7 +109,7 @@ func acceptsGzip(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 }
 
-// unpacked gives what was compressed.
+// unpacked returns what was compressed.
 func unpacked(content []byte) []byte {
 	from, err := gzip.NewReader(bytes.NewReader(content))
 	if err != nil {

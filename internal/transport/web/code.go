@@ -112,7 +112,7 @@ func (x *visit) split(p *project.Project, rest string) (ref, file string, tip *g
 	return ref, file, tip, nil
 }
 
-// named gives the commit of a branch, tag or id. As in paths, a branch stands before the tag
+// named returns the commit of a branch, tag or id. As in paths, a branch stands before the tag
 // of the same name.
 func (x *visit) named(p *project.Project, name string) (*gitstore.Commit, error) {
 	_, file, c, err := x.Repos.FindCommitIn(x.r.Context(), x.as, p, name)

@@ -34,7 +34,7 @@ var (
 	grey   = color.NRGBA{0x6b, 0x73, 0x80, 0xff}
 )
 
-// shapes gives the look of each state.
+// shapes returns the look of each state.
 func shapes() map[ci.State]shape {
 	cross := mark{{{-.4, -.4}, {.4, .4}}, {{-.4, .4}, {.4, -.4}}}
 	pause := mark{{{-.22, -.4}, {-.22, .4}}, {{.22, -.4}, {.22, .4}}}
@@ -58,7 +58,7 @@ func shapes() map[ci.State]shape {
 	}
 }
 
-// newFavicons gives the icon of each state by the path where browsers find it. It is drawn when it is asked for first.
+// newFavicons returns the icon of each state by the path where browsers find it. It is drawn when it is asked for first.
 func newFavicons() map[string]func() []byte {
 	all := shapes()
 	out := make(map[string]func() []byte, len(all))
@@ -70,7 +70,7 @@ func newFavicons() map[string]func() []byte {
 	return out
 }
 
-// draw gives the icon as PNG.
+// draw returns the icon as PNG.
 func (s shape) draw() []byte {
 	img := image.NewNRGBA(image.Rect(0, 0, iconSize, iconSize))
 	const half, soft = iconSize / 2.0, 2.0 / iconSize // soft is a pixel
@@ -97,7 +97,7 @@ func cover(distance, pixel float64) float64 { return min(max(.5-distance/pixel, 
 // blend mixes a color with white.
 func blend(c uint8, white float64) uint8 { return uint8(float64(c) + (255-float64(c))*white) }
 
-// distance gives how far a point is from the nearest stroke.
+// distance returns how far a point is from the nearest stroke.
 func (m mark) distance(p point) float64 {
 	least := math.Inf(1)
 	for _, stroke := range m {
@@ -109,7 +109,7 @@ func (m mark) distance(p point) float64 {
 	return least
 }
 
-// apart gives how far a point is from a line between two others.
+// apart returns how far a point is from a line between two others.
 func apart(p, from, to point) float64 {
 	dx, dy := to.x-from.x, to.y-from.y
 	along := 0.0

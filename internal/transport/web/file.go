@@ -100,7 +100,7 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 	serveContent(w, r, c)
 }
 
-// movedFile gives the address of a file of a project or group that had another path before, "" for all others.
+// movedFile returns the address of a file of a project or group that had another path before, "" for all others.
 func (h *Handler) movedFile(r *http.Request, as authz.Actor) string {
 	a, ok := parseFile(r.URL.Path)
 	if !ok {

@@ -40,10 +40,10 @@ func (x *visit) number() int {
 	return min(max(n, 1), mostPages)
 }
 
-// query gives a parameter of the address.
+// query returns a parameter of the address.
 func (x *visit) query(name string) string { return textOf(x.r.URL.Query().Get(name)) }
 
-// around gives the addresses of the pages after and before one of a list.
+// around returns the addresses of the pages after and before one of a list.
 func around[T any](x *visit, list *page.Page[T]) (older, newer string) {
 	n := x.number()
 	if list.HasNext || list.Total > n*perPage {

@@ -33,7 +33,7 @@ func (x *visit) moved(err error) error {
 	return nil
 }
 
-// pathNow gives the present path of what had a path before. Err is why it was not found there: it is returned unless
+// pathNow returns the present path of what had a path before. Err is why it was not found there: it is returned unless
 // the actor may read a project, or with group a group, that has moved from there.
 func (h *Handler) pathNow(ctx context.Context, as authz.Actor, old string, group bool, err error) (string, error) {
 	if to, ok := errors.AsType[*project.Moved](err); ok {

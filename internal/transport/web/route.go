@@ -106,7 +106,7 @@ func fits(pattern, path string, args map[string]string) bool {
 	}
 }
 
-// find gives the route of a request. allowed has the methods of the path where only the
+// find returns the route of a request. allowed has the methods of the path where only the
 // method is wrong.
 func (h *Handler) find(method, path string) (found *route, args map[string]string, allowed []string) {
 	if method == http.MethodHead {

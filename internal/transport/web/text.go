@@ -242,7 +242,7 @@ func (t *tag) lead(name string, to func(address string) string) bool {
 // maxNamed is how much formatted text behind the box of a task is searched for its name, in bytes.
 const maxNamed = 512
 
-// wordsBehind gives the words that follow the box of a task, up to the end of the line or the item.
+// wordsBehind returns the words that follow the box of a task, up to the end of the line or the item.
 func wordsBehind(text string) string {
 	var out strings.Builder
 	z := html.NewTokenizer(strings.NewReader(text[:min(len(text), maxNamed)]))

@@ -31,7 +31,7 @@ type visit struct {
 	formatted int // bytes of Markdown that the page formatted so far
 }
 
-// arg gives a number that the path has. It is NotFound where it is none.
+// arg returns a number that the path has. It is NotFound where it is none.
 func (x *visit) arg(name string) (int64, error) {
 	n, err := strconv.ParseInt(x.args[name], 10, 64)
 	if err != nil || n <= 0 {
@@ -84,10 +84,10 @@ func (x *visit) form(r *route) error {
 // this server.
 var errNotOurs = errors.New("form without the token of its browser")
 
-// field gives a field of the form; bytes that are no text count as an unknown letter.
+// field returns a field of the form; bytes that are no text count as an unknown character.
 func (x *visit) field(name string) string { return textOf(x.raw(name)) }
 
-// raw gives a field of the form as it came, for passwords.
+// raw returns a field of the form as it came, for passwords.
 func (x *visit) raw(name string) string { return x.fields().Get(name) }
 
 // fields are those of the form, and nothing of the address.

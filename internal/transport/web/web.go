@@ -229,7 +229,7 @@ func (h *Handler) failed(x *visit, status int, title string, lines ...string) {
 	h.show(x, words(lines...))
 }
 
-// failure gives the status of an error that is no refusal, and says when to try again
+// failure returns the status of an error that is no refusal, and says when to try again
 // where that may help.
 func failure(w http.ResponseWriter, err error) int {
 	if !errors.Is(err, errs.ErrAway) {

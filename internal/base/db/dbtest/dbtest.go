@@ -43,14 +43,14 @@ func Empty(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 	each(t, process().none, fn)
 }
 
-// Open gives one SQLite database with the whole schema, for benchmarks and for tests
+// Open returns one SQLite database with the whole schema, for benchmarks and for tests
 // that have nothing to do with SQL. With sync it is as durable as in production.
 func Open(tb testing.TB, sync bool) *db.DB {
 	tb.Helper()
 	return openSQLite(tb, process().full, !sync)
 }
 
-// OpenPostgres gives one PostgreSQL database with the whole schema, or skips.
+// OpenPostgres returns one PostgreSQL database with the whole schema, or skips.
 func OpenPostgres(tb testing.TB) *db.DB {
 	tb.Helper()
 	return openPostgres(tb, process().full)
@@ -193,7 +193,7 @@ func open(tb testing.TB, cfg db.Config) *db.DB {
 	return d
 }
 
-// findServer gives the URL of the server to test on. A cluster of our own ends with
+// findServer returns the URL of the server to test on. A cluster of our own ends with
 // the process.
 func (p *shared) findServer() (string, error) {
 	if given := os.Getenv("TENON_TEST_DATABASE_URL"); given != "" {

@@ -13,7 +13,7 @@ import (
 	"tenon/internal/base/db"
 )
 
-// Plans gives the plans of the statements that fn runs, each with the steps of its tree,
+// Plans returns the plans of the statements that fn runs, each with the steps of its tree,
 // indented, one to a line. Statements whose text is the same are given once. PostgreSQL
 // reads tables as a whole only where it has no index: those of tests are small.
 func Plans(tb testing.TB, d *db.DB, fn func()) []string {
@@ -79,7 +79,7 @@ func plan(tb testing.TB, d *db.DB, query string, args []any) string {
 	return b.String()
 }
 
-// Scanned gives the lines of a plan that read one of the tables as a whole, each with the steps that
+// Scanned returns the lines of a plan that read one of the tables as a whole, each with the steps that
 // it is a part of, such as "MATERIALIZE page > SCAN p"; "" for none. Reading an index in its order is none.
 func Scanned(plan string, tables ...string) string {
 	alias := regexp.MustCompile(`^(?:SCAN|->\s+(?:Parallel )?Seq Scan on|(?:Parallel )?Seq Scan on) (\w+)(.*)$`)

@@ -34,7 +34,7 @@ type Mail struct {
 	HTML   string
 }
 
-// Get gives a header, decoded.
+// Get returns a header, decoded.
 func (m *Mail) Get(name string) string {
 	text, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get(name))
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Server) Opened() int {
 	return s.open
 }
 
-// Take gives what was received since the last call, by recipient.
+// Take returns what was received since the last call, by recipient.
 func (s *Server) Take() []Mail {
 	s.mu.Lock()
 	defer s.mu.Unlock()

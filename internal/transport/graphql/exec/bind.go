@@ -32,7 +32,7 @@ type query struct {
 	failed []bool
 }
 
-// Operation gives the operation that the field is of.
+// Operation returns the operation that the field is of.
 func (q *query) Operation() *Operation { return q.run.op }
 
 // Fail makes the field null for one parent, with an error.
@@ -155,7 +155,7 @@ func Struct[P any](s *Schema, typ string) {
 	}
 }
 
-// As gives a value for a field with an interface or a union, where its Go type alone does not
+// As returns a value for a field with an interface or a union, where its Go type alone does not
 // tell its type.
 func As(typ string, value any) any { return typed{typ, value} }
 
@@ -164,7 +164,7 @@ type typed struct {
 	value any
 }
 
-// Opt is an argument that may be left out or null; both are told apart.
+// Opt is an argument that may be left out or null; it distinguishes both.
 type Opt[T any] struct {
 	Set   bool // was given, perhaps as null
 	Value *T   // nil where it was null or not given
@@ -184,7 +184,7 @@ func argumentsOf[A any]() reflect.Type {
 	return t
 }
 
-// takes gives the names of the arguments that a struct has fields for, in lower case: case does
+// takes returns the names of the arguments that a struct has fields for, in lower case: case does
 // not matter.
 func takes(t reflect.Type) map[string]bool {
 	out := map[string]bool{}

@@ -19,7 +19,7 @@ type node struct {
 
 func (n *node) definition() *ast.FieldDefinition { return n.fields[0].Definition }
 
-// sets gives what is selected below the field.
+// sets returns what is selected below the field.
 func (n *node) sets() []ast.SelectionSet {
 	out := make([]ast.SelectionSet, 0, len(n.fields))
 	for _, f := range n.fields {
@@ -96,7 +96,7 @@ func included(directives ast.DirectiveList, variables map[string]any) bool {
 	return !ok || include
 }
 
-// collect gives the fields that objects of a type have in the answer.
+// collect returns the fields that objects of a type have in the answer.
 func (r *run) collect(typ *ast.Definition, sets []ast.SelectionSet) []*node {
 	c := collector{variables: r.op.variables, applies: func(condition string) bool { return r.schema.covers(condition, typ.Name) }}
 	for _, set := range sets {

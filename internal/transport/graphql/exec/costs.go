@@ -23,7 +23,7 @@ const (
 	CostsConnection CostKind = "connection"     // the same, times the size of the page
 )
 
-// Costs gives the cost of every field that is answered, by name.
+// Costs returns the cost of every field that is answered, by name.
 func (s *Schema) Costs() []FieldCost {
 	var out []FieldCost
 	for _, typ := range slices.Sorted(maps.Keys(s.objects)) {

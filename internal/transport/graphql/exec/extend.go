@@ -11,7 +11,7 @@ type under struct {
 	of     func(value any) any
 }
 
-// from gives the way from a value to what it is made around, nil where that has another type.
+// from returns the way from a value to what it is made around, nil where that has another type.
 func (u *under) from(t reflect.Type) func(value any) any {
 	if u == nil || u.goType != t {
 		return nil

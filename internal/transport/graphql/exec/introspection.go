@@ -80,7 +80,7 @@ func pointers[T any](list []T) []*T {
 	return out
 }
 
-// listed gives a list for types of certain kinds, and nil for the others, as introspection has it.
+// listed returns a list for types of certain kinds, and nil for the others, as introspection has it.
 func listed[T any](t *introspection.Type, list []T, kinds ...string) *[]T {
 	for _, k := range kinds {
 		if t.Kind() == k {

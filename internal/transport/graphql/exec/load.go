@@ -9,7 +9,7 @@ import (
 // before each of its fields.
 type memory map[string]any
 
-// Load gives what a name and keys stand for. Of a request, each key is read once under one name:
+// Load returns what a name and keys stand for. Of a request, each key is read once under one name:
 // read gets those that were not read before, without repetitions, and what it does not give is
 // remembered as absent.
 func Load[A any, K comparable, V any](ctx context.Context, c *Call[A], name string, keys []K, read func(ctx context.Context, keys []K) (map[K]V, error)) (map[K]V, error) {

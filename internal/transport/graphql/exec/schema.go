@@ -72,7 +72,7 @@ func New(sources ...*ast.Source) (*Schema, error) {
 	return s, nil
 }
 
-// Types gives the types as they were read.
+// Types returns the types as they were read.
 func (s *Schema) Types() *ast.Schema { return s.types }
 
 // Scalar says how a scalar type is read and written.
@@ -87,7 +87,7 @@ func (s *Schema) problem(format string, args ...any) {
 	s.problems = append(s.problems, fmt.Sprintf(format, args...))
 }
 
-// of gives the object types that a name stands for: one, or all that implement an interface.
+// of returns the object types that a name stands for: one, or all that implement an interface.
 func (s *Schema) of(name string) []*object {
 	if o := s.objects[name]; o != nil {
 		return []*object{o}

@@ -36,7 +36,7 @@ func Subscription[A, E, R any](s *Schema, field string,
 	})
 }
 
-// Subscribe gives what the events of a subscription come from, as it was bound. Where the reader
+// Subscribe returns what the events of a subscription come from, as it was bound. Where the reader
 // is refused it gives the answer that says so.
 func (s *Schema) Subscribe(ctx context.Context, config *Config, op *Operation, as authz.Actor) (any, *Result) {
 	r := s.newRun(ctx, config, op, as)

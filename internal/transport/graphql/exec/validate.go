@@ -29,7 +29,7 @@ func newRules() ruleSet {
 	return ruleSet{all: rules.NewRules(append(slices.Clone(plain), rules.OverlappingFieldsCanBeMergedRule)...), plain: rules.NewRules(plain...)}
 }
 
-// of gives the rules that may find something in a document.
+// of returns the rules that may find something in a document.
 func (r ruleSet) of(doc *ast.QueryDocument) *rules.Rules {
 	for _, op := range doc.Operations {
 		if !apart(op.SelectionSet) {
@@ -67,7 +67,7 @@ func apart(set ast.SelectionSet) bool {
 // compared with each other.
 const maxMentions = 250
 
-// crowded gives a key that a document mentions too often, "" for none.
+// crowded returns a key that a document mentions too often, "" for none.
 func crowded(doc *ast.QueryDocument) string {
 	mentions := map[string]int{}
 	var walk func(set ast.SelectionSet) string
@@ -105,7 +105,7 @@ func crowded(doc *ast.QueryDocument) string {
 	return ""
 }
 
-// validate gives what is wrong with a document.
+// validate returns what is wrong with a document.
 func (s *Schema) validate(doc *ast.QueryDocument) []Error {
 	if key := crowded(doc); key != "" {
 		return []Error{{Message: fmt.Sprintf("'%s' stands in the query more than %d times", key, maxMentions)}}

@@ -41,7 +41,7 @@ func (c *checker) variables(op *ast.OperationDefinition) {
 	}
 }
 
-// reached gives the fragments that an operation uses, each once.
+// reached returns the fragments that an operation uses, each once.
 func (c *checker) reached(op *ast.OperationDefinition) []*ast.FragmentDefinition {
 	var out []*ast.FragmentDefinition
 	seen := map[string]bool{}

@@ -12,7 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// maxProblems is how many wrong variables are told.
+// maxProblems is how many wrong variables are reported.
 const maxProblems = 5
 
 const tooManyProblems = "Too many errors processing variables, max validation error limit reached. Execution aborted"
@@ -186,7 +186,7 @@ func (s *Schema) scalar(name string, v any) (any, error) {
 	return v, nil
 }
 
-// integer gives a whole number as JSON and documents have it.
+// integer returns a whole number as JSON and documents have it.
 func integer(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -288,7 +288,7 @@ func (s *Schema) literalLeaf(def *ast.Definition, v *ast.Value) (any, error) {
 	return s.scalar(def.Name, raw)
 }
 
-// arguments gives the arguments of a field with their defaults. They have been validated.
+// arguments returns the arguments of a field with their defaults. They have been validated.
 func (s *Schema) arguments(f *ast.Field, variables map[string]any) map[string]any {
 	if f.Definition == nil || len(f.Definition.Arguments) == 0 {
 		return nil

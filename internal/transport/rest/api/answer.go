@@ -11,7 +11,7 @@ type Answer struct {
 	Body   any
 }
 
-// Error gives the status in words.
+// Error returns the status in words.
 func (a *Answer) Error() string { return http.StatusText(a.Status) }
 
 func (x *exchange) answer(a *Answer) {

@@ -150,7 +150,7 @@ func (x *exchange) sudo() error {
 	return nil
 }
 
-// scopeList gives the scopes that a refused caller is told.
+// scopeList returns the scopes that a refusal names.
 func (r *Route) scopeList() authz.Scopes {
 	return append(authz.Scopes(slices.Clone(r.scopes)), authz.ScopeAPI, authz.ScopeReadAPI)
 }

@@ -51,7 +51,7 @@ type File struct {
 	path string // on disk, for large ones
 }
 
-// Open gives the content.
+// Open returns the content.
 func (f *File) Open() (io.ReadSeekCloser, error) {
 	if f.path == "" {
 		return memoryFile{bytes.NewReader(f.data)}, nil
@@ -120,7 +120,7 @@ func (x *exchange) readBody(limit int64) error {
 	return nil
 }
 
-// bodyError turns what reading a body can meet into what the client is told.
+// bodyError turns what reading a body can meet into the error that the client reads.
 func bodyError(err error) error {
 	var tooLarge *http.MaxBytesError
 	var refusal *errs.Error

@@ -293,7 +293,7 @@ func setMap(set setter) setter {
 	}
 }
 
-// commaItems gives the items of a list that may come as an array, as one string
+// commaItems returns the items of a list that may come as an array, as one string
 // with commas, or as an object with numbers for keys. The last empty items of a
 // string do not count.
 func commaItems(raw any, split func(string) []string) []string {
@@ -350,7 +350,7 @@ func setInts(to reflect.Value, raw any, _ *decoding, _ string) outcome {
 	return taken
 }
 
-// leadingInt gives the number a text starts with, 0 where it starts with none. A
+// leadingInt returns the number a text starts with, 0 where it starts with none. A
 // number too large for any id is the largest one.
 func leadingInt(s string) int64 {
 	s = strings.TrimSpace(s)

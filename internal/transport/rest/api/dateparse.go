@@ -192,7 +192,7 @@ func checked(year, month, day int) (int, int, int, bool) {
 	return year, month, day, t.Day() == day
 }
 
-// week gives a day of an ISO week.
+// week returns a day of an ISO week.
 func week(year, number, day int) (int, int, int, bool) {
 	if number < 1 || number > 53 || day > 7 {
 		return 0, 0, 0, false

@@ -18,7 +18,7 @@ import (
 
 func nothing[P any](context.Context, authz.Actor, P) (api.None, error) { return api.None{}, nil }
 
-// panicOf gives what a function panics with, "" where it does not.
+// panicOf returns what a function panics with, "" where it does not.
 func panicOf(f func()) (text string) {
 	defer func() {
 		if p := recover(); p != nil {

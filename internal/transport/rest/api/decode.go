@@ -201,7 +201,7 @@ func every(v reflect.Value, ok func(string) bool) bool {
 	return true
 }
 
-// inner gives the value inside Opt and pointers.
+// inner returns the value inside Opt and pointers.
 func inner(v reflect.Value) reflect.Value {
 	for {
 		switch {
@@ -226,7 +226,7 @@ func blank(v reflect.Value) bool {
 	return false
 }
 
-// fullName gives the name a client knows a nested parameter by.
+// fullName returns the name a client knows a nested parameter by.
 func fullName(prefix, name string) string {
 	if prefix == "" {
 		return name

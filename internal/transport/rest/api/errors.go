@@ -23,7 +23,7 @@ type Refusal struct {
 	Text   string
 }
 
-// Error gives the text.
+// Error returns the text.
 func (r *Refusal) Error() string { return r.Text }
 
 // BadParam is the 400 of a parameter that is wrong in a way no tag can say, such
@@ -34,7 +34,7 @@ func BadParam(sentence string) error {
 
 // Moved is the answer for a project that is now known by another path: readers are
 // sent to the same URL with the number in place of the capture :id, everybody else
-// is told that this does not work.
+// reads that this does not work.
 type Moved struct{ ID int64 }
 
 // Error says what happened.
@@ -201,7 +201,7 @@ func detailed(e *errs.Error, message string) []string {
 	return []string{"message", message, "detail", quoted(e.Detail)}
 }
 
-// message gives the JSON of what an error says.
+// message returns the JSON of what an error says.
 func message(e *errs.Error, f frame) string {
 	switch {
 	case len(e.Fields) > 0:
@@ -229,7 +229,7 @@ func sentences(list []string) string {
 	return "[" + strings.Join(parts, ",") + "]"
 }
 
-// quoted gives a string as JSON without HTML escapes, as bodies have it.
+// quoted returns a string as JSON without HTML escapes, as bodies have it.
 func quoted(s string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

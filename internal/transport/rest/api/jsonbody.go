@@ -296,7 +296,7 @@ func (p *jsonParser) hex4() (rune, bool) {
 	return r, true
 }
 
-// plain gives the number as int64 where it is a whole number that fits, as float64 otherwise.
+// plain returns the number as int64 where it is a whole number that fits, as float64 otherwise.
 func (n number) plain() any {
 	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
 		return i

@@ -47,7 +47,7 @@ type Config struct {
 	// the route names went away while the request was under way; it answers NotFound then.
 	Gone func(ctx context.Context, as authz.Actor, route, id string) error
 
-	// Observe, where set, is told each request when it is answered.
+	// Observe, where set, is called with each request when it is answered.
 	Observe func(httpkit.Observation)
 
 	// Log gets one line per request, and one per failure of ours.
@@ -93,7 +93,7 @@ func New(c Config, routes []*Route) *Kit {
 	return k
 }
 
-// Routes gives what every route declares, in the order of declaration.
+// Routes returns what every route declares, in the order of declaration.
 func (k *Kit) Routes() []Info {
 	out := make([]Info, len(k.routes))
 	for i, r := range k.routes {
@@ -102,7 +102,7 @@ func (k *Kit) Routes() []Info {
 	return out
 }
 
-// Document gives the OpenAPI document.
+// Document returns the OpenAPI document.
 func (k *Kit) Document() []byte { return bytes.Clone(k.document()) }
 
 // exchange is one request on its way through the kit.
@@ -255,7 +255,7 @@ func (x *exchange) release() {
 	k.pool.Put(x)
 }
 
-// runtime gives the seconds since the request came, as the header X-Runtime has them.
+// runtime returns the seconds since the request came, as the header X-Runtime has them.
 func (x *exchange) runtime() string {
 	return strconv.FormatFloat(time.Since(x.Started).Seconds(), 'f', 6, 64)
 }

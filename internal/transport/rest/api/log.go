@@ -15,7 +15,7 @@ var hidden = []string{
 	"sudo", "content", "body", "note", "title", "description", "message", "text", "value", "email", "search", "url",
 }
 
-// loggable gives the parameters as the log may have them. Of nested ones only the
+// loggable returns the parameters as the log may have them. Of nested ones only the
 // name is kept: what lies in them is too various to judge.
 func (x *exchange) loggable() []slog.Attr {
 	var out []slog.Attr

@@ -50,7 +50,7 @@ func document(c Config, routes []*Route) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// templates gives a path in OpenAPI's notation with the names it captures. A path
+// templates returns a path in OpenAPI's notation with the names it captures. A path
 // with an optional suffix is two.
 func templates(path string) map[string][]string {
 	parts := segments(path)
@@ -244,7 +244,7 @@ func paramSchema(s *schemas, f *field) any {
 	return d
 }
 
-// kindOf gives the type of a schema, and whether null is another one.
+// kindOf returns the type of a schema, and whether null is another one.
 func kindOf(schema dict) (kind any, null bool) {
 	if types, ok := schema["type"].([]string); ok {
 		return types[0], slices.Contains(types, "null")

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// OpenAPI30 gives a document of OpenAPI 3.1 in the words of 3.0, for programs that read no later
+// OpenAPI30 returns a document of OpenAPI 3.1 in the words of 3.0, for programs that read no later
 // version: null is a property of a schema there, no type.
 func OpenAPI30(document []byte) ([]byte, error) {
 	var doc map[string]any

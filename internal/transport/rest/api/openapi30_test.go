@@ -13,7 +13,7 @@ type choices struct {
 	Some  []string `param:"some" values:"a,b" doc:"Some"`
 }
 
-// properties gives the properties of the body of the one operation.
+// properties returns the properties of the body of the one operation.
 func properties(t *testing.T, document []byte) map[string]any {
 	t.Helper()
 	var doc struct {

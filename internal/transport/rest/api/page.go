@@ -167,7 +167,7 @@ func (l *listing) render(x *exchange, params, items any, n int) error {
 
 // span says where a page lies in its list.
 type span struct {
-	counted        bool // total and pages are told to the client
+	counted        bool // total and pages are in the headers
 	total, pages   int
 	follows, leads bool // there is a next page, a previous one
 }
@@ -272,7 +272,7 @@ func (x *exchange) linker(without map[string]string) linker {
 	return l
 }
 
-// to gives the link with these parameters, all of them sorted.
+// to returns the link with these parameters, all of them sorted.
 func (l linker) to(params map[string]string) string {
 	pairs := append(make([]string, 0, len(l.pairs)+len(params)), l.pairs...)
 	for key, value := range params {

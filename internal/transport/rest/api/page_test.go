@@ -12,7 +12,7 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// pageHeaders gives the headers of a page in one line: per, page, next, prev, total, pages.
+// pageHeaders returns the headers of a page in one line: per, page, next, prev, total, pages.
 func pageHeaders(w *httptest.ResponseRecorder) string {
 	var out []string
 	for _, name := range []string{"X-Per-Page", "X-Page", "X-Next-Page", "X-Prev-Page", "X-Total", "X-Total-Pages"} {

@@ -12,8 +12,8 @@ import (
 type plan struct {
 	typ        reflect.Type
 	fields     []field
-	misshapen  []int   // where the endpoint is told of a value of the wrong shape
-	undeclared []int   // where it is told of parameters that it does not declare
+	misshapen  []int   // where the endpoint finds a value of the wrong shape
+	undeclared []int   // where it finds parameters that it does not declare
 	sent       []int   // where it gets all that was sent
 	settlers   [][]int // embedded structs that put their own values right afterwards
 	rawBody    bool    // the body is handed over unread
@@ -179,7 +179,7 @@ type valued interface{ Values() []string }
 
 var valuedType = reflect.TypeFor[valued]()
 
-// ownValues gives the values of an enumerated type, below Opt, pointers and slices.
+// ownValues returns the values of an enumerated type, below Opt, pointers and slices.
 func ownValues(t reflect.Type) []string {
 	switch {
 	case t.Implements(valuedType):
@@ -200,7 +200,7 @@ func tagList(sf reflect.StructField, tag string) []string {
 	return strings.Split(s, ",")
 }
 
-// find gives the declaration of a parameter at the top level, or nil.
+// find returns the declaration of a parameter at the top level, or nil.
 func (p *plan) find(name string) *field {
 	for i := range p.fields {
 		if p.fields[i].name == name {

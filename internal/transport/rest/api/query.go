@@ -183,7 +183,7 @@ func childObject(into *object, name string) (*object, error) {
 	return nil, errMalformed
 }
 
-// child gives the last element of an array of objects when the key may still be
+// child returns the last element of an array of objects when the key may still be
 // added to it; a key that it holds already starts the next element.
 func child(l *list, rest string) *object {
 	if len(l.items) == 0 {

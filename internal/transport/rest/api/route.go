@@ -153,7 +153,7 @@ func (r *Route) Public() *Route { r.public = true; return r }
 // Status sets the status of success where it differs from the verb's own.
 func (r *Route) Status(code int) *Route { r.status = code; return r }
 
-// Alias gives the endpoint further paths that are no longer recommended. They
+// Alias returns the endpoint further paths that are no longer recommended. They
 // capture the same parameters.
 func (r *Route) Alias(paths ...string) *Route {
 	r.aliases = append(r.aliases, paths...)
@@ -239,7 +239,7 @@ type Param struct {
 	Inside    []Param // of a struct; their names are in full, such as not[labels]
 }
 
-// Info gives what the route declares.
+// Info returns what the route declares.
 func (r *Route) Info() Info {
 	info := Info{
 		Method: r.method, Path: r.path, Aliases: r.aliases, Doc: r.doc, Needs: r.needs, Scopes: r.scopes,

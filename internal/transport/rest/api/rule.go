@@ -47,7 +47,7 @@ func (f *field) ruleNames() []string {
 	return f.rule.names
 }
 
-// check gives the sentence for a broken rule, "" where it holds.
+// check returns the sentence for a broken rule, "" where it holds.
 func (r *rule) check(p *plan, given *object, name func(string) string) string {
 	var sent []string
 	for _, n := range r.names {
@@ -75,7 +75,7 @@ func (r *rule) check(p *plan, given *object, name func(string) string) string {
 	return ""
 }
 
-// lookup gives what was sent for a parameter, under its name or an alias.
+// lookup returns what was sent for a parameter, under its name or an alias.
 func (p *plan) lookup(f *field, name string, given *object) (any, bool) {
 	if v, ok := given.get(name); ok {
 		return v, true

@@ -69,7 +69,7 @@ var (
 	dateType     = reflect.TypeFor[Date]()
 )
 
-// of gives the schema of a type; structs become components of their own.
+// of returns the schema of a type; structs become components of their own.
 func (s *schemas) of(t reflect.Type) any {
 	switch t {
 	case timeType, ownTimeType, commitType:
@@ -127,7 +127,7 @@ type Shaper interface{ Shape() reflect.Type }
 
 var shaper = reflect.TypeFor[Shaper]()
 
-// formsOf gives the types of a value that takes one of several forms: an interface whose one
+// formsOf returns the types of a value that takes one of several forms: an interface whose one
 // method OneOf has them as its parameters. It is nil for all other types.
 func formsOf(t reflect.Type) []reflect.Type {
 	if t.Kind() != reflect.Interface || t.NumMethod() != 1 || t.Method(0).Name != "OneOf" {
@@ -218,7 +218,7 @@ func entityName(t reflect.Type) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// resultOf gives the JSON type behind the result of an endpoint, and whether it is
+// resultOf returns the JSON type behind the result of an endpoint, and whether it is
 // a list; nil for answers that are no JSON.
 func resultOf(t reflect.Type) (body reflect.Type, isList bool) {
 	switch t {

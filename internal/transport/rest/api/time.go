@@ -53,7 +53,7 @@ func (d Date) MarshalJSON() ([]byte, error) {
 	return append(append(out, d...), '"'), nil
 }
 
-// TimePtr gives the form of an optional time for a response: nil stays null.
+// TimePtr returns the form of an optional time for a response: nil stays null.
 func TimePtr(t *time.Time) *Time {
 	if t == nil {
 		return nil
@@ -62,7 +62,7 @@ func TimePtr(t *time.Time) *Time {
 	return &out
 }
 
-// Time gives the first moment of the day in UTC, the zero time for the empty Date.
+// Time returns the first moment of the day in UTC, the zero time for the empty Date.
 func (d Date) Time() time.Time {
 	t, err := time.Parse(dateLayout, string(d))
 	if err != nil {

@@ -239,7 +239,7 @@ func bit(method string) methods {
 	return 0
 }
 
-// allow gives the header for a path with these methods: OPTIONS is always there,
+// allow returns the header for a path with these methods: OPTIONS is always there,
 // HEAD wherever GET is.
 func (m methods) allow() string {
 	m |= bit("OPTIONS")

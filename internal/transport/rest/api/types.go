@@ -14,7 +14,7 @@ type Opt[T any] struct {
 	Null  bool // it was sent as null
 }
 
-// Ptr gives the value, or nil where none was sent or it was null.
+// Ptr returns the value, or nil where none was sent or it was null.
 func (o Opt[T]) Ptr() *T {
 	if !o.Set || o.Null {
 		return nil
@@ -22,7 +22,7 @@ func (o Opt[T]) Ptr() *T {
 	return &o.Value
 }
 
-// OrZero gives a pointer to the value, to the zero value where null was sent, and
+// OrZero returns a pointer to the value, to the zero value where null was sent, and
 // nil where nothing was sent: the form of a core package's Changes.
 func (o Opt[T]) OrZero() *T {
 	if !o.Set {

@@ -12,7 +12,7 @@ type Undeclared []string
 
 var undeclaredType = reflect.TypeFor[Undeclared]()
 
-// rest gives the names in given that the plan does not declare.
+// rest returns the names in given that the plan does not declare.
 func (p *plan) rest(given *object) Undeclared {
 	var out Undeclared
 	for _, name := range given.keys {

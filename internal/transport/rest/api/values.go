@@ -83,7 +83,7 @@ func (o *object) reset() {
 	o.keys, o.vals, o.index = o.keys[:0], o.vals[:0], nil
 }
 
-// asList gives the values of an object whose keys are all numbers, the form
+// asList returns the values of an object whose keys are all numbers, the form
 // a[0]=x&a[1]=y, in the order they came.
 func (o *object) asList() (*list, bool) {
 	for _, k := range o.keys {
@@ -94,7 +94,7 @@ func (o *object) asList() (*list, bool) {
 	return &list{items: o.vals}, len(o.vals) > 0
 }
 
-// text gives the string form of a scalar, as a declared string sees it.
+// text returns the string form of a scalar, as a declared string sees it.
 func text(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -110,7 +110,7 @@ func text(v any) (string, bool) {
 	return "", false
 }
 
-// plain gives a value in the types of encoding/json, for parameters of any shape.
+// plain returns a value in the types of encoding/json, for parameters of any shape.
 // Numbers become int64 where they fit, float64 otherwise.
 func plain(v any) any {
 	switch v := v.(type) {

@@ -68,7 +68,7 @@ var wordings = map[errs.Code]wording{
 	mergerequest.CodeNotMergeable: {http.StatusMethodNotAllowed, after("405 Method Not Allowed - "), ""},
 }
 
-// plainly gives a message that is always the same.
+// plainly returns a message that is always the same.
 func plainly(text string) func(e *errs.Error) string {
 	return func(*errs.Error) string { return text }
 }
@@ -78,7 +78,7 @@ func after(words string) func(e *errs.Error) string {
 	return func(e *errs.Error) string { return words + e.Message }
 }
 
-// reason gives the message of the error as the contract has it in a hash.
+// reason returns the message of the error as the contract has it in a hash.
 func reason(e *errs.Error) string { return `400 Bad request - {:reason=>"` + e.Message + `"}` }
 
 // hash puts words before the fields, written as the contract has them in messages:
