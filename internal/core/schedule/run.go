@@ -186,7 +186,7 @@ func (s *Service) deactivate(ctx context.Context, row *Schedule) error {
 	if err != nil || p[row.ProjectID] == nil {
 		return err
 	}
-	_, err = s.change(ctx, authz.System(), p[row.ProjectID], row.ID, func(row *Schedule) error {
+	_, err = s.change(ctx, authz.System(), p[row.ProjectID], row.ID, nil, func(row *Schedule) error {
 		row.Active = false
 		return nil
 	})

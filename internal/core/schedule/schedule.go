@@ -48,12 +48,14 @@ type Input struct {
 	Cron        string
 	Timezone    string // "" is UTC
 	Inactive    bool
+	Variables   []VariableEdit
 }
 
 // Changes changes a schedule; nil leaves a value alone.
 type Changes struct {
 	Description, Ref, Cron, Timezone *string
 	Active                           *bool
+	Variables                        []VariableEdit
 }
 
 const (
@@ -206,7 +208,8 @@ func (s *Schedule) check(now time.Time) error {
 	return nil
 }
 
-// Create makes a schedule of the actor. It requires CreatePipeline, and the right to run pipelines of a protected reference.
+// Create makes a schedule of the actor with its variables. It requires CreatePipeline, the right to run pipelines of a protected reference, and
+// with variables the role that the project asks for them.
 func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Schedule, error) {
 	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
 		return nil, err
@@ -224,6 +227,11 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.ci.Runnable(ctx, as, p, row.Ref); err != nil {
 		return nil, err
 	}
+	if len(in.Variables) > 0 {
+		if err := s.setsVariables(ctx, as, p); err != nil {
+			return nil, err
+		}
+	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		full := errs.Broken("", "base", fmt.Sprintf("Maximum number of pipeline schedules (%d) exceeded", maxSchedules))
 		most := db.Bound{Table: "pipeline_schedules", Most: maxSchedules, Full: full}
@@ -237,6 +245,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 			return err
 		}
 		row.ID = ID(id)
+		if err := s.edit(ctx, row.ID, in.Variables); err != nil {
+			return err
+		}
 		return s.publish(ctx, as, p, nil, &row)
 	})
 	if err != nil {
@@ -249,7 +260,8 @@ func (s *Service) publish(ctx context.Context, as authz.Actor, p *project.Projec
 	return s.bus.Publish(ctx, Changed{Change{Stamp: as.Stamp(s.now()), Before: before, After: after, Project: p}})
 }
 
-// Update changes a schedule. Its owner alone may, with the right to run pipelines of the reference.
+// Update changes a schedule and its variables, all or nothing. Its owner alone may, with the right to run pipelines of the reference, and with
+// variables the role that the project asks for them.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, id ID, c Changes) (*Schedule, error) {
 	row, err := s.own(ctx, as, p, id, authz.UpdateSchedule)
 	if err != nil {
@@ -262,7 +274,12 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.ci.Runnable(ctx, as, p, ref); err != nil {
 		return nil, err
 	}
-	return s.change(ctx, as, p, id, func(row *Schedule) error {
+	if len(c.Variables) > 0 {
+		if err := s.setsVariables(ctx, as, p); err != nil {
+			return nil, err
+		}
+	}
+	return s.change(ctx, as, p, id, c.Variables, func(row *Schedule) error {
 		if c.Ref != nil {
 			row.Ref = ref
 		}
@@ -297,14 +314,14 @@ func (s *Service) TakeOwnership(ctx context.Context, as authz.Actor, p *project.
 	if _, err := s.find(ctx, p, id); err != nil {
 		return nil, err
 	}
-	return s.change(ctx, as, p, id, func(row *Schedule) error {
+	return s.change(ctx, as, p, id, nil, func(row *Schedule) error {
 		row.OwnerID = as.UserID
 		return nil
 	})
 }
 
-// change writes a schedule of a project.
-func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project, id ID, fn func(*Schedule) error) (*Schedule, error) {
+// change writes a schedule of a project and edits its variables.
+func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project, id ID, edits []VariableEdit, fn func(*Schedule) error) (*Schedule, error) {
 	var out db.Change[Schedule]
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
@@ -314,6 +331,9 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 			}
 			return fn(row)
 		})
+		if err == nil {
+			err = s.edit(ctx, id, edits)
+		}
 		if err != nil || !out.Any() {
 			return err
 		}

@@ -15,6 +15,10 @@ import (
 // maxVariables is how many variables one schedule has at most.
 const maxVariables = 100
 
+var errFull = errs.Broken("", "base", fmt.Sprintf("Maximum number of pipeline schedule variables (%d) exceeded", maxVariables))
+
+func taken(key string) error { return errs.Broken("", "key", "("+key+") has already been taken") }
+
 type variable struct {
 	ScheduleID ID     `db:"schedule_id"`
 	Key        string `db:"key"`
@@ -112,11 +116,16 @@ func (s *Service) findVariable(ctx context.Context, id ID, key string) (*ci.Vari
 	return &out, nil
 }
 
-// writesVariables refuses those who may not change a schedule, and those below the role that the project asks for variables of pipelines.
+// writesVariables refuses those who may not change a schedule, and those whom setsVariables refuses.
 func (s *Service) writesVariables(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
 	if _, err := s.own(ctx, as, p, id, authz.UpdateSchedule); err != nil {
 		return err
 	}
+	return s.setsVariables(ctx, as, p)
+}
+
+// setsVariables refuses those below the role that the project asks for variables of pipelines.
+func (s *Service) setsVariables(ctx context.Context, as authz.Actor, p *project.Project) error {
 	may, err := s.ci.MaySetVariables(ctx, as, p)
 	if err == nil && !may {
 		return errs.Denied("")
@@ -141,11 +150,11 @@ func (s *Service) AddVariable(ctx context.Context, as authz.Actor, p *project.Pr
 			return err
 		}
 		if len(keys) >= maxVariables {
-			return errs.Broken("", "base", fmt.Sprintf("Maximum number of pipeline schedule variables (%d) exceeded", maxVariables))
+			return errFull
 		}
 		for _, key := range keys {
 			if key == v.Key {
-				return errs.Broken("", "key", "("+key+") has already been taken")
+				return taken(key)
 			}
 		}
 		row := variable{id, v.Key, s.box.Seal(sealedAt(id, v.Key), v.Value), v.File, v.Raw}
@@ -199,6 +208,59 @@ func (s *Service) UpdateVariable(ctx context.Context, as authz.Actor, p *project
 		return nil, errs.Wrap(err, "update variable of schedule")
 	}
 	return &out, nil
+}
+
+// VariableEdit sets a variable of a schedule, whether it is there or not, or deletes one.
+type VariableEdit struct {
+	Key, Value   string
+	File, Delete bool
+}
+
+// edit makes all edits of the variables of a schedule, or none. It needs the transaction in which the schedule was made or changed.
+func (s *Service) edit(ctx context.Context, id ID, edits []VariableEdit) error {
+	if len(edits) == 0 {
+		return nil
+	}
+	rows, err := s.load(ctx, id)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]variable, len(rows))
+	for _, v := range rows {
+		known[v.Key] = v
+	}
+	var set []variable
+	var gone []string
+	named := make(map[string]bool, len(edits))
+	for _, e := range edits {
+		v, there := known[e.Key]
+		switch {
+		case e.Delete && !there:
+			return errs.Missing("Pipeline Schedule Variable")
+		case e.Delete:
+			gone = append(gone, e.Key)
+			delete(known, e.Key)
+			continue
+		case named[e.Key]:
+			return taken(e.Key)
+		}
+		if err := ci.CheckVariables([]ci.Variable{{Key: e.Key, Value: e.Value, File: e.File, Raw: v.Raw}}); err != nil {
+			return err
+		}
+		named[e.Key] = true
+		known[e.Key] = variable{id, e.Key, s.box.Seal(sealedAt(id, e.Key), e.Value), e.File, v.Raw}
+		set = append(set, known[e.Key])
+	}
+	if len(known) > maxVariables {
+		return errFull
+	}
+	if len(gone) > 0 {
+		marks, args := db.Marks(gone)
+		if _, err := s.db.Exec(ctx, "DELETE FROM pipeline_schedule_variables WHERE schedule_id = ? AND key IN ("+marks+")", append([]any{id}, args...)...); err != nil {
+			return err
+		}
+	}
+	return db.InsertRows(ctx, s.db, "pipeline_schedule_variables", set, "ON CONFLICT (schedule_id, key) DO UPDATE SET sealed = excluded.sealed, file = excluded.file")
 }
 
 // DeleteVariable deletes a variable of a schedule of the actor and gives what it was.

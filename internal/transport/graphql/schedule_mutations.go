@@ -3,8 +3,6 @@ package graphql
 import (
 	"context"
 
-	"tenon/internal/core/authz"
-	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
 	"tenon/internal/core/schedule"
 	"tenon/internal/transport/graphql/exec"
@@ -35,15 +33,9 @@ func (b *binder) scheduleMutations() {
 		if err != nil {
 			return schedulePayload{}, err
 		}
-		var made *schedule.Schedule
-		err = b.Atomic(ctx, func(ctx context.Context) error {
-			made, err = b.Schedules.Create(ctx, c.As, p, schedule.Input{
-				Description: c.Args.Description, Ref: c.Args.Ref, Cron: c.Args.Cron, Timezone: c.Args.CronTimezone, Inactive: c.Args.Active != nil && !*c.Args.Active,
-			})
-			if err != nil {
-				return err
-			}
-			return b.setScheduleVariables(ctx, c.As, p, made.ID, nil, c.Args.Variables)
+		made, err := b.Schedules.Create(ctx, c.As, p, schedule.Input{
+			Description: c.Args.Description, Ref: c.Args.Ref, Cron: c.Args.Cron, Timezone: c.Args.CronTimezone, Inactive: c.Args.Active != nil && !*c.Args.Active,
+			Variables: variableEdits(c.Args.Variables),
 		})
 		return scheduleSeen(p, made, err)
 	})
@@ -94,44 +86,19 @@ func (b *binder) scheduleUpdate() {
 		if err != nil {
 			return schedulePayload{}, err
 		}
-		var changed *schedule.Schedule
-		err = b.Atomic(ctx, func(ctx context.Context) error {
-			changed, err = b.Schedules.Update(ctx, c.As, s.Project, s.ID, schedule.Changes{
-				Description: c.Args.Description, Ref: c.Args.Ref, Cron: c.Args.Cron, Timezone: c.Args.CronTimezone, Active: c.Args.Active,
-			})
-			if err != nil || len(c.Args.Variables) == 0 {
-				return err
-			}
-			were, err := b.Schedules.Variables(ctx, c.As, s.Project, changed)
-			if err != nil {
-				return err
-			}
-			return b.setScheduleVariables(ctx, c.As, s.Project, s.ID, were, c.Args.Variables)
+		changed, err := b.Schedules.Update(ctx, c.As, s.Project, s.ID, schedule.Changes{
+			Description: c.Args.Description, Ref: c.Args.Ref, Cron: c.Args.Cron, Timezone: c.Args.CronTimezone, Active: c.Args.Active,
+			Variables: variableEdits(c.Args.Variables),
 		})
 		return scheduleSeen(s.Project, changed, err)
 	})
 }
 
-// setScheduleVariables adds, changes and deletes variables of a schedule, which has some already.
-func (b *binder) setScheduleVariables(ctx context.Context, as authz.Actor, p *project.Project, id schedule.ID, were []ci.Variable, list []scheduleVariable) error {
-	known := make(map[string]bool, len(were))
-	for _, v := range were {
-		known[v.Key] = true
+// variableEdits are the edits as core takes them.
+func variableEdits(list []scheduleVariable) []schedule.VariableEdit {
+	out := make([]schedule.VariableEdit, len(list))
+	for i, v := range list {
+		out[i] = schedule.VariableEdit{Key: v.Key, Value: v.Value, File: v.VariableType == "FILE", Delete: v.Destroy}
 	}
-	for _, v := range list {
-		file := v.VariableType == "FILE"
-		var err error
-		switch {
-		case v.Destroy:
-			_, err = b.Schedules.DeleteVariable(ctx, as, p, id, v.Key)
-		case known[v.Key]:
-			_, err = b.Schedules.UpdateVariable(ctx, as, p, id, v.Key, schedule.VariableChanges{Value: &v.Value, File: &file})
-		default:
-			err = b.Schedules.AddVariable(ctx, as, p, id, ci.Variable{Key: v.Key, Value: v.Value, File: file})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return out
 }
