@@ -47,7 +47,7 @@ func (a *App) transports() error {
 		return err
 	}
 	graph := graphql.New(graphql.Deps{
-		Services: a.core, Gate: gate, SignOn: signOn, Log: a.log, Now: a.now, Together: a.db.Together, Atomic: a.db.InTx, LimitReads: graphReads, NoAnonymousIntrospection: a.config.NoAnonymousIntrospection,
+		Services: a.core, Gate: gate, SignOn: signOn, Log: a.log, Now: a.now, Together: a.db.Together, LimitReads: graphReads, NoAnonymousIntrospection: a.config.NoAnonymousIntrospection,
 		Version: rest.Level, Revision: a.build.Revision,
 	})
 	runners := runnerhttp.New(runnerhttp.Deps{Services: a.core, Gate: gate, Log: a.log})

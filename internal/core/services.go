@@ -80,6 +80,7 @@ import (
 	"tenon/internal/core/variable"
 	"tenon/internal/core/weburl"
 	"tenon/internal/core/wiki"
+	"tenon/internal/core/workitem"
 )
 
 // Deps is what Services are made of. All of it is required unless a field says otherwise.
@@ -156,6 +157,7 @@ type Services struct {
 	Times      *timelog.Service
 	Issues     *issue.Service
 	Epics      *epic.Service
+	WorkItems  *workitem.Service
 	// MetricImages are those of incidents.
 	MetricImages  *metricimage.Service
 	MergeRequests *mergerequest.Service
@@ -366,6 +368,10 @@ func (s *Services) planning(c *check, d Deps) {
 	s.Commands.Register(s.Todos.Commands()...)
 	s.Commands.Register(s.Approvals.Commands()...)
 	s.Commands.Connect(s.Notes)
+	s.WorkItems = workitem.New(need(c, workitem.Deps{
+		DB: d.DB, Issues: s.Issues, Epics: s.Epics, Namespaces: s.Namespaces, Commands: s.Commands, Notes: s.Notes, Awards: s.Awards,
+		Subscriptions: s.Subscriptions, Todos: s.Todos,
+	}))
 	s.Notifications = notify.New(need(c, notify.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics,
 		Snippets: s.Snippets, Repos: s.Repos, CI: s.CI, Namespaces: s.Namespaces, Notes: s.Notes, Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,

@@ -44,9 +44,6 @@ type Deps struct {
 	Together func(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error
 	Revision string // of the program
 
-	// Atomic makes several calls of core one change: all of it or nothing is written.
-	Atomic func(ctx context.Context, fn func(ctx context.Context) error) error
-
 	// NoAnonymousIntrospection keeps the types from callers who are not signed in.
 	NoAnonymousIntrospection bool
 

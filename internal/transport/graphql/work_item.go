@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
+	"tenon/internal/core/workitem"
 	"tenon/internal/transport/graphql/exec"
 )
 
@@ -19,14 +20,18 @@ type workItem struct {
 	epic  *epic.Epic
 }
 
-// workItemKey names a work item among all. Issues and epics are numbered apart from each other.
-type workItemKey struct {
-	epic bool
-	id   int64
+type workItemKey = workitem.Key
+
+// item is the work item as core takes it.
+func (w *workItem) item() workitem.Item {
+	if w.epic != nil {
+		return workitem.Item{Epic: w.epic}
+	}
+	return workitem.Item{Issue: &w.issue.Issue, Project: w.issue.Project}
 }
 
 // keyOf reads the global id of a work item: an epic has that of an epic.
-func keyOf(id globalID) workItemKey { return workItemKey{id.Model == "Epic", id.ID} }
+func keyOf(id globalID) workItemKey { return workItemKey{Epic: isEpic(id), ID: id.ID} }
 
 // workItems binds issues and epics under one interface.
 func (b *binder) workItems() {
@@ -181,10 +186,10 @@ func (b *binder) workItemsByKeys(ctx context.Context, as authz.Actor, keys []wor
 	var issues []issue.ID
 	var epics []epic.ID
 	for _, k := range keys {
-		if k.epic {
-			epics = append(epics, epic.ID(k.id))
+		if k.Epic {
+			epics = append(epics, epic.ID(k.ID))
 		} else {
-			issues = append(issues, issue.ID(k.id))
+			issues = append(issues, issue.ID(k.ID))
 		}
 	}
 	out := make(map[workItemKey]*workItem, len(keys))
@@ -193,11 +198,11 @@ func (b *binder) workItemsByKeys(ctx context.Context, as authz.Actor, keys []wor
 		return nil, err
 	}
 	for id, i := range foundIssues {
-		out[workItemKey{id: int64(id)}] = ofIssue(i)
+		out[workItemKey{ID: int64(id)}] = ofIssue(i)
 	}
 	foundEpics, err := b.Epics.ByIDs(ctx, as, epics)
 	for id, e := range foundEpics {
-		out[workItemKey{true, int64(id)}] = ofEpic(e)
+		out[workItemKey{Epic: true, ID: int64(id)}] = ofEpic(e)
 	}
 	return out, err
 }

@@ -3,11 +3,8 @@ package graphql
 import (
 	"context"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
-	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
-	"tenon/internal/core/issue"
 	"tenon/internal/core/namespace"
 	"tenon/internal/transport/graphql/exec"
 )
@@ -57,15 +54,7 @@ func (b *binder) hierarchyWidget() {
 }
 
 // parent is the epic that the work item is in, as far as the caller may read it; 0 for none.
-func (w *workItem) parent() epic.ID {
-	switch {
-	case w.epic != nil && w.epic.Parent != nil:
-		return w.epic.Parent.ID
-	case w.issue != nil && w.issue.Epic != nil:
-		return epic.ID(w.issue.Epic.ID)
-	}
-	return 0
-}
+func (w *workItem) parent() epic.ID { return w.item().Parent() }
 
 // hierarchyInput is what changes of the parent and the children of a work item.
 type hierarchyInput struct {
@@ -73,58 +62,4 @@ type hierarchyInput struct {
 	ChildrenIDs        []globalID
 	ParentID           exec.Opt[globalID]
 	RelativePosition   string
-}
-
-// arrange adds children to an epic, and puts a work item beside another child of its parent. The parent is
-// what was asked for already.
-func (b *binder) arrange(ctx context.Context, as authz.Actor, w *workItem, g *namespace.Group, in *hierarchyInput) error {
-	if len(in.ChildrenIDs) > 0 && w.epic == nil {
-		return errs.Sentences(errs.Invalid, "Children can be added to epics only")
-	}
-	for _, id := range in.ChildrenIDs {
-		var err error
-		if isEpic(id) {
-			_, err = b.Epics.AddChild(ctx, as, g, w.epic.IID, epic.ID(id.ID))
-		} else {
-			_, err = b.Epics.AddIssue(ctx, as, g, w.epic.IID, issue.ID(id.ID))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if in.AdjacentWorkItemID == nil {
-		return nil
-	}
-	found, err := b.workItemsByKeys(ctx, as, []workItemKey{w.key(), keyOf(*in.AdjacentWorkItemID)})
-	if err != nil {
-		return err
-	}
-	now, beside := found[w.key()], found[keyOf(*in.AdjacentWorkItemID)]
-	switch {
-	case now == nil || beside == nil:
-		return errNoPlace
-	case now.parent() == 0 || now.parent() != beside.parent() || (now.epic == nil) != (beside.epic == nil):
-		return errs.Sentences(errs.Invalid, "The adjacent work item must be of the same kind and have the same parent")
-	}
-	parent, err := b.Epics.ByIDs(ctx, as, []epic.ID{now.parent()})
-	e := parent[now.parent()]
-	if err != nil || e == nil {
-		return missingOr(err)
-	}
-	of, err := b.Namespaces.FindByID(ctx, as, e.GroupID)
-	if err != nil {
-		return err
-	}
-	if now.epic != nil {
-		return b.Epics.ReorderChild(ctx, as, of, e.IID, now.epic.ID, besides(in.RelativePosition, beside.epic.ID))
-	}
-	return b.Epics.ReorderIssue(ctx, as, of, e.IID, epic.LinkID(now.issue.Epic.LinkID), besides(in.RelativePosition, epic.LinkID(beside.issue.Epic.LinkID)))
-}
-
-// besides says on which side of another one: after it, unless BEFORE is asked for.
-func besides[T any](position string, other T) epic.Beside[T] {
-	if position == "BEFORE" {
-		return epic.Beside[T]{After: other}
-	}
-	return epic.Beside[T]{Before: other}
 }

@@ -150,4 +150,4 @@ func (b *binder) viewLinks(ctx context.Context, as authz.Actor, links []*linkedI
 }
 
 // key names the work item.
-func (w *workItem) key() workItemKey { return workItemKey{w.epic != nil, w.ref().ID} }
+func (w *workItem) key() workItemKey { return w.item().Key() }

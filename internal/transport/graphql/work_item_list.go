@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/workitem"
 	"tenon/internal/transport/graphql/exec"
 )
 
@@ -103,9 +104,6 @@ func (b *binder) itemsIn(ctx context.Context, as authz.Actor, at place, f *workI
 	return b.Epics.Items(ctx, as, in, g, items)
 }
 
-// isNamed reports whether a type has a name of IssueType, "" for any.
-func (t *workItemType) isNamed(name string) bool { return name == "" || t.enum == name }
-
 // namespaceTypes binds the types of the work items that stand in namespaces.
 func (b *binder) namespaceTypes() {
 	exec.Batch(b.Schema, "Namespace.workItemTypes", func(ctx context.Context, c *exec.Call[struct {
@@ -113,8 +111,8 @@ func (b *binder) namespaceTypes() {
 		Name          string
 		OnlyAvailable bool
 	}], of []*namespace.Namespace,
-	) ([]*exec.Page[*workItemType], error) {
-		return forEach(ctx, b, c, of, func(ctx context.Context, n *namespace.Namespace) (*exec.Page[*workItemType], error) {
+	) ([]*exec.Page[*workitem.Type], error) {
+		return forEach(ctx, b, c, of, func(ctx context.Context, n *namespace.Namespace) (*exec.Page[*workitem.Type], error) {
 			available := true
 			if c.Args.OnlyAvailable {
 				var err error
@@ -122,8 +120,8 @@ func (b *binder) namespaceTypes() {
 					return nil, err
 				}
 			}
-			return listOf(c.Args.paging, maxPage, typesThat(func(t *workItemType) bool {
-				return available && t.isNamed(c.Args.Name) && (t.ofProjects() && n.Kind == namespace.ProjectKind || t.ofGroups() && n.Kind == namespace.GroupKind)
+			return listOf(c.Args.paging, maxPage, workitem.Types(func(t *workitem.Type) bool {
+				return available && (c.Args.Name == "" || t.Enum == c.Args.Name) && (t.OfProjects() && n.Kind == namespace.ProjectKind || t.OfGroups() && n.Kind == namespace.GroupKind)
 			}))
 		})
 	})

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
+	"tenon/internal/core/workitem"
 	"tenon/internal/transport/graphql/exec"
 )
 
@@ -48,7 +49,7 @@ func (b *binder) workItemMutations() {
 		}
 		t, err := typeNamed(in.WorkItemTypeID)
 		if err == nil {
-			err = t.accepts(&in.workItemFields)
+			err = t.Accepts(in.widgets())
 		}
 		if err != nil {
 			return workItemPayload{}, err
@@ -59,7 +60,7 @@ func (b *binder) workItemMutations() {
 		}
 		path := given(in.NamespacePath) + given(in.ProjectPath)
 		var made workItemKey
-		if t.ofGroups() {
+		if t.OfGroups() {
 			made, err = b.createEpicItem(ctx, c.As, path, &in)
 		} else {
 			made, err = b.createIssueItem(ctx, c.As, path, t, &in)
@@ -95,15 +96,15 @@ func (b *binder) workItemMutations() {
 		case err != nil:
 			return workItemPayload{}, err
 		case t == w.kind() && w.epic != nil:
-			g, err := b.groupOf(ctx, c.As, w)
+			g, err := b.Namespaces.FindByID(ctx, c.As, w.epic.GroupID)
 			if err == nil {
 				_, err = b.Commands.UpdateEpic(ctx, c.As, g, w.epic.IID, epic.Changes{})
 			}
 			return workItemPayload{w}, err
-		case t.ofGroups() || w.epic != nil:
+		case t.OfGroups() || w.epic != nil:
 			return workItemPayload{}, errs.Sentences(errs.Invalid, "Work item type cannot be changed from "+w.kind().Name+" to "+t.Name)
 		}
-		if _, err := b.Commands.UpdateIssue(ctx, c.As, w.issue.Project, w.issue.IID, issue.Changes{Type: &t.of}); err != nil {
+		if _, err := b.Commands.UpdateIssue(ctx, c.As, w.issue.Project, w.issue.IID, issue.Changes{Type: &t.Of}); err != nil {
 			return workItemPayload{}, err
 		}
 		return b.workItemPayload(ctx, c.As, w.key(), nil)
@@ -111,8 +112,8 @@ func (b *binder) workItemMutations() {
 }
 
 // typeNamed finds the type with a global id.
-func typeNamed(id globalID) (*workItemType, error) {
-	if t := typeOfWork(func(t *workItemType) bool { return t.number == id.ID }); t != nil {
+func typeNamed(id globalID) (*workitem.Type, error) {
+	if t := workitem.TypeByNumber(id.ID); t != nil {
 		return t, nil
 	}
 	return nil, errNoPlace
@@ -136,7 +137,7 @@ func (b *binder) workItemPayload(ctx context.Context, as authz.Actor, key workIt
 	return workItemPayload{found[key]}, err
 }
 
-func (b *binder) createIssueItem(ctx context.Context, as authz.Actor, path string, t *workItemType, in *createWorkItem) (workItemKey, error) {
+func (b *binder) createIssueItem(ctx context.Context, as authz.Actor, path string, t *workitem.Type, in *createWorkItem) (workItemKey, error) {
 	p, err := b.project(ctx, as, path)
 	if err != nil {
 		return workItemKey{}, err
@@ -146,7 +147,7 @@ func (b *binder) createIssueItem(ctx context.Context, as authz.Actor, path strin
 	}
 	c := in.issueChanges()
 	made := issue.Input{
-		Title: in.Title, Type: t.of, Description: in.Description, Confidential: zeroOr(in.Confidential), DueDate: notEmpty(c.DueDate), Weight: c.Weight,
+		Title: in.Title, Type: t.Of, Description: in.Description, Confidential: zeroOr(in.Confidential), DueDate: notEmpty(c.DueDate), Weight: c.Weight,
 		MilestoneID: c.MilestoneID, IterationID: c.IterationID, CreatedAt: in.CreatedAt,
 	}
 	if c.Description != nil {
@@ -174,7 +175,7 @@ func (b *binder) createIssueItem(ctx context.Context, as authz.Actor, path strin
 	if err != nil {
 		return workItemKey{}, err
 	}
-	return workItemKey{id: int64(i.ID)}, nil
+	return workItemKey{ID: int64(i.ID)}, nil
 }
 
 func (b *binder) createEpicItem(ctx context.Context, as authz.Actor, path string, in *createWorkItem) (workItemKey, error) {
@@ -204,7 +205,7 @@ func (b *binder) createEpicItem(ctx context.Context, as authz.Actor, path string
 	if err != nil {
 		return workItemKey{}, err
 	}
-	return workItemKey{true, int64(e.ID)}, nil
+	return workItemKey{Epic: true, ID: int64(e.ID)}, nil
 }
 
 // notEmpty returns nil for a text that is empty.
@@ -222,7 +223,7 @@ func parentOf(id *globalID) (epic.ID, error) {
 }
 
 // relatable finds the work items that a new one of a type is to be related to.
-func (b *binder) relatable(ctx context.Context, as authz.Actor, t *workItemType, in *linksInput) ([]*workItem, error) {
+func (b *binder) relatable(ctx context.Context, as authz.Actor, t *workitem.Type, in *linksInput) ([]*workItem, error) {
 	if in == nil {
 		return nil, nil
 	}
@@ -232,7 +233,7 @@ func (b *binder) relatable(ctx context.Context, as authz.Actor, t *workItemType,
 		switch {
 		case err != nil:
 			return nil, err
-		case w.kind().ofGroups() != t.ofGroups():
+		case w.kind().OfGroups() != t.OfGroups():
 			return nil, errs.Sentences(errs.Invalid, "Epics and issues cannot be related to each other")
 		}
 		out = append(out, w)

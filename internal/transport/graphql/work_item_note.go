@@ -51,20 +51,3 @@ func (b *binder) onWorkItems(ctx context.Context, as authz.Actor, list []*widget
 	}
 	return out, err
 }
-
-// award awards an emoji to a work item, or takes the award back.
-func (b *binder) award(ctx context.Context, as authz.Actor, w *workItem, action, name string) error {
-	spots, err := b.onWorkItems(ctx, as, []*widget{{w}})
-	if err != nil {
-		return err
-	}
-	to, err := b.noteable(ctx, as, spots[0])
-	if err != nil {
-		return err
-	}
-	if action == "REMOVE" {
-		return b.Awards.RemoveByName(ctx, as, to, name)
-	}
-	_, err = b.Awards.Add(ctx, as, to, name)
-	return err
-}

@@ -2,21 +2,16 @@ package graphql
 
 import (
 	"context"
-	"reflect"
 	"strings"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
-	"tenon/internal/core/namespace"
-	"tenon/internal/core/noteable"
-	"tenon/internal/core/quickaction"
-	"tenon/internal/core/subscription"
 	"tenon/internal/core/todo"
+	"tenon/internal/core/workitem"
 	"tenon/internal/transport/graphql/exec"
 )
 
@@ -33,28 +28,22 @@ type workItemFields struct {
 	WeightWidget          *struct{ Weight exec.Opt[int64] }
 }
 
-// accepts refuses widgets that work items of the type do not have.
-func (t *workItemType) accepts(in *workItemFields) error {
-	var bad []string
-	check := func(given bool, name string) {
+// widgets are those that some types lack.
+func (f *workItemFields) widgets() []workitem.Widget {
+	var out []workitem.Widget
+	add := func(given bool, w workitem.Widget) {
 		if given {
-			bad = append(bad, name+" cannot be set for the type "+t.Name)
+			out = append(out, w)
 		}
 	}
-	if t.ofGroups() {
-		check(in.AssigneesWidget != nil, "Assignees")
-		check(in.HealthStatusWidget != nil, "Health status")
-		check(in.IterationWidget != nil, "Iteration")
-		check(in.MilestoneWidget != nil, "Milestone")
-		check(in.WeightWidget != nil, "Weight")
-	} else {
-		check(in.ColorWidget != nil, "Color")
-		check(in.StartAndDueDateWidget != nil && in.StartAndDueDateWidget.StartDate.Value != nil, "Start date")
-	}
-	if bad == nil {
-		return nil
-	}
-	return errs.Sentences(errs.Invalid, bad...)
+	add(f.AssigneesWidget != nil, workitem.Assignees)
+	add(f.HealthStatusWidget != nil, workitem.HealthStatus)
+	add(f.IterationWidget != nil, workitem.Iteration)
+	add(f.MilestoneWidget != nil, workitem.Milestone)
+	add(f.WeightWidget != nil, workitem.Weight)
+	add(f.ColorWidget != nil, workitem.Color)
+	add(f.StartAndDueDateWidget != nil && f.StartAndDueDateWidget.StartDate.Value != nil, workitem.StartDate)
+	return out
 }
 
 // issueChanges are the changes of an issue; null takes away.
@@ -118,35 +107,19 @@ type updateWorkItemInput struct {
 	Title                  *string
 }
 
-// updateWorkItem changes a work item and its widgets, all or nothing. The quick actions of the description run
-// after that: they may write to the repository, and what they cannot do undoes nothing.
+// updateWorkItem changes a work item and its widgets.
 func (b *binder) updateWorkItem(ctx context.Context, c *exec.Call[updateWorkItemInput]) (workItemPayload, error) {
-	in := c.Args
-	w, err := b.workItemNeeded(ctx, c.As, in.ID)
-	if err == nil {
-		err = w.kind().accepts(&in.workItemFields)
-	}
+	w, err := b.workItemNeeded(ctx, c.As, c.Args.ID)
 	if err != nil {
 		return workItemPayload{}, err
 	}
-	g, err := b.groupOf(ctx, c.As, w)
-	if err != nil {
-		return workItemPayload{}, err
+	changes, err := c.Args.changes()
+	if err == nil && c.Args.LabelsWidget != nil {
+		changes.Issue.Labels, err = b.labelsOf(ctx, c.As, w, c.Args.LabelsWidget.AddLabelIDs, c.Args.LabelsWidget.RemoveLabelIDs)
+		changes.Epic.Labels = changes.Issue.Labels
 	}
-	var commands []quickaction.Command
-	err = b.Atomic(ctx, func(ctx context.Context) error {
-		found, err := b.writeWorkItem(ctx, c.As, w, g, &in)
-		commands = found
-		if err == nil && in.HierarchyWidget != nil {
-			err = b.arrange(ctx, c.As, w, g, in.HierarchyWidget)
-		}
-		if err == nil {
-			err = b.ownOf(ctx, c.As, w, g, &in)
-		}
-		return err
-	})
 	if err == nil {
-		err = b.runCommands(ctx, c.As, w, g, commands)
+		err = b.WorkItems.Update(ctx, c.As, w.item(), changes)
 	}
 	if err != nil {
 		return workItemPayload{}, err
@@ -154,114 +127,60 @@ func (b *binder) updateWorkItem(ctx context.Context, c *exec.Call[updateWorkItem
 	return b.workItemPayload(ctx, c.As, w.key(), nil)
 }
 
-// runCommands runs the quick actions of a new description.
-func (b *binder) runCommands(ctx context.Context, as authz.Actor, w *workItem, g *namespace.Group, commands []quickaction.Command) error {
-	var err error
-	switch {
-	case len(commands) == 0:
-	case w.issue != nil:
-		_, err = b.Commands.OnIssue(ctx, as, w.issue.Project, w.issue.IID, commands)
-	default:
-		_, err = b.Commands.OnEpic(ctx, as, g, w.epic.IID, commands)
-	}
-	return err
-}
-
-// groupOf finds the group of an epic; nil for issues.
-func (b *binder) groupOf(ctx context.Context, as authz.Actor, w *workItem) (*namespace.Group, error) {
-	if w.epic == nil {
-		return nil, nil
-	}
-	return b.Namespaces.FindByID(ctx, as, w.epic.GroupID)
-}
-
-// writeWorkItem changes the columns of a work item, and returns the quick actions of its new description.
-func (b *binder) writeWorkItem(ctx context.Context, as authz.Actor, w *workItem, g *namespace.Group, in *updateWorkItemInput) ([]quickaction.Command, error) {
-	var labels label.Assignment
-	if in.LabelsWidget != nil {
-		var err error
-		var at label.Place
-		if w.issue != nil {
-			at = label.In(w.issue.Project)
-		} else {
-			at = label.Of(g)
-		}
-		if labels.Add, err = b.labelTitles(ctx, as, at, nil, in.LabelsWidget.AddLabelIDs); err != nil {
-			return nil, err
-		}
-		if labels.Remove, err = labelRefs(nil, in.LabelsWidget.RemoveLabelIDs); err != nil {
-			return nil, err
-		}
-	}
-	var parent *epic.ID
-	if h := in.HierarchyWidget; h != nil && h.ParentID.Set {
-		id, err := parentOf(h.ParentID.Value)
+// labelsOf are the labels that a work item gets and loses.
+func (b *binder) labelsOf(ctx context.Context, as authz.Actor, w *workItem, add, remove []string) (out label.Assignment, err error) {
+	var at label.Place
+	if w.issue != nil {
+		at = label.In(w.issue.Project)
+	} else {
+		g, err := b.Namespaces.FindByID(ctx, as, w.epic.GroupID)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		parent = &id
+		at = label.Of(g)
 	}
-	if w.issue != nil {
-		c := in.issueChanges()
-		c.Title, c.StateEvent, c.Labels = in.Title, strings.ToLower(in.StateEvent), labels
-		if parent != nil {
-			c.Epic = &issue.EpicChoice{ID: int64(*parent)}
-		}
-		if reflect.ValueOf(c).IsZero() {
-			return nil, nil
-		}
-		commands := b.Commands.CutIssue(&c)
-		_, err := b.Issues.Update(ctx, as, w.issue.Project, w.issue.IID, c)
-		return commands, err
+	if out.Add, err = b.labelTitles(ctx, as, at, nil, add); err != nil {
+		return out, err
 	}
-	c := in.epicChanges()
-	c.Title, c.StateEvent, c.Labels, c.ParentID = in.Title, strings.ToLower(in.StateEvent), labels, parent
-	if reflect.ValueOf(c).IsZero() {
-		return nil, nil
-	}
-	commands := b.Commands.CutEpic(&c)
-	_, err := b.Epics.Update(ctx, as, g, w.epic.IID, c)
-	return commands, err
+	out.Remove, err = labelRefs(nil, remove)
+	return out, err
 }
 
-// on names a work item for subscriptions.
-func (w *workItem) on(g *namespace.Group) subscription.On {
-	if w.issue != nil {
-		return subscription.On{Place: noteable.Place{Project: w.issue.Project}, Kind: noteable.Issue, Key: noteable.Key{Number: int64(w.issue.IID)}}
+// changes are those of the input, but for labels.
+func (f *updateWorkItemInput) changes() (workitem.Changes, error) {
+	out := workitem.Changes{Widgets: f.widgets(), Issue: f.issueChanges(), Epic: f.epicChanges()}
+	state := strings.ToLower(f.StateEvent)
+	out.Issue.Title, out.Issue.StateEvent = f.Title, state
+	out.Epic.Title, out.Epic.StateEvent = f.Title, state
+	if h := f.HierarchyWidget; h != nil {
+		if h.ParentID.Set {
+			parent, err := parentOf(h.ParentID.Value)
+			if err != nil {
+				return out, err
+			}
+			out.Issue.Epic, out.Epic.ParentID = &issue.EpicChoice{ID: int64(parent)}, &parent
+		}
+		for _, id := range h.ChildrenIDs {
+			out.Children = append(out.Children, keyOf(id))
+		}
+		if h.AdjacentWorkItemID != nil {
+			out.Beside = &workitem.Beside{Key: keyOf(*h.AdjacentWorkItemID), Before: h.RelativePosition == "BEFORE"}
+		}
 	}
-	return subscription.On{Place: noteable.Place{Group: g}, Kind: noteable.Epic, Key: noteable.Key{IID: int64(w.epic.IID)}}
+	if a := f.AwardEmojiWidget; a != nil {
+		out.Award = &workitem.Award{Name: a.Name, Remove: a.Action == "REMOVE"}
+	}
+	if n := f.NotificationsWidget; n != nil {
+		out.Subscribed = &n.Subscribed
+	}
+	if t := f.CurrentUserTodosWidget; t != nil {
+		out.Todos = &workitem.Todos{Add: t.Action == "ADD", Done: todo.ID(zeroOr(t.TodoID).ID)}
+	}
+	return out, nil
 }
 
 // todosInput is what is done with to-do items of the caller.
 type todosInput struct {
 	Action string
 	TodoID *globalID // nil for all of the work item
-}
-
-// ownOf changes what the caller alone has of a work item: awards, the subscription and to-do items.
-func (b *binder) ownOf(ctx context.Context, as authz.Actor, w *workItem, g *namespace.Group, in *updateWorkItemInput) error {
-	if a := in.AwardEmojiWidget; a != nil {
-		if err := b.award(ctx, as, w, a.Action, a.Name); err != nil {
-			return err
-		}
-	}
-	if n := in.NotificationsWidget; n != nil {
-		if err := b.subscribe(ctx, as, w.on(g), n.Subscribed); err != nil {
-			return err
-		}
-	}
-	t := in.CurrentUserTodosWidget
-	var err error
-	switch {
-	case t == nil:
-	case t.Action == "ADD":
-		if _, err = b.Todos.Add(ctx, as, w.on(g)); errs.Is(err, errs.NotModified) {
-			err = nil // it waits already
-		}
-	case t.TodoID == nil:
-		_, err = b.Todos.MarkDoneOn(ctx, as, w.ref())
-	default:
-		_, err = b.Todos.MarkDone(ctx, as, todo.ID(t.TodoID.ID))
-	}
-	return err
 }

@@ -121,12 +121,7 @@ func (w *workItem) dates() epic.Dates {
 }
 
 // ref names the work item for awards, subscriptions and to-do items.
-func (w *workItem) ref() noteable.Ref {
-	if w.epic != nil {
-		return noteable.Ref{Kind: noteable.Epic, ID: int64(w.epic.ID)}
-	}
-	return noteable.Ref{Kind: noteable.Issue, ID: int64(w.issue.ID)}
-}
+func (w *workItem) ref() noteable.Ref { return w.item().Ref() }
 
 // epicNumber is the number of an epic; 0 of an issue.
 func (w *workItem) epicNumber() epic.ID {
