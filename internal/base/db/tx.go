@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"tenon/internal/base/intx"
 )
 
 // tx is one run of a transaction's closure. It belongs to the closure's goroutine,
@@ -29,11 +31,9 @@ type tx struct {
 	rows       int64 // that they wrote
 }
 
-type txKey struct{}
-
 // current is the transaction of this database that ctx carries, or nil.
 func (d *DB) current(ctx context.Context) *tx {
-	t, _ := ctx.Value(txKey{}).(*tx)
+	t := intx.Of[tx](ctx)
 	if t == nil || t.d != d {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (t *tx) control(ctx context.Context, query string) error {
 // run calls the closure once.
 func (t *tx) run(ctx context.Context, fn func(ctx context.Context) error) error {
 	defer t.ended.Store(true)
-	err := fn(context.WithValue(ctx, txKey{}, t))
+	err := fn(intx.With(ctx, t))
 	if err == nil {
 		err = t.failed
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/gitstore"
+	"tenon/internal/base/intx"
 	"tenon/internal/base/lru"
 )
 
@@ -33,6 +34,7 @@ type objectKey struct {
 
 // Info returns the kind and size of an object.
 func (r *Repo) Info(ctx context.Context, id gitstore.ObjectID) (gitstore.Info, error) {
+	intx.MustNot(ctx, "an object is read")
 	if id.IsZero() {
 		return gitstore.Info{}, fmt.Errorf("object %s: %w", id, gitstore.ErrNotFound)
 	}
@@ -155,6 +157,7 @@ func (w *worker) header(name string) (gitstore.Info, error) {
 // view answers a read. A quarantine is looked at first: its loose objects without any
 // process, its packs through a process of its own; all else comes from the repository.
 func (r *Repo) view(ctx context.Context, id gitstore.ObjectID, loose func(*gitstore.Object) error, ask func(*worker) error) error {
+	intx.MustNot(ctx, "an object is read")
 	from := r
 	if r.NewObjects() != "" {
 		o, err := r.OpenNew(id)

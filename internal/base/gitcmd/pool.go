@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"tenon/internal/base/intx"
 )
 
 // A kept-open process ends after this many requests or this long, and each
@@ -54,6 +56,7 @@ func newPool(g *Git) *pool {
 // end of ctx kills the process. A request that finds a process already gone is
 // tried once more with a new one, so fn must be safe to run twice.
 func (p *pool) do(ctx context.Context, r *Repo, args []string, fn func(w *worker) error) error {
+	intx.MustNot(ctx, "git is asked")
 	if err := r.Spill(ctx); err != nil { // a process that runs already must see it too
 		return err
 	}

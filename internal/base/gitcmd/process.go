@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tenon/internal/base/gitstore"
+	"tenon/internal/base/intx"
 )
 
 // waitDelay is how long a process that was ended may hold up its caller.
@@ -19,6 +20,7 @@ const waitDelay = 2 * time.Second
 
 // command prepares a process in a group of its own, so that its children end with it.
 func (g *Git) command(ctx context.Context, c call) *exec.Cmd {
+	intx.MustNot(ctx, "git is started")
 	args := make([]string, 0, 2*len(c.config)+len(c.args))
 	for _, kv := range c.config {
 		args = append(args, "-c", kv)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tenon/internal/base/intx"
 )
 
 // RefUpdate moves one reference. Old zero means that it must not exist yet, New zero deletes it.
@@ -33,6 +35,7 @@ type Objects interface {
 // expected one or a lock of another process, is ErrUnsure: git update-ref has to look at
 // it. The new objects must be in the repository, not in a quarantine.
 func (r *Repo) UpdateRefs(ctx context.Context, updates []RefUpdate, objects Objects) error {
+	intx.MustNot(ctx, "references are written")
 	if len(updates) == 0 {
 		return nil
 	}

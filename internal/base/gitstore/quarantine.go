@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	"tenon/internal/base/intx"
 )
 
 // Quarantine is a folder of new objects that the repository does not see before
@@ -24,6 +25,7 @@ type Quarantine struct {
 // Quarantine opens an empty quarantine. End it with Commit or Discard; Discard after
 // Commit does nothing, so it may be deferred. Housekeeping deletes what a crash leaves.
 func (r *Repo) Quarantine(ctx context.Context) (*Quarantine, error) {
+	intx.MustNot(ctx, "a repository is changed")
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("open quarantine: %w", err)
 	}

@@ -10,6 +10,8 @@ import (
 	"sort"
 	"strings"
 	"syscall"
+
+	"tenon/internal/base/intx"
 )
 
 // Ref is a reference and what it names.
@@ -28,6 +30,7 @@ const maxSymbolic = 5
 // Ref reads one reference as it is now, without starting a process; ErrNotFound
 // where there is none, which includes the HEAD of an empty repository.
 func (r *Repo) Ref(ctx context.Context, name RefName) (ObjectID, error) {
+	intx.MustNot(ctx, "references are read")
 	if err := name.check(); err != nil {
 		return ObjectID{}, err
 	}
@@ -102,6 +105,7 @@ func (r *Repo) Branch(ctx context.Context, name string) (ObjectID, error) {
 
 // HasRefs reports whether any reference lies below a prefix, without reading objects.
 func (r *Repo) HasRefs(ctx context.Context, prefix string) (bool, error) {
+	intx.MustNot(ctx, "references are read")
 	names, err := r.RefNames(ctx, prefix)
 	return len(names) > 0, err
 }
@@ -109,6 +113,7 @@ func (r *Repo) HasRefs(ctx context.Context, prefix string) (bool, error) {
 // RefNames lists the references below a prefix such as refs/heads/ in the order of their
 // bytes. It reads no objects: Peeled is zero for a tag unless packed-refs knows it.
 func (r *Repo) RefNames(ctx context.Context, prefix string) ([]Ref, error) {
+	intx.MustNot(ctx, "references are read")
 	if !ValidPrefix(prefix) {
 		return nil, fmt.Errorf("references below %q: %w", clip(prefix), ErrBadName)
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"tenon/internal/base/intx"
 )
 
 // RefState returns a text that is the same exactly as long as HEAD and every reference
@@ -15,6 +17,7 @@ import (
 // "refs/keep-around/". It starts no process. Those who ask at once have one look at the
 // references, which begins after all of them have asked.
 func (r *Repo) RefState(ctx context.Context, hidden ...string) (string, error) {
+	intx.MustNot(ctx, "references are read")
 	return r.store.states.share(ctx, r.path+"\x00"+strings.Join(hidden, "\x00"), func(ctx context.Context) (string, error) {
 		return r.lookAtRefs(ctx, hidden)
 	})

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"tenon/internal/base/intx"
 )
 
 // Repo is a handle of one bare repository, or of a view of it that sees the objects
@@ -49,6 +51,7 @@ func (r *Repo) Init(ctx context.Context, defaultBranch string) error {
 // has filled it: a crash leaves a folder that is never looked at. ErrExists is a
 // repository that is there already.
 func (r *Repo) Create(ctx context.Context, head RefName, fill func(unseen *Repo) error) error {
+	intx.MustNot(ctx, "a repository is changed")
 	if r.Exists() {
 		return fmt.Errorf("%s: %w", r.path, ErrExists)
 	}
@@ -106,6 +109,7 @@ func (r *Repo) Exists() bool {
 // Remove deletes the repository, and calls gone as soon as it has left its place. Removing
 // what is not there is no error.
 func (r *Repo) Remove(ctx context.Context, gone func()) error {
+	intx.MustNot(ctx, "a repository is changed")
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -132,6 +136,7 @@ func (r *Repo) Remove(ctx context.Context, gone func()) error {
 
 // Rename moves the repository to another path below the root, which must be free.
 func (r *Repo) Rename(ctx context.Context, to *Repo) error {
+	intx.MustNot(ctx, "a repository is changed")
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/charset"
+	"tenon/internal/base/intx"
 )
 
 // WriteBlob stores a blob durably and gives its id. No process is started.
@@ -142,6 +143,7 @@ func (r *Repo) isLoose(id ObjectID) bool {
 // storeObject writes a loose object: to a temporary file, then by its name. Inside a
 // quarantine durability waits for Commit.
 func (r *Repo) storeObject(ctx context.Context, kind Kind, size int64, in io.Reader) (ObjectID, error) {
+	intx.MustNot(ctx, "an object is written")
 	if err := ctx.Err(); err != nil {
 		return ObjectID{}, fmt.Errorf("write %s: %w", kind, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
+	"tenon/internal/base/intx"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -106,6 +107,7 @@ func (s *Service) DropAttached(ctx context.Context, ids ...AttachedID) error {
 // OpenAttached gives the repository, which is made if it is not there. It asks for no
 // permission.
 func (s *Service) OpenAttached(ctx context.Context, a *Attached) (*gitcmd.Repo, error) {
+	intx.MustNot(ctx, "a repository is opened")
 	r := s.git.Repo(attachedPath(a.ID))
 	if _, ok := s.made.Load(a.ID); ok {
 		return r, nil

@@ -23,6 +23,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
+	"tenon/internal/base/intx"
 	"tenon/internal/base/job"
 	"tenon/internal/base/lastuse"
 	"tenon/internal/base/lru"
@@ -176,6 +177,7 @@ func (s *Service) DiskPath(ctx context.Context, as authz.Actor, p *project.Proje
 // Open gives the repository of a project. One that a crash kept from being made is made
 // now.
 func (s *Service) Open(ctx context.Context, p *project.Project) (*gitcmd.Repo, error) {
+	intx.MustNot(ctx, "a repository is opened")
 	r := s.git.Repo(diskPath(p.ID))
 	if _, ok := s.made.Load(p.ID); ok {
 		return r, nil
