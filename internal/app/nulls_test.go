@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -84,14 +83,10 @@ func (w *world) overwritten(q request, name string, value any) (again, set *http
 	}
 	q.body = maps.Clone(first.body)
 	first.body[name], q.body[name] = aText, value
-	err := w.db.InTx(w.tb.Context(), func(ctx context.Context) error {
+	w.undo(q, func(ctx context.Context) {
 		set = w.send(ctx, first)
 		again = w.send(ctx, q)
-		return errUndo
 	})
-	if !errors.Is(err, errUndo) {
-		w.tb.Errorf("%s %s: got %v in the end", q.method, q.path, err)
-	}
 	w.restore(w.refs)
 	return again, set
 }

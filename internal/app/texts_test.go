@@ -3,7 +3,6 @@ package app
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"mime/multipart"
 	"net/http"
@@ -164,15 +163,11 @@ func (w *world) longText(t *testing.T, l longRequest) {
 // sendBody makes a request of the administrator with a body as it is, and undoes it.
 func (w *world) sendBody(q request, kind, body string) *httptest.ResponseRecorder {
 	out := httptest.NewRecorder()
-	err := w.db.InTx(w.tb.Context(), func(ctx context.Context) error {
+	w.undo(q, func(ctx context.Context) {
 		r := httptest.NewRequestWithContext(ctx, q.method, api.Prefix+q.path, strings.NewReader(body))
 		r.Header.Set("Content-Type", kind)
 		r.Header.Set("Private-Token", rootToken)
 		w.http.Handler.ServeHTTP(out, r)
-		return errUndo
 	})
-	if !errors.Is(err, errUndo) {
-		w.tb.Errorf("%s %s: got %v in the end", q.method, q.path, err)
-	}
 	return out
 }

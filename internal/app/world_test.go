@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"tenon/internal/base/config"
+	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -288,22 +289,30 @@ func (s *server) undone(q request, first *request) *httptest.ResponseRecorder {
 		s.refs = s.references(filepath.Join(s.data, "repositories"))
 	}
 	var w *httptest.ResponseRecorder
-	err := s.db.InTx(s.tb.Context(), func(ctx context.Context) error {
+	s.undo(q, func(ctx context.Context) {
 		if first != nil {
 			if w = s.send(ctx, *first); w.Code >= 300 {
 				s.tb.Errorf("%s %s: got %d %s", first.method, first.path, w.Code, w.Body)
 			}
 		}
 		w = s.send(ctx, q)
+	})
+	if w.Code < 300 {
+		s.restore(s.refs)
+	}
+	return w
+}
+
+// undo runs fn in a transaction, which may do more than those of the server, and rolls it back.
+func (s *server) undo(q request, fn func(ctx context.Context)) {
+	s.tb.Helper()
+	err := s.db.InTx(s.tb.Context(), func(ctx context.Context) error {
+		fn(db.Around(ctx))
 		return errUndo
 	})
 	if !errors.Is(err, errUndo) {
 		s.tb.Errorf("%s %s: got %v in the end", q.method, q.path, err)
 	}
-	if w.Code < 300 {
-		s.restore(s.refs)
-	}
-	return w
 }
 
 // references reads the files that hold the references of all repositories below the roots.

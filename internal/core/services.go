@@ -203,6 +203,7 @@ func New(d Deps) (*Services, error) {
 	s.people(&c, d)
 	s.code(&c, d)
 	s.planning(&c, d)
+	s.talk(&c, d)
 	s.reactions(&c, d)
 	s.finding(&c, d)
 	s.connect(&c)
@@ -298,7 +299,7 @@ func (s *Services) code(c *check, d Deps) {
 	}))
 }
 
-// planning builds issues, merge requests and what is said about them.
+// planning builds issues, merge requests and what belongs to them.
 func (s *Services) planning(c *check, d Deps) {
 	s.References = reference.New(need(c, reference.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs,
@@ -342,6 +343,10 @@ func (s *Services) planning(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Issues: s.Issues, Projects: s.Projects, Namespaces: s.Namespaces,
 		Now: d.Now, URLs: s.URLs,
 	}))
+}
+
+// talk builds what is said about them, and who is told.
+func (s *Services) talk(c *check, d Deps) {
 	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
 	things := map[noteable.Kind]subscription.Things{noteable.Issue: s.Issues, noteable.MergeRequest: s.MergeRequests, noteable.Epic: s.Epics}
 	s.Subscriptions = subscription.New(need(c, subscription.Deps{DB: d.DB, Policy: s.Policy, Labels: s.Labels, Things: things, Now: d.Now}))

@@ -25,8 +25,6 @@ var unasked = map[string]string{
 	"deploykey.Service.Grants":           "gives what keys open that were read for the caller",
 	"note.Service.Views":                 "shows notes that were read for the caller",
 	"reference.Service.Description":      "formats a text that was read for the caller",
-	"quickaction.Service.CutIssue":       "splits a text that the caller gave",
-	"quickaction.Service.CutEpic":        "splits a text that the caller gave",
 	"mergerequest.Service.Rebasing":      "looks at a request that was read for the caller",
 	"mergerequest.Service.Contributors":  "gives users who wrote commits of requests that were read for the caller",
 	"mergerequest.Service.RebasingOf":    "looks at requests that were read for the caller",

@@ -36,7 +36,3 @@ func shrink(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, "PRAGMA shrink_memory;")
 	return err
 }
-
-// InTransaction reports whether ctx carries a transaction of this database. What is read
-// with such a ctx may be undone, so it must not be remembered.
-func (d *DB) InTransaction(ctx context.Context) bool { return d.current(ctx) != nil }

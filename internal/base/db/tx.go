@@ -40,6 +40,14 @@ func (d *DB) current(ctx context.Context) *tx {
 	return t
 }
 
+// InTransaction reports whether ctx carries a transaction of this database. What is read
+// with such a ctx may be undone, so it must not be remembered.
+func (d *DB) InTransaction(ctx context.Context) bool { return d.current(ctx) != nil }
+
+// Around gives the context for tests that undo whole requests by the transaction of ctx: they may do what no transaction of
+// the server may, see package intx.
+func Around(ctx context.Context) context.Context { return intx.Around[tx](ctx) }
+
 // InTx runs fn in a transaction and commits when fn gives nil. The ctx that fn
 // receives carries the transaction: shadow the outer one with it. Called with such a
 // ctx, InTx joins: all of it commits or nothing does.
@@ -58,7 +66,7 @@ func (d *DB) InTx(ctx context.Context, fn func(ctx context.Context) error) error
 		if t.ended.Load() {
 			return errEnded
 		}
-		err := fn(ctx)
+		err := fn(intx.Joining(ctx, t))
 		if err != nil && t.failed == nil {
 			t.failed = err
 		}
@@ -110,7 +118,7 @@ func (d *DB) InSavepoint(ctx context.Context, fn func(ctx context.Context) error
 	if err := t.control(ctx, "SAVEPOINT "+name); err != nil {
 		return err
 	}
-	err := fn(ctx)
+	err := fn(intx.Joining(ctx, t))
 	if err == nil {
 		err = t.failed
 	}

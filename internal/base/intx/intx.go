@@ -10,6 +10,11 @@ import (
 
 type key struct{}
 
+// allowed is a transaction around which everything is.
+type allowed[T any] struct{ tx *T }
+
+func (allowed[T]) allows() {}
+
 // With gives the context in which a transaction runs.
 func With[T any](ctx context.Context, tx *T) context.Context {
 	return context.WithValue(ctx, key{}, tx)
@@ -17,14 +22,38 @@ func With[T any](ctx context.Context, tx *T) context.Context {
 
 // Of is the transaction of ctx; nil where there is none, or one of another type.
 func Of[T any](ctx context.Context) *T {
-	tx, _ := ctx.Value(key{}).(*T)
-	return tx
+	switch v := ctx.Value(key{}).(type) {
+	case *T:
+		return v
+	case allowed[T]:
+		return v.tx
+	}
+	return nil
+}
+
+// Around gives the context for tests that undo whole requests by a transaction around them: what runs
+// in it, and not in a transaction of its own that joins this one, may do everything.
+func Around[T any](ctx context.Context) context.Context {
+	return context.WithValue(ctx, key{}, allowed[T]{Of[T](ctx)})
+}
+
+// Joining gives the context of what joins tx, the transaction of ctx.
+func Joining[T any](ctx context.Context, tx *T) context.Context {
+	if _, around := ctx.Value(key{}).(allowed[T]); around {
+		return With(ctx, tx)
+	}
+	return ctx
 }
 
 // MustNot says that what follows never runs inside a transaction. In tests it panics where
 // it does; a server that serves goes on.
 func MustNot(ctx context.Context, what string) {
-	if testing.Testing() && ctx.Value(key{}) != nil {
-		panic(what + " inside a database transaction: read or write it before or after, a transaction holds SQL only")
+	if !testing.Testing() {
+		return
+	}
+	switch ctx.Value(key{}).(type) {
+	case nil, interface{ allows() }:
+	default:
+		panic(what + " inside a database transaction: do it before or after, a transaction holds SQL only")
 	}
 }

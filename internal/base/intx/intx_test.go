@@ -7,20 +7,37 @@ import (
 	"tenon/internal/base/intx"
 )
 
-type transaction struct{}
+type transaction struct{ name string }
 
 func TestMustNot(t *testing.T) {
-	panics := func(ctx context.Context) (yes bool) {
-		defer func() { yes = recover() != nil }()
-		intx.MustNot(ctx, "git")
-		return false
-	}
-	tx := &transaction{}
+	tx := &transaction{"outer"}
 	inside := intx.With(t.Context(), tx)
-	if panics(t.Context()) || !panics(inside) {
-		t.Errorf("outside %t, inside %t; want a panic inside alone", panics(t.Context()), panics(inside))
+	around := intx.Around[transaction](inside)
+	for _, tt := range []struct {
+		name   string
+		ctx    context.Context
+		of     *transaction
+		panics bool
+	}{
+		{"outside", t.Context(), nil, false},
+		{"inside", inside, tx, true},
+		{"joining", intx.Joining(inside, tx), tx, true},
+		{"a transaction of a test around all", around, tx, false},
+		{"joining that", intx.Joining(around, tx), tx, true},
+	} {
+		func() {
+			defer func() {
+				if got := recover() != nil; got != tt.panics {
+					t.Errorf("%s: panics %t, want %t", tt.name, got, tt.panics)
+				}
+			}()
+			if got := intx.Of[transaction](tt.ctx); got != tt.of {
+				t.Errorf("%s: the transaction is %v, want %v", tt.name, got, tt.of)
+			}
+			intx.MustNot(tt.ctx, "git")
+		}()
 	}
-	if intx.Of[transaction](inside) != tx || intx.Of[transaction](t.Context()) != nil || intx.Of[int](inside) != nil {
-		t.Error("the transaction of a context is not the one that it was given")
+	if intx.Of[int](inside) != nil {
+		t.Error("a transaction of another type was given")
 	}
 }

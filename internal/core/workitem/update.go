@@ -67,12 +67,12 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, item Item, c Chang
 	w := target{Item: item}
 	if item.Epic != nil {
 		var err error
-		if w.group, err = s.Namespaces.FindByID(ctx, as, item.Epic.GroupID); err != nil {
+		if w.group, err = s.namespaces.FindByID(ctx, as, item.Epic.GroupID); err != nil {
 			return err
 		}
 	}
 	commands := s.cut(&w, &c)
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		for _, step := range []func(context.Context, authz.Actor, *target, *Changes) error{s.write, s.arrange, s.award, s.subscribe, s.todos} {
 			if err := step(ctx, as, &w, &c); err != nil {
 				return err
@@ -84,9 +84,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, item Item, c Chang
 		return err
 	}
 	if w.Epic != nil {
-		_, err = s.Commands.OnEpic(ctx, as, w.group, w.Epic.IID, commands)
+		_, err = s.commands.OnEpic(ctx, as, w.group, w.Epic.IID, commands)
 	} else {
-		_, err = s.Commands.OnIssue(ctx, as, w.Project, w.Issue.IID, commands)
+		_, err = s.commands.OnIssue(ctx, as, w.Project, w.Issue.IID, commands)
 	}
 	return err
 }
@@ -94,9 +94,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, item Item, c Chang
 // cut takes the quick actions out of the new description.
 func (s *Service) cut(w *target, c *Changes) []quickaction.Command {
 	if w.Epic != nil {
-		return s.Commands.CutEpic(&c.Epic)
+		return s.commands.CutEpic(&c.Epic)
 	}
-	return s.Commands.CutIssue(&c.Issue)
+	return s.commands.CutIssue(&c.Issue)
 }
 
 // write changes the columns.
@@ -104,9 +104,9 @@ func (s *Service) write(ctx context.Context, as authz.Actor, w *target, c *Chang
 	var err error
 	switch {
 	case w.Epic != nil && !reflect.ValueOf(c.Epic).IsZero():
-		_, err = s.Epics.Update(ctx, as, w.group, w.Epic.IID, c.Epic)
+		_, err = s.epics.Update(ctx, as, w.group, w.Epic.IID, c.Epic)
 	case w.Epic == nil && !reflect.ValueOf(c.Issue).IsZero():
-		_, err = s.Issues.Update(ctx, as, w.Project, w.Issue.IID, c.Issue)
+		_, err = s.issues.Update(ctx, as, w.Project, w.Issue.IID, c.Issue)
 	}
 	return err
 }
@@ -117,14 +117,14 @@ func (s *Service) award(ctx context.Context, as authz.Actor, w *target, c *Chang
 		return nil
 	}
 	at := w.on()
-	to, err := s.Notes.Target(ctx, as, note.On{Project: at.Place.Project, Group: at.Place.Group, Kind: at.Kind, Key: at.Key})
+	to, err := s.notes.Target(ctx, as, note.On{Project: at.Place.Project, Group: at.Place.Group, Kind: at.Kind, Key: at.Key})
 	if err != nil {
 		return err
 	}
 	if c.Award.Remove {
-		return s.Awards.RemoveByName(ctx, as, to, c.Award.Name)
+		return s.awards.RemoveByName(ctx, as, to, c.Award.Name)
 	}
-	_, err = s.Awards.Add(ctx, as, to, c.Award.Name)
+	_, err = s.awards.Add(ctx, as, to, c.Award.Name)
 	return err
 }
 
@@ -133,9 +133,9 @@ func (s *Service) subscribe(ctx context.Context, as authz.Actor, w *target, c *C
 	if c.Subscribed == nil {
 		return nil
 	}
-	set := s.Subscriptions.Remove
+	set := s.subscriptions.Remove
 	if *c.Subscribed {
-		set = s.Subscriptions.Add
+		set = s.subscriptions.Add
 	}
 	return unless(errs.NotModified, set(ctx, as, w.on()))
 }
@@ -146,12 +146,12 @@ func (s *Service) todos(ctx context.Context, as authz.Actor, w *target, c *Chang
 	switch {
 	case t == nil:
 	case t.Add:
-		_, err = s.Todos.Add(ctx, as, w.on())
+		_, err = s.todoItems.Add(ctx, as, w.on())
 		err = unless(errs.NotModified, err)
 	case t.Done == 0:
-		_, err = s.Todos.MarkDoneOn(ctx, as, w.Ref())
+		_, err = s.todoItems.MarkDoneOn(ctx, as, w.Ref())
 	default:
-		_, err = s.Todos.MarkDone(ctx, as, t.Done)
+		_, err = s.todoItems.MarkDone(ctx, as, t.Done)
 	}
 	return err
 }

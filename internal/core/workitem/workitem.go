@@ -77,22 +77,37 @@ type Deps struct {
 }
 
 // Service changes work items. It is safe for concurrent use.
-type Service struct{ Deps }
+type Service struct {
+	db            *db.DB
+	issues        *issue.Service
+	epics         *epic.Service
+	namespaces    *namespace.Service
+	commands      *quickaction.Service
+	notes         *note.Service
+	awards        *award.Service
+	subscriptions *subscription.Service
+	todoItems     *todo.Service
+}
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{d} }
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, issues: d.Issues, epics: d.Epics, namespaces: d.Namespaces, commands: d.Commands, notes: d.Notes, awards: d.Awards,
+		subscriptions: d.Subscriptions, todoItems: d.Todos,
+	}
+}
 
 // find gives a work item that the actor may read, without the project of an issue.
 func (s *Service) find(ctx context.Context, as authz.Actor, key Key) (Item, error) {
 	var w Item
 	if key.Epic {
-		found, err := s.Epics.ByIDs(ctx, as, []epic.ID{epic.ID(key.ID)})
+		found, err := s.epics.ByIDs(ctx, as, []epic.ID{epic.ID(key.ID)})
 		if w.Epic = found[epic.ID(key.ID)]; w.Epic == nil {
 			return w, missingOr(err)
 		}
 		return w, nil
 	}
-	found, err := s.Issues.ByIDs(ctx, as, []issue.ID{issue.ID(key.ID)})
+	found, err := s.issues.ByIDs(ctx, as, []issue.ID{issue.ID(key.ID)})
 	if w.Issue = found[issue.ID(key.ID)]; w.Issue == nil {
 		return w, missingOr(err)
 	}
