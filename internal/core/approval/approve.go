@@ -64,11 +64,9 @@ func (s *Service) Approve(ctx context.Context, as authz.Actor, p *project.Projec
 			return errNotEligible
 		}
 		a := Approval{RequestID: m.ID, UserID: as.UserID, HeadSHA: m.HeadSHA, CreatedAt: db.At(s.now())}
-		id, err := db.Insert(ctx, s.db, "approvals", a)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "approvals", &a); err != nil {
 			return err
 		}
-		a.ID = ID(id)
 		at.approvals[m.ID] = append(slices.Clone(former), a)
 		out = at.state(&row, p)
 		if err := s.bus.Publish(ctx, Approved{Fact: Fact{Fact: f, Approvals: at.approvals[m.ID], Former: former}, Approval: a, Complete: out.Approved}); err != nil {

@@ -198,12 +198,9 @@ func (s *Service) create(ctx context.Context, as authz.Actor, o scope, in Ruling
 		if err := s.room(ctx, o, r); err != nil {
 			return err
 		}
-		r.ID = 0
-		id, err := db.Insert(ctx, s.db, "approval_rules", r)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "approval_rules", r); err != nil {
 			return err
 		}
-		r.ID = RuleID(id)
 		if err := s.storeParts(ctx, r); err != nil {
 			return err
 		}

@@ -92,12 +92,9 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, to noteable.Target, n
 	now := db.At(s.now())
 	a := &Award{Name: name, UserID: as.UserID, Kind: to.Kind, TargetID: to.ID, CreatedAt: now, UpdatedAt: now}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		a.ID = 0
-		id, err := db.Insert(ctx, s.db, "award_emoji", a)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "award_emoji", a); err != nil {
 			return err
 		}
-		a.ID = ID(id)
 		return s.bus.Publish(ctx, Added{Award: *a, Target: to, Stamp: as.Stamp(s.now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) {

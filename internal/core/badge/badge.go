@@ -166,11 +166,10 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 	if err := check(&b); err != nil {
 		return nil, err
 	}
-	id, err := db.Insert(ctx, s.db, "badges", b)
-	if err != nil {
+	if err := db.Create(ctx, s.db, "badges", &b); err != nil {
 		return nil, fmt.Errorf("create badge: %w", err)
 	}
-	return s.find(ctx, at, ID(id))
+	return s.find(ctx, at, b.ID)
 }
 
 // Update changes a badge of the place itself.

@@ -74,11 +74,9 @@ func (s *Service) CreateList(ctx context.Context, as authz.Actor, at Place, id I
 			BoardID: id, LabelID: in.LabelID, MilestoneID: in.MilestoneID, AssigneeID: in.AssigneeID, IterationID: in.IterationID,
 			Position: int64(len(b.Lists)), Limits: in.Limits, CreatedAt: now, UpdatedAt: now,
 		}
-		made, err := db.Insert(ctx, s.db, "board_lists", l)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "board_lists", &l); err != nil {
 			return err
 		}
-		l.ID = ListID(made)
 		return s.arrange(ctx, append(b.Lists, l))
 	})
 	if err != nil {

@@ -137,14 +137,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		b.ID = 0
-		if err := s.db.Room(ctx, bound(at), 1); err != nil {
+		if err := db.Create(ctx, s.db, "boards", b, bound(at)); err != nil {
 			return err
 		}
-		id, err := db.Insert(ctx, s.db, "boards", b)
-		if err != nil {
-			return err
-		}
-		b.ID = ID(id)
 		if c.Labels != nil {
 			if err := s.setLabels(ctx, as, at, b.ID, *c.Labels); err != nil {
 				return err

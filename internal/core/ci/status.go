@@ -264,11 +264,9 @@ func (s *Service) pipelineFor(ctx context.Context, as authz.Actor, p *project.Pr
 		IID: iid, ProjectID: p.ID, SHA: commit.String(), Ref: ref, Source: External, State: Created, UserID: &user, CreatedAt: now, UpdatedAt: now,
 		AutoCancel: CancelNone,
 	}
-	row, err := db.Insert(ctx, s.db, "pipelines", made)
-	if err != nil {
+	if err := db.Create(ctx, s.db, "pipelines", made); err != nil {
 		return nil, fmt.Errorf("make pipeline: %w", err)
 	}
-	made.ID = PipelineID(row)
 	return made, nil
 }
 
@@ -310,11 +308,9 @@ func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Inp
 	if err := st.apply(in, now); err != nil {
 		return nil, err
 	}
-	row, err := db.Insert(ctx, s.db, "commit_statuses", st)
-	if err != nil {
+	if err := db.Create(ctx, s.db, "commit_statuses", st); err != nil {
 		return nil, fmt.Errorf("write status: %w", err)
 	}
-	st.ID = StatusID(row)
 	return st, nil
 }
 

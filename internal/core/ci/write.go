@@ -41,11 +41,9 @@ func (d *draft) persist(ctx context.Context) error {
 			return fmt.Errorf("number pipeline: %w", err)
 		}
 		d.row.IID = iid
-		id, err := db.Insert(ctx, d.db, "pipelines", d.row)
-		if err != nil {
+		if err := db.Create(ctx, d.db, "pipelines", d.row); err != nil {
 			return fmt.Errorf("write pipeline: %w", err)
 		}
-		d.row.ID = PipelineID(id)
 		if err := d.keepPipelineVariables(ctx, d.row.ID, d.in.Variables); err != nil {
 			return err
 		}

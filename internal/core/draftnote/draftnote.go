@@ -146,11 +146,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, on note.On, in Inp
 		if err := s.fits(ctx, d, 0); err != nil {
 			return err
 		}
-		id, err := db.Insert(ctx, s.db, "draft_notes", d)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "draft_notes", d); err != nil {
 			return err
 		}
-		d.ID = ID(id)
 		return s.requests.ReviewStarted(ctx, d.RequestID, as.UserID)
 	})
 	if errors.Is(err, db.ErrDuplicate) {

@@ -138,14 +138,14 @@ func (s *Service) include(ctx context.Context, as authz.Actor, e *Epic, i *issue
 		return err
 	}
 	row := memberRow{EpicID: e.ID, IssueID: i.ID, Position: at, CreatedAt: now, UpdatedAt: now}
-	id, err := db.Insert(ctx, s.db, "epic_issues", &row)
+	err = db.Create(ctx, s.db, "epic_issues", &row)
 	if errors.Is(err, db.ErrDuplicate) {
 		return errs.New(errs.Conflict, "Issue(s) already assigned")
 	}
 	if err != nil {
 		return err
 	}
-	i.Epic = &issue.Epic{ID: int64(e.ID), IID: int64(e.IID), GroupID: e.GroupID, Path: e.Path, Title: e.Title, LinkID: id, Position: at}
+	i.Epic = &issue.Epic{ID: int64(e.ID), IID: int64(e.IID), GroupID: e.GroupID, Path: e.Path, Title: e.Title, LinkID: int64(row.ID), Position: at}
 	return s.bus.Publish(ctx, IssueAdded{Stamp: as.Stamp(now.Time), Epic: *e, Issue: *i, Project: p})
 }
 

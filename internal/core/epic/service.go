@@ -128,12 +128,10 @@ func (s *Service) create(ctx context.Context, as authz.Actor, g *namespace.Group
 		if err != nil {
 			return err
 		}
-		e.ID, e.IID = 0, IID(iid)
-		id, err := db.Insert(ctx, s.db, "epics", &e)
-		if err != nil {
+		e.IID = IID(iid)
+		if err := db.Create(ctx, s.db, "epics", &e); err != nil {
 			return err
 		}
-		e.ID = ID(id)
 		labels, err := s.labels.EnsureByNames(ctx, as, label.Of(g), in.Labels)
 		if err != nil {
 			return err

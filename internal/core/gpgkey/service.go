@@ -68,16 +68,14 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 		if err := s.taken(ctx, &k); err != nil {
 			return err
 		}
-		id, err := db.Insert(ctx, s.db, "gpg_keys", k)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "gpg_keys", &k); err != nil {
 			return err
 		}
 		for _, sub := range subkeys {
-			if _, err := s.db.Exec(ctx, "INSERT INTO gpg_subkeys (gpg_key_id, key_id, fingerprint) VALUES (?, ?, ?)", id, sub.keyID, sub.fingerprint); err != nil {
+			if _, err := s.db.Exec(ctx, "INSERT INTO gpg_subkeys (gpg_key_id, key_id, fingerprint) VALUES (?, ?, ?)", k.ID, sub.keyID, sub.fingerprint); err != nil {
 				return err
 			}
 		}
-		k.ID = ID(id)
 		return s.bus.Publish(ctx, Added{Stamp: as.Stamp(s.now()), Key: k})
 	})
 	if errors.Is(err, db.ErrDuplicate) { // another request was first

@@ -157,12 +157,9 @@ func (s *Service) counts(ctx context.Context, as authz.Actor, in Place, f Filter
 
 // insert writes a new issue with its assignees.
 func (s *Service) insert(ctx context.Context, i *Issue) error {
-	i.ID = 0
-	id, err := db.Insert(ctx, s.db, "issues", i)
-	if err != nil {
+	if err := db.Create(ctx, s.db, "issues", i); err != nil {
 		return err
 	}
-	i.ID = ID(id)
 	return s.assign(ctx, i.ID, i.Assignees)
 }
 

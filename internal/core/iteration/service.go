@@ -77,12 +77,9 @@ func (s *Service) CreateCadence(ctx context.Context, as authz.Actor, at Place, i
 		return nil, err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		c.ID = 0
-		id, err := db.Insert(ctx, s.db, "iteration_cadences", c)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "iteration_cadences", c); err != nil {
 			return err
 		}
-		c.ID = CadenceID(id)
 		if !c.Automatic {
 			return nil
 		}
@@ -128,11 +125,9 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, i *Iteration) erro
 	if _, err := s.db.Exec(ctx, "UPDATE iterations SET sequence = sequence + 1 WHERE cadence_id = ? AND start_date > ?", i.CadenceID, i.DueDate); err != nil {
 		return err
 	}
-	id, err := db.Insert(ctx, s.db, "iterations", i)
-	if err != nil {
+	if err := db.Create(ctx, s.db, "iterations", i); err != nil {
 		return err
 	}
-	i.ID = ID(id)
 	return s.bus.Publish(ctx, Created{Fact{Iteration: *i, Stamp: as.Stamp(s.now())}})
 }
 

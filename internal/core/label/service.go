@@ -153,12 +153,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 		return nil, err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		l.ID = 0
-		id, err := db.Insert(ctx, s.db, "labels", l)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "labels", l); err != nil {
 			return err
 		}
-		l.ID = ID(id)
 		if err := s.setPriority(ctx, at, l); err != nil {
 			return err
 		}

@@ -103,12 +103,9 @@ func (t *Table[ID]) Add(ctx context.Context, d *db.DB, r *Row[ID], then func(ctx
 		if err := t.room(ctx, d, r.SourceID, r.TargetID); err != nil {
 			return err
 		}
-		r.ID = 0
-		id, err := db.Insert(ctx, d, t.Links, r)
-		if err != nil {
+		if err := db.Create(ctx, d, t.Links, r); err != nil {
 			return err
 		}
-		r.ID = id
 		return then(ctx)
 	})
 	if errors.Is(err, db.ErrDuplicate) {

@@ -122,12 +122,9 @@ func (s *Service) AddBlock(ctx context.Context, as authz.Actor, p *project.Proje
 		if err != nil {
 			return err
 		}
-		row.ID = 0
-		id, err := db.Insert(ctx, s.db, "merge_request_blocks", &row)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "merge_request_blocks", &row); err != nil {
 			return err
 		}
-		row.ID = BlockID(id)
 		return s.publishBlock(ctx, as, p, m, now, func(f Fact) event.Event {
 			return DependencyAdded{Fact: f, Blocking: *other}
 		})

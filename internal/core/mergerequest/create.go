@@ -237,12 +237,10 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		if err != nil {
 			return err
 		}
-		m.ID, m.IID, m.VersionID = 0, IID(iid), nil
-		id, err := db.Insert(ctx, s.db, "merge_requests", m)
-		if err != nil {
+		m.IID, m.VersionID = IID(iid), nil
+		if err := db.Create(ctx, s.db, "merge_requests", m); err != nil {
 			return err
 		}
-		m.ID = ID(id)
 		if m.HeadSHA != "" {
 			if err := s.insertVersion(ctx, m, m.CreatedAt); err != nil {
 				return err
@@ -257,7 +255,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.addPeople(ctx, m); err != nil {
 			return err
 		}
-		if err := s.labels.Attach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: id}, labels); err != nil {
+		if err := s.labels.Attach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, labels); err != nil {
 			return err
 		}
 		if err := s.noteIssues(ctx, as, p, m); err != nil {

@@ -290,12 +290,11 @@ func (s *Service) board(ctx context.Context, as authz.Actor, p *project.Project,
 		}
 		now := s.stamp()
 		c := Car{RequestID: m.ID, ProjectID: p.ID, TargetBranch: m.TargetBranch, UserID: &as.UserID, Status: CarIdle, Pinned: len(pinned) > 0 && pinned[0], CreatedAt: now, UpdatedAt: now}
-		id, err := db.Insert(ctx, s.db, "merge_train_cars", &c)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "merge_train_cars", &c); err != nil {
 			return err
 		}
 		position, err := db.Get[int](ctx, s.db, `SELECT COUNT(*) FROM merge_train_cars c
-			WHERE c.target_project_id = ? AND c.target_branch = ? AND c.id <= ? AND `+inTrain, p.ID, m.TargetBranch, id)
+			WHERE c.target_project_id = ? AND c.target_branch = ? AND c.id <= ? AND `+inTrain, p.ID, m.TargetBranch, c.ID)
 		if err != nil {
 			return err
 		}

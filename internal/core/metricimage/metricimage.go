@@ -169,13 +169,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		most := db.Bound{Table: "metric_images", Most: maxImages, Full: errs.Bad(fmt.Sprintf("An incident has at most %d metric images", maxImages))}
 		most.Of.And("issue_id = ?", i.ID)
-		if err := s.db.Room(ctx, most, 1); err != nil {
-			return err
-		}
-		m.ID = 0
-		id, err := db.Insert(ctx, s.db, "metric_images", m)
-		m.ID = ID(id)
-		return err
+		return db.Create(ctx, s.db, "metric_images", &m, most)
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("attach metric image: %w", err), s.uploads.Drop(context.WithoutCancel(ctx), file.ID))

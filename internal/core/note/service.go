@@ -219,10 +219,7 @@ func (s *Service) write(ctx context.Context, as authz.Actor, on On, t noteable.T
 					return err
 				}
 			}
-			n.ID = 0
-			id, err := db.Insert(ctx, s.db, "notes", n)
-			n.ID = ID(id)
-			return err
+			return db.Create(ctx, s.db, "notes", n)
 		}
 		if n.Type == nil && join == nil {
 			err = insert(noteable.Counts{})

@@ -91,11 +91,9 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *Project, more f
 		if err != nil {
 			return err
 		}
-		id, err := db.Insert(ctx, s.db, "projects", p)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "projects", p); err != nil {
 			return fmt.Errorf("insert project: %w", err)
 		}
-		p.ID = ID(id)
 		if err := s.link(ctx, p.ID, topics); err != nil {
 			return err
 		}

@@ -141,14 +141,14 @@ func (s *Service) CreateTopic(ctx context.Context, as authz.Actor, c TopicChange
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	id, err := db.Insert(ctx, s.db, "topics", t)
+	err := db.Create(ctx, s.db, "topics", &t)
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, topicTaken()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create topic: %w", err)
 	}
-	return s.findTopic(ctx, as, TopicID(id))
+	return s.findTopic(ctx, as, t.ID)
 }
 
 // UpdateTopic changes a topic; its projects show another name at once.

@@ -141,12 +141,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 		return nil, err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		r.ID = 0
-		id, err := db.Insert(ctx, s.db, "push_rules", r)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "push_rules", r); err != nil {
 			return err
 		}
-		r.ID = ID(id)
 		return s.bus.Publish(ctx, Created{Fact{as.Stamp(s.now()), at, *r}})
 	})
 	if errors.Is(err, db.ErrDuplicate) {

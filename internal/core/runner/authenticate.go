@@ -115,9 +115,7 @@ func (s *Service) writeContact(ctx context.Context, id ID, m *Manager) error {
 	if err := s.room(ctx, id); err != nil {
 		return err
 	}
-	n, err := db.Insert(ctx, s.db, "runner_managers", m)
-	m.ID = ManagerID(n)
-	return err
+	return db.Create(ctx, s.db, "runner_managers", m)
 }
 
 // room drops the machines of a runner that have not been there for three months, and refuses

@@ -87,12 +87,9 @@ func (s *Service) insert(ctx context.Context, by authz.Actor, r Runner, p *proje
 	r.CreatedAt, r.UpdatedAt = now, now
 	token := s.renew(&r)
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		r.ID = 0
-		id, err := db.Insert(ctx, s.db, "runners", r)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "runners", &r); err != nil {
 			return err
 		}
-		r.ID = ID(id)
 		if err := s.writeTags(ctx, &r); err != nil {
 			return err
 		}

@@ -236,15 +236,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		full := errs.Broken("", "base", fmt.Sprintf("Maximum number of pipeline schedules (%d) exceeded", maxSchedules))
 		most := db.Bound{Table: "pipeline_schedules", Most: maxSchedules, Full: full}
 		most.Of.And("project_id = ?", p.ID)
-		if err := s.db.Room(ctx, most, 1); err != nil {
+		if err := db.Create(ctx, s.db, "pipeline_schedules", &row, most); err != nil {
 			return err
 		}
-		row.ID = 0
-		id, err := db.Insert(ctx, s.db, "pipeline_schedules", row)
-		if err != nil {
-			return err
-		}
-		row.ID = ID(id)
 		if err := s.edit(ctx, row.ID, in.Variables); err != nil {
 			return err
 		}

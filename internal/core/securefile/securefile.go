@@ -217,15 +217,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 
 func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project, f *File) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.db.Room(ctx, bound(p), 1); err != nil {
+		if err := db.Create(ctx, s.db, "secure_files", f, bound(p)); err != nil {
 			return err
 		}
-		f.ID = 0
-		id, err := db.Insert(ctx, s.db, "secure_files", f)
-		if err != nil {
-			return err
-		}
-		f.ID = ID(id)
 		return s.bus.Publish(ctx, Created{s.fact(as, p, f)})
 	})
 	if errors.Is(err, db.ErrDuplicate) {

@@ -101,11 +101,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		id, err := db.Insert(ctx, s.db, "snippets", sn)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "snippets", &sn); err != nil {
 			return fmt.Errorf("create snippet: %w", err)
 		}
-		sn.ID = ID(id)
 		return s.bus.Publish(ctx, Created{Stamp: as.Stamp(s.now()), Snippet: sn})
 	})
 	if err != nil {

@@ -121,12 +121,10 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.room(ctx, c); err != nil {
 			return err
 		}
-		c.ID, c.Sealed = 0, nil
-		id, err := db.Insert(ctx, s.db, "external_status_checks", c)
-		if err != nil {
+		c.Sealed = nil
+		if err := db.Create(ctx, s.db, "external_status_checks", c); err != nil {
 			return err
 		}
-		c.ID = ID(id)
 		if c.Sealed = s.seal(c.ID, in.Secret); c.Sealed != nil {
 			if _, err := s.db.Exec(ctx, "UPDATE external_status_checks SET sealed_secret = ? WHERE id = ?", c.Sealed, c.ID); err != nil {
 				return err

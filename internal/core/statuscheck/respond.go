@@ -193,11 +193,9 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 	now := db.At(s.now())
 	if before == nil {
 		r.Response = Response{RequestID: r.MergeRequest.ID, CheckID: r.Check.ID, SHA: r.MergeRequest.HeadSHA, Status: status, CreatedAt: now, UpdatedAt: now}
-		id, err := db.Insert(ctx, s.db, "status_check_responses", r.Response)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "status_check_responses", &r.Response); err != nil {
 			return err
 		}
-		r.Response.ID = ResponseID(id)
 	} else {
 		changed, err := db.Update(ctx, s.db, db.Row{Table: "status_check_responses", ID: before.ID}, func(_ context.Context, row *Response) error {
 			row.Status, row.UpdatedAt = status, now

@@ -176,11 +176,10 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, on noteable.Ref, s
 	if summary != "" {
 		e.Summary = &summary
 	}
-	id, err := db.Insert(ctx, s.db, "timelogs", &e)
-	if err != nil {
+	if err := db.Create(ctx, s.db, "timelogs", &e); err != nil {
 		return 0, fmt.Errorf("insert timelog: %w", err)
 	}
-	return ID(id), nil
+	return e.ID, nil
 }
 
 // drop deletes an entry of an issue or merge request.

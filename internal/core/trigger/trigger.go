@@ -241,15 +241,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		most := db.Bound{Table: "pipeline_triggers", Most: maxTriggers, Full: errs.Bad(fmt.Sprintf("A project has at most %d triggers", maxTriggers))}
 		most.Of.And("project_id = ?", p.ID)
-		if err := s.db.Room(ctx, most, 1); err != nil {
+		if err := db.Create(ctx, s.db, "pipeline_triggers", &t, most); err != nil {
 			return err
 		}
-		t.ID = 0
-		id, err := db.Insert(ctx, s.db, "pipeline_triggers", t)
-		if err != nil {
-			return err
-		}
-		t.ID = ID(id)
 		return s.bus.Publish(ctx, Created{s.change(as, p, &t)})
 	})
 	if err != nil {

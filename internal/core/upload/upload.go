@@ -152,11 +152,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at namespace.Place
 	if err := staged.Keep(ctx, u.key()); err != nil {
 		return nil, err
 	}
-	id, err := db.Insert(ctx, s.db, "uploads", u)
-	if err != nil {
+	if err := db.Create(ctx, s.db, "uploads", &u); err != nil {
 		return nil, fmt.Errorf("record upload: %w", err)
 	}
-	u.ID = ID(id)
 	return &u, nil
 }
 

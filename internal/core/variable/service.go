@@ -162,12 +162,10 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 		if err := s.room(ctx, at); err != nil {
 			return err
 		}
-		v.ID, v.Sealed = 0, ""
-		id, err := db.Insert(ctx, s.db, "ci_variables", v)
-		if err != nil {
+		v.Sealed = "" // the seal names the row
+		if err := db.Create(ctx, s.db, "ci_variables", &v); err != nil {
 			return err
 		}
-		v.ID = ID(id) // the seal names the row
 		s.seal(&v, in.Value)
 		if _, err := s.db.Exec(ctx, "UPDATE ci_variables SET sealed = ? WHERE id = ?", v.Sealed, v.ID); err != nil {
 			return err

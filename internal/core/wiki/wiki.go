@@ -211,9 +211,7 @@ func (s *Service) create(ctx context.Context, at Place) (*Wiki, error) {
 		if w.RepositoryID, err = s.repos.NewAttached(ctx, repo.OfWiki); err != nil {
 			return err
 		}
-		id, err := db.Insert(ctx, s.db, "wikis", *w)
-		w.ID = ID(id)
-		return err
+		return db.Create(ctx, s.db, "wikis", w)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create wiki: %w", err)

@@ -1,0 +1,41 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+)
+
+// Create writes a row that the database numbers, and puts its number into the field tagged db:"id",
+// whatever is in it before: a closure of [DB.InTx] that runs twice makes a new row each time. Where there are bounds, it
+// needs a transaction, and first asks each for [DB.Room]. A row that a unique index does not take is ErrDuplicate.
+func Create[T any](ctx context.Context, d *DB, table string, row *T, bounds ...Bound) error {
+	for _, b := range bounds {
+		if err := d.Room(ctx, b, 1); err != nil {
+			return err
+		}
+	}
+	id, err := d.idOf(table, reflect.ValueOf(row).Elem())
+	if err != nil {
+		return err
+	}
+	id.SetInt(0)
+	n, err := Insert(ctx, d, table, row)
+	if err != nil {
+		return err
+	}
+	id.SetInt(n)
+	return nil
+}
+
+// idOf is the field of a row that holds its number.
+func (d *DB) idOf(table string, row reflect.Value) (reflect.Value, error) {
+	if row.Kind() == reflect.Struct {
+		for _, c := range d.columnsFor(row.Type()) {
+			if c.name == "id" && row.FieldByIndex(c.index).CanInt() {
+				return row.FieldByIndex(c.index), nil
+			}
+		}
+	}
+	return reflect.Value{}, fmt.Errorf("create a row of %s: %s has no number tagged db:\"id\"", table, row.Type())
+}

@@ -1,0 +1,35 @@
+package db
+
+import (
+	"context"
+	"errors"
+)
+
+// Delete is the one way to delete a row by its key: it opens or joins a transaction, reads the row, locks it until the
+// transaction ends, lets allow refuse, deletes it, and returns it as it was. What allow returns as an error undoes the
+// transaction; nil allows. A row that is not there is ErrNotFound, after which a transaction that was joined may go on.
+func Delete[T any](ctx context.Context, d *DB, r Row, allow func(ctx context.Context, row *T) error) (T, error) {
+	var out T
+	missing := false
+	err := d.InTx(ctx, func(ctx context.Context) error {
+		missing = false
+		row, err := ForUpdate[T](ctx, d, r)
+		if errors.Is(err, ErrNotFound) {
+			missing = true
+			return nil
+		}
+		if err == nil && allow != nil {
+			err = allow(ctx, &row)
+		}
+		if err != nil {
+			return err
+		}
+		n, err := d.Exec(ctx, "DELETE FROM "+r.Table+" WHERE "+r.key()+" = ?"+r.And.AndSQL(), r.args()...)
+		missing, out = err == nil && n == 0, row
+		return err
+	})
+	if err == nil && missing {
+		err = ErrNotFound
+	}
+	return out, err
+}
