@@ -108,10 +108,10 @@ func literal(n ast.Expr) string {
 	return text
 }
 
-// inserted gives the table of a call of db.Insert or db.InsertRow, "" for other calls.
+// inserted gives the table of a call of db.Create or one of db.Insert and its kin, "" for other calls.
 func inserted(call *ast.CallExpr) string {
 	fun, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || !strings.HasPrefix(fun.Sel.Name, "Insert") || len(call.Args) < 3 {
+	if !ok || fun.Sel.Name != "Create" && !strings.HasPrefix(fun.Sel.Name, "Insert") || len(call.Args) < 3 {
 		return ""
 	}
 	if pkg, ok := fun.X.(*ast.Ident); !ok || pkg.Name != "db" {
@@ -215,6 +215,7 @@ func TestInserted(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, call, want string }{
 		{"insert", `db.Insert(ctx, s.DB, "notes", row)`, "notes"},
+		{"create", `db.Create(ctx, s.DB, "labels", &row)`, "labels"},
 		{"with a suffix", `db.InsertRow(ctx, s.DB, "todos", row, "")`, "todos"},
 		{"another package", `list.Insert(a, b, "notes")`, ""},
 		{"reading", `db.Get(ctx, s.DB, "notes")`, ""},

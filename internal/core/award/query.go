@@ -70,17 +70,14 @@ func (s *Service) Remove(ctx context.Context, as authz.Actor, to noteable.Target
 		return err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM award_emoji WHERE id = ?", id); err != nil {
-			return err
-		}
-		gone, err := s.db.Exec(ctx, "DELETE FROM award_emoji WHERE id = ?", id)
-		if err == nil && gone == 0 {
-			err = errs.Missing("")
+		was, err := db.Delete(ctx, s.db, db.Row{Table: "award_emoji", ID: id}, func(_ context.Context, row *Award) error { return as.UnmodifiedAt(row.UpdatedAt.Time) })
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("")
 		}
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Removed{Award: *a, Target: to, Stamp: as.Stamp(s.now())})
+		return s.bus.Publish(ctx, Removed{Award: was, Target: to, Stamp: as.Stamp(s.now())})
 	})
 	if err != nil {
 		return fmt.Errorf("remove award: %w", err)

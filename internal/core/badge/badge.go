@@ -172,13 +172,16 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 	return s.find(ctx, at, b.ID)
 }
 
+func (s *Service) row(id ID) db.Row {
+	return db.Row{Table: "badges", ID: id, Now: s.now, Columns: columns, From: tables, Alias: "b"}
+}
+
 // Update changes a badge of the place itself.
 func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c Changes) (*Badge, error) {
 	if err := s.policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
 		return nil, err
 	}
-	row := db.Row{Table: "badges", ID: id, Now: s.now, Columns: columns, From: tables, Alias: "b"}
-	out, err := db.Update(ctx, s.db, row, func(_ context.Context, b *Badge) error {
+	out, err := db.Update(ctx, s.db, s.row(id), func(_ context.Context, b *Badge) error {
 		if b.NamespaceID != at.Namespace {
 			return errs.Missing("Badge")
 		}
@@ -212,15 +215,11 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) e
 	if b.NamespaceID != at.Namespace {
 		return errs.Coded(errs.BadRequest, CodeOfGroup, "the badge is one of a group above")
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM badges WHERE id = ?", id); err != nil {
-			return err
-		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM badges WHERE id = ?", id); err != nil {
-			return fmt.Errorf("delete badge: %w", err)
-		}
-		return nil
-	})
+	_, err = db.Delete(ctx, s.db, s.row(id), func(_ context.Context, b *Badge) error { return as.UnmodifiedAt(b.UpdatedAt.Time) })
+	if errors.Is(err, db.ErrNotFound) {
+		return errs.Missing("Badge")
+	}
+	return errs.Wrap(err, "delete badge")
 }
 
 // Preview checks and renders a badge that is not stored.

@@ -293,11 +293,8 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, on note.On, id ID)
 		return err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM draft_notes WHERE id = ?", id); err != nil {
-			return err
-		}
-		n, err := s.db.Exec(ctx, "DELETE FROM draft_notes WHERE id = ?", id)
-		if err == nil && n == 0 {
+		_, err := db.Delete(ctx, s.db, db.Row{Table: "draft_notes", ID: id}, func(_ context.Context, row *Draft) error { return as.UnmodifiedAt(row.UpdatedAt.Time) })
+		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}
 		if err != nil {

@@ -164,15 +164,12 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID,
 		return err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM gpg_keys WHERE id = ?", id); err != nil {
-			return err
+		_, err := db.Delete(ctx, s.db, db.Row{Table: "gpg_keys", ID: id}, func(_ context.Context, row *Key) error { return as.UnmodifiedAt(row.UpdatedAt.Time) })
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("GPG Key")
 		}
-		n, err := s.db.Exec(ctx, "DELETE FROM gpg_keys WHERE id = ?", id)
 		if err != nil {
 			return err
-		}
-		if n == 0 {
-			return errs.Missing("GPG Key")
 		}
 		return s.bus.Publish(ctx, Removed{Stamp: as.Stamp(s.now()), Key: *k})
 	})

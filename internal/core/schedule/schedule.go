@@ -344,22 +344,18 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 
 // Delete deletes a schedule. Its owner may, or who has AdminSchedules.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
-	row, err := s.own(ctx, as, p, id, authz.DeleteSchedule)
-	if err != nil {
+	if _, err := s.own(ctx, as, p, id, authz.DeleteSchedule); err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM pipeline_schedules WHERE id = ?", id); err != nil {
-			return err
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		was, err := db.Delete(ctx, s.db, db.Row{Table: "pipeline_schedules", ID: id}, func(_ context.Context, row *Schedule) error { return as.UnmodifiedAt(row.UpdatedAt.Time) })
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("Pipeline Schedule")
 		}
-		n, err := s.db.Exec(ctx, "DELETE FROM pipeline_schedules WHERE id = ?", id)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
-			return errs.Missing("Pipeline Schedule")
-		}
-		return s.publish(ctx, as, p, row, nil)
+		return s.publish(ctx, as, p, &was, nil)
 	})
 	return errs.Wrap(err, "delete schedule")
 }

@@ -246,23 +246,19 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.policy.Require(ctx, as, authz.AdminSecureFiles, p.Subject()); err != nil {
 		return err
 	}
-	f, err := s.find(ctx, p, id)
-	if err != nil {
+	if _, err := s.find(ctx, p, id); err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM secure_files WHERE id = ?", id); err != nil {
-			return err
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		was, err := db.Delete(ctx, s.db, db.Row{Table: "secure_files", ID: id}, func(_ context.Context, row *File) error { return as.UnmodifiedAt(row.UpdatedAt.Time) })
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("")
 		}
-		n, err := s.db.Exec(ctx, "DELETE FROM secure_files WHERE id = ?", id)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
-			return errs.Missing("")
-		}
-		s.db.AfterCommit(ctx, func() { s.drop(ctx, f.Object) })
-		return s.bus.Publish(ctx, Deleted{s.fact(as, p, f)})
+		s.db.AfterCommit(ctx, func() { s.drop(ctx, was.Object) })
+		return s.bus.Publish(ctx, Deleted{s.fact(as, p, &was)})
 	})
 	return errs.Wrap(err, "delete secure file")
 }

@@ -293,22 +293,18 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.policy.Require(ctx, as, authz.AdminTriggers, p.Subject()); err != nil {
 		return err
 	}
-	t, err := s.find(ctx, p, id)
-	if err != nil {
+	if _, err := s.find(ctx, p, id); err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM pipeline_triggers WHERE id = ?", id); err != nil {
-			return err
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		was, err := db.Delete(ctx, s.db, db.Row{Table: "pipeline_triggers", ID: id}, func(_ context.Context, row *Trigger) error { return as.UnmodifiedAt(row.UpdatedAt.Time) })
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("Trigger")
 		}
-		n, err := s.db.Exec(ctx, "DELETE FROM pipeline_triggers WHERE id = ?", id)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
-			return errs.Missing("Trigger")
-		}
-		return s.bus.Publish(ctx, Deleted{s.change(as, p, t)})
+		return s.bus.Publish(ctx, Deleted{s.change(as, p, &was)})
 	})
 	return errs.Wrap(err, "delete trigger")
 }

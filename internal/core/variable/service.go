@@ -274,17 +274,14 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, key stri
 		return err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM ci_variables WHERE id = ?", v.ID); err != nil {
-			return err
+		was, err := db.Delete(ctx, s.db, db.Row{Table: "ci_variables", ID: v.ID}, func(_ context.Context, row *Variable) error { return as.UnmodifiedAt(row.UpdatedAt.Time) })
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing(at.thing())
 		}
-		n, err := s.db.Exec(ctx, "DELETE FROM ci_variables WHERE id = ?", v.ID)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
-			return errs.Missing(at.thing())
-		}
-		return s.bus.Publish(ctx, Deleted{s.fact(as, at, *v, nil)})
+		return s.bus.Publish(ctx, Deleted{s.fact(as, at, was, nil)})
 	})
 	return errs.Wrap(err, "delete variable")
 }
