@@ -116,7 +116,7 @@ func (s *Service) Rotate(ctx context.Context) (keyID string, err error) {
 		if _, err := s.db.Exec(ctx, "DELETE FROM id_token_keys WHERE retired_at < ?", db.At(now.Add(-keptFor))); err != nil {
 			return fmt.Errorf("delete old keys: %w", err)
 		}
-		if err := db.Create(ctx, s.db, "id_token_keys", &row); err != nil {
+		if err := db.Create(ctx, s.db, "id_token_keys", row); err != nil {
 			return fmt.Errorf("write key: %w", err)
 		}
 		return nil
