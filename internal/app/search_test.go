@@ -163,8 +163,13 @@ func TestSearch_short(t *testing.T) {
 		group := number(s.do("ann", "GET", "/groups/bakery", nil), "id")
 		at := "/projects/" + number(s.do("ann", "POST", "/projects", obj{"name": "Bread", "namespace_id": group, "initialize_with_readme": true}), "id")
 		texts := []obj{
-			{"title": "Ab"}, {"title": "abc"}, {"title": "in a text", "description": "AB"}, {"title": "cab driver", "description": "an ab b"},
-			{"title": "\u65e5\u672c"}, {"title": "\u65e5\u672c\u8a9e"}, {"title": "a b"},
+			{"title": "Ab"},
+			{"title": "abc"},
+			{"title": "in a text", "description": "AB"},
+			{"title": "cab driver", "description": "an ab b"},
+			{"title": "\u65e5\u672c"},
+			{"title": "\u65e5\u672c\u8a9e"},
+			{"title": "a b"},
 		}
 		for i, text := range texts {
 			s.do("ann", "POST", at+"/issues", text)
