@@ -254,3 +254,33 @@ func TestRepo_Ref_broken(t *testing.T) {
 		t.Errorf("list: %v", refs)
 	}
 }
+
+// A process that packs references removes the folders that it leaves empty, also while another makes one.
+func TestRepo_UpdateRefs_noFolder(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	script := "#!/bin/sh\ncase \"$*\" in *update-ref*)\n\techo tried >> " + root + "/tried\n\tif [ $(wc -l < " + root + "/tried) -lt 3 ]; then\n" +
+		"\t\techo \"fatal: prepare: cannot lock ref 'refs/heads/x': unable to create directory for refs/heads/x\" >&2\n\t\texit 128\n\tfi\nesac\nexec git \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(root, "git"), []byte(script), 0o755); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	g, err := gitcmd.New(t.Context(), gitcmd.Config{Root: root, Binary: filepath.Join(root, "git")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close() })
+	r := gittest.NewRepo(t, g)
+	c := gittest.Commit(t, r, 1700000000, map[string]string{"f": "0"})
+	if err := os.MkdirAll(filepath.Join(r.Path(), "refs/heads/x"), 0o750); err != nil { // which leaves the reference to git
+		t.Fatal(err)
+	}
+	if err := r.UpdateRefs(t.Context(), []gitstore.RefUpdate{{Ref: "refs/heads/x", New: c}}); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := r.Ref(t.Context(), "refs/heads/x"); err != nil || at != c {
+		t.Errorf("stands at %s, %v, want %s", at, err, c)
+	}
+	if tried, err := os.ReadFile(filepath.Join(root, "tried")); err != nil || strings.Count(string(tried), "\n") != 3 {
+		t.Errorf("tried %q, %v, want three times", tried, err)
+	}
+}

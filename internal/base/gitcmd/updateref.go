@@ -106,6 +106,9 @@ func (r *Repo) updateRefs(ctx context.Context, updates []gitstore.RefUpdate) err
 	in.WriteString("prepare\n")
 	// References never move towards objects that only a quarantine holds.
 	err := r.updateRef(ctx, in.String())
+	for tries := 0; errors.Is(err, errNoFolder) && tries < 3; tries++ {
+		err = r.updateRef(ctx, in.String())
+	}
 	if errors.Is(err, errLocked) && r.DropTransactionLocks(updates) {
 		err = r.updateRef(ctx, in.String())
 	}
@@ -121,6 +124,10 @@ func (r *Repo) updateRef(ctx context.Context, commands string) error {
 // errLocked is beside ErrRefMoved where another process holds a reference, or held it
 // when it was killed.
 var errLocked = errors.New("reference is locked")
+
+// errNoFolder is where git lost the race for the folder of a new file with a process that removes
+// folders which it left empty: the next try finds them as they are then.
+var errNoFolder = errors.New("the folder of a reference went away")
 
 // refError types what git says about a refused transaction.
 func refError(err error) error {
@@ -138,6 +145,7 @@ func refError(err error) error {
 		{"reference is missing but expected", gitstore.ErrRefMoved},
 		{".lock': File exists", errors.Join(gitstore.ErrRefMoved, errLocked)},
 		{"packed-refs.new: File exists", errors.Join(gitstore.ErrRefMoved, errLocked)},
+		{"unable to create directory", errNoFolder},
 		{"exists; cannot create", gitstore.ErrRefConflict},
 		{"there is a non-empty directory", gitstore.ErrRefConflict},
 		{"cannot process", gitstore.ErrRefConflict},
