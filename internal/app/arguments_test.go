@@ -305,6 +305,8 @@ func (a *arguments) beside(typ string, f *ast.FieldDefinition, arg *ast.Argument
 		}
 	}
 	switch {
+	case arg.Name == "in" && typ == "Query": // where shorter texts are compared as a whole
+		add("search", `"Deep"`)
 	case arg.Name == "in":
 		add("search", `"i"`)
 	case typ == "Query" && f.Name == "issues":

@@ -126,7 +126,8 @@ func (s *server) boardLists(board string, lists []string) {
 // more lists and issues.
 func TestBoards_statements(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
-		s.team(1)
+		s.team(3)
+		s.rest("dev", "PUT", "/projects/team%2Fapp/issues/1", `{"state_event":"close"}`) // a list of one issue, whose labels take a statement less, and one of several
 		s.rest("owner", "POST", "/groups/team/boards", `{"name":"one"}`)
 		const query = `{ group(fullPath: "team") { boards { nodes { name webPath labels { nodes { title } } lists { nodes { title issuesCount totalIssueWeight label { title } issues { count nodes { title labels { nodes { title } } } } } } } } } }`
 		few := s.statements("guest", query, nil)

@@ -77,7 +77,7 @@ func (c *cachingConn) watch(ctx context.Context) func() {
 	}
 	stop := context.AfterFunc(ctx, func() {
 		for again() {
-			time.Sleep(interruptAgain)
+			<-time.After(interruptAgain)
 		}
 	})
 	return func() {

@@ -146,13 +146,16 @@ func (d *DB) attempt(ctx context.Context, allowed, patience time.Duration, run f
 		defer time.AfterFunc(allowed, func() { cancel(ErrTimeout) }).Stop()
 	}
 	impatient := func() { cancel(errImpatient) }
-	for began := time.Now(); ; time.Sleep(busyAgain) {
+	for began := time.Now(); ; {
 		err := because(ctx, d.once(ctx, patience, impatient, run))
 		switch {
 		case !locked(err) || time.Since(began) > d.busy:
 			return err
-		case ctx.Err() != nil:
+		}
+		select {
+		case <-ctx.Done():
 			return because(ctx, ctx.Err())
+		case <-time.After(busyAgain):
 		}
 	}
 }

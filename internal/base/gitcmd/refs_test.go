@@ -261,7 +261,7 @@ func TestRepo_UpdateRefs_noFolder(t *testing.T) {
 	root := t.TempDir()
 	script := "#!/bin/sh\ncase \"$*\" in *update-ref*)\n\techo tried >> " + root + "/tried\n\tif [ $(wc -l < " + root + "/tried) -lt 3 ]; then\n" +
 		"\t\techo \"fatal: prepare: cannot lock ref 'refs/heads/x': unable to create directory for refs/heads/x\" >&2\n\t\texit 128\n\tfi\nesac\nexec git \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(root, "git"), []byte(script), 0o755); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(root, "git"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	g, err := gitcmd.New(t.Context(), gitcmd.Config{Root: root, Binary: filepath.Join(root, "git")})

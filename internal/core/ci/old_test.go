@@ -16,20 +16,20 @@ import (
 func TestService_DeleteOld(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		token := w.runner("instance_type", nil)
-		make := func(name string) { w.push("work", yml("build: {script: x}\n# "+name), name) }
-		make("first")
+		commit := func(name string) { w.push("work", yml("build: {script: x}\n# "+name), name) }
+		commit("first")
 		a := w.take(token, "build")
 		w.archive(a, files{"a": "a"})
 		w.succeed(a)
-		make("runs")
+		commit("runs")
 		running := w.take(token, "build")
-		make("by hand")
+		commit("by hand")
 		w.exec("UPDATE pipelines SET status = 'manual' WHERE id = ?", w.newest("work").ID)
 		tools := w.Project("group/tools", authz.Private, w.group)
 		w.exec(`INSERT INTO pipelines (project_id, iid, ref, tag, sha, before_sha, source, status, created_at, updated_at)
 			SELECT ?, iid, ref, tag, sha, before_sha, source, 'success', created_at, updated_at FROM pipelines WHERE project_id = ?`, tools, w.id)
 		w.pass(25 * time.Hour)
-		make("young")
+		commit("young")
 		left := func() string {
 			t.Helper()
 			w.drain()

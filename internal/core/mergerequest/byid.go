@@ -22,6 +22,9 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 // ShortByIDs is ByIDs for merge requests that stand inside other things, with descriptions cut by [budget.Cut]. Labels and the
 // projects, with the actor's level, were read before.
 func (s *Service) ShortByIDs(ctx context.Context, as authz.Actor, ids []ID, known label.Known) (map[ID]*MergeRequest, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
 	out, err := s.byIDs(ctx, as, ids, strings.Replace(s.columns, "m.description", budget.CutColumn("m.description"), 1), known)
 	for _, m := range out {
 		m.Description = budget.CutAt(m.Description)
