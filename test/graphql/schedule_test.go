@@ -55,6 +55,18 @@ func TestSchedules(t *testing.T) {
 		if got := s.rest("dev", "GET", fmt.Sprintf("/projects/root%%2Fapp/pipeline_schedules/%d/variables/A", id(made[0])), ""); got["value"] != "three" {
 			t.Errorf("a part of what was refused was kept: got %v", got)
 		}
+		// Below the role that the project asks for variables they can be deleted, and not set.
+		s.rest("root", "PUT", "/projects/root%2Fapp", `{"restrict_user_defined_variables":true,"ci_pipeline_variables_minimum_override_role":"maintainer"}`)
+		edit := func(variable string) string {
+			return s.ask("dev", fmt.Sprintf(`mutation { pipelineScheduleUpdate(input: {id: %q, variables: [{key: "C", value: "", variableType: ENV_VAR%s}]}) { errors } }`, gid, variable), nil)
+		}
+		if got := edit(""); !strings.Contains(got, refusal) {
+			t.Errorf("set below the role: got %s", got)
+		}
+		if got := edit(", destroy: true"); got != `{"data":{"pipelineScheduleUpdate":{"errors":[]}}}` {
+			t.Errorf("deleted below the role: got %s", got)
+		}
+		s.rest("root", "PUT", "/projects/root%2Fapp", `{"restrict_user_defined_variables":false}`)
 		take := fmt.Sprintf(`mutation { pipelineScheduleTakeOwnership(input: {id: %q}) { errors pipelineSchedule { owner { username } } } }`, gid)
 		if got := s.ask("dev", take, nil); !strings.Contains(got, refusal) {
 			t.Errorf("taken by a Developer: got %s", got)

@@ -209,7 +209,7 @@ func (s *Schedule) check(now time.Time) error {
 }
 
 // Create makes a schedule of the actor with its variables. It requires CreatePipeline, the right to run pipelines of a protected reference, and
-// with variables the role that the project asks for them.
+// to set variables the role that the project asks for them.
 func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Schedule, error) {
 	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
 		return nil, err
@@ -227,10 +227,8 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.ci.Runnable(ctx, as, p, row.Ref); err != nil {
 		return nil, err
 	}
-	if len(in.Variables) > 0 {
-		if err := s.setsVariables(ctx, as, p); err != nil {
-			return nil, err
-		}
+	if err := s.mayEdit(ctx, as, p, in.Variables); err != nil {
+		return nil, err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		full := errs.Broken("", "base", fmt.Sprintf("Maximum number of pipeline schedules (%d) exceeded", maxSchedules))
@@ -254,7 +252,7 @@ func (s *Service) publish(ctx context.Context, as authz.Actor, p *project.Projec
 	return s.bus.Publish(ctx, Changed{Change{Stamp: as.Stamp(s.now()), Before: before, After: after, Project: p}})
 }
 
-// Update changes a schedule and its variables, all or nothing. Its owner alone may, with the right to run pipelines of the reference, and with
+// Update changes a schedule and its variables, all or nothing. Its owner alone may, with the right to run pipelines of the reference, and to set
 // variables the role that the project asks for them.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, id ID, c Changes) (*Schedule, error) {
 	row, err := s.own(ctx, as, p, id, authz.UpdateSchedule)
@@ -268,10 +266,8 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.ci.Runnable(ctx, as, p, ref); err != nil {
 		return nil, err
 	}
-	if len(c.Variables) > 0 {
-		if err := s.setsVariables(ctx, as, p); err != nil {
-			return nil, err
-		}
+	if err := s.mayEdit(ctx, as, p, c.Variables); err != nil {
+		return nil, err
 	}
 	return s.change(ctx, as, p, id, c.Variables, func(row *Schedule) error {
 		if c.Ref != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -214,6 +215,14 @@ func (s *Service) UpdateVariable(ctx context.Context, as authz.Actor, p *project
 type VariableEdit struct {
 	Key, Value   string
 	File, Delete bool
+}
+
+// mayEdit refuses edits that set variables to those whom setsVariables refuses; deleting needs the schedule alone.
+func (s *Service) mayEdit(ctx context.Context, as authz.Actor, p *project.Project, edits []VariableEdit) error {
+	if !slices.ContainsFunc(edits, func(e VariableEdit) bool { return !e.Delete }) {
+		return nil
+	}
+	return s.setsVariables(ctx, as, p)
 }
 
 // edit makes all edits of the variables of a schedule, or none. It needs the transaction in which the schedule was made or changed.
