@@ -205,16 +205,11 @@ func (s *Service) subscribe(want bool) func(ctx context.Context, c *Call) error 
 		if err != nil || is[c.Target.Ref] == want {
 			return err
 		}
-		change, event, text := s.subscriptions.Add, "subscribe", "Subscribed to notifications."
+		event, text := "subscribe", "Subscribed to notifications."
 		if !want {
-			change, event, text = s.subscriptions.Remove, "unsubscribe", "Unsubscribed from notifications."
+			event, text = "unsubscribe", "Unsubscribed from notifications."
 		}
-		c.After(func(ctx context.Context) error {
-			if err := change(ctx, c.As, c.On()); !errs.Is(err, errs.NotModified) {
-				return err
-			}
-			return nil
-		})
+		c.After(func(ctx context.Context) error { return s.subscriptions.Set(ctx, c.As, c.On(), want) })
 		c.Set("subscription_event", event)
 		c.Say("%s", text)
 		return nil

@@ -98,6 +98,19 @@ func (s *Service) clear(ctx context.Context, on noteable.Ref) error {
 	return nil
 }
 
+// Set subscribes the actor to a thing, or ends that; what is so already is no error.
+func (s *Service) Set(ctx context.Context, as authz.Actor, on On, want bool) error {
+	set := s.Remove
+	if want {
+		set = s.Add
+	}
+	err := set(ctx, as, on)
+	if errs.Is(err, errs.NotModified) {
+		return nil
+	}
+	return err
+}
+
 // Add subscribes the actor to a thing. It gives NotModified where it is already.
 func (s *Service) Add(ctx context.Context, as authz.Actor, on On) error {
 	return s.set(ctx, as, on, true)

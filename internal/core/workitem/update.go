@@ -133,11 +133,7 @@ func (s *Service) subscribe(ctx context.Context, as authz.Actor, w *target, c *C
 	if c.Subscribed == nil {
 		return nil
 	}
-	set := s.subscriptions.Remove
-	if *c.Subscribed {
-		set = s.subscriptions.Add
-	}
-	return unless(errs.NotModified, set(ctx, as, w.on()))
+	return s.subscriptions.Set(ctx, as, w.on(), *c.Subscribed)
 }
 
 // todos adds a to-do item, unless one waits already, or marks some done.
@@ -146,20 +142,13 @@ func (s *Service) todos(ctx context.Context, as authz.Actor, w *target, c *Chang
 	switch {
 	case t == nil:
 	case t.Add:
-		_, err = s.todoItems.Add(ctx, as, w.on())
-		err = unless(errs.NotModified, err)
+		if _, err = s.todoItems.Add(ctx, as, w.on()); errs.Is(err, errs.NotModified) {
+			return nil
+		}
 	case t.Done == 0:
 		_, err = s.todoItems.MarkDoneOn(ctx, as, w.Ref())
 	default:
 		_, err = s.todoItems.MarkDone(ctx, as, t.Done)
-	}
-	return err
-}
-
-// unless is err, but nil where it is of a kind.
-func unless(kind errs.Kind, err error) error {
-	if errs.Is(err, kind) {
-		return nil
 	}
 	return err
 }

@@ -121,7 +121,7 @@ func (b *binder) subscribeEpic(ctx context.Context, as authz.Actor, g *namespace
 		return epicPayload{}, err
 	}
 	on := subscription.On{Place: noteable.Place{Group: g}, Kind: noteable.Epic, Key: noteable.Key{IID: int64(iid)}}
-	return epicPayload{e}, b.subscribe(ctx, as, on, want)
+	return epicPayload{e}, b.Subscriptions.Set(ctx, as, on, want)
 }
 
 // labelTitles adds to titles those of the labels with these ids that a place may use.

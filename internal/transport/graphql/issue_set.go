@@ -68,7 +68,7 @@ func (b *binder) issueSetters() {
 			return issued{}, err
 		}
 		on := subscription.On{Place: noteable.Place{Project: p}, Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}}
-		return b.issued(ctx, c.As, i, b.subscribe(ctx, c.As, on, c.Args.SubscribedState))
+		return b.issued(ctx, c.As, i, b.Subscriptions.Set(ctx, c.As, on, c.Args.SubscribedState))
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -255,20 +254,7 @@ func (b *binder) requestSetters() {
 		if err != nil {
 			return requestPayload{}, err
 		}
-		err = b.subscribe(ctx, c.As, subscription.On{Place: noteable.Place{Project: p}, Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(m.IID)}}, c.Args.SubscribedState)
+		err = b.Subscriptions.Set(ctx, c.As, subscription.On{Place: noteable.Place{Project: p}, Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(m.IID)}}, c.Args.SubscribedState)
 		return b.requestPayload(ctx, c.As, m, err)
 	})
-}
-
-// subscribe sets whether the caller hears of a thing; it may be so already.
-func (b *binder) subscribe(ctx context.Context, as authz.Actor, on subscription.On, want bool) error {
-	set := b.Subscriptions.Remove
-	if want {
-		set = b.Subscriptions.Add
-	}
-	err := set(ctx, as, on)
-	if errs.Is(err, errs.NotModified) {
-		return nil
-	}
-	return err
 }
