@@ -38,11 +38,19 @@ func Cut(text string) string {
 	if len(text) <= MaxRepeated {
 		return text
 	}
-	end := MaxRepeated
-	for end > MaxRepeated-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+	return Begin(text, MaxRepeated) + CutMark
+}
+
+// Begin returns the beginning of a text, of at most so many bytes, up to the end of a character.
+func Begin(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	end := most
+	for end > most-utf8.UTFMax && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return text[:end] + CutMark
+	return text[:end]
 }
 
 // CutAt is Cut for a text that may be nil.

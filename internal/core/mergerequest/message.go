@@ -3,6 +3,7 @@ package mergerequest
 import (
 	"strings"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/repo"
 )
@@ -56,7 +57,7 @@ func (d *messageData) message(template string) string {
 		out = append(out, d.fill(line))
 		size += len(out[len(out)-1]) + len("\n")
 	}
-	return strings.TrimRight(repo.CutMessage(strings.Join(out, "\n")), "\n")
+	return strings.TrimRight(budget.Begin(strings.Join(out, "\n"), repo.MaxMessage), "\n")
 }
 
 // fill replaces the placeholders of one line, none of them in a value again. It ends with the value that makes the message too long.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/mail"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
@@ -79,11 +79,7 @@ func short(text string) string {
 	if len(text) <= maxText {
 		return text
 	}
-	end := maxText
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + " [...]"
+	return budget.Begin(text, maxText) + " [...]"
 }
 
 func subject(m Mailing, t *thing) string {

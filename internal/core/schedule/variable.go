@@ -117,7 +117,7 @@ func (s *Service) findVariable(ctx context.Context, id ID, key string) (*ci.Vari
 	return &out, nil
 }
 
-// writesVariables refuses those who may not change a schedule, and those whom setsVariables refuses.
+// writesVariables requires the right to change the schedule, and what setsVariables requires.
 func (s *Service) writesVariables(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
 	if _, err := s.own(ctx, as, p, id, authz.UpdateSchedule); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (s *Service) writesVariables(ctx context.Context, as authz.Actor, p *projec
 	return s.setsVariables(ctx, as, p)
 }
 
-// setsVariables refuses those below the role that the project asks for variables of pipelines.
+// setsVariables requires the role that the project asks for variables of pipelines.
 func (s *Service) setsVariables(ctx context.Context, as authz.Actor, p *project.Project) error {
 	may, err := s.ci.MaySetVariables(ctx, as, p)
 	if err == nil && !may {
@@ -217,7 +217,7 @@ type VariableEdit struct {
 	File, Delete bool
 }
 
-// mayEdit refuses edits that set variables to those whom setsVariables refuses; deleting needs the schedule alone.
+// mayEdit requires what setsVariables requires where the edits set a variable, and nothing more where they only delete.
 func (s *Service) mayEdit(ctx context.Context, as authz.Actor, p *project.Project, edits []VariableEdit) error {
 	if !slices.ContainsFunc(edits, func(e VariableEdit) bool { return !e.Delete }) {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/repo"
 )
@@ -61,7 +62,7 @@ func (s *Service) message(ctx context.Context, as authz.Actor, a *set, template 
 	if _, err := strings.NewReplacer(values...).WriteString(&out, template); err != nil && !errors.Is(err, io.ErrShortWrite) {
 		return "", err
 	}
-	return strings.TrimSpace(repo.CutMessage(out.String())), nil
+	return strings.TrimSpace(budget.Begin(out.String(), repo.MaxMessage)), nil
 }
 
 // limited takes texts until a message is too long.

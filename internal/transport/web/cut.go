@@ -3,8 +3,8 @@ package web
 import (
 	"path"
 	"strings"
-	"unicode/utf8"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/highlight"
 )
 
@@ -36,11 +36,7 @@ func shownMessage(text string) string {
 	if len(text) <= maxMessage {
 		return text
 	}
-	end := maxMessage
-	for end > maxMessage-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "\n" + notShown
+	return budget.Begin(text, maxMessage) + "\n" + notShown
 }
 
 // shownLines are the lines of a file, and of a long file its first. Code of a known language has
