@@ -12,7 +12,7 @@ import (
 	"tenon/internal/base/config"
 	"tenon/internal/base/page"
 	"tenon/internal/base/secret"
-	"tenon/internal/core/namespace"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/schedule"
 	"tenon/internal/core/variable"
@@ -153,7 +153,7 @@ func lostVariable(t *testing.T, a *App) {
 	if err != nil || len(triggers.Items) != 1 || triggers.Items[0].Token != "" {
 		t.Errorf("triggers: got %+v, %v, want one without its token", triggers.Items, err)
 	}
-	tokens, err := a.core.Runners.RegistrationTokens(ctx, root, []namespace.Place{p.Place()})
+	tokens, err := a.core.Runners.RegistrationTokens(ctx, root, []authz.Place{p.Place()})
 	if err != nil || len(tokens) != 0 {
 		t.Errorf("registration tokens: got %v, %v, want none until it is reset", tokens, err)
 	}

@@ -174,7 +174,7 @@ func (a *App) seedGroup(ctx context.Context, root authz.Actor, g seedGroup) erro
 	return a.seedMembers(ctx, root, made.Place(), g.Members)
 }
 
-func (a *App) seedMembers(ctx context.Context, root authz.Actor, place namespace.Place, members map[string]string) error {
+func (a *App) seedMembers(ctx context.Context, root authz.Actor, place authz.Place, members map[string]string) error {
 	for _, username := range slices.Sorted(maps.Keys(members)) {
 		role := members[username]
 		level, ok := seedLevels()[role]

@@ -35,7 +35,7 @@ type Input struct {
 type Created struct {
 	authz.Stamp
 
-	Place namespace.Place
+	Place authz.Place
 	Token token.Token
 }
 
@@ -43,7 +43,7 @@ type Created struct {
 type Revoked struct {
 	authz.Stamp
 
-	Place namespace.Place
+	Place authz.Place
 	Token token.Token // before it was revoked
 }
 
@@ -76,7 +76,7 @@ func New(d Deps) *Service {
 	}
 }
 
-func kind(p namespace.Place) token.Kind {
+func kind(p authz.Place) token.Kind {
 	if p.Group {
 		return token.Group
 	}
@@ -84,16 +84,16 @@ func kind(p namespace.Place) token.Kind {
 }
 
 // prefix begins the usernames of a place's bots.
-func prefix(p namespace.Place) string { return fmt.Sprintf("%s_%d_bot_", kind(p), p.ID) }
+func prefix(p authz.Place) string { return fmt.Sprintf("%s_%d_bot_", kind(p), p.ID) }
 
 // Kind is the word for the place that a token is for, as messages have it.
-func Kind(p namespace.Place) string { return string(kind(p)) }
+func Kind(p authz.Place) string { return string(kind(p)) }
 
-func missing(p namespace.Place) error { return errs.Missing(Kind(p) + " Access Token") }
+func missing(p authz.Place) error { return errs.Missing(Kind(p) + " Access Token") }
 
 // requireRead checks that the actor may see tokens. Others learn with Unauthorized
 // nothing, as the contract says for these calls.
-func (s *Service) requireRead(ctx context.Context, as authz.Actor, p namespace.Place) error {
+func (s *Service) requireRead(ctx context.Context, as authz.Actor, p authz.Place) error {
 	ability := authz.ReadProjectTokens
 	if p.Group {
 		ability = authz.ReadGroupTokens
@@ -101,7 +101,7 @@ func (s *Service) requireRead(ctx context.Context, as authz.Actor, p namespace.P
 	return unauthorized(s.policy.Require(ctx, as, ability, p.Subject))
 }
 
-func (s *Service) requireWrite(ctx context.Context, as authz.Actor, p namespace.Place) error {
+func (s *Service) requireWrite(ctx context.Context, as authz.Actor, p authz.Place) error {
 	ability := authz.AdminProjectTokens
 	if p.Group {
 		ability = authz.AdminGroupTokens
@@ -121,7 +121,7 @@ const tables = "access_tokens t JOIN users u ON u.id = t.user_id JOIN members m 
 func columns() string { return db.Columns[token.Token]("t") + ", m.access_level" }
 
 // where selects the tokens of a place: those of its bots that are members still.
-func where(p namespace.Place) db.Where {
+func where(p authz.Place) db.Where {
 	var w db.Where
 	w.And("m.namespace_id = ?", p.Namespace)
 	w.And("t.kind = ?", kind(p))
@@ -130,7 +130,7 @@ func where(p namespace.Place) db.Where {
 }
 
 // List gives the tokens of a place that a filter selects.
-func (s *Service) List(ctx context.Context, as authz.Actor, p namespace.Place, f token.Filter) (page.Page[Token], error) {
+func (s *Service) List(ctx context.Context, as authz.Actor, p authz.Place, f token.Filter) (page.Page[Token], error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return page.Page[Token]{}, err
 	}
@@ -147,14 +147,14 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p namespace.Place, f
 }
 
 // Find gives one token of a place.
-func (s *Service) Find(ctx context.Context, as authz.Actor, p namespace.Place, id token.ID) (*Token, error) {
+func (s *Service) Find(ctx context.Context, as authz.Actor, p authz.Place, id token.ID) (*Token, error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return nil, err
 	}
 	return s.find(ctx, p, id)
 }
 
-func (s *Service) find(ctx context.Context, p namespace.Place, id token.ID) (*Token, error) {
+func (s *Service) find(ctx context.Context, p authz.Place, id token.ID) (*Token, error) {
 	w := where(p)
 	w.And("t.id = ?", id)
 	t, err := db.Get[Token](ctx, s.db, "SELECT "+columns()+" FROM "+tables+w.SQL(), w.Args()...)
@@ -171,7 +171,7 @@ func (s *Service) find(ctx context.Context, p namespace.Place, id token.ID) (*To
 // Create makes a token with a bot. It may do no more than its maker: not a higher role,
 // nor what only people may. The second result is the secret: it is shown once and not
 // kept.
-func (s *Service) Create(ctx context.Context, as authz.Actor, p namespace.Place, in Input) (*Token, string, error) {
+func (s *Service) Create(ctx context.Context, as authz.Actor, p authz.Place, in Input) (*Token, string, error) {
 	err := s.requireWrite(ctx, as, p)
 	if errs.Is(err, errs.Forbidden) && !p.Subject.Closed || err == nil && as.Bot {
 		return nil, "", errs.Bad("User does not have permission to create " + Kind(p) + " access token")
@@ -218,7 +218,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p namespace.Place,
 
 // Rotate replaces a token by a new one with the same rights and gives the new secret.
 // day is its last day, nil for a week. No user rotates a token that may do more than they.
-func (s *Service) Rotate(ctx context.Context, as authz.Actor, p namespace.Place, id token.ID, day *string) (*Token, string, error) {
+func (s *Service) Rotate(ctx context.Context, as authz.Actor, p authz.Place, id token.ID, day *string) (*Token, string, error) {
 	old, err := s.mayChange(ctx, as, p, id)
 	if err != nil {
 		return nil, "", err
@@ -227,7 +227,7 @@ func (s *Service) Rotate(ctx context.Context, as authz.Actor, p namespace.Place,
 }
 
 // RotateOwn is Rotate for the token that the actor signed on with.
-func (s *Service) RotateOwn(ctx context.Context, as authz.Actor, p namespace.Place, day *string) (*Token, string, error) {
+func (s *Service) RotateOwn(ctx context.Context, as authz.Actor, p authz.Place, day *string) (*Token, string, error) {
 	if err := s.policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return nil, "", err
 	}
@@ -238,7 +238,7 @@ func (s *Service) RotateOwn(ctx context.Context, as authz.Actor, p namespace.Pla
 	return s.rotate(ctx, as, p, old, day)
 }
 
-func (s *Service) rotate(ctx context.Context, as authz.Actor, p namespace.Place, old *Token, day *string) (*Token, string, error) {
+func (s *Service) rotate(ctx context.Context, as authz.Actor, p authz.Place, old *Token, day *string) (*Token, string, error) {
 	next, key, err := s.tokens.RotateBotToken(ctx, as, &old.Token, day)
 	if err != nil {
 		return nil, "", err
@@ -255,7 +255,7 @@ func (s *Service) rotate(ctx context.Context, as authz.Actor, p namespace.Place,
 }
 
 // mayChange finds a token that the actor may end or replace.
-func (s *Service) mayChange(ctx context.Context, as authz.Actor, p namespace.Place, id token.ID) (*Token, error) {
+func (s *Service) mayChange(ctx context.Context, as authz.Actor, p authz.Place, id token.ID) (*Token, error) {
 	if err := s.requireWrite(ctx, as, p); err != nil {
 		return nil, unauthorized(err)
 	}
@@ -275,7 +275,7 @@ func (s *Service) mayChange(ctx context.Context, as authz.Actor, p namespace.Pla
 
 // Clear ends all tokens of a place that is deleted, with their bots, in the caller's
 // transaction. It asks for no permission.
-func (s *Service) Clear(ctx context.Context, as authz.Actor, p namespace.Place) error {
+func (s *Service) Clear(ctx context.Context, as authz.Actor, p authz.Place) error {
 	if err := s.tokens.RetireBots(ctx, as, prefix(p)); err != nil {
 		return fmt.Errorf("end access tokens: %w", err)
 	}
@@ -283,7 +283,7 @@ func (s *Service) Clear(ctx context.Context, as authz.Actor, p namespace.Place) 
 }
 
 // Revoke ends a token together with its bot.
-func (s *Service) Revoke(ctx context.Context, as authz.Actor, p namespace.Place, id token.ID) error {
+func (s *Service) Revoke(ctx context.Context, as authz.Actor, p authz.Place, id token.ID) error {
 	t, err := s.mayChange(ctx, as, p, id)
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func (f *fixture) user(name string) authz.Actor {
 }
 
 // group makes a private group; what it gives is the place for any actor.
-func (f *fixture) group(as authz.Actor, path string) namespace.Place {
+func (f *fixture) group(as authz.Actor, path string) authz.Place {
 	f.t.Helper()
 	v := authz.Private
 	g, err := f.spaces.Create(context.Background(), as, namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: &path, Path: &path, Visibility: &v}})
@@ -84,19 +84,19 @@ func (f *fixture) group(as authz.Actor, path string) namespace.Place {
 }
 
 // project plants a project's namespace in a group.
-func (f *fixture) project(path string, parent namespace.Place) namespace.Place {
+func (f *fixture) project(path string, parent authz.Place) authz.Place {
 	f.t.Helper()
 	id, err := f.spaces.Plant(context.Background(), namespace.Entry{Kind: namespace.ProjectKind, Parent: &parent.Namespace, Path: path, Name: path})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return namespace.Place{
+	return authz.Place{
 		Namespace: id, Parent: &parent.Namespace, ID: int64(id), Name: path,
 		Subject: authz.Subject{Thing: "Project", Namespace: id, IsProject: true},
 	}
 }
 
-func (f *fixture) add(as authz.Actor, p namespace.Place, who authz.Actor, level authz.Level) {
+func (f *fixture) add(as authz.Actor, p authz.Place, who authz.Actor, level authz.Level) {
 	f.t.Helper()
 	if _, err := f.spaces.Add(context.Background(), as, p, namespace.MemberInput{UserID: who.UserID, Level: level}); err != nil {
 		f.t.Fatal(err)
@@ -129,7 +129,7 @@ func TestService_Create(t *testing.T) {
 		p := f.project("app", g)
 		f.add(ann, p, meg, authz.Maintainer)
 		f.add(ann, p, dev, authz.Developer)
-		fails := func(as authz.Actor, at namespace.Place, in accesstoken.Input, kind errs.Kind, text string) {
+		fails := func(as authz.Actor, at authz.Place, in accesstoken.Input, kind errs.Kind, text string) {
 			t.Helper()
 			_, _, err := f.Create(ctx, as, at, in)
 			wantError(t, err, kind, text)
@@ -344,7 +344,7 @@ func TestService_Clear(t *testing.T) {
 		ann := f.user("ann")
 		g := f.group(ann, "team")
 		keys := map[string]string{}
-		places := map[string]namespace.Place{"group": g, "app": f.project("app", g), "other": f.project("other", g)}
+		places := map[string]authz.Place{"group": g, "app": f.project("app", g), "other": f.project("other", g)}
 		for name, p := range places {
 			_, key, err := f.Create(ctx, ann, p, input("ci", authz.Guest, "2026-06-01", "api"))
 			if err != nil {

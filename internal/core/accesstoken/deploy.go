@@ -12,7 +12,6 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/namespace"
 	"tenon/internal/core/token"
 )
 
@@ -34,7 +33,7 @@ type DeployFilter struct {
 type DeployChange struct {
 	authz.Stamp
 
-	Place   namespace.Place
+	Place   authz.Place
 	TokenID token.ID
 	Name    string
 	Scopes  authz.Scopes
@@ -46,11 +45,11 @@ type DeployCreated struct{ DeployChange }
 // DeployDestroyed says that a place has a deploy token no more.
 type DeployDestroyed struct{ DeployChange }
 
-func (s *Service) deployChange(as authz.Actor, p namespace.Place, t *token.DeployToken) DeployChange {
+func (s *Service) deployChange(as authz.Actor, p authz.Place, t *token.DeployToken) DeployChange {
 	return DeployChange{Place: p, TokenID: t.ID, Name: t.Name, Scopes: t.Scopes(), Stamp: as.Stamp(s.now())}
 }
 
-func (s *Service) requireDeploy(ctx context.Context, as authz.Actor, p namespace.Place, project, group authz.Ability) error {
+func (s *Service) requireDeploy(ctx context.Context, as authz.Actor, p authz.Place, project, group authz.Ability) error {
 	if p.Group {
 		project = group
 	}
@@ -70,7 +69,7 @@ func (f DeployFilter) where(now time.Time) db.Where {
 }
 
 // ListDeploy gives the deploy tokens of a place by number.
-func (s *Service) ListDeploy(ctx context.Context, as authz.Actor, p namespace.Place, f DeployFilter) (page.Page[token.DeployToken], error) {
+func (s *Service) ListDeploy(ctx context.Context, as authz.Actor, p authz.Place, f DeployFilter) (page.Page[token.DeployToken], error) {
 	if err := s.requireDeploy(ctx, as, p, authz.ReadProjectDeployTokens, authz.ReadGroupDeployTokens); err != nil {
 		return page.Page[token.DeployToken]{}, err
 	}
@@ -88,14 +87,14 @@ func (s *Service) ListAllDeploy(ctx context.Context, as authz.Actor, f DeployFil
 }
 
 // FindDeploy gives one deploy token of a place.
-func (s *Service) FindDeploy(ctx context.Context, as authz.Actor, p namespace.Place, id token.ID) (*token.DeployToken, error) {
+func (s *Service) FindDeploy(ctx context.Context, as authz.Actor, p authz.Place, id token.ID) (*token.DeployToken, error) {
 	if err := s.requireDeploy(ctx, as, p, authz.ReadProjectDeployTokens, authz.ReadGroupDeployTokens); err != nil {
 		return nil, err
 	}
 	return s.findDeploy(ctx, p, id)
 }
 
-func (s *Service) findDeploy(ctx context.Context, p namespace.Place, id token.ID) (*token.DeployToken, error) {
+func (s *Service) findDeploy(ctx context.Context, p authz.Place, id token.ID) (*token.DeployToken, error) {
 	var w db.Where
 	w.And("t.namespace_id = ?", p.Namespace)
 	w.And("t.id = ?", id)
@@ -111,7 +110,7 @@ func (s *Service) findDeploy(ctx context.Context, p namespace.Place, id token.ID
 
 // CreateDeploy makes a deploy token of a place. The second result is the secret: it is
 // shown once and not kept.
-func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p namespace.Place, in DeployInput) (*token.DeployToken, string, error) {
+func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p authz.Place, in DeployInput) (*token.DeployToken, string, error) {
 	if err := s.requireDeploy(ctx, as, p, authz.AdminProjectDeployTokens, authz.AdminGroupDeployTokens); err != nil {
 		return nil, "", err
 	}
@@ -167,7 +166,7 @@ func (d *DeployInput) problem() string {
 }
 
 // DeleteDeploy ends a deploy token of a place.
-func (s *Service) DeleteDeploy(ctx context.Context, as authz.Actor, p namespace.Place, id token.ID) error {
+func (s *Service) DeleteDeploy(ctx context.Context, as authz.Actor, p authz.Place, id token.ID) error {
 	if err := s.requireDeploy(ctx, as, p, authz.AdminProjectDeployTokens, authz.AdminGroupDeployTokens); err != nil {
 		return err
 	}

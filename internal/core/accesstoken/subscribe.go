@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -12,9 +13,9 @@ import (
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "access tokens"
 	event.On(b, name, func(ctx context.Context, e project.Deleted) error {
-		return s.Clear(ctx, e.By, namespace.Place{ID: int64(e.Project.ID)})
+		return s.Clear(ctx, e.By, authz.Place{ID: int64(e.Project.ID)})
 	})
 	event.On(b, name, func(ctx context.Context, e namespace.GroupDeleted) error {
-		return s.Clear(ctx, e.By, namespace.Place{ID: int64(e.Group.ID), Group: true})
+		return s.Clear(ctx, e.By, authz.Place{ID: int64(e.Group.ID), Group: true})
 	})
 }

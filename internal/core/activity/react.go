@@ -63,7 +63,7 @@ func (r *Recorder) MemberRemoved(ctx context.Context, e namespace.MemberRemoved)
 	return r.member(ctx, e.Place, e.Member.UserID, Left)
 }
 
-func (r *Recorder) member(ctx context.Context, at namespace.Place, user authz.UserID, action string) error {
+func (r *Recorder) member(ctx context.Context, at authz.Place, user authz.UserID, action string) error {
 	e := Entry{AuthorID: user, Action: action}
 	if at.Group {
 		e.GroupID = at.Namespace

@@ -96,12 +96,12 @@ func TestState_codeOwners(t *testing.T) {
 		approvaltest.Equal(t, "owners", w.owners(m.IID), "codeowners *.go 1 mary")
 		w.Join(w.ID, w.Stranger, authz.Developer)
 		approvaltest.Check(t, w.DB.InTx(ctx, func(ctx context.Context) error {
-			return w.Bus.Publish(ctx, namespace.MemberAdded{Place: namespace.Place{Namespace: w.As(w.Owner).NamespaceID}})
+			return w.Bus.Publish(ctx, namespace.MemberAdded{Place: authz.Place{Namespace: w.As(w.Owner).NamespaceID}})
 		}))
 		approvaltest.Equal(t, "owners with a new member", w.owners(m.IID), "codeowners *.go 1 mary stan")
 		w.Exec("DELETE FROM members WHERE user_id = ?", w.Stranger.UserID)
 		approvaltest.Check(t, w.DB.InTx(ctx, func(ctx context.Context) error {
-			return w.Bus.Publish(ctx, namespace.MemberRemoved{Place: namespace.Place{Namespace: w.GroupID, Group: true}})
+			return w.Bus.Publish(ctx, namespace.MemberRemoved{Place: authz.Place{Namespace: w.GroupID, Group: true}})
 		}))
 		approvaltest.Equal(t, "owners without that member", w.owners(m.IID), "codeowners *.go 1 mary")
 
@@ -133,13 +133,13 @@ func (w *world) ownersChange(iid mergerequest.IID) {
 	team := w.Group("team", authz.Private, 0)
 	w.Member(team, w.Stranger, authz.Developer)
 	w.Insert("shares", coretest.Row{"namespace_id": place, "group_id": team, "access_level": authz.Developer})
-	publish(namespace.GroupShared{Place: namespace.Place{Namespace: place}, GroupID: team})
+	publish(namespace.GroupShared{Place: authz.Place{Namespace: place}, GroupID: team})
 	approvaltest.Equal(t, "owners with an invited group", w.owners(iid), with)
 	w.Exec("DELETE FROM members WHERE user_id = ?", w.Stranger.UserID)
-	publish(namespace.MemberRemoved{Place: namespace.Place{Namespace: team, Group: true}})
+	publish(namespace.MemberRemoved{Place: authz.Place{Namespace: team, Group: true}})
 	approvaltest.Equal(t, "owners without the member of the invited group", w.owners(iid), without)
 	w.Member(team, w.Stranger, authz.Developer)
-	publish(namespace.MemberAdded{Place: namespace.Place{Namespace: team, Group: true}})
+	publish(namespace.MemberAdded{Place: authz.Place{Namespace: team, Group: true}})
 	approvaltest.Equal(t, "owners with a member of the invited group", w.owners(iid), with)
 
 	w.Exec("UPDATE users SET state = 'blocked' WHERE id = ?", w.Stranger.UserID)
@@ -157,7 +157,7 @@ func (w *world) ownersChange(iid mergerequest.IID) {
 	publish(project.Transferred{Fact: project.Fact{Project: *w.As(w.Owner)}})
 	approvaltest.Equal(t, "owners in another place", w.owners(iid), with)
 	w.Exec("DELETE FROM shares WHERE group_id = ?", team)
-	publish(namespace.GroupUnshared{Place: namespace.Place{Namespace: place}, GroupID: team})
+	publish(namespace.GroupUnshared{Place: authz.Place{Namespace: place}, GroupID: team})
 	approvaltest.Equal(t, "owners without the invited group", w.owners(iid), without)
 }
 

@@ -124,8 +124,8 @@ func recorded(ann authz.Actor) []sample {
 		return account.UserStateChanged{Stamp: by, Before: in(before), User: in(after)}
 	}
 	ofBob := func(event, details string) []entry { return of(user, 7, "bob", event, user, 7, details) }
-	inTeam := namespace.Place{Group: true, ID: 3, Name: "Team", Path: "team"}
-	inShop := namespace.Place{ID: 5, Name: "Shop", Path: shop}
+	inTeam := authz.Place{Group: true, ID: 3, Name: "Team", Path: "team"}
+	inShop := authz.Place{ID: 5, Name: "Shop", Path: shop}
 	team, former := namespace.Group{ID: 3, Name: "Team", FullPath: "team"}, namespace.Group{ID: 3, Name: "Team", FullPath: "old"}
 	groupFact := namespace.GroupFact{Stamp: by, Group: team, Before: &former}
 	ofTeam := func(event string) []entry { return onTeam(event, group, 3, "Team") }

@@ -137,7 +137,7 @@ func (r *Recorder) GPGKeyRemoved(ctx context.Context, e gpgkey.Removed) error {
 	})
 }
 
-func at(p namespace.Place) Entry {
+func at(p authz.Place) Entry {
 	e := Entry{EntityType: Project, EntityID: p.ID, EntityPath: p.Path, TargetType: User}
 	if p.Group {
 		e.EntityType = Group

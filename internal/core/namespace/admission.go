@@ -25,7 +25,7 @@ type admission struct {
 }
 
 // admission reads what the groups above a place, and the place itself, ask of new members.
-func (s *Service) admission(ctx context.Context, p Place) (admission, error) {
+func (s *Service) admission(ctx context.Context, p authz.Place) (admission, error) {
 	var out admission
 	above, err := s.SettingsAbove(ctx, p.Namespace, settingMembershipLock, settingEmailDomains)
 	for _, set := range above {
@@ -57,7 +57,7 @@ func (a *admission) takes(addresses []string) bool {
 }
 
 // admits refuses a new member that the groups above a place do not allow.
-func (s *Service) admits(ctx context.Context, p Place, u person) error {
+func (s *Service) admits(ctx context.Context, p authz.Place, u person) error {
 	a, err := s.admission(ctx, p)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (s *Service) admits(ctx context.Context, p Place, u person) error {
 }
 
 // admitsAddress is admits for an address that is invited.
-func (s *Service) admitsAddress(ctx context.Context, p Place, address string) error {
+func (s *Service) admitsAddress(ctx context.Context, p authz.Place, address string) error {
 	a, err := s.admission(ctx, p)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (s *Service) takes(ctx context.Context, a *admission, user authz.UserID) (b
 }
 
 // outsiders reports whether an invited group has members that the groups above the place do not allow.
-func (s *Service) outsiders(ctx context.Context, p Place, group ID) (bool, error) {
+func (s *Service) outsiders(ctx context.Context, p authz.Place, group ID) (bool, error) {
 	a, err := s.admission(ctx, p)
 	if err != nil || len(a.domains) == 0 {
 		return false, err

@@ -56,7 +56,7 @@ var billableSorts = page.Orders{
 
 // requireBillable checks that the actor may see who uses seats of a group, which must
 // stand at the top.
-func (s *Service) requireBillable(ctx context.Context, as authz.Actor, p Place) error {
+func (s *Service) requireBillable(ctx context.Context, as authz.Actor, p authz.Place) error {
 	if err := s.policy.Require(ctx, as, authz.ReadBillable, p.Subject); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (s *Service) requireBillable(ctx context.Context, as authz.Actor, p Place) 
 
 // billableSQL selects who uses a seat of a group and its arguments: people who may act and
 // are at least guests somewhere inside. The ranks are those of ByGroup and the others.
-func (s *Service) billableSQL(p Place) (query string, args []any) {
+func (s *Service) billableSQL(p authz.Place) (query string, args []any) {
 	today := s.today()
 	return `SELECT x.user_id, MIN(x.rank) AS rank, MAX(x.level) AS level, MIN(x.joined) AS joined FROM (
 		SELECT m.user_id, CASE WHEN n.kind = 'group' THEN 0 ELSE 1 END AS rank, m.access_level AS level, m.created_at AS joined
@@ -84,14 +84,14 @@ func (s *Service) billableSQL(p Place) (query string, args []any) {
 }
 
 // Billable lists who uses a seat of a top-level group. Its owners may see it.
-func (s *Service) Billable(ctx context.Context, as authz.Actor, p Place, f BillableFilter) (page.Page[Billable], error) {
+func (s *Service) Billable(ctx context.Context, as authz.Actor, p authz.Place, f BillableFilter) (page.Page[Billable], error) {
 	if err := s.requireBillable(ctx, as, p); err != nil {
 		return page.Page[Billable]{}, err
 	}
 	return s.billable(ctx, p, f)
 }
 
-func (s *Service) billable(ctx context.Context, p Place, f BillableFilter) (page.Page[Billable], error) {
+func (s *Service) billable(ctx context.Context, p authz.Place, f BillableFilter) (page.Page[Billable], error) {
 	inner, args := s.billableSQL(p)
 	var w db.Where
 	w.Raw("u.state = 'active' AND u.user_type = 'human'")
@@ -143,7 +143,7 @@ type SeatFilter struct {
 
 // Seats lists the memberships by which a user uses a seat of a top-level group.
 // A user who uses none is NotFound.
-func (s *Service) Seats(ctx context.Context, as authz.Actor, p Place, user authz.UserID, f SeatFilter) (page.Page[Seat], error) {
+func (s *Service) Seats(ctx context.Context, as authz.Actor, p authz.Place, user authz.UserID, f SeatFilter) (page.Page[Seat], error) {
 	if err := s.requireBillable(ctx, as, p); err != nil {
 		return page.Page[Seat]{}, err
 	}
@@ -176,7 +176,7 @@ func (s *Service) Seats(ctx context.Context, as authz.Actor, p Place, user authz
 }
 
 // seated refuses people who use no seat of the group.
-func (s *Service) seated(ctx context.Context, p Place, user authz.UserID) error {
+func (s *Service) seated(ctx context.Context, p authz.Place, user authz.UserID) error {
 	list, err := s.billable(ctx, p, BillableFilter{UserID: user})
 	if err == nil && len(list.Items) == 0 {
 		return errs.Missing("User")
@@ -186,7 +186,7 @@ func (s *Service) seated(ctx context.Context, p Place, user authz.UserID) error 
 
 // Unseat ends all memberships of a user in a top-level group and inside it. A user who is
 // there only with an invited group stays, which is a BadRequest, and so does the last owner.
-func (s *Service) Unseat(ctx context.Context, as authz.Actor, p Place, user authz.UserID) error {
+func (s *Service) Unseat(ctx context.Context, as authz.Actor, p authz.Place, user authz.UserID) error {
 	if err := s.policy.Require(ctx, as, authz.AdminGroupMembers, p.Subject); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ type GroupDeleted struct{ GroupFact }
 type MemberAdded struct {
 	authz.Stamp
 
-	Place  Place
+	Place  authz.Place
 	Member Member
 	User   MemberUser
 }
@@ -63,7 +63,7 @@ type MemberAdded struct {
 type MemberChanged struct {
 	authz.Stamp
 
-	Place  Place
+	Place  authz.Place
 	Member Member // as it is now
 	Before Member
 	User   MemberUser
@@ -82,7 +82,7 @@ type MemberUser struct {
 type MemberRemoved struct {
 	authz.Stamp
 
-	Place  Place
+	Place  authz.Place
 	Member Member // before the removal
 	User   MemberUser
 
@@ -104,7 +104,7 @@ func (s *Service) memberUser(ctx context.Context, id authz.UserID) (MemberUser, 
 }
 
 // removed publishes the end of a membership.
-func (s *Service) removed(ctx context.Context, as authz.Actor, p Place, m Member, o Removal) error {
+func (s *Service) removed(ctx context.Context, as authz.Actor, p authz.Place, m Member, o Removal) error {
 	u, err := s.memberUser(ctx, m.UserID)
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ func TestEvents_member(t *testing.T) {
 		ctx, ann, bob := t.Context(), f.user("ann"), f.user("bob")
 		place := at(f.group(ann, "team", nil, authz.Public))
 		var facts coretest.Facts[namespace.Member]
-		read := func(s authz.Stamp, p namespace.Place, u namespace.MemberUser, m namespace.Member, before *namespace.Member) coretest.Fact[namespace.Member] {
+		read := func(s authz.Stamp, p authz.Place, u namespace.MemberUser, m namespace.Member, before *namespace.Member) coretest.Fact[namespace.Member] {
 			if p.ID != place.ID || p.Path != "team" || u.ID != bob.UserID || u.Username != "bob" || u.Name == "" {
 				t.Errorf("an event in %q about %+v, want in team about bob", p.Path, u)
 			}

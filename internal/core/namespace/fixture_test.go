@@ -77,7 +77,7 @@ func groupInput(path string, parent *namespace.Group, v authz.Visibility) namesp
 }
 
 // twin plants a project's namespace, for tests that need no more of a project.
-func (f *fixture) twin(path string, parent namespace.ID, v authz.Visibility) namespace.Place {
+func (f *fixture) twin(path string, parent namespace.ID, v authz.Visibility) authz.Place {
 	f.t.Helper()
 	id, err := f.Plant(context.Background(), namespace.Entry{
 		Kind: namespace.ProjectKind, Parent: &parent, Path: path, Name: path, Visibility: v,
@@ -85,13 +85,13 @@ func (f *fixture) twin(path string, parent namespace.ID, v authz.Visibility) nam
 	if err != nil {
 		f.t.Fatalf("plant %s: %v", path, err)
 	}
-	return namespace.Place{
+	return authz.Place{
 		Namespace: id, Parent: &parent, ID: int64(id), Name: path,
 		Subject: authz.Subject{Thing: "Project", Namespace: id, Visibility: v, IsProject: true},
 	}
 }
 
-func (f *fixture) add(as authz.Actor, p namespace.Place, who authz.Actor, level authz.Level) {
+func (f *fixture) add(as authz.Actor, p authz.Place, who authz.Actor, level authz.Level) {
 	f.t.Helper()
 	if _, err := f.Add(context.Background(), as, p, namespace.MemberInput{UserID: who.UserID, Level: level}); err != nil {
 		f.t.Fatalf("add %s: %v", who.Username, err)
@@ -123,7 +123,7 @@ func wantError(t *testing.T, err error, kind errs.Kind, text string) {
 }
 
 // at is the group as a place for any actor, not only for the one it was read for.
-func at(g *namespace.Group) namespace.Place {
+func at(g *namespace.Group) authz.Place {
 	p := g.Place()
 	p.Subject.Known = false
 	return p

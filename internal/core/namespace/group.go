@@ -97,8 +97,8 @@ func (g *Group) Subject() authz.Subject {
 }
 
 // Place is where the group's members are.
-func (g *Group) Place() Place {
-	return Place{
+func (g *Group) Place() authz.Place {
+	return authz.Place{
 		Namespace: g.ID, Parent: g.ParentID, Group: true, ID: int64(g.ID), Name: g.Name, Path: g.FullPath,
 		Requests: g.RequestAccessEnabled, Subject: g.Subject(),
 	}

@@ -36,7 +36,7 @@ type InvitationInput struct {
 type Invited struct {
 	authz.Stamp
 
-	Place Place
+	Place authz.Place
 	Email string
 	Level authz.Level
 }
@@ -45,7 +45,7 @@ type Invited struct {
 type InvitationRemoved struct {
 	authz.Stamp
 
-	Place Place
+	Place authz.Place
 	Email string
 }
 
@@ -53,7 +53,7 @@ var invitationColumns = db.Columns[Invitation]("")
 
 // Invite invites an address. Where a user has confirmed that it is theirs, they
 // become a member at once; otherwise once they have.
-func (s *Service) Invite(ctx context.Context, as authz.Actor, p Place, in InvitationInput) error {
+func (s *Service) Invite(ctx context.Context, as authz.Actor, p authz.Place, in InvitationInput) error {
 	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *Service) Invite(ctx context.Context, as authz.Actor, p Place, in Invita
 	return nil
 }
 
-func (s *Service) inviteUser(ctx context.Context, as authz.Actor, p Place, user authz.UserID, in InvitationInput) error {
+func (s *Service) inviteUser(ctx context.Context, as authz.Actor, p authz.Place, user authz.UserID, in InvitationInput) error {
 	_, err := s.Add(ctx, as, p, MemberInput{UserID: user, Level: in.Level, ExpiresOn: in.ExpiresOn})
 	if errs.Is(err, errs.Conflict) {
 		return errs.Plain("User already exists in source")
@@ -113,7 +113,7 @@ func (s *Service) inviteUser(ctx context.Context, as authz.Actor, p Place, user 
 }
 
 // Invitations lists the addresses that are invited, by id; query is part of one.
-func (s *Service) Invitations(ctx context.Context, as authz.Actor, p Place, query string, r page.Range) (page.Page[Invitation], error) {
+func (s *Service) Invitations(ctx context.Context, as authz.Actor, p authz.Place, query string, r page.Range) (page.Page[Invitation], error) {
 	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject.Reading()); err != nil {
 		return page.Page[Invitation]{}, err
 	}
@@ -136,7 +136,7 @@ type InvitationChanges struct {
 }
 
 // ChangeInvitation gives an invited address another role or date.
-func (s *Service) ChangeInvitation(ctx context.Context, as authz.Actor, p Place, email string, c InvitationChanges) (*Invitation, error) {
+func (s *Service) ChangeInvitation(ctx context.Context, as authz.Actor, p authz.Place, email string, c InvitationChanges) (*Invitation, error) {
 	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (s *Service) ChangeInvitation(ctx context.Context, as authz.Actor, p Place,
 	return &out.After, nil
 }
 
-func (s *Service) invitation(ctx context.Context, p Place, email string) (*Invitation, error) {
+func (s *Service) invitation(ctx context.Context, p authz.Place, email string) (*Invitation, error) {
 	found, err := db.Get[Invitation](ctx, s.db, "SELECT "+invitationColumns+" FROM invitations WHERE namespace_id = ? AND email_fold = ?",
 		p.Namespace, db.Fold(email))
 	if errors.Is(err, db.ErrNotFound) {
@@ -197,7 +197,7 @@ func (s *Service) invitation(ctx context.Context, p Place, email string) (*Invit
 }
 
 // Uninvite takes an invitation back.
-func (s *Service) Uninvite(ctx context.Context, as authz.Actor, p Place, email string) error {
+func (s *Service) Uninvite(ctx context.Context, as authz.Actor, p authz.Place, email string) error {
 	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (s *Service) AcceptInvitations(ctx context.Context, user authz.UserID) erro
 		return fmt.Errorf("invitations of user: %w", err)
 	}
 	for _, in := range list {
-		p := Place{Namespace: in.NamespaceID, Parent: in.ParentID, Group: in.Kind == GroupKind, ID: int64(in.NamespaceID), Name: in.Name, Path: in.FullPath}
+		p := authz.Place{Namespace: in.NamespaceID, Parent: in.ParentID, Group: in.Kind == GroupKind, ID: int64(in.NamespaceID), Name: in.Name, Path: in.FullPath}
 		if in.ProjectID != nil {
 			p.ID = *in.ProjectID
 		}

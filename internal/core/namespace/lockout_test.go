@@ -15,12 +15,12 @@ import (
 // ownerOut takes an owner's office.
 type ownerOut struct {
 	name string
-	take func(ctx context.Context, f *fixture, as authz.Actor, p namespace.Place, who authz.UserID) error
+	take func(ctx context.Context, f *fixture, as authz.Actor, p authz.Place, who authz.UserID) error
 }
 
 func ownersOut() []ownerOut {
-	change := func(c namespace.MemberChanges) func(context.Context, *fixture, authz.Actor, namespace.Place, authz.UserID) error {
-		return func(ctx context.Context, f *fixture, as authz.Actor, p namespace.Place, who authz.UserID) error {
+	change := func(c namespace.MemberChanges) func(context.Context, *fixture, authz.Actor, authz.Place, authz.UserID) error {
+		return func(ctx context.Context, f *fixture, as authz.Actor, p authz.Place, who authz.UserID) error {
 			_, err := f.Change(ctx, as, p, who, c)
 			return err
 		}
@@ -29,10 +29,10 @@ func ownersOut() []ownerOut {
 	return []ownerOut{
 		{"demote", change(namespace.MemberChanges{Level: authz.Maintainer})},
 		{"let the membership end one day", change(namespace.MemberChanges{Level: authz.Owner, ExpiresOn: &soon})},
-		{"remove", func(ctx context.Context, f *fixture, as authz.Actor, p namespace.Place, who authz.UserID) error {
+		{"remove", func(ctx context.Context, f *fixture, as authz.Actor, p authz.Place, who authz.UserID) error {
 			return f.Delete(ctx, as, p, who, namespace.Removal{})
 		}},
-		{"remove with everything below", func(ctx context.Context, f *fixture, as authz.Actor, p namespace.Place, who authz.UserID) error {
+		{"remove with everything below", func(ctx context.Context, f *fixture, as authz.Actor, p authz.Place, who authz.UserID) error {
 			return f.Delete(ctx, as, p, who, namespace.Removal{Below: true})
 		}},
 	}

@@ -13,19 +13,6 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Place is a group or project as somewhere to be a member of.
-type Place struct {
-	Namespace ID
-	Parent    *ID   // nil for a top-level group
-	Group     bool  // or else a project
-	ID        int64 // of the group or project
-	Name      string
-	Path      string // full path
-	Personal  bool   // a project in a personal namespace, whose user is its owner
-	Requests  bool   // strangers may ask for membership
-	Subject   authz.Subject
-}
-
 // Member is one user's membership, as it counts at the place it was read for.
 type Member struct {
 	ID          int64         `db:"id"`
@@ -75,14 +62,14 @@ var memberOrders = page.Orders{
 	"name":         {page.Text("name", "u.name_fold"), page.ID("z.user_id")},
 }
 
-func readAbility(p Place) authz.Ability {
+func readAbility(p authz.Place) authz.Ability {
 	if p.Group {
 		return authz.ReadGroupMembers
 	}
 	return authz.ReadMembers
 }
 
-func adminAbility(p Place) authz.Ability {
+func adminAbility(p authz.Place) authz.Ability {
 	if p.Group {
 		return authz.AdminGroupMembers
 	}
@@ -95,7 +82,7 @@ const memberColumns = "m.id, m.namespace_id, m.user_id, m.access_level, m.expire
 // membersSQL selects the memberships that count at a place, one row for each user. Who
 // belongs to it through a hidden group that was invited shows to those who see the group
 // or belong to the place themselves.
-func (s *Service) membersSQL(as authz.Actor, p Place, f MemberFilter) (query string, args []any) {
+func (s *Service) membersSQL(as authz.Actor, p authz.Place, f MemberFilter) (query string, args []any) {
 	today := s.today()
 	if f.Ways == nil && !f.Inherited || len(f.Ways) == 1 && f.Ways[0] == DirectMember {
 		places, ids := "m.namespace_id = ?", []any{p.Namespace}
@@ -159,7 +146,7 @@ func depths(ways []Way, here, above Way) (cond string, ok bool) {
 }
 
 // Members lists who belongs to a place, by user id.
-func (s *Service) Members(ctx context.Context, as authz.Actor, p Place, f MemberFilter) (page.Page[Member], error) {
+func (s *Service) Members(ctx context.Context, as authz.Actor, p authz.Place, f MemberFilter) (page.Page[Member], error) {
 	if err := s.policy.Require(ctx, as, readAbility(p), p.Subject); err != nil {
 		return page.Page[Member]{}, err
 	}
@@ -199,7 +186,7 @@ func (s *Service) Members(ctx context.Context, as authz.Actor, p Place, f Member
 
 // Member returns one user's membership of a place: the direct one, or where inherited is
 // wanted the one that counts.
-func (s *Service) Member(ctx context.Context, as authz.Actor, p Place, user authz.UserID, f MemberFilter) (*Member, error) {
+func (s *Service) Member(ctx context.Context, as authz.Actor, p authz.Place, user authz.UserID, f MemberFilter) (*Member, error) {
 	f.UserIDs, f.Range = []authz.UserID{user}, page.Range{Limit: 1, Uncounted: true}
 	list, err := s.Members(ctx, as, p, f)
 	if err != nil {
@@ -213,7 +200,7 @@ func (s *Service) Member(ctx context.Context, as authz.Actor, p Place, user auth
 
 // inheritedLevel is the highest level the user has at a place without the direct
 // membership there, and where it comes from.
-func (s *Service) inheritedLevel(ctx context.Context, p Place, user authz.UserID) (level authz.Level, group string, err error) {
+func (s *Service) inheritedLevel(ctx context.Context, p authz.Place, user authz.UserID) (level authz.Level, group string, err error) {
 	type above struct {
 		Level authz.Level `db:"access_level"`
 		Name  string      `db:"name"`
@@ -238,7 +225,7 @@ const lastingOwner = "m.access_level >= ? AND m.expires_on IS NULL AND u.user_ty
 
 // lastOwner reports whether the group would have no lasting owner, there or above, without
 // the user's membership there.
-func (s *Service) lastOwner(ctx context.Context, p Place, user authz.UserID) (bool, error) {
+func (s *Service) lastOwner(ctx context.Context, p authz.Place, user authz.UserID) (bool, error) {
 	others, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a
 		JOIN members m ON m.namespace_id = a.ancestor_id JOIN users u ON u.id = m.user_id
 		WHERE a.namespace_id = ? AND NOT (m.user_id = ? AND a.depth = 0) AND `+lastingOwner+")", p.Namespace, user, authz.Owner)

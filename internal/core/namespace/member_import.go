@@ -16,7 +16,7 @@ const importPiece = 50
 // ImportMembers makes the direct members of one project members of another. No user
 // gets a higher role than the actor has there; roles that the actor may not give, bots,
 // those who are members already, and those that a group above does not allow, are left out.
-func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from Place) error {
+func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from authz.Place) error {
 	if err := s.policy.Require(ctx, as, adminAbility(into), into.Subject); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from 
 
 // AddBot makes the bot of an access token a member of a place, in the caller's
 // transaction. It asks for no permission and validates nothing.
-func (s *Service) AddBot(ctx context.Context, as authz.Actor, p Place, bot authz.UserID, level authz.Level) error {
+func (s *Service) AddBot(ctx context.Context, as authz.Actor, p authz.Place, bot authz.UserID, level authz.Level) error {
 	if _, err := s.join(ctx, as, p, joining{user: bot, level: level}); err != nil {
 		return fmt.Errorf("add bot: %w", err)
 	}
@@ -81,7 +81,7 @@ func (s *Service) AddBot(ctx context.Context, as authz.Actor, p Place, bot authz
 
 // RemoveBot ends all memberships of a bot, in the caller's transaction. It asks for no
 // permission.
-func (s *Service) RemoveBot(ctx context.Context, as authz.Actor, p Place, bot authz.UserID) error {
+func (s *Service) RemoveBot(ctx context.Context, as authz.Actor, p authz.Place, bot authz.UserID) error {
 	if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE user_id = ?", bot); err != nil {
 		return fmt.Errorf("remove bot: %w", err)
 	}

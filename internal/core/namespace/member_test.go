@@ -28,7 +28,7 @@ func TestService_Add(t *testing.T) {
 		for _, tt := range []struct {
 			name string
 			as   authz.Actor
-			at   namespace.Place
+			at   authz.Place
 			in   namespace.MemberInput
 			kind errs.Kind
 			want string
@@ -101,7 +101,7 @@ func TestService_Members(t *testing.T) {
 			user  authz.UserID
 			level authz.Level
 		}
-		got := func(as authz.Actor, p namespace.Place, filter namespace.MemberFilter) []one {
+		got := func(as authz.Actor, p authz.Place, filter namespace.MemberFilter) []one {
 			filter.Limit = 50
 			found, err := f.Members(ctx, as, p, filter)
 			list, total := found.Items, found.Total
@@ -116,7 +116,7 @@ func TestService_Members(t *testing.T) {
 		}
 		for _, tt := range []struct {
 			name   string
-			at     namespace.Place
+			at     authz.Place
 			filter namespace.MemberFilter
 			want   []one
 		}{

@@ -43,7 +43,7 @@ type person struct {
 
 // Add makes a user a member of a place. Where one is already, it is a Conflict; a role
 // that the actor may not give is an Invalid error caused by *TooHigh.
-func (s *Service) Add(ctx context.Context, as authz.Actor, p Place, in MemberInput) (*Member, error) {
+func (s *Service) Add(ctx context.Context, as authz.Actor, p authz.Place, in MemberInput) (*Member, error) {
 	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ type joining struct {
 
 // join writes a membership, which ends the user's request for it. It validates
 // nothing; db.ErrDuplicate where there is one.
-func (s *Service) join(ctx context.Context, as authz.Actor, p Place, j joining) (*Member, error) {
+func (s *Service) join(ctx context.Context, as authz.Actor, p authz.Place, j joining) (*Member, error) {
 	now := db.At(s.now())
 	row := Member{NamespaceID: p.Namespace, UserID: j.user, Level: j.level, ExpiresOn: j.expires, CreatedAt: now, UpdatedAt: now}
 	if as.SignedIn() {
@@ -129,7 +129,7 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p Place, j joining) 
 
 // Change gives a direct member another role or date of expiry. The last owner of a
 // group cannot be demoted.
-func (s *Service) Change(ctx context.Context, as authz.Actor, p Place, user authz.UserID, c MemberChanges) (*Member, error) {
+func (s *Service) Change(ctx context.Context, as authz.Actor, p authz.Place, user authz.UserID, c MemberChanges) (*Member, error) {
 	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p Place, user auth
 
 // checkChange applies c to m and refuses what the caller, with the level own in the place,
 // may not give or take.
-func (s *Service) checkChange(ctx context.Context, as authz.Actor, p Place, own authz.Level, m *Member, c MemberChanges) error {
+func (s *Service) checkChange(ctx context.Context, as authz.Actor, p authz.Place, own authz.Level, m *Member, c MemberChanges) error {
 	was := m.Level
 	m.Level = c.Level
 	if c.ExpiresOn != nil {
@@ -200,7 +200,7 @@ func (s *Service) checkChange(ctx context.Context, as authz.Actor, p Place, own 
 
 // Delete ends a direct membership. Everybody may end their own, but for the last owner
 // of a group.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, p Place, user authz.UserID, o Removal) error {
+func (s *Service) Delete(ctx context.Context, as authz.Actor, p authz.Place, user authz.UserID, o Removal) error {
 	ability := adminAbility(p)
 	if as.Is(user) {
 		ability = readAbility(p)
@@ -229,7 +229,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p Place, user auth
 }
 
 // leave ends a direct membership. The last owner of a group stays.
-func (s *Service) leave(ctx context.Context, as authz.Actor, p Place, m *Member, o Removal) error {
+func (s *Service) leave(ctx context.Context, as authz.Actor, p authz.Place, m *Member, o Removal) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM members WHERE namespace_id = ? AND user_id = ?", p.Namespace, m.UserID); err != nil {
 			return err
@@ -249,7 +249,7 @@ func (s *Service) leave(ctx context.Context, as authz.Actor, p Place, m *Member,
 
 // removeBelow ends all memberships of a user in a group and inside it, in the transaction
 // of ctx.
-func (s *Service) removeBelow(ctx context.Context, as authz.Actor, p Place, m Member, o Removal) error {
+func (s *Service) removeBelow(ctx context.Context, as authz.Actor, p authz.Place, m Member, o Removal) error {
 	if _, err := s.db.Exec(ctx, `DELETE FROM members WHERE user_id = ? AND namespace_id IN
 		(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`, m.UserID, p.Namespace); err != nil {
 		return fmt.Errorf("remove member: %w", err)
@@ -265,7 +265,7 @@ type Removal struct {
 
 // keepOwner refuses to take the ownership of a group's last owner. It locks the
 // group, so that two owners cannot remove each other.
-func (s *Service) keepOwner(ctx context.Context, p Place, m *Member, lost bool) error {
+func (s *Service) keepOwner(ctx context.Context, p authz.Place, m *Member, lost bool) error {
 	if !p.Group || m.Level < authz.Owner || !lost {
 		return nil
 	}
@@ -294,7 +294,7 @@ func mayGive(as authz.Actor, own, role authz.Level) bool {
 	return role <= own
 }
 
-func (s *Service) direct(ctx context.Context, p Place, user authz.UserID) (*Member, error) {
+func (s *Service) direct(ctx context.Context, p authz.Place, user authz.UserID) (*Member, error) {
 	inner, args := s.membersSQL(authz.Actor{}, p, MemberFilter{})
 	m, err := db.Get[Member](ctx, s.db, `SELECT z.namespace_id, z.user_id, z.access_level, z.expires_on, z.created_by_id, z.created_at,
 		z.depth, u.user_type = 'bot' AS bot FROM (`+inner+`) z JOIN users u ON u.id = z.user_id WHERE z.rank = 1 AND z.user_id = ?`,
@@ -324,7 +324,7 @@ func (s *Service) person(ctx context.Context, in MemberInput) (person, error) {
 }
 
 // checkMember validates a role and a date at a place.
-func (s *Service) checkMember(ctx context.Context, p Place, user authz.UserID, level authz.Level, expires *string) error {
+func (s *Service) checkMember(ctx context.Context, p authz.Place, user authz.UserID, level authz.Level, expires *string) error {
 	var f errs.Fields
 	if !level.Assignable() || level == authz.Minimal && (!p.Group || p.Parent != nil) {
 		f.Add("access_level", messageNotListed)

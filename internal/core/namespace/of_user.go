@@ -75,7 +75,7 @@ func own(as authz.Actor, users []authz.UserID) []authz.UserID {
 // MembersOfUser lists the direct memberships of a user in places of one kind that the actor sees,
 // by the number of the place. Private profiles show them to their user and to administrators.
 func (s *Service) MembersOfUser(ctx context.Context, as authz.Actor, user authz.UserID, kind Kind, r page.Range) (page.Page[Member], error) {
-	ability := readAbility(Place{Group: kind == GroupKind})
+	ability := readAbility(authz.Place{Group: kind == GroupKind})
 	if err := s.policy.Require(ctx, as, ability, authz.Subject{}); err != nil {
 		return page.Page[Member]{}, err
 	}

@@ -22,7 +22,7 @@ type AccessRequest struct {
 type AccessRequested struct {
 	authz.Stamp
 
-	Place Place
+	Place authz.Place
 }
 
 // AccessDenied says that a request was turned down; By is the user where they took it
@@ -30,7 +30,7 @@ type AccessRequested struct {
 type AccessDenied struct {
 	authz.Stamp
 
-	Place  Place
+	Place  authz.Place
 	UserID authz.UserID
 }
 
@@ -41,7 +41,7 @@ type accessRequestRow struct {
 }
 
 // Requests lists who asks to become a member, by user id.
-func (s *Service) Requests(ctx context.Context, as authz.Actor, p Place, r page.Range) (page.Page[AccessRequest], error) {
+func (s *Service) Requests(ctx context.Context, as authz.Actor, p authz.Place, r page.Range) (page.Page[AccessRequest], error) {
 	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject.Reading()); err != nil {
 		return page.Page[AccessRequest]{}, err
 	}
@@ -56,7 +56,7 @@ func (s *Service) Requests(ctx context.Context, as authz.Actor, p Place, r page.
 
 // Request asks for membership in the actor's name. Members, and strangers to a place
 // that takes no requests, are Forbidden.
-func (s *Service) Request(ctx context.Context, as authz.Actor, p Place) (*AccessRequest, error) {
+func (s *Service) Request(ctx context.Context, as authz.Actor, p authz.Place) (*AccessRequest, error) {
 	ability := authz.RequestAccess
 	if p.Group {
 		ability = authz.RequestGroupAccess
@@ -90,7 +90,7 @@ func (s *Service) Request(ctx context.Context, as authz.Actor, p Place) (*Access
 }
 
 // Approve makes a user who asked for it a member. No user gives more than they have.
-func (s *Service) Approve(ctx context.Context, as authz.Actor, p Place, user authz.UserID, level authz.Level) (*Member, error) {
+func (s *Service) Approve(ctx context.Context, as authz.Actor, p authz.Place, user authz.UserID, level authz.Level) (*Member, error) {
 	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (s *Service) Approve(ctx context.Context, as authz.Actor, p Place, user aut
 	return m, nil
 }
 
-func (s *Service) requested(ctx context.Context, p Place, user authz.UserID) error {
+func (s *Service) requested(ctx context.Context, p authz.Place, user authz.UserID) error {
 	asked, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM access_requests WHERE namespace_id = ? AND user_id = ?)", p.Namespace, user)
 	if err != nil {
 		return fmt.Errorf("find access request: %w", err)
@@ -132,7 +132,7 @@ func (s *Service) requested(ctx context.Context, p Place, user authz.UserID) err
 }
 
 // Deny turns a request down. Everybody may take their own back.
-func (s *Service) Deny(ctx context.Context, as authz.Actor, p Place, user authz.UserID) error {
+func (s *Service) Deny(ctx context.Context, as authz.Actor, p authz.Place, user authz.UserID) error {
 	ability := adminAbility(p)
 	if as.Is(user) {
 		ability = readAbility(p)
@@ -161,7 +161,7 @@ const maxDeciders = 10
 // Deciders gives the users who are told of requests for membership of a place, by id: the owners of a group, or the
 // maintainers and owners of a project. Where it has none they are the owners of the nearest group above that has some,
 // or the user of a personal namespace. It asks for no permission and is for core.
-func (s *Service) Deciders(ctx context.Context, p Place) ([]authz.UserID, error) {
+func (s *Service) Deciders(ctx context.Context, p authz.Place) ([]authz.UserID, error) {
 	least := authz.Maintainer
 	if p.Group {
 		least = authz.Owner

@@ -94,7 +94,7 @@ func TestService_Invite(t *testing.T) {
 		g := f.group(ann, "team", nil, authz.Public)
 		p := f.twin("app", g.ID, authz.Public)
 		f.add(ann, p, meg, authz.Maintainer)
-		invite := func(as authz.Actor, at namespace.Place, email string, level authz.Level) error {
+		invite := func(as authz.Actor, at authz.Place, email string, level authz.Level) error {
 			return f.Invite(ctx, as, at, namespace.InvitationInput{Email: email, Level: level})
 		}
 		wantError(t, invite(bob, p, "new@example.com", authz.Guest), errs.Forbidden, "forbidden")

@@ -74,7 +74,7 @@ func TestService_Add_emailDomains(t *testing.T) {
 		domains := "@Corp.test, example.org"
 		f.restrict(team, namespace.GroupSettingsChanges{AllowedEmailDomainsList: &domains})
 		const text = "bob has no confirmed email address of a domain that the group allows (allowed_email_domains_list)"
-		for _, place := range []namespace.Place{at(team), p} {
+		for _, place := range []authz.Place{at(team), p} {
 			_, err := f.Add(ctx, ann, place, namespace.MemberInput{UserID: bob.UserID, Level: authz.Guest})
 			wantError(t, err, errs.Unprocessable, text)
 			err = f.Invite(ctx, ann, place, namespace.InvitationInput{Email: "x@corp.test.example.com", Level: authz.Guest})

@@ -33,7 +33,7 @@ type ShareInput struct {
 type GroupShared struct {
 	authz.Stamp
 
-	Place     Place
+	Place     authz.Place
 	GroupID   ID
 	GroupName string
 	Level     authz.Level
@@ -44,7 +44,7 @@ type GroupShared struct {
 type GroupUnshared struct {
 	authz.Stamp
 
-	Place     Place
+	Place     authz.Place
 	GroupID   ID
 	GroupName string
 	Level     authz.Level
@@ -73,7 +73,7 @@ func notFound() error { return errs.Coded(errs.NotFound, CodeNotInvitable, "") }
 
 // requireShare checks that the actor may invite groups. Maintainers of a project pass
 // the first gate and are then told what hidden says.
-func (s *Service) requireShare(ctx context.Context, as authz.Actor, p Place, hidden error) error {
+func (s *Service) requireShare(ctx context.Context, as authz.Actor, p authz.Place, hidden error) error {
 	if p.Group {
 		return s.policy.Require(ctx, as, authz.ShareGroup, p.Subject)
 	}
@@ -90,7 +90,7 @@ func (s *Service) requireShare(ctx context.Context, as authz.Actor, p Place, hid
 // Share invites a group into a group or project: its members get their own role there,
 // at most the level. A group that the actor may not invite is a bare NotFound, one that
 // is invited already a Conflict.
-func (s *Service) Share(ctx context.Context, as authz.Actor, p Place, in ShareInput) (*Share, error) {
+func (s *Service) Share(ctx context.Context, as authz.Actor, p authz.Place, in ShareInput) (*Share, error) {
 	if err := s.requireShare(ctx, as, p, notFound()); err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (s *Service) Share(ctx context.Context, as authz.Actor, p Place, in ShareIn
 }
 
 // invitable finds the group to invite and checks that it may be invited there.
-func (s *Service) invitable(ctx context.Context, as authz.Actor, p Place, id ID) (*Group, error) {
+func (s *Service) invitable(ctx context.Context, as authz.Actor, p authz.Place, id ID) (*Group, error) {
 	group, err := s.FindByID(ctx, as, id)
 	if errs.Is(err, errs.NotFound) {
 		return nil, notFound()
@@ -200,7 +200,7 @@ func (s *Service) Invitable(ctx context.Context, project ID, f *GroupFilter) (bo
 
 // checkHierarchy refuses groups of another tree where the top-level group keeps
 // invitations inside its own.
-func (s *Service) checkHierarchy(ctx context.Context, p Place, group *Group) error {
+func (s *Service) checkHierarchy(ctx context.Context, p authz.Place, group *Group) error {
 	top, inside, err := s.tree(ctx, p.Namespace, group.ID)
 	if err != nil {
 		return err
@@ -239,7 +239,7 @@ func (s *Service) tree(ctx context.Context, place, other ID) (top GroupSettings,
 }
 
 // Unshare takes the invitation of a group back.
-func (s *Service) Unshare(ctx context.Context, as authz.Actor, p Place, group ID) error {
+func (s *Service) Unshare(ctx context.Context, as authz.Actor, p authz.Place, group ID) error {
 	if err := s.requireShare(ctx, as, p, errs.Missing("Group Link")); err != nil {
 		return err
 	}

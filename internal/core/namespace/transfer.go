@@ -140,7 +140,7 @@ func (s *Service) ensureOwner(ctx context.Context, as authz.Actor, g *Group, int
 	if into != nil || !as.SignedIn() {
 		return nil
 	}
-	p := Place{Namespace: g.ID, Group: true, ID: int64(g.ID), Name: g.Name, Path: g.Path, Subject: g.Subject()}
+	p := authz.Place{Namespace: g.ID, Group: true, ID: int64(g.ID), Name: g.Name, Path: g.Path, Subject: g.Subject()}
 	if bereft, err := s.lastOwner(ctx, p, 0); err != nil || !bereft {
 		return err
 	}

@@ -332,7 +332,7 @@ func TestService_Fork_of_what_is_marked(t *testing.T) {
 	})
 }
 
-func place(f *fixture, as authz.Actor, g *namespace.Group) namespace.Place {
+func place(f *fixture, as authz.Actor, g *namespace.Group) authz.Place {
 	f.t.Helper()
 	now, err := f.spaces.FindByID(f.t.Context(), as, g.ID)
 	if err != nil {

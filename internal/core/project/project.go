@@ -6,7 +6,6 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/namespace"
 )
 
 // ID identifies a project. It is not the id of the project's namespace.
@@ -165,8 +164,8 @@ func (p *Project) OpenIssues(as authz.Actor) int64 {
 func (p *Project) Marked() bool { return p.MarkedForDeletionOn != nil || p.MarkedAbove }
 
 // Place is where the project's members are.
-func (p *Project) Place() namespace.Place {
-	return namespace.Place{
+func (p *Project) Place() authz.Place {
+	return authz.Place{
 		Namespace: p.NamespaceID, Parent: &p.ParentID, ID: int64(p.ID), Name: p.Name, Path: p.FullPath,
 		Personal: p.Personal, Requests: p.RequestAccessEnabled, Subject: p.Subject(),
 	}

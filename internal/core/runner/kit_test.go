@@ -95,7 +95,7 @@ func (w *world) set(name, value string) {
 }
 
 // groupPlace gives a group as its owner sees it.
-func (w *world) groupPlace(as authz.Actor, id authz.NamespaceID) namespace.Place {
+func (w *world) groupPlace(as authz.Actor, id authz.NamespaceID) authz.Place {
 	w.T.Helper()
 	g, err := w.places.FindByID(context.Background(), as, id)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/namespace"
 )
 
 // TokenPrefix begins the authentication tokens of runners that were not registered.
@@ -52,7 +51,7 @@ func (s *Service) newRegistration(kind Type, of *authz.NamespaceID) (*registrati
 
 // RegistrationTokens gives the registration tokens of those of the places, by namespace, that
 // the actor administrates. It makes those that are missing.
-func (s *Service) RegistrationTokens(ctx context.Context, as authz.Actor, places []namespace.Place) (map[authz.NamespaceID]string, error) {
+func (s *Service) RegistrationTokens(ctx context.Context, as authz.Actor, places []authz.Place) (map[authz.NamespaceID]string, error) {
 	var of []authz.NamespaceID
 	kinds := map[authz.NamespaceID]Type{}
 	for _, p := range places {
@@ -118,11 +117,11 @@ type RegistrationReset struct {
 	authz.Stamp
 
 	Type  Type
-	Place *namespace.Place // nil for the instance
+	Place *authz.Place // nil for the instance
 }
 
 // ResetRegistration gives a place another registration token; nil is the instance.
-func (s *Service) ResetRegistration(ctx context.Context, as authz.Actor, p *namespace.Place) (string, error) {
+func (s *Service) ResetRegistration(ctx context.Context, as authz.Actor, p *authz.Place) (string, error) {
 	ability, kind, subject, of := authz.AdminInstanceRunners, InstanceType, authz.Subject{}, (*authz.NamespaceID)(nil)
 	if p != nil {
 		ability, kind, subject, of = authz.RegisterProjectRunner, ProjectType, p.Subject, &p.Namespace

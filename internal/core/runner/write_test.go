@@ -15,7 +15,6 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
-	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
 )
@@ -272,7 +271,7 @@ func TestService_Register(t *testing.T) {
 		ctx := context.Background()
 		p, g := w.Find(w.maintainer, w.top).Place(), w.groupPlace(w.owner, w.group)
 		p.Subject.Known, g.Subject.Known = false, false // one place for all
-		places := []namespace.Place{p, g}
+		places := []authz.Place{p, g}
 		tokens, err := w.runners.RegistrationTokens(ctx, w.maintainer, places)
 		if err != nil || len(tokens) != 1 || !strings.HasPrefix(tokens[p.Namespace], "GR1348941") || len(tokens[p.Namespace]) != 29 {
 			t.Fatalf("to a maintainer of the project: %v, %v", tokens, err)

@@ -34,7 +34,7 @@ func (s *Service) approvalsLost(ctx context.Context, f mergerequest.Fact) error 
 }
 
 // placeOf names a project or group as the target of a to-do item.
-func placeOf(p namespace.Place) noteable.Ref {
+func placeOf(p authz.Place) noteable.Ref {
 	if p.Group {
 		return noteable.Ref{Kind: OfGroup, ID: p.ID}
 	}
@@ -59,7 +59,7 @@ func (s *Service) accessRequested(ctx context.Context, e namespace.AccessRequest
 
 // decided marks the to-do items about a user's request for access as done: it was granted, denied
 // or taken back.
-func (s *Service) decided(ctx context.Context, p namespace.Place, user authz.UserID, at time.Time) error {
+func (s *Service) decided(ctx context.Context, p authz.Place, user authz.UserID, at time.Time) error {
 	on := placeOf(p)
 	_, err := s.db.Exec(ctx, `UPDATE todos SET state = 'done', updated_at = ? WHERE target_type = ? AND target_id = ? AND action = ? AND author_id = ?
 		AND state = 'pending'`, db.At(at), on.Kind, on.ID, AccessRequested, user)

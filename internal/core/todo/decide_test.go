@@ -73,12 +73,12 @@ func TestAccessRequests(t *testing.T) {
 				t.Errorf("%s: got\n%s\nwant\n%s", what, got, strings.Join(want, "\n"))
 			}
 		}
-		place := func(as authz.Actor, id project.ID) namespace.Place {
+		place := func(as authz.Actor, id project.ID) authz.Place {
 			p := w.Find(as, id).Place()
 			p.Requests = true
 			return p
 		}
-		group := func(as authz.Actor) namespace.Place {
+		group := func(as authz.Actor) authz.Place {
 			g, err := places.Find(ctx, as, "team/inner")
 			if err != nil {
 				t.Fatal(err)
@@ -87,7 +87,7 @@ func TestAccessRequests(t *testing.T) {
 			p.Requests = true
 			return p
 		}
-		ask := func(as authz.Actor, at namespace.Place) {
+		ask := func(as authz.Actor, at authz.Place) {
 			t.Helper()
 			if _, err := places.Request(ctx, as, at); err != nil {
 				t.Fatal(err)
@@ -186,7 +186,7 @@ func TestAccessRequests_many(t *testing.T) {
 				want = append(want, u.UserID)
 			}
 		}
-		got, err := places.Deciders(ctx, namespace.Place{Namespace: team, Group: true, ID: int64(team)})
+		got, err := places.Deciders(ctx, authz.Place{Namespace: team, Group: true, ID: int64(team)})
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %v, %v, want %v", got, err, want)
 		}

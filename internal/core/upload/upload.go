@@ -73,7 +73,7 @@ func (c *Content) Headers() map[string]string {
 type Deleted struct {
 	authz.Stamp
 
-	Place    namespace.Place
+	Place    authz.Place
 	UploadID ID
 	Name     string
 }
@@ -117,7 +117,7 @@ func (s *Service) MaxSize() int64 { return int64(s.settings.Current().MaxAttachm
 
 // Create takes a file: in a project from signed-in users who see it, in a group
 // from its members. One that is too large, or that a limit leaves no room for, is TooLarge.
-func (s *Service) Create(ctx context.Context, as authz.Actor, at namespace.Place, name string, from io.Reader) (*Upload, error) {
+func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, name string, from io.Reader) (*Upload, error) {
 	ability := authz.UploadFile
 	if at.Group {
 		ability = authz.UploadGroupFile
@@ -161,7 +161,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at namespace.Place
 func (u *Upload) key() string { return fmt.Sprintf("upload/%d/%s", u.NamespaceID, u.Secret) }
 
 // List gives the uploads of a place, the newest first.
-func (s *Service) List(ctx context.Context, as authz.Actor, at namespace.Place, r page.Range) (page.Page[Upload], error) {
+func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, r page.Range) (page.Page[Upload], error) {
 	if err := s.policy.Require(ctx, as, authz.ReadUploads, at.Subject); err != nil {
 		return page.Page[Upload]{}, err
 	}
@@ -202,7 +202,7 @@ func (s *Service) find(ctx context.Context, at namespace.ID, a Address) (*Upload
 
 // Open opens an upload: by its link for a user who sees the place, by its number for those
 // who may list them.
-func (s *Service) Open(ctx context.Context, as authz.Actor, at namespace.Place, a Address) (*Content, error) {
+func (s *Service) Open(ctx context.Context, as authz.Actor, at authz.Place, a Address) (*Content, error) {
 	ability := authz.ReadUploads
 	switch {
 	case a.Secret == "":
@@ -274,7 +274,7 @@ func (s *Service) OpenByLink(ctx context.Context, a Address, belongs func(*proje
 }
 
 // Delete deletes an upload.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, at namespace.Place, a Address) error {
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, a Address) error {
 	if err := s.policy.Require(ctx, as, authz.DeleteUpload, at.Subject); err != nil {
 		return err
 	}

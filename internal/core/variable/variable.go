@@ -52,7 +52,7 @@ type Variable struct {
 
 // Place is the project or group whose variables are meant; the zero value is the instance.
 type Place struct {
-	*namespace.Place
+	*authz.Place
 }
 
 // Instance is the place of the variables that all projects have.

@@ -134,7 +134,7 @@ type runnerPlace struct {
 }
 
 // place is the place as core has it, nil for the instance.
-func (p *runnerPlace) place() *namespace.Place {
+func (p *runnerPlace) place() *authz.Place {
 	switch {
 	case p.group != nil:
 		return new(p.group.Place())

@@ -33,7 +33,7 @@ type billableEntity struct {
 }
 
 // seatPlace finds the group.
-func (s *Server) seatPlace(ctx context.Context, as authz.Actor, ref string) (namespace.Place, error) {
+func (s *Server) seatPlace(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
 	return memberSource{s, true}.place(ctx, as, ref)
 }
 

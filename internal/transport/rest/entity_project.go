@@ -149,8 +149,8 @@ func (s *Server) project(ctx context.Context, as authz.Actor, p *project.Project
 
 // runnersToken is the token with which runners of a place are registered, nil for those who do
 // not administrate it. Lists do not show it.
-func (s *Server) runnersToken(ctx context.Context, as authz.Actor, at namespace.Place) (*string, error) {
-	tokens, err := s.Runners.RegistrationTokens(ctx, as, []namespace.Place{at})
+func (s *Server) runnersToken(ctx context.Context, as authz.Actor, at authz.Place) (*string, error) {
+	tokens, err := s.Runners.RegistrationTokens(ctx, as, []authz.Place{at})
 	if err != nil {
 		return nil, err
 	}

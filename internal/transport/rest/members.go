@@ -45,17 +45,17 @@ func (s *Server) memberRoutes() []*api.Route {
 }
 
 // place finds the group or project.
-func (m memberSource) place(ctx context.Context, as authz.Actor, ref string) (namespace.Place, error) {
+func (m memberSource) place(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
 	if m.group {
 		g, err := m.s.Namespaces.Find(ctx, as, ref)
 		if err != nil {
-			return namespace.Place{}, err
+			return authz.Place{}, err
 		}
 		return g.Place(), nil
 	}
 	p, err := m.s.Projects.Find(ctx, as, ref)
 	if err != nil {
-		return namespace.Place{}, err
+		return authz.Place{}, err
 	}
 	return p.Place(), nil
 }
@@ -223,7 +223,7 @@ func memberID(text string) authz.UserID {
 }
 
 // addMany adds each user on its own and reports those it could not add.
-func (m memberSource) addMany(ctx context.Context, as authz.Actor, at namespace.Place, in namespace.MemberInput, many []string) (addedForm, error) {
+func (m memberSource) addMany(ctx context.Context, as authz.Actor, at authz.Place, in namespace.MemberInput, many []string) (addedForm, error) {
 	out := memberOutcome{Status: "success"}
 	for _, item := range many {
 		item = strings.TrimSpace(item)
@@ -302,7 +302,7 @@ func (m memberSource) remove(ctx context.Context, as authz.Actor, p removeMember
 }
 
 // membersDelete counts who takes members away.
-func (s *Server) membersDelete(as authz.Actor, at namespace.Place) error {
+func (s *Server) membersDelete(as authz.Actor, at authz.Place) error {
 	if at.Group {
 		return s.Limits.CheckInGroup(limit.MembersDelete, as, at.ID)
 	}

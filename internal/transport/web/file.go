@@ -12,7 +12,6 @@ import (
 	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/metricimage"
-	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/upload"
 	"tenon/internal/transport/httpkit"
@@ -162,17 +161,17 @@ func (h *Handler) openFile(ctx context.Context, as authz.Actor, a fileAddress) (
 	return h.Uploads.OpenByLink(ctx, a.Address, a.names)
 }
 
-func (h *Handler) placeOf(ctx context.Context, as authz.Actor, a fileAddress) (namespace.Place, error) {
+func (h *Handler) placeOf(ctx context.Context, as authz.Actor, a fileAddress) (authz.Place, error) {
 	if a.group {
 		g, err := h.Namespaces.Find(ctx, as, a.ref)
 		if err != nil {
-			return namespace.Place{}, err
+			return authz.Place{}, err
 		}
 		return g.Place(), nil
 	}
 	p, err := h.Projects.Find(ctx, as, a.ref)
 	if err != nil {
-		return namespace.Place{}, err
+		return authz.Place{}, err
 	}
 	return p.Place(), nil
 }

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -136,7 +137,7 @@ func (x *visit) getProjectMembers() (templ.Component, error) {
 	return x.membersOf(p.Place())
 }
 
-func (x *visit) membersOf(p namespace.Place) (templ.Component, error) {
+func (x *visit) membersOf(p authz.Place) (templ.Component, error) {
 	list, err := x.Namespaces.Members(x.r.Context(), x.as, p, namespace.MemberFilter{Inherited: true, Range: x.part()})
 	if err != nil {
 		return nil, err
