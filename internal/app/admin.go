@@ -92,17 +92,7 @@ func (a *App) alone(ctx context.Context) error {
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	if err := a.services(); err != nil {
-		return err
-	}
-	a.react()
-	if err := a.work(); err != nil {
-		return err
-	}
-	if err := a.core.Settings.Load(ctx); err != nil {
-		return err
-	}
-	if err := a.core.Namespaces.LoadRanges(ctx); err != nil {
+	if err := a.services(ctx); err != nil {
 		return err
 	}
 	return a.firstStart(ctx)

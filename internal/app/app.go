@@ -99,17 +99,7 @@ func (a *App) assemble(ctx context.Context) error {
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	if err := a.services(); err != nil {
-		return err
-	}
-	a.react()
-	if err := a.work(); err != nil {
-		return err
-	}
-	if err := a.core.Settings.Load(ctx); err != nil {
-		return err
-	}
-	if err := a.core.Namespaces.LoadRanges(ctx); err != nil {
+	if err := a.services(ctx); err != nil {
 		return err
 	}
 	if err := a.firstStart(ctx); err != nil {
@@ -246,7 +236,7 @@ func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 	if err := a.objects.Sweep(); err != nil {
 		return err
 	}
-	if err := a.reconcile(ctx, time.Time{}); err != nil {
+	if err := a.settleBefore(ctx, time.Time{}); err != nil {
 		return err
 	}
 	if err := a.jobs.Start(context.WithoutCancel(ctx)); err != nil {

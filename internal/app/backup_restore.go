@@ -353,12 +353,5 @@ func (r *restore) assembled(ctx context.Context) error {
 		return err
 	}
 	r.addressed()
-	if err := r.services(); err != nil {
-		return err
-	}
-	r.react()
-	if err := r.work(); err != nil {
-		return err
-	}
-	return r.core.Settings.Load(ctx)
+	return r.services(ctx)
 }

@@ -120,5 +120,5 @@ func (r *restore) settle(ctx context.Context) error {
 	if err := r.objects.Sweep(); err != nil {
 		return err
 	}
-	return r.reconcile(ctx, time.Time{})
+	return r.settleBefore(ctx, time.Time{})
 }

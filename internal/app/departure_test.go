@@ -211,13 +211,18 @@ func (w *world) interrupt(t *testing.T, id authz.UserID, hard bool) {
 	crash := errors.New("crash")
 	all := w.core.Accounts.Executors()
 	for n := range all {
-		w.core.Accounts.Connect(append(slices.Clone(all[:n]), func(context.Context, account.Estate) (bool, error) { return false, crash })...)
+		w.core.Accounts.Connect(account.Above{Executors: append(slices.Clone(all[:n]), crashing{crash})})
 		if err := w.core.Accounts.Depart(t.Context(), account.Departure{UserID: id, By: 1, Hard: hard}); !errors.Is(err, crash) {
 			t.Errorf("interrupted after %d executors: got %v", n, err)
 		}
 	}
-	w.core.Accounts.Connect(all...)
+	w.core.Accounts.Connect(account.Above{Executors: all})
 }
+
+// crashing is an executor that fails.
+type crashing struct{ err error }
+
+func (c crashing) Depart(context.Context, account.Estate) (bool, error) { return false, c.err }
 
 func (w *world) holds(t *testing.T, c userColumn, id authz.UserID) int {
 	t.Helper()

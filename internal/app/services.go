@@ -16,8 +16,8 @@ import (
 	"tenon/internal/core/repo"
 )
 
-// services builds the product.
-func (a *App) services() error {
+// services builds the product: what answers calls, reacts to events and does jobs.
+func (a *App) services(ctx context.Context) error {
 	a.bus = &event.Bus{}
 	var err error
 	a.core, err = core.New(core.Deps{
@@ -42,7 +42,11 @@ func (a *App) services() error {
 	); err != nil {
 		return fmt.Errorf("count fetches: %w", err)
 	}
-	return nil
+	a.core.Subscribe(a.bus)
+	if err := a.work(); err != nil {
+		return err
+	}
+	return a.core.Open(ctx)
 }
 
 // hasher makes the hashes of passwords; those of a brief instance are not worth a guess.

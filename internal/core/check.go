@@ -7,7 +7,10 @@ import (
 )
 
 // check collects the dependencies that are missing.
-type check struct{ missing []error }
+type check struct {
+	missing []error
+	above   map[any]bool // services that were given what stands above them
+}
 
 func (c *check) err() error { return errors.Join(c.missing...) }
 
@@ -21,11 +24,29 @@ func need[D any](c *check, deps D) D {
 			continue
 		}
 		switch field.Type.Kind() {
-		case reflect.Pointer, reflect.Interface, reflect.Func, reflect.Map:
+		case reflect.Pointer, reflect.Interface, reflect.Func, reflect.Map, reflect.Slice:
 			if v.Field(i).IsNil() {
 				c.missing = append(c.missing, fmt.Errorf("%T: %s is missing", deps, field.Name))
 			}
 		}
 	}
 	return deps
+}
+
+// connect gives a service what stands above it, all of which is required.
+func connect[A any](c *check, service interface{ Connect(above A) }, above A) {
+	if c.above == nil {
+		c.above = map[any]bool{}
+	}
+	c.above[service] = true
+	service.Connect(need(c, above))
+}
+
+// connected notes each service that takes what stands above it and was not given it.
+func (c *check) connected(s *Services) {
+	for _, p := range parts[any](s) {
+		if _, takes := reflect.TypeOf(p).MethodByName("Connect"); takes && !c.above[p] {
+			c.missing = append(c.missing, fmt.Errorf("%T was not given what stands above it", p))
+		}
+	}
 }

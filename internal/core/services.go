@@ -3,8 +3,6 @@
 package core
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -111,7 +109,9 @@ type Deps struct {
 	Mail notify.Out // without a sender no mail is sent
 }
 
-// Services are the subjects of the product. Transports call them and nothing else.
+// Services are the subjects of the product. Transports call them and nothing else. The order
+// of the fields is the one in which they react to an event, open, settle and start, and in
+// which they take care of what a departing user leaves.
 type Services struct {
 	URLs     *weburl.Site
 	Policy   *authz.Policy
@@ -119,35 +119,49 @@ type Services struct {
 	Instance *setting.Service
 	Limits   *limit.Service // nil limits nothing
 
+	// Accounts, and what users and programs sign on with. Tokens of a departing user go first,
+	// so that they are of no use however long the rest takes. These react to the end of a
+	// place first, so that what becomes of each key and token is recorded before that end.
 	Accounts   *account.Service
 	Tokens     *token.Service
 	Sessions   *session.Service
 	Keys       *sshkey.Service
 	GPGKeys    *gpgkey.Service
-	Signatures *signature.Service
-	Namespaces *namespace.Service
+	GitImports *gitimport.Service
+	DeployKeys *deploykey.Service
 	BotTokens  *accesstoken.Service
+	Runners    *runner.Service
+	Triggers   *trigger.Service
+
+	// What only records comes before everything that reacts to an event with a change of its
+	// own, whose events are recorded in their turn.
+	SystemNotes *systemnote.Service
+	Events      *resourceevent.Service
+	Activity    *activity.Recorder
+	Audit       *audit.Recorder
+
+	// Projects of a departing user go before everything else, so that what stands in them
+	// needs no other end.
+	Projects   *project.Service
+	Namespaces *namespace.Service
 	Attributes *attribute.Service
 	Avatars    *avatar.Service
+	Quota      *quota.Service
 
-	Projects    *project.Service
-	DeployKeys  *deploykey.Service
 	PushRules   *pushrule.Service
 	Protections *protection.Service
-	Runners     *runner.Service
+	Repos       *repo.Service
+	LFS         *lfs.Service
+	Signatures  *signature.Service
+	Uploads     *upload.Service
+	Badges      *badge.Service
+
 	Variables   *variable.Service
-	Triggers    *trigger.Service
-	Schedules   *schedule.Service
 	SecureFiles *securefile.Service
 	IDTokens    *idtoken.Service
 	JobTokens   *jobtoken.Service
-	Repos       *repo.Service
-	GitImports  *gitimport.Service
-	Quota       *quota.Service
-	LFS         *lfs.Service
-	Uploads     *upload.Service
-	Badges      *badge.Service
 	CI          *ci.Service
+	Schedules   *schedule.Service
 
 	References *reference.Service
 	Labels     *label.Service
@@ -156,32 +170,27 @@ type Services struct {
 	Boards     *board.Service
 	Times      *timelog.Service
 	Issues     *issue.Service
-	Epics      *epic.Service
-	WorkItems  *workitem.Service
 	// MetricImages are those of incidents.
 	MetricImages  *metricimage.Service
+	Epics         *epic.Service
+	WorkItems     *workitem.Service
 	MergeRequests *mergerequest.Service
 	Approvals     *approval.Service
 	StatusChecks  *statuscheck.Service
 	Changelogs    *changelog.Service
+	Snippets      *snippet.Service
+	Wikis         *wiki.Service
+
+	Awards        *award.Service
 	Commands      *quickaction.Service
 	Notes         *note.Service
 	Drafts        *draftnote.Service
 	Suggestions   *suggestion.Service
-	Snippets      *snippet.Service
-	Wikis         *wiki.Service
-	Awards        *award.Service
-
 	Subscriptions *subscription.Service
 	Todos         *todo.Service
 	Notifications *notify.Service
 	Search        *search.Service
-
-	SystemNotes *systemnote.Service
-	Events      *resourceevent.Service
-	Activity    *activity.Recorder
-	Audit       *audit.Recorder
-	Live        *live.Service
+	Live          *live.Service
 }
 
 // New builds all services from what depends on nothing upwards. A dependency that is
@@ -372,7 +381,6 @@ func (s *Services) talk(c *check, d Deps) {
 	}))
 	s.Commands.Register(s.Todos.Commands()...)
 	s.Commands.Register(s.Approvals.Commands()...)
-	s.Commands.Connect(s.Notes)
 	s.WorkItems = workitem.New(need(c, workitem.Deps{
 		DB: d.DB, Issues: s.Issues, Epics: s.Epics, Namespaces: s.Namespaces, Commands: s.Commands, Notes: s.Notes, Awards: s.Awards,
 		Subscriptions: s.Subscriptions, Todos: s.Todos,
@@ -412,42 +420,19 @@ func (s *Services) reactions(c *check, d Deps) {
 
 // connect gives services what they need of those that stand above them.
 func (s *Services) connect(c *check) {
-	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads}))
-	s.Repos.Connect(s.MergeRequests)
-	s.MergeRequests.ConnectRequirements(s.Approvals, s.StatusChecks)
-	s.MergeRequests.ConnectApprovals(s.Approvals)
-	s.Times.Connect(need(c, timelog.Above{Issues: s.Issues, MergeRequests: s.MergeRequests}))
-	s.Issues.Connect(need(c, issue.Above{MergeRequests: s.MergeRequests, Epics: s.Epics, Subscriptions: s.Subscriptions}))
-	s.MergeRequests.Connect(need(c, mergerequest.Above{Subscriptions: s.Subscriptions}))
-	s.Protections.Connect(s.MergeRequests)
-	s.References.Connect(reference.Issue, s.Issues)
-	s.References.Connect(reference.MergeRequest, s.MergeRequests)
-	s.References.Connect(reference.Epic, s.Epics)
-	s.References.Connect(reference.Label, s.Labels)
-	s.References.Connect(reference.Milestone, s.Milestones)
-	s.References.Connect(reference.Snippet, s.Snippets)
-	// Tokens go first, so that they are of no use however long the rest takes; then projects,
-	// so that what stands in them needs no other end.
-	s.Accounts.Connect(
-		s.Tokens.Depart, s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Epics.Depart, s.MergeRequests.Depart, s.Snippets.Depart, s.Notes.Depart, s.Awards.Depart, s.Times.Depart, s.Activity.Depart, s.Todos.Depart, s.Schedules.Depart,
-	)
-}
-
-// Start begins to write down what is collected in memory; Stop ends that, with what is
-// left written.
-func (s *Services) Start() {
-	s.Accounts.Start()
-	s.Tokens.Start()
-	s.Sessions.Start()
-	s.Keys.Start()
-	s.Runners.Start()
-	s.Triggers.Start()
-	s.Repos.Start()
-	s.Live.Start()
-	s.CI.Start()
-}
-
-// Stop ends what Start began.
-func (s *Services) Stop(ctx context.Context) error {
-	return errors.Join(s.CI.Stop(ctx), s.Live.Stop(ctx), s.Keys.Stop(ctx), s.Sessions.Stop(ctx), s.Repos.Stop(ctx), s.Triggers.Stop(ctx), s.Runners.Stop(ctx), s.Tokens.Stop(ctx), s.Accounts.Stop(ctx))
+	connect(c, s.Accounts, account.Above{Executors: parts[account.Executor](s)})
+	connect(c, s.Projects, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads})
+	connect(c, s.Protections, protection.Above{Collaborators: s.MergeRequests})
+	connect(c, s.Repos, repo.Above{MergeRequests: s.MergeRequests})
+	connect(c, s.References, reference.Above{Finders: map[reference.Kind]reference.Finder{
+		reference.Issue: s.Issues, reference.MergeRequest: s.MergeRequests, reference.Epic: s.Epics,
+		reference.Label: s.Labels, reference.Milestone: s.Milestones, reference.Snippet: s.Snippets,
+	}})
+	connect(c, s.Times, timelog.Above{Issues: s.Issues, MergeRequests: s.MergeRequests})
+	connect(c, s.Issues, issue.Above{MergeRequests: s.MergeRequests, Epics: s.Epics, Subscriptions: s.Subscriptions})
+	connect(c, s.MergeRequests, mergerequest.Above{
+		Subscriptions: s.Subscriptions, Approvals: s.Approvals, Requirements: []mergerequest.Requirement{s.Approvals, s.StatusChecks},
+	})
+	connect(c, s.Commands, quickaction.Above{Threads: s.Notes})
+	c.connected(s)
 }

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/project"
 )
 
@@ -25,6 +26,7 @@ func TestService_Count(t *testing.T) {
 			DB: d, Policy: h.Policy, Bus: &event.Bus{}, Namespaces: h.Namespaces, Settings: h.Settings, Now: h.Now,
 			Jobs: job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 		})
+		projects.Connect(coretest.Above(project.Above{}))
 		name := "canvas"
 		for _, as := range []authz.Actor{mona, h.Root} { // the second is private to root
 			p, err := projects.Create(t.Context(), as, project.Input{Changes: project.Changes{Attributes: project.Attributes{Name: &name}}})

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 )
 
@@ -36,7 +38,9 @@ func (e Estate) Actor() authz.Actor { return authz.Actor{UserID: e.By, Admin: tr
 // Executor does a part of what is to be done with an estate: about Batch rows in one
 // transaction. It reports whether there may be more. What the schema removes with the
 // user's row, or sets to null, needs no executor unless it may be much.
-type Executor func(ctx context.Context, e Estate) (more bool, err error)
+type Executor interface {
+	Depart(ctx context.Context, e Estate) (more bool, err error)
+}
 
 // Removal is the way to delete an account.
 type Removal struct {
@@ -113,6 +117,11 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 	return nil
 }
 
+// RegisterJobs says how the departure of users is done.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.Depart, job.Unique(), job.Timeout(time.Hour))
+}
+
 // Depart does the job: every executor has its turn until nothing is left, then the
 // account goes with all that is its own.
 func (s *Service) Depart(ctx context.Context, d Departure) error {
@@ -124,9 +133,9 @@ func (s *Service) Depart(ctx context.Context, d Departure) error {
 		return err
 	}
 	estate := Estate{Departure: d, Ghost: ghost}
-	for _, execute := range s.executors {
+	for _, executor := range s.above.Executors {
 		for more := true; more; {
-			if more, err = execute(ctx, estate); err != nil {
+			if more, err = executor.Depart(ctx, estate); err != nil {
 				return fmt.Errorf("estate of user %d: %w", d.UserID, err)
 			}
 		}

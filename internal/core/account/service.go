@@ -67,7 +67,12 @@ type Service struct {
 	flushing   lastuse.Loop
 	watchers   []func(authz.UserID)
 
-	executors []Executor
+	above Above
+}
+
+// Above is what stands above accounts.
+type Above struct {
+	Executors []Executor // who takes care of what departing users leave, in this order
 }
 
 // New builds the service. Call Start to have the activity of users written down.
@@ -82,16 +87,15 @@ func New(d Deps) *Service {
 	}
 }
 
-// Connect says who takes care of what departing users leave, in this order. It is called
-// once, before the first use.
-func (s *Service) Connect(executors ...Executor) { s.executors = executors }
+// Connect gives the service what stands above it, once and before the first use.
+func (s *Service) Connect(a Above) { s.above = a }
 
 // Watch has a function called after each commit of a change of a user. It is called once
 // for each function, before the first use.
 func (s *Service) Watch(changed func(id authz.UserID)) { s.watchers = append(s.watchers, changed) }
 
 // Executors gives those that Connect was given.
-func (s *Service) Executors() []Executor { return s.executors }
+func (s *Service) Executors() []Executor { return s.above.Executors }
 
 // CommitHost is the host name of private commit addresses.
 func (s *Service) CommitHost() string {

@@ -31,8 +31,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.approvals = approval.New(approval.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, MergeRequests: w.MergeRequests, Protections: w.Protections, Settings: w.Settings, Now: w.Now,
 	})
-	w.MergeRequests.ConnectRequirements(w.approvals)
-	w.MergeRequests.ConnectApprovals(w.approvals)
+	w.MergeRequests.Connect(mergerequest.Above{Approvals: w.approvals, Requirements: []mergerequest.Requirement{w.approvals}})
 	w.approvals.Subscribe(w.Bus)
 	for _, who := range []authz.Actor{w.Owner, w.Maintainer, w.Developer, w.Reviewer, w.Reporter, w.Guest, w.Stranger} {
 		w.names[who.UserID] = who.Username

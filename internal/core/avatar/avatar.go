@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/job"
 	"tenon/internal/base/picture"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -302,6 +303,12 @@ func (Sweep) Kind() string { return "avatar_sweep" }
 var owners = map[Kind]string{
 	User: "SELECT avatar FROM users WHERE id = ?", Group: "SELECT avatar FROM groups WHERE namespace_id = ?", Project: "SELECT avatar FROM projects WHERE id = ?",
 	Topic: "SELECT avatar FROM topics WHERE id = ?",
+}
+
+// RegisterJobs has objects that no row names deleted each day.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(r, 24*time.Hour, Sweep{})
 }
 
 // Sweep removes the pictures of those who are gone, and what a crash left. Doing it twice

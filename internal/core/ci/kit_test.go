@@ -29,6 +29,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/idtoken"
 	"tenon/internal/core/jobtoken"
 	"tenon/internal/core/namespace"
@@ -98,12 +99,14 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.accounts = account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now, URLs: urls})
 	w.tokens = token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: w.accounts, Box: box, Now: w.now})
 	w.protections = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now})
+	w.protections.Connect(alonetest.Protections())
 	w.repos = repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: w.accounts,
 		Tokens: w.tokens,
 		Log:    quiet, Now: w.now, URLs: urls,
 		PushRules: pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.now}), Protections: w.protections,
 	})
+	w.repos.Connect(alonetest.Repos())
 	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now})
 	w.runners = runner.New(runner.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: w.Projects, Box: box, Now: w.now, Log: quiet, Namespaces: places,

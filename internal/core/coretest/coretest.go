@@ -43,6 +43,7 @@ func New(t testing.TB, d *db.DB) *World {
 	}
 	w.Policy = authz.New(d, w.Now)
 	w.Projects = project.New(project.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+	w.Projects.Connect(Above(project.Above{}))
 	return w
 }
 

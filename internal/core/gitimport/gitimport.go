@@ -143,6 +143,11 @@ func (s *Service) Cancel(ctx context.Context, id project.ID) error {
 	return nil
 }
 
+// RegisterJobs says how repositories are imported.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.Import, job.On(job.Outbound), job.Unique(), job.Timeout(Timeout))
+}
+
 // Import fills the repository of a new project from another server. What a crash left
 // undone, another run does. A failure is the end: from then on people may push, and
 // nothing may take their references away.

@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/gitimport"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
@@ -71,11 +72,14 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	jobs := job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
 		return w.enqueue(ctx, args, options...)
 	})
+	rules := protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now})
+	rules.Connect(alonetest.Protections())
 	w.repos = repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: w.settings, Projects: w.Projects, Accounts: accounts, Tokens: tokens, LFS: w.large, Quota: limits,
 		Log: log, Now: w.Now, URLs: urls, Jobs: jobs,
-		Protections: protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now}),
+		Protections: rules,
 	})
+	w.repos.Connect(alonetest.Repos())
 	w.deps = gitimport.Deps{
 		DB: d, Projects: w.Projects, Repos: w.repos, Accounts: accounts, LFS: w.large, Quota: limits, Log: log,
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return w.outbound }}, Box: box, Max: 1 << 30,

@@ -153,7 +153,7 @@ func (s *Service) relate(ctx context.Context, as authz.Actor, issues map[ID]*Iss
 		return err
 	}
 	var requests map[noteable.Ref]authz.Subject
-	if list := byKind[noteable.MergeRequest]; len(list) > 0 && s.above.MergeRequests != nil && as.SignedIn() {
+	if list := byKind[noteable.MergeRequest]; len(list) > 0 && as.SignedIn() {
 		if requests, err = s.above.MergeRequests.Subjects(ctx, as, list); err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ type Subscriptions interface {
 	Of(ctx context.Context, as authz.Actor, things ...noteable.Ref) (map[noteable.Ref]bool, error)
 }
 
-// Above is what stands above issues. Without Requests no merge requests are counted.
+// Above is what stands above issues.
 type Above struct {
 	MergeRequests MergeRequests
 	Epics         Epics

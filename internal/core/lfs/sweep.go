@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
+	"tenon/internal/base/job"
 )
 
 // Sweep is the periodic job that removes objects which no project has.
@@ -22,6 +23,12 @@ const (
 	sweepAge   = 24 * time.Hour // how long an object stays that no project has
 	sweepBatch = 500
 )
+
+// RegisterJobs has objects that nothing needs deleted each day.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(r, 24*time.Hour, Sweep{})
+}
 
 // Sweep removes the objects that no project has, the older ones, and content that a crash
 // left without a record. Doing it twice is harmless.

@@ -92,7 +92,7 @@ func (s *Service) approvers(ctx context.Context, p *project.Project, m *MergeReq
 	if !strings.Contains(deref(p.MergeCommitTemplate), wanted) && !strings.Contains(deref(p.SquashCommitTemplate), wanted) {
 		return nil, nil
 	}
-	return s.approvals.ApprovedBy(ctx, m)
+	return s.above.Approvals.ApprovedBy(ctx, m)
 }
 
 // removesSource decides whether the merge deletes the source branch: asked for, and the

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
@@ -92,7 +94,7 @@ func TestService_Settle_automaticMerge(t *testing.T) {
 				if moved {
 					w.move("main", commit)
 				}
-				check(t, w.requests.Settle(t.Context()))
+				check(t, w.requests.Settle(t.Context(), db.At(time.Now())))
 				w.drain()
 				equal(t, "state", w.read(m.IID).State, mergerequest.StateMerged)
 				tip := w.commit(w.tip("main"))

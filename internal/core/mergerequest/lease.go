@@ -220,7 +220,7 @@ func (s *Service) reopen(ctx context.Context, id ID, reason string) error {
 // Settle ends the merges that a crash interrupted: where the target branch holds the
 // intended commit the request is merged, everywhere else it is open again. It runs at
 // start-up before anybody is served, and hourly; merges that run here are left alone.
-func (s *Service) Settle(ctx context.Context) error {
+func (s *Service) Settle(ctx context.Context, _ db.Time) error {
 	return errors.Join(s.SettleMerges(ctx), s.pinRecent(ctx), s.resumeTrains(ctx))
 }
 

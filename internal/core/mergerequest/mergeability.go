@@ -140,7 +140,7 @@ func (s *Service) explain(ctx context.Context, as authz.Actor, p, source *projec
 		}
 		c.Discussions, err = s.openThreads(ctx, as, p, m)
 	case NotApproved:
-		who, err := s.approvals.Approvers(ctx, as, p, m)
+		who, err := s.above.Approvals.Approvers(ctx, as, p, m)
 		if err != nil {
 			return err
 		}

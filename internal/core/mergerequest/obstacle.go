@@ -22,9 +22,6 @@ type Obstacle struct {
 	Names     []string // of what it waits for; empty where that has no names
 }
 
-// ConnectRequirements gives the service what merges wait for, the most important first.
-func (s *Service) ConnectRequirements(list ...Requirement) { s.requirements = list }
-
 // readObstacles fills Obstacles of the open requests of a page.
 func (s *Service) readObstacles(ctx context.Context, page []*MergeRequest, projects map[project.ID]*project.Project) error {
 	var open []*MergeRequest
@@ -37,7 +34,7 @@ func (s *Service) readObstacles(ctx context.Context, page []*MergeRequest, proje
 	if len(open) == 0 {
 		return nil
 	}
-	for _, c := range s.requirements {
+	for _, c := range s.above.Requirements {
 		unmet, err := c.Unmet(ctx, open, projects)
 		if err != nil {
 			return fmt.Errorf("requirements of a merge: %w", err)

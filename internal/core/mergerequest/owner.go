@@ -37,28 +37,6 @@ type Approvers struct {
 	CanChange bool           // the caller is
 }
 
-// ConnectApprovals gives the service the approvals of merge requests.
-func (s *Service) ConnectApprovals(a Approvals) { s.approvals = a }
-
-// noApprovals stands in until ConnectApprovals is called.
-type noApprovals struct{}
-
-func (noApprovals) OwnersKey(context.Context, *gitcmd.Repo, *MergeRequest) (string, error) {
-	return "", nil
-}
-
-func (noApprovals) PlanOwners(context.Context, *project.Project, *gitcmd.Repo, *MergeRequest, string) (string, func(context.Context, Fact) error, error) {
-	return "", nil, nil
-}
-
-func (noApprovals) ApprovedBy(context.Context, *MergeRequest) ([]authz.UserID, error) {
-	return nil, nil
-}
-
-func (noApprovals) Approvers(context.Context, authz.Actor, *project.Project, *MergeRequest) (Approvers, error) {
-	return Approvers{}, nil
-}
-
 // subscribeOwners registers what makes other users the owners of files. Email
 // addresses of users change no owners.
 func (s *Service) subscribeOwners(b *event.Bus) {
@@ -151,11 +129,11 @@ func (s *Service) planOwners(ctx context.Context, p *project.Project, m *MergeRe
 	if err != nil {
 		return nil, err
 	}
-	key, err := s.approvals.OwnersKey(ctx, r, m)
+	key, err := s.above.Approvals.OwnersKey(ctx, r, m)
 	if err != nil || key == m.OwnersKey {
 		return nil, err
 	}
-	key, store, err := s.approvals.PlanOwners(ctx, p, r, m, key)
+	key, store, err := s.above.Approvals.PlanOwners(ctx, p, r, m, key)
 	if err != nil {
 		return nil, fmt.Errorf("code owners of merge request: %w", err)
 	}

@@ -178,7 +178,7 @@ func (s *Service) describe(ctx context.Context, as authz.Actor, p *project.Proje
 		}
 	}
 	if m.obstacle(NotApproved).Status == "" {
-		by, err := s.approvals.ApprovedBy(ctx, m)
+		by, err := s.above.Approvals.ApprovedBy(ctx, m)
 		if err != nil {
 			return nil, err
 		}

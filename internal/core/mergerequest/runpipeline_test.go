@@ -521,7 +521,7 @@ func (a approved) ApprovedBy(context.Context, *mergerequest.MergeRequest) ([]aut
 
 func TestService_RunPipeline_approved(t *testing.T) {
 	eachPiped(t, func(t *testing.T, w *piped) {
-		w.requests.ConnectApprovals(approved{[]authz.UserID{w.maintainer.UserID}})
+		w.requests.Connect(mergerequest.Above{Approvals: approved{[]authz.UserID{w.maintainer.UserID}}})
 		ns, err := db.Get[authz.NamespaceID](t.Context(), w.DB, "SELECT namespace_id FROM projects WHERE id = ?", w.id)
 		check(t, err)
 		id := milestone.ID(w.Insert("milestones", coretest.Row{"namespace_id": ns, "iid": 1, "title": "1.0", "state": "active"}))

@@ -66,8 +66,6 @@ type Service struct {
 	urls         *weburl.Site
 	columns      string // of MergeRequest, under the alias m
 	jobs         job.Enqueuer
-	requirements []Requirement // what merges wait for
-	approvals    Approvals
 
 	above Above
 
@@ -86,7 +84,7 @@ func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
 		labels: d.Labels, milestones: d.Milestones, issues: d.Issues, times: d.Times, ci: d.CI, references: d.References, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
-		columns: db.Columns[MergeRequest]("m"), approvals: noApprovals{},
+		columns: db.Columns[MergeRequest]("m"),
 	}
 	s.reader = reference.NewReader(d.URLs)
 	for i := range s.lanes {

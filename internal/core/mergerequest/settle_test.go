@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/mergerequest"
@@ -57,7 +58,7 @@ func TestService_Settle(t *testing.T) {
 				if row.pushed {
 					w.push("main", "", files{"later": "x"}, "Later")
 				}
-				check(t, mergerequest.New(w.deps).Settle(t.Context()))
+				check(t, mergerequest.New(w.deps).Settle(t.Context(), db.At(time.Now())))
 				after := w.read(m.IID)
 				equal(t, "state", after.State, row.want)
 				leases, err := db.Get[int](t.Context(), w.DB, "SELECT COUNT(*) FROM merge_leases")
@@ -73,7 +74,7 @@ func TestService_Settle(t *testing.T) {
 				done, err := w.merge(w.maintainer, m.IID, mergerequest.MergeInput{})
 				check(t, err)
 				equal(t, "state after another try", done.State, mergerequest.StateMerged)
-				check(t, w.requests.Settle(t.Context()))
+				check(t, w.requests.Settle(t.Context(), db.At(time.Now())))
 				equal(t, "state after settling again", w.read(m.IID).State, mergerequest.StateMerged)
 			})
 		})
@@ -89,7 +90,7 @@ func TestService_Settle_pinsHeads(t *testing.T) {
 		equal(t, "head", w.ref("refs/merge-requests/1/head"), m.HeadSHA)
 		check(t, r.UpdateRefs(t.Context(), refUpdates("refs/merge-requests/1/head")))
 		equal(t, "head after the crash", w.ref("refs/merge-requests/1/head"), "")
-		check(t, w.requests.Settle(t.Context()))
+		check(t, w.requests.Settle(t.Context(), db.At(time.Now())))
 		equal(t, "head after settling", w.ref("refs/merge-requests/1/head"), m.HeadSHA)
 	})
 }

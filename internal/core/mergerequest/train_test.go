@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -220,7 +221,7 @@ func TestService_Train_leaves(t *testing.T) {
 			m, behind := w.board(fmt.Sprint("leaves", i)), w.board(fmt.Sprint("behind", i))
 			w.exec("UPDATE merge_train_cars SET status = 'stale', base_sha = ? WHERE merge_request_id = ?", "", m.ID) // so that it is looked at
 			row.do(m)
-			check(t, w.requests.Settle(t.Context()))
+			check(t, w.requests.Settle(t.Context(), db.At(time.Now())))
 			w.drain()
 			told := w.told
 			if row.name == "demoted" || row.name == "trains disabled" { // so does the one behind
@@ -280,7 +281,7 @@ func TestService_Train_interrupted(t *testing.T) {
 	eachTrain(t, func(t *testing.T, w *checked) {
 		again := func() {
 			t.Helper()
-			check(t, mergerequest.New(w.deps).Settle(t.Context()))
+			check(t, mergerequest.New(w.deps).Settle(t.Context(), db.At(time.Now())))
 			w.drain()
 		}
 		a := w.open("a1", files{"a1": "x\n"})

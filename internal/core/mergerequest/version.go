@@ -122,7 +122,7 @@ func (s *Service) compare(ctx context.Context, p, source *project.Project, m *Me
 	if err := l.trial(ctx, m); err != nil {
 		return contributors{}, err
 	}
-	key, err := s.approvals.OwnersKey(ctx, l.repo, m)
+	key, err := s.above.Approvals.OwnersKey(ctx, l.repo, m)
 	if err != nil {
 		return contributors{}, err
 	}

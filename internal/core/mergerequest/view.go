@@ -54,6 +54,8 @@ type Subscriptions interface {
 // Above is what stands above merge requests.
 type Above struct {
 	Subscriptions Subscriptions
+	Approvals     Approvals
+	Requirements  []Requirement // that merges wait for, the most important first
 }
 
 // Connect gives the service what stands above it.

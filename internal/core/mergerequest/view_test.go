@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
@@ -27,7 +28,7 @@ func (s subscribers) Of(_ context.Context, as authz.Actor, things ...noteable.Re
 func TestService_Views(t *testing.T) {
 	t.Parallel()
 	eachChecked(t, func(t *testing.T, w *checked) {
-		w.requests.Connect(mergerequest.Above{Subscriptions: subscribers{w.developer.UserID: true}})
+		w.requests.Connect(mergerequest.Above{Subscriptions: subscribers{w.developer.UserID: true}, Approvals: alonetest.Approvals{}})
 		m := w.open("topic", files{"c": "c\n"})
 		w.report("topic", ci.Running)
 		due, err := w.deps.Milestones.Create(t.Context(), w.maintainer, milestone.In(w.as(w.maintainer)), milestone.Input{Title: "One"})

@@ -21,6 +21,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
@@ -111,15 +112,16 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.deps.References = reference.New(reference.Deps{
 		DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Repos: w.repos, URLs: w.deps.URLs,
 	})
-	w.deps.References.Connect(reference.Issue, issueFinder{w})
+	w.deps.References.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: issueFinder{w}}})
 	w.requests = mergerequest.New(w.deps)
+	w.requests.Connect(mergerequest.Above{Approvals: alonetest.Approvals{}})
 	var registry job.Registry
 	w.requests.RegisterJobs(&registry)
 	w.checks.RegisterJobs(&registry)
 	w.jobs, err = job.New(d, &registry, job.Config{})
 	check(t, err)
-	w.repos.Connect(w.requests)
-	w.protections.Connect(w.requests)
+	w.repos.Connect(repo.Above{MergeRequests: w.requests})
+	w.protections.Connect(protection.Above{Collaborators: w.requests})
 	event.On(w.Bus, "merge requests", w.requests.OnPushed)
 	event.On(w.Bus, "stacks", w.requests.OnMerged)
 	event.On(w.Bus, "test", func(_ context.Context, e mergerequest.Updated) error {

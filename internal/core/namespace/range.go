@@ -94,9 +94,9 @@ func (s *Service) rangesChanged(ctx context.Context, before, after *Group) error
 	return s.writeRanges(ctx, after.ID, is)
 }
 
-// LoadRanges puts in force from where groups are reached. It is called at the start, and reads lists that an older program
+// Open puts in force from where groups are reached. It is called at the start, and reads lists that an older program
 // stored.
-func (s *Service) LoadRanges(ctx context.Context) error {
+func (s *Service) Open(ctx context.Context) error {
 	type row struct {
 		ID       ID     `db:"id"`
 		Settings string `db:"settings"`

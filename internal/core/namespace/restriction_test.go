@@ -229,7 +229,7 @@ func TestService_Update_addressRanges(t *testing.T) {
 			if _, err := f.Find(ctx, member, "team/inner"); !errs.Is(err, errs.NotFound) {
 				t.Errorf("a list that is not read yet: %v", err)
 			}
-			if err := f.LoadRanges(ctx); err != nil {
+			if err := f.Open(ctx); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := f.Find(ctx, member, "team/inner"); (err == nil) != want {

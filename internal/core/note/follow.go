@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
+	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/noteable"
@@ -96,6 +98,13 @@ type placed struct {
 	next *Position `db:"-"`
 	code *string   `db:"-"`
 	fate fate      `db:"-"`
+}
+
+// RegisterJobs says how positions follow a push, and how the search follows texts.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.FollowPositions)
+	job.Register(r, s.Fold, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(r, 24*time.Hour, Fold{})
 }
 
 // FollowPositions moves the positions of all threads on a merge request to its newest version,

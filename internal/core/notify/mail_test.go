@@ -98,7 +98,7 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 		DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, MergeRequests: requests, Epics: f.epics, Namespaces: places, Texts: reference.NewReader(urls), Things: things, Now: w.Now,
 	})
 	references := reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: everybody{}, Projects: w.Projects, URLs: urls})
-	references.Connect(reference.Issue, f.issues)
+	references.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: f.issues}})
 	box, err := secret.NewBox(secret.NewKey())
 	if err != nil {
 		t.Fatal(err)

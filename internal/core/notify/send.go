@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/job"
 	"tenon/internal/base/mail"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/todo"
@@ -19,6 +20,15 @@ const (
 	slice       = 4 * time.Minute
 	maxFailures = 3 // one after the other, before the server gets some rest
 )
+
+// RegisterJobs says how mail is sent.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.Send, job.On(job.Mail), job.Attempts(15), job.Timeout(SendTimeout))
+	job.Register(r, s.Sweep, job.On(job.Maintenance), job.Unique(), job.Low())
+	job.Every(r, 24*time.Hour, Sweep{})
+	job.Register(r, s.Due, job.On(job.Mail), job.Unique(), job.Low())
+	job.Every(r, time.Hour, Due{})
+}
 
 // Send sends the mails of an event. Who gets one, and may know, is decided now. What was sent
 // is written down at once: a job that is tried again leaves it out, so that after a crash only the

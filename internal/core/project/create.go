@@ -119,20 +119,18 @@ func (s *Service) makeRepository(ctx context.Context, as authz.Actor, p *Project
 	if branch == "" {
 		branch = s.settings.Current().Branch()
 	}
-	if s.above.Repositories != nil {
-		made, err := s.FindByID(ctx, as, p.ID)
-		if err != nil {
-			return nil, err
-		}
-		err = s.above.Repositories.Create(ctx, made, CreateOptions{
-			By: as, DefaultBranch: branch, Readme: in.Readme, ObjectFormat: p.Settings().ObjectFormat,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("create repository: %w", err)
-		}
-		if !in.Readme {
-			return made, nil
-		}
+	made, err := s.FindByID(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	err = s.above.Repositories.Create(ctx, made, CreateOptions{
+		By: as, DefaultBranch: branch, Readme: in.Readme, ObjectFormat: p.Settings().ObjectFormat,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create repository: %w", err)
+	}
+	if !in.Readme {
+		return made, nil
 	}
 	return s.FindByID(ctx, as, p.ID)
 }

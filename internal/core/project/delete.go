@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 )
@@ -109,6 +111,17 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error 
 	return nil
 }
 
+// RegisterJobs says how deletions, imports and measures of projects are done.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.Touch, job.Unique(), job.Low())
+	job.Register(r, s.Purge)
+	job.Register(r, s.PurgeGroup)
+	job.Register(r, s.PurgeMarked, job.Unique(), job.Low())
+	job.Every(r, 24*time.Hour, PurgeMarked{})
+	job.Register(r, s.StartImports, job.Unique())
+	job.Every(r, time.Hour, StartImports{})
+}
+
 // Purge removes the repository and the rows of a deleted project. Doing it twice is
 // harmless.
 func (s *Service) Purge(ctx context.Context, args Purge) error {
@@ -120,10 +133,8 @@ func (s *Service) Purge(ctx context.Context, args Purge) error {
 		return fmt.Errorf("find deleted project: %w", err)
 	}
 	p := found.bare()
-	if s.above.Repositories != nil {
-		if err := s.above.Repositories.Remove(ctx, p); err != nil {
-			return fmt.Errorf("remove repository: %w", err)
-		}
+	if err := s.above.Repositories.Remove(ctx, p); err != nil {
+		return fmt.Errorf("remove repository: %w", err)
 	}
 	tables, err := s.db.Dependents(ctx, table)
 	if err != nil {

@@ -98,9 +98,6 @@ func (s *Service) checkBranch(ctx context.Context, source *Project, branch strin
 	if branch == "" {
 		return nil
 	}
-	if s.above.Heads == nil {
-		return fmt.Errorf("fork project %d: no repositories", source.ID)
-	}
 	there, err := s.above.Heads.HasBranch(ctx, source, branch)
 	if err != nil {
 		return fmt.Errorf("look for branch to fork: %w", err)

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -16,7 +17,7 @@ import (
 func TestService_Fork(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {
-		f.Connect(project.Above{Heads: heads{}})
+		f.Connect(coretest.Above(project.Above{Heads: heads{}}))
 		ctx, ann, bob, cat := t.Context(), f.user("ann", 10), f.user("bob", 1), f.user("cat", 0)
 		g := f.group(ann, "team", authz.Internal)
 		source, err := f.Create(ctx, ann, project.Input{NamespaceID: &g.ID, Changes: project.Changes{Attributes: project.Attributes{Name: ptr("App"), Description: ptr("Sells"), MergeCommitTemplate: ptr("%{title}")}, Visibility: ptr(authz.Internal), Features: map[string]string{"wiki": "disabled", "pages": "enabled"}, Settings: project.SettingsChanges{PlainSettings: project.PlainSettings{CIConfigPath: ptr("ci.yml")}}}})

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -158,10 +159,10 @@ func TestService_PurgeGroup_restored_meanwhile(t *testing.T) {
 		if err := f.MarkGroup(ctx, ann, "team"); err != nil {
 			t.Fatal(err)
 		}
-		f.Connect(project.Above{Repositories: onRemove(func(*project.Project) error {
+		f.Connect(coretest.Above(project.Above{Repositories: onRemove(func(*project.Project) error {
 			_, err := f.spaces.Restore(ctx, ann, fmt.Sprint(g.ID))
 			return err
-		})})
+		})}))
 		purge := project.PurgeGroup{GroupID: g.ID, Marked: true}
 		if err := f.PurgeGroup(ctx, purge); err != nil {
 			t.Fatal(err)
@@ -175,7 +176,7 @@ func TestService_PurgeGroup_restored_meanwhile(t *testing.T) {
 		wantError(t, err, errs.Invalid, "Group has not been marked for deletion")
 
 		// Marked again, it goes.
-		f.Connect(project.Above{Repositories: onRemove(func(*project.Project) error { return nil })})
+		f.Connect(coretest.Above(project.Above{Repositories: onRemove(func(*project.Project) error { return nil })}))
 		if err := f.MarkGroup(ctx, ann, "team"); err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
@@ -69,6 +70,7 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 			Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}, Box: box,
 			Imports: project.ImportCaps{Running: 3, PerUser: 2},
 		})
+		f.Connect(coretest.Above(project.Above{}))
 		fn(t, f)
 	})
 }
@@ -333,7 +335,7 @@ func (heads) SetHead(_ context.Context, _ *project.Project, branch string) error
 func TestService_Update(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {
-		f.Connect(project.Above{Heads: heads{}})
+		f.Connect(coretest.Above(project.Above{Heads: heads{}}))
 		ctx, ann, bob, cat := t.Context(), f.user("ann", 10), f.user("bob", 10), f.user("cat", 10)
 		g := f.group(ann, "team", authz.Internal)
 		f.add(ann, g, bob, authz.Maintainer)
@@ -397,7 +399,7 @@ func TestService_Delete(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {
 		repos := &store{}
-		f.Connect(project.Above{Repositories: repos})
+		f.Connect(coretest.Above(project.Above{Repositories: repos}))
 		ctx, ann, bob := t.Context(), f.user("ann", 10), f.user("bob", 10)
 		g := f.group(ann, "team", authz.Internal)
 		f.add(ann, g, bob, authz.Maintainer)

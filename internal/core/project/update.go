@@ -151,9 +151,6 @@ func (s *Service) moveHead(ctx context.Context, p *Project, branch string) error
 		f.Add("default_branch", messageBranch)
 		return f.Err()
 	}
-	if s.above.Heads == nil {
-		return fmt.Errorf("change default branch of project %d: no repositories", p.ID)
-	}
 	err := s.above.Heads.SetHead(ctx, p, branch)
 	if errs.Is(err, errs.NotFound) {
 		var f errs.Fields

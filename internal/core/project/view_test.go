@@ -1,38 +1,17 @@
 package project_test
 
 import (
-	"context"
 	"testing"
 
 	"tenon/internal/core/authz"
-	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
-
-type noLarge struct{}
-
-func (noLarge) Sizes(context.Context, []project.ID) (map[project.ID]int64, error) {
-	return map[project.ID]int64{}, nil
-}
-
-type noUploads struct{}
-
-func (noUploads) Sizes(context.Context, []namespace.ID) (map[namespace.ID]int64, error) {
-	return map[namespace.ID]int64{}, nil
-}
-
-type noAttached struct{}
-
-func (noAttached) AttachedSizes(context.Context, []project.ID) (map[project.ID]project.AttachedSizes, error) {
-	return nil, nil
-}
 
 // A part of a view is there for the callers that may see it, and what a part holds is nowhere
 // else in the view.
 func TestService_Views(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {
-		f.Connect(project.Above{LargeFiles: noLarge{}, Attached: noAttached{}, Uploads: noUploads{}})
 		owner := f.user("owner", 10)
 		g := f.group(owner, "team", authz.Public)
 		p := f.project(owner, "app", g, authz.Public)

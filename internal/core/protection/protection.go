@@ -32,7 +32,7 @@ type Service struct {
 	bus           *event.Bus
 	settings      *setting.Store
 	now           func() time.Time
-	collaborators Collaborators
+	above Above
 }
 
 // Collaborators knows who may push to a branch without being a member: merge requests do.
@@ -42,23 +42,20 @@ type Collaborators interface {
 	Collaborations(ctx context.Context, as authz.Actor, p *project.Project) (map[string]bool, error)
 }
 
-// noCollaborators stands in until Connect is called.
-type noCollaborators struct{}
-
-func (noCollaborators) Collaborations(context.Context, authz.Actor, *project.Project) (map[string]bool, error) {
-	return nil, nil
+// Above is what stands above protections.
+type Above struct {
+	Collaborators Collaborators
 }
 
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, now: d.Now,
-		collaborators: noCollaborators{},
 	}
 }
 
 // Connect gives the service what stands above it, once and before the first use.
-func (s *Service) Connect(c Collaborators) { s.collaborators = c }
+func (s *Service) Connect(a Above) { s.above = a }
 
 // RuleID identifies a rule among those of its kind.
 type RuleID int64
@@ -241,7 +238,7 @@ func (s *Service) Tags(ctx context.Context, as authz.Actor, p *project.Project) 
 // Collaborates reports whether an actor who may not push may move any branch nevertheless. It
 // asks for no permission itself: merge requests say where the actor may.
 func (s *Service) Collaborates(ctx context.Context, as authz.Actor, p *project.Project) (bool, error) {
-	with, err := s.collaborators.Collaborations(ctx, as, p)
+	with, err := s.above.Collaborators.Collaborations(ctx, as, p)
 	if err != nil {
 		return false, fmt.Errorf("read access: %w", err)
 	}
@@ -258,7 +255,7 @@ func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Proje
 		return nil, fmt.Errorf("read access: %w", err)
 	}
 	if !st.Push {
-		if st.With, err = s.collaborators.Collaborations(ctx, as, p); err != nil {
+		if st.With, err = s.above.Collaborators.Collaborations(ctx, as, p); err != nil {
 			return nil, fmt.Errorf("read access: %w", err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/setting"
@@ -32,6 +33,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := &world{World: coretest.New(t, d)}
 		w.rules = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
+		w.rules.Connect(alonetest.Protections())
 		w.owner, w.maintainer, w.developer = w.User("olga"), w.User("mary"), w.User("dave")
 		w.reporter, w.guest, w.stranger = w.User("rita"), w.User("gus"), w.User("stan")
 		w.id = w.Project("group/shop", authz.Private, w.Group("group", authz.Private, 0))

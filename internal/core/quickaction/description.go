@@ -26,8 +26,8 @@ func (s *Service) cut(kind noteable.Kind, description *string) (*string, []Comma
 func (s *Service) CreateIssue(ctx context.Context, as authz.Actor, p *project.Project, in issue.Input) (*issue.Issue, error) {
 	var commands []Command
 	in.Description, commands = s.cut(noteable.Issue, in.Description)
-	if in.Description == nil && in.Resolves.Request != 0 && s.threads != nil {
-		text, err := s.threads.FollowUp(ctx, as, p, in.Resolves)
+	if in.Description == nil && in.Resolves.Request != 0 {
+		text, err := s.above.Threads.FollowUp(ctx, as, p, in.Resolves)
 		if err != nil {
 			return nil, err
 		}

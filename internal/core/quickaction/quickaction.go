@@ -162,7 +162,7 @@ type Service struct {
 	repos         *repo.Service
 	now           func() time.Time
 	actions       map[string]Action
-	threads       Threads
+	above         Above
 }
 
 // Threads are the discussions that new issues follow up.
@@ -172,8 +172,13 @@ type Threads interface {
 	FollowUp(ctx context.Context, as authz.Actor, p *project.Project, of issue.Threads) (string, error)
 }
 
-// Connect gives the service what stands above it.
-func (s *Service) Connect(t Threads) { s.threads = t }
+// Above is what stands above quick actions.
+type Above struct {
+	Threads Threads
+}
+
+// Connect gives the service what stands above it, once and before the first use.
+func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service with the commands of issues, merge requests, epics and commits; others
 // register theirs.

@@ -101,7 +101,7 @@ type Service struct {
 	projects *project.Service
 	repos    *repo.Service
 	urls     *weburl.Site
-	finders  map[Kind]Finder
+	above    Above
 	cache    *lru.Cache    // of rendered texts
 	large    chan struct{} // has room for as many large texts as are rendered at once
 }
@@ -110,12 +110,17 @@ type Service struct {
 func New(d Deps) *Service {
 	return &Service{
 		Reader: NewReader(d.URLs), db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, urls: d.URLs,
-		finders: map[Kind]Finder{}, cache: lru.New(cacheSize), large: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		cache: lru.New(cacheSize), large: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 }
 
-// Connect names what finds things of a kind. References of other kinds lead to nothing.
-func (s *Service) Connect(kind Kind, finder Finder) { s.finders[kind] = finder }
+// Above is what stands above references.
+type Above struct {
+	Finders map[Kind]Finder // of things of a kind; references of other kinds lead to nothing
+}
+
+// Connect gives the service what stands above it, once and before the first use.
+func (s *Service) Connect(a Above) { s.above = a }
 
 // Resolve gives what references lead to, in their order, nil for what there is not or what
 // the actor may not read. The text may stand anywhere: the actor need not read its place.
@@ -141,7 +146,7 @@ func (s *Service) Resolve(ctx context.Context, as authz.Actor, in Place, refs []
 			continue
 		}
 		key, ok := found.key(in, ref)
-		if !ok || s.finders[ref.Kind] == nil {
+		if !ok || s.above.Finders[ref.Kind] == nil {
 			continue
 		}
 		keys[i] = key
@@ -155,7 +160,7 @@ func (s *Service) Resolve(ctx context.Context, as authz.Actor, in Place, refs []
 		}
 	}
 	for kind, list := range sought {
-		targets, err := s.finders[kind].Referred(ctx, as, *list)
+		targets, err := s.above.Finders[kind].Referred(ctx, as, *list)
 		if err != nil {
 			return nil, fmt.Errorf("resolve references: %w", err)
 		}

@@ -132,7 +132,7 @@ func (s *Service) mergedBranches(ctx context.Context, as authz.Actor, p *project
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := s.requests.Requested(ctx, p.ID)
+	wanted, err := s.above.MergeRequests.Requested(ctx, p.ID)
 	if err != nil {
 		return nil, fmt.Errorf("look for merge requests of branches: %w", err)
 	}

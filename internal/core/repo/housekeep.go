@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
+	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -92,6 +93,20 @@ func (s *Service) RequestHousekeeping(ctx context.Context, as authz.Actor, p *pr
 		}
 		return s.jobs.Enqueue(ctx, Housekeeping{ProjectID: p.ID})
 	})
+}
+
+// RegisterJobs says how repositories are filled, measured and kept in order.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.Housekeep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Attempts(3), job.Timeout(time.Hour))
+	job.Register(r, s.Measure, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(10*time.Minute))
+	job.Register(r, s.FillTemplate, job.Attempts(5), job.Timeout(5*time.Minute))
+	job.Register(r, s.FillFork, job.Attempts(5), job.Timeout(time.Hour))
+	job.Register(r, s.LeavePool, job.On(job.Maintenance))
+	job.Register(r, s.SweepPools, job.On(job.Maintenance), job.Unique(), job.Low())
+	job.Every(r, 24*time.Hour, PoolSweep{})
+	job.Register(r, s.SweepAll, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(r, 24*time.Hour, Sweep{})
+	job.Register(r, s.SweepAttached, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 }
 
 // Housekeep packs a repository where it has become slow to read: all of

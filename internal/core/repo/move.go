@@ -316,11 +316,11 @@ type intentRow struct {
 	Changes   string     `db:"changes"`
 }
 
-// Reconcile settles what a crash left between git and the database: an intention whose
+// Settle ends what a crash left between git and the database: an intention whose
 // references have moved is published, one whose references have not is dropped. It runs
 // at start-up, before anybody is served; later runs leave young intentions alone.
-func (s *Service) Reconcile(ctx context.Context, olderThan db.Time) error {
-	rows, err := db.Select[intentRow](ctx, s.db, "SELECT id, project_id, changes FROM ref_intents WHERE created_at <= ? ORDER BY id", olderThan)
+func (s *Service) Settle(ctx context.Context, before db.Time) error {
+	rows, err := db.Select[intentRow](ctx, s.db, "SELECT id, project_id, changes FROM ref_intents WHERE created_at <= ? ORDER BY id", before)
 	if err != nil {
 		return fmt.Errorf("read intentions: %w", err)
 	}

@@ -134,7 +134,7 @@ func TestService_Reconcile(t *testing.T) {
 			{Ref: ref(t, "refs/heads/half"), New: first}, {Ref: ref(t, "refs/heads/done"), New: first},
 		}))
 		w.pushed = nil
-		check(t, w.repos.Reconcile(ctx, db.At(time.Now())))
+		check(t, w.repos.Settle(ctx, db.At(time.Now())))
 		for name, want := range map[string]gitstore.ObjectID{"half": first, "other": second, "done": first, "untouched": {}} {
 			got, _ := w.open().Branch(ctx, name)
 			if got != want {

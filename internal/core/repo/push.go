@@ -263,7 +263,7 @@ func (p *Push) obey(ctx context.Context, changes []RefChange) string {
 	if len(options) == 0 {
 		return ""
 	}
-	text, err := p.service.requests.PushOptions(ctx, p.by, p.project, changes, options)
+	text, err := p.service.above.MergeRequests.PushOptions(ctx, p.by, p.project, changes, options)
 	if err != nil {
 		// The references have moved: the push itself has not failed.
 		p.service.log.Error("options of a push", "project_id", p.project.ID, "error", err)
@@ -324,7 +324,7 @@ func (p *Push) hint(ctx context.Context, changes []RefChange) string {
 	if len(branches) == 0 || len(branches) > hinted {
 		return ""
 	}
-	text, err := p.service.requests.PushHint(ctx, p.by, p.project, branches)
+	text, err := p.service.above.MergeRequests.PushHint(ctx, p.by, p.project, branches)
 	if err != nil {
 		// The references have moved; a missing hint must not make the push look failed.
 		p.service.log.Warn("no hint after push", "project_id", p.project.ID, "error", err)

@@ -97,7 +97,7 @@ type Service struct {
 
 	jobs      job.Enqueuer
 	pushRules *pushrule.Service
-	requests  MergeRequests
+	above Above
 
 	made    sync.Map           // project.ID and AttachedID of repositories known to exist on disk
 	locks   locks[lockKey]     // one commit through the API at a time on a branch
@@ -126,30 +126,19 @@ type MergeRequests interface {
 	Requested(ctx context.Context, id project.ID) (map[string]bool, error)
 }
 
-// noMergeRequests stands in until Connect is called.
-type noMergeRequests struct{}
-
-func (noMergeRequests) PushHint(context.Context, authz.Actor, *project.Project, []string) (string, error) {
-	return "", nil
+// Above is what stands above repositories.
+type Above struct {
+	MergeRequests MergeRequests
 }
 
-func (noMergeRequests) PushOptions(context.Context, authz.Actor, *project.Project, []RefChange, []string) (string, error) {
-	return "", nil
-}
-
-func (noMergeRequests) Requested(context.Context, project.ID) (map[string]bool, error) {
-	return nil, nil
-}
-
-// Connect gives the service what stands above it, once and before the first use; until
-// then there are no merge requests.
-func (s *Service) Connect(requests MergeRequests) { s.requests = requests }
+// Connect gives the service what stands above it, once and before the first use.
+func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service. Call Connect before the first use.
 func New(d Deps) *Service {
 	return &Service{
 		jobs: d.Jobs, pushRules: d.PushRules,
-		requests: noMergeRequests{},
+		
 		db:       d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
 		accounts: d.Accounts, tokens: d.Tokens, keys: d.Keys, lfs: d.LFS, quota: d.Quota, protections: d.Protections, archives: d.Archives, packs: d.Packs,
 		fetches: newGate(d.Fetches), receives: newGate(pushLimits), streams: newGate(streamLimits),

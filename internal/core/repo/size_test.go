@@ -136,7 +136,7 @@ func TestPush_sizeLimitMeasured(t *testing.T) {
 		ctx := t.Context()
 		late := time.Duration(0)
 		w.deps.Now = func() time.Time { return w.Now().Add(late) }
-		w.repos = repo.New(w.deps)
+		w.restart()
 		tip := w.put("main", "a", "a\n").ID
 		w.limit(150 << 10)
 		for i, tt := range []struct {
@@ -172,7 +172,7 @@ func TestPush_sizeLimitKilled(t *testing.T) {
 				t.Errorf("push %d: %q, %v, want refused: %v", i, refusal, err, refused)
 			}
 			check(t, q.Discard())
-			w.repos = repo.New(w.deps) // which remembers nothing
+			w.restart()
 		}
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
@@ -86,6 +87,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.enqueue = func(context.Context, job.Args, ...job.Option) error { return nil }
 	w.rules = pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	w.protections = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
+	w.protections.Connect(alonetest.Protections())
 	w.deps = repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects, Accounts: accounts, Tokens: tokens, LFS: w.large, Quota: limits,
 		Archives: w.archives, Packs: w.packs, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
@@ -95,7 +97,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		}),
 		PushRules: w.rules, Protections: w.protections,
 	}
-	w.repos = repo.New(w.deps)
+	w.restart()
 	event.On(w.Bus, "test", func(_ context.Context, e repo.Pushed) error {
 		w.pushed = append(w.pushed, e)
 		return nil
@@ -110,6 +112,12 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		w.Join(w.id, *who, level)
 	}
 	return w
+}
+
+// restart makes the service anew, which remembers nothing.
+func (w *world) restart() {
+	w.repos = repo.New(w.deps)
+	w.repos.Connect(alonetest.Repos())
 }
 
 func check(t *testing.T, err error) {

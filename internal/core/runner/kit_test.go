@@ -89,7 +89,7 @@ func (w *world) set(name, value string) {
 	if _, err := w.DB.Exec(context.Background(), "INSERT INTO settings (name, value, updated_at) VALUES (?, ?, ?)", name, value, db.At(w.now())); err != nil {
 		w.T.Fatal(err)
 	}
-	if err := w.settings.Load(context.Background()); err != nil {
+	if err := w.settings.Open(context.Background()); err != nil {
 		w.T.Fatal(err)
 	}
 }

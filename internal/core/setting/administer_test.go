@@ -79,7 +79,7 @@ func TestService_Update_not_in_force(t *testing.T) {
 		if _, err := d.Exec(t.Context(), "ALTER TABLE away RENAME TO settings"); err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Load(t.Context()); err != nil || store.Current().DefaultProjectsLimit != 7 {
+		if err := store.Open(t.Context()); err != nil || store.Current().DefaultProjectsLimit != 7 {
 			t.Errorf("read again: %d, %v; want 7", store.Current().DefaultProjectsLimit, err)
 		}
 	})

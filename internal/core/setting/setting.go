@@ -207,8 +207,8 @@ type row struct {
 	Value string `db:"value"`
 }
 
-// Load reads the stored values over the defaults and puts them in force.
-func (s *Store) Load(ctx context.Context) error {
+// Open reads the stored values over the defaults and puts them in force.
+func (s *Store) Open(ctx context.Context) error {
 	s.loading.Lock()
 	defer s.loading.Unlock()
 	next, err := s.read(ctx)
@@ -263,7 +263,7 @@ func (s *Store) change(ctx context.Context, fn func(ctx context.Context) error) 
 		if err := fn(ctx); err != nil {
 			return err
 		}
-		s.db.AfterCommit(ctx, func() { failed = s.Load(context.WithoutCancel(outer)) })
+		s.db.AfterCommit(ctx, func() { failed = s.Open(context.WithoutCancel(outer)) })
 		return nil
 	})
 	if err == nil && failed != nil {

@@ -24,6 +24,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
@@ -65,11 +66,14 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	accounts := account.New(account.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 	})
+	rules := protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
+	rules.Connect(alonetest.Protections())
 	repos := repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: accounts,
-		Protections: protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
+		Protections: rules,
 		Archives:    archives, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 	})
+	repos.Connect(alonetest.Repos())
 	w.ssh = sshkey.New(sshkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Now: w.Now})
 	w.pgp = gpgkey.New(gpgkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Now: w.Now})
 	w.signatures = signature.New(signature.Deps{Accounts: accounts, Repos: repos, SSHKeys: w.ssh, PGPKeys: w.pgp, Now: w.Now})

@@ -136,6 +136,13 @@ func (o *owner) Record(ctx context.Context, as authz.Actor, move func(context.Co
 	return s.sync(ctx, as, o.id)
 }
 
+// RegisterJobs says how the repositories and the search of snippets follow their rows.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.Sync, job.Unique())
+	job.Register(r, s.Fold, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(r, 24*time.Hour, Fold{})
+}
+
 // Sync brings the row of a snippet up to its repository. It asks for no permission.
 func (s *Service) Sync(ctx context.Context, args Sync) error {
 	err := s.sync(ctx, authz.Actor{UserID: args.By}, args.SnippetID)

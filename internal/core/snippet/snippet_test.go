@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
@@ -53,12 +54,14 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 			w.jobs = append(w.jobs, args)
 			return nil
 		})
+		repos := repo.New(repo.Deps{
+			DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: w.settings, Projects: w.Projects, Jobs: jobs, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: urls,
+			Accounts: account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now, URLs: urls}),
+		})
+		repos.Connect(alonetest.Repos())
 		w.Service = snippet.New(snippet.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Jobs: jobs, Settings: w.settings, Projects: w.Projects, URLs: urls, Now: w.Now,
-			Repos: repo.New(repo.Deps{
-				DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: w.settings, Projects: w.Projects, Jobs: jobs, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: urls,
-				Accounts: account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now, URLs: urls}),
-			}),
+			Repos: repos,
 		})
 		w.ann, w.ben = w.User("ann"), w.User("ben")
 		w.id = w.Project("team/app", authz.Public, w.Group("team", authz.Public, 0))

@@ -15,6 +15,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/approval"
 	"tenon/internal/core/approval/approvaltest"
+	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/statuscheck"
 )
 
@@ -46,7 +47,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.approvals = approval.New(approval.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, MergeRequests: w.MergeRequests, Protections: w.Protections, Settings: w.Settings, Now: w.Now,
 	})
-	w.MergeRequests.ConnectRequirements(w.checks)
+	w.MergeRequests.Connect(mergerequest.Above{Approvals: w.approvals, Requirements: []mergerequest.Requirement{w.checks}})
 	w.checks.Subscribe(w.Bus)
 	w.Start(w.checks.RegisterJobs)
 	return w

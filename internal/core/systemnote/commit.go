@@ -71,6 +71,11 @@ func (s *Service) Pushed(ctx context.Context, e repo.Pushed) error {
 	return s.code.Jobs.Enqueue(ctx, work)
 }
 
+// RegisterJobs says how the mentions in pushed commits are noted.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.MentionPushed, job.Low())
+}
+
 // MentionPushed tells issues and merge requests which commits of a push mention them, as far as
 // the account that pushed may read them, without being an administrator. Each commit is told once.
 func (s *Service) MentionPushed(ctx context.Context, work PushedMentions) error {

@@ -201,8 +201,7 @@ func TestApprovalRequired(t *testing.T) {
 		approvals := approval.New(approval.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, MergeRequests: w.MergeRequests, Protections: w.Protections, Settings: w.Settings, Now: w.Now,
 		})
-		w.MergeRequests.ConnectRequirements(approvals)
-		w.MergeRequests.ConnectApprovals(approvals)
+		w.MergeRequests.Connect(mergerequest.Above{Approvals: approvals, Requirements: []mergerequest.Requirement{approvals}})
 		approvals.Subscribe(w.Bus)
 		todos := todo.New(todo.Deps{
 			DB: d, Policy: w.Policy, Approvals: approvals, Issues: issue.New(issue.Deps{DB: d, Policy: w.Policy}), MergeRequests: w.MergeRequests,

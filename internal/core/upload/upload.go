@@ -18,6 +18,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/job"
 	"tenon/internal/base/media"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
@@ -376,6 +377,12 @@ type Sweep struct{}
 
 // Kind names the job.
 func (Sweep) Kind() string { return "upload_sweep" }
+
+// RegisterJobs has objects that no row names deleted each day.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(r, 24*time.Hour, Sweep{})
+}
 
 // Sweep removes the files of places that are gone, and what a crash left. Doing it twice
 // is harmless.

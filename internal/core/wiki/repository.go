@@ -111,6 +111,9 @@ func (o *owner) Record(ctx context.Context, as authz.Actor, move func(context.Co
 	return s.sync(ctx, as, o.wiki.ID, o)
 }
 
+// RegisterJobs says how pages follow the repositories of wikis.
+func (s *Service) RegisterJobs(r *job.Registry) { job.Register(r, s.Sync, job.Unique()) }
+
 // Sync brings the rows of the pages up to the repository. It asks for no permission.
 func (s *Service) Sync(ctx context.Context, args Sync) error {
 	return s.sync(ctx, authz.Actor{UserID: args.By}, args.WikiID, nil)

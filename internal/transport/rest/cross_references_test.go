@@ -26,8 +26,7 @@ func TestCrossReferences(t *testing.T) {
 		refs := reference.New(reference.Deps{
 			DB: d, Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos, URLs: p.URLs,
 		})
-		refs.Connect(reference.Issue, p.Issues)
-		refs.Connect(reference.MergeRequest, p.MergeRequests)
+		refs.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: p.Issues, reference.MergeRequest: p.MergeRequests}})
 		systemnote.New(systemnote.Deps{
 			Notes: p.Notes, Users: p.Accounts, References: refs,
 			Code: systemnote.Code{Jobs: job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil })},

@@ -20,6 +20,7 @@ import (
 	"tenon/internal/base/spool"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/draftnote"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
@@ -78,12 +79,14 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Protections: p.Protections, Repos: p.Repos,
 		Labels: p.Labels, Milestones: p.Milestones, Times: p.Times, References: p.References, CI: p.CI, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
-	p.References.Connect(reference.MergeRequest, p.MergeRequests)
+	p.References.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: p.Issues, reference.MergeRequest: p.MergeRequests, reference.Label: p.Labels, reference.Milestone: p.Milestones}})
+	p.Protections.Connect(protection.Above{Collaborators: p.MergeRequests})
+	p.Repos.Connect(repo.Above{MergeRequests: p.MergeRequests})
 	p.Subscriptions = subscription.New(subscription.Deps{
 		DB: d, Policy: p.World.Policy, Labels: p.Labels, Now: p.World.Now,
 		Things: map[noteable.Kind]subscription.Things{noteable.Issue: p.Issues, noteable.MergeRequest: p.MergeRequests},
 	})
-	p.MergeRequests.Connect(mergerequest.Above{Subscriptions: p.Subscriptions})
+	p.MergeRequests.Connect(mergerequest.Above{Subscriptions: p.Subscriptions, Approvals: alonetest.Approvals{}})
 	p.Commands = quickaction.New(quickaction.Deps{
 		Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Issues: p.Issues, MergeRequests: p.MergeRequests, Milestones: p.Milestones,
 		References: p.References, Awards: p.Awards, Iterations: p.Iterations, Boards: p.Boards, Subscriptions: p.Subscriptions, Repos: p.Repos, Now: p.World.Now,

@@ -76,12 +76,12 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	projects := project.New(project.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Attributes: attributes, Namespaces: places, Settings: settings, Now: w.Now,
 	})
+	projects.Connect(coretest.Above(project.Above{}))
 	references := reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: accounts, Projects: projects, URLs: urls})
-	references.Connect(reference.Issue, issues)
-	references.Connect(reference.Epic, epics)
-	references.Connect(reference.Label, labels)
-	references.Connect(reference.Milestone, milestones)
-	references.Connect(reference.Snippet, snippet.New(snippet.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: projects, URLs: urls, Now: w.Now}))
+	references.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{
+		reference.Issue: issues, reference.Epic: epics, reference.Label: labels, reference.Milestone: milestones,
+		reference.Snippet: snippet.New(snippet.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: projects, URLs: urls, Now: w.Now}),
+	}})
 	boards := board.New(board.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Milestones: milestones, Now: w.Now})
 	things := map[noteable.Kind]subscription.Things{noteable.Issue: issues, noteable.Epic: epics}
 	subscriptions := subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Things: things, Now: w.Now})

@@ -22,6 +22,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/badge"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/namespace"
@@ -31,13 +32,6 @@ import (
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
-
-// noAttached are projects without wikis and snippets.
-type noAttached struct{}
-
-func (noAttached) AttachedSizes(context.Context, []project.ID) (map[project.ID]project.AttachedSizes, error) {
-	return nil, nil
-}
 
 // newPlaces is a server with users, groups, members and projects, without repositories.
 func newPlaces(t *testing.T, d *db.DB) *people {
@@ -65,7 +59,7 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	p.DeployKeys = deploykey.New(deploykey.Deps{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Keys: p.Keys, Projects: p.Projects, Now: p.Now})
 	p.LFS = lfs.New(lfs.Deps{DB: d, Policy: p.Policy, Settings: p.Settings, Accounts: p.Accounts, Tokens: p.Tokens, Now: p.Now})
 	p.Uploads = upload.New(upload.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Projects: p.Projects, Now: p.Now})
-	p.Projects.Connect(project.Above{LargeFiles: p.LFS, Attached: noAttached{}, Uploads: p.Uploads})
+	p.Projects.Connect(coretest.Above(project.Above{LargeFiles: p.LFS, Uploads: p.Uploads}))
 	p.Badges = badge.New(badge.Deps{DB: d, Policy: p.Policy, Now: p.Now, Host: "tenon.example"})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: (&httpkit.SignOn{Accounts: p.Accounts, Tokens: p.Tokens}).Authenticate, FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,

@@ -66,7 +66,7 @@ func New(t *testing.T, d *db.DB) *World {
 	Record(w, token.Revoked{})
 	w.Service = account.New(w.Deps)
 	w.Tokens = token.New(token.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: w.Service, Now: w.clock})
-	w.Connect(w.Tokens.Depart)
+	w.Connect(account.Above{Executors: []account.Executor{w.Tokens}})
 	if made, err := w.Tokens.EnsureRoot(t.Context(), token.RootInput{Password: "root's own password", Token: RootToken}); err != nil || !made {
 		t.Fatalf("EnsureRoot: got %v, %v, want true", made, err)
 	}

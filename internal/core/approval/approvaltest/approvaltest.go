@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
@@ -74,6 +75,7 @@ func New(t *testing.T, d *db.DB) *World {
 		URLs: w.URLs, Jobs: job.EnqueuerFunc(w.Enqueue), CI: w.CI,
 		References: reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, URLs: w.URLs}),
 	})
+	w.MergeRequests.Connect(mergerequest.Above{Approvals: alonetest.Approvals{}})
 	w.people()
 	return w
 }
@@ -108,8 +110,8 @@ func (w *World) Start(register ...func(*job.Registry)) {
 	var err error
 	w.Jobs, err = job.New(w.DB, &registry, job.Config{})
 	Check(w.T, err)
-	w.Repos.Connect(w.MergeRequests)
-	w.Protections.Connect(w.MergeRequests)
+	w.Repos.Connect(repo.Above{MergeRequests: w.MergeRequests})
+	w.Protections.Connect(protection.Above{Collaborators: w.MergeRequests})
 	w.MergeRequests.Subscribe(w.Bus)
 	w.Push("main", "", Files{"a": "a\n"}, "dave")
 }
