@@ -13,7 +13,7 @@ func Delete[T any](ctx context.Context, d *DB, r Row, allow func(ctx context.Con
 	missing := false
 	err := d.InTx(ctx, func(ctx context.Context) error {
 		missing = false
-		row, err := ForUpdate[T](ctx, d, r)
+		row, err := lock[T](ctx, d, r)
 		if errors.Is(err, ErrNotFound) {
 			missing = true
 			return nil
@@ -29,7 +29,7 @@ func Delete[T any](ctx context.Context, d *DB, r Row, allow func(ctx context.Con
 		return err
 	})
 	if err == nil && missing {
-		err = ErrNotFound
+		err = r.missing()
 	}
 	return out, err
 }

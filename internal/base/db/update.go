@@ -25,6 +25,13 @@ type Row struct {
 	From    string
 	Alias   string
 
+	// If refuses by the time of the row's last change, its updated_at or else its created_at, once
+	// the row is locked. nil refuses nothing.
+	If func(changed time.Time) error
+
+	// Missing is returned where there is no row; nil is ErrNotFound.
+	Missing error
+
 	// Now stamps the column updated_at where Update writes another column and its function
 	// left updated_at alone. nil never does.
 	Now func() time.Time
@@ -60,7 +67,7 @@ func Update[T any](ctx context.Context, d *DB, r Row, change func(ctx context.Co
 	missing := false
 	err := d.InTx(ctx, func(ctx context.Context) error {
 		out, missing = Change[T]{}, false
-		before, err := ForUpdate[T](ctx, d, r)
+		before, err := lock[T](ctx, d, r)
 		if errors.Is(err, ErrNotFound) {
 			missing = true
 			return nil
@@ -81,15 +88,31 @@ func Update[T any](ctx context.Context, d *DB, r Row, change func(ctx context.Co
 		return Change[T]{}, err
 	}
 	if missing {
-		return Change[T]{}, ErrNotFound
+		return Change[T]{}, r.missing()
 	}
 	return out, nil
 }
 
 // ForUpdate reads a row and locks it until the transaction of ctx ends, without which it is
-// an error. It is for what is decided about a row before it is deleted or before rows
-// that belong to it change.
+// an error. It is for what is decided about a row before rows that belong to it change.
 func ForUpdate[T any](ctx context.Context, d *DB, r Row) (T, error) {
+	row, err := lock[T](ctx, d, r)
+	if errors.Is(err, ErrNotFound) {
+		return row, r.missing()
+	}
+	return row, err
+}
+
+// lock reads a row, locks it and checks its condition.
+func lock[T any](ctx context.Context, d *DB, r Row) (T, error) {
+	row, err := readLocked[T](ctx, d, r)
+	if err != nil || r.If == nil {
+		return row, err
+	}
+	return row, r.check(d, reflect.ValueOf(&row).Elem())
+}
+
+func readLocked[T any](ctx context.Context, d *DB, r Row) (T, error) {
 	if d.current(ctx) == nil {
 		var zero T
 		return zero, errors.New("a row is locked inside a transaction: call it inside InTx, with the ctx of the closure")
@@ -109,6 +132,31 @@ func ForUpdate[T any](ctx context.Context, d *DB, r Row) (T, error) {
 		return Get[T](ctx, d, query, r.args()...)
 	}
 	return row, err
+}
+
+// check asks If about the row.
+func (r *Row) check(d *DB, row reflect.Value) error {
+	if row.Kind() == reflect.Struct {
+		known := d.fieldsOf(row.Type())
+		for _, name := range []string{"updated_at", "created_at"} {
+			if f, ok := known[name]; ok {
+				switch at := row.FieldByIndex(f.index).Interface().(type) {
+				case Time:
+					return r.If(at.Time)
+				case time.Time:
+					return r.If(at)
+				}
+			}
+		}
+	}
+	return fmt.Errorf("condition on a row of %s: %s has no time of its last change", r.Table, row.Type())
+}
+
+func (r *Row) missing() error {
+	if r.Missing == nil {
+		return ErrNotFound
+	}
+	return r.Missing
 }
 
 func (r *Row) key() string {
