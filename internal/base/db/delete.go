@@ -24,7 +24,7 @@ func Delete[T any](ctx context.Context, d *DB, r Row, allow func(ctx context.Con
 		if err != nil {
 			return err
 		}
-		n, err := d.Exec(ctx, "DELETE FROM "+r.Table+" WHERE "+r.key()+" = ?"+r.And.AndSQL(), r.args()...)
+		n, err := d.Exec(ctx, "DELETE FROM "+r.target()+" WHERE "+r.key()+" = ?"+r.And.AndSQL(), r.args()...)
 		missing, out = err == nil && n == 0, row
 		return err
 	})

@@ -16,7 +16,7 @@ type Row struct {
 	Table string
 	Key   string // column that identifies the row; "" is id
 	ID    any    // value of that column
-	And   Where  // what identifies the row beside the key, over the columns of the table alone
+	And   Where  // what identifies the row beside the key, over the columns of the table, with its alias where there is one
 
 	// Columns and From read the row where its type has columns of other tables, which are
 	// tagged readonly; Alias is the table's own in From. Where Columns is empty, the columns
@@ -35,6 +35,12 @@ type Row struct {
 	// Now stamps the column updated_at where Update writes another column and its function
 	// left updated_at alone. nil never does.
 	Now func() time.Time
+}
+
+// Provided is the row with a condition, see If.
+func (r Row) Provided(condition func(changed time.Time) error) Row {
+	r.If = condition
+	return r
 }
 
 // Change is what Update did to a row.
@@ -166,6 +172,14 @@ func (r *Row) key() string {
 	return r.Key
 }
 
+// target is the table as statements that write it name it.
+func (r *Row) target() string {
+	if r.Alias == "" {
+		return r.Table
+	}
+	return r.Table + " AS " + r.Alias
+}
+
 func (r *Row) args() []any { return append([]any{r.ID}, r.And.Args()...) }
 
 // write stores the columns in which two states of a row differ and names them.
@@ -207,7 +221,7 @@ func (d *DB) write(ctx context.Context, r Row, before, after reflect.Value) ([]s
 		}
 		names, set, args = append(names, "updated_at"), append(set, "updated_at = ?"), append(args, now)
 	}
-	n, err := d.Exec(ctx, "UPDATE "+r.Table+" SET "+strings.Join(set, ", ")+" WHERE "+r.key()+" = ?"+r.And.AndSQL(), append(args, r.args()...)...)
+	n, err := d.Exec(ctx, "UPDATE "+r.target()+" SET "+strings.Join(set, ", ")+" WHERE "+r.key()+" = ?"+r.And.AndSQL(), append(args, r.args()...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 // SetAvatar writes down the name of a user's picture, "" for none, in the transaction of
 // ctx. It asks for no permission.
 func (s *Service) SetAvatar(ctx context.Context, id authz.UserID, name string) error {
-	_, err := s.change(ctx, id, func(_ context.Context, row *userRow) error {
+	_, err := s.change(ctx, s.userAt(id), func(_ context.Context, row *userRow) error {
 		row.Avatar = name
 		return nil
 	})

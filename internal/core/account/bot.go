@@ -54,7 +54,7 @@ func (s *Service) Bots(ctx context.Context, prefix string) ([]authz.UserID, erro
 // RetireBot bars a bot and enqueues the end of its account, in the caller's transaction:
 // what it made goes to the ghost. It asks for no permission.
 func (s *Service) RetireBot(ctx context.Context, as authz.Actor, id authz.UserID) error {
-	_, err := s.change(ctx, id, func(_ context.Context, row *userRow) error {
+	_, err := s.change(ctx, s.userAt(id), func(_ context.Context, row *userRow) error {
 		if row.Type == Bot {
 			row.State = Blocked
 		}

@@ -76,10 +76,7 @@ func (s *Service) Reject(ctx context.Context, as authz.Actor, id authz.UserID) e
 // dismiss bars the user and enqueues the rest, in one transaction.
 func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard bool) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM users WHERE id = ?", u.ID); err != nil {
-			return err
-		}
-		if err := s.lock(ctx, u.ID); err != nil {
+		if _, err := db.ForUpdate[userRow](ctx, s.db, s.userAt(u.ID).Provided(as.UnmodifiedAt)); err != nil {
 			return err
 		}
 		if u.Admin {
@@ -94,7 +91,7 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 				return errs.New(errs.Conflict, "User cannot be removed while is the sole-owner of a group")
 			}
 		}
-		out, err := s.change(ctx, u.ID, func(_ context.Context, row *userRow) error {
+		out, err := s.change(ctx, s.userAt(u.ID), func(_ context.Context, row *userRow) error {
 			row.State = Blocked
 			return nil
 		})

@@ -42,9 +42,9 @@ func (s *Service) Prefer(ctx context.Context, as authz.Actor, p Preferences) (*U
 	}
 	row := s.userAt(as.UserID)
 	row.Now = nil
-	_, err := db.Update(ctx, s.db, row, func(_ context.Context, u *userRow) error {
+	_, err := db.Update(ctx, s.db, row.Provided(as.UnmodifiedAt), func(_ context.Context, u *userRow) error {
 		db.Assign(u, &p)
-		return as.UnmodifiedAt(u.UpdatedAt.Time)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change preferences: %w", err)

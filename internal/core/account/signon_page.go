@@ -115,7 +115,7 @@ func (s *Service) ChangePassword(ctx context.Context, login, current, password s
 // setPassword stores the hash of a password that its person chose, in the transaction of
 // ctx. allow looks at the locked row before.
 func (s *Service) setPassword(ctx context.Context, as authz.Actor, id authz.UserID, hash string, allow func(row *userRow) error) error {
-	out, err := s.change(ctx, id, func(_ context.Context, row *userRow) error {
+	out, err := s.change(ctx, s.userAt(id), func(_ context.Context, row *userRow) error {
 		if err := allow(row); err != nil {
 			return err
 		}

@@ -177,7 +177,7 @@ func (s *Service) become(ctx context.Context, as authz.Actor, u *User, to State,
 	}
 	moved := false
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := s.change(ctx, u.ID, func(_ context.Context, row *userRow) error {
+		out, err := s.change(ctx, s.userAt(u.ID), func(_ context.Context, row *userRow) error {
 			if slices.Contains(from, row.State) {
 				row.State = to
 			}

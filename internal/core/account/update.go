@@ -85,10 +85,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 	}
 	err = s.unique(ctx, func(ctx context.Context) error { return s.taken(ctx, &c, email, u) }, func() error {
 		return s.db.InTx(ctx, func(ctx context.Context) error {
-			out, err := s.change(ctx, id, func(ctx context.Context, row *userRow) error {
-				if err := as.UnmodifiedAt(row.UpdatedAt.Time); err != nil {
-					return err
-				}
+			out, err := s.change(ctx, s.userAt(id).Provided(as.UnmodifiedAt), func(ctx context.Context, row *userRow) error {
 				// As they are now: one may have been deleted since the first look.
 				var err error
 				if addresses, err = s.addresses(ctx, id); err != nil {
@@ -151,32 +148,28 @@ func (s *Service) changeBeside(ctx context.Context, id authz.UserID, c *Changes,
 }
 
 // userAt names the row of a user for db.Update.
-func (s *Service) userAt(id authz.UserID) db.Row { return db.Row{Table: "users", ID: id, Now: s.now} }
+func (s *Service) userAt(id authz.UserID) db.Row {
+	return db.Row{Table: "users", ID: id, Now: s.now, Missing: errs.Missing("User")}
+}
 
 // lock locks the row of a user until the transaction of ctx ends. It comes before the locks of
 // the last administrator, of addresses and of groups: one order keeps transactions from
 // deadlocks. A user who is gone is not found.
 func (s *Service) lock(ctx context.Context, id authz.UserID) error {
 	_, err := db.ForUpdate[userRow](ctx, s.db, s.userAt(id))
-	if errors.Is(err, db.ErrNotFound) {
-		return errs.Missing("User")
-	}
-	if err != nil {
-		return fmt.Errorf("lock user: %w", err)
-	}
-	return nil
+	return errs.Wrap(err, "lock user")
 }
 
 // change is db.Update for a user, which keeps the namespace and the cache in step, and an
 // administrator in office. A user who is gone is not found.
-func (s *Service) change(ctx context.Context, id authz.UserID, change func(ctx context.Context, row *userRow) error) (db.Change[userRow], error) {
-	out, err := db.Update(ctx, s.db, s.userAt(id), func(ctx context.Context, row *userRow) error {
+func (s *Service) change(ctx context.Context, at db.Row, change func(ctx context.Context, row *userRow) error) (db.Change[userRow], error) {
+	out, err := db.Update(ctx, s.db, at, func(ctx context.Context, row *userRow) error {
 		was := row.User
 		if err := change(ctx, row); err != nil {
 			return err
 		}
 		if was.Admin && (!row.Admin || was.State != row.State && row.State != Active) {
-			if err := s.notTheLast(ctx, id); err != nil {
+			if err := s.notTheLast(ctx, row.ID); err != nil {
 				return err
 			}
 		}
@@ -185,11 +178,8 @@ func (s *Service) change(ctx context.Context, id authz.UserID, change func(ctx c
 		}
 		return nil
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return out, errs.Missing("User")
-	}
 	if err == nil && out.Any() {
-		s.forget(ctx, id)
+		s.forget(ctx, out.After.ID)
 	}
 	return out, err
 }

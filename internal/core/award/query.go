@@ -70,7 +70,7 @@ func (s *Service) Remove(ctx context.Context, as authz.Actor, to noteable.Target
 		return err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete(ctx, s.db, db.Row{Table: "award_emoji", ID: id}, func(_ context.Context, row *Award) error { return as.UnmodifiedAt(row.UpdatedAt.Time) })
+		was, err := db.Delete[Award](ctx, s.db, db.Row{Table: "award_emoji", ID: id, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}

@@ -172,8 +172,11 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 	return s.find(ctx, at, b.ID)
 }
 
-func (s *Service) row(id ID) db.Row {
-	return db.Row{Table: "badges", ID: id, Now: s.now, Columns: columns, From: tables, Alias: "b"}
+// row is a badge of the place itself.
+func (s *Service) row(as authz.Actor, at Place, id ID) db.Row {
+	r := db.Row{Table: "badges", ID: id, Now: s.now, Columns: columns, From: tables, Alias: "b", If: as.UnmodifiedAt, Missing: errs.Missing("Badge")}
+	r.And.And("b.namespace_id = ?", at.Namespace)
+	return r
 }
 
 // Update changes a badge of the place itself.
@@ -181,19 +184,10 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c
 	if err := s.policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
 		return nil, err
 	}
-	out, err := db.Update(ctx, s.db, s.row(id), func(_ context.Context, b *Badge) error {
-		if b.NamespaceID != at.Namespace {
-			return errs.Missing("Badge")
-		}
-		if err := as.UnmodifiedAt(b.UpdatedAt.Time); err != nil {
-			return err
-		}
+	out, err := db.Update(ctx, s.db, s.row(as, at, id), func(_ context.Context, b *Badge) error {
 		c.apply(b)
 		return check(b)
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("Badge")
-	}
 	if err != nil {
 		return nil, errs.Wrap(err, "update badge")
 	}
@@ -215,10 +209,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) e
 	if b.NamespaceID != at.Namespace {
 		return errs.Coded(errs.BadRequest, CodeOfGroup, "the badge is one of a group above")
 	}
-	_, err = db.Delete(ctx, s.db, s.row(id), func(_ context.Context, b *Badge) error { return as.UnmodifiedAt(b.UpdatedAt.Time) })
-	if errors.Is(err, db.ErrNotFound) {
-		return errs.Missing("Badge")
-	}
+	_, err = db.Delete[Badge](ctx, s.db, s.row(as, at, id), nil)
 	return errs.Wrap(err, "delete badge")
 }
 

@@ -190,10 +190,7 @@ func (s *Service) lockedList(ctx context.Context, at Place, id ID, list ListID) 
 
 // limit changes the limits of a list.
 func (s *Service) limit(ctx context.Context, as authz.Actor, list ListID, c ListChanges) error {
-	_, err := db.Update(ctx, s.db, db.Row{Table: "board_lists", ID: list, Now: s.now}, func(_ context.Context, l *List) error {
-		if err := as.UnmodifiedAt(l.UpdatedAt.Time); err != nil {
-			return err
-		}
+	_, err := db.Update(ctx, s.db, db.Row{Table: "board_lists", ID: list, Now: s.now, If: as.UnmodifiedAt}, func(_ context.Context, l *List) error {
 		if c.MaxIssueCount != nil {
 			l.MaxIssueCount = *c.MaxIssueCount
 		}
@@ -236,10 +233,7 @@ func (s *Service) DeleteList(ctx context.Context, as authz.Actor, at Place, id I
 		if err != nil {
 			return err
 		}
-		if err := as.UnmodifiedAt(l.UpdatedAt.Time); err != nil {
-			return err
-		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM board_lists WHERE id = ?", list); err != nil {
+		if _, err := db.Delete[List](ctx, s.db, db.Row{Table: "board_lists", ID: list, If: as.UnmodifiedAt}, nil); err != nil {
 			return err
 		}
 		return s.arrange(ctx, slices.Delete(b.Lists, int(l.Position), int(l.Position)+1))

@@ -170,15 +170,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c
 		return nil, err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.db, db.Row{Table: "boards", ID: id, Now: s.now}, func(ctx context.Context, b *Board) error {
-			if b.NamespaceID != at.Namespace {
-				return errs.Missing("")
-			}
-			if err := as.UnmodifiedAt(b.UpdatedAt.Time); err != nil {
-				return err
-			}
-			return s.apply(ctx, at, b, c)
-		})
+		out, err := db.Update(ctx, s.db, s.row(at, id).Provided(as.UnmodifiedAt), func(ctx context.Context, b *Board) error { return s.apply(ctx, at, b, c) })
 		if err != nil {
 			return err
 		}
@@ -292,14 +284,8 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) e
 		return err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		b, err := s.locked(ctx, at, id)
+		b, err := db.Delete[Board](ctx, s.db, s.row(at, id).Provided(as.UnmodifiedAt), nil)
 		if err != nil {
-			return err
-		}
-		if err := as.UnmodifiedAt(b.UpdatedAt.Time); err != nil {
-			return err
-		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM boards WHERE id = ?", id); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, Deleted{Fact{Board: b, Place: at, Stamp: as.Stamp(s.now())}})
@@ -309,9 +295,12 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) e
 
 // locked reads a board of a place itself and locks it until the transaction ends.
 func (s *Service) locked(ctx context.Context, at Place, id ID) (Board, error) {
-	b, err := db.ForUpdate[Board](ctx, s.db, db.Row{Table: "boards", ID: id})
-	if err == nil && b.NamespaceID != at.Namespace {
-		err = db.ErrNotFound
-	}
-	return b, err
+	return db.ForUpdate[Board](ctx, s.db, s.row(at, id))
+}
+
+// row is a board of a place.
+func (s *Service) row(at Place, id ID) db.Row {
+	r := db.Row{Table: "boards", ID: id, Now: s.now}
+	r.And.And("namespace_id = ?", at.Namespace)
+	return r
 }

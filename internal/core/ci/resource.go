@@ -103,10 +103,7 @@ func (s *Service) SetProcessMode(ctx context.Context, as authz.Actor, p *project
 	}
 	var out db.Change[ResourceGroup]
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err = db.Update(ctx, s.db, db.Row{Table: "resource_groups", ID: g.ID, Now: s.now}, func(_ context.Context, row *ResourceGroup) error {
-			if err := as.UnmodifiedAt(row.UpdatedAt.Time); err != nil {
-				return err
-			}
+		out, err = db.Update(ctx, s.db, db.Row{Table: "resource_groups", ID: g.ID, Now: s.now, If: as.UnmodifiedAt}, func(_ context.Context, row *ResourceGroup) error {
 			if mode != nil {
 				row.ProcessMode = *mode
 			}

@@ -259,10 +259,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on note.On, id ID,
 			return nil, err
 		}
 	}
-	out, err := db.Update(ctx, s.db, db.Row{Table: "draft_notes", ID: id, Now: s.now}, func(ctx context.Context, d *Draft) error {
-		if err := as.UnmodifiedAt(d.UpdatedAt.Time); err != nil {
-			return err
-		}
+	out, err := db.Update(ctx, s.db, db.Row{Table: "draft_notes", ID: id, Now: s.now, If: as.UnmodifiedAt}, func(ctx context.Context, d *Draft) error {
 		if c.Note != nil {
 			d.Note = *c.Note
 			if err := s.fits(ctx, d, id); err != nil {
@@ -293,7 +290,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, on note.On, id ID)
 		return err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		_, err := db.Delete(ctx, s.db, db.Row{Table: "draft_notes", ID: id}, func(_ context.Context, row *Draft) error { return as.UnmodifiedAt(row.UpdatedAt.Time) })
+		_, err := db.Delete[Draft](ctx, s.db, db.Row{Table: "draft_notes", ID: id, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}

@@ -109,10 +109,7 @@ func (s *Service) ReorderChild(ctx context.Context, as authz.Actor, g *namespace
 	}
 	row := s.row(c.ID)
 	row.Now = nil // its own text is as it was
-	_, err = db.Update(ctx, s.db, row, func(ctx context.Context, e *Epic) (err error) {
-		if err := as.UnmodifiedAt(e.UpdatedAt.Time); err != nil {
-			return err
-		}
+	_, err = db.Update(ctx, s.db, row.Provided(as.UnmodifiedAt), func(ctx context.Context, e *Epic) (err error) {
 		e.Position, err = s.between(ctx, children(parent.ID), int64(c.ID), int64(at.Before), int64(at.After))
 		return err
 	})
@@ -194,10 +191,7 @@ func (s *Service) move(ctx context.Context, as authz.Actor, e *Epic, g *namespac
 			return err
 		}
 	}
-	out, err := db.Update(ctx, s.db, s.row(e.ID), func(ctx context.Context, e *Epic) error {
-		if err := as.UnmodifiedAt(e.UpdatedAt.Time); err != nil {
-			return err
-		}
+	out, err := db.Update(ctx, s.db, s.row(e.ID).Provided(as.UnmodifiedAt), func(ctx context.Context, e *Epic) error {
 		if e.ParentID = nil; parent == nil {
 			return nil
 		}

@@ -255,10 +255,7 @@ func (s *Service) ReorderIssue(ctx context.Context, as authz.Actor, g *namespace
 			return err
 		}
 	}
-	_, err = db.Update(ctx, s.db, db.Row{Table: "epic_issues", ID: id, Now: s.now}, func(ctx context.Context, r *memberRow) (err error) {
-		if err := as.UnmodifiedAt(r.UpdatedAt.Time); err != nil {
-			return err
-		}
+	_, err = db.Update(ctx, s.db, db.Row{Table: "epic_issues", ID: id, Now: s.now, If: as.UnmodifiedAt}, func(ctx context.Context, r *memberRow) (err error) {
 		r.Position, err = s.between(ctx, members(e.ID), int64(id), int64(at.Before), int64(at.After))
 		return err
 	})

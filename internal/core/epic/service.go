@@ -167,25 +167,17 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, g *namespace.Group
 // remove deletes an epic.
 func (s *Service) remove(ctx context.Context, as authz.Actor, e *Epic, g *namespace.Group) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		now, err := db.ForUpdate[Epic](ctx, s.db, s.row(e.ID))
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("")
-		}
-		if err != nil {
-			return err
-		}
-		if err := as.UnmodifiedAt(now.UpdatedAt.Time); err != nil {
-			return err
-		}
-		now.Labels = e.Labels
-		if err := s.bus.Publish(ctx, Deleted{Fact{Epic: now, Group: g, Stamp: as.Stamp(s.now())}}); err != nil {
-			return err
-		}
-		if err := s.labels.Detach(ctx, e.noteable()); err != nil {
-			return err
-		}
-		_, err = s.db.Exec(ctx, "DELETE FROM epics WHERE id = ?", e.ID)
+		_, err := db.Delete(ctx, s.db, s.row(e.ID).Provided(as.UnmodifiedAt), func(ctx context.Context, now *Epic) error {
+			now.Labels = e.Labels // as handlers find them while the row is there
+			if err := s.bus.Publish(ctx, Deleted{Fact{Epic: *now, Group: g, Stamp: as.Stamp(s.now())}}); err != nil {
+				return err
+			}
+			return s.labels.Detach(ctx, e.noteable())
+		})
 		return err
 	})
+	if errors.Is(err, db.ErrNotFound) {
+		return errs.Missing("")
+	}
 	return errs.Wrap(err, "delete epic")
 }

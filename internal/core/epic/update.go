@@ -40,10 +40,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, g *namespace.Group
 func (s *Service) change(ctx context.Context, as authz.Actor, g *namespace.Group, id ID, c Changes) error {
 	var before Epic // with labels
 	var added, removed []label.Label
-	out, err := db.Update(ctx, s.db, s.row(id), func(ctx context.Context, e *Epic) error {
-		if err := as.UnmodifiedAt(e.UpdatedAt.Time); err != nil {
-			return err
-		}
+	out, err := db.Update(ctx, s.db, s.row(id).Provided(as.UnmodifiedAt), func(ctx context.Context, e *Epic) error {
 		one := []Epic{*e}
 		if err := s.labelled(ctx, one); err != nil {
 			return err

@@ -164,7 +164,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID,
 		return err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		_, err := db.Delete(ctx, s.db, db.Row{Table: "gpg_keys", ID: id}, func(_ context.Context, row *Key) error { return as.UnmodifiedAt(row.UpdatedAt.Time) })
+		_, err := db.Delete[Key](ctx, s.db, db.Row{Table: "gpg_keys", ID: id, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("GPG Key")
 		}

@@ -39,11 +39,8 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group Place
 	var out Label
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		const same = "title = ? AND namespace_id IN (SELECT n.id FROM namespaces n WHERE n.parent_id = ? AND n.kind = 'project')"
-		l, err := db.ForUpdate[Label](ctx, s.db, db.Row{Table: "labels", ID: named.ID})
+		l, err := db.ForUpdate[Label](ctx, s.db, db.Row{Table: "labels", ID: named.ID, If: as.UnmodifiedAt})
 		if err != nil {
-			return err
-		}
-		if err := as.UnmodifiedAt(l.UpdatedAt.Time); err != nil {
 			return err
 		}
 		args := []any{l.Title, group.Namespace}

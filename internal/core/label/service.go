@@ -182,10 +182,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, ref stri
 	var out db.Change[Label]
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, db.Row{Table: "labels", ID: l.ID, Now: s.now}, func(ctx context.Context, l *Label) error {
-			if err := as.UnmodifiedAt(l.UpdatedAt.Time); err != nil {
-				return err
-			}
+		out, err = db.Update(ctx, s.db, db.Row{Table: "labels", ID: l.ID, Now: s.now, If: as.UnmodifiedAt}, func(ctx context.Context, l *Label) error {
 			c.apply(l)
 			if err := l.validate(); err != nil {
 				return err
@@ -220,18 +217,13 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, ref stri
 		return err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM labels WHERE id = ?", l.ID); err != nil {
-			return err
-		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM labels WHERE id = ?", l.ID); err != nil {
+		_, err := db.Delete[Label](ctx, s.db, db.Row{Table: "labels", ID: l.ID, If: as.UnmodifiedAt, Missing: errs.Missing("Label")}, nil)
+		if err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, Deleted{Label: *l, Place: at, Stamp: as.Stamp(s.now())})
 	})
-	if err != nil {
-		return fmt.Errorf("delete label: %w", err)
-	}
-	return nil
+	return errs.Wrap(err, "delete label")
 }
 
 // apply writes the changes into a label.

@@ -98,7 +98,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 			return err
 		}
 		for i := range all {
-			if err := s.drop(ctx, &all[i]); err != nil {
+			if err := s.drop(ctx, e.By, &all[i]); err != nil {
 				return err
 			}
 		}
@@ -230,14 +230,14 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	out, err := db.Update(ctx, s.db, db.Row{Table: "metric_images", ID: m.ID, Now: s.now}, func(_ context.Context, m *Image) error {
+	out, err := db.Update(ctx, s.db, db.Row{Table: "metric_images", ID: m.ID, Now: s.now, If: as.UnmodifiedAt}, func(_ context.Context, m *Image) error {
 		if c.URL != nil {
 			m.URL = orNil(c.URL)
 		}
 		if c.URLText != nil {
 			m.URLText = orNil(c.URLText)
 		}
-		return as.UnmodifiedAt(m.UpdatedAt.Time)
+		return nil
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -259,17 +259,15 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		return err
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM metric_images WHERE id = ?", m.ID); err != nil {
-			return err
-		}
-		return s.drop(ctx, m)
+		return s.drop(ctx, as, m)
 	})
 }
 
 // drop removes the row of an image and its file in the caller's transaction.
-func (s *Service) drop(ctx context.Context, m *Image) error {
-	if _, err := s.db.Exec(ctx, "DELETE FROM metric_images WHERE id = ?", m.ID); err != nil {
-		return fmt.Errorf("delete metric image: %w", err)
+func (s *Service) drop(ctx context.Context, as authz.Actor, m *Image) error {
+	_, err := db.Delete[Image](ctx, s.db, db.Row{Table: "metric_images", ID: m.ID, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil)
+	if err != nil {
+		return errs.Wrap(err, "delete metric image")
 	}
 	return s.uploads.Drop(ctx, m.UploadID)
 }

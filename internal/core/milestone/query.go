@@ -102,18 +102,16 @@ func (s *Service) within(w *db.Where, as authz.Actor, at Place, f Filter) {
 	w.And(visible, args...)
 }
 
-// row names the row of a milestone for db.Update and db.ForUpdate.
-func (s *Service) row(id ID) db.Row {
-	return db.Row{Table: "milestones", ID: id, Alias: "m", From: tables, Columns: columns, Now: s.now}
+// row is a milestone of the place itself.
+func (s *Service) row(at Place, id ID) db.Row {
+	r := db.Row{Table: "milestones", ID: id, Alias: "m", From: tables, Columns: columns, Now: s.now}
+	r.And.And("m.namespace_id = ?", at.Namespace)
+	return r
 }
 
 // locked reads a milestone of a place itself and locks it until the transaction ends.
 func (s *Service) locked(ctx context.Context, at Place, id ID) (Milestone, error) {
-	m, err := db.ForUpdate[Milestone](ctx, s.db, s.row(id))
-	if err == nil && m.NamespaceID != at.Namespace {
-		err = db.ErrNotFound
-	}
-	return m, err
+	return db.ForUpdate[Milestone](ctx, s.db, s.row(at, id))
 }
 
 // taken says what is wrong with the title of a milestone because of others, "" for nothing.

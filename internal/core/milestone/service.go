@@ -142,13 +142,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c
 	var out db.Change[Milestone]
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, s.row(id), func(ctx context.Context, m *Milestone) error {
-			if m.NamespaceID != at.Namespace {
-				return errs.Missing("")
-			}
-			if err := as.UnmodifiedAt(m.UpdatedAt.Time); err != nil {
-				return err
-			}
+		out, err = db.Update(ctx, s.db, s.row(at, id).Provided(as.UnmodifiedAt), func(ctx context.Context, m *Milestone) error {
 			before := m.Title
 			c.apply(m)
 			bad := m.check()
@@ -182,14 +176,8 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) e
 		return err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		m, err := s.locked(ctx, at, id)
+		m, err := db.Delete[Milestone](ctx, s.db, s.row(at, id).Provided(as.UnmodifiedAt), nil)
 		if err != nil {
-			return err
-		}
-		if err := as.UnmodifiedAt(m.UpdatedAt.Time); err != nil {
-			return err
-		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM milestones WHERE id = ?", id); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, Deleted{Fact{Milestone: m, Place: at, Stamp: as.Stamp(s.now())}})

@@ -73,12 +73,9 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) (*Group,
 	}
 	today := s.Grace().Today
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := s.updateGroup(ctx, g.ID, func(ctx context.Context, g *Group) error {
+		out, err := s.updateGroup(ctx, as, g.ID, func(ctx context.Context, g *Group) error {
 			if g.MarkedForDeletionOn != nil {
 				return errs.Plain("Group has already been marked for deletion")
-			}
-			if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM namespaces WHERE id = ?", g.ID); err != nil {
-				return err
 			}
 			g.MarkedForDeletionOn = &today
 			g.Path, g.Name = g.Path+Suffix(int64(g.ID)), g.Name+Suffix(int64(g.ID))
@@ -105,7 +102,7 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Gro
 		return nil, err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := s.updateGroup(ctx, g.ID, func(ctx context.Context, g *Group) error {
+		out, err := s.updateGroup(ctx, as, g.ID, func(ctx context.Context, g *Group) error {
 			if g.MarkedForDeletionOn == nil {
 				return errs.Plain("Group has not been marked for deletion")
 			}

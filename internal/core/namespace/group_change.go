@@ -2,7 +2,6 @@ package namespace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,12 +23,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Grou
 	}
 	c.restrict(as)
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := s.updateGroup(ctx, old.ID, func(ctx context.Context, g *Group) error {
+		out, err := s.updateGroup(ctx, as, old.ID, func(ctx context.Context, g *Group) error {
 			g.Level, g.LevelKnown = old.Level, true
 			if err := s.requireAdmin(ctx, as, g); err != nil {
-				return err
-			}
-			if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM namespaces WHERE id = ?", g.ID); err != nil {
 				return err
 			}
 			was := *g
@@ -84,16 +80,13 @@ func (s *Service) requireAdmin(ctx context.Context, as authz.Actor, g *Group) er
 
 // groupRow names the row of a group for db.Update and db.ForUpdate.
 func groupRow(id ID) db.Row {
-	return db.Row{Table: "groups", Key: "namespace_id", ID: id, Columns: groupColumns, From: groupTables, Alias: "g"}
+	return db.Row{Table: "groups", Key: "namespace_id", ID: id, Columns: groupColumns, From: groupTables, Alias: "g", Missing: errs.Missing("Group")}
 }
 
 // updateGroup is db.Update for a group, which keeps its row of namespaces in step: that
 // has name, path, visibility and the time of the change. A group that is gone is not found.
-func (s *Service) updateGroup(ctx context.Context, id ID, change func(ctx context.Context, g *Group) error) (db.Change[Group], error) {
-	out, err := db.Update(ctx, s.db, groupRow(id), change)
-	if errors.Is(err, db.ErrNotFound) {
-		return out, errs.Missing("Group")
-	}
+func (s *Service) updateGroup(ctx context.Context, as authz.Actor, id ID, change func(ctx context.Context, g *Group) error) (db.Change[Group], error) {
+	out, err := db.Update(ctx, s.db, groupRow(id).Provided(as.UnmodifiedAt), change)
 	if err != nil {
 		return out, err
 	}

@@ -331,10 +331,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 	}
 	now := s.now()
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.db, db.Row{Table: "notes", ID: n.ID}, func(_ context.Context, n *Note) error {
-			if err := as.UnmodifiedAt(n.UpdatedAt.Time); err != nil {
-				return err
-			}
+		out, err := db.Update(ctx, s.db, db.Row{Table: "notes", ID: n.ID, If: as.UnmodifiedAt}, func(_ context.Context, n *Note) error {
 			at := db.At(now)
 			n.Body, n.UpdatedAt, n.LastEditedAt, n.LastEditedByID = *c.Body, at, &at, &as.UserID
 			return nil

@@ -70,10 +70,7 @@ func (s *Service) Remove(ctx context.Context, p *Project) error {
 func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error {
 	seen := deref(p.MarkedForDeletionOn)
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", p.ID); err != nil {
-			return err
-		}
-		out, err := db.Update(ctx, s.db, s.lock(p.ID), func(ctx context.Context, p *Project) error {
+		out, err := db.Update(ctx, s.db, s.lock(p.ID).Provided(as.UnmodifiedAt), func(ctx context.Context, p *Project) error {
 			if p.PendingDelete || deref(p.MarkedForDeletionOn) != seen {
 				return nil
 			}
@@ -84,7 +81,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error 
 			p.PendingDelete = true
 			return s.follow(ctx, p, &was)
 		})
-		if errors.Is(err, db.ErrNotFound) || err == nil && !out.Any() {
+		if errs.Is(err, errs.NotFound) || err == nil && !out.Any() {
 			return nil
 		}
 		if err != nil {
@@ -211,7 +208,7 @@ func (s *Service) DeleteGroup(ctx context.Context, as authz.Actor, ref, fullPath
 
 func (s *Service) enqueueGroup(ctx context.Context, as authz.Actor, id namespace.ID) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM namespaces WHERE id = ?", id); err != nil {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM namespaces WHERE id = ?", id); err != nil { // no row changes here
 			return err
 		}
 		return s.jobs.Enqueue(ctx, PurgeGroup{GroupID: id, By: as.UserID, Marked: true})

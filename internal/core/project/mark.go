@@ -27,10 +27,7 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) error {
 		return s.remove(ctx, as, p)
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", p.ID); err != nil {
-			return err
-		}
-		out, err := s.update(ctx, p.ID, func(_ context.Context, p *Project) error {
+		out, err := s.update(ctx, as, p.ID, func(_ context.Context, p *Project) error {
 			if p.MarkedForDeletionOn != nil {
 				return errs.Plain("Project has already been marked for deletion")
 			}
@@ -60,7 +57,7 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Pro
 		return nil, err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := s.update(ctx, p.ID, func(ctx context.Context, p *Project) error {
+		out, err := s.update(ctx, as, p.ID, func(ctx context.Context, p *Project) error {
 			if p.MarkedForDeletionOn == nil {
 				return errs.Plain("Project has not been marked for deletion")
 			}

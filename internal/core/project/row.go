@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"tenon/internal/base/db"
@@ -12,13 +11,13 @@ import (
 
 // lock names the row of a project for db.Update and db.ForUpdate.
 func (s *Service) lock(id ID) db.Row {
-	return db.Row{Table: "projects", ID: id, Now: s.now, Columns: columns, From: tables, Alias: "p"}
+	return db.Row{Table: "projects", ID: id, Now: s.now, Columns: columns, From: tables, Alias: "p", Missing: errs.Missing("Project")}
 }
 
 // update is db.Update for a project, which keeps its place in the tree and its topics in
 // step. A project that is being deleted is not found.
-func (s *Service) update(ctx context.Context, id ID, change func(ctx context.Context, p *Project) error) (db.Change[Project], error) {
-	out, err := db.Update(ctx, s.db, s.lock(id), func(ctx context.Context, p *Project) error {
+func (s *Service) update(ctx context.Context, as authz.Actor, id ID, change func(ctx context.Context, p *Project) error) (db.Change[Project], error) {
+	return db.Update(ctx, s.db, s.lock(id).Provided(as.UnmodifiedAt), func(ctx context.Context, p *Project) error {
 		if p.PendingDelete {
 			return errs.Missing("Project")
 		}
@@ -28,10 +27,6 @@ func (s *Service) update(ctx context.Context, id ID, change func(ctx context.Con
 		}
 		return s.follow(ctx, p, &was)
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return out, errs.Missing("Project")
-	}
-	return out, err
 }
 
 // fact is what events say of a change.

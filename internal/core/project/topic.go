@@ -163,10 +163,7 @@ func (s *Service) UpdateTopic(ctx context.Context, as authz.Actor, id TopicID, c
 	var out db.Change[Topic]
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, s.topicRow(id), func(_ context.Context, t *Topic) error {
-			if err := as.UnmodifiedAt(t.UpdatedAt.Time); err != nil {
-				return err
-			}
+		out, err = db.Update(ctx, s.db, s.topicRow(id).Provided(as.UnmodifiedAt), func(_ context.Context, t *Topic) error {
 			c.apply(t)
 			return t.check()
 		})
@@ -176,9 +173,7 @@ func (s *Service) UpdateTopic(ctx context.Context, as authz.Actor, id TopicID, c
 		return s.renameTopic(ctx, id, out.Before.Name, out.After.Name)
 	})
 	switch {
-	case errors.Is(err, db.ErrNotFound):
-		return nil, errs.Missing("Topic")
-	case errors.Is(err, db.ErrDuplicate):
+	case db.Duplicate(err, "topics"):
 		return nil, topicTaken()
 	case err != nil:
 		return nil, errs.Wrap(err, "update topic")
@@ -193,20 +188,10 @@ func (s *Service) DeleteTopic(ctx context.Context, as authz.Actor, id TopicID) e
 		return err
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		t, err := s.lockTopic(ctx, id)
-		if err != nil {
-			return err
-		}
-		if err := as.UnmodifiedAt(t.UpdatedAt.Time); err != nil {
-			return err
-		}
-		if err := s.dropTopic(ctx, t.Name, "SELECT project_id FROM project_topics WHERE topic_id = ?", id); err != nil {
-			return err
-		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM topics WHERE id = ?", id); err != nil {
-			return fmt.Errorf("delete topic: %w", err)
-		}
-		return nil
+		_, err := db.Delete(ctx, s.db, s.topicRow(id).Provided(as.UnmodifiedAt), func(ctx context.Context, t *Topic) error {
+			return s.dropTopic(ctx, t.Name, "SELECT project_id FROM project_topics WHERE topic_id = ?", id)
+		})
+		return errs.Wrap(err, "delete topic")
 	})
 }
 
@@ -383,13 +368,9 @@ func (s *Service) SetTopicAvatar(ctx context.Context, id TopicID, name string) e
 // lockTopic reads a topic and locks it until the transaction of ctx ends.
 func (s *Service) lockTopic(ctx context.Context, id TopicID) (Topic, error) {
 	t, err := db.ForUpdate[Topic](ctx, s.db, s.topicRow(id))
-	if errors.Is(err, db.ErrNotFound) {
-		return t, errs.Missing("Topic")
-	}
-	if err != nil {
-		return t, fmt.Errorf("lock topic: %w", err)
-	}
-	return t, nil
+	return t, errs.Wrap(err, "lock topic")
 }
 
-func (s *Service) topicRow(id TopicID) db.Row { return db.Row{Table: "topics", ID: id, Now: s.now} }
+func (s *Service) topicRow(id TopicID) db.Row {
+	return db.Row{Table: "topics", ID: id, Now: s.now, Missing: errs.Missing("Topic")}
+}

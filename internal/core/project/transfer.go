@@ -47,13 +47,10 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref, target stri
 		if _, err := s.holdNetwork(ctx, p.ID); err != nil {
 			return err
 		}
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", p.ID); err != nil {
-			return err
-		}
 		if err := notReceived(s.personalRoom(ctx, as, into.ID, s.db.Room)); err != nil {
 			return err
 		}
-		out, err := s.update(ctx, p.ID, func(ctx context.Context, p *Project) error {
+		out, err := s.update(ctx, as, p.ID, func(ctx context.Context, p *Project) error {
 			if p.ParentID == into.ID {
 				return notTransferred("Project is already in this namespace.")
 			}

@@ -46,10 +46,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 				return err
 			}
 		}
-		out, err := s.update(ctx, old.ID, func(ctx context.Context, p *Project) error {
-			if err := as.UnmodifiedAt(p.UpdatedAt.Time); err != nil {
-				return err
-			}
+		out, err := s.update(ctx, as, old.ID, func(ctx context.Context, p *Project) error {
 			p.Level, p.LevelKnown = old.Level, true
 			if err := s.requireUpdate(ctx, as, p, &c); err != nil {
 				return err
@@ -182,7 +179,7 @@ func (s *Service) archive(ctx context.Context, as authz.Actor, ref string, e Arc
 		return nil, err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := s.update(ctx, p.ID, func(_ context.Context, p *Project) error {
+		out, err := s.update(ctx, as, p.ID, func(_ context.Context, p *Project) error {
 			if p.MarkedForDeletionOn != nil && e.Undone {
 				return errs.Plain("Project is marked for deletion")
 			}

@@ -187,15 +187,12 @@ func (s *Service) updateRule(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, err
 	}
-	row := db.Row{Table: "protected_branches", ID: known.ID, Now: s.now}
+	row := db.Row{Table: "protected_branches", ID: known.ID, Now: s.now, If: as.UnmodifiedAt}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		var old []RuleLevel
 		changed := false
 		out, err := db.Update(ctx, s.db, row, func(ctx context.Context, rule *Rule) error {
-			err := as.UnmodifiedAt(rule.UpdatedAt.Time)
-			if err != nil {
-				return err
-			}
+			var err error
 			if old, err = s.levels(ctx, rule.ID); err != nil {
 				return err
 			}
@@ -364,15 +361,8 @@ func (s *Service) UnprotectBranch(ctx context.Context, as authz.Actor, p *projec
 		return err
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM protected_branches WHERE id = ?", rule.ID); err != nil {
+		if err := s.deleteRule(ctx, as, branchTables, rule.ID); err != nil {
 			return err
-		}
-		gone, err := s.db.Exec(ctx, "DELETE FROM protected_branches WHERE id = ?", rule.ID)
-		if err != nil {
-			return fmt.Errorf("drop rule: %w", err)
-		}
-		if gone == 0 {
-			return errs.Missing("")
 		}
 		return s.bus.Publish(ctx, BranchUnprotected{s.event(as, p, rule)})
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -126,6 +127,17 @@ var (
 	branchTables = ruleTables{"protected_branches", "protected_branch_levels", "protected_branch_id", "r.allow_force_push, r.code_owner_approval_required"}
 	tagTables    = ruleTables{"protected_tags", "protected_tag_levels", "protected_tag_id", "false AS allow_force_push, false AS code_owner_approval_required"}
 )
+
+// deleteRule deletes a rule, with its levels.
+func (s *Service) deleteRule(ctx context.Context, as authz.Actor, t ruleTables, id RuleID) error {
+	_, err := db.Delete[stamped](ctx, s.db, db.Row{Table: t.rules, ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil)
+	return errs.Wrap(err, "delete rule")
+}
+
+// stamped is what the tables of rules have in common.
+type stamped struct {
+	UpdatedAt db.Time `db:"updated_at"`
+}
 
 type ruleRow struct {
 	Rule

@@ -3,7 +3,6 @@ package protection
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -66,15 +65,8 @@ func (s *Service) UnprotectTag(ctx context.Context, as authz.Actor, p *project.P
 		return err
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM protected_tags WHERE id = ?", rule.ID); err != nil {
+		if err := s.deleteRule(ctx, as, tagTables, rule.ID); err != nil {
 			return err
-		}
-		gone, err := s.db.Exec(ctx, "DELETE FROM protected_tags WHERE id = ?", rule.ID)
-		if err != nil {
-			return fmt.Errorf("drop rule: %w", err)
-		}
-		if gone == 0 {
-			return errs.Missing("")
 		}
 		return s.bus.Publish(ctx, TagUnprotected{s.event(as, p, rule)})
 	})

@@ -105,9 +105,9 @@ var selectRule = "SELECT " + db.Columns[Rule]("") + " FROM push_rules WHERE "
 // row names the rule of a place.
 func (s *Service) row(at Place) db.Row {
 	if at.Group != 0 {
-		return db.Row{Table: "push_rules", Key: "group_id", ID: at.Group, Now: s.now}
+		return db.Row{Table: "push_rules", Key: "group_id", ID: at.Group, Now: s.now, Missing: errMissing}
 	}
-	return db.Row{Table: "push_rules", Key: "project_id", ID: at.Project, Now: s.now}
+	return db.Row{Table: "push_rules", Key: "project_id", ID: at.Project, Now: s.now, Missing: errMissing}
 }
 
 func (s *Service) find(ctx context.Context, at Place) (*Rule, error) {
@@ -163,10 +163,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, c Change
 	var out db.Change[Rule]
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, s.row(at), func(_ context.Context, r *Rule) error {
-			if err := as.UnmodifiedAt(r.UpdatedAt.Time); err != nil {
-				return err
-			}
+		out, err = db.Update(ctx, s.db, s.row(at).Provided(as.UnmodifiedAt), func(_ context.Context, r *Rule) error {
 			r.apply(c)
 			return r.validate()
 		})
@@ -175,9 +172,6 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, c Change
 		}
 		return s.bus.Publish(ctx, Updated{Fact{as.Stamp(s.now()), at, out.After}, out})
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errMissing
-	}
 	if err != nil {
 		return nil, errs.Wrap(err, "change push rule")
 	}
@@ -190,17 +184,8 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place) error {
 		return err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		r, err := db.ForUpdate[Rule](ctx, s.db, s.row(at))
-		if errors.Is(err, db.ErrNotFound) {
-			return errMissing
-		}
+		r, err := db.Delete[Rule](ctx, s.db, s.row(at).Provided(as.UnmodifiedAt), nil)
 		if err != nil {
-			return err
-		}
-		if err := as.UnmodifiedAt(r.UpdatedAt.Time); err != nil {
-			return err
-		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM push_rules WHERE id = ?", r.ID); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, Deleted{Fact{as.Stamp(s.now()), at, r}})

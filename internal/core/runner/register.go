@@ -181,7 +181,7 @@ func (s *Service) Unregister(ctx context.Context, by authz.Actor, token string) 
 	if err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error { return s.remove(ctx, by, r) })
+	err = s.db.InTx(ctx, func(ctx context.Context) error { return s.remove(ctx, by, r.ID, nil) })
 	return errs.Wrap(err, "unregister runner")
 }
 

@@ -24,7 +24,7 @@ func (s *Service) leave(ctx context.Context, e project.Deleted) error {
 		return err
 	}
 	for i := range rows {
-		if err := s.remove(ctx, e.By, &rows[i]); err != nil {
+		if err := s.remove(ctx, e.By, rows[i].ID, nil); err != nil {
 			return err
 		}
 	}

@@ -208,7 +208,7 @@ func (s *Service) reset(ctx context.Context, as authz.Actor, id ID) (*Runner, st
 	token := ""
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = s.update(ctx, id, func(r *Runner) error {
+		out, err = s.update(ctx, as, id, func(r *Runner) error {
 			token = s.renew(r)
 			return nil
 		})

@@ -48,8 +48,8 @@ func (s *Service) fact(as authz.Actor, after Runner, before *Runner) Fact {
 }
 
 // update is db.Update for a runner, which keeps the rows of its tags in step.
-func (s *Service) update(ctx context.Context, id ID, change func(r *Runner) error) (db.Change[Runner], error) {
-	out, err := db.Update(ctx, s.db, db.Row{Table: "runners", ID: id, Now: s.now}, func(ctx context.Context, r *Runner) error {
+func (s *Service) update(ctx context.Context, as authz.Actor, id ID, change func(r *Runner) error) (db.Change[Runner], error) {
+	return db.Update(ctx, s.db, s.row(as, id), func(ctx context.Context, r *Runner) error {
 		was := r.TagsJSON
 		if err := change(r); err != nil {
 			return err
@@ -59,10 +59,10 @@ func (s *Service) update(ctx context.Context, id ID, change func(r *Runner) erro
 		}
 		return s.writeTags(ctx, r)
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return out, errs.Missing("Runner")
-	}
-	return out, err
+}
+
+func (s *Service) row(as authz.Actor, id ID) db.Row {
+	return db.Row{Table: "runners", ID: id, Now: s.now, If: as.UnmodifiedAt, Missing: errs.Missing("Runner")}
 }
 
 func (s *Service) writeTags(ctx context.Context, r *Runner) error {
@@ -85,12 +85,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id ID, c Changes) 
 	var out db.Change[Runner]
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = s.update(ctx, id, func(r *Runner) error {
-			if err := as.UnmodifiedAt(r.UpdatedAt.Time); err != nil {
-				return err
-			}
-			return c.apply(r)
-		})
+		out, err = s.update(ctx, as, id, c.apply)
 		if err != nil || !out.Any() {
 			return err
 		}
@@ -105,37 +100,32 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id ID, c Changes) 
 
 // Delete removes a runner. One that serves several projects is removed by administrators only.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, id ID) error {
-	r, err := s.Owned(ctx, as, id)
-	if err != nil {
+	if _, err := s.Owned(ctx, as, id); err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM runners WHERE id = ?", id); err != nil {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		return s.remove(ctx, as, id, func(ctx context.Context, _ *Runner) error {
+			n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM runner_projects WHERE runner_id = ?", id)
+			if err == nil && n > 1 && !as.Admin {
+				err = errs.Denied("Runner associated with more than one project")
+			}
 			return err
-		}
-		n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM runner_projects WHERE runner_id = ?", id)
-		if err != nil {
-			return err
-		}
-		if n > 1 && !as.Admin {
-			return errs.Denied("Runner associated with more than one project")
-		}
-		return s.remove(ctx, as, r)
+		})
 	})
 	return errs.Wrap(err, "delete runner")
 }
 
 // remove deletes a runner in the transaction of ctx.
-func (s *Service) remove(ctx context.Context, as authz.Actor, r *Runner) error {
-	first, err := db.Select[project.ID](ctx, s.db, "SELECT project_id FROM runner_projects WHERE runner_id = ? ORDER BY id LIMIT 1", r.ID)
+func (s *Service) remove(ctx context.Context, as authz.Actor, id ID, allow func(ctx context.Context, r *Runner) error) error {
+	first, err := db.Select[project.ID](ctx, s.db, "SELECT project_id FROM runner_projects WHERE runner_id = ? ORDER BY id LIMIT 1", id)
 	if err != nil {
 		return err
 	}
-	n, err := s.db.Exec(ctx, "DELETE FROM runners WHERE id = ?", r.ID)
-	if err != nil || n == 0 {
+	r, err := db.Delete(ctx, s.db, s.row(as, id), allow)
+	if err != nil {
 		return err
 	}
-	e := Deleted{Fact: s.fact(as, *r, nil)}
+	e := Deleted{Fact: s.fact(as, r, nil)}
 	if len(first) > 0 {
 		e.ProjectID = &first[0]
 	}

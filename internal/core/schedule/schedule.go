@@ -315,10 +315,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 	var out db.Change[Schedule]
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, db.Row{Table: "pipeline_schedules", ID: id, Now: s.now}, func(_ context.Context, row *Schedule) error {
-			if err := as.UnmodifiedAt(row.UpdatedAt.Time); err != nil {
-				return err
-			}
+		out, err = db.Update(ctx, s.db, db.Row{Table: "pipeline_schedules", ID: id, Now: s.now, If: as.UnmodifiedAt}, func(_ context.Context, row *Schedule) error {
 			return fn(row)
 		})
 		if err == nil {
@@ -344,7 +341,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		return err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete(ctx, s.db, db.Row{Table: "pipeline_schedules", ID: id}, func(_ context.Context, row *Schedule) error { return as.UnmodifiedAt(row.UpdatedAt.Time) })
+		was, err := db.Delete[Schedule](ctx, s.db, db.Row{Table: "pipeline_schedules", ID: id, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("Pipeline Schedule")
 		}

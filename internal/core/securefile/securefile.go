@@ -251,7 +251,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		return err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete(ctx, s.db, db.Row{Table: "secure_files", ID: id}, func(_ context.Context, row *File) error { return as.UnmodifiedAt(row.UpdatedAt.Time) })
+		was, err := db.Delete[File](ctx, s.db, db.Row{Table: "secure_files", ID: id, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}

@@ -2,7 +2,6 @@ package snippet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -189,12 +188,10 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 			return nil, err
 		}
 	}
+	if len(files) > 0 {
+		as = as.Unconditional() // the files are written already
+	}
 	return s.set(ctx, as, id, func(now *Snippet) error {
-		if len(files) == 0 {
-			if err := as.UnmodifiedAt(now.UpdatedAt.Time); err != nil {
-				return err
-			}
-		}
 		was := now.Visibility
 		c.apply(now)
 		return s.check(as, now, was)
@@ -206,15 +203,12 @@ func (s *Service) set(ctx context.Context, as authz.Actor, id ID, change func(*S
 	var out db.Change[Snippet]
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, s.row(id), func(_ context.Context, sn *Snippet) error { return change(sn) })
+		out, err = db.Update(ctx, s.db, s.row(id).Provided(as.UnmodifiedAt), func(_ context.Context, sn *Snippet) error { return change(sn) })
 		if err != nil || !out.Any() {
 			return err
 		}
 		return s.bus.Publish(ctx, Updated{Stamp: as.Stamp(s.now()), Snippet: out.After, Before: out.Before})
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("Snippet")
-	}
 	if err != nil {
 		return nil, errs.Wrap(err, "update snippet")
 	}
@@ -272,15 +266,8 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 
 func (s *Service) remove(ctx context.Context, as authz.Actor, sn *Snippet) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM snippets WHERE id = ?", sn.ID); err != nil {
-			return err
-		}
-		gone, err := s.db.Exec(ctx, "DELETE FROM snippets WHERE id = ?", sn.ID)
-		if err != nil {
-			return fmt.Errorf("delete snippet: %w", err)
-		}
-		if gone == 0 {
-			return errs.Missing("Snippet")
+		if _, err := db.Delete[Snippet](ctx, s.db, s.row(sn.ID).Provided(as.UnmodifiedAt), nil); err != nil {
+			return errs.Wrap(err, "delete snippet")
 		}
 		if err := s.repos.DropAttached(ctx, sn.RepositoryID); err != nil {
 			return err

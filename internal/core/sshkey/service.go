@@ -215,15 +215,9 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID,
 		return err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM ssh_keys WHERE id = ?", id); err != nil {
+		row := db.Row{Table: "ssh_keys", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("Key")}
+		if _, err := db.Delete[Key](ctx, s.db, row, nil); err != nil {
 			return err
-		}
-		n, err := s.db.Exec(ctx, "DELETE FROM ssh_keys WHERE id = ?", id)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return errs.Missing("Key")
 		}
 		return s.bus.Publish(ctx, Removed{Stamp: as.Stamp(s.now()), Key: *k})
 	})

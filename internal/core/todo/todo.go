@@ -312,9 +312,9 @@ func (s *Service) MarkDone(ctx context.Context, as authz.Actor, id ID) (*Todo, e
 	if err != nil {
 		return nil, err
 	}
-	out, err := db.Update(ctx, s.db, db.Row{Table: "todos", ID: id, Now: s.now}, func(_ context.Context, t *row) error {
+	out, err := db.Update(ctx, s.db, db.Row{Table: "todos", ID: id, Now: s.now, If: as.UnmodifiedAt}, func(_ context.Context, t *row) error {
 		t.State = Done
-		return as.UnmodifiedAt(t.UpdatedAt.Time)
+		return nil
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")

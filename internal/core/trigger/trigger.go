@@ -264,10 +264,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	var out db.Change[Trigger]
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, db.Row{Table: "pipeline_triggers", ID: id, Now: s.now}, func(_ context.Context, t *Trigger) error {
-			if err := as.UnmodifiedAt(t.UpdatedAt.Time); err != nil {
-				return err
-			}
+		out, err = db.Update(ctx, s.db, db.Row{Table: "pipeline_triggers", ID: id, Now: s.now, If: as.UnmodifiedAt}, func(_ context.Context, t *Trigger) error {
 			if description != nil {
 				t.Description = *description
 			}
@@ -297,7 +294,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		return err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete(ctx, s.db, db.Row{Table: "pipeline_triggers", ID: id}, func(_ context.Context, row *Trigger) error { return as.UnmodifiedAt(row.UpdatedAt.Time) })
+		was, err := db.Delete[Trigger](ctx, s.db, db.Row{Table: "pipeline_triggers", ID: id, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("Trigger")
 		}

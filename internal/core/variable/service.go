@@ -203,10 +203,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, key stri
 	var out db.Change[Variable]
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		changed := false
-		out, err = db.Update(ctx, s.db, db.Row{Table: "ci_variables", ID: found.ID, Now: s.now}, func(_ context.Context, v *Variable) error {
-			if err := as.UnmodifiedAt(v.UpdatedAt.Time); err != nil {
-				return err
-			}
+		out, err = db.Update(ctx, s.db, db.Row{Table: "ci_variables", ID: found.ID, Now: s.now, If: as.UnmodifiedAt}, func(_ context.Context, v *Variable) error {
 			changed, err = s.change(at, v, c)
 			return err
 		})
@@ -274,7 +271,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, key stri
 		return err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete(ctx, s.db, db.Row{Table: "ci_variables", ID: v.ID}, func(_ context.Context, row *Variable) error { return as.UnmodifiedAt(row.UpdatedAt.Time) })
+		was, err := db.Delete[Variable](ctx, s.db, db.Row{Table: "ci_variables", ID: v.ID, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing(at.thing())
 		}
