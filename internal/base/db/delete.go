@@ -24,12 +24,19 @@ func Delete[T any](ctx context.Context, d *DB, r Row, allow func(ctx context.Con
 		if err != nil {
 			return err
 		}
-		n, err := d.Exec(ctx, "DELETE FROM "+r.target()+" WHERE "+r.key()+" = ?"+r.And.AndSQL(), r.args()...)
-		missing, out = err == nil && n == 0, row
+		there, err := Drop(ctx, d, r)
+		missing, out = err == nil && !there, row
 		return err
 	})
 	if err == nil && missing {
 		err = r.missing()
 	}
 	return out, err
+}
+
+// Drop deletes a row that the caller has locked, or that no request names: it reads nothing and checks no
+// condition. It reports whether there was one.
+func Drop(ctx context.Context, d *DB, r Row) (bool, error) {
+	n, err := d.Exec(ctx, "DELETE FROM "+r.target()+" WHERE "+r.key()+" = ?"+r.And.AndSQL(), r.args()...)
+	return n > 0, err
 }

@@ -175,10 +175,7 @@ func (s *Service) DeleteDeploy(ctx context.Context, as authz.Actor, p authz.Plac
 		return err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM access_tokens WHERE id = ?", id); err != nil {
-			return err
-		}
-		if err := s.tokens.DropDeployToken(ctx, id); err != nil {
+		if err := s.tokens.DropDeployToken(ctx, as, id); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, DeployDestroyed{s.deployChange(as, p, t)})

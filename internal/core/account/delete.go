@@ -151,7 +151,7 @@ func (s *Service) Depart(ctx context.Context, d Departure) error {
 			}
 		}
 		s.forget(ctx, d.UserID)
-		_, err = s.db.Exec(ctx, "DELETE FROM users WHERE id = ?", d.UserID)
+		_, err = db.Drop(ctx, s.db, s.userAt(d.UserID))
 		return err
 	})
 	if err != nil {

@@ -123,15 +123,11 @@ func (s *Service) DeleteEmail(ctx context.Context, as authz.Actor, user authz.Us
 		if err := s.lock(ctx, a.UserID); err != nil {
 			return err
 		}
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM emails WHERE id = ?", id); err != nil {
-			return err
-		}
-		n, err := s.db.Exec(ctx, "DELETE FROM emails WHERE id = ? AND NOT is_primary", id)
+		row := db.Row{Table: "emails", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("Email")}
+		row.And.And("NOT is_primary") // or it became so meanwhile
+		_, err := db.Delete[emailRow](ctx, s.db, row, nil)
 		if err != nil {
 			return err
-		}
-		if n == 0 { // it became the primary one meanwhile, or is gone
-			return errs.Missing("Email")
 		}
 		s.forget(ctx, a.UserID)
 		_, err = s.db.Exec(ctx, `UPDATE users SET public_email = CASE WHEN public_email = ? THEN '' ELSE public_email END,
@@ -139,10 +135,7 @@ func (s *Service) DeleteEmail(ctx context.Context, as authz.Actor, user authz.Us
 			a.Email, a.Email, s.now(), a.UserID)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("delete address: %w", err)
-	}
-	return nil
+	return errs.Wrap(err, "delete address")
 }
 
 // mayAddress asks for the right to a user's addresses, zero being the actor, and says

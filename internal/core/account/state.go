@@ -138,23 +138,13 @@ func (s *Service) DeleteIdentity(ctx context.Context, as authz.Actor, id authz.U
 	if err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT created_at AS updated_at FROM identities WHERE user_id = ? AND provider = ?", u.ID, provider); err != nil {
-			return err
-		}
-		n, err := s.db.Exec(ctx, "DELETE FROM identities WHERE user_id = ? AND provider = ?", u.ID, provider)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return errs.Missing("Identity")
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("delete identity: %w", err)
+	row := db.Row{Table: "identities", Key: "user_id", ID: u.ID, If: as.UnmodifiedAt, Missing: errs.Missing("Identity")}
+	row.And.And("provider = ?", provider)
+	type identity struct {
+		CreatedAt db.Time `db:"created_at"`
 	}
-	return nil
+	_, err = db.Delete[identity](ctx, s.db, row, nil)
+	return errs.Wrap(err, "delete identity")
 }
 
 // denied refuses with a sentence that stands alone.

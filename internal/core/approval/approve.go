@@ -186,7 +186,7 @@ func (s *Service) Unapprove(ctx context.Context, as authz.Actor, p *project.Proj
 			return errs.Missing("")
 		}
 		before := at.state(&row, p)
-		if _, err := s.db.Exec(ctx, "DELETE FROM approvals WHERE id = ?", former[i].ID); err != nil {
+		if _, err := db.Drop(ctx, s.db, db.Row{Table: "approvals", ID: former[i].ID}); err != nil { // the merge request is locked
 			return err
 		}
 		at.approvals[m.ID] = slices.Delete(slices.Clone(former), i, i+1)

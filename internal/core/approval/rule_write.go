@@ -264,9 +264,6 @@ func (s *Service) update(ctx context.Context, as authz.Actor, o scope, id RuleID
 		if err := s.lockScope(ctx, o); err != nil {
 			return err
 		}
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM approval_rules WHERE id = ?", id); err != nil {
-			return err
-		}
 		before, err := s.findRule(ctx, o, id)
 		if err != nil {
 			return err
@@ -278,7 +275,7 @@ func (s *Service) update(ctx context.Context, as authz.Actor, o scope, id RuleID
 		if err := s.apply(ctx, as, o, &after, in); err != nil {
 			return err
 		}
-		_, err = db.Update(ctx, s.db, db.Row{Table: "approval_rules", ID: id}, func(_ context.Context, row *Rule) error {
+		_, err = db.Update(ctx, s.db, db.Row{Table: "approval_rules", ID: id, If: as.UnmodifiedAt}, func(_ context.Context, row *Rule) error {
 			row.Name, row.Required, row.AllProtected, row.UpdatedAt = after.Name, after.Required, after.AllProtected, db.At(s.now())
 			return nil
 		})
@@ -316,9 +313,6 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, o scope, id RuleID
 		if err := s.lockScope(ctx, o); err != nil {
 			return err
 		}
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM approval_rules WHERE id = ?", id); err != nil {
-			return err
-		}
 		before, err := s.findRule(ctx, o, id)
 		if err != nil {
 			return err
@@ -326,7 +320,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, o scope, id RuleID
 		if before.Type == CodeOwner {
 			return errs.New(errs.Forbidden, "")
 		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM approval_rules WHERE id = ?", id); err != nil {
+		if _, err := db.Delete[Rule](ctx, s.db, db.Row{Table: "approval_rules", ID: id, If: as.UnmodifiedAt}, nil); err != nil {
 			return err
 		}
 		if err := s.bus.Publish(ctx, RuleDeleted{RuleFact{Stamp: as.Stamp(s.now()), Project: o.p, Request: o.m, Rule: *before}}); err != nil {

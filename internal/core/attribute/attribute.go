@@ -104,12 +104,14 @@ func (s *Service) Set(ctx context.Context, as authz.Actor, o Owner, key, value s
 		return Attribute{}, err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.unmodified(ctx, as, o, key); err != nil {
+		// The row may not be there yet, so that no other function of db locks it.
+		err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM "+o.Kind.table()+" WHERE owner_id = ? AND attribute_key = ?", o.ID, key)
+		if err != nil {
 			return err
 		}
 		now := db.At(s.now())
-		_, err := s.db.Exec(ctx, "INSERT INTO "+o.Kind.table()+` (owner_id, attribute_key, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (owner_id, attribute_key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`, o.ID, key, value, now, now)
+		_, err = db.InsertRow(ctx, s.db, o.Kind.table(), attributeRow{o.ID, key, value, now, now},
+			"ON CONFLICT (owner_id, attribute_key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at")
 		return err
 	})
 	if err != nil {
@@ -123,23 +125,18 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, o Owner, key strin
 	if err := s.policy.Require(ctx, as, authz.AdminAttributes, authz.Subject{}); err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.unmodified(ctx, as, o, key); err != nil {
-			return err
-		}
-		gone, err := s.db.Exec(ctx, "DELETE FROM "+o.Kind.table()+" WHERE owner_id = ? AND attribute_key = ?", o.ID, key)
-		if err != nil {
-			return fmt.Errorf("delete attribute: %w", err)
-		}
-		if gone == 0 {
-			return errs.Missing("CustomAttribute")
-		}
-		return nil
-	})
+	row := db.Row{Table: o.Kind.table(), Key: "owner_id", ID: o.ID, If: as.UnmodifiedAt, Missing: errs.Missing("CustomAttribute")}
+	row.And.And("attribute_key = ?", key)
+	_, err := db.Delete[attributeRow](ctx, s.db, row, nil)
+	return errs.Wrap(err, "delete attribute")
 }
 
-func (s *Service) unmodified(ctx context.Context, as authz.Actor, o Owner, key string) error {
-	return as.Unmodified(ctx, s.db, "SELECT updated_at FROM "+o.Kind.table()+" WHERE owner_id = ? AND attribute_key = ?", o.ID, key)
+type attributeRow struct {
+	OwnerID   int64   `db:"owner_id"`
+	Key       string  `db:"attribute_key"`
+	Value     string  `db:"value"`
+	CreatedAt db.Time `db:"created_at"`
+	UpdatedAt db.Time `db:"updated_at"`
 }
 
 // ByOwners gives the attributes of several owners by key. It asks for no permission:

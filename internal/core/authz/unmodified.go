@@ -8,10 +8,11 @@ import (
 	"tenon/internal/base/errs"
 )
 
-// Unmodified answers PreconditionFailed where a row was changed after UnmodifiedSince. The
-// query selects the time of the last change of the rows that the method is about to change
-// or delete, and no row is no refusal. It has to run in the transaction that writes; it locks
-// the rows until that transaction ends. Without a condition nothing is read.
+// Unmodified answers PreconditionFailed where a row was changed after UnmodifiedSince. A row that
+// db.Update or db.Delete writes has [Actor.UnmodifiedAt] as its condition (If of db.Row); this
+// is for a condition on other rows than the one that changes, on several, or on one that may not be there yet.
+// The query selects the time of their last change, and no row is no refusal. It has to run in the transaction that
+// writes; it locks the rows until that transaction ends. Without a condition nothing is read.
 func (a Actor) Unmodified(ctx context.Context, d *db.DB, query string, args ...any) error {
 	if a.UnmodifiedSince.IsZero() {
 		return nil
@@ -39,7 +40,8 @@ type stamp struct {
 	UpdatedAt db.Time `db:"updated_at"`
 }
 
-// UnmodifiedAt is Unmodified for what no row has the time of.
+// UnmodifiedAt is the condition of the request on the time of the last change: If of db.Row, or for what
+// no row has the time of.
 func (a Actor) UnmodifiedAt(changed time.Time) error {
 	if a.UnmodifiedSince.IsZero() {
 		return nil

@@ -381,7 +381,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.passOnWithout(ctx, id); err != nil {
 			return err
 		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM pipelines WHERE id = ?", id); err != nil {
+		if _, err := db.Drop(ctx, s.db, db.Row{Table: "pipelines", ID: id}); err != nil {
 			return fmt.Errorf("delete pipeline: %w", err)
 		}
 		s.forgetLater(ctx, keys)

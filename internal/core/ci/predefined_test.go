@@ -109,8 +109,8 @@ func TestService_predefined(t *testing.T) {
 		a = w.take(runner, "build")
 		equal(t, "the project's stands above the group's", value(a, "CI_DEPLOY_USER"), "own")
 		equal(t, "without a tag", value(a, "CI_COMMIT_TAG_MESSAGE"), "")
-		check(t, w.tokens.DropDeployToken(t.Context(), own.ID))
-		check(t, w.tokens.DropDeployToken(t.Context(), group.ID))
+		check(t, w.tokens.DropDeployToken(t.Context(), authz.Actor{}, own.ID))
+		check(t, w.tokens.DropDeployToken(t.Context(), authz.Actor{}, group.ID))
 		w.succeed(a)
 	})
 }

@@ -333,15 +333,10 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM ssh_keys WHERE id = ?", id); err != nil {
 			return err
 		}
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID); err != nil {
+		row := db.Row{Table: "deploy_key_projects", Key: "key_id", ID: id, If: as.UnmodifiedAt, Missing: errMissing}
+		row.And.And("project_id = ?", p.ID)
+		if _, err := db.Delete[Grant](ctx, s.db, row, nil); err != nil {
 			return err
-		}
-		n, err := s.db.Exec(ctx, "DELETE FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return errMissing
 		}
 		if err := s.bus.Publish(ctx, Removed{s.change(as, p, k)}); err != nil {
 			return err

@@ -129,7 +129,7 @@ func (s *Service) requireIssue(ctx context.Context, as authz.Actor, id issue.ID)
 
 // include puts an issue into an epic in the caller's transaction.
 func (s *Service) include(ctx context.Context, as authz.Actor, e *Epic, i *issue.Issue, p *project.Project) error {
-	if err := s.exclude(ctx, as, i, p); err != nil {
+	if err := s.exclude(ctx, as.Unconditional(), i, p); err != nil {
 		return err
 	}
 	now := db.At(s.now())
@@ -159,7 +159,8 @@ func (s *Service) exclude(ctx context.Context, as authz.Actor, i *issue.Issue, p
 	if err != nil {
 		return err
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM epic_issues WHERE issue_id = ?", i.ID); err != nil {
+	row := db.Row{Table: "epic_issues", Key: "issue_id", ID: i.ID, If: as.UnmodifiedAt}
+	if _, err := db.Delete[memberRow](ctx, s.db, row, nil); err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
 	i.Epic = nil
@@ -226,9 +227,6 @@ func (s *Service) RemoveIssue(ctx context.Context, as authz.Actor, g *namespace.
 		return nil, err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM epic_issues WHERE id = ?", id); err != nil {
-			return err
-		}
 		return s.exclude(ctx, as, i, p)
 	})
 	if err != nil {

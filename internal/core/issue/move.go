@@ -238,7 +238,7 @@ func (s *Service) MarkDuplicate(ctx context.Context, as authz.Actor, p *project.
 		if err != nil {
 			return err
 		}
-		if out, err = s.change(ctx, as, p, i.ID, Changes{StateEvent: "close"}); err != nil {
+		if out, err = s.change(ctx, as.Unconditional(), p, i.ID, Changes{StateEvent: "close"}); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, Duplicated{

@@ -60,14 +60,11 @@ func (s *Service) Reorder(ctx context.Context, as authz.Actor, p *project.Projec
 		return nil, unknown
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM issues WHERE id = ?", i.ID); err != nil {
-			return err
-		}
 		at, err := s.between(ctx, p, i.ID, m)
 		if err != nil {
 			return err
 		}
-		_, err = db.Update(ctx, s.db, s.row(as, p, i.ID), func(_ context.Context, row *Issue) error {
+		_, err = db.Update(ctx, s.db, s.row(as, p, i.ID).Provided(as.UnmodifiedAt), func(_ context.Context, row *Issue) error {
 			row.Position = at
 			return nil
 		})

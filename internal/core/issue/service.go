@@ -278,24 +278,15 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 // remove deletes an issue of a project; only its number and path count.
 func (s *Service) remove(ctx context.Context, as authz.Actor, i *Issue, p *project.Project) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM issues WHERE id = ?", i.ID); err != nil {
-			return err
-		}
-		now, err := db.ForUpdate[Issue](ctx, s.db, s.row(as, p, i.ID))
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("")
-		}
-		if err != nil {
-			return err
-		}
-		now.Labels, now.Assignees = i.Labels, i.Assignees
-		if err := s.bus.Publish(ctx, Deleted{Fact{Issue: now, Project: p, Stamp: as.Stamp(s.now())}}); err != nil {
-			return err
-		}
-		if err := s.labels.Detach(ctx, i.noteable()); err != nil {
-			return err
-		}
-		_, err = s.db.Exec(ctx, "DELETE FROM issues WHERE id = ?", i.ID)
+		row := s.row(as, p, i.ID).Provided(as.UnmodifiedAt)
+		row.Missing = errs.Missing("")
+		_, err := db.Delete(ctx, s.db, row, func(ctx context.Context, now *Issue) error { // handlers run while the row is there
+			now.Labels, now.Assignees = i.Labels, i.Assignees
+			if err := s.bus.Publish(ctx, Deleted{Fact{Issue: *now, Project: p, Stamp: as.Stamp(s.now())}}); err != nil {
+				return err
+			}
+			return s.labels.Detach(ctx, i.noteable())
+		})
 		return err
 	})
 	if err != nil {

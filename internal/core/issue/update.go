@@ -51,10 +51,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 func (s *Service) write(ctx context.Context, as authz.Actor, p *project.Project, id ID, c Changes) (*Issue, error) {
 	var out *Issue
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM issues WHERE id = ?", id)
-		if err != nil {
-			return err
-		}
+		var err error
 		out, err = s.change(ctx, as, p, id, c)
 		return err
 	})
@@ -112,7 +109,7 @@ func (s *Service) permitted(ctx context.Context, as authz.Actor, subject authz.S
 func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project, id ID, c Changes) (*Issue, error) {
 	var diff Diff
 	var before Issue // with labels and assignees
-	out, err := db.Update(ctx, s.db, s.row(as, p, id), func(ctx context.Context, i *Issue) error {
+	out, err := db.Update(ctx, s.db, s.row(as, p, id).Provided(as.UnmodifiedAt), func(ctx context.Context, i *Issue) error {
 		one := []Issue{*i}
 		if err := s.fill(ctx, as, one); err != nil {
 			return err

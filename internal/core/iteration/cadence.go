@@ -182,23 +182,20 @@ func (s *Service) DeleteCadence(ctx context.Context, as authz.Actor, at Place, i
 		return err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		c, err := db.ForUpdate[Cadence](ctx, s.db, db.Row{Table: "iteration_cadences", ID: id})
-		if err == nil && c.NamespaceID != at.Namespace {
-			err = db.ErrNotFound
-		}
-		if err != nil {
-			return err
-		}
-		gone, err := db.Select[Iteration](ctx, s.db, "SELECT "+columns+" FROM "+tables+" WHERE i.cadence_id = ? ORDER BY i.id", id)
-		if err != nil {
-			return err
-		}
-		for _, i := range gone {
-			if err := s.bus.Publish(ctx, Deleted{Fact{Iteration: i, Stamp: as.Stamp(s.now())}}); err != nil {
+		row := db.Row{Table: "iteration_cadences", ID: id, If: as.UnmodifiedAt}
+		row.And.And("namespace_id = ?", at.Namespace)
+		_, err := db.Delete(ctx, s.db, row, func(ctx context.Context, _ *Cadence) error {
+			gone, err := db.Select[Iteration](ctx, s.db, "SELECT "+columns+" FROM "+tables+" WHERE i.cadence_id = ? ORDER BY i.id", id)
+			if err != nil {
 				return err
 			}
-		}
-		_, err = s.db.Exec(ctx, "DELETE FROM iteration_cadences WHERE id = ?", id)
+			for _, i := range gone {
+				if err := s.bus.Publish(ctx, Deleted{Fact{Iteration: i, Stamp: as.Stamp(s.now())}}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 		return err
 	})
 	if errors.Is(err, db.ErrNotFound) {

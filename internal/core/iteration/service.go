@@ -182,14 +182,10 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) e
 		return err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		i, err := db.ForUpdate[Iteration](ctx, s.db, s.row(id))
-		if err == nil && i.NamespaceID != at.Namespace {
-			err = db.ErrNotFound
-		}
+		row := s.row(id).Provided(as.UnmodifiedAt)
+		row.And.And("i.namespace_id = ?", at.Namespace)
+		i, err := db.Delete[Iteration](ctx, s.db, row, nil)
 		if err != nil {
-			return err
-		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM iterations WHERE id = ?", id); err != nil {
 			return err
 		}
 		if _, err := s.db.Exec(ctx, "UPDATE iterations SET sequence = sequence - 1 WHERE cadence_id = ? AND sequence > ?", i.CadenceID, i.Sequence); err != nil {

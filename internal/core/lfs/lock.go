@@ -158,7 +158,7 @@ func (s *Service) Unlock(ctx context.Context, as authz.Actor, p *project.Project
 			return nil, err
 		}
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM lfs_locks WHERE id = ? AND project_id = ?", lock.ID, p.ID); err != nil {
+	if _, err := db.Drop(ctx, s.db, db.Row{Table: "lfs_locks", ID: lock.ID}); err != nil {
 		return nil, fmt.Errorf("unlock path: %w", err)
 	}
 	return &lock, nil

@@ -108,7 +108,7 @@ func (t *Table[ID]) Add(ctx context.Context, d *db.DB, r *Row[ID], then func(ctx
 		}
 		return then(ctx)
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, t.Links) {
 		return t.Assigned
 	}
 	return errs.Wrap(err, "add to "+t.Links)
@@ -150,15 +150,8 @@ func (t *Table[ID]) room(ctx context.Context, d *db.DB, a, b ID) error {
 // permission: the packages of what is linked do.
 func (t *Table[ID]) Remove(ctx context.Context, as authz.Actor, d *db.DB, id int64, then func(ctx context.Context) error) error {
 	err := d.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, d, "SELECT updated_at FROM "+t.Links+" WHERE id = ?", id); err != nil {
+		if _, err := db.Delete[Row[ID]](ctx, d, db.Row{Table: t.Links, ID: id, If: as.UnmodifiedAt, Missing: t.Gone}, nil); err != nil {
 			return err
-		}
-		n, err := d.Exec(ctx, "DELETE FROM "+t.Links+" WHERE id = ?", id)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return t.Gone
 		}
 		return then(ctx)
 	})

@@ -43,10 +43,7 @@ type Plan struct {
 // or a close since the request was looked at is NotAllowed.
 func (s *Service) schedule(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, in MergeInput) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM merge_requests WHERE id = ?", m.ID); err != nil {
-			return err
-		}
-		out, err := db.Update(ctx, s.db, s.row(m.ID), func(_ context.Context, row *MergeRequest) error {
+		out, err := db.Update(ctx, s.db, s.row(m.ID).Provided(as.UnmodifiedAt), func(_ context.Context, row *MergeRequest) error {
 			if row.State != StateOpened || row.HeadSHA != m.HeadSHA || row.TargetBranch != m.TargetBranch || row.Draft || row.inTrain() {
 				return errChanged
 			}

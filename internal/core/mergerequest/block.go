@@ -224,9 +224,6 @@ func (s *Service) RemoveBlock(ctx context.Context, as authz.Actor, p *project.Pr
 		return errs.Denied("") // the caller knows already that it is there
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT created_at AS updated_at FROM merge_request_blocks WHERE id = ?", id); err != nil {
-			return err
-		}
 		now, err := db.ForUpdate[MergeRequest](ctx, s.db, s.row(m.ID))
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
@@ -234,11 +231,8 @@ func (s *Service) RemoveBlock(ctx context.Context, as authz.Actor, p *project.Pr
 		if err != nil {
 			return err
 		}
-		n, err := s.db.Exec(ctx, "DELETE FROM merge_request_blocks WHERE id = ?", id)
-		if err == nil && n == 0 {
-			err = errs.Missing("")
-		}
-		if err != nil {
+		row := db.Row{Table: "merge_request_blocks", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}
+		if _, err := db.Delete[blockRow](ctx, s.db, row, nil); err != nil {
 			return err
 		}
 		if err := s.publishBlock(ctx, as, p, m, &now, func(f Fact) event.Event { return DependencyRemoved{Fact: f, Blocking: *other} }); err != nil {

@@ -28,10 +28,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 // remove deletes a request that is not being merged, and its references.
 func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM merge_requests WHERE id = ?", m.ID); err != nil {
-			return err
-		}
-		now, err := db.ForUpdate[MergeRequest](ctx, s.db, s.row(m.ID))
+		now, err := db.ForUpdate[MergeRequest](ctx, s.db, s.row(m.ID).Provided(as.UnmodifiedAt))
 		if errors.Is(err, db.ErrNotFound) || err == nil && now.State == StateLocked {
 			return errs.Coded(errs.Conflict, CodeLocked, "")
 		}
@@ -49,7 +46,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.ci.DeleteFor(ctx, as, int64(m.ID)); err != nil {
 			return err
 		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM merge_requests WHERE id = ?", m.ID); err != nil {
+		if _, err := db.Drop(ctx, s.db, s.row(m.ID)); err != nil {
 			return err
 		}
 		if err := s.release(ctx, waiting); err != nil {

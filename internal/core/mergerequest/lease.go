@@ -50,10 +50,7 @@ func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
 				l.TargetOldSHA, l.TargetNewSHA, l.MergeCommitSHA, l.SquashCommitSHA, a.remove, l.CreatedAt, l.RequestID)
 			return err
 		}
-		if err := a.as.Unmodified(ctx, s.db, "SELECT updated_at FROM merge_requests WHERE id = ?", a.m.ID); err != nil {
-			return err
-		}
-		_, err := db.Update(ctx, s.db, s.row(a.m.ID), func(ctx context.Context, m *MergeRequest) error {
+		_, err := db.Update(ctx, s.db, s.row(a.m.ID).Provided(a.as.UnmodifiedAt), func(ctx context.Context, m *MergeRequest) error {
 			if m.State == StateOpened && m.HeadSHA != a.m.HeadSHA {
 				return a.leftFor(m.HeadSHA)
 			}

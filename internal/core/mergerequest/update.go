@@ -176,11 +176,8 @@ func (s *Service) checkFork(ctx context.Context, as authz.Actor, p *project.Proj
 // updates at once keep both their changes.
 func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c Changes) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM merge_requests WHERE id = ?", m.ID); err != nil {
-			return err
-		}
 		var u updated
-		out, err := db.Update(ctx, s.db, s.row(m.ID), func(ctx context.Context, m *MergeRequest) error {
+		out, err := db.Update(ctx, s.db, s.row(m.ID).Provided(as.UnmodifiedAt), func(ctx context.Context, m *MergeRequest) error {
 			u = updated{}
 			return s.apply(ctx, as, p, m, c, &u)
 		})

@@ -150,11 +150,8 @@ func (s *Service) ChangeInvitation(ctx context.Context, as authz.Actor, p authz.
 	}
 	var out db.Change[Invitation]
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM invitations WHERE id = ?", old.ID); err != nil {
-			return err
-		}
 		var err error
-		out, err = db.Update(ctx, s.db, db.Row{Table: "invitations", ID: old.ID, Now: s.now}, func(ctx context.Context, i *Invitation) error {
+		out, err = db.Update(ctx, s.db, db.Row{Table: "invitations", ID: old.ID, Now: s.now, If: as.UnmodifiedAt}, func(ctx context.Context, i *Invitation) error {
 			was := i.Level
 			if c.Level != nil {
 				i.Level = *c.Level
@@ -206,15 +203,9 @@ func (s *Service) Uninvite(ctx context.Context, as authz.Actor, p authz.Place, e
 		return err
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM invitations WHERE id = ?", old.ID); err != nil {
-			return err
-		}
-		gone, err := s.db.Exec(ctx, "DELETE FROM invitations WHERE id = ?", old.ID)
-		switch {
-		case err != nil:
-			return fmt.Errorf("remove invitation: %w", err)
-		case gone == 0:
-			return errs.Missing("")
+		row := db.Row{Table: "invitations", ID: old.ID, If: as.UnmodifiedAt, Missing: errs.Missing("")}
+		if _, err := db.Delete[Invitation](ctx, s.db, row, nil); err != nil {
+			return errs.Wrap(err, "remove invitation")
 		}
 		return s.bus.Publish(ctx, InvitationRemoved{Place: p, Email: old.Email, Stamp: as.Stamp(s.now())})
 	})
@@ -252,7 +243,7 @@ func (s *Service) AcceptInvitations(ctx context.Context, user authz.UserID) erro
 		} else if err != nil {
 			return err
 		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM invitations WHERE id = ?", in.ID); err != nil {
+		if _, err := db.Drop(ctx, s.db, db.Row{Table: "invitations", ID: in.ID}); err != nil {
 			return fmt.Errorf("use invitation: %w", err)
 		}
 		member, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM members

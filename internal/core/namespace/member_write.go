@@ -99,7 +99,9 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p authz.Place, j joi
 		row.CreatedByID = &as.UserID
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT created_at AS updated_at FROM access_requests WHERE namespace_id = ? AND user_id = ?", p.Namespace, j.user); err != nil {
+		// Mostly there is none; who approves one has the condition on it.
+		_, err := db.Delete[accessRequestRow](ctx, s.db, s.requestRow(as, p, j.user), nil)
+		if err != nil && !errors.Is(err, db.ErrNotFound) {
 			return err
 		}
 		// A membership that ran out makes room.
@@ -107,18 +109,13 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p authz.Place, j joi
 			p.Namespace, j.user, s.today()); err != nil {
 			return err
 		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM access_requests WHERE namespace_id = ? AND user_id = ?", p.Namespace, j.user); err != nil {
-			return err
-		}
-		id, err := db.Insert(ctx, s.db, "members", row)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "members", &row); err != nil {
 			return err
 		}
 		u, err := s.memberUser(ctx, j.user)
 		if err != nil {
 			return err
 		}
-		row.ID = id
 		return s.bus.Publish(ctx, MemberAdded{Stamp: as.Stamp(s.now()), Place: p, Member: row, User: u})
 	})
 	if err != nil {
@@ -148,14 +145,9 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p authz.Place, use
 		}
 		return nil, errs.Denied("")
 	}
-	row := db.Row{Table: "members", Key: "namespace_id", ID: p.Namespace, Now: s.now}
-	row.And.And("user_id = ?", user)
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM members WHERE namespace_id = ? AND user_id = ?", p.Namespace, user); err != nil {
-			return err
-		}
 		var err error
-		out, err = db.Update(ctx, s.db, row, func(ctx context.Context, m *Member) error {
+		out, err = db.Update(ctx, s.db, s.memberRow(as, p, user), func(ctx context.Context, m *Member) error {
 			was := *m
 			if err := s.checkChange(ctx, as, p, own, m, c); err != nil {
 				return err
@@ -171,9 +163,6 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p authz.Place, use
 		}
 		return s.bus.Publish(ctx, MemberChanged{Stamp: as.Stamp(s.now()), Place: p, Member: out.After, Before: out.Before, User: u})
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("")
-	}
 	if err != nil {
 		return nil, errs.Wrap(err, "change member")
 	}
@@ -231,20 +220,28 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p authz.Place, use
 // leave ends a direct membership. The last owner of a group stays.
 func (s *Service) leave(ctx context.Context, as authz.Actor, p authz.Place, m *Member, o Removal) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM members WHERE namespace_id = ? AND user_id = ?", p.Namespace, m.UserID); err != nil {
-			return err
-		}
 		if err := s.keepOwner(ctx, p, m, true); err != nil {
 			return err
 		}
+		row := s.memberRow(as, p, m.UserID)
 		if o.Below && p.Group {
+			if _, err := db.ForUpdate[Member](ctx, s.db, row); err != nil {
+				return errs.Wrap(err, "lock member")
+			}
 			return s.removeBelow(ctx, as, p, *m, o)
 		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ?", p.Namespace, m.UserID); err != nil {
-			return fmt.Errorf("remove member: %w", err)
+		if _, err := db.Delete[Member](ctx, s.db, row, nil); err != nil {
+			return errs.Wrap(err, "remove member")
 		}
 		return s.removed(ctx, as, p, *m, o)
 	})
+}
+
+// memberRow is a membership of the place itself.
+func (s *Service) memberRow(as authz.Actor, p authz.Place, user authz.UserID) db.Row {
+	row := db.Row{Table: "members", Key: "namespace_id", ID: p.Namespace, Now: s.now, If: as.UnmodifiedAt, Missing: errs.Missing("")}
+	row.And.And("user_id = ?", user)
+	return row
 }
 
 // removeBelow ends all memberships of a user in a group and inside it, in the transaction

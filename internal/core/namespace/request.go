@@ -73,7 +73,7 @@ func (s *Service) Request(ctx context.Context, as authz.Actor, p authz.Place) (*
 	}
 	now := db.At(s.now())
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := db.Insert(ctx, s.db, "access_requests", accessRequestRow{p.Namespace, as.UserID, now}); err != nil {
+		if _, err := db.InsertRow(ctx, s.db, "access_requests", accessRequestRow{p.Namespace, as.UserID, now}, ""); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, AccessRequested{Place: p, Stamp: as.Stamp(s.now())})
@@ -131,6 +131,13 @@ func (s *Service) requested(ctx context.Context, p authz.Place, user authz.UserI
 	return nil
 }
 
+// requestRow is the request of a user for membership of a place.
+func (s *Service) requestRow(as authz.Actor, p authz.Place, user authz.UserID) db.Row {
+	row := db.Row{Table: "access_requests", Key: "namespace_id", ID: p.Namespace, If: as.UnmodifiedAt}
+	row.And.And("user_id = ?", user)
+	return row
+}
+
 // Deny turns a request down. Everybody may take their own back.
 func (s *Service) Deny(ctx context.Context, as authz.Actor, p authz.Place, user authz.UserID) error {
 	ability := adminAbility(p)
@@ -141,15 +148,10 @@ func (s *Service) Deny(ctx context.Context, as authz.Actor, p authz.Place, user 
 		return err
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT created_at AS updated_at FROM access_requests WHERE namespace_id = ? AND user_id = ?", p.Namespace, user); err != nil {
-			return err
-		}
-		gone, err := s.db.Exec(ctx, "DELETE FROM access_requests WHERE namespace_id = ? AND user_id = ?", p.Namespace, user)
-		switch {
-		case err != nil:
-			return fmt.Errorf("deny access request: %w", err)
-		case gone == 0:
-			return errs.Missing("")
+		row := s.requestRow(as, p, user)
+		row.Missing = errs.Missing("")
+		if _, err := db.Delete[accessRequestRow](ctx, s.db, row, nil); err != nil {
+			return errs.Wrap(err, "deny access request")
 		}
 		return s.bus.Publish(ctx, AccessDenied{Place: p, UserID: user, Stamp: as.Stamp(s.now())})
 	})

@@ -253,15 +253,9 @@ func (s *Service) Unshare(ctx context.Context, as authz.Actor, p authz.Place, gr
 		return fmt.Errorf("find share: %w", err)
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM shares WHERE id = ?", old.ID); err != nil {
-			return err
-		}
-		gone, err := s.db.Exec(ctx, "DELETE FROM shares WHERE id = ?", old.ID)
-		switch {
-		case err != nil:
-			return fmt.Errorf("unshare: %w", err)
-		case gone == 0:
-			return errs.Missing("Group Link")
+		row := db.Row{Table: "shares", ID: old.ID, If: as.UnmodifiedAt, Missing: errs.Missing("Group Link")}
+		if _, err := db.Delete[shareRow](ctx, s.db, row, nil); err != nil {
+			return errs.Wrap(err, "unshare")
 		}
 		return s.bus.Publish(ctx, GroupUnshared{Place: p, GroupID: old.GroupID, GroupName: old.Name, Level: old.Level, Stamp: as.Stamp(s.now())})
 	})

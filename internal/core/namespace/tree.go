@@ -174,7 +174,7 @@ func (s *Service) touch(ctx context.Context, id ID) error {
 // Uproot removes a place that has nothing below it, with its members, shares, route
 // and redirects.
 func (s *Service) Uproot(ctx context.Context, id ID) error {
-	if _, err := s.db.Exec(ctx, "DELETE FROM namespaces WHERE id = ?", id); err != nil {
+	if _, err := db.Drop(ctx, s.db, db.Row{Table: "namespaces", ID: id}); err != nil {
 		return fmt.Errorf("remove namespace: %w", err)
 	}
 	return nil

@@ -320,7 +320,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 		return nil, t, refuse("confidential", "can not be changed for existing notes")
 	}
 	if c.Body == nil || *c.Body == n.Body {
-		return n, t, as.Unmodified(ctx, s.db, "SELECT updated_at FROM notes WHERE id = ?", n.ID)
+		return n, t, as.UnmodifiedAt(n.UpdatedAt.Time) // nothing changes
 	}
 	if err := checkBody(*c.Body); err != nil {
 		return nil, t, err
@@ -367,17 +367,11 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, on On, id ID) erro
 	}
 	now := s.now()
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM notes WHERE id = ?", n.ID); err != nil {
-			return err
-		}
 		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{}.Less(n.counts()), now); err != nil {
 			return err
 		}
 		_, err := s.counted(ctx, as, t, n.DiscussionID, now, func(noteable.Counts) error {
-			gone, err := s.db.Exec(ctx, "DELETE FROM notes WHERE id = ?", n.ID)
-			if err == nil && gone == 0 {
-				return errs.Missing("")
-			}
+			_, err := db.Delete[Note](ctx, s.db, db.Row{Table: "notes", ID: n.ID, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil)
 			return err
 		})
 		if err != nil {

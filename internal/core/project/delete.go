@@ -149,7 +149,7 @@ func (s *Service) Purge(ctx context.Context, args Purge) error {
 		if err := s.bus.Publish(ctx, s.removing(p.ID, table, []int64{int64(p.ID)})); err != nil {
 			return err
 		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM projects WHERE id = ?", p.ID); err != nil {
+		if _, err := db.Drop(ctx, s.db, s.lock(p.ID)); err != nil {
 			return fmt.Errorf("remove project: %w", err)
 		}
 		return s.namespaces.Uproot(ctx, p.NamespaceID)

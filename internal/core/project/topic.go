@@ -228,7 +228,7 @@ func (s *Service) MergeTopics(ctx context.Context, as authz.Actor, from, into To
 		if err != nil {
 			return err
 		}
-		_, err = s.db.Exec(ctx, "DELETE FROM topics WHERE id = ?", from)
+		_, err = db.Drop(ctx, s.db, s.topicRow(from))
 		return err
 	})
 	if err != nil {

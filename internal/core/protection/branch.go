@@ -294,7 +294,7 @@ func (s *Service) storeLevels(ctx context.Context, rule *Rule, old []RuleLevel) 
 		if slices.ContainsFunc(rule.Levels, func(n RuleLevel) bool { return n.ID == l.ID }) {
 			continue
 		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM protected_branch_levels WHERE id = ?", l.ID); err != nil {
+		if _, err := db.Drop(ctx, s.db, db.Row{Table: "protected_branch_levels", ID: l.ID}); err != nil {
 			return false, fmt.Errorf("drop level of rule: %w", err)
 		}
 		changed = true

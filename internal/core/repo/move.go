@@ -280,11 +280,11 @@ func (s *Service) intend(ctx context.Context, e Pushed, branch string) (int64, e
 // protection, the event, and the end of the intention, in one transaction.
 func (s *Service) settle(ctx context.Context, intent int64, e Pushed, branch string) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		gone, err := s.db.Exec(ctx, "DELETE FROM ref_intents WHERE id = ?", intent)
+		there, err := db.Drop(ctx, s.db, intentAt(intent))
 		if err != nil {
 			return fmt.Errorf("settle intention: %w", err)
 		}
-		if gone == 0 {
+		if !there {
 			return nil // the reconciler was faster
 		}
 		if err := s.settleAddresses(ctx, e.ProjectID, e.Addresses); err != nil {
@@ -316,6 +316,8 @@ type intentRow struct {
 	Changes   string     `db:"changes"`
 }
 
+func intentAt(id int64) db.Row { return db.Row{Table: "ref_intents", ID: id} }
+
 // Settle ends what a crash left between git and the database: an intention whose
 // references have moved is published, one whose references have not is dropped. It runs
 // at start-up, before anybody is served; later runs leave young intentions alone.
@@ -341,7 +343,7 @@ func (s *Service) afterFailure(ctx context.Context, intent int64, cause error) e
 		gitstore.ErrRefMoved, gitstore.ErrRefConflict, gitstore.ErrNotFound, gitstore.ErrWrongKind, gitstore.ErrBadName,
 	} {
 		if errors.Is(cause, refusal) {
-			if _, err := s.db.Exec(ctx, "DELETE FROM ref_intents WHERE id = ?", intent); err != nil {
+			if _, err := db.Drop(ctx, s.db, intentAt(intent)); err != nil {
 				return fmt.Errorf("drop intention: %w", err)
 			}
 			return nil
@@ -384,7 +386,7 @@ func (s *Service) reconcile(ctx context.Context, row intentRow) error {
 		s.log.Info("settled a push that a crash interrupted", "project_id", row.ProjectID)
 		return s.settle(ctx, row.ID, in.Event, in.Branch)
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM ref_intents WHERE id = ?", row.ID); err != nil {
+	if _, err := db.Drop(ctx, s.db, intentAt(row.ID)); err != nil {
 		return fmt.Errorf("drop intention: %w", err)
 	}
 	return nil

@@ -165,7 +165,9 @@ func (s *Service) SweepPools(ctx context.Context, _ PoolSweep) error {
 	}
 	for _, id := range empty {
 		// A user may join meanwhile: then the row stays.
-		if _, err := s.db.Exec(ctx, "DELETE FROM pools WHERE id = ? AND "+unused, id); err != nil && !errors.Is(err, db.ErrReference) {
+		row := db.Row{Table: "pools", ID: id}
+		row.And.And(unused)
+		if _, err := db.Drop(ctx, s.db, row); err != nil && !errors.Is(err, db.ErrReference) {
 			return fmt.Errorf("remove pool: %w", err)
 		}
 	}

@@ -196,14 +196,13 @@ func (s *Service) End(ctx context.Context, as authz.Actor, id ID) error {
 	if err := s.policy.Require(ctx, as, authz.ManageOwnSession, authz.Subject{}); err != nil {
 		return err
 	}
-	n, err := s.db.Exec(ctx, "DELETE FROM sessions WHERE id = ? AND user_id = ?", id, as.UserID)
-	if err != nil {
-		return fmt.Errorf("end session: %w", err)
+	row := db.Row{Table: "sessions", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("Session")}
+	row.And.And("user_id = ?", as.UserID)
+	type session struct {
+		CreatedAt db.Time `db:"created_at"`
 	}
-	if n == 0 {
-		return errs.Missing("Session")
-	}
-	return nil
+	_, err := db.Delete[session](ctx, s.db, row, nil)
+	return errs.Wrap(err, "end session")
 }
 
 // SignOff ends the session that the actor came with. One that ended before is no error.

@@ -123,9 +123,9 @@ func (s *Service) RenameDeploy(ctx context.Context, id ID, title string) error {
 // in the caller's transaction.
 func (s *Service) DropOrphans(ctx context.Context, ids ...ID) error {
 	for _, id := range ids {
-		_, err := s.db.Exec(ctx, `DELETE FROM ssh_keys WHERE id = ? AND kind = ? AND NOT public
-			AND NOT EXISTS (SELECT 1 FROM deploy_key_projects d WHERE d.key_id = ssh_keys.id)`, id, DeployKey)
-		if err != nil {
+		row := db.Row{Table: "ssh_keys", ID: id}
+		row.And.And("kind = ? AND NOT public AND NOT EXISTS (SELECT 1 FROM deploy_key_projects d WHERE d.key_id = ssh_keys.id)", DeployKey)
+		if _, err := db.Drop(ctx, s.db, row); err != nil {
 			return fmt.Errorf("drop deploy key: %w", err)
 		}
 	}

@@ -238,15 +238,12 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	var out *Check
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM external_status_checks WHERE id = ?", id); err != nil {
-			return err
-		}
 		var before *Check
 		var branches []protection.RuleID
 		if c.Branches != nil {
 			branches = *c.Branches
 		}
-		_, err := db.Update(ctx, s.db, db.Row{Table: "external_status_checks", ID: id}, func(ctx context.Context, row *Check) error {
+		_, err := db.Update(ctx, s.db, db.Row{Table: "external_status_checks", ID: id, If: as.UnmodifiedAt}, func(ctx context.Context, row *Check) error {
 			var err error
 			if before, err = s.find(ctx, p.ID, id); err != nil { // the row is locked by now
 				return err
@@ -315,19 +312,13 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		return err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM external_status_checks WHERE id = ?", id); err != nil {
-			return err
-		}
 		before, err := s.find(ctx, p.ID, id)
 		if err != nil {
 			return err
 		}
-		gone, err := s.db.Exec(ctx, "DELETE FROM external_status_checks WHERE id = ?", id)
-		if err != nil {
+		row := db.Row{Table: "external_status_checks", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}
+		if _, err := db.Delete[Check](ctx, s.db, row, nil); err != nil {
 			return err
-		}
-		if gone == 0 {
-			return errs.Missing("")
 		}
 		if err := s.bus.Publish(ctx, Deleted{Fact{Stamp: as.Stamp(s.now()), Project: p, Check: *before}}); err != nil {
 			return err

@@ -195,7 +195,7 @@ func (s *Service) drop(ctx context.Context, on noteable.Ref, t *Totals, id ID, o
 		bad.Add("base", "Time to subtract exceeds the total time spent")
 		return bad.Err()
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM timelogs WHERE id = ?", id); err != nil {
+	if _, err := db.Drop(ctx, s.db, db.Row{Table: "timelogs", ID: id}); err != nil { // the row with the totals is locked
 		return fmt.Errorf("delete timelog: %w", err)
 	}
 	t.Spent -= e.Spent

@@ -108,12 +108,12 @@ func (s *Service) DeployTokenOfJobs(ctx context.Context, project authz.Namespace
 }
 
 // DropDeployToken deletes a deploy token, in the caller's transaction. It asks for no
-// permission.
-func (s *Service) DropDeployToken(ctx context.Context, id ID) error {
-	if _, err := s.db.Exec(ctx, "DELETE FROM access_tokens WHERE id = ? AND kind = ?", id, deployToken); err != nil {
-		return fmt.Errorf("delete deploy token: %w", err)
-	}
-	return nil
+// permission; the actor has the condition of the request.
+func (s *Service) DropDeployToken(ctx context.Context, as authz.Actor, id ID) error {
+	row := db.Row{Table: "access_tokens", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("Deploy Token")}
+	row.And.And("kind = ?", deployToken)
+	_, err := db.Delete[DeployToken](ctx, s.db, row, nil)
+	return errs.Wrap(err, "delete deploy token")
 }
 
 // AuthenticateDeploy gives the actor behind a deploy token and the username that goes

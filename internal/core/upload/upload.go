@@ -284,10 +284,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, a 
 		return err
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT created_at AS updated_at FROM uploads WHERE id = ?", u.ID); err != nil {
-			return err
-		}
-		if gone, err := s.remove(ctx, u); err != nil || !gone {
+		if gone, err := s.remove(ctx, as, u); err != nil || !gone {
 			return err // or another request was first
 		}
 		return s.bus.Publish(ctx, Deleted{Place: at, UploadID: u.ID, Name: u.Name, Stamp: as.Stamp(s.now())})
@@ -296,13 +293,13 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, a 
 
 // remove deletes the row in the caller's transaction, and the file after it. It reports whether
 // there was one.
-func (s *Service) remove(ctx context.Context, u *Upload) (bool, error) {
-	gone, err := s.db.Exec(ctx, "DELETE FROM uploads WHERE id = ?", u.ID)
-	if err != nil {
-		return false, fmt.Errorf("delete upload: %w", err)
-	}
-	if gone == 0 {
+func (s *Service) remove(ctx context.Context, as authz.Actor, u *Upload) (bool, error) {
+	_, err := db.Delete[Upload](ctx, s.db, db.Row{Table: "uploads", ID: u.ID, If: as.UnmodifiedAt}, nil)
+	if errors.Is(err, db.ErrNotFound) {
 		return false, nil
+	}
+	if err != nil {
+		return false, errs.Wrap(err, "delete upload")
 	}
 	s.db.AfterCommit(ctx, func() {
 		if err := s.objects.Delete(context.WithoutCancel(ctx), u.key()); err != nil {
@@ -344,7 +341,7 @@ func (s *Service) Drop(ctx context.Context, id ID) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.remove(ctx, u)
+		_, err = s.remove(ctx, authz.Actor{}, u)
 		return err
 	})
 }

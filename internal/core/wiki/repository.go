@@ -190,7 +190,7 @@ func (s *Service) compare(ctx context.Context, id ID, found map[string]string, o
 		switch blob := found[at]; {
 		case blob == "":
 			action = "deleted"
-			_, err = s.db.Exec(ctx, "DELETE FROM wiki_pages WHERE id = ?", row.ID)
+			_, err = db.Drop(ctx, s.db, db.Row{Table: "wiki_pages", ID: row.ID})
 		case blob != row.BlobID || at != row.Path:
 			_, err = s.db.Exec(ctx, "UPDATE wiki_pages SET path = ?, blob_id = ?, updated_at = ? WHERE id = ?", at, blob, now, row.ID)
 		default:
@@ -205,11 +205,11 @@ func (s *Service) compare(ctx context.Context, id ID, found map[string]string, o
 		if known[file] {
 			continue
 		}
-		made, err := db.Insert(ctx, s.db, "wiki_pages", pageRow{WikiID: id, Path: file, BlobID: found[file], CreatedAt: now, UpdatedAt: now})
-		if err != nil {
+		made := pageRow{WikiID: id, Path: file, BlobID: found[file], CreatedAt: now, UpdatedAt: now}
+		if err := db.Create(ctx, s.db, "wiki_pages", &made); err != nil {
 			return nil, fmt.Errorf("record page: %w", err)
 		}
-		out = append(out, PageChange{ID: PageID(made), Path: file, Action: "created"})
+		out = append(out, PageChange{ID: made.ID, Path: file, Action: "created"})
 	}
 	return out, nil
 }
