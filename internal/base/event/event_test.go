@@ -3,6 +3,7 @@ package event_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -78,6 +79,52 @@ func TestBus_Publish_unheard(t *testing.T) {
 	}
 	if err := bus.Publish(t.Context(), &closed{1}); err != nil || heard {
 		t.Errorf("a pointer is another type: got error %v, heard %v", err, heard)
+	}
+}
+
+// counted is an interface of some events.
+type counted interface {
+	event.Event
+	Count() int
+}
+
+func (o opened) Count() int { return o.ID }
+
+// TestBus_interface: a handler of an interface gets the events of every type that has its methods,
+// in the order of registration.
+func TestBus_interface(t *testing.T) {
+	t.Parallel()
+	var bus event.Bus
+	var calls []string
+	note := func(name string) func(context.Context, opened) error {
+		return func(context.Context, opened) error { calls = append(calls, name); return nil }
+	}
+	event.On(&bus, "all", func(_ context.Context, e counted) error {
+		calls = append(calls, fmt.Sprintf("all %d", e.Count()))
+		return nil
+	})
+	if err := bus.Publish(t.Context(), opened{3}); err != nil {
+		t.Fatal(err)
+	}
+	event.On(&bus, "one", note("one"))
+	event.On(&bus, "last", func(context.Context, counted) error { calls = append(calls, "last"); return nil })
+	event.On(&bus, "other", func(context.Context, closed) error { calls = append(calls, "other"); return nil })
+	for _, e := range []event.Event{opened{7}, closed{8}} {
+		if err := bus.Publish(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"all 3", "all 7", "one", "last", "other"}; !slices.Equal(calls, want) {
+		t.Errorf("got calls %q, want %q", calls, want)
+	}
+	want := []event.Reaction{
+		{Event: "event_test.closed", Handlers: []string{"other"}},
+		{Event: "event_test.counted", Handlers: []string{"all"}},
+		{Event: "event_test.counted", Handlers: []string{"last"}},
+		{Event: "event_test.opened", Handlers: []string{"all", "one", "last"}},
+	}
+	if diff := cmp.Diff(want, bus.Reactions()); diff != "" {
+		t.Errorf("reactions (-want +got):\n%s", diff)
 	}
 }
 

@@ -38,7 +38,7 @@ func (s *Service) OnNewVersion(ctx context.Context, e mergerequest.NewVersion) e
 // OnUpdated removes approvals of a merge request that goes to another branch now, unless the
 // project keeps them.
 func (s *Service) OnUpdated(ctx context.Context, e mergerequest.Updated) error {
-	if e.Diff.OldTarget == nil {
+	if !e.Has("target_branch") {
 		return nil
 	}
 	set, err := s.settingsAt(ctx, e.Project.NamespaceID)

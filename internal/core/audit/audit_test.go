@@ -224,7 +224,7 @@ func recorded(ann authz.Actor) []sample {
 		{namespace.GroupDeleted{GroupFact: groupFact}, ofTeam("group_destroyed")},
 
 		{project.Created{Fact: fact}, ofShop("project_created")},
-		{project.Updated{Fact: fact, Changed: []string{"name", "path"}}, append(ofFormer("project_name_updated"), ofFormer("project_path_updated")...)},
+		{project.Updated{Fact: fact, Attributes: []string{"name", "path"}}, append(ofFormer("project_name_updated"), ofFormer("project_path_updated")...)},
 		{project.Updated{Fact: fact}, nil},
 		{project.Archived{Fact: fact}, ofShop("project_archived")},
 		{project.Archived{Fact: fact, Undone: true}, ofShop("project_unarchived")},

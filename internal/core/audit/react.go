@@ -227,7 +227,7 @@ func (r *Recorder) ProjectCreated(ctx context.Context, e project.Created) error 
 
 // ProjectUpdated records each attribute that changed.
 func (r *Recorder) ProjectUpdated(ctx context.Context, e project.Updated) error {
-	for _, name := range e.Changed {
+	for _, name := range e.Attributes {
 		out := projectAt(&e.Fact, e.Before.FullPath, "project_"+name+"_updated", "Changed "+name)
 		out.Details = map[string]any{"change": name}
 		if err := r.Record(ctx, out); err != nil {

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 )
 
@@ -19,6 +20,11 @@ type JobChanged struct {
 	Job      Job
 	Pipeline Pipeline
 	Project  *project.Project
+}
+
+// Changed is the event in its generic form.
+func (e JobChanged) Changed() change.Fact {
+	return change.View(e.Stamp, e.Project.Place(), e.Before, &e.Job)
 }
 
 // change lets a function change a job, writes what differs and lets the pipeline go on, in one

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 )
 
@@ -401,4 +402,9 @@ type PipelineDeleted struct {
 
 	Pipeline Pipeline
 	Project  *project.Project
+}
+
+// Changed is the event in its generic form.
+func (e PipelineDeleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Project.Place(), &e.Pipeline, nil)
 }

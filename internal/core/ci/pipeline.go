@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 	"tenon/internal/core/trigger"
 )
@@ -92,6 +93,16 @@ type PipelineChanged struct {
 	Before   *Pipeline // nil where it was made
 	Pipeline Pipeline
 	Project  *project.Project
+}
+
+// About names the pipeline.
+func (p Pipeline) About() change.Subject {
+	return change.Subject{Type: "Ci::Pipeline", ID: int64(p.ID), Title: p.Ref}
+}
+
+// Changed is the event in its generic form.
+func (e PipelineChanged) Changed() change.Fact {
+	return change.View(e.Stamp, e.Project.Place(), e.Before, &e.Pipeline)
 }
 
 // Last gives the newest pipeline of a commit, nil where there is none or the actor may

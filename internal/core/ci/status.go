@@ -15,6 +15,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -59,6 +60,18 @@ type Status struct {
 
 	ResourceGroupID *ResourceGroupID `db:"resource_group_id"` // of jobs that run one at a time
 	Environment     *string          `db:"environment"`       // that the job deploys to
+}
+
+// About names the status, or the job that it is.
+func (s Status) About() change.Subject {
+	kind := "Ci::Build"
+	switch s.Kind {
+	case BridgeKind:
+		kind = "Ci::Bridge"
+	case ExternalKind:
+		kind = "GenericCommitStatus"
+	}
+	return change.Subject{Type: kind, ID: int64(s.ID), Title: s.Name}
 }
 
 const (

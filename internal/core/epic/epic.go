@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/label"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
@@ -60,10 +61,10 @@ type Epic struct {
 	CreatedAt        db.Time           `db:"created_at"`
 	UpdatedAt        db.Time           `db:"updated_at"`
 
-	Path      string        `db:"path,readonly"` // full path of the group
-	Labels    []label.Label `db:"-"`             // by title
-	Inherited Dates         `db:"-"`             // of its issues and child epics that the actor may read
-	Parent    *Address      `db:"-"`             // nil where it has none that the actor may read
+	Path      string        `db:"path,readonly"`     // full path of the group
+	Labels    []label.Label `db:"-" change:"labels"` // by title
+	Inherited Dates         `db:"-"`                 // of its issues and child epics that the actor may read
+	Parent    *Address      `db:"-"`                 // nil where it has none that the actor may read
 }
 
 // Dates are the first and the last day of something, YYYY-MM-DD; nil for none.
@@ -128,6 +129,11 @@ func (i IID) Reference() string { return "&" + strconv.FormatInt(int64(i), 10) }
 
 // noteable names the epic for labels and notes.
 func (e *Epic) noteable() noteable.Ref { return noteable.Ref{Kind: noteable.Epic, ID: int64(e.ID)} }
+
+// About names the epic.
+func (e Epic) About() change.Subject {
+	return change.Subject{Type: string(noteable.Epic), ID: int64(e.ID), Title: e.Title}
+}
 
 // subject is what permissions on the epic are asked about.
 func (e *Epic) subject(as authz.Actor, g *namespace.Group) authz.Subject {

@@ -2,6 +2,7 @@ package epic
 
 import (
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/namespace"
@@ -29,12 +30,30 @@ type Source struct {
 	Project *project.Project
 }
 
+// Changed is the event in its generic form.
+func (f Fact) Changed() change.Fact {
+	return change.View(f.Stamp, f.Group.Place(), f.Before, &f.Epic)
+}
+
+// Changed is the event in its generic form.
+func (e Deleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Group.Place(), &e.Epic, nil)
+}
+
+// Has reports whether one of the columns has changed.
+func (f Fact) Has(columns ...string) bool { return change.Has(f.Before, &f.Epic, columns...) }
+
+// Labelled are the labels that were added and removed.
+func (f Fact) Labelled() (added, removed []label.Label) {
+	if f.Before == nil {
+		return f.Epic.Labels, nil
+	}
+	return change.Sets(f.Before.Labels, f.Epic.Labels)
+}
+
 // Updated is published when something but the state of an epic changed. Where the state
 // changed as well, Closed or Reopened with the same Fact comes next.
-type Updated struct {
-	Fact
-	LabelsAdded, LabelsRemoved []label.Label
-}
+type Updated struct{ Fact }
 
 // Closed is published when an epic was closed.
 type Closed struct{ Fact }

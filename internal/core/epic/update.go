@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/label"
 	"tenon/internal/core/namespace"
 )
@@ -39,7 +40,6 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, g *namespace.Group
 // change applies permitted changes to the row as it is now, in the caller's transaction.
 func (s *Service) change(ctx context.Context, as authz.Actor, g *namespace.Group, id ID, c Changes) error {
 	var before Epic // with labels
-	var added, removed []label.Label
 	out, err := db.Update(ctx, s.db, s.row(id).Provided(as.UnmodifiedAt), func(ctx context.Context, e *Epic) error {
 		one := []Epic{*e}
 		if err := s.labelled(ctx, one); err != nil {
@@ -51,8 +51,8 @@ func (s *Service) change(ctx context.Context, as authz.Actor, g *namespace.Group
 		if err := e.validate(); err != nil {
 			return err
 		}
-		var err error
-		if added, removed, err = s.labels.Apply(ctx, as, label.Of(g), e.noteable(), e.Labels, c.Labels); err != nil {
+		added, removed, err := s.labels.Apply(ctx, as, label.Of(g), e.noteable(), e.Labels, c.Labels)
+		if err != nil {
 			return err
 		}
 		e.Labels = slices.DeleteFunc(slices.Clone(e.Labels), func(l label.Label) bool {
@@ -74,9 +74,8 @@ func (s *Service) change(ctx context.Context, as authz.Actor, g *namespace.Group
 		return err
 	}
 	f := Fact{Epic: out.After, Before: &before, Group: g, Stamp: as.Stamp(s.now())}
-	if out.Has("title", "description", "confidential", "color", "start_date_is_fixed", "start_date_fixed", "due_date_is_fixed", "due_date_fixed") ||
-		len(added)+len(removed) > 0 {
-		if err := s.bus.Publish(ctx, Updated{f, added, removed}); err != nil {
+	if change.HasOther(f.Before, &f.Epic, "state", "closed_at", "closed_by_id", "updated_at") {
+		if err := s.bus.Publish(ctx, Updated{f}); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
@@ -24,9 +25,9 @@ func TestService_Update(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		f := setUp(t, d)
-		var diffs []issue.Diff
+		var updates []issue.Updated
 		var states []string
-		event.On(f.Bus, "test", func(_ context.Context, e issue.Updated) error { diffs = append(diffs, e.Diff); return nil })
+		event.On(f.Bus, "test", func(_ context.Context, e issue.Updated) error { updates = append(updates, e); return nil })
 		event.On(f.Bus, "test", func(context.Context, issue.Closed) error { states = append(states, "closed"); return nil })
 		event.On(f.Bus, "test", func(context.Context, issue.Reopened) error { states = append(states, "reopened"); return nil })
 		i := f.create(f.guest, issue.Input{Title: "Old", Labels: []string{}})
@@ -55,8 +56,19 @@ func TestService_Update(t *testing.T) {
 			got.Title != "New" || *got.Weight != 3 || got.Type != issue.Incident || !got.UpdatedAt.After(i.UpdatedAt.Time) {
 			t.Errorf("updated %+v", got)
 		}
-		if len(diffs) != 1 || *diffs[0].OldTitle != "Old" || len(diffs[0].LabelsAdded) != 2 || len(diffs[0].Assigned) != 2 {
-			t.Errorf("published %+v", diffs)
+		if len(updates) != 1 {
+			t.Fatalf("published %+v", updates)
+		}
+		f1 := updates[0].Changed()
+		want := []string{
+			"title", "description", "state", "issue_type", "confidential", "discussion_locked", "due_date", "weight", "closed_at", "closed_by_id",
+			"updated_by_id", "updated_at", "labels", "assignees",
+		}
+		if got := f1.Columns(); !slices.Equal(got, want) {
+			t.Errorf("changed %q, want %q", got, want)
+		}
+		if labels, _ := updates[0].Labelled(); f1.Changes()["title"] != (change.Values{Before: "Old", After: "New"}) || len(labels) != 2 {
+			t.Errorf("published %+v", updates[0])
 		}
 
 		got, err = f.issues.Update(ctx, f.planner, p, i.IID, issue.Changes{
@@ -81,10 +93,10 @@ func TestService_Update(t *testing.T) {
 		}
 
 		// What changes nothing leaves the time alone and publishes nothing.
-		before := len(diffs)
+		before := len(updates)
 		same, err := f.issues.Update(ctx, f.planner, p, i.IID, issue.Changes{Title: ptr("New"), StateEvent: "reopen"})
-		if err != nil || !same.UpdatedAt.Equal(got.UpdatedAt.Time) || len(diffs) != before {
-			t.Errorf("unchanged: %+v, %v, %d events", same, err, len(diffs)-before)
+		if err != nil || !same.UpdatedAt.Equal(got.UpdatedAt.Time) || len(updates) != before {
+			t.Errorf("unchanged: %+v, %v, %d events", same, err, len(updates)-before)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package issue
 
 import (
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -63,7 +64,7 @@ type Unlinked Linked
 // changed as well, Closed or Reopened with the same Fact comes next.
 type Updated struct {
 	Fact
-	Diff Diff
+	Time timelog.Diff // what became of the entries of time
 }
 
 // Closed is published when an issue was closed.
@@ -78,32 +79,41 @@ type Reopened struct{ Fact }
 // Deleted is published when an issue is about to be deleted, with what hangs on it.
 type Deleted struct{ Fact }
 
-// Diff is what an update changed.
-type Diff struct {
-	OldTitle         *string // nil where the title is the same
-	Description      bool    // from OldText to NewText
-	OldText, NewText string
-	Confidential     bool
-	DiscussionLocked bool // Locked is the new state
-	Locked           bool
-	OldType          *Type
-	DueDate          bool
-	OldDue, NewDue   *string
-	Weight           bool
-	Milestone        bool // from that of Before to that of Issue
-	Iteration        bool
-	OldSeverity      *Severity // nil where it is the same
-	Health           bool
-	Time             timelog.Diff
-	Assigned         []authz.UserID
-	Unassigned       []authz.UserID
-	LabelsAdded      []label.Label
-	LabelsRemoved    []label.Label
+// Changed is the event in its generic form.
+func (f Fact) Changed() change.Fact {
+	return change.View(f.Stamp, f.Project.Place(), f.Before, &f.Issue)
 }
 
-// empty reports that nothing changed.
-func (d *Diff) empty() bool {
-	return d.OldTitle == nil && d.OldSeverity == nil && !d.Health && d.Time.Empty() && !d.Description && !d.Confidential && !d.DiscussionLocked &&
-		d.OldType == nil && !d.DueDate && !d.Weight && !d.Milestone && !d.Iteration &&
-		len(d.Assigned)+len(d.Unassigned)+len(d.LabelsAdded)+len(d.LabelsRemoved) == 0
+// Changed is the event in its generic form.
+func (e Deleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Project.Place(), &e.Issue, nil)
+}
+
+// Has reports whether one of the columns has changed.
+func (f Fact) Has(columns ...string) bool { return change.Has(f.Before, &f.Issue, columns...) }
+
+// updated reports whether something but the state has changed.
+func (f Fact) updated() bool { return updated(f.Before, &f.Issue) }
+
+func updated(before, after *Issue) bool {
+	return change.HasOther(before, after, "state", "closed_at", "closed_by_id", "updated_at", "updated_by_id", "discussion_locked") ||
+		before.Locked() != after.Locked()
+}
+
+// Assigned are the users who were added to the assignees and removed from them.
+func (f Fact) Assigned() (added, removed []authz.UserID) {
+	return change.Sets(f.former().Assignees, f.Issue.Assignees)
+}
+
+// Labelled are the labels that were added and removed.
+func (f Fact) Labelled() (added, removed []label.Label) {
+	return change.Sets(f.former().Labels, f.Issue.Labels)
+}
+
+// former is the issue before the change, or one of which nothing is known.
+func (f Fact) former() *Issue {
+	if f.Before == nil {
+		return &Issue{}
+	}
+	return f.Before
 }

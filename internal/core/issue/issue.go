@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
@@ -106,8 +107,8 @@ type Issue struct {
 	UpdatedAt        db.Time       `db:"updated_at"`
 
 	UserNotes int64          `db:"user_notes_count,readonly"` // comments that the actor may read
-	Labels    []label.Label  `db:"-"`                         // by title
-	Assignees []authz.UserID `db:"-"`                         // in the order of their ids
+	Labels    []label.Label  `db:"-" change:"labels"`         // by title
+	Assignees []authz.UserID `db:"-" change:"assignees"`      // in the order of their ids
 	Related   Related        `db:"-"`
 	Epic      *Epic          `db:"-"` // nil where it is in none that the actor may read
 }
@@ -199,6 +200,11 @@ func (i *Issue) ShownSeverity() Severity {
 
 // Reference is how the issue is named inside its project, "#1".
 func (i IID) Reference() string { return "#" + strconv.FormatInt(int64(i), 10) }
+
+// About names the issue.
+func (i Issue) About() change.Subject {
+	return change.Subject{Type: string(noteable.Issue), ID: int64(i.ID), Title: i.Title}
+}
 
 // Locked reports whether only members may discuss the issue.
 func (i *Issue) Locked() bool { return i.DiscussionLocked != nil && *i.DiscussionLocked }

@@ -32,7 +32,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	})
 	event.On(b, name, func(ctx context.Context, e Updated) error {
 		switch {
-		case e.Before.State != StateOpened || !e.Diff.Confidential:
+		case e.Before.State != StateOpened || !e.Has("confidential"):
 			return nil
 		case e.Issue.Confidential:
 			return s.projects.CountIssues(ctx, e.Issue.ProjectID, 0, -1)

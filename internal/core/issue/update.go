@@ -107,7 +107,7 @@ func (s *Service) permitted(ctx context.Context, as authz.Actor, subject authz.S
 
 // change applies permitted changes to the row as it is now.
 func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project, id ID, c Changes) (*Issue, error) {
-	var diff Diff
+	var spent timelog.Diff
 	var before Issue // with labels and assignees
 	out, err := db.Update(ctx, s.db, s.row(as, p, id).Provided(as.UnmodifiedAt), func(ctx context.Context, i *Issue) error {
 		one := []Issue{*i}
@@ -115,9 +115,8 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 			return err
 		}
 		before, *i = one[0], one[0]
-		i.Labels, i.Assignees = slices.Clone(i.Labels), slices.Clone(i.Assignees)
 		var err error
-		diff, err = s.apply(ctx, as, p, i, c)
+		spent, err = s.apply(ctx, as, p, i, c)
 		return err
 	})
 	if errors.Is(err, db.ErrNotFound) {
@@ -126,7 +125,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	err = s.publish(ctx, Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, diff, c.cause)
+	err = s.publish(ctx, Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, spent, c.cause)
 	if err == nil && c.Epic != nil {
 		err = s.above.Epics.Assign(ctx, as.Unconditional(), p, &out.After, *c.Epic)
 	}
@@ -139,51 +138,51 @@ func (s *Service) row(as authz.Actor, p *project.Project, id ID) db.Row {
 	return db.Row{Table: "issues", ID: id, Alias: "i", From: "issues i", Columns: columns + ", " + notes + " AS user_notes_count"}
 }
 
-// apply makes an issue, with its labels and assignees, what the changes ask for.
-func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project, i *Issue, c Changes) (Diff, error) {
-	now := s.now()
-	before := i.State
-	diff := c.apply(i, as, now)
+// apply makes an issue, with its labels and assignees, what the changes ask for, and returns what they
+// did to its time.
+func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project, i *Issue, c Changes) (timelog.Diff, error) {
+	now, before := s.now(), *i
+	c.apply(i, as, now)
 	if err := i.validate(); err != nil {
-		return diff, err
+		return timelog.Diff{}, err
 	}
 	if c.AssigneeIDs != nil {
-		wanted := *c.AssigneeIDs
-		diff.Assigned, diff.Unassigned = without(wanted, i.Assignees), without(i.Assignees, wanted)
-		if err := errors.Join(s.assign(ctx, i.ID, diff.Assigned), s.unassign(ctx, i.ID, diff.Unassigned)); err != nil {
-			return diff, err
+		i.Assignees = slices.Sorted(slices.Values(*c.AssigneeIDs))
+		added, removed := Fact{Issue: *i, Before: &before}.Assigned()
+		if err := errors.Join(s.assign(ctx, i.ID, added), s.unassign(ctx, i.ID, removed)); err != nil {
+			return timelog.Diff{}, err
 		}
-		i.Assignees = slices.Sorted(slices.Values(wanted))
 	}
-	var err error
-	if diff.Time, err = s.times.Apply(ctx, as, i.noteable(), &i.Totals, c.Time); err != nil {
-		return diff, err
-	}
-	diff.LabelsAdded, diff.LabelsRemoved, err = s.labels.Apply(ctx, as, label.In(p), i.noteable(), i.Labels, c.Labels)
+	spent, err := s.times.Apply(ctx, as, i.noteable(), &i.Totals, c.Time)
 	if err != nil {
-		return diff, err
+		return spent, err
 	}
-	i.Labels = slices.DeleteFunc(i.Labels, func(l label.Label) bool {
-		return slices.ContainsFunc(diff.LabelsRemoved, func(r label.Label) bool { return r.ID == l.ID })
+	added, removed, err := s.labels.Apply(ctx, as, label.In(p), i.noteable(), i.Labels, c.Labels)
+	if err != nil {
+		return spent, err
+	}
+	i.Labels = slices.DeleteFunc(slices.Clone(i.Labels), func(l label.Label) bool {
+		return slices.ContainsFunc(removed, func(r label.Label) bool { return r.ID == l.ID })
 	})
-	i.Labels = append(i.Labels, diff.LabelsAdded...)
+	i.Labels = append(i.Labels, added...)
 	slices.SortFunc(i.Labels, byTitle)
+	changed := updated(&before, i) || !spent.Empty() || i.State != before.State
 	switch {
 	case c.UpdatedAt != nil:
 		i.UpdatedAt = db.At(*c.UpdatedAt)
-	case !diff.empty() || i.State != before:
+	case changed:
 		i.UpdatedAt = db.At(now)
 	}
-	if as.SignedIn() && (!diff.empty() || i.State != before) {
+	if as.SignedIn() && changed {
 		i.UpdatedByID = &as.UserID
 	}
-	return diff, nil
+	return spent, nil
 }
 
 // publish says what happened.
-func (s *Service) publish(ctx context.Context, f Fact, diff Diff, cause noteable.Cause) error {
-	if !diff.empty() {
-		if err := s.bus.Publish(ctx, Updated{f, diff}); err != nil {
+func (s *Service) publish(ctx context.Context, f Fact, spent timelog.Diff, cause noteable.Cause) error {
+	if f.updated() || !spent.Empty() {
+		if err := s.bus.Publish(ctx, Updated{f, spent}); err != nil {
 			return err
 		}
 	}
@@ -197,17 +196,24 @@ func (s *Service) publish(ctx context.Context, f Fact, diff Diff, cause noteable
 	}
 }
 
-// apply writes the changes of columns into i and says which they were.
-func (c Changes) apply(i *Issue, as authz.Actor, now time.Time) Diff {
-	var d Diff
-	c.applyText(i, &d)
-	c.applyPlan(i, &d)
-	if c.Confidential != nil && *c.Confidential != i.Confidential {
-		d.Confidential, i.Confidential = true, *c.Confidential
+// apply writes the changes of columns into i.
+func (c Changes) apply(i *Issue, as authz.Actor, now time.Time) {
+	set(&i.Title, c.Title)
+	set(&i.Type, c.Type)
+	set(&i.Confidential, c.Confidential)
+	set(&i.Severity, c.Severity)
+	setOrClear(&i.DueDate, c.DueDate)
+	setOrClear(&i.IterationID, c.IterationID)
+	setOrClear(&i.MilestoneID, c.MilestoneID)
+	setOrClear(&i.Health, c.Health)
+	if c.Description != nil {
+		i.Description = c.Description
+	}
+	if c.Weight != nil || c.ClearWeight {
+		i.Weight = c.Weight
 	}
 	if c.DiscussionLocked != nil {
-		d.DiscussionLocked = *c.DiscussionLocked != i.Locked()
-		d.Locked, i.DiscussionLocked = *c.DiscussionLocked, c.DiscussionLocked
+		i.DiscussionLocked = c.DiscussionLocked
 	}
 	switch {
 	case c.StateEvent == "close" && i.State == StateOpened:
@@ -216,71 +222,24 @@ func (c Changes) apply(i *Issue, as authz.Actor, now time.Time) Diff {
 	case c.StateEvent == "reopen" && i.State == StateClosed:
 		i.State, i.ClosedAt, i.ClosedByID = StateOpened, nil, nil
 	}
-	return d
 }
 
-func (c Changes) applyText(i *Issue, d *Diff) {
-	if c.Title != nil && *c.Title != i.Title {
-		old := i.Title
-		d.OldTitle, i.Title = &old, *c.Title
-	}
-	if c.Description != nil && (i.Description == nil || *c.Description != *i.Description) {
-		if i.Description != nil {
-			d.OldText = *i.Description
-		}
-		d.Description, d.NewText, i.Description = true, *c.Description, c.Description
-	}
-	if c.Type != nil && *c.Type != i.Type {
-		old := i.Type
-		d.OldType, i.Type = &old, *c.Type
+// set gives a field the new value, where there is one.
+func set[T any](field, value *T) {
+	if value != nil {
+		*field = *value
 	}
 }
 
-// applyPlan writes when the issue is due, in what it is planned, and what it weighs.
-func (c Changes) applyPlan(i *Issue, d *Diff) {
-	if c.DueDate != nil {
-		due := c.DueDate
-		if *due == "" {
-			due = nil
-		}
-		if !equal(due, i.DueDate) {
-			d.DueDate, d.OldDue, d.NewDue = true, i.DueDate, due
-			i.DueDate = due
-		}
-	}
-	if (c.Weight != nil || c.ClearWeight) && !equal(c.Weight, i.Weight) {
-		d.Weight, i.Weight = true, c.Weight
-	}
-	if c.IterationID != nil {
-		next := c.IterationID
-		if *next == 0 {
-			next = nil
-		}
-		if !equal(next, i.IterationID) {
-			d.Iteration, i.IterationID = true, next
-		}
-	}
-	if c.MilestoneID != nil {
-		next := c.MilestoneID
-		if *next == 0 {
-			next = nil
-		}
-		if !equal(next, i.MilestoneID) {
-			d.Milestone, i.MilestoneID = true, next
-		}
-	}
-	if c.Severity != nil && *c.Severity != i.Severity {
-		old := i.Severity
-		d.OldSeverity, i.Severity = &old, *c.Severity
-	}
-	if c.Health != nil {
-		health := c.Health
-		if *health == "" {
-			health = nil
-		}
-		if !equal(health, i.Health) {
-			d.Health, i.Health = true, health
-		}
+// setOrClear gives a field that may be nil the new value, where there is one; the zero value clears it.
+func setOrClear[T comparable](field **T, value *T) {
+	var zero T
+	switch {
+	case value == nil:
+	case *value == zero:
+		*field = nil
+	default:
+		*field = value
 	}
 }
 
@@ -331,9 +290,4 @@ func byTitle(a, b label.Label) int {
 // without lists what stands in a and not in b.
 func without(a, b []authz.UserID) []authz.UserID {
 	return slices.DeleteFunc(slices.Clone(a), func(id authz.UserID) bool { return slices.Contains(b, id) })
-}
-
-// equal compares what two pointers point to; nil equals nil alone.
-func equal[T comparable](a, b *T) bool {
-	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }

@@ -12,18 +12,25 @@ import (
 	"tenon/internal/core/ci"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 )
 
 // TestService_Subscribe publishes every event that streams are told of, each about the thing
 // with the id 7, and looks at what a stream of all parts is told, on every server of the database.
 func TestService_Subscribe(t *testing.T) {
 	t.Parallel()
-	old := "old"
-	ofIssue, ofEpic := issue.Fact{Issue: issue.Issue{ID: 7}}, epic.Fact{Epic: epic.Epic{ID: 7, Title: "new"}, Before: &epic.Epic{ID: 7, Title: old}}
-	ofRequest := mergerequest.Fact{MergeRequest: mergerequest.MergeRequest{ID: 7}}
+	p := &project.Project{}
+	ofIssue := issue.Fact{Project: p, Issue: issue.Issue{ID: 7, Title: "new", Weight: new(int64(1))}, Before: &issue.Issue{ID: 7, Title: "old"}}
+	ofEpic := epic.Fact{Group: &namespace.Group{}, Epic: epic.Epic{ID: 7, Title: "new"}, Before: &epic.Epic{ID: 7, Title: "old"}}
+	ofRequest := mergerequest.Fact{
+		Project: p, Before: &mergerequest.MergeRequest{ID: 7, Labels: []label.Label{{ID: 1, Title: "a"}, {ID: 2}}},
+		MergeRequest: mergerequest.MergeRequest{ID: 7, Labels: []label.Label{{ID: 1, Title: "b"}}, Reviewers: []mergerequest.Reviewer{{UserID: 1}}},
+	}
 	of := ci.Pipeline{ID: 7}
 	approved := approval.Fact{Fact: ofRequest}
 	noted := note.Fact{Note: note.Note{ID: 9, Kind: noteable.Issue, TargetID: 7, DiscussionID: "d", Internal: true}}
@@ -39,7 +46,7 @@ func TestService_Subscribe(t *testing.T) {
 			kind  noteable.Kind
 			parts []Part // none where the thing is gone
 		}{
-			{issue.Updated{Fact: ofIssue, Diff: issue.Diff{OldTitle: &old, Weight: true}}, noteable.Issue, []Part{Title, Weight}},
+			{issue.Updated{Fact: ofIssue}, noteable.Issue, []Part{Title, Weight}},
 			{issue.Closed{Fact: ofIssue}, noteable.Issue, []Part{Other}},
 			{issue.Reopened{Fact: ofIssue}, noteable.Issue, []Part{Other}},
 			{issue.Deleted{Fact: ofIssue}, noteable.Issue, nil},
@@ -54,7 +61,7 @@ func TestService_Subscribe(t *testing.T) {
 			{note.Deleted{Fact: noted}, noteable.Issue, []Part{NoteDeleted}},
 			{note.ThreadChanged{Target: noteable.Target{Ref: noteable.Ref{Kind: noteable.MergeRequest, ID: 7}}}, noteable.MergeRequest, []Part{Other}},
 			{note.ThreadsResolved{Target: noteable.Target{Ref: noteable.Ref{Kind: noteable.MergeRequest, ID: 7}}}, noteable.MergeRequest, []Part{MergeStatus}},
-			{mergerequest.Updated{Fact: ofRequest, Fields: []string{"labels"}, Diff: mergerequest.Diff{Asked: []authz.UserID{1}}}, noteable.MergeRequest, []Part{Reviewers, Labels}},
+			{mergerequest.Updated{Fact: ofRequest}, noteable.MergeRequest, []Part{Reviewers, Labels}},
 			{mergerequest.Closed{Fact: ofRequest}, noteable.MergeRequest, []Part{MergeStatus, Other}},
 			{mergerequest.Reopened{Fact: ofRequest}, noteable.MergeRequest, []Part{MergeStatus, Other}},
 			{mergerequest.Merged{Fact: ofRequest}, noteable.MergeRequest, []Part{MergeStatus, Other}},
@@ -65,8 +72,8 @@ func TestService_Subscribe(t *testing.T) {
 			{approval.Approved{Fact: approved}, noteable.MergeRequest, []Part{Approvals, MergeStatus}},
 			{approval.Unapproved{Fact: approved}, noteable.MergeRequest, []Part{Approvals, MergeStatus}},
 			{approval.Reset{Fact: approved}, noteable.MergeRequest, []Part{Approvals, MergeStatus}},
-			{ci.PipelineChanged{Pipeline: of}, Pipeline, []Part{Status}},
-			{ci.PipelineDeleted{Pipeline: of}, Pipeline, nil},
+			{ci.PipelineChanged{Pipeline: of, Project: p}, Pipeline, []Part{Status}},
+			{ci.PipelineDeleted{Pipeline: of, Project: p}, Pipeline, nil},
 			{ci.JobChanged{Pipeline: of, Job: ci.Job{Status: ci.Status{ID: 5}}}, Pipeline, []Part{JobStatus(5)}},
 			{ci.StatusReported{Pipeline: of, Status: ci.Status{ID: 5}}, Pipeline, []Part{JobStatus(5)}},
 		} {

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 )
 
 // server is one of several that share a database.
@@ -51,7 +52,7 @@ func next(t *testing.T, st *Stream) (Change, bool) {
 }
 
 func closed(id issue.ID) issue.Closed {
-	return issue.Closed{Fact: issue.Fact{Issue: issue.Issue{ID: id}}}
+	return issue.Closed{Fact: issue.Fact{Issue: issue.Issue{ID: id}, Project: &project.Project{}}}
 }
 
 // TestService: a change is told once it is committed, on every server that shares the database, and
@@ -79,7 +80,7 @@ func TestService(t *testing.T) {
 			if err := bus.Publish(ctx, closed(8)); err != nil {
 				return err
 			}
-			if err := bus.Publish(ctx, issue.Deleted{Fact: issue.Fact{Issue: issue.Issue{ID: 7}}}); err != nil {
+			if err := bus.Publish(ctx, issue.Deleted{Fact: issue.Fact{Issue: issue.Issue{ID: 7}, Project: &project.Project{}}}); err != nil {
 				return err
 			}
 			for _, st := range streams {

@@ -43,8 +43,8 @@ func TestService_Merge_retargets(t *testing.T) {
 		w.drain()
 		w.wantTargets(upper, "main", "one", "main", "main", "main", "one")
 		last := w.updated[len(w.updated)-1]
-		if last.By.UserID != w.maintainer.UserID || !last.Diff.TargetDeleted || *last.Diff.OldTarget != "one" || last.Diff.NewTarget != "main" {
-			t.Errorf("event: by %s, %+v", last.By.Username, last.Diff)
+		if last.By.UserID != w.maintainer.UserID || !last.TargetDeleted || last.Before.TargetBranch != "one" || last.MergeRequest.TargetBranch != "main" {
+			t.Errorf("event: by %s, %+v", last.By.Username, last)
 		}
 	})
 }
@@ -144,8 +144,8 @@ func TestService_draftCommit(t *testing.T) {
 			if !got.Draft || got.Title != "Draft: Add "+branch {
 				t.Errorf("%s: title %q, draft %t", title, got.Title, got.Draft)
 			}
-			if last := w.updated[len(w.updated)-1]; last.Diff.DraftCommit != sha[:8] || *last.Diff.OldTitle != "Add "+branch {
-				t.Errorf("%s: event %+v, want %s", title, last.Diff, sha[:8])
+			if last := w.updated[len(w.updated)-1]; last.DraftCommit != sha[:8] || last.Before.Title != "Add "+branch {
+				t.Errorf("%s: event %+v, want %s", title, last, sha[:8])
 			}
 			_, err := w.requests.Update(t.Context(), w.developer, w.as(w.developer), m.IID, mergerequest.Changes{Title: new("Ready")})
 			check(t, err)

@@ -2,6 +2,7 @@ package mergerequest
 
 import (
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 	"tenon/internal/core/timelog"
 )
@@ -18,30 +19,50 @@ type Fact struct {
 // Created is published when a merge request was opened.
 type Created struct{ Fact }
 
-// Updated is published when fields of a merge request changed. Fields names them as the
-// API does; Diff says what of them people read about.
+// Updated is published when something but the state of a merge request changed.
 type Updated struct {
 	Fact
-	Fields []string
-	Diff   Diff
+	TargetDeleted bool           // the old target branch was deleted after it was merged
+	DraftCommit   string         // the pushed commit that made the request a draft; "" where a user made it one
+	Again         []authz.UserID // reviewers who were asked for another review
+	Time          timelog.Diff   // what became of the entries of time
 }
 
-// Diff is what an update changed.
-type Diff struct {
-	OldTitle         *string // nil where the title is the same
-	Description      bool    // from OldText to NewText
-	OldText, NewText string
-	OldTarget        *string // nil where the target branch is the same
-	NewTarget        string
-	TargetDeleted    bool   // the old target branch was deleted after it was merged
-	DraftCommit      string // the pushed commit that made the request a draft; "" where it was made one by a user
-	Milestone        bool   // from that of Before to that of MergeRequest
-	Lock             *bool  // the new state of a discussion that was locked or unlocked
-	Assigned         []authz.UserID
-	Unassigned       []authz.UserID
-	Asked            []authz.UserID // for a review
-	Released         []authz.UserID // from reviewing
-	Time             timelog.Diff
+// Asked are the users who were asked for a review, also for another one, and those who are no reviewers any more.
+func (e Updated) Asked() (asked, released []authz.UserID) {
+	asked, released = e.Fact.Asked()
+	return append(asked, e.Again...), released
+}
+
+// Changed is the event in its generic form.
+func (f Fact) Changed() change.Fact {
+	return change.View(f.Stamp, f.Project.Place(), f.Before, &f.MergeRequest)
+}
+
+// Changed is the event in its generic form.
+func (e Deleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Project.Place(), &e.MergeRequest, nil)
+}
+
+// Has reports whether one of the columns has changed.
+func (f Fact) Has(columns ...string) bool { return change.Has(f.Before, &f.MergeRequest, columns...) }
+
+// Assigned are the users who were added to the assignees and removed from them.
+func (f Fact) Assigned() (added, removed []authz.UserID) {
+	return change.Sets(f.former().Assignees, f.MergeRequest.Assignees)
+}
+
+// Asked are the users who were added to the reviewers and removed from them.
+func (f Fact) Asked() (added, removed []authz.UserID) {
+	return change.Sets(f.former().ReviewerIDs(), f.MergeRequest.ReviewerIDs())
+}
+
+// former is the merge request before the change, or one of which nothing is known.
+func (f Fact) former() *MergeRequest {
+	if f.Before == nil {
+		return &MergeRequest{}
+	}
+	return f.Before
 }
 
 // Closed is published when a merge request was closed without being merged.

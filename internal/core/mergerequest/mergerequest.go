@@ -8,9 +8,11 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/timelog"
 )
@@ -98,9 +100,9 @@ type MergeRequest struct {
 	UpdatedAt db.Time `db:"updated_at"`
 
 	// What hangs on the request; Find, List and the writing methods fill it.
-	Assignees []authz.UserID `db:"-"`
-	Reviewers []Reviewer     `db:"-"`
-	Labels    []label.Label  `db:"-"` // sorted by title
+	Assignees []authz.UserID `db:"-" change:"assignees"`
+	Reviewers []Reviewer     `db:"-" change:"reviewers"`
+	Labels    []label.Label  `db:"-" change:"labels"` // sorted by title
 	Upvotes   int64          `db:"-"`
 	Downvotes int64          `db:"-"`
 
@@ -148,6 +150,11 @@ func (m *MergeRequest) Subject(as authz.Actor, p *project.Project) authz.Subject
 // concerns reports whether the actor wrote the merge request or works on it.
 func (m *MergeRequest) concerns(as authz.Actor) bool {
 	return as.Is(m.AuthorID) || slices.ContainsFunc(m.Assignees, as.Is)
+}
+
+// About names the merge request.
+func (m MergeRequest) About() change.Subject {
+	return change.Subject{Type: string(noteable.MergeRequest), ID: int64(m.ID), Title: m.Title}
 }
 
 // Reviewer is a user asked to review.

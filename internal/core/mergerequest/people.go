@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -52,46 +53,42 @@ func (s *Service) readers(ctx context.Context, p *project.Project, ids []authz.U
 	return out, nil
 }
 
-// assign applies people and labels, names what changed and notes in diff how.
-func (s *Service) assign(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c Changes, diff *Diff) (fields []string, err error) {
+// assign applies people and labels.
+func (s *Service) assign(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c Changes) error {
+	people := false
 	if c.Assignees != nil && !slices.Equal(*c.Assignees, m.Assignees) {
-		fields = append(fields, "assignees")
+		people = true
 		if err := s.dropPeople(ctx, "merge_request_assignees", m.ID, *c.Assignees); err != nil {
-			return nil, err
+			return err
 		}
-		diff.Assigned, diff.Unassigned = without(*c.Assignees, m.Assignees), without(m.Assignees, *c.Assignees)
 		m.Assignees = *c.Assignees
 	}
-	if c.Reviewers != nil && !slices.EqualFunc(*c.Reviewers, m.Reviewers, func(id authz.UserID, r Reviewer) bool { return id == r.UserID }) {
-		fields = append(fields, "reviewers")
+	if c.Reviewers != nil && !slices.Equal(*c.Reviewers, m.ReviewerIDs()) {
+		people = true
 		if err := s.dropPeople(ctx, "merge_request_reviewers", m.ID, *c.Reviewers); err != nil {
-			return nil, err
+			return err
 		}
-		before := m.ReviewerIDs()
-		diff.Asked, diff.Released = without(*c.Reviewers, before), without(before, *c.Reviewers)
-		m.Reviewers = slices.DeleteFunc(slices.Clone(m.Reviewers), func(r Reviewer) bool { return slices.Contains(diff.Released, r.UserID) })
-		for _, id := range diff.Asked {
+		asked, released := change.Sets(m.ReviewerIDs(), *c.Reviewers)
+		m.Reviewers = slices.DeleteFunc(slices.Clone(m.Reviewers), func(r Reviewer) bool { return slices.Contains(released, r.UserID) })
+		for _, id := range asked {
 			m.Reviewers = append(m.Reviewers, Reviewer{UserID: id, State: unreviewed, CreatedAt: db.At(s.now())})
 		}
 		slices.SortFunc(m.Reviewers, func(a, b Reviewer) int { return cmp.Compare(a.UserID, b.UserID) })
 	}
-	if len(fields) > 0 {
+	if people {
 		if err := s.addPeople(ctx, m); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	added, removed, err := s.labels.Apply(ctx, as, label.In(p), noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, m.Labels, c.Labels)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if len(added)+len(removed) > 0 {
-		fields = append(fields, "labels")
-		kept := slices.DeleteFunc(slices.Clone(m.Labels), func(l label.Label) bool {
-			return slices.ContainsFunc(removed, func(r label.Label) bool { return r.ID == l.ID })
-		})
-		m.Labels = sorted(append(kept, added...))
-	}
-	return fields, nil
+	kept := slices.DeleteFunc(slices.Clone(m.Labels), func(l label.Label) bool {
+		return slices.ContainsFunc(removed, func(r label.Label) bool { return r.ID == l.ID })
+	})
+	m.Labels = sorted(append(kept, added...))
+	return nil
 }
 
 // dropPeople removes everybody but those who stay from a table of people.

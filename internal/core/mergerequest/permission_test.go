@@ -2,7 +2,6 @@ package mergerequest_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 
 	"tenon/internal/base/errs"
@@ -70,7 +69,7 @@ func TestService_RequestReview(t *testing.T) {
 		check(t, w.requests.Reviewed(t.Context(), m.ID, w.maintainer.UserID, mergerequest.ReviewDone))
 		var asked []authz.UserID
 		event.On(w.Bus, "asked", func(_ context.Context, e mergerequest.Updated) error {
-			asked = slices.Clone(e.Diff.Asked)
+			asked, _ = e.Asked()
 			return nil
 		})
 		again := func(who authz.Actor, user authz.UserID) (*mergerequest.MergeRequest, error) {

@@ -71,8 +71,13 @@ func (s *Service) RequestReview(ctx context.Context, as authz.Actor, p *project.
 		return nil, errs.Sentences(errs.Unprocessable, "Reviewer not found")
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		var reviewers []Reviewer // before
 		out, err := db.Update(ctx, s.db, s.row(m.ID), func(ctx context.Context, m *MergeRequest) error {
-			m.UpdatedAt = s.stamp()
+			if err := s.attach(ctx, []*MergeRequest{m}); err != nil {
+				return err
+			}
+			m.UpdatedAt, reviewers = s.stamp(), m.Reviewers
+			m.Reviewers, _ = withState(reviewers, user, unreviewed)
 			return s.setReviewerState(ctx, m.ID, user, unreviewed)
 		})
 		if errors.Is(err, db.ErrNotFound) {
@@ -81,14 +86,10 @@ func (s *Service) RequestReview(ctx context.Context, as authz.Actor, p *project.
 		if err != nil {
 			return err
 		}
-		now, before := out.After, out.Before
-		for _, m := range []*MergeRequest{&now, &before} {
-			if err := s.attach(ctx, []*MergeRequest{m}); err != nil {
-				return err
-			}
-		}
-		f := Fact{MergeRequest: now, Before: &before, Project: p, Stamp: as.Stamp(s.now())}
-		return s.bus.Publish(ctx, Updated{Fact: f, Fields: []string{"reviewers"}, Diff: Diff{Asked: []authz.UserID{user}}})
+		before := out.After
+		before.UpdatedAt, before.Reviewers = out.Before.UpdatedAt, reviewers
+		f := Fact{MergeRequest: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.now())}
+		return s.bus.Publish(ctx, Updated{Fact: f, Again: []authz.UserID{user}})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "request another review")

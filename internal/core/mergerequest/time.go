@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"tenon/internal/core/authz"
-	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/timelog"
 )
@@ -38,16 +37,4 @@ func (s *Service) DeleteTime(ctx context.Context, as authz.Actor, p *project.Pro
 		return nil, err
 	}
 	return s.Find(ctx, as, p, iid)
-}
-
-// track applies a change of time, names what changed and notes in diff how.
-func (s *Service) track(ctx context.Context, as authz.Actor, m *MergeRequest, c timelog.Change, diff *Diff) (fields []string, err error) {
-	diff.Time, err = s.times.Apply(ctx, as, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, &m.Totals, c)
-	if diff.Time.OldEstimate != nil {
-		fields = append(fields, "time_estimate")
-	}
-	if diff.Time.Reset || diff.Time.Spent != 0 || diff.Time.Deleted != nil {
-		fields = append(fields, "total_time_spent")
-	}
-	return fields, err
 }

@@ -10,8 +10,10 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/timelog"
 )
@@ -187,7 +189,7 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 		if err != nil || u.nothing() {
 			return err
 		}
-		return s.announce(ctx, as, p, &out.After, &u)
+		return s.announce(ctx, as, p, &out.After, &u, c.targetDeleted)
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		err = s.twin(ctx, *m.SourceProjectID, m.SourceBranch, p.ID, c.target(m), err)
@@ -205,12 +207,12 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 // updated is what an update has changed of a row.
 type updated struct {
 	before MergeRequest // with labels and people
-	diff   Diff
-	fields []string
+	spent  timelog.Diff
+	other  bool  // something but the state
 	state  Event // "" where the state is the same
 }
 
-func (u *updated) nothing() bool { return len(u.fields) == 0 && u.state == "" }
+func (u *updated) nothing() bool { return !u.other && u.state == "" }
 
 // apply makes the changes in the locked row m, and in the tables of what hangs on it.
 func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c Changes, u *updated) error {
@@ -218,16 +220,15 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 		return err
 	}
 	u.before = *m
-	changed, err := s.assign(ctx, as, p, m, c, &u.diff)
-	if err != nil {
+	if err := s.assign(ctx, as, p, m, c); err != nil {
 		return err
 	}
-	u.fields = append(changed, s.set(m, c, &u.diff)...)
-	timed, err := s.track(ctx, as, m, c.Time, &u.diff)
-	if err != nil {
+	m.set(c)
+	var err error
+	if u.spent, err = s.times.Apply(ctx, as, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, &m.Totals, c.Time); err != nil {
 		return err
 	}
-	u.fields = append(u.fields, timed...)
+	u.other = change.HasOther(&u.before, m) || !u.spent.Empty()
 	if u.state = m.move(c.Event, as); u.nothing() {
 		return nil
 	}
@@ -239,15 +240,15 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 }
 
 // announce publishes what an update has made of m, in its transaction.
-func (s *Service) announce(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, u *updated) error {
-	if u.diff.OldTitle != nil || u.diff.Description || u.diff.OldTarget != nil {
+func (s *Service) announce(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, u *updated, targetDeleted bool) error {
+	f := Fact{MergeRequest: *m, Before: &u.before, Project: p, Stamp: as.Stamp(s.now())}
+	if f.Has("title", "description", "target_branch") {
 		if err := s.noteIssues(ctx, as, p, m); err != nil {
 			return err
 		}
 	}
-	f := Fact{MergeRequest: *m, Before: &u.before, Project: p, Stamp: as.Stamp(s.now())}
-	if len(u.fields) > 0 {
-		if err := s.bus.Publish(ctx, Updated{Fact: f, Fields: u.fields, Diff: u.diff}); err != nil {
+	if u.other {
+		if err := s.bus.Publish(ctx, Updated{Fact: f, TargetDeleted: targetDeleted && f.Has("target_branch"), Time: u.spent}); err != nil {
 			return err
 		}
 	}
@@ -267,7 +268,7 @@ func (u *updated) stops(m *MergeRequest) string {
 		return ""
 	case u.state == Close:
 		return abortClosed
-	case u.diff.OldTarget != nil:
+	case m.TargetBranch != u.before.TargetBranch:
 		return abortTarget
 	case m.Draft && !u.before.Draft:
 		return abortDraft
@@ -275,62 +276,39 @@ func (u *updated) stops(m *MergeRequest) string {
 	return ""
 }
 
-// set applies plain fields to m, names those that changed and notes in diff how.
-func (s *Service) set(m *MergeRequest, c Changes, diff *Diff) (fields []string) {
+// set applies plain fields to m.
+func (m *MergeRequest) set(c Changes) {
 	if c.Title != nil && *c.Title != m.Title {
-		was := m.Title
-		diff.OldTitle = &was
 		m.Title, m.Draft = *c.Title, IsDraft(*c.Title)
-		fields = append(fields, "title")
 	}
 	if c.Description != nil && *c.Description != m.Text() {
-		diff.Description, diff.OldText, diff.NewText = true, m.Text(), *c.Description
 		m.Description = c.Description
-		fields = append(fields, "description")
 	}
 	if c.TargetBranch != nil && *c.TargetBranch != m.TargetBranch && m.State != StateMerged && m.State != StateLocked {
-		was := m.TargetBranch
-		diff.OldTarget, diff.NewTarget, diff.TargetDeleted = &was, *c.TargetBranch, c.targetDeleted
 		// The newest version compares with another branch: the next look makes a new one.
 		m.TargetBranch, m.BaseSHA, m.StartSHA, m.TrialResult = *c.TargetBranch, "", "", ""
-		fields = append(fields, "target_branch")
-	}
-	if c.DiscussionLocked != nil && *c.DiscussionLocked != (m.DiscussionLocked != nil && *m.DiscussionLocked) {
-		diff.Lock = c.DiscussionLocked
 	}
 	if c.MilestoneID != nil {
-		next := c.MilestoneID
-		if *next == 0 {
-			next = nil
-		}
-		if (next == nil) != (m.MilestoneID == nil) || next != nil && *next != *m.MilestoneID {
-			diff.Milestone, m.MilestoneID = true, next
-			fields = append(fields, "milestone")
+		if m.MilestoneID = c.MilestoneID; *c.MilestoneID == 0 {
+			m.MilestoneID = nil
 		}
 	}
-	for _, b := range []struct {
-		name string
-		to   **bool
-		want *bool
-	}{
-		{"discussion_locked", &m.DiscussionLocked, c.DiscussionLocked},
-		{"remove_source_branch", &m.ForceRemoveSource, c.RemoveSource},
-	} {
-		if b.want != nil && (*b.to == nil || **b.to != *b.want) {
-			*b.to = b.want
-			fields = append(fields, b.name)
-		}
+	if c.DiscussionLocked != nil {
+		m.DiscussionLocked = c.DiscussionLocked
 	}
-	if c.Squash != nil && *c.Squash != m.Squash {
+	if c.RemoveSource != nil {
+		m.ForceRemoveSource = c.RemoveSource
+	}
+	if c.Squash != nil {
 		m.Squash = *c.Squash
-		fields = append(fields, "squash")
 	}
-	if c.AllowCollaboration != nil && m.Fork() && *c.AllowCollaboration != m.AllowCollaboration {
+	if c.AllowCollaboration != nil && m.Fork() {
 		m.AllowCollaboration = *c.AllowCollaboration
-		fields = append(fields, "allow_collaboration")
 	}
-	return fields
 }
+
+// Locked reports whether only members may discuss the merge request.
+func (m *MergeRequest) Locked() bool { return m.DiscussionLocked != nil && *m.DiscussionLocked }
 
 // move applies a change of state where it is possible and returns it.
 func (m *MergeRequest) move(e Event, as authz.Actor) Event {

@@ -303,7 +303,7 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p, source *
 		if err := s.bus.Publish(ctx, news); err != nil || out.Before.Draft || !next.Draft {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{Fact: news.Fact, Fields: []string{"title"}, Diff: Diff{OldTitle: &out.Before.Title, DraftCommit: news.draft}})
+		return s.bus.Publish(ctx, Updated{Fact: news.Fact, DraftCommit: news.draft})
 	})
 	if err != nil {
 		return fmt.Errorf("store version: %w", err)

@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // GroupFact is what events say of a group's row. It has no access level of a user, and it keeps
@@ -18,13 +19,28 @@ type GroupFact struct {
 	Before *Group // the same before the change; nil where it was made or deleted
 }
 
+// Changed is the event in its generic form.
+func (f GroupFact) Changed() change.Fact {
+	return change.View(f.Stamp, f.Group.Place(), f.Before, &f.Group)
+}
+
+// Changed is the event in its generic form.
+func (e GroupRemoving) Changed() change.Fact {
+	return change.View(e.Stamp, e.Group.Place(), &e.Group, nil)
+}
+
+// Changed is the event in its generic form.
+func (e GroupDeleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Group.Place(), &e.Group, nil)
+}
+
 // GroupCreated is published when a group was made.
 type GroupCreated struct{ GroupFact }
 
 // GroupUpdated is published when a group got other attributes.
 type GroupUpdated struct {
 	GroupFact
-	Changed []string // names of the API
+	Attributes []string // that changed, by their names in the API
 }
 
 // GroupMarked is published when a group was marked for deletion after its grace period, or,
@@ -67,6 +83,21 @@ type MemberChanged struct {
 	Member Member // as it is now
 	Before Member
 	User   MemberUser
+}
+
+// Changed is the event in its generic form.
+func (e MemberAdded) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place, nil, &e.Member)
+}
+
+// Changed is the event in its generic form.
+func (e MemberChanged) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place, &e.Before, &e.Member)
+}
+
+// Changed is the event in its generic form.
+func (e MemberRemoved) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place, &e.Member, nil)
 }
 
 // MemberUser is what events of a membership say of its user.

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Group is one group with its place and, where it was read for an actor, that actor's
@@ -56,7 +57,7 @@ type Group struct {
 	MarkedForDeletionOn *string `db:"marked_for_deletion_on"` // YYYY-MM-DD
 	MarkedAbove         bool    `db:"marked_above,readonly"`  // itself or a group that it stands in
 
-	Level      authz.Level `db:"actor_level,readonly"`
+	Level      authz.Level `db:"actor_level,readonly" change:"-"`
 	LevelKnown bool        `db:"-"`
 }
 
@@ -94,6 +95,11 @@ func (g *Group) Subject() authz.Subject {
 		Thing: "Group", Namespace: g.ID, Visibility: g.Visibility, Closed: g.Archived || g.MarkedAbove,
 		Level: g.Level, Known: g.LevelKnown,
 	}
+}
+
+// About names the group.
+func (g Group) About() change.Subject {
+	return change.Subject{Type: "Group", ID: int64(g.ID), Title: g.Name}
 }
 
 // Place is where the group's members are.

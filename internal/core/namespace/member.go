@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Member is one user's membership, as it counts at the place it was read for.
@@ -25,6 +26,11 @@ type Member struct {
 	UpdatedAt   db.Time       `db:"updated_at"`
 	Depth       int64         `db:"depth,readonly"` // 0 direct, n inherited from the n-th ancestor, -1 through a share
 	Bot         bool          `db:"bot,readonly"`   // acts for an access token of the place
+}
+
+// About names the membership by its user, as the contract does.
+func (m Member) About() change.Subject {
+	return change.Subject{Type: "User", ID: int64(m.UserID)}
 }
 
 // MemberFilter selects from a list of members.

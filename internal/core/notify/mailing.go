@@ -137,9 +137,9 @@ func (s *Service) epicUpdated(ctx context.Context, e epic.Updated) error {
 	if len(m.Names) > 0 {
 		list = append(list, m)
 	}
-	if len(e.LabelsAdded) > 0 {
+	if added, _ := e.Labelled(); len(added) > 0 {
 		m := ofEpic(relabeled, e.Fact)
-		for _, l := range e.LabelsAdded {
+		for _, l := range added {
 			m.Labels = append(m.Labels, l.ID)
 		}
 		list = append(list, m)
@@ -168,22 +168,21 @@ func (s *Service) issueUpdated(ctx context.Context, e issue.Updated) error {
 		return nil
 	}
 	var list []Mailing
-	d := &e.Diff
-	if len(d.Assigned)+len(d.Unassigned) > 0 {
+	if e.Has("assignees") {
 		m := ofIssue("reassign_issue", e.Fact)
-		m.Users, m.Former = d.Assigned, d.Unassigned
+		m.Users, m.Former = e.Assigned()
 		list = append(list, m)
 	}
-	if d.OldTitle != nil || d.Description {
+	if e.Has("title", "description") {
 		m := ofIssue(newMention, e.Fact)
 		m.Names = s.todos.Names([]string{e.Issue.Title, text(e.Issue.Description)}, []string{e.Before.Title, text(e.Before.Description)})
 		if len(m.Names) > 0 {
 			list = append(list, m)
 		}
 	}
-	if len(d.LabelsAdded) > 0 {
+	if added, _ := e.Labelled(); len(added) > 0 {
 		m := ofIssue(relabeled, e.Fact)
-		for _, l := range d.LabelsAdded {
+		for _, l := range added {
 			m.Labels = append(m.Labels, l.ID)
 		}
 		list = append(list, m)
@@ -196,18 +195,17 @@ func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) er
 		return nil
 	}
 	var list []Mailing
-	d := &e.Diff
-	if len(d.Assigned)+len(d.Unassigned) > 0 {
+	if e.Has("assignees") {
 		m := ofRequest("reassign_merge_request", e.Fact)
-		m.Users, m.Former = d.Assigned, d.Unassigned
+		m.Users, m.Former = e.Assigned()
 		list = append(list, m)
 	}
-	if len(d.Asked)+len(d.Released) > 0 {
+	if asked, released := e.Asked(); len(asked)+len(released) > 0 {
 		m := ofRequest("change_reviewer_merge_request", e.Fact)
-		m.Users, m.Former = d.Asked, d.Released
+		m.Users, m.Former = asked, released
 		list = append(list, m)
 	}
-	if d.OldTitle != nil || d.Description {
+	if e.Has("title", "description") {
 		m := ofRequest(newMention, e.Fact)
 		m.Names = s.todos.Names([]string{e.MergeRequest.Title, e.MergeRequest.Text()}, []string{e.Before.Title, e.Before.Text()})
 		if len(m.Names) > 0 {

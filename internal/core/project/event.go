@@ -2,6 +2,7 @@ package project
 
 import (
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Fact is what events say of a project's row. It has no access level of a user, and it keeps the
@@ -13,13 +14,31 @@ type Fact struct {
 	Before  *Project // the same before the change; nil where it was made or deleted
 }
 
+// Changed is the event in its generic form.
+func (f Fact) Changed() change.Fact {
+	return change.View(f.Stamp, f.Project.Place(), f.Before, &f.Project)
+}
+
+// Changed is the event in its generic form.
+func (e Deleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Project.Place(), &e.Project, nil)
+}
+
+// Changed is the event in its generic form.
+func (e Unforked) Changed() change.Fact {
+	if e.Deleted {
+		return Deleted{e.Fact}.Changed()
+	}
+	return e.Fact.Changed()
+}
+
 // Created is published when a project was made, whose repository is still empty.
 type Created struct{ Fact }
 
 // Updated is published when a project got other attributes.
 type Updated struct {
 	Fact
-	Changed []string // names of the API
+	Attributes []string // that changed, by their names in the API
 }
 
 // Archived is published when a project was made read-only, or, where Undone, writable again.

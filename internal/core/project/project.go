@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // ID identifies a project. It is not the id of the project's namespace.
@@ -64,7 +65,7 @@ type Project struct {
 
 	// Level is the actor's level of membership where LevelKnown says that the project
 	// was read for an actor.
-	Level      authz.Level `db:"actor_level,readonly"`
+	Level      authz.Level `db:"actor_level,readonly" change:"-"`
 	LevelKnown bool        `db:"-"`
 }
 
@@ -162,6 +163,11 @@ func (p *Project) OpenIssues(as authz.Actor) int64 {
 // Marked reports whether the project is to be deleted, itself or with a group that it
 // stands in: no user writes to it or forks it until that is taken back.
 func (p *Project) Marked() bool { return p.MarkedForDeletionOn != nil || p.MarkedAbove }
+
+// About names the project.
+func (p Project) About() change.Subject {
+	return change.Subject{Type: "Project", ID: int64(p.ID), Title: p.Name}
+}
 
 // Place is where the project's members are.
 func (p *Project) Place() authz.Place {

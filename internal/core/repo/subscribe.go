@@ -42,7 +42,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 		return s.jobs.Enqueue(ctx, Measuring{ProjectID: e.ProjectID}, job.At(s.now().Add(measureAfter)))
 	})
 	event.On(b, measures, func(ctx context.Context, e project.Updated) error {
-		if !slices.Contains(e.Changed, "default_branch") {
+		if !slices.Contains(e.Attributes, "default_branch") {
 			return nil
 		}
 		return s.jobs.Enqueue(ctx, Measuring{ProjectID: e.Project.ID})

@@ -90,12 +90,9 @@ func (s *Service) IssueCreated(ctx context.Context, e issue.Created) error {
 		return nil // it says where it comes from
 	}
 	var lines []string
-	if len(e.Issue.Assignees) > 0 {
-		line, err := s.assigned(ctx, e.Issue.Assignees, nil)
-		if err != nil {
-			return err
-		}
-		lines = append(lines, line)
+	lines, err := s.people(ctx, lines, e.Assigned, Assigned)
+	if err != nil {
+		return err
 	}
 	if e.Issue.DueDate != nil {
 		lines = append(lines, DueDate(nil, e.Issue.DueDate))
@@ -106,33 +103,30 @@ func (s *Service) IssueCreated(ctx context.Context, e issue.Created) error {
 // IssueUpdated tells what changed on an issue.
 func (s *Service) IssueUpdated(ctx context.Context, e issue.Updated) error {
 	var lines []string
-	d := e.Diff
-	if d.OldTitle != nil {
-		lines = append(lines, Title(*d.OldTitle, e.Issue.Title))
+	was, is := e.Before, &e.Issue
+	if was.Title != is.Title {
+		lines = append(lines, Title(was.Title, is.Title))
 	}
-	if d.Description {
-		lines = append(lines, Description(d.OldText, d.NewText)...)
+	if e.Has("description") {
+		lines = append(lines, Description(text(was.Description), text(is.Description))...)
 	}
-	if d.OldType != nil {
-		lines = append(lines, Type(string(*d.OldType), string(e.Issue.Type)))
+	if was.Type != is.Type {
+		lines = append(lines, Type(string(was.Type), string(is.Type)))
 	}
-	if len(d.Assigned)+len(d.Unassigned) > 0 {
-		line, err := s.assigned(ctx, d.Assigned, d.Unassigned)
-		if err != nil {
-			return err
-		}
-		lines = append(lines, line)
+	lines, err := s.people(ctx, lines, e.Assigned, Assigned)
+	if err != nil {
+		return err
 	}
-	if d.Confidential {
-		lines = append(lines, Confidential(e.Issue.Confidential))
+	if was.Confidential != is.Confidential {
+		lines = append(lines, Confidential(is.Confidential))
 	}
-	if d.DiscussionLocked {
-		lines = append(lines, Locked(d.Locked, "issue"))
+	if was.Locked() != is.Locked() {
+		lines = append(lines, Locked(is.Locked(), "issue"))
 	}
-	if d.DueDate {
-		lines = append(lines, DueDate(d.OldDue, d.NewDue))
+	if e.Has("due_date") {
+		lines = append(lines, DueDate(was.DueDate, is.DueDate))
 	}
-	lines = append(lines, Time(d.Time, e.Issue.Estimate)...)
+	lines = append(lines, Time(e.Time, is.Estimate)...)
 	return s.record(ctx, e.Fact, lines)
 }
 
@@ -142,12 +136,17 @@ func (s *Service) record(ctx context.Context, f issue.Fact, lines []string) erro
 	}, lines...)
 }
 
-func (s *Service) assigned(ctx context.Context, added, removed []authz.UserID) (string, error) {
+// people adds to lines the one about users who were added and removed, if any were.
+func (s *Service) people(ctx context.Context, lines []string, who func() (added, removed []authz.UserID), line func(added, removed []string) string) ([]string, error) {
+	added, removed := who()
+	if len(added)+len(removed) == 0 {
+		return lines, nil
+	}
 	names, err := s.names(ctx, added, removed)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return Assigned(names[:len(added)], names[len(added):]), nil
+	return append(lines, line(names[:len(added)], names[len(added):])), nil
 }
 
 // names gives the usernames of all the ids in order.

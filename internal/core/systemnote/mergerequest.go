@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"tenon/internal/core/approval"
-	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -17,8 +16,11 @@ import (
 
 // RequestCreated says who a new merge request was made for.
 func (s *Service) RequestCreated(ctx context.Context, e mergerequest.Created) error {
-	lines, err := s.people(ctx, mergerequest.Diff{Assigned: e.MergeRequest.Assignees, Asked: e.MergeRequest.ReviewerIDs()})
+	lines, err := s.people(ctx, nil, e.Assigned, Assigned)
 	if err != nil {
+		return err
+	}
+	if lines, err = s.people(ctx, lines, e.Asked, Reviewers); err != nil {
 		return err
 	}
 	return s.recordRequest(ctx, e.Fact, lines)
@@ -26,33 +28,35 @@ func (s *Service) RequestCreated(ctx context.Context, e mergerequest.Created) er
 
 // RequestUpdated tells what changed on a merge request.
 func (s *Service) RequestUpdated(ctx context.Context, e mergerequest.Updated) error {
-	d := e.Diff
+	was, is := e.Before, &e.MergeRequest
 	var lines []string
-	if d.OldTitle != nil {
-		line := RequestTitle(*d.OldTitle, e.MergeRequest.Title)
-		if d.DraftCommit != "" {
-			line += " from " + d.DraftCommit
+	if was.Title != is.Title {
+		line := RequestTitle(was.Title, is.Title)
+		if e.DraftCommit != "" {
+			line += " from " + e.DraftCommit
 		}
 		lines = append(lines, line)
 	}
-	if d.Description {
-		lines = append(lines, Description(d.OldText, d.NewText)...)
+	if was.Text() != is.Text() {
+		lines = append(lines, Description(was.Text(), is.Text())...)
 	}
 	switch {
-	case d.TargetDeleted:
-		lines = append(lines, fmt.Sprintf("deleted the `%s` branch. This merge request now targets the `%s` branch", *d.OldTarget, d.NewTarget))
-	case d.OldTarget != nil:
-		lines = append(lines, fmt.Sprintf("changed target branch from `%s` to `%s`", *d.OldTarget, d.NewTarget))
+	case e.TargetDeleted:
+		lines = append(lines, fmt.Sprintf("deleted the `%s` branch. This merge request now targets the `%s` branch", was.TargetBranch, is.TargetBranch))
+	case was.TargetBranch != is.TargetBranch:
+		lines = append(lines, fmt.Sprintf("changed target branch from `%s` to `%s`", was.TargetBranch, is.TargetBranch))
 	}
-	people, err := s.people(ctx, d)
+	lines, err := s.people(ctx, lines, e.Assigned, Assigned)
 	if err != nil {
 		return err
 	}
-	lines = append(lines, people...)
-	if d.Lock != nil {
-		lines = append(lines, Locked(*d.Lock, "merge request"))
+	if lines, err = s.people(ctx, lines, e.Asked, Reviewers); err != nil {
+		return err
 	}
-	lines = append(lines, Time(d.Time, e.MergeRequest.Estimate)...)
+	if was.Locked() != is.Locked() {
+		lines = append(lines, Locked(is.Locked(), "merge request"))
+	}
+	lines = append(lines, Time(e.Time, is.Estimate)...)
 	return s.recordRequest(ctx, e.Fact, lines)
 }
 
@@ -137,24 +141,6 @@ func (s *Service) recordRequest(ctx context.Context, f mergerequest.Fact, lines 
 	return s.notes.Record(ctx, note.System{
 		On: noteable.Ref{Kind: noteable.MergeRequest, ID: int64(f.MergeRequest.ID)}, ProjectID: f.Project.ID, AuthorID: f.By.UserID, At: f.At,
 	}, lines...)
-}
-
-// people tells who was assigned and asked for a review, and who no longer is.
-func (s *Service) people(ctx context.Context, d mergerequest.Diff) (lines []string, err error) {
-	for _, group := range []struct {
-		added, removed []authz.UserID
-		line           func(added, removed []string) string
-	}{{d.Assigned, d.Unassigned, Assigned}, {d.Asked, d.Released, Reviewers}} {
-		if len(group.added)+len(group.removed) == 0 {
-			continue
-		}
-		names, err := s.names(ctx, group.added, group.removed)
-		if err != nil {
-			return nil, err
-		}
-		lines = append(lines, group.line(names[:len(group.added)], names[len(group.added):]))
-	}
-	return lines, nil
 }
 
 // RequestTitle tells how the title of a merge request changed. One that only became or

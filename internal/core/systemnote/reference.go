@@ -142,7 +142,7 @@ func (s *Service) IssueMentions(ctx context.Context, e issue.Created) error {
 
 // IssueMentionsMore tells what an issue mentions whose text was changed.
 func (s *Service) IssueMentionsMore(ctx context.Context, e issue.Updated) error {
-	if e.Diff.OldTitle == nil && !e.Diff.Description {
+	if !e.Has("title", "description") {
 		return nil
 	}
 	return s.mention(ctx, ofIssue(e.Fact), e.Issue.Title, text(e.Issue.Description))
@@ -155,7 +155,7 @@ func (s *Service) RequestMentions(ctx context.Context, e mergerequest.Created) e
 
 // RequestMentionsMore tells what a merge request mentions whose text was changed.
 func (s *Service) RequestMentionsMore(ctx context.Context, e mergerequest.Updated) error {
-	if e.Diff.OldTitle == nil && !e.Diff.Description {
+	if !e.Has("title", "description") {
 		return nil
 	}
 	return s.mention(ctx, ofRequest(e.Fact), e.MergeRequest.Title, e.MergeRequest.Text())
@@ -173,7 +173,7 @@ func (s *Service) EpicMentions(ctx context.Context, e epic.Created) error {
 
 // EpicMentionsMore tells what an epic mentions whose text was changed.
 func (s *Service) EpicMentionsMore(ctx context.Context, e epic.Updated) error {
-	if e.Before.Title == e.Epic.Title && text(e.Before.Description) == text(e.Epic.Description) {
+	if !e.Has("title", "description") {
 		return nil
 	}
 	return s.mention(ctx, ofEpic(e.Fact), e.Epic.Title, text(e.Epic.Description))

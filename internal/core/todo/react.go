@@ -90,14 +90,14 @@ func (s *Service) issueCreated(ctx context.Context, e issue.Created) error {
 }
 
 func (s *Service) issueUpdated(ctx context.Context, e issue.Updated) error {
-	m, d := ofIssue(e.Fact), &e.Diff
-	worded := d.OldTitle != nil || d.Description
-	if worded || len(d.Assigned)+len(d.Unassigned)+len(d.LabelsAdded)+len(d.LabelsRemoved) > 0 {
+	m := ofIssue(e.Fact)
+	if e.Has("title", "description", "assignees", "labels") {
 		if err := s.resolve(ctx, m.by, m.target.Ref, m.at); err != nil {
 			return err
 		}
 	}
-	if err := s.create(ctx, m.with(Assigned), d.Assigned); err != nil || !worded {
+	assigned, _ := e.Assigned()
+	if err := s.create(ctx, m.with(Assigned), assigned); err != nil || !e.Has("title", "description") {
 		return err
 	}
 	return s.mention(ctx, e.By, m, []string{e.Issue.Title, text(e.Issue.Description)}, []string{e.Before.Title, text(e.Before.Description)})
@@ -133,7 +133,7 @@ func (s *Service) requestCreated(ctx context.Context, e mergerequest.Created) er
 }
 
 func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) error {
-	m, d := ofRequest(e.Fact), &e.Diff
+	m := ofRequest(e.Fact)
 	if err := s.resolve(ctx, m.by, m.target.Ref, m.at); err != nil {
 		return err
 	}
@@ -142,13 +142,15 @@ func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) er
 			return err
 		}
 	}
-	if err := s.create(ctx, m.with(Assigned), d.Assigned); err != nil {
+	assigned, _ := e.Assigned()
+	if err := s.create(ctx, m.with(Assigned), assigned); err != nil {
 		return err
 	}
-	if err := s.create(ctx, m.with(ReviewRequested), d.Asked); err != nil {
+	asked, _ := e.Asked()
+	if err := s.create(ctx, m.with(ReviewRequested), asked); err != nil {
 		return err
 	}
-	if d.OldTitle == nil && !d.Description {
+	if !e.Has("title", "description") {
 		return nil
 	}
 	return s.mention(ctx, e.By, m, []string{e.MergeRequest.Title, e.MergeRequest.Text()}, []string{e.Before.Title, e.Before.Text()})
