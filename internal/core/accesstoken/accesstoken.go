@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/token"
 )
@@ -305,4 +306,14 @@ func (s *Service) Revoke(ctx context.Context, as authz.Actor, p authz.Place, id 
 		return fmt.Errorf("revoke access token: %w", err)
 	}
 	return nil
+}
+
+// Changed is the event in its generic form.
+func (e Created) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place, nil, &e.Token)
+}
+
+// Changed is the event in its generic form.
+func (e Revoked) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place, &e.Token, nil)
 }

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/token"
 )
 
@@ -29,25 +30,11 @@ type DeployFilter struct {
 	page.Range
 }
 
-// DeployChange says what happened to a deploy token of a place.
-type DeployChange struct {
-	authz.Stamp
-
-	Place   authz.Place
-	TokenID token.ID
-	Name    string
-	Scopes  authz.Scopes
-}
-
 // DeployCreated says that a place has a new deploy token.
-type DeployCreated struct{ DeployChange }
+type DeployCreated struct{ change.Of[token.DeployToken] }
 
 // DeployDestroyed says that a place has a deploy token no more.
-type DeployDestroyed struct{ DeployChange }
-
-func (s *Service) deployChange(as authz.Actor, p authz.Place, t *token.DeployToken) DeployChange {
-	return DeployChange{Place: p, TokenID: t.ID, Name: t.Name, Scopes: t.Scopes(), Stamp: as.Stamp(s.now())}
-}
+type DeployDestroyed struct{ change.Of[token.DeployToken] }
 
 func (s *Service) requireDeploy(ctx context.Context, as authz.Actor, p authz.Place, project, group authz.Ability) error {
 	if p.Group {
@@ -131,7 +118,7 @@ func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p authz.Plac
 		if key, err = s.tokens.KeepDeployToken(ctx, &t); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, DeployCreated{s.deployChange(as, p, &t)})
+		return s.bus.Publish(ctx, DeployCreated{change.Created(as, s.now(), p, &t)})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("create deploy token: %w", err)
@@ -178,7 +165,7 @@ func (s *Service) DeleteDeploy(ctx context.Context, as authz.Actor, p authz.Plac
 		if err := s.tokens.DropDeployToken(ctx, as, id); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, DeployDestroyed{s.deployChange(as, p, t)})
+		return s.bus.Publish(ctx, DeployDestroyed{change.Deleted(as, s.now(), p, t)})
 	})
 	if err != nil {
 		return fmt.Errorf("delete deploy token: %w", err)

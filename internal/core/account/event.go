@@ -1,6 +1,9 @@
 package account
 
-import "tenon/internal/core/authz"
+import (
+	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
+)
 
 // Events carry users as the single reads give them. Handlers do not change what they point to.
 
@@ -61,4 +64,29 @@ type AddressAdded struct {
 	UserID    authz.UserID
 	Email     string
 	Confirmed bool
+}
+
+// About names it for events.
+func (u User) About() change.Subject {
+	return change.Subject{Type: "User", ID: int64(u.ID), Title: u.Name}
+}
+
+// Changed is the event in its generic form.
+func (e UserCreated) Changed() change.Fact {
+	return change.View(e.Stamp, authz.Place{}, nil, &e.User)
+}
+
+// Changed is the event in its generic form.
+func (e UserUpdated) Changed() change.Fact {
+	return change.View(e.Stamp, authz.Place{}, &e.Before, &e.User)
+}
+
+// Changed is the event in its generic form.
+func (e UserStateChanged) Changed() change.Fact {
+	return change.View(e.Stamp, authz.Place{}, &e.Before, &e.User)
+}
+
+// Changed is the event in its generic form.
+func (e UserRemoved) Changed() change.Fact {
+	return change.View(e.Stamp, authz.Place{}, &e.User, nil)
 }

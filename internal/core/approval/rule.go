@@ -44,10 +44,10 @@ type Rule struct {
 
 	Source *Rule `db:"-"` // that SourceID names, where it was read
 
-	Users    []authz.UserID      `db:"-"` // named one by one, by id
-	Groups   []authz.NamespaceID `db:"-"` // by id
-	Branches []protection.RuleID `db:"-"` // protected branches it speaks of; of all branches where empty
-	Members  []authz.UserID      `db:"-"` // active users who can satisfy it: Users and members of Groups, by id
+	Users    []authz.UserID      `db:"-" change:"users"`              // named one by one, by id
+	Groups   []authz.NamespaceID `db:"-" change:"groups"`             // by id
+	Branches []protection.RuleID `db:"-" change:"protected_branches"` // protected branches it speaks of; of all branches where empty
+	Members  []authz.UserID      `db:"-"`                             // active users who can satisfy it: Users and members of Groups, by id
 }
 
 // Overrides reports whether the rule differs from that of the project which it was made of.

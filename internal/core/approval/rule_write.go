@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
@@ -329,4 +330,19 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, o scope, id RuleID
 		return s.unblock(ctx, o)
 	})
 	return known("delete approval rule", err)
+}
+
+// About names it for events.
+func (r Rule) About() change.Subject {
+	return change.Subject{Type: "ApprovalRule", ID: int64(r.ID), Title: r.Name}
+}
+
+// Changed is the event in its generic form.
+func (f RuleFact) Changed() change.Fact {
+	return change.View(f.Stamp, f.Project.Place(), f.Before, &f.Rule)
+}
+
+// Changed is the event in its generic form.
+func (e RuleDeleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Project.Place(), &e.Rule, nil)
 }

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Value is one setting as it holds in a place.
@@ -19,12 +20,12 @@ type Value struct {
 
 // Settings are how approvals work in a place.
 type Settings struct {
-	AuthorApproval    Value // authors of merge requests may approve them
-	CommitterApproval Value // authors and committers of commits may approve
-	Overrides         Value // merge requests may have rules of their own
-	RetainOnPush      Value // approvals stay when commits are added
-	SelectiveRemovals Value // as far as code owners of changed files gave them, they do not
-	RequirePassword   Value
+	AuthorApproval    Value `change:"allow_author_approval"`                              // authors of merge requests may approve them
+	CommitterApproval Value `change:"allow_committer_approval"`                           // authors and committers of commits may approve
+	Overrides         Value `change:"allow_overrides_to_approver_list_per_merge_request"` // merge requests may have rules of their own
+	RetainOnPush      Value `change:"retain_approvals_on_push"`                           // approvals stay when commits are added
+	SelectiveRemovals Value `change:"selective_code_owner_removals"`                      // as far as code owners of changed files gave them, they do not
+	RequirePassword   Value `change:"require_password_to_approve"`
 }
 
 // Changes are those of UpdateSettings; nil leaves alone.
@@ -216,4 +217,12 @@ func (s *Service) effective(own settingRow, above []settingRow) Settings {
 		lock(&out.RequirePassword, true, "group", g.RequirePassword)
 	}
 	return out
+}
+
+// About names the settings, which have no id: they are those of their place.
+func (Settings) About() change.Subject { return change.Subject{Type: "ApprovalSettings"} }
+
+// Changed is the event in its generic form.
+func (e SettingsChanged) Changed() change.Fact {
+	return change.View(e.Stamp, authz.Place{Group: e.Place.Group, ID: e.Place.ID, Path: e.Place.Path, Subject: e.Place.Subject}, &e.Before, &e.After)
 }

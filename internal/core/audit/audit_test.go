@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/approval"
 	"tenon/internal/core/audit"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/deploykey"
@@ -137,8 +138,9 @@ func recorded(ann authz.Actor) []sample {
 	key := sshkey.Key{ID: 9, UserID: &owner, SHA256: "SHA256:x"}
 	gpg := gpgkey.Key{ID: 9, UserID: 7, Fingerprint: "ABC"}
 	personal, ofGroup := token.Token{ID: 9, UserID: 7, Kind: token.Personal}, token.Token{ID: 9, UserID: 7, Kind: token.Group}
-	deployToken := accesstoken.DeployChange{Stamp: by, Place: inShop, TokenID: 9, Name: "ci"}
-	deployKey := deploykey.Change{Stamp: by, KeyID: 9, Title: "ci", ProjectID: 5, ProjectName: "Shop", FullPath: shop}
+	deployToken := change.Of[token.DeployToken]{Stamp: by, Place: inShop, After: &token.DeployToken{ID: 9, Name: "ci"}}
+	enabled := deploykey.Key{Key: &sshkey.Key{ID: 9, Title: "ci"}}
+	deployKey := deploykey.Change{Stamp: by, KeyID: 9, Title: "ci", ProjectID: 5, ProjectName: "Shop", FullPath: shop, After: &enabled}
 	rule := pushrule.Fact{Stamp: by, Place: pushrule.Place{Project: 5, Name: "Shop", Path: shop}, Rule: pushrule.Rule{ID: 9}}
 	groupRule := pushrule.Fact{Stamp: by, Place: pushrule.Place{Group: 3, Name: "Team", Path: "team"}, Rule: pushrule.Rule{ID: 9}}
 	checked := statuscheck.Fact{Stamp: by, Project: &place, Check: statuscheck.Check{ID: 9, Name: "scan"}}
@@ -150,7 +152,8 @@ func recorded(ann authz.Actor) []sample {
 	machine := runner.Fact{Stamp: by, Runner: runner.Runner{ID: 9, Type: runner.InstanceType, Description: &name}}
 	ofRunner := func(event string) []entry { return of(audit.Instance, 1, "", event, "Ci::Runner", 9, "shed") }
 	listed := jobtoken.Listing{Stamp: by, Project: place, Namespace: 77, Name: "team/tools"}
-	trigger, file := trigger.Change{Stamp: by, TriggerID: 9, Description: "Nightly", Project: place}, securefile.Fact{Stamp: by, FileID: 9, Name: "key.jks", Project: place}
+	triggers := change.Of[trigger.Trigger]{Stamp: by, Place: inShop, After: &trigger.Trigger{ID: 9, Description: "Nightly"}}
+	file := change.Of[securefile.File]{Stamp: by, Place: inShop, After: &securefile.File{ID: 9, Name: "key.jks"}}
 	return slices.Concat([]sample{
 		{variable.Created{Fact: variables}, onShop("ci_variable_created", "Ci::Variable", 9, "KEY")},
 		{variable.Updated{Fact: variables}, onShop("ci_variable_updated", "Ci::Variable", 9, "KEY")},
@@ -161,7 +164,7 @@ func recorded(ann authz.Actor) []sample {
 		{runner.Assigned{Stamp: by, Runner: machine.Runner, Project: place}, of(projectType, 5, "", "ci_runner_assigned_to_project", "Ci::Runner", 9, "shed")},
 		{runner.Unassigned{Stamp: by, Runner: machine.Runner, Project: place}, of(projectType, 5, "", "ci_runner_unassigned_from_project", "Ci::Runner", 9, "shed")},
 		{runner.RegistrationReset{Stamp: by, Type: runner.ProjectType, Place: &inShop}, onShop("ci_runner_registration_token_reset", projectType, 5, "Shop")},
-	}, recordedTokens(trigger, file, listed, onShop), []sample{
+	}, recordedTokens(triggers, file, listed, onShop), []sample{
 		{approval.RuleCreated{RuleFact: required}, onShop("approval_rule_created", "ApprovalRule", 9, "two eyes")},
 		{approval.RuleUpdated{RuleFact: required}, onShop("approval_rule_updated", "ApprovalRule", 9, "two eyes")},
 		{approval.RuleDeleted{RuleFact: required}, onShop("approval_rule_deleted", "ApprovalRule", 9, "two eyes")},
@@ -236,15 +239,15 @@ func recorded(ann authz.Actor) []sample {
 		{project.ForkLinked{Fact: fact, Source: &formerPlace}, ofShop("project_fork_relationship_created")},
 		{project.Unforked{Fact: fact}, ofShop("project_fork_relationship_removed")},
 		{project.Unforked{Fact: fact, Deleted: true}, nil},
-		{upload.Deleted{Stamp: by, Place: inTeam, UploadID: 9, Name: "a.png"}, onTeam("upload_deleted", "Upload", 9, "")},
+		{upload.Deleted{Of: change.Of[upload.Upload]{Stamp: by, Place: inTeam, Before: &upload.Upload{ID: 9, Name: "a.png"}}}, onTeam("upload_deleted", "Upload", 9, "")},
 		{accesstoken.Created{Stamp: by, Place: inShop, Token: personal}, onShop("project_access_token_created", "PersonalAccessToken", 9, "")},
 		{accesstoken.Revoked{Stamp: by, Place: inTeam, Token: personal}, onTeam("group_access_token_deleted", "PersonalAccessToken", 9, "")},
-		{accesstoken.DeployCreated{DeployChange: deployToken}, onShop("deploy_token_created", "DeployToken", 9, "ci")},
-		{accesstoken.DeployDestroyed{DeployChange: deployToken}, onShop("deploy_token_destroyed", "DeployToken", 9, "ci")},
+		{accesstoken.DeployCreated{Of: deployToken}, onShop("deploy_token_created", "DeployToken", 9, "ci")},
+		{accesstoken.DeployDestroyed{Of: deployToken}, onShop("deploy_token_destroyed", "DeployToken", 9, "ci")},
 		{deploykey.Added{Change: deployKey}, onShop("deploy_key_added", "DeployKey", 9, "ci")},
 		{deploykey.Updated{Change: deployKey}, onShop("deploy_key_updated", "DeployKey", 9, "ci")},
 		{deploykey.Removed{Change: deployKey}, onShop("deploy_key_removed", "DeployKey", 9, "ci")},
-		{deploykey.PublicAdded{Stamp: by, KeyID: 9, Title: "ci"}, of(audit.Instance, 1, "", "deploy_key_added", "DeployKey", 9, "ci")},
+		{deploykey.PublicAdded{Of: change.Of[deploykey.Key]{Stamp: by, After: &enabled}}, of(audit.Instance, 1, "", "deploy_key_added", "DeployKey", 9, "ci")},
 		{pushrule.Created{Fact: rule}, onShop("push_rule_created", "PushRule", 9, "Shop")},
 		{pushrule.Updated{Fact: groupRule}, onTeam("push_rule_updated", "PushRule", 9, "Team")},
 		{pushrule.Deleted{Fact: rule}, onShop("push_rule_removed", "PushRule", 9, "Shop")},
@@ -274,7 +277,7 @@ func recorded(ann authz.Actor) []sample {
 }
 
 // recordedTokens are the events of trigger tokens, schedules, resource groups and secure files.
-func recordedTokens(token trigger.Change, file securefile.Fact, listed jobtoken.Listing, in func(event, target string, id int64, details string) []entry) []sample {
+func recordedTokens(token change.Of[trigger.Trigger], file change.Of[securefile.File], listed jobtoken.Listing, in func(event, target string, id int64, details string) []entry) []sample {
 	group := listed
 	group.Group = true
 	nightly := schedule.Schedule{ID: 9, Description: "Nightly", Cron: "0 1 * * *"}
@@ -284,9 +287,9 @@ func recordedTokens(token trigger.Change, file securefile.Fact, listed jobtoken.
 		return schedule.Changed{Change: schedule.Change{Stamp: listed.Stamp, Before: before, After: after, Project: &listed.Project}}
 	}
 	return []sample{
-		{trigger.Created{Change: token}, in("ci_pipeline_trigger_created", "Ci::Trigger", 9, "Nightly")},
-		{trigger.Updated{Change: token}, in("ci_pipeline_trigger_updated", "Ci::Trigger", 9, "Nightly")},
-		{trigger.Deleted{Change: token}, in("ci_pipeline_trigger_deleted", "Ci::Trigger", 9, "Nightly")},
+		{trigger.Created{Of: token}, in("ci_pipeline_trigger_created", "Ci::Trigger", 9, "Nightly")},
+		{trigger.Updated{Of: token}, in("ci_pipeline_trigger_updated", "Ci::Trigger", 9, "Nightly")},
+		{trigger.Deleted{Of: token}, in("ci_pipeline_trigger_deleted", "Ci::Trigger", 9, "Nightly")},
 		{planned(nil, &nightly), in("ci_pipeline_schedule_created", "Ci::PipelineSchedule", 9, "Nightly")},
 		{planned(&nightly, &weekly), in("ci_pipeline_schedule_updated", "Ci::PipelineSchedule", 9, "Nightly")},
 		{planned(&nightly, nil), in("ci_pipeline_schedule_deleted", "Ci::PipelineSchedule", 9, "Nightly")},
@@ -294,8 +297,8 @@ func recordedTokens(token trigger.Change, file securefile.Fact, listed jobtoken.
 			ci.ResourceGroupChanged{Stamp: listed.Stamp, Project: &listed.Project, Before: ci.ResourceGroup{ID: 9, Key: "production", ProcessMode: ci.Unordered}, After: ci.ResourceGroup{ID: 9, Key: "production", ProcessMode: ci.OldestFirst}},
 			in("ci_resource_group_updated", "Ci::ResourceGroup", 9, "production"),
 		},
-		{securefile.Created{Fact: file}, in("ci_secure_file_created", "Ci::SecureFile", 9, "key.jks")},
-		{securefile.Deleted{Fact: file}, in("ci_secure_file_deleted", "Ci::SecureFile", 9, "key.jks")},
+		{securefile.Created{Of: file}, in("ci_secure_file_created", "Ci::SecureFile", 9, "key.jks")},
+		{securefile.Deleted{Of: file}, in("ci_secure_file_deleted", "Ci::SecureFile", 9, "key.jks")},
 		{jobtoken.ScopeChanged{Stamp: listed.Stamp, Project: listed.Project, Inbound: true}, in("secure_ci_job_token_inbound_enabled", audit.Project, 5, "Shop")},
 		{jobtoken.ScopeChanged{Stamp: listed.Stamp, Project: listed.Project}, in("secure_ci_job_token_inbound_disabled", audit.Project, 5, "Shop")},
 		{jobtoken.Allowed{Listing: listed}, in("secure_ci_job_token_project_added", audit.Project, 5, "Shop")},

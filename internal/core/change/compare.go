@@ -10,7 +10,8 @@ import (
 )
 
 // tag names a value of a row as the API does, where its column has another name or none: labels and
-// people that other tables hold. With the option secret its values stay out of [Fact.Changes];
+// people that other tables hold. With the option secret its values stay out of [Fact.Changes], as do those of
+// columns that hold something sealed or a digest;
 // "-" is for what is of the reader and not of the row.
 const tag = "change"
 
@@ -31,7 +32,8 @@ func attributes(t reflect.Type) []attribute {
 			name = column
 		}
 		if name != "" && name != "-" && f.IsExported() {
-			out = append(out, attribute{name, option == "secret", f.Index})
+			secret := option == "secret" || strings.Contains(column, "sealed") || strings.Contains(column, "digest")
+			out = append(out, attribute{name, secret, f.Index})
 		}
 	}
 	return out

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/ciconfig"
 	"tenon/internal/core/project"
 )
@@ -240,4 +241,14 @@ func (d *draft) writeResourceGroups(ctx context.Context) (map[string]ResourceGro
 		out[g.Key] = g.ID
 	}
 	return out, nil
+}
+
+// About names it for events.
+func (g ResourceGroup) About() change.Subject {
+	return change.Subject{Type: "Ci::ResourceGroup", ID: int64(g.ID), Title: g.Key}
+}
+
+// Changed is the event in its generic form.
+func (e ResourceGroupChanged) Changed() change.Fact {
+	return change.View(e.Stamp, e.Project.Place(), &e.Before, &e.After)
 }

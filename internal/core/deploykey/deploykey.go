@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 	"tenon/internal/core/sshkey"
 )
@@ -20,7 +21,7 @@ import (
 // Key is a deploy key as one project has it.
 type Key struct {
 	*sshkey.Key
-	CanPush bool
+	CanPush bool `change:"can_push"`
 }
 
 // Grant lets a deploy key into a project.
@@ -56,6 +57,18 @@ type Change struct {
 	ProjectID   project.ID
 	ProjectName string
 	FullPath    string
+
+	Before, After *Key // nil where the project did not have it, and where it has it no more
+}
+
+// About names the key.
+func (k Key) About() change.Subject {
+	return change.Subject{Type: "DeployKey", ID: int64(k.ID), Title: k.Title}
+}
+
+// Changed is the event in its generic form.
+func (c Change) Changed() change.Fact {
+	return change.View(c.Stamp, authz.Place{ID: int64(c.ProjectID), Name: c.ProjectName, Path: c.FullPath}, c.Before, c.After)
 }
 
 // Added is published when a key is enabled in a project.
@@ -68,13 +81,7 @@ type Updated struct{ Change }
 type Removed struct{ Change }
 
 // PublicAdded is published when a key is made that every project may enable.
-type PublicAdded struct {
-	authz.Stamp
-
-	KeyID       sshkey.ID
-	Title       string
-	Fingerprint string
-}
+type PublicAdded struct{ change.Of[Key] }
 
 // Deps is what a Service is made of.
 type Deps struct {
@@ -108,8 +115,13 @@ func New(d Deps) *Service {
 // prefix stands before the attributes of a key of a project in refusals.
 const prefix = "deploy_key."
 
-func (s *Service) change(as authz.Actor, p *project.Project, k *Key) Change {
+func (s *Service) change(as authz.Actor, p *project.Project, before, after *Key) Change {
+	k := after
+	if k == nil {
+		k = before
+	}
 	return Change{
+		Before: before, After: after,
 		KeyID: k.ID, Title: k.Title, Fingerprint: k.SHA256, CanPush: k.CanPush,
 		ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.now()),
 	}
@@ -198,7 +210,7 @@ func (s *Service) enable(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return err
 	}
-	return s.bus.Publish(ctx, Added{s.change(as, p, k)})
+	return s.bus.Publish(ctx, Added{s.change(as, p, nil, k)})
 }
 
 // Enable lets a key of another project in, to read: a public one, one of a project that
@@ -274,7 +286,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		if out, err = s.find(ctx, p, id); err != nil || !rename && !pushes {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{s.change(as, p, out)})
+		return s.bus.Publish(ctx, Updated{s.change(as, p, k, out)})
 	})
 	if err != nil {
 		return nil, refused(err, "update deploy key")
@@ -338,7 +350,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		if _, err := db.Delete[Grant](ctx, s.db, row, nil); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Removed{s.change(as, p, k)}); err != nil {
+		if err := s.bus.Publish(ctx, Removed{s.change(as, p, k, nil)}); err != nil {
 			return err
 		}
 		return s.keys.DropOrphans(ctx, id)
@@ -375,7 +387,7 @@ func (s *Service) CreatePublic(ctx context.Context, as authz.Actor, in sshkey.In
 		if out, err = s.keys.CreateDeploy(ctx, as, sshkey.DeployInput{Input: in, Public: true}); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, PublicAdded{KeyID: out.ID, Title: out.Title, Fingerprint: out.SHA256, Stamp: as.Stamp(s.now())})
+		return s.bus.Publish(ctx, PublicAdded{change.Created(as, s.now(), authz.Place{}, &Key{Key: out})})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, sshkey.ErrTaken()

@@ -4,6 +4,7 @@ package gpgkey
 import (
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // ID identifies a key.
@@ -32,4 +33,19 @@ type Removed struct {
 	authz.Stamp
 
 	Key Key // before the deletion
+}
+
+// About names it for events.
+func (k Key) About() change.Subject {
+	return change.Subject{Type: "GpgKey", ID: int64(k.ID), Title: k.Fingerprint}
+}
+
+// Changed is the event in its generic form.
+func (e Added) Changed() change.Fact {
+	return change.View(e.Stamp, authz.Place{}, nil, &e.Key)
+}
+
+// Changed is the event in its generic form.
+func (e Removed) Changed() change.Fact {
+	return change.View(e.Stamp, authz.Place{}, &e.Key, nil)
 }

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Invitation waits for a user with an address to get an account.
@@ -263,4 +264,19 @@ func (s *Service) AcceptInvitations(ctx context.Context, user authz.UserID) erro
 		}
 	}
 	return nil
+}
+
+// About names it for events.
+func (i Invitation) About() change.Subject {
+	return change.Subject{Type: "User", ID: int64(0), Title: i.Email}
+}
+
+// Changed is the event in its generic form.
+func (e Invited) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place, nil, &Invitation{NamespaceID: e.Place.Namespace, Email: e.Email, Level: e.Level})
+}
+
+// Changed is the event in its generic form.
+func (e InvitationRemoved) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place, &Invitation{NamespaceID: e.Place.Namespace, Email: e.Email}, nil)
 }

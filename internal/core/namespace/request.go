@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // AccessRequest is a user who asks to become a member.
@@ -187,4 +188,19 @@ func (s *Service) Deciders(ctx context.Context, p authz.Place) ([]authz.UserID, 
 	}
 	slices.Sort(out)
 	return out, nil
+}
+
+// About names it for events.
+func (r AccessRequest) About() change.Subject {
+	return change.Subject{Type: "User", ID: int64(r.UserID)}
+}
+
+// Changed is the event in its generic form.
+func (e AccessRequested) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place, nil, &AccessRequest{UserID: e.By.UserID, At: db.At(e.At)})
+}
+
+// Changed is the event in its generic form.
+func (e AccessDenied) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place, &AccessRequest{UserID: e.UserID}, nil)
 }

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Share is a group invited into a group or project.
@@ -284,3 +285,23 @@ func (s *Service) Shares(ctx context.Context, as authz.Actor, ids []ID) (map[ID]
 }
 
 func (s *Service) today() string { return s.now().UTC().Format(time.DateOnly) }
+
+// About names it for events.
+func (r shareRow) About() change.Subject {
+	return change.Subject{Type: "Group", ID: int64(r.GroupID)}
+}
+
+// Changed is the event in its generic form.
+func (e GroupShared) Changed() change.Fact {
+	row := shareRow{NamespaceID: e.Place.Namespace, GroupID: e.GroupID, Level: e.Level, ExpiresOn: e.Expiry}
+	f := change.View(e.Stamp, e.Place, nil, &row)
+	f.Subject.Title = e.GroupName
+	return f
+}
+
+// Changed is the event in its generic form.
+func (e GroupUnshared) Changed() change.Fact {
+	f := change.View(e.Stamp, e.Place, &shareRow{NamespaceID: e.Place.Namespace, GroupID: e.GroupID, Level: e.Level}, nil)
+	f.Subject.Title = e.GroupName
+	return f
+}

@@ -3,6 +3,7 @@ package protection
 import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 )
 
@@ -40,3 +41,41 @@ func (s *Service) event(as authz.Actor, p *project.Project, rule *Rule) Event {
 
 // byName is the order of rules.
 var byName = page.Order{page.Text("name", "")}
+
+// About names it for events.
+func (r Rule) About() change.Subject {
+	return change.Subject{Type: "ProtectedBranch", ID: int64(r.ID), Title: r.Name}
+}
+
+func (e Event) place() authz.Place {
+	return authz.Place{ID: int64(e.ProjectID), Name: e.ProjectName, Path: e.FullPath}
+}
+
+// Changed is the event in its generic form.
+func (e BranchProtected) Changed() change.Fact {
+	return change.View(e.Stamp, e.place(), nil, &e.Rule)
+}
+
+// Changed is the event in its generic form.
+func (e BranchProtectionUpdated) Changed() change.Fact {
+	return change.View(e.Stamp, e.place(), &e.Before, &e.Rule)
+}
+
+// Changed is the event in its generic form.
+func (e BranchUnprotected) Changed() change.Fact {
+	return change.View(e.Stamp, e.place(), &e.Rule, nil)
+}
+
+// Changed is the event in its generic form.
+func (e TagProtected) Changed() change.Fact {
+	f := change.View(e.Stamp, e.place(), nil, &e.Rule)
+	f.Subject.Type = "ProtectedTag"
+	return f
+}
+
+// Changed is the event in its generic form.
+func (e TagUnprotected) Changed() change.Fact {
+	f := change.View(e.Stamp, e.place(), &e.Rule, nil)
+	f.Subject.Type = "ProtectedTag"
+	return f
+}

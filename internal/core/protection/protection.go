@@ -28,12 +28,12 @@ type Deps struct {
 
 // Service keeps and applies protection rules.
 type Service struct {
-	db            *db.DB
-	policy        *authz.Policy
-	bus           *event.Bus
-	settings      *setting.Store
-	now           func() time.Time
-	above Above
+	db       *db.DB
+	policy   *authz.Policy
+	bus      *event.Bus
+	settings *setting.Store
+	now      func() time.Time
+	above    Above
 }
 
 // Collaborators knows who may push to a branch without being a member: merge requests do.
@@ -76,7 +76,7 @@ type Rule struct {
 	AllowForcePush bool        `db:"allow_force_push"`
 	CodeOwners     bool        `db:"code_owner_approval_required"`
 	UpdatedAt      db.Time     `db:"updated_at"`
-	Levels         []RuleLevel `db:"-"`
+	Levels         []RuleLevel `db:"-" change:"access_levels"`
 }
 
 // RuleLevel lets a user do one action on what its rule protects: a user who has the

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -223,4 +224,31 @@ func (s *Service) Checks(ctx context.Context, id project.ID) (*Checks, error) {
 		return nil, nil
 	}
 	return list[0].ready()
+}
+
+// About names it for events.
+func (r Rule) About() change.Subject {
+	return change.Subject{Type: "PushRule", ID: int64(r.ID)}
+}
+
+func (p Place) place() authz.Place {
+	if p.Group != 0 {
+		return authz.Place{Group: true, ID: int64(p.Group), Namespace: p.Group, Name: p.Name, Path: p.Path, Subject: p.subject}
+	}
+	return authz.Place{ID: int64(p.Project), Name: p.Name, Path: p.Path, Subject: p.subject}
+}
+
+// Changed is the event in its generic form.
+func (e Created) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place.place(), nil, &e.Rule)
+}
+
+// Changed is the event in its generic form.
+func (e Updated) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place.place(), &e.Change.Before, &e.Rule)
+}
+
+// Changed is the event in its generic form.
+func (e Deleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place.place(), &e.Rule, nil)
 }

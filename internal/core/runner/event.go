@@ -2,6 +2,7 @@ package runner
 
 import (
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 )
 
@@ -21,10 +22,7 @@ type Created struct {
 }
 
 // Updated is published when a runner got other attributes, or was paused or resumed.
-type Updated struct {
-	Fact
-	Changed []string // columns
-}
+type Updated struct{ Fact }
 
 // TokenReset is published when a runner got another authentication token.
 type TokenReset struct{ Fact }
@@ -49,4 +47,41 @@ type Unassigned struct {
 
 	Runner  Runner
 	Project project.Project
+}
+
+// About names the runner.
+func (r Runner) About() change.Subject {
+	s := change.Subject{Type: "Ci::Runner", ID: int64(r.ID)}
+	if r.Description != nil {
+		s.Title = *r.Description
+	}
+	return s
+}
+
+// place is the group of a group runner, or the instance: a project runner has several projects.
+func (r *Runner) place() authz.Place {
+	if r.NamespaceID == nil {
+		return authz.Place{}
+	}
+	return authz.Place{Group: true, ID: int64(*r.NamespaceID), Namespace: *r.NamespaceID}
+}
+
+// Changed is the event in its generic form.
+func (f Fact) Changed() change.Fact {
+	return change.View(f.Stamp, f.Runner.place(), f.Before, &f.Runner)
+}
+
+// Changed is the event in its generic form.
+func (e Deleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Runner.place(), &e.Runner, nil)
+}
+
+// Changed is the event in its generic form.
+func (e Assigned) Changed() change.Fact {
+	return change.View(e.Stamp, e.Project.Place(), &e.Runner, &e.Runner)
+}
+
+// Changed is the event in its generic form.
+func (e Unassigned) Changed() change.Fact {
+	return change.View(e.Stamp, e.Project.Place(), &e.Runner, &e.Runner)
 }

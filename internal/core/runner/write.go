@@ -89,7 +89,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id ID, c Changes) 
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{Fact: s.fact(as, out.After, &out.Before), Changed: out.Columns})
+		return s.bus.Publish(ctx, Updated{s.fact(as, out.After, &out.Before)})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "update runner")

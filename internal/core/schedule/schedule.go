@@ -19,6 +19,7 @@ import (
 	"tenon/internal/base/timezone"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
 )
@@ -369,4 +370,14 @@ func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, 
 		return nil, err
 	}
 	return &list.Items[0], nil
+}
+
+// About names it for events.
+func (s Schedule) About() change.Subject {
+	return change.Subject{Type: "Ci::PipelineSchedule", ID: int64(s.ID), Title: s.Description}
+}
+
+// Changed is the event in its generic form.
+func (c Change) Changed() change.Fact {
+	return change.View(c.Stamp, c.Project.Place(), c.Before, c.After)
 }

@@ -24,6 +24,7 @@ import (
 	"tenon/internal/base/pattern"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 )
 
@@ -62,20 +63,11 @@ const (
 	maxName  = 255 // characters
 )
 
-// Fact is what events say of a file.
-type Fact struct {
-	authz.Stamp
-
-	FileID  ID
-	Name    string
-	Project project.Project
-}
-
 // Created is published when a project has a new file.
-type Created struct{ Fact }
+type Created struct{ change.Of[File] }
 
 // Deleted is published when a file is gone.
-type Deleted struct{ Fact }
+type Deleted struct{ change.Of[File] }
 
 // Deps is what a Service is made of.
 type Deps struct {
@@ -221,7 +213,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		if err := db.Create(ctx, s.db, "secure_files", f, bound(p)); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{s.fact(as, p, f)})
+		return s.bus.Publish(ctx, Created{change.Created(as, s.now(), p.Place(), f)})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		var taken errs.Fields
@@ -236,10 +228,6 @@ func bound(p *project.Project) db.Bound {
 	b := db.Bound{Table: "secure_files", Most: maxFiles, Full: full}
 	b.Of.And("project_id = ?", p.ID)
 	return b
-}
-
-func (s *Service) fact(as authz.Actor, p *project.Project, f *File) Fact {
-	return Fact{FileID: f.ID, Name: f.Name, Project: *p, Stamp: as.Stamp(s.now())}
 }
 
 // Delete removes a file of a project.
@@ -259,7 +247,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 			return err
 		}
 		s.db.AfterCommit(ctx, func() { s.drop(ctx, was.Object) })
-		return s.bus.Publish(ctx, Deleted{s.fact(as, p, &was)})
+		return s.bus.Publish(ctx, Deleted{change.Deleted(as, s.now(), p.Place(), &was)})
 	})
 	return errs.Wrap(err, "delete secure file")
 }
@@ -298,4 +286,9 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 			return named, nil
 		},
 	})
+}
+
+// About names it for events.
+func (f File) About() change.Subject {
+	return change.Subject{Type: "Ci::SecureFile", ID: int64(f.ID), Title: f.Name}
 }

@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // ID identifies a key of any kind.
@@ -81,4 +82,19 @@ type Removed struct {
 	authz.Stamp
 
 	Key Key // before the deletion
+}
+
+// About names it for events.
+func (k Key) About() change.Subject {
+	return change.Subject{Type: "Key", ID: int64(k.ID), Title: k.SHA256}
+}
+
+// Changed is the event in its generic form.
+func (e Added) Changed() change.Fact {
+	return change.View(e.Stamp, authz.Place{}, nil, &e.Key)
+}
+
+// Changed is the event in its generic form.
+func (e Removed) Changed() change.Fact {
+	return change.View(e.Stamp, authz.Place{}, &e.Key, nil)
 }

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +21,7 @@ import (
 	"tenon/internal/base/safehttp"
 	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/mergerequest"
 )
 
@@ -29,23 +32,17 @@ const (
 
 // call is the job that tells the service of a check about a merge request.
 type call struct {
-	CheckID   ID                `json:"check_id"`
-	RequestID mergerequest.ID   `json:"merge_request_id"`
-	UserID    authz.UserID      `json:"user_id"` // who did it
-	Action    string            `json:"action"`
-	OldSHA    string            `json:"old_sha,omitempty"` // the head before a push
-	Changes   map[string]change `json:"changes,omitempty"`
-	Delivery  string            `json:"delivery"` // the same in each attempt
+	CheckID   ID                       `json:"check_id"`
+	RequestID mergerequest.ID          `json:"merge_request_id"`
+	UserID    authz.UserID             `json:"user_id"` // who did it
+	Action    string                   `json:"action"`
+	OldSHA    string                   `json:"old_sha,omitempty"` // the head before a push
+	Changes   map[string]change.Values `json:"changes,omitempty"`
+	Delivery  string                   `json:"delivery"` // the same in each attempt
 }
 
 // Kind names the job.
 func (call) Kind() string { return "external_status_check" }
-
-// change is an attribute before and after.
-type change struct {
-	Previous any `json:"previous"`
-	Current  any `json:"current"`
-}
 
 // RegisterJobs says how services are called.
 func (s *Service) RegisterJobs(r *job.Registry) {
@@ -80,7 +77,7 @@ func (s *Service) OnNewVersion(ctx context.Context, e mergerequest.NewVersion) e
 
 // OnUpdated tells of changed attributes.
 func (s *Service) OnUpdated(ctx context.Context, e mergerequest.Updated) error {
-	return s.tell(ctx, e.Fact, call{Action: "update", Changes: changes(e.Before, &e.MergeRequest)})
+	return s.tell(ctx, e.Fact, call{Action: "update", Changes: short(e.Changed())})
 }
 
 // OnClosed tells that a merge request was closed.
@@ -118,18 +115,12 @@ func (s *Service) OnUnapproved(ctx context.Context, e approval.Unapproved) error
 	return s.tell(ctx, e.Fact.Fact, call{Action: action})
 }
 
-// changes are the short attributes that differ.
-func changes(before, after *mergerequest.MergeRequest) map[string]change {
-	out := map[string]change{}
-	if before.Title != after.Title {
-		out["title"] = change{before.Title, after.Title}
-	}
-	if before.Draft != after.Draft {
-		out["draft"] = change{before.Draft, after.Draft}
-	}
-	if before.TargetBranch != after.TargetBranch {
-		out["target_branch"] = change{before.TargetBranch, after.TargetBranch}
-	}
+// short are the changes of short attributes.
+func short(f change.Fact) map[string]change.Values {
+	out := f.Changes()
+	maps.DeleteFunc(out, func(name string, _ change.Values) bool {
+		return !slices.Contains([]string{"title", "draft", "target_branch"}, name)
+	})
 	return out
 }
 

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
@@ -18,17 +19,17 @@ import (
 
 // payload is what a service is told.
 type payload struct {
-	Kind       string            `json:"object_kind"`
-	Event      string            `json:"event_type"`
-	User       *userPart         `json:"user"`
-	Project    *projectPart      `json:"project"`
-	Attributes attributes        `json:"object_attributes"`
-	Labels     []labelPart       `json:"labels"`
-	Changes    map[string]change `json:"changes"`
-	Repository repositoryPart    `json:"repository"`
-	Assignees  []*userPart       `json:"assignees,omitempty"`
-	Reviewers  []*userPart       `json:"reviewers,omitempty"`
-	Rule       rulePart          `json:"external_approval_rule"`
+	Kind       string                   `json:"object_kind"`
+	Event      string                   `json:"event_type"`
+	User       *userPart                `json:"user"`
+	Project    *projectPart             `json:"project"`
+	Attributes attributes               `json:"object_attributes"`
+	Labels     []labelPart              `json:"labels"`
+	Changes    map[string]change.Values `json:"changes"`
+	Repository repositoryPart           `json:"repository"`
+	Assignees  []*userPart              `json:"assignees,omitempty"`
+	Reviewers  []*userPart              `json:"reviewers,omitempty"`
+	Rule       rulePart                 `json:"external_approval_rule"`
 }
 
 type rulePart struct {
@@ -176,7 +177,7 @@ func (s *Service) payload(ctx context.Context, c *call, check *Check, p *project
 		Attributes: s.attributes(p, m),
 	}
 	if out.Changes == nil {
-		out.Changes = map[string]change{}
+		out.Changes = map[string]change.Values{}
 	}
 	a := &out.Attributes
 	a.ReviewerIDs = append([]authz.UserID{}, reviewers...)

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
@@ -28,11 +29,11 @@ type Check struct {
 	ProjectID project.ID `db:"project_id"`
 	Name      string     `db:"name"`
 	URL       string     `db:"external_url"`
-	Sealed    *string    `db:"sealed_secret"` // see Signs
+	Sealed    *string    `db:"sealed_secret" change:"shared_secret,secret"` // see Signs
 	CreatedAt db.Time    `db:"created_at"`
 	UpdatedAt db.Time    `db:"updated_at"`
 
-	Branches []Branch `db:"-"` // protected branches whose merge requests it is about, by id; none for all branches
+	Branches []Branch `db:"-" change:"protected_branches"` // protected branches whose merge requests it is about, by id; none for all branches
 }
 
 // Branch is a protected branch of a check.
@@ -156,4 +157,24 @@ func New(d Deps) *Service {
 		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, requests: d.MergeRequests,
 		outbound: d.Outbound, box: d.Box, jobs: d.Jobs, now: d.Now, urls: d.URLs,
 	}
+}
+
+// About names it for events.
+func (c Check) About() change.Subject {
+	return change.Subject{Type: "MergeRequests::ExternalStatusCheck", ID: int64(c.ID), Title: c.Name}
+}
+
+// Changed is the event in its generic form.
+func (f Fact) Changed() change.Fact {
+	return change.View(f.Stamp, f.Project.Place(), f.Before, &f.Check)
+}
+
+// Changed is the event in its generic form.
+func (e Deleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Project.Place(), &e.Check, nil)
+}
+
+// Changed is the event in its generic form: the check itself is as before.
+func (e Responded) Changed() change.Fact {
+	return change.View(e.Stamp, e.Project.Place(), &e.Check, &e.Check)
 }

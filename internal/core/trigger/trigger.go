@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 )
 
@@ -54,26 +55,14 @@ const (
 	shown          = 4    // characters of a token that others than its owner see
 )
 
-// Change says what happened to a trigger.
-type Change struct {
-	authz.Stamp
-
-	TriggerID   ID
-	Description string
-	Project     project.Project
-}
-
 // Created is published when a project has a new trigger.
-type Created struct{ Change }
+type Created struct{ change.Of[Trigger] }
 
 // Updated is published when a trigger got another description.
-type Updated struct {
-	Change
-	Before string // the former description
-}
+type Updated struct{ change.Of[Trigger] }
 
 // Deleted is published when a trigger is gone.
-type Deleted struct{ Change }
+type Deleted struct{ change.Of[Trigger] }
 
 // Deps is what a Service is made of.
 type Deps struct {
@@ -212,10 +201,6 @@ func (s *Service) ShortToken(ctx context.Context, id ID) (string, error) {
 	return t.Token[:min(shown, len(t.Token))], nil
 }
 
-func (s *Service) change(as authz.Actor, p *project.Project, t *Trigger) Change {
-	return Change{TriggerID: t.ID, Description: t.Description, Project: *p, Stamp: as.Stamp(s.now())}
-}
-
 func check(description string) error {
 	var f errs.Fields
 	f.Check(strings.TrimSpace(description) != "", "description", "can't be blank")
@@ -244,7 +229,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		if err := db.Create(ctx, s.db, "pipeline_triggers", &t, most); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{s.change(as, p, &t)})
+		return s.bus.Publish(ctx, Created{change.Created(as, s.now(), p.Place(), &t)})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "create trigger")
@@ -273,7 +258,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{Change: s.change(as, p, &out.After), Before: out.Before.Description})
+		return s.bus.Publish(ctx, Updated{change.Updated(as, s.now(), p.Place(), &out)})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Trigger")
@@ -301,7 +286,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{s.change(as, p, &was)})
+		return s.bus.Publish(ctx, Deleted{change.Deleted(as, s.now(), p.Place(), &was)})
 	})
 	return errs.Wrap(err, "delete trigger")
 }
@@ -312,4 +297,9 @@ func (s *Service) Subscribe(b *event.Bus) {
 		_, err := s.db.Exec(ctx, "DELETE FROM pipeline_triggers WHERE project_id = ?", e.Project.ID)
 		return err
 	})
+}
+
+// About names it for events.
+func (t Trigger) About() change.Subject {
+	return change.Subject{Type: "Ci::Trigger", ID: int64(t.ID), Title: t.Description}
 }

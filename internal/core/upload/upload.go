@@ -22,6 +22,7 @@ import (
 	"tenon/internal/base/media"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/quota"
@@ -34,9 +35,9 @@ type ID int64
 // Upload is one file.
 type Upload struct {
 	ID          ID            `db:"id"`
-	NamespaceID namespace.ID  `db:"namespace_id"` // of the project or group
-	Secret      string        `db:"secret"`       // 32 hex digits of its address
-	Name        string        `db:"name"`         // of the file, fit for addresses
+	NamespaceID namespace.ID  `db:"namespace_id"`            // of the project or group
+	Secret      string        `db:"secret" change:",secret"` // 32 hex digits of its address
+	Name        string        `db:"name"`                    // of the file, fit for addresses
 	Size        int64         `db:"size"`
 	UserID      *authz.UserID `db:"user_id"` // who uploaded it; nil where that user is gone
 	CreatedAt   db.Time       `db:"created_at"`
@@ -71,13 +72,7 @@ func (c *Content) Headers() map[string]string {
 }
 
 // Deleted says that a file was deleted.
-type Deleted struct {
-	authz.Stamp
-
-	Place    authz.Place
-	UploadID ID
-	Name     string
-}
+type Deleted struct{ change.Of[Upload] }
 
 // Deps are what the service is built on.
 type Deps struct {
@@ -287,7 +282,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, a 
 		if gone, err := s.remove(ctx, as, u); err != nil || !gone {
 			return err // or another request was first
 		}
-		return s.bus.Publish(ctx, Deleted{Place: at, UploadID: u.ID, Name: u.Name, Stamp: as.Stamp(s.now())})
+		return s.bus.Publish(ctx, Deleted{change.Deleted(as, s.now(), at, u)})
 	})
 }
 
@@ -405,4 +400,9 @@ func (s *Service) named(ctx context.Context, keys []string) ([]string, error) {
 		named = append(named, of[secret]...)
 	}
 	return named, nil
+}
+
+// About names it for events.
+func (u Upload) About() change.Subject {
+	return change.Subject{Type: "Upload", ID: int64(u.ID), Title: u.Name}
 }

@@ -160,7 +160,7 @@ func TestService(t *testing.T) {
 			t.Fatal(err)
 		}
 		wants(t, "deleted twice", w.Delete(ctx, w.mary, w.at(w.shop), link(u)), errs.NotFound)
-		if len(w.deleted) != 1 || w.deleted[0].Name != "plan.txt" {
+		if len(w.deleted) != 1 || w.deleted[0].Before.Name != "plan.txt" {
 			t.Errorf("events: %+v", w.deleted)
 		}
 		if n := w.left(); n != 1 {

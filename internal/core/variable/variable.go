@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/pattern"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -240,4 +241,30 @@ func (v *Variable) check(at Place, value string) error {
 	}
 	f.Check(!v.Masked || mask().MatchString(value), "value", "is invalid")
 	return f.Err()
+}
+
+// About names it for events.
+func (v Variable) About() change.Subject {
+	return change.Subject{Type: "Ci::Variable", ID: int64(v.ID), Title: v.Key}
+}
+
+// Changed is the event in its generic form.
+func (f Fact) Changed() change.Fact { return f.view(f.Before, &f.Variable) }
+
+// Changed is the event in its generic form.
+func (e Deleted) Changed() change.Fact { return e.view(&e.Variable, nil) }
+
+func (f Fact) view(before, after *Variable) change.Fact {
+	var in authz.Place
+	if f.Place.Place != nil {
+		in = *f.Place.Place
+	}
+	out := change.View(f.Stamp, in, before, after)
+	switch {
+	case in.ID == 0:
+		out.Subject.Type = "Ci::InstanceVariable"
+	case in.Group:
+		out.Subject.Type = "Ci::GroupVariable"
+	}
+	return out
 }
