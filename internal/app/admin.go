@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tenon/internal/base/config"
+	"tenon/internal/core"
 	"tenon/internal/transport/admin"
 	"tenon/internal/transport/rest"
 	"tenon/internal/transport/rest/api"
@@ -157,7 +158,7 @@ func (a *App) Target() string {
 
 // OpenAPI gives the description of the REST interface, which comes from the routes alone.
 func OpenAPI(version string) ([]byte, error) {
-	server := &rest.Server{}
+	server := &rest.Server{Services: core.Described()}
 	document := api.New(api.Config{Title: "Tenon", Version: rest.Level}, server.Routes()).Document()
 	switch version {
 	case "3.1":

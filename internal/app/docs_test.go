@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tenon/internal/core"
 	"tenon/internal/core/authz"
 	"tenon/internal/transport/rest"
 	"tenon/internal/transport/rest/api"
@@ -17,7 +18,7 @@ import (
 
 // routesAlone gives the REST interface with nothing behind it, which is enough to describe it.
 func routesAlone() *api.Kit {
-	return api.New(api.Config{Title: "Tenon", Version: rest.Level}, (&rest.Server{}).Routes())
+	return api.New(api.Config{Title: "Tenon", Version: rest.Level}, (&rest.Server{Services: core.Described()}).Routes())
 }
 
 // TestDocs holds the pages that come from the code against the code; "make gen" writes them.

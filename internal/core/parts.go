@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
+	"tenon/internal/core/noteable"
 )
 
 // The start of the server asks each service for these interfaces; one that has none of them
@@ -103,4 +104,17 @@ func (s *Services) Stop(ctx context.Context) error {
 		failures = append(failures, p.Stop(ctx))
 	}
 	return errors.Join(failures...)
+}
+
+// Described gives services that know what there is and answer no calls: for documents that are
+// made without a database.
+func Described() *Services {
+	s := &Services{Kinds: &noteable.Kinds{}}
+	t := reflect.TypeFor[Services]()
+	for i := range t.NumField() {
+		if field := t.Field(i); field.IsExported() && field.Type.Kind() == reflect.Pointer && field.Type.Implements(reflect.TypeFor[noteable.Things]()) {
+			s.Kinds.Add(reflect.New(field.Type.Elem()).Interface().(noteable.Things))
+		}
+	}
+	return s
 }

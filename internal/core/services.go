@@ -116,6 +116,7 @@ type Services struct {
 	URLs     *weburl.Site
 	Policy   *authz.Policy
 	Settings *setting.Store
+	Kinds    *noteable.Kinds // of what users talk about
 	Instance *setting.Service
 	Limits   *limit.Service // nil limits nothing
 
@@ -183,6 +184,7 @@ type Services struct {
 
 	Awards        *award.Service
 	Commands      *quickaction.Service
+	Commits       *note.Commits
 	Notes         *note.Service
 	Drafts        *draftnote.Service
 	Suggestions   *suggestion.Service
@@ -205,7 +207,7 @@ func New(d Deps) (*Services, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	s := &Services{URLs: weburl.New(base, d.SSH), Policy: authz.New(d.DB, d.Now), Settings: setting.New(d.DB, d.Now)}
+	s := &Services{URLs: weburl.New(base, d.SSH), Policy: authz.New(d.DB, d.Now), Settings: setting.New(d.DB, d.Now), Kinds: &noteable.Kinds{}}
 	if d.RateLimits {
 		s.Limits = limit.New(need(&c, limit.Deps{Settings: s.Settings, Now: d.Now, Refused: d.Refused}))
 	}
@@ -313,7 +315,7 @@ func (s *Services) planning(c *check, d Deps) {
 	s.References = reference.New(need(c, reference.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs,
 	}))
-	s.Labels = label.New(need(c, label.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now, URLs: s.URLs}))
+	s.Labels = label.New(need(c, label.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Kinds: s.Kinds, Now: d.Now, URLs: s.URLs}))
 	s.Milestones = milestone.New(need(c, milestone.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Namespaces: s.Namespaces, Now: d.Now, URLs: s.URLs}))
 	s.Times = timelog.New(need(c, timelog.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now}))
 	s.Iterations = iteration.New(need(c, iteration.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
@@ -356,28 +358,24 @@ func (s *Services) planning(c *check, d Deps) {
 
 // talk builds what is said about them, and who is told.
 func (s *Services) talk(c *check, d Deps) {
-	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
-	things := map[noteable.Kind]subscription.Things{noteable.Issue: s.Issues, noteable.MergeRequest: s.MergeRequests, noteable.Epic: s.Epics}
-	s.Subscriptions = subscription.New(need(c, subscription.Deps{DB: d.DB, Policy: s.Policy, Labels: s.Labels, Things: things, Now: d.Now}))
+	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Kinds: s.Kinds, Now: d.Now}))
+	s.Subscriptions = subscription.New(need(c, subscription.Deps{DB: d.DB, Policy: s.Policy, Labels: s.Labels, Kinds: s.Kinds, Now: d.Now}))
 	s.Commands = quickaction.New(need(c, quickaction.Deps{
 		Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics, Milestones: s.Milestones,
 		Iterations: s.Iterations, Boards: s.Boards, References: s.References, Awards: s.Awards, Subscriptions: s.Subscriptions, Repos: s.Repos, Now: d.Now,
 	}))
+	s.Commits = &note.Commits{DB: d.DB, Repos: s.Repos}
 	s.Notes = note.New(need(c, note.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Awards: s.Awards, Jobs: d.Jobs, Projects: s.Projects, Repos: s.Repos, Now: d.Now, Commands: s.Commands,
-		Texts: reference.NewReader(s.URLs),
-		Things: map[noteable.Kind]note.Noteables{
-			noteable.Issue: s.Issues, noteable.MergeRequest: s.MergeRequests, noteable.Snippet: s.Snippets, noteable.Epic: s.Epics,
-			noteable.Commit: &note.Commits{DB: d.DB, Repos: s.Repos},
-		},
+		Texts: reference.NewReader(s.URLs), Kinds: s.Kinds,
 	}))
 	s.Drafts = draftnote.New(need(c, draftnote.Deps{DB: d.DB, Notes: s.Notes, MergeRequests: s.MergeRequests, Now: d.Now}))
 	s.Suggestions = suggestion.New(need(c, suggestion.Deps{
 		DB: d.DB, Accounts: s.Accounts, Projects: s.Projects, MergeRequests: s.MergeRequests, Repos: s.Repos, Notes: s.Notes,
 	}))
 	s.Todos = todo.New(need(c, todo.Deps{
-		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Approvals: s.Approvals, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics,
-		Namespaces: s.Namespaces, Texts: reference.NewReader(s.URLs), Things: things, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Approvals: s.Approvals,
+		Namespaces: s.Namespaces, Texts: reference.NewReader(s.URLs), Kinds: s.Kinds, Now: d.Now,
 	}))
 	s.Commands.Register(s.Todos.Commands()...)
 	s.Commands.Register(s.Approvals.Commands()...)
@@ -386,7 +384,7 @@ func (s *Services) talk(c *check, d Deps) {
 		Subscriptions: s.Subscriptions, Todos: s.Todos,
 	}))
 	s.Notifications = notify.New(need(c, notify.Deps{
-		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics,
+		DB: d.DB, Policy: s.Policy, Kinds: s.Kinds, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics,
 		Snippets: s.Snippets, Repos: s.Repos, CI: s.CI, Namespaces: s.Namespaces, Notes: s.Notes, Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,
 		Log: d.Log, Now: d.Now, Out: d.Mail,
 	}))
@@ -397,7 +395,7 @@ func (s *Services) finding(c *check, d Deps) {
 	s.Search = search.New(need(c, search.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests,
 		Milestones: s.Milestones, Notes: s.Notes, Snippets: s.Snippets, Wikis: s.Wikis, Repos: s.Repos,
-		Things: map[noteable.Kind]search.Readable{noteable.Issue: s.Issues, noteable.MergeRequest: s.MergeRequests, noteable.Snippet: s.Snippets},
+		Kinds: s.Kinds,
 	}))
 }
 
@@ -409,10 +407,7 @@ func (s *Services) reactions(c *check, d Deps) {
 	}))
 	s.Events = resourceevent.New(need(c, resourceevent.Deps{DB: d.DB, Policy: s.Policy, Notes: s.Notes, MergeRequests: s.MergeRequests}))
 	s.Activity = activity.New(need(c, activity.Deps{
-		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Notes: s.Notes, Wikis: s.Wikis, Now: d.Now,
-		Things: map[noteable.Kind]activity.Readable{
-			noteable.Issue: s.Issues, noteable.MergeRequest: s.MergeRequests, noteable.Snippet: s.Snippets, noteable.Epic: s.Epics,
-		},
+		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Kinds: s.Kinds, Notes: s.Notes, Wikis: s.Wikis, Now: d.Now,
 	}))
 	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Now: d.Now}))
 	s.Live = live.New(need(c, live.Deps{DB: d.DB, Log: d.Log}))
@@ -420,6 +415,9 @@ func (s *Services) reactions(c *check, d Deps) {
 
 // connect gives services what they need of those that stand above them.
 func (s *Services) connect(c *check) {
+	for _, things := range parts[noteable.Things](s) {
+		s.Kinds.Add(things)
+	}
 	connect(c, s.Accounts, account.Above{Executors: parts[account.Executor](s)})
 	connect(c, s.Projects, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads})
 	connect(c, s.Protections, protection.Above{Collaborators: s.MergeRequests})

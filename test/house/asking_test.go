@@ -23,6 +23,8 @@ var unasked = map[string]string{
 	"label.Service.ForThings":            "gives labels for things that are shown where the caller may read them",
 	"project.Service.Parents":            "gives what projects stand in that were read for the caller",
 	"deploykey.Service.Grants":           "gives what keys open that were read for the caller",
+	"noteable.Kinds.Of":                  "says what there is, for whoever",
+	"noteable.Kinds.Where":               "says what there is, for whoever",
 	"note.Service.Views":                 "shows notes that were read for the caller",
 	"reference.Service.Description":      "formats a text that was read for the caller",
 	"mergerequest.Service.Rebasing":      "looks at a request that was read for the caller",

@@ -48,7 +48,7 @@ type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Settings *setting.Store
-	Things   map[noteable.Kind]Readable // what events and comments are about; events of others are not shown
+	Kinds    *noteable.Kinds // what events and comments are about
 	Notes    Notes
 	Wikis    Wikis
 	Now      func() time.Time
@@ -58,7 +58,7 @@ type Deps struct {
 type Recorder struct {
 	db       *db.DB
 	policy   *authz.Policy
-	things   map[noteable.Kind]Readable
+	kinds    *noteable.Kinds
 	notes    Notes
 	wikis    Wikis
 	settings *setting.Store
@@ -67,7 +67,7 @@ type Recorder struct {
 
 // New builds a recorder.
 func New(d Deps) *Recorder {
-	return &Recorder{db: d.DB, policy: d.Policy, things: d.Things, notes: d.Notes, wikis: d.Wikis, settings: d.Settings, now: d.Now}
+	return &Recorder{db: d.DB, policy: d.Policy, kinds: d.Kinds, notes: d.Notes, wikis: d.Wikis, settings: d.Settings, now: d.Now}
 }
 
 type row struct {

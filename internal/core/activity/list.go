@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -95,12 +94,6 @@ type Filter struct {
 	page.Range
 }
 
-// Readable says what of one kind the actor may read.
-type Readable interface {
-	// ReadableSQL is a condition on the id of a thing that stands in column.
-	ReadableSQL(as authz.Actor, column string) (cond string, args []any)
-}
-
 // Notes reads comments.
 type Notes interface {
 	// Load gives those of the notes with these ids that are there.
@@ -113,15 +106,14 @@ type Wikis interface {
 	Load(ctx context.Context, ids []wiki.PageID) (map[wiki.PageID]*wiki.Page, error)
 }
 
-const columns = `e.id, e.project_id, e.author_id, e.action, e.target_type, e.target_id, e.target_iid, e.payload, e.created_at,
-	CASE WHEN e.target_type = 'Note' THEN COALESCE(ei.title, em.title, es.title, ee.title) ELSE e.target_title END AS target_title,
-	COALESCE(ei.iid, em.iid) AS noteable_iid`
-
-const tables = `events e LEFT JOIN notes en ON e.target_type = 'Note' AND en.id = e.target_id
-	LEFT JOIN issues ei ON en.noteable_type = 'Issue' AND ei.id = en.noteable_id
-	LEFT JOIN merge_requests em ON en.noteable_type = 'MergeRequest' AND em.id = en.noteable_id
-	LEFT JOIN snippets es ON en.noteable_type = 'Snippet' AND es.id = en.noteable_id
-	LEFT JOIN epics ee ON en.noteable_type = 'Epic' AND ee.id = en.noteable_id`
+// from gives the columns of Event, and the tables that they are read from.
+func (r *Recorder) from() (columns, tables string) {
+	joins, each := r.kinds.Joins("en.noteable_type", "en.noteable_id", func(*noteable.Description) bool { return true })
+	numbered := slices.DeleteFunc(slices.Clone(each), func(j noteable.Join) bool { return !j.Numbered })
+	return `e.id, e.project_id, e.author_id, e.action, e.target_type, e.target_id, e.target_iid, e.payload, e.created_at,
+		CASE WHEN e.target_type = 'Note' THEN COALESCE(` + noteable.Columns(each, "title") + `, NULL) ELSE e.target_title END AS target_title,
+		COALESCE(` + noteable.Columns(numbered, "iid") + ", NULL) AS noteable_iid", "events e LEFT JOIN notes en ON e.target_type = 'Note' AND en.id = e.target_id" + joins
+}
 
 // List returns a page of events that the actor may know of, the newest first: events of things
 // and comments that it may not read are not among them.
@@ -172,6 +164,7 @@ func (r *Recorder) List(ctx context.Context, as authz.Actor, f Filter) (page.Pag
 	if !f.Asc {
 		order = order.Desc()
 	}
+	columns, tables := r.from()
 	list, err := page.Select[Event](ctx, r.db, page.Query{Columns: columns, From: tables, Where: w, Order: order}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list events: %w", err)
@@ -256,12 +249,6 @@ func (r *Recorder) readable(as authz.Actor) db.Where {
 		args = append(args, more...)
 		return sql
 	}
-	things := func(kind noteable.Kind, column string) string {
-		if r.things[kind] == nil {
-			return "false"
-		}
-		return cond(r.things[kind].ReadableSQL(as, column))
-	}
 	code := func() string {
 		readable, more := r.policy.ReadableCodeSQL(as, "p", "n")
 		return cond("EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = e.project_id AND NOT p.pending_delete AND "+readable+")", more)
@@ -279,18 +266,26 @@ func (r *Recorder) readable(as authz.Actor) db.Where {
 	internal := func() string {
 		return cond(r.policy.InternalSQL(as, "en", "e"))
 	}
-	comment := "en.noteable_type = 'Commit' AND " + code()
-	if as.SignedIn() || as.Admin {
-		for _, kind := range slices.Sorted(maps.Keys(r.things)) {
-			comment += cond(" OR en.noteable_type = ? AND ", []any{kind}) + things(kind, "en.noteable_id")
+	// The arguments come in the order of the calls, which is that of the text.
+	sql := "(CASE WHEN e.target_type = 'Note' THEN (false"
+	for _, kind := range r.kinds.All() {
+		things, ok := kind.Things.(noteable.Readable)
+		switch {
+		case !kind.Public && !as.SignedIn() && !as.Admin:
+			continue
+		case ok:
+			sql += cond(" OR en.noteable_type = ? AND ", []any{kind.Kind}) + cond(things.ReadableSQL(as, "en.noteable_id"))
+		default: // commits
+			sql += cond(" OR en.noteable_type = ? AND ", []any{kind.Kind}) + code()
 		}
 	}
-	// The arguments come in the order of the calls, which is that of the text.
-	sql := "(CASE WHEN e.target_type = 'Note' THEN (" + comment + ") AND " + internal() +
-		" WHEN e.target_type = 'Issue' THEN " + things(noteable.Issue, "e.target_id") +
-		" WHEN e.target_type = 'MergeRequest' THEN " + things(noteable.MergeRequest, "e.target_id") +
-		" WHEN e.target_type = 'Epic' THEN " + things(noteable.Epic, "e.target_id") +
-		" WHEN e.target_type = '" + pageKind + "' THEN " + wikis() +
+	sql += ") AND " + internal()
+	for _, kind := range r.kinds.All() {
+		if things, ok := kind.Things.(noteable.Readable); ok && kind.History {
+			sql += cond(" WHEN e.target_type = ? THEN ", []any{kind.Kind}) + cond(things.ReadableSQL(as, "e.target_id"))
+		}
+	}
+	sql += " WHEN e.target_type = '" + pageKind + "' THEN " + wikis() +
 		" WHEN e.payload IS NOT NULL THEN " + code() +
 		" ELSE " + places() + " END)"
 	w.And(sql, args...)

@@ -52,6 +52,7 @@ type Deps struct {
 	DB     *db.DB
 	Policy *authz.Policy
 	Bus    *event.Bus
+	Kinds  *noteable.Kinds
 	Now    func() time.Time
 }
 
@@ -60,12 +61,13 @@ type Service struct {
 	db     *db.DB
 	policy *authz.Policy
 	bus    *event.Bus
+	kinds  *noteable.Kinds
 	now    func() time.Time
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, now: d.Now}
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, kinds: d.Kinds, now: d.Now}
 }
 
 // CodeInvalid is an award emoji that breaks a rule; the field says which. It is a Conflict where

@@ -169,7 +169,7 @@ func (s *Service) thread(ctx context.Context, as authz.Actor, on note.On, t note
 		return nil
 	}
 	found, _, err := s.notes.FindDiscussion(ctx, as, on, in.Discussion)
-	if errs.Is(err, errs.NotFound) || err == nil && !found.MayReply() {
+	if errs.Is(err, errs.NotFound) || err == nil && !s.notes.MayReply(found) {
 		return refuse("base", "Thread to reply to cannot be found")
 	}
 	if err != nil {

@@ -36,7 +36,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		w.notes = note.New(note.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Awards: award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
 			Projects: w.Projects, Repos: w.Repos, Now: w.Now, Jobs: job.EnqueuerFunc(w.Enqueue),
-			Things: map[noteable.Kind]note.Noteables{noteable.MergeRequest: w.MergeRequests},
+			Kinds: noteable.Collect(w.MergeRequests),
 		})
 		w.drafts = draftnote.New(draftnote.Deps{DB: d, Notes: w.notes, MergeRequests: w.MergeRequests, Now: w.Now})
 		w.Start(func(r *job.Registry) { job.Register(r, w.notes.FollowPositions) })

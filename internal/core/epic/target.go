@@ -13,6 +13,15 @@ import (
 	"tenon/internal/core/noteable"
 )
 
+// Describe says what epics are to others.
+func (s *Service) Describe() noteable.Description {
+	return noteable.Description{
+		Kind: noteable.Epic, Noun: "epic", An: "an epic", Path: "epics", Mark: "&", Code: 3,
+		Table: "epics", Group: "group_id", Read: authz.ReadEpic,
+		Open: true, History: true, Replies: true, Confidential: true, Awards: true, Labels: true, Todos: true, Mentioned: true,
+	}
+}
+
 // Locate finds the epic with an id, or with an IID, in a group itself for those who comment on it.
 // It requires ReadEpic.
 func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error) {

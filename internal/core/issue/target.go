@@ -12,6 +12,16 @@ import (
 	"tenon/internal/core/noteable"
 )
 
+// Describe says what issues are to others.
+func (s *Service) Describe() noteable.Description {
+	return noteable.Description{
+		Kind: noteable.Issue, Noun: "issue", An: "an issue", Path: "issues", Mark: "#", Code: 1,
+		Table: "issues", Project: "project_id", Read: authz.ReadIssue,
+		Assignees: noteable.Users{Table: "issue_assignees", Of: "issue_id"}, TimeColumn: "issue_id",
+		Open: true, History: true, Replies: true, Confidential: true, Awards: true, Labels: true, Milestones: true, Todos: true, Mentioned: true, Searched: true, Numbered: true,
+	}
+}
+
 // Locate finds the issue with a number for those who comment on it. It requires
 // ReadIssue.
 func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error) {

@@ -35,7 +35,11 @@ var ctx = context.Background()
 func setUp(t *testing.T, d *db.DB) *fixture {
 	t.Helper()
 	w := coretest.New(t, d)
-	f := &fixture{World: w, labels: label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})}
+	f := &fixture{World: w, labels: label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now, Kinds: coretest.Kinds(
+		noteable.Description{Kind: noteable.Issue, Table: "issues", Project: "project_id", Labels: true},
+		noteable.Description{Kind: noteable.MergeRequest, Table: "merge_requests", Project: "target_project_id", Labels: true},
+		noteable.Description{Kind: noteable.Epic, Table: "epics", Group: "group_id", Labels: true},
+	)})}
 	f.group = w.Group("team", authz.Private, 0)
 	f.id = w.Project("team/app", authz.Private, f.group)
 	f.planner, f.guest = w.User("planner"), w.User("guest")

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/weburl"
 )
 
@@ -22,6 +23,7 @@ type Deps struct {
 	DB     *db.DB
 	Policy *authz.Policy
 	Bus    *event.Bus
+	Kinds  *noteable.Kinds
 	Now    func() time.Time
 	URLs   *weburl.Site
 }
@@ -31,13 +33,14 @@ type Service struct {
 	db     *db.DB
 	policy *authz.Policy
 	bus    *event.Bus
+	kinds  *noteable.Kinds
 	now    func() time.Time
 	urls   *weburl.Site
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, now: d.Now, urls: d.URLs}
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, kinds: d.Kinds, now: d.Now, urls: d.URLs}
 }
 
 // List returns a page of the labels of a place by title.

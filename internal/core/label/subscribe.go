@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
-	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
 
@@ -31,13 +31,26 @@ func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTrans
 	return s.replaceFormer(ctx, e.By, Of(&e.Group))
 }
 
-// replaceFormer replaces the labels of former groups on the epics, issues and merge requests of a place: by the
+// carriedSQL is a condition that holds for links ll of labels to what is in a place.
+func (s *Service) carriedSQL(at Place) (cond string, args []any) {
+	var all []string
+	for _, kind := range s.kinds.All() {
+		if !kind.Labels {
+			continue
+		}
+		in := "SELECT x.id FROM " + kind.Table + " x JOIN projects p ON p.id = x." + kind.Project + " WHERE p.namespace_id IN "
+		if kind.InGroup() {
+			in = "SELECT x.id FROM " + kind.Table + " x WHERE x." + kind.Group + " IN "
+		}
+		all, args = append(all, "ll.target_type = ? AND ll.target_id IN ("+in+namespace.InsideSQL+")"), append(args, kind.Kind, at.Namespace)
+	}
+	return "(" + strings.Join(all, " OR ") + ")", args
+}
+
+// replaceFormer replaces the labels of former groups on what is in a place: by the
 // label of that title which the place may use now, or by a copy in the place.
 func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at Place) error {
-	const carried = `(ll.target_type = ? AND ll.target_id IN (SELECT x.id FROM epics x WHERE x.group_id IN ` + namespace.InsideSQL + `)
-		OR ll.target_type = ? AND ll.target_id IN (SELECT x.id FROM issues x JOIN projects p ON p.id = x.project_id WHERE p.namespace_id IN ` + namespace.InsideSQL + `)
-		OR ll.target_type = ? AND ll.target_id IN (SELECT x.id FROM merge_requests x JOIN projects p ON p.id = x.target_project_id WHERE p.namespace_id IN ` + namespace.InsideSQL + "))"
-	things := []any{noteable.Epic, at.Namespace, noteable.Issue, at.Namespace, noteable.MergeRequest, at.Namespace}
+	carried, things := s.carriedSQL(at)
 	successors := func(ctx context.Context, ids []ID) ([]namespace.Successor[ID], error) {
 		return s.Successors(ctx, as, at, ids)
 	}

@@ -46,26 +46,26 @@ type Deps struct {
 
 // Service reads, changes and merges merge requests. It is safe for concurrent use.
 type Service struct {
-	db           *db.DB
-	policy       *authz.Policy
-	bus          *event.Bus
-	accounts     *account.Service
-	projects     *project.Service
-	repos        *repo.Service
-	protections  *protection.Service
-	labels       *label.Service
-	milestones   *milestone.Service
-	issues       Issues
-	times        *timelog.Service
-	ci           *ci.Service
-	references   *reference.Service
-	reader       reference.Reader
-	settings     *setting.Store
-	log          *slog.Logger
-	now          func() time.Time
-	urls         *weburl.Site
-	columns      string // of MergeRequest, under the alias m
-	jobs         job.Enqueuer
+	db          *db.DB
+	policy      *authz.Policy
+	bus         *event.Bus
+	accounts    *account.Service
+	projects    *project.Service
+	repos       *repo.Service
+	protections *protection.Service
+	labels      *label.Service
+	milestones  *milestone.Service
+	issues      Issues
+	times       *timelog.Service
+	ci          *ci.Service
+	references  *reference.Service
+	reader      reference.Reader
+	settings    *setting.Store
+	log         *slog.Logger
+	now         func() time.Time
+	urls        *weburl.Site
+	columns     string // of MergeRequest, under the alias m
+	jobs        job.Enqueuer
 
 	above Above
 

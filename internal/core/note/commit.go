@@ -20,6 +20,14 @@ type Commits struct {
 	Repos *repo.Service
 }
 
+// Describe says what commits are to others.
+func (c *Commits) Describe() noteable.Description {
+	return noteable.Description{
+		Kind: noteable.Commit, Noun: "commit", An: "a commit", Path: "repository/commits", Mark: "@", Code: 5,
+		Read: authz.ReadCode, Public: true, Diffs: true, Open: true, Todos: true,
+	}
+}
+
 // Locate finds a commit by hash, branch or tag. It requires ReadCode.
 func (c *Commits) Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error) {
 	p := at.Project

@@ -77,7 +77,7 @@ func (s *Service) copyNotes(ctx context.Context, from noteable.Ref, t noteable.T
 	if err != nil {
 		return fmt.Errorf("count copied notes: %w", err)
 	}
-	_, err = s.things[to.Kind].CountNotes(ctx, to, total, at)
+	_, err = s.count(ctx, to, total, at)
 	return err
 }
 

@@ -54,14 +54,6 @@ func (s *Service) Refer(ctx context.Context, from Source, to ...CrossReference) 
 	return nil
 }
 
-// Sources says which things of a kind the actor may read. A package whose things belong to groups
-// and are named by lines of history implements it next to Noteables.
-type Sources interface {
-	// ReadableSQL is a condition on the id of a thing that stands in column, which no table in
-	// it has.
-	ReadableSQL(as authz.Actor, column string) (cond string, args []any)
-}
-
 // sources gives the condition on notes, among those that a condition selects, that holds for
 // the lines of history that name something which the actor may read, and for all notes that
 // name nothing.
@@ -89,8 +81,8 @@ func (s *Service) sources(ctx context.Context, as authz.Actor, among string, amo
 			}
 			continue
 		}
-		if things, ok := s.things[r.Kind].(Sources); ok { // it belongs to a group
-			readable, more := things.ReadableSQL(as, "source_id")
+		if source, ok := things[noteable.Readable](s, r.Kind); ok { // it belongs to a group
+			readable, more := source.ReadableSQL(as, "source_id")
 			out, args = append(out, "n.source_type = ? AND COALESCE(n.source_project_id, 0) = 0 AND "+readable), append(append(args, r.Kind), more...)
 		}
 	}
@@ -108,28 +100,25 @@ func (s *Service) sources(ctx context.Context, as authz.Actor, among string, amo
 			args = append(append(append(args, kind), ids...), moreArgs...)
 		}
 	}
-	for _, kind := range []struct {
-		of      noteable.Kind
-		ability authz.Ability
-	}{{noteable.MergeRequest, authz.ReadMergeRequest}, {noteable.Commit, authz.ReadCode}, {noteable.Issue, authz.ReadIssue}} {
+	for _, kind := range s.kinds.All() {
 		var some, all []project.ID
-		for _, id := range of[kind.of] {
+		for _, id := range of[kind.Kind] {
 			p := projects[id]
 			if p == nil {
 				continue
 			}
-			switch may, err := s.policy.Can(ctx, as, kind.ability, p.Subject()); {
+			switch may, err := s.policy.Can(ctx, as, kind.Read, p.Subject()); {
 			case err != nil:
 				return "", nil, err
-			case may && (kind.of != noteable.Issue || authz.SeesConfidential(as, p.Subject())):
+			case may && (!kind.Confidential || authz.SeesConfidential(as, p.Subject())):
 				all = append(all, id)
 			case may:
 				some = append(some, id)
 			}
 		}
-		add(kind.of, all, "")
+		add(kind.Kind, all, "")
 		open, openArgs := authz.ConfidentialSQL(as, authz.Subject{}, "si")
-		add(kind.of, some, " AND EXISTS (SELECT 1 FROM issues si WHERE si.id = n.source_id AND "+open+")", openArgs...)
+		add(kind.Kind, some, " AND EXISTS (SELECT 1 FROM "+kind.Table+" si WHERE si.id = n.source_id AND "+open+")", openArgs...)
 	}
 	return "(" + strings.Join(out, " OR ") + ")", args, nil
 }

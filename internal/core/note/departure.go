@@ -53,8 +53,7 @@ func (s *Service) departHard(ctx context.Context, e account.Estate) (bool, error
 			}
 		}
 		order = slices.DeleteFunc(order, func(ref noteable.Ref) bool {
-			_, known := s.things[ref.Kind]
-			return !known || off[ref] == (noteable.Counts{})
+			return s.kinds.Find(ref.Kind) == nil || off[ref] == (noteable.Counts{})
 		})
 		threads := make([]noteable.Counts, len(order))
 		for i, ref := range order {
@@ -90,7 +89,7 @@ func (s *Service) departHard(ctx context.Context, e account.Estate) (bool, error
 
 // countOff changes the counters of a thing that may be gone.
 func (s *Service) countOff(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) error {
-	_, err := s.things[on.Kind].CountNotes(ctx, on, by, at)
+	_, err := s.count(ctx, on, by, at)
 	if errs.Is(err, errs.NotFound) {
 		return nil
 	}
@@ -99,7 +98,7 @@ func (s *Service) countOff(ctx context.Context, on noteable.Ref, by noteable.Cou
 
 // threadsOf counts the threads of a thing of a kind that counts them.
 func (s *Service) threadsOf(ctx context.Context, on noteable.Ref) (noteable.Counts, error) {
-	if on.Kind != noteable.MergeRequest {
+	if !s.kinds.Of(on.Kind).Threads {
 		return noteable.Counts{}, nil
 	}
 	return s.threads(ctx, on, "")

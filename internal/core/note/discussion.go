@@ -49,16 +49,8 @@ func (d *Discussion) Resolved() *Note {
 }
 
 // repliable reports whether there can be replies to a discussion that begins with the note.
-// A note that stands alone on an issue, a merge request or an epic becomes a thread by that.
-func (n *Note) repliable() bool {
-	if n.System {
-		return false
-	}
-	switch n.Kind {
-	case noteable.Issue, noteable.MergeRequest, noteable.Epic:
-		return true
-	}
-	return n.Type != nil
+func (s *Service) repliable(n *Note) bool {
+	return !n.System && (n.Type != nil || s.kinds.Of(n.Kind).Replies)
 }
 
 // ListDiscussions returns a page of the discussions on a thing that the actor may read, in
@@ -196,7 +188,7 @@ func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, i
 	if err != nil {
 		return nil, t, err
 	}
-	if !first.repliable() {
+	if !s.repliable(first) {
 		return nil, t, errs.Bad("Discussion can not be replied to.")
 	}
 	in.Internal = false

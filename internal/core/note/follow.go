@@ -311,7 +311,7 @@ func (s *Service) resolveOutdated(ctx context.Context, by authz.Actor, p *projec
 	if err != nil || after == before {
 		return err
 	}
-	if _, err := s.things[on.Kind].CountNotes(ctx, on, after.Less(before), now); err != nil {
+	if _, err := s.count(ctx, on, after.Less(before), now); err != nil {
 		return err
 	}
 	iid := int64(m.IID)

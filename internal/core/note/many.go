@@ -118,19 +118,19 @@ func (s *Service) readableOn(ctx context.Context, as authz.Actor, refs []noteabl
 	}
 	out := make(map[noteable.Ref]bool, len(refs))
 	for kind, list := range kinds {
-		things, ok := s.things[kind]
+		known := s.kinds.Find(kind)
 		on := On{Kind: kind, Anonymous: true}
-		if !ok || !on.opens(as) {
+		if known == nil || !on.opens(as, known) {
 			continue
 		}
-		visits := on.visits(as)
-		subjects, err := things.Subjects(ctx, as, list)
+		visits := on.visits(as, known)
+		subjects, err := known.Things.Subjects(ctx, as, list)
 		if err != nil {
 			return nil, err
 		}
 		for ref, subject := range subjects {
 			may, err := s.policy.Can(ctx, as, authz.ReadNote, subject)
-			if err == nil && (may || visits || kind.Public()) {
+			if err == nil && (may || visits || known.Public) {
 				out[ref], err = s.policy.SeesInternalNotes(ctx, as, subject)
 			}
 			if err != nil {

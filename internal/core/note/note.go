@@ -3,6 +3,7 @@ package note
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -73,30 +74,43 @@ type On struct {
 }
 
 // visits reports whether the actor has no account and reads the public notes all the same.
-func (o On) visits(as authz.Actor) bool {
-	return !as.Known() && !as.Admin && o.Anonymous && o.Kind.Open()
+func (o On) visits(as authz.Actor, kind *noteable.Known) bool {
+	return !as.Known() && !as.Admin && o.Anonymous && kind.Open
 }
 
 // opens reports whether the actor may ask for the notes at all: it is signed in, visits, or
 // the kind lets everybody read them who sees what they are on.
-func (o On) opens(as authz.Actor) bool {
-	return as.SignedIn() || as.Admin || o.Kind.Public() || o.visits(as)
+func (o On) opens(as authz.Actor, kind *noteable.Known) bool {
+	return as.SignedIn() || as.Admin || kind.Public || o.visits(as, kind)
 }
 
 func (o On) place() noteable.Place { return noteable.Place{Project: o.Project, Group: o.Group} }
 
-// Noteables finds the things of one kind and keeps their counters. The packages that own
-// the things implement it.
+// Noteables are things that can be commented on.
 type Noteables interface {
-	// Locate finds a thing of the place that the actor may see.
-	Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error)
-	// Subjects gives the permission subjects of those of the things, all of the kind, that
-	// the actor may see, in as many statements for one as for many.
-	Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error)
+	noteable.Things
 	// CountNotes changes the counters in the caller's transaction, sets the time of the last
 	// change and gives the counters as they are then, as far as the thing has them. It comes
 	// before the note is written and locks the thing.
 	CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error)
+}
+
+// count is CountNotes of things of any kind.
+func (s *Service) count(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
+	if kind := s.kinds.Find(on.Kind); kind != nil {
+		if things, ok := kind.Things.(Noteables); ok {
+			return things.CountNotes(ctx, on, by, at)
+		}
+	}
+	return noteable.Counts{}, fmt.Errorf("notes: nothing counts those on things of kind %q", on.Kind)
+}
+
+// things gives those of a kind as far as they are of a type; ok is false where they are not.
+func things[T any](s *Service, kind noteable.Kind) (found T, ok bool) {
+	if known := s.kinds.Find(kind); known != nil {
+		found, ok = known.Things.(T)
+	}
+	return found, ok
 }
 
 // Input is what a new note is made of.

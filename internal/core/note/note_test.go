@@ -50,7 +50,7 @@ func setUp(t *testing.T, d *db.DB) *fixture {
 	f.awards = award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	f.notes = note.New(note.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Awards: f.awards, Now: w.Now,
-		Things: map[noteable.Kind]note.Noteables{noteable.Issue: f.issues},
+		Kinds: noteable.Collect(f.issues),
 	})
 	f.id = w.Project("team/app", authz.Public, w.Group("team", authz.Public, 0))
 	f.owner, f.maintainer, f.planner = w.User("owner"), w.User("maintainer"), w.User("planner")

@@ -37,7 +37,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, on On, n *Not
 			return out, err
 		}
 	}
-	out.Award = out.Award && t.Kind.Awardable()
+	out.Award = out.Award && s.kinds.Of(t.Kind).Awards
 	out.Move = out.Change && n.Position != nil && n.Position.Type == ImagePosition
 	if n.Resolvable() {
 		err = s.requireResolve(ctx, as, t, n)

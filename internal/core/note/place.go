@@ -35,7 +35,7 @@ var incomplete = errs.Field{Name: "position", Messages: []string{"is incomplete"
 // merge request, commit names the one commit whose diff it is, "" for a version. It asks for no
 // permission and is for core.
 func (s *Service) CheckPosition(ctx context.Context, on On, t noteable.Target, p Position, commit string) (*Position, *string, error) {
-	if on.Project == nil || t.Kind != noteable.MergeRequest && t.Kind != noteable.Commit {
+	if on.Project == nil || !s.kinds.Of(t.Kind).Diffs {
 		return nil, nil, refuse("position", "is invalid")
 	}
 	text := p.Type == TextPosition

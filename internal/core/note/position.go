@@ -143,8 +143,8 @@ func (s *Service) prepare(ctx context.Context, as authz.Actor, on On, t noteable
 			n.CommitID = &position.HeadSHA
 		}
 	}
-	if things, ok := s.things[t.Kind].(placer); ok && in.Line != nil {
-		position, code, err := things.Place(ctx, as, on.Project, t.Ref, *in.Line)
+	if source, ok := things[placer](s, t.Kind); ok && in.Line != nil {
+		position, code, err := source.Place(ctx, as, on.Project, t.Ref, *in.Line)
 		if err != nil {
 			return err
 		}
@@ -156,8 +156,8 @@ func (s *Service) prepare(ctx context.Context, as authz.Actor, on On, t noteable
 	if n.Suggested, err = s.SuggestionsIn(ctx, on, n.Position, n.Body); err != nil {
 		return err
 	}
-	if things, ok := s.things[t.Kind].(keeper); ok {
-		return things.Keep(ctx, on.Project, t.Ref)
+	if source, ok := things[keeper](s, t.Kind); ok {
+		return source.Keep(ctx, on.Project, t.Ref)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (s *Service) MayResolve(ctx context.Context, as authz.Actor, t noteable.Tar
 }
 
 // MayReply reports whether there can be replies to a discussion.
-func (d *Discussion) MayReply() bool { return d.Notes[0].repliable() }
+func (s *Service) MayReply(d *Discussion) bool { return s.repliable(&d.Notes[0]) }
 
 // Publish writes notes in the caller's transaction, with everything that follows from new
 // notes. Several of them are one review. Quick actions are not run: it gives the texts that have some, for RunCommands
@@ -111,7 +111,7 @@ func (s *Service) publish(ctx context.Context, as authz.Actor, on On, t noteable
 		if err != nil && !errs.Is(err, errs.NotFound) {
 			return nil, err
 		}
-		if err == nil && first.repliable() {
+		if err == nil && s.repliable(first) {
 			n.DiscussionID, n.Internal = p.Discussion, first.Internal
 			return n, s.write(ctx, as, on, t, n, s.replied(as, t, seen, n, p.Resolve))
 		}

@@ -34,7 +34,7 @@ type Deps struct {
 	Projects *project.Service
 	Repos    *repo.Service
 	Now      func() time.Time
-	Things   map[noteable.Kind]Noteables // what can be commented on
+	Kinds    *noteable.Kinds // what can be commented on: those whose things are Noteables
 
 	Texts    reference.Reader
 	Commands *quickaction.Service // nil knows none
@@ -51,7 +51,7 @@ type Service struct {
 	projects *project.Service
 	repos    *repo.Service
 	now      func() time.Time
-	things   map[noteable.Kind]Noteables
+	kinds    *noteable.Kinds
 	texts    reference.Reader
 
 	commands *quickaction.Service
@@ -61,26 +61,26 @@ type Service struct {
 func New(deps Deps) *Service {
 	return &Service{
 		db: deps.DB, policy: deps.Policy, bus: deps.Bus, accounts: deps.Accounts, awards: deps.Awards, jobs: deps.Jobs, projects: deps.Projects, repos: deps.Repos,
-		now: deps.Now, things: deps.Things, texts: deps.Texts, commands: deps.Commands,
+		now: deps.Now, kinds: deps.Kinds, texts: deps.Texts, commands: deps.Commands,
 	}
 }
 
 // locate finds what is commented on and asks for the ability to do something with its notes.
 func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability authz.Ability) (noteable.Target, error) {
-	on.Anonymous = on.Anonymous && ability == authz.ReadNote
-	visits := on.visits(as)
-	if !on.opens(as) {
-		return noteable.Target{}, errs.New(errs.Unauthorized, "")
-	}
-	things, ok := s.things[on.Kind]
-	if !ok {
+	kind := s.kinds.Find(on.Kind)
+	if kind == nil {
 		return noteable.Target{}, fmt.Errorf("notes: no package has things of kind %q", on.Kind)
 	}
-	t, err := things.Locate(ctx, as, on.place(), on.Key)
+	on.Anonymous = on.Anonymous && ability == authz.ReadNote
+	visits := on.visits(as, kind)
+	if !on.opens(as, kind) {
+		return noteable.Target{}, errs.New(errs.Unauthorized, "")
+	}
+	t, err := kind.Things.Locate(ctx, as, on.place(), on.Key)
 	if err != nil {
 		return noteable.Target{}, err
 	}
-	if t.Anonymous = visits; visits || ability == authz.ReadNote && on.Kind.Public() {
+	if t.Anonymous = visits; visits || ability == authz.ReadNote && kind.Public {
 		return t, nil // callers who see it read its notes
 	}
 	return t, s.policy.Require(ctx, as, ability, t.Subject)
@@ -102,7 +102,7 @@ func (s *Service) sight(ctx context.Context, as authz.Actor, t noteable.Target) 
 	if v.internal, err = s.policy.SeesInternalNotes(ctx, as, t.Subject); err != nil {
 		return v, err
 	}
-	if t.Kind.HasHistory() {
+	if s.kinds.Of(t.Kind).History {
 		v.sources, v.sourceArgs, err = s.sources(ctx, as, "n.noteable_type = ? AND n.noteable_id = ?", []any{t.Kind, t.ID})
 	}
 	return v, err
@@ -188,7 +188,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, on On, in Input) (
 	if err != nil {
 		return Result{}, t, err
 	}
-	if name, ok := award.Only(in.Body); ok && !n.Internal && t.Kind.Awardable() {
+	if name, ok := award.Only(in.Body); ok && !n.Internal && s.kinds.Of(t.Kind).Awards {
 		a, err := s.awards.Add(ctx, as, t, name)
 		return Result{Award: a}, t, err
 	}
@@ -206,7 +206,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, on On, in Input) (
 func (s *Service) write(ctx context.Context, as authz.Actor, on On, t noteable.Target, n *Note, join func(ctx context.Context, before noteable.Counts) error) error {
 	now := s.now()
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		total, err := s.things[t.Kind].CountNotes(ctx, t.Ref, n.counts(), now)
+		total, err := s.count(ctx, t.Ref, n.counts(), now)
 		if err != nil {
 			return err
 		}
@@ -348,7 +348,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 				return err
 			}
 		}
-		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{}, now); err != nil {
+		if _, err := s.count(ctx, t.Ref, noteable.Counts{}, now); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, Updated{Fact{Note: *n, Before: &out.Before, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)}})
@@ -367,7 +367,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, on On, id ID) erro
 	}
 	now := s.now()
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{}.Less(n.counts()), now); err != nil {
+		if _, err := s.count(ctx, t.Ref, noteable.Counts{}.Less(n.counts()), now); err != nil {
 			return err
 		}
 		_, err := s.counted(ctx, as, t, n.DiscussionID, now, func(noteable.Counts) error {

@@ -34,7 +34,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 		return s.Clear(ctx, noteable.Ref{Kind: noteable.Snippet, ID: int64(e.Snippet.ID)})
 	})
 	event.On(b, name, func(ctx context.Context, e project.Removing) error {
-		cond, args, ok := noteable.InTable("source_type", "source_id", e.Table, e.IDs)
+		cond, args, ok := s.kinds.InTable("source_type", "source_id", e.Table, e.IDs)
 		switch {
 		case ok:
 			return s.forget(ctx, cond, args...)
@@ -45,7 +45,12 @@ func (s *Service) Subscribe(b *event.Bus) {
 		}
 	})
 	event.On(b, name, func(ctx context.Context, e namespace.GroupRemoving) error {
-		return s.forget(ctx, "source_type = 'Epic' AND source_id IN (SELECT x.id FROM epics x WHERE x.group_id = ?)", e.Group.ID)
+		for _, cond := range s.kinds.InGroups("source_type", "source_id") {
+			if err := s.forget(ctx, cond, e.Group.ID); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	event.On(b, "last activity of the project", func(ctx context.Context, e Created) error {
 		if e.Project == nil || !e.Project.Rested(e.At) {

@@ -53,7 +53,7 @@ func (s *Service) threads(ctx context.Context, on noteable.Ref, discussion strin
 // was before. It gives the thing's counters where they changed, zero otherwise.
 func (s *Service) counted(ctx context.Context, as authz.Actor, t noteable.Target, discussion string, at time.Time, change func(before noteable.Counts) error) (after noteable.Counts, err error) {
 	on := t.Ref
-	if on.Kind != noteable.MergeRequest {
+	if !s.kinds.Of(on.Kind).Threads {
 		return after, change(after)
 	}
 	before, err := s.threads(ctx, on, discussion)
@@ -67,7 +67,7 @@ func (s *Service) counted(ctx context.Context, as authz.Actor, t noteable.Target
 	if err != nil || now == before {
 		return after, err
 	}
-	if after, err = s.things[on.Kind].CountNotes(ctx, on, now.Less(before), at); err != nil || now.Threads != before.Threads {
+	if after, err = s.count(ctx, on, now.Less(before), at); err != nil || now.Threads != before.Threads {
 		return after, err // it is new, or gone
 	}
 	return after, s.bus.Publish(ctx, ThreadChanged{Stamp: as.Stamp(at), Target: t, DiscussionID: discussion, Resolved: now.Unresolved == 0})
@@ -184,7 +184,7 @@ func (n *Note) resolve(as authz.Actor, at time.Time, r Resolution) {
 func (s *Service) resolve(ctx context.Context, as authz.Actor, t noteable.Target, discussion string, r Resolution, change func(ctx context.Context, at time.Time) error) error {
 	now := s.now()
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{}, now); err != nil {
+		if _, err := s.count(ctx, t.Ref, noteable.Counts{}, now); err != nil {
 			return err
 		}
 		after, err := s.counted(ctx, as, t, discussion, now, func(noteable.Counts) error { return change(ctx, now) })

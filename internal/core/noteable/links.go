@@ -12,6 +12,7 @@ import (
 // a reference that the database would follow.
 type Links struct {
 	DB       *db.DB
+	Kinds    *Kinds
 	Table    string
 	Kind, ID string // the columns that name what a row is about
 	Key      string // a column of numbers by which Clean goes
@@ -19,7 +20,7 @@ type Links struct {
 
 // Remove deletes the rows about rows of a table that are about to be deleted.
 func (l Links) Remove(ctx context.Context, table string, ids []int64) error {
-	cond, args, ok := InTable(l.Kind, l.ID, table, ids)
+	cond, args, ok := l.Kinds.InTable(l.Kind, l.ID, table, ids)
 	if !ok {
 		return nil
 	}
@@ -28,11 +29,7 @@ func (l Links) Remove(ctx context.Context, table string, ids []int64) error {
 
 // RemoveInGroup deletes the rows about what a group has that is about to be deleted, without its projects.
 func (l Links) RemoveInGroup(ctx context.Context, group authz.NamespaceID) error {
-	for _, t := range Tables() {
-		if t.Group == "" {
-			continue
-		}
-		cond := l.Kind + " = '" + string(t.Kind) + "' AND " + l.ID + " IN (SELECT going.id FROM " + t.Table + " going WHERE going." + t.Group + " = ?)"
+	for _, cond := range l.Kinds.InGroups(l.Kind, l.ID) {
 		if err := l.remove(ctx, cond, group); err != nil {
 			return err
 		}
@@ -55,7 +52,7 @@ const cleanBatch = 1000
 func (l Links) Clean(ctx context.Context) error {
 	last, err := db.Get[int64](ctx, l.DB, "SELECT COALESCE(MAX("+l.Key+"), 0) FROM "+l.Table)
 	for from := int64(0); err == nil && from < last; from += cleanBatch {
-		_, err = l.DB.Exec(ctx, "DELETE FROM "+l.Table+" WHERE "+l.Key+" > ? AND "+l.Key+" <= ? AND "+GoneSQL(l.Kind, l.ID), from, from+cleanBatch)
+		_, err = l.DB.Exec(ctx, "DELETE FROM "+l.Table+" WHERE "+l.Key+" > ? AND "+l.Key+" <= ? AND "+l.Kinds.GoneSQL(l.Kind, l.ID), from, from+cleanBatch)
 	}
 	if err != nil {
 		return fmt.Errorf("clean %s: %w", l.Table, err)
@@ -65,7 +62,7 @@ func (l Links) Clean(ctx context.Context) error {
 
 // Check reports how many rows are about what is gone. It is for the administrator's command line.
 func (l Links) Check(ctx context.Context) ([]string, error) {
-	n, err := db.Get[int64](ctx, l.DB, "SELECT COUNT(*) FROM "+l.Table+" WHERE "+GoneSQL(l.Kind, l.ID))
+	n, err := db.Get[int64](ctx, l.DB, "SELECT COUNT(*) FROM "+l.Table+" WHERE "+l.Kinds.GoneSQL(l.Kind, l.ID))
 	if err != nil {
 		return nil, fmt.Errorf("check %s: %w", l.Table, err)
 	}

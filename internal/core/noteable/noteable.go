@@ -22,20 +22,6 @@ const (
 	Note         Kind = "Note" // can be reacted to, not commented on
 )
 
-// Public reports whether a user who sees a thing of the kind reads what was said of it;
-// comments on everything else ask for an account.
-func (k Kind) Public() bool { return k == Commit }
-
-// Open reports whether callers without an account read the public notes on things of the kind that they see, by interfaces
-// that show notes to them.
-func (k Kind) Open() bool { return k == Commit || k == Issue || k == Epic }
-
-// HasHistory reports whether the server writes lines of history on things of the kind.
-func (k Kind) HasHistory() bool { return k == Issue || k == MergeRequest || k == Epic }
-
-// Awardable reports whether people can react to things of the kind.
-func (k Kind) Awardable() bool { return k != Commit }
-
 // Ref names one thing: a commit by its project and hash, anything else by its id.
 type Ref struct {
 	Kind    Kind

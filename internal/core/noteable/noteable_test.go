@@ -12,6 +12,28 @@ import (
 	"tenon/internal/core/noteable"
 )
 
+// Kinds are found by name, listed in alphabetical order, and joined to rows that name things.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	kinds := coretest.Kinds(noteable.Description{Kind: noteable.Issue, Table: "issues"}, noteable.Description{Kind: noteable.Commit}, noteable.Description{Kind: noteable.Epic, Table: "epics", Group: "group_id", History: true})
+	if got := fmt.Sprint(kinds.Where(func(*noteable.Description) bool { return true })); got != "[Commit Epic Issue]" {
+		t.Errorf("got %s", got)
+	}
+	if d := kinds.Of(noteable.Epic); !d.InGroup() || !d.History || kinds.Find(noteable.Epic) == nil {
+		t.Errorf("got %+v for epics", d)
+	}
+	if d := kinds.Of(noteable.Snippet); d.Kind != noteable.Snippet || d.Table != "" || kinds.Find(noteable.Snippet) != nil {
+		t.Errorf("got %+v for a kind that is not there", d)
+	}
+	joins, each := kinds.Joins("t.type", "t.id", func(d *noteable.Description) bool { return d.Table != "issues" })
+	if want := " LEFT JOIN epics of_epics ON t.type = 'Epic' AND of_epics.id = t.id"; joins != want || noteable.Columns(each, "title") != "of_epics.title" {
+		t.Errorf("got %q and %q, want %q", joins, noteable.Columns(each, "title"), want)
+	}
+	if got := noteable.Columns(nil, "title"); got != "NULL" {
+		t.Errorf("got %q for no table", got)
+	}
+}
+
 // TestGoneSQL finds the reactions to things that are gone, and those to things of a project and of a group.
 func TestGoneSQL(t *testing.T) {
 	t.Parallel()
@@ -56,11 +78,12 @@ func TestGoneSQL(t *testing.T) {
 			return fmt.Sprintf("%q", names)
 		}
 		const kind, id = "e.awardable_type", "e.awardable_id"
-		ofIssue, args, ok := noteable.InTable(kind, id, "issues", []int64{issue})
-		if _, _, other := noteable.InTable(kind, id, "projects", []int64{int64(shop)}); !ok || other {
+		kinds := coretest.Kinds(noteable.Description{Kind: noteable.Issue, Table: "issues"}, noteable.Description{Kind: noteable.MergeRequest, Table: "merge_requests"}, noteable.Description{Kind: noteable.Snippet, Table: "snippets"}, noteable.Description{Kind: noteable.Epic, Table: "epics", Group: "group_id", History: true})
+		ofIssue, args, ok := kinds.InTable(kind, id, "issues", []int64{issue})
+		if _, _, other := kinds.InTable(kind, id, "projects", []int64{int64(shop)}); !ok || other {
 			t.Errorf("issues are things: %t, projects: %t", ok, other)
 		}
-		links := noteable.Links{DB: d, Table: "award_emoji", Kind: "awardable_type", ID: "awardable_id", Key: "id"}
+		links := noteable.Links{DB: d, Kinds: kinds, Table: "award_emoji", Kind: "awardable_type", ID: "awardable_id", Key: "id"}
 		for _, step := range []struct {
 			name string
 			do   func() error
@@ -72,7 +95,7 @@ func TestGoneSQL(t *testing.T) {
 			{"gone", func() error { return links.Clean(ctx) }, `["foreign"]`},
 		} {
 			const gone = `["gone epic" "gone issue" "gone merge request" "gone note" "gone snippet"]`
-			if got := found(noteable.GoneSQL(kind, id)); got != gone {
+			if got := found(kinds.GoneSQL(kind, id)); got != gone {
 				t.Errorf("gone before %q: %s, want %s", step.name, got, gone)
 			}
 			if step.name == "of the issue" {

@@ -28,13 +28,10 @@ const (
 	unsubscribeKey = "notify.unsubscribe"
 )
 
-// kinds are those of threads, by the byte that stands for them in keys.
-var kinds = map[noteable.Kind]byte{noteable.Issue: 1, noteable.MergeRequest: 2, noteable.Epic: 3, noteable.Snippet: 4, noteable.Commit: 5}
-
 // key makes the key of a thread for one purpose. It is derived, not stored: a new secret.key
 // makes all keys useless.
 func (s *Service) key(purpose string, t Thread) string {
-	body := []byte{kinds[t.On.Kind]}
+	body := []byte{s.kinds.Of(t.On.Kind).Code}
 	for _, n := range []int64{int64(t.User), t.On.ID + t.On.Project, int64(t.Note)} { // one of the two is 0
 		body = binary.AppendUvarint(body, uint64(n))
 	}
@@ -51,9 +48,9 @@ func (s *Service) open(purpose, key string) (Thread, error) {
 		return Thread{}, errs.Missing("")
 	}
 	var t Thread
-	for kind, b := range kinds {
-		if b == body[0] {
-			t.On.Kind = kind
+	for _, kind := range s.kinds.All() {
+		if kind.Code == body[0] {
+			t.On.Kind = kind.Kind
 		}
 	}
 	var numbers [3]int64

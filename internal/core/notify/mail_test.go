@@ -85,17 +85,17 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 		}
 		return nil
 	})
-	things := map[noteable.Kind]subscription.Things{noteable.Issue: f.issues}
-	f.subs = subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: f.labels, Things: things, Now: w.Now})
+	things := noteable.Collect(f.issues, requests)
+	f.subs = subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: f.labels, Kinds: things, Now: w.Now})
 	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
 	f.epics = epic.New(epic.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: f.labels, Issues: f.issues, Projects: w.Projects, Namespaces: places, URLs: urls, Now: w.Now})
-	things[noteable.Epic] = f.epics
+	things.Add(f.epics)
 	f.notes = note.New(note.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Awards: award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Now: w.Now, Jobs: jobs,
-		Things: map[noteable.Kind]note.Noteables{noteable.Issue: f.issues, noteable.MergeRequest: requests, noteable.Epic: f.epics},
+		Kinds: things,
 	})
 	todos := todo.New(todo.Deps{
-		DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, MergeRequests: requests, Epics: f.epics, Namespaces: places, Texts: reference.NewReader(urls), Things: things, Now: w.Now,
+		DB: d, Policy: w.Policy, Subscriptions: f.subs, Namespaces: places, Texts: reference.NewReader(urls), Kinds: things, Now: w.Now,
 	})
 	references := reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: everybody{}, Projects: w.Projects, URLs: urls})
 	references.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: f.issues}})
@@ -109,7 +109,7 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 		change(&out)
 	}
 	f.s = notify.New(notify.Deps{
-		DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Issues: f.issues, MergeRequests: requests, Epics: f.epics, Namespaces: places, Notes: f.notes, Subscriptions: f.subs,
+		DB: d, Policy: w.Policy, Kinds: things, Accounts: accounts, Projects: w.Projects, Issues: f.issues, MergeRequests: requests, Epics: f.epics, Namespaces: places, Notes: f.notes, Subscriptions: f.subs,
 		Todos: todos, References: references, URLs: urls, Signer: box.Signer(), Jobs: jobs, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		Out: out,
 	})

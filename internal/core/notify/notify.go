@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
@@ -29,6 +30,7 @@ import (
 type Deps struct {
 	DB            *db.DB
 	Policy        *authz.Policy
+	Kinds         *noteable.Kinds
 	Accounts      Users
 	Projects      *project.Service
 	Issues        *issue.Service
@@ -66,6 +68,7 @@ type Out struct {
 type Service struct {
 	db            *db.DB
 	policy        *authz.Policy
+	kinds         *noteable.Kinds
 	accounts      Users
 	projects      *project.Service
 	issues        *issue.Service
@@ -91,7 +94,7 @@ type Service struct {
 func New(d Deps) *Service {
 	d.Out.Recipients = cmp.Or(d.Out.Recipients, MaxRecipients)
 	return &Service{
-		db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.MergeRequests, epics: d.Epics,
+		db: d.DB, policy: d.Policy, kinds: d.Kinds, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.MergeRequests, epics: d.Epics,
 		snippets: d.Snippets, repos: d.Repos, ci: d.CI, namespaces: d.Namespaces, notes: d.Notes,
 		subscriptions: d.Subscriptions, todos: d.Todos, references: d.References, urls: d.URLs, signer: d.Signer, jobs: d.Jobs, log: d.Log,
 		now: d.Now, out: d.Out,

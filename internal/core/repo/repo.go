@@ -97,7 +97,7 @@ type Service struct {
 
 	jobs      job.Enqueuer
 	pushRules *pushrule.Service
-	above Above
+	above     Above
 
 	made    sync.Map           // project.ID and AttachedID of repositories known to exist on disk
 	locks   locks[lockKey]     // one commit through the API at a time on a branch
@@ -138,8 +138,8 @@ func (s *Service) Connect(a Above) { s.above = a }
 func New(d Deps) *Service {
 	return &Service{
 		jobs: d.Jobs, pushRules: d.PushRules,
-		
-		db:       d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
+
+		db: d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
 		accounts: d.Accounts, tokens: d.Tokens, keys: d.Keys, lfs: d.LFS, quota: d.Quota, protections: d.Protections, archives: d.Archives, packs: d.Packs,
 		fetches: newGate(d.Fetches), receives: newGate(pushLimits), streams: newGate(streamLimits),
 		log: d.Log, now: d.Now, urls: d.URLs, archiveLarge: cmp.Or(d.ArchiveLarge, 1<<30), languages: lru.New(languageCache),

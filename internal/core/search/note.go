@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -110,14 +109,22 @@ func (s *Service) readComments(ctx context.Context, as authz.Actor, at Place, w 
 	code, more := s.policy.ReadableCodeSQL(as, "p", "n")
 	kinds := kindConditions{}
 	kinds.add(noteable.Commit, "EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = c.project_id AND NOT p.pending_delete AND "+code+")", more)
-	for _, kind := range slices.Sorted(maps.Keys(s.things)) {
-		cond, more := s.things[kind].ReadableSQL(as, "c.noteable_id")
-		kinds.add(kind, cond, more)
+	for _, kind := range s.searched() {
+		cond, more := kind.Things.(noteable.Readable).ReadableSQL(as, "c.noteable_id")
+		kinds.add(kind.Kind, cond, more)
 	}
 	kinds.where(w)
 	internal, more := s.policy.InternalSQL(as, "c", "c")
 	w.And(internal, more...)
 	return nil
+}
+
+// searched lists the kinds whose comments are found, but for commits.
+func (s *Service) searched() []noteable.Known {
+	return slices.DeleteFunc(slices.Clone(s.kinds.All()), func(k noteable.Known) bool {
+		_, readable := k.Things.(noteable.Readable)
+		return !k.Searched || !readable
+	})
 }
 
 // ReadableIn is implemented by things whose project tells by itself, or almost, whether the
@@ -137,17 +144,17 @@ func (s *Service) readCommentsIn(ctx context.Context, as authz.Actor, p *project
 	if code {
 		kinds.add(noteable.Commit, "1 = 1", nil)
 	}
-	for _, kind := range slices.Sorted(maps.Keys(s.things)) {
+	for _, kind := range s.searched() {
 		cond, args := "", []any(nil)
-		if things, ok := s.things[kind].(ReadableIn); ok {
+		if things, ok := kind.Things.(ReadableIn); ok {
 			cond, args, err = things.ReadableInSQL(ctx, as, p, "c.noteable_id")
 		} else {
-			cond, args = s.things[kind].ReadableSQL(as, "c.noteable_id")
+			cond, args = kind.Things.(noteable.Readable).ReadableSQL(as, "c.noteable_id")
 		}
 		if err != nil {
 			return err
 		}
-		kinds.add(kind, cond, args)
+		kinds.add(kind.Kind, cond, args)
 	}
 	kinds.where(w)
 	internal, err := s.policy.SeesInternalNotes(ctx, as, p.Subject())

@@ -103,12 +103,6 @@ func (q Query) orderBy() string {
 	return filter.ByRelevance
 }
 
-// Readable says what of one kind the actor may read.
-type Readable interface {
-	// ReadableSQL is a condition on the id of a thing that stands in column.
-	ReadableSQL(as authz.Actor, column string) (cond string, args []any)
-}
-
 // Deps is what a Service is made of.
 type Deps struct {
 	DB            *db.DB
@@ -123,7 +117,7 @@ type Deps struct {
 	Wikis         *wiki.Service
 	Repos         *repo.Service
 
-	Things map[noteable.Kind]Readable // whose comments are searched; those on commits are anyway
+	Kinds *noteable.Kinds // whose comments are searched; those on commits are anyway
 }
 
 // Service finds things.
@@ -139,14 +133,14 @@ type Service struct {
 	snippets   *snippet.Service
 	wikis      *wiki.Service
 	repos      *repo.Service
-	things     map[noteable.Kind]Readable
+	kinds      *noteable.Kinds
 }
 
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
 		db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.MergeRequests,
-		milestones: d.Milestones, notes: d.Notes, snippets: d.Snippets, wikis: d.Wikis, repos: d.Repos, things: d.Things,
+		milestones: d.Milestones, notes: d.Notes, snippets: d.Snippets, wikis: d.Wikis, repos: d.Repos, kinds: d.Kinds,
 	}
 }
 

@@ -24,7 +24,7 @@ func TestStore(t *testing.T) {
 			}
 		}
 		again := setting.New(d, time.Now)
-		if err := again.Load(t.Context()); err != nil {
+		if err := again.Open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for what, store := range map[string]*setting.Store{"at once": s, "after a restart": again} {

@@ -12,6 +12,15 @@ import (
 	"tenon/internal/core/project"
 )
 
+// Describe says what snippets are to others.
+func (s *Service) Describe() noteable.Description {
+	return noteable.Description{
+		Kind: noteable.Snippet, Noun: "snippet", An: "a snippet", Path: "snippets", Mark: "$", Code: 4,
+		Table: "snippets", Project: "project_id", Read: authz.ReadSnippet,
+		Awards: true, Searched: true,
+	}
+}
+
 // Locate finds a snippet of the project for those who comment on it. It requires ReadSnippet.
 func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error) {
 	if at.Project == nil {

@@ -28,22 +28,22 @@ type taking struct {
 	sources []source
 }
 
-var parts = map[noteable.Kind]taking{
-	noteable.Issue:   takes("issues", source{table: "issue_assignees", of: "issue_id", user: "user_id"}),
-	noteable.Epic:    takes("epics"),
-	noteable.Snippet: takes("snippets"),
-	noteable.MergeRequest: takes("merge_requests",
-		source{table: "merge_request_assignees", of: "merge_request_id", user: "user_id"},
-		source{table: "merge_request_reviewers", of: "merge_request_id", user: "user_id"}),
-}
-
-// takes adds what is the same for all kinds: the author, users who are mentioned, and those who
-// comment.
-func takes(table string, more ...source) taking {
-	sources := append([]source{{table: table, of: "id", user: "author_id"}}, more...)
-	return taking{table, append(sources,
+// takes gives how users take part in things of a kind; ok is false where none do.
+func (s *Service) takes(kind noteable.Kind) (t taking, ok bool) {
+	k := s.kinds.Of(kind)
+	if k.Table == "" {
+		return t, false
+	}
+	t = taking{k.Table, []source{{table: k.Table, of: "id", user: "author_id"}}}
+	for _, more := range []noteable.Users{k.Assignees, k.Reviewers} {
+		if more.Table != "" {
+			t.sources = append(t.sources, source{table: more.Table, of: more.Of, user: "user_id"})
+		}
+	}
+	t.sources = append(t.sources,
 		source{table: "mentions", of: "target_id", user: "user_id", cond: "o.target_type = ?", inner: "o.internal"},
-		source{table: "notes", of: "noteable_id", user: "author_id", cond: "o.noteable_type = ? AND NOT o.system", inner: "o.internal", many: true})}
+		source{table: "notes", of: "noteable_id", user: "author_id", cond: "o.noteable_type = ? AND NOT o.system", inner: "o.internal", many: true})
+	return t, true
 }
 
 // and gives the source's own conditions, each with AND before it. Without internal, rows of
@@ -97,7 +97,7 @@ func (s *Service) Participants(ctx context.Context, as authz.Actor, of noteable.
 	if err != nil {
 		return none, err
 	}
-	part, ok := parts[of.Kind]
+	part, ok := s.takes(of.Kind)
 	if !ok {
 		return page.None[authz.UserID](r), nil
 	}
@@ -126,7 +126,7 @@ func (s *Service) AudienceOf(ctx context.Context, of noteable.Ref) (Audience, er
 	if of.Kind == noteable.Commit {
 		query, chosen, args = ofCommit(of)
 	} else {
-		part, ok := parts[of.Kind]
+		part, ok := s.takes(of.Kind)
 		if !ok {
 			return a, nil
 		}
@@ -167,7 +167,7 @@ func (s *Service) Mention(ctx context.Context, m Mentioned) error {
 	if t.Kind == noteable.Commit {
 		return s.mentionOnCommit(ctx, t.Ref, users)
 	}
-	if _, ok := parts[t.Kind]; !ok {
+	if _, ok := s.takes(t.Kind); !ok {
 		return nil
 	}
 	projectID, groupID := t.Place()

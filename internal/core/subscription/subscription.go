@@ -19,18 +19,12 @@ import (
 	"tenon/internal/core/snippet"
 )
 
-// Things finds the things of one kind. The packages that own them implement it.
-type Things interface {
-	// Locate finds a thing that the actor may see.
-	Locate(ctx context.Context, as authz.Actor, in noteable.Place, key noteable.Key) (noteable.Target, error)
-}
-
 // Deps is what a Service is made of.
 type Deps struct {
 	DB     *db.DB
 	Policy *authz.Policy
 	Labels *label.Service
-	Things map[noteable.Kind]Things // what users subscribe to
+	Kinds  *noteable.Kinds // what users subscribe to
 	Now    func() time.Time
 }
 
@@ -39,13 +33,13 @@ type Service struct {
 	db     *db.DB
 	policy *authz.Policy
 	labels *label.Service
-	things map[noteable.Kind]Things
+	kinds  *noteable.Kinds
 	now    func() time.Time
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, labels: d.Labels, things: d.Things, now: d.Now}
+	return &Service{db: d.DB, policy: d.Policy, labels: d.Labels, kinds: d.Kinds, now: d.Now}
 }
 
 // On names a thing of a project or group.
@@ -123,11 +117,11 @@ func (s *Service) Remove(ctx context.Context, as authz.Actor, on On) error {
 }
 
 func (s *Service) set(ctx context.Context, as authz.Actor, on On, want bool) error {
-	things, ok := s.things[on.Kind]
-	if !ok {
+	kind := s.kinds.Find(on.Kind)
+	if kind == nil {
 		return fmt.Errorf("subscriptions: nothing finds things of kind %q", on.Kind)
 	}
-	t, err := things.Locate(ctx, as, on.Place, on.Key)
+	t, err := kind.Things.Locate(ctx, as, on.Place, on.Key)
 	if err != nil {
 		return err
 	}
@@ -192,7 +186,7 @@ func (s *Service) of(ctx context.Context, user authz.UserID, things []noteable.R
 		Subscribed bool  `db:"subscribed"`
 	}
 	for kind, refs := range kinds {
-		part, ok := parts[kind]
+		part, ok := s.takes(kind)
 		if !ok {
 			continue
 		}

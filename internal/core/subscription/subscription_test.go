@@ -25,6 +25,16 @@ type located struct {
 	id int64
 }
 
+// Describe says what issues are.
+func (located) Describe() noteable.Description {
+	return noteable.Description{Kind: noteable.Issue, Table: "issues", Assignees: noteable.Users{Table: "issue_assignees", Of: "issue_id"}}
+}
+
+// Subjects is not called.
+func (located) Subjects(context.Context, authz.Actor, []noteable.Ref) (map[noteable.Ref]authz.Subject, error) {
+	return nil, nil
+}
+
 // Locate finds the issue.
 func (l located) Locate(ctx context.Context, as authz.Actor, _ noteable.Place, _ noteable.Key) (noteable.Target, error) {
 	p, err := l.w.Projects.FindByID(ctx, as, l.w.project)
@@ -60,7 +70,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		t.Fatal(err)
 	}
 	w.subscriptions = subscription.New(subscription.Deps{
-		DB: d, Policy: w.Policy, Things: map[noteable.Kind]subscription.Things{noteable.Issue: located{w, id}}, Now: w.Now,
+		DB: d, Policy: w.Policy, Kinds: noteable.Collect(located{w, id}), Now: w.Now,
 	})
 	return w
 }

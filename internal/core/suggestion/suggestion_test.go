@@ -37,7 +37,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		w.notes = note.New(note.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Awards: award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
 			Projects: w.Projects, Repos: w.Repos, Now: w.Now, Jobs: job.EnqueuerFunc(w.Enqueue),
-			Things: map[noteable.Kind]note.Noteables{noteable.MergeRequest: w.MergeRequests},
+			Kinds: noteable.Collect(w.MergeRequests),
 		})
 		w.s = suggestion.New(suggestion.Deps{DB: d, Accounts: w.Accounts, Projects: w.Projects, MergeRequests: w.MergeRequests, Repos: w.Repos, Notes: w.notes})
 		w.Start(func(r *job.Registry) { job.Register(r, w.notes.FollowPositions) })

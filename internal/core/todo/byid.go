@@ -20,6 +20,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	}
 	w := s.mine(as)
 	w.In("t.id", ids)
+	columns, tables := s.from()
 	list, err := db.Select[Todo](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
 	if err == nil {
 		err = s.fill(ctx, list)
@@ -58,6 +59,7 @@ func (s *Service) On(ctx context.Context, as authz.Actor, things []noteable.Ref,
 	if state != "" {
 		w.And("t.state = ?", state)
 	}
+	columns, tables := s.from()
 	list, err := db.Select[Todo](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL()+" ORDER BY t.id DESC", w.Args()...)
 	if err == nil {
 		err = s.fill(ctx, list)

@@ -14,14 +14,12 @@ import (
 	"tenon/internal/core/approval/approvaltest"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
-	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/todo"
-	"tenon/internal/core/weburl"
 )
 
 // waiting lists the to-do items of users that wait, with who made them and their text.
@@ -49,8 +47,7 @@ func TestAccessRequests(t *testing.T) {
 		w := coretest.New(t, d)
 		places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 		todos := todo.New(todo.Deps{
-			DB: d, Policy: w.Policy, Issues: issue.New(issue.Deps{DB: d, Policy: w.Policy}), MergeRequests: mergerequest.New(mergerequest.Deps{DB: d, Policy: w.Policy, URLs: &weburl.Site{}}),
-			Epics: epic.New(epic.Deps{DB: d, Policy: w.Policy}), Namespaces: places, Now: w.Now,
+			DB: d, Policy: w.Policy, Kinds: noteable.Collect(issue.New(issue.Deps{DB: d, Policy: w.Policy})), Namespaces: places, Now: w.Now,
 		})
 		todos.Subscribe(w.Bus)
 		boss, lead, mary, dev, blocked := w.User("boss"), w.User("lead"), w.User("mary"), w.User("dev"), w.User("blocked")
@@ -204,8 +201,7 @@ func TestApprovalRequired(t *testing.T) {
 		w.MergeRequests.Connect(mergerequest.Above{Approvals: approvals, Requirements: []mergerequest.Requirement{approvals}})
 		approvals.Subscribe(w.Bus)
 		todos := todo.New(todo.Deps{
-			DB: d, Policy: w.Policy, Approvals: approvals, Issues: issue.New(issue.Deps{DB: d, Policy: w.Policy}), MergeRequests: w.MergeRequests,
-			Epics: epic.New(epic.Deps{DB: d, Policy: w.Policy}), Now: w.Now,
+			DB: d, Policy: w.Policy, Approvals: approvals, Kinds: noteable.Collect(issue.New(issue.Deps{DB: d, Policy: w.Policy}), w.MergeRequests), Now: w.Now,
 		})
 		todos.Subscribe(w.Bus)
 		w.Start()

@@ -25,9 +25,9 @@ type making struct {
 }
 
 // insert makes to-do items for users, but for those who have one about the same thing that
-// waits, and gives their number. There are none about snippets.
+// waits, and gives their number. There are none about kinds that have no to-do items.
 func (s *Service) insert(ctx context.Context, m making, users []authz.UserID) (int64, error) {
-	if len(users) == 0 || m.by == 0 || m.target.Kind == noteable.Snippet {
+	if kind := s.kinds.Find(m.target.Kind); len(users) == 0 || m.by == 0 || kind != nil && !kind.Todos {
 		return 0, nil
 	}
 	projectID, groupID := m.target.Place()
@@ -68,33 +68,18 @@ func (s *Service) resolve(ctx context.Context, user authz.UserID, on noteable.Re
 	return nil
 }
 
-// ability says who may read things of a kind.
-func ability(kind noteable.Kind) authz.Ability {
-	switch kind {
-	case noteable.MergeRequest:
-		return authz.ReadMergeRequest
-	case noteable.Commit:
-		return authz.ReadCode
-	case noteable.Epic:
-		return authz.ReadEpic
-	case noteable.Snippet:
-		return authz.ReadSnippet
-	}
-	return authz.ReadIssue
-}
-
 // able gives those of the users who may read the thing, and its internal notes where the
 // matter is one of these.
 func (s *Service) able(ctx context.Context, m making, users []authz.UserID) ([]authz.UserID, error) {
 	own := func(id authz.UserID) bool { return id == m.target.AuthorID }
-	if m.target.Subject.Confidential && m.target.Kind == noteable.Issue {
-		assignees, err := db.Select[authz.UserID](ctx, s.db, "SELECT user_id FROM issue_assignees WHERE issue_id = ? ORDER BY user_id", m.target.ID)
+	if of := s.kinds.Of(m.target.Kind).Assignees; m.target.Subject.Confidential && of.Table != "" {
+		assignees, err := db.Select[authz.UserID](ctx, s.db, "SELECT user_id FROM "+of.Table+" WHERE "+of.Of+" = ? ORDER BY user_id", m.target.ID)
 		if err != nil {
 			return nil, fmt.Errorf("read assignees: %w", err)
 		}
 		own = func(id authz.UserID) bool { return id == m.target.AuthorID || slices.Contains(assignees, id) }
 	}
-	users, err := s.policy.Able(ctx, ability(m.target.Kind), m.target.Subject, users, own)
+	users, err := s.policy.Able(ctx, s.kinds.Of(m.target.Kind).Read, m.target.Subject, users, own)
 	if err == nil && m.internal {
 		users, err = s.policy.Able(ctx, authz.InternalNote, m.target.Subject, users, own)
 	}

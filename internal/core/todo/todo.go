@@ -114,25 +114,15 @@ type Filter struct {
 	page.Range
 }
 
-// Readable says what of one kind the actor may read. The packages that own the things
-// implement it.
-type Readable interface {
-	// ReadableSQL is a condition on the id of a thing that stands in column.
-	ReadableSQL(as authz.Actor, column string) (cond string, args []any)
-}
-
 // Deps is what a Service is made of.
 type Deps struct {
 	DB            *db.DB
 	Policy        *authz.Policy
 	Subscriptions *subscription.Service
 	Approvals     *approval.Service
-	Issues        Readable
-	MergeRequests Readable
-	Epics         Readable
 	Namespaces    *namespace.Service
-	Texts         reference.Reader                      // reads mentions
-	Things        map[noteable.Kind]subscription.Things // what users add to-do items for
+	Texts         reference.Reader // reads mentions
+	Kinds         *noteable.Kinds  // what users add to-do items for
 	Now           func() time.Time
 }
 
@@ -142,47 +132,50 @@ type Service struct {
 	policy        *authz.Policy
 	subscriptions *subscription.Service
 	approvals     *approval.Service
-	issues        Readable
-	requests      Readable
-	epics         Readable
 	namespaces    *namespace.Service
 	texts         reference.Reader
-	things        map[noteable.Kind]subscription.Things
+	kinds         *noteable.Kinds
 	now           func() time.Time
 }
 
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, policy: d.Policy, subscriptions: d.Subscriptions, approvals: d.Approvals, issues: d.Issues, requests: d.MergeRequests, epics: d.Epics,
-		namespaces: d.Namespaces, texts: d.Texts, things: d.Things, now: d.Now,
+		db: d.DB, policy: d.Policy, subscriptions: d.Subscriptions, approvals: d.Approvals, namespaces: d.Namespaces, texts: d.Texts, kinds: d.Kinds, now: d.Now,
 	}
 }
 
-// columns are those of Todo.
-var columns = db.Columns[Todo]("t") + `, COALESCE(` + budget.CutSQL("tn.body") + `, ti.title, tm.title, te.title, CASE t.target_type
-	WHEN 'Project' THEN (SELECT tr.path FROM projects tp JOIN routes tr ON tr.namespace_id = tp.namespace_id WHERE tp.id = t.target_id)
-	WHEN 'Namespace' THEN (SELECT tr.path FROM routes tr WHERE tr.namespace_id = t.target_id) END, '') AS body,
-	CASE t.target_type WHEN 'Project' THEN (SELECT tg.id FROM projects tp JOIN namespaces ts ON ts.id = tp.namespace_id
-		JOIN namespaces tg ON tg.id = ts.parent_id AND tg.kind = 'group' WHERE tp.id = t.target_id) END AS parent_id`
+// from gives the columns of Todo, and the tables that they are read from.
+func (s *Service) from() (columns, tables string) {
+	joins, each := s.kinds.Joins("t.target_type", "t.target_id", func(d *noteable.Description) bool { return d.Todos })
+	return rowColumns + ", COALESCE(" + budget.CutSQL("tn.body") + ", " + noteable.Columns(each, "title") + `, CASE t.target_type
+		WHEN 'Project' THEN (SELECT tr.path FROM projects tp JOIN routes tr ON tr.namespace_id = tp.namespace_id WHERE tp.id = t.target_id)
+		WHEN 'Namespace' THEN (SELECT tr.path FROM routes tr WHERE tr.namespace_id = t.target_id) END, '') AS body,
+		CASE t.target_type WHEN 'Project' THEN (SELECT tg.id FROM projects tp JOIN namespaces ts ON ts.id = tp.namespace_id
+			JOIN namespaces tg ON tg.id = ts.parent_id AND tg.kind = 'group' WHERE tp.id = t.target_id) END AS parent_id`,
+		"todos t LEFT JOIN notes tn ON tn.id = t.note_id" + joins
+}
 
-const tables = `todos t LEFT JOIN notes tn ON tn.id = t.note_id
-	LEFT JOIN issues ti ON t.target_type = 'Issue' AND ti.id = t.target_id
-	LEFT JOIN merge_requests tm ON t.target_type = 'MergeRequest' AND tm.id = t.target_id
-	LEFT JOIN epics te ON t.target_type = 'Epic' AND te.id = t.target_id`
+var rowColumns = db.Columns[Todo]("t")
 
 // mine selects the to-do items of the actor about what it may still read.
 func (s *Service) mine(as authz.Actor) db.Where {
 	var w db.Where
 	w.And("t.user_id = ?", as.UserID)
-	issues, args := s.issues.ReadableSQL(as, "t.target_id")
-	requests, more := s.requests.ReadableSQL(as, "t.target_id")
-	epics, ofEpics := s.epics.ReadableSQL(as, "t.target_id")
-	code, others := s.codeSQL(as)
-	decided, ofPlaces := s.decidedSQL(as)
-	args = slices.Concat(args, more, ofEpics, others, ofPlaces)
-	w.And("(t.target_type = 'Issue' AND "+issues+" OR t.target_type = 'MergeRequest' AND "+requests+" OR t.target_type = 'Epic' AND "+epics+
-		" OR t.target_type = 'Commit' AND "+code+" OR "+decided+")", args...)
+	decided, args := s.decidedSQL(as)
+	for _, kind := range s.kinds.All() {
+		if !kind.Todos {
+			continue
+		}
+		cond, more := "", []any(nil)
+		if things, ok := kind.Things.(noteable.Readable); ok {
+			cond, more = things.ReadableSQL(as, "t.target_id")
+		} else {
+			cond, more = s.codeSQL(as)
+		}
+		decided, args = decided+" OR t.target_type = ? AND "+cond, append(append(args, kind.Kind), more...)
+	}
+	w.And("("+decided+")", args...)
 	internal, args := s.policy.InternalSQL(as, "t", "t")
 	w.And(internal, args...)
 	return w
@@ -240,6 +233,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	if f.On != (noteable.Ref{}) {
 		w.And("t.target_type = ? AND t.target_id = ?", f.On.Kind, f.On.ID)
 	}
+	columns, tables := s.from()
 	q := page.Query{Columns: columns, From: tables, Where: w, Order: page.Order{page.ID("t.id").Desc()}}
 	if !f.Keyset && !f.Uncounted { // read and counted at once
 		q.Key, q.Narrow = "t.id", "todos t"
@@ -292,6 +286,7 @@ func (s *Service) Count(ctx context.Context, as authz.Actor) (int, error) {
 func (s *Service) find(ctx context.Context, as authz.Actor, cond string, args ...any) (*Todo, error) {
 	w := s.mine(as)
 	w.And(cond, args...)
+	columns, tables := s.from()
 	t, err := db.Get[Todo](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -336,11 +331,11 @@ type row struct {
 // Add creates a to-do item of the actor's own for a thing. It gives NotModified where one
 // waits already.
 func (s *Service) Add(ctx context.Context, as authz.Actor, on subscription.On) (*Todo, error) {
-	things, ok := s.things[on.Kind]
-	if !ok {
+	kind := s.kinds.Find(on.Kind)
+	if kind == nil {
 		return nil, fmt.Errorf("to-do items: nothing finds things of kind %q", on.Kind)
 	}
-	t, err := things.Locate(ctx, as, on.Place, on.Key)
+	t, err := kind.Things.Locate(ctx, as, on.Place, on.Key)
 	if err != nil {
 		return nil, err
 	}

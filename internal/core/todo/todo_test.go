@@ -55,14 +55,13 @@ func setUp(t *testing.T, d *db.DB) *fixture {
 	f.awards = award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	f.notes = note.New(note.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Awards: f.awards, Now: w.Now,
-		Jobs:   job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
-		Things: map[noteable.Kind]note.Noteables{noteable.Issue: f.issues},
+		Jobs:  job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
+		Kinds: noteable.Collect(f.issues),
 	})
-	things := map[noteable.Kind]subscription.Things{noteable.Issue: f.issues}
-	f.subs = subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Things: things, Now: w.Now})
+	things := noteable.Collect(f.issues, requests, epic.New(epic.Deps{DB: d, Policy: w.Policy}))
+	f.subs = subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Kinds: things, Now: w.Now})
 	f.todos = todo.New(todo.Deps{
-		DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, MergeRequests: requests, Epics: epic.New(epic.Deps{DB: d, Policy: w.Policy}),
-		Texts: reference.NewReader(weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")), Things: things, Now: w.Now,
+		DB: d, Policy: w.Policy, Subscriptions: f.subs, Texts: reference.NewReader(weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")), Kinds: things, Now: w.Now,
 	})
 	f.notes.Subscribe(w.Bus)
 	f.subs.Subscribe(w.Bus)

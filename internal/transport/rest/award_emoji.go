@@ -23,17 +23,17 @@ func (s *Server) awardRoutes() []*api.Route {
 }
 
 func (h awardHandlers) routes() []*api.Route {
-	path, on := h.path+"/:noteable_id/award_emoji", h.name
-	notes, onNote := h.path+"/:noteable_id/notes/:note_id/award_emoji", "a note on "+h.name
+	path, on := h.path+"/:noteable_id/award_emoji", h.An
+	notes, onNote := h.path+"/:noteable_id/notes/:note_id/award_emoji", "a note on "+h.An
 	return []*api.Route{
-		api.Get(path, h.list).Doc("List the award emoji on "+on).Needs(h.read, authz.ReadNote),
-		api.Get(path+"/:award_id", h.get).Doc("Get an award emoji on "+on).Needs(h.read, authz.ReadNote),
-		api.Post(path, h.create).Doc("Award an emoji to "+on).Needs(h.read, authz.ReadNote, authz.AwardEmoji),
-		api.Delete(path+"/:award_id", h.delete).Timed().Doc("Delete an award emoji of "+on).Needs(h.read, authz.ReadNote, authz.DeleteAwardEmoji),
-		api.Get(notes, h.listOfNote).Doc("List the award emoji on "+onNote).Needs(h.read, authz.ReadNote),
-		api.Get(notes+"/:award_id", h.getOfNote).Doc("Get an award emoji on "+onNote).Needs(h.read, authz.ReadNote),
-		api.Post(notes, h.createOfNote).Doc("Award an emoji to "+onNote).Needs(h.read, authz.ReadNote, authz.AwardEmoji),
-		api.Delete(notes+"/:award_id", h.deleteOfNote).Timed().Doc("Delete an award emoji of "+onNote).Needs(h.read, authz.ReadNote, authz.DeleteAwardEmoji),
+		api.Get(path, h.list).Doc("List the award emoji on "+on).Needs(h.Read, authz.ReadNote),
+		api.Get(path+"/:award_id", h.get).Doc("Get an award emoji on "+on).Needs(h.Read, authz.ReadNote),
+		api.Post(path, h.create).Doc("Award an emoji to "+on).Needs(h.Read, authz.ReadNote, authz.AwardEmoji),
+		api.Delete(path+"/:award_id", h.delete).Timed().Doc("Delete an award emoji of "+on).Needs(h.Read, authz.ReadNote, authz.DeleteAwardEmoji),
+		api.Get(notes, h.listOfNote).Doc("List the award emoji on "+onNote).Needs(h.Read, authz.ReadNote),
+		api.Get(notes+"/:award_id", h.getOfNote).Doc("Get an award emoji on "+onNote).Needs(h.Read, authz.ReadNote),
+		api.Post(notes, h.createOfNote).Doc("Award an emoji to "+onNote).Needs(h.Read, authz.ReadNote, authz.AwardEmoji),
+		api.Delete(notes+"/:award_id", h.deleteOfNote).Timed().Doc("Delete an award emoji of "+onNote).Needs(h.Read, authz.ReadNote, authz.DeleteAwardEmoji),
 	}
 }
 
@@ -43,7 +43,7 @@ func (h awardHandlers) to(ctx context.Context, as authz.Actor, in noteablePath) 
 	if err != nil {
 		return noteable.Target{}, err
 	}
-	if h.kind == noteable.Epic {
+	if h.Kind == noteable.Epic {
 		on.Key = noteable.Key{IID: in.Number}
 	}
 	return h.server.Notes.Target(ctx, as, on)

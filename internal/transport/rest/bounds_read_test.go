@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"tenon/internal/core"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
@@ -25,7 +27,7 @@ func TestReads_have_bounds(t *testing.T) {
 		Authenticate: func(context.Context, httpkit.Credential) (authz.Actor, error) {
 			return authz.Actor{UserID: 1, Admin: true, Scopes: authz.Scopes{authz.ScopeAPI}}, nil
 		},
-	}, (&Server{}).Routes())
+	}, (&Server{Services: &core.Services{Kinds: &noteable.Kinds{}}}).Routes())
 	reads, lists := 0, 0
 	for _, route := range kit.Routes() {
 		if route.Method != "GET" && route.Method != "HEAD" {

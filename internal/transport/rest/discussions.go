@@ -16,9 +16,8 @@ import (
 type discussionHandlers struct{ noteableHandlers }
 
 func (s *Server) discussionRoutes() []*api.Route {
-	commit := noteableHandlers{s, noteable.Commit, "/projects/:id/repository/commits", "a commit", authz.ReadCode, s.inProject}
 	var out []*api.Route
-	for _, on := range append(s.noteables(), commit) {
+	for _, on := range s.handlersOf(func(*noteable.Description) bool { return true }) {
 		h := discussionHandlers{on}
 		out = append(out, h.routes()...)
 	}
@@ -26,31 +25,31 @@ func (s *Server) discussionRoutes() []*api.Route {
 }
 
 func (h discussionHandlers) routes() []*api.Route {
-	path, on := h.path+"/:noteable_id/discussions", h.name
-	read := []authz.Ability{h.read}
-	if !h.kind.Public() {
+	path, on := h.path+"/:noteable_id/discussions", h.An
+	read := []authz.Ability{h.Read}
+	if !h.Public {
 		read = append(read, authz.ReadNote)
 	}
 	one, notes := path+"/:discussion_id", path+"/:discussion_id/notes"
 	change := []authz.Ability{authz.AdminNote}
-	if h.kind == noteable.MergeRequest {
+	if h.Threads {
 		change = append(change, authz.ResolveNote)
 	}
 	create := api.Post(path, h.create)
-	if h.kind == noteable.MergeRequest || h.kind == noteable.Commit {
+	if h.Diffs {
 		create = api.Post(path, h.createOnDiff)
 	}
 	out := []*api.Route{
 		api.Get(path, h.list).Doc("List the discussions on " + on).Needs(read...),
 		api.Get(one, h.get).Doc("Get a discussion on " + on).Needs(read...),
-		create.Doc("Create a discussion on "+on).Needs(h.read, authz.CreateNote).Rate(limit.NotesCreate),
+		create.Doc("Create a discussion on "+on).Needs(h.Read, authz.CreateNote).Rate(limit.NotesCreate),
 		api.Get(notes, h.notes).Doc("List the notes of a discussion on " + on).Needs(read...),
-		api.Post(notes, h.reply).Doc("Add a note to a discussion on "+on).Needs(h.read, authz.CreateNote).Rate(limit.NotesCreate),
+		api.Post(notes, h.reply).Doc("Add a note to a discussion on "+on).Needs(h.Read, authz.CreateNote).Rate(limit.NotesCreate),
 		api.Get(notes+"/:note_id", h.note).Doc("Get a note of a discussion on " + on).Needs(read...),
 		api.Put(notes+"/:note_id", h.updateNote).Timed().Doc("Update or resolve a note of a discussion on " + on).Needs(read...).Needs(change...),
 		api.Delete(notes+"/:note_id", h.deleteNote).Timed().Doc("Delete a note of a discussion on " + on).Needs(read...).Needs(authz.AdminNote),
 	}
-	if h.kind == noteable.MergeRequest {
+	if h.Threads {
 		out = append(out, api.Put(one, h.resolve).Doc("Resolve a discussion on "+on).Needs(read...).Needs(authz.ResolveNote))
 	}
 	return out
@@ -73,9 +72,9 @@ type discussionNotePath struct {
 
 // of finds the place and says what in it is meant. What is no number is no thing but a commit.
 func (h discussionHandlers) of(ctx context.Context, as authz.Actor, in discussionsPath) (note.On, error) {
-	if h.kind == noteable.Commit {
+	if h.Public {
 		at, err := h.place(ctx, as, in.ID)
-		return note.On{Project: at.Project, Kind: h.kind, Key: noteable.Key{Commit: in.Noteable}}, err
+		return note.On{Project: at.Project, Kind: h.Kind, Key: noteable.Key{Commit: in.Noteable}}, err
 	}
 	number, err := strconv.ParseInt(in.Noteable, 10, 64)
 	if err != nil {
@@ -225,7 +224,7 @@ type createOnDiffParams struct {
 
 // createOnDiff is create for things that have a diff.
 func (h discussionHandlers) createOnDiff(ctx context.Context, as authz.Actor, in createOnDiffParams) (api.Reply[begunForm], error) {
-	return h.begin(ctx, as, in.discussionsPath, in.onDiff(h.kind, in.input()))
+	return h.begin(ctx, as, in.discussionsPath, in.onDiff(h.Kind, in.input()))
 }
 
 func (h discussionHandlers) create(ctx context.Context, as authz.Actor, in createDiscussionParams) (api.Reply[begunForm], error) {

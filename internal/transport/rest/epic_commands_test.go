@@ -13,7 +13,6 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/reference"
-	"tenon/internal/core/subscription"
 	"tenon/internal/core/systemnote"
 	"tenon/internal/core/todo"
 )
@@ -23,14 +22,14 @@ func newEpicNotices(t *testing.T, d *db.DB) *planning {
 	t.Helper()
 	p := newEpics(t, d)
 	p.Todos = todo.New(todo.Deps{
-		DB: d, Policy: p.World.Policy, Subscriptions: p.Subscriptions, Issues: p.Issues, MergeRequests: p.Issues, Epics: p.Epics, Namespaces: p.Namespaces,
+		DB: d, Policy: p.World.Policy, Subscriptions: p.Subscriptions, Namespaces: p.Namespaces,
 		Texts: reference.NewReader(p.URLs), Now: p.World.Now,
-		Things: map[noteable.Kind]subscription.Things{noteable.Issue: p.Issues, noteable.Epic: p.Epics},
+		Kinds: noteable.Collect(p.Issues, p.Epics),
 	})
 	p.Commands.Register(p.Todos.Commands()...)
 	p.Notes = note.New(note.Deps{
 		DB: d, Accounts: p.Accounts, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Commands: p.Commands,
-		Texts: reference.NewReader(p.URLs), Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.Epic: p.Epics},
+		Texts: reference.NewReader(p.URLs), Kinds: noteable.Collect(p.Issues, p.Epics),
 		Jobs: job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 	})
 	p.Todos.Subscribe(p.Bus)

@@ -11,6 +11,8 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/subscription"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -259,4 +261,9 @@ func (s *Server) removeChildEpic(ctx context.Context, as authz.Actor, in childEp
 	}
 	e, err := s.Epics.RemoveChild(ctx, as, g, in.IID, in.Child)
 	return s.oneEpic(ctx, as, g, e, err)
+}
+
+func (s *Server) addEpicTodo(ctx context.Context, as authz.Actor, in epicPath) (todoEntity, error) {
+	g, err := s.Namespaces.Find(ctx, as, in.ID)
+	return s.addTodo(ctx, as, subscription.On{Place: noteable.Place{Group: g}, Kind: noteable.Epic, Key: noteable.Key{IID: int64(in.IID)}}, err)
 }

@@ -44,15 +44,15 @@ func TestIssueCopies(t *testing.T) {
 		p := newMerging(t, d)
 		p.Notes = note.New(note.Deps{
 			DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Texts: reference.NewReader(p.URLs),
-			Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.MergeRequests},
-			Jobs:   job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
+			Kinds: noteable.Collect(p.Issues, p.MergeRequests),
+			Jobs:  job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 		})
 		systemnote.New(systemnote.Deps{Notes: p.Notes, Users: p.Accounts, References: p.References}).Subscribe(p.Bus)
 		p.Events = resourceevent.New(resourceevent.Deps{DB: d, Policy: p.World.Policy, Notes: p.Notes, MergeRequests: p.MergeRequests})
 		p.Events.Subscribe(p.Bus)
 		p.Notes.Subscribe(p.Bus)
 		subscriptions := subscription.New(subscription.Deps{
-			DB: d, Policy: p.World.Policy, Labels: p.Labels, Things: map[noteable.Kind]subscription.Things{noteable.Issue: p.Issues}, Now: p.World.Now,
+			DB: d, Policy: p.World.Policy, Labels: p.Labels, Kinds: noteable.Collect(p.Issues), Now: p.World.Now,
 		})
 		subscriptions.Subscribe(p.Bus)
 		owner := p.users["owner"]

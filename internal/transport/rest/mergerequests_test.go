@@ -18,6 +18,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/secret"
 	"tenon/internal/base/spool"
+	"tenon/internal/core"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest/alonetest"
@@ -84,16 +85,17 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 	p.Repos.Connect(repo.Above{MergeRequests: p.MergeRequests})
 	p.Subscriptions = subscription.New(subscription.Deps{
 		DB: d, Policy: p.World.Policy, Labels: p.Labels, Now: p.World.Now,
-		Things: map[noteable.Kind]subscription.Things{noteable.Issue: p.Issues, noteable.MergeRequest: p.MergeRequests},
+		Kinds: noteable.Collect(p.Issues, p.MergeRequests),
 	})
 	p.MergeRequests.Connect(mergerequest.Above{Subscriptions: p.Subscriptions, Approvals: alonetest.Approvals{}})
 	p.Commands = quickaction.New(quickaction.Deps{
 		Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Issues: p.Issues, MergeRequests: p.MergeRequests, Milestones: p.Milestones,
 		References: p.References, Awards: p.Awards, Iterations: p.Iterations, Boards: p.Boards, Subscriptions: p.Subscriptions, Repos: p.Repos, Now: p.World.Now,
 	})
+	p.Kinds = noteable.Collect(p.Issues, p.Epics, p.MergeRequests, p.Snippets, &note.Commits{DB: d, Repos: p.Repos})
 	p.Notes = note.New(note.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Repos: p.Repos, Now: p.World.Now, Commands: p.Commands, Jobs: discard,
-		Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.MergeRequests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},
+		Kinds: p.Kinds,
 	})
 	p.Drafts = draftnote.New(draftnote.Deps{DB: d, Notes: p.Notes, MergeRequests: p.MergeRequests, Now: p.World.Now})
 	p.Suggestions = suggestion.New(suggestion.Deps{DB: d, Accounts: p.Accounts, Projects: p.World.Projects, MergeRequests: p.MergeRequests, Repos: p.Repos, Notes: p.Notes})
@@ -304,7 +306,7 @@ func TestMergeRequests_refusals(t *testing.T) {
 // Calls about merge requests need authentication, before anything is looked for.
 func TestMergeRequests_signedIn(t *testing.T) {
 	t.Parallel()
-	kit := api.New(api.Config{ExternalURL: "https://tenon.example", Log: slog.New(slog.DiscardHandler)}, (&Server{}).Routes())
+	kit := api.New(api.Config{ExternalURL: "https://tenon.example", Log: slog.New(slog.DiscardHandler)}, (&Server{Services: &core.Services{Kinds: noteable.Collect(&mergerequest.Service{})}}).Routes())
 	n := 0
 	for _, route := range kit.Routes() {
 		if !strings.Contains(route.Path, "merge_request") && !strings.HasSuffix(route.Path, "/closed_by") {

@@ -11,22 +11,30 @@ import (
 // noteableHandlers are what the endpoints below things of one kind share: notes, award emoji
 // and whatever else is the same for all kinds.
 type noteableHandlers struct {
+	noteable.Description
+
 	server *Server
-	kind   noteable.Kind
 	path   string // of all things of the kind
-	name   string // "an issue"
-	read   authz.Ability
 	place  func(ctx context.Context, as authz.Actor, ref string) (noteable.Place, error)
 }
 
 // noteables lists the kinds of things that have notes of their own.
 func (s *Server) noteables() []noteableHandlers {
-	return []noteableHandlers{
-		{s, noteable.Issue, "/projects/:id/issues", "an issue", authz.ReadIssue, s.inProject},
-		{s, noteable.MergeRequest, "/projects/:id/merge_requests", "a merge request", authz.ReadMergeRequest, s.inProject},
-		{s, noteable.Snippet, "/projects/:id/snippets", "a snippet", authz.ReadSnippet, s.inProject},
-		{s, noteable.Epic, "/groups/:id/epics", "an epic", authz.ReadEpic, s.inGroup},
+	return s.handlersOf(func(d *noteable.Description) bool { return !d.Public })
+}
+
+// handlersOf lists the kinds of which something holds.
+func (s *Server) handlersOf(has func(d *noteable.Description) bool) []noteableHandlers {
+	var out []noteableHandlers
+	for _, kind := range s.Kinds.Where(has) {
+		h := noteableHandlers{Description: s.Kinds.Of(kind), server: s, place: s.inProject}
+		h.path = "/projects/:id/" + h.Path
+		if h.InGroup() {
+			h.path, h.place = "/groups/:id/"+h.Path, s.inGroup
+		}
+		out = append(out, h)
 	}
+	return out
 }
 
 func (s *Server) inProject(ctx context.Context, as authz.Actor, ref string) (noteable.Place, error) {
@@ -47,5 +55,5 @@ type noteablePath struct {
 // on finds the place and says what in it is meant.
 func (h noteableHandlers) on(ctx context.Context, as authz.Actor, in noteablePath) (note.On, error) {
 	at, err := h.place(ctx, as, in.ID)
-	return note.On{Project: at.Project, Group: at.Group, Kind: h.kind, Key: noteable.Key{Number: in.Number}}, err
+	return note.On{Project: at.Project, Group: at.Group, Kind: h.Kind, Key: noteable.Key{Number: in.Number}}, err
 }

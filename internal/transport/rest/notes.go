@@ -25,9 +25,9 @@ func (s *Server) noteRoutes() []*api.Route {
 }
 
 func (h noteHandlers) routes() []*api.Route {
-	path, on, read := h.path+"/:noteable_id/notes", h.name, h.read
+	path, on, read := h.path+"/:noteable_id/notes", h.An, h.Read
 	update := api.Put(path+"/:note_id", h.rewrite)
-	if h.kind == noteable.Issue {
+	if h.Kind == noteable.Issue {
 		update = api.Put(path+"/:note_id", h.update)
 	}
 	return []*api.Route{

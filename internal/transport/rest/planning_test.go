@@ -83,19 +83,20 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 		reference.Snippet: snippet.New(snippet.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: projects, URLs: urls, Now: w.Now}),
 	}})
 	boards := board.New(board.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Milestones: milestones, Now: w.Now})
-	things := map[noteable.Kind]subscription.Things{noteable.Issue: issues, noteable.Epic: epics}
-	subscriptions := subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Things: things, Now: w.Now})
+	things := noteable.Collect(issues, epics)
+	subscriptions := subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Kinds: things, Now: w.Now})
 	issues.Connect(issue.Above{Epics: epics, Subscriptions: subscriptions})
 	commands := quickaction.New(quickaction.Deps{
 		Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Issues: issues, Epics: epics, Milestones: milestones, Iterations: iterations, Boards: boards,
 		References: references, Awards: awards, Subscriptions: subscriptions, Now: w.Now,
 	})
 	p.Server = &Server{Services: &core.Services{
+		Kinds:    things,
 		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Milestones: milestones, Iterations: iterations, Boards: boards, Issues: issues, Epics: epics, Times: times, Awards: awards,
 		References: references, Commands: commands,
 		Notes: note.New(note.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Awards: awards, Now: w.Now, Commands: commands,
-			Things: map[noteable.Kind]note.Noteables{noteable.Issue: issues, noteable.Epic: epics},
+			Kinds: things,
 		}),
 		Subscriptions: subscriptions,
 		Policy:        w.Policy, Settings: settings, URLs: urls,

@@ -10,13 +10,11 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/epic"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
-	"tenon/internal/core/subscription"
 	"tenon/internal/core/systemnote"
 	"tenon/internal/core/todo"
 )
@@ -223,8 +221,8 @@ func TestQuickActions_ofMergeRequests(t *testing.T) {
 		notes := requestsPath + "/" + fmt.Sprint(made["iid"]) + "/notes"
 		user, dev := fmt.Sprint(p.users["planner"].UserID), fmt.Sprint(p.users["dev"].UserID)
 		todos := todo.New(todo.Deps{
-			DB: d, Policy: p.World.Policy, Subscriptions: p.Subscriptions, Issues: p.Issues, MergeRequests: p.MergeRequests, Epics: epic.New(epic.Deps{DB: d, Policy: p.World.Policy}), Texts: reference.NewReader(p.URLs), Now: p.World.Now,
-			Things: map[noteable.Kind]subscription.Things{noteable.MergeRequest: p.MergeRequests},
+			DB: d, Policy: p.World.Policy, Subscriptions: p.Subscriptions, Texts: reference.NewReader(p.URLs), Now: p.World.Now,
+			Kinds: noteable.Collect(p.MergeRequests),
 		})
 		p.Commands.Register(todos.Commands()...)
 		for _, tt := range []struct{ body, want string }{
@@ -289,7 +287,7 @@ func TestQuickActions_code(t *testing.T) {
 		p := newMerging(t, d)
 		p.Notes = note.New(note.Deps{
 			DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Commands: p.Commands,
-			Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.MergeRequests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},
+			Kinds: noteable.Collect(p.Issues, p.MergeRequests, &note.Commits{DB: d, Repos: p.Repos}),
 		})
 		history := systemnote.New(systemnote.Deps{Notes: p.Notes, Users: p.Accounts, References: p.References})
 		event.On(p.Bus, "history", history.IssueAddressed)

@@ -24,16 +24,14 @@ type eventHandlers[E any] struct {
 func (s *Server) resourceEventRoutes() []*api.Route {
 	var out []*api.Route
 	for _, on := range s.noteables() {
-		switch on.kind {
-		case noteable.Issue, noteable.MergeRequest, noteable.Epic:
+		if on.History {
 			out = append(out, eventHandlers[labelEventEntity]{on, resourceevent.Label, s.labelEvents}.routes()...)
 			out = append(out, eventHandlers[stateEventEntity]{on, resourceevent.State, s.stateEvents}.routes()...)
 		}
-		switch on.kind {
-		case noteable.Issue, noteable.MergeRequest:
+		if on.Milestones {
 			out = append(out, eventHandlers[milestoneEventEntity]{on, resourceevent.Milestone, s.milestoneEvents}.routes()...)
 		}
-		if on.kind == noteable.Issue {
+		if on.Kind == noteable.Issue {
 			out = append(out, eventHandlers[iterationEventEntity]{on, resourceevent.Iteration, s.iterationEvents}.routes()...)
 			out = append(out, eventHandlers[weightEventEntity]{on, resourceevent.Weight, s.weightEvents}.routes()...)
 		}
@@ -44,8 +42,8 @@ func (s *Server) resourceEventRoutes() []*api.Route {
 func (h eventHandlers[E]) routes() []*api.Route {
 	path, what := h.path+"/:eventable_id/resource_"+string(h.of)+"_events", string(h.of)
 	return []*api.Route{
-		api.Get(path, h.list).Doc("List the "+what+" events of "+h.name).Needs(h.read, authz.ReadNote),
-		api.Get(path+"/:event_id", h.get).Doc("Get a "+what+" event of "+h.name).Needs(h.read, authz.ReadNote),
+		api.Get(path, h.list).Doc("List the "+what+" events of "+h.An).Needs(h.Read, authz.ReadNote),
+		api.Get(path+"/:event_id", h.get).Doc("Get a "+what+" event of "+h.An).Needs(h.Read, authz.ReadNote),
 	}
 }
 

@@ -64,7 +64,7 @@ func TestSettings(t *testing.T) {
 		// What is cleared goes back to nothing, and stays so for who starts next.
 		p.call(adminToken, "PUT", settingsPath, "default_branch_name=&max_personal_access_token_lifetime=&restricted_visibility_levels=")
 		again := setting.New(d, p.Now)
-		if err := again.Load(t.Context()); err != nil {
+		if err := again.Open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if s := again.Current(); s.Branch() != "main" || s.MaxPersonalAccessTokenLifetime != nil || len(s.RestrictedVisibilityLevels) != 0 || s.RepositorySizeLimit != 5<<20 {

@@ -92,11 +92,6 @@ func (s *Server) addRequestTodo(ctx context.Context, as authz.Actor, in requestP
 	return s.addTodo(ctx, as, on, err)
 }
 
-func (s *Server) addEpicTodo(ctx context.Context, as authz.Actor, in epicPath) (todoEntity, error) {
-	g, err := s.Namespaces.Find(ctx, as, in.ID)
-	return s.addTodo(ctx, as, subscription.On{Place: noteable.Place{Group: g}, Kind: noteable.Epic, Key: noteable.Key{IID: int64(in.IID)}}, err)
-}
-
 func (s *Server) addTodo(ctx context.Context, as authz.Actor, on subscription.On, err error) (todoEntity, error) {
 	if err != nil {
 		return todoEntity{}, err

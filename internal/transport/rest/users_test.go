@@ -27,6 +27,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/todo"
@@ -76,9 +77,11 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	p.Instance = setting.NewService(setting.Deps{Store: settings, Policy: policy, Bus: bus})
 	p.Keys = sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
 	p.Todos = todo.New(todo.Deps{
-		DB: d, Policy: policy, Now: clock, Issues: issue.New(issue.Deps{DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
-		MergeRequests: mergerequest.New(mergerequest.Deps{DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
-		Epics:         epic.New(epic.Deps{DB: d, Policy: policy}),
+		DB: d, Policy: policy, Now: clock, Kinds: noteable.Collect(
+			issue.New(issue.Deps{DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
+			mergerequest.New(mergerequest.Deps{DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
+			epic.New(epic.Deps{DB: d, Policy: policy}),
+		),
 	})
 	p.GPGKeys = gpgkey.New(gpgkey.Deps{DB: d, Policy: policy, Bus: bus, Accounts: accounts, Now: clock})
 	p.kit = api.New(api.Config{

@@ -4,15 +4,7 @@ import (
 	"strings"
 
 	"github.com/a-h/templ"
-
-	"tenon/internal/core/noteable"
 )
-
-// nouns are what mails are about.
-var nouns = map[noteable.Kind]string{
-	noteable.Issue: "issue", noteable.MergeRequest: "merge request", noteable.Epic: "epic",
-	noteable.Snippet: "snippet", noteable.Commit: "commit",
-}
 
 // getUnsubscribe asks whether mail is to end: programs that look at the links of a mail must not
 // end it. The page tells nothing of the thing, since the key lasts longer than permissions do.
@@ -23,7 +15,7 @@ func (x *visit) getUnsubscribe() (templ.Component, error) {
 		return nil, err
 	}
 	x.title("Unsubscribe")
-	return unsubscribe(x.args["key"], nouns[kind]), nil
+	return unsubscribe(x.args["key"], x.Kinds.Of(kind).Noun), nil
 }
 
 // postUnsubscribe ends mail, for a reader or for a mail program (RFC 8058).
@@ -37,5 +29,5 @@ func (x *visit) postUnsubscribe() (templ.Component, error) {
 		return nil, err
 	}
 	x.title("Unsubscribed")
-	return words(strings.Join([]string{"You get no more mail about this", nouns[kind], "unless you are mentioned."}, " ")), nil
+	return words(strings.Join([]string{"You get no more mail about this", x.Kinds.Of(kind).Noun, "unless you are mentioned."}, " ")), nil
 }
