@@ -1,7 +1,9 @@
 package rest
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/note"
@@ -23,7 +25,7 @@ func (s *Server) noteables() []noteableHandlers {
 	return s.handlersOf(func(d *noteable.Description) bool { return !d.Public })
 }
 
-// handlersOf lists the kinds of which something holds.
+// handlersOf lists the kinds of which something holds: of projects, of groups, and commits last.
 func (s *Server) handlersOf(has func(d *noteable.Description) bool) []noteableHandlers {
 	var out []noteableHandlers
 	for _, kind := range s.Kinds.Where(has) {
@@ -34,7 +36,18 @@ func (s *Server) handlersOf(has func(d *noteable.Description) bool) []noteableHa
 		}
 		out = append(out, h)
 	}
+	slices.SortStableFunc(out, func(a, b noteableHandlers) int { return cmp.Compare(a.rank(), b.rank()) })
 	return out
+}
+
+func (h *noteableHandlers) rank() int {
+	switch {
+	case h.Public:
+		return 2
+	case h.InGroup():
+		return 1
+	}
+	return 0
 }
 
 func (s *Server) inProject(ctx context.Context, as authz.Actor, ref string) (noteable.Place, error) {
