@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
 )
 
 const longest = 500
@@ -108,7 +109,7 @@ func literal(n ast.Expr) string {
 	return text
 }
 
-// inserted gives the table of a call of db.Create or one of db.Insert and its kin, "" for other calls.
+// inserted gives the table of a call of db.Create, db.InsertRow and its kin, "" for other calls.
 func inserted(call *ast.CallExpr) string {
 	fun, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || fun.Sel.Name != "Create" && !strings.HasPrefix(fun.Sel.Name, "Insert") || len(call.Args) < 3 {
@@ -214,12 +215,12 @@ func TestWritten(t *testing.T) {
 func TestInserted(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, call, want string }{
-		{"insert", `db.Insert(ctx, s.DB, "notes", row)`, "notes"},
+		{"insert", `db.InsertRow(ctx, s.DB, "notes", row, "")`, "notes"},
 		{"create", `db.Create(ctx, s.DB, "labels", &row)`, "labels"},
 		{"with a suffix", `db.InsertRow(ctx, s.DB, "todos", row, "")`, "todos"},
 		{"another package", `list.Insert(a, b, "notes")`, ""},
 		{"reading", `db.Get(ctx, s.DB, "notes")`, ""},
-		{"computed", `db.Insert(ctx, s.DB, table, row)`, ""},
+		{"computed", `db.InsertRow(ctx, s.DB, table, row, "")`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -77,11 +77,11 @@ func insert(t *testing.T, d *db.DB, row thing) thingID {
 	if row.Made.IsZero() {
 		row.Made = day()
 	}
-	id, err := db.Insert(t.Context(), d, "things", row)
+	err := db.Create(t.Context(), d, "things", &row)
 	if err != nil {
 		t.Fatalf("insert %q: %v", row.Name, err)
 	}
-	return thingID(id)
+	return row.ID
 }
 
 func exec(t *testing.T, d *db.DB, query string, args ...any) int64 {
@@ -334,7 +334,7 @@ func TestDB_text(t *testing.T) {
 		if want := []string{"100%", "100_", "STRASSE 1", "Zebra", "apple", `back\slash`, "Äpfel"}; !slices.Equal(got, want) {
 			t.Errorf("sorted %q, want bytes in order: %q", got, want)
 		}
-		_, err := db.Insert(t.Context(), d, "things", thing{Name: "äPFEL", Made: day()})
+		err := db.Create(t.Context(), d, "things", &thing{Name: "äPFEL", Made: day()})
 		if !errors.Is(err, db.ErrDuplicate) {
 			t.Errorf("same name in another case: got %v, want ErrDuplicate", err)
 		}

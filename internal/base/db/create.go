@@ -6,9 +6,9 @@ import (
 	"reflect"
 )
 
-// Create writes a row that the database numbers, and puts its number into the field tagged db:"id",
+// Create writes a row from a struct with `db:"column"` tags, which the database numbers, and puts its number into the field tagged db:"id",
 // whatever is in it before: a closure of [DB.InTx] that runs twice makes a new row each time. Where there are bounds, it
-// needs a transaction, and first asks each for [DB.Room]. A row that a unique index does not take is ErrDuplicate.
+// needs a transaction, and first asks each for [DB.Room]. A row that a unique index does not take is ErrDuplicate; [Duplicate] says which index.
 func Create[T any](ctx context.Context, d *DB, table string, row *T, bounds ...Bound) error {
 	for _, b := range bounds {
 		if err := d.Room(ctx, b, 1); err != nil {
@@ -20,7 +20,7 @@ func Create[T any](ctx context.Context, d *DB, table string, row *T, bounds ...B
 		return err
 	}
 	id.SetInt(0)
-	n, err := Insert(ctx, d, table, row)
+	n, err := insert(ctx, d, table, row)
 	if err != nil {
 		return err
 	}

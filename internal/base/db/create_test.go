@@ -118,8 +118,7 @@ func TestDelete(t *testing.T) {
 			if _, err := db.Delete[thing](ctx, d, thingRow(id), nil); !errors.Is(err, db.ErrNotFound) {
 				t.Errorf("again: got %v, want %v", err, db.ErrNotFound)
 			}
-			_, err := db.Insert(ctx, d, "things", thing{Name: "Next", Made: day()})
-			return err
+			return db.Create(ctx, d, "things", &thing{Name: "Next", Made: day()})
 		})
 		if err != nil || get[int](t, d, "SELECT COUNT(*) FROM things WHERE name = 'Next'") != 1 {
 			t.Errorf("after one that is not there: got %v, want a transaction that goes on", err)

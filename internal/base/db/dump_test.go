@@ -138,7 +138,7 @@ func TestLoad(t *testing.T) {
 			if p.Other != nil { // the row that it names comes later
 				p.Other = nil
 			}
-			if _, err := db.Insert(ctx, d, "parents", p); err != nil {
+			if _, err := db.InsertRow(ctx, d, "parents", p, ""); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -216,7 +216,7 @@ func TestSnapshot_moment(t *testing.T) {
 			return n
 		}
 		err := d.Snapshot(t.Context(), func(ctx context.Context) error {
-			if _, err := db.Insert(t.Context(), d, "parents", parent{ID: 1}); err != nil {
+			if _, err := db.InsertRow(t.Context(), d, "parents", parent{ID: 1}, ""); err != nil {
 				return err
 			}
 			if inside, outside := count(ctx), count(t.Context()); inside != 0 || outside != 1 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// InsertAll is Insert for many rows that the database numbers, in as few statements as their values fit into. It returns their ids in the order of
+// InsertAll is [Create] for many rows that the database numbers, in as few statements as their values fit into. It returns their ids in the order of
 // the rows, which ascend.
 func InsertAll[T any](ctx context.Context, d *DB, table string, rows []T) ([]int64, error) {
 	ids := make([]int64, 0, len(rows))

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -230,12 +231,12 @@ func (d *DB) statement(ctx context.Context, query string, args []any, exec bool,
 	})
 }
 
-// Insert writes one row from a struct with `db:"column"` tags and gives its id. A
+// insert writes one row from a struct with `db:"column"` tags and returns its id. A
 // field tagged db:"id" that is zero is left out, so that the database numbers the
 // row; fields without a tag, or tagged db:"column,readonly", are left out as well. The text
 // of a field tagged fold:"other" goes into that column, too, as [Fold] makes it, and with
 // fold:"other,sparse" only where [Folded] needs it there.
-func Insert(ctx context.Context, d *DB, table string, row any) (int64, error) {
+func insert(ctx context.Context, d *DB, table string, row any) (int64, error) {
 	query, args, err := d.insertion(table, row)
 	if err != nil {
 		return 0, err
@@ -243,8 +244,12 @@ func Insert(ctx context.Context, d *DB, table string, row any) (int64, error) {
 	return Get[int64](ctx, d, query+" RETURNING id", args...)
 }
 
-// InsertRow is Insert for tables without a column named id. The suffix may be "" or
-// an ON CONFLICT clause; the number of rows written is the result.
+// Values are those of a row by column, for rows that no type is worth while for.
+type Values map[string]any
+
+// InsertRow is [Create] for rows without a number, or whose number is of no interest: links and what is
+// written with an ON CONFLICT clause, which is the suffix. The number of rows written is the result.
+// The row may be [Values].
 func InsertRow(ctx context.Context, d *DB, table string, row any, suffix string) (int64, error) {
 	query, args, err := d.insertion(table, row)
 	if err != nil {
@@ -282,6 +287,14 @@ type listKey struct {
 }
 
 func (d *DB) insertion(table string, row any) (string, []any, error) {
+	if values, ok := row.(Values); ok {
+		names := slices.Sorted(maps.Keys(values))
+		args := make([]any, len(names))
+		for i, name := range names {
+			args[i] = values[name]
+		}
+		return statement(table, names), args, nil
+	}
 	v := reflect.Indirect(reflect.ValueOf(row))
 	if v.Kind() != reflect.Struct {
 		return "", nil, fmt.Errorf("insert into %s: %T is no struct", table, row)
@@ -297,11 +310,14 @@ func (d *DB) insertion(table string, row any) (string, []any, error) {
 			names = append(names, c.fold)
 		}
 	}
+	return statement(table, names), args, nil
+}
+
+func statement(table string, names []string) string {
 	if len(names) == 0 {
-		return "INSERT INTO " + table + " DEFAULT VALUES", nil, nil
+		return "INSERT INTO " + table + " DEFAULT VALUES"
 	}
-	return "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ") VALUES (" +
-		strings.Repeat("?, ", len(names)-1) + "?)", args, nil
+	return "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ") VALUES (" + strings.Repeat("?, ", len(names)-1) + "?)"
 }
 
 // rowValues are the values of a row that is inserted, in the order of the columns that insertion names.

@@ -123,7 +123,7 @@ func createNote(ctx context.Context, d *db.DB, bus *event.Bus, issue, author int
 		now := time.Now()
 		n := note{Issue: issue, Author: author, Body: "A comment of the usual length, in one paragraph.", Created: now, Updated: now}
 		var err error
-		if n.ID, err = db.Insert(ctx, d, "notes", n); err != nil {
+		if err = db.Create(ctx, d, "notes", &n); err != nil {
 			return err
 		}
 		if _, err = d.Exec(ctx, "UPDATE issues SET notes_count = notes_count + 1, updated_at = ? WHERE id = ?", now, issue); err != nil {

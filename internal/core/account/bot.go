@@ -24,20 +24,20 @@ func (s *Service) CreateBot(ctx context.Context, as authz.Actor, prefix, name st
 	user.Email = user.Username + "@noreply." + s.urls.Host()
 	row := s.row(as, &user)
 	row.Type = Bot
-	id, err := db.Insert(ctx, s.db, "users", row)
-	if err != nil {
+	if err := db.Create(ctx, s.db, "users", row); err != nil {
 		return 0, fmt.Errorf("create bot: %w", err)
 	}
-	if _, err := db.Insert(ctx, s.db, "emails", emailRow{
-		UserID: authz.UserID(id), Email: user.Email, EmailFold: db.Fold(user.Email), Primary: true, ConfirmedAt: &row.CreatedAt,
+	mail := emailRow{
+		UserID: row.ID, Email: user.Email, EmailFold: db.Fold(user.Email), Primary: true, ConfirmedAt: &row.CreatedAt,
 		CreatedAt: row.CreatedAt, UpdatedAt: row.CreatedAt,
-	}); err != nil {
+	}
+	if err := db.Create(ctx, s.db, "emails", &mail); err != nil {
 		return 0, fmt.Errorf("create bot: %w", err)
 	}
-	if err := s.settle(ctx, authz.UserID(id), user.Username, name); err != nil {
+	if err := s.settle(ctx, row.ID, user.Username, name); err != nil {
 		return 0, fmt.Errorf("create bot: %w", err)
 	}
-	return authz.UserID(id), nil
+	return row.ID, nil
 }
 
 // Bots gives the bots whose usernames begin with a prefix.

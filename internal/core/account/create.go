@@ -129,11 +129,10 @@ func or[T any](given *T, otherwise T) T {
 func (s *Service) insert(ctx context.Context, as authz.Actor, row *userRow, in *Input, confirmed bool) (authz.UserID, error) {
 	var id authz.UserID
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		n, err := db.Insert(ctx, s.db, "users", row)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "users", row); err != nil {
 			return err
 		}
-		id = authz.UserID(n)
+		id = row.ID
 		mail := emailRow{
 			UserID: id, Email: in.Email, EmailFold: db.Fold(in.Email), Primary: true,
 			CreatedAt: row.CreatedAt, UpdatedAt: row.CreatedAt,
@@ -141,7 +140,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, row *userRow, in *
 		if confirmed {
 			mail.ConfirmedAt = &row.CreatedAt
 		}
-		if _, err := db.Insert(ctx, s.db, "emails", mail); err != nil {
+		if err := db.Create(ctx, s.db, "emails", &mail); err != nil {
 			return err
 		}
 		if err := s.settle(ctx, id, in.Username, in.Name); err != nil {

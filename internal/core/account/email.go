@@ -90,15 +90,12 @@ func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserI
 		if taken {
 			return errAddressTaken()
 		}
-		row.ID, err = db.Insert(ctx, s.db, "emails", emailRow{
-			UserID: user, Email: row.Email, EmailFold: row.EmailFold, ConfirmedAt: row.ConfirmedAt, CreatedAt: now, UpdatedAt: now,
-		})
-		if err != nil {
+		if err := db.Create(ctx, s.db, "emails", &row); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, AddressAdded{UserID: user, Email: row.Email, Confirmed: row.ConfirmedAt != nil, Stamp: as.Stamp(s.now())})
 	})
-	if errors.Is(err, db.ErrDuplicate) { // another request was first
+	if db.Duplicate(err, "emails") { // another request was first
 		return Address{}, errAddressTaken()
 	}
 	if err != nil {

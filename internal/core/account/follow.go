@@ -27,8 +27,7 @@ func (s *Service) Follow(ctx context.Context, as authz.Actor, id authz.UserID) (
 		return nil, errs.New(errs.NotModified, "")
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		n, err := s.db.Exec(ctx, "INSERT INTO follows (follower_id, followee_id, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-			as.UserID, u.ID, s.now())
+		n, err := db.InsertRow(ctx, s.db, "follows", db.Values{"follower_id": as.UserID, "followee_id": u.ID, "created_at": s.now()}, "ON CONFLICT DO NOTHING")
 		if err != nil {
 			return err
 		}

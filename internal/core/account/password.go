@@ -146,8 +146,9 @@ func (s *Service) countFailure(ctx context.Context, who attempt) error {
 	now, over := db.At(s.now()), db.At(s.unlocked())
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		if who.ID == 0 {
-			_, err := s.db.Exec(ctx, `INSERT INTO unknown_sign_ons (day, attempts) VALUES (?, 1)
-				ON CONFLICT (day) DO UPDATE SET attempts = unknown_sign_ons.attempts + 1`, now.UTC().Format(time.DateOnly))
+			_, err := db.InsertRow(ctx, s.db, "unknown_sign_ons", db.Values{
+				"day": now.UTC().Format(time.DateOnly), "attempts": 1,
+			}, "ON CONFLICT (day) DO UPDATE SET attempts = unknown_sign_ons.attempts + 1")
 			return err
 		}
 		const count = "CASE WHEN locked_at IS NULL THEN failed_attempts + 1 ELSE 1 END"

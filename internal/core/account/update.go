@@ -309,8 +309,7 @@ func (s *Service) readdress(ctx context.Context, id authz.UserID, email string, 
 			row.Primary, row.Pending, row.ConfirmedAt, now, row.ID)
 		return err
 	}
-	_, err := db.Insert(ctx, s.db, "emails", row)
-	return err
+	return db.Create(ctx, s.db, "emails", &row)
 }
 
 // stateChanged is what the event of a change of state says.

@@ -177,15 +177,14 @@ func (s *Service) storeOwners(ctx context.Context, before, want []*Rule) error {
 func (s *Service) insertOwners(ctx context.Context, rules []*Rule) error {
 	var users, groups []any
 	for _, r := range rules {
-		id, err := db.Insert(ctx, s.db, "approval_rules", r)
-		if err != nil {
+		if err := db.Create(ctx, s.db, "approval_rules", r); err != nil {
 			return fmt.Errorf("insert rule of code owners: %w", err)
 		}
 		for _, user := range r.Users {
-			users = append(users, id, user)
+			users = append(users, r.ID, user)
 		}
 		for _, group := range r.Groups {
-			groups = append(groups, id, group)
+			groups = append(groups, r.ID, group)
 		}
 	}
 	for table, args := range map[string][]any{"approval_rule_users (rule_id, user_id)": users, "approval_rule_groups (rule_id, group_id)": groups} {

@@ -84,11 +84,11 @@ func (r *Recorder) Record(ctx context.Context, e Entry) error {
 	if err != nil {
 		return fmt.Errorf("encode audit event: %w", err)
 	}
-	_, err = r.db.Exec(ctx, `INSERT INTO audit_events (author_id, author_name, entity_type, entity_id, entity_path,
-			event_name, target_type, target_id, target_details, details, ip_address, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		author, name, e.EntityType, e.EntityID, e.EntityPath, e.Event, e.TargetType, e.TargetID, e.TargetDetails,
-		string(text), e.By.Address, r.now())
+	_, err = db.InsertRow(ctx, r.db, "audit_events", db.Values{
+		"author_id": author, "author_name": name, "entity_type": e.EntityType, "entity_id": e.EntityID, "entity_path": e.EntityPath,
+		"event_name": e.Event, "target_type": e.TargetType, "target_id": e.TargetID, "target_details": e.TargetDetails,
+		"details": string(text), "ip_address": e.By.Address, "created_at": r.now(),
+	}, "")
 	if err != nil {
 		return fmt.Errorf("record audit event: %w", err)
 	}

@@ -241,7 +241,7 @@ func (s *Service) setLabels(ctx context.Context, as authz.Actor, at Place, id ID
 		return fmt.Errorf("labels of board: %w", err)
 	}
 	for _, l := range labels {
-		if _, err := s.db.Exec(ctx, "INSERT INTO board_labels (board_id, label_id) VALUES (?, ?)", id, l.ID); err != nil {
+		if _, err := db.InsertRow(ctx, s.db, "board_labels", db.Values{"board_id": id, "label_id": l.ID}, ""); err != nil {
 			return fmt.Errorf("labels of board: %w", err)
 		}
 	}

@@ -189,7 +189,7 @@ func (s *Service) record(ctx context.Context, h *Held, row *Artifact) (kept bool
 		case len(old) > 0:
 			return errs.Plain("another artifact of the same type already exists")
 		}
-		if _, err := db.Insert(ctx, s.db, "job_artifacts", row); err != nil {
+		if err := db.Create(ctx, s.db, "job_artifacts", row); err != nil {
 			return err
 		}
 		kept = true

@@ -67,7 +67,7 @@ func (s *Service) Append(ctx context.Context, h *Held, start int64, data []byte)
 			return err
 		}
 		size = out.After.LogSize
-		_, err = s.db.Exec(ctx, "INSERT INTO job_log_pieces (job_id, start, data) VALUES (?, ?, ?)", h.ID, start, data)
+		_, err = db.InsertRow(ctx, s.db, "job_log_pieces", db.Values{"job_id": h.ID, "start": start, "data": data}, "")
 		return err
 	})
 	var moved *RangeError

@@ -141,7 +141,7 @@ func (s *Service) keepMergeRequest(ctx context.Context, of PipelineID, m *MergeR
 	if err != nil {
 		return fmt.Errorf("merge request of pipeline: %w", err)
 	}
-	if _, err := s.db.Exec(ctx, "INSERT INTO pipeline_merge_requests (pipeline_id, content) VALUES (?, ?)", of, string(text)); err != nil {
+	if _, err := db.InsertRow(ctx, s.db, "pipeline_merge_requests", db.Values{"pipeline_id": of, "content": string(text)}, ""); err != nil {
 		return fmt.Errorf("write merge request of pipeline: %w", err)
 	}
 	return nil

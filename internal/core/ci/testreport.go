@@ -115,8 +115,10 @@ func (s *Service) countTests(ctx context.Context, key string) (TestCounts, error
 
 // keepTests records what a report counts.
 func (s *Service) keepTests(ctx context.Context, of *Artifact, c *TestCounts) error {
-	_, err := s.db.Exec(ctx, `INSERT INTO job_tests (job_id, access, seconds, success, failed, error, skipped, flaw) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (job_id) DO NOTHING`, of.JobID, of.Access, c.Seconds, c.Success, c.Failed, c.Error, c.Skipped, c.Flaw)
+	_, err := db.InsertRow(ctx, s.db, "job_tests", db.Values{
+		"job_id": of.JobID, "access": of.Access, "seconds": c.Seconds, "success": c.Success, "failed": c.Failed, "error": c.Error,
+		"skipped": c.Skipped, "flaw": c.Flaw,
+	}, "ON CONFLICT (job_id) DO NOTHING")
 	if err != nil {
 		return fmt.Errorf("record tests: %w", err)
 	}

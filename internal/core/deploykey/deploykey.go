@@ -206,7 +206,7 @@ func refused(err error, doing string) error {
 // enable lets a key into a project, in the caller's transaction.
 func (s *Service) enable(ctx context.Context, as authz.Actor, p *project.Project, k *Key) error {
 	now := db.At(s.now())
-	_, err := db.Insert(ctx, s.db, "deploy_key_projects", Grant{KeyID: k.ID, ProjectID: p.ID, CanPush: k.CanPush, CreatedAt: now, UpdatedAt: now})
+	_, err := db.InsertRow(ctx, s.db, "deploy_key_projects", Grant{KeyID: k.ID, ProjectID: p.ID, CanPush: k.CanPush, CreatedAt: now, UpdatedAt: now}, "")
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 			return err
 		}
 		for _, sub := range subkeys {
-			if _, err := s.db.Exec(ctx, "INSERT INTO gpg_subkeys (gpg_key_id, key_id, fingerprint) VALUES (?, ?, ?)", k.ID, sub.keyID, sub.fingerprint); err != nil {
+			if _, err := db.InsertRow(ctx, s.db, "gpg_subkeys", db.Values{"gpg_key_id": k.ID, "key_id": sub.keyID, "fingerprint": sub.fingerprint}, ""); err != nil {
 				return err
 			}
 		}

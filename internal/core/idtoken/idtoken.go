@@ -202,8 +202,9 @@ func (s *Service) makeKey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.db.Exec(ctx, `INSERT INTO id_token_keys (sealed, current, created_at) VALUES (?, true, ?)
-		ON CONFLICT (current) WHERE current DO NOTHING`, made.Sealed, made.CreatedAt)
+	_, err = db.InsertRow(ctx, s.db, "id_token_keys", db.Values{
+		"sealed": made.Sealed, "current": true, "created_at": made.CreatedAt,
+	}, "ON CONFLICT (current) WHERE current DO NOTHING")
 	if err != nil {
 		return fmt.Errorf("write key: %w", err)
 	}

@@ -98,7 +98,7 @@ func (s *Service) SetInbound(ctx context.Context, as authz.Actor, p *project.Pro
 		if inbound {
 			n, err = s.db.Exec(ctx, "DELETE FROM job_token_open WHERE namespace_id = ?", p.NamespaceID)
 		} else {
-			n, err = s.db.Exec(ctx, "INSERT INTO job_token_open (namespace_id) VALUES (?) ON CONFLICT DO NOTHING", p.NamespaceID)
+			n, err = db.InsertRow(ctx, s.db, "job_token_open", db.Values{"namespace_id": p.NamespaceID}, "ON CONFLICT DO NOTHING")
 		}
 		if err != nil || n == 0 {
 			return err

@@ -41,13 +41,16 @@ func (s *Service) setPriority(ctx context.Context, at Place, l *Label) error {
 	if at.ProjectID == 0 {
 		return nil
 	}
-	query, args := "DELETE FROM label_priorities WHERE label_id = ? AND project_id = ?", []any{l.ID, at.ProjectID}
+	var err error
 	if l.Priority != nil {
-		query = `INSERT INTO label_priorities (label_id, project_id, priority) VALUES (?, ?, ?)
-			ON CONFLICT (label_id, project_id) DO UPDATE SET priority = excluded.priority`
-		args = append(args, *l.Priority)
+		_, err = db.InsertRow(ctx, s.db, "label_priorities", db.Values{"label_id": l.ID, "project_id": at.ProjectID, "priority": *l.Priority},
+			"ON CONFLICT (label_id, project_id) DO UPDATE SET priority = excluded.priority")
+	} else {
+		row := db.Row{Table: "label_priorities", Key: "label_id", ID: l.ID}
+		row.And.And("project_id = ?", at.ProjectID)
+		_, err = db.Drop(ctx, s.db, row)
 	}
-	if _, err := s.db.Exec(ctx, query, args...); err != nil {
+	if err != nil {
 		return fmt.Errorf("priority of label: %w", err)
 	}
 	return nil

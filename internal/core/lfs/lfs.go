@@ -285,8 +285,7 @@ func (s *Service) Place(ctx context.Context, as authz.Actor, p *project.Project,
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
 		now := db.At(s.now())
-		if _, err := s.db.Exec(ctx, `INSERT INTO lfs_objects (oid, size, created_at) VALUES (?, ?, ?) ON CONFLICT (oid) DO NOTHING`,
-			o.OID, o.Size, now); err != nil {
+		if _, err := db.InsertRow(ctx, s.db, "lfs_objects", db.Values{"oid": o.OID, "size": o.Size, "created_at": now}, "ON CONFLICT (oid) DO NOTHING"); err != nil {
 			return fmt.Errorf("record large object: %w", err)
 		}
 		if _, err := s.db.Exec(ctx, `INSERT INTO lfs_links (project_id, object_id, user_id, created_at)

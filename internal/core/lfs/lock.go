@@ -58,10 +58,9 @@ func (s *Service) Lock(ctx context.Context, as authz.Actor, p *project.Project, 
 		if len(there) > 0 {
 			return locked(there[0])
 		}
-		lock.ID, err = db.Insert(ctx, s.db, "lfs_locks", Lock{ProjectID: lock.ProjectID, UserID: lock.UserID, Path: lock.Path, LockedAt: lock.LockedAt})
-		return err
+		return db.Create(ctx, s.db, "lfs_locks", &lock)
 	})
-	if errors.Is(err, db.ErrDuplicate) { // another request was first
+	if db.Duplicate(err, "lfs_locks") { // another request was first
 		var there []Lock
 		again := s.db.InTx(ctx, func(ctx context.Context) error {
 			var err error

@@ -90,8 +90,9 @@ func (s *Service) AddContextCommits(ctx context.Context, as authz.Actor, p *proj
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		added = nil
 		for _, c := range commits {
-			n, err := s.db.Exec(ctx, `INSERT INTO merge_request_context_commits (merge_request_id, sha, authored_at) VALUES (?, ?, ?)
-				ON CONFLICT (merge_request_id, sha) DO NOTHING`, m.ID, c.ID.String(), db.At(c.Author.When))
+			n, err := db.InsertRow(ctx, s.db, "merge_request_context_commits", db.Values{
+				"merge_request_id": m.ID, "sha": c.ID.String(), "authored_at": db.At(c.Author.When),
+			}, "ON CONFLICT (merge_request_id, sha) DO NOTHING")
 			if err != nil {
 				return err
 			}

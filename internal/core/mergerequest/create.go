@@ -292,12 +292,10 @@ func (s *Service) insertVersion(ctx context.Context, m *MergeRequest, at db.Time
 	if m.ChangesCount != nil {
 		v.ChangesCount = *m.ChangesCount
 	}
-	id, err := db.Insert(ctx, s.db, "merge_request_versions", v)
-	if err != nil {
+	if err := db.Create(ctx, s.db, "merge_request_versions", &v); err != nil {
 		return fmt.Errorf("record version: %w", err)
 	}
-	version := VersionID(id)
-	m.VersionID = &version
+	m.VersionID = &v.ID
 	return nil
 }
 

@@ -120,14 +120,14 @@ func (m *MergeRequest) ReviewerIDs() []authz.UserID {
 // their rows.
 func (s *Service) addPeople(ctx context.Context, m *MergeRequest) error {
 	for _, id := range m.Assignees {
-		if _, err := s.db.Exec(ctx, `INSERT INTO merge_request_assignees (merge_request_id, user_id) VALUES (?, ?)
-			ON CONFLICT DO NOTHING`, m.ID, id); err != nil {
+		if _, err := db.InsertRow(ctx, s.db, "merge_request_assignees", db.Values{"merge_request_id": m.ID, "user_id": id}, "ON CONFLICT DO NOTHING"); err != nil {
 			return fmt.Errorf("assign: %w", err)
 		}
 	}
 	for _, r := range m.Reviewers {
-		if _, err := s.db.Exec(ctx, `INSERT INTO merge_request_reviewers (merge_request_id, user_id, state, created_at)
-			VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, m.ID, r.UserID, r.State, r.CreatedAt); err != nil {
+		if _, err := db.InsertRow(ctx, s.db, "merge_request_reviewers", db.Values{
+			"merge_request_id": m.ID, "user_id": r.UserID, "state": r.State, "created_at": r.CreatedAt,
+		}, "ON CONFLICT DO NOTHING"); err != nil {
 			return fmt.Errorf("ask for review: %w", err)
 		}
 	}

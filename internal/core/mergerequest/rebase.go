@@ -61,8 +61,9 @@ func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM merge_requests WHERE id = ?", m.ID); err != nil {
 			return err
 		}
-		n, err := s.db.Exec(ctx, `INSERT INTO merge_request_rebases (merge_request_id, user_id, skip_ci, created_at) VALUES (?, ?, ?, ?)
-			ON CONFLICT (merge_request_id) DO NOTHING`, wanted.RequestID, wanted.UserID, wanted.SkipCI, wanted.CreatedAt)
+		n, err := db.InsertRow(ctx, s.db, "merge_request_rebases", db.Values{
+			"merge_request_id": wanted.RequestID, "user_id": wanted.UserID, "skip_ci": wanted.SkipCI, "created_at": wanted.CreatedAt,
+		}, "ON CONFLICT (merge_request_id) DO NOTHING")
 		if err != nil {
 			return fmt.Errorf("note rebase: %w", err)
 		}

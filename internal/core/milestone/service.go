@@ -94,7 +94,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 		return nil, err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		m.ID = 0
+		m.ID = 0 // of a run before, which made no row
 		why, err := s.taken(ctx, m)
 		if err != nil {
 			return err
@@ -129,9 +129,7 @@ func (s *Service) insert(ctx context.Context, m *Milestone) error {
 		return err
 	}
 	m.IID = IID(iid)
-	id, err := db.Insert(ctx, s.db, "milestones", m)
-	m.ID = ID(id)
-	return err
+	return db.Create(ctx, s.db, "milestones", m)
 }
 
 // Update changes a milestone of the place itself.

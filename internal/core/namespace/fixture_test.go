@@ -108,7 +108,7 @@ func (f *fixture) share(to namespace.ID, group *namespace.Group, level authz.Lev
 		CreatedAt db.Time      `db:"created_at"`
 		UpdatedAt db.Time      `db:"updated_at"`
 	}
-	if _, err := db.Insert(context.Background(), f.db, "shares", row{to, group.ID, level, db.At(f.today), db.At(f.today)}); err != nil {
+	if _, err := db.InsertRow(context.Background(), f.db, "shares", row{to, group.ID, level, db.At(f.today), db.At(f.today)}, ""); err != nil {
 		f.t.Fatalf("share: %v", err)
 	}
 }

@@ -121,7 +121,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 		}
 		if as.SignedIn() {
 			now := db.At(s.now())
-			_, err := db.Insert(ctx, s.db, "members", Member{
+			err := db.Create(ctx, s.db, "members", &Member{
 				NamespaceID: id, UserID: as.UserID, Level: authz.Owner, CreatedByID: &as.UserID, CreatedAt: now, UpdatedAt: now,
 			})
 			if err != nil {

@@ -45,9 +45,9 @@ func NextIIDs(ctx context.Context, d *db.DB, ns authz.NamespaceID, kind string, 
 // their own. Call it inside the transaction that inserts the row.
 func RaiseIID(ctx context.Context, d *db.DB, ns authz.NamespaceID, kind string, iid int64) error {
 	err := d.InTx(ctx, func(ctx context.Context) error {
-		_, err := d.Exec(ctx, `INSERT INTO internal_ids (namespace_id, kind, last) VALUES (?, ?, ?)
-			ON CONFLICT (namespace_id, kind) DO UPDATE SET last = excluded.last WHERE internal_ids.last < excluded.last`,
-			ns, kind, iid)
+		_, err := db.InsertRow(ctx, d, "internal_ids", db.Values{
+			"namespace_id": ns, "kind": kind, "last": iid,
+		}, "ON CONFLICT (namespace_id, kind) DO UPDATE SET last = excluded.last WHERE internal_ids.last < excluded.last")
 		return err
 	})
 	if err != nil {

@@ -89,7 +89,7 @@ func (s *Service) Invite(ctx context.Context, as authz.Actor, p authz.Place, in 
 		row.CreatedByID = &as.UserID
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := db.Insert(ctx, s.db, "invitations", row); err != nil {
+		if err := db.Create(ctx, s.db, "invitations", &row); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, Invited{Place: p, Email: in.Email, Level: in.Level, Stamp: as.Stamp(s.now())})

@@ -52,6 +52,7 @@ type GroupUnshared struct {
 }
 
 type shareRow struct {
+	ID          int64       `db:"id"`
 	NamespaceID ID          `db:"namespace_id"`
 	GroupID     ID          `db:"group_id"`
 	Level       authz.Level `db:"access_level"`
@@ -117,17 +118,17 @@ func (s *Service) Share(ctx context.Context, as authz.Actor, p authz.Place, in S
 			p.Namespace, group.ID, s.today()); err != nil {
 			return err
 		}
-		var err error
-		out.ID, err = db.Insert(ctx, s.db, "shares", shareRow{p.Namespace, group.ID, in.Level, in.ExpiresOn, now, now})
-		if err != nil {
+		row := shareRow{0, p.Namespace, group.ID, in.Level, in.ExpiresOn, now, now}
+		if err := db.Create(ctx, s.db, "shares", &row); err != nil {
 			return err
 		}
+		out.ID = row.ID
 		return s.bus.Publish(ctx, GroupShared{Place: p, GroupID: group.ID, GroupName: group.Name, Level: in.Level, Expiry: in.ExpiresOn, Stamp: as.Stamp(s.now())})
 	})
 	switch {
-	case errors.Is(err, db.ErrDuplicate) && p.Group:
+	case db.Duplicate(err, "shares") && p.Group:
 		return nil, errs.New(errs.Conflict, messageGroupShared)
-	case errors.Is(err, db.ErrDuplicate):
+	case db.Duplicate(err, "shares"):
 		return nil, errs.New(errs.Conflict, messageProjectShared)
 	case err != nil:
 		return nil, fmt.Errorf("share with group: %w", err)

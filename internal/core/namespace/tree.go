@@ -28,6 +28,7 @@ type Entry struct {
 }
 
 type namespaceRow struct {
+	ID         ID               `db:"id"`
 	Kind       Kind             `db:"kind"`
 	ParentID   *ID              `db:"parent_id"`
 	Path       string           `db:"path"`
@@ -50,17 +51,17 @@ func (s *Service) Plant(ctx context.Context, e Entry) (ID, error) {
 			}
 		}
 		now := db.At(s.now())
-		n, err := db.Insert(ctx, s.db, "namespaces", namespaceRow{e.Kind, e.Parent, e.Path, e.Name, db.Fold(e.Name), e.Visibility, now, now})
+		row := namespaceRow{0, e.Kind, e.Parent, e.Path, e.Name, db.Fold(e.Name), e.Visibility, now, now}
+		err := db.Create(ctx, s.db, "namespaces", &row)
 		if err != nil {
 			return taken(err, ErrNameTaken)
 		}
-		id = ID(n)
-		if _, err := s.db.Exec(ctx, "INSERT INTO namespace_ancestors (namespace_id, ancestor_id, depth) VALUES (?, ?, 0)", id, id); err != nil {
+		id = row.ID
+		if _, err := db.InsertRow(ctx, s.db, "namespace_ancestors", db.Values{"namespace_id": id, "ancestor_id": id, "depth": 0}, ""); err != nil {
 			return err
 		}
 		if e.Parent == nil {
-			_, err = s.db.Exec(ctx, "INSERT INTO routes (namespace_id, path, path_fold, name) VALUES (?, ?, ?, ?)",
-				id, e.Path, db.Fold(e.Path), e.Name)
+			_, err = db.InsertRow(ctx, s.db, "routes", db.Values{"namespace_id": id, "path": e.Path, "path_fold": db.Fold(e.Path), "name": e.Name}, "")
 		} else {
 			_, err = s.db.Exec(ctx, `INSERT INTO namespace_ancestors (namespace_id, ancestor_id, depth)
 				SELECT CAST(? AS BIGINT), ancestor_id, depth + 1 FROM namespace_ancestors WHERE namespace_id = ?`, id, *e.Parent)
@@ -191,8 +192,7 @@ func (s *Service) CreatePersonal(ctx context.Context, user authz.UserID, path, n
 			return err
 		}
 		now := db.At(s.now())
-		_, err = db.Insert(ctx, s.db, "members", Member{NamespaceID: id, UserID: user, Level: authz.Owner, CreatedAt: now, UpdatedAt: now})
-		return err
+		return db.Create(ctx, s.db, "members", &Member{NamespaceID: id, UserID: user, Level: authz.Owner, CreatedAt: now, UpdatedAt: now})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("create personal namespace: %w", err)

@@ -142,8 +142,8 @@ func linesAt(ctx context.Context, r *gitcmd.Repo, commit, path string) ([]string
 // What was applied stays.
 func (s *Service) storeSuggestions(ctx context.Context, id ID, list []Suggestion) error {
 	for _, g := range list {
-		g.ID, g.NoteID = 0, id
-		if _, err := db.Insert(ctx, s.db, "suggestions", g); err != nil {
+		g.NoteID = id
+		if err := db.Create(ctx, s.db, "suggestions", &g); err != nil {
 			return fmt.Errorf("store suggestion: %w", err)
 		}
 	}

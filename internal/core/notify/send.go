@@ -198,7 +198,7 @@ func (s *Service) delivered(ctx context.Context, event string) (map[authz.UserID
 }
 
 func (s *Service) deliver(ctx context.Context, event string, user authz.UserID) error {
-	_, err := s.db.Exec(ctx, "INSERT INTO mail_deliveries (event, user_id, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", event, user, db.At(s.now()))
+	_, err := db.InsertRow(ctx, s.db, "mail_deliveries", db.Values{"event": event, "user_id": user, "created_at": db.At(s.now())}, "ON CONFLICT DO NOTHING")
 	if err != nil {
 		return fmt.Errorf("write delivery: %w", err)
 	}

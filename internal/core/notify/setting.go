@@ -194,8 +194,10 @@ func (s *Service) save(ctx context.Context, set *Setting) error {
 	if err != nil || changed > 0 {
 		return err
 	}
-	_, err = s.db.Exec(ctx, `INSERT INTO notification_settings (user_id, namespace_id, level, email, events, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?)`, set.UserID, namespace, set.Level, set.Email, string(events), now, now)
+	_, err = db.InsertRow(ctx, s.db, "notification_settings", db.Values{
+		"user_id": set.UserID, "namespace_id": namespace, "level": set.Level, "email": set.Email, "events": string(events),
+		"created_at": now, "updated_at": now,
+	}, "")
 	return err
 }
 

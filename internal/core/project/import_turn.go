@@ -37,8 +37,9 @@ func (s *Service) awaitTurn(ctx context.Context, row importRow) error {
 	if err := s.holdImports(ctx); err != nil {
 		return err
 	}
-	_, err := s.db.Exec(ctx, "INSERT INTO project_imports (project_id, user_id, url, sealed, started) VALUES (?, ?, ?, ?, ?)",
-		row.ProjectID, row.UserID, row.URL, row.Sealed, false)
+	_, err := db.InsertRow(ctx, s.db, "project_imports", db.Values{
+		"project_id": row.ProjectID, "user_id": row.UserID, "url": row.URL, "sealed": row.Sealed, "started": false,
+	}, "")
 	if err != nil {
 		return fmt.Errorf("schedule import: %w", err)
 	}

@@ -30,16 +30,23 @@ func (s *Service) star(ctx context.Context, as authz.Actor, ref string, add int6
 		return nil, err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		query, args := "DELETE FROM stars WHERE project_id = ? AND user_id = ?", []any{p.ID, as.UserID}
+		var changed bool
 		if add > 0 {
-			query = "INSERT INTO stars (project_id, user_id, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-			args = append(args, db.At(s.now()))
+			star := db.Values{"project_id": p.ID, "user_id": as.UserID, "created_at": db.At(s.now())}
+			n, err := db.InsertRow(ctx, s.db, "stars", star, "ON CONFLICT DO NOTHING")
+			if err != nil {
+				return fmt.Errorf("star project: %w", err)
+			}
+			changed = n > 0
+		} else {
+			star := db.Row{Table: "stars", Key: "project_id", ID: p.ID}
+			star.And.And("user_id = ?", as.UserID)
+			var err error
+			if changed, err = db.Drop(ctx, s.db, star); err != nil {
+				return fmt.Errorf("unstar project: %w", err)
+			}
 		}
-		changed, err := s.db.Exec(ctx, query, args...)
-		if err != nil {
-			return fmt.Errorf("star project: %w", err)
-		}
-		if changed == 0 {
+		if !changed {
 			return errs.New(errs.NotModified, "")
 		}
 		if _, err := s.db.Exec(ctx, "UPDATE projects SET star_count = star_count + ? WHERE id = ?", add, p.ID); err != nil {

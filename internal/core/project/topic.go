@@ -314,7 +314,7 @@ func (s *Service) link(ctx context.Context, project ID, now []TopicID) error {
 		}
 	}
 	for _, id := range now {
-		added, err := s.db.Exec(ctx, "INSERT INTO project_topics (project_id, topic_id) VALUES (?, ?) ON CONFLICT DO NOTHING", project, id)
+		added, err := db.InsertRow(ctx, s.db, "project_topics", db.Values{"project_id": project, "topic_id": id}, "ON CONFLICT DO NOTHING")
 		if err != nil {
 			return fmt.Errorf("link topic: %w", err)
 		}
@@ -331,8 +331,10 @@ func (s *Service) link(ctx context.Context, project ID, now []TopicID) error {
 // namedTopic finds the topic of a name, or makes it.
 func (s *Service) namedTopic(ctx context.Context, name string) (t Topic, err error) {
 	now := db.At(s.now())
-	_, err = s.db.Exec(ctx, `INSERT INTO topics (name, name_fold, title, title_fold, avatar, projects_count, created_at, updated_at)
-		VALUES (?, ?, ?, ?, '', 0, ?, ?) ON CONFLICT (name_fold) DO NOTHING`, name, db.Fold(name), name, db.Fold(name), now, now)
+	_, err = db.InsertRow(ctx, s.db, "topics", db.Values{
+		"name": name, "name_fold": db.Fold(name), "title": name, "title_fold": db.Fold(name), "avatar": "", "projects_count": 0,
+		"created_at": now, "updated_at": now,
+	}, "ON CONFLICT (name_fold) DO NOTHING")
 	if err != nil {
 		return t, fmt.Errorf("make topic: %w", err)
 	}

@@ -147,7 +147,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 		}
 		return s.bus.Publish(ctx, Created{Fact{as.Stamp(s.now()), at, *r}})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "push_rules") {
 		return nil, taken
 	}
 	if err != nil {
@@ -207,7 +207,7 @@ func (s *Service) OnProjectCreated(ctx context.Context, e project.Created) error
 	for _, r := range list {
 		now := db.At(s.now())
 		r.ID, r.GroupID, r.ProjectID, r.CreatedAt, r.UpdatedAt = 0, nil, &e.Project.ID, now, now
-		if _, err := db.Insert(ctx, s.db, "push_rules", r); err != nil {
+		if err := db.Create(ctx, s.db, "push_rules", &r); err != nil {
 			return fmt.Errorf("copy push rule of group: %w", err)
 		}
 	}

@@ -267,13 +267,11 @@ func (s *Service) intend(ctx context.Context, e Pushed, branch string) (int64, e
 		Changes   string       `db:"changes"`
 		CreatedAt db.Time      `db:"created_at"`
 	}
-	id, err := db.Insert(ctx, s.db, "ref_intents", row{
-		ProjectID: e.ProjectID, UserID: e.By.UserID, Source: e.Source, Changes: string(text), CreatedAt: db.At(s.now()),
-	})
-	if err != nil {
+	made := row{ProjectID: e.ProjectID, UserID: e.By.UserID, Source: e.Source, Changes: string(text), CreatedAt: db.At(s.now())}
+	if err := db.Create(ctx, s.db, "ref_intents", &made); err != nil {
 		return 0, fmt.Errorf("record intention: %w", err)
 	}
-	return id, nil
+	return made.ID, nil
 }
 
 // settle records that the references have moved: the default branch and its

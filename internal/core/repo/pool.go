@@ -90,8 +90,7 @@ func (s *Service) member(ctx context.Context, fork, source project.ID) (poolID, 
 			) x ORDER BY x.place LIMIT 1`, fork, source, source)
 		if errors.Is(err, db.ErrNotFound) {
 			// Of several forks at once one makes it, and all find it.
-			_, err = s.db.Exec(ctx, "INSERT INTO pools (source_project_id, created_at) VALUES (?, ?) ON CONFLICT (source_project_id) DO NOTHING",
-				source, db.At(s.now()))
+			_, err = db.InsertRow(ctx, s.db, "pools", db.Values{"source_project_id": source, "created_at": db.At(s.now())}, "ON CONFLICT (source_project_id) DO NOTHING")
 			if err == nil {
 				id, err = db.Get[poolID](ctx, s.db, "SELECT id FROM pools WHERE source_project_id = ?", source)
 			}
@@ -99,7 +98,7 @@ func (s *Service) member(ctx context.Context, fork, source project.ID) (poolID, 
 		if err != nil {
 			return err
 		}
-		_, err = s.db.Exec(ctx, "INSERT INTO pool_members (project_id, pool_id) VALUES (?, ?) ON CONFLICT DO NOTHING", fork, id)
+		_, err = db.InsertRow(ctx, s.db, "pool_members", db.Values{"project_id": fork, "pool_id": id}, "ON CONFLICT DO NOTHING")
 		return err
 	})
 	if err != nil {

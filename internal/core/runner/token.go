@@ -146,7 +146,7 @@ func (s *Service) ResetRegistration(ctx context.Context, as authz.Actor, p *auth
 		if _, err := s.db.Exec(ctx, "DELETE FROM registration_tokens"+w.SQL(), w.Args()...); err != nil {
 			return err
 		}
-		if _, err := db.Insert(ctx, s.db, "registration_tokens", row); err != nil {
+		if _, err := db.InsertRow(ctx, s.db, "registration_tokens", row, ""); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, RegistrationReset{Stamp: as.Stamp(s.now()), Type: kind, Place: p})

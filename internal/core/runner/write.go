@@ -70,7 +70,7 @@ func (s *Service) writeTags(ctx context.Context, r *Runner) error {
 		return err
 	}
 	for _, tag := range r.Tags() {
-		if _, err := s.db.Exec(ctx, "INSERT INTO runner_tags (runner_id, name) VALUES (?, ?)", r.ID, tag); err != nil {
+		if _, err := db.InsertRow(ctx, s.db, "runner_tags", db.Values{"runner_id": r.ID, "name": tag}, ""); err != nil {
 			return err
 		}
 	}
@@ -199,7 +199,7 @@ func (s *Service) requireAssignable(ctx context.Context, as authz.Actor, r *Runn
 }
 
 func (s *Service) assign(ctx context.Context, id ID, p project.ID) error {
-	_, err := s.db.Exec(ctx, "INSERT INTO runner_projects (runner_id, project_id, created_at) VALUES (?, ?, ?)", id, p, db.At(s.now()))
+	_, err := db.InsertRow(ctx, s.db, "runner_projects", db.Values{"runner_id": id, "project_id": p, "created_at": db.At(s.now())}, "")
 	return err
 }
 

@@ -103,11 +103,12 @@ func (s *Service) SignOn(ctx context.Context, login, password string, c Client) 
 			(SELECT id FROM sessions WHERE user_id = ? ORDER BY id DESC LIMIT ?)`, who.UserID, who.UserID, Most-1); err != nil {
 			return err
 		}
-		id, err := db.Insert(ctx, s.db, "sessions", row{
+		made := row{
 			Session{UserID: who.UserID, Address: c.Address, Agent: CutAgent(c.Agent), CreatedAt: now, LastUsedAt: now}, secret.Digest(key),
-		})
+		}
+		err := db.Create(ctx, s.db, "sessions", &made)
 		as = who
-		as.Session = id
+		as.Session = int64(made.ID)
 		return err
 	})
 	if err != nil {

@@ -278,9 +278,9 @@ func (s *Store) put(ctx context.Context, name string, value any) error {
 	if err != nil {
 		return fmt.Errorf("encode setting %s: %w", name, err)
 	}
-	_, err = s.db.Exec(ctx, `INSERT INTO settings (name, value, updated_at) VALUES (?, ?, ?)
-		ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
-		name, string(text), s.now())
+	_, err = db.InsertRow(ctx, s.db, "settings", db.Values{
+		"name": name, "value": string(text), "updated_at": s.now(),
+	}, "ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at")
 	if err != nil {
 		return fmt.Errorf("store setting %s: %w", name, err)
 	}

@@ -27,11 +27,10 @@ func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, in DeployInp
 	if as.SignedIn() {
 		k.MakerID = &as.UserID
 	}
-	id, err := s.insert(ctx, k)
-	if err != nil {
+	if err := s.insert(ctx, k); err != nil {
 		return nil, err
 	}
-	return s.load(ctx, "k.id = ?", id)
+	return s.load(ctx, "k.id = ?", k.ID)
 }
 
 // DeployInput is what a deploy key is made of.

@@ -2,7 +2,6 @@ package sshkey
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -92,16 +91,15 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 	k.UserID = &user
 	var made *Key
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		id, err := s.insert(ctx, k)
-		if err != nil {
+		if err := s.insert(ctx, k); err != nil {
 			return err
 		}
-		if made, err = s.load(ctx, "k.id = ?", id); err != nil {
+		if made, err = s.load(ctx, "k.id = ?", k.ID); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, Added{Stamp: as.Stamp(s.now()), Key: *made})
 	})
-	if errors.Is(err, db.ErrDuplicate) { // another request was first
+	if db.Duplicate(err, "ssh_keys") { // another request was first
 		return nil, ErrTaken()
 	}
 	if err != nil {
@@ -126,15 +124,15 @@ func (s *Service) build(kind Kind, in Input) (*Key, error) {
 
 // insert stores a key, in the caller's transaction. No two keys have one fingerprint,
 // whatever their kinds.
-func (s *Service) insert(ctx context.Context, k *Key) (int64, error) {
+func (s *Service) insert(ctx context.Context, k *Key) error {
 	taken, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM ssh_keys WHERE fingerprint_sha256 = ?)", k.SHA256)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if taken {
-		return 0, ErrTaken()
+		return ErrTaken()
 	}
-	return db.Insert(ctx, s.db, "ssh_keys", k)
+	return db.Create(ctx, s.db, "ssh_keys", k)
 }
 
 // ErrTaken is what a key is refused with that a user has already.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
@@ -21,10 +22,9 @@ func ofCommit(of noteable.Ref) (query, chosen string, args []any) {
 
 // chooseCommit writes what a user chose for a commit; NotModified where it is so already. Without a choice a user is not subscribed.
 func (s *Service) chooseCommit(ctx context.Context, user authz.UserID, of noteable.Ref, want bool) error {
-	n, err := s.db.Exec(ctx, `INSERT INTO commit_participants (project_id, commit_id, user_id, mentioned, subscribed) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (project_id, commit_id, user_id) DO UPDATE SET subscribed = excluded.subscribed
-			WHERE commit_participants.subscribed IS NULL OR commit_participants.subscribed <> excluded.subscribed`,
-		of.Project, of.Commit, user, false, want)
+	n, err := db.InsertRow(ctx, s.db, "commit_participants", db.Values{
+		"project_id": of.Project, "commit_id": of.Commit, "user_id": user, "mentioned": false, "subscribed": want,
+	}, "ON CONFLICT (project_id, commit_id, user_id) DO UPDATE SET subscribed = excluded.subscribed WHERE commit_participants.subscribed IS NULL OR commit_participants.subscribed <> excluded.subscribed")
 	if err != nil {
 		return fmt.Errorf("change subscription to commit: %w", err)
 	}

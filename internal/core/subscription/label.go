@@ -15,17 +15,24 @@ import (
 // AddLabel subscribes the actor to a label, by id or title, in the place that it is named in.
 // It gives NotModified where it is already.
 func (s *Service) AddLabel(ctx context.Context, as authz.Actor, at label.Place, ref string) (*label.Label, error) {
-	return s.setLabel(ctx, as, at, ref, `INSERT INTO label_subscriptions (label_id, user_id, project_id, created_at)
-		VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, in(at), db.At(s.now()))
+	return s.setLabel(ctx, as, at, ref, func(l label.ID) (bool, error) {
+		row := db.Values{"label_id": l, "user_id": as.UserID, "project_id": in(at), "created_at": db.At(s.now())}
+		n, err := db.InsertRow(ctx, s.db, "label_subscriptions", row, "ON CONFLICT DO NOTHING")
+		return n > 0, err
+	})
 }
 
 // RemoveLabel unsubscribes the actor from a label. It gives NotModified where it is not
 // subscribed.
 func (s *Service) RemoveLabel(ctx context.Context, as authz.Actor, at label.Place, ref string) (*label.Label, error) {
-	return s.setLabel(ctx, as, at, ref, "DELETE FROM label_subscriptions WHERE label_id = ? AND user_id = ? AND COALESCE(project_id, 0) = ?", at.ProjectID)
+	return s.setLabel(ctx, as, at, ref, func(l label.ID) (bool, error) {
+		row := db.Row{Table: "label_subscriptions", Key: "label_id", ID: l}
+		row.And.And("user_id = ? AND COALESCE(project_id, 0) = ?", as.UserID, at.ProjectID)
+		return db.Drop(ctx, s.db, row)
+	})
 }
 
-func (s *Service) setLabel(ctx context.Context, as authz.Actor, at label.Place, ref, query string, more ...any) (*label.Label, error) {
+func (s *Service) setLabel(ctx context.Context, as authz.Actor, at label.Place, ref string, set func(l label.ID) (changed bool, err error)) (*label.Label, error) {
 	if err := s.policy.Require(ctx, as, authz.UpdateSubscription, at.Subject); err != nil {
 		return nil, err
 	}
@@ -33,11 +40,11 @@ func (s *Service) setLabel(ctx context.Context, as authz.Actor, at label.Place, 
 	if err != nil {
 		return nil, err
 	}
-	changed, err := s.db.Exec(ctx, query, append([]any{l.ID, as.UserID}, more...)...)
+	changed, err := set(l.ID)
 	if err != nil {
 		return nil, fmt.Errorf("change subscription to label: %w", err)
 	}
-	if changed == 0 {
+	if !changed {
 		return nil, errs.New(errs.NotModified, "")
 	}
 	return l, nil

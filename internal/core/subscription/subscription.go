@@ -159,9 +159,10 @@ func (s *Service) End(ctx context.Context, user authz.UserID, t noteable.Target)
 // choose writes what a user chose for a thing.
 func (s *Service) choose(ctx context.Context, user authz.UserID, t noteable.Target, want bool) error {
 	projectID, groupID := t.Place()
-	_, err := s.db.Exec(ctx, `INSERT INTO subscriptions (target_type, target_id, user_id, project_id, group_id, subscribed, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (target_type, target_id, user_id) DO UPDATE SET subscribed = excluded.subscribed`,
-		t.Kind, t.ID, user, projectID, groupID, want, db.At(s.now()))
+	_, err := db.InsertRow(ctx, s.db, "subscriptions", db.Values{
+		"target_type": t.Kind, "target_id": t.ID, "user_id": user, "project_id": projectID, "group_id": groupID, "subscribed": want,
+		"created_at": db.At(s.now()),
+	}, "ON CONFLICT (target_type, target_id, user_id) DO UPDATE SET subscribed = excluded.subscribed")
 	return err
 }
 

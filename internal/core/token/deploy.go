@@ -54,24 +54,23 @@ func (s *Service) KeepDeployToken(ctx context.Context, t *DeployToken) (key stri
 	key = secret.NewToken(secret.DeployTokenPrefix)
 	t.CreatedAt = db.At(s.now())
 	t.UpdatedAt = t.CreatedAt
-	id, err := db.Insert(ctx, s.db, "access_tokens", struct {
-		DeployToken
+	row := struct {
+		*DeployToken
 		Kind     Kind   `db:"kind"`
 		NameFold string `db:"name_fold"`
 		Digest   string `db:"digest"`
-	}{*t, deployToken, db.Fold(t.Name), secret.Digest(key)})
-	if err != nil {
+	}{t, deployToken, db.Fold(t.Name), secret.Digest(key)}
+	if err := db.Create(ctx, s.db, "access_tokens", &row); err != nil {
 		return "", fmt.Errorf("store deploy token: %w", err)
 	}
-	t.ID = ID(id)
 	if t.Name == nameForJobs {
-		if _, err := s.db.Exec(ctx, "INSERT INTO deploy_token_secrets (token_id, sealed) VALUES (?, ?)", id, s.box.Seal(sealedAt(t.ID), key)); err != nil {
+		if _, err := db.InsertRow(ctx, s.db, "deploy_token_secrets", db.Values{"token_id": t.ID, "sealed": s.box.Seal(sealedAt(t.ID), key)}, ""); err != nil {
 			return "", fmt.Errorf("keep deploy token of jobs: %w", err)
 		}
 	}
 	if t.Username == "" {
-		t.Username = fmt.Sprintf("gitlab+deploy-token-%d", id)
-		if _, err := s.db.Exec(ctx, "UPDATE access_tokens SET username = ? WHERE id = ?", t.Username, id); err != nil {
+		t.Username = fmt.Sprintf("gitlab+deploy-token-%d", t.ID)
+		if _, err := s.db.Exec(ctx, "UPDATE access_tokens SET username = ? WHERE id = ?", t.Username, t.ID); err != nil {
 			return "", fmt.Errorf("name deploy token: %w", err)
 		}
 	}

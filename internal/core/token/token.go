@@ -76,13 +76,12 @@ func (s *Service) token(kind Kind, user authz.UserID, name string, scopes authz.
 
 // keep stores a token under the digest of its secret, in the caller's transaction.
 func (s *Service) keep(ctx context.Context, as authz.Actor, t Token, key string) (Token, error) {
-	id, err := db.Insert(ctx, s.db, "access_tokens", tokenRow{t, db.Fold(t.Name), secret.Digest(key)})
-	if err != nil {
+	row := tokenRow{t, db.Fold(t.Name), secret.Digest(key)}
+	if err := db.Create(ctx, s.db, "access_tokens", &row); err != nil {
 		return Token{}, fmt.Errorf("store token: %w", err)
 	}
-	t.ID = ID(id)
-	err = s.bus.Publish(ctx, Created{Stamp: as.Stamp(s.now()), Token: t})
-	return t, err
+	err := s.bus.Publish(ctx, Created{Stamp: as.Stamp(s.now()), Token: row.Token})
+	return row.Token, err
 }
 
 // Good reports whether a token of any kind, deploy tokens too, is there and neither
