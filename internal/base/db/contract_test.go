@@ -357,7 +357,9 @@ func TestDB_ids(t *testing.T) {
 		if third := insert(t, d, thing{Name: "third"}); first != 1 || third != 3 {
 			t.Errorf("got ids %d and %d, want 1 and 3: an id is never used again", first, third)
 		}
-		insert(t, d, thing{ID: 50, Name: "imported"})
+		if _, err := db.InsertRow(t.Context(), d, "things", thing{ID: 50, Name: "imported", Made: day()}, ""); err != nil {
+			t.Fatal(err)
+		}
 		if err := d.SyncIDs(t.Context(), "things"); err != nil {
 			t.Fatal(err)
 		}
