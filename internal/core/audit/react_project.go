@@ -73,7 +73,9 @@ func (t table) projects() {
 	record[mergerequest.Merged](t, "merge_request_merged", "Merge request merged")
 }
 
-func ofKey(c deploykey.Change, e Entry) Entry { return e.with("fingerprint_sha256", c.Fingerprint, "can_push", c.CanPush) }
+func ofKey(c deploykey.Change, e Entry) Entry {
+	return e.with("fingerprint_sha256", c.Fingerprint, "can_push", c.CanPush)
+}
 
 func list(scopes authz.Scopes) string {
 	words := make([]string, len(scopes))

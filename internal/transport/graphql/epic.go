@@ -18,6 +18,7 @@ import (
 
 // epics binds epics and the lists of groups.
 func (b *binder) epics() {
+	b.targetKinds = append(b.targetKinds, targetKind{noteable.Epic, "EPIC", b.epicTargets})
 	value(b, "Epic.id", func(e *epic.Epic) string { return gid("Epic", e.ID) })
 	value(b, "Epic.textColor", (*epic.Epic).TextColor)
 	value(b, "Epic.webUrl", func(e *epic.Epic) string { return b.URLs.Epic(e.Path, int64(e.IID)) })

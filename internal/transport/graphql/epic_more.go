@@ -131,3 +131,26 @@ func (b *binder) epicPeople() {
 		value(b, "EpicPermissions."+field, of)
 	}
 }
+
+// epicTargets reads epics as targets: one whose group is hidden is none.
+func (b *binder) epicTargets(ctx context.Context, as authz.Actor, ids []int64) (map[int64]*target, error) {
+	found, err := b.Epics.ByIDs(ctx, as, typed[epic.ID](ids))
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	var list []*epic.Epic
+	for _, e := range found {
+		list = append(list, e)
+	}
+	spots, err := b.onEpics(ctx, as, list)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[int64]*target, len(list))
+	for i, e := range list {
+		if spots[i].on.Group != nil {
+			out[int64(e.ID)] = &target{spots[i], exec.As("Epic", e), e.Title}
+		}
+	}
+	return out, nil
+}

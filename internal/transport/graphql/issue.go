@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/timelog"
@@ -36,6 +37,7 @@ func (f *placeIssues) filter() (issue.Filter, error) {
 
 // issues binds issues.
 func (b *binder) issues() {
+	b.targetKinds = append(b.targetKinds, targetKind{noteable.Issue, "ISSUE", b.issueTargets})
 	exec.Root(b.Schema, "issue", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (*issue.View, error) {
 		return byID(ctx, c.As, c.Args.ID, b.issuesByIDs)
 	})

@@ -128,3 +128,13 @@ func (b *binder) issuePermissions() {
 		value(b, "IssuePermissions."+field, of)
 	}
 }
+
+// issueTargets reads issues as targets.
+func (b *binder) issueTargets(ctx context.Context, as authz.Actor, ids []int64) (map[int64]*target, error) {
+	found, err := b.issuesByIDs(ctx, as, typed[issue.ID](ids))
+	out := make(map[int64]*target, len(found))
+	for id, i := range found {
+		out[int64(id)] = &target{onIssue(i), exec.As("Issue", i), i.Title}
+	}
+	return out, err
+}

@@ -49,6 +49,7 @@ func (u *union) filter() filter.Or {
 
 // requests binds merge requests. Callers who are not signed in see none.
 func (b *binder) requests() {
+	b.targetKinds = append(b.targetKinds, targetKind{noteable.MergeRequest, "MERGEREQUEST", b.requestTargets})
 	exec.Root(b.Schema, "mergeRequest", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (*mergerequest.View, error) {
 		return byID(ctx, c.As, c.Args.ID, b.requestsByIDs)
 	})
@@ -222,4 +223,36 @@ func (b *binder) requestPeople() {
 	value(b, "MergeRequest.mergeUser", func(m *mergerequest.View) *user { return m.MergeUser })
 	kept(b, "MergeRequest.labels", func(m *mergerequest.View) []*label.Label { return pointers(m.Labels) })
 	value(b, "MergeRequest.milestone", func(m *mergerequest.View) *milestone.Milestone { return m.Milestone })
+}
+
+// requestsByIDs returns the merge requests that the caller may read.
+func (b *binder) requestsByIDs(ctx context.Context, as authz.Actor, ids []mergerequest.ID) (map[mergerequest.ID]*mergerequest.View, error) {
+	found, err := b.MergeRequests.ByIDs(ctx, as, ids)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]*mergerequest.MergeRequest, 0, len(found))
+	for _, id := range ids {
+		if m := found[id]; m != nil {
+			rows = append(rows, m)
+		}
+	}
+	views, err := b.requestViews(as)(ctx, rows)
+	out := make(map[mergerequest.ID]*mergerequest.View, len(views))
+	for _, v := range views {
+		if v != nil {
+			out[v.ID] = v
+		}
+	}
+	return out, err
+}
+
+// requestTargets reads merge requests as targets.
+func (b *binder) requestTargets(ctx context.Context, as authz.Actor, ids []int64) (map[int64]*target, error) {
+	found, err := b.requestsByIDs(ctx, as, typed[mergerequest.ID](ids))
+	out := make(map[int64]*target, len(found))
+	for id, m := range found {
+		out[int64(id)] = &target{onRequest(m), exec.As("MergeRequest", m), m.Title}
+	}
+	return out, err
 }

@@ -41,6 +41,8 @@ func sourceOf(text string) *ast.Source { return &ast.Source{Name: "schema", Inpu
 type binder struct {
 	*exec.Schema
 	Deps
+
+	targetKinds []targetKind
 }
 
 // newSchema reads the types and binds their fields, without what is deprecated where that is

@@ -67,9 +67,6 @@ func (b *binder) issuableUpdated(field string, parts ...live.Part) {
 	})
 }
 
-// followed are the models of what can be followed.
-var followed = map[string]noteable.Kind{"Issue": noteable.Issue, "WorkItem": noteable.Issue, "MergeRequest": noteable.MergeRequest, "Epic": noteable.Epic}
-
 // follow opens a stream of changes of a thing that the caller may read.
 func (b *binder) follow(ctx context.Context, as authz.Actor, id globalID, parts ...live.Part) (any, error) {
 	thing, err := b.issuable(ctx, as, id)
@@ -79,12 +76,12 @@ func (b *binder) follow(ctx context.Context, as authz.Actor, id globalID, parts 
 	if err != nil {
 		return nil, err
 	}
-	return b.Live.Open(ctx, as, followed[id.Model], id.ID, parts...)
+	return b.Live.Open(ctx, as, b.targetRef(id).Kind, id.ID, parts...)
 }
 
 // issuable reads an issue, a merge request or an epic: nil where the caller sees none.
 func (b *binder) issuable(ctx context.Context, as authz.Actor, id globalID) (any, error) {
-	ref := noteable.Ref{Kind: followed[id.Model], ID: id.ID}
+	ref := b.targetRef(id)
 	found, err := b.targets(ctx, as, []noteable.Ref{ref})
 	if t := found[ref]; t != nil {
 		return t.value, err

@@ -4,12 +4,8 @@ import (
 	"context"
 
 	"tenon/internal/core/authz"
-	"tenon/internal/core/epic"
-	"tenon/internal/core/issue"
-	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/subscription"
-	"tenon/internal/transport/graphql/exec"
 )
 
 // target is something that people comment on and have to-do items about: an issue, a merge request
@@ -26,90 +22,67 @@ func (t *target) On() subscription.On {
 	return subscription.On{Place: noteable.Place{Project: t.on.Project, Group: t.on.Group}, Kind: t.on.Kind, Key: t.on.Key}
 }
 
-// requestsByIDs returns the merge requests that the caller may read.
-func (b *binder) requestsByIDs(ctx context.Context, as authz.Actor, ids []mergerequest.ID) (map[mergerequest.ID]*mergerequest.View, error) {
-	found, err := b.MergeRequests.ByIDs(ctx, as, ids)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]*mergerequest.MergeRequest, 0, len(found))
-	for _, id := range ids {
-		if m := found[id]; m != nil {
-			rows = append(rows, m)
-		}
-	}
-	views, err := b.requestViews(as)(ctx, rows)
-	out := make(map[mergerequest.ID]*mergerequest.View, len(views))
-	for _, v := range views {
-		if v != nil {
-			out[v.ID] = v
-		}
-	}
-	return out, err
+// targetKind is how the targets of one kind are read. The file of its type has it.
+type targetKind struct {
+	kind noteable.Kind
+	enum string // of to-do items
+	read func(ctx context.Context, as authz.Actor, ids []int64) (map[int64]*target, error)
 }
 
 // targets reads things that the caller may see, those of each kind together.
 func (b *binder) targets(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]*target, error) {
-	var issues []issue.ID
-	var requests []mergerequest.ID
-	var epics []epic.ID
-	for _, r := range refs {
-		switch r.Kind {
-		case noteable.Issue:
-			issues = append(issues, issue.ID(r.ID))
-		case noteable.MergeRequest:
-			requests = append(requests, mergerequest.ID(r.ID))
-		case noteable.Epic:
-			epics = append(epics, epic.ID(r.ID))
+	out := make(map[noteable.Ref]*target, len(refs))
+	for _, kind := range b.targetKinds {
+		var ids []int64
+		for _, ref := range refs {
+			if ref.Kind == kind.kind {
+				ids = append(ids, ref.ID)
+			}
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		found, err := kind.read(ctx, as, ids)
+		if err != nil {
+			return nil, err
+		}
+		for id, t := range found {
+			out[noteable.Ref{Kind: kind.kind, ID: id}] = t
 		}
 	}
-	out := make(map[noteable.Ref]*target, len(refs))
-	foundIssues, err := b.issuesByIDs(ctx, as, issues)
-	if err != nil {
-		return nil, err
-	}
-	for id, i := range foundIssues {
-		out[noteable.Ref{Kind: noteable.Issue, ID: int64(id)}] = &target{onIssue(i), exec.As("Issue", i), i.Title}
-	}
-	foundRequests, err := b.requestsByIDs(ctx, as, requests)
-	if err != nil {
-		return nil, err
-	}
-	for id, m := range foundRequests {
-		out[noteable.Ref{Kind: noteable.MergeRequest, ID: int64(id)}] = &target{onRequest(m), exec.As("MergeRequest", m), m.Title}
-	}
-	return out, b.epicTargets(ctx, as, epics, out)
+	return out, nil
 }
 
-// epicTargets is targets for epics.
-func (b *binder) epicTargets(ctx context.Context, as authz.Actor, ids []epic.ID, out map[noteable.Ref]*target) error {
-	found, err := b.Epics.ByIDs(ctx, as, ids)
-	if err != nil || len(found) == 0 {
-		return err
+// targetRef names what a global id names, if it is a target.
+func (b *binder) targetRef(id globalID) noteable.Ref {
+	model := noteable.Kind(id.Model)
+	if id.Model == "WorkItem" {
+		model = noteable.Issue
 	}
-	var list []*epic.Epic
-	for _, e := range found {
-		list = append(list, e)
-	}
-	spots, err := b.onEpics(ctx, as, list)
-	for i, e := range list {
-		if err == nil && spots[i].on.Group != nil {
-			out[noteable.Ref{Kind: noteable.Epic, ID: int64(e.ID)}] = &target{spots[i], exec.As("Epic", e), e.Title}
+	for _, kind := range b.targetKinds {
+		if kind.kind == model {
+			return noteable.Ref{Kind: model, ID: id.ID}
 		}
 	}
-	return err
+	return noteable.Ref{}
 }
 
 // targetOf reads the thing that a global id names.
 func (b *binder) targetOf(ctx context.Context, as authz.Actor, id globalID) (*target, noteable.Ref, error) {
-	ref := noteable.Ref{Kind: noteable.Kind(id.Model), ID: id.ID}
-	if id.Model == "WorkItem" {
-		ref.Kind = noteable.Issue
-	}
+	ref := b.targetRef(id)
 	found, err := b.targets(ctx, as, []noteable.Ref{ref})
 	t := found[ref]
 	if err == nil && t == nil {
 		err = errNoPlace
 	}
 	return t, ref, err
+}
+
+// typed gives ids their type.
+func typed[T ~int64](ids []int64) []T {
+	out := make([]T, len(ids))
+	for i, id := range ids {
+		out[i] = T(id)
+	}
+	return out
 }

@@ -161,7 +161,7 @@ type todoFilter struct {
 	AuthorID, GroupID, ProjectID []string
 }
 
-func (a todoFilter) filter() (todo.Filter, error) {
+func (a todoFilter) filter(kinds map[string]noteable.Kind) (todo.Filter, error) {
 	f := todo.Filter{Actions: lower[todo.Action](a.Action)}
 	if len(a.State) == 1 {
 		f.State = todo.State(a.State[0])
@@ -180,16 +180,19 @@ func (a todoFilter) filter() (todo.Filter, error) {
 	return f, err
 }
 
-// kinds are the kinds of things by the enum of to-do items. Nothing is about work items: they are
-// issues.
-var kinds = map[string]noteable.Kind{
-	"COMMIT": noteable.Commit, "EPIC": noteable.Epic, "ISSUE": noteable.Issue, "MERGEREQUEST": noteable.MergeRequest, "NAMESPACE": todo.OfGroup,
-	"PROJECT": todo.OfProject, "WORKITEM": "WorkItem",
+// todoKinds are the kinds of what to-do items are about, by the enum. Nothing is about work items:
+// they are issues.
+func (b *binder) todoKinds() map[string]noteable.Kind {
+	out := map[string]noteable.Kind{"COMMIT": noteable.Commit, "NAMESPACE": todo.OfGroup, "PROJECT": todo.OfProject, "WORKITEM": "WorkItem"}
+	for _, kind := range b.targetKinds {
+		out[kind.enum] = kind.kind
+	}
+	return out
 }
 
 func (b *binder) todoLists() {
 	exec.Batch(b.Schema, "User.todos", func(ctx context.Context, c *exec.Call[todoFilter], of []*user) ([]*exec.Page[*todo.Todo], error) {
-		f, err := c.Args.filter()
+		f, err := c.Args.filter(b.todoKinds())
 		if err != nil {
 			return nil, err
 		}
