@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/noteable"
 )
 
@@ -204,4 +205,27 @@ func (a *Award) Emoji() Emoji {
 	}
 	text := string(known.Unicode)
 	return Emoji{known.Name, text, version(text)}
+}
+
+// About names it for events.
+func (a Award) About() change.Subject {
+	return change.Subject{Type: "AwardEmoji", ID: int64(a.ID), Title: a.Name}
+}
+
+// place is the project or group of the target.
+func place(t *noteable.Target) authz.Place {
+	if t.ProjectID != 0 {
+		return authz.Place{ID: t.ProjectID, Path: t.ProjectPath, Subject: t.Subject}
+	}
+	return authz.Place{Group: t.GroupID != 0, ID: int64(t.GroupID), Namespace: t.GroupID, Path: t.GroupPath, Subject: t.Subject}
+}
+
+// Changed is the event in its generic form.
+func (e Added) Changed() change.Fact {
+	return change.View(e.Stamp, place(&e.Target), nil, &e.Award)
+}
+
+// Changed is the event in its generic form.
+func (e Removed) Changed() change.Fact {
+	return change.View(e.Stamp, place(&e.Target), &e.Award, nil)
 }

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
@@ -158,4 +159,31 @@ func (l Limits) check() error {
 		}
 	}
 	return bad.Err()
+}
+
+// About names it for events.
+func (b Board) About() change.Subject {
+	return change.Subject{Type: "Board", ID: int64(b.ID), Title: b.Name}
+}
+
+func (p Place) place() authz.Place {
+	if p.project != nil {
+		return p.project.Place()
+	}
+	return p.group.Place()
+}
+
+// Changed is the event in its generic form.
+func (e Created) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place.place(), nil, &e.Board)
+}
+
+// Changed is the event in its generic form.
+func (e Updated) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place.place(), &e.Before, &e.After)
+}
+
+// Changed is the event in its generic form.
+func (e Deleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place.place(), &e.Board, nil)
 }

@@ -340,3 +340,8 @@ func (s *Status) apply(in Input, now time.Time) error {
 	}
 	return s.report(in.State, now)
 }
+
+// Changed is the event in its generic form: it tells what is, whether or not there was a report before.
+func (e StatusReported) Changed() change.Fact {
+	return change.View(e.Stamp, e.Project.Place(), nil, &e.Status)
+}

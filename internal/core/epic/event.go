@@ -107,3 +107,37 @@ type Promoted struct {
 	Epic  Epic
 	Group *namespace.Group
 }
+
+// place is the group, whose name is not read.
+func (e *Epic) place() authz.Place {
+	return authz.Place{Group: true, ID: int64(e.GroupID), Namespace: e.GroupID, Path: e.Path}
+}
+
+// Changed is the event in its generic form: about the child, whose parent handlers find in the event.
+func (e ChildAdded) Changed() change.Fact {
+	return change.View(e.Stamp, e.Child.place(), &e.Child, &e.Child)
+}
+
+// Changed is the event in its generic form.
+func (e ChildRemoved) Changed() change.Fact { return ChildAdded(e).Changed() }
+
+// Changed is the event in its generic form: about the epic, which itself is as before.
+func (e IssueAdded) Changed() change.Fact {
+	return change.View(e.Stamp, e.Epic.place(), &e.Epic, &e.Epic)
+}
+
+// Changed is the event in its generic form.
+func (e IssueRemoved) Changed() change.Fact { return IssueAdded(e).Changed() }
+
+// Changed is the event in its generic form: about the source, which itself is as before.
+func (e Linked) Changed() change.Fact {
+	return change.View(e.Stamp, e.Source.place(), &e.Source, &e.Source)
+}
+
+// Changed is the event in its generic form.
+func (e Unlinked) Changed() change.Fact { return Linked(e).Changed() }
+
+// Changed is the event in its generic form: about the epic, which was created before.
+func (e Promoted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Epic.place(), &e.Epic, &e.Epic)
+}

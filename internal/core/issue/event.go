@@ -117,3 +117,11 @@ func (f Fact) former() *Issue {
 	}
 	return f.Before
 }
+
+// Changed is the event in its generic form: about the source, which itself is as before.
+func (e Linked) Changed() change.Fact {
+	return change.View(e.Stamp, e.SourceProject.Place(), &e.Source, &e.Source)
+}
+
+// Changed is the event in its generic form.
+func (e Unlinked) Changed() change.Fact { return Linked(e).Changed() }

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -203,4 +204,28 @@ func (c *Cadence) check() errs.Fields {
 	bad.Check(c.Weeks >= 1 && c.Weeks <= maxWeeks, "duration_in_weeks", "is not included in the list")
 	bad.Check(c.Advance >= 1 && c.Advance <= maxAdvance, "iterations_in_advance", "is not included in the list")
 	return bad
+}
+
+// About names it for events.
+func (i Iteration) About() change.Subject {
+	return change.Subject{Type: "Iteration", ID: int64(i.ID), Title: i.Name()}
+}
+
+func (i *Iteration) place() authz.Place {
+	return authz.Place{Group: true, ID: int64(i.NamespaceID), Namespace: i.NamespaceID, Path: i.Path}
+}
+
+// Changed is the event in its generic form.
+func (e Created) Changed() change.Fact {
+	return change.View(e.Stamp, e.Iteration.place(), nil, &e.Iteration)
+}
+
+// Changed is the event in its generic form.
+func (e Updated) Changed() change.Fact {
+	return change.View(e.Stamp, e.After.place(), &e.Before, &e.After)
+}
+
+// Changed is the event in its generic form.
+func (e Deleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Iteration.place(), &e.Iteration, nil)
 }

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -160,4 +161,32 @@ func tidy(titles []string) []string {
 		}
 	}
 	return out
+}
+
+// About names it for events.
+func (l Label) About() change.Subject {
+	return change.Subject{Type: "Label", ID: int64(l.ID), Title: l.Title}
+}
+
+// place is the project or group, whose name and path the caller of the package knows.
+func (p Place) place() authz.Place {
+	if p.ProjectID != 0 {
+		return authz.Place{ID: int64(p.ProjectID), Namespace: p.Namespace, Subject: p.Subject}
+	}
+	return authz.Place{Group: true, ID: int64(p.Namespace), Namespace: p.Namespace, Subject: p.Subject}
+}
+
+// Changed is the event in its generic form.
+func (e Created) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place.place(), nil, &e.Label)
+}
+
+// Changed is the event in its generic form.
+func (e Updated) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place.place(), &e.Before, &e.After)
+}
+
+// Changed is the event in its generic form.
+func (e Deleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place.place(), &e.Label, nil)
 }

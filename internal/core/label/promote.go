@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Promoted is published when a project's label became one of its group, before those that it
@@ -84,4 +85,9 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group Place
 		return nil, errs.Wrap(err, "promote label")
 	}
 	return &out, nil
+}
+
+// Changed is the event in its generic form.
+func (e Promoted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place.place(), nil, &e.Label)
 }

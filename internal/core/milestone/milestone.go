@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -216,4 +217,36 @@ func failed(code errs.Code, bad errs.Fields) error {
 		return nil
 	}
 	return &errs.Error{Kind: errs.Invalid, Code: code, Fields: bad}
+}
+
+// About names it for events.
+func (m Milestone) About() change.Subject {
+	return change.Subject{Type: "Milestone", ID: int64(m.ID), Title: m.Title}
+}
+
+func (p Place) place() authz.Place {
+	if p.ProjectID != nil {
+		return authz.Place{ID: int64(*p.ProjectID), Namespace: p.Namespace, Path: p.Path, Subject: p.Subject}
+	}
+	return authz.Place{Group: true, ID: int64(p.Namespace), Namespace: p.Namespace, Path: p.Path, Subject: p.Subject}
+}
+
+// Changed is the event in its generic form.
+func (e Created) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place.place(), nil, &e.Milestone)
+}
+
+// Changed is the event in its generic form.
+func (e Updated) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place.place(), &e.Before, &e.After)
+}
+
+// Changed is the event in its generic form.
+func (e Deleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place.place(), &e.Milestone, nil)
+}
+
+// Changed is the event in its generic form.
+func (e Promoted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Place.place(), nil, &e.Milestone)
 }

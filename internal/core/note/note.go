@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -228,4 +229,29 @@ func checkBody(body string) error {
 		return refuse("note", "is too long (maximum is 1000000 characters)")
 	}
 	return nil
+}
+
+// About names it for events.
+func (n Note) About() change.Subject {
+	return change.Subject{Type: "Note", ID: int64(n.ID)}
+}
+
+func (f *Fact) place() authz.Place {
+	switch {
+	case f.Project != nil:
+		return f.Project.Place()
+	case f.Group != nil:
+		return f.Group.Place()
+	}
+	return authz.Place{} // of a personal snippet
+}
+
+// Changed is the event in its generic form.
+func (f Fact) Changed() change.Fact {
+	return change.View(f.Stamp, f.place(), f.Before, &f.Note)
+}
+
+// Changed is the event in its generic form.
+func (e Deleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.place(), &e.Note, nil)
 }

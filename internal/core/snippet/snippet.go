@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
@@ -138,4 +139,32 @@ func New(d Deps) *Service {
 	return &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, jobs: d.Jobs, settings: d.Settings, projects: d.Projects, repos: d.Repos, urls: d.URLs, now: d.Now,
 	}
+}
+
+// About names it for events.
+func (s Snippet) About() change.Subject {
+	return change.Subject{Type: "Snippet", ID: int64(s.ID), Title: s.Title}
+}
+
+// place is the project of a snippet, the instance for a personal one.
+func (s *Snippet) place() authz.Place {
+	if s.ProjectID == nil {
+		return authz.Place{}
+	}
+	return authz.Place{ID: int64(*s.ProjectID)}
+}
+
+// Changed is the event in its generic form.
+func (e Created) Changed() change.Fact {
+	return change.View(e.Stamp, e.Snippet.place(), nil, &e.Snippet)
+}
+
+// Changed is the event in its generic form.
+func (e Updated) Changed() change.Fact {
+	return change.View(e.Stamp, e.Snippet.place(), &e.Before, &e.Snippet)
+}
+
+// Changed is the event in its generic form.
+func (e Deleted) Changed() change.Fact {
+	return change.View(e.Stamp, e.Snippet.place(), &e.Snippet, nil)
 }
