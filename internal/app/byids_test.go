@@ -195,7 +195,7 @@ func batches() map[string]batch {
 			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
 				if row.Project != 0 {
 					return within(ctx, s, as, row, func(p *project.Project) error {
-						_, err := s.Labels.Find(ctx, as, label.In(p), fmt.Sprint(row.ID))
+						_, err := s.Labels.Find(ctx, as, p.Place(), fmt.Sprint(row.ID))
 						return err
 					})
 				}
@@ -203,7 +203,7 @@ func batches() map[string]batch {
 				if err != nil {
 					return err
 				}
-				_, err = s.Labels.Find(ctx, as, label.Place{Namespace: g.ID, Subject: g.Subject()}, fmt.Sprint(row.ID))
+				_, err = s.Labels.Find(ctx, as, authz.Place{Namespace: g.ID, Subject: g.Subject()}, fmt.Sprint(row.ID))
 				return err
 			},
 		},
@@ -216,7 +216,7 @@ func batches() map[string]batch {
 			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
 				if row.Project != 0 {
 					return within(ctx, s, as, row, func(p *project.Project) error {
-						_, err := s.Boards.Find(ctx, as, board.In(p), board.ID(row.ID))
+						_, err := s.Boards.Find(ctx, as, p.Place(), board.ID(row.ID))
 						return err
 					})
 				}
@@ -224,7 +224,7 @@ func batches() map[string]batch {
 				if err != nil {
 					return err
 				}
-				_, err = s.Boards.Find(ctx, as, board.Of(g), board.ID(row.ID))
+				_, err = s.Boards.Find(ctx, as, g.Place(), board.ID(row.ID))
 				return err
 			},
 		},
@@ -237,7 +237,7 @@ func batches() map[string]batch {
 			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
 				if row.Project != 0 {
 					return within(ctx, s, as, row, func(p *project.Project) error {
-						_, err := s.Milestones.Find(ctx, as, milestone.In(p), milestone.ID(row.ID))
+						_, err := s.Milestones.Find(ctx, as, p.Place(), milestone.ID(row.ID))
 						return err
 					})
 				}
@@ -245,7 +245,7 @@ func batches() map[string]batch {
 				if err != nil {
 					return err
 				}
-				_, err = s.Milestones.Find(ctx, as, milestone.Of(g), milestone.ID(row.ID))
+				_, err = s.Milestones.Find(ctx, as, g.Place(), milestone.ID(row.ID))
 				return err
 			},
 		},

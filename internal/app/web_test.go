@@ -106,11 +106,11 @@ func (w *webWorld) iteration() {
 		g, err = w.core.Namespaces.Find(ctx, as, w.group)
 	}
 	if err == nil {
-		c, err = w.core.Iterations.CreateCadence(ctx, as, iteration.Of(g), iteration.CadenceInput{Title: "Sprints"})
+		c, err = w.core.Iterations.CreateCadence(ctx, as, g.Place(), iteration.CadenceInput{Title: "Sprints"})
 	}
 	if err == nil {
 		text := "Ship *it*"
-		i, err = w.core.Iterations.Create(ctx, as, iteration.Of(g), iteration.Input{Cadence: c.ID, Description: &text, StartDate: "2030-01-07", DueDate: "2030-01-20"})
+		i, err = w.core.Iterations.Create(ctx, as, g.Place(), iteration.Input{Cadence: c.ID, Description: &text, StartDate: "2030-01-07", DueDate: "2030-01-20"})
 	}
 	var of *project.Project
 	if err == nil {

@@ -11,7 +11,6 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/snippet"
-	"tenon/internal/core/wiki"
 )
 
 // Remote finds the repository that a git client names by its path without ".git":
@@ -68,7 +67,7 @@ func (s *Services) wikiRemote(ctx context.Context, as authz.Actor, path string) 
 	}
 	p, err := s.followed(ctx, as, of)
 	if err == nil {
-		return s.Wikis.Remote(ctx, as, wiki.OfProject(p))
+		return s.Wikis.Remote(ctx, as, p.Place())
 	}
 	if !errs.Is(err, errs.NotFound) {
 		return nil, err
@@ -80,7 +79,7 @@ func (s *Services) wikiRemote(ctx context.Context, as authz.Actor, path string) 
 	if err != nil {
 		return nil, err
 	}
-	return s.Wikis.Remote(ctx, as, wiki.OfGroup(g))
+	return s.Wikis.Remote(ctx, as, g.Place())
 }
 
 // followed finds a project by a path that it has or had.

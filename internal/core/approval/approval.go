@@ -10,8 +10,6 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
-	"tenon/internal/core/namespace"
-	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/setting"
 )
@@ -157,22 +155,4 @@ func (s *State) Suggested() []authz.UserID {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// Place is the project or group of approval settings.
-type Place struct {
-	Subject authz.Subject
-	Group   bool
-	ID      int64 // of the project or group
-	Path    string
-}
-
-// Of is the place of a project.
-func Of(p *project.Project) Place {
-	return Place{Subject: p.Subject(), ID: int64(p.ID), Path: p.FullPath}
-}
-
-// OfGroup is the place of a group.
-func OfGroup(g *namespace.Group) Place {
-	return Place{Subject: g.Subject(), Group: true, ID: int64(g.ID), Path: g.FullPath}
 }

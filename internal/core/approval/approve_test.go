@@ -252,11 +252,11 @@ func TestService_UpdateSettings(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		for name, who := range map[string]authz.Actor{"developer": w.Developer, "reporter": w.Reporter} {
-			_, err := w.approvals.UpdateSettings(ctx, who, approval.Of(w.As(who)), approval.Changes{})
+			_, err := w.approvals.UpdateSettings(ctx, who, w.As(who).Place(), approval.Changes{})
 			approvaltest.WantError(t, name, err, errs.Forbidden, "")
-			_, err = w.approvals.SettingsOf(ctx, who, approval.Of(w.As(who)))
+			_, err = w.approvals.SettingsOf(ctx, who, w.As(who).Place())
 			approvaltest.WantError(t, name+" reads", err, errs.Forbidden, "")
-			_, err = w.approvals.Configuration(ctx, who, approval.Of(w.As(who)))
+			_, err = w.approvals.Configuration(ctx, who, w.As(who).Place())
 			approvaltest.Check(t, err)
 		}
 		out := w.set(approval.Changes{})
@@ -271,7 +271,7 @@ func TestService_UpdateSettings(t *testing.T) {
 		approvaltest.Equal(t, "events", told, 1)
 
 		// A group forbids, the instance forbids more.
-		group := approval.Place{Subject: authz.Subject{Thing: "Group", Namespace: w.GroupID}, Group: true}
+		group := authz.Place{Subject: authz.Subject{Thing: "Group", Namespace: w.GroupID}, Group: true}
 		_, err := w.approvals.UpdateSettings(ctx, w.Stranger, group, approval.Changes{})
 		approvaltest.WantError(t, "stranger in a group", err, errs.NotFound, "")
 		_, err = w.approvals.UpdateSettings(ctx, authz.System(), group, approval.Changes{RetainOnPush: new(false), AuthorApproval: new(false), RequirePassword: new(true)})

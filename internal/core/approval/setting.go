@@ -42,7 +42,7 @@ type Changes struct {
 type SettingsChanged struct {
 	authz.Stamp
 
-	Place         Place
+	Place         authz.Place
 	Before, After Settings
 }
 
@@ -67,19 +67,15 @@ func initial(at authz.NamespaceID) settingRow {
 
 // SettingsOf gives how approvals work in a project or a group. It requires the right to change
 // that there.
-func (s *Service) SettingsOf(ctx context.Context, as authz.Actor, at Place) (*Settings, error) {
-	ability := authz.ReadApprovalSettings
-	if at.Group {
-		ability = authz.ReadGroupApprovalSettings
-	}
-	if err := s.policy.Require(ctx, as, ability, at.Subject); err != nil {
+func (s *Service) SettingsOf(ctx context.Context, as authz.Actor, at authz.Place) (*Settings, error) {
+	if err := s.policy.Require(ctx, as, at.Ability(authz.ReadApprovalSettings, authz.ReadGroupApprovalSettings), at.Subject); err != nil {
 		return nil, err
 	}
 	return s.settingsAt(ctx, at.Subject.Namespace)
 }
 
 // Configuration is SettingsOf a project for who may open merge requests there.
-func (s *Service) Configuration(ctx context.Context, as authz.Actor, at Place) (*Settings, error) {
+func (s *Service) Configuration(ctx context.Context, as authz.Actor, at authz.Place) (*Settings, error) {
 	if err := s.policy.Require(ctx, as, authz.ReadApprovalRules, at.Subject); err != nil {
 		return nil, err
 	}
@@ -89,12 +85,8 @@ func (s *Service) Configuration(ctx context.Context, as authz.Actor, at Place) (
 // UpdateSettings changes how approvals work in a project or a group and returns that. What the
 // instance or a group above locks stays as it is. It requires AdminApprovalSettings or
 // AdminGroupApprovalSettings.
-func (s *Service) UpdateSettings(ctx context.Context, as authz.Actor, at Place, c Changes) (*Settings, error) {
-	ability := authz.AdminApprovalSettings
-	if at.Group {
-		ability = authz.AdminGroupApprovalSettings
-	}
-	if err := s.policy.Require(ctx, as, ability, at.Subject); err != nil {
+func (s *Service) UpdateSettings(ctx context.Context, as authz.Actor, at authz.Place, c Changes) (*Settings, error) {
+	if err := s.policy.Require(ctx, as, at.Ability(authz.AdminApprovalSettings, authz.AdminGroupApprovalSettings), at.Subject); err != nil {
 		return nil, err
 	}
 	place := at.Subject.Namespace

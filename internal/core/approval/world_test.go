@@ -57,7 +57,7 @@ func (w *world) state(iid mergerequest.IID) *approval.State {
 // set changes the approval settings of the project.
 func (w *world) set(c approval.Changes) *approval.Settings {
 	w.T.Helper()
-	out, err := w.approvals.UpdateSettings(w.T.Context(), w.Maintainer, approval.Of(w.As(w.Maintainer)), c)
+	out, err := w.approvals.UpdateSettings(w.T.Context(), w.Maintainer, w.As(w.Maintainer).Place(), c)
 	approvaltest.Check(w.T, err)
 	return out
 }

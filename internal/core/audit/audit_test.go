@@ -141,8 +141,8 @@ func recorded(ann authz.Actor) []sample {
 	deployToken := change.Of[token.DeployToken]{Stamp: by, Place: inShop, After: &token.DeployToken{ID: 9, Name: "ci"}}
 	enabled := deploykey.Key{Key: &sshkey.Key{ID: 9, Title: "ci"}}
 	deployKey := deploykey.Change{Stamp: by, KeyID: 9, Title: "ci", ProjectID: 5, ProjectName: "Shop", FullPath: shop, After: &enabled}
-	rule := pushrule.Fact{Stamp: by, Place: pushrule.Place{Project: 5, Name: "Shop", Path: shop}, Rule: pushrule.Rule{ID: 9}}
-	groupRule := pushrule.Fact{Stamp: by, Place: pushrule.Place{Group: 3, Name: "Team", Path: "team"}, Rule: pushrule.Rule{ID: 9}}
+	rule := pushrule.Fact{Stamp: by, Place: inShop, Rule: pushrule.Rule{ID: 9}}
+	groupRule := pushrule.Fact{Stamp: by, Place: inTeam, Rule: pushrule.Rule{ID: 9}}
 	checked := statuscheck.Fact{Stamp: by, Project: &place, Check: statuscheck.Check{ID: 9, Name: "scan"}}
 	protected := protection.Event{Stamp: by, ProjectID: 5, ProjectName: "Shop", FullPath: shop, Rule: protection.Rule{ID: 9, Name: "main"}}
 	required := approval.RuleFact{Stamp: by, Project: &place, Rule: approval.Rule{ID: 9, Name: "two eyes", Required: 2}, Before: &approval.Rule{ID: 9, Required: 1}}
@@ -169,11 +169,11 @@ func recorded(ann authz.Actor) []sample {
 		{approval.RuleUpdated{RuleFact: required}, onShop("approval_rule_updated", "ApprovalRule", 9, "two eyes")},
 		{approval.RuleDeleted{RuleFact: required}, onShop("approval_rule_deleted", "ApprovalRule", 9, "two eyes")},
 		{
-			approval.SettingsChanged{Stamp: by, Place: approval.Place{ID: 5, Path: shop}, Before: lax, After: strict},
+			approval.SettingsChanged{Stamp: by, Place: authz.Place{ID: 5, Path: shop}, Before: lax, After: strict},
 			onShop("project_merge_request_approval_setting_updated", projectType, 5, shop),
 		},
 		{
-			approval.SettingsChanged{Stamp: by, Place: approval.Place{Group: true, ID: 3, Path: "team"}, Before: strict, After: lax},
+			approval.SettingsChanged{Stamp: by, Place: authz.Place{Group: true, ID: 3, Path: "team"}, Before: strict, After: lax},
 			onTeam("group_merge_request_approval_setting_updated", group, 3, "team"),
 		},
 		{

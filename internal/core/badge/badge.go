@@ -35,34 +35,8 @@ type Badge struct {
 	UpdatedAt   db.Time           `db:"updated_at"`
 }
 
-// Place is the project or group whose badges are meant.
-type Place struct {
-	Namespace authz.NamespaceID
-	Subject   authz.Subject
-	Project   *project.Project // nil for a group
-}
-
-// In is the place of a project's badges.
-func In(p *project.Project) Place {
-	return Place{Namespace: p.NamespaceID, Subject: p.Subject(), Project: p}
-}
-
-// Of is the place of a group's badges.
-func Of(g *namespace.Group) Place { return Place{Namespace: g.ID, Subject: g.Subject()} }
-
-func (p Place) read() authz.Ability {
-	if p.Project != nil {
-		return authz.ReadProject
-	}
-	return authz.ReadGroup
-}
-
-func (p Place) admin() authz.Ability {
-	if p.Project != nil {
-		return authz.AdminProject
-	}
-	return authz.AdminGroup
-}
+func read(at authz.Place) authz.Ability  { return at.Ability(authz.ReadProject, authz.ReadGroup) }
+func admin(at authz.Place) authz.Ability { return at.Ability(authz.AdminProject, authz.AdminGroup) }
 
 // Changes are the attributes of a badge that a call sets; nil leaves one alone.
 type Changes struct {
@@ -108,8 +82,8 @@ const tables = "badges b JOIN namespaces n ON n.id = b.namespace_id"
 
 // within is the condition for the badges that a place shows: a project those of the
 // groups above it as well.
-func within(w *db.Where, at Place) {
-	if at.Project == nil {
+func within(w *db.Where, at authz.Place) {
+	if !at.IsProject() {
 		w.And("b.namespace_id = ?", at.Namespace)
 		return
 	}
@@ -117,8 +91,8 @@ func within(w *db.Where, at Place) {
 }
 
 // List gives a page of the badges that a place shows by id.
-func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Badge], error) {
-	if err := s.policy.Require(ctx, as, at.read(), at.Subject); err != nil {
+func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Badge], error) {
+	if err := s.policy.Require(ctx, as, read(at), at.Subject); err != nil {
 		return page.Page[Badge]{}, err
 	}
 	var w db.Where
@@ -134,14 +108,14 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) 
 }
 
 // Find gives a badge that a place shows.
-func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, id ID) (*Badge, error) {
-	if err := s.policy.Require(ctx, as, at.read(), at.Subject); err != nil {
+func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, id ID) (*Badge, error) {
+	if err := s.policy.Require(ctx, as, read(at), at.Subject); err != nil {
 		return nil, err
 	}
 	return s.find(ctx, at, id)
 }
 
-func (s *Service) find(ctx context.Context, at Place, id ID) (*Badge, error) {
+func (s *Service) find(ctx context.Context, at authz.Place, id ID) (*Badge, error) {
 	var w db.Where
 	within(&w, at)
 	w.And("b.id = ?", id)
@@ -156,8 +130,8 @@ func (s *Service) find(ctx context.Context, at Place, id ID) (*Badge, error) {
 }
 
 // Create adds a badge to a place.
-func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Changes) (*Badge, error) {
-	if err := s.policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
+func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, c Changes) (*Badge, error) {
+	if err := s.policy.Require(ctx, as, admin(at), at.Subject); err != nil {
 		return nil, err
 	}
 	now := db.At(s.now())
@@ -173,15 +147,15 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 }
 
 // row is a badge of the place itself.
-func (s *Service) row(as authz.Actor, at Place, id ID) db.Row {
+func (s *Service) row(as authz.Actor, at authz.Place, id ID) db.Row {
 	r := db.Row{Table: "badges", ID: id, Now: s.now, Columns: columns, From: tables, Alias: "b", If: as.UnmodifiedAt, Missing: errs.Missing("Badge")}
 	r.And.And("b.namespace_id = ?", at.Namespace)
 	return r
 }
 
 // Update changes a badge of the place itself.
-func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c Changes) (*Badge, error) {
-	if err := s.policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
+func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id ID, c Changes) (*Badge, error) {
+	if err := s.policy.Require(ctx, as, admin(at), at.Subject); err != nil {
 		return nil, err
 	}
 	out, err := db.Update(ctx, s.db, s.row(as, at, id), func(_ context.Context, b *Badge) error {
@@ -198,8 +172,8 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c
 const CodeOfGroup errs.Code = "badge_of_group"
 
 // Delete removes a badge of the place itself. It returns an error with CodeOfGroup for one of a group above.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) error {
-	if err := s.policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, id ID) error {
+	if err := s.policy.Require(ctx, as, admin(at), at.Subject); err != nil {
 		return err
 	}
 	b, err := s.find(ctx, at, id)
@@ -214,8 +188,8 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) e
 }
 
 // Preview checks and renders a badge that is not stored.
-func (s *Service) Preview(ctx context.Context, as authz.Actor, at Place, c Changes) (*Badge, error) {
-	if err := s.policy.Require(ctx, as, at.admin(), at.Subject.Reading()); err != nil {
+func (s *Service) Preview(ctx context.Context, as authz.Actor, at authz.Place, c Changes) (*Badge, error) {
+	if err := s.policy.Require(ctx, as, admin(at), at.Subject.Reading()); err != nil {
 		return nil, err
 	}
 	var b Badge

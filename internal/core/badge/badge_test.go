@@ -24,7 +24,7 @@ type world struct {
 	badges       *badge.Service
 	owner, guest authz.Actor
 	id           project.ID
-	group        badge.Place
+	group        authz.Place
 }
 
 func newWorld(t *testing.T, d *db.DB) *world {
@@ -40,11 +40,11 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.Member(id, w.owner, authz.Owner)
 	w.Join(w.id, w.guest, authz.Guest)
 	g := namespace.Group{ID: id, Visibility: authz.Private}
-	w.group = badge.Of(&g)
+	w.group = g.Place()
 	return w
 }
 
-func (w *world) in(who authz.Actor) badge.Place { w.T.Helper(); return badge.In(w.Find(who, w.id)) }
+func (w *world) in(who authz.Actor) authz.Place { w.T.Helper(); return w.Find(who, w.id).Place() }
 
 func TestService_Preview(t *testing.T) {
 	t.Parallel()
@@ -102,7 +102,7 @@ func TestService_above(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w, ctx := newWorld(t, d), t.Context()
-		create := func(at badge.Place, name string) *badge.Badge {
+		create := func(at authz.Place, name string) *badge.Badge {
 			t.Helper()
 			b, err := w.badges.Create(ctx, w.owner, at, badge.Changes{Name: &name, LinkURL: new("https://a.test"), ImageURL: new("https://a.test/i.png")})
 			if err != nil {
@@ -111,7 +111,7 @@ func TestService_above(t *testing.T) {
 			return b
 		}
 		of, own := create(w.group, "group's"), create(w.in(w.owner), "own")
-		names := func(at badge.Place, name string) string {
+		names := func(at authz.Place, name string) string {
 			t.Helper()
 			list, err := w.badges.List(ctx, w.owner, at, badge.Filter{Name: name, Range: page.Range{Limit: 10}})
 			if err != nil {

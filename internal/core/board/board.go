@@ -13,8 +13,6 @@ import (
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
-	"tenon/internal/core/namespace"
-	"tenon/internal/core/project"
 )
 
 // ID identifies a board.
@@ -68,28 +66,6 @@ type Limits struct {
 	LimitMetric    *string `db:"limit_metric"` // all_metrics, issue_count, issue_weights
 }
 
-// Place is the project or group whose boards are meant.
-type Place struct {
-	Namespace authz.NamespaceID
-	Subject   authz.Subject
-	project   *project.Project
-	labels    label.Place
-	group     *namespace.Group
-}
-
-// In is the place of a project's boards.
-func In(p *project.Project) Place {
-	return Place{Namespace: p.NamespaceID, Subject: p.Subject(), project: p, labels: label.In(p)}
-}
-
-// Of is the place of a group's boards.
-func Of(g *namespace.Group) Place {
-	return Place{Namespace: g.ID, Subject: g.Subject(), group: g, labels: label.Place{Namespace: g.ID, Subject: g.Subject()}}
-}
-
-// Labels is the place as the owner of the labels that its boards may have.
-func (p Place) Labels() label.Place { return p.labels }
-
 // Changes are those of Update; nil leaves alone.
 type Changes struct {
 	Name            *string
@@ -119,7 +95,7 @@ type Fact struct {
 	authz.Stamp
 
 	Board Board
-	Place Place
+	Place authz.Place
 }
 
 // Created is published when a board was made.
@@ -130,7 +106,7 @@ type Updated struct {
 	db.Change[Board]
 	authz.Stamp
 
-	Place Place
+	Place authz.Place
 }
 
 // Deleted is published when a board was deleted with its lists.
@@ -166,24 +142,17 @@ func (b Board) About() change.Subject {
 	return change.Subject{Type: "Board", ID: int64(b.ID), Title: b.Name}
 }
 
-func (p Place) place() authz.Place {
-	if p.project != nil {
-		return p.project.Place()
-	}
-	return p.group.Place()
-}
-
 // Changed is the event in its generic form.
 func (e Created) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place.place(), nil, &e.Board)
+	return change.View(e.Stamp, e.Place, nil, &e.Board)
 }
 
 // Changed is the event in its generic form.
 func (e Updated) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place.place(), &e.Before, &e.After)
+	return change.View(e.Stamp, e.Place, &e.Before, &e.After)
 }
 
 // Changed is the event in its generic form.
 func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place.place(), &e.Board, nil)
+	return change.View(e.Stamp, e.Place, &e.Board, nil)
 }

@@ -17,7 +17,7 @@ const CodeList errs.Code = "board_list"
 func refuse(message string) error { return errs.Coded(errs.Invalid, CodeList, message) }
 
 // Lists returns a page of the lists of a board by position.
-func (s *Service) Lists(ctx context.Context, as authz.Actor, at Place, id ID, f Filter) (page.Page[List], error) {
+func (s *Service) Lists(ctx context.Context, as authz.Actor, at authz.Place, id ID, f Filter) (page.Page[List], error) {
 	b, err := s.Find(ctx, as, at, id)
 	if err != nil {
 		return page.Page[List]{}, err
@@ -26,7 +26,7 @@ func (s *Service) Lists(ctx context.Context, as authz.Actor, at Place, id ID, f 
 }
 
 // FindList returns a list of a board.
-func (s *Service) FindList(ctx context.Context, as authz.Actor, at Place, id ID, list ListID) (*List, error) {
+func (s *Service) FindList(ctx context.Context, as authz.Actor, at authz.Place, id ID, list ListID) (*List, error) {
 	b, err := s.Find(ctx, as, at, id)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (b *Board) list(id ListID) (*List, error) {
 }
 
 // CreateList adds a list behind the others of a board.
-func (s *Service) CreateList(ctx context.Context, as authz.Actor, at Place, id ID, in ListInput) (*List, error) {
+func (s *Service) CreateList(ctx context.Context, as authz.Actor, at authz.Place, id ID, in ListInput) (*List, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (s *Service) CreateList(ctx context.Context, as authz.Actor, at Place, id I
 }
 
 // checkList judges what a list is to be of.
-func (s *Service) checkList(ctx context.Context, at Place, in ListInput) error {
+func (s *Service) checkList(ctx context.Context, at authz.Place, in ListInput) error {
 	var ok bool
 	var err error
 	thing := ""
@@ -146,7 +146,7 @@ func (c ListChanges) limits() bool {
 }
 
 // UpdateList moves a list of a board to a position among the others, or changes its limits.
-func (s *Service) UpdateList(ctx context.Context, as authz.Actor, at Place, id ID, list ListID, c ListChanges) (*List, error) {
+func (s *Service) UpdateList(ctx context.Context, as authz.Actor, at authz.Place, id ID, list ListID, c ListChanges) (*List, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (s *Service) UpdateList(ctx context.Context, as authz.Actor, at Place, id I
 }
 
 // lockedList locks a board until the transaction ends, and reads it with one of its lists.
-func (s *Service) lockedList(ctx context.Context, at Place, id ID, list ListID) (*Board, *List, error) {
+func (s *Service) lockedList(ctx context.Context, at authz.Place, id ID, list ListID) (*Board, *List, error) {
 	if _, err := s.locked(ctx, at, id); err != nil {
 		return nil, nil, err
 	}
@@ -224,7 +224,7 @@ func (s *Service) arrange(ctx context.Context, lists []List) error {
 }
 
 // DeleteList removes a list of a board; the others close up.
-func (s *Service) DeleteList(ctx context.Context, as authz.Actor, at Place, id ID, list ListID) error {
+func (s *Service) DeleteList(ctx context.Context, as authz.Actor, at authz.Place, id ID, list ListID) error {
 	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
 		return err
 	}

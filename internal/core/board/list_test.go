@@ -23,7 +23,7 @@ type world struct {
 	boards          *board.Service
 	rita, gus, stan authz.Actor
 	project         project.ID
-	place           board.Place
+	place           authz.Place
 	board           *board.Board
 	labels          map[string]label.ID
 }
@@ -41,7 +41,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.Join(w.project, w.rita, authz.Reporter)
 	w.Join(w.project, w.gus, authz.Guest)
 	p := w.Find(w.rita, w.project)
-	w.place = board.In(p)
+	w.place = p.Place()
 	for name, at := range map[string]authz.NamespaceID{"a": p.NamespaceID, "b": p.NamespaceID, "c": group, "foreign": w.Group("far", authz.Private, 0)} {
 		w.labels[name] = label.ID(w.Insert("labels", coretest.Row{"namespace_id": at, "title": name, "title_fold": name, "color": "#fff"}))
 	}
@@ -66,7 +66,7 @@ func (w *world) add(name string) *board.List {
 // order gives the labels of the lists with their positions.
 func (w *world) order() string {
 	w.T.Helper()
-	b, err := w.boards.Find(w.T.Context(), w.gus, board.In(w.Find(w.gus, w.project)), w.board.ID)
+	b, err := w.boards.Find(w.T.Context(), w.gus, w.Find(w.gus, w.project).Place(), w.board.ID)
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestService_CreateList(t *testing.T) {
 		if !errs.Is(err, errs.Invalid) || err.Error() != "limit_metric is not included in the list" {
 			t.Errorf("an unknown metric: %v", err)
 		}
-		if _, err := w.boards.CreateList(ctx, w.gus, board.In(w.Find(w.gus, w.project)), w.board.ID, board.ListInput{LabelID: &known}); !errs.Is(err, errs.Forbidden) {
+		if _, err := w.boards.CreateList(ctx, w.gus, w.Find(w.gus, w.project).Place(), w.board.ID, board.ListInput{LabelID: &known}); !errs.Is(err, errs.Forbidden) {
 			t.Errorf("a guest: %v", err)
 		}
 		if got := w.order(); got != "a0 c1" {

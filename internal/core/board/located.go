@@ -14,14 +14,14 @@ import (
 // Located is a board with the project or group that it is of, as the actor sees that.
 type Located struct {
 	Board
-	Place Place
+	Place authz.Place
 }
 
 // Project gives the project of the board, nil for a board of a group.
-func (l *Located) Project() *project.Project { return l.Place.project }
+func (l *Located) Project() *project.Project { return project.Of(l.Place) }
 
 // Group gives the group of the board, nil for a board of a project.
-func (l *Located) Group() *namespace.Group { return l.Place.group }
+func (l *Located) Group() *namespace.Group { return namespace.Of(l.Place) }
 
 // ByIDs returns those of the boards with these ids that the actor may read.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Located, error) {
@@ -63,18 +63,18 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 }
 
 // places gives the projects and groups with these namespaces that the actor may read.
-func (s *Service) places(ctx context.Context, as authz.Actor, ids []authz.NamespaceID) (map[authz.NamespaceID]Place, error) {
-	out := make(map[authz.NamespaceID]Place, len(ids))
+func (s *Service) places(ctx context.Context, as authz.Actor, ids []authz.NamespaceID) (map[authz.NamespaceID]authz.Place, error) {
+	out := make(map[authz.NamespaceID]authz.Place, len(ids))
 	projects, err := s.projects.ByNamespaces(ctx, as, ids)
 	if err != nil {
 		return nil, err
 	}
 	for id, p := range projects {
-		out[id] = In(p)
+		out[id] = p.Place()
 	}
 	groups, err := s.groups.ByIDs(ctx, as, ids)
 	for id, g := range groups {
-		out[id] = Of(g)
+		out[id] = g.Place()
 	}
 	return out, err
 }

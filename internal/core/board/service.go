@@ -52,7 +52,7 @@ func New(d Deps) *Service {
 var order = page.Order{page.Text("name", "b.name_fold"), page.ID("b.id")}
 
 // List returns a page of the boards of a place by name.
-func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Board], error) {
+func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Board], error) {
 	if err := s.policy.Require(ctx, as, authz.ReadBoard, at.Subject); err != nil {
 		return page.Page[Board]{}, err
 	}
@@ -69,14 +69,14 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) 
 }
 
 // Find returns a board of the place itself.
-func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, id ID) (*Board, error) {
+func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, id ID) (*Board, error) {
 	if err := s.policy.Require(ctx, as, authz.ReadBoard, at.Subject); err != nil {
 		return nil, err
 	}
 	return s.find(ctx, at, id)
 }
 
-func (s *Service) find(ctx context.Context, at Place, id ID) (*Board, error) {
+func (s *Service) find(ctx context.Context, at authz.Place, id ID) (*Board, error) {
 	list, err := db.Select[Board](ctx, s.db, "SELECT "+db.Columns[Board]("b")+" FROM boards b WHERE b.namespace_id = ? AND b.id = ?", at.Namespace, id)
 	if err == nil {
 		err = s.fill(ctx, list)
@@ -126,7 +126,7 @@ func (s *Service) fill(ctx context.Context, boards []Board) error {
 }
 
 // Create makes a board; its name has to be among the changes to an empty one.
-func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Changes) (*Board, error) {
+func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, c Changes) (*Board, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
 		return nil, err
 	}
@@ -158,14 +158,14 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 	return b, nil
 }
 
-func bound(at Place) db.Bound {
+func bound(at authz.Place) db.Bound {
 	b := db.Bound{Table: "boards", Most: maxBoards, Full: errs.Plain(fmt.Sprintf("boards are too many (maximum is %d)", maxBoards))}
 	b.Of.And("namespace_id = ?", at.Namespace)
 	return b
 }
 
 // Update changes a board of the place itself.
-func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c Changes) (*Board, error) {
+func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id ID, c Changes) (*Board, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func missing(err error, doing string) error {
 }
 
 // apply writes the changes of columns into b.
-func (s *Service) apply(ctx context.Context, at Place, b *Board, c Changes) error {
+func (s *Service) apply(ctx context.Context, at authz.Place, b *Board, c Changes) error {
 	if c.Name != nil {
 		b.Name = *c.Name
 	}
@@ -232,8 +232,8 @@ func (s *Service) apply(ctx context.Context, at Place, b *Board, c Changes) erro
 	return b.check()
 }
 
-func (s *Service) setLabels(ctx context.Context, as authz.Actor, at Place, id ID, titles []string) error {
-	labels, err := s.labels.ByNames(ctx, at.labels, titles)
+func (s *Service) setLabels(ctx context.Context, as authz.Actor, at authz.Place, id ID, titles []string) error {
+	labels, err := s.labels.ByNames(ctx, at, titles)
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (s *Service) setLabels(ctx context.Context, as authz.Actor, at Place, id ID
 
 // usable reports whether a place may use the row of a table that belongs to a project or
 // group: one of its own or of a group above it.
-func (s *Service) usable(ctx context.Context, at Place, table string, id int64) (bool, error) {
+func (s *Service) usable(ctx context.Context, at authz.Place, table string, id int64) (bool, error) {
 	n, err := db.Get[int64](ctx, s.db, "SELECT COUNT(*) FROM "+table+` x JOIN namespace_ancestors a ON a.ancestor_id = x.namespace_id
 		WHERE x.id = ? AND a.namespace_id = ?`, id, at.Namespace)
 	if err != nil {
@@ -260,7 +260,7 @@ func (s *Service) usable(ctx context.Context, at Place, table string, id int64) 
 }
 
 // reads reports whether a user is active and sees the place.
-func (s *Service) reads(ctx context.Context, at Place, id authz.UserID) (bool, error) {
+func (s *Service) reads(ctx context.Context, at authz.Place, id authz.UserID) (bool, error) {
 	type user struct {
 		Admin    bool `db:"admin"`
 		Auditor  bool `db:"auditor"`
@@ -279,7 +279,7 @@ func (s *Service) reads(ctx context.Context, at Place, id authz.UserID) (bool, e
 }
 
 // Delete removes a board of the place itself with its lists.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) error {
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, id ID) error {
 	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
 		return err
 	}
@@ -294,12 +294,12 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) e
 }
 
 // locked reads a board of a place itself and locks it until the transaction ends.
-func (s *Service) locked(ctx context.Context, at Place, id ID) (Board, error) {
+func (s *Service) locked(ctx context.Context, at authz.Place, id ID) (Board, error) {
 	return db.ForUpdate[Board](ctx, s.db, s.row(at, id))
 }
 
 // row is a board of a place.
-func (s *Service) row(at Place, id ID) db.Row {
+func (s *Service) row(at authz.Place, id ID) db.Row {
 	r := db.Row{Table: "boards", ID: id, Now: s.now}
 	r.And.And("namespace_id = ?", at.Namespace)
 	return r

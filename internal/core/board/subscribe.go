@@ -48,15 +48,15 @@ const ofPlace = "board_id IN (SELECT b.id FROM boards b WHERE b.namespace_id IN 
 // OnTransferred replaces the labels and milestones of former groups on the boards of a
 // project, and removes the lists of their iterations.
 func (s *Service) OnTransferred(ctx context.Context, e project.Transferred) error {
-	return s.replaceFormer(ctx, e.By, label.In(&e.Project), milestone.In(&e.Project))
+	return s.replaceFormer(ctx, e.By, e.Project.Place(), e.Project.Place())
 }
 
 // OnGroupTransferred is OnTransferred for the boards of a group and of all below it.
 func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
-	return s.replaceFormer(ctx, e.By, label.Of(&e.Group), milestone.Of(&e.Group))
+	return s.replaceFormer(ctx, e.By, e.Group.Place(), e.Group.Place())
 }
 
-func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, ofLabels label.Place, ofMilestones milestone.Place) error {
+func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, ofLabels authz.Place, ofMilestones authz.Place) error {
 	ns := ofLabels.Namespace
 	labels := func(ctx context.Context, ids []label.ID) ([]namespace.Successor[label.ID], error) {
 		return s.labels.Successors(ctx, as, ofLabels, ids)

@@ -132,7 +132,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, g *namespace.Group
 		if err := db.Create(ctx, s.db, "epics", &e); err != nil {
 			return err
 		}
-		labels, err := s.labels.EnsureByNames(ctx, as, label.Of(g), in.Labels)
+		labels, err := s.labels.EnsureByNames(ctx, as, g.Place(), in.Labels)
 		if err != nil {
 			return err
 		}

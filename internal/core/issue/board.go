@@ -58,7 +58,7 @@ func (s *Service) Drag(ctx context.Context, as authz.Actor, p *project.Project, 
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		c, err := d.changes(i)
 		if err == nil && d.From != nil && d.To != nil && d.To.Kind == board.OfLabel {
-			c.Labels.Add, err = s.labels.TitlesByIDs(ctx, as, label.In(p), []label.ID{*d.To.List.LabelID})
+			c.Labels.Add, err = s.labels.TitlesByIDs(ctx, as, p.Place(), []label.ID{*d.To.List.LabelID})
 		}
 		if err == nil {
 			_, err = s.Update(ctx, as, p, iid, c)

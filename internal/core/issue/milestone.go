@@ -23,15 +23,15 @@ func (s *Service) OnPromoted(ctx context.Context, e milestone.Promoted) error {
 // OnTransferred replaces the milestones of former groups on the issues of a project, and takes
 // their iterations away.
 func (s *Service) OnTransferred(ctx context.Context, e project.Transferred) error {
-	return s.replaceFormer(ctx, e.By, milestone.In(&e.Project))
+	return s.replaceFormer(ctx, e.By, e.Project.Place())
 }
 
 // OnGroupTransferred is OnTransferred for all projects below a group.
 func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
-	return s.replaceFormer(ctx, e.By, milestone.Of(&e.Group))
+	return s.replaceFormer(ctx, e.By, e.Group.Place())
 }
 
-func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at milestone.Place) error {
+func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at authz.Place) error {
 	if err := s.milestones.ReplaceFormer(ctx, as, at, inMilestones()); err != nil {
 		return err
 	}

@@ -179,7 +179,7 @@ func (s *Service) place(ctx context.Context, as authz.Actor, c copying, made *Is
 	if err := s.insert(ctx, made); err != nil {
 		return err
 	}
-	labels, err := s.labels.ByNames(ctx, label.In(to), label.Titles(i.Labels))
+	labels, err := s.labels.ByNames(ctx, to.Place(), label.Titles(i.Labels))
 	if err != nil {
 		return err
 	}

@@ -206,7 +206,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.insert(ctx, i); err != nil {
 			return err
 		}
-		labels, err := s.labels.EnsureByNames(ctx, as, label.In(p), in.Labels)
+		labels, err := s.labels.EnsureByNames(ctx, as, p.Place(), in.Labels)
 		if err != nil {
 			return err
 		}

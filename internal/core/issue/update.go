@@ -157,7 +157,7 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return spent, err
 	}
-	added, removed, err := s.labels.Apply(ctx, as, label.In(p), i.noteable(), i.Labels, c.Labels)
+	added, removed, err := s.labels.Apply(ctx, as, p.Place(), i.noteable(), i.Labels, c.Labels)
 	if err != nil {
 		return spent, err
 	}

@@ -49,7 +49,7 @@ func TestService_Views(t *testing.T) {
 		})
 		issues.Connect(issue.Above{Subscriptions: subscribed(f.planner.UserID)})
 		root := f.Admin("root")
-		due, err := milestones.Create(ctx, f.owner, milestone.In(f.Find(f.owner, f.id)), milestone.Input{Title: "v1"})
+		due, err := milestones.Create(ctx, f.owner, f.Find(f.owner, f.id).Place(), milestone.Input{Title: "v1"})
 		if err != nil {
 			t.Fatal(err)
 		}

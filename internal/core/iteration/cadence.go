@@ -39,7 +39,7 @@ var cadenceColumns = db.Columns[Cadence]("c")
 var cadenceOrder = page.Order{page.Text("title", "c.title_fold"), page.ID("c.id")}
 
 // Cadences returns a page of the cadences of a place by title.
-func (s *Service) Cadences(ctx context.Context, as authz.Actor, at Place, f CadenceFilter) (page.Page[Cadence], error) {
+func (s *Service) Cadences(ctx context.Context, as authz.Actor, at authz.Place, f CadenceFilter) (page.Page[Cadence], error) {
 	if err := s.policy.Require(ctx, as, authz.ReadIteration, at.Subject); err != nil {
 		return page.Page[Cadence]{}, err
 	}
@@ -47,7 +47,7 @@ func (s *Service) Cadences(ctx context.Context, as authz.Actor, at Place, f Cade
 	switch {
 	case f.Ancestors:
 		w.And("c.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", at.Namespace)
-	case at.project:
+	case at.IsProject():
 		w.And("c.namespace_id = (SELECT x.parent_id FROM namespaces x WHERE x.id = ?)", at.Namespace)
 	default:
 		w.And("c.namespace_id = ?", at.Namespace)
@@ -100,7 +100,7 @@ func (s *Service) CadencesByIDs(ctx context.Context, as authz.Actor, ids []Caden
 
 // UpdateCadence changes a cadence of the group. Iterations that exist keep their dates; an automatic
 // cadence gets those that it lacks in advance.
-func (s *Service) UpdateCadence(ctx context.Context, as authz.Actor, at Place, id CadenceID, c CadenceChanges) (*Cadence, error) {
+func (s *Service) UpdateCadence(ctx context.Context, as authz.Actor, at authz.Place, id CadenceID, c CadenceChanges) (*Cadence, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (s *Service) advance(ctx context.Context, as authz.Actor, c *Cadence) error
 }
 
 // DeleteCadence removes a cadence of the group with its iterations; their issues have none afterwards.
-func (s *Service) DeleteCadence(ctx context.Context, as authz.Actor, at Place, id CadenceID) error {
+func (s *Service) DeleteCadence(ctx context.Context, as authz.Actor, at authz.Place, id CadenceID) error {
 	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type Choice struct {
 
 // Choose finds the iteration that a choice names among those of the groups of a place, the
 // first by date of several. It returns NotFound for none.
-func (s *Service) Choose(ctx context.Context, as authz.Actor, at Place, c Choice) (*Iteration, error) {
+func (s *Service) Choose(ctx context.Context, as authz.Actor, at authz.Place, c Choice) (*Iteration, error) {
 	if err := s.policy.Require(ctx, as, authz.ReadIteration, at.Subject); err != nil {
 		return nil, err
 	}

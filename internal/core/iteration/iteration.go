@@ -10,8 +10,6 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
-	"tenon/internal/core/namespace"
-	"tenon/internal/core/project"
 )
 
 // ID identifies an iteration among all.
@@ -91,22 +89,6 @@ type Cadence struct {
 	CreatedAt   db.Time           `db:"created_at"`
 	UpdatedAt   db.Time           `db:"updated_at"`
 }
-
-// Place is the project or group whose iterations are meant: those of a project are those of
-// the groups that it stands in.
-type Place struct {
-	Namespace authz.NamespaceID
-	Subject   authz.Subject
-	project   bool
-}
-
-// In is the place of a project.
-func In(p *project.Project) Place {
-	return Place{Namespace: p.NamespaceID, Subject: p.Subject(), project: true}
-}
-
-// Of is the place of a group.
-func Of(g *namespace.Group) Place { return Place{Namespace: g.ID, Subject: g.Subject()} }
 
 // Filter selects iterations; the zero value selects those of the place itself.
 type Filter struct {

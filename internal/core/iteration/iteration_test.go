@@ -44,8 +44,8 @@ type world struct {
 	*coretest.World
 	iterations     *iteration.Service
 	planner, guest authz.Actor
-	at             iteration.Place
-	inProject      iteration.Place
+	at             authz.Place
+	inProject      authz.Place
 }
 
 func newWorld(t *testing.T, d *db.DB) *world {
@@ -57,8 +57,8 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.Member(id, w.planner, authz.Reporter)
 	w.Member(id, w.guest, authz.Guest)
 	g := namespace.Group{ID: id, Visibility: authz.Private}
-	w.at = iteration.Of(&g)
-	w.inProject = iteration.In(w.Find(w.planner, w.Project("group/shop", authz.Private, id)))
+	w.at = g.Place()
+	w.inProject = w.Find(w.planner, w.Project("group/shop", authz.Private, id)).Place()
 	return w
 }
 

@@ -26,12 +26,12 @@ const tables = `iterations i JOIN namespaces n ON n.id = i.namespace_id JOIN rou
 var order = page.Order{page.Text("due_date", "i.due_date"), page.ID("i.id")}
 
 // list reads a page of the iterations of a place.
-func (s *Service) list(ctx context.Context, at Place, f Filter) (page.Page[Iteration], error) {
+func (s *Service) list(ctx context.Context, at authz.Place, f Filter) (page.Page[Iteration], error) {
 	var w db.Where
 	switch {
 	case f.Ancestors:
 		w.And("i.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", at.Namespace)
-	case at.project:
+	case at.IsProject():
 		w.And("i.namespace_id = (SELECT x.parent_id FROM namespaces x WHERE x.id = ?)", at.Namespace)
 	default:
 		w.And("i.namespace_id = ?", at.Namespace)

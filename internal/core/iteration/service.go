@@ -37,7 +37,7 @@ func New(d Deps) *Service {
 }
 
 // List returns a page of the iterations of a place by due date.
-func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Iteration], error) {
+func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Iteration], error) {
 	if err := s.policy.Require(ctx, as, authz.ReadIteration, at.Subject); err != nil {
 		return page.Page[Iteration]{}, err
 	}
@@ -49,7 +49,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) 
 }
 
 // FindByIID returns an iteration of the group itself by its number.
-func (s *Service) FindByIID(ctx context.Context, as authz.Actor, at Place, iid IID) (*Iteration, error) {
+func (s *Service) FindByIID(ctx context.Context, as authz.Actor, at authz.Place, iid IID) (*Iteration, error) {
 	if err := s.policy.Require(ctx, as, authz.ReadIteration, at.Subject); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (s *Service) FindByIID(ctx context.Context, as authz.Actor, at Place, iid I
 
 // CreateCadence makes a cadence of a group. An automatic one gets its iterations: as many as
 // it makes in advance, each of so many weeks, one after the other from the start date on.
-func (s *Service) CreateCadence(ctx context.Context, as authz.Actor, at Place, in CadenceInput) (*Cadence, error) {
+func (s *Service) CreateCadence(ctx context.Context, as authz.Actor, at authz.Place, in CadenceInput) (*Cadence, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (s *Service) CreateCadence(ctx context.Context, as authz.Actor, at Place, i
 		StartDate: in.StartDate, Weeks: in.Weeks, Advance: in.Advance, CreatedAt: now, UpdatedAt: now,
 	}
 	bad := c.check()
-	bad.Check(!at.project, "group", "can't be blank")
+	bad.Check(!at.IsProject(), "group", "can't be blank")
 	if err := bad.Err(); err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, i *Iteration) erro
 
 // Create makes an iteration in a cadence of the group that is not automatic. Iterations of
 // one cadence do not overlap.
-func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input) (*Iteration, error) {
+func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in Input) (*Iteration, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 }
 
 // Delete removes an iteration of the group; its issues have none afterwards.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) error {
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, id ID) error {
 	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func (s *Service) row(id ID) db.Row {
 
 // Update changes an iteration of the group. The dates of automatic cadences follow from the cadence
 // and cannot be changed here.
-func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c Changes) (*Iteration, error) {
+func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id ID, c Changes) (*Iteration, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
 		return nil, err
 	}

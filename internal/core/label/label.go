@@ -11,8 +11,6 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
-	"tenon/internal/core/namespace"
-	"tenon/internal/core/project"
 )
 
 // ID identifies a label.
@@ -42,21 +40,6 @@ type Label struct {
 
 // TextColor is the colour in which text on the label can be read.
 func (l *Label) TextColor() string { return textColor(l.Color) }
-
-// Place is the project or group whose labels are meant.
-type Place struct {
-	Namespace authz.NamespaceID
-	Subject   authz.Subject
-	ProjectID project.ID // zero for a group
-}
-
-// In is the place of a project's labels.
-func In(p *project.Project) Place {
-	return Place{Namespace: p.NamespaceID, Subject: p.Subject(), ProjectID: p.ID}
-}
-
-// Of is the place of a group's labels.
-func Of(g *namespace.Group) Place { return Place{Namespace: g.ID, Subject: g.Subject()} }
 
 // Input is what a new label is made of.
 type Input struct {
@@ -104,7 +87,7 @@ type Created struct {
 	authz.Stamp
 
 	Label Label
-	Place Place
+	Place authz.Place
 }
 
 // Updated is published when a label was changed.
@@ -112,7 +95,7 @@ type Updated struct {
 	db.Change[Label]
 	authz.Stamp
 
-	Place Place
+	Place authz.Place
 }
 
 // Deleted is published when a label was deleted with all that it was attached to.
@@ -120,7 +103,7 @@ type Deleted struct {
 	authz.Stamp
 
 	Label Label
-	Place Place
+	Place authz.Place
 }
 
 // validate checks a label as it will be stored.
@@ -168,25 +151,17 @@ func (l Label) About() change.Subject {
 	return change.Subject{Type: "Label", ID: int64(l.ID), Title: l.Title}
 }
 
-// place is the project or group, whose name and path the caller of the package knows.
-func (p Place) place() authz.Place {
-	if p.ProjectID != 0 {
-		return authz.Place{ID: int64(p.ProjectID), Namespace: p.Namespace, Subject: p.Subject}
-	}
-	return authz.Place{Group: true, ID: int64(p.Namespace), Namespace: p.Namespace, Subject: p.Subject}
-}
-
 // Changed is the event in its generic form.
 func (e Created) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place.place(), nil, &e.Label)
+	return change.View(e.Stamp, e.Place, nil, &e.Label)
 }
 
 // Changed is the event in its generic form.
 func (e Updated) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place.place(), &e.Before, &e.After)
+	return change.View(e.Stamp, e.Place, &e.Before, &e.After)
 }
 
 // Changed is the event in its generic form.
 func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place.place(), &e.Label, nil)
+	return change.View(e.Stamp, e.Place, &e.Label, nil)
 }

@@ -48,13 +48,13 @@ func setUp(t *testing.T, d *db.DB) *fixture {
 	return f
 }
 
-func (f *fixture) in(as authz.Actor) label.Place { f.T.Helper(); return label.In(f.Find(as, f.id)) }
+func (f *fixture) in(as authz.Actor) authz.Place { f.T.Helper(); return f.Find(as, f.id).Place() }
 
-func (f *fixture) above() label.Place {
-	return label.Place{Namespace: f.group, Subject: authz.Subject{Thing: "Group", Namespace: f.group}}
+func (f *fixture) above() authz.Place {
+	return authz.Place{Namespace: f.group, Subject: authz.Subject{Thing: "Group", Namespace: f.group}}
 }
 
-func (f *fixture) create(at label.Place, title string) *label.Label {
+func (f *fixture) create(at authz.Place, title string) *label.Label {
 	f.T.Helper()
 	l, err := f.labels.Create(ctx, f.planner, at, label.Input{Title: title, Color: "red"})
 	if err != nil {
@@ -162,7 +162,7 @@ func TestService_Find(t *testing.T) {
 		shared := f.create(f.above(), "shared")
 		own := f.create(f.in(f.planner), "own")
 		number := f.create(f.in(f.planner), "12345")
-		other := f.create(label.In(f.Find(f.planner, f.Project("team/other", authz.Private, f.group))), "elsewhere")
+		other := f.create(f.Find(f.planner, f.Project("team/other", authz.Private, f.group)).Place(), "elsewhere")
 		for ref, want := range map[string]label.ID{
 			"shared": shared.ID, "own": own.ID, fmt.Sprint(own.ID): own.ID, "12345": number.ID, "OWN": 0, "none": 0,
 			fmt.Sprint(other.ID): 0, "elsewhere": 0, "99999999999999999999": 0,
@@ -435,7 +435,7 @@ func TestService_Usages(t *testing.T) {
 			{f.planner, label.Usage{LabelID: l.ID, OpenIssues: 2, ClosedIssues: 1, OpenRequests: 1}},
 			{f.guest, label.Usage{LabelID: l.ID, OpenIssues: 1, ClosedIssues: 1, OpenRequests: 1}},
 		} {
-			for name, at := range map[string]label.Place{"project": f.in(tt.as), "group": f.above()} {
+			for name, at := range map[string]authz.Place{"project": f.in(tt.as), "group": f.above()} {
 				got, err := f.labels.Usages(ctx, tt.as, at, []label.ID{l.ID})
 				if err != nil || got[l.ID] != tt.want {
 					t.Errorf("%s as %s: %+v, %v, want %+v", name, tt.as.Username, got[l.ID], err, tt.want)

@@ -29,14 +29,14 @@ func tooMany() error {
 // ByNames returns the labels with these titles that the place may use, in the order of the
 // titles, without those that there are not. More than 500 titles are Invalid. It asks for no
 // permission: who sees the place sees its labels.
-func (s *Service) ByNames(ctx context.Context, at Place, titles []string) ([]Label, error) {
+func (s *Service) ByNames(ctx context.Context, at authz.Place, titles []string) ([]Label, error) {
 	titles, known, err := s.byNames(ctx, at, titles)
 	return inOrder(titles, known), err
 }
 
 // EnsureByNames is ByNames that makes the missing ones where the actor may manage labels. Titles
 // that no label can have are left out.
-func (s *Service) EnsureByNames(ctx context.Context, as authz.Actor, at Place, titles []string) ([]Label, error) {
+func (s *Service) EnsureByNames(ctx context.Context, as authz.Actor, at authz.Place, titles []string) ([]Label, error) {
 	titles, known, err := s.byNames(ctx, at, titles)
 	if err != nil || len(known) == len(titles) {
 		return inOrder(titles, known), err
@@ -61,7 +61,7 @@ func (s *Service) EnsureByNames(ctx context.Context, as authz.Actor, at Place, t
 }
 
 // byNames finds labels by title, and returns the titles without blank ones and doublets.
-func (s *Service) byNames(ctx context.Context, at Place, titles []string) ([]string, map[string]Label, error) {
+func (s *Service) byNames(ctx context.Context, at authz.Place, titles []string) ([]string, map[string]Label, error) {
 	titles = tidy(titles)
 	if len(titles) == 0 {
 		return nil, nil, nil
@@ -88,7 +88,7 @@ func inOrder(titles []string, known map[string]Label) []Label {
 
 // TitlesByIDs gives the titles of those of the labels with these ids that the actor may see and the
 // place may use, in the order of the ids.
-func (s *Service) TitlesByIDs(ctx context.Context, as authz.Actor, at Place, ids []ID) ([]string, error) {
+func (s *Service) TitlesByIDs(ctx context.Context, as authz.Actor, at authz.Place, ids []ID) ([]string, error) {
 	found, err := s.ByIDs(ctx, as, ids)
 	if err != nil || len(found) == 0 {
 		return nil, err
@@ -107,7 +107,7 @@ func (s *Service) TitlesByIDs(ctx context.Context, as authz.Actor, at Place, ids
 }
 
 // make creates a label by title alone; ok is false where no label can have the title.
-func (s *Service) make(ctx context.Context, as authz.Actor, at Place, title string) (made Label, ok bool, err error) {
+func (s *Service) make(ctx context.Context, as authz.Actor, at authz.Place, title string) (made Label, ok bool, err error) {
 	now := db.At(s.now())
 	l := Label{NamespaceID: at.Namespace, Title: title, Color: defaultColor, CreatedAt: now, UpdatedAt: now}
 	l.fold()
@@ -260,7 +260,7 @@ func (s *Service) Attach(ctx context.Context, to noteable.Ref, labels []Label) e
 // says what changed. Unknown titles are made or left out as EnsureByNames does; more than 500
 // labels of one thing are Invalid. Call it in the transaction that changes the thing; the caller
 // has asked for the permission.
-func (s *Service) Apply(ctx context.Context, as authz.Actor, at Place, to noteable.Ref, present []Label, a Assignment) (added, removed []Label, err error) {
+func (s *Service) Apply(ctx context.Context, as authz.Actor, at authz.Place, to noteable.Ref, present []Label, a Assignment) (added, removed []Label, err error) {
 	if a.Empty() {
 		return nil, nil, nil
 	}

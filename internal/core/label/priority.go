@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 )
 
 // prioritize reads the priorities that labels have in the project of a place; those of a group
 // have none.
-func (s *Service) prioritize(ctx context.Context, at Place, labels []Label) error {
-	if at.ProjectID == 0 || len(labels) == 0 {
+func (s *Service) prioritize(ctx context.Context, at authz.Place, labels []Label) error {
+	if !at.IsProject() || len(labels) == 0 {
 		return nil
 	}
 	ids, byID := make([]ID, len(labels)), make(map[ID]*Label, len(labels))
@@ -24,7 +25,7 @@ func (s *Service) prioritize(ctx context.Context, at Place, labels []Label) erro
 		Priority int64 `db:"priority"`
 	}
 	var w db.Where
-	w.And("project_id = ?", at.ProjectID)
+	w.And("project_id = ?", at.ID)
 	w.In("label_id", ids)
 	rows, err := db.Select[row](ctx, s.db, "SELECT label_id, priority FROM label_priorities"+w.SQL()+" ORDER BY label_id", w.Args()...)
 	if err != nil {
@@ -37,17 +38,17 @@ func (s *Service) prioritize(ctx context.Context, at Place, labels []Label) erro
 }
 
 // setPriority writes the priority of a label in the project of a place.
-func (s *Service) setPriority(ctx context.Context, at Place, l *Label) error {
-	if at.ProjectID == 0 {
+func (s *Service) setPriority(ctx context.Context, at authz.Place, l *Label) error {
+	if !at.IsProject() {
 		return nil
 	}
 	var err error
 	if l.Priority != nil {
-		_, err = db.InsertRow(ctx, s.db, "label_priorities", db.Values{"label_id": l.ID, "project_id": at.ProjectID, "priority": *l.Priority},
+		_, err = db.InsertRow(ctx, s.db, "label_priorities", db.Values{"label_id": l.ID, "project_id": at.ID, "priority": *l.Priority},
 			"ON CONFLICT (label_id, project_id) DO UPDATE SET priority = excluded.priority")
 	} else {
 		row := db.Row{Table: "label_priorities", Key: "label_id", ID: l.ID}
-		row.And.And("project_id = ?", at.ProjectID)
+		row.And.And("project_id = ?", at.ID)
 		_, err = db.Drop(ctx, s.db, row)
 	}
 	if err != nil {
@@ -57,14 +58,14 @@ func (s *Service) setPriority(ctx context.Context, at Place, l *Label) error {
 }
 
 // changePriority reads the priority of a locked label, and changes it where c says so.
-func (s *Service) changePriority(ctx context.Context, at Place, l *Label, c Changes) error {
+func (s *Service) changePriority(ctx context.Context, at authz.Place, l *Label, c Changes) error {
 	one := []Label{*l}
 	if err := s.prioritize(ctx, at, one); err != nil {
 		return err
 	}
 	before := one[0].Priority
 	l.Priority = before
-	if at.ProjectID == 0 || c.Priority == nil && !c.ClearPriority {
+	if !at.IsProject() || c.Priority == nil && !c.ClearPriority {
 		return nil
 	}
 	if before == c.Priority || before != nil && c.Priority != nil && *before == *c.Priority {
@@ -76,7 +77,7 @@ func (s *Service) changePriority(ctx context.Context, at Place, l *Label, c Chan
 
 // movePriorities copies the priorities of former labels in the projects of a place to new ones that have none. The
 // statements begin with the pairs of the former and the new labels.
-func (s *Service) movePriorities(ctx context.Context, at Place, with string, pairs []any) error {
+func (s *Service) movePriorities(ctx context.Context, at authz.Place, with string, pairs []any) error {
 	const inside = "project_id IN (SELECT p.id FROM projects p WHERE p.namespace_id IN " + namespace.InsideSQL + ")"
 	args := append(slices.Clone(pairs), at.Namespace)
 	if _, err := s.db.Exec(ctx, with+`INSERT INTO label_priorities (label_id, project_id, priority)

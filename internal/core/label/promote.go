@@ -16,14 +16,14 @@ type Promoted struct {
 	authz.Stamp
 
 	Label    Label
-	Place    Place // the group
-	Replaces []ID  // labels of the title in the projects of the group
+	Place    authz.Place // the group
+	Replaces []ID        // labels of the title in the projects of the group
 }
 
 // Promote makes a label of a project one of the group that the project stands in, or finds
 // the group's of that title. It takes the place of the labels of that title in all projects
 // of the group, on everything that they are attached to.
-func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group Place, ref string) (*Label, error) {
+func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group authz.Place, ref string) (*Label, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminLabel, from.Subject); err != nil {
 		return nil, err
 	}
@@ -89,5 +89,5 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group Place
 
 // Changed is the event in its generic form.
 func (e Promoted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place.place(), nil, &e.Label)
+	return change.View(e.Stamp, e.Place, nil, &e.Label)
 }

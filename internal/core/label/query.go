@@ -17,7 +17,7 @@ var columns = db.Columns[Label]("l")
 var short = strings.NewReplacer("l.description_fold", "'' AS description_fold", "l.description", budget.CutColumn("l.description")).Replace(columns)
 
 // within adds the condition that a label belongs to the place, or to a group above it.
-func (f Filter) within(w *db.Where, at Place) {
+func (f Filter) within(w *db.Where, at authz.Place) {
 	switch {
 	case f.OwnOnly && f.Parent:
 		w.And("(l.namespace_id = ? OR l.namespace_id = (SELECT o.parent_id FROM namespaces o WHERE o.id = ?))", at.Namespace, at.Namespace)
@@ -30,7 +30,7 @@ func (f Filter) within(w *db.Where, at Place) {
 
 // below adds the condition that a label belongs to the group, or to what is asked for below
 // it and shown to the actor.
-func (s *Service) below(w *db.Where, as authz.Actor, at Place, f Filter) {
+func (s *Service) below(w *db.Where, as authz.Actor, at authz.Place, f Filter) {
 	visible, args := s.policy.VisiblePlacesSQL(as, "n")
 	cond := "n.id = ?"
 	more := []any{at.Namespace}
@@ -55,9 +55,9 @@ func (s *Service) below(w *db.Where, as authz.Actor, at Place, f Filter) {
 }
 
 // list reads a page of the labels of a place.
-func (s *Service) list(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Label], error) {
+func (s *Service) list(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Label], error) {
 	var w db.Where
-	if at.ProjectID == 0 && (f.Descendants || f.Projects) {
+	if !at.IsProject() && (f.Descendants || f.Projects) {
 		s.below(&w, as, at, f)
 	} else {
 		f.within(&w, at)
@@ -76,7 +76,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, at Place, f Filter) 
 var order = page.Order{page.Text("title_fold", "l.title_fold"), page.Text("title", "l.title"), page.ID("l.id")}
 
 // one reads the label of the place, or of the nearest group above it, for which cond holds.
-func (s *Service) one(ctx context.Context, at Place, f Filter, cond string, arg any) (*Label, error) {
+func (s *Service) one(ctx context.Context, at authz.Place, f Filter, cond string, arg any) (*Label, error) {
 	var w db.Where
 	f.within(&w, at)
 	w.And(cond, arg)
@@ -119,7 +119,7 @@ type Usage struct {
 
 // Usages counts the issues and merge requests of the place's project, or of the visible
 // projects below the place's group, that carry the labels. Labels on nothing are left out.
-func (s *Service) Usages(ctx context.Context, as authz.Actor, at Place, ids []ID) (map[ID]Usage, error) {
+func (s *Service) Usages(ctx context.Context, as authz.Actor, at authz.Place, ids []ID) (map[ID]Usage, error) {
 	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
 		return nil, err
 	}

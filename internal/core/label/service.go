@@ -44,7 +44,7 @@ func New(d Deps) *Service {
 }
 
 // List returns a page of the labels of a place by title.
-func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Label], error) {
+func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Label], error) {
 	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
 		return page.Page[Label]{}, err
 	}
@@ -82,7 +82,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 }
 
 // Find returns the label that ref names by id or title, in the place or above it.
-func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, ref string) (*Label, error) {
+func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, ref string) (*Label, error) {
 	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, ref string
 }
 
 // FindByTitle returns the label with exactly a title, in the place or the nearest group above it.
-func (s *Service) FindByTitle(ctx context.Context, as authz.Actor, at Place, title string) (*Label, error) {
+func (s *Service) FindByTitle(ctx context.Context, as authz.Actor, at authz.Place, title string) (*Label, error) {
 	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (s *Service) FindByTitle(ctx context.Context, as authz.Actor, at Place, tit
 }
 
 // find looks a label up by id, then by title; among equal titles the nearest wins.
-func (s *Service) find(ctx context.Context, at Place, ref string, f Filter) (*Label, error) {
+func (s *Service) find(ctx context.Context, at authz.Place, ref string, f Filter) (*Label, error) {
 	if id, err := strconv.ParseInt(ref, 10, 64); err == nil {
 		l, err := s.one(ctx, at, f, "l.id = ?", ID(id))
 		if err == nil || !errors.Is(err, db.ErrNotFound) {
@@ -116,7 +116,7 @@ func (s *Service) find(ctx context.Context, at Place, ref string, f Filter) (*La
 	return s.titled(ctx, at, ref, f)
 }
 
-func (s *Service) titled(ctx context.Context, at Place, title string, f Filter) (*Label, error) {
+func (s *Service) titled(ctx context.Context, at authz.Place, title string, f Filter) (*Label, error) {
 	l, err := s.one(ctx, at, f, "l.title = ?", title)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Label")
@@ -132,7 +132,7 @@ func wrap(err error) error {
 }
 
 // Create makes a label. A title that the place or a group above it has already is a Conflict.
-func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input) (*Label, error) {
+func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in Input) (*Label, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminLabel, at.Subject); err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 		Color: hexColor(in.Color), Archived: in.Archived, CreatedAt: now, UpdatedAt: now,
 	}
 	l.fold()
-	if at.ProjectID != 0 {
+	if at.IsProject() {
 		l.Priority = in.Priority
 	}
 	exists := errs.New(errs.Conflict, "Label already exists")
@@ -174,7 +174,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 }
 
 // Update changes a label of the place itself; those of groups above are not found.
-func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, ref string, c Changes) (*Label, error) {
+func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, ref string, c Changes) (*Label, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminLabel, at.Subject); err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, ref stri
 }
 
 // Delete removes a label of the place itself from everything it is attached to.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, ref string) error {
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, ref string) error {
 	if err := s.policy.Require(ctx, as, authz.AdminLabel, at.Subject); err != nil {
 		return err
 	}

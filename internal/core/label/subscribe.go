@@ -23,16 +23,16 @@ func (s *Service) Subscribe(b *event.Bus) {
 
 // OnTransferred replaces the labels of former groups on what is in a project that was transferred.
 func (s *Service) OnTransferred(ctx context.Context, e project.Transferred) error {
-	return s.replaceFormer(ctx, e.By, In(&e.Project))
+	return s.replaceFormer(ctx, e.By, e.Project.Place())
 }
 
 // OnGroupTransferred replaces the labels of former groups on what is in a group that was transferred and all below it.
 func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
-	return s.replaceFormer(ctx, e.By, Of(&e.Group))
+	return s.replaceFormer(ctx, e.By, e.Group.Place())
 }
 
 // carriedSQL is a condition that holds for links ll of labels to what is in a place.
-func (s *Service) carriedSQL(at Place) (cond string, args []any) {
+func (s *Service) carriedSQL(at authz.Place) (cond string, args []any) {
 	var all []string
 	for _, kind := range s.kinds.All() {
 		if !kind.Labels {
@@ -49,7 +49,7 @@ func (s *Service) carriedSQL(at Place) (cond string, args []any) {
 
 // replaceFormer replaces the labels of former groups on what is in a place: by the
 // label of that title which the place may use now, or by a copy in the place.
-func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at Place) error {
+func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at authz.Place) error {
 	carried, things := s.carriedSQL(at)
 	successors := func(ctx context.Context, ids []ID) ([]namespace.Successor[ID], error) {
 		return s.Successors(ctx, as, at, ids)
@@ -71,7 +71,7 @@ func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at Place) e
 
 // Successors gives for those of the labels that a project or group cannot use after its transfer the ones that
 // take their places. Call it in the transaction of the transfer. It asks for no permission.
-func (s *Service) Successors(ctx context.Context, as authz.Actor, at Place, ids []ID) ([]namespace.Successor[ID], error) {
+func (s *Service) Successors(ctx context.Context, as authz.Actor, at authz.Place, ids []ID) ([]namespace.Successor[ID], error) {
 	return namespace.Successors(ctx, s.db, at.Namespace, ids, namespace.Titled[Label, ID]{
 		Table: "labels", Alias: "l", Columns: columns, From: "labels l",
 		Key: func(l *Label) (ID, string) { return l.ID, l.Title },
@@ -87,7 +87,7 @@ func (s *Service) Successors(ctx context.Context, as authz.Actor, at Place, ids 
 }
 
 // copiesIn creates labels with the titles, colors and descriptions of others.
-func (s *Service) copiesIn(ctx context.Context, as authz.Actor, at Place, from []Label) ([]Label, error) {
+func (s *Service) copiesIn(ctx context.Context, as authz.Actor, at authz.Place, from []Label) ([]Label, error) {
 	now := db.At(s.now())
 	out := make([]Label, len(from))
 	for i, l := range from {

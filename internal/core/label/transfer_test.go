@@ -24,7 +24,7 @@ func TestService_OnTransferred(t *testing.T) {
 		f.create(f.above(), "unused")
 		into := f.Group("into", authz.Private, 0)
 		f.Member(into, f.planner, authz.Planner)
-		target := f.create(label.Place{Namespace: into, Subject: authz.Subject{Thing: "Group", Namespace: into}}, "shared")
+		target := f.create(authz.Place{Namespace: into, Subject: authz.Subject{Thing: "Group", Namespace: into}}, "shared")
 		issue := noteable.Ref{Kind: noteable.Issue, ID: f.Insert("issues", coretest.Row{
 			"iid": 1, "project_id": f.id, "author_id": f.planner.UserID, "title": "One", "title_fold": "one", "description_fold": "",
 			"state": "opened", "issue_type": "issue",
@@ -69,10 +69,10 @@ func TestService_OnGroupTransferred(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		f := setUp(t, d)
-		place := func(path string, parent authz.NamespaceID) label.Place {
+		place := func(path string, parent authz.NamespaceID) authz.Place {
 			id := f.Group(path, authz.Private, parent)
 			f.Member(id, f.planner, authz.Planner)
-			return label.Place{Namespace: id, Subject: authz.Subject{Thing: "Group", Namespace: id}}
+			return authz.Place{Namespace: id, Subject: authz.Subject{Thing: "Group", Namespace: id}}
 		}
 		former, into := place("former", 0), place("elsewhere", 0)
 		moved := place("former/moved", former.Namespace)
@@ -80,7 +80,7 @@ func TestService_OnGroupTransferred(t *testing.T) {
 		own, shared, old, deep := f.create(moved, "own"), f.create(former, "shared"), f.create(former, "old"), f.create(below, "deep")
 		target := f.create(into, "shared")
 		var refs []noteable.Ref
-		for i, at := range []label.Place{moved, below} {
+		for i, at := range []authz.Place{moved, below} {
 			refs = append(refs, noteable.Ref{Kind: noteable.Epic, ID: f.Insert("epics", coretest.Row{
 				"iid": i + 1, "group_id": at.Namespace, "author_id": f.planner.UserID, "title": "One", "title_fold": "one", "description_fold": "",
 				"state": "opened", "color": "#ffffff",

@@ -226,7 +226,7 @@ func (s *Service) build(ctx context.Context, as authz.Actor, source, target *pro
 	if m.MilestoneID != nil && *m.MilestoneID == 0 {
 		m.MilestoneID = nil
 	}
-	labels, err := s.labels.EnsureByNames(ctx, as, label.In(target), in.Labels)
+	labels, err := s.labels.EnsureByNames(ctx, as, target.Place(), in.Labels)
 	return m, labels, err
 }
 

@@ -80,7 +80,7 @@ func (s *Service) assign(ctx context.Context, as authz.Actor, p *project.Project
 			return err
 		}
 	}
-	added, removed, err := s.labels.Apply(ctx, as, label.In(p), noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, m.Labels, c.Labels)
+	added, removed, err := s.labels.Apply(ctx, as, p.Place(), noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, m.Labels, c.Labels)
 	if err != nil {
 		return err
 	}

@@ -316,7 +316,7 @@ func (s *Service) optionMilestone(ctx context.Context, as authz.Actor, p *projec
 	if *o.milestone == "" {
 		return new(milestone.ID), nil
 	}
-	found, err := s.milestones.List(ctx, as, milestone.In(p), milestone.Filter{Title: *o.milestone, Ancestors: true, Range: page.Range{Limit: 1}})
+	found, err := s.milestones.List(ctx, as, p.Place(), milestone.Filter{Title: *o.milestone, Ancestors: true, Range: page.Range{Limit: 1}})
 	if err != nil && !errs.Is(err, errs.NotFound) && !errs.Is(err, errs.Forbidden) {
 		return nil, err
 	}

@@ -124,7 +124,7 @@ func TestService_PushOptions_milestone(t *testing.T) {
 	t.Parallel()
 	eachChecked(t, func(t *testing.T, w *checked) {
 		p := w.as(w.maintainer)
-		one, err := w.deps.Milestones.Create(t.Context(), w.maintainer, milestone.In(p), milestone.Input{Title: "One"})
+		one, err := w.deps.Milestones.Create(t.Context(), w.maintainer, p.Place(), milestone.Input{Title: "One"})
 		check(t, err)
 		group := milestone.ID(w.Insert("milestones", coretest.Row{"iid": 1, "namespace_id": p.ParentID, "title": "Group's", "title_fold": "group's", "state": "active"}))
 		w.push("topic", w.tip("main"), files{"c": "c\n"}, "Add c")

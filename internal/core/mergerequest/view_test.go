@@ -31,7 +31,7 @@ func TestService_Views(t *testing.T) {
 		w.requests.Connect(mergerequest.Above{Subscriptions: subscribers{w.developer.UserID: true}, Approvals: alonetest.Approvals{}})
 		m := w.open("topic", files{"c": "c\n"})
 		w.report("topic", ci.Running)
-		due, err := w.deps.Milestones.Create(t.Context(), w.maintainer, milestone.In(w.as(w.maintainer)), milestone.Input{Title: "One"})
+		due, err := w.deps.Milestones.Create(t.Context(), w.maintainer, w.as(w.maintainer).Place(), milestone.Input{Title: "One"})
 		check(t, err)
 		_, err = w.requests.Update(t.Context(), w.developer, w.as(w.developer), m.IID, mergerequest.Changes{
 			MilestoneID: &due.ID, Assignees: &[]authz.UserID{w.reporter.UserID}, Reviewers: &[]authz.UserID{w.maintainer.UserID, w.developer.UserID},

@@ -11,7 +11,6 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
-	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
 
@@ -63,24 +62,6 @@ func (m *Milestone) Expired(now time.Time) bool {
 	return m.DueDate != nil && *m.DueDate < now.UTC().Format(time.DateOnly)
 }
 
-// Place is the project or group whose milestones are meant.
-type Place struct {
-	Namespace authz.NamespaceID
-	Subject   authz.Subject
-	ProjectID *project.ID // nil for a group
-	Path      string      // full path
-}
-
-// In is the place of a project's milestones.
-func In(p *project.Project) Place {
-	return Place{Namespace: p.NamespaceID, Subject: p.Subject(), ProjectID: &p.ID, Path: p.FullPath}
-}
-
-// Of is the place of a group's milestones.
-func Of(g *namespace.Group) Place {
-	return Place{Namespace: g.ID, Subject: g.Subject(), Path: g.FullPath}
-}
-
 // Input is what a new milestone is made of.
 type Input struct {
 	Title       string
@@ -125,7 +106,7 @@ type Fact struct {
 	authz.Stamp
 
 	Milestone Milestone
-	Place     Place
+	Place     authz.Place
 }
 
 // Created is published when a milestone was made.
@@ -137,7 +118,7 @@ type Copied struct {
 	authz.Stamp
 
 	Milestones []Milestone // at least one, the copies
-	Place      Place
+	Place      authz.Place
 }
 
 // Updated is published when a milestone was changed, closed or activated.
@@ -145,7 +126,7 @@ type Updated struct {
 	db.Change[Milestone]
 	authz.Stamp
 
-	Place Place
+	Place authz.Place
 }
 
 // Deleted is published when a milestone was deleted. What it was the milestone of has none.
@@ -224,29 +205,22 @@ func (m Milestone) About() change.Subject {
 	return change.Subject{Type: "Milestone", ID: int64(m.ID), Title: m.Title}
 }
 
-func (p Place) place() authz.Place {
-	if p.ProjectID != nil {
-		return authz.Place{ID: int64(*p.ProjectID), Namespace: p.Namespace, Path: p.Path, Subject: p.Subject}
-	}
-	return authz.Place{Group: true, ID: int64(p.Namespace), Namespace: p.Namespace, Path: p.Path, Subject: p.Subject}
-}
-
 // Changed is the event in its generic form.
 func (e Created) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place.place(), nil, &e.Milestone)
+	return change.View(e.Stamp, e.Place, nil, &e.Milestone)
 }
 
 // Changed is the event in its generic form.
 func (e Updated) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place.place(), &e.Before, &e.After)
+	return change.View(e.Stamp, e.Place, &e.Before, &e.After)
 }
 
 // Changed is the event in its generic form.
 func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place.place(), &e.Milestone, nil)
+	return change.View(e.Stamp, e.Place, &e.Milestone, nil)
 }
 
 // Changed is the event in its generic form.
 func (e Promoted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place.place(), nil, &e.Milestone)
+	return change.View(e.Stamp, e.Place, nil, &e.Milestone)
 }

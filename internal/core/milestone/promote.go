@@ -16,7 +16,7 @@ import (
 // Promote makes a project's milestone one of its group. It takes the place of the milestones
 // of that title in all projects of the group. A project that stands in no group is Forbidden.
 func (s *Service) Promote(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*Milestone, error) {
-	at := In(p)
+	at := p.Place()
 	if err := s.policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, err
 	}
-	group := Of(g)
+	group := g.Place()
 	if err := s.policy.Require(ctx, as, authz.AdminMilestone, group.Subject); err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, p *project.Projec
 
 // Successors gives for those of the milestones that a project or group cannot use after its transfer the ones that
 // take their places. Call it in the transaction of the transfer. It asks for no permission.
-func (s *Service) Successors(ctx context.Context, as authz.Actor, at Place, ids []ID) ([]namespace.Successor[ID], error) {
+func (s *Service) Successors(ctx context.Context, as authz.Actor, at authz.Place, ids []ID) ([]namespace.Successor[ID], error) {
 	return namespace.Successors(ctx, s.db, at.Namespace, ids, namespace.Titled[Milestone, ID]{
 		Table: "milestones", Alias: "m", Columns: columns, From: tables,
 		Key:  func(m *Milestone) (ID, string) { return m.ID, m.Title },
@@ -97,7 +97,7 @@ func (s *Service) Promoted(ctx context.Context, e Promoted, in Table) error {
 
 // ReplaceFormer replaces the milestones that a project or group cannot use after its transfer in the
 // rows of a table. It asks for no permission.
-func (s *Service) ReplaceFormer(ctx context.Context, as authz.Actor, at Place, in Table) error {
+func (s *Service) ReplaceFormer(ctx context.Context, as authz.Actor, at authz.Place, in Table) error {
 	inside := " AND " + in.Project + " IN (SELECT p.id FROM projects p WHERE p.namespace_id IN " + namespace.InsideSQL + ")"
 	successors := func(ctx context.Context, ids []ID) ([]namespace.Successor[ID], error) {
 		return s.Successors(ctx, as, at, ids)
@@ -115,7 +115,7 @@ func (s *Service) ReplaceFormer(ctx context.Context, as authz.Actor, at Place, i
 }
 
 // copiesIn creates milestones like others.
-func (s *Service) copiesIn(ctx context.Context, as authz.Actor, at Place, from []Milestone) ([]ID, error) {
+func (s *Service) copiesIn(ctx context.Context, as authz.Actor, at authz.Place, from []Milestone) ([]ID, error) {
 	last, err := namespace.NextIIDs(ctx, s.db, at.Namespace, namespace.KindMilestone, len(from))
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (s *Service) copiesIn(ctx context.Context, as authz.Actor, at Place, from [
 	out := slices.Clone(from)
 	for i := range out {
 		m := &out[i]
-		m.ID, m.NamespaceID, m.ProjectID, m.Path, m.CreatedAt, m.UpdatedAt = 0, at.Namespace, at.ProjectID, at.Path, now, now
+		m.ID, m.NamespaceID, m.ProjectID, m.Path, m.CreatedAt, m.UpdatedAt = 0, at.Namespace, project.IDOf(at), at.Path, now, now
 		m.IID = IID(last - int64(len(out)-1-i))
 	}
 	rows, err := db.InsertAll(ctx, s.db, "milestones", out)

@@ -28,7 +28,7 @@ func TestService_Successors(t *testing.T) {
 			w.Member(g, ann, authz.Owner)
 		}
 		create := func(g authz.NamespaceID, title string) milestone.ID {
-			m, err := s.Create(t.Context(), ann, milestone.Place{Namespace: g, Subject: authz.Subject{Thing: "Group", Namespace: g}}, milestone.Input{Title: title})
+			m, err := s.Create(t.Context(), ann, authz.Place{Namespace: g, Subject: authz.Subject{Thing: "Group", Namespace: g}}, milestone.Input{Title: title})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,7 +43,7 @@ func TestService_Successors(t *testing.T) {
 		p := w.Find(ann, app)
 		successors := func(ids ...milestone.ID) (map[milestone.ID]milestone.ID, uint64) {
 			before := d.Statements()
-			list, err := s.Successors(t.Context(), ann, milestone.In(p), ids)
+			list, err := s.Successors(t.Context(), ann, p.Place(), ids)
 			if err != nil || len(list) != len(ids) {
 				t.Fatalf("got %v, %v, want %d", list, err, len(ids))
 			}
@@ -61,7 +61,7 @@ func TestService_Successors(t *testing.T) {
 		if m := copied[got[old[2]]]; err != nil || m == nil || m.Title != "lost" || m.NamespaceID != p.NamespaceID {
 			t.Errorf("lost: got %+v, %v, want a copy in the project", m, err)
 		}
-		if list, err := s.Successors(t.Context(), ann, milestone.In(p), []milestone.ID{far, both}); err != nil || len(list) != 0 {
+		if list, err := s.Successors(t.Context(), ann, p.Place(), []milestone.ID{far, both}); err != nil || len(list) != 0 {
 			t.Errorf("of groups that the project stands in: got %v, %v, want none", list, err)
 		}
 		_, one := successors(old[0])

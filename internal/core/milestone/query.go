@@ -55,7 +55,7 @@ func (f Filter) sorting(today string) page.Order {
 }
 
 // list reads a page of the milestones of a place.
-func (s *Service) list(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Milestone], error) {
+func (s *Service) list(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Milestone], error) {
 	var w db.Where
 	s.within(&w, as, at, f)
 	if f.State != "" {
@@ -82,7 +82,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, at Place, f Filter) 
 
 // within adds the places whose milestones are asked for. What is above a place is seen
 // with it; what is below may be hidden.
-func (s *Service) within(w *db.Where, as authz.Actor, at Place, f Filter) {
+func (s *Service) within(w *db.Where, as authz.Actor, at authz.Place, f Filter) {
 	const above = "SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?"
 	const below = "SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?"
 	if !f.Descendants {
@@ -103,14 +103,14 @@ func (s *Service) within(w *db.Where, as authz.Actor, at Place, f Filter) {
 }
 
 // row is a milestone of the place itself.
-func (s *Service) row(at Place, id ID) db.Row {
+func (s *Service) row(at authz.Place, id ID) db.Row {
 	r := db.Row{Table: "milestones", ID: id, Alias: "m", From: tables, Columns: columns, Now: s.now}
 	r.And.And("m.namespace_id = ?", at.Namespace)
 	return r
 }
 
 // locked reads a milestone of a place itself and locks it until the transaction ends.
-func (s *Service) locked(ctx context.Context, at Place, id ID) (Milestone, error) {
+func (s *Service) locked(ctx context.Context, at authz.Place, id ID) (Milestone, error) {
 	return db.ForUpdate[Milestone](ctx, s.db, s.row(at, id))
 }
 

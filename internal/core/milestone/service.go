@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
 	"tenon/internal/core/weburl"
 )
 
@@ -42,7 +43,7 @@ func New(d Deps) *Service {
 }
 
 // List returns a page of the milestones of a place by due date.
-func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Milestone], error) {
+func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Milestone], error) {
 	if err := s.policy.Require(ctx, as, authz.ReadMilestone, at.Subject); err != nil {
 		return page.Page[Milestone]{}, err
 	}
@@ -54,7 +55,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) 
 }
 
 // Find returns a milestone of the place itself; those of groups above are not found.
-func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, id ID) (*Milestone, error) {
+func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, id ID) (*Milestone, error) {
 	if err := s.policy.Require(ctx, as, authz.ReadMilestone, at.Subject); err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, id ID) (*M
 }
 
 // FindByIID returns a milestone of the place itself by its number.
-func (s *Service) FindByIID(ctx context.Context, as authz.Actor, at Place, iid IID) (*Milestone, error) {
+func (s *Service) FindByIID(ctx context.Context, as authz.Actor, at authz.Place, iid IID) (*Milestone, error) {
 	if err := s.policy.Require(ctx, as, authz.ReadMilestone, at.Subject); err != nil {
 		return nil, err
 	}
@@ -80,14 +81,14 @@ func missing(err error, doing string) error {
 }
 
 // Create makes a milestone and gives it the next number of its place.
-func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input) (*Milestone, error) {
+func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in Input) (*Milestone, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
 		return nil, err
 	}
 	now := db.At(s.now())
 	m := &Milestone{
 		NamespaceID: at.Namespace, Title: strings.TrimSpace(in.Title), Description: in.Description, State: Active,
-		StartDate: day(in.StartDate), DueDate: day(in.DueDate), CreatedAt: now, UpdatedAt: now, ProjectID: at.ProjectID, Path: at.Path,
+		StartDate: day(in.StartDate), DueDate: day(in.DueDate), CreatedAt: now, UpdatedAt: now, ProjectID: project.IDOf(at), Path: at.Path,
 	}
 	bad := m.check()
 	if err := failed(CodeNotCreated, bad); err != nil {
@@ -133,7 +134,7 @@ func (s *Service) insert(ctx context.Context, m *Milestone) error {
 }
 
 // Update changes a milestone of the place itself.
-func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c Changes) (*Milestone, error) {
+func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id ID, c Changes) (*Milestone, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
 		return nil, err
 	}
@@ -169,7 +170,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c
 
 // Delete removes a milestone of the place itself; its issues and merge requests have none
 // afterwards.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) error {
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, id ID) error {
 	if err := s.policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
 		return err
 	}

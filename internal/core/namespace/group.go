@@ -102,12 +102,18 @@ func (g Group) About() change.Subject {
 	return change.Subject{Type: "Group", ID: int64(g.ID), Title: g.Name}
 }
 
-// Place is where the group's members are.
+// Place is the group as somewhere that things belong to.
 func (g *Group) Place() authz.Place {
 	return authz.Place{
 		Namespace: g.ID, Parent: g.ParentID, Group: true, ID: int64(g.ID), Name: g.Name, Path: g.FullPath,
-		Requests: g.RequestAccessEnabled, Subject: g.Subject(),
+		Requests: g.RequestAccessEnabled, Subject: g.Subject(), Row: g,
 	}
+}
+
+// Of returns the group that a place was made of, nil for a project and the instance.
+func Of(at authz.Place) *Group {
+	g, _ := at.Row.(*Group)
+	return g
 }
 
 // SharedRunners reports whether instance runners are switched on in the group.

@@ -28,10 +28,10 @@ func TestService_Send_epics(t *testing.T) {
 		f.level("custom", f.outer, "custom", "new_epic")
 		ann, guest := f.people["ann"], f.people["guest"]
 		g := &namespace.Group{ID: f.outer, FullPath: "team", Visibility: authz.Private}
-		if _, err := f.labels.Create(ctx, ann, label.Of(g), label.Input{Title: "sea", Color: "#ff0000"}); err != nil {
+		if _, err := f.labels.Create(ctx, ann, g.Place(), label.Input{Title: "sea", Color: "#ff0000"}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.subs.AddLabel(ctx, f.people["labelled"], label.Of(g), "sea"); err != nil {
+		if _, err := f.subs.AddLabel(ctx, f.people["labelled"], g.Place(), "sea"); err != nil {
 			t.Fatal(err)
 		}
 		var made *epic.Epic

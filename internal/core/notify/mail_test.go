@@ -247,11 +247,11 @@ func TestService_Send(t *testing.T) {
 		f := setUp(t, d)
 		ann := f.furnish()
 		p := f.people
-		_, err := f.labels.Create(ctx, ann, label.In(f.Find(ann, f.id)), label.Input{Title: "bug", Color: "#ff0000"})
+		_, err := f.labels.Create(ctx, ann, f.Find(ann, f.id).Place(), label.Input{Title: "bug", Color: "#ff0000"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.subs.AddLabel(ctx, p["labelled"], label.In(f.Find(p["labelled"], f.id)), "bug"); err != nil {
+		if _, err := f.subs.AddLabel(ctx, p["labelled"], f.Find(p["labelled"], f.id).Place(), "bug"); err != nil {
 			t.Fatal(err)
 		}
 		words := func(s string) *string { return &s }

@@ -169,12 +169,27 @@ func (p Project) About() change.Subject {
 	return change.Subject{Type: "Project", ID: int64(p.ID), Title: p.Name}
 }
 
-// Place is where the project's members are.
+// Place is the project as somewhere that things belong to.
 func (p *Project) Place() authz.Place {
 	return authz.Place{
 		Namespace: p.NamespaceID, Parent: &p.ParentID, ID: int64(p.ID), Name: p.Name, Path: p.FullPath,
-		Personal: p.Personal, Requests: p.RequestAccessEnabled, Subject: p.Subject(),
+		Personal: p.Personal, Requests: p.RequestAccessEnabled, Subject: p.Subject(), Row: p,
 	}
+}
+
+// IDOf is the id of the project that a place is, nil for a group and the instance.
+func IDOf(at authz.Place) *ID {
+	if !at.IsProject() {
+		return nil
+	}
+	id := ID(at.ID)
+	return &id
+}
+
+// Of returns the project that a place was made of, nil for a group and the instance.
+func Of(at authz.Place) *Project {
+	p, _ := at.Row.(*Project)
+	return p
 }
 
 // Topics lists the project's topics.

@@ -11,7 +11,6 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
-	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
 
@@ -38,30 +37,11 @@ func New(d Deps) *Service {
 	}
 }
 
-// Place is what a rule belongs to.
-type Place struct {
-	Project project.ID // or
-	Group   authz.NamespaceID
-	Name    string
-	Path    string
-	subject authz.Subject
-}
-
-// Of is the place of a project's rule.
-func Of(p *project.Project) Place {
-	return Place{Project: p.ID, Name: p.Name, Path: p.FullPath, subject: p.Subject()}
-}
-
-// OfGroup is the place of a group's rule.
-func OfGroup(g *namespace.Group) Place {
-	return Place{Group: g.ID, Name: g.Name, Path: g.FullPath, subject: g.Subject()}
-}
-
 // Fact says what happened to a rule.
 type Fact struct {
 	authz.Stamp
 
-	Place Place
+	Place authz.Place
 	Rule  Rule
 }
 
@@ -77,22 +57,16 @@ type Updated struct {
 // Deleted is published when a rule is taken away.
 type Deleted struct{ Fact }
 
-func (s *Service) mayRead(ctx context.Context, as authz.Actor, at Place) error {
-	if at.Group != 0 {
-		return s.policy.Require(ctx, as, authz.ReadGroupPushRule, at.subject)
-	}
-	return s.policy.Require(ctx, as, authz.ReadPushRule, at.subject)
+func (s *Service) mayRead(ctx context.Context, as authz.Actor, at authz.Place) error {
+	return s.policy.Require(ctx, as, at.Ability(authz.ReadPushRule, authz.ReadGroupPushRule), at.Subject)
 }
 
-func (s *Service) mayChange(ctx context.Context, as authz.Actor, at Place) error {
-	if at.Group != 0 {
-		return s.policy.Require(ctx, as, authz.AdminGroupPushRule, at.subject)
-	}
-	return s.policy.Require(ctx, as, authz.AdminPushRule, at.subject)
+func (s *Service) mayChange(ctx context.Context, as authz.Actor, at authz.Place) error {
+	return s.policy.Require(ctx, as, at.Ability(authz.AdminPushRule, authz.AdminGroupPushRule), at.Subject)
 }
 
 // Find gives the rule of a place; NotFound where there is none.
-func (s *Service) Find(ctx context.Context, as authz.Actor, at Place) (*Rule, error) {
+func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place) (*Rule, error) {
 	if err := s.mayRead(ctx, as, at); err != nil {
 		return nil, err
 	}
@@ -104,14 +78,14 @@ var errMissing = errs.Missing("Push rule")
 var selectRule = "SELECT " + db.Columns[Rule]("") + " FROM push_rules WHERE "
 
 // row names the rule of a place.
-func (s *Service) row(at Place) db.Row {
-	if at.Group != 0 {
-		return db.Row{Table: "push_rules", Key: "group_id", ID: at.Group, Now: s.now, Missing: errMissing}
+func (s *Service) row(at authz.Place) db.Row {
+	if at.Group {
+		return db.Row{Table: "push_rules", Key: "group_id", ID: at.ID, Now: s.now, Missing: errMissing}
 	}
-	return db.Row{Table: "push_rules", Key: "project_id", ID: at.Project, Now: s.now, Missing: errMissing}
+	return db.Row{Table: "push_rules", Key: "project_id", ID: at.ID, Now: s.now, Missing: errMissing}
 }
 
-func (s *Service) find(ctx context.Context, at Place) (*Rule, error) {
+func (s *Service) find(ctx context.Context, at authz.Place) (*Rule, error) {
 	row := s.row(at)
 	r, err := db.Get[Rule](ctx, s.db, selectRule+row.Key+" = ?", row.ID)
 	if errors.Is(err, db.ErrNotFound) {
@@ -124,18 +98,18 @@ func (s *Service) find(ctx context.Context, at Place) (*Rule, error) {
 }
 
 // Create makes the rule of a place. A second one is Unprocessable.
-func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Changes) (*Rule, error) {
+func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, c Changes) (*Rule, error) {
 	if err := s.mayChange(ctx, as, at); err != nil {
 		return nil, err
 	}
 	now := db.At(s.now())
 	r := &Rule{CreatedAt: now, UpdatedAt: now}
 	taken := errs.New(errs.Unprocessable, "Project push rule exists")
-	if at.Group != 0 {
-		r.GroupID = &at.Group
+	if at.Group {
+		r.GroupID = &at.Namespace
 		taken = errs.New(errs.Unprocessable, "Group push rule exists, try updating")
 	} else {
-		r.ProjectID = &at.Project
+		r.ProjectID = project.IDOf(at)
 	}
 	r.apply(c)
 	if err := r.validate(); err != nil {
@@ -157,7 +131,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 }
 
 // Update changes the rule of a place; NotFound where there is none.
-func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, c Changes) (*Rule, error) {
+func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, c Changes) (*Rule, error) {
 	if err := s.mayChange(ctx, as, at); err != nil {
 		return nil, err
 	}
@@ -180,7 +154,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, c Change
 }
 
 // Delete takes the rule of a place away; NotFound where there is none.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place) error {
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place) error {
 	if err := s.mayChange(ctx, as, at); err != nil {
 		return err
 	}
@@ -231,24 +205,17 @@ func (r Rule) About() change.Subject {
 	return change.Subject{Type: "PushRule", ID: int64(r.ID)}
 }
 
-func (p Place) place() authz.Place {
-	if p.Group != 0 {
-		return authz.Place{Group: true, ID: int64(p.Group), Namespace: p.Group, Name: p.Name, Path: p.Path, Subject: p.subject}
-	}
-	return authz.Place{ID: int64(p.Project), Name: p.Name, Path: p.Path, Subject: p.subject}
-}
-
 // Changed is the event in its generic form.
 func (e Created) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place.place(), nil, &e.Rule)
+	return change.View(e.Stamp, e.Place, nil, &e.Rule)
 }
 
 // Changed is the event in its generic form.
 func (e Updated) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place.place(), &e.Change.Before, &e.Rule)
+	return change.View(e.Stamp, e.Place, &e.Change.Before, &e.Rule)
 }
 
 // Changed is the event in its generic form.
 func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place.place(), &e.Rule, nil)
+	return change.View(e.Stamp, e.Place, &e.Rule, nil)
 }

@@ -135,7 +135,7 @@ func (s *Service) iteration(ctx context.Context, c *Call) error {
 			return nil
 		}
 	}
-	found, err := s.iterations.Choose(ctx, c.As, iteration.In(c.Project), which)
+	found, err := s.iterations.Choose(ctx, c.As, c.Project.Place(), which)
 	if errs.Is(err, errs.NotFound) {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (s *Service) boardMove(ctx context.Context, c *Call) error {
 	if err != nil || len(found) != 1 {
 		return err
 	}
-	at, one := board.In(c.Project), board.Filter{}
+	at, one := c.Project.Place(), board.Filter{}
 	one.Limit = 2
 	boards, err := s.boards.List(ctx, c.As, at, one)
 	if errs.Is(err, errs.Forbidden) {

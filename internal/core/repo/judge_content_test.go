@@ -17,7 +17,7 @@ import (
 // ruled gives the project of the world a push rule.
 func (w *world) ruled(c pushrule.Changes) {
 	w.T.Helper()
-	at := pushrule.Of(w.as(w.owner))
+	at := w.as(w.owner).Place()
 	_, err := w.rules.Update(w.T.Context(), w.owner, at, c)
 	if errs.Is(err, errs.NotFound) {
 		_, err = w.rules.Create(w.T.Context(), w.owner, at, c)

@@ -198,7 +198,7 @@ func TestService_promoted(t *testing.T) {
 		m := milestone.ID(w.Insert("milestones", coretest.Row{"iid": 1, "namespace_id": p.NamespaceID, "title": "v1", "title_fold": "v1", "state": "active"}))
 		i := w.create(issue.Input{Labels: []string{"bug", "plain"}, MilestoneID: &m})
 		before := w.list(w.owner, i, resourceevent.Label)
-		made, err := w.labels.Promote(ctx, w.owner, label.In(p), label.Place{Namespace: w.group, Subject: w.subject()}, "bug")
+		made, err := w.labels.Promote(ctx, w.owner, p.Place(), authz.Place{Namespace: w.group, Subject: w.subject()}, "bug")
 		check(t, err)
 		of, err := w.milestones.Promote(ctx, w.owner, p, m)
 		check(t, err)

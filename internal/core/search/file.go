@@ -9,7 +9,6 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/repo"
-	"tenon/internal/core/wiki"
 )
 
 // Commits finds commits of a branch, tag or commit by their messages, and one by its id or the
@@ -76,7 +75,7 @@ func (s *Service) WikiBlobs(ctx context.Context, as authz.Actor, at Place, q Que
 	if blank || err != nil {
 		return none, err
 	}
-	list, branch, err := s.wikis.Search(ctx, as, wiki.OfProject(at.Project), q.files())
+	list, branch, err := s.wikis.Search(ctx, as, at.Project.Place(), q.files())
 	out := Files{Ref: branch}
 	out.Page, err = open(q, list, err)
 	return out, err

@@ -14,9 +14,9 @@ import (
 
 // AddLabel subscribes the actor to a label, by id or title, in the place that it is named in.
 // It gives NotModified where it is already.
-func (s *Service) AddLabel(ctx context.Context, as authz.Actor, at label.Place, ref string) (*label.Label, error) {
+func (s *Service) AddLabel(ctx context.Context, as authz.Actor, at authz.Place, ref string) (*label.Label, error) {
 	return s.setLabel(ctx, as, at, ref, func(l label.ID) (bool, error) {
-		row := db.Values{"label_id": l, "user_id": as.UserID, "project_id": in(at), "created_at": db.At(s.now())}
+		row := db.Values{"label_id": l, "user_id": as.UserID, "project_id": project.IDOf(at), "created_at": db.At(s.now())}
 		n, err := db.InsertRow(ctx, s.db, "label_subscriptions", row, "ON CONFLICT DO NOTHING")
 		return n > 0, err
 	})
@@ -24,15 +24,15 @@ func (s *Service) AddLabel(ctx context.Context, as authz.Actor, at label.Place, 
 
 // RemoveLabel unsubscribes the actor from a label. It gives NotModified where it is not
 // subscribed.
-func (s *Service) RemoveLabel(ctx context.Context, as authz.Actor, at label.Place, ref string) (*label.Label, error) {
+func (s *Service) RemoveLabel(ctx context.Context, as authz.Actor, at authz.Place, ref string) (*label.Label, error) {
 	return s.setLabel(ctx, as, at, ref, func(l label.ID) (bool, error) {
 		row := db.Row{Table: "label_subscriptions", Key: "label_id", ID: l}
-		row.And.And("user_id = ? AND COALESCE(project_id, 0) = ?", as.UserID, at.ProjectID)
+		row.And.And("user_id = ? AND COALESCE(project_id, 0) = ?", as.UserID, number(at))
 		return db.Drop(ctx, s.db, row)
 	})
 }
 
-func (s *Service) setLabel(ctx context.Context, as authz.Actor, at label.Place, ref string, set func(l label.ID) (changed bool, err error)) (*label.Label, error) {
+func (s *Service) setLabel(ctx context.Context, as authz.Actor, at authz.Place, ref string, set func(l label.ID) (changed bool, err error)) (*label.Label, error) {
 	if err := s.policy.Require(ctx, as, authz.UpdateSubscription, at.Subject); err != nil {
 		return nil, err
 	}
@@ -50,22 +50,22 @@ func (s *Service) setLabel(ctx context.Context, as authz.Actor, at label.Place, 
 	return l, nil
 }
 
-// in is the project of a place, nil for a group.
-func in(at label.Place) *project.ID {
-	if at.ProjectID == 0 {
-		return nil
+// number is the id of the project that a place is, zero for a group.
+func number(at authz.Place) project.ID {
+	if id := project.IDOf(at); id != nil {
+		return *id
 	}
-	return &at.ProjectID
+	return 0
 }
 
 // OfLabels reports which of the labels the actor is subscribed to in a place.
-func (s *Service) OfLabels(ctx context.Context, as authz.Actor, at label.Place, ids ...label.ID) (map[label.ID]bool, error) {
+func (s *Service) OfLabels(ctx context.Context, as authz.Actor, at authz.Place, ids ...label.ID) (map[label.ID]bool, error) {
 	out := make(map[label.ID]bool, len(ids))
 	if !as.SignedIn() || len(ids) == 0 {
 		return out, nil
 	}
 	var w db.Where
-	w.And("user_id = ? AND COALESCE(project_id, 0) = ?", as.UserID, at.ProjectID)
+	w.And("user_id = ? AND COALESCE(project_id, 0) = ?", as.UserID, number(at))
 	w.In("label_id", ids)
 	found, err := db.Select[label.ID](ctx, s.db, "SELECT label_id FROM label_subscriptions"+w.SQL()+" ORDER BY label_id", w.Args()...)
 	if err != nil {

@@ -325,25 +325,25 @@ func TestSubscriptions(t *testing.T) {
 
 		p := f.Find(f.planner, f.id)
 		labels := label.New(label.Deps{DB: d, Policy: f.Policy, Bus: f.Bus, Now: f.Now})
-		l, err := labels.Create(ctx, f.owner, label.In(f.Find(f.owner, f.id)), label.Input{Title: "bug", Color: "#ff0000"})
+		l, err := labels.Create(ctx, f.owner, f.Find(f.owner, f.id).Place(), label.Input{Title: "bug", Color: "#ff0000"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
-			_, err = f.subs.AddLabel(ctx, f.planner, label.In(p), "bug")
+			_, err = f.subs.AddLabel(ctx, f.planner, p.Place(), "bug")
 		}
 		if !errs.Is(err, errs.NotModified) {
 			t.Errorf("subscribed twice to a label: %v", err)
 		}
-		mine, err := f.subs.OfLabels(ctx, f.planner, label.In(p), l.ID)
+		mine, err := f.subs.OfLabels(ctx, f.planner, p.Place(), l.ID)
 		all, err2 := f.subs.LabelAudience(ctx, f.id, []label.ID{l.ID})
 		if err != nil || err2 != nil || !mine[l.ID] || fmt.Sprint(all) != fmt.Sprint([]authz.UserID{f.planner.UserID}) {
 			t.Errorf("label: %v, %v, %v, %v", mine, all, err, err2)
 		}
-		if _, err := f.subs.RemoveLabel(ctx, f.planner, label.In(p), "bug"); err != nil {
+		if _, err := f.subs.RemoveLabel(ctx, f.planner, p.Place(), "bug"); err != nil {
 			t.Errorf("unsubscribe from a label: %v", err)
 		}
-		if _, err := f.subs.RemoveLabel(ctx, f.planner, label.In(p), "bug"); !errs.Is(err, errs.NotModified) {
+		if _, err := f.subs.RemoveLabel(ctx, f.planner, p.Place(), "bug"); !errs.Is(err, errs.NotModified) {
 			t.Errorf("unsubscribe from a label twice: %v", err)
 		}
 		if err := f.issues.Delete(ctx, f.owner, f.Find(f.owner, f.id), i.IID); err != nil {

@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/markdown"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
 	"tenon/internal/core/quota"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
@@ -129,8 +130,8 @@ func (s *Service) Load(ctx context.Context, ids []PageID) (map[PageID]*Page, err
 }
 
 // List gives the pages of a wiki by path. It requires ReadWiki, or ReadGroupWiki.
-func (s *Service) List(ctx context.Context, as authz.Actor, at Place, contents Contents) ([]Page, error) {
-	if err := s.require(ctx, as, at, at.read()); err != nil {
+func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, contents Contents) ([]Page, error) {
+	if err := s.require(ctx, as, at, read(at)); err != nil {
 		return nil, err
 	}
 	w, err := s.find(ctx, at)
@@ -157,7 +158,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, contents C
 var byPath = page.Order{page.Text("path", "path")}
 
 // Index gives a part of List, without contents.
-func (s *Service) Index(ctx context.Context, as authz.Actor, at Place, part page.Range) (page.Page[Page], error) {
+func (s *Service) Index(ctx context.Context, as authz.Actor, at authz.Place, part page.Range) (page.Page[Page], error) {
 	all, err := s.List(ctx, as, at, WithoutContents)
 	if err != nil {
 		return page.None[Page](part), err
@@ -191,14 +192,14 @@ const maxShown = 50 << 20
 
 // Find gives a page by its slug, at a commit where version names one. It requires ReadWiki, or
 // ReadGroupWiki.
-func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, slug, version string) (*Page, error) {
+func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, slug, version string) (*Page, error) {
 	p, _, err := s.FindAmong(ctx, as, at, slug, version)
 	return p, err
 }
 
 // FindAmong is Find, and gives the pages that List gives without contents as well.
-func (s *Service) FindAmong(ctx context.Context, as authz.Actor, at Place, slug, version string) (*Page, []Page, error) {
-	if err := s.require(ctx, as, at, at.read()); err != nil {
+func (s *Service) FindAmong(ctx context.Context, as authz.Actor, at authz.Place, slug, version string) (*Page, []Page, error) {
+	if err := s.require(ctx, as, at, read(at)); err != nil {
 		return nil, nil, err
 	}
 	w, err := s.known(ctx, at, "Wiki Page")
@@ -254,8 +255,8 @@ func (s *Service) pagesAt(ctx context.Context, r *gitcmd.Repo, now []Page, versi
 
 // Open opens a file of a wiki at a ref, "" for the default branch: an attachment, or whatever
 // came by git. It requires ReadWiki, or ReadGroupWiki. Close its Blob.
-func (s *Service) Open(ctx context.Context, as authz.Actor, at Place, ref, file string) (*repo.File, error) {
-	if err := s.require(ctx, as, at, at.read()); err != nil {
+func (s *Service) Open(ctx context.Context, as authz.Actor, at authz.Place, ref, file string) (*repo.File, error) {
+	if err := s.require(ctx, as, at, read(at)); err != nil {
 		return nil, err
 	}
 	w, err := s.known(ctx, at, "File")
@@ -267,7 +268,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, at Place, ref, file 
 
 // History lists the commits that changed a page of the default branch, newest first. It
 // requires ReadWiki, or ReadGroupWiki.
-func (s *Service) History(ctx context.Context, as authz.Actor, at Place, slug string, part page.Range) (page.Page[*gitstore.Commit], error) {
+func (s *Service) History(ctx context.Context, as authz.Actor, at authz.Place, slug string, part page.Range) (page.Page[*gitstore.Commit], error) {
 	none := page.None[*gitstore.Commit](part)
 	none.Total = -1
 	p, err := s.Find(ctx, as, at, slug, "")
@@ -306,17 +307,17 @@ func (s *Service) History(ctx context.Context, as authz.Actor, at Place, slug st
 	return page.Part(commits, opts.From[0].String(), begin, more, -1), nil
 }
 
-// URL is where a wiki is read.
-func (p Place) URL(urls *weburl.Site) string {
-	if p.project == nil {
-		return urls.GroupWiki(p.path())
+// URL is where the wiki of a place is read.
+func URL(urls *weburl.Site, at authz.Place) string {
+	if at.Group {
+		return urls.GroupWiki(at.Path)
 	}
-	return urls.Wiki(p.path())
+	return urls.Wiki(at.Path)
 }
 
 // links gives where the relative links of a page lead on a site.
-func (p *Page) links(urls *weburl.Site, at Place) func(address string) string {
-	root := at.URL(urls)
+func (p *Page) links(urls *weburl.Site, at authz.Place) func(address string) string {
+	root := URL(urls, at)
 	return func(address string) string {
 		if strings.HasPrefix(address, "/") {
 			return urls.Root() + address
@@ -330,8 +331,8 @@ func (p *Page) links(urls *weburl.Site, at Place) func(address string) string {
 }
 
 // pages gives the addresses of pages by their names, in which a space is a dash.
-func pages(urls *weburl.Site, at Place) func(name string) string {
-	root := at.URL(urls)
+func pages(urls *weburl.Site, at authz.Place) func(name string) string {
+	root := URL(urls, at)
 	return func(name string) string {
 		name, anchor, found := strings.Cut(name, "#")
 		if name == "" {
@@ -348,16 +349,16 @@ func pages(urls *weburl.Site, at Place) func(name string) string {
 // Rendered formats a page for a reader as other texts are: what it refers to and the reader may
 // not read stays text. Pages in another format than Markdown stay text as a whole. It requires
 // ReadWiki, or ReadGroupWiki.
-func (s *Service) Rendered(ctx context.Context, as authz.Actor, urls *weburl.Site, at Place, p *Page) (string, error) {
-	if err := s.require(ctx, as, at, at.read()); err != nil {
+func (s *Service) Rendered(ctx context.Context, as authz.Actor, urls *weburl.Site, at authz.Place, p *Page) (string, error) {
+	if err := s.require(ctx, as, at, read(at)); err != nil {
 		return "", err
 	}
 	if p.Format != Markdown {
 		return markdown.Plain(p.Content), nil
 	}
-	in := reference.Place{Project: at.project, Base: &reference.Base{Folder: at.URL(urls) + "/" + p.inFolder, Link: p.links(urls, at), Page: pages(urls, at)}}
-	if at.group != nil {
-		in.Group, in.GroupPath = at.group.ID, at.group.FullPath
+	in := reference.Place{Project: project.Of(at), Base: &reference.Base{Folder: URL(urls, at) + "/" + p.inFolder, Link: p.links(urls, at), Page: pages(urls, at)}}
+	if at.Group {
+		in.Group, in.GroupPath = at.Namespace, at.Path
 	}
 	out, err := s.references.HTML(ctx, as, in, p.Content)
 	if err != nil {

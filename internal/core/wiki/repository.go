@@ -29,25 +29,31 @@ func (s *Service) attached(w *Wiki) *repo.Attached {
 }
 
 // Remote gives the repository of a wiki to git clients. It requires ReadWiki, or ReadGroupWiki.
-func (s *Service) Remote(ctx context.Context, as authz.Actor, at Place) (*repo.Remote, error) {
-	if err := s.require(ctx, as, at, at.read()); err != nil {
+func (s *Service) Remote(ctx context.Context, as authz.Actor, at authz.Place) (*repo.Remote, error) {
+	if err := s.require(ctx, as, at, read(at)); err != nil {
 		return nil, err
 	}
 	w, err := s.ensure(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	return s.repos.RemoteOf(s.attached(w), at.subject().Namespace), nil
+	return s.repos.RemoteOf(s.attached(w), at.Subject.Namespace), nil
 }
 
 // place finds the project or group of a wiki as the actor sees it.
-func (s *Service) place(ctx context.Context, as authz.Actor, w *Wiki) (Place, error) {
+func (s *Service) place(ctx context.Context, as authz.Actor, w *Wiki) (authz.Place, error) {
 	if w.ProjectID != nil {
 		p, err := s.projects.FindByID(ctx, as, *w.ProjectID)
-		return OfProject(p), err
+		if err != nil {
+			return authz.Place{}, err
+		}
+		return p.Place(), nil
 	}
 	g, err := s.namespaces.Find(ctx, as, strconv.FormatInt(int64(*w.GroupID), 10))
-	return OfGroup(g), err
+	if err != nil {
+		return authz.Place{}, err
+	}
+	return g.Place(), nil
 }
 
 // owner answers for the repository of a wiki.
@@ -64,9 +70,9 @@ func (o *owner) Require(ctx context.Context, as authz.Actor, access repo.Access)
 		return err
 	}
 	if access == repo.Fetching {
-		return o.service.require(ctx, as, at, at.read())
+		return o.service.require(ctx, as, at, read(at))
 	}
-	err = o.service.require(ctx, as, at, at.write())
+	err = o.service.require(ctx, as, at, write(at))
 	if errs.Is(err, errs.Forbidden) {
 		return errs.Denied(textNoWrite)
 	}

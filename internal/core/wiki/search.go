@@ -11,9 +11,9 @@ import (
 
 // Search finds pages by their paths and by what they hold. It gives the branch that the pages
 // are on. Paths are those of files. It requires ReadWiki, or ReadGroupWiki.
-func (s *Service) Search(ctx context.Context, as authz.Actor, at Place, f repo.FileSearch) (list page.Page[repo.Found], branch string, err error) {
+func (s *Service) Search(ctx context.Context, as authz.Actor, at authz.Place, f repo.FileSearch) (list page.Page[repo.Found], branch string, err error) {
 	none := page.None[repo.Found](f.Range)
-	if err := s.require(ctx, as, at, at.read()); err != nil {
+	if err := s.require(ctx, as, at, read(at)); err != nil {
 		return none, "", err
 	}
 	w, err := s.find(ctx, at)

@@ -27,44 +27,11 @@ type ID int64
 // its id.
 type PageID int64
 
-// Place is the project or group whose wiki is meant.
-type Place struct {
-	project *project.Project
-	group   *namespace.Group
+func read(p authz.Place) authz.Ability  { return p.Ability(authz.ReadWiki, authz.ReadGroupWiki) }
+func write(p authz.Place) authz.Ability { return p.Ability(authz.WriteWiki, authz.WriteGroupWiki) }
+func remove(p authz.Place) authz.Ability {
+	return p.Ability(authz.DeleteWikiPage, authz.DeleteGroupWikiPage)
 }
-
-// OfProject is the place of a project's wiki.
-func OfProject(p *project.Project) Place { return Place{project: p} }
-
-// OfGroup is the place of a group's wiki.
-func OfGroup(g *namespace.Group) Place { return Place{group: g} }
-
-func (p Place) subject() authz.Subject {
-	if p.project != nil {
-		return p.project.Subject()
-	}
-	return p.group.Subject()
-}
-
-// path is the full path of the project or group.
-func (p Place) path() string {
-	if p.project != nil {
-		return p.project.FullPath
-	}
-	return p.group.FullPath
-}
-
-// may picks the ability for the kind of the place.
-func (p Place) may(ofProject, ofGroup authz.Ability) authz.Ability {
-	if p.project != nil {
-		return ofProject
-	}
-	return ofGroup
-}
-
-func (p Place) read() authz.Ability   { return p.may(authz.ReadWiki, authz.ReadGroupWiki) }
-func (p Place) write() authz.Ability  { return p.may(authz.WriteWiki, authz.WriteGroupWiki) }
-func (p Place) remove() authz.Ability { return p.may(authz.DeleteWikiPage, authz.DeleteGroupWikiPage) }
 
 // Wiki is the row of a wiki that has a repository.
 type Wiki struct {
@@ -132,18 +99,18 @@ func New(d Deps) *Service {
 
 // require asks for an ability. Groups have a setting for who uses their wiki; that of projects
 // is among the features.
-func (s *Service) require(ctx context.Context, as authz.Actor, at Place, ability authz.Ability) error {
-	if err := s.policy.Require(ctx, as, ability, at.subject()); err != nil {
+func (s *Service) require(ctx context.Context, as authz.Actor, at authz.Place, ability authz.Ability) error {
+	if err := s.policy.Require(ctx, as, ability, at.Subject); err != nil {
 		return err
 	}
-	if at.project != nil {
+	if at.IsProject() {
 		return nil
 	}
-	switch at.group.Settings().WikiAccessLevel {
+	switch namespace.Of(at).Settings().WikiAccessLevel {
 	case "disabled":
 		return errs.Denied("")
 	case "private":
-		level, err := s.policy.Level(ctx, as, at.subject())
+		level, err := s.policy.Level(ctx, as, at.Subject)
 		if err != nil {
 			return err
 		}
@@ -155,12 +122,12 @@ func (s *Service) require(ctx context.Context, as authz.Actor, at Place, ability
 }
 
 // find gives the wiki of a place, nil where it has no repository.
-func (s *Service) find(ctx context.Context, at Place) (*Wiki, error) {
+func (s *Service) find(ctx context.Context, at authz.Place) (*Wiki, error) {
 	var w db.Where
-	if at.project != nil {
-		w.And("project_id = ?", at.project.ID)
+	if at.IsProject() {
+		w.And("project_id = ?", at.ID)
 	} else {
-		w.And("group_id = ?", at.group.ID)
+		w.And("group_id = ?", at.ID)
 	}
 	found, err := db.Get[Wiki](ctx, s.db, "SELECT "+db.Columns[Wiki]("")+" FROM wikis"+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
@@ -173,7 +140,7 @@ func (s *Service) find(ctx context.Context, at Place) (*Wiki, error) {
 }
 
 // known is find where a wiki without a repository lacks what is asked for.
-func (s *Service) known(ctx context.Context, at Place, what string) (*Wiki, error) {
+func (s *Service) known(ctx context.Context, at authz.Place, what string) (*Wiki, error) {
 	w, err := s.find(ctx, at)
 	if err == nil && w == nil {
 		err = errs.Missing(what)
@@ -182,7 +149,7 @@ func (s *Service) known(ctx context.Context, at Place, what string) (*Wiki, erro
 }
 
 // ensure gives the wiki of a place with a repository.
-func (s *Service) ensure(ctx context.Context, at Place) (*Wiki, error) {
+func (s *Service) ensure(ctx context.Context, at authz.Place) (*Wiki, error) {
 	for try := 0; ; try++ {
 		w, err := s.find(ctx, at)
 		if w != nil || err != nil {
@@ -196,15 +163,15 @@ func (s *Service) ensure(ctx context.Context, at Place) (*Wiki, error) {
 	}
 }
 
-func (s *Service) create(ctx context.Context, at Place) (*Wiki, error) {
+func (s *Service) create(ctx context.Context, at authz.Place) (*Wiki, error) {
 	w := &Wiki{Branch: s.settings.Current().Branch(), CreatedAt: db.At(s.now())}
-	if at.project != nil {
-		w.ProjectID = &at.project.ID
-		if b := at.project.DefaultBranch; b != nil {
+	if at.IsProject() {
+		w.ProjectID = project.IDOf(at)
+		if b := project.Of(at).DefaultBranch; b != nil {
 			w.Branch = *b
 		}
 	} else {
-		w.GroupID = &at.group.ID
+		w.GroupID = &at.Namespace
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error

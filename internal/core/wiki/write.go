@@ -18,8 +18,8 @@ import (
 )
 
 // Create makes a page.
-func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input) (*Page, error) {
-	if err := s.require(ctx, as, at, at.write()); err != nil {
+func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in Input) (*Page, error) {
+	if err := s.require(ctx, as, at, write(at)); err != nil {
 		return nil, err
 	}
 	file, err := fileFor(in.Title, in.Format)
@@ -92,7 +92,7 @@ func (s *Service) commit(ctx context.Context, as authz.Actor, w *Wiki, message s
 }
 
 // written gives a page that was just written.
-func (s *Service) written(ctx context.Context, at Place, file string) (*Page, error) {
+func (s *Service) written(ctx context.Context, at authz.Place, file string) (*Page, error) {
 	w, err := s.known(ctx, at, "Wiki Page")
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (s *Service) written(ctx context.Context, at Place, file string) (*Page, er
 }
 
 // existing finds the wiki and a page of it for a change.
-func (s *Service) existing(ctx context.Context, at Place, slug string) (*Wiki, *Page, []string, error) {
+func (s *Service) existing(ctx context.Context, at authz.Place, slug string) (*Wiki, *Page, []string, error) {
 	w, err := s.known(ctx, at, "Wiki Page")
 	if err != nil {
 		return nil, nil, nil, err
@@ -113,8 +113,8 @@ func (s *Service) existing(ctx context.Context, at Place, slug string) (*Wiki, *
 
 // Update changes a page. A front matter stays where the new content has none and no other is
 // given.
-func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, slug string, c Changes) (*Page, error) {
-	if err := s.require(ctx, as, at, at.write()); err != nil {
+func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, slug string, c Changes) (*Page, error) {
+	if err := s.require(ctx, as, at, write(at)); err != nil {
 		return nil, err
 	}
 	w, p, list, err := s.existing(ctx, at, slug)
@@ -192,8 +192,8 @@ func (s *Service) raw(c Changes, p *Page) (string, error) {
 }
 
 // Delete removes a page.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, slug string) error {
-	if err := s.require(ctx, as, at, at.remove()); err != nil {
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, slug string) error {
+	if err := s.require(ctx, as, at, remove(at)); err != nil {
 		return err
 	}
 	w, p, _, err := s.existing(ctx, at, slug)
@@ -216,8 +216,8 @@ func (s *Service) MaxContent() int { return s.settings.Current().WikiPageMaxCont
 
 // Attach puts a file into the repository, on the default branch where none is named. Its name
 // is made harmless, and its folder has a name that cannot be guessed.
-func (s *Service) Attach(ctx context.Context, as authz.Actor, at Place, name, branch string, from io.Reader) (*Attachment, error) {
-	if err := s.require(ctx, as, at, at.write()); err != nil {
+func (s *Service) Attach(ctx context.Context, as authz.Actor, at authz.Place, name, branch string, from io.Reader) (*Attachment, error) {
+	if err := s.require(ctx, as, at, write(at)); err != nil {
 		return nil, err
 	}
 	if branch != "" && !gitstore.ValidBranchName(branch) {

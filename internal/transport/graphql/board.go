@@ -49,8 +49,8 @@ func (b *binder) boards() {
 	})
 	exec.Struct[*board.Located](b.Schema, "Board")
 	exec.Connection[*board.Located](b.Schema, "Board")
-	boardsOf(b, "Project", board.In)
-	boardsOf(b, "Group", board.Of)
+	boardsOf(b, "Project", (*project.Project).Place)
+	boardsOf(b, "Group", (*namespace.Group).Place)
 	b.boardLists()
 	b.boardMutations()
 	b.boardListMutations()
@@ -64,7 +64,7 @@ func (b *binder) boardURL(l *board.Located) string {
 }
 
 // boardsOf binds the boards of a type of places.
-func boardsOf[P *project.Project | *namespace.Group](b *binder, typ string, in func(p P) board.Place) {
+func boardsOf[P *project.Project | *namespace.Group](b *binder, typ string, in func(p P) authz.Place) {
 	exec.Batch(b.Schema, typ+".boards", func(ctx context.Context, c *exec.Call[struct {
 		paging
 		ID *globalID
@@ -109,7 +109,7 @@ type boardInput struct {
 	Weight                          exec.Opt[int64]
 }
 
-func (b *binder) boardChanges(ctx context.Context, as authz.Actor, at label.Place, in boardInput) (board.Changes, error) {
+func (b *binder) boardChanges(ctx context.Context, as authz.Actor, at authz.Place, in boardInput) (board.Changes, error) {
 	c := board.Changes{
 		Name: in.Name, HideBacklogList: in.HideBacklogList, HideClosedList: in.HideClosedList,
 		Weight: in.Weight.Value, ClearWeight: in.Weight.Set && in.Weight.Value == nil,
@@ -144,13 +144,13 @@ func (b *binder) boardMutations() {
 		if err != nil {
 			return boardPayload{}, err
 		}
-		var place board.Place
+		var place authz.Place
 		if p != nil {
-			place = board.In(p)
+			place = p.Place()
 		} else {
-			place = board.Of(g)
+			place = g.Place()
 		}
-		change, err := b.boardChanges(ctx, c.As, place.Labels(), c.Args.boardInput)
+		change, err := b.boardChanges(ctx, c.As, place, c.Args.boardInput)
 		if err != nil {
 			return boardPayload{}, err
 		}
@@ -172,7 +172,7 @@ func (b *binder) boardMutations() {
 		if err != nil {
 			return boardPayload{}, err
 		}
-		change, err := b.boardChanges(ctx, c.As, l.Place.Labels(), c.Args.boardInput)
+		change, err := b.boardChanges(ctx, c.As, l.Place, c.Args.boardInput)
 		if err != nil {
 			return boardPayload{}, err
 		}

@@ -41,7 +41,7 @@ func (b *binder) epicMutations() {
 		put(&made.Confidential, in.Confidential)
 		put(&made.StartIsFixed, in.StartDateIsFixed)
 		put(&made.DueIsFixed, in.DueDateIsFixed)
-		if made.Labels, err = b.labelTitles(ctx, c.As, label.Of(g), in.AddLabels, in.AddLabelIDs); err != nil {
+		if made.Labels, err = b.labelTitles(ctx, c.As, g.Place(), in.AddLabels, in.AddLabelIDs); err != nil {
 			return epicPayload{}, err
 		}
 		e, err := b.Commands.CreateEpic(ctx, c.As, g, made)
@@ -62,7 +62,7 @@ func (b *binder) epicMutations() {
 			Title: in.Title, Description: in.Description, Color: in.Color, Confidential: in.Confidential, StateEvent: strings.ToLower(in.StateEvent),
 			StartIsFixed: in.StartDateIsFixed, DueIsFixed: in.DueDateIsFixed, StartFixed: in.StartDateFixed, DueFixed: in.DueDateFixed,
 		}
-		add, err := b.labelTitles(ctx, c.As, label.Of(g), in.AddLabels, in.AddLabelIDs)
+		add, err := b.labelTitles(ctx, c.As, g.Place(), in.AddLabels, in.AddLabelIDs)
 		if err == nil {
 			change.Labels.Add = add
 			change.Labels.Remove, err = labelRefs(in.RemoveLabels, in.RemoveLabelIDs)
@@ -125,7 +125,7 @@ func (b *binder) subscribeEpic(ctx context.Context, as authz.Actor, g *namespace
 }
 
 // labelTitles adds to titles those of the labels with these ids that a place may use.
-func (b *binder) labelTitles(ctx context.Context, as authz.Actor, at label.Place, titles, ids []string) ([]string, error) {
+func (b *binder) labelTitles(ctx context.Context, as authz.Actor, at authz.Place, titles, ids []string) ([]string, error) {
 	refs, err := labelRefs(nil, ids)
 	if err != nil || len(refs) == 0 {
 		return titles, err

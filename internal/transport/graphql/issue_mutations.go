@@ -10,7 +10,6 @@ import (
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
-	"tenon/internal/core/label"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
@@ -176,7 +175,7 @@ func (b *binder) newIssue(ctx context.Context, as authz.Actor, p *project.Projec
 		return out, err
 	}
 	var err error
-	if out.Labels, err = b.labelTitles(ctx, as, label.In(p), in.Labels, in.LabelIDs); err != nil {
+	if out.Labels, err = b.labelTitles(ctx, as, p.Place(), in.Labels, in.LabelIDs); err != nil {
 		return out, err
 	}
 	if in.MilestoneID.Value != nil {
@@ -235,14 +234,14 @@ func (b *binder) updateIssue(ctx context.Context, c *exec.Call[updateIssueInput]
 		return issued{}, err
 	}
 	change := c.Args.changes()
-	if change.Labels.Add, err = b.labelTitles(ctx, c.As, label.In(p), nil, c.Args.AddLabelIDs); err != nil {
+	if change.Labels.Add, err = b.labelTitles(ctx, c.As, p.Place(), nil, c.Args.AddLabelIDs); err != nil {
 		return issued{}, err
 	}
 	if change.Labels.Remove, err = labelRefs(nil, c.Args.RemoveLabelIDs); err != nil {
 		return issued{}, err
 	}
 	if c.Args.LabelIDs != nil {
-		titles, err := b.labelTitles(ctx, c.As, label.In(p), []string{}, c.Args.LabelIDs)
+		titles, err := b.labelTitles(ctx, c.As, p.Place(), []string{}, c.Args.LabelIDs)
 		if err != nil {
 			return issued{}, err
 		}

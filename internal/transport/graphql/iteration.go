@@ -97,17 +97,17 @@ func (a *iterationFilter) filter() (iteration.Filter, error) {
 func (b *binder) iterationLists() {
 	exec.Batch(b.Schema, "Project.iterations", func(ctx context.Context, c *exec.Call[iterationFilter], of []*project.Project) ([]*exec.Page[*iteration.Iteration], error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, p *project.Project) (*exec.Page[*iteration.Iteration], error) {
-			return b.iterationPage(ctx, c, iteration.In(p))
+			return b.iterationPage(ctx, c, p.Place())
 		})
 	})
 	exec.Batch(b.Schema, "Group.iterations", func(ctx context.Context, c *exec.Call[iterationFilter], of []*namespace.Group) ([]*exec.Page[*iteration.Iteration], error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, g *namespace.Group) (*exec.Page[*iteration.Iteration], error) {
-			return b.iterationPage(ctx, c, iteration.Of(g))
+			return b.iterationPage(ctx, c, g.Place())
 		})
 	})
 }
 
-func (b *binder) iterationPage(ctx context.Context, c *exec.Call[iterationFilter], at iteration.Place) (*exec.Page[*iteration.Iteration], error) {
+func (b *binder) iterationPage(ctx context.Context, c *exec.Call[iterationFilter], at authz.Place) (*exec.Page[*iteration.Iteration], error) {
 	f, err := c.Args.filter()
 	if err != nil {
 		return nil, err
@@ -132,17 +132,17 @@ type cadenceFilter struct {
 func (b *binder) cadenceLists() {
 	exec.Batch(b.Schema, "Project.iterationCadences", func(ctx context.Context, c *exec.Call[cadenceFilter], of []*project.Project) ([]*exec.Page[*iteration.Cadence], error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, p *project.Project) (*exec.Page[*iteration.Cadence], error) {
-			return b.cadencePage(ctx, c, iteration.In(p))
+			return b.cadencePage(ctx, c, p.Place())
 		})
 	})
 	exec.Batch(b.Schema, "Group.iterationCadences", func(ctx context.Context, c *exec.Call[cadenceFilter], of []*namespace.Group) ([]*exec.Page[*iteration.Cadence], error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, g *namespace.Group) (*exec.Page[*iteration.Cadence], error) {
-			return b.cadencePage(ctx, c, iteration.Of(g))
+			return b.cadencePage(ctx, c, g.Place())
 		})
 	})
 }
 
-func (b *binder) cadencePage(ctx context.Context, c *exec.Call[cadenceFilter], at iteration.Place) (*exec.Page[*iteration.Cadence], error) {
+func (b *binder) cadencePage(ctx context.Context, c *exec.Call[cadenceFilter], at authz.Place) (*exec.Page[*iteration.Cadence], error) {
 	f := iteration.CadenceFilter{
 		Title: c.Args.Title, Weeks: c.Args.DurationInWeeks, Active: c.Args.Active, Automatic: c.Args.Automatic, Ancestors: c.Args.IncludeAncestorGroups,
 	}
@@ -172,7 +172,7 @@ func (b *binder) iterationMutations() {
 		if err != nil {
 			return created{}, err
 		}
-		i, err := b.Iterations.Create(ctx, c.As, iteration.Of(g), iteration.Input{
+		i, err := b.Iterations.Create(ctx, c.As, g.Place(), iteration.Input{
 			Cadence: iteration.CadenceID(zeroOr(c.Args.IterationsCadenceID).ID), Title: c.Args.Title, Description: c.Args.Description, StartDate: c.Args.StartDate, DueDate: c.Args.DueDate,
 		})
 		return created{b.placed(i, g)}, err
@@ -192,7 +192,7 @@ func (b *binder) iterationMutations() {
 		if err != nil {
 			return created{}, err
 		}
-		i, err := b.Iterations.Update(ctx, c.As, iteration.Of(g), ids[0], iteration.Changes{
+		i, err := b.Iterations.Update(ctx, c.As, g.Place(), ids[0], iteration.Changes{
 			Title: c.Args.Title, Description: c.Args.Description, StartDate: c.Args.StartDate, DueDate: c.Args.DueDate,
 		})
 		return created{i}, err
@@ -207,7 +207,7 @@ func (b *binder) iterationMutations() {
 		if err != nil {
 			return deleted{}, err
 		}
-		return deleted{g}, b.Iterations.Delete(ctx, c.As, iteration.Of(g), i.ID)
+		return deleted{g}, b.Iterations.Delete(ctx, c.As, g.Place(), i.ID)
 	})
 }
 
@@ -235,7 +235,7 @@ func (b *binder) cadenceMutations() {
 			return payload{}, err
 		}
 		in := c.Args
-		made, err := b.Iterations.CreateCadence(ctx, c.As, iteration.Of(g), iteration.CadenceInput{
+		made, err := b.Iterations.CreateCadence(ctx, c.As, g.Place(), iteration.CadenceInput{
 			Title: in.Title, Description: in.Description, Inactive: !in.Active, Automatic: in.Automatic, StartDate: dayOf(in.StartDate), Weeks: in.DurationInWeeks, Advance: in.IterationsInAdvance,
 		})
 		return payload{made}, err
@@ -253,7 +253,7 @@ func (b *binder) cadenceMutations() {
 		if err != nil {
 			return payload{}, err
 		}
-		changed, err := b.Iterations.UpdateCadence(ctx, c.As, iteration.Of(g), iteration.CadenceID(in.ID.ID), iteration.CadenceChanges{
+		changed, err := b.Iterations.UpdateCadence(ctx, c.As, g.Place(), iteration.CadenceID(in.ID.ID), iteration.CadenceChanges{
 			Title: in.Title, Description: in.Description, Active: in.Active, Automatic: in.Automatic, StartDate: dayOf(in.StartDate), Weeks: in.DurationInWeeks, Advance: in.IterationsInAdvance,
 		})
 		return payload{changed}, err
@@ -264,7 +264,7 @@ func (b *binder) cadenceMutations() {
 		if err != nil {
 			return deleted{}, err
 		}
-		return deleted{g}, b.Iterations.DeleteCadence(ctx, c.As, iteration.Of(g), iteration.CadenceID(c.Args.ID.ID))
+		return deleted{g}, b.Iterations.DeleteCadence(ctx, c.As, g.Place(), iteration.CadenceID(c.Args.ID.ID))
 	})
 }
 

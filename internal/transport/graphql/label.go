@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -43,12 +44,12 @@ func (b *binder) labels() {
 	type named struct{ Title string }
 	exec.Batch(b.Schema, "Project.label", func(ctx context.Context, c *exec.Call[named], of []*project.Project) ([]*label.Label, error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, p *project.Project) (*label.Label, error) {
-			return b.Labels.FindByTitle(ctx, c.As, label.In(p), c.Args.Title)
+			return b.Labels.FindByTitle(ctx, c.As, p.Place(), c.Args.Title)
 		})
 	})
 	exec.Batch(b.Schema, "Group.label", func(ctx context.Context, c *exec.Call[named], of []*namespace.Group) ([]*label.Label, error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, g *namespace.Group) (*label.Label, error) {
-			return b.Labels.FindByTitle(ctx, c.As, label.Of(g), c.Args.Title)
+			return b.Labels.FindByTitle(ctx, c.As, g.Place(), c.Args.Title)
 		})
 	})
 	b.labelLists()
@@ -64,7 +65,7 @@ func (b *binder) labelLists() {
 	exec.Batch(b.Schema, "Project.labels", func(ctx context.Context, c *exec.Call[ofProject], of []*project.Project) ([]*exec.Page[*label.Label], error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, p *project.Project) (*exec.Page[*label.Label], error) {
 			f := label.Filter{Search: c.Args.SearchTerm, OwnOnly: !c.Args.IncludeAncestorGroups, Parent: true}
-			return labelPage(ctx, b, c, c.Args.paging, label.In(p), f)
+			return labelPage(ctx, b, c, c.Args.paging, p.Place(), f)
 		})
 	})
 	type ofGroup struct {
@@ -77,13 +78,13 @@ func (b *binder) labelLists() {
 			f := label.Filter{
 				Search: c.Args.SearchTerm, OwnOnly: !c.Args.IncludeAncestorGroups, Descendants: c.Args.IncludeDescendantGroups, Projects: !c.Args.OnlyGroupLabels,
 			}
-			return labelPage(ctx, b, c, c.Args.paging, label.Of(g), f)
+			return labelPage(ctx, b, c, c.Args.paging, g.Place(), f)
 		})
 	})
 }
 
 // labelPage reads a page of the labels of a place.
-func labelPage[A any](ctx context.Context, b *binder, c *exec.Call[A], p paging, at label.Place, f label.Filter) (*exec.Page[*label.Label], error) {
+func labelPage[A any](ctx context.Context, b *binder, c *exec.Call[A], p paging, at authz.Place, f label.Filter) (*exec.Page[*label.Label], error) {
 	return read(c, p, maxPage, func(r page.Range) (page.Page[*label.Label], error) {
 		f.Range = r
 		list, err := b.Labels.List(ctx, c.As, at, f)
@@ -103,11 +104,11 @@ func (b *binder) labelMutations() {
 		if err != nil {
 			return payload{}, err
 		}
-		var at label.Place
+		var at authz.Place
 		if p != nil {
-			at = label.In(p)
+			at = p.Place()
 		} else {
-			at = label.Of(g)
+			at = g.Place()
 		}
 		l, err := b.Labels.Create(ctx, c.As, at, label.Input{Title: c.Args.Title, Color: c.Args.Color, Description: c.Args.Description})
 		if errs.Is(err, errs.Conflict) {

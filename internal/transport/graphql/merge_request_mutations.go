@@ -212,7 +212,7 @@ func (b *binder) requestSetters() {
 		for i, id := range in.LabelIDs {
 			ids[i] = label.ID(id.ID)
 		}
-		titles, err := b.Labels.TitlesByIDs(ctx, as, label.In(p), ids)
+		titles, err := b.Labels.TitlesByIDs(ctx, as, p.Place(), ids)
 		switch in.OperationMode {
 		case "APPEND":
 			return mergerequest.Changes{Labels: label.Assignment{Add: titles}}, err

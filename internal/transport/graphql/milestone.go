@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
@@ -72,7 +73,7 @@ type milestoneFilter struct {
 func (b *binder) milestoneLists() {
 	exec.Batch(b.Schema, "Project.milestones", func(ctx context.Context, c *exec.Call[milestoneFilter], of []*project.Project) ([]*exec.Page[*milestone.Milestone], error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, p *project.Project) (*exec.Page[*milestone.Milestone], error) {
-			return milestonePage(ctx, b, c, c.Args, milestone.In(p), false)
+			return milestonePage(ctx, b, c, c.Args, p.Place(), false)
 		})
 	})
 	type ofGroup struct {
@@ -81,13 +82,13 @@ func (b *binder) milestoneLists() {
 	}
 	exec.Batch(b.Schema, "Group.milestones", func(ctx context.Context, c *exec.Call[ofGroup], of []*namespace.Group) ([]*exec.Page[*milestone.Milestone], error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, g *namespace.Group) (*exec.Page[*milestone.Milestone], error) {
-			return milestonePage(ctx, b, c, c.Args.milestoneFilter, milestone.Of(g), c.Args.IncludeDescendants)
+			return milestonePage(ctx, b, c, c.Args.milestoneFilter, g.Place(), c.Args.IncludeDescendants)
 		})
 	})
 }
 
 // milestonePage reads a page of the milestones of a place.
-func milestonePage[A any](ctx context.Context, b *binder, c *exec.Call[A], in milestoneFilter, at milestone.Place, descendants bool) (*exec.Page[*milestone.Milestone], error) {
+func milestonePage[A any](ctx context.Context, b *binder, c *exec.Call[A], in milestoneFilter, at authz.Place, descendants bool) (*exec.Page[*milestone.Milestone], error) {
 	f := milestone.Filter{State: in.State, Title: in.Title, InTitle: in.SearchTitle, Ancestors: in.IncludeAncestors, Descendants: descendants}
 	var err error
 	if f.IDs, err = idsOf[milestone.ID]("Milestone", in.IDs); err != nil {

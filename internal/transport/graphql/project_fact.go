@@ -28,7 +28,7 @@ func (b *binder) projectFacts() {
 	})
 	exec.Batch(b.Schema, "Project.pushRules", func(ctx context.Context, c *exec.Call[exec.None], of []*project.Project) ([]*pushrule.Rule, error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, p *project.Project) (*pushrule.Rule, error) {
-			return b.PushRules.Find(ctx, c.As, pushrule.Of(p))
+			return b.PushRules.Find(ctx, c.As, p.Place())
 		})
 	})
 	value(b, "PushRules.rejectUnsignedCommits", func(r *pushrule.Rule) bool { return r.RejectUnsigned })

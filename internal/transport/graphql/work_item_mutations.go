@@ -9,7 +9,6 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
-	"tenon/internal/core/label"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/workitem"
@@ -167,7 +166,7 @@ func (b *binder) createIssueItem(ctx context.Context, as authz.Actor, path strin
 		made.Epic.ID = int64(parent)
 	}
 	if in.LabelsWidget != nil {
-		if made.Labels, err = b.labelTitles(ctx, as, label.In(p), nil, in.LabelsWidget.LabelIDs); err != nil {
+		if made.Labels, err = b.labelTitles(ctx, as, p.Place(), nil, in.LabelsWidget.LabelIDs); err != nil {
 			return workItemKey{}, err
 		}
 	}
@@ -197,7 +196,7 @@ func (b *binder) createEpicItem(ctx context.Context, as authz.Actor, path string
 		}
 	}
 	if in.LabelsWidget != nil {
-		if made.Labels, err = b.labelTitles(ctx, as, label.Of(g), nil, in.LabelsWidget.LabelIDs); err != nil {
+		if made.Labels, err = b.labelTitles(ctx, as, g.Place(), nil, in.LabelsWidget.LabelIDs); err != nil {
 			return workItemKey{}, err
 		}
 	}

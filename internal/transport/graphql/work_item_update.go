@@ -129,15 +129,15 @@ func (b *binder) updateWorkItem(ctx context.Context, c *exec.Call[updateWorkItem
 
 // labelsOf are the labels that a work item gets and loses.
 func (b *binder) labelsOf(ctx context.Context, as authz.Actor, w *workItem, add, remove []string) (out label.Assignment, err error) {
-	var at label.Place
+	var at authz.Place
 	if w.issue != nil {
-		at = label.In(w.issue.Project)
+		at = w.issue.Project.Place()
 	} else {
 		g, err := b.Namespaces.FindByID(ctx, as, w.epic.GroupID)
 		if err != nil {
 			return out, err
 		}
-		at = label.Of(g)
+		at = g.Place()
 	}
 	if out.Add, err = b.labelTitles(ctx, as, at, nil, add); err != nil {
 		return out, err

@@ -48,7 +48,7 @@ func (s *Server) approvalConfiguration(ctx context.Context, as authz.Actor, in p
 	if err != nil {
 		return approvalConfigurationEntity{}, err
 	}
-	set, err := s.Approvals.Configuration(ctx, as, approval.Of(p))
+	set, err := s.Approvals.Configuration(ctx, as, p.Place())
 	if err != nil {
 		return approvalConfigurationEntity{}, err
 	}
@@ -71,7 +71,7 @@ func (s *Server) configureApprovals(ctx context.Context, as authz.Actor, in conf
 	if err != nil {
 		return approvalConfigurationEntity{}, err
 	}
-	set, err := s.Approvals.UpdateSettings(ctx, as, approval.Of(p), approval.Changes{
+	set, err := s.Approvals.UpdateSettings(ctx, as, p.Place(), approval.Changes{
 		AuthorApproval: in.AuthorApproval, CommitterApproval: not(in.NoCommitters), Overrides: not(in.DisableOverrides),
 		RetainOnPush: not(in.ResetOnPush), SelectiveRemovals: in.Selective, RequirePassword: in.RequirePassword,
 	})
@@ -140,7 +140,7 @@ func (s *Server) approvalSettings(ctx context.Context, as authz.Actor, in projec
 	if err != nil {
 		return approvalSettingsEntity{}, err
 	}
-	return newApprovalSettings(s.Approvals.SettingsOf(ctx, as, approval.Of(p)))
+	return newApprovalSettings(s.Approvals.SettingsOf(ctx, as, p.Place()))
 }
 
 type updateApprovalSettingsParams struct {
@@ -153,7 +153,7 @@ func (s *Server) updateApprovalSettings(ctx context.Context, as authz.Actor, in 
 	if err != nil {
 		return approvalSettingsEntity{}, err
 	}
-	return newApprovalSettings(s.Approvals.UpdateSettings(ctx, as, approval.Of(p), in.changes()))
+	return newApprovalSettings(s.Approvals.UpdateSettings(ctx, as, p.Place(), in.changes()))
 }
 
 func (s *Server) groupApprovalSettings(ctx context.Context, as authz.Actor, in groupPath) (approvalSettingsEntity, error) {
@@ -161,7 +161,7 @@ func (s *Server) groupApprovalSettings(ctx context.Context, as authz.Actor, in g
 	if err != nil {
 		return approvalSettingsEntity{}, err
 	}
-	return newApprovalSettings(s.Approvals.SettingsOf(ctx, as, approval.OfGroup(g)))
+	return newApprovalSettings(s.Approvals.SettingsOf(ctx, as, g.Place()))
 }
 
 type updateGroupApprovalSettingsParams struct {
@@ -174,5 +174,5 @@ func (s *Server) updateGroupApprovalSettings(ctx context.Context, as authz.Actor
 	if err != nil {
 		return approvalSettingsEntity{}, err
 	}
-	return newApprovalSettings(s.Approvals.UpdateSettings(ctx, as, approval.OfGroup(g), in.changes()))
+	return newApprovalSettings(s.Approvals.UpdateSettings(ctx, as, g.Place(), in.changes()))
 }

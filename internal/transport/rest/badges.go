@@ -6,6 +6,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/badge"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -14,7 +15,7 @@ func (s *Server) badgeRoutes() []*api.Route {
 	for _, place := range []struct {
 		path, thing string
 		read, admin authz.Ability
-		at          func(ctx context.Context, as authz.Actor, ref string) (badge.Place, error)
+		at          func(ctx context.Context, as authz.Actor, ref string) (authz.Place, error)
 	}{
 		{"/groups/:id/badges", "group", authz.ReadGroup, authz.AdminGroup, s.badgesOfGroup},
 		{"/projects/:id/badges", "project", authz.ReadProject, authz.AdminProject, s.badgesOfProject},
@@ -32,20 +33,20 @@ func (s *Server) badgeRoutes() []*api.Route {
 	return api.Scoped(nil, routes...)
 }
 
-func (s *Server) badgesOfGroup(ctx context.Context, as authz.Actor, ref string) (badge.Place, error) {
+func (s *Server) badgesOfGroup(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
 	g, err := s.Namespaces.Find(ctx, as, ref)
 	if err != nil {
-		return badge.Place{}, err
+		return authz.Place{}, err
 	}
-	return badge.Of(g), nil
+	return g.Place(), nil
 }
 
-func (s *Server) badgesOfProject(ctx context.Context, as authz.Actor, ref string) (badge.Place, error) {
+func (s *Server) badgesOfProject(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
 	p, err := s.Projects.Find(ctx, as, ref)
 	if err != nil {
-		return badge.Place{}, err
+		return authz.Place{}, err
 	}
-	return badge.In(p), nil
+	return p.Place(), nil
 }
 
 // badgePreview is a badge that is not stored.
@@ -65,18 +66,18 @@ type badgeEntity struct {
 
 type badgeHandlers struct {
 	server *Server
-	at     func(ctx context.Context, as authz.Actor, ref string) (badge.Place, error)
+	at     func(ctx context.Context, as authz.Actor, ref string) (authz.Place, error)
 }
 
-func (h badgeHandlers) preview(ctx context.Context, as authz.Actor, at badge.Place, b *badge.Badge) (badgePreview, error) {
-	rendered, err := h.server.Badges.Render(ctx, as, at.Project, b.LinkURL, b.ImageURL)
+func (h badgeHandlers) preview(ctx context.Context, as authz.Actor, at authz.Place, b *badge.Badge) (badgePreview, error) {
+	rendered, err := h.server.Badges.Render(ctx, as, project.Of(at), b.LinkURL, b.ImageURL)
 	if err != nil {
 		return badgePreview{}, err
 	}
 	return badgePreview{b.Name, b.LinkURL, b.ImageURL, rendered[0], rendered[1]}, nil
 }
 
-func (h badgeHandlers) entity(ctx context.Context, as authz.Actor, at badge.Place, b *badge.Badge) (badgeEntity, error) {
+func (h badgeHandlers) entity(ctx context.Context, as authz.Actor, at authz.Place, b *badge.Badge) (badgeEntity, error) {
 	shown, err := h.preview(ctx, as, at, b)
 	return badgeEntity{badgePreview: shown, ID: b.ID, Kind: b.Kind}, err
 }

@@ -13,11 +13,11 @@ import (
 )
 
 // boards is the place as the owner of boards.
-func (p planPlace) boards() board.Place {
+func (p planPlace) boards() authz.Place {
 	if p.project != nil {
-		return board.In(p.project)
+		return p.project.Place()
 	}
-	return board.Of(p.group)
+	return p.group.Place()
 }
 
 // boardHandlers are the board endpoints of projects or of groups.

@@ -198,7 +198,7 @@ func TestIterations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at, start := iteration.Of(g), p.day(-7)
+		at, start := g.Place(), p.day(-7)
 		sprints, err := p.Iterations.CreateCadence(ctx, root, at, iteration.CadenceInput{Title: "Sprints", Automatic: true, StartDate: &start, Weeks: 1, Advance: 3})
 		if err != nil {
 			t.Fatal(err)

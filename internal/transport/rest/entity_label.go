@@ -3,6 +3,7 @@ package rest
 import (
 	"html"
 
+	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 )
 
@@ -46,9 +47,9 @@ func newLabelBasic(l *label.Label) labelBasic {
 	return e
 }
 
-func newLabelEntity(at label.Place, l *label.Label) labelEntity {
+func newLabelEntity(at authz.Place, l *label.Label) labelEntity {
 	e := labelEntity{labelBasic: newLabelBasic(l), Archived: l.Archived}
-	if at.ProjectID != 0 {
+	if at.IsProject() {
 		e.projectLabel = &projectLabel{Priority: l.Priority, IsProjectLabel: l.NamespaceID == at.Namespace}
 	}
 	return e

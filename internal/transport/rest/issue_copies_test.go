@@ -60,7 +60,7 @@ func TestIssueCopies(t *testing.T) {
 		p.Join(other, owner, authz.Owner)
 		const there = "/projects/far%2Fother/issues"
 		release := map[string]int64{}
-		for _, at := range []milestone.Place{milestone.In(p.Find(owner, p.id)), milestone.In(p.Find(owner, other))} {
+		for _, at := range []authz.Place{p.Find(owner, p.id).Place(), p.Find(owner, other).Place()} {
 			for _, title := range []string{"v1", "only " + at.Path} {
 				m, err := p.Milestones.Create(t.Context(), owner, at, milestone.Input{Title: title})
 				if err != nil {

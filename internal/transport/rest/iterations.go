@@ -82,7 +82,7 @@ func (s *Server) projectIterations(ctx context.Context, as authz.Actor, in listI
 	if err != nil {
 		return api.List[iterationEntity]{}, err
 	}
-	return s.iterations(ctx, as, iteration.In(p), in)
+	return s.iterations(ctx, as, p.Place(), in)
 }
 
 func (s *Server) groupIterations(ctx context.Context, as authz.Actor, in listIterationsParams) (api.List[iterationEntity], error) {
@@ -90,10 +90,10 @@ func (s *Server) groupIterations(ctx context.Context, as authz.Actor, in listIte
 	if err != nil {
 		return api.List[iterationEntity]{}, err
 	}
-	return s.iterations(ctx, as, iteration.Of(g), in)
+	return s.iterations(ctx, as, g.Place(), in)
 }
 
-func (s *Server) iterations(ctx context.Context, as authz.Actor, at iteration.Place, in listIterationsParams) (api.List[iterationEntity], error) {
+func (s *Server) iterations(ctx context.Context, as authz.Actor, at authz.Place, in listIterationsParams) (api.List[iterationEntity], error) {
 	f := iteration.Filter{
 		Search: in.Search, In: in.In, Ancestors: in.Ancestors, UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore, Range: in.Range(),
 	}

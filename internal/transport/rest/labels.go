@@ -13,16 +13,16 @@ import (
 // labelHandlers are the label endpoints of projects or of groups.
 type labelHandlers struct {
 	server *Server
-	place  func(ctx context.Context, as authz.Actor, id string) (label.Place, error)
+	place  func(ctx context.Context, as authz.Actor, id string) (authz.Place, error)
 }
 
 func (s *Server) labelRoutes() []*api.Route {
-	project := labelHandlers{s, func(ctx context.Context, as authz.Actor, id string) (label.Place, error) {
+	project := labelHandlers{s, func(ctx context.Context, as authz.Actor, id string) (authz.Place, error) {
 		p, err := s.Projects.Find(ctx, as, id)
 		if err != nil {
-			return label.Place{}, err
+			return authz.Place{}, err
 		}
-		return label.In(p), nil
+		return p.Place(), nil
 	}}
 	group := labelHandlers{s, s.groupLabels}
 	return api.Scoped(nil, slices.Concat(project.routes("/projects/:id/labels", "project"), group.routes("/groups/:id/labels", "group"), []*api.Route{
@@ -31,12 +31,12 @@ func (s *Server) labelRoutes() []*api.Route {
 }
 
 // groupLabels is a group as the owner of labels.
-func (s *Server) groupLabels(ctx context.Context, as authz.Actor, id string) (label.Place, error) {
+func (s *Server) groupLabels(ctx context.Context, as authz.Actor, id string) (authz.Place, error) {
 	g, err := s.Namespaces.Find(ctx, as, id)
 	if err != nil {
-		return label.Place{}, err
+		return authz.Place{}, err
 	}
-	return label.Place{Namespace: g.ID, Subject: g.Subject()}, nil
+	return g.Place(), nil
 }
 
 func (s *Server) promoteLabel(ctx context.Context, as authz.Actor, in labelPath) (labelEntity, error) {
@@ -44,13 +44,13 @@ func (s *Server) promoteLabel(ctx context.Context, as authz.Actor, in labelPath)
 	if err != nil {
 		return labelEntity{}, err
 	}
-	var group label.Place // none for a personal project
+	var group authz.Place // none for a personal project
 	if !p.Personal {
 		if group, err = s.groupLabels(ctx, as, strconv.FormatInt(int64(p.ParentID), 10)); err != nil {
 			return labelEntity{}, err
 		}
 	}
-	l, err := s.Labels.Promote(ctx, as, label.In(p), group, in.Name)
+	l, err := s.Labels.Promote(ctx, as, p.Place(), group, in.Name)
 	if err != nil {
 		return labelEntity{}, err
 	}
@@ -170,7 +170,7 @@ func (h labelHandlers) create(ctx context.Context, as authz.Actor, in createLabe
 	if err != nil {
 		return labelEntity{}, err
 	}
-	if at.ProjectID == 0 {
+	if !at.IsProject() {
 		in.Priority = nil // groups' labels have none
 	}
 	l, err := h.server.Labels.Create(ctx, as, at, label.Input{Title: in.Name, Color: in.Color, Description: in.Description, Priority: in.Priority, Archived: in.Archived})
@@ -189,9 +189,9 @@ type labelChanges struct {
 	_           struct{}       `atleastone:"new_name,color,description,priority,archived"`
 }
 
-func (c labelChanges) changes(at label.Place) label.Changes {
+func (c labelChanges) changes(at authz.Place) label.Changes {
 	out := label.Changes{Title: c.NewName, Color: c.Color, Description: c.Description, Archived: c.Archived}
-	if at.ProjectID != 0 {
+	if at.IsProject() {
 		out.Priority, out.ClearPriority = c.Priority.Ptr(), c.Priority.Null
 	}
 	return out

@@ -35,11 +35,11 @@ func (s *Server) planGroup(ctx context.Context, as authz.Actor, id string) (plan
 }
 
 // milestones is the place as the owner of milestones.
-func (p planPlace) milestones() milestone.Place {
+func (p planPlace) milestones() authz.Place {
 	if p.project != nil {
-		return milestone.In(p.project)
+		return p.project.Place()
 	}
-	return milestone.Of(p.group)
+	return p.group.Place()
 }
 
 // listed is the place whose issues and merge requests are listed.

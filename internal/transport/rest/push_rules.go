@@ -109,21 +109,21 @@ type groupTermsParams struct {
 }
 
 // ruled finds the project that a rule belongs to.
-func (s *Server) ruled(ctx context.Context, as authz.Actor, in projectPath) (pushrule.Place, error) {
+func (s *Server) ruled(ctx context.Context, as authz.Actor, in projectPath) (authz.Place, error) {
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
-		return pushrule.Place{}, err
+		return authz.Place{}, err
 	}
-	return pushrule.Of(p), nil
+	return p.Place(), nil
 }
 
 // ruledGroup finds the group that a rule belongs to.
-func (s *Server) ruledGroup(ctx context.Context, as authz.Actor, in groupPath) (pushrule.Place, error) {
+func (s *Server) ruledGroup(ctx context.Context, as authz.Actor, in groupPath) (authz.Place, error) {
 	g, err := s.Namespaces.Find(ctx, as, in.ID)
 	if err != nil {
-		return pushrule.Place{}, err
+		return authz.Place{}, err
 	}
-	return pushrule.OfGroup(g), nil
+	return g.Place(), nil
 }
 
 func (s *Server) pushRule(ctx context.Context, as authz.Actor, in projectPath) (*pushRuleEntity, error) {

@@ -136,7 +136,7 @@ func TestQuickActions_planning(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := p.day(-3)
-		if _, err := p.Iterations.CreateCadence(t.Context(), p.users["root"], iteration.Of(g), iteration.CadenceInput{
+		if _, err := p.Iterations.CreateCadence(t.Context(), p.users["root"], g.Place(), iteration.CadenceInput{
 			Title: "Sprints", Automatic: true, StartDate: &start, Weeks: 1, Advance: 2,
 		}); err != nil {
 			t.Fatal(err)

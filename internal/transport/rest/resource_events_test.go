@@ -59,7 +59,7 @@ func TestResourceEvents(t *testing.T) {
 		p.do("owner", "PUT", issue, `{"labels":"bug,ready","weight":5,"state_event":"close"}`)
 		p.do("planner", "PUT", issue, `{"state_event":"reopen","weight":null}`)
 		p.do("planner", "PUT", issue, `{"title":"Other"}`)
-		at := milestone.In(p.Find(p.users["owner"], p.id))
+		at := p.Find(p.users["owner"], p.id).Place()
 		m, err := p.Milestones.Create(t.Context(), p.users["owner"], at, milestone.Input{Title: "v1"})
 		if err != nil {
 			t.Fatal(err)

@@ -122,7 +122,7 @@ func (h labelHandlers) unsubscribe(ctx context.Context, as authz.Actor, in label
 }
 
 func (h labelHandlers) changed(ctx context.Context, as authz.Actor, in labelPath,
-	change func(ctx context.Context, as authz.Actor, at label.Place, ref string) (*label.Label, error),
+	change func(ctx context.Context, as authz.Actor, at authz.Place, ref string) (*label.Label, error),
 ) (labelEntity, error) {
 	at, err := h.place(ctx, as, in.ID)
 	if err != nil {
@@ -136,7 +136,7 @@ func (h labelHandlers) changed(ctx context.Context, as authz.Actor, in labelPath
 }
 
 // one renders a label with whether the actor is subscribed to it.
-func (h labelHandlers) one(ctx context.Context, as authz.Actor, at label.Place, l *label.Label) (labelEntity, error) {
+func (h labelHandlers) one(ctx context.Context, as authz.Actor, at authz.Place, l *label.Label) (labelEntity, error) {
 	subscribed, err := h.server.Subscriptions.OfLabels(ctx, as, at, l.ID)
 	e := newLabelEntity(at, l)
 	e.Subscribed = subscribed[l.ID]

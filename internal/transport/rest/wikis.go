@@ -14,7 +14,7 @@ func (s *Server) wikiRoutes() []*api.Route {
 	for _, place := range []struct {
 		path, thing         string
 		read, write, remove authz.Ability
-		at                  func(ctx context.Context, as authz.Actor, ref string) (wiki.Place, error)
+		at                  func(ctx context.Context, as authz.Actor, ref string) (authz.Place, error)
 	}{
 		{"/groups/:id/wikis", "group", authz.ReadGroupWiki, authz.WriteGroupWiki, authz.DeleteGroupWikiPage, s.wikiOfGroup},
 		{"/projects/:id/wikis", "project", authz.ReadWiki, authz.WriteWiki, authz.DeleteWikiPage, s.wikiOfProject},
@@ -32,19 +32,19 @@ func (s *Server) wikiRoutes() []*api.Route {
 	return api.Scoped(nil, routes...)
 }
 
-func (s *Server) wikiOfGroup(ctx context.Context, as authz.Actor, ref string) (wiki.Place, error) {
+func (s *Server) wikiOfGroup(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
 	g, err := s.Namespaces.Find(ctx, as, ref)
-	return wiki.OfGroup(g), err
+	return g.Place(), err
 }
 
-func (s *Server) wikiOfProject(ctx context.Context, as authz.Actor, ref string) (wiki.Place, error) {
+func (s *Server) wikiOfProject(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
 	p, err := s.Projects.Find(ctx, as, ref)
-	return wiki.OfProject(p), err
+	return p.Place(), err
 }
 
 type wikiHandlers struct {
 	s  *Server
-	at func(ctx context.Context, as authz.Actor, ref string) (wiki.Place, error)
+	at func(ctx context.Context, as authz.Actor, ref string) (authz.Place, error)
 }
 
 // wikiPageEntity is a page; the last three are there where the content was asked for.

@@ -27,7 +27,7 @@ func (x *visit) getIterations() (templ.Component, error) {
 	if state == "all" {
 		f.State = ""
 	}
-	list, err := x.Iterations.List(x.r.Context(), x.as, iteration.Of(g), f)
+	list, err := x.Iterations.List(x.r.Context(), x.as, g.Place(), f)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (x *visit) getIteration() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	i, err := x.Iterations.FindByIID(x.r.Context(), x.as, iteration.Of(g), iteration.IID(iid))
+	i, err := x.Iterations.FindByIID(x.r.Context(), x.as, g.Place(), iteration.IID(iid))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/a-h/templ"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/filter"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
@@ -18,11 +19,11 @@ type planned struct {
 	group   *namespace.Group
 }
 
-func (p planned) milestones() milestone.Place {
+func (p planned) milestones() authz.Place {
 	if p.project != nil {
-		return milestone.In(p.project)
+		return p.project.Place()
 	}
-	return milestone.Of(p.group)
+	return p.group.Place()
 }
 
 func (p planned) texts() place {

@@ -6,13 +6,14 @@ import (
 	"github.com/a-h/templ"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/wiki"
 )
 
 // wikiView is the wiki that a page is of.
 type wikiView struct {
-	place wiki.Place
+	place authz.Place
 	URL   string   // of its pages
 	Clone []string // where git reaches it
 }
@@ -28,16 +29,16 @@ func (x *visit) wiki() (*wikiView, error) {
 		if err != nil {
 			return nil, err
 		}
-		path, out.place = g.FullPath, wiki.OfGroup(g)
+		path, out.place = g.FullPath, g.Place()
 	} else {
 		p, err := x.project("Wiki")
 		if err != nil {
 			return nil, err
 		}
-		path, out.place = p.FullPath, wiki.OfProject(p)
+		path, out.place = p.FullPath, p.Place()
 	}
 	x.sheet.API += "/wikis"
-	out.URL = out.place.URL(&at)
+	out.URL = wiki.URL(&at, out.place)
 	out.Clone = []string{x.URLs.HTTPRepository(path + ".wiki")}
 	if x.URLs.HasSSH() {
 		out.Clone = append(out.Clone, x.URLs.SSHRepository(path+".wiki"))
