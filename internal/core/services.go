@@ -380,7 +380,7 @@ func (s *Services) talk(c *check, d Deps) {
 	s.Commands.Register(s.Todos.Commands()...)
 	s.Commands.Register(s.Approvals.Commands()...)
 	s.WorkItems = workitem.New(need(c, workitem.Deps{
-		DB: d.DB, Issues: s.Issues, Epics: s.Epics, Namespaces: s.Namespaces, Commands: s.Commands, Notes: s.Notes, Awards: s.Awards,
+		DB: d.DB, Issues: s.Issues, Epics: s.Epics, Namespaces: s.Namespaces, Notes: s.Notes, Awards: s.Awards,
 		Subscriptions: s.Subscriptions, Todos: s.Todos,
 	}))
 	s.Notifications = notify.New(need(c, notify.Deps{
@@ -427,10 +427,12 @@ func (s *Services) connect(c *check) {
 		reference.Label: s.Labels, reference.Milestone: s.Milestones, reference.Snippet: s.Snippets,
 	}})
 	connect(c, s.Times, timelog.Above{Issues: s.Issues, MergeRequests: s.MergeRequests})
-	connect(c, s.Issues, issue.Above{MergeRequests: s.MergeRequests, Epics: s.Epics, Subscriptions: s.Subscriptions})
-	connect(c, s.MergeRequests, mergerequest.Above{
-		Subscriptions: s.Subscriptions, Approvals: s.Approvals, Requirements: []mergerequest.Requirement{s.Approvals, s.StatusChecks},
+	connect(c, s.Issues, issue.Above{
+		MergeRequests: s.MergeRequests, Epics: s.Epics, Subscriptions: s.Subscriptions, Commands: s.Commands, Discussions: s.Notes,
 	})
-	connect(c, s.Commands, quickaction.Above{Threads: s.Notes})
+	connect(c, s.Epics, epic.Above{Commands: s.Commands})
+	connect(c, s.MergeRequests, mergerequest.Above{
+		Subscriptions: s.Subscriptions, Approvals: s.Approvals, Commands: s.Commands, Requirements: []mergerequest.Requirement{s.Approvals, s.StatusChecks},
+	})
 	c.connected(s)
 }

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/weburl"
 )
@@ -42,7 +43,16 @@ type Service struct {
 	namespaces *namespace.Service
 	now        func() time.Time
 	urls       *weburl.Site
+	above      Above
 }
+
+// Above is what stands above epics.
+type Above struct {
+	Commands noteable.Commands
+}
+
+// Connect gives the service what stands above it.
+func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service.
 func New(d Deps) *Service {
@@ -95,9 +105,14 @@ func (s *Service) bare(ctx context.Context, as authz.Actor, g *namespace.Group, 
 	return &e, nil
 }
 
-// Create makes an epic and gives it the group's next number.
+// Create makes an epic, gives it the group's next number and runs the quick actions of its description.
 func (s *Service) Create(ctx context.Context, as authz.Actor, g *namespace.Group, in Input) (*Epic, error) {
-	return s.create(ctx, as, g, in, nil)
+	run := noteable.Cut(s.above.Commands, noteable.Epic, &in.Description)
+	e, err := s.create(ctx, as, g, in, nil)
+	if err != nil || run == nil {
+		return e, err
+	}
+	return s.command(ctx, as, g, e.IID, run)
 }
 
 func (s *Service) create(ctx context.Context, as authz.Actor, g *namespace.Group, in Input, of *Source) (*Epic, error) {

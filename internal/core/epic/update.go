@@ -12,10 +12,34 @@ import (
 	"tenon/internal/core/change"
 	"tenon/internal/core/label"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/noteable"
 )
 
-// Update changes an epic of the group itself.
+// Update changes an epic of the group itself and runs the quick actions of its new description.
 func (s *Service) Update(ctx context.Context, as authz.Actor, g *namespace.Group, iid IID, c Changes) (*Epic, error) {
+	run := s.Cut(&c)
+	e, err := s.Change(ctx, as, g, iid, c)
+	if err != nil || run == nil {
+		return e, err
+	}
+	return s.command(ctx, as, g, iid, run)
+}
+
+// Cut takes the quick actions out of the new description, for a caller of Change that runs them after its transaction.
+func (s *Service) Cut(c *Changes) noteable.Run {
+	return noteable.Cut(s.above.Commands, noteable.Epic, &c.Description)
+}
+
+// command runs the quick actions of a description on the epic that has it, and returns it as it is then.
+func (s *Service) command(ctx context.Context, as authz.Actor, g *namespace.Group, iid IID, run noteable.Run) (*Epic, error) {
+	if err := run.On(ctx, as, s, noteable.Place{Group: g}, noteable.Key{IID: int64(iid)}); err != nil {
+		return nil, err
+	}
+	return s.Find(ctx, as, g, iid)
+}
+
+// Change is Update for a description without quick actions: it runs no git, so that a transaction may be around it.
+func (s *Service) Change(ctx context.Context, as authz.Actor, g *namespace.Group, iid IID, c Changes) (*Epic, error) {
 	e, err := s.bare(ctx, as, g, iid)
 	if err != nil {
 		return nil, err

@@ -66,11 +66,20 @@ type Subscriptions interface {
 	Of(ctx context.Context, as authz.Actor, things ...noteable.Ref) (map[noteable.Ref]bool, error)
 }
 
+// Discussions are those of merge requests that new issues follow up.
+type Discussions interface {
+	// FollowUp gives the description of an issue that follows up threads, "" where the actor
+	// resolves none of them.
+	FollowUp(ctx context.Context, as authz.Actor, p *project.Project, of Threads) (string, error)
+}
+
 // Above is what stands above issues.
 type Above struct {
 	MergeRequests MergeRequests
 	Epics         Epics
 	Subscriptions Subscriptions
+	Commands      noteable.Commands
+	Discussions   Discussions
 }
 
 // Connect gives the service what stands above it.
@@ -166,11 +175,40 @@ func (s *Service) read(ctx context.Context, as authz.Actor, notes, cond string, 
 	return &rows[0], nil
 }
 
-// Create makes an issue and gives it the project's next number.
+// Create makes an issue, gives it the project's next number and runs the quick actions of its description.
+// One without a description that follows up threads lists them.
 func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Issue, error) {
 	if err := s.policy.Require(ctx, as, authz.CreateIssue, p.Subject()); err != nil {
 		return nil, err
 	}
+	if in.Description == nil && in.Resolves.Request != 0 {
+		text, err := s.above.Discussions.FollowUp(ctx, as, p, in.Resolves)
+		if err != nil {
+			return nil, err
+		}
+		if text != "" {
+			in.Description = &text
+		}
+		return s.create(ctx, as, p, in)
+	}
+	run := noteable.Cut(s.above.Commands, noteable.Issue, &in.Description)
+	i, err := s.create(ctx, as, p, in)
+	if err != nil || run == nil {
+		return i, err
+	}
+	return s.command(ctx, as, p, i.IID, run)
+}
+
+// command runs the quick actions of a description on the issue that has it, and returns it as it is then.
+func (s *Service) command(ctx context.Context, as authz.Actor, p *project.Project, iid IID, run noteable.Run) (*Issue, error) {
+	if err := run.On(ctx, as, s, noteable.Place{Project: p}, noteable.Key{Number: int64(iid)}); err != nil {
+		return nil, err
+	}
+	return s.Find(ctx, as, p, iid)
+}
+
+// create makes an issue whose description has no quick actions.
+func (s *Service) create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Issue, error) {
 	owner, err := s.policy.Can(ctx, as, authz.SetIssueNumber, p.Subject())
 	if err != nil {
 		return nil, err

@@ -17,9 +17,24 @@ import (
 	"tenon/internal/core/timelog"
 )
 
-// Update changes an issue. Authors and assignees below planner change its text and
-// state; what else they ask for is ignored.
+// Update changes an issue and runs the quick actions of its new description. Authors and assignees below
+// planner change its text and state; what else they ask for is ignored.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, iid IID, c Changes) (*Issue, error) {
+	run := s.Cut(&c)
+	i, err := s.Change(ctx, as, p, iid, c)
+	if err != nil || run == nil {
+		return i, err
+	}
+	return s.command(ctx, as, p, iid, run)
+}
+
+// Cut takes the quick actions out of the new description, for a caller of Change that runs them after its transaction.
+func (s *Service) Cut(c *Changes) noteable.Run {
+	return noteable.Cut(s.above.Commands, noteable.Issue, &c.Description)
+}
+
+// Change is Update for a description without quick actions: it runs no git, so that a transaction may be around it.
+func (s *Service) Change(ctx context.Context, as authz.Actor, p *project.Project, iid IID, c Changes) (*Issue, error) {
 	i, err := s.Find(ctx, as, p, iid)
 	if err != nil {
 		return nil, err

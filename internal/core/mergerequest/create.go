@@ -47,8 +47,28 @@ type Input struct {
 
 // Create opens a merge request from a branch of source. It requires the right to push
 // code there and the right to open merge requests in the target. The branches need not
-// exist unless the input says so: a request may come before its first push.
+// exist unless the input says so: a request may come before its first push. The quick actions of the
+// description run at the end. The other result is the target.
 func (s *Service) Create(ctx context.Context, as authz.Actor, source *project.Project, in Input) (*MergeRequest, *project.Project, error) {
+	run := noteable.Cut(s.above.Commands, noteable.MergeRequest, &in.Description)
+	m, target, err := s.create(ctx, as, source, in)
+	if err != nil || run == nil {
+		return m, target, err
+	}
+	m, err = s.command(ctx, as, target, m.IID, run)
+	return m, target, err
+}
+
+// command runs the quick actions of a description on the merge request that has it, and returns it as it is then.
+func (s *Service) command(ctx context.Context, as authz.Actor, p *project.Project, iid IID, run noteable.Run) (*MergeRequest, error) {
+	if err := run.On(ctx, as, s, noteable.Place{Project: p}, noteable.Key{Number: int64(iid)}); err != nil {
+		return nil, err
+	}
+	return s.Read(ctx, as, p, iid)
+}
+
+// create is Create for a description without quick actions.
+func (s *Service) create(ctx context.Context, as authz.Actor, source *project.Project, in Input) (*MergeRequest, *project.Project, error) {
 	if err := s.policy.Require(ctx, as, authz.CreateMergeRequestFrom, source.Subject()); err != nil {
 		return nil, nil, err
 	}

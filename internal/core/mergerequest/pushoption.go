@@ -252,8 +252,9 @@ func (s *Service) optionRequest(ctx context.Context, as authz.Actor, p, target *
 	if in.Title == "" {
 		in.Title = title
 	}
+	create := s.create // the text of a commit is no command of who pushes it
 	if o.description != "" {
-		text = o.description
+		text, create = o.description, s.Create
 	}
 	if text != "" {
 		in.Description = &text
@@ -261,7 +262,7 @@ func (s *Service) optionRequest(ctx context.Context, as authz.Actor, p, target *
 	if o.draft && !IsDraft(in.Title) {
 		in.Title = "Draft: " + in.Title
 	}
-	m, _, err := s.Create(ctx, as, p, in)
+	m, _, err := create(ctx, as, p, in)
 	if err != nil || !o.autoMerge {
 		return err
 	}

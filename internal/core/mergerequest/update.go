@@ -57,7 +57,18 @@ const (
 // Update changes a request. It requires UpdateMergeRequest; labels, milestone, people and the lock
 // on discussions change only for those with SetMergeRequestMetadata and are left alone
 // for others, unless c.Strict says otherwise. A change of state that is impossible is left out as well.
+// The quick actions of a new description run at the end.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, iid IID, c Changes) (*MergeRequest, error) {
+	run := noteable.Cut(s.above.Commands, noteable.MergeRequest, &c.Description)
+	m, err := s.update(ctx, as, p, iid, c)
+	if err != nil || run == nil {
+		return m, err
+	}
+	return s.command(ctx, as, p, iid, run)
+}
+
+// update is Update for a description without quick actions.
+func (s *Service) update(ctx context.Context, as authz.Actor, p *project.Project, iid IID, c Changes) (*MergeRequest, error) {
 	m, err := s.Find(ctx, as, p, iid)
 	if err != nil {
 		return nil, err

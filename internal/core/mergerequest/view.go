@@ -55,6 +55,7 @@ type Subscriptions interface {
 type Above struct {
 	Subscriptions Subscriptions
 	Approvals     Approvals
+	Commands      noteable.Commands
 	Requirements  []Requirement // that merges wait for, the most important first
 }
 

@@ -10,13 +10,13 @@ import (
 	"tenon/internal/core/quickaction"
 )
 
-// CreateWithCommands is Create for a text that may have quick actions. Where it has nothing
-// else no note is made, and the result says what they did.
-func (s *Service) CreateWithCommands(ctx context.Context, as authz.Actor, on On, in Input) (Result, noteable.Target, error) {
+// Create comments on a thing and runs the quick actions of the text. Where it has nothing else no note is
+// made, and the result says what they did. A body that is one emoji reacts to the thing instead.
+func (s *Service) Create(ctx context.Context, as authz.Actor, on On, in Input) (Result, noteable.Target, error) {
 	text := s.commands.Parse(on.Kind, in.Body)
 	in.Body = text.Rest
 	if !text.Only() {
-		out, t, err := s.Create(ctx, as, on, in)
+		out, t, err := s.create(ctx, as, on, in)
 		if err == nil && len(text.Commands) > 0 {
 			out.Commands, err = s.commands.Done(ctx, as, commanded(on, t, in.HeadSHA), text.Commands)
 		}
@@ -48,9 +48,9 @@ type Begun struct {
 	Commands   *quickaction.Result
 }
 
-// CreateDiscussionWithCommands is CreateDiscussion for a text that may have quick actions.
-// Where it has nothing else no discussion begins.
-func (s *Service) CreateDiscussionWithCommands(ctx context.Context, as authz.Actor, on On, in Input) (Begun, noteable.Target, error) {
+// CreateDiscussion begins a thread on a thing and runs the quick actions of the text. Where it has nothing
+// else no discussion begins.
+func (s *Service) CreateDiscussion(ctx context.Context, as authz.Actor, on On, in Input) (Begun, noteable.Target, error) {
 	text := s.commands.Parse(on.Kind, in.Body)
 	in.Body = text.Rest
 	if text.Only() {
@@ -58,7 +58,7 @@ func (s *Service) CreateDiscussionWithCommands(ctx context.Context, as authz.Act
 		return Begun{Commands: done}, t, err
 	}
 	var out Begun
-	d, t, err := s.CreateDiscussion(ctx, as, on, in)
+	d, t, err := s.createDiscussion(ctx, as, on, in)
 	out.Discussion = d
 	if err == nil && len(text.Commands) > 0 {
 		out.Commands, err = s.commands.Done(ctx, as, commanded(on, t, in.HeadSHA), text.Commands)
@@ -66,9 +66,9 @@ func (s *Service) CreateDiscussionWithCommands(ctx context.Context, as authz.Act
 	return out, t, err
 }
 
-// ReplyWithCommands is Reply for a text that may have quick actions. Where it has nothing else
-// there is no reply.
-func (s *Service) ReplyWithCommands(ctx context.Context, as authz.Actor, on On, id string, in Input) (Result, noteable.Target, error) {
+// Reply adds a note to a discussion that the actor may read and runs the quick actions of the text. Where it has
+// nothing else there is no reply.
+func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, in Input) (Result, noteable.Target, error) {
 	text := s.commands.Parse(on.Kind, in.Body)
 	in.Body = text.Rest
 	if text.Only() {
@@ -79,7 +79,7 @@ func (s *Service) ReplyWithCommands(ctx context.Context, as authz.Actor, on On, 
 		return Result{Commands: done}, t, err
 	}
 	var out Result
-	n, t, err := s.Reply(ctx, as, on, id, in)
+	n, t, err := s.reply(ctx, as, on, id, in)
 	out.Note = n
 	if err == nil && len(text.Commands) > 0 {
 		out.Commands, err = s.commands.Done(ctx, as, commanded(on, t, in.HeadSHA), text.Commands)
@@ -87,16 +87,16 @@ func (s *Service) ReplyWithCommands(ctx context.Context, as authz.Actor, on On, 
 	return out, t, err
 }
 
-// UpdateWithCommands is Update for a text that may have quick actions. Where it has nothing
-// else the note is deleted.
-func (s *Service) UpdateWithCommands(ctx context.Context, as authz.Actor, on On, id ID, c Changes) (Result, noteable.Target, error) {
+// Update changes the text of a note and runs its quick actions. Where it has nothing else the note is
+// deleted.
+func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Changes) (Result, noteable.Target, error) {
 	var text quickaction.Text
 	if c.Body != nil {
 		text = s.commands.Parse(on.Kind, *c.Body)
 		c.Body = &text.Rest
 	}
 	if !text.Only() {
-		n, t, err := s.Update(ctx, as, on, id, c)
+		n, t, err := s.update(ctx, as, on, id, c)
 		out := Result{Note: n}
 		if err == nil && len(text.Commands) > 0 {
 			out.Commands, err = s.commands.Done(ctx, as.Unconditional(), commanded(on, t, ""), text.Commands)

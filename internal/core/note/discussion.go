@@ -151,8 +151,8 @@ func (s *Service) inDiscussions(ctx context.Context, seen sight, ids []string) (
 	return out, nil
 }
 
-// CreateDiscussion begins a thread on a thing.
-func (s *Service) CreateDiscussion(ctx context.Context, as authz.Actor, on On, in Input) (*Discussion, noteable.Target, error) {
+// createDiscussion begins a thread on a thing.
+func (s *Service) createDiscussion(ctx context.Context, as authz.Actor, on On, in Input) (*Discussion, noteable.Target, error) {
 	t, err := s.mayComment(ctx, as, on)
 	if err != nil {
 		return nil, t, err
@@ -172,10 +172,10 @@ func (s *Service) CreateDiscussion(ctx context.Context, as authz.Actor, on On, i
 	return &Discussion{ID: n.DiscussionID, Notes: []Note{*n}}, t, nil
 }
 
-// Reply adds a note to a discussion that the actor may read. It is internal where the
+// reply adds a note to a discussion that the actor may read. It is internal where the
 // discussion is. A note that stood alone is a thread from then on, and the reply to a resolved
 // thread is resolved.
-func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, in Input) (*Note, noteable.Target, error) {
+func (s *Service) reply(ctx context.Context, as authz.Actor, on On, id string, in Input) (*Note, noteable.Target, error) {
 	t, err := s.mayComment(ctx, as, on)
 	if err != nil {
 		return nil, t, err

@@ -368,13 +368,14 @@ func TestService_Update_Delete(t *testing.T) {
 		if got := f.counters(); got != "1 1" {
 			t.Errorf("counters = %s, want 1 1", got)
 		}
-		got, _, err := f.notes.Update(ctx, f.stranger, f.on(f.stranger), n.ID, note.Changes{Body: &body, Internal: &no})
+		changed, _, err := f.notes.Update(ctx, f.stranger, f.on(f.stranger), n.ID, note.Changes{Body: &body, Internal: &no})
+		got := changed.Note
 		if err != nil || got.Body != body || !got.UpdatedAt.After(n.UpdatedAt.Time) || got.LastEditedAt == nil || !got.LastEditedAt.Equal(got.UpdatedAt.Time) {
 			t.Errorf("updated %+v, %v", got, err)
 		}
 		same, _, err := f.notes.Update(ctx, f.stranger, f.on(f.stranger), n.ID, note.Changes{Body: &body})
-		if err != nil || !same.UpdatedAt.Equal(got.UpdatedAt.Time) {
-			t.Errorf("an update without a change moved the time: %v, %v", same.UpdatedAt, err)
+		if err != nil || !same.Note.UpdatedAt.Equal(got.UpdatedAt.Time) {
+			t.Errorf("an update without a change moved the time: %v, %v", same.Note.UpdatedAt, err)
 		}
 		for want, c := range map[string]note.Changes{
 			`confidential can not be changed for existing notes`: {Internal: &yes},

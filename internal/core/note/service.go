@@ -178,8 +178,8 @@ func (s *Service) mayComment(ctx context.Context, as authz.Actor, on On) (noteab
 	return t, err
 }
 
-// Create comments on a thing. A body that is one emoji reacts to the thing instead.
-func (s *Service) Create(ctx context.Context, as authz.Actor, on On, in Input) (Result, noteable.Target, error) {
+// create comments on a thing. A body that is one emoji reacts to the thing instead.
+func (s *Service) create(ctx context.Context, as authz.Actor, on On, in Input) (Result, noteable.Target, error) {
 	t, err := s.mayComment(ctx, as, on)
 	if err != nil {
 		return Result{}, t, err
@@ -310,8 +310,8 @@ func (s *Service) administer(ctx context.Context, as authz.Actor, on On, id ID) 
 	return n, t, nil
 }
 
-// Update changes the text of a note.
-func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Changes) (*Note, noteable.Target, error) {
+// update changes the text of a note.
+func (s *Service) update(ctx context.Context, as authz.Actor, on On, id ID, c Changes) (*Note, noteable.Target, error) {
 	n, t, err := s.administer(ctx, as, on, id)
 	if err != nil {
 		return nil, t, err

@@ -384,7 +384,7 @@ func TestService_Send_letter(t *testing.T) {
 		for n, want := range []map[string]string{
 			{"Subject": "app | Caf\u00e9 X-Evil: yes (#2)", "Message-Id": root, "In-Reply-To": "", "X-Gitlab-Notificationreason": "mentioned", "X-Gitlab-Discussion-Id": ""},
 			{"Subject": "Re: app | Caf\u00e9 X-Evil: yes (#2)", "Message-Id": noteID(first.ID), "In-Reply-To": root, "X-Gitlab-Notificationreason": "", "X-Gitlab-Discussion-Id": first.DiscussionID},
-			{"Message-Id": noteID(reply.ID), "In-Reply-To": noteID(first.ID), "X-Gitlab-Notificationreason": "mentioned", "X-Gitlab-Discussion-Id": first.DiscussionID},
+			{"Message-Id": noteID(reply.Note.ID), "In-Reply-To": noteID(first.ID), "X-Gitlab-Notificationreason": "mentioned", "X-Gitlab-Discussion-Id": first.DiscussionID},
 		} {
 			want["From"] = `"Ann Bcc: eve@example.com (@ann)" <tenon@code.example.com>`
 			want["To"] = `"Bob" <bob@example.com>`
@@ -407,7 +407,7 @@ func TestService_Send_letter(t *testing.T) {
 				t.Errorf("mail %d: references %q", n, refs)
 			}
 			thread, err := f.s.ReplyTo(strings.ToUpper(key))
-			wantNote := []note.ID{0, first.ID, reply.ID}[n]
+			wantNote := []note.ID{0, first.ID, reply.Note.ID}[n]
 			if err != nil || thread != (notify.Thread{User: bob.UserID, On: noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)}, Note: wantNote}) {
 				t.Errorf("mail %d: the key leads to %+v, %v", n, thread, err)
 			}

@@ -162,23 +162,7 @@ type Service struct {
 	repos         *repo.Service
 	now           func() time.Time
 	actions       map[string]Action
-	above         Above
 }
-
-// Threads are the discussions that new issues follow up.
-type Threads interface {
-	// FollowUp gives the description of an issue that follows up threads, "" where the actor
-	// resolves none of them.
-	FollowUp(ctx context.Context, as authz.Actor, p *project.Project, of issue.Threads) (string, error)
-}
-
-// Above is what stands above quick actions.
-type Above struct {
-	Threads Threads
-}
-
-// Connect gives the service what stands above it, once and before the first use.
-func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service with the commands of issues, merge requests, epics and commits; others
 // register theirs.

@@ -54,13 +54,14 @@ func (w *world) on(who authz.Actor, iid mergerequest.IID) note.On {
 // suggest has the reviewer suggest a text for an added line and those around it, and gives the suggestion and its thread.
 func (w *world) suggest(m *mergerequest.MergeRequest, path string, line int, around, text string) (note.SuggestionID, string) {
 	w.T.Helper()
-	d, _, err := w.notes.CreateDiscussion(w.T.Context(), w.Reviewer, w.on(w.Reviewer, m.IID), note.Input{
+	begun, _, err := w.notes.CreateDiscussion(w.T.Context(), w.Reviewer, w.on(w.Reviewer, m.IID), note.Input{
 		Body: "```suggestion" + around + "\n" + text + "```\n",
 		Position: &note.Position{
 			BaseSHA: m.BaseSHA, StartSHA: m.StartSHA, HeadSHA: m.HeadSHA, OldPath: path, NewPath: path, Type: note.TextPosition, NewLine: &line,
 		},
 	})
 	approvaltest.Check(w.T, err)
+	d := begun.Discussion
 	id, err := db.Get[note.SuggestionID](w.T.Context(), w.DB, "SELECT id FROM suggestions WHERE note_id = ?", d.Notes[0].ID)
 	approvaltest.Check(w.T, err)
 	return id, d.ID

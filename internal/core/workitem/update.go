@@ -11,7 +11,6 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
-	"tenon/internal/core/quickaction"
 	"tenon/internal/core/subscription"
 	"tenon/internal/core/todo"
 )
@@ -71,7 +70,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, item Item, c Chang
 			return err
 		}
 	}
-	commands := s.cut(&w, &c)
+	run := s.cut(&w, &c)
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		for _, step := range []func(context.Context, authz.Actor, *target, *Changes) error{s.write, s.arrange, s.award, s.subscribe, s.todos} {
 			if err := step(ctx, as, &w, &c); err != nil {
@@ -80,23 +79,23 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, item Item, c Chang
 		}
 		return nil
 	})
-	if err != nil || len(commands) == 0 {
+	if err != nil || run == nil {
 		return err
 	}
+	var in noteable.Locator = s.issues
 	if w.Epic != nil {
-		_, err = s.commands.OnEpic(ctx, as, w.group, w.Epic.IID, commands)
-	} else {
-		_, err = s.commands.OnIssue(ctx, as, w.Project, w.Issue.IID, commands)
+		in = s.epics
 	}
-	return err
+	on := w.on()
+	return run.On(ctx, as, in, on.Place, on.Key)
 }
 
 // cut takes the quick actions out of the new description.
-func (s *Service) cut(w *target, c *Changes) []quickaction.Command {
+func (s *Service) cut(w *target, c *Changes) noteable.Run {
 	if w.Epic != nil {
-		return s.commands.CutEpic(&c.Epic)
+		return s.epics.Cut(&c.Epic)
 	}
-	return s.commands.CutIssue(&c.Issue)
+	return s.issues.Cut(&c.Issue)
 }
 
 // write changes the columns.
@@ -104,9 +103,9 @@ func (s *Service) write(ctx context.Context, as authz.Actor, w *target, c *Chang
 	var err error
 	switch {
 	case w.Epic != nil && !reflect.ValueOf(c.Epic).IsZero():
-		_, err = s.epics.Update(ctx, as, w.group, w.Epic.IID, c.Epic)
+		_, err = s.epics.Change(ctx, as, w.group, w.Epic.IID, c.Epic)
 	case w.Epic == nil && !reflect.ValueOf(c.Issue).IsZero():
-		_, err = s.issues.Update(ctx, as, w.Project, w.Issue.IID, c.Issue)
+		_, err = s.issues.Change(ctx, as, w.Project, w.Issue.IID, c.Issue)
 	}
 	return err
 }

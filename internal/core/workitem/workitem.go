@@ -15,7 +15,6 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
-	"tenon/internal/core/quickaction"
 	"tenon/internal/core/subscription"
 	"tenon/internal/core/todo"
 )
@@ -69,7 +68,6 @@ type Deps struct {
 	Issues        *issue.Service
 	Epics         *epic.Service
 	Namespaces    *namespace.Service
-	Commands      *quickaction.Service
 	Notes         *note.Service
 	Awards        *award.Service
 	Subscriptions *subscription.Service
@@ -82,7 +80,6 @@ type Service struct {
 	issues        *issue.Service
 	epics         *epic.Service
 	namespaces    *namespace.Service
-	commands      *quickaction.Service
 	notes         *note.Service
 	awards        *award.Service
 	subscriptions *subscription.Service
@@ -92,7 +89,7 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, issues: d.Issues, epics: d.Epics, namespaces: d.Namespaces, commands: d.Commands, notes: d.Notes, awards: d.Awards,
+		db: d.DB, issues: d.Issues, epics: d.Epics, namespaces: d.Namespaces, notes: d.Notes, awards: d.Awards,
 		subscriptions: d.Subscriptions, todoItems: d.Todos,
 	}
 }

@@ -65,7 +65,7 @@ func (b *binder) diffNote(ctx context.Context, as authz.Actor, in diffNote, posi
 	if err != nil {
 		return noted{}, err
 	}
-	begun, _, err := b.Notes.CreateDiscussionWithCommands(ctx, as, at.on, note.Input{Body: in.Body, Internal: in.Internal || in.Confidential, Position: position})
+	begun, _, err := b.Notes.CreateDiscussion(ctx, as, at.on, note.Input{Body: in.Body, Internal: in.Internal || in.Confidential, Position: position})
 	if err != nil || begun.Discussion == nil {
 		return noted{}, err
 	}

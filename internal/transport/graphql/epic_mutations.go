@@ -44,7 +44,7 @@ func (b *binder) epicMutations() {
 		if made.Labels, err = b.labelTitles(ctx, c.As, g.Place(), in.AddLabels, in.AddLabelIDs); err != nil {
 			return epicPayload{}, err
 		}
-		e, err := b.Commands.CreateEpic(ctx, c.As, g, made)
+		e, err := b.Epics.Create(ctx, c.As, g, made)
 		return epicPayload{e}, err
 	})
 	exec.Mutation(b.Schema, "updateEpic", func(ctx context.Context, c *exec.Call[struct {
@@ -70,7 +70,7 @@ func (b *binder) epicMutations() {
 		if err != nil {
 			return epicPayload{}, err
 		}
-		e, err := b.Commands.UpdateEpic(ctx, c.As, g, epic.IID(number(in.IID)), change)
+		e, err := b.Epics.Update(ctx, c.As, g, epic.IID(number(in.IID)), change)
 		return epicPayload{e}, err
 	})
 	b.epicLinks()

@@ -137,7 +137,7 @@ func (b *binder) createIssue(ctx context.Context, c *exec.Call[createIssueInput]
 	if err := b.neighbours(ctx, c.As, move); err != nil {
 		return issued{}, err
 	}
-	i, err := b.Commands.CreateIssue(ctx, c.As, p, in)
+	i, err := b.Issues.Create(ctx, c.As, p, in)
 	if err == nil && move != (issue.Move{}) {
 		i, err = b.Issues.Reorder(ctx, c.As, p, i.IID, move)
 	}
@@ -247,6 +247,6 @@ func (b *binder) updateIssue(ctx context.Context, c *exec.Call[updateIssueInput]
 		}
 		change.Labels.Set = &titles
 	}
-	i, err := b.Commands.UpdateIssue(ctx, c.As, p, issue.IID(number(c.Args.IID)), change)
+	i, err := b.Issues.Update(ctx, c.As, p, issue.IID(number(c.Args.IID)), change)
 	return b.issued(ctx, c.As, i, err)
 }

@@ -35,7 +35,7 @@ func (b *binder) requestMutations() {
 			return requestPayload{}, err
 		}
 		in := c.Args
-		m, _, err := b.Commands.CreateRequest(ctx, c.As, p, mergerequest.Input{
+		m, _, err := b.MergeRequests.Create(ctx, c.As, p, mergerequest.Input{
 			Title: in.Title, SourceBranch: in.SourceBranch, TargetBranch: in.TargetBranch, Description: in.Description,
 			Labels: in.Labels, RemoveSource: in.RemoveSourceBranch,
 		})
@@ -108,7 +108,7 @@ func requestChange[I namesRequest](b *binder, field string, change func(ctx cont
 			return requestPayload{}, err
 		}
 		changes.Strict = true
-		m, err = b.Commands.UpdateRequest(ctx, c.As, p, m.IID, changes)
+		m, err = b.MergeRequests.Update(ctx, c.As, p, m.IID, changes)
 		return b.requestPayload(ctx, c.As, m, err)
 	})
 }

@@ -53,9 +53,9 @@ func (b *binder) noteMutations() {
 		in := note.Input{Body: c.Args.Body, Internal: c.Args.Internal || c.Args.Confidential, HeadSHA: c.Args.MergeRequestDiffHeadSha}
 		var made note.Result
 		if c.Args.DiscussionID != nil {
-			made, _, err = b.Notes.ReplyWithCommands(ctx, c.As, at.on, c.Args.DiscussionID.Text, in)
+			made, _, err = b.Notes.Reply(ctx, c.As, at.on, c.Args.DiscussionID.Text, in)
 		} else {
-			made, _, err = b.Notes.CreateWithCommands(ctx, c.As, at.on, in)
+			made, _, err = b.Notes.Create(ctx, c.As, at.on, in)
 		}
 		return b.commanded(ctx, made.Note, made.Commands, at, err)
 	})
@@ -69,7 +69,7 @@ func (b *binder) noteMutations() {
 		if err != nil {
 			return commanded{}, err
 		}
-		begun, _, err := b.Notes.CreateDiscussionWithCommands(ctx, c.As, at.on, note.Input{Body: c.Args.Body, Internal: c.Args.Internal})
+		begun, _, err := b.Notes.CreateDiscussion(ctx, c.As, at.on, note.Input{Body: c.Args.Body, Internal: c.Args.Internal})
 		var first *note.Note
 		if err == nil && begun.Discussion != nil {
 			first = &begun.Discussion.Notes[0]
@@ -86,7 +86,7 @@ func (b *binder) noteMutations() {
 		if err != nil {
 			return noted{}, err
 		}
-		changed, _, err := b.Notes.UpdateWithCommands(ctx, c.As, at.on, note.ID(c.Args.ID.ID), note.Changes{Body: c.Args.Body, Internal: c.Args.Confidential})
+		changed, _, err := b.Notes.Update(ctx, c.As, at.on, note.ID(c.Args.ID.ID), note.Changes{Body: c.Args.Body, Internal: c.Args.Confidential})
 		if err != nil || changed.Note == nil {
 			return noted{}, err
 		}

@@ -97,13 +97,13 @@ func (b *binder) workItemMutations() {
 		case t == w.kind() && w.epic != nil:
 			g, err := b.Namespaces.FindByID(ctx, c.As, w.epic.GroupID)
 			if err == nil {
-				_, err = b.Commands.UpdateEpic(ctx, c.As, g, w.epic.IID, epic.Changes{})
+				_, err = b.Epics.Update(ctx, c.As, g, w.epic.IID, epic.Changes{})
 			}
 			return workItemPayload{w}, err
 		case t.OfGroups() || w.epic != nil:
 			return workItemPayload{}, errs.Sentences(errs.Invalid, "Work item type cannot be changed from "+w.kind().Name+" to "+t.Name)
 		}
-		if _, err := b.Commands.UpdateIssue(ctx, c.As, w.issue.Project, w.issue.IID, issue.Changes{Type: &t.Of}); err != nil {
+		if _, err := b.Issues.Update(ctx, c.As, w.issue.Project, w.issue.IID, issue.Changes{Type: &t.Of}); err != nil {
 			return workItemPayload{}, err
 		}
 		return b.workItemPayload(ctx, c.As, w.key(), nil)
@@ -170,7 +170,7 @@ func (b *binder) createIssueItem(ctx context.Context, as authz.Actor, path strin
 			return workItemKey{}, err
 		}
 	}
-	i, err := b.Commands.CreateIssue(ctx, as, p, made)
+	i, err := b.Issues.Create(ctx, as, p, made)
 	if err != nil {
 		return workItemKey{}, err
 	}
@@ -200,7 +200,7 @@ func (b *binder) createEpicItem(ctx context.Context, as authz.Actor, path string
 			return workItemKey{}, err
 		}
 	}
-	e, err := b.Commands.CreateEpic(ctx, as, g, made)
+	e, err := b.Epics.Create(ctx, as, g, made)
 	if err != nil {
 		return workItemKey{}, err
 	}

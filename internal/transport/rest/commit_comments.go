@@ -122,7 +122,7 @@ func (s *Server) commentCommit(ctx context.Context, as authz.Actor, in commentPa
 	if err != nil {
 		return none, err
 	}
-	made, _, err := s.Notes.CreateWithCommands(ctx, as, on, input)
+	made, _, err := s.Notes.Create(ctx, as, on, input)
 	if err != nil {
 		return none, err
 	}

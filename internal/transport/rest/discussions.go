@@ -237,7 +237,7 @@ func (h discussionHandlers) begin(ctx context.Context, as authz.Actor, path disc
 	if err != nil {
 		return out, err
 	}
-	made, target, err := h.server.Notes.CreateDiscussionWithCommands(ctx, as, on, in)
+	made, target, err := h.server.Notes.CreateDiscussion(ctx, as, on, in)
 	if err != nil {
 		return out, err
 	}
@@ -263,7 +263,7 @@ func (h discussionHandlers) reply(ctx context.Context, as authz.Actor, in replyP
 	if err != nil {
 		return api.Reply[createdForm]{}, err
 	}
-	made, target, err := h.server.Notes.ReplyWithCommands(ctx, as, on, in.Discussion, in.input())
+	made, target, err := h.server.Notes.Reply(ctx, as, on, in.Discussion, in.input())
 	if err != nil {
 		return api.Reply[createdForm]{}, err
 	}
@@ -300,7 +300,7 @@ func (h discussionHandlers) updateNote(ctx context.Context, as authz.Actor, in u
 	if in.Resolved != nil {
 		out.Note, target, err = h.server.Notes.ResolveNote(ctx, as, on, in.NoteID, note.Resolution{Resolved: *in.Resolved})
 	} else {
-		out, target, err = h.server.Notes.UpdateWithCommands(ctx, as, on, in.NoteID, note.Changes{Body: in.Body})
+		out, target, err = h.server.Notes.Update(ctx, as, on, in.NoteID, note.Changes{Body: in.Body})
 	}
 	if err != nil {
 		return none, err

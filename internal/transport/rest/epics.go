@@ -147,7 +147,7 @@ func (s *Server) createEpic(ctx context.Context, as authz.Actor, in createEpicPa
 		StartFixed: text(in.StartFixed), StartIsFixed: in.StartIsFixed, DueFixed: text(in.DueFixed), DueIsFixed: in.DueIsFixed,
 		ParentID: epic.ID(in.ParentID.Value), CreatedAt: in.CreatedAt,
 	}
-	e, err := s.Commands.CreateEpic(ctx, as, g, input)
+	e, err := s.Epics.Create(ctx, as, g, input)
 	return s.oneEpic(ctx, as, g, e, err)
 }
 
@@ -184,7 +184,7 @@ func (s *Server) updateEpic(ctx context.Context, as authz.Actor, in updateEpicPa
 		titles := []string(in.Labels)
 		c.Labels.Set = &titles
 	}
-	e, err := s.Commands.UpdateEpic(ctx, as, g, in.IID, c)
+	e, err := s.Epics.Update(ctx, as, g, in.IID, c)
 	return s.oneEpic(ctx, as, g, e, err)
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
-	"tenon/internal/core/quickaction"
 )
 
 // TestFollowUp makes issues that follow up the threads of a merge request: those that their
@@ -16,7 +15,6 @@ func TestFollowUp(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newMerging(t, d)
 		p.Notes.Subscribe(p.Bus)
-		p.Commands.Connect(quickaction.Above{Threads: p.Notes})
 		p.open("topic")
 		const at = requestsPath + "/1/discussions"
 		begun := p.do("maint", "POST", at, `{"body":"One"}`)

@@ -303,7 +303,7 @@ func (s *Server) createIssue(ctx context.Context, as authz.Actor, in createIssue
 	if choice := in.epic(); choice != nil {
 		input.Epic = *choice
 	}
-	i, err := s.Commands.CreateIssue(ctx, as, p, input)
+	i, err := s.Issues.Create(ctx, as, p, input)
 	return s.oneIssue(ctx, as, p, i, err)
 }
 
@@ -342,7 +342,7 @@ func (s *Server) updateIssue(ctx context.Context, as authz.Actor, in updateIssue
 		c.Type = &kind
 	}
 	c.Severity, c.Health = (*issue.Severity)(in.Severity), (*issue.Health)(in.HealthStatus.OrZero())
-	i, err := s.Commands.UpdateIssue(ctx, as, p, in.IID, c)
+	i, err := s.Issues.Update(ctx, as, p, in.IID, c)
 	return s.oneIssue(ctx, as, p, i, err)
 }
 

@@ -23,6 +23,7 @@ import (
 	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/draftnote"
+	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -87,7 +88,6 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		DB: d, Policy: p.World.Policy, Labels: p.Labels, Now: p.World.Now,
 		Kinds: noteable.Collect(p.Issues, p.MergeRequests),
 	})
-	p.MergeRequests.Connect(mergerequest.Above{Subscriptions: p.Subscriptions, Approvals: alonetest.Approvals{}})
 	p.Commands = quickaction.New(quickaction.Deps{
 		Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Issues: p.Issues, MergeRequests: p.MergeRequests, Milestones: p.Milestones,
 		References: p.References, Awards: p.Awards, Iterations: p.Iterations, Boards: p.Boards, Subscriptions: p.Subscriptions, Repos: p.Repos, Now: p.World.Now,
@@ -97,6 +97,8 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Repos: p.Repos, Now: p.World.Now, Commands: p.Commands, Jobs: discard,
 		Kinds: p.Kinds,
 	})
+	p.MergeRequests.Connect(mergerequest.Above{Subscriptions: p.Subscriptions, Approvals: alonetest.Approvals{}, Commands: p.Commands})
+	p.Issues.Connect(issue.Above{MergeRequests: p.MergeRequests, Epics: p.Epics, Subscriptions: p.Subscriptions, Commands: p.Commands, Discussions: p.Notes})
 	p.Drafts = draftnote.New(draftnote.Deps{DB: d, Notes: p.Notes, MergeRequests: p.MergeRequests, Now: p.World.Now})
 	p.Suggestions = suggestion.New(suggestion.Deps{DB: d, Accounts: p.Accounts, Projects: p.World.Projects, MergeRequests: p.MergeRequests, Repos: p.Repos, Notes: p.Notes})
 	p.kit = api.New(api.Config{

@@ -43,7 +43,7 @@ func (s *Server) createRequest(ctx context.Context, as authz.Actor, in createReq
 	if in.AssigneeID != nil {
 		input.Assignees = userIDs(api.Ints{*in.AssigneeID})
 	}
-	m, p, err := s.Commands.CreateRequest(ctx, as, source, input)
+	m, p, err := s.MergeRequests.Create(ctx, as, source, input)
 	if err != nil {
 		return mergeRequestFull{}, err
 	}
@@ -97,7 +97,7 @@ func (s *Server) updateRequest(ctx context.Context, as authz.Actor, in updateReq
 	if err != nil {
 		return mergeRequestFull{}, err
 	}
-	m, err := s.Commands.UpdateRequest(ctx, as, p, in.IID, in.changes())
+	m, err := s.MergeRequests.Update(ctx, as, p, in.IID, in.changes())
 	if err != nil {
 		return mergeRequestFull{}, err
 	}

@@ -159,7 +159,7 @@ func (h noteHandlers) create(ctx context.Context, as authz.Actor, in createNoteP
 	if at, ok := api.ParseTime(in.CreatedAt); ok {
 		input.CreatedAt = &at
 	}
-	made, target, err := h.server.Notes.CreateWithCommands(ctx, as, on, input)
+	made, target, err := h.server.Notes.Create(ctx, as, on, input)
 	switch {
 	case err != nil:
 		return none, err
@@ -192,7 +192,7 @@ func (h noteHandlers) update(ctx context.Context, as authz.Actor, in updateNoteP
 	if err != nil {
 		return api.Reply[createdForm]{}, err
 	}
-	made, target, err := h.server.Notes.UpdateWithCommands(ctx, as, on, in.NoteID, note.Changes{Body: in.Body, Internal: in.Confidential})
+	made, target, err := h.server.Notes.Update(ctx, as, on, in.NoteID, note.Changes{Body: in.Body, Internal: in.Confidential})
 	if err != nil {
 		return api.Reply[createdForm]{}, err
 	}

@@ -85,19 +85,21 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	boards := board.New(board.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Milestones: milestones, Now: w.Now})
 	things := noteable.Collect(issues, epics)
 	subscriptions := subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Kinds: things, Now: w.Now})
-	issues.Connect(issue.Above{Epics: epics, Subscriptions: subscriptions})
 	commands := quickaction.New(quickaction.Deps{
 		Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Issues: issues, Epics: epics, Milestones: milestones, Iterations: iterations, Boards: boards,
 		References: references, Awards: awards, Subscriptions: subscriptions, Now: w.Now,
 	})
+	epics.Connect(epic.Above{Commands: commands})
+	notes := note.New(note.Deps{
+		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Awards: awards, Now: w.Now, Commands: commands,
+		Kinds: things,
+	})
+	issues.Connect(issue.Above{Epics: epics, Subscriptions: subscriptions, Commands: commands, Discussions: notes})
 	p.Server = &Server{Services: &core.Services{
 		Kinds:    things,
 		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Milestones: milestones, Iterations: iterations, Boards: boards, Issues: issues, Epics: epics, Times: times, Awards: awards,
 		References: references, Commands: commands,
-		Notes: note.New(note.Deps{
-			DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Awards: awards, Now: w.Now, Commands: commands,
-			Kinds: things,
-		}),
+		Notes:         notes,
 		Subscriptions: subscriptions,
 		Policy:        w.Policy, Settings: settings, URLs: urls,
 	}, Now: w.Now}

@@ -51,7 +51,7 @@ func (x *visit) postRequest() (templ.Component, error) {
 		Title: x.field("merge_request[title]"), Description: strings.ReplaceAll(x.field("merge_request[description]"), "\r\n", "\n"), // as browsers end lines
 		Remove: x.field("merge_request[force_remove_source_branch]") == "1",
 	}
-	m, target, err := x.Commands.CreateRequest(x.r.Context(), x.as, p, mergerequest.Input{
+	m, target, err := x.MergeRequests.Create(x.r.Context(), x.as, p, mergerequest.Input{
 		SourceBranch: f.Source, TargetBranch: f.Target, Title: f.Title, Description: &f.Description, RemoveSource: &f.Remove, Existing: true,
 	})
 	switch {
