@@ -109,17 +109,19 @@ type Input struct {
 	CreatedAt *time.Time // taken from owners only
 }
 
-// Changes are those of Update; nil leaves alone.
+// Changes are those of Update; nil leaves alone. What has a tag is stored in its column.
 type Changes struct {
-	Title                    *string
-	Description              *string
-	Confidential             *bool
-	Color                    *string
-	StateEvent               string // close, reopen, or "" for none
-	StartIsFixed, DueIsFixed *bool
-	StartFixed, DueFixed     *string // "" clears
-	ParentID                 *ID     // 0 clears
-	Labels                   label.Assignment
+	Title        *string `db:"title"`
+	Description  *string `db:"description"`
+	Confidential *bool   `db:"confidential"`
+	Color        *string `db:"color"`
+	StateEvent   string  // close, reopen, or "" for none
+	StartIsFixed *bool   `db:"start_date_is_fixed"`
+	DueIsFixed   *bool   `db:"due_date_is_fixed"`
+	StartFixed   *string `db:"start_date_fixed" empty:"null"`
+	DueFixed     *string `db:"due_date_fixed" empty:"null"`
+	ParentID     *ID     // 0 clears
+	Labels       label.Assignment
 
 	UpdatedAt *time.Time // taken from owners only
 }
@@ -168,33 +170,13 @@ func (e *Epic) validate() error {
 
 // apply writes the changes of columns into e.
 func (c Changes) apply(e *Epic, as authz.Actor, now time.Time) {
-	set(&e.Title, c.Title)
-	set(&e.Confidential, c.Confidential)
-	set(&e.Color, c.Color)
-	set(&e.StartIsFixed, c.StartIsFixed)
-	set(&e.DueIsFixed, c.DueIsFixed)
-	if c.Description != nil {
-		e.Description = c.Description
-	}
-	if c.StartFixed != nil {
-		e.StartFixed = day(c.StartFixed)
-	}
-	if c.DueFixed != nil {
-		e.DueFixed = day(c.DueFixed)
-	}
+	db.Assign(e, &c)
 	switch {
 	case c.StateEvent == "close" && e.State == StateOpened:
 		at := db.At(now)
 		e.State, e.ClosedAt, e.ClosedByID = StateClosed, &at, &as.UserID
 	case c.StateEvent == "reopen" && e.State == StateClosed:
 		e.State, e.ClosedAt, e.ClosedByID = StateOpened, nil, nil
-	}
-}
-
-// set gives a field the new value, where there is one.
-func set[T any](field, value *T) {
-	if value != nil {
-		*field = *value
 	}
 }
 

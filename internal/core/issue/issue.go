@@ -136,20 +136,20 @@ type Threads struct {
 	Discussion string // "" for all
 }
 
-// Input is what a new issue is made of.
+// Input is what a new issue is made of. What has a tag is stored in its column.
 type Input struct {
 	Title            string
-	Description      *string
-	Type             Type // Plain where empty
+	Description      *string `db:"description"`
+	Type             Type    // Plain where empty
 	Confidential     bool
-	DiscussionLocked *bool
-	DueDate          *string // YYYY-MM-DD
-	Weight           *int64
+	DiscussionLocked *bool         `db:"discussion_locked"`
+	DueDate          *string       `db:"due_date"` // YYYY-MM-DD
+	Weight           *int64        `db:"weight"`
 	MilestoneID      *milestone.ID // 0 is none; one that the project cannot use is left out
 	IterationID      *iteration.ID // as MilestoneID
 	Epic             EpicChoice
-	Severity         Severity // SeverityUnknown where empty
-	Health           *Health
+	Severity         Severity       // SeverityUnknown where empty
+	Health           *Health        `db:"health_status"`
 	Labels           []string       // titles; unknown ones are made where the actor may manage labels
 	AssigneeIDs      []authz.UserID // those who may not read the project's issues are left out
 
@@ -162,22 +162,22 @@ type Input struct {
 	CreatedAt *time.Time
 }
 
-// Changes are those of Update; nil leaves alone.
+// Changes are those of Update; nil leaves alone. What has a tag is stored in its column.
 type Changes struct {
-	Title            *string
-	Description      *string
-	Type             *Type
-	StateEvent       string // close, reopen, or "" for none
-	Confidential     *bool
-	DiscussionLocked *bool
-	DueDate          *string // "" clears
-	Weight           *int64
+	Title            *string `db:"title"`
+	Description      *string `db:"description"`
+	Type             *Type   `db:"issue_type"`
+	StateEvent       string  // close, reopen, or "" for none
+	Confidential     *bool   `db:"confidential"`
+	DiscussionLocked *bool   `db:"discussion_locked"`
+	DueDate          *string `db:"due_date" empty:"null"`
+	Weight           *int64  `db:"weight"`
 	ClearWeight      bool
-	MilestoneID      *milestone.ID // 0 clears; one that the project cannot use is left out
-	IterationID      *iteration.ID // as MilestoneID
+	MilestoneID      *milestone.ID `db:"milestone_id" empty:"null"` // one that the project cannot use is left out
+	IterationID      *iteration.ID `db:"iteration_id" empty:"null"` // as MilestoneID
 	Epic             *EpicChoice   // the zero value clears
-	Severity         *Severity
-	Health           *Health // "" clears
+	Severity         *Severity     `db:"severity"`
+	Health           *Health       `db:"health_status" empty:"null"`
 	Time             timelog.Change
 	Labels           label.Assignment
 	AssigneeIDs      *[]authz.UserID // empty clears

@@ -213,22 +213,9 @@ func (s *Service) publish(ctx context.Context, f Fact, spent timelog.Diff, cause
 
 // apply writes the changes of columns into i.
 func (c Changes) apply(i *Issue, as authz.Actor, now time.Time) {
-	set(&i.Title, c.Title)
-	set(&i.Type, c.Type)
-	set(&i.Confidential, c.Confidential)
-	set(&i.Severity, c.Severity)
-	setOrClear(&i.DueDate, c.DueDate)
-	setOrClear(&i.IterationID, c.IterationID)
-	setOrClear(&i.MilestoneID, c.MilestoneID)
-	setOrClear(&i.Health, c.Health)
-	if c.Description != nil {
-		i.Description = c.Description
-	}
-	if c.Weight != nil || c.ClearWeight {
-		i.Weight = c.Weight
-	}
-	if c.DiscussionLocked != nil {
-		i.DiscussionLocked = c.DiscussionLocked
+	db.Assign(i, &c)
+	if c.ClearWeight && c.Weight == nil {
+		i.Weight = nil
 	}
 	switch {
 	case c.StateEvent == "close" && i.State == StateOpened:
@@ -236,25 +223,6 @@ func (c Changes) apply(i *Issue, as authz.Actor, now time.Time) {
 		i.State, i.ClosedAt, i.ClosedByID = StateClosed, &at, &as.UserID
 	case c.StateEvent == "reopen" && i.State == StateClosed:
 		i.State, i.ClosedAt, i.ClosedByID = StateOpened, nil, nil
-	}
-}
-
-// set gives a field the new value, where there is one.
-func set[T any](field, value *T) {
-	if value != nil {
-		*field = *value
-	}
-}
-
-// setOrClear gives a field that may be nil the new value, where there is one; the zero value clears it.
-func setOrClear[T comparable](field **T, value *T) {
-	var zero T
-	switch {
-	case value == nil:
-	case *value == zero:
-		*field = nil
-	default:
-		*field = value
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"tenon/internal/core/timelog"
 )
 
-// Changes are those of Update; nil leaves alone.
+// Changes are those of Update; nil leaves alone. What has a tag is stored in its column.
 type Changes struct {
 	Title              *string
 	Description        *string
@@ -26,10 +26,10 @@ type Changes struct {
 	Assignees          *[]authz.UserID
 	Reviewers          *[]authz.UserID
 	Labels             label.Assignment
-	MilestoneID        *milestone.ID // 0 clears; one that the project cannot use is left out
-	DiscussionLocked   *bool
-	RemoveSource       *bool
-	Squash             *bool
+	MilestoneID        *milestone.ID `db:"milestone_id" empty:"null"` // one that the project cannot use is left out
+	DiscussionLocked   *bool         `db:"discussion_locked"`
+	RemoveSource       *bool         `db:"force_remove_source_branch"`
+	Squash             *bool         `db:"squash"`
 	AllowCollaboration *bool
 	Time               timelog.Change
 	Event              Event // "" for none
@@ -287,8 +287,9 @@ func (u *updated) stops(m *MergeRequest) string {
 	return ""
 }
 
-// set applies plain fields to m.
+// set applies the changes of columns to m.
 func (m *MergeRequest) set(c Changes) {
+	db.Assign(m, &c)
 	if c.Title != nil && *c.Title != m.Title {
 		m.Title, m.Draft = *c.Title, IsDraft(*c.Title)
 	}
@@ -298,20 +299,6 @@ func (m *MergeRequest) set(c Changes) {
 	if c.TargetBranch != nil && *c.TargetBranch != m.TargetBranch && m.State != StateMerged && m.State != StateLocked {
 		// The newest version compares with another branch: the next look makes a new one.
 		m.TargetBranch, m.BaseSHA, m.StartSHA, m.TrialResult = *c.TargetBranch, "", "", ""
-	}
-	if c.MilestoneID != nil {
-		if m.MilestoneID = c.MilestoneID; *c.MilestoneID == 0 {
-			m.MilestoneID = nil
-		}
-	}
-	if c.DiscussionLocked != nil {
-		m.DiscussionLocked = c.DiscussionLocked
-	}
-	if c.RemoveSource != nil {
-		m.ForceRemoveSource = c.RemoveSource
-	}
-	if c.Squash != nil {
-		m.Squash = *c.Squash
 	}
 	if c.AllowCollaboration != nil && m.Fork() {
 		m.AllowCollaboration = *c.AllowCollaboration
