@@ -33,7 +33,8 @@ type Locator interface {
 	Locate(ctx context.Context, as authz.Actor, at Place, key Key) (Target, error)
 }
 
-// On runs the quick actions on what the actor has just written: the condition of the request held then.
+// On runs the quick actions on what the actor has just written: the condition of the request held then. It asks for no permission,
+// each quick action does.
 func (r Run) On(ctx context.Context, as authz.Actor, in Locator, at Place, key Key) error {
 	as = as.Unconditional()
 	t, err := in.Locate(ctx, as, at, key)
