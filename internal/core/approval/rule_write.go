@@ -321,7 +321,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, o scope, id RuleID
 		if before.Type == CodeOwner {
 			return errs.New(errs.Forbidden, "")
 		}
-		if _, err := db.Delete[Rule](ctx, s.db, db.Row{Table: "approval_rules", ID: id, If: as.UnmodifiedAt}, nil); err != nil {
+		if _, err := db.Delete[Rule](ctx, s.db, db.Row{Table: "approval_rules", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil); err != nil {
 			return err
 		}
 		if err := s.bus.Publish(ctx, RuleDeleted{RuleFact{Stamp: as.Stamp(s.now()), Project: o.p, Request: o.m, Rule: *before}}); err != nil {
