@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -26,22 +25,10 @@ type webhook struct {
 	Changes map[string]change.Values `json:"changes"`
 }
 
-// columnsOf are the values of a row by the names of its columns.
-func columnsOf(row any) map[string]any {
-	out := map[string]any{}
-	v := reflect.ValueOf(row).Elem()
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		if name, _, _ := strings.Cut(f.Tag.Get("db"), ","); name != "" && name != "-" {
-			out[name] = v.FieldByIndex(f.Index).Interface()
-		}
-	}
-	return out
-}
-
 // newWebhook is the payload of any update.
 func newWebhook(f change.Fact) webhook {
 	return webhook{
-		Kind: f.Subject.Type, User: f.By.Username, At: f.At, Place: f.Place.Path, Object: columnsOf(f.After), Changes: f.Changes(),
+		Kind: f.Subject.Type, User: f.By.Username, At: f.At, Place: f.Place.Path, Object: change.Attributes(f.After), Changes: f.Changes(),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
@@ -19,25 +20,26 @@ import (
 	"tenon/internal/core/wiki"
 )
 
+const name = "activity"
+
 // Subscribe registers all that is recorded.
 func (r *Recorder) Subscribe(b *event.Bus) {
-	const name = "activity"
-	event.On(b, name, r.ProjectCreated)
+	record[project.Created](b, r, Created)
 	event.On(b, name, r.MemberAdded)
 	event.On(b, name, r.MemberRemoved)
 	event.On(b, name, r.Pushed)
-	event.On(b, name, r.IssueCreated)
-	event.On(b, name, r.IssueClosed)
-	event.On(b, name, r.IssueReopened)
+	record[issue.Created](b, r, Created)
+	record[issue.Closed](b, r, Closed)
+	record[issue.Reopened](b, r, Reopened)
 	event.On(b, name, r.NoteCreated)
-	event.On(b, name, r.EpicCreated)
-	event.On(b, name, r.EpicClosed)
-	event.On(b, name, r.EpicReopened)
-	event.On(b, name, r.RequestCreated)
-	event.On(b, name, r.RequestClosed)
-	event.On(b, name, r.RequestReopened)
-	event.On(b, name, r.RequestMerged)
-	event.On(b, name, r.RequestApproved)
+	record[epic.Created](b, r, Created)
+	record[epic.Closed](b, r, Closed)
+	record[epic.Reopened](b, r, Reopened)
+	record[mergerequest.Created](b, r, Created)
+	record[mergerequest.Closed](b, r, Closed)
+	record[mergerequest.Reopened](b, r, Reopened)
+	record[mergerequest.Merged](b, r, Merged)
+	record[approval.Approved](b, r, Approved)
 	event.On(b, name, r.MilestoneCreated)
 	event.On(b, name, r.MilestonesCopied)
 	event.On(b, name, r.MilestoneUpdated)
@@ -45,11 +47,19 @@ func (r *Recorder) Subscribe(b *event.Bus) {
 	event.On(b, name, r.WikiChanged)
 }
 
-// ProjectCreated records a new project.
-func (r *Recorder) ProjectCreated(ctx context.Context, e project.Created) error {
-	return r.Record(ctx, Entry{
-		ProjectID: e.Project.ID, AuthorID: e.By.UserID, Action: Created, TargetType: "Project",
-		TargetID: int64(e.Project.ID), TargetTitle: e.Project.Name,
+// record has an action on the subject of each event of a type recorded.
+func record[E change.Event](b *event.Bus, r *Recorder, action string) {
+	event.On(b, name, func(ctx context.Context, e E) error {
+		f := e.Changed()
+		out := Entry{
+			AuthorID: f.By.UserID, Action: action, TargetType: f.Subject.Type, TargetID: f.Subject.ID, TargetIID: f.Subject.IID, TargetTitle: f.Subject.Title,
+		}
+		if f.Place.Group {
+			out.GroupID = f.Place.Namespace
+		} else {
+			out.ProjectID = project.ID(f.Place.ID)
+		}
+		return r.Record(ctx, out)
 	})
 }
 
@@ -73,29 +83,6 @@ func (r *Recorder) member(ctx context.Context, at authz.Place, user authz.UserID
 	return r.Record(ctx, e)
 }
 
-func (r *Recorder) issue(ctx context.Context, f issue.Fact, action string) error {
-	i := &f.Issue
-	return r.Record(ctx, Entry{
-		ProjectID: i.ProjectID, AuthorID: f.By.UserID, Action: action, TargetType: "Issue",
-		TargetID: int64(i.ID), TargetIID: int64(i.IID), TargetTitle: i.Title,
-	})
-}
-
-// IssueCreated records a new issue.
-func (r *Recorder) IssueCreated(ctx context.Context, e issue.Created) error {
-	return r.issue(ctx, e.Fact, Created)
-}
-
-// IssueClosed records that an issue was closed.
-func (r *Recorder) IssueClosed(ctx context.Context, e issue.Closed) error {
-	return r.issue(ctx, e.Fact, Closed)
-}
-
-// IssueReopened records that an issue was opened again.
-func (r *Recorder) IssueReopened(ctx context.Context, e issue.Reopened) error {
-	return r.issue(ctx, e.Fact, Reopened)
-}
-
 // maxShown is how much of a comment stands in the feed, in bytes.
 const maxShown = 200
 
@@ -115,61 +102,6 @@ func (r *Recorder) NoteCreated(ctx context.Context, e note.Created) error {
 		out.GroupID = authz.NamespaceID(*e.Note.GroupID)
 	}
 	return r.Record(ctx, out)
-}
-
-func (r *Recorder) epic(ctx context.Context, f epic.Fact, action string) error {
-	e := &f.Epic
-	return r.Record(ctx, Entry{
-		GroupID: e.GroupID, AuthorID: f.By.UserID, Action: action, TargetType: "Epic",
-		TargetID: int64(e.ID), TargetIID: int64(e.IID), TargetTitle: e.Title,
-	})
-}
-
-// EpicCreated records a new epic.
-func (r *Recorder) EpicCreated(ctx context.Context, e epic.Created) error {
-	return r.epic(ctx, e.Fact, Created)
-}
-
-// EpicClosed records that an epic was closed.
-func (r *Recorder) EpicClosed(ctx context.Context, e epic.Closed) error {
-	return r.epic(ctx, e.Fact, Closed)
-}
-
-// EpicReopened records that an epic was opened again.
-func (r *Recorder) EpicReopened(ctx context.Context, e epic.Reopened) error {
-	return r.epic(ctx, e.Fact, Reopened)
-}
-
-func (r *Recorder) request(ctx context.Context, f mergerequest.Fact, action string) error {
-	return r.Record(ctx, Entry{
-		ProjectID: f.Project.ID, AuthorID: f.By.UserID, Action: action, TargetType: "MergeRequest",
-		TargetID: int64(f.MergeRequest.ID), TargetIID: int64(f.MergeRequest.IID), TargetTitle: f.MergeRequest.Title,
-	})
-}
-
-// RequestCreated records a new merge request.
-func (r *Recorder) RequestCreated(ctx context.Context, e mergerequest.Created) error {
-	return r.request(ctx, e.Fact, Created)
-}
-
-// RequestClosed records that a merge request was closed.
-func (r *Recorder) RequestClosed(ctx context.Context, e mergerequest.Closed) error {
-	return r.request(ctx, e.Fact, Closed)
-}
-
-// RequestReopened records that a merge request was opened again.
-func (r *Recorder) RequestReopened(ctx context.Context, e mergerequest.Reopened) error {
-	return r.request(ctx, e.Fact, Reopened)
-}
-
-// RequestMerged records a merge.
-func (r *Recorder) RequestMerged(ctx context.Context, e mergerequest.Merged) error {
-	return r.request(ctx, e.Fact, Merged)
-}
-
-// RequestApproved records an approval.
-func (r *Recorder) RequestApproved(ctx context.Context, e approval.Approved) error {
-	return r.request(ctx, e.Fact.Fact, Approved)
 }
 
 func (r *Recorder) milestones(ctx context.Context, by authz.UserID, all []milestone.Milestone, action string) error {

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
@@ -124,13 +125,8 @@ func (t table) rules() {
 
 // terms adds what a push rule asks for now.
 func terms(e pushrule.Fact, out Entry) Entry {
-	t := e.Rule.Terms
-	out.TargetDetails = e.Place.Name
-	return out.with("commit_message_regex", t.MessageRegex, "commit_message_negative_regex", t.MessageNegative, "branch_name_regex", t.BranchRegex,
-		"author_email_regex", t.EmailRegex, "file_name_regex", t.FileRegex, "max_file_size", t.MaxFileSize,
-		"deny_delete_tag", t.DenyDeleteTag, "member_check", t.MemberCheck, "prevent_secrets", t.PreventSecrets,
-		"commit_committer_check", t.CommitterCheck, "commit_committer_name_check", t.CommitterName,
-		"reject_unsigned_commits", t.RejectUnsigned, "reject_non_dco_commits", t.RejectWithoutDCO)
+	out.TargetDetails, out.Details = e.Place.Name, change.Attributes(&e.Rule.Terms)
+	return out
 }
 
 // branches adds the state of a rule for branches.

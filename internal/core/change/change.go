@@ -16,6 +16,7 @@ import (
 type Subject struct {
 	Type  string // such as Issue or Ci::Variable
 	ID    int64
+	IID   int64  // its number in its place, 0 where it has none
 	Title string // name or title, "" where it has none that anybody may read
 }
 
@@ -82,6 +83,18 @@ func (f *Fact) each(fn func(a attribute, was, is any)) {
 		fn(a, was.Interface(), is.Interface())
 		return true
 	})
+}
+
+// Attributes are the values of a row, or of a part of one, by their names, without those that are secret.
+func Attributes(row any) map[string]any {
+	out := map[string]any{}
+	v := reflect.Indirect(reflect.ValueOf(row))
+	for _, a := range attributes(v.Type()) {
+		if !a.secret {
+			out[a.name] = v.FieldByIndex(a.index).Interface()
+		}
+	}
+	return out
 }
 
 // Of is embedded by events about rows of one type.

@@ -97,7 +97,7 @@ type PipelineChanged struct {
 
 // About names the pipeline.
 func (p Pipeline) About() change.Subject {
-	return change.Subject{Type: "Ci::Pipeline", ID: int64(p.ID), Title: p.Ref}
+	return change.Subject{Type: "Ci::Pipeline", ID: int64(p.ID), IID: p.IID, Title: p.Ref}
 }
 
 // Changed is the event in its generic form.

@@ -134,7 +134,7 @@ func (e *Epic) noteable() noteable.Ref { return noteable.Ref{Kind: noteable.Epic
 
 // About names the epic.
 func (e Epic) About() change.Subject {
-	return change.Subject{Type: string(noteable.Epic), ID: int64(e.ID), Title: e.Title}
+	return change.Subject{Type: string(noteable.Epic), ID: int64(e.ID), IID: int64(e.IID), Title: e.Title}
 }
 
 // subject is what permissions on the epic are asked about.

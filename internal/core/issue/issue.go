@@ -203,7 +203,7 @@ func (i IID) Reference() string { return "#" + strconv.FormatInt(int64(i), 10) }
 
 // About names the issue.
 func (i Issue) About() change.Subject {
-	return change.Subject{Type: string(noteable.Issue), ID: int64(i.ID), Title: i.Title}
+	return change.Subject{Type: string(noteable.Issue), ID: int64(i.ID), IID: int64(i.IID), Title: i.Title}
 }
 
 // Locked reports whether only members may discuss the issue.

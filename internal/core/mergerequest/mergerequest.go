@@ -154,7 +154,7 @@ func (m *MergeRequest) concerns(as authz.Actor) bool {
 
 // About names the merge request.
 func (m MergeRequest) About() change.Subject {
-	return change.Subject{Type: string(noteable.MergeRequest), ID: int64(m.ID), Title: m.Title}
+	return change.Subject{Type: string(noteable.MergeRequest), ID: int64(m.ID), IID: int64(m.IID), Title: m.Title}
 }
 
 // Reviewer is a user asked to review.

@@ -202,7 +202,7 @@ func failed(code errs.Code, bad errs.Fields) error {
 
 // About names it for events.
 func (m Milestone) About() change.Subject {
-	return change.Subject{Type: "Milestone", ID: int64(m.ID), Title: m.Title}
+	return change.Subject{Type: "Milestone", ID: int64(m.ID), IID: int64(m.IID), Title: m.Title}
 }
 
 // Changed is the event in its generic form.
