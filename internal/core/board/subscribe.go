@@ -56,7 +56,7 @@ func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTrans
 	return s.replaceFormer(ctx, e.By, e.Group.Place(), e.Group.Place())
 }
 
-func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, ofLabels authz.Place, ofMilestones authz.Place) error {
+func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, ofLabels, ofMilestones authz.Place) error {
 	ns := ofLabels.Namespace
 	labels := func(ctx context.Context, ids []label.ID) ([]namespace.Successor[label.ID], error) {
 		return s.labels.Successors(ctx, as, ofLabels, ids)

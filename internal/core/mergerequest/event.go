@@ -146,9 +146,9 @@ type PipelineRecovered struct{ Fact }
 
 // Concerned gives the users whose work is held up when something keeps the merge request from being merged: the author, and who set
 // it to merge by itself.
-func (e Fact) Concerned() []authz.UserID {
-	out := []authz.UserID{e.MergeRequest.AuthorID}
-	if by := e.MergeRequest.MergeUserID; e.MergeRequest.MergeWhenPipelineSucceeds && by != nil && *by != out[0] {
+func (f Fact) Concerned() []authz.UserID {
+	out := []authz.UserID{f.MergeRequest.AuthorID}
+	if by := f.MergeRequest.MergeUserID; f.MergeRequest.MergeWhenPipelineSucceeds && by != nil && *by != out[0] {
 		out = append(out, *by)
 	}
 	return out
