@@ -358,13 +358,16 @@ func (s *Services) planning(c *check, d Deps) {
 
 // talk builds what is said about them, and who is told.
 func (s *Services) talk(c *check, d Deps) {
+	s.Commits = &note.Commits{DB: d.DB, Repos: s.Repos}
+	for _, things := range parts[noteable.Things](s) {
+		s.Kinds.Add(things)
+	}
 	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Kinds: s.Kinds, Now: d.Now}))
 	s.Subscriptions = subscription.New(need(c, subscription.Deps{DB: d.DB, Policy: s.Policy, Labels: s.Labels, Kinds: s.Kinds, Now: d.Now}))
 	s.Commands = quickaction.New(need(c, quickaction.Deps{
 		Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics, Milestones: s.Milestones,
 		Iterations: s.Iterations, Boards: s.Boards, References: s.References, Awards: s.Awards, Subscriptions: s.Subscriptions, Repos: s.Repos, Now: d.Now,
 	}))
-	s.Commits = &note.Commits{DB: d.DB, Repos: s.Repos}
 	s.Notes = note.New(need(c, note.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Awards: s.Awards, Jobs: d.Jobs, Projects: s.Projects, Repos: s.Repos, Now: d.Now, Commands: s.Commands,
 		Texts: reference.NewReader(s.URLs), Kinds: s.Kinds,
@@ -402,7 +405,7 @@ func (s *Services) finding(c *check, d Deps) {
 // reactions builds what only reacts to events.
 func (s *Services) reactions(c *check, d Deps) {
 	s.SystemNotes = systemnote.New(need(c, systemnote.Deps{
-		Notes: s.Notes, Users: s.Accounts, References: s.References, Now: d.Now,
+		Notes: s.Notes, Kinds: s.Kinds, Users: s.Accounts, References: s.References, Now: d.Now,
 		Code: systemnote.Code{Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Jobs: d.Jobs},
 	}))
 	s.Events = resourceevent.New(need(c, resourceevent.Deps{DB: d.DB, Policy: s.Policy, Notes: s.Notes, MergeRequests: s.MergeRequests}))
@@ -415,9 +418,6 @@ func (s *Services) reactions(c *check, d Deps) {
 
 // connect gives services what they need of those that stand above them.
 func (s *Services) connect(c *check) {
-	for _, things := range parts[noteable.Things](s) {
-		s.Kinds.Add(things)
-	}
 	connect(c, s.Accounts, account.Above{Executors: parts[account.Executor](s)})
 	connect(c, s.Projects, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads})
 	connect(c, s.Protections, protection.Above{Collaborators: s.MergeRequests})

@@ -6,6 +6,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
 
@@ -63,6 +64,9 @@ type Reopened struct{ Fact }
 
 // Deleted is published when an epic is about to be deleted, with what hangs on it.
 type Deleted struct{ Fact }
+
+// Gone names it for those who clear what hangs on it.
+func (e Deleted) Gone() noteable.Ref { return e.Epic.noteable() }
 
 // ChildAdded is published when an epic got a parent, also in the place of another.
 type ChildAdded struct {

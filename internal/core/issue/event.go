@@ -79,6 +79,9 @@ type Reopened struct{ Fact }
 // Deleted is published when an issue is about to be deleted, with what hangs on it.
 type Deleted struct{ Fact }
 
+// Gone names it for those who clear what hangs on it.
+func (e Deleted) Gone() noteable.Ref { return e.Issue.noteable() }
+
 // Changed is the event in its generic form.
 func (f Fact) Changed() change.Fact {
 	return change.View(f.Stamp, f.Project.Place(), f.Before, &f.Issue)

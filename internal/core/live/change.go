@@ -37,14 +37,12 @@ func (s *Service) Subscribe(b *event.Bus) {
 	updated[issue.Updated](b, s)
 	changed[issue.Closed](b, s, Other)
 	changed[issue.Reopened](b, s, Other)
-	deleted[issue.Deleted](b, s)
 	on(b, s, func(e epic.IssueAdded) Change { return of(noteable.Issue, e.Issue.ID, Epic) })
 	on(b, s, func(e epic.IssueRemoved) Change { return of(noteable.Issue, e.Issue.ID, Epic) })
 
 	updated[epic.Updated](b, s)
 	changed[epic.Closed](b, s, Other)
 	changed[epic.Reopened](b, s, Other)
-	deleted[epic.Deleted](b, s)
 
 	updated[mergerequest.Updated](b, s)
 	changed[mergerequest.Closed](b, s, MergeStatus, Other)
@@ -53,11 +51,11 @@ func (s *Service) Subscribe(b *event.Bus) {
 	changed[mergerequest.NewVersion](b, s, MergeStatus, Other)
 	changed[mergerequest.ReviewerStateChanged](b, s, Reviewers)
 	on(b, s, func(e mergerequest.Tried) Change { return of(noteable.MergeRequest, e.ID, MergeStatus) })
-	deleted[mergerequest.Deleted](b, s)
 	changed[approval.Approved](b, s, Approvals, MergeStatus)
 	changed[approval.Unapproved](b, s, Approvals, MergeStatus)
 	changed[approval.Reset](b, s, Approvals, MergeStatus)
 
+	on(b, s, func(e noteable.Deleted) Change { return Change{Kind: e.Gone().Kind, ID: e.Gone().ID, Gone: true} })
 	on(b, s, func(e note.Created) Change { return ofNote(e.Fact, NoteCreated) })
 	on(b, s, func(e note.Updated) Change { return ofNote(e.Fact, NoteUpdated) })
 	on(b, s, func(e note.Deleted) Change { return ofNote(e.Fact, NoteDeleted) })
@@ -65,7 +63,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	on(b, s, func(e note.ThreadsResolved) Change { return of(e.Target.Kind, e.Target.ID, MergeStatus) })
 
 	changed[ci.PipelineChanged](b, s, Status)
-	deleted[ci.PipelineDeleted](b, s)
+	on(b, s, func(e ci.PipelineDeleted) Change { return Change{Kind: Pipeline, ID: int64(e.Pipeline.ID), Gone: true} })
 	on(b, s, func(e ci.JobChanged) Change { return of(Pipeline, e.Pipeline.ID, JobStatus(e.Job.ID)) })
 	on(b, s, func(e ci.StatusReported) Change { return of(Pipeline, e.Pipeline.ID, JobStatus(e.Status.ID)) })
 }
@@ -101,14 +99,6 @@ func changed[E change.Event](b *event.Bus, s *Service, parts ...Part) {
 	on(b, s, func(e E) Change {
 		about := e.Changed().Subject
 		return of(noteable.Kind(about.Type), about.ID, parts...)
-	})
-}
-
-// deleted has streams told that their subject is gone.
-func deleted[E change.Event](b *event.Bus, s *Service) {
-	on(b, s, func(e E) Change {
-		about := e.Changed().Subject
-		return Change{Kind: noteable.Kind(about.Type), ID: about.ID, Gone: true}
 	})
 }
 

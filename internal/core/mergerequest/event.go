@@ -3,6 +3,7 @@ package mergerequest
 import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/timelog"
 )
@@ -107,6 +108,9 @@ type AutoMergeAborted struct {
 
 // Deleted is published when a merge request was deleted.
 type Deleted struct{ Fact }
+
+// Gone names it for those who clear what hangs on it.
+func (e Deleted) Gone() noteable.Ref { return e.MergeRequest.noteable() }
 
 // NewVersion is published when the source branch of an open merge request has moved.
 type NewVersion struct {

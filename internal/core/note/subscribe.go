@@ -4,13 +4,9 @@ import (
 	"context"
 
 	"tenon/internal/base/event"
-	"tenon/internal/core/epic"
-	"tenon/internal/core/issue"
-	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
-	"tenon/internal/core/snippet"
 )
 
 // Subscribe registers what happens with notes when something else happens, and what
@@ -21,18 +17,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.promoted)
 	event.On(b, "threads that issues follow up", s.followUp)
 	event.On(b, "positions of notes", s.versioned)
-	event.On(b, name, func(ctx context.Context, e issue.Deleted) error {
-		return s.Clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
-	})
-	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
-		return s.Clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
-	})
-	event.On(b, name, func(ctx context.Context, e epic.Deleted) error {
-		return s.Clear(ctx, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)})
-	})
-	event.On(b, name, func(ctx context.Context, e snippet.Deleted) error {
-		return s.Clear(ctx, noteable.Ref{Kind: noteable.Snippet, ID: int64(e.Snippet.ID)})
-	})
+	event.On(b, name, func(ctx context.Context, e noteable.Deleted) error { return s.Clear(ctx, e.Gone()) })
 	event.On(b, name, func(ctx context.Context, e project.Removing) error {
 		cond, args, ok := s.kinds.InTable("source_type", "source_id", e.Table, e.IDs)
 		switch {

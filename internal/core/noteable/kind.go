@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
 )
 
@@ -132,4 +133,13 @@ func (k *Kinds) Where(has func(d *Description) bool) []Kind {
 		}
 	}
 	return out
+}
+
+// Deleted is an event that a thing was deleted by itself, and not with its place: what hangs on it
+// goes. The event of each kind has the method.
+type Deleted interface {
+	event.Event
+
+	// Gone names the thing.
+	Gone() Ref
 }

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
@@ -68,43 +69,43 @@ func (m *Mailing) begins() bool {
 // Subscribe registers what mail tells of, if any is sent.
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "mail"
-	event.On(b, name, func(ctx context.Context, e issue.Created) error { return s.mail(ctx, ofIssue("new_issue", e.Fact)) })
+	event.On(b, name, func(ctx context.Context, e issue.Created) error { return s.mail(ctx, about("new_issue", e)) })
 	event.On(b, name, s.issueUpdated)
-	event.On(b, name, func(ctx context.Context, e issue.Closed) error { return s.mail(ctx, ofIssue("close_issue", e.Fact)) })
-	event.On(b, name, func(ctx context.Context, e issue.Reopened) error { return s.mail(ctx, ofIssue("reopen_issue", e.Fact)) })
+	event.On(b, name, func(ctx context.Context, e issue.Closed) error { return s.mail(ctx, about("close_issue", e)) })
+	event.On(b, name, func(ctx context.Context, e issue.Reopened) error { return s.mail(ctx, about("reopen_issue", e)) })
 	event.On(b, name, func(ctx context.Context, e mergerequest.Created) error {
-		return s.mail(ctx, ofRequest("new_merge_request", e.Fact))
+		return s.mail(ctx, about("new_merge_request", e))
 	})
 	event.On(b, name, s.requestUpdated)
 	event.On(b, name, func(ctx context.Context, e mergerequest.Closed) error {
-		return s.mail(ctx, ofRequest("close_merge_request", e.Fact))
+		return s.mail(ctx, about("close_merge_request", e))
 	})
 	event.On(b, name, func(ctx context.Context, e mergerequest.Reopened) error {
-		return s.mail(ctx, ofRequest("reopen_merge_request", e.Fact))
+		return s.mail(ctx, about("reopen_merge_request", e))
 	})
 	event.On(b, name, func(ctx context.Context, e mergerequest.Merged) error {
-		return s.mail(ctx, ofRequest("merge_merge_request", e.Fact))
+		return s.mail(ctx, about("merge_merge_request", e))
 	})
 	event.On(b, name, func(ctx context.Context, e mergerequest.NewVersion) error {
 		if e.CommitsCount == 0 {
 			return nil
 		}
-		return s.mail(ctx, ofRequest("push_to_merge_request", e.Fact))
+		return s.mail(ctx, about("push_to_merge_request", e))
 	})
 	event.On(b, name, func(ctx context.Context, e mergerequest.Unmergeable) error {
-		m := ofRequest(unmergeable, e.Fact)
+		m := about(unmergeable, e)
 		m.Users = e.Concerned()
 		return s.mail(ctx, m)
 	})
-	event.On(b, name, func(ctx context.Context, e epic.Created) error { return s.mail(ctx, ofEpic(newEpic, e.Fact)) })
+	event.On(b, name, func(ctx context.Context, e epic.Created) error { return s.mail(ctx, about(newEpic, e)) })
 	event.On(b, name, s.epicUpdated)
-	event.On(b, name, func(ctx context.Context, e epic.Closed) error { return s.mail(ctx, ofEpic(closeEpic, e.Fact)) })
-	event.On(b, name, func(ctx context.Context, e epic.Reopened) error { return s.mail(ctx, ofEpic(reopenEpic, e.Fact)) })
+	event.On(b, name, func(ctx context.Context, e epic.Closed) error { return s.mail(ctx, about(closeEpic, e)) })
+	event.On(b, name, func(ctx context.Context, e epic.Reopened) error { return s.mail(ctx, about(reopenEpic, e)) })
 	event.On(b, name, func(ctx context.Context, e approval.Approved) error {
-		return s.mail(ctx, ofRequest(approved, e.Fact.Fact))
+		return s.mail(ctx, about(approved, e))
 	})
 	event.On(b, name, func(ctx context.Context, e approval.Unapproved) error {
-		return s.mail(ctx, ofRequest(unapproved, e.Fact.Fact))
+		return s.mail(ctx, about(unapproved, e))
 	})
 	event.On(b, name, s.noted)
 	event.On(b, name, s.reviewed)
@@ -115,16 +116,10 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, func(ctx context.Context, e namespace.GroupUpdated) error { return s.groupMoved(ctx, e.GroupFact) })
 }
 
-func ofIssue(event string, f issue.Fact) Mailing {
-	return Mailing{Event: event, On: noteable.Issue, Target: int64(f.Issue.ID), By: f.By.UserID}
-}
-
-func ofRequest(event string, f mergerequest.Fact) Mailing {
-	return Mailing{Event: event, On: noteable.MergeRequest, Target: int64(f.MergeRequest.ID), By: f.By.UserID}
-}
-
-func ofEpic(event string, f epic.Fact) Mailing {
-	return Mailing{Event: event, On: noteable.Epic, Target: int64(f.Epic.ID), By: f.By.UserID}
+// about is a mailing about the subject of what happened.
+func about(event string, of change.Event) Mailing {
+	f := of.Changed()
+	return Mailing{Event: event, On: noteable.Kind(f.Subject.Type), Target: f.Subject.ID, By: f.By.UserID}
 }
 
 func (s *Service) epicUpdated(ctx context.Context, e epic.Updated) error {
@@ -132,13 +127,13 @@ func (s *Service) epicUpdated(ctx context.Context, e epic.Updated) error {
 		return nil
 	}
 	var list []Mailing
-	m := ofEpic(newMention, e.Fact)
+	m := about(newMention, e)
 	m.Names = s.todos.Names([]string{e.Epic.Title, text(e.Epic.Description)}, []string{e.Before.Title, text(e.Before.Description)})
 	if len(m.Names) > 0 {
 		list = append(list, m)
 	}
 	if added, _ := e.Labelled(); len(added) > 0 {
-		m := ofEpic(relabeled, e.Fact)
+		m := about(relabeled, e)
 		for _, l := range added {
 			m.Labels = append(m.Labels, l.ID)
 		}
@@ -169,19 +164,19 @@ func (s *Service) issueUpdated(ctx context.Context, e issue.Updated) error {
 	}
 	var list []Mailing
 	if e.Has("assignees") {
-		m := ofIssue("reassign_issue", e.Fact)
+		m := about("reassign_issue", e)
 		m.Users, m.Former = e.Assigned()
 		list = append(list, m)
 	}
 	if e.Has("title", "description") {
-		m := ofIssue(newMention, e.Fact)
+		m := about(newMention, e)
 		m.Names = s.todos.Names([]string{e.Issue.Title, text(e.Issue.Description)}, []string{e.Before.Title, text(e.Before.Description)})
 		if len(m.Names) > 0 {
 			list = append(list, m)
 		}
 	}
 	if added, _ := e.Labelled(); len(added) > 0 {
-		m := ofIssue(relabeled, e.Fact)
+		m := about(relabeled, e)
 		for _, l := range added {
 			m.Labels = append(m.Labels, l.ID)
 		}
@@ -196,17 +191,17 @@ func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) er
 	}
 	var list []Mailing
 	if e.Has("assignees") {
-		m := ofRequest("reassign_merge_request", e.Fact)
+		m := about("reassign_merge_request", e)
 		m.Users, m.Former = e.Assigned()
 		list = append(list, m)
 	}
 	if asked, released := e.Asked(); len(asked)+len(released) > 0 {
-		m := ofRequest("change_reviewer_merge_request", e.Fact)
+		m := about("change_reviewer_merge_request", e)
 		m.Users, m.Former = asked, released
 		list = append(list, m)
 	}
 	if e.Has("title", "description") {
-		m := ofRequest(newMention, e.Fact)
+		m := about(newMention, e)
 		m.Names = s.todos.Names([]string{e.MergeRequest.Title, e.MergeRequest.Text()}, []string{e.Before.Title, e.Before.Text()})
 		if len(m.Names) > 0 {
 			list = append(list, m)

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
@@ -15,6 +16,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 )
 
 // Subscribe registers all that is recorded.
@@ -34,29 +36,17 @@ func (s *Service) Subscribe(b *event.Bus) {
 	})
 	event.On(b, name, func(ctx context.Context, e issue.Updated) error { return s.issueChanged(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e issue.Closed) error { return s.stateOfIssue(ctx, e.Fact, "closed", e.Cause) })
-	event.On(b, name, func(ctx context.Context, e issue.Reopened) error {
-		return s.stateOfIssue(ctx, e.Fact, "reopened", noteable.Cause{})
-	})
-	event.On(b, name, func(ctx context.Context, e issue.Deleted) error {
-		return s.clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
-	})
+	event.On(b, name, func(ctx context.Context, e issue.Reopened) error { return s.state(ctx, e, "reopened") })
+	event.On(b, name, func(ctx context.Context, e noteable.Deleted) error { return s.clear(ctx, e.Gone()) })
 	event.On(b, name, func(ctx context.Context, e epic.Created) error { return s.epicChanged(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e epic.Updated) error { return s.epicChanged(ctx, e.Fact) })
-	event.On(b, name, func(ctx context.Context, e epic.Closed) error { return s.stateOfEpic(ctx, e.Fact, "closed") })
-	event.On(b, name, func(ctx context.Context, e epic.Reopened) error { return s.stateOfEpic(ctx, e.Fact, "reopened") })
-	event.On(b, name, func(ctx context.Context, e epic.Deleted) error {
-		return s.clear(ctx, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)})
-	})
+	event.On(b, name, func(ctx context.Context, e epic.Closed) error { return s.state(ctx, e, "closed") })
+	event.On(b, name, func(ctx context.Context, e epic.Reopened) error { return s.state(ctx, e, "reopened") })
 	event.On(b, name, func(ctx context.Context, e mergerequest.Created) error { return s.requestChanged(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e mergerequest.Updated) error { return s.requestChanged(ctx, e.Fact) })
-	event.On(b, name, func(ctx context.Context, e mergerequest.Closed) error { return s.stateOfRequest(ctx, e.Fact, "closed") })
-	event.On(b, name, func(ctx context.Context, e mergerequest.Reopened) error {
-		return s.stateOfRequest(ctx, e.Fact, "reopened")
-	})
-	event.On(b, name, func(ctx context.Context, e mergerequest.Merged) error { return s.stateOfRequest(ctx, e.Fact, "merged") })
-	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
-		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
-	})
+	event.On(b, name, func(ctx context.Context, e mergerequest.Closed) error { return s.state(ctx, e, "closed") })
+	event.On(b, name, func(ctx context.Context, e mergerequest.Reopened) error { return s.state(ctx, e, "reopened") })
+	event.On(b, name, func(ctx context.Context, e mergerequest.Merged) error { return s.state(ctx, e, "merged") })
 	event.On(b, name, s.milestoneDeleted)
 }
 
@@ -81,22 +71,25 @@ func stamped(st authz.Stamp) Event {
 	return e
 }
 
-func ofIssue(f issue.Fact) Event {
+// about begins an event about the subject of what happened.
+func about(of change.Event) Event {
+	f := of.Changed()
 	e := stamped(f.Stamp)
-	e.Type, e.TargetID, e.ProjectID = noteable.Issue, int64(f.Issue.ID), &f.Issue.ProjectID
+	e.Type, e.TargetID = noteable.Kind(f.Subject.Type), f.Subject.ID
+	if f.Place.Group {
+		e.GroupID = &f.Place.Namespace
+	} else {
+		id := project.ID(f.Place.ID)
+		e.ProjectID = &id
+	}
 	return e
 }
 
-func ofRequest(f mergerequest.Fact) Event {
-	e := stamped(f.Stamp)
-	e.Type, e.TargetID, e.ProjectID = noteable.MergeRequest, int64(f.MergeRequest.ID), &f.MergeRequest.ProjectID
-	return e
-}
-
-func ofEpic(f epic.Fact) Event {
-	e := stamped(f.Stamp)
-	e.Type, e.TargetID, e.GroupID = noteable.Epic, int64(f.Epic.ID), &f.Epic.GroupID
-	return e
+// state records another state of a subject.
+func (s *Service) state(ctx context.Context, of change.Event, state string) error {
+	e := about(of)
+	e.Kind, e.State = State, &state
+	return s.record(ctx, e)
 }
 
 func (s *Service) epicChanged(ctx context.Context, f epic.Fact) error {
@@ -104,13 +97,7 @@ func (s *Service) epicChanged(ctx context.Context, f epic.Fact) error {
 	if before == nil {
 		before = &epic.Epic{}
 	}
-	return s.record(ctx, labels(ofEpic(f), before.Labels, f.Epic.Labels)...)
-}
-
-func (s *Service) stateOfEpic(ctx context.Context, f epic.Fact, state string) error {
-	e := ofEpic(f)
-	e.Kind, e.State = State, &state
-	return s.record(ctx, e)
+	return s.record(ctx, labels(about(f), before.Labels, f.Epic.Labels)...)
 }
 
 // issueChanged records what differs between an issue and what it was; all of a new one.
@@ -119,7 +106,7 @@ func (s *Service) issueChanged(ctx context.Context, f issue.Fact) error {
 	if before == nil {
 		before = &issue.Issue{}
 	}
-	like := ofIssue(f)
+	like := about(f)
 	events := labels(like, before.Labels, f.Issue.Labels)
 	if !same(before.Weight, f.Issue.Weight) {
 		e := like
@@ -135,14 +122,14 @@ func (s *Service) requestChanged(ctx context.Context, f mergerequest.Fact) error
 	if before == nil {
 		before = &mergerequest.MergeRequest{}
 	}
-	like := ofRequest(f)
+	like := about(f)
 	events := labels(like, before.Labels, f.MergeRequest.Labels)
 	return s.record(ctx, append(events, milestones(like, before.MilestoneID, f.MergeRequest.MilestoneID, string(f.MergeRequest.State))...)...)
 }
 
 // stateOfIssue records a state of an issue, and what closed it.
 func (s *Service) stateOfIssue(ctx context.Context, f issue.Fact, state string, by noteable.Cause) error {
-	e := ofIssue(f)
+	e := about(f)
 	e.Kind, e.State = State, &state
 	if by.Commit != "" {
 		e.SourceCommit = &by.Commit
@@ -150,12 +137,6 @@ func (s *Service) stateOfIssue(ctx context.Context, f issue.Fact, state string, 
 	if id := mergerequest.ID(by.MergeRequest); id != 0 {
 		e.SourceRequestID = &id
 	}
-	return s.record(ctx, e)
-}
-
-func (s *Service) stateOfRequest(ctx context.Context, f mergerequest.Fact, state string) error {
-	e := ofRequest(f)
-	e.Kind, e.State = State, &state
 	return s.record(ctx, e)
 }
 

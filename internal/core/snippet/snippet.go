@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
@@ -106,6 +107,11 @@ type Updated struct {
 type Deleted struct {
 	authz.Stamp
 	Snippet Snippet // as it was
+}
+
+// Gone names it for those who clear what hangs on it.
+func (e Deleted) Gone() noteable.Ref {
+	return noteable.Ref{Kind: noteable.Snippet, ID: int64(e.Snippet.ID)}
 }
 
 // Deps are what the service is built on.

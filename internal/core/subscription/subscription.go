@@ -11,12 +11,9 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
-	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/noteable"
-	"tenon/internal/core/snippet"
 )
 
 // Deps is what a Service is made of.
@@ -54,18 +51,7 @@ type On struct {
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "subscriptions"
 	event.On(b, name, s.copied)
-	event.On(b, name, func(ctx context.Context, e issue.Deleted) error {
-		return s.clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
-	})
-	event.On(b, name, func(ctx context.Context, e epic.Deleted) error {
-		return s.clear(ctx, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)})
-	})
-	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
-		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
-	})
-	event.On(b, name, func(ctx context.Context, e snippet.Deleted) error {
-		return s.clear(ctx, noteable.Ref{Kind: noteable.Snippet, ID: int64(e.Snippet.ID)})
-	})
+	event.On(b, name, func(ctx context.Context, e noteable.Deleted) error { return s.clear(ctx, e.Gone()) })
 	event.On(b, name, s.labelPromoted)
 }
 

@@ -21,6 +21,7 @@ type Names interface {
 // Deps is what a Service is made of.
 type Deps struct {
 	Notes      *note.Service
+	Kinds      *noteable.Kinds
 	Users      Names
 	References References
 	Code       Code
@@ -30,6 +31,7 @@ type Deps struct {
 // Service reacts to events.
 type Service struct {
 	notes      *note.Service
+	kinds      *noteable.Kinds
 	users      Names
 	references References
 	code       Code
@@ -38,7 +40,7 @@ type Service struct {
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{notes: d.Notes, users: d.Users, references: d.References, code: d.Code, now: d.Now}
+	return &Service{notes: d.Notes, kinds: d.Kinds, users: d.Users, references: d.References, code: d.Code, now: d.Now}
 }
 
 // Subscribe registers all that is told.

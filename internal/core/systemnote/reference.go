@@ -45,22 +45,13 @@ func (o *origin) place() parsed.Place {
 	return parsed.Of(o.project)
 }
 
-// names gives the kind of the origin in words, what stands in front of its number, and the path of its place.
-func (o *origin) names() (name, mark, path string) {
-	switch o.ref.Kind {
-	case noteable.MergeRequest:
-		return "merge request ", "!", o.project.FullPath
-	case noteable.Commit:
-		return "commit ", "@", o.project.FullPath
-	case noteable.Epic:
-		return "epic ", "&", o.path
-	}
-	return "issue ", "#", o.project.FullPath
-}
-
 // said gives the line for something that the origin mentions.
-func (o *origin) said(on *parsed.Target) string {
-	name, mark, path := o.names()
+func (s *Service) said(o *origin, on *parsed.Target) string {
+	kind, path := s.kinds.Of(o.ref.Kind), o.path
+	mark := kind.Mark
+	if o.project != nil {
+		path = o.project.FullPath
+	}
 	number := strconv.FormatInt(o.number, 10)
 	near := o.project != nil && on.ProjectID == o.project.ID || o.project == nil && on.ProjectID == 0 && on.GroupID == o.group
 	if o.ref.Kind == noteable.Commit {
@@ -71,7 +62,7 @@ func (o *origin) said(on *parsed.Target) string {
 	if near {
 		path = ""
 	}
-	return "mentioned in " + name + path + mark + number
+	return "mentioned in " + kind.Noun + " " + path + mark + number
 }
 
 // mentioned are the kinds of things that cross-references are written on.
@@ -106,7 +97,7 @@ func (s *Service) mention(ctx context.Context, from origin, title, text string) 
 		on := noteable.Ref{Kind: mentioned[t.Kind], ID: t.ID}
 		if !seen[on] {
 			seen[on] = true
-			to = append(to, note.CrossReference{On: on, ProjectID: t.ProjectID, GroupID: t.GroupID, Body: from.said(t)})
+			to = append(to, note.CrossReference{On: on, ProjectID: t.ProjectID, GroupID: t.GroupID, Body: s.said(&from, t)})
 		}
 	}
 	source := note.Source{Ref: from.ref, AuthorID: from.By.UserID, At: from.At}

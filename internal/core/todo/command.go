@@ -12,7 +12,7 @@ import (
 
 // Commands are the quick actions of to-do items.
 func (s *Service) Commands() []quickaction.Action {
-	all := []noteable.Kind{noteable.Issue, noteable.MergeRequest, noteable.Epic}
+	all := s.kinds.Where(func(d *noteable.Description) bool { return d.Todos && d.Table != "" })
 	return []quickaction.Action{
 		{Names: []string{"todo"}, Kinds: all, Issue: authz.CreateTodo, Merge: authz.CreateTodo, Epic: authz.CreateTodo, Run: s.addCommand},
 		{Names: []string{"done"}, Kinds: all, Issue: authz.CreateTodo, Merge: authz.CreateTodo, Epic: authz.CreateTodo, Run: s.doneCommand},

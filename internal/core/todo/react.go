@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/change"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
@@ -22,32 +23,24 @@ func (s *Service) Subscribe(b *event.Bus) {
 	const name = "to-do items"
 	event.On(b, name, s.issueCreated)
 	event.On(b, name, s.issueUpdated)
-	event.On(b, name, func(ctx context.Context, e issue.Closed) error { return s.resolveIssue(ctx, e.Fact) })
-	event.On(b, name, func(ctx context.Context, e issue.Deleted) error {
-		return s.clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
-	})
+	event.On(b, name, func(ctx context.Context, e issue.Closed) error { return s.acted(ctx, e) })
+	event.On(b, name, func(ctx context.Context, e noteable.Deleted) error { return s.clear(ctx, e.Gone()) })
 	event.On(b, name, s.requestCreated)
 	event.On(b, name, s.requestUpdated)
-	event.On(b, name, func(ctx context.Context, e mergerequest.Closed) error { return s.resolveRequest(ctx, e.Fact) })
-	event.On(b, name, func(ctx context.Context, e mergerequest.Merged) error { return s.resolveRequest(ctx, e.Fact) })
-	event.On(b, name, func(ctx context.Context, e mergerequest.NewVersion) error { return s.resolveRequest(ctx, e.Fact) })
+	event.On(b, name, func(ctx context.Context, e mergerequest.Closed) error { return s.acted(ctx, e) })
+	event.On(b, name, func(ctx context.Context, e mergerequest.Merged) error { return s.acted(ctx, e) })
+	event.On(b, name, func(ctx context.Context, e mergerequest.NewVersion) error { return s.acted(ctx, e) })
 	event.On(b, name, func(ctx context.Context, e mergerequest.Unmergeable) error { return s.heldUp(ctx, e.Fact, Unmergeable) })
 	event.On(b, name, func(ctx context.Context, e mergerequest.PipelineFailed) error {
 		return s.heldUp(ctx, e.Fact, BuildFailed)
 	})
 	event.On(b, name, s.recovered)
 	event.On(b, name, func(ctx context.Context, e approval.Reset) error { return s.approvalsLost(ctx, e.Fact.Fact) })
-	event.On(b, name, func(ctx context.Context, e approval.Approved) error { return s.resolveRequest(ctx, e.Fact.Fact) })
-	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
-		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
-	})
+	event.On(b, name, func(ctx context.Context, e approval.Approved) error { return s.acted(ctx, e) })
 	event.On(b, name, s.epicCreated)
 	event.On(b, name, s.epicUpdated)
 	event.On(b, name, func(ctx context.Context, e epic.Closed) error {
-		return s.resolve(ctx, e.By.UserID, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)}, e.At)
-	})
-	event.On(b, name, func(ctx context.Context, e epic.Deleted) error {
-		return s.clear(ctx, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)})
+		return s.acted(ctx, e)
 	})
 	event.On(b, name, func(ctx context.Context, e note.Created) error { return s.noted(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e note.Updated) error { return s.noted(ctx, e.Fact) })
@@ -103,8 +96,9 @@ func (s *Service) issueUpdated(ctx context.Context, e issue.Updated) error {
 	return s.mention(ctx, e.By, m, []string{e.Issue.Title, text(e.Issue.Description)}, []string{e.Before.Title, text(e.Before.Description)})
 }
 
-func (s *Service) resolveIssue(ctx context.Context, f issue.Fact) error {
-	return s.resolve(ctx, f.By.UserID, noteable.Ref{Kind: noteable.Issue, ID: int64(f.Issue.ID)}, f.At)
+func (s *Service) acted(ctx context.Context, on change.Event) error {
+	f := on.Changed()
+	return s.resolve(ctx, f.By.UserID, noteable.Ref{Kind: noteable.Kind(f.Subject.Type), ID: f.Subject.ID}, f.At)
 }
 
 // ofRequest is what to-do items about a merge request are made of.
@@ -176,10 +170,6 @@ func (s *Service) heldUp(ctx context.Context, f mergerequest.Fact, action Action
 		}
 	}
 	return nil
-}
-
-func (s *Service) resolveRequest(ctx context.Context, f mergerequest.Fact) error {
-	return s.resolve(ctx, f.By.UserID, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(f.MergeRequest.ID)}, f.At)
 }
 
 // ofEpic is what to-do items about an epic are made of.

@@ -10,8 +10,6 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/epic"
-	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -203,10 +201,8 @@ func (b *binder) todoLists() {
 			return page.Pointers(found), err
 		}, same)
 	})
-	todosOn(b, "MergeRequest", func(m *mergerequest.View) noteable.Ref {
-		return noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}
-	})
-	todosOn(b, "Epic", func(e *epic.Epic) noteable.Ref { return noteable.Ref{Kind: noteable.Epic, ID: int64(e.ID)} })
+	todosOn(b, "MergeRequest", requestRef)
+	todosOn(b, "Epic", epicRefOf)
 }
 
 // todosOn binds the to-do items of the caller about things of one type.

@@ -28,7 +28,7 @@ func TestCrossReferences(t *testing.T) {
 		})
 		refs.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: p.Issues, reference.MergeRequest: p.MergeRequests}})
 		systemnote.New(systemnote.Deps{
-			Notes: p.Notes, Users: p.Accounts, References: refs,
+			Notes: p.Notes, Kinds: p.Kinds, Users: p.Accounts, References: refs,
 			Code: systemnote.Code{Jobs: job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil })},
 		}).Subscribe(p.Bus)
 		secret := p.Project("far/secret", authz.Private, p.Group("far", authz.Private, 0))

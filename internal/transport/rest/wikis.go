@@ -34,12 +34,18 @@ func (s *Server) wikiRoutes() []*api.Route {
 
 func (s *Server) wikiOfGroup(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
 	g, err := s.Namespaces.Find(ctx, as, ref)
-	return g.Place(), err
+	if err != nil {
+		return authz.Place{}, err
+	}
+	return g.Place(), nil
 }
 
 func (s *Server) wikiOfProject(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
 	p, err := s.Projects.Find(ctx, as, ref)
-	return p.Place(), err
+	if err != nil {
+		return authz.Place{}, err
+	}
+	return p.Place(), nil
 }
 
 type wikiHandlers struct {

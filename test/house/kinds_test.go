@@ -1,0 +1,55 @@
+package house
+
+import (
+	"go/ast"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// severalKinds are the files that name three kinds of things or more, each with the reason. All others learn
+// of kinds from their descriptions.
+var severalKinds = map[string]string{
+	"internal/core/quickaction/quickaction.go": "reads and stores what commands are on",
+	"internal/core/quickaction/planning.go":    "says which commands there are for what",
+	"internal/core/systemnote/reference.go":    "tells what the texts of each subject mention",
+	"internal/core/systemnote/issuelink.go":    "tells what was made to address an issue",
+	"internal/core/notify/thing.go":            "a mail has what is particular to each subject",
+	"internal/transport/rest/todos.go":         "a to-do item has the entity of what it is about",
+	"internal/transport/graphql/note.go":       "a note is on the type that it belongs to",
+}
+
+// TestKinds_described fails where a file beside those of their packages names three kinds of things.
+func TestKinds_described(t *testing.T) {
+	t.Parallel()
+	kinds := []string{"Issue", "MergeRequest", "Snippet", "Commit", "Epic"}
+	found := map[string]bool{}
+	for _, f := range source(t) {
+		if f.test || f.generated || !strings.HasPrefix(f.name, "internal/") {
+			continue
+		}
+		named := map[string]bool{}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && slices.Contains(kinds, s.Sel.Name) {
+				if pkg, ok := s.X.(*ast.Ident); ok && pkg.Name == "noteable" {
+					named[s.Sel.Name] = true
+				}
+			}
+			return true
+		})
+		if len(named) < 3 {
+			continue
+		}
+		found[f.name] = true
+		if severalKinds[f.name] == "" {
+			t.Errorf("%s names %s: let it ask their descriptions (noteable.Kinds), so that another kind costs nothing here, or say in severalKinds why not",
+				f.name, strings.Join(slices.Sorted(maps.Keys(named)), ", "))
+		}
+	}
+	for name := range severalKinds {
+		if !found[name] {
+			t.Errorf("%s names fewer than three kinds of things: take it off severalKinds", name)
+		}
+	}
+}
