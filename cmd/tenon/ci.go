@@ -157,7 +157,7 @@ func (t *workTree) compose(ctx context.Context, variables ciconfig.Lookup) (*cic
 	if err != nil {
 		return nil, err
 	}
-	return ciconfig.Compose(ctx, text, ciconfig.Options{Files: t, Place: ciconfig.Place{Path: t.file}, Variables: variables, HelpURL: "https://docs.gitlab.com"})
+	return ciconfig.Compose(ctx, text, ciconfig.Options{Files: t, Location: ciconfig.Location{Path: t.file}, Variables: variables, HelpURL: "https://docs.gitlab.com"})
 }
 
 func (t *workTree) read(name string) ([]byte, error) {
@@ -185,11 +185,11 @@ func (t *workTree) Read(_ context.Context, r ciconfig.Reference) (ciconfig.File,
 	case err != nil:
 		return ciconfig.File{}, ciconfig.ErrNoFile
 	}
-	return ciconfig.File{Text: text, Place: ciconfig.Place{Path: path.Clean(r.Path)}}, nil
+	return ciconfig.File{Text: text, Location: ciconfig.Location{Path: path.Clean(r.Path)}}, nil
 }
 
 // Paths lists the files of the folder, without those of git.
-func (t *workTree) Paths(ctx context.Context, _ ciconfig.Place) ([]string, error) {
+func (t *workTree) Paths(ctx context.Context, _ ciconfig.Location) ([]string, error) {
 	if t.list != nil {
 		return t.list, nil
 	}

@@ -136,7 +136,7 @@ func (t *workTree) evaluate(ctx context.Context, run ciconfig.Run) (*ciconfig.Pi
 		if project != "" && project != run.Project {
 			return nil, ciconfig.ErrNoProject
 		}
-		return t.Paths(ctx, ciconfig.Place{})
+		return t.Paths(ctx, ciconfig.Location{})
 	}
 	return config.Evaluate(ctx, run)
 }

@@ -25,7 +25,7 @@ import (
 // provedElsewhere names the test of a reaction that the story of TestReactions_effects does not
 // reach: of an event, or of all events that a package reacts to.
 var provedElsewhere = map[string]string{
-	"snippet.Deleted: notes":                           "internal/app TestSnippets",
+	"noteable.Deleted: notes":                          "internal/app TestReactions_effects",
 	"pipelines":                                        "internal/core/ci TestService_OnPushed",
 	"schedules":                                        "internal/core/ci TestSchedules",
 	"waiting runners":                                  "internal/core/ci TestService_Request_pausedWhileWaiting",

@@ -191,7 +191,7 @@ func (d *draft) keepsErrors() bool {
 // pipeline with the errors; every other source is refused with them. A merge request has a skipped pipeline only where the
 // configuration has jobs for it.
 func (d *draft) create(ctx context.Context) (*Pipeline, error) {
-	text, place, err := d.in.text, ciconfig.Place{Project: d.project.FullPath, Commit: d.row.SHA}, error(nil)
+	text, place, err := d.in.text, ciconfig.Location{Project: d.project.FullPath, Commit: d.row.SHA}, error(nil)
 	if text == nil {
 		text, place, err = d.reader.configuration(ctx, d.project, d.row.SHA)
 	}
@@ -262,9 +262,9 @@ func (d *draft) known(ctx context.Context) (known, error) {
 	return k, nil
 }
 
-func (d *draft) options(place ciconfig.Place, k known) ciconfig.Options {
+func (d *draft) options(at ciconfig.Location, k known) ciconfig.Options {
 	return ciconfig.Options{
-		Files: d.reader, Place: place, Variables: ciconfig.First(k.above.lookup(), k.predefined.lookup()), Inputs: d.in.Inputs,
+		Files: d.reader, Location: at, Variables: ciconfig.First(k.above.lookup(), k.predefined.lookup()), Inputs: d.in.Inputs,
 		Unmasked: ciconfig.First(k.above.unmasked().lookup(), k.predefined.lookup()), Changes: d.changes,
 		MaxBytes: d.settings.Current().MaxYAMLSizeBytes, HelpURL: d.urls.Root() + "/help",
 	}
@@ -283,7 +283,7 @@ func (d *draft) run(k known) ciconfig.Run {
 			if in == "" {
 				in, ref = d.project.FullPath, d.row.SHA
 			}
-			return d.reader.Paths(ctx, ciconfig.Place{Project: in, Commit: ref})
+			return d.reader.Paths(ctx, ciconfig.Location{Project: in, Commit: ref})
 		},
 	}
 }

@@ -136,7 +136,7 @@ func (s *Service) rehearse(ctx context.Context, as authz.Actor, p *project.Proje
 	if !may {
 		k.above = d.in.Variables
 	}
-	o := d.options(ciconfig.Place{Project: p.FullPath, Commit: d.row.SHA, Path: configPath(p, s.settings.Current().DefaultCIConfigPath)}, k)
+	o := d.options(ciconfig.Location{Project: p.FullPath, Commit: d.row.SHA, Path: configPath(p, s.settings.Current().DefaultCIConfigPath)}, k)
 	if d.commit == nil {
 		o.Changes = nil
 	}

@@ -27,16 +27,16 @@ type reader struct {
 	*Service
 	as       authz.Actor
 	projects map[string]*project.Project // read so far, by full path
-	paths    map[ciconfig.Place][]string
+	paths    map[ciconfig.Location][]string
 }
 
 func (s *Service) newReader(as authz.Actor, p *project.Project) *reader {
-	return &reader{Service: s, as: as, projects: map[string]*project.Project{p.FullPath: p}, paths: map[ciconfig.Place][]string{}}
+	return &reader{Service: s, as: as, projects: map[string]*project.Project{p.FullPath: p}, paths: map[ciconfig.Location][]string{}}
 }
 
 // configuration reads the configuration of a project at a commit: from the path that the project names, which may be of another
 // project (path@group/project:ref) or a URL.
-func (r *reader) configuration(ctx context.Context, p *project.Project, sha string) ([]byte, ciconfig.Place, error) {
+func (r *reader) configuration(ctx context.Context, p *project.Project, sha string) ([]byte, ciconfig.Location, error) {
 	path := configPath(p, r.settings.Current().DefaultCIConfigPath)
 	var f ciconfig.File
 	var err error
@@ -49,7 +49,7 @@ func (r *reader) configuration(ctx context.Context, p *project.Project, sha stri
 	default:
 		f, err = r.file(ctx, p.FullPath, sha, path)
 	}
-	return f.Text, f.Place, err
+	return f.Text, f.Location, err
 }
 
 // find gives a project that the actor may read.
@@ -119,7 +119,7 @@ func (r *reader) file(ctx context.Context, in, ref, path string) (ciconfig.File,
 	}
 	commit := f.CommitID.String()
 	return ciconfig.File{
-		Text: text, Place: ciconfig.Place{Project: p.FullPath, Commit: commit, Path: f.Path},
+		Text: text, Location: ciconfig.Location{Project: p.FullPath, Commit: commit, Path: f.Path},
 		Blob: r.urls.Blob(p.FullPath, commit, f.Path), Raw: r.urls.Raw(p.FullPath, commit, f.Path),
 	}, nil
 }
@@ -143,7 +143,7 @@ func (r *reader) component(ctx context.Context, of ciconfig.Reference) (ciconfig
 }
 
 // Paths lists the files of a commit.
-func (r *reader) Paths(ctx context.Context, at ciconfig.Place) ([]string, error) {
+func (r *reader) Paths(ctx context.Context, at ciconfig.Location) ([]string, error) {
 	at.Path = ""
 	if known, ok := r.paths[at]; ok || at.Project == "" {
 		return known, nil

@@ -22,7 +22,7 @@ func (r *reader) remote(ctx context.Context, url string) (ciconfig.File, error) 
 	var slow net.Error
 	switch {
 	case err == nil:
-		return ciconfig.File{Text: text, Place: ciconfig.Place{Path: url}, Raw: url}, nil
+		return ciconfig.File{Text: text, Location: ciconfig.Location{Path: url}, Raw: url}, nil
 	case ctx.Err() != nil:
 		return ciconfig.File{}, err
 	case errors.Is(err, safehttp.ErrTooLarge):

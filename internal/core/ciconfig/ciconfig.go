@@ -52,8 +52,8 @@ const (
 	Component   Kind = "component"
 )
 
-// Place is where a file stands. Compose hands back what it got from a Reader and from Options, and reads Path alone.
-type Place struct {
+// Location is where a file is. Compose hands back what it got from a Reader and from Options, and reads Path alone.
+type Location struct {
 	Project string // full path, "" outside of projects
 	Commit  string // object ID, "" outside of projects
 	Path    string // from the root of the repository, or a URL
@@ -62,19 +62,19 @@ type Place struct {
 // Reference names a file to include. Variables in it are expanded.
 type Reference struct {
 	Kind      Kind
-	From      Place  // the file that includes it; a local file is one of the same project and commit
-	Path      string // without a slash in front; of a template its name, of a remote file its URL, of a component its address without the version
-	Project   string // full path, of a ProjectFile
-	Ref       string // of a ProjectFile, "" means the default branch; of a Component its version
-	Integrity string // of a Remote file, such as "sha256-..."; Compose compares it
+	From      Location // the file that includes it; a local file is one of the same project and commit
+	Path      string   // without a slash in front; of a template its name, of a remote file its URL, of a component its address without the version
+	Project   string   // full path, of a ProjectFile
+	Ref       string   // of a ProjectFile, "" means the default branch; of a Component its version
+	Integrity string   // of a Remote file, such as "sha256-..."; Compose compares it
 }
 
 // File is a file as a Reader found it.
 type File struct {
-	Text  []byte
-	Place Place
-	Blob  string // URL of its page, "" where it has none
-	Raw   string // URL of its bytes, "" where it has none
+	Text     []byte
+	Location Location
+	Blob     string // URL of its page, "" where it has none
+	Raw      string // URL of its bytes, "" where it has none
 }
 
 // Reader finds included files, but for templates, which this package has. It decides what the author of the pipeline may read.
@@ -83,13 +83,13 @@ type Reader interface {
 	Read(ctx context.Context, r Reference) (File, error)
 	// Paths lists the files of the project and commit of a place, for wildcards and exists. It returns nil outside of projects. The
 	// project and commit, then a branch or tag as well or "" for the default branch, may be those that a rule of an include names.
-	Paths(ctx context.Context, at Place) ([]string, error)
+	Paths(ctx context.Context, at Location) ([]string, error)
 }
 
 // Options says how Compose reads a configuration. The zero value reads a text that includes nothing.
 type Options struct {
 	Files     Reader         // nil: every include is unavailable
-	Place     Place          // of the text itself
+	Location  Location       // of the text itself
 	Variables Lookup         // in paths and rules of include; nil: none
 	Unmasked  Lookup         // those whose values readers of the configuration may see, for expand_vars; nil: none
 	Inputs    map[string]any // of the header spec:inputs, by name: string, float64, int, bool or []any
@@ -111,12 +111,12 @@ type Problem struct {
 // Include is a file that a configuration includes, as lint shows it.
 type Include struct {
 	Kind     Kind
-	Location string // path, URL or name, as written: the value of a variable in it may be secret
-	Blob     string // URL, "" where there is none
-	Raw      string // URL, "" where there is none
-	Project  string // of a ProjectFile, as written
-	Ref      string // as written, "" where none is
-	From     Place  // the file that includes it
+	Location string   // path, URL or name, as written: the value of a variable in it may be secret
+	Blob     string   // URL, "" where there is none
+	Raw      string   // URL, "" where there is none
+	Project  string   // of a ProjectFile, as written
+	Ref      string   // as written, "" where none is
+	From     Location // the file that includes it
 }
 
 // Config is a configuration with everything it includes. It is not changed once composed, and safe for concurrent use.

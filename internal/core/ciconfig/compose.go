@@ -26,7 +26,7 @@ func (c *Config) compose(ctx context.Context, text []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	root := &source{place: c.options.Place, name: c.options.Place.Path}
+	root := &source{place: c.options.Location, name: c.options.Location.Path}
 	at := position{file: root}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return refuse(at, textEmpty)
@@ -74,7 +74,7 @@ func (m *composer) ruled(v *value, file *source) (bool, error) {
 			case m.o.Files == nil:
 				return nil, nil
 			case project != "":
-				return m.o.Files.Paths(ctx, Place{Project: project, Commit: ref})
+				return m.o.Files.Paths(ctx, Location{Project: project, Commit: ref})
 			}
 			return m.o.Files.Paths(ctx, file.place)
 		}},

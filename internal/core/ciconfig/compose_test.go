@@ -19,7 +19,7 @@ import (
 type files map[string]string
 
 func (f files) Read(_ context.Context, r ciconfig.Reference) (ciconfig.File, error) {
-	name, at := r.Path, ciconfig.Place{Project: r.From.Project, Commit: "c1", Path: r.Path}
+	name, at := r.Path, ciconfig.Location{Project: r.From.Project, Commit: "c1", Path: r.Path}
 	switch r.Kind {
 	case ciconfig.Local:
 		if r.From.Project != "" {
@@ -44,10 +44,10 @@ func (f files) Read(_ context.Context, r ciconfig.Reference) (ciconfig.File, err
 	if !ok {
 		return ciconfig.File{}, ciconfig.ErrNoFile
 	}
-	return ciconfig.File{Text: []byte(text), Place: at, Blob: "https://host/blob/" + r.Path, Raw: "https://host/raw/" + r.Path}, nil
+	return ciconfig.File{Text: []byte(text), Location: at, Blob: "https://host/blob/" + r.Path, Raw: "https://host/raw/" + r.Path}, nil
 }
 
-func (f files) Paths(_ context.Context, at ciconfig.Place) ([]string, error) {
+func (f files) Paths(_ context.Context, at ciconfig.Location) ([]string, error) {
 	var out []string
 	for name := range f {
 		if project, path, ok := strings.Cut(name, ":"); ok && project == at.Project {

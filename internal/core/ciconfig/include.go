@@ -254,7 +254,7 @@ func (m *composer) wildcard(w wanted) ([]wanted, error) {
 }
 
 // paths lists the files of a place, none where that is not possible.
-func (m *composer) paths(at Place) ([]string, error) {
+func (m *composer) paths(at Location) ([]string, error) {
 	if m.o.Files == nil {
 		return nil, nil
 	}
@@ -285,11 +285,11 @@ func (m *composer) fetch(w wanted, given *value) (*value, error) {
 	case w.Integrity != "" && !intact(f.Text, w.Integrity):
 		return nil, refuse(w.at, "File `"+w.written+"` failed integrity check")
 	}
-	name := f.Place.Path
+	name := f.Location.Path
 	if w.Kind != Local {
 		name = w.written
 	}
-	file := &source{place: f.Place, name: name}
+	file := &source{place: f.Location, name: name}
 	v, err := m.read(f.Text, file, given)
 	if r := (*refusal)(nil); errors.As(err, &r) {
 		switch {

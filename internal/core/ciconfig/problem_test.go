@@ -165,7 +165,7 @@ func TestCompose_problem_places(t *testing.T) {
 		{"a:\n  b: c\n d: e\n", "ci.yml", 2, 0},
 		{"b: {script: x}\ninclude:\n  - none.yml", "ci.yml", 3, 5},
 	} {
-		c, err := ciconfig.Compose(t.Context(), []byte(tt.text), ciconfig.Options{Files: f, Place: ciconfig.Place{Path: "ci.yml"}})
+		c, err := ciconfig.Compose(t.Context(), []byte(tt.text), ciconfig.Options{Files: f, Location: ciconfig.Location{Path: "ci.yml"}})
 		if err != nil || len(c.Problems) != 1 {
 			t.Errorf("%q: %v, %+v", tt.text, err, c.Problems)
 			continue

@@ -17,5 +17,5 @@ func template(path string) (File, error) {
 	if !ok {
 		return File{}, ErrNoFile
 	}
-	return File{Text: []byte(text), Place: Place{Path: path}}, nil
+	return File{Text: []byte(text), Location: Location{Path: path}}, nil
 }

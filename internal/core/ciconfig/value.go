@@ -25,7 +25,7 @@ const (
 
 // source is a file that values stand in.
 type source struct {
-	place Place
+	place Location
 	name  string // in problems
 }
 

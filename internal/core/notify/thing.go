@@ -56,7 +56,7 @@ type place struct {
 	fullName   string
 	path       string // full
 	subject    authz.Subject
-	references reference.Place
+	references reference.Scope
 }
 
 func ofProject(p *project.Project) place {
@@ -69,7 +69,7 @@ func ofGroup(n *namespace.Namespace) place {
 	return place{
 		namespace: n.ID, name: n.Name, fullName: n.FullName, path: n.FullPath,
 		subject:    authz.Subject{Thing: "Group", Namespace: n.ID, Visibility: n.Visibility},
-		references: reference.Place{Group: n.ID, GroupPath: n.FullPath},
+		references: reference.Scope{Group: n.ID, GroupPath: n.FullPath},
 	}
 }
 

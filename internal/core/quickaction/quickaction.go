@@ -81,9 +81,9 @@ func (c *Call) On() subscription.On {
 }
 
 // place is where what the command is on stands.
-func (c *Call) place() reference.Place {
+func (c *Call) place() reference.Scope {
 	if c.Group != nil {
-		return reference.Place{Group: c.Group.ID, GroupPath: c.Group.FullPath}
+		return reference.Scope{Group: c.Group.ID, GroupPath: c.Group.FullPath}
 	}
 	return reference.Of(c.Project)
 }

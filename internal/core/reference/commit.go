@@ -14,7 +14,7 @@ import (
 
 // commits finds commits and ranges of projects whose code the actor may read, without a
 // statement.
-func (s *Service) commits(ctx context.Context, as authz.Actor, in Place, refs []Reference, f *places, out []*Target) error {
+func (s *Service) commits(ctx context.Context, as authz.Actor, in Scope, refs []Reference, f *places, out []*Target) error {
 	opened := map[project.ID]*gitcmd.Repo{}
 	for i := range refs {
 		ref := &refs[i]

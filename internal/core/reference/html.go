@@ -40,7 +40,7 @@ type key struct {
 
 // rendered gives a text in HTML, from the cache where it is there. More large texts at once than there are
 // processors would take memory and no less time: others wait.
-func (s *Service) rendered(ctx context.Context, in Place, text string, line bool) (*rendered, error) {
+func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool) (*rendered, error) {
 	k := key{sum: sha256.Sum256([]byte(text)), line: line}
 	if in.Project != nil {
 		k.project, k.path = in.Project.ID, in.Project.FullPath
@@ -90,16 +90,16 @@ func (s *Service) rendered(ctx context.Context, in Place, text string, line bool
 
 // HTML renders texts in Markdown that stand in one place for a reader: what they refer to and
 // the reader may not read stays text. It takes as many statements for many texts as for one.
-func (s *Service) HTML(ctx context.Context, as authz.Actor, in Place, texts ...string) ([]string, error) {
+func (s *Service) HTML(ctx context.Context, as authz.Actor, in Scope, texts ...string) ([]string, error) {
 	return s.render(ctx, as, in, texts, false)
 }
 
 // Titles renders lines that are no Markdown, such as titles, as HTML does with texts.
-func (s *Service) Titles(ctx context.Context, as authz.Actor, in Place, titles ...string) ([]string, error) {
+func (s *Service) Titles(ctx context.Context, as authz.Actor, in Scope, titles ...string) ([]string, error) {
 	return s.render(ctx, as, in, titles, true)
 }
 
-func (s *Service) render(ctx context.Context, as authz.Actor, in Place, texts []string, line bool) ([]string, error) {
+func (s *Service) render(ctx context.Context, as authz.Actor, in Scope, texts []string, line bool) ([]string, error) {
 	list := make([]*rendered, len(texts))
 	var refs []Reference
 	for i, text := range texts {
@@ -123,7 +123,7 @@ func (s *Service) render(ctx context.Context, as authz.Actor, in Place, texts []
 }
 
 // write writes a reference: a link to what it leads to, or the text as it is written.
-func (s *Service) write(out *strings.Builder, in Place, ref *Reference, text string, t *Target) {
+func (s *Service) write(out *strings.Builder, in Scope, ref *Reference, text string, t *Target) {
 	if ref.Kind == page {
 		writePage(out, in, ref)
 		return
@@ -204,7 +204,7 @@ func writeLink(out *strings.Builder, ref *Reference, text string, t *Target, sho
 	out.WriteString("</a>")
 }
 
-func sameProject(in Place, t *Target) bool {
+func sameProject(in Scope, t *Target) bool {
 	return in.Project != nil && in.Project.ID == t.ProjectID || in.Project == nil && in.Group == t.GroupID
 }
 
@@ -212,7 +212,7 @@ func sameProject(in Place, t *Target) bool {
 var signs = map[Kind]string{Issue: "#", MergeRequest: "!", Epic: "&", Snippet: "$"}
 
 // shown is how a reference is shown: as it is written, URLs as short as they can be.
-func (s *Service) shown(in Place, ref *Reference, text string, t *Target) string {
+func (s *Service) shown(in Scope, ref *Reference, text string, t *Target) string {
 	switch {
 	case t.Kind == Mention:
 		return "@" + t.Path

@@ -10,7 +10,7 @@ import (
 
 // link returns the address that a relative link or picture of a text leads to: an uploaded file,
 // a page of the project, or a file of its default branch.
-func (s *Service) link(in Place, address string, picture bool) string {
+func (s *Service) link(in Scope, address string, picture bool) string {
 	upload := strings.HasPrefix(address, "/uploads/")
 	switch {
 	case in.Base != nil:
@@ -32,7 +32,7 @@ func (s *Service) link(in Place, address string, picture bool) string {
 
 // Description renders the description of a project, a group or a topic. Relative links lead where
 // those of other texts of the place lead; references stay text.
-func (s *Service) Description(in Place, text string) string {
+func (s *Service) Description(in Scope, text string) string {
 	return markdown.Description(text, func(address string, picture bool) string { return s.link(in, address, picture) })
 }
 

@@ -74,7 +74,7 @@ func pageLink(text string) (ref Reference, ok bool) {
 var pictures = map[string]bool{".png": true, ".jpg": true, ".jpeg": true, ".gif": true, ".svg": true, ".webp": true}
 
 // writePage writes a link to a page, or to an address elsewhere. A picture is shown.
-func writePage(out *strings.Builder, in Place, ref *Reference) {
+func writePage(out *strings.Builder, in Scope, ref *Reference) {
 	name, words := html.UnescapeString(ref.Name), html.EscapeString(html.UnescapeString(ref.Label))
 	elsewhere := strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://")
 	picture := pictures[strings.ToLower(path.Ext(name))]

@@ -23,7 +23,7 @@ func TestService_HTML_pages(t *testing.T) {
 		})
 		member := w.User("member")
 		p := w.Find(member, w.Project("team/open", authz.Public, w.Group("team", authz.Public, 0)))
-		wiki := reference.Place{Project: p, Base: &reference.Base{
+		wiki := reference.Scope{Project: p, Base: &reference.Base{
 			Folder: "/wiki", Link: func(address string) string { return "/wiki/folder/" + address }, Page: func(name string) string { return "/wiki/" + name },
 		}}
 		link := func(to, words string) string {

@@ -20,8 +20,8 @@ type places struct {
 }
 
 // path gives the full path of the place of a reference.
-func (r *Reference) path(in Place) string {
-	if r.Full || in == (Place{}) {
+func (r *Reference) path(in Scope) string {
+	if r.Full || in == (Scope{}) {
 		return r.Place
 	}
 	if strings.Contains(r.Place, "/") || r.Kind == Epic { // groups are named in full
@@ -37,7 +37,7 @@ func (r *Reference) path(in Place) string {
 func (k Kind) inGroup() bool { return k == Epic || k == Label || k == Milestone }
 
 // key names what a reference leads to; ok is false where its place is not to be read.
-func (f *places) key(in Place, ref *Reference) (key Key, ok bool) {
+func (f *places) key(in Scope, ref *Reference) (key Key, ok bool) {
 	key = Key{Number: ref.Number, Name: ref.Name}
 	if ref.Place == "" {
 		switch {
@@ -65,7 +65,7 @@ func (f *places) key(in Place, ref *Reference) (key Key, ok bool) {
 }
 
 // places reads the projects and groups of references, in three statements at most.
-func (s *Service) places(ctx context.Context, as authz.Actor, in Place, refs []Reference) (*places, error) {
+func (s *Service) places(ctx context.Context, as authz.Actor, in Scope, refs []Reference) (*places, error) {
 	f := &places{
 		projects: map[project.ID]*project.Project{}, groups: map[authz.NamespaceID]string{},
 		byPath: map[string]*project.Project{}, groupBy: map[string]authz.NamespaceID{},
@@ -102,7 +102,7 @@ func (s *Service) places(ctx context.Context, as authz.Actor, in Place, refs []R
 
 // sought gives the folded paths that references name, and whether some name none: then they mean
 // the place of the text, or also the groups above it.
-func sought(in Place, refs []Reference) (folds []string, own, above bool) {
+func sought(in Scope, refs []Reference) (folds []string, own, above bool) {
 	seen := map[string]bool{}
 	for i := range refs {
 		ref := &refs[i]
@@ -129,7 +129,7 @@ type route struct {
 }
 
 // routes reads what is at folded paths, and the group of a place where above says so.
-func (s *Service) routes(ctx context.Context, as authz.Actor, in Place, folds []string, above bool) ([]route, error) {
+func (s *Service) routes(ctx context.Context, as authz.Actor, in Scope, folds []string, above bool) ([]route, error) {
 	if len(folds) == 0 && !above {
 		return nil, nil
 	}

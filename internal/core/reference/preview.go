@@ -21,7 +21,7 @@ func (s *Service) Preview(ctx context.Context, as authz.Actor, p Preview) (strin
 	if err := s.policy.Require(ctx, as, authz.RenderMarkdown, authz.Subject{}); err != nil {
 		return "", err
 	}
-	var in Place
+	var in Scope
 	if p.Project != "" {
 		found, err := s.projects.Find(ctx, as, p.Project)
 		if err != nil {

@@ -13,9 +13,9 @@ import (
 	"tenon/internal/core/weburl"
 )
 
-// Place is where a text stands: references that name no place are of it. The zero value is
+// Scope is where a text is read: references that name no place are of it. The zero value is
 // a text of no place, whose references name theirs.
-type Place struct {
+type Scope struct {
 	Project *project.Project
 
 	// Of a text that belongs to a group.
@@ -32,8 +32,8 @@ type Base struct {
 	Page   func(name string) string // address of the page of a name, which may end with an anchor
 }
 
-// Of is the place of texts in a project.
-func Of(p *project.Project) Place { return Place{Project: p} }
+// Of is the scope of texts in a project.
+func Of(p *project.Project) Scope { return Scope{Project: p} }
 
 // Target is what a reference leads to.
 type Target struct {
@@ -125,7 +125,7 @@ func (s *Service) Connect(a Above) { s.above = a }
 // Resolve gives what references lead to, in their order, nil for what there is not or what
 // the actor may not read. The text may stand anywhere: the actor need not read its place.
 // It takes a number of statements that depends on the kinds of the references alone.
-func (s *Service) Resolve(ctx context.Context, as authz.Actor, in Place, refs []Reference) ([]*Target, error) {
+func (s *Service) Resolve(ctx context.Context, as authz.Actor, in Scope, refs []Reference) ([]*Target, error) {
 	out := make([]*Target, len(refs))
 	if len(refs) == 0 {
 		return out, nil

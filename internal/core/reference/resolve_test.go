@@ -68,7 +68,7 @@ func TestService_Resolve(t *testing.T) {
 		const text = `#1 #2 #3 #9 team/secret#1 secret#1 https://code.example/team/secret/-/issues/1 ~bug ~"two words" ~none team/open~bug
 			@member @HIDDEN @none @team/open Team/OPEN#1 &1 %1 !1`
 		refs := s.Parse(text)
-		got := func(as authz.Actor, in reference.Place, refs []reference.Reference) string {
+		got := func(as authz.Actor, in reference.Scope, refs []reference.Reference) string {
 			t.Helper()
 			targets, err := s.Resolve(ctx, as, in, refs)
 			if err != nil {
@@ -96,15 +96,15 @@ func TestService_Resolve(t *testing.T) {
 		)
 		for name, tt := range map[string]struct {
 			as   authz.Actor
-			in   reference.Place
+			in   reference.Scope
 			want []string
 		}{
 			"member":      {member, reference.Of(here), []string{first, kept, own, there, byURL, ofText, bug, user, group, named}},
 			"stranger":    {stranger, reference.Of(here), []string{first, own, ofText, bug, user, named}},
 			"anonymous":   {authz.Actor{}, reference.Of(here), []string{first, ofText, bug, user, named}},
-			"no place":    {stranger, reference.Place{}, []string{bug, user, named}},
-			"of a group":  {stranger, reference.Place{Group: team, GroupPath: "team"}, []string{"~bug=/groups/team/-/issues?label_name=bug", bug, user, named}},
-			"of a hidden": {stranger, reference.Place{Group: hidden, GroupPath: "hidden"}, []string{bug, user, named}},
+			"no place":    {stranger, reference.Scope{}, []string{bug, user, named}},
+			"of a group":  {stranger, reference.Scope{Group: team, GroupPath: "team"}, []string{"~bug=/groups/team/-/issues?label_name=bug", bug, user, named}},
+			"of a hidden": {stranger, reference.Scope{Group: hidden, GroupPath: "hidden"}, []string{bug, user, named}},
 			"unread":      {stranger, reference.Of(w.Find(member, secret)), []string{bug, user, named}},
 		} {
 			if got, want := got(tt.as, tt.in, refs), strings.Join(tt.want, " "); got != want {

@@ -22,7 +22,7 @@ const maxMentioned = 100
 type References interface {
 	Parse(text string) []parsed.Reference
 	Words(text string) []parsed.Reference
-	Resolve(ctx context.Context, as authz.Actor, in parsed.Place, refs []parsed.Reference) ([]*parsed.Target, error)
+	Resolve(ctx context.Context, as authz.Actor, in parsed.Scope, refs []parsed.Reference) ([]*parsed.Target, error)
 }
 
 // origin is an issue, a merge request or an epic whose text, or a note on which, mentions others, or
@@ -38,9 +38,9 @@ type origin struct {
 }
 
 // place is where the texts of the origin stand.
-func (o *origin) place() parsed.Place {
+func (o *origin) place() parsed.Scope {
 	if o.project == nil {
-		return parsed.Place{Group: o.group, GroupPath: o.path}
+		return parsed.Scope{Group: o.group, GroupPath: o.path}
 	}
 	return parsed.Of(o.project)
 }

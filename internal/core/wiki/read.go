@@ -356,7 +356,7 @@ func (s *Service) Rendered(ctx context.Context, as authz.Actor, urls *weburl.Sit
 	if p.Format != Markdown {
 		return markdown.Plain(p.Content), nil
 	}
-	in := reference.Place{Project: project.Of(at), Base: &reference.Base{Folder: URL(urls, at) + "/" + p.inFolder, Link: p.links(urls, at), Page: pages(urls, at)}}
+	in := reference.Scope{Project: project.Of(at), Base: &reference.Base{Folder: URL(urls, at) + "/" + p.inFolder, Link: p.links(urls, at), Page: pages(urls, at)}}
 	if at.Group {
 		in.Group, in.GroupPath = at.Namespace, at.Path
 	}

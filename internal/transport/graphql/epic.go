@@ -56,9 +56,9 @@ func (b *binder) epicDates() {
 
 // epicTexts binds what is rendered.
 func (b *binder) epicTexts() {
-	in := func(e *epic.Epic) reference.Place { return reference.Place{Group: e.GroupID, GroupPath: e.Path} }
-	renderedTitle(b, "Epic.titleHtml", func(e *epic.Epic) (reference.Place, *string) { return in(e), &e.Title })
-	rendered(b, "Epic.descriptionHtml", func(e *epic.Epic) (reference.Place, *string) { return in(e), e.Description })
+	in := func(e *epic.Epic) reference.Scope { return reference.Scope{Group: e.GroupID, GroupPath: e.Path} }
+	renderedTitle(b, "Epic.titleHtml", func(e *epic.Epic) (reference.Scope, *string) { return in(e), &e.Title })
+	rendered(b, "Epic.descriptionHtml", func(e *epic.Epic) (reference.Scope, *string) { return in(e), e.Description })
 }
 
 // epicRelations binds what stands elsewhere, each for all epics of a level in one look.

@@ -77,7 +77,7 @@ func (b *binder) groupPermissions(ctx context.Context, as authz.Actor, g *namesp
 }
 
 // described renders the description of a project, group or topic, nil for none.
-func (b *binder) described(in reference.Place, text *string) *string {
+func (b *binder) described(in reference.Scope, text *string) *string {
 	if text == nil {
 		return nil
 	}
@@ -86,8 +86,8 @@ func (b *binder) described(in reference.Place, text *string) *string {
 }
 
 // inGroup is the place of the texts of a group.
-func inGroup(g *namespace.Group) reference.Place {
-	return reference.Place{Group: g.ID, GroupPath: g.FullPath}
+func inGroup(g *namespace.Group) reference.Scope {
+	return reference.Scope{Group: g.ID, GroupPath: g.FullPath}
 }
 
 func (b *binder) groupLists() {

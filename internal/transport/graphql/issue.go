@@ -258,8 +258,8 @@ func health(h *issue.Health) *string {
 }
 
 func (b *binder) issueTexts(typ string) {
-	rendered(b, typ+".descriptionHtml", func(i *issue.View) (reference.Place, *string) { return reference.Of(i.Project), i.Description })
-	renderedTitle(b, typ+".titleHtml", func(i *issue.View) (reference.Place, *string) { return reference.Of(i.Project), &i.Title })
+	rendered(b, typ+".descriptionHtml", func(i *issue.View) (reference.Scope, *string) { return reference.Of(i.Project), i.Description })
+	renderedTitle(b, typ+".titleHtml", func(i *issue.View) (reference.Scope, *string) { return reference.Of(i.Project), &i.Title })
 }
 
 func (b *binder) issueRelations(typ string) {

@@ -22,8 +22,8 @@ func (b *binder) iterations() {
 	value(b, "Iteration.state", func(i *iteration.Iteration) iteration.State { return i.StateAt(b.Now()) })
 	value(b, "Iteration.webUrl", func(i *iteration.Iteration) string { return b.URLs.Iteration(i.Path, int64(i.ID)) })
 	value(b, "Iteration.webPath", func(i *iteration.Iteration) string { return b.URLs.Path(b.URLs.Iteration(i.Path, int64(i.ID))) })
-	rendered(b, "Iteration.descriptionHtml", func(i *iteration.Iteration) (reference.Place, *string) {
-		return reference.Place{Group: i.NamespaceID}, i.Description
+	rendered(b, "Iteration.descriptionHtml", func(i *iteration.Iteration) (reference.Scope, *string) {
+		return reference.Scope{Group: i.NamespaceID}, i.Description
 	})
 	one(b, "Iteration.iterationCadence", "cadences", func(i *iteration.Iteration) iteration.CadenceID { return i.CadenceID }, b.Iterations.CadencesByIDs)
 	exec.Struct[*iteration.Iteration](b.Schema, "Iteration")

@@ -206,8 +206,8 @@ func (b *binder) requestFields() {
 	value(b, "MergeRequest.humanTimeEstimate", func(m *mergerequest.View) *string { return spoken(m.Totals.Estimate) })
 	value(b, "MergeRequest.humanTotalTimeSpent", func(m *mergerequest.View) *string { return spoken(m.Totals.Spent) })
 	value(b, "MergeRequest.taskCompletionStatus", func(m *mergerequest.View) tasks { return tasksOf(m.Description) })
-	rendered(b, "MergeRequest.descriptionHtml", func(m *mergerequest.View) (reference.Place, *string) { return reference.Of(m.Project), m.Description })
-	renderedTitle(b, "MergeRequest.titleHtml", func(m *mergerequest.View) (reference.Place, *string) { return reference.Of(m.Project), &m.Title })
+	rendered(b, "MergeRequest.descriptionHtml", func(m *mergerequest.View) (reference.Scope, *string) { return reference.Of(m.Project), m.Description })
+	renderedTitle(b, "MergeRequest.titleHtml", func(m *mergerequest.View) (reference.Scope, *string) { return reference.Of(m.Project), &m.Title })
 }
 
 // diffRefs are the three commits that a diff is made of.

@@ -113,7 +113,7 @@ func (b *binder) noteFields() {
 	value(b, "Note.systemNoteIconName", func(n *comment) *string { return text(n.Icon()) })
 	one(b, "Note.lastEditedBy", "users", func(n *comment) authz.UserID { return zeroOr(n.LastEditedByID) }, b.usersByIDs)
 	value(b, "Note.position", func(n *comment) *note.Position { return n.Position })
-	rendered(b, "Note.bodyHtml", func(n *comment) (reference.Place, *string) {
+	rendered(b, "Note.bodyHtml", func(n *comment) (reference.Scope, *string) {
 		if g := n.on.Group; g != nil {
 			return inGroup(g), &n.Body
 		}

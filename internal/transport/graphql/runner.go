@@ -148,11 +148,11 @@ func (b *binder) runnerParts() {
 		if err != nil {
 			return nil, err
 		}
-		return renderAll(ctx, b, c.As, b.References.HTML, views, func(v *runner.View) (reference.Place, *string) {
+		return renderAll(ctx, b, c.As, b.References.HTML, views, func(v *runner.View) (reference.Scope, *string) {
 			if v == nil {
-				return reference.Place{}, nil
+				return reference.Scope{}, nil
 			}
-			return reference.Place{}, v.Note
+			return reference.Scope{}, v.Note
 		})
 	}, exec.Costly)
 	exec.Batch(b.Schema, "CiRunner.projectCount", func(ctx context.Context, c *exec.Call[exec.None], of []*ciRunner) ([]*int, error) {

@@ -129,11 +129,11 @@ func (b *binder) snippetFields() {
 		if err != nil {
 			return nil, err
 		}
-		return renderAll(ctx, b, c.As, b.References.HTML, of, func(s *snippet.Snippet) (reference.Place, *string) {
+		return renderAll(ctx, b, c.As, b.References.HTML, of, func(s *snippet.Snippet) (reference.Scope, *string) {
 			if p := projects[zeroOr(s.ProjectID)]; p != nil {
 				return reference.Of(p), s.Description
 			}
-			return reference.Place{}, s.Description
+			return reference.Scope{}, s.Description
 		})
 	})
 	notesOf(b, "Snippet", b.onSnippets)

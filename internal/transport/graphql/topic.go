@@ -22,7 +22,7 @@ func (b *binder) topics() {
 		}, same)
 	})
 	value(b, "Topic.id", func(t *project.Topic) string { return gid("Projects::Topic", t.ID) })
-	value(b, "Topic.descriptionHtml", func(t *project.Topic) *string { return b.described(reference.Place{}, t.Description) })
+	value(b, "Topic.descriptionHtml", func(t *project.Topic) *string { return b.described(reference.Scope{}, t.Description) })
 	value(b, "Topic.avatarUrl", func(t *project.Topic) *string { return b.avatar("topic", int64(t.ID), t.Avatar) })
 	exec.Struct[*project.Topic](b.Schema, "Topic")
 	exec.Connection[*project.Topic](b.Schema, "Topic")

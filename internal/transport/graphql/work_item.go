@@ -114,8 +114,8 @@ func (b *binder) workItemRelations() {
 		}
 		return out, err
 	})
-	renderedTitle(b, "WorkItem.titleHtml", func(w *workItem) (reference.Place, *string) { return w.place(), new(w.title()) })
-	rendered(b, "WorkItem.descriptionHtml", func(w *workItem) (reference.Place, *string) { return w.place(), w.description() })
+	renderedTitle(b, "WorkItem.titleHtml", func(w *workItem) (reference.Scope, *string) { return w.place(), new(w.title()) })
+	rendered(b, "WorkItem.descriptionHtml", func(w *workItem) (reference.Scope, *string) { return w.place(), w.description() })
 }
 
 // title is that of the work item.
@@ -127,9 +127,9 @@ func (w *workItem) title() string {
 }
 
 // place is what references in the texts of the work item are resolved in.
-func (w *workItem) place() reference.Place {
+func (w *workItem) place() reference.Scope {
 	if w.epic != nil {
-		return reference.Place{Group: w.epic.GroupID, GroupPath: w.epic.Path}
+		return reference.Scope{Group: w.epic.GroupID, GroupPath: w.epic.Path}
 	}
 	return reference.Of(w.issue.Project)
 }

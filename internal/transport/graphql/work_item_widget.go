@@ -97,7 +97,7 @@ func (b *binder) plainWidgets() {
 	value(b, "WorkItemWidgetColor.color", func(w *widget) string { return w.epic.Color })
 	value(b, "WorkItemWidgetColor.textColor", func(w *widget) string { return w.epic.TextColor() })
 	value(b, "WorkItemWidgetDescription.description", func(w *widget) *string { return w.description() })
-	rendered(b, "WorkItemWidgetDescription.descriptionHtml", func(w *widget) (reference.Place, *string) { return w.place(), w.description() })
+	rendered(b, "WorkItemWidgetDescription.descriptionHtml", func(w *widget) (reference.Scope, *string) { return w.place(), w.description() })
 	value(b, "WorkItemWidgetHealthStatus.healthStatus", func(w *widget) *string { return health(w.issue.Health) })
 	value(b, "WorkItemWidgetIteration.iteration", func(w *widget) *iteration.Iteration { return w.issue.Iteration })
 	kept(b, "WorkItemWidgetLabels.labels", func(w *widget) []*label.Label { return w.labels() })

@@ -15,7 +15,7 @@ import (
 
 // place is where texts stand: it says what their references mean and where their relative links lead.
 type place struct {
-	reference.Place
+	reference.Scope
 	link func(address string, picture bool) string // "" for nowhere
 }
 
@@ -34,7 +34,7 @@ var nowhere = place{link: func(string, bool) string { return "" }}
 
 // ofGroup is the place of texts in a group.
 func ofGroup(g *namespace.Group) place {
-	return place{reference.Place{Group: g.ID, GroupPath: g.FullPath}, nowhere.link}
+	return place{reference.Scope{Group: g.ID, GroupPath: g.FullPath}, nowhere.link}
 }
 
 // maxFormatted is how many bytes of Markdown one page formats; what follows stays plain.
@@ -78,7 +78,7 @@ func (x *visit) texts(in place, sources ...string) ([]string, error) {
 	if len(some) == 0 {
 		return out, nil
 	}
-	formatted, err := x.References.HTML(x.r.Context(), x.as, in.Place, some...)
+	formatted, err := x.References.HTML(x.r.Context(), x.as, in.Scope, some...)
 	if err != nil {
 		return out, err
 	}
@@ -93,7 +93,7 @@ func (x *visit) description(in place, source *string) string {
 	if source == nil {
 		return ""
 	}
-	return x.onPage(x.References.Description(in.Place, *source), in.link)
+	return x.onPage(x.References.Description(in.Scope, *source), in.link)
 }
 
 // onPage makes formatted text fit for a page: links to this server work under any name of it, nothing is loaded from
