@@ -9,7 +9,7 @@ import (
 // check collects the dependencies that are missing.
 type check struct {
 	missing []error
-	above   map[any]bool // services that were given what stands above them
+	above   map[any]bool // services whose Connect was called
 }
 
 func (c *check) err() error { return errors.Join(c.missing...) }
@@ -33,7 +33,7 @@ func need[D any](c *check, deps D) D {
 	return deps
 }
 
-// connect gives a service what stands above it, all of which is required.
+// connect passes a service its dependencies of higher packages, all of them required.
 func connect[A any](c *check, service interface{ Connect(above A) }, above A) {
 	if c.above == nil {
 		c.above = map[any]bool{}
@@ -42,7 +42,7 @@ func connect[A any](c *check, service interface{ Connect(above A) }, above A) {
 	service.Connect(need(c, above))
 }
 
-// connected notes each service that takes what stands above it and was not given it.
+// connected records each service whose Connect was not called.
 func (c *check) connected(s *Services) {
 	for _, p := range parts[any](s) {
 		if _, takes := reflect.TypeOf(p).MethodByName("Connect"); takes && !c.above[p] {

@@ -216,5 +216,5 @@ func (Settings) About() change.Subject { return change.Subject{Type: "ApprovalSe
 
 // Changed is the event in its generic form.
 func (e SettingsChanged) Changed() change.Fact {
-	return change.View(e.Stamp, authz.Place{Group: e.Place.Group, ID: e.Place.ID, Path: e.Place.Path, Subject: e.Place.Subject}, &e.Before, &e.After)
+	return change.View(e.Stamp, e.Place, &e.Before, &e.After)
 }

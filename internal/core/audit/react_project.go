@@ -170,7 +170,7 @@ func approvalSettings(e approval.SettingsChanged) []Entry {
 		{"require user password for approvals", e.Before.RequirePassword.On, e.After.RequirePassword.On},
 	} {
 		if c.old != c.now {
-			one := in(e.Stamp, authz.Place{Group: e.Place.Group, ID: e.Place.ID, Path: e.Place.Path}).with("change", c.what, "from", c.old, "to", c.now)
+			one := in(e.Stamp, e.Place).with("change", c.what, "from", c.old, "to", c.now)
 			one.Event = strings.ToLower(one.EntityType) + "_merge_request_approval_setting_updated"
 			one.Message = fmt.Sprintf("Changed %s from %t to %t", c.what, c.old, c.now)
 			one.TargetType, one.TargetID, one.TargetDetails = one.EntityType, e.Place.ID, e.Place.Path

@@ -51,7 +51,7 @@ func entry(f change.Fact, event, message string) Entry {
 	return out
 }
 
-// in is an entry about a place, the zero value of which is the instance.
+// in is an entry about a place; the zero value is the instance.
 func in(s authz.Stamp, p authz.Place) Entry {
 	switch {
 	case p.Group:

@@ -48,18 +48,18 @@ const ofPlace = "board_id IN (SELECT b.id FROM boards b WHERE b.namespace_id IN 
 // OnTransferred replaces the labels and milestones of former groups on the boards of a
 // project, and removes the lists of their iterations.
 func (s *Service) OnTransferred(ctx context.Context, e project.Transferred) error {
-	return s.replaceFormer(ctx, e.By, e.Project.Place(), e.Project.Place())
+	return s.replaceFormer(ctx, e.By, e.Project.Place())
 }
 
 // OnGroupTransferred is OnTransferred for the boards of a group and of all below it.
 func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
-	return s.replaceFormer(ctx, e.By, e.Group.Place(), e.Group.Place())
+	return s.replaceFormer(ctx, e.By, e.Group.Place())
 }
 
-func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, ofLabels, ofMilestones authz.Place) error {
-	ns := ofLabels.Namespace
+func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at authz.Place) error {
+	ns := at.Namespace
 	labels := func(ctx context.Context, ids []label.ID) ([]namespace.Successor[label.ID], error) {
-		return s.labels.Successors(ctx, as, ofLabels, ids)
+		return s.labels.Successors(ctx, as, at, ids)
 	}
 	err := namespace.Replace(ctx, s.db, `SELECT label_id FROM board_lists WHERE label_id IS NOT NULL AND `+ofPlace+`
 		UNION SELECT label_id FROM board_labels WHERE `+ofPlace+" ORDER BY 1", []any{ns, ns}, labels, func(ctx context.Context, all []namespace.Successor[label.ID]) error {
@@ -72,7 +72,7 @@ func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, ofLabels, o
 		return fmt.Errorf("labels of former groups on boards: %w", err)
 	}
 	milestones := func(ctx context.Context, ids []milestone.ID) ([]namespace.Successor[milestone.ID], error) {
-		return s.milestones.Successors(ctx, as, ofMilestones, ids)
+		return s.milestones.Successors(ctx, as, at, ids)
 	}
 	const inside = "milestone_id IS NOT NULL AND namespace_id IN " + namespace.InsideSQL
 	err = namespace.Replace(ctx, s.db, `SELECT milestone_id FROM board_lists WHERE milestone_id IS NOT NULL AND `+ofPlace+`

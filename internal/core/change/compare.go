@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tenon/internal/base/db"
@@ -22,8 +23,14 @@ type attribute struct {
 	index  []int
 }
 
+// layouts has the attributes of each type that was compared. It is a global because types do not change.
+var layouts sync.Map
+
 // attributes lists what is compared of rows of a type, in the order of its fields.
 func attributes(t reflect.Type) []attribute {
+	if known, ok := layouts.Load(t); ok {
+		return known.([]attribute)
+	}
 	var out []attribute
 	for _, f := range reflect.VisibleFields(t) {
 		column, _, _ := strings.Cut(f.Tag.Get("db"), ",")
@@ -36,6 +43,7 @@ func attributes(t reflect.Type) []attribute {
 			out = append(out, attribute{name, secret, f.Index})
 		}
 	}
+	layouts.Store(t, out)
 	return out
 }
 
@@ -69,6 +77,14 @@ func differ(before, after reflect.Value, fn func(a attribute, was, is reflect.Va
 			return
 		}
 	}
+}
+
+// Former returns the row before a change, and an empty one where the row was created.
+func Former[T any](before *T) *T {
+	if before == nil {
+		return new(T)
+	}
+	return before
 }
 
 // Sets compares what a row holds of another table: rows by their ids, other values as they are.

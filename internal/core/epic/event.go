@@ -46,10 +46,7 @@ func (f Fact) Has(columns ...string) bool { return change.Has(f.Before, &f.Epic,
 
 // Labelled are the labels that were added and removed.
 func (f Fact) Labelled() (added, removed []label.Label) {
-	if f.Before == nil {
-		return f.Epic.Labels, nil
-	}
-	return change.Sets(f.Before.Labels, f.Epic.Labels)
+	return change.Sets(change.Former(f.Before).Labels, f.Epic.Labels)
 }
 
 // Updated is published when something but the state of an epic changed. Where the state

@@ -154,7 +154,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, g *namespace.Group
 		if err := s.labels.Attach(ctx, e.noteable(), labels); err != nil {
 			return err
 		}
-		e.Labels = sorted(labels)
+		e.Labels = label.With(nil, labels, nil)
 		if err := s.bus.Publish(ctx, Created{Fact{Epic: e, Group: g, Stamp: as.Stamp(now)}, of}); err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ func (s *Service) Describe() noteable.Description {
 	return noteable.Description{
 		Kind: noteable.Epic, Noun: "epic", An: "an epic", Path: "epics", Mark: "&", Code: 3,
 		Table: "epics", Group: "group_id", Read: authz.ReadEpic,
-		Open: true, History: true, Replies: true, Confidential: true, Awards: true, Labels: true, Todos: true, Mentioned: true,
+		Open: true, History: true, Replies: true, Confidential: true, Awards: true, Labels: true, Todos: true,
 	}
 }
 

@@ -1,10 +1,8 @@
 package epic
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -79,10 +77,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, g *namespace.Group
 		if err != nil {
 			return err
 		}
-		e.Labels = slices.DeleteFunc(slices.Clone(e.Labels), func(l label.Label) bool {
-			return slices.ContainsFunc(removed, func(r label.Label) bool { return r.ID == l.ID })
-		})
-		e.Labels = sorted(append(e.Labels, added...))
+		e.Labels = label.With(e.Labels, added, removed)
 		switch {
 		case c.UpdatedAt != nil:
 			e.UpdatedAt = db.At(*c.UpdatedAt)
@@ -119,10 +114,4 @@ func (s *Service) publishState(ctx context.Context, f Fact) error {
 	default:
 		return s.bus.Publish(ctx, Reopened{f})
 	}
-}
-
-// sorted puts labels in the order of their titles.
-func sorted(labels []label.Label) []label.Label {
-	slices.SortFunc(labels, func(a, b label.Label) int { return cmp.Or(cmp.Compare(a.Title, b.Title), cmp.Compare(a.ID, b.ID)) })
-	return labels
 }

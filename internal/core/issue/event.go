@@ -105,20 +105,12 @@ func updated(before, after *Issue) bool {
 
 // Assigned are the users who were added to the assignees and removed from them.
 func (f Fact) Assigned() (added, removed []authz.UserID) {
-	return change.Sets(f.former().Assignees, f.Issue.Assignees)
+	return change.Sets(change.Former(f.Before).Assignees, f.Issue.Assignees)
 }
 
 // Labelled are the labels that were added and removed.
 func (f Fact) Labelled() (added, removed []label.Label) {
-	return change.Sets(f.former().Labels, f.Issue.Labels)
-}
-
-// former is the issue before the change, or one of which nothing is known.
-func (f Fact) former() *Issue {
-	if f.Before == nil {
-		return &Issue{}
-	}
-	return f.Before
+	return change.Sets(change.Former(f.Before).Labels, f.Issue.Labels)
 }
 
 // Changed is the event in its generic form: about the source, which itself is as before.

@@ -183,7 +183,7 @@ func (s *Service) place(ctx context.Context, as authz.Actor, c copying, made *Is
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(labels, byTitle)
+	slices.SortFunc(labels, label.ByTitle)
 	made.Labels = labels
 	if err := s.labels.Attach(ctx, made.noteable(), labels); err != nil {
 		return err

@@ -248,7 +248,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, p *project.Project
 		if err != nil {
 			return err
 		}
-		slices.SortFunc(labels, byTitle)
+		slices.SortFunc(labels, label.ByTitle)
 		i.Labels = labels
 		if err := s.labels.Attach(ctx, i.noteable(), labels); err != nil {
 			return err

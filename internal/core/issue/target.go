@@ -17,8 +17,8 @@ func (s *Service) Describe() noteable.Description {
 	return noteable.Description{
 		Kind: noteable.Issue, Noun: "issue", An: "an issue", Path: "issues", Mark: "#", Code: 1,
 		Table: "issues", Project: "project_id", Read: authz.ReadIssue,
-		Assignees: noteable.Users{Table: "issue_assignees", Of: "issue_id"}, TimeColumn: "issue_id",
-		Open: true, History: true, Replies: true, Confidential: true, Awards: true, Labels: true, Milestones: true, Todos: true, Mentioned: true, Searched: true, Numbered: true,
+		Assignees: noteable.Users{Table: "issue_assignees", Of: "issue_id"},
+		Open:      true, History: true, Replies: true, Confidential: true, Awards: true, Labels: true, Milestones: true, Todos: true, Searched: true, Numbered: true,
 	}
 }
 

@@ -1,7 +1,6 @@
 package issue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,11 +175,7 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return spent, err
 	}
-	i.Labels = slices.DeleteFunc(slices.Clone(i.Labels), func(l label.Label) bool {
-		return slices.ContainsFunc(removed, func(r label.Label) bool { return r.ID == l.ID })
-	})
-	i.Labels = append(i.Labels, added...)
-	slices.SortFunc(i.Labels, byTitle)
+	i.Labels = label.With(i.Labels, added, removed)
 	changed := updated(&before, i) || !spent.Empty() || i.State != before.State
 	switch {
 	case c.UpdatedAt != nil:
@@ -264,10 +259,6 @@ func (s *Service) assignable(ctx context.Context, p *project.Project, ids []auth
 		}
 	}
 	return out, nil
-}
-
-func byTitle(a, b label.Label) int {
-	return cmp.Or(cmp.Compare(a.Title, b.Title), cmp.Compare(a.ID, b.ID))
 }
 
 // without lists what stands in a and not in b.

@@ -301,6 +301,14 @@ func (s *Service) Apply(ctx context.Context, as authz.Actor, at authz.Place, to 
 	return added, removed, nil
 }
 
+// ByTitle orders labels by title.
+func ByTitle(a, b Label) int { return cmp.Or(cmp.Compare(a.Title, b.Title), cmp.Compare(a.ID, b.ID)) }
+
+// With returns labels by title, with those that were added and without those that were removed.
+func With(present, added, removed []Label) []Label {
+	return slices.SortedFunc(slices.Values(append(missing(present, removed), added...)), ByTitle)
+}
+
 // Detach takes all labels off a thing that is being deleted, in the caller's transaction.
 func (s *Service) Detach(ctx context.Context, from noteable.Ref) error {
 	if _, err := s.db.Exec(ctx, "DELETE FROM label_links WHERE target_type = ? AND target_id = ?", from.Kind, from.ID); err != nil {

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"slices"
 
 	"tenon/internal/base/event"
 	"tenon/internal/core/approval"
@@ -55,7 +56,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	changed[approval.Unapproved](b, s, Approvals, MergeStatus)
 	changed[approval.Reset](b, s, Approvals, MergeStatus)
 
-	on(b, s, func(e noteable.Deleted) Change { return Change{Kind: e.Gone().Kind, ID: e.Gone().ID, Gone: true} })
+	on(b, s, func(e noteable.Deleted) Change { return gone(e.Gone().Kind, e.Gone().ID) })
 	on(b, s, func(e note.Created) Change { return ofNote(e.Fact, NoteCreated) })
 	on(b, s, func(e note.Updated) Change { return ofNote(e.Fact, NoteUpdated) })
 	on(b, s, func(e note.Deleted) Change { return ofNote(e.Fact, NoteDeleted) })
@@ -63,7 +64,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	on(b, s, func(e note.ThreadsResolved) Change { return of(e.Target.Kind, e.Target.ID, MergeStatus) })
 
 	changed[ci.PipelineChanged](b, s, Status)
-	on(b, s, func(e ci.PipelineDeleted) Change { return Change{Kind: Pipeline, ID: int64(e.Pipeline.ID), Gone: true} })
+	on(b, s, func(e ci.PipelineDeleted) Change { return gone(Pipeline, e.Pipeline.ID) })
 	on(b, s, func(e ci.JobChanged) Change { return of(Pipeline, e.Pipeline.ID, JobStatus(e.Job.ID)) })
 	on(b, s, func(e ci.StatusReported) Change { return of(Pipeline, e.Pipeline.ID, JobStatus(e.Status.ID)) })
 }
@@ -81,29 +82,39 @@ func on[E event.Event](b *event.Bus, s *Service, means func(e E) Change) {
 func updated[E change.Event](b *event.Bus, s *Service) {
 	on(b, s, func(e E) Change {
 		f := e.Changed()
+		changed := f.Columns()
 		var parts []Part
 		for _, c := range columns {
-			if f.Has(c.columns...) {
+			if slices.ContainsFunc(c.columns, func(name string) bool { return slices.Contains(changed, name) }) {
 				parts = append(parts, c.part)
 			}
 		}
 		if parts == nil {
 			parts = []Part{Other}
 		}
-		return of(noteable.Kind(f.Subject.Type), f.Subject.ID, parts...)
+		return about(f, parts...)
 	})
 }
 
 // changed has streams told of these parts.
 func changed[E change.Event](b *event.Bus, s *Service, parts ...Part) {
 	on(b, s, func(e E) Change {
-		about := e.Changed().Subject
-		return of(noteable.Kind(about.Type), about.ID, parts...)
+		return about(e.Changed(), parts...)
 	})
+}
+
+// about is a change of the subject of an event.
+func about(f change.Fact, parts ...Part) Change {
+	on := noteable.Subject(f)
+	return of(on.Kind, on.ID, parts...)
 }
 
 func of[T ~int64](kind noteable.Kind, id T, parts ...Part) Change {
 	return Change{Kind: kind, ID: int64(id), Parts: parts}
+}
+
+func gone[T ~int64](kind noteable.Kind, id T) Change {
+	return Change{Kind: kind, ID: int64(id), Gone: true}
 }
 
 func ofNote(f note.Fact, part Part) Change {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -287,7 +286,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 			}
 		}
 		made := *m
-		made.Labels = sorted(labels)
+		made.Labels = label.With(nil, labels, nil)
 		return s.bus.Publish(ctx, Created{Fact{MergeRequest: made, Project: p, Stamp: as.Stamp(s.now())}})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
@@ -299,7 +298,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return fmt.Errorf("create merge request: %w", err)
 	}
-	m.Labels = sorted(labels)
+	m.Labels = label.With(nil, labels, nil)
 	return nil
 }
 
@@ -317,10 +316,6 @@ func (s *Service) insertVersion(ctx context.Context, m *MergeRequest, at db.Time
 	}
 	m.VersionID = &v.ID
 	return nil
-}
-
-func sorted(labels []label.Label) []label.Label {
-	return slices.SortedFunc(slices.Values(labels), func(a, b label.Label) int { return strings.Compare(a.Title, b.Title) })
 }
 
 // fact is what an event says of a change of a request whose labels and people stay. It

@@ -50,20 +50,12 @@ func (f Fact) Has(columns ...string) bool { return change.Has(f.Before, &f.Merge
 
 // Assigned are the users who were added to the assignees and removed from them.
 func (f Fact) Assigned() (added, removed []authz.UserID) {
-	return change.Sets(f.former().Assignees, f.MergeRequest.Assignees)
+	return change.Sets(change.Former(f.Before).Assignees, f.MergeRequest.Assignees)
 }
 
 // Asked are the users who were added to the reviewers and removed from them.
 func (f Fact) Asked() (added, removed []authz.UserID) {
-	return change.Sets(f.former().ReviewerIDs(), f.MergeRequest.ReviewerIDs())
-}
-
-// former is the merge request before the change, or one of which nothing is known.
-func (f Fact) former() *MergeRequest {
-	if f.Before == nil {
-		return &MergeRequest{}
-	}
-	return f.Before
+	return change.Sets(change.Former(f.Before).ReviewerIDs(), f.MergeRequest.ReviewerIDs())
 }
 
 // Closed is published when a merge request was closed without being merged.

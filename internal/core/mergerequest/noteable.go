@@ -18,10 +18,9 @@ func (s *Service) Describe() noteable.Description {
 	return noteable.Description{
 		Kind: noteable.MergeRequest, Noun: "merge request", An: "a merge request", Path: "merge_requests", Mark: "!", Code: 2,
 		Table: "merge_requests", Project: "target_project_id", Read: authz.ReadMergeRequest,
-		Assignees:  noteable.Users{Table: "merge_request_assignees", Of: "merge_request_id"},
-		Reviewers:  noteable.Users{Table: "merge_request_reviewers", Of: "merge_request_id"},
-		TimeColumn: "merge_request_id",
-		History:    true, Replies: true, Threads: true, Diffs: true, Awards: true, Labels: true, Milestones: true, Todos: true, Mentioned: true, Searched: true, Numbered: true,
+		Assignees: noteable.Users{Table: "merge_request_assignees", Of: "merge_request_id"},
+		Reviewers: noteable.Users{Table: "merge_request_reviewers", Of: "merge_request_id"},
+		History:   true, Replies: true, Threads: true, Diffs: true, Awards: true, Labels: true, Milestones: true, Todos: true, Searched: true, Numbered: true,
 	}
 }
 

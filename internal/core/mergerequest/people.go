@@ -84,10 +84,7 @@ func (s *Service) assign(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return err
 	}
-	kept := slices.DeleteFunc(slices.Clone(m.Labels), func(l label.Label) bool {
-		return slices.ContainsFunc(removed, func(r label.Label) bool { return r.ID == l.ID })
-	})
-	m.Labels = sorted(append(kept, added...))
+	m.Labels = label.With(m.Labels, added, removed)
 	return nil
 }
 

@@ -268,7 +268,7 @@ func (s *Service) AcceptInvitations(ctx context.Context, user authz.UserID) erro
 
 // About names it for events.
 func (i Invitation) About() change.Subject {
-	return change.Subject{Type: "User", ID: int64(0), Title: i.Email}
+	return change.Subject{Type: "User", Title: i.Email}
 }
 
 // Changed is the event in its generic form.

@@ -98,10 +98,8 @@ type Noteables interface {
 
 // count is CountNotes of things of any kind.
 func (s *Service) count(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
-	if kind := s.kinds.Find(on.Kind); kind != nil {
-		if things, ok := kind.Things.(Noteables); ok {
-			return things.CountNotes(ctx, on, by, at)
-		}
+	if counted, ok := things[Noteables](s, on.Kind); ok {
+		return counted.CountNotes(ctx, on, by, at)
 	}
 	return noteable.Counts{}, fmt.Errorf("notes: nothing counts those on things of kind %q", on.Kind)
 }

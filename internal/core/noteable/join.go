@@ -9,7 +9,7 @@ type Join struct {
 }
 
 // Joins adds to a statement the things that its rows name by the columns kind and id: joins is
-// SQL for its FROM. Those of each kind of which something holds have an alias of their own.
+// SQL for its FROM. Each kind that has accepts is joined under an alias of its own.
 func (k *Kinds) Joins(kind, id string, has func(d *Description) bool) (joins string, each []Join) {
 	for i := range k.list {
 		d := &k.list[i].Description

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Description is what other packages need to know of the things of one kind. The package that
@@ -30,8 +31,6 @@ type Description struct {
 	// author, users who are mentioned, and those who comment.
 	Assignees, Reviewers Users
 
-	TimeColumn string // of the spent time, for the thing; "" where no time is spent
-
 	Public  bool // everybody who sees one reads its notes, without an account too
 	Open    bool // without an account, by interfaces that show notes to visitors
 	History bool // the server writes notes on what changes
@@ -46,7 +45,6 @@ type Description struct {
 	Labels     bool // it has labels
 	Milestones bool // it has a milestone
 	Todos      bool // users have to-do items about it
-	Mentioned  bool // notes tell where it is mentioned
 	Searched   bool // comments on it are found
 	Numbered   bool // comments and events show its number
 }
@@ -124,7 +122,7 @@ func (k *Kinds) Of(kind Kind) Description {
 	return Description{Kind: kind}
 }
 
-// Where lists those of which something holds.
+// Where lists the kinds that has accepts.
 func (k *Kinds) Where(has func(d *Description) bool) []Kind {
 	var out []Kind
 	for i := range k.list {
@@ -134,6 +132,9 @@ func (k *Kinds) Where(has func(d *Description) bool) []Kind {
 	}
 	return out
 }
+
+// Subject names the subject of an event.
+func Subject(f change.Fact) Ref { return Ref{Kind: Kind(f.Subject.Type), ID: f.Subject.ID} }
 
 // Deleted is an event that a thing was deleted by itself, and not with its place: what hangs on it
 // goes. The event of each kind has the method.

@@ -119,7 +119,8 @@ func (s *Service) Subscribe(b *event.Bus) {
 // about is a mailing about the subject of what happened.
 func about(event string, of change.Event) Mailing {
 	f := of.Changed()
-	return Mailing{Event: event, On: noteable.Kind(f.Subject.Type), Target: f.Subject.ID, By: f.By.UserID}
+	on := noteable.Subject(f)
+	return Mailing{Event: event, On: on.Kind, Target: on.ID, By: f.By.UserID}
 }
 
 func (s *Service) epicUpdated(ctx context.Context, e epic.Updated) error {

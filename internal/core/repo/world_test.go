@@ -114,7 +114,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	return w
 }
 
-// restart makes the service anew, which remembers nothing.
+// restart builds the service again, with empty caches.
 func (w *world) restart() {
 	w.repos = repo.New(w.deps)
 	w.repos.Connect(alonetest.Repos())

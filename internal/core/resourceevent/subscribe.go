@@ -75,12 +75,10 @@ func stamped(st authz.Stamp) Event {
 func about(of change.Event) Event {
 	f := of.Changed()
 	e := stamped(f.Stamp)
-	e.Type, e.TargetID = noteable.Kind(f.Subject.Type), f.Subject.ID
+	on := noteable.Subject(f)
+	e.Type, e.TargetID, e.ProjectID = on.Kind, on.ID, project.IDOf(f.Place)
 	if f.Place.Group {
 		e.GroupID = &f.Place.Namespace
-	} else {
-		id := project.ID(f.Place.ID)
-		e.ProjectID = &id
 	}
 	return e
 }
@@ -93,19 +91,12 @@ func (s *Service) state(ctx context.Context, of change.Event, state string) erro
 }
 
 func (s *Service) epicChanged(ctx context.Context, f epic.Fact) error {
-	before := f.Before
-	if before == nil {
-		before = &epic.Epic{}
-	}
-	return s.record(ctx, labels(about(f), before.Labels, f.Epic.Labels)...)
+	return s.record(ctx, labels(about(f), change.Former(f.Before).Labels, f.Epic.Labels)...)
 }
 
 // issueChanged records what differs between an issue and what it was; all of a new one.
 func (s *Service) issueChanged(ctx context.Context, f issue.Fact) error {
-	before := f.Before
-	if before == nil {
-		before = &issue.Issue{}
-	}
+	before := change.Former(f.Before)
 	like := about(f)
 	events := labels(like, before.Labels, f.Issue.Labels)
 	if !same(before.Weight, f.Issue.Weight) {
@@ -118,10 +109,7 @@ func (s *Service) issueChanged(ctx context.Context, f issue.Fact) error {
 }
 
 func (s *Service) requestChanged(ctx context.Context, f mergerequest.Fact) error {
-	before := f.Before
-	if before == nil {
-		before = &mergerequest.MergeRequest{}
-	}
+	before := change.Former(f.Before)
 	like := about(f)
 	events := labels(like, before.Labels, f.MergeRequest.Labels)
 	return s.record(ctx, append(events, milestones(like, before.MilestoneID, f.MergeRequest.MilestoneID, string(f.MergeRequest.State))...)...)

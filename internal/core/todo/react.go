@@ -98,7 +98,7 @@ func (s *Service) issueUpdated(ctx context.Context, e issue.Updated) error {
 
 func (s *Service) acted(ctx context.Context, on change.Event) error {
 	f := on.Changed()
-	return s.resolve(ctx, f.By.UserID, noteable.Ref{Kind: noteable.Kind(f.Subject.Type), ID: f.Subject.ID}, f.At)
+	return s.resolve(ctx, f.By.UserID, noteable.Subject(f), f.At)
 }
 
 // ofRequest is what to-do items about a merge request are made of.

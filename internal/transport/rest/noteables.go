@@ -25,7 +25,7 @@ func (s *Server) noteables() []noteableHandlers {
 	return s.handlersOf(func(d *noteable.Description) bool { return !d.Public })
 }
 
-// handlersOf lists the kinds of which something holds: of projects, of groups, and commits last.
+// handlersOf lists the kinds that has accepts: those of projects, then those of groups, commits last.
 func (s *Server) handlersOf(has func(d *noteable.Description) bool) []noteableHandlers {
 	var out []noteableHandlers
 	for _, kind := range s.Kinds.Where(has) {

@@ -1,4 +1,4 @@
-// Package alonetest stands in for what stands above a service, in tests of that service alone:
+// Package alonetest has stubs for the dependencies of higher packages, in tests of one service alone:
 // there are no merge requests and no approvals.
 package alonetest
 
@@ -13,10 +13,10 @@ import (
 	"tenon/internal/core/repo"
 )
 
-// Protections is what stands above protection rules.
+// Protections are the stubs of protection rules.
 func Protections() protection.Above { return protection.Above{Collaborators: requests{}} }
 
-// Repos is what stands above repositories.
+// Repos are the stubs of repositories.
 func Repos() repo.Above { return repo.Above{MergeRequests: requests{}} }
 
 type requests struct{}
@@ -35,7 +35,7 @@ func (requests) PushOptions(context.Context, authz.Actor, *project.Project, []re
 
 func (requests) Requested(context.Context, project.ID) (map[string]bool, error) { return nil, nil }
 
-// Approvals are none: nothing is asked for and nobody approves.
+// Approvals has no rules and no approvals.
 type Approvals struct{}
 
 // OwnersKey finds no file of code owners.
@@ -48,12 +48,12 @@ func (Approvals) PlanOwners(context.Context, *project.Project, *gitcmd.Repo, *me
 	return "", nil, nil
 }
 
-// ApprovedBy finds nobody.
+// ApprovedBy returns no users.
 func (Approvals) ApprovedBy(context.Context, *mergerequest.MergeRequest) ([]authz.UserID, error) {
 	return nil, nil
 }
 
-// Approvers finds nobody.
+// Approvers returns no users.
 func (Approvals) Approvers(context.Context, authz.Actor, *project.Project, *mergerequest.MergeRequest) (mergerequest.Approvers, error) {
 	return mergerequest.Approvers{}, nil
 }
