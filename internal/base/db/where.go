@@ -56,6 +56,17 @@ func (w *Where) list(open string, ids any, empty string) {
 	w.And(open+marks+")", args...)
 }
 
+// Equal adds that the columns of a table are what a struct says: each field with the tag db stands for a column, and selects all
+// where it is zero.
+func (w *Where) Equal(alias string, selection any) {
+	v := reflect.ValueOf(selection)
+	for i := range v.NumField() {
+		if column := v.Type().Field(i).Tag.Get("db"); column != "" && !v.Field(i).IsZero() {
+			w.And(alias+"."+column+" = ?", reflect.Indirect(v.Field(i)).Interface())
+		}
+	}
+}
+
 // Since adds that the time in a column is not before the bound. Nil leaves open.
 func (w *Where) Since(column string, at *time.Time) {
 	if at != nil {

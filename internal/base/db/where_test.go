@@ -55,3 +55,24 @@ func castTime(d *db.DB) string {
 	}
 	return "CAST(? AS TIMESTAMPTZ)"
 }
+
+// TestWhere_Equal compares the columns of the fields that are set.
+func TestWhere_Equal(t *testing.T) {
+	t.Parallel()
+	type selection struct {
+		Open  *bool  `db:"open"`
+		Name  string `db:"name"`
+		Other string
+	}
+	for want, s := range map[string]selection{
+		"":                                 {Other: "x"},
+		" WHERE t.name = ?":                {Name: "a", Other: "x"},
+		" WHERE t.open = ? AND t.name = ?": {Open: new(false), Name: "a"},
+	} {
+		var w db.Where
+		w.Equal("t", s)
+		if got := w.SQL(); got != want {
+			t.Errorf("%+v: got %q, want %q", s, got, want)
+		}
+	}
+}

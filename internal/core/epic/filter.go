@@ -19,21 +19,27 @@ type Filter struct {
 	Author        filter.Person
 	Labels        []string // all of them
 	LabelWildcard filter.Wildcard
-	Search        string   // words that all stand in one of the fields of In
-	In            []string // title, description; empty means both
-	Confidential  *bool
-	Reaction      string // the actor's own; None or Any in any case. Ignored without an actor
-	Ancestors     bool   // those of the groups above as well
-	Descendants   bool   // those of the subgroups as well
-	TopLevel      bool   // leave out those with a parent
+	In            []string // where to search: title, description; empty means both
+	TopLevel      bool     // leave out those with a parent
 
-	filter.Times
+	Selection
 	Not filter.Not
 
 	OrderBy string // a key of orders, created_at where empty
 	Asc     bool
 
 	page.Range
+}
+
+// Selection is the part of a Filter that calls send as it is. A field is a parameter of REST by its tags, and an argument of a list
+// of GraphQL that has one of its name. What has the tag db selects the rows with this value in the column.
+type Selection struct {
+	Search       string `param:"search" doc:"Search in titles and descriptions"`
+	Confidential *bool  `db:"confidential" param:"confidential" doc:"Confidential or not"`
+	Reaction     string `json:"myReactionEmoji" param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"` // in any case; ignored without an actor
+	Ancestors    bool   `json:"includeAncestorGroups" param:"include_ancestor_groups" default:"false" doc:"Include epics of ancestor groups"`
+	Descendants  bool   `json:"includeDescendantGroups" param:"include_descendant_groups" default:"true" doc:"Include epics of subgroups"`
+	filter.Times
 }
 
 // rows are the epics of a list (e).
@@ -75,9 +81,7 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 	authors.Is(w, f.Author)
 	rows.Labels(w, f.Labels, f.LabelWildcard)
 	rows.Search(w, filter.Words{Terms: filter.Terms(f.Search)}, f.In)
-	if f.Confidential != nil {
-		w.And("e.confidential = ?", *f.Confidential)
-	}
+	w.Equal("e", f.Selection)
 	rows.Reaction(w, as, f.Reaction)
 	rows.Times(w, f.Times)
 	rows.Not(w, as, f.Not, now)

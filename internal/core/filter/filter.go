@@ -99,7 +99,12 @@ func (r Rows) NotLabels(w *db.Where, titles []string) {
 }
 
 // Times are inclusive bounds; nil leaves open.
-type Times struct{ CreatedAfter, CreatedBefore, UpdatedAfter, UpdatedBefore *time.Time }
+type Times struct {
+	CreatedAfter  *time.Time `param:"created_after" doc:"Return items created on or after this time"`
+	CreatedBefore *time.Time `param:"created_before" doc:"Return items created on or before this time"`
+	UpdatedAfter  *time.Time `param:"updated_after" doc:"Return items updated on or after this time"`
+	UpdatedBefore *time.Time `param:"updated_before" doc:"Return items updated on or before this time"`
+}
 
 // Times adds the bounds.
 func (r Rows) Times(w *db.Where, t Times) {

@@ -43,19 +43,16 @@ type Filter struct {
 	WeightWildcard            Wildcard
 	Health                    Health // "" for all
 	HealthWildcard            Wildcard
-	Reaction                  string // the actor's own; None or Any in any case. Ignored without an actor
 
 	Search string   // words that all stand in one of the fields of In
 	In     []string // title, description; empty means both
 
-	filter.Times
+	Selection
 	ClosedAfter, ClosedBefore *time.Time // inclusive; what is open was never closed
 
-	DueDate      string // 0, any, today, tomorrow, overdue, week, month, next_month_and_previous_two_weeks
-	Confidential *bool
-	NonArchived  bool // leave out archived projects
-	DirectOnly   bool // of a group: leave out what is in its subgroups
-	Board        *OnBoard
+	NonArchived bool // leave out archived projects
+	DirectOnly  bool // of a group: leave out what is in its subgroups
+	Board       *OnBoard
 
 	Or  filter.Or
 	Not Exclusion
@@ -64,6 +61,15 @@ type Filter struct {
 	Asc     bool
 
 	page.Range
+}
+
+// Selection is the part of a Filter that calls send as it is. A field is a parameter of REST by its tags, and an argument of a list
+// of GraphQL that has one of its name. What has the tag db selects the rows with this value in the column.
+type Selection struct {
+	filter.Times
+	DueDate      string `param:"due_date" values:"0,any,today,tomorrow,overdue,week,month,next_month_and_previous_two_weeks," doc:"Due date filter"`
+	Confidential *bool  `db:"confidential" param:"confidential" doc:"Confidential or not"`
+	Reaction     string `json:"myReactionEmoji" param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"` // in any case; ignored without an actor
 }
 
 // Exclusion leaves out what has one of its properties.
@@ -184,9 +190,7 @@ func (f Filter) ofRow(w *db.Where, as authz.Actor, in Place, now time.Time) {
 		w.And("i.health_status = ?", f.Health)
 	}
 	f.HealthWildcard.Where(w, "i.health_status IS NOT NULL")
-	if f.Confidential != nil {
-		w.And("i.confidential = ?", *f.Confidential)
-	}
+	w.Equal("i", f.Selection)
 	if f.Board != nil {
 		f.Board.Where(w)
 		if f.Board.Except != 0 {

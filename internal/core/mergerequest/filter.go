@@ -114,19 +114,11 @@ func (f Filter) labels(w *db.Where) {
 }
 
 func (f Filter) branches(w *db.Where) {
-	if f.SourceBranch != "" {
-		w.And("m.source_branch = ?", f.SourceBranch)
-	}
-	if f.TargetBranch != "" {
-		w.And("m.target_branch = ?", f.TargetBranch)
-	}
+	w.Equal("m", f.Selection)
 	if f.SourceBranches != nil {
 		w.In("m.source_branch", f.SourceBranches)
 	}
 	if f.TargetBranches != nil {
 		w.In("m.target_branch", f.TargetBranches)
-	}
-	if f.SourceProject != 0 {
-		w.And("m.source_project_id = ?", f.SourceProject)
 	}
 }

@@ -33,17 +33,13 @@ type Filter struct {
 	Closing      bool            // of these, only those that close it
 	Labels       []string        // all of them; AnyLabel and NoLabel are words of their own
 	Milestone    filter.Milestone
-	Reaction     string // name of an award, "None", "Any" or ""
-	SourceBranch string
-	TargetBranch string
 
+	Selection
+	filter.Times
 	SourceBranches, TargetBranches []string // one of these; nil for all
 
-	SourceProject project.ID
-	Search        string   // words that all stand in one of the fields of In
-	In            []string // title, description; empty means both
-	Draft         *bool
-	filter.Times
+	In           []string // where to search: title, description; empty means both
+	Draft        *bool
 	MergedAfter  *time.Time
 	MergedBefore *time.Time
 	Or           filter.Or
@@ -53,6 +49,16 @@ type Filter struct {
 	OrderBy      string // filter.ByRelevance is the best match of Search; created_at where empty
 	Asc          bool
 	page.Range
+}
+
+// Selection is the part of a Filter that calls send as it is. A field is a parameter of REST by its tags, and an argument of a list
+// of GraphQL that has one of its name. What has the tag db selects the rows with this value in the column.
+type Selection struct {
+	Reaction      string     `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"` // in any case; ignored without an actor
+	SourceBranch  string     `db:"source_branch" param:"source_branch" doc:"Source branch"`
+	TargetBranch  string     `db:"target_branch" param:"target_branch" doc:"Target branch"`
+	SourceProject project.ID `db:"source_project_id" param:"source_project_id" doc:"ID of the source project"`
+	Search        string     `param:"search" doc:"Search in titles and descriptions"`
 }
 
 // Exclusion leaves out what has one of its properties.

@@ -185,7 +185,7 @@ func (s *Service) Issues(ctx context.Context, as authz.Actor, at Place, q Query)
 		return page.None[issue.Issue](q.Range), err
 	}
 	f := issue.Filter{
-		Search: q.Text, State: issue.State(q.State), Confidential: q.Confidential, NonArchived: !q.Archived && at.Project == nil,
+		Search: q.Text, State: issue.State(q.State), Selection: issue.Selection{Confidential: q.Confidential}, NonArchived: !q.Archived && at.Project == nil,
 		OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range,
 	}
 	if q.State == "merged" { // an issue is closed where a merge request is merged
@@ -202,7 +202,7 @@ func (s *Service) MergeRequests(ctx context.Context, as authz.Actor, at Place, q
 		return page.None[*mergerequest.MergeRequest](q.Range), err
 	}
 	f := mergerequest.Filter{
-		Search: q.Text, State: mergerequest.State(q.State), NonArchived: !q.Archived && at.Project == nil, OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range,
+		Selection: mergerequest.Selection{Search: q.Text}, State: mergerequest.State(q.State), NonArchived: !q.Archived && at.Project == nil, OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range,
 	}
 	list, err := s.requests.List(ctx, as, at.filter(), f)
 	return open(q, list, err)

@@ -23,33 +23,17 @@ type column struct {
 
 // boardIssueInput selects issues of a board.
 type boardIssueInput struct {
-	AssigneeUsername         []*string
-	AssigneeWildcardID       *string
-	AuthorUsername           *string
-	Confidential             *bool
-	EpicID, EpicWildcardID   *string
-	HealthStatusFilter       *string
-	IIDs                     []string
-	IterationID              []*globalID
-	IterationTitle           *string
-	LabelName                []*string
-	MilestoneTitle           *string
-	MilestoneWildcardID      *string
-	MyReactionEmoji          *string
-	Not                      *boardIssueNot
-	Search                   *string
-	Types                    []string
-	Weight, WeightWildcardID *string
+	issueChoice
+	AssigneeUsername []*string
+	MilestoneTitle   *string
+	Not              *boardIssueNot
 }
 
 // boardIssueNot leaves out issues of a board.
 type boardIssueNot struct {
-	AssigneeUsername, LabelName                         []*string
-	AuthorUsername, EpicID, HealthStatusFilter          *string
-	IIDs, Types                                         []string
-	IterationID                                         []globalID
-	IterationTitle, MilestoneTitle, MilestoneWildcardID *string
-	MyReactionEmoji, Weight                             *string
+	issueNot
+	AssigneeUsername []*string
+	MilestoneTitle   *string
 }
 
 // filter makes the filter of core.
@@ -57,30 +41,19 @@ func (i *boardIssueInput) filter() (issue.Filter, error) {
 	if i == nil {
 		return issue.Filter{}, nil
 	}
-	f := issueFilter{issueChoice: issueChoice{
-		AssigneeUsernames: present(i.AssigneeUsername), AssigneeWildcardID: i.AssigneeWildcardID, AuthorUsername: i.AuthorUsername, Confidential: i.Confidential,
-		EpicID: i.EpicID, EpicWildcardID: i.EpicWildcardID, HealthStatusFilter: i.HealthStatusFilter, IIDs: i.IIDs, IterationID: i.IterationID,
-		IterationTitle: i.IterationTitle, LabelName: i.LabelName, MilestoneWildcardID: i.MilestoneWildcardID, MyReactionEmoji: i.MyReactionEmoji,
-		Search: i.Search, Types: i.Types, Weight: i.Weight, WeightWildcardID: i.WeightWildcardID,
-	}}
+	f := issueFilter{issueChoice: i.issueChoice}
+	f.AssigneeUsernames = present(i.AssigneeUsername)
 	if i.MilestoneTitle != nil {
 		f.MilestoneTitle = []*string{i.MilestoneTitle}
 	}
 	if n := i.Not; n != nil {
-		f.Not = &issueNot{
-			AuthorUsername: n.AuthorUsername, EpicID: n.EpicID, HealthStatusFilter: n.HealthStatusFilter, AssigneeUsernames: present(n.AssigneeUsername), IIDs: n.IIDs,
-			LabelName: present(n.LabelName), IterationID: n.IterationID, MilestoneWildcardID: n.MilestoneWildcardID, MyReactionEmoji: n.MyReactionEmoji,
-			Weight: n.Weight, Types: n.Types,
-		}
+		f.Not = &n.issueNot
+		f.Not.AssigneeUsernames = present(n.AssigneeUsername)
 		if n.MilestoneTitle != nil {
 			f.Not.MilestoneTitle = []string{*n.MilestoneTitle}
 		}
 	}
-	out, err := f.filter()
-	if n := i.Not; n != nil {
-		out.Not.Iteration.Title = zeroOr(n.IterationTitle)
-	}
-	return out, err
+	return f.filter()
 }
 
 // issues selects the issues of a column, in their order: by hand, and closed ones by the time of

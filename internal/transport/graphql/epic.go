@@ -2,7 +2,6 @@ package graphql
 
 import (
 	"context"
-	"time"
 
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
@@ -116,16 +115,12 @@ func (b *binder) epicRelations() {
 
 // epicFilter is the arguments of lists of epics.
 type epicFilter struct {
-	IID                                            *string
-	IIDs, LabelName                                []string
-	AuthorUsername, MyReactionEmoji, Search, Sort  string
-	State                                          string
-	Confidential                                   *bool
-	CreatedAfter, CreatedBefore                    *time.Time
-	UpdatedAfter, UpdatedBefore                    *time.Time
-	IncludeAncestorGroups, IncludeDescendantGroups bool
-	TopLevelHierarchyOnly                          bool
-	Not                                            *struct {
+	IID                         *string
+	IIDs, LabelName             []string
+	AuthorUsername, Sort, State string
+	epic.Selection
+	TopLevelHierarchyOnly bool
+	Not                   *struct {
 		AuthorUsername, MyReactionEmoji string
 		LabelName                       []*string
 	}
@@ -134,9 +129,7 @@ type epicFilter struct {
 func (a *epicFilter) filter() epic.Filter {
 	in := a
 	f := epic.Filter{
-		Labels: in.LabelName, Search: in.Search, Confidential: in.Confidential, Reaction: in.MyReactionEmoji, Author: filter.Person{Username: in.AuthorUsername},
-		Ancestors: in.IncludeAncestorGroups, Descendants: in.IncludeDescendantGroups, TopLevel: in.TopLevelHierarchyOnly,
-		Times: filter.Times{CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore, UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore},
+		Labels: in.LabelName, Author: filter.Person{Username: in.AuthorUsername}, TopLevel: in.TopLevelHierarchyOnly, Selection: in.Selection,
 	}
 	if in.State != "all" {
 		f.State = epic.State(in.State)

@@ -47,7 +47,7 @@ func (b *binder) issues() {
 		IncludeArchived bool
 	}],
 	) (*exec.Page[*issue.View], error) {
-		if c.Args.issueFilter.empty() {
+		if !c.GivenBeside("after", "before", "first", "last", "sort", "includeArchived") {
 			return nil, argumentError("You must provide at least one filter argument for this query")
 		}
 		f, err := c.Args.filter()

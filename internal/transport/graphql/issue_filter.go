@@ -2,7 +2,6 @@ package graphql
 
 import (
 	"cmp"
-	"reflect"
 	"strings"
 	"time"
 
@@ -24,8 +23,6 @@ type issueChoice struct {
 	AssigneeUsernames                                []string
 	AuthorUsername                                   *string
 	ClosedAfter, ClosedBefore                        *time.Time
-	Confidential                                     *bool
-	CreatedAfter, CreatedBefore                      *time.Time
 	EpicID, EpicWildcardID                           *string
 	HealthStatusFilter                               *string
 	IID                                              *string
@@ -36,36 +33,32 @@ type issueChoice struct {
 	IterationTitle, IterationWildcardID              *string
 	LabelName                                        []*string
 	MilestoneTitle                                   []*string
-	MilestoneWildcardID, MyReactionEmoji             *string
+	MilestoneWildcardID                              *string
 	Not                                              *issueNot
 	Or                                               *union
 	Search                                           *string
 	Types                                            []string
-	UpdatedAfter, UpdatedBefore                      *time.Time
 	Weight, WeightWildcardID                         *string
+
+	issue.Selection `exec:"some"`
 }
 
 // issueNot is what issues are left out for.
 type issueNot struct {
 	AssigneeID, AuthorUsername, EpicID, HealthStatusFilter *string
-	AssigneeUsernames, IIDs, LabelName, MilestoneTitle     []string
+	AssigneeUsernames, IIDs, MilestoneTitle                []string
 	IterationID                                            []globalID
+	IterationTitle                                         *string
+	LabelName                                              []*string
 	MilestoneWildcardID, MyReactionEmoji, Weight           *string
 	Types                                                  []string
-}
-
-// empty reports whether no filter was given; an order is none.
-func (f issueFilter) empty() bool {
-	f.Sort = nil
-	return reflect.ValueOf(f).IsZero()
 }
 
 // filter makes the filter of core.
 func (f *issueFilter) filter() (issue.Filter, error) {
 	out := issue.Filter{
-		Author: filter.Person{Username: zeroOr(f.AuthorUsername)}, AssigneeUsernames: f.AssigneeUsernames, Confidential: f.Confidential,
-		Search: zeroOr(f.Search), Reaction: zeroOr(f.MyReactionEmoji), Labels: present(f.LabelName), IIDs: iids[issue.IID](f.IIDs),
-		Times:       filter.Times{CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore},
+		Author: filter.Person{Username: zeroOr(f.AuthorUsername)}, AssigneeUsernames: f.AssigneeUsernames,
+		Search: zeroOr(f.Search), Selection: f.Selection, Labels: present(f.LabelName), IIDs: iids[issue.IID](f.IIDs),
 		ClosedAfter: f.ClosedAfter, ClosedBefore: f.ClosedBefore, Or: f.Or.filter(),
 		Assignee:  personOr(zeroOr(f.AssigneeID), zeroOr(f.AssigneeWildcardID)),
 		Milestone: milestoneOf(present(f.MilestoneTitle), f.MilestoneWildcardID),
@@ -136,13 +129,14 @@ func (f *issueFilter) conflict() error {
 func (n *issueNot) exclusion() issue.Exclusion {
 	out := issue.Exclusion{
 		Not: filter.Not{
-			Author: filter.Person{Username: zeroOr(n.AuthorUsername)}, Assignee: personOr(zeroOr(n.AssigneeID), ""), Labels: n.LabelName,
+			Author: filter.Person{Username: zeroOr(n.AuthorUsername)}, Assignee: personOr(zeroOr(n.AssigneeID), ""), Labels: present(n.LabelName),
 			Milestone: milestoneOf(n.MilestoneTitle, n.MilestoneWildcardID),
 			Reaction:  zeroOr(n.MyReactionEmoji),
 		},
 		IIDs: iids[issue.IID](n.IIDs), AssigneeUsernames: n.AssigneeUsernames, Epic: numberOr(n.EpicID),
 		Types: lower[issue.Type](n.Types), Health: healths[zeroOr(n.HealthStatusFilter)],
 	}
+	out.Iteration.Title = zeroOr(n.IterationTitle)
 	for _, id := range n.IterationID {
 		out.Iteration.IDs = append(out.Iteration.IDs, iteration.ID(id.ID))
 	}

@@ -20,20 +20,20 @@ import (
 // requestFilter is the arguments of lists of merge requests, but for the page.
 type requestFilter struct {
 	AssigneeUsername, AuthorUsername, ReviewerUsername *string
-	CreatedAfter, CreatedBefore                        *time.Time
-	UpdatedAfter, UpdatedBefore                        *time.Time
-	MergedAfter, MergedBefore                          *time.Time
-	Draft                                              *bool
-	IIDs, In, Labels, SourceBranches, TargetBranches   []string
-	LabelName                                          []*string
-	MilestoneTitle, MilestoneWildcardID                *string
-	Not                                                *struct {
+	filter.Times
+	MergedAfter, MergedBefore                        *time.Time
+	Draft                                            *bool
+	IIDs, In, Labels, SourceBranches, TargetBranches []string
+	LabelName                                        []*string
+	MilestoneTitle, MilestoneWildcardID              *string
+	Not                                              *struct {
 		Labels         []string
 		MilestoneTitle *string
 	}
-	Approved            *bool
-	Or                  *union
-	Search, Sort, State *string
+	Approved               *bool
+	Or                     *union
+	Sort, State            *string
+	mergerequest.Selection `exec:"some"`
 }
 
 // union is what a thing has one of.
@@ -142,8 +142,7 @@ func (b *binder) requestViews(as authz.Actor) func(ctx context.Context, rows []*
 func (f *requestFilter) filter() (mergerequest.Filter, error) {
 	out := mergerequest.Filter{
 		IIDs: iids[mergerequest.IID](f.IIDs), Author: named(f.AuthorUsername), Assignee: named(f.AssigneeUsername), Reviewer: named(f.ReviewerUsername),
-		Labels: append(present(f.LabelName), f.Labels...), Search: zeroOr(f.Search), In: lower[string](f.In), Draft: f.Draft,
-		Times:       filter.Times{CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore},
+		Labels: append(present(f.LabelName), f.Labels...), Selection: f.Selection, In: lower[string](f.In), Draft: f.Draft, Times: f.Times,
 		MergedAfter: f.MergedAfter, MergedBefore: f.MergedBefore, SourceBranches: f.SourceBranches, TargetBranches: f.TargetBranches,
 		Approved: f.Approved, Or: f.Or.filter(),
 	}

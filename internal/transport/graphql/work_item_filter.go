@@ -2,7 +2,6 @@ package graphql
 
 import (
 	"slices"
-	"time"
 
 	"tenon/internal/base/page"
 	"tenon/internal/core/epic"
@@ -12,25 +11,10 @@ import (
 
 // workItemFilter is the arguments of lists of work items of namespaces, but for the page.
 type workItemFilter struct {
-	AssigneeUsernames                  []string
-	AssigneeWildcardID, AuthorUsername *string
-	Confidential                       *bool
-	CreatedAfter, CreatedBefore        *time.Time
-	HealthStatusFilter                 *string
-	IDs, ParentIDs                     []globalID
-	IIDs, In                           []string
-	IncludeAncestors                   bool
-	IncludeDescendants                 bool
-	IterationID                        []*globalID
-	IterationWildcardID                *string
-	LabelName                          []string
-	MilestoneTitle                     []string
-	MilestoneWildcardID                *string
-	MyReactionEmoji                    *string
-	Search, Sort, State                *string
-	Types                              []string
-	UpdatedAfter, UpdatedBefore        *time.Time
-	Weight, WeightWildcardID           *string
+	issueFilter `exec:"some"`
+
+	IDs, ParentIDs                       []globalID
+	IncludeAncestors, IncludeDescendants bool
 }
 
 // items makes the filter of core for a part of the list.
@@ -38,7 +22,7 @@ func (f *workItemFilter) items(r page.Range) (epic.ItemFilter, error) {
 	out := epic.ItemFilter{Range: r}
 	out.OrderBy, out.Asc = page.Sorted(zeroOr(f.Sort))
 	if f.ofIssues() {
-		issues, err := f.issues().filter()
+		issues, err := f.filter()
 		if err != nil {
 			return out, err
 		}
@@ -66,30 +50,17 @@ func (f *workItemFilter) ofEpics() bool {
 		len(f.IterationID) == 0 && none(f.IterationWildcardID) && len(f.MilestoneTitle) == 0 && none(f.MilestoneWildcardID) && f.Weight == nil && none(f.WeightWildcardID)
 }
 
-// issues are the arguments as a list of issues takes them.
-func (f *workItemFilter) issues() *issueFilter {
-	out := &issueFilter{State: f.State, issueChoice: issueChoice{
-		AssigneeWildcardID: f.AssigneeWildcardID, AssigneeUsernames: f.AssigneeUsernames, AuthorUsername: f.AuthorUsername, Confidential: f.Confidential,
-		CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, HealthStatusFilter: f.HealthStatusFilter, IIDs: f.IIDs, In: f.In, IterationID: f.IterationID,
-		IterationWildcardID: f.IterationWildcardID, MilestoneWildcardID: f.MilestoneWildcardID, MyReactionEmoji: f.MyReactionEmoji, Search: f.Search,
-		Types: f.Types, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore, Weight: f.Weight, WeightWildcardID: f.WeightWildcardID,
-	}}
-	for i := range f.LabelName {
-		out.LabelName = append(out.LabelName, &f.LabelName[i])
-	}
-	for i := range f.MilestoneTitle {
-		out.MilestoneTitle = append(out.MilestoneTitle, &f.MilestoneTitle[i])
-	}
-	return out
-}
-
 // epics are the arguments as a list of epics takes them.
 func (f *workItemFilter) epics() *epic.Filter {
 	out := &epic.Filter{
-		Author: filter.Person{Username: zeroOr(f.AuthorUsername)}, Confidential: f.Confidential, IIDs: iids[epic.IID](f.IIDs), Labels: f.LabelName, Reaction: zeroOr(f.MyReactionEmoji),
-		Search: zeroOr(f.Search), In: lower[string](f.In), Ancestors: f.IncludeAncestors, Descendants: f.IncludeDescendants,
+		Author: filter.Person{Username: zeroOr(f.AuthorUsername)}, IIDs: iids[epic.IID](f.IIDs), Labels: present(f.LabelName), In: lower[string](f.In),
 		IDs: numbersOf[epic.ID](f.IDs, isEpic), Parents: numbersOf[epic.ID](f.ParentIDs, isEpic),
-		Times: filter.Times{CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore},
+		Selection: epic.Selection{
+			Search: zeroOr(f.Search), Confidential: f.Confidential, Reaction: f.Reaction, Ancestors: f.IncludeAncestors, Descendants: f.IncludeDescendants, Times: f.Times,
+		},
+	}
+	if f.IID != nil {
+		out.IIDs = append(out.IIDs, epic.IID(number(*f.IID)))
 	}
 	if state := zeroOr(f.State); state != "all" {
 		out.State = epic.State(state)

@@ -17,19 +17,11 @@ import (
 func (b *binder) workItemLists() {
 	exec.Batch(b.Schema, "Project.workItems", func(ctx context.Context, c *exec.Call[struct {
 		paging
-		AuthorUsername, IID *string
-		IIDs, In            []string
-		Search, Sort, State *string
-		Types               []string
+		workItemFilter `exec:"some"`
 	}], of []*project.Project,
 	) ([]*exec.Page[*workItem], error) {
-		in := c.Args
-		if in.IID != nil {
-			in.IIDs = append(in.IIDs, *in.IID)
-		}
-		f := workItemFilter{AuthorUsername: in.AuthorUsername, IIDs: in.IIDs, In: in.In, Search: in.Search, Sort: in.Sort, State: in.State, Types: in.Types}
-		return lists(ctx, part(b, c, in.paging, maxPage), of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[epic.Item], error) {
-			return b.itemsIn(ctx, c.As, place{project: p}, &f, r)
+		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[epic.Item], error) {
+			return b.itemsIn(ctx, c.As, place{project: p}, &c.Args.workItemFilter, r)
 		}, b.workItemViews(c.As))
 	})
 	exec.Batch(b.Schema, "Namespace.workItems", func(ctx context.Context, c *exec.Call[struct {
@@ -46,7 +38,7 @@ func (b *binder) workItemLists() {
 		}, b.workItemViews(c.As))
 	})
 	exec.Batch(b.Schema, "Namespace.workItem", func(ctx context.Context, c *exec.Call[struct{ IID string }], of []*namespace.Namespace) ([]*workItem, error) {
-		f := workItemFilter{IIDs: []string{c.Args.IID}}
+		f := workItemFilter{issueFilter: issueFilter{issueChoice: issueChoice{IIDs: []string{c.Args.IID}}}}
 		return firsts(ctx, b, of, func(ctx context.Context, n *namespace.Namespace, r page.Range) (page.Page[epic.Item], error) {
 			at, err := b.placeOfItems(ctx, c.As, n)
 			if err != nil {

@@ -55,12 +55,7 @@ type listEpicsParams struct {
 	AuthorUsername string      `param:"author_username" doc:"Author"`
 	Labels         api.Strings `param:"labels" doc:"Return epics with all of these labels, separated by commas; None or Any"`
 	Details        bool        `param:"with_labels_details" default:"false" doc:"Return labels with their details"`
-	Search         string      `param:"search" doc:"Search in titles and descriptions"`
-	Confidential   *bool       `param:"confidential" doc:"Confidential or not"`
-	Reaction       string      `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"`
-	Ancestors      bool        `param:"include_ancestor_groups" default:"false" doc:"Include epics of ancestor groups"`
-	Descendants    bool        `param:"include_descendant_groups" default:"true" doc:"Include epics of subgroups"`
-	timeParams
+	epic.Selection
 	Not epicNot  `param:"not" doc:"Return epics that do not match these filters"`
 	_   struct{} `exclusive:"author_id,author_username"`
 	api.Page
@@ -81,8 +76,7 @@ func (s *Server) epics(ctx context.Context, as authz.Actor, in listEpicsParams) 
 		return none, err
 	}
 	f := epic.Filter{
-		IIDs: numbers[epic.IID](in.IIDs), Author: userOrName(in.AuthorID, in.AuthorUsername), Search: in.Search, Confidential: in.Confidential,
-		Reaction: in.Reaction, Ancestors: in.Ancestors, Descendants: in.Descendants, Times: in.times(),
+		IIDs: numbers[epic.IID](in.IIDs), Author: userOrName(in.AuthorID, in.AuthorUsername), Selection: in.Selection,
 		Not:     filter.Not{Author: userOrName(in.Not.AuthorID, in.Not.AuthorUsername), Labels: in.Not.Labels, Reaction: in.Not.Reaction},
 		OrderBy: in.OrderBy, Asc: in.Sort == "asc", Range: in.Range(),
 	}

@@ -25,10 +25,7 @@ type issueFilterParams struct {
 	AssigneeID       api.IDOrWord `param:"assignee_id" doc:"Return items assigned to this user ID, None or Any"`
 	AssigneeUsername api.Strings  `param:"assignee_username" doc:"Assignee"`
 	ClosedByID       *int64       `param:"closed_by_id" doc:"Return issues closed by this user ID"`
-	timeParams
-	DueDate        string        `param:"due_date" values:"0,any,today,tomorrow,overdue,week,month,next_month_and_previous_two_weeks," doc:"Due date filter"`
-	Confidential   *bool         `param:"confidential" doc:"Confidential or not"`
-	Reaction       string        `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"`
+	issue.Selection
 	IssueType      string        `param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"`
 	IterationID    api.IDOrWord  `param:"iteration_id" doc:"Return issues in this iteration ID, None or Any"`
 	IterationTitle string        `param:"iteration_title" doc:"Return issues in iterations of this title"`
@@ -88,8 +85,7 @@ func (p *issueFilterParams) filter(scope string) (issue.Filter, error) {
 	f := issue.Filter{
 		IIDs: numbers[issue.IID](p.IIDs), Milestone: milestoneOr(p.Milestone, p.MilestoneID),
 		Author: userOrName(p.AuthorID, p.AuthorUsername), Assignee: idOrName(p.AssigneeID, ""), AssigneeUsernames: p.AssigneeUsername,
-		ClosedBy: userOrName(p.ClosedByID, ""), Search: p.Search, Times: p.times(), DueDate: p.DueDate, Confidential: p.Confidential,
-		Reaction: p.Reaction,
+		ClosedBy: userOrName(p.ClosedByID, ""), Search: p.Search, Selection: p.Selection,
 		Not: issue.Exclusion{
 			Not: filter.Not{
 				Author: userOrName(p.Not.AuthorID, p.Not.AuthorUsername), Assignee: userOrName(p.Not.AssigneeID, ""),

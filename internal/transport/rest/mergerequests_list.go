@@ -10,7 +10,6 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/filter"
 	"tenon/internal/core/mergerequest"
-	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -31,14 +30,10 @@ type requestFilterParams struct {
 	_              struct{}     `exclusive:"merge_user_id,merge_user_username"`
 	Labels         api.Strings  `param:"labels" doc:"Return items with all of these labels, separated by commas; None or Any"`
 	Milestone      string       `param:"milestone" doc:"Title of the milestone, None or Any"`
-	Reaction       string       `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"`
-	SourceBranch   string       `param:"source_branch" doc:"Source branch"`
-	TargetBranch   string       `param:"target_branch" doc:"Target branch"`
-	SourceProject  project.ID   `param:"source_project_id" doc:"ID of the source project"`
-	Search         string       `param:"search" doc:"Search in titles and descriptions"`
-	In             string       `param:"in" doc:"Search scope: title, description, or both separated by a comma"`
-	WIP            string       `param:"wip" values:"yes,no" doc:"yes returns drafts, no returns merge requests that are not drafts"`
-	timeParams
+	mergerequest.Selection
+	In  string `param:"in" doc:"Search scope: title, description, or both separated by a comma"`
+	WIP string `param:"wip" values:"yes,no" doc:"yes returns drafts, no returns merge requests that are not drafts"`
+	filter.Times
 	DeployedAfter  *time.Time  `param:"deployed_after" doc:"Return merge requests deployed after this time"`
 	DeployedBefore *time.Time  `param:"deployed_before" doc:"Return merge requests deployed before this time"`
 	Environment    string      `param:"environment" doc:"Return merge requests deployed to this environment"`
@@ -86,10 +81,8 @@ func (r *requestFilterParams) filter() (mergerequest.Filter, error) {
 		Assignee:  idOrName(r.AssigneeID, assignee),
 		Reviewer:  idOrName(r.ReviewerID, r.ReviewerName),
 		MergeUser: userOrName(r.MergeUserID, r.MergeUserName),
-		Labels:    r.Labels, Milestone: milestoneOr(r.Milestone, ""), Reaction: r.Reaction,
-		SourceBranch: r.SourceBranch, TargetBranch: r.TargetBranch, SourceProject: r.SourceProject,
-		Search: r.Search, In: requestFields(r.In),
-		Times:      r.times(),
+		Labels:    r.Labels, Milestone: milestoneOr(r.Milestone, ""),
+		Selection: r.Selection, Times: r.Times, In: requestFields(r.In),
 		Deployed:   r.DeployedAfter != nil || r.DeployedBefore != nil || r.Environment != "",
 		ApprovedBy: append(idsOrWords(r.ApprovedByIDs), namesOrWords(r.ApprovedNames)...), Approvers: idsOrWords(r.ApproverIDs),
 		Not: mergerequest.Exclusion{

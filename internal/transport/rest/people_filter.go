@@ -3,25 +3,11 @@ package rest
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/filter"
 	"tenon/internal/transport/rest/api"
 )
-
-// timeParams are the bounds that lists of issues, merge requests and epics share.
-type timeParams struct {
-	CreatedAfter  *time.Time `param:"created_after" doc:"Return items created on or after this time"`
-	CreatedBefore *time.Time `param:"created_before" doc:"Return items created on or before this time"`
-	UpdatedAfter  *time.Time `param:"updated_after" doc:"Return items updated on or after this time"`
-	UpdatedBefore *time.Time `param:"updated_before" doc:"Return items updated on or before this time"`
-}
-
-// times are the bounds as core has them.
-func (p timeParams) times() filter.Times {
-	return filter.Times{CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore, UpdatedAfter: p.UpdatedAfter, UpdatedBefore: p.UpdatedBefore}
-}
 
 // userOrName selects by the id of a user, nil for none given, or by a username.
 func userOrName(id *int64, name string) filter.Person {

@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
+	"tenon/internal/core/filter"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -41,7 +42,7 @@ type relatedEpicLink struct {
 
 type listRelatedEpicLinksParams struct {
 	epicsPath
-	timeParams
+	filter.Times
 	api.Page
 }
 
@@ -51,7 +52,7 @@ func (s *Server) relatedEpicLinks(ctx context.Context, as authz.Actor, in listRe
 	if err != nil {
 		return none, err
 	}
-	list, err := s.Epics.AllRelated(ctx, as, g, epic.RelatedFilter{Times: in.times(), Range: in.Range()})
+	list, err := s.Epics.AllRelated(ctx, as, g, epic.RelatedFilter{Times: in.Times, Range: in.Range()})
 	if err != nil {
 		return none, err
 	}

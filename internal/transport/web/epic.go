@@ -24,7 +24,7 @@ func (x *visit) getEpics() (templ.Component, error) {
 	}
 	all := []string{"opened", "closed", "all"}
 	state := x.state(all...)
-	f := epic.Filter{State: epic.State(state), Descendants: true, Range: x.part()}
+	f := epic.Filter{State: epic.State(state), Selection: epic.Selection{Descendants: true}, Range: x.part()}
 	if state == "all" {
 		f.State = ""
 	}

@@ -2,10 +2,12 @@ package exec
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -34,6 +36,16 @@ type query struct {
 
 // Operation returns the operation that the field is of.
 func (q *query) Operation() *Operation { return q.run.op }
+
+// GivenBeside reports whether the request gives another argument than these; null gives none.
+func (q *query) GivenBeside(names ...string) bool {
+	for name, v := range q.node.args {
+		if v != nil && !slices.Contains(names, name) {
+			return true
+		}
+	}
+	return false
+}
 
 // Fail makes the field null for one parent, with an error.
 func (q *query) Fail(parent int, err error) {
@@ -184,14 +196,20 @@ func argumentsOf[A any]() reflect.Type {
 	return t
 }
 
-// takes returns the names of the arguments that a struct has fields for, in lower case: case does
-// not matter.
+// takes returns the names of the arguments that a struct has fields for, in lower case: case does not matter. Those that a place may
+// lack are false: they are in an embedded struct with the tag exec:"some", which serves several places, and stay zero there.
 func takes(t reflect.Type) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range reflect.VisibleFields(t) {
-		if !f.Anonymous && f.IsExported() {
-			out[strings.ToLower(f.Name)] = true
+		if f.Anonymous || !f.IsExported() {
+			continue
 		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		needed := true
+		for depth := 1; depth < len(f.Index); depth++ {
+			needed = needed && t.FieldByIndex(f.Index[:depth]).Tag.Get("exec") != "some"
+		}
+		out[strings.ToLower(cmp.Or(name, f.Name))] = needed
 	}
 	return out
 }

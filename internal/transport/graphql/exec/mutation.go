@@ -96,7 +96,7 @@ func (s *Schema) input(field string, t reflect.Type) {
 	names["clientmutationid"] = true
 	def := s.types.Types[args[0].Type.Name()]
 	for _, f := range def.Fields {
-		if !names[strings.ToLower(f.Name)] {
+		if _, ok := names[strings.ToLower(f.Name)]; !ok {
 			s.problem("Mutation.%s: nothing reads %s of its input", field, f.Name)
 		}
 	}

@@ -182,11 +182,12 @@ func (s *Schema) check(o *object, def *ast.FieldDefinition, b *binding) {
 	}
 	names := takes(b.args)
 	for _, a := range def.Arguments {
-		if !names[strings.ToLower(a.Name)] {
+		if _, ok := names[strings.ToLower(a.Name)]; !ok {
 			s.problem("%s.%s: nothing reads the argument %s", o.def.Name, def.Name, a.Name)
 		}
 		delete(names, strings.ToLower(a.Name))
 	}
+	maps.DeleteFunc(names, func(_ string, needed bool) bool { return !needed })
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		s.problem("%s.%s has no argument %s", o.def.Name, def.Name, name)
 	}
