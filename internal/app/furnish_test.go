@@ -109,6 +109,7 @@ func newWorld(s *server) *world {
 	}
 	impersonating := s.do("admin", "POST", "/users/"+common[":user_id"]+"/impersonation_tokens", map[string]any{"name": "as mate", "scopes": []string{"api"}})
 	common[":impersonation_token_id"] = number(impersonating, "id")
+	common["audit_events/:id"] = "1"
 	common["topics/:id"] = number(s.do("admin", "POST", "/topics", map[string]any{"name": "shopping", "title": "Shopping"}), "id")
 	common["custom_attributes/:key"] = "room"
 	s.do("admin", "PUT", "/users/"+common["users/:id"]+"/custom_attributes/room", map[string]any{"value": "one"})
@@ -188,7 +189,8 @@ func (w *world) group(visibility string, common map[string]string) *place {
 		"access_tokens/:token_id": number(bot, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
 		"uploads/:upload_id": number(file, "id"), ":milestone_id": number(milestone, "id"), ":board_id": board, ":list_id": list,
 		"uploads/:secret": strings.Split(file["url"].(string), "/")[2], ":filename": visibility + ".txt",
-		"wikis/:slug": "home", "variables/:key": "KEY_" + visibility, "groups/:id": number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
+		"audit_events/:audit_event_id": w.first(path + "/audit_events"),
+		"wikis/:slug":                  "home", "variables/:key": "KEY_" + visibility, "groups/:id": number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
 	})
 	maps.Copy(p.values, w.epics(path))
 	return p
@@ -340,8 +342,9 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"resource_iteration_events/:event_id": events["issues milestone"], // there is none
 		":snippet_id":                         number(snippet, "id"), "private": number(private, "id"), "wikis/:slug": "home",
 		"uploads/:upload_id": number(attachment, "id"), ":milestone_id": number(milestone, "id"), ":board_id": board, ":list_id": boardList, "uploads/:secret": strings.Split(attachment["url"].(string), "/")[2],
-		":filename":               name + "_of_a_project.txt",
-		"access_tokens/:token_id": number(bot, "id"), "deploy_keys/:key_id": number(key, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
+		":filename":                    name + "_of_a_project.txt",
+		"audit_events/:audit_event_id": w.first(path + "/audit_events"),
+		"access_tokens/:token_id":      number(bot, "id"), "deploy_keys/:key_id": number(key, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
 		"projects/:id": id, ":issue_iid": number(issue, "iid"), ":merge_request_iid": number(request, "iid"),
 		"issues/:noteable_id": number(issue, "iid"), "merge_requests/:noteable_id": number(request, "iid"),
 		"issues/:note_id": number(note, "id"), "merge_requests/:note_id": firstNote(review), "commits/:note_id": firstNote(onCommit),

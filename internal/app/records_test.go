@@ -83,7 +83,7 @@ func TestRecords(t *testing.T) {
 			if !ok || author != "" && r.Author != author && r.Author != "(System)" {
 				t.Errorf("%s: %+v, want it by %q", name, r, author)
 			}
-			if ok && !strings.Contains(r.Details, `"entity_path"`) {
+			if ok && !strings.Contains(r.Details, `"custom_message"`) {
 				t.Errorf("%s: details %s", name, r.Details)
 			}
 		}

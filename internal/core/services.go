@@ -139,7 +139,7 @@ type Services struct {
 	SystemNotes *systemnote.Service
 	Events      *resourceevent.Service
 	Activity    *activity.Recorder
-	Audit       *audit.Recorder
+	Audit       *audit.Service
 
 	// Projects of a departing user go before everything else, so that what stands in them
 	// needs no other end.
@@ -412,7 +412,7 @@ func (s *Services) reactions(c *check, d Deps) {
 	s.Activity = activity.New(need(c, activity.Deps{
 		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Kinds: s.Kinds, Notes: s.Notes, Wikis: s.Wikis, Now: d.Now,
 	}))
-	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Now: d.Now}))
+	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now}))
 	s.Live = live.New(need(c, live.Deps{DB: d.DB, Log: d.Log}))
 }
 

@@ -166,6 +166,9 @@ func (r *rich) places(t *testing.T) {
 		"DeployKeys.deployKey":                           post(t, root, project+"/deploy_keys", fields{"title": "deploy", "key": publicKey(t), "can_push": true, "expires_at": expires.Format(time.RFC3339)}),
 		"group label":                                    post(t, root, group+"/labels", fields{"name": "urgent", "color": "#00ff00"}),
 		"project label":                                  post(t, root, project+"/labels", label),
+		"AuditEvents.GetInstanceAuditEvent.event":        firstOf(t, root, "audit_events"),
+		"AuditEvents.GetGroupAuditEvent.event":           firstOf(t, root, group+"/audit_events"),
+		"AuditEvents.GetProjectAuditEvent.event":         firstOf(t, root, project+"/audit_events"),
 		"GroupLabels.lid":                                "urgent", "Issues.ListGroupIssues.pid": r.group.ID,
 	})
 }

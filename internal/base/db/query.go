@@ -244,8 +244,14 @@ func insert(ctx context.Context, d *DB, table string, row any) (int64, error) {
 	return Get[int64](ctx, d, query+" RETURNING id", args...)
 }
 
-// Values are those of a row by column, for rows that no type is worth while for.
+// Values are those of a row by column, for rows that no type is worth while for. A value may be an [Expression].
 type Values map[string]any
+
+// Expression is a value that the database computes as it inserts a row.
+type Expression struct {
+	SQL  string
+	Args []any
+}
 
 // InsertRow is [Create] for rows without a number, or whose number is of no interest: links and what is
 // written with an ON CONFLICT clause, which is the suffix. The number of rows written is the result.
@@ -289,11 +295,15 @@ type listKey struct {
 func (d *DB) insertion(table string, row any) (string, []any, error) {
 	if values, ok := row.(Values); ok {
 		names := slices.Sorted(maps.Keys(values))
-		args := make([]any, len(names))
+		args, marks := make([]any, 0, len(names)), make([]string, len(names))
 		for i, name := range names {
-			args[i] = values[name]
+			if e, ok := values[name].(Expression); ok {
+				marks[i], args = e.SQL, append(args, e.Args...)
+				continue
+			}
+			marks[i], args = "?", append(args, values[name])
 		}
-		return statement(table, names), args, nil
+		return "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(marks, ", ") + ")", args, nil
 	}
 	v := reflect.Indirect(reflect.ValueOf(row))
 	if v.Kind() != reflect.Struct {

@@ -1,11 +1,9 @@
-// Package audit records who changed what, for the audit endpoints. It only reacts to
-// events.
+// Package audit records who changed what, in reaction to events, and lists it.
 package audit
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,15 +11,22 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Kinds of things an event is about.
+// Types of the entities that events are about. What happens to the instance is an event of the user who did it.
 const (
-	User     = "User"
-	Group    = "Group"
-	Project  = "Project"
-	Instance = "Gitlab::Audit::InstanceScope"
+	User    = "User"
+	Group   = "Group"
+	Project = "Project"
 )
 
-// Entry is one audit event. Details holds what the kind of event adds to
+// Authors that are no users.
+const (
+	server      = 0
+	anonymous   = -1
+	deployToken = -2
+	deployKey   = -3
+)
+
+// Entry is an audit event that is to be recorded. Details holds what the kind of event adds to
 // the keys that every event has.
 type Entry struct {
 	By            authz.Actor
@@ -36,61 +41,59 @@ type Entry struct {
 	Details       map[string]any
 }
 
-// Deps is what a Recorder is made of.
+// Deps is what a Service is made of.
 type Deps struct {
-	DB  *db.DB
-	Now func() time.Time
+	DB     *db.DB
+	Policy *authz.Policy
+	Now    func() time.Time
 }
 
-// Recorder writes audit events.
-type Recorder struct {
-	db  *db.DB
-	now func() time.Time
+// Service writes and lists audit events.
+type Service struct {
+	db     *db.DB
+	policy *authz.Policy
+	now    func() time.Time
 }
 
-// New builds a recorder.
-func New(d Deps) *Recorder { return &Recorder{db: d.DB, now: d.Now} }
+// New builds the service.
+func New(d Deps) *Service { return &Service{db: d.DB, policy: d.Policy, now: d.Now} }
 
-// Record adds an event inside the caller's transaction. An anonymous caller is author -1.
-func (r *Recorder) Record(ctx context.Context, e Entry) error {
-	author, name := int64(e.By.UserID), "An unauthenticated user"
-	switch {
-	case author != 0:
-		var err error
-		name, err = db.Get[string](ctx, r.db, "SELECT name FROM users WHERE id = ?", author)
-		if errors.Is(err, db.ErrNotFound) { // a job outlived its maker
-			name, err = "Deleted user", nil
-		}
-		if err != nil {
-			return fmt.Errorf("read author: %w", err)
-		}
-	case e.By.Admin:
-		author, name = 0, "(System)"
-	default:
-		author = -1
-	}
-	details := map[string]any{
-		"author_name": name, "author_class": "User", "target_id": e.TargetID, "target_type": e.TargetType,
-		"target_details": e.TargetDetails, "custom_message": e.Message, "entity_path": e.EntityPath,
-		"ip_address": nil,
-	}
-	if e.By.Address != "" {
-		details["ip_address"] = e.By.Address
-	}
+// record adds an event inside the caller's transaction, in one statement.
+func (s *Service) record(ctx context.Context, e Entry) error {
+	author, name := author(e.By)
+	details := map[string]any{"custom_message": e.Message}
 	for k, v := range e.Details {
-		details[k] = v
+		if details[k] = v; k == "from" || k == "to" {
+			details[k] = text(v)
+		}
 	}
-	text, err := json.Marshal(details)
+	encoded, err := json.Marshal(details)
 	if err != nil {
 		return fmt.Errorf("encode audit event: %w", err)
 	}
-	_, err = db.InsertRow(ctx, r.db, "audit_events", db.Values{
+	_, err = db.InsertRow(ctx, s.db, "audit_events", db.Values{
 		"author_id": author, "author_name": name, "entity_type": e.EntityType, "entity_id": e.EntityID, "entity_path": e.EntityPath,
 		"event_name": e.Event, "target_type": e.TargetType, "target_id": e.TargetID, "target_details": e.TargetDetails,
-		"details": string(text), "ip_address": e.By.Address, "created_at": r.now(),
+		"details": string(encoded), "ip_address": e.By.Address, "created_at": s.now(),
 	}, "")
 	if err != nil {
 		return fmt.Errorf("record audit event: %w", err)
 	}
 	return nil
+}
+
+// author returns the id and the name of an author.
+func author(by authz.Actor) (int64, any) {
+	switch {
+	case by.SignedIn():
+		// A job may outlive its author.
+		return int64(by.UserID), db.Expression{SQL: "COALESCE((SELECT u.name FROM users u WHERE u.id = ?), 'Deleted user')", Args: []any{by.UserID}}
+	case by.Deploy.TokenID != 0:
+		return deployToken, "Deploy Token"
+	case by.Deploy.KeyID != 0:
+		return deployKey, "Deploy Key"
+	case by.Admin:
+		return server, "(System)"
+	}
+	return anonymous, "An unauthenticated user"
 }

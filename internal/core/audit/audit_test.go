@@ -58,7 +58,7 @@ func TestRecorder(t *testing.T) {
 		w := coretest.New(t, d)
 		ann := w.User("ann")
 		var bus event.Bus
-		audit.New(audit.Deps{DB: d, Now: w.Now}).Subscribe(&bus)
+		audit.New(audit.Deps{DB: d, Policy: w.Policy, Now: w.Now}).Subscribe(&bus)
 		heard := map[string]bool{}
 		for _, r := range bus.Reactions() {
 			heard[r.Event] = false
@@ -150,7 +150,7 @@ func recorded(ann authz.Actor) []sample {
 	variables := variable.Fact{Stamp: by, Place: variable.Place{Place: &inShop}, Variable: variable.Variable{ID: 9, Key: "KEY", Protected: true}, Before: &variable.Variable{ID: 9, Key: "KEY"}}
 	name := "shed"
 	machine := runner.Fact{Stamp: by, Runner: runner.Runner{ID: 9, Type: runner.InstanceType, Description: &name}}
-	ofRunner := func(event string) []entry { return of(audit.Instance, 1, "", event, "Ci::Runner", 9, "shed") }
+	ofRunner := func(event string) []entry { return of(user, int64(ann.UserID), "ann", event, "Ci::Runner", 9, "shed") }
 	listed := jobtoken.Listing{Stamp: by, Project: place, Namespace: 77, Name: "team/tools"}
 	triggers := change.Of[trigger.Trigger]{Stamp: by, Place: inShop, After: &trigger.Trigger{ID: 9, Description: "Nightly"}}
 	file := change.Of[securefile.File]{Stamp: by, Place: inShop, After: &securefile.File{ID: 9, Name: "key.jks"}}
@@ -178,7 +178,7 @@ func recorded(ann authz.Actor) []sample {
 		},
 		{
 			setting.Changed{Stamp: by, Name: "signup_enabled", From: true, To: false},
-			of(audit.Instance, 1, "", "application_setting_updated", "ApplicationSetting", 1, "signup_enabled"),
+			of(user, int64(ann.UserID), "ann", "application_setting_updated", "ApplicationSetting", 1, "signup_enabled"),
 		},
 
 		{account.UserCreated{Stamp: by, User: bob}, ofBob("user_created", "Bob")},
@@ -247,7 +247,7 @@ func recorded(ann authz.Actor) []sample {
 		{deploykey.Added{Change: deployKey}, onShop("deploy_key_added", "DeployKey", 9, "ci")},
 		{deploykey.Updated{Change: deployKey}, onShop("deploy_key_updated", "DeployKey", 9, "ci")},
 		{deploykey.Removed{Change: deployKey}, onShop("deploy_key_removed", "DeployKey", 9, "ci")},
-		{deploykey.PublicAdded{Of: change.Of[deploykey.Key]{Stamp: by, After: &enabled}}, of(audit.Instance, 1, "", "deploy_key_added", "DeployKey", 9, "ci")},
+		{deploykey.PublicAdded{Of: change.Of[deploykey.Key]{Stamp: by, After: &enabled}}, of(user, int64(ann.UserID), "ann", "deploy_key_added", "DeployKey", 9, "ci")},
 		{pushrule.Created{Fact: rule}, onShop("push_rule_created", "PushRule", 9, "Shop")},
 		{pushrule.Updated{Fact: groupRule}, onTeam("push_rule_updated", "PushRule", 9, "Team")},
 		{pushrule.Deleted{Fact: rule}, onShop("push_rule_removed", "PushRule", 9, "Shop")},

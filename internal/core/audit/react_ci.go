@@ -20,24 +20,24 @@ import (
 
 // ci is about what jobs are run with.
 func (t table) ci() {
-	record(t, "created", "Added ci variable", func(_ variable.Created, out *Entry) { *out = ofVariable(*out).with("add", "ci_variable") })
+	record(t, "ci_{scope}variable_created", "Added ci variable", detail[variable.Created]("add", "ci_variable"))
 	many(t, variableUpdated)
-	record(t, "deleted", "Removed ci variable", func(_ variable.Deleted, out *Entry) { *out = ofVariable(*out).with("remove", "ci_variable") })
+	record(t, "ci_{scope}variable_deleted", "Removed ci variable", detail[variable.Deleted]("remove", "ci_variable"))
 	read(t, func(ctx context.Context, e runner.Created) (Entry, error) {
 		done := either(e.Runner.Registered, "registered", "created")
-		return t.ofRunner(ctx, e.By, &e.Runner, e.ProjectID, "ci_runner_"+done, strings.ToUpper(done[:1])+done[1:]+" "+kinds[e.Runner.Type]+" CI runner")
+		return t.ofRunner(ctx, e.Stamp, &e.Runner, e.ProjectID, "ci_runner_"+done, strings.ToUpper(done[:1])+done[1:]+" "+kinds[e.Runner.Type]+" CI runner")
 	})
 	read(t, func(ctx context.Context, e runner.Deleted) (Entry, error) {
-		return t.ofRunner(ctx, e.By, &e.Runner, e.ProjectID, "ci_runner_unregistered", "Unregistered "+kinds[e.Runner.Type]+" CI runner")
+		return t.ofRunner(ctx, e.Stamp, &e.Runner, e.ProjectID, "ci_runner_unregistered", "Unregistered "+kinds[e.Runner.Type]+" CI runner")
 	})
 	read(t, func(ctx context.Context, e runner.TokenReset) (Entry, error) {
-		return t.ofRunner(ctx, e.By, &e.Runner, nil, "ci_runner_token_reset", "Reset CI runner authentication token")
+		return t.ofRunner(ctx, e.Stamp, &e.Runner, nil, "ci_runner_token_reset", "Reset CI runner authentication token")
 	})
 	read(t, func(ctx context.Context, e runner.Assigned) (Entry, error) {
-		return t.ofRunner(ctx, e.By, &e.Runner, &e.Project.ID, "ci_runner_assigned_to_project", "Assigned CI runner to project")
+		return t.ofRunner(ctx, e.Stamp, &e.Runner, &e.Project.ID, "ci_runner_assigned_to_project", "Assigned CI runner to project")
 	})
 	read(t, func(ctx context.Context, e runner.Unassigned) (Entry, error) {
-		return t.ofRunner(ctx, e.By, &e.Runner, &e.Project.ID, "ci_runner_unassigned_from_project", "Unassigned CI runner from project")
+		return t.ofRunner(ctx, e.Stamp, &e.Runner, &e.Project.ID, "ci_runner_unassigned_from_project", "Unassigned CI runner from project")
 	})
 	one(t, func(e runner.RegistrationReset) Entry {
 		out := in(e.Stamp, authz.Place{})
@@ -60,27 +60,19 @@ func (t table) ci() {
 		done := either(e.Inbound, "enabled", "disabled")
 		return entry(project.Fact{Stamp: e.Stamp, Project: e.Project}.Changed(), "secure_ci_job_token_inbound_"+done, "Secure ci_job_token was "+done+" for inbound")
 	})
-	one(t, func(e jobtoken.Allowed) Entry { return listing(&e.Listing, "added", "added to") })
-	one(t, func(e jobtoken.Disallowed) Entry { return listing(&e.Listing, "removed", "removed from") })
-}
-
-// ofVariable puts the kind of the variable before the event.
-func ofVariable(e Entry) Entry {
-	e.Event = map[string]string{Instance: "ci_instance_variable_", Group: "ci_group_variable_", Project: "ci_variable_"}[e.EntityType] + e.Event
-	return e
+	one(t, func(e jobtoken.Allowed) Entry { return listed(&e.Listing, "added", "added to") })
+	one(t, func(e jobtoken.Disallowed) Entry { return listed(&e.Listing, "removed", "removed from") })
 }
 
 // variableUpdated has an entry for each attribute of a variable that changed, and no value.
 func variableUpdated(e variable.Updated) []Entry {
+	const event = "ci_{scope}variable_updated"
 	f := e.Changed()
-	var out []Entry
-	for _, entry := range changed(f, "updated", [][2]string{
+	out := changed(f, event, [][2]string{
 		{"protected", "variable protection"}, {"masked", "variable masking"}, {"environment_scope", "environment scope"}, {"variable_type", "variable type"},
-	}) {
-		out = append(out, ofVariable(entry))
-	}
+	})
 	if e.ValueChanged {
-		out = append(out, ofVariable(entry(f, "updated", "Changed variable value")).with("change", "variable value"))
+		out = append(out, entry(f, event, "Changed variable value").with("change", "variable value"))
 	}
 	return out
 }
@@ -104,16 +96,17 @@ func scheduleChanged(e schedule.Changed) []Entry {
 var kinds = map[runner.Type]string{runner.InstanceType: "instance", runner.GroupType: "group", runner.ProjectType: "project"}
 
 // ofRunner is an entry about a runner, in its group, in a project or in the instance.
-func (t table) ofRunner(ctx context.Context, by authz.Actor, of *runner.Runner, in *project.ID, event, message string) (Entry, error) {
-	out := Entry{By: by, EntityType: Instance, EntityID: 1, Event: event, Message: message, TargetType: "Ci::Runner", TargetID: int64(of.ID)}
+func (t table) ofRunner(ctx context.Context, by authz.Stamp, of *runner.Runner, at *project.ID, event, message string) (Entry, error) {
+	out := in(by, authz.Place{})
+	out.Event, out.Message, out.TargetType, out.TargetID = event, message, "Ci::Runner", int64(of.ID)
 	if out.TargetDetails = fmt.Sprintf("Runner %d", of.ID); of.Description != nil && *of.Description != "" {
 		out.TargetDetails = *of.Description
 	}
 	var err error
 	switch {
-	case in != nil:
-		out.EntityType, out.EntityID = Project, int64(*in)
-		out.EntityPath, err = t.path(ctx, "SELECT r.path FROM projects p JOIN routes r ON r.namespace_id = p.namespace_id WHERE p.id = ?", *in)
+	case at != nil:
+		out.EntityType, out.EntityID = Project, int64(*at)
+		out.EntityPath, err = t.path(ctx, "SELECT r.path FROM projects p JOIN routes r ON r.namespace_id = p.namespace_id WHERE p.id = ?", *at)
 	case of.NamespaceID != nil:
 		out.EntityType, out.EntityID = Group, int64(*of.NamespaceID)
 		out.EntityPath, err = t.path(ctx, "SELECT r.path FROM routes r WHERE r.namespace_id = ?", *of.NamespaceID)
@@ -123,14 +116,14 @@ func (t table) ofRunner(ctx context.Context, by authz.Actor, of *runner.Runner, 
 
 // path reads the path of a place, "" for one that is gone.
 func (t table) path(ctx context.Context, query string, id any) (string, error) {
-	path, err := db.Get[string](ctx, t.r.db, query, id)
+	path, err := db.Get[string](ctx, t.s.db, query, id)
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return "", fmt.Errorf("path of place: %w", err)
 	}
 	return path, nil
 }
 
-func listing(e *jobtoken.Listing, done, words string) Entry {
+func listed(e *jobtoken.Listing, done, words string) Entry {
 	kind := either(e.Group, "group", "project")
 	return entry(project.Fact{Stamp: e.Stamp, Project: e.Project}.Changed(), "secure_ci_job_token_"+kind+"_"+done,
 		either(e.Group, "Group ", "Project ")+e.Name+" was "+words+" inbound list of allowed projects for ci_job_token")

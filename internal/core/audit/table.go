@@ -15,13 +15,13 @@ import (
 
 // table is where events get the entries that are recorded of them.
 type table struct {
-	r *Recorder
+	s *Service
 	b *event.Bus
 }
 
 // Subscribe registers all that is recorded.
-func (r *Recorder) Subscribe(b *event.Bus) {
-	t := table{r, b}
+func (s *Service) Subscribe(b *event.Bus) {
+	t := table{s, b}
 	t.people()
 	t.groups()
 	t.projects()
@@ -30,7 +30,7 @@ func (r *Recorder) Subscribe(b *event.Bus) {
 }
 
 // record has one entry recorded of each event of a type, about its subject in its place. In event and message,
-// {kind} is the kind of the place, {title} the title of the subject, {id} its id and {place} the name of the place.
+// {kind} is the kind of the place, {scope} the same with _ after it, or nothing for a project, {title} the title of the subject, {id} its id and {place} the name of the place.
 func record[E change.Event](t table, event, message string, more ...func(e E, out *Entry)) {
 	one(t, func(e E) Entry {
 		out := entry(e.Changed(), event, message)
@@ -45,7 +45,8 @@ func record[E change.Event](t table, event, message string, more ...func(e E, ou
 func entry(f change.Fact, event, message string) Entry {
 	out := in(f.Stamp, f.Place)
 	s := f.Subject
-	words := strings.NewReplacer("{kind}", strings.ToLower(out.kind()), "{title}", s.Title, "{id}", strconv.FormatInt(s.ID, 10), "{place}", f.Place.Name)
+	kind := strings.ToLower(kindOf(f.Place))
+	words := strings.NewReplacer("{kind}", kind, "{scope}", either(f.Place.IsProject(), "", kind+"_"), "{title}", s.Title, "{id}", strconv.FormatInt(s.ID, 10), "{place}", f.Place.Name)
 	out.Event, out.Message = words.Replace(event), words.Replace(message)
 	out.TargetType, out.TargetID, out.TargetDetails = s.Type, s.ID, s.Title
 	return out
@@ -53,20 +54,21 @@ func entry(f change.Fact, event, message string) Entry {
 
 // in is an entry about a place; the zero value is the instance.
 func in(s authz.Stamp, p authz.Place) Entry {
-	switch {
-	case p.Group:
-		return Entry{By: s.By, EntityType: Group, EntityID: p.ID, EntityPath: p.Path}
-	case p.ID != 0:
-		return Entry{By: s.By, EntityType: Project, EntityID: p.ID, EntityPath: p.Path}
+	if p.IsInstance() {
+		return Entry{By: s.By, EntityType: User, EntityID: int64(s.By.UserID), EntityPath: s.By.Username}
 	}
-	return Entry{By: s.By, EntityType: Instance, EntityID: 1}
+	return Entry{By: s.By, EntityType: kindOf(p), EntityID: p.ID, EntityPath: p.Path}
 }
 
-func (e *Entry) kind() string {
-	if e.EntityType == Instance {
-		return "instance"
+// kindOf is the type of a place.
+func kindOf(p authz.Place) string {
+	switch {
+	case p.IsInstance():
+		return "Instance"
+	case p.Group:
+		return Group
 	}
-	return e.EntityType
+	return Project
 }
 
 // updates has an entry recorded of each column that an event has changed, of those that have names in words.
@@ -91,10 +93,10 @@ func changed(f change.Fact, event string, names [][2]string) []Entry {
 func text(value any) string {
 	v := reflect.ValueOf(value)
 	if v.Kind() == reflect.Pointer {
-		if v.IsNil() {
-			return ""
-		}
 		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return ""
 	}
 	return fmt.Sprint(v.Interface())
 }
@@ -111,7 +113,7 @@ func read[E event.Event](t table, of func(ctx context.Context, e E) (Entry, erro
 		if err != nil || out.Event == "" {
 			return err
 		}
-		return t.r.Record(ctx, out)
+		return t.s.record(ctx, out)
 	})
 }
 
@@ -119,7 +121,7 @@ func read[E event.Event](t table, of func(ctx context.Context, e E) (Entry, erro
 func many[E event.Event](t table, of func(e E) []Entry) {
 	event.On(t.b, "audit", func(ctx context.Context, e E) error {
 		for _, out := range of(e) {
-			if err := t.r.Record(ctx, out); err != nil {
+			if err := t.s.record(ctx, out); err != nil {
 				return err
 			}
 		}

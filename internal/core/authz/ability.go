@@ -261,8 +261,7 @@ type Rule struct {
 
 var adminsOnly = AdminLevel
 
-// Rules is the permission table.
-// docs/permissions.md is generated from it.
+// Rules is the permission table; docs/permissions.md is generated from it.
 var Rules = map[Ability]Rule{
 	ReadVersion:      {SignedIn: true},
 	ReadUser:         {SignedIn: true},
@@ -289,6 +288,7 @@ var Rules = map[Ability]Rule{
 	RenderMarkdown:  {SignedIn: true},
 	Search:          {SignedIn: true},
 	AdminSettings:   {Min: adminsOnly, Write: true},
+	ReadAuditEvents: {Min: adminsOnly},
 
 	FollowUser:      {SignedIn: true},
 	ReadMemberships: {Min: adminsOnly},
@@ -338,11 +338,13 @@ var Rules = map[Ability]Rule{
 	ArchiveGroup:      {Min: Owner, Change: true},
 	ShareGroup:        {Min: Owner, Write: true},
 
-	RequestGroupAccess: {SignedIn: true, Write: true},
-	TransferGroup:      {Min: Owner, Write: true},
-	TransferInto:       {Min: Maintainer, Write: true},
-	ReadGroupTokens:    {Min: Owner},
-	AdminGroupTokens:   {Min: Owner, Write: true},
+	RequestGroupAccess:   {SignedIn: true, Write: true},
+	TransferGroup:        {Min: Owner, Write: true},
+	TransferInto:         {Min: Maintainer, Write: true},
+	ReadGroupTokens:      {Min: Owner},
+	AdminGroupTokens:     {Min: Owner, Write: true},
+	ListGroupAuditEvents: {Min: Developer}, // below Owner their own actions
+	ReadGroupAuditEvents: {Min: Owner},
 
 	ReadProject:      {Anyone: true, Deploy: true, Job: true},
 	AdminProject:     {Min: Maintainer, Write: true},
@@ -378,8 +380,10 @@ var Rules = map[Ability]Rule{
 	ReadUploads:     {Min: Maintainer},
 	DeleteUpload:    {Min: Maintainer, Write: true},
 
-	ReadProjectTokens:  {Min: Maintainer},
-	AdminProjectTokens: {Min: Maintainer, Write: true},
+	ReadProjectTokens:      {Min: Maintainer},
+	AdminProjectTokens:     {Min: Maintainer, Write: true},
+	ListProjectAuditEvents: {Min: Developer}, // below Maintainer their own actions
+	ReadProjectAuditEvents: {Min: Maintainer},
 
 	ReadCode:              {Anyone: true, Feature: Repository, Code: true, Deploy: true, Job: true},
 	PushCode:              {Min: Developer, Feature: Repository, Write: true, Deploy: true, JobPush: true},

@@ -1,0 +1,87 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+)
+
+// List returns audit events, the newest first: of the instance those of every user, group and project, of a group
+// or project its own. Members who may not read all events of their place see what they did themselves.
+func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Event], error) {
+	none := page.None[Event](f.Range)
+	if err := s.policy.Require(ctx, as, listing.of(at), at.Subject.Reading()); err != nil {
+		return none, err
+	}
+	w := where(at)
+	if !at.IsInstance() {
+		all, err := s.policy.Can(ctx, as, reading.of(at), at.Subject.Reading())
+		if err != nil {
+			return none, err
+		}
+		if !all {
+			w.And("e.author_id = ?", as.UserID)
+		}
+	}
+	if f.EntityType != "" {
+		w.And("e.entity_type = ?", f.EntityType)
+	}
+	if f.EntityID != nil {
+		w.And("e.entity_id = ?", *f.EntityID)
+	}
+	w.Since("e.created_at", f.CreatedAfter)
+	w.Until("e.created_at", f.CreatedBefore)
+	list, err := page.Select[Event](ctx, s.db, page.Query{
+		Columns: columns, From: "audit_events e", Where: w, Order: page.Order{page.ID("e.id")}.Desc(), Key: "e.id", Narrow: "audit_events e",
+	}, f.Range)
+	if err != nil {
+		return none, fmt.Errorf("list audit events: %w", err)
+	}
+	return list, nil
+}
+
+// Find returns one of the audit events that List has for who may read all of them.
+func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, id ID) (*Event, error) {
+	if err := s.policy.Require(ctx, as, reading.of(at), at.Subject.Reading()); err != nil {
+		return nil, err
+	}
+	w := where(at)
+	w.And("e.id = ?", id)
+	e, err := db.Get[Event](ctx, s.db, "SELECT "+columns+" FROM audit_events e"+w.SQL(), w.Args()...)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find audit event: %w", err)
+	}
+	return &e, nil
+}
+
+// abilities are those of the instance, a group and a project.
+type abilities struct{ instance, group, project authz.Ability }
+
+var (
+	listing = abilities{authz.ReadAuditEvents, authz.ListGroupAuditEvents, authz.ListProjectAuditEvents}
+	reading = abilities{authz.ReadAuditEvents, authz.ReadGroupAuditEvents, authz.ReadProjectAuditEvents}
+)
+
+func (a abilities) of(at authz.Place) authz.Ability {
+	if at.IsInstance() {
+		return a.instance
+	}
+	return at.Ability(a.project, a.group)
+}
+
+// where selects the events of a place.
+func where(at authz.Place) db.Where {
+	var w db.Where
+	if !at.IsInstance() {
+		w.And("e.entity_type = ? AND e.entity_id = ?", kindOf(at), at.ID)
+	}
+	return w
+}
