@@ -29,6 +29,7 @@ func TestDocs(t *testing.T) {
 		"../../docs/openapi.json":   openAPIText(t),
 		"../../docs/api-status.md":  statusText(kit),
 		"../../docs/permissions.md": permissionsText(kit),
+		"../../docs/settings.md":    settingsText(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -207,7 +207,7 @@ func New(d Deps) (*Services, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	s := &Services{URLs: weburl.New(base, d.SSH), Policy: authz.New(d.DB, d.Now), Settings: setting.New(d.DB, d.Now), Kinds: &noteable.Kinds{}}
+	s := &Services{URLs: weburl.New(base, d.SSH), Policy: authz.New(d.DB, d.Now), Settings: setting.New(d.DB, d.Now).Sealed(d.Box), Kinds: &noteable.Kinds{}}
 	if d.RateLimits {
 		s.Limits = limit.New(need(&c, limit.Deps{Settings: s.Settings, Now: d.Now, Refused: d.Refused}))
 	}

@@ -2,13 +2,13 @@ package setting
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
@@ -36,7 +36,7 @@ func NewService(d Deps) *Service {
 }
 
 // Changed is published for each setting that a call gives another value. From and To
-// are values of its type, as the API shows them.
+// are values of its type; of a secret they only say whether it was set.
 type Changed struct {
 	authz.Stamp
 
@@ -58,17 +58,16 @@ func (s *Service) RequireVersion(ctx context.Context, as authz.Actor) error {
 }
 
 // ErrNothing is the error of a change that names no setting.
-var ErrNothing = errors.New("no setting is named")
+var ErrNothing = errs.Plain("no setting is named")
 
 // Update gives settings other values by their API names, all of them or, where one is
-// refused, none; a nil value stands for null. Names that the public API does not have are
-// ignored; those that it has and this server does not store are Invalid. It gives the
-// settings as they are then.
+// refused, none; a nil value stands for null. Names that are no setting are ignored. Values are
+// as requests send them: see the tag megabytes, for one. It gives the settings as they are then.
 func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]any) (*Settings, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	values, err := stored(values)
+	changes, err := changesOf(values)
 	if err != nil {
 		return nil, err
 	}
@@ -87,24 +86,18 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 			return err
 		}
 		next := *old
-		for name, value := range values {
-			if err := next.set(name, value); err != nil {
+		for _, c := range changes {
+			if err := c.to(&next); err != nil {
 				return err
 			}
 		}
-		if wrong := next.problems(); len(wrong) > 0 {
-			return &errs.Error{Kind: errs.Invalid, Fields: wrong}
+		if err := s.barGroup(ctx, values, &next); err != nil {
+			return err
 		}
-		for _, c := range old.differences(&next) {
-			if err := store.put(ctx, c.Name, c.To); err != nil {
-				return err
-			}
-			c.Stamp = as.Stamp(store.now())
-			if err := s.bus.Publish(ctx, c); err != nil {
-				return err
-			}
+		if _, sent := values["local_markdown_version"]; !sent && assetsDiffer(old, &next) {
+			next.LocalMarkdownVersion = (next.LocalMarkdownVersion + 1) % mostMarkdownVersions
 		}
-		return nil
+		return s.write(ctx, as, old, &next)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change settings: %w", err)
@@ -112,66 +105,107 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 	return s.store.Current(), nil
 }
 
-// messageUnstored refuses a value that would not be obeyed.
-const messageUnstored = "is not supported by this server"
+const mostMarkdownVersions = 1 << 16
 
-// stored gives the values whose settings are stored. Settings that are known and not stored
-// are Invalid, by name; without any setting the error is ErrNothing.
-func stored(values map[string]any) (map[string]any, error) {
-	names := map[string]bool{}
-	for f := range reflect.TypeFor[Settings]().Fields() {
-		names[f.Tag.Get("setting")] = true
+// assetsDiffer reports whether images are written otherwise by other settings, so that what was rendered is out of date.
+func assetsDiffer(a, b *Settings) bool {
+	return a.AssetProxyEnabled != b.AssetProxyEnabled || !reflect.DeepEqual(
+		[]any{a.AssetProxyURL, a.AssetProxySecretKey, a.AssetProxyAllowlist}, []any{b.AssetProxyURL, b.AssetProxySecretKey, b.AssetProxyAllowlist})
+}
+
+// write stores what next has other than old, in the transaction of ctx.
+func (s *Service) write(ctx context.Context, as authz.Actor, old, next *Settings) error {
+	if err := next.problems().Err(); err != nil {
+		return err
 	}
-	out := map[string]any{}
-	var wrong errs.Fields
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		switch {
-		case names[name]:
-			out[name] = values[name]
-		case unstored()[name]:
-			wrong.Add(name, messageUnstored)
+	for _, e := range old.differences(next) {
+		if err := s.store.put(ctx, e, e.Value(next)); err != nil {
+			return err
+		}
+		c := Changed{Stamp: as.Stamp(s.store.now()), Name: e.Name, From: e.shown(old), To: e.shown(next)}
+		if err := s.bus.Publish(ctx, c); err != nil {
+			return err
 		}
 	}
-	switch {
-	case len(wrong) > 0:
-		return nil, wrong.Err()
-	case len(out) == 0:
+	return nil
+}
+
+// change is a value that a request sends for a setting.
+type change struct {
+	entry *Entry
+	value any
+}
+
+func (c change) to(s *Settings) error {
+	value := c.entry.normalize(c.value)
+	if some, ok := value.(map[string]bool); ok { // the others stay
+		all := maps.Clone(c.entry.Value(s).(map[string]bool))
+		maps.Copy(all, some)
+		value = all
+	}
+	return c.entry.set(s, value)
+}
+
+// changesOf finds the settings that values name, in the order of the names. Without any the
+// error is ErrNothing.
+func changesOf(values map[string]any) ([]change, error) {
+	var out []change
+	known := false
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		e := Lookup(name)
+		known = known || e != nil || Legacy(name)
+		if e != nil && !e.ReadOnly && !e.Ignored {
+			out = append(out, change{e, values[name]})
+		}
+	}
+	if !known {
 		return nil, ErrNothing
 	}
 	return out, nil
 }
 
-// set changes one field by its API name. An unknown name or a value of the wrong type is
-// Invalid.
-func (s *Settings) set(name string, value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("encode setting %s: %w", name, err)
-	}
-	v := reflect.ValueOf(s).Elem()
-	for i := range v.NumField() {
-		if v.Type().Field(i).Tag.Get("setting") != name {
-			continue
-		}
-		fresh := reflect.New(v.Field(i).Type()) // a list that is shared is not written into
-		if err := json.Unmarshal(text, fresh.Interface()); err != nil {
-			return errs.Plain(name + " is invalid")
-		}
-		v.Field(i).Set(fresh.Elem())
-		return nil
-	}
-	return errs.Plain(name + " is not a setting")
+// The names of what a request may send and the server keeps in other settings, or nowhere.
+const (
+	barGroupPath = "performance_bar_allowed_group_path"
+	barEnabled   = "performance_bar_enabled"
+)
+
+// LegacyNames lists the names that a request may send and that are no settings.
+func LegacyNames() []string {
+	return []string{"housekeeping_bitmaps_enabled", "housekeeping_full_repack_period", "housekeeping_gc_period", barEnabled, barGroupPath}
 }
 
-// differences lists the settings whose values in next are others, in their order.
-func (s *Settings) differences(next *Settings) []Changed {
-	from, to := reflect.ValueOf(s).Elem(), reflect.ValueOf(next).Elem()
-	var all []Changed
-	for i := range from.NumField() {
-		a, b := from.Field(i).Interface(), to.Field(i).Interface()
-		if !reflect.DeepEqual(a, b) {
-			all = append(all, Changed{Name: from.Type().Field(i).Tag.Get("setting"), From: a, To: b})
-		}
+// Legacy reports whether a request may send a name that is no setting.
+func Legacy(name string) bool { return slices.Contains(LegacyNames(), name) }
+
+// barGroup sets the group of the performance bar by its path or, as older clients do, the path
+// under the name of its id.
+func (s *Service) barGroup(ctx context.Context, values map[string]any, next *Settings) error {
+	const name = "performance_bar_allowed_group_id"
+	if on, ok := values[barEnabled].(bool); ok && !on {
+		next.PerformanceBarAllowedGroupID = nil
+		return nil
 	}
-	return all
+	path, sent := values[barGroupPath]
+	if !sent {
+		path, sent = values[name]
+	}
+	if !sent {
+		return nil
+	}
+	text := fmt.Sprint(path)
+	if path == nil || text == "" {
+		next.PerformanceBarAllowedGroupID = nil
+		return nil
+	}
+	ids, err := db.Select[int](ctx, s.store.db, `SELECT n.id FROM namespaces n JOIN routes r ON r.namespace_id = n.id
+		WHERE n.kind = 'group' AND r.path_fold = ? ORDER BY n.id LIMIT 1`, strings.ToLower(text))
+	if err != nil {
+		return fmt.Errorf("find group: %w", err)
+	}
+	if len(ids) == 0 {
+		return wrong(name, "not found")
+	}
+	next.PerformanceBarAllowedGroupID = &ids[0]
+	return nil
 }

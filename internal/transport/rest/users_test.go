@@ -54,7 +54,11 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	t.Helper()
 	p := &people{t: t, d: d, now: time.Date(2026, 5, 4, 15, 38, 0, 0, time.UTC)}
 	clock := func() time.Time { return p.now }
-	bus, policy, settings := &event.Bus{}, authz.New(d, clock), setting.New(d, clock)
+	box, err := secret.NewBox(secret.NewKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bus, policy, settings := &event.Bus{}, authz.New(d, clock), setting.New(d, clock).Sealed(box)
 	attributes := attribute.New(attribute.Deps{DB: d, Policy: policy, Now: clock})
 	places := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Attributes: attributes, Now: clock})
 	accounts := account.New(account.Deps{

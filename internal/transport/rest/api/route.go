@@ -97,7 +97,7 @@ func routeOf(method, path string, status int, params, result reflect.Type) *Rout
 	if result == reflect.TypeFor[None]() {
 		status = http.StatusNoContent
 	}
-	r := &Route{method: method, path: path, status: status, plan: planOf(params), result: result, fill: fillerOf(result)}
+	r := &Route{method: method, path: path, status: status, plan: planOf(declared(params)), result: result, fill: fillerOf(result)}
 	r.maxBody = DefaultMaxBody + r.plan.textBytes()
 	r.boundReads()
 	return r
@@ -106,7 +106,15 @@ func routeOf(method, path string, status int, params, result reflect.Type) *Rout
 // read decodes the request into a pointer to parameters.
 func (r *Route) read(x *exchange, params any) error {
 	d := decoding{request: x.r, clears: r.method == http.MethodPut || r.method == http.MethodPatch}
-	r.plan.decode(&d, &x.params, reflect.ValueOf(params).Elem(), "")
+	dst := reflect.ValueOf(params).Elem()
+	made, isMade := params.(Made)
+	if isMade {
+		dst = reflect.New(r.plan.typ).Elem()
+	}
+	r.plan.decode(&d, &x.params, dst, "")
+	if isMade {
+		made.Take(dst)
+	}
 	if err := d.err(); err != nil {
 		return err
 	}

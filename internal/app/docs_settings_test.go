@@ -1,0 +1,54 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	"tenon/internal/core/setting"
+)
+
+// settingsText is the page about the application settings, made from their table.
+func settingsText() string {
+	var b strings.Builder
+	inForce, stored, pending := 0, 0, 0
+	for _, e := range setting.Table() {
+		switch {
+		case e.Effect != "":
+			inForce++
+		case e.Pending:
+			pending++
+		default:
+			stored++
+		}
+	}
+	fmt.Fprintf(&b, `# Application settings
+
+Administrators read and change them with `+"`GET` and `PUT /application/settings`"+`. A change is in force with the next request of the
+server that took it, and in other processes on the same database within a minute. Secrets are encrypted with `+"`secret.key`"+` in the database, and
+masked in audit events.
+
+Every attribute of the contract is stored, validated and answered. %d settings are in force. %d are stored, because the server does
+not have their area or a later release brings it. %d are stored and not in force yet: no one should rely on them.
+
+This page is made from the table in `+"`internal/core/setting`"+`.
+
+| setting | type | default | meaning | in force |
+|---|---|---|---|---|
+`, inForce, stored, pending)
+	for _, e := range setting.Table() {
+		name := "`" + e.Name + "`"
+		for _, alias := range e.Aliases {
+			name += ", deprecated `" + alias + "`"
+		}
+		doc := e.Doc
+		if e.Secret {
+			doc += "; a secret"
+		}
+		force := e.Effect
+		if why := e.Because(); why != "" {
+			force = "stored, because " + why
+		}
+		fmt.Fprintf(&b, "| %s | %s | `%s` | %s | %s |\n", name, e.Kind(), e.Default(), doc, force)
+	}
+	return b.String()
+}

@@ -1,0 +1,41 @@
+package setting
+
+// pages holds the settings of pages, Markdown and mail.
+type pages struct {
+	HomePageURL                                *string  `setting:"home_page_url" default:"null" format:"url" pending:"true" doc:"URL of the first page of users who are not signed in"`
+	AfterSignOutPath                           *string  `setting:"after_sign_out_path" default:"null" format:"url" pending:"true" doc:"URL of the page after sign-out"`
+	AbuseNotificationEmail                     *string  `setting:"abuse_notification_email" default:"null" format:"email" alias:"admin_notification_email" pending:"true" doc:"Address of abuse reports"`
+	HelpPageText                               *string  `setting:"help_page_text" default:"null" chars:"10000" pending:"true" doc:"Text on the help page"`
+	HelpText                                   *string  `setting:"help_text" default:"null" chars:"10000" pending:"true" doc:"Text of the help"`
+	HelpPageHideCommercialContent              bool     `setting:"help_page_hide_commercial_content" default:"false" area:"telemetry" doc:"Hide marketing on the help page"`
+	HelpPageSupportURL                         *string  `setting:"help_page_support_url" default:"null" format:"url" pending:"true" doc:"URL of support on the help page"`
+	HelpPageDocumentationBaseURL               *string  `setting:"help_page_documentation_base_url" default:"null" format:"url" pending:"true" doc:"URL of the documentation"`
+	SecurityTxtContent                         *string  `setting:"security_txt_content" default:"null" chars:"2048" pending:"true" doc:"Content of security.txt"`
+	HideThirdPartyOffers                       bool     `setting:"hide_third_party_offers" default:"false" area:"telemetry" doc:"Hide offers of third parties"`
+	HTMLEmailsEnabled                          bool     `setting:"html_emails_enabled" default:"true" pending:"true" doc:"Send mail as HTML too"`
+	EmailAuthorInBody                          bool     `setting:"email_author_in_body" default:"false" pending:"true" doc:"Name the author in the body of mail"`
+	EmailAdditionalText                        *string  `setting:"email_additional_text" default:"null" chars:"10000" pending:"true" doc:"Text at the end of mail"`
+	LocalMarkdownVersion                       int      `setting:"local_markdown_version" default:"0" min:"0" max:"65535" pending:"true" doc:"Number whose change renders Markdown anew"`
+	AssetProxyEnabled                          bool     `setting:"asset_proxy_enabled" default:"false" needs:"asset_proxy_url,asset_proxy_secret_key" pending:"true" doc:"Fetch external images through a proxy"`
+	AssetProxyURL                              *string  `setting:"asset_proxy_url" default:"null" format:"url" pending:"true" doc:"URL of the asset proxy"`
+	AssetProxySecretKey                        *string  `setting:"asset_proxy_secret_key" default:"null" secret:"true" hidden:"true" pending:"true" doc:"Secret shared with the asset proxy; never returned"`
+	AssetProxyAllowlist                        []string `setting:"asset_proxy_allowlist" default:"null" null:"true" alias:"asset_proxy_whitelist" split:"true" pending:"true" doc:"Domains whose images are not proxied"`
+	PollingIntervalMultiplier                  float64  `setting:"polling_interval_multiplier" default:"1" pending:"true" doc:"Factor of the intervals in which pages ask for changes"`
+	PerformanceBarAllowedGroupID               *int     `setting:"performance_bar_allowed_group_id" default:"null" min:"0" readonly:"true" pending:"true" doc:"Group whose members see the performance bar"`
+	MaintenanceMode                            bool     `setting:"maintenance_mode" default:"false" pending:"true" doc:"Refuse all changes"`
+	MaintenanceModeMessage                     *string  `setting:"maintenance_mode_message" default:"null" chars:"255" pending:"true" doc:"Message while maintenance mode is on"`
+	PrometheusMetricsEnabled                   bool     `setting:"prometheus_metrics_enabled" default:"true" pending:"true" doc:"Serve metrics"`
+	MetricsMethodCallThreshold                 int      `setting:"metrics_method_call_threshold" default:"10" min:"0" area:"telemetry" doc:"Milliseconds from which method calls are measured"`
+	DefaultSearchScope                         string   `setting:"default_search_scope" default:"system default" area:"search engines" doc:"Scope of searches that do not name one"`
+	AnonymousSearchesAllowed                   bool     `setting:"anonymous_searches_allowed" default:"true" pending:"true" doc:"Users who are not signed in may search"`
+	IframeRenderingEnabled                     bool     `setting:"iframe_rendering_enabled" default:"false" pending:"true" doc:"Show frames of allowed sites in Markdown"`
+	IframeRenderingAllowlist                   []string `setting:"iframe_rendering_allowlist" default:"null" null:"true" pending:"true" doc:"Sites whose frames are shown"`
+	EnableLanguageServerRestrictions           bool     `setting:"enable_language_server_restrictions" default:"false" later:"integrations" doc:"Require a version of the language server of editors"`
+	MinimumLanguageServerVersion               string   `setting:"minimum_language_server_version" default:"0.1.0" later:"integrations" doc:"Minimum version of the language server of editors"`
+	EnabledExpandedLogging                     *string  `setting:"enabled_expanded_logging" default:"null" area:"telemetry" doc:"Expanded logging"`
+	GitlabDedicatedInstance                    bool     `setting:"gitlab_dedicated_instance" default:"false" area:"telemetry" doc:"Mark the instance as a dedicated one"`
+	GitlabEnvironmentToolkitInstance           bool     `setting:"gitlab_environment_toolkit_instance" default:"false" area:"telemetry" doc:"Mark the instance as made with a toolkit"`
+	SidekiqJobLimiterMode                      string   `setting:"sidekiq_job_limiter_mode" default:"compress" options:"track,compress" pending:"true" doc:"What is done with large jobs"`
+	SidekiqJobLimiterCompressionThresholdBytes int      `setting:"sidekiq_job_limiter_compression_threshold_bytes" default:"100000" min:"0" pending:"true" doc:"Size in bytes from which jobs are compressed"`
+	SidekiqJobLimiterLimitBytes                int      `setting:"sidekiq_job_limiter_limit_bytes" default:"0" min:"0" pending:"true" doc:"Maximum size of a job in bytes; 0 is unlimited"`
+}
