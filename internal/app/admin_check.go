@@ -36,24 +36,22 @@ func (c *Checked) Problems() int {
 // adminCheck looks at rows and repositories.
 func (a *App) adminCheck(ctx context.Context, in CheckInput, tell func(string)) (Checked, error) {
 	tell("checking the database")
-	rows := []string{}
 	if in.Repair {
-		for _, clean := range []func(context.Context) error{a.core.Awards.Clean, a.core.Labels.Clean} {
-			if err := clean(ctx); err != nil {
-				return Checked{}, err
-			}
-		}
-	}
-	for _, check := range []func(context.Context) ([]string, error){a.db.Check, a.core.Namespaces.Check, a.core.Notes.Check, a.core.MergeRequests.Check, a.core.Awards.Check, a.core.Labels.Check} {
-		found, err := check(ctx)
-		if err != nil {
+		if err := a.core.Clean(ctx); err != nil {
 			return Checked{}, err
 		}
-		rows = append(rows, found...)
+	}
+	rows, err := a.db.Check(ctx)
+	if err != nil {
+		return Checked{}, err
+	}
+	more, err := a.core.Check(ctx)
+	if err != nil {
+		return Checked{}, err
 	}
 	in.Project = ""
 	out, err := a.adminRepoCheck(ctx, in, tell)
-	out.Rows = rows
+	out.Rows = append(append(out.Rows, rows...), more...)
 	return out, err
 }
 

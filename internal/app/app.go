@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -38,6 +39,9 @@ import (
 type Build struct {
 	Version  string // of Tenon
 	Revision string // short commit, "unknown" where it was not built from a checkout
+
+	Subjects   []core.Subject // that it has beside those of the product
+	Migrations fs.FS          // of its schema; nil where that is the product's
 }
 
 // App is one server with everything it is made of.
@@ -209,7 +213,11 @@ func (a *App) openFiles(ctx context.Context) error {
 }
 
 func (a *App) migrate(ctx context.Context) error {
-	if _, err := a.db.Pending(ctx, migrations.FS); err != nil {
+	var steps fs.FS = migrations.FS
+	if a.build.Migrations != nil {
+		steps = a.build.Migrations
+	}
+	if _, err := a.db.Pending(ctx, steps); err != nil {
 		return fmt.Errorf("migrate database: %w", err)
 	}
 	// The queue's migrations cannot be part of one transaction, and older programs work
@@ -218,7 +226,7 @@ func (a *App) migrate(ctx context.Context) error {
 	if err := job.Migrate(ctx, a.db); err != nil {
 		return fmt.Errorf("%w (an existing database still works with the program that was used last)", err)
 	}
-	if err := a.db.Migrate(ctx, migrations.FS); err != nil {
+	if err := a.db.Migrate(ctx, steps); err != nil {
 		return fmt.Errorf("migrate database: %w", err)
 	}
 	return a.db.IndexTrigrams(ctx, core.Texts())

@@ -12,6 +12,7 @@ import (
 
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/core/authz"
+	"tenon/internal/transport/rest/api"
 )
 
 //go:generate go test -count=1 -run ^(TestMatrix|TestMutations|TestFields|TestDocs|TestDocs_metrics|TestReactions|TestLists|TestPlans|TestWeb_pages)$ . -update
@@ -78,14 +79,28 @@ func TestMatrix(t *testing.T) {
 	walker(t)
 	w := newWorld(newServer(t, ""))
 	all := samples()
+	text, known := w.matrix(t, w.kit().Routes(), all)
+	for name := range all {
+		if !known[name] {
+			t.Errorf("there is a sample of %s, which is no route", name)
+		}
+	}
+	w.noSecretsLogged()
+	compareGolden(t, golden, text)
+}
+
+// matrix asks routes as everybody, in every place: the text has a line for each place of each
+// route, known the routes.
+func (w *world) matrix(t *testing.T, routes []api.Info, all map[string][]sample) (_ string, known map[string]bool) {
+	t.Helper()
 	var text strings.Builder
 	fmt.Fprintf(&text, "%-12s", "# place")
 	for _, c := range columns() {
 		fmt.Fprintf(&text, "%-6s", c.title)
 	}
 	text.WriteString("\n")
-	known := map[string]bool{}
-	for _, route := range w.kit().Routes() {
+	known = map[string]bool{}
+	for _, route := range routes {
 		known[key(route)] = true
 		seen := w.watch()
 		list := w.rows(route, all)
@@ -115,13 +130,7 @@ func TestMatrix(t *testing.T) {
 		}
 		compareNeeds(t, key(route), route.Needs, seen())
 	}
-	for name := range all {
-		if !known[name] {
-			t.Errorf("there is a sample of %s, which is no route", name)
-		}
-	}
-	w.noSecretsLogged()
-	compareGolden(t, golden, text.String())
+	return text.String(), known
 }
 
 // TestMatrix_postgres asks what needs the database most on the other engine: the answers

@@ -36,6 +36,7 @@ var provedElsewhere = map[string]string{
 	"namespace.GroupTransferred: milestones of issues": "internal/app TestGroupTransfer_planning",
 	"namespace.GroupTransferred: milestones of merge requests": "internal/app TestGroupTransfer_planning",
 	"audit":                                           "internal/core/audit TestRecorder",
+	"change.Acted: activity":                          "internal/app TestSubject",
 	"sessions":                                        "internal/core/session TestService_Subscribe",
 	"open issues of the project":                      "internal/app TestOpenIssuesCount",
 	"epic.Updated: system notes":                      "internal/app TestEpicHistory",

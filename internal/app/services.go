@@ -30,7 +30,7 @@ func (a *App) services(ctx context.Context) error {
 		Fetches:    repo.FetchLimits{Running: a.config.Git.Fetches, PerAddress: a.config.Git.FetchesPerAddress},
 		MaxImport:  int64(a.config.Git.ImportSize) << 20,
 		RateLimits: a.config.RateLimits, Refused: a.metrics.Limited, Mail: a.mail(),
-	})
+	}, a.build.Subjects...)
 	if err != nil {
 		return fmt.Errorf("build services: %w", err)
 	}

@@ -77,6 +77,12 @@ func (l *logbook) last() string {
 // newServer starts one on a database address, "" for SQLite.
 func newServer(tb testing.TB, database string, changes ...func(*config.Config)) *server {
 	tb.Helper()
+	return newServerOf(tb, database, Build{Version: "test", Revision: "unknown"}, changes...)
+}
+
+// newServerOf is newServer for another program.
+func newServerOf(tb testing.TB, database string, build Build, changes ...func(*config.Config)) *server {
+	tb.Helper()
 	s := &server{
 		tb: tb, logs: &logbook{}, data: tb.TempDir(), keys: map[string]string{"admin": rootToken}, ids: map[string]authz.UserID{"admin": 1},
 	}
@@ -94,7 +100,7 @@ func newServer(tb testing.TB, database string, changes ...func(*config.Config)) 
 	for _, change := range changes {
 		change(c)
 	}
-	a, err := New(ctx, c, log, Build{Version: "test", Revision: "unknown"})
+	a, err := New(ctx, c, log, build)
 	if err != nil {
 		tb.Fatal(err)
 	}

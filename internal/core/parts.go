@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"net/url"
 	"reflect"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/weburl"
 )
 
 // The start of the server asks each service for these interfaces; one that has none of them
@@ -33,6 +35,17 @@ type (
 		Settle(ctx context.Context, before db.Time) error
 	}
 
+	// Checker compares what is kept twice, and describes what differs; at most 100 problems of each
+	// kind. It is for the operator of the server, and asks for no permission.
+	Checker interface {
+		Check(ctx context.Context) ([]string, error)
+	}
+
+	// Cleaner deletes rows of things that are gone.
+	Cleaner interface {
+		Clean(ctx context.Context) error
+	}
+
 	// Starter works beside requests between Start and Stop. Stop writes down what is left.
 	Starter interface {
 		Start()
@@ -40,7 +53,8 @@ type (
 	}
 )
 
-// parts gives those services that have an interface, in the order of the fields of Services.
+// parts gives those services that have an interface: in the order of the fields of Services, then
+// those of subjects.
 func parts[I any](s *Services) []I {
 	var out []I
 	v := reflect.ValueOf(s).Elem()
@@ -52,11 +66,15 @@ func parts[I any](s *Services) []I {
 			out = append(out, part)
 		}
 	}
+	for _, service := range s.subjects {
+		if part, ok := service.(I); ok {
+			out = append(out, part)
+		}
+	}
 	return out
 }
 
-// Subscribe registers every reaction, those to one event in the order of the fields of
-// Services.
+// Subscribe registers every reaction, those to one event in the order of the services.
 func (s *Services) Subscribe(b *event.Bus) {
 	for _, p := range parts[Subscriber](s) {
 		p.Subscribe(b)
@@ -90,6 +108,29 @@ func (s *Services) Settle(ctx context.Context, before db.Time) error {
 	return nil
 }
 
+// Check describes what is wrong in the rows of all services.
+func (s *Services) Check(ctx context.Context) ([]string, error) {
+	out := []string{}
+	for _, p := range parts[Checker](s) {
+		found, err := p.Check(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// Clean has every service delete rows of things that are gone.
+func (s *Services) Clean(ctx context.Context) error {
+	for _, p := range parts[Cleaner](s) {
+		if err := p.Clean(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Start begins what works beside requests.
 func (s *Services) Start() {
 	for _, p := range parts[Starter](s) {
@@ -108,13 +149,14 @@ func (s *Services) Stop(ctx context.Context) error {
 
 // Described gives services that know what there is and answer no calls: for documents that are
 // made without a database.
-func Described() *Services {
-	s := &Services{Kinds: &noteable.Kinds{}}
+func Described(more ...Subject) *Services {
+	s := &Services{Kinds: &noteable.Kinds{}, URLs: weburl.New(&url.URL{}, "")}
 	t := reflect.TypeFor[Services]()
 	for i := range t.NumField() {
 		if field := t.Field(i); field.IsExported() && field.Type.Kind() == reflect.Pointer && field.Type.Implements(reflect.TypeFor[noteable.Things]()) {
 			s.Kinds.Add(reflect.New(field.Type.Elem()).Interface().(noteable.Things))
 		}
 	}
+	s.add(&Build{Services: s, check: &check{}}, more)
 	return s
 }

@@ -25,9 +25,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/avatar"
 	"tenon/internal/core/award"
-	"tenon/internal/core/badge"
 	"tenon/internal/core/board"
-	"tenon/internal/core/changelog"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/draftnote"
@@ -155,7 +153,6 @@ type Services struct {
 	LFS         *lfs.Service
 	Signatures  *signature.Service
 	Uploads     *upload.Service
-	Badges      *badge.Service
 
 	Variables   *variable.Service
 	SecureFiles *securefile.Service
@@ -178,7 +175,6 @@ type Services struct {
 	MergeRequests *mergerequest.Service
 	Approvals     *approval.Service
 	StatusChecks  *statuscheck.Service
-	Changelogs    *changelog.Service
 	Snippets      *snippet.Service
 	Wikis         *wiki.Service
 
@@ -193,11 +189,13 @@ type Services struct {
 	Notifications *notify.Service
 	Search        *search.Service
 	Live          *live.Service
+
+	subjects []any // see Part
 }
 
-// New builds all services from what depends on nothing upwards. A dependency that is
-// missing is an error that names it.
-func New(d Deps) (*Services, error) {
+// New builds all services from what depends on nothing upwards, those of more subjects last. A
+// dependency that is missing is an error that names it.
+func New(d Deps, more ...Subject) (*Services, error) {
 	base, err := url.Parse(d.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("external URL %q: %w", d.BaseURL, err)
@@ -217,6 +215,7 @@ func New(d Deps) (*Services, error) {
 	s.talk(&c, d)
 	s.reactions(&c, d)
 	s.finding(&c, d)
+	s.add(&Build{d, s, &c}, more)
 	s.connect(&c)
 	return s, c.err()
 }
@@ -299,7 +298,6 @@ func (s *Services) code(c *check, d Deps) {
 	s.Signatures = signature.New(need(c, signature.Deps{
 		Accounts: s.Accounts, Repos: s.Repos, SSHKeys: s.Keys, PGPKeys: s.GPGKeys, Now: d.Now,
 	}))
-	s.Badges = badge.New(need(c, badge.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now, Host: s.URLs.Host(), Tip: s.Repos.Tip}))
 	s.CI = ci.New(need(c, ci.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Namespaces: s.Namespaces, Projects: s.Projects, Repos: s.Repos, Protections: s.Protections,
 		Runners: s.Runners, Variables: s.Variables, Triggers: s.Triggers, IDTokens: s.IDTokens, Tokens: s.Tokens, Objects: d.Objects, Jobs: d.Jobs, Box: d.Box, Outbound: outbound, URLs: s.URLs, Now: d.Now,
@@ -339,9 +337,6 @@ func (s *Services) planning(c *check, d Deps) {
 	s.StatusChecks = statuscheck.New(need(c, statuscheck.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, MergeRequests: s.MergeRequests,
 		Outbound: s.outbound(), Box: d.Box, Jobs: d.Jobs, Now: d.Now, URLs: s.URLs,
-	}))
-	s.Changelogs = changelog.New(need(c, changelog.Deps{
-		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Repos: s.Repos, MergeRequests: s.MergeRequests, Now: d.Now,
 	}))
 	s.Snippets = snippet.New(need(c, snippet.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Jobs: d.Jobs, Settings: s.Settings, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs, Now: d.Now,

@@ -45,14 +45,20 @@ func (r *Recorder) Subscribe(b *event.Bus) {
 	event.On(b, name, r.MilestoneUpdated)
 	event.On(b, name, r.MilestoneDeleted)
 	event.On(b, name, r.WikiChanged)
+	act(b, r, change.Acted.Action)
 }
 
 // record has an action on the subject of each event of a type recorded.
 func record[E change.Event](b *event.Bus, r *Recorder, action string) {
+	act(b, r, func(E) string { return action })
+}
+
+// act is record for actions that depend on the event.
+func act[E change.Event](b *event.Bus, r *Recorder, of func(e E) string) {
 	event.On(b, name, func(ctx context.Context, e E) error {
 		f := e.Changed()
 		out := Entry{
-			AuthorID: f.By.UserID, Action: action, TargetType: f.Subject.Type, TargetID: f.Subject.ID, TargetIID: f.Subject.IID, TargetTitle: f.Subject.Title,
+			AuthorID: f.By.UserID, Action: of(e), TargetType: f.Subject.Type, TargetID: f.Subject.ID, TargetIID: f.Subject.IID, TargetTitle: f.Subject.Title,
 		}
 		if f.Place.Group {
 			out.GroupID = f.Place.Namespace

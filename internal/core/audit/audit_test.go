@@ -51,6 +51,11 @@ type entry struct {
 	Target     string `db:"target_details"`
 }
 
+// kept is an event that says itself what is recorded of it.
+type kept struct{ change.Of[securefile.File] }
+
+func (kept) Audit() (event, message string) { return "{kind}_file_kept", "Kept {title} of {place}" }
+
 // TestRecorder publishes each event that the recorder reacts to, and compares what it records.
 func TestRecorder(t *testing.T) {
 	t.Parallel()
@@ -77,6 +82,9 @@ func TestRecorder(t *testing.T) {
 				t.Errorf("%+v:\n got %+v, %v\nwant %+v", tt.event, got, err, tt.want)
 			}
 			name := fmt.Sprintf("%T", tt.event)
+			if _, says := tt.event.(change.Audited); says {
+				name = "change.Audited"
+			}
 			if _, ok := heard[name]; !ok {
 				t.Errorf("nothing reacts to %s", name)
 			}
@@ -299,6 +307,7 @@ func recordedTokens(token change.Of[trigger.Trigger], file change.Of[securefile.
 		},
 		{securefile.Created{Of: file}, in("ci_secure_file_created", "Ci::SecureFile", 9, "key.jks")},
 		{securefile.Deleted{Of: file}, in("ci_secure_file_deleted", "Ci::SecureFile", 9, "key.jks")},
+		{kept{file}, in("project_file_kept", "Ci::SecureFile", 9, "key.jks")},
 		{jobtoken.ScopeChanged{Stamp: listed.Stamp, Project: listed.Project, Inbound: true}, in("secure_ci_job_token_inbound_enabled", audit.Project, 5, "Shop")},
 		{jobtoken.ScopeChanged{Stamp: listed.Stamp, Project: listed.Project}, in("secure_ci_job_token_inbound_disabled", audit.Project, 5, "Shop")},
 		{jobtoken.Allowed{Listing: listed}, in("secure_ci_job_token_project_added", audit.Project, 5, "Shop")},

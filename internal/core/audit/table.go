@@ -27,6 +27,10 @@ func (s *Service) Subscribe(b *event.Bus) {
 	t.projects()
 	t.rules()
 	t.ci()
+	one(t, func(e change.Audited) Entry {
+		event, message := e.Audit()
+		return entry(e.Changed(), event, message)
+	})
 }
 
 // record has one entry recorded of each event of a type, about its subject in its place. In event and message,

@@ -34,6 +34,23 @@ type Event interface {
 	Changed() Fact
 }
 
+// Audited is an event that says itself what the audit trail records of it.
+type Audited interface {
+	Event
+
+	// Audit gives the name of the entry and its message. In both, {kind} is the kind of the place,
+	// {title} the title of the subject, {id} its id and {place} the name of the place.
+	Audit() (event, message string)
+}
+
+// Acted is an event that says itself what the activity of its place shows of it.
+type Acted interface {
+	Event
+
+	// Action is one of those of the feed, such as created.
+	Action() string
+}
+
 // Fact is what every event about a row says. Handlers do not change what it points to.
 type Fact struct {
 	authz.Stamp

@@ -168,7 +168,13 @@ func (s *Service) about(ctx context.Context, ref noteable.Ref) (*thing, error) {
 		return s.findPipeline(ctx, ref)
 	case todo.OfProject:
 		return s.findProject(ctx, ref)
+	case noteable.MergeRequest:
+		return s.findRequest(ctx, ref)
 	}
+	return nil, nil
+}
+
+func (s *Service) findRequest(ctx context.Context, ref noteable.Ref) (*thing, error) {
 	id := mergerequest.ID(ref.ID)
 	found, err := s.requests.ByIDs(ctx, authz.System(), []mergerequest.ID{id})
 	if err != nil || found[id] == nil {

@@ -10,8 +10,8 @@ import (
 	"tenon/internal/base/db"
 )
 
-// Metadata is what a certificate says of itself.
-type Metadata struct {
+// Certificate is what a certificate says of itself.
+type Certificate struct {
 	ID        string            `json:"id"` // serial number, in decimal
 	Issuer    map[string]string `json:"issuer"`
 	Subject   map[string]string `json:"subject"`
@@ -32,7 +32,7 @@ func (f *File) describe(content []byte) {
 	if err != nil {
 		return
 	}
-	m := Metadata{ID: c.SerialNumber.String(), Issuer: map[string]string{}, Subject: map[string]string{}, ExpiresAt: c.NotAfter.UTC().Format("2006-01-02T15:04:05.000Z")}
+	m := Certificate{ID: c.SerialNumber.String(), Issuer: map[string]string{}, Subject: map[string]string{}, ExpiresAt: c.NotAfter.UTC().Format("2006-01-02T15:04:05.000Z")}
 	for _, name := range []struct {
 		to                    map[string]string
 		common                string
@@ -60,11 +60,11 @@ func (f *File) describe(content []byte) {
 const maxMetadata = 8192 // bytes
 
 // Metadata is what the certificate says, nil for other files.
-func (f *File) Metadata() *Metadata {
+func (f *File) Metadata() *Certificate {
 	if f.MetadataJSON == nil {
 		return nil
 	}
-	var m Metadata
+	var m Certificate
 	if json.Unmarshal([]byte(*f.MetadataJSON), &m) != nil {
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("access_requests", (*Server).accessRequestRoutes)
+
 func (s *Server) accessRequestRoutes() []*api.Route {
 	var out []*api.Route
 	for _, kind := range []struct {

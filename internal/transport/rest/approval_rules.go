@@ -11,6 +11,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("merge_request_approvals", (*Server).approvalRuleRoutes)
+
 func (s *Server) approvalRuleRoutes() []*api.Route {
 	const rules, ofRequest = "/projects/:id/approval_rules", "/projects/:id/merge_requests/:merge_request_iid/approval_rules"
 	const one, oneOfRequest = rules + "/:approval_rule_id", ofRequest + "/:approval_rule_id"

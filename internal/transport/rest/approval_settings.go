@@ -9,6 +9,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("merge_request_approvals", (*Server).approvalSettingRoutes)
+
 func (s *Server) approvalSettingRoutes() []*api.Route {
 	const configuration, setting = "/projects/:id/approvals", "/merge_request_approval_setting"
 	return api.Scoped(nil,

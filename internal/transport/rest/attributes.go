@@ -8,6 +8,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("custom_attributes", (*Server).attributeRoutes)
+
 func (s *Server) attributeRoutes() []*api.Route {
 	var routes []*api.Route
 	for _, place := range []struct {

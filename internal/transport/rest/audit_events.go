@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("audit_events", (*Server).auditRoutes)
+
 func (s *Server) auditRoutes() []*api.Route {
 	routes := []*api.Route{
 		api.Get("/audit_events", s.auditEvents).Doc("List the audit events of the instance").Needs(authz.ReadAuditEvents),

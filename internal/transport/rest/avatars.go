@@ -14,6 +14,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("avatars", (*Server).avatarRoutes)
+
 func (s *Server) avatarRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/avatar", s.avatarOf).Doc("Get the avatar URL of an email address").Needs(authz.ListUsers).Public(),

@@ -13,6 +13,8 @@ import (
 // awardHandlers are the endpoints of award emoji on things of one kind and on their notes.
 type awardHandlers struct{ noteableHandlers }
 
+var _ = Resource("award_emoji", (*Server).awardRoutes)
+
 func (s *Server) awardRoutes() []*api.Route {
 	var out []*api.Route
 	for _, on := range s.noteables() {

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 
+	"tenon/internal/core"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/badge"
 	"tenon/internal/core/namespace"
@@ -10,7 +11,10 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("badges", (*Server).badgeRoutes)
+
 func (s *Server) badgeRoutes() []*api.Route {
+	badges := core.Part[*badge.Service](s.Services)
 	var routes []*api.Route
 	for _, place := range []struct {
 		path, thing string
@@ -20,7 +24,7 @@ func (s *Server) badgeRoutes() []*api.Route {
 		{"/groups/:id/badges", "group", authz.ReadGroup, authz.AdminGroup, s.badgesOfGroup},
 		{"/projects/:id/badges", "project", authz.ReadProject, authz.AdminProject, s.badgesOfProject},
 	} {
-		h := badgeHandlers{s, place.at}
+		h := badgeHandlers{badges, place.at}
 		routes = append(routes,
 			api.Get(place.path, h.list).Doc("List the badges of a "+place.thing).Needs(place.read).Public(),
 			api.Post(place.path, h.create).Doc("Create a badge of a "+place.thing).Needs(place.admin),
@@ -65,12 +69,12 @@ type badgeEntity struct {
 }
 
 type badgeHandlers struct {
-	server *Server
+	badges *badge.Service
 	at     func(ctx context.Context, as authz.Actor, ref string) (authz.Place, error)
 }
 
 func (h badgeHandlers) preview(ctx context.Context, as authz.Actor, at authz.Place, b *badge.Badge) (badgePreview, error) {
-	rendered, err := h.server.Badges.Render(ctx, as, project.Of(at), b.LinkURL, b.ImageURL)
+	rendered, err := h.badges.Render(ctx, as, project.Of(at), b.LinkURL, b.ImageURL)
 	if err != nil {
 		return badgePreview{}, err
 	}
@@ -103,7 +107,7 @@ func (h badgeHandlers) list(ctx context.Context, as authz.Actor, p listBadgesPar
 	if err != nil {
 		return none, err
 	}
-	list, err := h.server.Badges.List(ctx, as, at, badge.Filter{Name: p.Name, Range: p.Range()})
+	list, err := h.badges.List(ctx, as, at, badge.Filter{Name: p.Name, Range: p.Range()})
 	if err != nil {
 		return none, err
 	}
@@ -121,7 +125,7 @@ func (h badgeHandlers) get(ctx context.Context, as authz.Actor, p badgePath) (ba
 	if err != nil {
 		return badgeEntity{}, err
 	}
-	b, err := h.server.Badges.Find(ctx, as, at, p.BadgeID)
+	b, err := h.badges.Find(ctx, as, at, p.BadgeID)
 	if err != nil {
 		return badgeEntity{}, err
 	}
@@ -148,7 +152,7 @@ func (h badgeHandlers) create(ctx context.Context, as authz.Actor, p createBadge
 	if err != nil {
 		return badgeEntity{}, err
 	}
-	b, err := h.server.Badges.Create(ctx, as, at, p.changes())
+	b, err := h.badges.Create(ctx, as, at, p.changes())
 	if err != nil {
 		return badgeEntity{}, err
 	}
@@ -160,7 +164,7 @@ func (h badgeHandlers) render(ctx context.Context, as authz.Actor, p createBadge
 	if err != nil {
 		return badgePreview{}, err
 	}
-	b, err := h.server.Badges.Preview(ctx, as, at, p.changes())
+	b, err := h.badges.Preview(ctx, as, at, p.changes())
 	if err != nil {
 		return badgePreview{}, err
 	}
@@ -179,7 +183,7 @@ func (h badgeHandlers) update(ctx context.Context, as authz.Actor, p updateBadge
 	if err != nil {
 		return badgeEntity{}, err
 	}
-	b, err := h.server.Badges.Update(ctx, as, at, p.BadgeID, badge.Changes{Name: p.Name, LinkURL: p.LinkURL, ImageURL: p.ImageURL})
+	b, err := h.badges.Update(ctx, as, at, p.BadgeID, badge.Changes{Name: p.Name, LinkURL: p.LinkURL, ImageURL: p.ImageURL})
 	if err != nil {
 		return badgeEntity{}, err
 	}
@@ -191,5 +195,5 @@ func (h badgeHandlers) delete(ctx context.Context, as authz.Actor, p badgePath) 
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.server.Badges.Delete(ctx, as, at, p.BadgeID)
+	return api.None{}, h.badges.Delete(ctx, as, at, p.BadgeID)
 }

@@ -8,6 +8,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("members", (*Server).billableRoutes)
+
 func (s *Server) billableRoutes() []*api.Route {
 	const path = "/groups/:id/billable_members"
 	return api.Scoped(nil,

@@ -26,6 +26,8 @@ type boardHandlers struct {
 	place  planPlaces
 }
 
+var _ = Resource("boards", (*Server).boardRoutes)
+
 func (s *Server) boardRoutes() []*api.Route {
 	return api.Scoped(nil, slices.Concat(
 		boardHandlers{s, s.planProject}.routes("/projects/:id/boards", "project"),

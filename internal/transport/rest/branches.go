@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("branches", (*Server).branchRoutes)
+
 func (s *Server) branchRoutes() []*api.Route {
 	const path = "/projects/:id/repository/branches"
 	return api.Scoped(nil,

@@ -6,18 +6,27 @@ import (
 	"regexp"
 	"time"
 
+	"tenon/internal/core"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/limit"
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("repositories", (*Server).changelogRoutes)
+
 func (s *Server) changelogRoutes() []*api.Route {
 	const path = "/projects/:id/repository/changelog"
+	h := changelogHandlers{s, core.Part[*changelog.Service](s.Services)}
 	return api.Scoped(nil,
-		api.Get(path, s.changelog).Doc("Get changelog data").Public().Needs(authz.ReadCode),
-		api.Post(path, s.addChangelog).Doc("Add changelog data to a changelog file").Status(http.StatusOK).Needs(authz.PushCode, authz.ReadCode),
+		api.Get(path, h.generate).Doc("Get changelog data").Public().Needs(authz.ReadCode),
+		api.Post(path, h.add).Doc("Add changelog data to a changelog file").Status(http.StatusOK).Needs(authz.PushCode, authz.ReadCode),
 	)
+}
+
+type changelogHandlers struct {
+	server     *Server
+	changelogs *changelog.Service
 }
 
 type changelogParams struct {
@@ -52,19 +61,19 @@ type notesEntity struct {
 	Notes string `json:"notes"`
 }
 
-func (s *Server) changelog(ctx context.Context, as authz.Actor, in changelogParams) (notesEntity, error) {
+func (h changelogHandlers) generate(ctx context.Context, as authz.Actor, in changelogParams) (notesEntity, error) {
 	input, err := in.input()
 	if err != nil {
 		return notesEntity{}, err
 	}
-	p, err := s.Projects.Find(ctx, as, in.ID)
+	p, err := h.server.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return notesEntity{}, err
 	}
-	if err := s.Limits.CheckIn(limit.Changelog, as, int64(p.ID), ""); err != nil {
+	if err := h.server.Limits.CheckIn(limit.Changelog, as, int64(p.ID), ""); err != nil {
 		return notesEntity{}, err
 	}
-	notes, err := s.Changelogs.Generate(ctx, as, p, input)
+	notes, err := h.changelogs.Generate(ctx, as, p, input)
 	return notesEntity{notes}, err
 }
 
@@ -75,19 +84,19 @@ type addChangelogParams struct {
 	Message string `param:"message" doc:"Commit message"`
 }
 
-// addChangelog answers with a bare number, as the contract's reference does.
-func (s *Server) addChangelog(ctx context.Context, as authz.Actor, in addChangelogParams) (int, error) {
+// add answers with a bare number, as the contract's reference does.
+func (h changelogHandlers) add(ctx context.Context, as authz.Actor, in addChangelogParams) (int, error) {
 	input, err := in.input()
 	if err != nil {
 		return 0, err
 	}
-	p, err := s.Projects.Find(ctx, as, in.ID)
+	p, err := h.server.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return 0, err
 	}
-	if err := s.Limits.CheckIn(limit.Changelog, as, int64(p.ID), ""); err != nil {
+	if err := h.server.Limits.CheckIn(limit.Changelog, as, int64(p.ID), ""); err != nil {
 		return 0, err
 	}
 	input.Branch, input.File, input.Message = in.Branch, in.File, in.Message
-	return http.StatusOK, s.Changelogs.Add(ctx, as, p, input)
+	return http.StatusOK, h.changelogs.Add(ctx, as, p, input)
 }

@@ -30,9 +30,9 @@ func (p *planning) change(as, branch, start, path, content, message, more string
 func newChangelog(t *testing.T, d *db.DB) (p *planning, ids map[string]string) {
 	t.Helper()
 	p = newCode(t, d)
-	p.Changelogs = changelog.New(changelog.Deps{
+	p.Services.Add(changelog.New(changelog.Deps{
 		DB: d, Policy: p.World.Policy, Accounts: p.Accounts, Namespaces: p.Namespaces, Repos: p.Repos, MergeRequests: p.MergeRequests, Now: p.World.Now,
-	})
+	}))
 	p.routes(p.changelogRoutes()...)
 	outsider := p.User("alice")
 	p.users["alice"] = outsider

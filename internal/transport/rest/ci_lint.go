@@ -9,6 +9,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("ci_lint", (*Server).lintRoutes)
+
 func (s *Server) lintRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects/:id/ci/lint", s.lintCommit).Doc("Validate the CI/CD configuration of a project").Needs(authz.ReadCode),

@@ -12,6 +12,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("commits", (*Server).commitCommentRoutes)
+
 func (s *Server) commitCommentRoutes() []*api.Route {
 	const path = "/projects/:id/repository/commits/:sha/comments"
 	return api.Scoped(nil,

@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("commits", (*Server).commitStatusRoutes)
+
 func (s *Server) commitStatusRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects/:id/repository/commits/:sha/statuses", s.commitStatuses).Doc("List the statuses of a commit").Public().

@@ -15,6 +15,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("commits", (*Server).commitRoutes)
+
 func (s *Server) commitRoutes() []*api.Route {
 	const path = "/projects/:id/repository/commits"
 	return api.Scoped(nil,

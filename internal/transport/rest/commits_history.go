@@ -13,6 +13,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("commits", (*Server).commitHistoryRoutes)
+
 func (s *Server) commitHistoryRoutes() []*api.Route {
 	const path = "/projects/:id/repository/commits/:sha"
 	return api.Scoped(nil,

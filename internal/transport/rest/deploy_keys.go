@@ -12,6 +12,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("deploy_keys", (*Server).deployKeyRoutes)
+
 func (s *Server) deployKeyRoutes() []*api.Route {
 	const keys = "/projects/:id/deploy_keys"
 	return api.Scoped(nil,

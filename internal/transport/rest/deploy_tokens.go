@@ -11,6 +11,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("deploy_tokens", (*Server).deployTokenRoutes)
+
 func (s *Server) deployTokenRoutes() []*api.Route {
 	out := []*api.Route{
 		api.Get("/deploy_tokens", s.allDeployTokens).Doc("List all deploy tokens").Needs(authz.ListDeployTokens),

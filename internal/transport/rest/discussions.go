@@ -15,6 +15,8 @@ import (
 // discussionHandlers are the endpoints of discussions on things of one kind.
 type discussionHandlers struct{ noteableHandlers }
 
+var _ = Resource("discussions", (*Server).discussionRoutes)
+
 func (s *Server) discussionRoutes() []*api.Route {
 	var out []*api.Route
 	for _, on := range s.handlersOf(func(*noteable.Description) bool { return true }) {

@@ -13,6 +13,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("draft_notes", (*Server).draftNoteRoutes)
+
 // draftNoteRoutes are the endpoints of notes on merge requests that are not published. Only their
 // author finds them.
 func (s *Server) draftNoteRoutes() []*api.Route {

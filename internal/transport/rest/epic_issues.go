@@ -13,6 +13,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("epics", (*Server).epicIssueRoutes)
+
 func (s *Server) epicIssueRoutes() []*api.Route {
 	const path = "/groups/:id/epics/:epic_iid/issues"
 	return api.Scoped(nil,

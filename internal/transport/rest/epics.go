@@ -16,6 +16,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("epics", (*Server).epicRoutes)
+
 func (s *Server) epicRoutes() []*api.Route {
 	const path = "/groups/:id/epics"
 	const one, children = path + "/:epic_iid", path + "/:epic_iid/epics"

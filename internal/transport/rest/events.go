@@ -12,6 +12,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("events", (*Server).eventRoutes)
+
 func (s *Server) eventRoutes() []*api.Route {
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/events", s.ownEvents).Doc("List the events of the current user").Needs(authz.ReadOwnUser, authz.ReadEvents),

@@ -24,6 +24,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("repositories", (*Server).fileRoutes)
+
 func (s *Server) fileRoutes() []*api.Route {
 	const path = "/projects/:id/repository/files/:file_path"
 	return api.Scoped(nil,

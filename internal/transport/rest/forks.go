@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("projects", (*Server).forkRoutes)
+
 func (s *Server) forkRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Post("/projects/:id/fork", s.forkProject).Doc("Fork a project").

@@ -11,6 +11,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("gpg_keys", (*Server).gpgKeyRoutes)
+
 func (s *Server) gpgKeyRoutes() []*api.Route {
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user/gpg_keys", s.listOwnGPGKeys).Doc("List the GPG keys of the current user").Needs(authz.ManageOwnKey),

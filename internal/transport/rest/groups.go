@@ -11,6 +11,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("groups", (*Server).groupRoutes)
+
 func (s *Server) groupRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/groups", s.listGroups).Doc("List groups").Needs(authz.ListGroups).Public(),

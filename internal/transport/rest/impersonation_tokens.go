@@ -8,6 +8,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("users", (*Server).impersonationTokenRoutes)
+
 func (s *Server) impersonationTokenRoutes() []*api.Route {
 	const path = "/users/:user_id/impersonation_tokens"
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},

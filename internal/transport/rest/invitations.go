@@ -19,6 +19,8 @@ func tooMany() error {
 	return errs.Plain(fmt.Sprintf("Too many users specified (limit is %d)", maxInvitations))
 }
 
+var _ = Resource("invitations", (*Server).invitationRoutes)
+
 func (s *Server) invitationRoutes() []*api.Route {
 	var out []*api.Route
 	for _, kind := range []struct {

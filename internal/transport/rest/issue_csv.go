@@ -13,6 +13,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("issues", (*Server).issueCSVRoutes)
+
 func (s *Server) issueCSVRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects/:id/issues/export_csv", s.exportIssues).Doc("Export issues of a project as CSV").Public().

@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("issue links", (*Server).issueLinkRoutes)
+
 func (s *Server) issueLinkRoutes() []*api.Route {
 	const path = "/projects/:id/issues/:issue_iid/links"
 	return api.Scoped(nil,

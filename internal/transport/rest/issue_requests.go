@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("issues", (*Server).issueRequestRoutes)
+
 // issueRequestRoutes lead from issues to merge requests and back.
 func (s *Server) issueRequestRoutes() []*api.Route {
 	const path = "/projects/:id/issues/:issue_iid"

@@ -14,6 +14,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("issues", (*Server).issueRoutes)
+
 func (s *Server) issueRoutes() []*api.Route {
 	const path = "/projects/:id/issues"
 	return api.Scoped(nil,

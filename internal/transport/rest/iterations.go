@@ -59,6 +59,8 @@ func (s *Server) iterationsOf(ctx context.Context, as authz.Actor, ids ...*itera
 	return out, nil
 }
 
+var _ = Resource("iterations", (*Server).iterationRoutes)
+
 func (s *Server) iterationRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects/:id/iterations", s.projectIterations).Doc("List the iterations of a project").Public().Needs(authz.ReadIteration),

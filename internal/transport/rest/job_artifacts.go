@@ -12,6 +12,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("job_artifacts", (*Server).jobArtifactRoutes)
+
 func (s *Server) jobArtifactRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects/:id/jobs/:job_id/artifacts", s.downloadArtifacts).Gives("application/zip", nil).Doc("Download the artifacts of a job").

@@ -9,6 +9,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("job_token_scope", (*Server).jobTokenRoutes)
+
 func (s *Server) jobTokenRoutes() []*api.Route {
 	const (
 		path     = "/projects/:id/job_token_scope"

@@ -12,6 +12,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("jobs", (*Server).buildRoutes)
+
 func (s *Server) buildRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects/:id/jobs", s.listJobs).Doc("List the jobs of a project").Needs(authz.ReadPipeline).Public(),

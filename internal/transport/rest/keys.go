@@ -13,6 +13,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("keys", (*Server).keyRoutes)
+
 func (s *Server) keyRoutes() []*api.Route {
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user/keys", s.listOwnKeys).Doc("List the SSH keys of the current user").Needs(authz.ManageOwnKey),

@@ -16,6 +16,8 @@ type labelHandlers struct {
 	place  func(ctx context.Context, as authz.Actor, id string) (authz.Place, error)
 }
 
+var _ = Resource("labels", (*Server).labelRoutes)
+
 func (s *Server) labelRoutes() []*api.Route {
 	project := labelHandlers{s, func(ctx context.Context, as authz.Actor, id string) (authz.Place, error) {
 		p, err := s.Projects.Find(ctx, as, id)

@@ -8,6 +8,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("markdown", (*Server).markdownRoutes)
+
 func (s *Server) markdownRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Post("/markdown", s.renderMarkdown).Doc("Render a Markdown document").Needs(authz.RenderMarkdown),

@@ -20,6 +20,8 @@ type memberSource struct {
 	group bool
 }
 
+var _ = Resource("members", (*Server).memberRoutes)
+
 func (s *Server) memberRoutes() []*api.Route {
 	var out []*api.Route
 	for _, kind := range []struct {

@@ -9,6 +9,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("merge_requests", (*Server).requestBlockRoutes)
+
 func (s *Server) requestBlockRoutes() []*api.Route {
 	const one = "/projects/:id/merge_requests/:merge_request_iid"
 	return api.Scoped(nil,

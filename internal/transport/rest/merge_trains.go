@@ -11,6 +11,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("merge_trains", (*Server).mergeTrainRoutes)
+
 func (s *Server) mergeTrainRoutes() []*api.Route {
 	const all = "/projects/:id/merge_trains"
 	const one = all + "/merge_requests/:merge_request_iid"

@@ -14,6 +14,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("merge_requests", (*Server).mergeRequestRoutes)
+
 // mergeRequestRoutes are the endpoints of merge requests. None of them is public: every
 // call on merge requests needs authentication, and 401 comes before 404.
 func (s *Server) mergeRequestRoutes() []*api.Route {

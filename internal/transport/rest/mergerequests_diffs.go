@@ -8,6 +8,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("merge_requests", (*Server).mergeRequestDiffRoutes)
+
 // mergeRequestDiffRoutes are the endpoints of raw diffs and of commits that a merge request shows
 // beside its own.
 func (s *Server) mergeRequestDiffRoutes() []*api.Route {

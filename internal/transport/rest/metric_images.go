@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("metric_images", (*Server).metricImageRoutes)
+
 func (s *Server) metricImageRoutes() []*api.Route {
 	const path = "/projects/:id/issues/:issue_iid/metric_images"
 	const bound = metricimage.MaxSize + 1<<20 // the file, and what is around it

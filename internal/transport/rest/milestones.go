@@ -64,6 +64,8 @@ type milestoneHandlers struct {
 	place  planPlaces
 }
 
+var _ = Resource("milestones", (*Server).milestoneRoutes)
+
 func (s *Server) milestoneRoutes() []*api.Route {
 	of := milestoneHandlers{s, s.planProject}
 	groups := milestoneHandlers{s, s.planGroup}

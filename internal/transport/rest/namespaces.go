@@ -8,6 +8,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("namespaces", (*Server).namespaceRoutes)
+
 func (s *Server) namespaceRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/namespaces", s.listNamespaces).Doc("List namespaces").Needs(authz.ReadNamespace),

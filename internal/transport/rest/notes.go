@@ -16,6 +16,8 @@ import (
 // noteHandlers are the endpoints of notes on things of one kind.
 type noteHandlers struct{ noteableHandlers }
 
+var _ = Resource("notes", (*Server).noteRoutes)
+
 func (s *Server) noteRoutes() []*api.Route {
 	var out []*api.Route
 	for _, h := range s.noteables() {

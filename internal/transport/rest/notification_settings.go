@@ -8,6 +8,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("notification_settings", (*Server).notificationRoutes)
+
 func (s *Server) notificationRoutes() []*api.Route {
 	const doc = "Get the notification settings of the current user"
 	return api.Scoped(nil,

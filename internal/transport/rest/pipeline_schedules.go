@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("pipeline_schedules", (*Server).scheduleRoutes)
+
 func (s *Server) scheduleRoutes() []*api.Route {
 	const path = "/projects/:id/pipeline_schedules"
 	const one = path + "/:pipeline_schedule_id"

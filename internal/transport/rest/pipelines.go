@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("pipelines", (*Server).pipelineRoutes)
+
 func (s *Server) pipelineRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects/:id/pipelines", s.listPipelines).Doc("List the pipelines of a project").Needs(authz.ReadPipeline).Public(),

@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("access_tokens", (*Server).placeTokenRoutes)
+
 func (s *Server) placeTokenRoutes() []*api.Route {
 	var out []*api.Route
 	for _, kind := range []struct {

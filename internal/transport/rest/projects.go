@@ -15,6 +15,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("projects", (*Server).projectRoutes)
+
 func (s *Server) projectRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects", s.listProjects).Doc("List projects").Needs(authz.ListProjects).Public().Rate(limit.ProjectsList),

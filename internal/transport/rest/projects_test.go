@@ -60,7 +60,7 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	p.LFS = lfs.New(lfs.Deps{DB: d, Policy: p.Policy, Settings: p.Settings, Accounts: p.Accounts, Tokens: p.Tokens, Now: p.Now})
 	p.Uploads = upload.New(upload.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Projects: p.Projects, Now: p.Now})
 	p.Projects.Connect(coretest.Above(project.Above{LargeFiles: p.LFS, Uploads: p.Uploads}))
-	p.Badges = badge.New(badge.Deps{DB: d, Policy: p.Policy, Now: p.Now, Host: "tenon.example"})
+	p.Add(badge.New(badge.Deps{DB: d, Policy: p.Policy, Now: p.Now, Host: "tenon.example"}))
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: (&httpkit.SignOn{Accounts: p.Accounts, Tokens: p.Tokens}).Authenticate, FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),

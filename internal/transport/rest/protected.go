@@ -12,6 +12,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("protected_branches", (*Server).protectedRoutes)
+
 func (s *Server) protectedRoutes() []*api.Route {
 	const branches, tags = "/projects/:id/protected_branches", "/projects/:id/protected_tags"
 	const branch = "/projects/:id/repository/branches/:branch"

@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("push_rules", (*Server).pushRuleRoutes)
+
 func (s *Server) pushRuleRoutes() []*api.Route {
 	const ofProject, ofGroup = "/projects/:id/push_rule", "/groups/:id/push_rule"
 	return api.Scoped(nil,

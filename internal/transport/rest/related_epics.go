@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("epics", (*Server).relatedEpicRoutes)
+
 func (s *Server) relatedEpicRoutes() []*api.Route {
 	const path = "/groups/:id/epics/:epic_iid/related_epics"
 	return api.Scoped(nil,

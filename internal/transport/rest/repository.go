@@ -14,6 +14,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("repositories", (*Server).repositoryRoutes)
+
 func (s *Server) repositoryRoutes() []*api.Route {
 	const path = "/projects/:id/repository"
 	return api.Scoped(nil,

@@ -21,6 +21,8 @@ type eventHandlers[E any] struct {
 	render func(ctx context.Context, as authz.Actor, t noteable.Target, events []resourceevent.Event) ([]E, error)
 }
 
+var _ = Resource("resource_events", (*Server).resourceEventRoutes)
+
 func (s *Server) resourceEventRoutes() []*api.Route {
 	var out []*api.Route
 	for _, on := range s.noteables() {

@@ -9,6 +9,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("resource_groups", (*Server).resourceGroupRoutes)
+
 func (s *Server) resourceGroupRoutes() []*api.Route {
 	const path = "/projects/:id/resource_groups"
 	return api.Scoped(nil,

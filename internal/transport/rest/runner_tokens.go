@@ -9,6 +9,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("runners", (*Server).runnerProgramRoutes)
+
 // runnerProgramRoutes are those that the programs of runners call: the token in the body is the
 // permission.
 func (s *Server) runnerProgramRoutes() []*api.Route {

@@ -9,6 +9,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("runners", (*Server).runnerRoutes)
+
 func (s *Server) runnerRoutes() []*api.Route {
 	m := authz.ScopeManageRunner
 	return api.Scoped(nil,

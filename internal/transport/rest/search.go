@@ -21,6 +21,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("search", (*Server).searchRoutes)
+
 func (s *Server) searchRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/search", s.searchAll).Doc("Search across the instance").Needs(authz.Search, authz.ListOwnIssues).Rate(limit.Search),

@@ -12,6 +12,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("secure_files", (*Server).secureFileRoutes)
+
 func (s *Server) secureFileRoutes() []*api.Route {
 	const path = "/projects/:id/secure_files"
 	return api.Scoped(nil,
@@ -24,14 +26,14 @@ func (s *Server) secureFileRoutes() []*api.Route {
 }
 
 type secureFileEntity struct {
-	ID        securefile.ID        `json:"id"`
-	Name      string               `json:"name"`
-	Checksum  string               `json:"checksum"`
-	Algorithm string               `json:"checksum_algorithm"`
-	CreatedAt api.Time             `json:"created_at"`
-	ExpiresAt *api.Time            `json:"expires_at"`
-	Metadata  *securefile.Metadata `json:"metadata"`
-	Extension *string              `json:"file_extension"`
+	ID        securefile.ID           `json:"id"`
+	Name      string                  `json:"name"`
+	Checksum  string                  `json:"checksum"`
+	Algorithm string                  `json:"checksum_algorithm"`
+	CreatedAt api.Time                `json:"created_at"`
+	ExpiresAt *api.Time               `json:"expires_at"`
+	Metadata  *securefile.Certificate `json:"metadata"`
+	Extension *string                 `json:"file_extension"`
 }
 
 func secureFileOf(f *securefile.File) secureFileEntity {

@@ -17,6 +17,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("settings", (*Server).settingRoutes)
+
 func (s *Server) settingRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/application/settings", s.getSettings).Doc("Get the application settings").Needs(authz.AdminSettings),

@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("groups", (*Server).shareRoutes)
+
 func (s *Server) shareRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Post("/projects/:id/share", s.shareProject).Doc("Share a project with a group").Needs(authz.AdminProject, authz.ShareProject),

@@ -9,6 +9,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("commits", (*Server).signatureRoutes)
+
 func (s *Server) signatureRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects/:id/repository/commits/:sha/signature", s.commitSignature).Doc("Get the signature of a commit").

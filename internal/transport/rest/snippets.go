@@ -19,6 +19,8 @@ import (
 // maxSnippetBody bounds the body of a call that writes files, which JSON makes longer.
 func (s *Server) maxSnippetBody() int64 { return s.Snippets.MaxBytes()/5*6 + 1<<20 }
 
+var _ = Resource("snippets", (*Server).snippetRoutes)
+
 func (s *Server) snippetRoutes() []*api.Route {
 	const path, one = "/projects/:id/snippets", "/projects/:id/snippets/:snippet_id"
 	return api.Scoped(nil,

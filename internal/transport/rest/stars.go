@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("projects", (*Server).starRoutes)
+
 func (s *Server) starRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Post("/projects/:id/star", s.starProject).Doc("Star a project").Needs(authz.StarProject),

@@ -12,6 +12,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("projects", (*Server).statisticsRoutes)
+
 func (s *Server) statisticsRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects/:id/languages", s.listLanguages).Doc("Get the languages of a project").Needs(authz.ReadCode).Public(),

@@ -12,6 +12,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("status_checks", (*Server).statusCheckRoutes)
+
 func (s *Server) statusCheckRoutes() []*api.Route {
 	const all, one = "/projects/:id/external_status_checks", "/projects/:id/external_status_checks/:check_id"
 	const ofRequest = "/projects/:id/merge_requests/:merge_request_iid"

@@ -8,6 +8,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("submodules", (*Server).submoduleRoutes)
+
 func (s *Server) submoduleRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Put("/projects/:id/repository/submodules/:submodule", s.updateSubmodule).Doc("Update a submodule reference in a repository").

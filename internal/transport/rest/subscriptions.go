@@ -11,6 +11,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("subscriptions", (*Server).subscriptionRoutes)
+
 // subscriptionRoutes subscribe to issues and merge requests, and add to-do items for them and for epics.
 func (s *Server) subscriptionRoutes() []*api.Route {
 	const issue, mr = "/projects/:id/issues/:issue_iid", "/projects/:id/merge_requests/:merge_request_iid"

@@ -8,6 +8,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("suggestions", (*Server).suggestionRoutes)
+
 // suggestionRoutes are the endpoints that apply suggestions of notes on merge requests.
 func (s *Server) suggestionRoutes() []*api.Route {
 	return api.Scoped(nil,

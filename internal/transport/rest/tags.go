@@ -9,6 +9,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("tags", (*Server).tagRoutes)
+
 func (s *Server) tagRoutes() []*api.Route {
 	const path = "/projects/:id/repository/tags"
 	return api.Scoped(nil,

@@ -12,6 +12,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("templates", (*Server).templateRoutes)
+
 func (s *Server) templateRoutes() []*api.Route {
 	routes := []*api.Route{
 		api.Get("/templates/licenses", s.listLicenses).Doc("List license templates").Public(),

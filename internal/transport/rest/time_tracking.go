@@ -9,6 +9,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("time tracking", (*Server).timeTrackingRoutes)
+
 // timeTrackingRoutes are those of the time that is estimated for issues and merge requests
 // and spent on them.
 func (s *Server) timeTrackingRoutes() []*api.Route {

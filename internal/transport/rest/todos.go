@@ -22,6 +22,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("todos", (*Server).todoRoutes)
+
 func (s *Server) todoRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/todos", s.listTodos).Doc("List to-do items").Needs(authz.ReadOwnTodos),

@@ -10,6 +10,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("personal_access_tokens", (*Server).tokenRoutes)
+
 func (s *Server) tokenRoutes() []*api.Route {
 	const path = "/personal_access_tokens"
 	return api.Scoped(nil,

@@ -8,6 +8,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("topics", (*Server).topicRoutes)
+
 func (s *Server) topicRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/topics", s.listTopics).Doc("List topics").Needs(authz.ReadTopic).Public(),

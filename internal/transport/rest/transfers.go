@@ -9,6 +9,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("projects", (*Server).transferRoutes)
+
 func (s *Server) transferRoutes() []*api.Route {
 	moves := []authz.Ability{authz.TransferProject, authz.ReadNamespace, authz.CreateProject, authz.TransferInto}
 	return api.Scoped(nil,

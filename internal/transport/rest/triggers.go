@@ -17,6 +17,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("triggers", (*Server).triggerRoutes)
+
 func (s *Server) triggerRoutes() []*api.Route {
 	const path = "/projects/:id/triggers"
 	return api.Scoped(nil,

@@ -14,6 +14,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("uploads", (*Server).uploadRoutes)
+
 func (s *Server) uploadRoutes() []*api.Route {
 	var out []*api.Route
 	for _, kind := range []struct {

@@ -11,6 +11,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("users", (*Server).userRoutes)
+
 func (s *Server) userRoutes() []*api.Route {
 	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user", s.currentUser).Doc("Get the current user").Needs(authz.ReadOwnUser),

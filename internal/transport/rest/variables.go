@@ -8,6 +8,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("variables", (*Server).variableRoutes)
+
 func (s *Server) variableRoutes() []*api.Route {
 	var out []*api.Route
 	for _, kind := range []struct {

@@ -7,6 +7,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("metadata", (*Server).versionRoutes)
+
 func (s *Server) versionRoutes() []*api.Route {
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/version", s.version).Doc("Get the version of the instance").Needs(authz.ReadVersion),

@@ -9,6 +9,8 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+var _ = Resource("wikis", (*Server).wikiRoutes)
+
 func (s *Server) wikiRoutes() []*api.Route {
 	var routes []*api.Route
 	for _, place := range []struct {

@@ -3,7 +3,6 @@ package api
 import (
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -173,8 +172,8 @@ func (s *schemas) structure(t reflect.Type) any {
 	name, ok := s.names[t]
 	if !ok {
 		name = entityName(t)
-		for i := 2; s.named[name] != nil; i++ { // two packages may name a type alike
-			name = entityName(t) + strconv.Itoa(i)
+		if s.named[name] != nil {
+			panic("api: two types are called " + name + " in the document: rename " + t.String())
 		}
 		s.names[t] = name
 		s.named[name] = dict{} // a type may contain itself

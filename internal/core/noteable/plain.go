@@ -1,0 +1,110 @@
+package noteable
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// Plain are the things of a kind without rules of its own: each is a row of a project, with an
+// author, a title and the counters of comments, and whoever has the ability of the kind in the
+// project may see it. The service of such a kind embeds it.
+type Plain struct {
+	Description Description
+	DB          *db.DB
+	Policy      *authz.Policy
+	Projects    interface {
+		ByIDs(ctx context.Context, as authz.Actor, ids []project.ID) (map[project.ID]*project.Project, error)
+	}
+}
+
+type plainRow struct {
+	ID        int64        `db:"id"`
+	ProjectID project.ID   `db:"project_id"`
+	AuthorID  authz.UserID `db:"author_id"`
+	Title     string       `db:"title"`
+	Notes     int64        `db:"notes_count"`
+	Public    int64        `db:"public_notes_count"`
+}
+
+// Describe says what the things are to others.
+func (k *Plain) Describe() Description { return k.Description }
+
+func (k *Plain) rows(ctx context.Context, w db.Where) ([]plainRow, error) {
+	rows, err := db.Select[plainRow](ctx, k.DB, "SELECT "+db.Columns[plainRow]("t")+" FROM "+k.Description.Table+" t"+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("find %s: %w", k.Description.Noun, err)
+	}
+	return rows, nil
+}
+
+// Locate finds a thing of the project.
+func (k *Plain) Locate(ctx context.Context, as authz.Actor, at Place, key Key) (Target, error) {
+	missing := errs.Missing(string(k.Description.Kind))
+	if at.Project == nil {
+		return Target{}, missing
+	}
+	if err := k.Policy.Require(ctx, as, k.Description.Read, at.Project.Subject()); err != nil {
+		return Target{}, err
+	}
+	var w db.Where
+	w.And("t.id = ? AND t.project_id = ?", key.Number, at.Project.ID)
+	rows, err := k.rows(ctx, w)
+	if err != nil {
+		return Target{}, err
+	}
+	if len(rows) == 0 {
+		return Target{}, missing
+	}
+	return Target{
+		Ref: Ref{Kind: k.Description.Kind, ID: rows[0].ID}, Title: rows[0].Title, AuthorID: rows[0].AuthorID, Subject: at.Project.Subject(),
+		ProjectID: int64(at.Project.ID), ProjectPath: at.Project.FullPath, Notes: rows[0].Notes, PublicNotes: rows[0].Public,
+	}, nil
+}
+
+// Subjects gives the permission subjects of those of the things that the actor may see.
+func (k *Plain) Subjects(ctx context.Context, as authz.Actor, refs []Ref) (map[Ref]authz.Subject, error) {
+	out := make(map[Ref]authz.Subject, len(refs))
+	if len(refs) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("t.id", IDs(refs))
+	rows, err := k.rows(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	of := make([]project.ID, len(rows))
+	for i := range rows {
+		of[i] = rows[i].ProjectID
+	}
+	projects, err := k.Projects.ByIDs(ctx, as, of)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		p := projects[rows[i].ProjectID]
+		if p == nil {
+			continue
+		}
+		may, err := k.Policy.Can(ctx, as, k.Description.Read, p.Subject())
+		if err != nil {
+			return nil, fmt.Errorf("subjects of %s: %w", k.Description.Noun, err)
+		}
+		if may {
+			out[Ref{Kind: k.Description.Kind, ID: rows[i].ID}] = p.Subject()
+		}
+	}
+	return out, nil
+}
+
+// CountNotes changes the counters of comments of a thing and the time of its last change in the
+// caller's transaction, and gives the counters as they are then.
+func (k *Plain) CountNotes(ctx context.Context, on Ref, by Counts, at time.Time) (Counts, error) {
+	return CountComments(ctx, k.DB, "UPDATE "+k.Description.Table, on, by, at)
+}

@@ -1,0 +1,63 @@
+package core
+
+import (
+	"tenon/internal/core/badge"
+	"tenon/internal/core/changelog"
+	"tenon/internal/core/noteable"
+)
+
+// Subject builds the service of a subject that no other service needs. What the service does
+// beside answering calls, and whether users talk about what it has, is found by the interfaces
+// that it implements; transports find it with Part.
+//
+// It is also called without any dependency, for documents that are made without a database.
+type Subject func(b *Build) any
+
+// Build is what a Subject takes the dependencies of its service from.
+type Build struct {
+	Deps
+	*Services
+
+	check *check
+}
+
+// Need gives the dependencies of a service as they are, and has New fail where one is missing.
+func Need[D any](b *Build, deps D) D { return need(b.check, deps) }
+
+// subjects are those of the product, in the order in which they react to an event.
+var subjects = []Subject{
+	func(b *Build) any {
+		return badge.New(Need(b, badge.Deps{DB: b.DB, Policy: b.Policy, Now: b.Now, Host: b.URLs.Host(), Tip: b.Repos.Tip}))
+	},
+	func(b *Build) any {
+		return changelog.New(Need(b, changelog.Deps{
+			DB: b.DB, Policy: b.Policy, Accounts: b.Accounts, Namespaces: b.Namespaces, Repos: b.Repos, MergeRequests: b.MergeRequests, Now: b.Now,
+		}))
+	},
+}
+
+// add builds the services of all subjects.
+func (s *Services) add(b *Build, more []Subject) {
+	for _, subject := range append(subjects[:len(subjects):len(subjects)], more...) {
+		s.Add(subject(b))
+	}
+}
+
+// Add adds the service of a subject.
+func (s *Services) Add(service any) {
+	s.subjects = append(s.subjects, service)
+	if things, ok := service.(noteable.Things); ok {
+		s.Kinds.Add(things)
+	}
+}
+
+// Part gives the service of a subject by its type, the zero value where there is none.
+func Part[S any](s *Services) S {
+	for _, service := range s.subjects {
+		if found, ok := service.(S); ok {
+			return found
+		}
+	}
+	var none S
+	return none
+}
