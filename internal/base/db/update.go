@@ -295,6 +295,30 @@ func Assign(row, changes any) {
 	}
 }
 
+// Pick returns what the columns of a row hold that a struct of pointers has tags of, for Assign to another row; NULL is nil.
+func Pick[A any](row any) *A {
+	out := new(A)
+	from, to := reflect.ValueOf(row).Elem(), reflect.ValueOf(out).Elem()
+	known := newFields(from.Type())
+	for _, f := range reflect.VisibleFields(to.Type()) {
+		name := f.Tag.Get("db")
+		if name == "" || name == "-" {
+			continue
+		}
+		of, ok := known[name]
+		if !ok {
+			panic(fmt.Sprintf("pick: %s has no column %s", from.Type(), name))
+		}
+		field := from.FieldByIndex(of.index)
+		if field.Kind() != reflect.Pointer {
+			field = field.Addr()
+		}
+		to.FieldByIndex(f.Index).Set(field)
+		detach(to.FieldByIndex(f.Index))
+	}
+	return out
+}
+
 // detach gives an addressable value its own copies of all that it points to, so that a
 // change of one copy leaves the other as it was.
 func detach(v reflect.Value) {

@@ -347,3 +347,27 @@ func TestUpdate_again(t *testing.T) {
 		}
 	})
 }
+
+// TestPick takes columns of a row and gives them to another, which shares nothing with it.
+func TestPick(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		Name string  `db:"name"`
+		Text *string `db:"text"`
+		Note *string `db:"note"`
+		ID   int64   `db:"id"`
+	}
+	type some struct {
+		Name *string `db:"name"`
+		Text *string `db:"text"`
+		Note *string `db:"note"`
+		Else string
+	}
+	from := row{Name: "a", Text: new("b"), ID: 7}
+	var to row
+	db.Assign(&to, db.Pick[some](&from))
+	*from.Text = "changed"
+	if to.Name != "a" || *to.Text != "b" || to.Note != nil || to.ID != 0 {
+		t.Errorf("got %+v", to)
+	}
+}

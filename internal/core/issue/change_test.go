@@ -34,9 +34,10 @@ func TestService_Update(t *testing.T) {
 		p := f.Find(f.planner, f.id)
 
 		got, err := f.issues.Update(ctx, f.planner, p, i.IID, issue.Changes{
-			Title: ptr("New"), Description: ptr("text"), StateEvent: "close", Confidential: ptr(true), DiscussionLocked: ptr(true),
-			DueDate: ptr("2023-06-01"), Weight: ptr(int64(3)), Type: ptr(issue.Incident),
+			Title: ptr("New"), StateEvent: "close",
+			DueDate: ptr("2023-06-01"), Weight: ptr(int64(3)),
 			Labels: label.Assignment{Add: []string{"a", "b"}}, AssigneeIDs: &[]authz.UserID{f.planner.UserID, f.guest.UserID},
+			Attributes: issue.Attributes{Description: ptr("text"), Confidential: ptr(true), DiscussionLocked: ptr(true), Type: ptr(issue.Incident)},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -106,10 +107,11 @@ func TestService_Update_permissions(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		f := setUp(t, d)
 		mine := f.create(f.stranger, issue.Input{Title: "Mine", AssigneeIDs: []authz.UserID{f.guest.UserID}})
-		hidden := f.create(f.owner, issue.Input{Confidential: true})
+		hidden := f.create(f.owner, issue.Input{Attributes: issue.Attributes{Confidential: new(true)}})
 		all := issue.Changes{
-			Title: ptr("Changed"), Confidential: ptr(true), Labels: label.Assignment{Add: []string{"x"}},
+			Title: ptr("Changed"), Labels: label.Assignment{Add: []string{"x"}},
 			AssigneeIDs: &[]authz.UserID{}, UpdatedAt: ptr(time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)),
+			Attributes: issue.Attributes{Confidential: ptr(true)},
 		}
 		got, err := f.issues.Update(ctx, f.stranger, f.Find(f.stranger, f.id), mine.IID, all)
 		if err != nil {
@@ -118,7 +120,7 @@ func TestService_Update_permissions(t *testing.T) {
 		if got.Title != "Changed" || got.Confidential || len(got.Labels) != 0 || len(got.Assignees) != 1 || got.UpdatedAt.Year() == 2001 {
 			t.Errorf("an author below planner changed more than the text: %+v", got)
 		}
-		_, err = f.issues.Update(ctx, f.stranger, f.Find(f.stranger, f.id), mine.IID, issue.Changes{Confidential: ptr(true), Strict: true})
+		_, err = f.issues.Update(ctx, f.stranger, f.Find(f.stranger, f.id), mine.IID, issue.Changes{Strict: true, Attributes: issue.Attributes{Confidential: ptr(true)}})
 		wantKind(t, err, errs.Forbidden)
 		if _, err := f.issues.Update(ctx, f.guest, f.Find(f.guest, f.id), mine.IID, issue.Changes{StateEvent: "close"}); err != nil {
 			t.Errorf("the assignee closes: %v", err)

@@ -36,9 +36,9 @@ func TestService_Export(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		f := setUp(t, d)
 		for _, title := range []string{"=1+1", "+1", "-1", "@SUM(A1)", `quoted "text", and a comma`} {
-			f.create(f.planner, issue.Input{Title: title, Description: ptr("line\n=two"), Weight: ptr(int64(2)), DueDate: ptr("2023-06-01"), Labels: []string{"a", "b"}})
+			f.create(f.planner, issue.Input{Title: title, Weight: ptr(int64(2)), DueDate: ptr("2023-06-01"), Labels: []string{"a", "b"}, Attributes: issue.Attributes{Description: ptr("line\n=two")}})
 		}
-		f.create(f.owner, issue.Input{Title: "secret", Confidential: true})
+		f.create(f.owner, issue.Input{Title: "secret", Attributes: issue.Attributes{Confidential: new(true)}})
 		export := func(as authz.Actor, filter issue.Filter) [][]string {
 			t.Helper()
 			var out bytes.Buffer

@@ -136,22 +136,28 @@ type Threads struct {
 	Discussion string // "" for all
 }
 
+// Attributes are the part of Input and Changes that calls send as it is: each is stored in the column of its tag, is a parameter of
+// REST by its tags, and an argument of a mutation of GraphQL that has one of its name. nil leaves alone.
+type Attributes struct {
+	Description      *string   `db:"description" param:"description" chars:"1048576" doc:"Description in Markdown"`
+	Confidential     *bool     `db:"confidential" param:"confidential" doc:"Confidential: visible to Planner and above, the author and assignees"`
+	DiscussionLocked *bool     `json:"locked" db:"discussion_locked" param:"discussion_locked" doc:"Lock the discussion: only members may add or edit comments"`
+	Type             *Type     `db:"issue_type" param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"` // Plain at first
+	Severity         *Severity `db:"severity" param:"severity" values:"unknown,low,medium,high,critical" doc:"Severity of an incident"`
+}
+
 // Input is what a new issue is made of. What has a tag is stored in its column.
 type Input struct {
-	Title            string
-	Description      *string `db:"description"`
-	Type             Type    // Plain where empty
-	Confidential     bool
-	DiscussionLocked *bool         `db:"discussion_locked"`
-	DueDate          *string       `db:"due_date"` // YYYY-MM-DD
-	Weight           *int64        `db:"weight"`
-	MilestoneID      *milestone.ID // 0 is none; one that the project cannot use is left out
-	IterationID      *iteration.ID // as MilestoneID
-	Epic             EpicChoice
-	Severity         Severity       // SeverityUnknown where empty
-	Health           *Health        `db:"health_status"`
-	Labels           []string       // titles; unknown ones are made where the actor may manage labels
-	AssigneeIDs      []authz.UserID // those who may not read the project's issues are left out
+	Title string
+	Attributes
+	DueDate     *string       `db:"due_date"` // YYYY-MM-DD
+	Weight      *int64        `db:"weight"`
+	MilestoneID *milestone.ID // 0 is none; one that the project cannot use is left out
+	IterationID *iteration.ID // as MilestoneID
+	Epic        EpicChoice
+	Health      *Health        `db:"health_status"`
+	Labels      []string       // titles; unknown ones are made where the actor may manage labels
+	AssigneeIDs []authz.UserID // those who may not read the project's issues are left out
 
 	// Resolves names threads that the issue follows up: those that the actor may resolve are
 	// resolved.
@@ -164,23 +170,19 @@ type Input struct {
 
 // Changes are those of Update; nil leaves alone. What has a tag is stored in its column.
 type Changes struct {
-	Title            *string `db:"title"`
-	Description      *string `db:"description"`
-	Type             *Type   `db:"issue_type"`
-	StateEvent       string  // close, reopen, or "" for none
-	Confidential     *bool   `db:"confidential"`
-	DiscussionLocked *bool   `db:"discussion_locked"`
-	DueDate          *string `db:"due_date" empty:"null"`
-	Weight           *int64  `db:"weight"`
-	ClearWeight      bool
-	MilestoneID      *milestone.ID `db:"milestone_id" empty:"null"` // one that the project cannot use is left out
-	IterationID      *iteration.ID `db:"iteration_id" empty:"null"` // as MilestoneID
-	Epic             *EpicChoice   // the zero value clears
-	Severity         *Severity     `db:"severity"`
-	Health           *Health       `db:"health_status" empty:"null"`
-	Time             timelog.Change
-	Labels           label.Assignment
-	AssigneeIDs      *[]authz.UserID // empty clears
+	Title      *string `db:"title"`
+	StateEvent string  // close, reopen, or "" for none
+	Attributes
+	DueDate     *string `db:"due_date" empty:"null"`
+	Weight      *int64  `db:"weight"`
+	ClearWeight bool
+	MilestoneID *milestone.ID `db:"milestone_id" empty:"null"` // one that the project cannot use is left out
+	IterationID *iteration.ID `db:"iteration_id" empty:"null"` // as MilestoneID
+	Epic        *EpicChoice   // the zero value clears
+	Health      *Health       `db:"health_status" empty:"null"`
+	Time        timelog.Change
+	Labels      label.Assignment
+	AssigneeIDs *[]authz.UserID // empty clears
 
 	UpdatedAt *time.Time // taken from owners only
 

@@ -93,8 +93,9 @@ func TestService_Create(t *testing.T) {
 		})
 		due, text := "2023-06-01", "What it is"
 		i := f.create(f.planner, issue.Input{
-			Title: "  First  ", Description: &text, Confidential: true, DueDate: &due, Labels: []string{"b", "a", "b", ""},
+			Title: "  First  ", DueDate: &due, Labels: []string{"b", "a", "b", ""},
 			AssigneeIDs: []authz.UserID{f.guest.UserID, f.guest.UserID, 9999},
+			Attributes:  issue.Attributes{Description: &text, Confidential: new(true)},
 		})
 		if i.IID != 1 || i.Title != "First" || i.State != issue.StateOpened || i.Type != issue.Plain {
 			t.Errorf("created %+v", i)
@@ -114,7 +115,7 @@ func TestService_Create(t *testing.T) {
 		}
 
 		// Guests and strangers set everything on what they create, but make no labels.
-		i = f.create(f.stranger, issue.Input{Labels: []string{"a", "new"}, IID: 77, Confidential: true})
+		i = f.create(f.stranger, issue.Input{Labels: []string{"a", "new"}, IID: 77, Attributes: issue.Attributes{Confidential: new(true)}})
 		if i.IID != 2 || len(i.Labels) != 1 || !i.Confidential {
 			t.Errorf("created by a stranger: %+v", i)
 		}
@@ -208,7 +209,7 @@ func TestService_Find_hidden(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		f := setUp(t, d)
-		secret := f.create(f.stranger, issue.Input{Confidential: true, AssigneeIDs: []authz.UserID{f.guest.UserID}})
+		secret := f.create(f.stranger, issue.Input{AssigneeIDs: []authz.UserID{f.guest.UserID}, Attributes: issue.Attributes{Confidential: new(true)}})
 		other := f.User("other")
 		for _, tt := range []struct {
 			name string

@@ -22,11 +22,12 @@ func TestService_List_filters(t *testing.T) {
 		f := setUp(t, d)
 		p := f.Find(f.planner, f.id)
 		one := f.create(f.owner, issue.Input{
-			Title: "Login fails with 100%", Description: ptr("on \u00c4pfel"), Labels: []string{"bug", "p1", "ui", "web"},
+			Title: "Login fails with 100%", Labels: []string{"bug", "p1", "ui", "web"},
 			AssigneeIDs: []authz.UserID{f.guest.UserID, f.planner.UserID}, DueDate: ptr("2023-05-22"), Weight: ptr(int64(2)),
+			Attributes: issue.Attributes{Description: ptr("on \u00c4pfel")},
 		})
-		two := f.create(f.guest, issue.Input{Title: "logout is slow", Labels: []string{"bug"}, DueDate: ptr("2023-05-28"), Type: issue.Incident})
-		f.create(f.stranger, issue.Input{Title: "third", Confidential: true, DueDate: ptr("2023-01-01")})
+		two := f.create(f.guest, issue.Input{Title: "logout is slow", Labels: []string{"bug"}, DueDate: ptr("2023-05-28"), Attributes: issue.Attributes{Type: new(issue.Incident)}})
+		f.create(f.stranger, issue.Input{Title: "third", DueDate: ptr("2023-01-01"), Attributes: issue.Attributes{Confidential: new(true)}})
 		if _, err := f.issues.Update(ctx, f.planner, p, two.IID, issue.Changes{StateEvent: "close"}); err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +222,7 @@ func TestService_List_places(t *testing.T) {
 		f.Member(closed, member, authz.Guest)
 		f.id, f.owner = inner, f.Admin("root")
 		f.create(f.owner, issue.Input{Title: "inside"})
-		f.create(f.owner, issue.Input{Title: "secret", Confidential: true})
+		f.create(f.owner, issue.Input{Title: "secret", Attributes: issue.Attributes{Confidential: new(true)}})
 		titles := func(as authz.Actor, in issue.Place, filter issue.Filter) []string {
 			t.Helper()
 			filter.OrderBy = "title"

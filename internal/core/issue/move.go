@@ -137,11 +137,10 @@ func (s *Service) source(ctx context.Context, as authz.Actor, p *project.Project
 func (s *Service) copied(ctx context.Context, as authz.Actor, i *Issue, from, to *project.Project) (*Issue, error) {
 	now := s.now()
 	made := &Issue{
-		ProjectID: to.ID, AuthorID: as.UserID, Title: i.Title, Description: i.Description, State: StateOpened, Type: i.Type,
-		Confidential: i.Confidential, DiscussionLocked: i.DiscussionLocked, DueDate: i.DueDate, Weight: i.Weight, Severity: i.Severity,
-		Health: i.Health, Position: positionAt(now), CreatedAt: db.At(now), UpdatedAt: db.At(now),
-		Totals: timelog.Totals{Estimate: i.Estimate},
+		ProjectID: to.ID, AuthorID: as.UserID, Title: i.Title, State: StateOpened, DueDate: i.DueDate, Weight: i.Weight, Health: i.Health,
+		Position: positionAt(now), CreatedAt: db.At(now), UpdatedAt: db.At(now), Totals: timelog.Totals{Estimate: i.Estimate},
 	}
+	db.Assign(made, db.Pick[Attributes](i))
 	made.Assignees, made.MilestoneID, made.IterationID = slices.Clone(i.Assignees), i.MilestoneID, i.IterationID
 	if from.ID == to.ID {
 		return made, nil

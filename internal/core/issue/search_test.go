@@ -57,11 +57,11 @@ func TestService_List_search(t *testing.T) {
 				indexed()
 			}
 			x := texts{text(), long()}
-			now[f.create(f.owner, issue.Input{Title: x.title, Description: &x.description}).IID] = x
+			now[f.create(f.owner, issue.Input{Title: x.title, Attributes: issue.Attributes{Description: &x.description}}).IID] = x
 		}
 		for iid := issue.IID(1); iid <= 30; iid++ {
 			x := texts{text(), long()}
-			if _, err := f.issues.Update(ctx, f.owner, p, iid, issue.Changes{Title: &x.title, Description: &x.description}); err != nil {
+			if _, err := f.issues.Update(ctx, f.owner, p, iid, issue.Changes{Title: &x.title, Attributes: issue.Attributes{Description: &x.description}}); err != nil {
 				t.Fatal(err)
 			}
 			now[iid] = x

@@ -270,18 +270,12 @@ func (s *Service) create(ctx context.Context, as authz.Actor, p *project.Project
 // newIssue is the issue that an input describes, without what other tables have of it.
 func newIssue(as authz.Actor, p *project.Project, in Input, now time.Time) *Issue {
 	i := &Issue{
-		ProjectID: p.ID, AuthorID: as.UserID, Title: in.Title, State: StateOpened, Type: in.Type, Confidential: in.Confidential,
-		Severity: in.Severity, Position: positionAt(now), CreatedAt: db.At(now), UpdatedAt: db.At(now),
+		ProjectID: p.ID, AuthorID: as.UserID, Title: in.Title, State: StateOpened, Type: Plain, Severity: SeverityUnknown,
+		Position: positionAt(now), CreatedAt: db.At(now), UpdatedAt: db.At(now),
 	}
 	db.Assign(i, &in)
 	if as.Agent != "" {
 		i.UserAgent, i.UserAddress = &as.Agent, &as.Address
-	}
-	if i.Severity == "" {
-		i.Severity = SeverityUnknown
-	}
-	if i.Type == "" {
-		i.Type = Plain
 	}
 	if in.CreatedAt != nil {
 		i.CreatedAt = db.At(*in.CreatedAt)

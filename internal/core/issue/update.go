@@ -110,7 +110,7 @@ func (s *Service) permitted(ctx context.Context, as authz.Actor, subject authz.S
 	case !planner && c.Strict:
 		return c, s.policy.Require(ctx, as, authz.SetIssueMetadata, subject)
 	case !planner:
-		c = Changes{Title: c.Title, Description: c.Description, StateEvent: c.StateEvent, cause: c.cause}
+		c = Changes{Title: c.Title, Attributes: Attributes{Description: c.Description}, StateEvent: c.StateEvent, cause: c.cause}
 	}
 	owner, err := s.policy.Can(ctx, as, authz.SetIssueNumber, subject)
 	if !owner {

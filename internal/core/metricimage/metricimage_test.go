@@ -66,7 +66,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		w.Member(group, w.planner, authz.Owner)
 		w.Join(w.id, w.reporter, authz.Reporter)
 		w.Join(w.id, w.guest, authz.Guest)
-		i, err := w.issues.Create(t.Context(), w.planner, w.at(w.planner), issue.Input{Title: "Down", Type: issue.Incident})
+		i, err := w.issues.Create(t.Context(), w.planner, w.at(w.planner), issue.Input{Title: "Down", Attributes: issue.Attributes{Type: new(issue.Incident)}})
 		check(t, err)
 		w.incident = i.IID
 		fn(t, w)
@@ -106,7 +106,7 @@ func (w *world) uploads(want int) {
 func TestService_hidden(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		other, err := w.issues.Create(ctx, w.planner, w.at(w.planner), issue.Input{Title: "Again", Type: issue.Incident})
+		other, err := w.issues.Create(ctx, w.planner, w.at(w.planner), issue.Input{Title: "Again", Attributes: issue.Attributes{Type: new(issue.Incident)}})
 		check(t, err)
 		m, err := w.create(w.reporter, metricimage.Changes{URL: new("https://metrics.example/load"), URLText: new("Load")})
 		check(t, err)
@@ -130,7 +130,7 @@ func TestService_hidden(t *testing.T) {
 		if err = errors.Join(err, file.Close()); err != nil || !bytes.HasPrefix(content, []byte("GIF8")) {
 			t.Errorf("file: %.10q, %v", content, err)
 		}
-		_, err = w.issues.Update(ctx, w.planner, w.at(w.planner), w.incident, issue.Changes{Confidential: new(true)})
+		_, err = w.issues.Update(ctx, w.planner, w.at(w.planner), w.incident, issue.Changes{Attributes: issue.Attributes{Confidential: new(true)}})
 		check(t, err)
 		_, err = w.images.Open(ctx, w.guest, m.ID, m.Name)
 		wrong("a confidential incident", err)
@@ -152,7 +152,7 @@ func TestService_life(t *testing.T) {
 			t.Errorf("made: %+v", m)
 		}
 		plain := issue.Plain
-		_, err = w.issues.Update(ctx, w.planner, w.at(w.planner), w.incident, issue.Changes{Type: &plain})
+		_, err = w.issues.Update(ctx, w.planner, w.at(w.planner), w.incident, issue.Changes{Attributes: issue.Attributes{Type: &plain}})
 		check(t, err)
 		if _, err := w.create(w.planner, metricimage.Changes{}); !errs.Is(err, errs.Forbidden) {
 			t.Errorf("an image of a plain issue: %v", err)

@@ -308,7 +308,7 @@ func TestService_hidden(t *testing.T) {
 		if _, _, err := f.notes.Find(ctx, f.maintainer, f.on(f.maintainer), inside.ID); err != nil {
 			t.Errorf("internal note for a maintainer: %v", err)
 		}
-		secret := f.issue(issue.Input{Title: "secret", Confidential: true})
+		secret := f.issue(issue.Input{Title: "secret", Attributes: issue.Attributes{Confidential: new(true)}})
 		f.iid = secret.IID
 		body := "x"
 		for what, err := range map[string]error{
@@ -423,8 +423,9 @@ func TestHistory(t *testing.T) {
 		f.iid = i.IID
 		title, text, yes, due := "New", "text", true, "2023-05-22"
 		_, err := f.issues.Update(ctx, f.owner, f.Find(f.owner, f.id), i.IID, issue.Changes{
-			Title: &title, Description: &text, Confidential: &yes, DiscussionLocked: &yes, DueDate: &due, StateEvent: "close",
+			Title: &title, DueDate: &due, StateEvent: "close",
 			AssigneeIDs: &[]authz.UserID{f.owner.UserID}, Labels: label.Assignment{Add: []string{"x"}},
+			Attributes: issue.Attributes{Description: &text, Confidential: &yes, DiscussionLocked: &yes},
 		})
 		if err != nil {
 			t.Fatal(err)

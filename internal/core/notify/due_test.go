@@ -27,7 +27,8 @@ func TestService_Due(t *testing.T) {
 		open := func(title, due string, confidential bool) *issue.Issue {
 			t.Helper()
 			i, err := f.issues.Create(ctx, ann, f.Find(ann, f.id), issue.Input{
-				Title: title, DueDate: &due, Confidential: confidential, AssigneeIDs: []authz.UserID{f.people["assigned"].UserID, f.people["quiet"].UserID, f.people["onmention"].UserID},
+				Title: title, DueDate: &due, AssigneeIDs: []authz.UserID{f.people["assigned"].UserID, f.people["quiet"].UserID, f.people["onmention"].UserID},
+				Attributes: issue.Attributes{Confidential: new(confidential)},
 			})
 			if err != nil {
 				t.Fatal(err)

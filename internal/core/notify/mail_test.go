@@ -282,7 +282,8 @@ func TestService_Send(t *testing.T) {
 			want string
 		}{
 			{"a new issue", open(issue.Input{
-				Title: "It broke", Description: words("See @mentioned, @onmention, @stranger, @quiet and @ann."), AssigneeIDs: []authz.UserID{p["assigned"].UserID},
+				Title: "It broke", AssigneeIDs: []authz.UserID{p["assigned"].UserID},
+				Attributes: issue.Attributes{Description: words("See @mentioned, @onmention, @stranger, @quiet and @ann.")},
 			}), "assigned:assigned globalwatcher groupwatcher guest mentioned:mentioned onmention:mentioned watcher"},
 			{"a note", func() {
 				subscribe("subscriber", true)
@@ -301,7 +302,7 @@ func TestService_Send(t *testing.T) {
 					"mentioned:mentioned onmention:mentioned othercustom:mentioned subscriber:mentioned unsubscriber:mentioned watcher:mentioned",
 			},
 			{"other texts", func() {
-				f.change(ann, i, issue.Changes{Title: words("It broke for @othercustom"), Description: words("@mentioned")})
+				f.change(ann, i, issue.Changes{Title: words("It broke for @othercustom"), Attributes: issue.Attributes{Description: words("@mentioned")}})
 			}, "othercustom:mentioned"},
 			{"a label", func() { f.change(ann, i, issue.Changes{Labels: label.Assignment{Add: []string{"bug"}}}) }, "labelled:subscribed"},
 			{
@@ -313,7 +314,7 @@ func TestService_Send(t *testing.T) {
 				"assigned custom globalwatcher groupwatcher guest labelled mentioned othercustom subscriber:subscribed watcher",
 			},
 			{"confidential, reopened", func() {
-				f.change(ann, i, issue.Changes{Confidential: new(true)})
+				f.change(ann, i, issue.Changes{Attributes: issue.Attributes{Confidential: new(true)}})
 				f.change(ann, i, issue.Changes{StateEvent: "reopen"})
 			}, "assigned custom globalwatcher groupwatcher labelled mentioned othercustom subscriber:subscribed watcher"},
 			{"a watcher loses the project", func() {
@@ -358,13 +359,13 @@ func TestService_Send_letter(t *testing.T) {
 		f := setUp(t, d)
 		ann, bob := f.join("ann", authz.Owner), f.join("bob", authz.Reporter)
 		f.exec("UPDATE users SET name = ? WHERE id = ?", "Ann\r\nBcc: eve@example.com", ann.UserID)
-		secret, err := f.issues.Create(ctx, ann, f.Find(ann, f.id), issue.Input{Title: "Hidden", Confidential: true})
+		secret, err := f.issues.Create(ctx, ann, f.Find(ann, f.id), issue.Input{Title: "Hidden", Attributes: issue.Attributes{Confidential: new(true)}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.exec("UPDATE members SET access_level = ? WHERE user_id = ?", authz.Guest, bob.UserID)
 		text := "Hello @bob, see #1 and **this**.\n\n<script>x</script>"
-		i, err := f.issues.Create(ctx, ann, f.Find(ann, f.id), issue.Input{Title: "Caf\u00e9", Description: &text})
+		i, err := f.issues.Create(ctx, ann, f.Find(ann, f.id), issue.Input{Title: "Caf\u00e9", Attributes: issue.Attributes{Description: &text}})
 		if err != nil {
 			t.Fatal(err)
 		}

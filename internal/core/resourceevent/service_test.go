@@ -156,7 +156,7 @@ func TestService_List_causes(t *testing.T) {
 func TestService_Find(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		i, other := w.create(issue.Input{Confidential: true, Weight: new(int64(2))}), w.create(issue.Input{Weight: new(int64(3))})
+		i, other := w.create(issue.Input{Weight: new(int64(2)), Attributes: issue.Attributes{Confidential: new(true)}}), w.create(issue.Input{Weight: new(int64(3))})
 		id := w.list(w.owner, i, resourceevent.Weight)[0].ID
 		for name, tt := range map[string]struct {
 			as   authz.Actor

@@ -157,10 +157,11 @@ func TestService(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		f := setUp(t, d)
 		i := f.open(f.owner, issue.Input{
-			Title: "For @guest", Description: words("@other: look at this, @stranger and @nobody-else\n\n> @planner"), AssigneeIDs: []authz.UserID{f.planner.UserID},
+			Title: "For @guest", AssigneeIDs: []authz.UserID{f.planner.UserID},
+			Attributes: issue.Attributes{Description: words("@other: look at this, @stranger and @nobody-else\n\n> @planner")},
 		})
 		f.check("a new issue", "guest mentioned, other directly_addressed, planner assigned")
-		f.change(f.owner, i, issue.Changes{Description: words("@other: look at this @planner, @owner")})
+		f.change(f.owner, i, issue.Changes{Attributes: issue.Attributes{Description: words("@other: look at this @planner, @owner")}})
 		f.check("a mention more", "guest mentioned, other directly_addressed, owner mentioned, planner assigned")
 		f.write(f.guest, i, note.Input{Body: "done, @other"})
 		f.check("who writes a note has acted", "other directly_addressed, owner mentioned, planner assigned")
@@ -237,7 +238,7 @@ func TestService(t *testing.T) {
 		// What a user may not read waits for no user, and hides when it becomes so.
 		f.write(f.owner, i, note.Input{Body: "@planner @guest, between us", Internal: true})
 		f.check("an internal note", "planner directly_addressed")
-		secret := f.open(f.owner, issue.Input{Title: "Secret", Confidential: true, Description: words("@guest @planner"), AssigneeIDs: []authz.UserID{f.other.UserID}})
+		secret := f.open(f.owner, issue.Input{Title: "Secret", AssigneeIDs: []authz.UserID{f.other.UserID}, Attributes: issue.Attributes{Confidential: new(true), Description: words("@guest @planner")}})
 		f.check("a confidential issue", "other assigned, planner directly_addressed, planner directly_addressed")
 		f.change(f.owner, secret, issue.Changes{AssigneeIDs: &[]authz.UserID{}})
 		f.check("no longer theirs", "planner directly_addressed, planner directly_addressed")
@@ -271,7 +272,7 @@ func TestSubscriptions(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		f := setUp(t, d)
-		i := f.open(f.owner, issue.Input{Title: "An issue", Description: words("hello @planner"), AssigneeIDs: []authz.UserID{f.guest.UserID}})
+		i := f.open(f.owner, issue.Input{Title: "An issue", AssigneeIDs: []authz.UserID{f.guest.UserID}, Attributes: issue.Attributes{Description: words("hello @planner")}})
 		ref := noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)}
 		check := func(what, want string) {
 			t.Helper()

@@ -49,13 +49,22 @@ func (b *binder) issued(ctx context.Context, as authz.Actor, i *issue.Issue, err
 
 // issueFields are what inputs of issues have in common; null takes away.
 type issueFields struct {
-	Description          *string
-	Confidential, Locked *bool
-	DueDate              exec.Opt[string]
-	EpicID, MilestoneID  exec.Opt[globalID]
-	HealthStatus         exec.Opt[string]
-	Type                 *string
-	Weight               exec.Opt[int64]
+	issue.Attributes
+
+	DueDate             exec.Opt[string]
+	EpicID, MilestoneID exec.Opt[globalID]
+	HealthStatus        exec.Opt[string]
+	Type                *string
+	Weight              exec.Opt[int64]
+}
+
+// attributes are those of core: the type is an enum.
+func (f *issueFields) attributes() issue.Attributes {
+	out := f.Attributes
+	if f.Type != nil {
+		out.Type = new(issue.Type(strings.ToLower(*f.Type)))
+	}
+	return out
 }
 
 // issueMutations binds what is done with issues.
@@ -166,8 +175,7 @@ func (b *binder) neighbours(ctx context.Context, as authz.Actor, m issue.Move) e
 
 func (b *binder) newIssue(ctx context.Context, as authz.Actor, p *project.Project, in createIssueInput) (issue.Input, error) {
 	out := issue.Input{
-		Title: in.Title, Description: in.Description, Confidential: zeroOr(in.Confidential), DiscussionLocked: in.Locked, DueDate: in.DueDate.Value,
-		Weight: in.Weight.Value, Type: issue.Type(strings.ToLower(zeroOr(in.Type))), AssigneeIDs: numbers[authz.UserID](in.AssigneeIDs),
+		Title: in.Title, Attributes: in.attributes(), DueDate: in.DueDate.Value, Weight: in.Weight.Value, AssigneeIDs: numbers[authz.UserID](in.AssigneeIDs),
 		IID: issue.IID(in.IID), CreatedAt: in.CreatedAt, Resolves: issue.Threads{Discussion: in.DiscussionToResolve},
 		Epic: issue.EpicChoice{ID: zeroOr(in.EpicID.Value).ID},
 	}
@@ -209,7 +217,7 @@ type updateIssueInput struct {
 // changes makes those of core, without labels.
 func (u *updateIssueInput) changes() issue.Changes {
 	c := issue.Changes{
-		Title: u.Title, Description: u.Description, StateEvent: strings.ToLower(u.StateEvent), Confidential: u.Confidential, DiscussionLocked: u.Locked,
+		Title: u.Title, StateEvent: strings.ToLower(u.StateEvent), Attributes: u.attributes(),
 		Weight: u.Weight.Value, ClearWeight: u.Weight.Set && u.Weight.Value == nil, Time: timelog.Change{Estimate: u.TimeEstimate},
 		DueDate: orZero(u.DueDate),
 	}
@@ -221,9 +229,6 @@ func (u *updateIssueInput) changes() issue.Changes {
 	}
 	if u.HealthStatus.Set {
 		c.Health = new(healths[zeroOr(u.HealthStatus.Value)])
-	}
-	if u.Type != nil {
-		c.Type = new(issue.Type(strings.ToLower(*u.Type)))
 	}
 	return c
 }

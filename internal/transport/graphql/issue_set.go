@@ -21,21 +21,21 @@ func (b *binder) issueSetters() {
 		Confidential bool
 	}, _ *issue.Issue,
 	) (issue.Changes, error) {
-		return issue.Changes{Confidential: &in.Confidential}, nil
+		return issue.Changes{Attributes: issue.Attributes{Confidential: &in.Confidential}}, nil
 	})
 	setIssue(b, "issueSetLocked", func(_ context.Context, _ authz.Actor, in struct {
 		issueRef
 		Locked bool
 	}, _ *issue.Issue,
 	) (issue.Changes, error) {
-		return issue.Changes{DiscussionLocked: &in.Locked}, nil
+		return issue.Changes{Attributes: issue.Attributes{DiscussionLocked: &in.Locked}}, nil
 	})
 	setIssue(b, "issueSetSeverity", func(_ context.Context, _ authz.Actor, in struct {
 		issueRef
 		Severity string
 	}, _ *issue.Issue,
 	) (issue.Changes, error) {
-		return issue.Changes{Severity: new(issue.Severity(strings.ToLower(in.Severity)))}, nil
+		return issue.Changes{Attributes: issue.Attributes{Severity: new(issue.Severity(strings.ToLower(in.Severity)))}}, nil
 	})
 	setIssue(b, "issueSetDueDate", func(_ context.Context, _ authz.Actor, in struct {
 		issueRef

@@ -103,7 +103,7 @@ func (b *binder) workItemMutations() {
 		case t.OfGroups() || w.epic != nil:
 			return workItemPayload{}, errs.Sentences(errs.Invalid, "Work item type cannot be changed from "+w.kind().Name+" to "+t.Name)
 		}
-		if _, err := b.Issues.Update(ctx, c.As, w.issue.Project, w.issue.IID, issue.Changes{Type: &t.Of}); err != nil {
+		if _, err := b.Issues.Update(ctx, c.As, w.issue.Project, w.issue.IID, issue.Changes{Attributes: issue.Attributes{Type: &t.Of}}); err != nil {
 			return workItemPayload{}, err
 		}
 		return b.workItemPayload(ctx, c.As, w.key(), nil)
@@ -146,7 +146,7 @@ func (b *binder) createIssueItem(ctx context.Context, as authz.Actor, path strin
 	}
 	c := in.issueChanges()
 	made := issue.Input{
-		Title: in.Title, Type: t.Of, Description: in.Description, Confidential: zeroOr(in.Confidential), DueDate: notEmpty(c.DueDate), Weight: c.Weight,
+		Title: in.Title, Attributes: issue.Attributes{Type: &t.Of, Description: in.Description, Confidential: in.Confidential}, DueDate: notEmpty(c.DueDate), Weight: c.Weight,
 		MilestoneID: c.MilestoneID, IterationID: c.IterationID, CreatedAt: in.CreatedAt,
 	}
 	if c.Description != nil {

@@ -48,7 +48,7 @@ func (f *workItemFields) widgets() []workitem.Widget {
 
 // issueChanges are the changes of an issue; null takes away.
 func (f *workItemFields) issueChanges() issue.Changes {
-	c := issue.Changes{Confidential: f.Confidential}
+	c := issue.Changes{Attributes: issue.Attributes{Confidential: f.Confidential}}
 	if w := f.DescriptionWidget; w != nil {
 		c.Description = &w.Description
 	}

@@ -230,20 +230,16 @@ func (s *Server) issue(ctx context.Context, as authz.Actor, in issuePath) (issue
 
 // issueFields are what both creation and change take.
 type issueFields struct {
-	Description      *string           `param:"description" chars:"1048576" doc:"Description in Markdown"`
-	AssigneeID       *int64            `param:"assignee_id" doc:"ID of the assignee; 0 unassigns"`
-	AssigneeIDs      api.Ints          `param:"assignee_ids" doc:"IDs of the assignees; 0 or empty unassigns all"`
-	MilestoneID      api.Opt[int64]    `param:"milestone_id" doc:"ID of the milestone; 0 or empty removes it"`
-	DueDate          api.Opt[api.Date] `param:"due_date" doc:"Due date, YYYY-MM-DD"`
-	Confidential     *bool             `param:"confidential" doc:"Confidential: visible to Planner and above, the author and assignees"`
-	DiscussionLocked *bool             `param:"discussion_locked" doc:"Lock the discussion: only members may add or edit comments"`
-	IssueType        *string           `param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"`
-	EpicID           api.Opt[int64]    `param:"epic_id" doc:"ID of the epic; 0 or empty removes it"`
-	EpicIID          api.Opt[int64]    `param:"epic_iid" doc:"Deprecated: use epic_id. Internal ID of an epic of the project's group"`
-	Weight           api.Opt[int64]    `param:"weight" min:"0" doc:"Weight"`
-	Severity         *string           `param:"severity" values:"unknown,low,medium,high,critical" doc:"Severity of an incident"`
-	HealthStatus     api.Opt[string]   `param:"health_status" values:"on_track,needs_attention,at_risk," doc:"Health status; empty clears"`
-	CreatedAt        *time.Time        `param:"created_at" doc:"Creation time (administrators and Owners only, with sudo as the other user; ignored from others)"`
+	issue.Attributes
+	AssigneeID   *int64            `param:"assignee_id" doc:"ID of the assignee; 0 unassigns"`
+	AssigneeIDs  api.Ints          `param:"assignee_ids" doc:"IDs of the assignees; 0 or empty unassigns all"`
+	MilestoneID  api.Opt[int64]    `param:"milestone_id" doc:"ID of the milestone; 0 or empty removes it"`
+	DueDate      api.Opt[api.Date] `param:"due_date" doc:"Due date, YYYY-MM-DD"`
+	EpicID       api.Opt[int64]    `param:"epic_id" doc:"ID of the epic; 0 or empty removes it"`
+	EpicIID      api.Opt[int64]    `param:"epic_iid" doc:"Deprecated: use epic_id. Internal ID of an epic of the project's group"`
+	Weight       api.Opt[int64]    `param:"weight" min:"0" doc:"Weight"`
+	HealthStatus api.Opt[string]   `param:"health_status" values:"on_track,needs_attention,at_risk," doc:"Health status; empty clears"`
+	CreatedAt    *time.Time        `param:"created_at" doc:"Creation time (administrators and Owners only, with sudo as the other user; ignored from others)"`
 }
 
 // milestoneID returns a milestone that was sent, 0 for none, and nil where nothing was sent.
@@ -288,14 +284,13 @@ func (s *Server) createIssue(ctx context.Context, as authz.Actor, in createIssue
 		return issueEntity{}, err
 	}
 	input := issue.Input{
-		Title: in.Title, Description: in.Description, Confidential: isTrue(in.Confidential), DiscussionLocked: in.DiscussionLocked,
-		Weight: in.Weight.Ptr(), MilestoneID: milestoneID(in.MilestoneID), Labels: in.Labels, IID: issue.IID(in.IID), CreatedAt: in.CreatedAt, Type: issue.Type(textOf(in.IssueType)),
+		Title: in.Title, Attributes: in.Attributes, Weight: in.Weight.Ptr(), MilestoneID: milestoneID(in.MilestoneID), Labels: in.Labels,
+		IID: issue.IID(in.IID), CreatedAt: in.CreatedAt,
 	}
 	input.Resolves = issue.Threads{Request: in.ResolveOf, Discussion: in.Discussion}
 	if due := in.DueDate.Ptr(); due != nil {
 		input.DueDate = dayOf(*due)
 	}
-	input.Severity = issue.Severity(textOf(in.Severity))
 	if health := in.HealthStatus.Ptr(); health != nil && *health != "" {
 		input.Health = (*issue.Health)(health)
 	}
@@ -327,8 +322,7 @@ func (s *Server) updateIssue(ctx context.Context, as authz.Actor, in updateIssue
 		return issueEntity{}, err
 	}
 	c := issue.Changes{
-		Title: in.Title, Description: in.Description, StateEvent: in.StateEvent, Confidential: in.Confidential,
-		DiscussionLocked: in.DiscussionLocked, Weight: in.Weight.Ptr(), ClearWeight: in.Weight.Null, MilestoneID: milestoneID(in.MilestoneID),
+		Title: in.Title, StateEvent: in.StateEvent, Attributes: in.Attributes, Weight: in.Weight.Ptr(), ClearWeight: in.Weight.Null, MilestoneID: milestoneID(in.MilestoneID),
 		Labels: label.Assignment{Add: in.AddLabels, Remove: in.RemoveLabels}, AssigneeIDs: in.assignees(), Epic: in.epic(), UpdatedAt: in.UpdatedAt,
 	}
 	if in.Labels != nil {
@@ -339,11 +333,7 @@ func (s *Server) updateIssue(ctx context.Context, as authz.Actor, in updateIssue
 		day := string(*due)
 		c.DueDate = &day
 	}
-	if in.IssueType != nil {
-		kind := issue.Type(*in.IssueType)
-		c.Type = &kind
-	}
-	c.Severity, c.Health = (*issue.Severity)(in.Severity), (*issue.Health)(in.HealthStatus.OrZero())
+	c.Health = (*issue.Health)(in.HealthStatus.OrZero())
 	i, err := s.Issues.Update(ctx, as, p, in.IID, c)
 	return s.oneIssue(ctx, as, p, i, err)
 }
