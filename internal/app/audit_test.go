@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -178,4 +179,75 @@ func (s *server) auditPages(t *testing.T, path string) {
 	if eventNames(walked) != eventNames(all) || len(all) < 8 {
 		t.Errorf("by cursor: got %s\nwant %s", eventNames(walked), eventNames(all))
 	}
+}
+
+// Changes tell what was and what is, in words, and no secrets.
+func TestAuditEvents_changes(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		s.user("ann", nil)
+		ann := fmt.Sprint(s.ids["ann"])
+		group := number(s.do("ann", "POST", "/groups", obj{"name": "Team", "path": "team", "visibility": "private"}), "id")
+		project := number(s.do("ann", "POST", "/projects", obj{"name": "App", "namespace_id": group, "visibility": "private"}), "id")
+		last := s.trail("admin", "/audit_events")[0].ID
+
+		s.do("admin", "PUT", "/users/"+ann, obj{"email": "new@example.com", "skip_reconfirmation": true, "name": "Ann A.", "admin": true})
+		s.do("admin", "PUT", "/users/"+ann, obj{"admin": false, "bio": "not audited"})
+		email := number(s.do("ann", "POST", "/user/emails", obj{"email": "second@example.com"}), "id")
+		s.do("ann", "DELETE", "/user/emails/"+email, nil)
+		s.do("ann", "PUT", "/groups/"+group, obj{"name": "Crew", "path": "crew", "membership_lock": true})
+		s.do("ann", "PUT", "/projects/"+project, obj{
+			"wiki_access_level": "private", "releases_access_level": "disabled", "merge_method": "ff", "topics": []string{"a", "b"},
+			"resolve_outdated_diff_discussions": true, "description": "words", "remove_source_branch_after_merge": false,
+		})
+		s.do("admin", "PUT", "/application/settings", obj{"max_attachment_size": 77})
+		s.do("admin", "PUT", "/users/"+ann, obj{"password": "a planted passphrase"})
+
+		type change struct{ event, entity, message, from, to string }
+		var got []change
+		for _, e := range s.trail("admin", "/audit_events?per_page=100") {
+			if e.ID > last {
+				word := func(key string) string { text, _ := e.Details[key].(string); return text }
+				got = append(got, change{e.EventName, fmt.Sprintf("%s %s", e.EntityType, word("entity_path")), word("custom_message"), word("from"), word("to")})
+				if e.Details["ip_address"] != "192.0.2.1" {
+					t.Errorf("%s: from %v", e.EventName, e.Details["ip_address"])
+				}
+				if text := fmt.Sprint(e.Details); strings.Contains(text, "planted") {
+					t.Errorf("a password is in %s", text)
+				}
+			}
+		}
+		slices.Reverse(got)
+		user, of, place := "User ann", "Group team", "Project crew/app"
+		want := []change{
+			{"user_email_address_updated", user, "Changed email address from ann@example.com to new@example.com", "ann@example.com", "new@example.com"},
+			{"user_name_updated", user, "Changed name from ann to Ann A.", "ann", "Ann A."},
+			{"user_admin_status_updated", user, "Changed admin status from false to true", "false", "true"},
+			{"user_admin_status_updated", user, "Changed admin status from true to false", "true", "false"},
+			{"email_created", user, "Email created", "", ""},
+			{"email_destroyed", user, "Email destroyed", "", ""},
+			{"group_name_updated", of, "Changed name from Team to Crew", "Team", "Crew"},
+			{"group_path_updated", of, "Changed path from team to crew", "team", "crew"},
+			{"group_membership_lock_updated", of, "Changed membership_lock from false to true", "false", "true"},
+			{"project_description_updated", place, "Changed description to words", "", "words"},
+			{"project_topics_updated", place, "topics changed to: 'a,b'", "", "a,b"},
+			{"project_feature_wiki_access_level_updated", place, "Changed wiki from enabled to private", "enabled", "private"},
+			{"project_merge_method_updated", place, "Changed merge method to ff", "merge", "ff"},
+			{"project_remove_source_branch_after_merge_updated", place, "Changed remove_source_branch_after_merge from true to false", "true", "false"},
+			{"project_feature_releases_access_level_updated", place, "Changed releases from enabled to disabled", "enabled", "disabled"},
+			{"project_resolve_outdated_diff_discussions_updated", place, "Changed resolve_outdated_diff_discussions from false to true", "false", "true"},
+			{"application_setting_updated", "User root", "Changed max_attachment_size from 100 to 77", "100", "77"},
+			{"user_password_updated", user, "Changed password", "", ""},
+		}
+		for _, w := range want {
+			if !slices.Contains(got, w) {
+				t.Errorf("no %+v", w)
+			}
+		}
+		for _, g := range got {
+			if !slices.Contains(want, g) {
+				t.Errorf("unwanted %+v", g)
+			}
+		}
+	})
 }

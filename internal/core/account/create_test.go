@@ -44,7 +44,7 @@ func TestService_EnsureRoot(t *testing.T) {
 		if _, _, err := h.Tokens.Authenticate(t.Context(), "another-token-of-20-letters"); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("got %v, want the second token unknown", err)
 		}
-		if as, err := h.AuthenticatePassword(t.Context(), "ROOT", "root's own password"); err != nil || !as.Admin {
+		if as, err := h.AuthenticatePassword(t.Context(), "ROOT", "root's own password", ""); err != nil || !as.Admin {
 			t.Errorf("password: got %+v, %v, want root", as, err)
 		}
 	})
@@ -98,7 +98,7 @@ func TestService_Create(t *testing.T) {
 		if err != nil || len(ids[u.ID]) != 1 || ids[u.ID][0].ExternUID != "77" {
 			t.Errorf("got identities %v, %v, want github 77", ids, err)
 		}
-		if as, err := h.AuthenticatePassword(t.Context(), "MONA@example.com", "gioconda-1503"); err != nil || as.UserID != u.ID {
+		if as, err := h.AuthenticatePassword(t.Context(), "MONA@example.com", "gioconda-1503", ""); err != nil || as.UserID != u.ID {
 			t.Errorf("got %+v, %v, want to sign on by address", as, err)
 		}
 		if got, want := u.CommitAddress(h.CommitHost()), "mona@example.com"; got != want {
@@ -122,7 +122,7 @@ func TestService_Create_defaults(t *testing.T) {
 		if u.Admin || u.Auditor || u.External || u.PrivateProfile || !u.CanCreateGroup || u.ProjectsLimit != 100000 || u.ThemeID != 1 || u.ColorSchemeID != 1 {
 			t.Errorf("got %+v, want the settings' defaults", u)
 		}
-		if _, err := h.AuthenticatePassword(t.Context(), "plain", ""); !errs.Is(err, errs.Unauthorized) {
+		if _, err := h.AuthenticatePassword(t.Context(), "plain", "", ""); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("got %v, want no password to fit a random one", err)
 		}
 	})

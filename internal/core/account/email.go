@@ -27,7 +27,7 @@ const fromAddresses = ` FROM emails e WHERE e.user_id = ? AND NOT e.is_primary A
 // Emails gives the secondary addresses of a user, oldest first: zero is the actor,
 // another user's are for administrators, here and below.
 func (s *Service) Emails(ctx context.Context, as authz.Actor, user authz.UserID, r page.Range) (page.Page[Address], error) {
-	user, err := s.mayAddress(ctx, as, user)
+	user, _, err := s.mayAddress(ctx, as, user)
 	if err != nil {
 		return page.Page[Address]{}, err
 	}
@@ -42,10 +42,14 @@ func (s *Service) Emails(ctx context.Context, as authz.Actor, user authz.UserID,
 
 // Email gives one of a user's secondary addresses.
 func (s *Service) Email(ctx context.Context, as authz.Actor, user authz.UserID, id int64) (Address, error) {
-	user, err := s.mayAddress(ctx, as, user)
+	user, _, err := s.mayAddress(ctx, as, user)
 	if err != nil {
 		return Address{}, err
 	}
+	return s.address(ctx, user, id)
+}
+
+func (s *Service) address(ctx context.Context, user authz.UserID, id int64) (Address, error) {
 	a, err := db.Get[Address](ctx, s.db, "SELECT "+db.Columns[Address]("e")+fromAddresses+" AND e.id = ?", user, id)
 	if errors.Is(err, db.ErrNotFound) {
 		return Address{}, errs.Missing("Email")
@@ -66,7 +70,7 @@ type EmailInput struct {
 
 // AddEmail gives a user one more address. One that is taken is Invalid.
 func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserID, in EmailInput) (Address, error) {
-	user, err := s.mayAddress(ctx, as, user)
+	user, username, err := s.mayAddress(ctx, as, user)
 	if err != nil {
 		return Address{}, err
 	}
@@ -93,7 +97,9 @@ func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserI
 		if err := db.Create(ctx, s.db, "emails", &row); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, AddressAdded{UserID: user, Email: row.Email, Confirmed: row.ConfirmedAt != nil, Stamp: as.Stamp(s.now())})
+		return s.bus.Publish(ctx, AddressAdded{
+			ID: row.ID, UserID: user, Username: username, Email: row.Email, Confirmed: row.ConfirmedAt != nil, Stamp: as.Stamp(s.now()),
+		})
 	})
 	if db.Duplicate(err, "emails") { // another request was first
 		return Address{}, errAddressTaken()
@@ -112,7 +118,11 @@ func errAddressTaken() error {
 
 // DeleteEmail takes a secondary address from a user; what the user showed of it goes too.
 func (s *Service) DeleteEmail(ctx context.Context, as authz.Actor, user authz.UserID, id int64) error {
-	a, err := s.Email(ctx, as, user, id)
+	owner, username, err := s.mayAddress(ctx, as, user)
+	if err != nil {
+		return err
+	}
+	a, err := s.address(ctx, owner, id)
 	if err != nil {
 		return err
 	}
@@ -130,20 +140,26 @@ func (s *Service) DeleteEmail(ctx context.Context, as authz.Actor, user authz.Us
 		_, err = s.db.Exec(ctx, `UPDATE users SET public_email = CASE WHEN public_email = ? THEN '' ELSE public_email END,
 			commit_email = CASE WHEN commit_email = ? THEN '' ELSE commit_email END, updated_at = ? WHERE id = ?`,
 			a.Email, a.Email, s.now(), a.UserID)
-		return err
+		if err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, AddressRemoved{ID: id, UserID: a.UserID, Username: username, Email: a.Email, Stamp: as.Stamp(s.now())})
 	})
 	return errs.Wrap(err, "delete address")
 }
 
 // mayAddress asks for the right to a user's addresses, zero being the actor, and says
 // whose they are.
-func (s *Service) mayAddress(ctx context.Context, as authz.Actor, user authz.UserID) (authz.UserID, error) {
+func (s *Service) mayAddress(ctx context.Context, as authz.Actor, user authz.UserID) (authz.UserID, string, error) {
 	if user == 0 {
-		return as.UserID, s.policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{})
+		return as.UserID, as.Username, s.policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{})
 	}
 	if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
-		return 0, err
+		return 0, "", err
 	}
-	_, err := s.load(ctx, "u.id = ?", user)
-	return user, err
+	u, err := s.load(ctx, "u.id = ?", user)
+	if err != nil {
+		return 0, "", err
+	}
+	return user, u.Username, nil
 }

@@ -57,18 +57,49 @@ type UserRemoved struct {
 	Rejected bool // the user was waiting for approval
 }
 
+// SignedOn is published when By began a session with a password.
+type SignedOn struct{ authz.Stamp }
+
+// SignOnFailed is published when a password did not fit, whichever way it came. By is the user of the name that was
+// tried, and nobody where there is none.
+type SignOnFailed struct{ authz.Stamp }
+
+// PasswordLinked is published when an administrator made a link with which a user chooses a password.
+type PasswordLinked struct {
+	authz.Stamp
+
+	User User
+}
+
 // AddressAdded is published when a user has one more email address.
 type AddressAdded struct {
 	authz.Stamp
 
+	ID        int64 // of the address
 	UserID    authz.UserID
+	Username  string
 	Email     string
 	Confirmed bool
+}
+
+// AddressRemoved is published when an email address was taken from a user.
+type AddressRemoved struct {
+	authz.Stamp
+
+	ID       int64 // of the address
+	UserID   authz.UserID
+	Username string
+	Email    string
 }
 
 // About names it for events.
 func (u User) About() change.Subject {
 	return change.Subject{Type: "User", ID: int64(u.ID), Title: u.Name}
+}
+
+// Changed is the event in its generic form.
+func (e PasswordLinked) Changed() change.Fact {
+	return change.View(e.Stamp, authz.Place{}, &e.User, &e.User)
 }
 
 // Changed is the event in its generic form.

@@ -39,8 +39,14 @@ func (s *Service) PasswordLink(ctx context.Context, as authz.Actor, id authz.Use
 	}
 	now := s.now()
 	key, expires = secret.NewToken(linkPrefix), now.Add(LinkLife)
-	_, err = db.InsertRow(ctx, s.db, "password_links", linkRow{id, secret.Digest(key), db.At(expires), db.At(now)},
-		"ON CONFLICT (user_id) DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at, created_at = excluded.created_at")
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		_, err := db.InsertRow(ctx, s.db, "password_links", linkRow{id, secret.Digest(key), db.At(expires), db.At(now)},
+			"ON CONFLICT (user_id) DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at, created_at = excluded.created_at")
+		if err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, PasswordLinked{Stamp: as.Stamp(now), User: *u})
+	})
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("make password link: %w", err)
 	}
@@ -75,9 +81,9 @@ func (s *Service) linked(ctx context.Context, key string) (authz.UserID, error) 
 	return id, nil
 }
 
-// UseLink gives the user of a link a password and ends the link. What is wrong with the
+// UseLink gives the user of a link, who asks from an address, a password and ends the link. What is wrong with the
 // password is Invalid with a map, and the link stays good.
-func (s *Service) UseLink(ctx context.Context, key, password string) error {
+func (s *Service) UseLink(ctx context.Context, key, password, from string) error {
 	u, err := s.LinkedUser(ctx, key)
 	if err != nil {
 		return err
@@ -99,7 +105,7 @@ func (s *Service) UseLink(ctx context.Context, key, password string) error {
 		if n == 0 {
 			return errNoLink // used meanwhile
 		}
-		return s.setPassword(ctx, u.Actor(), u.ID, hash, func(*userRow) error { return nil })
+		return s.setPassword(ctx, u.from(from), u.ID, hash, func(*userRow) error { return nil })
 	})
 	return errs.Wrap(err, "use password link")
 }

@@ -32,7 +32,7 @@ func TestService_UseLink(t *testing.T) {
 		const chosen = "a passphrase of ann's"
 		use := func(name, key, password string, want errs.Kind) {
 			t.Helper()
-			if err := h.UseLink(ctx, key, password); want == 0 && err != nil || want != 0 && !errs.Is(err, want) {
+			if err := h.UseLink(ctx, key, password, ""); want == 0 && err != nil || want != 0 && !errs.Is(err, want) {
 				t.Errorf("%s: got %v, want %v", name, err, want)
 			}
 		}
@@ -54,7 +54,7 @@ func TestService_UseLink(t *testing.T) {
 		}
 		use("a good link", second, chosen, 0)
 		use("a used link", second, "another passphrase", errs.NotFound)
-		if _, err := h.AuthenticatePassword(ctx, "ann", chosen); err != nil {
+		if _, err := h.AuthenticatePassword(ctx, "ann", chosen, ""); err != nil {
 			t.Errorf("sign on with the password: got %v", err)
 		}
 		third := link()

@@ -29,15 +29,15 @@ type attempt struct {
 }
 
 // AuthenticatePassword gives the person with this username or primary address and
-// password. Whatever does not fit is Unauthorized, in the same time; who fits but may
+// password, who asks from an address, "" for none. Whatever does not fit is Unauthorized, in the same time; who fits but may
 // not act is Forbidden with the reason. Where too many sign on at once it is Unavailable.
 //
 // Wrong passwords are counted by account, whichever way they come; after too many in a row
 // the account is locked for a while, and the right password is refused like a wrong one.
 // Those who try one account come one after the other, so that no more are looked at in
 // parallel than are allowed in all.
-func (s *Service) AuthenticatePassword(ctx context.Context, login, password string) (authz.Actor, error) {
-	who, err := s.prove(ctx, login, password)
+func (s *Service) AuthenticatePassword(ctx context.Context, login, password, from string) (authz.Actor, error) {
+	who, err := s.prove(ctx, login, password, from)
 	if err != nil {
 		return authz.Actor{}, err
 	}
@@ -53,7 +53,7 @@ func (a *attempt) actor() authz.Actor {
 }
 
 // prove gives the account with this name and password, whatever state it is in.
-func (s *Service) prove(ctx context.Context, login, password string) (attempt, error) {
+func (s *Service) prove(ctx context.Context, login, password, from string) (attempt, error) {
 	id, err := s.namedBy(ctx, login)
 	if err != nil {
 		return attempt{}, err
@@ -80,7 +80,7 @@ func (s *Service) prove(ctx context.Context, login, password string) (attempt, e
 	}
 	ctx = context.WithoutCancel(ctx) // who hangs up is counted all the same
 	if !fits {
-		if err := s.countFailure(ctx, who); err != nil {
+		if err := s.countFailure(ctx, who, from); err != nil {
 			return attempt{}, err
 		}
 		return attempt{}, errs.New(errs.Unauthorized, "")
@@ -142,9 +142,13 @@ func (s *Service) maxAttempts() int {
 
 // countFailure writes a wrong password down, with as much work for an unknown user and for one who is
 // locked as for everybody else. A lock that is over begins the count again.
-func (s *Service) countFailure(ctx context.Context, who attempt) error {
+func (s *Service) countFailure(ctx context.Context, who attempt, from string) error {
 	now, over := db.At(s.now()), db.At(s.unlocked())
+	as := authz.Actor{UserID: who.ID, Username: who.Username, Address: from}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.bus.Publish(ctx, SignOnFailed{Stamp: as.Stamp(s.now())}); err != nil {
+			return err
+		}
 		if who.ID == 0 {
 			_, err := db.InsertRow(ctx, s.db, "unknown_sign_ons", db.Values{
 				"day": now.UTC().Format(time.DateOnly), "attempts": 1,

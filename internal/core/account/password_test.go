@@ -22,7 +22,7 @@ const rightPassword = "zebra-crossing-42"
 func guarded(h *accounttest.World, name string) (*account.User, func(login, password string) error) {
 	u, _ := h.User(name, func(in *account.Input) { in.ForceRandomPassword = false; in.Password = rightPassword })
 	return u, func(login, password string) error {
-		_, err := h.AuthenticatePassword(h.T.Context(), login, password)
+		_, err := h.AuthenticatePassword(h.T.Context(), login, password, "")
 		return err
 	}
 }
@@ -58,7 +58,7 @@ func TestService_AuthenticatePassword_locks(t *testing.T) {
 		nora, tryNora := guarded(h, "nora")
 		_, key := h.Token(mona.ID, "ci")
 		git := func(login, password string) error {
-			_, _, err := h.Tokens.AuthenticateGit(t.Context(), login, password)
+			_, _, err := h.Tokens.AuthenticateGit(t.Context(), login, password, "")
 			return err
 		}
 		for i := range 10 {
@@ -81,7 +81,7 @@ func TestService_AuthenticatePassword_locks(t *testing.T) {
 		// A user who starts the server again finds the lock; guessing on does not prolong it.
 		h.Pass(10*time.Minute - time.Second)
 		again := account.New(h.Deps)
-		if _, err := again.AuthenticatePassword(t.Context(), "mona", rightPassword); !errs.Is(err, errs.Unauthorized) {
+		if _, err := again.AuthenticatePassword(t.Context(), "mona", rightPassword, ""); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("after a restart: %v", err)
 		}
 		accounttest.WantError(t, try("mona", "one more"), errs.Unauthorized, "unauthorized")
@@ -181,7 +181,7 @@ func TestService_AuthenticatePassword_hangUp(t *testing.T) {
 	mona, _ := guarded(h, "mona")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := h.AuthenticatePassword(ctx, "mona", "guess"); err == nil {
+	if _, err := h.AuthenticatePassword(ctx, "mona", "guess", ""); err == nil {
 		t.Error("no error for who is gone")
 	}
 	if u := find(h, mona.ID); u.FailedAttempts != 0 {

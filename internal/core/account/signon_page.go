@@ -19,7 +19,7 @@ const CodePasswordExpired errs.Code = "password_expired"
 // Forbidden with CodePasswordExpired. begin stores the session, in the transaction that
 // locks the account: a password that changes meanwhile ends it, or refuses the sign-on.
 func (s *Service) SignOn(ctx context.Context, login, password, address string, begin func(ctx context.Context, as authz.Actor) error) error {
-	who, err := s.prove(ctx, login, password)
+	who, err := s.prove(ctx, login, password, address)
 	if err != nil {
 		return err
 	}
@@ -49,6 +49,9 @@ func (s *Service) SignOn(ctx context.Context, login, password, address string, b
 		}); err != nil {
 			return err
 		}
+		if err := s.bus.Publish(ctx, SignedOn{Stamp: as.Stamp(s.now())}); err != nil {
+			return err
+		}
 		return begin(ctx, as)
 	})
 	if errors.Is(err, db.ErrNotFound) {
@@ -76,11 +79,11 @@ func (s *Service) reactivate(ctx context.Context, who attempt) error {
 	return err
 }
 
-// ChangePassword gives the person with this name and current password another one. What
+// ChangePassword gives the person with this name and current password, who asks from an address, another one. What
 // is wrong with the new one is Invalid with a map; name and current password are judged as
 // AuthenticatePassword does.
-func (s *Service) ChangePassword(ctx context.Context, login, current, password string) error {
-	who, err := s.prove(ctx, login, current)
+func (s *Service) ChangePassword(ctx context.Context, login, current, password, from string) error {
+	who, err := s.prove(ctx, login, current, from)
 	if err != nil {
 		return err
 	}
@@ -102,7 +105,7 @@ func (s *Service) ChangePassword(ctx context.Context, login, current, password s
 		return fmt.Errorf("hash password: %w", err)
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		return s.setPassword(ctx, u.Actor(), u.ID, hash, func(row *userRow) error {
+		return s.setPassword(ctx, u.from(from), u.ID, hash, func(row *userRow) error {
 			if row.PasswordHash != who.PasswordHash {
 				return errs.New(errs.Unauthorized, "") // changed meanwhile
 			}
@@ -110,6 +113,13 @@ func (s *Service) ChangePassword(ctx context.Context, login, current, password s
 		})
 	})
 	return errs.Wrap(err, "change password")
+}
+
+// from is the user as an actor who asks from an address.
+func (u *User) from(address string) authz.Actor {
+	as := u.Actor()
+	as.Address = address
+	return as
 }
 
 // setPassword stores the hash of a password that its person chose, in the transaction of

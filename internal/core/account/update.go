@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,10 +108,16 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 				return err
 			}
 			s.forget(ctx, id)
-			if err := s.changeBeside(ctx, id, &c, email, addresses); err != nil {
+			was, row := &out.Before, &out.After
+			if row.Email, err = s.changeBeside(ctx, id, &c, email, addresses); err != nil {
 				return err
 			}
-			was, row := &out.Before, &out.After
+			for _, a := range addresses {
+				if a.Primary {
+					was.Email = a.Email
+				}
+			}
+			row.Email = cmp.Or(row.Email, was.Email)
 			return s.bus.Publish(ctx, UserUpdated{
 				Stamp: as.Stamp(s.now()), User: row.User, Before: was.User, Promoted: row.Admin && !was.Admin,
 				Demoted: was.Admin && !row.Admin, NewPassword: c.Password != nil,
@@ -129,22 +136,22 @@ func (r *userRow) choose(hash string, expired bool) {
 	r.FailedAttempts, r.LockedAt = 0, nil // they were made at another password
 }
 
-// changeBeside writes what an update changes in other rows than the user's.
-func (s *Service) changeBeside(ctx context.Context, id authz.UserID, c *Changes, email string, addresses []emailRow) error {
+// changeBeside writes what an update changes in other rows than the user's. It returns the primary address where that is another one.
+func (s *Service) changeBeside(ctx context.Context, id authz.UserID, c *Changes, email string, addresses []emailRow) (primary string, err error) {
 	if email != "" {
-		if err := s.readdress(ctx, id, email, addresses, c.SkipReconfirmation); err != nil {
-			return err
+		if primary, err = s.readdress(ctx, id, email, addresses, c.SkipReconfirmation); err != nil {
+			return "", err
 		}
 	}
 	if c.Provider != "" {
 		if err := s.identify(ctx, id, c.Provider, c.ExternUID); err != nil {
-			return err
+			return "", err
 		}
 	}
 	if c.Password != nil {
-		return s.dropLink(ctx, id)
+		return primary, s.dropLink(ctx, id)
 	}
-	return nil
+	return primary, nil
 }
 
 // userAt names the row of a user for db.Update.
@@ -282,8 +289,8 @@ func (c *Changes) apply(u *User) {
 }
 
 // readdress makes an address the primary one: at once where it is confirmed already or
-// need not be, else it waits as pending. The address before stays with the user.
-func (s *Service) readdress(ctx context.Context, id authz.UserID, email string, own []emailRow, atOnce bool) error {
+// need not be, else it waits as pending and the result is "". The address before stays with the user.
+func (s *Service) readdress(ctx context.Context, id authz.UserID, email string, own []emailRow, atOnce bool) (primary string, err error) {
 	now := db.At(s.now())
 	row := emailRow{UserID: id, Email: email, EmailFold: db.Fold(email), CreatedAt: now, UpdatedAt: now}
 	for _, e := range own {
@@ -292,7 +299,7 @@ func (s *Service) readdress(ctx context.Context, id authz.UserID, email string, 
 		}
 	}
 	if _, err := s.db.Exec(ctx, "DELETE FROM emails WHERE user_id = ? AND pending AND id <> ?", id, row.ID); err != nil {
-		return err
+		return "", err
 	}
 	if atOnce && row.ConfirmedAt == nil {
 		row.ConfirmedAt = &now
@@ -300,16 +307,17 @@ func (s *Service) readdress(ctx context.Context, id authz.UserID, email string, 
 	row.Primary = row.ConfirmedAt != nil
 	row.Pending = !row.Primary
 	if row.Primary {
+		primary = row.Email
 		if _, err := s.db.Exec(ctx, "UPDATE emails SET is_primary = ?, updated_at = ? WHERE user_id = ? AND is_primary", false, now, id); err != nil {
-			return err
+			return "", err
 		}
 	}
 	if row.ID != 0 {
 		_, err := s.db.Exec(ctx, "UPDATE emails SET is_primary = ?, pending = ?, confirmed_at = ?, updated_at = ? WHERE id = ?",
 			row.Primary, row.Pending, row.ConfirmedAt, now, row.ID)
-		return err
+		return primary, err
 	}
-	return db.Create(ctx, s.db, "emails", &row)
+	return primary, db.Create(ctx, s.db, "emails", &row)
 }
 
 // stateChanged is what the event of a change of state says.

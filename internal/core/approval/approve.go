@@ -130,7 +130,7 @@ func (s *Service) requirePassword(ctx context.Context, as authz.Actor, password 
 	if password == "" {
 		return errNotEligible
 	}
-	who, err := s.accounts.AuthenticatePassword(ctx, as.Username, password)
+	who, err := s.accounts.AuthenticatePassword(ctx, as.Username, password, as.Address)
 	if errs.Is(err, errs.Forbidden) || err == nil && !as.Is(who.UserID) {
 		return errNotEligible
 	}

@@ -67,12 +67,16 @@ func (s *Service) record(ctx context.Context, e Entry) error {
 			details[k] = text(v)
 		}
 	}
+	var path any = e.EntityPath
+	if e.EntityType == User && e.EntityPath == "" && e.EntityID > 0 {
+		path = db.Expression{SQL: "COALESCE((SELECT u.username FROM users u WHERE u.id = ?), '')", Args: []any{e.EntityID}}
+	}
 	encoded, err := json.Marshal(details)
 	if err != nil {
 		return fmt.Errorf("encode audit event: %w", err)
 	}
 	_, err = db.InsertRow(ctx, s.db, "audit_events", db.Values{
-		"author_id": author, "author_name": name, "entity_type": e.EntityType, "entity_id": e.EntityID, "entity_path": e.EntityPath,
+		"author_id": author, "author_name": name, "entity_type": e.EntityType, "entity_id": e.EntityID, "entity_path": path,
 		"event_name": e.Event, "target_type": e.TargetType, "target_id": e.TargetID, "target_details": e.TargetDetails,
 		"details": string(encoded), "ip_address": e.By.Address, "created_at": s.now(),
 	}, "")

@@ -68,7 +68,11 @@ func TestRecorder(t *testing.T) {
 		for _, r := range bus.Reactions() {
 			heard[r.Event] = false
 		}
+		names := map[string]bool{}
 		for _, tt := range recorded(ann) {
+			for _, e := range tt.want {
+				names[e.Event] = true
+			}
 			before, err := db.Get[int64](t.Context(), d, "SELECT COALESCE(MAX(id), 0) FROM audit_events")
 			if err == nil {
 				err = d.InTx(t.Context(), func(ctx context.Context) error { return bus.Publish(ctx, tt.event) })
@@ -90,6 +94,7 @@ func TestRecorder(t *testing.T) {
 			}
 			heard[name] = true
 		}
+		documented(t, names)
 		for name, published := range heard {
 			if !published {
 				t.Errorf("the test does not publish %s", name)
@@ -172,7 +177,7 @@ func recorded(ann authz.Actor) []sample {
 		{runner.Assigned{Stamp: by, Runner: machine.Runner, Project: place}, of(projectType, 5, "", "ci_runner_assigned_to_project", "Ci::Runner", 9, "shed")},
 		{runner.Unassigned{Stamp: by, Runner: machine.Runner, Project: place}, of(projectType, 5, "", "ci_runner_unassigned_from_project", "Ci::Runner", 9, "shed")},
 		{runner.RegistrationReset{Stamp: by, Type: runner.ProjectType, Place: &inShop}, onShop("ci_runner_registration_token_reset", projectType, 5, "Shop")},
-	}, recordedTokens(triggers, file, listed, onShop), []sample{
+	}, recordedTokens(triggers, file, listed, onShop), recordedAccounts(by, &bob, ofBob, onUser), recordedAttributes(by, &place, &team, onShop, onTeam), recordedElsewhere(by, inTeam, author), []sample{
 		{approval.RuleCreated{RuleFact: required}, onShop("approval_rule_created", "ApprovalRule", 9, "two eyes")},
 		{approval.RuleUpdated{RuleFact: required}, onShop("approval_rule_updated", "ApprovalRule", 9, "two eyes")},
 		{approval.RuleDeleted{RuleFact: required}, onShop("approval_rule_deleted", "ApprovalRule", 9, "two eyes")},

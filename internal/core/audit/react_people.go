@@ -12,48 +12,84 @@ import (
 
 // people is about users, what they sign in with, and the instance.
 func (t table) people() {
-	one(t, func(e account.UserCreated) Entry {
-		return onUser(e.Stamp, &e.User, "user_created", "User "+e.User.Username+" created", e.User.Name).with("add", "user")
+	record(t, "user_created", "", func(e account.UserCreated, out *Entry) {
+		u := &e.User
+		out.Message = "User " + u.Username + " created"
+		*out = asUser(u, *out).with("add", "user", "registration_details", map[string]any{
+			"id": u.ID, "username": u.Username, "name": u.Name, "email": u.Email, "access_level": either(u.Admin, "admin", "regular"),
+		})
 	})
-	one(t, stateChanged)
+	many(t, userUpdated)
+	record(t, "", "", stateChanged)
 	one(t, func(e account.AccessLocked) Entry {
-		return onUser(authz.System().Stamp(e.At), &account.User{ID: e.UserID, Username: e.Username}, "user_access_locked", "User access locked", e.Username)
+		return ofUser(e.UserID, e.Username, Entry{By: authz.System(), Event: "user_access_locked", Message: "User access locked"}).target(User, int64(e.UserID), e.Username)
 	})
 	one(t, func(e account.AccessUnlocked) Entry {
-		return onUser(e.Stamp, &account.User{ID: e.UserID, Username: e.Username}, "user_access_unlocked", "User access unlocked", e.Username)
+		return ofUser(e.UserID, e.Username, Entry{By: e.By, Event: "user_access_unlocked", Message: "User access unlocked"}).target(User, int64(e.UserID), e.Username)
 	})
-	one(t, func(e account.UserRemoved) Entry {
-		event, message := "user_destroyed", "User "+e.User.Username+" scheduled for deletion"
+	record(t, "user_destroyed", "", func(e account.UserRemoved, out *Entry) {
+		out.Message = "User " + e.User.Username + " scheduled for deletion"
 		if e.Rejected {
-			event, message = "user_rejected", "Instance access request rejected"
+			out.Event, out.Message = "user_rejected", "Instance access request rejected"
 		}
-		return onUser(e.Stamp, &e.User, event, message, e.User.Name).with("remove", "user")
+		*out = asUser(&e.User, *out).with("remove", "user")
+	})
+	one(t, func(e account.SignedOn) Entry {
+		return self(e.Stamp, "authenticated_with_password", "Signed in with standard authentication").with("with", "standard")
+	})
+	one(t, func(e account.SignOnFailed) Entry {
+		out := self(e.Stamp, "login_failed_with_standard_authentication", "Failed to login with STANDARD authentication").with("failed_login", "STANDARD")
+		if !e.By.SignedIn() {
+			out.EntityID, out.TargetID = anonymous, anonymous
+		}
+		return out
+	})
+	record(t, "password_reset_requested", "Ask for password reset", func(e account.PasswordLinked, out *Entry) { *out = asUser(&e.User, *out) })
+	one(t, func(e account.AddressAdded) Entry {
+		return ofUser(e.UserID, e.Username, Entry{By: e.By, Event: "email_created", Message: "Email created"}).target("Email", e.ID, e.Email).with("add", "email")
+	})
+	one(t, func(e account.AddressRemoved) Entry {
+		return ofUser(e.UserID, e.Username, Entry{By: e.By, Event: "email_destroyed", Message: "Email destroyed"}).target("Email", e.ID, e.Email).with("remove", "email")
 	})
 	record(t, "personal_access_token_created", "Created personal access token with id {id}", func(e token.Created, out *Entry) { *out = ofToken(&e.Token, *out) })
 	record(t, "personal_access_token_revoked", "Revoked personal access token with id {id}", func(e token.Revoked, out *Entry) { *out = ofToken(&e.Token, *out) })
-	record(t, "add_ssh_key", "Added SSH key", func(e sshkey.Added, out *Entry) { *out = ofUser(*e.Key.UserID, *out) })
-	record(t, "remove_ssh_key", "Removed SSH key", func(e sshkey.Removed, out *Entry) { *out = ofUser(*e.Key.UserID, *out) })
-	record(t, "add_gpg_key", "Added GPG key", func(e gpgkey.Added, out *Entry) { *out = ofUser(e.Key.UserID, *out) })
-	record(t, "remove_gpg_key", "Removed GPG key", func(e gpgkey.Removed, out *Entry) { *out = ofUser(e.Key.UserID, *out) })
-	one(t, func(e setting.Changed) Entry {
-		out := in(e.Stamp, authz.Place{}).with("change", e.Name, "from", e.From, "to", e.To)
-		out.Event, out.Message = "application_setting_updated", "Changed "+e.Name
-		out.TargetType, out.TargetID, out.TargetDetails = "ApplicationSetting", 1, e.Name
-		return out
-	})
+	record(t, "add_ssh_key", "Added SSH key", func(e sshkey.Added, out *Entry) { *out = ofUser(*e.Key.UserID, "", *out) })
+	record(t, "remove_ssh_key", "Removed SSH key", func(e sshkey.Removed, out *Entry) { *out = ofUser(*e.Key.UserID, "", *out) })
+	record(t, "add_gpg_key", "Added GPG key", func(e gpgkey.Added, out *Entry) { *out = ofUser(e.Key.UserID, "", *out) })
+	record(t, "remove_gpg_key", "Removed GPG key", func(e gpgkey.Removed, out *Entry) { *out = ofUser(e.Key.UserID, "", *out) })
+	one(t, settingChanged)
 }
 
-// onUser is an entry about an account.
-func onUser(s authz.Stamp, u *account.User, event, message, details string) Entry {
-	return Entry{
-		By: s.By, EntityType: User, EntityID: int64(u.ID), EntityPath: u.Username, Event: event, Message: message,
-		TargetType: User, TargetID: int64(u.ID), TargetDetails: details,
+// settingChanged has no values of a setting that is secret.
+func settingChanged(e setting.Changed) Entry {
+	message := "Changed " + e.Name
+	if from := text(e.From); from != "" {
+		message += " from " + from
 	}
+	out := in(e.Stamp, authz.Place{}).with("change", e.Name, "from", e.From, "to", e.To)
+	out.Event, out.Message = "application_setting_updated", message+" to "+text(e.To)
+	return out.target("ApplicationSetting", 1, e.Name)
 }
 
-// ofUser makes an entry one about what a user has.
-func ofUser(id authz.UserID, e Entry) Entry {
-	e.EntityType, e.EntityID, e.EntityPath = User, int64(id), ""
+// self is an entry about the user who acts.
+func self(s authz.Stamp, event, message string) Entry {
+	out := in(s, authz.Place{})
+	out.Event, out.Message = event, message
+	return out.target(User, int64(s.By.UserID), s.By.Username)
+}
+
+// target says what an entry is about.
+func (e Entry) target(kind string, id int64, details string) Entry {
+	e.TargetType, e.TargetID, e.TargetDetails = kind, id, details
+	return e
+}
+
+// asUser makes an entry one about an account.
+func asUser(u *account.User, e Entry) Entry { return ofUser(u.ID, u.Username, e) }
+
+// ofUser makes an entry one about what a user has. A username that is not known here is read as the entry is written.
+func ofUser(id authz.UserID, username string, e Entry) Entry {
+	e.EntityType, e.EntityID, e.EntityPath = User, int64(id), username
 	return e
 }
 
@@ -62,25 +98,27 @@ func ofToken(t *token.Token, e Entry) Entry {
 	if t.Kind == token.Project || t.Kind == token.Group {
 		return Entry{}
 	}
-	return ofUser(t.UserID, e)
+	return ofUser(t.UserID, "", e)
 }
 
 // stateChanged says that an account may act again or no more.
-func stateChanged(e account.UserStateChanged) Entry {
-	event, message := "user_state_updated", "Changed state from "+string(e.Before.State)+" to "+string(e.User.State)
+func stateChanged(e account.UserStateChanged, out *Entry) {
+	*out = asUser(&e.User, *out)
+	out.TargetDetails = e.User.Username
+	out.Event, out.Message = "user_state_updated", "Changed state from "+string(e.Before.State)+" to "+string(e.User.State)
 	switch {
 	case e.User.State == account.Blocked:
-		event, message = "user_blocked", "Blocked user"
+		out.Event, out.Message = "user_blocked", "Blocked user"
 	case e.User.State == account.Deactivated:
-		event, message = "user_deactivate", "Deactivated user"
+		out.Event, out.Message = "user_deactivate", "Deactivated user"
 	case e.User.State == account.Active && e.Before.State == account.Blocked:
-		event, message = "user_unblocked", "Unblocked user"
+		out.Event, out.Message = "user_unblocked", "Unblocked user"
 	case e.User.State == account.Active && e.Before.State == account.PendingApproval:
-		event, message = "user_approved", "Instance access request approved"
+		out.Event, out.Message = "user_approved", "Instance access request approved"
 	case e.User.State == account.Active:
-		event, message = "user_activate", "Activated user"
+		out.Event, out.Message = "user_activate", "Activated user"
 	}
-	return onUser(e.Stamp, &e.User, event, message, e.User.Username)
+	*out = out.with("change", "state", "from", e.Before.State, "to", e.User.State)
 }
 
 // groups is about groups, and the members of groups and projects.
@@ -98,19 +136,23 @@ func (t table) groups() {
 			out.Event, out.Message = "group_unarchived", "Group unarchived"
 		}
 	})
+	many(t, groupUpdated)
 	record[namespace.GroupDeleted](t, "group_destroyed", "Group destroyed")
 	record(t, "group_transferred", "", func(e namespace.GroupTransferred, out *Entry) {
 		out.Message = "Changed parent group: " + e.Before.FullPath + " is " + e.Group.FullPath
 		*out = out.with("change", "parent", "from", e.Before.FullPath, "to", e.Group.FullPath)
 	})
 	record(t, "member_created", "Membership created", func(e namespace.MemberAdded, out *Entry) {
-		*out = out.with("add", "user_access", "as", e.Member.Level.Name())
+		*out = member(&e.User, *out).with("add", "user_access", "as", e.Member.Level.Name(), "member_id", e.Member.ID)
 	})
 	record(t, "member_updated", "Membership updated", func(e namespace.MemberChanged, out *Entry) {
 		to := e.Member.Level.Name()
-		*out = out.with("change", "access_level", "from", e.Before.Level.Name(), "to", to, "as", to, "expiry_to", e.Member.ExpiresOn)
+		*out = member(&e.User, *out).with("change", "access_level", "from", e.Before.Level.Name(), "to", to, "as", to,
+			"expiry_from", e.Before.ExpiresOn, "expiry_to", e.Member.ExpiresOn, "member_id", e.Member.ID)
 	})
-	record(t, "member_destroyed", "Membership destroyed", detail[namespace.MemberRemoved]("remove", "user_access"))
+	record(t, "member_destroyed", "Membership destroyed", func(e namespace.MemberRemoved, out *Entry) {
+		*out = member(&e.User, *out).with("remove", "user_access", "member_id", e.Member.ID)
+	})
 	record(t, "access_request_denied", "Access request denied", func(e namespace.AccessDenied, out *Entry) {
 		if e.By.UserID == e.UserID {
 			out.Event, out.Message = "access_request_withdrawn", "Access request withdrawn"
@@ -132,4 +174,10 @@ func (t table) groups() {
 		}
 		*out = out.with("remove", "group_access")
 	})
+}
+
+// member names the user of a membership.
+func member(u *namespace.MemberUser, e Entry) Entry {
+	e.TargetDetails = u.Name
+	return e
 }

@@ -21,15 +21,7 @@ import (
 // projects is about projects and what gets into them.
 func (t table) projects() {
 	record[project.Created](t, "project_created", "Added project")
-	many(t, func(e project.Updated) []Entry {
-		var out []Entry
-		for _, name := range e.Attributes {
-			one := entry(e.Fact.Changed(), "project_"+name+"_updated", "Changed "+name).with("change", name)
-			one.EntityPath = e.Before.FullPath
-			out = append(out, one)
-		}
-		return out
-	})
+	many(t, projectUpdated)
 	record(t, "", "", func(e project.Archived, out *Entry) {
 		out.Event = either(e.Undone, "project_unarchived", "project_archived")
 		out.Message = either(e.Undone, "Project unarchived", "Project archived")

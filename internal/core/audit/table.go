@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -83,17 +84,16 @@ func updates[E change.Event](t table, event string, names ...[2]string) {
 // changed has an entry for each column that has changed, of those that have names in words.
 func changed(f change.Fact, event string, names [][2]string) []Entry {
 	var out []Entry
-	values := f.Changes()
+	columns := f.Changes()
 	for _, name := range names {
-		if v, ok := values[name[0]]; ok {
-			from, to := text(v.Before), text(v.After)
-			out = append(out, entry(f, event, "Changed "+name[1]+" from "+from+" to "+to).with("change", name[1], "from", from, "to", to))
+		if v, ok := columns[name[0]]; ok {
+			out = append(out, changedTo(f, values{event: event, label: name[1], from: v.Before, to: v.After}))
 		}
 	}
 	return out
 }
 
-// text is a value in words; nil is "".
+// text is a value in words; nil is "", lists and objects are JSON.
 func text(value any) string {
 	v := reflect.ValueOf(value)
 	if v.Kind() == reflect.Pointer {
@@ -101,6 +101,11 @@ func text(value any) string {
 	}
 	if !v.IsValid() {
 		return ""
+	}
+	if kind := v.Kind(); kind == reflect.Slice || kind == reflect.Map || kind == reflect.Struct {
+		if out, err := json.Marshal(v.Interface()); err == nil {
+			return string(out)
+		}
 	}
 	return fmt.Sprint(v.Interface())
 }

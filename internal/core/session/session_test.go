@@ -195,7 +195,7 @@ func TestService_Authenticate_expireDelay(t *testing.T) {
 func TestService_Subscribe(t *testing.T) {
 	for name, end := range map[string]func(h *house) error{
 		"password changed by the user": func(h *house) error {
-			return h.Accounts.ChangePassword(h.t.Context(), "ann", password, "another long passphrase")
+			return h.Accounts.ChangePassword(h.t.Context(), "ann", password, "another long passphrase", "")
 		},
 		"password changed by an administrator": func(h *house) error {
 			text := "another long passphrase"
@@ -204,7 +204,7 @@ func TestService_Subscribe(t *testing.T) {
 		},
 		"password chosen by a link": func(h *house) error {
 			key, _, err := h.Accounts.PasswordLink(h.t.Context(), h.root, h.ann)
-			return errors.Join(err, h.Accounts.UseLink(h.t.Context(), key, "another long passphrase"))
+			return errors.Join(err, h.Accounts.UseLink(h.t.Context(), key, "another long passphrase", ""))
 		},
 		"blocked": func(h *house) error {
 			_, err := h.Accounts.Block(h.t.Context(), h.root, h.ann)
@@ -303,14 +303,14 @@ func TestService_SignOn_states(t *testing.T) {
 			t.Errorf("wrong password: got %v, want unauthorized", err)
 		}
 		for _, tt := range []struct{ current, next string }{{given, given}, {given, "short"}, {given, ""}} {
-			if err := h.Accounts.ChangePassword(t.Context(), "ann", tt.current, tt.next); !errs.Is(err, errs.Invalid) {
+			if err := h.Accounts.ChangePassword(t.Context(), "ann", tt.current, tt.next, ""); !errs.Is(err, errs.Invalid) {
 				t.Errorf("to %q: got %v, want invalid", tt.next, err)
 			}
 		}
-		if err := h.Accounts.ChangePassword(t.Context(), "ann", "wrong", chosen); !errs.Is(err, errs.Unauthorized) {
+		if err := h.Accounts.ChangePassword(t.Context(), "ann", "wrong", chosen, ""); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("with a wrong password: got %v, want unauthorized", err)
 		}
-		if err := h.Accounts.ChangePassword(t.Context(), "ann", given, chosen); err != nil {
+		if err := h.Accounts.ChangePassword(t.Context(), "ann", given, chosen, ""); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := h.SignOn(t.Context(), "ann", chosen, session.Client{}); err != nil {

@@ -124,11 +124,11 @@ func TestService_Authenticate_states(t *testing.T) {
 			}
 			_, _, err := h.Tokens.Authenticate(t.Context(), key)
 			accounttest.WantError(t, err, errs.Forbidden, want)
-			_, _, err = h.Tokens.AuthenticateGit(t.Context(), "any", key)
+			_, _, err = h.Tokens.AuthenticateGit(t.Context(), "any", key, "")
 			accounttest.WantError(t, err, errs.Forbidden, want)
-			_, err = h.AuthenticatePassword(t.Context(), "mona", "zebra-crossing-42")
+			_, err = h.AuthenticatePassword(t.Context(), "mona", "zebra-crossing-42", "")
 			accounttest.WantError(t, err, errs.Forbidden, want)
-			_, err = h.AuthenticatePassword(t.Context(), "mona", "wrong")
+			_, err = h.AuthenticatePassword(t.Context(), "mona", "wrong", "")
 			accounttest.WantError(t, err, errs.Unauthorized, "unauthorized")
 		})
 	}
@@ -168,9 +168,9 @@ func TestService_Authenticate_putOut(t *testing.T) {
 			_, key := h.Token(u.ID, "ci")
 			doors := map[string]func() error{
 				"token":           func() error { _, _, err := h.Tokens.Authenticate(ctx, key); return err },
-				"token for git":   func() error { _, _, err := h.Tokens.AuthenticateGit(ctx, "x", key); return err },
-				"password":        func() error { _, err := h.AuthenticatePassword(ctx, name, password); return err },
-				"password of git": func() error { _, _, err := h.Tokens.AuthenticateGit(ctx, name, password); return err },
+				"token for git":   func() error { _, _, err := h.Tokens.AuthenticateGit(ctx, "x", key, ""); return err },
+				"password":        func() error { _, err := h.AuthenticatePassword(ctx, name, password, ""); return err },
+				"password of git": func() error { _, _, err := h.Tokens.AuthenticateGit(ctx, name, password, ""); return err },
 				"SSH key":         func() error { _, err := h.Admit(ctx, u.ID); return err },
 			}
 			all := func(when string, want bool) {
@@ -237,7 +237,7 @@ func TestService_AuthenticateGit(t *testing.T) {
 		{"stranger", "nobody", "zebra-crossing-42", false, false},
 		{"revoked", "mona", revokedKey, false, false},
 	} {
-		who, got, err := h.Tokens.AuthenticateGit(t.Context(), c.login, c.password)
+		who, got, err := h.Tokens.AuthenticateGit(t.Context(), c.login, c.password, "")
 		if want := (token.GitAccess{Read: c.read, Write: c.write}); got != want {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, want)
 		}
@@ -248,7 +248,7 @@ func TestService_AuthenticateGit(t *testing.T) {
 	if err := h.Settings.Set(t.Context(), "password_authentication_enabled_for_git", false); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := h.Tokens.AuthenticateGit(t.Context(), "mona", "zebra-crossing-42"); !errs.Is(err, errs.Unauthorized) {
+	if _, _, err := h.Tokens.AuthenticateGit(t.Context(), "mona", "zebra-crossing-42", ""); !errs.Is(err, errs.Unauthorized) {
 		t.Errorf("passwords switched off: got %v", err)
 	}
 }

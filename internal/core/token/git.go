@@ -16,18 +16,18 @@ type GitAccess struct {
 	Write bool
 }
 
-// AuthenticateGit judges name and password of HTTP Basic: what AuthenticateGitToken takes,
+// AuthenticateGit judges name and password of HTTP Basic, which came from an address: what AuthenticateGitToken takes,
 // or a person's name and password where the settings allow that. Everything that does not
 // fit is Unauthorized.
-func (s *Service) AuthenticateGit(ctx context.Context, name, password string) (authz.Actor, GitAccess, error) {
-	as, access, err := s.AuthenticateGitToken(ctx, name, password)
+func (s *Service) AuthenticateGit(ctx context.Context, name, password, from string) (authz.Actor, GitAccess, error) {
+	as, access, err := s.AuthenticateGitToken(ctx, name, password, from)
 	switch {
 	case !errs.Is(err, errs.Unauthorized) || known(err) || name == "" || password == "":
 		return as, access, err
 	case !s.settings.Current().PasswordAuthenticationEnabledForGit || strings.HasPrefix(password, secret.DeployTokenPrefix) || s.looksLikeToken(password):
 		return authz.Actor{}, GitAccess{}, err
 	}
-	as, err = s.accounts.AuthenticatePassword(ctx, name, password)
+	as, err = s.accounts.AuthenticatePassword(ctx, name, password, from)
 	if err != nil {
 		return authz.Actor{}, GitAccess{}, err
 	}
@@ -37,7 +37,7 @@ func (s *Service) AuthenticateGit(ctx context.Context, name, password string) (a
 // AuthenticateGitToken judges name and secret of HTTP Basic: any name with an access token
 // whose scopes reach repositories, or the name that goes with a deploy token which reads
 // them. Everything that does not fit is Unauthorized.
-func (s *Service) AuthenticateGitToken(ctx context.Context, name, password string) (authz.Actor, GitAccess, error) {
+func (s *Service) AuthenticateGitToken(ctx context.Context, name, password, _ string) (authz.Actor, GitAccess, error) {
 	if name == "" || password == "" {
 		return authz.Actor{}, GitAccess{}, errs.New(errs.Unauthorized, "")
 	}

@@ -20,7 +20,7 @@ func (s *SignOn) Git(r *http.Request, user, password string) (authz.Actor, token
 	as, job, err := s.Jobs.BearerGit(r.Context(), user, password)
 	access := token.GitAccess{Read: err == nil, Write: as.Job.Pushes}
 	if !job {
-		as, access, err = judge(r.Context(), user, password)
+		as, access, err = judge(r.Context(), user, password, from)
 	}
 	as.Address = from
 	if errs.Is(err, errs.Unauthorized) {

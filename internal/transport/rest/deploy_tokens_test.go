@@ -52,7 +52,7 @@ func TestDeployTokens(t *testing.T) {
 		// The time of day counts, on the day itself as well.
 		for expires, dead := range map[string]bool{"2026-05-04T15:38:00Z": true, "2026-05-04T15:39:00Z": false, "2026-05-04T17:39:00%2B02:00": false} {
 			today := get[gitlab.DeployToken](p, ann, "POST", "/groups/team/deploy_tokens", "name=today&scopes[]=read_repository&expires_at="+expires, 201)
-			_, access, err := p.Tokens.AuthenticateGit(t.Context(), today.Username, today.Token)
+			_, access, err := p.Tokens.AuthenticateGit(t.Context(), today.Username, today.Token, "")
 			if today.Expired != dead || (err != nil) != dead || access.Read == dead {
 				t.Errorf("until %s: got %+v, %+v, %v", expires, today, access, err)
 			}
@@ -83,7 +83,7 @@ func TestDeployTokens(t *testing.T) {
 		}
 
 		// git takes it with its name, and what it permits is reading.
-		if _, access, err := p.Tokens.AuthenticateGit(t.Context(), made.Username, made.Token); err != nil || !access.Read || access.Write {
+		if _, access, err := p.Tokens.AuthenticateGit(t.Context(), made.Username, made.Token, ""); err != nil || !access.Read || access.Write {
 			t.Errorf("sign on: got %+v, %v", access, err)
 		}
 		other := get[gitlab.DeployToken](p, ann, "POST", path, "name=packages&scopes[]=read_package_registry", 201)
@@ -91,13 +91,13 @@ func TestDeployTokens(t *testing.T) {
 			"another name": {"ann", made.Token}, "no name": {"", made.Token}, "expired": {"old.one", old.Token},
 			"another scope": {other.Username, other.Token}, "another secret": {made.Username, "gldt-aaaaaaaaaaaaaaaaaaaa"},
 		} {
-			if as, access, err := p.Tokens.AuthenticateGit(t.Context(), c[0], c[1]); err == nil || access.Read {
+			if as, access, err := p.Tokens.AuthenticateGit(t.Context(), c[0], c[1], ""); err == nil || access.Read {
 				t.Errorf("%s: got %+v %+v", name, as, access)
 			}
 		}
 		p.want(ann, "DELETE", one, "", 204, "")
 		p.want(ann, "DELETE", one, "", 404, `{"message":"404 Not found"}`)
-		if _, _, err := p.Tokens.AuthenticateGit(t.Context(), made.Username, made.Token); err == nil {
+		if _, _, err := p.Tokens.AuthenticateGit(t.Context(), made.Username, made.Token, ""); err == nil {
 			t.Error("a deleted token signs on")
 		}
 	})

@@ -157,7 +157,7 @@ func (x *visit) postChoose() (templ.Component, error) {
 	key := x.field("reset_password_token")
 	err := x.twice()
 	if err == nil {
-		err = x.Accounts.UseLink(x.r.Context(), key, x.raw("password"))
+		err = x.Accounts.UseLink(x.r.Context(), key, x.raw("password"), httpkit.Address(x.r))
 	}
 	switch {
 	case err == nil:
@@ -209,7 +209,7 @@ func (x *visit) replacePassword(login string, again func() (templ.Component, err
 	}
 	err := x.twice()
 	if err == nil {
-		err = x.Accounts.ChangePassword(x.r.Context(), login, x.raw("current"), x.raw("password"))
+		err = x.Accounts.ChangePassword(x.r.Context(), login, x.raw("current"), x.raw("password"), from)
 	}
 	switch {
 	case err == nil:

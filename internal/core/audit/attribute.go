@@ -1,0 +1,151 @@
+package audit
+
+import (
+	"reflect"
+	"strings"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+)
+
+// values are those of an attribute that changed, with its name in words. An entry of one that is secret has no values.
+type values struct {
+	event, label string
+	from, to     any
+	secret       bool
+	message      string // "" for the usual one
+}
+
+// changedTo is the entry of an attribute that changed.
+func changedTo(f change.Fact, v values) Entry {
+	message := "Changed " + v.label
+	if v.secret {
+		return entry(f, v.event, message).with("change", v.label)
+	}
+	from, to := text(v.from), text(v.to)
+	if from != "" {
+		message += " from " + from
+	}
+	if v.message != "" {
+		message = v.message
+	} else {
+		message += " to " + to
+	}
+	return entry(f, v.event, message).with("change", v.label, "from", from, "to", to)
+}
+
+// settings calls fn with the fields of two structs that differ, by their names in JSON.
+func settings[T any](was, is T, fn func(v values)) {
+	a, b := reflect.ValueOf(was), reflect.ValueOf(is)
+	for i := range a.NumField() {
+		name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
+		if from, to := a.Field(i).Interface(), b.Field(i).Interface(); name != "" && text(from) != text(to) {
+			fn(values{event: name, label: name, from: from, to: to})
+		}
+	}
+}
+
+// userUpdated has an entry for each attribute of an account that says who it is or what it may do.
+func userUpdated(e account.UserUpdated) []Entry {
+	var out []Entry
+	add := func(v values, changed bool) {
+		if changed {
+			out = append(out, asUser(&e.User, changedTo(e.Changed(), v)))
+		}
+	}
+	was, is := &e.Before, &e.User
+	add(values{event: "user_email_address_updated", label: "email address", from: was.Email, to: is.Email}, was.Email != is.Email)
+	add(values{event: "user_password_updated", label: "password", secret: true}, e.NewPassword)
+	add(values{event: "user_username_updated", label: "username", from: was.Username, to: is.Username}, was.Username != is.Username)
+	add(values{event: "user_name_updated", label: "name", from: was.Name, to: is.Name}, was.Name != is.Name)
+	add(values{event: "user_admin_status_updated", label: "admin status", from: was.Admin, to: is.Admin}, was.Admin != is.Admin)
+	add(values{event: "user_auditor_status_updated", label: "auditor status", from: was.Auditor, to: is.Auditor}, was.Auditor != is.Auditor)
+	add(values{event: "user_external_status_updated", label: "external status", from: was.External, to: is.External}, was.External != is.External)
+	return out
+}
+
+// featureWords are the names of features in events and in words, where they are not the names of the API.
+var featureWords = map[string]string{
+	"builds": "CI/CD", "forking": "forks", "operations": "operations access", "metrics_dashboard": "metrics dashboard",
+}
+
+// projectUpdated has an entry for each attribute of a project that changed.
+func projectUpdated(e project.Updated) []Entry {
+	var out []Entry
+	f := e.Fact.Changed()
+	columns := f.Changes()
+	add := func(v values) {
+		v.event = "project_" + v.event + "_updated"
+		one := changedTo(f, v)
+		one.EntityPath = e.Before.FullPath
+		out = append(out, one)
+	}
+	for _, name := range e.Attributes {
+		v := values{event: name, label: name, from: columns[name].Before, to: columns[name].After}
+		feature, access := strings.CutSuffix(name, "_access_level")
+		switch {
+		case access:
+			label := featureWords[feature]
+			if label == "" {
+				label = strings.ReplaceAll(feature, "_", " ")
+			}
+			add(values{event: "feature_" + name, label: label, from: e.Before.Access(feature), to: e.Project.Access(feature)})
+		case name == "visibility":
+			add(values{event: "visibility_level", label: "visibility_level", from: levelWord(e.Before.Visibility), to: levelWord(e.Project.Visibility)})
+		case name == "path":
+			add(values{event: name, label: name, from: e.Before.FullPath, to: e.Project.FullPath})
+		case name == "name":
+			add(values{event: name, label: name, from: e.Before.FullName, to: e.Project.FullName})
+		case name == "topics":
+			v.from, v.to = strings.Join(e.Before.Topics(), ","), strings.Join(e.Project.Topics(), ",")
+			v.message = "topics changed to: '" + text(v.to) + "'"
+			add(v)
+		case name == "default_branch":
+			v.message = "Default branch changed from " + text(v.from) + " to " + text(v.to)
+			add(v)
+		case name == "merge_method":
+			v.message = "Changed merge method to " + text(v.to)
+			add(v)
+		case name == "settings":
+			settings(e.Before.Settings(), e.Project.Settings(), add)
+		default:
+			add(v)
+		}
+	}
+	return out
+}
+
+// groupUpdated has an entry for each attribute of a group that changed.
+func groupUpdated(e namespace.GroupUpdated) []Entry {
+	var out []Entry
+	f := e.GroupFact.Changed()
+	columns := f.Changes()
+	add := func(v values) {
+		v.event = "group_" + v.event + "_updated"
+		one := changedTo(f, v)
+		one.EntityPath = e.Before.FullPath
+		out = append(out, one)
+	}
+	for _, name := range e.Attributes {
+		switch name {
+		case "visibility":
+			add(values{event: "visibility_level", label: name, from: levelWord(e.Before.Visibility), to: levelWord(e.Group.Visibility)})
+		case "path":
+			add(values{event: name, label: name, from: e.Before.FullPath, to: e.Group.FullPath})
+		case "settings":
+			settings(e.Before.Settings(), e.Group.Settings(), add)
+		default:
+			add(values{event: name, label: name, from: columns[name].Before, to: columns[name].After})
+		}
+	}
+	return out
+}
+
+// levelWord is a visibility as audit events spell it.
+func levelWord(v authz.Visibility) string {
+	word := v.String()
+	return strings.ToUpper(word[:1]) + word[1:]
+}
