@@ -20,9 +20,9 @@ import (
 
 // Changes are those of Update; nil leaves alone. What has a tag is stored in its column.
 type Changes struct {
-	Title              *string
-	Description        *string
-	TargetBranch       *string
+	Title              *string `db:"title"`
+	Description        *string `db:"description"`
+	TargetBranch       *string `db:"target_branch"`
 	Assignees          *[]authz.UserID
 	Reviewers          *[]authz.UserID
 	Labels             label.Assignment
@@ -30,7 +30,7 @@ type Changes struct {
 	DiscussionLocked   *bool         `db:"discussion_locked"`
 	RemoveSource       *bool         `db:"force_remove_source_branch"`
 	Squash             *bool         `db:"squash"`
-	AllowCollaboration *bool
+	AllowCollaboration *bool         `db:"allow_collaboration"` // of a fork
 	Time               timelog.Change
 	Event              Event // "" for none
 
@@ -289,19 +289,23 @@ func (u *updated) stops(m *MergeRequest) string {
 
 // set applies the changes of columns to m.
 func (m *MergeRequest) set(c Changes) {
+	if c.Description != nil && *c.Description == m.Text() {
+		c.Description = nil
+	}
+	if m.State == StateMerged || m.State == StateLocked {
+		c.TargetBranch = nil
+	}
+	if !m.Fork() {
+		c.AllowCollaboration = nil
+	}
+	before := *m
 	db.Assign(m, &c)
-	if c.Title != nil && *c.Title != m.Title {
-		m.Title, m.Draft = *c.Title, IsDraft(*c.Title)
+	if m.Title != before.Title {
+		m.Draft = IsDraft(m.Title)
 	}
-	if c.Description != nil && *c.Description != m.Text() {
-		m.Description = c.Description
-	}
-	if c.TargetBranch != nil && *c.TargetBranch != m.TargetBranch && m.State != StateMerged && m.State != StateLocked {
+	if m.TargetBranch != before.TargetBranch {
 		// The newest version compares with another branch: the next look makes a new one.
-		m.TargetBranch, m.BaseSHA, m.StartSHA, m.TrialResult = *c.TargetBranch, "", "", ""
-	}
-	if c.AllowCollaboration != nil && m.Fork() {
-		m.AllowCollaboration = *c.AllowCollaboration
+		m.BaseSHA, m.StartSHA, m.TrialResult = "", "", ""
 	}
 }
 

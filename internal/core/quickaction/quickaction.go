@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -319,11 +320,11 @@ func (a *Action) ability(kind noteable.Kind) authz.Ability {
 func (s *Service) store(ctx context.Context, c *Call) error {
 	var err error
 	switch {
-	case c.WasEpic != nil && planned(&c.Epic):
+	case c.WasEpic != nil && asked(c.Epic):
 		_, err = s.epics.Update(ctx, c.As, c.Group, c.WasEpic.IID, c.Epic)
-	case c.WasRequest != nil && requested(&c.Request):
+	case c.WasRequest != nil && asked(c.Request):
 		_, err = s.requests.Update(ctx, c.As, c.Project, c.WasRequest.IID, c.Request)
-	case c.Was != nil && changed(&c.Issue):
+	case c.Was != nil && asked(c.Issue):
 		_, err = s.issues.Update(ctx, c.As, c.Project, c.Was.IID, c.Issue)
 	}
 	if err != nil {
@@ -336,20 +337,5 @@ func (s *Service) store(ctx context.Context, c *Call) error {
 	return errors.Join(all...)
 }
 
-// changed reports whether commands ask for changes of an issue.
-func changed(c *issue.Changes) bool {
-	return c.Title != nil || c.StateEvent != "" || c.Confidential != nil || c.DiscussionLocked != nil || c.DueDate != nil || c.Weight != nil ||
-		c.ClearWeight || !c.Labels.Empty() || c.AssigneeIDs != nil || c.MilestoneID != nil || c.IterationID != nil ||
-		c.Severity != nil || c.Health != nil || c.Type != nil
-}
-
-// planned reports whether commands ask for changes of an epic.
-func planned(c *epic.Changes) bool {
-	return c.Title != nil || c.StateEvent != "" || c.Confidential != nil || !c.Labels.Empty()
-}
-
-// requested reports whether commands ask for changes of a merge request.
-func requested(c *mergerequest.Changes) bool {
-	return c.Title != nil || c.Event != "" || c.TargetBranch != nil || c.DiscussionLocked != nil || !c.Labels.Empty() || c.Assignees != nil ||
-		c.Reviewers != nil || c.MilestoneID != nil
-}
+// asked reports whether commands ask for changes: those that leave everything alone are zero.
+func asked(changes any) bool { return !reflect.ValueOf(changes).IsZero() }
