@@ -39,7 +39,7 @@ func (a *App) transports() error {
 	gate, signOn := &httpkit.Gate{Log: a.log, Observe: observe}, &httpkit.SignOn{Accounts: a.core.Accounts, Tokens: a.core.Tokens, Limits: a.core.Limits, Sessions: sessions, Jobs: a.core.CI}
 	kit := api.New(api.Config{
 		ExternalURL: a.baseURL, Authenticate: signOn.Authenticate, FindUser: signOn.FindUser, Gone: server.Gone, Limits: a.core.Limits,
-		Session: sessions.Acting,
+		Session: sessions.Acting, Writable: a.core.Settings.Writable,
 		Observe: observe, Log: a.log, Title: "Tenon", Version: rest.Level,
 	}, server.Routes())
 	git := githttp.New(githttp.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log})
@@ -203,7 +203,14 @@ func (a *App) service() http.Handler {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte("GitLab OK"))
 	})
-	mux.Handle("GET /-/metrics", a.nearby(a.metrics.Handler()))
+	measured := a.nearby(a.metrics.Handler())
+	mux.HandleFunc("GET /-/metrics", func(w http.ResponseWriter, r *http.Request) {
+		if !a.core.Settings.Current().PrometheusMetricsEnabled {
+			http.NotFound(w, r)
+			return
+		}
+		measured.ServeHTTP(w, r)
+	})
 	return mux
 }
 

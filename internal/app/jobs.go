@@ -30,7 +30,7 @@ func (a *App) work() error {
 	job.Every(&r, reconcileEvery, reconcileArgs{})
 	a.core.RegisterJobs(&r)
 	var err error
-	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log, Owner: a.owner(), Observe: a.observeJob}); err != nil {
+	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log, Owner: a.owner(), Observe: a.observeJob, Hold: a.maintained}); err != nil {
 		return fmt.Errorf("make job queue: %w", err)
 	}
 	if err = a.measureJobs(); err != nil {
@@ -38,6 +38,9 @@ func (a *App) work() error {
 	}
 	return nil
 }
+
+// maintained reports whether jobs wait, as they do in maintenance mode.
+func (a *App) maintained() bool { return a.core.Settings.Writable() != nil }
 
 // settleBefore ends what a crash interrupted: all there is at start-up (the zero time), later what
 // began before a moment.

@@ -248,7 +248,7 @@ func (s *Services) people(c *check, d Deps) {
 func (s *Services) outbound() *safehttp.Dialer {
 	return &safehttp.Dialer{Rules: func() safehttp.Rules {
 		set := s.Settings.Current()
-		return safehttp.Rules{Local: set.AllowLocalRequestsFromWebHooksAndServices, Allowed: set.OutboundLocalRequestsWhitelist}
+		return safehttp.Rules{Closed: set.DenyAllRequestsExceptAllowed, Local: set.AllowLocalRequestsFromWebHooksAndServices, Allowed: set.OutboundLocalRequestsWhitelist}
 	}}
 }
 
@@ -336,7 +336,7 @@ func (s *Services) planning(c *check, d Deps) {
 	}))
 	s.StatusChecks = statuscheck.New(need(c, statuscheck.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, MergeRequests: s.MergeRequests,
-		Outbound: s.outbound(), Box: d.Box, Jobs: d.Jobs, Now: d.Now, URLs: s.URLs,
+		Outbound: s.outbound(), Settings: s.Settings, Box: d.Box, Jobs: d.Jobs, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Snippets = snippet.New(need(c, snippet.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Jobs: d.Jobs, Settings: s.Settings, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs, Now: d.Now,
@@ -383,7 +383,7 @@ func (s *Services) talk(c *check, d Deps) {
 	}))
 	s.Notifications = notify.New(need(c, notify.Deps{
 		DB: d.DB, Policy: s.Policy, Kinds: s.Kinds, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics,
-		Snippets: s.Snippets, Repos: s.Repos, CI: s.CI, Namespaces: s.Namespaces, Notes: s.Notes, Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,
+		Snippets: s.Snippets, Repos: s.Repos, CI: s.CI, Namespaces: s.Namespaces, Notes: s.Notes, Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, Settings: s.Settings, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,
 		Log: d.Log, Now: d.Now, Out: d.Mail,
 	}))
 }

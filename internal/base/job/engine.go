@@ -123,6 +123,9 @@ func (q *Queue) begin(ctx context.Context, j *rivertype.JobRow, work func(ctx co
 			return fmt.Errorf("begin unique job: %w", err)
 		}
 	}
+	if hold := q.config.Hold; hold != nil && hold() {
+		return river.JobSnooze(heldFor)
+	}
 	err := q.observed(ctx, j, work)
 	var last *river.JobCancelError
 	if errors.As(err, &last) { // River does not hand these to the ErrorHandler
@@ -130,6 +133,9 @@ func (q *Queue) begin(ctx context.Context, j *rivertype.JobRow, work func(ctx co
 	}
 	return err
 }
+
+// heldFor is how long a job waits before it asks again whether jobs are held.
+const heldFor = 15 * time.Second
 
 // observed works, and tells who observes the queue.
 func (q *Queue) observed(ctx context.Context, j *rivertype.JobRow, work func(ctx context.Context) error) (err error) {

@@ -169,6 +169,9 @@ type Config struct {
 	Logger  *slog.Logger // nil discards
 	Workers Workers
 
+	// Hold, where set, is asked before each job; while it is true, jobs wait.
+	Hold func() bool
+
 	// Rest is how long nothing must have happened before the queue rests, where it costs
 	// no processor time; 5 seconds where zero. A job that comes then waits a little longer.
 	Rest time.Duration

@@ -17,8 +17,9 @@ import (
 	"time"
 )
 
-// Rules say which local addresses may be reached; the zero value allows none.
+// Rules say which addresses may be reached; the zero value allows no local ones.
 type Rules struct {
+	Closed  bool     // none but those that are allowed, wherever they are
 	Local   bool     // loopback and private networks
 	Allowed []string // addresses, networks in CIDR form, hosts, and each of hosts and addresses with a port
 }
@@ -49,6 +50,7 @@ const (
 	reasonLoopback  = "Requests to loopback addresses are not allowed"
 	reasonNetwork   = "Requests to the local network are not allowed"
 	reasonLink      = "Requests to the link local network are not allowed"
+	reasonClosed    = "Only requests to allowed addresses are made"
 	reasonReserved  = "Requests to reserved addresses are not allowed"
 )
 
@@ -93,6 +95,9 @@ var networks = []struct {
 // host is the name that led to it.
 func (r Rules) Check(ip netip.Addr, host string, port uint16) error {
 	ip = ip.Unmap().WithZone("")
+	if r.Closed && !r.lists(ip, host, port) {
+		return &BlockedError{reasonClosed}
+	}
 	for _, n := range networks {
 		if !n.prefix.Contains(ip) {
 			continue

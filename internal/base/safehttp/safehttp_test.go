@@ -354,3 +354,19 @@ func TestTunnel_early_answer(t *testing.T) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }
+
+// Where all but what is allowed is closed, addresses of the Internet are, too.
+func TestRules_Check_closed(t *testing.T) {
+	t.Parallel()
+	rules := safehttp.Rules{Closed: true, Local: true, Allowed: []string{"git.example", "8.8.4.0/24"}}
+	for _, tt := range []struct {
+		ip, host string
+		open     bool
+	}{
+		{"8.8.8.8", "dns.example", false}, {"127.0.0.1", "localhost", false}, {"8.8.8.8", "git.example", true}, {"8.8.4.4", "dns.example", true},
+	} {
+		if err := rules.Check(netip.MustParseAddr(tt.ip), tt.host, 443); (err == nil) != tt.open {
+			t.Errorf("%s of %s: %v, want it open %t", tt.ip, tt.host, err, tt.open)
+		}
+	}
+}

@@ -263,10 +263,11 @@ func (d *draft) known(ctx context.Context) (known, error) {
 }
 
 func (d *draft) options(at ciconfig.Location, k known) ciconfig.Options {
+	set := d.settings.Current()
 	return ciconfig.Options{
 		Files: d.reader, Location: at, Variables: ciconfig.First(k.above.lookup(), k.predefined.lookup()), Inputs: d.in.Inputs,
 		Unmasked: ciconfig.First(k.above.unmasked().lookup(), k.predefined.lookup()), Changes: d.changes,
-		MaxBytes: d.settings.Current().MaxYAMLSizeBytes, HelpURL: d.urls.Root() + "/help",
+		MaxBytes: set.MaxYAMLSizeBytes, MaxTotal: set.CIMaxTotalYAMLSizeBytes, Includes: &set.CIMaxIncludes, HelpURL: d.urls.Root() + "/help",
 	}
 }
 

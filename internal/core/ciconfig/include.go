@@ -25,12 +25,21 @@ type composer struct {
 	steps budget
 }
 
+func (o *Options) total() int { return min(cmp.Or(o.MaxTotal, MaxTotalBytes), MaxTotalBytes) }
+
+func (o *Options) includes() int {
+	if o.Includes == nil {
+		return MaxIncludes
+	}
+	return min(*o.Includes, MaxIncludes)
+}
+
 // read parses a file and gives what it says over what it includes. given has inputs, nil for none.
 func (m *composer) read(text []byte, file *source, given *value) (*value, error) {
 	at := position{file: file}
 	m.bytes += len(text)
 	m.marks += marks(text)
-	if len(text) > cmp.Or(m.o.MaxBytes, MaxBytes) || m.bytes > MaxTotalBytes || m.marks > maxMarks {
+	if len(text) > cmp.Or(m.o.MaxBytes, MaxBytes) || m.bytes > m.o.total() || m.marks > maxMarks {
 		return nil, refuse(at, textTooBig)
 	}
 	docs, err := parse(text, file)
@@ -267,8 +276,8 @@ func (m *composer) paths(at Location) ([]string, error) {
 
 // fetch reads an included file, and those that it includes.
 func (m *composer) fetch(w wanted, given *value) (*value, error) {
-	if len(m.c.Includes) >= MaxIncludes {
-		return nil, refuse(w.at, fmt.Sprintf("Maximum of %d nested includes are allowed!", MaxIncludes))
+	if most := m.o.includes(); len(m.c.Includes) >= most {
+		return nil, refuse(w.at, fmt.Sprintf("Maximum of %d nested includes are allowed!", most))
 	}
 	f, err := m.file(w.Reference)
 	if err != nil {

@@ -133,6 +133,15 @@ const (
 	CodeWrongPath errs.Code = "group_wrong_path" // the full path is not the one of the group
 )
 
+// MayPurgeNow refuses to delete what is marked before its time, where the settings leave that to
+// administrators. Who may delete it at all is asked before.
+func (s *Service) MayPurgeNow(as authz.Actor) error {
+	if !as.Admin && !s.settings.Current().AllowImmediateNamespacesDeletion {
+		return errs.Denied("Only administrators delete groups and projects before their time")
+	}
+	return nil
+}
+
 // MayPurge checks a call that deletes a marked subgroup before its time; fullPath must
 // be the path that the group has now.
 func (s *Service) MayPurge(ctx context.Context, as authz.Actor, ref, fullPath string) (*Group, error) {
@@ -141,6 +150,9 @@ func (s *Service) MayPurge(ctx context.Context, as authz.Actor, ref, fullPath st
 		return nil, err
 	}
 	if err := s.policy.Require(ctx, as, authz.DeleteGroup, g.Subject()); err != nil {
+		return nil, err
+	}
+	if err := s.MayPurgeNow(as); err != nil {
 		return nil, err
 	}
 	switch {

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/setting"
 )
 
 // Update changes a group. Callers who see the group but do not own it are told that
@@ -21,7 +22,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Grou
 	if err := s.requireAdmin(ctx, as, old); err != nil {
 		return nil, err
 	}
-	c.restrict(as)
+	c.restrict(as, s.settings.Current())
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		out, err := s.updateGroup(ctx, as, old.ID, func(ctx context.Context, g *Group) error {
 			g.Level, g.LevelKnown = old.Level, true
@@ -64,8 +65,11 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Grou
 }
 
 // restrict drops what only administrators change: others leave it alone.
-func (c *GroupChanges) restrict(as authz.Actor) {
+func (c *GroupChanges) restrict(as authz.Actor, set *setting.Settings) {
 	if !as.Admin {
+		if !set.GroupOwnersCanManageDefaultBranchProtection {
+			c.DefaultBranchProtection, c.Settings.DefaultBranchProtectionDefaults = nil, nil
+		}
 		c.SizeLimit, c.Settings.SharedRunnersMinutesLimit, c.Settings.ExtraSharedRunnersMinutesLimit = nil, nil, nil
 	}
 }

@@ -92,7 +92,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 		return nil, err
 	}
 	g := s.newGroup(as, in)
-	in.restrict(as)
+	in.restrict(as, s.settings.Current())
 	if parent != nil {
 		g.SharedRunnersSetting = parent.SharedRunnersSetting
 	}
@@ -156,7 +156,7 @@ func (s *Service) requireCreate(ctx context.Context, as authz.Actor, parent *ID)
 		if err != nil {
 			return nil, fmt.Errorf("may user create groups: %w", err)
 		}
-		if !allowed || as.External {
+		if !allowed || as.External || !s.settings.Current().TopLevelGroupCreationEnabled {
 			return nil, errs.Denied("")
 		}
 		return nil, nil

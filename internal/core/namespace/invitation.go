@@ -58,6 +58,9 @@ func (s *Service) Invite(ctx context.Context, as authz.Actor, p authz.Place, in 
 	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return err
 	}
+	if err := s.mayInvite(as); err != nil {
+		return err
+	}
 	own, err := s.policy.Level(ctx, as, p.Subject)
 	if err != nil {
 		return err

@@ -23,6 +23,9 @@ func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from 
 	if err := s.policy.Require(ctx, as, readAbility(from), from.Subject); err != nil {
 		return err
 	}
+	if err := s.mayInvite(as); err != nil {
+		return err
+	}
 	own, err := s.policy.Level(ctx, as, into.Subject)
 	if err != nil {
 		return err

@@ -47,6 +47,9 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, p authz.Place, in Mem
 	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return nil, err
 	}
+	if err := s.mayInvite(as); err != nil {
+		return nil, err
+	}
 	own, err := s.policy.Level(ctx, as, p.Subject)
 	if err != nil {
 		return nil, err
@@ -349,4 +352,12 @@ func (s *Service) checkExpiry(f *errs.Fields, expires *string) error {
 		f.Check(*expires >= s.today(), "expires_at", "cannot be a date in the past")
 	}
 	return f.Err()
+}
+
+// mayInvite refuses new members where the settings leave them to administrators.
+func (s *Service) mayInvite(as authz.Actor) error {
+	if s.settings.Current().DisableInviteMembers && !as.Admin {
+		return errs.Denied("Only administrators invite members on this instance")
+	}
+	return nil
 }

@@ -51,15 +51,16 @@ func (everybody) Hidden(authz.Actor) bool { return false }
 // post is a private project in two groups whose mail goes to a server of the test.
 type post struct {
 	*coretest.World
-	issues  *issue.Service
-	epics   *epic.Service
-	notes   *note.Service
-	subs    *subscription.Service
-	labels  *label.Service
-	s       *notify.Service
-	server  *mailtest.Server
-	waiting []notify.Mailing
-	people  map[string]authz.Actor
+	issues   *issue.Service
+	epics    *epic.Service
+	notes    *note.Service
+	subs     *subscription.Service
+	labels   *label.Service
+	s        *notify.Service
+	server   *mailtest.Server
+	settings *setting.Store
+	waiting  []notify.Mailing
+	people   map[string]authz.Actor
 
 	outer, inner authz.NamespaceID
 	id           project.ID
@@ -69,6 +70,7 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 	t.Helper()
 	w := coretest.New(t, d)
 	f := &post{World: w, server: mailtest.New(t, mailtest.Options{}), people: map[string]authz.Actor{}}
+	f.settings = setting.New(d, w.Now)
 	urls := weburl.New(&url.URL{Scheme: "https", Host: "code.example.com"}, "")
 	f.labels = label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	f.issues = issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: f.labels, URLs: urls, Now: w.Now})
@@ -110,7 +112,7 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 	}
 	f.s = notify.New(notify.Deps{
 		DB: d, Policy: w.Policy, Kinds: things, Accounts: accounts, Projects: w.Projects, Issues: f.issues, MergeRequests: requests, Epics: f.epics, Namespaces: places, Notes: f.notes, Subscriptions: f.subs,
-		Todos: todos, References: references, URLs: urls, Signer: box.Signer(), Jobs: jobs, Log: slog.New(slog.DiscardHandler), Now: w.Now,
+		Todos: todos, References: references, Settings: f.settings, URLs: urls, Signer: box.Signer(), Jobs: jobs, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		Out: out,
 	})
 	f.subs.Subscribe(w.Bus)

@@ -145,7 +145,7 @@ func (s *Service) epicUpdated(ctx context.Context, e epic.Updated) error {
 
 // mail enqueues mailings in the transaction of their event.
 func (s *Service) mail(ctx context.Context, list ...Mailing) error {
-	if s.out.Sender == nil {
+	if s.out.Sender == nil || s.settings.Current().SilentModeEnabled {
 		return nil
 	}
 	for _, m := range list {

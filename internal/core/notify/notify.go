@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/setting"
 	"tenon/internal/core/snippet"
 	"tenon/internal/core/subscription"
 	"tenon/internal/core/todo"
@@ -44,6 +45,7 @@ type Deps struct {
 	Subscriptions *subscription.Service
 	Todos         *todo.Service // knows who is mentioned
 	References    *reference.Service
+	Settings      *setting.Store
 	URLs          *weburl.Site
 	Signer        *secret.Signer
 	Jobs          job.Enqueuer
@@ -82,6 +84,7 @@ type Service struct {
 	subscriptions *subscription.Service
 	todos         *todo.Service
 	references    *reference.Service
+	settings      *setting.Store
 	urls          *weburl.Site
 	signer        *secret.Signer
 	jobs          job.Enqueuer
@@ -96,7 +99,7 @@ func New(d Deps) *Service {
 	return &Service{
 		db: d.DB, policy: d.Policy, kinds: d.Kinds, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.MergeRequests, epics: d.Epics,
 		snippets: d.Snippets, repos: d.Repos, ci: d.CI, namespaces: d.Namespaces, notes: d.Notes,
-		subscriptions: d.Subscriptions, todos: d.Todos, references: d.References, urls: d.URLs, signer: d.Signer, jobs: d.Jobs, log: d.Log,
+		subscriptions: d.Subscriptions, todos: d.Todos, references: d.References, settings: d.Settings, urls: d.URLs, signer: d.Signer, jobs: d.Jobs, log: d.Log,
 		now: d.Now, out: d.Out,
 	}
 }

@@ -34,7 +34,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 // is written down at once: a job that is tried again leaves it out, so that after a crash only the
 // mail that was on its way then may come twice, with the same Message-ID.
 func (s *Service) Send(ctx context.Context, m Mailing) error {
-	if s.out.Sender == nil {
+	if s.out.Sender == nil || s.settings.Current().SilentModeEnabled {
 		return nil // it was switched off since
 	}
 	if m.On == todo.OfGroup {

@@ -282,7 +282,7 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 		},
 		OtherSettings: OtherSettings{
 			RequestAccessEnabled: true, LFSEnabled: true, AutocloseReferencedIssues: true, EmailsEnabled: true, FeaturesJSON: "{}",
-			SharedRunnersEnabled: true, GroupRunnersEnabled: true,
+			SharedRunnersEnabled: set.SharedRunnersEnabled, GroupRunnersEnabled: true,
 		},
 		ImportState: ImportState{ImportStatus: ImportNone},
 	}

@@ -50,6 +50,12 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, ref, fullPath stri
 	if err := s.policy.Require(ctx, as, authz.DeleteProject, p.Subject()); err != nil {
 		return err
 	}
+	if err := s.mayDelete(as); err != nil {
+		return err
+	}
+	if err := s.namespaces.MayPurgeNow(as); err != nil {
+		return err
+	}
 	switch {
 	case p.MarkedForDeletionOn == nil:
 		return errs.Plain("Project must be marked for deletion first.")

@@ -19,6 +19,9 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) error {
 	if err := s.policy.Require(ctx, as, authz.DeleteProject, p.Subject()); err != nil {
 		return err
 	}
+	if err := s.mayDelete(as); err != nil {
+		return err
+	}
 	if p.MarkedForDeletionOn != nil {
 		return errs.Plain("Project has already been marked for deletion")
 	}
@@ -87,4 +90,12 @@ func deref(text *string) string {
 		return ""
 	}
 	return *text
+}
+
+// mayDelete refuses where the settings leave the deletion of projects to administrators.
+func (s *Service) mayDelete(as authz.Actor) error {
+	if s.settings.Current().DefaultProjectDeletionProtection && !as.Admin {
+		return errs.Denied("Only administrators delete projects on this instance")
+	}
+	return nil
 }

@@ -94,6 +94,9 @@ func (s *Service) SignOn(ctx context.Context, login, password string, c Client) 
 	now := db.At(s.now())
 	idle, most := s.lives()
 	err = s.accounts.SignOn(ctx, login, password, c.Address, func(ctx context.Context, who authz.Actor) error {
+		if err := s.mayBegin(who); err != nil {
+			return err
+		}
 		// Lapsed ones go here, so that they need no work of their own.
 		if _, err := s.db.Exec(ctx, "DELETE FROM sessions WHERE user_id = ? AND (last_used_at <= ? OR created_at <= ?)",
 			who.UserID, now.Add(-idle), now.Add(-most)); err != nil {
@@ -115,6 +118,18 @@ func (s *Service) SignOn(ctx context.Context, login, password string, c Client) 
 		return "", authz.Actor{}, err
 	}
 	return key, as, nil
+}
+
+// mayBegin refuses sessions that the settings do not allow: in maintenance mode administrators
+// alone sign in.
+func (s *Service) mayBegin(who authz.Actor) error {
+	switch {
+	case !s.settings.Current().PasswordAuthenticationEnabledForWeb:
+		return errs.Denied("Signing in with a password is disabled")
+	case who.Admin:
+		return nil
+	}
+	return s.settings.Writable()
 }
 
 // CutAgent shortens a User-Agent to what is kept, and to valid text.

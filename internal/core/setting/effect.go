@@ -3,6 +3,7 @@ package setting
 import (
 	"time"
 
+	"tenon/internal/base/errs"
 	"tenon/internal/core/ciconfig"
 )
 
@@ -22,3 +23,19 @@ func (s *Settings) ArchiveAge() (age time.Duration, ok bool) {
 	age, ok = ciconfig.ParseDuration(*s.ArchiveBuilds)
 	return age, ok && age >= 24*time.Hour
 }
+
+// Writable is nil unless maintenance mode is on: then nothing is changed, and the error has its message.
+func (s *Store) Writable() error {
+	set := s.Current()
+	if !set.MaintenanceMode {
+		return nil
+	}
+	message := "This instance is in maintenance mode"
+	if own := set.MaintenanceModeMessage; own != nil && *own != "" {
+		message = *own
+	}
+	return &errs.Error{Kind: errs.Unavailable, Code: CodeMaintenance, Message: message}
+}
+
+// CodeMaintenance is the code of what is refused in maintenance mode.
+const CodeMaintenance errs.Code = "maintenance"

@@ -26,8 +26,8 @@ type accounts struct {
 	DeactivationEmailAdditionalText    *string `setting:"deactivation_email_additional_text" default:"null" chars:"1000" pending:"true" doc:"Additional text in mail to deactivated users"`
 	DeleteUnconfirmedUsers             bool    `setting:"delete_unconfirmed_users" default:"false" later:"sign-on" doc:"Delete users who do not confirm their email"`
 	UnconfirmedUsersDeleteAfterDays    int     `setting:"unconfirmed_users_delete_after_days" default:"7" min:"1" later:"sign-on" doc:"Days after which users without a confirmed email are deleted"`
-	TopLevelGroupCreationEnabled       bool    `setting:"top_level_group_creation_enabled" default:"true" pending:"true" doc:"Users may create top-level groups"`
-	DisableInviteMembers               bool    `setting:"disable_invite_members" default:"false" pending:"true" doc:"Only administrators invite members"`
+	TopLevelGroupCreationEnabled       bool    `setting:"top_level_group_creation_enabled" default:"true" effect:"new top-level groups of users who are no administrators" doc:"Users may create top-level groups"`
+	DisableInviteMembers               bool    `setting:"disable_invite_members" default:"false" effect:"new members, invitations and imports of members" doc:"Only administrators invite members"`
 	InvitationFlowEnforcement          bool    `setting:"invitation_flow_enforcement" default:"false" pending:"true" doc:"Members join by accepting an invitation"`
 	UserOAuthApplications              bool    `setting:"user_oauth_applications" default:"true" later:"OAuth" doc:"Users may register OAuth applications"`
 }

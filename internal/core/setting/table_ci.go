@@ -8,7 +8,7 @@ type ci struct {
 	GroupRunnerTokenExpirationInterval              *int     `setting:"group_runner_token_expiration_interval" default:"null" min:"7200" max:"315360000" effect:"new tokens of group runners" doc:"Seconds after which new authentication tokens of group runners expire; null is never"`
 	ProjectRunnerTokenExpirationInterval            *int     `setting:"project_runner_token_expiration_interval" default:"null" min:"7200" max:"315360000" effect:"new tokens of project runners" doc:"Seconds after which new authentication tokens of project runners expire; null is never"`
 	UpdateRunnerVersionsEnabled                     bool     `setting:"update_runner_versions_enabled" default:"true" area:"telemetry" doc:"Fetch the list of runner releases"`
-	SharedRunnersEnabled                            bool     `setting:"shared_runners_enabled" default:"true" with:"shared_runners_text" pending:"true" doc:"Enable instance runners for new projects"`
+	SharedRunnersEnabled                            bool     `setting:"shared_runners_enabled" default:"true" with:"shared_runners_text" effect:"new projects" doc:"Enable instance runners for new projects"`
 	SharedRunnersText                               *string  `setting:"shared_runners_text" default:"null" chars:"10000" pending:"true" doc:"Text about instance runners"`
 	SharedRunnersMinutes                            int      `setting:"shared_runners_minutes" default:"0" min:"0" area:"plans of namespaces" doc:"Compute minutes of a group per month; 0 is unlimited"`
 	GitPushPipelineLimit                            int      `setting:"git_push_pipeline_limit" default:"4" min:"0" effect:"pushes" doc:"Maximum branches and tags of one push that create pipelines; 0 is any"`
@@ -18,8 +18,8 @@ type ci struct {
 	MaxArtifactsContentIncludeSize                  int      `setting:"max_artifacts_content_include_size" default:"5242880" min:"0" pending:"true" doc:"Maximum size of artifacts that are included as configuration, in bytes"`
 	KeepLatestArtifact                              bool     `setting:"keep_latest_artifact" default:"true" effect:"artifacts" doc:"Keep the artifacts of the latest successful pipeline of each reference"`
 	ArchiveBuilds                                   *string  `setting:"archive_builds_in_human_readable" default:"null" effect:"jobs that can be run again" doc:"Age after which jobs are archived and cannot be run again, such as 1 month; at least 1 day, empty is never"`
-	CIMaxIncludes                                   int      `setting:"ci_max_includes" default:"150" min:"0" pending:"true" doc:"Maximum included files of a pipeline"`
-	CIMaxTotalYAMLSizeBytes                         int      `setting:"ci_max_total_yaml_size_bytes" default:"314572800" min:"1" pending:"true" doc:"Maximum size of all configuration of a pipeline in bytes"`
+	CIMaxIncludes                                   int      `setting:"ci_max_includes" default:"150" min:"0" effect:"files that a pipeline includes, at most 150" doc:"Maximum included files of a pipeline"`
+	CIMaxTotalYAMLSizeBytes                         int      `setting:"ci_max_total_yaml_size_bytes" default:"314572800" min:"1" effect:"the configuration of a pipeline, at most 8 MiB" doc:"Maximum size of all configuration of a pipeline in bytes"`
 	MaxYAMLSizeBytes                                int      `setting:"max_yaml_size_bytes" default:"2097152" min:"1" max:"104857600" effect:"configuration files" doc:"Maximum size of a CI/CD configuration file in bytes"`
 	MaxYAMLDepth                                    int      `setting:"max_yaml_depth" default:"100" min:"1" pending:"true" doc:"Maximum depth of a configuration file"`
 	CIDeletePipelinesInSecondsLimitHumanReadable    string   `setting:"ci_delete_pipelines_in_seconds_limit_human_readable" default:"1 year" format:"duration" pending:"true" doc:"Maximum age after which projects delete pipelines"`

@@ -6,7 +6,7 @@ type outbound struct {
 	AllowLocalRequestsFromSystemHooks         bool     `setting:"allow_local_requests_from_system_hooks" default:"true" later:"integrations" doc:"Allow requests to the local network from system hooks"`
 	OutboundLocalRequestsWhitelist            []string `setting:"outbound_local_requests_whitelist" default:"[]" raw:"outbound_local_requests_allowlist_raw" effect:"all requests that the server makes" doc:"Local addresses and domains that webhooks and integrations may access"`
 	DNSRebindingProtectionEnabled             bool     `setting:"dns_rebinding_protection_enabled" default:"true" pending:"true" doc:"Connect to the address that was checked"`
-	DenyAllRequestsExceptAllowed              bool     `setting:"deny_all_requests_except_allowed" default:"false" pending:"true" doc:"Only the addresses of outbound_local_requests_whitelist may be called"`
+	DenyAllRequestsExceptAllowed              bool     `setting:"deny_all_requests_except_allowed" default:"false" effect:"all requests that the server makes for users" doc:"Only the addresses of outbound_local_requests_whitelist may be called"`
 	MaxHTTPResponseSizeLimit                  int      `setting:"max_http_response_size_limit" default:"100" min:"0" pending:"true" doc:"Maximum size of an HTTP response in MB; 0 is unlimited"`
 	MaxHTTPDecompressedSize                   int      `setting:"max_http_decompressed_size" default:"100" min:"0" pending:"true" doc:"Maximum size of a decompressed HTTP response in MB; 0 is unlimited"`
 	MaxHTTPResponseCSVStructuralChars         int      `setting:"max_http_response_csv_structural_chars" default:"250000" min:"0" pending:"true" doc:"Maximum separators of a CSV response; 0 is unlimited"`
@@ -16,6 +16,6 @@ type outbound struct {
 	MaxGitHubResponseSizeLimit                int      `setting:"max_github_response_size_limit" default:"8" min:"0" later:"import and export" doc:"Maximum size of a response of GitHub in MB; 0 is unlimited"`
 	MaxGitHubResponseJSONValueCount           int      `setting:"max_github_response_json_value_count" default:"250000" min:"0" later:"import and export" doc:"Maximum values of a JSON response of GitHub; 0 is unlimited"`
 	GloballyAllowedIPs                        string   `setting:"globally_allowed_ips" default:"" pending:"true" doc:"IP addresses and ranges that no group shuts out"`
-	SilentModeEnabled                         bool     `setting:"silent_mode_enabled" default:"false" pending:"true" doc:"Send no mail, status checks, webhooks or integrations"`
+	SilentModeEnabled                         bool     `setting:"silent_mode_enabled" default:"false" effect:"mail and external status checks; what would have been sent is not sent later" doc:"Send no mail, status checks, webhooks or integrations"`
 	SilentAdminExportsEnabled                 bool     `setting:"silent_admin_exports_enabled" default:"false" later:"import and export" doc:"Send no mail about exports of administrators"`
 }

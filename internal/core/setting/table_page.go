@@ -2,7 +2,7 @@ package setting
 
 // pages holds the settings of pages, Markdown and mail.
 type pages struct {
-	HomePageURL                                *string  `setting:"home_page_url" default:"null" format:"url" pending:"true" doc:"URL of the first page of users who are not signed in"`
+	HomePageURL                                *string  `setting:"home_page_url" default:"null" format:"url" effect:"the first page of visitors" doc:"URL of the first page of users who are not signed in"`
 	AfterSignOutPath                           *string  `setting:"after_sign_out_path" default:"null" format:"url" pending:"true" doc:"URL of the page after sign-out"`
 	AbuseNotificationEmail                     *string  `setting:"abuse_notification_email" default:"null" format:"email" alias:"admin_notification_email" pending:"true" doc:"Address of abuse reports"`
 	HelpPageText                               *string  `setting:"help_page_text" default:"null" chars:"10000" pending:"true" doc:"Text on the help page"`
@@ -22,9 +22,9 @@ type pages struct {
 	AssetProxyAllowlist                        []string `setting:"asset_proxy_allowlist" default:"null" null:"true" alias:"asset_proxy_whitelist" split:"true" pending:"true" doc:"Domains whose images are not proxied"`
 	PollingIntervalMultiplier                  float64  `setting:"polling_interval_multiplier" default:"1" pending:"true" doc:"Factor of the intervals in which pages ask for changes"`
 	PerformanceBarAllowedGroupID               *int     `setting:"performance_bar_allowed_group_id" default:"null" min:"0" readonly:"true" pending:"true" doc:"Group whose members see the performance bar"`
-	MaintenanceMode                            bool     `setting:"maintenance_mode" default:"false" pending:"true" doc:"Refuse all changes"`
-	MaintenanceModeMessage                     *string  `setting:"maintenance_mode_message" default:"null" chars:"255" pending:"true" doc:"Message while maintenance mode is on"`
-	PrometheusMetricsEnabled                   bool     `setting:"prometheus_metrics_enabled" default:"true" pending:"true" doc:"Serve metrics"`
+	MaintenanceMode                            bool     `setting:"maintenance_mode" default:"false" effect:"all changes: REST, GraphQL, pages, pushes, Git LFS, requests of runners for jobs, and jobs of the server" doc:"Refuse all changes"`
+	MaintenanceModeMessage                     *string  `setting:"maintenance_mode_message" default:"null" chars:"255" effect:"what is answered in maintenance mode" doc:"Message while maintenance mode is on"`
+	PrometheusMetricsEnabled                   bool     `setting:"prometheus_metrics_enabled" default:"true" effect:"GET /-/metrics" doc:"Serve metrics"`
 	MetricsMethodCallThreshold                 int      `setting:"metrics_method_call_threshold" default:"10" min:"0" area:"telemetry" doc:"Milliseconds from which method calls are measured"`
 	DefaultSearchScope                         string   `setting:"default_search_scope" default:"system default" area:"search engines" doc:"Scope of searches that do not name one"`
 	AnonymousSearchesAllowed                   bool     `setting:"anonymous_searches_allowed" default:"true" pending:"true" doc:"Users who are not signed in may search"`

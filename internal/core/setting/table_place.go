@@ -5,7 +5,7 @@ type places struct {
 	DefaultBranchName                                  *string        `setting:"default_branch_name" default:"null" effect:"the first branch of new repositories" doc:"Default branch of new repositories"`
 	DefaultBranchProtection                            int            `setting:"default_branch_protection" default:"2" values:"0,1,2,3,4" effect:"the default branch of new projects" doc:"Default branch protection level"`
 	DefaultBranchProtectionDefaults                    map[string]any `setting:"default_branch_protection_defaults" default:"{}" pending:"true" doc:"Protection of default branches in detail"`
-	GroupOwnersCanManageDefaultBranchProtection        bool           `setting:"group_owners_can_manage_default_branch_protection" default:"true" pending:"true" doc:"Group Owners change the default branch protection of their group"`
+	GroupOwnersCanManageDefaultBranchProtection        bool           `setting:"group_owners_can_manage_default_branch_protection" default:"true" effect:"changes of groups by users who are no administrators" doc:"Group Owners change the default branch protection of their group"`
 	DefaultGroupVisibility                             string         `setting:"default_group_visibility" default:"private" values:"private,internal,public" effect:"new groups" doc:"Default visibility of groups"`
 	DefaultProjectVisibility                           string         `setting:"default_project_visibility" default:"private" values:"private,internal,public" effect:"new projects" doc:"Default visibility of projects"`
 	DefaultSnippetVisibility                           string         `setting:"default_snippet_visibility" default:"private" values:"private,internal,public" pending:"true" doc:"Default visibility of snippets"`
@@ -15,8 +15,8 @@ type places struct {
 	DelayedGroupDeletion                               bool           `setting:"delayed_group_deletion" default:"true" effect:"the deletion of groups" doc:"Enable delayed group deletion"`
 	DelayedProjectDeletion                             bool           `setting:"delayed_project_deletion" default:"false" effect:"the deletion of projects" doc:"Enable delayed project deletion"`
 	DeletionAdjournedPeriod                            int            `setting:"deletion_adjourned_period" default:"7" min:"1" max:"90" effect:"the time until marked groups and projects are deleted" doc:"Days before marked groups and projects are deleted"`
-	AllowImmediateNamespacesDeletion                   bool           `setting:"allow_immediate_namespaces_deletion" default:"true" pending:"true" doc:"Owners may delete what is marked for deletion at once"`
-	DefaultProjectDeletionProtection                   bool           `setting:"default_project_deletion_protection" default:"false" pending:"true" doc:"Only administrators delete projects"`
+	AllowImmediateNamespacesDeletion                   bool           `setting:"allow_immediate_namespaces_deletion" default:"true" effect:"the deletion of groups and projects that are marked for deletion" doc:"Owners may delete what is marked for deletion at once"`
+	DefaultProjectDeletionProtection                   bool           `setting:"default_project_deletion_protection" default:"false" effect:"the deletion of projects" doc:"Only administrators delete projects"`
 	DeleteInactiveProjects                             bool           `setting:"delete_inactive_projects" default:"false" pending:"true" doc:"Delete inactive projects"`
 	InactiveProjectsDeleteAfterMonths                  int            `setting:"inactive_projects_delete_after_months" default:"2" min:"1" pending:"true" doc:"Months without activity after which a project is deleted"`
 	InactiveProjectsMinSizeMB                          int            `setting:"inactive_projects_min_size_mb" default:"0" min:"0" pending:"true" doc:"Size in MB from which inactive projects are deleted"`

@@ -2,7 +2,7 @@ package setting
 
 // tokens holds the settings of access tokens, keys and transports of git.
 type tokens struct {
-	DisablePersonalAccessTokens                    bool     `setting:"disable_personal_access_tokens" default:"false" alias:"disable_personal_access_token" pending:"true" doc:"Disable personal access tokens"`
+	DisablePersonalAccessTokens                    bool     `setting:"disable_personal_access_tokens" default:"false" alias:"disable_personal_access_token" effect:"new personal access tokens, and the use of those of users who are no administrators" doc:"Disable personal access tokens"`
 	MaxPersonalAccessTokenLifetime                 *int     `setting:"max_personal_access_token_lifetime" default:"null" min:"1" max:"365" effect:"new access tokens" doc:"Maximum lifetime of personal access tokens in days"`
 	RequirePersonalAccessTokenExpiry               bool     `setting:"require_personal_access_token_expiry" default:"true" effect:"new access tokens" doc:"Require an expiry date of personal access tokens"`
 	ServiceAccessTokensExpirationEnforced          bool     `setting:"service_access_tokens_expiration_enforced" default:"true" pending:"true" doc:"Tokens of service accounts need an expiry date"`

@@ -127,6 +127,9 @@ func short(f change.Fact) map[string]change.Values {
 // tell has the services of all checks that apply to a merge request called, each by a job of
 // its own.
 func (s *Service) tell(ctx context.Context, e mergerequest.Fact, c call) error {
+	if s.settings.Current().SilentModeEnabled {
+		return nil // and not later
+	}
 	var w db.Where
 	w.And("c.project_id = ?", e.MergeRequest.ProjectID)
 	checks, err := s.read(ctx, w)
@@ -148,6 +151,9 @@ func (s *Service) tell(ctx context.Context, e mergerequest.Fact, c call) error {
 
 // call does the job. The service is told of the merge request as it is now.
 func (s *Service) call(ctx context.Context, c call) error {
+	if s.settings.Current().SilentModeEnabled {
+		return nil
+	}
 	p, m, err := s.requests.Standing(ctx, c.RequestID)
 	if err != nil || m == nil {
 		return err

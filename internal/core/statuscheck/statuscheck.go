@@ -17,6 +17,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/setting"
 	"tenon/internal/core/weburl"
 )
 
@@ -129,6 +130,7 @@ type Deps struct {
 	Repos         *repo.Service
 	MergeRequests *mergerequest.Service
 	Outbound      *safehttp.Dialer
+	Settings      *setting.Store
 	Box           *secret.Box // seals shared secrets
 	Jobs          job.Enqueuer
 	Now           func() time.Time
@@ -145,6 +147,7 @@ type Service struct {
 	repos    *repo.Service
 	requests *mergerequest.Service
 	outbound *safehttp.Dialer
+	settings *setting.Store
 	box      *secret.Box
 	jobs     job.Enqueuer
 	now      func() time.Time
@@ -155,7 +158,7 @@ type Service struct {
 func New(d Deps) *Service {
 	return &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, requests: d.MergeRequests,
-		outbound: d.Outbound, box: d.Box, jobs: d.Jobs, now: d.Now, urls: d.URLs,
+		outbound: d.Outbound, settings: d.Settings, box: d.Box, jobs: d.Jobs, now: d.Now, urls: d.URLs,
 	}
 }
 

@@ -42,7 +42,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	approvaltest.Check(t, err)
 	w.checks = statuscheck.New(statuscheck.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, MergeRequests: w.MergeRequests,
-		Outbound: w.dialer, Box: box, Jobs: job.EnqueuerFunc(w.Enqueue), Now: w.Now, URLs: w.URLs,
+		Outbound: w.dialer, Settings: w.Settings, Box: box, Jobs: job.EnqueuerFunc(w.Enqueue), Now: w.Now, URLs: w.URLs,
 	})
 	w.approvals = approval.New(approval.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, MergeRequests: w.MergeRequests, Protections: w.Protections, Settings: w.Settings, Now: w.Now,

@@ -84,6 +84,8 @@ func (s *Service) judge(b *bearer, now time.Time) error {
 		return &errs.Error{Kind: errs.Unauthorized, Err: ErrExpired}
 	case b.Kind == Impersonation && s.noImpersonation:
 		return &errs.Error{Kind: errs.Unauthorized, Err: ErrNoImpersonation}
+	case b.Kind == Personal && !b.user.Admin && s.settings.Current().DisablePersonalAccessTokens:
+		return errs.Denied(messageDisabled) // administrators turn it off again with theirs
 	}
 	return s.accounts.Barred(&b.user)
 }

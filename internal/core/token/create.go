@@ -14,6 +14,8 @@ import (
 	"tenon/internal/core/authz"
 )
 
+const messageDisabled = "Personal access tokens are disabled"
+
 // maxName is the longest name and description of a token, in characters.
 const maxName = 255
 
@@ -102,6 +104,9 @@ func (s *Service) CreateInSession(ctx context.Context, as authz.Actor, in Input)
 
 // createToken stores a token whose input was checked.
 func (s *Service) createToken(ctx context.Context, as authz.Actor, kind Kind, user authz.UserID, in Input) (*Token, string, error) {
+	if kind == Personal && as.SignedIn() && s.settings.Current().DisablePersonalAccessTokens {
+		return nil, "", errs.Denied(messageDisabled)
+	}
 	t := s.token(kind, user, in.Name, in.Scopes)
 	t.Description, t.ExpiresOn = in.Description, in.ExpiresOn
 	if t.ExpiresOn == nil && s.NeedsExpiry() {

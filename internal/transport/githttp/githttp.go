@@ -110,6 +110,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if err := h.Settings.Writable(); err != nil && service == receivePack {
+		plain(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
 	at, err := h.find(r, t, service, as, access)
 	if err != nil {
 		h.refuseProject(w, r, t, as, err)

@@ -66,6 +66,7 @@ type lfsRoute struct {
 	method    string
 	operation lfs.Operation // least that a token of ours must permit
 	serve     func(x *lfsExchange)
+	changes   bool // is refused in maintenance mode
 	body      bool // names its object in the body, so that serve holds a token of ours against it
 }
 
@@ -73,9 +74,9 @@ type lfsRoute struct {
 var lfsRoutes = map[string][]lfsRoute{
 	"objects/batch":  {{method: http.MethodPost, serve: (*lfsExchange).batch}},
 	"objects/verify": {{method: http.MethodPost, operation: lfs.Upload, serve: (*lfsExchange).verify, body: true}},
-	"locks":          {{method: http.MethodGet, operation: lfs.Download, serve: (*lfsExchange).listLocks}, {method: http.MethodPost, operation: lfs.Upload, serve: (*lfsExchange).createLock}},
+	"locks":          {{method: http.MethodGet, operation: lfs.Download, serve: (*lfsExchange).listLocks}, {method: http.MethodPost, operation: lfs.Upload, serve: (*lfsExchange).createLock, changes: true}},
 	"locks/verify":   {{method: http.MethodPost, operation: lfs.Upload, serve: (*lfsExchange).verifyLocks}},
-	"locks/*/unlock": {{method: http.MethodPost, operation: lfs.Upload, serve: (*lfsExchange).unlock}},
+	"locks/*/unlock": {{method: http.MethodPost, operation: lfs.Upload, serve: (*lfsExchange).unlock, changes: true}},
 }
 
 func (t lfsTarget) routes() []lfsRoute {
@@ -84,7 +85,7 @@ func (t lfsTarget) routes() []lfsRoute {
 		case 1:
 			return []lfsRoute{{method: http.MethodGet, operation: lfs.Download, serve: (*lfsExchange).download}}
 		case 2:
-			return []lfsRoute{{method: http.MethodPut, operation: lfs.Upload, serve: (*lfsExchange).upload}}
+			return []lfsRoute{{method: http.MethodPut, operation: lfs.Upload, serve: (*lfsExchange).upload, changes: true}}
 		}
 		return nil
 	}
@@ -132,7 +133,19 @@ func (h *Handler) serveLFS(w http.ResponseWriter, r *http.Request, t lfsTarget) 
 	if !x.signOn() || !x.find(t.project) || !x.granted(*route) {
 		return
 	}
+	if route.changes && !x.writable() {
+		return
+	}
 	route.serve(x)
+}
+
+// writable refuses what changes anything in maintenance mode.
+func (x *lfsExchange) writable() bool {
+	err := x.Settings.Writable()
+	if err != nil {
+		lfsRefuse(x.w, http.StatusServiceUnavailable, err.Error())
+	}
+	return err == nil
 }
 
 // signOn reads who asks: with a token that we gave out ourselves, or as for git.

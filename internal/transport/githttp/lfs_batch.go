@@ -69,7 +69,7 @@ func (x *lfsExchange) batch() {
 		lfsRefuse(x.w, http.StatusForbidden, "Access forbidden. Check your access level.")
 		return
 	}
-	if !x.may(in.Operation) {
+	if !x.may(in.Operation) || in.Operation == lfs.Upload && !x.writable() {
 		return
 	}
 	if err := x.LFS.Require(x.r.Context(), x.as, x.p, in.Operation); err != nil {

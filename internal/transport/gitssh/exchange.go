@@ -133,6 +133,9 @@ func (c *countedChannel) Write(p []byte) (int, error) {
 
 // git serves one of git's commands on the project at a path.
 func (x *exchange) git(ctx context.Context, as authz.Actor, command, path string) int {
+	if err := x.Settings.Writable(); err != nil && command == receivePack {
+		return x.refuse(err.Error())
+	}
 	at, err := x.remote(ctx, as, path)
 	if errs.Is(err, errs.NotFound) && command == receivePack {
 		at, err = x.create(ctx, as, path)

@@ -17,6 +17,9 @@ func (x *exchange) lfs(ctx context.Context, as authz.Actor, path string, op lfs.
 		x.refuse("Unknown LFS operation: " + clip(string(op)))
 		return unknown
 	}
+	if err := x.Settings.Writable(); err != nil && op == lfs.Upload {
+		return x.refuse(err.Error())
+	}
 	p, err := x.find(ctx, as, path)
 	if err != nil {
 		return x.explain(err, textHidden)

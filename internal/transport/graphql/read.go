@@ -376,6 +376,11 @@ func (h *Handler) prepare(schema *exec.Schema, in *incoming, as authz.Actor, lim
 		if problems == nil && ops[i].Subscribes() && !in.stream {
 			problems = []exec.Error{{Message: "Subscriptions are answered as a stream of events: send Accept: text/event-stream"}}
 		}
+		if problems == nil && ops[i].Mutates() {
+			if err := h.Settings.Writable(); err != nil {
+				problems = []exec.Error{{Message: err.Error()}}
+			}
+		}
 		if problems != nil {
 			ops[i], results[i] = nil, exec.Refused(problems...)
 			continue

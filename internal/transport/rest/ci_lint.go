@@ -14,7 +14,7 @@ var _ = Resource("ci_lint", (*Server).lintRoutes)
 func (s *Server) lintRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects/:id/ci/lint", s.lintCommit).Doc("Validate the CI/CD configuration of a project").Needs(authz.ReadCode),
-		api.Post("/projects/:id/ci/lint", s.lintText).Status(200).Doc("Validate a CI/CD configuration with the context of a project").
+		api.Post("/projects/:id/ci/lint", s.lintText).Status(200).Always().Doc("Validate a CI/CD configuration with the context of a project").
 			Needs(authz.CreatePipeline, authz.ReadCode),
 		api.Get("/projects/:id/ci/explain", s.explainPipeline).Doc("Explain which jobs a pipeline would have").Needs(authz.CreatePipeline, authz.ReadCode),
 	)

@@ -12,7 +12,7 @@ var _ = Resource("markdown", (*Server).markdownRoutes)
 
 func (s *Server) markdownRoutes() []*api.Route {
 	return api.Scoped(nil,
-		api.Post("/markdown", s.renderMarkdown).Doc("Render a Markdown document").Needs(authz.RenderMarkdown),
+		api.Post("/markdown", s.renderMarkdown).Always().Doc("Render a Markdown document").Needs(authz.RenderMarkdown),
 	)
 }
 

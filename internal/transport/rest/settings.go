@@ -22,7 +22,7 @@ var _ = Resource("settings", (*Server).settingRoutes)
 func (s *Server) settingRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/application/settings", s.getSettings).Doc("Get the application settings").Needs(authz.AdminSettings),
-		api.Put("/application/settings", s.updateSettings).Timed().Doc("Update the application settings").Needs(authz.AdminSettings),
+		api.Put("/application/settings", s.updateSettings).Timed().Always().Doc("Update the application settings").Needs(authz.AdminSettings),
 	)
 }
 

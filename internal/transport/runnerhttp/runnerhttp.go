@@ -245,6 +245,9 @@ func (h *Handler) request(w http.ResponseWriter, r *http.Request) error {
 		complaint(w, http.StatusBadRequest, "token is missing")
 		return nil
 	}
+	if err := h.Settings.Writable(); err != nil {
+		return err
+	}
 	got, value, err := h.CI.Request(r.Context(), ci.Ask{
 		Token: in.Token, SystemID: in.SystemID, LastUpdate: in.LastUpdate, Features: in.Info.Features, Address: httpkit.Of(r.Context()).Address,
 		Info: runner.Info{Name: in.Info.Name, Version: in.Info.Version, Revision: in.Info.Revision, Platform: in.Info.Platform, Architecture: in.Info.Architecture},

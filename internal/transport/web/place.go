@@ -18,6 +18,9 @@ import (
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 func (x *visit) getHome() (templ.Component, error) {
+	if to := x.Settings.Current().HomePageURL; to != nil && *to != "" && !x.as.SignedIn() {
+		return x.goTo(*to)
+	}
 	f := project.Filter{OrderBy: "last_activity_at", Membership: x.as.SignedIn(), Range: page.Range{Limit: perPage, Uncounted: true}}
 	list, err := x.Projects.List(x.r.Context(), x.as, f)
 	if err != nil {

@@ -21,6 +21,7 @@ type route struct {
 	// signed says that the address itself proves that the caller may: its form needs no token of
 	// a browser, and programs send it, too.
 	signed bool
+	always bool // its form is taken in maintenance mode, too
 }
 
 // maxForm is the longest form in bytes that is read, unless a route says otherwise.
@@ -47,6 +48,11 @@ func programs(r route) route {
 
 func signed(r route) route {
 	r.signed = true
+	return r
+}
+
+func always(r route) route {
+	r.always = true
 	return r
 }
 

@@ -17,8 +17,8 @@ func accountRoutes() []route {
 	sign, profile, token, key, session := here.SignIn(""), here.Profile(), here.ProfileTokens(), here.ProfileKeys(), here.ProfileSessions()
 	return []route{
 		get(sign, (*visit).getSignIn),
-		post(sign, (*visit).postSignIn),
-		post(here.SignOut(), (*visit).postSignOut),
+		always(post(sign, (*visit).postSignIn)),
+		always(post(here.SignOut(), (*visit).postSignOut)),
 		get(here.ForgottenPassword(), (*visit).getForgotten),
 		get(here.ChoosePassword(""), (*visit).getChoose),
 		post(here.ChoosePassword(""), (*visit).postChoose),

@@ -67,6 +67,10 @@ func (x *visit) postSignIn() (templ.Component, error) {
 		x.status = http.StatusUnprocessableEntity
 		x.sheet.Errors = []string{badSignOn}
 		return x.signInPage(f)
+	case isMaintenance(err):
+		x.status = http.StatusServiceUnavailable
+		x.sheet.Errors = []string{err.Error()}
+		return x.signInPage(f)
 	case errs.Is(err, errs.Forbidden):
 		x.status = http.StatusForbidden
 		x.sheet.Errors = []string{err.Error()}

@@ -17,6 +17,7 @@ import (
 	"tenon/internal/core"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
+	"tenon/internal/core/setting"
 	"tenon/internal/transport/httpkit"
 )
 
@@ -131,6 +132,9 @@ func (h *Handler) answer(x *visit, route *route) (templ.Component, error) {
 		return x.goTo(at.SignIn(""))
 	}
 	if route.method != http.MethodGet {
+		if err := h.Settings.Writable(); err != nil && !route.always {
+			return nil, err
+		}
 		most := route.maxForm
 		if most == 0 {
 			most = maxForm
@@ -197,6 +201,8 @@ func (h *Handler) refuse(x *visit, err error) {
 		h.failed(x, http.StatusForbidden, "You may not do this", sentenceOf(err))
 	case errs.Is(err, errs.BadRequest), errs.Is(err, errs.Invalid), errs.Is(err, errs.Unprocessable), errs.Is(err, errs.Conflict):
 		h.failed(x, http.StatusUnprocessableEntity, "This cannot be done", sentenceOf(err))
+	case isMaintenance(err):
+		h.failed(x, http.StatusServiceUnavailable, "The server is in maintenance mode", err.Error())
 	case errs.Is(err, errs.TooMany), errs.Is(err, errs.Unavailable):
 		x.w.Header().Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
 		h.failed(x, http.StatusServiceUnavailable, "The server is busy", "Please try again in a moment.")
@@ -237,4 +243,9 @@ func failure(w http.ResponseWriter, err error) int {
 	}
 	w.Header().Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
 	return http.StatusServiceUnavailable
+}
+
+func isMaintenance(err error) bool {
+	e, ok := errors.AsType[*errs.Error](err)
+	return ok && e.Code == setting.CodeMaintenance
 }

@@ -47,6 +47,10 @@ type Config struct {
 	// the route names went away while the request was under way; it answers NotFound then.
 	Gone func(ctx context.Context, as authz.Actor, route, id string) error
 
+	// Writable, where set, is asked before a request that changes anything, and refuses it with its
+	// error.
+	Writable func() error
+
 	// Observe, where set, is called with each request when it is answered.
 	Observe func(httpkit.Observation)
 
@@ -175,11 +179,22 @@ func (x *exchange) serve() error {
 	if since, ok := ParseTime(x.r.Header.Get(unmodifiedSince)); ok && x.route.timed {
 		x.As.UnmodifiedSince = since
 	}
+	if err := x.writable(); err != nil {
+		return err
+	}
 	err := x.run(m)
 	if short.leaf == nil || x.Status != 0 || !missing(err) {
 		return err
 	}
 	return x.runShort(short)
+}
+
+// writable refuses what changes anything while nothing may be changed.
+func (x *exchange) writable() error {
+	if x.kit.config.Writable == nil || x.route.always || x.r.Method == http.MethodGet || x.r.Method == http.MethodHead {
+		return nil
+	}
+	return x.kit.config.Writable()
 }
 
 // missing reports whether an endpoint found nothing by the name that it was given.

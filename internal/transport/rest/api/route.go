@@ -34,6 +34,7 @@ type Route struct {
 	maxBodyNow func() int64 // goes before maxBody; may be nil
 	namesJSON  bool         // says "Invalid json" of a body that is none
 	timed      bool         // honours If-Unmodified-Since
+	always     bool         // is answered in maintenance mode too
 
 	tag   string       // groups the endpoint in the OpenAPI document
 	gives string       // media type of a result that is Raw; "" for any
@@ -174,6 +175,10 @@ func (r *Route) Deprecated() *Route { r.deprecated = true; return r }
 // Timed declares that what the endpoint changes or deletes has the time of its last change:
 // If-Unmodified-Since becomes a condition that core checks with [authz.Actor.Unmodified].
 func (r *Route) Timed() *Route { r.timed = true; return r }
+
+// Always declares an endpoint that is answered in maintenance mode, although it is no GET: it
+// changes nothing, or ends that mode.
+func (r *Route) Always() *Route { r.always = true; return r }
 
 // Gives says what an endpoint answers whose result is Raw: the media type, and a value that is
 // encoded alike where it is JSON (nil elsewhere).
