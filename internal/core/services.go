@@ -116,7 +116,7 @@ type Services struct {
 	Settings *setting.Store
 	Kinds    *noteable.Kinds // of what users talk about
 	Instance *setting.Service
-	Limits   *limit.Service // nil limits nothing
+	Limits   *limit.Service
 
 	// Accounts, and what users and programs sign on with. Tokens of a departing user go first,
 	// so that they are of no use however long the rest takes. These react to the end of a
@@ -206,9 +206,7 @@ func New(d Deps, more ...Subject) (*Services, error) {
 		return nil, err
 	}
 	s := &Services{URLs: weburl.New(base, d.SSH), Policy: authz.New(d.DB, d.Now), Settings: setting.New(d.DB, d.Now).Sealed(d.Box), Kinds: &noteable.Kinds{}}
-	if d.RateLimits {
-		s.Limits = limit.New(need(&c, limit.Deps{Settings: s.Settings, Now: d.Now, Refused: d.Refused}))
-	}
+	s.Limits = limit.New(need(&c, limit.Deps{Settings: s.Settings, Now: d.Now, Refused: d.Refused, Off: !d.RateLimits}))
 	s.people(&c, d)
 	s.code(&c, d)
 	s.planning(&c, d)
@@ -225,7 +223,7 @@ func (s *Services) people(c *check, d Deps) {
 	s.Instance = setting.NewService(need(c, setting.Deps{Store: s.Settings, Policy: s.Policy, Bus: d.Bus}))
 	s.Attributes = attribute.New(need(c, attribute.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now}))
 	s.Namespaces = namespace.New(need(c, namespace.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Attributes: s.Attributes, Now: d.Now, Log: d.Log,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Attributes: s.Attributes, Limits: s.Limits, Now: d.Now, Log: d.Log,
 	}))
 	s.Accounts = account.New(need(c, account.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Places: s.Namespaces, Attributes: s.Attributes, Jobs: d.Jobs,
@@ -286,7 +284,7 @@ func (s *Services) code(c *check, d Deps) {
 		Quota: s.Quota, Log: d.Log, Now: d.Now,
 	}))
 	s.Repos = repo.New(need(c, repo.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Git: d.Git, Settings: s.Settings, Projects: s.Projects,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Git: d.Git, Settings: s.Settings, Limits: s.Limits, Projects: s.Projects,
 		Accounts: s.Accounts, Tokens: s.Tokens, Keys: s.DeployKeys, LFS: s.LFS, Archives: d.Archives, Packs: d.Packs, Fetches: d.Fetches, Quota: s.Quota,
 		Jobs: d.Jobs, PushRules: s.PushRules, Protections: s.Protections,
 		Log: d.Log, Now: d.Now, URLs: s.URLs,
@@ -322,7 +320,7 @@ func (s *Services) planning(c *check, d Deps) {
 	}))
 	s.Issues = issue.New(need(c, issue.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Labels: s.Labels, Milestones: s.Milestones, Iterations: s.Iterations, Projects: s.Projects, Times: s.Times,
-		Now: d.Now, URLs: s.URLs,
+		Limits: s.Limits, Now: d.Now, URLs: s.URLs,
 	}))
 	s.MetricImages = metricimage.New(need(c, metricimage.Deps{
 		DB: d.DB, Policy: s.Policy, Issues: s.Issues, Projects: s.Projects, Uploads: s.Uploads, Now: d.Now,
@@ -364,7 +362,7 @@ func (s *Services) talk(c *check, d Deps) {
 		Iterations: s.Iterations, Boards: s.Boards, References: s.References, Awards: s.Awards, Subscriptions: s.Subscriptions, Repos: s.Repos, Now: d.Now,
 	}))
 	s.Notes = note.New(need(c, note.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Awards: s.Awards, Jobs: d.Jobs, Projects: s.Projects, Repos: s.Repos, Now: d.Now, Commands: s.Commands,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Awards: s.Awards, Jobs: d.Jobs, Projects: s.Projects, Repos: s.Repos, Limits: s.Limits, Now: d.Now, Commands: s.Commands,
 		Texts: reference.NewReader(s.URLs), Kinds: s.Kinds,
 	}))
 	s.Drafts = draftnote.New(need(c, draftnote.Deps{DB: d.DB, Notes: s.Notes, MergeRequests: s.MergeRequests, Now: d.Now}))

@@ -31,7 +31,7 @@ var subjects = []Subject{
 	},
 	func(b *Build) any {
 		return changelog.New(Need(b, changelog.Deps{
-			DB: b.DB, Policy: b.Policy, Accounts: b.Accounts, Namespaces: b.Namespaces, Repos: b.Repos, MergeRequests: b.MergeRequests, Now: b.Now,
+			DB: b.DB, Policy: b.Policy, Accounts: b.Accounts, Namespaces: b.Namespaces, Repos: b.Repos, MergeRequests: b.MergeRequests, Limits: b.Limits, Now: b.Now,
 		}))
 	},
 }

@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -31,11 +32,13 @@ type Deps struct {
 	Namespaces    *namespace.Service
 	Repos         *repo.Service
 	MergeRequests *mergerequest.Service
+	Limits        *limit.Service `wire:"optional"` // nil limits nothing
 	Now           func() time.Time
 }
 
 // Service makes changelogs.
 type Service struct {
+	limits     *limit.Service
 	db         *db.DB
 	policy     *authz.Policy
 	accounts   *account.Service
@@ -48,7 +51,7 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, policy: d.Policy, accounts: d.Accounts, namespaces: d.Namespaces, repos: d.Repos, requests: d.MergeRequests, now: d.Now,
+		db: d.DB, policy: d.Policy, accounts: d.Accounts, namespaces: d.Namespaces, repos: d.Repos, requests: d.MergeRequests, limits: d.Limits, now: d.Now,
 	}
 }
 
@@ -100,6 +103,9 @@ func (s *Service) Generate(ctx context.Context, as authz.Actor, p *project.Proje
 	if err := s.policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
 		return "", err
 	}
+	if err := s.limits.CheckAt(limit.Changelog, as, p.Place()); err != nil {
+		return "", err
+	}
 	in.complete(p, s.now())
 	return s.section(ctx, as, p, &in)
 }
@@ -113,6 +119,9 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, p *project.Project, i
 		if errs.Is(err, errs.Forbidden) {
 			return errs.Denied("You are not allowed to commit a changelog on this branch")
 		}
+		return err
+	}
+	if err := s.limits.CheckAt(limit.Changelog, as, p.Place()); err != nil {
 		return err
 	}
 	section, err := s.section(ctx, as, p, &in)

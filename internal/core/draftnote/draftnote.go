@@ -127,7 +127,7 @@ func (s *Service) own(ctx context.Context, as authz.Actor, t noteable.Target, id
 
 // Create keeps a note back.
 func (s *Service) Create(ctx context.Context, as authz.Actor, on note.On, in Input) (*Draft, error) {
-	t, err := s.notes.MayComment(ctx, as, on)
+	t, err := s.notes.MayAdd(ctx, as, on)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 )
 
@@ -167,13 +168,19 @@ func (s *Service) Import(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.policy.Require(ctx, as, authz.ImportIssues, p.Subject()); err != nil {
 		return nil, err
 	}
+	if err := s.policy.Require(ctx, as, authz.CreateIssue, p.Subject()); err != nil {
+		return nil, err
+	}
+	if err := s.limits.Check(limit.IssuesCreate, as); err != nil {
+		return nil, err
+	}
 	inputs, lines, err := parsed(io.LimitReader(from, maxImportBytes+1))
 	if err != nil {
 		return nil, err
 	}
 	out := &Imported{Issues: []IID{}, Errors: []int{}}
 	for n, in := range inputs {
-		i, err := s.Create(ctx, as, p, in)
+		i, err := s.open(ctx, as, p, in)
 		switch {
 		case errs.Is(err, errs.Invalid):
 			out.Errors = append(out.Errors, lines[n])

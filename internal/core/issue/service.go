@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
@@ -34,12 +35,14 @@ type Deps struct {
 	Iterations *iteration.Service
 	Projects   *project.Service
 	Times      *timelog.Service
+	Limits     *limit.Service `wire:"optional"` // nil limits nothing
 	Now        func() time.Time
 	URLs       *weburl.Site
 }
 
 // Service reads and changes issues.
 type Service struct {
+	limits     *limit.Service
 	db         *db.DB
 	policy     *authz.Policy
 	bus        *event.Bus
@@ -89,7 +92,7 @@ func (s *Service) Connect(a Above) { s.above = a }
 func New(d Deps) *Service {
 	return &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, labels: d.Labels, milestones: d.Milestones,
-		iterations: d.Iterations, projects: d.Projects, times: d.Times, now: d.Now, urls: d.URLs,
+		iterations: d.Iterations, projects: d.Projects, times: d.Times, limits: d.Limits, now: d.Now, urls: d.URLs,
 	}
 }
 
@@ -181,6 +184,14 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.policy.Require(ctx, as, authz.CreateIssue, p.Subject()); err != nil {
 		return nil, err
 	}
+	if err := s.limits.Check(limit.IssuesCreate, as); err != nil {
+		return nil, err
+	}
+	return s.open(ctx, as, p, in)
+}
+
+// open is Create for an actor who may, and was counted.
+func (s *Service) open(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Issue, error) {
 	if in.Description == nil && in.Resolves.Request != 0 {
 		text, err := s.above.Discussions.FollowUp(ctx, as, p, in.Resolves)
 		if err != nil {

@@ -19,7 +19,7 @@ const (
 // kept out once there were too many; one on this machine never is, since a proxy there
 // may stand for everybody.
 func (s *Service) GitFailed(address string) {
-	if s == nil {
+	if s.off() {
 		return
 	}
 	from := ratelimit.NetworkOf(address)

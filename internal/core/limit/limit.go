@@ -6,6 +6,7 @@ package limit
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"tenon/internal/base/errs"
@@ -117,6 +118,7 @@ type Service struct {
 	counter  *ratelimit.Counter
 	bans     *ratelimit.Bans
 	refused  func(class string)
+	enforced atomic.Bool
 }
 
 // Deps is what a Service is made of.
@@ -124,6 +126,7 @@ type Deps struct {
 	Settings *setting.Store
 	Now      func() time.Time
 	Refused  func(class string) `wire:"optional"` // is told the class of each refusal
+	Off      bool               // limits nothing before Enforce
 }
 
 // New builds the service.
@@ -131,8 +134,15 @@ func New(d Deps) *Service {
 	if d.Refused == nil {
 		d.Refused = func(string) {}
 	}
-	return &Service{settings: d.Settings, counter: ratelimit.New(d.Now), bans: ratelimit.NewBans(d.Now), refused: d.Refused}
+	s := &Service{settings: d.Settings, counter: ratelimit.New(d.Now), bans: ratelimit.NewBans(d.Now), refused: d.Refused}
+	s.enforced.Store(!d.Off)
+	return s
 }
+
+// Enforce has a service that was made with Off limit what callers do from now on.
+func (s *Service) Enforce() { s.enforced.Store(true) }
+
+func (s *Service) off() bool { return s == nil || !s.enforced.Load() }
 
 // Check counts a call of the class for the caller. Who made too many gets TooMany, which
 // wraps a *ratelimit.Exceeded. A class that is not there has no limit.
@@ -144,13 +154,16 @@ func (s *Service) CheckIn(class Class, as authz.Actor, project int64, text strin
 	return s.check(class, as, project, text)
 }
 
-// CheckInGroup is CheckIn for a group.
-func (s *Service) CheckInGroup(class Class, as authz.Actor, group int64) error {
-	return s.check(class, as, group, "group")
+// CheckAt is CheckIn for a project or a group.
+func (s *Service) CheckAt(class Class, as authz.Actor, at authz.Place) error {
+	if at.Group {
+		return s.check(class, as, at.ID, "group")
+	}
+	return s.check(class, as, at.ID, "")
 }
 
 func (s *Service) check(class Class, as authz.Actor, what int64, text string) error {
-	if s == nil {
+	if s.off() {
 		return nil
 	}
 	r := rules[class]

@@ -189,10 +189,10 @@ func TestService_Check_exempt(t *testing.T) {
 		}
 	}
 	k.set("members_delete_limit", 1)
-	if a, b := k.CheckIn(limit.MembersDelete, ann, 7, ""), k.CheckInGroup(limit.MembersDelete, ann, 7); a != nil || b != nil {
+	if a, b := k.CheckIn(limit.MembersDelete, ann, 7, ""), k.CheckAt(limit.MembersDelete, ann, authz.Place{Group: true, ID: 7}); a != nil || b != nil {
 		t.Errorf("project and group: %v, %v", a, b)
 	}
-	if k.CheckInGroup(limit.MembersDelete, ann, 7) == nil {
+	if k.CheckAt(limit.MembersDelete, ann, authz.Place{Group: true, ID: 7}) == nil {
 		t.Error("groups have no limit")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 )
 
 // MemberInput names a user and what the membership gives.
@@ -202,6 +203,9 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p authz.Place, use
 	}
 	if !as.SignedIn() && !as.Admin {
 		return errs.New(errs.Unauthorized, "")
+	}
+	if err := s.limits.CheckAt(limit.MembersDelete, as, p); err != nil {
+		return err
 	}
 	own, err := s.policy.Level(ctx, as, p.Subject)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/setting"
 )
 
@@ -61,6 +62,7 @@ type Deps struct {
 	Bus        *event.Bus
 	Settings   *setting.Store
 	Attributes *attribute.Service
+	Limits     *limit.Service `wire:"optional"` // nil limits nothing
 	Now        func() time.Time
 	Log        *slog.Logger // nil discards
 }
@@ -68,6 +70,7 @@ type Deps struct {
 // Service reads and changes groups, personal namespaces and members.
 type Service struct {
 	db         *db.DB
+	limits     *limit.Service
 	policy     *authz.Policy
 	bus        *event.Bus
 	settings   *setting.Store
@@ -82,7 +85,7 @@ func New(deps Deps) *Service {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Service{
-		db: deps.DB, policy: deps.Policy, bus: deps.Bus, settings: deps.Settings, attributes: deps.Attributes, now: deps.Now, log: deps.Log,
+		db: deps.DB, policy: deps.Policy, bus: deps.Bus, settings: deps.Settings, attributes: deps.Attributes, limits: deps.Limits, now: deps.Now, log: deps.Log,
 	}
 }
 

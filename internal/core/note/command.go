@@ -28,14 +28,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, on On, in Input) (
 
 // alone runs the quick actions of a text that has nothing else, for those who may comment.
 func (s *Service) alone(ctx context.Context, as authz.Actor, on On, head string, text quickaction.Text) (*quickaction.Result, noteable.Target, error) {
-	t, err := s.locate(ctx, as, on, authz.CreateNote)
+	t, err := s.mayAdd(ctx, as, on)
 	if err != nil {
 		return nil, t, err
-	}
-	if t.Locked {
-		if err := s.policy.Require(ctx, as, authz.CreateNoteLocked, t.Subject); err != nil {
-			return nil, t, err
-		}
 	}
 	done, err := s.commands.Alone(ctx, as, commanded(on, t, head), text.Commands)
 	return done, t, refused(err)

@@ -153,7 +153,7 @@ func (s *Service) inDiscussions(ctx context.Context, seen sight, ids []string) (
 
 // createDiscussion begins a thread on a thing.
 func (s *Service) createDiscussion(ctx context.Context, as authz.Actor, on On, in Input) (*Discussion, noteable.Target, error) {
-	t, err := s.mayComment(ctx, as, on)
+	t, err := s.mayAdd(ctx, as, on)
 	if err != nil {
 		return nil, t, err
 	}
@@ -176,7 +176,7 @@ func (s *Service) createDiscussion(ctx context.Context, as authz.Actor, on On, i
 // discussion is. A note that stood alone is a thread from then on, and the reply to a resolved
 // thread is resolved.
 func (s *Service) reply(ctx context.Context, as authz.Actor, on On, id string, in Input) (*Note, noteable.Target, error) {
-	t, err := s.mayComment(ctx, as, on)
+	t, err := s.mayAdd(ctx, as, on)
 	if err != nil {
 		return nil, t, err
 	}

@@ -29,6 +29,11 @@ type Reviewed struct {
 	Notes  []ID // at least one, in the order of their publication
 }
 
+// MayAdd is MayComment for one more comment, which is counted.
+func (s *Service) MayAdd(ctx context.Context, as authz.Actor, on On) (noteable.Target, error) {
+	return s.mayAdd(ctx, as, on)
+}
+
 // MayComment finds a thing for an actor who may comment on it.
 func (s *Service) MayComment(ctx context.Context, as authz.Actor, on On) (noteable.Target, error) {
 	return s.mayComment(ctx, as, on)

@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/quickaction"
@@ -33,6 +34,7 @@ type Deps struct {
 	Jobs     job.Enqueuer
 	Projects *project.Service
 	Repos    *repo.Service
+	Limits   *limit.Service `wire:"optional"` // nil limits nothing
 	Now      func() time.Time
 	Kinds    *noteable.Kinds // what can be commented on: those whose things are Noteables
 
@@ -42,6 +44,7 @@ type Deps struct {
 
 // Service reads and changes notes.
 type Service struct {
+	limits   *limit.Service
 	db       *db.DB
 	policy   *authz.Policy
 	bus      *event.Bus
@@ -61,7 +64,7 @@ type Service struct {
 func New(deps Deps) *Service {
 	return &Service{
 		db: deps.DB, policy: deps.Policy, bus: deps.Bus, accounts: deps.Accounts, awards: deps.Awards, jobs: deps.Jobs, projects: deps.Projects, repos: deps.Repos,
-		now: deps.Now, kinds: deps.Kinds, texts: deps.Texts, commands: deps.Commands,
+		limits: deps.Limits, now: deps.Now, kinds: deps.Kinds, texts: deps.Texts, commands: deps.Commands,
 	}
 }
 
@@ -178,9 +181,18 @@ func (s *Service) mayComment(ctx context.Context, as authz.Actor, on On) (noteab
 	return t, err
 }
 
+// mayAdd is mayComment for one more comment, which is counted.
+func (s *Service) mayAdd(ctx context.Context, as authz.Actor, on On) (noteable.Target, error) {
+	t, err := s.mayComment(ctx, as, on)
+	if err == nil {
+		err = s.limits.Check(limit.NotesCreate, as)
+	}
+	return t, err
+}
+
 // create comments on a thing. A body that is one emoji reacts to the thing instead.
 func (s *Service) create(ctx context.Context, as authz.Actor, on On, in Input) (Result, noteable.Target, error) {
-	t, err := s.mayComment(ctx, as, on)
+	t, err := s.mayAdd(ctx, as, on)
 	if err != nil {
 		return Result{}, t, err
 	}

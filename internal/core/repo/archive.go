@@ -18,6 +18,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 )
 
@@ -89,6 +90,9 @@ func (s *Service) Archive(ctx context.Context, as authz.Actor, p *project.Projec
 	}
 	rev, err := resolve(ctx, r, p, ref, "File")
 	if err != nil {
+		return nil, err
+	}
+	if err := s.limits.CheckAt(limit.Archive, as, p.Place()); err != nil {
 		return nil, err
 	}
 	if ref == "" {

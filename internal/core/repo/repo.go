@@ -32,6 +32,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/lfs"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
@@ -48,6 +49,7 @@ type Deps struct {
 	Bus         *event.Bus
 	Git         *gitcmd.Git
 	Settings    *setting.Store
+	Limits      *limit.Service `wire:"optional"` // nil limits nothing
 	Projects    *project.Service
 	Accounts    *account.Service
 	Tokens      *token.Service
@@ -71,6 +73,7 @@ type Deps struct {
 
 // Service reads and changes repositories.
 type Service struct {
+	limits      *limit.Service
 	db          *db.DB
 	policy      *authz.Policy
 	bus         *event.Bus
@@ -139,7 +142,7 @@ func New(d Deps) *Service {
 	return &Service{
 		jobs: d.Jobs, pushRules: d.PushRules,
 
-		db: d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
+		db: d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, limits: d.Limits, projects: d.Projects,
 		accounts: d.Accounts, tokens: d.Tokens, keys: d.Keys, lfs: d.LFS, quota: d.Quota, protections: d.Protections, archives: d.Archives, packs: d.Packs,
 		fetches: newGate(d.Fetches), receives: newGate(pushLimits), streams: newGate(streamLimits),
 		log: d.Log, now: d.Now, urls: d.URLs, archiveLarge: cmp.Or(d.ArchiveLarge, 1<<30), languages: lru.New(languageCache),

@@ -61,7 +61,7 @@ func (b *binder) diffNote(ctx context.Context, as authz.Actor, in diffNote, posi
 	if position.OldPath == "" && position.NewPath == "" {
 		return noted{}, errPaths
 	}
-	at, err := b.commentable(ctx, as, in.NoteableID)
+	at, err := b.noteableOf(ctx, as, in.NoteableID)
 	if err != nil {
 		return noted{}, err
 	}

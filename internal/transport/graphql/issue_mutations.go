@@ -10,7 +10,6 @@ import (
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
 	"tenon/internal/core/timelog"
@@ -133,9 +132,6 @@ type createIssueInput struct {
 func (b *binder) createIssue(ctx context.Context, c *exec.Call[createIssueInput]) (issued, error) {
 	p, err := b.project(ctx, c.As, c.Args.ProjectPath)
 	if err != nil {
-		return issued{}, err
-	}
-	if err := b.Limits.Check(limit.IssuesCreate, c.As); err != nil {
 		return issued{}, err
 	}
 	in, err := b.newIssue(ctx, c.As, p, c.Args)

@@ -3,8 +3,6 @@ package graphql
 import (
 	"context"
 
-	"tenon/internal/core/authz"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/note"
 	"tenon/internal/core/quickaction"
 	"tenon/internal/transport/graphql/exec"
@@ -46,7 +44,7 @@ func (b *binder) noteMutations() {
 		MergeRequestDiffHeadSha string
 	}],
 	) (commanded, error) {
-		at, err := b.commentable(ctx, c.As, c.Args.NoteableID)
+		at, err := b.noteableOf(ctx, c.As, c.Args.NoteableID)
 		if err != nil {
 			return commanded{}, err
 		}
@@ -65,7 +63,7 @@ func (b *binder) noteMutations() {
 		Internal   bool
 	}],
 	) (commanded, error) {
-		at, err := b.commentable(ctx, c.As, c.Args.NoteableID)
+		at, err := b.noteableOf(ctx, c.As, c.Args.NoteableID)
 		if err != nil {
 			return commanded{}, err
 		}
@@ -99,15 +97,6 @@ func (b *binder) noteMutations() {
 		}
 		return noted{}, b.Notes.Delete(ctx, c.As, at.on, note.ID(c.Args.ID.ID))
 	})
-}
-
-// commentable finds what a note is to be made on, within the limit of how many a caller may make.
-func (b *binder) commentable(ctx context.Context, as authz.Actor, id globalID) (spot, error) {
-	at, err := b.noteableOf(ctx, as, id)
-	if err == nil {
-		err = b.Limits.Check(limit.NotesCreate, as)
-	}
-	return at, err
 }
 
 func (b *binder) noted(ctx context.Context, n *note.Note, at spot) (noted, error) {

@@ -6,7 +6,6 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/repo"
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
@@ -33,9 +32,6 @@ func (s *Server) archive(ctx context.Context, as authz.Actor, in archiveParams) 
 	}
 	if httpkit.Hotlinked(in.Accept, in.Mode) {
 		return out, errs.New(errs.NotAcceptable, "")
-	}
-	if err := s.Limits.CheckIn(limit.Archive, as, int64(p.ID), ""); err != nil {
-		return out, err
 	}
 	a, err := s.Repos.Archive(ctx, as, p, repo.ArchiveInput{Ref: in.SHA, Path: in.Path, Exclude: in.Except, Suffix: in.Suffix, Pointers: !in.LFS})
 	if err != nil {

@@ -145,8 +145,5 @@ func (s *Server) removeBillable(ctx context.Context, as authz.Actor, p memberPat
 	if err != nil {
 		return api.None{}, err
 	}
-	if err := s.membersDelete(as, at); err != nil {
-		return api.None{}, err
-	}
 	return api.None{}, s.Namespaces.Unseat(ctx, as, at, p.UserID)
 }

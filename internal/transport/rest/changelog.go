@@ -9,7 +9,6 @@ import (
 	"tenon/internal/core"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/changelog"
-	"tenon/internal/core/limit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -70,9 +69,6 @@ func (h changelogHandlers) generate(ctx context.Context, as authz.Actor, in chan
 	if err != nil {
 		return notesEntity{}, err
 	}
-	if err := h.server.Limits.CheckIn(limit.Changelog, as, int64(p.ID), ""); err != nil {
-		return notesEntity{}, err
-	}
 	notes, err := h.changelogs.Generate(ctx, as, p, input)
 	return notesEntity{notes}, err
 }
@@ -92,9 +88,6 @@ func (h changelogHandlers) add(ctx context.Context, as authz.Actor, in addChange
 	}
 	p, err := h.server.Projects.Find(ctx, as, in.ID)
 	if err != nil {
-		return 0, err
-	}
-	if err := h.server.Limits.CheckIn(limit.Changelog, as, int64(p.ID), ""); err != nil {
 		return 0, err
 	}
 	input.Branch, input.File, input.Message = in.Branch, in.File, in.Message

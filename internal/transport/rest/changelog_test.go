@@ -31,7 +31,7 @@ func newChangelog(t *testing.T, d *db.DB) (p *planning, ids map[string]string) {
 	t.Helper()
 	p = newCode(t, d)
 	p.Services.Add(changelog.New(changelog.Deps{
-		DB: d, Policy: p.World.Policy, Accounts: p.Accounts, Namespaces: p.Namespaces, Repos: p.Repos, MergeRequests: p.MergeRequests, Now: p.World.Now,
+		DB: d, Policy: p.World.Policy, Accounts: p.Accounts, Namespaces: p.Namespaces, Repos: p.Repos, MergeRequests: p.MergeRequests, Limits: p.Limits, Now: p.World.Now,
 	}))
 	p.routes(p.changelogRoutes()...)
 	outsider := p.User("alice")

@@ -6,7 +6,6 @@ import (
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/transport/rest/api"
@@ -18,7 +17,7 @@ func (s *Server) commitCommentRoutes() []*api.Route {
 	const path = "/projects/:id/repository/commits/:sha/comments"
 	return api.Scoped(nil,
 		api.Get(path, s.commitComments).Doc("List the comments on a commit").Public().Needs(authz.ReadCode),
-		api.Post(path, s.commentCommit).Doc("Create a comment on a commit").Needs(authz.ReadCode, authz.CreateNote).Rate(limit.NotesCreate),
+		api.Post(path, s.commentCommit).Doc("Create a comment on a commit").Needs(authz.ReadCode, authz.CreateNote),
 	)
 }
 

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"tenon/internal/core/authz"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/transport/rest/api"
@@ -44,9 +43,9 @@ func (h discussionHandlers) routes() []*api.Route {
 	out := []*api.Route{
 		api.Get(path, h.list).Doc("List the discussions on " + on).Needs(read...),
 		api.Get(one, h.get).Doc("Get a discussion on " + on).Needs(read...),
-		create.Doc("Create a discussion on "+on).Needs(h.Read, authz.CreateNote).Rate(limit.NotesCreate),
+		create.Doc("Create a discussion on "+on).Needs(h.Read, authz.CreateNote),
 		api.Get(notes, h.notes).Doc("List the notes of a discussion on " + on).Needs(read...),
-		api.Post(notes, h.reply).Doc("Add a note to a discussion on "+on).Needs(h.Read, authz.CreateNote).Rate(limit.NotesCreate),
+		api.Post(notes, h.reply).Doc("Add a note to a discussion on "+on).Needs(h.Read, authz.CreateNote),
 		api.Get(notes+"/:note_id", h.note).Doc("Get a note of a discussion on " + on).Needs(read...),
 		api.Put(notes+"/:note_id", h.updateNote).Timed().Doc("Update or resolve a note of a discussion on " + on).Needs(read...).Needs(change...),
 		api.Delete(notes+"/:note_id", h.deleteNote).Timed().Doc("Delete a note of a discussion on " + on).Needs(read...).Needs(authz.AdminNote),

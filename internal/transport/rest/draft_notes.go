@@ -6,7 +6,6 @@ import (
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/draftnote"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -24,7 +23,7 @@ func (s *Server) draftNoteRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get(all, s.listDraftNotes).Doc("List the draft notes on a merge request").Needs(read...),
 		api.Get(all+"/:draft_note_id", s.getDraftNote).Doc("Get a draft note on a merge request").Needs(read...),
-		api.Post(all, s.createDraftNote).Doc("Create a draft note on a merge request").Needs(write...).Rate(limit.NotesCreate),
+		api.Post(all, s.createDraftNote).Doc("Create a draft note on a merge request").Needs(write...),
 		api.Put(all+"/:draft_note_id", s.updateDraftNote).Timed().Doc("Update a draft note on a merge request").Needs(write...),
 		api.Delete(all+"/:draft_note_id", s.deleteDraftNote).Timed().Doc("Delete a draft note on a merge request").Needs(write...),
 		api.Put(all+"/:draft_note_id/publish", s.publishDraftNote).Doc("Publish a draft note on a merge request").Needs(write...),

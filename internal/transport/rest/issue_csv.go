@@ -20,7 +20,7 @@ func (s *Server) issueCSVRoutes() []*api.Route {
 		api.Get("/projects/:id/issues/export_csv", s.exportIssues).Doc("Export issues of a project as CSV").Public().
 			Needs(authz.ReadIssue).RateIf("search", limit.Search),
 		api.Post("/projects/:id/issues/import_csv", s.importIssues).Doc("Import issues from a CSV file").
-			Needs(authz.ImportIssues, authz.CreateIssue).Rate(limit.IssuesCreate),
+			Needs(authz.ImportIssues, authz.CreateIssue),
 	)
 }
 

@@ -27,7 +27,7 @@ func (s *Server) issueRoutes() []*api.Route {
 		api.Get(path, s.projectIssues).Doc("List issues of a project").Public().Needs(authz.ReadIssue).RateIf("search", limit.Search),
 		api.Get("/projects/:id/issues_statistics", s.projectIssueStatistics).Doc("Get issue statistics of a project").Public().Needs(authz.ReadIssue),
 		api.Get(path+"/:issue_iid", s.issue).Doc("Get an issue").Public().Needs(authz.ReadIssue),
-		api.Post(path, s.createIssue).Doc("Create an issue").Needs(authz.CreateIssue).Rate(limit.IssuesCreate),
+		api.Post(path, s.createIssue).Doc("Create an issue").Needs(authz.CreateIssue),
 		api.Put(path+"/:issue_iid", s.updateIssue).Timed().Doc("Update an issue").Needs(authz.UpdateIssue, authz.ReadIssue),
 		api.Put(path+"/:issue_iid/reorder", s.reorderIssue).Timed().Doc("Reorder an issue").Needs(authz.UpdateIssue, authz.ReadIssue),
 		api.Post(path+"/:issue_iid/move", s.moveIssue).Doc("Move an issue").Needs(authz.ReadIssue),

@@ -18,7 +18,7 @@ import (
 
 const refusedCall = `{"message":{"error":"This endpoint has been requested too many times. Try again later."}}`
 
-// newLimited is a server of every route that has a limit; the clock of the limits stands.
+// newLimited is a server of every route that has a limit; the clock of the limits stands still.
 func newLimited(t *testing.T, d *db.DB) *planning {
 	t.Helper()
 	p, _ := newChangelog(t, d)
@@ -26,9 +26,7 @@ func newLimited(t *testing.T, d *db.DB) *planning {
 	p.Keys = sshkey.New(sshkey.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Settings: p.Settings, Accounts: p.Accounts, Now: p.World.Now})
 	p.GPGKeys = gpgkey.New(gpgkey.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Now: p.World.Now})
 	p.Instance = setting.NewService(setting.Deps{Store: p.Settings, Policy: p.World.Policy, Bus: p.Bus})
-	p.Limits = limit.New(limit.Deps{
-		Settings: p.Settings, Now: func() time.Time { return time.Date(2026, 11, 22, 10, 0, 5, 0, time.UTC) },
-	})
+	p.Limits.Enforce()
 	p.routes(slices.Concat(p.changelogRoutes(), p.settingRoutes(), p.userRoutes(), p.keyRoutes(), p.gpgKeyRoutes(), p.issueRoutes(), p.noteRoutes(),
 		p.memberRoutes(), p.billableRoutes(), p.projectRoutes())...)
 	return p

@@ -9,7 +9,6 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/transport/rest/api"
 )
@@ -297,16 +296,5 @@ func (m memberSource) remove(ctx context.Context, as authz.Actor, p removeMember
 	if err != nil {
 		return api.None{}, err
 	}
-	if err := m.s.membersDelete(as, at); err != nil {
-		return api.None{}, err
-	}
 	return api.None{}, m.s.Namespaces.Delete(ctx, as, at, p.UserID, namespace.Removal{Below: !p.SkipSubresources, Unassign: p.UnassignIssuables})
-}
-
-// membersDelete counts who takes members away.
-func (s *Server) membersDelete(as authz.Actor, at authz.Place) error {
-	if at.Group {
-		return s.Limits.CheckInGroup(limit.MembersDelete, as, at.ID)
-	}
-	return s.Limits.CheckIn(limit.MembersDelete, as, at.ID, "")
 }

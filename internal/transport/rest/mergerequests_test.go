@@ -65,7 +65,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 	p.Repos = repo.New(repo.Deps{
 		PushRules: p.PushRules, Protections: p.Protections, Jobs: discard,
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Git: git, Settings: p.Settings, Projects: p.World.Projects, Accounts: p.Accounts,
-		Archives: archives, Log: log, Now: p.World.Now, URLs: p.URLs,
+		Archives: archives, Limits: p.Limits, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
 	box, err := secret.NewBox(secret.NewKey())
 	if err != nil {
@@ -95,7 +95,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 	p.Kinds = noteable.Collect(p.Issues, p.Epics, p.MergeRequests, p.Snippets, &note.Commits{DB: d, Repos: p.Repos})
 	p.Notes = note.New(note.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Repos: p.Repos, Now: p.World.Now, Commands: p.Commands, Jobs: discard,
-		Kinds: p.Kinds,
+		Kinds: p.Kinds, Limits: p.Limits,
 	})
 	p.MergeRequests.Connect(mergerequest.Above{Subscriptions: p.Subscriptions, Approvals: alonetest.Approvals{}, Commands: p.Commands})
 	p.Issues.Connect(issue.Above{MergeRequests: p.MergeRequests, Epics: p.Epics, Subscriptions: p.Subscriptions, Commands: p.Commands, Discussions: p.Notes})

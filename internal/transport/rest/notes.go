@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"tenon/internal/core/authz"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/quickaction"
@@ -35,7 +34,7 @@ func (h noteHandlers) routes() []*api.Route {
 	return []*api.Route{
 		api.Get(path, h.list).Doc("List the notes on "+on).Needs(read, authz.ReadNote),
 		api.Get(path+"/:note_id", h.get).Doc("Get a note on "+on).Needs(read, authz.ReadNote),
-		api.Post(path, h.create).Doc("Create a note on "+on).Needs(read, authz.CreateNote).Rate(limit.NotesCreate),
+		api.Post(path, h.create).Doc("Create a note on "+on).Needs(read, authz.CreateNote),
 		update.Timed().Doc("Update a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
 		api.Delete(path+"/:note_id", h.delete).Timed().Doc("Delete a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
 	}

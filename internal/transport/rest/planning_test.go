@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -25,6 +26,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
@@ -57,7 +59,8 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	w := coretest.New(t, d)
 	p := &planning{World: w, t: t, users: map[string]authz.Actor{}}
 	settings := setting.New(d, w.Now)
-	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
+	limits := limit.New(limit.Deps{Settings: settings, Now: func() time.Time { return time.Date(2026, 11, 22, 10, 0, 5, 0, time.UTC) }, Off: true})
+	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Limits: limits, Now: w.Now})
 	urls := weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "tenon.example")
 	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now, URLs: urls})
 	times := timelog.New(timelog.Deps{DB: d, Now: w.Now})
@@ -68,7 +71,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.Now, Places: places,
 		Attributes: attributes, URLs: urls,
 	})
-	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Labels: labels, Milestones: milestones, Iterations: iterations, Times: times, Now: w.Now, URLs: urls})
+	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Labels: labels, Milestones: milestones, Iterations: iterations, Times: times, Limits: limits, Now: w.Now, URLs: urls})
 	epics := epic.New(epic.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Issues: issues, Projects: w.Projects, Namespaces: places, Now: w.Now, URLs: urls,
 	})
@@ -101,7 +104,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 		References: references, Commands: commands,
 		Notes:         notes,
 		Subscriptions: subscriptions,
-		Policy:        w.Policy, Settings: settings, URLs: urls,
+		Policy:        w.Policy, Settings: settings, URLs: urls, Limits: limits,
 	}, Now: w.Now}
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,

@@ -119,9 +119,6 @@ func (x *visit) getArchive() (templ.Component, error) {
 		x.sent = true
 		return nil, nil
 	}
-	if err := x.Limits.CheckIn(limit.Archive, x.as, int64(p.ID), ""); err != nil {
-		return nil, err
-	}
 	ref := path.Dir(name)
 	if ref == "." {
 		ref = name
