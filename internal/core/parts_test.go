@@ -18,8 +18,8 @@ import (
 func TestParts(t *testing.T) {
 	t.Parallel()
 	s := &Services{Repos: repo.New(repo.Deps{}), Triggers: trigger.New(trigger.Deps{}), Awards: award.New(award.Deps{}), Settings: setting.New(nil, time.Now)}
-	if got := parts[Starter](s); len(got) != 2 || got[0] != Starter(s.Triggers) || got[1] != Starter(s.Repos) {
-		t.Errorf("%T start, want triggers and repositories", got)
+	if got := parts[Starter](s); len(got) != 3 || got[0] != Starter(s.Settings) || got[1] != Starter(s.Triggers) || got[2] != Starter(s.Repos) {
+		t.Errorf("%T start, want settings, triggers and repositories", got)
 	}
 	if got := parts[account.Executor](s); len(got) != 1 || got[0] != account.Executor(s.Awards) {
 		t.Errorf("%T take care of what users leave, want award emoji", got)
