@@ -20,7 +20,7 @@ func (f *flags) admin() *cobra.Command {
 	c := group("admin", "Look after a server's data",
 		f.adminUser(), f.adminToken(), f.checkAll(),
 		group("repo", "Repositories", f.checkRepo()),
-		f.backup(),
+		f.backup(), f.adminAudit(),
 		group("key", "The key that encrypts stored secrets, and the one that signs ID tokens", f.keyReplace(), f.keyRotate()),
 		group("config", "The configuration", f.configCheck()), f.doctor())
 	c.Long = "Look after a server's data: through the server where one runs on the data folder, else by itself. Each command says on standard " +

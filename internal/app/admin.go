@@ -35,6 +35,8 @@ const (
 	AdminCheck        = "check"
 	AdminRepoCheck    = "repo check"
 	AdminDoctor       = "doctor"
+	AdminAuditExport  = "audit export"
+	AdminAuditVerify  = "audit verify"
 )
 
 // Administer has a command carried out, by the server that runs on the data of c or, where
@@ -132,6 +134,7 @@ func (a *App) adminCommands() map[string]admin.Handler {
 		AdminCheck:       handle(a, a.adminCheck),
 		AdminRepoCheck:   handle(a, a.adminRepoCheck),
 		AdminDoctor:      handle(a, a.adminDoctor),
+		AdminAuditVerify: handle(a, a.adminAuditVerify),
 	}
 }
 

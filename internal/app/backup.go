@@ -32,6 +32,13 @@ func (a *App) adminStreams() map[string]admin.Streamer {
 			}
 			return a.backup(ctx, in, out, tell)
 		},
+		AdminAuditExport: func(ctx context.Context, text json.RawMessage, out io.Writer, tell func(string)) (any, error) {
+			var in AuditInput
+			if err := json.Unmarshal(text, &in); err != nil {
+				return nil, fmt.Errorf("read arguments: %w", err)
+			}
+			return a.adminAuditExport(ctx, in, out, tell)
+		},
 	}
 }
 

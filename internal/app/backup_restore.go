@@ -23,6 +23,7 @@ import (
 	"tenon/internal/base/config"
 	"tenon/internal/base/db"
 	"tenon/internal/base/job"
+	"tenon/internal/core/audit"
 	"tenon/migrations"
 )
 
@@ -233,6 +234,9 @@ func (r *restore) database(ctx context.Context) error {
 			return err
 		}
 		if err := r.migrate(ctx); err != nil {
+			return err
+		}
+		if err := audit.Trust(ctx, r.db); err != nil {
 			return err
 		}
 		if err := r.adopt(ctx); err != nil {

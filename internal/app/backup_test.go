@@ -19,6 +19,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/job"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
@@ -157,6 +158,15 @@ func TestBackup_engines(t *testing.T) {
 		if err := s.jobs.Enqueue(t.Context(), project.Purge{ProjectID: 424242}); err != nil {
 			t.Fatal(err)
 		}
+		for {
+			n, err := s.core.Audit.Seal(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 {
+				break
+			}
+		}
 		want := contents(t, s.db, s.data)
 		for _, table := range []string{
 			"metric_images", "uploads", "snippets", "wikis", "wiki_pages", "epics", "boards", "board_lists", "iterations", "notes", "draft_notes", "suggestions",
@@ -209,6 +219,9 @@ func TestBackup_engines(t *testing.T) {
 			t.Errorf("back: %s", diff)
 		}
 		e.keys = s.keys
+		if a, b, c := s.sealed(t), m.sealed(t), e.sealed(t); a != b || a != c {
+			t.Errorf("audit events are sealed up to %q, on the other engine %q, and back %q", a, b, c)
+		}
 		e.findFiles(files)
 		if got := e.do("owner", "GET", "/projects/"+number(fork, "id")+"/repository/branches", nil); got == nil && t.Failed() {
 			t.Error("the fork has no branches")
@@ -218,6 +231,16 @@ func TestBackup_engines(t *testing.T) {
 			t.Errorf("a new project has the id %v, the last one was %v", made["id"], fork["id"])
 		}
 	})
+}
+
+// sealed is the last seal of the audit trail, which is as it was written.
+func (s *server) sealed(t *testing.T) string {
+	t.Helper()
+	r, err := s.core.Audit.Verify(t.Context(), authz.System(), "", nil)
+	if err != nil || !r.Valid || r.SealedUpTo == nil {
+		t.Fatalf("audit trail: %+v, %v", r, err)
+	}
+	return r.SealedUpTo.Seal
 }
 
 // keepFiles makes a thing of each kind that has files or a repository of its own, and gives their paths, with what

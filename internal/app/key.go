@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/job"
 	"tenon/internal/base/secret"
+	"tenon/internal/core/audit"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 )
@@ -136,6 +137,9 @@ func ReplaceKey(ctx context.Context, c *config.Config, log *slog.Logger) (out *R
 				out.Imports++
 			}
 		}
+	}
+	if err := audit.Trust(ctx, a.db); err != nil {
+		return nil, err
 	}
 	out.Kept, err = secret.Replace(c.Data)
 	return out, err

@@ -405,7 +405,7 @@ func (s *Services) reactions(c *check, d Deps) {
 	s.Activity = activity.New(need(c, activity.Deps{
 		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Kinds: s.Kinds, Notes: s.Notes, Wikis: s.Wikis, Now: d.Now,
 	}))
-	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now}))
+	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Policy: s.Policy, Signer: d.Box.Signer(), Log: d.Log, Now: d.Now}))
 	s.Live = live.New(need(c, live.Deps{DB: d.DB, Log: d.Log}))
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -57,6 +58,11 @@ func (s *Signer) Open(purpose, signed string, now time.Time) (string, error) {
 		return "", ErrSigned
 	}
 	return string(body[8:]), nil
+}
+
+// Sum proves for good that the server has seen body, for one purpose. It is hexadecimal.
+func (s *Signer) Sum(purpose string, body []byte) string {
+	return hex.EncodeToString(s.sum(purpose, body))
 }
 
 func (s *Signer) sum(purpose string, body []byte) []byte {

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 )
 
@@ -45,18 +47,28 @@ type Entry struct {
 type Deps struct {
 	DB     *db.DB
 	Policy *authz.Policy
+	Signer *secret.Signer
+	Log    *slog.Logger
 	Now    func() time.Time
 }
 
-// Service writes and lists audit events.
+// Service writes, lists, seals and verifies audit events.
 type Service struct {
 	db     *db.DB
 	policy *authz.Policy
+	signer *secret.Signer
+	log    *slog.Logger
 	now    func() time.Time
+
+	wake chan struct{} // has something where events may wait for their seals
+	stop func()        // nil before Start
+	runs runs
 }
 
-// New builds the service.
-func New(d Deps) *Service { return &Service{db: d.DB, policy: d.Policy, now: d.Now} }
+// New builds the service. Call Start to have events sealed.
+func New(d Deps) *Service {
+	return &Service{db: d.DB, policy: d.Policy, signer: d.Signer, log: d.Log, now: d.Now, wake: make(chan struct{}, 1)}
+}
 
 // record adds an event inside the caller's transaction, in one statement.
 func (s *Service) record(ctx context.Context, e Entry) error {
@@ -75,14 +87,19 @@ func (s *Service) record(ctx context.Context, e Entry) error {
 	if err != nil {
 		return fmt.Errorf("encode audit event: %w", err)
 	}
+	r := row{
+		AuthorID: author, EntityType: e.EntityType, EntityID: e.EntityID, Name: e.Event, TargetType: e.TargetType, TargetID: e.TargetID,
+		TargetDetails: e.TargetDetails, Details: string(encoded), Address: e.By.Address, CreatedAt: db.At(s.now()),
+	}
 	_, err = db.InsertRow(ctx, s.db, "audit_events", db.Values{
-		"author_id": author, "author_name": name, "entity_type": e.EntityType, "entity_id": e.EntityID, "entity_path": path,
-		"event_name": e.Event, "target_type": e.TargetType, "target_id": e.TargetID, "target_details": e.TargetDetails,
-		"details": string(encoded), "ip_address": e.By.Address, "created_at": s.now(),
+		"author_id": r.AuthorID, "author_name": name, "entity_type": r.EntityType, "entity_id": r.EntityID, "entity_path": path,
+		"event_name": r.Name, "target_type": r.TargetType, "target_id": r.TargetID, "target_details": r.TargetDetails,
+		"details": r.Details, "ip_address": r.Address, "created_at": r.CreatedAt, "proof": s.prove(&r),
 	}, "")
 	if err != nil {
 		return fmt.Errorf("record audit event: %w", err)
 	}
+	s.notice(ctx)
 	return nil
 }
 

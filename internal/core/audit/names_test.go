@@ -32,7 +32,7 @@ func documented(t *testing.T, recorded map[string]bool) {
 		listed[string(m[1])] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(recorded)) {
-		if !listed[name] {
+		if recorded[name] && !listed[name] {
 			t.Errorf("%s is recorded, and not in docs/audit-events.md", name)
 		}
 	}

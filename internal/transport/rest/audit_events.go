@@ -15,6 +15,7 @@ var _ = Resource("audit_events", (*Server).auditRoutes)
 func (s *Server) auditRoutes() []*api.Route {
 	routes := []*api.Route{
 		api.Get("/audit_events", s.auditEvents).Doc("List the audit events of the instance").Needs(authz.ReadAuditEvents),
+		api.Get("/audit_events/verify", s.verifyAudit).Doc("Verify the audit events of the instance").Needs(authz.ReadAuditEvents),
 		api.Get("/audit_events/:id", s.auditEvent).Doc("Get an audit event of the instance").Needs(authz.ReadAuditEvents),
 	}
 	for _, place := range []struct {
@@ -48,6 +49,31 @@ type auditEntity struct {
 func newAuditEntity(e *audit.Event) (auditEntity, error) {
 	v, err := e.View()
 	return auditEntity{v.ID, v.AuthorID, v.EntityID, v.EntityType, v.EventName, v.Details, api.Time(v.CreatedAt)}, err
+}
+
+// auditReport says whether audit events are as they were written.
+type auditReport struct {
+	Valid       bool          `json:"valid"`
+	SealedUpTo  *auditSeal    `json:"sealed_up_to"`
+	FirstBroken *audit.Broken `json:"first_broken"`
+}
+
+type auditSeal struct {
+	ID        audit.ID `json:"id"`
+	CreatedAt api.Time `json:"created_at"`
+	Seal      string   `json:"seal"`
+}
+
+func (s *Server) verifyAudit(ctx context.Context, as authz.Actor, _ struct{}) (auditReport, error) {
+	r, err := s.Audit.Verify(ctx, as, "", nil)
+	if err != nil {
+		return auditReport{}, err
+	}
+	out := auditReport{Valid: r.Valid, FirstBroken: r.FirstBroken}
+	if up := r.SealedUpTo; up != nil {
+		out.SealedUpTo = &auditSeal{up.ID, api.Time(up.CreatedAt), up.Seal}
+	}
+	return out, nil
 }
 
 // auditTimes selects the audit events of a list.
