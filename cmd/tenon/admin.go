@@ -18,7 +18,7 @@ import (
 // admin looks after a server's data, through the server where one runs on it.
 func (f *flags) admin() *cobra.Command {
 	c := group("admin", "Look after a server's data",
-		f.adminUser(), f.adminToken(), f.checkAll(),
+		f.adminUser(), f.adminToken(), f.adminSetting(), f.checkAll(),
 		group("repo", "Repositories", f.checkRepo()),
 		f.backup(), f.adminAudit(),
 		group("key", "The key that encrypts stored secrets, and the one that signs ID tokens", f.keyReplace(), f.keyRotate()),

@@ -31,6 +31,8 @@ const (
 	AdminTokenCreate  = "token create"
 	AdminTokenList    = "token list"
 	AdminTokenRevoke  = "token revoke"
+	AdminSettingList  = "settings list"
+	AdminSettingSet   = "settings set"
 	AdminKeyRotate    = "key rotate"
 	AdminCheck        = "check"
 	AdminRepoCheck    = "repo check"
@@ -130,6 +132,8 @@ func (a *App) adminCommands() map[string]admin.Handler {
 		AdminTokenCreate: handle(a, a.adminTokenCreate),
 		AdminTokenList:   handle(a, a.adminTokenList),
 		AdminTokenRevoke: handle(a, a.adminTokenRevoke),
+		AdminSettingList: handle(a, a.adminSettingList),
+		AdminSettingSet:  handle(a, a.adminSettingSet),
 		AdminKeyRotate:   handle(a, a.adminKeyRotate),
 		AdminCheck:       handle(a, a.adminCheck),
 		AdminRepoCheck:   handle(a, a.adminRepoCheck),

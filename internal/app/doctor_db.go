@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/instance"
 	"tenon/internal/core"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/setting"
 	"tenon/migrations"
 )
 
@@ -33,6 +34,8 @@ type Diagnosis struct {
 	Missing      repo.Missing `json:"missing"`
 
 	Unenforced []core.UnenforcedUse `json:"unenforced"` // restrictions that are stored and not obeyed
+	Settings   []setting.Broken     `json:"settings"`   // stored values that are not in force
+	Pending    []string             `json:"pending"`    // settings that were changed and are not in force yet
 }
 
 // adminDoctor answers for the running server.
@@ -55,6 +58,7 @@ func (a *App) adminDoctor(ctx context.Context, _ struct{}, _ func(string)) (Diag
 	if err == nil {
 		out.Unenforced, err = core.UnenforcedUses(ctx, a.db)
 	}
+	out.Settings, out.Pending = a.core.Settings.Current().Broken(), a.core.Settings.Current().Unheeded()
 	if err != nil {
 		out.Trouble = err.Error()
 	}
@@ -86,6 +90,7 @@ func (d *doctor) database(ctx context.Context, folder bool, git *gitcmd.Git) {
 		d.databaseClock(r.ClockSeconds)
 		d.repositories(r.Missing, nil)
 		d.unenforced(r.Unenforced)
+		d.settings(r.Settings, r.Pending)
 		return
 	}
 	if path, own := strings.CutPrefix(d.config.Database, "sqlite:"); own {
@@ -145,6 +150,16 @@ const clockSlack = 2
 func (d *doctor) databaseClock(ahead float64) {
 	if ahead > clockSlack || ahead < -clockSlack {
 		d.warn("database clock", "run NTP clients on both machines", "it is %.1f s ahead of the clock here", ahead)
+	}
+}
+
+// settings warns of settings that are not in force, though they were changed.
+func (d *doctor) settings(broken []setting.Broken, pending []string) {
+	for _, b := range broken {
+		d.warn("settings", "give it another value: tenon admin settings set "+b.Name+" VALUE", "the stored value of %s is not in force: it %s", b.Name, b.Reason)
+	}
+	for _, name := range pending {
+		d.warn("settings", "see docs/settings.md", "%s was changed and is not in force", name)
 	}
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -13,6 +14,8 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/mail"
 	"tenon/internal/base/mail/mailtest"
+	"tenon/internal/core/account"
+	"tenon/internal/core/setting"
 )
 
 // want makes a request and compares the status and a part of the answer.
@@ -221,4 +224,126 @@ func TestSettings_obeyed(t *testing.T) {
 	if got := b.get("/"); got.status != 200 {
 		t.Errorf("the first page, signed in: %d", got.status)
 	}
+}
+
+// TestSettings_mail turns what mail looks like.
+func TestSettings_mail(t *testing.T) {
+	t.Parallel()
+	post := mailtest.New(t, mailtest.Options{})
+	s := newServer(t, "", func(c *config.Config) {
+		c.Mail = config.Mail{Host: "127.0.0.1", Port: post.Port, Security: mail.Plain, From: "Tenon <tenon@example.com>", Timeout: 10 * time.Second}
+	})
+	s.user("ann", nil)
+	s.user("ben", nil)
+	path := "/projects/" + number(s.do("ann", "POST", "/projects", obj{"name": "crane", "visibility": "public"}), "id")
+	sent := func() mailtest.Mail {
+		t.Helper()
+		s.do("ann", "POST", path+"/issues", obj{"title": "x", "assignee_ids": []any{s.ids["ben"]}})
+		if err := s.jobs.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		mails := post.Take()
+		if len(mails) != 1 {
+			t.Fatalf("%d mails", len(mails))
+		}
+		return mails[0]
+	}
+	if m := sent(); m.HTML == "" || strings.Contains(m.Text, "ann (@ann): ") || strings.Contains(m.Text, "Be careful") {
+		t.Errorf("at first: %s", m.Raw)
+	}
+	s.set(obj{"email_author_in_body": true, "email_additional_text": "Be careful <b>"})
+	if m := sent(); !strings.HasPrefix(m.Text, "ann (@ann): ") || !strings.HasSuffix(strings.TrimSpace(m.Text), "\n\nBe careful <b>") || !strings.Contains(m.HTML, ">Be careful &lt;b&gt;</p>") {
+		t.Errorf("with author and text: %s", m.Raw)
+	}
+	s.set(obj{"html_emails_enabled": false})
+	if m := sent(); m.HTML != "" || !strings.HasPrefix(m.Text, "ann (@ann): ") {
+		t.Errorf("without HTML: %s", m.Raw)
+	}
+}
+
+// TestSettings_users turns what new and dormant users get.
+func TestSettings_users(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		s.set(obj{"default_syntax_highlighting_theme": 4})
+		for _, name := range []string{"old", "young", "busy"} {
+			s.user(name, nil)
+		}
+		if u := s.do("admin", "GET", "/users/"+fmt.Sprint(s.ids["old"]), nil); u["color_scheme_id"] != 4.0 {
+			t.Errorf("theme %v, want 4", u["color_scheme_id"])
+		}
+		long := s.now().AddDate(0, 0, -200)
+		s.exec("UPDATE users SET created_at = ?, last_activity_on = ? WHERE username = 'old'", long, long.Format(time.DateOnly))
+		s.exec("UPDATE users SET created_at = ?, last_activity_on = ? WHERE username = 'busy'", long, s.now().AddDate(0, 0, -100).Format(time.DateOnly))
+		states := func() (out string) {
+			t.Helper()
+			if err := s.core.Accounts.DeactivateDormant(t.Context(), account.Dormant{}); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"old", "young", "busy"} {
+				out += fmt.Sprint(s.do("admin", "GET", "/users/"+fmt.Sprint(s.ids[name]), nil)["state"], " ")
+			}
+			return out
+		}
+		if got, want := states(), "active active active "; got != want {
+			t.Errorf("at first: %s, want %s", got, want)
+		}
+		s.set(obj{"deactivate_dormant_users": true, "deactivate_dormant_users_period": 150})
+		if got, want := states(), "deactivated active active "; got != want {
+			t.Errorf("after 150 days: %s, want %s", got, want)
+		}
+		s.set(obj{"deactivate_dormant_users_period": 90})
+		if got, want := states(), "deactivated active deactivated "; got != want {
+			t.Errorf("after 90 days: %s, want %s", got, want)
+		}
+	})
+}
+
+// TestAdmin_settings reads and changes settings as the operator does; no secret is shown.
+func TestAdmin_settings(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	set := func(name, value string) (string, error) {
+		made, err := s.adminSettingSet(t.Context(), SettingInput{Name: name, Value: value}, nil)
+		return string(made.Value), err
+	}
+	for _, tt := range []struct{ name, value, want string }{
+		{"maintenance_mode_message", "Back at noon", `"Back at noon"`}, {"signin_enabled", "false", "false"}, {"default_projects_limit", "7", "7"},
+		{"domain_denylist", "a.example,b.example", `["a.example","b.example"]`}, {"akismet_api_key", "a secret of ours", `"[MASKED]"`},
+		{"kroki_formats", `{"bpmn":true}`, `{"blockdiag":false,"bpmn":true,"excalidraw":false,"mermaid":false}`}, {"polling_interval_multiplier", "1.5", "1.5"},
+		{"max_login_attempts", "null", "null"}, {"repository_size_limit", "1", "1048576"}, {"recaptcha_enabled", "true", "true"},
+	} {
+		if got, err := set(tt.name, tt.value); err != nil || got != tt.want {
+			t.Errorf("%s: %s, %v; want %s", tt.name, got, err, tt.want)
+		}
+	}
+	for name, value := range map[string]string{"no_such_setting": "1", "default_projects_limit": "many", "deletion_adjourned_period": "91"} {
+		if got, err := set(name, value); err == nil {
+			t.Errorf("%s is %s", name, got)
+		}
+	}
+	list, err := s.adminSettingList(t.Context(), SettingListInput{Changed: true}, nil)
+	names := ""
+	for _, one := range list {
+		names += one.Name + " "
+	}
+	if want := "signin"; err != nil || strings.Contains(names, want) || len(list) != 9 {
+		t.Errorf("changed: %s, %v", names, err)
+	}
+	found, err := s.adminDoctor(t.Context(), struct{}{}, nil)
+	if err != nil || len(found.Pending) != 1 || found.Pending[0] != "recaptcha_enabled" {
+		t.Errorf("not in force: %v, %v", found.Pending, err)
+	}
+	planted := obj{}
+	for _, e := range setting.Table() {
+		if e.Secret {
+			planted[e.Name] = "a secret of ours"
+		}
+	}
+	s.set(planted)
+	if len(planted) < 15 {
+		t.Errorf("%d secrets", len(planted))
+	}
+	s.noSecretsLogged("a secret of ours")
+	s.noSecretsStored("a secret of ours")
 }

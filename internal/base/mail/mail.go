@@ -63,7 +63,7 @@ type Message struct {
 	Subject    string
 	Headers    []Header // beyond those above; those without a value are left out
 	Text       string
-	HTML       string
+	HTML       string // "" for none
 }
 
 // RefusedError says that the server does not take a message, whenever it is sent.
@@ -174,7 +174,9 @@ func (c *Conn) build(m Message) *gomail.Msg {
 		}
 	}
 	msg.SetBodyString(gomail.TypeTextPlain, m.Text)
-	msg.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
+	if m.HTML != "" {
+		msg.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
+	}
 	return msg
 }
 

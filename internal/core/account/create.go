@@ -103,7 +103,7 @@ func (s *Service) row(as authz.Actor, in *Input) *userRow {
 			Discord: in.Discord, WebsiteURL: in.WebsiteURL, Organization: in.Organization, JobTitle: in.JobTitle,
 			Pronouns: in.Pronouns, Note: in.Note,
 			ThemeID:        or(in.ThemeID, 1),
-			ColorSchemeID:  or(in.ColorSchemeID, 1),
+			ColorSchemeID:  or(in.ColorSchemeID, int64(set.DefaultSyntaxHighlightingTheme)),
 			ProjectsLimit:  or(in.ProjectsLimit, int64(set.DefaultProjectsLimit)),
 			CanCreateGroup: or(in.CanCreateGroup, set.CanCreateGroup),
 			FileByFile:     or(in.FileByFile, false),

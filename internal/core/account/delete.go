@@ -114,9 +114,11 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 	return nil
 }
 
-// RegisterJobs says how the departure of users is done.
+// RegisterJobs says how users depart and how dormant ones are deactivated.
 func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.Depart, job.Unique(), job.Timeout(time.Hour))
+	job.Register(r, s.DeactivateDormant, job.On(job.Maintenance), job.Unique(), job.Low())
+	job.Every(r, 24*time.Hour, Dormant{})
 }
 
 // Depart does the job: every executor has its turn until nothing is left, then the

@@ -27,6 +27,7 @@ type letter struct {
 	rows        []string
 	why         string // the reader gets it
 	unsubscribe string // "" where there is nothing to unsubscribe from
+	additional  string // of the instance; "" for nothing
 	host        string
 	noun        string
 }
@@ -57,9 +58,18 @@ func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thin
 	if t.root != "" {
 		l.unsubscribe = s.urls.Unsubscribe(s.key(unsubscribeKey, thread))
 	}
+	set := s.settings.Current()
+	if set.EmailAuthorInBody && t.by != nil {
+		l.lead = t.by.Name + " (@" + t.by.Username + "): " + l.lead
+	}
+	if set.EmailAdditionalText != nil {
+		l.additional = *set.EmailAdditionalText
+	}
 	var html strings.Builder
-	if err := document(&l).Render(ctx, &html); err != nil {
-		return nil, fmt.Errorf("render mail: %w", err)
+	if set.HTMLEmailsEnabled {
+		if err := document(&l).Render(ctx, &html); err != nil {
+			return nil, fmt.Errorf("render mail: %w", err)
+		}
 	}
 	out := &mail.Message{
 		To: netmail.Address{Name: p.Name, Address: p.Email}, Date: s.now(), Subject: subject(m, t),
@@ -306,8 +316,11 @@ func (l *letter) text(body string) string {
 		out += "\n"
 	}
 	out += l.url + "\n\n-- \nYou get this mail from " + l.host + " because " + l.why + ".\n"
-	if l.unsubscribe == "" {
-		return out
+	if l.unsubscribe != "" {
+		out += "To get no more about this " + l.noun + ": " + l.unsubscribe + "\n"
 	}
-	return out + "To get no more about this " + l.noun + ": " + l.unsubscribe + "\n"
+	if l.additional != "" {
+		out += "\n" + l.additional + "\n"
+	}
+	return out
 }

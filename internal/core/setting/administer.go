@@ -122,7 +122,7 @@ func (s *Service) write(ctx context.Context, as authz.Actor, old, next *Settings
 		if err := s.store.put(ctx, e, e.Value(next)); err != nil {
 			return err
 		}
-		c := Changed{Stamp: as.Stamp(s.store.now()), Name: e.Name, From: e.shown(old), To: e.shown(next)}
+		c := Changed{Stamp: as.Stamp(s.store.now()), Name: e.Name, From: e.Shown(old), To: e.Shown(next)}
 		if err := s.bus.Publish(ctx, c); err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ type accounts struct {
 	CommitEmailHostname                *string `setting:"commit_email_hostname" default:"null" effect:"private commit emails of users" doc:"Hostname of private commit emails; null is users.noreply.HOST"`
 	DefaultPreferredLanguage           string  `setting:"default_preferred_language" default:"en" options:"en" pending:"true" doc:"Language of new users"`
 	DefaultProjectsLimit               int     `setting:"default_projects_limit" default:"100000" min:"0" effect:"the projects limit of new users" doc:"Default limit of personal projects per user"`
-	DefaultSyntaxHighlightingTheme     int     `setting:"default_syntax_highlighting_theme" default:"1" min:"1" max:"6" wrong:"must be a valid syntax highlighting theme ID" pending:"true" doc:"Syntax highlighting theme of new users, 1 to 6"`
+	DefaultSyntaxHighlightingTheme     int     `setting:"default_syntax_highlighting_theme" default:"1" min:"1" max:"6" wrong:"must be a valid syntax highlighting theme ID" effect:"new users" doc:"Syntax highlighting theme of new users, 1 to 6"`
 	DefaultDarkSyntaxHighlightingTheme int     `setting:"default_dark_syntax_highlighting_theme" default:"2" min:"1" max:"6" wrong:"must be a valid syntax highlighting theme ID" pending:"true" doc:"Syntax highlighting theme of new users in dark mode, 1 to 6"`
 	FirstDayOfWeek                     int     `setting:"first_day_of_week" default:"0" options:"0,1,6" pending:"true" doc:"First day of the week of new users: 0 Sunday, 1 Monday, 6 Saturday"`
 	GravatarEnabled                    bool    `setting:"gravatar_enabled" default:"true" effect:"avatars of users without one of their own" doc:"Enable Gravatar"`
@@ -20,8 +20,8 @@ type accounts struct {
 	DelayUserAccountSelfDeletion       bool    `setting:"delay_user_account_self_deletion" default:"false" pending:"true" doc:"Delay the deletion that a user asks for"`
 	CanCreateOrganization              bool    `setting:"can_create_organization" default:"true" area:"plans of namespaces" doc:"Users may create organizations"`
 	CreateOrganizationAPILimit         int     `setting:"create_organization_api_limit" default:"10" min:"0" area:"plans of namespaces" doc:"Maximum organizations that a user creates per minute; 0 is unlimited"`
-	DeactivateDormantUsers             bool    `setting:"deactivate_dormant_users" default:"false" pending:"true" doc:"Deactivate users without activity"`
-	DeactivateDormantUsersPeriod       int     `setting:"deactivate_dormant_users_period" default:"90" min:"0" pending:"true" doc:"Days without activity after which a user is deactivated, at least 90"`
+	DeactivateDormantUsers             bool    `setting:"deactivate_dormant_users" default:"false" effect:"users, once a day" doc:"Deactivate users without activity"`
+	DeactivateDormantUsersPeriod       int     `setting:"deactivate_dormant_users_period" default:"90" min:"0" effect:"users, once a day" doc:"Days without activity after which a user is deactivated, at least 90"`
 	UserDeactivationEmailsEnabled      bool    `setting:"user_deactivation_emails_enabled" default:"true" pending:"true" doc:"Notify users who are deactivated"`
 	DeactivationEmailAdditionalText    *string `setting:"deactivation_email_additional_text" default:"null" chars:"1000" pending:"true" doc:"Additional text in mail to deactivated users"`
 	DeleteUnconfirmedUsers             bool    `setting:"delete_unconfirmed_users" default:"false" later:"sign-on" doc:"Delete users who do not confirm their email"`

@@ -12,9 +12,9 @@ type pages struct {
 	HelpPageDocumentationBaseURL               *string  `setting:"help_page_documentation_base_url" default:"null" format:"url" pending:"true" doc:"URL of the documentation"`
 	SecurityTxtContent                         *string  `setting:"security_txt_content" default:"null" chars:"2048" pending:"true" doc:"Content of security.txt"`
 	HideThirdPartyOffers                       bool     `setting:"hide_third_party_offers" default:"false" area:"telemetry" doc:"Hide offers of third parties"`
-	HTMLEmailsEnabled                          bool     `setting:"html_emails_enabled" default:"true" pending:"true" doc:"Send mail as HTML too"`
-	EmailAuthorInBody                          bool     `setting:"email_author_in_body" default:"false" pending:"true" doc:"Name the author in the body of mail"`
-	EmailAdditionalText                        *string  `setting:"email_additional_text" default:"null" chars:"10000" pending:"true" doc:"Text at the end of mail"`
+	HTMLEmailsEnabled                          bool     `setting:"html_emails_enabled" default:"true" effect:"mail" doc:"Send mail as HTML too"`
+	EmailAuthorInBody                          bool     `setting:"email_author_in_body" default:"false" effect:"mail" doc:"Name the author in the body of mail"`
+	EmailAdditionalText                        *string  `setting:"email_additional_text" default:"null" chars:"10000" effect:"mail" doc:"Text at the end of mail"`
 	LocalMarkdownVersion                       int      `setting:"local_markdown_version" default:"0" min:"0" max:"65535" pending:"true" doc:"Number whose change renders Markdown anew"`
 	AssetProxyEnabled                          bool     `setting:"asset_proxy_enabled" default:"false" needs:"asset_proxy_url,asset_proxy_secret_key" pending:"true" doc:"Fetch external images through a proxy"`
 	AssetProxyURL                              *string  `setting:"asset_proxy_url" default:"null" format:"url" pending:"true" doc:"URL of the asset proxy"`

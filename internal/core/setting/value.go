@@ -83,8 +83,37 @@ func (e *Entry) blank(s *Settings) bool {
 	return false
 }
 
-// shown gives the value of the setting as events have it: a secret only says whether it is set.
-func (e *Entry) shown(s *Settings) any {
+// Parse reads a value from a command line: a text as it is, a list with commas or as JSON, and
+// everything else as JSON; null is null.
+func (e *Entry) Parse(text string) (any, error) {
+	kind := e.Type
+	if kind.Kind() == reflect.Pointer {
+		if text == "null" {
+			return nil, nil
+		}
+		kind = kind.Elem()
+	}
+	if kind.Kind() == reflect.String {
+		return text, nil
+	}
+	if kind == reflect.TypeFor[[]string]() && !strings.HasPrefix(text, "[") && text != "null" {
+		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' }), nil
+	}
+	value := reflect.New(kind)
+	switch {
+	case text == "null":
+		return nil, nil
+	case json.Unmarshal([]byte(text), value.Interface()) != nil:
+		return nil, errs.Plain(e.Name + " is invalid")
+	}
+	if n := value.Elem(); n.CanInt() {
+		return n.Int(), nil
+	}
+	return value.Elem().Interface(), nil
+}
+
+// Shown gives the value of the setting as events have it: a secret only says whether it is set.
+func (e *Entry) Shown(s *Settings) any {
 	if e.Secret && !e.in(s).IsNil() {
 		masked := "[MASKED]"
 		return &masked
@@ -101,4 +130,16 @@ func (s *Settings) differences(next *Settings) []*Entry {
 		}
 	}
 	return all
+}
+
+// Unheeded lists the switches that were turned on and are not in force, in the order of the table.
+func (s *Settings) Unheeded() []string {
+	var out []string
+	fresh := Defaults()
+	for _, e := range Table() {
+		if e.Effect == "" && e.Type.Kind() == reflect.Bool && e.in(s).Bool() && !e.in(&fresh).Bool() {
+			out = append(out, e.Name)
+		}
+	}
+	return out
 }

@@ -11,7 +11,7 @@ const maxLogged = 100
 // hidden are the parts of parameter names whose values never reach the log:
 // secrets, and what people wrote.
 var hidden = []string{
-	"token", "password", "secret", "key", "credential", "authorization", "certificate", "signature", "private", "cursor",
+	"token", "password", "secret", "key", "credential", "authorization", "certificate", "signature", "private", "cursor", "dsn",
 	"sudo", "content", "body", "note", "title", "description", "message", "text", "value", "email", "search", "url",
 }
 
