@@ -227,7 +227,7 @@ func (x *session) Reset() { x.from, x.to = "", "" }
 
 func (x *session) Logout() error { return nil }
 
-// parse reads a message of two parts, a text and its HTML.
+// parse reads a message of two parts, a text and its HTML, or of a text alone.
 func parse(raw []byte) (Mail, error) {
 	m := Mail{Raw: string(raw)}
 	msg, err := netmail.ReadMessage(bytes.NewReader(raw))
@@ -236,6 +236,11 @@ func parse(raw []byte) (Mail, error) {
 	}
 	m.Header = msg.Header
 	kind, params, err := mime.ParseMediaType(msg.Header.Get("Content-Type"))
+	if kind == "text/plain" {
+		body, err := io.ReadAll(quotedprintable.NewReader(msg.Body))
+		m.Text = strings.ReplaceAll(string(body), "\r\n", "\n")
+		return m, err
+	}
 	if err != nil || kind != "multipart/alternative" {
 		return m, errors.Join(err, errors.New("no alternatives: "+kind))
 	}
