@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/event"
@@ -234,6 +236,21 @@ func TestService_Verify_once(t *testing.T) {
 		leave()
 		all.Wait()
 	})
+}
+
+// A trail with more text than an answer may hold is verified in a request.
+func TestService_Verify_large(t *testing.T) {
+	t.Parallel()
+	a := newTrail(t, dbtest.Open(t, false))
+	a.write(40)
+	a.exec("UPDATE audit_events SET proof = '', details = ?", `{"custom_message":"`+strings.Repeat("x", 2<<20)+`"}`)
+	a.exec("INSERT INTO audit_chain (id, number, seal, unproved) VALUES (1, 0, '', 40)")
+	a.seal()
+	ctx, leave := budget.NewRoom(budget.Total).Enter(t.Context())
+	defer leave()
+	if r, err := a.Verify(ctx, authz.System(), "", nil); err != nil || !r.Valid {
+		t.Errorf("got %+v, %v", r, err)
+	}
 }
 
 // What is committed is sealed within ten seconds, without anybody asking for it.

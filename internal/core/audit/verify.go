@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
 )
@@ -94,7 +95,7 @@ func (r *runs) join(ctx context.Context, seal string, work func(ctx context.Cont
 		r.now.callers++
 		return r.now
 	}
-	ctx, cancel := context.WithCancel(db.LimitReads(context.WithoutCancel(ctx), verifyRead, 0))
+	ctx, cancel := context.WithCancel(db.LimitReads(budget.Apart(context.WithoutCancel(ctx)), verifyRead, 0)) // no answer holds what is read
 	r.now = &run{seal: seal, callers: 1, cancel: cancel, done: make(chan struct{})}
 	go work(ctx, r.now)
 	return r.now
