@@ -113,6 +113,8 @@ bench: build ## figures, printed; nothing is asserted
 	@echo "longest transactions:"
 	@CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkTransactions$$' -benchtime 1x ./internal/app | grep 'ms/longest'
 	@CGO_ENABLED=0 $(GO) test -count=1 -v -run '^TestService_manyJobs$$/sqlite' ./internal/core/ci | grep 'longest transaction'
+	@echo "audit: a page of 20 among 300,000 events, and what an event costs a transaction:"
+	@CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkService_(List|record)$$' -benchtime 200x ./internal/core/audit | grep '^Benchmark'
 	$(if $(ARGS),,TENON_TEST_ANSWERS=all CGO_ENABLED=0 $(GO) test -vet=off -trimpath -count=1 -v -run '^TestAnswerSizes$$' ./internal/app)
 
 lint: $(LINT) ## house rules and the usual suspects
