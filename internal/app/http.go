@@ -177,7 +177,10 @@ func allReads(r *http.Request, limit time.Duration) time.Duration {
 }
 
 // servicePaths are what service answers.
-var servicePaths = []string{"/-/liveness", "/-/readiness", "/-/health", "/-/metrics"}
+var servicePaths = []string{"/-/liveness", "/-/readiness", "/-/health", "/-/metrics", securityPath}
+
+// securityPath says whom to tell of a weakness, as RFC 9116 has it.
+const securityPath = "/.well-known/security.txt"
 
 // service answers the questions of monitoring systems.
 func (a *App) service() http.Handler {
@@ -202,6 +205,16 @@ func (a *App) service() http.Handler {
 	mux.HandleFunc("GET /-/health", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte("GitLab OK"))
+	})
+	mux.HandleFunc("GET "+securityPath, func(w http.ResponseWriter, r *http.Request) {
+		text := a.core.Settings.Current().SecurityTxtContent
+		if text == nil || *text == "" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		_, _ = w.Write([]byte(*text))
 	})
 	measured := a.nearby(a.metrics.Handler())
 	mux.HandleFunc("GET /-/metrics", func(w http.ResponseWriter, r *http.Request) {

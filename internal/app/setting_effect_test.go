@@ -208,6 +208,10 @@ func TestSettings_obeyed(t *testing.T) {
 	s.set(obj{"prometheus_metrics_enabled": false})
 	s.wantOf(request{method: "GET", path: "/-/metrics", whole: true}, 404, "")
 
+	s.wantOf(request{method: "GET", path: "/.well-known/security.txt", whole: true}, 404, "")
+	s.set(obj{"security_txt_content": "Contact: mailto:security@example.com"})
+	s.wantOf(request{method: "GET", path: "/.well-known/security.txt", whole: true}, 200, "Contact: mailto:security@example.com")
+
 	s.set(obj{"home_page_url": "https://home.example/"})
 	b := s.browse(t)
 	if got := b.get("/"); got.status != 303 || got.header.Get("Location") != "https://home.example/" {

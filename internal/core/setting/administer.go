@@ -115,7 +115,7 @@ func assetsDiffer(a, b *Settings) bool {
 
 // write stores what next has other than old, in the transaction of ctx.
 func (s *Service) write(ctx context.Context, as authz.Actor, old, next *Settings) error {
-	if err := next.problems().Err(); err != nil {
+	if err := added(old.problems(), next.problems()).Err(); err != nil {
 		return err
 	}
 	for _, e := range old.differences(next) {

@@ -142,3 +142,18 @@ func (i *imports) conflicts(f *errs.Fields) {
 	}
 	f.Check(i.MirrorCapacityThreshold <= i.MirrorMaxCapacity, "mirror_capacity_threshold", fmt.Sprintf("must be less than or equal to %d", i.MirrorMaxCapacity))
 }
+
+// added gives the problems that were not there before: values that were stored before a rule came are no
+// reason to refuse another change.
+func added(before, after errs.Fields) errs.Fields {
+	var out errs.Fields
+	for _, f := range after {
+		for _, message := range f.Messages {
+			known := slices.ContainsFunc(before, func(b errs.Field) bool { return b.Name == f.Name && slices.Contains(b.Messages, message) })
+			if !known {
+				out.Add(f.Name, message)
+			}
+		}
+	}
+	return out
+}

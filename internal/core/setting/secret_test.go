@@ -92,3 +92,23 @@ func TestStore_Open_broken(t *testing.T) {
 		}
 	})
 }
+
+// Settings that contradict each other since before a rule came keep no other from being changed; no new contradiction is stored.
+func TestService_Update_earlier_conflict(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		store := setting.New(d, time.Now)
+		for name, value := range map[string]bool{"delayed_group_deletion": false, "delayed_project_deletion": true} {
+			if err := store.Set(t.Context(), name, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := setting.NewService(setting.Deps{Store: store, Policy: authz.New(d, time.Now), Bus: &event.Bus{}})
+		if got, err := s.Update(t.Context(), authz.System(), map[string]any{"default_projects_limit": 7}); err != nil || got.DefaultProjectsLimit != 7 {
+			t.Errorf("another setting: %v", err)
+		}
+		if _, err := s.Update(t.Context(), authz.System(), map[string]any{"enforce_terms": true}); err == nil {
+			t.Error("a new contradiction was stored")
+		}
+	})
+}

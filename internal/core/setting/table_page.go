@@ -10,7 +10,7 @@ type pages struct {
 	HelpPageHideCommercialContent              bool     `setting:"help_page_hide_commercial_content" default:"false" area:"telemetry" doc:"Hide marketing on the help page"`
 	HelpPageSupportURL                         *string  `setting:"help_page_support_url" default:"null" format:"url" pending:"true" doc:"URL of support on the help page"`
 	HelpPageDocumentationBaseURL               *string  `setting:"help_page_documentation_base_url" default:"null" format:"url" pending:"true" doc:"URL of the documentation"`
-	SecurityTxtContent                         *string  `setting:"security_txt_content" default:"null" chars:"2048" pending:"true" doc:"Content of security.txt"`
+	SecurityTxtContent                         *string  `setting:"security_txt_content" default:"null" chars:"2048" effect:"GET /.well-known/security.txt" doc:"Content of security.txt"`
 	HideThirdPartyOffers                       bool     `setting:"hide_third_party_offers" default:"false" area:"telemetry" doc:"Hide offers of third parties"`
 	HTMLEmailsEnabled                          bool     `setting:"html_emails_enabled" default:"true" effect:"mail" doc:"Send mail as HTML too"`
 	EmailAuthorInBody                          bool     `setting:"email_author_in_body" default:"false" effect:"mail" doc:"Name the author in the body of mail"`
