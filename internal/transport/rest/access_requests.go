@@ -11,26 +11,17 @@ import (
 var _ = Resource("access_requests", (*Server).accessRequestRoutes)
 
 func (s *Server) accessRequestRoutes() []*api.Route {
-	var out []*api.Route
-	for _, kind := range []struct {
-		prefix, noun string
-		source       memberSource
-		admin, asked authz.Ability
-	}{
-		{"/groups/:id/access_requests", "a group", memberSource{s, true}, authz.AdminGroupMembers, authz.RequestGroupAccess},
-		{"/projects/:id/access_requests", "a project", memberSource{s, false}, authz.AdminMembers, authz.RequestAccess},
-	} {
-		m := kind.source
-		out = append(out,
-			api.Get(kind.prefix, m.listRequests).Doc("List the access requests of "+kind.noun).Needs(kind.admin),
-			api.Post(kind.prefix, m.request).Doc("Request access to "+kind.noun).Needs(kind.asked),
-			api.Put(kind.prefix+"/:user_id/approve", m.approve).Timed().Doc("Approve an access request to "+kind.noun).
-				Needs(kind.admin).Status(201),
-			api.Delete(kind.prefix+"/:user_id", m.deny).Timed().Doc("Deny an access request to "+kind.noun).
-				Needs(kind.admin),
-		)
-	}
-	return api.Scoped(nil, out...)
+	return api.Scoped(nil, s.onPlaces("access_requests", func(m mount) []*api.Route {
+		admin, asked := m.ability(authz.AdminMembers, authz.AdminGroupMembers), m.ability(authz.RequestAccess, authz.RequestGroupAccess)
+		return []*api.Route{
+			api.Get(m.path, m.listRequests).Doc("List the access requests of a " + m.noun).Needs(admin),
+			api.Post(m.path, m.request).Doc("Request access to a " + m.noun).Needs(asked),
+			api.Put(m.path+"/:user_id/approve", m.approve).Timed().Doc("Approve an access request to a " + m.noun).
+				Needs(admin).Status(201),
+			api.Delete(m.path+"/:user_id", m.deny).Timed().Doc("Deny an access request to a " + m.noun).
+				Needs(admin),
+		}
+	})...)
 }
 
 // accessRequestEntity is a user who asks for membership.
@@ -62,7 +53,7 @@ type listAccessRequestsParams struct {
 	api.Page
 }
 
-func (m memberSource) listRequests(ctx context.Context, as authz.Actor, p listAccessRequestsParams) (api.List[accessRequestEntity], error) {
+func (m mount) listRequests(ctx context.Context, as authz.Actor, p listAccessRequestsParams) (api.List[accessRequestEntity], error) {
 	none := api.List[accessRequestEntity]{}
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
@@ -83,7 +74,7 @@ type requestParams struct {
 	ID string `param:"id" doc:"ID or URL-encoded path"`
 }
 
-func (m memberSource) request(ctx context.Context, as authz.Actor, p requestParams) (accessRequestEntity, error) {
+func (m mount) request(ctx context.Context, as authz.Actor, p requestParams) (accessRequestEntity, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return accessRequestEntity{}, err
@@ -104,7 +95,7 @@ type approveParams struct {
 	Level int `param:"access_level" default:"30" doc:"Access level"`
 }
 
-func (m memberSource) approve(ctx context.Context, as authz.Actor, p approveParams) (memberEntity, error) {
+func (m mount) approve(ctx context.Context, as authz.Actor, p approveParams) (memberEntity, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return memberEntity{}, err
@@ -116,7 +107,7 @@ func (m memberSource) approve(ctx context.Context, as authz.Actor, p approvePara
 	return m.s.member(ctx, made, false)
 }
 
-func (m memberSource) deny(ctx context.Context, as authz.Actor, p memberPath) (api.None, error) {
+func (m mount) deny(ctx context.Context, as authz.Actor, p memberPath) (api.None, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return api.None{}, err

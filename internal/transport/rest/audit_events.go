@@ -18,20 +18,14 @@ func (s *Server) auditRoutes() []*api.Route {
 		api.Get("/audit_events/verify", s.verifyAudit).Doc("Verify the audit events of the instance").Needs(authz.ReadAuditEvents),
 		api.Get("/audit_events/:id", s.auditEvent).Doc("Get an audit event of the instance").Needs(authz.ReadAuditEvents),
 	}
-	for _, place := range []struct {
-		path, thing string
-		list, read  authz.Ability
-		at          func(ctx context.Context, as authz.Actor, ref string) (authz.Place, error)
-	}{
-		{"/groups/:id/audit_events", "group", authz.ListGroupAuditEvents, authz.ReadGroupAuditEvents, s.badgesOfGroup},
-		{"/projects/:id/audit_events", "project", authz.ListProjectAuditEvents, authz.ReadProjectAuditEvents, s.badgesOfProject},
-	} {
-		h := auditHandlers{s, place.at}
-		routes = append(routes,
-			api.Get(place.path, h.list).Doc("List the audit events of a "+place.thing).Needs(place.list),
-			api.Get(place.path+"/:audit_event_id", h.get).Doc("Get an audit event of a "+place.thing).Needs(place.read),
-		)
-	}
+	routes = append(routes, s.onPlaces("audit_events", func(m mount) []*api.Route {
+		h := auditHandlers{s, m.place}
+		list, read := m.ability(authz.ListProjectAuditEvents, authz.ListGroupAuditEvents), m.ability(authz.ReadProjectAuditEvents, authz.ReadGroupAuditEvents)
+		return []*api.Route{
+			api.Get(m.path, h.list).Doc("List the audit events of a " + m.noun).Needs(list),
+			api.Get(m.path+"/:audit_event_id", h.get).Doc("Get an audit event of a " + m.noun).Needs(read),
+		}
+	})...)
 	return api.Scoped(nil, routes...)
 }
 
@@ -140,7 +134,7 @@ func (s *Server) auditEvent(ctx context.Context, as authz.Actor, p auditPath) (a
 // auditHandlers are the endpoints of groups or of projects.
 type auditHandlers struct {
 	server *Server
-	at     func(ctx context.Context, as authz.Actor, ref string) (authz.Place, error)
+	at     placeFinder
 }
 
 type auditPlace struct {

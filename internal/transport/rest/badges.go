@@ -15,42 +15,18 @@ var _ = Resource("badges", (*Server).badgeRoutes)
 
 func (s *Server) badgeRoutes() []*api.Route {
 	badges := core.Part[*badge.Service](s.Services)
-	var routes []*api.Route
-	for _, place := range []struct {
-		path, thing string
-		read, admin authz.Ability
-		at          func(ctx context.Context, as authz.Actor, ref string) (authz.Place, error)
-	}{
-		{"/groups/:id/badges", "group", authz.ReadGroup, authz.AdminGroup, s.badgesOfGroup},
-		{"/projects/:id/badges", "project", authz.ReadProject, authz.AdminProject, s.badgesOfProject},
-	} {
-		h := badgeHandlers{badges, place.at}
-		routes = append(routes,
-			api.Get(place.path, h.list).Doc("List the badges of a "+place.thing).Needs(place.read).Public(),
-			api.Post(place.path, h.create).Doc("Create a badge of a "+place.thing).Needs(place.admin),
-			api.Get(place.path+"/render", h.render).Doc("Preview a badge of a "+place.thing).Needs(place.admin),
-			api.Get(place.path+"/:badge_id", h.get).Doc("Get a badge of a "+place.thing).Needs(place.read).Public(),
-			api.Put(place.path+"/:badge_id", h.update).Timed().Doc("Update a badge of a "+place.thing).Needs(place.admin),
-			api.Delete(place.path+"/:badge_id", h.delete).Timed().Doc("Delete a badge of a "+place.thing).Needs(place.admin),
-		)
-	}
-	return api.Scoped(nil, routes...)
-}
-
-func (s *Server) badgesOfGroup(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
-	g, err := s.Namespaces.Find(ctx, as, ref)
-	if err != nil {
-		return authz.Place{}, err
-	}
-	return g.Place(), nil
-}
-
-func (s *Server) badgesOfProject(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
-	p, err := s.Projects.Find(ctx, as, ref)
-	if err != nil {
-		return authz.Place{}, err
-	}
-	return p.Place(), nil
+	return api.Scoped(nil, s.onPlaces("badges", func(m mount) []*api.Route {
+		h := badgeHandlers{badges, m.place}
+		read, admin := m.ability(authz.ReadProject, authz.ReadGroup), m.ability(authz.AdminProject, authz.AdminGroup)
+		return []*api.Route{
+			api.Get(m.path, h.list).Doc("List the badges of a " + m.noun).Needs(read).Public(),
+			api.Post(m.path, h.create).Doc("Create a badge of a " + m.noun).Needs(admin),
+			api.Get(m.path+"/render", h.render).Doc("Preview a badge of a " + m.noun).Needs(admin),
+			api.Get(m.path+"/:badge_id", h.get).Doc("Get a badge of a " + m.noun).Needs(read).Public(),
+			api.Put(m.path+"/:badge_id", h.update).Timed().Doc("Update a badge of a " + m.noun).Needs(admin),
+			api.Delete(m.path+"/:badge_id", h.delete).Timed().Doc("Delete a badge of a " + m.noun).Needs(admin),
+		}
+	})...)
 }
 
 // badgePreview is a badge that is not stored.
@@ -70,7 +46,7 @@ type badgeEntity struct {
 
 type badgeHandlers struct {
 	badges *badge.Service
-	at     func(ctx context.Context, as authz.Actor, ref string) (authz.Place, error)
+	at     placeFinder
 }
 
 func (h badgeHandlers) preview(ctx context.Context, as authz.Actor, at authz.Place, b *badge.Badge) (badgePreview, error) {

@@ -36,7 +36,7 @@ type billableEntity struct {
 
 // seatPlace finds the group.
 func (s *Server) seatPlace(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
-	return memberSource{s, true}.place(ctx, as, ref)
+	return mount{s: s, group: true}.place(ctx, as, ref)
 }
 
 type billableMembersParams struct {

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"slices"
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/board"
@@ -12,26 +11,16 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// boards is the place as the owner of boards.
-func (p planPlace) boards() authz.Place {
-	if p.project != nil {
-		return p.project.Place()
-	}
-	return p.group.Place()
-}
-
 // boardHandlers are the board endpoints of projects or of groups.
 type boardHandlers struct {
 	server *Server
-	place  planPlaces
+	place  placeFinder
 }
 
 var _ = Resource("boards", (*Server).boardRoutes)
 
 func (s *Server) boardRoutes() []*api.Route {
-	return api.Scoped(nil, slices.Concat(
-		boardHandlers{s, s.planProject}.routes("/projects/:id/boards", "project"),
-		boardHandlers{s, s.planGroup}.routes("/groups/:id/boards", "group"))...)
+	return api.Scoped(nil, s.onPlaces("boards", func(m mount) []*api.Route { return boardHandlers{s, m.place}.routes(m.path, m.noun) })...)
 }
 
 func (h boardHandlers) routes(path, of string) []*api.Route {
@@ -67,7 +56,7 @@ func (h boardHandlers) list(ctx context.Context, as authz.Actor, in listBoardsPa
 	if err != nil {
 		return none, err
 	}
-	list, err := h.server.Boards.List(ctx, as, at.boards(), board.Filter{Range: in.Range()})
+	list, err := h.server.Boards.List(ctx, as, at, board.Filter{Range: in.Range()})
 	if err != nil {
 		return none, err
 	}
@@ -79,7 +68,7 @@ func (h boardHandlers) list(ctx context.Context, as authz.Actor, in listBoardsPa
 }
 
 // one renders a board that its caller has just read or written.
-func (h boardHandlers) one(ctx context.Context, as authz.Actor, at planPlace, b *board.Board, err error) (boardEntity, error) {
+func (h boardHandlers) one(ctx context.Context, as authz.Actor, at authz.Place, b *board.Board, err error) (boardEntity, error) {
 	if err != nil {
 		return boardEntity{}, err
 	}
@@ -95,7 +84,7 @@ func (h boardHandlers) get(ctx context.Context, as authz.Actor, in boardPath) (b
 	if err != nil {
 		return boardEntity{}, err
 	}
-	b, err := h.server.Boards.Find(ctx, as, at.boards(), in.BoardID)
+	b, err := h.server.Boards.Find(ctx, as, at, in.BoardID)
 	return h.one(ctx, as, at, b, err)
 }
 
@@ -109,7 +98,7 @@ func (h boardHandlers) create(ctx context.Context, as authz.Actor, in createBoar
 	if err != nil {
 		return boardEntity{}, err
 	}
-	b, err := h.server.Boards.Create(ctx, as, at.boards(), board.Changes{Name: &in.Name})
+	b, err := h.server.Boards.Create(ctx, as, at, board.Changes{Name: &in.Name})
 	return h.one(ctx, as, at, b, err)
 }
 
@@ -137,7 +126,7 @@ func (h boardHandlers) update(ctx context.Context, as authz.Actor, in updateBoar
 		titles := []string(in.Labels)
 		c.Labels = &titles
 	}
-	b, err := h.server.Boards.Update(ctx, as, at.boards(), in.BoardID, c)
+	b, err := h.server.Boards.Update(ctx, as, at, in.BoardID, c)
 	return h.one(ctx, as, at, b, err)
 }
 
@@ -146,7 +135,7 @@ func (h boardHandlers) delete(ctx context.Context, as authz.Actor, in boardPath)
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.server.Boards.Delete(ctx, as, at.boards(), in.BoardID)
+	return api.None{}, h.server.Boards.Delete(ctx, as, at, in.BoardID)
 }
 
 type listBoardListsParams struct {
@@ -160,7 +149,7 @@ func (h boardHandlers) lists(ctx context.Context, as authz.Actor, in listBoardLi
 	if err != nil {
 		return none, err
 	}
-	list, err := h.server.Boards.Lists(ctx, as, at.boards(), in.BoardID, board.Filter{Range: in.Range()})
+	list, err := h.server.Boards.Lists(ctx, as, at, in.BoardID, board.Filter{Range: in.Range()})
 	if err != nil {
 		return none, err
 	}
@@ -193,7 +182,7 @@ func (h boardHandlers) getList(ctx context.Context, as authz.Actor, in boardList
 	if err != nil {
 		return boardList{}, err
 	}
-	l, err := h.server.Boards.FindList(ctx, as, at.boards(), in.BoardID, in.ListID)
+	l, err := h.server.Boards.FindList(ctx, as, at, in.BoardID, in.ListID)
 	return h.oneList(ctx, as, l, err)
 }
 
@@ -211,7 +200,7 @@ func (h boardHandlers) createList(ctx context.Context, as authz.Actor, in create
 	if err != nil {
 		return boardList{}, err
 	}
-	l, err := h.server.Boards.CreateList(ctx, as, at.boards(), in.BoardID, board.ListInput{
+	l, err := h.server.Boards.CreateList(ctx, as, at, in.BoardID, board.ListInput{
 		LabelID: in.LabelID, AssigneeID: in.AssigneeID, MilestoneID: in.MilestoneID, IterationID: in.IterationID,
 	})
 	return h.oneList(ctx, as, l, err)
@@ -230,7 +219,7 @@ func (h boardHandlers) updateList(ctx context.Context, as authz.Actor, in update
 	if err != nil {
 		return boardList{}, err
 	}
-	l, err := h.server.Boards.UpdateList(ctx, as, at.boards(), in.BoardID, in.ListID, board.ListChanges{
+	l, err := h.server.Boards.UpdateList(ctx, as, at, in.BoardID, in.ListID, board.ListChanges{
 		Position: &in.Position, MaxIssueCount: in.MaxIssueCount, MaxIssueWeight: in.MaxIssueWeight, LimitMetric: in.LimitMetric,
 	})
 	return h.oneList(ctx, as, l, err)
@@ -241,5 +230,5 @@ func (h boardHandlers) deleteList(ctx context.Context, as authz.Actor, in boardL
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.server.Boards.DeleteList(ctx, as, at.boards(), in.BoardID, in.ListID)
+	return api.None{}, h.server.Boards.DeleteList(ctx, as, at, in.BoardID, in.ListID)
 }

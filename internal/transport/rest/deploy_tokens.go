@@ -17,22 +17,15 @@ func (s *Server) deployTokenRoutes() []*api.Route {
 	out := []*api.Route{
 		api.Get("/deploy_tokens", s.allDeployTokens).Doc("List all deploy tokens").Needs(authz.ListDeployTokens),
 	}
-	for _, kind := range []struct {
-		prefix, noun string
-		source       memberSource
-		read, admin  authz.Ability
-	}{
-		{"/groups/:id/deploy_tokens", "a group", memberSource{s, true}, authz.ReadGroupDeployTokens, authz.AdminGroupDeployTokens},
-		{"/projects/:id/deploy_tokens", "a project", memberSource{s, false}, authz.ReadProjectDeployTokens, authz.AdminProjectDeployTokens},
-	} {
-		m := kind.source
-		out = append(out,
-			api.Get(kind.prefix, m.deployTokens).Doc("List the deploy tokens of "+kind.noun).Needs(kind.read),
-			api.Post(kind.prefix, m.createDeployToken).Doc("Create a deploy token of "+kind.noun).Needs(kind.admin),
-			api.Get(kind.prefix+"/:token_id", m.deployToken).Doc("Get a deploy token of "+kind.noun).Needs(kind.read),
-			api.Delete(kind.prefix+"/:token_id", m.deleteDeployToken).Timed().Doc("Delete a deploy token of "+kind.noun).Needs(kind.admin),
-		)
-	}
+	out = append(out, s.onPlaces("deploy_tokens", func(m mount) []*api.Route {
+		read, admin := m.ability(authz.ReadProjectDeployTokens, authz.ReadGroupDeployTokens), m.ability(authz.AdminProjectDeployTokens, authz.AdminGroupDeployTokens)
+		return []*api.Route{
+			api.Get(m.path, m.deployTokens).Doc("List the deploy tokens of a " + m.noun).Needs(read),
+			api.Post(m.path, m.createDeployToken).Doc("Create a deploy token of a " + m.noun).Needs(admin),
+			api.Get(m.path+"/:token_id", m.deployToken).Doc("Get a deploy token of a " + m.noun).Needs(read),
+			api.Delete(m.path+"/:token_id", m.deleteDeployToken).Timed().Doc("Delete a deploy token of a " + m.noun).Needs(admin),
+		}
+	})...)
 	return api.Scoped(nil, out...)
 }
 
@@ -79,7 +72,7 @@ type deployTokensParams struct {
 	deployTokenFilterParams
 }
 
-func (m memberSource) deployTokens(ctx context.Context, as authz.Actor, in deployTokensParams) (api.List[deployTokenEntity], error) {
+func (m mount) deployTokens(ctx context.Context, as authz.Actor, in deployTokensParams) (api.List[deployTokenEntity], error) {
 	at, err := m.place(ctx, as, in.ID)
 	if err != nil {
 		return api.List[deployTokenEntity]{}, err
@@ -95,7 +88,7 @@ type createDeployTokenParams struct {
 	Username  string      `param:"username" doc:"Username; generated if not given"`
 }
 
-func (m memberSource) createDeployToken(ctx context.Context, as authz.Actor, p createDeployTokenParams) (deployTokenEntity, error) {
+func (m mount) createDeployToken(ctx context.Context, as authz.Actor, p createDeployTokenParams) (deployTokenEntity, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return deployTokenEntity{}, err
@@ -111,7 +104,7 @@ func (m memberSource) createDeployToken(ctx context.Context, as authz.Actor, p c
 	return m.s.deployTokenOf(t, key), nil
 }
 
-func (m memberSource) deployToken(ctx context.Context, as authz.Actor, p placeTokenPath) (deployTokenEntity, error) {
+func (m mount) deployToken(ctx context.Context, as authz.Actor, p placeTokenPath) (deployTokenEntity, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return deployTokenEntity{}, err
@@ -123,7 +116,7 @@ func (m memberSource) deployToken(ctx context.Context, as authz.Actor, p placeTo
 	return m.s.deployTokenOf(t, ""), nil
 }
 
-func (m memberSource) deleteDeployToken(ctx context.Context, as authz.Actor, p placeTokenPath) (api.None, error) {
+func (m mount) deleteDeployToken(ctx context.Context, as authz.Actor, p placeTokenPath) (api.None, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return api.None{}, err

@@ -97,21 +97,21 @@ func (s *Server) boardParts(ctx context.Context, as authz.Actor, boards []board.
 }
 
 // boards renders boards of one place.
-func (s *Server) boards(ctx context.Context, as authz.Actor, at planPlace, boards []board.Board) ([]boardEntity, error) {
+func (s *Server) boards(ctx context.Context, as authz.Actor, at authz.Place, boards []board.Board) ([]boardEntity, error) {
 	parts, err := s.boardParts(ctx, as, boards, nil)
 	if err != nil {
 		return nil, err
 	}
 	var in *projectBasic
 	var of *boardGroup
-	if at.project != nil {
-		views, err := s.Projects.Views(ctx, as, []*project.Project{at.project}, project.ViewOptions{})
+	if p := project.Of(at); p != nil {
+		views, err := s.Projects.Views(ctx, as, []*project.Project{p}, project.ViewOptions{})
 		if err != nil {
 			return nil, err
 		}
 		in = s.projectBasic(&views[0])
 	} else {
-		of = &boardGroup{ID: at.group.ID, WebURL: s.URLs.Group(at.group.FullPath), Name: at.group.Name}
+		of = &boardGroup{ID: at.Namespace, WebURL: s.URLs.Group(at.Path), Name: at.Name}
 	}
 	out := make([]boardEntity, len(boards))
 	for i, b := range boards {

@@ -22,23 +22,15 @@ func tooMany() error {
 var _ = Resource("invitations", (*Server).invitationRoutes)
 
 func (s *Server) invitationRoutes() []*api.Route {
-	var out []*api.Route
-	for _, kind := range []struct {
-		prefix, noun string
-		source       memberSource
-		admin        authz.Ability
-	}{
-		{"/groups/:id/invitations", "a group", memberSource{s, true}, authz.AdminGroupMembers},
-		{"/projects/:id/invitations", "a project", memberSource{s, false}, authz.AdminMembers},
-	} {
-		m := kind.source
-		out = append(out,
-			api.Get(kind.prefix, m.listInvitations).Doc("List the invitations to "+kind.noun).Needs(kind.admin),
-			api.Post(kind.prefix, m.invite).Doc("Create invitations to "+kind.noun).Needs(kind.admin),
-			api.Put(kind.prefix+"/:email", m.changeInvitation).Timed().Doc("Update an invitation").Needs(kind.admin),
-			api.Delete(kind.prefix+"/:email", m.uninvite).Timed().Doc("Delete an invitation").Needs(kind.admin),
-		)
-	}
+	out := s.onPlaces("invitations", func(m mount) []*api.Route {
+		admin := m.ability(authz.AdminMembers, authz.AdminGroupMembers)
+		return []*api.Route{
+			api.Get(m.path, m.listInvitations).Doc("List the invitations to a " + m.noun).Needs(admin),
+			api.Post(m.path, m.invite).Doc("Create invitations to a " + m.noun).Needs(admin),
+			api.Put(m.path+"/:email", m.changeInvitation).Timed().Doc("Update an invitation").Needs(admin),
+			api.Delete(m.path+"/:email", m.uninvite).Timed().Doc("Delete an invitation").Needs(admin),
+		}
+	})
 	out = append(out, api.Post("/projects/:id/import_project_members/:project_id", s.importMembers).
 		Doc("Add the members of another project").Needs(authz.AdminMembers).Status(200))
 	return api.Scoped(nil, out...)
@@ -84,7 +76,7 @@ type listInvitationsParams struct {
 	Query string `param:"query" doc:"Search in email addresses"`
 }
 
-func (m memberSource) listInvitations(ctx context.Context, as authz.Actor, p listInvitationsParams) (api.List[invitationEntity], error) {
+func (m mount) listInvitations(ctx context.Context, as authz.Actor, p listInvitationsParams) (api.List[invitationEntity], error) {
 	none := api.List[invitationEntity]{}
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
@@ -111,7 +103,7 @@ type inviteParams struct {
 	Source  string      `param:"invite_source" doc:"Source of the invitation"`
 }
 
-func (m memberSource) invite(ctx context.Context, as authz.Actor, p inviteParams) (memberOutcome, error) {
+func (m mount) invite(ctx context.Context, as authz.Actor, p inviteParams) (memberOutcome, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return memberOutcome{}, err
@@ -168,7 +160,7 @@ type changeInvitationParams struct {
 	Expires api.Opt[api.Date] `param:"expires_at" doc:"Expiry date of the membership, YYYY-MM-DD"`
 }
 
-func (m memberSource) changeInvitation(ctx context.Context, as authz.Actor, p changeInvitationParams) (invitationEntity, error) {
+func (m mount) changeInvitation(ctx context.Context, as authz.Actor, p changeInvitationParams) (invitationEntity, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return invitationEntity{}, err
@@ -196,7 +188,7 @@ func (m memberSource) changeInvitation(ctx context.Context, as authz.Actor, p ch
 	return items[0], nil
 }
 
-func (m memberSource) uninvite(ctx context.Context, as authz.Actor, p invitationPath) (api.None, error) {
+func (m mount) uninvite(ctx context.Context, as authz.Actor, p invitationPath) (api.None, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return api.None{}, err

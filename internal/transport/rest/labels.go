@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"tenon/internal/core/authz"
@@ -13,32 +12,16 @@ import (
 // labelHandlers are the label endpoints of projects or of groups.
 type labelHandlers struct {
 	server *Server
-	place  func(ctx context.Context, as authz.Actor, id string) (authz.Place, error)
+	place  placeFinder
 }
 
 var _ = Resource("labels", (*Server).labelRoutes)
 
 func (s *Server) labelRoutes() []*api.Route {
-	project := labelHandlers{s, func(ctx context.Context, as authz.Actor, id string) (authz.Place, error) {
-		p, err := s.Projects.Find(ctx, as, id)
-		if err != nil {
-			return authz.Place{}, err
-		}
-		return p.Place(), nil
-	}}
-	group := labelHandlers{s, s.groupLabels}
-	return api.Scoped(nil, slices.Concat(project.routes("/projects/:id/labels", "project"), group.routes("/groups/:id/labels", "group"), []*api.Route{
+	routes := s.onPlaces("labels", func(m mount) []*api.Route { return labelHandlers{s, m.place}.routes(m.path, m.noun) })
+	return api.Scoped(nil, append(routes,
 		api.Put("/projects/:id/labels/:name/promote", s.promoteLabel).Timed().Doc("Promote a label to the group").Needs(authz.AdminLabel),
-	})...)
-}
-
-// groupLabels is a group as the owner of labels.
-func (s *Server) groupLabels(ctx context.Context, as authz.Actor, id string) (authz.Place, error) {
-	g, err := s.Namespaces.Find(ctx, as, id)
-	if err != nil {
-		return authz.Place{}, err
-	}
-	return g.Place(), nil
+	)...)
 }
 
 func (s *Server) promoteLabel(ctx context.Context, as authz.Actor, in labelPath) (labelEntity, error) {
@@ -46,9 +29,10 @@ func (s *Server) promoteLabel(ctx context.Context, as authz.Actor, in labelPath)
 	if err != nil {
 		return labelEntity{}, err
 	}
+	groups := mount{s: s, group: true}
 	var group authz.Place // none for a personal project
 	if !p.Personal {
-		if group, err = s.groupLabels(ctx, as, strconv.FormatInt(int64(p.ParentID), 10)); err != nil {
+		if group, err = groups.place(ctx, as, strconv.FormatInt(int64(p.ParentID), 10)); err != nil {
 			return labelEntity{}, err
 		}
 	}
@@ -56,7 +40,7 @@ func (s *Server) promoteLabel(ctx context.Context, as authz.Actor, in labelPath)
 	if err != nil {
 		return labelEntity{}, err
 	}
-	return labelHandlers{s, s.groupLabels}.one(ctx, as, group, l)
+	return labelHandlers{s, groups.place}.one(ctx, as, group, l)
 }
 
 func (h labelHandlers) routes(path, of string) []*api.Route {

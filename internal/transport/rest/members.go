@@ -13,52 +13,21 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// memberSource is one of the two kinds of places that have members.
-type memberSource struct {
-	s     *Server
-	group bool
-}
-
 var _ = Resource("members", (*Server).memberRoutes)
 
 func (s *Server) memberRoutes() []*api.Route {
-	var out []*api.Route
-	for _, kind := range []struct {
-		prefix, noun string
-		source       memberSource
-		read, admin  authz.Ability
-	}{
-		{"/groups/:id/members", "a group", memberSource{s, true}, authz.ReadGroupMembers, authz.AdminGroupMembers},
-		{"/projects/:id/members", "a project", memberSource{s, false}, authz.ReadMembers, authz.AdminMembers},
-	} {
-		m := kind.source
-		out = append(out,
-			api.Get(kind.prefix, m.list).Doc("List the direct members of "+kind.noun).Needs(kind.read).Public(),
-			api.Get(kind.prefix+"/all", m.listAll).Doc("List the direct, inherited and invited members of "+kind.noun).Needs(kind.read).Public(),
-			api.Get(kind.prefix+"/:user_id", m.get).Doc("Get a direct member of "+kind.noun).Needs(kind.read).Public(),
-			api.Get(kind.prefix+"/all/:user_id", m.getAll).Doc("Get a direct, inherited or invited member of "+kind.noun).Needs(kind.read).Public(),
-			api.Post(kind.prefix, m.add).Doc("Add a member to "+kind.noun).Needs(kind.admin),
-			api.Put(kind.prefix+"/:user_id", m.change).Timed().Doc("Update a member of "+kind.noun).Needs(kind.admin),
-			api.Delete(kind.prefix+"/:user_id", m.remove).Timed().Doc("Remove a member from "+kind.noun).Needs(kind.admin, kind.read),
-		)
-	}
-	return api.Scoped(nil, out...)
-}
-
-// place finds the group or project.
-func (m memberSource) place(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
-	if m.group {
-		g, err := m.s.Namespaces.Find(ctx, as, ref)
-		if err != nil {
-			return authz.Place{}, err
+	return api.Scoped(nil, s.onPlaces("members", func(m mount) []*api.Route {
+		read, admin := m.ability(authz.ReadMembers, authz.ReadGroupMembers), m.ability(authz.AdminMembers, authz.AdminGroupMembers)
+		return []*api.Route{
+			api.Get(m.path, m.list).Doc("List the direct members of a " + m.noun).Needs(read).Public(),
+			api.Get(m.path+"/all", m.listAll).Doc("List the direct, inherited and invited members of a " + m.noun).Needs(read).Public(),
+			api.Get(m.path+"/:user_id", m.get).Doc("Get a direct member of a " + m.noun).Needs(read).Public(),
+			api.Get(m.path+"/all/:user_id", m.getAll).Doc("Get a direct, inherited or invited member of a " + m.noun).Needs(read).Public(),
+			api.Post(m.path, m.add).Doc("Add a member to a " + m.noun).Needs(admin),
+			api.Put(m.path+"/:user_id", m.change).Timed().Doc("Update a member of a " + m.noun).Needs(admin),
+			api.Delete(m.path+"/:user_id", m.remove).Timed().Doc("Remove a member from a "+m.noun).Needs(admin, read),
 		}
-		return g.Place(), nil
-	}
-	p, err := m.s.Projects.Find(ctx, as, ref)
-	if err != nil {
-		return authz.Place{}, err
-	}
-	return p.Place(), nil
+	})...)
 }
 
 type listMembersParams struct {
@@ -75,17 +44,17 @@ type listAllMembersParams struct {
 	State string `param:"state" values:"awaiting,active" doc:"awaiting or active"`
 }
 
-func (m memberSource) list(ctx context.Context, as authz.Actor, p listMembersParams) (api.List[memberEntity], error) {
+func (m mount) list(ctx context.Context, as authz.Actor, p listMembersParams) (api.List[memberEntity], error) {
 	return m.page(ctx, as, p, namespace.MemberFilter{})
 }
 
-func (m memberSource) listAll(ctx context.Context, as authz.Actor, p listAllMembersParams) (api.List[memberEntity], error) {
+func (m mount) listAll(ctx context.Context, as authz.Actor, p listAllMembersParams) (api.List[memberEntity], error) {
 	f := namespace.MemberFilter{Inherited: true}
 	f.Awaiting = p.State == "awaiting"
 	return m.page(ctx, as, p.listMembersParams, f)
 }
 
-func (m memberSource) page(ctx context.Context, as authz.Actor, p listMembersParams, f namespace.MemberFilter) (api.List[memberEntity], error) {
+func (m mount) page(ctx context.Context, as authz.Actor, p listMembersParams, f namespace.MemberFilter) (api.List[memberEntity], error) {
 	none := api.List[memberEntity]{}
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
@@ -121,15 +90,15 @@ type memberPath struct {
 	UserID authz.UserID `param:"user_id" doc:"ID of the user"`
 }
 
-func (m memberSource) get(ctx context.Context, as authz.Actor, p memberPath) (memberEntity, error) {
+func (m mount) get(ctx context.Context, as authz.Actor, p memberPath) (memberEntity, error) {
 	return m.one(ctx, as, p, namespace.MemberFilter{})
 }
 
-func (m memberSource) getAll(ctx context.Context, as authz.Actor, p memberPath) (memberEntity, error) {
+func (m mount) getAll(ctx context.Context, as authz.Actor, p memberPath) (memberEntity, error) {
 	return m.one(ctx, as, p, namespace.MemberFilter{Inherited: true})
 }
 
-func (m memberSource) one(ctx context.Context, as authz.Actor, p memberPath, f namespace.MemberFilter) (memberEntity, error) {
+func (m mount) one(ctx context.Context, as authz.Actor, p memberPath, f namespace.MemberFilter) (memberEntity, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return memberEntity{}, err
@@ -169,7 +138,7 @@ func (memberEntity) OneOf(memberEntity, memberOutcome) {}
 // OneOf names the answers to an addition.
 func (memberOutcome) OneOf(memberEntity, memberOutcome) {}
 
-func (m memberSource) add(ctx context.Context, as authz.Actor, p addMemberParams) (addedForm, error) {
+func (m mount) add(ctx context.Context, as authz.Actor, p addMemberParams) (addedForm, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return nil, err
@@ -224,7 +193,7 @@ func memberID(text string) authz.UserID {
 }
 
 // addMany adds each user on its own and reports those it could not add.
-func (m memberSource) addMany(ctx context.Context, as authz.Actor, at authz.Place, in namespace.MemberInput, many []string) (addedForm, error) {
+func (m mount) addMany(ctx context.Context, as authz.Actor, at authz.Place, in namespace.MemberInput, many []string) (addedForm, error) {
 	out := memberOutcome{Status: "success"}
 	for _, item := range many {
 		item = strings.TrimSpace(item)
@@ -265,7 +234,7 @@ type changeMemberParams struct {
 	RoleID  *int64            `param:"member_role_id" doc:"ID of the custom role"`
 }
 
-func (m memberSource) change(ctx context.Context, as authz.Actor, p changeMemberParams) (memberEntity, error) {
+func (m mount) change(ctx context.Context, as authz.Actor, p changeMemberParams) (memberEntity, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return memberEntity{}, err
@@ -291,7 +260,7 @@ type removeMemberParams struct {
 	UnassignIssuables bool `param:"unassign_issuables" doc:"Unassign the user from issues and merge requests"`
 }
 
-func (m memberSource) remove(ctx context.Context, as authz.Actor, p removeMemberParams) (api.None, error) {
+func (m mount) remove(ctx context.Context, as authz.Actor, p removeMemberParams) (api.None, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return api.None{}, err

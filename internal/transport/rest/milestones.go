@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"tenon/internal/core/authz"
@@ -10,73 +9,36 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
-	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
 
-// planPlace is the project or group that planning endpoints are about.
-type planPlace struct {
-	project *project.Project // nil for a group
-	group   *namespace.Group
-}
-
-// planPlaces finds the place that a path names.
-type planPlaces func(ctx context.Context, as authz.Actor, id string) (planPlace, error)
-
-func (s *Server) planProject(ctx context.Context, as authz.Actor, id string) (planPlace, error) {
-	p, err := s.Projects.Find(ctx, as, id)
-	return planPlace{project: p}, err
-}
-
-func (s *Server) planGroup(ctx context.Context, as authz.Actor, id string) (planPlace, error) {
-	g, err := s.Namespaces.Find(ctx, as, id)
-	return planPlace{group: g}, err
-}
-
-// milestones is the place as the owner of milestones.
-func (p planPlace) milestones() authz.Place {
-	if p.project != nil {
-		return p.project.Place()
+// listedIn is the place whose issues and merge requests are listed.
+func listedIn(at authz.Place) filter.Place {
+	if at.Group {
+		return filter.Place{Group: at.Subject}
 	}
-	return p.group.Place()
-}
-
-// listed is the place whose issues and merge requests are listed.
-func (p planPlace) listed() filter.Place {
-	if p.project != nil {
-		return filter.Place{Project: p.project}
-	}
-	return filter.Place{Group: p.group.Subject()}
-}
-
-// path is the full path.
-func (p planPlace) path() string {
-	if p.project != nil {
-		return p.project.FullPath
-	}
-	return p.group.FullPath
+	return filter.Place{Project: project.Of(at)}
 }
 
 // milestoneHandlers are the milestone endpoints of projects or of groups.
 type milestoneHandlers struct {
 	server *Server
-	place  planPlaces
+	place  placeFinder
 }
 
 var _ = Resource("milestones", (*Server).milestoneRoutes)
 
 func (s *Server) milestoneRoutes() []*api.Route {
-	of := milestoneHandlers{s, s.planProject}
-	groups := milestoneHandlers{s, s.planGroup}
-	return api.Scoped(nil, slices.Concat(
-		of.routes("/projects/:id/milestones", "project", authz.ReadIssue),
-		groups.routes("/groups/:id/milestones", "group", authz.ReadGroup),
-		[]*api.Route{
-			api.Get("/projects/:id/milestones/:milestone_id/merge_requests", of.requests).Doc("List the merge requests of a milestone").Needs(authz.ReadMilestone, authz.ReadMergeRequest),
-			api.Get("/groups/:id/milestones/:milestone_id/merge_requests", groups.requests).Doc("List the merge requests of a milestone of a group").Needs(authz.ReadMilestone, authz.ReadGroup),
-			api.Post("/projects/:id/milestones/:milestone_id/promote", of.promote).Status(200).Doc("Promote a milestone to the group").Needs(authz.AdminMilestone),
-		})...)
+	of, groups := milestoneHandlers{s, mount{s: s}.place}, milestoneHandlers{s, mount{s: s, group: true}.place}
+	routes := s.onPlaces("milestones", func(m mount) []*api.Route {
+		return milestoneHandlers{s, m.place}.routes(m.path, m.noun, m.ability(authz.ReadIssue, authz.ReadGroup))
+	})
+	return api.Scoped(nil, append(routes,
+		api.Get("/projects/:id/milestones/:milestone_id/merge_requests", of.requests).Doc("List the merge requests of a milestone").Needs(authz.ReadMilestone, authz.ReadMergeRequest),
+		api.Get("/groups/:id/milestones/:milestone_id/merge_requests", groups.requests).Doc("List the merge requests of a milestone of a group").Needs(authz.ReadMilestone, authz.ReadGroup),
+		api.Post("/projects/:id/milestones/:milestone_id/promote", of.promote).Status(200).Doc("Promote a milestone to the group").Needs(authz.AdminMilestone),
+	)...)
 }
 
 func (h milestoneHandlers) routes(path, of string, issues authz.Ability) []*api.Route {
@@ -142,7 +104,7 @@ func (h milestoneHandlers) listed(ctx context.Context, as authz.Actor, in listMi
 	if in.State != "all" {
 		f.State = milestone.State(in.State)
 	}
-	list, err := h.server.Milestones.List(ctx, as, at.milestones(), f)
+	list, err := h.server.Milestones.List(ctx, as, at, f)
 	if err != nil {
 		return none, err
 	}
@@ -154,7 +116,7 @@ func (h milestoneHandlers) get(ctx context.Context, as authz.Actor, in milestone
 	if err != nil {
 		return nil, err
 	}
-	m, err := h.server.Milestones.Find(ctx, as, at.milestones(), in.MilestoneID)
+	m, err := h.server.Milestones.Find(ctx, as, at, in.MilestoneID)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +136,7 @@ func (h milestoneHandlers) create(ctx context.Context, as authz.Actor, in create
 	if err != nil {
 		return nil, err
 	}
-	m, err := h.server.Milestones.Create(ctx, as, at.milestones(), milestone.Input{
+	m, err := h.server.Milestones.Create(ctx, as, at, milestone.Input{
 		Title: in.Title, Description: in.Description, DueDate: text(in.DueDate), StartDate: text(in.StartDate),
 	})
 	if err != nil {
@@ -201,7 +163,7 @@ func (h milestoneHandlers) update(ctx context.Context, as authz.Actor, in update
 	if err != nil {
 		return nil, err
 	}
-	m, err := h.server.Milestones.Update(ctx, as, at.milestones(), in.MilestoneID, milestone.Changes{
+	m, err := h.server.Milestones.Update(ctx, as, at, in.MilestoneID, milestone.Changes{
 		Title: in.Title, Description: in.Description, DueDate: text(in.DueDate), StartDate: text(in.StartDate), StateEvent: in.StateEvent,
 	})
 	if err != nil {
@@ -215,7 +177,7 @@ func (h milestoneHandlers) delete(ctx context.Context, as authz.Actor, in milest
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.server.Milestones.Delete(ctx, as, at.milestones(), in.MilestoneID)
+	return api.None{}, h.server.Milestones.Delete(ctx, as, at, in.MilestoneID)
 }
 
 func (h milestoneHandlers) promote(ctx context.Context, as authz.Actor, in milestonePath) (*milestoneEntity, error) {
@@ -223,7 +185,7 @@ func (h milestoneHandlers) promote(ctx context.Context, as authz.Actor, in miles
 	if err != nil {
 		return nil, err
 	}
-	m, err := h.server.Milestones.Promote(ctx, as, at.project, in.MilestoneID)
+	m, err := h.server.Milestones.Promote(ctx, as, project.Of(at), in.MilestoneID)
 	if err != nil {
 		return nil, err
 	}
@@ -236,12 +198,12 @@ type pagedMilestone struct {
 }
 
 // found returns the place and the milestone that a path names.
-func (h milestoneHandlers) found(ctx context.Context, as authz.Actor, in milestonePath) (planPlace, *milestone.Milestone, error) {
+func (h milestoneHandlers) found(ctx context.Context, as authz.Actor, in milestonePath) (authz.Place, *milestone.Milestone, error) {
 	at, err := h.place(ctx, as, in.ID)
 	if err != nil {
 		return at, nil, err
 	}
-	m, err := h.server.Milestones.Find(ctx, as, at.milestones(), in.MilestoneID)
+	m, err := h.server.Milestones.Find(ctx, as, at, in.MilestoneID)
 	return at, m, err
 }
 
@@ -251,7 +213,7 @@ func (h milestoneHandlers) issues(ctx context.Context, as authz.Actor, in pagedM
 		return api.List[issueEntity]{}, err
 	}
 	params := issueListParams{OrderBy: "label_priority", Sort: "asc", Page: in.Page}
-	return h.server.listIssues(ctx, as, at.listed(), params, issue.Filter{Milestone: filter.Milestone{ID: m.ID}}, at.path())
+	return h.server.listIssues(ctx, as, listedIn(at), params, issue.Filter{Milestone: filter.Milestone{ID: m.ID}}, at.Path)
 }
 
 func (h milestoneHandlers) burndown(ctx context.Context, as authz.Actor, in milestonePath) ([]burndownEntity, error) {
@@ -259,7 +221,7 @@ func (h milestoneHandlers) burndown(ctx context.Context, as authz.Actor, in mile
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.server.Issues.Burndown(ctx, as, at.listed(), m)
+	list, err := h.server.Issues.Burndown(ctx, as, listedIn(at), m)
 	if err != nil {
 		return nil, err
 	}
@@ -275,11 +237,11 @@ func (h milestoneHandlers) requests(ctx context.Context, as authz.Actor, in page
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	list, err := h.server.MergeRequests.List(ctx, as, at.listed(), mergerequest.Filter{
+	list, err := h.server.MergeRequests.List(ctx, as, listedIn(at), mergerequest.Filter{
 		Milestone: filter.Milestone{ID: m.ID}, OrderBy: "label_priority", Asc: true, Range: in.Range(),
 	})
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	return h.server.requestPage(ctx, as, requestFilterParams{}, at.path(), list)
+	return h.server.requestPage(ctx, as, requestFilterParams{}, at.Path, list)
 }

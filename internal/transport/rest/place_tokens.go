@@ -13,28 +13,19 @@ import (
 var _ = Resource("access_tokens", (*Server).placeTokenRoutes)
 
 func (s *Server) placeTokenRoutes() []*api.Route {
-	var out []*api.Route
-	for _, kind := range []struct {
-		prefix, noun string
-		source       memberSource
-		read, admin  authz.Ability
-	}{
-		{"/groups/:id/access_tokens", "a group", memberSource{s, true}, authz.ReadGroupTokens, authz.AdminGroupTokens},
-		{"/projects/:id/access_tokens", "a project", memberSource{s, false}, authz.ReadProjectTokens, authz.AdminProjectTokens},
-	} {
-		m := kind.source
-		out = append(out,
-			api.Get(kind.prefix, m.listTokens).Doc("List the access tokens of "+kind.noun).Needs(kind.read),
-			api.Post(kind.prefix, m.createToken).Doc("Create an access token of "+kind.noun).Needs(kind.admin),
-			api.Get(kind.prefix+"/:token_id", m.getToken).Doc("Get an access token of "+kind.noun).Needs(kind.read),
-			api.Delete(kind.prefix+"/:token_id", m.revokeToken).Timed().Doc("Revoke an access token of "+kind.noun).Needs(kind.admin),
-			api.Post(kind.prefix+"/self/rotate", m.rotateOwnToken).Doc("Rotate the token of the request").
+	return api.Scoped(nil, s.onPlaces("access_tokens", func(m mount) []*api.Route {
+		read, admin := m.ability(authz.ReadProjectTokens, authz.ReadGroupTokens), m.ability(authz.AdminProjectTokens, authz.AdminGroupTokens)
+		return []*api.Route{
+			api.Get(m.path, m.listTokens).Doc("List the access tokens of a " + m.noun).Needs(read),
+			api.Post(m.path, m.createToken).Doc("Create an access token of a " + m.noun).Needs(admin),
+			api.Get(m.path+"/:token_id", m.getToken).Doc("Get an access token of a " + m.noun).Needs(read),
+			api.Delete(m.path+"/:token_id", m.revokeToken).Timed().Doc("Revoke an access token of a " + m.noun).Needs(admin),
+			api.Post(m.path+"/self/rotate", m.rotateOwnToken).Doc("Rotate the token of the request").
 				Needs(authz.ManageOwnToken).Scope(authz.ScopeSelfRotate).Status(http.StatusOK),
-			api.Post(kind.prefix+"/:token_id/rotate", m.rotateToken).Doc("Rotate an access token of "+kind.noun).
-				Needs(kind.admin).Status(http.StatusOK),
-		)
-	}
-	return api.Scoped(nil, out...)
+			api.Post(m.path+"/:token_id/rotate", m.rotateToken).Doc("Rotate an access token of a " + m.noun).
+				Needs(admin).Status(http.StatusOK),
+		}
+	})...)
 }
 
 // placeTokenEntity is the access token of a project or group.
@@ -45,7 +36,7 @@ type placeTokenEntity struct {
 	ResourceID   int64       `json:"resource_id"`
 }
 
-func (m memberSource) token(t *accesstoken.Token, resource int64, key string) placeTokenEntity {
+func (m mount) token(t *accesstoken.Token, resource int64, key string) placeTokenEntity {
 	e := placeTokenEntity{m.s.token(&t.Token, key), t.Level, "project", resource}
 	if m.group {
 		e.ResourceType = "group"
@@ -58,7 +49,7 @@ type listPlaceTokensParams struct {
 	tokenFilterParams
 }
 
-func (m memberSource) listTokens(ctx context.Context, as authz.Actor, p listPlaceTokensParams) (api.List[placeTokenEntity], error) {
+func (m mount) listTokens(ctx context.Context, as authz.Actor, p listPlaceTokensParams) (api.List[placeTokenEntity], error) {
 	none := api.List[placeTokenEntity]{}
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
@@ -80,7 +71,7 @@ type createPlaceTokenParams struct {
 	ExpiresAt   api.Date    `param:"expires_at" doc:"Expiry date, YYYY-MM-DD"`
 }
 
-func (m memberSource) createToken(ctx context.Context, as authz.Actor, p createPlaceTokenParams) (placeTokenEntity, error) {
+func (m mount) createToken(ctx context.Context, as authz.Actor, p createPlaceTokenParams) (placeTokenEntity, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return placeTokenEntity{}, err
@@ -103,7 +94,7 @@ type placeTokenPath struct {
 	TokenID token.ID `param:"token_id" doc:"ID of the token"`
 }
 
-func (m memberSource) getToken(ctx context.Context, as authz.Actor, p placeTokenPath) (placeTokenEntity, error) {
+func (m mount) getToken(ctx context.Context, as authz.Actor, p placeTokenPath) (placeTokenEntity, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return placeTokenEntity{}, err
@@ -115,7 +106,7 @@ func (m memberSource) getToken(ctx context.Context, as authz.Actor, p placeToken
 	return m.token(t, at.ID, ""), nil
 }
 
-func (m memberSource) revokeToken(ctx context.Context, as authz.Actor, p placeTokenPath) (api.None, error) {
+func (m mount) revokeToken(ctx context.Context, as authz.Actor, p placeTokenPath) (api.None, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return api.None{}, err
@@ -128,7 +119,7 @@ type rotatePlaceTokenParams struct {
 	ExpiresAt api.Date `param:"expires_at" doc:"Expiry date of the new token, YYYY-MM-DD; defaults to one week from now"`
 }
 
-func (m memberSource) rotateToken(ctx context.Context, as authz.Actor, p rotatePlaceTokenParams) (placeTokenEntity, error) {
+func (m mount) rotateToken(ctx context.Context, as authz.Actor, p rotatePlaceTokenParams) (placeTokenEntity, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return placeTokenEntity{}, err
@@ -145,7 +136,7 @@ type rotateOwnPlaceTokenParams struct {
 	ExpiresAt api.Date `param:"expires_at" doc:"Expiry date of the new token, YYYY-MM-DD; defaults to one week from now"`
 }
 
-func (m memberSource) rotateOwnToken(ctx context.Context, as authz.Actor, p rotateOwnPlaceTokenParams) (placeTokenEntity, error) {
+func (m mount) rotateOwnToken(ctx context.Context, as authz.Actor, p rotateOwnPlaceTokenParams) (placeTokenEntity, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return placeTokenEntity{}, err

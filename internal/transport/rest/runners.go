@@ -28,13 +28,13 @@ func (s *Server) runnerRoutes() []*api.Route {
 			Needs(authz.AdminInstanceRunners).Scope(m),
 
 		api.Get("/groups/:id/runners", s.listGroupRunners).Doc("List the runners of a group").Needs(authz.ReadGroupRunners).Scope(m),
-		api.Post("/groups/:id/runners/reset_registration_token", memberSource{s, true}.resetRegistration).
+		api.Post("/groups/:id/runners/reset_registration_token", mount{s: s, group: true}.resetRegistration).
 			Doc("Reset the runner registration token of a group").Needs(authz.RegisterGroupRunner).Scope(m),
 		api.Get("/projects/:id/runners", s.listProjectRunners).Doc("List the runners of a project").Needs(authz.ReadProjectRunners).Scope(m),
 		api.Post("/projects/:id/runners", s.assignRunner).Doc("Assign a runner to a project").Needs(authz.AdminProjectRunners).Scope(m),
 		api.Delete("/projects/:id/runners/:runner_id", s.unassignRunner).Doc("Unassign a runner from a project").
 			Needs(authz.AdminProjectRunners).Scope(m),
-		api.Post("/projects/:id/runners/reset_registration_token", memberSource{s, false}.resetRegistration).
+		api.Post("/projects/:id/runners/reset_registration_token", mount{s: s}.resetRegistration).
 			Doc("Reset the runner registration token of a project").Needs(authz.RegisterProjectRunner).Scope(m),
 
 		api.Post("/user/runners", s.createRunner).Doc("Create a runner").
@@ -369,7 +369,7 @@ type registrationPath struct {
 	ID string `param:"id" doc:"ID or URL-encoded path"`
 }
 
-func (m memberSource) resetRegistration(ctx context.Context, as authz.Actor, p registrationPath) (registrationEntity, error) {
+func (m mount) resetRegistration(ctx context.Context, as authz.Actor, p registrationPath) (registrationEntity, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return registrationEntity{}, err

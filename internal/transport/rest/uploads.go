@@ -17,27 +17,18 @@ import (
 var _ = Resource("uploads", (*Server).uploadRoutes)
 
 func (s *Server) uploadRoutes() []*api.Route {
-	var out []*api.Route
-	for _, kind := range []struct {
-		prefix, noun string
-		source       memberSource
-		add, see     authz.Ability
-	}{
-		{"/groups/:id/uploads", "a group", memberSource{s, true}, authz.UploadGroupFile, authz.ReadGroup},
-		{"/projects/:id/uploads", "a project", memberSource{s, false}, authz.UploadFile, authz.ReadProject},
-	} {
-		m := kind.source
-		out = append(out,
-			api.Post(kind.prefix, m.upload).Doc("Upload a file to "+kind.noun).Needs(kind.add).MaxBodyNow(s.maxUpload),
-			api.Get(kind.prefix, m.listUploads).Doc("List the uploads of "+kind.noun).Needs(authz.ReadUploads),
-			api.Get(kind.prefix+"/:upload_id", m.getUpload).Doc("Download an upload of "+kind.noun).Needs(authz.ReadUploads),
-			api.Delete(kind.prefix+"/:upload_id", m.deleteUpload).Timed().Doc("Delete an upload of "+kind.noun).Needs(authz.DeleteUpload),
-			api.Get(kind.prefix+"/:secret/:filename", m.getUploadByLink).Doc("Download an upload of "+kind.noun+" by secret and file name").Needs(kind.see).Public(),
-			api.Delete(kind.prefix+"/:secret/:filename", m.deleteUploadByLink).Timed().Doc("Delete an upload of "+kind.noun+" by secret and file name").
+	return api.Scoped(nil, s.onPlaces("uploads", func(m mount) []*api.Route {
+		add, see := m.ability(authz.UploadFile, authz.UploadGroupFile), m.ability(authz.ReadProject, authz.ReadGroup)
+		return []*api.Route{
+			api.Post(m.path, m.upload).Doc("Upload a file to a " + m.noun).Needs(add).MaxBodyNow(s.maxUpload),
+			api.Get(m.path, m.listUploads).Doc("List the uploads of a " + m.noun).Needs(authz.ReadUploads),
+			api.Get(m.path+"/:upload_id", m.getUpload).Doc("Download an upload of a " + m.noun).Needs(authz.ReadUploads),
+			api.Delete(m.path+"/:upload_id", m.deleteUpload).Timed().Doc("Delete an upload of a " + m.noun).Needs(authz.DeleteUpload),
+			api.Get(m.path+"/:secret/:filename", m.getUploadByLink).Doc("Download an upload of a " + m.noun + " by secret and file name").Needs(see).Public(),
+			api.Delete(m.path+"/:secret/:filename", m.deleteUploadByLink).Timed().Doc("Delete an upload of a " + m.noun + " by secret and file name").
 				Needs(authz.DeleteUpload),
-		)
-	}
-	return api.Scoped(nil, out...)
+		}
+	})...)
 }
 
 // maxUpload bounds the body of an upload: the file, and what is around it.
@@ -72,7 +63,7 @@ type uploadParams struct {
 	File api.File `param:"file,required" doc:"File to upload"`
 }
 
-func (m memberSource) upload(ctx context.Context, as authz.Actor, p uploadParams) (_ uploadedEntity, err error) {
+func (m mount) upload(ctx context.Context, as authz.Actor, p uploadParams) (_ uploadedEntity, err error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return uploadedEntity{}, err
@@ -98,7 +89,7 @@ type listUploadsParams struct {
 	api.Page
 }
 
-func (m memberSource) listUploads(ctx context.Context, as authz.Actor, p listUploadsParams) (api.List[uploadEntity], error) {
+func (m mount) listUploads(ctx context.Context, as authz.Actor, p listUploadsParams) (api.List[uploadEntity], error) {
 	none := api.List[uploadEntity]{}
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
@@ -159,18 +150,18 @@ func (p uploadLink) address() upload.Address {
 	return upload.Address{Secret: p.Secret, Name: p.Filename}
 }
 
-func (m memberSource) getUpload(ctx context.Context, as authz.Actor, p uploadPath) (api.Content, error) {
+func (m mount) getUpload(ctx context.Context, as authz.Actor, p uploadPath) (api.Content, error) {
 	return m.uploadContent(ctx, as, p.ID, p.address())
 }
 
-func (m memberSource) getUploadByLink(ctx context.Context, as authz.Actor, p uploadLink) (api.Content, error) {
+func (m mount) getUploadByLink(ctx context.Context, as authz.Actor, p uploadLink) (api.Content, error) {
 	if p.Secret == "" {
 		return api.Content{}, errs.Missing("")
 	}
 	return m.uploadContent(ctx, as, p.ID, p.address())
 }
 
-func (m memberSource) uploadContent(ctx context.Context, as authz.Actor, ref string, a upload.Address) (api.Content, error) {
+func (m mount) uploadContent(ctx context.Context, as authz.Actor, ref string, a upload.Address) (api.Content, error) {
 	at, err := m.place(ctx, as, ref)
 	if err != nil {
 		return api.Content{}, err
@@ -188,15 +179,15 @@ func (m memberSource) uploadContent(ctx context.Context, as authz.Actor, ref str
 	return api.Content{Type: kind, Header: h, ETag: `"` + u.Secret + `"`, From: u}, nil
 }
 
-func (m memberSource) deleteUpload(ctx context.Context, as authz.Actor, p uploadPath) (api.None, error) {
+func (m mount) deleteUpload(ctx context.Context, as authz.Actor, p uploadPath) (api.None, error) {
 	return m.removeUpload(ctx, as, p.ID, p.address())
 }
 
-func (m memberSource) deleteUploadByLink(ctx context.Context, as authz.Actor, p uploadLink) (api.None, error) {
+func (m mount) deleteUploadByLink(ctx context.Context, as authz.Actor, p uploadLink) (api.None, error) {
 	return m.removeUpload(ctx, as, p.ID, p.address())
 }
 
-func (m memberSource) removeUpload(ctx context.Context, as authz.Actor, ref string, a upload.Address) (api.None, error) {
+func (m mount) removeUpload(ctx context.Context, as authz.Actor, ref string, a upload.Address) (api.None, error) {
 	at, err := m.place(ctx, as, ref)
 	if err != nil {
 		return api.None{}, err

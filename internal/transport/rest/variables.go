@@ -11,24 +11,16 @@ import (
 var _ = Resource("variables", (*Server).variableRoutes)
 
 func (s *Server) variableRoutes() []*api.Route {
-	var out []*api.Route
-	for _, kind := range []struct {
-		prefix, noun string
-		source       memberSource
-		read, admin  authz.Ability
-	}{
-		{"/groups/:id/variables", "a group", memberSource{s, true}, authz.ReadGroupVariables, authz.AdminGroupVariables},
-		{"/projects/:id/variables", "a project", memberSource{s, false}, authz.ReadProjectVariables, authz.AdminProjectVariables},
-	} {
-		m := kind.source
-		out = append(out,
-			api.Get(kind.prefix, m.listVariables).Doc("List the CI/CD variables of "+kind.noun).Needs(kind.read),
-			api.Post(kind.prefix, m.createVariable).Doc("Create a CI/CD variable of "+kind.noun).Needs(kind.admin),
-			api.Get(kind.prefix+"/:key", m.getVariable).Doc("Get a CI/CD variable of "+kind.noun).Needs(kind.read),
-			api.Put(kind.prefix+"/:key", m.updateVariable).Timed().Doc("Update a CI/CD variable of "+kind.noun).Needs(kind.admin),
-			api.Delete(kind.prefix+"/:key", m.deleteVariable).Timed().Doc("Delete a CI/CD variable of "+kind.noun).Needs(kind.admin),
-		)
-	}
+	out := s.onPlaces("variables", func(m mount) []*api.Route {
+		read, admin := m.ability(authz.ReadProjectVariables, authz.ReadGroupVariables), m.ability(authz.AdminProjectVariables, authz.AdminGroupVariables)
+		return []*api.Route{
+			api.Get(m.path, m.listVariables).Doc("List the CI/CD variables of a " + m.noun).Needs(read),
+			api.Post(m.path, m.createVariable).Doc("Create a CI/CD variable of a " + m.noun).Needs(admin),
+			api.Get(m.path+"/:key", m.getVariable).Doc("Get a CI/CD variable of a " + m.noun).Needs(read),
+			api.Put(m.path+"/:key", m.updateVariable).Timed().Doc("Update a CI/CD variable of a " + m.noun).Needs(admin),
+			api.Delete(m.path+"/:key", m.deleteVariable).Timed().Doc("Delete a CI/CD variable of a " + m.noun).Needs(admin),
+		}
+	})
 	const instance = "/admin/ci/variables"
 	out = append(out,
 		api.Get(instance, s.listInstanceVariables).Doc("List the CI/CD variables of the instance").Needs(authz.ReadInstanceVariables),
@@ -66,7 +58,7 @@ func placeVariableOf(v *variable.Variable) placeVariable {
 	return placeVariable{instanceVariableOf(v), v.Hidden, v.Scope}
 }
 
-func (m memberSource) variables(ctx context.Context, as authz.Actor, ref string) (variable.Place, error) {
+func (m mount) variables(ctx context.Context, as authz.Actor, ref string) (variable.Place, error) {
 	at, err := m.place(ctx, as, ref)
 	return variable.Place{Place: &at}, err
 }
@@ -76,7 +68,7 @@ type listVariablesParams struct {
 	api.Page
 }
 
-func (m memberSource) listVariables(ctx context.Context, as authz.Actor, p listVariablesParams) (api.List[placeVariable], error) {
+func (m mount) listVariables(ctx context.Context, as authz.Actor, p listVariablesParams) (api.List[placeVariable], error) {
 	none := api.List[placeVariable]{}
 	at, err := m.variables(ctx, as, p.ID)
 	if err != nil {
@@ -131,7 +123,7 @@ type createVariableParams struct {
 	Scope  string `param:"environment_scope" doc:"Environment scope of the variable; * by default"`
 }
 
-func (m memberSource) createVariable(ctx context.Context, as authz.Actor, p createVariableParams) (placeVariable, error) {
+func (m mount) createVariable(ctx context.Context, as authz.Actor, p createVariableParams) (placeVariable, error) {
 	at, err := m.variables(ctx, as, p.ID)
 	if err != nil {
 		return placeVariable{}, err
@@ -163,7 +155,7 @@ func (p variablePath) filter() variable.Filter {
 	return variable.Filter{Scope: p.Filter.Scope}
 }
 
-func (m memberSource) getVariable(ctx context.Context, as authz.Actor, p variablePath) (placeVariable, error) {
+func (m mount) getVariable(ctx context.Context, as authz.Actor, p variablePath) (placeVariable, error) {
 	at, err := m.variables(ctx, as, p.ID)
 	if err != nil {
 		return placeVariable{}, err
@@ -182,7 +174,7 @@ type updateVariableParams struct {
 	Scope *string `param:"environment_scope" doc:"Environment scope of the variable"`
 }
 
-func (m memberSource) updateVariable(ctx context.Context, as authz.Actor, p updateVariableParams) (placeVariable, error) {
+func (m mount) updateVariable(ctx context.Context, as authz.Actor, p updateVariableParams) (placeVariable, error) {
 	at, err := m.variables(ctx, as, p.ID)
 	if err != nil {
 		return placeVariable{}, err
@@ -196,7 +188,7 @@ func (m memberSource) updateVariable(ctx context.Context, as authz.Actor, p upda
 	return placeVariableOf(v), nil
 }
 
-func (m memberSource) deleteVariable(ctx context.Context, as authz.Actor, p variablePath) (api.None, error) {
+func (m mount) deleteVariable(ctx context.Context, as authz.Actor, p variablePath) (api.None, error) {
 	at, err := m.variables(ctx, as, p.ID)
 	if err != nil {
 		return api.None{}, err

@@ -12,47 +12,23 @@ import (
 var _ = Resource("wikis", (*Server).wikiRoutes)
 
 func (s *Server) wikiRoutes() []*api.Route {
-	var routes []*api.Route
-	for _, place := range []struct {
-		path, thing         string
-		read, write, remove authz.Ability
-		at                  func(ctx context.Context, as authz.Actor, ref string) (authz.Place, error)
-	}{
-		{"/groups/:id/wikis", "group", authz.ReadGroupWiki, authz.WriteGroupWiki, authz.DeleteGroupWikiPage, s.wikiOfGroup},
-		{"/projects/:id/wikis", "project", authz.ReadWiki, authz.WriteWiki, authz.DeleteWikiPage, s.wikiOfProject},
-	} {
-		h := wikiHandlers{s, place.at}
-		routes = append(routes,
-			api.Get(place.path, h.list).Doc("List the wiki pages of a "+place.thing).Needs(place.read).Public(),
-			api.Post(place.path, h.create).Doc("Create a wiki page of a "+place.thing).Needs(place.write).MaxBodyNow(h.maxBody),
-			api.Post(place.path+"/attachments", h.attach).Doc("Upload an attachment to the wiki of a "+place.thing).Needs(place.write).MaxBodyNow(h.maxAttachment),
-			api.Get(place.path+"/:slug", h.get).Doc("Get a wiki page of a "+place.thing).Needs(place.read).Public(),
-			api.Put(place.path+"/:slug", h.update).Doc("Update a wiki page of a "+place.thing).Needs(place.write).MaxBodyNow(h.maxBody),
-			api.Delete(place.path+"/:slug", h.delete).Doc("Delete a wiki page of a "+place.thing).Needs(place.remove),
-		)
-	}
-	return api.Scoped(nil, routes...)
-}
-
-func (s *Server) wikiOfGroup(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
-	g, err := s.Namespaces.Find(ctx, as, ref)
-	if err != nil {
-		return authz.Place{}, err
-	}
-	return g.Place(), nil
-}
-
-func (s *Server) wikiOfProject(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
-	p, err := s.Projects.Find(ctx, as, ref)
-	if err != nil {
-		return authz.Place{}, err
-	}
-	return p.Place(), nil
+	return api.Scoped(nil, s.onPlaces("wikis", func(m mount) []*api.Route {
+		h := wikiHandlers{s, m.place}
+		read, write, remove := m.ability(authz.ReadWiki, authz.ReadGroupWiki), m.ability(authz.WriteWiki, authz.WriteGroupWiki), m.ability(authz.DeleteWikiPage, authz.DeleteGroupWikiPage)
+		return []*api.Route{
+			api.Get(m.path, h.list).Doc("List the wiki pages of a " + m.noun).Needs(read).Public(),
+			api.Post(m.path, h.create).Doc("Create a wiki page of a " + m.noun).Needs(write).MaxBodyNow(h.maxBody),
+			api.Post(m.path+"/attachments", h.attach).Doc("Upload an attachment to the wiki of a " + m.noun).Needs(write).MaxBodyNow(h.maxAttachment),
+			api.Get(m.path+"/:slug", h.get).Doc("Get a wiki page of a " + m.noun).Needs(read).Public(),
+			api.Put(m.path+"/:slug", h.update).Doc("Update a wiki page of a " + m.noun).Needs(write).MaxBodyNow(h.maxBody),
+			api.Delete(m.path+"/:slug", h.delete).Doc("Delete a wiki page of a " + m.noun).Needs(remove),
+		}
+	})...)
 }
 
 type wikiHandlers struct {
 	s  *Server
-	at func(ctx context.Context, as authz.Actor, ref string) (authz.Place, error)
+	at placeFinder
 }
 
 // wikiPageEntity is a page; the last three are there where the content was asked for.
