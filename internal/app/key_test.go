@@ -127,7 +127,7 @@ func lostVariable(t *testing.T, a *App) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := variable.In(p)
+	at := p.Place()
 	if v, err := a.core.Variables.Find(ctx, root, at, "TOKEN", variable.Filter{}); err != nil || v.Value != nil {
 		t.Errorf("a variable that was lost: got %+v, %v, want no value", v, err)
 	}

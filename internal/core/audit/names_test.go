@@ -153,7 +153,7 @@ func recordedElsewhere(by authz.Stamp, inTeam authz.Place, author entry) []sampl
 	secret := key
 	secret.Protected = true
 	instance := variable.Fact{Stamp: by, Variable: secret, Before: &key}
-	group := variable.Fact{Stamp: by, Place: variable.Place{Place: &inTeam}, Variable: secret, Before: &key}
+	group := variable.Fact{Stamp: by, Place: inTeam, Variable: secret, Before: &key}
 	name := "shed"
 	registered := runner.Fact{Stamp: by, Runner: runner.Runner{ID: 9, Type: runner.InstanceType, Description: &name, Registered: true}}
 	made := token.Token{ID: 9, UserID: 7, Kind: token.Project}

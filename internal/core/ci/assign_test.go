@@ -364,7 +364,7 @@ func TestService_Request_variables(t *testing.T) {
 			{Key: "DEPLOY", Value: "everywhere"},
 			{Key: "DEPLOY", Value: "in production", Scope: "production"},
 		} {
-			if _, err := w.variables.Create(t.Context(), w.maintainer, variable.In(p), in); err != nil {
+			if _, err := w.variables.Create(t.Context(), w.maintainer, p.Place(), in); err != nil {
 				t.Fatalf("%s: %v", in.Key, err)
 			}
 		}

@@ -152,7 +152,7 @@ func TestService_startBridge_project(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		token := w.runner("instance_type", nil)
 		shown := w.other("group/library", authz.Private, "lib: {script: x}\n")
-		_, err := w.variables.Create(t.Context(), w.maintainer, variable.In(w.loaded()), variable.Input{Key: "SHARED", Value: "of the project"})
+		_, err := w.variables.Create(t.Context(), w.maintainer, w.loaded().Place(), variable.Input{Key: "SHARED", Value: "of the project"})
 		check(t, err)
 		p := w.begin("variables: {COLOR: blue}\nlibrary: {variables: {SIZE: $CI_PROJECT_NAME, COLOR: red, WHO: '$GITLAB_USER_LOGIN and $SHARED'}, trigger: {project: group/library, branch: main, strategy: depend}}\n")
 		w.wantStates(p, "started", "library:running = running")

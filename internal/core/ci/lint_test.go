@@ -64,7 +64,7 @@ func TestService_LintText_protected(t *testing.T) {
 		w.exec("UPDATE projects SET default_branch = 'main' WHERE id = ?", w.id)
 		w.protect("main")
 		for key, protected := range map[string]bool{"OPEN": false, "GUARDED": true} {
-			_, err := w.variables.Create(ctx, w.maintainer, variable.In(w.as(w.maintainer)), variable.Input{Key: key, Value: "value-of-" + key, Protected: protected})
+			_, err := w.variables.Create(ctx, w.maintainer, w.as(w.maintainer).Place(), variable.Input{Key: key, Value: "value-of-" + key, Protected: protected})
 			check(t, err)
 		}
 		const text = "include: {local: a.yml, inputs: {v: '$OPEN $GUARDED'}}\n"

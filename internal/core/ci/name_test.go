@@ -18,7 +18,7 @@ func TestService_Run_name(t *testing.T) {
 			{Key: "PLAIN", Value: "plain"},
 			{Key: "GIVEN", Value: "pearl-that-is-masked", Masked: true},
 		} {
-			_, err := w.variables.Create(ctx, w.maintainer, variable.In(p), in)
+			_, err := w.variables.Create(ctx, w.maintainer, p.Place(), in)
 			check(t, err)
 		}
 		w.push("work", yml("variables: {OVER: 'with ${MASKED}', RAW: {value: $PLAIN, expand: false}}\n"+

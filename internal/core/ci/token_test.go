@@ -95,7 +95,7 @@ deploy:
 func TestService_idTokens_forged(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for _, key := range []string{"GITLAB_USER_LOGIN", "GITLAB_USER_ID", "GITLAB_USER_EMAIL", "CI_COMMIT_REF_NAME", "CI_ENVIRONMENT_ACTION"} {
-			_, err := w.variables.Create(t.Context(), w.maintainer, variable.In(w.as(w.maintainer)), variable.Input{Key: key, Value: "forged"})
+			_, err := w.variables.Create(t.Context(), w.maintainer, w.as(w.maintainer).Place(), variable.Input{Key: key, Value: "forged"})
 			check(t, err)
 		}
 		runnerToken := w.runner("instance_type", nil)

@@ -18,10 +18,10 @@ func TestFork_pipelines(t *testing.T) {
 	eachFork(t, func(t *testing.T, f *forked) {
 		w := f.piped()
 		for key, protected := range map[string]bool{"TARGET_KEY": false, "SAFE_KEY": true} {
-			_, err := f.variables.Create(t.Context(), f.maintainer, variable.In(f.as(f.maintainer)), variable.Input{Key: key, Value: "hush-hush", Protected: protected})
+			_, err := f.variables.Create(t.Context(), f.maintainer, f.as(f.maintainer).Place(), variable.Input{Key: key, Value: "hush-hush", Protected: protected})
 			check(t, err)
 		}
-		_, err := f.variables.Create(t.Context(), f.stranger, variable.In(f.Find(f.stranger, f.fork)), variable.Input{Key: "FORK_KEY", Value: "mine"})
+		_, err := f.variables.Create(t.Context(), f.stranger, f.Find(f.stranger, f.fork).Place(), variable.Input{Key: "FORK_KEY", Value: "mine"})
 		check(t, err)
 		f.pushFork("topic", files{".gitlab-ci.yml": `
 variables: {COPY: $TARGET_KEY, OTHER: "$SAFE_KEY"}

@@ -447,7 +447,7 @@ test: {script: x, only: [merge_requests]}
 func TestService_RunPipeline_protected(t *testing.T) {
 	eachPiped(t, func(t *testing.T, w *piped) {
 		for key, protected := range map[string]bool{"SAFE": true, "OPEN": false} {
-			_, err := w.variables.Create(t.Context(), w.maintainer, variable.In(w.as(w.maintainer)), variable.Input{Key: key, Value: "v", Protected: protected})
+			_, err := w.variables.Create(t.Context(), w.maintainer, w.as(w.maintainer).Place(), variable.Input{Key: key, Value: "v", Protected: protected})
 			check(t, err)
 		}
 		m := w.open("topic", files{"c": "c\n"})

@@ -79,12 +79,6 @@ type Changes struct {
 	Events map[string]bool
 }
 
-// Place is where a setting holds: a group, a project, or everywhere with the zero value.
-type Place struct {
-	Subject authz.Subject
-	Read    authz.Ability // that the place asks for; "" everywhere
-}
-
 type settingRow struct {
 	UserID    authz.UserID `db:"user_id"`
 	Namespace *int64       `db:"namespace_id"`
@@ -104,18 +98,18 @@ func (r *settingRow) setting() (Setting, error) {
 	return s, nil
 }
 
-// Find gives the actor's setting for a place: Global, or everywhere Participating, where it
-// said nothing.
-func (s *Service) Find(ctx context.Context, as authz.Actor, at Place) (*Setting, error) {
+// Find returns the actor's setting for a group or project, Global where there is none; or that for everywhere, Participating where there
+// is none.
+func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place) (*Setting, error) {
 	if err := s.require(ctx, as, authz.ReadOwnNotifications, at); err != nil {
 		return nil, err
 	}
 	return s.find(ctx, as.UserID, at.Subject.Namespace)
 }
 
-func (s *Service) require(ctx context.Context, as authz.Actor, ability authz.Ability, at Place) error {
-	if at.Read != "" {
-		if err := s.policy.Require(ctx, as, at.Read, at.Subject); err != nil {
+func (s *Service) require(ctx context.Context, as authz.Actor, ability authz.Ability, at authz.Place) error {
+	if !at.IsInstance() {
+		if err := s.policy.Require(ctx, as, at.Ability(authz.ReadProject, authz.ReadGroup), at.Subject); err != nil {
 			return err
 		}
 	}
@@ -143,7 +137,7 @@ func (s *Service) find(ctx context.Context, user authz.UserID, namespace authz.N
 const CodeInvalid errs.Code = "notification_setting_invalid"
 
 // Update changes the actor's setting for a place.
-func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, c Changes) (*Setting, error) {
+func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, c Changes) (*Setting, error) {
 	if err := s.require(ctx, as, authz.UpdateOwnNotifications, at); err != nil {
 		return nil, err
 	}

@@ -41,9 +41,10 @@ func TestService_Update(t *testing.T) {
 		ann, bob := w.User("ann"), w.User("bob")
 		id := w.Project("team/app", authz.Private, w.Group("team", authz.Private, 0))
 		w.Join(id, ann, authz.Guest)
-		here := notify.Place{Subject: w.Subject(int64(id)), Read: authz.ReadProject}
+		here := w.Find(ann, id).Place()
+		here.Subject.Known = false
 		words := func(s string) *string { return &s }
-		find := func(as authz.Actor, at notify.Place) *notify.Setting {
+		find := func(as authz.Actor, at authz.Place) *notify.Setting {
 			t.Helper()
 			set, err := s.Find(ctx, as, at)
 			if err != nil {
@@ -51,7 +52,7 @@ func TestService_Update(t *testing.T) {
 			}
 			return set
 		}
-		if set := find(ann, notify.Place{}); set.Level != notify.Participating || !set.Wants("failed_pipeline") || set.Wants("new_note") {
+		if set := find(ann, authz.Place{}); set.Level != notify.Participating || !set.Wants("failed_pipeline") || set.Wants("new_note") {
 			t.Errorf("at first %+v", set)
 		}
 		if set := find(ann, here); set.Level != notify.Global {
@@ -66,27 +67,27 @@ func TestService_Update(t *testing.T) {
 		if set := find(ann, here); set.Level != notify.Custom || !set.Wants("new_note") || !set.Wants("new_issue") || set.Wants("failed_pipeline") {
 			t.Errorf("of a project %+v", set)
 		}
-		if set := find(ann, notify.Place{}); set.Level != notify.Participating {
+		if set := find(ann, authz.Place{}); set.Level != notify.Participating {
 			t.Errorf("everywhere %+v: a project's setting changed it", set)
 		}
 		for _, c := range []struct {
 			name    string
 			as      authz.Actor
-			at      notify.Place
+			at      authz.Place
 			changes notify.Changes
 			want    errs.Kind
 		}{
 			{"no level", ann, here, notify.Changes{Level: words("loud")}, errs.Invalid},
 			{"a hidden project", bob, here, notify.Changes{Level: words("watch")}, errs.NotFound},
-			{"no user", authz.Actor{}, notify.Place{}, notify.Changes{Level: words("watch")}, errs.Unauthorized},
-			{"another's address", ann, notify.Place{}, notify.Changes{Email: words("bob@example.com")}, errs.Invalid},
+			{"no user", authz.Actor{}, authz.Place{}, notify.Changes{Level: words("watch")}, errs.Unauthorized},
+			{"another's address", ann, authz.Place{}, notify.Changes{Email: words("bob@example.com")}, errs.Invalid},
 		} {
 			if _, err := s.Update(ctx, c.as, c.at, c.changes); errs.KindOf(err) != c.want || err == nil {
 				t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 			}
 		}
 		w.Insert("emails", coretest.Row{"user_id": ann.UserID, "email": "Ann@work.example", "email_fold": "ann@work.example", "confirmed_at": w.Now()})
-		set, err := s.Update(ctx, ann, notify.Place{}, notify.Changes{Email: words("ann@work.example"), Level: words("watch")})
+		set, err := s.Update(ctx, ann, authz.Place{}, notify.Changes{Email: words("ann@work.example"), Level: words("watch")})
 		if err != nil || set.Level != notify.Watch {
 			t.Fatalf("updated %+v, %v", set, err)
 		}

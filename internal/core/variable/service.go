@@ -43,12 +43,13 @@ type Filter struct {
 	Scope *string // nil is any
 }
 
-func (p Place) within(w *db.Where) {
-	if p.Place == nil {
+// within selects the variables of a place.
+func within(w *db.Where, at authz.Place) {
+	if at.IsInstance() {
 		w.Raw("v.namespace_id IS NULL")
 		return
 	}
-	w.And("v.namespace_id = ?", p.Namespace)
+	w.And("v.namespace_id = ?", at.Namespace)
 }
 
 // ListFilter says which part of a list of variables is wanted, and in which order.
@@ -71,12 +72,12 @@ func (f *ListFilter) order() page.Order {
 }
 
 // List gives the variables of a place.
-func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f ListFilter) (page.Page[Variable], error) {
-	if err := s.policy.Require(ctx, as, at.read(), at.subject()); err != nil {
+func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f ListFilter) (page.Page[Variable], error) {
+	if err := s.policy.Require(ctx, as, read(at), at.Subject); err != nil {
 		return page.Page[Variable]{}, err
 	}
 	var w db.Where
-	at.within(&w)
+	within(&w, at)
 	list, err := page.Select[Variable](ctx, s.db, page.Query{Columns: columns, From: "ci_variables v", Where: w, Order: f.order()}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list variables: %w", err)
@@ -89,8 +90,8 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f ListFilt
 
 // Find gives the variable of a place with a key. Where several environments have one of their
 // own and the filter names none, that is a Conflict.
-func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, key string, f Filter) (*Variable, error) {
-	if err := s.policy.Require(ctx, as, at.read(), at.subject()); err != nil {
+func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, key string, f Filter) (*Variable, error) {
+	if err := s.policy.Require(ctx, as, read(at), at.Subject); err != nil {
 		return nil, err
 	}
 	v, err := s.find(ctx, at, key, f)
@@ -105,11 +106,11 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, key string
 // scope.
 const CodeAmbiguous errs.Code = "variable_ambiguous"
 
-func (s *Service) find(ctx context.Context, at Place, key string, f Filter) (*Variable, error) {
+func (s *Service) find(ctx context.Context, at authz.Place, key string, f Filter) (*Variable, error) {
 	var w db.Where
-	at.within(&w)
+	within(&w, at)
 	w.And("v.name = ?", key)
-	if f.Scope != nil && at.Place != nil {
+	if f.Scope != nil && !at.IsInstance() {
 		w.And("v.environment_scope = ?", *f.Scope)
 	}
 	rows, err := db.Select[Variable](ctx, s.db, "SELECT "+columns+" FROM ci_variables v"+w.SQL()+" ORDER BY v.id LIMIT 2", w.Args()...)
@@ -117,14 +118,14 @@ func (s *Service) find(ctx context.Context, at Place, key string, f Filter) (*Va
 	case err != nil:
 		return nil, fmt.Errorf("find variable: %w", err)
 	case len(rows) == 0:
-		return nil, errs.Missing(at.thing())
+		return nil, errs.Missing(thing(at))
 	case len(rows) > 1:
 		return nil, errs.Coded(errs.Conflict, CodeAmbiguous, "there are several variables with this key: name the environment scope")
 	}
 	return &rows[0], nil
 }
 
-func (s *Service) fact(as authz.Actor, at Place, after Variable, before *Variable) Fact {
+func (s *Service) fact(as authz.Actor, at authz.Place, after Variable, before *Variable) Fact {
 	f := Fact{Place: at, Variable: unvalued(after), Stamp: as.Stamp(s.now())}
 	if before != nil {
 		was := unvalued(*before)
@@ -140,30 +141,30 @@ func taken(key string) error {
 }
 
 // Create adds a variable to a place.
-func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input) (*Variable, error) {
-	if err := s.policy.Require(ctx, as, at.admin(), at.subject()); err != nil {
+func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in Input) (*Variable, error) {
+	if err := s.policy.Require(ctx, as, admin(at), at.Subject); err != nil {
 		return nil, err
 	}
 	now := db.At(s.now())
 	v := Variable{
-		NamespaceID: at.id(), Type: in.Type, Key: in.Key, Description: in.Description, Scope: in.Scope,
+		Type: in.Type, Key: in.Key, Description: in.Description, Scope: in.Scope,
 		Protected: in.Protected, Masked: in.Masked || in.Hidden, Hidden: in.Hidden, Raw: in.Raw, CreatedAt: now, UpdatedAt: now,
+	}
+	if !at.IsInstance() {
+		v.NamespaceID = &at.Namespace
 	}
 	if v.Type == "" {
 		v.Type = EnvVar
 	}
-	if v.Scope == "" || at.Place == nil {
+	if v.Scope == "" || at.IsInstance() {
 		v.Scope = AnyScope
 	}
 	if err := v.check(at, in.Value); err != nil {
 		return nil, err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.room(ctx, at); err != nil {
-			return err
-		}
 		v.Sealed = "" // the seal names the row
-		if err := db.Create(ctx, s.db, "ci_variables", &v); err != nil {
+		if err := db.Create(ctx, s.db, "ci_variables", &v, bound(at)); err != nil {
 			return err
 		}
 		s.seal(&v, in.Value)
@@ -182,18 +183,18 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 	return &v, nil
 }
 
-// room refuses one more variable where there are too many.
-func (s *Service) room(ctx context.Context, at Place) error {
-	most, noun := at.most()
-	b := db.Bound{Table: "ci_variables v", Most: most, Full: errs.Broken("", "base", fmt.Sprintf("Maximum number of %s (%d) exceeded", noun, most))}
-	at.within(&b.Of)
-	return s.db.Room(ctx, b, 1)
+// bound is how many variables a place has at most.
+func bound(at authz.Place) db.Bound {
+	n, noun := most(at)
+	b := db.Bound{Table: "ci_variables v", Most: n, Full: errs.Broken("", "base", fmt.Sprintf("Maximum number of %s (%d) exceeded", noun, n))}
+	within(&b.Of, at)
+	return b
 }
 
 // Update changes the variable of a place that Find would give. One that is hidden stays hidden
 // and masked.
-func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, key string, f Filter, c Changes) (*Variable, error) {
-	if err := s.policy.Require(ctx, as, at.admin(), at.subject()); err != nil {
+func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, key string, f Filter, c Changes) (*Variable, error) {
+	if err := s.policy.Require(ctx, as, admin(at), at.Subject); err != nil {
 		return nil, err
 	}
 	found, err := s.find(ctx, at, key, f)
@@ -214,7 +215,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, key stri
 	})
 	switch {
 	case errors.Is(err, db.ErrNotFound):
-		return nil, errs.Missing(at.thing())
+		return nil, errs.Missing(thing(at))
 	case errors.Is(err, db.ErrDuplicate):
 		return nil, taken(key)
 	case err != nil:
@@ -225,7 +226,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, key stri
 }
 
 // change applies changes to a row and reports whether the value is another one.
-func (s *Service) change(at Place, v *Variable, c Changes) (bool, error) {
+func (s *Service) change(at authz.Place, v *Variable, c Changes) (bool, error) {
 	was, err := s.open(v)
 	lost := err != nil
 	if lost && c.Value == nil {
@@ -246,7 +247,7 @@ func (s *Service) change(at Place, v *Variable, c Changes) (bool, error) {
 	if c.Description != nil {
 		v.Description = c.Description
 	}
-	if c.Scope != nil && at.Place != nil {
+	if c.Scope != nil && !at.IsInstance() {
 		v.Scope = *c.Scope
 	}
 	for to, from := range map[*bool]*bool{&v.Protected: c.Protected, &v.Masked: c.Masked, &v.Raw: c.Raw} {
@@ -262,8 +263,8 @@ func (s *Service) change(at Place, v *Variable, c Changes) (bool, error) {
 }
 
 // Delete removes the variable of a place that Find would give.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, key string, f Filter) error {
-	if err := s.policy.Require(ctx, as, at.admin(), at.subject()); err != nil {
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, key string, f Filter) error {
+	if err := s.policy.Require(ctx, as, admin(at), at.Subject); err != nil {
 		return err
 	}
 	v, err := s.find(ctx, at, key, f)
@@ -273,7 +274,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, key stri
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		was, err := db.Delete[Variable](ctx, s.db, db.Row{Table: "ci_variables", ID: v.ID, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing(at.thing())
+			return errs.Missing(thing(at))
 		}
 		if err != nil {
 			return err

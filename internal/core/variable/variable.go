@@ -13,8 +13,6 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
-	"tenon/internal/core/namespace"
-	"tenon/internal/core/project"
 )
 
 // ID identifies a variable.
@@ -51,52 +49,27 @@ type Variable struct {
 	Value *string `db:"-"` // nil in events and where it is hidden
 }
 
-// Place is the project or group whose variables are meant; the zero value is the instance.
-type Place struct {
-	*authz.Place
+func read(at authz.Place) authz.Ability {
+	return ability(at, authz.ReadInstanceVariables, authz.ReadGroupVariables, authz.ReadProjectVariables)
 }
 
-// Instance is the place of the variables that all projects have.
-func Instance() Place { return Place{} }
-
-func (p Place) id() *authz.NamespaceID {
-	if p.Place == nil {
-		return nil
-	}
-	return &p.Namespace
+func admin(at authz.Place) authz.Ability {
+	return ability(at, authz.AdminInstanceVariables, authz.AdminGroupVariables, authz.AdminProjectVariables)
 }
 
-func (p Place) subject() authz.Subject {
-	if p.Place == nil {
-		return authz.Subject{}
-	}
-	return p.Subject
-}
-
-func (p Place) read() authz.Ability {
-	return p.choose(authz.ReadInstanceVariables, authz.ReadGroupVariables, authz.ReadProjectVariables)
-}
-
-func (p Place) admin() authz.Ability {
-	return p.choose(authz.AdminInstanceVariables, authz.AdminGroupVariables, authz.AdminProjectVariables)
-}
-
-func (p Place) choose(instance, group, project authz.Ability) authz.Ability {
-	switch {
-	case p.Place == nil:
+func ability(at authz.Place, instance, group, project authz.Ability) authz.Ability {
+	if at.IsInstance() {
 		return instance
-	case p.Group:
-		return group
 	}
-	return project
+	return at.Ability(project, group)
 }
 
 // thing is the public name of a variable of the place.
-func (p Place) thing() string {
+func thing(at authz.Place) string {
 	switch {
-	case p.Place == nil:
+	case at.IsInstance():
 		return "InstanceVariable"
-	case p.Group:
+	case at.Group:
 		return "GroupVariable"
 	}
 	return "Variable"
@@ -109,11 +82,11 @@ const (
 )
 
 // most is how many variables a place has.
-func (p Place) most() (n int, noun string) {
+func most(at authz.Place) (n int, noun string) {
 	switch {
-	case p.Place == nil:
+	case at.IsInstance():
 		return 25, "instance ci variables"
-	case p.Group:
+	case at.Group:
 		return MaxOfGroup, "group ci variables"
 	}
 	return MaxOfProject, "project ci variables"
@@ -123,7 +96,7 @@ func (p Place) most() (n int, noun string) {
 type Fact struct {
 	authz.Stamp
 
-	Place    Place
+	Place    authz.Place
 	Variable Variable  // as it is now, or was when it was deleted
 	Before   *Variable // the same before the change; nil where it was made or deleted
 }
@@ -161,18 +134,6 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, box: d.Box, now: d.Now}
-}
-
-// In is the place of a project's variables.
-func In(p *project.Project) Place {
-	at := p.Place()
-	return Place{&at}
-}
-
-// InGroup is the place of a group's variables.
-func InGroup(g *namespace.Group) Place {
-	at := g.Place()
-	return Place{&at}
 }
 
 // seal keeps the value in the row, which has its id.
@@ -220,7 +181,7 @@ var (
 )
 
 // check says what is wrong with a variable and its value.
-func (v *Variable) check(at Place, value string) error {
+func (v *Variable) check(at authz.Place, value string) error {
 	var f errs.Fields
 	f.Check(v.Key != "", "key", "can't be blank")
 	f.Check(utf8.RuneCountInString(v.Key) <= maxKey, "key", fmt.Sprintf("is too long (maximum is %d characters)", maxKey))
@@ -231,7 +192,7 @@ func (v *Variable) check(at Place, value string) error {
 	f.Check(utf8.RuneCountInString(v.Scope) <= maxScope, "environment_scope", fmt.Sprintf("is too long (maximum is %d characters)", maxScope))
 	f.Length("description", v.Description, maxDescription)
 	most := maxValue
-	if at.Place == nil {
+	if at.IsInstance() {
 		most = maxOfInstance
 	}
 	f.Check(len(value) <= most, "value", fmt.Sprintf("is too long (maximum is %d characters)", most))
@@ -255,15 +216,11 @@ func (f Fact) Changed() change.Fact { return f.view(f.Before, &f.Variable) }
 func (e Deleted) Changed() change.Fact { return e.view(&e.Variable, nil) }
 
 func (f Fact) view(before, after *Variable) change.Fact {
-	var in authz.Place
-	if f.Place.Place != nil {
-		in = *f.Place.Place
-	}
-	out := change.View(f.Stamp, in, before, after)
+	out := change.View(f.Stamp, f.Place, before, after)
 	switch {
-	case in.ID == 0:
+	case f.Place.IsInstance():
 		out.Subject.Type = "Ci::InstanceVariable"
-	case in.Group:
+	case f.Place.Group:
 		out.Subject.Type = "Ci::GroupVariable"
 	}
 	return out

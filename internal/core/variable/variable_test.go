@@ -26,7 +26,7 @@ type world struct {
 	*coretest.World
 	variables                                     *variable.Service
 	admin, owner, maintainer, developer, stranger authz.Actor
-	outer, inner                                  variable.Place
+	outer, inner                                  authz.Place
 	p                                             *project.Project
 }
 
@@ -46,19 +46,18 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.Join(id, w.maintainer, authz.Maintainer)
 	w.Join(id, w.developer, authz.Developer)
 	groups := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
-	for to, ns := range map[*variable.Place]authz.NamespaceID{&w.outer: outer, &w.inner: inner} {
+	for to, ns := range map[*authz.Place]authz.NamespaceID{&w.outer: outer, &w.inner: inner} {
 		g, err := groups.FindByID(context.Background(), w.owner, ns)
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := g.Place()
-		*to = variable.Place{Place: &at}
+		*to = g.Place()
 	}
 	w.p = w.Find(w.maintainer, id)
 	return w
 }
 
-func (w *world) put(as authz.Actor, at variable.Place, in variable.Input) *variable.Variable {
+func (w *world) put(as authz.Actor, at authz.Place, in variable.Input) *variable.Variable {
 	w.T.Helper()
 	v, err := w.variables.Create(context.Background(), as, at, in)
 	if err != nil {
@@ -76,7 +75,7 @@ func TestService_Create(t *testing.T) {
 		ctx := context.Background()
 		var heard []variable.Created
 		event.On(w.Bus, "test", func(_ context.Context, e variable.Created) error { heard = append(heard, e); return nil })
-		at := variable.In(w.p)
+		at := w.p.Place()
 		v := w.put(w.maintainer, at, variable.Input{Key: "KEY", Value: "planted-secret"})
 		if v.Type != variable.EnvVar || v.Scope != "*" || v.Value == nil || *v.Value != "planted-secret" || v.Protected || v.Masked || v.Sealed != "" {
 			t.Errorf("created: %+v", v)
@@ -115,13 +114,13 @@ func TestService_Create(t *testing.T) {
 				t.Errorf("%.20s: %q, want %q", tt.in.Key, got, tt.want)
 			}
 		}
-		if _, err := w.variables.Create(ctx, w.admin, variable.Instance(), variable.Input{Key: "V", Value: strings.Repeat("v", 10_001)}); !errs.Is(err, errs.Invalid) {
+		if _, err := w.variables.Create(ctx, w.admin, authz.Place{}, variable.Input{Key: "V", Value: strings.Repeat("v", 10_001)}); !errs.Is(err, errs.Invalid) {
 			t.Errorf("a long value of the instance: %v", err)
 		}
 		for i := range 25 {
-			w.put(w.admin, variable.Instance(), variable.Input{Key: fmt.Sprint("I", i), Value: "x", Scope: "ignored"})
+			w.put(w.admin, authz.Place{}, variable.Input{Key: fmt.Sprint("I", i), Value: "x", Scope: "ignored"})
 		}
-		if _, err := w.variables.Create(ctx, w.admin, variable.Instance(), variable.Input{Key: "I25"}); err == nil || err.Error() != "base Maximum number of instance ci variables (25) exceeded" {
+		if _, err := w.variables.Create(ctx, w.admin, authz.Place{}, variable.Input{Key: "I25"}); err == nil || err.Error() != "base Maximum number of instance ci variables (25) exceeded" {
 			t.Errorf("the 26th of the instance: %v", err)
 		}
 	})
@@ -134,19 +133,19 @@ func TestService_permissions(t *testing.T) {
 		ctx := context.Background()
 		auditor := w.User("auditor")
 		auditor.Auditor = true
-		in := variable.In(w.p)
-		w.put(w.admin, variable.Instance(), variable.Input{Key: "KEY", Value: "x"})
+		in := w.p.Place()
+		w.put(w.admin, authz.Place{}, variable.Input{Key: "KEY", Value: "x"})
 		w.put(w.admin, w.outer, variable.Input{Key: "KEY", Value: "x"})
 		w.put(w.admin, in, variable.Input{Key: "KEY", Value: "x"})
 		for _, tt := range []struct {
 			name string
 			as   authz.Actor
-			at   variable.Place
+			at   authz.Place
 			want errs.Kind
 		}{
-			{"instance, administrator", w.admin, variable.Instance(), errs.Internal},
-			{"instance, owner", w.owner, variable.Instance(), errs.Forbidden},
-			{"instance, anonymous", authz.Actor{}, variable.Instance(), errs.Unauthorized},
+			{"instance, administrator", w.admin, authz.Place{}, errs.Internal},
+			{"instance, owner", w.owner, authz.Place{}, errs.Forbidden},
+			{"instance, anonymous", authz.Actor{}, authz.Place{}, errs.Unauthorized},
 			{"group, owner", w.owner, w.outer, errs.Internal},
 			{"group, maintainer of a project", w.maintainer, w.outer, errs.Forbidden},
 			{"group, stranger", w.stranger, w.outer, errs.NotFound},
@@ -156,11 +155,7 @@ func TestService_permissions(t *testing.T) {
 			{"project, stranger", w.stranger, in, errs.NotFound},
 		} {
 			at := tt.at
-			if at.Place != nil { // as the caller has it
-				place := *at.Place
-				place.Subject.Known = false
-				at.Place = &place
-			}
+			at.Subject.Known = false // as the caller has it
 			_, list := w.variables.List(ctx, tt.as, at, variable.ListFilter{Range: page.Range{Limit: 20}})
 			_, find := w.variables.Find(ctx, tt.as, at, "KEY", variable.Filter{})
 			_, create := w.variables.Create(ctx, tt.as, at, variable.Input{Key: "NEW"})
@@ -182,7 +177,7 @@ func TestService_Update(t *testing.T) {
 		ctx := context.Background()
 		var heard []variable.Updated
 		event.On(w.Bus, "test", func(_ context.Context, e variable.Updated) error { heard = append(heard, e); return nil })
-		at, yes, no := variable.In(w.p), true, false
+		at, yes, no := w.p.Place(), true, false
 		w.put(w.maintainer, at, variable.Input{Key: "ONE", Value: "first"})
 		w.put(w.maintainer, at, variable.Input{Key: "ONE", Value: "second", Scope: "production"})
 		w.put(w.maintainer, at, variable.Input{Key: "HID", Value: "planted-secret", Hidden: true})
@@ -235,7 +230,7 @@ func TestService_For(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		ctx := context.Background()
-		in := variable.In(w.p)
+		in := w.p.Place()
 		w.put(w.owner, w.inner, variable.Input{Key: "K", Value: "inner"})
 		w.put(w.maintainer, in, variable.Input{Key: "K", Value: "any"})
 		w.put(w.maintainer, in, variable.Input{Key: "K", Value: "review", Scope: "review/*"})
@@ -243,7 +238,7 @@ func TestService_For(t *testing.T) {
 		w.put(w.maintainer, in, variable.Input{Key: "P", Value: "guarded", Protected: true})
 		w.put(w.owner, w.outer, variable.Input{Key: "K", Value: "outer"})
 		w.put(w.owner, w.outer, variable.Input{Key: "G", Value: "guarded group", Protected: true, Hidden: false})
-		w.put(w.admin, variable.Instance(), variable.Input{Key: "K", Value: "instance"})
+		w.put(w.admin, authz.Place{}, variable.Input{Key: "K", Value: "instance"})
 		w.put(w.maintainer, in, variable.Input{Key: "HID", Value: "hidden-value", Hidden: true, Type: variable.File, Scope: "prod*"})
 		for _, tt := range []struct {
 			environment string

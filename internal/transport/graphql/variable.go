@@ -42,13 +42,13 @@ func (f *variableFilter) filter(r page.Range) variable.ListFilter {
 // variables binds the variables of jobs.
 func (b *binder) variables() {
 	exec.Batch(b.Schema, "Query.ciVariables", func(ctx context.Context, c *exec.Call[variableFilter], of []exec.RootValue) ([]*exec.Page[*ciVariable], error) {
-		return variablesIn(ctx, b, c, of, "Ci::InstanceVariable", func(exec.RootValue) variable.Place { return variable.Instance() })
+		return variablesIn(ctx, b, c, of, "Ci::InstanceVariable", func(exec.RootValue) authz.Place { return authz.Place{} })
 	}, exec.Costly)
 	exec.Batch(b.Schema, "Group.ciVariables", func(ctx context.Context, c *exec.Call[variableFilter], of []*namespace.Group) ([]*exec.Page[*ciVariable], error) {
-		return variablesIn(ctx, b, c, of, "Ci::GroupVariable", variable.InGroup)
+		return variablesIn(ctx, b, c, of, "Ci::GroupVariable", (*namespace.Group).Place)
 	})
 	exec.Batch(b.Schema, "Project.ciVariables", func(ctx context.Context, c *exec.Call[variableFilter], of []*project.Project) ([]*exec.Page[*ciVariable], error) {
-		return variablesIn(ctx, b, c, of, "Ci::Variable", variable.In)
+		return variablesIn(ctx, b, c, of, "Ci::Variable", (*project.Project).Place)
 	})
 	exec.Batch(b.Schema, "Project.inheritedCiVariables", b.inheritedVariables)
 
@@ -71,7 +71,7 @@ func variableOf(model string, v *variable.Variable) *ciVariable {
 }
 
 // variablesIn lists the variables of places of one kind.
-func variablesIn[P any](ctx context.Context, b *binder, c *exec.Call[variableFilter], of []P, model string, place func(P) variable.Place) ([]*exec.Page[*ciVariable], error) {
+func variablesIn[P any](ctx context.Context, b *binder, c *exec.Call[variableFilter], of []P, model string, place func(P) authz.Place) ([]*exec.Page[*ciVariable], error) {
 	return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, p P, r page.Range) (page.Page[*ciVariable], error) {
 		list, err := b.Variables.List(ctx, c.As, place(p), c.Args.filter(r))
 		return page.Map(list, func(v *variable.Variable) *ciVariable { return variableOf(model, v) }), err

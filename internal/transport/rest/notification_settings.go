@@ -55,7 +55,7 @@ func (s *Server) globalNotification(ctx context.Context, set *notify.Setting, er
 }
 
 func (s *Server) notifications(ctx context.Context, as authz.Actor, _ struct{}) (globalNotificationEntity, error) {
-	set, err := s.Notifications.Find(ctx, as, notify.Place{})
+	set, err := s.Notifications.Find(ctx, as, authz.Place{})
 	return s.globalNotification(ctx, set, err)
 }
 
@@ -108,7 +108,7 @@ type updateNotificationParams struct {
 func (s *Server) updateNotifications(ctx context.Context, as authz.Actor, in updateNotificationParams) (globalNotificationEntity, error) {
 	c := in.changes()
 	c.Email = in.Email
-	set, err := s.Notifications.Update(ctx, as, notify.Place{}, c)
+	set, err := s.Notifications.Update(ctx, as, authz.Place{}, c)
 	return s.globalNotification(ctx, set, err)
 }
 
@@ -116,21 +116,13 @@ type groupNotificationParams struct {
 	ID string `param:"id,required" doc:"ID or URL-encoded path of the group"`
 }
 
-func (s *Server) groupPlace(ctx context.Context, as authz.Actor, id string) (notify.Place, error) {
-	g, err := s.Namespaces.Find(ctx, as, id)
-	if err != nil {
-		return notify.Place{}, err
-	}
-	return notify.Place{Subject: g.Subject(), Read: authz.ReadGroup}, nil
-}
-
 func (s *Server) groupNotifications(ctx context.Context, as authz.Actor, in groupNotificationParams) (notificationEntity, error) {
-	at, err := s.groupPlace(ctx, as, in.ID)
+	at, err := mount{s: s, group: true}.place(ctx, as, in.ID)
 	return s.notificationOf(ctx, as, at, err, true)
 }
 
 // notificationOf renders the setting for a place.
-func (s *Server) notificationOf(ctx context.Context, as authz.Actor, at notify.Place, err error, group bool) (notificationEntity, error) {
+func (s *Server) notificationOf(ctx context.Context, as authz.Actor, at authz.Place, err error, group bool) (notificationEntity, error) {
 	if err != nil {
 		return notificationEntity{}, err
 	}
@@ -147,7 +139,7 @@ type updateGroupNotificationParams struct {
 }
 
 func (s *Server) updateGroupNotifications(ctx context.Context, as authz.Actor, in updateGroupNotificationParams) (notificationEntity, error) {
-	at, err := s.groupPlace(ctx, as, in.ID)
+	at, err := mount{s: s, group: true}.place(ctx, as, in.ID)
 	if err != nil {
 		return notificationEntity{}, err
 	}
@@ -158,16 +150,8 @@ func (s *Server) updateGroupNotifications(ctx context.Context, as authz.Actor, i
 	return newNotification(set, true), nil
 }
 
-func (s *Server) notifiedProject(ctx context.Context, as authz.Actor, id string) (notify.Place, error) {
-	p, err := s.Projects.Find(ctx, as, id)
-	if err != nil {
-		return notify.Place{}, err
-	}
-	return notify.Place{Subject: p.Subject(), Read: authz.ReadProject}, nil
-}
-
 func (s *Server) projectNotifications(ctx context.Context, as authz.Actor, in projectPath) (notificationEntity, error) {
-	at, err := s.notifiedProject(ctx, as, in.ID)
+	at, err := mount{s: s}.place(ctx, as, in.ID)
 	return s.notificationOf(ctx, as, at, err, false)
 }
 
@@ -177,7 +161,7 @@ type updateProjectNotificationParams struct {
 }
 
 func (s *Server) updateProjectNotifications(ctx context.Context, as authz.Actor, in updateProjectNotificationParams) (notificationEntity, error) {
-	at, err := s.notifiedProject(ctx, as, in.ID)
+	at, err := mount{s: s}.place(ctx, as, in.ID)
 	if err != nil {
 		return notificationEntity{}, err
 	}

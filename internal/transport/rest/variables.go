@@ -58,11 +58,6 @@ func placeVariableOf(v *variable.Variable) placeVariable {
 	return placeVariable{instanceVariableOf(v), v.Hidden, v.Scope}
 }
 
-func (m mount) variables(ctx context.Context, as authz.Actor, ref string) (variable.Place, error) {
-	at, err := m.place(ctx, as, ref)
-	return variable.Place{Place: &at}, err
-}
-
 type listVariablesParams struct {
 	ID string `param:"id" doc:"ID or URL-encoded path"`
 	api.Page
@@ -70,7 +65,7 @@ type listVariablesParams struct {
 
 func (m mount) listVariables(ctx context.Context, as authz.Actor, p listVariablesParams) (api.List[placeVariable], error) {
 	none := api.List[placeVariable]{}
-	at, err := m.variables(ctx, as, p.ID)
+	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return none, err
 	}
@@ -124,7 +119,7 @@ type createVariableParams struct {
 }
 
 func (m mount) createVariable(ctx context.Context, as authz.Actor, p createVariableParams) (placeVariable, error) {
-	at, err := m.variables(ctx, as, p.ID)
+	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return placeVariable{}, err
 	}
@@ -156,7 +151,7 @@ func (p variablePath) filter() variable.Filter {
 }
 
 func (m mount) getVariable(ctx context.Context, as authz.Actor, p variablePath) (placeVariable, error) {
-	at, err := m.variables(ctx, as, p.ID)
+	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return placeVariable{}, err
 	}
@@ -175,7 +170,7 @@ type updateVariableParams struct {
 }
 
 func (m mount) updateVariable(ctx context.Context, as authz.Actor, p updateVariableParams) (placeVariable, error) {
-	at, err := m.variables(ctx, as, p.ID)
+	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return placeVariable{}, err
 	}
@@ -189,7 +184,7 @@ func (m mount) updateVariable(ctx context.Context, as authz.Actor, p updateVaria
 }
 
 func (m mount) deleteVariable(ctx context.Context, as authz.Actor, p variablePath) (api.None, error) {
-	at, err := m.variables(ctx, as, p.ID)
+	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return api.None{}, err
 	}
@@ -199,7 +194,7 @@ func (m mount) deleteVariable(ctx context.Context, as authz.Actor, p variablePat
 type listInstanceVariablesParams struct{ api.Page }
 
 func (s *Server) listInstanceVariables(ctx context.Context, as authz.Actor, p listInstanceVariablesParams) (api.List[instanceVariable], error) {
-	list, err := s.Variables.List(ctx, as, variable.Instance(), variable.ListFilter{Range: p.Range()})
+	list, err := s.Variables.List(ctx, as, authz.Place{}, variable.ListFilter{Range: p.Range()})
 	if err != nil {
 		return api.List[instanceVariable]{}, err
 	}
@@ -207,7 +202,7 @@ func (s *Server) listInstanceVariables(ctx context.Context, as authz.Actor, p li
 }
 
 func (s *Server) createInstanceVariable(ctx context.Context, as authz.Actor, p createInstanceVariableParams) (instanceVariable, error) {
-	v, err := s.Variables.Create(ctx, as, variable.Instance(), p.input(p.Key, p.Value))
+	v, err := s.Variables.Create(ctx, as, authz.Place{}, p.input(p.Key, p.Value))
 	if err != nil {
 		return instanceVariable{}, err
 	}
@@ -219,7 +214,7 @@ type instanceVariablePath struct {
 }
 
 func (s *Server) getInstanceVariable(ctx context.Context, as authz.Actor, p instanceVariablePath) (instanceVariable, error) {
-	v, err := s.Variables.Find(ctx, as, variable.Instance(), p.Key, variable.Filter{})
+	v, err := s.Variables.Find(ctx, as, authz.Place{}, p.Key, variable.Filter{})
 	if err != nil {
 		return instanceVariable{}, err
 	}
@@ -233,7 +228,7 @@ type updateInstanceVariableParams struct {
 }
 
 func (s *Server) updateInstanceVariable(ctx context.Context, as authz.Actor, p updateInstanceVariableParams) (instanceVariable, error) {
-	v, err := s.Variables.Update(ctx, as, variable.Instance(), p.Key, variable.Filter{}, p.changes(p.Value))
+	v, err := s.Variables.Update(ctx, as, authz.Place{}, p.Key, variable.Filter{}, p.changes(p.Value))
 	if err != nil {
 		return instanceVariable{}, err
 	}
@@ -241,5 +236,5 @@ func (s *Server) updateInstanceVariable(ctx context.Context, as authz.Actor, p u
 }
 
 func (s *Server) deleteInstanceVariable(ctx context.Context, as authz.Actor, p instanceVariablePath) (api.None, error) {
-	return api.None{}, s.Variables.Delete(ctx, as, variable.Instance(), p.Key, variable.Filter{})
+	return api.None{}, s.Variables.Delete(ctx, as, authz.Place{}, p.Key, variable.Filter{})
 }
