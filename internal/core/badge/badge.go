@@ -87,7 +87,7 @@ func within(w *db.Where, at authz.Place) {
 		w.And("b.namespace_id = ?", at.Namespace)
 		return
 	}
-	w.And("b.namespace_id IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", at.Namespace)
+	w.And("b.namespace_id IN "+namespace.AboveSQL, at.Namespace)
 }
 
 // List gives a page of the badges that a place shows by id.

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 )
 
 // CodeList is a list that cannot be made or moved; the message says why.
@@ -93,13 +94,13 @@ func (s *Service) checkList(ctx context.Context, at authz.Place, in ListInput) e
 	switch {
 	case in.LabelID != nil:
 		thing = "Label"
-		ok, err = s.usable(ctx, at, "labels", int64(*in.LabelID))
+		ok, err = namespace.Inherits(ctx, s.db, at.Namespace, "labels", int64(*in.LabelID))
 	case in.MilestoneID != nil:
 		thing = "Milestone"
-		ok, err = s.usable(ctx, at, "milestones", int64(*in.MilestoneID))
+		ok, err = namespace.Inherits(ctx, s.db, at.Namespace, "milestones", int64(*in.MilestoneID))
 	case in.IterationID != nil:
 		thing = "Iteration"
-		ok, err = s.usable(ctx, at, "iterations", int64(*in.IterationID))
+		ok, err = namespace.Inherits(ctx, s.db, at.Namespace, "iterations", int64(*in.IterationID))
 	case in.AssigneeID != nil:
 		thing = "User"
 		ok, err = s.reads(ctx, at, *in.AssigneeID)

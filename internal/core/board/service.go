@@ -209,7 +209,7 @@ func (s *Service) apply(ctx context.Context, at authz.Place, b *Board, c Changes
 		b.HideClosedList = *c.HideClosedList
 	}
 	if c.MilestoneID != nil {
-		ok, err := s.usable(ctx, at, "milestones", int64(*c.MilestoneID))
+		ok, err := namespace.Inherits(ctx, s.db, at.Namespace, "milestones", int64(*c.MilestoneID))
 		if err != nil {
 			return err
 		}
@@ -246,17 +246,6 @@ func (s *Service) setLabels(ctx context.Context, as authz.Actor, at authz.Place,
 		}
 	}
 	return nil
-}
-
-// usable reports whether a place may use the row of a table that belongs to a project or
-// group: one of its own or of a group above it.
-func (s *Service) usable(ctx context.Context, at authz.Place, table string, id int64) (bool, error) {
-	n, err := db.Get[int64](ctx, s.db, "SELECT COUNT(*) FROM "+table+` x JOIN namespace_ancestors a ON a.ancestor_id = x.namespace_id
-		WHERE x.id = ? AND a.namespace_id = ?`, id, at.Namespace)
-	if err != nil {
-		return false, fmt.Errorf("%s of the place: %w", table, err)
-	}
-	return n > 0, nil
 }
 
 // reads reports whether a user is active and sees the place.

@@ -45,16 +45,14 @@ func (s *Service) list(ctx context.Context, as authz.Actor, g *namespace.Group, 
 
 // of makes the condition that an epic (e) stands in a group, or around it as a filter says.
 func of(g *namespace.Group, f Filter) db.Where {
-	const above = "SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?"
-	const below = "SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?"
 	var w db.Where
 	switch {
 	case f.Ancestors && f.Descendants:
-		w.And("e.group_id IN ("+above+" UNION "+below+")", g.ID, g.ID)
+		w.And("e.group_id IN "+namespace.AroundSQL, g.ID, g.ID)
 	case f.Ancestors:
-		w.And("e.group_id IN ("+above+")", g.ID)
+		w.And("e.group_id IN "+namespace.AboveSQL, g.ID)
 	case f.Descendants:
-		w.And("e.group_id IN ("+below+")", g.ID)
+		w.And("e.group_id IN "+namespace.InsideSQL, g.ID)
 	default:
 		w.And("e.group_id = ?", g.ID)
 	}

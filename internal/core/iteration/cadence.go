@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 )
 
 // CadenceFilter selects cadences; the zero value selects those of the place itself.
@@ -46,7 +47,7 @@ func (s *Service) Cadences(ctx context.Context, as authz.Actor, at authz.Place, 
 	var w db.Where
 	switch {
 	case f.Ancestors:
-		w.And("c.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", at.Namespace)
+		w.And("c.namespace_id IN "+namespace.AboveSQL, at.Namespace)
 	case at.IsProject():
 		w.And("c.namespace_id = (SELECT x.parent_id FROM namespaces x WHERE x.id = ?)", at.Namespace)
 	default:

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 )
 
 // Choice names one iteration: by its id, by its title, or as the current or the next one of a
@@ -27,7 +28,7 @@ func (s *Service) Choose(ctx context.Context, as authz.Actor, at authz.Place, c 
 		return nil, err
 	}
 	var w db.Where
-	w.And("i.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", at.Namespace)
+	w.And("i.namespace_id IN "+namespace.AboveSQL, at.Namespace)
 	switch {
 	case c.ID != 0:
 		w.And("i.id = ?", c.ID)

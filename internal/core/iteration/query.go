@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
 
@@ -30,7 +31,7 @@ func (s *Service) list(ctx context.Context, at authz.Place, f Filter) (page.Page
 	var w db.Where
 	switch {
 	case f.Ancestors:
-		w.And("i.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", at.Namespace)
+		w.And("i.namespace_id IN "+namespace.AboveSQL, at.Namespace)
 	case at.IsProject():
 		w.And("i.namespace_id = (SELECT x.parent_id FROM namespaces x WHERE x.id = ?)", at.Namespace)
 	default:
@@ -155,13 +156,8 @@ func (s *Service) Chosen(ctx context.Context, p *project.Project, id *ID) (*ID, 
 	if id == nil || *id == 0 {
 		return id, nil
 	}
-	n, err := db.Get[int64](ctx, s.db, `SELECT COUNT(*) FROM iterations i JOIN namespace_ancestors a ON a.ancestor_id = i.namespace_id
-		WHERE i.id = ? AND a.namespace_id = ?`, *id, p.NamespaceID)
-	if err != nil {
-		return nil, fmt.Errorf("iteration of project: %w", err)
-	}
-	if n == 0 {
-		return nil, nil
+	if has, err := namespace.Inherits(ctx, s.db, p.NamespaceID, "iterations", int64(*id)); err != nil || !has {
+		return nil, err
 	}
 	return id, nil
 }

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 )
 
 var columns = db.Columns[Label]("l")
@@ -24,7 +25,7 @@ func (f Filter) within(w *db.Where, at authz.Place) {
 	case f.OwnOnly:
 		w.And("l.namespace_id = ?", at.Namespace)
 	default:
-		w.And("l.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", at.Namespace)
+		w.And("l.namespace_id IN "+namespace.AboveSQL, at.Namespace)
 	}
 }
 
@@ -48,7 +49,7 @@ func (s *Service) below(w *db.Where, as authz.Actor, at authz.Place, f Filter) {
 	own := "l.namespace_id IN (SELECT n.id FROM namespaces n WHERE " + cond + " AND " + visible + ")"
 	more = append(more, args...)
 	if !f.OwnOnly {
-		own = "(" + own + " OR l.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?))"
+		own = "(" + own + " OR l.namespace_id IN " + namespace.AboveSQL + ")"
 		more = append(more, at.Namespace)
 	}
 	w.And(own, more...)

@@ -83,11 +83,9 @@ func (s *Service) list(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 // within adds the places whose milestones are asked for. What is above a place is seen
 // with it; what is below may be hidden.
 func (s *Service) within(w *db.Where, as authz.Actor, at authz.Place, f Filter) {
-	const above = "SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?"
-	const below = "SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?"
 	if !f.Descendants {
 		if f.Ancestors {
-			w.And("m.namespace_id IN ("+above+")", at.Namespace)
+			w.And("m.namespace_id IN "+namespace.AboveSQL, at.Namespace)
 		} else {
 			w.And("m.namespace_id = ?", at.Namespace)
 		}
@@ -95,9 +93,9 @@ func (s *Service) within(w *db.Where, as authz.Actor, at authz.Place, f Filter) 
 	}
 	visible, args := s.policy.VisiblePlacesSQL(as, "n")
 	if f.Ancestors {
-		w.And("m.namespace_id IN ("+above+" UNION "+below+")", at.Namespace, at.Namespace)
+		w.And("m.namespace_id IN "+namespace.AroundSQL, at.Namespace, at.Namespace)
 	} else {
-		w.And("m.namespace_id IN ("+below+")", at.Namespace)
+		w.And("m.namespace_id IN "+namespace.InsideSQL, at.Namespace)
 	}
 	w.And(visible, args...)
 }
@@ -172,12 +170,7 @@ func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns s
 // Usable reports whether what stands in a project may have the milestone: one of the
 // project, or of a group above it.
 func (s *Service) Usable(ctx context.Context, p *project.Project, id ID) (bool, error) {
-	n, err := db.Get[int64](ctx, s.db, `SELECT COUNT(*) FROM milestones m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id
-		WHERE m.id = ? AND a.namespace_id = ?`, id, p.NamespaceID)
-	if err != nil {
-		return false, fmt.Errorf("milestone of project: %w", err)
-	}
-	return n > 0, nil
+	return namespace.Inherits(ctx, s.db, p.NamespaceID, "milestones", int64(id))
 }
 
 // Chosen is the milestone that a request names for what stands in a project: the id where it

@@ -288,7 +288,7 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 			*f.SharedWith, s.today())
 	}
 	if f.Above != nil {
-		cond, args := "n.id IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", []any{*f.Above}
+		cond, args := "n.id IN "+AboveSQL, []any{*f.Above}
 		if f.AndShared {
 			cond += ` OR n.id IN (SELECT s.group_id FROM shares s WHERE s.namespace_id = ? AND s.access_level >= ?
 				AND (s.expires_on IS NULL OR s.expires_on > ?))`
@@ -327,7 +327,7 @@ func (s *Service) groupsFor(w *db.Where, as authz.Actor, f GroupFilter) {
 		w.And("n.id <> ?", *f.But)
 	}
 	if f.NotAbove != nil {
-		w.And("n.id NOT IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", *f.NotAbove)
+		w.And("n.id NOT IN "+AboveSQL, *f.NotAbove)
 	}
 	if f.ButBelow != nil {
 		w.And("n.id NOT IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)", *f.ButBelow)

@@ -10,7 +10,27 @@ import (
 )
 
 // InsideSQL selects the namespaces of a project or group that is given as its argument: itself and all below it.
-const InsideSQL = "(SELECT inside.namespace_id FROM namespace_ancestors inside WHERE inside.ancestor_id = ?)"
+const InsideSQL = "(" + insideQuery + ")"
+
+// AboveSQL selects the namespaces whose rows a project or group that is given as its argument has as well: itself and all above it.
+const AboveSQL = "(" + aboveQuery + ")"
+
+// AroundSQL selects both, for an argument that is given twice.
+const AroundSQL = "(" + aboveQuery + " UNION " + insideQuery + ")"
+
+const (
+	aboveQuery  = "SELECT above.ancestor_id FROM namespace_ancestors above WHERE above.namespace_id = ?"
+	insideQuery = "SELECT inside.namespace_id FROM namespace_ancestors inside WHERE inside.ancestor_id = ?"
+)
+
+// Inherits reports whether a project or group has a row of a table: one of its own, or of a group above it.
+func Inherits(ctx context.Context, d *db.DB, at authz.NamespaceID, table string, id int64) (bool, error) {
+	has, err := db.Get[bool](ctx, d, "SELECT EXISTS (SELECT 1 FROM "+table+" x WHERE x.id = ? AND x.namespace_id IN "+AboveSQL+")", id, at)
+	if err != nil {
+		return false, fmt.Errorf("inherited row of %s: %w", table, err)
+	}
+	return has, nil
+}
 
 // Pairs returns successors as pairs of ids.
 func Pairs[ID ~int64](all []Successor[ID]) []db.Pair {
@@ -46,7 +66,7 @@ func Successors[T any, ID ~int64](ctx context.Context, d *db.DB, at authz.Namesp
 	}
 	var w db.Where
 	w.In(of.Alias+".id", ids)
-	w.And(of.Alias+".namespace_id NOT IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", at)
+	w.And(of.Alias+".namespace_id NOT IN "+AboveSQL, at)
 	w.And(of.Alias+".namespace_id NOT IN "+InsideSQL, at)
 	former, err := db.Select[T](ctx, d, "SELECT "+of.Columns+" FROM "+of.From+w.SQL()+" ORDER BY "+of.Alias+".id", w.Args()...)
 	if err != nil {

@@ -56,7 +56,7 @@ func (s *Service) Move(ctx context.Context, id ID, into *ID) error {
 func (s *Service) hold(ctx context.Context, id ID, in *ID) error {
 	where, args := "id IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)", []any{id}
 	if in != nil {
-		where, args = where+" OR id IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", append(args, *in)
+		where, args = where+" OR id IN "+AboveSQL, append(args, *in)
 	}
 	if _, err := db.Select[ID](ctx, s.db, "SELECT id FROM namespaces WHERE "+where+" ORDER BY id"+s.db.Dialect().ForUpdate(), args...); err != nil {
 		return fmt.Errorf("lock places: %w", err)

@@ -340,7 +340,7 @@ func (s *Service) inPlace(f Filter) (query string, args []any) {
 		query = below + "IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)"
 	}
 	if f.Ancestors {
-		query, args = query+" UNION "+below+"IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", append(args, *f.Parent)
+		query, args = query+" UNION "+below+"IN "+namespace.AboveSQL, append(args, *f.Parent)
 	}
 	if f.Shared {
 		query, args = query+" UNION "+shared, append(args, *f.Parent, today)

@@ -184,7 +184,7 @@ func (s *Service) ListOfGroup(ctx context.Context, as authz.Actor, g *namespace.
 			" JOIN projects p ON p.id = x.project_id JOIN namespace_ancestors a ON a.namespace_id = p.namespace_id"+
 			" WHERE x.runner_id = r.id AND NOT p.pending_delete AND a.ancestor_id = ?))", g.ID, g.ID)
 	default:
-		of := "r.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)"
+		of := "r.namespace_id IN " + namespace.AboveSQL
 		if g.SharedRunners() {
 			of = "(r.runner_type = 'instance_type' OR " + of + ")"
 		}

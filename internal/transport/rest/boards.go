@@ -20,7 +20,7 @@ type boardHandlers struct {
 var _ = Resource("boards", (*Server).boardRoutes)
 
 func (s *Server) boardRoutes() []*api.Route {
-	return api.Scoped(nil, s.onPlaces("boards", func(m mount) []*api.Route { return boardHandlers{s, m.place}.routes(m.path, m.noun) })...)
+	return api.Scoped(nil, s.onPlanningPlaces("boards", func(m mount) []*api.Route { return boardHandlers{s, m.place}.routes(m.path, m.noun) })...)
 }
 
 func (h boardHandlers) routes(path, of string) []*api.Route {

@@ -18,7 +18,7 @@ type labelHandlers struct {
 var _ = Resource("labels", (*Server).labelRoutes)
 
 func (s *Server) labelRoutes() []*api.Route {
-	routes := s.onPlaces("labels", func(m mount) []*api.Route { return labelHandlers{s, m.place}.routes(m.path, m.noun) })
+	routes := s.onPlanningPlaces("labels", func(m mount) []*api.Route { return labelHandlers{s, m.place}.routes(m.path, m.noun) })
 	return api.Scoped(nil, append(routes,
 		api.Put("/projects/:id/labels/:name/promote", s.promoteLabel).Timed().Doc("Promote a label to the group").Needs(authz.AdminLabel),
 	)...)

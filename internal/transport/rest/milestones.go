@@ -31,7 +31,7 @@ var _ = Resource("milestones", (*Server).milestoneRoutes)
 
 func (s *Server) milestoneRoutes() []*api.Route {
 	of, groups := milestoneHandlers{s, mount{s: s}.place}, milestoneHandlers{s, mount{s: s, group: true}.place}
-	routes := s.onPlaces("milestones", func(m mount) []*api.Route {
+	routes := s.onPlanningPlaces("milestones", func(m mount) []*api.Route {
 		return milestoneHandlers{s, m.place}.routes(m.path, m.noun, m.ability(authz.ReadIssue, authz.ReadGroup))
 	})
 	return api.Scoped(nil, append(routes,

@@ -18,9 +18,17 @@ type mount struct {
 
 // onPlaces mounts a resource below groups and below projects. The function returns its endpoints on either.
 func (s *Server) onPlaces(resource string, routes func(m mount) []*api.Route) []*api.Route {
-	return slices.Concat(
-		routes(mount{s, true, "/groups/:id/" + resource, "group"}),
-		routes(mount{s, false, "/projects/:id/" + resource, "project"}))
+	return slices.Concat(routes(s.below("group", resource)), routes(s.below("project", resource)))
+}
+
+// onPlanningPlaces is onPlaces for resources whose endpoints of projects come first in the documentation.
+func (s *Server) onPlanningPlaces(resource string, routes func(m mount) []*api.Route) []*api.Route {
+	return slices.Concat(routes(s.below("project", resource)), routes(s.below("group", resource)))
+}
+
+// below is the mount of a resource below the groups or the projects.
+func (s *Server) below(noun, resource string) mount {
+	return mount{s, noun == "group", "/" + noun + "s/:id/" + resource, noun}
 }
 
 // ability is that of projects or that of groups.
