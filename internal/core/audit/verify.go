@@ -20,7 +20,7 @@ const (
 // Reasons why the trail is broken.
 const (
 	Changed  = "changed"
-	Inserted = "inserted" // or its seal is gone
+	Inserted = "inserted" // or its seal is missing
 	Missing  = "missing"
 	NoSeal   = "the given seal is not in the chain"
 	NoEnd    = "the record of the last seal was changed"
@@ -35,7 +35,7 @@ type Sealed struct {
 
 // Broken is the first event that is not as it was written.
 type Broken struct {
-	ID     *ID    `json:"id"` // nil where it is gone with its seal
+	ID     *ID    `json:"id"` // nil where its seal is missing, too
 	Reason string `json:"reason"`
 }
 
@@ -154,7 +154,7 @@ func (s *Service) verify(ctx context.Context, seal string, tell func(done, all i
 			out.SealedUpTo = &Sealed{r.ID, r.CreatedAt.Time, r.Seal}
 		}
 		if last.Number < end.Number && (len(rows) == 0 || rows[len(rows)-1].Number != last.Number) {
-			id, err := s.gone(ctx, last.Number+1)
+			id, err := s.eventOf(ctx, last.Number+1)
 			return out.broken(id, Missing), err
 		}
 		if out.Events = last.Number; tell != nil {
@@ -170,7 +170,7 @@ func (s *Service) verify(ctx context.Context, seal string, tell func(done, all i
 	case !found:
 		return out.broken(nil, NoSeal), nil
 	}
-	id, err := s.stranger(ctx, end)
+	id, err := s.unproved(ctx, end)
 	if id != nil || err != nil {
 		return out.broken(id, Inserted), err
 	}
@@ -183,8 +183,8 @@ func (r Report) broken(id *ID, reason string) Report {
 	return r
 }
 
-// gone returns the id of the event that a seal is of, nil where that is gone as well.
-func (s *Service) gone(ctx context.Context, number int64) (*ID, error) {
+// eventOf returns the id of the event that a seal is of, nil where that is missing as well.
+func (s *Service) eventOf(ctx context.Context, number int64) (*ID, error) {
 	id, err := db.Get[ID](ctx, s.db, "SELECT event_id FROM audit_seals WHERE number = ?", number)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, nil
@@ -195,8 +195,8 @@ func (s *Service) gone(ctx context.Context, number int64) (*ID, error) {
 	return &id, nil
 }
 
-// stranger returns the first event that has neither a seal nor a proof.
-func (s *Service) stranger(ctx context.Context, end chain) (*ID, error) {
+// unproved returns the first event that has neither a seal nor a proof.
+func (s *Service) unproved(ctx context.Context, end chain) (*ID, error) {
 	for last := ID(0); ; {
 		to, err := db.Get[*ID](ctx, s.db, "SELECT MAX(x.id) FROM (SELECT e.id FROM audit_events e WHERE e.id > ? ORDER BY e.id LIMIT ?) x", last, verifyAtOnce)
 		if err != nil || to == nil {
