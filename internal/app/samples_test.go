@@ -37,6 +37,10 @@ func samples() map[string][]sample {
 	all := map[string][]sample{
 		"POST /users":                              {{body: obj{"email": "new@example.com", "name": "New", "username": "new", "force_random_password": true}}},
 		"PUT /application/settings":                {{body: obj{"search_rate_limit": 31}}},
+		"GET /license/:id":                         {{values: with{"id": "1"}}},
+		"POST /license":                            {{body: obj{"license": "none"}, status: http.StatusBadRequest}},
+		"DELETE /license/:id":                      {{values: with{"id": "1"}, status: http.StatusForbidden}},
+		"PUT /license/:id/refresh_billable_users":  {{values: with{"id": "1"}, status: http.StatusAccepted}},
 		"PUT /users/:id/custom_attributes/:key":    {{body: obj{"value": "two"}}},
 		"DELETE /users/:id/custom_attributes/:key": {{}},
 		"GET /templates/licenses/:name":            {{values: with{"name": "mit"}}},

@@ -4,6 +4,7 @@ import (
 	"tenon/internal/core/badge"
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/usage"
 )
 
 // Subject builds the service of a subject that no other service needs. What the service does
@@ -34,6 +35,7 @@ var subjects = []Subject{
 			DB: b.DB, Policy: b.Policy, Accounts: b.Accounts, Namespaces: b.Namespaces, Repos: b.Repos, MergeRequests: b.MergeRequests, Limits: b.Limits, Now: b.Now,
 		}))
 	},
+	func(b *Build) any { return usage.New(Need(b, usage.Deps{DB: b.DB, Policy: b.Policy})) },
 }
 
 // add builds the services of all subjects.

@@ -23,12 +23,6 @@ const (
 	ReadUserKeys     Ability = "read_user_keys"
 	LookUpKey        Ability = "look_up_key"
 
-	ReadTopic       Ability = "read_topic"
-	AdminTopics     Ability = "admin_topics"
-	ReadAttributes  Ability = "read_custom_attributes"
-	AdminAttributes Ability = "admin_custom_attributes"
-	AdminSettings   Ability = "admin_application_settings"
-
 	FollowUser      Ability = "follow_user"
 	ReadMemberships Ability = "read_memberships_of_user"
 	ReadActivities  Ability = "read_activities_of_users"
@@ -288,6 +282,8 @@ var Rules = map[Ability]Rule{
 	RenderMarkdown:  {SignedIn: true},
 	Search:          {SignedIn: true},
 	AdminSettings:   {Min: adminsOnly, Write: true},
+	ReadUsage:       {Min: adminsOnly},
+	AdminLicense:    {Min: adminsOnly, Write: true},
 	ReadAuditEvents: {Min: adminsOnly},
 
 	FollowUser:      {SignedIn: true},
