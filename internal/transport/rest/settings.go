@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/setting"
@@ -20,14 +21,43 @@ import (
 var _ = Resource("settings", (*Server).settingRoutes)
 
 func (s *Server) settingRoutes() []*api.Route {
+	last := &lastSettings{}
+	get := func(ctx context.Context, as authz.Actor, _ struct{}) (settingsEntity, error) {
+		found, err := s.Instance.Find(ctx, as)
+		if err != nil {
+			return settingsEntity{}, err
+		}
+		return last.of(found)
+	}
 	return api.Scoped(nil,
-		api.Get("/application/settings", s.getSettings).Doc("Get the application settings").Needs(authz.AdminSettings),
+		api.Get("/application/settings", get).Doc("Get the application settings").Needs(authz.AdminSettings),
 		api.Put("/application/settings", s.updateSettings).Timed().Always().Doc("Update the application settings").Needs(authz.AdminSettings),
 	)
 }
 
 // settingsEntity shows all settings but those that are hidden. Its fields come from the table of the settings.
-type settingsEntity struct{ of *setting.Settings }
+type settingsEntity struct {
+	of   *setting.Settings
+	text []byte // what MarshalJSON gives; nil where it was not made yet
+}
+
+// lastSettings keeps the answer for the settings in force: it has hundreds of values, and is the same for all who may read it.
+type lastSettings struct {
+	entity atomic.Pointer[settingsEntity]
+}
+
+func (l *lastSettings) of(s *setting.Settings) (settingsEntity, error) {
+	if last := l.entity.Load(); last != nil && last.of == s {
+		return *last, nil
+	}
+	text, err := settingsEntity{of: s}.MarshalJSON()
+	if err != nil {
+		return settingsEntity{}, err
+	}
+	made := settingsEntity{s, text}
+	l.entity.Store(&made)
+	return made, nil
+}
 
 // settingConstants are attributes of the answer that always have the same value.
 var settingConstants = []struct {
@@ -52,6 +82,9 @@ var housekeepingPeriods = []string{"housekeeping_full_repack_period", "housekeep
 
 // MarshalJSON writes the settings in the order of their table.
 func (e settingsEntity) MarshalJSON() ([]byte, error) {
+	if e.text != nil {
+		return e.text, nil
+	}
 	var b bytes.Buffer
 	next := byte('{')
 	var failed error
@@ -148,11 +181,6 @@ var settingsShape = sync.OnceValue(func() reflect.Type {
 
 // Shape is for the documentation.
 func (settingsEntity) Shape() reflect.Type { return settingsShape() }
-
-func (s *Server) getSettings(ctx context.Context, as authz.Actor, _ struct{}) (settingsEntity, error) {
-	found, err := s.Instance.Find(ctx, as)
-	return settingsEntity{found}, err
-}
 
 // updateSettingsParams are the settings that a request sends.
 type updateSettingsParams struct {
@@ -330,5 +358,5 @@ func (s *Server) updateSettings(ctx context.Context, as authz.Actor, p updateSet
 		return settingsEntity{}, err
 	}
 	changed, err := s.Instance.Update(ctx, as, p.values)
-	return settingsEntity{changed}, err
+	return settingsEntity{of: changed}, err
 }
