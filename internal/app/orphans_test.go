@@ -76,7 +76,7 @@ func TestOrphans(t *testing.T) {
 				t.Fatalf("%s: %d, %v", old, n, err)
 			}
 		}
-		for _, want := range []string{"award_emoji: 1 name things that are gone; --repair deletes them label_links: 1 name things that are gone; --repair deletes them", ""} {
+		for _, want := range []string{"label_links: 1 name things that are gone; --repair deletes them award_emoji: 1 name things that are gone; --repair deletes them", ""} {
 			found, err := s.adminCheck(t.Context(), CheckInput{Repair: want == ""}, func(string) {})
 			if got := strings.Join(found.Rows, " "); err != nil || got != want {
 				t.Errorf("the check finds %q, %v, want %q", got, err, want)

@@ -217,6 +217,13 @@ func TestSettings_obeyed(t *testing.T) {
 	if got := b.get("/"); got.status != 303 || got.header.Get("Location") != "https://home.example/" {
 		t.Errorf("the first page: %d, %s", got.status, got.header.Get("Location"))
 	}
+	s.set(obj{"sign_in_text": "Only **staff** <script>x</script>", "help_page_text": "Ask _Ann_", "help_page_support_url": "https://support.example/ask"})
+	if got := b.get("/users/sign_in"); !strings.Contains(got.text, "Only <strong>staff</strong>") || strings.Contains(got.text, "<script>x") {
+		t.Errorf("the sign-in page has no text of its own, or a script:\n%s", got.text)
+	}
+	if got := b.get("/help"); !strings.Contains(got.text, "Ask <em>Ann</em>") || !strings.Contains(got.text, `href="https://support.example/ask"`) {
+		t.Errorf("the help page has no text or no address of support:\n%s", got.text)
+	}
 	s.set(obj{"password_authentication_enabled_for_web": false})
 	if got := b.signIn("ann", annPassword); got.status != 403 || !strings.Contains(got.text, "Signing in with a password is disabled") {
 		t.Errorf("sign-in: %d", got.status)

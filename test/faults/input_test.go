@@ -70,11 +70,11 @@ func errorsIn(log string) string {
 // rows counts the rows of every table that people write.
 func (w *world) rows() map[string]int64 {
 	w.t.Helper()
-	// Jobs and the measures of repositories come and go in the background.
+	// Jobs, the measures of repositories and the seals of audit events come and go in the background.
 	d := w.open()
-	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'river%' AND name NOT LIKE '%!_trigrams%' ESCAPE '!' AND name <> 'project_measures' ORDER BY name"
+	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'river%' AND name NOT LIKE '%!_trigrams%' ESCAPE '!' AND name NOT IN ('project_measures', 'audit_seals', 'audit_chain') ORDER BY name"
 	if d.Dialect().Name() != "sqlite" {
-		query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE 'river%' AND tablename <> 'project_measures' ORDER BY tablename"
+		query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE 'river%' AND tablename NOT IN ('project_measures', 'audit_seals', 'audit_chain') ORDER BY tablename"
 	}
 	tables, err := db.Select[string](w.t.Context(), d, query)
 	if err != nil {

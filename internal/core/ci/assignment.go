@@ -1,6 +1,8 @@
 package ci
 
 import (
+	"slices"
+
 	"tenon/internal/base/secret"
 	"tenon/internal/core/ciconfig"
 	"tenon/internal/core/project"
@@ -61,10 +63,15 @@ func (a *Assignment) Caches() []ciconfig.Cache {
 	return out
 }
 
-// TokenPrefixes returns what tokens begin with, for runners to mask in logs. The last two begin feed tokens and
-// application secrets, which jobs may have from other instances.
-func TokenPrefixes() []string {
-	return []string{
+// TokenPrefixes returns what tokens begin with, for runners to mask in logs: personal access tokens with own, and those from
+// before that was set with the usual prefix. The last two begin feed tokens and application secrets, which jobs may have from
+// other instances.
+func TokenPrefixes(own string) []string {
+	out := []string{
 		secret.AccessTokenPrefix, secret.DeployTokenPrefix, runner.TokenPrefix, jobTokenPrefix, trigger.TokenPrefix, "glft-", "glsoat-",
 	}
+	if own != "" && !slices.Contains(out, own) {
+		out = append(out, own)
+	}
+	return out
 }

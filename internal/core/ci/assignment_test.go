@@ -50,10 +50,13 @@ func TestAssignment_Fetches(t *testing.T) {
 
 func TestTokenPrefixes(t *testing.T) {
 	t.Parallel()
-	got := ci.TokenPrefixes()
-	for _, want := range []string{"glpat-", "gldt-", "glrt-", "glcbt-", "glptt-"} {
+	got := ci.TokenPrefixes("corp-")
+	for _, want := range []string{"glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "corp-"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("runners are not told of %s: %v", want, got)
 		}
+	}
+	if got := ci.TokenPrefixes(""); slices.Contains(got, "") {
+		t.Errorf("runners would mask everything: %q", got)
 	}
 }

@@ -5,10 +5,10 @@ type pages struct {
 	HomePageURL                                *string  `setting:"home_page_url" default:"null" format:"url" effect:"the first page of visitors" doc:"URL of the first page of users who are not signed in"`
 	AfterSignOutPath                           *string  `setting:"after_sign_out_path" default:"null" format:"url" pending:"true" doc:"URL of the page after sign-out"`
 	AbuseNotificationEmail                     *string  `setting:"abuse_notification_email" default:"null" format:"email" alias:"admin_notification_email" pending:"true" doc:"Address of abuse reports"`
-	HelpPageText                               *string  `setting:"help_page_text" default:"null" chars:"10000" pending:"true" doc:"Text on the help page"`
+	HelpPageText                               *string  `setting:"help_page_text" default:"null" chars:"10000" effect:"the help page" doc:"Text on the help page, in Markdown"`
 	HelpText                                   *string  `setting:"help_text" default:"null" chars:"10000" pending:"true" doc:"Text of the help"`
 	HelpPageHideCommercialContent              bool     `setting:"help_page_hide_commercial_content" default:"false" area:"telemetry" doc:"Hide marketing on the help page"`
-	HelpPageSupportURL                         *string  `setting:"help_page_support_url" default:"null" format:"url" pending:"true" doc:"URL of support on the help page"`
+	HelpPageSupportURL                         *string  `setting:"help_page_support_url" default:"null" format:"url" effect:"the help page" doc:"URL of support on the help page"`
 	HelpPageDocumentationBaseURL               *string  `setting:"help_page_documentation_base_url" default:"null" format:"url" pending:"true" doc:"URL of the documentation"`
 	SecurityTxtContent                         *string  `setting:"security_txt_content" default:"null" chars:"2048" effect:"GET /.well-known/security.txt" doc:"Content of security.txt"`
 	HideThirdPartyOffers                       bool     `setting:"hide_third_party_offers" default:"false" area:"telemetry" doc:"Hide offers of third parties"`

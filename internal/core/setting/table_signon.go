@@ -15,7 +15,7 @@ type signOn struct {
 	EnforceTerms                                           bool           `setting:"enforce_terms" default:"false" later:"sign-on" doc:"Users accept the terms before they go on"`
 	Terms                                                  *string        `setting:"terms" default:"null" chars:"100000" later:"sign-on" doc:"Terms of service, in Markdown"`
 	SignInRestrictions                                     map[string]any `setting:"sign_in_restrictions" default:"{}" later:"sign-on" doc:"Restrictions of sign-in"`
-	SignInText                                             *string        `setting:"sign_in_text" default:"null" chars:"10000" pending:"true" doc:"Text on the sign-in page"`
+	SignInText                                             *string        `setting:"sign_in_text" default:"null" chars:"10000" effect:"the sign-in page" doc:"Text on the sign-in page, in Markdown"`
 	PasswordAuthenticationEnabledForWeb                    bool           `setting:"password_authentication_enabled_for_web" default:"true" alias:"signin_enabled,password_authentication_enabled" effect:"the sign-in page" doc:"Sign in with a password on pages"`
 	PasswordAuthenticationEnabledForGit                    bool           `setting:"password_authentication_enabled_for_git" default:"true" effect:"git over HTTP with the password of a user" doc:"Allow password authentication for Git over HTTP"`
 	MinimumPasswordLength                                  int            `setting:"minimum_password_length" default:"8" min:"8" max:"128" effect:"new passwords" doc:"Minimum password length"`

@@ -3,8 +3,6 @@ package rest
 import (
 	"context"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"tenon/internal/core"
@@ -32,40 +30,23 @@ func (s *Server) usageRoutes() []*api.Route {
 
 type usageHandlers struct{ usage *usage.Service }
 
-// statisticsOfInstance has numbers as texts with commas, as the contract does.
 type statisticsOfInstance struct {
-	Forks         string `json:"forks"`
-	Issues        string `json:"issues"`
-	MergeRequests string `json:"merge_requests"`
-	Notes         string `json:"notes"`
-	Snippets      string `json:"snippets"`
-	SSHKeys       string `json:"ssh_keys"`
-	Milestones    string `json:"milestones"`
-	Users         string `json:"users"`
-	Groups        string `json:"groups"`
-	Projects      string `json:"projects"`
-	ActiveUsers   string `json:"active_users"`
+	Forks         int64 `json:"forks"`
+	Issues        int64 `json:"issues"`
+	MergeRequests int64 `json:"merge_requests"`
+	Notes         int64 `json:"notes"`
+	Snippets      int64 `json:"snippets"`
+	SSHKeys       int64 `json:"ssh_keys"`
+	Milestones    int64 `json:"milestones"`
+	Users         int64 `json:"users"`
+	Groups        int64 `json:"groups"`
+	Projects      int64 `json:"projects"`
+	ActiveUsers   int64 `json:"active_users"`
 }
 
 func (h usageHandlers) statistics(ctx context.Context, as authz.Actor, _ struct{}) (statisticsOfInstance, error) {
 	c, err := h.usage.Counts(ctx, as)
-	return statisticsOfInstance{
-		grouped(c.Forks), grouped(c.Issues), grouped(c.MergeRequests), grouped(c.Notes), grouped(c.Snippets), grouped(c.SSHKeys), grouped(c.Milestones),
-		grouped(c.Users), grouped(c.Groups), grouped(c.Projects), grouped(c.ActiveUsers),
-	}, err
-}
-
-// grouped writes a number with a comma before each group of three digits.
-func grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	return b.String()
+	return statisticsOfInstance(c), err
 }
 
 // instanceLicense is a license.

@@ -193,11 +193,15 @@ var helpPages = map[string]struct {
 func (x *visit) getHelp() (templ.Component, error) {
 	x.title("Help")
 	x.sheet.API = x.URLs.API("openapi.json")
+	set := x.Settings.Current()
 	var list []link
+	if to := set.HelpPageSupportURL; to != nil && *to != "" {
+		list = append(list, link{"Get help", *to})
+	}
 	for path, p := range helpPages {
 		list = append(list, link{p.Title, at.Help(path)})
 	}
-	return templ.Join(words(
+	return templ.Join(x.ownText(set.HelpPageText), words(
 		"This server speaks GitLab's REST interface, version 4, and git over HTTP and SSH. The description of the interface is linked below.",
 	), helpIndex(list)), nil
 }

@@ -31,7 +31,15 @@ func (x *visit) signInPage(f signForm) (templ.Component, error) {
 	x.bind()
 	x.title("Sign in")
 	x.sheet.Return = f.Return
-	return signIn(&x.sheet, f), nil
+	return templ.Join(x.ownText(x.Settings.Current().SignInText), signIn(&x.sheet, f)), nil
+}
+
+// ownText is a text that the administrators wrote for a page, in Markdown; nil shows nothing.
+func (x *visit) ownText(source *string) templ.Component {
+	if source == nil {
+		return templ.NopComponent
+	}
+	return formatted(x.document(*source, nowhere.link))
 }
 
 func orHome(path string) string {
