@@ -5,17 +5,19 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"tenon/internal/core"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/ciconfig"
 	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
 	"tenon/internal/core/weburl"
 )
 
 func TestHandler_payload(t *testing.T) {
 	t.Parallel()
-	h := New(Deps{Services: &core.Services{URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, "")}})
+	h := New(Deps{Services: &core.Services{URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""), Settings: setting.New(nil, time.Now)}})
 	sha, zeros := strings.Repeat("a", 40), strings.Repeat("0", 40)
 	for name, row := range map[string]struct {
 		of            ci.Pipeline
