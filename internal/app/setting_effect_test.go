@@ -319,10 +319,16 @@ func TestAdmin_settings(t *testing.T) {
 		return string(made.Value), err
 	}
 	for _, tt := range []struct{ name, value, want string }{
-		{"maintenance_mode_message", "Back at noon", `"Back at noon"`}, {"signin_enabled", "false", "false"}, {"default_projects_limit", "7", "7"},
-		{"domain_denylist", "a.example,b.example", `["a.example","b.example"]`}, {"akismet_api_key", "a secret of ours", `"[MASKED]"`},
-		{"kroki_formats", `{"bpmn":true}`, `{"blockdiag":false,"bpmn":true,"excalidraw":false,"mermaid":false}`}, {"polling_interval_multiplier", "1.5", "1.5"},
-		{"max_login_attempts", "null", "null"}, {"repository_size_limit", "1", "1048576"}, {"recaptcha_enabled", "true", "true"},
+		{"maintenance_mode_message", "Back at noon", `"Back at noon"`},
+		{"signin_enabled", "false", "false"},
+		{"default_projects_limit", "7", "7"},
+		{"domain_denylist", "a.example,b.example", `["a.example","b.example"]`},
+		{"akismet_api_key", "a secret of ours", `"[MASKED]"`},
+		{"kroki_formats", `{"bpmn":true}`, `{"blockdiag":false,"bpmn":true,"excalidraw":false,"mermaid":false}`},
+		{"polling_interval_multiplier", "1.5", "1.5"},
+		{"max_login_attempts", "null", "null"},
+		{"repository_size_limit", "1", "1048576"},
+		{"recaptcha_enabled", "true", "true"},
 	} {
 		if got, err := set(tt.name, tt.value); err != nil || got != tt.want {
 			t.Errorf("%s: %s, %v; want %s", tt.name, got, err, tt.want)

@@ -12,10 +12,12 @@ import (
 // untimed are the routes that change or delete what has no time of its last change.
 func untimed() map[string]string {
 	return map[string]string{
-		"PUT /projects/:id/pipelines/:pipeline_id/metadata":                                      "its time of change is that of its jobs, which run meanwhile",
-		"DELETE /projects/:id/pipelines/:pipeline_id":                                            "its time of change is that of its jobs, which run meanwhile",
-		"PUT /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables/:key":              "variables of schedules have no time of change",
-		"DELETE /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables/:key":           "variables of schedules have no time of change",
+		"PUT /projects/:id/pipelines/:pipeline_id/metadata":                            "its time of change is that of its jobs, which run meanwhile",
+		"DELETE /projects/:id/pipelines/:pipeline_id":                                  "its time of change is that of its jobs, which run meanwhile",
+		"PUT /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables/:key":    "variables of schedules have no time of change",
+		"DELETE /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables/:key": "variables of schedules have no time of change",
+		"DELETE /license/:id":                                                                    "the license of the server itself stays",
+		"PUT /license/:id/refresh_billable_users":                                                "changes nothing: users are always counted",
 		"DELETE /projects/:id/artifacts":                                                         "many things at once",
 		"DELETE /projects/:id/jobs/:job_id/artifacts":                                            "many things at once",
 		"PUT /projects/:id/repository/files/:file_path":                                          "last_commit_id is the condition of a file",
