@@ -18,7 +18,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 	if err := s.policy.Require(ctx, as, listing.of(at), at.Subject.Reading()); err != nil {
 		return none, err
 	}
-	w := where(at)
+	w := s.where(as, at)
 	if !at.IsInstance() {
 		all, err := s.policy.Can(ctx, as, reading.of(at), at.Subject.Reading())
 		if err != nil {
@@ -54,7 +54,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, id I
 	if err := s.policy.Require(ctx, as, reading.of(at), at.Subject.Reading()); err != nil {
 		return nil, err
 	}
-	w := where(at)
+	w := s.where(as, at)
 	w.And("e.id = ?", id)
 	e, err := db.Get[Event](ctx, s.db, "SELECT "+columns+" FROM audit_events e"+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
@@ -81,10 +81,13 @@ func (a abilities) of(at authz.Place) authz.Ability {
 	return at.Ability(a.project, a.group)
 }
 
-// where selects the events of a place.
-func where(at authz.Place) db.Where {
+// where selects the events of a place; of the instance those whose group or project the actor's address reaches.
+func (s *Service) where(as authz.Actor, at authz.Place) db.Where {
 	var w db.Where
-	if !at.IsInstance() {
+	if at.IsInstance() {
+		s.policy.Within(as, "CASE e.entity_type WHEN '"+Group+"' THEN e.entity_id WHEN '"+Project+
+			"' THEN (SELECT p.namespace_id FROM projects p WHERE p.id = e.entity_id) END", &w)
+	} else {
 		w.And("e.entity_type = ? AND e.entity_id = ?", kindOf(at), at.ID)
 	}
 	return w
