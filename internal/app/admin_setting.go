@@ -26,13 +26,21 @@ type SettingListInput struct {
 	Changed bool   `json:"changed"` // only those that have another value than their default
 }
 
+// settingOf finds a setting by its name or an older one.
+func settingOf(name string) (*setting.Entry, error) {
+	if e := setting.Lookup(name); e != nil {
+		return e, nil
+	}
+	return nil, fmt.Errorf("there is no setting %q (tenon admin settings list shows all)", name)
+}
+
 func (a *App) adminSettingList(_ context.Context, in SettingListInput, _ func(string)) ([]AdminSetting, error) {
 	now, fresh := a.core.Settings.Current(), setting.Defaults()
 	entries := setting.Table()
 	if in.Name != "" {
-		e := setting.Lookup(in.Name)
-		if e == nil {
-			return nil, fmt.Errorf("there is no setting %q (tenon admin settings list shows all)", in.Name)
+		e, err := settingOf(in.Name)
+		if err != nil {
+			return nil, err
 		}
 		entries = []*setting.Entry{e}
 	}
@@ -66,9 +74,9 @@ type SettingInput struct {
 }
 
 func (a *App) adminSettingSet(ctx context.Context, in SettingInput, _ func(string)) (AdminSetting, error) {
-	e := setting.Lookup(in.Name)
-	if e == nil {
-		return AdminSetting{}, fmt.Errorf("there is no setting %q (tenon admin settings list shows all)", in.Name)
+	e, err := settingOf(in.Name)
+	if err != nil {
+		return AdminSetting{}, err
 	}
 	value, err := e.Parse(in.Value)
 	if err != nil {

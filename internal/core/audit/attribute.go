@@ -67,6 +67,16 @@ func userUpdated(e account.UserUpdated) []Entry {
 	return out
 }
 
+// ofPlace adds to out the entry of an attribute of a project or group, which is about the path that it had.
+func ofPlace(out *[]Entry, f change.Fact, kind, path string) func(v values) {
+	return func(v values) {
+		v.event = kind + "_" + v.event + "_updated"
+		one := changedTo(f, v)
+		one.EntityPath = path
+		*out = append(*out, one)
+	}
+}
+
 // featureWords are the names of features in events and in words, where they are not the names of the API.
 var featureWords = map[string]string{
 	"builds": "CI/CD", "forking": "forks", "operations": "operations access", "metrics_dashboard": "metrics dashboard",
@@ -76,13 +86,7 @@ var featureWords = map[string]string{
 func projectUpdated(e project.Updated) []Entry {
 	var out []Entry
 	f := e.Fact.Changed()
-	columns := f.Changes()
-	add := func(v values) {
-		v.event = "project_" + v.event + "_updated"
-		one := changedTo(f, v)
-		one.EntityPath = e.Before.FullPath
-		out = append(out, one)
-	}
+	columns, add := f.Changes(), ofPlace(&out, f, "project", e.Before.FullPath)
 	for _, name := range e.Attributes {
 		v := values{event: name, label: name, from: columns[name].Before, to: columns[name].After}
 		feature, access := strings.CutSuffix(name, "_access_level")
@@ -122,13 +126,7 @@ func projectUpdated(e project.Updated) []Entry {
 func groupUpdated(e namespace.GroupUpdated) []Entry {
 	var out []Entry
 	f := e.GroupFact.Changed()
-	columns := f.Changes()
-	add := func(v values) {
-		v.event = "group_" + v.event + "_updated"
-		one := changedTo(f, v)
-		one.EntityPath = e.Before.FullPath
-		out = append(out, one)
-	}
+	columns, add := f.Changes(), ofPlace(&out, f, "group", e.Before.FullPath)
 	for _, name := range e.Attributes {
 		switch name {
 		case "visibility":

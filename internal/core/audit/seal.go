@@ -29,6 +29,9 @@ const (
 	unproved = 2 // the server did not write it
 )
 
+// waitingSQL holds for rows that wait. Its first half is the condition of their index.
+const waitingSQL = "e.sealed <> 1 AND e.sealed = 0"
+
 // chain is the end of the chain of seals.
 type chain struct {
 	Number   int64  `db:"number"`   // seals there are
@@ -100,7 +103,7 @@ func (s *Service) Seal(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	rows, err := db.Select[unsealed](ctx, s.db, "SELECT "+db.Columns[unsealed]("e")+` FROM audit_events e
-		WHERE e.sealed <> 1 AND e.sealed = 0 AND NOT EXISTS (SELECT 1 FROM audit_seals s WHERE s.event_id = e.id) ORDER BY e.id LIMIT ?`, sealAtOnce)
+		WHERE `+waitingSQL+` AND NOT EXISTS (SELECT 1 FROM audit_seals s WHERE s.event_id = e.id) ORDER BY e.id LIMIT ?`, sealAtOnce)
 	if err != nil {
 		return 0, fmt.Errorf("read events without seal: %w", err)
 	}
@@ -149,7 +152,7 @@ func (s *Service) Seal(ctx context.Context) (int, error) {
 // errMoved reports that the chain has another end by now.
 var errMoved = errors.New("another process seals audit events")
 
-// move gives the chain another end, in the transaction of ctx.
+// move sets the end of the chain, in the transaction of ctx.
 func (s *Service) move(ctx context.Context, was, now chain) error {
 	if was == (chain{}) {
 		_, err := db.InsertRow(ctx, s.db, "audit_chain", db.Values{"id": 1, "number": 0, "seal": "", "unproved": 0}, "ON CONFLICT (id) DO NOTHING")
@@ -232,7 +235,7 @@ func Trust(ctx context.Context, d *db.DB) error {
 	if err != nil || !there {
 		return err
 	}
-	newest, err := db.Get[*ID](ctx, d, "SELECT MAX(e.id) FROM audit_events e WHERE e.sealed <> 1 AND e.sealed = 0")
+	newest, err := db.Get[*ID](ctx, d, "SELECT MAX(e.id) FROM audit_events e WHERE "+waitingSQL)
 	if err == nil && newest != nil {
 		_, err = db.InsertRow(ctx, d, "audit_chain", db.Values{"id": 1, "number": 0, "seal": "", "unproved": *newest},
 			"ON CONFLICT (id) DO UPDATE SET unproved = excluded.unproved")

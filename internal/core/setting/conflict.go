@@ -85,10 +85,6 @@ func (t *tokens) conflicts(f *errs.Fields) {
 
 func (a *accounts) conflicts(f *errs.Fields) {
 	f.Check(a.CommitEmailHostname == nil || hostText().MatchString(*a.CommitEmailHostname), "commit_email_hostname", "is invalid")
-	if a.UserDefaultInternalRegex != nil {
-		_, err := regexp.Compile(*a.UserDefaultInternalRegex)
-		f.Check(err == nil, "user_default_internal_regex", "is not a valid regular expression")
-	}
 	f.Check(!a.DeactivateDormantUsers || a.DeactivateDormantUsersPeriod >= 90, "deactivate_dormant_users_period",
 		fmt.Sprintf("'%d' days of inactivity must be greater than or equal to 90", a.DeactivateDormantUsersPeriod))
 }
@@ -143,7 +139,7 @@ func (i *imports) conflicts(f *errs.Fields) {
 	f.Check(i.MirrorCapacityThreshold <= i.MirrorMaxCapacity, "mirror_capacity_threshold", fmt.Sprintf("must be less than or equal to %d", i.MirrorMaxCapacity))
 }
 
-// added gives the problems that were not there before: values that were stored before a rule came are no
+// added returns the problems that were not there before: values that were stored before a rule came are no
 // reason to refuse another change.
 func added(before, after errs.Fields) errs.Fields {
 	var out errs.Fields

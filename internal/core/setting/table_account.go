@@ -11,7 +11,7 @@ type accounts struct {
 	FirstDayOfWeek                     int     `setting:"first_day_of_week" default:"0" options:"0,1,6" pending:"true" doc:"First day of the week of new users: 0 Sunday, 1 Monday, 6 Saturday"`
 	GravatarEnabled                    bool    `setting:"gravatar_enabled" default:"true" effect:"avatars of users without one of their own" doc:"Enable Gravatar"`
 	UserDefaultExternal                bool    `setting:"user_default_external" default:"false" effect:"new users" doc:"Set new users to external by default"`
-	UserDefaultInternalRegex           *string `setting:"user_default_internal_regex" default:"null" effect:"new users whom user_default_external does not make external" doc:"Regular expression of email addresses of new users who are not external by default"`
+	UserDefaultInternalRegex           *string `setting:"user_default_internal_regex" default:"null" format:"regexp" effect:"new users whom user_default_external does not make external" doc:"Regular expression of email addresses of new users who are not external by default"`
 	UserDefaultsToPrivateProfile       bool    `setting:"user_defaults_to_private_profile" default:"false" effect:"the profile of new users" doc:"New users have a private profile by default"`
 	MakeProfilePrivate                 bool    `setting:"make_profile_private" default:"true" pending:"true" doc:"Users may make their profile private"`
 	UpdatingNameDisabledForUsers       bool    `setting:"updating_name_disabled_for_users" default:"false" pending:"true" doc:"Only administrators change the names of users"`

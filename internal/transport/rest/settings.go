@@ -2,7 +2,6 @@ package rest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,7 +37,7 @@ func (s *Server) settingRoutes() []*api.Route {
 // settingsEntity shows all settings but those that are hidden. Its fields come from the table of the settings.
 type settingsEntity struct {
 	of   *setting.Settings
-	text []byte // what MarshalJSON gives; nil where it was not made yet
+	text []byte // what MarshalJSON returns; nil before the first call
 }
 
 // lastSettings keeps the answer for the settings in force: it has hundreds of values, and is the same for all who may read it.
@@ -59,23 +58,63 @@ func (l *lastSettings) of(s *setting.Settings) (settingsEntity, error) {
 	return made, nil
 }
 
-// settingConstants are attributes of the answer that always have the same value.
-var settingConstants = []struct {
-	name  string
-	value any
-}{
-	{"housekeeping_bitmaps_enabled", true},
-	{"container_registry_import_max_tags_count", 0},
-	{"container_registry_import_max_retries", 0},
-	{"container_registry_import_start_max_retries", 0},
-	{"container_registry_import_max_step_duration", 0},
-	{"container_registry_pre_import_tags_rate", 0},
-	{"container_registry_pre_import_timeout", 0},
-	{"container_registry_import_timeout", 0},
-	{"container_registry_import_target_plan", ""},
-	{"container_registry_import_created_before", ""},
-	{"gitlab_product_usage_data_source", ""},
+// settingAttribute is an attribute of the answer.
+type settingAttribute struct {
+	name, doc string
+	typ       reflect.Type
+	value     func(s *setting.Settings) any
 }
+
+// settingAttributes are those of the answer, in its order.
+var settingAttributes = sync.OnceValue(func() []settingAttribute {
+	out := []settingAttribute{
+		{"id", "", reflect.TypeFor[int](), func(*setting.Settings) any { return 1 }},
+		{"created_at", "", reflect.TypeFor[api.Time](), func(s *setting.Settings) any { return api.Time(s.CreatedAt()) }},
+		{"updated_at", "", reflect.TypeFor[api.Time](), func(s *setting.Settings) any { return api.Time(s.UpdatedAt()) }},
+	}
+	for _, entry := range setting.Table() {
+		if entry.Hidden {
+			continue
+		}
+		shown := settingAttribute{entry.Name, entry.Doc, entry.Type, entry.Value}
+		if entry.Name == "polling_interval_multiplier" {
+			shown.typ, shown.value = reflect.TypeFor[string](), func(s *setting.Settings) any { return decimal(s.PollingIntervalMultiplier) }
+		}
+		out = append(out, shown)
+		for _, name := range entry.Aliases {
+			out = append(out, settingAttribute{name, "Deprecated name of " + entry.Name, shown.typ, shown.value})
+		}
+		if entry.Raw != "" {
+			out = append(out, settingAttribute{entry.Raw, "Entries of " + entry.Name + ", one a line", reflect.TypeFor[string](), func(s *setting.Settings) any {
+				return strings.Join(entry.Value(s).([]string), "\n")
+			}})
+		}
+	}
+	for _, name := range housekeepingPeriods {
+		out = append(out, settingAttribute{name, "Deprecated name of housekeeping_optimize_repository_period", reflect.TypeFor[int](), func(s *setting.Settings) any {
+			return s.HousekeepingOptimizeRepositoryPeriod
+		}})
+	}
+	for _, c := range []struct {
+		name  string
+		value any // always
+	}{
+		{"housekeeping_bitmaps_enabled", true},
+		{"container_registry_import_max_tags_count", 0},
+		{"container_registry_import_max_retries", 0},
+		{"container_registry_import_start_max_retries", 0},
+		{"container_registry_import_max_step_duration", 0},
+		{"container_registry_pre_import_tags_rate", 0},
+		{"container_registry_pre_import_timeout", 0},
+		{"container_registry_import_timeout", 0},
+		{"container_registry_import_target_plan", ""},
+		{"container_registry_import_created_before", ""},
+		{"gitlab_product_usage_data_source", ""},
+	} {
+		out = append(out, settingAttribute{c.name, "", reflect.TypeOf(c.value), func(*setting.Settings) any { return c.value }})
+	}
+	return out
+})
 
 // housekeepingPeriods are older names of one period, beside the alias that a request may send.
 var housekeepingPeriods = []string{"housekeeping_full_repack_period", "housekeeping_gc_period"}
@@ -87,51 +126,18 @@ func (e settingsEntity) MarshalJSON() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	next := byte('{')
-	var failed error
-	put := func(name string, value any) {
-		text, err := json.Marshal(value)
-		failed = cmp.Or(failed, err)
+	for _, a := range settingAttributes() {
+		text, err := json.Marshal(a.value(e.of))
+		if err != nil {
+			return nil, fmt.Errorf("encode setting %s: %w", a.name, err)
+		}
 		b.WriteByte(next)
 		next = ','
-		fmt.Fprintf(&b, "%q:", name)
+		fmt.Fprintf(&b, "%q:", a.name)
 		b.Write(text)
 	}
-	put("id", 1)
-	put("created_at", api.Time(e.of.CreatedAt()))
-	put("updated_at", api.Time(e.of.UpdatedAt()))
-	for _, entry := range setting.Table() {
-		if entry.Hidden {
-			continue
-		}
-		value := shownSetting(entry, e.of)
-		for _, name := range append([]string{entry.Name}, entry.Aliases...) {
-			put(name, value)
-		}
-		if entry.Raw != "" {
-			put(entry.Raw, strings.Join(entry.Value(e.of).([]string), "\n"))
-		}
-	}
-	for _, name := range housekeepingPeriods {
-		put(name, e.of.HousekeepingOptimizeRepositoryPeriod)
-	}
-	for _, c := range settingConstants {
-		put(c.name, c.value)
-	}
 	b.WriteByte('}')
-	return b.Bytes(), failed
-}
-
-// shownSetting gives a value as the answer has it.
-func shownSetting(entry *setting.Entry, in *setting.Settings) any {
-	switch value := entry.Value(in).(type) {
-	case float64:
-		if entry.Name == "polling_interval_multiplier" {
-			return decimal(value)
-		}
-		return value
-	default:
-		return value
-	}
+	return b.Bytes(), nil
 }
 
 // decimal writes a number with at least one digit after the point.
@@ -146,35 +152,10 @@ func decimal(n float64) string {
 // settingsShape is a struct that is encoded as the answer is.
 var settingsShape = sync.OnceValue(func() reflect.Type {
 	var fields []reflect.StructField
-	add := func(name, doc string, t reflect.Type) {
+	for _, a := range settingAttributes() {
 		fields = append(fields, reflect.StructField{
-			Name: fmt.Sprint("F", len(fields)), Type: t, Tag: reflect.StructTag(fmt.Sprintf("json:%q doc:%q", name, doc)),
+			Name: fmt.Sprint("F", len(fields)), Type: a.typ, Tag: reflect.StructTag(fmt.Sprintf("json:%q doc:%q", a.name, a.doc)),
 		})
-	}
-	add("id", "", reflect.TypeFor[int]())
-	add("created_at", "", reflect.TypeFor[api.Time]())
-	add("updated_at", "", reflect.TypeFor[api.Time]())
-	for _, entry := range setting.Table() {
-		if entry.Hidden {
-			continue
-		}
-		t := entry.Type
-		if entry.Name == "polling_interval_multiplier" {
-			t = reflect.TypeFor[string]()
-		}
-		add(entry.Name, entry.Doc, t)
-		for _, name := range entry.Aliases {
-			add(name, "Deprecated name of "+entry.Name, t)
-		}
-		if entry.Raw != "" {
-			add(entry.Raw, "Entries of "+entry.Name+", one a line", reflect.TypeFor[string]())
-		}
-	}
-	for _, name := range housekeepingPeriods {
-		add(name, "Deprecated name of housekeeping_optimize_repository_period", reflect.TypeFor[int]())
-	}
-	for _, c := range settingConstants {
-		add(c.name, "", reflect.TypeOf(c.value))
 	}
 	return reflect.StructOf(fields)
 })
@@ -252,7 +233,7 @@ func sentAs(entry *setting.Entry) reflect.Type {
 	return t
 }
 
-// Declare gives the parameters.
+// Declare returns the type that declares the parameters.
 func (*updateSettingsParams) Declare() reflect.Type { return updateShape() }
 
 // Take keeps what was sent.
@@ -283,7 +264,7 @@ func (p *updateSettingsParams) has(name string) bool {
 	return ok
 }
 
-// sentValue gives what a parameter has, nil for null.
+// sentValue returns the value of a parameter, nil for null.
 func sentValue(v reflect.Value) (value any, sent bool) {
 	switch o := v.Interface().(type) {
 	case api.Opt[bool]:
