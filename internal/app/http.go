@@ -179,7 +179,7 @@ func allReads(r *http.Request, limit time.Duration) time.Duration {
 // servicePaths are what service answers.
 var servicePaths = []string{"/-/liveness", "/-/readiness", "/-/health", "/-/metrics", securityPath}
 
-// securityPath says whom to tell of a weakness, as RFC 9116 has it.
+// securityPath is the path of security.txt (RFC 9116).
 const securityPath = "/.well-known/security.txt"
 
 // service answers the questions of monitoring systems.

@@ -41,7 +41,7 @@ type (
 		Check(ctx context.Context) ([]string, error)
 	}
 
-	// Cleaner deletes rows of things that are gone.
+	// Cleaner deletes rows whose target was deleted.
 	Cleaner interface {
 		Clean(ctx context.Context) error
 	}
@@ -53,7 +53,7 @@ type (
 	}
 )
 
-// parts gives those services that have an interface: in the order of the fields of Services, then
+// parts returns the services that implement an interface: in the order of the fields of Services, then
 // those of subjects.
 func parts[I any](s *Services) []I {
 	var out []I
@@ -121,7 +121,7 @@ func (s *Services) Check(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// Clean has every service delete rows of things that are gone.
+// Clean has every service delete rows whose target was deleted.
 func (s *Services) Clean(ctx context.Context) error {
 	for _, p := range parts[Cleaner](s) {
 		if err := p.Clean(ctx); err != nil {

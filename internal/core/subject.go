@@ -22,7 +22,7 @@ type Build struct {
 	check *check
 }
 
-// Need gives the dependencies of a service as they are, and has New fail where one is missing.
+// Need returns the dependencies of a service as they are, and has New fail where one is missing.
 func Need[D any](b *Build, deps D) D { return need(b.check, deps) }
 
 // subjects are those of the product, in the order in which they react to an event.
@@ -53,7 +53,7 @@ func (s *Services) Add(service any) {
 	}
 }
 
-// Part gives the service of a subject by its type, the zero value where there is none.
+// Part returns the service of a subject by its type, the zero value where there is none.
 func Part[S any](s *Services) S {
 	for _, service := range s.subjects {
 		if found, ok := service.(S); ok {

@@ -348,7 +348,7 @@ func TestUpdate_again(t *testing.T) {
 	})
 }
 
-// TestPick takes columns of a row and gives them to another, which shares nothing with it.
+// TestPick copies columns of a row to another, which shares nothing with it.
 func TestPick(t *testing.T) {
 	t.Parallel()
 	type row struct {

@@ -56,7 +56,7 @@ func (w *Where) list(open string, ids any, empty string) {
 	w.And(open+marks+")", args...)
 }
 
-// Equal adds that the columns of a table are what a struct says: each field with the tag db stands for a column, and selects all
+// Equal adds that the columns of a table are what a struct says: each field with the tag db is a column, and selects all
 // where it is zero.
 func (w *Where) Equal(alias string, selection any) {
 	v := reflect.ValueOf(selection)

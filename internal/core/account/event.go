@@ -61,7 +61,7 @@ type UserRemoved struct {
 type SignedOn struct{ authz.Stamp }
 
 // SignOnFailed is published when a password did not fit, whichever way it came. By is the user of the name that was
-// tried, and nobody where there is none.
+// tried; the zero actor where no user has it.
 type SignOnFailed struct{ authz.Stamp }
 
 // PasswordLinked is published when an administrator made a link with which a user chooses a password.

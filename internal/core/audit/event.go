@@ -50,7 +50,7 @@ type View struct {
 	CreatedAt  time.Time      `json:"created_at"`
 }
 
-// View gives the form for clients: details with the keys that every event has.
+// View returns the form for clients: details with the keys that every event has.
 func (e *Event) View() (View, error) {
 	details := map[string]any{}
 	d := json.NewDecoder(bytes.NewReader([]byte(e.Details)))

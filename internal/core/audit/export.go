@@ -6,7 +6,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// exportAtOnce is how many events one read gives to Each.
+// exportAtOnce is how many events one read of Each returns.
 const exportAtOnce = 1_000
 
 // Each calls fn with the events of the instance that a filter selects, the newest first, at most f.Limit of them where that is not

@@ -107,7 +107,7 @@ func (a *trail) want(want, seal string) {
 	}
 }
 
-// copied inserts a row as somebody who has the database but not the key.
+// copied inserts a row by SQL, without a proof of the server.
 const copied = `INSERT INTO audit_events (author_id, author_name, entity_type, entity_id, entity_path, event_name, target_type, target_id, target_details, details,
 	ip_address, created_at, sealed) SELECT 99, author_name, entity_type, entity_id, entity_path, event_name, target_type, target_id, target_details, details,
 	ip_address, created_at, CAST(? AS BIGINT) FROM audit_events WHERE id = 2`

@@ -49,7 +49,7 @@ type Report struct {
 
 // Verify reads all events and says which is the first that was changed, inserted or taken away, or up to where all are sealed. The
 // seal of an earlier report, where it is not "", has to be among the seals. One run goes on at a time: a caller who comes meanwhile
-// gets its result. tell, which may be nil, is told how far the caller's own run is.
+// gets its result. tell, which may be nil, is called with the progress of the caller's own run.
 func (s *Service) Verify(ctx context.Context, as authz.Actor, seal string, tell func(done, all int64)) (Report, error) {
 	if err := s.policy.Require(ctx, as, authz.ReadAuditEvents, authz.Subject{}); err != nil {
 		return Report{}, err

@@ -38,7 +38,7 @@ type Event interface {
 type Audited interface {
 	Event
 
-	// Audit gives the name of the entry and its message. In both, {kind} is the kind of the place,
+	// Audit returns the name of the entry and its message. In both, {kind} is the kind of the place,
 	// {title} the title of the subject, {id} its id and {place} the name of the place.
 	Audit() (event, message string)
 }

@@ -11,7 +11,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Plain are the things of a kind without rules of its own: each is a row of a project, with an
+// Plain implements Things for a kind without rules of its own: each is a row of a project, with an
 // author, a title and the counters of comments, and whoever has the ability of the kind in the
 // project may see it. The service of such a kind embeds it.
 type Plain struct {
@@ -32,7 +32,7 @@ type plainRow struct {
 	Public    int64        `db:"public_notes_count"`
 }
 
-// Describe says what the things are to others.
+// Describe returns the description of the kind.
 func (k *Plain) Describe() Description { return k.Description }
 
 func (k *Plain) rows(ctx context.Context, w db.Where) ([]plainRow, error) {
@@ -43,7 +43,7 @@ func (k *Plain) rows(ctx context.Context, w db.Where) ([]plainRow, error) {
 	return rows, nil
 }
 
-// Locate finds a thing of the project.
+// Locate finds a row of the project.
 func (k *Plain) Locate(ctx context.Context, as authz.Actor, at Place, key Key) (Target, error) {
 	missing := errs.Missing(string(k.Description.Kind))
 	if at.Project == nil {
@@ -67,7 +67,7 @@ func (k *Plain) Locate(ctx context.Context, as authz.Actor, at Place, key Key) (
 	}, nil
 }
 
-// Subjects gives the permission subjects of those of the things that the actor may see.
+// Subjects returns the permission subjects of those of the rows that the actor may see.
 func (k *Plain) Subjects(ctx context.Context, as authz.Actor, refs []Ref) (map[Ref]authz.Subject, error) {
 	out := make(map[Ref]authz.Subject, len(refs))
 	if len(refs) == 0 {
@@ -103,8 +103,8 @@ func (k *Plain) Subjects(ctx context.Context, as authz.Actor, refs []Ref) (map[R
 	return out, nil
 }
 
-// CountNotes changes the counters of comments of a thing and the time of its last change in the
-// caller's transaction, and gives the counters as they are then.
+// CountNotes changes the counters of comments of a row and the time of its last change in the
+// caller's transaction, and returns the counters as they are then.
 func (k *Plain) CountNotes(ctx context.Context, on Ref, by Counts, at time.Time) (Counts, error) {
 	return CountComments(ctx, k.DB, "UPDATE "+k.Description.Table, on, by, at)
 }

@@ -61,8 +61,8 @@ func (s *Service) RequireVersion(ctx context.Context, as authz.Actor) error {
 var ErrNothing = errs.Plain("no setting is named")
 
 // Update gives settings other values by their API names, all of them or, where one is
-// refused, none; a nil value stands for null. Names that are no setting are ignored. Values are
-// as requests send them: see the tag megabytes, for one. It gives the settings as they are then.
+// refused, none; a nil value is null. Names that are no setting are ignored. Values are
+// as requests send them: see the tag megabytes, for one. It returns the settings as they are then.
 func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]any) (*Settings, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
 		return nil, err

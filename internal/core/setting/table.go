@@ -222,7 +222,7 @@ func listOf(f reflect.StructField, tag string) []string {
 
 func isSet(f reflect.StructField, tag string) bool { return f.Tag.Get(tag) == "true" }
 
-// Defaults gives the settings of a new instance.
+// Defaults returns the settings of a new instance.
 func Defaults() Settings {
 	var s Settings
 	for _, e := range Table() {

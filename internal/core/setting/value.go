@@ -9,7 +9,7 @@ import (
 	"tenon/internal/base/errs"
 )
 
-// set gives the setting a value in settings; nil is null. A value of the wrong type is Invalid.
+// set stores a value of the setting in settings; nil is null. A value of the wrong type is Invalid.
 func (e *Entry) set(in *Settings, value any) error {
 	if value == nil && !e.nullable {
 		switch e.Type.Kind() {
@@ -40,7 +40,7 @@ func wrong(name, message string) error {
 	return &errs.Error{Kind: errs.Invalid, Fields: errs.Fields{{Name: name, Messages: []string{message}}}}
 }
 
-// normalize gives what the setting holds for a value that a request sends.
+// normalize returns what the setting holds for a value that a request sends.
 func (e *Entry) normalize(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -112,7 +112,7 @@ func (e *Entry) Parse(text string) (any, error) {
 	return value.Elem().Interface(), nil
 }
 
-// Shown gives the value of the setting as events have it: a secret only says whether it is set.
+// Shown returns the value of the setting as events have it: a secret only says whether it is set.
 func (e *Entry) Shown(s *Settings) any {
 	if e.Secret && !e.in(s).IsNil() {
 		masked := "[MASKED]"

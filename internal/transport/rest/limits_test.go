@@ -18,7 +18,7 @@ import (
 
 const refusedCall = `{"message":{"error":"This endpoint has been requested too many times. Try again later."}}`
 
-// newLimited is a server of every route that has a limit; the clock of the limits stands still.
+// newLimited is a server of every route that has a limit; the clock of the limits does not move.
 func newLimited(t *testing.T, d *db.DB) *planning {
 	t.Helper()
 	p, _ := newChangelog(t, d)

@@ -68,7 +68,7 @@ func New(d Deps) *Service {
 	}}}
 }
 
-// List gives a page of the bookmarks of a project by id.
+// List returns a page of the bookmarks of a project by id.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[Bookmark], error) {
 	if err := s.Deps.Policy.Require(ctx, as, authz.ReadSnippet, p.Subject()); err != nil {
 		return page.Page[Bookmark]{}, err

@@ -37,7 +37,7 @@ type query struct {
 // Operation returns the operation that the field is of.
 func (q *query) Operation() *Operation { return q.run.op }
 
-// GivenBeside reports whether the request gives another argument than these; null gives none.
+// GivenBeside reports whether the request gives another argument than these; null counts as none.
 func (q *query) GivenBeside(names ...string) bool {
 	for name, v := range q.node.args {
 		if v != nil && !slices.Contains(names, name) {

@@ -60,7 +60,7 @@ func TestBatch_some(t *testing.T) {
 	}
 }
 
-// TestCall_GivenBeside tells arguments of a request from defaults and null.
+// TestCall_GivenBeside distinguishes arguments of a request from defaults and null.
 func TestCall_GivenBeside(t *testing.T) {
 	t.Parallel()
 	s, err := New(&ast.Source{Name: "test", Input: "type Query { list(first: Int, search: String, sort: String = \"name\"): [String!] }"})

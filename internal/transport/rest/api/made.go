@@ -3,7 +3,7 @@ package api
 import "reflect"
 
 // Made is a pointer to parameters whose struct is made when the program starts, from a table: Declare
-// gives the struct type with the tags of parameters, and Take gets a value of it.
+// returns the struct type with the tags of parameters, and Take gets a value of it.
 type Made interface {
 	Declare() reflect.Type
 	Take(v reflect.Value)
@@ -11,7 +11,7 @@ type Made interface {
 
 var madeType = reflect.TypeFor[Made]()
 
-// declared gives the struct type that declares parameters of a type.
+// declared returns the struct type that declares parameters of a type.
 func declared(t reflect.Type) reflect.Type {
 	if reflect.PointerTo(t).Implements(madeType) {
 		return reflect.New(t).Interface().(Made).Declare()
