@@ -61,20 +61,12 @@ type Deps struct {
 
 // Service makes and ends the tokens of projects and groups.
 type Service struct {
-	db         *db.DB
-	policy     *authz.Policy
-	bus        *event.Bus
-	accounts   *account.Service
-	tokens     *token.Service
-	namespaces *namespace.Service
-	now        func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, tokens: d.Tokens, namespaces: d.Namespaces, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 func kind(p authz.Place) token.Kind {
@@ -99,7 +91,7 @@ func (s *Service) requireRead(ctx context.Context, as authz.Actor, p authz.Place
 	if p.Group {
 		ability = authz.ReadGroupTokens
 	}
-	return unauthorized(s.policy.Require(ctx, as, ability, p.Subject))
+	return unauthorized(s.Policy.Require(ctx, as, ability, p.Subject))
 }
 
 func (s *Service) requireWrite(ctx context.Context, as authz.Actor, p authz.Place) error {
@@ -107,7 +99,7 @@ func (s *Service) requireWrite(ctx context.Context, as authz.Actor, p authz.Plac
 	if p.Group {
 		ability = authz.AdminGroupTokens
 	}
-	return s.policy.Require(ctx, as, ability, p.Subject)
+	return s.Policy.Require(ctx, as, ability, p.Subject)
 }
 
 func unauthorized(err error) error {
@@ -136,13 +128,13 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p authz.Place, f tok
 		return page.Page[Token]{}, err
 	}
 	w := where(p)
-	f.Select(&w, s.now())
-	list, err := page.Select[Token](ctx, s.db, page.Query{Columns: columns(), From: tables, Where: w, Order: f.Order()}, f.Range)
+	f.Select(&w, s.Now())
+	list, err := page.Select[Token](ctx, s.DB, page.Query{Columns: columns(), From: tables, Where: w, Order: f.Order()}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list access tokens: %w", err)
 	}
 	for i := range list.Items {
-		s.tokens.Refresh(&list.Items[i].Token)
+		s.Tokens.Refresh(&list.Items[i].Token)
 	}
 	return list, nil
 }
@@ -158,14 +150,14 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p authz.Place, id to
 func (s *Service) find(ctx context.Context, p authz.Place, id token.ID) (*Token, error) {
 	w := where(p)
 	w.And("t.id = ?", id)
-	t, err := db.Get[Token](ctx, s.db, "SELECT "+columns()+" FROM "+tables+w.SQL(), w.Args()...)
+	t, err := db.Get[Token](ctx, s.DB, "SELECT "+columns()+" FROM "+tables+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, missing(p)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find access token: %w", err)
 	}
-	s.tokens.Refresh(&t.Token)
+	s.Tokens.Refresh(&t.Token)
 	return &t, nil
 }
 
@@ -180,7 +172,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p authz.Place, in 
 	if err != nil {
 		return nil, "", err
 	}
-	own, err := s.policy.Level(ctx, as, p.Subject)
+	own, err := s.Policy.Level(ctx, as, p.Subject)
 	if err != nil {
 		return nil, "", err
 	}
@@ -190,26 +182,26 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p authz.Place, in 
 	if !in.Level.Assignable() || in.Level < authz.Guest {
 		return nil, "", errs.Bad("Access level is not included in the list")
 	}
-	if in.ExpiresOn == nil && s.tokens.NeedsExpiry() {
+	if in.ExpiresOn == nil && s.Tokens.NeedsExpiry() {
 		return nil, "", errs.Bad("expires_at is missing")
 	}
 	if in.Scopes.Has(authz.ScopeSudo, authz.ScopeAdminMode, authz.ScopeReadUser, authz.ScopeServicePing) {
 		return nil, "", errs.Bad("Scopes can only contain available scopes")
 	}
-	if err := s.tokens.CheckBotToken(&in.Input); err != nil {
+	if err := s.Tokens.CheckBotToken(&in.Input); err != nil {
 		return nil, "", err
 	}
 	out, key := &Token{Level: in.Level}, ""
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		t, secret, err := s.tokens.CreateBot(ctx, as, token.BotInput{Prefix: prefix(p), Kind: kind(p), Input: in.Input})
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		t, secret, err := s.Tokens.CreateBot(ctx, as, token.BotInput{Prefix: prefix(p), Kind: kind(p), Input: in.Input})
 		if err != nil {
 			return err
 		}
 		out.Token, key = *t, secret
-		if err := s.namespaces.AddBot(ctx, as, p, t.UserID, in.Level); err != nil {
+		if err := s.Namespaces.AddBot(ctx, as, p, t.UserID, in.Level); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{Stamp: as.Stamp(s.now()), Place: p, Token: *t})
+		return s.Bus.Publish(ctx, Created{Stamp: as.Stamp(s.Now()), Place: p, Token: *t})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("create access token: %w", err)
@@ -229,7 +221,7 @@ func (s *Service) Rotate(ctx context.Context, as authz.Actor, p authz.Place, id 
 
 // RotateOwn is Rotate for the token that the actor signed on with.
 func (s *Service) RotateOwn(ctx context.Context, as authz.Actor, p authz.Place, day *string) (*Token, string, error) {
-	if err := s.policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return nil, "", err
 	}
 	old, err := s.find(ctx, p, token.ID(as.TokenID))
@@ -240,14 +232,14 @@ func (s *Service) RotateOwn(ctx context.Context, as authz.Actor, p authz.Place, 
 }
 
 func (s *Service) rotate(ctx context.Context, as authz.Actor, p authz.Place, old *Token, day *string) (*Token, string, error) {
-	next, key, err := s.tokens.RotateBotToken(ctx, as, &old.Token, day)
+	next, key, err := s.Tokens.RotateBotToken(ctx, as, &old.Token, day)
 	if err != nil {
 		return nil, "", err
 	}
 	// Not in one transaction with the rotation: where that finds a token used twice, it
 	// revokes the whole family and fails.
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		return s.bus.Publish(ctx, Created{Stamp: as.Stamp(s.now()), Place: p, Token: *next})
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		return s.Bus.Publish(ctx, Created{Stamp: as.Stamp(s.Now()), Place: p, Token: *next})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("rotate access token: %w", err)
@@ -260,7 +252,7 @@ func (s *Service) mayChange(ctx context.Context, as authz.Actor, p authz.Place, 
 	if err := s.requireWrite(ctx, as, p); err != nil {
 		return nil, unauthorized(err)
 	}
-	own, err := s.policy.Level(ctx, as, p.Subject)
+	own, err := s.Policy.Level(ctx, as, p.Subject)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +269,7 @@ func (s *Service) mayChange(ctx context.Context, as authz.Actor, p authz.Place, 
 // Clear ends all tokens of a place that is deleted, with their bots, in the caller's
 // transaction. It asks for no permission.
 func (s *Service) Clear(ctx context.Context, as authz.Actor, p authz.Place) error {
-	if err := s.tokens.RetireBots(ctx, as, prefix(p)); err != nil {
+	if err := s.Tokens.RetireBots(ctx, as, prefix(p)); err != nil {
 		return fmt.Errorf("end access tokens: %w", err)
 	}
 	return nil
@@ -289,18 +281,18 @@ func (s *Service) Revoke(ctx context.Context, as authz.Actor, p authz.Place, id 
 	if err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM access_tokens WHERE id = ?", t.ID); err != nil {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM access_tokens WHERE id = ?", t.ID); err != nil {
 			return err
 		}
 		as := as.Unconditional()
-		if err := s.tokens.RetireBot(ctx, as, t.UserID); err != nil {
+		if err := s.Tokens.RetireBot(ctx, as, t.UserID); err != nil {
 			return err
 		}
-		if err := s.namespaces.RemoveBot(ctx, as, p, t.UserID); err != nil {
+		if err := s.Namespaces.RemoveBot(ctx, as, p, t.UserID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Revoked{Stamp: as.Stamp(s.now()), Place: p, Token: t.Token})
+		return s.Bus.Publish(ctx, Revoked{Stamp: as.Stamp(s.Now()), Place: p, Token: t.Token})
 	})
 	if err != nil {
 		return fmt.Errorf("revoke access token: %w", err)

@@ -40,7 +40,7 @@ func (s *Service) requireDeploy(ctx context.Context, as authz.Actor, p authz.Pla
 	if p.Group {
 		project = group
 	}
-	return s.policy.Require(ctx, as, project, p.Subject)
+	return s.Policy.Require(ctx, as, project, p.Subject)
 }
 
 func (f DeployFilter) where(now time.Time) db.Where {
@@ -60,17 +60,17 @@ func (s *Service) ListDeploy(ctx context.Context, as authz.Actor, p authz.Place,
 	if err := s.requireDeploy(ctx, as, p, authz.ReadProjectDeployTokens, authz.ReadGroupDeployTokens); err != nil {
 		return page.Page[token.DeployToken]{}, err
 	}
-	w := f.where(s.now())
+	w := f.where(s.Now())
 	w.And("t.namespace_id = ?", p.Namespace)
-	return s.tokens.DeployTokens(ctx, w, f.Range)
+	return s.Tokens.DeployTokens(ctx, w, f.Range)
 }
 
 // ListAllDeploy gives the deploy tokens of all places. Only administrators may.
 func (s *Service) ListAllDeploy(ctx context.Context, as authz.Actor, f DeployFilter) (page.Page[token.DeployToken], error) {
-	if err := s.policy.Require(ctx, as, authz.ListDeployTokens, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ListDeployTokens, authz.Subject{}); err != nil {
 		return page.Page[token.DeployToken]{}, err
 	}
-	return s.tokens.DeployTokens(ctx, f.where(s.now()), f.Range)
+	return s.Tokens.DeployTokens(ctx, f.where(s.Now()), f.Range)
 }
 
 // FindDeploy gives one deploy token of a place.
@@ -85,7 +85,7 @@ func (s *Service) findDeploy(ctx context.Context, p authz.Place, id token.ID) (*
 	var w db.Where
 	w.And("t.namespace_id = ?", p.Namespace)
 	w.And("t.id = ?", id)
-	list, err := s.tokens.DeployTokens(ctx, w, page.Range{Limit: 1, Uncounted: true})
+	list, err := s.Tokens.DeployTokens(ctx, w, page.Range{Limit: 1, Uncounted: true})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p authz.Plac
 		return nil, "", errs.Plain(wrong)
 	}
 	t, key := token.DeployToken{}, ""
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		t = token.DeployToken{
 			NamespaceID: p.Namespace, Name: in.Name, Username: in.Username, ScopeText: in.Scopes.String(),
 		}
@@ -115,10 +115,10 @@ func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p authz.Plac
 			t.ExpiresAt = &at
 		}
 		var err error
-		if key, err = s.tokens.KeepDeployToken(ctx, &t); err != nil {
+		if key, err = s.Tokens.KeepDeployToken(ctx, &t); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, DeployCreated{change.Created(as, s.now(), p, &t)})
+		return s.Bus.Publish(ctx, DeployCreated{change.Created(as, s.Now(), p, &t)})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("create deploy token: %w", err)
@@ -161,11 +161,11 @@ func (s *Service) DeleteDeploy(ctx context.Context, as authz.Actor, p authz.Plac
 	if err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.tokens.DropDeployToken(ctx, as, id); err != nil {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.Tokens.DropDeployToken(ctx, as, id); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, DeployDestroyed{change.Deleted(as, s.now(), p, t)})
+		return s.Bus.Publish(ctx, DeployDestroyed{change.Deleted(as, s.Now(), p, t)})
 	})
 	if err != nil {
 		return fmt.Errorf("delete deploy token: %w", err)

@@ -24,10 +24,10 @@ func (s *Service) SetAvatar(ctx context.Context, id authz.UserID, name string) e
 // WithPublicEmail gives the summary of the user who shows this address to everybody, nil
 // where no user does.
 func (s *Service) WithPublicEmail(ctx context.Context, as authz.Actor, email string) (*User, error) {
-	if err := s.policy.Require(ctx, as, authz.ListUsers, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ListUsers, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	u, err := db.Get[User](ctx, s.db, "SELECT "+summaryColumns+fromUsers+
+	u, err := db.Get[User](ctx, s.DB, "SELECT "+summaryColumns+fromUsers+
 		" WHERE u.id = (SELECT MIN(id) FROM users WHERE public_email = ?)", strings.ToLower(strings.TrimSpace(email)))
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, nil

@@ -21,17 +21,17 @@ func (s *Service) CreateBot(ctx context.Context, as authz.Actor, prefix, name st
 	}
 	none, no := int64(0), false
 	user := Input{Username: prefix + hex.EncodeToString(random), Name: name, ProjectsLimit: &none, CanCreateGroup: &no, External: &as.External}
-	user.Email = user.Username + "@noreply." + s.urls.Host()
+	user.Email = user.Username + "@noreply." + s.URLs.Host()
 	row := s.row(as, &user)
 	row.Type = Bot
-	if err := db.Create(ctx, s.db, "users", row); err != nil {
+	if err := db.Create(ctx, s.DB, "users", row); err != nil {
 		return 0, fmt.Errorf("create bot: %w", err)
 	}
 	mail := emailRow{
 		UserID: row.ID, Email: user.Email, EmailFold: db.Fold(user.Email), Primary: true, ConfirmedAt: &row.CreatedAt,
 		CreatedAt: row.CreatedAt, UpdatedAt: row.CreatedAt,
 	}
-	if err := db.Create(ctx, s.db, "emails", &mail); err != nil {
+	if err := db.Create(ctx, s.DB, "emails", &mail); err != nil {
 		return 0, fmt.Errorf("create bot: %w", err)
 	}
 	if err := s.settle(ctx, row.ID, user.Username, name); err != nil {
@@ -43,7 +43,7 @@ func (s *Service) CreateBot(ctx context.Context, as authz.Actor, prefix, name st
 // Bots gives the bots whose usernames begin with a prefix.
 func (s *Service) Bots(ctx context.Context, prefix string) ([]authz.UserID, error) {
 	after := prefix[:len(prefix)-1] + string(prefix[len(prefix)-1]+1)
-	ids, err := db.Select[authz.UserID](ctx, s.db, "SELECT id FROM users WHERE user_type = ? AND username_fold >= ? AND username_fold < ? ORDER BY id",
+	ids, err := db.Select[authz.UserID](ctx, s.DB, "SELECT id FROM users WHERE user_type = ? AND username_fold >= ? AND username_fold < ? ORDER BY id",
 		Bot, prefix, after)
 	if err != nil {
 		return nil, fmt.Errorf("find bots: %w", err)
@@ -63,5 +63,5 @@ func (s *Service) RetireBot(ctx context.Context, as authz.Actor, id authz.UserID
 	if err != nil && !errs.Is(err, errs.NotFound) {
 		return fmt.Errorf("bar bot: %w", err)
 	}
-	return s.jobs.Enqueue(ctx, Departure{UserID: id, By: as.UserID})
+	return s.Jobs.Enqueue(ctx, Departure{UserID: id, By: as.UserID})
 }

@@ -20,17 +20,17 @@ type Counts struct {
 
 // Count gives the actor's counts in one statement.
 func (s *Service) Count(ctx context.Context, as authz.Actor) (Counts, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadOwnUser, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadOwnUser, authz.Subject{}); err != nil {
 		return Counts{}, err
 	}
-	visible, args := s.policy.VisibleProjectsSQL(as, "n")
+	visible, args := s.Policy.VisibleProjectsSQL(as, "n")
 	args = append([]any{as.UserID}, args...)
 	requests := func(table string) string {
 		return `FROM ` + table + ` a JOIN merge_requests m ON m.id = a.merge_request_id
 		JOIN projects p ON p.id = m.target_project_id AND p.merge_requests_access > 0 JOIN namespaces n ON n.id = p.namespace_id
 		WHERE a.user_id = ? AND m.state = 'opened' AND ` + visible
 	}
-	c, err := db.Get[Counts](ctx, s.db, `SELECT
+	c, err := db.Get[Counts](ctx, s.DB, `SELECT
 		(SELECT COUNT(*) FROM issue_assignees a JOIN issues i ON i.id = a.issue_id
 			JOIN projects p ON p.id = i.project_id AND p.issues_access > 0 JOIN namespaces n ON n.id = p.namespace_id
 			WHERE a.user_id = ? AND i.state = 'opened' AND `+visible+`) AS assigned_issues,
@@ -54,15 +54,15 @@ type Associations struct {
 // CountAssociations counts what a user is a direct member of and what the user wrote, for
 // the user and administrators.
 func (s *Service) CountAssociations(ctx context.Context, as authz.Actor, id authz.UserID) (Associations, error) {
-	if err := s.policy.Require(ctx, as, authz.CountOfUser, authz.Subject{Own: as.Is(id)}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CountOfUser, authz.Subject{Own: as.Is(id)}); err != nil {
 		return Associations{}, err
 	}
 	u, err := s.load(ctx, "u.id = ?", id)
 	if err != nil {
 		return Associations{}, err
 	}
-	day := s.now().UTC().Format(time.DateOnly)
-	a, err := db.Get[Associations](ctx, s.db, `SELECT
+	day := s.Now().UTC().Format(time.DateOnly)
+	a, err := db.Get[Associations](ctx, s.DB, `SELECT
 		(SELECT COUNT(*) FROM members m JOIN namespaces n ON n.id = m.namespace_id AND n.kind = 'group'
 			WHERE m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)) AS groups_count,
 		(SELECT COUNT(*) FROM projects p WHERE NOT p.pending_delete AND (p.parent_id = ? OR p.namespace_id IN (SELECT m.namespace_id
@@ -85,7 +85,7 @@ type Activity struct {
 // Activities gives the people who did something on a day or later, longest ago first. Only
 // administrators may.
 func (s *Service) Activities(ctx context.Context, as authz.Actor, from string, r page.Range) (page.Page[Activity], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadActivities, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadActivities, authz.Subject{}); err != nil {
 		return page.Page[Activity]{}, err
 	}
 	q := page.Query{
@@ -93,7 +93,7 @@ func (s *Service) Activities(ctx context.Context, as authz.Actor, from string, r
 		Order: page.Order{page.Text("last_activity_on", "u.last_activity_on"), page.ID("u.id")},
 	}
 	q.Where.And("u.last_activity_on >= ?", from)
-	list, err := page.Select[Activity](ctx, s.db, q, r)
+	list, err := page.Select[Activity](ctx, s.DB, q, r)
 	if err != nil {
 		return list, fmt.Errorf("list activities: %w", err)
 	}

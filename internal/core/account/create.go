@@ -33,10 +33,10 @@ type emailRow struct {
 // address or username that is taken is a Conflict, all else that is wrong with the input
 // Invalid with a map.
 func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*User, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	set := s.settings.Current()
+	set := s.Settings.Current()
 	in.normalize()
 	invalid := in.validate(set)
 	if err := s.conflicts(ctx, in.Email, in.Username, 0); err != nil {
@@ -47,7 +47,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*User, 
 	}
 	row := s.row(as, &in)
 	if !in.ForceRandomPassword && !in.ResetPassword {
-		hash, err := s.hasher.Hash(ctx, in.Password)
+		hash, err := s.Hasher.Hash(ctx, in.Password)
 		if err != nil {
 			return nil, fmt.Errorf("hash password: %w", err)
 		}
@@ -66,7 +66,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*User, 
 		return nil, fmt.Errorf("create user: %w", err)
 	}
 	if row.PasswordHash == "" {
-		s.log.WarnContext(ctx, "user has no password and no mail is sent: hand over a one-time link",
+		s.Log.WarnContext(ctx, "user has no password and no mail is sent: hand over a one-time link",
 			"user", in.Username, "command", "tenon admin user link "+in.Username)
 	}
 	return s.load(ctx, "u.id = ?", id)
@@ -82,7 +82,7 @@ func (s *Service) unique(ctx context.Context, look func(ctx context.Context) err
 		if err = write(); !errors.Is(err, db.ErrDuplicate) {
 			return err
 		}
-		if err := s.db.InTx(ctx, look); err != nil {
+		if err := s.DB.InTx(ctx, look); err != nil {
 			return err
 		}
 	}
@@ -91,7 +91,7 @@ func (s *Service) unique(ctx context.Context, look func(ctx context.Context) err
 
 // row makes the user of a valid input.
 func (s *Service) row(as authz.Actor, in *Input) *userRow {
-	set, now := s.settings.Current(), db.At(s.now())
+	set, now := s.Settings.Current(), db.At(s.Now())
 	row := &userRow{}
 	row.User = User{
 		Username: in.Username, Name: in.Name, State: Active, Type: Human, Admin: in.Admin, CreatedAt: now,
@@ -128,8 +128,8 @@ func or[T any](given *T, otherwise T) T {
 // insert writes the user with address, namespace and identity in one transaction.
 func (s *Service) insert(ctx context.Context, as authz.Actor, row *userRow, in *Input, confirmed bool) (authz.UserID, error) {
 	var id authz.UserID
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := db.Create(ctx, s.db, "users", row); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := db.Create(ctx, s.DB, "users", row); err != nil {
 			return err
 		}
 		id = row.ID
@@ -140,7 +140,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, row *userRow, in *
 		if confirmed {
 			mail.ConfirmedAt = &row.CreatedAt
 		}
-		if err := db.Create(ctx, s.db, "emails", &mail); err != nil {
+		if err := db.Create(ctx, s.DB, "emails", &mail); err != nil {
 			return err
 		}
 		if err := s.settle(ctx, id, in.Username, in.Name); err != nil {
@@ -155,18 +155,18 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, row *userRow, in *
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, UserCreated{Stamp: as.Stamp(s.now()), User: *u, ResetPassword: in.ResetPassword})
+		return s.Bus.Publish(ctx, UserCreated{Stamp: as.Stamp(s.Now()), User: *u, ResetPassword: in.ResetPassword})
 	})
 	return id, err
 }
 
 // settle gives a user a namespace.
 func (s *Service) settle(ctx context.Context, id authz.UserID, path, name string) error {
-	ns, err := s.places.CreatePersonal(ctx, id, path, name)
+	ns, err := s.Places.CreatePersonal(ctx, id, path, name)
 	if err != nil {
 		return err
 	}
-	_, err = s.db.Exec(ctx, "UPDATE users SET namespace_id = ? WHERE id = ?", ns, id)
+	_, err = s.DB.Exec(ctx, "UPDATE users SET namespace_id = ? WHERE id = ?", ns, id)
 	return err
 }
 
@@ -176,7 +176,7 @@ func (s *Service) identify(ctx context.Context, id authz.UserID, provider, uid s
 		Identity
 		CreatedAt db.Time `db:"created_at"`
 	}
-	taken, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM identities WHERE provider = ? AND extern_uid = ? AND user_id <> ?)",
+	taken, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM identities WHERE provider = ? AND extern_uid = ? AND user_id <> ?)",
 		provider, uid, id)
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func (s *Service) identify(ctx context.Context, id authz.UserID, provider, uid s
 		f.Add("identities.extern_uid", "has already been taken")
 		return f.Err()
 	}
-	_, err = db.InsertRow(ctx, s.db, "identities", row{Identity{id, provider, uid}, db.At(s.now())},
+	_, err = db.InsertRow(ctx, s.DB, "identities", row{Identity{id, provider, uid}, db.At(s.Now())},
 		"ON CONFLICT (user_id, provider) DO UPDATE SET extern_uid = excluded.extern_uid")
 	return err
 }
@@ -200,7 +200,7 @@ func (s *Service) conflicts(ctx context.Context, email, username string, except 
 		Name  bool `db:"name"`
 		Place bool `db:"place"`
 	}
-	got, err := db.Get[found](ctx, s.db, `SELECT
+	got, err := db.Get[found](ctx, s.DB, `SELECT
 		EXISTS (SELECT 1 FROM emails WHERE email_fold = ? AND user_id <> ? AND (is_primary OR confirmed_at IS NOT NULL)) AS email,
 		EXISTS (SELECT 1 FROM users WHERE username_fold = ? AND id <> ?) AS name,
 		EXISTS (SELECT 1 FROM routes r JOIN namespaces n ON n.id = r.namespace_id WHERE r.path_fold = ? AND n.kind <> 'user') AS place`,

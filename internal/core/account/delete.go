@@ -75,8 +75,8 @@ func (s *Service) Reject(ctx context.Context, as authz.Actor, id authz.UserID) e
 
 // dismiss bars the user and enqueues the rest, in one transaction.
 func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard bool) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := db.ForUpdate[userRow](ctx, s.db, s.userAt(u.ID).Provided(as.UnmodifiedAt)); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if _, err := db.ForUpdate[userRow](ctx, s.DB, s.userAt(u.ID).Provided(as.UnmodifiedAt)); err != nil {
 			return err
 		}
 		if u.Admin {
@@ -85,7 +85,7 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 			}
 		}
 		if !hard {
-			if sole, err := s.places.Indispensable(ctx, u.ID); err != nil {
+			if sole, err := s.Places.Indispensable(ctx, u.ID); err != nil {
 				return err
 			} else if sole {
 				return errs.New(errs.Conflict, "User cannot be removed while is the sole-owner of a group")
@@ -99,14 +99,14 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 			return err
 		}
 		if out.Any() {
-			if err := s.bus.Publish(ctx, stateChanged(as, &out, s.now())); err != nil {
+			if err := s.Bus.Publish(ctx, stateChanged(as, &out, s.Now())); err != nil {
 				return err
 			}
 		}
-		if err := s.bus.Publish(ctx, UserRemoved{Stamp: as.Stamp(s.now()), User: out.Before.User, Rejected: u.State == PendingApproval}); err != nil {
+		if err := s.Bus.Publish(ctx, UserRemoved{Stamp: as.Stamp(s.Now()), User: out.Before.User, Rejected: u.State == PendingApproval}); err != nil {
 			return err
 		}
-		return s.jobs.Enqueue(ctx, Departure{UserID: u.ID, By: as.UserID, Hard: hard})
+		return s.Jobs.Enqueue(ctx, Departure{UserID: u.ID, By: as.UserID, Hard: hard})
 	})
 	if err != nil {
 		return errs.Wrap(err, "delete user")
@@ -124,7 +124,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 // Depart does the job: every executor has its turn until nothing is left, then the
 // account goes with all that is its own.
 func (s *Service) Depart(ctx context.Context, d Departure) error {
-	if known, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM users WHERE id = ?)", d.UserID); err != nil || !known {
+	if known, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM users WHERE id = ?)", d.UserID); err != nil || !known {
 		return err
 	}
 	ghost, err := s.ghost(ctx)
@@ -139,8 +139,8 @@ func (s *Service) Depart(ctx context.Context, d Departure) error {
 			}
 		}
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		place, err := db.Get[authz.NamespaceID](ctx, s.db, "SELECT COALESCE(namespace_id, 0) FROM users WHERE id = ?"+s.db.Dialect().ForUpdate(), d.UserID)
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		place, err := db.Get[authz.NamespaceID](ctx, s.DB, "SELECT COALESCE(namespace_id, 0) FROM users WHERE id = ?"+s.DB.Dialect().ForUpdate(), d.UserID)
 		if errors.Is(err, db.ErrNotFound) {
 			return nil // another run was quicker
 		}
@@ -148,12 +148,12 @@ func (s *Service) Depart(ctx context.Context, d Departure) error {
 			return err
 		}
 		if place != 0 {
-			if err := s.places.Uproot(ctx, place); err != nil {
+			if err := s.Places.Uproot(ctx, place); err != nil {
 				return err
 			}
 		}
 		s.forget(ctx, d.UserID)
-		_, err = db.Drop(ctx, s.db, s.userAt(d.UserID))
+		_, err = db.Drop(ctx, s.DB, s.userAt(d.UserID))
 		return err
 	})
 	if err != nil {

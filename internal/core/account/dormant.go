@@ -20,12 +20,12 @@ const mostDormant = 1000
 
 // DeactivateDormant does the job.
 func (s *Service) DeactivateDormant(ctx context.Context, _ Dormant) error {
-	set := s.settings.Current()
+	set := s.Settings.Current()
 	if !set.DeactivateDormantUsers {
 		return nil
 	}
-	since := s.now().AddDate(0, 0, -set.DeactivateDormantUsersPeriod)
-	ids, err := db.Select[authz.UserID](ctx, s.db, `SELECT id FROM users WHERE state = ? AND user_type = ? AND created_at < ?
+	since := s.Now().AddDate(0, 0, -set.DeactivateDormantUsersPeriod)
+	ids, err := db.Select[authz.UserID](ctx, s.DB, `SELECT id FROM users WHERE state = ? AND user_type = ? AND created_at < ?
 		AND (last_activity_on IS NULL OR last_activity_on <= ?) AND (current_sign_in_at IS NULL OR current_sign_in_at <= ?) ORDER BY id LIMIT ?`,
 		Active, Human, db.At(since), since.UTC().Format(time.DateOnly), db.At(since), mostDormant)
 	if err != nil {

@@ -33,7 +33,7 @@ func (s *Service) Emails(ctx context.Context, as authz.Actor, user authz.UserID,
 	}
 	q := page.Query{Columns: db.Columns[Address]("e"), From: "emails e", Order: page.Order{page.ID("e.id")}}
 	q.Where.And("e.user_id = ? AND NOT e.is_primary AND NOT e.pending", user)
-	list, err := page.Select[Address](ctx, s.db, q, r)
+	list, err := page.Select[Address](ctx, s.DB, q, r)
 	if err != nil {
 		return list, fmt.Errorf("list addresses: %w", err)
 	}
@@ -50,7 +50,7 @@ func (s *Service) Email(ctx context.Context, as authz.Actor, user authz.UserID, 
 }
 
 func (s *Service) address(ctx context.Context, user authz.UserID, id int64) (Address, error) {
-	a, err := db.Get[Address](ctx, s.db, "SELECT "+db.Columns[Address]("e")+fromAddresses+" AND e.id = ?", user, id)
+	a, err := db.Get[Address](ctx, s.DB, "SELECT "+db.Columns[Address]("e")+fromAddresses+" AND e.id = ?", user, id)
 	if errors.Is(err, db.ErrNotFound) {
 		return Address{}, errs.Missing("Email")
 	}
@@ -80,13 +80,13 @@ func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserI
 	if err := f.Err(); err != nil {
 		return Address{}, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	row := emailRow{UserID: user, Email: email, EmailFold: db.Fold(email), CreatedAt: now, UpdatedAt: now}
-	if as.Admin && (in.Confirmed || s.settings.Current().EmailConfirmationSetting == "off") {
+	if as.Admin && (in.Confirmed || s.Settings.Current().EmailConfirmationSetting == "off") {
 		row.ConfirmedAt = &now
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		taken, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM emails WHERE email_fold = ?
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		taken, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM emails WHERE email_fold = ?
 			AND (user_id = ? OR is_primary OR confirmed_at IS NOT NULL))`, row.EmailFold, user)
 		if err != nil {
 			return err
@@ -94,11 +94,11 @@ func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserI
 		if taken {
 			return errAddressTaken()
 		}
-		if err := db.Create(ctx, s.db, "emails", &row); err != nil {
+		if err := db.Create(ctx, s.DB, "emails", &row); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, AddressAdded{
-			ID: row.ID, UserID: user, Username: username, Email: row.Email, Confirmed: row.ConfirmedAt != nil, Stamp: as.Stamp(s.now()),
+		return s.Bus.Publish(ctx, AddressAdded{
+			ID: row.ID, UserID: user, Username: username, Email: row.Email, Confirmed: row.ConfirmedAt != nil, Stamp: as.Stamp(s.Now()),
 		})
 	})
 	if db.Duplicate(err, "emails") { // another request was first
@@ -126,24 +126,24 @@ func (s *Service) DeleteEmail(ctx context.Context, as authz.Actor, user authz.Us
 	if err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.lock(ctx, a.UserID); err != nil {
 			return err
 		}
 		row := db.Row{Table: "emails", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("Email")}
 		row.And.And("NOT is_primary") // or it became so meanwhile
-		_, err := db.Delete[emailRow](ctx, s.db, row, nil)
+		_, err := db.Delete[emailRow](ctx, s.DB, row, nil)
 		if err != nil {
 			return err
 		}
 		s.forget(ctx, a.UserID)
-		_, err = s.db.Exec(ctx, `UPDATE users SET public_email = CASE WHEN public_email = ? THEN '' ELSE public_email END,
+		_, err = s.DB.Exec(ctx, `UPDATE users SET public_email = CASE WHEN public_email = ? THEN '' ELSE public_email END,
 			commit_email = CASE WHEN commit_email = ? THEN '' ELSE commit_email END, updated_at = ? WHERE id = ?`,
-			a.Email, a.Email, s.now(), a.UserID)
+			a.Email, a.Email, s.Now(), a.UserID)
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, AddressRemoved{ID: id, UserID: a.UserID, Username: username, Email: a.Email, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, AddressRemoved{ID: id, UserID: a.UserID, Username: username, Email: a.Email, Stamp: as.Stamp(s.Now())})
 	})
 	return errs.Wrap(err, "delete address")
 }
@@ -152,9 +152,9 @@ func (s *Service) DeleteEmail(ctx context.Context, as authz.Actor, user authz.Us
 // whose they are.
 func (s *Service) mayAddress(ctx context.Context, as authz.Actor, user authz.UserID) (authz.UserID, string, error) {
 	if user == 0 {
-		return as.UserID, as.Username, s.policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{})
+		return as.UserID, as.Username, s.Policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{})
 	}
-	if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return 0, "", err
 	}
 	u, err := s.load(ctx, "u.id = ?", user)

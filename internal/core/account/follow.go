@@ -16,7 +16,7 @@ const maxFollowed = 300
 // Follow lets the actor follow a user. NotModified is the answer to a user who does already,
 // and where the user is the actor.
 func (s *Service) Follow(ctx context.Context, as authz.Actor, id authz.UserID) (*User, error) {
-	if err := s.policy.Require(ctx, as, authz.FollowUser, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.FollowUser, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	u, err := s.load(ctx, "u.id = ?", id)
@@ -26,8 +26,8 @@ func (s *Service) Follow(ctx context.Context, as authz.Actor, id authz.UserID) (
 	case as.Is(u.ID):
 		return nil, errs.New(errs.NotModified, "")
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		n, err := db.InsertRow(ctx, s.db, "follows", db.Values{"follower_id": as.UserID, "followee_id": u.ID, "created_at": s.now()}, "ON CONFLICT DO NOTHING")
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		n, err := db.InsertRow(ctx, s.DB, "follows", db.Values{"follower_id": as.UserID, "followee_id": u.ID, "created_at": s.Now()}, "ON CONFLICT DO NOTHING")
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (s *Service) Follow(ctx context.Context, as authz.Actor, id authz.UserID) (
 		full := errs.Plain(fmt.Sprintf("You can't follow more than %d users. To follow more users, unfollow some others.", maxFollowed))
 		most := db.Bound{Table: "follows", Most: maxFollowed, Full: full}
 		most.Of.And("follower_id = ?", as.UserID)
-		return s.db.Room(ctx, most, 0)
+		return s.DB.Room(ctx, most, 0)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("follow user: %w", err)
@@ -47,14 +47,14 @@ func (s *Service) Follow(ctx context.Context, as authz.Actor, id authz.UserID) (
 
 // Unfollow ends what Follow began; NotModified where it did not begin.
 func (s *Service) Unfollow(ctx context.Context, as authz.Actor, id authz.UserID) (*User, error) {
-	if err := s.policy.Require(ctx, as, authz.FollowUser, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.FollowUser, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	u, err := s.load(ctx, "u.id = ?", id)
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.db.Exec(ctx, "DELETE FROM follows WHERE follower_id = ? AND followee_id = ?", as.UserID, u.ID)
+	n, err := s.DB.Exec(ctx, "DELETE FROM follows WHERE follower_id = ? AND followee_id = ?", as.UserID, u.ID)
 	if err != nil {
 		return nil, fmt.Errorf("unfollow user: %w", err)
 	}
@@ -90,7 +90,7 @@ func (s *Service) follows(ctx context.Context, as authz.Actor, id authz.UserID, 
 	}
 	q := page.Query{Columns: summaryColumns, From: usersTables, Order: page.Order{page.ID("u.id")}}
 	q.Where.And("u.state = 'active' AND u.id IN ("+others+")", id)
-	list, err := page.Select[User](ctx, s.db, q, r)
+	list, err := page.Select[User](ctx, s.DB, q, r)
 	if err != nil {
 		return none, fmt.Errorf("list follows: %w", err)
 	}
@@ -113,7 +113,7 @@ func (s *Service) CountFollows(ctx context.Context, as authz.Actor, ids []authz.
 		return out, nil
 	}
 	marks, args := db.Marks(ids)
-	rows, err := db.Select[Follows](ctx, s.db, `SELECT u.id,
+	rows, err := db.Select[Follows](ctx, s.DB, `SELECT u.id,
 		(SELECT COUNT(*) FROM follows f JOIN users o ON o.id = f.follower_id WHERE f.followee_id = u.id AND o.state = 'active') AS followers,
 		(SELECT COUNT(*) FROM follows f JOIN users o ON o.id = f.followee_id WHERE f.follower_id = u.id AND o.state = 'active') AS following,
 		EXISTS (SELECT 1 FROM follows f WHERE f.followee_id = u.id AND f.follower_id = ?) AS followed

@@ -17,12 +17,12 @@ const ghostBio = "Holds what users of deleted accounts left behind. This account
 // ghost, or ghost1 and so on where the name is a user's.
 func (s *Service) ghost(ctx context.Context) (authz.UserID, error) {
 	var id authz.UserID
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.db.Lock(ctx, "ghost"); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.DB.Lock(ctx, "ghost"); err != nil {
 			return err
 		}
 		var err error
-		id, err = db.Get[authz.UserID](ctx, s.db, "SELECT id FROM users WHERE user_type = ? ORDER BY id LIMIT 1", Ghost)
+		id, err = db.Get[authz.UserID](ctx, s.DB, "SELECT id FROM users WHERE user_type = ? ORDER BY id LIMIT 1", Ghost)
 		if err == nil || !errors.Is(err, db.ErrNotFound) {
 			return err
 		}
@@ -53,7 +53,7 @@ func (s *Service) ghostName(ctx context.Context) (string, error) {
 		if n > 0 {
 			name += strconv.Itoa(n)
 		}
-		taken, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM users WHERE username_fold = ?)
+		taken, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM users WHERE username_fold = ?)
 			OR EXISTS (SELECT 1 FROM routes WHERE path_fold = ?) OR EXISTS (SELECT 1 FROM emails WHERE email_fold = ?)`,
 			name, name, name+"@example.com")
 		if err != nil || !taken {

@@ -37,15 +37,15 @@ func (s *Service) PasswordLink(ctx context.Context, as authz.Actor, id authz.Use
 	case !u.Person():
 		return "", time.Time{}, errs.Plain("Only people have passwords")
 	}
-	now := s.now()
+	now := s.Now()
 	key, expires = secret.NewToken(linkPrefix), now.Add(LinkLife)
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		_, err := db.InsertRow(ctx, s.db, "password_links", linkRow{id, secret.Digest(key), db.At(expires), db.At(now)},
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		_, err := db.InsertRow(ctx, s.DB, "password_links", linkRow{id, secret.Digest(key), db.At(expires), db.At(now)},
 			"ON CONFLICT (user_id) DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at, created_at = excluded.created_at")
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, PasswordLinked{Stamp: as.Stamp(now), User: *u})
+		return s.Bus.Publish(ctx, PasswordLinked{Stamp: as.Stamp(now), User: *u})
 	})
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("make password link: %w", err)
@@ -71,7 +71,7 @@ func (s *Service) linked(ctx context.Context, key string) (authz.UserID, error) 
 	if key == "" || len(key) > secret.MaxToken {
 		return 0, errNoLink
 	}
-	id, err := db.Get[authz.UserID](ctx, s.db, "SELECT user_id FROM password_links WHERE digest = ? AND expires_at > ?", secret.Digest(key), s.now())
+	id, err := db.Get[authz.UserID](ctx, s.DB, "SELECT user_id FROM password_links WHERE digest = ? AND expires_at > ?", secret.Digest(key), s.Now())
 	if errors.Is(err, db.ErrNotFound) {
 		return 0, errNoLink
 	}
@@ -89,16 +89,16 @@ func (s *Service) UseLink(ctx context.Context, key, password, from string) error
 		return err
 	}
 	var f errs.Fields
-	checkPassword(&f, s.settings.Current(), password, u.Username, u.Name, u.Email)
+	checkPassword(&f, s.Settings.Current(), password, u.Username, u.Name, u.Email)
 	if err := f.Err(); err != nil {
 		return err
 	}
-	hash, err := s.hasher.Hash(ctx, password)
+	hash, err := s.Hasher.Hash(ctx, password)
 	if err != nil {
 		return fmt.Errorf("hash password: %w", err)
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		n, err := s.db.Exec(ctx, "DELETE FROM password_links WHERE user_id = ? AND digest = ?", u.ID, secret.Digest(key))
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		n, err := s.DB.Exec(ctx, "DELETE FROM password_links WHERE user_id = ? AND digest = ?", u.ID, secret.Digest(key))
 		if err != nil {
 			return err
 		}
@@ -112,6 +112,6 @@ func (s *Service) UseLink(ctx context.Context, key, password, from string) error
 
 // dropLink ends the link of a user whose password changes.
 func (s *Service) dropLink(ctx context.Context, id authz.UserID) error {
-	_, err := s.db.Exec(ctx, "DELETE FROM password_links WHERE user_id = ?", id)
+	_, err := s.DB.Exec(ctx, "DELETE FROM password_links WHERE user_id = ?", id)
 	return err
 }

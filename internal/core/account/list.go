@@ -47,7 +47,7 @@ var hiddenStates = []State{Blocked, LDAPBlocked, Banned}
 // summaries without private addresses meant for anybody's eyes.
 func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[*User], error) {
 	none := page.None[*User](f.Range)
-	if err := s.policy.Require(ctx, as, authz.ListUsers, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ListUsers, authz.Subject{}); err != nil {
 		return none, err
 	}
 	switch {
@@ -66,7 +66,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	if as.Admin {
 		columns = userColumns()
 	}
-	list, err := page.Select[User](ctx, s.db, page.Query{
+	list, err := page.Select[User](ctx, s.DB, page.Query{
 		Columns: columns, From: usersTables, Where: *s.where(as, &f), Order: f.order(), Key: "u.id", Narrow: "users u",
 		Candidates: s.candidates(f),
 	}, f.Range)
@@ -85,7 +85,7 @@ func (s *Service) candidates(f Filter) []page.Candidates {
 		return nil
 	}
 	term := db.Fold(f.term())
-	query, args, ok := s.db.Holding(Texts, []string{term})
+	query, args, ok := s.DB.Holding(Texts, []string{term})
 	if !ok || strings.Contains(term, "@") { // which is looked for in addresses as well
 		return nil
 	}
@@ -98,8 +98,8 @@ func (s *Service) where(as authz.Actor, f *Filter) *db.Where {
 	if f.In == 0 {
 		return w
 	}
-	visible, args := s.policy.VisiblePlacesSQL(as, "n")
-	today := s.now().UTC().Format(time.DateOnly)
+	visible, args := s.Policy.VisiblePlacesSQL(as, "n")
+	today := s.Now().UTC().Format(time.DateOnly)
 	w.And(`u.id IN (SELECT m.user_id FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.ancestor_id
 			WHERE a.namespace_id = ? AND m.access_level >= ? AND (m.expires_on IS NULL OR m.expires_on > ?)
 		UNION SELECT m.user_id FROM namespace_ancestors a JOIN namespaces n ON n.id = a.namespace_id JOIN members m ON m.namespace_id = n.id

@@ -74,7 +74,7 @@ func (s *Service) prove(ctx context.Context, login, password, from string) (atte
 	if s.locked(who.LockedAt) {
 		who.PasswordHash = ""
 	}
-	fits, err := s.hasher.Verify(ctx, who.PasswordHash, password)
+	fits, err := s.Hasher.Verify(ctx, who.PasswordHash, password)
 	if err != nil {
 		return attempt{}, undecided(err)
 	}
@@ -99,7 +99,7 @@ func (s *Service) namedBy(ctx context.Context, login string) (authz.UserID, erro
 	if strings.Contains(login, "@") {
 		column = "e.email_fold"
 	}
-	id, err := db.Get[authz.UserID](ctx, s.db, "SELECT u.id"+fromUsers+" WHERE "+column+" = ? AND u.user_type = 'human'", db.Fold(login))
+	id, err := db.Get[authz.UserID](ctx, s.DB, "SELECT u.id"+fromUsers+" WHERE "+column+" = ? AND u.user_type = 'human'", db.Fold(login))
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return 0, fmt.Errorf("read user: %w", err)
 	}
@@ -107,7 +107,7 @@ func (s *Service) namedBy(ctx context.Context, login string) (authz.UserID, erro
 }
 
 func (s *Service) attempt(ctx context.Context, id authz.UserID) (attempt, error) {
-	who, err := db.Get[attempt](ctx, s.db, "SELECT u.id, u.password_hash, u.failed_attempts, u.locked_at, "+StandingColumns+fromUsers+
+	who, err := db.Get[attempt](ctx, s.DB, "SELECT u.id, u.password_hash, u.failed_attempts, u.locked_at, "+StandingColumns+fromUsers+
 		" WHERE u.id = ?", id)
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return attempt{}, fmt.Errorf("read user: %w", err)
@@ -126,15 +126,15 @@ func (s *Service) locked(at *db.Time) bool {
 // unlocked is the moment up to which locks are over.
 func (s *Service) unlocked() time.Time {
 	period := defaultUnlock
-	if minutes := s.settings.Current().FailedLoginAttemptsUnlockPeriodInMinutes; minutes != nil {
+	if minutes := s.Settings.Current().FailedLoginAttemptsUnlockPeriodInMinutes; minutes != nil {
 		period = time.Duration(*minutes) * time.Minute
 	}
-	return s.now().Add(-period)
+	return s.Now().Add(-period)
 }
 
 // maxAttempts is how many wrong passwords in a row lock an account.
 func (s *Service) maxAttempts() int {
-	if n := s.settings.Current().MaxLoginAttempts; n != nil {
+	if n := s.Settings.Current().MaxLoginAttempts; n != nil {
 		return *n
 	}
 	return defaultAttempts
@@ -143,20 +143,20 @@ func (s *Service) maxAttempts() int {
 // countFailure writes a wrong password down, with as much work for an unknown user and for one who is
 // locked as for everybody else. A lock that is over begins the count again.
 func (s *Service) countFailure(ctx context.Context, who attempt, from string) error {
-	now, over := db.At(s.now()), db.At(s.unlocked())
+	now, over := db.At(s.Now()), db.At(s.unlocked())
 	as := authz.Actor{UserID: who.ID, Username: who.Username, Address: from}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.bus.Publish(ctx, SignOnFailed{Stamp: as.Stamp(s.now())}); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.Bus.Publish(ctx, SignOnFailed{Stamp: as.Stamp(s.Now())}); err != nil {
 			return err
 		}
 		if who.ID == 0 {
-			_, err := db.InsertRow(ctx, s.db, "unknown_sign_ons", db.Values{
+			_, err := db.InsertRow(ctx, s.DB, "unknown_sign_ons", db.Values{
 				"day": now.UTC().Format(time.DateOnly), "attempts": 1,
 			}, "ON CONFLICT (day) DO UPDATE SET attempts = unknown_sign_ons.attempts + 1")
 			return err
 		}
 		const count = "CASE WHEN locked_at IS NULL THEN failed_attempts + 1 ELSE 1 END"
-		at, err := db.Get[*db.Time](ctx, s.db, `UPDATE users SET
+		at, err := db.Get[*db.Time](ctx, s.DB, `UPDATE users SET
 				failed_attempts = CASE WHEN locked_at > ? THEN failed_attempts ELSE `+count+` END,
 				locked_at = CASE WHEN locked_at > ? THEN locked_at WHEN `+count+` >= ? THEN ? ELSE NULL END
 			WHERE id = ? RETURNING locked_at`, over, over, s.maxAttempts(), now, who.ID)
@@ -166,7 +166,7 @@ func (s *Service) countFailure(ctx context.Context, who attempt, from string) er
 		if err != nil || at == nil || s.locked(who.LockedAt) {
 			return err
 		}
-		return s.bus.Publish(ctx, AccessLocked{Stamp: authz.System().Stamp(s.now()), UserID: who.ID, Username: who.Username})
+		return s.Bus.Publish(ctx, AccessLocked{Stamp: authz.System().Stamp(s.Now()), UserID: who.ID, Username: who.Username})
 	})
 	if err != nil {
 		return fmt.Errorf("count failed sign-on: %w", err)
@@ -177,7 +177,7 @@ func (s *Service) countFailure(ctx context.Context, who attempt, from string) er
 func (s *Service) clearFailures(ctx context.Context, id authz.UserID) error {
 	row := s.userAt(id)
 	row.Now = nil
-	_, err := db.Update(ctx, s.db, row, func(_ context.Context, u *userRow) error {
+	_, err := db.Update(ctx, s.DB, row, func(_ context.Context, u *userRow) error {
 		u.FailedAttempts, u.LockedAt = 0, nil
 		return nil
 	})
@@ -196,11 +196,11 @@ func (s *Service) Unlock(ctx context.Context, as authz.Actor, id authz.UserID) (
 	if u.FailedAttempts == 0 && u.LockedAt == nil {
 		return u, nil
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.clearFailures(ctx, id); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, AccessUnlocked{UserID: id, Username: u.Username, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, AccessUnlocked{UserID: id, Username: u.Username, Stamp: as.Stamp(s.Now())})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("unlock user: %w", err)
@@ -211,7 +211,7 @@ func (s *Service) Unlock(ctx context.Context, as authz.Actor, id authz.UserID) (
 // WithoutPassword gives those of some people who have no password: a link has to be
 // handed over to them, or another password made. It is for administrators.
 func (s *Service) WithoutPassword(ctx context.Context, as authz.Actor, ids []authz.UserID) (map[authz.UserID]bool, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	out := map[authz.UserID]bool{}
@@ -219,7 +219,7 @@ func (s *Service) WithoutPassword(ctx context.Context, as authz.Actor, ids []aut
 		return out, nil
 	}
 	marks, args := db.Marks(ids)
-	found, err := db.Select[authz.UserID](ctx, s.db,
+	found, err := db.Select[authz.UserID](ctx, s.DB,
 		"SELECT id FROM users WHERE password_hash = '' AND user_type = 'human' AND id IN ("+marks+") ORDER BY id", args...)
 	if err != nil {
 		return nil, fmt.Errorf("read users without password: %w", err)

@@ -32,7 +32,7 @@ func IssueOrders() []string {
 
 // Prefer changes the actor's own preferences and gives the account.
 func (s *Service) Prefer(ctx context.Context, as authz.Actor, p Preferences) (*User, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	var f errs.Fields
@@ -42,7 +42,7 @@ func (s *Service) Prefer(ctx context.Context, as authz.Actor, p Preferences) (*U
 	}
 	row := s.userAt(as.UserID)
 	row.Now = nil
-	_, err := db.Update(ctx, s.db, row.Provided(as.UnmodifiedAt), func(_ context.Context, u *userRow) error {
+	_, err := db.Update(ctx, s.DB, row.Provided(as.UnmodifiedAt), func(_ context.Context, u *userRow) error {
 		db.Assign(u, &p)
 		return nil
 	})

@@ -24,7 +24,7 @@ func (s *Service) Profiles(ctx context.Context, as authz.Actor, ids []authz.User
 	var users []*User
 	for chunk := range slices.Chunk(ids, db.MaxArgs) {
 		marks, args := db.Marks(chunk)
-		rows, err := db.Select[User](ctx, s.db, "SELECT "+userColumns()+fromUsers+" WHERE u.id IN ("+marks+")", args...)
+		rows, err := db.Select[User](ctx, s.DB, "SELECT "+userColumns()+fromUsers+" WHERE u.id IN ("+marks+")", args...)
 		if err != nil {
 			return nil, fmt.Errorf("read users: %w", err)
 		}
@@ -45,7 +45,7 @@ func (s *Service) Profiles(ctx context.Context, as authz.Actor, ids []authz.User
 // Statuses gives what users say of the moment, in one statement. Those who say nothing are missing.
 func (s *Service) Statuses(ctx context.Context, as authz.Actor, ids []authz.UserID) (map[authz.UserID]*Status, error) {
 	out := make(map[authz.UserID]*Status, len(ids))
-	if err := s.policy.Require(ctx, as, authz.ReadUserStatus, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadUserStatus, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	if s.Hidden(as) {
@@ -53,8 +53,8 @@ func (s *Service) Statuses(ctx context.Context, as authz.Actor, ids []authz.User
 	}
 	for chunk := range slices.Chunk(ids, db.MaxArgs) {
 		marks, args := db.Marks(chunk)
-		rows, err := db.Select[Status](ctx, s.db, "SELECT "+db.Columns[Status]("t")+` FROM user_statuses t
-			WHERE (t.clear_at IS NULL OR t.clear_at > ?) AND t.user_id IN (`+marks+")", append([]any{s.now()}, args...)...)
+		rows, err := db.Select[Status](ctx, s.DB, "SELECT "+db.Columns[Status]("t")+` FROM user_statuses t
+			WHERE (t.clear_at IS NULL OR t.clear_at > ?) AND t.user_id IN (`+marks+")", append([]any{s.Now()}, args...)...)
 		if err != nil {
 			return nil, fmt.Errorf("read statuses: %w", err)
 		}

@@ -14,11 +14,11 @@ import (
 // Proved gives the addresses that are a user's beyond doubt, folded: the confirmed ones
 // and the private one. It asks for no permission.
 func (s *Service) Proved(ctx context.Context, id authz.UserID) ([]string, error) {
-	list, err := db.Select[string](ctx, s.db, "SELECT email_fold FROM emails WHERE user_id = ? AND confirmed_at IS NOT NULL ORDER BY id", id)
+	list, err := db.Select[string](ctx, s.DB, "SELECT email_fold FROM emails WHERE user_id = ? AND confirmed_at IS NOT NULL ORDER BY id", id)
 	if err != nil {
 		return nil, fmt.Errorf("confirmed addresses: %w", err)
 	}
-	username, err := db.Get[string](ctx, s.db, "SELECT username FROM users WHERE id = ?", id)
+	username, err := db.Get[string](ctx, s.DB, "SELECT username FROM users WHERE id = ?", id)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return nil, nil
@@ -42,7 +42,7 @@ func (s *Service) ByProved(ctx context.Context, address string) (authz.UserID, e
 		}
 		condition, arg = "id = ?", authz.UserID(n)
 	}
-	id, err := db.Get[authz.UserID](ctx, s.db, "SELECT id FROM users WHERE "+condition+" ORDER BY id LIMIT 1", arg)
+	id, err := db.Get[authz.UserID](ctx, s.DB, "SELECT id FROM users WHERE "+condition+" ORDER BY id LIMIT 1", arg)
 	if errors.Is(err, db.ErrNotFound) {
 		return 0, nil
 	}

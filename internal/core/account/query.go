@@ -28,7 +28,7 @@ func userColumns() string { return db.Columns[User]("u") + ", " + derivedColumns
 // mayRead asks for the right to read users at all. A user who is not signed in is told so
 // with the words of the contract, not asked to sign on.
 func (s *Service) mayRead(ctx context.Context, as authz.Actor) error {
-	err := s.policy.Require(ctx, as, authz.ReadUser, authz.Subject{})
+	err := s.Policy.Require(ctx, as, authz.ReadUser, authz.Subject{})
 	if errs.Is(err, errs.Unauthorized) {
 		return errs.Denied("Not authorized!")
 	}
@@ -38,12 +38,12 @@ func (s *Service) mayRead(ctx context.Context, as authz.Actor) error {
 // Hidden reports whether users do not exist for the actor: no user who is not signed in may
 // find out who there is where the settings forbid public things.
 func (s *Service) Hidden(as authz.Actor) bool {
-	return !as.SignedIn() && !as.Admin && slices.Contains(s.settings.Current().RestrictedVisibilityLevels, authz.Public.String())
+	return !as.SignedIn() && !as.Admin && slices.Contains(s.Settings.Current().RestrictedVisibilityLevels, authz.Public.String())
 }
 
 // load reads one user or answers that there is none.
 func (s *Service) load(ctx context.Context, condition string, args ...any) (*User, error) {
-	u, err := db.Get[User](ctx, s.db, "SELECT "+userColumns()+fromUsers+" WHERE "+condition, args...)
+	u, err := db.Get[User](ctx, s.DB, "SELECT "+userColumns()+fromUsers+" WHERE "+condition, args...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("User")
 	}
@@ -57,7 +57,7 @@ func (s *Service) summaries(ctx context.Context, ids []authz.UserID) ([]User, er
 	var out []User
 	for chunk := range slices.Chunk(ids, db.MaxArgs) {
 		marks, args := db.Marks(chunk)
-		rows, err := db.Select[User](ctx, s.db, "SELECT "+summaryColumns+fromUsers+" WHERE u.id IN ("+marks+")", args...)
+		rows, err := db.Select[User](ctx, s.DB, "SELECT "+summaryColumns+fromUsers+" WHERE u.id IN ("+marks+")", args...)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ func (s *Service) Identities(ctx context.Context, ids []authz.UserID) (map[authz
 		return out, nil
 	}
 	marks, args := db.Marks(ids)
-	rows, err := db.Select[Identity](ctx, s.db,
+	rows, err := db.Select[Identity](ctx, s.DB,
 		"SELECT user_id, provider, extern_uid FROM identities WHERE user_id IN ("+marks+") ORDER BY id", args...)
 	if err != nil {
 		return nil, fmt.Errorf("read identities: %w", err)
@@ -88,7 +88,7 @@ func (s *Service) Identities(ctx context.Context, ids []authz.UserID) (map[authz
 // PassedIdentities gives a user's accounts with other providers where the user lets ID tokens of jobs tell them. It asks for no permission and is
 // for core.
 func (s *Service) PassedIdentities(ctx context.Context, id authz.UserID) ([]Identity, error) {
-	rows, err := db.Select[Identity](ctx, s.db, `SELECT i.user_id, i.provider, i.extern_uid FROM identities i JOIN users u ON u.id = i.user_id
+	rows, err := db.Select[Identity](ctx, s.DB, `SELECT i.user_id, i.provider, i.extern_uid FROM identities i JOIN users u ON u.id = i.user_id
 		WHERE u.id = ? AND u.pass_user_identities_to_ci_jwt ORDER BY i.id`, id)
 	if err != nil {
 		return nil, fmt.Errorf("read identities: %w", err)

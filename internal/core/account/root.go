@@ -14,15 +14,15 @@ func (s *Service) EnsureRoot(ctx context.Context, password string, also func(ctx
 	if some, err := s.populated(ctx); err != nil || some {
 		return false, err
 	}
-	hash, err := s.hasher.Hash(ctx, password)
+	hash, err := s.Hasher.Hash(ctx, password)
 	if err != nil {
 		return false, fmt.Errorf("hash password: %w", err)
 	}
 	input := Input{Email: "admin@example.com", Username: "root", Name: "Administrator", Admin: true}
 	made := false
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		made = false
-		if err := s.db.Lock(ctx, "first administrator"); err != nil {
+		if err := s.DB.Lock(ctx, "first administrator"); err != nil {
 			return err
 		}
 		if some, err := s.populated(ctx); err != nil || some {
@@ -47,7 +47,7 @@ func (s *Service) EnsureRoot(ctx context.Context, password string, also func(ctx
 }
 
 func (s *Service) populated(ctx context.Context) (bool, error) {
-	some, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM users)")
+	some, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM users)")
 	if err != nil {
 		return false, fmt.Errorf("look for users: %w", err)
 	}

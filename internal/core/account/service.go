@@ -50,22 +50,13 @@ type Deps struct {
 
 // Service keeps users. It is safe for concurrent use.
 type Service struct {
-	db         *db.DB
-	policy     *authz.Policy
-	bus        *event.Bus
-	settings   *setting.Store
-	places     Places
-	attributes *attribute.Service
-	hasher     *secret.Hasher
-	now        func() time.Time
-	log        *slog.Logger
-	urls       *weburl.Site
-	jobs       job.Enqueuer
-	turns      turns
-	people     *summaryCache
-	active     lastuse.Times[authz.UserID]
-	flushing   lastuse.Loop
-	watchers   []func(authz.UserID)
+	Deps
+
+	turns    turns
+	people   *summaryCache
+	active   lastuse.Times[authz.UserID]
+	flushing lastuse.Loop
+	watchers []func(authz.UserID)
 
 	above Above
 }
@@ -80,11 +71,7 @@ func New(d Deps) *Service {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, places: d.Places, attributes: d.Attributes, hasher: d.Hasher,
-		now: d.Now, log: d.Log, urls: d.URLs, jobs: d.Jobs,
-		people: newSummaryCache(),
-	}
+	return &Service{Deps: d, people: newSummaryCache()}
 }
 
 // Connect gives the service what stands above it, once and before the first use.
@@ -99,10 +86,10 @@ func (s *Service) Executors() []Executor { return s.above.Executors }
 
 // CommitHost is the host name of private commit addresses.
 func (s *Service) CommitHost() string {
-	if name := s.settings.Current().CommitEmailHostname; name != nil && *name != "" {
+	if name := s.Settings.Current().CommitEmailHostname; name != nil && *name != "" {
 		return *name
 	}
-	return "users.noreply." + s.urls.Host()
+	return "users.noreply." + s.URLs.Host()
 }
 
 // Find gives a user with the whole profile. The actor must be signed in; which fields
@@ -124,7 +111,7 @@ func (s *Service) ByUsername(ctx context.Context, as authz.Actor, username strin
 
 // Current gives the actor's own account.
 func (s *Service) Current(ctx context.Context, as authz.Actor) (*User, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadOwnUser, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadOwnUser, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	return s.load(ctx, "u.id = ?", as.UserID)

@@ -25,7 +25,7 @@ func undecided(err error) error {
 // password, such as by an SSH key, and notes that the user was active. NotFound is the
 // answer where there is no such user, Forbidden with the reason where it may not act.
 func (s *Service) Admit(ctx context.Context, id authz.UserID) (authz.Actor, error) {
-	r, err := db.Get[Standing](ctx, s.db, "SELECT "+StandingColumns+fromUsers+" WHERE u.id = ?", id)
+	r, err := db.Get[Standing](ctx, s.DB, "SELECT "+StandingColumns+fromUsers+" WHERE u.id = ?", id)
 	if errors.Is(err, db.ErrNotFound) {
 		return authz.Actor{}, errs.Missing("User")
 	}
@@ -35,7 +35,7 @@ func (s *Service) Admit(ctx context.Context, id authz.UserID) (authz.Actor, erro
 	if err := s.Barred(&r); err != nil {
 		return authz.Actor{}, err
 	}
-	s.active.Note(id, s.now())
+	s.active.Note(id, s.Now())
 	return authz.Actor{
 		UserID: id, Username: r.Username, Admin: r.Admin, Auditor: r.Auditor, External: r.External, Bot: r.Type != Human,
 	}, nil
@@ -67,7 +67,7 @@ func (s *Service) StandIn(ctx context.Context, ref string) (authz.Actor, error) 
 	if err != nil {
 		return authz.Actor{}, err
 	}
-	r, err := db.Get[Standing](ctx, s.db, "SELECT "+StandingColumns+fromUsers+" WHERE u.id = ?", as.UserID)
+	r, err := db.Get[Standing](ctx, s.DB, "SELECT "+StandingColumns+fromUsers+" WHERE u.id = ?", as.UserID)
 	if errors.Is(err, db.ErrNotFound) {
 		return authz.Actor{}, errs.Missing("User")
 	}

@@ -32,10 +32,10 @@ func (s *Service) SignOn(ctx context.Context, login, password, address string, b
 	if err := s.barredAtPage(&who.Standing); err != nil {
 		return err
 	}
-	as, row, now := who.actor(), s.userAt(who.ID), db.At(s.now())
+	as, row, now := who.actor(), s.userAt(who.ID), db.At(s.Now())
 	as.Address, row.Now = address, nil
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := db.Update(ctx, s.db, row, func(_ context.Context, u *userRow) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if _, err := db.Update(ctx, s.DB, row, func(_ context.Context, u *userRow) error {
 			if u.PasswordHash != who.PasswordHash || u.State != Active {
 				return errs.New(errs.Unauthorized, "") // changed meanwhile
 			}
@@ -49,7 +49,7 @@ func (s *Service) SignOn(ctx context.Context, login, password, address string, b
 		}); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, SignedOn{Stamp: as.Stamp(s.now())}); err != nil {
+		if err := s.Bus.Publish(ctx, SignedOn{Stamp: as.Stamp(s.Now())}); err != nil {
 			return err
 		}
 		return begin(ctx, as)
@@ -95,16 +95,16 @@ func (s *Service) ChangePassword(ctx context.Context, login, current, password, 
 		return err
 	}
 	var f errs.Fields
-	checkPassword(&f, s.settings.Current(), password, u.Username, u.Name, u.Email)
+	checkPassword(&f, s.Settings.Current(), password, u.Username, u.Name, u.Email)
 	f.Check(password != current, "password", "must not be the current one")
 	if err := f.Err(); err != nil {
 		return err
 	}
-	hash, err := s.hasher.Hash(ctx, password)
+	hash, err := s.Hasher.Hash(ctx, password)
 	if err != nil {
 		return fmt.Errorf("hash password: %w", err)
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		return s.setPassword(ctx, u.from(from), u.ID, hash, func(row *userRow) error {
 			if row.PasswordHash != who.PasswordHash {
 				return errs.New(errs.Unauthorized, "") // changed meanwhile
@@ -139,7 +139,7 @@ func (s *Service) setPassword(ctx context.Context, as authz.Actor, id authz.User
 	if err := s.dropLink(ctx, id); err != nil {
 		return err
 	}
-	return s.bus.Publish(ctx, UserUpdated{Stamp: as.Stamp(s.now()), User: out.After.User, Before: out.Before.User, NewPassword: true})
+	return s.Bus.Publish(ctx, UserUpdated{Stamp: as.Stamp(s.Now()), User: out.After.User, Before: out.Before.User, NewPassword: true})
 }
 
 // isCode reports whether an error has a code.

@@ -30,12 +30,12 @@ func (s *Service) Barred(a *Standing) error {
 		return errs.Denied("Your account is pending approval from your administrator and hence blocked.")
 	case a.State == Deactivated:
 		return errs.Denied("Your account has been deactivated by your administrator. " +
-			"Please log back in from a web browser to reactivate your account at " + s.urls.Root())
+			"Please log back in from a web browser to reactivate your account at " + s.URLs.Root())
 	case a.State != Active:
 		return errs.Denied("Your account has been blocked.")
-	case !a.Confirmed && a.Type == Human && s.settings.Current().EmailConfirmationSetting == "hard":
+	case !a.Confirmed && a.Type == Human && s.Settings.Current().EmailConfirmationSetting == "hard":
 		return errs.Denied("Your primary email address is not confirmed. " +
-			"Follow the link in the message sent to it, or ask for another one at " + s.urls.Confirmation())
+			"Follow the link in the message sent to it, or ask for another one at " + s.URLs.Confirmation())
 	case a.PasswordExpired && a.Type == Human:
 		return errs.Denied("Your password expired. Please access GitLab from a web browser to update your password.")
 	}

@@ -64,7 +64,7 @@ func (s *Service) Activate(ctx context.Context, as authz.Actor, id authz.UserID)
 // the user was awake.
 func (s *Service) Deactivate(ctx context.Context, as authz.Actor, id authz.UserID) (bool, error) {
 	u, err := s.moderated(ctx, as, id)
-	since := s.now().AddDate(0, 0, -dormant)
+	since := s.Now().AddDate(0, 0, -dormant)
 	switch {
 	case err != nil:
 		return false, err
@@ -143,7 +143,7 @@ func (s *Service) DeleteIdentity(ctx context.Context, as authz.Actor, id authz.U
 	type identity struct {
 		CreatedAt db.Time `db:"created_at"`
 	}
-	_, err = db.Delete[identity](ctx, s.db, row, nil)
+	_, err = db.Delete[identity](ctx, s.DB, row, nil)
 	return errs.Wrap(err, "delete identity")
 }
 
@@ -154,7 +154,7 @@ func denied(sentence string) error {
 
 // moderated reads the user whose state an administrator wants to change.
 func (s *Service) moderated(ctx context.Context, as authz.Actor, id authz.UserID) (*User, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	return s.load(ctx, "u.id = ?", id)
@@ -166,7 +166,7 @@ func (s *Service) become(ctx context.Context, as authz.Actor, u *User, to State,
 		return false, nil
 	}
 	moved := false
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		out, err := s.change(ctx, s.userAt(u.ID), func(_ context.Context, row *userRow) error {
 			if slices.Contains(from, row.State) {
 				row.State = to
@@ -176,7 +176,7 @@ func (s *Service) become(ctx context.Context, as authz.Actor, u *User, to State,
 		if moved = out.Any(); err != nil || !moved {
 			return err
 		}
-		return s.bus.Publish(ctx, stateChanged(as, &out, s.now()))
+		return s.Bus.Publish(ctx, stateChanged(as, &out, s.Now()))
 	})
 	if err != nil {
 		return false, errs.Wrap(err, "change state of user")
@@ -187,10 +187,10 @@ func (s *Service) become(ctx context.Context, as authz.Actor, u *User, to State,
 // notTheLast refuses, in the transaction of ctx, to take the only administrator who can
 // act out of office. Two of them who do it to each other come one after the other.
 func (s *Service) notTheLast(ctx context.Context, id authz.UserID) error {
-	if err := s.db.Lock(ctx, "last administrator"); err != nil {
+	if err := s.DB.Lock(ctx, "last administrator"); err != nil {
 		return err
 	}
-	others, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM users
+	others, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM users
 		WHERE admin AND state = 'active' AND user_type = 'human' AND id <> ?)`, id)
 	if err != nil {
 		return fmt.Errorf("look for administrators: %w", err)

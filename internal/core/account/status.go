@@ -49,7 +49,7 @@ const (
 
 // OwnStatus gives the actor's own status.
 func (s *Service) OwnStatus(ctx context.Context, as authz.Actor) (Status, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadOwnUser, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadOwnUser, authz.Subject{}); err != nil {
 		return Status{}, err
 	}
 	return s.status(ctx, as.UserID)
@@ -57,7 +57,7 @@ func (s *Service) OwnStatus(ctx context.Context, as authz.Actor) (Status, error)
 
 // StatusOf gives the status of the user with this number or username, to anybody.
 func (s *Service) StatusOf(ctx context.Context, as authz.Actor, ref string) (Status, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadUserStatus, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadUserStatus, authz.Subject{}); err != nil {
 		return Status{}, err
 	}
 	if s.Hidden(as) {
@@ -71,7 +71,7 @@ func (s *Service) StatusOf(ctx context.Context, as authz.Actor, ref string) (Sta
 		}
 		condition, arg = "id = ?", any(n)
 	}
-	id, err := db.Get[authz.UserID](ctx, s.db, "SELECT id FROM users WHERE "+condition, arg)
+	id, err := db.Get[authz.UserID](ctx, s.DB, "SELECT id FROM users WHERE "+condition, arg)
 	if errors.Is(err, db.ErrNotFound) {
 		return Status{}, errs.Missing("User")
 	}
@@ -82,8 +82,8 @@ func (s *Service) StatusOf(ctx context.Context, as authz.Actor, ref string) (Sta
 }
 
 func (s *Service) status(ctx context.Context, user authz.UserID) (Status, error) {
-	st, err := db.Get[Status](ctx, s.db, "SELECT "+db.Columns[Status]("t")+` FROM user_statuses t
-		WHERE t.user_id = ? AND (t.clear_at IS NULL OR t.clear_at > ?)`, user, s.now())
+	st, err := db.Get[Status](ctx, s.DB, "SELECT "+db.Columns[Status]("t")+` FROM user_statuses t
+		WHERE t.user_id = ? AND (t.clear_at IS NULL OR t.clear_at > ?)`, user, s.Now())
 	if errors.Is(err, db.ErrNotFound) {
 		return Status{}, nil
 	}
@@ -95,37 +95,37 @@ func (s *Service) status(ctx context.Context, user authz.UserID) (Status, error)
 
 // SetStatus changes the actor's own status. One that says nothing any more is removed.
 func (s *Service) SetStatus(ctx context.Context, as authz.Actor, c StatusChanges) (Status, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{}); err != nil {
 		return Status{}, err
 	}
 	if err := c.check(); err != nil {
 		return Status{}, err
 	}
 	var out Status
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM user_statuses WHERE user_id = ?", as.UserID); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM user_statuses WHERE user_id = ?", as.UserID); err != nil {
 			return err
 		}
 		// The row of the user is there where that of the status is not yet.
-		if _, err := db.ForUpdate[userRow](ctx, s.db, s.userAt(as.UserID)); err != nil {
+		if _, err := db.ForUpdate[userRow](ctx, s.DB, s.userAt(as.UserID)); err != nil {
 			return err
 		}
 		next, err := s.status(ctx, as.UserID)
 		if err != nil {
 			return err
 		}
-		c.apply(&next, s.now())
+		c.apply(&next, s.Now())
 		if next.Emoji == "" && next.Message == "" && next.Availability == notSet {
 			out = Status{}
-			_, err := s.db.Exec(ctx, "DELETE FROM user_statuses WHERE user_id = ?", as.UserID)
+			_, err := s.DB.Exec(ctx, "DELETE FROM user_statuses WHERE user_id = ?", as.UserID)
 			return err
 		}
 		if next.Emoji == "" {
 			next.Emoji = defaultEmoji
 		}
-		next.UserID, next.UpdatedAt = as.UserID, db.At(s.now())
+		next.UserID, next.UpdatedAt = as.UserID, db.At(s.Now())
 		out = next
-		_, err = db.InsertRow(ctx, s.db, "user_statuses", next, `ON CONFLICT (user_id) DO UPDATE SET emoji = excluded.emoji,
+		_, err = db.InsertRow(ctx, s.DB, "user_statuses", next, `ON CONFLICT (user_id) DO UPDATE SET emoji = excluded.emoji,
 			message = excluded.message, availability = excluded.availability, clear_at = excluded.clear_at, updated_at = excluded.updated_at`)
 		return err
 	})

@@ -80,7 +80,7 @@ func (c *summaryCache) evict(id authz.UserID) {
 
 // forget evicts what is remembered of a user, once the transaction of ctx is committed.
 func (s *Service) forget(ctx context.Context, id authz.UserID) {
-	s.db.AfterCommit(ctx, func() {
+	s.DB.AfterCommit(ctx, func() {
 		s.people.evict(id)
 		for _, changed := range s.watchers {
 			changed(id)
@@ -111,8 +111,8 @@ func (s *Service) Load(ctx context.Context, ids []authz.UserID) (map[authz.UserI
 	if len(ids) == 0 {
 		return out, nil
 	}
-	unknown, seen, now := ids, uint64(0), s.now()
-	remember := !s.db.InTransaction(ctx)
+	unknown, seen, now := ids, uint64(0), s.Now()
+	remember := !s.DB.InTransaction(ctx)
 	if remember {
 		if unknown, seen = s.people.take(ids, now, out); len(unknown) == 0 {
 			return out, nil

@@ -80,12 +80,12 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 	}
 	hash := ""
 	if c.Password != nil {
-		if hash, err = s.hasher.Hash(ctx, *c.Password); err != nil {
+		if hash, err = s.Hasher.Hash(ctx, *c.Password); err != nil {
 			return nil, fmt.Errorf("hash password: %w", err)
 		}
 	}
 	err = s.unique(ctx, func(ctx context.Context) error { return s.taken(ctx, &c, email, u) }, func() error {
-		return s.db.InTx(ctx, func(ctx context.Context) error {
+		return s.DB.InTx(ctx, func(ctx context.Context) error {
 			out, err := s.change(ctx, s.userAt(id).Provided(as.UnmodifiedAt), func(ctx context.Context, row *userRow) error {
 				// As they are now: one may have been deleted since the first look.
 				var err error
@@ -100,7 +100,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 					row.choose(hash, !as.Is(id) && !c.KeepPassword)
 				}
 				if email != "" || c.Provider != "" {
-					row.UpdatedAt = db.At(s.now())
+					row.UpdatedAt = db.At(s.Now())
 				}
 				return nil
 			})
@@ -118,8 +118,8 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 				}
 			}
 			row.Email = cmp.Or(row.Email, was.Email)
-			return s.bus.Publish(ctx, UserUpdated{
-				Stamp: as.Stamp(s.now()), User: row.User, Before: was.User, Promoted: row.Admin && !was.Admin,
+			return s.Bus.Publish(ctx, UserUpdated{
+				Stamp: as.Stamp(s.Now()), User: row.User, Before: was.User, Promoted: row.Admin && !was.Admin,
 				Demoted: was.Admin && !row.Admin, NewPassword: c.Password != nil,
 			})
 		})
@@ -156,21 +156,21 @@ func (s *Service) changeBeside(ctx context.Context, id authz.UserID, c *Changes,
 
 // userAt names the row of a user for db.Update.
 func (s *Service) userAt(id authz.UserID) db.Row {
-	return db.Row{Table: "users", ID: id, Now: s.now, Missing: errs.Missing("User")}
+	return db.Row{Table: "users", ID: id, Now: s.Now, Missing: errs.Missing("User")}
 }
 
 // lock locks the row of a user until the transaction of ctx ends. It comes before the locks of
 // the last administrator, of addresses and of groups: one order keeps transactions from
 // deadlocks. A user who is gone is not found.
 func (s *Service) lock(ctx context.Context, id authz.UserID) error {
-	_, err := db.ForUpdate[userRow](ctx, s.db, s.userAt(id))
+	_, err := db.ForUpdate[userRow](ctx, s.DB, s.userAt(id))
 	return errs.Wrap(err, "lock user")
 }
 
 // change is db.Update for a user, which keeps the namespace and the cache in step, and an
 // administrator in office. A user who is gone is not found.
 func (s *Service) change(ctx context.Context, at db.Row, change func(ctx context.Context, row *userRow) error) (db.Change[userRow], error) {
-	out, err := db.Update(ctx, s.db, at, func(ctx context.Context, row *userRow) error {
+	out, err := db.Update(ctx, s.DB, at, func(ctx context.Context, row *userRow) error {
 		was := row.User
 		if err := change(ctx, row); err != nil {
 			return err
@@ -181,7 +181,7 @@ func (s *Service) change(ctx context.Context, at db.Row, change func(ctx context
 			}
 		}
 		if row.NamespaceID != nil && (row.Username != was.Username || row.Name != was.Name) {
-			return s.places.Rename(ctx, *row.NamespaceID, row.Username, row.Name)
+			return s.Places.Rename(ctx, *row.NamespaceID, row.Username, row.Name)
 		}
 		return nil
 	})
@@ -192,7 +192,7 @@ func (s *Service) change(ctx context.Context, at db.Row, change func(ctx context
 }
 
 func (s *Service) addresses(ctx context.Context, id authz.UserID) ([]emailRow, error) {
-	list, err := db.Select[emailRow](ctx, s.db, "SELECT "+db.Columns[emailRow]("e")+" FROM emails e WHERE e.user_id = ? ORDER BY e.id", id)
+	list, err := db.Select[emailRow](ctx, s.DB, "SELECT "+db.Columns[emailRow]("e")+" FROM emails e WHERE e.user_id = ? ORDER BY e.id", id)
 	if err != nil {
 		return nil, fmt.Errorf("read addresses: %w", err)
 	}
@@ -248,7 +248,7 @@ func (s *Service) checkChanges(c *Changes, u *User, email string, own []emailRow
 		}
 	}
 	if c.Password != nil {
-		checkPassword(&f, s.settings.Current(), *c.Password, or(c.Username, u.Username), name, u.Email)
+		checkPassword(&f, s.Settings.Current(), *c.Password, or(c.Username, u.Username), name, u.Email)
 	}
 	verified := func(address string) bool {
 		return slices.ContainsFunc(own, func(e emailRow) bool { return e.ConfirmedAt != nil && e.EmailFold == db.Fold(address) })
@@ -291,14 +291,14 @@ func (c *Changes) apply(u *User) {
 // readdress makes an address the primary one: at once where it is confirmed already or
 // need not be, else it waits as pending and the result is "". The address before stays with the user.
 func (s *Service) readdress(ctx context.Context, id authz.UserID, email string, own []emailRow, atOnce bool) (primary string, err error) {
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	row := emailRow{UserID: id, Email: email, EmailFold: db.Fold(email), CreatedAt: now, UpdatedAt: now}
 	for _, e := range own {
 		if e.EmailFold == row.EmailFold {
 			row.ID, row.ConfirmedAt = e.ID, e.ConfirmedAt
 		}
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM emails WHERE user_id = ? AND pending AND id <> ?", id, row.ID); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM emails WHERE user_id = ? AND pending AND id <> ?", id, row.ID); err != nil {
 		return "", err
 	}
 	if atOnce && row.ConfirmedAt == nil {
@@ -308,16 +308,16 @@ func (s *Service) readdress(ctx context.Context, id authz.UserID, email string, 
 	row.Pending = !row.Primary
 	if row.Primary {
 		primary = row.Email
-		if _, err := s.db.Exec(ctx, "UPDATE emails SET is_primary = ?, updated_at = ? WHERE user_id = ? AND is_primary", false, now, id); err != nil {
+		if _, err := s.DB.Exec(ctx, "UPDATE emails SET is_primary = ?, updated_at = ? WHERE user_id = ? AND is_primary", false, now, id); err != nil {
 			return "", err
 		}
 	}
 	if row.ID != 0 {
-		_, err := s.db.Exec(ctx, "UPDATE emails SET is_primary = ?, pending = ?, confirmed_at = ?, updated_at = ? WHERE id = ?",
+		_, err := s.DB.Exec(ctx, "UPDATE emails SET is_primary = ?, pending = ?, confirmed_at = ?, updated_at = ? WHERE id = ?",
 			row.Primary, row.Pending, row.ConfirmedAt, now, row.ID)
 		return primary, err
 	}
-	return primary, db.Create(ctx, s.db, "emails", &row)
+	return primary, db.Create(ctx, s.DB, "emails", &row)
 }
 
 // stateChanged is what the event of a change of state says.

@@ -19,16 +19,16 @@ func (s *Service) wasActive(id authz.UserID, since time.Time) bool {
 }
 
 // Start begins to write down once a minute when users were active. Stop ends it.
-func (s *Service) Start() { s.flushing.Write(s.log, "write down who was active", s.Flush) }
+func (s *Service) Start() { s.flushing.Write(s.Log, "write down who was active", s.Flush) }
 
 // Stop ends what Start began and writes down the rest.
 func (s *Service) Stop(ctx context.Context) error { return s.flushing.Finish(ctx, s.Flush) }
 
 // Flush writes down on which day users were active.
 func (s *Service) Flush(ctx context.Context) error {
-	err := s.active.Flush(ctx, s.db, func(ctx context.Context, id authz.UserID, at time.Time) error {
+	err := s.active.Flush(ctx, s.DB, func(ctx context.Context, id authz.UserID, at time.Time) error {
 		day := at.UTC().Format(time.DateOnly)
-		_, err := s.db.Exec(ctx, `UPDATE users SET last_activity_on = ?
+		_, err := s.DB.Exec(ctx, `UPDATE users SET last_activity_on = ?
 			WHERE id = ? AND (last_activity_on IS NULL OR last_activity_on < ?)`, day, id, day)
 		return err
 	})

@@ -13,7 +13,7 @@ import (
 // OwnAddresses gives the folded addresses that a user has proved to read, and the private
 // one. It asks for no permission.
 func (s *Service) OwnAddresses(ctx context.Context, id authz.UserID) (map[string]bool, error) {
-	list, err := db.Select[string](ctx, s.db, "SELECT email_fold FROM emails WHERE user_id = ? AND confirmed_at IS NOT NULL ORDER BY id", id)
+	list, err := db.Select[string](ctx, s.DB, "SELECT email_fold FROM emails WHERE user_id = ? AND confirmed_at IS NOT NULL ORDER BY id", id)
 	if err != nil {
 		return nil, fmt.Errorf("read addresses: %w", err)
 	}
@@ -65,7 +65,7 @@ func (s *Service) AddressOwners(ctx context.Context, emails []string) (map[strin
 	}
 	for start := 0; start < len(emails); start += chunk {
 		marks, args := db.Marks(emails[start:min(start+chunk, len(emails))])
-		found, err := db.Select[row](ctx, s.db, "SELECT email_fold, user_id FROM emails WHERE email_fold IN ("+marks+") AND confirmed_at IS NOT NULL", args...)
+		found, err := db.Select[row](ctx, s.DB, "SELECT email_fold, user_id FROM emails WHERE email_fold IN ("+marks+") AND confirmed_at IS NOT NULL", args...)
 		if err != nil {
 			return nil, fmt.Errorf("look for addresses: %w", err)
 		}

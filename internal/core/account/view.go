@@ -108,7 +108,7 @@ func (s *Service) Summary(u *User) *Summary {
 		return nil
 	}
 	return &Summary{
-		ID: u.ID, Username: u.Username, Name: u.Name, State: u.State, AvatarURL: s.AvatarURL(u), WebURL: s.urls.User(u.Username),
+		ID: u.ID, Username: u.Username, Name: u.Name, State: u.State, AvatarURL: s.AvatarURL(u), WebURL: s.URLs.User(u.Username),
 		PublicEmail: u.PublicEmail, CreatedAt: u.CreatedAt.Time, UsesSeat: u.UsesSeat(),
 	}
 }
@@ -119,14 +119,14 @@ func (s *Service) AvatarURL(u *User) *string {
 	if u.Avatar == "" {
 		return s.Gravatar(u.Email, 80)
 	}
-	address := s.urls.Avatar("user", int64(u.ID), u.Avatar)
+	address := s.URLs.Avatar("user", int64(u.ID), u.Avatar)
 	return &address
 }
 
 // Gravatar is the picture that Gravatar has for an email address, nil where the settings do
 // not want it.
 func (s *Service) Gravatar(email string, size int) *string {
-	if email == "" || !s.settings.Current().GravatarEnabled {
+	if email == "" || !s.Settings.Current().GravatarEnabled {
 		return nil
 	}
 	address := weburl.Gravatar(email, size)
@@ -224,7 +224,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, users []*User, wa
 	if out.follows, err = s.CountFollows(ctx, as, all); err != nil || !want.CustomAttributes || !as.Admin {
 		return out, err
 	}
-	out.attributes, err = s.attributes.ByOwners(ctx, attribute.User, owners)
+	out.attributes, err = s.Attributes.ByOwners(ctx, attribute.User, owners)
 	return out, err
 }
 
@@ -252,7 +252,7 @@ func (s *Service) localTime(u *User) *time.Time {
 	if zone == nil {
 		return nil
 	}
-	at := s.now().In(zone)
+	at := s.Now().In(zone)
 	return &at
 }
 

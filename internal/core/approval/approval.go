@@ -67,22 +67,12 @@ type Deps struct {
 
 // Service reads and changes approvals, and what they are asked for. It is safe for concurrent use.
 type Service struct {
-	db          *db.DB
-	policy      *authz.Policy
-	bus         *event.Bus
-	accounts    *account.Service
-	requests    *mergerequest.Service
-	protections *protection.Service
-	settings    *setting.Store
-	now         func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, requests: d.MergeRequests, protections: d.Protections,
-		settings: d.Settings, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 // State is how the approvals of a merge request stand.

@@ -26,7 +26,7 @@ var errNotEligible = errs.New(errs.Unauthorized, "")
 // it is a Conflict; for an actor who may not approve, who already did, or whose password is
 // demanded and wrong it is Unauthorized.
 func (s *Service) Approve(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID, in Input) (*State, error) {
-	m, err := s.requests.ReadRow(ctx, as, p, iid)
+	m, err := s.MergeRequests.ReadRow(ctx, as, p, iid)
 	if err != nil {
 		return nil, err
 	}
@@ -37,8 +37,8 @@ func (s *Service) Approve(ctx context.Context, as authz.Actor, p *project.Projec
 		return nil, err
 	}
 	var out *State
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		f, err := s.requests.Review(ctx, as, p, m.ID, mergerequest.ReviewApproved, func(_ context.Context, row *mergerequest.MergeRequest) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		f, err := s.MergeRequests.Review(ctx, as, p, m.ID, mergerequest.ReviewApproved, func(_ context.Context, row *mergerequest.MergeRequest) error {
 			switch {
 			case row.State == mergerequest.StateMerged:
 				return errNotEligible
@@ -63,19 +63,19 @@ func (s *Service) Approve(ctx context.Context, as authz.Actor, p *project.Projec
 		if slices.ContainsFunc(former, func(b Approval) bool { return as.Is(b.UserID) }) {
 			return errNotEligible
 		}
-		a := Approval{RequestID: m.ID, UserID: as.UserID, HeadSHA: m.HeadSHA, CreatedAt: db.At(s.now())}
-		if err := db.Create(ctx, s.db, "approvals", &a); err != nil {
+		a := Approval{RequestID: m.ID, UserID: as.UserID, HeadSHA: m.HeadSHA, CreatedAt: db.At(s.Now())}
+		if err := db.Create(ctx, s.DB, "approvals", &a); err != nil {
 			return err
 		}
 		at.approvals[m.ID] = append(slices.Clone(former), a)
 		out = at.state(&row, p)
-		if err := s.bus.Publish(ctx, Approved{Fact: Fact{Fact: f, Approvals: at.approvals[m.ID], Former: former}, Approval: a, Complete: out.Approved}); err != nil {
+		if err := s.Bus.Publish(ctx, Approved{Fact: Fact{Fact: f, Approvals: at.approvals[m.ID], Former: former}, Approval: a, Complete: out.Approved}); err != nil {
 			return err
 		}
 		if !row.MergeWhenPipelineSucceeds {
 			return nil
 		}
-		return s.requests.Unblock(ctx, m.ID)
+		return s.MergeRequests.Unblock(ctx, m.ID)
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, errNotEligible
@@ -130,7 +130,7 @@ func (s *Service) requirePassword(ctx context.Context, as authz.Actor, password 
 	if password == "" {
 		return errNotEligible
 	}
-	who, err := s.accounts.AuthenticatePassword(ctx, as.Username, password, as.Address)
+	who, err := s.Accounts.AuthenticatePassword(ctx, as.Username, password, as.Address)
 	if errs.Is(err, errs.Forbidden) || err == nil && !as.Is(who.UserID) {
 		return errNotEligible
 	}
@@ -145,11 +145,11 @@ func (s *Service) MayApprove(ctx context.Context, as authz.Actor, p *project.Pro
 	if !as.SignedIn() || m.State == mergerequest.StateMerged || st.excluded[as.UserID] || st.Approver(as.UserID) != nil {
 		return false, nil
 	}
-	may, err := s.policy.Can(ctx, as, authz.ApproveMergeRequest, m.Subject(as, p))
+	may, err := s.Policy.Can(ctx, as, authz.ApproveMergeRequest, m.Subject(as, p))
 	if err != nil || !may {
 		return false, err
 	}
-	level, err := s.policy.Level(ctx, as, p.Subject())
+	level, err := s.Policy.Level(ctx, as, p.Subject())
 	if err != nil || level >= authz.Developer {
 		return err == nil, err
 	}
@@ -159,13 +159,13 @@ func (s *Service) MayApprove(ctx context.Context, as authz.Actor, p *project.Pro
 // Unapprove takes the actor's approval of a merge request back, and returns how its approvals
 // stand then. It requires ReadMergeRequest; without an approval it is NotFound.
 func (s *Service) Unapprove(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID) (*State, error) {
-	m, err := s.requests.ReadRow(ctx, as, p, iid)
+	m, err := s.MergeRequests.ReadRow(ctx, as, p, iid)
 	if err != nil {
 		return nil, err
 	}
 	var out *State
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		f, err := s.requests.Review(ctx, as, p, m.ID, mergerequest.ReviewUnapproved, func(_ context.Context, row *mergerequest.MergeRequest) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		f, err := s.MergeRequests.Review(ctx, as, p, m.ID, mergerequest.ReviewUnapproved, func(_ context.Context, row *mergerequest.MergeRequest) error {
 			if row.State == mergerequest.StateMerged {
 				return errs.Missing("")
 			}
@@ -186,12 +186,12 @@ func (s *Service) Unapprove(ctx context.Context, as authz.Actor, p *project.Proj
 			return errs.Missing("")
 		}
 		before := at.state(&row, p)
-		if _, err := db.Drop(ctx, s.db, db.Row{Table: "approvals", ID: former[i].ID}); err != nil { // the merge request is locked
+		if _, err := db.Drop(ctx, s.DB, db.Row{Table: "approvals", ID: former[i].ID}); err != nil { // the merge request is locked
 			return err
 		}
 		at.approvals[m.ID] = slices.Delete(slices.Clone(former), i, i+1)
 		out = at.state(&row, p)
-		return s.bus.Publish(ctx, Unapproved{
+		return s.Bus.Publish(ctx, Unapproved{
 			Fact: Fact{Fact: f, Approvals: at.approvals[m.ID], Former: former}, Approval: former[i], WasComplete: before.Approved,
 		})
 	})
@@ -204,19 +204,19 @@ func (s *Service) Unapprove(ctx context.Context, as authz.Actor, p *project.Proj
 // ResetAll removes all approvals of a merge request. Only bots of projects and groups may that
 // may change the merge request; other actors are Unauthorized.
 func (s *Service) ResetAll(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID) error {
-	m, err := s.requests.Find(ctx, as, p, iid)
+	m, err := s.MergeRequests.Find(ctx, as, p, iid)
 	if err != nil {
 		return err
 	}
-	may, err := s.policy.Can(ctx, as, authz.SetMergeRequestMetadata, m.Subject(as, p))
+	may, err := s.Policy.Can(ctx, as, authz.SetMergeRequestMetadata, m.Subject(as, p))
 	if err != nil {
 		return err
 	}
 	if !as.Bot || !may {
 		return errNotEligible
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		f, err := s.requests.Review(ctx, as, p, m.ID, mergerequest.ReviewUnapproved, func(context.Context, *mergerequest.MergeRequest) error { return nil })
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		f, err := s.MergeRequests.Review(ctx, as, p, m.ID, mergerequest.ReviewUnapproved, func(context.Context, *mergerequest.MergeRequest) error { return nil })
 		if err != nil {
 			return err
 		}
@@ -227,7 +227,7 @@ func (s *Service) ResetAll(ctx context.Context, as authz.Actor, p *project.Proje
 
 // approvalsOf reads all approvals of a merge request, the oldest first.
 func (s *Service) approvalsOf(ctx context.Context, id mergerequest.ID) ([]Approval, error) {
-	out, err := db.Select[Approval](ctx, s.db, "SELECT "+db.Columns[Approval]("a")+" FROM approvals a WHERE a.merge_request_id = ? ORDER BY a.id", id)
+	out, err := db.Select[Approval](ctx, s.DB, "SELECT "+db.Columns[Approval]("a")+" FROM approvals a WHERE a.merge_request_id = ? ORDER BY a.id", id)
 	if err != nil {
 		return nil, fmt.Errorf("read approvals: %w", err)
 	}
@@ -256,11 +256,11 @@ func (s *Service) reset(ctx context.Context, f mergerequest.Fact, gone func(Appr
 	}
 	var w db.Where
 	w.In("id", ids)
-	if _, err := s.db.Exec(ctx, "DELETE FROM approvals"+w.SQL(), w.Args()...); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM approvals"+w.SQL(), w.Args()...); err != nil {
 		return fmt.Errorf("reset approvals: %w", err)
 	}
-	if err := s.requests.Unreview(ctx, f.MergeRequest.ID, users); err != nil {
+	if err := s.MergeRequests.Unreview(ctx, f.MergeRequest.ID, users); err != nil {
 		return err
 	}
-	return s.bus.Publish(ctx, Reset{Fact{Fact: f, Approvals: left, Former: former}})
+	return s.Bus.Publish(ctx, Reset{Fact{Fact: f, Approvals: left, Former: former}})
 }

@@ -95,7 +95,7 @@ func (s *Service) membersSeen(ctx context.Context, as authz.Actor, groups []auth
 	}
 	var w db.Where
 	w.In("m.namespace_id", seen)
-	out, err := db.Select[authz.UserID](ctx, s.db, "SELECT DISTINCT m.user_id FROM members m"+w.SQL()+" ORDER BY m.user_id", w.Args()...)
+	out, err := db.Select[authz.UserID](ctx, s.DB, "SELECT DISTINCT m.user_id FROM members m"+w.SQL()+" ORDER BY m.user_id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read members of groups of approvers: %w", err)
 	}
@@ -113,13 +113,13 @@ func (s *Service) groupsSeen(ctx context.Context, as authz.Actor, ids []authz.Na
 	}
 	var w db.Where
 	w.In("g.namespace_id", ids)
-	rows, err := db.Select[row](ctx, s.db, "SELECT g.namespace_id, n.visibility FROM groups g JOIN namespaces n ON n.id = g.namespace_id"+w.SQL()+" ORDER BY g.namespace_id", w.Args()...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT g.namespace_id, n.visibility FROM groups g JOIN namespaces n ON n.id = g.namespace_id"+w.SQL()+" ORDER BY g.namespace_id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("find groups of approvers: %w", err)
 	}
 	var out []authz.NamespaceID
 	for _, g := range rows {
-		seen, err := s.policy.Can(ctx, as, authz.ReadGroup, authz.Subject{Thing: "Group", Namespace: g.ID, Visibility: g.Visibility})
+		seen, err := s.Policy.Can(ctx, as, authz.ReadGroup, authz.Subject{Thing: "Group", Namespace: g.ID, Visibility: g.Visibility})
 		if err != nil {
 			return nil, err
 		}

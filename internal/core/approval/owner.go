@@ -230,8 +230,8 @@ func (s *Service) removeTouched(ctx context.Context, f mergerequest.Fact, touche
 	var w db.Where
 	w.And("merge_request_id = ?", f.MergeRequest.ID)
 	w.In("head_sha", heads)
-	if _, err := s.db.Exec(ctx, "UPDATE approvals SET head_sha = ?"+w.SQL(), append([]any{f.MergeRequest.HeadSHA}, w.Args()...)...); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE approvals SET head_sha = ?"+w.SQL(), append([]any{f.MergeRequest.HeadSHA}, w.Args()...)...); err != nil {
 		return fmt.Errorf("keep approvals: %w", err)
 	}
-	return s.requests.Unblock(ctx, f.MergeRequest.ID)
+	return s.MergeRequests.Unblock(ctx, f.MergeRequest.ID)
 }

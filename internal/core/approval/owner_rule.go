@@ -43,7 +43,7 @@ func (s *Service) ownerRules(ctx context.Context, p *project.Project, m *mergere
 	if err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	out := make([]*Rule, len(entries))
 	for i, e := range entries {
 		r := &Rule{RequestID: &m.ID, Name: e.Pattern, Type: CodeOwner, Section: e.Section, Required: e.Required, CreatedAt: now, UpdatedAt: now}
@@ -70,14 +70,14 @@ func (s *Service) ownersNamed(ctx context.Context, p *project.Project, names, em
 		ID   authz.UserID `db:"id"`
 		Name string       `db:"username_fold"`
 	}
-	found, err := s.accounts.AddressOwners(ctx, emails)
+	found, err := s.Accounts.AddressOwners(ctx, emails)
 	if err != nil {
 		return nil, err
 	}
 	for chunk := range slices.Chunk(names, db.MaxArgs) {
 		var w db.Where
 		w.In("username_fold", chunk)
-		rows, err := db.Select[row](ctx, s.db, "SELECT id, username_fold FROM users"+w.SQL()+" ORDER BY id", w.Args()...)
+		rows, err := db.Select[row](ctx, s.DB, "SELECT id, username_fold FROM users"+w.SQL()+" ORDER BY id", w.Args()...)
 		if err != nil {
 			return nil, fmt.Errorf("find code owners: %w", err)
 		}
@@ -90,7 +90,7 @@ func (s *Service) ownersNamed(ctx context.Context, p *project.Project, names, em
 	ids := slices.Compact(slices.Sorted(maps.Values(found)))
 	able := map[authz.UserID]bool{}
 	for chunk := range slices.Chunk(ids, db.MaxArgs) {
-		some, err := s.policy.Able(ctx, authz.ApproveMergeRequest, subject, chunk, nil)
+		some, err := s.Policy.Able(ctx, authz.ApproveMergeRequest, subject, chunk, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func (s *Service) groupsNamed(ctx context.Context, p *project.Project, names []s
 		w.In("r.path_fold", chunk)
 		w.And(`EXISTS (SELECT 1 FROM namespace_ancestors a LEFT JOIN shares x ON x.namespace_id = a.ancestor_id AND (x.expires_on IS NULL OR x.expires_on > ?)
 			WHERE a.namespace_id = ? AND (a.ancestor_id = g.namespace_id OR x.group_id = g.namespace_id))`, s.today(), p.NamespaceID)
-		rows, err := db.Select[row](ctx, s.db, "SELECT g.namespace_id, r.path_fold FROM groups g JOIN routes r ON r.namespace_id = g.namespace_id"+
+		rows, err := db.Select[row](ctx, s.DB, "SELECT g.namespace_id, r.path_fold FROM groups g JOIN routes r ON r.namespace_id = g.namespace_id"+
 			w.SQL()+" ORDER BY g.namespace_id", w.Args()...)
 		if err != nil {
 			return nil, fmt.Errorf("find groups of code owners: %w", err)
@@ -147,7 +147,7 @@ func (s *Service) storeOwners(ctx context.Context, before, want []*Rule) error {
 		case old.Required == r.Required && slices.Equal(old.Users, r.Users) && slices.Equal(old.Groups, r.Groups):
 			continue
 		}
-		_, err := db.Update(ctx, s.db, db.Row{Table: "approval_rules", ID: old.ID}, func(_ context.Context, row *Rule) error {
+		_, err := db.Update(ctx, s.DB, db.Row{Table: "approval_rules", ID: old.ID}, func(_ context.Context, row *Rule) error {
 			row.Required, row.UpdatedAt = r.Required, r.UpdatedAt
 			return nil
 		})
@@ -166,7 +166,7 @@ func (s *Service) storeOwners(ctx context.Context, before, want []*Rule) error {
 	if len(gone) > 0 {
 		var w db.Where
 		w.In("id", gone)
-		if _, err := s.db.Exec(ctx, "DELETE FROM approval_rules"+w.SQL(), w.Args()...); err != nil {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM approval_rules"+w.SQL(), w.Args()...); err != nil {
 			return fmt.Errorf("delete rules of code owners: %w", err)
 		}
 	}
@@ -177,7 +177,7 @@ func (s *Service) storeOwners(ctx context.Context, before, want []*Rule) error {
 func (s *Service) insertOwners(ctx context.Context, rules []*Rule) error {
 	var users, groups []any
 	for _, r := range rules {
-		if err := db.Create(ctx, s.db, "approval_rules", r); err != nil {
+		if err := db.Create(ctx, s.DB, "approval_rules", r); err != nil {
 			return fmt.Errorf("insert rule of code owners: %w", err)
 		}
 		for _, user := range r.Users {
@@ -189,7 +189,7 @@ func (s *Service) insertOwners(ctx context.Context, rules []*Rule) error {
 	}
 	for table, args := range map[string][]any{"approval_rule_users (rule_id, user_id)": users, "approval_rule_groups (rule_id, group_id)": groups} {
 		for chunk := range slices.Chunk(args, 2*1000) {
-			_, err := s.db.Exec(ctx, "INSERT INTO "+table+" VALUES "+strings.Repeat("(?, ?), ", len(chunk)/2-1)+"(?, ?)", chunk...)
+			_, err := s.DB.Exec(ctx, "INSERT INTO "+table+" VALUES "+strings.Repeat("(?, ?), ", len(chunk)/2-1)+"(?, ?)", chunk...)
 			if err != nil {
 				return fmt.Errorf("insert code owners: %w", err)
 			}

@@ -28,7 +28,7 @@ func (s *Service) OnNewVersion(ctx context.Context, e mergerequest.NewVersion) e
 	case set.SelectiveRemovals.On && e.MergeRequest.OwnersKey != "":
 		return nil // until it is known which files changed, none of them counts: see PlanOwners
 	}
-	_, err = s.db.Exec(ctx, "UPDATE approvals SET head_sha = ? WHERE merge_request_id = ? AND head_sha = ?", e.NewSHA, e.MergeRequest.ID, e.OldSHA)
+	_, err = s.DB.Exec(ctx, "UPDATE approvals SET head_sha = ? WHERE merge_request_id = ? AND head_sha = ?", e.NewSHA, e.MergeRequest.ID, e.OldSHA)
 	if err != nil {
 		return fmt.Errorf("keep approvals: %w", err)
 	}

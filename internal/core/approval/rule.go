@@ -60,7 +60,7 @@ func (r *Rule) userDefined() bool { return r.Type == AnyApprover || r.Type == Re
 
 // rules reads rules by a condition on r, and what hangs on them, in two statements.
 func (s *Service) rules(ctx context.Context, w db.Where) ([]*Rule, error) {
-	rows, err := db.Select[Rule](ctx, s.db, "SELECT "+db.Columns[Rule]("r")+" FROM approval_rules r"+w.SQL()+" ORDER BY r.id", w.Args()...)
+	rows, err := db.Select[Rule](ctx, s.DB, "SELECT "+db.Columns[Rule]("r")+" FROM approval_rules r"+w.SQL()+" ORDER BY r.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read approval rules: %w", err)
 	}
@@ -109,7 +109,7 @@ func (s *Service) attachSome(ctx context.Context, rules []*Rule) error {
 	all = append(all, args...)
 	all = append(all, args...)
 	all = append(all, authz.Reporter, s.today())
-	rows, err := db.Select[row](ctx, s.db, `SELECT rule_id, 1 AS part, user_id AS id FROM approval_rule_users WHERE rule_id IN (`+marks+`)
+	rows, err := db.Select[row](ctx, s.DB, `SELECT rule_id, 1 AS part, user_id AS id FROM approval_rule_users WHERE rule_id IN (`+marks+`)
 		UNION ALL SELECT rule_id, 2, group_id FROM approval_rule_groups WHERE rule_id IN (`+marks+`)
 		UNION ALL SELECT rule_id, 3, protected_branch_id FROM approval_rule_branches WHERE rule_id IN (`+marks+`)
 		UNION ALL SELECT x.rule_id, 4, u.id FROM (SELECT rule_id, user_id FROM approval_rule_users WHERE rule_id IN (`+marks+`)
@@ -136,4 +136,4 @@ func (s *Service) attachSome(ctx context.Context, rules []*Rule) error {
 	return nil
 }
 
-func (s *Service) today() string { return s.now().UTC().Format("2006-01-02") }
+func (s *Service) today() string { return s.Now().UTC().Format("2006-01-02") }

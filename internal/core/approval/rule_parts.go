@@ -50,7 +50,7 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, o scope, r *Rule, i
 		r.Groups = kept
 	}
 	if in.Branches != nil {
-		rules, err := s.protections.Rules(ctx, o.p.ID)
+		rules, err := s.Protections.Rules(ctx, o.p.ID)
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (s *Service) members(ctx context.Context, p *project.Project, in Ruling) ([
 		}
 		var w db.Where
 		w.In("username_fold", names)
-		more, err := db.Select[authz.UserID](ctx, s.db, "SELECT id FROM users"+w.SQL()+" ORDER BY id", w.Args()...)
+		more, err := db.Select[authz.UserID](ctx, s.DB, "SELECT id FROM users"+w.SQL()+" ORDER BY id", w.Args()...)
 		if err != nil {
 			return nil, fmt.Errorf("find approvers: %w", err)
 		}
@@ -98,7 +98,7 @@ func (s *Service) members(ctx context.Context, p *project.Project, in Ruling) ([
 	subject := p.Subject()
 	subject.Known = false // that is the level of the actor
 	subject.Closed = false
-	return s.policy.Able(ctx, authz.ApproveMergeRequest, subject, slices.Compact(ids), nil)
+	return s.Policy.Able(ctx, authz.ApproveMergeRequest, subject, slices.Compact(ids), nil)
 }
 
 // groups keeps those of the wanted groups that the actor may see, and those of before that it may
@@ -138,7 +138,7 @@ func (s *Service) storeParts(ctx context.Context, r *Rule) error {
 		{"approval_rule_groups", "group_id", numbers(r.Groups)},
 		{"approval_rule_branches", "protected_branch_id", numbers(r.Branches)},
 	} {
-		if _, err := s.db.Exec(ctx, "DELETE FROM "+part.table+" WHERE rule_id = ?", r.ID); err != nil {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM "+part.table+" WHERE rule_id = ?", r.ID); err != nil {
 			return fmt.Errorf("store approvers: %w", err)
 		}
 		for chunk := range slices.Chunk(part.ids, 200) {
@@ -146,7 +146,7 @@ func (s *Service) storeParts(ctx context.Context, r *Rule) error {
 			for _, id := range chunk {
 				args = append(args, r.ID, id)
 			}
-			_, err := s.db.Exec(ctx, "INSERT INTO "+part.table+" (rule_id, "+part.column+") VALUES "+
+			_, err := s.DB.Exec(ctx, "INSERT INTO "+part.table+" (rule_id, "+part.column+") VALUES "+
 				strings.Repeat("(?, ?), ", len(chunk)-1)+"(?, ?)", args...)
 			if err != nil {
 				return fmt.Errorf("store approvers: %w", err)

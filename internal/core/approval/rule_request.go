@@ -12,7 +12,7 @@ import (
 
 // RequestRules lists the rules that a merge request has of its own. It requires ReadMergeRequest.
 func (s *Service) RequestRules(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID, r page.Range) (page.Page[*Rule], error) {
-	m, err := s.requests.Find(ctx, as, p, iid)
+	m, err := s.MergeRequests.Find(ctx, as, p, iid)
 	if err != nil {
 		return page.Page[*Rule]{}, err
 	}
@@ -21,7 +21,7 @@ func (s *Service) RequestRules(ctx context.Context, as authz.Actor, p *project.P
 
 // RequestRule gives one rule of a merge request. It requires ReadMergeRequest.
 func (s *Service) RequestRule(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID, id RuleID) (*Rule, error) {
-	m, err := s.requests.Find(ctx, as, p, iid)
+	m, err := s.MergeRequests.Find(ctx, as, p, iid)
 	if err != nil {
 		return nil, err
 	}
@@ -31,11 +31,11 @@ func (s *Service) RequestRule(ctx context.Context, as authz.Actor, p *project.Pr
 // overriding finds a merge request whose rules the actor may change: it requires
 // UpdateMergeRequest, and is Forbidden where the project wants its own rules to hold.
 func (s *Service) overriding(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID) (scope, error) {
-	m, err := s.requests.Find(ctx, as, p, iid)
+	m, err := s.MergeRequests.Find(ctx, as, p, iid)
 	if err != nil {
 		return scope{}, err
 	}
-	if err := s.policy.Require(ctx, as, authz.UpdateMergeRequest, m.Subject(as, p)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateMergeRequest, m.Subject(as, p)); err != nil {
 		return scope{}, err
 	}
 	set, err := s.settingsAt(ctx, p.NamespaceID)

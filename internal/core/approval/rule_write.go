@@ -75,7 +75,7 @@ func (o scope) of() db.Where {
 
 // Rules lists the rules of a project. It requires ReadApprovalRules.
 func (s *Service) Rules(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[*Rule], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadApprovalRules, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadApprovalRules, p.Subject()); err != nil {
 		return page.Page[*Rule]{}, err
 	}
 	return s.listRules(ctx, scope{p: p}, r)
@@ -83,7 +83,7 @@ func (s *Service) Rules(ctx context.Context, as authz.Actor, p *project.Project,
 
 func (s *Service) listRules(ctx context.Context, o scope, r page.Range) (page.Page[*Rule], error) {
 	q := page.Query{Columns: db.Columns[Rule]("r"), From: "approval_rules r", Where: o.of(), Order: page.Order{page.ID("r.id")}}
-	list, err := page.Select[Rule](ctx, s.db, q, r)
+	list, err := page.Select[Rule](ctx, s.DB, q, r)
 	if err != nil {
 		return page.Page[*Rule]{}, fmt.Errorf("list approval rules: %w", err)
 	}
@@ -123,7 +123,7 @@ func (s *Service) readSources(ctx context.Context, rules []*Rule) error {
 
 // Rule gives one rule of a project. It requires ReadApprovalRules.
 func (s *Service) Rule(ctx context.Context, as authz.Actor, p *project.Project, id RuleID) (*Rule, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadApprovalRules, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadApprovalRules, p.Subject()); err != nil {
 		return nil, err
 	}
 	return s.findRule(ctx, scope{p: p}, id)
@@ -144,7 +144,7 @@ func (s *Service) findRule(ctx context.Context, o scope, id RuleID) (*Rule, erro
 
 // CreateRule makes a rule of a project. It requires AdminApprovalSettings.
 func (s *Service) CreateRule(ctx context.Context, as authz.Actor, p *project.Project, in Ruling) (*Rule, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminApprovalSettings, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminApprovalSettings, p.Subject()); err != nil {
 		return nil, err
 	}
 	return s.create(ctx, as, scope{p: p}, in)
@@ -152,7 +152,7 @@ func (s *Service) CreateRule(ctx context.Context, as authz.Actor, p *project.Pro
 
 // UpdateRule changes a rule of a project. It requires AdminApprovalSettings.
 func (s *Service) UpdateRule(ctx context.Context, as authz.Actor, p *project.Project, id RuleID, in Ruling) (*Rule, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminApprovalSettings, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminApprovalSettings, p.Subject()); err != nil {
 		return nil, err
 	}
 	return s.update(ctx, as, scope{p: p}, id, in)
@@ -160,7 +160,7 @@ func (s *Service) UpdateRule(ctx context.Context, as authz.Actor, p *project.Pro
 
 // DeleteRule deletes a rule of a project. It requires AdminApprovalSettings.
 func (s *Service) DeleteRule(ctx context.Context, as authz.Actor, p *project.Project, id RuleID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminApprovalSettings, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminApprovalSettings, p.Subject()); err != nil {
 		return err
 	}
 	return s.remove(ctx, as, scope{p: p}, id)
@@ -168,7 +168,7 @@ func (s *Service) DeleteRule(ctx context.Context, as authz.Actor, p *project.Pro
 
 // create makes a rule for an actor who may.
 func (s *Service) create(ctx context.Context, as authz.Actor, o scope, in Ruling) (*Rule, error) {
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	r := &Rule{Type: Regular, CreatedAt: now, UpdatedAt: now}
 	if o.m != nil {
 		r.RequestID = &o.m.ID
@@ -192,14 +192,14 @@ func (s *Service) create(ctx context.Context, as authz.Actor, o scope, in Ruling
 	if err := s.apply(ctx, as, o, r, in); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.lockScope(ctx, o); err != nil {
 			return err
 		}
 		if err := s.room(ctx, o, r); err != nil {
 			return err
 		}
-		if err := db.Create(ctx, s.db, "approval_rules", r); err != nil {
+		if err := db.Create(ctx, s.DB, "approval_rules", r); err != nil {
 			return err
 		}
 		if err := s.storeParts(ctx, r); err != nil {
@@ -208,7 +208,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, o scope, in Ruling
 		if err := s.attach(ctx, []*Rule{r}); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, RuleCreated{RuleFact{Stamp: as.Stamp(s.now()), Project: o.p, Request: o.m, Rule: *r}})
+		return s.Bus.Publish(ctx, RuleCreated{RuleFact{Stamp: as.Stamp(s.Now()), Project: o.p, Request: o.m, Rule: *r}})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		err = errTaken
@@ -228,7 +228,7 @@ func (s *Service) lockScope(ctx context.Context, o scope) error {
 	if o.m != nil {
 		name = fmt.Sprintf("approval rules of merge request %d", o.m.ID)
 	}
-	return s.db.Lock(ctx, name)
+	return s.DB.Lock(ctx, name)
 }
 
 // room refuses one rule more than there may be, and a second one for any approver.
@@ -239,7 +239,7 @@ func (s *Service) room(ctx context.Context, o scope, r *Rule) error {
 	}
 	w := o.of()
 	w.And("r.rule_type <> ?", CodeOwner)
-	has, err := db.Get[row](ctx, s.db, "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN r.rule_type = 'any_approver' THEN 1 ELSE 0 END), 0) AS any_rules FROM approval_rules r"+w.SQL(), w.Args()...)
+	has, err := db.Get[row](ctx, s.DB, "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN r.rule_type = 'any_approver' THEN 1 ELSE 0 END), 0) AS any_rules FROM approval_rules r"+w.SQL(), w.Args()...)
 	switch {
 	case err != nil:
 		return fmt.Errorf("count approval rules: %w", err)
@@ -261,7 +261,7 @@ func (o scope) noun() string {
 // update changes a rule for an actor who may.
 func (s *Service) update(ctx context.Context, as authz.Actor, o scope, id RuleID, in Ruling) (*Rule, error) {
 	var out *Rule
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.lockScope(ctx, o); err != nil {
 			return err
 		}
@@ -276,8 +276,8 @@ func (s *Service) update(ctx context.Context, as authz.Actor, o scope, id RuleID
 		if err := s.apply(ctx, as, o, &after, in); err != nil {
 			return err
 		}
-		_, err = db.Update(ctx, s.db, db.Row{Table: "approval_rules", ID: id, If: as.UnmodifiedAt}, func(_ context.Context, row *Rule) error {
-			row.Name, row.Required, row.AllProtected, row.UpdatedAt = after.Name, after.Required, after.AllProtected, db.At(s.now())
+		_, err = db.Update(ctx, s.DB, db.Row{Table: "approval_rules", ID: id, If: as.UnmodifiedAt}, func(_ context.Context, row *Rule) error {
+			row.Name, row.Required, row.AllProtected, row.UpdatedAt = after.Name, after.Required, after.AllProtected, db.At(s.Now())
 			return nil
 		})
 		if err != nil {
@@ -289,7 +289,7 @@ func (s *Service) update(ctx context.Context, as authz.Actor, o scope, id RuleID
 		if out, err = s.findRule(ctx, o, id); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, RuleUpdated{RuleFact{Stamp: as.Stamp(s.now()), Project: o.p, Request: o.m, Rule: *out, Before: before}}); err != nil {
+		if err := s.Bus.Publish(ctx, RuleUpdated{RuleFact{Stamp: as.Stamp(s.Now()), Project: o.p, Request: o.m, Rule: *out, Before: before}}); err != nil {
 			return err
 		}
 		return s.unblock(ctx, o)
@@ -305,12 +305,12 @@ func (s *Service) unblock(ctx context.Context, o scope) error {
 	if o.m == nil {
 		return nil
 	}
-	return s.requests.Unblock(ctx, o.m.ID)
+	return s.MergeRequests.Unblock(ctx, o.m.ID)
 }
 
 // remove deletes a rule for an actor who may.
 func (s *Service) remove(ctx context.Context, as authz.Actor, o scope, id RuleID) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.lockScope(ctx, o); err != nil {
 			return err
 		}
@@ -321,10 +321,10 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, o scope, id RuleID
 		if before.Type == CodeOwner {
 			return errs.New(errs.Forbidden, "")
 		}
-		if _, err := db.Delete[Rule](ctx, s.db, db.Row{Table: "approval_rules", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil); err != nil {
+		if _, err := db.Delete[Rule](ctx, s.DB, db.Row{Table: "approval_rules", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, RuleDeleted{RuleFact{Stamp: as.Stamp(s.now()), Project: o.p, Request: o.m, Rule: *before}}); err != nil {
+		if err := s.Bus.Publish(ctx, RuleDeleted{RuleFact{Stamp: as.Stamp(s.Now()), Project: o.p, Request: o.m, Rule: *before}}); err != nil {
 			return err
 		}
 		return s.unblock(ctx, o)

@@ -68,7 +68,7 @@ func initial(at authz.NamespaceID) settingRow {
 // SettingsOf gives how approvals work in a project or a group. It requires the right to change
 // that there.
 func (s *Service) SettingsOf(ctx context.Context, as authz.Actor, at authz.Place) (*Settings, error) {
-	if err := s.policy.Require(ctx, as, at.Ability(authz.ReadApprovalSettings, authz.ReadGroupApprovalSettings), at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, at.Ability(authz.ReadApprovalSettings, authz.ReadGroupApprovalSettings), at.Subject); err != nil {
 		return nil, err
 	}
 	return s.settingsAt(ctx, at.Subject.Namespace)
@@ -76,7 +76,7 @@ func (s *Service) SettingsOf(ctx context.Context, as authz.Actor, at authz.Place
 
 // Configuration is SettingsOf a project for who may open merge requests there.
 func (s *Service) Configuration(ctx context.Context, as authz.Actor, at authz.Place) (*Settings, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadApprovalRules, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadApprovalRules, at.Subject); err != nil {
 		return nil, err
 	}
 	return s.settingsAt(ctx, at.Subject.Namespace)
@@ -86,27 +86,27 @@ func (s *Service) Configuration(ctx context.Context, as authz.Actor, at authz.Pl
 // instance or a group above locks stays as it is. It requires AdminApprovalSettings or
 // AdminGroupApprovalSettings.
 func (s *Service) UpdateSettings(ctx context.Context, as authz.Actor, at authz.Place, c Changes) (*Settings, error) {
-	if err := s.policy.Require(ctx, as, at.Ability(authz.AdminApprovalSettings, authz.AdminGroupApprovalSettings), at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, at.Ability(authz.AdminApprovalSettings, authz.AdminGroupApprovalSettings), at.Subject); err != nil {
 		return nil, err
 	}
 	place := at.Subject.Namespace
 	var after *Settings
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		before, err := s.settingsAt(ctx, place)
 		if err != nil {
 			return err
 		}
-		row := db.Row{Table: "approval_settings", Key: "namespace_id", ID: place, Now: s.now}
+		row := db.Row{Table: "approval_settings", Key: "namespace_id", ID: place, Now: s.Now}
 		change := func(_ context.Context, r *settingRow) error { r.apply(c, before); return nil }
-		_, err = db.Update(ctx, s.db, row, change)
+		_, err = db.Update(ctx, s.DB, row, change)
 		if errors.Is(err, db.ErrNotFound) {
 			first := initial(place)
-			first.CreatedAt = db.At(s.now())
+			first.CreatedAt = db.At(s.Now())
 			first.UpdatedAt = first.CreatedAt
 			first.apply(c, before)
 			// Another call may make the row at the same time.
-			if _, err = db.InsertRow(ctx, s.db, "approval_settings", first, "ON CONFLICT DO NOTHING"); err == nil {
-				_, err = db.Update(ctx, s.db, row, change)
+			if _, err = db.InsertRow(ctx, s.DB, "approval_settings", first, "ON CONFLICT DO NOTHING"); err == nil {
+				_, err = db.Update(ctx, s.DB, row, change)
 			}
 		}
 		if err != nil {
@@ -115,7 +115,7 @@ func (s *Service) UpdateSettings(ctx context.Context, as authz.Actor, at authz.P
 		if after, err = s.settingsAt(ctx, place); err != nil || *after == *before {
 			return err
 		}
-		return s.bus.Publish(ctx, SettingsChanged{Stamp: as.Stamp(s.now()), Place: at, Before: *before, After: *after})
+		return s.Bus.Publish(ctx, SettingsChanged{Stamp: as.Stamp(s.Now()), Place: at, Before: *before, After: *after})
 	})
 	var known *errs.Error
 	if err != nil && !errors.As(err, &known) {
@@ -162,7 +162,7 @@ func (s *Service) settingsOf(ctx context.Context, places []authz.NamespaceID) (m
 	}
 	var w db.Where
 	w.In("a.namespace_id", places)
-	rows, err := db.Select[row](ctx, s.db, "SELECT a.namespace_id AS place, "+db.Columns[settingRow]("s")+` FROM namespace_ancestors a
+	rows, err := db.Select[row](ctx, s.DB, "SELECT a.namespace_id AS place, "+db.Columns[settingRow]("s")+` FROM namespace_ancestors a
 		JOIN approval_settings s ON s.namespace_id = a.ancestor_id`+w.SQL()+" ORDER BY a.namespace_id, a.depth", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read approval settings: %w", err)
@@ -188,7 +188,7 @@ func (s *Service) settingsOf(ctx context.Context, places []authz.NamespaceID) (m
 
 // effective combines what a place says with the instance and with the groups above it.
 func (s *Service) effective(own settingRow, above []settingRow) Settings {
-	set := s.settings.Current()
+	set := s.Settings.Current()
 	out := Settings{
 		AuthorApproval: Value{On: own.AuthorApproval}, CommitterApproval: Value{On: own.CommitterApproval}, Overrides: Value{On: own.Overrides},
 		RetainOnPush: Value{On: own.RetainOnPush}, SelectiveRemovals: Value{On: own.SelectiveRemovals}, RequirePassword: Value{On: own.RequirePassword},

@@ -16,7 +16,7 @@ import (
 // State tells how the approvals of a merge request stand, after a look at its branches. It
 // requires ReadMergeRequest.
 func (s *Service) State(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID) (*State, error) {
-	m, err := s.requests.ReadRow(ctx, as, p, iid)
+	m, err := s.MergeRequests.ReadRow(ctx, as, p, iid)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (s *Service) rulesOf(ctx context.Context, page []*mergerequest.MergeRequest
 	if demanding {
 		cond += " AND r.approvals_required > 0"
 	}
-	rows, err := db.Select[Rule](ctx, s.db, "SELECT "+db.Columns[Rule]("r")+" FROM approval_rules r WHERE "+cond+
+	rows, err := db.Select[Rule](ctx, s.DB, "SELECT "+db.Columns[Rule]("r")+" FROM approval_rules r WHERE "+cond+
 		" UNION ALL SELECT "+db.Columns[Rule]("r")+" FROM approval_rules r WHERE r.merge_request_id IN ("+ofRequests+") ORDER BY id", append(args, more...)...)
 	if err != nil {
 		return nil, fmt.Errorf("read approval rules: %w", err)
@@ -217,7 +217,7 @@ func (s *Service) gather(ctx context.Context, page []*mergerequest.MergeRequest,
 	}
 	marks, args := db.Marks(ids)
 	ofProjects, more := db.Marks(projects)
-	rows, err := db.Select[row](ctx, s.db, `SELECT id, merge_request_id AS of_id, user_id, head_sha AS text, created_at, false AS branch, false AS owners
+	rows, err := db.Select[row](ctx, s.DB, `SELECT id, merge_request_id AS of_id, user_id, head_sha AS text, created_at, false AS branch, false AS owners
 			FROM approvals WHERE merge_request_id IN (`+marks+`)
 		UNION ALL SELECT 0, merge_request_id, user_id, '', NULL, false, false FROM merge_request_contributors WHERE merge_request_id IN (`+marks+`)
 		UNION ALL SELECT id, project_id, 0, name, NULL, true, code_owner_approval_required FROM protected_branches WHERE project_id IN (`+ofProjects+`)

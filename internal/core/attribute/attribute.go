@@ -51,16 +51,12 @@ type Deps struct {
 
 // Service reads and changes attributes.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
-	now    func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 func (k Kind) table() string { return string(k) + "_attributes" }
@@ -68,7 +64,7 @@ func (k Kind) table() string { return string(k) + "_attributes" }
 // List gives the attributes of an owner by key. Whether the owner exists is the
 // caller's to look up.
 func (s *Service) List(ctx context.Context, as authz.Actor, o Owner) ([]Attribute, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadAttributes, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadAttributes, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	all, err := s.ByOwners(ctx, o.Kind, []int64{o.ID})
@@ -77,10 +73,10 @@ func (s *Service) List(ctx context.Context, as authz.Actor, o Owner) ([]Attribut
 
 // Find gives one attribute of an owner.
 func (s *Service) Find(ctx context.Context, as authz.Actor, o Owner, key string) (Attribute, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadAttributes, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadAttributes, authz.Subject{}); err != nil {
 		return Attribute{}, err
 	}
-	a, err := db.Get[Attribute](ctx, s.db, "SELECT owner_id, attribute_key, value FROM "+o.Kind.table()+
+	a, err := db.Get[Attribute](ctx, s.DB, "SELECT owner_id, attribute_key, value FROM "+o.Kind.table()+
 		" WHERE owner_id = ? AND attribute_key = ?", o.ID, key)
 	if errors.Is(err, db.ErrNotFound) {
 		return Attribute{}, errs.Missing("CustomAttribute")
@@ -93,7 +89,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, o Owner, key string)
 
 // Set gives an owner an attribute, in place of one with the same key.
 func (s *Service) Set(ctx context.Context, as authz.Actor, o Owner, key, value string) (Attribute, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminAttributes, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminAttributes, authz.Subject{}); err != nil {
 		return Attribute{}, err
 	}
 	var f errs.Fields
@@ -103,14 +99,14 @@ func (s *Service) Set(ctx context.Context, as authz.Actor, o Owner, key, value s
 	if err := f.Err(); err != nil {
 		return Attribute{}, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		// The row may not be there yet, so that no other function of db locks it.
-		err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM "+o.Kind.table()+" WHERE owner_id = ? AND attribute_key = ?", o.ID, key)
+		err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM "+o.Kind.table()+" WHERE owner_id = ? AND attribute_key = ?", o.ID, key)
 		if err != nil {
 			return err
 		}
-		now := db.At(s.now())
-		_, err = db.InsertRow(ctx, s.db, o.Kind.table(), attributeRow{o.ID, key, value, now, now},
+		now := db.At(s.Now())
+		_, err = db.InsertRow(ctx, s.DB, o.Kind.table(), attributeRow{o.ID, key, value, now, now},
 			"ON CONFLICT (owner_id, attribute_key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at")
 		return err
 	})
@@ -122,12 +118,12 @@ func (s *Service) Set(ctx context.Context, as authz.Actor, o Owner, key, value s
 
 // Delete takes an attribute from an owner.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, o Owner, key string) error {
-	if err := s.policy.Require(ctx, as, authz.AdminAttributes, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminAttributes, authz.Subject{}); err != nil {
 		return err
 	}
 	row := db.Row{Table: o.Kind.table(), Key: "owner_id", ID: o.ID, If: as.UnmodifiedAt, Missing: errs.Missing("CustomAttribute")}
 	row.And.And("attribute_key = ?", key)
-	_, err := db.Delete[attributeRow](ctx, s.db, row, nil)
+	_, err := db.Delete[attributeRow](ctx, s.DB, row, nil)
 	return errs.Wrap(err, "delete attribute")
 }
 
@@ -151,7 +147,7 @@ func (s *Service) ByOwners(ctx context.Context, kind Kind, ids []int64) (map[int
 	}
 	var w db.Where
 	w.In("owner_id", ids)
-	rows, err := db.Select[Attribute](ctx, s.db, "SELECT owner_id, attribute_key, value FROM "+kind.table()+w.SQL()+
+	rows, err := db.Select[Attribute](ctx, s.DB, "SELECT owner_id, attribute_key, value FROM "+kind.table()+w.SQL()+
 		" ORDER BY owner_id, attribute_key", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("attributes by owner: %w", err)

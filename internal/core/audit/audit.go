@@ -54,11 +54,7 @@ type Deps struct {
 
 // Service writes, lists, seals and verifies audit events.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
-	signer *secret.Signer
-	log    *slog.Logger
-	now    func() time.Time
+	Deps
 
 	wake chan struct{} // has something where events may wait for their seals
 	stop func()        // nil before Start
@@ -67,7 +63,7 @@ type Service struct {
 
 // New builds the service. Call Start to have events sealed.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, signer: d.Signer, log: d.Log, now: d.Now, wake: make(chan struct{}, 1)}
+	return &Service{Deps: d, wake: make(chan struct{}, 1)}
 }
 
 // record adds an event inside the caller's transaction, in one statement.
@@ -89,9 +85,9 @@ func (s *Service) record(ctx context.Context, e Entry) error {
 	}
 	r := row{
 		AuthorID: author, EntityType: e.EntityType, EntityID: e.EntityID, Name: e.Event, TargetType: e.TargetType, TargetID: e.TargetID,
-		TargetDetails: e.TargetDetails, Details: string(encoded), Address: e.By.Address, CreatedAt: db.At(s.now()),
+		TargetDetails: e.TargetDetails, Details: string(encoded), Address: e.By.Address, CreatedAt: db.At(s.Now()),
 	}
-	_, err = db.InsertRow(ctx, s.db, "audit_events", db.Values{
+	_, err = db.InsertRow(ctx, s.DB, "audit_events", db.Values{
 		"author_id": r.AuthorID, "author_name": name, "entity_type": r.EntityType, "entity_id": r.EntityID, "entity_path": path,
 		"event_name": r.Name, "target_type": r.TargetType, "target_id": r.TargetID, "target_details": r.TargetDetails,
 		"details": r.Details, "ip_address": r.Address, "created_at": r.CreatedAt, "proof": s.prove(&r),

@@ -15,12 +15,12 @@ import (
 // or project its own. Members who may not read all events of their place see what they did themselves.
 func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Event], error) {
 	none := page.None[Event](f.Range)
-	if err := s.policy.Require(ctx, as, listing.of(at), at.Subject.Reading()); err != nil {
+	if err := s.Policy.Require(ctx, as, listing.of(at), at.Subject.Reading()); err != nil {
 		return none, err
 	}
 	w := s.where(as, at)
 	if !at.IsInstance() {
-		all, err := s.policy.Can(ctx, as, reading.of(at), at.Subject.Reading())
+		all, err := s.Policy.Can(ctx, as, reading.of(at), at.Subject.Reading())
 		if err != nil {
 			return none, err
 		}
@@ -39,7 +39,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 	}
 	w.Since("e.created_at", f.CreatedAfter)
 	w.Until("e.created_at", f.CreatedBefore)
-	list, err := page.Select[Event](ctx, s.db, page.Query{
+	list, err := page.Select[Event](ctx, s.DB, page.Query{
 		Columns: columns, From: "audit_events e", Where: w, Order: page.Order{page.ID("e.id")}.Desc(), Key: "e.id", Narrow: "audit_events e",
 		Candidates: candidates,
 	}, f.Range)
@@ -51,12 +51,12 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 
 // Find returns one of the audit events that List has for who may read all of them.
 func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, id ID) (*Event, error) {
-	if err := s.policy.Require(ctx, as, reading.of(at), at.Subject.Reading()); err != nil {
+	if err := s.Policy.Require(ctx, as, reading.of(at), at.Subject.Reading()); err != nil {
 		return nil, err
 	}
 	w := s.where(as, at)
 	w.And("e.id = ?", id)
-	e, err := db.Get[Event](ctx, s.db, "SELECT "+columns+" FROM audit_events e"+w.SQL(), w.Args()...)
+	e, err := db.Get[Event](ctx, s.DB, "SELECT "+columns+" FROM audit_events e"+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
@@ -85,7 +85,7 @@ func (a abilities) of(at authz.Place) authz.Ability {
 func (s *Service) where(as authz.Actor, at authz.Place) db.Where {
 	var w db.Where
 	if at.IsInstance() {
-		s.policy.Within(as, "CASE e.entity_type WHEN '"+Group+"' THEN e.entity_id WHEN '"+Project+
+		s.Policy.Within(as, "CASE e.entity_type WHEN '"+Group+"' THEN e.entity_id WHEN '"+Project+
 			"' THEN (SELECT p.namespace_id FROM projects p WHERE p.id = e.entity_id) END", &w)
 	} else {
 		w.And("e.entity_type = ? AND e.entity_id = ?", kindOf(at), at.ID)

@@ -116,7 +116,7 @@ func (t table) ofRunner(ctx context.Context, by authz.Stamp, of *runner.Runner, 
 
 // path reads the path of a place, "" for one that is gone.
 func (t table) path(ctx context.Context, query string, id any) (string, error) {
-	path, err := db.Get[string](ctx, t.s.db, query, id)
+	path, err := db.Get[string](ctx, t.s.DB, query, id)
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return "", fmt.Errorf("path of place: %w", err)
 	}

@@ -72,7 +72,7 @@ func (r *row) next(before string) string {
 }
 
 // prove makes the proof that the server wrote a row.
-func (s *Service) prove(r *row) string { return s.signer.Sum(proofOf, r.form(false)) }
+func (s *Service) prove(r *row) string { return s.Signer.Sum(proofOf, r.form(false)) }
 
 // proved reports whether the server wrote a row.
 func (s *Service) proved(r *row, proof string) bool {
@@ -88,7 +88,7 @@ type unsealed struct {
 
 // end reads the end of the chain; there is none before the first event.
 func (s *Service) end(ctx context.Context) (chain, error) {
-	c, err := db.Get[chain](ctx, s.db, "SELECT "+chainColumn+" FROM audit_chain WHERE id = 1")
+	c, err := db.Get[chain](ctx, s.DB, "SELECT "+chainColumn+" FROM audit_chain WHERE id = 1")
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return c, fmt.Errorf("read end of chain: %w", err)
 	}
@@ -102,7 +102,7 @@ func (s *Service) Seal(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	rows, err := db.Select[unsealed](ctx, s.db, "SELECT "+db.Columns[unsealed]("e")+` FROM audit_events e
+	rows, err := db.Select[unsealed](ctx, s.DB, "SELECT "+db.Columns[unsealed]("e")+` FROM audit_events e
 		WHERE `+waitingSQL+` AND NOT EXISTS (SELECT 1 FROM audit_seals s WHERE s.event_id = e.id) ORDER BY e.id LIMIT ?`, sealAtOnce)
 	if err != nil {
 		return 0, fmt.Errorf("read events without seal: %w", err)
@@ -125,11 +125,11 @@ func (s *Service) Seal(ctx context.Context) (int, error) {
 	if now == was && len(bad) == 0 {
 		return 0, nil
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.move(ctx, was, now); err != nil {
 			return err
 		}
-		if err := db.InsertRows(ctx, s.db, "audit_seals", links, ""); err != nil {
+		if err := db.InsertRows(ctx, s.DB, "audit_seals", links, ""); err != nil {
 			return err
 		}
 		for state, ids := range map[int][]ID{sealed: good, unproved: bad} {
@@ -137,7 +137,7 @@ func (s *Service) Seal(ctx context.Context) (int, error) {
 				continue
 			}
 			marks, args := db.Marks(ids)
-			if _, err := s.db.Exec(ctx, "UPDATE audit_events SET sealed = ? WHERE id IN ("+marks+")", append([]any{state}, args...)...); err != nil {
+			if _, err := s.DB.Exec(ctx, "UPDATE audit_events SET sealed = ? WHERE id IN ("+marks+")", append([]any{state}, args...)...); err != nil {
 				return err
 			}
 		}
@@ -155,12 +155,12 @@ var errMoved = errors.New("another process seals audit events")
 // move sets the end of the chain, in the transaction of ctx.
 func (s *Service) move(ctx context.Context, was, now chain) error {
 	if was == (chain{}) {
-		_, err := db.InsertRow(ctx, s.db, "audit_chain", db.Values{"id": 1, "number": 0, "seal": "", "unproved": 0}, "ON CONFLICT (id) DO NOTHING")
+		_, err := db.InsertRow(ctx, s.DB, "audit_chain", db.Values{"id": 1, "number": 0, "seal": "", "unproved": 0}, "ON CONFLICT (id) DO NOTHING")
 		if err != nil {
 			return err
 		}
 	}
-	n, err := s.db.Exec(ctx, "UPDATE audit_chain SET number = ?, seal = ?, unproved = ? WHERE id = 1 AND number = ? AND seal = ?",
+	n, err := s.DB.Exec(ctx, "UPDATE audit_chain SET number = ?, seal = ?, unproved = ? WHERE id = 1 AND number = ? AND seal = ?",
 		now.Number, now.Seal, now.Unproved, was.Number, was.Seal)
 	if err == nil && n == 0 {
 		return errMoved
@@ -192,7 +192,7 @@ func (s *Service) Start() {
 			wait := s.wake // nothing waits now
 			var retry <-chan time.Time
 			if err := s.sealAll(ctx); err != nil && ctx.Err() == nil {
-				s.log.ErrorContext(ctx, "seal audit events", "error", err)
+				s.Log.ErrorContext(ctx, "seal audit events", "error", err)
 				retry = time.After(sealRetry)
 			}
 			select {
@@ -220,7 +220,7 @@ func (s *Service) Stop(ctx context.Context) error {
 
 // notice has what the transaction of ctx writes sealed once it is committed.
 func (s *Service) notice(ctx context.Context) {
-	s.db.AfterCommit(ctx, func() {
+	s.DB.AfterCommit(ctx, func() {
 		select {
 		case s.wake <- struct{}{}:
 		default: // it is about to look anyway

@@ -51,7 +51,7 @@ type Report struct {
 // seal of an earlier report, where it is not "", has to be among the seals. One run goes on at a time: a caller who comes meanwhile
 // gets its result. tell, which may be nil, is called with the progress of the caller's own run.
 func (s *Service) Verify(ctx context.Context, as authz.Actor, seal string, tell func(done, all int64)) (Report, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadAuditEvents, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadAuditEvents, authz.Subject{}); err != nil {
 		return Report{}, err
 	}
 	for {
@@ -137,7 +137,7 @@ func (s *Service) verify(ctx context.Context, seal string, tell func(done, all i
 	}
 	found, last := seal == "", link{}
 	for last.Number < end.Number {
-		rows, err := db.Select[linked](ctx, s.db, "SELECT "+linkedColumns+db.Columns[row]("e")+` FROM audit_seals s JOIN audit_events e ON e.id = s.event_id
+		rows, err := db.Select[linked](ctx, s.DB, "SELECT "+linkedColumns+db.Columns[row]("e")+` FROM audit_seals s JOIN audit_events e ON e.id = s.event_id
 			WHERE s.number > ? AND s.number <= ? ORDER BY s.number`, last.Number, min(last.Number+verifyAtOnce, end.Number))
 		if err != nil {
 			return out, fmt.Errorf("read audit events: %w", err)
@@ -161,7 +161,7 @@ func (s *Service) verify(ctx context.Context, seal string, tell func(done, all i
 			tell(last.Number, end.Number)
 		}
 	}
-	beyond, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM audit_seals WHERE number < 1)")
+	beyond, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM audit_seals WHERE number < 1)")
 	switch {
 	case err != nil:
 		return out, fmt.Errorf("look for seals: %w", err)
@@ -185,7 +185,7 @@ func (r Report) broken(id *ID, reason string) Report {
 
 // eventOf returns the id of the event that a seal is of, nil where that is missing as well.
 func (s *Service) eventOf(ctx context.Context, number int64) (*ID, error) {
-	id, err := db.Get[ID](ctx, s.db, "SELECT event_id FROM audit_seals WHERE number = ?", number)
+	id, err := db.Get[ID](ctx, s.DB, "SELECT event_id FROM audit_seals WHERE number = ?", number)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, nil
 	}
@@ -198,11 +198,11 @@ func (s *Service) eventOf(ctx context.Context, number int64) (*ID, error) {
 // unproved returns the first event that has neither a seal nor a proof.
 func (s *Service) unproved(ctx context.Context, end chain) (*ID, error) {
 	for last := ID(0); ; {
-		to, err := db.Get[*ID](ctx, s.db, "SELECT MAX(x.id) FROM (SELECT e.id FROM audit_events e WHERE e.id > ? ORDER BY e.id LIMIT ?) x", last, verifyAtOnce)
+		to, err := db.Get[*ID](ctx, s.DB, "SELECT MAX(x.id) FROM (SELECT e.id FROM audit_events e WHERE e.id > ? ORDER BY e.id LIMIT ?) x", last, verifyAtOnce)
 		if err != nil || to == nil {
 			return nil, err
 		}
-		rows, err := db.Select[unsealed](ctx, s.db, "SELECT "+db.Columns[unsealed]("e")+` FROM audit_events e
+		rows, err := db.Select[unsealed](ctx, s.DB, "SELECT "+db.Columns[unsealed]("e")+` FROM audit_events e
 			WHERE e.id > ? AND e.id <= ? AND NOT EXISTS (SELECT 1 FROM audit_seals s WHERE s.event_id = e.id) ORDER BY e.id`, last, *to)
 		if err != nil {
 			return nil, fmt.Errorf("look for events without seal: %w", err)

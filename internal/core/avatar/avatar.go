@@ -53,24 +53,14 @@ type Deps struct {
 
 // Service keeps the pictures. It is safe for concurrent use.
 type Service struct {
-	db         *db.DB
-	policy     *authz.Policy
-	accounts   *account.Service
-	namespaces *namespace.Service
-	projects   *project.Service
-	objects    *blob.Store
-	log        *slog.Logger
-	now        func() time.Time
-	cleaner    *picture.Cleaner
+	Deps
+
+	cleaner *picture.Cleaner
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, accounts: d.Accounts, namespaces: d.Namespaces, projects: d.Projects, objects: d.Objects, log: d.Log,
-		now:     d.Now,
-		cleaner: picture.NewCleaner(),
-	}
+	return &Service{Deps: d, cleaner: picture.NewCleaner()}
 }
 
 // Picture is one that was read and not given to anybody yet; nil is none, which takes
@@ -136,67 +126,67 @@ func (s *Service) SetUser(ctx context.Context, as authz.Actor, id authz.UserID, 
 	if as.Is(id) {
 		ability = authz.UpdateOwnUser
 	}
-	if err := s.policy.Require(ctx, as, ability, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, ability, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	u, err := s.accounts.Find(ctx, as, id)
+	u, err := s.Accounts.Find(ctx, as, id)
 	if err != nil {
 		return nil, err
 	}
 	err = s.set(ctx, key{User, int64(id)}, u.Avatar, p, func(ctx context.Context, name string) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM users WHERE id = ?", id); err != nil {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM users WHERE id = ?", id); err != nil {
 			return err
 		}
 		u.Avatar = name
-		return s.accounts.SetAvatar(ctx, id, name)
+		return s.Accounts.SetAvatar(ctx, id, name)
 	})
 	return u, err
 }
 
 // SetGroup gives a group another picture. Its owners may.
 func (s *Service) SetGroup(ctx context.Context, as authz.Actor, id namespace.ID, p *Picture) (*namespace.Group, error) {
-	g, err := s.namespaces.FindByID(ctx, as, id)
+	g, err := s.Namespaces.FindByID(ctx, as, id)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.AdminGroup, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminGroup, g.Subject()); err != nil {
 		return nil, err
 	}
 	err = s.set(ctx, key{Group, int64(id)}, g.Avatar, p, func(ctx context.Context, name string) error {
 		g.Avatar = name
-		return s.namespaces.SetAvatar(ctx, id, name)
+		return s.Namespaces.SetAvatar(ctx, id, name)
 	})
 	return g, err
 }
 
 // SetProject gives a project another picture. Its maintainers may.
 func (s *Service) SetProject(ctx context.Context, as authz.Actor, id project.ID, p *Picture) (*project.Project, error) {
-	found, err := s.projects.FindByID(ctx, as, id)
+	found, err := s.Projects.FindByID(ctx, as, id)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.AdminProject, found.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminProject, found.Subject()); err != nil {
 		return nil, err
 	}
 	err = s.set(ctx, key{Project, int64(id)}, found.Avatar, p, func(ctx context.Context, name string) error {
 		found.Avatar = name
-		return s.projects.SetAvatar(ctx, id, name)
+		return s.Projects.SetAvatar(ctx, id, name)
 	})
 	return found, err
 }
 
 // SetTopic gives a topic another picture. Administrators may.
 func (s *Service) SetTopic(ctx context.Context, as authz.Actor, id project.TopicID, p *Picture) (*project.Topic, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	t, err := s.projects.FindTopic(ctx, as, id)
+	t, err := s.Projects.FindTopic(ctx, as, id)
 	if err != nil {
 		return nil, err
 	}
 	err = s.set(ctx, key{Topic, int64(id)}, t.Avatar, p, func(ctx context.Context, name string) error {
 		t.Avatar = name
-		return s.projects.SetTopicAvatar(ctx, id, name)
+		return s.Projects.SetTopicAvatar(ctx, id, name)
 	})
 	return t, err
 }
@@ -219,15 +209,15 @@ func (s *Service) set(ctx context.Context, of key, was string, p *Picture, write
 	if p != nil {
 		name = p.name
 		size := int64(len(p.content))
-		if _, err := s.objects.Put(ctx, of.object(name), strings.NewReader(string(p.content)), blob.Wanted{Size: &size}); err != nil {
+		if _, err := s.Objects.Put(ctx, of.object(name), strings.NewReader(string(p.content)), blob.Wanted{Size: &size}); err != nil {
 			return err
 		}
 	}
-	if err := s.db.InTx(ctx, func(ctx context.Context) error {
+	if err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		if was != "" && was != name {
-			s.db.AfterCommit(ctx, func() {
-				if err := s.objects.Delete(context.WithoutCancel(ctx), of.object(was)); err != nil {
-					s.log.Warn("remove avatar", "kind", of.kind, "id", of.id, "error", err)
+			s.DB.AfterCommit(ctx, func() {
+				if err := s.Objects.Delete(context.WithoutCancel(ctx), of.object(was)); err != nil {
+					s.Log.Warn("remove avatar", "kind", of.kind, "id", of.id, "error", err)
 				}
 			})
 		}
@@ -253,7 +243,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, kind Kind, id int64,
 	var name string
 	switch kind {
 	case User:
-		users, err := s.accounts.Load(ctx, []authz.UserID{authz.UserID(id)})
+		users, err := s.Accounts.Load(ctx, []authz.UserID{authz.UserID(id)})
 		if err != nil {
 			return nil, err
 		}
@@ -261,19 +251,19 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, kind Kind, id int64,
 			name = u.Avatar
 		}
 	case Group:
-		g, err := s.namespaces.FindByID(ctx, as, namespace.ID(id))
+		g, err := s.Namespaces.FindByID(ctx, as, namespace.ID(id))
 		if err != nil {
 			return nil, err
 		}
 		name = g.Avatar
 	case Project:
-		p, err := s.projects.FindByID(ctx, as, project.ID(id))
+		p, err := s.Projects.FindByID(ctx, as, project.ID(id))
 		if err != nil {
 			return nil, err
 		}
 		name = p.Avatar
 	case Topic:
-		t, err := s.projects.FindTopic(ctx, as, project.TopicID(id))
+		t, err := s.Projects.FindTopic(ctx, as, project.TopicID(id))
 		if err != nil {
 			return nil, err
 		}
@@ -282,7 +272,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, kind Kind, id int64,
 	if name == "" || file != "" && file != FileName(name) {
 		return nil, errs.Missing("Avatar")
 	}
-	o, err := s.objects.Open(ctx, key{kind, id}.object(name))
+	o, err := s.Objects.Open(ctx, key{kind, id}.object(name))
 	if errors.Is(err, blob.ErrNotFound) {
 		return nil, errs.Missing("Avatar")
 	}
@@ -314,8 +304,8 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 // Sweep removes the pictures of those who are gone, and what a crash left. Doing it twice
 // is harmless.
 func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
-	before := s.now().Add(-24 * time.Hour)
-	for info, err := range s.objects.List(ctx, "avatar") {
+	before := s.Now().Add(-24 * time.Hour)
+	for info, err := range s.Objects.List(ctx, "avatar") {
 		if err != nil {
 			return err
 		}
@@ -328,14 +318,14 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 		if err != nil || !known {
 			continue
 		}
-		name, err := db.Get[string](ctx, s.db, query, id)
+		name, err := db.Get[string](ctx, s.DB, query, id)
 		if err != nil && !errors.Is(err, db.ErrNotFound) {
 			return fmt.Errorf("look for avatar: %w", err)
 		}
 		if Version(name) == fields[3] {
 			continue
 		}
-		if err := s.objects.Delete(ctx, info.Key); err != nil {
+		if err := s.Objects.Delete(ctx, info.Key); err != nil {
 			return err
 		}
 	}

@@ -59,16 +59,12 @@ type Deps struct {
 
 // Service reads and changes awards.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
-	bus    *event.Bus
-	kinds  *noteable.Kinds
-	now    func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, kinds: d.Kinds, now: d.Now}
+	return &Service{Deps: d}
 }
 
 // CodeInvalid is an award emoji that breaks a rule; the field says which. It is a Conflict where
@@ -78,9 +74,9 @@ const CodeInvalid errs.Code = "award_emoji_invalid"
 // Add reacts to a thing with an emoji, named without colons. It is NotFound where the actor may
 // not react, as the API says.
 func (s *Service) Add(ctx context.Context, as authz.Actor, to noteable.Target, name string) (*Award, error) {
-	err := s.policy.Require(ctx, as, authz.AwardEmoji, to.Subject)
+	err := s.Policy.Require(ctx, as, authz.AwardEmoji, to.Subject)
 	if err == nil && to.Locked {
-		err = s.policy.Require(ctx, as, authz.CreateNoteLocked, to.Subject)
+		err = s.Policy.Require(ctx, as, authz.CreateNoteLocked, to.Subject)
 	}
 	if errs.Is(err, errs.Forbidden) || err == nil && to.System {
 		err = errs.Missing("Award Emoji")
@@ -92,13 +88,13 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, to noteable.Target, n
 	if !ok {
 		return nil, errs.Broken(CodeInvalid, "name", "is not a valid emoji name")
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	a := &Award{Name: name, UserID: as.UserID, Kind: to.Kind, TargetID: to.ID, CreatedAt: now, UpdatedAt: now}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := db.Create(ctx, s.db, "award_emoji", a); err != nil {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := db.Create(ctx, s.DB, "award_emoji", a); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Added{Award: *a, Target: to, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, Added{Award: *a, Target: to, Stamp: as.Stamp(s.Now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, &errs.Error{Kind: errs.Conflict, Code: CodeInvalid, Fields: []errs.Field{{Name: "name", Messages: []string{"has already been taken"}}}}
@@ -125,7 +121,7 @@ func (s *Service) ForTargets(ctx context.Context, kind noteable.Kind, ids []int6
 	var w db.Where
 	w.And("awardable_type = ?", kind)
 	w.In("awardable_id", ids)
-	rows, err := db.Select[Votes](ctx, s.db, `SELECT awardable_id, SUM(CASE WHEN name = 'thumbsup' THEN 1 ELSE 0 END) AS up,
+	rows, err := db.Select[Votes](ctx, s.DB, `SELECT awardable_id, SUM(CASE WHEN name = 'thumbsup' THEN 1 ELSE 0 END) AS up,
 		SUM(CASE WHEN name = 'thumbsdown' THEN 1 ELSE 0 END) AS down FROM award_emoji`+w.SQL()+" GROUP BY awardable_id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("count votes: %w", err)
@@ -138,7 +134,7 @@ func (s *Service) ForTargets(ctx context.Context, kind noteable.Kind, ids []int6
 
 // Clear removes all reactions to a thing that is being deleted, in the caller's transaction.
 func (s *Service) Clear(ctx context.Context, to noteable.Ref) error {
-	_, err := s.db.Exec(ctx, "DELETE FROM award_emoji WHERE awardable_type = ? AND awardable_id = ?", to.Kind, to.ID)
+	_, err := s.DB.Exec(ctx, "DELETE FROM award_emoji WHERE awardable_type = ? AND awardable_id = ?", to.Kind, to.ID)
 	if err != nil {
 		return fmt.Errorf("clear awards: %w", err)
 	}
@@ -148,7 +144,7 @@ func (s *Service) Clear(ctx context.Context, to noteable.Ref) error {
 // ClearNotes removes all reactions to the notes of a thing that is being deleted, in the
 // caller's transaction and before the notes are gone.
 func (s *Service) ClearNotes(ctx context.Context, of noteable.Ref) error {
-	_, err := s.db.Exec(ctx, `DELETE FROM award_emoji WHERE awardable_type = 'Note' AND awardable_id IN
+	_, err := s.DB.Exec(ctx, `DELETE FROM award_emoji WHERE awardable_type = 'Note' AND awardable_id IN
 		(SELECT n.id FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ?)`, of.Kind, of.ID)
 	if err != nil {
 		return fmt.Errorf("clear awards of notes: %w", err)

@@ -12,22 +12,22 @@ import (
 // ghost's, who reacts but once to a thing in the same way, or go.
 func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 	found := 0
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		ids, err := db.Select[int64](ctx, s.db, "SELECT id FROM award_emoji WHERE user_id = ? ORDER BY id LIMIT ?", e.UserID, account.Batch)
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		ids, err := db.Select[int64](ctx, s.DB, "SELECT id FROM award_emoji WHERE user_id = ? ORDER BY id LIMIT ?", e.UserID, account.Batch)
 		if found = len(ids); err != nil || found == 0 {
 			return err
 		}
 		marks, args := db.Marks(ids)
 		if e.Hard {
-			_, err := s.db.Exec(ctx, "DELETE FROM award_emoji WHERE id IN ("+marks+")", args...)
+			_, err := s.DB.Exec(ctx, "DELETE FROM award_emoji WHERE id IN ("+marks+")", args...)
 			return err
 		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM award_emoji WHERE id IN ("+marks+`) AND EXISTS (SELECT 1 FROM award_emoji g
+		if _, err := s.DB.Exec(ctx, "DELETE FROM award_emoji WHERE id IN ("+marks+`) AND EXISTS (SELECT 1 FROM award_emoji g
 			WHERE g.awardable_type = award_emoji.awardable_type AND g.awardable_id = award_emoji.awardable_id
 			AND g.name = award_emoji.name AND g.user_id = ?)`, append(args, e.Ghost)...); err != nil {
 			return err
 		}
-		_, err = s.db.Exec(ctx, "UPDATE award_emoji SET user_id = ? WHERE id IN ("+marks+")", append([]any{e.Ghost}, args...)...)
+		_, err = s.DB.Exec(ctx, "UPDATE award_emoji SET user_id = ? WHERE id IN ("+marks+")", append([]any{e.Ghost}, args...)...)
 		return err
 	})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 func (s *Service) links() noteable.Links {
-	return noteable.Links{DB: s.db, Kinds: s.kinds, Table: "award_emoji", Kind: "awardable_type", ID: "awardable_id", Key: "id"}
+	return noteable.Links{DB: s.DB, Kinds: s.Kinds, Table: "award_emoji", Kind: "awardable_type", ID: "awardable_id", Key: "id"}
 }
 
 // Subscribe deletes reactions with the project or the group of what they are on.

@@ -23,11 +23,11 @@ func where(to noteable.Ref) db.Where {
 // List returns a page of the reactions to a thing, the oldest first.
 func (s *Service) List(ctx context.Context, as authz.Actor, to noteable.Target, r page.Range) (page.Page[Award], error) {
 	if !to.Anonymous {
-		if err := s.policy.Require(ctx, as, authz.ReadNote, to.Subject); err != nil {
+		if err := s.Policy.Require(ctx, as, authz.ReadNote, to.Subject); err != nil {
 			return page.Page[Award]{}, err
 		}
 	}
-	list, err := page.Select[Award](ctx, s.db, page.Query{
+	list, err := page.Select[Award](ctx, s.DB, page.Query{
 		Columns: columns, From: "award_emoji e", Where: where(to.Ref), Order: page.Order{page.ID("e.id")},
 	}, r)
 	if err != nil {
@@ -38,12 +38,12 @@ func (s *Service) List(ctx context.Context, as authz.Actor, to noteable.Target, 
 
 // Find returns one reaction to a thing.
 func (s *Service) Find(ctx context.Context, as authz.Actor, to noteable.Target, id ID) (*Award, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadNote, to.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadNote, to.Subject); err != nil {
 		return nil, err
 	}
 	w := where(to.Ref)
 	w.And("e.id = ?", id)
-	a, err := db.Get[Award](ctx, s.db, "SELECT "+columns+" FROM award_emoji e"+w.SQL(), w.Args()...)
+	a, err := db.Get[Award](ctx, s.DB, "SELECT "+columns+" FROM award_emoji e"+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
@@ -62,22 +62,22 @@ func (s *Service) Remove(ctx context.Context, as authz.Actor, to noteable.Target
 	}
 	subject := to.Subject
 	subject.Own, subject.Confidential = as.Is(a.UserID), false // it is seen already
-	err = s.policy.Require(ctx, as, authz.DeleteAwardEmoji, subject)
+	err = s.Policy.Require(ctx, as, authz.DeleteAwardEmoji, subject)
 	if errs.Is(err, errs.Forbidden) && !subject.Own {
 		return errs.New(errs.Unauthorized, "")
 	}
 	if err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete[Award](ctx, s.db, db.Row{Table: "award_emoji", ID: id, If: as.UnmodifiedAt}, nil)
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		was, err := db.Delete[Award](ctx, s.DB, db.Row{Table: "award_emoji", ID: id, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Removed{Award: was, Target: to, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, Removed{Award: was, Target: to, Stamp: as.Stamp(s.Now())})
 	})
 	if err != nil {
 		return fmt.Errorf("remove award: %w", err)

@@ -14,11 +14,11 @@ import (
 // Toggle takes the actor's reaction with an emoji back, or reacts where there is none. The reaction
 // is nil where it was taken back.
 func (s *Service) Toggle(ctx context.Context, as authz.Actor, to noteable.Target, name string) (*Award, error) {
-	if err := s.policy.Require(ctx, as, authz.AwardEmoji, to.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AwardEmoji, to.Subject); err != nil {
 		return nil, err
 	}
 	var made *Award
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		id, err := s.own(ctx, as, to, name)
 		made = nil
 		if errs.Is(err, errs.Unprocessable) {
@@ -36,7 +36,7 @@ func (s *Service) Toggle(ctx context.Context, as authz.Actor, to noteable.Target
 // RemoveByName takes the actor's reaction with an emoji back. It requires AwardEmoji; where there is no
 // such reaction it is Unprocessable.
 func (s *Service) RemoveByName(ctx context.Context, as authz.Actor, to noteable.Target, name string) error {
-	if err := s.policy.Require(ctx, as, authz.AwardEmoji, to.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AwardEmoji, to.Subject); err != nil {
 		return err
 	}
 	id, err := s.own(ctx, as, to, name)
@@ -51,7 +51,7 @@ func (s *Service) own(ctx context.Context, as authz.Actor, to noteable.Target, n
 	if canonical, ok := Canonical(name); ok {
 		name = canonical
 	}
-	id, err := db.Get[ID](ctx, s.db, "SELECT id FROM award_emoji WHERE awardable_type = ? AND awardable_id = ? AND name = ? AND user_id = ?",
+	id, err := db.Get[ID](ctx, s.DB, "SELECT id FROM award_emoji WHERE awardable_type = ? AND awardable_id = ? AND name = ? AND user_id = ?",
 		to.Kind, to.ID, name, as.UserID)
 	if errors.Is(err, db.ErrNotFound) {
 		return 0, errs.Sentences(errs.Unprocessable, fmt.Sprintf("User has not awarded emoji of type %s on the awardable", name))

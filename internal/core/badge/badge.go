@@ -62,18 +62,12 @@ type Deps struct {
 
 // Service reads and changes badges.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
-	now    func() time.Time
-	host   string
-	tip    func(ctx context.Context, p *project.Project) (string, error)
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, now: d.Now, host: d.Host, tip: d.Tip,
-	}
+	return &Service{Deps: d}
 }
 
 var columns = db.Columns[Badge]("b") + ", n.kind"
@@ -92,7 +86,7 @@ func within(w *db.Where, at authz.Place) {
 
 // List gives a page of the badges that a place shows by id.
 func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Badge], error) {
-	if err := s.policy.Require(ctx, as, read(at), at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, read(at), at.Subject); err != nil {
 		return page.Page[Badge]{}, err
 	}
 	var w db.Where
@@ -100,7 +94,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 	if f.Name != "" {
 		w.And("b.name = ?", f.Name)
 	}
-	list, err := page.Select[Badge](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: page.Order{page.ID("b.id")}}, f.Range)
+	list, err := page.Select[Badge](ctx, s.DB, page.Query{Columns: columns, From: tables, Where: w, Order: page.Order{page.ID("b.id")}}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list badges: %w", err)
 	}
@@ -109,7 +103,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 
 // Find gives a badge that a place shows.
 func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, id ID) (*Badge, error) {
-	if err := s.policy.Require(ctx, as, read(at), at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, read(at), at.Subject); err != nil {
 		return nil, err
 	}
 	return s.find(ctx, at, id)
@@ -119,7 +113,7 @@ func (s *Service) find(ctx context.Context, at authz.Place, id ID) (*Badge, erro
 	var w db.Where
 	within(&w, at)
 	w.And("b.id = ?", id)
-	b, err := db.Get[Badge](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
+	b, err := db.Get[Badge](ctx, s.DB, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Badge")
 	}
@@ -131,16 +125,16 @@ func (s *Service) find(ctx context.Context, at authz.Place, id ID) (*Badge, erro
 
 // Create adds a badge to a place.
 func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, c Changes) (*Badge, error) {
-	if err := s.policy.Require(ctx, as, admin(at), at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, admin(at), at.Subject); err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	b := Badge{NamespaceID: at.Namespace, CreatedAt: now, UpdatedAt: now}
 	c.apply(&b)
 	if err := check(&b); err != nil {
 		return nil, err
 	}
-	if err := db.Create(ctx, s.db, "badges", &b); err != nil {
+	if err := db.Create(ctx, s.DB, "badges", &b); err != nil {
 		return nil, fmt.Errorf("create badge: %w", err)
 	}
 	return s.find(ctx, at, b.ID)
@@ -148,17 +142,17 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, c 
 
 // row is a badge of the place itself.
 func (s *Service) row(as authz.Actor, at authz.Place, id ID) db.Row {
-	r := db.Row{Table: "badges", ID: id, Now: s.now, Columns: columns, From: tables, Alias: "b", If: as.UnmodifiedAt, Missing: errs.Missing("Badge")}
+	r := db.Row{Table: "badges", ID: id, Now: s.Now, Columns: columns, From: tables, Alias: "b", If: as.UnmodifiedAt, Missing: errs.Missing("Badge")}
 	r.And.And("b.namespace_id = ?", at.Namespace)
 	return r
 }
 
 // Update changes a badge of the place itself.
 func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id ID, c Changes) (*Badge, error) {
-	if err := s.policy.Require(ctx, as, admin(at), at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, admin(at), at.Subject); err != nil {
 		return nil, err
 	}
-	out, err := db.Update(ctx, s.db, s.row(as, at, id), func(_ context.Context, b *Badge) error {
+	out, err := db.Update(ctx, s.DB, s.row(as, at, id), func(_ context.Context, b *Badge) error {
 		c.apply(b)
 		return check(b)
 	})
@@ -173,7 +167,7 @@ const CodeOfGroup errs.Code = "badge_of_group"
 
 // Delete removes a badge of the place itself. It returns an error with CodeOfGroup for one of a group above.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, id ID) error {
-	if err := s.policy.Require(ctx, as, admin(at), at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, admin(at), at.Subject); err != nil {
 		return err
 	}
 	b, err := s.find(ctx, at, id)
@@ -183,13 +177,13 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, id
 	if b.NamespaceID != at.Namespace {
 		return errs.Coded(errs.BadRequest, CodeOfGroup, "the badge is one of a group above")
 	}
-	_, err = db.Delete[Badge](ctx, s.db, s.row(as, at, id), nil)
+	_, err = db.Delete[Badge](ctx, s.DB, s.row(as, at, id), nil)
 	return errs.Wrap(err, "delete badge")
 }
 
 // Preview checks and renders a badge that is not stored.
 func (s *Service) Preview(ctx context.Context, as authz.Actor, at authz.Place, c Changes) (*Badge, error) {
-	if err := s.policy.Require(ctx, as, admin(at), at.Subject.Reading()); err != nil {
+	if err := s.Policy.Require(ctx, as, admin(at), at.Subject.Reading()); err != nil {
 		return nil, err
 	}
 	var b Badge
@@ -242,10 +236,10 @@ func (s *Service) Render(ctx context.Context, as authz.Actor, p *project.Project
 		return out, nil
 	}
 	tip := ""
-	if s.tip != nil && strings.Contains(strings.Join(addresses, " "), "%{commit_sha}") {
-		reads, err := s.policy.Can(ctx, as, authz.ReadCode, p.Subject())
+	if s.Tip != nil && strings.Contains(strings.Join(addresses, " "), "%{commit_sha}") {
+		reads, err := s.Policy.Can(ctx, as, authz.ReadCode, p.Subject())
 		if err == nil && reads {
-			tip, err = s.tip(ctx, p)
+			tip, err = s.Tip(ctx, p)
 		}
 		if err != nil {
 			return nil, err
@@ -258,7 +252,7 @@ func (s *Service) Render(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	values := map[string]string{
 		"project_path": p.FullPath, "project_title": p.Name, "project_name": p.Path, "project_id": strconv.FormatInt(int64(p.ID), 10),
-		"project_namespace": strings.TrimSuffix(p.FullPath, "/"+p.Path), "group_name": group, "gitlab_server": s.host,
+		"project_namespace": strings.TrimSuffix(p.FullPath, "/"+p.Path), "group_name": group, "gitlab_server": s.Host,
 		"default_branch": branch, "commit_sha": tip,
 	}
 	for i, address := range addresses {

@@ -46,14 +46,14 @@ func (b *Board) list(id ListID) (*List, error) {
 
 // CreateList adds a list behind the others of a board.
 func (s *Service) CreateList(ctx context.Context, as authz.Actor, at authz.Place, id ID, in ListInput) (*List, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
 		return nil, err
 	}
 	if err := in.check(); err != nil {
 		return nil, err
 	}
 	var l List
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		if _, err := s.locked(ctx, at, id); err != nil {
 			return err
 		}
@@ -70,12 +70,12 @@ func (s *Service) CreateList(ctx context.Context, as authz.Actor, at authz.Place
 		if len(b.Lists) >= maxLists {
 			return refuse(fmt.Sprintf("Lists are too many (maximum is %d)", maxLists))
 		}
-		now := db.At(s.now())
+		now := db.At(s.Now())
 		l = List{
 			BoardID: id, LabelID: in.LabelID, MilestoneID: in.MilestoneID, AssigneeID: in.AssigneeID, IterationID: in.IterationID,
 			Position: int64(len(b.Lists)), Limits: in.Limits, CreatedAt: now, UpdatedAt: now,
 		}
-		if err := db.Create(ctx, s.db, "board_lists", &l); err != nil {
+		if err := db.Create(ctx, s.DB, "board_lists", &l); err != nil {
 			return err
 		}
 		return s.arrange(ctx, append(b.Lists, l))
@@ -94,13 +94,13 @@ func (s *Service) checkList(ctx context.Context, at authz.Place, in ListInput) e
 	switch {
 	case in.LabelID != nil:
 		thing = "Label"
-		ok, err = namespace.Inherits(ctx, s.db, at.Namespace, "labels", int64(*in.LabelID))
+		ok, err = namespace.Inherits(ctx, s.DB, at.Namespace, "labels", int64(*in.LabelID))
 	case in.MilestoneID != nil:
 		thing = "Milestone"
-		ok, err = namespace.Inherits(ctx, s.db, at.Namespace, "milestones", int64(*in.MilestoneID))
+		ok, err = namespace.Inherits(ctx, s.DB, at.Namespace, "milestones", int64(*in.MilestoneID))
 	case in.IterationID != nil:
 		thing = "Iteration"
-		ok, err = namespace.Inherits(ctx, s.db, at.Namespace, "iterations", int64(*in.IterationID))
+		ok, err = namespace.Inherits(ctx, s.DB, at.Namespace, "iterations", int64(*in.IterationID))
 	case in.AssigneeID != nil:
 		thing = "User"
 		ok, err = s.reads(ctx, at, *in.AssigneeID)
@@ -148,10 +148,10 @@ func (c ListChanges) limits() bool {
 
 // UpdateList moves a list of a board to a position among the others, or changes its limits.
 func (s *Service) UpdateList(ctx context.Context, as authz.Actor, at authz.Place, id ID, list ListID, c ListChanges) (*List, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		b, l, err := s.lockedList(ctx, at, id, list)
 		if err != nil {
 			return err
@@ -191,7 +191,7 @@ func (s *Service) lockedList(ctx context.Context, at authz.Place, id ID, list Li
 
 // limit changes the limits of a list.
 func (s *Service) limit(ctx context.Context, as authz.Actor, list ListID, c ListChanges) error {
-	_, err := db.Update(ctx, s.db, db.Row{Table: "board_lists", ID: list, Now: s.now, If: as.UnmodifiedAt}, func(_ context.Context, l *List) error {
+	_, err := db.Update(ctx, s.DB, db.Row{Table: "board_lists", ID: list, Now: s.Now, If: as.UnmodifiedAt}, func(_ context.Context, l *List) error {
 		if c.MaxIssueCount != nil {
 			l.MaxIssueCount = *c.MaxIssueCount
 		}
@@ -218,7 +218,7 @@ func (s *Service) arrange(ctx context.Context, lists []List) error {
 		pairs[i] = db.Pair{A: int64(l.ID), B: int64(i)}
 	}
 	with, args := db.Pairs(pairs)
-	if _, err := s.db.Exec(ctx, with+"UPDATE board_lists SET position = pairs.b FROM pairs WHERE pairs.a = board_lists.id AND position <> pairs.b", args...); err != nil {
+	if _, err := s.DB.Exec(ctx, with+"UPDATE board_lists SET position = pairs.b FROM pairs WHERE pairs.a = board_lists.id AND position <> pairs.b", args...); err != nil {
 		return fmt.Errorf("arrange lists: %w", err)
 	}
 	return nil
@@ -226,15 +226,15 @@ func (s *Service) arrange(ctx context.Context, lists []List) error {
 
 // DeleteList removes a list of a board; the others close up.
 func (s *Service) DeleteList(ctx context.Context, as authz.Actor, at authz.Place, id ID, list ListID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		b, l, err := s.lockedList(ctx, at, id, list)
 		if err != nil {
 			return err
 		}
-		if _, err := db.Delete[List](ctx, s.db, db.Row{Table: "board_lists", ID: list, If: as.UnmodifiedAt}, nil); err != nil {
+		if _, err := db.Delete[List](ctx, s.DB, db.Row{Table: "board_lists", ID: list, If: as.UnmodifiedAt}, nil); err != nil {
 			return err
 		}
 		return s.arrange(ctx, slices.Delete(b.Lists, int(l.Position), int(l.Position)+1))

@@ -31,7 +31,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	}
 	var w db.Where
 	w.In("b.id", ids)
-	list, err := db.Select[Board](ctx, s.db, "SELECT "+db.Columns[Board]("b")+" FROM boards b"+w.SQL(), w.Args()...)
+	list, err := db.Select[Board](ctx, s.DB, "SELECT "+db.Columns[Board]("b")+" FROM boards b"+w.SQL(), w.Args()...)
 	if err == nil {
 		err = s.fill(ctx, list)
 	}
@@ -51,7 +51,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 		if !ok {
 			continue
 		}
-		may, err := s.policy.Can(ctx, as, authz.ReadBoard, at.Subject)
+		may, err := s.Policy.Can(ctx, as, authz.ReadBoard, at.Subject)
 		if err != nil {
 			return nil, fmt.Errorf("boards by id: %w", err)
 		}
@@ -65,14 +65,14 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 // places gives the projects and groups with these namespaces that the actor may read.
 func (s *Service) places(ctx context.Context, as authz.Actor, ids []authz.NamespaceID) (map[authz.NamespaceID]authz.Place, error) {
 	out := make(map[authz.NamespaceID]authz.Place, len(ids))
-	projects, err := s.projects.ByNamespaces(ctx, as, ids)
+	projects, err := s.Projects.ByNamespaces(ctx, as, ids)
 	if err != nil {
 		return nil, err
 	}
 	for id, p := range projects {
 		out[id] = p.Place()
 	}
-	groups, err := s.groups.ByIDs(ctx, as, ids)
+	groups, err := s.Groups.ByIDs(ctx, as, ids)
 	for id, g := range groups {
 		out[id] = g.Place()
 	}
@@ -81,7 +81,7 @@ func (s *Service) places(ctx context.Context, as authz.Actor, ids []authz.Namesp
 
 // ByList returns the board of a list; both are missing where the actor may not read the board.
 func (s *Service) ByList(ctx context.Context, as authz.Actor, id ListID) (*Located, *List, error) {
-	boards, err := db.Select[ID](ctx, s.db, "SELECT board_id FROM board_lists WHERE id = ?", id)
+	boards, err := db.Select[ID](ctx, s.DB, "SELECT board_id FROM board_lists WHERE id = ?", id)
 	if err != nil {
 		return nil, nil, fmt.Errorf("board of list: %w", err)
 	}

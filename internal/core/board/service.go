@@ -31,21 +31,12 @@ type Deps struct {
 
 // Service reads and changes boards.
 type Service struct {
-	db         *db.DB
-	policy     *authz.Policy
-	bus        *event.Bus
-	labels     *label.Service
-	milestones *milestone.Service
-	projects   *project.Service
-	groups     *namespace.Service
-	now        func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, milestones: d.Milestones, projects: d.Projects, groups: d.Groups, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 // order is by name, whatever its case.
@@ -53,12 +44,12 @@ var order = page.Order{page.Text("name", "b.name_fold"), page.ID("b.id")}
 
 // List returns a page of the boards of a place by name.
 func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Board], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadBoard, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadBoard, at.Subject); err != nil {
 		return page.Page[Board]{}, err
 	}
 	var w db.Where
 	w.And("b.namespace_id = ?", at.Namespace)
-	list, err := page.Select[Board](ctx, s.db, page.Query{Columns: db.Columns[Board]("b"), From: "boards b", Where: w, Order: order}, f.Range)
+	list, err := page.Select[Board](ctx, s.DB, page.Query{Columns: db.Columns[Board]("b"), From: "boards b", Where: w, Order: order}, f.Range)
 	if err == nil {
 		err = s.fill(ctx, list.Items)
 	}
@@ -70,14 +61,14 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 
 // Find returns a board of the place itself.
 func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, id ID) (*Board, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadBoard, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadBoard, at.Subject); err != nil {
 		return nil, err
 	}
 	return s.find(ctx, at, id)
 }
 
 func (s *Service) find(ctx context.Context, at authz.Place, id ID) (*Board, error) {
-	list, err := db.Select[Board](ctx, s.db, "SELECT "+db.Columns[Board]("b")+" FROM boards b WHERE b.namespace_id = ? AND b.id = ?", at.Namespace, id)
+	list, err := db.Select[Board](ctx, s.DB, "SELECT "+db.Columns[Board]("b")+" FROM boards b WHERE b.namespace_id = ? AND b.id = ?", at.Namespace, id)
 	if err == nil {
 		err = s.fill(ctx, list)
 	}
@@ -106,14 +97,14 @@ func (s *Service) fill(ctx context.Context, boards []Board) error {
 		BoardID ID       `db:"board_id"`
 		LabelID label.ID `db:"label_id"`
 	}
-	labels, err := db.Select[row](ctx, s.db, "SELECT board_id, label_id FROM board_labels"+w.SQL()+" ORDER BY board_id, label_id", w.Args()...)
+	labels, err := db.Select[row](ctx, s.DB, "SELECT board_id, label_id FROM board_labels"+w.SQL()+" ORDER BY board_id, label_id", w.Args()...)
 	if err != nil {
 		return fmt.Errorf("labels of boards: %w", err)
 	}
 	for _, l := range labels {
 		byID[l.BoardID].Labels = append(byID[l.BoardID].Labels, l.LabelID)
 	}
-	lists, err := db.Select[List](ctx, s.db, "SELECT "+db.Columns[List]("")+" FROM board_lists"+w.SQL()+" ORDER BY position, id", w.Args()...)
+	lists, err := db.Select[List](ctx, s.DB, "SELECT "+db.Columns[List]("")+" FROM board_lists"+w.SQL()+" ORDER BY position, id", w.Args()...)
 	if err != nil {
 		return fmt.Errorf("lists of boards: %w", err)
 	}
@@ -127,17 +118,17 @@ func (s *Service) fill(ctx context.Context, boards []Board) error {
 
 // Create makes a board; its name has to be among the changes to an empty one.
 func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, c Changes) (*Board, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	b := &Board{NamespaceID: at.Namespace, CreatedAt: now, UpdatedAt: now}
 	if err := s.apply(ctx, at, b, c); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		b.ID = 0
-		if err := db.Create(ctx, s.db, "boards", b, bound(at)); err != nil {
+		if err := db.Create(ctx, s.DB, "boards", b, bound(at)); err != nil {
 			return err
 		}
 		if c.Labels != nil {
@@ -150,7 +141,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, c 
 			}
 			b.Labels = one[0].Labels
 		}
-		return s.bus.Publish(ctx, Created{Fact{Board: *b, Place: at, Stamp: as.Stamp(s.now())}})
+		return s.Bus.Publish(ctx, Created{Fact{Board: *b, Place: at, Stamp: as.Stamp(s.Now())}})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "create board")
@@ -166,11 +157,11 @@ func bound(at authz.Place) db.Bound {
 
 // Update changes a board of the place itself.
 func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id ID, c Changes) (*Board, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.db, s.row(at, id).Provided(as.UnmodifiedAt), func(ctx context.Context, b *Board) error { return s.apply(ctx, at, b, c) })
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		out, err := db.Update(ctx, s.DB, s.row(at, id).Provided(as.UnmodifiedAt), func(ctx context.Context, b *Board) error { return s.apply(ctx, at, b, c) })
 		if err != nil {
 			return err
 		}
@@ -181,7 +172,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id
 		} else if !out.Any() {
 			return nil
 		}
-		return s.bus.Publish(ctx, Updated{Change: out, Place: at, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, Updated{Change: out, Place: at, Stamp: as.Stamp(s.Now())})
 	})
 	if err != nil {
 		return nil, missing(err, "update board")
@@ -209,7 +200,7 @@ func (s *Service) apply(ctx context.Context, at authz.Place, b *Board, c Changes
 		b.HideClosedList = *c.HideClosedList
 	}
 	if c.MilestoneID != nil {
-		ok, err := namespace.Inherits(ctx, s.db, at.Namespace, "milestones", int64(*c.MilestoneID))
+		ok, err := namespace.Inherits(ctx, s.DB, at.Namespace, "milestones", int64(*c.MilestoneID))
 		if err != nil {
 			return err
 		}
@@ -233,15 +224,15 @@ func (s *Service) apply(ctx context.Context, at authz.Place, b *Board, c Changes
 }
 
 func (s *Service) setLabels(ctx context.Context, as authz.Actor, at authz.Place, id ID, titles []string) error {
-	labels, err := s.labels.ByNames(ctx, at, titles)
+	labels, err := s.Labels.ByNames(ctx, at, titles)
 	if err != nil {
 		return err
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM board_labels WHERE board_id = ?", id); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM board_labels WHERE board_id = ?", id); err != nil {
 		return fmt.Errorf("labels of board: %w", err)
 	}
 	for _, l := range labels {
-		if _, err := db.InsertRow(ctx, s.db, "board_labels", db.Values{"board_id": id, "label_id": l.ID}, ""); err != nil {
+		if _, err := db.InsertRow(ctx, s.DB, "board_labels", db.Values{"board_id": id, "label_id": l.ID}, ""); err != nil {
 			return fmt.Errorf("labels of board: %w", err)
 		}
 	}
@@ -255,7 +246,7 @@ func (s *Service) reads(ctx context.Context, at authz.Place, id authz.UserID) (b
 		Auditor  bool `db:"auditor"`
 		External bool `db:"external"`
 	}
-	u, err := db.Get[user](ctx, s.db, "SELECT admin, auditor, external FROM users WHERE id = ? AND state = 'active'", id)
+	u, err := db.Get[user](ctx, s.DB, "SELECT admin, auditor, external FROM users WHERE id = ? AND state = 'active'", id)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, nil
 	}
@@ -264,32 +255,32 @@ func (s *Service) reads(ctx context.Context, at authz.Place, id authz.UserID) (b
 	}
 	subject := at.Subject
 	subject.Known = false // the level is the actor's, not theirs
-	return s.policy.Can(ctx, authz.Actor{UserID: id, Admin: u.Admin, Auditor: u.Auditor, External: u.External}, authz.ReadBoard, subject)
+	return s.Policy.Can(ctx, authz.Actor{UserID: id, Admin: u.Admin, Auditor: u.Auditor, External: u.External}, authz.ReadBoard, subject)
 }
 
 // Delete removes a board of the place itself with its lists.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, id ID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		b, err := db.Delete[Board](ctx, s.db, s.row(at, id).Provided(as.UnmodifiedAt), nil)
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		b, err := db.Delete[Board](ctx, s.DB, s.row(at, id).Provided(as.UnmodifiedAt), nil)
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{Fact{Board: b, Place: at, Stamp: as.Stamp(s.now())}})
+		return s.Bus.Publish(ctx, Deleted{Fact{Board: b, Place: at, Stamp: as.Stamp(s.Now())}})
 	})
 	return missing(err, "delete board")
 }
 
 // locked reads a board of a place itself and locks it until the transaction ends.
 func (s *Service) locked(ctx context.Context, at authz.Place, id ID) (Board, error) {
-	return db.ForUpdate[Board](ctx, s.db, s.row(at, id))
+	return db.ForUpdate[Board](ctx, s.DB, s.row(at, id))
 }
 
 // row is a board of a place.
 func (s *Service) row(at authz.Place, id ID) db.Row {
-	r := db.Row{Table: "boards", ID: id, Now: s.now}
+	r := db.Row{Table: "boards", ID: id, Now: s.Now}
 	r.And.And("namespace_id = ?", at.Namespace)
 	return r
 }

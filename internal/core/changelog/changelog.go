@@ -38,21 +38,12 @@ type Deps struct {
 
 // Service makes changelogs.
 type Service struct {
-	limits     *limit.Service
-	db         *db.DB
-	policy     *authz.Policy
-	accounts   *account.Service
-	namespaces *namespace.Service
-	repos      *repo.Service
-	requests   *mergerequest.Service
-	now        func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, accounts: d.Accounts, namespaces: d.Namespaces, repos: d.Repos, requests: d.MergeRequests, limits: d.Limits, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 // Input says what a section of a changelog is about. Empty fields have defaults.
@@ -100,13 +91,13 @@ func (i *Input) complete(p *project.Project, now time.Time) {
 
 // Generate gives the section of a version as Markdown.
 func (s *Service) Generate(ctx context.Context, as authz.Actor, p *project.Project, in Input) (string, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
 		return "", err
 	}
-	if err := s.limits.CheckAt(limit.Changelog, as, p.Place()); err != nil {
+	if err := s.Limits.CheckAt(limit.Changelog, as, p.Place()); err != nil {
 		return "", err
 	}
-	in.complete(p, s.now())
+	in.complete(p, s.Now())
 	return s.section(ctx, as, p, &in)
 }
 
@@ -114,14 +105,14 @@ func (s *Service) Generate(ctx context.Context, as authz.Actor, p *project.Proje
 // of the version below it, else at the end. A version that the file has already is left
 // as it is.
 func (s *Service) Add(ctx context.Context, as authz.Actor, p *project.Project, in Input) error {
-	in.complete(p, s.now())
-	if err := s.repos.MayCommit(ctx, as, p, in.Branch); err != nil {
+	in.complete(p, s.Now())
+	if err := s.Repos.MayCommit(ctx, as, p, in.Branch); err != nil {
 		if errs.Is(err, errs.Forbidden) {
 			return errs.Denied("You are not allowed to commit a changelog on this branch")
 		}
 		return err
 	}
-	if err := s.limits.CheckAt(limit.Changelog, as, p.Place()); err != nil {
+	if err := s.Limits.CheckAt(limit.Changelog, as, p.Place()); err != nil {
 		return err
 	}
 	section, err := s.section(ctx, as, p, &in)
@@ -159,7 +150,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		return nil
 	}
 	action.Content = &content
-	_, err = s.repos.Commit(ctx, as, p, repo.CommitInput{Branch: in.Branch, Message: in.Message, Actions: []repo.Action{action}})
+	_, err = s.Repos.Commit(ctx, as, p, repo.CommitInput{Branch: in.Branch, Message: in.Message, Actions: []repo.Action{action}})
 	return err
 }
 
@@ -168,7 +159,7 @@ const maxFile = 10 << 20
 
 // read gives a small file with the last commit that touched it.
 func (s *Service) read(ctx context.Context, as authz.Actor, p *project.Project, path, ref string) ([]byte, string, error) {
-	f, err := s.repos.File(ctx, as, p, path, ref, repo.WithLastCommit)
+	f, err := s.Repos.File(ctx, as, p, path, ref, repo.WithLastCommit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -256,7 +247,7 @@ func (s *Service) config(ctx context.Context, as authz.Actor, p *project.Project
 // commits gives the commits of the section, newest first.
 func (s *Service) commits(ctx context.Context, as authz.Actor, p *project.Project, in *Input, c *config, v version) ([]*gitstore.Commit, error) {
 	unknown := failed("Invalid or not found commit value in the given range")
-	to, err := s.repos.FindCommit(ctx, as, p, in.To)
+	to, err := s.Repos.FindCommit(ctx, as, p, in.To)
 	if errs.Is(err, errs.NotFound) {
 		return nil, unknown
 	}
@@ -269,14 +260,14 @@ func (s *Service) commits(ctx context.Context, as authz.Actor, p *project.Projec
 			return nil, err
 		}
 	}
-	start, err := s.repos.FindCommit(ctx, as, p, from)
+	start, err := s.Repos.FindCommit(ctx, as, p, from)
 	if errs.Is(err, errs.NotFound) {
 		return nil, unknown
 	}
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.repos.Commits(ctx, as, p, repo.CommitFilter{
+	list, err := s.Repos.Commits(ctx, as, p, repo.CommitFilter{
 		Ref: start.ID.String() + ".." + to.ID.String(), Range: page.Range{Limit: maxCommits},
 	})
 	if err != nil {
@@ -290,7 +281,7 @@ func (s *Service) commits(ctx context.Context, as authz.Actor, p *project.Projec
 
 // previous finds the tag of the greatest version below one.
 func (s *Service) previous(ctx context.Context, as authz.Actor, p *project.Project, c *config, v version) (string, error) {
-	tags, err := s.repos.Tags(ctx, as, p, repo.TagFilter{OrderBy: repo.TagsByName, Asc: true})
+	tags, err := s.Repos.Tags(ctx, as, p, repo.TagFilter{OrderBy: repo.TagsByName, Asc: true})
 	if err != nil {
 		return "", err
 	}

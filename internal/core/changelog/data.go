@@ -124,7 +124,7 @@ func (s *Service) authors(ctx context.Context, as authz.Actor, p *project.Projec
 	clear(out)
 	for chunk := range slices.Chunk(addresses, 1000) {
 		marks, args := db.Marks(chunk)
-		rows, err := db.Select[author](ctx, s.db, `SELECT u.id, u.username, e.email_fold FROM emails e JOIN users u ON u.id = e.user_id
+		rows, err := db.Select[author](ctx, s.DB, `SELECT u.id, u.username, e.email_fold FROM emails e JOIN users u ON u.id = e.user_id
 			WHERE e.email_fold IN (`+marks+`) AND e.confirmed_at IS NOT NULL ORDER BY e.id`, args...)
 		if err != nil {
 			return nil, fmt.Errorf("look for authors: %w", err)
@@ -143,7 +143,7 @@ func (s *Service) authors(ctx context.Context, as authz.Actor, p *project.Projec
 	subject := p.Subject()
 	subject.Known = false
 	for address, a := range out {
-		level, err := s.policy.Level(ctx, authz.Actor{UserID: a.ID}, subject)
+		level, err := s.Policy.Level(ctx, authz.Actor{UserID: a.ID}, subject)
 		if err != nil {
 			return nil, fmt.Errorf("read access of author: %w", err)
 		}
@@ -159,14 +159,14 @@ func (s *Service) privateAuthors(ctx context.Context, addresses []string, out ma
 	at := map[authz.UserID]string{}
 	var ids []authz.UserID
 	for _, address := range addresses {
-		local, ok := strings.CutSuffix(address, "@"+db.Fold(s.accounts.CommitHost()))
+		local, ok := strings.CutSuffix(address, "@"+db.Fold(s.Accounts.CommitHost()))
 		digits, _, named := strings.Cut(local, "-")
 		if id, err := strconv.ParseInt(digits, 10, 64); ok && named && err == nil {
 			at[authz.UserID(id)] = address
 			ids = append(ids, authz.UserID(id))
 		}
 	}
-	users, err := s.accounts.Load(ctx, ids)
+	users, err := s.Accounts.Load(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -181,14 +181,14 @@ func (s *Service) privateAuthors(ctx context.Context, addresses []string, out ma
 func (s *Service) creditedGroups(ctx context.Context, as authz.Actor, c *config) (map[authz.UserID]bool, error) {
 	out := map[authz.UserID]bool{}
 	for _, path := range c.groups[:min(len(c.groups), 20)] {
-		g, err := s.namespaces.Find(ctx, as, path)
+		g, err := s.Namespaces.Find(ctx, as, path)
 		if errs.Is(err, errs.NotFound) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		members, err := s.namespaces.Members(ctx, as, g.Place(), namespace.MemberFilter{Range: page.Range{Limit: 10_000, Uncounted: true}})
+		members, err := s.Namespaces.Members(ctx, as, g.Place(), namespace.MemberFilter{Range: page.Range{Limit: 10_000, Uncounted: true}})
 		if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) || errs.Is(err, errs.Unauthorized) {
 			continue
 		}
@@ -208,7 +208,7 @@ func (s *Service) requestsOf(ctx context.Context, as authz.Actor, p *project.Pro
 	if len(list) == 0 {
 		return nil, nil
 	}
-	may, err := s.policy.Can(ctx, as, authz.ReadMergeRequest, p.Subject())
+	may, err := s.Policy.Can(ctx, as, authz.ReadMergeRequest, p.Subject())
 	if err != nil || !may {
 		return nil, err
 	}
@@ -220,5 +220,5 @@ func (s *Service) requestsOf(ctx context.Context, as authz.Actor, p *project.Pro
 	for _, c := range commits {
 		inRange[c.ID] = true
 	}
-	return s.requests.Introducing(ctx, p, inRange, wanted)
+	return s.MergeRequests.Introducing(ctx, p, inRange, wanted)
 }

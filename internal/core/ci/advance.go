@@ -37,7 +37,7 @@ type plan struct {
 
 // plan reads the jobs of a pipeline: in one statement, and one more where a job has needs.
 func (s *Service) plan(ctx context.Context, of PipelineID) (*plan, error) {
-	rows, err := db.Select[step](ctx, s.db, "SELECT "+statusColumns+`, COALESCE(j.run_when, '') AS run_when, COALESCE(j.by_needs, false) AS by_needs
+	rows, err := db.Select[step](ctx, s.DB, "SELECT "+statusColumns+`, COALESCE(j.run_when, '') AS run_when, COALESCE(j.by_needs, false) AS by_needs
 		FROM commit_statuses s LEFT JOIN jobs j ON j.job_id = s.id WHERE s.pipeline_id = ? AND NOT s.retried ORDER BY s.stage_idx, s.id`, of)
 	if err != nil {
 		return nil, fmt.Errorf("jobs of pipeline: %w", err)
@@ -53,7 +53,7 @@ func (s *Service) plan(ctx context.Context, of PipelineID) (*plan, error) {
 	if !needy {
 		return p, nil
 	}
-	needs, err := db.Select[need](ctx, s.db, `SELECT n.job_id, n.name, n.optional FROM job_needs n JOIN commit_statuses s ON s.id = n.job_id
+	needs, err := db.Select[need](ctx, s.DB, `SELECT n.job_id, n.name, n.optional FROM job_needs n JOIN commit_statuses s ON s.id = n.job_id
 		WHERE s.pipeline_id = ? AND NOT s.retried ORDER BY n.job_id, n.position`, of)
 	if err != nil {
 		return nil, fmt.Errorf("needs of jobs: %w", err)
@@ -157,7 +157,7 @@ func (p *plan) sum() State {
 // lock reads a pipeline and keeps it locked until the transaction ends. Whatever changes a job locks
 // its pipeline first.
 func (s *Service) lock(ctx context.Context, id PipelineID) (*Pipeline, error) {
-	p, err := db.ForUpdate[Pipeline](ctx, s.db, db.Row{Table: "pipelines", ID: id})
+	p, err := db.ForUpdate[Pipeline](ctx, s.DB, db.Row{Table: "pipelines", ID: id})
 	if err != nil {
 		return nil, fmt.Errorf("lock pipeline: %w", err)
 	}
@@ -167,7 +167,7 @@ func (s *Service) lock(ctx context.Context, id PipelineID) (*Pipeline, error) {
 // advance lets a locked pipeline go on: jobs whose turn has come are queued, wait for a user or are
 // skipped, and the pipeline gets the state that its jobs have together.
 func (s *Service) advance(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline) error {
-	now := s.now()
+	now := s.Now()
 	plan, err := s.plan(ctx, of.ID)
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (s *Service) advance(ctx context.Context, as authz.Actor, p *project.Projec
 	if err := s.writeSteps(ctx, of, plan, now); err != nil {
 		return err
 	}
-	out, err := db.Update(ctx, s.db, db.Row{Table: "pipelines", ID: of.ID}, func(_ context.Context, row *Pipeline) error {
+	out, err := db.Update(ctx, s.DB, db.Row{Table: "pipelines", ID: of.ID}, func(_ context.Context, row *Pipeline) error {
 		row.State, row.UpdatedAt = plan.sum(), db.At(now)
 		row.HasFailed = row.HasFailed || row.State == Failed
 		for _, st := range plan.steps {
@@ -217,7 +217,7 @@ func (s *Service) advance(ctx context.Context, as authz.Actor, p *project.Projec
 // publish tells of a pipeline. One that has ended takes its reference with it.
 func (s *Service) publish(ctx context.Context, e PipelineChanged) error {
 	if e.Pipeline.Source != External && e.Pipeline.State.Complete() {
-		if err := s.jobs.Enqueue(ctx, dropRef{ProjectID: e.Pipeline.ProjectID, PipelineID: e.Pipeline.ID}); err != nil {
+		if err := s.Deps.Jobs.Enqueue(ctx, dropRef{ProjectID: e.Pipeline.ProjectID, PipelineID: e.Pipeline.ID}); err != nil {
 			return fmt.Errorf("enqueue end of pipeline: %w", err)
 		}
 	}
@@ -226,7 +226,7 @@ func (s *Service) publish(ctx context.Context, e PipelineChanged) error {
 			return err
 		}
 	}
-	return s.bus.Publish(ctx, e)
+	return s.Bus.Publish(ctx, e)
 }
 
 // writeSteps writes the states that a plan gave.
@@ -256,7 +256,7 @@ func (s *Service) enterAll(ctx context.Context, ids []StatusID, to State, now ti
 	}
 	for chunk := range slices.Chunk(ids, db.MaxArgs) {
 		marks, args := db.Marks(chunk)
-		_, err := s.db.Exec(ctx, "UPDATE commit_statuses SET "+set+" WHERE id IN ("+marks+")", append(slices.Clip(values), args...)...)
+		_, err := s.DB.Exec(ctx, "UPDATE commit_statuses SET "+set+" WHERE id IN ("+marks+")", append(slices.Clip(values), args...)...)
 		if err != nil {
 			return fmt.Errorf("write states of jobs: %w", err)
 		}
@@ -269,18 +269,18 @@ func (s *Service) enqueue(ctx context.Context, of *Pipeline, ids []StatusID, now
 	at := db.At(now)
 	for chunk := range slices.Chunk(ids, db.MaxArgs) {
 		marks, args := db.Marks(chunk)
-		_, err := s.db.Exec(ctx, "UPDATE commit_statuses SET status = ?, queued_at = ?, updated_at = ? WHERE id IN ("+marks+")",
+		_, err := s.DB.Exec(ctx, "UPDATE commit_statuses SET status = ?, queued_at = ?, updated_at = ? WHERE id IN ("+marks+")",
 			append([]any{Pending, at, at}, args...)...)
 		if err != nil {
 			return fmt.Errorf("queue jobs: %w", err)
 		}
-		_, err = s.db.Exec(ctx, `INSERT INTO job_queue (job_id, project_id, protected, tags, queued_at)
+		_, err = s.DB.Exec(ctx, `INSERT INTO job_queue (job_id, project_id, protected, tags, queued_at)
 			SELECT s.id, s.project_id, ?, (SELECT COUNT(*) FROM job_tags t WHERE t.job_id = s.id), s.queued_at
 			FROM commit_statuses s WHERE s.kind = 'job' AND s.id IN (`+marks+")", append([]any{of.Protected}, args...)...)
 		if err != nil {
 			return fmt.Errorf("queue jobs: %w", err)
 		}
-		bridges, err := db.Select[StatusID](ctx, s.db, "SELECT id FROM commit_statuses WHERE kind = 'bridge' AND id IN ("+marks+") ORDER BY id", args...)
+		bridges, err := db.Select[StatusID](ctx, s.DB, "SELECT id FROM commit_statuses WHERE kind = 'bridge' AND id IN ("+marks+") ORDER BY id", args...)
 		if err != nil {
 			return fmt.Errorf("find bridges: %w", err)
 		}
@@ -301,7 +301,7 @@ func (s *Service) schedule(ctx context.Context, ids []StatusID, now time.Time) e
 	}
 	var w db.Where
 	w.In("j.job_id", ids)
-	builds, err := db.Select[Build](ctx, s.db, "SELECT "+db.Columns[Build]("j")+" FROM jobs j"+w.SQL()+" ORDER BY j.job_id", w.Args()...)
+	builds, err := db.Select[Build](ctx, s.DB, "SELECT "+db.Columns[Build]("j")+" FROM jobs j"+w.SQL()+" ORDER BY j.job_id", w.Args()...)
 	if err != nil {
 		return fmt.Errorf("delayed jobs: %w", err)
 	}
@@ -314,7 +314,7 @@ func (s *Service) schedule(ctx context.Context, ids []StatusID, now time.Time) e
 		builds[i].ScheduledAt = &at
 	}
 	// The rows are there: this is one statement for many times.
-	if err := db.InsertRows(ctx, s.db, "jobs", builds, "ON CONFLICT (job_id) DO UPDATE SET scheduled_at = excluded.scheduled_at"); err != nil {
+	if err := db.InsertRows(ctx, s.DB, "jobs", builds, "ON CONFLICT (job_id) DO UPDATE SET scheduled_at = excluded.scheduled_at"); err != nil {
 		return fmt.Errorf("schedule jobs: %w", err)
 	}
 	return s.followUp(ctx, followUps{Delayed: ids})

@@ -18,7 +18,7 @@ func (s *Service) again(ctx context.Context, as authz.Actor, p *project.Project,
 	if err := s.room(ctx, of.ID, len(old)); err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	made, ids := make([]*Job, len(old)), make([]StatusID, len(old))
 	for i, j := range old {
 		c, err := j.Config()
@@ -38,7 +38,7 @@ func (s *Service) again(ctx context.Context, as authz.Actor, p *project.Project,
 		}
 	}
 	marks, args := db.Marks(ids)
-	if _, err := s.db.Exec(ctx, "UPDATE commit_statuses SET retried = true WHERE id IN ("+marks+")", args...); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE commit_statuses SET retried = true WHERE id IN ("+marks+")", args...); err != nil {
 		return nil, fmt.Errorf("mark jobs as retried: %w", err)
 	}
 	if err := s.insertJobs(ctx, made); err != nil {
@@ -48,7 +48,7 @@ func (s *Service) again(ctx context.Context, as authz.Actor, p *project.Project,
 		return nil, err
 	}
 	for _, j := range made {
-		if err := s.bus.Publish(ctx, JobChanged{Stamp: as.Stamp(s.now()), Job: *j, Pipeline: *of, Project: p}); err != nil {
+		if err := s.Bus.Publish(ctx, JobChanged{Stamp: as.Stamp(s.Now()), Job: *j, Pipeline: *of, Project: p}); err != nil {
 			return nil, err
 		}
 	}
@@ -67,7 +67,7 @@ func (s *Service) copyJobs(ctx context.Context, old []StatusID, made []*Job) err
 			" SELECT p.new_id, n.position, n.name, n.artifacts, n.optional FROM pairs p JOIN job_needs n ON n.job_id = p.old_id",
 		"INSERT INTO job_tags (job_id, tag) " + pairs + " SELECT p.new_id, t.tag FROM pairs p JOIN job_tags t ON t.job_id = p.old_id",
 	} {
-		if _, err := s.db.Exec(ctx, query, args...); err != nil {
+		if _, err := s.DB.Exec(ctx, query, args...); err != nil {
 			return fmt.Errorf("copy jobs: %w", err)
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Service) insertJobs(ctx context.Context, list []*Job) error {
 	for i, j := range list {
 		statuses[i] = j.Status
 	}
-	ids, err := db.InsertAll(ctx, s.db, "commit_statuses", statuses)
+	ids, err := db.InsertAll(ctx, s.DB, "commit_statuses", statuses)
 	if err != nil {
 		return fmt.Errorf("write jobs: %w", err)
 	}
@@ -95,7 +95,7 @@ func (s *Service) insertJobs(ctx context.Context, list []*Job) error {
 		j.ID, j.JobID = StatusID(ids[i]), StatusID(ids[i])
 		builds[i] = j.Build
 	}
-	if err := db.InsertRows(ctx, s.db, "jobs", builds, ""); err != nil {
+	if err := db.InsertRows(ctx, s.DB, "jobs", builds, ""); err != nil {
 		return fmt.Errorf("write jobs: %w", err)
 	}
 	return nil
@@ -115,7 +115,7 @@ func (s *Service) reopen(ctx context.Context, as authz.Actor, p *project.Project
 	for i, st := range steps {
 		ids[i], was[i] = st.ID, st.Status
 	}
-	if err := s.enterAll(ctx, ids, Created, s.now()); err != nil {
+	if err := s.enterAll(ctx, ids, Created, s.Now()); err != nil {
 		return err
 	}
 	return s.publishJobs(ctx, as, p, of, was)

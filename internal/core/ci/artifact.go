@@ -121,7 +121,7 @@ func (s *Service) Store(ctx context.Context, h *Held, in ArtifactInput) error {
 	if err != nil {
 		return err
 	}
-	staged, err := s.objects.Stage(ctx, in.Content, blob.Wanted{Limit: most})
+	staged, err := s.Objects.Stage(ctx, in.Content, blob.Wanted{Limit: most})
 	if errors.Is(err, blob.ErrTooLarge) {
 		return ErrArtifactTooLarge
 	}
@@ -132,7 +132,7 @@ func (s *Service) Store(ctx context.Context, h *Held, in ArtifactInput) error {
 	row := &Artifact{
 		JobID: h.ID, ProjectID: h.ProjectID, Type: in.Type, Format: in.Format, Filename: cmp.Or(cleanName(in.Filename), kind.Filename),
 		Key: fmt.Sprintf("jobs/%d/%d/%s-%s", h.ProjectID, h.ID, in.Type, blob.Random()), Size: staged.Size, SHA256: staged.SHA256,
-		Access: cmp.Or(in.Access, PublicAccess), ExpireAt: expires, CreatedAt: db.At(s.now()),
+		Access: cmp.Or(in.Access, PublicAccess), ExpireAt: expires, CreatedAt: db.At(s.Now()),
 	}
 	if err := staged.Keep(ctx, row.Key); err != nil {
 		return fmt.Errorf("keep artifact: %w", err)
@@ -150,7 +150,7 @@ func (s *Service) artifactLimit(ctx context.Context, p *project.Project) (int64,
 	if own := p.Settings().MaxArtifactsSize; own != nil {
 		return *own << 20, nil
 	}
-	above, err := s.namespaces.SettingsAbove(ctx, p.NamespaceID, namespace.SettingMaxArtifactsSize)
+	above, err := s.Namespaces.SettingsAbove(ctx, p.NamespaceID, namespace.SettingMaxArtifactsSize)
 	if err != nil {
 		return 0, err
 	}
@@ -159,7 +159,7 @@ func (s *Service) artifactLimit(ctx context.Context, p *project.Project) (int64,
 			return *set.MaxArtifactsSize << 20, nil
 		}
 	}
-	return int64(s.settings.Current().MaxArtifactsSize) << 20, nil
+	return int64(s.Settings.Current().MaxArtifactsSize) << 20, nil
 }
 
 // record writes the row of an artifact, and what a report of variables or tests says.
@@ -175,12 +175,12 @@ func (s *Service) record(ctx context.Context, h *Held, row *Artifact) (kept bool
 	if err != nil {
 		return false, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		kept = false
-		if _, err := db.ForUpdate[Build](ctx, s.db, jobRow(h.ID)); err != nil {
+		if _, err := db.ForUpdate[Build](ctx, s.DB, jobRow(h.ID)); err != nil {
 			return err
 		}
-		old, err := db.Select[Artifact](ctx, s.db, "SELECT "+db.Columns[Artifact]("a")+" FROM job_artifacts a WHERE a.job_id = ? AND a.type = ?", h.ID, row.Type)
+		old, err := db.Select[Artifact](ctx, s.DB, "SELECT "+db.Columns[Artifact]("a")+" FROM job_artifacts a WHERE a.job_id = ? AND a.type = ?", h.ID, row.Type)
 		switch {
 		case err != nil:
 			return err
@@ -189,7 +189,7 @@ func (s *Service) record(ctx context.Context, h *Held, row *Artifact) (kept bool
 		case len(old) > 0:
 			return errs.Plain("another artifact of the same type already exists")
 		}
-		if err := db.Create(ctx, s.db, "job_artifacts", row); err != nil {
+		if err := db.Create(ctx, s.DB, "job_artifacts", row); err != nil {
 			return err
 		}
 		kept = true
@@ -207,7 +207,7 @@ func (s *Service) record(ctx context.Context, h *Held, row *Artifact) (kept bool
 // expiry says when artifacts are deleted, nil for never.
 func (s *Service) expiry(in string) (*db.Time, error) {
 	if in == "" {
-		in = s.settings.Current().DefaultArtifactsExpireIn
+		in = s.Settings.Current().DefaultArtifactsExpireIn
 	}
 	if in == "never" || in == "0" || in == "" {
 		return nil, nil
@@ -216,7 +216,7 @@ func (s *Service) expiry(in string) (*db.Time, error) {
 	if !ok {
 		return nil, errs.Plain("expire_in is invalid")
 	}
-	at := db.At(s.now().Add(d))
+	at := db.At(s.Now().Add(d))
 	return &at, nil
 }
 
@@ -228,7 +228,7 @@ func (s *Service) ArtifactsOf(ctx context.Context, jobs []StatusID) (map[StatusI
 	}
 	var w db.Where
 	w.In("a.job_id", jobs)
-	rows, err := db.Select[Artifact](ctx, s.db, "SELECT "+db.Columns[Artifact]("a")+" FROM job_artifacts a"+w.SQL()+" ORDER BY a.id", w.Args()...)
+	rows, err := db.Select[Artifact](ctx, s.DB, "SELECT "+db.Columns[Artifact]("a")+" FROM job_artifacts a"+w.SQL()+" ORDER BY a.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("artifacts of jobs: %w", err)
 	}
@@ -260,7 +260,7 @@ func (s *Service) openable(ctx context.Context, as authz.Actor, p *project.Proje
 	if a.Access == NoAccess {
 		return nil, errs.Missing("")
 	}
-	may, err := s.policy.Can(ctx, as, needs(a.Access, authz.ReadPipeline), p.Subject())
+	may, err := s.Policy.Can(ctx, as, needs(a.Access, authz.ReadPipeline), p.Subject())
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +291,7 @@ func (s *Service) OpenForJob(ctx context.Context, h *Held, id StatusID) (*Artifa
 }
 
 func (s *Service) artifact(ctx context.Context, id StatusID, kind string) (*Artifact, error) {
-	list, err := db.Select[Artifact](ctx, s.db, "SELECT "+db.Columns[Artifact]("a")+" FROM job_artifacts a WHERE a.job_id = ? AND a.type = ?", id, kind)
+	list, err := db.Select[Artifact](ctx, s.DB, "SELECT "+db.Columns[Artifact]("a")+" FROM job_artifacts a WHERE a.job_id = ? AND a.type = ?", id, kind)
 	if err != nil {
 		return nil, fmt.Errorf("find artifact: %w", err)
 	}
@@ -299,7 +299,7 @@ func (s *Service) artifact(ctx context.Context, id StatusID, kind string) (*Arti
 		return nil, errs.Missing("")
 	}
 	a := &list[0]
-	if a.ExpireAt == nil || a.ExpireAt.After(s.now()) {
+	if a.ExpireAt == nil || a.ExpireAt.After(s.Now()) {
 		return a, nil
 	}
 	lasting, err := s.lasting(ctx, []StatusID{id})
@@ -313,7 +313,7 @@ func (s *Service) artifact(ctx context.Context, id StatusID, kind string) (*Arti
 }
 
 func (s *Service) openArtifact(ctx context.Context, a *Artifact) (*Artifact, *blob.Object, error) {
-	o, err := s.objects.Open(ctx, a.Key)
+	o, err := s.Objects.Open(ctx, a.Key)
 	if errors.Is(err, blob.ErrNotFound) {
 		return nil, nil, errs.Missing("")
 	}
@@ -326,14 +326,14 @@ func (s *Service) openArtifact(ctx context.Context, a *Artifact) (*Artifact, *bl
 // KeepArtifacts takes the expiry from the artifacts of a job. It requires UpdatePipeline, and the right to run pipelines of a protected
 // reference.
 func (s *Service) KeepArtifacts(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
 	j, _, err := s.writable(ctx, as, p, id)
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.db.Exec(ctx, "UPDATE job_artifacts SET expire_at = NULL WHERE job_id = ?", id)
+	n, err := s.DB.Exec(ctx, "UPDATE job_artifacts SET expire_at = NULL WHERE job_id = ?", id)
 	if err != nil {
 		return nil, fmt.Errorf("keep artifacts: %w", err)
 	}
@@ -345,13 +345,13 @@ func (s *Service) KeepArtifacts(ctx context.Context, as authz.Actor, p *project.
 
 // DeleteArtifacts deletes the artifacts of a job and says how many there were. It requires ErasePipeline.
 func (s *Service) DeleteArtifacts(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (deleted int, err error) {
-	if err := s.policy.Require(ctx, as, authz.ErasePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ErasePipeline, p.Subject()); err != nil {
 		return 0, err
 	}
 	if _, _, err := s.findJob(ctx, as, p, id); err != nil {
 		return 0, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		keys, err := s.dropArtifacts(ctx, id)
 		if err == nil {
 			deleted = len(keys)
@@ -364,7 +364,7 @@ func (s *Service) DeleteArtifacts(ctx context.Context, as authz.Actor, p *projec
 
 // dropArtifacts deletes the rows of a job's artifacts and gives the keys of their objects.
 func (s *Service) dropArtifacts(ctx context.Context, id StatusID) ([]string, error) {
-	keys, err := db.Select[string](ctx, s.db, "DELETE FROM job_artifacts WHERE job_id = ? RETURNING object_key", id)
+	keys, err := db.Select[string](ctx, s.DB, "DELETE FROM job_artifacts WHERE job_id = ? RETURNING object_key", id)
 	if err != nil {
 		return nil, fmt.Errorf("delete artifacts: %w", err)
 	}
@@ -386,13 +386,13 @@ func (expire) Kind() string { return "expire_job_artifacts" }
 // Expire deletes artifacts whose time is over, but for those of the latest pipeline of each reference that has succeeded, where the project
 // keeps them.
 func (s *Service) Expire(ctx context.Context, _ expire) error {
-	return s.expireWhere(ctx, "a.expire_at <= ?", db.At(s.now()))
+	return s.expireWhere(ctx, "a.expire_at <= ?", db.At(s.Now()))
 }
 
 // expireWhere deletes the artifacts that a condition selects, but for those that last.
 func (s *Service) expireWhere(ctx context.Context, cond string, args ...any) error {
 	for after := ArtifactID(0); ; {
-		rows, err := db.Select[Artifact](ctx, s.db, "SELECT "+db.Columns[Artifact]("a")+" FROM job_artifacts a WHERE "+cond+" AND a.id > ? ORDER BY a.id LIMIT ?",
+		rows, err := db.Select[Artifact](ctx, s.DB, "SELECT "+db.Columns[Artifact]("a")+" FROM job_artifacts a WHERE "+cond+" AND a.id > ? ORDER BY a.id LIMIT ?",
 			append(slices.Clip(args), after, expireBatch)...)
 		if err != nil {
 			return fmt.Errorf("find artifacts to delete: %w", err)
@@ -427,7 +427,7 @@ func (s *Service) expireSome(ctx context.Context, rows []Artifact) error {
 		return nil
 	}
 	marks, args := db.Marks(gone)
-	if _, err := s.db.Exec(ctx, "DELETE FROM job_artifacts WHERE id IN ("+marks+")", args...); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM job_artifacts WHERE id IN ("+marks+")", args...); err != nil {
 		return fmt.Errorf("delete expired artifacts: %w", err)
 	}
 	s.forget(ctx, keys)
@@ -445,7 +445,7 @@ func (s *Service) lasting(ctx context.Context, jobs []StatusID) (map[StatusID]bo
 		ProjectID project.ID `db:"project_id"`
 	}
 	marks, args := db.Marks(jobs)
-	latest, err := db.Select[row](ctx, s.db, `SELECT s.id, l.project_id FROM commit_statuses s JOIN pipelines l ON l.id = s.pipeline_id
+	latest, err := db.Select[row](ctx, s.DB, `SELECT s.id, l.project_id FROM commit_statuses s JOIN pipelines l ON l.id = s.pipeline_id
 		LEFT JOIN commit_statuses b ON b.id = l.upstream_job_id AND l.source = 'parent_pipeline' LEFT JOIN pipelines u ON u.id = b.pipeline_id
 		LEFT JOIN commit_statuses c ON c.id = u.upstream_job_id AND u.source = 'parent_pipeline'
 		WHERE s.id IN (`+marks+`) AND COALESCE(c.pipeline_id, b.pipeline_id, l.id) = (SELECT MAX(x.id) FROM pipelines x
@@ -457,7 +457,7 @@ func (s *Service) lasting(ctx context.Context, jobs []StatusID) (map[StatusID]bo
 	for i, r := range latest {
 		places[i] = r.ProjectID
 	}
-	projects, err := s.projects.Load(ctx, places)
+	projects, err := s.Projects.Load(ctx, places)
 	if err != nil {
 		return nil, err
 	}

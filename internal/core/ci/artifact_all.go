@@ -22,10 +22,10 @@ func (expireAll) Kind() string { return "expire_artifacts_of_project" }
 // DeleteAllArtifacts deletes the artifacts of the jobs of a project in the background, also those that were to be kept. Those of
 // pipelines that have not ended stay, and those of the latest pipelines where the project keeps them. It requires ErasePipeline.
 func (s *Service) DeleteAllArtifacts(ctx context.Context, as authz.Actor, p *project.Project) error {
-	if err := s.policy.Require(ctx, as, authz.ErasePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ErasePipeline, p.Subject()); err != nil {
 		return err
 	}
-	if err := s.jobs.Enqueue(ctx, expireAll{ProjectID: p.ID, At: s.now()}); err != nil {
+	if err := s.Deps.Jobs.Enqueue(ctx, expireAll{ProjectID: p.ID, At: s.Now()}); err != nil {
 		return fmt.Errorf("enqueue deletion of artifacts: %w", err)
 	}
 	return nil

@@ -34,11 +34,11 @@ const jobTokenPrefix = "glcbt-"
 // that knows that there is none is kept waiting until there is, but not longer than about a minute. A token that is unknown
 // is Forbidden.
 func (s *Service) Request(ctx context.Context, ask Ask) (found *Assignment, last string, err error) {
-	r, err := s.runners.Authenticate(ctx, ask.Token)
+	r, err := s.Runners.Authenticate(ctx, ask.Token)
 	if err != nil {
 		return nil, "", err
 	}
-	m, err := s.runners.Contact(ctx, r, ask.SystemID, ask.Info, ask.Address)
+	m, err := s.Runners.Contact(ctx, r, ask.SystemID, ask.Info, ask.Address)
 	if err != nil {
 		return nil, "", err
 	}
@@ -58,7 +58,7 @@ func (s *Service) Request(ctx context.Context, ask Ask) (found *Assignment, last
 		}
 		value = s.waiting.value(r.ID)
 		// It may have been paused, reset or deleted meanwhile.
-		if r, err = s.runners.Authenticate(ctx, ask.Token); err != nil {
+		if r, err = s.Runners.Authenticate(ctx, ask.Token); err != nil {
 			return nil, "", err
 		}
 		if r.Paused {
@@ -102,7 +102,7 @@ func (s *Service) next(ctx context.Context, r *runner.Runner, without []StatusID
 	cond, args := runner.ServesSQL(r, "p")
 	in.And(cond, args...)
 	in.And("NOT p.archived AND NOT p.pending_delete AND p.builds_access > ?", authz.FeatureDisabled)
-	list, err := db.Select[candidate](ctx, s.db, `WITH RECURSIVE waiting (project_id) AS (
+	list, err := db.Select[candidate](ctx, s.DB, `WITH RECURSIVE waiting (project_id) AS (
 			SELECT MIN(f.project_id) FROM job_queue f
 			UNION ALL SELECT (SELECT MIN(f.project_id) FROM job_queue f WHERE f.project_id > v.project_id) FROM waiting v WHERE v.project_id IS NOT NULL)
 		SELECT x.job_id, s.pipeline_id FROM (SELECT (SELECT MIN(q.job_id) FROM job_queue q`+of.SQL()+`) AS job_id, `+busy+` AS busy
@@ -126,7 +126,7 @@ func (s *Service) obstacle(ctx context.Context, p *project.Project, j *Job, c *c
 		return deps, OutdatedDeployment, err
 	}
 	if j.AuthorID != nil {
-		state, err := db.Get[string](ctx, s.db, "SELECT u.state FROM users u WHERE u.id = ?", *j.AuthorID)
+		state, err := db.Get[string](ctx, s.DB, "SELECT u.state FROM users u WHERE u.id = ?", *j.AuthorID)
 		if err != nil && !errors.Is(err, db.ErrNotFound) {
 			return deps, "", fmt.Errorf("state of user: %w", err)
 		}
@@ -227,12 +227,12 @@ func (s *Service) localDependencies(ctx context.Context, j *Job, c *ciconfig.Job
 		Size     *int64   `db:"size"`
 		ExpireAt *db.Time `db:"expire_at"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT s.id, s.name, s.status, j.erased_at, a.filename, a.size, a.expire_at FROM `+jobTables+
+	rows, err := db.Select[row](ctx, s.DB, `SELECT s.id, s.name, s.status, j.erased_at, a.filename, a.size, a.expire_at FROM `+jobTables+
 		` LEFT JOIN job_artifacts a ON a.job_id = s.id AND a.type = 'archive'`+w.SQL()+" ORDER BY s.stage_idx, s.id", w.Args()...)
 	if err != nil {
 		return out, fmt.Errorf("dependencies of job: %w", err)
 	}
-	now := s.now()
+	now := s.Now()
 	old := func(r *row) bool { return r.ExpireAt != nil && !r.ExpireAt.After(now) }
 	var late []StatusID
 	for i := range rows {
@@ -259,11 +259,11 @@ func (s *Service) localDependencies(ctx context.Context, j *Job, c *ciconfig.Job
 
 // projectOf gives the project of a pipeline.
 func (s *Service) projectOf(ctx context.Context, of PipelineID) (*project.Project, error) {
-	id, err := db.Get[project.ID](ctx, s.db, "SELECT p.project_id FROM pipelines p WHERE p.id = ?", of)
+	id, err := db.Get[project.ID](ctx, s.DB, "SELECT p.project_id FROM pipelines p WHERE p.id = ?", of)
 	if err != nil {
 		return nil, fmt.Errorf("project of pipeline: %w", err)
 	}
-	found, err := s.projects.Load(ctx, []project.ID{id})
+	found, err := s.Projects.Load(ctx, []project.ID{id})
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (s *Service) startBridge(ctx context.Context, args startDownstream) error {
 	}
 	as := authz.Actor{}
 	if reason == "" && j.AuthorID != nil {
-		as, err = s.accounts.StandIn(ctx, strconv.FormatInt(int64(*j.AuthorID), 10))
+		as, err = s.Accounts.StandIn(ctx, strconv.FormatInt(int64(*j.AuthorID), 10))
 		switch {
 		case errs.Is(err, errs.Forbidden):
 			reason = UserBlocked
@@ -78,10 +78,10 @@ func (s *Service) startBridge(ctx context.Context, args startDownstream) error {
 		case reason != "":
 			j.fail(reason, s)
 		case waits(c.Trigger):
-			j.enter(Running, s.now())
+			j.enter(Running, s.Now())
 		default:
-			j.enter(Running, s.now())
-			j.enter(Success, s.now())
+			j.enter(Running, s.Now())
+			j.enter(Success, s.Now())
 		}
 		return nil
 	})
@@ -93,7 +93,7 @@ func (s *Service) startBridge(ctx context.Context, args startDownstream) error {
 
 // startFor makes the pipeline of a bridge and gives the reason why there is none, "" where there is.
 func (s *Service) startFor(ctx context.Context, as authz.Actor, p *project.Project, j *Job, c *ciconfig.Job) (reason string, err error) {
-	made, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM pipelines l WHERE l.upstream_job_id = ?", j.ID)
+	made, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM pipelines l WHERE l.upstream_job_id = ?", j.ID)
 	if err != nil {
 		return "", fmt.Errorf("find downstream pipeline: %w", err)
 	}
@@ -123,7 +123,7 @@ func (s *Service) startFor(ctx context.Context, as authz.Actor, p *project.Proje
 		return s.startChild(ctx, as, p, of, j, in)
 	}
 	known := list(vars).lookup()
-	target, err := s.projects.Find(ctx, as, ciconfig.Expand(c.Trigger.Project, known))
+	target, err := s.Projects.Find(ctx, as, ciconfig.Expand(c.Trigger.Project, known))
 	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
 		return DownstreamNotFound, nil
 	}
@@ -143,7 +143,7 @@ func (s *Service) startFor(ctx context.Context, as authz.Actor, p *project.Proje
 
 // above counts the pipelines that started one another up to one, and how many of these are children in one another.
 func (s *Service) above(ctx context.Context, of PipelineID) (hops, generations int, err error) {
-	sources, err := db.Select[Source](ctx, s.db, `WITH RECURSIVE up (id, source, upstream, depth) AS (
+	sources, err := db.Select[Source](ctx, s.DB, `WITH RECURSIVE up (id, source, upstream, depth) AS (
 			SELECT l.id, l.source, l.upstream_job_id, 0 FROM pipelines l WHERE l.id = ?
 			UNION ALL SELECT l.id, l.source, l.upstream_job_id, up.depth + 1 FROM up JOIN commit_statuses b ON b.id = up.upstream
 				JOIN pipelines l ON l.id = b.pipeline_id WHERE up.depth < ?
@@ -208,7 +208,7 @@ func (s *Service) childText(ctx context.Context, of *Pipeline, j *Job) (text []b
 
 // readArtifact reads a file from the archive of a job of a pipeline.
 func (s *Service) readArtifact(ctx context.Context, of *Pipeline, name, file string) ([]byte, error) {
-	id, err := db.Get[StatusID](ctx, s.db, "SELECT s.id FROM commit_statuses s WHERE s.pipeline_id = ? AND s.name = ? AND NOT s.retried AND s.kind = 'job'", of.ID, name)
+	id, err := db.Get[StatusID](ctx, s.DB, "SELECT s.id FROM commit_statuses s WHERE s.pipeline_id = ? AND s.name = ? AND NOT s.retried AND s.kind = 'job'", of.ID, name)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}

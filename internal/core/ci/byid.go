@@ -18,11 +18,11 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []PipelineID) (
 	}
 	var w db.Where
 	w.In("p.id", ids)
-	rows, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL(), w.Args()...)
+	rows, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("pipelines by id: %w", err)
 	}
-	readable, err := project.Readable(ctx, s.projects, as, rows, project.Rule[Pipeline]{
+	readable, err := project.Readable(ctx, s.Projects, as, rows, project.Rule[Pipeline]{
 		Project: func(p *Pipeline) project.ID { return p.ProjectID },
 		Needs: func(_ *Pipeline, p *project.Project) (authz.Ability, authz.Subject) {
 			return s.readable(p), p.Subject()

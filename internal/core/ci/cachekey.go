@@ -50,7 +50,7 @@ func (d *draft) lastChange(ctx context.Context, file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
-	g, err := d.repos.Open(ctx, d.project)
+	g, err := d.Repos.Open(ctx, d.project)
 	if err != nil {
 		return "", err
 	}

@@ -12,7 +12,7 @@ import (
 
 // cancelJobs cancels jobs of a locked pipeline. Its statements are as many for many jobs as for one.
 func (s *Service) cancelJobs(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, jobs []Job) error {
-	now, before := s.now(), slices.Clone(jobs)
+	now, before := s.Now(), slices.Clone(jobs)
 	entered := map[State][]StatusID{}
 	var queued, delayed, logs []StatusID
 	var changed []*Status
@@ -44,7 +44,7 @@ func (s *Service) cancelJobs(ctx context.Context, as authz.Actor, p *project.Pro
 			continue
 		}
 		marks, args := db.Marks(ids)
-		if _, err := s.db.Exec(ctx, query+marks+")", args...); err != nil {
+		if _, err := s.DB.Exec(ctx, query+marks+")", args...); err != nil {
 			return fmt.Errorf("cancel jobs: %w", err)
 		}
 	}
@@ -58,7 +58,7 @@ func (s *Service) cancelJobs(ctx context.Context, as authz.Actor, p *project.Pro
 		if jobs[i].State == before[i].State {
 			continue
 		}
-		if err := s.bus.Publish(ctx, JobChanged{Stamp: as.Stamp(now), Before: &before[i], Job: jobs[i], Pipeline: *of, Project: p}); err != nil {
+		if err := s.Bus.Publish(ctx, JobChanged{Stamp: as.Stamp(now), Before: &before[i], Job: jobs[i], Pipeline: *of, Project: p}); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ func (e JobChanged) Changed() change.Fact {
 // transaction, which it opens or joins. Nothing is done where the function returns an error.
 func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project, of PipelineID, id StatusID, fn func(ctx context.Context, j *Job) error) (*Job, error) {
 	var out *Job
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		pipeline, err := s.lock(ctx, of)
 		if err != nil {
 			return err
@@ -63,7 +63,7 @@ func (s *Service) alone(ctx context.Context, of *Pipeline, was State, j *Job) (b
 		return false, nil
 	}
 	// The first condition on the status is that of the partial index commit_statuses_live, which serves no query without it.
-	alone, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM commit_statuses s WHERE s.pipeline_id = ? AND s.stage_idx = ?
+	alone, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM commit_statuses s WHERE s.pipeline_id = ? AND s.stage_idx = ?
 			AND s.status IN ('created', 'pending', 'running') AND s.status IN ('pending', 'running') AND NOT s.retried)
 		AND NOT EXISTS (SELECT 1 FROM commit_statuses s JOIN job_needs n ON n.job_id = s.id WHERE s.pipeline_id = ?
 			AND s.status IN ('created', 'pending', 'running') AND s.status = 'created' AND n.name = ?)`, of.ID, j.StageIndex, of.ID, j.Name)
@@ -82,8 +82,8 @@ func (s *Service) changeLocked(ctx context.Context, as authz.Actor, p *project.P
 // changeState is changeLocked, and tells the state that the job had.
 func (s *Service) changeState(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, id StatusID, fn func(ctx context.Context, j *Job) error) (was State, out *Job, err error) {
 	var before, after Job
-	_, err = db.Update(ctx, s.db, statusRow(id), func(ctx context.Context, st *Status) error {
-		_, err := db.Update(ctx, s.db, jobRow(id), func(ctx context.Context, b *Build) error {
+	_, err = db.Update(ctx, s.DB, statusRow(id), func(ctx context.Context, st *Status) error {
+		_, err := db.Update(ctx, s.DB, jobRow(id), func(ctx context.Context, b *Build) error {
 			before, after = Job{*st, *b}, Job{*st, *b}
 			if err := fn(ctx, &after); err != nil {
 				return err
@@ -101,7 +101,7 @@ func (s *Service) changeState(ctx context.Context, as authz.Actor, p *project.Pr
 		return was, out, nil
 	}
 	if was == Pending {
-		if _, err := s.db.Exec(ctx, "DELETE FROM job_queue WHERE job_id = ?", id); err != nil {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM job_queue WHERE job_id = ?", id); err != nil {
 			return was, nil, fmt.Errorf("take job out of queue: %w", err)
 		}
 	}
@@ -111,14 +111,14 @@ func (s *Service) changeState(ctx context.Context, as authz.Actor, p *project.Pr
 		}
 	}
 	if after.State.Complete() {
-		if err := s.jobs.Enqueue(ctx, joinLog{JobID: id}); err != nil {
+		if err := s.Deps.Jobs.Enqueue(ctx, joinLog{JobID: id}); err != nil {
 			return was, nil, fmt.Errorf("enqueue log of job: %w", err)
 		}
 	}
 	if err := s.passOnAfter(ctx, &after.Status); err != nil {
 		return was, nil, err
 	}
-	return was, out, s.bus.Publish(ctx, JobChanged{Stamp: as.Stamp(s.now()), Before: &before, Job: after, Pipeline: *of, Project: p})
+	return was, out, s.Bus.Publish(ctx, JobChanged{Stamp: as.Stamp(s.Now()), Before: &before, Job: after, Pipeline: *of, Project: p})
 }
 
 // publishJobs tells that jobs of a pipeline, which are given as they were, have got the states that they have now.
@@ -129,7 +129,7 @@ func (s *Service) publishJobs(ctx context.Context, as authz.Actor, p *project.Pr
 			ids[i], before[st.ID] = st.ID, st
 		}
 		marks, args := db.Marks(ids)
-		jobs, err := db.Select[Job](ctx, s.db, "SELECT "+jobColumns+" FROM "+jobTables+" WHERE s.id IN ("+marks+") ORDER BY s.stage_idx, s.id", args...)
+		jobs, err := db.Select[Job](ctx, s.DB, "SELECT "+jobColumns+" FROM "+jobTables+" WHERE s.id IN ("+marks+") ORDER BY s.stage_idx, s.id", args...)
 		if err != nil {
 			return fmt.Errorf("jobs that have changed: %w", err)
 		}
@@ -143,8 +143,8 @@ func (s *Service) publishJobs(ctx context.Context, as authz.Actor, p *project.Pr
 		for i := range jobs {
 			old := &Job{before[jobs[i].ID], jobs[i].Build}
 			old.ScheduledAt = nil
-			e := JobChanged{Stamp: as.Stamp(s.now()), Before: old, Job: jobs[i], Pipeline: *of, Project: p}
-			if err := s.bus.Publish(ctx, e); err != nil {
+			e := JobChanged{Stamp: as.Stamp(s.Now()), Before: old, Job: jobs[i], Pipeline: *of, Project: p}
+			if err := s.Bus.Publish(ctx, e); err != nil {
 				return err
 			}
 		}
@@ -154,7 +154,7 @@ func (s *Service) publishJobs(ctx context.Context, as authz.Actor, p *project.Pr
 
 // fail ends a job for a reason.
 func (j *Job) fail(reason string, s *Service) {
-	j.enter(Failed, s.now())
+	j.enter(Failed, s.Now())
 	j.FailureReason = &reason
 }
 
@@ -164,7 +164,7 @@ func (s *Service) afterFailure(ctx context.Context, as authz.Actor, p *project.P
 	if err != nil || again || j.AllowFailure || !of.CancelOnFailure {
 		return err
 	}
-	if err := s.jobs.Enqueue(ctx, cancelRest{PipelineID: of.ID}); err != nil {
+	if err := s.Deps.Jobs.Enqueue(ctx, cancelRest{PipelineID: of.ID}); err != nil {
 		return fmt.Errorf("enqueue end of other jobs: %w", err)
 	}
 	return nil

@@ -102,7 +102,7 @@ func (s *Service) idTokens(ctx context.Context, a *Assignment, facts, set list) 
 		if own.Audience = any(audience); len(audience) == 1 {
 			own.Audience = audience[0]
 		}
-		token, err := s.idTokenKeys.Sign(ctx, own)
+		token, err := s.IDTokens.Sign(ctx, own)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func (s *Service) userIdentities(ctx context.Context, j *Job) ([]userIdentity, e
 	if j.AuthorID == nil {
 		return nil, nil
 	}
-	passed, err := s.accounts.PassedIdentities(ctx, *j.AuthorID)
+	passed, err := s.Accounts.PassedIdentities(ctx, *j.AuthorID)
 	if err != nil {
 		return nil, fmt.Errorf("identities of user: %w", err)
 	}
@@ -129,7 +129,7 @@ func (s *Service) userIdentities(ctx context.Context, j *Job) ([]userIdentity, e
 
 // claims are those of all tokens of a job, from the variables that the server predefines.
 func (s *Service) claims(a *Assignment, facts list) *tokenClaims {
-	now := s.now()
+	now := s.Now()
 	p, of := a.Project, a.Pipeline
 	c := &tokenClaims{
 		NamespaceID: strconv.FormatInt(int64(p.ParentID), 10), NamespacePath: p.FullPath[:strings.LastIndexByte(p.FullPath, '/')],
@@ -145,8 +145,8 @@ func (s *Service) claims(a *Assignment, facts list) *tokenClaims {
 	case strings.HasPrefix(of.Ref, "refs/"): // of a merge request
 		c.Ref, c.RefPath = facts.last("CI_COMMIT_REF_NAME"), of.Ref
 	}
-	if path := configPath(p, s.settings.Current().DefaultCIConfigPath); of.Source != ByParentPipeline && !strings.ContainsAny(path, "@:") {
-		host := s.urls.Root()
+	if path := configPath(p, s.Settings.Current().DefaultCIConfigPath); of.Source != ByParentPipeline && !strings.ContainsAny(path, "@:") {
+		host := s.URLs.Root()
 		if at, err := url.Parse(host); err == nil {
 			host = at.Host + at.Path
 		}
@@ -155,7 +155,7 @@ func (s *Service) claims(a *Assignment, facts list) *tokenClaims {
 	if e := a.Config.Environment; e != nil {
 		c.Environment, c.EnvironmentProtected, c.EnvironmentAction, c.DeploymentTier = e.Name, "false", facts.last("CI_ENVIRONMENT_ACTION"), e.Tier
 	}
-	c.Issuer, c.Subject = s.urls.Root(), c.subject(p.Settings().CIIDTokenSubClaimComponents)
+	c.Issuer, c.Subject = s.URLs.Root(), c.subject(p.Settings().CIIDTokenSubClaimComponents)
 	c.IssuedAt, c.NotBefore = jwt.NewNumericDate(now), jwt.NewNumericDate(now.Add(-clockSkew))
 	c.Expiry = jwt.NewNumericDate(now.Add(time.Duration(a.Job.Timeout) * time.Second))
 	return c

@@ -33,7 +33,7 @@ func (j *Job) Playable() bool {
 // RetryJob makes another job in the place of one that has ended. It requires UpdatePipeline, and the right
 // to run pipelines of a protected reference.
 func (s *Service) RetryJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
 	j, of, err := s.writable(ctx, as, p, id)
@@ -41,7 +41,7 @@ func (s *Service) RetryJob(ctx context.Context, as authz.Actor, p *project.Proje
 		return nil, err
 	}
 	var made *Job
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		locked, err := s.lock(ctx, of.ID)
 		if err != nil {
 			return err
@@ -88,7 +88,7 @@ func (s *Service) retry(ctx context.Context, as authz.Actor, p *project.Project,
 // PlayJob starts a job that waits for a user, with variables that it gets besides its own. It requires
 // UpdatePipeline, and the right to run pipelines of a protected reference; variables require the role that the project asks for.
 func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, vars []Variable) (*Job, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
 	if err := checkVariables(vars); err != nil {
@@ -104,7 +104,7 @@ func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Projec
 		return nil, err
 	}
 	var out *Job
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		locked, err := s.lock(ctx, of.ID)
 		if err != nil {
 			return err
@@ -115,7 +115,7 @@ func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Projec
 				return ErrUnplayable
 			}
 			j.AuthorID, j.ScheduledAt = &user, nil
-			j.enter(j.ready(), s.now())
+			j.enter(j.ready(), s.Now())
 			return nil
 		})
 		if err != nil {
@@ -141,7 +141,7 @@ func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Projec
 // CancelJob cancels a job. A runner that can is asked to run what comes after the script first. A job that has ended
 // stays as it is. It requires UpdatePipeline, and the role that the project lets cancel.
 func (s *Service) CancelJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
 	return s.cancelJob(ctx, as, p, id, (*Job).cancel)
@@ -150,7 +150,7 @@ func (s *Service) CancelJob(ctx context.Context, as authz.Actor, p *project.Proj
 // ForceCancelJob is CancelJob that ends a job at once, also one that is canceling. It requires UpdatePipeline and AdminProject.
 func (s *Service) ForceCancelJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
 	for _, ability := range []authz.Ability{authz.UpdatePipeline, authz.AdminProject} {
-		if err := s.policy.Require(ctx, as, ability, p.Subject()); err != nil {
+		if err := s.Policy.Require(ctx, as, ability, p.Subject()); err != nil {
 			return nil, err
 		}
 	}
@@ -166,7 +166,7 @@ func (s *Service) cancelJob(ctx context.Context, as authz.Actor, p *project.Proj
 		return nil, err
 	}
 	return s.change(ctx, as, p, of.ID, id, func(_ context.Context, j *Job) error {
-		cancel(j, s.now())
+		cancel(j, s.Now())
 		return nil
 	})
 }
@@ -192,7 +192,7 @@ func (j *Job) cancelAtOnce(now time.Time) {
 // UnscheduleJob lets a delayed job wait for a user instead of its time. It requires UpdatePipeline, and the right to run
 // pipelines of a protected reference.
 func (s *Service) UnscheduleJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
 	_, of, err := s.writable(ctx, as, p, id)
@@ -203,7 +203,7 @@ func (s *Service) UnscheduleJob(ctx context.Context, as authz.Actor, p *project.
 		if j.State != Scheduled {
 			return ErrUnplayable
 		}
-		j.enter(Manual, s.now())
+		j.enter(Manual, s.Now())
 		j.ScheduledAt = nil
 		return nil
 	})
@@ -212,7 +212,7 @@ func (s *Service) UnscheduleJob(ctx context.Context, as authz.Actor, p *project.
 // Cancel cancels the jobs of a pipeline that have not ended, and those of its child pipelines. It
 // requires UpdatePipeline, the right to run pipelines of a protected reference, and the role that the project lets cancel.
 func (s *Service) Cancel(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) (*Pipeline, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
 	of, err := s.changeable(ctx, as, p, id)
@@ -230,7 +230,7 @@ func (s *Service) Cancel(ctx context.Context, as authz.Actor, p *project.Project
 
 // cancelAll cancels those of the jobs of a pipeline and its child pipelines that a condition on jobs selects, all where it is nil.
 func (s *Service) cancelAll(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID, which func(*Job) bool) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		of, err := s.lock(ctx, id)
 		if err != nil {
 			return err
@@ -238,7 +238,7 @@ func (s *Service) cancelAll(ctx context.Context, as authz.Actor, p *project.Proj
 		var w db.Where
 		w.And("s.pipeline_id = ? AND NOT s.retried", id)
 		w.In("s.status", cancelable)
-		jobs, err := db.Select[Job](ctx, s.db, "SELECT "+jobColumns+" FROM "+jobTables+w.SQL()+" ORDER BY s.id", w.Args()...)
+		jobs, err := db.Select[Job](ctx, s.DB, "SELECT "+jobColumns+" FROM "+jobTables+w.SQL()+" ORDER BY s.id", w.Args()...)
 		if err != nil {
 			return fmt.Errorf("jobs to cancel: %w", err)
 		}
@@ -253,7 +253,7 @@ func (s *Service) cancelAll(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil {
 		return errs.Wrap(err, "cancel pipeline")
 	}
-	children, err := db.Select[PipelineID](ctx, s.db, `SELECT l.id FROM pipelines l JOIN commit_statuses b ON b.id = l.upstream_job_id
+	children, err := db.Select[PipelineID](ctx, s.DB, `SELECT l.id FROM pipelines l JOIN commit_statuses b ON b.id = l.upstream_job_id
 		WHERE b.pipeline_id = ? AND l.source = ? AND l.finished_at IS NULL ORDER BY l.id`, id, ByParentPipeline)
 	if err != nil {
 		return fmt.Errorf("child pipelines: %w", err)
@@ -269,13 +269,13 @@ func (s *Service) cancelAll(ctx context.Context, as authz.Actor, p *project.Proj
 // Retry starts the failed and canceled jobs of a pipeline again. It requires UpdatePipeline, and the right to run
 // pipelines of a protected reference.
 func (s *Service) Retry(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) (*Pipeline, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
 	if _, err := s.changeable(ctx, as, p, id); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		locked, err := s.lock(ctx, id)
 		if err != nil {
 			return err
@@ -305,7 +305,7 @@ func (s *Service) unsuccessful(ctx context.Context, p *project.Project, id Pipel
 	var w db.Where
 	w.And("s.pipeline_id = ? AND NOT s.retried AND s.kind = 'job'", id)
 	w.In("s.status", unsuccessful)
-	jobs, err := db.Select[Job](ctx, s.db, "SELECT "+jobColumns+" FROM "+jobTables+w.SQL()+" ORDER BY s.stage_idx, s.id", w.Args()...)
+	jobs, err := db.Select[Job](ctx, s.DB, "SELECT "+jobColumns+" FROM "+jobTables+w.SQL()+" ORDER BY s.stage_idx, s.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("jobs to retry: %w", err)
 	}
@@ -326,7 +326,7 @@ func (s *Service) Erase(ctx context.Context, as authz.Actor, p *project.Project,
 	}
 	subject := p.Subject()
 	subject.Own = as.Owns(j.AuthorID)
-	if err := s.policy.Require(ctx, as, authz.ErasePipeline, subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ErasePipeline, subject); err != nil {
 		return nil, err
 	}
 	if err := s.mayChange(ctx, as, p, of); err != nil {
@@ -346,10 +346,10 @@ func (s *Service) Erase(ctx context.Context, as authz.Actor, p *project.Project,
 		if j.LogKey != nil {
 			keys = append(keys, *j.LogKey)
 		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM job_log_pieces WHERE job_id = ?", id); err != nil {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM job_log_pieces WHERE job_id = ?", id); err != nil {
 			return fmt.Errorf("delete log: %w", err)
 		}
-		now, user := db.At(s.now()), as.UserID
+		now, user := db.At(s.Now()), as.UserID
 		j.LogKey, j.LogSize, j.ErasedAt, j.ErasedBy = nil, 0, &now, &user
 		s.forgetLater(ctx, keys)
 		return nil
@@ -358,7 +358,7 @@ func (s *Service) Erase(ctx context.Context, as authz.Actor, p *project.Project,
 
 // Delete deletes a pipeline with its jobs, logs and artifacts. It requires DeletePipeline.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) error {
-	if err := s.policy.Require(ctx, as, authz.DeletePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.DeletePipeline, p.Subject()); err != nil {
 		return err
 	}
 	if _, err := s.Find(ctx, as, p, id); err != nil {
@@ -369,12 +369,12 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 
 // remove deletes a pipeline in a transaction, which it opens or joins.
 func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) error {
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		locked, err := s.lock(ctx, id)
 		if err != nil {
 			return err
 		}
-		keys, err := db.Select[string](ctx, s.db, `SELECT a.object_key FROM job_artifacts a JOIN commit_statuses s ON s.id = a.job_id WHERE s.pipeline_id = ?
+		keys, err := db.Select[string](ctx, s.DB, `SELECT a.object_key FROM job_artifacts a JOIN commit_statuses s ON s.id = a.job_id WHERE s.pipeline_id = ?
 			UNION ALL SELECT j.log_key FROM jobs j JOIN commit_statuses s ON s.id = j.job_id WHERE s.pipeline_id = ? AND j.log_key IS NOT NULL ORDER BY 1`, id, id)
 		if err != nil {
 			return fmt.Errorf("objects of pipeline: %w", err)
@@ -382,17 +382,17 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.passOnWithout(ctx, id); err != nil {
 			return err
 		}
-		if _, err := db.Drop(ctx, s.db, db.Row{Table: "pipelines", ID: id}); err != nil {
+		if _, err := db.Drop(ctx, s.DB, db.Row{Table: "pipelines", ID: id}); err != nil {
 			return fmt.Errorf("delete pipeline: %w", err)
 		}
 		s.forgetLater(ctx, keys)
 		if err := s.tellBridges(ctx, locked); err != nil {
 			return err
 		}
-		if err := s.jobs.Enqueue(ctx, dropRef{ProjectID: p.ID, PipelineID: id}); err != nil {
+		if err := s.Deps.Jobs.Enqueue(ctx, dropRef{ProjectID: p.ID, PipelineID: id}); err != nil {
 			return fmt.Errorf("enqueue end of pipeline: %w", err)
 		}
-		return s.bus.Publish(ctx, PipelineDeleted{Stamp: as.Stamp(s.now()), Pipeline: *locked, Project: p})
+		return s.Bus.Publish(ctx, PipelineDeleted{Stamp: as.Stamp(s.Now()), Pipeline: *locked, Project: p})
 	})
 }
 

@@ -45,7 +45,7 @@ func (s *Service) OfRequest(ctx context.Context, as authz.Actor, of Requested, f
 	var w db.Where
 	w.And("p.merge_request_id = ? AND p.source = ?", of.ID, ByMergeRequest)
 	f.where(&w)
-	list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC", w.Args()...)
+	list, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC", w.Args()...)
 	if err != nil {
 		return page.Page[InProject]{}, fmt.Errorf("list pipelines of merge request: %w", err)
 	}
@@ -76,7 +76,7 @@ func (s *Service) ofBranch(ctx context.Context, of Requested, f PipelineFilter) 
 		w.And("p.source_sha IS NULL AND p.source <> ?", ByParentPipeline)
 		w.In("p.sha", chunk)
 		f.where(&w)
-		list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC", w.Args()...)
+		list, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC", w.Args()...)
 		if err != nil {
 			return nil, fmt.Errorf("list pipelines of branch: %w", err)
 		}
@@ -92,7 +92,7 @@ func (s *Service) Precedent(ctx context.Context, of *Pipeline) (before State, ne
 	row, err := db.Get[struct {
 		Before string `db:"before"`
 		Newest bool   `db:"newest"`
-	}](ctx, s.db, `SELECT COALESCE((SELECT p.status FROM pipelines p WHERE `+same+` AND p.id < ? AND p.status IN ('success', 'failed') ORDER BY p.id DESC LIMIT 1), '') AS before,
+	}](ctx, s.DB, `SELECT COALESCE((SELECT p.status FROM pipelines p WHERE `+same+` AND p.id < ? AND p.status IN ('success', 'failed') ORDER BY p.id DESC LIMIT 1), '') AS before,
 		NOT EXISTS (SELECT 1 FROM pipelines p WHERE `+same+` AND p.id > ?) AS newest`, of.ProjectID, of.Ref, of.Tag, of.ID, of.ProjectID, of.Ref, of.Tag, of.ID)
 	if err != nil {
 		return "", false, fmt.Errorf("read the pipeline before: %w", err)
@@ -110,7 +110,7 @@ type Course struct {
 
 // Course looks at the statuses of a pipeline. It asks for no permission.
 func (s *Service) Course(ctx context.Context, of *Pipeline) (Course, error) {
-	list, err := db.Select[Status](ctx, s.db, "SELECT "+statusColumns+" FROM commit_statuses s WHERE s.pipeline_id = ? AND NOT s.retried ORDER BY s.id", of.ID)
+	list, err := db.Select[Status](ctx, s.DB, "SELECT "+statusColumns+" FROM commit_statuses s WHERE s.pipeline_id = ? AND NOT s.retried ORDER BY s.id", of.ID)
 	if err != nil {
 		return Course{}, fmt.Errorf("list statuses of pipeline: %w", err)
 	}

@@ -69,7 +69,7 @@ type draft struct {
 // protected reference or merge into it; variables of the actor require the role that the project asks for. What the configuration does not
 // allow is Invalid, with its errors.
 func (s *Service) Run(ctx context.Context, as authz.Actor, p *project.Project, in RunInput) (*Pipeline, error) {
-	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
 	if err := checkVariables(in.Variables); err != nil {
@@ -100,7 +100,7 @@ func (s *Service) draft(ctx context.Context, as authz.Actor, p *project.Project,
 	if in.MergeRequest != nil {
 		return s.draftFor(ctx, as, p, in)
 	}
-	g, err := s.repos.Open(ctx, p)
+	g, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (s *Service) draft(ctx context.Context, as authz.Actor, p *project.Project,
 
 // newRow makes the row of a pipeline that is not stored yet.
 func (s *Service) newRow(as authz.Actor, p *project.Project, in RunInput) *Pipeline {
-	user, now := as.UserID, db.At(s.now())
+	user, now := as.UserID, db.At(s.Now())
 	return &Pipeline{
 		ProjectID: p.ID, Source: in.Source, State: Created, UserID: &user, CreatedAt: now, UpdatedAt: now, AutoCancel: CancelConservative,
 		UpstreamJobID: in.upstream, TriggerID: in.trigger, ScheduleID: in.Schedule,
@@ -263,11 +263,11 @@ func (d *draft) known(ctx context.Context) (known, error) {
 }
 
 func (d *draft) options(at ciconfig.Location, k known) ciconfig.Options {
-	set := d.settings.Current()
+	set := d.Settings.Current()
 	return ciconfig.Options{
 		Files: d.reader, Location: at, Variables: ciconfig.First(k.above.lookup(), k.predefined.lookup()), Inputs: d.in.Inputs,
 		Unmasked: ciconfig.First(k.above.unmasked().lookup(), k.predefined.lookup()), Changes: d.changes,
-		MaxBytes: set.MaxYAMLSizeBytes, MaxTotal: set.CIMaxTotalYAMLSizeBytes, Includes: &set.CIMaxIncludes, HelpURL: d.urls.Root() + "/help",
+		MaxBytes: set.MaxYAMLSizeBytes, MaxTotal: set.CIMaxTotalYAMLSizeBytes, Includes: &set.CIMaxIncludes, HelpURL: d.URLs.Root() + "/help",
 	}
 }
 
@@ -292,7 +292,7 @@ func (d *draft) run(k known) ciconfig.Run {
 // changes lists the paths that a push or a merge request changed, or that differ from another reference. A new branch or tag has
 // nothing to be compared with.
 func (d *draft) changes(ctx context.Context, compareTo string) ([]string, bool, error) {
-	g, err := d.repos.Open(ctx, d.project)
+	g, err := d.Repos.Open(ctx, d.project)
 	if err != nil {
 		return nil, false, err
 	}
@@ -347,7 +347,7 @@ func (d *draft) invalid(ctx context.Context, problems []ciconfig.Problem) (*Pipe
 	if !d.keepsErrors() {
 		return nil, &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: "base", Messages: texts}}}
 	}
-	all, reason, now := strings.Join(texts, " "), ConfigError, db.At(d.now())
+	all, reason, now := strings.Join(texts, " "), ConfigError, db.At(d.Now())
 	d.row.State, d.row.YAMLErrors, d.row.FailureReason, d.row.FinishedAt, d.row.HasFailed = Failed, &all, &reason, &now, true
 	return d.write(ctx)
 }

@@ -26,7 +26,7 @@ func (s *Service) reach(ctx context.Context, j *Job, p *project.Project) (authz.
 	if j.AuthorID == nil {
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")
 	}
-	as, err := s.accounts.Admit(ctx, *j.AuthorID)
+	as, err := s.Accounts.Admit(ctx, *j.AuthorID)
 	if err != nil {
 		return authz.Actor{}, err
 	}
@@ -105,7 +105,7 @@ func (s *Service) needVariables(ctx context.Context, p *project.Project, j *Job,
 
 // ofProject finds the archive of a job of the latest pipeline of another project's branch or tag that has succeeded.
 func (s *Service) ofProject(ctx context.Context, as authz.Actor, path, ref, name string) (*Artifact, error) {
-	p, err := s.projects.Find(ctx, as, path)
+	p, err := s.Projects.Find(ctx, as, path)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (s *Service) ofPipeline(ctx context.Context, as authz.Actor, p *project.Pro
 	if mine != theirs {
 		return nil, errs.Missing("")
 	}
-	found, err := db.Get[StatusID](ctx, s.db, "SELECT s.id FROM commit_statuses s WHERE s.pipeline_id = ? AND s.name = ? AND NOT s.retried AND s.kind = 'job' ORDER BY s.id DESC LIMIT 1",
+	found, err := db.Get[StatusID](ctx, s.DB, "SELECT s.id FROM commit_statuses s WHERE s.pipeline_id = ? AND s.name = ? AND NOT s.retried AND s.kind = 'job' ORDER BY s.id DESC LIMIT 1",
 		other, name)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -147,7 +147,7 @@ func (s *Service) ofPipeline(ctx context.Context, as authz.Actor, p *project.Pro
 
 // eldest gives the pipeline above all others that are each the parent of the next, down to one.
 func (s *Service) eldest(ctx context.Context, of PipelineID) (PipelineID, error) {
-	top, err := db.Get[PipelineID](ctx, s.db, `WITH RECURSIVE up (id, source, upstream, depth) AS (
+	top, err := db.Get[PipelineID](ctx, s.DB, `WITH RECURSIVE up (id, source, upstream, depth) AS (
 			SELECT l.id, l.source, l.upstream_job_id, 0 FROM pipelines l WHERE l.id = ?
 			UNION ALL SELECT l.id, l.source, l.upstream_job_id, up.depth + 1 FROM up JOIN commit_statuses b ON b.id = up.upstream
 				JOIN pipelines l ON l.id = b.pipeline_id WHERE up.source = 'parent_pipeline' AND up.depth < ?
@@ -174,7 +174,7 @@ func (s *Service) openForeign(ctx context.Context, h *Held, of *Job) (*Artifact,
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := s.projects.FindByID(ctx, as, of.ProjectID)
+	p, err := s.Projects.FindByID(ctx, as, of.ProjectID)
 	if err != nil {
 		return nil, nil, err
 	}

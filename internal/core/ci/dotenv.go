@@ -19,7 +19,7 @@ const (
 
 // readDotenv reads the variables that a job reports.
 func (s *Service) readDotenv(ctx context.Context, key string) ([]Variable, error) {
-	o, err := s.objects.Open(ctx, key)
+	o, err := s.Objects.Open(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("open dotenv report: %w", err)
 	}

@@ -52,7 +52,7 @@ func (s *Service) Hold(ctx context.Context, id StatusID, token string) (*Held, e
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.projects.Load(ctx, []project.ID{j.ProjectID})
+	p, err := s.Projects.Load(ctx, []project.ID{j.ProjectID})
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *Service) HoldAny(ctx context.Context, token string) (*Held, error) {
 	if token == "" || len(token) > secret.MaxToken {
 		return nil, errs.New(errs.Unauthorized, "")
 	}
-	id, err := db.Get[StatusID](ctx, s.db, "SELECT j.job_id FROM jobs j WHERE j.token_digest = ?", secret.Digest(token))
+	id, err := db.Get[StatusID](ctx, s.DB, "SELECT j.job_id FROM jobs j WHERE j.token_digest = ?", secret.Digest(token))
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.New(errs.Unauthorized, "")
 	}
@@ -130,12 +130,12 @@ const contactEvery = time.Minute
 
 // contacted notes that the runner of a job was heard of.
 func (s *Service) contacted(ctx context.Context, j *Job) {
-	now := s.now()
+	now := s.Now()
 	if j.ContactedAt != nil && now.Sub(j.ContactedAt.Time) < contactEvery {
 		return
 	}
-	if _, err := s.db.Exec(ctx, "UPDATE jobs SET contacted_at = ? WHERE job_id = ?", db.At(now), j.ID); err != nil {
-		s.log.ErrorContext(ctx, "note contact of runner", "job_id", j.ID, "error", err)
+	if _, err := s.DB.Exec(ctx, "UPDATE jobs SET contacted_at = ? WHERE job_id = ?", db.At(now), j.ID); err != nil {
+		s.Deps.Log.ErrorContext(ctx, "note contact of runner", "job_id", j.ID, "error", err)
 	}
 }
 
@@ -169,7 +169,7 @@ func (s *Service) Finish(ctx context.Context, h *Held, o Outcome) (State, error)
 	j, err := s.change(ctx, s.actorOf(h.Job), h.project, h.pipeline, h.ID, func(ctx context.Context, j *Job) error {
 		switch {
 		case j.State == Canceling:
-			j.enter(Canceled, s.now())
+			j.enter(Canceled, s.Now())
 			return nil
 		case j.State != Running:
 			return notRunning(j.State, "Job is not running")
@@ -193,7 +193,7 @@ func (s *Service) ended(ctx context.Context, j *Job, o Outcome) error {
 		return err
 	}
 	if o.State == string(Success) {
-		j.enter(Success, s.now())
+		j.enter(Success, s.Now())
 		return nil
 	}
 	reason := o.Reason

@@ -15,7 +15,7 @@ import (
 
 // Find gives a pipeline of a project.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) (*Pipeline, error) {
-	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return nil, err
 	}
 	found, err := s.loadPipeline(ctx, id)
@@ -27,7 +27,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, 
 
 // loadPipeline reads a pipeline; one that is gone is ErrNotFound of db.
 func (s *Service) loadPipeline(ctx context.Context, id PipelineID) (*Pipeline, error) {
-	of, err := db.Get[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id = ?", id)
+	of, err := db.Get[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id = ?", id)
 	if err != nil {
 		return nil, fmt.Errorf("load pipeline: %w", err)
 	}
@@ -109,7 +109,7 @@ func (f *PipelineFilter) where(w *db.Where) {
 
 // List lists pipelines of a project.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, f PipelineFilter) (page.Page[Pipeline], error) {
-	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return page.Page[Pipeline]{}, err
 	}
 	var w db.Where
@@ -119,7 +119,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	if !f.Asc {
 		order = order.Desc()
 	}
-	list, err := page.Select[Pipeline](ctx, s.db, page.Query{Columns: pipelineColumns, From: "pipelines p", Where: w, Order: order}, f.Range)
+	list, err := page.Select[Pipeline](ctx, s.DB, page.Query{Columns: pipelineColumns, From: "pipelines p", Where: w, Order: order}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list pipelines: %w", err)
 	}
@@ -132,13 +132,13 @@ const CodeNoPipeline errs.Code = "no_pipeline_of_ref"
 // Latest gives the newest pipeline of a branch or tag, of the default branch where ref is "". It
 // returns NotFound with CodeNoPipeline if there is none.
 func (s *Service) Latest(ctx context.Context, as authz.Actor, p *project.Project, ref string) (*Pipeline, error) {
-	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return nil, err
 	}
 	if ref == "" && p.DefaultBranch != nil {
 		ref = *p.DefaultBranch
 	}
-	list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+` FROM pipelines p WHERE p.project_id = ? AND p.ref = ? AND p.source <> ?
+	list, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+` FROM pipelines p WHERE p.project_id = ? AND p.ref = ? AND p.source <> ?
 		ORDER BY p.id DESC LIMIT 1`, p.ID, ref, ByParentPipeline)
 	if err != nil {
 		return nil, fmt.Errorf("latest pipeline: %w", err)
@@ -176,7 +176,7 @@ func (s *Service) listJobs(ctx context.Context, w db.Where, f JobFilter) (page.P
 	if !f.Asc {
 		order = order.Desc()
 	}
-	list, err := page.Select[Job](ctx, s.db, page.Query{Columns: jobColumns, From: jobTables, Where: w, Order: order}, f.Range)
+	list, err := page.Select[Job](ctx, s.DB, page.Query{Columns: jobColumns, From: jobTables, Where: w, Order: order}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list jobs: %w", err)
 	}
@@ -185,7 +185,7 @@ func (s *Service) listJobs(ctx context.Context, w db.Where, f JobFilter) (page.P
 
 // Jobs lists the jobs of a project, those that others took the place of among them.
 func (s *Service) Jobs(ctx context.Context, as authz.Actor, p *project.Project, f JobFilter) (page.Page[Job], error) {
-	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return page.Page[Job]{}, err
 	}
 	var w db.Where
@@ -206,7 +206,7 @@ func (s *Service) JobsOf(ctx context.Context, as authz.Actor, p *project.Project
 
 // FindJob gives a job of a project with its pipeline.
 func (s *Service) FindJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, *Pipeline, error) {
-	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return nil, nil, err
 	}
 	return s.findJob(ctx, as, p, id)
@@ -221,11 +221,11 @@ func (s *Service) Current(ctx context.Context, as authz.Actor) (*Job, *project.P
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := s.projects.FindByID(ctx, as, j.ProjectID)
+	p, err := s.Projects.FindByID(ctx, as, j.ProjectID)
 	if err != nil {
 		return nil, nil, err
 	}
-	return j, p, s.policy.Require(ctx, as, s.readable(p), p.Subject())
+	return j, p, s.Policy.Require(ctx, as, s.readable(p), p.Subject())
 }
 
 // findJob is FindJob for an actor who may read pipelines of the project.
@@ -265,7 +265,7 @@ func (s *Service) changeable(ctx context.Context, as authz.Actor, p *project.Pro
 
 // loadJob reads a job, db.ErrNotFound where there is none.
 func (s *Service) loadJob(ctx context.Context, id StatusID) (*Job, error) {
-	j, err := db.Get[Job](ctx, s.db, "SELECT "+jobColumns+" FROM "+jobTables+" WHERE s.id = ?", id)
+	j, err := db.Get[Job](ctx, s.DB, "SELECT "+jobColumns+" FROM "+jobTables+" WHERE s.id = ?", id)
 	if err != nil {
 		return nil, fmt.Errorf("find job: %w", err)
 	}
@@ -274,9 +274,9 @@ func (s *Service) loadJob(ctx context.Context, id StatusID) (*Job, error) {
 
 // protects reports whether a rule protects a branch or tag.
 func (s *Service) protects(ctx context.Context, as authz.Actor, p *project.Project, ref string, tag bool) (bool, error) {
-	st, err := s.protections.Branches(ctx, as, p)
+	st, err := s.Protections.Branches(ctx, as, p)
 	if tag {
-		st, err = s.protections.Tags(ctx, as, p)
+		st, err = s.Protections.Tags(ctx, as, p)
 	}
 	if err != nil {
 		return false, err

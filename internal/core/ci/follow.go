@@ -37,7 +37,7 @@ func (s *Service) mirror(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		var of PipelineID
 		if up != nil {
 			of = up.ID
@@ -57,14 +57,14 @@ func (s *Service) mirror(ctx context.Context, as authz.Actor, p *project.Project
 				j.fail(reason, s)
 			default:
 				j.UpstreamPipelineID = &of
-				j.enter(Running, s.now())
+				j.enter(Running, s.Now())
 			}
 			return nil
 		})
 		if err != nil || reason != "" {
 			return err
 		}
-		return s.jobs.Enqueue(ctx, endBridge{JobID: j.ID, PipelineID: of})
+		return s.Deps.Jobs.Enqueue(ctx, endBridge{JobID: j.ID, PipelineID: of})
 	})
 }
 
@@ -74,7 +74,7 @@ func (s *Service) upstreamOf(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, "", err
 	}
-	from, err := s.projects.Find(ctx, as, ciconfig.Expand(mirrors(c), known.lookup()))
+	from, err := s.Projects.Find(ctx, as, ciconfig.Expand(mirrors(c), known.lookup()))
 	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
 		return nil, UpstreamNotFound, nil
 	}
@@ -97,7 +97,7 @@ func (s *Service) upstreamOf(ctx context.Context, as authz.Actor, p *project.Pro
 
 // tellBridges lets the bridges that follow a pipeline know that it has ended, runs again or is gone.
 func (s *Service) tellBridges(ctx context.Context, of *Pipeline) error {
-	ids, err := db.Select[StatusID](ctx, s.db, "SELECT j.job_id FROM jobs j WHERE j.upstream_pipeline_id = ? ORDER BY j.job_id", of.ID)
+	ids, err := db.Select[StatusID](ctx, s.DB, "SELECT j.job_id FROM jobs j WHERE j.upstream_pipeline_id = ? ORDER BY j.job_id", of.ID)
 	if err != nil {
 		return fmt.Errorf("find bridges that mirror a pipeline: %w", err)
 	}
@@ -117,7 +117,7 @@ type endBridge struct {
 func (endBridge) Kind() string { return "end_bridge" }
 
 func (s *Service) endBridge(ctx context.Context, args endBridge) error {
-	state, err := db.Get[State](ctx, s.db, "SELECT l.status FROM pipelines l WHERE l.id = ?", args.PipelineID)
+	state, err := db.Get[State](ctx, s.DB, "SELECT l.status FROM pipelines l WHERE l.id = ?", args.PipelineID)
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("find pipeline of bridge: %w", err)
 	}
@@ -133,7 +133,7 @@ func (s *Service) endBridge(ctx context.Context, args endBridge) error {
 	if !mirrored && !waits(c.Trigger) {
 		return nil
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		of, err := s.lock(ctx, j.PipelineID)
 		if err != nil {
 			return err
@@ -162,7 +162,7 @@ func (s *Service) endBridge(ctx context.Context, args endBridge) error {
 func (j *Job) follow(pipeline State, s *Service) {
 	if pipeline != "" && !pipeline.Complete() {
 		if j.State.Complete() && (j.State != Skipped || j.StartedAt != nil) {
-			j.enter(Running, s.now())
+			j.enter(Running, s.Now())
 			j.FinishedAt, j.FailureReason = nil, nil
 		}
 		return
@@ -171,11 +171,11 @@ func (j *Job) follow(pipeline State, s *Service) {
 		return
 	}
 	if j.State == Pending { // the pipeline was faster than the job that started it
-		j.enter(Running, s.now())
+		j.enter(Running, s.Now())
 	}
 	switch {
 	case pipeline == Success || pipeline == Skipped || pipeline == Canceled:
-		j.enter(pipeline, s.now())
+		j.enter(pipeline, s.Now())
 	case j.UpstreamPipelineID != nil && pipeline == "":
 		j.fail(UpstreamNotFound, s)
 	case j.UpstreamPipelineID != nil:

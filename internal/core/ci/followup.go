@@ -30,7 +30,7 @@ func (s *Service) followUp(ctx context.Context, f followUps) error {
 	case 1:
 		return s.followUps(ctx, f)
 	}
-	if err := s.jobs.Enqueue(ctx, f); err != nil {
+	if err := s.Deps.Jobs.Enqueue(ctx, f); err != nil {
 		return fmt.Errorf("enqueue what follows: %w", err)
 	}
 	return nil
@@ -52,7 +52,7 @@ func (s *Service) followUps(ctx context.Context, f followUps) error {
 		all = append(all, endBridge{JobID: id, PipelineID: f.Ended})
 	}
 	for _, args := range all {
-		if err := s.jobs.Enqueue(ctx, args); err != nil {
+		if err := s.Deps.Jobs.Enqueue(ctx, args); err != nil {
 			return fmt.Errorf("enqueue what follows: %w", err)
 		}
 	}
@@ -71,12 +71,12 @@ func (s *Service) followDelayed(ctx context.Context, ids []StatusID) error {
 		ID StatusID `db:"id"`
 		At db.Time  `db:"scheduled_at"`
 	}
-	rows, err := db.Select[row](ctx, s.db, "SELECT s.id, j.scheduled_at FROM "+jobTables+w.SQL()+" ORDER BY s.id", w.Args()...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT s.id, j.scheduled_at FROM "+jobTables+w.SQL()+" ORDER BY s.id", w.Args()...)
 	if err != nil {
 		return fmt.Errorf("times of delayed jobs: %w", err)
 	}
 	for _, r := range rows {
-		if err := s.jobs.Enqueue(ctx, startDelayed{JobID: r.ID}, job.At(r.At.Time)); err != nil {
+		if err := s.Deps.Jobs.Enqueue(ctx, startDelayed{JobID: r.ID}, job.At(r.At.Time)); err != nil {
 			return fmt.Errorf("enqueue delayed job: %w", err)
 		}
 	}

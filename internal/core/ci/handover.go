@@ -80,7 +80,7 @@ func (s *Service) candidate(ctx context.Context, r *runner.Runner, lost []Status
 		return nil, nil, fmt.Errorf("wait to look for a job: %w", err)
 	}
 	defer s.handouts.turn.Release(1)
-	taken := s.handouts.list(s.now())
+	taken := s.handouts.list(s.Now())
 	c, err = s.next(ctx, r, append(taken[:min(len(taken), maxHandouts)], lost...))
 	if c == nil || err != nil {
 		return nil, nil, err
@@ -107,8 +107,8 @@ func (s *Service) take(ctx context.Context, r *runner.Runner, m *runner.Manager,
 		case errors.Is(err, errs.ErrAway), ctx.Err() != nil: // no other job fares better
 			return nil, err
 		default:
-			s.log.ErrorContext(ctx, "hand over job", "job_id", c.JobID, "pipeline_id", c.PipelineID, "error", err)
-			s.handouts.add(c.JobID, s.now().Add(postponed))
+			s.Deps.Log.ErrorContext(ctx, "hand over job", "job_id", c.JobID, "pipeline_id", c.PipelineID, "error", err)
+			s.handouts.add(c.JobID, s.Now().Add(postponed))
 		}
 	}
 	return nil, nil
@@ -136,7 +136,7 @@ func (s *Service) handOver(ctx context.Context, r *runner.Runner, m *runner.Mana
 	begin(j)
 	found, reason, err := s.prepare(ctx, p, r, j, token, can)
 	if permanent(err) {
-		s.log.ErrorContext(ctx, "job cannot be handed over", "job_id", c.JobID, "pipeline_id", c.PipelineID, "error", err)
+		s.Deps.Log.ErrorContext(ctx, "job cannot be handed over", "job_id", c.JobID, "pipeline_id", c.PipelineID, "error", err)
 		reason, err = DataIntegrity, nil
 	}
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Service) handOver(ctx context.Context, r *runner.Runner, m *runner.Mana
 	switch {
 	case errors.Is(err, errGone), errors.Is(err, db.ErrNotFound):
 		// The pipeline may have ended before it got its reference.
-		if err := s.jobs.Enqueue(ctx, dropRef{ProjectID: p.ID, PipelineID: c.PipelineID}); err != nil {
+		if err := s.Deps.Jobs.Enqueue(ctx, dropRef{ProjectID: p.ID, PipelineID: c.PipelineID}); err != nil {
 			return nil, fmt.Errorf("enqueue end of pipeline: %w", err)
 		}
 		return nil, errGone
@@ -171,7 +171,7 @@ func (s *Service) handOver(ctx context.Context, r *runner.Runner, m *runner.Mana
 
 // beginning returns what lets a job run on a runner from now on.
 func (s *Service) beginning(r *runner.Runner, m *runner.Manager, token string, can map[string]bool) func(j *Job) {
-	now, digest := s.now(), secret.Digest(token)
+	now, digest := s.Now(), secret.Digest(token)
 	return func(j *Job) {
 		at := db.At(now)
 		j.enter(Running, now)

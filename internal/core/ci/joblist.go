@@ -79,7 +79,7 @@ func (s *Service) factsOf(ctx context.Context, user *authz.UserID, p *project.Pr
 	if err := s.pipelineList(ctx, &l, user, p, occasion{of, c, m}); err != nil {
 		return nil, err
 	}
-	pipelineNumbers(&l, of, s.urls.Pipeline(p.FullPath, int64(of.ID)))
+	pipelineNumbers(&l, of, s.URLs.Pipeline(p.FullPath, int64(of.ID)))
 	if err := s.triggerVariables(ctx, &l, of); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (s *Service) tagMessage(ctx context.Context, l *list, p *project.Project, o
 	if !of.Tag {
 		return nil
 	}
-	g, err := s.repos.Open(ctx, p)
+	g, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *Service) upstreamVariables(ctx context.Context, l *list, of *Pipeline) 
 		ProjectID  project.ID `db:"project_id"`
 		PipelineID PipelineID `db:"pipeline_id"`
 	}
-	up, err := db.Get[row](ctx, s.db, "SELECT s.project_id, s.pipeline_id FROM commit_statuses s WHERE s.id = ?", *of.UpstreamJobID)
+	up, err := db.Get[row](ctx, s.DB, "SELECT s.project_id, s.pipeline_id FROM commit_statuses s WHERE s.id = ?", *of.UpstreamJobID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (s *Service) upstreamVariables(ctx context.Context, l *list, of *Pipeline) 
 
 // deployVariables are the deploy token that jobs of a project may use.
 func (s *Service) deployVariables(ctx context.Context, l *list, p *project.Project) error {
-	t, key, err := s.tokens.DeployTokenOfJobs(ctx, p.NamespaceID)
+	t, key, err := s.Tokens.DeployTokenOfJobs(ctx, p.NamespaceID)
 	if t == nil || err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *Service) deployVariables(ctx context.Context, l *list, p *project.Proje
 
 // commitOf gives the commit of a pipeline, nil where the repository lost it.
 func (s *Service) commitOf(ctx context.Context, p *project.Project, of *Pipeline) (*gitstore.Commit, error) {
-	g, err := s.repos.Open(ctx, p)
+	g, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (s *Service) commitOf(ctx context.Context, p *project.Project, of *Pipeline
 
 // configured gives the variables of the instance, the groups and the project for an environment.
 func (s *Service) configured(ctx context.Context, p *project.Project, environment string, protected bool) (list, error) {
-	values, err := s.variables.For(ctx, p, variable.Use{Environment: environment, Protected: protected})
+	values, err := s.Variables.For(ctx, p, variable.Use{Environment: environment, Protected: protected})
 	if err != nil {
 		return nil, err
 	}

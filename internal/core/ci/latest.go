@@ -13,10 +13,10 @@ import (
 // LatestOf gives the job of a name in the latest pipeline of a branch or tag that has succeeded, or in a child pipeline below it: the first of these
 // pipelines that has an archive of such a job, else the first that has such a job.
 func (s *Service) LatestOf(ctx context.Context, as authz.Actor, p *project.Project, ref, name string) (*Job, error) {
-	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return nil, err
 	}
-	list, err := db.Select[Job](ctx, s.db, `WITH RECURSIVE family (id, generation) AS (
+	list, err := db.Select[Job](ctx, s.DB, `WITH RECURSIVE family (id, generation) AS (
 			SELECT MAX(l.id), 0 FROM pipelines l WHERE l.project_id = ? AND l.ref = ? AND l.status = 'success' AND l.source NOT IN ('external', 'parent_pipeline')
 			UNION ALL SELECT l.id, f.generation + 1 FROM family f JOIN commit_statuses b ON b.pipeline_id = f.id AND b.kind = 'bridge'
 				JOIN pipelines l ON l.upstream_job_id = b.id WHERE l.source = 'parent_pipeline' AND f.generation < ?)

@@ -33,15 +33,15 @@ type DryRun struct {
 // LintText checks a configuration that the caller gives, as a pipeline of the actor would read it. It requires CreatePipeline and the right to
 // read code.
 func (s *Service) LintText(ctx context.Context, as authz.Actor, p *project.Project, text string, run DryRun) (*ciconfig.Lint, error) {
-	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
-	if _, err := s.repos.Read(ctx, as, p); err != nil {
+	if _, err := s.Repos.Read(ctx, as, p); err != nil {
 		return nil, err
 	}
 	in := RunInput{Ref: run.Ref, Source: ByPush, text: []byte(text)}
 	if run.Commit != "" {
-		c, err := s.repos.FindCommit(ctx, as, p, run.Commit)
+		c, err := s.Repos.FindCommit(ctx, as, p, run.Commit)
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func (s *Service) LintText(ctx context.Context, as authz.Actor, p *project.Proje
 // LintCommit checks the configuration of a commit, which a branch, tag or ID names and "" is that of the default branch. It requires the right
 // to read code; a simulation takes the right to make the pipeline, whose lack is an error of the result.
 func (s *Service) LintCommit(ctx context.Context, as authz.Actor, p *project.Project, commit string, run DryRun) (*ciconfig.Lint, error) {
-	g, err := s.repos.Read(ctx, as, p)
+	g, err := s.Repos.Read(ctx, as, p)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (s *Service) LintCommit(ctx context.Context, as authz.Actor, p *project.Pro
 	if _, err := g.Resolve(ctx, gitstore.Branches+*p.DefaultBranch); errors.Is(err, gitstore.ErrNotFound) && commit == "" {
 		return nil, errs.Missing("Repository")
 	}
-	c, err := s.repos.FindCommit(ctx, as, p, cmp.Or(commit, gitstore.Branches+*p.DefaultBranch))
+	c, err := s.Repos.FindCommit(ctx, as, p, cmp.Or(commit, gitstore.Branches+*p.DefaultBranch))
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (s *Service) rehearse(ctx context.Context, as authz.Actor, p *project.Proje
 	if in.Ref == "" && p.DefaultBranch != nil {
 		in.Ref = *p.DefaultBranch
 	}
-	may, err := s.policy.Can(ctx, as, authz.CreatePipeline, p.Subject())
+	may, err := s.Policy.Can(ctx, as, authz.CreatePipeline, p.Subject())
 	if err != nil {
 		return nil, nil, k, "", err
 	}
@@ -136,7 +136,7 @@ func (s *Service) rehearse(ctx context.Context, as authz.Actor, p *project.Proje
 	if !may {
 		k.above = d.in.Variables
 	}
-	o := d.options(ciconfig.Location{Project: p.FullPath, Commit: d.row.SHA, Path: configPath(p, s.settings.Current().DefaultCIConfigPath)}, k)
+	o := d.options(ciconfig.Location{Project: p.FullPath, Commit: d.row.SHA, Path: configPath(p, s.Settings.Current().DefaultCIConfigPath)}, k)
 	if d.commit == nil {
 		o.Changes = nil
 	}
@@ -163,7 +163,7 @@ type ExplainInput struct {
 // Explain says which jobs a pipeline of a branch or tag would have, and why, with the configuration of its commit. It requires CreatePipeline and the right to
 // read code. Variables for protected branches and tags count where the actor may run pipelines of it.
 func (s *Service) Explain(ctx context.Context, as authz.Actor, p *project.Project, in ExplainInput) (*ciconfig.Why, error) {
-	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject().Reading()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreatePipeline, p.Subject().Reading()); err != nil {
 		return nil, err
 	}
 	if err := checkVariables(in.Variables); err != nil {
@@ -173,7 +173,7 @@ func (s *Service) Explain(ctx context.Context, as authz.Actor, p *project.Projec
 	if ref == "" && p.DefaultBranch != nil {
 		ref = *p.DefaultBranch
 	}
-	g, err := s.repos.Read(ctx, as, p)
+	g, err := s.Repos.Read(ctx, as, p)
 	if err != nil {
 		return nil, err
 	}

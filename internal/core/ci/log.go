@@ -53,9 +53,9 @@ func (s *Service) Append(ctx context.Context, h *Held, start int64, data []byte)
 		return h.LogSize, j.State, nil
 	}
 	size, state := int64(0), h.State
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		now := db.At(s.now())
-		out, err := db.Update(ctx, s.db, jobRow(h.ID), func(_ context.Context, b *Build) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		now := db.At(s.Now())
+		out, err := db.Update(ctx, s.DB, jobRow(h.ID), func(_ context.Context, b *Build) error {
 			if b.LogSize != start || b.LogKey != nil {
 				return &RangeError{b.LogSize}
 			}
@@ -67,7 +67,7 @@ func (s *Service) Append(ctx context.Context, h *Held, start int64, data []byte)
 			return err
 		}
 		size = out.After.LogSize
-		_, err = db.InsertRow(ctx, s.db, "job_log_pieces", db.Values{"job_id": h.ID, "start": start, "data": data}, "")
+		_, err = db.InsertRow(ctx, s.DB, "job_log_pieces", db.Values{"job_id": h.ID, "start": start, "data": data}, "")
 		return err
 	})
 	var moved *RangeError
@@ -87,7 +87,7 @@ func (s *Service) Log(ctx context.Context, as authz.Actor, p *project.Project, i
 		return nil, err
 	}
 	if as.SignedIn() {
-		s.watched.Note(id, s.now())
+		s.watched.Note(id, s.Now())
 	}
 	return s.openLog(ctx, j)
 }
@@ -98,7 +98,7 @@ const watchedFor = time.Minute
 // Watched reports whether a user reads the log of a job at the moment.
 func (s *Service) Watched(id StatusID) bool {
 	at, ok := s.watched.Last(id)
-	return ok && s.now().Sub(at) < watchedFor
+	return ok && s.Now().Sub(at) < watchedFor
 }
 
 // Log is the log of a job, from its first byte or from wherever it was sought to.
@@ -111,7 +111,7 @@ type Log struct {
 // openLog opens a log that is joined, or reads the pieces of one that is not.
 func (s *Service) openLog(ctx context.Context, j *Job) (*Log, error) {
 	if j.LogKey != nil {
-		o, err := s.objects.Open(ctx, *j.LogKey)
+		o, err := s.Objects.Open(ctx, *j.LogKey)
 		if errors.Is(err, blob.ErrNotFound) {
 			return nil, errs.Missing("")
 		}
@@ -133,7 +133,7 @@ func (s *Service) logEnd(ctx context.Context, j *Job, most int64) ([]byte, error
 		Data  []byte `db:"data"`
 	}
 	from := max(j.LogSize-most-maxPiece, 0)
-	rows, err := db.Select[row](ctx, s.db, "SELECT start, data FROM job_log_pieces WHERE job_id = ? AND start >= ? ORDER BY start", j.ID, from)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT start, data FROM job_log_pieces WHERE job_id = ? AND start >= ? ORDER BY start", j.ID, from)
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
 	}
@@ -165,13 +165,13 @@ func (s *Service) join(ctx context.Context, args joinLog) error {
 		return err
 	}
 	key := fmt.Sprintf("jobs/%d/%d/log-%s", j.ProjectID, j.ID, blob.Random())
-	if _, err := s.objects.Put(ctx, key, &pieces{s: s, ctx: ctx, id: j.ID, size: j.LogSize}, blob.Wanted{Limit: maxLog + maxPiece}); err != nil {
+	if _, err := s.Objects.Put(ctx, key, &pieces{s: s, ctx: ctx, id: j.ID, size: j.LogSize}, blob.Wanted{Limit: maxLog + maxPiece}); err != nil {
 		return fmt.Errorf("store log: %w", err)
 	}
 	kept := false
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		kept = false
-		out, err := db.Update(ctx, s.db, jobRow(j.ID), func(_ context.Context, b *Build) error {
+		out, err := db.Update(ctx, s.DB, jobRow(j.ID), func(_ context.Context, b *Build) error {
 			if b.LogKey == nil && b.LogSize == j.LogSize {
 				b.LogKey = &key
 			}
@@ -181,7 +181,7 @@ func (s *Service) join(ctx context.Context, args joinLog) error {
 			return err
 		}
 		kept = true
-		_, err = s.db.Exec(ctx, "DELETE FROM job_log_pieces WHERE job_id = ?", j.ID)
+		_, err = s.DB.Exec(ctx, "DELETE FROM job_log_pieces WHERE job_id = ?", j.ID)
 		return err
 	})
 	if !kept {
@@ -195,14 +195,14 @@ func (s *Service) join(ctx context.Context, args joinLog) error {
 
 // forgetLater is forget once the transaction of ctx is committed.
 func (s *Service) forgetLater(ctx context.Context, keys []string) {
-	s.db.AfterCommit(ctx, func() { s.forget(context.WithoutCancel(ctx), keys) })
+	s.DB.AfterCommit(ctx, func() { s.forget(context.WithoutCancel(ctx), keys) })
 }
 
 // forget deletes objects that nothing names any more. What cannot be deleted now is left to the next sweep.
 func (s *Service) forget(ctx context.Context, keys []string) {
 	for _, key := range keys {
-		if err := s.objects.Delete(ctx, key); err != nil && !errors.Is(err, blob.ErrNotFound) {
-			s.log.WarnContext(ctx, "delete object of job", "key", key, "error", err)
+		if err := s.Objects.Delete(ctx, key); err != nil && !errors.Is(err, blob.ErrNotFound) {
+			s.Deps.Log.WarnContext(ctx, "delete object of job", "key", key, "error", err)
 		}
 	}
 }

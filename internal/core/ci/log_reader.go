@@ -75,7 +75,7 @@ func (p *pieces) fill() error {
 		Start int64  `db:"start"`
 		Data  []byte `db:"data"`
 	}
-	rows, err := db.Select[row](p.ctx, p.s.db, `SELECT start, data FROM job_log_pieces WHERE job_id = ? AND start < ?
+	rows, err := db.Select[row](p.ctx, p.s.DB, `SELECT start, data FROM job_log_pieces WHERE job_id = ? AND start < ?
 		AND start >= COALESCE((SELECT MAX(b.start) FROM job_log_pieces b WHERE b.job_id = ? AND b.start <= ?), 0) ORDER BY start`, p.id, p.at+window, p.id, p.at)
 	if err != nil {
 		return fmt.Errorf("read log: %w", err)
@@ -101,7 +101,7 @@ func (p *pieces) fill() error {
 	case err != nil || j.LogKey == nil:
 		return io.EOF // as far as there is a log
 	}
-	log, err := p.s.objects.Open(p.ctx, *j.LogKey)
+	log, err := p.s.Objects.Open(p.ctx, *j.LogKey)
 	if errors.Is(err, blob.ErrNotFound) {
 		return io.EOF // erased since the job was read
 	}

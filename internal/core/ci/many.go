@@ -45,7 +45,7 @@ func (s *Service) JobsByIDs(ctx context.Context, as authz.Actor, ids []StatusID)
 	if err != nil {
 		return nil, err
 	}
-	readable, err := project.Readable(ctx, s.projects, as, list, project.Rule[Job]{
+	readable, err := project.Readable(ctx, s.Projects, as, list, project.Rule[Job]{
 		Project: func(j *Job) project.ID { return j.ProjectID },
 		Needs: func(_ *Job, p *project.Project) (authz.Ability, authz.Subject) {
 			return s.readable(p), p.Subject()
@@ -59,11 +59,11 @@ func (s *Service) JobsByIDs(ctx context.Context, as authz.Actor, ids []StatusID)
 
 // withBuilds reads jobs, bridges and statuses, sorted by id and without their definitions.
 func (s *Service) withBuilds(ctx context.Context, w db.Where) ([]Job, error) {
-	statuses, err := db.Select[Status](ctx, s.db, "SELECT "+statusColumns+" FROM commit_statuses s"+w.SQL()+" ORDER BY s.id", w.Args()...)
+	statuses, err := db.Select[Status](ctx, s.DB, "SELECT "+statusColumns+" FROM commit_statuses s"+w.SQL()+" ORDER BY s.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read statuses: %w", err)
 	}
-	builds, err := db.Select[Build](ctx, s.db, "SELECT "+buildColumns+" FROM "+jobTables+w.SQL()+" ORDER BY j.job_id", w.Args()...)
+	builds, err := db.Select[Build](ctx, s.DB, "SELECT "+buildColumns+" FROM "+jobTables+w.SQL()+" ORDER BY j.job_id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read jobs: %w", err)
 	}
@@ -88,11 +88,11 @@ func (s *Service) ArtifactsFor(ctx context.Context, as authz.Actor, ids []Status
 	}
 	var w db.Where
 	w.In("a.job_id", ids)
-	rows, err := db.Select[Artifact](ctx, s.db, "SELECT "+db.Columns[Artifact]("a")+" FROM job_artifacts a"+w.SQL()+" ORDER BY a.id", w.Args()...)
+	rows, err := db.Select[Artifact](ctx, s.DB, "SELECT "+db.Columns[Artifact]("a")+" FROM job_artifacts a"+w.SQL()+" ORDER BY a.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("artifacts of jobs: %w", err)
 	}
-	readable, err := project.Readable(ctx, s.projects, as, rows, project.Rule[Artifact]{
+	readable, err := project.Readable(ctx, s.Projects, as, rows, project.Rule[Artifact]{
 		Project: func(a *Artifact) project.ID { return a.ProjectID },
 		Needs: func(a *Artifact, p *project.Project) (authz.Ability, authz.Subject) {
 			return needs(a.Access, s.readable(p)), p.Subject()
@@ -122,7 +122,7 @@ func (s *Service) NeedsOf(ctx context.Context, ids []StatusID) (map[StatusID][]N
 	}
 	var w db.Where
 	w.In("n.job_id", ids)
-	rows, err := db.Select[Need](ctx, s.db, "SELECT n.job_id, n.position, n.name FROM job_needs n"+w.SQL()+" ORDER BY n.job_id, n.position", w.Args()...)
+	rows, err := db.Select[Need](ctx, s.DB, "SELECT n.job_id, n.position, n.name FROM job_needs n"+w.SQL()+" ORDER BY n.job_id, n.position", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("needs of jobs: %w", err)
 	}
@@ -137,7 +137,7 @@ type Counts struct{ All, Running, Pending, Finished int }
 
 // Count counts pipelines of a project by state: those that a filter selects.
 func (s *Service) Count(ctx context.Context, as authz.Actor, p *project.Project, f PipelineFilter) (*Counts, error) {
-	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return nil, err
 	}
 	var w db.Where
@@ -147,7 +147,7 @@ func (s *Service) Count(ctx context.Context, as authz.Actor, p *project.Project,
 		State State `db:"status"`
 		N     int   `db:"n"`
 	}
-	rows, err := db.Select[row](ctx, s.db, "SELECT p.status, COUNT(*) AS n FROM pipelines p"+w.SQL()+" GROUP BY p.status ORDER BY p.status", w.Args()...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT p.status, COUNT(*) AS n FROM pipelines p"+w.SQL()+" GROUP BY p.status ORDER BY p.status", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("count pipelines: %w", err)
 	}
@@ -182,7 +182,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []Pipelin
 	for _, of := range found {
 		places = append(places, of.ProjectID)
 	}
-	projects, err := s.projects.ByIDs(ctx, as, places)
+	projects, err := s.Projects.ByIDs(ctx, as, places)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []Pipelin
 		for ability, to := range map[authz.Ability]*bool{
 			authz.UpdatePipeline: &may.Update, authz.DeletePipeline: &may.Delete, authz.ErasePipeline: &may.Admin, authz.ReadPrivateArtifacts: &may.Artifacts,
 		} {
-			if *to, err = s.policy.Can(ctx, as, ability, p.Subject()); err != nil {
+			if *to, err = s.Policy.Can(ctx, as, ability, p.Subject()); err != nil {
 				return nil, fmt.Errorf("permissions of pipelines: %w", err)
 			}
 		}

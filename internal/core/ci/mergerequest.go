@@ -92,7 +92,7 @@ func (s *Service) draftFor(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return nil, refused(noReference)
 	}
-	g, err := s.repos.Open(ctx, p)
+	g, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (s *Service) keepMergeRequest(ctx context.Context, of PipelineID, m *MergeR
 	if err != nil {
 		return fmt.Errorf("merge request of pipeline: %w", err)
 	}
-	if _, err := db.InsertRow(ctx, s.db, "pipeline_merge_requests", db.Values{"pipeline_id": of, "content": string(text)}, ""); err != nil {
+	if _, err := db.InsertRow(ctx, s.DB, "pipeline_merge_requests", db.Values{"pipeline_id": of, "content": string(text)}, ""); err != nil {
 		return fmt.Errorf("write merge request of pipeline: %w", err)
 	}
 	return nil
@@ -152,7 +152,7 @@ func (s *Service) mergeRequestOf(ctx context.Context, of *Pipeline) (*MergeReque
 	if !of.OfMergeRequest() {
 		return nil, nil
 	}
-	text, err := db.Get[string](ctx, s.db, "SELECT r.content FROM pipeline_merge_requests r WHERE r.pipeline_id = ?", of.ID)
+	text, err := db.Get[string](ctx, s.DB, "SELECT r.content FROM pipeline_merge_requests r WHERE r.pipeline_id = ?", of.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read merge request of pipeline: %w", err)
 	}
@@ -180,12 +180,12 @@ func (s *Service) mergeRequestVariables(l *list, m *MergeRequest) {
 	text("EVENT_TYPE", string(m.Event))
 	number("PROJECT_ID", int64(m.Target.ProjectID))
 	text("PROJECT_PATH", m.Target.Path)
-	text("PROJECT_URL", s.urls.Project(m.Target.Path))
+	text("PROJECT_URL", s.URLs.Project(m.Target.Path))
 	text("TARGET_BRANCH_NAME", m.Target.Branch)
 	flag("TARGET_BRANCH_PROTECTED", m.Target.Protected)
 	number("SOURCE_PROJECT_ID", int64(m.Source.ProjectID))
 	text("SOURCE_PROJECT_PATH", m.Source.Path)
-	text("SOURCE_PROJECT_URL", s.urls.Project(m.Source.Path))
+	text("SOURCE_PROJECT_URL", s.URLs.Project(m.Source.Path))
 	text("SOURCE_BRANCH_NAME", m.Source.Branch)
 	flag("SOURCE_BRANCH_PROTECTED", m.Source.Protected)
 	sourceSHA, targetSHA := "", ""
@@ -228,7 +228,7 @@ func (s *Service) openMergeRequests(ctx context.Context, l *list, of *Pipeline, 
 		IID       int64      `db:"iid"`
 		ProjectID project.ID `db:"target_project_id"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT m.iid, m.target_project_id FROM merge_requests m
+	rows, err := db.Select[row](ctx, s.DB, `SELECT m.iid, m.target_project_id FROM merge_requests m
 		WHERE m.source_project_id = ? AND m.source_branch = ? AND m.state = 'opened' ORDER BY m.id DESC LIMIT ?`, from, branch, maxOpen)
 	if err != nil || len(rows) == 0 {
 		return err
@@ -237,7 +237,7 @@ func (s *Service) openMergeRequests(ctx context.Context, l *list, of *Pipeline, 
 	for i, r := range rows {
 		ids[i] = r.ProjectID
 	}
-	targets, err := s.projects.ByIDs(ctx, authz.Actor{UserID: *user}, ids)
+	targets, err := s.Projects.ByIDs(ctx, authz.Actor{UserID: *user}, ids)
 	if err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func (s *Service) Visible(ctx context.Context, as authz.Actor, id PipelineID, pr
 // ExistsFor reports whether a pipeline was made for the merge request itself at a head, outside of a merge train. It asks for no permission.
 func (s *Service) ExistsFor(ctx context.Context, id, iid int64, head string) (bool, error) {
 	train := (&MergeRequest{IID: iid}).path(references[MergeTrain])
-	found, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM pipelines p WHERE p.merge_request_id = ? AND p.source_sha = ? AND p.source = ? AND p.ref <> ?)`,
+	found, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM pipelines p WHERE p.merge_request_id = ? AND p.source_sha = ? AND p.source = ? AND p.ref <> ?)`,
 		id, head, ByMergeRequest, train)
 	if err != nil {
 		return false, fmt.Errorf("find pipeline of merge request: %w", err)
@@ -288,7 +288,7 @@ func (s *Service) ExistsFor(ctx context.Context, id, iid int64, head string) (bo
 // CancelOthers cancels the pipelines of a merge request that run on a reference for another commit than one, "" for all. It asks for no
 // permission.
 func (s *Service) CancelOthers(ctx context.Context, p *project.Project, id int64, ref, commit string) error {
-	ids, err := db.Select[PipelineID](ctx, s.db, `SELECT p.id FROM pipelines p WHERE p.merge_request_id = ? AND p.project_id = ? AND p.ref = ? AND p.sha <> ?
+	ids, err := db.Select[PipelineID](ctx, s.DB, `SELECT p.id FROM pipelines p WHERE p.merge_request_id = ? AND p.project_id = ? AND p.ref = ? AND p.sha <> ?
 		AND p.source = ? AND p.finished_at IS NULL ORDER BY p.id`, id, p.ID, ref, commit, ByMergeRequest)
 	if err != nil {
 		return fmt.Errorf("pipelines of merge request: %w", err)
@@ -303,7 +303,7 @@ func (s *Service) CancelOthers(ctx context.Context, p *project.Project, id int64
 
 // DeleteFor deletes the pipelines of a merge request that is being deleted, in the transaction of the caller. It asks for no permission.
 func (s *Service) DeleteFor(ctx context.Context, as authz.Actor, id int64) error {
-	list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.merge_request_id = ? ORDER BY p.id", id)
+	list, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.merge_request_id = ? ORDER BY p.id", id)
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -311,7 +311,7 @@ func (s *Service) DeleteFor(ctx context.Context, as authz.Actor, id int64) error
 	for i := range list {
 		ids[i] = list[i].ProjectID
 	}
-	projects, err := s.projects.Load(ctx, ids)
+	projects, err := s.Projects.Load(ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func (oldPipelines) Kind() string { return "delete_old_pipelines" }
 // those that run. Projects that are archived or marked for deletion keep theirs.
 func (s *Service) DeleteOld(ctx context.Context, _ oldPipelines) error {
 	for after := project.ID(0); ; {
-		ids, err := db.Select[project.ID](ctx, s.db, "SELECT p.id FROM projects p WHERE p.settings LIKE ? AND p.id > ? ORDER BY p.id LIMIT ?",
+		ids, err := db.Select[project.ID](ctx, s.DB, "SELECT p.id FROM projects p WHERE p.settings LIKE ? AND p.id > ? ORDER BY p.id LIMIT ?",
 			`%"ci_delete_pipelines_in_seconds":%`, after, oldBatch)
 		if err != nil {
 			return fmt.Errorf("find projects that delete pipelines: %w", err)
@@ -36,7 +36,7 @@ func (s *Service) DeleteOld(ctx context.Context, _ oldPipelines) error {
 			return nil
 		}
 		after = ids[len(ids)-1]
-		projects, err := s.projects.Load(ctx, ids)
+		projects, err := s.Projects.Load(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func (s *Service) DeleteOld(ctx context.Context, _ oldPipelines) error {
 				continue
 			}
 			if seconds := p.Settings().CIDeletePipelinesInSeconds; seconds != nil {
-				if err := s.deleteBefore(ctx, p, s.now().Add(-time.Duration(*seconds)*time.Second)); err != nil {
+				if err := s.deleteBefore(ctx, p, s.Now().Add(-time.Duration(*seconds)*time.Second)); err != nil {
 					return err
 				}
 			}
@@ -63,7 +63,7 @@ func (s *Service) deleteBefore(ctx context.Context, p *project.Project, before t
 		CreatedAt db.Time    `db:"created_at"`
 	}
 	for after := PipelineID(0); ; {
-		rows, err := db.Select[row](ctx, s.db, "SELECT l.id, l.status, l.created_at FROM pipelines l WHERE l.project_id = ? AND l.id > ? ORDER BY l.id LIMIT ?",
+		rows, err := db.Select[row](ctx, s.DB, "SELECT l.id, l.status, l.created_at FROM pipelines l WHERE l.project_id = ? AND l.id > ? ORDER BY l.id LIMIT ?",
 			p.ID, after, oldBatch)
 		if err != nil {
 			return fmt.Errorf("find old pipelines: %w", err)

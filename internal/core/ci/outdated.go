@@ -14,8 +14,8 @@ import (
 
 // archived reports whether a job is too old to be run again.
 func (s *Service) archived(j *Job) bool {
-	age, ok := s.settings.Current().ArchiveAge()
-	return ok && s.now().Sub(j.CreatedAt.Time) > age
+	age, ok := s.Settings.Current().ArchiveAge()
+	return ok && s.Now().Sub(j.CreatedAt.Time) > age
 }
 
 // outdated reports whether a newer job deploys another commit to the environment of a job, or has done so, in a project that prevents that the
@@ -38,7 +38,7 @@ func (s *Service) undone(ctx context.Context, ids []StatusID) (map[StatusID]bool
 	w.In("j.id", ids)
 	w.Raw(`EXISTS (SELECT 1 FROM commit_statuses s JOIN pipelines l ON l.id = s.pipeline_id WHERE s.project_id = j.project_id
 		AND s.environment = j.environment AND s.id > j.id AND s.status IN ('running', 'success') AND l.sha <> o.sha)`)
-	found, err := db.Select[StatusID](ctx, s.db, "SELECT j.id FROM commit_statuses j JOIN pipelines o ON o.id = j.pipeline_id"+w.SQL()+" ORDER BY j.id", w.Args()...)
+	found, err := db.Select[StatusID](ctx, s.DB, "SELECT j.id FROM commit_statuses j JOIN pipelines o ON o.id = j.pipeline_id"+w.SQL()+" ORDER BY j.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("newer deployments: %w", err)
 	}
@@ -64,7 +64,7 @@ func (s *Service) Controls(ctx context.Context, as authz.Actor, jobs []*Job) (ma
 	for i, j := range jobs {
 		ids[i] = j.ProjectID
 	}
-	in, err := s.projects.ByIDs(ctx, as, ids)
+	in, err := s.Projects.ByIDs(ctx, as, ids)
 	if err != nil {
 		return nil, fmt.Errorf("controls of jobs: %w", err)
 	}

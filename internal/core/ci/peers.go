@@ -78,14 +78,14 @@ func (e *peers) take() []string {
 
 // tell tells the other servers of the database, if there can be any.
 func (s *Service) tell(jobs int, id runner.ID) {
-	if s.db.Shared() {
+	if s.DB.Shared() {
 		s.peers.tell(jobs, id)
 	}
 }
 
 // wake lets waiting runners look for jobs that have become pending, here and at other servers.
 func (s *Service) wake(ctx context.Context, jobs int) {
-	s.db.AfterCommit(ctx, func() {
+	s.DB.AfterCommit(ctx, func() {
 		s.waiting.wake(jobs)
 		s.tell(jobs, 0)
 	})
@@ -93,7 +93,7 @@ func (s *Service) wake(ctx context.Context, jobs int) {
 
 // changed lets a runner look again, here and at other servers.
 func (s *Service) changed(ctx context.Context, id runner.ID) {
-	s.db.AfterCommit(ctx, func() {
+	s.DB.AfterCommit(ctx, func() {
 		s.waiting.changed(id)
 		s.tell(0, id)
 	})
@@ -101,7 +101,7 @@ func (s *Service) changed(ctx context.Context, id runner.ID) {
 
 // Start begins to tell other servers of the database of jobs that become pending, and to hear of theirs.
 func (s *Service) Start() {
-	if !s.db.Shared() {
+	if !s.DB.Shared() {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -130,22 +130,22 @@ func (s *Service) send(ctx context.Context) {
 			return
 		}
 		within, cancel := context.WithTimeout(ctx, listenAgain)
-		err := s.db.Notify(within, newsChannel, s.peers.take())
+		err := s.DB.Notify(within, newsChannel, s.peers.take())
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			s.log.Warn("other servers are not told of jobs", "error", err)
+			s.Deps.Log.Warn("other servers are not told of jobs", "error", err)
 		}
 	}
 }
 
 func (s *Service) listen(ctx context.Context) {
 	for {
-		err := s.db.Listen(ctx, newsChannel, s.listening, s.heard)
+		err := s.DB.Listen(ctx, newsChannel, s.listening, s.heard)
 		s.peers.hears.Store(false)
 		if ctx.Err() != nil {
 			return
 		}
-		s.log.Warn("other servers are not heard, runners ask more often", "error", err)
+		s.Deps.Log.Warn("other servers are not heard, runners ask more often", "error", err)
 		s.waiting.wakeAll() // they wait for what may have been missed
 		select {
 		case <-time.After(listenAgain):
@@ -161,7 +161,7 @@ func (s *Service) listening() { s.peers.hears.Store(true) }
 func (s *Service) heard(text string) {
 	var n news
 	if err := json.Unmarshal([]byte(text), &n); err != nil {
-		s.log.Error("news of another server cannot be read", "error", err)
+		s.Deps.Log.Error("news of another server cannot be read", "error", err)
 		return
 	}
 	switch {
@@ -175,7 +175,7 @@ func (s *Service) heard(text string) {
 
 // patience is how long a runner waits that has nothing to do: not for long where jobs may become pending unheard.
 func (s *Service) patience() time.Duration {
-	if s.db.Shared() && !s.peers.hears.Load() {
+	if s.DB.Shared() && !s.peers.hears.Load() {
 		return min(s.pollFor, pollUnheard)
 	}
 	return s.pollFor

@@ -38,7 +38,7 @@ func (s *Service) placeVariables(ctx context.Context, l *list, p *project.Projec
 
 // serverVariables describe the instance.
 func (s *Service) serverVariables(l *list) {
-	root := s.urls.Root()
+	root := s.URLs.Root()
 	at, _ := url.Parse(root)
 	port := at.Port()
 	if port == "" {
@@ -56,7 +56,7 @@ func (s *Service) serverVariables(l *list) {
 	l.add("CI_SERVER_PORT", port)
 	l.add("CI_SERVER_PROTOCOL", at.Scheme)
 	l.add("CI_SERVER_FQDN", at.Host)
-	if ssh := s.urls.SSHAddress(); ssh != "" {
+	if ssh := s.URLs.SSHAddress(); ssh != "" {
 		host, sshPort, err := net.SplitHostPort(ssh)
 		if err != nil {
 			host, sshPort = ssh, "22"
@@ -69,14 +69,14 @@ func (s *Service) serverVariables(l *list) {
 	for i, part := range strings.Split(serverVersion, ".") {
 		l.add([]string{"CI_SERVER_VERSION_MAJOR", "CI_SERVER_VERSION_MINOR", "CI_SERVER_VERSION_PATCH"}[i], part)
 	}
-	l.add("CI_SERVER_REVISION", s.revision)
+	l.add("CI_SERVER_REVISION", s.Revision)
 	l.add("GITLAB_FEATURES", features)
 	l.add("CI_TEMPLATE_REGISTRY_HOST", templateRegistry)
 }
 
 // projectVariables describe a project.
 func (s *Service) projectVariables(ctx context.Context, l *list, p *project.Project) error {
-	languages, err := s.projects.Languages(ctx, p.ID)
+	languages, err := s.Projects.Languages(ctx, p.ID)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *Service) projectVariables(ctx context.Context, l *list, p *project.Proj
 	l.number("CI_PROJECT_NAMESPACE_ID", int64(p.ParentID))
 	l.add("CI_PROJECT_NAMESPACE_SLUG", slug(within))
 	l.add("CI_PROJECT_ROOT_NAMESPACE", parts[0])
-	l.add("CI_PROJECT_URL", s.urls.Project(p.FullPath))
+	l.add("CI_PROJECT_URL", s.URLs.Project(p.FullPath))
 	l.add("CI_PROJECT_VISIBILITY", p.Visibility.String())
 	l.add("CI_PROJECT_REPOSITORY_LANGUAGES", strings.Join(names, ","))
 	l.text("CI_PROJECT_TOPICS", strings.Join(p.Topics(), ","))
@@ -113,7 +113,7 @@ func (s *Service) projectVariables(ctx context.Context, l *list, p *project.Proj
 		l.text("CI_DEFAULT_BRANCH", *p.DefaultBranch)
 		l.add("CI_DEFAULT_BRANCH_SLUG", slug(*p.DefaultBranch))
 	}
-	l.text("CI_CONFIG_PATH", configPath(p, s.settings.Current().DefaultCIConfigPath))
+	l.text("CI_CONFIG_PATH", configPath(p, s.Settings.Current().DefaultCIConfigPath))
 	return nil
 }
 
@@ -166,12 +166,12 @@ func (s *Service) userVariables(ctx context.Context, l *list, id *authz.UserID) 
 	if id == nil {
 		return nil
 	}
-	found, err := s.accounts.ByIDs(ctx, []authz.UserID{*id})
+	found, err := s.Accounts.ByIDs(ctx, []authz.UserID{*id})
 	if err != nil || found[*id] == nil {
 		return err
 	}
 	u := found[*id]
-	emails, err := s.accounts.EmailsFor(ctx, authz.System(), []authz.UserID{*id})
+	emails, err := s.Accounts.EmailsFor(ctx, authz.System(), []authz.UserID{*id})
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (s *Service) jobFacts(l *list, p *project.Project, j *Job, c *ciconfig.Job,
 	}
 	l.text("CI_JOB_GROUP_NAME", group)
 	l.text("CI_JOB_STAGE", j.Stage)
-	l.add("CI_JOB_URL", s.urls.Job(p.FullPath, int64(j.ID)))
+	l.add("CI_JOB_URL", s.URLs.Job(p.FullPath, int64(j.ID)))
 	if j.StartedAt != nil {
 		l.add("CI_JOB_STARTED_AT", j.StartedAt.UTC().Format(time.RFC3339))
 	}
@@ -209,7 +209,7 @@ func (s *Service) jobFacts(l *list, p *project.Project, j *Job, c *ciconfig.Job,
 		l.add("CI_NODE_TOTAL", "1")
 	}
 	l.secret("CI_JOB_TOKEN", token)
-	*l = append(*l, Variable{Key: "CI_REPOSITORY_URL", Value: s.urls.HTTPRepositoryAs(p.FullPath, jobUser, token)})
+	*l = append(*l, Variable{Key: "CI_REPOSITORY_URL", Value: s.URLs.HTTPRepositoryAs(p.FullPath, jobUser, token)})
 	l.add("CI_JOB_TIMEOUT", strconv.FormatInt(j.Timeout, 10))
 	if e := c.Environment; e != nil {
 		l.text("CI_ENVIRONMENT_NAME", e.Name)

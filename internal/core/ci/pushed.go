@@ -69,14 +69,14 @@ func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
 		case !c.Ref.IsBranch():
 			continue
 		}
-		most := s.settings.Current().GitPushPipelineLimit
+		most := s.Settings.Current().GitPushPipelineLimit
 		if *counter++; most > 0 && *counter > most {
 			continue
 		}
 		args := pushed{
 			ProjectID: e.ProjectID, UserID: e.By.UserID, Ref: string(c.Ref), SHA: c.New.String(), Before: c.Old.String(), Options: options, At: e.At,
 		}
-		if err := s.jobs.Enqueue(ctx, args); err != nil {
+		if err := s.Deps.Jobs.Enqueue(ctx, args); err != nil {
 			return fmt.Errorf("enqueue pipeline: %w", err)
 		}
 	}
@@ -85,11 +85,11 @@ func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
 
 // runPushed makes the pipeline of a pushed branch or tag, where it has not moved on and its configuration makes one.
 func (s *Service) runPushed(ctx context.Context, args pushed) error {
-	p, err := s.projects.Load(ctx, []project.ID{args.ProjectID})
+	p, err := s.Projects.Load(ctx, []project.ID{args.ProjectID})
 	if err != nil || p[args.ProjectID] == nil {
 		return err
 	}
-	as, err := s.accounts.ActorFor(ctx, strconv.FormatInt(int64(args.UserID), 10))
+	as, err := s.Accounts.ActorFor(ctx, strconv.FormatInt(int64(args.UserID), 10))
 	if errs.Is(err, errs.NotFound) {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (s *Service) runPushed(ctx context.Context, args pushed) error {
 		return err
 	}
 	in.Skip, in.Variables = pushOptions(options)
-	may, err := s.policy.Can(ctx, as, authz.CreatePipeline, p[args.ProjectID].Subject())
+	may, err := s.Policy.Can(ctx, as, authz.CreatePipeline, p[args.ProjectID].Subject())
 	if err != nil || !may {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *Service) madeOf(ctx context.Context, args pushed) (bool, error) {
 		return false, nil
 	}
 	ref := gitstore.RefName(args.Ref)
-	made, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM pipelines p WHERE p.project_id = ? AND p.sha = ? AND p.ref = ? AND p.tag = ? AND p.source = ?
+	made, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM pipelines p WHERE p.project_id = ? AND p.sha = ? AND p.ref = ? AND p.tag = ? AND p.source = ?
 		AND p.created_at >= ?)`, args.ProjectID, args.SHA, ref.Short(), ref.IsTag(), ByPush, db.At(args.At))
 	if err != nil {
 		return false, fmt.Errorf("look for pipeline of push: %w", err)
@@ -164,14 +164,14 @@ func (s *Service) sealOptions(options []string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("options of push: %w", err)
 	}
-	return s.box.Seal(optionsSeal, string(text)), nil
+	return s.Box.Seal(optionsSeal, string(text)), nil
 }
 
 func (s *Service) openOptions(sealed string) (out []string, err error) {
 	if sealed == "" {
 		return nil, nil
 	}
-	text, err := s.box.Open(optionsSeal, sealed)
+	text, err := s.Box.Open(optionsSeal, sealed)
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &out)
 	}

@@ -38,7 +38,7 @@ func (s *Service) list(ctx context.Context, in project.ID, commit gitstore.Objec
 	if f.Desc {
 		order = order.Desc()
 	}
-	list, err := page.Select[Status](ctx, s.db, page.Query{
+	list, err := page.Select[Status](ctx, s.DB, page.Query{
 		Columns: statusColumns, From: "commit_statuses s JOIN pipelines p ON p.id = s.pipeline_id", Where: w, Order: order,
 	}, f.Range)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Service) newest(ctx context.Context, in project.ID, commit gitstore.Obj
 	} else {
 		w.And("p.source <> ?", ByParentPipeline) // what a child does shows in its parent
 	}
-	list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC LIMIT 1", w.Args()...)
+	list, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC LIMIT 1", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("find pipeline: %w", err)
 	}
@@ -79,7 +79,7 @@ func (s *Service) newestOf(ctx context.Context, in project.ID, commits []gitstor
 		byName[names[i]] = id
 	}
 	marks, args := db.Marks(names)
-	list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id IN (SELECT MAX(x.id) FROM pipelines x"+
+	list, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id IN (SELECT MAX(x.id) FROM pipelines x"+
 		" WHERE x.project_id = ? AND x.source <> ? AND x.sha IN ("+marks+") GROUP BY x.sha)", append([]any{in, ByParentPipeline}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("find pipelines: %w", err)
@@ -96,7 +96,7 @@ func (s *Service) moving(ctx context.Context, in PipelineID, name string) (Statu
 	var w db.Where
 	w.And("s.pipeline_id = ? AND s.kind = ? AND s.name = ? AND NOT s.retried", in, ExternalKind, name)
 	w.In("s.status", moving)
-	id, err := db.Get[StatusID](ctx, s.db, "SELECT s.id FROM commit_statuses s"+w.SQL()+" ORDER BY s.id DESC LIMIT 1", w.Args()...)
+	id, err := db.Get[StatusID](ctx, s.DB, "SELECT s.id FROM commit_statuses s"+w.SQL()+" ORDER BY s.id DESC LIMIT 1", w.Args()...)
 	if err != nil {
 		return 0, fmt.Errorf("find status: %w", err)
 	}
@@ -105,7 +105,7 @@ func (s *Service) moving(ctx context.Context, in PipelineID, name string) (Statu
 
 // room refuses more jobs or statuses of a pipeline than it may have.
 func (s *Service) room(ctx context.Context, in PipelineID, more int) error {
-	n, err := db.Get[int](ctx, s.db, "SELECT count(*) FROM commit_statuses WHERE pipeline_id = ?", in)
+	n, err := db.Get[int](ctx, s.DB, "SELECT count(*) FROM commit_statuses WHERE pipeline_id = ?", in)
 	if err != nil {
 		return fmt.Errorf("count statuses: %w", err)
 	}
@@ -120,7 +120,7 @@ func (s *Service) replace(ctx context.Context, in PipelineID, name string) error
 	if err := s.room(ctx, in, 1); err != nil {
 		return err
 	}
-	if _, err := s.db.Exec(ctx, "UPDATE commit_statuses SET retried = true WHERE pipeline_id = ? AND kind = ? AND name = ?", in, ExternalKind, name); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE commit_statuses SET retried = true WHERE pipeline_id = ? AND kind = ? AND name = ?", in, ExternalKind, name); err != nil {
 		return fmt.Errorf("replace status: %w", err)
 	}
 	return nil

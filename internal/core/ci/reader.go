@@ -37,7 +37,7 @@ func (s *Service) newReader(as authz.Actor, p *project.Project) *reader {
 // configuration reads the configuration of a project at a commit: from the path that the project names, which may be of another
 // project (path@group/project:ref) or a URL.
 func (r *reader) configuration(ctx context.Context, p *project.Project, sha string) ([]byte, ciconfig.Location, error) {
-	path := configPath(p, r.settings.Current().DefaultCIConfigPath)
+	path := configPath(p, r.Settings.Current().DefaultCIConfigPath)
 	var f ciconfig.File
 	var err error
 	switch file, at, other := strings.Cut(path, "@"); {
@@ -57,7 +57,7 @@ func (r *reader) find(ctx context.Context, path string) (*project.Project, error
 	if p := r.projects[path]; p != nil {
 		return p, nil
 	}
-	p, err := r.Service.projects.Find(ctx, r.as, path)
+	p, err := r.Service.Projects.Find(ctx, r.as, path)
 	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
 		return nil, ciconfig.ErrNoProject
 	}
@@ -95,7 +95,7 @@ func (r *reader) file(ctx context.Context, in, ref, path string) (ciconfig.File,
 	if ref == "" && p.DefaultBranch == nil {
 		return ciconfig.File{}, ciconfig.ErrNoReference
 	}
-	f, err := r.repos.File(ctx, r.as, p, strings.TrimPrefix(path, "/"), ref, repo.WithoutHistory)
+	f, err := r.Repos.File(ctx, r.as, p, strings.TrimPrefix(path, "/"), ref, repo.WithoutHistory)
 	var missing *errs.Error
 	if errors.As(err, &missing) && missing.Kind == errs.NotFound {
 		if missing.Message == "File" {
@@ -120,14 +120,14 @@ func (r *reader) file(ctx context.Context, in, ref, path string) (ciconfig.File,
 	commit := f.CommitID.String()
 	return ciconfig.File{
 		Text: text, Location: ciconfig.Location{Project: p.FullPath, Commit: commit, Path: f.Path},
-		Blob: r.urls.Blob(p.FullPath, commit, f.Path), Raw: r.urls.Raw(p.FullPath, commit, f.Path),
+		Blob: r.URLs.Blob(p.FullPath, commit, f.Path), Raw: r.URLs.Raw(p.FullPath, commit, f.Path),
 	}, nil
 }
 
 // component reads templates/NAME.yml or templates/NAME/template.yml of the project that a component's address names.
 func (r *reader) component(ctx context.Context, of ciconfig.Reference) (ciconfig.File, error) {
 	host, path, _ := strings.Cut(of.Path, "/")
-	if host != r.urls.Host() && !strings.HasSuffix(r.urls.Root(), "//"+host) {
+	if host != r.URLs.Host() && !strings.HasSuffix(r.URLs.Root(), "//"+host) {
 		return ciconfig.File{}, ciconfig.ErrUnavailable
 	}
 	i := strings.LastIndexByte(path, '/')
@@ -152,7 +152,7 @@ func (r *reader) Paths(ctx context.Context, at ciconfig.Location) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	g, err := r.repos.Read(ctx, r.as, p)
+	g, err := r.Repos.Read(ctx, r.as, p)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ const remoteTimeout = 10 * time.Second
 
 // remote fetches an included file from its URL, through the rules for what users ask the server to connect to.
 func (r *reader) remote(ctx context.Context, url string) (ciconfig.File, error) {
-	text, err := r.outbound.Fetch(ctx, url, remoteTimeout, ciconfig.MaxBytes)
+	text, err := r.Outbound.Fetch(ctx, url, remoteTimeout, ciconfig.MaxBytes)
 	var blocked *safehttp.BlockedError
 	var status *safehttp.StatusError
 	var slow net.Error

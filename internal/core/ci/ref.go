@@ -12,7 +12,7 @@ import (
 // RefState gives the state of the newest pipeline of a branch or tag, "" without one. Ran leaves out pipelines that were
 // skipped.
 func (s *Service) RefState(ctx context.Context, as authz.Actor, p *project.Project, ref string, ran bool) (State, error) {
-	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return "", err
 	}
 	var w db.Where
@@ -20,7 +20,7 @@ func (s *Service) RefState(ctx context.Context, as authz.Actor, p *project.Proje
 	if ran {
 		w.And("p.status <> ?", Skipped)
 	}
-	list, err := db.Select[State](ctx, s.db, "SELECT p.status FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC LIMIT 1", w.Args()...)
+	list, err := db.Select[State](ctx, s.DB, "SELECT p.status FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC LIMIT 1", w.Args()...)
 	if err != nil {
 		return "", fmt.Errorf("state of reference: %w", err)
 	}
@@ -33,7 +33,7 @@ func (s *Service) RefState(ctx context.Context, as authz.Actor, p *project.Proje
 // RefCoverage gives the coverage in percent of the newest successful pipeline of a branch or tag: the mean of its jobs, or
 // that of the job of a name. It is nil where none has any.
 func (s *Service) RefCoverage(ctx context.Context, as authz.Actor, p *project.Project, ref, name string) (*float64, error) {
-	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return nil, err
 	}
 	var w db.Where
@@ -42,7 +42,7 @@ func (s *Service) RefCoverage(ctx context.Context, as authz.Actor, p *project.Pr
 	if name != "" {
 		w.And("s.name = ?", name)
 	}
-	list, err := db.Select[float64](ctx, s.db, "SELECT s.coverage FROM commit_statuses s"+w.SQL()+" ORDER BY s.id", w.Args()...)
+	list, err := db.Select[float64](ctx, s.DB, "SELECT s.coverage FROM commit_statuses s"+w.SQL()+" ORDER BY s.id", w.Args()...)
 	if err != nil || len(list) == 0 {
 		if err != nil {
 			err = fmt.Errorf("coverage of reference: %w", err)

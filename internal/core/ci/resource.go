@@ -59,12 +59,12 @@ var resourceColumns = db.Columns[ResourceGroup]("g")
 
 // ResourceGroups lists the resource groups of a project by id. It requires ReadResourceGroups.
 func (s *Service) ResourceGroups(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[ResourceGroup], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadResourceGroups, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadResourceGroups, p.Subject()); err != nil {
 		return page.Page[ResourceGroup]{}, err
 	}
 	var w db.Where
 	w.And("g.project_id = ?", p.ID)
-	list, err := page.Select[ResourceGroup](ctx, s.db, page.Query{Columns: resourceColumns, From: "resource_groups g", Where: w, Order: page.Order{page.ID("g.id")}}, r)
+	list, err := page.Select[ResourceGroup](ctx, s.DB, page.Query{Columns: resourceColumns, From: "resource_groups g", Where: w, Order: page.Order{page.ID("g.id")}}, r)
 	if err != nil {
 		return list, fmt.Errorf("list resource groups: %w", err)
 	}
@@ -73,14 +73,14 @@ func (s *Service) ResourceGroups(ctx context.Context, as authz.Actor, p *project
 
 // FindResourceGroup gives the resource group of a project with a key. It requires ReadResourceGroups.
 func (s *Service) FindResourceGroup(ctx context.Context, as authz.Actor, p *project.Project, key string) (*ResourceGroup, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadResourceGroups, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadResourceGroups, p.Subject()); err != nil {
 		return nil, err
 	}
 	return s.findResourceGroup(ctx, p, key)
 }
 
 func (s *Service) findResourceGroup(ctx context.Context, p *project.Project, key string) (*ResourceGroup, error) {
-	g, err := db.Get[ResourceGroup](ctx, s.db, "SELECT "+resourceColumns+" FROM resource_groups g WHERE g.project_id = ? AND g.key = ?", p.ID, key)
+	g, err := db.Get[ResourceGroup](ctx, s.DB, "SELECT "+resourceColumns+" FROM resource_groups g WHERE g.project_id = ? AND g.key = ?", p.ID, key)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
@@ -92,7 +92,7 @@ func (s *Service) findResourceGroup(ctx context.Context, p *project.Project, key
 
 // SetProcessMode says which job of a resource group is next from now on, nil leaves it alone. It requires UpdateResourceGroup.
 func (s *Service) SetProcessMode(ctx context.Context, as authz.Actor, p *project.Project, key string, mode *string) (*ResourceGroup, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdateResourceGroup, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateResourceGroup, p.Subject()); err != nil {
 		return nil, err
 	}
 	if mode != nil && !slices.Contains(ProcessModes(), *mode) {
@@ -103,8 +103,8 @@ func (s *Service) SetProcessMode(ctx context.Context, as authz.Actor, p *project
 		return nil, err
 	}
 	var out db.Change[ResourceGroup]
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err = db.Update(ctx, s.db, db.Row{Table: "resource_groups", ID: g.ID, Now: s.now, If: as.UnmodifiedAt}, func(_ context.Context, row *ResourceGroup) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		out, err = db.Update(ctx, s.DB, db.Row{Table: "resource_groups", ID: g.ID, Now: s.Now, If: as.UnmodifiedAt}, func(_ context.Context, row *ResourceGroup) error {
 			if mode != nil {
 				row.ProcessMode = *mode
 			}
@@ -116,7 +116,7 @@ func (s *Service) SetProcessMode(ctx context.Context, as authz.Actor, p *project
 		if err := s.passOn(ctx, g.ID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, ResourceGroupChanged{Stamp: as.Stamp(s.now()), Before: out.Before, After: out.After, Project: p})
+		return s.Bus.Publish(ctx, ResourceGroupChanged{Stamp: as.Stamp(s.Now()), Before: out.Before, After: out.After, Project: p})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -134,7 +134,7 @@ func (s *Service) UpcomingJobs(ctx context.Context, as authz.Actor, p *project.P
 		return page.Page[Job]{}, err
 	}
 	w, order := g.queue()
-	list, err := page.Select[Job](ctx, s.db, page.Query{Columns: jobColumns, From: jobTables, Where: w, Order: order}, r)
+	list, err := page.Select[Job](ctx, s.DB, page.Query{Columns: jobColumns, From: jobTables, Where: w, Order: order}, r)
 	if err != nil {
 		return list, fmt.Errorf("list upcoming jobs: %w", err)
 	}
@@ -150,7 +150,7 @@ func (s *Service) CurrentJob(ctx context.Context, as authz.Actor, p *project.Pro
 	var w db.Where
 	w.And("s.resource_group_id = ?", g.ID)
 	w.In("s.status", holding)
-	j, err := db.Get[Job](ctx, s.db, "SELECT "+jobColumns+" FROM "+jobTables+w.SQL()+" ORDER BY s.id LIMIT 1", w.Args()...)
+	j, err := db.Get[Job](ctx, s.DB, "SELECT "+jobColumns+" FROM "+jobTables+w.SQL()+" ORDER BY s.id LIMIT 1", w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
@@ -223,17 +223,17 @@ func (d *draft) writeResourceGroups(ctx context.Context) (map[string]ResourceGro
 	}
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
-	rows, now := make([]ResourceGroup, len(keys)), db.At(d.now())
+	rows, now := make([]ResourceGroup, len(keys)), db.At(d.Now())
 	for i, key := range keys {
 		rows[i] = ResourceGroup{ProjectID: d.project.ID, Key: key, ProcessMode: d.project.Settings().ResourceGroupDefaultProcessMode, CreatedAt: now, UpdatedAt: now}
 	}
-	if err := db.InsertRows(ctx, d.db, "resource_groups", rows, "ON CONFLICT (project_id, key) DO NOTHING"); err != nil {
+	if err := db.InsertRows(ctx, d.DB, "resource_groups", rows, "ON CONFLICT (project_id, key) DO NOTHING"); err != nil {
 		return nil, fmt.Errorf("write resource groups: %w", err)
 	}
 	var w db.Where
 	w.And("g.project_id = ?", d.project.ID)
 	w.In("g.key", keys)
-	found, err := db.Select[ResourceGroup](ctx, d.db, "SELECT "+resourceColumns+" FROM resource_groups g"+w.SQL()+" ORDER BY g.id", w.Args()...)
+	found, err := db.Select[ResourceGroup](ctx, d.DB, "SELECT "+resourceColumns+" FROM resource_groups g"+w.SQL()+" ORDER BY g.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read resource groups: %w", err)
 	}

@@ -23,7 +23,7 @@ func (passResource) Kind() string { return "pass_resource_group" }
 
 // passOn lets a resource group go to the job that is next.
 func (s *Service) passOn(ctx context.Context, id ResourceGroupID) error {
-	if err := s.jobs.Enqueue(ctx, passResource{GroupID: id}); err != nil {
+	if err := s.Deps.Jobs.Enqueue(ctx, passResource{GroupID: id}); err != nil {
 		return fmt.Errorf("enqueue resource group: %w", err)
 	}
 	return nil
@@ -46,7 +46,7 @@ func (s *Service) passOnWithout(ctx context.Context, of PipelineID) error {
 	var w db.Where
 	w.And("s.pipeline_id = ? AND s.resource_group_id IS NOT NULL", of)
 	w.In("s.status", slices.Concat(holding, upcoming))
-	groups, err := db.Select[ResourceGroupID](ctx, s.db, "SELECT DISTINCT s.resource_group_id FROM commit_statuses s"+w.SQL()+" ORDER BY 1", w.Args()...)
+	groups, err := db.Select[ResourceGroupID](ctx, s.DB, "SELECT DISTINCT s.resource_group_id FROM commit_statuses s"+w.SQL()+" ORDER BY 1", w.Args()...)
 	if err != nil {
 		return fmt.Errorf("resource groups of pipeline: %w", err)
 	}
@@ -55,7 +55,7 @@ func (s *Service) passOnWithout(ctx context.Context, of PipelineID) error {
 
 // passOnWaiting is passOn for groups that jobs have waited for since a time, for the case that one was not passed on.
 func (s *Service) passOnWaiting(ctx context.Context, since time.Time) error {
-	groups, err := db.Select[ResourceGroupID](ctx, s.db, `SELECT DISTINCT s.resource_group_id FROM commit_statuses s
+	groups, err := db.Select[ResourceGroupID](ctx, s.DB, `SELECT DISTINCT s.resource_group_id FROM commit_statuses s
 		WHERE s.status = 'waiting_for_resource' AND s.resource_group_id IS NOT NULL AND s.updated_at < ? ORDER BY 1 LIMIT 1000`, db.At(since))
 	if err != nil {
 		return fmt.Errorf("resource groups that jobs wait for: %w", err)
@@ -71,9 +71,9 @@ func (s *Service) passOnWaiting(ctx context.Context, since time.Time) error {
 // queue gives a job whose turn has come its state: it is pending, or waits for its resource group.
 func (s *Service) queue(ctx context.Context, of *Pipeline, id StatusID, to State) error {
 	if to == WaitingForResource {
-		return s.enterAll(ctx, []StatusID{id}, to, s.now())
+		return s.enterAll(ctx, []StatusID{id}, to, s.Now())
 	}
-	return s.enqueue(ctx, of, []StatusID{id}, s.now())
+	return s.enqueue(ctx, of, []StatusID{id}, s.Now())
 }
 
 // passes is how often the next job of a group may change while it is looked for.
@@ -96,7 +96,7 @@ func (s *Service) passResource(ctx context.Context, args passResource) error {
 
 // nextOf gives the job that is next in a resource group, whether it is ready or not; nil where there is none or the group is held.
 func (s *Service) nextOf(ctx context.Context, id ResourceGroupID) (*Status, error) {
-	g, err := db.Get[ResourceGroup](ctx, s.db, "SELECT "+resourceColumns+" FROM resource_groups g WHERE g.id = ?", id)
+	g, err := db.Get[ResourceGroup](ctx, s.DB, "SELECT "+resourceColumns+" FROM resource_groups g WHERE g.id = ?", id)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, nil
 	}
@@ -106,7 +106,7 @@ func (s *Service) nextOf(ctx context.Context, id ResourceGroupID) (*Status, erro
 	var w db.Where
 	w.And("s.resource_group_id = ?", id)
 	w.In("s.status", holding)
-	n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM commit_statuses s"+w.SQL(), w.Args()...)
+	n, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM commit_statuses s"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("holders of resource group: %w", err)
 	}
@@ -114,7 +114,7 @@ func (s *Service) nextOf(ctx context.Context, id ResourceGroupID) (*Status, erro
 		return nil, nil
 	}
 	w, order := g.queue()
-	list, err := page.Select[Status](ctx, s.db, page.Query{Columns: statusColumns, From: "commit_statuses s", Where: w, Order: order}, page.Range{Limit: 1, Uncounted: true})
+	list, err := page.Select[Status](ctx, s.DB, page.Query{Columns: statusColumns, From: "commit_statuses s", Where: w, Order: order}, page.Range{Limit: 1, Uncounted: true})
 	if err != nil {
 		return nil, fmt.Errorf("next job of resource group: %w", err)
 	}
@@ -150,13 +150,13 @@ func (s *Service) give(ctx context.Context, id ResourceGroupID, next *Status) (p
 	if err != nil || p == nil {
 		return false, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		passed = false
 		of, err := s.lock(ctx, next.PipelineID)
 		if err != nil {
 			return err
 		}
-		if _, err := db.ForUpdate[ResourceGroup](ctx, s.db, db.Row{Table: "resource_groups", ID: id}); err != nil {
+		if _, err := db.ForUpdate[ResourceGroup](ctx, s.DB, db.Row{Table: "resource_groups", ID: id}); err != nil {
 			return err
 		}
 		found, err := s.nextOf(ctx, id)
@@ -168,13 +168,13 @@ func (s *Service) give(ctx context.Context, id ResourceGroupID, next *Status) (p
 			return nil
 		}
 		_, err = s.changeLocked(ctx, authz.System(), p, of, found.ID, func(_ context.Context, j *Job) error {
-			j.enter(Pending, s.now())
+			j.enter(Pending, s.Now())
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		if err := s.enqueue(ctx, of, []StatusID{found.ID}, s.now()); err != nil {
+		if err := s.enqueue(ctx, of, []StatusID{found.ID}, s.Now()); err != nil {
 			return err
 		}
 		return s.advance(ctx, authz.System(), p, of)

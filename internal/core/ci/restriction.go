@@ -35,7 +35,7 @@ func variablesLevel(p *project.Project) authz.Level {
 // MaySetVariables reports whether the actor may pass variables to pipelines and jobs of a project, and write
 // those of its schedules. It says nothing about the right to make pipelines.
 func (s *Service) MaySetVariables(ctx context.Context, as authz.Actor, p *project.Project) (bool, error) {
-	level, err := s.policy.Level(ctx, as, p.Subject())
+	level, err := s.Policy.Level(ctx, as, p.Subject())
 	return err == nil && level >= variablesLevel(p), err
 }
 
@@ -75,7 +75,7 @@ func (s *Service) requireCancel(ctx context.Context, as authz.Actor, p *project.
 	default:
 		return nil
 	}
-	level, err := s.policy.Level(ctx, as, p.Subject())
+	level, err := s.Policy.Level(ctx, as, p.Subject())
 	if err == nil && level < least {
 		return errs.Denied("")
 	}

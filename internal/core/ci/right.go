@@ -26,7 +26,7 @@ func (r *rights) run(ctx context.Context, ref string, tag bool) (bool, error) {
 	var err error
 	if tag {
 		if r.tags == nil {
-			if r.tags, err = r.s.protections.Tags(ctx, r.as, r.p); err != nil {
+			if r.tags, err = r.s.Protections.Tags(ctx, r.as, r.p); err != nil {
 				return false, err
 			}
 		}
@@ -34,7 +34,7 @@ func (r *rights) run(ctx context.Context, ref string, tag bool) (bool, error) {
 		return may, nil
 	}
 	if r.branches == nil {
-		if r.branches, err = r.s.protections.Branches(ctx, r.as, r.p); err != nil {
+		if r.branches, err = r.s.Protections.Branches(ctx, r.as, r.p); err != nil {
 			return false, err
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Service) mergeRequestsOf(ctx context.Context, list []*Pipeline) (map[Pi
 	}
 	var w db.Where
 	w.In("r.pipeline_id", ids)
-	rows, err := db.Select[row](ctx, s.db, "SELECT r.pipeline_id, r.content FROM pipeline_merge_requests r"+w.SQL()+" ORDER BY r.pipeline_id", w.Args()...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT r.pipeline_id, r.content FROM pipeline_merge_requests r"+w.SQL()+" ORDER BY r.pipeline_id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read merge requests of pipelines: %w", err)
 	}

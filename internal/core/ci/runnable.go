@@ -14,7 +14,7 @@ import (
 // MayRun reports whether the actor may run pipelines of a branch or tag, which its name gives in full or in short and which need not exist. A short
 // name is that of a branch.
 func (s *Service) MayRun(ctx context.Context, as authz.Actor, p *project.Project, name string) (bool, error) {
-	may, err := s.policy.Can(ctx, as, authz.CreatePipeline, p.Subject())
+	may, err := s.Policy.Can(ctx, as, authz.CreatePipeline, p.Subject())
 	if err != nil || !may {
 		return false, err
 	}
@@ -25,7 +25,7 @@ func (s *Service) MayRun(ctx context.Context, as authz.Actor, p *project.Project
 // Runnable refuses a branch or tag whose pipelines the actor may not run. Its name is full or short, and need not exist: a short name is that of a
 // tag where there is a tag and no branch. It requires CreatePipeline.
 func (s *Service) Runnable(ctx context.Context, as authz.Actor, p *project.Project, name string) error {
-	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
 		return err
 	}
 	ref := gitstore.RefName(name)
@@ -34,7 +34,7 @@ func (s *Service) Runnable(ctx context.Context, as authz.Actor, p *project.Proje
 		if err != nil {
 			return errs.Broken("", "ref", "is invalid")
 		}
-		g, err := s.repos.Open(ctx, p)
+		g, err := s.Repos.Open(ctx, p)
 		if err != nil {
 			return err
 		}

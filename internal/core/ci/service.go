@@ -59,28 +59,7 @@ type Deps struct {
 
 // Service runs pipelines. It is safe for concurrent use.
 type Service struct {
-	db          *db.DB
-	policy      *authz.Policy
-	bus         *event.Bus
-	settings    *setting.Store
-	accounts    *account.Service
-	namespaces  *namespace.Service
-	projects    *project.Service
-	repos       *repo.Service
-	protections *protection.Service
-	runners     *runner.Service
-	variables   *variable.Service
-	triggers    *trigger.Service
-	idTokenKeys *idtoken.Service
-	tokens      *token.Service
-	revision    string
-	objects     *blob.Store
-	jobs        job.Enqueuer
-	box         *secret.Box
-	outbound    *safehttp.Dialer
-	urls        *weburl.Site
-	now         func() time.Time
-	log         *slog.Logger
+	Deps
 
 	waiting  waiting
 	peers    *peers
@@ -92,11 +71,7 @@ type Service struct {
 
 // New builds the service.
 func New(d Deps) *Service {
-	s := &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, accounts: d.Accounts, namespaces: d.Namespaces, projects: d.Projects, repos: d.Repos, protections: d.Protections,
-		runners: d.Runners, variables: d.Variables, triggers: d.Triggers, idTokenKeys: d.IDTokens, tokens: d.Tokens, revision: d.Revision, objects: d.Objects, jobs: d.Jobs, box: d.Box, outbound: d.Outbound, urls: d.URLs, now: d.Now, log: d.Log,
-		pollFor: pollFor, peers: newPeers(), handouts: newHandouts(), reading: semaphore.NewWeighted(reportsAtOnce),
-	}
+	s := &Service{Deps: d, pollFor: pollFor, peers: newPeers(), handouts: newHandouts(), reading: semaphore.NewWeighted(reportsAtOnce)}
 	return s
 }
 
@@ -111,5 +86,5 @@ func (s *Service) readable(p *project.Project) authz.Ability {
 
 // MayRead reports whether the actor may read the pipelines of a project.
 func (s *Service) MayRead(ctx context.Context, as authz.Actor, p *project.Project) (bool, error) {
-	return s.policy.Can(ctx, as, s.readable(p), p.Subject())
+	return s.Policy.Can(ctx, as, s.readable(p), p.Subject())
 }

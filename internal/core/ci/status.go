@@ -116,10 +116,10 @@ type StatusReported struct {
 
 // Statuses lists those of a commit, whose full id is the second result.
 func (s *Service) Statuses(ctx context.Context, as authz.Actor, p *project.Project, sha string, f Filter) (page.Page[Status], string, error) {
-	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return page.Page[Status]{}, "", err
 	}
-	commit, err := s.repos.FindCommit(ctx, as, p, sha)
+	commit, err := s.Repos.FindCommit(ctx, as, p, sha)
 	if err != nil {
 		return page.Page[Status]{}, "", err
 	}
@@ -131,7 +131,7 @@ func (s *Service) Statuses(ctx context.Context, as authz.Actor, p *project.Proje
 // changed in place, one that has ended is replaced by a new one. It requires SetCommitStatus, and the right to run pipelines of
 // a protected reference.
 func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project, sha string, in Input) (*Status, string, error) {
-	if err := s.policy.Require(ctx, as, authz.SetCommitStatus, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.SetCommitStatus, p.Subject()); err != nil {
 		return nil, "", err
 	}
 	if in.State == "" {
@@ -143,7 +143,7 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 	if err := in.validate(); err != nil {
 		return nil, "", err
 	}
-	commit, err := s.repos.FindCommit(ctx, as, p, sha)
+	commit, err := s.Repos.FindCommit(ctx, as, p, sha)
 	if err != nil {
 		return nil, "", err
 	}
@@ -154,11 +154,11 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.mayReport(ctx, as, p, commit.ID, ref, in.PipelineID); err != nil {
 		return nil, "", err
 	}
-	if err := s.repos.KeepAround(ctx, p, commit.ID); err != nil {
+	if err := s.Repos.KeepAround(ctx, p, commit.ID); err != nil {
 		return nil, "", err
 	}
 	var out *Status
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		pipeline, err := s.pipelineFor(ctx, as, p, commit.ID, ref, in.PipelineID)
 		if err != nil {
 			return err
@@ -169,7 +169,7 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.advance(ctx, as, p, pipeline); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, StatusReported{Stamp: as.Stamp(s.now()), Status: *out, Pipeline: *pipeline, Project: p})
+		return s.Bus.Publish(ctx, StatusReported{Stamp: as.Stamp(s.Now()), Status: *out, Pipeline: *pipeline, Project: p})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("report status: %w", err)
@@ -231,7 +231,7 @@ func (s *Service) refOf(ctx context.Context, as authz.Actor, p *project.Project,
 	if last != nil {
 		return last.Ref, nil
 	}
-	refs, err := s.repos.Holding(ctx, as, p, commit, "branch", page.Range{})
+	refs, err := s.Repos.Holding(ctx, as, p, commit, "branch", page.Range{})
 	if err != nil {
 		return "", err
 	}
@@ -251,10 +251,10 @@ func (s *Service) pipelineFor(ctx context.Context, as authz.Actor, p *project.Pr
 	if found == nil && id != 0 {
 		return nil, errs.Missing("Pipeline for pipeline_id, sha and ref")
 	}
-	lock := s.db.Dialect().ForUpdate()
+	lock := s.DB.Dialect().ForUpdate()
 	if found == nil {
 		// Two first reports at once must not make two pipelines.
-		if _, err := db.Select[int64](ctx, s.db, "SELECT id FROM projects WHERE id = ?"+lock, p.ID); err != nil {
+		if _, err := db.Select[int64](ctx, s.DB, "SELECT id FROM projects WHERE id = ?"+lock, p.ID); err != nil {
 			return nil, fmt.Errorf("lock project: %w", err)
 		}
 		if found, err = s.newest(ctx, p.ID, commit, ref, 0); err != nil {
@@ -262,22 +262,22 @@ func (s *Service) pipelineFor(ctx context.Context, as authz.Actor, p *project.Pr
 		}
 	}
 	if found != nil {
-		if _, err := db.Select[int64](ctx, s.db, "SELECT id FROM pipelines WHERE id = ?"+lock, found.ID); err != nil {
+		if _, err := db.Select[int64](ctx, s.DB, "SELECT id FROM pipelines WHERE id = ?"+lock, found.ID); err != nil {
 			return nil, fmt.Errorf("lock pipeline: %w", err)
 		}
 		return found, nil
 	}
-	iid, err := namespace.NextIID(ctx, s.db, p.NamespaceID, namespace.KindPipeline)
+	iid, err := namespace.NextIID(ctx, s.DB, p.NamespaceID, namespace.KindPipeline)
 	if err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	user := as.UserID
 	made := &Pipeline{
 		IID: iid, ProjectID: p.ID, SHA: commit.String(), Ref: ref, Source: External, State: Created, UserID: &user, CreatedAt: now, UpdatedAt: now,
 		AutoCancel: CancelNone,
 	}
-	if err := db.Create(ctx, s.db, "pipelines", made); err != nil {
+	if err := db.Create(ctx, s.DB, "pipelines", made); err != nil {
 		return nil, fmt.Errorf("make pipeline: %w", err)
 	}
 	return made, nil
@@ -296,10 +296,10 @@ func (s *Service) Expect(ctx context.Context, as authz.Actor, p *project.Project
 
 // write changes the status that still moves, or makes a new one, and sums the pipeline up.
 func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Input) (*Status, error) {
-	now := s.now()
+	now := s.Now()
 	id, err := s.moving(ctx, p.ID, in.Name)
 	if err == nil {
-		out, err := db.Update(ctx, s.db, db.Row{Table: "commit_statuses", ID: id}, func(_ context.Context, st *Status) error {
+		out, err := db.Update(ctx, s.DB, db.Row{Table: "commit_statuses", ID: id}, func(_ context.Context, st *Status) error {
 			return st.apply(in, now)
 		})
 		if err != nil {
@@ -321,7 +321,7 @@ func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Inp
 	if err := st.apply(in, now); err != nil {
 		return nil, err
 	}
-	if err := db.Create(ctx, s.db, "commit_statuses", st); err != nil {
+	if err := db.Create(ctx, s.DB, "commit_statuses", st); err != nil {
 		return nil, fmt.Errorf("write status: %w", err)
 	}
 	return st, nil

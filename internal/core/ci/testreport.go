@@ -84,7 +84,7 @@ const (
 
 // readTests gives fn each test of a report, and what is wrong with the report.
 func (s *Service) readTests(ctx context.Context, key string, limits junit.Limits, fn func(junit.Case) error) (flaw *string, err error) {
-	o, err := s.objects.Open(ctx, key)
+	o, err := s.Objects.Open(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("open test report: %w", err)
 	}
@@ -115,7 +115,7 @@ func (s *Service) countTests(ctx context.Context, key string) (TestCounts, error
 
 // keepTests records what a report counts.
 func (s *Service) keepTests(ctx context.Context, of *Artifact, c *TestCounts) error {
-	_, err := db.InsertRow(ctx, s.db, "job_tests", db.Values{
+	_, err := db.InsertRow(ctx, s.DB, "job_tests", db.Values{
 		"job_id": of.JobID, "access": of.Access, "seconds": c.Seconds, "success": c.Success, "failed": c.Failed, "error": c.Error,
 		"skipped": c.Skipped, "flaw": c.Flaw,
 	}, "ON CONFLICT (job_id) DO NOTHING")
@@ -148,7 +148,7 @@ func (s *Service) reports(ctx context.Context, as authz.Actor, p *project.Projec
 	}
 	var accessible []string
 	for _, access := range []string{PublicAccess, PrivateAccess, MaintainerAccess} {
-		may, err := s.policy.Can(ctx, as, needs(access, s.readable(p)), p.Subject())
+		may, err := s.Policy.Can(ctx, as, needs(access, s.readable(p)), p.Subject())
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func (s *Service) reports(ctx context.Context, as authz.Actor, p *project.Projec
 	var w db.Where
 	w.And("s.pipeline_id = ? AND NOT s.retried", of)
 	w.In("t.access", accessible)
-	rows, err := db.Select[reported](ctx, s.db, `SELECT t.job_id, s.name, t.seconds, t.success, t.failed, t.error, t.skipped, t.flaw, a.object_key
+	rows, err := db.Select[reported](ctx, s.DB, `SELECT t.job_id, s.name, t.seconds, t.success, t.failed, t.error, t.skipped, t.flaw, a.object_key
 		FROM commit_statuses s JOIN job_tests t ON t.job_id = s.id LEFT JOIN job_artifacts a ON a.job_id = s.id AND a.type = 'junit'`+
 		w.SQL()+" ORDER BY s.id", w.Args()...)
 	if err != nil {

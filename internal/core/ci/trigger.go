@@ -51,11 +51,11 @@ func (s *Service) Trigger(ctx context.Context, in TriggerInput) (*Pipeline, *pro
 
 // triggering gives the owner of a trigger token, and its project.
 func (s *Service) triggering(ctx context.Context, in TriggerInput, run *RunInput) (authz.Actor, *project.Project, error) {
-	t, err := s.triggers.FindTrigger(ctx, in.Token)
+	t, err := s.Triggers.FindTrigger(ctx, in.Token)
 	if err != nil {
 		return authz.Actor{}, nil, err
 	}
-	as, err := s.accounts.StandIn(ctx, strconv.FormatInt(int64(t.OwnerID), 10))
+	as, err := s.Accounts.StandIn(ctx, strconv.FormatInt(int64(t.OwnerID), 10))
 	if errs.Is(err, errs.Forbidden) {
 		return as, nil, refused(noRights)
 	}
@@ -63,7 +63,7 @@ func (s *Service) triggering(ctx context.Context, in TriggerInput, run *RunInput
 		return as, nil, err
 	}
 	as.Address = in.Address
-	p, err := s.projects.Find(ctx, as, in.Project)
+	p, err := s.Projects.Find(ctx, as, in.Project)
 	if err == nil && p.ID != t.ProjectID {
 		err = errs.Missing("")
 	}
@@ -84,7 +84,7 @@ func (s *Service) bearing(ctx context.Context, in TriggerInput, run *RunInput) (
 	if err != nil {
 		return as, nil, err
 	}
-	p, err := s.projects.Find(ctx, as, in.Project)
+	p, err := s.Projects.Find(ctx, as, in.Project)
 	if err == nil && p.ID != j.ProjectID {
 		err = errs.Missing("")
 	}
@@ -104,7 +104,7 @@ func (s *Service) scheduleVariables(ctx context.Context, l *list, of *Pipeline) 
 	if of.ScheduleID == nil {
 		return nil
 	}
-	text, err := db.Get[string](ctx, s.db, "SELECT s.description FROM pipeline_schedules s WHERE s.id = ?", *of.ScheduleID)
+	text, err := db.Get[string](ctx, s.DB, "SELECT s.description FROM pipeline_schedules s WHERE s.id = ?", *of.ScheduleID)
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("schedule of pipeline: %w", err)
 	}
@@ -119,7 +119,7 @@ func (s *Service) triggerVariables(ctx context.Context, l *list, of *Pipeline) e
 	if of.TriggerID == nil {
 		return nil
 	}
-	short, err := s.triggers.ShortToken(ctx, *of.TriggerID)
+	short, err := s.Triggers.ShortToken(ctx, *of.TriggerID)
 	l.optional("CI_TRIGGER_SHORT_TOKEN", short)
 	return err
 }

@@ -126,13 +126,13 @@ type sealedVariable struct {
 
 // pipelineVariables gives the variables that a pipeline was started with.
 func (s *Service) pipelineVariables(ctx context.Context, of PipelineID) (list, error) {
-	rows, err := db.Select[sealedVariable](ctx, s.db, "SELECT key, value, file, raw FROM pipeline_variables WHERE pipeline_id = ? ORDER BY key", of)
+	rows, err := db.Select[sealedVariable](ctx, s.DB, "SELECT key, value, file, raw FROM pipeline_variables WHERE pipeline_id = ? ORDER BY key", of)
 	if err != nil {
 		return nil, fmt.Errorf("variables of pipeline: %w", err)
 	}
 	out := make(list, len(rows))
 	for i, row := range rows {
-		value, err := s.box.Open(pipelineSeal(of, row.Key), row.Value)
+		value, err := s.Box.Open(pipelineSeal(of, row.Key), row.Value)
 		if err != nil {
 			return nil, fmt.Errorf("variable %s of pipeline %d: %w", row.Key, of, err)
 		}
@@ -156,14 +156,14 @@ func (s *Service) keepPipelineVariables(ctx context.Context, of PipelineID, vars
 	var rows []row
 	at := map[string]int{}
 	for _, v := range vars {
-		one := row{of, sealedVariable{v.Key, s.box.Seal(pipelineSeal(of, v.Key), v.Value), v.File, v.Raw}}
+		one := row{of, sealedVariable{v.Key, s.Box.Seal(pipelineSeal(of, v.Key), v.Value), v.File, v.Raw}}
 		if i, ok := at[v.Key]; ok {
 			rows[i] = one
 			continue
 		}
 		at[v.Key], rows = len(rows), append(rows, one)
 	}
-	if err := db.InsertRows(ctx, s.db, "pipeline_variables", rows, ""); err != nil {
+	if err := db.InsertRows(ctx, s.DB, "pipeline_variables", rows, ""); err != nil {
 		return fmt.Errorf("write variables of pipeline: %w", err)
 	}
 	return nil
@@ -191,14 +191,14 @@ func (s *Service) keepOwn(ctx context.Context, vars []ownVariable, dotenv bool) 
 	var rows []row
 	at := map[name]int{}
 	for _, v := range vars {
-		v.Value = s.box.Seal(jobSeal(v.JobID, v.Key), v.Value)
+		v.Value = s.Box.Seal(jobSeal(v.JobID, v.Key), v.Value)
 		if i, ok := at[name{v.JobID, v.Key}]; ok {
 			rows[i].ownVariable = v
 			continue
 		}
 		at[name{v.JobID, v.Key}], rows = len(rows), append(rows, row{v, dotenv})
 	}
-	if err := db.InsertRows(ctx, s.db, "job_variables", rows, "ON CONFLICT (job_id, key) DO UPDATE SET value = excluded.value, dotenv = excluded.dotenv"); err != nil {
+	if err := db.InsertRows(ctx, s.DB, "job_variables", rows, "ON CONFLICT (job_id, key) DO UPDATE SET value = excluded.value, dotenv = excluded.dotenv"); err != nil {
 		return fmt.Errorf("write variables of jobs: %w", err)
 	}
 	return nil
@@ -217,13 +217,13 @@ func (s *Service) ownVariables(ctx context.Context, of []StatusID, dotenv bool) 
 		return nil, nil
 	}
 	marks, args := db.Marks(of)
-	rows, err := db.Select[ownVariable](ctx, s.db, "SELECT job_id, key, value FROM job_variables WHERE dotenv = ? AND job_id IN ("+marks+") ORDER BY job_id, key", append([]any{dotenv}, args...)...)
+	rows, err := db.Select[ownVariable](ctx, s.DB, "SELECT job_id, key, value FROM job_variables WHERE dotenv = ? AND job_id IN ("+marks+") ORDER BY job_id, key", append([]any{dotenv}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("variables of jobs: %w", err)
 	}
 	for i := range rows {
 		row := &rows[i]
-		if row.Value, err = s.box.Open(jobSeal(row.JobID, row.Key), row.Value); err != nil {
+		if row.Value, err = s.Box.Open(jobSeal(row.JobID, row.Key), row.Value); err != nil {
 			return nil, fmt.Errorf("variable %s of job %d: %w", row.Key, row.JobID, err)
 		}
 	}
@@ -249,11 +249,11 @@ func (s *Service) ManualVariables(ctx context.Context, as authz.Actor, ids []Sta
 	}
 	var w db.Where
 	w.In("s.id", ids)
-	rows, err := db.Select[Status](ctx, s.db, "SELECT "+statusColumns+" FROM commit_statuses s"+w.SQL()+" ORDER BY s.id", w.Args()...)
+	rows, err := db.Select[Status](ctx, s.DB, "SELECT "+statusColumns+" FROM commit_statuses s"+w.SQL()+" ORDER BY s.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("variables of jobs: %w", err)
 	}
-	readable, err := project.Readable(ctx, s.projects, as, rows, project.Rule[Status]{
+	readable, err := project.Readable(ctx, s.Projects, as, rows, project.Rule[Status]{
 		Project: func(j *Status) project.ID { return j.ProjectID },
 		Needs: func(j *Status, p *project.Project) (authz.Ability, authz.Subject) {
 			subject := p.Subject()

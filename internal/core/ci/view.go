@@ -71,7 +71,7 @@ func (s *Service) viewsOf(ctx context.Context, as authz.Actor, projects map[proj
 	}
 	for i, j := range jobs {
 		p := projects[j.ProjectID]
-		v := &JobView{Job: j, Project: p, Of: r.pipelines[j.PipelineID], Artifacts: r.artifacts[j.ID], Tags: r.tags[j.ID], URL: s.urls.Job(p.FullPath, int64(j.ID)), Archived: s.archived(j)}
+		v := &JobView{Job: j, Project: p, Of: r.pipelines[j.PipelineID], Artifacts: r.artifacts[j.ID], Tags: r.tags[j.ID], URL: s.URLs.Job(p.FullPath, int64(j.ID)), Archived: s.archived(j)}
 		if d, ok := r.downstream[j.ID]; ok {
 			v.Downstream, v.DownstreamProject = d.Row, d.Project
 		}
@@ -122,11 +122,11 @@ func (s *Service) related(ctx context.Context, as authz.Actor, jobs []*Job) (rel
 	if r.pipelines, err = s.loadPipelines(ctx, of); err != nil {
 		return r, err
 	}
-	if r.users, err = s.accounts.ByIDs(ctx, users); err != nil {
+	if r.users, err = s.Accounts.ByIDs(ctx, users); err != nil {
 		return r, err
 	}
 	if len(runners) > 0 {
-		if r.runners, err = s.runners.Load(ctx, runners); err != nil {
+		if r.runners, err = s.Runners.Load(ctx, runners); err != nil {
 			return r, err
 		}
 	}
@@ -142,7 +142,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, jobs []*Job) (rel
 			commits = append(commits, repo.CommitID{Project: l.ProjectID, ID: id})
 		}
 	}
-	if r.commits, err = s.repos.CommitsByIDs(ctx, as, commits); err != nil {
+	if r.commits, err = s.Repos.CommitsByIDs(ctx, as, commits); err != nil {
 		return r, err
 	}
 	if bridges {
@@ -154,7 +154,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, jobs []*Job) (rel
 func (s *Service) loadPipelines(ctx context.Context, ids []PipelineID) (map[PipelineID]*Pipeline, error) {
 	var w db.Where
 	w.In("p.id", ids)
-	rows, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id", w.Args()...)
+	rows, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read pipelines: %w", err)
 	}
@@ -175,7 +175,7 @@ func (s *Service) TagsOf(ctx context.Context, ids []StatusID) (map[StatusID][]st
 		Tag   string   `db:"tag"`
 	}
 	marks, args := db.Marks(ids)
-	rows, err := db.Select[row](ctx, s.db, "SELECT job_id, tag FROM job_tags WHERE job_id IN ("+marks+") ORDER BY job_id, tag", args...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT job_id, tag FROM job_tags WHERE job_id IN ("+marks+") ORDER BY job_id, tag", args...)
 	if err != nil {
 		return nil, fmt.Errorf("tags of jobs: %w", err)
 	}
@@ -193,11 +193,11 @@ func (s *Service) DownstreamOf(ctx context.Context, as authz.Actor, ids []Status
 	}
 	var w db.Where
 	w.In("p.upstream_job_id", ids)
-	rows, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id", w.Args()...)
+	rows, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("downstream pipelines: %w", err)
 	}
-	readable, err := project.Readable(ctx, s.projects, as, rows, project.Rule[Pipeline]{
+	readable, err := project.Readable(ctx, s.Projects, as, rows, project.Rule[Pipeline]{
 		Project: func(l *Pipeline) project.ID { return l.ProjectID },
 		Needs: func(_ *Pipeline, p *project.Project) (authz.Ability, authz.Subject) {
 			return s.readable(p), p.Subject()
@@ -218,7 +218,7 @@ func (s *Service) VariablesOf(ctx context.Context, as authz.Actor, p *project.Pr
 	}
 	subject := p.Subject()
 	subject.Own = as.Owns(of.UserID)
-	if err := s.policy.Require(ctx, as, authz.ReadPipelineDetails, subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadPipelineDetails, subject); err != nil {
 		return nil, err
 	}
 	return s.pipelineVariables(ctx, id)
@@ -226,7 +226,7 @@ func (s *Service) VariablesOf(ctx context.Context, as authz.Actor, p *project.Pr
 
 // Rename gives a pipeline a name. It requires UpdatePipeline, and the right to run pipelines of a protected reference.
 func (s *Service) Rename(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID, name string) (*Pipeline, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
 	if _, err := s.changeable(ctx, as, p, id); err != nil {
@@ -235,7 +235,7 @@ func (s *Service) Rename(ctx context.Context, as authz.Actor, p *project.Project
 	if len([]rune(name)) > maxText {
 		return nil, tooLong("name")
 	}
-	out, err := db.Update(ctx, s.db, db.Row{Table: "pipelines", ID: id, Now: s.now}, func(_ context.Context, row *Pipeline) error {
+	out, err := db.Update(ctx, s.DB, db.Row{Table: "pipelines", ID: id, Now: s.Now}, func(_ context.Context, row *Pipeline) error {
 		row.Name = &name
 		return nil
 	})

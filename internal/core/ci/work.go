@@ -43,7 +43,7 @@ var errAway = errors.New("repository is away")
 
 // keepRef makes sure that runners can fetch the commit of a pipeline.
 func (s *Service) keepRef(ctx context.Context, p *project.Project, of *Pipeline) error {
-	g, err := s.repos.Open(ctx, p)
+	g, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -78,18 +78,18 @@ type dropRef struct {
 func (dropRef) Kind() string { return "drop_pipeline_ref" }
 
 func (s *Service) dropPipelineRef(ctx context.Context, args dropRef) error {
-	state, err := db.Get[State](ctx, s.db, "SELECT p.status FROM pipelines p WHERE p.id = ?", args.PipelineID)
+	state, err := db.Get[State](ctx, s.DB, "SELECT p.status FROM pipelines p WHERE p.id = ?", args.PipelineID)
 	if err == nil && !state.Complete() {
 		return nil // it was started again
 	}
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("find pipeline: %w", err)
 	}
-	p, err := s.projects.Load(ctx, []project.ID{args.ProjectID})
+	p, err := s.Projects.Load(ctx, []project.ID{args.ProjectID})
 	if err != nil || p[args.ProjectID] == nil {
 		return err
 	}
-	g, err := s.repos.Open(ctx, p[args.ProjectID])
+	g, err := s.Repos.Open(ctx, p[args.ProjectID])
 	if err != nil {
 		return err
 	}
@@ -115,17 +115,17 @@ func (s *Service) startDelayed(ctx context.Context, args startDelayed) error {
 	if err != nil || j == nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		of, err := s.lock(ctx, j.PipelineID)
 		if err != nil {
 			return err
 		}
 		due, later := false, time.Time{}
 		started, err := s.changeLocked(ctx, authz.System(), p, of, j.ID, func(_ context.Context, j *Job) error {
-			due = j.State == Scheduled && j.ScheduledAt != nil && !j.ScheduledAt.After(s.now())
+			due = j.State == Scheduled && j.ScheduledAt != nil && !j.ScheduledAt.After(s.Now())
 			if due {
 				j.ScheduledAt = nil
-				j.enter(j.ready(), s.now())
+				j.enter(j.ready(), s.Now())
 			} else if j.State == Scheduled && j.ScheduledAt != nil {
 				later = j.ScheduledAt.Time
 			}
@@ -135,7 +135,7 @@ func (s *Service) startDelayed(ctx context.Context, args startDelayed) error {
 			return err
 		}
 		if !later.IsZero() {
-			return s.jobs.Enqueue(ctx, args, job.At(later)) // the clock of the queue is ahead of ours
+			return s.Deps.Jobs.Enqueue(ctx, args, job.At(later)) // the clock of the queue is ahead of ours
 		}
 		if !due {
 			return nil
@@ -160,7 +160,7 @@ func (s *Service) jobAndProject(ctx context.Context, id StatusID) (*Job, *projec
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := s.projects.Load(ctx, []project.ID{j.ProjectID})
+	p, err := s.Projects.Load(ctx, []project.ID{j.ProjectID})
 	if err != nil || p[j.ProjectID] == nil {
 		return nil, nil, err
 	}
@@ -187,7 +187,7 @@ func (stuck) Kind() string { return "end_stuck_jobs" }
 // EndStuck fails jobs that have waited for a runner for a day, whose runner has been silent for an hour, or that run longer than they may,
 // and bridges whose pipeline went with its project.
 func (s *Service) EndStuck(ctx context.Context, _ stuck) error {
-	now := s.now()
+	now := s.Now()
 	if err := s.passOnWaiting(ctx, now.Add(-stuckEvery)); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (s *Service) EndStuck(ctx context.Context, _ stuck) error {
 		Reason string   `db:"reason"`
 	}
 	// The first condition on the status is that of the partial index commit_statuses_active, which serves no query without it.
-	rows, err := db.Select[row](ctx, s.db, `SELECT q.job_id AS id, ? AS reason FROM job_queue q WHERE q.queued_at < ?
+	rows, err := db.Select[row](ctx, s.DB, `SELECT q.job_id AS id, ? AS reason FROM job_queue q WHERE q.queued_at < ?
 		UNION ALL SELECT s.id, CASE WHEN j.contacted_at >= ? THEN ? ELSE ? END AS reason FROM `+jobTables+`
 			WHERE s.status IN ('pending', 'running', 'canceling') AND s.status <> 'pending' AND (j.contacted_at < ? OR j.deadline < ?)
 		UNION ALL SELECT s.id, ? AS reason FROM `+jobTables+` WHERE s.status IN ('pending', 'running', 'canceling') AND s.status = 'running'
@@ -212,7 +212,7 @@ func (s *Service) EndStuck(ctx context.Context, _ stuck) error {
 			_, err = s.change(ctx, authz.System(), p, j.PipelineID, j.ID, func(_ context.Context, j *Job) error {
 				switch j.State {
 				case Canceling:
-					j.enter(Canceled, s.now())
+					j.enter(Canceled, s.Now())
 				case Pending, Running:
 					j.fail(r.Reason, s)
 				}

@@ -27,21 +27,21 @@ func (d *draft) persist(ctx context.Context) error {
 		d.row.AutoCancel = d.made.AutoCancel.OnNewCommit
 	}
 	d.row.CancelOnFailure = d.made != nil && d.made.AutoCancel.OnJobFailure == "all"
-	if err := d.repos.KeepAround(ctx, d.project, d.commit.ID); err != nil {
+	if err := d.Repos.KeepAround(ctx, d.project, d.commit.ID); err != nil {
 		return err
 	}
 	if err := d.define(); err != nil {
 		return err
 	}
 	state, first := d.row.State, *d.row
-	err := d.db.InTx(ctx, func(ctx context.Context) error {
+	err := d.DB.InTx(ctx, func(ctx context.Context) error {
 		*d.row = first
-		iid, err := namespace.NextIID(ctx, d.db, d.project.NamespaceID, namespace.KindPipeline)
+		iid, err := namespace.NextIID(ctx, d.DB, d.project.NamespaceID, namespace.KindPipeline)
 		if err != nil {
 			return fmt.Errorf("number pipeline: %w", err)
 		}
 		d.row.IID = iid
-		if err := db.Create(ctx, d.db, "pipelines", d.row); err != nil {
+		if err := db.Create(ctx, d.DB, "pipelines", d.row); err != nil {
 			return fmt.Errorf("write pipeline: %w", err)
 		}
 		if err := d.keepPipelineVariables(ctx, d.row.ID, d.in.Variables); err != nil {
@@ -50,7 +50,7 @@ func (d *draft) persist(ctx context.Context) error {
 		if err := d.keepMergeRequest(ctx, d.row.ID, d.in.MergeRequest); err != nil {
 			return err
 		}
-		if err := d.publish(ctx, PipelineChanged{Stamp: d.as.Stamp(d.now()), Pipeline: *d.row, Project: d.project}); err != nil {
+		if err := d.publish(ctx, PipelineChanged{Stamp: d.as.Stamp(d.Now()), Pipeline: *d.row, Project: d.project}); err != nil {
 			return err
 		}
 		if state != Created {
@@ -86,7 +86,7 @@ func (d *draft) define() error {
 // writeJobs writes the jobs that the configuration makes.
 func (d *draft) writeJobs(ctx context.Context) error {
 	set := d.project.Settings()
-	now, user := db.At(d.now()), d.as.UserID
+	now, user := db.At(d.Now()), d.as.UserID
 	groups, err := d.writeResourceGroups(ctx)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (d *draft) writeJobs(ctx context.Context) error {
 		return err
 	}
 	for _, j := range jobs {
-		if err := d.bus.Publish(ctx, JobChanged{Stamp: d.as.Stamp(d.now()), Job: *j, Pipeline: *d.row, Project: d.project}); err != nil {
+		if err := d.Bus.Publish(ctx, JobChanged{Stamp: d.as.Stamp(d.Now()), Job: *j, Pipeline: *d.row, Project: d.project}); err != nil {
 			return err
 		}
 	}
@@ -158,10 +158,10 @@ func (d *draft) writeNeeds(ctx context.Context, jobs []*Job) error {
 			tags = append(tags, tagged{j.ID, tag})
 		}
 	}
-	if err := db.InsertRows(ctx, d.db, "job_needs", needs, ""); err != nil {
+	if err := db.InsertRows(ctx, d.DB, "job_needs", needs, ""); err != nil {
 		return fmt.Errorf("write needs: %w", err)
 	}
-	if err := db.InsertRows(ctx, d.db, "job_tags", tags, "ON CONFLICT (job_id, tag) DO NOTHING"); err != nil {
+	if err := db.InsertRows(ctx, d.DB, "job_tags", tags, "ON CONFLICT (job_id, tag) DO NOTHING"); err != nil {
 		return fmt.Errorf("write tags: %w", err)
 	}
 	return nil

@@ -96,20 +96,12 @@ type Deps struct {
 
 // Service enables deploy keys. It is safe for concurrent use.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	accounts *account.Service
-	keys     *sshkey.Service
-	projects *project.Service
-	now      func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, keys: d.Keys, projects: d.Projects, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 // prefix stands before the attributes of a key of a project in refusals.
@@ -123,17 +115,17 @@ func (s *Service) change(as authz.Actor, p *project.Project, before, after *Key)
 	return Change{
 		Before: before, After: after,
 		KeyID: k.ID, Title: k.Title, Fingerprint: k.SHA256, CanPush: k.CanPush,
-		ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.now()),
+		ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.Now()),
 	}
 }
 
 // Create enables a key in a project. One that is enabled there is given as it is; one
 // that the actor could enable is enabled; any other is made.
 func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Key, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
 		return nil, err
 	}
-	known, err := s.keys.DeployWith(ctx, in.Key)
+	known, err := s.Keys.DeployWith(ctx, in.Key)
 	switch {
 	case err == nil:
 		return s.join(ctx, as, p, known, in.CanPush)
@@ -142,8 +134,8 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	out, err := s.make(ctx, as, p, in)
 	if errors.Is(err, db.ErrDuplicate) || errs.Is(err, errs.Invalid) { // perhaps another request was first
-		again := s.db.InTx(ctx, func(ctx context.Context) (err error) { // so that theirs is committed
-			known, err = s.keys.DeployWith(ctx, in.Key)
+		again := s.DB.InTx(ctx, func(ctx context.Context) (err error) { // so that theirs is committed
+			known, err = s.Keys.DeployWith(ctx, in.Key)
 			return err
 		})
 		if again == nil {
@@ -156,8 +148,8 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 // make stores a key that is new and enables it.
 func (s *Service) make(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Key, error) {
 	var out *Key
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		k, err := s.keys.CreateDeploy(ctx, as, sshkey.DeployInput{Input: in.Input})
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		k, err := s.Keys.CreateDeploy(ctx, as, sshkey.DeployInput{Input: in.Input})
 		if err != nil {
 			return err
 		}
@@ -181,9 +173,9 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p *project.Project, 
 		return nil, sshkey.Prefixed(sshkey.ErrTaken(), prefix)
 	}
 	k = &Key{known, push}
-	err = s.db.InTx(ctx, func(ctx context.Context) error { return s.enable(ctx, as, p, k) })
+	err = s.DB.InTx(ctx, func(ctx context.Context) error { return s.enable(ctx, as, p, k) })
 	if errors.Is(err, db.ErrDuplicate) { // another user enabled it just now
-		err = s.db.InTx(ctx, func(ctx context.Context) error {
+		err = s.DB.InTx(ctx, func(ctx context.Context) error {
 			k, err = s.find(ctx, p, known.ID)
 			return err
 		})
@@ -205,21 +197,21 @@ func refused(err error, doing string) error {
 
 // enable lets a key into a project, in the caller's transaction.
 func (s *Service) enable(ctx context.Context, as authz.Actor, p *project.Project, k *Key) error {
-	now := db.At(s.now())
-	_, err := db.InsertRow(ctx, s.db, "deploy_key_projects", Grant{KeyID: k.ID, ProjectID: p.ID, CanPush: k.CanPush, CreatedAt: now, UpdatedAt: now}, "")
+	now := db.At(s.Now())
+	_, err := db.InsertRow(ctx, s.DB, "deploy_key_projects", Grant{KeyID: k.ID, ProjectID: p.ID, CanPush: k.CanPush, CreatedAt: now, UpdatedAt: now}, "")
 	if err != nil {
 		return err
 	}
-	return s.bus.Publish(ctx, Added{s.change(as, p, nil, k)})
+	return s.Bus.Publish(ctx, Added{s.change(as, p, nil, k)})
 }
 
 // Enable lets a key of another project in, to read: a public one, one of a project that
 // the actor maintains, or any for administrators.
 func (s *Service) Enable(ctx context.Context, as authz.Actor, p *project.Project, id sshkey.ID) (*Key, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
 		return nil, err
 	}
-	known, err := s.keys.FindDeploy(ctx, id)
+	known, err := s.Keys.FindDeploy(ctx, id)
 	if errs.Is(err, errs.NotFound) {
 		return nil, errMissing
 	}
@@ -243,8 +235,8 @@ func (s *Service) reachable(ctx context.Context, as authz.Actor, k *sshkey.Key) 
 	if as.Admin || k.Public {
 		return true, nil
 	}
-	reached, args := s.policy.ReachSQL(as, authz.Maintainer)
-	may, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM deploy_key_projects d JOIN projects p ON p.id = d.project_id
+	reached, args := s.Policy.ReachSQL(as, authz.Maintainer)
+	may, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM deploy_key_projects d JOIN projects p ON p.id = d.project_id
 		WHERE d.key_id = ? AND NOT p.pending_delete AND p.namespace_id IN (`+reached+`))`, append([]any{k.ID}, args...)...)
 	if err != nil {
 		return false, fmt.Errorf("look for deploy key: %w", err)
@@ -255,7 +247,7 @@ func (s *Service) reachable(ctx context.Context, as authz.Actor, k *sshkey.Key) 
 // Update changes what a key may do in a project. Its title is everybody's: only its
 // maker and administrators change that of a key which is public or enabled elsewhere.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, id sshkey.ID, c Changes) (*Key, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
 		return nil, err
 	}
 	k, err := s.find(ctx, p, id)
@@ -264,18 +256,18 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	rename := c.Title != nil && *c.Title != k.Title
 	var out *Key
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM ssh_keys WHERE id = ?", id); err != nil {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM ssh_keys WHERE id = ?", id); err != nil {
 			return err
 		}
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID); err != nil {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID); err != nil {
 			return err
 		}
 		if rename {
 			if err := s.mayRename(ctx, as, k); err != nil {
 				return err
 			}
-			if err := s.keys.RenameDeploy(ctx, id, *c.Title); err != nil {
+			if err := s.Keys.RenameDeploy(ctx, id, *c.Title); err != nil {
 				return err
 			}
 		}
@@ -286,7 +278,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		if out, err = s.find(ctx, p, id); err != nil || !rename && !pushes {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{s.change(as, p, k, out)})
+		return s.Bus.Publish(ctx, Updated{s.change(as, p, k, out)})
 	})
 	if err != nil {
 		return nil, refused(err, "update deploy key")
@@ -300,14 +292,14 @@ func (s *Service) allow(ctx context.Context, p *project.Project, id sshkey.ID, p
 	if push == nil {
 		return false, nil
 	}
-	grant, err := db.Get[int64](ctx, s.db, "SELECT id FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID)
+	grant, err := db.Get[int64](ctx, s.DB, "SELECT id FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, errs.Missing("")
 	}
 	if err != nil {
 		return false, err
 	}
-	out, err := db.Update(ctx, s.db, db.Row{Table: "deploy_key_projects", ID: grant, Now: s.now}, func(_ context.Context, g *Grant) error {
+	out, err := db.Update(ctx, s.DB, db.Row{Table: "deploy_key_projects", ID: grant, Now: s.Now}, func(_ context.Context, g *Grant) error {
 		g.CanPush = *push
 		return nil
 	})
@@ -318,7 +310,7 @@ func (s *Service) mayRename(ctx context.Context, as authz.Actor, k *Key) error {
 	if as.Admin || !k.Public && as.Owns(k.MakerID) {
 		return nil
 	}
-	uses, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM deploy_key_projects WHERE key_id = ?", k.ID)
+	uses, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM deploy_key_projects WHERE key_id = ?", k.ID)
 	if err != nil {
 		return fmt.Errorf("count projects of deploy key: %w", err)
 	}
@@ -331,7 +323,7 @@ func (s *Service) mayRename(ctx context.Context, as authz.Actor, k *Key) error {
 // Delete keeps a key out of a project. A key that is enabled nowhere any more is gone,
 // unless it is public.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, id sshkey.ID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
 		return err
 	}
 	k, err := s.find(ctx, p, id)
@@ -341,19 +333,19 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM ssh_keys WHERE id = ?", id); err != nil {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM ssh_keys WHERE id = ?", id); err != nil {
 			return err
 		}
 		row := db.Row{Table: "deploy_key_projects", Key: "key_id", ID: id, If: as.UnmodifiedAt, Missing: errMissing}
 		row.And.And("project_id = ?", p.ID)
-		if _, err := db.Delete[Grant](ctx, s.db, row, nil); err != nil {
+		if _, err := db.Delete[Grant](ctx, s.DB, row, nil); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Removed{s.change(as, p, k, nil)}); err != nil {
+		if err := s.Bus.Publish(ctx, Removed{s.change(as, p, k, nil)}); err != nil {
 			return err
 		}
-		return s.keys.DropOrphans(ctx, id)
+		return s.Keys.DropOrphans(ctx, id)
 	})
 	if err != nil {
 		return fmt.Errorf("delete deploy key: %w", err)
@@ -363,31 +355,31 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 
 // Clear keeps all keys out of a project that is deleted, in the caller's transaction.
 func (s *Service) Clear(ctx context.Context, id project.ID) error {
-	keys, err := db.Select[sshkey.ID](ctx, s.db, "SELECT key_id FROM deploy_key_projects WHERE project_id = ? ORDER BY key_id", id)
+	keys, err := db.Select[sshkey.ID](ctx, s.DB, "SELECT key_id FROM deploy_key_projects WHERE project_id = ? ORDER BY key_id", id)
 	if err != nil {
 		return fmt.Errorf("deploy keys of project: %w", err)
 	}
 	if len(keys) == 0 {
 		return nil
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM deploy_key_projects WHERE project_id = ?", id); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM deploy_key_projects WHERE project_id = ?", id); err != nil {
 		return fmt.Errorf("remove deploy keys of project: %w", err)
 	}
-	return s.keys.DropOrphans(ctx, keys...)
+	return s.Keys.DropOrphans(ctx, keys...)
 }
 
 // CreatePublic makes a key that every project may enable. Only administrators may.
 func (s *Service) CreatePublic(ctx context.Context, as authz.Actor, in sshkey.Input) (*sshkey.Key, error) {
-	if err := s.policy.Require(ctx, as, authz.CreateDeployKey, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreateDeployKey, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	var out *sshkey.Key
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		if out, err = s.keys.CreateDeploy(ctx, as, sshkey.DeployInput{Input: in, Public: true}); err != nil {
+		if out, err = s.Keys.CreateDeploy(ctx, as, sshkey.DeployInput{Input: in, Public: true}); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, PublicAdded{change.Created(as, s.now(), authz.Place{}, &Key{Key: out})})
+		return s.Bus.Publish(ctx, PublicAdded{change.Created(as, s.Now(), authz.Place{}, &Key{Key: out})})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, sshkey.ErrTaken()

@@ -15,14 +15,14 @@ import (
 
 // find gives a key as a project has it.
 func (s *Service) find(ctx context.Context, p *project.Project, id sshkey.ID) (*Key, error) {
-	push, err := db.Get[bool](ctx, s.db, "SELECT can_push FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID)
+	push, err := db.Get[bool](ctx, s.DB, "SELECT can_push FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find deploy key: %w", err)
 	}
-	k, err := s.keys.FindDeploy(ctx, id)
+	k, err := s.Keys.FindDeploy(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (s *Service) find(ctx context.Context, p *project.Project, id sshkey.ID) (*
 
 // Find gives a key of a project.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id sshkey.ID) (*Key, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadDeployKeys, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadDeployKeys, p.Subject()); err != nil {
 		return nil, err
 	}
 	return s.find(ctx, p, id)
@@ -39,7 +39,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, 
 
 // List gives the keys of a project by id.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[Key], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadDeployKeys, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadDeployKeys, p.Subject()); err != nil {
 		return page.Page[Key]{}, err
 	}
 	var w db.Where
@@ -53,7 +53,7 @@ func (s *Service) list(ctx context.Context, w db.Where, r page.Range) (page.Page
 		ID   sshkey.ID `db:"key_id"`
 		Push int64     `db:"can_push"`
 	}
-	rows, err := page.Select[row](ctx, s.db, page.Query{
+	rows, err := page.Select[row](ctx, s.DB, page.Query{
 		Columns: "x.key_id, x.can_push",
 		From: `(SELECT d.key_id, MAX(CASE WHEN d.can_push THEN 1 ELSE 0 END) AS can_push
 			FROM deploy_key_projects d JOIN projects p ON p.id = d.project_id` + w.SQL() + " GROUP BY d.key_id) x",
@@ -66,7 +66,7 @@ func (s *Service) list(ctx context.Context, w db.Where, r page.Range) (page.Page
 	for i, r := range rows.Items {
 		ids[i] = r.ID
 	}
-	keys, err := s.keys.Load(ctx, ids)
+	keys, err := s.Keys.Load(ctx, ids)
 	if err != nil {
 		return page.Page[Key]{}, err
 	}
@@ -77,7 +77,7 @@ func (s *Service) list(ctx context.Context, w db.Where, r page.Range) (page.Page
 // ListShared gives the keys of the projects that both the actor and a user, by number or
 // username, maintain. Where there is no such project it is Forbidden.
 func (s *Service) ListShared(ctx context.Context, as, user authz.Actor, r page.Range) (page.Page[Key], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadUser, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadUser, authz.Subject{}); err != nil {
 		return page.Page[Key]{}, err
 	}
 	var w db.Where
@@ -90,10 +90,10 @@ func (s *Service) ListShared(ctx context.Context, as, user authz.Actor, r page.R
 		}
 	}
 	for _, who := range people {
-		reached, args := s.policy.ReachSQL(who, authz.Maintainer)
+		reached, args := s.Policy.ReachSQL(who, authz.Maintainer)
 		w.And("p.namespace_id IN ("+reached+")", args...)
 	}
-	some, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM projects p"+w.SQL()+")", w.Args()...)
+	some, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM projects p"+w.SQL()+")", w.Args()...)
 	if err != nil {
 		return page.Page[Key]{}, fmt.Errorf("look for projects in common: %w", err)
 	}
@@ -106,10 +106,10 @@ func (s *Service) ListShared(ctx context.Context, as, user authz.Actor, r page.R
 // ListAll gives the deploy keys of the instance, or those that are public or not. Only
 // administrators may.
 func (s *Service) ListAll(ctx context.Context, as authz.Actor, public *bool, r page.Range) (page.Page[*sshkey.Key], error) {
-	if err := s.policy.Require(ctx, as, authz.ListDeployKeys, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ListDeployKeys, authz.Subject{}); err != nil {
 		return page.Page[*sshkey.Key]{}, err
 	}
-	return s.keys.ListDeploy(ctx, public, r)
+	return s.Keys.ListDeploy(ctx, public, r)
 }
 
 // Grants gives by key the projects that keys are enabled in. It asks for no permission.
@@ -120,7 +120,7 @@ func (s *Service) Grants(ctx context.Context, keys ...sshkey.ID) (map[sshkey.ID]
 	}
 	var w db.Where
 	w.In("d.key_id", keys)
-	rows, err := db.Select[Grant](ctx, s.db, "SELECT "+db.Columns[Grant]("d")+" FROM deploy_key_projects d"+w.SQL()+" ORDER BY d.id", w.Args()...)
+	rows, err := db.Select[Grant](ctx, s.DB, "SELECT "+db.Columns[Grant]("d")+" FROM deploy_key_projects d"+w.SQL()+" ORDER BY d.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("projects of deploy keys: %w", err)
 	}

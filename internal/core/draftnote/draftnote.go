@@ -65,16 +65,14 @@ type Deps struct {
 
 // Service reads, changes and publishes draft notes. What others wrote is not found.
 type Service struct {
-	db       *db.DB
-	notes    *note.Service
-	requests *mergerequest.Service
-	now      func() time.Time
-	columns  string
+	Deps
+
+	columns string
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, notes: d.Notes, requests: d.MergeRequests, now: d.Now, columns: db.Columns[Draft]("d")}
+	return &Service{Deps: d, columns: db.Columns[Draft]("d")}
 }
 
 // refuse is an error of the draft itself.
@@ -92,11 +90,11 @@ func ofDraft(err error) error {
 
 // List returns the actor's drafts on a merge request, oldest first.
 func (s *Service) List(ctx context.Context, as authz.Actor, on note.On) ([]Draft, error) {
-	t, err := s.notes.Target(ctx, as, on)
+	t, err := s.Notes.Target(ctx, as, on)
 	if err != nil {
 		return nil, err
 	}
-	list, err := db.Select[Draft](ctx, s.db, "SELECT "+s.columns+" FROM draft_notes d WHERE d.merge_request_id = ? AND d.author_id = ? ORDER BY d.id LIMIT ?",
+	list, err := db.Select[Draft](ctx, s.DB, "SELECT "+s.columns+" FROM draft_notes d WHERE d.merge_request_id = ? AND d.author_id = ? ORDER BY d.id LIMIT ?",
 		t.ID, as.UserID, maxDrafts)
 	if err != nil {
 		return nil, fmt.Errorf("list draft notes: %w", err)
@@ -106,7 +104,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, on note.On) ([]Draft
 
 // Find returns one of the actor's drafts.
 func (s *Service) Find(ctx context.Context, as authz.Actor, on note.On, id ID) (*Draft, error) {
-	t, err := s.notes.Target(ctx, as, on)
+	t, err := s.Notes.Target(ctx, as, on)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +113,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, on note.On, id ID) (
 
 // own reads a draft of the actor on a merge request.
 func (s *Service) own(ctx context.Context, as authz.Actor, t noteable.Target, id ID) (*Draft, error) {
-	d, err := db.Get[Draft](ctx, s.db, "SELECT "+s.columns+" FROM draft_notes d WHERE d.id = ? AND d.merge_request_id = ? AND d.author_id = ?", id, t.ID, as.UserID)
+	d, err := db.Get[Draft](ctx, s.DB, "SELECT "+s.columns+" FROM draft_notes d WHERE d.id = ? AND d.merge_request_id = ? AND d.author_id = ?", id, t.ID, as.UserID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
@@ -127,14 +125,14 @@ func (s *Service) own(ctx context.Context, as authz.Actor, t noteable.Target, id
 
 // Create keeps a note back.
 func (s *Service) Create(ctx context.Context, as authz.Actor, on note.On, in Input) (*Draft, error) {
-	t, err := s.notes.MayAdd(ctx, as, on)
+	t, err := s.Notes.MayAdd(ctx, as, on)
 	if err != nil {
 		return nil, err
 	}
 	if err := note.CheckBody(in.Note); err != nil {
 		return nil, ofDraft(err)
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	d := &Draft{RequestID: mergerequest.ID(t.ID), AuthorID: as.UserID, Note: in.Note, Resolve: in.Resolve, CreatedAt: now, UpdatedAt: now}
 	if err := s.thread(ctx, as, on, t, &in, d); err != nil {
 		return nil, err
@@ -142,14 +140,14 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, on note.On, in Inp
 	if err := s.place(ctx, on, t, &in, d); err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.fits(ctx, d, 0); err != nil {
 			return err
 		}
-		if err := db.Create(ctx, s.db, "draft_notes", d); err != nil {
+		if err := db.Create(ctx, s.DB, "draft_notes", d); err != nil {
 			return err
 		}
-		return s.requests.ReviewStarted(ctx, d.RequestID, as.UserID)
+		return s.MergeRequests.ReviewStarted(ctx, d.RequestID, as.UserID)
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, refuse("author_id", "has already been taken")
@@ -168,15 +166,15 @@ func (s *Service) thread(ctx context.Context, as authz.Actor, on note.On, t note
 		}
 		return nil
 	}
-	found, _, err := s.notes.FindDiscussion(ctx, as, on, in.Discussion)
-	if errs.Is(err, errs.NotFound) || err == nil && !s.notes.MayReply(found) {
+	found, _, err := s.Notes.FindDiscussion(ctx, as, on, in.Discussion)
+	if errs.Is(err, errs.NotFound) || err == nil && !s.Notes.MayReply(found) {
 		return refuse("base", "Thread to reply to cannot be found")
 	}
 	if err != nil {
 		return err
 	}
 	if in.Resolve {
-		may, err := s.notes.MayResolve(ctx, as, t, found)
+		may, err := s.Notes.MayResolve(ctx, as, t, found)
 		if err != nil {
 			return err
 		}
@@ -192,7 +190,7 @@ func (s *Service) thread(ctx context.Context, as authz.Actor, on note.On, t note
 func (s *Service) place(ctx context.Context, on note.On, t noteable.Target, in *Input, d *Draft) error {
 	commit := ""
 	if in.CommitID != "" {
-		sha, err := s.notes.CommitOf(ctx, on, in.CommitID)
+		sha, err := s.Notes.CommitOf(ctx, on, in.CommitID)
 		if errs.Is(err, errs.NotFound) {
 			return refuse("commit_id", "is invalid")
 		}
@@ -206,21 +204,21 @@ func (s *Service) place(ctx context.Context, on note.On, t noteable.Target, in *
 		return nil
 	}
 	var err error
-	d.Position, d.LineCode, err = s.notes.CheckPosition(ctx, on, t, *in.Position, commit)
+	d.Position, d.LineCode, err = s.Notes.CheckPosition(ctx, on, t, *in.Position, commit)
 	return ofDraft(err)
 }
 
 // fits refuses more drafts, or longer ones, than one answer lists. It counts the draft
 // with the id as it is after the change, in the caller's transaction.
 func (s *Service) fits(ctx context.Context, d *Draft, id ID) error {
-	if err := s.db.Lock(ctx, fmt.Sprintf("draft notes of %d on merge request %d", d.AuthorID, d.RequestID)); err != nil {
+	if err := s.DB.Lock(ctx, fmt.Sprintf("draft notes of %d on merge request %d", d.AuthorID, d.RequestID)); err != nil {
 		return err
 	}
 	type total struct {
 		Drafts int64 `db:"drafts"`
 		Bytes  int64 `db:"bytes"`
 	}
-	n, err := db.Get[total](ctx, s.db, `SELECT COUNT(*) AS drafts, COALESCE(SUM(octet_length(d.note)), 0) AS bytes FROM draft_notes d
+	n, err := db.Get[total](ctx, s.DB, `SELECT COUNT(*) AS drafts, COALESCE(SUM(octet_length(d.note)), 0) AS bytes FROM draft_notes d
 		WHERE d.merge_request_id = ? AND d.author_id = ? AND d.id <> ?`, d.RequestID, d.AuthorID, id)
 	if err != nil {
 		return err
@@ -233,7 +231,7 @@ func (s *Service) fits(ctx context.Context, d *Draft, id ID) error {
 
 // Update changes the text or the position of a draft.
 func (s *Service) Update(ctx context.Context, as authz.Actor, on note.On, id ID, c Changes) (*Draft, error) {
-	t, err := s.notes.MayComment(ctx, as, on)
+	t, err := s.Notes.MayComment(ctx, as, on)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +257,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on note.On, id ID,
 			return nil, err
 		}
 	}
-	out, err := db.Update(ctx, s.db, db.Row{Table: "draft_notes", ID: id, Now: s.now, If: as.UnmodifiedAt}, func(ctx context.Context, d *Draft) error {
+	out, err := db.Update(ctx, s.DB, db.Row{Table: "draft_notes", ID: id, Now: s.Now, If: as.UnmodifiedAt}, func(ctx context.Context, d *Draft) error {
 		if c.Note != nil {
 			d.Note = *c.Note
 			if err := s.fits(ctx, d, id); err != nil {
@@ -282,26 +280,26 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on note.On, id ID,
 
 // Delete removes a draft.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, on note.On, id ID) error {
-	t, err := s.notes.MayComment(ctx, as, on)
+	t, err := s.Notes.MayComment(ctx, as, on)
 	if err != nil {
 		return err
 	}
 	if _, err := s.own(ctx, as, t, id); err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		_, err := db.Delete[Draft](ctx, s.db, db.Row{Table: "draft_notes", ID: id, If: as.UnmodifiedAt}, nil)
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		_, err := db.Delete[Draft](ctx, s.DB, db.Row{Table: "draft_notes", ID: id, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}
 		if err != nil {
 			return err
 		}
-		left, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM draft_notes WHERE merge_request_id = ? AND author_id = ?", t.ID, as.UserID)
+		left, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM draft_notes WHERE merge_request_id = ? AND author_id = ?", t.ID, as.UserID)
 		if err != nil || left > 0 {
 			return err
 		}
-		return s.requests.ReviewStopped(ctx, mergerequest.ID(t.ID), as.UserID)
+		return s.MergeRequests.ReviewStopped(ctx, mergerequest.ID(t.ID), as.UserID)
 	})
 	if err != nil {
 		return fmt.Errorf("delete draft note: %w", err)

@@ -25,7 +25,7 @@ type Review struct {
 
 // Publish makes a note of one draft.
 func (s *Service) Publish(ctx context.Context, as authz.Actor, on note.On, id ID) error {
-	t, err := s.notes.MayComment(ctx, as, on)
+	t, err := s.Notes.MayComment(ctx, as, on)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (s *Service) Publish(ctx context.Context, as authz.Actor, on note.On, id ID
 		if len(notes) == 0 {
 			return nil, errs.Missing("")
 		}
-		return s.notes.Publish(ctx, as, on, t, notes)
+		return s.Notes.Publish(ctx, as, on, t, notes)
 	})
 	return err
 }
@@ -45,7 +45,7 @@ const publishPiece = 50
 // where there are more, so that what was interrupted leaves drafts. Without drafts it publishes the
 // summary alone, if there is one.
 func (s *Service) PublishAll(ctx context.Context, as authz.Actor, on note.On, r Review) error {
-	t, err := s.notes.MayComment(ctx, as, on)
+	t, err := s.Notes.MayComment(ctx, as, on)
 	if err != nil {
 		return err
 	}
@@ -54,13 +54,13 @@ func (s *Service) PublishAll(ctx context.Context, as authz.Actor, on note.On, r 
 			return ofDraft(err)
 		}
 	}
-	last, err := db.Get[ID](ctx, s.db, "SELECT COALESCE(MAX(id), 0) FROM draft_notes WHERE merge_request_id = ? AND author_id = ?", t.ID, as.UserID)
+	last, err := db.Get[ID](ctx, s.DB, "SELECT COALESCE(MAX(id), 0) FROM draft_notes WHERE merge_request_id = ? AND author_id = ?", t.ID, as.UserID)
 	if err != nil {
 		return fmt.Errorf("last draft note: %w", err)
 	}
 	do := func(ctx context.Context, notes []note.Pending, end bool) ([]quickaction.Text, error) {
 		if !end {
-			return s.notes.Publish(ctx, as, on, t, notes)
+			return s.Notes.Publish(ctx, as, on, t, notes)
 		}
 		if r.Summary != "" {
 			notes = append(notes, note.Pending{Body: r.Summary})
@@ -68,10 +68,10 @@ func (s *Service) PublishAll(ctx context.Context, as authz.Actor, on note.On, r 
 		if len(notes) == 0 && r.State == "" {
 			return nil, nil
 		}
-		if err := s.requests.Reviewed(ctx, mergerequest.ID(t.ID), as.UserID, cmp.Or(r.State, mergerequest.ReviewDone)); err != nil {
+		if err := s.MergeRequests.Reviewed(ctx, mergerequest.ID(t.ID), as.UserID, cmp.Or(r.State, mergerequest.ReviewDone)); err != nil {
 			return nil, err
 		}
-		return s.notes.Publish(ctx, as, on, t, notes)
+		return s.Notes.Publish(ctx, as, on, t, notes)
 	}
 	for more := true; more; {
 		if more, err = s.publish(ctx, as, on, t, selection{last: last}, do); err != nil {
@@ -101,13 +101,13 @@ func (s *Service) publish(ctx context.Context, as authz.Actor, on note.On, t not
 			return false, err
 		}
 		var texts []quickaction.Text
-		err = s.db.InTx(ctx, func(ctx context.Context) error {
+		err = s.DB.InTx(ctx, func(ctx context.Context) error {
 			drafts, err := s.take(ctx, as, t, of)
 			if err != nil {
 				return err
 			}
 			w := which(as, t, of)
-			if more, err = db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM draft_notes"+w.SQL()+")", w.Args()...); err != nil {
+			if more, err = db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM draft_notes"+w.SQL()+")", w.Args()...); err != nil {
 				return err
 			}
 			notes, err := pending(drafts, suggested)
@@ -124,7 +124,7 @@ func (s *Service) publish(ctx context.Context, as authz.Actor, on note.On, t not
 		case err != nil:
 			return false, fmt.Errorf("publish draft notes: %w", ofDraft(err))
 		}
-		return more, s.notes.RunCommands(ctx, as.Unconditional(), on, t, texts)
+		return more, s.Notes.RunCommands(ctx, as.Unconditional(), on, t, texts)
 	}
 }
 
@@ -149,7 +149,7 @@ type suggestions struct {
 // suggested reads the suggestions of the first selected drafts, where they may have some.
 func (s *Service) suggested(ctx context.Context, as authz.Actor, on note.On, t noteable.Target, of selection) (map[ID]suggestions, error) {
 	w := which(as, t, of)
-	drafts, err := db.Select[Draft](ctx, s.db, "SELECT "+db.Columns[Draft]("")+" FROM (SELECT * FROM draft_notes"+w.SQL()+" ORDER BY id LIMIT ?) d WHERE note LIKE '%suggestion%' ORDER BY id",
+	drafts, err := db.Select[Draft](ctx, s.DB, "SELECT "+db.Columns[Draft]("")+" FROM (SELECT * FROM draft_notes"+w.SQL()+" ORDER BY id LIMIT ?) d WHERE note LIKE '%suggestion%' ORDER BY id",
 		append(w.Args(), publishPiece)...)
 	if err != nil {
 		return nil, fmt.Errorf("suggestions of draft notes: %w", err)
@@ -158,7 +158,7 @@ func (s *Service) suggested(ctx context.Context, as authz.Actor, on note.On, t n
 	for _, d := range drafts {
 		at := d.Position
 		if d.DiscussionID != nil {
-			found, _, err := s.notes.FindDiscussion(ctx, as, on, *d.DiscussionID)
+			found, _, err := s.Notes.FindDiscussion(ctx, as, on, *d.DiscussionID)
 			if err != nil && !errs.Is(err, errs.NotFound) {
 				return nil, err
 			}
@@ -166,7 +166,7 @@ func (s *Service) suggested(ctx context.Context, as authz.Actor, on note.On, t n
 				at = found.Notes[0].Position
 			}
 		}
-		list, err := s.notes.SuggestionsIn(ctx, on, at, d.Note)
+		list, err := s.Notes.SuggestionsIn(ctx, on, at, d.Note)
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +178,7 @@ func (s *Service) suggested(ctx context.Context, as authz.Actor, on note.On, t n
 // take removes the first selected drafts, and returns them in the order of their making.
 func (s *Service) take(ctx context.Context, as authz.Actor, t noteable.Target, of selection) ([]Draft, error) {
 	w := which(as, t, of)
-	drafts, err := db.Select[Draft](ctx, s.db, "DELETE FROM draft_notes WHERE id IN (SELECT id FROM draft_notes"+w.SQL()+" ORDER BY id LIMIT ?) RETURNING "+db.Columns[Draft](""),
+	drafts, err := db.Select[Draft](ctx, s.DB, "DELETE FROM draft_notes WHERE id IN (SELECT id FROM draft_notes"+w.SQL()+" ORDER BY id LIMIT ?) RETURNING "+db.Columns[Draft](""),
 		append(w.Args(), publishPiece)...)
 	if err != nil {
 		return nil, err

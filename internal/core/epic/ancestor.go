@@ -17,7 +17,7 @@ import (
 // epics must have been read for the actor. It takes as many statements for many epics as for one.
 func (s *Service) AncestorsOf(ctx context.Context, as authz.Actor, ids []ID, f Filter) (map[ID][]*Epic, error) {
 	out := make(map[ID][]*Epic, len(ids))
-	if may, err := s.policy.Can(ctx, as, authz.ReadEpic, authz.Subject{}); err != nil || !may || len(ids) == 0 {
+	if may, err := s.Policy.Can(ctx, as, authz.ReadEpic, authz.Subject{}); err != nil || !may || len(ids) == 0 {
 		return out, err
 	}
 	var above, of db.Where
@@ -28,7 +28,7 @@ func (s *Service) AncestorsOf(ctx context.Context, as authz.Actor, ids []ID, f F
 		Root ID `db:"root"`
 		ID   ID `db:"id"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `WITH RECURSIVE up (root, id, parent_id, depth) AS (
+	rows, err := db.Select[row](ctx, s.DB, `WITH RECURSIVE up (root, id, parent_id, depth) AS (
 			SELECT b.id, b.id, b.parent_id, 0 FROM epics b`+of.SQL()+`
 			UNION ALL SELECT up.root, e.id, e.parent_id, up.depth + 1 FROM up JOIN epics e ON e.id = up.parent_id JOIN namespaces n ON n.id = e.group_id`+above.SQL()+`
 		) SELECT up.root, up.id FROM up WHERE up.depth > 0 ORDER BY up.root, up.id`, slices.Concat(of.Args(), above.Args())...)
@@ -61,7 +61,7 @@ func (s *Service) MembersByIDs(ctx context.Context, as authz.Actor, ids []LinkID
 	}
 	var w db.Where
 	w.In("x.id", ids)
-	rows, err := db.Select[memberRow](ctx, s.db, "SELECT "+db.Columns[memberRow]("x")+" FROM epic_issues x"+w.SQL(), w.Args()...)
+	rows, err := db.Select[memberRow](ctx, s.DB, "SELECT "+db.Columns[memberRow]("x")+" FROM epic_issues x"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("issues in epics: %w", err)
 	}
@@ -69,7 +69,7 @@ func (s *Service) MembersByIDs(ctx context.Context, as authz.Actor, ids []LinkID
 	for i, r := range rows {
 		issues[i], epics[i] = r.IssueID, r.EpicID
 	}
-	foundIssues, err := s.issues.ByIDs(ctx, as, issues)
+	foundIssues, err := s.Deps.Issues.ByIDs(ctx, as, issues)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (s *Service) Blockings(ctx context.Context, as authz.Actor, ids []ID) (map[
 		Other ID   `db:"other"`
 		By    bool `db:"by_other"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT x.id, x.other, x.by_other FROM (
+	rows, err := db.Select[row](ctx, s.DB, `SELECT x.id, x.other, x.by_other FROM (
 			SELECT l.target_id AS id, l.source_id AS other, TRUE AS by_other FROM epic_links l WHERE l.link_type = 'blocks' AND l.target_id IN (`+marks+`)
 			UNION ALL SELECT l.source_id, l.target_id, FALSE FROM epic_links l WHERE l.link_type = 'blocks' AND l.source_id IN (`+marks+`)
 		) x JOIN epics e ON e.id = x.other WHERE e.state = 'opened' AND `+cond+" ORDER BY x.other", append(append(args, args...), more...)...)

@@ -27,7 +27,7 @@ func (s *Service) Children(ctx context.Context, as authz.Actor, g *namespace.Gro
 	var w db.Where
 	w.And("e.parent_id = ?", e.ID)
 	s.readable(&w, as)
-	list, err := db.Select[Epic](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL()+" ORDER BY e.relative_position, e.id LIMIT ?", append(w.Args(), maxChildren)...)
+	list, err := db.Select[Epic](ctx, s.DB, "SELECT "+columns+" FROM "+tables+w.SQL()+" ORDER BY e.relative_position, e.id LIMIT ?", append(w.Args(), maxChildren)...)
 	if err == nil {
 		err = s.fill(ctx, as, list)
 	}
@@ -48,7 +48,7 @@ func (s *Service) AddChild(ctx context.Context, as authz.Actor, g *namespace.Gro
 	if c.ParentID != nil && *c.ParentID == parent.ID {
 		return nil, links.Assigned
 	}
-	if err := s.db.InTx(ctx, func(ctx context.Context) error { return s.move(ctx, as, c, cg, parent.ID) }); err != nil {
+	if err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.move(ctx, as, c, cg, parent.ID) }); err != nil {
 		return nil, errs.Wrap(err, "add child epic")
 	}
 	return s.Find(ctx, as, cg, c.IID)
@@ -74,7 +74,7 @@ func (s *Service) SetParent(ctx context.Context, as authz.Actor, g *namespace.Gr
 	if parent != 0 && e.ParentID != nil && *e.ParentID == parent {
 		return nil, links.Assigned
 	}
-	if err := s.db.InTx(ctx, func(ctx context.Context) error { return s.move(ctx, as, e, g, parent) }); err != nil {
+	if err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.move(ctx, as, e, g, parent) }); err != nil {
 		return nil, errs.Wrap(err, "set parent of epic")
 	}
 	return s.Find(ctx, as, g, iid)
@@ -86,7 +86,7 @@ func (s *Service) RemoveChild(ctx context.Context, as authz.Actor, g *namespace.
 	if err != nil {
 		return nil, err
 	}
-	if err := s.db.InTx(ctx, func(ctx context.Context) error { return s.move(ctx, as, c, cg, 0) }); err != nil {
+	if err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.move(ctx, as, c, cg, 0) }); err != nil {
 		return nil, errs.Wrap(err, "remove child epic")
 	}
 	return s.Find(ctx, as, cg, c.IID)
@@ -109,7 +109,7 @@ func (s *Service) ReorderChild(ctx context.Context, as authz.Actor, g *namespace
 	}
 	row := s.row(c.ID)
 	row.Now = nil // its own text is as it was
-	_, err = db.Update(ctx, s.db, row.Provided(as.UnmodifiedAt), func(ctx context.Context, e *Epic) (err error) {
+	_, err = db.Update(ctx, s.DB, row.Provided(as.UnmodifiedAt), func(ctx context.Context, e *Epic) (err error) {
 		e.Position, err = s.between(ctx, children(parent.ID), int64(c.ID), int64(at.Before), int64(at.After))
 		return err
 	})
@@ -125,7 +125,7 @@ func (s *Service) linkable(ctx context.Context, as authz.Actor, g *namespace.Gro
 	if err != nil {
 		return nil, err
 	}
-	return e, s.policy.Require(ctx, as, authz.LinkEpic, e.subject(as, g))
+	return e, s.Policy.Require(ctx, as, authz.LinkEpic, e.subject(as, g))
 }
 
 // read gives the epic with an id that the actor may read.
@@ -133,7 +133,7 @@ func (s *Service) read(ctx context.Context, as authz.Actor, id ID) (*Epic, error
 	var w db.Where
 	w.And("e.id = ?", id)
 	s.readable(&w, as)
-	e, err := db.Get[Epic](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
+	e, err := db.Get[Epic](ctx, s.DB, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Epic")
 	}
@@ -146,11 +146,11 @@ func (s *Service) anywhere(ctx context.Context, as authz.Actor, id ID) (*Epic, *
 	if err != nil {
 		return nil, nil, err
 	}
-	g, err := s.namespaces.FindByID(ctx, as, e.GroupID)
+	g, err := s.Namespaces.FindByID(ctx, as, e.GroupID)
 	if err != nil {
 		return nil, nil, err
 	}
-	return e, g, s.policy.Require(ctx, as, authz.LinkEpic, e.subject(as, g))
+	return e, g, s.Policy.Require(ctx, as, authz.LinkEpic, e.subject(as, g))
 }
 
 // childOf finds a child of an epic for an actor who may link the epic.
@@ -164,7 +164,7 @@ func (s *Service) childOf(ctx context.Context, as authz.Actor, g *namespace.Grou
 	if c.ParentID == nil || *c.ParentID != parent.ID {
 		return nil, nil, nil, errs.Missing("")
 	}
-	cg, err = s.namespaces.FindByID(ctx, as, c.GroupID)
+	cg, err = s.Namespaces.FindByID(ctx, as, c.GroupID)
 	return parent, c, cg, err
 }
 
@@ -191,7 +191,7 @@ func (s *Service) move(ctx context.Context, as authz.Actor, e *Epic, g *namespac
 			return err
 		}
 	}
-	out, err := db.Update(ctx, s.db, s.row(e.ID).Provided(as.UnmodifiedAt), func(ctx context.Context, e *Epic) error {
+	out, err := db.Update(ctx, s.DB, s.row(e.ID).Provided(as.UnmodifiedAt), func(ctx context.Context, e *Epic) error {
 		if e.ParentID = nil; parent == nil {
 			return nil
 		}
@@ -207,17 +207,17 @@ func (s *Service) move(ctx context.Context, as authz.Actor, e *Epic, g *namespac
 		return err
 	}
 	e.ParentID = out.After.ParentID
-	stamp := as.Stamp(s.now())
+	stamp := as.Stamp(s.Now())
 	if former != nil {
 		gone := ChildRemoved{Stamp: stamp, Parent: *former, Child: *e, ParentGroup: formerGroup, ChildGroup: g}
-		if err := s.bus.Publish(ctx, gone); err != nil {
+		if err := s.Bus.Publish(ctx, gone); err != nil {
 			return err
 		}
 	}
 	if parent == nil {
 		return nil
 	}
-	return s.bus.Publish(ctx, ChildAdded{Stamp: stamp, Parent: *parent, Child: *e, ParentGroup: pg, ChildGroup: g})
+	return s.Bus.Publish(ctx, ChildAdded{Stamp: stamp, Parent: *parent, Child: *e, ParentGroup: pg, ChildGroup: g})
 }
 
 // adopt gives an epic that was just made its parent; 0 is none.
@@ -233,7 +233,7 @@ func (s *Service) formerParent(ctx context.Context, e *Epic) (*Epic, *namespace.
 	if e.ParentID == nil {
 		return nil, nil, nil
 	}
-	parent, err := db.Get[Epic](ctx, s.db, "SELECT "+columns+" FROM "+tables+" WHERE e.id = ?", *e.ParentID)
+	parent, err := db.Get[Epic](ctx, s.DB, "SELECT "+columns+" FROM "+tables+" WHERE e.id = ?", *e.ParentID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, nil, nil
 	}
@@ -249,18 +249,18 @@ func (s *Service) fits(ctx context.Context, child, parent ID) error {
 			SELECT e.id, 1 FROM epics e WHERE e.id = ?
 			UNION ALL SELECT e.parent_id, up.depth + 1 FROM up JOIN epics e ON e.id = up.id WHERE e.parent_id IS NOT NULL AND up.depth <= ?
 		) SELECT id FROM up ORDER BY depth`
-	above, err := db.Select[ID](ctx, s.db, up, parent, maxDepth)
+	above, err := db.Select[ID](ctx, s.DB, up, parent, maxDepth)
 	if err != nil {
 		return fmt.Errorf("epics above: %w", err)
 	}
 	marks, args := db.Marks(append(slices.Clone(above), child))
-	if _, err := db.Select[ID](ctx, s.db, "SELECT id FROM epics WHERE id IN ("+marks+") ORDER BY id"+s.db.Dialect().ForUpdate(), args...); err != nil {
+	if _, err := db.Select[ID](ctx, s.DB, "SELECT id FROM epics WHERE id IN ("+marks+") ORDER BY id"+s.DB.Dialect().ForUpdate(), args...); err != nil {
 		return fmt.Errorf("lock epics: %w", err)
 	}
-	if above, err = db.Select[ID](ctx, s.db, up, parent, maxDepth); err != nil {
+	if above, err = db.Select[ID](ctx, s.DB, up, parent, maxDepth); err != nil {
 		return fmt.Errorf("epics above: %w", err)
 	}
-	height, err := db.Get[int](ctx, s.db, `WITH RECURSIVE down (id, depth) AS (
+	height, err := db.Get[int](ctx, s.DB, `WITH RECURSIVE down (id, depth) AS (
 			SELECT e.id, 1 FROM epics e WHERE e.id = ?
 			UNION ALL SELECT e.id, down.depth + 1 FROM down JOIN epics e ON e.parent_id = down.id WHERE down.depth <= ?
 		) SELECT MAX(depth) FROM down`, child, maxDepth)
@@ -275,5 +275,5 @@ func (s *Service) fits(ctx context.Context, child, parent ID) error {
 	}
 	most := db.Bound{Table: "epics", Most: maxChildren, Full: errs.Broken("", "parent", fmt.Sprintf("has too many child epics (maximum is %d)", maxChildren))}
 	most.Of.And("parent_id = ?", parent)
-	return s.db.Room(ctx, most, 1)
+	return s.DB.Room(ctx, most, 1)
 }

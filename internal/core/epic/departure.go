@@ -14,14 +14,14 @@ import (
 // or go.
 func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 	if !e.Hard {
-		n, err := s.db.Exec(ctx, "UPDATE epics SET author_id = ? WHERE id IN (SELECT id FROM epics WHERE author_id = ? ORDER BY id LIMIT ?)",
+		n, err := s.DB.Exec(ctx, "UPDATE epics SET author_id = ? WHERE id IN (SELECT id FROM epics WHERE author_id = ? ORDER BY id LIMIT ?)",
 			e.Ghost, e.UserID, account.Batch)
 		if err != nil {
 			return false, fmt.Errorf("hand over epics: %w", err)
 		}
 		return n == account.Batch, nil
 	}
-	list, err := db.Select[Epic](ctx, s.db, "SELECT "+columns+" FROM "+tables+" WHERE e.author_id = ? ORDER BY e.id LIMIT ?", e.UserID, account.Batch/10)
+	list, err := db.Select[Epic](ctx, s.DB, "SELECT "+columns+" FROM "+tables+" WHERE e.author_id = ? ORDER BY e.id LIMIT ?", e.UserID, account.Batch/10)
 	if err == nil {
 		err = s.labelled(ctx, list)
 	}

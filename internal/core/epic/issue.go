@@ -42,7 +42,7 @@ func members(of ID) sequence { return sequence{table: "epic_issues", epic: "epic
 // Subscribe registers what happens with epics when something else happens.
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "epics of moved issues", func(ctx context.Context, e issue.Moved) error {
-		if _, err := s.db.Exec(ctx, "UPDATE epic_issues SET issue_id = ? WHERE issue_id = ?", e.To.ID, e.Issue.ID); err != nil {
+		if _, err := s.DB.Exec(ctx, "UPDATE epic_issues SET issue_id = ? WHERE issue_id = ?", e.To.ID, e.Issue.ID); err != nil {
 			return fmt.Errorf("epic of moved issue: %w", err)
 		}
 		return nil
@@ -52,7 +52,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 // Issues returns a page of the issues of an epic that the actor may read, in the order that users
 // chose.
 func (s *Service) Issues(ctx context.Context, as authz.Actor, g *namespace.Group, iid IID, r page.Range) (page.Page[issue.Issue], error) {
-	list, err := s.issues.InEpic(ctx, as, g.Subject(), int64(iid), r)
+	list, err := s.Deps.Issues.InEpic(ctx, as, g.Subject(), int64(iid), r)
 	if err == nil && len(list.Items) == 0 {
 		_, err = s.bare(ctx, as, g, iid)
 	}
@@ -73,7 +73,7 @@ func (s *Service) AddIssue(ctx context.Context, as authz.Actor, g *namespace.Gro
 	if i.Epic != nil && i.Epic.ID == int64(e.ID) {
 		return nil, errs.New(errs.Conflict, "Issue(s) already assigned")
 	}
-	if err := s.db.InTx(ctx, func(ctx context.Context) error { return s.include(ctx, as, e, i, p) }); err != nil {
+	if err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.include(ctx, as, e, i, p) }); err != nil {
 		return nil, errs.Wrap(err, "add issue to epic")
 	}
 	return s.member(ctx, as, g, iid, id)
@@ -85,7 +85,7 @@ func (s *Service) member(ctx context.Context, as authz.Actor, g *namespace.Group
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.issues.ByIDs(ctx, as, []issue.ID{id})
+	found, err := s.Deps.Issues.ByIDs(ctx, as, []issue.ID{id})
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Service) member(ctx context.Context, as authz.Actor, g *namespace.Group
 
 // linkableIssue finds an issue by its id for an actor who may link it.
 func (s *Service) linkableIssue(ctx context.Context, as authz.Actor, id issue.ID) (*issue.Issue, *project.Project, error) {
-	found, err := s.issues.ByIDs(ctx, as, []issue.ID{id})
+	found, err := s.Deps.Issues.ByIDs(ctx, as, []issue.ID{id})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +106,7 @@ func (s *Service) linkableIssue(ctx context.Context, as authz.Actor, id issue.ID
 	if i == nil {
 		return nil, nil, errs.Missing("")
 	}
-	p, err := s.projects.FindByID(ctx, as, i.ProjectID)
+	p, err := s.Projects.FindByID(ctx, as, i.ProjectID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -116,7 +116,7 @@ func (s *Service) linkableIssue(ctx context.Context, as authz.Actor, id issue.ID
 // requireIssue asks for permission to link an issue that the actor reads.
 func (s *Service) requireIssue(ctx context.Context, as authz.Actor, id issue.ID) error {
 	ref := noteable.Ref{Kind: noteable.Issue, ID: int64(id)}
-	subjects, err := s.issues.Subjects(ctx, as, []noteable.Ref{ref})
+	subjects, err := s.Deps.Issues.Subjects(ctx, as, []noteable.Ref{ref})
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (s *Service) requireIssue(ctx context.Context, as authz.Actor, id issue.ID)
 	if !ok {
 		return errs.Missing("")
 	}
-	return s.policy.Require(ctx, as, authz.LinkIssue, subject)
+	return s.Policy.Require(ctx, as, authz.LinkIssue, subject)
 }
 
 // include puts an issue into an epic in the caller's transaction.
@@ -132,13 +132,13 @@ func (s *Service) include(ctx context.Context, as authz.Actor, e *Epic, i *issue
 	if err := s.exclude(ctx, as.Unconditional(), i, p); err != nil {
 		return err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	at, err := s.first(ctx, members(e.ID))
 	if err != nil {
 		return err
 	}
 	row := memberRow{EpicID: e.ID, IssueID: i.ID, Position: at, CreatedAt: now, UpdatedAt: now}
-	err = db.Create(ctx, s.db, "epic_issues", &row)
+	err = db.Create(ctx, s.DB, "epic_issues", &row)
 	if errors.Is(err, db.ErrDuplicate) {
 		return errs.New(errs.Conflict, "Issue(s) already assigned")
 	}
@@ -146,13 +146,13 @@ func (s *Service) include(ctx context.Context, as authz.Actor, e *Epic, i *issue
 		return err
 	}
 	i.Epic = &issue.Epic{ID: int64(e.ID), IID: int64(e.IID), GroupID: e.GroupID, Path: e.Path, Title: e.Title, LinkID: int64(row.ID), Position: at}
-	return s.bus.Publish(ctx, IssueAdded{Stamp: as.Stamp(now.Time), Epic: *e, Issue: *i, Project: p})
+	return s.Bus.Publish(ctx, IssueAdded{Stamp: as.Stamp(now.Time), Epic: *e, Issue: *i, Project: p})
 }
 
 // exclude takes an issue out of the epic that it is in, if there is one, in the caller's
 // transaction.
 func (s *Service) exclude(ctx context.Context, as authz.Actor, i *issue.Issue, p *project.Project) error {
-	former, err := db.Get[Epic](ctx, s.db, "SELECT "+columns+" FROM "+tables+" WHERE e.id = (SELECT ei.epic_id FROM epic_issues ei WHERE ei.issue_id = ?)", i.ID)
+	former, err := db.Get[Epic](ctx, s.DB, "SELECT "+columns+" FROM "+tables+" WHERE e.id = (SELECT ei.epic_id FROM epic_issues ei WHERE ei.issue_id = ?)", i.ID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
 	}
@@ -160,11 +160,11 @@ func (s *Service) exclude(ctx context.Context, as authz.Actor, i *issue.Issue, p
 		return err
 	}
 	row := db.Row{Table: "epic_issues", Key: "issue_id", ID: i.ID, If: as.UnmodifiedAt}
-	if _, err := db.Delete[memberRow](ctx, s.db, row, nil); err != nil && !errors.Is(err, db.ErrNotFound) {
+	if _, err := db.Delete[memberRow](ctx, s.DB, row, nil); err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
 	i.Epic = nil
-	return s.bus.Publish(ctx, IssueRemoved{Stamp: as.Stamp(s.now()), Epic: former, Issue: *i, Project: p})
+	return s.Bus.Publish(ctx, IssueRemoved{Stamp: as.Stamp(s.Now()), Epic: former, Issue: *i, Project: p})
 }
 
 // Assign is the issue.Epics of this package. It requires LinkEpic.
@@ -181,7 +181,7 @@ func (s *Service) Assign(ctx context.Context, as authz.Actor, p *project.Project
 	id := ID(to.ID)
 	if id == 0 {
 		var err error
-		id, err = db.Get[ID](ctx, s.db, "SELECT id FROM epics WHERE group_id = ? AND iid = ?", p.ParentID, to.IID)
+		id, err = db.Get[ID](ctx, s.DB, "SELECT id FROM epics WHERE group_id = ? AND iid = ?", p.ParentID, to.IID)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("Epic")
 		}
@@ -198,14 +198,14 @@ func (s *Service) Assign(ctx context.Context, as authz.Actor, p *project.Project
 
 // memberOf finds an issue in an epic that the actor may read.
 func (s *Service) memberOf(ctx context.Context, as authz.Actor, e *Epic, id LinkID) (memberRow, *issue.Issue, error) {
-	row, err := db.Get[memberRow](ctx, s.db, "SELECT "+db.Columns[memberRow]("ei")+" FROM epic_issues ei WHERE ei.id = ? AND ei.epic_id = ?", id, e.ID)
+	row, err := db.Get[memberRow](ctx, s.DB, "SELECT "+db.Columns[memberRow]("ei")+" FROM epic_issues ei WHERE ei.id = ? AND ei.epic_id = ?", id, e.ID)
 	if errors.Is(err, db.ErrNotFound) {
 		return row, nil, errs.Missing("")
 	}
 	if err != nil {
 		return row, nil, fmt.Errorf("find issue of epic: %w", err)
 	}
-	found, err := s.issues.ByIDs(ctx, as, []issue.ID{row.IssueID})
+	found, err := s.Deps.Issues.ByIDs(ctx, as, []issue.ID{row.IssueID})
 	if err == nil && found[row.IssueID] == nil {
 		err = errs.Missing("")
 	}
@@ -226,7 +226,7 @@ func (s *Service) RemoveIssue(ctx context.Context, as authz.Actor, g *namespace.
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		return s.exclude(ctx, as, i, p)
 	})
 	if err != nil {
@@ -253,7 +253,7 @@ func (s *Service) ReorderIssue(ctx context.Context, as authz.Actor, g *namespace
 			return err
 		}
 	}
-	_, err = db.Update(ctx, s.db, db.Row{Table: "epic_issues", ID: id, Now: s.now, If: as.UnmodifiedAt}, func(ctx context.Context, r *memberRow) (err error) {
+	_, err = db.Update(ctx, s.DB, db.Row{Table: "epic_issues", ID: id, Now: s.Now, If: as.UnmodifiedAt}, func(ctx context.Context, r *memberRow) (err error) {
 		r.Position, err = s.between(ctx, members(e.ID), int64(id), int64(at.Before), int64(at.After))
 		return err
 	})

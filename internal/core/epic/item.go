@@ -34,7 +34,7 @@ func (s *Service) Parts(ctx context.Context, as authz.Actor, g *namespace.Group,
 		first = first[:min(r.Limit, len(first))]
 		rest.Limit = max(r.Limit-len(first), 1) // one for the count
 	}
-	issues, err := s.issues.InEpic(ctx, as, g.Subject(), int64(of.IID), rest)
+	issues, err := s.Deps.Issues.InEpic(ctx, as, g.Subject(), int64(of.IID), rest)
 	if err != nil {
 		return none, err
 	}
@@ -81,7 +81,7 @@ func (s *Service) Items(ctx context.Context, as authz.Actor, in issue.Place, g *
 	case f.Epics == nil:
 		issues := *f.Issues
 		issues.OrderBy, issues.Asc, issues.Range = f.OrderBy, f.Asc, f.Range
-		list, err := s.issues.List(ctx, as, in, issues)
+		list, err := s.Deps.Issues.List(ctx, as, in, issues)
 		return page.Map(list, func(i *issue.Issue) Item { return Item{Issue: i} }), err
 	case f.Issues == nil:
 		epics := *f.Epics
@@ -99,10 +99,10 @@ func (s *Service) Items(ctx context.Context, as authz.Actor, in issue.Place, g *
 // mixed reads a page of issues and epics.
 func (s *Service) mixed(ctx context.Context, as authz.Actor, in issue.Place, g *namespace.Group, f ItemFilter) (page.Page[Item], error) {
 	var none page.Page[Item]
-	if err := s.policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
 		return none, err
 	}
-	issues, args, err := s.issues.Selection(ctx, as, in, *f.Issues)
+	issues, args, err := s.Deps.Issues.Selection(ctx, as, in, *f.Issues)
 	if err != nil {
 		return none, err
 	}
@@ -116,7 +116,7 @@ func (s *Service) mixed(ctx context.Context, as authz.Actor, in issue.Place, g *
 		Kind int64 `db:"kind"`
 		ID   int64 `db:"id"`
 	}
-	rows, err := page.Select[row](ctx, s.db, page.Query{
+	rows, err := page.Select[row](ctx, s.DB, page.Query{
 		Columns: "w.kind, w.id", Order: order, FromArgs: append(args[:len(args):len(args)], w.Args()...),
 		From: "(SELECT 0 AS kind, x.id, x.created_at, x.updated_at, x.title_fold FROM (" + issues + `) x
 			UNION ALL SELECT 1, e.id, e.created_at, e.updated_at, e.title_fold FROM ` + tables + w.SQL() + ") w",
@@ -133,7 +133,7 @@ func (s *Service) mixed(ctx context.Context, as authz.Actor, in issue.Place, g *
 			epicIDs = append(epicIDs, ID(r.ID))
 		}
 	}
-	foundIssues, err := s.issues.ByIDs(ctx, as, issueIDs)
+	foundIssues, err := s.Deps.Issues.ByIDs(ctx, as, issueIDs)
 	if err != nil {
 		return none, err
 	}

@@ -15,7 +15,7 @@ const byHand = "relative_position"
 // ChildrenOf returns a page of those children of an epic that the actor may read, in the order that
 // users chose unless the filter says otherwise. The epic must have been read for the actor.
 func (s *Service) ChildrenOf(ctx context.Context, as authz.Actor, of *Epic, f Filter) (page.Page[Epic], error) {
-	if may, err := s.policy.Can(ctx, as, authz.ReadEpic, authz.Subject{}); err != nil || !may {
+	if may, err := s.Policy.Can(ctx, as, authz.ReadEpic, authz.Subject{}); err != nil || !may {
 		return page.None[Epic](f.Range), err
 	}
 	if f.OrderBy == "" {
@@ -40,7 +40,7 @@ type Kin struct {
 // KinOf counts the children and issues of epics, in one statement. Those without any are left out.
 func (s *Service) KinOf(ctx context.Context, as authz.Actor, ids []ID) (map[ID]Kin, error) {
 	out := make(map[ID]Kin, len(ids))
-	may, err := s.policy.Can(ctx, as, authz.ReadEpic, authz.Subject{})
+	may, err := s.Policy.Can(ctx, as, authz.ReadEpic, authz.Subject{})
 	if err != nil || !may || len(ids) == 0 {
 		return out, err
 	}
@@ -48,9 +48,9 @@ func (s *Service) KinOf(ctx context.Context, as authz.Actor, ids []ID) (map[ID]K
 	children.In("e.parent_id", ids)
 	s.readable(&children, as)
 	issues.In("x.epic_id", ids)
-	cond, args := s.issues.ReadableSQL(as, "x.issue_id")
+	cond, args := s.Deps.Issues.ReadableSQL(as, "x.issue_id")
 	issues.And(cond, args...)
-	rows, err := db.Select[Kin](ctx, s.db, `SELECT y.id, SUM(y.children) AS children, SUM(y.issues) AS issues FROM (
+	rows, err := db.Select[Kin](ctx, s.DB, `SELECT y.id, SUM(y.children) AS children, SUM(y.issues) AS issues FROM (
 			SELECT e.parent_id AS id, 1 AS children, 0 AS issues FROM epics e JOIN namespaces n ON n.id = e.group_id`+children.SQL()+`
 			UNION ALL SELECT x.epic_id, 0, 1 FROM epic_issues x`+issues.SQL()+`
 		) y GROUP BY y.id`, append(children.Args(), issues.Args()...)...)

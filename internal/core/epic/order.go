@@ -27,7 +27,7 @@ type Beside[T any] struct {
 
 // first gives the position in front of all others.
 func (s *Service) first(ctx context.Context, q sequence) (int64, error) {
-	least, err := db.Get[int64](ctx, s.db, "SELECT COALESCE(MIN(relative_position), 0) FROM "+q.table+" WHERE "+q.epic+" = ?", q.id)
+	least, err := db.Get[int64](ctx, s.DB, "SELECT COALESCE(MIN(relative_position), 0) FROM "+q.table+" WHERE "+q.epic+" = ?", q.id)
 	return least - spacing, err
 }
 
@@ -46,7 +46,7 @@ func (s *Service) between(ctx context.Context, q sequence, id, before, after int
 		case *high-*low > 1:
 			return *low + (*high-*low)/2, nil
 		}
-		if _, err := s.db.Exec(ctx, "UPDATE "+q.table+" SET relative_position = x.place * ? FROM (SELECT o.id, ROW_NUMBER() OVER (ORDER BY o.relative_position, o.id) AS place FROM "+
+		if _, err := s.DB.Exec(ctx, "UPDATE "+q.table+" SET relative_position = x.place * ? FROM (SELECT o.id, ROW_NUMBER() OVER (ORDER BY o.relative_position, o.id) AS place FROM "+
 			q.table+" o WHERE o."+q.epic+" = ?) x WHERE x.id = "+q.table+".id", spacing, q.id); err != nil {
 			return 0, err
 		}
@@ -57,7 +57,7 @@ func (s *Service) between(ctx context.Context, q sequence, id, before, after int
 // gap gives the positions that a row is put between, nil for an end of the sequence.
 func (s *Service) gap(ctx context.Context, q sequence, id, before, after int64) (low, high *int64, err error) {
 	at := func(cond string, args ...any) (*int64, error) {
-		n, err := db.Get[int64](ctx, s.db, "SELECT relative_position FROM "+q.table+" WHERE "+q.epic+" = ? AND "+cond, append([]any{q.id}, args...)...)
+		n, err := db.Get[int64](ctx, s.DB, "SELECT relative_position FROM "+q.table+" WHERE "+q.epic+" = ? AND "+cond, append([]any{q.id}, args...)...)
 		if errors.Is(err, db.ErrNotFound) {
 			return nil, nil
 		}

@@ -28,7 +28,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []ID) (ma
 	for _, e := range found {
 		groups = append(groups, e.GroupID)
 	}
-	places, err := s.namespaces.ByIDs(ctx, as, groups)
+	places, err := s.Namespaces.ByIDs(ctx, as, groups)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []ID) (ma
 		for ability, to := range map[authz.Ability]*bool{
 			authz.UpdateEpic: &may.Update, authz.CreateEpic: &may.Create, authz.AwardEmoji: &may.Award, authz.LinkEpic: &may.Link, authz.DeleteEpic: &may.Delete, authz.CreateNote: &may.Comment,
 		} {
-			if *to, err = s.policy.Can(ctx, as, ability, e.subject(as, g)); err != nil {
+			if *to, err = s.Policy.Can(ctx, as, ability, e.subject(as, g)); err != nil {
 				return nil, err
 			}
 		}

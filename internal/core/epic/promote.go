@@ -14,39 +14,39 @@ import (
 // MayPromote reports whether the actor may make epics of issues of a project: it may create epics in
 // the group of the project.
 func (s *Service) MayPromote(ctx context.Context, as authz.Actor, p *project.Project) (bool, error) {
-	g, err := s.namespaces.FindByID(ctx, as, p.ParentID)
+	g, err := s.Namespaces.FindByID(ctx, as, p.ParentID)
 	if errs.Is(err, errs.NotFound) { // the project belongs to a user
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	return s.policy.Can(ctx, as, authz.CreateEpic, g.Subject())
+	return s.Policy.Can(ctx, as, authz.CreateEpic, g.Subject())
 }
 
 // Promote makes an epic of an issue in the group of its project, and closes the issue. The epic
 // has the text of the issue, its confidentiality, the labels of groups and, by a reaction, its comments; the
 // epic that the issue is in becomes its parent. It requires CreateEpic and SetIssueMetadata.
 func (s *Service) Promote(ctx context.Context, as authz.Actor, p *project.Project, iid issue.IID) (*Epic, error) {
-	i, err := s.issues.Find(ctx, as, p, iid)
+	i, err := s.Deps.Issues.Find(ctx, as, p, iid)
 	if err != nil {
 		return nil, err
 	}
-	g, err := s.namespaces.FindByID(ctx, as, p.ParentID)
+	g, err := s.Namespaces.FindByID(ctx, as, p.ParentID)
 	if err != nil {
 		return nil, err
 	}
 	ref := noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)}
-	subjects, err := s.issues.Subjects(ctx, as, []noteable.Ref{ref})
+	subjects, err := s.Deps.Issues.Subjects(ctx, as, []noteable.Ref{ref})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.SetIssueMetadata, subjects[ref]); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.SetIssueMetadata, subjects[ref]); err != nil {
 		return nil, err
 	}
 	in := Input{Title: i.Title, Confidential: i.Confidential}
 	if i.Description != nil {
-		text := reference.NewReader(s.urls).Moved(*i.Description, p.FullPath)
+		text := reference.NewReader(s.URLs).Moved(*i.Description, p.FullPath)
 		in.Description = &text
 	}
 	for _, l := range i.Labels {
@@ -56,14 +56,14 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, p *project.Projec
 	}
 	var e *Epic
 	of := Source{Issue: *i, Project: p}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := s.issues.Update(ctx, as, p, iid, issue.Changes{StateEvent: "close"}); err != nil {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if _, err := s.Deps.Issues.Update(ctx, as, p, iid, issue.Changes{StateEvent: "close"}); err != nil {
 			return err
 		}
 		if e, err = s.create(ctx, as.Unconditional(), g, in, &of); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Promoted{Stamp: as.Stamp(s.now()), Source: of, Epic: *e, Group: g}); err != nil {
+		if err := s.Bus.Publish(ctx, Promoted{Stamp: as.Stamp(s.Now()), Source: of, Epic: *e, Group: g}); err != nil {
 			return err
 		}
 		if i.Epic == nil {

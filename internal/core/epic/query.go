@@ -22,19 +22,19 @@ const tables = "epics e JOIN namespaces n ON n.id = e.group_id JOIN routes r ON 
 
 // row names the row of an epic for db.Update and db.ForUpdate.
 func (s *Service) row(id ID) db.Row {
-	return db.Row{Table: "epics", ID: id, Alias: "e", From: tables, Columns: columns, Now: s.now}
+	return db.Row{Table: "epics", ID: id, Alias: "e", From: tables, Columns: columns, Now: s.Now}
 }
 
 // readable adds that the actor may read an epic (e) of a group (n).
 func (s *Service) readable(w *db.Where, as authz.Actor) {
-	cond, args := s.policy.ReadableEpicsSQL(as, "e", "n")
+	cond, args := s.Policy.ReadableEpicsSQL(as, "e", "n")
 	w.And(cond, args...)
 }
 
 // ReadableSQL is a condition that holds where the actor may read the epic whose id stands in
 // column. The names of tables in it must not hide the one in column: re, rn.
 func (s *Service) ReadableSQL(as authz.Actor, column string) (cond string, args []any) {
-	cond, args = s.policy.ReadableEpicsSQL(as, "re", "rn")
+	cond, args = s.Policy.ReadableEpicsSQL(as, "re", "rn")
 	return "EXISTS (SELECT 1 FROM epics re JOIN namespaces rn ON rn.id = re.group_id WHERE re.id = " + column + " AND " + cond + ")", args
 }
 
@@ -67,13 +67,13 @@ func (s *Service) where(w *db.Where, as authz.Actor, f Filter) {
 		parents, args := s.ReadableSQL(as, "e.parent_id")
 		w.And(parents, args...)
 	}
-	f.where(w, as, s.now())
+	f.where(w, as, s.Now())
 }
 
 // selected reads a page of the epics that conditions and a filter choose.
 func (s *Service) selected(ctx context.Context, as authz.Actor, w db.Where, f Filter) (page.Page[Epic], error) {
 	s.where(&w, as, f)
-	list, err := page.Select[Epic](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: f.order()}, f.Range)
+	list, err := page.Select[Epic](ctx, s.DB, page.Query{Columns: columns, From: tables, Where: w, Order: f.order()}, f.Range)
 	if err != nil {
 		return list, err
 	}
@@ -97,14 +97,14 @@ func (s *Service) ShortByIDs(ctx context.Context, as authz.Actor, ids []ID) (map
 
 func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns string) (map[ID]*Epic, error) {
 	out := make(map[ID]*Epic, len(ids))
-	may, err := s.policy.Can(ctx, as, authz.ReadEpic, authz.Subject{})
+	may, err := s.Policy.Can(ctx, as, authz.ReadEpic, authz.Subject{})
 	if err != nil || !may || len(ids) == 0 {
 		return out, err
 	}
 	var w db.Where
 	w.In("e.id", ids)
 	s.readable(&w, as)
-	list, err := db.Select[Epic](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
+	list, err := db.Select[Epic](ctx, s.DB, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
 	if err == nil {
 		err = s.fill(ctx, as, list)
 	}
@@ -138,7 +138,7 @@ func (s *Service) labelled(ctx context.Context, epics []Epic) error {
 	for i := range epics {
 		ids[i] = int64(epics[i].ID)
 	}
-	labels, err := s.labels.ForTargets(ctx, noteable.Epic, ids)
+	labels, err := s.Labels.ForTargets(ctx, noteable.Epic, ids)
 	for i := range epics {
 		epics[i].Labels = labels[ids[i]]
 	}
@@ -164,7 +164,7 @@ func (s *Service) parents(ctx context.Context, as authz.Actor, epics []Epic) err
 	var w db.Where
 	w.In("e.id", ids)
 	s.readable(&w, as)
-	found, err := db.Select[row](ctx, s.db, "SELECT e.id, e.iid, e.group_id FROM epics e JOIN namespaces n ON n.id = e.group_id"+w.SQL()+" ORDER BY e.id", w.Args()...)
+	found, err := db.Select[row](ctx, s.DB, "SELECT e.id, e.iid, e.group_id FROM epics e JOIN namespaces n ON n.id = e.group_id"+w.SQL()+" ORDER BY e.id", w.Args()...)
 	if err != nil {
 		return fmt.Errorf("parents of epics: %w", err)
 	}
@@ -194,8 +194,8 @@ func (s *Service) inherit(ctx context.Context, as authz.Actor, epics []Epic) err
 		ids, byID[epics[i].ID] = append(ids, epics[i].ID), &epics[i]
 	}
 	marks, args := db.Marks(ids)
-	child, childArgs := s.policy.ReadableEpicsSQL(as, "c", "n")
-	issues, issueArgs := s.issues.ReadableSQL(as, "x.issue_id")
+	child, childArgs := s.Policy.ReadableEpicsSQL(as, "c", "n")
+	issues, issueArgs := s.Deps.Issues.ReadableSQL(as, "x.issue_id")
 	args = append(append(args, maxDepth), childArgs...)
 	args = append(append(args, maxSources), issueArgs...)
 	type row struct {
@@ -203,7 +203,7 @@ func (s *Service) inherit(ctx context.Context, as authz.Actor, epics []Epic) err
 		Start *string `db:"start_date"`
 		Due   *string `db:"due_date"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `WITH RECURSIVE tree (root, id, starts, dues, start_date, due_date, depth) AS (
+	rows, err := db.Select[row](ctx, s.DB, `WITH RECURSIVE tree (root, id, starts, dues, start_date, due_date, depth) AS (
 			SELECT e.id, e.id, true, true, CASE WHEN false THEN e.start_date_fixed END, CASE WHEN false THEN e.due_date_fixed END, 0 FROM epics e WHERE e.id IN (`+marks+`)
 			UNION ALL
 			SELECT t.root, c.id, t.starts AND NOT c.start_date_is_fixed, t.dues AND NOT c.due_date_is_fixed,

@@ -14,7 +14,7 @@ import (
 // Referred gives those of the epics that texts refer to which the actor may read, in one
 // statement.
 func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference.Sought) (map[reference.Key]*reference.Target, error) {
-	may, err := s.policy.Can(ctx, as, authz.ReadEpic, authz.Subject{})
+	may, err := s.Policy.Can(ctx, as, authz.ReadEpic, authz.Subject{})
 	if err != nil || !may {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference
 	var w db.Where
 	w.And("("+strings.Join(parts, " OR ")+")", args...)
 	s.readable(&w, as)
-	list, err := db.Select[Epic](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL()+" ORDER BY e.id", w.Args()...)
+	list, err := db.Select[Epic](ctx, s.DB, "SELECT "+columns+" FROM "+tables+w.SQL()+" ORDER BY e.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("epics that texts refer to: %w", err)
 	}
@@ -50,7 +50,7 @@ func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference
 		e := &list[i]
 		out[reference.Key{Group: e.GroupID, Number: int64(e.IID)}] = &reference.Target{
 			Kind: reference.Epic, ID: int64(e.ID), GroupID: e.GroupID, Path: e.Path, Number: int64(e.IID), Title: e.Title, State: string(e.State),
-			URL: s.urls.Epic(e.Path, int64(e.IID)),
+			URL: s.URLs.Epic(e.Path, int64(e.IID)),
 		}
 	}
 	return out, nil

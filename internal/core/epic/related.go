@@ -60,7 +60,7 @@ func (s *Service) Related(ctx context.Context, as authz.Actor, g *namespace.Grou
 	if err != nil {
 		return nil, err
 	}
-	rows, err := links.Of(ctx, s.db, e.ID)
+	rows, err := links.Of(ctx, s.DB, e.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ type RelatedFilter struct {
 // stored, where the actor may read both epics.
 func (s *Service) AllRelated(ctx context.Context, as authz.Actor, g *namespace.Group, f RelatedFilter) (page.Page[Related], error) {
 	var out page.Page[Related]
-	if err := s.policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
 		return out, err
 	}
 	const inside = "SELECT ie.id FROM epics ie JOIN namespace_ancestors a ON a.namespace_id = ie.group_id WHERE a.ancestor_id = ?"
@@ -106,7 +106,7 @@ func (s *Service) AllRelated(ctx context.Context, as authz.Actor, g *namespace.G
 		w.And(readable, args...)
 	}
 	relatedRows.Times(&w, f.Times)
-	rows, err := page.Select[link.Row[ID]](ctx, s.db, page.Query{
+	rows, err := page.Select[link.Row[ID]](ctx, s.DB, page.Query{
 		Columns: links.Columns(), From: "epic_links l", Where: w, Order: page.Order{page.ID("l.id")},
 	}, f.Range)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Service) Relate(ctx context.Context, as authz.Actor, g *namespace.Group
 	if err != nil {
 		return nil, err
 	}
-	og, err := s.namespaces.Find(ctx, as, with.Group)
+	og, err := s.Namespaces.Find(ctx, as, with.Group)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (s *Service) Relate(ctx context.Context, as authz.Actor, g *namespace.Group
 	if err != nil {
 		return nil, err
 	}
-	may, err := s.policy.Can(ctx, as, authz.LinkEpic, other.subject(as, og))
+	may, err := s.Policy.Can(ctx, as, authz.LinkEpic, other.subject(as, og))
 	switch {
 	case err != nil:
 		return nil, err
@@ -157,14 +157,14 @@ func (s *Service) Relate(ctx context.Context, as authz.Actor, g *namespace.Group
 	case other.ID == e.ID:
 		return nil, &errs.Error{Kind: errs.Unprocessable, Bare: true, Message: e.IID.Reference() + " cannot be added: cannot be related to itself"}
 	}
-	now := s.now()
+	now := s.Now()
 	r := link.New(e.ID, other.ID, kind, now)
 	source, target := e, other
 	if r.SourceID == other.ID {
 		source, target = other, e
 	}
-	err = links.Add(ctx, s.db, &r, func(ctx context.Context) error {
-		return s.bus.Publish(ctx, Linked{Stamp: as.Stamp(now), Type: r.Type, Source: *source, Target: *target})
+	err = links.Add(ctx, s.DB, &r, func(ctx context.Context) error {
+		return s.Bus.Publish(ctx, Linked{Stamp: as.Stamp(now), Type: r.Type, Source: *source, Target: *target})
 	})
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (s *Service) Unrelate(ctx context.Context, as authz.Actor, g *namespace.Gro
 	if err != nil {
 		return nil, err
 	}
-	r, err := links.Find(ctx, s.db, int64(id), e.ID, errNoLink)
+	r, err := links.Find(ctx, s.DB, int64(id), e.ID, errNoLink)
 	if err != nil {
 		return nil, err
 	}
@@ -205,8 +205,8 @@ func (s *Service) Unrelate(ctx context.Context, as authz.Actor, g *namespace.Gro
 	if err != nil {
 		return nil, err
 	}
-	err = links.Remove(ctx, as, s.db, r.ID, func(ctx context.Context) error {
-		return s.bus.Publish(ctx, Unlinked{Stamp: as.Stamp(s.now()), Type: r.Type, Source: *l.Source, Target: *l.Target})
+	err = links.Remove(ctx, as, s.DB, r.ID, func(ctx context.Context) error {
+		return s.Bus.Publish(ctx, Unlinked{Stamp: as.Stamp(s.Now()), Type: r.Type, Source: *l.Source, Target: *l.Target})
 	})
 	if err != nil {
 		return nil, err

@@ -34,16 +34,9 @@ type Deps struct {
 
 // Service reads and changes epics.
 type Service struct {
-	db         *db.DB
-	policy     *authz.Policy
-	bus        *event.Bus
-	labels     *label.Service
-	issues     *issue.Service
-	projects   *project.Service
-	namespaces *namespace.Service
-	now        func() time.Time
-	urls       *weburl.Site
-	above      Above
+	Deps
+
+	above Above
 }
 
 // Above is what stands above epics.
@@ -56,15 +49,12 @@ func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, issues: d.Issues, projects: d.Projects, namespaces: d.Namespaces,
-		now: d.Now, urls: d.URLs,
-	}
+	return &Service{Deps: d}
 }
 
 // List returns a page of the epics of a group that the actor may read.
 func (s *Service) List(ctx context.Context, as authz.Actor, g *namespace.Group, f Filter) (page.Page[Epic], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
 		return page.Page[Epic]{}, err
 	}
 	list, err := s.list(ctx, as, g, f)
@@ -89,17 +79,17 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, g *namespace.Group, 
 
 // bare is Find without what stands in other tables.
 func (s *Service) bare(ctx context.Context, as authz.Actor, g *namespace.Group, iid IID) (*Epic, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
 		return nil, err
 	}
-	e, err := db.Get[Epic](ctx, s.db, "SELECT "+columns+" FROM "+tables+" WHERE e.group_id = ? AND e.iid = ?", g.ID, iid)
+	e, err := db.Get[Epic](ctx, s.DB, "SELECT "+columns+" FROM "+tables+" WHERE e.group_id = ? AND e.iid = ?", g.ID, iid)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find epic: %w", err)
 	}
-	if err := s.policy.Require(ctx, as, authz.ReadEpic, e.subject(as, g)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadEpic, e.subject(as, g)); err != nil {
 		return nil, err
 	}
 	return &e, nil
@@ -116,14 +106,14 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, g *namespace.Group
 }
 
 func (s *Service) create(ctx context.Context, as authz.Actor, g *namespace.Group, in Input, of *Source) (*Epic, error) {
-	if err := s.policy.Require(ctx, as, authz.CreateEpic, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreateEpic, g.Subject()); err != nil {
 		return nil, err
 	}
-	owner, err := s.policy.Can(ctx, as, authz.SetEpicTimes, g.Subject())
+	owner, err := s.Policy.Can(ctx, as, authz.SetEpicTimes, g.Subject())
 	if err != nil {
 		return nil, err
 	}
-	now := s.now()
+	now := s.Now()
 	e := Epic{
 		GroupID: g.ID, AuthorID: as.UserID, Title: in.Title, Description: in.Description, State: StateOpened, Confidential: in.Confidential,
 		Color: in.Color, StartIsFixed: in.StartIsFixed, StartFixed: day(in.StartFixed), DueIsFixed: in.DueIsFixed, DueFixed: day(in.DueFixed),
@@ -138,24 +128,24 @@ func (s *Service) create(ctx context.Context, as authz.Actor, g *namespace.Group
 	if err := e.validate(); err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		iid, err := namespace.NextIID(ctx, s.db, g.ID, namespace.KindEpic)
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		iid, err := namespace.NextIID(ctx, s.DB, g.ID, namespace.KindEpic)
 		if err != nil {
 			return err
 		}
 		e.IID = IID(iid)
-		if err := db.Create(ctx, s.db, "epics", &e); err != nil {
+		if err := db.Create(ctx, s.DB, "epics", &e); err != nil {
 			return err
 		}
-		labels, err := s.labels.EnsureByNames(ctx, as, g.Place(), in.Labels)
+		labels, err := s.Labels.EnsureByNames(ctx, as, g.Place(), in.Labels)
 		if err != nil {
 			return err
 		}
-		if err := s.labels.Attach(ctx, e.noteable(), labels); err != nil {
+		if err := s.Labels.Attach(ctx, e.noteable(), labels); err != nil {
 			return err
 		}
 		e.Labels = label.With(nil, labels, nil)
-		if err := s.bus.Publish(ctx, Created{Fact{Epic: e, Group: g, Stamp: as.Stamp(now)}, of}); err != nil {
+		if err := s.Bus.Publish(ctx, Created{Fact{Epic: e, Group: g, Stamp: as.Stamp(now)}, of}); err != nil {
 			return err
 		}
 		return s.adopt(ctx, as, in.ParentID, &e, g)
@@ -173,7 +163,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, g *namespace.Group
 	if err != nil {
 		return err
 	}
-	if err := s.policy.Require(ctx, as, authz.DeleteEpic, e.subject(as, g)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.DeleteEpic, e.subject(as, g)); err != nil {
 		return err
 	}
 	return s.remove(ctx, as, e, g)
@@ -181,13 +171,13 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, g *namespace.Group
 
 // remove deletes an epic.
 func (s *Service) remove(ctx context.Context, as authz.Actor, e *Epic, g *namespace.Group) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		_, err := db.Delete(ctx, s.db, s.row(e.ID).Provided(as.UnmodifiedAt), func(ctx context.Context, now *Epic) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		_, err := db.Delete(ctx, s.DB, s.row(e.ID).Provided(as.UnmodifiedAt), func(ctx context.Context, now *Epic) error {
 			now.Labels = e.Labels // as handlers find them while the row is there
-			if err := s.bus.Publish(ctx, Deleted{Fact{Epic: *now, Group: g, Stamp: as.Stamp(s.now())}}); err != nil {
+			if err := s.Bus.Publish(ctx, Deleted{Fact{Epic: *now, Group: g, Stamp: as.Stamp(s.Now())}}); err != nil {
 				return err
 			}
-			return s.labels.Detach(ctx, e.noteable())
+			return s.Labels.Detach(ctx, e.noteable())
 		})
 		return err
 	})

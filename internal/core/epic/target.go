@@ -31,11 +31,11 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place,
 	}
 	iid := IID(key.IID)
 	if key.IID == 0 {
-		if err := s.policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
+		if err := s.Policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
 			return noteable.Target{}, err
 		}
 		var err error
-		iid, err = db.Get[IID](ctx, s.db, "SELECT iid FROM epics WHERE group_id = ? AND id = ?", g.ID, key.Number)
+		iid, err = db.Get[IID](ctx, s.DB, "SELECT iid FROM epics WHERE group_id = ? AND id = ?", g.ID, key.Number)
 		if errors.Is(err, db.ErrNotFound) {
 			return noteable.Target{}, errs.Missing("")
 		}
@@ -73,11 +73,11 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 		Closed       bool              `db:"closed"`
 		Level        authz.Level       `db:"level"`
 	}
-	level, args := s.policy.LevelSQL(as, "n.id")
+	level, args := s.Policy.LevelSQL(as, "n.id")
 	var w db.Where
 	w.In("e.id", noteable.IDs(refs))
 	s.readable(&w, as)
-	rows, err := db.Select[row](ctx, s.db, "SELECT e.id, e.group_id, e.author_id, e.confidential, n.visibility, ("+namespace.ArchivedAbove("n.id")+" OR "+
+	rows, err := db.Select[row](ctx, s.DB, "SELECT e.id, e.group_id, e.author_id, e.confidential, n.visibility, ("+namespace.ArchivedAbove("n.id")+" OR "+
 		namespace.MarkedAbove("n.id")+") AS closed, "+level+" AS level FROM epics e JOIN namespaces n ON n.id = e.group_id"+w.SQL(), append(args, w.Args()...)...)
 	if err != nil {
 		return nil, fmt.Errorf("subjects of epics: %w", err)
@@ -95,5 +95,5 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 // CountNotes changes an epic's counters of comments and the time of its last change in the caller's
 // transaction, and gives the counters as they are then.
 func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
-	return noteable.CountComments(ctx, s.db, "UPDATE epics", on, by, at)
+	return noteable.CountComments(ctx, s.DB, "UPDATE epics", on, by, at)
 }

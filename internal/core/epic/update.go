@@ -42,17 +42,17 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, g *namespace.Group
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.UpdateEpic, e.subject(as, g)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateEpic, e.subject(as, g)); err != nil {
 		return nil, err
 	}
-	owner, err := s.policy.Can(ctx, as, authz.SetEpicTimes, e.subject(as, g))
+	owner, err := s.Policy.Can(ctx, as, authz.SetEpicTimes, e.subject(as, g))
 	if err != nil {
 		return nil, err
 	}
 	if !owner {
 		c.UpdatedAt = nil
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error { return s.change(ctx, as, g, e.ID, c) })
+	err = s.DB.InTx(ctx, func(ctx context.Context) error { return s.change(ctx, as, g, e.ID, c) })
 	if err != nil {
 		return nil, errs.Wrap(err, "update epic")
 	}
@@ -62,18 +62,18 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, g *namespace.Group
 // change applies permitted changes to the row as it is now, in the caller's transaction.
 func (s *Service) change(ctx context.Context, as authz.Actor, g *namespace.Group, id ID, c Changes) error {
 	var before Epic // with labels
-	out, err := db.Update(ctx, s.db, s.row(id).Provided(as.UnmodifiedAt), func(ctx context.Context, e *Epic) error {
+	out, err := db.Update(ctx, s.DB, s.row(id).Provided(as.UnmodifiedAt), func(ctx context.Context, e *Epic) error {
 		one := []Epic{*e}
 		if err := s.labelled(ctx, one); err != nil {
 			return err
 		}
 		before, *e = one[0], one[0]
-		now := s.now()
+		now := s.Now()
 		c.apply(e, as, now)
 		if err := e.validate(); err != nil {
 			return err
 		}
-		added, removed, err := s.labels.Apply(ctx, as, g.Place(), e.noteable(), e.Labels, c.Labels)
+		added, removed, err := s.Labels.Apply(ctx, as, g.Place(), e.noteable(), e.Labels, c.Labels)
 		if err != nil {
 			return err
 		}
@@ -92,9 +92,9 @@ func (s *Service) change(ctx context.Context, as authz.Actor, g *namespace.Group
 	if err != nil {
 		return err
 	}
-	f := Fact{Epic: out.After, Before: &before, Group: g, Stamp: as.Stamp(s.now())}
+	f := Fact{Epic: out.After, Before: &before, Group: g, Stamp: as.Stamp(s.Now())}
 	if change.HasOther(f.Before, &f.Epic, "state", "closed_at", "closed_by_id", "updated_at") {
-		if err := s.bus.Publish(ctx, Updated{f}); err != nil {
+		if err := s.Bus.Publish(ctx, Updated{f}); err != nil {
 			return err
 		}
 	}
@@ -110,8 +110,8 @@ func (s *Service) publishState(ctx context.Context, f Fact) error {
 	case f.Epic.State == f.Before.State:
 		return nil
 	case f.Epic.State == StateClosed:
-		return s.bus.Publish(ctx, Closed{f})
+		return s.Bus.Publish(ctx, Closed{f})
 	default:
-		return s.bus.Publish(ctx, Reopened{f})
+		return s.Bus.Publish(ctx, Reopened{f})
 	}
 }

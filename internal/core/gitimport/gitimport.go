@@ -44,27 +44,15 @@ type Deps struct {
 
 // Service imports repositories.
 type Service struct {
-	db        *db.DB
-	projects  *project.Service
-	repos     *repo.Service
-	accounts  *account.Service
-	lfs       *lfs.Service
-	quota     *quota.Service
-	outbound  *safehttp.Dialer
-	box       *secret.Box
-	maxImport int64
-	limits    Limits
-	log       *slog.Logger
+	Deps
 
 	importing importing
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, projects: d.Projects, repos: d.Repos, accounts: d.Accounts, lfs: d.LFS, quota: d.Quota,
-		outbound: d.Outbound, box: d.Box, maxImport: d.Max, limits: d.Limits.orDefault(), log: d.Log,
-	}
+	d.Limits = d.Limits.orDefault()
+	return &Service{Deps: d}
 }
 
 // Subscribe registers what ends the import of a project.
@@ -139,7 +127,7 @@ func (i *importing) cancel(id project.ID) {
 // Cancel ends the import of a project that is being deleted, with the git processes
 // that it runs, after the commit.
 func (s *Service) Cancel(ctx context.Context, id project.ID) error {
-	s.db.AfterCommit(ctx, func() { s.importing.cancel(id) })
+	s.DB.AfterCommit(ctx, func() { s.importing.cancel(id) })
 	return nil
 }
 
@@ -157,14 +145,14 @@ func (s *Service) Import(ctx context.Context, args project.Import) error {
 		return nil
 	}
 	defer end()
-	whole, cancel := context.WithTimeoutCause(whole, s.limits.Whole, errWhole)
+	whole, cancel := context.WithTimeoutCause(whole, s.Limits.Whole, errWhole)
 	defer cancel()
-	defer s.repos.LockFilling(args.ProjectID)()
-	args, wanted, err := s.projects.Source(ctx, args)
+	defer s.Repos.LockFilling(args.ProjectID)()
+	args, wanted, err := s.Projects.Source(ctx, args)
 	if err != nil || !wanted {
 		return err
 	}
-	all, err := s.projects.Load(ctx, []project.ID{args.ProjectID})
+	all, err := s.Projects.Load(ctx, []project.ID{args.ProjectID})
 	if err != nil {
 		return err
 	}
@@ -172,7 +160,7 @@ func (s *Service) Import(ctx context.Context, args project.Import) error {
 	if p == nil || !p.Filling() {
 		return nil
 	}
-	if err := s.projects.RecordImport(ctx, p.ID, project.ImportStarted, ""); err != nil {
+	if err := s.Projects.RecordImport(ctx, p.ID, project.ImportStarted, ""); err != nil {
 		return err
 	}
 	err = s.importFrom(whole, p, args)
@@ -182,7 +170,7 @@ func (s *Service) Import(ctx context.Context, args project.Import) error {
 	if cause := context.Cause(whole); cause != nil {
 		err = errors.Join(cause, err)
 	}
-	noted := s.projects.RecordImport(context.WithoutCancel(ctx), p.ID, project.ImportFailed, s.importFailure(err))
+	noted := s.Projects.RecordImport(context.WithoutCancel(ctx), p.ID, project.ImportFailed, s.importFailure(err))
 	if errors.Is(err, errCancelled) {
 		return noted
 	}
@@ -198,36 +186,36 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	if err != nil {
 		return err
 	}
-	at, err := s.outbound.CheckURL(args.URL)
+	at, err := s.Outbound.CheckURL(args.URL)
 	if err != nil {
 		return err
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return err
 	}
-	limit, err := s.quota.RepositoryLimit(ctx, p.ID)
+	limit, err := s.Quota.RepositoryLimit(ctx, p.ID)
 	if err != nil {
 		return err
 	}
-	most := s.maxImport
+	most := s.Max
 	if limit > 0 {
 		most = min(most, limit+importTalk)
 	}
-	tunnel, err := s.outbound.Open(at, most, s.limits.Pace)
+	tunnel, err := s.Outbound.Open(at, most, s.Limits.Pace)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		err = errors.Join(tunnel.Blocked(), err, tunnel.Close())
-		if most < s.maxImport && errors.Is(err, safehttp.ErrTooMuch) {
+		if most < s.Max && errors.Is(err, safehttp.ErrTooMuch) {
 			err = errFull(limit)
 		}
 		if errs.Is(err, errs.TooLarge) { // what came would take the room for ever
-			err = errors.Join(err, s.repos.Clear(context.WithoutCancel(ctx), p))
+			err = errors.Join(err, s.Repos.Clear(context.WithoutCancel(ctx), p))
 		}
 	}()
-	remote.Proxy, remote.Stall = tunnel.Address(), s.limits.Pace.Stall()
+	remote.Proxy, remote.Stall = tunnel.Address(), s.Limits.Pace.Stall()
 	head, err := s.remoteHead(ctx, r, remote)
 	if err != nil {
 		return err
@@ -242,11 +230,11 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	if err != nil {
 		return err
 	}
-	return s.repos.Filled(ctx, p, r, head, note)
+	return s.Repos.Filled(ctx, p, r, head, note)
 }
 
 func (s *Service) remoteHead(ctx context.Context, r *gitcmd.Repo, remote gitcmd.Remote) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.Listing, errListing)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Limits.Listing, errListing)
 	defer cancel()
 	return r.RemoteHead(ctx, remote)
 }
@@ -267,7 +255,7 @@ func (s *Service) fits(ctx context.Context, r *gitcmd.Repo, p *project.Project, 
 		return errFull(limit)
 	}
 	// Large objects count against what is recorded.
-	return s.projects.RecordMeasure(ctx, p.ID, project.Measure{Size: bytes})
+	return s.Projects.RecordMeasure(ctx, p.ID, project.Measure{Size: bytes})
 }
 
 // errFull is the error of an import that brings more than the repository may take.
@@ -281,7 +269,7 @@ func (s *Service) remote(args project.Import) (gitcmd.Remote, error) {
 	if args.Sealed == "" {
 		return m, nil
 	}
-	text, err := s.box.Open(project.ImportSecret(args.ProjectID), args.Sealed)
+	text, err := s.Box.Open(project.ImportSecret(args.ProjectID), args.Sealed)
 	if err != nil {
 		return m, fmt.Errorf("credentials of import: %w", err)
 	}
@@ -295,7 +283,7 @@ func (s *Service) remote(args project.Import) (gitcmd.Remote, error) {
 }
 
 func (s *Service) tooSlow() string {
-	return fmt.Sprintf("The server sends too slowly: less than %d bytes a second.", s.limits.Pace.Floor)
+	return fmt.Sprintf("The server sends too slowly: less than %d bytes a second.", s.Limits.Pace.Floor)
 }
 
 // importFailure says in words that may be shown why an import failed.

@@ -29,7 +29,7 @@ const (
 // against the rules for connections. What cannot be brought is no failure: the note says
 // it, for a user who may administer the project.
 func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.Repo, at *url.URL, authorization string) (note string, err error) {
-	if !s.lfs.Enabled(p) {
+	if !s.LFS.Enabled(p) {
 		return "", nil
 	}
 	wanted, err := s.missingObjects(ctx, p, r)
@@ -40,12 +40,12 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 	if err != nil {
 		return "", err
 	}
-	if err := s.lfs.Room(ctx, as, p, wanted); err != nil {
+	if err := s.LFS.Room(ctx, as, p, wanted); err != nil {
 		return "", err
 	}
-	client := s.outbound.Client(lfsExchange)
+	client := s.Outbound.Client(lfsExchange)
 	defer client.CloseIdleConnections()
-	from := &lfsclient.Source{At: at, Authorization: authorization, Check: s.outbound.CheckURL, Client: client, Left: s.maxImport, Pace: s.limits.Pace}
+	from := &lfsclient.Source{At: at, Authorization: authorization, Check: s.Outbound.CheckURL, Client: client, Left: s.Max, Pace: s.Limits.Pace}
 	lost := 0
 	for batch := range slices.Chunk(wanted, lfsBatch) {
 		objects := make([]lfsclient.Object, len(batch))
@@ -63,7 +63,7 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 			return fmt.Sprintf("%d large files of Git LFS were not brought: %s", len(wanted), lfsFailure(err)), nil
 		}
 		for i, o := range batch {
-			err := from.Fetch(ctx, offers[o.OID], objects[i], func(content io.Reader) error { return s.lfs.Place(ctx, as, p, o, content) })
+			err := from.Fetch(ctx, offers[o.OID], objects[i], func(content io.Reader) error { return s.LFS.Place(ctx, as, p, o, content) })
 			switch {
 			case ctx.Err() != nil:
 				return "", context.Cause(ctx)
@@ -71,7 +71,7 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 				return "", err
 			case err != nil:
 				lost++
-				s.log.Warn("large file of an import", "project_id", p.ID, "oid", o.OID, "error", err)
+				s.Log.Warn("large file of an import", "project_id", p.ID, "oid", o.OID, "error", err)
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Service) creator(ctx context.Context, p *project.Project) (authz.Actor,
 	if p.CreatorID == nil {
 		return authz.Actor{}, nil
 	}
-	as, err := s.accounts.ActorFor(ctx, strconv.FormatInt(int64(*p.CreatorID), 10))
+	as, err := s.Accounts.ActorFor(ctx, strconv.FormatInt(int64(*p.CreatorID), 10))
 	if errs.Is(err, errs.NotFound) {
 		return authz.Actor{}, nil
 	}
@@ -114,7 +114,7 @@ func (s *Service) missingObjects(ctx context.Context, p *project.Project, r *git
 		oids = append(oids, oid)
 	}
 	slices.Sort(oids)
-	has, err := s.lfs.Has(ctx, p.ID, oids)
+	has, err := s.LFS.Has(ctx, p.ID, oids)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 // load reads one key or answers that there is none.
 func (s *Service) load(ctx context.Context, condition string, args ...any) (*Key, error) {
-	k, err := db.Get[Key](ctx, s.db, "SELECT "+db.Columns[Key]("k")+" FROM gpg_keys k WHERE "+condition, args...)
+	k, err := db.Get[Key](ctx, s.DB, "SELECT "+db.Columns[Key]("k")+" FROM gpg_keys k WHERE "+condition, args...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("GPG Key")
 	}
@@ -25,10 +25,10 @@ func (s *Service) load(ctx context.Context, condition string, args ...any) (*Key
 
 // known asks for the right to a user's keys and answers NotFound where there is no such user.
 func (s *Service) known(ctx context.Context, as authz.Actor, user authz.UserID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return err
 	}
-	known, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM users WHERE id = ?)", user)
+	known, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM users WHERE id = ?)", user)
 	if err != nil {
 		return fmt.Errorf("look for user: %w", err)
 	}
@@ -40,7 +40,7 @@ func (s *Service) known(ctx context.Context, as authz.Actor, user authz.UserID) 
 
 // ListOwn gives the actor's own keys, oldest first.
 func (s *Service) ListOwn(ctx context.Context, as authz.Actor, r page.Range) (page.Page[Key], error) {
-	if err := s.policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
 		return page.Page[Key]{}, err
 	}
 	return s.list(ctx, as.UserID, r)
@@ -48,7 +48,7 @@ func (s *Service) ListOwn(ctx context.Context, as authz.Actor, r page.Range) (pa
 
 // FindOwn gives one of the actor's own keys.
 func (s *Service) FindOwn(ctx context.Context, as authz.Actor, id ID) (*Key, error) {
-	if err := s.policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	return s.load(ctx, "k.id = ? AND k.user_id = ?", id, as.UserID)
@@ -56,13 +56,13 @@ func (s *Service) FindOwn(ctx context.Context, as authz.Actor, id ID) (*Key, err
 
 // List gives the keys of the user with this number or username, to anybody.
 func (s *Service) List(ctx context.Context, as authz.Actor, user string, r page.Range) (page.Page[Key], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
 		return page.Page[Key]{}, err
 	}
-	if s.accounts.Hidden(as) {
+	if s.Accounts.Hidden(as) {
 		return page.Page[Key]{}, errs.Missing("User")
 	}
-	owner, err := s.accounts.ActorFor(ctx, user)
+	owner, err := s.Accounts.ActorFor(ctx, user)
 	if err != nil {
 		return page.Page[Key]{}, err
 	}
@@ -71,13 +71,13 @@ func (s *Service) List(ctx context.Context, as authz.Actor, user string, r page.
 
 // Find gives one of the keys of the user with this number or username, to anybody.
 func (s *Service) Find(ctx context.Context, as authz.Actor, user string, id ID) (*Key, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	if s.accounts.Hidden(as) {
+	if s.Accounts.Hidden(as) {
 		return nil, errs.Missing("User")
 	}
-	owner, err := s.accounts.ActorFor(ctx, user)
+	owner, err := s.Accounts.ActorFor(ctx, user)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, user string, id ID) 
 func (s *Service) list(ctx context.Context, user authz.UserID, r page.Range) (page.Page[Key], error) {
 	q := page.Query{Columns: db.Columns[Key]("k"), From: "gpg_keys k", Order: page.Order{page.ID("k.id")}}
 	q.Where.And("k.user_id = ?", user)
-	list, err := page.Select[Key](ctx, s.db, q, r)
+	list, err := page.Select[Key](ctx, s.DB, q, r)
 	if err != nil {
 		return list, fmt.Errorf("list OpenPGP keys: %w", err)
 	}
@@ -104,7 +104,7 @@ type Signer struct {
 // There is hardly ever more than one; a caller who verifies tries all. It asks for no
 // permission: a user who reads a signature may know whose it is.
 func (s *Service) ByKeyID(ctx context.Context, keyID string) ([]Signer, error) {
-	list, err := db.Select[Signer](ctx, s.db, "SELECT "+db.Columns[Key]("k")+`, p.id AS subkey_id FROM gpg_keys k
+	list, err := db.Select[Signer](ctx, s.DB, "SELECT "+db.Columns[Key]("k")+`, p.id AS subkey_id FROM gpg_keys k
 		LEFT JOIN gpg_subkeys p ON p.gpg_key_id = k.id AND p.key_id = ?
 		WHERE k.key_id = ? OR k.id IN (SELECT o.gpg_key_id FROM gpg_subkeys o WHERE o.key_id = ?) ORDER BY k.id LIMIT 10`,
 		keyID, keyID, keyID)

@@ -25,24 +25,18 @@ type Deps struct {
 
 // Service keeps keys. It is safe for concurrent use.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	accounts *account.Service
-	now      func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 // Create adds a key to the actor's own account, which is no bot's. Whatever is wrong with
 // it is Invalid with a map.
 func (s *Service) Create(ctx context.Context, as authz.Actor, text string) (*Key, error) {
-	if err := s.policy.Require(ctx, as, authz.AddOwnKey, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AddOwnKey, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	return s.create(ctx, as, as.UserID, text)
@@ -58,28 +52,28 @@ func (s *Service) CreateFor(ctx context.Context, as authz.Actor, user authz.User
 
 func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID, text string) (*Key, error) {
 	text = strings.TrimSpace(text)
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	k := Key{UserID: user, PublicKey: text, CreatedAt: now, UpdatedAt: now}
 	subkeys, err := k.fill()
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.taken(ctx, &k); err != nil {
 			return err
 		}
-		if err := db.Create(ctx, s.db, "gpg_keys", &k); err != nil {
+		if err := db.Create(ctx, s.DB, "gpg_keys", &k); err != nil {
 			return err
 		}
 		for _, sub := range subkeys {
-			if _, err := db.InsertRow(ctx, s.db, "gpg_subkeys", db.Values{"gpg_key_id": k.ID, "key_id": sub.keyID, "fingerprint": sub.fingerprint}, ""); err != nil {
+			if _, err := db.InsertRow(ctx, s.DB, "gpg_subkeys", db.Values{"gpg_key_id": k.ID, "key_id": sub.keyID, "fingerprint": sub.fingerprint}, ""); err != nil {
 				return err
 			}
 		}
-		return s.bus.Publish(ctx, Added{Stamp: as.Stamp(s.now()), Key: k})
+		return s.Bus.Publish(ctx, Added{Stamp: as.Stamp(s.Now()), Key: k})
 	})
 	if errors.Is(err, db.ErrDuplicate) { // another request was first
-		if err := s.db.InTx(ctx, func(ctx context.Context) error { return s.taken(ctx, &k) }); err != nil {
+		if err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.taken(ctx, &k) }); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +117,7 @@ const malformed = "is invalid. A valid public GPG key begins with '" + prefix + 
 
 // taken refuses a key that a user has.
 func (s *Service) taken(ctx context.Context, k *Key) error {
-	other, err := db.Get[Key](ctx, s.db, "SELECT "+db.Columns[Key]("k")+` FROM gpg_keys k
+	other, err := db.Get[Key](ctx, s.DB, "SELECT "+db.Columns[Key]("k")+` FROM gpg_keys k
 		WHERE k.fingerprint = ? OR k.key_id = ? ORDER BY k.id LIMIT 1`, k.Fingerprint, k.KeyID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
@@ -144,7 +138,7 @@ func (s *Service) taken(ctx context.Context, k *Key) error {
 // Delete removes one of the actor's own keys. What it signed counts as signed by an
 // unknown key from then on.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, id ID) error {
-	if err := s.policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
 		return err
 	}
 	return s.remove(ctx, as, as.UserID, id)
@@ -163,15 +157,15 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID,
 	if err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		_, err := db.Delete[Key](ctx, s.db, db.Row{Table: "gpg_keys", ID: id, If: as.UnmodifiedAt}, nil)
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		_, err := db.Delete[Key](ctx, s.DB, db.Row{Table: "gpg_keys", ID: id, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("GPG Key")
 		}
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Removed{Stamp: as.Stamp(s.now()), Key: *k})
+		return s.Bus.Publish(ctx, Removed{Stamp: as.Stamp(s.Now()), Key: *k})
 	})
 	if err != nil {
 		return fmt.Errorf("delete OpenPGP key: %w", err)

@@ -43,9 +43,7 @@ const keptFor = 35 * 24 * time.Hour
 // Service signs ID tokens with a key that all servers on one database share. The key is made when the first
 // token or the keys are asked for. It is safe for concurrent use.
 type Service struct {
-	db  *db.DB
-	box *secret.Box
-	now func() time.Time
+	Deps
 
 	mu   sync.Mutex
 	read map[int64]*jose.JSONWebKey // keys that were opened
@@ -62,7 +60,7 @@ type stored struct {
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, box: d.Box, now: d.Now, read: map[int64]*jose.JSONWebKey{}}
+	return &Service{Deps: d, read: map[int64]*jose.JSONWebKey{}}
 }
 
 // Sign makes a token of claims: a struct with JSON tags, or a map[string]any.
@@ -88,7 +86,7 @@ func (s *Service) Keys(ctx context.Context) (jose.JSONWebKeySet, error) {
 	if _, err := s.current(ctx); err != nil {
 		return jose.JSONWebKeySet{}, err
 	}
-	rows, err := db.Select[stored](ctx, s.db, "SELECT "+columns+" FROM id_token_keys k WHERE k.current OR k.retired_at > ? ORDER BY k.id DESC", db.At(s.now().Add(-keptFor)))
+	rows, err := db.Select[stored](ctx, s.DB, "SELECT "+columns+" FROM id_token_keys k WHERE k.current OR k.retired_at > ? ORDER BY k.id DESC", db.At(s.Now().Add(-keptFor)))
 	if err != nil {
 		return jose.JSONWebKeySet{}, fmt.Errorf("keys of ID tokens: %w", err)
 	}
@@ -108,15 +106,15 @@ func (s *Service) Rotate(ctx context.Context) (keyID string, err error) {
 	if err != nil {
 		return "", err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		now := s.now()
-		if _, err := s.db.Exec(ctx, "UPDATE id_token_keys SET current = false, retired_at = ? WHERE current", db.At(now)); err != nil {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		now := s.Now()
+		if _, err := s.DB.Exec(ctx, "UPDATE id_token_keys SET current = false, retired_at = ? WHERE current", db.At(now)); err != nil {
 			return fmt.Errorf("retire key: %w", err)
 		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM id_token_keys WHERE retired_at < ?", db.At(now.Add(-keptFor))); err != nil {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM id_token_keys WHERE retired_at < ?", db.At(now.Add(-keptFor))); err != nil {
 			return fmt.Errorf("delete old keys: %w", err)
 		}
-		if err := db.Create(ctx, s.db, "id_token_keys", row); err != nil {
+		if err := db.Create(ctx, s.DB, "id_token_keys", row); err != nil {
 			return fmt.Errorf("write key: %w", err)
 		}
 		return nil
@@ -145,10 +143,10 @@ func (s *Service) signingKey(ctx context.Context) (*jose.JSONWebKey, error) {
 // current finds the row of the key that signs, and makes it where there is none. Another server may have made another since the last time.
 func (s *Service) current(ctx context.Context) (*stored, error) {
 	const query = " FROM id_token_keys k WHERE k.current"
-	row, err := db.Get[stored](ctx, s.db, "SELECT "+columns+query)
+	row, err := db.Get[stored](ctx, s.DB, "SELECT "+columns+query)
 	if errors.Is(err, db.ErrNotFound) {
 		if err = s.makeKey(ctx); err == nil {
-			row, err = db.Get[stored](ctx, s.db, "SELECT "+columns+query)
+			row, err = db.Get[stored](ctx, s.DB, "SELECT "+columns+query)
 		}
 	}
 	if err != nil {
@@ -164,7 +162,7 @@ func (s *Service) open(row *stored) (*jose.JSONWebKey, error) {
 	if key := s.read[row.ID]; key != nil {
 		return key, nil
 	}
-	text, err := s.box.Open(seal, row.Sealed)
+	text, err := s.Box.Open(seal, row.Sealed)
 	if err != nil {
 		return nil, fmt.Errorf("key of ID tokens (\"tenon admin key rotate\" makes another): %w", err)
 	}
@@ -193,7 +191,7 @@ func (s *Service) newKey() (*stored, error) {
 		return nil, fmt.Errorf("make key: %w", err)
 	}
 	text := base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(private))
-	return &stored{Sealed: s.box.Seal(seal, text), Current: true, CreatedAt: db.At(s.now())}, nil
+	return &stored{Sealed: s.Box.Seal(seal, text), Current: true, CreatedAt: db.At(s.Now())}, nil
 }
 
 // makeKey writes the first key, unless another server was faster.
@@ -202,7 +200,7 @@ func (s *Service) makeKey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.InsertRow(ctx, s.db, "id_token_keys", db.Values{
+	_, err = db.InsertRow(ctx, s.DB, "id_token_keys", db.Values{
 		"sealed": made.Sealed, "current": true, "created_at": made.CreatedAt,
 	}, "ON CONFLICT (current) WHERE current DO NOTHING")
 	if err != nil {

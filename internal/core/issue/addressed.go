@@ -28,7 +28,7 @@ func (s *Service) Address(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		return s.bus.Publish(ctx, Addressed{Fact{Issue: *i, Before: i, Project: p, Stamp: as.Stamp(s.now())}, w})
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		return s.Bus.Publish(ctx, Addressed{Fact{Issue: *i, Before: i, Project: p, Stamp: as.Stamp(s.Now())}, w})
 	})
 }

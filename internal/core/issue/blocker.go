@@ -33,7 +33,7 @@ func (s *Service) Blockers(ctx context.Context, as authz.Actor, ids []ID) (map[I
 		Source ID `db:"source_id"`
 		Target ID `db:"target_id"`
 	}
-	rows, err := db.Select[row](ctx, s.db, "SELECT l.source_id, l.target_id FROM issue_links l"+w.SQL()+" ORDER BY l.source_id", w.Args()...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT l.source_id, l.target_id FROM issue_links l"+w.SQL()+" ORDER BY l.source_id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("issues that block: %w", err)
 	}

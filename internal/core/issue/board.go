@@ -49,16 +49,16 @@ func (s *Service) Drag(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.UpdateIssue, i.subject(as, p)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateIssue, i.subject(as, p)); err != nil {
 		return nil, err
 	}
 	if (d.From == nil || d.To == nil) && d.Between == (Move{}) && d.At == nil {
 		return nil, errs.Coded(errs.Invalid, CodeStays, "neither another column nor another place is named")
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		c, err := d.changes(i)
 		if err == nil && d.From != nil && d.To != nil && d.To.Kind == board.OfLabel {
-			c.Labels.Add, err = s.labels.TitlesByIDs(ctx, as, p.Place(), []label.ID{*d.To.List.LabelID})
+			c.Labels.Add, err = s.Labels.TitlesByIDs(ctx, as, p.Place(), []label.ID{*d.To.List.LabelID})
 		}
 		if err == nil {
 			_, err = s.Update(ctx, as, p, iid, c)

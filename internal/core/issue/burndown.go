@@ -32,8 +32,8 @@ func (s *Service) Burndown(ctx context.Context, as authz.Actor, in Place, m *mil
 	}
 	f := Filter{Milestone: filter.Milestone{ID: m.ID}}
 	sc := s.within(as, in, f)
-	f.where(&sc.where, as, in, s.now())
-	list, err := db.Select[BurndownEvent](ctx, s.db, "SELECT b.created_at, b.weight, b.action FROM (SELECT i.id * 2 AS id, i.created_at, i.weight, 'created' AS action FROM "+
+	f.where(&sc.where, as, in, s.Now())
+	list, err := db.Select[BurndownEvent](ctx, s.DB, "SELECT b.created_at, b.weight, b.action FROM (SELECT i.id * 2 AS id, i.created_at, i.weight, 'created' AS action FROM "+
 		sc.from+sc.where.SQL()+" UNION ALL SELECT e.id * 2 + 1, e.created_at, i.weight, e.action FROM "+sc.from+" CROSS JOIN events e"+sc.where.SQL()+
 		" AND e.target_type = 'Issue' AND e.target_id = i.id AND e.action IN ('closed', 'reopened')) b ORDER BY b.created_at, b.id LIMIT ?",
 		slices.Concat(sc.where.Args(), sc.where.Args(), []any{maxBurndown})...)

@@ -39,7 +39,7 @@ func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns s
 	}
 	var w db.Where
 	w.In("i.id", ids)
-	rows, err := db.Select[Issue](ctx, s.db, "SELECT "+columns+", i.public_notes_count AS user_notes_count FROM issues i"+w.SQL(), w.Args()...)
+	rows, err := db.Select[Issue](ctx, s.DB, "SELECT "+columns+", i.public_notes_count AS user_notes_count FROM issues i"+w.SQL(), w.Args()...)
 	if err == nil {
 		if known.Labels == nil {
 			err = s.fill(ctx, as, rows)
@@ -50,7 +50,7 @@ func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns s
 	if err != nil {
 		return nil, fmt.Errorf("issues by id: %w", err)
 	}
-	readable, err := project.Readable(ctx, s.projects, as, rows, project.Rule[Issue]{
+	readable, err := project.Readable(ctx, s.Projects, as, rows, project.Rule[Issue]{
 		Project: func(i *Issue) project.ID { return i.ProjectID },
 		Needs: func(i *Issue, p *project.Project) (authz.Ability, authz.Subject) {
 			return authz.ReadIssue, i.subject(as, p)
@@ -96,13 +96,13 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 		Confidential bool         `db:"confidential"`
 		Assigned     bool         `db:"assigned"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT i.id, i.project_id, i.author_id, i.confidential,
+	rows, err := db.Select[row](ctx, s.DB, `SELECT i.id, i.project_id, i.author_id, i.confidential,
 			EXISTS (SELECT 1 FROM issue_assignees ia WHERE ia.issue_id = i.id AND ia.user_id = ?) AS assigned
 		FROM issues i`+w.SQL(), append([]any{as.UserID}, w.Args()...)...)
 	if err != nil {
 		return nil, fmt.Errorf("subjects of issues: %w", err)
 	}
-	readable, err := project.Readable(ctx, s.projects, as, rows, project.Rule[row]{
+	readable, err := project.Readable(ctx, s.Projects, as, rows, project.Rule[row]{
 		Project: func(r *row) project.ID { return r.ProjectID },
 		Needs: func(r *row, p *project.Project) (authz.Ability, authz.Subject) {
 			subject := p.Subject()

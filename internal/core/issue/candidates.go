@@ -18,14 +18,14 @@ import (
 func (s *Service) candidates(q *page.Query, as authz.Actor, in Place, f Filter, sc scope) {
 	where := func(rest Filter) (ofRow *db.Where, ofID []db.Where) {
 		row := sc.where
-		rest.ofRow(&row, as, in, s.now())
+		rest.ofRow(&row, as, in, s.Now())
 		ofID = make([]db.Where, 2)
 		rest.ofID(&ofID[0], as, found)
 		rest.notOfID(&ofID[1], as, found)
 		return &row, ofID
 	}
 	q.Candidates = f.indexed(as, in.Project, where)
-	if query, args, ok := s.db.Holding(Texts, filter.Terms(f.Search)); ok {
+	if query, args, ok := s.DB.Holding(Texts, filter.Terms(f.Search)); ok {
 		q.Candidates = append(q.Candidates, page.Candidates{SQL: query, Args: args})
 	}
 	if f.Epic.ID != 0 {
@@ -44,7 +44,7 @@ func (s *Service) candidates(q *page.Query, as authz.Actor, in Place, f Filter, 
 	}
 	place, args, ok := inGroup(f.DirectOnly), []any{in.Group.Namespace}, true
 	if in.Group.Namespace == 0 {
-		place, args, ok = s.policy.VisibleProjectIDsSQL(as)
+		place, args, ok = s.Policy.VisibleProjectIDsSQL(as)
 	}
 	shown, more := sc.where, strings.TrimPrefix(sc.from, across)
 	if f.State != "" {

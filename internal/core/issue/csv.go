@@ -43,7 +43,7 @@ var header = []string{
 // Export writes the issues of a project that a filter selects and the actor may read as CSV,
 // the newest first, at most 10,000 of them and 16 MiB. It requires ReadIssue.
 func (s *Service) Export(ctx context.Context, as authz.Actor, p *project.Project, f Filter, people People, to io.Writer) error {
-	if err := s.policy.Require(ctx, as, authz.ReadIssue, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadIssue, p.Subject()); err != nil {
 		return err
 	}
 	out := &counter{to: to}
@@ -123,7 +123,7 @@ func (s *Service) exported(i *Issue, p *project.Project, users map[authz.UserID]
 		}
 		return *s
 	}
-	state, closed, weight, url := "Open", "", "", i.Type.URL(s.urls, p.FullPath, i.IID)
+	state, closed, weight, url := "Open", "", "", i.Type.URL(s.URLs, p.FullPath, i.IID)
 	if i.State == StateClosed {
 		state = "Closed"
 	}
@@ -165,13 +165,13 @@ type Imported struct {
 // semicolons or tabs separate the cells. It requires CreateIssue, and returns Invalid for a
 // file that is no such file or has more than 1,000 rows; then it makes no issue.
 func (s *Service) Import(ctx context.Context, as authz.Actor, p *project.Project, from io.Reader) (*Imported, error) {
-	if err := s.policy.Require(ctx, as, authz.ImportIssues, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ImportIssues, p.Subject()); err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.CreateIssue, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreateIssue, p.Subject()); err != nil {
 		return nil, err
 	}
-	if err := s.limits.Check(limit.IssuesCreate, as); err != nil {
+	if err := s.Limits.Check(limit.IssuesCreate, as); err != nil {
 		return nil, err
 	}
 	inputs, lines, err := parsed(io.LimitReader(from, maxImportBytes+1))

@@ -14,7 +14,7 @@ import (
 // ghost's, or go.
 func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 	if !e.Hard {
-		n, err := s.db.Exec(ctx, "UPDATE issues SET author_id = ? WHERE id IN (SELECT id FROM issues WHERE author_id = ? ORDER BY id LIMIT ?)",
+		n, err := s.DB.Exec(ctx, "UPDATE issues SET author_id = ? WHERE id IN (SELECT id FROM issues WHERE author_id = ? ORDER BY id LIMIT ?)",
 			e.Ghost, e.UserID, account.Batch)
 		if err != nil {
 			return false, fmt.Errorf("hand over issues: %w", err)
@@ -26,7 +26,7 @@ func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 		ProjectID project.ID `db:"project_id"`
 		Path      string     `db:"path"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT i.id, i.project_id, r.path FROM issues i JOIN projects p ON p.id = i.project_id
+	rows, err := db.Select[row](ctx, s.DB, `SELECT i.id, i.project_id, r.path FROM issues i JOIN projects p ON p.id = i.project_id
 		JOIN routes r ON r.namespace_id = p.namespace_id WHERE i.author_id = ? ORDER BY i.id LIMIT ?`, e.UserID, account.Batch/10)
 	if err != nil {
 		return false, fmt.Errorf("issues of user: %w", err)

@@ -57,7 +57,7 @@ func (s *Service) ofEpic(w *db.Where, as authz.Actor, f Filter) {
 	if !f.namesEpics() {
 		return
 	}
-	readable, args := s.policy.ReadableEpicsSQL(as, "fe", "fn")
+	readable, args := s.Policy.ReadableEpicsSQL(as, "fe", "fn")
 	planned := "i.id IN (SELECT fi.issue_id FROM epic_issues fi JOIN epics fe ON fe.id = fi.epic_id JOIN namespaces fn ON fn.id = fe.group_id WHERE " + readable
 	with := func(more ...any) []any { return append(args[:len(args):len(args)], more...) }
 	if f.Epic.ID != 0 {
@@ -79,12 +79,12 @@ func (s *Service) ofEpic(w *db.Where, as authz.Actor, f Filter) {
 // InEpic returns a page of the issues of a group's epic that the actor may read, in the order of the
 // epic. There are none where the actor may not read the epic.
 func (s *Service) InEpic(ctx context.Context, as authz.Actor, group authz.Subject, iid int64, r page.Range) (page.Page[Issue], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadEpic, group); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadEpic, group); err != nil {
 		return page.Page[Issue]{}, err
 	}
 	f := Filter{Epic: EpicFilter{Group: group.Namespace, IID: iid}, OrderBy: inEpic, Asc: true, Range: r}
 	sc := s.within(as, Place{}, f)
-	list, err := page.Select[Issue](ctx, s.db, page.Query{
+	list, err := page.Select[Issue](ctx, s.DB, page.Query{
 		Columns: columns + ", " + sc.notes + " AS user_notes_count", ColumnArgs: sc.notesArgs, From: tables,
 		Where: sc.where, Order: f.order(), Key: "i.id", Narrow: sc.from,
 	}, r)

@@ -20,7 +20,7 @@ func (s *Service) fill(ctx context.Context, as authz.Actor, issues []Issue) erro
 	for i := range issues {
 		ids[i] = int64(issues[i].ID)
 	}
-	labels, err := s.labels.ForTargets(ctx, noteable.Issue, ids)
+	labels, err := s.Labels.ForTargets(ctx, noteable.Issue, ids)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ const votes = `e.name BETWEEN 'thumbsdown' AND 'thumbsup' AND e.name || '' IN ('
 func (s *Service) others(ctx context.Context, as authz.Actor, issues map[ID]*Issue, ids []int64) ([]other, error) {
 	const none = ", 0 AS group_id, '' AS title, '' AS path, 0 AS link_id, 0 AS position"
 	marks, args := db.Marks(ids)
-	epics, epicArgs := s.policy.ReadableEpicsSQL(as, "re", "rn")
+	epics, epicArgs := s.Policy.ReadableEpicsSQL(as, "re", "rn")
 	query := `SELECT '` + assigned + `' AS kind, a.issue_id, a.user_id AS value, 0 AS project_id, 0 AS iid` + none + `
 			FROM issue_assignees a WHERE a.issue_id IN (` + marks + `)
 		UNION ALL SELECT '` + blocked + `', l.source_id, b.id, b.project_id, b.iid` + none + ` FROM issue_links l JOIN issues b ON b.id = l.target_id
@@ -127,7 +127,7 @@ func (s *Service) others(ctx context.Context, as authz.Actor, issues map[ID]*Iss
 			args = append(args, more...)
 		}
 	}
-	all, err := db.Select[other](ctx, s.db, query, args...)
+	all, err := db.Select[other](ctx, s.DB, query, args...)
 	slices.SortFunc(all, func(a, b other) int {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), cmp.Compare(a.IssueID, b.IssueID), cmp.Compare(a.Value, b.Value))
 	})

@@ -53,7 +53,7 @@ func (s *Service) Links(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return nil, err
 	}
-	rows, err := links.Of(ctx, s.db, i.ID)
+	rows, err := links.Of(ctx, s.DB, i.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (s *Service) FindLink(ctx context.Context, as authz.Actor, p *project.Proje
 }
 
 func (s *Service) findLink(ctx context.Context, as authz.Actor, i *Issue, id LinkID) (*Link, error) {
-	r, err := links.Find(ctx, s.db, int64(id), i.ID, errs.Missing(""))
+	r, err := links.Find(ctx, s.DB, int64(id), i.ID, errs.Missing(""))
 	if err != nil {
 		return nil, err
 	}
@@ -118,10 +118,10 @@ func (s *Service) Link(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.LinkIssue, i.subject(as, p)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.LinkIssue, i.subject(as, p)); err != nil {
 		return nil, err
 	}
-	op, err := s.projects.Find(ctx, as, with.Project)
+	op, err := s.Projects.Find(ctx, as, with.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (s *Service) Link(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, err
 	}
-	may, err := s.policy.Can(ctx, as, authz.LinkIssue, other.subject(as, op))
+	may, err := s.Policy.Can(ctx, as, authz.LinkIssue, other.subject(as, op))
 	switch {
 	case err != nil:
 		return nil, err
@@ -138,14 +138,14 @@ func (s *Service) Link(ctx context.Context, as authz.Actor, p *project.Project, 
 	case other.ID == i.ID:
 		return nil, &errs.Error{Kind: errs.Unprocessable, Bare: true, Message: i.IID.Reference() + " cannot be added: cannot be related to itself"}
 	}
-	now := s.now()
+	now := s.Now()
 	r := link.New(i.ID, other.ID, kind, now)
 	source, target := i, other
 	if r.SourceID == other.ID {
 		source, target = other, i
 	}
-	err = links.Add(ctx, s.db, &r, func(ctx context.Context) error {
-		return s.bus.Publish(ctx, Linked{
+	err = links.Add(ctx, s.DB, &r, func(ctx context.Context) error {
+		return s.Bus.Publish(ctx, Linked{
 			Stamp: as.Stamp(now), Type: r.Type, Source: *source, Target: *target,
 			SourceProject: either(source == i, p, op), TargetProject: either(target == i, p, op),
 		})
@@ -171,7 +171,7 @@ func (s *Service) Unlink(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.LinkIssue, i.subject(as, p)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.LinkIssue, i.subject(as, p)); err != nil {
 		return nil, err
 	}
 	l, err := s.findLink(ctx, as, i, id)
@@ -182,20 +182,20 @@ func (s *Service) Unlink(ctx context.Context, as authz.Actor, p *project.Project
 	if other.ID == i.ID {
 		other = l.Source
 	}
-	op, err := s.projects.FindByID(ctx, as, other.ProjectID)
+	op, err := s.Projects.FindByID(ctx, as, other.ProjectID)
 	if err != nil {
 		return nil, err
 	}
-	may, err := s.policy.Can(ctx, as, authz.LinkIssue, other.subject(as, op))
+	may, err := s.Policy.Can(ctx, as, authz.LinkIssue, other.subject(as, op))
 	if err != nil {
 		return nil, err
 	}
 	if !may {
 		return nil, errNoLink
 	}
-	err = links.Remove(ctx, as, s.db, int64(l.ID), func(ctx context.Context) error {
-		return s.bus.Publish(ctx, Unlinked{
-			Stamp: as.Stamp(s.now()), Type: l.Type, Source: *l.Source, Target: *l.Target,
+	err = links.Remove(ctx, as, s.DB, int64(l.ID), func(ctx context.Context) error {
+		return s.Bus.Publish(ctx, Unlinked{
+			Stamp: as.Stamp(s.Now()), Type: l.Type, Source: *l.Source, Target: *l.Target,
 			SourceProject: either(l.Source == i, p, op), TargetProject: either(l.Target == i, p, op),
 		})
 	})

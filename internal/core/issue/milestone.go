@@ -17,7 +17,7 @@ func inMilestones() milestone.Table {
 
 // OnPromoted gives issues the milestone of the group for those that it replaces.
 func (s *Service) OnPromoted(ctx context.Context, e milestone.Promoted) error {
-	return s.milestones.Promoted(ctx, e, inMilestones())
+	return s.Milestones.Promoted(ctx, e, inMilestones())
 }
 
 // OnTransferred replaces the milestones of former groups on the issues of a project, and takes
@@ -32,10 +32,10 @@ func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTrans
 }
 
 func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at authz.Place) error {
-	if err := s.milestones.ReplaceFormer(ctx, as, at, inMilestones()); err != nil {
+	if err := s.Milestones.ReplaceFormer(ctx, as, at, inMilestones()); err != nil {
 		return err
 	}
-	if _, err := s.db.Exec(ctx, "UPDATE issues SET iteration_id = NULL WHERE iteration_id IS NOT NULL"+
+	if _, err := s.DB.Exec(ctx, "UPDATE issues SET iteration_id = NULL WHERE iteration_id IS NOT NULL"+
 		" AND project_id IN (SELECT p.id FROM projects p WHERE p.namespace_id IN "+namespace.InsideSQL+`) AND NOT EXISTS
 		(SELECT 1 FROM iterations i JOIN namespace_ancestors a ON a.ancestor_id = i.namespace_id JOIN projects p ON p.namespace_id = a.namespace_id
 			WHERE i.id = issues.iteration_id AND p.id = issues.project_id)`, at.Namespace); err != nil {

@@ -20,13 +20,13 @@ type MilestoneCount struct {
 // Milestones without any are left out.
 func (s *Service) CountByMilestone(ctx context.Context, as authz.Actor, ids []milestone.ID) (map[milestone.ID]MilestoneCount, error) {
 	out := make(map[milestone.ID]MilestoneCount, len(ids))
-	may, err := s.policy.Can(ctx, as, authz.ReadMilestone, authz.Subject{})
+	may, err := s.Policy.Can(ctx, as, authz.ReadMilestone, authz.Subject{})
 	if err != nil || !may || len(ids) == 0 {
 		return out, err
 	}
 	sc := s.within(as, Place{}, Filter{})
 	sc.where.In("i.milestone_id", ids)
-	rows, err := db.Select[MilestoneCount](ctx, s.db, "SELECT i.milestone_id, COUNT(*) AS total, SUM(CASE WHEN i.state = 'closed' THEN 1 ELSE 0 END) AS closed FROM "+
+	rows, err := db.Select[MilestoneCount](ctx, s.DB, "SELECT i.milestone_id, COUNT(*) AS total, SUM(CASE WHEN i.state = 'closed' THEN 1 ELSE 0 END) AS closed FROM "+
 		sc.from+sc.where.SQL()+" GROUP BY i.milestone_id", sc.where.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("count issues of milestones: %w", err)

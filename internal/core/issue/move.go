@@ -36,18 +36,18 @@ func (s *Service) Move(ctx context.Context, as authz.Actor, p *project.Project, 
 	}
 	made.AuthorID, made.State, made.CreatedAt = i.AuthorID, i.State, i.CreatedAt
 	made.ClosedAt, made.ClosedByID, made.Totals = i.ClosedAt, i.ClosedByID, i.Totals
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.place(ctx, as, copying{i, p, target, true}, made); err != nil {
 			return err
 		}
 		var before Issue
-		out, err := db.Update(ctx, s.db, s.row(as, p, i.ID), func(ctx context.Context, row *Issue) error {
+		out, err := db.Update(ctx, s.DB, s.row(as, p, i.ID), func(ctx context.Context, row *Issue) error {
 			if row.MovedToID != nil {
 				return errNotMoved("move")
 			}
 			row.Labels, row.Assignees = i.Labels, i.Assignees
 			before = *row
-			now := db.At(s.now())
+			now := db.At(s.Now())
 			row.MovedToID, row.UpdatedAt, row.Spent = &made.ID, now, 0
 			if row.State == StateOpened {
 				row.State, row.ClosedAt, row.ClosedByID = StateClosed, &now, &as.UserID
@@ -63,13 +63,13 @@ func (s *Service) Move(ctx context.Context, as authz.Actor, p *project.Project, 
 		if err := s.takeOver(ctx, i.ID, made.ID); err != nil {
 			return err
 		}
-		f := Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.now())}
+		f := Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.Now())}
 		if before.State != out.After.State {
-			if err := s.bus.Publish(ctx, Closed{Fact: f}); err != nil {
+			if err := s.Bus.Publish(ctx, Closed{Fact: f}); err != nil {
 				return err
 			}
 		}
-		return s.bus.Publish(ctx, Moved{Fact: f, To: *made, ToProject: target})
+		return s.Bus.Publish(ctx, Moved{Fact: f, To: *made, ToProject: target})
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("move issue: %w", err)
@@ -88,12 +88,12 @@ func (s *Service) Clone(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.place(ctx, as, copying{i, p, target, c.Notes}, made); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Cloned{
-			Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(s.now())}, To: *made, ToProject: target,
+		return s.Bus.Publish(ctx, Cloned{
+			Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(s.Now())}, To: *made, ToProject: target,
 		})
 	})
 	if err != nil {
@@ -116,13 +116,13 @@ func (s *Service) source(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, nil, err
 	}
-	target, err := s.projects.FindByID(ctx, as, to)
+	target, err := s.Projects.FindByID(ctx, as, to)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, subject := range []authz.Subject{i.subject(as, p), target.Subject()} {
 		subject.Own, subject.Feature = false, authz.Issues
-		may, err := s.policy.Can(ctx, as, authz.SetIssueMetadata, subject)
+		may, err := s.Policy.Can(ctx, as, authz.SetIssueMetadata, subject)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -135,7 +135,7 @@ func (s *Service) source(ctx context.Context, as authz.Actor, p *project.Project
 
 // copied gives an open issue of the actor's with what another says, for a project.
 func (s *Service) copied(ctx context.Context, as authz.Actor, i *Issue, from, to *project.Project) (*Issue, error) {
-	now := s.now()
+	now := s.Now()
 	made := &Issue{
 		ProjectID: to.ID, AuthorID: as.UserID, Title: i.Title, State: StateOpened, DueDate: i.DueDate, Weight: i.Weight, Health: i.Health,
 		Position: positionAt(now), CreatedAt: db.At(now), UpdatedAt: db.At(now), Totals: timelog.Totals{Estimate: i.Estimate},
@@ -146,14 +146,14 @@ func (s *Service) copied(ctx context.Context, as authz.Actor, i *Issue, from, to
 		return made, nil
 	}
 	if made.Description != nil {
-		text := reference.NewReader(s.urls).Moved(*made.Description, from.FullPath)
+		text := reference.NewReader(s.URLs).Moved(*made.Description, from.FullPath)
 		made.Description = &text
 	}
 	var err error
-	if made.MilestoneID, err = s.milestones.Alike(ctx, to, i.MilestoneID); err != nil {
+	if made.MilestoneID, err = s.Milestones.Alike(ctx, to, i.MilestoneID); err != nil {
 		return nil, err
 	}
-	if made.IterationID, err = s.iterations.Chosen(ctx, to, i.IterationID); err != nil {
+	if made.IterationID, err = s.Iterations.Chosen(ctx, to, i.IterationID); err != nil {
 		return nil, err
 	}
 	made.Assignees, err = s.assignable(ctx, to, i.Assignees)
@@ -170,7 +170,7 @@ type copying struct {
 // place writes a copy of an issue with the labels of the same titles that its project has.
 func (s *Service) place(ctx context.Context, as authz.Actor, c copying, made *Issue) error {
 	i, to := c.of, c.to
-	iid, err := namespace.NextIID(ctx, s.db, to.NamespaceID, namespace.KindIssue)
+	iid, err := namespace.NextIID(ctx, s.DB, to.NamespaceID, namespace.KindIssue)
 	if err != nil {
 		return err
 	}
@@ -178,26 +178,26 @@ func (s *Service) place(ctx context.Context, as authz.Actor, c copying, made *Is
 	if err := s.insert(ctx, made); err != nil {
 		return err
 	}
-	labels, err := s.labels.ByNames(ctx, to.Place(), label.Titles(i.Labels))
+	labels, err := s.Labels.ByNames(ctx, to.Place(), label.Titles(i.Labels))
 	if err != nil {
 		return err
 	}
 	slices.SortFunc(labels, label.ByTitle)
 	made.Labels = labels
-	if err := s.labels.Attach(ctx, made.noteable(), labels); err != nil {
+	if err := s.Labels.Attach(ctx, made.noteable(), labels); err != nil {
 		return err
 	}
-	return s.bus.Publish(ctx, Created{Fact: Fact{Issue: *made, Project: to, Stamp: as.Stamp(s.now())}, CopyOf: i.ID, WithNotes: c.notes, From: c.from})
+	return s.Bus.Publish(ctx, Created{Fact: Fact{Issue: *made, Project: to, Stamp: as.Stamp(s.Now())}, CopyOf: i.ID, WithNotes: c.notes, From: c.from})
 }
 
 // takeOver gives the links and the time of an issue to another, which is new.
 func (s *Service) takeOver(ctx context.Context, from, to ID) error {
 	for _, column := range []string{"source_id", "target_id"} {
-		if _, err := s.db.Exec(ctx, "UPDATE issue_links SET "+column+" = ? WHERE "+column+" = ?", to, from); err != nil {
+		if _, err := s.DB.Exec(ctx, "UPDATE issue_links SET "+column+" = ? WHERE "+column+" = ?", to, from); err != nil {
 			return fmt.Errorf("move links of issue: %w", err)
 		}
 	}
-	return s.times.Move(ctx, noteable.Issue, int64(from), int64(to))
+	return s.Times.Move(ctx, noteable.Issue, int64(from), int64(to))
 }
 
 // MarkDuplicate closes an issue as a duplicate of another that the actor may read, and links
@@ -207,10 +207,10 @@ func (s *Service) MarkDuplicate(ctx context.Context, as authz.Actor, p *project.
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.SetIssueMetadata, i.subject(as, p)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.SetIssueMetadata, i.subject(as, p)); err != nil {
 		return nil, err
 	}
-	op, err := s.projects.Find(ctx, as, of.Project)
+	op, err := s.Projects.Find(ctx, as, of.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -226,8 +226,8 @@ func (s *Service) MarkDuplicate(ctx context.Context, as authz.Actor, p *project.
 		return nil, err
 	}
 	var out *Issue
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		_, err := db.Update(ctx, s.db, s.row(as, p, i.ID), func(_ context.Context, row *Issue) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		_, err := db.Update(ctx, s.DB, s.row(as, p, i.ID), func(_ context.Context, row *Issue) error {
 			row.DuplicatedToID = &original.ID
 			return nil
 		})
@@ -240,8 +240,8 @@ func (s *Service) MarkDuplicate(ctx context.Context, as authz.Actor, p *project.
 		if out, err = s.change(ctx, as.Unconditional(), p, i.ID, Changes{StateEvent: "close"}); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Duplicated{
-			Fact: Fact{Issue: *out, Before: i, Project: p, Stamp: as.Stamp(s.now())}, Of: *original, OfProject: op,
+		return s.Bus.Publish(ctx, Duplicated{
+			Fact: Fact{Issue: *out, Before: i, Project: p, Stamp: as.Stamp(s.Now())}, Of: *original, OfProject: op,
 		})
 	})
 	if err != nil {

@@ -14,7 +14,7 @@ func (s *Service) UserAgent(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil {
 		return "", "", err
 	}
-	if err := s.policy.Require(ctx, as, authz.ReadUserAgent, i.subject(as, p)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadUserAgent, i.subject(as, p)); err != nil {
 		return "", "", err
 	}
 	if i.UserAgent == nil || i.UserAddress == nil {

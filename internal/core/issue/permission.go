@@ -28,7 +28,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []ID) (ma
 	for _, i := range found {
 		projects = append(projects, i.ProjectID)
 	}
-	places, err := s.projects.ByIDs(ctx, as, projects)
+	places, err := s.Projects.ByIDs(ctx, as, projects)
 	if err != nil {
 		return nil, fmt.Errorf("permissions of issues: %w", err)
 	}
@@ -43,12 +43,12 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []ID) (ma
 		for ability, to := range map[authz.Ability]*bool{
 			authz.UpdateIssue: &may.Update, authz.SetIssueMetadata: &may.Metadata, authz.LinkIssue: &may.Link, authz.DeleteIssue: &may.Delete, authz.CreateNote: &may.Comment,
 		} {
-			if *to, err = s.policy.Can(ctx, as, ability, subject); err != nil {
+			if *to, err = s.Policy.Can(ctx, as, ability, subject); err != nil {
 				return nil, err
 			}
 		}
 		if may.Comment && i.Locked() {
-			if may.Comment, err = s.policy.Can(ctx, as, authz.CreateNoteLocked, subject); err != nil {
+			if may.Comment, err = s.Policy.Can(ctx, as, authz.CreateNoteLocked, subject); err != nil {
 				return nil, err
 			}
 		}

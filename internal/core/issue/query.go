@@ -66,22 +66,22 @@ func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 	}
 	if as.Admin || as.Auditor {
 		out.where.Raw("p.issues_access > 0")
-		s.policy.Within(as, "p.namespace_id", &out.where)
-		out.notes, out.notesArgs = s.policy.CountedSQL(as, "i", "p.namespace_id")
+		s.Policy.Within(as, "p.namespace_id", &out.where)
+		out.notes, out.notesArgs = s.Policy.CountedSQL(as, "i", "p.namespace_id")
 		return out
 	}
 	out.from += withPlace
 	out.where.Raw("n.id = p.namespace_id")
-	visible, args := s.policy.VisibleProjectsSQL(as, "n")
+	visible, args := s.Policy.VisibleProjectsSQL(as, "n")
 	out.where.And(visible, args...)
-	open, args := s.policy.ConfidentialAnywhereSQL(as, "i", "n.id")
+	open, args := s.Policy.ConfidentialAnywhereSQL(as, "i", "n.id")
 	out.where.And(open, args...)
-	out.notes, out.notesArgs = s.policy.CountedSQL(as, "i", "p.namespace_id")
+	out.notes, out.notesArgs = s.Policy.CountedSQL(as, "i", "p.namespace_id")
 	switch {
 	case !as.SignedIn():
 		out.where.Raw("p.issues_access >= 20")
 	default:
-		member, args := s.policy.ReachSQL(as, authz.Guest)
+		member, args := s.Policy.ReachSQL(as, authz.Guest)
 		out.where.And("(p.issues_access >= 20 OR p.issues_access > 0 AND n.id IN ("+db.Shared(member)+"))", args...)
 	}
 	return out
@@ -114,8 +114,8 @@ func (s *Service) list(ctx context.Context, as authz.Actor, in Place, f Filter) 
 		}
 	}
 	s.candidates(&q, as, in, f, sc)
-	f.where(&q.Where, as, in, s.now())
-	list, err := page.Select[Issue](ctx, s.db, q, f.Range)
+	f.where(&q.Where, as, in, s.Now())
+	list, err := page.Select[Issue](ctx, s.DB, q, f.Range)
 	if err != nil {
 		return list, err
 	}
@@ -135,15 +135,15 @@ func (s *Service) counts(ctx context.Context, as authz.Actor, in Place, f Filter
 	sc := s.within(as, in, f)
 	if in.Project != nil && f.plain(as) && !f.namesEpics() && authz.SeesConfidential(as, in.Project.Subject()) {
 		sc.where.And("i.state = ?", StateClosed)
-		return db.Get[Statistics](ctx, s.db, "SELECT p.open_issues_count AS opened, (SELECT COUNT(*) FROM "+sc.from+sc.where.SQL()+") AS closed"+
+		return db.Get[Statistics](ctx, s.DB, "SELECT p.open_issues_count AS opened, (SELECT COUNT(*) FROM "+sc.from+sc.where.SQL()+") AS closed"+
 			" FROM projects p WHERE p.id = ?", append(sc.where.Args(), in.Project.ID)...)
 	}
-	f.where(&sc.where, as, in, s.now())
+	f.where(&sc.where, as, in, s.Now())
 	type row struct {
 		State State `db:"state"`
 		Count int64 `db:"n"`
 	}
-	rows, err := db.Select[row](ctx, s.db, "SELECT i.state, count(*) AS n FROM "+sc.from+sc.where.SQL()+" GROUP BY i.state", sc.where.Args()...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT i.state, count(*) AS n FROM "+sc.from+sc.where.SQL()+" GROUP BY i.state", sc.where.Args()...)
 	var out Statistics
 	for _, r := range rows {
 		if r.State == StateClosed {
@@ -157,7 +157,7 @@ func (s *Service) counts(ctx context.Context, as authz.Actor, in Place, f Filter
 
 // insert writes a new issue with its assignees.
 func (s *Service) insert(ctx context.Context, i *Issue) error {
-	if err := db.Create(ctx, s.db, "issues", i); err != nil {
+	if err := db.Create(ctx, s.DB, "issues", i); err != nil {
 		return err
 	}
 	return s.assign(ctx, i.ID, i.Assignees)
@@ -171,7 +171,7 @@ func (s *Service) assign(ctx context.Context, id ID, users []authz.UserID) error
 	for _, u := range users {
 		args = append(args, id, u)
 	}
-	_, err := s.db.Exec(ctx, "INSERT INTO issue_assignees (issue_id, user_id) VALUES "+
+	_, err := s.DB.Exec(ctx, "INSERT INTO issue_assignees (issue_id, user_id) VALUES "+
 		strings.Repeat("(?, ?), ", len(users)-1)+"(?, ?) ON CONFLICT DO NOTHING", args...)
 	return err
 }
@@ -183,6 +183,6 @@ func (s *Service) unassign(ctx context.Context, id ID, users []authz.UserID) err
 	var w db.Where
 	w.And("issue_id = ?", id)
 	w.In("user_id", users)
-	_, err := s.db.Exec(ctx, "DELETE FROM issue_assignees"+w.SQL(), w.Args()...)
+	_, err := s.DB.Exec(ctx, "DELETE FROM issue_assignees"+w.SQL(), w.Args()...)
 	return err
 }

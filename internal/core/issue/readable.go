@@ -18,7 +18,7 @@ func (s *Service) ReadableSQL(as authz.Actor, column string) (cond string, args 
 // ReadableInSQL is ReadableSQL for issues of a project that the actor has found.
 func (s *Service) ReadableInSQL(ctx context.Context, as authz.Actor, p *project.Project, column string) (cond string, args []any, err error) {
 	subject := p.Subject()
-	may, err := s.policy.Can(ctx, as, authz.ReadIssue, subject)
+	may, err := s.Policy.Can(ctx, as, authz.ReadIssue, subject)
 	if err != nil || !may {
 		return "1 = 0", nil, err
 	}

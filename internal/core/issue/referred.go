@@ -25,7 +25,7 @@ func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference
 		Assigned     bool         `db:"assigned"`
 	}
 	cond, args := sought.ByNumber("i.project_id", "i.iid")
-	rows, err := db.Select[row](ctx, s.db, `SELECT i.id, i.iid, i.project_id, i.title, i.state, i.issue_type, i.author_id, i.confidential,
+	rows, err := db.Select[row](ctx, s.DB, `SELECT i.id, i.iid, i.project_id, i.title, i.state, i.issue_type, i.author_id, i.confidential,
 			EXISTS (SELECT 1 FROM issue_assignees ia WHERE ia.issue_id = i.id AND ia.user_id = ?) AS assigned
 		FROM issues i WHERE `+cond, append([]any{as.UserID}, args...)...)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference
 		p := sought.Projects[r.ProjectID]
 		subject := p.Subject()
 		subject.Own, subject.Confidential = r.Assigned || as.Is(r.AuthorID), r.Confidential
-		may, err := s.policy.Can(ctx, as, authz.ReadIssue, subject)
+		may, err := s.Policy.Can(ctx, as, authz.ReadIssue, subject)
 		if err != nil {
 			return nil, fmt.Errorf("issues that texts refer to: %w", err)
 		}
@@ -45,7 +45,7 @@ func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference
 		}
 		t := &reference.Target{
 			Kind: reference.Issue, ID: r.ID, ProjectID: p.ID, Path: p.FullPath, Number: r.IID, Title: r.Title, State: string(r.State),
-			URL: r.Type.URL(s.urls, p.FullPath, IID(r.IID)),
+			URL: r.Type.URL(s.URLs, p.FullPath, IID(r.IID)),
 		}
 		out[reference.Key{Project: p.ID, Number: r.IID}] = t
 	}

@@ -34,7 +34,7 @@ func (s *Service) Reorder(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.UpdateIssue, i.subject(as, p)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateIssue, i.subject(as, p)); err != nil {
 		return nil, err
 	}
 	unknown := errs.New(errs.Unprocessable, "")
@@ -59,12 +59,12 @@ func (s *Service) Reorder(ctx context.Context, as authz.Actor, p *project.Projec
 	if len(ids) == 0 {
 		return nil, unknown
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		at, err := s.between(ctx, p, i.ID, m)
 		if err != nil {
 			return err
 		}
-		_, err = db.Update(ctx, s.db, s.row(as, p, i.ID).Provided(as.UnmodifiedAt), func(_ context.Context, row *Issue) error {
+		_, err = db.Update(ctx, s.DB, s.row(as, p, i.ID).Provided(as.UnmodifiedAt), func(_ context.Context, row *Issue) error {
 			row.Position = at
 			return nil
 		})
@@ -108,7 +108,7 @@ const maxSpread = 4000
 // gap gives the positions that an issue of a project is put between; nil for an end.
 func (s *Service) gap(ctx context.Context, p *project.Project, id ID, m Move) (low, high *int64, err error) {
 	at := func(query string, args ...any) (*int64, error) {
-		n, err := db.Get[int64](ctx, s.db, query, args...)
+		n, err := db.Get[int64](ctx, s.DB, query, args...)
 		if errors.Is(err, db.ErrNotFound) {
 			return nil, nil
 		}
@@ -146,7 +146,7 @@ func (s *Service) spread(ctx context.Context, p *project.Project, at int64, reac
 		ID       ID    `db:"id"`
 		Position int64 `db:"relative_position"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT id, relative_position FROM issues WHERE project_id = ? AND relative_position >= ?
+	rows, err := db.Select[row](ctx, s.DB, `SELECT id, relative_position FROM issues WHERE project_id = ? AND relative_position >= ?
 		ORDER BY relative_position, id LIMIT ?`, p.ID, at, reach)
 	if err != nil || len(rows) == 0 {
 		return err
@@ -165,7 +165,7 @@ func (s *Service) spread(ctx context.Context, p *project.Project, at int64, reac
 	}
 	for part := range slices.Chunk(pairs, db.MaxArgs/2) {
 		with, args := db.Pairs(part)
-		if _, err := s.db.Exec(ctx, with+"UPDATE issues SET relative_position = pairs.b FROM pairs WHERE pairs.a = issues.id", args...); err != nil {
+		if _, err := s.DB.Exec(ctx, with+"UPDATE issues SET relative_position = pairs.b FROM pairs WHERE pairs.a = issues.id", args...); err != nil {
 			return err
 		}
 	}

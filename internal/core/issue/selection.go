@@ -14,6 +14,6 @@ func (s *Service) Selection(ctx context.Context, as authz.Actor, in Place, f Fil
 		return "", nil, err
 	}
 	sc := s.within(as, in, f)
-	f.where(&sc.where, as, in, s.now())
+	f.where(&sc.where, as, in, s.Now())
 	return "SELECT i.id, i.created_at, i.updated_at, i.title_fold FROM " + sc.from + sc.where.SQL(), sc.where.Args(), nil
 }

@@ -42,19 +42,9 @@ type Deps struct {
 
 // Service reads and changes issues.
 type Service struct {
-	limits     *limit.Service
-	db         *db.DB
-	policy     *authz.Policy
-	bus        *event.Bus
-	accounts   *account.Service
-	labels     *label.Service
-	milestones *milestone.Service
-	iterations *iteration.Service
-	projects   *project.Service
-	times      *timelog.Service
-	now        func() time.Time
-	urls       *weburl.Site
-	above      Above
+	Deps
+
+	above Above
 }
 
 // MergeRequests are the merge requests that close issues.
@@ -90,21 +80,18 @@ func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, labels: d.Labels, milestones: d.Milestones,
-		iterations: d.Iterations, projects: d.Projects, times: d.Times, limits: d.Limits, now: d.Now, urls: d.URLs,
-	}
+	return &Service{Deps: d}
 }
 
 // require asks for permission to look at a place's issues.
 func (s *Service) require(ctx context.Context, as authz.Actor, in Place) error {
 	switch {
 	case in.Project != nil:
-		return s.policy.Require(ctx, as, authz.ReadIssue, in.Project.Subject())
+		return s.Policy.Require(ctx, as, authz.ReadIssue, in.Project.Subject())
 	case in.Group.Namespace != 0:
-		return s.policy.Require(ctx, as, authz.ReadGroup, in.Group)
+		return s.Policy.Require(ctx, as, authz.ReadGroup, in.Group)
 	default:
-		return s.policy.Require(ctx, as, authz.ListOwnIssues, authz.Subject{})
+		return s.Policy.Require(ctx, as, authz.ListOwnIssues, authz.Subject{})
 	}
 }
 
@@ -136,14 +123,14 @@ func (s *Service) Statistics(ctx context.Context, as authz.Actor, in Place, f Fi
 
 // Find returns the issue with a number in a project.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*Issue, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadIssue, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadIssue, p.Subject()); err != nil {
 		return nil, err
 	}
 	i, err := s.one(ctx, as, p, "i.iid = ?", iid)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.ReadIssue, i.subject(as, p)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadIssue, i.subject(as, p)); err != nil {
 		return nil, err
 	}
 	return i, nil
@@ -152,7 +139,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, 
 // FindAny returns the issue with an id, wherever it is. It is for administrators. The
 // project is the caller's to look up.
 func (s *Service) FindAny(ctx context.Context, as authz.Actor, id ID) (*Issue, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadAnyIssue, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadAnyIssue, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	return s.read(ctx, as, "i.notes_count", "i.id = ?", id)
@@ -165,7 +152,7 @@ func (s *Service) one(ctx context.Context, as authz.Actor, p *project.Project, c
 }
 
 func (s *Service) read(ctx context.Context, as authz.Actor, notes, cond string, args ...any) (*Issue, error) {
-	rows, err := db.Select[Issue](ctx, s.db, "SELECT "+columns+", "+notes+" AS user_notes_count FROM issues i WHERE "+cond, args...)
+	rows, err := db.Select[Issue](ctx, s.DB, "SELECT "+columns+", "+notes+" AS user_notes_count FROM issues i WHERE "+cond, args...)
 	if err == nil {
 		err = s.fill(ctx, as, rows)
 	}
@@ -181,10 +168,10 @@ func (s *Service) read(ctx context.Context, as authz.Actor, notes, cond string, 
 // Create makes an issue, gives it the project's next number and runs the quick actions of its description.
 // One without a description that follows up threads lists them.
 func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Issue, error) {
-	if err := s.policy.Require(ctx, as, authz.CreateIssue, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreateIssue, p.Subject()); err != nil {
 		return nil, err
 	}
-	if err := s.limits.Check(limit.IssuesCreate, as); err != nil {
+	if err := s.Limits.Check(limit.IssuesCreate, as); err != nil {
 		return nil, err
 	}
 	return s.open(ctx, as, p, in)
@@ -220,14 +207,14 @@ func (s *Service) command(ctx context.Context, as authz.Actor, p *project.Projec
 
 // create makes an issue whose description has no quick actions.
 func (s *Service) create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Issue, error) {
-	owner, err := s.policy.Can(ctx, as, authz.SetIssueNumber, p.Subject())
+	owner, err := s.Policy.Can(ctx, as, authz.SetIssueNumber, p.Subject())
 	if err != nil {
 		return nil, err
 	}
 	if !owner {
 		in.IID, in.CreatedAt = 0, nil
 	}
-	now := s.now()
+	now := s.Now()
 	i := newIssue(as, p, in, now)
 	if err := i.validate(); err != nil {
 		return nil, err
@@ -235,19 +222,19 @@ func (s *Service) create(ctx context.Context, as authz.Actor, p *project.Project
 	if i.Assignees, err = s.assignable(ctx, p, in.AssigneeIDs); err != nil {
 		return nil, err
 	}
-	if i.MilestoneID, err = s.milestones.Chosen(ctx, p, in.MilestoneID); err != nil {
+	if i.MilestoneID, err = s.Milestones.Chosen(ctx, p, in.MilestoneID); err != nil {
 		return nil, err
 	}
 	if i.MilestoneID != nil && *i.MilestoneID == 0 {
 		i.MilestoneID = nil
 	}
-	if i.IterationID, err = s.iterations.Chosen(ctx, p, in.IterationID); err != nil {
+	if i.IterationID, err = s.Iterations.Chosen(ctx, p, in.IterationID); err != nil {
 		return nil, err
 	}
 	if i.IterationID != nil && *i.IterationID == 0 {
 		i.IterationID = nil
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		i.Epic = nil
 		if err := s.number(ctx, p, i, in.IID); err != nil {
 			return err
@@ -255,16 +242,16 @@ func (s *Service) create(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.insert(ctx, i); err != nil {
 			return err
 		}
-		labels, err := s.labels.EnsureByNames(ctx, as, p.Place(), in.Labels)
+		labels, err := s.Labels.EnsureByNames(ctx, as, p.Place(), in.Labels)
 		if err != nil {
 			return err
 		}
 		slices.SortFunc(labels, label.ByTitle)
 		i.Labels = labels
-		if err := s.labels.Attach(ctx, i.noteable(), labels); err != nil {
+		if err := s.Labels.Attach(ctx, i.noteable(), labels); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Created{Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(now)}, Resolves: in.Resolves}); err != nil || in.Epic == (EpicChoice{}) {
+		if err := s.Bus.Publish(ctx, Created{Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(now)}, Resolves: in.Resolves}); err != nil || in.Epic == (EpicChoice{}) {
 			return err
 		}
 		return s.above.Epics.Assign(ctx, as, p, i, in.Epic)
@@ -298,9 +285,9 @@ func newIssue(as authz.Actor, p *project.Project, in Input, now time.Time) *Issu
 func (s *Service) number(ctx context.Context, p *project.Project, i *Issue, chosen IID) error {
 	if chosen > 0 {
 		i.IID = chosen
-		return namespace.RaiseIID(ctx, s.db, p.NamespaceID, namespace.KindIssue, int64(chosen))
+		return namespace.RaiseIID(ctx, s.DB, p.NamespaceID, namespace.KindIssue, int64(chosen))
 	}
-	iid, err := namespace.NextIID(ctx, s.db, p.NamespaceID, namespace.KindIssue)
+	iid, err := namespace.NextIID(ctx, s.DB, p.NamespaceID, namespace.KindIssue)
 	i.IID = IID(iid)
 	return err
 }
@@ -312,7 +299,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return err
 	}
-	if err := s.policy.Require(ctx, as, authz.DeleteIssue, i.subject(as, p)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.DeleteIssue, i.subject(as, p)); err != nil {
 		return err
 	}
 	return s.remove(ctx, as, i, p)
@@ -320,15 +307,15 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 
 // remove deletes an issue of a project; only its number and path count.
 func (s *Service) remove(ctx context.Context, as authz.Actor, i *Issue, p *project.Project) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		row := s.row(as, p, i.ID).Provided(as.UnmodifiedAt)
 		row.Missing = errs.Missing("")
-		_, err := db.Delete(ctx, s.db, row, func(ctx context.Context, now *Issue) error { // handlers run while the row is there
+		_, err := db.Delete(ctx, s.DB, row, func(ctx context.Context, now *Issue) error { // handlers run while the row is there
 			now.Labels, now.Assignees = i.Labels, i.Assignees
-			if err := s.bus.Publish(ctx, Deleted{Fact{Issue: *now, Project: p, Stamp: as.Stamp(s.now())}}); err != nil {
+			if err := s.Bus.Publish(ctx, Deleted{Fact{Issue: *now, Project: p, Stamp: as.Stamp(s.Now())}}); err != nil {
 				return err
 			}
-			return s.labels.Detach(ctx, i.noteable())
+			return s.Labels.Detach(ctx, i.noteable())
 		})
 		return err
 	})

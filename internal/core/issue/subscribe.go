@@ -35,9 +35,9 @@ func (s *Service) Subscribe(b *event.Bus) {
 		case e.Before.State != StateOpened || !e.Has("confidential"):
 			return nil
 		case e.Issue.Confidential:
-			return s.projects.CountIssues(ctx, e.Issue.ProjectID, 0, -1)
+			return s.Projects.CountIssues(ctx, e.Issue.ProjectID, 0, -1)
 		}
-		return s.projects.CountIssues(ctx, e.Issue.ProjectID, 0, 1)
+		return s.Projects.CountIssues(ctx, e.Issue.ProjectID, 0, 1)
 	})
 }
 
@@ -47,7 +47,7 @@ func (s *Service) count(ctx context.Context, i *Issue, by int64) error {
 	if i.Confidential {
 		public = 0
 	}
-	return s.projects.CountIssues(ctx, i.ProjectID, by, public)
+	return s.Projects.CountIssues(ctx, i.ProjectID, by, public)
 }
 
 // CloseAll closes the issues with these ids. It skips those that do not exist, or are deleted
@@ -71,8 +71,8 @@ func (s *Service) CloseAll(ctx context.Context, as authz.Actor, ids []int64, by 
 		if int64(i.ProjectID) != by.ProjectID {
 			cause.Commit = ""
 		}
-		err := s.db.InSavepoint(ctx, func(ctx context.Context) error {
-			p, err := s.projects.FindByID(ctx, as, i.ProjectID)
+		err := s.DB.InSavepoint(ctx, func(ctx context.Context) error {
+			p, err := s.Projects.FindByID(ctx, as, i.ProjectID)
 			if err == nil {
 				_, err = s.Update(ctx, as, p, i.IID, Changes{StateEvent: "close", cause: cause})
 			}

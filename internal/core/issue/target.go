@@ -26,7 +26,7 @@ func (s *Service) Describe() noteable.Description {
 // ReadIssue.
 func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error) {
 	p, iid := at.Project, key.Number
-	if err := s.policy.Require(ctx, as, authz.ReadIssue, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadIssue, p.Subject()); err != nil {
 		return noteable.Target{}, err
 	}
 	type row struct {
@@ -39,7 +39,7 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place,
 		PublicNotes  int64        `db:"public_notes_count"`
 		Assigned     bool         `db:"assigned"`
 	}
-	r, err := db.Get[row](ctx, s.db, `SELECT i.id, i.title, i.author_id, i.confidential, COALESCE(i.discussion_locked, false) AS locked,
+	r, err := db.Get[row](ctx, s.DB, `SELECT i.id, i.title, i.author_id, i.confidential, COALESCE(i.discussion_locked, false) AS locked,
 			i.notes_count, i.public_notes_count,
 			EXISTS (SELECT 1 FROM issue_assignees ia WHERE ia.issue_id = i.id AND ia.user_id = ?) AS assigned
 		FROM issues i WHERE i.project_id = ? AND i.iid = ?`, as.UserID, p.ID, iid)
@@ -56,7 +56,7 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place,
 	}
 	t.Subject.Own = r.Assigned || as.Is(r.AuthorID)
 	t.Subject.Confidential = r.Confidential
-	if err := s.policy.Require(ctx, as, authz.ReadIssue, t.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadIssue, t.Subject); err != nil {
 		return noteable.Target{}, err
 	}
 	return t, nil
@@ -65,5 +65,5 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place,
 // CountNotes changes an issue's counters of comments and the time of its last change in
 // the caller's transaction, and gives the counters as they are then.
 func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
-	return noteable.CountComments(ctx, s.db, "UPDATE issues", on, by, at)
+	return noteable.CountComments(ctx, s.DB, "UPDATE issues", on, by, at)
 }

@@ -39,7 +39,7 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, err
 	}
 	subject := i.subject(as, p)
-	if err := s.policy.Require(ctx, as, authz.UpdateIssue, subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateIssue, subject); err != nil {
 		return nil, err
 	}
 	if c, err = s.permitted(ctx, as, subject, c); err != nil {
@@ -52,10 +52,10 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p *project.Project
 		}
 		c.AssigneeIDs = &wanted
 	}
-	if c.MilestoneID, err = s.milestones.Chosen(ctx, p, c.MilestoneID); err != nil {
+	if c.MilestoneID, err = s.Milestones.Chosen(ctx, p, c.MilestoneID); err != nil {
 		return nil, err
 	}
-	if c.IterationID, err = s.iterations.Chosen(ctx, p, c.IterationID); err != nil {
+	if c.IterationID, err = s.Iterations.Chosen(ctx, p, c.IterationID); err != nil {
 		return nil, err
 	}
 	return s.write(ctx, as, p, i.ID, c)
@@ -64,7 +64,7 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p *project.Project
 // write applies permitted changes under the condition of the call.
 func (s *Service) write(ctx context.Context, as authz.Actor, p *project.Project, id ID, c Changes) (*Issue, error) {
 	var out *Issue
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
 		out, err = s.change(ctx, as, p, id, c)
 		return err
@@ -82,7 +82,7 @@ func (s *Service) TrackTime(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.SetIssueMetadata, i.subject(as, p)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.SetIssueMetadata, i.subject(as, p)); err != nil {
 		return nil, err
 	}
 	return s.write(ctx, as, p, i.ID, Changes{Time: c})
@@ -94,7 +94,7 @@ func (s *Service) DeleteTime(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.AdminTimelog, e.Subject(as, p)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminTimelog, e.Subject(as, p)); err != nil {
 		return nil, err
 	}
 	return s.write(ctx, as, p, i.ID, Changes{Time: timelog.Change{Delete: e.ID}})
@@ -102,17 +102,17 @@ func (s *Service) DeleteTime(ctx context.Context, as authz.Actor, p *project.Pro
 
 // permitted takes out of c what the actor may not change.
 func (s *Service) permitted(ctx context.Context, as authz.Actor, subject authz.Subject, c Changes) (Changes, error) {
-	planner, err := s.policy.Can(ctx, as, authz.SetIssueMetadata, subject)
+	planner, err := s.Policy.Can(ctx, as, authz.SetIssueMetadata, subject)
 	if err != nil {
 		return c, err
 	}
 	switch {
 	case !planner && c.Strict:
-		return c, s.policy.Require(ctx, as, authz.SetIssueMetadata, subject)
+		return c, s.Policy.Require(ctx, as, authz.SetIssueMetadata, subject)
 	case !planner:
 		c = Changes{Title: c.Title, Attributes: Attributes{Description: c.Description}, StateEvent: c.StateEvent, cause: c.cause}
 	}
-	owner, err := s.policy.Can(ctx, as, authz.SetIssueNumber, subject)
+	owner, err := s.Policy.Can(ctx, as, authz.SetIssueNumber, subject)
 	if !owner {
 		c.UpdatedAt = nil
 	}
@@ -123,7 +123,7 @@ func (s *Service) permitted(ctx context.Context, as authz.Actor, subject authz.S
 func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project, id ID, c Changes) (*Issue, error) {
 	var spent timelog.Diff
 	var before Issue // with labels and assignees
-	out, err := db.Update(ctx, s.db, s.row(as, p, id).Provided(as.UnmodifiedAt), func(ctx context.Context, i *Issue) error {
+	out, err := db.Update(ctx, s.DB, s.row(as, p, id).Provided(as.UnmodifiedAt), func(ctx context.Context, i *Issue) error {
 		one := []Issue{*i}
 		if err := s.fill(ctx, as, one); err != nil {
 			return err
@@ -139,7 +139,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	err = s.publish(ctx, Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, spent, c.cause)
+	err = s.publish(ctx, Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.Now())}, spent, c.cause)
 	if err == nil && c.Epic != nil {
 		err = s.above.Epics.Assign(ctx, as.Unconditional(), p, &out.After, *c.Epic)
 	}
@@ -155,7 +155,7 @@ func (s *Service) row(as authz.Actor, p *project.Project, id ID) db.Row {
 // apply makes an issue, with its labels and assignees, what the changes ask for, and returns what they
 // did to its time.
 func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project, i *Issue, c Changes) (timelog.Diff, error) {
-	now, before := s.now(), *i
+	now, before := s.Now(), *i
 	c.apply(i, as, now)
 	if err := i.validate(); err != nil {
 		return timelog.Diff{}, err
@@ -167,11 +167,11 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 			return timelog.Diff{}, err
 		}
 	}
-	spent, err := s.times.Apply(ctx, as, i.noteable(), &i.Totals, c.Time)
+	spent, err := s.Times.Apply(ctx, as, i.noteable(), &i.Totals, c.Time)
 	if err != nil {
 		return spent, err
 	}
-	added, removed, err := s.labels.Apply(ctx, as, p.Place(), i.noteable(), i.Labels, c.Labels)
+	added, removed, err := s.Labels.Apply(ctx, as, p.Place(), i.noteable(), i.Labels, c.Labels)
 	if err != nil {
 		return spent, err
 	}
@@ -192,7 +192,7 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 // publish says what happened.
 func (s *Service) publish(ctx context.Context, f Fact, spent timelog.Diff, cause noteable.Cause) error {
 	if f.updated() || !spent.Empty() {
-		if err := s.bus.Publish(ctx, Updated{f, spent}); err != nil {
+		if err := s.Bus.Publish(ctx, Updated{f, spent}); err != nil {
 			return err
 		}
 	}
@@ -200,9 +200,9 @@ func (s *Service) publish(ctx context.Context, f Fact, spent timelog.Diff, cause
 	case f.Issue.State == f.Before.State:
 		return nil
 	case f.Issue.State == StateClosed:
-		return s.bus.Publish(ctx, Closed{f, cause})
+		return s.Bus.Publish(ctx, Closed{f, cause})
 	default:
-		return s.bus.Publish(ctx, Reopened{f})
+		return s.Bus.Publish(ctx, Reopened{f})
 	}
 }
 
@@ -242,7 +242,7 @@ func (s *Service) assignable(ctx context.Context, p *project.Project, ids []auth
 	var w db.Where
 	w.And("state = 'active'")
 	w.In("id", ids)
-	rows, err := db.Select[row](ctx, s.db, "SELECT id, admin, auditor, external FROM users"+w.SQL()+" ORDER BY id", w.Args()...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT id, admin, auditor, external FROM users"+w.SQL()+" ORDER BY id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read assignees: %w", err)
 	}
@@ -250,7 +250,7 @@ func (s *Service) assignable(ctx context.Context, p *project.Project, ids []auth
 	subject.Known = false // the level is the actor's, not theirs
 	out := make([]authz.UserID, 0, len(rows))
 	for _, u := range rows {
-		may, err := s.policy.Can(ctx, authz.Actor{UserID: u.ID, Admin: u.Admin, Auditor: u.Auditor, External: u.External}, authz.ReadIssue, subject)
+		may, err := s.Policy.Can(ctx, authz.Actor{UserID: u.ID, Admin: u.Admin, Auditor: u.Auditor, External: u.External}, authz.ReadIssue, subject)
 		if err != nil {
 			return nil, err
 		}

@@ -88,19 +88,19 @@ func (s *Service) related(ctx context.Context, as authz.Actor, issues []Issue, w
 	}
 	var err error
 	if r.projects == nil {
-		if r.projects, err = s.projects.ByIDs(ctx, as, projects); err != nil {
+		if r.projects, err = s.Projects.ByIDs(ctx, as, projects); err != nil {
 			return r, err
 		}
 	}
-	if r.people, err = s.accounts.ByIDs(ctx, people); err != nil {
+	if r.people, err = s.Accounts.ByIDs(ctx, people); err != nil {
 		return r, err
 	}
 	if r.milestones == nil {
-		if r.milestones, err = s.milestones.ByIDs(ctx, as, milestones); err != nil {
+		if r.milestones, err = s.Milestones.ByIDs(ctx, as, milestones); err != nil {
 			return r, err
 		}
 	}
-	if r.iterations, err = s.iterations.ByIDs(ctx, as, iterations); err != nil || !want.Subscribed {
+	if r.iterations, err = s.Iterations.ByIDs(ctx, as, iterations); err != nil || !want.Subscribed {
 		return r, err
 	}
 	r.subscribed, err = s.above.Subscriptions.Of(ctx, as, refs...)
@@ -108,7 +108,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, issues []Issue, w
 }
 
 func (s *Service) newView(i *Issue, p *project.Project, want ViewOptions, r relations) View {
-	v := View{Issue: *i, Project: p, URL: i.Type.URL(s.urls, p.FullPath, i.IID), Author: r.people[i.AuthorID]}
+	v := View{Issue: *i, Project: p, URL: i.Type.URL(s.URLs, p.FullPath, i.IID), Author: r.people[i.AuthorID]}
 	if i.ClosedByID != nil {
 		v.ClosedBy = r.people[*i.ClosedByID]
 	}

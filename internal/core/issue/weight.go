@@ -18,7 +18,7 @@ func (s *Service) Weight(ctx context.Context, as authz.Actor, in Place, f Filter
 
 // WeightInEpic adds up the weights of the issues of a group's epic that the actor may read.
 func (s *Service) WeightInEpic(ctx context.Context, as authz.Actor, group authz.Subject, iid int64) (int64, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadEpic, group); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadEpic, group); err != nil {
 		return 0, err
 	}
 	return s.weight(ctx, as, Place{}, Filter{Epic: EpicFilter{Group: group.Namespace, IID: iid}})
@@ -26,8 +26,8 @@ func (s *Service) WeightInEpic(ctx context.Context, as authz.Actor, group authz.
 
 func (s *Service) weight(ctx context.Context, as authz.Actor, in Place, f Filter) (int64, error) {
 	sc := s.within(as, in, f)
-	f.where(&sc.where, as, in, s.now())
-	n, err := db.Get[int64](ctx, s.db, "SELECT CAST(COALESCE(SUM(i.weight), 0) AS BIGINT) FROM "+sc.from+sc.where.SQL(), sc.where.Args()...)
+	f.where(&sc.where, as, in, s.Now())
+	n, err := db.Get[int64](ctx, s.DB, "SELECT CAST(COALESCE(SUM(i.weight), 0) AS BIGINT) FROM "+sc.from+sc.where.SQL(), sc.where.Args()...)
 	if err != nil {
 		return 0, fmt.Errorf("weight of issues: %w", err)
 	}

@@ -41,7 +41,7 @@ var cadenceOrder = page.Order{page.Text("title", "c.title_fold"), page.ID("c.id"
 
 // Cadences returns a page of the cadences of a place by title.
 func (s *Service) Cadences(ctx context.Context, as authz.Actor, at authz.Place, f CadenceFilter) (page.Page[Cadence], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadIteration, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadIteration, at.Subject); err != nil {
 		return page.Page[Cadence]{}, err
 	}
 	var w db.Where
@@ -70,7 +70,7 @@ func (s *Service) Cadences(ctx context.Context, as authz.Actor, at authz.Place, 
 			w.And(flag.column+" = ?", *flag.want)
 		}
 	}
-	list, err := page.Select[Cadence](ctx, s.db, page.Query{Columns: cadenceColumns, From: "iteration_cadences c", Where: w, Order: cadenceOrder}, f.Range)
+	list, err := page.Select[Cadence](ctx, s.DB, page.Query{Columns: cadenceColumns, From: "iteration_cadences c", Where: w, Order: cadenceOrder}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list cadences: %w", err)
 	}
@@ -81,15 +81,15 @@ func (s *Service) Cadences(ctx context.Context, as authz.Actor, at authz.Place, 
 // statement.
 func (s *Service) CadencesByIDs(ctx context.Context, as authz.Actor, ids []CadenceID) (map[CadenceID]*Cadence, error) {
 	out := make(map[CadenceID]*Cadence, len(ids))
-	may, err := s.policy.Can(ctx, as, authz.ReadIteration, authz.Subject{})
+	may, err := s.Policy.Can(ctx, as, authz.ReadIteration, authz.Subject{})
 	if err != nil || !may || len(ids) == 0 {
 		return out, err
 	}
 	var w db.Where
 	w.In("c.id", ids)
-	place, args := s.policy.VisiblePlacesSQL(as, "n")
+	place, args := s.Policy.VisiblePlacesSQL(as, "n")
 	w.And(place, args...)
-	list, err := db.Select[Cadence](ctx, s.db, "SELECT "+cadenceColumns+" FROM iteration_cadences c JOIN namespaces n ON n.id = c.namespace_id"+w.SQL(), w.Args()...)
+	list, err := db.Select[Cadence](ctx, s.DB, "SELECT "+cadenceColumns+" FROM iteration_cadences c JOIN namespaces n ON n.id = c.namespace_id"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("cadences by id: %w", err)
 	}
@@ -102,13 +102,13 @@ func (s *Service) CadencesByIDs(ctx context.Context, as authz.Actor, ids []Caden
 // UpdateCadence changes a cadence of the group. Iterations that exist keep their dates; an automatic
 // cadence gets those that it lacks in advance.
 func (s *Service) UpdateCadence(ctx context.Context, as authz.Actor, at authz.Place, id CadenceID, c CadenceChanges) (*Cadence, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
 		return nil, err
 	}
 	var out db.Change[Cadence]
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, db.Row{Table: "iteration_cadences", ID: id, Now: s.now}, func(_ context.Context, cadence *Cadence) error {
+		out, err = db.Update(ctx, s.DB, db.Row{Table: "iteration_cadences", ID: id, Now: s.Now}, func(_ context.Context, cadence *Cadence) error {
 			if cadence.NamespaceID != at.Namespace {
 				return db.ErrNotFound
 			}
@@ -161,8 +161,8 @@ func (s *Service) advance(ctx context.Context, as authz.Actor, c *Cadence) error
 		Ahead int64   `db:"ahead"`
 		Last  *string `db:"last"`
 	}
-	has, err := db.Get[present](ctx, s.db, "SELECT COALESCE(SUM(CASE WHEN start_date > ? THEN 1 ELSE 0 END), 0) AS ahead, MAX(due_date) AS last FROM iterations WHERE cadence_id = ?",
-		s.now().UTC().Format(time.DateOnly), c.ID)
+	has, err := db.Get[present](ctx, s.DB, "SELECT COALESCE(SUM(CASE WHEN start_date > ? THEN 1 ELSE 0 END), 0) AS ahead, MAX(due_date) AS last FROM iterations WHERE cadence_id = ?",
+		s.Now().UTC().Format(time.DateOnly), c.ID)
 	if err != nil {
 		return err
 	}
@@ -179,19 +179,19 @@ func (s *Service) advance(ctx context.Context, as authz.Actor, c *Cadence) error
 
 // DeleteCadence removes a cadence of the group with its iterations; their issues have none afterwards.
 func (s *Service) DeleteCadence(ctx context.Context, as authz.Actor, at authz.Place, id CadenceID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		row := db.Row{Table: "iteration_cadences", ID: id, If: as.UnmodifiedAt}
 		row.And.And("namespace_id = ?", at.Namespace)
-		_, err := db.Delete(ctx, s.db, row, func(ctx context.Context, _ *Cadence) error {
-			gone, err := db.Select[Iteration](ctx, s.db, "SELECT "+columns+" FROM "+tables+" WHERE i.cadence_id = ? ORDER BY i.id", id)
+		_, err := db.Delete(ctx, s.DB, row, func(ctx context.Context, _ *Cadence) error {
+			gone, err := db.Select[Iteration](ctx, s.DB, "SELECT "+columns+" FROM "+tables+" WHERE i.cadence_id = ? ORDER BY i.id", id)
 			if err != nil {
 				return err
 			}
 			for _, i := range gone {
-				if err := s.bus.Publish(ctx, Deleted{Fact{Iteration: i, Stamp: as.Stamp(s.now())}}); err != nil {
+				if err := s.Bus.Publish(ctx, Deleted{Fact{Iteration: i, Stamp: as.Stamp(s.Now())}}); err != nil {
 					return err
 				}
 			}

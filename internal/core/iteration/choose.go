@@ -24,7 +24,7 @@ type Choice struct {
 // Choose finds the iteration that a choice names among those of the groups of a place, the
 // first by date of several. It returns NotFound for none.
 func (s *Service) Choose(ctx context.Context, as authz.Actor, at authz.Place, c Choice) (*Iteration, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadIteration, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadIteration, at.Subject); err != nil {
 		return nil, err
 	}
 	var w db.Where
@@ -35,7 +35,7 @@ func (s *Service) Choose(ctx context.Context, as authz.Actor, at authz.Place, c 
 	case c.Title != "":
 		w.And("i.title = ?", c.Title)
 	default:
-		InState(&w, "i", c.State, s.now())
+		InState(&w, "i", c.State, s.Now())
 	}
 	if c.Cadence != 0 {
 		w.And("c.id = ?", c.Cadence)
@@ -43,7 +43,7 @@ func (s *Service) Choose(ctx context.Context, as authz.Actor, at authz.Place, c 
 	if c.CadenceTitle != "" {
 		w.And("c.title = ?", c.CadenceTitle)
 	}
-	i, err := db.Get[Iteration](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL()+" ORDER BY i.start_date, i.id LIMIT 1", w.Args()...)
+	i, err := db.Get[Iteration](ctx, s.DB, "SELECT "+columns+" FROM "+tables+w.SQL()+" ORDER BY i.start_date, i.id LIMIT 1", w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Iteration")
 	}

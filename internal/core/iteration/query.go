@@ -37,12 +37,12 @@ func (s *Service) list(ctx context.Context, at authz.Place, f Filter) (page.Page
 	default:
 		w.And("i.namespace_id = ?", at.Namespace)
 	}
-	InState(&w, "i", f.State, s.now())
+	InState(&w, "i", f.State, s.Now())
 	f.named(&w)
 	f.search(&w)
 	w.Since("i.updated_at", f.UpdatedAfter)
 	w.Until("i.updated_at", f.UpdatedBefore)
-	return page.Select[Iteration](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: f.order()}, f.Range)
+	return page.Select[Iteration](ctx, s.DB, page.Query{Columns: columns, From: tables, Where: w, Order: f.order()}, f.Range)
 }
 
 // named adds what iterations are asked for by name.
@@ -129,15 +129,15 @@ func (s *Service) WholeByIDs(ctx context.Context, as authz.Actor, ids []ID) (map
 
 func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns string) (map[ID]*Iteration, error) {
 	out := make(map[ID]*Iteration, len(ids))
-	may, err := s.policy.Can(ctx, as, authz.ReadIteration, authz.Subject{})
+	may, err := s.Policy.Can(ctx, as, authz.ReadIteration, authz.Subject{})
 	if err != nil || !may || len(ids) == 0 {
 		return out, err
 	}
 	var w db.Where
 	w.In("i.id", ids)
-	place, args := s.policy.VisiblePlacesSQL(as, "n")
+	place, args := s.Policy.VisiblePlacesSQL(as, "n")
 	w.And(place, args...)
-	list, err := db.Select[Iteration](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
+	list, err := db.Select[Iteration](ctx, s.DB, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("iterations by id: %w", err)
 	}
@@ -156,7 +156,7 @@ func (s *Service) Chosen(ctx context.Context, p *project.Project, id *ID) (*ID, 
 	if id == nil || *id == 0 {
 		return id, nil
 	}
-	if has, err := namespace.Inherits(ctx, s.db, p.NamespaceID, "iterations", int64(*id)); err != nil || !has {
+	if has, err := namespace.Inherits(ctx, s.DB, p.NamespaceID, "iterations", int64(*id)); err != nil || !has {
 		return nil, err
 	}
 	return id, nil

@@ -25,20 +25,17 @@ type Deps struct {
 
 // Service reads and changes iterations and cadences.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
-	bus    *event.Bus
-	now    func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, now: d.Now}
+	return &Service{Deps: d}
 }
 
 // List returns a page of the iterations of a place by due date.
 func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Iteration], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadIteration, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadIteration, at.Subject); err != nil {
 		return page.Page[Iteration]{}, err
 	}
 	list, err := s.list(ctx, at, f)
@@ -50,10 +47,10 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 
 // FindByIID returns an iteration of the group itself by its number.
 func (s *Service) FindByIID(ctx context.Context, as authz.Actor, at authz.Place, iid IID) (*Iteration, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadIteration, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadIteration, at.Subject); err != nil {
 		return nil, err
 	}
-	i, err := db.Get[Iteration](ctx, s.db, "SELECT "+columns+" FROM "+tables+" WHERE i.namespace_id = ? AND i.iid = ?", at.Namespace, iid)
+	i, err := db.Get[Iteration](ctx, s.DB, "SELECT "+columns+" FROM "+tables+" WHERE i.namespace_id = ? AND i.iid = ?", at.Namespace, iid)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
@@ -63,10 +60,10 @@ func (s *Service) FindByIID(ctx context.Context, as authz.Actor, at authz.Place,
 // CreateCadence makes a cadence of a group. An automatic one gets its iterations: as many as
 // it makes in advance, each of so many weeks, one after the other from the start date on.
 func (s *Service) CreateCadence(ctx context.Context, as authz.Actor, at authz.Place, in CadenceInput) (*Cadence, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	c := &Cadence{
 		NamespaceID: at.Namespace, Title: strings.TrimSpace(in.Title), Description: in.Description, Active: !in.Inactive, Automatic: in.Automatic,
 		StartDate: in.StartDate, Weeks: in.Weeks, Advance: in.Advance, CreatedAt: now, UpdatedAt: now,
@@ -76,8 +73,8 @@ func (s *Service) CreateCadence(ctx context.Context, as authz.Actor, at authz.Pl
 	if err := bad.Err(); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := db.Create(ctx, s.db, "iteration_cadences", c); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := db.Create(ctx, s.DB, "iteration_cadences", c); err != nil {
 			return err
 		}
 		if !c.Automatic {
@@ -114,30 +111,30 @@ func (s *Service) fill(ctx context.Context, as authz.Actor, c *Cadence, from str
 // insert numbers an iteration and writes it, in the caller's transaction. The sequence
 // numbers of the cadence follow its dates.
 func (s *Service) insert(ctx context.Context, as authz.Actor, i *Iteration) error {
-	iid, err := namespace.NextIID(ctx, s.db, i.NamespaceID, namespace.KindIteration)
+	iid, err := namespace.NextIID(ctx, s.DB, i.NamespaceID, namespace.KindIteration)
 	if err != nil {
 		return err
 	}
 	i.ID, i.IID = 0, IID(iid)
-	if i.Sequence, err = db.Get[int64](ctx, s.db, "SELECT COUNT(*) + 1 FROM iterations WHERE cadence_id = ? AND due_date < ?", i.CadenceID, i.StartDate); err != nil {
+	if i.Sequence, err = db.Get[int64](ctx, s.DB, "SELECT COUNT(*) + 1 FROM iterations WHERE cadence_id = ? AND due_date < ?", i.CadenceID, i.StartDate); err != nil {
 		return err
 	}
-	if _, err := s.db.Exec(ctx, "UPDATE iterations SET sequence = sequence + 1 WHERE cadence_id = ? AND start_date > ?", i.CadenceID, i.DueDate); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE iterations SET sequence = sequence + 1 WHERE cadence_id = ? AND start_date > ?", i.CadenceID, i.DueDate); err != nil {
 		return err
 	}
-	if err := db.Create(ctx, s.db, "iterations", i); err != nil {
+	if err := db.Create(ctx, s.DB, "iterations", i); err != nil {
 		return err
 	}
-	return s.bus.Publish(ctx, Created{Fact{Iteration: *i, Stamp: as.Stamp(s.now())}})
+	return s.Bus.Publish(ctx, Created{Fact{Iteration: *i, Stamp: as.Stamp(s.Now())}})
 }
 
 // Create makes an iteration in a cadence of the group that is not automatic. Iterations of
 // one cadence do not overlap.
 func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in Input) (*Iteration, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	i := &Iteration{
 		CadenceID: in.Cadence, NamespaceID: at.Namespace, Title: in.Title, Description: in.Description,
 		StartDate: in.StartDate, DueDate: in.DueDate, CreatedAt: now, UpdatedAt: now,
@@ -147,15 +144,15 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 	if err := bad.Err(); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		c, err := db.ForUpdate[Cadence](ctx, s.db, db.Row{Table: "iteration_cadences", ID: in.Cadence})
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		c, err := db.ForUpdate[Cadence](ctx, s.DB, db.Row{Table: "iteration_cadences", ID: in.Cadence})
 		if err == nil && c.NamespaceID != at.Namespace {
 			err = db.ErrNotFound
 		}
 		if err != nil {
 			return err
 		}
-		overlapping, err := db.Get[int64](ctx, s.db, "SELECT COUNT(*) FROM iterations WHERE cadence_id = ? AND start_date <= ? AND due_date >= ?",
+		overlapping, err := db.Get[int64](ctx, s.DB, "SELECT COUNT(*) FROM iterations WHERE cadence_id = ? AND start_date <= ? AND due_date >= ?",
 			c.ID, i.DueDate, i.StartDate)
 		if err != nil {
 			return err
@@ -178,20 +175,20 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 
 // Delete removes an iteration of the group; its issues have none afterwards.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, id ID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		row := s.row(id).Provided(as.UnmodifiedAt)
 		row.And.And("i.namespace_id = ?", at.Namespace)
-		i, err := db.Delete[Iteration](ctx, s.db, row, nil)
+		i, err := db.Delete[Iteration](ctx, s.DB, row, nil)
 		if err != nil {
 			return err
 		}
-		if _, err := s.db.Exec(ctx, "UPDATE iterations SET sequence = sequence - 1 WHERE cadence_id = ? AND sequence > ?", i.CadenceID, i.Sequence); err != nil {
+		if _, err := s.DB.Exec(ctx, "UPDATE iterations SET sequence = sequence - 1 WHERE cadence_id = ? AND sequence > ?", i.CadenceID, i.Sequence); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{Fact{Iteration: i, Stamp: as.Stamp(s.now())}})
+		return s.Bus.Publish(ctx, Deleted{Fact{Iteration: i, Stamp: as.Stamp(s.Now())}})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return errs.Missing("Iteration")

@@ -11,19 +11,19 @@ import (
 
 // row names the row of an iteration for db.Update and db.ForUpdate.
 func (s *Service) row(id ID) db.Row {
-	return db.Row{Table: "iterations", ID: id, Alias: "i", From: tables, Columns: columns, Now: s.now}
+	return db.Row{Table: "iterations", ID: id, Alias: "i", From: tables, Columns: columns, Now: s.Now}
 }
 
 // Update changes an iteration of the group. The dates of automatic cadences follow from the cadence
 // and cannot be changed here.
 func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id ID, c Changes) (*Iteration, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
 		return nil, err
 	}
 	var out db.Change[Iteration]
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, s.row(id), func(ctx context.Context, i *Iteration) error {
+		out, err = db.Update(ctx, s.DB, s.row(id), func(ctx context.Context, i *Iteration) error {
 			if i.NamespaceID != at.Namespace {
 				return db.ErrNotFound
 			}
@@ -36,11 +36,11 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id
 			if err := s.renumber(ctx, out.After.CadenceID); err != nil {
 				return err
 			}
-			if out.After.Sequence, err = db.Get[int64](ctx, s.db, "SELECT sequence FROM iterations WHERE id = ?", id); err != nil {
+			if out.After.Sequence, err = db.Get[int64](ctx, s.DB, "SELECT sequence FROM iterations WHERE id = ?", id); err != nil {
 				return err
 			}
 		}
-		return s.bus.Publish(ctx, Updated{Change: out, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, Updated{Change: out, Stamp: as.Stamp(s.Now())})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Iteration")
@@ -71,12 +71,12 @@ func (s *Service) change(ctx context.Context, i *Iteration, c Changes) error {
 	if !moved || len(bad) > 0 {
 		return bad.Err()
 	}
-	cadence, err := db.ForUpdate[Cadence](ctx, s.db, db.Row{Table: "iteration_cadences", ID: i.CadenceID})
+	cadence, err := db.ForUpdate[Cadence](ctx, s.DB, db.Row{Table: "iteration_cadences", ID: i.CadenceID})
 	if err != nil {
 		return err
 	}
 	bad.Check(!cadence.Automatic, "base", "Dates of iterations of automatic cadences cannot be changed")
-	overlapping, err := db.Get[int64](ctx, s.db, "SELECT COUNT(*) FROM iterations WHERE cadence_id = ? AND id <> ? AND start_date <= ? AND due_date >= ?",
+	overlapping, err := db.Get[int64](ctx, s.DB, "SELECT COUNT(*) FROM iterations WHERE cadence_id = ? AND id <> ? AND start_date <= ? AND due_date >= ?",
 		i.CadenceID, i.ID, due, start)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *Service) change(ctx context.Context, i *Iteration, c Changes) error {
 
 // renumber makes the sequence numbers of a cadence follow its dates.
 func (s *Service) renumber(ctx context.Context, id CadenceID) error {
-	_, err := s.db.Exec(ctx, `UPDATE iterations SET sequence = (SELECT COUNT(*) FROM iterations o WHERE o.cadence_id = ? AND o.due_date <= iterations.due_date)
+	_, err := s.DB.Exec(ctx, `UPDATE iterations SET sequence = (SELECT COUNT(*) FROM iterations o WHERE o.cadence_id = ? AND o.due_date <= iterations.due_date)
 		WHERE cadence_id = ?`, id, id)
 	return err
 }

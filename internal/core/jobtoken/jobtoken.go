@@ -63,25 +63,20 @@ type Deps struct {
 
 // Service keeps the lists. It is safe for concurrent use.
 type Service struct {
-	db         *db.DB
-	policy     *authz.Policy
-	bus        *event.Bus
-	projects   *project.Service
-	namespaces *namespace.Service
-	now        func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, projects: d.Projects, namespaces: d.Namespaces, now: d.Now}
+	return &Service{Deps: d}
 }
 
 // Scope gives the settings of a project.
 func (s *Service) Scope(ctx context.Context, as authz.Actor, p *project.Project) (Scope, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadJobTokenScope, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadJobTokenScope, p.Subject()); err != nil {
 		return Scope{}, err
 	}
-	open, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM job_token_open o WHERE o.namespace_id = ?)", p.NamespaceID)
+	open, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM job_token_open o WHERE o.namespace_id = ?)", p.NamespaceID)
 	if err != nil {
 		return Scope{}, fmt.Errorf("job token scope: %w", err)
 	}
@@ -90,20 +85,20 @@ func (s *Service) Scope(ctx context.Context, as authz.Actor, p *project.Project)
 
 // SetInbound says whether only jobs of listed projects get in.
 func (s *Service) SetInbound(ctx context.Context, as authz.Actor, p *project.Project, inbound bool) error {
-	if err := s.policy.Require(ctx, as, authz.AdminJobTokenScope, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminJobTokenScope, p.Subject()); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		n, err := int64(0), error(nil)
 		if inbound {
-			n, err = s.db.Exec(ctx, "DELETE FROM job_token_open WHERE namespace_id = ?", p.NamespaceID)
+			n, err = s.DB.Exec(ctx, "DELETE FROM job_token_open WHERE namespace_id = ?", p.NamespaceID)
 		} else {
-			n, err = db.InsertRow(ctx, s.db, "job_token_open", db.Values{"namespace_id": p.NamespaceID}, "ON CONFLICT DO NOTHING")
+			n, err = db.InsertRow(ctx, s.DB, "job_token_open", db.Values{"namespace_id": p.NamespaceID}, "ON CONFLICT DO NOTHING")
 		}
 		if err != nil || n == 0 {
 			return err
 		}
-		return s.bus.Publish(ctx, ScopeChanged{as.Stamp(s.now()), *p, inbound})
+		return s.Bus.Publish(ctx, ScopeChanged{as.Stamp(s.Now()), *p, inbound})
 	})
 	return errs.Wrap(err, "set job token scope")
 }
@@ -111,17 +106,17 @@ func (s *Service) SetInbound(ctx context.Context, as authz.Actor, p *project.Pro
 // Projects lists the projects whose jobs get in, by id, and that the actor may read: the project itself is one of them.
 func (s *Service) Projects(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[*project.Project], error) {
 	none := page.Page[*project.Project]{}
-	if err := s.policy.Require(ctx, as, authz.ReadJobTokenScope, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadJobTokenScope, p.Subject()); err != nil {
 		return none, err
 	}
 	var w db.Where
 	w.And("NOT p.pending_delete AND (p.id = ? OR p.namespace_id IN (SELECT a.allowed_id FROM job_token_allowlist a WHERE a.namespace_id = ?))", p.ID, p.NamespaceID)
-	seen, args := s.policy.VisibleProjectsSQL(as, "n")
+	seen, args := s.Policy.VisibleProjectsSQL(as, "n")
 	w.And(seen, args...)
 	type row struct {
 		ID project.ID `db:"id"`
 	}
-	rows, err := page.Select[row](ctx, s.db, page.Query{
+	rows, err := page.Select[row](ctx, s.DB, page.Query{
 		Columns: "p.id", From: "projects p JOIN namespaces n ON n.id = p.namespace_id", Where: w, Order: page.Order{page.ID("p.id")},
 	}, r)
 	if err != nil {
@@ -131,7 +126,7 @@ func (s *Service) Projects(ctx context.Context, as authz.Actor, p *project.Proje
 	for i, x := range rows.Items {
 		ids[i] = x.ID
 	}
-	found, err := s.projects.ByIDs(ctx, as, ids)
+	found, err := s.Deps.Projects.ByIDs(ctx, as, ids)
 	if err != nil {
 		return none, err
 	}
@@ -142,17 +137,17 @@ func (s *Service) Projects(ctx context.Context, as authz.Actor, p *project.Proje
 // Groups lists the groups whose projects' jobs get in, by id, and that the actor may read.
 func (s *Service) Groups(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[namespace.Group], error) {
 	none := page.Page[namespace.Group]{}
-	if err := s.policy.Require(ctx, as, authz.ReadJobTokenScope, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadJobTokenScope, p.Subject()); err != nil {
 		return none, err
 	}
 	var w db.Where
 	w.And("n.kind = 'group' AND n.id IN (SELECT a.allowed_id FROM job_token_allowlist a WHERE a.namespace_id = ?)", p.NamespaceID)
-	seen, args := s.policy.VisibleGroupsSQL(as, "n")
+	seen, args := s.Policy.VisibleGroupsSQL(as, "n")
 	w.And(seen, args...)
 	type row struct {
 		ID namespace.ID `db:"id"`
 	}
-	rows, err := page.Select[row](ctx, s.db, page.Query{Columns: "n.id", From: "namespaces n", Where: w, Order: page.Order{page.ID("n.id")}}, r)
+	rows, err := page.Select[row](ctx, s.DB, page.Query{Columns: "n.id", From: "namespaces n", Where: w, Order: page.Order{page.ID("n.id")}}, r)
 	if err != nil {
 		return none, fmt.Errorf("list groups of job token allowlist: %w", err)
 	}
@@ -160,7 +155,7 @@ func (s *Service) Groups(ctx context.Context, as authz.Actor, p *project.Project
 	for i, x := range rows.Items {
 		ids[i] = x.ID
 	}
-	found, err := s.namespaces.ByIDs(ctx, as, ids)
+	found, err := s.Namespaces.ByIDs(ctx, as, ids)
 	if err != nil {
 		return none, err
 	}
@@ -170,10 +165,10 @@ func (s *Service) Groups(ctx context.Context, as authz.Actor, p *project.Project
 
 // AllowProject lets the jobs of another project in, which the actor may read.
 func (s *Service) AllowProject(ctx context.Context, as authz.Actor, p *project.Project, id project.ID) (*project.Project, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminJobTokenScope, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminJobTokenScope, p.Subject()); err != nil {
 		return nil, err
 	}
-	other, err := s.projects.FindByID(ctx, as, id)
+	other, err := s.Deps.Projects.FindByID(ctx, as, id)
 	if err != nil {
 		return nil, err
 	}
@@ -185,10 +180,10 @@ func (s *Service) AllowProject(ctx context.Context, as authz.Actor, p *project.P
 
 // AllowGroup lets the jobs of all projects below a group in, which the actor may read.
 func (s *Service) AllowGroup(ctx context.Context, as authz.Actor, p *project.Project, id namespace.ID) (*namespace.Group, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminJobTokenScope, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminJobTokenScope, p.Subject()); err != nil {
 		return nil, err
 	}
-	g, err := s.namespaces.FindByID(ctx, as, id)
+	g, err := s.Namespaces.FindByID(ctx, as, id)
 	if err != nil {
 		return nil, err
 	}
@@ -197,10 +192,10 @@ func (s *Service) AllowGroup(ctx context.Context, as authz.Actor, p *project.Pro
 
 // DisallowProject ends what AllowProject began.
 func (s *Service) DisallowProject(ctx context.Context, as authz.Actor, p *project.Project, id project.ID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminJobTokenScope, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminJobTokenScope, p.Subject()); err != nil {
 		return err
 	}
-	other, err := s.projects.FindByID(ctx, as, id)
+	other, err := s.Deps.Projects.FindByID(ctx, as, id)
 	if err != nil {
 		return err
 	}
@@ -209,10 +204,10 @@ func (s *Service) DisallowProject(ctx context.Context, as authz.Actor, p *projec
 
 // DisallowGroup ends what AllowGroup began.
 func (s *Service) DisallowGroup(ctx context.Context, as authz.Actor, p *project.Project, id namespace.ID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminJobTokenScope, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminJobTokenScope, p.Subject()); err != nil {
 		return err
 	}
-	g, err := s.namespaces.FindByID(ctx, as, id)
+	g, err := s.Namespaces.FindByID(ctx, as, id)
 	if err != nil {
 		return err
 	}
@@ -220,17 +215,17 @@ func (s *Service) DisallowGroup(ctx context.Context, as authz.Actor, p *project.
 }
 
 func (s *Service) listing(as authz.Actor, p *project.Project, id authz.NamespaceID, name string, group bool) Listing {
-	return Listing{Stamp: as.Stamp(s.now()), Project: *p, Namespace: id, Name: name, Group: group}
+	return Listing{Stamp: as.Stamp(s.Now()), Project: *p, Namespace: id, Name: name, Group: group}
 }
 
 func alreadyIn() error { return errs.Bad("Target is already in the job token allowlist") }
 
 func (s *Service) allow(ctx context.Context, as authz.Actor, l Listing) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		full := errs.Bad(fmt.Sprintf("The job token allowlist of a project has at most %d entries", maxAllowed))
 		most := db.Bound{Table: "job_token_allowlist", Most: maxAllowed, Full: full}
 		most.Of.And("namespace_id = ?", l.Project.NamespaceID)
-		if err := s.db.Room(ctx, most, 1); err != nil {
+		if err := s.DB.Room(ctx, most, 1); err != nil {
 			return err
 		}
 		row := struct {
@@ -238,29 +233,29 @@ func (s *Service) allow(ctx context.Context, as authz.Actor, l Listing) error {
 			AllowedID   authz.NamespaceID `db:"allowed_id"`
 			AddedBy     *authz.UserID     `db:"added_by"`
 			CreatedAt   db.Time           `db:"created_at"`
-		}{l.Project.NamespaceID, l.Namespace, &as.UserID, db.At(s.now())}
-		done, err := db.InsertRow(ctx, s.db, "job_token_allowlist", &row, "ON CONFLICT DO NOTHING")
+		}{l.Project.NamespaceID, l.Namespace, &as.UserID, db.At(s.Now())}
+		done, err := db.InsertRow(ctx, s.DB, "job_token_allowlist", &row, "ON CONFLICT DO NOTHING")
 		if err != nil {
 			return err
 		}
 		if done == 0 {
 			return alreadyIn()
 		}
-		return s.bus.Publish(ctx, Allowed{l})
+		return s.Bus.Publish(ctx, Allowed{l})
 	})
 	return errs.Wrap(err, "add to job token allowlist")
 }
 
 func (s *Service) disallow(ctx context.Context, l Listing) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		n, err := s.db.Exec(ctx, "DELETE FROM job_token_allowlist WHERE namespace_id = ? AND allowed_id = ?", l.Project.NamespaceID, l.Namespace)
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		n, err := s.DB.Exec(ctx, "DELETE FROM job_token_allowlist WHERE namespace_id = ? AND allowed_id = ?", l.Project.NamespaceID, l.Namespace)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return errs.Missing("Target")
 		}
-		return s.bus.Publish(ctx, Disallowed{l})
+		return s.Bus.Publish(ctx, Disallowed{l})
 	})
 	return errs.Wrap(err, "remove from job token allowlist")
 }

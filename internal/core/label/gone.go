@@ -9,7 +9,7 @@ import (
 )
 
 func (s *Service) links() noteable.Links {
-	return noteable.Links{DB: s.db, Kinds: s.kinds, Table: "label_links", Kind: "target_type", ID: "target_id", Key: "label_id"}
+	return noteable.Links{DB: s.DB, Kinds: s.Kinds, Table: "label_links", Kind: "target_type", ID: "target_id", Key: "label_id"}
 }
 
 // OnProjectRemoving takes the labels of groups off what a project has.

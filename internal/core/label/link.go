@@ -41,7 +41,7 @@ func (s *Service) EnsureByNames(ctx context.Context, as authz.Actor, at authz.Pl
 	if err != nil || len(known) == len(titles) {
 		return inOrder(titles, known), err
 	}
-	create, err := s.policy.Can(ctx, as, authz.AdminLabel, at.Subject)
+	create, err := s.Policy.Can(ctx, as, authz.AdminLabel, at.Subject)
 	if err != nil {
 		return nil, err
 	}
@@ -108,18 +108,18 @@ func (s *Service) TitlesByIDs(ctx context.Context, as authz.Actor, at authz.Plac
 
 // make creates a label by title alone; ok is false where no label can have the title.
 func (s *Service) make(ctx context.Context, as authz.Actor, at authz.Place, title string) (made Label, ok bool, err error) {
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	l := Label{NamespaceID: at.Namespace, Title: title, Color: defaultColor, CreatedAt: now, UpdatedAt: now}
 	l.fold()
 	if l.validate() != nil {
 		return Label{}, false, nil
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		id, err := db.Get[ID](ctx, s.db, `INSERT INTO labels (namespace_id, title, title_fold, description_fold, color, created_at, updated_at)
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		id, err := db.Get[ID](ctx, s.DB, `INSERT INTO labels (namespace_id, title, title_fold, description_fold, color, created_at, updated_at)
 			VALUES (?, ?, ?, '', ?, ?, ?) ON CONFLICT (namespace_id, title) DO NOTHING RETURNING id`,
 			l.NamespaceID, l.Title, l.TitleFold, l.Color, l.CreatedAt, l.UpdatedAt)
 		if errors.Is(err, db.ErrNotFound) { // another user just made it
-			id, err = db.Get[ID](ctx, s.db, "SELECT id FROM labels WHERE namespace_id = ? AND title = ?", l.NamespaceID, l.Title)
+			id, err = db.Get[ID](ctx, s.DB, "SELECT id FROM labels WHERE namespace_id = ? AND title = ?", l.NamespaceID, l.Title)
 			l.ID = id
 			return err
 		}
@@ -127,7 +127,7 @@ func (s *Service) make(ctx context.Context, as authz.Actor, at authz.Place, titl
 			return err
 		}
 		l.ID = id
-		return s.bus.Publish(ctx, Created{Label: l, Place: at, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, Created{Label: l, Place: at, Stamp: as.Stamp(s.Now())})
 	})
 	return l, err == nil, err
 }
@@ -163,7 +163,7 @@ func (s *Service) ForTargets(ctx context.Context, kind noteable.Kind, ids []int6
 
 // ofOne returns the labels of one issue, merge request or epic, sorted by title. Grouping them as eachLink does doubles what it costs.
 func (s *Service) ofOne(ctx context.Context, on noteable.Ref) ([]Label, error) {
-	labels, err := db.Select[Label](ctx, s.db, "SELECT "+linked+" FROM label_links ll JOIN labels l ON l.id = ll.label_id"+
+	labels, err := db.Select[Label](ctx, s.DB, "SELECT "+linked+" FROM label_links ll JOIN labels l ON l.id = ll.label_id"+
 		" WHERE ll.target_type = ? AND ll.target_id = ?", on.Kind, on.ID)
 	slices.SortFunc(labels, inList)
 	for i := range labels {
@@ -185,7 +185,7 @@ func (s *Service) eachLink(ctx context.Context, w *db.Where, fn func(on noteable
 
 		Targets string `db:"targets"` // kind and id of each
 	}
-	rows, err := db.Select[row](ctx, s.db, "SELECT "+linked+", string_agg(ll.target_type || ' ' || CAST(ll.target_id AS TEXT), ',') AS targets"+
+	rows, err := db.Select[row](ctx, s.DB, "SELECT "+linked+", string_agg(ll.target_type || ' ' || CAST(ll.target_id AS TEXT), ',') AS targets"+
 		" FROM label_links ll JOIN labels l ON l.id = ll.label_id"+w.SQL()+" GROUP BY l.id", w.Args()...)
 	if err != nil {
 		return err
@@ -248,7 +248,7 @@ func (s *Service) Attach(ctx context.Context, to noteable.Ref, labels []Label) e
 	for i := range labels {
 		args = append(args, to.Kind, to.ID, labels[i].ID)
 	}
-	_, err := s.db.Exec(ctx, "INSERT INTO label_links (target_type, target_id, label_id) VALUES "+
+	_, err := s.DB.Exec(ctx, "INSERT INTO label_links (target_type, target_id, label_id) VALUES "+
 		strings.Repeat("(?, ?, ?), ", len(labels)-1)+"(?, ?, ?) ON CONFLICT DO NOTHING", args...)
 	if err != nil {
 		return fmt.Errorf("attach labels: %w", err)
@@ -294,7 +294,7 @@ func (s *Service) Apply(ctx context.Context, as authz.Actor, at authz.Place, to 
 			ids[i] = removed[i].ID
 		}
 		w.In("label_id", ids)
-		if _, err := s.db.Exec(ctx, "DELETE FROM label_links"+w.SQL(), w.Args()...); err != nil {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM label_links"+w.SQL(), w.Args()...); err != nil {
 			return nil, nil, fmt.Errorf("detach labels: %w", err)
 		}
 	}
@@ -311,7 +311,7 @@ func With(present, added, removed []Label) []Label {
 
 // Detach takes all labels off a thing that is being deleted, in the caller's transaction.
 func (s *Service) Detach(ctx context.Context, from noteable.Ref) error {
-	if _, err := s.db.Exec(ctx, "DELETE FROM label_links WHERE target_type = ? AND target_id = ?", from.Kind, from.ID); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM label_links WHERE target_type = ? AND target_id = ?", from.Kind, from.ID); err != nil {
 		return fmt.Errorf("detach labels: %w", err)
 	}
 	return nil

@@ -27,7 +27,7 @@ func (s *Service) prioritize(ctx context.Context, at authz.Place, labels []Label
 	var w db.Where
 	w.And("project_id = ?", at.ID)
 	w.In("label_id", ids)
-	rows, err := db.Select[row](ctx, s.db, "SELECT label_id, priority FROM label_priorities"+w.SQL()+" ORDER BY label_id", w.Args()...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT label_id, priority FROM label_priorities"+w.SQL()+" ORDER BY label_id", w.Args()...)
 	if err != nil {
 		return fmt.Errorf("priorities of labels: %w", err)
 	}
@@ -44,12 +44,12 @@ func (s *Service) setPriority(ctx context.Context, at authz.Place, l *Label) err
 	}
 	var err error
 	if l.Priority != nil {
-		_, err = db.InsertRow(ctx, s.db, "label_priorities", db.Values{"label_id": l.ID, "project_id": at.ID, "priority": *l.Priority},
+		_, err = db.InsertRow(ctx, s.DB, "label_priorities", db.Values{"label_id": l.ID, "project_id": at.ID, "priority": *l.Priority},
 			"ON CONFLICT (label_id, project_id) DO UPDATE SET priority = excluded.priority")
 	} else {
 		row := db.Row{Table: "label_priorities", Key: "label_id", ID: l.ID}
 		row.And.And("project_id = ?", at.ID)
-		_, err = db.Drop(ctx, s.db, row)
+		_, err = db.Drop(ctx, s.DB, row)
 	}
 	if err != nil {
 		return fmt.Errorf("priority of label: %w", err)
@@ -71,7 +71,7 @@ func (s *Service) changePriority(ctx context.Context, at authz.Place, l *Label, 
 	if before == c.Priority || before != nil && c.Priority != nil && *before == *c.Priority {
 		return nil
 	}
-	l.Priority, l.UpdatedAt = c.Priority, db.At(s.now())
+	l.Priority, l.UpdatedAt = c.Priority, db.At(s.Now())
 	return s.setPriority(ctx, at, l)
 }
 
@@ -80,12 +80,12 @@ func (s *Service) changePriority(ctx context.Context, at authz.Place, l *Label, 
 func (s *Service) movePriorities(ctx context.Context, at authz.Place, with string, pairs []any) error {
 	const inside = "project_id IN (SELECT p.id FROM projects p WHERE p.namespace_id IN " + namespace.InsideSQL + ")"
 	args := append(slices.Clone(pairs), at.Namespace)
-	if _, err := s.db.Exec(ctx, with+`INSERT INTO label_priorities (label_id, project_id, priority)
+	if _, err := s.DB.Exec(ctx, with+`INSERT INTO label_priorities (label_id, project_id, priority)
 		SELECT pairs.b, lp.project_id, MIN(lp.priority) FROM label_priorities lp JOIN pairs ON pairs.a = lp.label_id WHERE `+inside+`
 		GROUP BY pairs.b, lp.project_id ON CONFLICT DO NOTHING`, args...); err != nil {
 		return fmt.Errorf("priorities of labels: %w", err)
 	}
-	if _, err := s.db.Exec(ctx, with+"DELETE FROM label_priorities WHERE label_id IN (SELECT a FROM pairs) AND "+inside, args...); err != nil {
+	if _, err := s.DB.Exec(ctx, with+"DELETE FROM label_priorities WHERE label_id IN (SELECT a FROM pairs) AND "+inside, args...); err != nil {
 		return fmt.Errorf("priorities of labels: %w", err)
 	}
 	return nil

@@ -24,7 +24,7 @@ type Promoted struct {
 // the group's of that title. It takes the place of the labels of that title in all projects
 // of the group, on everything that they are attached to.
 func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group authz.Place, ref string) (*Label, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminLabel, from.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminLabel, from.Subject); err != nil {
 		return nil, err
 	}
 	named, err := s.find(ctx, from, ref, Filter{OwnOnly: true})
@@ -34,18 +34,18 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group authz
 	if group.Namespace == 0 {
 		return nil, errs.Plain("Failed to promote project label to group label")
 	}
-	if err := s.policy.Require(ctx, as, authz.AdminLabel, group.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminLabel, group.Subject); err != nil {
 		return nil, err
 	}
 	var out Label
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		const same = "title = ? AND namespace_id IN (SELECT n.id FROM namespaces n WHERE n.parent_id = ? AND n.kind = 'project')"
-		l, err := db.ForUpdate[Label](ctx, s.db, db.Row{Table: "labels", ID: named.ID, If: as.UnmodifiedAt})
+		l, err := db.ForUpdate[Label](ctx, s.DB, db.Row{Table: "labels", ID: named.ID, If: as.UnmodifiedAt})
 		if err != nil {
 			return err
 		}
 		args := []any{l.Title, group.Namespace}
-		replaced, err := db.Select[ID](ctx, s.db, "SELECT id FROM labels WHERE "+same+" ORDER BY id", args...)
+		replaced, err := db.Select[ID](ctx, s.DB, "SELECT id FROM labels WHERE "+same+" ORDER BY id", args...)
 		if err != nil {
 			return err
 		}
@@ -62,20 +62,20 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group authz
 			}
 			out = copies[0]
 		}
-		if _, err := s.db.Exec(ctx, `INSERT INTO label_links (target_type, target_id, label_id)
+		if _, err := s.DB.Exec(ctx, `INSERT INTO label_links (target_type, target_id, label_id)
 			SELECT DISTINCT ll.target_type, ll.target_id, CAST(? AS BIGINT) FROM label_links ll WHERE ll.label_id IN (SELECT id FROM labels WHERE `+same+`)
 			ON CONFLICT DO NOTHING`, append([]any{out.ID}, args...)...); err != nil {
 			return err
 		}
-		if _, err := s.db.Exec(ctx, `INSERT INTO label_priorities (label_id, project_id, priority)
+		if _, err := s.DB.Exec(ctx, `INSERT INTO label_priorities (label_id, project_id, priority)
 			SELECT CAST(? AS BIGINT), lp.project_id, lp.priority FROM label_priorities lp WHERE lp.label_id IN (SELECT id FROM labels WHERE `+same+`)
 			ON CONFLICT DO NOTHING`, append([]any{out.ID}, args...)...); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Promoted{Stamp: as.Stamp(s.now()), Label: out, Place: group, Replaces: replaced}); err != nil {
+		if err := s.Bus.Publish(ctx, Promoted{Stamp: as.Stamp(s.Now()), Label: out, Place: group, Replaces: replaced}); err != nil {
 			return err
 		}
-		_, err = s.db.Exec(ctx, "DELETE FROM labels WHERE "+same, args...)
+		_, err = s.DB.Exec(ctx, "DELETE FROM labels WHERE "+same, args...)
 		return err
 	})
 	if errors.Is(err, db.ErrNotFound) { // deleted meanwhile

@@ -32,7 +32,7 @@ func (f Filter) within(w *db.Where, at authz.Place) {
 // below adds the condition that a label belongs to the group, or to what is asked for below
 // it and shown to the actor.
 func (s *Service) below(w *db.Where, as authz.Actor, at authz.Place, f Filter) {
-	visible, args := s.policy.VisiblePlacesSQL(as, "n")
+	visible, args := s.Policy.VisiblePlacesSQL(as, "n")
 	cond := "n.id = ?"
 	more := []any{at.Namespace}
 	if f.Descendants {
@@ -70,7 +70,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 		pattern := "%" + db.LikePattern(db.Fold(f.Search)) + "%"
 		w.And(`(l.title_fold LIKE ? ESCAPE '\' OR l.description_fold LIKE ? ESCAPE '\')`, pattern, pattern)
 	}
-	return page.Select[Label](ctx, s.db, page.Query{Columns: columns, From: "labels l", Where: w, Order: order}, f.Range)
+	return page.Select[Label](ctx, s.DB, page.Query{Columns: columns, From: "labels l", Where: w, Order: order}, f.Range)
 }
 
 // order is by title, whatever its case.
@@ -81,7 +81,7 @@ func (s *Service) one(ctx context.Context, at authz.Place, f Filter, cond string
 	var w db.Where
 	f.within(&w, at)
 	w.And(cond, arg)
-	l, err := db.Get[Label](ctx, s.db, "SELECT "+columns+` FROM labels l JOIN namespace_ancestors d
+	l, err := db.Get[Label](ctx, s.DB, "SELECT "+columns+` FROM labels l JOIN namespace_ancestors d
 		ON d.ancestor_id = l.namespace_id AND d.namespace_id = ?`+w.SQL()+" ORDER BY d.depth LIMIT 1",
 		append([]any{at.Namespace}, w.Args()...)...)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Service) named(ctx context.Context, ns authz.NamespaceID, titles []stri
 	var w db.Where
 	w.And("d.namespace_id = ?", ns)
 	w.In("l.title", titles)
-	labels, err := db.Select[Label](ctx, s.db, "SELECT "+columns+` FROM labels l
+	labels, err := db.Select[Label](ctx, s.DB, "SELECT "+columns+` FROM labels l
 		JOIN namespace_ancestors d ON d.ancestor_id = l.namespace_id`+w.SQL()+" ORDER BY d.depth DESC, l.id", w.Args()...)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ type Usage struct {
 // Usages counts the issues and merge requests of the place's project, or of the visible
 // projects below the place's group, that carry the labels. Labels on nothing are left out.
 func (s *Service) Usages(ctx context.Context, as authz.Actor, at authz.Place, ids []ID) (map[ID]Usage, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
 		return nil, err
 	}
 	out := make(map[ID]Usage, len(ids))
@@ -129,10 +129,10 @@ func (s *Service) Usages(ctx context.Context, as authz.Actor, at authz.Place, id
 		return out, nil
 	}
 	var place, issues, requests db.Where
-	visible, visibleArgs := s.policy.VisibleProjectsSQL(as, "n")
+	visible, visibleArgs := s.Policy.VisibleProjectsSQL(as, "n")
 	place.And("d.ancestor_id = ?", at.Namespace)
 	place.And(visible, visibleArgs...)
-	open, openArgs := s.policy.ConfidentialAnywhereSQL(as, "i", "n.id")
+	open, openArgs := s.Policy.ConfidentialAnywhereSQL(as, "i", "n.id")
 	issues.And("ll.target_type = 'Issue'")
 	issues.In("ll.label_id", ids)
 	issues.And(open, openArgs...)
@@ -141,7 +141,7 @@ func (s *Service) Usages(ctx context.Context, as authz.Actor, at authz.Place, id
 
 	args := append(place.Args(), issues.Args()...)
 	args = append(append(args, place.Args()...), requests.Args()...)
-	rows, err := db.Select[Usage](ctx, s.db, `SELECT x.label_id, SUM(x.open_issues) AS open_issues,
+	rows, err := db.Select[Usage](ctx, s.DB, `SELECT x.label_id, SUM(x.open_issues) AS open_issues,
 			SUM(x.closed_issues) AS closed_issues, SUM(x.open_requests) AS open_requests FROM (
 		SELECT ll.label_id, CASE WHEN i.state = 'opened' THEN 1 ELSE 0 END AS open_issues,
 			CASE WHEN i.state = 'closed' THEN 1 ELSE 0 END AS closed_issues, 0 AS open_requests

@@ -39,7 +39,7 @@ func (s *Service) Referred(ctx context.Context, _ authz.Actor, sought reference.
 	titleMarks, args := db.Marks(titles)
 	idMarks, more := db.Marks(ids)
 	w.And("(l.title IN ("+titleMarks+") OR l.id IN ("+idMarks+"))", append(args, more...)...)
-	rows, err := db.Select[row](ctx, s.db, `SELECT d.namespace_id AS place, l.id, l.title, l.description, l.color FROM namespace_ancestors d
+	rows, err := db.Select[row](ctx, s.DB, `SELECT d.namespace_id AS place, l.id, l.title, l.description, l.color FROM namespace_ancestors d
 		JOIN labels l ON l.namespace_id = d.ancestor_id`+w.SQL()+" ORDER BY d.depth DESC, l.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("labels that texts refer to: %w", err)
@@ -70,10 +70,10 @@ func (s *Service) Referred(ctx context.Context, _ authz.Actor, sought reference.
 		}
 		t := &reference.Target{
 			Kind: reference.Label, ID: int64(l.ID), ProjectID: key.Project, GroupID: key.Group, Path: path, Title: l.Title,
-			Color: l.Color, TextColor: l.TextColor(), URL: s.urls.GroupIssuesLabelled(path, l.Title),
+			Color: l.Color, TextColor: l.TextColor(), URL: s.URLs.GroupIssuesLabelled(path, l.Title),
 		}
 		if p != nil {
-			t.URL = s.urls.IssuesLabelled(path, l.Title)
+			t.URL = s.URLs.IssuesLabelled(path, l.Title)
 		}
 		if l.Description != nil {
 			t.Description = *l.Description

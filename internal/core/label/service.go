@@ -30,22 +30,17 @@ type Deps struct {
 
 // Service reads and changes labels.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
-	bus    *event.Bus
-	kinds  *noteable.Kinds
-	now    func() time.Time
-	urls   *weburl.Site
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, kinds: d.Kinds, now: d.Now, urls: d.URLs}
+	return &Service{Deps: d}
 }
 
 // List returns a page of the labels of a place by title.
 func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Label], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
 		return page.Page[Label]{}, err
 	}
 	labels, err := s.list(ctx, as, at, f)
@@ -62,15 +57,15 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 // read, in one statement. Long descriptions are cut.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Label, error) {
 	out := make(map[ID]*Label, len(ids))
-	may, err := s.policy.Can(ctx, as, authz.ReadLabel, authz.Subject{})
+	may, err := s.Policy.Can(ctx, as, authz.ReadLabel, authz.Subject{})
 	if err != nil || !may || len(ids) == 0 {
 		return out, err
 	}
 	var w db.Where
 	w.In("l.id", ids)
-	place, args := s.policy.VisiblePlacesSQL(as, "n")
+	place, args := s.Policy.VisiblePlacesSQL(as, "n")
 	w.And(place, args...)
-	labels, err := db.Select[Label](ctx, s.db, "SELECT "+short+" FROM labels l JOIN namespaces n ON n.id = l.namespace_id"+w.SQL(), w.Args()...)
+	labels, err := db.Select[Label](ctx, s.DB, "SELECT "+short+" FROM labels l JOIN namespaces n ON n.id = l.namespace_id"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("labels by id: %w", err)
 	}
@@ -83,7 +78,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 
 // Find returns the label that ref names by id or title, in the place or above it.
 func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, ref string) (*Label, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
 		return nil, err
 	}
 	l, err := s.find(ctx, at, ref, Filter{})
@@ -99,7 +94,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, ref 
 
 // FindByTitle returns the label with exactly a title, in the place or the nearest group above it.
 func (s *Service) FindByTitle(ctx context.Context, as authz.Actor, at authz.Place, title string) (*Label, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
 		return nil, err
 	}
 	return s.titled(ctx, at, title, Filter{})
@@ -133,10 +128,10 @@ func wrap(err error) error {
 
 // Create makes a label. A title that the place or a group above it has already is a Conflict.
 func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in Input) (*Label, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminLabel, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminLabel, at.Subject); err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	l := &Label{
 		NamespaceID: at.Namespace, Title: strings.TrimSpace(in.Title), Description: in.Description,
 		Color: hexColor(in.Color), Archived: in.Archived, CreatedAt: now, UpdatedAt: now,
@@ -155,14 +150,14 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 	if err := l.validate(); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := db.Create(ctx, s.db, "labels", l); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := db.Create(ctx, s.DB, "labels", l); err != nil {
 			return err
 		}
 		if err := s.setPriority(ctx, at, l); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{Label: *l, Place: at, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, Created{Label: *l, Place: at, Stamp: as.Stamp(s.Now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, exists
@@ -175,7 +170,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 
 // Update changes a label of the place itself; those of groups above are not found.
 func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, ref string, c Changes) (*Label, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminLabel, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminLabel, at.Subject); err != nil {
 		return nil, err
 	}
 	l, err := s.find(ctx, at, ref, Filter{OwnOnly: true})
@@ -183,9 +178,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, re
 		return nil, err
 	}
 	var out db.Change[Label]
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, db.Row{Table: "labels", ID: l.ID, Now: s.now, If: as.UnmodifiedAt}, func(ctx context.Context, l *Label) error {
+		out, err = db.Update(ctx, s.DB, db.Row{Table: "labels", ID: l.ID, Now: s.Now, If: as.UnmodifiedAt}, func(ctx context.Context, l *Label) error {
 			c.apply(l)
 			if err := l.validate(); err != nil {
 				return err
@@ -195,7 +190,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, re
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{Change: out, Place: at, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, Updated{Change: out, Place: at, Stamp: as.Stamp(s.Now())})
 	})
 	switch {
 	case errors.Is(err, db.ErrNotFound):
@@ -212,19 +207,19 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, re
 
 // Delete removes a label of the place itself from everything it is attached to.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, ref string) error {
-	if err := s.policy.Require(ctx, as, authz.AdminLabel, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminLabel, at.Subject); err != nil {
 		return err
 	}
 	l, err := s.find(ctx, at, ref, Filter{OwnOnly: true})
 	if err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		_, err := db.Delete[Label](ctx, s.db, db.Row{Table: "labels", ID: l.ID, If: as.UnmodifiedAt, Missing: errs.Missing("Label")}, nil)
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		_, err := db.Delete[Label](ctx, s.DB, db.Row{Table: "labels", ID: l.ID, If: as.UnmodifiedAt, Missing: errs.Missing("Label")}, nil)
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{Label: *l, Place: at, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, Deleted{Label: *l, Place: at, Stamp: as.Stamp(s.Now())})
 	})
 	return errs.Wrap(err, "delete label")
 }

@@ -34,7 +34,7 @@ func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTrans
 // carriedSQL is a condition that holds for links ll of labels to what is in a place.
 func (s *Service) carriedSQL(at authz.Place) (cond string, args []any) {
 	var all []string
-	for _, kind := range s.kinds.All() {
+	for _, kind := range s.Kinds.All() {
 		if !kind.Labels {
 			continue
 		}
@@ -54,15 +54,15 @@ func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at authz.Pl
 	successors := func(ctx context.Context, ids []ID) ([]namespace.Successor[ID], error) {
 		return s.Successors(ctx, as, at, ids)
 	}
-	return namespace.Replace(ctx, s.db, "SELECT DISTINCT ll.label_id FROM label_links ll WHERE "+carried+" ORDER BY ll.label_id", things, successors,
+	return namespace.Replace(ctx, s.DB, "SELECT DISTINCT ll.label_id FROM label_links ll WHERE "+carried+" ORDER BY ll.label_id", things, successors,
 		func(ctx context.Context, all []namespace.Successor[ID]) error {
 			with, pairs := db.Pairs(namespace.Pairs(all))
 			args := slices.Concat(pairs, things)
-			if _, err := s.db.Exec(ctx, with+`INSERT INTO label_links (target_type, target_id, label_id)
+			if _, err := s.DB.Exec(ctx, with+`INSERT INTO label_links (target_type, target_id, label_id)
 				SELECT DISTINCT ll.target_type, ll.target_id, pairs.b FROM label_links ll JOIN pairs ON pairs.a = ll.label_id WHERE `+carried+` ON CONFLICT DO NOTHING`, args...); err != nil {
 				return fmt.Errorf("replace labels: %w", err)
 			}
-			if _, err := s.db.Exec(ctx, with+"DELETE FROM label_links AS ll WHERE ll.label_id IN (SELECT a FROM pairs) AND "+carried, args...); err != nil {
+			if _, err := s.DB.Exec(ctx, with+"DELETE FROM label_links AS ll WHERE ll.label_id IN (SELECT a FROM pairs) AND "+carried, args...); err != nil {
 				return fmt.Errorf("replace labels: %w", err)
 			}
 			return s.movePriorities(ctx, at, with, pairs)
@@ -72,7 +72,7 @@ func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at authz.Pl
 // Successors gives for those of the labels that a project or group cannot use after its transfer the ones that
 // take their places. Call it in the transaction of the transfer. It asks for no permission.
 func (s *Service) Successors(ctx context.Context, as authz.Actor, at authz.Place, ids []ID) ([]namespace.Successor[ID], error) {
-	return namespace.Successors(ctx, s.db, at.Namespace, ids, namespace.Titled[Label, ID]{
+	return namespace.Successors(ctx, s.DB, at.Namespace, ids, namespace.Titled[Label, ID]{
 		Table: "labels", Alias: "l", Columns: columns, From: "labels l",
 		Key: func(l *Label) (ID, string) { return l.ID, l.Title },
 		Copy: func(ctx context.Context, all []Label) ([]ID, error) {
@@ -88,19 +88,19 @@ func (s *Service) Successors(ctx context.Context, as authz.Actor, at authz.Place
 
 // copiesIn creates labels with the titles, colors and descriptions of others.
 func (s *Service) copiesIn(ctx context.Context, as authz.Actor, at authz.Place, from []Label) ([]Label, error) {
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	out := make([]Label, len(from))
 	for i, l := range from {
 		out[i] = Label{NamespaceID: at.Namespace, Title: l.Title, Color: l.Color, Description: l.Description, CreatedAt: now, UpdatedAt: now}
 		out[i].fold()
 	}
-	ids, err := db.InsertAll(ctx, s.db, "labels", out)
+	ids, err := db.InsertAll(ctx, s.DB, "labels", out)
 	if err != nil {
 		return nil, fmt.Errorf("copy labels: %w", err)
 	}
 	for i := range out {
 		out[i].ID = ID(ids[i])
-		if err := s.bus.Publish(ctx, Created{Stamp: as.Stamp(s.now()), Label: out[i], Place: at}); err != nil {
+		if err := s.Bus.Publish(ctx, Created{Stamp: as.Stamp(s.Now()), Label: out[i], Place: at}); err != nil {
 			return nil, err
 		}
 	}

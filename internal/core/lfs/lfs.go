@@ -44,17 +44,7 @@ type Deps struct {
 
 // Service keeps large objects and the locks on paths. It is safe for concurrent use.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	settings *setting.Store
-	accounts *account.Service
-	tokens   *token.Service
-	keys     *sshkey.Service
-	objects  *blob.Store
-	quota    *quota.Service
-	signer   *secret.Signer
-	log      *slog.Logger
-	now      func() time.Time
+	Deps
 
 	// placing is held for reading from the moment an object has its place to the commit
 	// that says who has it, and for writing while objects that no project has are removed.
@@ -63,10 +53,7 @@ type Service struct {
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, settings: d.Settings, accounts: d.Accounts, tokens: d.Tokens, keys: d.Keys, objects: d.Objects,
-		quota: d.Quota, signer: d.Signer, log: d.Log, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 // Operation is what a client wants to do with objects.
@@ -89,7 +76,7 @@ var ErrOff = errors.New("large files are off")
 
 // Enabled reports whether a project may use LFS; without a service none may.
 func (s *Service) Enabled(p *project.Project) bool {
-	return s != nil && s.settings.Current().LFSEnabled && p.LFSEnabled
+	return s != nil && s.Settings.Current().LFSEnabled && p.LFSEnabled
 }
 
 // Require returns nil where the actor may do this with the project's objects and no group above switches them off, NotFound
@@ -99,18 +86,18 @@ func (s *Service) Require(ctx context.Context, as authz.Actor, p *project.Projec
 	if op == Upload {
 		ability = authz.PushCode
 	}
-	err := s.policy.Require(ctx, as, ability, p.Subject())
+	err := s.Policy.Require(ctx, as, ability, p.Subject())
 	switch {
 	case errs.Is(err, errs.Forbidden):
 		return errs.Denied(textForbidden)
 	case err != nil:
 		return err
-	case !s.settings.Current().LFSEnabled:
+	case !s.Settings.Current().LFSEnabled:
 		return &errs.Error{Kind: errs.Unavailable, Message: textOff, Bare: true, Err: ErrOff}
 	case !p.LFSEnabled:
 		return errs.Denied(textForbidden)
 	}
-	off, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
+	off, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
 		WHERE a.namespace_id = ? AND NOT g.lfs_enabled)`, p.NamespaceID)
 	if err != nil {
 		return fmt.Errorf("large files of groups above: %w", err)
@@ -134,7 +121,7 @@ func (s *Service) Has(ctx context.Context, id project.ID, oids []string) (map[st
 			OID  string `db:"oid"`
 			Size int64  `db:"size"`
 		}
-		rows, err := db.Select[row](ctx, s.db, "SELECT o.oid, o.size FROM lfs_objects o JOIN lfs_links l ON l.object_id = o.id"+w.SQL(), w.Args()...)
+		rows, err := db.Select[row](ctx, s.DB, "SELECT o.oid, o.size FROM lfs_objects o JOIN lfs_links l ON l.object_id = o.id"+w.SQL(), w.Args()...)
 		if err != nil {
 			return nil, fmt.Errorf("look for large objects: %w", err)
 		}
@@ -147,7 +134,7 @@ func (s *Service) Has(ctx context.Context, id project.ID, oids []string) (map[st
 
 // Uses reports whether a project has any object. It asks for no permission.
 func (s *Service) Uses(ctx context.Context, id project.ID) (bool, error) {
-	uses, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM lfs_links WHERE project_id = ?)", id)
+	uses, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM lfs_links WHERE project_id = ?)", id)
 	if err != nil {
 		return false, fmt.Errorf("look for large objects: %w", err)
 	}
@@ -166,7 +153,7 @@ func (s *Service) Sizes(ctx context.Context, ids []project.ID) (map[project.ID]i
 		Size int64      `db:"size"`
 	}
 	marks, args := db.Marks(ids)
-	rows, err := db.Select[row](ctx, s.db, `SELECT l.project_id, CAST(SUM(o.size) AS BIGINT) AS size FROM lfs_links l
+	rows, err := db.Select[row](ctx, s.DB, `SELECT l.project_id, CAST(SUM(o.size) AS BIGINT) AS size FROM lfs_links l
 		JOIN lfs_objects o ON o.id = l.object_id WHERE l.project_id IN (`+marks+") GROUP BY l.project_id", args...)
 	if err != nil {
 		return nil, fmt.Errorf("measure large objects: %w", err)
@@ -196,9 +183,9 @@ func (s *Service) Content(ctx context.Context, id project.ID, oid string) (*blob
 	if _, ok := has[oid]; !ok {
 		return nil, errs.Missing("Object")
 	}
-	o, err := s.objects.Open(ctx, key(oid))
+	o, err := s.Objects.Open(ctx, key(oid))
 	if errors.Is(err, blob.ErrNotFound) {
-		s.log.Error("a large object is recorded and is not there", "oid", oid)
+		s.Log.Error("a large object is recorded and is not there", "oid", oid)
 		return nil, errs.Missing("Object")
 	}
 	return o, err
@@ -245,7 +232,7 @@ func (s *Service) Room(ctx context.Context, as authz.Actor, p *project.Project, 
 }
 
 func (s *Service) reserve(ctx context.Context, as authz.Actor, p *project.Project, bytes int64) (release func(), err error) {
-	return s.quota.Reserve(ctx, quota.Storing{
+	return s.Quota.Reserve(ctx, quota.Storing{
 		As: as, Subject: p.Subject(), Namespace: p.NamespaceID, Project: p.ID, Large: true, Bytes: bytes,
 	})
 }
@@ -270,7 +257,7 @@ func (s *Service) Place(ctx context.Context, as authz.Actor, p *project.Project,
 	if as.SignedIn() {
 		user = &as.UserID
 	}
-	staged, err := s.objects.Stage(ctx, from, blob.Wanted{Size: &o.Size, SHA256: o.OID})
+	staged, err := s.Objects.Stage(ctx, from, blob.Wanted{Size: &o.Size, SHA256: o.OID})
 	switch {
 	case errors.Is(err, blob.ErrTooLarge), errors.Is(err, blob.ErrMismatch):
 		return &errs.Error{Kind: errs.Unprocessable, Message: "The content is not what was announced", Err: err}
@@ -283,12 +270,12 @@ func (s *Service) Place(ctx context.Context, as authz.Actor, p *project.Project,
 	if err := staged.Keep(ctx, key(o.OID)); err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		now := db.At(s.now())
-		if _, err := db.InsertRow(ctx, s.db, "lfs_objects", db.Values{"oid": o.OID, "size": o.Size, "created_at": now}, "ON CONFLICT (oid) DO NOTHING"); err != nil {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		now := db.At(s.Now())
+		if _, err := db.InsertRow(ctx, s.DB, "lfs_objects", db.Values{"oid": o.OID, "size": o.Size, "created_at": now}, "ON CONFLICT (oid) DO NOTHING"); err != nil {
 			return fmt.Errorf("record large object: %w", err)
 		}
-		if _, err := s.db.Exec(ctx, `INSERT INTO lfs_links (project_id, object_id, user_id, created_at)
+		if _, err := s.DB.Exec(ctx, `INSERT INTO lfs_links (project_id, object_id, user_id, created_at)
 			SELECT CAST(? AS BIGINT), id, CAST(? AS BIGINT), created_at FROM lfs_objects WHERE oid = ? ON CONFLICT (project_id, object_id) DO NOTHING`,
 			p.ID, user, o.OID); err != nil {
 			return fmt.Errorf("give large object to project: %w", err)
@@ -315,7 +302,7 @@ func (s *Service) Verify(ctx context.Context, as authz.Actor, p *project.Project
 // LinkAll gives a project all objects that another one has, as when it becomes its fork.
 // It asks for no permission and joins the transaction of ctx.
 func (s *Service) LinkAll(ctx context.Context, from, to project.ID) error {
-	_, err := s.db.Exec(ctx, `INSERT INTO lfs_links (project_id, object_id, created_at)
+	_, err := s.DB.Exec(ctx, `INSERT INTO lfs_links (project_id, object_id, created_at)
 		SELECT CAST(? AS BIGINT), object_id, created_at FROM lfs_links WHERE project_id = ?
 		ON CONFLICT (project_id, object_id) DO NOTHING`, to, from)
 	if err != nil {
@@ -331,7 +318,7 @@ func (s *Service) Link(ctx context.Context, from, to project.ID, oids []string) 
 		var w db.Where
 		w.And("l.project_id = ?", from)
 		w.In("o.oid", chunk)
-		_, err := s.db.Exec(ctx, `INSERT INTO lfs_links (project_id, object_id, created_at)
+		_, err := s.DB.Exec(ctx, `INSERT INTO lfs_links (project_id, object_id, created_at)
 			SELECT CAST(? AS BIGINT), l.object_id, l.created_at FROM lfs_links l JOIN lfs_objects o ON o.id = l.object_id`+w.SQL()+
 			" ON CONFLICT (project_id, object_id) DO NOTHING", append([]any{to}, w.Args()...)...)
 		if err != nil {

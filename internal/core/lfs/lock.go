@@ -49,20 +49,20 @@ func (s *Service) Lock(ctx context.Context, as authz.Actor, p *project.Project, 
 	if len(at) > maxLockPath || !gitstore.ValidPath(at) {
 		return nil, errs.New(errs.Unprocessable, "Invalid path")
 	}
-	lock := Lock{ProjectID: p.ID, UserID: as.UserID, Path: at, LockedAt: db.At(s.now())}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		there, err := db.Select[Lock](ctx, s.db, "SELECT "+db.Columns[Lock]("")+" FROM lfs_locks WHERE project_id = ? AND path = ?", p.ID, at)
+	lock := Lock{ProjectID: p.ID, UserID: as.UserID, Path: at, LockedAt: db.At(s.Now())}
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		there, err := db.Select[Lock](ctx, s.DB, "SELECT "+db.Columns[Lock]("")+" FROM lfs_locks WHERE project_id = ? AND path = ?", p.ID, at)
 		if err != nil {
 			return err
 		}
 		if len(there) > 0 {
 			return locked(there[0])
 		}
-		return db.Create(ctx, s.db, "lfs_locks", &lock)
+		return db.Create(ctx, s.DB, "lfs_locks", &lock)
 	})
 	if db.Duplicate(err, "lfs_locks") { // another request was first
 		var there []Lock
-		again := s.db.InTx(ctx, func(ctx context.Context) error {
+		again := s.DB.InTx(ctx, func(ctx context.Context) error {
 			var err error
 			there, err = s.locks(ctx, p.ID, LockFilter{Path: at})
 			return err
@@ -126,7 +126,7 @@ func (s *Service) locks(ctx context.Context, id project.ID, f LockFilter) ([]Loc
 	if limit <= 0 || limit > MaxLocks {
 		limit = MaxLocks
 	}
-	out, err := db.Select[Lock](ctx, s.db, "SELECT "+db.Columns[Lock]("")+" FROM lfs_locks"+w.SQL()+" ORDER BY id LIMIT ?", append(w.Args(), limit)...)
+	out, err := db.Select[Lock](ctx, s.DB, "SELECT "+db.Columns[Lock]("")+" FROM lfs_locks"+w.SQL()+" ORDER BY id LIMIT ?", append(w.Args(), limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("list locks: %w", err)
 	}
@@ -151,13 +151,13 @@ func (s *Service) Unlock(ctx context.Context, as authz.Actor, p *project.Project
 		if force != ByForce {
 			return nil, errs.Denied(fmt.Sprintf("%q is locked by another user", lock.Path))
 		}
-		if err := s.policy.Require(ctx, as, authz.ForceUnlock, p.Subject()); errs.Is(err, errs.Forbidden) {
+		if err := s.Policy.Require(ctx, as, authz.ForceUnlock, p.Subject()); errs.Is(err, errs.Forbidden) {
 			return nil, errs.Denied("You must have maintainer access to force delete a lock")
 		} else if err != nil {
 			return nil, err
 		}
 	}
-	if _, err := db.Drop(ctx, s.db, db.Row{Table: "lfs_locks", ID: lock.ID}); err != nil {
+	if _, err := db.Drop(ctx, s.DB, db.Row{Table: "lfs_locks", ID: lock.ID}); err != nil {
 		return nil, fmt.Errorf("unlock path: %w", err)
 	}
 	return &lock, nil
@@ -184,7 +184,7 @@ func (s *Service) LockedByOthers(ctx context.Context, as authz.Actor, id project
 		w.And("l.project_id = ?", id)
 		w.And("l.user_id <> ?", as.UserID)
 		w.In("l.path", chunk)
-		rows, err := db.Select[row](ctx, s.db, "SELECT l.path, u.name FROM lfs_locks l JOIN users u ON u.id = l.user_id"+w.SQL()+
+		rows, err := db.Select[row](ctx, s.DB, "SELECT l.path, u.name FROM lfs_locks l JOIN users u ON u.id = l.user_id"+w.SQL()+
 			" ORDER BY l.path LIMIT 1", w.Args()...)
 		if err != nil {
 			return "", "", fmt.Errorf("look for locks: %w", err)
@@ -199,7 +199,7 @@ func (s *Service) LockedByOthers(ctx context.Context, as authz.Actor, id project
 // Restrains reports whether anybody but the actor has locked anything in the project. It
 // asks for no permission.
 func (s *Service) Restrains(ctx context.Context, as authz.Actor, id project.ID) (bool, error) {
-	others, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM lfs_locks WHERE project_id = ? AND user_id <> ?)", id, as.UserID)
+	others, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM lfs_locks WHERE project_id = ? AND user_id <> ?)", id, as.UserID)
 	if err != nil {
 		return false, fmt.Errorf("look for locks: %w", err)
 	}

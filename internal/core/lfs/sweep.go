@@ -33,13 +33,13 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 // Sweep removes the objects that no project has, the older ones, and content that a crash
 // left without a record. Doing it twice is harmless.
 func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
-	before := s.now().Add(-sweepAge)
+	before := s.Now().Add(-sweepAge)
 	for after := int64(0); ; {
 		type row struct {
 			ID  int64  `db:"id"`
 			OID string `db:"oid"`
 		}
-		rows, err := db.Select[row](ctx, s.db, `SELECT o.id, o.oid FROM lfs_objects o WHERE o.id > ? AND o.created_at < ?
+		rows, err := db.Select[row](ctx, s.DB, `SELECT o.id, o.oid FROM lfs_objects o WHERE o.id > ? AND o.created_at < ?
 			AND NOT EXISTS (SELECT 1 FROM lfs_links l WHERE l.object_id = o.id) ORDER BY o.id LIMIT ?`, after, db.At(before), sweepBatch)
 		if err != nil {
 			return fmt.Errorf("look for large objects without a project: %w", err)
@@ -61,21 +61,21 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 func (s *Service) remove(ctx context.Context, oid string) error {
 	s.placing.Lock()
 	defer s.placing.Unlock()
-	_, err := s.db.Exec(ctx, `DELETE FROM lfs_objects WHERE oid = ?
+	_, err := s.DB.Exec(ctx, `DELETE FROM lfs_objects WHERE oid = ?
 		AND NOT EXISTS (SELECT 1 FROM lfs_links l WHERE l.object_id = lfs_objects.id)`, oid)
 	if err != nil {
 		return fmt.Errorf("remove large object: %w", err)
 	}
-	stays, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM lfs_objects WHERE oid = ?)", oid)
+	stays, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM lfs_objects WHERE oid = ?)", oid)
 	if err != nil || stays {
 		return err
 	}
-	return s.objects.Delete(ctx, key(oid))
+	return s.Objects.Delete(ctx, key(oid))
 }
 
 // sweepContent removes content that no record names.
 func (s *Service) sweepContent(ctx context.Context, before time.Time) error {
-	return s.objects.SweepUnnamed(ctx, blob.Unnamed{
+	return s.Objects.SweepUnnamed(ctx, blob.Unnamed{
 		Prefix: "lfs", Before: before, Named: s.named,
 		Remove: func(ctx context.Context, at string) error { return s.remove(ctx, oidOf(at)) },
 	})
@@ -97,7 +97,7 @@ func (s *Service) named(ctx context.Context, keys []string) ([]string, error) {
 	}
 	var w db.Where
 	w.In("oid", slices.Collect(maps.Keys(of)))
-	known, err := db.Select[string](ctx, s.db, "SELECT oid FROM lfs_objects"+w.SQL(), w.Args()...)
+	known, err := db.Select[string](ctx, s.DB, "SELECT oid FROM lfs_objects"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("look for large objects: %w", err)
 	}

@@ -35,7 +35,7 @@ func (s *Service) Token(g Grant) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encode grant: %w", err)
 	}
-	return s.signer.Sign(tokenPurpose, string(text), s.now().Add(TokenLife)), nil
+	return s.Signer.Sign(tokenPurpose, string(text), s.Now().Add(TokenLife)), nil
 }
 
 // Redeem gives the grant of a token, with the actor as it is now: a user who was blocked
@@ -43,7 +43,7 @@ func (s *Service) Token(g Grant) (string, error) {
 // an old one, is Unauthorized, and so is one that was given for an access or deploy token,
 // or for an SSH key, which is of no use any more.
 func (s *Service) Redeem(ctx context.Context, text string) (Grant, error) {
-	opened, err := s.signer.Open(tokenPurpose, text, s.now())
+	opened, err := s.Signer.Open(tokenPurpose, text, s.Now())
 	if err != nil {
 		return Grant{}, &errs.Error{Kind: errs.Unauthorized, Err: err}
 	}
@@ -55,14 +55,14 @@ func (s *Service) Redeem(ctx context.Context, text string) (Grant, error) {
 		if id == 0 {
 			continue
 		}
-		if good, err := s.tokens.Good(ctx, token.ID(id)); err != nil {
+		if good, err := s.Tokens.Good(ctx, token.ID(id)); err != nil {
 			return Grant{}, err
 		} else if !good {
 			return Grant{}, errs.New(errs.Unauthorized, "")
 		}
 	}
 	if g.KeyID != 0 {
-		if good, err := s.keys.Good(ctx, g.KeyID); err != nil {
+		if good, err := s.Keys.Good(ctx, g.KeyID); err != nil {
 			return Grant{}, fmt.Errorf("key of grant: %w", err)
 		} else if !good {
 			return Grant{}, errs.New(errs.Unauthorized, "")
@@ -71,7 +71,7 @@ func (s *Service) Redeem(ctx context.Context, text string) (Grant, error) {
 	if !g.Actor.SignedIn() {
 		return g, nil
 	}
-	now, err := s.accounts.Admit(ctx, g.Actor.UserID)
+	now, err := s.Accounts.Admit(ctx, g.Actor.UserID)
 	if errs.Is(err, errs.NotFound) {
 		return Grant{}, errs.New(errs.Unauthorized, "")
 	}

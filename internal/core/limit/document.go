@@ -48,7 +48,7 @@ func (s *Service) Spend(as authz.Actor, complexity int) bool {
 	caller(&key, as)
 	used := s.counter.AddMany(ratelimit.Limit{Name: "graphql_complexity", Most: most, Every: time.Minute}, key, complexity)
 	if used.Exceeded() {
-		s.refused("graphql_complexity")
+		s.Refused("graphql_complexity")
 		return false
 	}
 	return true

@@ -40,6 +40,6 @@ func (s *Service) GitBanned(address string) bool {
 
 // RefuseGit is the answer to a user who is kept out.
 func (s *Service) RefuseGit() error {
-	s.refused(gitFailures)
+	s.Refused(gitFailures)
 	return errs.Denied("Too many failed sign-ons came from your address. Use an access token, or try again in an hour.")
 }

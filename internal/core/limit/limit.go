@@ -114,10 +114,11 @@ func choose(first bool, a, b int) int {
 // Service judges by the settings in force. A nil one limits nothing. It is safe for
 // concurrent use. Its counters are of this process and start again when it does.
 type Service struct {
-	settings *setting.Store
-	counter  *ratelimit.Counter
-	bans     *ratelimit.Bans
-	refused  func(class string)
+	Deps
+
+	counter *ratelimit.Counter
+	bans    *ratelimit.Bans
+
 	enforced atomic.Bool
 }
 
@@ -134,7 +135,7 @@ func New(d Deps) *Service {
 	if d.Refused == nil {
 		d.Refused = func(string) {}
 	}
-	s := &Service{settings: d.Settings, counter: ratelimit.New(d.Now), bans: ratelimit.NewBans(d.Now), refused: d.Refused}
+	s := &Service{Deps: d, counter: ratelimit.New(d.Now), bans: ratelimit.NewBans(d.Now)}
 	s.enforced.Store(!d.Off)
 	return s
 }
@@ -170,7 +171,7 @@ func (s *Service) check(class Class, as authz.Actor, what int64, text string) er
 	if r.most == nil {
 		return nil
 	}
-	most := r.most(s.settings.Current(), as)
+	most := r.most(s.Settings.Current(), as)
 	if most <= 0 {
 		return nil
 	}
@@ -182,7 +183,7 @@ func (s *Service) check(class Class, as authz.Actor, what int64, text string) er
 	if !used.Exceeded() {
 		return nil
 	}
-	s.refused(string(class))
+	s.Refused(string(class))
 	return &errs.Error{Kind: errs.TooMany, Message: r.text, Err: &ratelimit.Exceeded{Usage: used, After: r.every}}
 }
 

@@ -74,7 +74,7 @@ func (s *Service) Throttle(t Traffic, as authz.Actor) *ratelimit.Exceeded {
 	if s.off() {
 		return nil
 	}
-	set := s.settings.Current()
+	set := s.Settings.Current()
 	list := throttles[t].anonymous
 	if as.Known() {
 		list = throttles[t].known
@@ -90,7 +90,7 @@ func (s *Service) Throttle(t Traffic, as authz.Actor) *ratelimit.Exceeded {
 		if !used.Exceeded() {
 			return nil
 		}
-		s.refused(h.name)
+		s.Refused(h.name)
 		text := ""
 		if set.RateLimitingResponseText != nil {
 			text = *set.RateLimitingResponseText

@@ -73,7 +73,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 func on[E event.Event](b *event.Bus, s *Service, means func(e E) Change) {
 	event.On(b, "live streams", func(ctx context.Context, e E) error {
 		c := means(e)
-		s.db.AfterCommit(ctx, func() { s.send(c) })
+		s.DB.AfterCommit(ctx, func() { s.send(c) })
 		return nil
 	})
 }

@@ -50,9 +50,9 @@ type Deps struct {
 
 // Service knows the open streams of this server. It is safe for concurrent use.
 type Service struct {
-	db  *db.DB
-	log *slog.Logger
-	id  string // of this server, which does not hear itself
+	Deps
+
+	id string // of this server, which does not hear itself
 
 	mu      sync.Mutex
 	streams map[topic]map[*Stream]struct{}
@@ -79,7 +79,8 @@ type reader struct {
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, log: d.Log, id: newID(), streams: map[topic]map[*Stream]struct{}{}, readers: map[reader]int{}, more: make(chan struct{}, 1),
+		Deps: d,
+		id:   newID(), streams: map[topic]map[*Stream]struct{}{}, readers: map[reader]int{}, more: make(chan struct{}, 1),
 	}
 }
 
@@ -117,7 +118,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, kind noteable.Kind, 
 	}
 	s.streams[st.topic][st] = struct{}{}
 	s.readers[st.reader]++
-	if s.db.Shared() {
+	if s.DB.Shared() {
 		h := s.hear()
 		s.mu.Unlock()
 		err := h.wait(ctx)
@@ -209,7 +210,7 @@ func (t *Stream) add(c Change) {
 // send tells a change to the streams here and puts it down for the other servers.
 func (s *Service) send(c Change) {
 	s.local(c)
-	if !s.db.Shared() {
+	if !s.DB.Shared() {
 		return
 	}
 	s.mu.Lock()
@@ -242,7 +243,7 @@ type letter struct {
 func (s *Service) heard(text string) {
 	var l letter
 	if err := json.Unmarshal([]byte(text), &l); err != nil {
-		s.log.Error("a change from another server cannot be read", "error", err)
+		s.Log.Error("a change from another server cannot be read", "error", err)
 		return
 	}
 	if l.From != s.id {
@@ -254,7 +255,7 @@ func (s *Service) heard(text string) {
 func (s *Service) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
-	if s.db.Shared() {
+	if s.DB.Shared() {
 		s.done.Go(func() { s.distribute(ctx) })
 	}
 }

@@ -29,7 +29,7 @@ func (s *Service) distribute(ctx context.Context) {
 		for len(queue) > 0 {
 			n := min(len(queue), maxBatch)
 			if err := s.post(ctx, queue[:n]); err != nil {
-				s.log.Warn("streams of other servers miss changes", "changes", len(queue), "error", err)
+				s.Log.Warn("streams of other servers miss changes", "changes", len(queue), "error", err)
 				break
 			}
 			queue = queue[n:]
@@ -48,7 +48,7 @@ func (s *Service) post(ctx context.Context, changes []Change) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	return s.db.Notify(ctx, channel, texts)
+	return s.DB.Notify(ctx, channel, texts)
 }
 
 // hearing is the connection on which the other servers are heard.
@@ -69,12 +69,12 @@ func (s *Service) hear() *hearing {
 	s.hearing = h
 	s.done.Go(func() {
 		defer cancel()
-		h.err = s.db.Listen(ctx, channel, func() { close(h.ready) }, s.heard)
+		h.err = s.DB.Listen(ctx, channel, func() { close(h.ready) }, s.heard)
 		s.mu.Lock()
 		s.hearing = nil
 		s.mu.Unlock()
 		if ctx.Err() == nil {
-			s.log.Warn("other servers are not heard, streams end", "error", h.err)
+			s.Log.Warn("other servers are not heard, streams end", "error", h.err)
 		}
 		s.endStreams() // they may have missed something
 		close(h.failed)

@@ -39,7 +39,7 @@ func (s *Service) attempt(ctx context.Context, as authz.Actor, p *project.Projec
 	}
 	a := &attempt{as: as, p: p, m: m, in: in, method: p.MergeMethod, squash: m.SquashOnMerge(p)}
 	var err error
-	if a.repo, err = s.repos.Open(ctx, p); err != nil {
+	if a.repo, err = s.Repos.Open(ctx, p); err != nil {
 		return nil, err
 	}
 	if a.source, err = s.source(ctx, p, m); err != nil {
@@ -71,7 +71,7 @@ func (s *Service) attempt(ctx context.Context, as authz.Actor, p *project.Projec
 	}
 	a.merger, a.author = signatures[as.UserID], signatures[m.AuthorID]
 	a.messages = messageData{
-		request: m, issues: closes, path: p.FullPath, url: s.urls.MergeRequest(p.FullPath, int64(m.IID)),
+		request: m, issues: closes, path: p.FullPath, url: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
 		author: a.author, merger: a.merger, commits: commits,
 	}
 	for _, r := range m.Reviewers {
@@ -108,19 +108,19 @@ func (s *Service) removesSource(ctx context.Context, a *attempt) (bool, error) {
 	if a.source.DefaultBranch != nil && *a.source.DefaultBranch == a.m.SourceBranch {
 		return false, nil
 	}
-	access, err := s.protections.BranchAccess(ctx, a.as, a.source, a.m.SourceBranch)
+	access, err := s.Protections.BranchAccess(ctx, a.as, a.source, a.m.SourceBranch)
 	return access.Delete && !access.Protected, err
 }
 
 // signatures gives names and commit addresses of users, with the present time.
 func (s *Service) signatures(ctx context.Context, ids []authz.UserID) (map[authz.UserID]gitstore.Signature, error) {
-	users, err := s.accounts.Load(ctx, ids)
+	users, err := s.Accounts.Load(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[authz.UserID]gitstore.Signature, len(users))
 	for id, u := range users {
-		out[id] = gitstore.Signature{Name: u.Name, Email: u.CommitAddress(s.accounts.CommitHost()), When: s.now().UTC()}
+		out[id] = gitstore.Signature{Name: u.Name, Email: u.CommitAddress(s.Accounts.CommitHost()), When: s.Now().UTC()}
 	}
 	return out, nil
 }

@@ -42,8 +42,8 @@ type Plan struct {
 // the actor. One that is set already takes over what is new. A push, another target branch
 // or a close since the request was looked at is NotAllowed.
 func (s *Service) schedule(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, in MergeInput) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.db, s.row(m.ID).Provided(as.UnmodifiedAt), func(_ context.Context, row *MergeRequest) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		out, err := db.Update(ctx, s.DB, s.row(m.ID).Provided(as.UnmodifiedAt), func(_ context.Context, row *MergeRequest) error {
 			if row.State != StateOpened || row.HeadSHA != m.HeadSHA || row.TargetBranch != m.TargetBranch || row.Draft || row.inTrain() {
 				return errChanged
 			}
@@ -66,7 +66,7 @@ func (s *Service) schedule(ctx context.Context, as authz.Actor, p *project.Proje
 			if err != nil {
 				return err
 			}
-			if err := s.bus.Publish(ctx, AutoMergeEnabled{Fact: f, SHA: m.HeadSHA, Strategy: out.After.Strategy()}); err != nil {
+			if err := s.Bus.Publish(ctx, AutoMergeEnabled{Fact: f, SHA: m.HeadSHA, Strategy: out.After.Strategy()}); err != nil {
 				return err
 			}
 		}
@@ -117,7 +117,7 @@ func (s *Service) CancelAutoMerge(ctx context.Context, as authz.Actor, p *projec
 		return nil, err
 	}
 	waited := false
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		out, err := s.unplan(ctx, m.ID)
 		if waited = out.Any(); err != nil || !waited {
 			return err
@@ -126,7 +126,7 @@ func (s *Service) CancelAutoMerge(ctx context.Context, as authz.Actor, p *projec
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, AutoMergeCanceled{Fact: f, Strategy: out.Before.Strategy()})
+		return s.Bus.Publish(ctx, AutoMergeCanceled{Fact: f, Strategy: out.Before.Strategy()})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cancel automatic merge: %w", err)
@@ -147,7 +147,7 @@ func (s *Service) CancelAutoMerge(ctx context.Context, as authz.Actor, p *projec
 func (s *Service) requireCancel(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) error {
 	may, err := s.CanMerge(ctx, as, p, m)
 	if err == nil && !may && as.Is(m.AuthorID) {
-		may, err = s.policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, p))
+		may, err = s.Policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, p))
 	}
 	if err == nil && !may {
 		return errs.New(errs.Unauthorized, "")
@@ -159,9 +159,9 @@ func (s *Service) requireCancel(ctx context.Context, as authz.Actor, p *project.
 // nothing changes. One that is being merged at this moment is left alone.
 func (s *Service) unplan(ctx context.Context, id ID) (db.Change[MergeRequest], error) {
 	var out db.Change[MergeRequest]
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, s.row(id), func(_ context.Context, m *MergeRequest) error {
+		out, err = db.Update(ctx, s.DB, s.row(id), func(_ context.Context, m *MergeRequest) error {
 			if !m.MergeWhenPipelineSucceeds || m.State != StateOpened && m.State != StateClosed {
 				return nil
 			}
@@ -186,7 +186,7 @@ func (s *Service) unplan(ctx context.Context, id ID) (db.Change[MergeRequest], e
 // abort takes the wish back because of something else that happened, in the row and in m,
 // and publishes why. A request without the wish is left alone.
 func (s *Service) abort(ctx context.Context, by authz.Actor, p *project.Project, m *MergeRequest, reason string) error {
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		out, err := s.unplan(ctx, m.ID)
 		if err != nil || !out.Any() {
 			return err
@@ -196,13 +196,13 @@ func (s *Service) abort(ctx context.Context, by authz.Actor, p *project.Project,
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, AutoMergeAborted{Fact: f, Reason: reason, Strategy: out.Before.Strategy()})
+		return s.Bus.Publish(ctx, AutoMergeAborted{Fact: f, Reason: reason, Strategy: out.Before.Strategy()})
 	})
 }
 
 // leave takes the wish back where the branch has left the commit that it was about.
 func (s *Service) leave(ctx context.Context, by authz.Actor, p *project.Project, m *MergeRequest) error {
-	left, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM merge_requests m
+	left, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM merge_requests m
 		WHERE m.id = ? AND m.merge_when_pipeline_succeeds AND m.auto_merge_sha <> ?)`, m.ID, m.HeadSHA)
 	if err != nil || !left {
 		return err
@@ -234,7 +234,7 @@ func (s *Service) enqueueDue(ctx context.Context, source *project.ID, branch str
 	if source == nil {
 		return nil
 	}
-	return s.jobs.Enqueue(ctx, autoMerge{*source, branch})
+	return s.Jobs.Enqueue(ctx, autoMerge{*source, branch})
 }
 
 // mergeDue does the job. All that was asked when the wish was written is asked again.
@@ -305,7 +305,7 @@ func (s *Service) planner(ctx context.Context, m *MergeRequest) (authz.Actor, er
 	if m.MergeUserID == nil {
 		return authz.Actor{}, nil
 	}
-	users, err := s.accounts.Load(ctx, []authz.UserID{*m.MergeUserID})
+	users, err := s.Accounts.Load(ctx, []authz.UserID{*m.MergeUserID})
 	if err != nil {
 		return authz.Actor{}, fmt.Errorf("who wants the merge: %w", err)
 	}
@@ -330,7 +330,7 @@ func (s *Service) mergeAs(ctx context.Context, as authz.Actor, m *MergeRequest, 
 		return errLocked
 	}
 	defer s.merging.Delete(m.ID)
-	p, err := s.projects.FindByID(ctx, as, m.ProjectID)
+	p, err := s.Projects.FindByID(ctx, as, m.ProjectID)
 	if err != nil {
 		return err
 	}
@@ -375,7 +375,7 @@ func (s *Service) departPlans(ctx context.Context, id authz.UserID, limit int) (
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	projects, err := s.projects.Load(ctx, projectsOf(rows))
+	projects, err := s.Projects.Load(ctx, projectsOf(rows))
 	if err != nil {
 		return false, err
 	}

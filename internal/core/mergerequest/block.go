@@ -36,7 +36,7 @@ type blockRow struct {
 
 // blockRows reads dependencies (b), the oldest first.
 func (s *Service) blockRows(ctx context.Context, cond string, args ...any) ([]blockRow, error) {
-	rows, err := db.Select[blockRow](ctx, s.db, "SELECT "+db.Columns[blockRow]("b")+" FROM merge_request_blocks b WHERE "+cond+" ORDER BY b.id", args...)
+	rows, err := db.Select[blockRow](ctx, s.DB, "SELECT "+db.Columns[blockRow]("b")+" FROM merge_request_blocks b WHERE "+cond+" ORDER BY b.id", args...)
 	if err != nil {
 		return nil, fmt.Errorf("read merge request dependencies: %w", err)
 	}
@@ -117,12 +117,12 @@ func (s *Service) AddBlock(ctx context.Context, as authz.Actor, p *project.Proje
 		return nil, errs.Missing("Merge Request")
 	}
 	row := blockRow{BlockingID: other.ID, BlockedID: m.ID, CreatedAt: s.stamp()}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		now, err := s.roomForBlock(ctx, m.ID, other.ID)
 		if err != nil {
 			return err
 		}
-		if err := db.Create(ctx, s.db, "merge_request_blocks", &row); err != nil {
+		if err := db.Create(ctx, s.DB, "merge_request_blocks", &row); err != nil {
 			return err
 		}
 		return s.publishBlock(ctx, as, p, m, now, func(f Fact) event.Event {
@@ -149,7 +149,7 @@ func (s *Service) AddBlock(ctx context.Context, as authz.Actor, p *project.Proje
 func (s *Service) publishBlock(ctx context.Context, as authz.Actor, p *project.Project, m, now *MergeRequest, made func(Fact) event.Event) error {
 	now.Assignees, now.Reviewers, now.Labels = m.Assignees, m.Reviewers, m.Labels
 	before := *now
-	return s.bus.Publish(ctx, made(Fact{MergeRequest: *now, Before: &before, Project: p, Stamp: as.Stamp(s.now())}))
+	return s.Bus.Publish(ctx, made(Fact{MergeRequest: *now, Before: &before, Project: p, Stamp: as.Stamp(s.Now())}))
 }
 
 // roomForBlock locks both requests, the one with the smaller id first, and refuses a dependency
@@ -158,7 +158,7 @@ func (s *Service) publishBlock(ctx context.Context, as authz.Actor, p *project.P
 func (s *Service) roomForBlock(ctx context.Context, blocked, blocking ID) (*MergeRequest, error) {
 	var now *MergeRequest
 	for _, id := range slices.Compact([]ID{min(blocked, blocking), max(blocked, blocking)}) {
-		m, err := db.ForUpdate[MergeRequest](ctx, s.db, s.row(id))
+		m, err := db.ForUpdate[MergeRequest](ctx, s.DB, s.row(id))
 		if errors.Is(err, db.ErrNotFound) {
 			return nil, errs.Missing("Merge Request")
 		}
@@ -169,7 +169,7 @@ func (s *Service) roomForBlock(ctx context.Context, blocked, blocking ID) (*Merg
 			now = &m
 		}
 	}
-	circle, err := db.Get[bool](ctx, s.db, `WITH RECURSIVE ahead (id) AS (
+	circle, err := db.Get[bool](ctx, s.DB, `WITH RECURSIVE ahead (id) AS (
 			SELECT m.id FROM merge_requests m WHERE m.id = ?
 			UNION SELECT b.blocking_id FROM merge_request_blocks b JOIN ahead ON b.blocked_id = ahead.id)
 		SELECT EXISTS (SELECT 1 FROM ahead WHERE ahead.id = ?)`, blocking, blocked)
@@ -185,7 +185,7 @@ func (s *Service) roomForBlock(ctx context.Context, blocked, blocking ID) (*Merg
 		Blocking int64 `db:"blocking"`
 		Blocked  int64 `db:"blocked"`
 	}
-	n, err := db.Get[row](ctx, s.db, `SELECT (SELECT COUNT(*) FROM merge_request_blocks b WHERE b.blocked_id = ? AND b.blocking_id <> ?) AS blocking,
+	n, err := db.Get[row](ctx, s.DB, `SELECT (SELECT COUNT(*) FROM merge_request_blocks b WHERE b.blocked_id = ? AND b.blocking_id <> ?) AS blocking,
 		(SELECT COUNT(*) FROM merge_request_blocks b WHERE b.blocking_id = ? AND b.blocked_id <> ?) AS blocked`, blocked, blocking, blocking, blocked)
 	switch {
 	case err != nil:
@@ -223,8 +223,8 @@ func (s *Service) RemoveBlock(ctx context.Context, as authz.Actor, p *project.Pr
 	if other == nil {
 		return errs.Denied("") // the caller knows already that it is there
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		now, err := db.ForUpdate[MergeRequest](ctx, s.db, s.row(m.ID))
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		now, err := db.ForUpdate[MergeRequest](ctx, s.DB, s.row(m.ID))
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}
@@ -232,7 +232,7 @@ func (s *Service) RemoveBlock(ctx context.Context, as authz.Actor, p *project.Pr
 			return err
 		}
 		row := db.Row{Table: "merge_request_blocks", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}
-		if _, err := db.Delete[blockRow](ctx, s.db, row, nil); err != nil {
+		if _, err := db.Delete[blockRow](ctx, s.DB, row, nil); err != nil {
 			return err
 		}
 		if err := s.publishBlock(ctx, as, p, m, &now, func(f Fact) event.Event { return DependencyRemoved{Fact: f, Blocking: *other} }); err != nil {
@@ -249,7 +249,7 @@ func (s *Service) RemoveBlock(ctx context.Context, as authz.Actor, p *project.Pr
 
 // readBlockers fills Blockers of one request.
 func (s *Service) readBlockers(ctx context.Context, m *MergeRequest) error {
-	n, err := db.Get[int64](ctx, s.db, `SELECT COUNT(*) FROM merge_request_blocks b
+	n, err := db.Get[int64](ctx, s.DB, `SELECT COUNT(*) FROM merge_request_blocks b
 		JOIN merge_requests o ON o.id = b.blocking_id AND o.state <> 'merged' WHERE b.blocked_id = ?`, m.ID)
 	if err != nil {
 		return fmt.Errorf("count blocking merge requests: %w", err)
@@ -260,7 +260,7 @@ func (s *Service) readBlockers(ctx context.Context, m *MergeRequest) error {
 
 // blockedBy gives the requests that wait for one to be merged.
 func (s *Service) blockedBy(ctx context.Context, id ID) ([]ID, error) {
-	ids, err := db.Select[ID](ctx, s.db, "SELECT b.blocked_id FROM merge_request_blocks b WHERE b.blocking_id = ? ORDER BY b.id", id)
+	ids, err := db.Select[ID](ctx, s.DB, "SELECT b.blocked_id FROM merge_request_blocks b WHERE b.blocking_id = ? ORDER BY b.id", id)
 	if err != nil {
 		return nil, fmt.Errorf("read blocked merge requests: %w", err)
 	}
@@ -281,12 +281,12 @@ func (s *Service) release(ctx context.Context, ids []ID) error {
 // OnProjectDeleted ends the dependencies on merge requests of a project that is gone.
 func (s *Service) OnProjectDeleted(ctx context.Context, e project.Deleted) error {
 	const inside = "FROM merge_request_blocks b JOIN merge_requests o ON o.id = b.blocking_id WHERE o.target_project_id = ?"
-	ids, err := db.Select[ID](ctx, s.db, `SELECT m.id FROM merge_requests m WHERE m.merge_when_pipeline_succeeds AND m.target_project_id <> ?
+	ids, err := db.Select[ID](ctx, s.DB, `SELECT m.id FROM merge_requests m WHERE m.merge_when_pipeline_succeeds AND m.target_project_id <> ?
 		AND m.id IN (SELECT b.blocked_id `+inside+") ORDER BY m.id", e.Project.ID, e.Project.ID)
 	if err != nil {
 		return fmt.Errorf("read merge requests blocked from a deleted project: %w", err)
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM merge_request_blocks WHERE id IN (SELECT b.id "+inside+")", e.Project.ID); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM merge_request_blocks WHERE id IN (SELECT b.id "+inside+")", e.Project.ID); err != nil {
 		return fmt.Errorf("end dependencies on a deleted project: %w", err)
 	}
 	return s.release(ctx, ids)

@@ -37,7 +37,7 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, v *View) (Branch
 			return out, err
 		}
 		out.Source = !tip.IsZero()
-		rules, err := s.protections.Rules(ctx, source.ID)
+		rules, err := s.Protections.Rules(ctx, source.ID)
 		if err != nil {
 			return out, err
 		}
@@ -48,7 +48,7 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, v *View) (Branch
 	if m.HeadSHA == "" || !out.Target || m.State == StateMerged {
 		return out, nil
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return out, err
 	}

@@ -22,22 +22,22 @@ type BuildView struct {
 // Builds gives what the caller may see of the pipelines of a request of p, which must have
 // been read for the caller. It is nil where CI of the project is not for the caller.
 func (s *Service) Builds(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (*BuildView, error) {
-	may, err := s.policy.Can(ctx, as, authz.ReadPipeline, p.Subject())
+	may, err := s.Policy.Can(ctx, as, authz.ReadPipeline, p.Subject())
 	if err != nil || !may {
 		return nil, err
 	}
 	v := &BuildView{}
-	if v.Pipelines, err = s.ci.MayRead(ctx, as, p); err != nil || m.HeadSHA == "" {
+	if v.Pipelines, err = s.CI.MayRead(ctx, as, p); err != nil || m.HeadSHA == "" {
 		return v, err
 	}
 	if v.Source, err = s.SourceFor(ctx, as, p, m); err != nil {
 		return v, err
 	}
-	id, err := db.Get[ci.PipelineID](ctx, s.db, "SELECT COALESCE("+newestPipeline+", 0) FROM merge_requests m WHERE m.id = ?", m.ID)
+	id, err := db.Get[ci.PipelineID](ctx, s.DB, "SELECT COALESCE("+newestPipeline+", 0) FROM merge_requests m WHERE m.id = ?", m.ID)
 	if err != nil || id == 0 {
 		return v, ignoreGone(err)
 	}
-	v.Head, err = s.ci.Visible(ctx, as, id, p, v.Source)
+	v.Head, err = s.CI.Visible(ctx, as, id, p, v.Source)
 	return v, err
 }
 
@@ -56,7 +56,7 @@ func (s *Service) Pipelines(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil {
 		return page.Page[ci.InProject]{}, err
 	}
-	return s.ci.OfRequest(ctx, as, ci.Requested{ID: int64(m.ID), Target: p, Source: source, Branch: m.SourceBranch, Commits: commits}, f)
+	return s.CI.OfRequest(ctx, as, ci.Requested{ID: int64(m.ID), Target: p, Source: source, Branch: m.SourceBranch, Commits: commits}, f)
 }
 
 // ignoreGone takes a request that was deleted just now for one without a pipeline.
@@ -76,7 +76,7 @@ func (s *Service) SourceFor(ctx context.Context, as authz.Actor, p *project.Proj
 	if *m.SourceProjectID == p.ID {
 		return p, nil
 	}
-	source, err := s.projects.FindByID(ctx, as, *m.SourceProjectID)
+	source, err := s.Projects.FindByID(ctx, as, *m.SourceProjectID)
 	if errs.Is(err, errs.NotFound) {
 		return nil, nil
 	}

@@ -43,7 +43,7 @@ func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns s
 	if err != nil {
 		return nil, fmt.Errorf("merge requests by id: %w", err)
 	}
-	projects, err := s.projects.Among(ctx, as, known.Projects, projectsOf(rows), authz.ReadMergeRequest)
+	projects, err := s.Projects.Among(ctx, as, known.Projects, projectsOf(rows), authz.ReadMergeRequest)
 	if err != nil {
 		return nil, err
 	}
@@ -83,13 +83,13 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 		AuthorID  authz.UserID `db:"author_id"`
 		Assigned  bool         `db:"assigned"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT m.id, m.target_project_id, m.author_id,
+	rows, err := db.Select[row](ctx, s.DB, `SELECT m.id, m.target_project_id, m.author_id,
 			EXISTS (SELECT 1 FROM merge_request_assignees a WHERE a.merge_request_id = m.id AND a.user_id = ?) AS assigned
 		FROM merge_requests m`+w.SQL(), append([]any{as.UserID}, w.Args()...)...)
 	if err != nil {
 		return nil, fmt.Errorf("subjects of merge requests: %w", err)
 	}
-	readable, err := project.Readable(ctx, s.projects, as, rows, project.Rule[row]{
+	readable, err := project.Readable(ctx, s.Projects, as, rows, project.Rule[row]{
 		Project: func(r *row) project.ID { return r.ProjectID },
 		Needs: func(r *row, p *project.Project) (authz.Ability, authz.Subject) {
 			subject := p.Subject()

@@ -60,7 +60,7 @@ func (s *Service) candidates(as authz.Actor, in *project.Project, f Filter) []pa
 	if query, args, ok := f.Milestone.Indexed("merge_requests"); ok {
 		add(query, args...)
 	}
-	if query, args, ok := s.db.Holding(Texts, filter.Terms(f.Search)); ok {
+	if query, args, ok := s.DB.Holding(Texts, filter.Terms(f.Search)); ok {
 		add(query, args...)
 	}
 	return out
@@ -100,12 +100,12 @@ func (f Filter) partOf(as authz.Actor, requests, all func(query string, args ...
 func (s *Service) ofPlaces(as authz.Actor, group authz.NamespaceID, f Filter, from string, shown db.Where) (page.Candidates, *page.Places) {
 	place, args, ok := inGroup(f.DirectOnly), []any{group}, true
 	if group == 0 {
-		place, args, ok = s.policy.VisibleProjectIDsSQL(as)
+		place, args, ok = s.Policy.VisibleProjectIDsSQL(as)
 	}
 	var rest db.Where
 	state := f.State
 	f.State = ""
-	all := page.Candidates{Exact: f.where(&rest, as, Place{}, s.now()) && rest.SQL() == "", Costly: true}
+	all := page.Candidates{Exact: f.where(&rest, as, Place{}, s.Now()) && rest.SQL() == "", Costly: true}
 	stateIs(&shown, state)
 	more := strings.TrimPrefix(from, across)
 	var places *page.Places

@@ -35,7 +35,7 @@ func (s *Service) OnMerged(ctx context.Context, e Merged) error {
 	if err != nil || len(stacked) == 0 {
 		return err
 	}
-	return s.jobs.Enqueue(ctx, retarget{m.ID, e.By.UserID})
+	return s.Jobs.Enqueue(ctx, retarget{m.ID, e.By.UserID})
 }
 
 // stacked lists the first open merge requests of the project that go into the source branch of m.
@@ -57,7 +57,7 @@ func (s *Service) retargetStack(ctx context.Context, work retarget) error {
 	if err != nil || m.State != StateMerged {
 		return err
 	}
-	projects, err := s.projects.Load(ctx, []project.ID{m.ProjectID})
+	projects, err := s.Projects.Load(ctx, []project.ID{m.ProjectID})
 	p := projects[m.ProjectID]
 	if err != nil || p == nil {
 		return err
@@ -66,7 +66,7 @@ func (s *Service) retargetStack(ctx context.Context, work retarget) error {
 	if err != nil || !tip.IsZero() {
 		return err
 	}
-	users, err := s.accounts.Load(ctx, []authz.UserID{work.UserID})
+	users, err := s.Accounts.Load(ctx, []authz.UserID{work.UserID})
 	if err != nil {
 		return fmt.Errorf("who merged: %w", err)
 	}
@@ -89,7 +89,7 @@ func (s *Service) retargetStack(ctx context.Context, work retarget) error {
 // retargetOne makes m go into another branch, because its own is gone. One that the actor may not update, or that
 // cannot go there, stays as it is.
 func (s *Service) retargetOne(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, branch string) error {
-	may, err := s.policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, p))
+	may, err := s.Policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, p))
 	if err != nil || !may {
 		return err
 	}

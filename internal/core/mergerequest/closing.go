@@ -53,7 +53,7 @@ func (s *Service) closable(ctx context.Context, as authz.Actor, p *project.Proje
 	if len(refs) == 0 {
 		return nil, nil, nil
 	}
-	found, err := s.references.Resolve(ctx, as, reference.Of(p), refs)
+	found, err := s.References.Resolve(ctx, as, reference.Of(p), refs)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for issues to close: %w", err)
 	}
@@ -63,7 +63,7 @@ func (s *Service) closable(ctx context.Context, as authz.Actor, p *project.Proje
 			places = append(places, t.ProjectID)
 		}
 	}
-	projects, err := s.projects.Load(ctx, places)
+	projects, err := s.Projects.Load(ctx, places)
 	if err != nil {
 		return nil, nil, fmt.Errorf("projects of issues to close: %w", err)
 	}
@@ -122,7 +122,7 @@ func (s *Service) Closes(ctx context.Context, as authz.Actor, p *project.Project
 func (s *Service) closesOf(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) ([]ClosedIssue, error) {
 	var commits []*gitstore.Commit
 	if m.HeadSHA != "" {
-		r, err := s.repos.Open(ctx, p)
+		r, err := s.Repos.Open(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +144,7 @@ func (s *Service) Related(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, err
 	}
-	named, err := db.Select[int64](ctx, s.db, "SELECT issue_id FROM merge_request_issues WHERE merge_request_id = ? ORDER BY issue_id LIMIT ?", m.ID, reference.MaxReferences)
+	named, err := db.Select[int64](ctx, s.DB, "SELECT issue_id FROM merge_request_issues WHERE merge_request_id = ? ORDER BY issue_id LIMIT ?", m.ID, reference.MaxReferences)
 	if err != nil {
 		return nil, fmt.Errorf("issues of merge request: %w", err)
 	}
@@ -161,7 +161,7 @@ func (s *Service) noteIssues(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return err
 	}
-	found, err := s.references.Resolve(ctx, as, reference.Of(p), refs)
+	found, err := s.References.Resolve(ctx, as, reference.Of(p), refs)
 	if err != nil {
 		return fmt.Errorf("issues of merge request: %w", err)
 	}
@@ -174,7 +174,7 @@ func (s *Service) noteIssues(ctx context.Context, as authz.Actor, p *project.Pro
 	for _, c := range closing {
 		named[c.ID] = true
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM merge_request_issues WHERE merge_request_id = ?", m.ID); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM merge_request_issues WHERE merge_request_id = ?", m.ID); err != nil {
 		return fmt.Errorf("issues of merge request: %w", err)
 	}
 	if len(named) == 0 {
@@ -184,7 +184,7 @@ func (s *Service) noteIssues(ctx context.Context, as authz.Actor, p *project.Pro
 	for id, closes := range named {
 		args = append(args, m.ID, id, closes)
 	}
-	_, err = s.db.Exec(ctx, "INSERT INTO merge_request_issues (merge_request_id, issue_id, closes) VALUES "+
+	_, err = s.DB.Exec(ctx, "INSERT INTO merge_request_issues (merge_request_id, issue_id, closes) VALUES "+
 		strings.Repeat("(?, ?, ?), ", len(named)-1)+"(?, ?, ?)", args...)
 	if err != nil {
 		return fmt.Errorf("issues of merge request: %w", err)
@@ -222,7 +222,7 @@ func (s *Service) OnDefaultBranch(ctx context.Context, e repo.Pushed) error {
 	}
 	for _, c := range e.Changes {
 		if c.Ref.IsBranch() && c.Ref.Short() == *p.DefaultBranch && !c.New.IsZero() {
-			return s.jobs.Enqueue(ctx, closePushed{e.ProjectID, e.By.UserID, c.Old, c.New})
+			return s.Jobs.Enqueue(ctx, closePushed{e.ProjectID, e.By.UserID, c.Old, c.New})
 		}
 	}
 	return nil
@@ -231,7 +231,7 @@ func (s *Service) OnDefaultBranch(ctx context.Context, e repo.Pushed) error {
 // closeOfPush closes what the newest commits of a push promise to close, as the user who
 // pushed, with no more rights than the account has without being an administrator.
 func (s *Service) closeOfPush(ctx context.Context, work closePushed) error {
-	users, err := s.accounts.Load(ctx, []authz.UserID{work.UserID})
+	users, err := s.Accounts.Load(ctx, []authz.UserID{work.UserID})
 	if err != nil {
 		return fmt.Errorf("who pushed: %w", err)
 	}
@@ -241,12 +241,12 @@ func (s *Service) closeOfPush(ctx context.Context, work closePushed) error {
 	}
 	as := u.Actor()
 	as.Admin = false
-	projects, err := s.projects.Load(ctx, []project.ID{work.ProjectID})
+	projects, err := s.Projects.Load(ctx, []project.ID{work.ProjectID})
 	if err != nil || projects[work.ProjectID] == nil {
 		return err
 	}
 	p := projects[work.ProjectID]
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -269,9 +269,9 @@ func (s *Service) closeOfPush(ctx context.Context, work closePushed) error {
 	if err != nil || len(closed) == 0 {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		for _, c := range closed {
-			if err := s.issues.CloseAll(ctx, as, []int64{c.ID}, noteable.Cause{ProjectID: int64(p.ID), Commit: of[first[c.ID]]}); err != nil {
+			if err := s.Issues.CloseAll(ctx, as, []int64{c.ID}, noteable.Cause{ProjectID: int64(p.ID), Commit: of[first[c.ID]]}); err != nil {
 				return err
 			}
 		}

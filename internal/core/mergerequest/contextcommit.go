@@ -40,11 +40,11 @@ func (s *Service) ContextCommits(ctx context.Context, as authz.Actor, p *project
 		Order: page.Order{page.Time("authored_at", "c.authored_at"), page.ID("c.id")}.Desc(),
 	}
 	q.Where.And("c.merge_request_id = ?", m.ID)
-	rows, err := page.Select[contextCommit](ctx, s.db, q, part)
+	rows, err := page.Select[contextCommit](ctx, s.DB, q, part)
 	if err != nil {
 		return none, fmt.Errorf("list context commits: %w", err)
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return none, err
 	}
@@ -70,7 +70,7 @@ func (s *Service) AddContextCommits(ctx context.Context, as authz.Actor, p *proj
 	var commits []*gitstore.Commit
 	seen := map[gitstore.ObjectID]bool{}
 	for _, sha := range shas {
-		c, err := s.repos.FindCommit(ctx, as, p, sha)
+		c, err := s.Repos.FindCommit(ctx, as, p, sha)
 		if errs.Is(err, errs.NotFound) {
 			return nil, errContextSHA
 		}
@@ -81,16 +81,16 @@ func (s *Service) AddContextCommits(ctx context.Context, as authz.Actor, p *proj
 			continue
 		}
 		seen[c.ID] = true
-		if err := s.repos.KeepAround(ctx, p, c.ID); err != nil {
+		if err := s.Repos.KeepAround(ctx, p, c.ID); err != nil {
 			return nil, err
 		}
 		commits = append(commits, c)
 	}
 	var added []*gitstore.Commit
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		added = nil
 		for _, c := range commits {
-			n, err := db.InsertRow(ctx, s.db, "merge_request_context_commits", db.Values{
+			n, err := db.InsertRow(ctx, s.DB, "merge_request_context_commits", db.Values{
 				"merge_request_id": m.ID, "sha": c.ID.String(), "authored_at": db.At(c.Author.When),
 			}, "ON CONFLICT (merge_request_id, sha) DO NOTHING")
 			if err != nil {
@@ -103,7 +103,7 @@ func (s *Service) AddContextCommits(ctx context.Context, as authz.Actor, p *proj
 		full := errs.Plain(fmt.Sprintf("The merge request has more than %d context commits", maxContext))
 		most := db.Bound{Table: "merge_request_context_commits", Most: maxContext, Full: full}
 		most.Of.And("merge_request_id = ?", m.ID)
-		return s.db.Room(ctx, most, 0)
+		return s.DB.Room(ctx, most, 0)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("add context commits: %w", err)
@@ -120,7 +120,7 @@ func (s *Service) RemoveContextCommits(ctx context.Context, as authz.Actor, p *p
 	}
 	full := map[string]bool{}
 	for _, sha := range shas {
-		c, err := s.repos.FindCommit(ctx, as, p, sha)
+		c, err := s.Repos.FindCommit(ctx, as, p, sha)
 		if errs.Is(err, errs.NotFound) {
 			return errContextSHA
 		}
@@ -129,9 +129,9 @@ func (s *Service) RemoveContextCommits(ctx context.Context, as authz.Actor, p *p
 		}
 		full[c.ID.String()] = true
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		for sha := range full {
-			n, err := s.db.Exec(ctx, "DELETE FROM merge_request_context_commits WHERE merge_request_id = ? AND sha = ?", m.ID, sha)
+			n, err := s.DB.Exec(ctx, "DELETE FROM merge_request_context_commits WHERE merge_request_id = ? AND sha = ?", m.ID, sha)
 			if err != nil {
 				return err
 			}

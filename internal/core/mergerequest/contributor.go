@@ -56,7 +56,7 @@ func (s *Service) contributorsOf(ctx context.Context, l look, source *project.Pr
 	if source != nil && source.ID != m.ProjectID {
 		places = append(places, source.ID)
 	}
-	out.owners, err = s.repos.AddressOwners(ctx, places, slices.Sorted(maps.Keys(out.emails)))
+	out.owners, err = s.Repos.AddressOwners(ctx, places, slices.Sorted(maps.Keys(out.emails)))
 	return out, err
 }
 
@@ -64,14 +64,14 @@ func (s *Service) contributorsOf(ctx context.Context, l look, source *project.Pr
 // had when its commits came until no commit has it any more.
 func (s *Service) storeContributors(ctx context.Context, id ID, c contributors) error {
 	if c.all {
-		known, err := db.Select[string](ctx, s.db, "SELECT DISTINCT email_fold FROM merge_request_contributors WHERE merge_request_id = ?", id)
+		known, err := db.Select[string](ctx, s.DB, "SELECT DISTINCT email_fold FROM merge_request_contributors WHERE merge_request_id = ?", id)
 		if err != nil {
 			return fmt.Errorf("read contributors: %w", err)
 		}
 		known = slices.DeleteFunc(known, func(email string) bool { return c.emails[email] })
 		for chunk := range slices.Chunk(known, db.MaxArgs/2) {
 			marks, args := db.Marks(chunk)
-			if _, err := s.db.Exec(ctx, "DELETE FROM merge_request_contributors WHERE merge_request_id = ? AND email_fold IN ("+marks+")",
+			if _, err := s.DB.Exec(ctx, "DELETE FROM merge_request_contributors WHERE merge_request_id = ? AND email_fold IN ("+marks+")",
 				append([]any{id}, args...)...); err != nil {
 				return fmt.Errorf("drop contributors: %w", err)
 			}
@@ -84,7 +84,7 @@ func (s *Service) storeContributors(ctx context.Context, id ID, c contributors) 
 		}
 	}
 	for chunk := range slices.Chunk(args, 3*500) {
-		if _, err := s.db.Exec(ctx, "INSERT INTO merge_request_contributors (merge_request_id, email_fold, user_id) VALUES "+
+		if _, err := s.DB.Exec(ctx, "INSERT INTO merge_request_contributors (merge_request_id, email_fold, user_id) VALUES "+
 			strings.Repeat("(?, ?, ?), ", len(chunk)/3-1)+"(?, ?, ?) ON CONFLICT DO NOTHING", chunk...); err != nil {
 			return fmt.Errorf("record contributors: %w", err)
 		}
@@ -105,7 +105,7 @@ func (s *Service) Contributors(ctx context.Context, ids []ID) (map[ID][]authz.Us
 	}
 	var w db.Where
 	w.In("merge_request_id", ids)
-	rows, err := db.Select[row](ctx, s.db, "SELECT DISTINCT merge_request_id, user_id FROM merge_request_contributors"+w.SQL()+" ORDER BY merge_request_id, user_id", w.Args()...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT DISTINCT merge_request_id, user_id FROM merge_request_contributors"+w.SQL()+" ORDER BY merge_request_id, user_id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read contributors: %w", err)
 	}
@@ -123,7 +123,7 @@ func (s *Service) RebasingOf(ctx context.Context, ids []ID) (map[ID]bool, error)
 	}
 	var w db.Where
 	w.In("merge_request_id", ids)
-	list, err := db.Select[ID](ctx, s.db, "SELECT merge_request_id FROM merge_request_rebases"+w.SQL()+" ORDER BY merge_request_id", w.Args()...)
+	list, err := db.Select[ID](ctx, s.DB, "SELECT merge_request_id FROM merge_request_rebases"+w.SQL()+" ORDER BY merge_request_id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("look for rebases: %w", err)
 	}

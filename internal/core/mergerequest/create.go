@@ -68,7 +68,7 @@ func (s *Service) command(ctx context.Context, as authz.Actor, p *project.Projec
 
 // create is Create for a description without quick actions.
 func (s *Service) create(ctx context.Context, as authz.Actor, source *project.Project, in Input) (*MergeRequest, *project.Project, error) {
-	if err := s.policy.Require(ctx, as, authz.CreateMergeRequestFrom, source.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreateMergeRequestFrom, source.Subject()); err != nil {
 		return nil, nil, err
 	}
 	in.Title = strings.TrimSpace(in.Title)
@@ -76,7 +76,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, source *project.Pr
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.CreateMergeRequestIn, target.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreateMergeRequestIn, target.Subject()); err != nil {
 		return nil, nil, err
 	}
 	if err := s.checkCreate(ctx, source, target, in); err != nil {
@@ -115,7 +115,7 @@ func (s *Service) target(ctx context.Context, as authz.Actor, source *project.Pr
 	if id == 0 || id == source.ID {
 		return source, nil
 	}
-	target, err := s.projects.FindByID(ctx, as, id)
+	target, err := s.Projects.FindByID(ctx, as, id)
 	if errs.Is(err, errs.NotFound) {
 		return nil, errs.Missing("")
 	}
@@ -164,7 +164,7 @@ func (s *Service) checkBranches(ctx context.Context, source, target *project.Pro
 
 // checkTwin refuses a second open request from the same branch to the same branch.
 func (s *Service) checkTwin(ctx context.Context, source project.ID, from string, target project.ID, to string) error {
-	twin, err := db.Get[IID](ctx, s.db, `SELECT m.iid FROM merge_requests m WHERE m.source_project_id = ? AND m.source_branch = ?
+	twin, err := db.Get[IID](ctx, s.DB, `SELECT m.iid FROM merge_requests m WHERE m.source_project_id = ? AND m.source_branch = ?
 		AND m.target_project_id = ? AND m.target_branch = ? AND (m.state = 'opened' OR m.state = 'locked')`, source, from, target, to)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
@@ -178,7 +178,7 @@ func (s *Service) checkTwin(ctx context.Context, source project.ID, from string,
 // twin is checkTwin for when a row was in the way, which is otherwise that error: the transaction that
 // wrote it may not have committed yet for those who only read.
 func (s *Service) twin(ctx context.Context, source project.ID, from string, target project.ID, to string, otherwise error) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error { return s.checkTwin(ctx, source, from, target, to) })
+	err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.checkTwin(ctx, source, from, target, to) })
 	if err == nil {
 		err = otherwise
 	}
@@ -197,7 +197,7 @@ func checkText(bad *errs.Fields, title, description *string) {
 
 // build makes the row of a new request, without number and version.
 func (s *Service) build(ctx context.Context, as authz.Actor, source, target *project.Project, in Input) (*MergeRequest, []label.Label, error) {
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	m := &MergeRequest{
 		ProjectID: target.ID, SourceProjectID: &source.ID, TargetBranch: in.TargetBranch, SourceBranch: in.SourceBranch,
 		AuthorID: as.UserID, Title: in.Title, Description: in.Description, State: StateOpened, Draft: IsDraft(in.Title),
@@ -217,7 +217,7 @@ func (s *Service) build(ctx context.Context, as authz.Actor, source, target *pro
 		}
 	}
 	if in.RemoveSource != nil {
-		may, err := s.policy.Can(ctx, as, authz.PushCode, source.Subject())
+		may, err := s.Policy.Can(ctx, as, authz.PushCode, source.Subject())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -225,7 +225,7 @@ func (s *Service) build(ctx context.Context, as authz.Actor, source, target *pro
 			m.ForceRemoveSource = in.RemoveSource
 		}
 	}
-	may, err := s.policy.Can(ctx, as, authz.SetMergeRequestMetadata, target.Subject())
+	may, err := s.Policy.Can(ctx, as, authz.SetMergeRequestMetadata, target.Subject())
 	if err != nil || !may {
 		return m, nil, err
 	}
@@ -239,32 +239,32 @@ func (s *Service) build(ctx context.Context, as authz.Actor, source, target *pro
 	for _, id := range reviewers {
 		m.Reviewers = append(m.Reviewers, Reviewer{UserID: id, State: unreviewed, CreatedAt: now})
 	}
-	if m.MilestoneID, err = s.milestones.Chosen(ctx, target, in.MilestoneID); err != nil {
+	if m.MilestoneID, err = s.Milestones.Chosen(ctx, target, in.MilestoneID); err != nil {
 		return nil, nil, err
 	}
 	if m.MilestoneID != nil && *m.MilestoneID == 0 {
 		m.MilestoneID = nil
 	}
-	labels, err := s.labels.EnsureByNames(ctx, as, target.Place(), in.Labels)
+	labels, err := s.Labels.EnsureByNames(ctx, as, target.Place(), in.Labels)
 	return m, labels, err
 }
 
 // insert writes the request with its first version and publishes that it was created.
 func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, labels []label.Label, people contributors) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		iid, err := namespace.NextIID(ctx, s.db, p.NamespaceID, namespace.KindMergeRequest)
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		iid, err := namespace.NextIID(ctx, s.DB, p.NamespaceID, namespace.KindMergeRequest)
 		if err != nil {
 			return err
 		}
 		m.IID, m.VersionID = IID(iid), nil
-		if err := db.Create(ctx, s.db, "merge_requests", m); err != nil {
+		if err := db.Create(ctx, s.DB, "merge_requests", m); err != nil {
 			return err
 		}
 		if m.HeadSHA != "" {
 			if err := s.insertVersion(ctx, m, m.CreatedAt); err != nil {
 				return err
 			}
-			if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET version_id = ? WHERE id = ?", m.VersionID, m.ID); err != nil {
+			if _, err := s.DB.Exec(ctx, "UPDATE merge_requests SET version_id = ? WHERE id = ?", m.VersionID, m.ID); err != nil {
 				return fmt.Errorf("record version: %w", err)
 			}
 		}
@@ -274,20 +274,20 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.addPeople(ctx, m); err != nil {
 			return err
 		}
-		if err := s.labels.Attach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, labels); err != nil {
+		if err := s.Labels.Attach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, labels); err != nil {
 			return err
 		}
 		if err := s.noteIssues(ctx, as, p, m); err != nil {
 			return err
 		}
 		if m.testable() {
-			if err := s.jobs.Enqueue(ctx, runPipeline{RequestID: m.ID, UserID: as.UserID}); err != nil {
+			if err := s.Jobs.Enqueue(ctx, runPipeline{RequestID: m.ID, UserID: as.UserID}); err != nil {
 				return err
 			}
 		}
 		made := *m
 		made.Labels = label.With(nil, labels, nil)
-		return s.bus.Publish(ctx, Created{Fact{MergeRequest: made, Project: p, Stamp: as.Stamp(s.now())}})
+		return s.Bus.Publish(ctx, Created{Fact{MergeRequest: made, Project: p, Stamp: as.Stamp(s.Now())}})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		err = s.twin(ctx, *m.SourceProjectID, m.SourceBranch, m.ProjectID, m.TargetBranch, err)
@@ -311,7 +311,7 @@ func (s *Service) insertVersion(ctx context.Context, m *MergeRequest, at db.Time
 	if m.ChangesCount != nil {
 		v.ChangesCount = *m.ChangesCount
 	}
-	if err := db.Create(ctx, s.db, "merge_request_versions", &v); err != nil {
+	if err := db.Create(ctx, s.DB, "merge_request_versions", &v); err != nil {
 		return fmt.Errorf("record version: %w", err)
 	}
 	m.VersionID = &v.ID
@@ -326,5 +326,5 @@ func (s *Service) fact(ctx context.Context, as authz.Actor, p *project.Project, 
 		return Fact{}, err
 	}
 	before.Assignees, before.Reviewers, before.Labels = now.Assignees, now.Reviewers, now.Labels
-	return Fact{MergeRequest: now, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, nil
+	return Fact{MergeRequest: now, Before: &before, Project: p, Stamp: as.Stamp(s.Now())}, nil
 }

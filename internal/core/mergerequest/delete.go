@@ -27,8 +27,8 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 
 // remove deletes a request that is not being merged, and its references.
 func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		now, err := db.ForUpdate[MergeRequest](ctx, s.db, s.row(m.ID).Provided(as.UnmodifiedAt))
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		now, err := db.ForUpdate[MergeRequest](ctx, s.DB, s.row(m.ID).Provided(as.UnmodifiedAt))
 		if errors.Is(err, db.ErrNotFound) || err == nil && now.State == StateLocked {
 			return errs.Coded(errs.Conflict, CodeLocked, "")
 		}
@@ -43,19 +43,19 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project
 		if err != nil {
 			return err
 		}
-		if err := s.ci.DeleteFor(ctx, as, int64(m.ID)); err != nil {
+		if err := s.CI.DeleteFor(ctx, as, int64(m.ID)); err != nil {
 			return err
 		}
-		if _, err := db.Drop(ctx, s.db, s.row(m.ID)); err != nil {
+		if _, err := db.Drop(ctx, s.DB, s.row(m.ID)); err != nil {
 			return err
 		}
 		if err := s.release(ctx, waiting); err != nil {
 			return err
 		}
-		if err := s.labels.Detach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}); err != nil {
+		if err := s.Labels.Detach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{Fact{MergeRequest: now, Project: p, Stamp: as.Stamp(s.now())}})
+		return s.Bus.Publish(ctx, Deleted{Fact{MergeRequest: now, Project: p, Stamp: as.Stamp(s.Now())}})
 	})
 	var known *errs.Error
 	if err != nil && !errors.As(err, &known) {

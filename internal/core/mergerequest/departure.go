@@ -17,7 +17,7 @@ func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 	if err != nil || more {
 		return more, err
 	}
-	merged, err := s.db.Exec(ctx, `UPDATE merge_requests SET merge_user_id = ? WHERE id IN
+	merged, err := s.DB.Exec(ctx, `UPDATE merge_requests SET merge_user_id = ? WHERE id IN
 		(SELECT id FROM merge_requests WHERE merge_user_id = ? ORDER BY id LIMIT ?)`, e.Ghost, e.UserID, account.Batch)
 	if err != nil {
 		return false, fmt.Errorf("hand over merges: %w", err)
@@ -28,7 +28,7 @@ func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 	if e.Hard {
 		return s.departHard(ctx, e)
 	}
-	n, err := s.db.Exec(ctx, `UPDATE merge_requests SET author_id = ? WHERE id IN
+	n, err := s.DB.Exec(ctx, `UPDATE merge_requests SET author_id = ? WHERE id IN
 		(SELECT id FROM merge_requests WHERE author_id = ? ORDER BY id LIMIT ?)`, e.Ghost, e.UserID, account.Batch)
 	if err != nil {
 		return false, fmt.Errorf("hand over merge requests: %w", err)
@@ -39,7 +39,7 @@ func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 // departHard deletes requests. One that is being merged is a Conflict: the job tries again.
 // Those of projects that are being deleted go with them.
 func (s *Service) departHard(ctx context.Context, e account.Estate) (bool, error) {
-	ids, err := db.Select[ID](ctx, s.db, `SELECT m.id FROM merge_requests m
+	ids, err := db.Select[ID](ctx, s.DB, `SELECT m.id FROM merge_requests m
 		JOIN projects p ON p.id = m.target_project_id AND NOT p.pending_delete
 		WHERE m.author_id = ? ORDER BY m.id LIMIT ?`, e.UserID, account.Batch/10)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Service) departHard(ctx context.Context, e account.Estate) (bool, error
 		if err != nil {
 			return false, err
 		}
-		projects, err := s.projects.Load(ctx, []project.ID{m.ProjectID})
+		projects, err := s.Projects.Load(ctx, []project.ID{m.ProjectID})
 		if err != nil {
 			return false, fmt.Errorf("project of merge request: %w", err)
 		}

@@ -39,11 +39,11 @@ func (s *Service) Diff(ctx context.Context, as authz.Actor, p *project.Project, 
 	if base == "" {
 		return &gitcmd.Diff{}, nil
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	set := s.settings.Current()
+	set := s.Settings.Current()
 	d, err := r.Diff(ctx, idOf(base), idOf(head), gitcmd.DiffOptions{
 		MaxFiles: set.DiffMaxFiles, MaxLines: set.DiffMaxLines, MaxFileBytes: set.DiffMaxPatchBytes,
 	})
@@ -84,7 +84,7 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Projec
 	case start == "" || total == 0:
 		return none, nil
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return none, err
 	}
@@ -114,7 +114,7 @@ func (s *Service) OwnCommits(ctx context.Context, as authz.Actor, p *project.Pro
 	case m.StartSHA == "" || m.CommitsCount == 0:
 		return none, nil
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return none, err
 	}
@@ -137,7 +137,7 @@ func (s *Service) Diverged(ctx context.Context, as authz.Actor, p *project.Proje
 	if m.TrialTargetSHA == "" || m.HeadSHA == "" {
 		return 0, nil
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return 0, err
 	}

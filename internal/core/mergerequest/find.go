@@ -91,7 +91,7 @@ func (s *Service) requireRead(ctx context.Context, as authz.Actor, p *project.Pr
 	if as.Nameless() {
 		return errs.New(errs.Unauthorized, "")
 	}
-	return s.policy.Require(ctx, as, authz.ReadMergeRequest, p.Subject())
+	return s.Policy.Require(ctx, as, authz.ReadMergeRequest, p.Subject())
 }
 
 // hidden makes a single request that may not be read look absent.
@@ -104,7 +104,7 @@ func hidden(err error) error {
 
 // requireOn asks for an ability on one request that the actor could read.
 func (s *Service) requireOn(ctx context.Context, as authz.Actor, ability authz.Ability, p *project.Project, m *MergeRequest) error {
-	return s.policy.Require(ctx, as, ability, m.Subject(as, p))
+	return s.Policy.Require(ctx, as, ability, m.Subject(as, p))
 }
 
 // rows reads bare rows of merge_requests (m); rest is what follows the table's name.
@@ -113,7 +113,7 @@ func (s *Service) rows(ctx context.Context, rest string, args ...any) ([]*MergeR
 }
 
 func (s *Service) rowsOf(ctx context.Context, columns, rest string, args ...any) ([]*MergeRequest, error) {
-	rows, err := db.Select[MergeRequest](ctx, s.db, "SELECT "+columns+" FROM merge_requests m"+rest, args...)
+	rows, err := db.Select[MergeRequest](ctx, s.DB, "SELECT "+columns+" FROM merge_requests m"+rest, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Service) rowsOf(ctx context.Context, columns, rest string, args ...any)
 
 // load reads one bare row.
 func (s *Service) load(ctx context.Context, cond string, args ...any) (*MergeRequest, error) {
-	m, err := db.Get[MergeRequest](ctx, s.db, "SELECT "+s.columns+" FROM merge_requests m WHERE "+cond, args...)
+	m, err := db.Get[MergeRequest](ctx, s.DB, "SELECT "+s.columns+" FROM merge_requests m WHERE "+cond, args...)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return nil, errs.Missing("")
@@ -146,7 +146,7 @@ func (s *Service) still(ctx context.Context, id ID) (*project.Project, *MergeReq
 	if err != nil {
 		return nil, nil, err
 	}
-	projects, err := s.projects.Load(ctx, []project.ID{m.ProjectID})
+	projects, err := s.Projects.Load(ctx, []project.ID{m.ProjectID})
 	if err != nil || projects[m.ProjectID] == nil {
 		return nil, nil, err
 	}
@@ -172,7 +172,7 @@ func (s *Service) fill(ctx context.Context, as authz.Actor, p *project.Project, 
 
 // countNotes chooses the counter that the actor may know of, for requests of one project.
 func (s *Service) countNotes(ctx context.Context, as authz.Actor, p *project.Project, page []*MergeRequest) error {
-	all, err := s.policy.SeesInternalNotes(ctx, as, p.Subject())
+	all, err := s.Policy.SeesInternalNotes(ctx, as, p.Subject())
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (s *Service) attach(ctx context.Context, page []*MergeRequest) error {
 	for i, m := range page {
 		ids[i] = int64(m.ID)
 	}
-	labels, err := s.labels.ForTargets(ctx, noteable.MergeRequest, ids)
+	labels, err := s.Labels.ForTargets(ctx, noteable.MergeRequest, ids)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (s *Service) attachWith(ctx context.Context, page []*MergeRequest, labels m
 		State     string   `db:"state"`      // "" for an assignee, the name of the emoji for votes, blockers, ruled
 		CreatedAt *db.Time `db:"created_at"` // of reviewers
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT merge_request_id, user_id AS value, '' AS state, NULL AS created_at
+	rows, err := db.Select[row](ctx, s.DB, `SELECT merge_request_id, user_id AS value, '' AS state, NULL AS created_at
 			FROM merge_request_assignees WHERE merge_request_id IN (`+marks+`)
 		UNION ALL
 		SELECT merge_request_id, user_id, state, created_at
@@ -319,11 +319,11 @@ func (s *Service) FirstContribution(ctx context.Context, as authz.Actor, p *proj
 	}
 	subject := p.Subject()
 	subject.Known = false
-	level, err := s.policy.Level(ctx, authz.Actor{UserID: m.AuthorID}, subject)
+	level, err := s.Policy.Level(ctx, authz.Actor{UserID: m.AuthorID}, subject)
 	if err != nil || level > authz.Guest {
 		return false, err
 	}
-	before, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM merge_requests o
+	before, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM merge_requests o
 		WHERE o.target_project_id = ? AND o.author_id = ? AND o.state = 'merged' AND o.id <> ?)`, p.ID, m.AuthorID, m.ID)
 	if err != nil {
 		return false, fmt.Errorf("look for earlier merges: %w", err)

@@ -27,7 +27,7 @@ func (s *Service) collaborates(ctx context.Context, as authz.Actor, source, p *p
 	if source == nil || source.ID == p.ID || source.Visibility == authz.Private || p.Visibility == authz.Private {
 		return false, nil
 	}
-	access, err := s.protections.BranchAccess(ctx, as, source, branch)
+	access, err := s.Protections.BranchAccess(ctx, as, source, branch)
 	return access.Push && !access.Protected, err
 }
 
@@ -42,7 +42,7 @@ func (s *Service) Collaborations(ctx context.Context, as authz.Actor, source *pr
 	if !as.SignedIn() || source.Subject().Closed || source.Visibility == authz.Private {
 		return nil, nil
 	}
-	may, err := s.policy.Can(ctx, as, authz.ReadCode, source.Subject())
+	may, err := s.Policy.Can(ctx, as, authz.ReadCode, source.Subject())
 	if err != nil || !may {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (s *Service) Collaborations(ctx context.Context, as authz.Actor, source *pr
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	targets, err := s.projects.Load(ctx, projectsOf(rows))
+	targets, err := s.Projects.Load(ctx, projectsOf(rows))
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s *Service) OnUnforked(ctx context.Context, e project.Unforked) error {
 	if err != nil {
 		return err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	var by *authz.UserID
 	if e.By.SignedIn() {
 		by = &e.By.UserID
@@ -101,7 +101,7 @@ func (s *Service) OnUnforked(ctx context.Context, e project.Unforked) error {
 		if p == nil {
 			continue
 		}
-		out, err := db.Update(ctx, s.db, s.row(m.ID), func(_ context.Context, m *MergeRequest) error {
+		out, err := db.Update(ctx, s.DB, s.row(m.ID), func(_ context.Context, m *MergeRequest) error {
 			if m.State == StateOpened {
 				m.State, m.ClosedByID, m.ClosedAt, m.UpdatedAt = StateClosed, by, &now, now
 			}
@@ -117,7 +117,7 @@ func (s *Service) OnUnforked(ctx context.Context, e project.Unforked) error {
 		if err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Closed{f}); err != nil {
+		if err := s.Bus.Publish(ctx, Closed{f}); err != nil {
 			return err
 		}
 		if err := s.abort(ctx, e.By, p, m, abortClosed); err != nil {

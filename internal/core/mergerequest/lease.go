@@ -31,7 +31,7 @@ type lease struct {
 	closes []ClosedIssue // issues that the merge closes; found out again after a crash
 }
 
-func (s *Service) stamp() db.Time { return db.At(s.now()) }
+func (s *Service) stamp() db.Time { return db.At(s.Now()) }
 
 // row names the row of a request for db.Update. Who changes it says whether that counts as
 // an update of the request.
@@ -42,15 +42,15 @@ func (s *Service) row(id ID) db.Row {
 // hold locks the request and records what the merge is about to move; a merge that
 // begins again, because the target has moved, replaces what it had recorded.
 func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		l := &a.lease
 		if held {
-			_, err := s.db.Exec(ctx, `UPDATE merge_leases SET target_old_sha = ?, target_new_sha = ?, merge_commit_sha = ?,
+			_, err := s.DB.Exec(ctx, `UPDATE merge_leases SET target_old_sha = ?, target_new_sha = ?, merge_commit_sha = ?,
 				squash_commit_sha = ?, remove_source = ?, created_at = ? WHERE merge_request_id = ?`,
 				l.TargetOldSHA, l.TargetNewSHA, l.MergeCommitSHA, l.SquashCommitSHA, a.remove, l.CreatedAt, l.RequestID)
 			return err
 		}
-		_, err := db.Update(ctx, s.db, s.row(a.m.ID).Provided(a.as.UnmodifiedAt), func(ctx context.Context, m *MergeRequest) error {
+		_, err := db.Update(ctx, s.DB, s.row(a.m.ID).Provided(a.as.UnmodifiedAt), func(ctx context.Context, m *MergeRequest) error {
 			if m.State == StateOpened && m.HeadSHA != a.m.HeadSHA {
 				return a.leftFor(m.HeadSHA)
 			}
@@ -66,7 +66,7 @@ func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
 		if err != nil {
 			return err
 		}
-		_, err = db.InsertRow(ctx, s.db, "merge_leases", l, "")
+		_, err = db.InsertRow(ctx, s.DB, "merge_leases", l, "")
 		return err
 	})
 	var known *errs.Error
@@ -101,7 +101,7 @@ func (s *Service) unchanged(ctx context.Context, a *attempt, m *MergeRequest) er
 	if !a.in.WhenReady && !a.p.MergeNeedsPipeline {
 		return nil
 	}
-	passed, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM merge_requests m JOIN pipelines l ON l.id = `+newestPipeline+`
+	passed, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM merge_requests m JOIN pipelines l ON l.id = `+newestPipeline+`
 		WHERE m.id = ? AND l.status IN (?, ?))`, m.ID, ci.Success, alsoPasses(a.p))
 	if err == nil && !passed {
 		return errChanged
@@ -121,7 +121,7 @@ func (s *Service) finish(ctx context.Context, a *attempt) error {
 		return nil
 	}
 	if err := s.removeForkBranch(ctx, a); err != nil { // it is merged all the same
-		s.log.Warn("source branch in a fork stays", "merge_request_id", a.m.ID, "error", err)
+		s.Log.Warn("source branch in a fork stays", "merge_request_id", a.m.ID, "error", err)
 	}
 	return nil
 }
@@ -129,8 +129,8 @@ func (s *Service) finish(ctx context.Context, a *attempt) error {
 // record writes that the lease's merge has happened, ends the lease and publishes Merged.
 // A lease that is gone was settled by another process.
 func (s *Service) record(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, l *lease) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		gone, err := s.db.Exec(ctx, "DELETE FROM merge_leases WHERE merge_request_id = ?", l.RequestID)
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		gone, err := s.DB.Exec(ctx, "DELETE FROM merge_leases WHERE merge_request_id = ?", l.RequestID)
 		if err != nil || gone == 0 {
 			return err
 		}
@@ -150,7 +150,7 @@ func (s *Service) setMerged(ctx context.Context, as authz.Actor, p *project.Proj
 	if l.UserID != 0 {
 		by = &l.UserID
 	}
-	out, err := db.Update(ctx, s.db, s.row(l.RequestID), func(_ context.Context, m *MergeRequest) error {
+	out, err := db.Update(ctx, s.DB, s.row(l.RequestID), func(_ context.Context, m *MergeRequest) error {
 		if m.State != from {
 			return nil
 		}
@@ -176,7 +176,7 @@ func (s *Service) setMerged(ctx context.Context, as authz.Actor, p *project.Proj
 	if l.SquashCommitSHA != nil {
 		e.SquashCommitSHA = *l.SquashCommitSHA
 	}
-	if err := s.bus.Publish(ctx, e); err != nil {
+	if err := s.Bus.Publish(ctx, e); err != nil {
 		return err
 	}
 	if err := s.arrive(ctx, l, now); err != nil {
@@ -192,12 +192,12 @@ func (s *Service) setMerged(ctx context.Context, as authz.Actor, p *project.Proj
 // reopen ends a lease whose merge has not happened. Where the request is set to merge by
 // itself that is looked at again: its pipeline may have succeeded in between.
 func (s *Service) reopen(ctx context.Context, id ID, reason string) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		gone, err := s.db.Exec(ctx, "DELETE FROM merge_leases WHERE merge_request_id = ?", id)
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		gone, err := s.DB.Exec(ctx, "DELETE FROM merge_leases WHERE merge_request_id = ?", id)
 		if err != nil || gone == 0 {
 			return err
 		}
-		out, err := db.Update(ctx, s.db, s.row(id), func(_ context.Context, m *MergeRequest) error {
+		out, err := db.Update(ctx, s.DB, s.row(id), func(_ context.Context, m *MergeRequest) error {
 			if m.State == StateLocked {
 				m.State, m.MergeError = StateOpened, present(reason)
 			}
@@ -224,7 +224,7 @@ func (s *Service) Settle(ctx context.Context, _ db.Time) error {
 // SettleMerges is the part of Settle that a merge whose connection was lost waits for: it costs one
 // statement where there is none, and runs every minute.
 func (s *Service) SettleMerges(ctx context.Context) error {
-	leases, err := db.Select[lease](ctx, s.db, "SELECT "+db.Columns[lease]("l")+" FROM merge_leases l ORDER BY l.merge_request_id")
+	leases, err := db.Select[lease](ctx, s.DB, "SELECT "+db.Columns[lease]("l")+" FROM merge_leases l ORDER BY l.merge_request_id")
 	if err != nil {
 		return fmt.Errorf("read merges in flight: %w", err)
 	}
@@ -240,7 +240,7 @@ func (s *Service) SettleMerges(ctx context.Context) error {
 // Check describes merge requests that are locked by a merge that does not run, the first 100. It is for
 // the administrator's command line.
 func (s *Service) Check(ctx context.Context) ([]string, error) {
-	ids, err := db.Select[ID](ctx, s.db, "SELECT m.id FROM merge_requests m WHERE m.state = ? ORDER BY m.id LIMIT 100", StateLocked)
+	ids, err := db.Select[ID](ctx, s.DB, "SELECT m.id FROM merge_requests m WHERE m.state = ? ORDER BY m.id LIMIT 100", StateLocked)
 	if err != nil {
 		return nil, fmt.Errorf("check locked merge requests: %w", err)
 	}
@@ -264,7 +264,7 @@ func (s *Service) settleOne(ctx context.Context, l *lease) error {
 	}
 	merged, err := s.settle(ctx, p, l)
 	if err == nil {
-		s.log.Warn("settled a merge that was interrupted", "merge_request_id", l.RequestID, "merged", merged)
+		s.Log.Warn("settled a merge that was interrupted", "merge_request_id", l.RequestID, "merged", merged)
 	}
 	return err
 }
@@ -275,7 +275,7 @@ func (s *Service) settle(ctx context.Context, p *project.Project, l *lease) (mer
 	if err != nil {
 		return false, err
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return false, err
 	}
@@ -289,7 +289,7 @@ func (s *Service) settle(ctx context.Context, p *project.Project, l *lease) (mer
 	if !merged {
 		return false, s.reopen(ctx, l.RequestID, errorMerging)
 	}
-	users, err := s.accounts.Load(ctx, []authz.UserID{l.UserID})
+	users, err := s.Accounts.Load(ctx, []authz.UserID{l.UserID})
 	if err != nil {
 		return false, err
 	}
@@ -313,7 +313,7 @@ func (s *Service) settle(ctx context.Context, p *project.Project, l *lease) (mer
 func (s *Service) MergingOf(ctx context.Context, ids []ID) (map[ID]string, error) {
 	var w db.Where
 	w.In("merge_request_id", ids)
-	leases, err := db.Select[lease](ctx, s.db, "SELECT merge_request_id, target_new_sha FROM merge_leases"+w.SQL(), w.Args()...)
+	leases, err := db.Select[lease](ctx, s.DB, "SELECT merge_request_id, target_new_sha FROM merge_leases"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("merges in flight: %w", err)
 	}
@@ -345,7 +345,7 @@ func contains(ctx context.Context, r *gitcmd.Repo, tip, commit gitstore.ObjectID
 func (s *Service) pinRecent(ctx context.Context) error {
 	rows, err := s.rows(ctx, `
 		JOIN merge_request_versions v ON v.id = m.version_id
-		WHERE m.state = 'opened' AND v.created_at > ? ORDER BY m.id DESC LIMIT 1000`, s.now().Add(-2*time.Hour))
+		WHERE m.state = 'opened' AND v.created_at > ? ORDER BY m.id DESC LIMIT 1000`, s.Now().Add(-2*time.Hour))
 	if err != nil {
 		return fmt.Errorf("read recent versions: %w", err)
 	}
@@ -353,7 +353,7 @@ func (s *Service) pinRecent(ctx context.Context) error {
 	for _, m := range rows {
 		ids = append(ids, m.ProjectID)
 	}
-	projects, err := s.projects.Load(ctx, ids)
+	projects, err := s.Projects.Load(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -376,7 +376,7 @@ func (s *Service) removeForkBranch(ctx context.Context, a *attempt) error {
 	if err != nil {
 		return fmt.Errorf("remove source branch: %w", err)
 	}
-	err = s.repos.MoveRefs(ctx, a.as, a.source, repo.ByMerge, []repo.RefChange{{Ref: ref, Old: idOf(a.m.HeadSHA)}})
+	err = s.Repos.MoveRefs(ctx, a.as, a.source, repo.ByMerge, []repo.RefChange{{Ref: ref, Old: idOf(a.m.HeadSHA)}})
 	if errors.Is(err, repo.ErrMoved) {
 		return nil
 	}

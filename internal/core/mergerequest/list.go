@@ -99,11 +99,11 @@ func (s *Service) require(ctx context.Context, as authz.Actor, in Place) error {
 	case in.Project != nil:
 		return s.requireRead(ctx, as, in.Project)
 	case in.Group.Namespace == 0:
-		return s.policy.Require(ctx, as, authz.ListOwnMergeRequests, authz.Subject{})
+		return s.Policy.Require(ctx, as, authz.ListOwnMergeRequests, authz.Subject{})
 	case as.Nameless():
 		return errs.New(errs.Unauthorized, "")
 	}
-	return s.policy.Require(ctx, as, authz.ReadGroup, in.Group)
+	return s.Policy.Require(ctx, as, authz.ReadGroup, in.Group)
 }
 
 // within selects the merge requests of a project.
@@ -166,7 +166,7 @@ func (s *Service) visible(as authz.Actor, group authz.NamespaceID, f Filter) (fr
 // listAcross lists the merge requests of a group, or of all projects where it is 0.
 func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.NamespaceID, f Filter) (page.Page[*MergeRequest], error) {
 	from, w := s.visible(as, group, f)
-	level, args := s.policy.LevelSQL(as, "p.namespace_id")
+	level, args := s.Policy.LevelSQL(as, "p.namespace_id")
 	all, places := s.ofPlaces(as, group, f, from, w)
 	list, err := s.list(ctx, as, origin{
 		in: Place{Group: authz.Subject{Namespace: group}}, from: "merge_requests m JOIN projects p ON p.id = m.target_project_id", narrow: from,
@@ -175,7 +175,7 @@ func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.Na
 	if err != nil {
 		return list, err
 	}
-	projects, err := s.projects.Load(ctx, projectsOf(list.Items))
+	projects, err := s.Projects.Load(ctx, projectsOf(list.Items))
 	if err != nil {
 		return list, err
 	}
@@ -185,7 +185,7 @@ func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.Na
 // readableSQL adds what the rule of ReadMergeRequest says about a project p and its
 // namespace n, so that lists and Require agree.
 func (s *Service) readableSQL(as authz.Actor, w *db.Where) {
-	s.policy.Within(as, "p.namespace_id", w)
+	s.Policy.Within(as, "p.namespace_id", w)
 	if as.Admin || as.Auditor {
 		return
 	}
@@ -193,8 +193,8 @@ func (s *Service) readableSQL(as authz.Actor, w *db.Where) {
 	if as.External || !as.SignedIn() {
 		open = "20"
 	}
-	planners, args := s.policy.ReachSQL(as, authz.Planner)
-	guests, more := s.policy.ReachSQL(as, authz.Guest)
+	planners, args := s.Policy.ReachSQL(as, authz.Planner)
+	guests, more := s.Policy.ReachSQL(as, authz.Guest)
 	w.And(`(n.id IN (`+db.Shared(planners)+`) OR (p.repository_access = 20 AND n.visibility <> 0
 		AND ((n.visibility >= `+open+` AND p.merge_requests_access = 20) OR n.id IN (`+db.Shared(guests)+`))))`,
 		append(args, more...)...)
@@ -220,7 +220,7 @@ type origin struct {
 // list runs the page, the total and what hangs on the rows.
 func (s *Service) list(ctx context.Context, as authz.Actor, o origin, f Filter) (page.Page[*MergeRequest], error) {
 	w := o.where
-	if !f.where(&w, as, o.in, s.now()) {
+	if !f.where(&w, as, o.in, s.Now()) {
 		return page.None[*MergeRequest](f.Range), nil
 	}
 	q := page.Query{
@@ -230,7 +230,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, o origin, f Filter) 
 	if f.OrderBy == filter.ByRelevance {
 		q.Order, q.Common = rows.Relevance(f.Search)
 	}
-	list, err := page.Select[listRow](ctx, s.db, q, f.Range)
+	list, err := page.Select[listRow](ctx, s.DB, q, f.Range)
 	if err != nil {
 		return page.Page[*MergeRequest]{}, fmt.Errorf("list merge requests: %w", err)
 	}

@@ -94,7 +94,7 @@ func (s *Service) mergeNow(ctx context.Context, as authz.Actor, p *project.Proje
 	case enters && m.State == StateOpened && m.inTrain() && (in.SHA == "" || in.SHA == m.HeadSHA):
 		return m, nil
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (s *Service) checkMerge(ctx context.Context, p *project.Project, m *MergeRe
 		return errCannotMerge
 	}
 	if p.MergeMethod != project.MergeCommit && !in.train { // a train rebases
-		r, err := s.repos.Open(ctx, p)
+		r, err := s.Repos.Open(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -246,11 +246,11 @@ func (s *Service) requireMerge(ctx context.Context, as authz.Actor, p *project.P
 
 // CanMerge reports whether the actor may merge into the request's target branch.
 func (s *Service) CanMerge(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (bool, error) {
-	may, err := s.policy.Can(ctx, as, authz.AcceptMergeRequest, m.Subject(as, p))
+	may, err := s.Policy.Can(ctx, as, authz.AcceptMergeRequest, m.Subject(as, p))
 	if err != nil || !may {
 		return false, err
 	}
-	access, err := s.protections.BranchAccess(ctx, as, p, m.TargetBranch)
+	access, err := s.Protections.BranchAccess(ctx, as, p, m.TargetBranch)
 	return access.Push || access.Merge, err
 }
 
@@ -280,7 +280,7 @@ func (s *Service) run(ctx context.Context, a *attempt) error {
 			// From here on a caller that goes away must not stop us half-way.
 			held, ctx = true, context.WithoutCancel(ctx)
 		}
-		err := s.repos.MoveRefs(ctx, a.as, a.p, repo.ByMerge, a.moves())
+		err := s.Repos.MoveRefs(ctx, a.as, a.p, repo.ByMerge, a.moves())
 		if err == nil {
 			return s.finish(ctx, a)
 		}
@@ -352,7 +352,7 @@ func (s *Service) afterFailure(ctx context.Context, a *attempt, cause error) err
 		return errors.Join(cause, err)
 	}
 	if merged {
-		s.log.Warn("merge ended in an error after the branch had moved", "merge_request_id", a.m.ID, "error", cause)
+		s.Log.Warn("merge ended in an error after the branch had moved", "merge_request_id", a.m.ID, "error", cause)
 		return nil
 	}
 	return fmt.Errorf("merge: %w", cause)
@@ -385,7 +385,7 @@ func (s *Service) giveUp(ctx context.Context, m *MergeRequest, held bool, cause 
 		if err := s.reopen(ctx, m.ID, reason); err != nil {
 			return errors.Join(cause, err)
 		}
-	} else if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET merge_error = ? WHERE id = ? AND state = 'opened'", present(reason), m.ID); err != nil {
+	} else if _, err := s.DB.Exec(ctx, "UPDATE merge_requests SET merge_error = ? WHERE id = ? AND state = 'opened'", present(reason), m.ID); err != nil {
 		return errors.Join(cause, fmt.Errorf("store merge error: %w", err))
 	}
 	switch {

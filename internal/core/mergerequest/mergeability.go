@@ -103,7 +103,7 @@ func (s *Service) isForward(ctx context.Context, p *project.Project, m *MergeReq
 	case m.untried():
 		return Condition{Name: NeedRebase, State: ConditionChecking}, nil
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return Condition{}, err
 	}
@@ -126,7 +126,7 @@ func (s *Service) explain(ctx context.Context, as authz.Actor, p, source *projec
 		}
 		c.Change, c.Level = ToUpdate, &developer
 		c.Users = slices.Compact(slices.Sorted(slices.Values(append([]authz.UserID{m.AuthorID}, m.Assignees...))))
-		if c.CanChange, err = s.policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, p)); err == nil && c.Name == BlockedByOthers {
+		if c.CanChange, err = s.Policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, p)); err == nil && c.Name == BlockedByOthers {
 			err = s.nameBlocking(ctx, as, m, c)
 		}
 	case CommitsStatus, Conflict, NeedRebase:
@@ -135,7 +135,7 @@ func (s *Service) explain(ctx context.Context, as authz.Actor, p, source *projec
 		c.Change, c.Level, c.Users = ToResolve, &developer, []authz.UserID{m.AuthorID}
 		subject := m.Subject(as, p)
 		subject.Own = as.Is(m.AuthorID)
-		if c.CanChange, err = s.policy.Can(ctx, as, authz.ResolveNote, subject); err != nil {
+		if c.CanChange, err = s.Policy.Can(ctx, as, authz.ResolveNote, subject); err != nil {
 			return err
 		}
 		c.Discussions, err = s.openThreads(ctx, as, p, m)
@@ -150,11 +150,11 @@ func (s *Service) explain(ctx context.Context, as authz.Actor, p, source *projec
 		}
 	case StatusChecksMustPass:
 		c.Change, c.Level = ToAnswer, &developer
-		if c.CanChange, err = s.policy.Can(ctx, as, authz.AnswerStatusChecks, m.Subject(as, p)); err != nil {
+		if c.CanChange, err = s.Policy.Can(ctx, as, authz.AnswerStatusChecks, m.Subject(as, p)); err != nil {
 			return err
 		}
 		var reads bool
-		if reads, err = s.policy.Can(ctx, as, authz.ReadStatusChecks, m.Subject(as, p)); reads {
+		if reads, err = s.Policy.Can(ctx, as, authz.ReadStatusChecks, m.Subject(as, p)); reads {
 			c.Checks = m.obstacle(StatusChecksMustPass).Names
 		}
 	case CIMustPass:
@@ -163,7 +163,7 @@ func (s *Service) explain(ctx context.Context, as authz.Actor, p, source *projec
 			return nil
 		}
 		c.Level = &developer
-		if c.CanChange, err = s.policy.Can(ctx, as, authz.SetCommitStatus, source.Subject()); err != nil {
+		if c.CanChange, err = s.Policy.Can(ctx, as, authz.SetCommitStatus, source.Subject()); err != nil {
 			return err
 		}
 		c.Build, err = s.Builds(ctx, as, p, m)
@@ -177,7 +177,7 @@ func (s *Service) explainBranch(ctx context.Context, as authz.Actor, source *pro
 	if source == nil {
 		return nil
 	}
-	access, err := s.protections.BranchAccess(ctx, as, source, m.SourceBranch)
+	access, err := s.Protections.BranchAccess(ctx, as, source, m.SourceBranch)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (s *Service) explainBranch(ctx context.Context, as authz.Actor, source *pro
 		developer := authz.Developer
 		c.Level = &developer
 	}
-	err = s.repos.MayCommit(ctx, as, source, m.SourceBranch)
+	err = s.Repos.MayCommit(ctx, as, source, m.SourceBranch)
 	c.CanChange = err == nil
 	if errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) || errs.Is(err, errs.Unauthorized) {
 		return nil
@@ -196,7 +196,7 @@ func (s *Service) explainBranch(ctx context.Context, as authz.Actor, source *pro
 // openThreads lists the oldest threads of a request that are not resolved and that the actor
 // may read.
 func (s *Service) openThreads(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) ([]string, error) {
-	internal, err := s.policy.SeesInternalNotes(ctx, as, p.Subject())
+	internal, err := s.Policy.SeesInternalNotes(ctx, as, p.Subject())
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (s *Service) openThreads(ctx context.Context, as authz.Actor, p *project.Pr
 	if internal {
 		hidden = ""
 	}
-	out, err := db.Select[string](ctx, s.db, `SELECT n.discussion_id FROM notes n WHERE n.noteable_type = 'MergeRequest' AND n.noteable_id = ?
+	out, err := db.Select[string](ctx, s.DB, `SELECT n.discussion_id FROM notes n WHERE n.noteable_type = 'MergeRequest' AND n.noteable_id = ?
 		AND n.type IS NOT NULL AND n.resolved_at IS NULL AND NOT n.system`+hidden+` GROUP BY n.discussion_id ORDER BY MIN(n.id) LIMIT ?`, m.ID, maxOpenThreads)
 	if err != nil {
 		return nil, fmt.Errorf("open threads of merge request: %w", err)

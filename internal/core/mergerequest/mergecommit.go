@@ -39,7 +39,7 @@ func (s *Service) commits(ctx context.Context, a *attempt, tip gitstore.ObjectID
 // pushed commits say is why the merge fails.
 func (s *Service) judge(ctx context.Context, a *attempt, r *gitcmd.Repo, l *lease) error {
 	change := repo.RefChange{Ref: gitstore.RefName(gitstore.Branches + a.m.TargetBranch), Old: idOf(l.TargetOldSHA), New: idOf(l.TargetNewSHA)}
-	err := s.repos.Judge(ctx, a.as, a.p, repo.ByMerge, r, []repo.RefChange{change})
+	err := s.Repos.Judge(ctx, a.as, a.p, repo.ByMerge, r, []repo.RefChange{change})
 	if refused, ok := errors.AsType[*repo.Refusal](err); ok {
 		return &refusal{reason: refused.Text}
 	}

@@ -31,7 +31,7 @@ func (s *Service) mergeRef(ctx context.Context, as authz.Actor, p *project.Proje
 	if m.State != StateOpened || m.Status != CanBeMerged {
 		return gitstore.ObjectID{}, errs.Plain(errNotMergeable)
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return gitstore.ObjectID{}, err
 	}

@@ -15,15 +15,15 @@ func inMilestones() milestone.Table {
 
 // OnPromoted gives merge requests the milestone of the group for those that it replaces.
 func (s *Service) OnPromoted(ctx context.Context, e milestone.Promoted) error {
-	return s.milestones.Promoted(ctx, e, inMilestones())
+	return s.Milestones.Promoted(ctx, e, inMilestones())
 }
 
 // OnTransferred replaces the milestones of former groups on the merge requests of a project.
 func (s *Service) OnTransferred(ctx context.Context, e project.Transferred) error {
-	return s.milestones.ReplaceFormer(ctx, e.By, e.Project.Place(), inMilestones())
+	return s.Milestones.ReplaceFormer(ctx, e.By, e.Project.Place(), inMilestones())
 }
 
 // OnGroupTransferred is OnTransferred for all projects below a group.
 func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
-	return s.milestones.ReplaceFormer(ctx, e.By, e.Group.Place(), inMilestones())
+	return s.Milestones.ReplaceFormer(ctx, e.By, e.Group.Place(), inMilestones())
 }

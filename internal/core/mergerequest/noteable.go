@@ -40,7 +40,7 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place,
 		PublicNotes int64        `db:"public_notes_count"`
 		Assigned    bool         `db:"assigned"`
 	}
-	r, err := db.Get[row](ctx, s.db, `SELECT m.id, m.title, m.author_id, COALESCE(m.discussion_locked, false) AS locked,
+	r, err := db.Get[row](ctx, s.DB, `SELECT m.id, m.title, m.author_id, COALESCE(m.discussion_locked, false) AS locked,
 			m.notes_count, m.public_notes_count,
 			EXISTS (SELECT 1 FROM merge_request_assignees a WHERE a.merge_request_id = m.id AND a.user_id = ?) AS assigned
 		FROM merge_requests m WHERE m.target_project_id = ? AND m.iid = ?`, as.UserID, p.ID, iid)
@@ -63,7 +63,7 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place,
 // CountNotes changes a request's counters of comments and threads and the time of its last
 // change in the caller's transaction, and gives the counters as they are then.
 func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
-	n, err := db.Get[noteable.Counts](ctx, s.db, `UPDATE merge_requests SET notes_count = notes_count + ?,
+	n, err := db.Get[noteable.Counts](ctx, s.DB, `UPDATE merge_requests SET notes_count = notes_count + ?,
 		public_notes_count = public_notes_count + ?, resolvable_discussions_count = resolvable_discussions_count + ?,
 		unresolved_discussions_count = unresolved_discussions_count + ?, updated_at = ? WHERE id = ?
 		RETURNING notes_count, public_notes_count, resolvable_discussions_count, unresolved_discussions_count`,
@@ -96,7 +96,7 @@ func (s *Service) UnblockAll(ctx context.Context, id project.ID) error {
 		ProjectID *project.ID `db:"source_project_id"`
 		Branch    string      `db:"source_branch"`
 	}
-	waiting, err := db.Select[source](ctx, s.db, `SELECT DISTINCT m.source_project_id, m.source_branch FROM merge_requests m
+	waiting, err := db.Select[source](ctx, s.DB, `SELECT DISTINCT m.source_project_id, m.source_branch FROM merge_requests m
 		WHERE m.target_project_id = ? AND m.state = 'opened' AND m.merge_when_pipeline_succeeds ORDER BY m.source_project_id, m.source_branch`, id)
 	if err != nil {
 		return fmt.Errorf("read automatic merges: %w", err)
@@ -126,7 +126,7 @@ func (s *Service) Standing(ctx context.Context, id ID) (*project.Project, *Merge
 // Locked reads a request as events say of it and locks its row until the caller's transaction
 // ends. It asks for no permission.
 func (s *Service) Locked(ctx context.Context, id ID) (*MergeRequest, error) {
-	m, err := db.ForUpdate[MergeRequest](ctx, s.db, s.row(id))
+	m, err := db.ForUpdate[MergeRequest](ctx, s.DB, s.row(id))
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}

@@ -39,12 +39,12 @@ func (s *Service) OfCommit(ctx context.Context, as authz.Actor, p *project.Proje
 
 // introducing gives the numbers of the merge requests that brought a commit.
 func (s *Service) introducing(ctx context.Context, p *project.Project, commit gitstore.ObjectID) ([]IID, error) {
-	iids, err := db.Select[IID](ctx, s.db, `SELECT iid FROM merge_requests
+	iids, err := db.Select[IID](ctx, s.DB, `SELECT iid FROM merge_requests
 		WHERE target_project_id = ? AND (merge_commit_sha = ? OR squash_commit_sha = ?) ORDER BY iid`, p.ID, commit, commit)
 	if err != nil {
 		return nil, fmt.Errorf("look for merge of commit: %w", err)
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (s *Service) introducing(ctx context.Context, p *project.Project, commit gi
 		IID  IID    `db:"iid"`
 		Base string `db:"base_sha"`
 	}
-	rows, err := db.Select[base](ctx, s.db, "SELECT iid, base_sha FROM merge_requests WHERE target_project_id = ? AND iid IN ("+
+	rows, err := db.Select[base](ctx, s.DB, "SELECT iid, base_sha FROM merge_requests WHERE target_project_id = ? AND iid IN ("+
 		marks+") ORDER BY iid DESC", append([]any{p.ID}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("read merge requests of commit: %w", err)
@@ -103,12 +103,12 @@ func (s *Service) Introducing(ctx context.Context, p *project.Project, within, w
 		Merge  *string           `db:"merge_commit_sha"`
 		Squash *string           `db:"squash_commit_sha"`
 	}
-	rows, err := db.Select[merged](ctx, s.db, `SELECT iid, base_sha, head_sha, merge_commit_sha, squash_commit_sha
+	rows, err := db.Select[merged](ctx, s.DB, `SELECT iid, base_sha, head_sha, merge_commit_sha, squash_commit_sha
 		FROM merge_requests WHERE target_project_id = ? AND state = 'merged' AND head_sha <> '' ORDER BY iid`, p.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read merged requests: %w", err)
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func (s *Service) ownersOutdated(ctx context.Context, place authz.NamespaceID) e
 // merges, because other users can be owners: those into projects of the places that a query
 // selects, and of the places that these groups, or groups below them, are invited to.
 func (s *Service) ownersOutdatedIn(ctx context.Context, places string, args ...any) error {
-	_, err := s.db.Exec(ctx, `UPDATE merge_requests SET owners_key = '?', trial_result = '', trial_source_sha = '', trial_target_sha = ''
+	_, err := s.DB.Exec(ctx, `UPDATE merge_requests SET owners_key = '?', trial_result = '', trial_source_sha = '', trial_target_sha = ''
 		WHERE state = 'opened' AND owners_key <> '' AND target_project_id IN (SELECT p.id FROM projects p
 			JOIN namespace_ancestors a ON a.namespace_id = p.namespace_id WHERE a.ancestor_id IN (`+places+`
 				UNION SELECT x.namespace_id FROM shares x JOIN namespace_ancestors g ON g.namespace_id = x.group_id WHERE g.ancestor_id IN (`+places+`)))`,
@@ -102,10 +102,10 @@ const expiredDays = 7
 func (s *Service) expire(ctx context.Context, _ OwnerExpiry) error {
 	s.expiring.Lock()
 	defer s.expiring.Unlock()
-	today := s.now().UTC().Format(time.DateOnly)
+	today := s.Now().UTC().Format(time.DateOnly)
 	since := s.expired
 	if since == "" {
-		since = s.now().UTC().AddDate(0, 0, -expiredDays).Format(time.DateOnly)
+		since = s.Now().UTC().AddDate(0, 0, -expiredDays).Format(time.DateOnly)
 	}
 	if since == today {
 		return nil
@@ -125,7 +125,7 @@ func (s *Service) planOwners(ctx context.Context, p *project.Project, m *MergeRe
 	if m.TrialTargetSHA == "" || m.TrialSourceSHA == "" || m.BaseSHA == "" {
 		return nil, nil // nothing to compare
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (s *Service) readers(ctx context.Context, p *project.Project, ids []authz.U
 		Auditor  bool         `db:"auditor"`
 		External bool         `db:"external"`
 	}
-	users, err := db.Select[user](ctx, s.db, "SELECT id, admin, auditor, external FROM users"+w.SQL()+" AND state = 'active' ORDER BY id", w.Args()...)
+	users, err := db.Select[user](ctx, s.DB, "SELECT id, admin, auditor, external FROM users"+w.SQL()+" AND state = 'active' ORDER BY id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read users: %w", err)
 	}
@@ -41,7 +41,7 @@ func (s *Service) readers(ctx context.Context, p *project.Project, ids []authz.U
 	subject.Known = false // that is the level of the actor
 	var out []authz.UserID
 	for _, u := range users {
-		may, err := s.policy.Can(ctx, authz.Actor{UserID: u.ID, Admin: u.Admin, Auditor: u.Auditor, External: u.External},
+		may, err := s.Policy.Can(ctx, authz.Actor{UserID: u.ID, Admin: u.Admin, Auditor: u.Auditor, External: u.External},
 			authz.ReadMergeRequest, subject)
 		if err != nil {
 			return nil, err
@@ -71,7 +71,7 @@ func (s *Service) assign(ctx context.Context, as authz.Actor, p *project.Project
 		asked, released := change.Sets(m.ReviewerIDs(), *c.Reviewers)
 		m.Reviewers = slices.DeleteFunc(slices.Clone(m.Reviewers), func(r Reviewer) bool { return slices.Contains(released, r.UserID) })
 		for _, id := range asked {
-			m.Reviewers = append(m.Reviewers, Reviewer{UserID: id, State: unreviewed, CreatedAt: db.At(s.now())})
+			m.Reviewers = append(m.Reviewers, Reviewer{UserID: id, State: unreviewed, CreatedAt: db.At(s.Now())})
 		}
 		slices.SortFunc(m.Reviewers, func(a, b Reviewer) int { return cmp.Compare(a.UserID, b.UserID) })
 	}
@@ -80,7 +80,7 @@ func (s *Service) assign(ctx context.Context, as authz.Actor, p *project.Project
 			return err
 		}
 	}
-	added, removed, err := s.labels.Apply(ctx, as, p.Place(), noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, m.Labels, c.Labels)
+	added, removed, err := s.Labels.Apply(ctx, as, p.Place(), noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, m.Labels, c.Labels)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (s *Service) dropPeople(ctx context.Context, table string, id ID, stay []au
 	var w db.Where
 	w.And("merge_request_id = ?", id)
 	w.NotIn("user_id", stay)
-	if _, err := s.db.Exec(ctx, "DELETE FROM "+table+w.SQL(), w.Args()...); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM "+table+w.SQL(), w.Args()...); err != nil {
 		return fmt.Errorf("drop people: %w", err)
 	}
 	return nil
@@ -117,12 +117,12 @@ func (m *MergeRequest) ReviewerIDs() []authz.UserID {
 // their rows.
 func (s *Service) addPeople(ctx context.Context, m *MergeRequest) error {
 	for _, id := range m.Assignees {
-		if _, err := db.InsertRow(ctx, s.db, "merge_request_assignees", db.Values{"merge_request_id": m.ID, "user_id": id}, "ON CONFLICT DO NOTHING"); err != nil {
+		if _, err := db.InsertRow(ctx, s.DB, "merge_request_assignees", db.Values{"merge_request_id": m.ID, "user_id": id}, "ON CONFLICT DO NOTHING"); err != nil {
 			return fmt.Errorf("assign: %w", err)
 		}
 	}
 	for _, r := range m.Reviewers {
-		if _, err := db.InsertRow(ctx, s.db, "merge_request_reviewers", db.Values{
+		if _, err := db.InsertRow(ctx, s.DB, "merge_request_reviewers", db.Values{
 			"merge_request_id": m.ID, "user_id": r.UserID, "state": r.State, "created_at": r.CreatedAt,
 		}, "ON CONFLICT DO NOTHING"); err != nil {
 			return fmt.Errorf("ask for review: %w", err)

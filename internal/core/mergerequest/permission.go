@@ -43,13 +43,13 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, v *View) (Per
 		authz.UpdateMergeRequest: &out.Update, authz.SetMergeRequestMetadata: &out.Administer, authz.CreateNote: &out.Comment, authz.PushCode: &out.Pick,
 	} {
 		var err error
-		if *to, err = s.policy.Can(ctx, as, ability, subject); err != nil {
+		if *to, err = s.Policy.Can(ctx, as, ability, subject); err != nil {
 			return out, err
 		}
 	}
 	var err error
 	if out.Comment && m.DiscussionLocked != nil && *m.DiscussionLocked {
-		if out.Comment, err = s.policy.Can(ctx, as, authz.CreateNoteLocked, subject); err != nil {
+		if out.Comment, err = s.Policy.Can(ctx, as, authz.CreateNoteLocked, subject); err != nil {
 			return out, err
 		}
 	}
@@ -61,7 +61,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, v *View) (Per
 	if err != nil || source == nil {
 		return out, err
 	}
-	access, err := s.protections.BranchAccess(ctx, as, source, m.SourceBranch)
+	access, err := s.Protections.BranchAccess(ctx, as, source, m.SourceBranch)
 	if err != nil {
 		return out, err
 	}
@@ -82,7 +82,7 @@ func (s *Service) Party(ctx context.Context, v *View, user authz.UserID) (Party,
 		Auditor  bool `db:"auditor"`
 		External bool `db:"external"`
 	}
-	u, err := db.Get[row](ctx, s.db, "SELECT admin, auditor, external FROM users WHERE id = ? AND state = ?", user, account.Active)
+	u, err := db.Get[row](ctx, s.DB, "SELECT admin, auditor, external FROM users WHERE id = ? AND state = ?", user, account.Active)
 	if errors.Is(err, db.ErrNotFound) {
 		return Party{}, nil
 	}
@@ -97,6 +97,6 @@ func (s *Service) Party(ctx context.Context, v *View, user authz.UserID) (Party,
 	if out.Merge, err = s.CanMerge(ctx, as, &p, m); err != nil {
 		return out, err
 	}
-	out.Update, err = s.policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, &p))
+	out.Update, err = s.Policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, &p))
 	return out, err
 }

@@ -60,7 +60,7 @@ func (s *Service) pipelinesOf(ctx context.Context, asked []*MergeRequest) error 
 		ID     ID       `db:"id"`
 		Status ci.State `db:"status"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT m.id, l.status FROM merge_requests m JOIN pipelines l ON l.id = `+newestPipeline+w.SQL()+" ORDER BY m.id", w.Args()...)
+	rows, err := db.Select[row](ctx, s.DB, `SELECT m.id, l.status FROM merge_requests m JOIN pipelines l ON l.id = `+newestPipeline+w.SQL()+" ORDER BY m.id", w.Args()...)
 	if err != nil {
 		return fmt.Errorf("read pipelines of requests: %w", err)
 	}
@@ -76,11 +76,11 @@ const maxEveryCommit = 1000
 // everyCommit gives the ids of the commits that the request brings, and of those at which
 // its source branch stood before.
 func (s *Service) everyCommit(ctx context.Context, p *project.Project, m *MergeRequest) ([]string, error) {
-	out, err := db.Select[string](ctx, s.db, "SELECT DISTINCT v.head_sha FROM merge_request_versions v WHERE v.merge_request_id = ? ORDER BY v.head_sha", m.ID)
+	out, err := db.Select[string](ctx, s.DB, "SELECT DISTINCT v.head_sha FROM merge_request_versions v WHERE v.merge_request_id = ? ORDER BY v.head_sha", m.ID)
 	if err != nil {
 		return nil, fmt.Errorf("list heads of versions: %w", err)
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}

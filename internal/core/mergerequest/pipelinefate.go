@@ -27,7 +27,7 @@ func (s *Service) followPipeline(ctx context.Context, e ci.PipelineChanged) erro
 	if now != ci.Failed && now != ci.Success && !failed || e.Pipeline.Source == ci.ByParentPipeline {
 		return nil
 	}
-	return s.jobs.Enqueue(ctx, pipelineFate{e.Pipeline.ID, now == ci.Failed})
+	return s.Jobs.Enqueue(ctx, pipelineFate{e.Pipeline.ID, now == ci.Failed})
 }
 
 // tellPipeline does the job for the open requests whose newest pipeline it is, unless its state is another one by now.
@@ -38,7 +38,7 @@ func (s *Service) tellPipeline(ctx context.Context, work pipelineFate) error {
 		Request   *ID        `db:"merge_request_id"`
 		State     ci.State   `db:"status"`
 	}
-	p, err := db.Get[row](ctx, s.db, "SELECT p.project_id, p.ref, p.merge_request_id, p.status FROM pipelines p WHERE p.id = ?", work.PipelineID)
+	p, err := db.Get[row](ctx, s.DB, "SELECT p.project_id, p.ref, p.merge_request_id, p.status FROM pipelines p WHERE p.id = ?", work.PipelineID)
 	if errors.Is(err, db.ErrNotFound) || err == nil && (p.State == ci.Failed) != work.Failed {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (s *Service) tellPipeline(ctx context.Context, work pipelineFate) error {
 }
 
 func (s *Service) publishFate(ctx context.Context, p *project.Project, m *MergeRequest, failed bool) error {
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		f, err := s.fact(ctx, authz.Actor{}, p, db.Change[MergeRequest]{Before: *m, After: *m})
 		if err != nil {
 			return err
@@ -71,6 +71,6 @@ func (s *Service) publishFate(ctx context.Context, p *project.Project, m *MergeR
 		if failed {
 			e = PipelineFailed{f}
 		}
-		return s.bus.Publish(ctx, e)
+		return s.Bus.Publish(ctx, e)
 	})
 }

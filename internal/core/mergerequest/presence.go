@@ -24,7 +24,7 @@ func (s *Service) present(ctx context.Context, e repo.Pushed, sources map[string
 		if err != nil {
 			return fmt.Errorf("merge requests of a branch: %w", err)
 		}
-		projects, err := s.projects.Load(ctx, projectsOf(rows))
+		projects, err := s.Projects.Load(ctx, projectsOf(rows))
 		if err != nil {
 			return err
 		}
@@ -38,9 +38,9 @@ func (s *Service) present(ctx context.Context, e repo.Pushed, sources map[string
 				return err
 			}
 			if c.New.IsZero() {
-				err = s.bus.Publish(ctx, SourceBranchDeleted{f})
+				err = s.Bus.Publish(ctx, SourceBranchDeleted{f})
 			} else {
-				err = s.bus.Publish(ctx, SourceBranchRestored{f})
+				err = s.Bus.Publish(ctx, SourceBranchRestored{f})
 			}
 			if err != nil {
 				return err

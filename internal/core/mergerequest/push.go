@@ -49,7 +49,7 @@ const (
 
 // trialsAt is when the trial merges into a branch that was pushed to are made again.
 func (s *Service) trialsAt(work trials) time.Time {
-	now := s.now()
+	now := s.Now()
 	if last, ok := s.tried.Load(work); ok && now.Sub(last.(time.Time)) < trialsShortWhile {
 		return now.Add(trialsAfterMore)
 	}
@@ -58,7 +58,7 @@ func (s *Service) trialsAt(work trials) time.Time {
 
 // triedNow notes that the trial merges into a branch are made, and forgets those of long ago.
 func (s *Service) triedNow(work trials) {
-	now := s.now()
+	now := s.Now()
 	s.tried.Range(func(key, last any) bool {
 		if now.Sub(last.(time.Time)) >= trialsShortWhile {
 			s.tried.Delete(key)
@@ -125,11 +125,11 @@ func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
 	if len(work.Changes) == 0 {
 		return nil
 	}
-	if err := s.jobs.Enqueue(ctx, work); err != nil {
+	if err := s.Jobs.Enqueue(ctx, work); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(targets)) {
-		if err := s.jobs.Enqueue(ctx, trials{e.ProjectID, name}, job.At(s.trialsAt(trials{e.ProjectID, name}))); err != nil {
+		if err := s.Jobs.Enqueue(ctx, trials{e.ProjectID, name}, job.At(s.trialsAt(trials{e.ProjectID, name}))); err != nil {
 			return err
 		}
 	}
@@ -146,7 +146,7 @@ func (s *Service) touched(ctx context.Context, id project.ID, names []string) (s
 	for chunk := range slices.Chunk(names, db.MaxArgs/4) {
 		marks, args := db.Marks(chunk)
 		args = slices.Concat([]any{id}, args, []any{id}, args)
-		found, err := db.Select[row](ctx, s.db, `SELECT DISTINCT m.source_branch AS name, true AS source FROM merge_requests m
+		found, err := db.Select[row](ctx, s.DB, `SELECT DISTINCT m.source_branch AS name, true AS source FROM merge_requests m
 				WHERE m.source_project_id = ? AND m.state = 'opened' AND m.source_branch IN (`+marks+`)
 			UNION ALL
 			SELECT DISTINCT m.target_branch AS name, false AS source FROM merge_requests m
@@ -168,7 +168,7 @@ func (s *Service) touched(ctx context.Context, id project.ID, names []string) (s
 // Requested gives the branches of a project that open requests come from or go to. It asks
 // for no permission.
 func (s *Service) Requested(ctx context.Context, id project.ID) (map[string]bool, error) {
-	names, err := db.Select[string](ctx, s.db, `SELECT source_branch FROM merge_requests WHERE source_project_id = ? AND state = 'opened'
+	names, err := db.Select[string](ctx, s.DB, `SELECT source_branch FROM merge_requests WHERE source_project_id = ? AND state = 'opened'
 		UNION SELECT target_branch FROM merge_requests WHERE target_project_id = ? AND state = 'opened'`, id, id)
 	if err != nil {
 		return nil, fmt.Errorf("list branches of merge requests: %w", err)
@@ -226,7 +226,7 @@ func (s *Service) followSource(ctx context.Context, by authz.Actor, work afterPu
 		if c.New.IsZero() || m.HeadSHA != hexOf(c.New) || !m.testable() || !by.SignedIn() || work.ByJob {
 			continue
 		}
-		if err := s.jobs.Enqueue(ctx, runPipeline{m.ID, by.UserID, m.HeadSHA, work.SkipCI}); err != nil {
+		if err := s.Jobs.Enqueue(ctx, runPipeline{m.ID, by.UserID, m.HeadSHA, work.SkipCI}); err != nil {
 			return err
 		}
 	}
@@ -239,7 +239,7 @@ func (s *Service) open(ctx context.Context, cond string, args ...any) ([]*MergeR
 	if err != nil {
 		return nil, nil, fmt.Errorf("read open merge requests: %w", err)
 	}
-	projects, err := s.projects.Load(ctx, projectsOf(rows))
+	projects, err := s.Projects.Load(ctx, projectsOf(rows))
 	return rows, projects, err
 }
 
@@ -257,7 +257,7 @@ func (s *Service) eachOpen(ctx context.Context, fn func(rows []*MergeRequest, pr
 		if len(rows) == 0 {
 			return nil
 		}
-		projects, err := s.projects.Load(ctx, projectsOf(rows))
+		projects, err := s.Projects.Load(ctx, projectsOf(rows))
 		if err != nil {
 			return err
 		}
@@ -284,12 +284,12 @@ const maxPushed = 20_000
 // with this push. A request without commits of its own has nothing to merge. Other requests are
 // not read, unless the project merges by fast-forward and they wait for a pipeline.
 func (s *Service) followTarget(ctx context.Context, by authz.Actor, id project.ID, c repo.RefChange) error {
-	all, err := s.projects.Load(ctx, []project.ID{id})
+	all, err := s.Projects.Load(ctx, []project.ID{id})
 	p := all[id]
 	if err != nil || p == nil {
 		return err
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -362,7 +362,7 @@ func (s *Service) mergedByHand(ctx context.Context, by authz.Actor, p *project.P
 	if l.closes, err = s.closes(ctx, by, p, m, commits); err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		return s.setMerged(ctx, by, p, m, &l, StateOpened)
 	})
 	if err != nil {

@@ -161,7 +161,7 @@ func (o *pushOptions) told() (lines []string) {
 // optionTarget finds the project that the requests go to.
 func (s *Service) optionTarget(ctx context.Context, as authz.Actor, p *project.Project, o *pushOptions) (*project.Project, error) {
 	if o.into != "" {
-		target, err := s.projects.Find(ctx, as, o.into)
+		target, err := s.Projects.Find(ctx, as, o.into)
 		if errs.Is(err, errs.NotFound) {
 			return nil, errs.Plain("Target project " + o.into + " does not exist")
 		}
@@ -173,7 +173,7 @@ func (s *Service) optionTarget(ctx context.Context, as authz.Actor, p *project.P
 	if p.ForkedFromID == nil || p.Settings().MRDefaultTargetSelf {
 		return p, nil
 	}
-	target, err := s.projects.FindByID(ctx, as, *p.ForkedFromID)
+	target, err := s.Projects.FindByID(ctx, as, *p.ForkedFromID)
 	if errs.Is(err, errs.NotFound) {
 		return p, nil
 	}
@@ -317,7 +317,7 @@ func (s *Service) optionMilestone(ctx context.Context, as authz.Actor, p *projec
 	if *o.milestone == "" {
 		return new(milestone.ID), nil
 	}
-	found, err := s.milestones.List(ctx, as, p.Place(), milestone.Filter{Title: *o.milestone, Ancestors: true, Range: page.Range{Limit: 1}})
+	found, err := s.Milestones.List(ctx, as, p.Place(), milestone.Filter{Title: *o.milestone, Ancestors: true, Range: page.Range{Limit: 1}})
 	if err != nil && !errs.Is(err, errs.NotFound) && !errs.Is(err, errs.Forbidden) {
 		return nil, err
 	}
@@ -356,7 +356,7 @@ func (s *Service) optionPeople(ctx context.Context, names []string) ([]authz.Use
 		}
 		var w db.Where
 		q.where(&w)
-		found, err := db.Select[authz.UserID](ctx, s.db, "SELECT id FROM users"+w.SQL()+" ORDER BY id", w.Args()...)
+		found, err := db.Select[authz.UserID](ctx, s.DB, "SELECT id FROM users"+w.SQL()+" ORDER BY id", w.Args()...)
 		if err != nil {
 			return nil, fmt.Errorf("find users to assign: %w", err)
 		}
@@ -368,7 +368,7 @@ func (s *Service) optionPeople(ctx context.Context, names []string) ([]authz.Use
 // optionText gives title and description of a new request: those of its only commit, or a
 // title made of the branch's name.
 func (s *Service) optionText(ctx context.Context, p, target *project.Project, c repo.RefChange, into string) (title, text string, err error) {
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return "", "", err
 	}

@@ -21,7 +21,7 @@ func (s *Service) RawDiff(ctx context.Context, as authz.Actor, p *project.Projec
 	if m.BaseSHA == "" {
 		return io.NopCloser(eof{}), nil
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (s *Service) Patches(ctx context.Context, as authz.Actor, p *project.Projec
 	if m.StartSHA == "" {
 		return io.NopCloser(eof{}), nil
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *Service) identify(ctx context.Context, p *project.Project, versions []V
 		}
 		if r == nil {
 			var err error
-			if r, err = s.repos.Open(ctx, p); err != nil {
+			if r, err = s.Repos.Open(ctx, p); err != nil {
 				return err
 			}
 		}
@@ -72,7 +72,7 @@ func (s *Service) identify(ctx context.Context, p *project.Project, versions []V
 			return fmt.Errorf("patch id of version: %w", err)
 		}
 		v.PatchID = &id
-		if _, err := s.db.Exec(ctx, "UPDATE merge_request_versions SET patch_id_sha = ? WHERE id = ?", id, v.ID); err != nil {
+		if _, err := s.DB.Exec(ctx, "UPDATE merge_request_versions SET patch_id_sha = ? WHERE id = ?", id, v.ID); err != nil {
 			return fmt.Errorf("store patch id: %w", err)
 		}
 	}

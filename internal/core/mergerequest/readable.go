@@ -28,7 +28,7 @@ func (s *Service) ReadableSQL(as authz.Actor, column string) (cond string, args 
 
 // ReadableInSQL is ReadableSQL for merge requests of a project that the actor has found.
 func (s *Service) ReadableInSQL(ctx context.Context, as authz.Actor, p *project.Project, _ string) (cond string, args []any, err error) {
-	may, err := s.policy.Can(ctx, as, authz.ReadMergeRequest, p.Subject())
+	may, err := s.Policy.Can(ctx, as, authz.ReadMergeRequest, p.Subject())
 	if err != nil || !may {
 		return "1 = 0", nil, err
 	}

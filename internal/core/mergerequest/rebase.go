@@ -57,11 +57,11 @@ func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project
 		return errRebaseBusy
 	}
 	wanted := rebasing{RequestID: m.ID, UserID: as.UserID, SkipCI: o.SkipCI, CreatedAt: s.stamp()}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM merge_requests WHERE id = ?", m.ID); err != nil {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM merge_requests WHERE id = ?", m.ID); err != nil {
 			return err
 		}
-		n, err := db.InsertRow(ctx, s.db, "merge_request_rebases", db.Values{
+		n, err := db.InsertRow(ctx, s.DB, "merge_request_rebases", db.Values{
 			"merge_request_id": wanted.RequestID, "user_id": wanted.UserID, "skip_ci": wanted.SkipCI, "created_at": wanted.CreatedAt,
 		}, "ON CONFLICT (merge_request_id) DO NOTHING")
 		if err != nil {
@@ -70,17 +70,17 @@ func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project
 		if n == 0 {
 			return errRebaseBusy
 		}
-		if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET merge_error = NULL WHERE id = ? AND state = 'opened'", m.ID); err != nil {
+		if _, err := s.DB.Exec(ctx, "UPDATE merge_requests SET merge_error = NULL WHERE id = ? AND state = 'opened'", m.ID); err != nil {
 			return fmt.Errorf("note rebase: %w", err)
 		}
-		return s.jobs.Enqueue(ctx, wanted)
+		return s.Jobs.Enqueue(ctx, wanted)
 	})
 	return err
 }
 
 // Rebasing reports whether a rebase of the request waits or runs.
 func (s *Service) Rebasing(ctx context.Context, m *MergeRequest) (bool, error) {
-	yes, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM merge_request_rebases WHERE merge_request_id = ?)", m.ID)
+	yes, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM merge_request_rebases WHERE merge_request_id = ?)", m.ID)
 	if err != nil {
 		return false, fmt.Errorf("look for rebase: %w", err)
 	}
@@ -103,12 +103,12 @@ func (s *Service) mayRebase(ctx context.Context, as authz.Actor, p *project.Proj
 	if tip.IsZero() {
 		return nil, errs.Denied("Source branch does not exist")
 	}
-	if err := s.repos.MayCommit(ctx, as, source, m.SourceBranch); errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) {
+	if err := s.Repos.MayCommit(ctx, as, source, m.SourceBranch); errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) {
 		return nil, errs.Denied("Cannot push to source branch")
 	} else if err != nil {
 		return nil, err
 	}
-	access, err := s.protections.BranchAccess(ctx, as, source, m.SourceBranch)
+	access, err := s.Protections.BranchAccess(ctx, as, source, m.SourceBranch)
 	if err == nil && !access.ForcePush {
 		err = errs.Denied("Source branch is protected from force push")
 	}
@@ -130,16 +130,16 @@ func (s *Service) rebase(ctx context.Context, job rebasing) error {
 	case refused:
 		reason = "Rebase failed: " + known.Message
 	case err != nil:
-		s.log.Error("rebase failed", "merge_request_id", job.RequestID, "error", err)
+		s.Log.Error("rebase failed", "merge_request_id", job.RequestID, "error", err)
 		reason = "Rebase failed: an error occurred, please try again"
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if reason != "" {
-			if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET merge_error = ? WHERE id = ?", reason, job.RequestID); err != nil {
+			if _, err := s.DB.Exec(ctx, "UPDATE merge_requests SET merge_error = ? WHERE id = ?", reason, job.RequestID); err != nil {
 				return err
 			}
 		}
-		_, err := s.db.Exec(ctx, "DELETE FROM merge_request_rebases WHERE merge_request_id = ?", job.RequestID)
+		_, err := s.DB.Exec(ctx, "DELETE FROM merge_request_rebases WHERE merge_request_id = ?", job.RequestID)
 		return err
 	})
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Service) rebaseNow(ctx context.Context, job rebasing) error {
 	if err != nil || m == nil {
 		return err
 	}
-	users, err := s.accounts.Load(ctx, []authz.UserID{job.UserID})
+	users, err := s.Accounts.Load(ctx, []authz.UserID{job.UserID})
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (s *Service) rebaseNow(ctx context.Context, job rebasing) error {
 	in := repo.RebaseInput{
 		Branch: m.SourceBranch, Onto: onto, Of: p,
 		Before: func(ctx context.Context, head gitstore.ObjectID) error {
-			if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET rebase_commit_sha = ? WHERE id = ?", hexOf(head), m.ID); err != nil {
+			if _, err := s.DB.Exec(ctx, "UPDATE merge_requests SET rebase_commit_sha = ? WHERE id = ?", hexOf(head), m.ID); err != nil {
 				return fmt.Errorf("record rebase: %w", err)
 			}
 			return nil
@@ -187,5 +187,5 @@ func (s *Service) rebaseNow(ctx context.Context, job rebasing) error {
 	if job.SkipCI {
 		in.Options = []string{ci.SkipOption}
 	}
-	return s.repos.Rebase(ctx, u.Actor(), source, in)
+	return s.Repos.Rebase(ctx, u.Actor(), source, in)
 }

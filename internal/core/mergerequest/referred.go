@@ -21,21 +21,21 @@ func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference
 		State     string     `db:"state"`
 	}
 	cond, args := sought.ByNumber("m.target_project_id", "m.iid")
-	rows, err := db.Select[row](ctx, s.db, "SELECT m.id, m.iid, m.target_project_id, m.title, m.state FROM merge_requests m WHERE "+cond, args...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT m.id, m.iid, m.target_project_id, m.title, m.state FROM merge_requests m WHERE "+cond, args...)
 	if err != nil {
 		return nil, fmt.Errorf("merge requests that texts refer to: %w", err)
 	}
 	out := make(map[reference.Key]*reference.Target, len(rows))
 	for _, r := range rows {
 		p := sought.Projects[r.ProjectID]
-		may, err := s.policy.Can(ctx, as, authz.ReadMergeRequest, p.Subject())
+		may, err := s.Policy.Can(ctx, as, authz.ReadMergeRequest, p.Subject())
 		if err != nil {
 			return nil, fmt.Errorf("merge requests that texts refer to: %w", err)
 		}
 		if may {
 			out[reference.Key{Project: p.ID, Number: r.IID}] = &reference.Target{
 				Kind: reference.MergeRequest, ID: r.ID, ProjectID: p.ID, Path: p.FullPath, Number: r.IID, Title: r.Title, State: r.State,
-				URL: s.urls.MergeRequest(p.FullPath, r.IID),
+				URL: s.URLs.MergeRequest(p.FullPath, r.IID),
 			}
 		}
 	}

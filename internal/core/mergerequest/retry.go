@@ -26,7 +26,7 @@ func (s *Service) retry(ctx context.Context, work trials) error {
 
 // retryThese is retry for requests of p into a branch.
 func (s *Service) retryThese(ctx context.Context, p *project.Project, branch string, rows []*MergeRequest) error {
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (s *Service) unmoved(ctx context.Context, p *project.Project, rows []*Merge
 			forks = append(forks, *m.SourceProjectID)
 		}
 	}
-	sources, err := s.projects.Load(ctx, forks)
+	sources, err := s.Projects.Load(ctx, forks)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (s *Service) storeTrials(ctx context.Context, result MergeStatus, target gi
 		args = append(args, m.ID, m.HeadSHA)
 	}
 	tried := strings.Repeat(", (CAST(? AS BIGINT), CAST(? AS TEXT))", len(rows))[2:]
-	if _, err := s.db.Exec(ctx, `UPDATE merge_requests SET trial_result = ?, trial_source_sha = head_sha, trial_target_sha = ?
+	if _, err := s.DB.Exec(ctx, `UPDATE merge_requests SET trial_result = ?, trial_source_sha = head_sha, trial_target_sha = ?
 		WHERE state = 'opened' AND (id, head_sha) IN (VALUES `+tried+")", args...); err != nil {
 		return fmt.Errorf("store trial merges: %w", err)
 	}
@@ -150,7 +150,7 @@ func (s *Service) Recheck(ctx context.Context, as authz.Actor, list []*MergeRequ
 	if len(stale) == 0 {
 		return nil
 	}
-	projects, err := s.projects.ByIDs(ctx, as, projectsOf(stale))
+	projects, err := s.Projects.ByIDs(ctx, as, projectsOf(stale))
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (s *Service) Recheck(ctx context.Context, as authz.Actor, list []*MergeRequ
 		if p == nil || asked[work] {
 			continue
 		}
-		may, err := s.policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, p))
+		may, err := s.Policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, p))
 		if err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (s *Service) Recheck(ctx context.Context, as authz.Actor, list []*MergeRequ
 			continue
 		}
 		asked[work] = true
-		if err := s.jobs.Enqueue(ctx, work); err != nil {
+		if err := s.Jobs.Enqueue(ctx, work); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ const (
 // request, and gives what an event says of that. The request is locked until the transaction
 // ends; judge sees it as it is then. It asks for no permission: its callers in core have.
 func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project, id ID, state string, judge func(ctx context.Context, m *MergeRequest) error) (Fact, error) {
-	out, err := db.Update(ctx, s.db, s.row(id), func(ctx context.Context, m *MergeRequest) error {
+	out, err := db.Update(ctx, s.DB, s.row(id), func(ctx context.Context, m *MergeRequest) error {
 		m.UpdatedAt = s.stamp()
 		return judge(ctx, m)
 	})
@@ -43,7 +43,7 @@ func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project
 			return Fact{}, err
 		}
 	}
-	return Fact{MergeRequest: now, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, nil
+	return Fact{MergeRequest: now, Before: &before, Project: p, Stamp: as.Stamp(s.Now())}, nil
 }
 
 // withState gives reviewers with another state of one of them; ok is false where the user is none of them.
@@ -70,9 +70,9 @@ func (s *Service) RequestReview(ctx context.Context, as authz.Actor, p *project.
 	if !slices.Contains(m.ReviewerIDs(), user) {
 		return nil, errs.Sentences(errs.Unprocessable, "Reviewer not found")
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		var reviewers []Reviewer // before
-		out, err := db.Update(ctx, s.db, s.row(m.ID), func(ctx context.Context, m *MergeRequest) error {
+		out, err := db.Update(ctx, s.DB, s.row(m.ID), func(ctx context.Context, m *MergeRequest) error {
 			if err := s.attach(ctx, []*MergeRequest{m}); err != nil {
 				return err
 			}
@@ -88,8 +88,8 @@ func (s *Service) RequestReview(ctx context.Context, as authz.Actor, p *project.
 		}
 		before := out.After
 		before.UpdatedAt, before.Reviewers = out.Before.UpdatedAt, reviewers
-		f := Fact{MergeRequest: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.now())}
-		return s.bus.Publish(ctx, Updated{Fact: f, Again: []authz.UserID{user}})
+		f := Fact{MergeRequest: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.Now())}
+		return s.Bus.Publish(ctx, Updated{Fact: f, Again: []authz.UserID{user}})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "request another review")
@@ -103,7 +103,7 @@ func (s *Service) Unreview(ctx context.Context, id ID, users []authz.UserID) err
 	w.And("merge_request_id = ?", id)
 	w.In("user_id", users)
 	w.And("state = ?", ReviewApproved)
-	if _, err := s.db.Exec(ctx, "UPDATE merge_request_reviewers SET state = ?"+w.SQL(), append([]any{ReviewUnapproved}, w.Args()...)...); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE merge_request_reviewers SET state = ?"+w.SQL(), append([]any{ReviewUnapproved}, w.Args()...)...); err != nil {
 		return fmt.Errorf("take back reviews: %w", err)
 	}
 	return nil

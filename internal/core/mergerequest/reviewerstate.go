@@ -54,7 +54,7 @@ func (s *Service) Reviewed(ctx context.Context, id ID, user authz.UserID, state 
 // review gives a reviewer who did it himself another state in the caller's transaction, where it has the state only, "" for any, and
 // publishes it.
 func (s *Service) review(ctx context.Context, id ID, user authz.UserID, state ReviewerState, only string) error {
-	former, err := db.Get[string](ctx, s.db, "SELECT r.state FROM merge_request_reviewers r WHERE r.merge_request_id = ? AND r.user_id = ?", id, user)
+	former, err := db.Get[string](ctx, s.DB, "SELECT r.state FROM merge_request_reviewers r WHERE r.merge_request_id = ? AND r.user_id = ?", id, user)
 	if errors.Is(err, db.ErrNotFound) || err == nil && (former == string(state) || only != "" && former != only) {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (s *Service) review(ctx context.Context, id ID, user authz.UserID, state Re
 	if err != nil {
 		return err
 	}
-	found, err := s.projects.Load(ctx, []project.ID{before.ProjectID})
+	found, err := s.Projects.Load(ctx, []project.ID{before.ProjectID})
 	if err != nil {
 		return err
 	}
@@ -77,14 +77,14 @@ func (s *Service) review(ctx context.Context, id ID, user authz.UserID, state Re
 	}
 	now := *before
 	now.Reviewers, _ = withState(before.Reviewers, user, string(state))
-	return s.bus.Publish(ctx, ReviewerStateChanged{
-		Fact:   Fact{MergeRequest: now, Before: before, Project: found[now.ProjectID], Stamp: authz.Actor{UserID: user}.Stamp(s.now())},
+	return s.Bus.Publish(ctx, ReviewerStateChanged{
+		Fact:   Fact{MergeRequest: now, Before: before, Project: found[now.ProjectID], Stamp: authz.Actor{UserID: user}.Stamp(s.Now())},
 		UserID: user, Former: former, State: string(state),
 	})
 }
 
 func (s *Service) setReviewerState(ctx context.Context, id ID, user authz.UserID, state ReviewerState) error {
-	_, err := s.db.Exec(ctx, "UPDATE merge_request_reviewers SET state = ? WHERE merge_request_id = ? AND user_id = ?", string(state), id, user)
+	_, err := s.DB.Exec(ctx, "UPDATE merge_request_reviewers SET state = ? WHERE merge_request_id = ? AND user_id = ?", string(state), id, user)
 	if err != nil {
 		return fmt.Errorf("set state of reviewer: %w", err)
 	}

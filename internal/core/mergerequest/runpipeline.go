@@ -35,7 +35,7 @@ func (s *Service) RunPipeline(ctx context.Context, as authz.Actor, p *project.Pr
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.CreatePipeline, in.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreatePipeline, in.Subject()); err != nil {
 		return nil, nil, err
 	}
 	if !m.testable() {
@@ -56,7 +56,7 @@ func (s *Service) runsIn(ctx context.Context, as authz.Actor, p *project.Project
 		return p, nil
 	}
 	if p.Settings().CIAllowForkPipelinesInParent {
-		may, err := s.policy.Can(ctx, as, authz.CreatePipeline, p.Subject())
+		may, err := s.Policy.Can(ctx, as, authz.CreatePipeline, p.Subject())
 		if err != nil || may {
 			return p, err
 		}
@@ -70,7 +70,7 @@ func (s *Service) runsIn(ctx context.Context, as authz.Actor, p *project.Project
 
 // testPushed does the job. A fork's pipeline runs in the fork: its variables and runners are not those of the target project.
 func (s *Service) testPushed(ctx context.Context, work runPipeline) error {
-	as, err := s.accounts.StandIn(ctx, strconv.FormatInt(int64(work.UserID), 10))
+	as, err := s.Accounts.StandIn(ctx, strconv.FormatInt(int64(work.UserID), 10))
 	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (s *Service) testPushed(ctx context.Context, work runPipeline) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.projects.FindByID(ctx, as, row.ProjectID)
+	p, err := s.Projects.FindByID(ctx, as, row.ProjectID)
 	if err != nil {
 		return hiddenIsDone(err)
 	}
@@ -99,11 +99,11 @@ func (s *Service) testPushed(ctx context.Context, work runPipeline) error {
 	if err != nil || in == nil || !m.testable() || work.SHA != "" && m.HeadSHA != work.SHA {
 		return err
 	}
-	may, err := s.policy.Can(ctx, as, authz.CreatePipeline, in.Subject())
+	may, err := s.Policy.Can(ctx, as, authz.CreatePipeline, in.Subject())
 	if err != nil || !may {
 		return err
 	}
-	made, err := s.ci.ExistsFor(ctx, int64(m.ID), int64(m.IID), m.HeadSHA)
+	made, err := s.CI.ExistsFor(ctx, int64(m.ID), int64(m.IID), m.HeadSHA)
 	if err != nil || made {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *Service) makePipeline(ctx context.Context, as authz.Actor, p, in *proje
 			return nil, err
 		}
 	}
-	return s.ci.RunFor(ctx, as, in, d, skip)
+	return s.CI.RunFor(ctx, as, in, d, skip)
 }
 
 // describe gives what a pipeline is told of a request of p.
@@ -159,7 +159,7 @@ func (s *Service) describe(ctx context.Context, as authz.Actor, p *project.Proje
 	for _, l := range m.Labels {
 		d.Labels = append(d.Labels, l.Title)
 	}
-	people, err := s.accounts.ByIDs(ctx, m.Assignees)
+	people, err := s.Accounts.ByIDs(ctx, m.Assignees)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (s *Service) describe(ctx context.Context, as authz.Actor, p *project.Proje
 		}
 	}
 	if m.MilestoneID != nil {
-		found, err := s.milestones.ByIDs(ctx, as, []milestone.ID{*m.MilestoneID})
+		found, err := s.Milestones.ByIDs(ctx, as, []milestone.ID{*m.MilestoneID})
 		if err != nil {
 			return nil, err
 		}
@@ -189,13 +189,13 @@ func (s *Service) describe(ctx context.Context, as authz.Actor, p *project.Proje
 
 // protect notes which of the branches are protected.
 func (s *Service) protect(ctx context.Context, as authz.Actor, source, target *project.Project, d *ci.MergeRequest) error {
-	rules, err := s.protections.Branches(ctx, as, target)
+	rules, err := s.Protections.Branches(ctx, as, target)
 	if err != nil {
 		return err
 	}
 	d.Target.Protected = rules.Protects(d.Target.Branch)
 	if source.ID != target.ID {
-		if rules, err = s.protections.Branches(ctx, as, source); err != nil {
+		if rules, err = s.Protections.Branches(ctx, as, source); err != nil {
 			return err
 		}
 	}
@@ -210,7 +210,7 @@ func (s *Service) testCar(ctx context.Context, p *project.Project, m *MergeReque
 	if err != nil || !as.SignedIn() {
 		return err // the next round finds out
 	}
-	seen, err := s.projects.FindByID(ctx, as, p.ID)
+	seen, err := s.Projects.FindByID(ctx, as, p.ID)
 	if err != nil {
 		return hiddenIsDone(err)
 	}
@@ -219,12 +219,12 @@ func (s *Service) testCar(ctx context.Context, p *project.Project, m *MergeReque
 		return hiddenIsDone(err)
 	}
 	d.Event, d.SHA, d.Target.SHA = ci.MergeTrain, c.TrainSHA, c.BaseSHA
-	_, err = s.ci.RunFor(ctx, as, seen, d, false)
+	_, err = s.CI.RunFor(ctx, as, seen, d, false)
 	if err == nil || errs.KindOf(err) == errs.Internal {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		return s.ci.Expect(ctx, as, seen, idOf(c.TrainSHA), m.prefix()+"train")
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		return s.CI.Expect(ctx, as, seen, idOf(c.TrainSHA), m.prefix()+"train")
 	})
 	if err != nil {
 		return fmt.Errorf("expect reports on merge train: %w", err)

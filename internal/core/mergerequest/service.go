@@ -46,26 +46,11 @@ type Deps struct {
 
 // Service reads, changes and merges merge requests. It is safe for concurrent use.
 type Service struct {
-	db          *db.DB
-	policy      *authz.Policy
-	bus         *event.Bus
-	accounts    *account.Service
-	projects    *project.Service
-	repos       *repo.Service
-	protections *protection.Service
-	labels      *label.Service
-	milestones  *milestone.Service
-	issues      Issues
-	times       *timelog.Service
-	ci          *ci.Service
-	references  *reference.Service
-	reader      reference.Reader
-	settings    *setting.Store
-	log         *slog.Logger
-	now         func() time.Time
-	urls        *weburl.Site
-	columns     string // of MergeRequest, under the alias m
-	jobs        job.Enqueuer
+	Deps
+
+	reader reference.Reader
+
+	columns string // of MergeRequest, under the alias m
 
 	above Above
 
@@ -81,11 +66,7 @@ type Service struct {
 
 // New builds the service.
 func New(d Deps) *Service {
-	s := &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
-		labels: d.Labels, milestones: d.Milestones, issues: d.Issues, times: d.Times, ci: d.CI, references: d.References, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
-		columns: db.Columns[MergeRequest]("m"),
-	}
+	s := &Service{Deps: d, columns: db.Columns[MergeRequest]("m")}
 	s.reader = reference.NewReader(d.URLs)
 	for i := range s.lanes {
 		s.lanes[i] = make(chan struct{}, 1)

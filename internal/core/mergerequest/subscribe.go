@@ -52,7 +52,7 @@ func (s *Service) closeIssues(ctx context.Context, e Merged) error {
 	if len(e.ClosesIssues) == 0 {
 		return nil
 	}
-	return s.issues.CloseAll(ctx, e.By, idsOf(e.ClosesIssues), noteable.Cause{
+	return s.Issues.CloseAll(ctx, e.By, idsOf(e.ClosesIssues), noteable.Cause{
 		ProjectID: int64(e.MergeRequest.ProjectID), MergeRequest: int64(e.MergeRequest.ID),
 	})
 }

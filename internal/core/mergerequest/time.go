@@ -30,7 +30,7 @@ func (s *Service) DeleteTime(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.AdminTimelog, e.Subject(as, p)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminTimelog, e.Subject(as, p)); err != nil {
 		return nil, err
 	}
 	if err := s.store(ctx, as, p, m, Changes{Time: timelog.Change{Delete: e.ID}}); err != nil {

@@ -20,11 +20,11 @@ func (s *Service) TimeToMerge(ctx context.Context, as authz.Actor, in Place, f F
 	} else {
 		from, w = s.visible(as, in.Group.Namespace, f)
 	}
-	if !f.where(&w, as, in, s.now()) {
+	if !f.where(&w, as, in, s.Now()) {
 		return nil, nil
 	}
 	w.Raw("m.merged_at IS NOT NULL")
-	sum, err := db.Get[*float64](ctx, s.db, "SELECT SUM("+s.db.Dialect().Seconds("m.created_at", "m.merged_at")+") FROM "+from+w.SQL(), w.Args()...)
+	sum, err := db.Get[*float64](ctx, s.DB, "SELECT SUM("+s.DB.Dialect().Seconds("m.created_at", "m.merged_at")+") FROM "+from+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("time to merge: %w", err)
 	}

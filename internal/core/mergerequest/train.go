@@ -138,7 +138,7 @@ func (s *Service) Cars(ctx context.Context, as authz.Actor, p *project.Project, 
 	default:
 		q.Where.Raw("c.status <> 'removed'")
 	}
-	list, err := page.Select[Car](ctx, s.db, q, f.Range)
+	list, err := page.Select[Car](ctx, s.DB, q, f.Range)
 	if err != nil {
 		return page.Page[CarView]{}, fmt.Errorf("list cars of merge trains: %w", err)
 	}
@@ -154,7 +154,7 @@ func (s *Service) Car(ctx context.Context, as authz.Actor, p *project.Project, i
 	if err := s.requireTrain(ctx, as, p); err != nil {
 		return nil, err
 	}
-	c, err := db.Get[Car](ctx, s.db, "SELECT "+db.Columns[Car]("c")+` FROM merge_train_cars c JOIN merge_requests m ON m.id = c.merge_request_id
+	c, err := db.Get[Car](ctx, s.DB, "SELECT "+db.Columns[Car]("c")+` FROM merge_train_cars c JOIN merge_requests m ON m.id = c.merge_request_id
 		WHERE m.target_project_id = ? AND m.iid = ? AND c.status <> 'removed'`, p.ID, iid)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -177,7 +177,7 @@ func (s *Service) requireTrain(ctx context.Context, as authz.Actor, p *project.P
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return err
 	}
-	return s.policy.Require(ctx, as, authz.ReadMergeTrain, p.Subject())
+	return s.Policy.Require(ctx, as, authz.ReadMergeTrain, p.Subject())
 }
 
 // carViews reads what is shown of cars, with as many statements for many as for one.
@@ -206,11 +206,11 @@ func (s *Service) carViews(ctx context.Context, as authz.Actor, p *project.Proje
 	for _, m := range rows {
 		byID[m.ID] = m
 	}
-	users, err := s.accounts.ByIDs(ctx, people)
+	users, err := s.Accounts.ByIDs(ctx, people)
 	if err != nil {
 		return nil, err
 	}
-	pipelines, err := s.ci.LastOf(ctx, as, p, commits)
+	pipelines, err := s.CI.LastOf(ctx, as, p, commits)
 	if err != nil {
 		return nil, err
 	}
@@ -259,8 +259,8 @@ func (s *Service) AddToTrain(ctx context.Context, as authz.Actor, p *project.Pro
 // board adds a request to the train of its target branch, in the name of the actor. One that is
 // in it stays where it is.
 func (s *Service) board(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, in MergeInput) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.db, s.row(m.ID).Provided(as.UnmodifiedAt), func(_ context.Context, row *MergeRequest) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		out, err := db.Update(ctx, s.DB, s.row(m.ID).Provided(as.UnmodifiedAt), func(_ context.Context, row *MergeRequest) error {
 			switch {
 			case row.State != StateOpened || row.HeadSHA != m.HeadSHA || row.TargetBranch != m.TargetBranch || row.Draft:
 				return errChanged
@@ -281,16 +281,16 @@ func (s *Service) board(ctx context.Context, as authz.Actor, p *project.Project,
 			return err
 		}
 		// The reference of a former car may still be there.
-		pinned, err := db.Select[bool](ctx, s.db, "DELETE FROM merge_train_cars WHERE merge_request_id = ? RETURNING pinned", m.ID)
+		pinned, err := db.Select[bool](ctx, s.DB, "DELETE FROM merge_train_cars WHERE merge_request_id = ? RETURNING pinned", m.ID)
 		if err != nil {
 			return err
 		}
 		now := s.stamp()
 		c := Car{RequestID: m.ID, ProjectID: p.ID, TargetBranch: m.TargetBranch, UserID: &as.UserID, Status: CarIdle, Pinned: len(pinned) > 0 && pinned[0], CreatedAt: now, UpdatedAt: now}
-		if err := db.Create(ctx, s.db, "merge_train_cars", &c); err != nil {
+		if err := db.Create(ctx, s.DB, "merge_train_cars", &c); err != nil {
 			return err
 		}
-		position, err := db.Get[int](ctx, s.db, `SELECT COUNT(*) FROM merge_train_cars c
+		position, err := db.Get[int](ctx, s.DB, `SELECT COUNT(*) FROM merge_train_cars c
 			WHERE c.target_project_id = ? AND c.target_branch = ? AND c.id <= ? AND `+inTrain, p.ID, m.TargetBranch, c.ID)
 		if err != nil {
 			return err
@@ -299,10 +299,10 @@ func (s *Service) board(ctx context.Context, as authz.Actor, p *project.Project,
 		if err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, AutoMergeEnabled{Fact: f, SHA: m.HeadSHA, Strategy: InTrain, Position: position}); err != nil {
+		if err := s.Bus.Publish(ctx, AutoMergeEnabled{Fact: f, SHA: m.HeadSHA, Strategy: InTrain, Position: position}); err != nil {
 			return err
 		}
-		return s.jobs.Enqueue(ctx, train{p.ID, m.TargetBranch})
+		return s.Jobs.Enqueue(ctx, train{p.ID, m.TargetBranch})
 	})
 	var known *errs.Error
 	if err != nil && !errors.As(err, &known) {
@@ -325,7 +325,7 @@ func (s *Service) arrive(ctx context.Context, l *lease, at db.Time) error {
 }
 
 func (s *Service) endCar(ctx context.Context, change string, args ...any) error {
-	ended, err := db.Select[Car](ctx, s.db, "UPDATE merge_train_cars "+change+` AND status IN ('idle', 'fresh', 'stale')
+	ended, err := db.Select[Car](ctx, s.DB, "UPDATE merge_train_cars "+change+` AND status IN ('idle', 'fresh', 'stale')
 		RETURNING `+db.Columns[Car]("merge_train_cars"), args...)
 	if err != nil {
 		return fmt.Errorf("end car of merge train: %w", err)
@@ -333,12 +333,12 @@ func (s *Service) endCar(ctx context.Context, change string, args ...any) error 
 	for i := range ended {
 		c := &ended[i]
 		if c.Status != CarMerged {
-			if _, err := s.db.Exec(ctx, `UPDATE merge_train_cars SET status = 'stale', updated_at = ?
+			if _, err := s.DB.Exec(ctx, `UPDATE merge_train_cars SET status = 'stale', updated_at = ?
 				WHERE target_project_id = ? AND target_branch = ? AND id > ? AND status = 'fresh'`, c.UpdatedAt, c.ProjectID, c.TargetBranch, c.ID); err != nil {
 				return fmt.Errorf("make cars behind stale: %w", err)
 			}
 		}
-		if err := s.jobs.Enqueue(ctx, train{c.ProjectID, c.TargetBranch}); err != nil {
+		if err := s.Jobs.Enqueue(ctx, train{c.ProjectID, c.TargetBranch}); err != nil {
 			return err
 		}
 	}
@@ -348,7 +348,7 @@ func (s *Service) endCar(ctx context.Context, change string, args ...any) error 
 // lookAgain enqueues the job that a request which is set to merge by itself waits for.
 func (s *Service) lookAgain(ctx context.Context, m *MergeRequest) error {
 	if m.inTrain() {
-		return s.jobs.Enqueue(ctx, train{m.ProjectID, m.TargetBranch})
+		return s.Jobs.Enqueue(ctx, train{m.ProjectID, m.TargetBranch})
 	}
 	return s.enqueueDue(ctx, m.SourceProjectID, m.SourceBranch)
 }
@@ -359,13 +359,13 @@ func (s *Service) OnCarPipeline(ctx context.Context, of ci.Pipeline) error {
 	if of.State.Active() {
 		return nil
 	}
-	branches, err := db.Select[string](ctx, s.db, `SELECT DISTINCT c.target_branch FROM merge_train_cars c
+	branches, err := db.Select[string](ctx, s.DB, `SELECT DISTINCT c.target_branch FROM merge_train_cars c
 		WHERE c.target_project_id = ? AND c.train_sha = ? AND c.train_sha <> '' AND `+inTrain+" ORDER BY c.target_branch", of.ProjectID, of.SHA)
 	if err != nil {
 		return fmt.Errorf("look for car of pipeline: %w", err)
 	}
 	for _, branch := range branches {
-		if err := s.jobs.Enqueue(ctx, train{of.ProjectID, branch}); err != nil {
+		if err := s.Jobs.Enqueue(ctx, train{of.ProjectID, branch}); err != nil {
 			return err
 		}
 	}
@@ -378,13 +378,13 @@ func (s *Service) resumeTrains(ctx context.Context) error {
 		ProjectID project.ID `db:"target_project_id"`
 		Branch    string     `db:"target_branch"`
 	}
-	rows, err := db.Select[row](ctx, s.db, "SELECT DISTINCT c.target_project_id, c.target_branch FROM merge_train_cars c WHERE "+inTrain+
+	rows, err := db.Select[row](ctx, s.DB, "SELECT DISTINCT c.target_project_id, c.target_branch FROM merge_train_cars c WHERE "+inTrain+
 		" OR c.pinned OR c.status = 'removed' ORDER BY c.target_project_id, c.target_branch")
 	if err != nil {
 		return fmt.Errorf("read merge trains: %w", err)
 	}
 	for _, r := range rows {
-		if err := s.jobs.Enqueue(ctx, train(r)); err != nil {
+		if err := s.Jobs.Enqueue(ctx, train(r)); err != nil {
 			return err
 		}
 	}
@@ -393,12 +393,12 @@ func (s *Service) resumeTrains(ctx context.Context) error {
 
 // moveTrain enqueues the job of the train of a branch that was pushed to, where there is one.
 func (s *Service) moveTrain(ctx context.Context, id project.ID, branch string) error {
-	waits, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM merge_train_cars c WHERE c.target_project_id = ? AND c.target_branch = ? AND "+inTrain+")", id, branch)
+	waits, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM merge_train_cars c WHERE c.target_project_id = ? AND c.target_branch = ? AND "+inTrain+")", id, branch)
 	if err != nil {
 		return fmt.Errorf("look for merge train: %w", err)
 	}
 	if !waits {
 		return nil
 	}
-	return s.jobs.Enqueue(ctx, train{id, branch})
+	return s.Jobs.Enqueue(ctx, train{id, branch})
 }

@@ -44,7 +44,7 @@ func (s *Service) runTrain(ctx context.Context, work train) error {
 	}
 	defer leave()
 	for range maxRounds {
-		projects, err := s.projects.Load(ctx, []project.ID{work.ProjectID})
+		projects, err := s.Projects.Load(ctx, []project.ID{work.ProjectID})
 		if err != nil {
 			return err
 		}
@@ -60,13 +60,13 @@ func (s *Service) runTrain(ctx context.Context, work train) error {
 			return s.sweepCars(ctx, p, work.Branch)
 		}
 	}
-	return s.jobs.Enqueue(ctx, work)
+	return s.Jobs.Enqueue(ctx, work)
 }
 
 // advance brings the cars of a train up to date, from the first on, until one was merged or
 // removed, which more tells.
 func (s *Service) advance(ctx context.Context, p *project.Project, branch string) (more bool, err error) {
-	cars, err := db.Select[Car](ctx, s.db, "SELECT "+db.Columns[Car]("c")+` FROM merge_train_cars c
+	cars, err := db.Select[Car](ctx, s.DB, "SELECT "+db.Columns[Car]("c")+` FROM merge_train_cars c
 		WHERE c.target_project_id = ? AND c.target_branch = ? AND `+inTrain+" ORDER BY c.id LIMIT ?", p.ID, branch, maxCars)
 	if err != nil || len(cars) == 0 {
 		return false, err
@@ -89,7 +89,7 @@ func (s *Service) advance(ctx context.Context, p *project.Project, branch string
 		case m.State == StateLocked:
 			return false, nil // the merge that ends enqueues the job
 		case !m.inTrain():
-			return true, s.db.InTx(ctx, func(ctx context.Context) error { return s.leaveTrain(ctx, m.ID) })
+			return true, s.DB.InTx(ctx, func(ctx context.Context) error { return s.leaveTrain(ctx, m.ID) })
 		}
 		if reason := stopsCar(p, m, at); reason != "" {
 			return true, s.evict(ctx, p, m, reason)
@@ -129,7 +129,7 @@ func (s *Service) advance(ctx context.Context, p *project.Project, branch string
 func (s *Service) evict(ctx context.Context, p *project.Project, m *MergeRequest, reason string) error {
 	by := authz.Actor{UserID: m.AuthorID}
 	if m.MergeUserID != nil {
-		users, err := s.accounts.Load(ctx, []authz.UserID{*m.MergeUserID})
+		users, err := s.Accounts.Load(ctx, []authz.UserID{*m.MergeUserID})
 		if err != nil {
 			return fmt.Errorf("who added to the merge train: %w", err)
 		}
@@ -181,7 +181,7 @@ func stopsCar(p *project.Project, m *MergeRequest, at gitstore.ObjectID) string 
 // couple makes the commit of a car on that of the car before it, unless it stands there, and
 // the reference that names it. The reason tells why the car has to be removed instead.
 func (s *Service) couple(ctx context.Context, p *project.Project, m *MergeRequest, c *Car, at gitstore.ObjectID) (reason string, err error) {
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return "", err
 	}
@@ -204,7 +204,7 @@ func (s *Service) couple(ctx context.Context, p *project.Project, m *MergeReques
 	if !as.SignedIn() {
 		return abortRights, nil
 	}
-	seen, err := s.projects.FindByID(ctx, as, p.ID)
+	seen, err := s.Projects.FindByID(ctx, as, p.ID)
 	if err == nil {
 		err = s.requireMerge(ctx, as, seen, m)
 	}
@@ -231,7 +231,7 @@ func (s *Service) couple(ctx context.Context, p *project.Project, m *MergeReques
 	if err := pinCar(ctx, r, m, c); err != nil {
 		return "", err
 	}
-	if err := s.ci.CancelOthers(ctx, p, int64(m.ID), m.prefix()+"train", c.TrainSHA); err != nil {
+	if err := s.CI.CancelOthers(ctx, p, int64(m.ID), m.prefix()+"train", c.TrainSHA); err != nil {
 		return "", err
 	}
 	return "", s.testCar(ctx, p, m, c)
@@ -242,7 +242,7 @@ func (s *Service) freshen(ctx context.Context, c *Car) error {
 	if c.Status == CarFresh {
 		return nil
 	}
-	_, err := s.db.Exec(ctx, "UPDATE merge_train_cars SET status = 'fresh', updated_at = ? WHERE id = ? AND status IN ('idle', 'stale')", s.stamp(), c.ID)
+	_, err := s.DB.Exec(ctx, "UPDATE merge_train_cars SET status = 'fresh', updated_at = ? WHERE id = ? AND status IN ('idle', 'stale')", s.stamp(), c.ID)
 	if err != nil {
 		return fmt.Errorf("freshen car of merge train: %w", err)
 	}
@@ -260,8 +260,8 @@ func carInput(m *MergeRequest, c *Car) MergeInput {
 // storeCar records the commit of a car.
 func (s *Service) storeCar(ctx context.Context, c *Car, l *lease) error {
 	var next Car
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.db, db.Row{Table: "merge_train_cars", ID: c.ID}, func(_ context.Context, row *Car) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		out, err := db.Update(ctx, s.DB, db.Row{Table: "merge_train_cars", ID: c.ID}, func(_ context.Context, row *Car) error {
 			if row.Status != CarIdle && row.Status != CarFresh && row.Status != CarStale {
 				return errLeft
 			}
@@ -309,7 +309,7 @@ const carPipeline = `COALESCE((SELECT MAX(n.id) FROM pipelines n JOIN merge_requ
 
 // carState tells how the pipeline of a car stands, "" where there is none.
 func (s *Service) carState(ctx context.Context, c *Car) (ci.State, error) {
-	state, err := db.Get[ci.State](ctx, s.db, "SELECT l.status FROM merge_train_cars c JOIN pipelines l ON l.id = "+carPipeline+" WHERE c.id = ?", c.ID)
+	state, err := db.Get[ci.State](ctx, s.DB, "SELECT l.status FROM merge_train_cars c JOIN pipelines l ON l.id = "+carPipeline+" WHERE c.id = ?", c.ID)
 	if errors.Is(err, db.ErrNotFound) {
 		return "", nil
 	}
@@ -322,7 +322,7 @@ func (s *Service) carState(ctx context.Context, c *Car) (ci.State, error) {
 // carPasses asks in the transaction that locks a merge request whether its car still is what
 // was checked.
 func (s *Service) carPasses(ctx context.Context, p *project.Project, c *Car) (bool, error) {
-	return db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM merge_train_cars c JOIN pipelines l ON l.id = "+carPipeline+
+	return db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM merge_train_cars c JOIN pipelines l ON l.id = "+carPipeline+
 		" WHERE c.id = ? AND c.train_sha = ? AND l.status IN (?, ?) AND "+inTrain+")", c.ID, c.TrainSHA, ci.Success, alsoPasses(p))
 }
 
@@ -393,7 +393,7 @@ func (s *Service) sweepCars(ctx context.Context, p *project.Project, branch stri
 		RequestID ID        `db:"merge_request_id"`
 		Status    CarStatus `db:"status"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT c.id, c.merge_request_id, c.status, m.iid FROM merge_train_cars c JOIN merge_requests m ON m.id = c.merge_request_id
+	rows, err := db.Select[row](ctx, s.DB, `SELECT c.id, c.merge_request_id, c.status, m.iid FROM merge_train_cars c JOIN merge_requests m ON m.id = c.merge_request_id
 		WHERE c.target_project_id = ? AND c.target_branch = ? AND (c.status = 'removed' OR c.pinned AND NOT `+inTrain+") ORDER BY c.id LIMIT ?", p.ID, branch, maxSwept)
 	if err != nil {
 		return fmt.Errorf("read former cars of merge train: %w", err)
@@ -401,7 +401,7 @@ func (s *Service) sweepCars(ctx context.Context, p *project.Project, branch stri
 	if len(rows) == 0 {
 		return nil
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -411,7 +411,7 @@ func (s *Service) sweepCars(ctx context.Context, p *project.Project, branch stri
 		ids[i] = at.ID
 		name := gitstore.RefName((&MergeRequest{IID: at.IID}).prefix() + "train")
 		if at.Status != CarMerged {
-			if err := s.ci.CancelOthers(ctx, p, int64(at.RequestID), string(name), ""); err != nil {
+			if err := s.CI.CancelOthers(ctx, p, int64(at.RequestID), string(name), ""); err != nil {
 				return err
 			}
 		}
@@ -429,11 +429,11 @@ func (s *Service) sweepCars(ctx context.Context, p *project.Project, branch stri
 	}
 	var w db.Where
 	w.In("id", ids)
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := s.db.Exec(ctx, "DELETE FROM merge_train_cars"+w.SQL()+" AND status = 'removed'", w.Args()...); err != nil {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM merge_train_cars"+w.SQL()+" AND status = 'removed'", w.Args()...); err != nil {
 			return err
 		}
-		_, err := s.db.Exec(ctx, "UPDATE merge_train_cars SET pinned = false"+w.SQL()+" AND status IN ('merged', 'skip_merged')", w.Args()...)
+		_, err := s.DB.Exec(ctx, "UPDATE merge_train_cars SET pinned = false"+w.SQL()+" AND status IN ('merged', 'skip_merged')", w.Args()...)
 		return err
 	})
 	if err != nil {

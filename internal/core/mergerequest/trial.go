@@ -69,7 +69,7 @@ func (s *Service) storeTrial(ctx context.Context, p *project.Project, m *MergeRe
 		return err
 	}
 	store := func(ctx context.Context, only string) (int64, error) {
-		return s.db.Exec(ctx, `UPDATE merge_requests SET trial_result = ?, trial_source_sha = ?, trial_target_sha = ?, owners_key = ?
+		return s.DB.Exec(ctx, `UPDATE merge_requests SET trial_result = ?, trial_source_sha = ?, trial_target_sha = ?, owners_key = ?
 			WHERE id = ? AND state = 'opened' AND head_sha = ?`+only,
 			m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA, m.OwnersKey, m.ID, m.HeadSHA)
 	}
@@ -79,7 +79,7 @@ func (s *Service) storeTrial(ctx context.Context, p *project.Project, m *MergeRe
 		}
 		return s.tellTried(ctx, m)
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		lost := int64(0) // requests that have conflicts now
 		var err error
 		if m.conflicts {
@@ -104,7 +104,7 @@ func (s *Service) storeTrial(ctx context.Context, p *project.Project, m *MergeRe
 		if lost == 0 {
 			return nil
 		}
-		return s.bus.Publish(ctx, Unmergeable{f})
+		return s.Bus.Publish(ctx, Unmergeable{f})
 	})
 	if err != nil {
 		return fmt.Errorf("store trial merge: %w", err)
@@ -114,9 +114,9 @@ func (s *Service) storeTrial(ctx context.Context, p *project.Project, m *MergeRe
 
 // tellTried publishes that the results of trial merges were stored.
 func (s *Service) tellTried(ctx context.Context, list ...*MergeRequest) error {
-	stamp := authz.Actor{}.Stamp(s.now())
+	stamp := authz.Actor{}.Stamp(s.Now())
 	for _, m := range list {
-		if err := s.bus.Publish(ctx, Tried{stamp, m.ID}); err != nil {
+		if err := s.Bus.Publish(ctx, Tried{stamp, m.ID}); err != nil {
 			return err
 		}
 	}

@@ -8,5 +8,5 @@ import (
 
 // OnMemberRemoved takes a user off what they were assigned to in the place that they leave, where that is asked for.
 func (s *Service) OnMemberRemoved(ctx context.Context, e namespace.MemberRemoved) error {
-	return rows.Unassign(ctx, s.db, e)
+	return rows.Unassign(ctx, s.DB, e)
 }

@@ -77,7 +77,7 @@ func (s *Service) update(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, err
 	}
 	if c.Strict && c.metadata() {
-		if err := s.policy.Require(ctx, as, authz.SetMergeRequestMetadata, p.Subject()); err != nil {
+		if err := s.Policy.Require(ctx, as, authz.SetMergeRequestMetadata, p.Subject()); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Service) update(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.checkFork(ctx, as, p, m, &c); err != nil {
 		return nil, err
 	}
-	may, err := s.policy.Can(ctx, as, authz.SetMergeRequestMetadata, p.Subject())
+	may, err := s.Policy.Can(ctx, as, authz.SetMergeRequestMetadata, p.Subject())
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *Service) update(ctx context.Context, as authz.Actor, p *project.Project
 		c.Assignees, c.Reviewers, c.DiscussionLocked, c.Labels, c.MilestoneID = nil, nil, nil, label.Assignment{}, nil
 		c.Time = timelog.Change{}
 	}
-	if c.MilestoneID, err = s.milestones.Chosen(ctx, p, c.MilestoneID); err != nil {
+	if c.MilestoneID, err = s.Milestones.Chosen(ctx, p, c.MilestoneID); err != nil {
 		return nil, err
 	}
 	for _, people := range []*[]authz.UserID{c.Assignees, c.Reviewers} {
@@ -188,9 +188,9 @@ func (s *Service) checkFork(ctx context.Context, as authz.Actor, p *project.Proj
 // store writes the changes over the row as it is inside the transaction, so that two
 // updates at once keep both their changes.
 func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c Changes) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var u updated
-		out, err := db.Update(ctx, s.db, s.row(m.ID).Provided(as.UnmodifiedAt), func(ctx context.Context, m *MergeRequest) error {
+		out, err := db.Update(ctx, s.DB, s.row(m.ID).Provided(as.UnmodifiedAt), func(ctx context.Context, m *MergeRequest) error {
 			u = updated{}
 			return s.apply(ctx, as, p, m, c, &u)
 		})
@@ -236,7 +236,7 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 	}
 	m.set(c)
 	var err error
-	if u.spent, err = s.times.Apply(ctx, as, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, &m.Totals, c.Time); err != nil {
+	if u.spent, err = s.Times.Apply(ctx, as, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, &m.Totals, c.Time); err != nil {
 		return err
 	}
 	u.other = change.HasOther(&u.before, m) || !u.spent.Empty()
@@ -252,14 +252,14 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 
 // announce publishes what an update has made of m, in its transaction.
 func (s *Service) announce(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, u *updated, targetDeleted bool) error {
-	f := Fact{MergeRequest: *m, Before: &u.before, Project: p, Stamp: as.Stamp(s.now())}
+	f := Fact{MergeRequest: *m, Before: &u.before, Project: p, Stamp: as.Stamp(s.Now())}
 	if f.Has("title", "description", "target_branch") {
 		if err := s.noteIssues(ctx, as, p, m); err != nil {
 			return err
 		}
 	}
 	if u.other {
-		if err := s.bus.Publish(ctx, Updated{Fact: f, TargetDeleted: targetDeleted && f.Has("target_branch"), Time: u.spent}); err != nil {
+		if err := s.Bus.Publish(ctx, Updated{Fact: f, TargetDeleted: targetDeleted && f.Has("target_branch"), Time: u.spent}); err != nil {
 			return err
 		}
 	}
@@ -332,9 +332,9 @@ func (m *MergeRequest) move(e Event, as authz.Actor) Event {
 func (s *Service) publishState(ctx context.Context, f Fact, state Event) error {
 	switch state {
 	case Close:
-		return s.bus.Publish(ctx, Closed{f})
+		return s.Bus.Publish(ctx, Closed{f})
 	case Reopen:
-		return s.bus.Publish(ctx, Reopened{f})
+		return s.Bus.Publish(ctx, Reopened{f})
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func idOf(text string) gitstore.ObjectID {
 
 // tip gives the commit of a branch of p, zero where there is no such branch.
 func (s *Service) tip(ctx context.Context, p *project.Project, branch string) (gitstore.ObjectID, error) {
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return gitstore.ObjectID{}, err
 	}
@@ -55,7 +55,7 @@ func (s *Service) source(ctx context.Context, p *project.Project, m *MergeReques
 	case *m.SourceProjectID == p.ID:
 		return p, nil
 	}
-	found, err := s.projects.Load(ctx, []project.ID{*m.SourceProjectID})
+	found, err := s.Projects.Load(ctx, []project.ID{*m.SourceProjectID})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ type look struct {
 
 // look reads both tips. The commits of a fork's come into the target's repository.
 func (s *Service) look(ctx context.Context, p, source *project.Project, m *MergeRequest) (look, error) {
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return look{}, err
 	}
@@ -99,7 +99,7 @@ func (s *Service) bring(ctx context.Context, l *look, source, p *project.Project
 	if err == nil || !errors.Is(err, gitstore.ErrNotFound) {
 		return err
 	}
-	err = s.repos.Bring(ctx, source, p, l.source)
+	err = s.Repos.Bring(ctx, source, p, l.source)
 	if errors.Is(err, gitstore.ErrNotFound) {
 		l.source = gitstore.ObjectID{}
 		return nil
@@ -260,8 +260,8 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p, source *
 		return err
 	}
 	won := false
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.db, s.row(m.ID), func(ctx context.Context, row *MergeRequest) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		out, err := db.Update(ctx, s.DB, s.row(m.ID), func(ctx context.Context, row *MergeRequest) error {
 			if won = row.State == StateOpened && row.HeadSHA == m.HeadSHA && row.BaseSHA == m.BaseSHA; !won {
 				return nil
 			}
@@ -300,10 +300,10 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p, source *
 			news.VersionID = *next.VersionID
 		}
 		news.Rebased = equal(out.After.RebaseSHA, &next.HeadSHA)
-		if err := s.bus.Publish(ctx, news); err != nil || out.Before.Draft || !next.Draft {
+		if err := s.Bus.Publish(ctx, news); err != nil || out.Before.Draft || !next.Draft {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{Fact: news.Fact, DraftCommit: news.draft})
+		return s.Bus.Publish(ctx, Updated{Fact: news.Fact, DraftCommit: news.draft})
 	})
 	if err != nil {
 		return fmt.Errorf("store version: %w", err)
@@ -332,7 +332,7 @@ func (s *Service) pinHead(ctx context.Context, p *project.Project, m *MergeReque
 	if m.HeadSHA == "" {
 		return nil
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -352,7 +352,7 @@ func (s *Service) pinHead(ctx context.Context, p *project.Project, m *MergeReque
 
 // unpin drops the references of a request that was deleted.
 func (s *Service) unpin(ctx context.Context, p *project.Project, m *MergeRequest) error {
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -378,7 +378,7 @@ func (s *Service) Versions(ctx context.Context, as authz.Actor, p *project.Proje
 	}
 	q := page.Query{Columns: db.Columns[Version]("v"), From: "merge_request_versions v", Order: page.Order{page.ID("v.id").Desc()}}
 	q.Where.And("v.merge_request_id = ?", m.ID)
-	list, err := page.Select[Version](ctx, s.db, q, r)
+	list, err := page.Select[Version](ctx, s.DB, q, r)
 	if err != nil {
 		return list, fmt.Errorf("list versions: %w", err)
 	}
@@ -390,7 +390,7 @@ func (s *Service) Version(ctx context.Context, as authz.Actor, p *project.Projec
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return nil, err
 	}
-	v, err := db.Get[Version](ctx, s.db, "SELECT "+db.Columns[Version]("v")+
+	v, err := db.Get[Version](ctx, s.DB, "SELECT "+db.Columns[Version]("v")+
 		" FROM merge_request_versions v WHERE v.merge_request_id = ? AND v.id = ?", m.ID, id)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -415,5 +415,5 @@ func (s *Service) keepOld(ctx context.Context, l look, p *project.Project, old s
 	if _, err := l.repo.Info(ctx, idOf(old)); errors.Is(err, gitstore.ErrNotFound) {
 		return nil // it is gone already
 	}
-	return s.repos.KeepAround(ctx, p, idOf(old))
+	return s.Repos.KeepAround(ctx, p, idOf(old))
 }

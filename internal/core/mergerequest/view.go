@@ -122,11 +122,11 @@ func (s *Service) related(ctx context.Context, as authz.Actor, list []*MergeRequ
 			return r, err
 		}
 	}
-	if r.people, err = s.accounts.ByIDs(ctx, people); err != nil {
+	if r.people, err = s.Accounts.ByIDs(ctx, people); err != nil {
 		return r, err
 	}
 	if r.milestones == nil {
-		if r.milestones, err = s.milestones.ByIDs(ctx, as, milestones); err != nil {
+		if r.milestones, err = s.Milestones.ByIDs(ctx, as, milestones); err != nil {
 			return r, err
 		}
 	}
@@ -141,7 +141,7 @@ func (s *Service) targets(ctx context.Context, as authz.Actor, list []*MergeRequ
 	known := map[project.ID]*project.Project{}
 	for _, m := range list {
 		if m.target == nil {
-			return s.projects.ByIDs(ctx, as, projectsOf(list))
+			return s.Projects.ByIDs(ctx, as, projectsOf(list))
 		}
 		known[m.ProjectID] = m.target
 	}
@@ -154,7 +154,7 @@ func (m *MergeRequest) noteable() noteable.Ref {
 
 func (s *Service) newView(m *MergeRequest, p *project.Project, r relations) View {
 	v := View{
-		MergeRequest: *m, Project: p, URL: s.urls.MergeRequest(p.FullPath, int64(m.IID)), Detailed: m.DetailedStatus(p), Author: r.people[m.AuthorID],
+		MergeRequest: *m, Project: p, URL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)), Detailed: m.DetailedStatus(p), Author: r.people[m.AuthorID],
 	}
 	if m.MergeUserID != nil {
 		v.MergeUser = r.people[*m.MergeUserID]

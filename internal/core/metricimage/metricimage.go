@@ -74,20 +74,14 @@ type Deps struct {
 
 // Service keeps images. It is safe for concurrent use.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	issues   *issue.Service
-	projects *project.Service
-	uploads  *upload.Service
-	now      func() time.Time
-	cleaner  *picture.Cleaner
+	Deps
+
+	cleaner *picture.Cleaner
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, issues: d.Issues, projects: d.Projects, uploads: d.Uploads, now: d.Now, cleaner: picture.NewCleaner(),
-	}
+	return &Service{Deps: d, cleaner: picture.NewCleaner()}
 }
 
 // Subscribe removes the images of incidents that are deleted.
@@ -108,19 +102,19 @@ func (s *Service) Subscribe(b *event.Bus) {
 
 // incident finds an issue for an actor who has the ability there.
 func (s *Service) incident(ctx context.Context, as authz.Actor, p *project.Project, iid issue.IID, ability authz.Ability) (*issue.Issue, error) {
-	t, err := s.issues.Locate(ctx, as, noteable.Place{Project: p}, noteable.Key{Number: int64(iid)})
+	t, err := s.Issues.Locate(ctx, as, noteable.Place{Project: p}, noteable.Key{Number: int64(iid)})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, ability, t.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, ability, t.Subject); err != nil {
 		return nil, err
 	}
-	return s.issues.Find(ctx, as, p, iid)
+	return s.Issues.Find(ctx, as, p, iid)
 }
 
 // of reads the images of an issue, the oldest first.
 func (s *Service) of(ctx context.Context, id issue.ID) ([]Image, error) {
-	all, err := db.Select[Image](ctx, s.db, "SELECT "+db.Columns[Image]("")+" FROM metric_images WHERE issue_id = ? ORDER BY id LIMIT ?", id, maxImages)
+	all, err := db.Select[Image](ctx, s.DB, "SELECT "+db.Columns[Image]("")+" FROM metric_images WHERE issue_id = ? ORDER BY id LIMIT ?", id, maxImages)
 	if err != nil {
 		return nil, fmt.Errorf("metric images: %w", err)
 	}
@@ -160,19 +154,19 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	case err != nil:
 		return nil, err
 	}
-	file, err := s.uploads.Create(ctx, as, p.Place(), named(in.Name, clean.Format), bytes.NewReader(clean.Content))
+	file, err := s.Uploads.Create(ctx, as, p.Place(), named(in.Name, clean.Format), bytes.NewReader(clean.Content))
 	if err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	m := Image{IssueID: i.ID, UploadID: file.ID, Name: file.Name, URL: orNil(in.URL), URLText: orNil(in.URLText), CreatedAt: now, UpdatedAt: now}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		most := db.Bound{Table: "metric_images", Most: maxImages, Full: errs.Bad(fmt.Sprintf("An incident has at most %d metric images", maxImages))}
 		most.Of.And("issue_id = ?", i.ID)
-		return db.Create(ctx, s.db, "metric_images", &m, most)
+		return db.Create(ctx, s.DB, "metric_images", &m, most)
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("attach metric image: %w", err), s.uploads.Drop(context.WithoutCancel(ctx), file.ID))
+		return nil, errors.Join(fmt.Errorf("attach metric image: %w", err), s.Uploads.Drop(context.WithoutCancel(ctx), file.ID))
 	}
 	return &m, nil
 }
@@ -207,7 +201,7 @@ func (c Changes) validate() error {
 
 // one reads an image of an issue.
 func (s *Service) one(ctx context.Context, on issue.ID, id ID) (*Image, error) {
-	m, err := db.Get[Image](ctx, s.db, "SELECT "+db.Columns[Image]("")+" FROM metric_images WHERE issue_id = ? AND id = ?", on, id)
+	m, err := db.Get[Image](ctx, s.DB, "SELECT "+db.Columns[Image]("")+" FROM metric_images WHERE issue_id = ? AND id = ?", on, id)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
@@ -230,7 +224,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	out, err := db.Update(ctx, s.db, db.Row{Table: "metric_images", ID: m.ID, Now: s.now, If: as.UnmodifiedAt}, func(_ context.Context, m *Image) error {
+	out, err := db.Update(ctx, s.DB, db.Row{Table: "metric_images", ID: m.ID, Now: s.Now, If: as.UnmodifiedAt}, func(_ context.Context, m *Image) error {
 		if c.URL != nil {
 			m.URL = orNil(c.URL)
 		}
@@ -258,18 +252,18 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		return s.drop(ctx, as, m)
 	})
 }
 
 // drop removes the row of an image and its file in the caller's transaction.
 func (s *Service) drop(ctx context.Context, as authz.Actor, m *Image) error {
-	_, err := db.Delete[Image](ctx, s.db, db.Row{Table: "metric_images", ID: m.ID, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil)
+	_, err := db.Delete[Image](ctx, s.DB, db.Row{Table: "metric_images", ID: m.ID, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil)
 	if err != nil {
 		return errs.Wrap(err, "delete metric image")
 	}
-	return s.uploads.Drop(ctx, m.UploadID)
+	return s.Uploads.Drop(ctx, m.UploadID)
 }
 
 // Open opens the file of an image by its number and name for an actor who may read the
@@ -280,7 +274,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, id ID, name string) 
 		IID     issue.IID  `db:"iid"`
 		Upload  upload.ID  `db:"upload_id"`
 	}
-	at, err := db.Get[place](ctx, s.db, `SELECT i.project_id, i.iid, m.upload_id FROM metric_images m JOIN issues i ON i.id = m.issue_id
+	at, err := db.Get[place](ctx, s.DB, `SELECT i.project_id, i.iid, m.upload_id FROM metric_images m JOIN issues i ON i.id = m.issue_id
 		WHERE m.id = ? AND m.name = ?`, id, name)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -288,12 +282,12 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, id ID, name string) 
 	if err != nil {
 		return nil, fmt.Errorf("find metric image: %w", err)
 	}
-	p, err := s.projects.FindByID(ctx, as, at.Project)
+	p, err := s.Projects.FindByID(ctx, as, at.Project)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := s.incident(ctx, as, p, at.IID, authz.ReadIssue); err != nil {
 		return nil, err
 	}
-	return s.uploads.Load(ctx, at.Upload)
+	return s.Uploads.Load(ctx, at.Upload)
 }

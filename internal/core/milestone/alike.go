@@ -16,7 +16,7 @@ func (s *Service) Alike(ctx context.Context, p *project.Project, id *ID) (*ID, e
 	if id == nil {
 		return nil, nil
 	}
-	next, err := db.Get[ID](ctx, s.db, `SELECT m.id FROM milestones o, milestones m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id
+	next, err := db.Get[ID](ctx, s.DB, `SELECT m.id FROM milestones o, milestones m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id
 		WHERE o.id = ? AND a.namespace_id = ? AND (m.id = o.id OR m.title = o.title)
 		ORDER BY CASE WHEN m.id = o.id THEN 0 ELSE 1 END, a.depth LIMIT 1`, *id, p.NamespaceID)
 	if errors.Is(err, db.ErrNotFound) {

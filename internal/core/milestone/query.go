@@ -77,7 +77,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 	}
 	w.Since("m.updated_at", f.UpdatedAfter)
 	w.Until("m.updated_at", f.UpdatedBefore)
-	return page.Select[Milestone](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: f.sorting(s.now().UTC().Format(time.DateOnly))}, f.Range)
+	return page.Select[Milestone](ctx, s.DB, page.Query{Columns: columns, From: tables, Where: w, Order: f.sorting(s.Now().UTC().Format(time.DateOnly))}, f.Range)
 }
 
 // within adds the places whose milestones are asked for. What is above a place is seen
@@ -91,7 +91,7 @@ func (s *Service) within(w *db.Where, as authz.Actor, at authz.Place, f Filter) 
 		}
 		return
 	}
-	visible, args := s.policy.VisiblePlacesSQL(as, "n")
+	visible, args := s.Policy.VisiblePlacesSQL(as, "n")
 	if f.Ancestors {
 		w.And("m.namespace_id IN "+namespace.AroundSQL, at.Namespace, at.Namespace)
 	} else {
@@ -102,20 +102,20 @@ func (s *Service) within(w *db.Where, as authz.Actor, at authz.Place, f Filter) 
 
 // row is a milestone of the place itself.
 func (s *Service) row(at authz.Place, id ID) db.Row {
-	r := db.Row{Table: "milestones", ID: id, Alias: "m", From: tables, Columns: columns, Now: s.now}
+	r := db.Row{Table: "milestones", ID: id, Alias: "m", From: tables, Columns: columns, Now: s.Now}
 	r.And.And("m.namespace_id = ?", at.Namespace)
 	return r
 }
 
 // locked reads a milestone of a place itself and locks it until the transaction ends.
 func (s *Service) locked(ctx context.Context, at authz.Place, id ID) (Milestone, error) {
-	return db.ForUpdate[Milestone](ctx, s.db, s.row(at, id))
+	return db.ForUpdate[Milestone](ctx, s.DB, s.row(at, id))
 }
 
 // taken says what is wrong with the title of a milestone because of others, "" for nothing.
 // A project's milestones have other titles than those of its group.
 func (s *Service) taken(ctx context.Context, m *Milestone) (string, error) {
-	spaces, err := db.Select[authz.NamespaceID](ctx, s.db, `SELECT o.namespace_id FROM milestones o WHERE o.title = ? AND o.id <> ? AND (o.namespace_id = ?
+	spaces, err := db.Select[authz.NamespaceID](ctx, s.DB, `SELECT o.namespace_id FROM milestones o WHERE o.title = ? AND o.id <> ? AND (o.namespace_id = ?
 		OR o.namespace_id = (SELECT n.parent_id FROM namespaces n WHERE n.id = ? AND n.kind = ?)
 		OR o.namespace_id IN (SELECT n.id FROM namespaces n WHERE n.parent_id = ? AND n.kind = ?))
 		ORDER BY CASE WHEN o.namespace_id = ? THEN 0 ELSE 1 END LIMIT 1`,
@@ -146,15 +146,15 @@ func (s *Service) WholeByIDs(ctx context.Context, as authz.Actor, ids []ID) (map
 
 func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns string) (map[ID]*Milestone, error) {
 	out := make(map[ID]*Milestone, len(ids))
-	may, err := s.policy.Can(ctx, as, authz.ReadMilestone, authz.Subject{})
+	may, err := s.Policy.Can(ctx, as, authz.ReadMilestone, authz.Subject{})
 	if err != nil || !may || len(ids) == 0 {
 		return out, err
 	}
 	var w db.Where
 	w.In("m.id", ids)
-	place, args := s.policy.VisiblePlacesSQL(as, "n")
+	place, args := s.Policy.VisiblePlacesSQL(as, "n")
 	w.And(place, args...)
-	list, err := db.Select[Milestone](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
+	list, err := db.Select[Milestone](ctx, s.DB, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("milestones by id: %w", err)
 	}
@@ -170,7 +170,7 @@ func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns s
 // Usable reports whether what stands in a project may have the milestone: one of the
 // project, or of a group above it.
 func (s *Service) Usable(ctx context.Context, p *project.Project, id ID) (bool, error) {
-	return namespace.Inherits(ctx, s.db, p.NamespaceID, "milestones", int64(id))
+	return namespace.Inherits(ctx, s.DB, p.NamespaceID, "milestones", int64(id))
 }
 
 // Chosen is the milestone that a request names for what stands in a project: the id where it

@@ -14,7 +14,7 @@ import (
 // the project or group itself, by title those of groups above it as well. It takes one
 // statement.
 func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference.Sought) (map[reference.Key]*reference.Target, error) {
-	may, err := s.policy.Can(ctx, as, authz.ReadMilestone, authz.Subject{})
+	may, err := s.Policy.Can(ctx, as, authz.ReadMilestone, authz.Subject{})
 	if err != nil || !may {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference
 	titleMarks, args := db.Marks(titles)
 	iidMarks, more := db.Marks(iids)
 	w.And("(m.title IN ("+titleMarks+") OR d.depth = 0 AND m.iid IN ("+iidMarks+"))", append(args, more...)...)
-	rows, err := db.Select[row](ctx, s.db, `SELECT d.namespace_id AS place, d.depth, m.id, m.iid, m.title, m.state, r.path,
+	rows, err := db.Select[row](ctx, s.DB, `SELECT d.namespace_id AS place, d.depth, m.id, m.iid, m.title, m.state, r.path,
 			COALESCE(p.id, 0) AS project_id, m.namespace_id
 		FROM namespace_ancestors d JOIN milestones m ON m.namespace_id = d.ancestor_id
 		JOIN routes r ON r.namespace_id = m.namespace_id LEFT JOIN projects p ON p.namespace_id = m.namespace_id`+
@@ -63,10 +63,10 @@ func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference
 				}
 				t := &reference.Target{
 					Kind: reference.Milestone, ID: r.ID, ProjectID: r.ProjectID, Path: r.Path, Number: r.IID, Title: r.Title, State: r.State,
-					URL: s.urls.ProjectMilestone(r.Path, r.IID),
+					URL: s.URLs.ProjectMilestone(r.Path, r.IID),
 				}
 				if r.ProjectID == 0 {
-					t.GroupID, t.URL = r.GroupID, s.urls.GroupMilestone(r.Path, r.IID)
+					t.GroupID, t.URL = r.GroupID, s.URLs.GroupMilestone(r.Path, r.IID)
 				}
 				out[key] = t
 			}

@@ -29,11 +29,11 @@ var Texts = db.Trigrams{Table: "milestones", Columns: []string{"title_fold", "de
 // no place in particular: the caller has required the place. Archived projects are left out
 // where the filter says so. The best match comes first.
 func (s *Service) Search(ctx context.Context, as authz.Actor, below authz.NamespaceID, f Filter) (page.Page[Milestone], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadMilestone, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadMilestone, authz.Subject{}); err != nil {
 		return page.Page[Milestone]{}, err
 	}
 	var w db.Where
-	visible, args := s.policy.VisiblePlacesSQL(as, "n")
+	visible, args := s.Policy.VisiblePlacesSQL(as, "n")
 	w.And(visible, args...)
 	if below != 0 {
 		w.And("m.namespace_id IN (SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?)", below)
@@ -49,10 +49,10 @@ func (s *Service) Search(ctx context.Context, as authz.Actor, below authz.Namesp
 		q.Order = append(page.Order{page.Computed(`(CASE WHEN m.title_fold = ? THEN 2 WHEN m.title_fold LIKE ? ESCAPE '\' THEN 1 ELSE 0 END)`,
 			whole, "%"+db.LikePattern(whole)+"%").Desc()}, q.Common...)
 	}
-	if query, args, ok := s.db.Holding(Texts, []string{db.Fold(f.Search)}); ok {
+	if query, args, ok := s.DB.Holding(Texts, []string{db.Fold(f.Search)}); ok {
 		q.Candidates = []page.Candidates{{SQL: query, Args: args}}
 	}
-	list, err := page.Select[Milestone](ctx, s.db, q, f.Range)
+	list, err := page.Select[Milestone](ctx, s.DB, q, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("search milestones: %w", err)
 	}

@@ -29,22 +29,17 @@ type Deps struct {
 
 // Service reads and changes milestones.
 type Service struct {
-	db         *db.DB
-	policy     *authz.Policy
-	bus        *event.Bus
-	namespaces *namespace.Service
-	now        func() time.Time
-	urls       *weburl.Site
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, namespaces: d.Namespaces, now: d.Now, urls: d.URLs}
+	return &Service{Deps: d}
 }
 
 // List returns a page of the milestones of a place by due date.
 func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Milestone], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadMilestone, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadMilestone, at.Subject); err != nil {
 		return page.Page[Milestone]{}, err
 	}
 	list, err := s.list(ctx, as, at, f)
@@ -56,19 +51,19 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 
 // Find returns a milestone of the place itself; those of groups above are not found.
 func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, id ID) (*Milestone, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadMilestone, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadMilestone, at.Subject); err != nil {
 		return nil, err
 	}
-	m, err := db.Get[Milestone](ctx, s.db, "SELECT "+columns+" FROM "+tables+" WHERE m.namespace_id = ? AND m.id = ?", at.Namespace, id)
+	m, err := db.Get[Milestone](ctx, s.DB, "SELECT "+columns+" FROM "+tables+" WHERE m.namespace_id = ? AND m.id = ?", at.Namespace, id)
 	return &m, missing(err, "find milestone")
 }
 
 // FindByIID returns a milestone of the place itself by its number.
 func (s *Service) FindByIID(ctx context.Context, as authz.Actor, at authz.Place, iid IID) (*Milestone, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadMilestone, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadMilestone, at.Subject); err != nil {
 		return nil, err
 	}
-	m, err := db.Get[Milestone](ctx, s.db, "SELECT "+columns+" FROM "+tables+" WHERE m.namespace_id = ? AND m.iid = ?", at.Namespace, iid)
+	m, err := db.Get[Milestone](ctx, s.DB, "SELECT "+columns+" FROM "+tables+" WHERE m.namespace_id = ? AND m.iid = ?", at.Namespace, iid)
 	return &m, missing(err, "find milestone")
 }
 
@@ -82,10 +77,10 @@ func missing(err error, doing string) error {
 
 // Create makes a milestone and gives it the next number of its place.
 func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in Input) (*Milestone, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	m := &Milestone{
 		NamespaceID: at.Namespace, Title: strings.TrimSpace(in.Title), Description: in.Description, State: Active,
 		StartDate: day(in.StartDate), DueDate: day(in.DueDate), CreatedAt: now, UpdatedAt: now, ProjectID: project.IDOf(at), Path: at.Path,
@@ -94,7 +89,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 	if err := failed(CodeNotCreated, bad); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		m.ID = 0 // of a run before, which made no row
 		why, err := s.taken(ctx, m)
 		if err != nil {
@@ -107,7 +102,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 		if err := s.insert(ctx, m); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{Fact{Milestone: *m, Place: at, Stamp: as.Stamp(s.now())}})
+		return s.Bus.Publish(ctx, Created{Fact{Milestone: *m, Place: at, Stamp: as.Stamp(s.Now())}})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, failed(CodeNotCreated, titleTaken())
@@ -125,23 +120,23 @@ func titleTaken() (bad errs.Fields) {
 
 // insert numbers a milestone and writes it, in the caller's transaction.
 func (s *Service) insert(ctx context.Context, m *Milestone) error {
-	iid, err := namespace.NextIID(ctx, s.db, m.NamespaceID, namespace.KindMilestone)
+	iid, err := namespace.NextIID(ctx, s.DB, m.NamespaceID, namespace.KindMilestone)
 	if err != nil {
 		return err
 	}
 	m.IID = IID(iid)
-	return db.Create(ctx, s.db, "milestones", m)
+	return db.Create(ctx, s.DB, "milestones", m)
 }
 
 // Update changes a milestone of the place itself.
 func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id ID, c Changes) (*Milestone, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
 		return nil, err
 	}
 	var out db.Change[Milestone]
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, s.row(at, id).Provided(as.UnmodifiedAt), func(ctx context.Context, m *Milestone) error {
+		out, err = db.Update(ctx, s.DB, s.row(at, id).Provided(as.UnmodifiedAt), func(ctx context.Context, m *Milestone) error {
 			before := m.Title
 			c.apply(m)
 			bad := m.check()
@@ -157,7 +152,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{Change: out, Place: at, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, Updated{Change: out, Place: at, Stamp: as.Stamp(s.Now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, failed(CodeNotUpdated, titleTaken())
@@ -171,15 +166,15 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id
 // Delete removes a milestone of the place itself; its issues and merge requests have none
 // afterwards.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, id ID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		m, err := db.Delete[Milestone](ctx, s.db, s.row(at, id).Provided(as.UnmodifiedAt), nil)
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		m, err := db.Delete[Milestone](ctx, s.DB, s.row(at, id).Provided(as.UnmodifiedAt), nil)
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{Fact{Milestone: m, Place: at, Stamp: as.Stamp(s.now())}})
+		return s.Bus.Publish(ctx, Deleted{Fact{Milestone: m, Place: at, Stamp: as.Stamp(s.Now())}})
 	})
 	return missing(err, "delete milestone")
 }

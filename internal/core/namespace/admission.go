@@ -92,7 +92,7 @@ func (s *Service) takes(ctx context.Context, a *admission, user authz.UserID) (b
 	if len(a.domains) == 0 {
 		return true, nil
 	}
-	addresses, err := db.Select[string](ctx, s.db, "SELECT email FROM emails WHERE user_id = ? AND confirmed_at IS NOT NULL ORDER BY email", user)
+	addresses, err := db.Select[string](ctx, s.DB, "SELECT email FROM emails WHERE user_id = ? AND confirmed_at IS NOT NULL ORDER BY email", user)
 	if err != nil {
 		return false, fmt.Errorf("addresses of new member: %w", err)
 	}
@@ -111,7 +111,7 @@ func (s *Service) outsiders(ctx context.Context, p authz.Place, group ID) (bool,
 			mine = append(mine, `e.email_fold LIKE ? ESCAPE '\'`)
 			args = append(args, "%@"+db.LikePattern(db.Fold(domain)))
 		}
-		found, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors x JOIN members m ON m.namespace_id = x.ancestor_id
+		found, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors x JOIN members m ON m.namespace_id = x.ancestor_id
 			JOIN users h ON h.id = m.user_id AND h.user_type = 'human' WHERE x.namespace_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
 			AND NOT EXISTS (SELECT 1 FROM emails e WHERE e.user_id = m.user_id AND e.confirmed_at IS NOT NULL AND (`+strings.Join(mine, " OR ")+")))", args...)
 		if err != nil {
@@ -151,7 +151,7 @@ func (s *Service) SettingsAbove(ctx context.Context, id ID, names ...string) ([]
 		likes[i] = "g.settings LIKE ?"
 		args = append(args, `%"`+name+`":%`)
 	}
-	rows, err := db.Select[string](ctx, s.db, `SELECT g.settings FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
+	rows, err := db.Select[string](ctx, s.DB, `SELECT g.settings FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
 		WHERE a.namespace_id = ? AND (`+strings.Join(likes, " OR ")+") ORDER BY a.depth", args...)
 	if err != nil {
 		return nil, fmt.Errorf("settings of groups above: %w", err)

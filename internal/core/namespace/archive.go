@@ -73,11 +73,11 @@ func (s *Service) archive(ctx context.Context, as authz.Actor, ref string, e Gro
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.ArchiveGroup, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ArchiveGroup, g.Subject()); err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.db, groupRow(g.ID), func(_ context.Context, g *Group) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		out, err := db.Update(ctx, s.DB, groupRow(g.ID), func(_ context.Context, g *Group) error {
 			g.ArchivedSelf = !e.Undone
 			return nil
 		})
@@ -88,7 +88,7 @@ func (s *Service) archive(ctx context.Context, as authz.Actor, ref string, e Gro
 			return err
 		}
 		e.GroupFact = s.groupFact(as, &out)
-		return s.bus.Publish(ctx, e)
+		return s.Bus.Publish(ctx, e)
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "archive group")

@@ -11,7 +11,7 @@ import (
 // SetAvatar writes down the name of a group's picture, "" for none, in the transaction of
 // ctx. It asks for no permission.
 func (s *Service) SetAvatar(ctx context.Context, id ID, name string) error {
-	_, err := db.Update(ctx, s.db, groupRow(id), func(_ context.Context, g *Group) error {
+	_, err := db.Update(ctx, s.DB, groupRow(id), func(_ context.Context, g *Group) error {
 		g.Avatar = name
 		return nil
 	})

@@ -57,7 +57,7 @@ var billableSorts = page.Orders{
 // requireBillable checks that the actor may see who uses seats of a group, which must
 // stand at the top.
 func (s *Service) requireBillable(ctx context.Context, as authz.Actor, p authz.Place) error {
-	if err := s.policy.Require(ctx, as, authz.ReadBillable, p.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadBillable, p.Subject); err != nil {
 		return err
 	}
 	if p.Parent != nil {
@@ -103,7 +103,7 @@ func (s *Service) billable(ctx context.Context, p authz.Place, f BillableFilter)
 		pattern := "%" + db.LikePattern(term) + "%"
 		w.And(`(u.name_fold LIKE ? ESCAPE '\' OR u.username_fold LIKE ? ESCAPE '\' OR u.public_email = ?)`, pattern, pattern, term)
 	}
-	list, err := page.Select[Billable](ctx, s.db, page.Query{
+	list, err := page.Select[Billable](ctx, s.DB, page.Query{
 		Columns: `u.id AS user_id, CASE y.rank WHEN 0 THEN 'group_member' WHEN 1 THEN 'project_member'
 			WHEN 2 THEN 'group_invite' ELSE 'project_invite' END AS means, u.last_activity_on, u.last_sign_in_at, u.created_at`,
 		From: "(" + inner + ") y JOIN users u ON u.id = y.user_id", FromArgs: args, Where: w, Order: billableSorts.By(f.Sort),
@@ -111,7 +111,7 @@ func (s *Service) billable(ctx context.Context, p authz.Place, f BillableFilter)
 	if err != nil {
 		return list, fmt.Errorf("list billable members: %w", err)
 	}
-	owners, err := db.Select[authz.UserID](ctx, s.db, "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id WHERE m.namespace_id = ? AND "+
+	owners, err := db.Select[authz.UserID](ctx, s.DB, "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id WHERE m.namespace_id = ? AND "+
 		lastingOwner+" ORDER BY m.user_id LIMIT 2", p.Namespace, authz.Owner)
 	if err != nil {
 		return list, fmt.Errorf("owners of group: %w", err)
@@ -156,13 +156,13 @@ func (s *Service) Seats(ctx context.Context, as authz.Actor, p authz.Place, user
 		w.And(`m.namespace_id IN (SELECT g.ancestor_id FROM namespace_ancestors d JOIN shares s ON s.namespace_id = d.namespace_id
 			JOIN namespace_ancestors g ON g.namespace_id = s.group_id WHERE d.ancestor_id = ? AND (s.expires_on IS NULL OR s.expires_on > ?))`,
 			p.Namespace, today)
-		seen, args := s.policy.VisibleGroupsSQL(as, "n") // a user who owns this group need not see what others stand in
+		seen, args := s.Policy.VisibleGroupsSQL(as, "n") // a user who owns this group need not see what others stand in
 		w.And(seen, args...)
 	} else {
 		w.And("m.namespace_id IN (SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?)", p.Namespace)
 	}
 	w.And("m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)", user, today)
-	list, err := page.Select[Seat](ctx, s.db, page.Query{
+	list, err := page.Select[Seat](ctx, s.DB, page.Query{
 		Columns: `m.id, m.namespace_id, COALESCE(p.id, n.id) AS source_id, n.kind = 'group' AS is_group,
 			r.name AS full_name, r.path AS full_path, m.created_at, m.expires_on, m.access_level`,
 		From: `members m JOIN namespaces n ON n.id = m.namespace_id JOIN routes r ON r.namespace_id = n.id
@@ -187,7 +187,7 @@ func (s *Service) seated(ctx context.Context, p authz.Place, user authz.UserID) 
 // Unseat ends all memberships of a user in a top-level group and inside it. A user who is
 // there only with an invited group stays, which is a BadRequest, and so does the last owner.
 func (s *Service) Unseat(ctx context.Context, as authz.Actor, p authz.Place, user authz.UserID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminGroupMembers, p.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminGroupMembers, p.Subject); err != nil {
 		return err
 	}
 	if p.Parent != nil {
@@ -207,12 +207,12 @@ func (s *Service) Unseat(ctx context.Context, as authz.Actor, p authz.Place, use
 	} else if !errs.Is(err, errs.NotFound) {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, `SELECT updated_at FROM members WHERE user_id = ? AND namespace_id IN
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, `SELECT updated_at FROM members WHERE user_id = ? AND namespace_id IN
 			(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`, user, p.Namespace); err != nil {
 			return err
 		}
-		level, err := db.Get[authz.Level](ctx, s.db, `SELECT COALESCE(MAX(access_level), 0) FROM members WHERE user_id = ? AND namespace_id IN
+		level, err := db.Get[authz.Level](ctx, s.DB, `SELECT COALESCE(MAX(access_level), 0) FROM members WHERE user_id = ? AND namespace_id IN
 			(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`, user, p.Namespace)
 		if err != nil {
 			return fmt.Errorf("level of member: %w", err)

@@ -29,7 +29,7 @@ func (s *Service) Check(ctx context.Context) ([]string, error) {
 		{tree + right + " EXCEPT " + kept, "namespace %d: its ancestor %d (%d above) is missing in namespace_ancestors"},
 		{tree + kept + " EXCEPT " + right, "namespace %d: namespace_ancestors names %d (%d above), which is no ancestor"},
 	} {
-		rows, err := db.Select[line](ctx, s.db, c.query+" ORDER BY 1, 2 LIMIT 100")
+		rows, err := db.Select[line](ctx, s.DB, c.query+" ORDER BY 1, 2 LIMIT 100")
 		if err != nil {
 			return nil, fmt.Errorf("check ancestors: %w", err)
 		}
@@ -42,7 +42,7 @@ func (s *Service) Check(ctx context.Context) ([]string, error) {
 		Path *string `db:"path"`
 		Want string  `db:"want"`
 	}
-	routes, err := db.Select[route](ctx, s.db, `SELECT n.id, r.path, COALESCE(p.path || '/', '') || n.path AS want
+	routes, err := db.Select[route](ctx, s.DB, `SELECT n.id, r.path, COALESCE(p.path || '/', '') || n.path AS want
 		FROM namespaces n LEFT JOIN routes r ON r.namespace_id = n.id LEFT JOIN routes p ON p.namespace_id = n.parent_id
 		WHERE r.path IS NULL OR r.path <> COALESCE(p.path || '/', '') || n.path ORDER BY n.id LIMIT 100`)
 	if err != nil {

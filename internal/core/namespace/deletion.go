@@ -27,7 +27,7 @@ type Grace struct {
 
 // Grace gives what is in force for groups.
 func (s *Service) Grace() Grace {
-	set, now := s.settings.Current(), s.now().UTC()
+	set, now := s.Settings.Current(), s.Now().UTC()
 	days := set.DeletionAdjournedPeriod
 	return Grace{
 		Today: now.Format(time.DateOnly), Over: now.AddDate(0, 0, -days).Format(time.DateOnly),
@@ -38,7 +38,7 @@ func (s *Service) Grace() Grace {
 // ProjectGrace gives what is in force for projects, which wait only where groups do.
 func (s *Service) ProjectGrace() Grace {
 	g := s.Grace()
-	g.None = g.None || !s.settings.Current().DelayedProjectDeletion
+	g.None = g.None || !s.Settings.Current().DelayedProjectDeletion
 	return g
 }
 
@@ -48,7 +48,7 @@ func (s *Service) ProjectGrace() Grace {
 func (s *Service) Original(ctx context.Context, n *Namespace, id int64) (path, name string, err error) {
 	path, name = strings.TrimSuffix(n.Path, Suffix(id)), strings.TrimSuffix(n.Name, Suffix(id))
 	above := strings.TrimSuffix(n.FullPath, n.Path)
-	held, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM routes WHERE path_fold = ? AND namespace_id <> ?)
+	held, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM routes WHERE path_fold = ? AND namespace_id <> ?)
 		OR EXISTS (SELECT 1 FROM namespaces WHERE parent_id = ? AND kind = ? AND name = ? AND id <> ?)`,
 		db.Fold(above+path), n.ID, n.ParentID, n.Kind, name, n.ID)
 	if err != nil {
@@ -68,11 +68,11 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) (*Group,
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.DeleteGroup, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.DeleteGroup, g.Subject()); err != nil {
 		return nil, err
 	}
 	today := s.Grace().Today
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		out, err := s.updateGroup(ctx, as, g.ID, func(ctx context.Context, g *Group) error {
 			if g.MarkedForDeletionOn != nil {
 				return errs.Plain("Group has already been marked for deletion")
@@ -84,7 +84,7 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) (*Group,
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, GroupMarked{GroupFact: s.groupFact(as, &out)})
+		return s.Bus.Publish(ctx, GroupMarked{GroupFact: s.groupFact(as, &out)})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "mark group")
@@ -98,10 +98,10 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Gro
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.DeleteGroup, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.DeleteGroup, g.Subject()); err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		out, err := s.updateGroup(ctx, as, g.ID, func(ctx context.Context, g *Group) error {
 			if g.MarkedForDeletionOn == nil {
 				return errs.Plain("Group has not been marked for deletion")
@@ -116,7 +116,7 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Gro
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, GroupMarked{s.groupFact(as, &out), true})
+		return s.Bus.Publish(ctx, GroupMarked{s.groupFact(as, &out), true})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, f.Err()
@@ -136,7 +136,7 @@ const (
 // MayPurgeNow refuses to delete what is marked before its time, where the settings leave that to
 // administrators. Who may delete it at all is asked before.
 func (s *Service) MayPurgeNow(as authz.Actor) error {
-	if !as.Admin && !s.settings.Current().AllowImmediateNamespacesDeletion {
+	if !as.Admin && !s.Settings.Current().AllowImmediateNamespacesDeletion {
 		return errs.Denied("Only administrators delete groups and projects before their time")
 	}
 	return nil
@@ -149,7 +149,7 @@ func (s *Service) MayPurge(ctx context.Context, as authz.Actor, ref, fullPath st
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.DeleteGroup, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.DeleteGroup, g.Subject()); err != nil {
 		return nil, err
 	}
 	if err := s.MayPurgeNow(as); err != nil {
@@ -169,7 +169,7 @@ func (s *Service) MayPurge(ctx context.Context, as authz.Actor, ref, fullPath st
 // HoldMark reports whether there is this group and it is marked for deletion, and keeps
 // others from restoring it until the transaction of ctx ends. It asks for no permission.
 func (s *Service) HoldMark(ctx context.Context, id ID) (bool, error) {
-	g, err := db.ForUpdate[Group](ctx, s.db, groupRow(id))
+	g, err := db.ForUpdate[Group](ctx, s.DB, groupRow(id))
 	if errors.Is(err, db.ErrNotFound) {
 		return false, nil
 	}
@@ -182,7 +182,7 @@ func (s *Service) HoldMark(ctx context.Context, id ID) (bool, error) {
 // Due lists the groups whose grace period is over, outermost ones only.
 func (s *Service) Due(ctx context.Context) ([]ID, error) {
 	day := s.Grace().Over
-	due, err := db.Select[ID](ctx, s.db, `SELECT g.namespace_id FROM groups g WHERE g.marked_for_deletion_on <= ?
+	due, err := db.Select[ID](ctx, s.DB, `SELECT g.namespace_id FROM groups g WHERE g.marked_for_deletion_on <= ?
 		AND NOT EXISTS (SELECT 1 FROM namespace_ancestors a JOIN groups o ON o.namespace_id = a.ancestor_id
 			WHERE a.namespace_id = g.namespace_id AND a.depth > 0 AND o.marked_for_deletion_on <= ?)
 		ORDER BY g.namespace_id`, day, day)
@@ -194,7 +194,7 @@ func (s *Service) Due(ctx context.Context) ([]ID, error) {
 
 // Tree returns a group and its subgroups, the deepest first. It asks for no permission.
 func (s *Service) Tree(ctx context.Context, id ID) ([]ID, error) {
-	ids, err := db.Select[ID](ctx, s.db, `SELECT a.namespace_id FROM namespace_ancestors a JOIN namespaces n ON n.id = a.namespace_id
+	ids, err := db.Select[ID](ctx, s.DB, `SELECT a.namespace_id FROM namespace_ancestors a JOIN namespaces n ON n.id = a.namespace_id
 		WHERE a.ancestor_id = ? AND n.kind = ? ORDER BY a.depth DESC, n.id`, id, GroupKind)
 	if err != nil {
 		return nil, fmt.Errorf("groups below group: %w", err)
@@ -205,20 +205,20 @@ func (s *Service) Tree(ctx context.Context, id ID) ([]ID, error) {
 // Remove deletes a group. Every subgroup and project inside must be gone already; db.ErrReference
 // otherwise. A group that is gone is no error. It asks for no permission.
 func (s *Service) Remove(ctx context.Context, as authz.Actor, id ID) error {
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		g, err := db.Get[Group](ctx, s.db, "SELECT "+groupColumns+groupFrom+" WHERE n.id = ?", id)
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		g, err := db.Get[Group](ctx, s.DB, "SELECT "+groupColumns+groupFrom+" WHERE n.id = ?", id)
 		if errors.Is(err, db.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("read group: %w", err)
 		}
-		if err := s.bus.Publish(ctx, GroupRemoving{GroupFact{Group: g, Stamp: as.Stamp(s.now())}}); err != nil {
+		if err := s.Bus.Publish(ctx, GroupRemoving{GroupFact{Group: g, Stamp: as.Stamp(s.Now())}}); err != nil {
 			return err
 		}
 		if err := s.Uproot(ctx, g.ID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, GroupDeleted{GroupFact{Group: g, Stamp: as.Stamp(s.now())}})
+		return s.Bus.Publish(ctx, GroupDeleted{GroupFact{Group: g, Stamp: as.Stamp(s.Now())}})
 	})
 }

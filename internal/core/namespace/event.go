@@ -122,12 +122,12 @@ type MemberRemoved struct {
 
 // groupFact is what events say of a change.
 func (s *Service) groupFact(as authz.Actor, c *db.Change[Group]) GroupFact {
-	return GroupFact{Group: c.After, Before: &c.Before, Stamp: as.Stamp(s.now())}
+	return GroupFact{Group: c.After, Before: &c.Before, Stamp: as.Stamp(s.Now())}
 }
 
 // memberUser reads what events say of a user.
 func (s *Service) memberUser(ctx context.Context, id authz.UserID) (MemberUser, error) {
-	u, err := db.Get[MemberUser](ctx, s.db, "SELECT id, username, name, public_email FROM users WHERE id = ?", id)
+	u, err := db.Get[MemberUser](ctx, s.DB, "SELECT id, username, name, public_email FROM users WHERE id = ?", id)
 	if err != nil {
 		return u, fmt.Errorf("read user of member: %w", err)
 	}
@@ -140,5 +140,5 @@ func (s *Service) removed(ctx context.Context, as authz.Actor, p authz.Place, m 
 	if err != nil {
 		return err
 	}
-	return s.bus.Publish(ctx, MemberRemoved{Stamp: as.Stamp(s.now()), Place: p, Member: m, User: u, Unassign: o.Unassign})
+	return s.Bus.Publish(ctx, MemberRemoved{Stamp: as.Stamp(s.Now()), Place: p, Member: m, User: u, Unassign: o.Unassign})
 }

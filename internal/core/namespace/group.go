@@ -134,9 +134,9 @@ func (g *Group) Settings() GroupSettings {
 // Find returns the group that ref names, an id in digits or a full path, with the
 // actor's level, in one statement. It requires ReadGroup.
 func (s *Service) Find(ctx context.Context, as authz.Actor, ref string) (*Group, error) {
-	level, args := s.policy.LevelSQL(as, "n.id")
+	level, args := s.Policy.LevelSQL(as, "n.id")
 	cond, arg := byRef(ref)
-	g, err := db.Get[Group](ctx, s.db, "SELECT "+groupColumns+", "+level+" AS actor_level"+groupFrom+" WHERE "+cond, append(args, arg)...)
+	g, err := db.Get[Group](ctx, s.DB, "SELECT "+groupColumns+", "+level+" AS actor_level"+groupFrom+" WHERE "+cond, append(args, arg)...)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return nil, errs.Missing("Group")
@@ -144,7 +144,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, ref string) (*Group,
 		return nil, fmt.Errorf("find group: %w", err)
 	}
 	g.LevelKnown = true
-	if err := s.policy.Require(ctx, as, authz.ReadGroup, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadGroup, g.Subject()); err != nil {
 		return nil, err
 	}
 	return &g, nil
@@ -153,7 +153,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, ref string) (*Group,
 // Moved gives the full path of the group that had a path before a rename or a transfer. It returns NotFound
 // if there is none, or the actor may not read it.
 func (s *Service) Moved(ctx context.Context, as authz.Actor, path string) (string, error) {
-	id, err := db.Get[ID](ctx, s.db, `SELECT o.namespace_id FROM redirect_routes o JOIN groups g ON g.namespace_id = o.namespace_id
+	id, err := db.Get[ID](ctx, s.DB, `SELECT o.namespace_id FROM redirect_routes o JOIN groups g ON g.namespace_id = o.namespace_id
 		WHERE o.path_fold = ?`, db.Fold(path))
 	switch {
 	case errors.Is(err, db.ErrNotFound):
@@ -241,14 +241,14 @@ func (f GroupFilter) order() page.Order {
 
 // List gives the groups that the actor may see.
 func (s *Service) List(ctx context.Context, as authz.Actor, f GroupFilter) (page.Page[Group], error) {
-	if err := s.policy.Require(ctx, as, authz.ListGroups, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ListGroups, authz.Subject{}); err != nil {
 		return page.Page[Group]{}, err
 	}
 	level, args := "0", []any(nil)
 	if f.Levels {
-		level, args = s.policy.LevelSQL(as, "n.id")
+		level, args = s.Policy.LevelSQL(as, "n.id")
 	}
-	list, err := page.Select[Group](ctx, s.db, page.Query{
+	list, err := page.Select[Group](ctx, s.DB, page.Query{
 		Columns: groupColumns + ", " + level + " AS actor_level", ColumnArgs: args, From: groupTables,
 		Where: s.groupConditions(as, f), Order: f.order(), Key: "n.id", Narrow: "namespaces n JOIN groups g ON g.namespace_id = n.id",
 		Candidates: []page.Candidates{{SQL: "SELECT namespace_id AS id FROM groups"}},
@@ -264,17 +264,17 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f GroupFilter) (page
 
 func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 	var w db.Where
-	seen, args := s.policy.VisibleGroupsSQL(as, "n")
+	seen, args := s.Policy.VisibleGroupsSQL(as, "n")
 	w.And(seen, args...)
 	if (f.MemberOnly || f.Reachable && !as.Admin && !as.Auditor) && as.SignedIn() {
-		reach, args := s.policy.ReachSQL(as, authz.Minimal)
+		reach, args := s.Policy.ReachSQL(as, authz.Minimal)
 		w.And("n.id IN (SELECT u.ancestor_id FROM namespace_ancestors u WHERE u.namespace_id IN ("+reach+"))", args...)
 	}
 	if f.Owned {
 		f.MinLevel = authz.Owner
 	}
 	if f.MinLevel > 0 {
-		reach, args := s.policy.ReachSQL(as, f.MinLevel)
+		reach, args := s.Policy.ReachSQL(as, f.MinLevel)
 		w.And("n.id IN ("+reach+")", args...)
 	}
 	if f.Parent != nil {
@@ -316,7 +316,7 @@ func (s *Service) groupsFor(w *db.Where, as authz.Actor, f GroupFilter) {
 	if f.Receiver > 0 {
 		w.Raw("NOT " + InArchived("n.id") + " AND NOT " + InMarked("n.id"))
 		if !as.Admin {
-			reach, args := s.policy.ReachSQL(as, f.Receiver)
+			reach, args := s.Policy.ReachSQL(as, f.Receiver)
 			w.And("n.id IN ("+reach+")", args...)
 		}
 	}
@@ -361,7 +361,7 @@ func (s *Service) takesProjects(w *db.Where, as authz.Actor) {
 		setting string
 		least   authz.Level
 	}{{"developer", authz.Developer}, {"maintainer", authz.Maintainer}, {"owner", authz.Owner}} {
-		reach, args := s.policy.ReachSQL(as, level.least)
+		reach, args := s.Policy.ReachSQL(as, level.least)
 		conds = append(conds, "g.project_creation_level = ? AND n.id IN ("+reach+")")
 		all = append(append(all, level.setting), args...)
 	}

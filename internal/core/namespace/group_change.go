@@ -22,8 +22,8 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Grou
 	if err := s.requireAdmin(ctx, as, old); err != nil {
 		return nil, err
 	}
-	c.restrict(as, s.settings.Current())
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	c.restrict(as, s.Settings.Current())
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		out, err := s.updateGroup(ctx, as, old.ID, func(ctx context.Context, g *Group) error {
 			g.Level, g.LevelKnown = old.Level, true
 			if err := s.requireAdmin(ctx, as, g); err != nil {
@@ -53,7 +53,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Grou
 		if len(changed) == 0 {
 			return nil
 		}
-		return s.bus.Publish(ctx, GroupUpdated{s.groupFact(as, &out), changed})
+		return s.Bus.Publish(ctx, GroupUpdated{s.groupFact(as, &out), changed})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, f.Err()
@@ -75,7 +75,7 @@ func (c *GroupChanges) restrict(as authz.Actor, set *setting.Settings) {
 }
 
 func (s *Service) requireAdmin(ctx context.Context, as authz.Actor, g *Group) error {
-	err := s.policy.Require(ctx, as, authz.AdminGroup, g.Subject())
+	err := s.Policy.Require(ctx, as, authz.AdminGroup, g.Subject())
 	if errs.Is(err, errs.Forbidden) {
 		return errs.New(errs.Unauthorized, "")
 	}
@@ -90,7 +90,7 @@ func groupRow(id ID) db.Row {
 // updateGroup is db.Update for a group, which keeps its row of namespaces in step: that
 // has name, path, visibility and the time of the change. A group that is gone is not found.
 func (s *Service) updateGroup(ctx context.Context, as authz.Actor, id ID, change func(ctx context.Context, g *Group) error) (db.Change[Group], error) {
-	out, err := db.Update(ctx, s.db, groupRow(id).Provided(as.UnmodifiedAt), change)
+	out, err := db.Update(ctx, s.DB, groupRow(id).Provided(as.UnmodifiedAt), change)
 	if err != nil {
 		return out, err
 	}
@@ -131,7 +131,7 @@ func (s *Service) parentOf(ctx context.Context, g *Group) (*Group, error) {
 	if g.ParentID == nil {
 		return nil, nil
 	}
-	parent, err := db.Get[Group](ctx, s.db, "SELECT "+groupColumns+groupFrom+" WHERE n.id = ?", *g.ParentID)
+	parent, err := db.Get[Group](ctx, s.DB, "SELECT "+groupColumns+groupFrom+" WHERE n.id = ?", *g.ParentID)
 	if err != nil {
 		return nil, fmt.Errorf("parent of group: %w", err)
 	}

@@ -15,17 +15,17 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	if len(ids) == 0 {
 		return out, nil
 	}
-	level, args := s.policy.LevelSQL(as, "n.id")
+	level, args := s.Policy.LevelSQL(as, "n.id")
 	var w db.Where
 	w.In("n.id", ids)
-	list, err := db.Select[Group](ctx, s.db, "SELECT "+groupColumns+", "+level+" AS actor_level"+groupFrom+w.SQL(), append(args, w.Args()...)...)
+	list, err := db.Select[Group](ctx, s.DB, "SELECT "+groupColumns+", "+level+" AS actor_level"+groupFrom+w.SQL(), append(args, w.Args()...)...)
 	if err != nil {
 		return nil, fmt.Errorf("groups by id: %w", err)
 	}
 	for i := range list {
 		g := &list[i]
 		g.LevelKnown = true
-		may, err := s.policy.Can(ctx, as, authz.ReadGroup, g.Subject())
+		may, err := s.Policy.Can(ctx, as, authz.ReadGroup, g.Subject())
 		if err != nil {
 			return nil, fmt.Errorf("groups by id: %w", err)
 		}
@@ -43,11 +43,11 @@ func (s *Service) PlacesByIDs(ctx context.Context, as authz.Actor, ids []ID) (ma
 	if len(ids) == 0 {
 		return out, nil
 	}
-	seen, args := s.policy.VisiblePlacesSQL(as, "n")
+	seen, args := s.Policy.VisiblePlacesSQL(as, "n")
 	var w db.Where
 	w.In("n.id", ids)
 	w.And("(n.kind = 'user' OR "+seen+")", args...)
-	rows, err := db.Select[Namespace](ctx, s.db, "SELECT "+namespaceColumns+" FROM "+namespaceTables+w.SQL(), w.Args()...)
+	rows, err := db.Select[Namespace](ctx, s.DB, "SELECT "+namespaceColumns+" FROM "+namespaceTables+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("places by id: %w", err)
 	}

@@ -92,7 +92,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 		return nil, err
 	}
 	g := s.newGroup(as, in)
-	in.restrict(as, s.settings.Current())
+	in.restrict(as, s.Settings.Current())
 	if parent != nil {
 		g.SharedRunnersSetting = parent.SharedRunnersSetting
 	}
@@ -107,21 +107,21 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 	if len(fields) > 0 {
 		return nil, notSaved(fields)
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		id, err := s.Plant(ctx, Entry{Kind: GroupKind, Parent: in.ParentID, Path: g.Path, Name: g.Name, Visibility: g.Visibility})
 		if err != nil {
 			return err
 		}
 		g.ID = id
-		if _, err := db.InsertRow(ctx, s.db, "groups", g, ""); err != nil {
+		if _, err := db.InsertRow(ctx, s.DB, "groups", g, ""); err != nil {
 			return err
 		}
 		if err := s.rangesChanged(ctx, nil, g); err != nil {
 			return err
 		}
 		if as.SignedIn() {
-			now := db.At(s.now())
-			err := db.Create(ctx, s.db, "members", &Member{
+			now := db.At(s.Now())
+			err := db.Create(ctx, s.DB, "members", &Member{
 				NamespaceID: id, UserID: as.UserID, Level: authz.Owner, CreatedByID: &as.UserID, CreatedAt: now, UpdatedAt: now,
 			})
 			if err != nil {
@@ -132,7 +132,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 		if parent != nil {
 			g.FullPath, g.FullName = parent.FullPath+"/"+g.Path, parent.FullName+" / "+g.Name
 		}
-		return s.bus.Publish(ctx, GroupCreated{GroupFact{Group: *g, Stamp: as.Stamp(s.now())}})
+		return s.Bus.Publish(ctx, GroupCreated{GroupFact{Group: *g, Stamp: as.Stamp(s.Now())}})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, notSaved(f)
@@ -146,17 +146,17 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 // requireCreate is the permission for a group below parent, or at the top level.
 func (s *Service) requireCreate(ctx context.Context, as authz.Actor, parent *ID) (*Group, error) {
 	if parent == nil {
-		if err := s.policy.Require(ctx, as, authz.CreateTopGroup, authz.Subject{}); err != nil {
+		if err := s.Policy.Require(ctx, as, authz.CreateTopGroup, authz.Subject{}); err != nil {
 			return nil, err
 		}
 		if as.Admin {
 			return nil, nil
 		}
-		allowed, err := db.Get[bool](ctx, s.db, "SELECT can_create_group FROM users WHERE id = ?", as.UserID)
+		allowed, err := db.Get[bool](ctx, s.DB, "SELECT can_create_group FROM users WHERE id = ?", as.UserID)
 		if err != nil {
 			return nil, fmt.Errorf("may user create groups: %w", err)
 		}
-		if !allowed || as.External || !s.settings.Current().TopLevelGroupCreationEnabled {
+		if !allowed || as.External || !s.Settings.Current().TopLevelGroupCreationEnabled {
 			return nil, errs.Denied("")
 		}
 		return nil, nil
@@ -165,7 +165,7 @@ func (s *Service) requireCreate(ctx context.Context, as authz.Actor, parent *ID)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.CreateSubgroup, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreateSubgroup, g.Subject()); err != nil {
 		return nil, err
 	}
 	if g.SubgroupCreationLevel == "owner" && g.Level < authz.Owner {
@@ -175,7 +175,7 @@ func (s *Service) requireCreate(ctx context.Context, as authz.Actor, parent *ID)
 }
 
 func (s *Service) newGroup(as authz.Actor, in GroupInput) *Group {
-	set := s.settings.Current()
+	set := s.Settings.Current()
 	v, ok := authz.ParseVisibility(set.DefaultGroupVisibility)
 	if !ok {
 		v = authz.Private
@@ -245,7 +245,7 @@ func (s *Service) checkGroup(ctx context.Context, as authz.Actor, g, old, parent
 	if old != nil {
 		limit = old.Settings().MaxArtifactsSize
 	}
-	CheckArtifactsSize(&f, as, limit, g.Settings().MaxArtifactsSize, s.settings)
+	CheckArtifactsSize(&f, as, limit, g.Settings().MaxArtifactsSize, s.Settings)
 	if g.DefaultBranch != nil {
 		f.Check(gitstore.ValidBranchName(*g.DefaultBranch), "default_branch", "is not a valid branch name")
 	}
@@ -253,7 +253,7 @@ func (s *Service) checkGroup(ctx context.Context, as authz.Actor, g, old, parent
 		f.Check(*g.DefaultBranchProtection >= 0 && *g.DefaultBranchProtection <= 4, "default_branch_protection", "is not included in the list")
 	}
 	if old == nil && parent != nil {
-		depth, err := db.Get[int](ctx, s.db, "SELECT MAX(depth) FROM namespace_ancestors WHERE namespace_id = ?", parent.ID)
+		depth, err := db.Get[int](ctx, s.DB, "SELECT MAX(depth) FROM namespace_ancestors WHERE namespace_id = ?", parent.ID)
 		if err != nil {
 			return nil, fmt.Errorf("depth of group: %w", err)
 		}
@@ -310,7 +310,7 @@ func CheckArtifactsSize(f *errs.Fields, as authz.Actor, old, size *int64, settin
 
 func (s *Service) checkVisibility(ctx context.Context, as authz.Actor, f *errs.Fields, g, parent *Group) error {
 	v := g.Visibility
-	if !as.Admin && slices.Contains(s.settings.Current().RestrictedVisibilityLevels, v.String()) {
+	if !as.Admin && slices.Contains(s.Settings.Current().RestrictedVisibilityLevels, v.String()) {
 		f.Add("visibility_level", RestrictedVisibility(v))
 	}
 	if parent != nil && v > parent.Visibility {
@@ -319,7 +319,7 @@ func (s *Service) checkVisibility(ctx context.Context, as authz.Actor, f *errs.F
 	if g.ID == 0 {
 		return nil
 	}
-	higher, err := db.Select[Kind](ctx, s.db, `SELECT DISTINCT n.kind FROM namespace_ancestors a JOIN namespaces n ON n.id = a.namespace_id
+	higher, err := db.Select[Kind](ctx, s.DB, `SELECT DISTINCT n.kind FROM namespace_ancestors a JOIN namespaces n ON n.id = a.namespace_id
 		WHERE a.ancestor_id = ? AND a.depth > 0 AND n.visibility > ?`, g.ID, v)
 	if err != nil {
 		return fmt.Errorf("visibility below group: %w", err)

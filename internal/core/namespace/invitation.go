@@ -55,13 +55,13 @@ var invitationColumns = db.Columns[Invitation]("")
 // Invite invites an address. Where a user has confirmed that it is theirs, they
 // become a member at once; otherwise once they have.
 func (s *Service) Invite(ctx context.Context, as authz.Actor, p authz.Place, in InvitationInput) error {
-	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return err
 	}
 	if err := s.mayInvite(as); err != nil {
 		return err
 	}
-	own, err := s.policy.Level(ctx, as, p.Subject)
+	own, err := s.Policy.Level(ctx, as, p.Subject)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (s *Service) Invite(ctx context.Context, as authz.Actor, p authz.Place, in 
 	if err != nil || address.Name != "" || address.Address != in.Email || strings.ContainsAny(in.Email, "<> \t\r\n") {
 		return errs.Plain("Invite email is invalid")
 	}
-	known, err := db.Get[authz.UserID](ctx, s.db, "SELECT user_id FROM emails WHERE email_fold = ? AND confirmed_at IS NOT NULL", db.Fold(in.Email))
+	known, err := db.Get[authz.UserID](ctx, s.DB, "SELECT user_id FROM emails WHERE email_fold = ? AND confirmed_at IS NOT NULL", db.Fold(in.Email))
 	switch {
 	case err == nil:
 		return s.inviteUser(ctx, as, p, known, in)
@@ -86,16 +86,16 @@ func (s *Service) Invite(ctx context.Context, as authz.Actor, p authz.Place, in 
 	if err := s.admitsAddress(ctx, p, in.Email); err != nil {
 		return err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	row := Invitation{NamespaceID: p.Namespace, Email: in.Email, Level: in.Level, ExpiresOn: in.ExpiresOn, CreatedAt: now, UpdatedAt: now}
 	if as.SignedIn() {
 		row.CreatedByID = &as.UserID
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := db.Create(ctx, s.db, "invitations", &row); err != nil {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := db.Create(ctx, s.DB, "invitations", &row); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Invited{Place: p, Email: in.Email, Level: in.Level, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, Invited{Place: p, Email: in.Email, Level: in.Level, Stamp: as.Stamp(s.Now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return errs.Plain("Invite email has already been taken")
@@ -103,7 +103,7 @@ func (s *Service) Invite(ctx context.Context, as authz.Actor, p authz.Place, in 
 	if err != nil {
 		return fmt.Errorf("invite: %w", err)
 	}
-	s.log.WarnContext(ctx, "invitation waits and no mail is sent: a user with this confirmed address accepts it",
+	s.Log.WarnContext(ctx, "invitation waits and no mail is sent: a user with this confirmed address accepts it",
 		"place", p.Path, "command", "tenon admin user create USERNAME --email ADDRESS")
 	return nil
 }
@@ -118,7 +118,7 @@ func (s *Service) inviteUser(ctx context.Context, as authz.Actor, p authz.Place,
 
 // Invitations lists the addresses that are invited, by id; query is part of one.
 func (s *Service) Invitations(ctx context.Context, as authz.Actor, p authz.Place, query string, r page.Range) (page.Page[Invitation], error) {
-	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject.Reading()); err != nil {
+	if err := s.Policy.Require(ctx, as, adminAbility(p), p.Subject.Reading()); err != nil {
 		return page.Page[Invitation]{}, err
 	}
 	q := page.Query{Columns: invitationColumns, From: "invitations", Order: page.Order{page.ID("id")}}
@@ -126,7 +126,7 @@ func (s *Service) Invitations(ctx context.Context, as authz.Actor, p authz.Place
 	if query != "" {
 		q.Where.And(`email_fold LIKE ? ESCAPE '\'`, "%"+db.LikePattern(db.Fold(query))+"%")
 	}
-	list, err := page.Select[Invitation](ctx, s.db, q, r)
+	list, err := page.Select[Invitation](ctx, s.DB, q, r)
 	if err != nil {
 		return list, fmt.Errorf("list invitations: %w", err)
 	}
@@ -141,10 +141,10 @@ type InvitationChanges struct {
 
 // ChangeInvitation gives an invited address another role or date.
 func (s *Service) ChangeInvitation(ctx context.Context, as authz.Actor, p authz.Place, email string, c InvitationChanges) (*Invitation, error) {
-	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return nil, err
 	}
-	own, err := s.policy.Level(ctx, as, p.Subject)
+	own, err := s.Policy.Level(ctx, as, p.Subject)
 	if err != nil {
 		return nil, err
 	}
@@ -153,9 +153,9 @@ func (s *Service) ChangeInvitation(ctx context.Context, as authz.Actor, p authz.
 		return nil, err
 	}
 	var out db.Change[Invitation]
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, db.Row{Table: "invitations", ID: old.ID, Now: s.now, If: as.UnmodifiedAt}, func(ctx context.Context, i *Invitation) error {
+		out, err = db.Update(ctx, s.DB, db.Row{Table: "invitations", ID: old.ID, Now: s.Now, If: as.UnmodifiedAt}, func(ctx context.Context, i *Invitation) error {
 			was := i.Level
 			if c.Level != nil {
 				i.Level = *c.Level
@@ -174,7 +174,7 @@ func (s *Service) ChangeInvitation(ctx context.Context, as authz.Actor, p authz.
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Invited{Place: p, Email: out.After.Email, Level: out.After.Level, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, Invited{Place: p, Email: out.After.Email, Level: out.After.Level, Stamp: as.Stamp(s.Now())})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -186,7 +186,7 @@ func (s *Service) ChangeInvitation(ctx context.Context, as authz.Actor, p authz.
 }
 
 func (s *Service) invitation(ctx context.Context, p authz.Place, email string) (*Invitation, error) {
-	found, err := db.Get[Invitation](ctx, s.db, "SELECT "+invitationColumns+" FROM invitations WHERE namespace_id = ? AND email_fold = ?",
+	found, err := db.Get[Invitation](ctx, s.DB, "SELECT "+invitationColumns+" FROM invitations WHERE namespace_id = ? AND email_fold = ?",
 		p.Namespace, db.Fold(email))
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -199,19 +199,19 @@ func (s *Service) invitation(ctx context.Context, p authz.Place, email string) (
 
 // Uninvite takes an invitation back.
 func (s *Service) Uninvite(ctx context.Context, as authz.Actor, p authz.Place, email string) error {
-	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return err
 	}
 	old, err := s.invitation(ctx, p, email)
 	if err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		row := db.Row{Table: "invitations", ID: old.ID, If: as.UnmodifiedAt, Missing: errs.Missing("")}
-		if _, err := db.Delete[Invitation](ctx, s.db, row, nil); err != nil {
+		if _, err := db.Delete[Invitation](ctx, s.DB, row, nil); err != nil {
 			return errs.Wrap(err, "remove invitation")
 		}
-		return s.bus.Publish(ctx, InvitationRemoved{Place: p, Email: old.Email, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, InvitationRemoved{Place: p, Email: old.Email, Stamp: as.Stamp(s.Now())})
 	})
 }
 
@@ -228,7 +228,7 @@ func (s *Service) AcceptInvitations(ctx context.Context, user authz.UserID) erro
 		ProjectID *int64 `db:"project_id"`
 		Inviter   string `db:"inviter"`
 	}
-	list, err := db.Select[waiting](ctx, s.db, `SELECT i.id, i.namespace_id, i.email, i.access_level, i.expires_on, i.created_by_id, i.created_at,
+	list, err := db.Select[waiting](ctx, s.DB, `SELECT i.id, i.namespace_id, i.email, i.access_level, i.expires_on, i.created_by_id, i.created_at,
 		n.kind, n.parent_id, n.name, r.path AS full_path, p.id AS project_id, COALESCE(u.username, '') AS inviter
 		FROM emails e JOIN invitations i ON i.email_fold = e.email_fold
 		JOIN namespaces n ON n.id = i.namespace_id JOIN routes r ON r.namespace_id = n.id
@@ -247,10 +247,10 @@ func (s *Service) AcceptInvitations(ctx context.Context, user authz.UserID) erro
 		} else if err != nil {
 			return err
 		}
-		if _, err := db.Drop(ctx, s.db, db.Row{Table: "invitations", ID: in.ID}); err != nil {
+		if _, err := db.Drop(ctx, s.DB, db.Row{Table: "invitations", ID: in.ID}); err != nil {
 			return fmt.Errorf("use invitation: %w", err)
 		}
-		member, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM members
+		member, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM members
 			WHERE namespace_id = ? AND user_id = ? AND (expires_on IS NULL OR expires_on > ?))`, in.NamespaceID, user, s.today())
 		if err != nil {
 			return fmt.Errorf("look for membership: %w", err)

@@ -102,7 +102,7 @@ func (s *Service) membersSQL(as authz.Actor, p authz.Place, f MemberFilter) (que
 	if ways == nil {
 		ways = []Way{DirectMember, InheritedMember, InvitedMember, InvitedAbove}
 	}
-	seen, visible := s.policy.VisibleGroupsSQL(as, "n")
+	seen, visible := s.Policy.VisibleGroupsSQL(as, "n")
 	below, belowArgs := seen, visible
 	if p.Subject.Visibility == authz.Private || p.Subject.Known && p.Subject.Level > authz.NoAccess {
 		seen, visible = "true", nil
@@ -153,7 +153,7 @@ func depths(ways []Way, here, above Way) (cond string, ok bool) {
 
 // Members lists who belongs to a place, by user id.
 func (s *Service) Members(ctx context.Context, as authz.Actor, p authz.Place, f MemberFilter) (page.Page[Member], error) {
-	if err := s.policy.Require(ctx, as, readAbility(p), p.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, readAbility(p), p.Subject); err != nil {
 		return page.Page[Member]{}, err
 	}
 	inner, args := s.membersSQL(as, p, f)
@@ -179,7 +179,7 @@ func (s *Service) Members(ctx context.Context, as authz.Actor, p authz.Place, f 
 	if f.Desc {
 		order = order.Desc()
 	}
-	list, err := page.Select[Member](ctx, s.db, page.Query{
+	list, err := page.Select[Member](ctx, s.DB, page.Query{
 		Columns: `z.id, z.namespace_id, z.user_id, z.access_level, z.expires_on, z.created_by_id, z.created_at, z.updated_at, z.depth,
 			u.user_type = 'bot' AS bot`,
 		From: "(" + inner + ") z JOIN users u ON u.id = z.user_id", FromArgs: args, Where: w, Order: order,
@@ -211,7 +211,7 @@ func (s *Service) inheritedLevel(ctx context.Context, p authz.Place, user authz.
 		Level authz.Level `db:"access_level"`
 		Name  string      `db:"name"`
 	}
-	got, err := db.Get[above](ctx, s.db, `SELECT m.access_level, n.name FROM namespace_ancestors a
+	got, err := db.Get[above](ctx, s.DB, `SELECT m.access_level, n.name FROM namespace_ancestors a
 		JOIN members m ON m.namespace_id = a.ancestor_id JOIN namespaces n ON n.id = a.ancestor_id
 		WHERE a.namespace_id = ? AND a.depth > 0 AND m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
 		ORDER BY m.access_level DESC, a.depth LIMIT 1`, p.Namespace, user, s.today())
@@ -232,7 +232,7 @@ const lastingOwner = "m.access_level >= ? AND m.expires_on IS NULL AND u.user_ty
 // lastOwner reports whether the group would have no lasting owner, there or above, without
 // the user's membership there.
 func (s *Service) lastOwner(ctx context.Context, p authz.Place, user authz.UserID) (bool, error) {
-	others, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a
+	others, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a
 		JOIN members m ON m.namespace_id = a.ancestor_id JOIN users u ON u.id = m.user_id
 		WHERE a.namespace_id = ? AND NOT (m.user_id = ? AND a.depth = 0) AND `+lastingOwner+")", p.Namespace, user, authz.Owner)
 	if err != nil {
@@ -275,7 +275,7 @@ func (s *Service) Direct(ctx context.Context, as authz.Actor, ids []ID) (direct,
 	w.In("a.namespace_id", ids)
 	w.And("m.user_id = ?", as.UserID)
 	w.And("(m.expires_on IS NULL OR m.expires_on > ?)", s.today())
-	rows, err := db.Select[one](ctx, s.db, `SELECT a.namespace_id, n.kind, a.depth, m.access_level, COALESCE((SELECT x.level FROM notification_settings x
+	rows, err := db.Select[one](ctx, s.DB, `SELECT a.namespace_id, n.kind, a.depth, m.access_level, COALESCE((SELECT x.level FROM notification_settings x
 			WHERE x.user_id = m.user_id AND COALESCE(x.namespace_id, 0) = CASE WHEN n.kind = 'user' THEN a.namespace_id ELSE a.ancestor_id END), '') AS notification
 		FROM namespace_ancestors a
 		CROSS JOIN members m JOIN namespaces n ON n.id = a.ancestor_id`+w.SQL(), w.Args()...)

@@ -17,16 +17,16 @@ const importPiece = 50
 // gets a higher role than the actor has there; roles that the actor may not give, bots,
 // those who are members already, and those that a group above does not allow, are left out.
 func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from authz.Place) error {
-	if err := s.policy.Require(ctx, as, adminAbility(into), into.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, adminAbility(into), into.Subject); err != nil {
 		return err
 	}
-	if err := s.policy.Require(ctx, as, readAbility(from), from.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, readAbility(from), from.Subject); err != nil {
 		return err
 	}
 	if err := s.mayInvite(as); err != nil {
 		return err
 	}
-	own, err := s.policy.Level(ctx, as, into.Subject)
+	own, err := s.Policy.Level(ctx, as, into.Subject)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from 
 	if err != nil {
 		return err
 	}
-	list, err := db.Select[Member](ctx, s.db, `SELECT m.namespace_id, m.user_id, m.access_level, m.expires_on, m.created_by_id, m.created_at,
+	list, err := db.Select[Member](ctx, s.DB, `SELECT m.namespace_id, m.user_id, m.access_level, m.expires_on, m.created_by_id, m.created_at,
 		0 AS depth, false AS bot FROM members m JOIN users u ON u.id = m.user_id
 		WHERE m.namespace_id = ? AND u.user_type = 'human' AND (m.expires_on IS NULL OR m.expires_on > ?)
 			AND NOT EXISTS (SELECT 1 FROM members o WHERE o.namespace_id = ? AND o.user_id = m.user_id)
@@ -46,7 +46,7 @@ func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from 
 		return fmt.Errorf("members to import: %w", err)
 	}
 	for part := range slices.Chunk(list, importPiece) {
-		err := s.db.InTx(ctx, func(ctx context.Context) error {
+		err := s.DB.InTx(ctx, func(ctx context.Context) error {
 			for _, m := range part {
 				level := m.Level
 				if !as.Admin && level != authz.Planner {
@@ -85,7 +85,7 @@ func (s *Service) AddBot(ctx context.Context, as authz.Actor, p authz.Place, bot
 // RemoveBot ends all memberships of a bot, in the caller's transaction. It asks for no
 // permission.
 func (s *Service) RemoveBot(ctx context.Context, as authz.Actor, p authz.Place, bot authz.UserID) error {
-	if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE user_id = ?", bot); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM members WHERE user_id = ?", bot); err != nil {
 		return fmt.Errorf("remove bot: %w", err)
 	}
 	return s.removed(ctx, as, p, Member{NamespaceID: p.Namespace, UserID: bot, Bot: true}, Removal{})

@@ -45,13 +45,13 @@ type person struct {
 // Add makes a user a member of a place. Where one is already, it is a Conflict; a role
 // that the actor may not give is an Invalid error caused by *TooHigh.
 func (s *Service) Add(ctx context.Context, as authz.Actor, p authz.Place, in MemberInput) (*Member, error) {
-	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return nil, err
 	}
 	if err := s.mayInvite(as); err != nil {
 		return nil, err
 	}
-	own, err := s.policy.Level(ctx, as, p.Subject)
+	own, err := s.Policy.Level(ctx, as, p.Subject)
 	if err != nil {
 		return nil, err
 	}
@@ -97,30 +97,30 @@ type joining struct {
 // join writes a membership, which ends the user's request for it. It validates
 // nothing; db.ErrDuplicate where there is one.
 func (s *Service) join(ctx context.Context, as authz.Actor, p authz.Place, j joining) (*Member, error) {
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	row := Member{NamespaceID: p.Namespace, UserID: j.user, Level: j.level, ExpiresOn: j.expires, CreatedAt: now, UpdatedAt: now}
 	if as.SignedIn() {
 		row.CreatedByID = &as.UserID
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		// Mostly there is none; who approves one has the condition on it.
-		_, err := db.Delete[accessRequestRow](ctx, s.db, s.requestRow(as, p, j.user), nil)
+		_, err := db.Delete[accessRequestRow](ctx, s.DB, s.requestRow(as, p, j.user), nil)
 		if err != nil && !errors.Is(err, db.ErrNotFound) {
 			return err
 		}
 		// A membership that ran out makes room.
-		if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ? AND expires_on <= ?",
+		if _, err := s.DB.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ? AND expires_on <= ?",
 			p.Namespace, j.user, s.today()); err != nil {
 			return err
 		}
-		if err := db.Create(ctx, s.db, "members", &row); err != nil {
+		if err := db.Create(ctx, s.DB, "members", &row); err != nil {
 			return err
 		}
 		u, err := s.memberUser(ctx, j.user)
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, MemberAdded{Stamp: as.Stamp(s.now()), Place: p, Member: row, User: u})
+		return s.Bus.Publish(ctx, MemberAdded{Stamp: as.Stamp(s.Now()), Place: p, Member: row, User: u})
 	})
 	if err != nil {
 		return nil, err
@@ -131,10 +131,10 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p authz.Place, j joi
 // Change gives a direct member another role or date of expiry. The last owner of a
 // group cannot be demoted.
 func (s *Service) Change(ctx context.Context, as authz.Actor, p authz.Place, user authz.UserID, c MemberChanges) (*Member, error) {
-	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return nil, err
 	}
-	own, err := s.policy.Level(ctx, as, p.Subject)
+	own, err := s.Policy.Level(ctx, as, p.Subject)
 	if err != nil {
 		return nil, err
 	}
@@ -149,9 +149,9 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p authz.Place, use
 		}
 		return nil, errs.Denied("")
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, s.memberRow(as, p, user), func(ctx context.Context, m *Member) error {
+		out, err = db.Update(ctx, s.DB, s.memberRow(as, p, user), func(ctx context.Context, m *Member) error {
 			was := *m
 			if err := s.checkChange(ctx, as, p, own, m, c); err != nil {
 				return err
@@ -165,7 +165,7 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p authz.Place, use
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, MemberChanged{Stamp: as.Stamp(s.now()), Place: p, Member: out.After, Before: out.Before, User: u})
+		return s.Bus.Publish(ctx, MemberChanged{Stamp: as.Stamp(s.Now()), Place: p, Member: out.After, Before: out.Before, User: u})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "change member")
@@ -198,16 +198,16 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p authz.Place, use
 	if as.Is(user) {
 		ability = readAbility(p)
 	}
-	if err := s.policy.Require(ctx, as, ability, p.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, ability, p.Subject); err != nil {
 		return err
 	}
 	if !as.SignedIn() && !as.Admin {
 		return errs.New(errs.Unauthorized, "")
 	}
-	if err := s.limits.CheckAt(limit.MembersDelete, as, p); err != nil {
+	if err := s.Limits.CheckAt(limit.MembersDelete, as, p); err != nil {
 		return err
 	}
-	own, err := s.policy.Level(ctx, as, p.Subject)
+	own, err := s.Policy.Level(ctx, as, p.Subject)
 	if err != nil {
 		return err
 	}
@@ -226,18 +226,18 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p authz.Place, use
 
 // leave ends a direct membership. The last owner of a group stays.
 func (s *Service) leave(ctx context.Context, as authz.Actor, p authz.Place, m *Member, o Removal) error {
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.keepOwner(ctx, p, m, true); err != nil {
 			return err
 		}
 		row := s.memberRow(as, p, m.UserID)
 		if o.Below && p.Group {
-			if _, err := db.ForUpdate[Member](ctx, s.db, row); err != nil {
+			if _, err := db.ForUpdate[Member](ctx, s.DB, row); err != nil {
 				return errs.Wrap(err, "lock member")
 			}
 			return s.removeBelow(ctx, as, p, *m, o)
 		}
-		if _, err := db.Delete[Member](ctx, s.db, row, nil); err != nil {
+		if _, err := db.Delete[Member](ctx, s.DB, row, nil); err != nil {
 			return errs.Wrap(err, "remove member")
 		}
 		return s.removed(ctx, as, p, *m, o)
@@ -246,7 +246,7 @@ func (s *Service) leave(ctx context.Context, as authz.Actor, p authz.Place, m *M
 
 // memberRow is a membership of the place itself.
 func (s *Service) memberRow(as authz.Actor, p authz.Place, user authz.UserID) db.Row {
-	row := db.Row{Table: "members", Key: "namespace_id", ID: p.Namespace, Now: s.now, If: as.UnmodifiedAt, Missing: errs.Missing("")}
+	row := db.Row{Table: "members", Key: "namespace_id", ID: p.Namespace, Now: s.Now, If: as.UnmodifiedAt, Missing: errs.Missing("")}
 	row.And.And("user_id = ?", user)
 	return row
 }
@@ -254,7 +254,7 @@ func (s *Service) memberRow(as authz.Actor, p authz.Place, user authz.UserID) db
 // removeBelow ends all memberships of a user in a group and inside it, in the transaction
 // of ctx.
 func (s *Service) removeBelow(ctx context.Context, as authz.Actor, p authz.Place, m Member, o Removal) error {
-	if _, err := s.db.Exec(ctx, `DELETE FROM members WHERE user_id = ? AND namespace_id IN
+	if _, err := s.DB.Exec(ctx, `DELETE FROM members WHERE user_id = ? AND namespace_id IN
 		(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`, m.UserID, p.Namespace); err != nil {
 		return fmt.Errorf("remove member: %w", err)
 	}
@@ -273,7 +273,7 @@ func (s *Service) keepOwner(ctx context.Context, p authz.Place, m *Member, lost 
 	if !p.Group || m.Level < authz.Owner || !lost {
 		return nil
 	}
-	if _, err := db.Select[ID](ctx, s.db, "SELECT id FROM namespaces WHERE id = ?"+s.db.Dialect().ForUpdate(), p.Namespace); err != nil {
+	if _, err := db.Select[ID](ctx, s.DB, "SELECT id FROM namespaces WHERE id = ?"+s.DB.Dialect().ForUpdate(), p.Namespace); err != nil {
 		return fmt.Errorf("lock group: %w", err)
 	}
 	last, err := s.lastOwner(ctx, p, m.UserID)
@@ -300,7 +300,7 @@ func mayGive(as authz.Actor, own, role authz.Level) bool {
 
 func (s *Service) direct(ctx context.Context, p authz.Place, user authz.UserID) (*Member, error) {
 	inner, args := s.membersSQL(authz.Actor{}, p, MemberFilter{})
-	m, err := db.Get[Member](ctx, s.db, `SELECT z.namespace_id, z.user_id, z.access_level, z.expires_on, z.created_by_id, z.created_at,
+	m, err := db.Get[Member](ctx, s.DB, `SELECT z.namespace_id, z.user_id, z.access_level, z.expires_on, z.created_by_id, z.created_at,
 		z.depth, u.user_type = 'bot' AS bot FROM (`+inner+`) z JOIN users u ON u.id = z.user_id WHERE z.rank = 1 AND z.user_id = ?`,
 		append(args, user)...)
 	if errors.Is(err, db.ErrNotFound) {
@@ -317,7 +317,7 @@ func (s *Service) person(ctx context.Context, in MemberInput) (person, error) {
 	if in.UserID == 0 {
 		query, arg = "SELECT id, username FROM users WHERE username_fold = ?", db.Fold(in.Username)
 	}
-	u, err := db.Get[person](ctx, s.db, query, arg)
+	u, err := db.Get[person](ctx, s.DB, query, arg)
 	if errors.Is(err, db.ErrNotFound) {
 		return person{}, errs.Missing("User")
 	}
@@ -360,7 +360,7 @@ func (s *Service) checkExpiry(f *errs.Fields, expires *string) error {
 
 // mayInvite refuses new members where the settings leave them to administrators.
 func (s *Service) mayInvite(as authz.Actor) error {
-	if s.settings.Current().DisableInviteMembers && !as.Admin {
+	if s.Settings.Current().DisableInviteMembers && !as.Admin {
 		return errs.Denied("Only administrators invite members on this instance")
 	}
 	return nil

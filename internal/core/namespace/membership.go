@@ -28,10 +28,10 @@ type MembershipFilter struct {
 // projects is a member of them. Only administrators may.
 func (s *Service) Memberships(ctx context.Context, as authz.Actor, user authz.UserID, f MembershipFilter) (page.Page[Membership], error) {
 	none := page.Page[Membership]{}
-	if err := s.policy.Require(ctx, as, authz.ReadMemberships, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadMemberships, authz.Subject{}); err != nil {
 		return none, err
 	}
-	known, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM users WHERE id = ?)", user)
+	known, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM users WHERE id = ?)", user)
 	switch {
 	case err != nil:
 		return none, fmt.Errorf("look for user: %w", err)
@@ -53,7 +53,7 @@ func (s *Service) Memberships(ctx context.Context, as authz.Actor, user authz.Us
 		UNION ALL
 		SELECT p.id, p.name, false, ? FROM users u JOIN projects p ON p.parent_id = u.namespace_id AND NOT p.pending_delete WHERE u.id = ?
 	) x`
-	list, err := page.Select[Membership](ctx, s.db, page.Query{
+	list, err := page.Select[Membership](ctx, s.DB, page.Query{
 		Columns: "x.source_id, x.source_name, x.is_group, x.access_level", From: from,
 		FromArgs: []any{user, day, user, day, int64(authz.Owner), user}, Where: w,
 		Order: page.Order{page.Bool("is_group", "x.is_group").Desc(), page.ID("x.source_id")},

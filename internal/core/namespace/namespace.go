@@ -69,24 +69,15 @@ type Deps struct {
 
 // Service reads and changes groups, personal namespaces and members.
 type Service struct {
-	db         *db.DB
-	limits     *limit.Service
-	policy     *authz.Policy
-	bus        *event.Bus
-	settings   *setting.Store
-	attributes *attribute.Service
-	now        func() time.Time
-	log        *slog.Logger
+	Deps
 }
 
 // New builds the service.
-func New(deps Deps) *Service {
-	if deps.Log == nil {
-		deps.Log = slog.New(slog.DiscardHandler)
+func New(d Deps) *Service {
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{
-		db: deps.DB, policy: deps.Policy, bus: deps.Bus, settings: deps.Settings, attributes: deps.Attributes, limits: deps.Limits, now: deps.Now, log: deps.Log,
-	}
+	return &Service{Deps: d}
 }
 
 // Load returns the namespaces with these ids in one statement. It asks for no permission and
@@ -98,7 +89,7 @@ func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Namespace, error)
 	}
 	var w db.Where
 	w.In("n.id", ids)
-	rows, err := db.Select[Namespace](ctx, s.db, "SELECT "+namespaceColumns+" FROM "+namespaceTables+w.SQL(), w.Args()...)
+	rows, err := db.Select[Namespace](ctx, s.DB, "SELECT "+namespaceColumns+" FROM "+namespaceTables+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("namespaces by id: %w", err)
 	}
@@ -125,11 +116,11 @@ func (s *Service) Names(ctx context.Context, ids []ID) (map[ID]string, error) {
 // digits or a full path. Personal namespaces show themselves to their user and to
 // administrators, groups to callers who may read them.
 func (s *Service) FindNamespace(ctx context.Context, as authz.Actor, ref string) (*Namespace, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadNamespace, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadNamespace, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	cond, arg := byRef(ref)
-	n, err := db.Get[Namespace](ctx, s.db, "SELECT "+namespaceColumns+" FROM "+namespaceTables+" WHERE n.kind <> 'project' AND "+cond, arg)
+	n, err := db.Get[Namespace](ctx, s.DB, "SELECT "+namespaceColumns+" FROM "+namespaceTables+" WHERE n.kind <> 'project' AND "+cond, arg)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return nil, errs.Missing("Namespace")
@@ -142,7 +133,7 @@ func (s *Service) FindNamespace(ctx context.Context, as authz.Actor, ref string)
 		}
 		return nil, errs.Missing("Namespace")
 	}
-	seen, err := s.policy.Can(ctx, as, authz.ReadGroup, authz.Subject{Thing: "Namespace", Namespace: n.ID, Visibility: n.Visibility})
+	seen, err := s.Policy.Can(ctx, as, authz.ReadGroup, authz.Subject{Thing: "Namespace", Namespace: n.ID, Visibility: n.Visibility})
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +155,7 @@ type NamespaceFilter struct {
 // Namespaces lists the actor's own namespace and the groups it is a member of, for
 // administrators all, by id.
 func (s *Service) Namespaces(ctx context.Context, as authz.Actor, f NamespaceFilter) (page.Page[Namespace], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadNamespace, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadNamespace, authz.Subject{}); err != nil {
 		return page.Page[Namespace]{}, err
 	}
 	var w db.Where
@@ -174,7 +165,7 @@ func (s *Service) Namespaces(ctx context.Context, as authz.Actor, f NamespaceFil
 		if f.OwnedOnly {
 			least = authz.Owner
 		}
-		reach, args := s.policy.ReachSQL(as, least)
+		reach, args := s.Policy.ReachSQL(as, least)
 		w.And("((n.kind = 'user' AND u.id = ?) OR (n.kind = 'group' AND n.id IN ("+reach+")))", append([]any{as.UserID}, args...)...)
 	}
 	if f.TopLevelOnly {
@@ -189,7 +180,7 @@ func (s *Service) Namespaces(ctx context.Context, as authz.Actor, f NamespaceFil
 			w.And(`(LOWER(n.path) LIKE ? ESCAPE '\' OR n.name_fold LIKE ? ESCAPE '\')`, pattern, pattern)
 		}
 	}
-	list, err := page.Select[Namespace](ctx, s.db, page.Query{
+	list, err := page.Select[Namespace](ctx, s.DB, page.Query{
 		Columns: namespaceColumns, From: namespaceTables, Where: w, Order: page.Order{page.ID("n.id")},
 	}, f.Range)
 	if err != nil {
@@ -201,7 +192,7 @@ func (s *Service) Namespaces(ctx context.Context, as authz.Actor, f NamespaceFil
 // Exists reports whether a user or group holds the path below parent, nil for the top
 // level, and if so suggests one that is free.
 func (s *Service) Exists(ctx context.Context, as authz.Actor, path string, parent *ID) (taken bool, suggestion string, err error) {
-	if err := s.policy.Require(ctx, as, authz.ReadNamespace, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadNamespace, authz.Subject{}); err != nil {
 		return false, "", err
 	}
 	prefix := ""
@@ -217,7 +208,7 @@ func (s *Service) Exists(ctx context.Context, as authz.Actor, path string, paren
 	}
 	var w db.Where
 	w.And(`(path_fold = ? OR path_fold LIKE ? ESCAPE '\')`, db.Fold(prefix+path), db.LikePattern(db.Fold(prefix+path))+"%")
-	held, err := db.Select[string](ctx, s.db, "SELECT path_fold FROM routes"+w.SQL()+" ORDER BY path_fold LIMIT 5000", w.Args()...)
+	held, err := db.Select[string](ctx, s.DB, "SELECT path_fold FROM routes"+w.SQL()+" ORDER BY path_fold LIMIT 5000", w.Args()...)
 	if err != nil {
 		return false, "", fmt.Errorf("look for path: %w", err)
 	}
@@ -256,7 +247,7 @@ type someone struct {
 
 // Personal gives the namespace of the user that ref names, by number or username.
 func (s *Service) Personal(ctx context.Context, as authz.Actor, ref string) (ID, error) {
-	if err := s.policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
 		return 0, err
 	}
 	u, err := s.someone(ctx, ref)
@@ -268,7 +259,7 @@ func (s *Service) Personal(ctx context.Context, as authz.Actor, ref string) (ID,
 
 // User gives the number of the user that ref names, by number or username.
 func (s *Service) User(ctx context.Context, as authz.Actor, ref string) (authz.UserID, error) {
-	if err := s.policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
 		return 0, err
 	}
 	u, err := s.someone(ctx, ref)
@@ -284,7 +275,7 @@ func (s *Service) someone(ctx context.Context, ref string) (someone, error) {
 		}
 		cond, arg = "id = ?", id
 	}
-	u, err := db.Get[someone](ctx, s.db, "SELECT id, namespace_id FROM users WHERE "+cond, arg)
+	u, err := db.Get[someone](ctx, s.DB, "SELECT id, namespace_id FROM users WHERE "+cond, arg)
 	if errors.Is(err, db.ErrNotFound) {
 		return someone{}, errs.Missing("User")
 	}
@@ -331,7 +322,7 @@ func (s *Service) Sizes(ctx context.Context, ids []ID) (map[ID]Sizes, error) {
 	}
 	var w db.Where
 	w.In("n.id", ids)
-	rows, err := db.Select[Sizes](ctx, s.db, "SELECT n.id, "+repositorySize+` AS repository,
+	rows, err := db.Select[Sizes](ctx, s.DB, "SELECT n.id, "+repositorySize+` AS repository,
 		(SELECT COALESCE(SUM(o.size), 0) FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id
 			JOIN lfs_links l ON l.project_id = p.id JOIN lfs_objects o ON o.id = l.object_id
 			WHERE a.ancestor_id = n.id AND NOT p.pending_delete) AS lfs,
@@ -365,10 +356,10 @@ func (s *Service) OwnCounts(ctx context.Context, as authz.Actor, ids []ID) (map[
 	w.Raw("n.kind = 'group'")
 	w.In("n.id", ids)
 	if !as.Admin {
-		own, args := s.policy.ReachSQL(as, authz.Owner)
+		own, args := s.Policy.ReachSQL(as, authz.Owner)
 		w.And("n.id IN ("+own+")", args...)
 	}
-	rows, err := db.Select[Counts](ctx, s.db, `SELECT n.id,
+	rows, err := db.Select[Counts](ctx, s.DB, `SELECT n.id,
 		(SELECT COUNT(DISTINCT m.user_id) FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.namespace_id
 			WHERE a.ancestor_id = n.id) AS members,
 		(SELECT COUNT(*) FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id

@@ -20,7 +20,7 @@ func (s *Service) PersonalOf(ctx context.Context, as authz.Actor, users []authz.
 	var w db.Where
 	w.Raw("n.kind = 'user'")
 	w.In("u.id", users)
-	rows, err := db.Select[Namespace](ctx, s.db, "SELECT "+namespaceColumns+" FROM "+namespaceTables+w.SQL(), w.Args()...)
+	rows, err := db.Select[Namespace](ctx, s.DB, "SELECT "+namespaceColumns+" FROM "+namespaceTables+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("personal namespaces: %w", err)
 	}
@@ -48,7 +48,7 @@ func (s *Service) GroupCounts(ctx context.Context, as authz.Actor, users []authz
 	var w db.Where
 	w.In("m.user_id", users)
 	w.And("(m.expires_on IS NULL OR m.expires_on > ?)", s.today())
-	rows, err := db.Select[count](ctx, s.db, `SELECT m.user_id, COUNT(*) AS number FROM members m
+	rows, err := db.Select[count](ctx, s.DB, `SELECT m.user_id, COUNT(*) AS number FROM members m
 		JOIN namespaces n ON n.id = m.namespace_id AND n.kind = 'group'`+w.SQL()+" GROUP BY m.user_id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("count groups of users: %w", err)
@@ -76,7 +76,7 @@ func own(as authz.Actor, users []authz.UserID) []authz.UserID {
 // by the number of the place. Private profiles show them to their user and to administrators.
 func (s *Service) MembersOfUser(ctx context.Context, as authz.Actor, user authz.UserID, kind Kind, r page.Range) (page.Page[Member], error) {
 	ability := readAbility(authz.Place{Group: kind == GroupKind})
-	if err := s.policy.Require(ctx, as, ability, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, ability, authz.Subject{}); err != nil {
 		return page.Page[Member]{}, err
 	}
 	var w db.Where
@@ -86,9 +86,9 @@ func (s *Service) MembersOfUser(ctx context.Context, as authz.Actor, user authz.
 	if len(own(as, []authz.UserID{user})) == 0 {
 		w.Raw("NOT u.private_profile")
 	}
-	seen, args := s.policy.VisiblePlacesSQL(as, "n")
+	seen, args := s.Policy.VisiblePlacesSQL(as, "n")
 	w.And(seen, args...)
-	list, err := page.Select[Member](ctx, s.db, page.Query{
+	list, err := page.Select[Member](ctx, s.DB, page.Query{
 		Columns: memberColumns + ", 0 AS depth, u.user_type = 'bot' AS bot",
 		From:    "members m JOIN users u ON u.id = m.user_id JOIN namespaces n ON n.id = m.namespace_id", Where: w,
 		Order: page.Order{page.ID("m.namespace_id")},

@@ -21,7 +21,7 @@ func (s *Service) Closed(ctx context.Context, as authz.Actor, id ID, over Protoc
 	if as.Job.ID != 0 && over == HTTP {
 		return false, nil
 	}
-	if only := s.settings.Current().EnabledGitAccessProtocol; only != "" && only != string(over) {
+	if only := s.Settings.Current().EnabledGitAccessProtocol; only != "" && only != string(over) {
 		return true, nil
 	}
 	if id == 0 {

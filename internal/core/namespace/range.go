@@ -48,16 +48,16 @@ func bounds(p netip.Prefix) (low, high string) {
 
 // writeRanges stores from where a group is reached, in the transaction of ctx. A list that cannot be read lets no address in.
 func (s *Service) writeRanges(ctx context.Context, id ID, list *string) error {
-	if _, err := s.db.Exec(ctx, "DELETE FROM group_address_ranges WHERE namespace_id = ?", id); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM group_address_ranges WHERE namespace_id = ?", id); err != nil {
 		return fmt.Errorf("write ranges of group: %w", err)
 	}
 	if list == nil || strings.TrimSpace(*list) == "" {
 		return nil
 	}
-	s.policy.HoldAddresses() // before the commit: it only has the policy ask
+	s.Policy.HoldAddresses() // before the commit: it only has the policy ask
 	ranges, ok := parseRanges(*list)
 	if !ok {
-		s.log.WarnContext(ctx, "the addresses of a group cannot be read: it is closed to all but its owners and administrators", "group_id", id)
+		s.Log.WarnContext(ctx, "the addresses of a group cannot be read: it is closed to all but its owners and administrators", "group_id", id)
 		ranges = nil
 	}
 	type row struct {
@@ -74,7 +74,7 @@ func (s *Service) writeRanges(ctx context.Context, id ID, list *string) error {
 		rows = append(rows, row{NamespaceID: id})
 	}
 	for i := range rows {
-		if _, err := db.InsertRow(ctx, s.db, "group_address_ranges", &rows[i], "ON CONFLICT (namespace_id, low, high) DO NOTHING"); err != nil {
+		if _, err := db.InsertRow(ctx, s.DB, "group_address_ranges", &rows[i], "ON CONFLICT (namespace_id, low, high) DO NOTHING"); err != nil {
 			return fmt.Errorf("write ranges of group: %w", err)
 		}
 	}
@@ -101,23 +101,23 @@ func (s *Service) Open(ctx context.Context) error {
 		ID       ID     `db:"id"`
 		Settings string `db:"settings"`
 	}
-	unread, err := db.Select[row](ctx, s.db, `SELECT g.namespace_id AS id, g.settings FROM group_address_ranges r JOIN groups g ON g.namespace_id = r.namespace_id
+	unread, err := db.Select[row](ctx, s.DB, `SELECT g.namespace_id AS id, g.settings FROM group_address_ranges r JOIN groups g ON g.namespace_id = r.namespace_id
 		WHERE r.low = '' ORDER BY g.namespace_id`)
 	if err != nil {
 		return fmt.Errorf("read ranges of groups: %w", err)
 	}
 	for _, r := range unread {
 		g := Group{ID: r.ID, SettingsJSON: r.Settings}
-		if err := s.db.InTx(ctx, func(ctx context.Context) error { return s.writeRanges(ctx, g.ID, g.Settings().IPRestrictionRanges) }); err != nil {
+		if err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.writeRanges(ctx, g.ID, g.Settings().IPRestrictionRanges) }); err != nil {
 			return err
 		}
 	}
-	some, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM group_address_ranges)")
+	some, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM group_address_ranges)")
 	if err != nil {
 		return fmt.Errorf("read ranges of groups: %w", err)
 	}
 	if some {
-		s.policy.HoldAddresses()
+		s.Policy.HoldAddresses()
 	}
 	return nil
 }

@@ -43,12 +43,12 @@ type accessRequestRow struct {
 
 // Requests lists who asks to become a member, by user id.
 func (s *Service) Requests(ctx context.Context, as authz.Actor, p authz.Place, r page.Range) (page.Page[AccessRequest], error) {
-	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject.Reading()); err != nil {
+	if err := s.Policy.Require(ctx, as, adminAbility(p), p.Subject.Reading()); err != nil {
 		return page.Page[AccessRequest]{}, err
 	}
 	q := page.Query{Columns: "user_id, created_at", From: "access_requests", Order: page.Order{page.ID("user_id")}}
 	q.Where.And("namespace_id = ?", p.Namespace)
-	list, err := page.Select[AccessRequest](ctx, s.db, q, r)
+	list, err := page.Select[AccessRequest](ctx, s.DB, q, r)
 	if err != nil {
 		return list, fmt.Errorf("list access requests: %w", err)
 	}
@@ -62,22 +62,22 @@ func (s *Service) Request(ctx context.Context, as authz.Actor, p authz.Place) (*
 	if p.Group {
 		ability = authz.RequestGroupAccess
 	}
-	if err := s.policy.Require(ctx, as, ability, p.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, ability, p.Subject); err != nil {
 		return nil, err
 	}
-	level, err := s.policy.Level(ctx, as, p.Subject)
+	level, err := s.Policy.Level(ctx, as, p.Subject)
 	if err != nil {
 		return nil, err
 	}
 	if level > authz.NoAccess || !p.Requests || as.Bot {
 		return nil, errs.Denied("")
 	}
-	now := db.At(s.now())
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := db.InsertRow(ctx, s.db, "access_requests", accessRequestRow{p.Namespace, as.UserID, now}, ""); err != nil {
+	now := db.At(s.Now())
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if _, err := db.InsertRow(ctx, s.DB, "access_requests", accessRequestRow{p.Namespace, as.UserID, now}, ""); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, AccessRequested{Place: p, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, AccessRequested{Place: p, Stamp: as.Stamp(s.Now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		var f errs.Fields
@@ -92,10 +92,10 @@ func (s *Service) Request(ctx context.Context, as authz.Actor, p authz.Place) (*
 
 // Approve makes a user who asked for it a member. No user gives more than they have.
 func (s *Service) Approve(ctx context.Context, as authz.Actor, p authz.Place, user authz.UserID, level authz.Level) (*Member, error) {
-	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return nil, err
 	}
-	own, err := s.policy.Level(ctx, as, p.Subject)
+	own, err := s.Policy.Level(ctx, as, p.Subject)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s *Service) Approve(ctx context.Context, as authz.Actor, p authz.Place, us
 }
 
 func (s *Service) requested(ctx context.Context, p authz.Place, user authz.UserID) error {
-	asked, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM access_requests WHERE namespace_id = ? AND user_id = ?)", p.Namespace, user)
+	asked, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM access_requests WHERE namespace_id = ? AND user_id = ?)", p.Namespace, user)
 	if err != nil {
 		return fmt.Errorf("find access request: %w", err)
 	}
@@ -145,16 +145,16 @@ func (s *Service) Deny(ctx context.Context, as authz.Actor, p authz.Place, user 
 	if as.Is(user) {
 		ability = readAbility(p)
 	}
-	if err := s.policy.Require(ctx, as, ability, p.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, ability, p.Subject); err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		row := s.requestRow(as, p, user)
 		row.Missing = errs.Missing("")
-		if _, err := db.Delete[accessRequestRow](ctx, s.db, row, nil); err != nil {
+		if _, err := db.Delete[accessRequestRow](ctx, s.DB, row, nil); err != nil {
 			return errs.Wrap(err, "deny access request")
 		}
-		return s.bus.Publish(ctx, AccessDenied{Place: p, UserID: user, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, AccessDenied{Place: p, UserID: user, Stamp: as.Stamp(s.Now())})
 	})
 }
 
@@ -173,7 +173,7 @@ func (s *Service) Deciders(ctx context.Context, p authz.Place) ([]authz.UserID, 
 		UserID authz.UserID `db:"user_id"`
 		Depth  int64        `db:"depth"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT m.user_id, a.depth FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.ancestor_id
+	rows, err := db.Select[row](ctx, s.DB, `SELECT m.user_id, a.depth FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.ancestor_id
 		JOIN users u ON u.id = m.user_id AND u.state = 'active' AND u.user_type = 'human'
 		WHERE a.namespace_id = ? AND (m.access_level >= ? OR a.depth = 0 AND m.access_level >= ?) AND (m.expires_on IS NULL OR m.expires_on > ?)
 		ORDER BY a.depth, u.last_sign_in_at IS NULL, u.last_sign_in_at DESC, m.user_id LIMIT ?`, p.Namespace, authz.Owner, least, s.today(), maxDeciders)

@@ -77,12 +77,12 @@ func notFound() error { return errs.Coded(errs.NotFound, CodeNotInvitable, "") }
 // the first gate and are then told what hidden says.
 func (s *Service) requireShare(ctx context.Context, as authz.Actor, p authz.Place, hidden error) error {
 	if p.Group {
-		return s.policy.Require(ctx, as, authz.ShareGroup, p.Subject)
+		return s.Policy.Require(ctx, as, authz.ShareGroup, p.Subject)
 	}
-	if err := s.policy.Require(ctx, as, authz.AdminProject, p.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminProject, p.Subject); err != nil {
 		return err
 	}
-	err := s.policy.Require(ctx, as, authz.ShareProject, p.Subject)
+	err := s.Policy.Require(ctx, as, authz.ShareProject, p.Subject)
 	if errs.Is(err, errs.Forbidden) {
 		return hidden
 	}
@@ -110,20 +110,20 @@ func (s *Service) Share(ctx context.Context, as authz.Actor, p authz.Place, in S
 	} else if outside {
 		return nil, errs.New(errs.Unprocessable, group.FullPath+" has members without a confirmed email address of a domain that the group allows ("+settingEmailDomains+")")
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	out := &Share{NamespaceID: p.Namespace, GroupID: group.ID, Name: group.Name, FullPath: group.FullPath, Level: in.Level, ExpiresOn: in.ExpiresOn}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		// An invitation that ran out makes room.
-		if _, err := s.db.Exec(ctx, "DELETE FROM shares WHERE namespace_id = ? AND group_id = ? AND expires_on <= ?",
+		if _, err := s.DB.Exec(ctx, "DELETE FROM shares WHERE namespace_id = ? AND group_id = ? AND expires_on <= ?",
 			p.Namespace, group.ID, s.today()); err != nil {
 			return err
 		}
 		row := shareRow{0, p.Namespace, group.ID, in.Level, in.ExpiresOn, now, now}
-		if err := db.Create(ctx, s.db, "shares", &row); err != nil {
+		if err := db.Create(ctx, s.DB, "shares", &row); err != nil {
 			return err
 		}
 		out.ID = row.ID
-		return s.bus.Publish(ctx, GroupShared{Place: p, GroupID: group.ID, GroupName: group.Name, Level: in.Level, Expiry: in.ExpiresOn, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, GroupShared{Place: p, GroupID: group.ID, GroupName: group.Name, Level: in.Level, Expiry: in.ExpiresOn, Stamp: as.Stamp(s.Now())})
 	})
 	switch {
 	case db.Duplicate(err, "shares") && p.Group:
@@ -158,7 +158,7 @@ func (s *Service) invitable(ctx context.Context, as authz.Actor, p authz.Place, 
 		Inside bool `db:"inside"`
 		Locked bool `db:"locked"`
 	}
-	at, err := db.Get[above](ctx, s.db, `SELECT
+	at, err := db.Get[above](ctx, s.DB, `SELECT
 		EXISTS (SELECT 1 FROM namespace_ancestors WHERE namespace_id = ? AND ancestor_id = ?) AS inside,
 		EXISTS (SELECT 1 FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
 			WHERE a.namespace_id = ? AND g.share_with_group_lock) AS locked`, p.Namespace, group.ID, p.Namespace)
@@ -182,7 +182,7 @@ func (s *Service) Invitable(ctx context.Context, project ID, f *GroupFilter) (bo
 		Settings string `db:"settings"`
 		Locked   bool   `db:"locked"`
 	}
-	top, err := db.Get[root](ctx, s.db, `SELECT g.namespace_id AS id, g.settings,
+	top, err := db.Get[root](ctx, s.DB, `SELECT g.namespace_id AS id, g.settings,
 		EXISTS (SELECT 1 FROM namespace_ancestors l JOIN groups lg ON lg.namespace_id = l.ancestor_id
 			WHERE l.namespace_id = a.namespace_id AND lg.share_with_group_lock) AS locked
 		FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
@@ -227,7 +227,7 @@ func (s *Service) tree(ctx context.Context, place, other ID) (top GroupSettings,
 		Settings string `db:"settings"`
 		Inside   bool   `db:"inside"`
 	}
-	at, err := db.Get[root](ctx, s.db, `SELECT g.settings,
+	at, err := db.Get[root](ctx, s.DB, `SELECT g.settings,
 		EXISTS (SELECT 1 FROM namespace_ancestors i WHERE i.namespace_id = ? AND i.ancestor_id = a.ancestor_id) AS inside
 		FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
 		WHERE a.namespace_id = ? ORDER BY a.depth DESC LIMIT 1`, other, place)
@@ -245,7 +245,7 @@ func (s *Service) Unshare(ctx context.Context, as authz.Actor, p authz.Place, gr
 	if err := s.requireShare(ctx, as, p, errs.Missing("Group Link")); err != nil {
 		return err
 	}
-	old, err := db.Get[Share](ctx, s.db, `SELECT s.id, s.namespace_id, s.group_id, n.name, r.path AS full_path, s.access_level, s.expires_on
+	old, err := db.Get[Share](ctx, s.DB, `SELECT s.id, s.namespace_id, s.group_id, n.name, r.path AS full_path, s.access_level, s.expires_on
 		FROM shares s JOIN namespaces n ON n.id = s.group_id JOIN routes r ON r.namespace_id = n.id
 		WHERE s.namespace_id = ? AND s.group_id = ?`, p.Namespace, group)
 	if errors.Is(err, db.ErrNotFound) {
@@ -254,12 +254,12 @@ func (s *Service) Unshare(ctx context.Context, as authz.Actor, p authz.Place, gr
 	if err != nil {
 		return fmt.Errorf("find share: %w", err)
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		row := db.Row{Table: "shares", ID: old.ID, If: as.UnmodifiedAt, Missing: errs.Missing("Group Link")}
-		if _, err := db.Delete[shareRow](ctx, s.db, row, nil); err != nil {
+		if _, err := db.Delete[shareRow](ctx, s.DB, row, nil); err != nil {
 			return errs.Wrap(err, "unshare")
 		}
-		return s.bus.Publish(ctx, GroupUnshared{Place: p, GroupID: old.GroupID, GroupName: old.Name, Level: old.Level, Stamp: as.Stamp(s.now())})
+		return s.Bus.Publish(ctx, GroupUnshared{Place: p, GroupID: old.GroupID, GroupName: old.Name, Level: old.Level, Stamp: as.Stamp(s.Now())})
 	})
 }
 
@@ -272,9 +272,9 @@ func (s *Service) Shares(ctx context.Context, as authz.Actor, ids []ID) (map[ID]
 	var w db.Where
 	w.In("s.namespace_id", ids)
 	w.And("(s.expires_on IS NULL OR s.expires_on > ?)", s.today())
-	seen, args := s.policy.VisibleGroupsSQL(as, "n")
+	seen, args := s.Policy.VisibleGroupsSQL(as, "n")
 	w.And(seen, args...)
-	rows, err := db.Select[Share](ctx, s.db, `SELECT s.id, s.namespace_id, s.group_id, n.name, r.path AS full_path, s.access_level, s.expires_on
+	rows, err := db.Select[Share](ctx, s.DB, `SELECT s.id, s.namespace_id, s.group_id, n.name, r.path AS full_path, s.access_level, s.expires_on
 		FROM shares s JOIN namespaces n ON n.id = s.group_id JOIN routes r ON r.namespace_id = n.id`+w.SQL()+" ORDER BY s.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("invited groups: %w", err)
@@ -285,7 +285,7 @@ func (s *Service) Shares(ctx context.Context, as authz.Actor, ids []ID) (map[ID]
 	return out, nil
 }
 
-func (s *Service) today() string { return s.now().UTC().Format(time.DateOnly) }
+func (s *Service) today() string { return s.Now().UTC().Format(time.DateOnly) }
 
 // About names it for events.
 func (r shareRow) About() change.Subject {

@@ -18,24 +18,24 @@ var errInside = errors.New("place would stand in itself")
 // than what it stands in. It belongs into the transaction that moves what stands there;
 // ErrTaken or ErrNameTaken where the path or name is held already.
 func (s *Service) Move(ctx context.Context, id ID, into *ID) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.hold(ctx, id, into); err != nil {
 			return err
 		}
-		old, err := db.Get[place](ctx, s.db, "SELECT path, name, NULL AS above, NULL AS above_name FROM routes WHERE namespace_id = ?", id)
+		old, err := db.Get[place](ctx, s.DB, "SELECT path, name, NULL AS above, NULL AS above_name FROM routes WHERE namespace_id = ?", id)
 		if err != nil {
 			return err
 		}
-		own, err := db.Get[place](ctx, s.db, "SELECT path, name, NULL AS above, NULL AS above_name FROM namespaces WHERE id = ?", id)
+		own, err := db.Get[place](ctx, s.DB, "SELECT path, name, NULL AS above, NULL AS above_name FROM namespaces WHERE id = ?", id)
 		if err != nil {
 			return err
 		}
-		if _, err := s.db.Exec(ctx, `DELETE FROM namespace_ancestors
+		if _, err := s.DB.Exec(ctx, `DELETE FROM namespace_ancestors
 			WHERE namespace_id IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)
 			AND ancestor_id IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ? AND depth > 0)`, id, id); err != nil {
 			return err
 		}
-		if _, err := s.db.Exec(ctx, "UPDATE namespaces SET parent_id = ?, updated_at = ? WHERE id = ?", into, db.At(s.now()), id); err != nil {
+		if _, err := s.DB.Exec(ctx, "UPDATE namespaces SET parent_id = ?, updated_at = ? WHERE id = ?", into, db.At(s.Now()), id); err != nil {
 			return taken(err, ErrNameTaken)
 		}
 		if into != nil {
@@ -58,7 +58,7 @@ func (s *Service) hold(ctx context.Context, id ID, in *ID) error {
 	if in != nil {
 		where, args = where+" OR id IN "+AboveSQL, append(args, *in)
 	}
-	if _, err := db.Select[ID](ctx, s.db, "SELECT id FROM namespaces WHERE "+where+" ORDER BY id"+s.db.Dialect().ForUpdate(), args...); err != nil {
+	if _, err := db.Select[ID](ctx, s.DB, "SELECT id FROM namespaces WHERE "+where+" ORDER BY id"+s.DB.Dialect().ForUpdate(), args...); err != nil {
 		return fmt.Errorf("lock places: %w", err)
 	}
 	return nil
@@ -67,24 +67,24 @@ func (s *Service) hold(ctx context.Context, id ID, in *ID) error {
 // enter links a place that stands nowhere with its new parent, and gives its full path
 // and name.
 func (s *Service) enter(ctx context.Context, id, into ID, own place) (place, error) {
-	above, err := db.Get[place](ctx, s.db, "SELECT path, name, NULL AS above, NULL AS above_name FROM routes WHERE namespace_id = ?", into)
+	above, err := db.Get[place](ctx, s.DB, "SELECT path, name, NULL AS above, NULL AS above_name FROM routes WHERE namespace_id = ?", into)
 	if err != nil {
 		return own, err
 	}
-	inside, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM namespace_ancestors WHERE namespace_id = ? AND ancestor_id = ?)", into, id)
+	inside, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM namespace_ancestors WHERE namespace_id = ? AND ancestor_id = ?)", into, id)
 	if err != nil {
 		return own, err
 	}
 	if inside {
 		return own, errInside
 	}
-	_, err = s.db.Exec(ctx, `INSERT INTO namespace_ancestors (namespace_id, ancestor_id, depth)
+	_, err = s.DB.Exec(ctx, `INSERT INTO namespace_ancestors (namespace_id, ancestor_id, depth)
 		SELECT d.namespace_id, a.ancestor_id, d.depth + a.depth + 1 FROM namespace_ancestors d, namespace_ancestors a
 		WHERE d.ancestor_id = ? AND a.namespace_id = ?`, id, into)
 	if err != nil {
 		return own, err
 	}
-	_, err = s.db.Exec(ctx, `UPDATE namespaces SET visibility = (SELECT p.visibility FROM namespaces p WHERE p.id = ?)
+	_, err = s.DB.Exec(ctx, `UPDATE namespaces SET visibility = (SELECT p.visibility FROM namespaces p WHERE p.id = ?)
 		WHERE id IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)
 		AND visibility > (SELECT p.visibility FROM namespaces p WHERE p.id = ?)`, into, id, into)
 	own.Path, own.Name = above.Path+"/"+own.Path, above.Name+" / "+own.Name
@@ -104,24 +104,24 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref string, into
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.TransferGroup, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.TransferGroup, g.Subject()); err != nil {
 		return nil, err
 	}
 	if err := s.checkTransfer(ctx, as, g, into); err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.Move(ctx, g.ID, into); err != nil {
 			return err
 		}
-		now, err := db.Get[Group](ctx, s.db, "SELECT "+groupColumns+groupFrom+" WHERE n.id = ?", g.ID)
+		now, err := db.Get[Group](ctx, s.DB, "SELECT "+groupColumns+groupFrom+" WHERE n.id = ?", g.ID)
 		if err != nil {
 			return fmt.Errorf("group after its transfer: %w", err)
 		}
 		if err := s.ensureOwner(ctx, as, g, into); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, GroupTransferred{GroupFact{Group: now, Before: g, Stamp: as.Stamp(s.now())}})
+		return s.Bus.Publish(ctx, GroupTransferred{GroupFact{Group: now, Before: g, Stamp: as.Stamp(s.Now())}})
 	})
 	switch {
 	case errors.Is(err, ErrTaken), errors.Is(err, ErrNameTaken):
@@ -144,7 +144,7 @@ func (s *Service) ensureOwner(ctx context.Context, as authz.Actor, g *Group, int
 	if bereft, err := s.lastOwner(ctx, p, 0); err != nil || !bereft {
 		return err
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ?", g.ID, as.UserID); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ?", g.ID, as.UserID); err != nil {
 		return fmt.Errorf("lesser membership: %w", err)
 	}
 	_, err := s.join(ctx, as, p, joining{user: as.UserID, level: authz.Owner})
@@ -169,7 +169,7 @@ func (s *Service) checkTransfer(ctx context.Context, as authz.Actor, g *Group, i
 	if err != nil {
 		return err
 	}
-	if err := s.policy.Require(ctx, as, authz.TransferGroup, target.Subject()); errs.Is(err, errs.Forbidden) {
+	if err := s.Policy.Require(ctx, as, authz.TransferGroup, target.Subject()); errs.Is(err, errs.Forbidden) {
 		return notTransferred(messageNoPermission)
 	} else if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (s *Service) checkTransfer(ctx context.Context, as authz.Actor, g *Group, i
 		Depth  int64 `db:"depth"`
 		Height int64 `db:"height"`
 	}
-	at, err := db.Get[shape](ctx, s.db, `SELECT
+	at, err := db.Get[shape](ctx, s.DB, `SELECT
 		EXISTS (SELECT 1 FROM namespace_ancestors WHERE namespace_id = ? AND ancestor_id = ?) AS inside,
 		(SELECT MAX(depth) FROM namespace_ancestors WHERE namespace_id = ?) AS depth,
 		(SELECT MAX(a.depth) FROM namespace_ancestors a JOIN groups i ON i.namespace_id = a.namespace_id WHERE a.ancestor_id = ?) AS height`,
@@ -201,7 +201,7 @@ func (s *Service) Locations(ctx context.Context, as authz.Actor, ref string, f G
 	if err != nil {
 		return page.Page[Group]{}, err
 	}
-	if err := s.policy.Require(ctx, as, authz.TransferGroup, g.Subject().Reading()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.TransferGroup, g.Subject().Reading()); err != nil {
 		return page.Page[Group]{}, err
 	}
 	f.Receiver, f.But, f.ButBelow = authz.Owner, g.ParentID, &g.ID

@@ -44,38 +44,38 @@ type namespaceRow struct {
 // belongs into the transaction that makes what stands there and validates nothing.
 func (s *Service) Plant(ctx context.Context, e Entry) (ID, error) {
 	var id ID
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		if e.Parent != nil { // no user renames the parent between here and the commit
-			if _, err := db.Select[ID](ctx, s.db, "SELECT id FROM namespaces WHERE id = ?"+s.db.Dialect().ForUpdate(), *e.Parent); err != nil {
+			if _, err := db.Select[ID](ctx, s.DB, "SELECT id FROM namespaces WHERE id = ?"+s.DB.Dialect().ForUpdate(), *e.Parent); err != nil {
 				return err
 			}
 		}
-		now := db.At(s.now())
+		now := db.At(s.Now())
 		row := namespaceRow{0, e.Kind, e.Parent, e.Path, e.Name, db.Fold(e.Name), e.Visibility, now, now}
-		err := db.Create(ctx, s.db, "namespaces", &row)
+		err := db.Create(ctx, s.DB, "namespaces", &row)
 		if err != nil {
 			return taken(err, ErrNameTaken)
 		}
 		id = row.ID
-		if _, err := db.InsertRow(ctx, s.db, "namespace_ancestors", db.Values{"namespace_id": id, "ancestor_id": id, "depth": 0}, ""); err != nil {
+		if _, err := db.InsertRow(ctx, s.DB, "namespace_ancestors", db.Values{"namespace_id": id, "ancestor_id": id, "depth": 0}, ""); err != nil {
 			return err
 		}
 		if e.Parent == nil {
-			_, err = db.InsertRow(ctx, s.db, "routes", db.Values{"namespace_id": id, "path": e.Path, "path_fold": db.Fold(e.Path), "name": e.Name}, "")
+			_, err = db.InsertRow(ctx, s.DB, "routes", db.Values{"namespace_id": id, "path": e.Path, "path_fold": db.Fold(e.Path), "name": e.Name}, "")
 		} else {
-			_, err = s.db.Exec(ctx, `INSERT INTO namespace_ancestors (namespace_id, ancestor_id, depth)
+			_, err = s.DB.Exec(ctx, `INSERT INTO namespace_ancestors (namespace_id, ancestor_id, depth)
 				SELECT CAST(? AS BIGINT), ancestor_id, depth + 1 FROM namespace_ancestors WHERE namespace_id = ?`, id, *e.Parent)
 			if err != nil {
 				return err
 			}
-			_, err = s.db.Exec(ctx, `INSERT INTO routes (namespace_id, path, path_fold, name)
+			_, err = s.DB.Exec(ctx, `INSERT INTO routes (namespace_id, path, path_fold, name)
 				SELECT CAST(? AS BIGINT), path || '/' || CAST(? AS TEXT), path_fold || '/' || CAST(? AS TEXT), name || ' / ' || CAST(? AS TEXT)
 				FROM routes WHERE namespace_id = ?`, id, e.Path, db.Fold(e.Path), e.Name, *e.Parent)
 		}
 		if err != nil {
 			return taken(err, ErrTaken)
 		}
-		_, err = s.db.Exec(ctx, "DELETE FROM redirect_routes WHERE path_fold IN (SELECT path_fold FROM routes WHERE namespace_id = ?)", id)
+		_, err = s.DB.Exec(ctx, "DELETE FROM redirect_routes WHERE path_fold IN (SELECT path_fold FROM routes WHERE namespace_id = ?)", id)
 		return err
 	})
 	if err != nil {
@@ -95,21 +95,21 @@ type place struct {
 // redirect until something else takes them. It validates nothing; ErrTaken or
 // ErrNameTaken where that is held already.
 func (s *Service) Rename(ctx context.Context, id ID, path, name string) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		// No user adds anything below between here and the commit.
-		_, err := db.Select[ID](ctx, s.db, `SELECT id FROM namespaces WHERE id IN
-			(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?) ORDER BY id`+s.db.Dialect().ForUpdate(), id)
+		_, err := db.Select[ID](ctx, s.DB, `SELECT id FROM namespaces WHERE id IN
+			(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?) ORDER BY id`+s.DB.Dialect().ForUpdate(), id)
 		if err != nil {
 			return err
 		}
-		now := db.At(s.now())
-		old, err := db.Get[place](ctx, s.db, `SELECT r.path, r.name, a.path AS above, a.name AS above_name
+		now := db.At(s.Now())
+		old, err := db.Get[place](ctx, s.DB, `SELECT r.path, r.name, a.path AS above, a.name AS above_name
 			FROM routes r JOIN namespaces n ON n.id = r.namespace_id LEFT JOIN routes a ON a.namespace_id = n.parent_id
 			WHERE r.namespace_id = ?`, id)
 		if err != nil {
 			return err
 		}
-		if _, err := s.db.Exec(ctx, "UPDATE namespaces SET path = ?, name = ?, name_fold = ?, updated_at = ? WHERE id = ?",
+		if _, err := s.DB.Exec(ctx, "UPDATE namespaces SET path = ?, name = ?, name_fold = ?, updated_at = ? WHERE id = ?",
 			path, name, db.Fold(name), now, id); err != nil {
 			return taken(err, ErrNameTaken)
 		}
@@ -132,7 +132,7 @@ func (s *Service) reroute(ctx context.Context, id ID, old place, fullPath, fullN
 		return nil
 	}
 	if db.Fold(fullPath) != db.Fold(old.Path) {
-		_, err := s.db.Exec(ctx, `INSERT INTO redirect_routes (path_fold, namespace_id, created_at)
+		_, err := s.DB.Exec(ctx, `INSERT INTO redirect_routes (path_fold, namespace_id, created_at)
 			SELECT r.path_fold, r.namespace_id, n.updated_at FROM namespaces n
 			JOIN namespace_ancestors a ON a.ancestor_id = n.id JOIN routes r ON r.namespace_id = a.namespace_id
 			WHERE n.id = ?
@@ -141,7 +141,7 @@ func (s *Service) reroute(ctx context.Context, id ID, old place, fullPath, fullN
 			return err
 		}
 	}
-	_, err := s.db.Exec(ctx, `UPDATE routes SET
+	_, err := s.DB.Exec(ctx, `UPDATE routes SET
 			path = CAST(? AS TEXT) || substr(path, CAST(? AS INTEGER)),
 			path_fold = CAST(? AS TEXT) || substr(path_fold, CAST(? AS INTEGER)),
 			name = CAST(? AS TEXT) || substr(name, CAST(? AS INTEGER))
@@ -151,14 +151,14 @@ func (s *Service) reroute(ctx context.Context, id ID, old place, fullPath, fullN
 	if err != nil {
 		return taken(err, ErrTaken)
 	}
-	_, err = s.db.Exec(ctx, `DELETE FROM redirect_routes WHERE path_fold IN (SELECT r.path_fold FROM routes r
+	_, err = s.DB.Exec(ctx, `DELETE FROM redirect_routes WHERE path_fold IN (SELECT r.path_fold FROM routes r
 		JOIN namespace_ancestors a ON a.namespace_id = r.namespace_id WHERE a.ancestor_id = ?)`, id)
 	return err
 }
 
 // Show gives a place another visibility. It validates nothing.
 func (s *Service) Show(ctx context.Context, id ID, v authz.Visibility) error {
-	if _, err := s.db.Exec(ctx, "UPDATE namespaces SET visibility = ?, updated_at = ? WHERE id = ?", v, db.At(s.now()), id); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE namespaces SET visibility = ?, updated_at = ? WHERE id = ?", v, db.At(s.Now()), id); err != nil {
 		return fmt.Errorf("change visibility: %w", err)
 	}
 	return nil
@@ -166,7 +166,7 @@ func (s *Service) Show(ctx context.Context, id ID, v authz.Visibility) error {
 
 // touch stamps a place whose own row is as it was.
 func (s *Service) touch(ctx context.Context, id ID) error {
-	if _, err := s.db.Exec(ctx, "UPDATE namespaces SET updated_at = ? WHERE id = ?", db.At(s.now()), id); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE namespaces SET updated_at = ? WHERE id = ?", db.At(s.Now()), id); err != nil {
 		return fmt.Errorf("touch namespace: %w", err)
 	}
 	return nil
@@ -175,7 +175,7 @@ func (s *Service) touch(ctx context.Context, id ID) error {
 // Uproot removes a place that has nothing below it, with its members, shares, route
 // and redirects.
 func (s *Service) Uproot(ctx context.Context, id ID) error {
-	if _, err := db.Drop(ctx, s.db, db.Row{Table: "namespaces", ID: id}); err != nil {
+	if _, err := db.Drop(ctx, s.DB, db.Row{Table: "namespaces", ID: id}); err != nil {
 		return fmt.Errorf("remove namespace: %w", err)
 	}
 	return nil
@@ -186,13 +186,13 @@ func (s *Service) Uproot(ctx context.Context, id ID) error {
 // transaction, in which the user's row exists already.
 func (s *Service) CreatePersonal(ctx context.Context, user authz.UserID, path, name string) (ID, error) {
 	var id ID
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
 		if id, err = s.Plant(ctx, Entry{Kind: UserKind, Path: path, Name: name, Visibility: authz.Public}); err != nil {
 			return err
 		}
-		now := db.At(s.now())
-		return db.Create(ctx, s.db, "members", &Member{NamespaceID: id, UserID: user, Level: authz.Owner, CreatedAt: now, UpdatedAt: now})
+		now := db.At(s.Now())
+		return db.Create(ctx, s.DB, "members", &Member{NamespaceID: id, UserID: user, Level: authz.Owner, CreatedAt: now, UpdatedAt: now})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("create personal namespace: %w", err)

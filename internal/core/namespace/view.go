@@ -57,7 +57,7 @@ func (s *Service) Views(ctx context.Context, as authz.Actor, groups []Group, wan
 		}
 	}
 	if want.CustomAttributes && as.Admin {
-		if attributes, err = s.attributes.ByOwners(ctx, attribute.Group, owners); err != nil {
+		if attributes, err = s.Attributes.ByOwners(ctx, attribute.Group, owners); err != nil {
 			return nil, fmt.Errorf("views of groups: %w", err)
 		}
 	}
@@ -66,7 +66,7 @@ func (s *Service) Views(ctx context.Context, as authz.Actor, groups []Group, wan
 		owns := as.Admin || groups[i].Level >= authz.Owner
 		if !owns && groups[i].Level == authz.Barred { // an owner outside of the group's own addresses; lists have no such group
 			var err error
-			if owns, err = s.policy.Can(ctx, as, authz.AdminGroup, groups[i].Subject()); err != nil {
+			if owns, err = s.Policy.Can(ctx, as, authz.AdminGroup, groups[i].Subject()); err != nil {
 				return nil, err
 			}
 		}

@@ -19,7 +19,7 @@ func (s *Service) Check(ctx context.Context) ([]string, error) {
 	const threads = "(SELECT COUNT(%[3]s) FROM notes n WHERE n.noteable_type = '%[2]s' AND n.noteable_id = t.id AND n.type IS NOT NULL)"
 	type counter struct{ column, count, cond string }
 	var out []string
-	for _, kind := range s.kinds.All() {
+	for _, kind := range s.Kinds.All() {
 		if kind.Table == "" {
 			continue // the comments themselves are counted
 		}
@@ -29,7 +29,7 @@ func (s *Service) Check(ctx context.Context) ([]string, error) {
 				counter{"unresolved_discussions_count", threads, "DISTINCT CASE WHEN n.resolved_at IS NULL THEN n.discussion_id END"})
 		}
 		for _, c := range counters {
-			rows, err := db.Select[line](ctx, s.db, fmt.Sprintf("SELECT x.id, x.kept, x.want FROM (SELECT t.id, t.%[4]s AS kept, "+c.count+
+			rows, err := db.Select[line](ctx, s.DB, fmt.Sprintf("SELECT x.id, x.kept, x.want FROM (SELECT t.id, t.%[4]s AS kept, "+c.count+
 				" AS want FROM %[1]s t) x WHERE x.kept <> x.want ORDER BY x.id LIMIT 100", kind.Table, kind.Kind, c.cond, c.column))
 			if err != nil {
 				return nil, fmt.Errorf("check counters of notes: %w", err)

@@ -13,12 +13,12 @@ import (
 // Create comments on a thing and runs the quick actions of the text. Where it has nothing else no note is
 // made, and the result says what they did. A body that is one emoji reacts to the thing instead.
 func (s *Service) Create(ctx context.Context, as authz.Actor, on On, in Input) (Result, noteable.Target, error) {
-	text := s.commands.Parse(on.Kind, in.Body)
+	text := s.Commands.Parse(on.Kind, in.Body)
 	in.Body = text.Rest
 	if !text.Only() {
 		out, t, err := s.create(ctx, as, on, in)
 		if err == nil && len(text.Commands) > 0 {
-			out.Commands, err = s.commands.Done(ctx, as, commanded(on, t, in.HeadSHA), text.Commands)
+			out.Commands, err = s.Commands.Done(ctx, as, commanded(on, t, in.HeadSHA), text.Commands)
 		}
 		return out, t, err
 	}
@@ -32,7 +32,7 @@ func (s *Service) alone(ctx context.Context, as authz.Actor, on On, head string,
 	if err != nil {
 		return nil, t, err
 	}
-	done, err := s.commands.Alone(ctx, as, commanded(on, t, head), text.Commands)
+	done, err := s.Commands.Alone(ctx, as, commanded(on, t, head), text.Commands)
 	return done, t, refused(err)
 }
 
@@ -46,7 +46,7 @@ type Begun struct {
 // CreateDiscussion begins a thread on a thing and runs the quick actions of the text. Where it has nothing
 // else no discussion begins.
 func (s *Service) CreateDiscussion(ctx context.Context, as authz.Actor, on On, in Input) (Begun, noteable.Target, error) {
-	text := s.commands.Parse(on.Kind, in.Body)
+	text := s.Commands.Parse(on.Kind, in.Body)
 	in.Body = text.Rest
 	if text.Only() {
 		done, t, err := s.alone(ctx, as, on, in.HeadSHA, text)
@@ -56,7 +56,7 @@ func (s *Service) CreateDiscussion(ctx context.Context, as authz.Actor, on On, i
 	d, t, err := s.createDiscussion(ctx, as, on, in)
 	out.Discussion = d
 	if err == nil && len(text.Commands) > 0 {
-		out.Commands, err = s.commands.Done(ctx, as, commanded(on, t, in.HeadSHA), text.Commands)
+		out.Commands, err = s.Commands.Done(ctx, as, commanded(on, t, in.HeadSHA), text.Commands)
 	}
 	return out, t, err
 }
@@ -64,7 +64,7 @@ func (s *Service) CreateDiscussion(ctx context.Context, as authz.Actor, on On, i
 // Reply adds a note to a discussion that the actor may read and runs the quick actions of the text. Where it has
 // nothing else there is no reply.
 func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, in Input) (Result, noteable.Target, error) {
-	text := s.commands.Parse(on.Kind, in.Body)
+	text := s.Commands.Parse(on.Kind, in.Body)
 	in.Body = text.Rest
 	if text.Only() {
 		if _, t, err := s.FindDiscussion(ctx, as, on, id); err != nil {
@@ -77,7 +77,7 @@ func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, i
 	n, t, err := s.reply(ctx, as, on, id, in)
 	out.Note = n
 	if err == nil && len(text.Commands) > 0 {
-		out.Commands, err = s.commands.Done(ctx, as, commanded(on, t, in.HeadSHA), text.Commands)
+		out.Commands, err = s.Commands.Done(ctx, as, commanded(on, t, in.HeadSHA), text.Commands)
 	}
 	return out, t, err
 }
@@ -87,14 +87,14 @@ func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, i
 func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Changes) (Result, noteable.Target, error) {
 	var text quickaction.Text
 	if c.Body != nil {
-		text = s.commands.Parse(on.Kind, *c.Body)
+		text = s.Commands.Parse(on.Kind, *c.Body)
 		c.Body = &text.Rest
 	}
 	if !text.Only() {
 		n, t, err := s.update(ctx, as, on, id, c)
 		out := Result{Note: n}
 		if err == nil && len(text.Commands) > 0 {
-			out.Commands, err = s.commands.Done(ctx, as.Unconditional(), commanded(on, t, ""), text.Commands)
+			out.Commands, err = s.Commands.Done(ctx, as.Unconditional(), commanded(on, t, ""), text.Commands)
 		}
 		return out, t, err
 	}
@@ -105,7 +105,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 	if err := s.Delete(ctx, as, on, id); err != nil {
 		return Result{}, t, err
 	}
-	done, err := s.commands.Alone(ctx, as.Unconditional(), commanded(on, t, ""), text.Commands)
+	done, err := s.Commands.Alone(ctx, as.Unconditional(), commanded(on, t, ""), text.Commands)
 	return Result{Commands: done}, t, refused(err)
 }
 

@@ -25,7 +25,7 @@ func (s *Service) copied(ctx context.Context, e issue.Created) error {
 		return nil
 	}
 	from, to := noteable.Ref{Kind: noteable.Issue, ID: int64(e.CopyOf)}, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)}
-	if err := s.awards.Copy(ctx, from, to); err != nil || !e.WithNotes {
+	if err := s.Awards.Copy(ctx, from, to); err != nil || !e.WithNotes {
 		return err
 	}
 	project := int64(e.Issue.ProjectID)
@@ -44,7 +44,7 @@ func (s *Service) promoted(ctx context.Context, e epic.Created) error {
 		return nil
 	}
 	from, to := noteable.Ref{Kind: noteable.Issue, ID: int64(e.Of.Issue.ID)}, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)}
-	if err := s.awards.Copy(ctx, from, to); err != nil {
+	if err := s.Awards.Copy(ctx, from, to); err != nil {
 		return err
 	}
 	if err := s.copyNotes(ctx, from, noteable.Target{Ref: to, GroupID: e.Epic.GroupID}, fmt.Sprintf("e%07x", uint32(to.ID)&0xfffffff), e.At); err != nil {
@@ -59,7 +59,7 @@ func (s *Service) promoted(ctx context.Context, e epic.Created) error {
 func (s *Service) copyNotes(ctx context.Context, from noteable.Ref, t noteable.Target, prefix string, at time.Time) error {
 	to := t.Ref
 	projectID, groupID := t.Place()
-	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, commit_id, project_id, group_id, author_id, type, position, line_code, body, body_fold,
+	_, err := s.DB.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, commit_id, project_id, group_id, author_id, type, position, line_code, body, body_fold,
 			system, internal, resolved_at, resolved_by_id, created_at, updated_at, source_type, source_id, source_project_id, source_key)
 		SELECT CAST(? AS TEXT) || substr(n.discussion_id, 9), CAST(? AS TEXT), CAST(? AS BIGINT), n.commit_id, CAST(? AS BIGINT), CAST(? AS BIGINT), n.author_id, n.type, n.position,
 			n.line_code, n.body, n.body_fold, n.system, n.internal, n.resolved_at, n.resolved_by_id, n.created_at, n.updated_at, n.source_type, n.source_id,
@@ -69,10 +69,10 @@ func (s *Service) copyNotes(ctx context.Context, from noteable.Ref, t noteable.T
 	if err != nil {
 		return fmt.Errorf("copy notes: %w", err)
 	}
-	if err := s.awards.CopyNotes(ctx, from, to); err != nil {
+	if err := s.Awards.CopyNotes(ctx, from, to); err != nil {
 		return err
 	}
-	total, err := db.Get[noteable.Counts](ctx, s.db, `SELECT COUNT(*) AS notes_count, COALESCE(SUM(CASE WHEN n.internal THEN 0 ELSE 1 END), 0) AS public_notes_count,
+	total, err := db.Get[noteable.Counts](ctx, s.DB, `SELECT COUNT(*) AS notes_count, COALESCE(SUM(CASE WHEN n.internal THEN 0 ELSE 1 END), 0) AS public_notes_count,
 		0 AS resolvable_discussions_count, 0 AS unresolved_discussions_count FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? AND NOT n.system`, to.Kind, to.ID)
 	if err != nil {
 		return fmt.Errorf("count copied notes: %w", err)
@@ -88,7 +88,7 @@ func (s *Service) adapt(ctx context.Context, on noteable.Ref, path string) error
 		Bytes int64 `db:"bytes"`
 	}
 	w := where(on)
-	lengths, err := db.Select[length](ctx, s.db, "SELECT n.id, octet_length(n.body) AS bytes FROM notes n"+w.SQL()+" ORDER BY n.id", w.Args()...)
+	lengths, err := db.Select[length](ctx, s.DB, "SELECT n.id, octet_length(n.body) AS bytes FROM notes n"+w.SQL()+" ORDER BY n.id", w.Args()...)
 	if err != nil {
 		return fmt.Errorf("measure copied notes: %w", err)
 	}
@@ -119,16 +119,16 @@ func (s *Service) adaptBatch(ctx context.Context, ids []ID, path string) error {
 		Body string `db:"body" fold:"body_fold,sparse"`
 	}
 	marks, args := db.Marks(ids)
-	texts, err := db.Select[text](ctx, s.db, "SELECT id, body FROM notes WHERE id IN ("+marks+") ORDER BY id", args...)
+	texts, err := db.Select[text](ctx, s.DB, "SELECT id, body FROM notes WHERE id IN ("+marks+") ORDER BY id", args...)
 	if err != nil {
 		return fmt.Errorf("read copied notes: %w", err)
 	}
 	for _, t := range texts {
-		body := s.texts.Moved(t.Body, path)
+		body := s.Texts.Moved(t.Body, path)
 		if body == t.Body {
 			continue
 		}
-		_, err := db.Update(ctx, s.db, db.Row{Table: "notes", ID: t.ID}, func(_ context.Context, t *text) error {
+		_, err := db.Update(ctx, s.DB, db.Row{Table: "notes", ID: t.ID}, func(_ context.Context, t *text) error {
 			t.Body = body
 			return nil
 		})

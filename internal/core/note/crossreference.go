@@ -45,7 +45,7 @@ func (s *Service) Refer(ctx context.Context, from Source, to ...CrossReference) 
 		args = append(args, discussionID(), r.On.Kind, r.On.ID, orNull(r.ProjectID), orNull(r.GroupID), from.AuthorID, r.Body, at, at, from.Ref.Kind, from.Ref.ID, from.ProjectID, from.Ref.Commit)
 	}
 	const row = "(?, ?, ?, ?, ?, ?, ?, true, false, ?, ?, ?, ?, ?, ?)"
-	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, project_id, group_id, author_id, body,
+	_, err := s.DB.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, project_id, group_id, author_id, body,
 		system, internal, created_at, updated_at, source_type, source_id, source_project_id, source_key) VALUES `+
 		strings.Repeat(row+", ", len(to)-1)+row+" ON CONFLICT DO NOTHING", args...)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Service) sources(ctx context.Context, as authz.Actor, among string, amo
 		Kind    noteable.Kind `db:"source_type"`
 		Project project.ID    `db:"project_id"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT DISTINCT n.source_type, COALESCE(n.source_project_id, 0) AS project_id FROM notes n
+	rows, err := db.Select[row](ctx, s.DB, `SELECT DISTINCT n.source_type, COALESCE(n.source_project_id, 0) AS project_id FROM notes n
 		WHERE n.source_type IS NOT NULL AND (`+among+") ORDER BY 2, 1 LIMIT ?", append(slices.Clip(amongArgs), maxSources)...)
 	if err != nil {
 		return "", nil, fmt.Errorf("sources of history: %w", err)
@@ -89,7 +89,7 @@ func (s *Service) sources(ctx context.Context, as authz.Actor, among string, amo
 	if len(ids) == 0 {
 		return "(" + strings.Join(out, " OR ") + ")", args, nil
 	}
-	projects, err := s.projects.ByIDs(ctx, as, ids)
+	projects, err := s.Projects.ByIDs(ctx, as, ids)
 	if err != nil {
 		return "", nil, err
 	}
@@ -100,14 +100,14 @@ func (s *Service) sources(ctx context.Context, as authz.Actor, among string, amo
 			args = append(append(append(args, kind), ids...), moreArgs...)
 		}
 	}
-	for _, kind := range s.kinds.All() {
+	for _, kind := range s.Kinds.All() {
 		var some, all []project.ID
 		for _, id := range of[kind.Kind] {
 			p := projects[id]
 			if p == nil {
 				continue
 			}
-			switch may, err := s.policy.Can(ctx, as, kind.Read, p.Subject()); {
+			switch may, err := s.Policy.Can(ctx, as, kind.Read, p.Subject()); {
 			case err != nil:
 				return "", nil, err
 			case may && (!kind.Confidential || authz.SeesConfidential(as, p.Subject())):

@@ -18,7 +18,7 @@ func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 	if e.Hard {
 		return s.departHard(ctx, e)
 	}
-	n, err := s.db.Exec(ctx, "UPDATE notes SET author_id = ? WHERE id IN (SELECT id FROM notes WHERE author_id = ? ORDER BY id LIMIT ?)",
+	n, err := s.DB.Exec(ctx, "UPDATE notes SET author_id = ? WHERE id IN (SELECT id FROM notes WHERE author_id = ? ORDER BY id LIMIT ?)",
 		e.Ghost, e.UserID, account.Batch)
 	if err != nil {
 		return false, fmt.Errorf("hand over notes: %w", err)
@@ -29,9 +29,9 @@ func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 // departHard deletes a batch of notes, with the reactions to them, and counts them off.
 func (s *Service) departHard(ctx context.Context, e account.Estate) (bool, error) {
 	found := 0
-	now := s.now()
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		notes, err := db.Select[Note](ctx, s.db, "SELECT "+columns+" FROM notes n WHERE n.author_id = ? ORDER BY n.id LIMIT ?", e.UserID, account.Batch)
+	now := s.Now()
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		notes, err := db.Select[Note](ctx, s.DB, "SELECT "+columns+" FROM notes n WHERE n.author_id = ? ORDER BY n.id LIMIT ?", e.UserID, account.Batch)
 		if found = len(notes); err != nil || found == 0 {
 			return err
 		}
@@ -48,12 +48,12 @@ func (s *Service) departHard(ctx context.Context, e account.Estate) (bool, error
 				order = append(order, ref)
 			}
 			off[ref] = sum.Less(by)
-			if err := s.awards.Clear(ctx, noteable.Ref{Kind: noteable.Note, ID: int64(n.ID)}); err != nil {
+			if err := s.Awards.Clear(ctx, noteable.Ref{Kind: noteable.Note, ID: int64(n.ID)}); err != nil {
 				return err
 			}
 		}
 		order = slices.DeleteFunc(order, func(ref noteable.Ref) bool {
-			return s.kinds.Find(ref.Kind) == nil || off[ref] == (noteable.Counts{})
+			return s.Kinds.Find(ref.Kind) == nil || off[ref] == (noteable.Counts{})
 		})
 		threads := make([]noteable.Counts, len(order))
 		for i, ref := range order {
@@ -65,7 +65,7 @@ func (s *Service) departHard(ctx context.Context, e account.Estate) (bool, error
 			}
 		}
 		marks, args := db.Marks(ids)
-		if _, err := s.db.Exec(ctx, "DELETE FROM notes WHERE id IN ("+marks+")", args...); err != nil {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM notes WHERE id IN ("+marks+")", args...); err != nil {
 			return err
 		}
 		for i, ref := range order {
@@ -98,7 +98,7 @@ func (s *Service) countOff(ctx context.Context, on noteable.Ref, by noteable.Cou
 
 // threadsOf counts the threads of a thing of a kind that counts them.
 func (s *Service) threadsOf(ctx context.Context, on noteable.Ref) (noteable.Counts, error) {
-	if !s.kinds.Of(on.Kind).Threads {
+	if !s.Kinds.Of(on.Kind).Threads {
 		return noteable.Counts{}, nil
 	}
 	return s.threads(ctx, on, "")

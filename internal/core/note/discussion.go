@@ -50,7 +50,7 @@ func (d *Discussion) Resolved() *Note {
 
 // repliable reports whether there can be replies to a discussion that begins with the note.
 func (s *Service) repliable(n *Note) bool {
-	return !n.System && (n.Type != nil || s.kinds.Of(n.Kind).Replies)
+	return !n.System && (n.Type != nil || s.Kinds.Of(n.Kind).Replies)
 }
 
 // ListDiscussions returns a page of the discussions on a thing that the actor may read, in
@@ -74,7 +74,7 @@ func (s *Service) ListDiscussionsOf(ctx context.Context, as authz.Actor, on On, 
 		ID         ID     `db:"id"`
 		Discussion string `db:"discussion_id"`
 	}
-	firsts, err := page.Select[first](ctx, s.db, page.Query{
+	firsts, err := page.Select[first](ctx, s.DB, page.Query{
 		Columns: "n.id, n.discussion_id", From: "notes n", Where: w, Order: page.Order{page.ID("n.id")},
 	}, r)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Service) inDiscussions(ctx context.Context, seen sight, ids []string) (
 	}
 	w := seen.where()
 	w.In("n.discussion_id", ids)
-	bytes, err := db.Get[int64](ctx, s.db, "SELECT COALESCE(SUM(octet_length(n.body)), 0) FROM notes n"+w.SQL(), w.Args()...)
+	bytes, err := db.Get[int64](ctx, s.DB, "SELECT COALESCE(SUM(octet_length(n.body)), 0) FROM notes n"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("measure discussions: %w", err)
 	}
@@ -141,7 +141,7 @@ func (s *Service) inDiscussions(ctx context.Context, seen sight, ids []string) (
 	if bytes > budget.MaxList {
 		return nil, errs.New(errs.Unprocessable, "The discussion has more than 32 MiB of text. Read its notes one by one.")
 	}
-	notes, err := db.Select[Note](ctx, s.db, "SELECT "+columns+" FROM notes n"+w.SQL()+" ORDER BY n.created_at, n.id", w.Args()...)
+	notes, err := db.Select[Note](ctx, s.DB, "SELECT "+columns+" FROM notes n"+w.SQL()+" ORDER BY n.created_at, n.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("notes of discussions: %w", err)
 	}
@@ -228,7 +228,7 @@ func (s *Service) joining(as authz.Actor, seen sight, n *Note) func(ctx context.
 		if first.Type == nil {
 			kind := discussionNote
 			first.Type = &kind
-			if _, err := s.db.Exec(ctx, "UPDATE notes SET type = ? WHERE id = ?", kind, first.ID); err != nil {
+			if _, err := s.DB.Exec(ctx, "UPDATE notes SET type = ? WHERE id = ?", kind, first.ID); err != nil {
 				return err
 			}
 		}
@@ -242,7 +242,7 @@ func (s *Service) joining(as authz.Actor, seen sight, n *Note) func(ctx context.
 func (s *Service) first(ctx context.Context, seen sight, id string) (*Note, error) {
 	w := seen.where()
 	w.And("n.discussion_id = ?", id)
-	n, err := db.Get[Note](ctx, s.db, "SELECT "+columns+" FROM notes n"+w.SQL()+" ORDER BY n.id LIMIT 1", w.Args()...)
+	n, err := db.Get[Note](ctx, s.DB, "SELECT "+columns+" FROM notes n"+w.SQL()+" ORDER BY n.id LIMIT 1", w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Discussion")
 	}

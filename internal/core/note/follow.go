@@ -50,7 +50,7 @@ type ChangedThread struct {
 
 // versioned enqueues the job where there is something to follow.
 func (s *Service) versioned(ctx context.Context, e mergerequest.NewVersion) error {
-	found, err := db.Select[int](ctx, s.db, `SELECT 1 FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? AND n.type = ? LIMIT 1`,
+	found, err := db.Select[int](ctx, s.DB, `SELECT 1 FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? AND n.type = ? LIMIT 1`,
 		noteable.MergeRequest, e.MergeRequest.ID, diffNote)
 	if err != nil {
 		return fmt.Errorf("look for notes on diffs: %w", err)
@@ -58,7 +58,7 @@ func (s *Service) versioned(ctx context.Context, e mergerequest.NewVersion) erro
 	if len(found) == 0 {
 		return nil
 	}
-	return s.jobs.Enqueue(ctx, FollowPositions{RequestID: e.MergeRequest.ID, UserID: e.By.UserID, Username: e.By.Username})
+	return s.Jobs.Enqueue(ctx, FollowPositions{RequestID: e.MergeRequest.ID, UserID: e.By.UserID, Username: e.By.Username})
 }
 
 // late enqueues the job for a new note on a version of a merge request that is not the newest.
@@ -66,14 +66,14 @@ func (s *Service) late(ctx context.Context, n *Note) error {
 	if n.Kind != noteable.MergeRequest || n.Position == nil || n.CommitID != nil {
 		return nil
 	}
-	head, err := db.Get[string](ctx, s.db, "SELECT head_sha FROM merge_requests WHERE id = ?", n.TargetID)
+	head, err := db.Get[string](ctx, s.DB, "SELECT head_sha FROM merge_requests WHERE id = ?", n.TargetID)
 	if err != nil {
 		return fmt.Errorf("newest version: %w", err)
 	}
 	if head == n.Position.HeadSHA {
 		return nil
 	}
-	return s.jobs.Enqueue(ctx, FollowPositions{RequestID: mergerequest.ID(n.TargetID)})
+	return s.Jobs.Enqueue(ctx, FollowPositions{RequestID: mergerequest.ID(n.TargetID)})
 }
 
 // newest is what the job reads of a merge request.
@@ -111,7 +111,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 // with three diffs for all threads of one version. Threads whose line was changed are outdated:
 // they keep their position.
 func (s *Service) FollowPositions(ctx context.Context, work FollowPositions) error {
-	m, err := db.Get[newest](ctx, s.db, `SELECT id, iid, target_project_id, author_id, title, version_id, base_sha, start_sha, head_sha
+	m, err := db.Get[newest](ctx, s.DB, `SELECT id, iid, target_project_id, author_id, title, version_id, base_sha, start_sha, head_sha
 		FROM merge_requests WHERE id = ?`, work.RequestID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
@@ -122,18 +122,18 @@ func (s *Service) FollowPositions(ctx context.Context, work FollowPositions) err
 	if m.VersionID == nil || m.Base == "" {
 		return nil
 	}
-	threads, err := db.Select[placed](ctx, s.db, `SELECT n.discussion_id, n.position, n.line_code FROM notes n
+	threads, err := db.Select[placed](ctx, s.DB, `SELECT n.discussion_id, n.position, n.line_code FROM notes n
 		WHERE n.noteable_type = ? AND n.noteable_id = ? AND n.type = ? AND n.change_position IS NULL AND n.commit_id IS NULL AND n.position IS NOT NULL
 		GROUP BY n.discussion_id, n.position, n.line_code ORDER BY MIN(n.id)`, noteable.MergeRequest, m.ID, diffNote)
 	if err != nil {
 		return fmt.Errorf("positions to follow: %w", err)
 	}
-	projects, err := s.projects.Load(ctx, []project.ID{m.ProjectID})
+	projects, err := s.Projects.Load(ctx, []project.ID{m.ProjectID})
 	if err != nil || projects[m.ProjectID] == nil {
 		return err
 	}
 	p := projects[m.ProjectID]
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -201,9 +201,9 @@ func (s *Service) storePositions(ctx context.Context, work FollowPositions, p *p
 	if by.UserID == 0 {
 		by.UserID = m.AuthorID // found by looking at the branch rather than told by a push
 	}
-	now := s.now()
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := db.Select[int64](ctx, s.db, "SELECT id FROM merge_requests WHERE id = ?"+s.db.Dialect().ForUpdate(), m.ID); err != nil {
+	now := s.Now()
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if _, err := db.Select[int64](ctx, s.DB, "SELECT id FROM merge_requests WHERE id = ?"+s.DB.Dialect().ForUpdate(), m.ID); err != nil {
 			return err
 		}
 		late, err := s.writePositions(ctx, m, changes)
@@ -213,7 +213,7 @@ func (s *Service) storePositions(ctx context.Context, work FollowPositions, p *p
 		if len(late) == 0 {
 			return nil
 		}
-		number, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM merge_request_versions WHERE merge_request_id = ? AND id <= ?", m.ID, *m.VersionID)
+		number, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM merge_request_versions WHERE merge_request_id = ? AND id <= ?", m.ID, *m.VersionID)
 		if err != nil {
 			return err
 		}
@@ -222,7 +222,7 @@ func (s *Service) storePositions(ctx context.Context, work FollowPositions, p *p
 				return err
 			}
 		}
-		return s.bus.Publish(ctx, LinesChanged{
+		return s.Bus.Publish(ctx, LinesChanged{
 			Stamp: by.Stamp(now), RequestID: m.ID, IID: m.IID, Project: p, VersionID: *m.VersionID, Version: number, Threads: late,
 		})
 	})
@@ -255,7 +255,7 @@ func (s *Service) writePositions(ctx context.Context, m *newest, changes []*plac
 				args = append(args, at.Discussion, at.Position, at.next, at.code)
 			}
 			rows := strings.Repeat(", (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT))", len(chunk))[2:]
-			written, err := db.Select[string](ctx, s.db, "UPDATE notes SET "+write.set+`, original_position = COALESCE(notes.original_position, notes.position)
+			written, err := db.Select[string](ctx, s.DB, "UPDATE notes SET "+write.set+`, original_position = COALESCE(notes.original_position, notes.position)
 				FROM (VALUES `+rows+`) AS v
 				WHERE notes.noteable_type = ? AND notes.noteable_id = ? AND notes.discussion_id = v.column1 AND notes.position = v.column2
 					AND notes.change_position IS NULL
@@ -288,7 +288,7 @@ func (s *Service) writePositions(ctx context.Context, m *newest, changes []*plac
 // resolveOutdated resolves threads whose line was changed, in the caller's transaction.
 func (s *Service) resolveOutdated(ctx context.Context, by authz.Actor, p *project.Project, m *newest, late []ChangedThread) error {
 	on := noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}
-	now := s.now()
+	now := s.Now()
 	var open []string // threads that are resolved now
 	before, err := s.threads(ctx, on, "")
 	if err != nil {
@@ -300,7 +300,7 @@ func (s *Service) resolveOutdated(ctx context.Context, by authz.Actor, p *projec
 			ids[i] = t.Discussion
 		}
 		marks, args := db.Marks(ids)
-		resolved, err := db.Select[string](ctx, s.db, `UPDATE notes SET resolved_at = ?, resolved_by_id = ? WHERE noteable_type = ? AND noteable_id = ?
+		resolved, err := db.Select[string](ctx, s.DB, `UPDATE notes SET resolved_at = ?, resolved_by_id = ? WHERE noteable_type = ? AND noteable_id = ?
 			AND discussion_id IN (`+marks+`) AND type IS NOT NULL AND resolved_at IS NULL RETURNING discussion_id`, append([]any{db.At(now), by.UserID, on.Kind, on.ID}, args...)...)
 		if err != nil {
 			return fmt.Errorf("resolve outdated threads: %w", err)
@@ -319,7 +319,7 @@ func (s *Service) resolveOutdated(ctx context.Context, by authz.Actor, p *projec
 	t.Subject.Feature = authz.MergeRequests
 	slices.Sort(open)
 	for _, id := range slices.Compact(open) {
-		if err := s.bus.Publish(ctx, ThreadChanged{Stamp: by.Stamp(now), Target: t, DiscussionID: id, Resolved: true}); err != nil {
+		if err := s.Bus.Publish(ctx, ThreadChanged{Stamp: by.Stamp(now), Target: t, DiscussionID: id, Resolved: true}); err != nil {
 			return err
 		}
 	}

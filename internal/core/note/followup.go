@@ -62,7 +62,7 @@ func (s *Service) openThreads(ctx context.Context, seen sight, one string) ([]st
 	if one != "" {
 		w.And("n.discussion_id = ?", one)
 	}
-	open, err := db.Select[string](ctx, s.db, "SELECT n.discussion_id FROM notes n"+w.SQL()+" GROUP BY n.discussion_id ORDER BY MIN(n.id) LIMIT ?", append(w.Args(), maxFollowed)...)
+	open, err := db.Select[string](ctx, s.DB, "SELECT n.discussion_id FROM notes n"+w.SQL()+" GROUP BY n.discussion_id ORDER BY MIN(n.id) LIMIT ?", append(w.Args(), maxFollowed)...)
 	if err != nil {
 		return nil, fmt.Errorf("threads to follow up: %w", err)
 	}
@@ -95,7 +95,7 @@ func (s *Service) FollowUp(ctx context.Context, as authz.Actor, p *project.Proje
 	}
 	marks, ids := db.Marks(open)
 	args := append([]any{maxQuoted, t.Kind, t.ID}, ids...)
-	threads, err := db.Select[thread](ctx, s.db, `SELECT n.id, n.author_id, u.username, SUBSTR(n.body, 1, ?) AS text, x.more
+	threads, err := db.Select[thread](ctx, s.DB, `SELECT n.id, n.author_id, u.username, SUBSTR(n.body, 1, ?) AS text, x.more
 		FROM (SELECT MIN(id) AS id, COUNT(*) - 1 AS more FROM notes WHERE noteable_type = ? AND noteable_id = ? AND NOT system
 			AND discussion_id IN (`+marks+`) GROUP BY discussion_id) x
 		JOIN notes n ON n.id = x.id JOIN users u ON u.id = n.author_id ORDER BY n.id`, args...)

@@ -27,7 +27,7 @@ func (s *Service) Gone(ctx context.Context, as authz.Actor, was Removed) (seen, 
 	if all, ok := readable[on]; !ok || was.Internal && !all {
 		return false, false, nil
 	}
-	left, err := db.Get[int64](ctx, s.db, "SELECT COUNT(*) FROM notes WHERE noteable_type = ? AND noteable_id = ? AND discussion_id = ?", on.Kind, on.ID, was.Discussion)
+	left, err := db.Get[int64](ctx, s.DB, "SELECT COUNT(*) FROM notes WHERE noteable_type = ? AND noteable_id = ? AND discussion_id = ?", on.Kind, on.ID, was.Discussion)
 	if err != nil {
 		return false, false, fmt.Errorf("notes of a discussion: %w", err)
 	}

@@ -44,7 +44,7 @@ func (s *Service) lengthen(ctx context.Context, notes []shortened) error {
 		Body string `db:"body"`
 	}
 	marks, args := db.Marks(ids)
-	texts, err := db.Select[text](ctx, s.db, "SELECT id, body FROM notes WHERE id IN ("+marks+") ORDER BY id", args...)
+	texts, err := db.Select[text](ctx, s.DB, "SELECT id, body FROM notes WHERE id IN ("+marks+") ORDER BY id", args...)
 	if err != nil {
 		return fmt.Errorf("texts of long notes: %w", err)
 	}

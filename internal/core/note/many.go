@@ -26,7 +26,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 		return nil, err
 	}
 	w.And(sources, sourceArgs...)
-	notes, err := db.Select[shortened](ctx, s.db, "SELECT "+shortColumns+" FROM notes n"+w.SQL(), w.Args()...)
+	notes, err := db.Select[shortened](ctx, s.DB, "SELECT "+shortColumns+" FROM notes n"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("notes by id: %w", err)
 	}
@@ -98,7 +98,7 @@ func (s *Service) tally(ctx context.Context, as authz.Actor, things []noteable.R
 	slices.Sort(some)
 	ofAll, args := db.Marks(all)
 	ofSome, more := db.Marks(some)
-	rows, err := db.Select[tallied](ctx, s.db, "SELECT n.noteable_id, "+value+` FROM notes n WHERE n.noteable_type = ? AND NOT n.system
+	rows, err := db.Select[tallied](ctx, s.DB, "SELECT n.noteable_id, "+value+` FROM notes n WHERE n.noteable_type = ? AND NOT n.system
 		AND (n.noteable_id IN (`+ofAll+`) OR n.noteable_id IN (`+ofSome+`) AND NOT n.internal)
 		GROUP BY `+group, slices.Concat([]any{things[0].Kind}, args, more)...)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Service) readableOn(ctx context.Context, as authz.Actor, refs []noteabl
 	}
 	out := make(map[noteable.Ref]bool, len(refs))
 	for kind, list := range kinds {
-		known := s.kinds.Find(kind)
+		known := s.Kinds.Find(kind)
 		on := On{Kind: kind, Anonymous: true}
 		if known == nil || !on.opens(as, known) {
 			continue
@@ -129,9 +129,9 @@ func (s *Service) readableOn(ctx context.Context, as authz.Actor, refs []noteabl
 			return nil, err
 		}
 		for ref, subject := range subjects {
-			may, err := s.policy.Can(ctx, as, authz.ReadNote, subject)
+			may, err := s.Policy.Can(ctx, as, authz.ReadNote, subject)
 			if err == nil && (may || visits || known.Public) {
-				out[ref], err = s.policy.SeesInternalNotes(ctx, as, subject)
+				out[ref], err = s.Policy.SeesInternalNotes(ctx, as, subject)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("notes on many things: %w", err)

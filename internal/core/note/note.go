@@ -106,7 +106,7 @@ func (s *Service) count(ctx context.Context, on noteable.Ref, by noteable.Counts
 
 // things gives those of a kind as far as they are of a type; ok is false where they are not.
 func things[T any](s *Service, kind noteable.Kind) (found T, ok bool) {
-	if known := s.kinds.Find(kind); known != nil {
+	if known := s.Kinds.Find(kind); known != nil {
 		found, ok = known.Things.(T)
 	}
 	return found, ok

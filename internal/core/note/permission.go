@@ -37,7 +37,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, on On, n *Not
 			return out, err
 		}
 	}
-	out.Award = out.Award && s.kinds.Of(t.Kind).Awards
+	out.Award = out.Award && s.Kinds.Of(t.Kind).Awards
 	out.Move = out.Change && n.Position != nil && n.Position.Type == ImagePosition
 	if n.Resolvable() {
 		err = s.requireResolve(ctx, as, t, n)
@@ -49,9 +49,9 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, on On, n *Not
 // permitted reports whether the actor may do something with the notes of a thing, whose discussion
 // may be locked.
 func (s *Service) permitted(ctx context.Context, as authz.Actor, ability authz.Ability, t noteable.Target, subject authz.Subject) (bool, error) {
-	may, err := s.policy.Can(ctx, as, ability, subject)
+	may, err := s.Policy.Can(ctx, as, ability, subject)
 	if err == nil && may && t.Locked {
-		may, err = s.policy.Can(ctx, as, authz.CreateNoteLocked, subject)
+		may, err = s.Policy.Can(ctx, as, authz.CreateNoteLocked, subject)
 	}
 	return may, err
 }
@@ -69,11 +69,11 @@ func forbidden(err error) error {
 // for none. It requires ReadMembers.
 func (s *Service) AuthorRole(ctx context.Context, as authz.Actor, on On, n *Note) (string, error) {
 	subject := on.place().Subject()
-	if err := s.policy.Require(ctx, as, authz.ReadMembers, subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadMembers, subject); err != nil {
 		return "", err
 	}
 	subject.Known = false // that is the level of the actor
-	level, err := s.policy.Level(ctx, authz.Actor{UserID: n.AuthorID}, subject)
+	level, err := s.Policy.Level(ctx, authz.Actor{UserID: n.AuthorID}, subject)
 	if err != nil || level == authz.NoAccess {
 		return "", err
 	}

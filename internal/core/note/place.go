@@ -35,7 +35,7 @@ var incomplete = errs.Field{Name: "position", Messages: []string{"is incomplete"
 // merge request, commit names the one commit whose diff it is, "" for a version. It asks for no
 // permission and is for core.
 func (s *Service) CheckPosition(ctx context.Context, on On, t noteable.Target, p Position, commit string) (*Position, *string, error) {
-	if on.Project == nil || !s.kinds.Of(t.Kind).Diffs {
+	if on.Project == nil || !s.Kinds.Of(t.Kind).Diffs {
 		return nil, nil, refuse("position", "is invalid")
 	}
 	text := p.Type == TextPosition
@@ -48,7 +48,7 @@ func (s *Service) CheckPosition(ctx context.Context, on On, t noteable.Target, p
 	case text && p.OldLine == nil && p.NewLine == nil:
 		return nil, nil, misplaced("new_line and old_line are missing", incomplete)
 	}
-	r, err := s.repos.Open(ctx, on.Project)
+	r, err := s.Repos.Open(ctx, on.Project)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,7 +118,7 @@ func (s *Service) compared(ctx context.Context, r *gitcmd.Repo, t noteable.Targe
 		Base string `db:"base_sha"`
 		Head string `db:"head_sha"`
 	}
-	versions, err := db.Select[version](ctx, s.db, "SELECT base_sha, head_sha FROM merge_request_versions WHERE merge_request_id = ? ORDER BY id DESC LIMIT ?",
+	versions, err := db.Select[version](ctx, s.DB, "SELECT base_sha, head_sha FROM merge_request_versions WHERE merge_request_id = ? ORDER BY id DESC LIMIT ?",
 		t.ID, maxVersions)
 	if err != nil {
 		return base, head, fmt.Errorf("versions of a position: %w", err)
@@ -319,7 +319,7 @@ func (x *fileIndex) linesOf(f *gitcmd.FileDiff) gitcmd.LineMap {
 // CommitOf gives the SHA of a commit of the project that things are on. It asks for no permission
 // and is for core.
 func (s *Service) CommitOf(ctx context.Context, on On, name string) (string, error) {
-	r, err := s.repos.Open(ctx, on.Project)
+	r, err := s.Repos.Open(ctx, on.Project)
 	if err != nil {
 		return "", err
 	}

@@ -73,7 +73,7 @@ func (s *Service) Publish(ctx context.Context, as authz.Actor, on On, t noteable
 		return nil, err
 	}
 	for i := range list {
-		text := s.commands.Parse(on.Kind, list[i].Body)
+		text := s.Commands.Parse(on.Kind, list[i].Body)
 		if len(text.Commands) > 0 {
 			texts = append(texts, text)
 		}
@@ -92,16 +92,16 @@ func (s *Service) Publish(ctx context.Context, as authz.Actor, on On, t noteable
 	if err != nil {
 		return nil, err
 	}
-	stamp := as.Stamp(s.now())
+	stamp := as.Stamp(s.Now())
 	if before.Unresolved > 0 && after.Unresolved == 0 {
-		if err := s.bus.Publish(ctx, ThreadsResolved{Target: t, Stamp: stamp}); err != nil {
+		if err := s.Bus.Publish(ctx, ThreadsResolved{Target: t, Stamp: stamp}); err != nil {
 			return nil, err
 		}
 	}
 	if !on.reviewed || len(made) == 0 {
 		return texts, nil
 	}
-	return texts, s.bus.Publish(ctx, Reviewed{Stamp: stamp, Target: t, Notes: made})
+	return texts, s.Bus.Publish(ctx, Reviewed{Stamp: stamp, Target: t, Notes: made})
 }
 
 // publish writes one note. The reply to a discussion that is gone stands alone.
@@ -153,7 +153,7 @@ func (s *Service) replied(as authz.Actor, t noteable.Target, seen sight, n *Note
 			set, cond = "resolved_at = ?, resolved_by_id = ?", " AND resolved_at IS NULL"
 			args = []any{n.ResolvedAt, n.ResolvedByID}
 		}
-		_, err = s.db.Exec(ctx, "UPDATE notes SET "+set+" WHERE noteable_type = ? AND noteable_id = ? AND discussion_id = ? AND type IS NOT NULL"+cond,
+		_, err = s.DB.Exec(ctx, "UPDATE notes SET "+set+" WHERE noteable_type = ? AND noteable_id = ? AND discussion_id = ? AND type IS NOT NULL"+cond,
 			append(args, t.Kind, t.ID, n.DiscussionID)...)
 		return err
 	}
@@ -162,7 +162,7 @@ func (s *Service) replied(as authz.Actor, t noteable.Target, seen sight, n *Note
 // RunCommands runs the quick actions of texts that Publish gave. What they cannot do is left out.
 func (s *Service) RunCommands(ctx context.Context, as authz.Actor, on On, t noteable.Target, texts []quickaction.Text) error {
 	for _, text := range texts {
-		if _, err := s.commands.Done(ctx, as, commanded(on, t, ""), text.Commands); err != nil {
+		if _, err := s.Commands.Done(ctx, as, commanded(on, t, ""), text.Commands); err != nil {
 			return err
 		}
 	}

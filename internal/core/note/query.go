@@ -75,7 +75,7 @@ func (a Activity) where(w *db.Where) {
 func (s *Service) list(ctx context.Context, seen sight, f Filter) (page.Page[Note], error) {
 	w := seen.where()
 	f.Activity.where(&w)
-	found, err := page.Select[shortened](ctx, s.db, page.Query{Columns: shortColumns, From: "notes n", Where: w, Order: f.order()}, f.Range)
+	found, err := page.Select[shortened](ctx, s.DB, page.Query{Columns: shortColumns, From: "notes n", Where: w, Order: f.order()}, f.Range)
 	if err == nil {
 		err = s.lengthen(ctx, found.Items)
 	}
@@ -89,7 +89,7 @@ func (s *Service) one(ctx context.Context, seen sight, id ID, discussion string)
 	if discussion != "" {
 		w.And("n.discussion_id = ?", discussion)
 	}
-	n, err := db.Get[Note](ctx, s.db, "SELECT "+columns+" FROM notes n"+w.SQL(), w.Args()...)
+	n, err := db.Get[Note](ctx, s.DB, "SELECT "+columns+" FROM notes n"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (s *Service) Record(ctx context.Context, h System, bodies ...string) error 
 		}
 	}
 	const row = "(?, ?, ?, ?, ?, ?, ?, true, false, ?, ?, ?, ?, ?, ?)"
-	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, project_id, group_id, author_id, body,
+	_, err := s.DB.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, project_id, group_id, author_id, body,
 		system, internal, created_at, updated_at, source_type, source_id, source_project_id, source_key) VALUES `+
 		strings.Repeat(row+", ", len(bodies)-1)+row, args...)
 	if err != nil {
@@ -160,14 +160,14 @@ func orNull[T project.ID | authz.NamespaceID](id T) *T {
 // Clear removes all notes on a thing that is being deleted, the reactions to the thing and
 // its notes, and the lines of history that name it, in the caller's transaction.
 func (s *Service) Clear(ctx context.Context, on noteable.Ref) error {
-	if err := s.awards.ClearNotes(ctx, on); err != nil {
+	if err := s.Awards.ClearNotes(ctx, on); err != nil {
 		return err
 	}
-	if err := s.awards.Clear(ctx, on); err != nil {
+	if err := s.Awards.Clear(ctx, on); err != nil {
 		return err
 	}
 	for _, columns := range []string{"noteable_type = ? AND noteable_id = ?", "source_type = ? AND source_id = ?"} {
-		if _, err := s.db.Exec(ctx, "DELETE FROM notes WHERE "+columns, on.Kind, on.ID); err != nil {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM notes WHERE "+columns, on.Kind, on.ID); err != nil {
 			return fmt.Errorf("clear notes: %w", err)
 		}
 	}
@@ -176,7 +176,7 @@ func (s *Service) Clear(ctx context.Context, on noteable.Ref) error {
 
 // forget deletes the lines of history whose source is about to be deleted.
 func (s *Service) forget(ctx context.Context, sources string, args ...any) error {
-	if _, err := s.db.Exec(ctx, "DELETE FROM notes WHERE system AND "+sources, args...); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM notes WHERE system AND "+sources, args...); err != nil {
 		return fmt.Errorf("clear lines of history: %w", err)
 	}
 	return nil

@@ -44,33 +44,17 @@ type Deps struct {
 
 // Service reads and changes notes.
 type Service struct {
-	limits   *limit.Service
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	accounts *account.Service
-	awards   *award.Service
-	jobs     job.Enqueuer
-	projects *project.Service
-	repos    *repo.Service
-	now      func() time.Time
-	kinds    *noteable.Kinds
-	texts    reference.Reader
-
-	commands *quickaction.Service
+	Deps
 }
 
 // New builds the service.
-func New(deps Deps) *Service {
-	return &Service{
-		db: deps.DB, policy: deps.Policy, bus: deps.Bus, accounts: deps.Accounts, awards: deps.Awards, jobs: deps.Jobs, projects: deps.Projects, repos: deps.Repos,
-		limits: deps.Limits, now: deps.Now, kinds: deps.Kinds, texts: deps.Texts, commands: deps.Commands,
-	}
+func New(d Deps) *Service {
+	return &Service{Deps: d}
 }
 
 // locate finds what is commented on and asks for the ability to do something with its notes.
 func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability authz.Ability) (noteable.Target, error) {
-	kind := s.kinds.Find(on.Kind)
+	kind := s.Kinds.Find(on.Kind)
 	if kind == nil {
 		return noteable.Target{}, fmt.Errorf("notes: no package has things of kind %q", on.Kind)
 	}
@@ -86,7 +70,7 @@ func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability aut
 	if t.Anonymous = visits; visits || ability == authz.ReadNote && kind.Public {
 		return t, nil // callers who see it read its notes
 	}
-	return t, s.policy.Require(ctx, as, ability, t.Subject)
+	return t, s.Policy.Require(ctx, as, ability, t.Subject)
 }
 
 // readable finds what is commented on, and says what of its notes the actor reads.
@@ -102,10 +86,10 @@ func (s *Service) readable(ctx context.Context, as authz.Actor, on On) (noteable
 // sight says what the actor reads of the notes on a thing whose notes it may read.
 func (s *Service) sight(ctx context.Context, as authz.Actor, t noteable.Target) (v sight, err error) {
 	v.on = t.Ref
-	if v.internal, err = s.policy.SeesInternalNotes(ctx, as, t.Subject); err != nil {
+	if v.internal, err = s.Policy.SeesInternalNotes(ctx, as, t.Subject); err != nil {
 		return v, err
 	}
-	if s.kinds.Of(t.Kind).History {
+	if s.Kinds.Of(t.Kind).History {
 		v.sources, v.sourceArgs, err = s.sources(ctx, as, "n.noteable_type = ? AND n.noteable_id = ?", []any{t.Kind, t.ID})
 	}
 	return v, err
@@ -132,7 +116,7 @@ func (s *Service) Ranks(ctx context.Context, as authz.Actor, on On) ([]Rank, err
 		return nil, err
 	}
 	w := seen.where()
-	ranks, err := db.Select[Rank](ctx, s.db, `SELECT x.id, x.place FROM (SELECT n.id, n.system, ROW_NUMBER() OVER (ORDER BY n.id) AS place
+	ranks, err := db.Select[Rank](ctx, s.DB, `SELECT x.id, x.place FROM (SELECT n.id, n.system, ROW_NUMBER() OVER (ORDER BY n.id) AS place
 		FROM notes n`+w.SQL()+") x WHERE NOT x.system ORDER BY x.id LIMIT ?", append(w.Args(), maxNotes)...)
 	if err != nil {
 		return nil, fmt.Errorf("rank comments: %w", err)
@@ -176,7 +160,7 @@ func (s *Service) NoteTarget(ctx context.Context, as authz.Actor, on On, id ID) 
 func (s *Service) mayComment(ctx context.Context, as authz.Actor, on On) (noteable.Target, error) {
 	t, err := s.locate(ctx, as, on, authz.CreateNote)
 	if err == nil && t.Locked {
-		err = s.policy.Require(ctx, as, authz.CreateNoteLocked, t.Subject)
+		err = s.Policy.Require(ctx, as, authz.CreateNoteLocked, t.Subject)
 	}
 	return t, err
 }
@@ -185,7 +169,7 @@ func (s *Service) mayComment(ctx context.Context, as authz.Actor, on On) (noteab
 func (s *Service) mayAdd(ctx context.Context, as authz.Actor, on On) (noteable.Target, error) {
 	t, err := s.mayComment(ctx, as, on)
 	if err == nil {
-		err = s.limits.Check(limit.NotesCreate, as)
+		err = s.Limits.Check(limit.NotesCreate, as)
 	}
 	return t, err
 }
@@ -200,8 +184,8 @@ func (s *Service) create(ctx context.Context, as authz.Actor, on On, in Input) (
 	if err != nil {
 		return Result{}, t, err
 	}
-	if name, ok := award.Only(in.Body); ok && !n.Internal && s.kinds.Of(t.Kind).Awards {
-		a, err := s.awards.Add(ctx, as, t, name)
+	if name, ok := award.Only(in.Body); ok && !n.Internal && s.Kinds.Of(t.Kind).Awards {
+		a, err := s.Awards.Add(ctx, as, t, name)
 		return Result{Award: a}, t, err
 	}
 	if err := s.prepare(ctx, as, on, t, &in, n); err != nil {
@@ -216,8 +200,8 @@ func (s *Service) create(ctx context.Context, as authz.Actor, on On, in Input) (
 // write stores a new note, counts it and says that it was made. Join, where it is not nil,
 // makes it part of a discussion in the same transaction; it is told how the thread was before.
 func (s *Service) write(ctx context.Context, as authz.Actor, on On, t noteable.Target, n *Note, join func(ctx context.Context, before noteable.Counts) error) error {
-	now := s.now()
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	now := s.Now()
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		total, err := s.count(ctx, t.Ref, n.counts(), now)
 		if err != nil {
 			return err
@@ -231,7 +215,7 @@ func (s *Service) write(ctx context.Context, as authz.Actor, on On, t noteable.T
 					return err
 				}
 			}
-			return db.Create(ctx, s.db, "notes", n)
+			return db.Create(ctx, s.DB, "notes", n)
 		}
 		if n.Type == nil && join == nil {
 			err = insert(noteable.Counts{})
@@ -247,7 +231,7 @@ func (s *Service) write(ctx context.Context, as authz.Actor, on On, t noteable.T
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{
+		return s.Bus.Publish(ctx, Created{
 			Fact:     Fact{Note: *n, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)},
 			Reviewed: on.reviewed,
 		})
@@ -259,7 +243,7 @@ func (s *Service) build(ctx context.Context, as authz.Actor, t noteable.Target, 
 	if err := checkBody(in.Body); err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	n := &Note{
 		DiscussionID: discussionID(), Kind: t.Kind, TargetID: t.ID, AuthorID: as.UserID, Body: in.Body,
 		CreatedAt: now, UpdatedAt: now,
@@ -275,7 +259,7 @@ func (s *Service) build(ctx context.Context, as authz.Actor, t noteable.Target, 
 		n.GroupID = &id
 	}
 	if in.Internal {
-		may, err := s.policy.SeesInternalNotes(ctx, as, t.Subject)
+		may, err := s.Policy.SeesInternalNotes(ctx, as, t.Subject)
 		if err != nil {
 			return nil, err
 		}
@@ -285,7 +269,7 @@ func (s *Service) build(ctx context.Context, as authz.Actor, t noteable.Target, 
 		n.Internal = may
 	}
 	if in.CreatedAt != nil {
-		may, err := s.policy.Can(ctx, as, authz.SetNoteCreatedAt, t.Subject)
+		may, err := s.Policy.Can(ctx, as, authz.SetNoteCreatedAt, t.Subject)
 		if err != nil {
 			return nil, err
 		}
@@ -308,11 +292,11 @@ func (s *Service) administer(ctx context.Context, as authz.Actor, on On, id ID) 
 	}
 	subject := t.Subject
 	subject.Own, subject.Confidential = as.Is(n.AuthorID), false // it is seen already
-	if err := s.policy.Require(ctx, as, authz.AdminNote, subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminNote, subject); err != nil {
 		return nil, t, err
 	}
 	if t.Locked {
-		if err := s.policy.Require(ctx, as, authz.CreateNoteLocked, subject); err != nil {
+		if err := s.Policy.Require(ctx, as, authz.CreateNoteLocked, subject); err != nil {
 			return nil, t, err
 		}
 	}
@@ -341,9 +325,9 @@ func (s *Service) update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 	if err != nil {
 		return nil, t, err
 	}
-	now := s.now()
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.db, db.Row{Table: "notes", ID: n.ID, If: as.UnmodifiedAt}, func(_ context.Context, n *Note) error {
+	now := s.Now()
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		out, err := db.Update(ctx, s.DB, db.Row{Table: "notes", ID: n.ID, If: as.UnmodifiedAt}, func(_ context.Context, n *Note) error {
 			at := db.At(now)
 			n.Body, n.UpdatedAt, n.LastEditedAt, n.LastEditedByID = *c.Body, at, &at, &as.UserID
 			return nil
@@ -363,7 +347,7 @@ func (s *Service) update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 		if _, err := s.count(ctx, t.Ref, noteable.Counts{}, now); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{Fact{Note: *n, Before: &out.Before, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)}})
+		return s.Bus.Publish(ctx, Updated{Fact{Note: *n, Before: &out.Before, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)}})
 	})
 	if err != nil {
 		return nil, t, fmt.Errorf("update note: %w", err)
@@ -377,22 +361,22 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, on On, id ID) erro
 	if err != nil {
 		return err
 	}
-	now := s.now()
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	now := s.Now()
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if _, err := s.count(ctx, t.Ref, noteable.Counts{}.Less(n.counts()), now); err != nil {
 			return err
 		}
 		_, err := s.counted(ctx, as, t, n.DiscussionID, now, func(noteable.Counts) error {
-			_, err := db.Delete[Note](ctx, s.db, db.Row{Table: "notes", ID: n.ID, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil)
+			_, err := db.Delete[Note](ctx, s.DB, db.Row{Table: "notes", ID: n.ID, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		if err := s.awards.Clear(ctx, noteable.Ref{Kind: noteable.Note, ID: int64(n.ID)}); err != nil {
+		if err := s.Awards.Clear(ctx, noteable.Ref{Kind: noteable.Note, ID: int64(n.ID)}); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{Fact{Note: *n, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)}})
+		return s.Bus.Publish(ctx, Deleted{Fact{Note: *n, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)}})
 	})
 	if err != nil {
 		return fmt.Errorf("delete note: %w", err)

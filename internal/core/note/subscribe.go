@@ -19,7 +19,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "positions of notes", s.versioned)
 	event.On(b, name, func(ctx context.Context, e noteable.Deleted) error { return s.Clear(ctx, e.Gone()) })
 	event.On(b, name, func(ctx context.Context, e project.Removing) error {
-		cond, args, ok := s.kinds.InTable("source_type", "source_id", e.Table, e.IDs)
+		cond, args, ok := s.Kinds.InTable("source_type", "source_id", e.Table, e.IDs)
 		switch {
 		case ok:
 			return s.forget(ctx, cond, args...)
@@ -30,7 +30,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 		}
 	})
 	event.On(b, name, func(ctx context.Context, e namespace.GroupRemoving) error {
-		for _, cond := range s.kinds.InGroups("source_type", "source_id") {
+		for _, cond := range s.Kinds.InGroups("source_type", "source_id") {
 			if err := s.forget(ctx, cond, e.Group.ID); err != nil {
 				return err
 			}
@@ -41,6 +41,6 @@ func (s *Service) Subscribe(b *event.Bus) {
 		if e.Project == nil || !e.Project.Rested(e.At) {
 			return nil
 		}
-		return s.jobs.Enqueue(ctx, project.Touch{ProjectID: e.Project.ID})
+		return s.Jobs.Enqueue(ctx, project.Touch{ProjectID: e.Project.ID})
 	})
 }

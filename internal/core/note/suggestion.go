@@ -97,7 +97,7 @@ func (s *Service) SuggestionsIn(ctx context.Context, on On, at *Position, body s
 	if len(list) == 0 {
 		return nil, nil
 	}
-	r, err := s.repos.Open(ctx, on.Project)
+	r, err := s.Repos.Open(ctx, on.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func linesAt(ctx context.Context, r *gitcmd.Repo, commit, path string) ([]string
 func (s *Service) storeSuggestions(ctx context.Context, id ID, list []Suggestion) error {
 	for _, g := range list {
 		g.NoteID = id
-		if err := db.Create(ctx, s.db, "suggestions", &g); err != nil {
+		if err := db.Create(ctx, s.DB, "suggestions", &g); err != nil {
 			return fmt.Errorf("store suggestion: %w", err)
 		}
 	}
@@ -152,11 +152,11 @@ func (s *Service) storeSuggestions(ctx context.Context, id ID, list []Suggestion
 
 // replaceSuggestions stores those of a changed text, unless one of the old ones was applied.
 func (s *Service) replaceSuggestions(ctx context.Context, id ID, list []Suggestion) error {
-	applied, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM suggestions WHERE note_id = ? AND applied", id)
+	applied, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM suggestions WHERE note_id = ? AND applied", id)
 	if err != nil || applied > 0 {
 		return err
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM suggestions WHERE note_id = ?", id); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM suggestions WHERE note_id = ?", id); err != nil {
 		return fmt.Errorf("replace suggestions: %w", err)
 	}
 	return s.storeSuggestions(ctx, id, list)
@@ -181,7 +181,7 @@ func (s *Service) Suggestions(ctx context.Context, notes []Note) (map[ID][]Sugge
 	}
 	var w db.Where
 	w.In("g.note_id", ids)
-	rows, err := db.Select[row](ctx, s.db, "SELECT "+db.Columns[Suggestion]("g")+`, m.state = 'opened' AND m.source_project_id IS NOT NULL AS open
+	rows, err := db.Select[row](ctx, s.DB, "SELECT "+db.Columns[Suggestion]("g")+`, m.state = 'opened' AND m.source_project_id IS NOT NULL AS open
 		FROM suggestions g JOIN notes n ON n.id = g.note_id JOIN merge_requests m ON m.id = n.noteable_id`+w.SQL()+" ORDER BY g.note_id, g.relative_order", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("suggestions of notes: %w", err)
@@ -204,7 +204,7 @@ func (s *Service) SuggestionsByIDs(ctx context.Context, as authz.Actor, ids []Su
 		return nil, nil, nil
 	}
 	marks, args := db.Marks(ids)
-	of, err := db.Select[ID](ctx, s.db, "SELECT DISTINCT note_id FROM suggestions WHERE id IN ("+marks+") ORDER BY note_id", args...)
+	of, err := db.Select[ID](ctx, s.DB, "SELECT DISTINCT note_id FROM suggestions WHERE id IN ("+marks+") ORDER BY note_id", args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("find suggestions: %w", err)
 	}
@@ -233,7 +233,7 @@ func (s *Service) SuggestionsByIDs(ctx context.Context, as authz.Actor, ids []Su
 // for no permission and is for core.
 func (s *Service) MarkApplied(ctx context.Context, ids []SuggestionID, commit string) error {
 	marks, args := db.Marks(ids)
-	if _, err := s.db.Exec(ctx, "UPDATE suggestions SET applied = true, commit_id = ? WHERE id IN ("+marks+")", append([]any{commit}, args...)...); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE suggestions SET applied = true, commit_id = ? WHERE id IN ("+marks+")", append([]any{commit}, args...)...); err != nil {
 		return fmt.Errorf("mark suggestions as applied: %w", err)
 	}
 	return nil

@@ -17,7 +17,7 @@ func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Note, error) {
 		return out, nil
 	}
 	marks, args := db.Marks(ids)
-	list, err := db.Select[shortened](ctx, s.db, "SELECT "+shortColumns+" FROM notes n WHERE n.id IN ("+marks+")", args...)
+	list, err := db.Select[shortened](ctx, s.DB, "SELECT "+shortColumns+" FROM notes n WHERE n.id IN ("+marks+")", args...)
 	if err == nil {
 		err = s.lengthen(ctx, list)
 	}
@@ -47,16 +47,16 @@ func (s *Service) Fold(ctx context.Context, _ Fold) error {
 		Body string `db:"body"`
 	}
 	for {
-		rows, err := db.Select[row](ctx, s.db, "SELECT id, body FROM notes WHERE NOT system AND "+db.UnfoldedSQL("body", "body_fold")+" ORDER BY id LIMIT ?", foldedAtOnce)
+		rows, err := db.Select[row](ctx, s.DB, "SELECT id, body FROM notes WHERE NOT system AND "+db.UnfoldedSQL("body", "body_fold")+" ORDER BY id LIMIT ?", foldedAtOnce)
 		if err != nil {
 			return fmt.Errorf("find comments without a fold: %w", err)
 		}
 		if len(rows) == 0 {
 			return nil
 		}
-		err = s.db.InTx(ctx, func(ctx context.Context) error {
+		err = s.DB.InTx(ctx, func(ctx context.Context) error {
 			for _, r := range rows {
-				if _, err := s.db.Exec(ctx, "UPDATE notes SET body_fold = ? WHERE id = ? AND body = ?", db.Fold(r.Body), r.ID, r.Body); err != nil {
+				if _, err := s.DB.Exec(ctx, "UPDATE notes SET body_fold = ? WHERE id = ? AND body = ?", db.Fold(r.Body), r.ID, r.Body); err != nil {
 					return err
 				}
 			}

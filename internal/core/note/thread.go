@@ -39,7 +39,7 @@ func (s *Service) threads(ctx context.Context, on noteable.Ref, discussion strin
 	if discussion != "" {
 		w.And("n.discussion_id = ?", discussion)
 	}
-	n, err := db.Get[noteable.Counts](ctx, s.db, `SELECT COUNT(*) AS resolvable_discussions_count,
+	n, err := db.Get[noteable.Counts](ctx, s.DB, `SELECT COUNT(*) AS resolvable_discussions_count,
 			COALESCE(SUM(x.open), 0) AS unresolved_discussions_count
 		FROM (SELECT MAX(CASE WHEN n.resolved_at IS NULL THEN 1 ELSE 0 END) AS open FROM notes n`+w.SQL()+` GROUP BY n.discussion_id) x`, w.Args()...)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Service) threads(ctx context.Context, on noteable.Ref, discussion strin
 // was before. It gives the thing's counters where they changed, zero otherwise.
 func (s *Service) counted(ctx context.Context, as authz.Actor, t noteable.Target, discussion string, at time.Time, change func(before noteable.Counts) error) (after noteable.Counts, err error) {
 	on := t.Ref
-	if !s.kinds.Of(on.Kind).Threads {
+	if !s.Kinds.Of(on.Kind).Threads {
 		return after, change(after)
 	}
 	before, err := s.threads(ctx, on, discussion)
@@ -70,7 +70,7 @@ func (s *Service) counted(ctx context.Context, as authz.Actor, t noteable.Target
 	if after, err = s.count(ctx, on, now.Less(before), at); err != nil || now.Threads != before.Threads {
 		return after, err // it is new, or gone
 	}
-	return after, s.bus.Publish(ctx, ThreadChanged{Stamp: as.Stamp(at), Target: t, DiscussionID: discussion, Resolved: now.Unresolved == 0})
+	return after, s.Bus.Publish(ctx, ThreadChanged{Stamp: as.Stamp(at), Target: t, DiscussionID: discussion, Resolved: now.Unresolved == 0})
 }
 
 // requireResolve asks for the ability to resolve a thread: developers have it, and who wrote
@@ -78,11 +78,11 @@ func (s *Service) counted(ctx context.Context, as authz.Actor, t noteable.Target
 func (s *Service) requireResolve(ctx context.Context, as authz.Actor, t noteable.Target, n *Note) error {
 	subject := t.Subject
 	subject.Own = as.Is(t.AuthorID) || as.Is(n.AuthorID)
-	if err := s.policy.Require(ctx, as, authz.ResolveNote, subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ResolveNote, subject); err != nil {
 		return err
 	}
 	if t.Locked {
-		return s.policy.Require(ctx, as, authz.CreateNoteLocked, subject)
+		return s.Policy.Require(ctx, as, authz.CreateNoteLocked, subject)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (s *Service) requireResolve(ctx context.Context, as authz.Actor, t noteable
 // Thread gives the first note of the thread of a merge request with an id, which the actor may read. It is
 // NotFound where there is none.
 func (s *Service) Thread(ctx context.Context, as authz.Actor, id string) (*Note, error) {
-	first, err := db.Get[ID](ctx, s.db, "SELECT id FROM notes WHERE discussion_id = ? AND type IS NOT NULL AND noteable_type = 'MergeRequest' ORDER BY id LIMIT 1", id)
+	first, err := db.Get[ID](ctx, s.DB, "SELECT id FROM notes WHERE discussion_id = ? AND type IS NOT NULL AND noteable_type = 'MergeRequest' ORDER BY id LIMIT 1", id)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Discussion")
 	}
@@ -128,7 +128,7 @@ func (s *Service) Resolve(ctx context.Context, as authz.Actor, on On, id string,
 			set, args = "resolved_at = ?, resolved_by_id = ?", []any{db.At(at), as.UserID}
 			cond = " AND resolved_at IS NULL"
 		}
-		_, err := s.db.Exec(ctx, "UPDATE notes SET "+set+` WHERE noteable_type = ? AND noteable_id = ? AND discussion_id = ?
+		_, err := s.DB.Exec(ctx, "UPDATE notes SET "+set+` WHERE noteable_type = ? AND noteable_id = ? AND discussion_id = ?
 			AND type IS NOT NULL`+cond, append(args, t.Kind, t.ID, id)...)
 		return err
 	})
@@ -153,7 +153,7 @@ func (s *Service) ResolveNote(ctx context.Context, as authz.Actor, on On, id ID,
 	}
 	var out db.Change[Note]
 	err = s.resolve(ctx, as, t, n.DiscussionID, r, func(ctx context.Context, at time.Time) error {
-		out, err = db.Update(ctx, s.db, db.Row{Table: "notes", ID: n.ID, If: as.UnmodifiedAt}, func(_ context.Context, n *Note) error {
+		out, err = db.Update(ctx, s.DB, db.Row{Table: "notes", ID: n.ID, If: as.UnmodifiedAt}, func(_ context.Context, n *Note) error {
 			if r.Resolved != (n.ResolvedAt != nil) {
 				n.resolve(as, at, r)
 			}
@@ -182,8 +182,8 @@ func (n *Note) resolve(as authz.Actor, at time.Time, r Resolution) {
 // resolve runs a change of who resolved notes of a discussion, and says where that was the
 // last open one.
 func (s *Service) resolve(ctx context.Context, as authz.Actor, t noteable.Target, discussion string, r Resolution, change func(ctx context.Context, at time.Time) error) error {
-	now := s.now()
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	now := s.Now()
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		if _, err := s.count(ctx, t.Ref, noteable.Counts{}, now); err != nil {
 			return err
 		}
@@ -191,14 +191,14 @@ func (s *Service) resolve(ctx context.Context, as authz.Actor, t noteable.Target
 		if err != nil || !r.Resolved || after.Threads == 0 || after.Unresolved > 0 {
 			return err
 		}
-		return s.bus.Publish(ctx, ThreadsResolved{Target: t, Stamp: as.Stamp(now)})
+		return s.Bus.Publish(ctx, ThreadsResolved{Target: t, Stamp: as.Stamp(now)})
 	})
 }
 
 // First gives the first comment of the discussion of a note; 0 where the note itself is that.
 // It asks for no permission and is for core.
 func (s *Service) First(ctx context.Context, n *Note) (ID, error) {
-	first, err := db.Get[ID](ctx, s.db, `SELECT COALESCE(MIN(id), 0) FROM notes
+	first, err := db.Get[ID](ctx, s.DB, `SELECT COALESCE(MIN(id), 0) FROM notes
 		WHERE noteable_type = ? AND noteable_id = ? AND discussion_id = ? AND id < ?`, n.Kind, n.TargetID, n.DiscussionID, n.ID)
 	if err != nil {
 		return 0, fmt.Errorf("find first note of discussion: %w", err)

@@ -31,7 +31,7 @@ func (s *Service) Views(ctx context.Context, notes []Note, want ViewOptions) ([]
 	people := want.People
 	if people == nil {
 		var err error
-		if people, err = s.accounts.ByIDs(ctx, usersOf(notes)); err != nil {
+		if people, err = s.Accounts.ByIDs(ctx, usersOf(notes)); err != nil {
 			return nil, fmt.Errorf("views of notes: %w", err)
 		}
 	}

@@ -107,13 +107,13 @@ func (a *audience) add(w way, reason Reason, users ...authz.UserID) {
 // recipients gives the users who want mail of an event, in the order of MaxRecipients. Whether
 // each may know of it is asked when its mail is sent.
 func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recipient, error) {
-	a := &audience{users: map[authz.UserID]*recipient{}, by: m.By, most: s.out.Recipients}
+	a := &audience{users: map[authz.UserID]*recipient{}, by: m.By, most: s.Out.Recipients}
 	names := m.Names
 	switch m.Event {
 	case "new_issue", "new_merge_request", newEpic:
 		a.add(part, Assigned, t.assignees...)
 		a.add(part, ReviewRequested, t.reviewers...)
-		names = s.todos.Names([]string{t.title, t.description}, nil)
+		names = s.Todos.Names([]string{t.title, t.description}, nil)
 	case "reassign_issue", "reassign_merge_request":
 		a.add(named, Assigned, m.Users...)
 		a.add(named, "", m.Former...)
@@ -133,10 +133,10 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 		s.tellCut(a, m, t)
 		return s.willing(ctx, m.Event, t, a.list)
 	case "new_note":
-		names = s.todos.Names(append([]string{t.note.Body}, t.more...), nil)
+		names = s.Todos.Names(append([]string{t.note.Body}, t.more...), nil)
 	}
 	if len(names) > 0 {
-		users, err := s.todos.Mentioned(ctx, t.actor, t.target(), names)
+		users, err := s.Todos.Mentioned(ctx, t.actor, t.target(), names)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 			labels = append(labels, l.ID)
 		}
 	}
-	subscribers, err := s.subscriptions.LabelAudience(ctx, t.place.projectID(), labels)
+	subscribers, err := s.Subscriptions.LabelAudience(ctx, t.place.projectID(), labels)
 	if err != nil {
 		return nil, err
 	}
@@ -163,14 +163,14 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 // tellCut writes to the log that an event has too many recipients, where it does.
 func (s *Service) tellCut(a *audience, m Mailing, t *thing) {
 	if a.cut {
-		s.log.Warn("mail: an event has too many recipients", "event", m.Event, "place", t.place.path, "recipients", s.out.Recipients)
+		s.Log.Warn("mail: an event has too many recipients", "event", m.Event, "place", t.place.path, "recipients", s.Out.Recipients)
 	}
 }
 
 // engaged adds users who take part in the thing or subscribed to it, and watchers. Users who
 // are there already learn what they chose.
 func (s *Service) engaged(ctx context.Context, a *audience, m Mailing, t *thing) error {
-	of, err := s.subscriptions.AudienceOf(ctx, t.ref)
+	of, err := s.Subscriptions.AudienceOf(ctx, t.ref)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (s *Service) watchers(ctx context.Context, a *audience, t *thing) error {
 		) x ORDER BY x.user_id LIMIT ?`
 	place := t.place.namespace
 	for last := authz.UserID(0); !a.cut; {
-		users, err := db.Select[authz.UserID](ctx, s.db, query, place, last, last, place, place, batch)
+		users, err := db.Select[authz.UserID](ctx, s.DB, query, place, last, last, place, place, batch)
 		if err != nil {
 			return fmt.Errorf("find watchers: %w", err)
 		}
@@ -268,7 +268,7 @@ func (s *Service) effective(ctx context.Context, place authz.NamespaceID, users 
 	var w db.Where
 	w.In("s.user_id", users)
 	w.Raw("(s.namespace_id IS NULL OR a.depth IS NOT NULL)")
-	rows, err := db.Select[row](ctx, s.db, "SELECT "+db.Columns[settingRow]("s")+`, COALESCE(a.depth, -1) AS depth FROM notification_settings s
+	rows, err := db.Select[row](ctx, s.DB, "SELECT "+db.Columns[settingRow]("s")+`, COALESCE(a.depth, -1) AS depth FROM notification_settings s
 		LEFT JOIN namespace_ancestors a ON a.namespace_id = ? AND a.ancestor_id = s.namespace_id`+w.SQL()+" ORDER BY s.user_id",
 		append([]any{place}, w.Args()...)...)
 	if err != nil {

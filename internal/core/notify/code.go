@@ -14,7 +14,7 @@ import (
 // findSnippet reads a snippet of a project: there are no comments on personal ones.
 func (s *Service) findSnippet(ctx context.Context, ref noteable.Ref) (*thing, error) {
 	id := snippet.ID(ref.ID)
-	found, err := s.snippets.ByIDs(ctx, authz.System(), []snippet.ID{id})
+	found, err := s.Snippets.ByIDs(ctx, authz.System(), []snippet.ID{id})
 	if err != nil || found[id] == nil || found[id].ProjectID == nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (s *Service) findSnippet(ctx context.Context, ref noteable.Ref) (*thing, er
 	}
 	return &thing{
 		ref: ref, place: ofProject(p), noun: "snippet", sign: "$", root: "snippet_", header: "Snippet",
-		url: s.urls.Snippet(p.FullPath, ref.ID), title: sn.Title,
+		url: s.URLs.Snippet(p.FullPath, ref.ID), title: sn.Title,
 	}, nil
 }
 
@@ -35,7 +35,7 @@ func (s *Service) findCommit(ctx context.Context, ref noteable.Ref) (*thing, err
 	if p == nil || err != nil {
 		return nil, err
 	}
-	c, err := s.repos.FindCommit(ctx, authz.System(), p, ref.Commit)
+	c, err := s.Repos.FindCommit(ctx, authz.System(), p, ref.Commit)
 	if errs.Is(err, errs.NotFound) {
 		return nil, nil
 	}
@@ -43,10 +43,10 @@ func (s *Service) findCommit(ctx context.Context, ref noteable.Ref) (*thing, err
 		return nil, err
 	}
 	t := &thing{
-		ref: ref, place: ofProject(p), noun: "commit", root: "commit_", header: "Commit", url: s.urls.Commit(p.FullPath, ref.Commit), title: c.Title(),
+		ref: ref, place: ofProject(p), noun: "commit", root: "commit_", header: "Commit", url: s.URLs.Commit(p.FullPath, ref.Commit), title: c.Title(),
 	}
 	addresses := []string{db.Fold(c.Author.Email), db.Fold(c.Committer.Email)}
-	owners, err := s.accounts.AddressOwners(ctx, addresses)
+	owners, err := s.Accounts.AddressOwners(ctx, addresses)
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +60,6 @@ func (s *Service) findCommit(ctx context.Context, ref noteable.Ref) (*thing, err
 
 // project reads a project, nil where it is gone.
 func (s *Service) project(ctx context.Context, id project.ID) (*project.Project, error) {
-	found, err := s.projects.Load(ctx, []project.ID{id})
+	found, err := s.Projects.Load(ctx, []project.ID{id})
 	return found[id], err
 }

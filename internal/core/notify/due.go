@@ -26,10 +26,10 @@ const dueBatch = 200
 // Due enqueues the mails about issues that are due tomorrow, those of each day once. Where it was interrupted it goes
 // on after the last issue.
 func (s *Service) Due(ctx context.Context, _ Due) error {
-	if s.out.Sender == nil {
+	if s.Out.Sender == nil {
 		return nil
 	}
-	today := s.now().UTC()
+	today := s.Now().UTC()
 	for {
 		done, err := s.someDue(ctx, today)
 		if err != nil {
@@ -49,8 +49,8 @@ type dueRun struct {
 }
 
 func (s *Service) someDue(ctx context.Context, today time.Time) (done bool, err error) {
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.db.Lock(ctx, "mail about due issues"); err != nil {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.DB.Lock(ctx, "mail about due issues"); err != nil {
 			return err
 		}
 		run, err := s.dueRun(ctx, today.Format(time.DateOnly))
@@ -58,7 +58,7 @@ func (s *Service) someDue(ctx context.Context, today time.Time) (done bool, err 
 			return err
 		}
 		tomorrow := today.AddDate(0, 0, 1).Format(time.DateOnly)
-		ids, err := db.Select[issue.ID](ctx, s.db, "SELECT id FROM issues WHERE state = 'opened' AND due_date = ? AND id > ? ORDER BY id LIMIT ?", tomorrow, run.Last, dueBatch)
+		ids, err := db.Select[issue.ID](ctx, s.DB, "SELECT id FROM issues WHERE state = 'opened' AND due_date = ? AND id > ? ORDER BY id LIMIT ?", tomorrow, run.Last, dueBatch)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (s *Service) someDue(ctx context.Context, today time.Time) (done bool, err 
 			run.Last = id
 		}
 		done = len(ids) < dueBatch
-		_, err = s.db.Exec(ctx, "UPDATE due_mail_runs SET last_issue = ?, done = ? WHERE day = ?", run.Last, done, run.Day)
+		_, err = s.DB.Exec(ctx, "UPDATE due_mail_runs SET last_issue = ?, done = ? WHERE day = ?", run.Last, done, run.Day)
 		return err
 	})
 	return done, err
@@ -77,15 +77,15 @@ func (s *Service) someDue(ctx context.Context, today time.Time) (done bool, err 
 
 // dueRun reads how far the mails of a day are, and begins with them in place of those of former days.
 func (s *Service) dueRun(ctx context.Context, day string) (dueRun, error) {
-	run, err := db.Get[dueRun](ctx, s.db, "SELECT "+db.Columns[dueRun]("")+" FROM due_mail_runs WHERE day = ?", day)
+	run, err := db.Get[dueRun](ctx, s.DB, "SELECT "+db.Columns[dueRun]("")+" FROM due_mail_runs WHERE day = ?", day)
 	if !errors.Is(err, db.ErrNotFound) {
 		return run, err
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM due_mail_runs"); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM due_mail_runs"); err != nil {
 		return run, err
 	}
 	run = dueRun{Day: day}
-	_, err = db.InsertRow(ctx, s.db, "due_mail_runs", run, "")
+	_, err = db.InsertRow(ctx, s.DB, "due_mail_runs", run, "")
 	return run, err
 }
 

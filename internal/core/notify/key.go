@@ -31,24 +31,24 @@ const (
 // key makes the key of a thread for one purpose. It is derived, not stored: a new secret.key
 // makes all keys useless.
 func (s *Service) key(purpose string, t Thread) string {
-	body := []byte{s.kinds.Of(t.On.Kind).Code}
+	body := []byte{s.Kinds.Of(t.On.Kind).Code}
 	for _, n := range []int64{int64(t.User), t.On.ID + t.On.Project, int64(t.Note)} { // one of the two is 0
 		body = binary.AppendUvarint(body, uint64(n))
 	}
 	if hash, err := hex.DecodeString(t.On.Commit); err == nil && purpose == unsubscribeKey { // too long for an address
 		body = append(body, hash...)
 	}
-	return s.signer.Tag(purpose, body)
+	return s.Signer.Tag(purpose, body)
 }
 
 // open gives the thread of a key, NotFound where the server did not make it.
 func (s *Service) open(purpose, key string) (Thread, error) {
-	body, err := s.signer.OpenTag(purpose, key)
+	body, err := s.Signer.OpenTag(purpose, key)
 	if err != nil || len(body) == 0 {
 		return Thread{}, errs.Missing("")
 	}
 	var t Thread
-	for _, kind := range s.kinds.All() {
+	for _, kind := range s.Kinds.All() {
 		if kind.Code == body[0] {
 			t.On.Kind = kind.Kind
 		}
@@ -87,7 +87,7 @@ func (s *Service) Unsubscribe(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	there, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM users WHERE id = ?)", t.User)
+	there, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM users WHERE id = ?)", t.User)
 	if err != nil {
 		return fmt.Errorf("look for user: %w", err)
 	}
@@ -95,7 +95,7 @@ func (s *Service) Unsubscribe(ctx context.Context, key string) error {
 	if err != nil || on == nil || !there {
 		return err // nothing is sent any more
 	}
-	if err := s.subscriptions.End(ctx, t.User, on.target()); !errors.Is(err, db.ErrNotFound) {
+	if err := s.Subscriptions.End(ctx, t.User, on.target()); !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
 	return nil

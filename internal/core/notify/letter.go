@@ -34,7 +34,7 @@ type letter struct {
 
 // letter makes the mail of an event for one user, who may read what it is about.
 func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thing, r *recipient, p *person) (*mail.Message, error) {
-	l := letter{url: t.url, rows: t.rows, why: why(r), host: s.urls.Host(), noun: t.noun}
+	l := letter{url: t.url, rows: t.rows, why: why(r), host: s.URLs.Host(), noun: t.noun}
 	var err error
 	if l.lead, err = s.lead(ctx, m, t); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thin
 	}
 	body = short(body)
 	if body != "" {
-		rendered, err := s.references.HTML(ctx, as, t.place.references, body)
+		rendered, err := s.References.HTML(ctx, as, t.place.references, body)
 		if err != nil {
 			return nil, err
 		}
@@ -56,9 +56,9 @@ func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thin
 	}
 	thread := Thread{User: p.ID, On: t.ref}
 	if t.root != "" {
-		l.unsubscribe = s.urls.Unsubscribe(s.key(unsubscribeKey, thread))
+		l.unsubscribe = s.URLs.Unsubscribe(s.key(unsubscribeKey, thread))
 	}
-	set := s.settings.Current()
+	set := s.Settings.Current()
 	if set.EmailAuthorInBody && t.by != nil {
 		l.lead = t.by.Name + " (@" + t.by.Username + "): " + l.lead
 	}
@@ -72,7 +72,7 @@ func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thin
 		}
 	}
 	out := &mail.Message{
-		To: netmail.Address{Name: p.Name, Address: p.Email}, Date: s.now(), Subject: subject(m, t),
+		To: netmail.Address{Name: p.Name, Address: p.Email}, Date: s.Now(), Subject: subject(m, t),
 		Headers: s.headers(t, r, l.unsubscribe), Text: l.text(body), HTML: html.String(),
 	}
 	if t.by != nil {
@@ -108,7 +108,7 @@ func subject(m Mailing, t *thing) string {
 
 // join puts the mail into the thread of its thing, and of its discussion.
 func (s *Service) join(out *mail.Message, m Mailing, t *thing) {
-	at := "@" + s.urls.Host()
+	at := "@" + s.URLs.Host()
 	number := func(id int64) string { return strconv.FormatInt(id, 10) }
 	root := t.root + t.id() + at
 	switch {
@@ -133,8 +133,8 @@ func (s *Service) join(out *mail.Message, m Mailing, t *thing) {
 // answerable says where answers go. The key of the thread is among the references, too, for
 // clients that answer to another address.
 func (s *Service) answerable(out *mail.Message, thread Thread, t *thing) {
-	if s.out.Incoming == "" || t.root == "" {
-		if a, err := netmail.ParseAddress(s.out.ReplyTo); err == nil {
+	if s.Out.Incoming == "" || t.root == "" {
+		if a, err := netmail.ParseAddress(s.Out.ReplyTo); err == nil {
 			out.ReplyTo = *a
 		}
 		return
@@ -143,8 +143,8 @@ func (s *Service) answerable(out *mail.Message, thread Thread, t *thing) {
 		thread.Note = t.note.ID
 	}
 	key := s.key(replyKey, thread)
-	out.ReplyTo = netmail.Address{Name: t.place.fullName, Address: strings.Replace(s.out.Incoming, s.out.IncomingKey, key, 1)}
-	out.References = append(out.References, "reply-"+key+"@"+s.urls.Host())
+	out.ReplyTo = netmail.Address{Name: t.place.fullName, Address: strings.Replace(s.Out.Incoming, s.Out.IncomingKey, key, 1)}
+	out.References = append(out.References, "reply-"+key+"@"+s.URLs.Host())
 	out.Headers = append(out.Headers, mail.Header{Name: "X-GitLab-Reply-Key", Value: key})
 }
 
@@ -159,7 +159,7 @@ func (s *Service) headers(t *thing, r *recipient, unsubscribe string) []mail.Hea
 	slices.Reverse(parts)
 	prefix := "X-GitLab-" + t.header
 	out := []mail.Header{
-		{Name: "List-Id", Value: t.place.path + " <" + id + "." + strings.Join(parts, ".") + "." + s.urls.Host() + ">"},
+		{Name: "List-Id", Value: t.place.path + " <" + id + "." + strings.Join(parts, ".") + "." + s.URLs.Host() + ">"},
 		{Name: "Auto-Submitted", Value: "auto-generated"},
 		{Name: "X-Auto-Response-Suppress", Value: "All"},
 		{Name: "X-GitLab-NotificationReason", Value: string(r.reason)},
@@ -279,7 +279,7 @@ func (s *Service) people(ctx context.Context, ids []authz.UserID) (string, error
 	if len(ids) > maxNamed {
 		ids, more = ids[:maxNamed], " and others"
 	}
-	users, err := s.accounts.Load(ctx, ids)
+	users, err := s.Accounts.Load(ctx, ids)
 	if err != nil {
 		return "", err
 	}

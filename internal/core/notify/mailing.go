@@ -124,12 +124,12 @@ func about(event string, of change.Event) Mailing {
 }
 
 func (s *Service) epicUpdated(ctx context.Context, e epic.Updated) error {
-	if s.out.Sender == nil {
+	if s.Out.Sender == nil {
 		return nil
 	}
 	var list []Mailing
 	m := about(newMention, e)
-	m.Names = s.todos.Names([]string{e.Epic.Title, text(e.Epic.Description)}, []string{e.Before.Title, text(e.Before.Description)})
+	m.Names = s.Todos.Names([]string{e.Epic.Title, text(e.Epic.Description)}, []string{e.Before.Title, text(e.Before.Description)})
 	if len(m.Names) > 0 {
 		list = append(list, m)
 	}
@@ -145,14 +145,14 @@ func (s *Service) epicUpdated(ctx context.Context, e epic.Updated) error {
 
 // mail enqueues mailings in the transaction of their event.
 func (s *Service) mail(ctx context.Context, list ...Mailing) error {
-	if s.out.Sender == nil || s.settings.Current().SilentModeEnabled {
+	if s.Out.Sender == nil || s.Settings.Current().SilentModeEnabled {
 		return nil
 	}
 	for _, m := range list {
 		var id [16]byte
 		rand.Read(id[:]) // never fails
 		m.ID = hex.EncodeToString(id[:])
-		if err := s.jobs.Enqueue(ctx, m); err != nil {
+		if err := s.Jobs.Enqueue(ctx, m); err != nil {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ func (s *Service) mail(ctx context.Context, list ...Mailing) error {
 }
 
 func (s *Service) issueUpdated(ctx context.Context, e issue.Updated) error {
-	if s.out.Sender == nil {
+	if s.Out.Sender == nil {
 		return nil
 	}
 	var list []Mailing
@@ -171,7 +171,7 @@ func (s *Service) issueUpdated(ctx context.Context, e issue.Updated) error {
 	}
 	if e.Has("title", "description") {
 		m := about(newMention, e)
-		m.Names = s.todos.Names([]string{e.Issue.Title, text(e.Issue.Description)}, []string{e.Before.Title, text(e.Before.Description)})
+		m.Names = s.Todos.Names([]string{e.Issue.Title, text(e.Issue.Description)}, []string{e.Before.Title, text(e.Before.Description)})
 		if len(m.Names) > 0 {
 			list = append(list, m)
 		}
@@ -187,7 +187,7 @@ func (s *Service) issueUpdated(ctx context.Context, e issue.Updated) error {
 }
 
 func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) error {
-	if s.out.Sender == nil {
+	if s.Out.Sender == nil {
 		return nil
 	}
 	var list []Mailing
@@ -203,7 +203,7 @@ func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) er
 	}
 	if e.Has("title", "description") {
 		m := about(newMention, e)
-		m.Names = s.todos.Names([]string{e.MergeRequest.Title, e.MergeRequest.Text()}, []string{e.Before.Title, e.Before.Text()})
+		m.Names = s.Todos.Names([]string{e.MergeRequest.Title, e.MergeRequest.Text()}, []string{e.Before.Title, e.Before.Text()})
 		if len(m.Names) > 0 {
 			list = append(list, m)
 		}

@@ -38,16 +38,16 @@ func (s *Service) spread(ctx context.Context, m Mailing) error {
 		ID   project.ID `db:"id"`
 		Path string     `db:"path"`
 	}
-	rows, err := db.Select[row](ctx, s.db, "SELECT id, path FROM projects WHERE parent_id = ? AND NOT pending_delete AND id > ? ORDER BY id LIMIT ?", m.Target, m.Project, batch)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT id, path FROM projects WHERE parent_id = ? AND NOT pending_delete AND id > ? ORDER BY id LIMIT ?", m.Target, m.Project, batch)
 	if err != nil {
 		return fmt.Errorf("read projects of a group that has moved: %w", err)
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		for _, r := range rows {
 			one := Mailing{
 				ID: fmt.Sprintf("%s-%d", m.ID, r.ID), Event: m.Event, On: todo.OfProject, Target: int64(r.ID), By: m.By, Path: m.Path + "/" + r.Path,
 			}
-			if err := s.jobs.Enqueue(ctx, one); err != nil {
+			if err := s.Jobs.Enqueue(ctx, one); err != nil {
 				return err
 			}
 			m.Project = int64(r.ID)
@@ -55,7 +55,7 @@ func (s *Service) spread(ctx context.Context, m Mailing) error {
 		if len(rows) < batch {
 			return nil
 		}
-		return s.jobs.Enqueue(ctx, m)
+		return s.Jobs.Enqueue(ctx, m)
 	})
 }
 
@@ -65,8 +65,8 @@ func (s *Service) findProject(ctx context.Context, ref noteable.Ref) (*thing, er
 	if p == nil || err != nil {
 		return nil, err
 	}
-	t := &thing{ref: ref, place: ofProject(p), noun: "project", url: s.urls.Project(p.FullPath)}
-	for _, remote := range []string{s.urls.SSHRepository(p.FullPath), s.urls.HTTPRepository(p.FullPath)} {
+	t := &thing{ref: ref, place: ofProject(p), noun: "project", url: s.URLs.Project(p.FullPath)}
+	for _, remote := range []string{s.URLs.SSHRepository(p.FullPath), s.URLs.HTTPRepository(p.FullPath)} {
 		if remote != "" {
 			t.rows = append(t.rows, "git remote set-url origin "+remote)
 		}
@@ -77,9 +77,9 @@ func (s *Service) findProject(ctx context.Context, ref noteable.Ref) (*thing, er
 // members adds the members of the place of a thing, and of what is above it.
 func (s *Service) members(ctx context.Context, a *audience, t *thing) error {
 	for last := authz.UserID(0); !a.cut; {
-		users, err := db.Select[authz.UserID](ctx, s.db, `SELECT DISTINCT m.user_id FROM members m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id
+		users, err := db.Select[authz.UserID](ctx, s.DB, `SELECT DISTINCT m.user_id FROM members m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id
 			WHERE a.namespace_id = ? AND m.access_level >= ? AND (m.expires_on IS NULL OR m.expires_on > ?) AND m.user_id > ? ORDER BY m.user_id LIMIT ?`,
-			t.place.namespace, authz.Guest, s.now().UTC().Format(time.DateOnly), last, batch)
+			t.place.namespace, authz.Guest, s.Now().UTC().Format(time.DateOnly), last, batch)
 		if err != nil {
 			return fmt.Errorf("find members: %w", err)
 		}

@@ -68,38 +68,11 @@ type Out struct {
 
 // Service reads and changes notification settings, and sends mail by them.
 type Service struct {
-	db            *db.DB
-	policy        *authz.Policy
-	kinds         *noteable.Kinds
-	accounts      Users
-	projects      *project.Service
-	issues        *issue.Service
-	requests      *mergerequest.Service
-	epics         *epic.Service
-	snippets      *snippet.Service
-	repos         *repo.Service
-	ci            *ci.Service
-	namespaces    *namespace.Service
-	notes         *note.Service
-	subscriptions *subscription.Service
-	todos         *todo.Service
-	references    *reference.Service
-	settings      *setting.Store
-	urls          *weburl.Site
-	signer        *secret.Signer
-	jobs          job.Enqueuer
-	log           *slog.Logger
-	now           func() time.Time
-	out           Out
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
 	d.Out.Recipients = cmp.Or(d.Out.Recipients, MaxRecipients)
-	return &Service{
-		db: d.DB, policy: d.Policy, kinds: d.Kinds, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.MergeRequests, epics: d.Epics,
-		snippets: d.Snippets, repos: d.Repos, ci: d.CI, namespaces: d.Namespaces, notes: d.Notes,
-		subscriptions: d.Subscriptions, todos: d.Todos, references: d.References, settings: d.Settings, urls: d.URLs, signer: d.Signer, jobs: d.Jobs, log: d.Log,
-		now: d.Now, out: d.Out,
-	}
+	return &Service{Deps: d}
 }

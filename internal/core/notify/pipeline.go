@@ -29,10 +29,10 @@ const maxShownJobs = 20
 // pipelineChanged tells who started a pipeline how it ended, where no newer one has begun.
 func (s *Service) pipelineChanged(ctx context.Context, e ci.PipelineChanged) error {
 	p := &e.Pipeline
-	if s.out.Sender == nil || p.UserID == nil || p.Source == ci.ByParentPipeline || p.State != ci.Failed && p.State != ci.Success {
+	if s.Out.Sender == nil || p.UserID == nil || p.Source == ci.ByParentPipeline || p.State != ci.Failed && p.State != ci.Success {
 		return nil
 	}
-	before, newest, err := s.ci.Precedent(ctx, p)
+	before, newest, err := s.CI.Precedent(ctx, p)
 	if err != nil || !newest {
 		return err
 	}
@@ -52,7 +52,7 @@ func (s *Service) findPipeline(ctx context.Context, ref noteable.Ref) (*thing, e
 	if p == nil || err != nil {
 		return nil, err
 	}
-	of, err := s.ci.Find(ctx, authz.System(), p, ci.PipelineID(ref.ID))
+	of, err := s.CI.Find(ctx, authz.System(), p, ci.PipelineID(ref.ID))
 	if errs.Is(err, errs.NotFound) {
 		return nil, nil
 	}
@@ -61,11 +61,11 @@ func (s *Service) findPipeline(ctx context.Context, ref noteable.Ref) (*thing, e
 	}
 	hash := of.SHA[:min(shownHash, len(of.SHA))]
 	t := &thing{
-		ref: ref, place: ofProject(p), noun: "pipeline", sign: "#", header: "Pipeline", url: s.urls.Pipeline(p.FullPath, ref.ID), state: string(of.State),
+		ref: ref, place: ofProject(p), noun: "pipeline", sign: "#", header: "Pipeline", url: s.URLs.Pipeline(p.FullPath, ref.ID), state: string(of.State),
 		title:   of.Ref + " | " + hash,
 		headers: []mail.Header{{Name: "X-GitLab-Pipeline-Ref", Value: of.Ref}, {Name: "X-GitLab-Pipeline-Status", Value: string(of.State)}},
 	}
-	c, err := s.repos.FindCommit(ctx, authz.System(), p, of.SHA)
+	c, err := s.Repos.FindCommit(ctx, authz.System(), p, of.SHA)
 	switch {
 	case err == nil:
 		t.description = c.Title()
@@ -79,7 +79,7 @@ func (s *Service) findPipeline(ctx context.Context, ref noteable.Ref) (*thing, e
 		t.rows = []string{*of.YAMLErrors}
 		return t, nil
 	}
-	jobs, err := s.ci.JobsOf(ctx, authz.System(), p, of.ID, ci.JobFilter{States: []ci.State{ci.Failed}, Asc: true, Range: page.Range{Limit: maxShownJobs}})
+	jobs, err := s.CI.JobsOf(ctx, authz.System(), p, of.ID, ci.JobFilter{States: []ci.State{ci.Failed}, Asc: true, Range: page.Range{Limit: maxShownJobs}})
 	for i := range jobs.Items {
 		if j := &jobs.Items[i]; !j.AllowFailure {
 			t.rows = append(t.rows, failure(j))
@@ -90,7 +90,7 @@ func (s *Service) findPipeline(ctx context.Context, ref noteable.Ref) (*thing, e
 
 // pipelineReadable reports whether a user may read the pipeline that a mailing is about.
 func (s *Service) pipelineReadable(ctx context.Context, as authz.Actor, t *thing) (bool, error) {
-	_, err := s.ci.Find(ctx, as, t.place.project, ci.PipelineID(t.ref.ID))
+	_, err := s.CI.Find(ctx, as, t.place.project, ci.PipelineID(t.ref.ID))
 	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
 		return false, nil
 	}

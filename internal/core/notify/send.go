@@ -34,7 +34,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 // is written down at once: a job that is tried again leaves it out, so that after a crash only the
 // mail that was on its way then may come twice, with the same Message-ID.
 func (s *Service) Send(ctx context.Context, m Mailing) error {
-	if s.out.Sender == nil || s.settings.Current().SilentModeEnabled {
+	if s.Out.Sender == nil || s.Settings.Current().SilentModeEnabled {
 		return nil // it was switched off since
 	}
 	if m.On == todo.OfGroup {
@@ -56,7 +56,7 @@ func (s *Service) Send(ctx context.Context, m Mailing) error {
 	if err != nil {
 		return err
 	}
-	out := &outbox{sender: s.out.Sender}
+	out := &outbox{sender: s.Out.Sender}
 	defer out.close()
 	end, failures, failed := time.Now().Add(slice), 0, error(nil)
 	for _, r := range list {
@@ -64,7 +64,7 @@ func (s *Service) Send(ctx context.Context, m Mailing) error {
 			continue
 		}
 		if time.Now().After(end) {
-			return errors.Join(failed, s.jobs.Enqueue(ctx, m))
+			return errors.Join(failed, s.Jobs.Enqueue(ctx, m))
 		}
 		done, err := s.sendOne(ctx, out, m, t, r)
 		switch {
@@ -102,7 +102,7 @@ func (s *Service) sendOne(ctx context.Context, out *outbox, m Mailing, t *thing,
 	}
 	err = out.send(ctx, *letter)
 	if refused, ok := errors.AsType[*mail.RefusedError](err); ok {
-		s.log.Info("mail was refused", "user", p.Username, "error", refused)
+		s.Log.Info("mail was refused", "user", p.Username, "error", refused)
 		return true, nil
 	}
 	return err == nil, err
@@ -150,7 +150,7 @@ type person struct {
 // person reads a recipient: nil where it is no active human whose primary address is confirmed.
 // The address is the one that the user chose, while it is the user's own.
 func (s *Service) person(ctx context.Context, r *recipient) (*person, error) {
-	p, err := db.Get[person](ctx, s.db, `SELECT u.id, u.username, u.name, u.admin, u.auditor, u.external, e.email FROM users u
+	p, err := db.Get[person](ctx, s.DB, `SELECT u.id, u.username, u.name, u.admin, u.auditor, u.external, e.email FROM users u
 		JOIN emails e ON e.user_id = u.id AND e.is_primary AND e.confirmed_at IS NOT NULL AND NOT e.pending
 		WHERE u.id = ? AND u.state = 'active' AND u.user_type = 'human'`, r.user)
 	if errors.Is(err, db.ErrNotFound) {
@@ -176,7 +176,7 @@ func (s *Service) enabled(ctx context.Context, t *thing) (bool, error) {
 	if p := t.place.project; p != nil && !p.EmailsEnabled {
 		return false, nil
 	}
-	off, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
+	off, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
 		WHERE a.namespace_id = ? AND NOT g.emails_enabled)`, t.place.namespace)
 	if err != nil {
 		return false, fmt.Errorf("read whether mail is sent: %w", err)
@@ -186,7 +186,7 @@ func (s *Service) enabled(ctx context.Context, t *thing) (bool, error) {
 
 // delivered gives who has the mail of an event.
 func (s *Service) delivered(ctx context.Context, event string) (map[authz.UserID]bool, error) {
-	users, err := db.Select[authz.UserID](ctx, s.db, "SELECT user_id FROM mail_deliveries WHERE event = ? ORDER BY user_id", event)
+	users, err := db.Select[authz.UserID](ctx, s.DB, "SELECT user_id FROM mail_deliveries WHERE event = ? ORDER BY user_id", event)
 	if err != nil {
 		return nil, fmt.Errorf("read deliveries: %w", err)
 	}
@@ -198,7 +198,7 @@ func (s *Service) delivered(ctx context.Context, event string) (map[authz.UserID
 }
 
 func (s *Service) deliver(ctx context.Context, event string, user authz.UserID) error {
-	_, err := db.InsertRow(ctx, s.db, "mail_deliveries", db.Values{"event": event, "user_id": user, "created_at": db.At(s.now())}, "ON CONFLICT DO NOTHING")
+	_, err := db.InsertRow(ctx, s.DB, "mail_deliveries", db.Values{"event": event, "user_id": user, "created_at": db.At(s.Now())}, "ON CONFLICT DO NOTHING")
 	if err != nil {
 		return fmt.Errorf("write delivery: %w", err)
 	}
@@ -217,8 +217,8 @@ const keep = 7 * 24 * time.Hour
 // Sweep deletes what was written down of old mails.
 func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 	for {
-		n, err := s.db.Exec(ctx, `DELETE FROM mail_deliveries WHERE (event, user_id) IN (SELECT event, user_id FROM mail_deliveries
-			WHERE created_at < ? ORDER BY created_at LIMIT 1000)`, db.At(s.now().Add(-keep)))
+		n, err := s.DB.Exec(ctx, `DELETE FROM mail_deliveries WHERE (event, user_id) IN (SELECT event, user_id FROM mail_deliveries
+			WHERE created_at < ? ORDER BY created_at LIMIT 1000)`, db.At(s.Now().Add(-keep)))
 		if err != nil {
 			return fmt.Errorf("delete old deliveries: %w", err)
 		}

@@ -109,15 +109,15 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place) (*Se
 
 func (s *Service) require(ctx context.Context, as authz.Actor, ability authz.Ability, at authz.Place) error {
 	if !at.IsInstance() {
-		if err := s.policy.Require(ctx, as, at.Ability(authz.ReadProject, authz.ReadGroup), at.Subject); err != nil {
+		if err := s.Policy.Require(ctx, as, at.Ability(authz.ReadProject, authz.ReadGroup), at.Subject); err != nil {
 			return err
 		}
 	}
-	return s.policy.Require(ctx, as, ability, at.Subject)
+	return s.Policy.Require(ctx, as, ability, at.Subject)
 }
 
 func (s *Service) find(ctx context.Context, user authz.UserID, namespace authz.NamespaceID) (*Setting, error) {
-	r, err := db.Get[settingRow](ctx, s.db, "SELECT "+db.Columns[settingRow]("")+` FROM notification_settings
+	r, err := db.Get[settingRow](ctx, s.DB, "SELECT "+db.Columns[settingRow]("")+` FROM notification_settings
 		WHERE user_id = ? AND COALESCE(namespace_id, 0) = ?`, user, namespace)
 	if errors.Is(err, db.ErrNotFound) {
 		level := Global
@@ -145,8 +145,8 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, c 
 		return nil, errs.Plain("'" + *c.Level + "' is not a valid level")
 	}
 	var out *Setting
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.db.Lock(ctx, fmt.Sprintf("notification settings of %d", as.UserID)); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.DB.Lock(ctx, fmt.Sprintf("notification settings of %d", as.UserID)); err != nil {
 			return err
 		}
 		var err error
@@ -182,13 +182,13 @@ func (s *Service) save(ctx context.Context, set *Setting) error {
 	if set.Namespace != 0 {
 		namespace = &set.Namespace
 	}
-	now := db.At(s.now())
-	changed, err := s.db.Exec(ctx, `UPDATE notification_settings SET level = ?, email = ?, events = ?, updated_at = ?
+	now := db.At(s.Now())
+	changed, err := s.DB.Exec(ctx, `UPDATE notification_settings SET level = ?, email = ?, events = ?, updated_at = ?
 		WHERE user_id = ? AND COALESCE(namespace_id, 0) = ?`, set.Level, set.Email, string(events), now, set.UserID, set.Namespace)
 	if err != nil || changed > 0 {
 		return err
 	}
-	_, err = db.InsertRow(ctx, s.db, "notification_settings", db.Values{
+	_, err = db.InsertRow(ctx, s.DB, "notification_settings", db.Values{
 		"user_id": set.UserID, "namespace_id": namespace, "level": set.Level, "email": set.Email, "events": string(events),
 		"created_at": now, "updated_at": now,
 	}, "")
@@ -209,7 +209,7 @@ func (s *Service) owned(ctx context.Context, user authz.UserID, email string) er
 
 // owns reports whether an address is a confirmed one of the user.
 func (s *Service) owns(ctx context.Context, user authz.UserID, email string) (bool, error) {
-	ok, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM emails e WHERE e.user_id = ? AND e.email_fold = ?
+	ok, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM emails e WHERE e.user_id = ? AND e.email_fold = ?
 		AND e.confirmed_at IS NOT NULL AND NOT e.pending)`, user, db.Fold(email))
 	if err != nil {
 		return false, fmt.Errorf("look for address: %w", err)
@@ -226,7 +226,7 @@ func (s *Service) Address(ctx context.Context, set *Setting) (string, error) {
 			return set.Email, err
 		}
 	}
-	users, err := s.accounts.Load(ctx, []authz.UserID{set.UserID})
+	users, err := s.Accounts.Load(ctx, []authz.UserID{set.UserID})
 	if err != nil {
 		return "", err
 	}

@@ -123,7 +123,7 @@ func (s *Service) thing(ctx context.Context, m Mailing) (*thing, error) {
 	if t == nil || err != nil {
 		return nil, err
 	}
-	users, err := s.accounts.Load(ctx, []authz.UserID{m.By})
+	users, err := s.Accounts.Load(ctx, []authz.UserID{m.By})
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (s *Service) thing(ctx context.Context, m Mailing) (*thing, error) {
 	if m.Note == 0 {
 		return t, nil
 	}
-	notes, err := s.notes.ByIDs(ctx, authz.System(), append([]note.ID{m.Note}, m.Review...))
+	notes, err := s.Notes.ByIDs(ctx, authz.System(), append([]note.ID{m.Note}, m.Review...))
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (s *Service) thing(ctx context.Context, m Mailing) (*thing, error) {
 	if t.note == nil {
 		return nil, nil
 	}
-	t.first, err = s.notes.First(ctx, t.note)
+	t.first, err = s.Notes.First(ctx, t.note)
 	return t, err
 }
 
@@ -176,19 +176,19 @@ func (s *Service) about(ctx context.Context, ref noteable.Ref) (*thing, error) {
 
 func (s *Service) findRequest(ctx context.Context, ref noteable.Ref) (*thing, error) {
 	id := mergerequest.ID(ref.ID)
-	found, err := s.requests.ByIDs(ctx, authz.System(), []mergerequest.ID{id})
+	found, err := s.MergeRequests.ByIDs(ctx, authz.System(), []mergerequest.ID{id})
 	if err != nil || found[id] == nil {
 		return nil, err
 	}
 	r := found[id]
-	projects, err := s.projects.Load(ctx, []project.ID{r.ProjectID})
+	projects, err := s.Projects.Load(ctx, []project.ID{r.ProjectID})
 	if err != nil || projects[r.ProjectID] == nil {
 		return nil, err
 	}
 	p := projects[r.ProjectID]
 	t := &thing{
 		ref: ref, place: ofProject(p), iid: int64(r.IID), noun: "merge request", sign: "!", root: "merge_request_", header: "MergeRequest",
-		url: s.urls.MergeRequest(p.FullPath, int64(r.IID)), title: r.Title, description: r.Text(), state: string(r.State),
+		url: s.URLs.MergeRequest(p.FullPath, int64(r.IID)), title: r.Title, description: r.Text(), state: string(r.State),
 		assignees: r.Assignees, reviewers: r.ReviewerIDs(), labels: r.Labels,
 	}
 	return t, nil
@@ -196,19 +196,19 @@ func (s *Service) findRequest(ctx context.Context, ref noteable.Ref) (*thing, er
 
 func (s *Service) findIssue(ctx context.Context, ref noteable.Ref) (*thing, error) {
 	id := issue.ID(ref.ID)
-	found, err := s.issues.ByIDs(ctx, authz.System(), []issue.ID{id})
+	found, err := s.Issues.ByIDs(ctx, authz.System(), []issue.ID{id})
 	if err != nil || found[id] == nil {
 		return nil, err
 	}
 	i := found[id]
-	projects, err := s.projects.Load(ctx, []project.ID{i.ProjectID})
+	projects, err := s.Projects.Load(ctx, []project.ID{i.ProjectID})
 	if err != nil || projects[i.ProjectID] == nil {
 		return nil, err
 	}
 	p := projects[i.ProjectID]
 	t := &thing{
 		ref: ref, place: ofProject(p), iid: int64(i.IID), noun: "issue", sign: "#", root: "issue_", header: "Issue",
-		url: i.Type.URL(s.urls, p.FullPath, i.IID), title: i.Title, description: text(i.Description), state: string(i.State),
+		url: i.Type.URL(s.URLs, p.FullPath, i.IID), title: i.Title, description: text(i.Description), state: string(i.State),
 		due: text(i.DueDate), confidential: i.Confidential, assignees: i.Assignees, labels: i.Labels,
 	}
 	return t, nil
@@ -216,18 +216,18 @@ func (s *Service) findIssue(ctx context.Context, ref noteable.Ref) (*thing, erro
 
 func (s *Service) findEpic(ctx context.Context, ref noteable.Ref) (*thing, error) {
 	id := epic.ID(ref.ID)
-	found, err := s.epics.ByIDs(ctx, authz.System(), []epic.ID{id})
+	found, err := s.Epics.ByIDs(ctx, authz.System(), []epic.ID{id})
 	if err != nil || found[id] == nil {
 		return nil, err
 	}
 	e := found[id]
-	groups, err := s.namespaces.Load(ctx, []namespace.ID{e.GroupID})
+	groups, err := s.Namespaces.Load(ctx, []namespace.ID{e.GroupID})
 	if err != nil || groups[e.GroupID] == nil {
 		return nil, err
 	}
 	return &thing{
 		ref: ref, place: ofGroup(groups[e.GroupID]), iid: int64(e.IID), noun: "epic", sign: "&", root: "epic_", header: "Epic",
-		url: s.urls.Epic(e.Path, int64(e.IID)), title: e.Title, description: text(e.Description), state: string(e.State),
+		url: s.URLs.Epic(e.Path, int64(e.IID)), title: e.Title, description: text(e.Description), state: string(e.State),
 		confidential: e.Confidential, labels: e.Labels,
 	}, nil
 }
@@ -235,7 +235,7 @@ func (s *Service) findEpic(ctx context.Context, ref noteable.Ref) (*thing, error
 // readable reports whether a user may read what a mailing is about, and its note.
 func (s *Service) readable(ctx context.Context, as authz.Actor, t *thing) (bool, error) {
 	if t.note != nil {
-		notes, err := s.notes.ByIDs(ctx, as, []note.ID{t.note.ID})
+		notes, err := s.Notes.ByIDs(ctx, as, []note.ID{t.note.ID})
 		return notes[t.note.ID] != nil, err
 	}
 	var found map[noteable.Ref]authz.Subject
@@ -244,13 +244,13 @@ func (s *Service) readable(ctx context.Context, as authz.Actor, t *thing) (bool,
 	case ofPipeline:
 		return s.pipelineReadable(ctx, as, t)
 	case todo.OfProject:
-		return s.policy.Can(ctx, as, authz.ReadProject, t.place.subject)
+		return s.Policy.Can(ctx, as, authz.ReadProject, t.place.subject)
 	case noteable.Issue:
-		found, err = s.issues.Subjects(ctx, as, []noteable.Ref{t.ref})
+		found, err = s.Issues.Subjects(ctx, as, []noteable.Ref{t.ref})
 	case noteable.Epic:
-		found, err = s.epics.Subjects(ctx, as, []noteable.Ref{t.ref})
+		found, err = s.Epics.Subjects(ctx, as, []noteable.Ref{t.ref})
 	default:
-		found, err = s.requests.Subjects(ctx, as, []noteable.Ref{t.ref})
+		found, err = s.MergeRequests.Subjects(ctx, as, []noteable.Ref{t.ref})
 	}
 	_, ok := found[t.ref]
 	return ok, err

@@ -11,7 +11,7 @@ import (
 // SetAvatar writes down the name of a project's picture, "" for none, in the transaction
 // of ctx. It asks for no permission.
 func (s *Service) SetAvatar(ctx context.Context, id ID, name string) error {
-	_, err := db.Update(ctx, s.db, s.lock(id), func(_ context.Context, p *Project) error {
+	_, err := db.Update(ctx, s.DB, s.lock(id), func(_ context.Context, p *Project) error {
 		p.Avatar = name
 		return nil
 	})

@@ -30,7 +30,7 @@ func (s *Service) Beginning(ctx context.Context, as authz.Actor, path string) (*
 		Fold string `db:"path_fold"`
 	}
 	marks, args := db.Marks(folds)
-	found, err := db.Select[place](ctx, s.db, `SELECT p.id, r.path_fold FROM routes r JOIN projects p ON p.namespace_id = r.namespace_id WHERE r.path_fold IN (`+marks+`)
+	found, err := db.Select[place](ctx, s.DB, `SELECT p.id, r.path_fold FROM routes r JOIN projects p ON p.namespace_id = r.namespace_id WHERE r.path_fold IN (`+marks+`)
 		UNION ALL SELECT p.id, o.path_fold FROM redirect_routes o JOIN projects p ON p.namespace_id = o.namespace_id WHERE o.path_fold IN (`+marks+`)
 		ORDER BY path_fold`, append(args, args...)...)
 	if err != nil {

@@ -53,12 +53,12 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 		p.ImportStatus, in.Readme = ImportScheduled, false
 	}
 	fields := check(p, nil)
-	namespace.CheckArtifactsSize(&fields, as, nil, p.Settings().MaxArtifactsSize, s.settings)
+	namespace.CheckArtifactsSize(&fields, as, nil, p.Settings().MaxArtifactsSize, s.Settings)
 	if in.DefaultBranch != nil && *in.DefaultBranch != "" {
 		fields.Check(gitstore.ValidBranchName(*in.DefaultBranch), "default_branch", messageBranch)
 	}
 	in.Mirror.check(&fields, p)
-	storages := s.settings.Current().RepositoryStorages
+	storages := s.Settings.Current().RepositoryStorages
 	fields.Check(slices.Contains(storages, p.Storage) && (in.Storage == nil || slices.Contains(storages, *in.Storage)), "repository_storage", messageNotListed)
 	s.checkVisibility(&fields, as, p, parent)
 	if err := s.checkFree(ctx, &fields, p, parent, 0); err != nil {
@@ -76,11 +76,11 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 // insert writes a new project with its place in the tree, and whatever more belongs into
 // the same transaction.
 func (s *Service) insert(ctx context.Context, as authz.Actor, p *Project, more func(ctx context.Context) error) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.personalRoom(ctx, as, p.ParentID, s.db.Room); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.personalRoom(ctx, as, p.ParentID, s.DB.Room); err != nil {
 			return err
 		}
-		ns, err := s.namespaces.Plant(ctx, namespace.Entry{
+		ns, err := s.Namespaces.Plant(ctx, namespace.Entry{
 			Kind: namespace.ProjectKind, Parent: &p.ParentID, Path: p.Path, Name: p.Name, Visibility: p.Visibility,
 		})
 		if err != nil {
@@ -91,13 +91,13 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *Project, more f
 		if err != nil {
 			return err
 		}
-		if err := db.Create(ctx, s.db, "projects", p); err != nil {
+		if err := db.Create(ctx, s.DB, "projects", p); err != nil {
 			return fmt.Errorf("insert project: %w", err)
 		}
 		if err := s.link(ctx, p.ID, topics); err != nil {
 			return err
 		}
-		err = s.bus.Publish(ctx, Created{Fact{Project: *p, Stamp: as.Stamp(s.now())}})
+		err = s.Bus.Publish(ctx, Created{Fact{Project: *p, Stamp: as.Stamp(s.Now())}})
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *Project, more f
 func (s *Service) makeRepository(ctx context.Context, as authz.Actor, p *Project, in Input) (*Project, error) {
 	branch := p.InitialBranch()
 	if branch == "" {
-		branch = s.settings.Current().Branch()
+		branch = s.Settings.Current().Branch()
 	}
 	made, err := s.FindByID(ctx, as, p.ID)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Service) makeRepository(ctx context.Context, as authz.Actor, p *Project
 // whether instance runners run their jobs, goes into the input.
 func (s *Service) requireCreate(ctx context.Context, as authz.Actor, in *Input) (*namespace.Namespace, error) {
 	if in.Owner != 0 {
-		if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+		if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 			return nil, err
 		}
 	}
@@ -155,7 +155,7 @@ func (s *Service) requireCreate(ctx context.Context, as authz.Actor, in *Input) 
 		if owner == 0 {
 			owner = as.UserID
 		}
-		own, err := db.Get[*authz.NamespaceID](ctx, s.db, "SELECT namespace_id FROM users WHERE id = ?", owner)
+		own, err := db.Get[*authz.NamespaceID](ctx, s.DB, "SELECT namespace_id FROM users WHERE id = ?", owner)
 		switch {
 		case errors.Is(err, db.ErrNotFound):
 			return nil, errs.Missing("User")
@@ -166,7 +166,7 @@ func (s *Service) requireCreate(ctx context.Context, as authz.Actor, in *Input) 
 		}
 		id = *own
 	}
-	all, err := s.namespaces.Load(ctx, []authz.NamespaceID{id})
+	all, err := s.Namespaces.Load(ctx, []authz.NamespaceID{id})
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (s *Service) requireCreate(ctx context.Context, as authz.Actor, in *Input) 
 }
 
 func (s *Service) requirePersonal(ctx context.Context, as authz.Actor, parent *namespace.Namespace) error {
-	err := s.policy.Require(ctx, as, authz.CreateProject, authz.Subject{Namespace: parent.ID, Visibility: authz.Public})
+	err := s.Policy.Require(ctx, as, authz.CreateProject, authz.Subject{Namespace: parent.ID, Visibility: authz.Public})
 	if errs.Is(err, errs.Forbidden) {
 		return badNamespace()
 	}
@@ -194,13 +194,13 @@ func (s *Service) requirePersonal(ctx context.Context, as authz.Actor, parent *n
 	case as.External && !as.Admin:
 		return errs.Denied("")
 	}
-	return s.personalRoom(ctx, as, parent.ID, s.db.Fits)
+	return s.personalRoom(ctx, as, parent.ID, s.DB.Fits)
 }
 
 // personalRoom refuses one more project in the actor's own namespace where it is full, as Room
 // or Fits of the database counts. Other namespaces have no limit.
 func (s *Service) personalRoom(ctx context.Context, as authz.Actor, parent authz.NamespaceID, count func(context.Context, db.Bound, int) error) error {
-	limit, err := db.Get[int](ctx, s.db, "SELECT projects_limit FROM users WHERE id = ? AND namespace_id = ?", as.UserID, parent)
+	limit, err := db.Get[int](ctx, s.DB, "SELECT projects_limit FROM users WHERE id = ? AND namespace_id = ?", as.UserID, parent)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return nil
@@ -216,14 +216,14 @@ func (s *Service) personalRoom(ctx context.Context, as authz.Actor, parent authz
 }
 
 func (s *Service) requireGroup(ctx context.Context, as authz.Actor, in *Input, parent *namespace.Namespace) error {
-	g, err := s.namespaces.FindByID(ctx, as, parent.ID)
+	g, err := s.Namespaces.FindByID(ctx, as, parent.ID)
 	if errs.Is(err, errs.NotFound) {
 		return badNamespace()
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.policy.Require(ctx, as, authz.CreateProject, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreateProject, g.Subject()); err != nil {
 		if errs.Is(err, errs.Forbidden) {
 			return badNamespace()
 		}
@@ -256,7 +256,7 @@ func createsIn(as authz.Actor, g *namespace.Group) bool {
 // MayCreateIn reports whether the actor may create projects in a group that was read for it with
 // its level.
 func (s *Service) MayCreateIn(ctx context.Context, as authz.Actor, g *namespace.Group) (bool, error) {
-	may, err := s.policy.Can(ctx, as, authz.CreateProject, g.Subject())
+	may, err := s.Policy.Can(ctx, as, authz.CreateProject, g.Subject())
 	return may && createsIn(as, g), err
 }
 
@@ -267,7 +267,7 @@ func badNamespace() error {
 }
 
 func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (*Project, error) {
-	set := s.settings.Current()
+	set := s.Settings.Current()
 	v, ok := authz.ParseVisibility(set.DefaultProjectVisibility)
 	if !ok {
 		v = authz.Private
@@ -309,7 +309,7 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 		path := slug(*in.Name)
 		in.Path = &path
 	}
-	in.Settings.At = s.now()
+	in.Settings.At = s.Now()
 	if err := in.apply(p); err != nil {
 		return nil, err
 	}
@@ -327,7 +327,7 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 	}
 	p.SettingsJSON = text
 	p.FullPath, p.FullName = parent.FullPath+"/"+p.Path, parent.FullName+" / "+p.Name
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	p.CreatedAt, p.UpdatedAt, p.LastActivityAt = now, now, now
 	return p, nil
 }
@@ -337,7 +337,7 @@ func blank(text *string) bool { return text == nil || strings.TrimSpace(*text) =
 
 // restricted reports whether the instance keeps a visibility to administrators.
 func (s *Service) restricted(v authz.Visibility) bool {
-	return slices.Contains(s.settings.Current().RestrictedVisibilityLevels, v.String())
+	return slices.Contains(s.Settings.Current().RestrictedVisibilityLevels, v.String())
 }
 
 func (s *Service) checkVisibility(f *errs.Fields, as authz.Actor, p *Project, parent *namespace.Namespace) {
@@ -356,7 +356,7 @@ func (s *Service) checkFree(ctx context.Context, f *errs.Fields, p *Project, par
 		Path bool `db:"path_held"`
 		Name bool `db:"name_held"`
 	}
-	h, err := db.Get[held](ctx, s.db, `SELECT
+	h, err := db.Get[held](ctx, s.DB, `SELECT
 		EXISTS (SELECT 1 FROM routes WHERE path_fold = ? AND namespace_id <> ?) AS path_held,
 		EXISTS (SELECT 1 FROM namespaces WHERE parent_id = ? AND kind = 'project' AND name = ? AND id <> ?) AS name_held`,
 		db.Fold(parent.FullPath+"/"+p.Path), but, parent.ID, p.Name, but)

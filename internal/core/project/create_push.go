@@ -23,21 +23,21 @@ func (s *Service) CreateByPush(ctx context.Context, as authz.Actor, path string,
 	if _, number := parseID(parent); number || strings.HasSuffix(db.Fold(name), ".wiki") { // of a project that is missing
 		return nil, errs.Missing("Project")
 	}
-	taken, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM routes WHERE path_fold = ?)", db.Fold(path))
+	taken, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM routes WHERE path_fold = ?)", db.Fold(path))
 	if err != nil {
 		return nil, fmt.Errorf("look for path: %w", err)
 	}
 	if taken { // by what the actor does not see
 		return nil, errs.Missing("Project")
 	}
-	place, err := s.namespaces.FindNamespace(ctx, as, parent)
+	place, err := s.Namespaces.FindNamespace(ctx, as, parent)
 	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
 		return nil, errs.Missing("Project")
 	}
 	if err != nil {
 		return nil, err
 	}
-	if closed, err := s.namespaces.Closed(ctx, as, place.ID, over); err != nil {
+	if closed, err := s.Namespaces.Closed(ctx, as, place.ID, over); err != nil {
 		return nil, err
 	} else if closed {
 		return nil, errs.Denied("Git access over " + strings.ToUpper(string(over)) + " is not allowed")

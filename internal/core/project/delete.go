@@ -47,13 +47,13 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, ref, fullPath stri
 	if err != nil {
 		return err
 	}
-	if err := s.policy.Require(ctx, as, authz.DeleteProject, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.DeleteProject, p.Subject()); err != nil {
 		return err
 	}
 	if err := s.mayDelete(as); err != nil {
 		return err
 	}
-	if err := s.namespaces.MayPurgeNow(as); err != nil {
+	if err := s.Namespaces.MayPurgeNow(as); err != nil {
 		return err
 	}
 	switch {
@@ -75,8 +75,8 @@ func (s *Service) Remove(ctx context.Context, p *Project) error {
 // background. One that was marked for deletion or restored since p was read stays.
 func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error {
 	seen := deref(p.MarkedForDeletionOn)
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.db, s.lock(p.ID).Provided(as.UnmodifiedAt), func(ctx context.Context, p *Project) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		out, err := db.Update(ctx, s.DB, s.lock(p.ID).Provided(as.UnmodifiedAt), func(ctx context.Context, p *Project) error {
 			if p.PendingDelete || deref(p.MarkedForDeletionOn) != seen {
 				return nil
 			}
@@ -100,13 +100,13 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error 
 		if err := s.cancelImport(ctx, p.ID); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Unforked{Fact: Fact{Project: *p, Stamp: as.Stamp(s.now())}, Deleted: true}); err != nil {
+		if err := s.Bus.Publish(ctx, Unforked{Fact: Fact{Project: *p, Stamp: as.Stamp(s.Now())}, Deleted: true}); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Deleted{Fact{Project: *p, Stamp: as.Stamp(s.now())}}); err != nil {
+		if err := s.Bus.Publish(ctx, Deleted{Fact{Project: *p, Stamp: as.Stamp(s.Now())}}); err != nil {
 			return err
 		}
-		return s.jobs.Enqueue(ctx, Purge{ProjectID: p.ID})
+		return s.Jobs.Enqueue(ctx, Purge{ProjectID: p.ID})
 	})
 	if err != nil {
 		return fmt.Errorf("delete project: %w", err)
@@ -128,7 +128,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 // Purge removes the repository and the rows of a deleted project. Doing it twice is
 // harmless.
 func (s *Service) Purge(ctx context.Context, args Purge) error {
-	found, err := db.Get[row](ctx, s.db, "SELECT "+columns+", 0 AS actor_level"+from+" WHERE p.pending_delete AND p.id = ?", args.ProjectID)
+	found, err := db.Get[row](ctx, s.DB, "SELECT "+columns+", 0 AS actor_level"+from+" WHERE p.pending_delete AND p.id = ?", args.ProjectID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (s *Service) Purge(ctx context.Context, args Purge) error {
 	if err := s.above.Repositories.Remove(ctx, p); err != nil {
 		return fmt.Errorf("remove repository: %w", err)
 	}
-	tables, err := s.db.Dependents(ctx, table)
+	tables, err := s.DB.Dependents(ctx, table)
 	if err != nil {
 		return err
 	}
@@ -148,17 +148,17 @@ func (s *Service) Purge(ctx context.Context, args Purge) error {
 			return err
 		}
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.unlink(ctx, p.ID); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, s.removing(p.ID, table, []int64{int64(p.ID)})); err != nil {
+		if err := s.Bus.Publish(ctx, s.removing(p.ID, table, []int64{int64(p.ID)})); err != nil {
 			return err
 		}
-		if _, err := db.Drop(ctx, s.db, s.lock(p.ID)); err != nil {
+		if _, err := db.Drop(ctx, s.DB, s.lock(p.ID)); err != nil {
 			return fmt.Errorf("remove project: %w", err)
 		}
-		return s.namespaces.Uproot(ctx, p.NamespaceID)
+		return s.Namespaces.Uproot(ctx, p.NamespaceID)
 	})
 }
 
@@ -168,15 +168,15 @@ const purgePiece = 500
 // empty deletes the rows of a table that go with a deleted project.
 func (s *Service) empty(ctx context.Context, id ID, t db.Dependent) error {
 	for more := true; more; {
-		ids, err := t.FirstIDs(ctx, s.db, int64(id), purgePiece)
+		ids, err := t.FirstIDs(ctx, s.DB, int64(id), purgePiece)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		err = s.db.InTx(ctx, func(ctx context.Context) error {
-			if err := s.bus.Publish(ctx, s.removing(id, t.Table, ids)); err != nil {
+		err = s.DB.InTx(ctx, func(ctx context.Context) error {
+			if err := s.Bus.Publish(ctx, s.removing(id, t.Table, ids)); err != nil {
 				return err
 			}
-			return t.Delete(ctx, s.db, ids)
+			return t.Delete(ctx, s.DB, ids)
 		})
 		if err != nil {
 			return fmt.Errorf("empty project: %w", err)
@@ -187,17 +187,17 @@ func (s *Service) empty(ctx context.Context, id ID, t db.Dependent) error {
 }
 
 func (s *Service) removing(id ID, table string, ids []int64) Removing {
-	return Removing{ProjectID: id, Table: table, IDs: ids, Stamp: authz.System().Stamp(s.now())}
+	return Removing{ProjectID: id, Table: table, IDs: ids, Stamp: authz.System().Stamp(s.Now())}
 }
 
 // MarkGroup schedules a group for deletion; where the instance grants no grace period,
 // it is deleted now.
 func (s *Service) MarkGroup(ctx context.Context, as authz.Actor, ref string) error {
-	g, err := s.namespaces.Mark(ctx, as, ref)
+	g, err := s.Namespaces.Mark(ctx, as, ref)
 	if err != nil {
 		return err
 	}
-	if !s.namespaces.Grace().None {
+	if !s.Namespaces.Grace().None {
 		return nil
 	}
 	return s.enqueueGroup(ctx, as, g.ID)
@@ -205,7 +205,7 @@ func (s *Service) MarkGroup(ctx context.Context, as authz.Actor, ref string) err
 
 // DeleteGroup deletes a marked subgroup before its time; fullPath confirms which one.
 func (s *Service) DeleteGroup(ctx context.Context, as authz.Actor, ref, fullPath string) error {
-	g, err := s.namespaces.MayPurge(ctx, as, ref, fullPath)
+	g, err := s.Namespaces.MayPurge(ctx, as, ref, fullPath)
 	if err != nil {
 		return err
 	}
@@ -213,11 +213,11 @@ func (s *Service) DeleteGroup(ctx context.Context, as authz.Actor, ref, fullPath
 }
 
 func (s *Service) enqueueGroup(ctx context.Context, as authz.Actor, id namespace.ID) error {
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM namespaces WHERE id = ?", id); err != nil { // no row changes here
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM namespaces WHERE id = ?", id); err != nil { // no row changes here
 			return err
 		}
-		return s.jobs.Enqueue(ctx, PurgeGroup{GroupID: id, By: as.UserID, Marked: true})
+		return s.Jobs.Enqueue(ctx, PurgeGroup{GroupID: id, By: as.UserID, Marked: true})
 	})
 }
 
@@ -237,7 +237,7 @@ func (s *Service) PurgeGroup(ctx context.Context, args PurgeGroup) error {
 
 func (s *Service) purgeGroup(ctx context.Context, args PurgeGroup) error {
 	by := authz.Actor{UserID: args.By, Admin: true}
-	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", 0 AS actor_level"+from+
+	rows, err := db.Select[row](ctx, s.DB, "SELECT "+columns+", 0 AS actor_level"+from+
 		` JOIN namespace_ancestors a ON a.namespace_id = p.namespace_id WHERE a.ancestor_id = ? ORDER BY p.id`, args.GroupID)
 	if err != nil {
 		return fmt.Errorf("projects of group: %w", err)
@@ -253,12 +253,12 @@ func (s *Service) purgeGroup(ctx context.Context, args PurgeGroup) error {
 			return err
 		}
 	}
-	groups, err := s.namespaces.Tree(ctx, args.GroupID)
+	groups, err := s.Namespaces.Tree(ctx, args.GroupID)
 	if err != nil {
 		return err
 	}
 	for _, id := range groups {
-		if err := s.whileMarked(ctx, args, func(ctx context.Context) error { return s.namespaces.Remove(ctx, by, id) }); err != nil {
+		if err := s.whileMarked(ctx, args, func(ctx context.Context) error { return s.Namespaces.Remove(ctx, by, id) }); err != nil {
 			return err
 		}
 	}
@@ -268,9 +268,9 @@ func (s *Service) purgeGroup(ctx context.Context, args PurgeGroup) error {
 // whileMarked does a step of the deletion of a group in a transaction of its own, unless
 // the group was restored since.
 func (s *Service) whileMarked(ctx context.Context, args PurgeGroup, step func(ctx context.Context) error) error {
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		if args.Marked {
-			marked, err := s.namespaces.HoldMark(ctx, args.GroupID)
+			marked, err := s.Namespaces.HoldMark(ctx, args.GroupID)
 			if err != nil {
 				return err
 			}
@@ -285,8 +285,8 @@ func (s *Service) whileMarked(ctx context.Context, args PurgeGroup, step func(ct
 // PurgeMarked deletes every project whose grace period is over, and enqueues the
 // deletion of every such group.
 func (s *Service) PurgeMarked(ctx context.Context, _ PurgeMarked) error {
-	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", 0 AS actor_level"+from+
-		" WHERE NOT p.pending_delete AND p.marked_for_deletion_on <= ? ORDER BY p.id", s.namespaces.Grace().Over)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT "+columns+", 0 AS actor_level"+from+
+		" WHERE NOT p.pending_delete AND p.marked_for_deletion_on <= ? ORDER BY p.id", s.Namespaces.Grace().Over)
 	if err != nil {
 		return fmt.Errorf("projects to delete: %w", err)
 	}
@@ -295,13 +295,13 @@ func (s *Service) PurgeMarked(ctx context.Context, _ PurgeMarked) error {
 			return err
 		}
 	}
-	due, err := s.namespaces.Due(ctx)
+	due, err := s.Namespaces.Due(ctx)
 	if err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		for _, id := range due {
-			if err := s.jobs.Enqueue(ctx, PurgeGroup{GroupID: id, Marked: true}); err != nil {
+			if err := s.Jobs.Enqueue(ctx, PurgeGroup{GroupID: id, Marked: true}); err != nil {
 				return err
 			}
 		}

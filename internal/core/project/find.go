@@ -34,13 +34,13 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, ref string) (*Projec
 	if !byID && !strings.Contains(ref, "/") {
 		return nil, errs.Missing("Project")
 	}
-	level, args := s.policy.LevelSQL(as, "p.namespace_id")
+	level, args := s.Policy.LevelSQL(as, "p.namespace_id")
 	cond, value := "p.id = ?", any(id)
 	if !byID {
 		cond, value = "r.path_fold = ?", db.Fold(ref)
 	}
 	query := "SELECT " + columns + ", " + level + " AS actor_level" + from + " WHERE NOT p.pending_delete AND " + cond
-	found, err := db.Get[row](ctx, s.db, query, append(args, value)...)
+	found, err := db.Get[row](ctx, s.DB, query, append(args, value)...)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return nil, s.missing(ctx, as, ref, byID)
@@ -48,7 +48,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, ref string) (*Projec
 		return nil, fmt.Errorf("find project: %w", err)
 	}
 	p := found.project()
-	if err := s.policy.Require(ctx, as, authz.ReadProject, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadProject, p.Subject()); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -66,7 +66,7 @@ func (s *Service) missing(ctx context.Context, as authz.Actor, ref string, byID 
 	if byID {
 		return gone
 	}
-	id, err := db.Get[ID](ctx, s.db, `SELECT p.id FROM redirect_routes o JOIN projects p ON p.namespace_id = o.namespace_id
+	id, err := db.Get[ID](ctx, s.DB, `SELECT p.id FROM redirect_routes o JOIN projects p ON p.namespace_id = o.namespace_id
 		WHERE o.path_fold = ?`, db.Fold(ref))
 	if errors.Is(err, db.ErrNotFound) {
 		return gone
@@ -108,7 +108,7 @@ func (s *Service) ByNamespaces(ctx context.Context, as authz.Actor, ids []authz.
 
 // readable reads the projects with these values of a column that the actor may read.
 func (s *Service) readable(ctx context.Context, as authz.Actor, column string, values any) ([]*Project, error) {
-	level, args := s.policy.LevelSQL(as, "p.namespace_id")
+	level, args := s.Policy.LevelSQL(as, "p.namespace_id")
 	rows, err := s.withValues(ctx, column, values, level, args)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s *Service) readable(ctx context.Context, as authz.Actor, column string, v
 	var out []*Project
 	for i := range rows {
 		p := rows[i].project()
-		may, err := s.policy.Can(ctx, as, authz.ReadProject, p.Subject())
+		may, err := s.Policy.Can(ctx, as, authz.ReadProject, p.Subject())
 		if err != nil {
 			return nil, fmt.Errorf("projects by id: %w", err)
 		}
@@ -151,7 +151,7 @@ func (s *Service) withValues(ctx context.Context, column string, values any, lev
 	var w db.Where
 	w.In(column, values)
 	w.Raw("NOT p.pending_delete")
-	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", "+level+" AS actor_level"+from+w.SQL(), append(args, w.Args()...)...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT "+columns+", "+level+" AS actor_level"+from+w.SQL(), append(args, w.Args()...)...)
 	if err != nil {
 		return nil, fmt.Errorf("projects by id: %w", err)
 	}

@@ -48,7 +48,7 @@ func (s *Service) Fork(ctx context.Context, as authz.Actor, ref string, in ForkI
 	if err != nil {
 		return nil, conflicting(err)
 	}
-	if kept, err := s.namespaces.KeepsForks(ctx, source.NamespaceID, into.ID); err != nil || kept && !as.Admin {
+	if kept, err := s.Namespaces.KeepsForks(ctx, source.NamespaceID, into.ID); err != nil || kept && !as.Admin {
 		return nil, errors.Join(err, errs.Sentences(errs.Conflict, "Forked from project is forbidden"))
 	}
 	p, err := s.build(as, Input{Changes: in.changes(source)}, into)
@@ -68,7 +68,7 @@ func (s *Service) Fork(ctx context.Context, as authz.Actor, ref string, in ForkI
 		if err := s.join(ctx, p, source.ID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Forked{Fact: Fact{Project: *p, Stamp: as.Stamp(s.now())}, Source: source, Branch: in.Branch})
+		return s.Bus.Publish(ctx, Forked{Fact: Fact{Project: *p, Stamp: as.Stamp(s.Now())}, Source: source, Branch: in.Branch})
 	})
 	if err != nil {
 		return nil, conflicting(err)
@@ -80,7 +80,7 @@ func (s *Service) Fork(ctx context.Context, as authz.Actor, ref string, in ForkI
 // No user copies what is marked for deletion.
 func (s *Service) requireFork(ctx context.Context, as authz.Actor, source *Project) error {
 	for _, ability := range []authz.Ability{authz.ForkProject, authz.ReadCode} {
-		err := s.policy.Require(ctx, as, ability, source.Subject())
+		err := s.Policy.Require(ctx, as, ability, source.Subject())
 		if errs.Is(err, errs.Forbidden) {
 			return errs.Missing("")
 		}
@@ -113,7 +113,7 @@ func (s *Service) checkBranch(ctx context.Context, source *Project, branch strin
 func (s *Service) forkInto(ctx context.Context, as authz.Actor, ref string) (*namespace.Namespace, error) {
 	gone := errs.Missing("Target Namespace")
 	if ref == "" {
-		own, err := db.Get[*authz.NamespaceID](ctx, s.db, "SELECT namespace_id FROM users WHERE id = ?", as.UserID)
+		own, err := db.Get[*authz.NamespaceID](ctx, s.DB, "SELECT namespace_id FROM users WHERE id = ?", as.UserID)
 		if err != nil {
 			return nil, fmt.Errorf("personal namespace: %w", err)
 		}
@@ -122,7 +122,7 @@ func (s *Service) forkInto(ctx context.Context, as authz.Actor, ref string) (*na
 		}
 		ref = fmt.Sprint(*own)
 	}
-	into, err := s.namespaces.FindNamespace(ctx, as, ref)
+	into, err := s.Namespaces.FindNamespace(ctx, as, ref)
 	if err == nil {
 		err = s.mayReceive(ctx, as, into)
 	}
@@ -208,11 +208,11 @@ func (s *Service) Sources(ctx context.Context, as authz.Actor, list []*Project) 
 	}
 	var w db.Where
 	w.In("p.id", ids)
-	seen, args := s.policy.VisibleProjectsSQL(as, "n")
+	seen, args := s.Policy.VisibleProjectsSQL(as, "n")
 	w.And(seen, args...)
 	w.Raw("NOT p.pending_delete")
-	level, args := s.policy.LevelSQL(as, "p.namespace_id")
-	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", "+level+" AS actor_level"+from+w.SQL(), append(args, w.Args()...)...)
+	level, args := s.Policy.LevelSQL(as, "p.namespace_id")
+	rows, err := db.Select[row](ctx, s.DB, "SELECT "+columns+", "+level+" AS actor_level"+from+w.SQL(), append(args, w.Args()...)...)
 	if err != nil {
 		return nil, fmt.Errorf("sources of forks: %w", err)
 	}
@@ -247,8 +247,8 @@ func (s *Service) RecordImport(ctx context.Context, id ID, status, message strin
 	}
 	row := s.lock(id)
 	row.Now = nil
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		_, err := db.Update(ctx, s.db, row, func(_ context.Context, p *Project) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		_, err := db.Update(ctx, s.DB, row, func(_ context.Context, p *Project) error {
 			p.ImportStatus, p.ImportError = status, text
 			return nil
 		})

@@ -33,7 +33,7 @@ func (s *Service) ImportOf(ctx context.Context, as authz.Actor, ref string) (*Pr
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.ReadImport, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadImport, p.Subject()); err != nil {
 		return nil, err
 	}
 	if !p.administers(as) {
@@ -96,7 +96,7 @@ func (s *Service) template(ctx context.Context, as authz.Actor, in Input) (*Proj
 	}
 	p, err := s.FindByID(ctx, as, *in.TemplateID)
 	if err == nil {
-		err = s.policy.Require(ctx, as, authz.ReadCode, p.Subject())
+		err = s.Policy.Require(ctx, as, authz.ReadCode, p.Subject())
 	}
 	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
 		return nil, unknownTemplate(fmt.Sprint(*in.TemplateID))
@@ -111,10 +111,10 @@ func (s *Service) checkImport(address string) (origin, error) {
 	if address == "" {
 		return origin{}, nil
 	}
-	if !slices.Contains(s.settings.Current().ImportSources, "git") {
+	if !slices.Contains(s.Settings.Current().ImportSources, "git") {
 		return origin{}, errs.Denied("")
 	}
-	u, err := s.outbound.CheckURL(address)
+	u, err := s.Outbound.CheckURL(address)
 	if blocked, ok := errors.AsType[*safehttp.BlockedError](err); ok {
 		return origin{}, errs.New(errs.Unprocessable, "Import url "+blocked.Error())
 	}
@@ -129,17 +129,17 @@ func (s *Service) checkImport(address string) (origin, error) {
 // scheduleImport schedules the import in the transaction that makes the project.
 func (s *Service) scheduleImport(ctx context.Context, as authz.Actor, p *Project, from origin) error {
 	if from.template != nil {
-		return s.bus.Publish(ctx, Templated{Stamp: as.Stamp(s.now()), ProjectID: p.ID, SourceID: from.template.ID})
+		return s.Bus.Publish(ctx, Templated{Stamp: as.Stamp(s.Now()), ProjectID: p.ID, SourceID: from.template.ID})
 	}
 	if from.builtin != "" {
-		return s.jobs.Enqueue(ctx, FillTemplate{ProjectID: p.ID, Template: from.builtin, By: as.UserID})
+		return s.Jobs.Enqueue(ctx, FillTemplate{ProjectID: p.ID, Template: from.builtin, By: as.UserID})
 	}
 	if from.address == "" {
 		return nil
 	}
 	row := importRow{ProjectID: p.ID, UserID: as.UserID, URL: from.address}
 	if from.user != nil {
-		row.Sealed = s.box.Seal(ImportSecret(p.ID), from.user.String())
+		row.Sealed = s.Box.Seal(ImportSecret(p.ID), from.user.String())
 	}
 	return s.awaitTurn(ctx, row)
 }

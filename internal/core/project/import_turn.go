@@ -37,7 +37,7 @@ func (s *Service) awaitTurn(ctx context.Context, row importRow) error {
 	if err := s.holdImports(ctx); err != nil {
 		return err
 	}
-	_, err := db.InsertRow(ctx, s.db, "project_imports", db.Values{
+	_, err := db.InsertRow(ctx, s.DB, "project_imports", db.Values{
 		"project_id": row.ProjectID, "user_id": row.UserID, "url": row.URL, "sealed": row.Sealed, "started": false,
 	}, "")
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Service) awaitTurn(ctx context.Context, row importRow) error {
 // holdImports lets one transaction at a time choose what runs. Rows of projects are
 // changed before, never after.
 func (s *Service) holdImports(ctx context.Context) error {
-	if err := s.db.Lock(ctx, "project_imports"); err != nil {
+	if err := s.DB.Lock(ctx, "project_imports"); err != nil {
 		return fmt.Errorf("lock imports: %w", err)
 	}
 	return nil
@@ -58,24 +58,24 @@ func (s *Service) holdImports(ctx context.Context) error {
 // startImports enqueues as many imports as there is room for, those of the users first who
 // have the fewest running.
 func (s *Service) startImports(ctx context.Context) error {
-	running, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM project_imports WHERE started")
+	running, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM project_imports WHERE started")
 	if err != nil {
 		return fmt.Errorf("running imports: %w", err)
 	}
-	for ; running < s.imports.Running; running++ {
-		id, err := db.Get[ID](ctx, s.db, `SELECT i.project_id FROM project_imports i
+	for ; running < s.Imports.Running; running++ {
+		id, err := db.Get[ID](ctx, s.DB, `SELECT i.project_id FROM project_imports i
 			LEFT JOIN (SELECT user_id, COUNT(*) AS running FROM project_imports WHERE started GROUP BY user_id) u ON u.user_id = i.user_id
-			WHERE NOT i.started AND COALESCE(u.running, 0) < ? ORDER BY COALESCE(u.running, 0), i.project_id LIMIT 1`, s.imports.PerUser)
+			WHERE NOT i.started AND COALESCE(u.running, 0) < ? ORDER BY COALESCE(u.running, 0), i.project_id LIMIT 1`, s.Imports.PerUser)
 		if errors.Is(err, db.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("next import: %w", err)
 		}
-		if _, err := s.db.Exec(ctx, "UPDATE project_imports SET started = ? WHERE project_id = ?", true, id); err != nil {
+		if _, err := s.DB.Exec(ctx, "UPDATE project_imports SET started = ? WHERE project_id = ?", true, id); err != nil {
 			return fmt.Errorf("start import: %w", err)
 		}
-		if err := s.jobs.Enqueue(ctx, Import{ProjectID: id}); err != nil {
+		if err := s.Jobs.Enqueue(ctx, Import{ProjectID: id}); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func (s *Service) startImports(ctx context.Context) error {
 
 // endImport gives the place of an import to the next one, in the transaction of ctx.
 func (s *Service) endImport(ctx context.Context, id ID) error {
-	there, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM project_imports WHERE project_id = ?)", id)
+	there, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM project_imports WHERE project_id = ?)", id)
 	if err != nil {
 		return fmt.Errorf("find import: %w", err)
 	}
@@ -94,7 +94,7 @@ func (s *Service) endImport(ctx context.Context, id ID) error {
 	if err := s.holdImports(ctx); err != nil {
 		return err
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM project_imports WHERE project_id = ?", id); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM project_imports WHERE project_id = ?", id); err != nil {
 		return fmt.Errorf("end import: %w", err)
 	}
 	return s.startImports(ctx)
@@ -103,7 +103,7 @@ func (s *Service) endImport(ctx context.Context, id ID) error {
 // cancelImport keeps the repository of a project that is being deleted from being filled,
 // in the transaction of ctx.
 func (s *Service) cancelImport(ctx context.Context, id ID) error {
-	_, err := s.db.Exec(ctx, `UPDATE projects SET import_status = ?, import_error = ? WHERE id = ? AND import_status IN (?, ?)
+	_, err := s.DB.Exec(ctx, `UPDATE projects SET import_status = ?, import_error = ? WHERE id = ? AND import_status IN (?, ?)
 		AND EXISTS (SELECT 1 FROM project_imports i WHERE i.project_id = projects.id)`,
 		ImportFailed, ImportCancelled, id, ImportScheduled, ImportStarted)
 	if err != nil {
@@ -118,21 +118,21 @@ const ImportCancelled = "The import was cancelled because the project is being d
 // StartImports starts what there is room for, and once more what has begun and has lost its
 // job. An import whose job is there does not run twice.
 func (s *Service) StartImports(ctx context.Context, _ StartImports) error {
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.holdImports(ctx); err != nil {
 			return err
 		}
-		_, err := s.db.Exec(ctx, `DELETE FROM project_imports WHERE NOT EXISTS (SELECT 1 FROM projects p
+		_, err := s.DB.Exec(ctx, `DELETE FROM project_imports WHERE NOT EXISTS (SELECT 1 FROM projects p
 			WHERE p.id = project_imports.project_id AND NOT p.pending_delete AND p.import_status IN (?, ?))`, ImportScheduled, ImportStarted)
 		if err != nil {
 			return fmt.Errorf("clear imports: %w", err)
 		}
-		begun, err := db.Select[ID](ctx, s.db, "SELECT project_id FROM project_imports WHERE started ORDER BY project_id")
+		begun, err := db.Select[ID](ctx, s.DB, "SELECT project_id FROM project_imports WHERE started ORDER BY project_id")
 		if err != nil {
 			return fmt.Errorf("running imports: %w", err)
 		}
 		for _, id := range begun {
-			if err := s.jobs.Enqueue(ctx, Import{ProjectID: id}); err != nil {
+			if err := s.Jobs.Enqueue(ctx, Import{ProjectID: id}); err != nil {
 				return err
 			}
 		}
@@ -146,7 +146,7 @@ func (s *Service) Source(ctx context.Context, args Import) (Import, bool, error)
 	if args.URL != "" { // enqueued by a program of before imports took turns
 		return args, true, nil
 	}
-	row, err := db.Get[importRow](ctx, s.db, "SELECT project_id, user_id, url, sealed, started FROM project_imports WHERE project_id = ?", args.ProjectID)
+	row, err := db.Get[importRow](ctx, s.DB, "SELECT project_id, user_id, url, sealed, started FROM project_imports WHERE project_id = ?", args.ProjectID)
 	if errors.Is(err, db.ErrNotFound) {
 		return args, false, nil
 	}

@@ -118,7 +118,7 @@ const CodeUnpaired errs.Code = "project_list_unpaired"
 // List gives the projects that the actor may see, with the actor's level in each.
 func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[*Project], error) {
 	none := page.Page[*Project]{}
-	if err := s.policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
 		return none, err
 	}
 	if (f.UpdatedAfter != nil || f.UpdatedBefore != nil) && f.OrderBy != "updated_at" {
@@ -130,21 +130,21 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	}
 	candidates := s.candidates(as, f, w)
 	if least := f.least(); least > authz.NoAccess {
-		reach, args := s.policy.ReachSQL(as, least)
+		reach, args := s.Policy.ReachSQL(as, least)
 		w.And("p.namespace_id IN ("+reach+")", args...)
 	}
 	if as.Admin || as.Auditor {
-		s.policy.Within(as, "p.namespace_id", &w)
+		s.Policy.Within(as, "p.namespace_id", &w)
 	}
 	hidden := f.least() == authz.NoAccess && !as.Admin && !as.Auditor // members see what they belong to
 	if hidden {
-		seen, args := s.policy.VisibleProjectsSQL(as, "n")
+		seen, args := s.Policy.VisibleProjectsSQL(as, "n")
 		w.And(seen, args...)
 		if f.Visibility == nil {
 			w.Raw("n.id = p.namespace_id")
 		}
 	}
-	level, args := s.policy.LevelSQL(as, "p.namespace_id")
+	level, args := s.Policy.LevelSQL(as, "p.namespace_id")
 	q := page.Query{
 		Columns: columns + ", " + level + " AS actor_level", ColumnArgs: args, From: tables,
 		Where: w, Order: f.order(as), Key: "p.id", Narrow: f.tables(hidden), Candidates: candidates,
@@ -152,7 +152,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	if f.OrderBy == relevance {
 		q.Common = page.Order{page.ID("p.id")}.Desc()
 	}
-	rows, err := page.Select[row](ctx, s.db, q, f.Range)
+	rows, err := page.Select[row](ctx, s.DB, q, f.Range)
 	if err != nil {
 		return none, fmt.Errorf("list projects: %w", err)
 	}
@@ -166,7 +166,7 @@ var Texts = db.Trigrams{Table: "projects", Columns: []string{"name_fold", "LOWER
 func (s *Service) candidates(as authz.Actor, f Filter, shown db.Where) []page.Candidates {
 	var out []page.Candidates
 	if f.Search != "" && !f.SearchNamespaces {
-		if query, args, ok := s.db.Holding(Texts, []string{db.Fold(f.Search)}); ok {
+		if query, args, ok := s.DB.Holding(Texts, []string{db.Fold(f.Search)}); ok {
 			out = append(out, page.Candidates{SQL: query, Args: args})
 		}
 	}
@@ -178,10 +178,10 @@ func (s *Service) candidates(as authz.Actor, f Filter, shown db.Where) []page.Ca
 	var args []any
 	ok := true
 	if least := f.least(); least > authz.NoAccess {
-		reach, more := s.policy.ReachSQL(as, least)
+		reach, more := s.Policy.ReachSQL(as, least)
 		places, args, table = "SELECT DISTINCT namespace_id AS id FROM ("+reach+") reached", more, "projects p"
 	} else {
-		places, args, ok = s.policy.VisibleProjectIDsSQL(as)
+		places, args, ok = s.Policy.VisibleProjectIDsSQL(as)
 	}
 	if ok {
 		shown.Raw("p.namespace_id = place.id")
@@ -331,7 +331,7 @@ func (f Filter) least() authz.Level {
 func (s *Service) inPlace(f Filter) (query string, args []any) {
 	const below = "SELECT x.id FROM projects x WHERE x.parent_id "
 	const shared = "SELECT x.id FROM shares s JOIN projects x ON x.namespace_id = s.namespace_id WHERE s.group_id = ? AND (s.expires_on IS NULL OR s.expires_on > ?)"
-	today := s.now().UTC().Format(time.DateOnly)
+	today := s.Now().UTC().Format(time.DateOnly)
 	if f.OnlyShared {
 		return shared, []any{*f.Parent, today}
 	}
@@ -389,7 +389,7 @@ func (s *Service) membership(w *db.Where, as authz.Actor, f Filter) {
 			w.And(feature.column+" >= ?", map[bool]authz.FeatureAccess{true: authz.FeatureMembers, false: authz.FeatureEnabled}[as.Admin])
 			continue
 		}
-		reach, args := s.policy.ReachSQL(as, authz.Guest)
+		reach, args := s.Policy.ReachSQL(as, authz.Guest)
 		w.And("("+feature.column+" >= 20 OR "+feature.column+" >= 10 AND p.namespace_id IN ("+reach+"))", args...)
 	}
 }

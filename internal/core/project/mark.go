@@ -16,7 +16,7 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.policy.Require(ctx, as, authz.DeleteProject, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.DeleteProject, p.Subject()); err != nil {
 		return err
 	}
 	if err := s.mayDelete(as); err != nil {
@@ -25,11 +25,11 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) error {
 	if p.MarkedForDeletionOn != nil {
 		return errs.Plain("Project has already been marked for deletion")
 	}
-	grace := s.namespaces.ProjectGrace()
+	grace := s.Namespaces.ProjectGrace()
 	if grace.None {
 		return s.remove(ctx, as, p)
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		out, err := s.update(ctx, as, p.ID, func(_ context.Context, p *Project) error {
 			if p.MarkedForDeletionOn != nil {
 				return errs.Plain("Project has already been marked for deletion")
@@ -44,7 +44,7 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) error {
 		if err := s.cancelImport(ctx, p.ID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Marked{Fact: s.fact(as, &out)})
+		return s.Bus.Publish(ctx, Marked{Fact: s.fact(as, &out)})
 	})
 	return errs.Wrap(err, "mark project")
 }
@@ -56,16 +56,16 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Pro
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.DeleteProject, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.DeleteProject, p.Subject()); err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		out, err := s.update(ctx, as, p.ID, func(ctx context.Context, p *Project) error {
 			if p.MarkedForDeletionOn == nil {
 				return errs.Plain("Project has not been marked for deletion")
 			}
 			var err error
-			p.Path, p.Name, err = s.namespaces.Original(ctx, &namespace.Namespace{
+			p.Path, p.Name, err = s.Namespaces.Original(ctx, &namespace.Namespace{
 				ID: p.NamespaceID, Kind: namespace.ProjectKind, ParentID: &p.ParentID, Path: p.Path, Name: p.Name, FullPath: p.FullPath,
 			}, int64(p.ID))
 			p.MarkedForDeletionOn, p.ArchivedSelf = nil, false
@@ -74,7 +74,7 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Pro
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Marked{s.fact(as, &out), true})
+		return s.Bus.Publish(ctx, Marked{s.fact(as, &out), true})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, f.Err()
@@ -94,7 +94,7 @@ func deref(text *string) string {
 
 // mayDelete refuses where the settings leave the deletion of projects to administrators.
 func (s *Service) mayDelete(as authz.Actor) error {
-	if s.settings.Current().DefaultProjectDeletionProtection && !as.Admin {
+	if s.Settings.Current().DefaultProjectDeletionProtection && !as.Admin {
 		return errs.Denied("Only administrators delete projects on this instance")
 	}
 	return nil

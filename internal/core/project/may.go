@@ -10,7 +10,7 @@ import (
 // May reports whether the actor may do something in a project that was read for it. It takes no
 // statement where the project carries the level.
 func (s *Service) May(ctx context.Context, as authz.Actor, p *Project, ability authz.Ability) (bool, error) {
-	err := s.policy.Require(ctx, as, ability, p.Subject())
+	err := s.Policy.Require(ctx, as, ability, p.Subject())
 	switch errs.KindOf(err) {
 	case errs.NotFound, errs.Unauthorized, errs.Forbidden:
 		return false, nil

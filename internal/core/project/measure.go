@@ -43,7 +43,7 @@ type languageRow struct {
 // MeasuredAt gives the commit that a project was last measured at; ok is false where it
 // never was. It asks for no permission.
 func (s *Service) MeasuredAt(ctx context.Context, id ID) (commit string, ok bool, err error) {
-	commit, err = db.Get[string](ctx, s.db, "SELECT commit_id FROM project_measures WHERE project_id = ?", id)
+	commit, err = db.Get[string](ctx, s.DB, "SELECT commit_id FROM project_measures WHERE project_id = ?", id)
 	if errors.Is(err, db.ErrNotFound) {
 		return "", false, nil
 	}
@@ -56,7 +56,7 @@ func (s *Service) MeasuredAt(ctx context.Context, id ID) (commit string, ok bool
 // RecordSize stores the size of the repository of a project that was measured before.
 // It asks for no permission.
 func (s *Service) RecordSize(ctx context.Context, id ID, size int64) error {
-	if _, err := s.db.Exec(ctx, "UPDATE project_measures SET repository_size = ? WHERE project_id = ?", size, id); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE project_measures SET repository_size = ? WHERE project_id = ?", size, id); err != nil {
 		return fmt.Errorf("record size: %w", err)
 	}
 	return nil
@@ -65,19 +65,19 @@ func (s *Service) RecordSize(ctx context.Context, id ID, size int64) error {
 // RecordMeasure stores what was found in the repository of a project; one that is gone
 // is no error. It asks for no permission.
 func (s *Service) RecordMeasure(ctx context.Context, id ID, m Measure) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		for _, table := range []string{"project_measures", "project_languages"} {
-			if _, err := s.db.Exec(ctx, "DELETE FROM "+table+" WHERE project_id = ?", id); err != nil {
+			if _, err := s.DB.Exec(ctx, "DELETE FROM "+table+" WHERE project_id = ?", id); err != nil {
 				return err
 			}
 		}
 		row := measureRow{id, m.Commit, m.Commits, m.Size, m.Readme, m.License, m.LicenseKey}
-		if _, err := db.InsertRow(ctx, s.db, "project_measures", row, ""); err != nil {
+		if _, err := db.InsertRow(ctx, s.DB, "project_measures", row, ""); err != nil {
 			return err
 		}
 		for _, name := range slices.Sorted(maps.Keys(m.LanguagesOf)) {
 			row := languageRow{id, name, db.Fold(name), m.LanguagesOf[name]}
-			if _, err := db.InsertRow(ctx, s.db, "project_languages", row, ""); err != nil {
+			if _, err := db.InsertRow(ctx, s.DB, "project_languages", row, ""); err != nil {
 				return err
 			}
 		}
@@ -101,7 +101,7 @@ type LanguageShare struct {
 // Languages gives the shares of the languages as they were last measured, the greatest
 // first. It asks for no permission.
 func (s *Service) Languages(ctx context.Context, id ID) ([]LanguageShare, error) {
-	rows, err := db.Select[languageRow](ctx, s.db, "SELECT project_id, name, name_fold, bytes FROM project_languages WHERE project_id = ?", id)
+	rows, err := db.Select[languageRow](ctx, s.DB, "SELECT project_id, name, name_fold, bytes FROM project_languages WHERE project_id = ?", id)
 	if err != nil {
 		return nil, fmt.Errorf("list languages: %w", err)
 	}

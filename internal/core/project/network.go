@@ -50,11 +50,11 @@ type node struct {
 // of one project's place in a network, or of its visibility, locks its source; a change of a
 // whole network locks all projects in it. So no project joins a network that is changing.
 func (s *Service) hold(ctx context.Context, where string, args ...any) (map[ID]node, error) {
-	_, err := db.Select[ID](ctx, s.db, "SELECT id FROM projects WHERE "+where+" ORDER BY id"+s.db.Dialect().ForUpdate(), args...)
+	_, err := db.Select[ID](ctx, s.DB, "SELECT id FROM projects WHERE "+where+" ORDER BY id"+s.DB.Dialect().ForUpdate(), args...)
 	if err != nil {
 		return nil, fmt.Errorf("hold forks: %w", err)
 	}
-	rows, err := db.Select[node](ctx, s.db, `SELECT p.id, p.forked_from_id, p.fork_root_id, p.pending_delete, n.visibility
+	rows, err := db.Select[node](ctx, s.DB, `SELECT p.id, p.forked_from_id, p.fork_root_id, p.pending_delete, n.visibility
 		FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id IN (SELECT id FROM projects WHERE `+where+")", args...)
 	if err != nil {
 		return nil, fmt.Errorf("read forks: %w", err)
@@ -89,13 +89,13 @@ func (s *Service) join(ctx context.Context, fork *Project, source ID) error {
 		return errs.Missing("Project")
 	}
 	if fork.Visibility > from.Visibility {
-		if err := s.namespaces.Show(ctx, fork.NamespaceID, from.Visibility); err != nil {
+		if err := s.Namespaces.Show(ctx, fork.NamespaceID, from.Visibility); err != nil {
 			return err
 		}
 		fork.Visibility = from.Visibility
 	}
 	root := from.network()
-	if _, err := s.db.Exec(ctx, "UPDATE projects SET forked_from_id = ?, fork_root_id = ? WHERE id = ?", source, root, fork.ID); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE projects SET forked_from_id = ?, fork_root_id = ? WHERE id = ?", source, root, fork.ID); err != nil {
 		return fmt.Errorf("join network: %w", err)
 	}
 	fork.ForkedFromID, fork.ForkRootID = &source, &root
@@ -104,7 +104,7 @@ func (s *Service) join(ctx context.Context, fork *Project, source ID) error {
 
 // countForks recounts the forks of a project; the caller holds it.
 func (s *Service) countForks(ctx context.Context, id ID) error {
-	_, err := s.db.Exec(ctx, `UPDATE projects SET forks_count =
+	_, err := s.DB.Exec(ctx, `UPDATE projects SET forks_count =
 		(SELECT COUNT(*) FROM projects f WHERE f.forked_from_id = projects.id AND NOT f.pending_delete) WHERE id = ?`, id)
 	if err != nil {
 		return fmt.Errorf("count forks: %w", err)
@@ -119,14 +119,14 @@ func (s *Service) Unfork(ctx context.Context, as authz.Actor, ref string) error 
 	if err != nil {
 		return err
 	}
-	if err := s.policy.Require(ctx, as, authz.RemoveForkLink, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.RemoveForkLink, p.Subject()); err != nil {
 		return err
 	}
 	if p.ForkRootID == nil {
 		return errs.New(errs.NotModified, "")
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", p.ID); err != nil {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM projects WHERE id = ?", p.ID); err != nil {
 			return err
 		}
 		left, err := s.leaveNetwork(ctx, p.ID)
@@ -138,7 +138,7 @@ func (s *Service) Unfork(ctx context.Context, as authz.Actor, ref string) error 
 		}
 		now := *p
 		now.ForkedFromID, now.ForkRootID, now.ForksCount = nil, nil, 0
-		return s.bus.Publish(ctx, Unforked{Fact: Fact{Project: now, Before: p, Stamp: as.Stamp(s.now())}})
+		return s.Bus.Publish(ctx, Unforked{Fact: Fact{Project: now, Before: p, Stamp: as.Stamp(s.Now())}})
 	})
 	if err != nil {
 		return fmt.Errorf("unfork project: %w", err)
@@ -153,10 +153,10 @@ func (s *Service) leaveNetwork(ctx context.Context, id ID) (left bool, err error
 	if err != nil {
 		return false, err
 	}
-	if _, err := s.db.Exec(ctx, "UPDATE projects SET forked_from_id = NULL WHERE forked_from_id = ?", id); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE projects SET forked_from_id = NULL WHERE forked_from_id = ?", id); err != nil {
 		return false, fmt.Errorf("let go of forks: %w", err)
 	}
-	if _, err := s.db.Exec(ctx, "UPDATE projects SET forked_from_id = NULL, fork_root_id = NULL, forks_count = 0 WHERE id = ?", id); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE projects SET forked_from_id = NULL, fork_root_id = NULL, forks_count = 0 WHERE id = ?", id); err != nil {
 		return false, fmt.Errorf("leave network: %w", err)
 	}
 	was := held[id]
@@ -176,7 +176,7 @@ func (s *Service) MakeFork(ctx context.Context, as authz.Actor, ref, of string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.RemoveForkLink, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.RemoveForkLink, p.Subject()); err != nil {
 		return nil, err
 	}
 	source, err := s.Find(ctx, as, of)
@@ -189,13 +189,13 @@ func (s *Service) MakeFork(ctx context.Context, as authz.Actor, ref, of string) 
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.linkFork(ctx, p.ID, source.ID); err != nil {
 			return err
 		}
 		root, now := source.Root(), *p
-		now.ForkedFromID, now.ForkRootID, now.UpdatedAt = &source.ID, &root, db.At(s.now())
-		return s.bus.Publish(ctx, ForkLinked{Fact: Fact{Project: now, Before: p, Stamp: as.Stamp(s.now())}, Source: source})
+		now.ForkedFromID, now.ForkRootID, now.UpdatedAt = &source.ID, &root, db.At(s.Now())
+		return s.Bus.Publish(ctx, ForkLinked{Fact: Fact{Project: now, Before: p, Stamp: as.Stamp(s.Now())}, Source: source})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make fork: %w", err)
@@ -225,10 +225,10 @@ func (s *Service) linkFork(ctx context.Context, id, source ID) error {
 		return f.Err()
 	}
 	// Its forks come along.
-	if _, err := s.db.Exec(ctx, "UPDATE projects SET fork_root_id = ? WHERE fork_root_id = ? OR id = ?", from.network(), id, id); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE projects SET fork_root_id = ? WHERE fork_root_id = ? OR id = ?", from.network(), id, id); err != nil {
 		return fmt.Errorf("join network: %w", err)
 	}
-	if _, err := s.db.Exec(ctx, "UPDATE projects SET forked_from_id = ?, updated_at = ? WHERE id = ?", source, db.At(s.now()), id); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE projects SET forked_from_id = ?, updated_at = ? WHERE id = ?", source, db.At(s.Now()), id); err != nil {
 		return fmt.Errorf("join network: %w", err)
 	}
 	return s.countForks(ctx, source)
@@ -252,7 +252,7 @@ func (s *Service) show(ctx context.Context, p *Project) error {
 			return f.Err()
 		}
 	}
-	if err := s.namespaces.Show(ctx, p.NamespaceID, p.Visibility); err != nil {
+	if err := s.Namespaces.Show(ctx, p.NamespaceID, p.Visibility); err != nil {
 		return err
 	}
 	return s.lowerForks(ctx, p.NamespaceID)
@@ -276,7 +276,7 @@ func (s *Service) lowerForks(ctx context.Context, place authz.NamespaceID) error
 		ID authz.NamespaceID `db:"id"`
 		To authz.Visibility  `db:"most"`
 	}
-	higher, err := db.Select[lowered](ctx, s.db, `WITH RECURSIVE forks (id, namespace_id, most) AS (
+	higher, err := db.Select[lowered](ctx, s.DB, `WITH RECURSIVE forks (id, namespace_id, most) AS (
 			SELECT f.id, f.namespace_id, n.visibility FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id
 			JOIN namespaces n ON n.id = p.namespace_id JOIN projects f ON f.forked_from_id = p.id WHERE a.ancestor_id = ?
 			UNION
@@ -287,7 +287,7 @@ func (s *Service) lowerForks(ctx context.Context, place authz.NamespaceID) error
 		return fmt.Errorf("look for forks: %w", err)
 	}
 	for _, fork := range higher {
-		if err := s.namespaces.Show(ctx, fork.ID, fork.To); err != nil {
+		if err := s.Namespaces.Show(ctx, fork.ID, fork.To); err != nil {
 			return err
 		}
 	}

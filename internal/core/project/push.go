@@ -17,7 +17,7 @@ func (s *Service) RecordPush(ctx context.Context, id ID, branch string, at time.
 	if branch != "" {
 		query, args = query+", default_branch = COALESCE(default_branch, ?)", append(args, branch)
 	}
-	if _, err := s.db.Exec(ctx, query+" WHERE id = ?", append(args, id)...); err != nil {
+	if _, err := s.DB.Exec(ctx, query+" WHERE id = ?", append(args, id)...); err != nil {
 		return fmt.Errorf("record push: %w", err)
 	}
 	return nil
@@ -28,7 +28,7 @@ func (s *Service) RecordPush(ctx context.Context, id ID, branch string, at time.
 func (s *Service) AdoptBranch(ctx context.Context, id ID, branch string) error {
 	row := s.lock(id)
 	row.Now = nil
-	_, err := db.Update(ctx, s.db, row, func(_ context.Context, p *Project) error {
+	_, err := db.Update(ctx, s.DB, row, func(_ context.Context, p *Project) error {
 		if p.DefaultBranch == nil {
 			p.DefaultBranch = &branch
 		}

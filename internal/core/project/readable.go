@@ -43,7 +43,7 @@ func Readable[T any](ctx context.Context, s *Service, as authz.Actor, rows []T, 
 			continue
 		}
 		ability, subject := rule.Needs(&rows[i], p)
-		may, err := s.policy.Can(ctx, as, ability, subject)
+		may, err := s.Policy.Can(ctx, as, ability, subject)
 		if err != nil {
 			return nil, fmt.Errorf("readable rows: %w", err)
 		}
@@ -70,7 +70,7 @@ func (s *Service) Among(ctx context.Context, as authz.Actor, known map[ID]*Proje
 		return nil, err
 	}
 	for id, p := range projects {
-		may, err := s.policy.Can(ctx, as, ability, p.Subject())
+		may, err := s.Policy.Can(ctx, as, ability, p.Subject())
 		if err != nil {
 			return nil, fmt.Errorf("projects by id: %w", err)
 		}

@@ -11,13 +11,13 @@ import (
 
 // lock names the row of a project for db.Update and db.ForUpdate.
 func (s *Service) lock(id ID) db.Row {
-	return db.Row{Table: "projects", ID: id, Now: s.now, Columns: columns, From: tables, Alias: "p", Missing: errs.Missing("Project")}
+	return db.Row{Table: "projects", ID: id, Now: s.Now, Columns: columns, From: tables, Alias: "p", Missing: errs.Missing("Project")}
 }
 
 // update is db.Update for a project, which keeps its place in the tree and its topics in
 // step. A project that is being deleted is not found.
 func (s *Service) update(ctx context.Context, as authz.Actor, id ID, change func(ctx context.Context, p *Project) error) (db.Change[Project], error) {
-	return db.Update(ctx, s.db, s.lock(id).Provided(as.UnmodifiedAt), func(ctx context.Context, p *Project) error {
+	return db.Update(ctx, s.DB, s.lock(id).Provided(as.UnmodifiedAt), func(ctx context.Context, p *Project) error {
 		if p.PendingDelete {
 			return errs.Missing("Project")
 		}
@@ -31,7 +31,7 @@ func (s *Service) update(ctx context.Context, as authz.Actor, id ID, change func
 
 // fact is what events say of a change.
 func (s *Service) fact(as authz.Actor, c *db.Change[Project]) Fact {
-	return Fact{Project: c.After, Before: &c.Before, Stamp: as.Stamp(s.now())}
+	return Fact{Project: c.After, Before: &c.Before, Stamp: as.Stamp(s.Now())}
 }
 
 // follow changes what hangs on a project's topics, name, path and visibility.
@@ -46,7 +46,7 @@ func (s *Service) follow(ctx context.Context, p, was *Project) error {
 		}
 	}
 	if p.Path != was.Path || p.Name != was.Name {
-		if err := s.namespaces.Rename(ctx, p.NamespaceID, p.Path, p.Name); err != nil {
+		if err := s.Namespaces.Rename(ctx, p.NamespaceID, p.Path, p.Name); err != nil {
 			return err
 		}
 		p.FullPath = strings.TrimSuffix(was.FullPath, was.Path) + p.Path
@@ -55,6 +55,6 @@ func (s *Service) follow(ctx context.Context, p, was *Project) error {
 	if p.Visibility == was.Visibility {
 		return nil
 	}
-	p.UpdatedAt = db.At(s.now())
+	p.UpdatedAt = db.At(s.Now())
 	return s.show(ctx, p)
 }

@@ -64,18 +64,7 @@ type Deps struct {
 
 // Service reads and changes projects.
 type Service struct {
-	db         *db.DB
-	policy     *authz.Policy
-	bus        *event.Bus
-	accounts   *account.Service
-	attributes *attribute.Service
-	namespaces *namespace.Service
-	settings   *setting.Store
-	now        func() time.Time
-	jobs       job.Enqueuer
-	outbound   *safehttp.Dialer
-	box        *secret.Box
-	imports    ImportCaps
+	Deps
 
 	above Above
 }
@@ -93,12 +82,9 @@ type Above struct {
 func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service. Call Connect before the first use.
-func New(deps Deps) *Service {
-	return &Service{
-		db: deps.DB, policy: deps.Policy, bus: deps.Bus, accounts: deps.Accounts, attributes: deps.Attributes, namespaces: deps.Namespaces, settings: deps.Settings,
-		now: deps.Now, jobs: deps.Jobs, outbound: deps.Outbound, box: deps.Box,
-		imports: ImportCaps{Running: cmp.Or(deps.Imports.Running, 8), PerUser: cmp.Or(deps.Imports.PerUser, 2)},
-	}
+func New(d Deps) *Service {
+	d.Imports = ImportCaps{Running: cmp.Or(d.Imports.Running, 8), PerUser: cmp.Or(d.Imports.PerUser, 2)}
+	return &Service{Deps: d}
 }
 
 // CountIssues adds to the number of open issues, and to that of those which are not
@@ -107,7 +93,7 @@ func (s *Service) CountIssues(ctx context.Context, id ID, all, public int64) err
 	if all == 0 && public == 0 {
 		return nil
 	}
-	if _, err := s.db.Exec(ctx, `UPDATE projects SET open_issues_count = open_issues_count + ?,
+	if _, err := s.DB.Exec(ctx, `UPDATE projects SET open_issues_count = open_issues_count + ?,
 		public_open_issues_count = public_open_issues_count + ? WHERE id = ?`, all, public, id); err != nil {
 		return fmt.Errorf("count open issues: %w", err)
 	}

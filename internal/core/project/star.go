@@ -26,14 +26,14 @@ func (s *Service) star(ctx context.Context, as authz.Actor, ref string, add int6
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.StarProject, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.StarProject, p.Subject()); err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		var changed bool
 		if add > 0 {
-			star := db.Values{"project_id": p.ID, "user_id": as.UserID, "created_at": db.At(s.now())}
-			n, err := db.InsertRow(ctx, s.db, "stars", star, "ON CONFLICT DO NOTHING")
+			star := db.Values{"project_id": p.ID, "user_id": as.UserID, "created_at": db.At(s.Now())}
+			n, err := db.InsertRow(ctx, s.DB, "stars", star, "ON CONFLICT DO NOTHING")
 			if err != nil {
 				return fmt.Errorf("star project: %w", err)
 			}
@@ -42,14 +42,14 @@ func (s *Service) star(ctx context.Context, as authz.Actor, ref string, add int6
 			star := db.Row{Table: "stars", Key: "project_id", ID: p.ID}
 			star.And.And("user_id = ?", as.UserID)
 			var err error
-			if changed, err = db.Drop(ctx, s.db, star); err != nil {
+			if changed, err = db.Drop(ctx, s.DB, star); err != nil {
 				return fmt.Errorf("unstar project: %w", err)
 			}
 		}
 		if !changed {
 			return errs.New(errs.NotModified, "")
 		}
-		if _, err := s.db.Exec(ctx, "UPDATE projects SET star_count = star_count + ? WHERE id = ?", add, p.ID); err != nil {
+		if _, err := s.DB.Exec(ctx, "UPDATE projects SET star_count = star_count + ? WHERE id = ?", add, p.ID); err != nil {
 			return fmt.Errorf("count stars: %w", err)
 		}
 		return nil
@@ -83,7 +83,7 @@ func (s *Service) Starrers(ctx context.Context, as authz.Actor, ref, search stri
 		pattern := "%" + db.LikePattern(db.Fold(search)) + "%"
 		w.And(`(u.username_fold LIKE ? ESCAPE '\' OR u.name_fold LIKE ? ESCAPE '\')`, pattern, pattern)
 	}
-	list, err := page.Select[Starrer](ctx, s.db, page.Query{
+	list, err := page.Select[Starrer](ctx, s.DB, page.Query{
 		Columns: "s.user_id, s.created_at", From: "stars s JOIN users u ON u.id = s.user_id", Where: w, Order: page.Order{page.ID("s.user_id")},
 	}, r)
 	if err != nil {

@@ -27,5 +27,5 @@ func (Touch) Kind() string { return "project_touch" }
 
 // Touch does the job.
 func (s *Service) Touch(ctx context.Context, args Touch) error {
-	return s.RecordPush(ctx, args.ProjectID, "", s.now())
+	return s.RecordPush(ctx, args.ProjectID, "", s.Now())
 }

@@ -48,7 +48,7 @@ type TopicChanges struct {
 // topicColumns are those of Topic over the alias t; projects counts those which the actor
 // sees, and no further than to page.MaxCounted + 1.
 func (s *Service) topicColumns(as authz.Actor) (string, []any) {
-	seen, args := s.policy.VisibleProjectsSQL(as, "n")
+	seen, args := s.Policy.VisibleProjectsSQL(as, "n")
 	return db.Columns[Topic]("t") + `, (SELECT COUNT(*) FROM (SELECT 1 FROM project_topics l
 		JOIN projects p ON p.id = l.project_id JOIN namespaces n ON n.id = p.namespace_id
 		WHERE l.topic_id = t.id AND NOT p.pending_delete AND ` + seen + ` LIMIT ?) x) AS projects`, append(args, page.MaxCounted+1)
@@ -57,7 +57,7 @@ func (s *Service) topicColumns(as authz.Actor) (string, []any) {
 // ListTopics gives a page of the topics, those of most projects first. Projects are counted
 // for the page only.
 func (s *Service) ListTopics(ctx context.Context, as authz.Actor, f TopicFilter) (page.Page[Topic], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadTopic, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadTopic, authz.Subject{}); err != nil {
 		return page.Page[Topic]{}, err
 	}
 	var w db.Where
@@ -69,7 +69,7 @@ func (s *Service) ListTopics(ctx context.Context, as authz.Actor, f TopicFilter)
 		w.Raw("t.projects_count = 0")
 	}
 	columns, args := s.topicColumns(as)
-	list, err := page.Select[Topic](ctx, s.db, page.Query{
+	list, err := page.Select[Topic](ctx, s.DB, page.Query{
 		Columns: columns, ColumnArgs: args, From: "topics t", Where: w, Key: "t.id", Narrow: "topics t",
 		Order: page.Order{page.Int("projects", "t.projects_count").Desc(), page.ID("t.id")},
 	}, f.Range)
@@ -81,7 +81,7 @@ func (s *Service) ListTopics(ctx context.Context, as authz.Actor, f TopicFilter)
 
 // FindTopic gives a topic by its number.
 func (s *Service) FindTopic(ctx context.Context, as authz.Actor, id TopicID) (*Topic, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadTopic, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadTopic, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	return s.findTopic(ctx, as, id)
@@ -89,7 +89,7 @@ func (s *Service) FindTopic(ctx context.Context, as authz.Actor, id TopicID) (*T
 
 func (s *Service) findTopic(ctx context.Context, as authz.Actor, id TopicID) (*Topic, error) {
 	columns, args := s.topicColumns(as)
-	t, err := db.Get[Topic](ctx, s.db, "SELECT "+columns+" FROM topics t WHERE t.id = ?", append(args, id)...)
+	t, err := db.Get[Topic](ctx, s.DB, "SELECT "+columns+" FROM topics t WHERE t.id = ?", append(args, id)...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Topic")
 	}
@@ -132,16 +132,16 @@ func topicTaken() error {
 
 // CreateTopic makes a topic.
 func (s *Service) CreateTopic(ctx context.Context, as authz.Actor, c TopicChanges) (*Topic, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	t := Topic{CreatedAt: now, UpdatedAt: now}
 	c.apply(&t)
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	err := db.Create(ctx, s.db, "topics", &t)
+	err := db.Create(ctx, s.DB, "topics", &t)
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, topicTaken()
 	}
@@ -153,7 +153,7 @@ func (s *Service) CreateTopic(ctx context.Context, as authz.Actor, c TopicChange
 
 // UpdateTopic changes a topic; its projects show another name at once.
 func (s *Service) UpdateTopic(ctx context.Context, as authz.Actor, id TopicID, c TopicChanges) (*Topic, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	t, err := s.findTopic(ctx, as, id)
@@ -161,9 +161,9 @@ func (s *Service) UpdateTopic(ctx context.Context, as authz.Actor, id TopicID, c
 		return nil, err
 	}
 	var out db.Change[Topic]
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, s.topicRow(id).Provided(as.UnmodifiedAt), func(_ context.Context, t *Topic) error {
+		out, err = db.Update(ctx, s.DB, s.topicRow(id).Provided(as.UnmodifiedAt), func(_ context.Context, t *Topic) error {
 			c.apply(t)
 			return t.check()
 		})
@@ -184,11 +184,11 @@ func (s *Service) UpdateTopic(ctx context.Context, as authz.Actor, id TopicID, c
 
 // DeleteTopic removes a topic from the instance and from every project.
 func (s *Service) DeleteTopic(ctx context.Context, as authz.Actor, id TopicID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		_, err := db.Delete(ctx, s.db, s.topicRow(id).Provided(as.UnmodifiedAt), func(ctx context.Context, t *Topic) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		_, err := db.Delete(ctx, s.DB, s.topicRow(id).Provided(as.UnmodifiedAt), func(ctx context.Context, t *Topic) error {
 			return s.dropTopic(ctx, t.Name, "SELECT project_id FROM project_topics WHERE topic_id = ?", id)
 		})
 		return errs.Wrap(err, "delete topic")
@@ -197,10 +197,10 @@ func (s *Service) DeleteTopic(ctx context.Context, as authz.Actor, id TopicID) e
 
 // MergeTopics gives the projects of one topic another one and removes the first.
 func (s *Service) MergeTopics(ctx context.Context, as authz.Actor, from, into TopicID) (*Topic, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		source, err := s.lockTopic(ctx, from)
 		if err != nil {
 			return err
@@ -219,16 +219,16 @@ func (s *Service) MergeTopics(ctx context.Context, as authz.Actor, from, into To
 		if err := s.renameTopic(ctx, from, source.Name, target.Name); err != nil {
 			return err
 		}
-		_, err = s.db.Exec(ctx, `INSERT INTO project_topics (project_id, topic_id)
+		_, err = s.DB.Exec(ctx, `INSERT INTO project_topics (project_id, topic_id)
 			SELECT project_id, CAST(? AS BIGINT) FROM project_topics WHERE topic_id = ? ON CONFLICT DO NOTHING`, into, from)
 		if err != nil {
 			return err
 		}
-		_, err = s.db.Exec(ctx, "UPDATE topics SET projects_count = (SELECT COUNT(*) FROM project_topics l WHERE l.topic_id = topics.id) WHERE id = ?", into)
+		_, err = s.DB.Exec(ctx, "UPDATE topics SET projects_count = (SELECT COUNT(*) FROM project_topics l WHERE l.topic_id = topics.id) WHERE id = ?", into)
 		if err != nil {
 			return err
 		}
-		_, err = db.Drop(ctx, s.db, s.topicRow(from))
+		_, err = db.Drop(ctx, s.DB, s.topicRow(from))
 		return err
 	})
 	if err != nil {
@@ -251,7 +251,7 @@ func (s *Service) renameTopic(ctx context.Context, id TopicID, old, name string)
 	if err != nil {
 		return fmt.Errorf("encode topic: %w", err)
 	}
-	_, err = s.db.Exec(ctx, `UPDATE projects SET topics = REPLACE(REPLACE(topics, CAST(? AS TEXT), CAST(? AS TEXT)), CAST(? AS TEXT), CAST(? AS TEXT))
+	_, err = s.DB.Exec(ctx, `UPDATE projects SET topics = REPLACE(REPLACE(topics, CAST(? AS TEXT), CAST(? AS TEXT)), CAST(? AS TEXT), CAST(? AS TEXT))
 		WHERE id IN (SELECT project_id FROM project_topics WHERE topic_id = ?)`,
 		"["+string(was), "["+string(is), ","+string(was), ","+string(is), id)
 	if err != nil {
@@ -267,7 +267,7 @@ func (s *Service) dropTopic(ctx context.Context, name, which string, args ...any
 		return fmt.Errorf("encode topic: %w", err)
 	}
 	first, later, only := "["+string(text)+",", ","+string(text), "["+string(text)+"]"
-	_, err = s.db.Exec(ctx, `UPDATE projects SET topics =
+	_, err = s.DB.Exec(ctx, `UPDATE projects SET topics =
 		REPLACE(REPLACE(REPLACE(topics, CAST(? AS TEXT), '['), CAST(? AS TEXT), ''), CAST(? AS TEXT), '[]') WHERE id IN (`+which+")",
 		append([]any{first, later, only}, args...)...)
 	if err != nil {
@@ -298,7 +298,7 @@ func (s *Service) spell(ctx context.Context, p *Project) ([]TopicID, error) {
 
 // link ties a project to its topics, in the transaction that stores the project.
 func (s *Service) link(ctx context.Context, project ID, now []TopicID) error {
-	old, err := db.Select[TopicID](ctx, s.db, "SELECT topic_id FROM project_topics WHERE project_id = ?", project)
+	old, err := db.Select[TopicID](ctx, s.DB, "SELECT topic_id FROM project_topics WHERE project_id = ?", project)
 	if err != nil {
 		return fmt.Errorf("topics of project: %w", err)
 	}
@@ -306,22 +306,22 @@ func (s *Service) link(ctx context.Context, project ID, now []TopicID) error {
 		if slices.Contains(now, id) {
 			continue
 		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM project_topics WHERE project_id = ? AND topic_id = ?", project, id); err != nil {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM project_topics WHERE project_id = ? AND topic_id = ?", project, id); err != nil {
 			return fmt.Errorf("forget topic: %w", err)
 		}
-		if _, err := s.db.Exec(ctx, "UPDATE topics SET projects_count = projects_count - 1 WHERE id = ?", id); err != nil {
+		if _, err := s.DB.Exec(ctx, "UPDATE topics SET projects_count = projects_count - 1 WHERE id = ?", id); err != nil {
 			return fmt.Errorf("count projects of topic: %w", err)
 		}
 	}
 	for _, id := range now {
-		added, err := db.InsertRow(ctx, s.db, "project_topics", db.Values{"project_id": project, "topic_id": id}, "ON CONFLICT DO NOTHING")
+		added, err := db.InsertRow(ctx, s.DB, "project_topics", db.Values{"project_id": project, "topic_id": id}, "ON CONFLICT DO NOTHING")
 		if err != nil {
 			return fmt.Errorf("link topic: %w", err)
 		}
 		if added == 0 {
 			continue
 		}
-		if _, err := s.db.Exec(ctx, "UPDATE topics SET projects_count = projects_count + 1 WHERE id = ?", id); err != nil {
+		if _, err := s.DB.Exec(ctx, "UPDATE topics SET projects_count = projects_count + 1 WHERE id = ?", id); err != nil {
 			return fmt.Errorf("count projects of topic: %w", err)
 		}
 	}
@@ -330,15 +330,15 @@ func (s *Service) link(ctx context.Context, project ID, now []TopicID) error {
 
 // namedTopic finds the topic of a name, or makes it.
 func (s *Service) namedTopic(ctx context.Context, name string) (t Topic, err error) {
-	now := db.At(s.now())
-	_, err = db.InsertRow(ctx, s.db, "topics", db.Values{
+	now := db.At(s.Now())
+	_, err = db.InsertRow(ctx, s.DB, "topics", db.Values{
 		"name": name, "name_fold": db.Fold(name), "title": name, "title_fold": db.Fold(name), "avatar": "", "projects_count": 0,
 		"created_at": now, "updated_at": now,
 	}, "ON CONFLICT (name_fold) DO NOTHING")
 	if err != nil {
 		return t, fmt.Errorf("make topic: %w", err)
 	}
-	t, err = db.Get[Topic](ctx, s.db, "SELECT "+db.Columns[Topic]("")+" FROM topics WHERE name_fold = ?"+s.db.Dialect().ForUpdate(), db.Fold(name))
+	t, err = db.Get[Topic](ctx, s.DB, "SELECT "+db.Columns[Topic]("")+" FROM topics WHERE name_fold = ?"+s.DB.Dialect().ForUpdate(), db.Fold(name))
 	if err != nil {
 		return t, fmt.Errorf("find topic: %w", err)
 	}
@@ -347,7 +347,7 @@ func (s *Service) namedTopic(ctx context.Context, name string) (t Topic, err err
 
 // unlink has the topics of a project that goes count it no more, in the transaction of ctx.
 func (s *Service) unlink(ctx context.Context, id ID) error {
-	_, err := s.db.Exec(ctx, "UPDATE topics SET projects_count = projects_count - 1 WHERE id IN (SELECT topic_id FROM project_topics WHERE project_id = ?)", id)
+	_, err := s.DB.Exec(ctx, "UPDATE topics SET projects_count = projects_count - 1 WHERE id IN (SELECT topic_id FROM project_topics WHERE project_id = ?)", id)
 	if err != nil {
 		return fmt.Errorf("count projects of topics: %w", err)
 	}
@@ -357,7 +357,7 @@ func (s *Service) unlink(ctx context.Context, id ID) error {
 // SetTopicAvatar writes down the name of a topic's picture, "" for none, in the
 // transaction of ctx. It asks for no permission.
 func (s *Service) SetTopicAvatar(ctx context.Context, id TopicID, name string) error {
-	_, err := db.Update(ctx, s.db, s.topicRow(id), func(_ context.Context, t *Topic) error {
+	_, err := db.Update(ctx, s.DB, s.topicRow(id), func(_ context.Context, t *Topic) error {
 		t.Avatar = name
 		return nil
 	})
@@ -369,10 +369,10 @@ func (s *Service) SetTopicAvatar(ctx context.Context, id TopicID, name string) e
 
 // lockTopic reads a topic and locks it until the transaction of ctx ends.
 func (s *Service) lockTopic(ctx context.Context, id TopicID) (Topic, error) {
-	t, err := db.ForUpdate[Topic](ctx, s.db, s.topicRow(id))
+	t, err := db.ForUpdate[Topic](ctx, s.DB, s.topicRow(id))
 	return t, errs.Wrap(err, "lock topic")
 }
 
 func (s *Service) topicRow(id TopicID) db.Row {
-	return db.Row{Table: "topics", ID: id, Now: s.now, Missing: errs.Missing("Topic")}
+	return db.Row{Table: "topics", ID: id, Now: s.Now, Missing: errs.Missing("Topic")}
 }

@@ -22,10 +22,10 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref, target stri
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.TransferProject, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.TransferProject, p.Subject()); err != nil {
 		return nil, err
 	}
-	into, err := s.namespaces.FindNamespace(ctx, as, target)
+	into, err := s.Namespaces.FindNamespace(ctx, as, target)
 	if err != nil {
 		return nil, err
 	}
@@ -43,11 +43,11 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref, target stri
 		return nil, notTransferred("Project with same name or path in target namespace already exists")
 	}
 	level := p.Level
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if _, err := s.holdNetwork(ctx, p.ID); err != nil {
 			return err
 		}
-		if err := notReceived(s.personalRoom(ctx, as, into.ID, s.db.Room)); err != nil {
+		if err := notReceived(s.personalRoom(ctx, as, into.ID, s.DB.Room)); err != nil {
 			return err
 		}
 		out, err := s.update(ctx, as, p.ID, func(ctx context.Context, p *Project) error {
@@ -55,11 +55,11 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref, target stri
 				return notTransferred("Project is already in this namespace.")
 			}
 			p.Level, p.LevelKnown = level, true
-			if err := s.policy.Require(ctx, as, authz.TransferProject, p.Subject()); err != nil {
+			if err := s.Policy.Require(ctx, as, authz.TransferProject, p.Subject()); err != nil {
 				return err
 			}
 			p.ParentID, p.FullPath, p.FullName = into.ID, into.FullPath+"/"+p.Path, into.FullName+" / "+p.Name
-			return s.namespaces.Move(ctx, p.NamespaceID, &into.ID)
+			return s.Namespaces.Move(ctx, p.NamespaceID, &into.ID)
 		})
 		if err != nil {
 			return err
@@ -67,7 +67,7 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref, target stri
 		if err := s.lowerForks(ctx, p.NamespaceID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Transferred{s.fact(as, &out)})
+		return s.Bus.Publish(ctx, Transferred{s.fact(as, &out)})
 	})
 	switch {
 	case errors.Is(err, namespace.ErrTaken), errors.Is(err, namespace.ErrNameTaken):
@@ -86,7 +86,7 @@ func (s *Service) mayReceive(ctx context.Context, as authz.Actor, into *namespac
 	if err := s.requireGroup(ctx, as, &Input{}, into); err != nil {
 		return err
 	}
-	return s.policy.Require(ctx, as, authz.TransferInto, authz.Subject{Thing: "Namespace", Namespace: into.ID, Visibility: into.Visibility})
+	return s.Policy.Require(ctx, as, authz.TransferInto, authz.Subject{Thing: "Namespace", Namespace: into.ID, Visibility: into.Visibility})
 }
 
 // requireReceive is mayReceive with the answers of a transfer.
@@ -107,14 +107,14 @@ func (s *Service) ShareLocations(ctx context.Context, as authz.Actor, ref string
 	if err != nil {
 		return page.None[namespace.Group](f.Range), err
 	}
-	if err := s.policy.Require(ctx, as, authz.ShareProject, p.Subject().Reading()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ShareProject, p.Subject().Reading()); err != nil {
 		return page.None[namespace.Group](f.Range), err
 	}
 	f.MemberOnly = !as.Admin
-	if some, err := s.namespaces.Invitable(ctx, p.NamespaceID, &f); err != nil || !some {
+	if some, err := s.Namespaces.Invitable(ctx, p.NamespaceID, &f); err != nil || !some {
 		return page.None[namespace.Group](f.Range), err
 	}
-	return s.namespaces.List(ctx, as, f)
+	return s.Namespaces.List(ctx, as, f)
 }
 
 // Locations lists the groups that a project may be transferred to.
@@ -123,9 +123,9 @@ func (s *Service) Locations(ctx context.Context, as authz.Actor, ref string, f n
 	if err != nil {
 		return page.None[namespace.Group](f.Range), err
 	}
-	if err := s.policy.Require(ctx, as, authz.TransferProject, p.Subject().Reading()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.TransferProject, p.Subject().Reading()); err != nil {
 		return page.None[namespace.Group](f.Range), err
 	}
 	f.Receiver, f.But = authz.Maintainer, &p.ParentID
-	return s.namespaces.List(ctx, as, f)
+	return s.Namespaces.List(ctx, as, f)
 }

@@ -22,13 +22,13 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 	if err := s.requireUpdate(ctx, as, old, &c); err != nil {
 		return nil, err
 	}
-	c.Settings.At = s.now()
+	c.Settings.At = s.Now()
 	head := c.DefaultBranch
 	if head != nil && (*head == "" || old.DefaultBranch != nil && *head == *old.DefaultBranch) {
 		head = nil
 	}
 	if head != nil { // git is outside of the transaction: whatever else is wrong is found before
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", old.ID); err != nil {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM projects WHERE id = ?", old.ID); err != nil {
 			return nil, err
 		}
 		as = as.Unconditional()
@@ -40,7 +40,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 			return nil, err
 		}
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if c.Visibility != nil && *c.Visibility != old.Visibility {
 			if _, err := s.holdNetwork(ctx, old.ID); err != nil {
 				return err
@@ -66,7 +66,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 		if len(changed) == 0 {
 			return nil
 		}
-		return s.bus.Publish(ctx, Updated{s.fact(as, &out), changed})
+		return s.Bus.Publish(ctx, Updated{s.fact(as, &out), changed})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, f.Err()
@@ -79,21 +79,21 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 
 // requireUpdate asks for what changes of a project need, as it is now.
 func (s *Service) requireUpdate(ctx context.Context, as authz.Actor, p *Project, c *Changes) error {
-	if err := s.policy.Require(ctx, as, authz.EditProject, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.EditProject, p.Subject()); err != nil {
 		return err
 	}
 	if p.Marked() || p.Archived && !p.ArchivedSelf || c.DefaultBranch != nil {
-		if err := s.policy.Require(ctx, as, authz.AdminProject, p.Subject()); err != nil {
+		if err := s.Policy.Require(ctx, as, authz.AdminProject, p.Subject()); err != nil {
 			return err
 		}
 	}
 	if c.Visibility != nil {
-		if err := s.policy.Require(ctx, as, authz.ChangeVisibility, p.Subject()); err != nil {
+		if err := s.Policy.Require(ctx, as, authz.ChangeVisibility, p.Subject()); err != nil {
 			return err
 		}
 	}
 	if n := c.Settings.CIDeletePipelinesInSeconds; n != nil && !equal(n.N, p.Settings().CIDeletePipelinesInSeconds) {
-		return s.policy.Require(ctx, as, authz.DeletePipeline, p.Subject())
+		return s.Policy.Require(ctx, as, authz.DeletePipeline, p.Subject())
 	}
 	return nil
 }
@@ -118,11 +118,11 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *Project, c Chan
 
 func (s *Service) checkUpdate(ctx context.Context, as authz.Actor, p, old *Project, m Mirror) error {
 	fields := check(p, old)
-	namespace.CheckArtifactsSize(&fields, as, old.Settings().MaxArtifactsSize, p.Settings().MaxArtifactsSize, s.settings)
+	namespace.CheckArtifactsSize(&fields, as, old.Settings().MaxArtifactsSize, p.Settings().MaxArtifactsSize, s.Settings)
 	m.check(&fields, old)
 	fields.Check(p.Storage == old.Storage, "repository_storage", "is invalid") // there is no other to move to
 	if p.Visibility != old.Visibility || p.Path != old.Path || p.Name != old.Name {
-		all, err := s.namespaces.Load(ctx, []authz.NamespaceID{p.ParentID})
+		all, err := s.Namespaces.Load(ctx, []authz.NamespaceID{p.ParentID})
 		if err != nil {
 			return err
 		}
@@ -175,10 +175,10 @@ func (s *Service) archive(ctx context.Context, as authz.Actor, ref string, e Arc
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.ArchiveProject, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ArchiveProject, p.Subject()); err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		out, err := s.update(ctx, as, p.ID, func(_ context.Context, p *Project) error {
 			if p.MarkedForDeletionOn != nil && e.Undone {
 				return errs.Plain("Project is marked for deletion")
@@ -190,7 +190,7 @@ func (s *Service) archive(ctx context.Context, as authz.Actor, ref string, e Arc
 			return err
 		}
 		e.Fact = s.fact(as, &out)
-		return s.bus.Publish(ctx, e)
+		return s.Bus.Publish(ctx, e)
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "archive project")

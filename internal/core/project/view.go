@@ -166,16 +166,16 @@ func (s *Service) related(ctx context.Context, as authz.Actor, list []*Project, 
 	if r.parents, r.people, err = s.Parents(ctx, places); err != nil || want.Basic {
 		return r, err
 	}
-	if r.shares, err = s.namespaces.Shares(ctx, as, twins); err != nil {
+	if r.shares, err = s.Namespaces.Shares(ctx, as, twins); err != nil {
 		return nil, err
 	}
 	if want.Permissions {
-		if r.direct, r.above, err = s.namespaces.Direct(ctx, as, twins); err != nil {
+		if r.direct, r.above, err = s.Namespaces.Direct(ctx, as, twins); err != nil {
 			return nil, err
 		}
 	}
 	if want.CustomAttributes && as.Admin {
-		if r.attributes, err = s.attributes.ByOwners(ctx, attribute.Project, owners); err != nil {
+		if r.attributes, err = s.Attributes.ByOwners(ctx, attribute.Project, owners); err != nil {
 			return nil, err
 		}
 	}
@@ -207,7 +207,7 @@ func (s *Service) artifacts(ctx context.Context, ids []ID) (map[ID]int64, error)
 	}
 	var w db.Where
 	w.In("a.project_id", ids)
-	rows, err := db.Select[row](ctx, s.db, "SELECT a.project_id, CAST(SUM(a.size) AS BIGINT) AS size FROM job_artifacts a"+w.SQL()+" GROUP BY a.project_id ORDER BY a.project_id", w.Args()...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT a.project_id, CAST(SUM(a.size) AS BIGINT) AS size FROM job_artifacts a"+w.SQL()+" GROUP BY a.project_id ORDER BY a.project_id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("measure artifacts: %w", err)
 	}
@@ -220,7 +220,7 @@ func (s *Service) artifacts(ctx context.Context, ids []ID) (map[ID]int64, error)
 // Parents gives namespaces by their ids, with the users of the personal ones. It asks for no
 // permission: the projects in them were read for the caller.
 func (s *Service) Parents(ctx context.Context, places []namespace.ID) (map[namespace.ID]*namespace.Namespace, map[authz.UserID]*account.Summary, error) {
-	found, err := s.namespaces.Load(ctx, places)
+	found, err := s.Namespaces.Load(ctx, places)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -230,14 +230,14 @@ func (s *Service) Parents(ctx context.Context, places []namespace.ID) (map[names
 			people = append(people, *n.OwnerID)
 		}
 	}
-	users, err := s.accounts.ByIDs(ctx, people)
+	users, err := s.Accounts.ByIDs(ctx, people)
 	return found, users, err
 }
 
 // can asks for a permission whose level was read with the project, so that it costs no
 // statement.
 func (s *Service) can(ctx context.Context, as authz.Actor, ability authz.Ability, p *Project) bool {
-	ok, err := s.policy.Can(ctx, as, ability, p.Subject())
+	ok, err := s.Policy.Can(ctx, as, ability, p.Subject())
 	return ok && err == nil
 }
 
@@ -267,14 +267,14 @@ func (s *Service) branch(p *Project) string {
 	if name := p.InitialBranch(); name != "" {
 		return name
 	}
-	return s.settings.Current().Branch()
+	return s.Settings.Current().Branch()
 }
 
 func (s *Service) fullView(ctx context.Context, as authz.Actor, p *Project, want ViewOptions, r *relations) *FullView {
 	set := p.Settings()
 	v := &FullView{
 		Shares: r.shares[p.NamespaceID], Imported: p.ImportedFrom() != "", CanCreateMergeRequestIn: s.can(ctx, as, authz.CreateMergeRequestIn, p),
-		NextExpiration: p.NextRun(set.ContainerExpirationPolicy, s.now()), CustomAttributes: r.attributes[int64(p.ID)],
+		NextExpiration: p.NextRun(set.ContainerExpirationPolicy, s.Now()), CustomAttributes: r.attributes[int64(p.ID)],
 	}
 	if p.ForkedFromID != nil && r.sources[*p.ForkedFromID] != nil {
 		source := s.basicView(ctx, as, r.sources[*p.ForkedFromID], r)

@@ -49,7 +49,7 @@ type Changes struct {
 
 // ProtectedBranches lists the rules for branches whose names contain the text.
 func (s *Service) ProtectedBranches(ctx context.Context, as authz.Actor, p *project.Project, search string, part page.Range) (page.Page[*Rule], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadProtectedBranch, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadProtectedBranch, p.Subject()); err != nil {
 		return page.Page[*Rule]{}, err
 	}
 	rules, err := s.Rules(ctx, p.ID)
@@ -64,7 +64,7 @@ func ruleName(r **Rule) []any { return []any{(*r).Name} }
 
 // ProtectedBranch gives the rule that has exactly this name.
 func (s *Service) ProtectedBranch(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Rule, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadProtectedBranch, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadProtectedBranch, p.Subject()); err != nil {
 		return nil, err
 	}
 	return s.rule(ctx, branchTables, p.ID, name)
@@ -87,7 +87,7 @@ func (s *Service) rule(ctx context.Context, t ruleTables, id project.ID, name st
 // ProtectBranch adds a rule for branches. A second one of the same name is
 // a Conflict.
 func (s *Service) ProtectBranch(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Rule, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminProtectedBranch, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminProtectedBranch, p.Subject()); err != nil {
 		return nil, err
 	}
 	rule := &Rule{Name: in.Name, AllowForcePush: in.AllowForcePush, CodeOwners: in.CodeOwners}
@@ -96,12 +96,12 @@ func (s *Service) ProtectBranch(ctx context.Context, as authz.Actor, p *project.
 		return nil, err
 	}
 	var made *Rule
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
 		if made, err = s.insertRule(ctx, branchTables, p.ID, rule); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, BranchProtected{s.event(as, p, made)})
+		return s.Bus.Publish(ctx, BranchProtected{s.event(as, p, made)})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, errs.New(errs.Conflict, "Protected branch '"+in.Name+"' already exists")
@@ -144,7 +144,7 @@ func (s *Service) plan(ctx context.Context, p *project.Project, rule *Rule, want
 // insertRule stores a rule with its levels inside the caller's transaction and gives it
 // as it is stored.
 func (s *Service) insertRule(ctx context.Context, t ruleTables, id project.ID, rule *Rule) (*Rule, error) {
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	made := *rule
 	made.Levels = slices.Clone(rule.Levels)
 	query, args := "INSERT INTO "+t.rules+" (project_id, name, created_at, updated_at) VALUES (?, ?, ?, ?) RETURNING id", []any{id, rule.Name, now, now}
@@ -154,7 +154,7 @@ func (s *Service) insertRule(ctx context.Context, t ruleTables, id project.ID, r
 		args = append(args, rule.AllowForcePush, rule.CodeOwners)
 	}
 	var err error
-	if made.ID, err = db.Get[RuleID](ctx, s.db, query, args...); err != nil {
+	if made.ID, err = db.Get[RuleID](ctx, s.DB, query, args...); err != nil {
 		return nil, fmt.Errorf("store rule: %w", err)
 	}
 	for i := range made.Levels {
@@ -167,7 +167,7 @@ func (s *Service) insertRule(ctx context.Context, t ruleTables, id project.ID, r
 
 func (s *Service) insertLevel(ctx context.Context, t ruleTables, rule RuleID, l *RuleLevel) error {
 	var err error
-	l.ID, err = db.Get[int64](ctx, s.db, "INSERT INTO "+t.levels+" ("+t.key+
+	l.ID, err = db.Get[int64](ctx, s.DB, "INSERT INTO "+t.levels+" ("+t.key+
 		", action, access_level, user_id, group_id, deploy_key_id) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
 		rule, l.Action, l.Level, l.UserID, l.GroupID, l.DeployKeyID)
 	if err != nil {
@@ -187,11 +187,11 @@ func (s *Service) updateRule(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, err
 	}
-	row := db.Row{Table: "protected_branches", ID: known.ID, Now: s.now, If: as.UnmodifiedAt}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	row := db.Row{Table: "protected_branches", ID: known.ID, Now: s.Now, If: as.UnmodifiedAt}
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		var old []RuleLevel
 		changed := false
-		out, err := db.Update(ctx, s.db, row, func(ctx context.Context, rule *Rule) error {
+		out, err := db.Update(ctx, s.DB, row, func(ctx context.Context, rule *Rule) error {
 			var err error
 			if old, err = s.levels(ctx, rule.ID); err != nil {
 				return err
@@ -202,7 +202,7 @@ func (s *Service) updateRule(ctx context.Context, as authz.Actor, p *project.Pro
 			}
 			changed, err = s.storeLevels(ctx, rule, old)
 			if changed {
-				rule.UpdatedAt = db.At(s.now())
+				rule.UpdatedAt = db.At(s.Now())
 			}
 			return err
 		})
@@ -210,7 +210,7 @@ func (s *Service) updateRule(ctx context.Context, as authz.Actor, p *project.Pro
 			return err
 		}
 		out.Before.Levels = old
-		return s.bus.Publish(ctx, BranchProtectionUpdated{s.event(as, p, &out.After), out.Before})
+		return s.Bus.Publish(ctx, BranchProtectionUpdated{s.event(as, p, &out.After), out.Before})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -251,7 +251,7 @@ func (s *Service) applyRule(ctx context.Context, p *project.Project, rule *Rule,
 
 // levels reads the levels of a rule for branches by id.
 func (s *Service) levels(ctx context.Context, id RuleID) ([]RuleLevel, error) {
-	out, err := db.Select[RuleLevel](ctx, s.db, "SELECT "+db.Columns[RuleLevel]("")+
+	out, err := db.Select[RuleLevel](ctx, s.DB, "SELECT "+db.Columns[RuleLevel]("")+
 		" FROM protected_branch_levels WHERE protected_branch_id = ? ORDER BY id", id)
 	if err != nil {
 		return nil, fmt.Errorf("read levels of rule: %w", err)
@@ -294,7 +294,7 @@ func (s *Service) storeLevels(ctx context.Context, rule *Rule, old []RuleLevel) 
 		if slices.ContainsFunc(rule.Levels, func(n RuleLevel) bool { return n.ID == l.ID }) {
 			continue
 		}
-		if _, err := db.Drop(ctx, s.db, db.Row{Table: "protected_branch_levels", ID: l.ID}); err != nil {
+		if _, err := db.Drop(ctx, s.DB, db.Row{Table: "protected_branch_levels", ID: l.ID}); err != nil {
 			return false, fmt.Errorf("drop level of rule: %w", err)
 		}
 		changed = true
@@ -312,7 +312,7 @@ func (s *Service) storeLevels(ctx context.Context, rule *Rule, old []RuleLevel) 
 		if reflect.DeepEqual(old[at], *l) {
 			continue
 		}
-		_, err := db.Update(ctx, s.db, db.Row{Table: "protected_branch_levels", ID: l.ID}, func(_ context.Context, row *RuleLevel) error {
+		_, err := db.Update(ctx, s.DB, db.Row{Table: "protected_branch_levels", ID: l.ID}, func(_ context.Context, row *RuleLevel) error {
 			*row = *l
 			return nil
 		})
@@ -327,7 +327,7 @@ func (s *Service) storeLevels(ctx context.Context, rule *Rule, old []RuleLevel) 
 // changeableRule finds a rule that the actor may change or take away: a maintainer that
 // the rule's own levels for that admit.
 func (s *Service) changeableRule(ctx context.Context, as authz.Actor, p *project.Project, ability authz.Ability, name string) (*Rule, error) {
-	if err := s.policy.Require(ctx, as, ability, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, ability, p.Subject()); err != nil {
 		return nil, err
 	}
 	rule, err := s.rule(ctx, branchTables, p.ID, name)
@@ -360,10 +360,10 @@ func (s *Service) UnprotectBranch(ctx context.Context, as authz.Actor, p *projec
 	if err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.deleteRule(ctx, as, branchTables, rule.ID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, BranchUnprotected{s.event(as, p, rule)})
+		return s.Bus.Publish(ctx, BranchUnprotected{s.event(as, p, rule)})
 	})
 }

@@ -12,7 +12,7 @@ import (
 // or may not push and merge: the older form of ProtectBranch. nil leaves alone, and is for
 // maintainers in a new rule.
 func (s *Service) SetDevelopers(ctx context.Context, as authz.Actor, p *project.Project, name string, push, merge *bool) error {
-	if err := s.policy.Require(ctx, as, authz.AdminProtectedBranch, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminProtectedBranch, p.Subject()); err != nil {
 		return err
 	}
 	_, err := s.rule(ctx, branchTables, p.ID, name)

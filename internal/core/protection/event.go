@@ -36,7 +36,7 @@ type TagProtected struct{ Event }
 type TagUnprotected struct{ Event }
 
 func (s *Service) event(as authz.Actor, p *project.Project, rule *Rule) Event {
-	return Event{ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.now()), Rule: *rule}
+	return Event{ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.Now()), Rule: *rule}
 }
 
 // byName is the order of rules.

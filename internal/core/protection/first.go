@@ -79,7 +79,7 @@ func (s *Service) ProtectFirst(ctx context.Context, id project.ID, branch string
 	if err != nil || protection.none() {
 		return err
 	}
-	taken, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM protected_branches WHERE project_id = ? AND name = ?)", id, branch)
+	taken, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM protected_branches WHERE project_id = ? AND name = ?)", id, branch)
 	if err != nil {
 		return fmt.Errorf("look for protection: %w", err)
 	}
@@ -97,7 +97,7 @@ func (s *Service) Defaults(ctx context.Context, id project.ID) (*Defaults, error
 		Number   *int64  `db:"default_branch_protection"`
 		Settings *string `db:"settings"`
 	}
-	r, err := db.Get[row](ctx, s.db, `SELECT g.default_branch_protection, g.settings FROM projects p
+	r, err := db.Get[row](ctx, s.DB, `SELECT g.default_branch_protection, g.settings FROM projects p
 		LEFT JOIN groups g ON g.namespace_id = p.parent_id WHERE p.id = ?`, id)
 	if err != nil {
 		return nil, fmt.Errorf("read default protection: %w", err)
@@ -110,7 +110,7 @@ func (s *Service) Defaults(ctx context.Context, id project.ID) (*Defaults, error
 			return nil, fmt.Errorf("read default protection: %w", err)
 		}
 	}
-	number := int64(s.settings.Current().DefaultBranchProtection)
+	number := int64(s.Settings.Current().DefaultBranchProtection)
 	if r.Number != nil {
 		number = *r.Number
 	}

@@ -12,7 +12,7 @@ import (
 // for no user.
 func (s *Service) DropDeployKey(ctx context.Context, e deploykey.Removed) error {
 	for _, t := range []ruleTables{branchTables, tagTables} {
-		_, err := s.db.Exec(ctx, "DELETE FROM "+t.levels+" WHERE deploy_key_id = ? AND "+t.key+
+		_, err := s.DB.Exec(ctx, "DELETE FROM "+t.levels+" WHERE deploy_key_id = ? AND "+t.key+
 			" IN (SELECT r.id FROM "+t.rules+" r WHERE r.project_id = ?)", e.KeyID, e.ProjectID)
 		if err != nil {
 			return fmt.Errorf("take deploy key out of rules: %w", err)

@@ -77,7 +77,7 @@ func (s *Service) checkLevel(ctx context.Context, p *project.Project, l *RuleLev
 	case l.UserID != nil:
 		subject := p.Subject()
 		subject.Known = false
-		level, err := s.policy.Level(ctx, authz.Actor{UserID: *l.UserID}, subject)
+		level, err := s.Policy.Level(ctx, authz.Actor{UserID: *l.UserID}, subject)
 		if err != nil {
 			return "", fmt.Errorf("read access of user: %w", err)
 		}
@@ -85,7 +85,7 @@ func (s *Service) checkLevel(ctx context.Context, p *project.Project, l *RuleLev
 			return "user is not a member of the project", nil
 		}
 	case l.GroupID != nil:
-		known, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a
+		known, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a
 			LEFT JOIN shares s ON s.namespace_id = a.ancestor_id
 			JOIN namespaces g ON g.id = ? AND g.kind = 'group' AND (g.id = a.ancestor_id OR g.id = s.group_id)
 			WHERE a.namespace_id = ?)`, *l.GroupID, p.NamespaceID)
@@ -96,7 +96,7 @@ func (s *Service) checkLevel(ctx context.Context, p *project.Project, l *RuleLev
 			return "group does not have access to the project", nil
 		}
 	case l.DeployKeyID != nil:
-		known, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM deploy_key_projects WHERE key_id = ? AND project_id = ?)", *l.DeployKeyID, p.ID)
+		known, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM deploy_key_projects WHERE key_id = ? AND project_id = ?)", *l.DeployKeyID, p.ID)
 		if err != nil {
 			return "", fmt.Errorf("look for deploy key: %w", err)
 		}

@@ -28,12 +28,9 @@ type Deps struct {
 
 // Service keeps and applies protection rules.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	settings *setting.Store
-	now      func() time.Time
-	above    Above
+	Deps
+
+	above Above
 }
 
 // Collaborators knows who may push to a branch without being a member: merge requests do.
@@ -50,9 +47,7 @@ type Above struct {
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 // Connect gives the service what stands above it, once and before the first use.
@@ -130,7 +125,7 @@ var (
 
 // deleteRule deletes a rule, with its levels.
 func (s *Service) deleteRule(ctx context.Context, as authz.Actor, t ruleTables, id RuleID) error {
-	_, err := db.Delete[stamped](ctx, s.db, db.Row{Table: t.rules, ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil)
+	_, err := db.Delete[stamped](ctx, s.DB, db.Row{Table: t.rules, ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil)
 	return errs.Wrap(err, "delete rule")
 }
 
@@ -156,7 +151,7 @@ func (s *Service) Rules(ctx context.Context, id project.ID) ([]*Rule, error) {
 
 // Readable gives the rules of a project's protected branches that the actor may see: all or none.
 func (s *Service) Readable(ctx context.Context, as authz.Actor, p *project.Project) ([]*Rule, error) {
-	may, err := s.policy.Can(ctx, as, authz.ReadProtectedBranch, p.Subject())
+	may, err := s.Policy.Can(ctx, as, authz.ReadProtectedBranch, p.Subject())
 	if err != nil || !may {
 		return nil, err
 	}
@@ -169,7 +164,7 @@ func (s *Service) TagRules(ctx context.Context, id project.ID) ([]*Rule, error) 
 }
 
 func (s *Service) readRules(ctx context.Context, t ruleTables, id project.ID) ([]*Rule, error) {
-	rows, err := db.Select[ruleRow](ctx, s.db, "SELECT r.id, r.name, r.updated_at, "+t.flags+`,
+	rows, err := db.Select[ruleRow](ctx, s.DB, "SELECT r.id, r.name, r.updated_at, "+t.flags+`,
 			l.id AS level_id, l.action, l.access_level, l.user_id, l.group_id, l.deploy_key_id
 		FROM `+t.rules+" r LEFT JOIN "+t.levels+" l ON l."+t.key+` = r.id
 		WHERE r.project_id = ?
@@ -260,10 +255,10 @@ func (s *Service) Collaborates(ctx context.Context, as authz.Actor, p *project.P
 func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Project, rules []*Rule) (*Standing, error) {
 	st := &Standing{rules: rules, admin: as.Admin, user: as.UserID, key: as.Deploy.KeyID, in: map[authz.NamespaceID]bool{}}
 	var err error
-	if st.Push, err = s.policy.Can(ctx, as, authz.PushCode, p.Subject()); err != nil {
+	if st.Push, err = s.Policy.Can(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		return nil, fmt.Errorf("read access: %w", err)
 	}
-	if st.Level, err = s.policy.Level(ctx, as, p.Subject()); err != nil {
+	if st.Level, err = s.Policy.Level(ctx, as, p.Subject()); err != nil {
 		return nil, fmt.Errorf("read access: %w", err)
 	}
 	if !st.Push {
@@ -279,7 +274,7 @@ func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Proje
 			if _, known := st.in[*l.GroupID]; known {
 				continue
 			}
-			level, err := s.policy.Level(ctx, authz.Actor{UserID: as.UserID}, authz.Subject{Namespace: *l.GroupID})
+			level, err := s.Policy.Level(ctx, authz.Actor{UserID: as.UserID}, authz.Subject{Namespace: *l.GroupID})
 			if err != nil {
 				return nil, fmt.Errorf("read access: %w", err)
 			}

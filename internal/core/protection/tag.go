@@ -13,7 +13,7 @@ import (
 
 // ProtectedTags lists the rules for tags.
 func (s *Service) ProtectedTags(ctx context.Context, as authz.Actor, p *project.Project, part page.Range) (page.Page[*Rule], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadProtectedTag, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadProtectedTag, p.Subject()); err != nil {
 		return page.Page[*Rule]{}, err
 	}
 	rules, err := s.TagRules(ctx, p.ID)
@@ -25,7 +25,7 @@ func (s *Service) ProtectedTags(ctx context.Context, as authz.Actor, p *project.
 
 // ProtectedTag gives the rule for tags that has exactly this name.
 func (s *Service) ProtectedTag(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Rule, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadProtectedTag, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadProtectedTag, p.Subject()); err != nil {
 		return nil, err
 	}
 	return s.rule(ctx, tagTables, p.ID, name)
@@ -34,7 +34,7 @@ func (s *Service) ProtectedTag(ctx context.Context, as authz.Actor, p *project.P
 // ProtectTag adds a rule that says who may create the tags that match; maintainers where
 // create is empty.
 func (s *Service) ProtectTag(ctx context.Context, as authz.Actor, p *project.Project, name string, create []LevelInput) (*Rule, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminProtectedTag, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminProtectedTag, p.Subject()); err != nil {
 		return nil, err
 	}
 	rule := &Rule{Name: name}
@@ -42,12 +42,12 @@ func (s *Service) ProtectTag(ctx context.Context, as authz.Actor, p *project.Pro
 		return nil, err
 	}
 	var made *Rule
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
 		if made, err = s.insertRule(ctx, tagTables, p.ID, rule); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, TagProtected{s.event(as, p, made)})
+		return s.Bus.Publish(ctx, TagProtected{s.event(as, p, made)})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, errs.Sentences(errs.Unprocessable, "Name has already been taken")
@@ -57,18 +57,18 @@ func (s *Service) ProtectTag(ctx context.Context, as authz.Actor, p *project.Pro
 
 // UnprotectTag takes a rule for tags away.
 func (s *Service) UnprotectTag(ctx context.Context, as authz.Actor, p *project.Project, name string) error {
-	if err := s.policy.Require(ctx, as, authz.AdminProtectedTag, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminProtectedTag, p.Subject()); err != nil {
 		return err
 	}
 	rule, err := s.rule(ctx, tagTables, p.ID, name)
 	if err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.deleteRule(ctx, as, tagTables, rule.ID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, TagUnprotected{s.event(as, p, rule)})
+		return s.Bus.Publish(ctx, TagUnprotected{s.event(as, p, rule)})
 	})
 }
 

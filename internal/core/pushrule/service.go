@@ -24,17 +24,12 @@ type Deps struct {
 
 // Service reads and changes rules.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
-	bus    *event.Bus
-	now    func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 // Fact says what happened to a rule.
@@ -58,11 +53,11 @@ type Updated struct {
 type Deleted struct{ Fact }
 
 func (s *Service) mayRead(ctx context.Context, as authz.Actor, at authz.Place) error {
-	return s.policy.Require(ctx, as, at.Ability(authz.ReadPushRule, authz.ReadGroupPushRule), at.Subject)
+	return s.Policy.Require(ctx, as, at.Ability(authz.ReadPushRule, authz.ReadGroupPushRule), at.Subject)
 }
 
 func (s *Service) mayChange(ctx context.Context, as authz.Actor, at authz.Place) error {
-	return s.policy.Require(ctx, as, at.Ability(authz.AdminPushRule, authz.AdminGroupPushRule), at.Subject)
+	return s.Policy.Require(ctx, as, at.Ability(authz.AdminPushRule, authz.AdminGroupPushRule), at.Subject)
 }
 
 // Find gives the rule of a place; NotFound where there is none.
@@ -80,14 +75,14 @@ var selectRule = "SELECT " + db.Columns[Rule]("") + " FROM push_rules WHERE "
 // row names the rule of a place.
 func (s *Service) row(at authz.Place) db.Row {
 	if at.Group {
-		return db.Row{Table: "push_rules", Key: "group_id", ID: at.ID, Now: s.now, Missing: errMissing}
+		return db.Row{Table: "push_rules", Key: "group_id", ID: at.ID, Now: s.Now, Missing: errMissing}
 	}
-	return db.Row{Table: "push_rules", Key: "project_id", ID: at.ID, Now: s.now, Missing: errMissing}
+	return db.Row{Table: "push_rules", Key: "project_id", ID: at.ID, Now: s.Now, Missing: errMissing}
 }
 
 func (s *Service) find(ctx context.Context, at authz.Place) (*Rule, error) {
 	row := s.row(at)
-	r, err := db.Get[Rule](ctx, s.db, selectRule+row.Key+" = ?", row.ID)
+	r, err := db.Get[Rule](ctx, s.DB, selectRule+row.Key+" = ?", row.ID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errMissing
 	}
@@ -102,7 +97,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, c 
 	if err := s.mayChange(ctx, as, at); err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	r := &Rule{CreatedAt: now, UpdatedAt: now}
 	taken := errs.New(errs.Unprocessable, "Project push rule exists")
 	if at.Group {
@@ -115,11 +110,11 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, c 
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := db.Create(ctx, s.db, "push_rules", r); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := db.Create(ctx, s.DB, "push_rules", r); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{Fact{as.Stamp(s.now()), at, *r}})
+		return s.Bus.Publish(ctx, Created{Fact{as.Stamp(s.Now()), at, *r}})
 	})
 	if db.Duplicate(err, "push_rules") {
 		return nil, taken
@@ -136,16 +131,16 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, c 
 		return nil, err
 	}
 	var out db.Change[Rule]
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, s.row(at).Provided(as.UnmodifiedAt), func(_ context.Context, r *Rule) error {
+		out, err = db.Update(ctx, s.DB, s.row(at).Provided(as.UnmodifiedAt), func(_ context.Context, r *Rule) error {
 			r.apply(c)
 			return r.validate()
 		})
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{Fact{as.Stamp(s.now()), at, out.After}, out})
+		return s.Bus.Publish(ctx, Updated{Fact{as.Stamp(s.Now()), at, out.After}, out})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "change push rule")
@@ -158,12 +153,12 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place) er
 	if err := s.mayChange(ctx, as, at); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		r, err := db.Delete[Rule](ctx, s.db, s.row(at).Provided(as.UnmodifiedAt), nil)
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		r, err := db.Delete[Rule](ctx, s.DB, s.row(at).Provided(as.UnmodifiedAt), nil)
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{Fact{as.Stamp(s.now()), at, r}})
+		return s.Bus.Publish(ctx, Deleted{Fact{as.Stamp(s.Now()), at, r}})
 	})
 	if err != nil {
 		return errs.Wrap(err, "delete push rule")
@@ -173,15 +168,15 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place) er
 
 // OnProjectCreated gives a new project a copy of the rule of the nearest group that has one.
 func (s *Service) OnProjectCreated(ctx context.Context, e project.Created) error {
-	list, err := db.Select[Rule](ctx, s.db, selectRule+`group_id = (SELECT r.group_id FROM push_rules r
+	list, err := db.Select[Rule](ctx, s.DB, selectRule+`group_id = (SELECT r.group_id FROM push_rules r
 		JOIN namespace_ancestors a ON a.ancestor_id = r.group_id WHERE a.namespace_id = ? ORDER BY a.depth LIMIT 1)`, e.Project.ParentID)
 	if err != nil {
 		return fmt.Errorf("read push rule of group: %w", err)
 	}
 	for _, r := range list {
-		now := db.At(s.now())
+		now := db.At(s.Now())
 		r.ID, r.GroupID, r.ProjectID, r.CreatedAt, r.UpdatedAt = 0, nil, &e.Project.ID, now, now
-		if err := db.Create(ctx, s.db, "push_rules", &r); err != nil {
+		if err := db.Create(ctx, s.DB, "push_rules", &r); err != nil {
 			return fmt.Errorf("copy push rule of group: %w", err)
 		}
 	}
@@ -190,7 +185,7 @@ func (s *Service) OnProjectCreated(ctx context.Context, e project.Created) error
 
 // Checks gives the rule of a project ready to look at a push, nil where there is none.
 func (s *Service) Checks(ctx context.Context, id project.ID) (*Checks, error) {
-	list, err := db.Select[Rule](ctx, s.db, selectRule+"project_id = ?", id)
+	list, err := db.Select[Rule](ctx, s.DB, selectRule+"project_id = ?", id)
 	if err != nil {
 		return nil, fmt.Errorf("read push rule: %w", err)
 	}

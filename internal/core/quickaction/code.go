@@ -32,7 +32,7 @@ func (s *Service) code() []Action {
 // may reports whether the actor has all the abilities in the project.
 func (s *Service) may(ctx context.Context, c *Call, all ...authz.Ability) (bool, error) {
 	for _, ability := range all {
-		if may, err := s.policy.Can(ctx, c.As, ability, c.Project.Subject()); err != nil || !may {
+		if may, err := s.Policy.Can(ctx, c.As, ability, c.Project.Subject()); err != nil || !may {
 			return false, err
 		}
 	}
@@ -55,7 +55,7 @@ func (s *Service) createRequest(ctx context.Context, c *Call) error {
 	if !gitstore.ValidBranchName(name) {
 		return nil
 	}
-	switch _, err := s.repos.FindBranch(ctx, c.As, c.Project, name); {
+	switch _, err := s.Repos.FindBranch(ctx, c.As, c.Project, name); {
 	case err == nil:
 		return nil // it is there already
 	case !errs.Is(err, errs.NotFound):
@@ -71,20 +71,20 @@ func (s *Service) createRequest(ctx context.Context, c *Call) error {
 // has a branch.
 func (s *Service) begin(ctx context.Context, c *Call, name string) error {
 	into := *c.Project.DefaultBranch
-	made, err := s.repos.CreateBranch(ctx, c.As, c.Project, name, into)
+	made, err := s.Repos.CreateBranch(ctx, c.As, c.Project, name, into)
 	if err != nil {
 		return err
 	}
 	description := "Closes " + c.Was.IID.Reference()
 	work := issue.Work{Branch: name, Commit: made.Tip.ID.String()}
-	m, _, failed := s.requests.Create(ctx, c.As, c.Project, mergerequest.Input{
+	m, _, failed := s.MergeRequests.Create(ctx, c.As, c.Project, mergerequest.Input{
 		SourceBranch: name, TargetBranch: into, Title: requestTitle(c.Was), Description: &description,
 		Assignees: []authz.UserID{c.As.UserID}, Labels: label.Titles(c.Was.Labels), MilestoneID: c.Was.MilestoneID,
 	})
 	if failed == nil {
 		work = issue.Work{RequestID: int64(m.ID), RequestIID: int64(m.IID)}
 	}
-	return errors.Join(failed, s.issues.Address(ctx, c.As, c.Project, c.Was.IID, work))
+	return errors.Join(failed, s.Issues.Address(ctx, c.As, c.Project, c.Was.IID, work))
 }
 
 // maxTitle is how many characters the title of a merge request has at most.
@@ -156,7 +156,7 @@ func (s *Service) tag(ctx context.Context, c *Call) error {
 	}
 	message = strings.TrimSpace(message)
 	c.After(func(ctx context.Context) error {
-		_, err := s.repos.CreateTag(ctx, c.As, c.Project, name, c.Target.Commit, message)
+		_, err := s.Repos.CreateTag(ctx, c.As, c.Project, name, c.Target.Commit, message)
 		return err
 	})
 	c.Set("tag_name", name)

@@ -68,7 +68,7 @@ func (s *Service) childEpic(ctx context.Context, c *Call) error {
 		c.Say(noEpic)
 		return nil
 	}
-	_, err = s.epics.AddChild(ctx, c.As, c.Group, c.WasEpic.IID, epic.ID(found[0].ID))
+	_, err = s.Epics.AddChild(ctx, c.As, c.Group, c.WasEpic.IID, epic.ID(found[0].ID))
 	return nested(c, err, "Added %s as a child epic.", c.short(found[0]))
 }
 
@@ -81,7 +81,7 @@ func (s *Service) removeChildEpic(ctx context.Context, c *Call) error {
 		c.Say(noChild)
 		return nil
 	}
-	_, err = s.epics.RemoveChild(ctx, c.As, c.Group, c.WasEpic.IID, epic.ID(found[0].ID))
+	_, err = s.Epics.RemoveChild(ctx, c.As, c.Group, c.WasEpic.IID, epic.ID(found[0].ID))
 	if denied(err) {
 		c.Say(noChild)
 		return nil
@@ -98,7 +98,7 @@ func (s *Service) parentEpic(ctx context.Context, c *Call) error {
 		c.Say(noParent)
 		return nil
 	}
-	_, err = s.epics.SetParent(ctx, c.As, c.Group, c.WasEpic.IID, epic.ID(found[0].ID))
+	_, err = s.Epics.SetParent(ctx, c.As, c.Group, c.WasEpic.IID, epic.ID(found[0].ID))
 	return nested(c, err, "Set %s as the parent epic.", c.short(found[0]))
 }
 
@@ -108,7 +108,7 @@ func (s *Service) removeParentEpic(ctx context.Context, c *Call) error {
 		c.Say("Parent epic is not present.")
 		return nil
 	}
-	known, err := s.epics.ByIDs(ctx, c.As, []epic.ID{parent.ID})
+	known, err := s.Epics.ByIDs(ctx, c.As, []epic.ID{parent.ID})
 	if err != nil || known[parent.ID] == nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *Service) removeParentEpic(ctx context.Context, c *Call) error {
 	if parent.GroupID != c.Group.ID {
 		name = known[parent.ID].Path + name
 	}
-	_, err = s.epics.SetParent(ctx, c.As, c.Group, c.WasEpic.IID, 0)
+	_, err = s.Epics.SetParent(ctx, c.As, c.Group, c.WasEpic.IID, 0)
 	return nested(c, err, "Removed parent epic %s.", name)
 }
 
@@ -129,7 +129,7 @@ func (s *Service) relate(ctx context.Context, c *Call, kind epic.LinkType) error
 	var names []string
 	for _, t := range found[:min(len(found), maxRelated)] {
 		other := epic.Other{Group: strconv.FormatInt(int64(t.GroupID), 10), IID: epic.IID(t.Number)}
-		_, err := s.epics.Relate(ctx, c.As, c.Group, c.WasEpic.IID, other, kind)
+		_, err := s.Epics.Relate(ctx, c.As, c.Group, c.WasEpic.IID, other, kind)
 		if denied(err) || errs.Is(err, errs.Conflict) {
 			continue
 		}
@@ -156,7 +156,7 @@ func (s *Service) unrelate(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
-	links, err := s.epics.Related(ctx, c.As, c.Group, c.WasEpic.IID)
+	links, err := s.Epics.Related(ctx, c.As, c.Group, c.WasEpic.IID)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (s *Service) unrelate(ctx context.Context, c *Call) error {
 		if i < 0 {
 			continue
 		}
-		_, err := s.epics.Unrelate(ctx, c.As, c.Group, c.WasEpic.IID, links[i].ID)
+		_, err := s.Epics.Unrelate(ctx, c.As, c.Group, c.WasEpic.IID, links[i].ID)
 		if denied(err) {
 			break
 		}
@@ -183,12 +183,12 @@ func (s *Service) promoteToEpic(ctx context.Context, c *Call) error {
 	if c.state() != string(epic.StateOpened) {
 		return nil
 	}
-	may, err := s.epics.MayPromote(ctx, c.As, c.Project)
+	may, err := s.Epics.MayPromote(ctx, c.As, c.Project)
 	if err != nil || !may {
 		return err
 	}
 	c.After(func(ctx context.Context) error {
-		_, err := s.epics.Promote(ctx, c.As, c.Project, c.Was.IID)
+		_, err := s.Epics.Promote(ctx, c.As, c.Project, c.Was.IID)
 		return err
 	})
 	c.Set("promote_to_epic", true)

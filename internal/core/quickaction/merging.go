@@ -52,7 +52,7 @@ func (s *Service) retarget(ctx context.Context, c *Call) error {
 	if c.Argument == "" || c.WasRequest.State != mergerequest.StateOpened || c.Argument == c.WasRequest.TargetBranch {
 		return nil
 	}
-	if _, err := s.repos.FindBranch(ctx, c.As, c.Project, c.Argument); err != nil {
+	if _, err := s.Repos.FindBranch(ctx, c.As, c.Project, c.Argument); err != nil {
 		if errs.Is(err, errs.NotFound) {
 			return nil
 		}
@@ -70,7 +70,7 @@ func (s *Service) rebase(_ context.Context, c *Call) error {
 		return nil
 	}
 	c.After(func(ctx context.Context) error {
-		return s.requests.Rebase(ctx, c.As, c.Project, c.WasRequest.IID, mergerequest.RebaseOptions{})
+		return s.MergeRequests.Rebase(ctx, c.As, c.Project, c.WasRequest.IID, mergerequest.RebaseOptions{})
 	})
 	c.Set("rebase", c.WasRequest.HeadSHA)
 	c.Say("Scheduled a rebase of branch %s.", c.WasRequest.SourceBranch)
@@ -89,7 +89,7 @@ func (s *Service) merge(_ context.Context, c *Call) error {
 		return nil
 	}
 	c.After(func(ctx context.Context) error {
-		_, err := s.requests.Merge(ctx, c.As, c.Project, c.WasRequest.IID, mergerequest.MergeInput{SHA: c.HeadSHA})
+		_, err := s.MergeRequests.Merge(ctx, c.As, c.Project, c.WasRequest.IID, mergerequest.MergeInput{SHA: c.HeadSHA})
 		return err
 	})
 	c.Set("merge", c.HeadSHA)

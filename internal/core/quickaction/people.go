@@ -117,7 +117,7 @@ func (s *Service) leaving(ctx context.Context, c *Call, present []authz.UserID) 
 		}
 		present = slices.DeleteFunc(slices.Clone(present), func(id authz.UserID) bool { return !slices.Contains(named, id) })
 	}
-	users, err := s.accounts.ByIDs(ctx, present)
+	users, err := s.Accounts.ByIDs(ctx, present)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -204,7 +204,7 @@ func (s *Service) award(_ context.Context, c *Call) error {
 		return nil
 	}
 	c.After(func(ctx context.Context) error {
-		_, err := s.awards.Toggle(ctx, c.As, c.Target, name)
+		_, err := s.Awards.Toggle(ctx, c.As, c.Target, name)
 		return err
 	})
 	c.Set("emoji_award", name)

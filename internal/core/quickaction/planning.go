@@ -87,8 +87,8 @@ func (s *Service) found(ctx context.Context, c *Call, kind reference.Kind) ([]*r
 }
 
 func (s *Service) foundIn(ctx context.Context, c *Call, words string, kind reference.Kind) ([]*reference.Target, error) {
-	refs := s.references.Words(words)
-	targets, err := s.references.Resolve(ctx, c.As, c.place(), refs)
+	refs := s.References.Words(words)
+	targets, err := s.References.Resolve(ctx, c.As, c.place(), refs)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (s *Service) removeMilestone(ctx context.Context, c *Call) error {
 	if id == nil {
 		return nil
 	}
-	known, err := s.milestones.ByIDs(ctx, c.As, []milestone.ID{*id})
+	known, err := s.Milestones.ByIDs(ctx, c.As, []milestone.ID{*id})
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (s *Service) removeMilestone(ctx context.Context, c *Call) error {
 const shortDay = "Jan 2, 2006"
 
 func (s *Service) due(_ context.Context, c *Call) error {
-	at, ok := day(c.Argument, s.now().UTC())
+	at, ok := day(c.Argument, s.Now().UTC())
 	if !ok {
 		return nil
 	}

@@ -148,32 +148,15 @@ type Deps struct {
 
 // Service runs commands.
 type Service struct {
-	policy        *authz.Policy
-	accounts      *account.Service
-	projects      *project.Service
-	issues        *issue.Service
-	requests      *mergerequest.Service
-	epics         *epic.Service
-	milestones    *milestone.Service
-	iterations    *iteration.Service
-	boards        *board.Service
-	references    *reference.Service
-	awards        *award.Service
-	subscriptions *subscription.Service
-	repos         *repo.Service
-	now           func() time.Time
-	actions       map[string]Action
+	Deps
+
+	actions map[string]Action
 }
 
 // New builds the service with the commands of issues, merge requests, epics and commits; others
 // register theirs.
 func New(d Deps) *Service {
-	s := &Service{
-		policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.MergeRequests, epics: d.Epics,
-		milestones: d.Milestones, iterations: d.Iterations, boards: d.Boards, references: d.References, awards: d.Awards, subscriptions: d.Subscriptions,
-		repos: d.Repos, now: d.Now,
-		actions: map[string]Action{},
-	}
+	s := &Service{Deps: d, actions: map[string]Action{}}
 	s.Register(s.planning()...)
 	s.Register(s.people()...)
 	s.Register(s.merging()...)
@@ -263,7 +246,7 @@ func (s *Service) Run(ctx context.Context, as authz.Actor, on On, commands []Com
 			continue
 		}
 		if ability := a.ability(on.Target.Kind); ability != "" {
-			may, err := s.policy.Can(ctx, as, ability, on.Target.Subject)
+			may, err := s.Policy.Can(ctx, as, ability, on.Target.Subject)
 			if err != nil {
 				return nil, err
 			}
@@ -288,7 +271,7 @@ func (s *Service) find(ctx context.Context, c *Call) (known bool, err error) {
 	t := &c.Target
 	switch {
 	case t.Kind == noteable.Epic && c.Group != nil:
-		found, err := s.epics.ByIDs(ctx, c.As, []epic.ID{epic.ID(t.ID)})
+		found, err := s.Epics.ByIDs(ctx, c.As, []epic.ID{epic.ID(t.ID)})
 		c.WasEpic = found[epic.ID(t.ID)]
 		return c.WasEpic != nil, err
 	case c.Project == nil:
@@ -298,9 +281,9 @@ func (s *Service) find(ctx context.Context, c *Call) (known bool, err error) {
 	case t.IID == nil:
 		return false, nil
 	case t.Kind == noteable.Issue:
-		c.Was, err = s.issues.Find(ctx, c.As, c.Project, issue.IID(*t.IID))
+		c.Was, err = s.Issues.Find(ctx, c.As, c.Project, issue.IID(*t.IID))
 	case t.Kind == noteable.MergeRequest:
-		c.WasRequest, err = s.requests.Find(ctx, c.As, c.Project, mergerequest.IID(*t.IID))
+		c.WasRequest, err = s.MergeRequests.Find(ctx, c.As, c.Project, mergerequest.IID(*t.IID))
 	}
 	return c.Was != nil || c.WasRequest != nil, err
 }
@@ -321,11 +304,11 @@ func (s *Service) store(ctx context.Context, c *Call) error {
 	var err error
 	switch {
 	case c.WasEpic != nil && asked(c.Epic):
-		_, err = s.epics.Update(ctx, c.As, c.Group, c.WasEpic.IID, c.Epic)
+		_, err = s.Epics.Update(ctx, c.As, c.Group, c.WasEpic.IID, c.Epic)
 	case c.WasRequest != nil && asked(c.Request):
-		_, err = s.requests.Update(ctx, c.As, c.Project, c.WasRequest.IID, c.Request)
+		_, err = s.MergeRequests.Update(ctx, c.As, c.Project, c.WasRequest.IID, c.Request)
 	case c.Was != nil && asked(c.Issue):
-		_, err = s.issues.Update(ctx, c.As, c.Project, c.Was.IID, c.Issue)
+		_, err = s.Issues.Update(ctx, c.As, c.Project, c.Was.IID, c.Issue)
 	}
 	if err != nil {
 		return err

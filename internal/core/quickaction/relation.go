@@ -84,7 +84,7 @@ func (s *Service) duplicate(ctx context.Context, c *Call) error {
 	}
 	t := found[0]
 	c.After(func(ctx context.Context) error {
-		_, err := s.issues.MarkDuplicate(ctx, c.As, c.Project, c.Was.IID, other(t))
+		_, err := s.Issues.MarkDuplicate(ctx, c.As, c.Project, c.Was.IID, other(t))
 		return err
 	})
 	c.Set("canonical_issue_id", t.ID)
@@ -98,7 +98,7 @@ func (s *Service) target(ctx context.Context, c *Call, path string) (*project.Pr
 	if !strings.Contains(path, "/") {
 		return nil, nil
 	}
-	p, err := s.projects.Find(ctx, c.As, path)
+	p, err := s.Projects.Find(ctx, c.As, path)
 	if errs.Is(err, errs.NotFound) {
 		return nil, nil
 	}
@@ -115,7 +115,7 @@ func (s *Service) move(ctx context.Context, c *Call) error {
 		return nil
 	}
 	c.After(func(ctx context.Context) error {
-		_, _, err := s.issues.Move(ctx, c.As, c.Project, c.Was.IID, to.ID)
+		_, _, err := s.Issues.Move(ctx, c.As, c.Project, c.Was.IID, to.ID)
 		return err
 	})
 	c.Say("Moved this issue to %s.", to.FullPath)
@@ -139,7 +139,7 @@ func (s *Service) clone(ctx context.Context, c *Call) error {
 		return nil
 	}
 	c.After(func(ctx context.Context) error {
-		_, _, err := s.issues.Clone(ctx, c.As, c.Project, c.Was.IID, to.ID, issue.Copy{Notes: notes})
+		_, _, err := s.Issues.Clone(ctx, c.As, c.Project, c.Was.IID, to.ID, issue.Copy{Notes: notes})
 		return err
 	})
 	c.Set("clone_with_notes", notes)
@@ -159,7 +159,7 @@ func (s *Service) link(ctx context.Context, c *Call, kind issue.LinkType, how st
 	for _, t := range found[:min(len(found), maxRelated)] {
 		names = append(names, c.short(t))
 		c.After(func(ctx context.Context) error {
-			_, err := s.issues.Link(ctx, c.As, c.Project, c.Was.IID, other(t), kind)
+			_, err := s.Issues.Link(ctx, c.As, c.Project, c.Was.IID, other(t), kind)
 			if errs.Is(err, errs.Conflict) {
 				return nil
 			}
@@ -182,7 +182,7 @@ func (s *Service) unlink(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
-	links, err := s.issues.Links(ctx, c.As, c.Project, c.Was.IID)
+	links, err := s.Issues.Links(ctx, c.As, c.Project, c.Was.IID)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (s *Service) unlink(ctx context.Context, c *Call) error {
 		}
 		id := links[i].ID
 		c.After(func(ctx context.Context) error {
-			_, err := s.issues.Unlink(ctx, c.As, c.Project, c.Was.IID, id)
+			_, err := s.Issues.Unlink(ctx, c.As, c.Project, c.Was.IID, id)
 			return err
 		})
 		c.Say("Removed linked item %s.", c.short(t))
@@ -231,7 +231,7 @@ func (s *Service) removeEpic(ctx context.Context, c *Call) error {
 // inEpic puts the issue into an epic at once: what the actor may do there is known then. It
 // reports whether that was done.
 func (s *Service) inEpic(ctx context.Context, c *Call, to issue.EpicChoice) (bool, error) {
-	_, err := s.issues.Update(ctx, c.As, c.Project, c.Was.IID, issue.Changes{Epic: &to})
+	_, err := s.Issues.Update(ctx, c.As, c.Project, c.Was.IID, issue.Changes{Epic: &to})
 	if errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) {
 		return false, nil
 	}
@@ -256,13 +256,13 @@ func (s *Service) copyMetadata(ctx context.Context, c *Call) error {
 		return nil
 	}
 	if from.Kind == reference.Issue {
-		i, err := s.issues.Find(ctx, c.As, c.Project, issue.IID(from.Number))
+		i, err := s.Issues.Find(ctx, c.As, c.Project, issue.IID(from.Number))
 		if err != nil {
 			return fmt.Errorf("copy metadata: %w", err)
 		}
 		labels, due = i.Labels, i.MilestoneID
 	} else {
-		m, err := s.requests.Find(ctx, c.As, c.Project, mergerequest.IID(from.Number))
+		m, err := s.MergeRequests.Find(ctx, c.As, c.Project, mergerequest.IID(from.Number))
 		if err != nil {
 			return fmt.Errorf("copy metadata: %w", err)
 		}

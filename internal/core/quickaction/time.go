@@ -25,9 +25,9 @@ func (s *Service) track(c *Call, change timelog.Change) {
 	c.After(func(ctx context.Context) error {
 		var err error
 		if c.Merge() {
-			_, err = s.requests.TrackTime(ctx, c.As, c.Project, mergerequest.IID(*c.Target.IID), change)
+			_, err = s.MergeRequests.TrackTime(ctx, c.As, c.Project, mergerequest.IID(*c.Target.IID), change)
 		} else {
-			_, err = s.issues.TrackTime(ctx, c.As, c.Project, issue.IID(*c.Target.IID), change)
+			_, err = s.Issues.TrackTime(ctx, c.As, c.Project, issue.IID(*c.Target.IID), change)
 		}
 		return err
 	})
@@ -57,7 +57,7 @@ func (s *Service) removeEstimate(_ context.Context, c *Call) error {
 const instant = "2006-01-02T15:04:05.000Z"
 
 func (s *Service) spend(_ context.Context, c *Call) error {
-	now := s.now().UTC()
+	now := s.Now().UTC()
 	duration, at := c.Argument, now
 	if i := strings.LastIndexByte(duration, ' '); i > 0 {
 		if day, err := time.Parse(time.DateOnly, duration[i+1:]); err == nil {

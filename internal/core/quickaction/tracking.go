@@ -135,7 +135,7 @@ func (s *Service) iteration(ctx context.Context, c *Call) error {
 			return nil
 		}
 	}
-	found, err := s.iterations.Choose(ctx, c.As, c.Project.Place(), which)
+	found, err := s.Iterations.Choose(ctx, c.As, c.Project.Place(), which)
 	if errs.Is(err, errs.NotFound) {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (s *Service) boardMove(ctx context.Context, c *Call) error {
 	}
 	at, one := c.Project.Place(), board.Filter{}
 	one.Limit = 2
-	boards, err := s.boards.List(ctx, c.As, at, one)
+	boards, err := s.Boards.List(ctx, c.As, at, one)
 	if errs.Is(err, errs.Forbidden) {
 		return nil
 	}
@@ -201,7 +201,7 @@ func (s *Service) boardMove(ctx context.Context, c *Call) error {
 
 func (s *Service) subscribe(want bool) func(ctx context.Context, c *Call) error {
 	return func(ctx context.Context, c *Call) error {
-		is, err := s.subscriptions.Of(ctx, c.As, c.Target.Ref)
+		is, err := s.Subscriptions.Of(ctx, c.As, c.Target.Ref)
 		if err != nil || is[c.Target.Ref] == want {
 			return err
 		}
@@ -209,7 +209,7 @@ func (s *Service) subscribe(want bool) func(ctx context.Context, c *Call) error 
 		if !want {
 			event, text = "unsubscribe", "Unsubscribed from notifications."
 		}
-		c.After(func(ctx context.Context) error { return s.subscriptions.Set(ctx, c.As, c.On(), want) })
+		c.After(func(ctx context.Context) error { return s.Subscriptions.Set(ctx, c.As, c.On(), want) })
 		c.Set("subscription_event", event)
 		c.Say("%s", text)
 		return nil

@@ -25,9 +25,7 @@ type Deps struct {
 // Service knows the limits and what counts against them. It is safe for concurrent use. A
 // nil Service limits nothing.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	settings *setting.Store
+	Deps
 
 	mu       sync.Mutex
 	accounts map[string]*account // by the key of the limit
@@ -35,10 +33,7 @@ type Service struct {
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, settings: d.Settings,
-		accounts: map[string]*account{},
-	}
+	return &Service{Deps: d, accounts: map[string]*account{}}
 }
 
 // Bytes writes a number of bytes as people read it.
@@ -68,7 +63,7 @@ func (s *Service) RepositoryLimit(ctx context.Context, id project.ID) (int64, er
 		Own   *int64 `db:"own"`
 		Above *int64 `db:"above"`
 	}
-	r, err := db.Get[row](ctx, s.db, `SELECT p.repository_size_limit AS own, (SELECT g.repository_size_limit FROM namespace_ancestors a
+	r, err := db.Get[row](ctx, s.DB, `SELECT p.repository_size_limit AS own, (SELECT g.repository_size_limit FROM namespace_ancestors a
 		JOIN groups g ON g.namespace_id = a.ancestor_id WHERE a.namespace_id = p.namespace_id AND g.repository_size_limit IS NOT NULL
 		ORDER BY a.depth LIMIT 1) AS above FROM projects p WHERE p.id = ?`, id)
 	switch {
@@ -81,7 +76,7 @@ func (s *Service) RepositoryLimit(ctx context.Context, id project.ID) (int64, er
 	case r.Above != nil:
 		return *r.Above, nil
 	}
-	return s.settings.Current().RepositorySizeLimit, nil
+	return s.Settings.Current().RepositorySizeLimit, nil
 }
 
 // Large gives how many bytes the large objects of a project have. It asks for no permission.
@@ -90,7 +85,7 @@ func (s *Service) Large(ctx context.Context, id project.ID) (int64, error) {
 }
 
 func (s *Service) sum(ctx context.Context, query string, args ...any) (int64, error) {
-	n, err := db.Get[int64](ctx, s.db, query, args...)
+	n, err := db.Get[int64](ctx, s.DB, query, args...)
 	if err != nil {
 		return 0, fmt.Errorf("add up what is stored: %w", err)
 	}

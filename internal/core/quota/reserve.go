@@ -168,7 +168,7 @@ const (
 
 // bounds lists the limits that are on.
 func (s *Service) bounds(ctx context.Context, in Storing) ([]bound, error) {
-	set := s.settings.Current()
+	set := s.Settings.Current()
 	var out []bound
 	if in.Large && in.Project != 0 {
 		limit, err := s.RepositoryLimit(ctx, in.Project)
@@ -200,7 +200,7 @@ func (s *Service) bounds(ctx context.Context, in Storing) ([]bound, error) {
 	if limit == 0 || in.As.Admin {
 		return out, nil
 	}
-	level, err := s.policy.Level(ctx, in.As, in.Subject)
+	level, err := s.Policy.Level(ctx, in.As, in.Subject)
 	if err != nil {
 		return nil, fmt.Errorf("read access: %w", err)
 	}
@@ -219,7 +219,7 @@ func (s *Service) bounds(ctx context.Context, in Storing) ([]bound, error) {
 
 // own reports whether the place is in the user's own namespace.
 func (s *Service) own(ctx context.Context, in Storing) (bool, error) {
-	own, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM projects p JOIN users u ON u.namespace_id = p.parent_id
+	own, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM projects p JOIN users u ON u.namespace_id = p.parent_id
 		WHERE p.id = ? AND u.id = ?)`, in.Project, in.As.UserID)
 	if err != nil {
 		return false, fmt.Errorf("whose is the project: %w", err)

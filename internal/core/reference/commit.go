@@ -30,12 +30,12 @@ func (s *Service) commits(ctx context.Context, as authz.Actor, in Scope, refs []
 		}
 		r, ok := opened[p.ID]
 		if !ok {
-			may, err := s.policy.Can(ctx, as, authz.ReadCode, p.Subject())
+			may, err := s.Policy.Can(ctx, as, authz.ReadCode, p.Subject())
 			if err != nil {
 				return fmt.Errorf("resolve commits: %w", err)
 			}
 			if may {
-				if r, err = s.repos.Open(ctx, p); err != nil {
+				if r, err = s.Repos.Open(ctx, p); err != nil {
 					return err
 				}
 			}
@@ -61,7 +61,7 @@ func (s *Service) commit(ctx context.Context, r *gitcmd.Repo, p *project.Project
 		return nil, err
 	}
 	if ref.Kind == Commit {
-		t.Title, t.URL = from.Title(), s.urls.Commit(p.FullPath, from.ID.String())
+		t.Title, t.URL = from.Title(), s.URLs.Commit(p.FullPath, from.ID.String())
 		return t, nil
 	}
 	to, err := named(ctx, r, ref.To)
@@ -69,7 +69,7 @@ func (s *Service) commit(ctx context.Context, r *gitcmd.Repo, p *project.Project
 		return nil, err
 	}
 	t.Title = "Commits " + from.ID.String() + " through " + to.ID.String()
-	t.URL = s.urls.Compare(p.FullPath, from.ID.String(), ref.Dots, to.ID.String())
+	t.URL = s.URLs.Compare(p.FullPath, from.ID.String(), ref.Dots, to.ID.String())
 	return t, nil
 }
 

@@ -16,16 +16,16 @@ func (s *Service) link(in Scope, address string, picture bool) string {
 	case in.Base != nil:
 		return in.Base.Link(address)
 	case in.Project != nil && upload:
-		return s.urls.UploadOfProject(int64(in.Project.ID), address)
+		return s.URLs.UploadOfProject(int64(in.Project.ID), address)
 	case in.Project != nil:
-		if s.urls.IsPage(in.Project.FullPath, address) || address == "" || in.Project.DefaultBranch == nil {
+		if s.URLs.IsPage(in.Project.FullPath, address) || address == "" || in.Project.DefaultBranch == nil {
 			return address
 		}
-		if file := InTree(s.urls, in.Project.FullPath, *in.Project.DefaultBranch, "", address, picture); file != "" {
+		if file := InTree(s.URLs, in.Project.FullPath, *in.Project.DefaultBranch, "", address, picture); file != "" {
 			return file
 		}
 	case in.Group != 0 && upload:
-		return s.urls.UploadOfGroup(int64(in.Group), address)
+		return s.URLs.UploadOfGroup(int64(in.Group), address)
 	}
 	return address
 }

@@ -93,18 +93,18 @@ func (s *Service) groups(ctx context.Context, as authz.Actor, folds []string, fo
 		Fold string            `db:"path_fold"`
 		Name string            `db:"name"`
 	}
-	visible, args := s.policy.VisibleGroupsSQL(as, "n")
+	visible, args := s.Policy.VisibleGroupsSQL(as, "n")
 	var w db.Where
 	w.In("r.path_fold", folds)
 	w.And("n.kind = 'group' AND "+visible, args...)
-	rows, err := db.Select[row](ctx, s.db, `SELECT n.id, r.path, r.path_fold, n.name FROM routes r
+	rows, err := db.Select[row](ctx, s.DB, `SELECT n.id, r.path, r.path_fold, n.name FROM routes r
 		JOIN namespaces n ON n.id = r.namespace_id`+w.SQL(), w.Args()...)
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
 		found[r.Fold] = &Target{
-			Kind: Mention, ID: int64(r.ID), GroupID: r.ID, Path: r.Path, Title: r.Name, Group: true, URL: s.urls.Group(r.Path),
+			Kind: Mention, ID: int64(r.ID), GroupID: r.ID, Path: r.Path, Title: r.Name, Group: true, URL: s.URLs.Group(r.Path),
 		}
 	}
 	return nil
@@ -112,7 +112,7 @@ func (s *Service) groups(ctx context.Context, as authz.Actor, folds []string, fo
 
 // users finds users by folded name.
 func (s *Service) users(ctx context.Context, as authz.Actor, folds []string, found map[string]*Target) error {
-	if s.accounts.Hidden(as) {
+	if s.Accounts.Hidden(as) {
 		return nil
 	}
 	type row struct {
@@ -124,12 +124,12 @@ func (s *Service) users(ctx context.Context, as authz.Actor, folds []string, fou
 	var w db.Where
 	w.In("username_fold", folds)
 	w.Raw("user_type <> 'ghost'")
-	rows, err := db.Select[row](ctx, s.db, "SELECT id, username, username_fold, name FROM users"+w.SQL(), w.Args()...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT id, username, username_fold, name FROM users"+w.SQL(), w.Args()...)
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
-		found[r.Fold] = &Target{Kind: Mention, ID: r.ID, Path: r.Username, Title: r.Name, URL: s.urls.User(r.Username)}
+		found[r.Fold] = &Target{Kind: Mention, ID: r.ID, Path: r.Username, Title: r.Name, URL: s.URLs.User(r.Username)}
 	}
 	return nil
 }

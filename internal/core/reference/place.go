@@ -89,7 +89,7 @@ func (s *Service) places(ctx context.Context, as authz.Actor, in Scope, refs []R
 	if len(ids) == 0 {
 		return f, nil
 	}
-	if f.projects, err = s.projects.ByIDs(ctx, as, ids); err != nil {
+	if f.projects, err = s.Projects.ByIDs(ctx, as, ids); err != nil {
 		return nil, err
 	}
 	for _, r := range routes {
@@ -133,7 +133,7 @@ func (s *Service) routes(ctx context.Context, as authz.Actor, in Scope, folds []
 	if len(folds) == 0 && !above {
 		return nil, nil
 	}
-	visible, args := s.policy.VisibleGroupsSQL(as, "n")
+	visible, args := s.Policy.VisibleGroupsSQL(as, "n")
 	marks, values := db.Marks(append(folds, ""))
 	var w db.Where
 	group := in.Group
@@ -142,7 +142,7 @@ func (s *Service) routes(ctx context.Context, as authz.Actor, in Scope, folds []
 	}
 	w.And("(r.path_fold IN ("+marks+") OR r.namespace_id = ?)", append(values, group)...)
 	w.And("(p.id IS NOT NULL OR n.kind = 'group' AND "+visible+")", args...)
-	routes, err := db.Select[route](ctx, s.db, `SELECT r.path_fold, r.path, r.namespace_id, COALESCE(p.id, 0) AS project_id
+	routes, err := db.Select[route](ctx, s.DB, `SELECT r.path_fold, r.path, r.namespace_id, COALESCE(p.id, 0) AS project_id
 		FROM routes r JOIN namespaces n ON n.id = r.namespace_id
 		LEFT JOIN projects p ON p.namespace_id = n.id AND NOT p.pending_delete`+w.SQL(), w.Args()...)
 	if err != nil {

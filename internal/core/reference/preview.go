@@ -18,12 +18,12 @@ type Preview struct {
 // Preview renders a text for the actor. It requires RenderMarkdown, and ReadProject of the
 // project.
 func (s *Service) Preview(ctx context.Context, as authz.Actor, p Preview) (string, error) {
-	if err := s.policy.Require(ctx, as, authz.RenderMarkdown, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.RenderMarkdown, authz.Subject{}); err != nil {
 		return "", err
 	}
 	var in Scope
 	if p.Project != "" {
-		found, err := s.projects.Find(ctx, as, p.Project)
+		found, err := s.Projects.Find(ctx, as, p.Project)
 		if err != nil {
 			return "", err
 		}

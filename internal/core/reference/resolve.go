@@ -93,24 +93,21 @@ type Deps struct {
 
 // Service finds what references lead to.
 type Service struct {
+	Deps
+
 	Reader
 
-	db       *db.DB
-	policy   *authz.Policy
-	accounts Users
-	projects *project.Service
-	repos    *repo.Service
-	urls     *weburl.Site
-	above    Above
-	cache    *lru.Cache    // of rendered texts
-	large    chan struct{} // has room for as many large texts as are rendered at once
+	above Above
+	cache *lru.Cache    // of rendered texts
+	large chan struct{} // has room for as many large texts as are rendered at once
 }
 
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		Reader: NewReader(d.URLs), db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, urls: d.URLs,
-		cache: lru.New(cacheSize), large: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		Deps:   d,
+		Reader: NewReader(d.URLs),
+		cache:  lru.New(cacheSize), large: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 }
 

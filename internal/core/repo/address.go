@@ -129,7 +129,7 @@ func (s *Service) settleAddresses(ctx context.Context, id project.ID, emails []s
 	if len(emails) == 0 {
 		return nil
 	}
-	owners, err := s.accounts.AddressOwners(ctx, emails)
+	owners, err := s.Accounts.AddressOwners(ctx, emails)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *Service) settleAddresses(ctx context.Context, id project.ID, emails []s
 		for _, r := range chunk {
 			args = append(args, id, r.email, r.user)
 		}
-		if _, err := s.db.Exec(ctx, "INSERT INTO address_owners (project_id, email_fold, user_id) VALUES "+
+		if _, err := s.DB.Exec(ctx, "INSERT INTO address_owners (project_id, email_fold, user_id) VALUES "+
 			strings.Repeat("(?, ?, ?), ", len(chunk)-1)+"(?, ?, ?) ON CONFLICT DO NOTHING", args...); err != nil {
 			return fmt.Errorf("settle addresses: %w", err)
 		}
@@ -173,7 +173,7 @@ func (s *Service) AddressOwners(ctx context.Context, projects []project.ID, emai
 			var w db.Where
 			w.In("project_id", projects)
 			w.In("email_fold", chunk)
-			rows, err := db.Select[row](ctx, s.db, "SELECT DISTINCT email_fold, user_id FROM address_owners"+w.SQL()+" ORDER BY email_fold, user_id", w.Args()...)
+			rows, err := db.Select[row](ctx, s.DB, "SELECT DISTINCT email_fold, user_id FROM address_owners"+w.SQL()+" ORDER BY email_fold, user_id", w.Args()...)
 			if err != nil {
 				return fmt.Errorf("read owners of addresses: %w", err)
 			}
@@ -198,7 +198,7 @@ func (s *Service) AddressOwners(ctx context.Context, projects []project.ID, emai
 	if len(fresh) == 0 {
 		return out, nil
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		return s.settleAddresses(ctx, projects[len(projects)-1], fresh)
 	})
 	if err != nil {

@@ -92,7 +92,7 @@ func (s *Service) Archive(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, err
 	}
-	if err := s.limits.CheckAt(limit.Archive, as, p.Place()); err != nil {
+	if err := s.Limits.CheckAt(limit.Archive, as, p.Place()); err != nil {
 		return nil, err
 	}
 	if ref == "" {
@@ -129,7 +129,7 @@ func (s *Service) Archive(ctx context.Context, as authz.Actor, p *project.Projec
 	if format == zipped {
 		out.Type = "application/zip"
 	}
-	out.Reader, err = s.archives.Open(ctx, key, func(ctx context.Context, w io.Writer) error {
+	out.Reader, err = s.Archives.Open(ctx, key, func(ctx context.Context, w io.Writer) error {
 		if large {
 			return s.writeLarge(ctx, p.ID, c, r, w)
 		}

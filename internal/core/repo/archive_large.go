@@ -35,7 +35,7 @@ const maxRepeated = 4
 // git makes a tar, whose files are taken over one by one. An archive in which a pointer
 // stayed is not kept, because the object may come yet.
 func (s *Service) writeLarge(ctx context.Context, id project.ID, c content, r *gitcmd.Repo, w io.Writer) error {
-	sizes, err := s.lfs.Sizes(ctx, []project.ID{id})
+	sizes, err := s.LFS.Sizes(ctx, []project.ID{id})
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s *Service) writeLarge(ctx context.Context, id project.ID, c content, r *g
 		_ = to.CloseWithError(err) // nil is the end of the file
 		made <- err
 	}()
-	l := larges{Service: s, project: id, left: max(s.archiveLarge, maxRepeated*sizes[id])}
+	l := larges{Service: s, project: id, left: max(s.ArchiveLarge, maxRepeated*sizes[id])}
 	err = l.repack(ctx, c.format, from, w)
 	if err == nil {
 		_, err = io.Copy(io.Discard, from) // a tar ends with padding
@@ -130,7 +130,7 @@ func (l *larges) copyFile(ctx context.Context, h *tar.Header, from io.Reader, to
 
 // open gives the object of a pointer, nil where the project has it not.
 func (l *larges) open(ctx context.Context, pointer lfs.Pointer) (*blob.Object, error) {
-	large, err := l.lfs.Content(ctx, l.project, pointer.OID)
+	large, err := l.LFS.Content(ctx, l.project, pointer.OID)
 	if errs.Is(err, errs.NotFound) {
 		l.absent = true
 		return nil, nil

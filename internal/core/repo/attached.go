@@ -85,7 +85,7 @@ func (s *Service) NewAttached(ctx context.Context, kind AttachedKind) (AttachedI
 		CreatedAt db.Time      `db:"created_at"`
 	}
 	id := AttachedID(blob.Random())
-	if _, err := db.InsertRow(ctx, s.db, "attached_repositories", row{ID: id, Kind: kind, CreatedAt: db.At(s.now())}, ""); err != nil {
+	if _, err := db.InsertRow(ctx, s.DB, "attached_repositories", row{ID: id, Kind: kind, CreatedAt: db.At(s.Now())}, ""); err != nil {
 		return "", fmt.Errorf("register repository: %w", err)
 	}
 	return id, nil
@@ -98,17 +98,17 @@ func (s *Service) DropAttached(ctx context.Context, ids ...AttachedID) error {
 		return nil
 	}
 	marks, args := db.Marks(ids)
-	if _, err := s.db.Exec(ctx, "UPDATE attached_repositories SET kind = ? WHERE name IN ("+marks+")", append([]any{gone}, args...)...); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE attached_repositories SET kind = ? WHERE name IN ("+marks+")", append([]any{gone}, args...)...); err != nil {
 		return fmt.Errorf("drop repositories: %w", err)
 	}
-	return s.jobs.Enqueue(ctx, AttachedSweep{})
+	return s.Jobs.Enqueue(ctx, AttachedSweep{})
 }
 
 // OpenAttached gives the repository, which is made if it is not there. It asks for no
 // permission.
 func (s *Service) OpenAttached(ctx context.Context, a *Attached) (*gitcmd.Repo, error) {
 	intx.MustNot(ctx, "a repository is opened")
-	r := s.git.Repo(attachedPath(a.ID))
+	r := s.Git.Repo(attachedPath(a.ID))
 	if _, ok := s.made.Load(a.ID); ok {
 		return r, nil
 	}
@@ -216,7 +216,7 @@ func (s *Service) moveAttached(ctx context.Context, as authz.Actor, a *Attached,
 		return err
 	}
 	if err := s.afterAttached(ctx, a.ID, r); err != nil {
-		s.log.Error("measure a repository", "attached_id", a.ID, "error", err)
+		s.Log.Error("measure a repository", "attached_id", a.ID, "error", err)
 	}
 	return nil
 }
@@ -226,11 +226,11 @@ func (s *Service) afterAttached(ctx context.Context, id AttachedID, r *gitcmd.Re
 	if err := s.measureAttached(ctx, id, r); err != nil {
 		return err
 	}
-	set := s.settings.Current()
+	set := s.Settings.Current()
 	if !set.HousekeepingEnabled || !s.changes.next(id, set.HousekeepingOptimizeRepositoryPeriod) {
 		return nil
 	}
-	return s.jobs.Enqueue(ctx, Housekeeping{AttachedID: id})
+	return s.Jobs.Enqueue(ctx, Housekeeping{AttachedID: id})
 }
 
 func (s *Service) measureAttached(ctx context.Context, id AttachedID, r *gitcmd.Repo) error {
@@ -238,7 +238,7 @@ func (s *Service) measureAttached(ctx context.Context, id AttachedID, r *gitcmd.
 	if err != nil {
 		return fmt.Errorf("measure: %w", err)
 	}
-	if _, err := s.db.Exec(ctx, "UPDATE attached_repositories SET size = ? WHERE name = ?", bytes, id); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE attached_repositories SET size = ? WHERE name = ?", bytes, id); err != nil {
 		return fmt.Errorf("record size: %w", err)
 	}
 	return nil
@@ -257,9 +257,9 @@ const orphanAfter = time.Hour
 // SweepAttached removes the repositories of wikis and snippets that are gone: deleted by
 // themselves, or with their project, group or author.
 func (s *Service) SweepAttached(ctx context.Context, _ AttachedSweep) error {
-	ids, err := db.Select[AttachedID](ctx, s.db, `SELECT a.name FROM attached_repositories a WHERE (a.kind = ? OR a.created_at < ?)
+	ids, err := db.Select[AttachedID](ctx, s.DB, `SELECT a.name FROM attached_repositories a WHERE (a.kind = ? OR a.created_at < ?)
 		AND NOT EXISTS (SELECT 1 FROM snippets s WHERE s.repository = a.name)
-		AND NOT EXISTS (SELECT 1 FROM wikis w WHERE w.repository = a.name) ORDER BY a.name`, gone, db.At(s.now().Add(-orphanAfter)))
+		AND NOT EXISTS (SELECT 1 FROM wikis w WHERE w.repository = a.name) ORDER BY a.name`, gone, db.At(s.Now().Add(-orphanAfter)))
 	if err != nil {
 		return fmt.Errorf("list repositories to remove: %w", err)
 	}
@@ -274,10 +274,10 @@ func (s *Service) SweepAttached(ctx context.Context, _ AttachedSweep) error {
 func (s *Service) removeAttached(ctx context.Context, id AttachedID) error {
 	defer s.writing.lock(id)()
 	s.made.Delete(id)
-	if err := s.git.Repo(attachedPath(id)).Remove(ctx); err != nil {
+	if err := s.Git.Repo(attachedPath(id)).Remove(ctx); err != nil {
 		return fmt.Errorf("remove repository: %w", err)
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM attached_repositories WHERE name = ?", id); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM attached_repositories WHERE name = ?", id); err != nil {
 		return fmt.Errorf("remove repository: %w", err)
 	}
 	return nil
@@ -326,7 +326,7 @@ func (s *Service) AttachedSizes(ctx context.Context, ids []project.ID) (map[proj
 	}
 	var w db.Where
 	w.In("p.id", ids)
-	rows, err := db.Select[row](ctx, s.db, `SELECT p.id,
+	rows, err := db.Select[row](ctx, s.DB, `SELECT p.id,
 		CAST(COALESCE((SELECT SUM(a.size) FROM wikis w JOIN attached_repositories a ON a.name = w.repository WHERE w.project_id = p.id), 0) AS BIGINT) AS wiki,
 		CAST(COALESCE((SELECT SUM(a.size) FROM snippets s JOIN attached_repositories a ON a.name = s.repository WHERE s.project_id = p.id), 0) AS BIGINT) AS snippets
 		FROM projects p`+w.SQL(), w.Args()...)

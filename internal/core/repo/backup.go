@@ -31,11 +31,11 @@ func (o Stored) Pool() bool { return o.Path == "" }
 // Inventory lists every pool, then the repository of every project, also of those that are
 // being deleted, then those of wikis and snippets. It asks for no permission.
 func (s *Service) Inventory(ctx context.Context) ([]Stored, error) {
-	out, err := db.Select[Stored](ctx, s.db, "SELECT id, '' AS path, 0 AS borrows FROM pools ORDER BY id")
+	out, err := db.Select[Stored](ctx, s.DB, "SELECT id, '' AS path, 0 AS borrows FROM pools ORDER BY id")
 	if err != nil {
 		return nil, fmt.Errorf("list pools: %w", err)
 	}
-	projects, err := db.Select[Stored](ctx, s.db, `SELECT p.id, r.path, COALESCE(m.pool_id, 0) AS borrows FROM projects p
+	projects, err := db.Select[Stored](ctx, s.DB, `SELECT p.id, r.path, COALESCE(m.pool_id, 0) AS borrows FROM projects p
 		JOIN routes r ON r.namespace_id = p.namespace_id LEFT JOIN pool_members m ON m.project_id = p.id ORDER BY p.id`)
 	if err != nil {
 		return nil, fmt.Errorf("list projects: %w", err)
@@ -55,7 +55,7 @@ func (s *Service) attachedAll(ctx context.Context) ([]Stored, error) {
 		Project *int64     `db:"project_id"`
 		Group   *int64     `db:"group_id"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT a.name, s.id AS snippet_id, w.project_id, w.group_id FROM attached_repositories a
+	rows, err := db.Select[row](ctx, s.DB, `SELECT a.name, s.id AS snippet_id, w.project_id, w.group_id FROM attached_repositories a
 		LEFT JOIN snippets s ON s.repository = a.name LEFT JOIN wikis w ON w.repository = a.name WHERE a.kind <> ? ORDER BY a.name`, gone)
 	if err != nil {
 		return nil, fmt.Errorf("list repositories of wikis and snippets: %w", err)
@@ -78,11 +78,11 @@ func (s *Service) attachedAll(ctx context.Context) ([]Stored, error) {
 func (s *Service) stored(st Stored) *gitcmd.Repo {
 	switch {
 	case st.Pool():
-		return s.git.Repo(poolPath(poolID(st.ID)))
+		return s.Git.Repo(poolPath(poolID(st.ID)))
 	case st.Attached != "":
-		return s.git.Repo(attachedPath(st.Attached))
+		return s.Git.Repo(attachedPath(st.Attached))
 	}
-	return s.git.Repo(diskPath(project.ID(st.ID)))
+	return s.Git.Repo(diskPath(project.ID(st.ID)))
 }
 
 // Export hands the references and objects of a repository to put, see [gitcmd.Repo.Export].
@@ -90,7 +90,7 @@ func (s *Service) stored(st Stored) *gitcmd.Repo {
 // gets them. A repository that is not there is gitstore.ErrNotFound. It asks for no permission.
 func (s *Service) Export(ctx context.Context, st Stored, pools map[int64]bool, put func(name string, size int64, content io.Reader) error) error {
 	keep := func(pool *gitcmd.Repo) bool {
-		return pools[st.Borrows] && pool.Path() == s.git.Repo(poolPath(poolID(st.Borrows))).Path()
+		return pools[st.Borrows] && pool.Path() == s.Git.Repo(poolPath(poolID(st.Borrows))).Path()
 	}
 	if err := s.stored(st).Export(ctx, keep, put); err != nil {
 		return fmt.Errorf("export %s: %w", st, err)
@@ -108,7 +108,7 @@ func (o Stored) String() string {
 
 // Deleted reports whether a project is gone or being deleted by now.
 func (s *Service) Deleted(ctx context.Context, id int64) (bool, error) {
-	n, err := db.Get[int](ctx, s.db, "SELECT count(*) FROM projects WHERE id = ? AND NOT pending_delete", id)
+	n, err := db.Get[int](ctx, s.DB, "SELECT count(*) FROM projects WHERE id = ? AND NOT pending_delete", id)
 	if err != nil {
 		return false, fmt.Errorf("look for project: %w", err)
 	}
@@ -120,7 +120,7 @@ func (s *Service) Deleted(ctx context.Context, id int64) (bool, error) {
 func (s *Service) Restore(ctx context.Context, st Stored, next func() (name string, content io.Reader, err error)) error {
 	var pool *gitcmd.Repo
 	if st.Borrows != 0 {
-		pool = s.git.Repo(poolPath(poolID(st.Borrows)))
+		pool = s.Git.Repo(poolPath(poolID(st.Borrows)))
 	}
 	if err := s.stored(st).Import(ctx, pool, next); err != nil {
 		return fmt.Errorf("restore %s: %w", st, err)
@@ -144,7 +144,7 @@ func (s *Service) Complete(ctx context.Context, deleted []int64) error {
 		if st.Pool() || st.Attached != "" || s.stored(st).Exists() { // one that is attached is made when it is opened
 			continue
 		}
-		p, err := s.projects.FindByID(ctx, authz.System(), project.ID(st.ID))
+		p, err := s.Projects.FindByID(ctx, authz.System(), project.ID(st.ID))
 		if err != nil {
 			if gone, err := s.Deleted(ctx, st.ID); err == nil && gone {
 				continue
@@ -153,7 +153,7 @@ func (s *Service) Complete(ctx context.Context, deleted []int64) error {
 		}
 		switch {
 		case gone[st.ID]:
-			err = s.projects.Remove(ctx, p)
+			err = s.Projects.Remove(ctx, p)
 		case p.DefaultBranch == nil:
 			if err = s.stored(st).Init(ctx, s.firstBranch(p)); errors.Is(err, gitstore.ErrExists) {
 				err = nil

@@ -71,7 +71,7 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Proje
 	refs = slices.DeleteFunc(refs, func(ref gitstore.Ref) bool { return !matches(ref.Name.Short()) })
 	list, err := s.listBranches(ctx, as, p, r, refs, f)
 	if errors.Is(err, gitstore.ErrNotFound) {
-		s.log.Error("a branch names a commit that is not there", "project_id", p.ID, "error", err)
+		s.Log.Error("a branch names a commit that is not there", "project_id", p.ID, "error", err)
 		refs = slices.DeleteFunc(refs, func(ref gitstore.Ref) bool {
 			_, err := r.ShortCommit(ctx, ref.Peeled)
 			return errors.Is(err, gitstore.ErrNotFound)
@@ -103,7 +103,7 @@ func (s *Service) listBranches(ctx context.Context, as authz.Actor, p *project.P
 	if err != nil {
 		return none, err
 	}
-	st, err := s.protections.Branches(ctx, as, p)
+	st, err := s.Protections.Branches(ctx, as, p)
 	if err != nil {
 		return none, err
 	}
@@ -251,7 +251,7 @@ func (s *Service) FindBranch(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, missing(err, "Branch")
 	}
-	st, err := s.protections.Branches(ctx, as, p)
+	st, err := s.Protections.Branches(ctx, as, p)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 // CreateBranch makes a branch at what ref names. In an empty repository a first commit
 // is made and the branch points to it.
 func (s *Service) CreateBranch(ctx context.Context, as authz.Actor, p *project.Project, name, from string) (*Branch, error) {
-	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		return nil, err
 	}
 	ref, err := gitstore.BranchRef(name)
@@ -68,7 +68,7 @@ func (s *Service) moveJudged(ctx context.Context, as authz.Actor, p *project.Pro
 
 // DeleteBranch deletes a branch. What the protection forbids is Invalid with its text.
 func (s *Service) DeleteBranch(ctx context.Context, as authz.Actor, p *project.Project, name string) error {
-	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		return err
 	}
 	r, err := s.Open(ctx, p)
@@ -110,7 +110,7 @@ func plainRefusal(err error) error {
 // DeleteMerged deletes the branches whose commits the default branch holds. Those that a
 // rule protects stay, and those that open merge requests come from or go to.
 func (s *Service) DeleteMerged(ctx context.Context, as authz.Actor, p *project.Project) error {
-	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		return err
 	}
 	for try := 0; ; try++ {

@@ -54,5 +54,5 @@ func (s *Service) CommitsByIDs(ctx context.Context, as authz.Actor, ids []Commit
 // CodeByIDs returns those of the projects with these ids whose code the actor may read, with
 // its level there, in one statement.
 func (s *Service) CodeByIDs(ctx context.Context, as authz.Actor, ids []project.ID) (map[project.ID]*project.Project, error) {
-	return s.projects.ByIDsWith(ctx, as, ids, authz.ReadCode)
+	return s.Projects.ByIDsWith(ctx, as, ids, authz.ReadCode)
 }

@@ -40,7 +40,7 @@ func (s *Service) Check(ctx context.Context, o CheckOptions, tell func(done, all
 	if o.Project != 0 {
 		w.And("p.id = ?", o.Project)
 	}
-	rows, err := db.Select[checkRow](ctx, s.db, "SELECT p.id, r.path, p.default_branch FROM projects p JOIN routes r ON r.namespace_id = p.namespace_id"+
+	rows, err := db.Select[checkRow](ctx, s.DB, "SELECT p.id, r.path, p.default_branch FROM projects p JOIN routes r ON r.namespace_id = p.namespace_id"+
 		w.SQL()+" ORDER BY p.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("list projects: %w", err)
@@ -81,8 +81,8 @@ type checkRow struct {
 // checkProject looks at the repository of a project.
 func (s *Service) checkProject(ctx context.Context, o CheckOptions, p checkRow) ([]Problem, error) {
 	var out []Problem
-	r := s.git.Repo(diskPath(p.ID))
-	found, err := r.Inspect(ctx, s.now())
+	r := s.Git.Repo(diskPath(p.ID))
+	found, err := r.Inspect(ctx, s.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *Service) checkAttached(ctx context.Context, o CheckOptions, tell func(d
 	for i, st := range all {
 		r := s.stored(st)
 		if !r.Exists() {
-			size, err := db.Get[int64](ctx, s.db, "SELECT COALESCE(MAX(size), 0) FROM attached_repositories WHERE name = ?", st.Attached)
+			size, err := db.Get[int64](ctx, s.DB, "SELECT COALESCE(MAX(size), 0) FROM attached_repositories WHERE name = ?", st.Attached)
 			if err != nil {
 				return nil, fmt.Errorf("check %s: %w", st.Path, err)
 			}
@@ -141,7 +141,7 @@ func (s *Service) checkAttached(ctx context.Context, o CheckOptions, tell func(d
 			}
 			continue
 		}
-		found, err := r.Inspect(ctx, s.now())
+		found, err := r.Inspect(ctx, s.Now())
 		if err != nil {
 			return nil, fmt.Errorf("check %s: %w", st.Path, err)
 		}
@@ -179,7 +179,7 @@ func (s *Service) branchless(ctx context.Context, r *gitcmd.Repo, id project.ID,
 	if len(refs) == 0 {
 		return nil, nil
 	}
-	under, err := db.Get[bool](ctx, s.db, `SELECT p.default_branch IS NOT NULL OR p.import_status IN ('scheduled', 'started')
+	under, err := db.Get[bool](ctx, s.DB, `SELECT p.default_branch IS NOT NULL OR p.import_status IN ('scheduled', 'started')
 		OR EXISTS (SELECT 1 FROM ref_intents i WHERE i.project_id = p.id) FROM projects p WHERE p.id = ?`, id)
 	if errors.Is(err, db.ErrNotFound) || err == nil && under {
 		return nil, nil // gone, or just being filled
@@ -201,7 +201,7 @@ func (s *Service) branchless(ctx context.Context, r *gitcmd.Repo, id project.ID,
 	} else if err := r.SetHead(ctx, branch); err != nil {
 		return nil, fmt.Errorf("set default branch: %w", err)
 	}
-	if err := s.projects.AdoptBranch(ctx, id, branch.Short()); err != nil {
+	if err := s.Projects.AdoptBranch(ctx, id, branch.Short()); err != nil {
 		return nil, err
 	}
 	out.Text += fmt.Sprintf(": it is %q now", branch.Short())
@@ -212,12 +212,12 @@ func (s *Service) branchless(ctx context.Context, r *gitcmd.Repo, id project.ID,
 // unkept says which commits that comments, statuses or merge requests name are not there,
 // and which of the former two are not kept from being pruned.
 func (s *Service) unkept(ctx context.Context, id project.ID, r *gitcmd.Repo) ([]string, error) {
-	named, err := db.Select[string](ctx, s.db, `SELECT n.commit_id AS id FROM notes n WHERE n.project_id = ? AND n.commit_id IS NOT NULL
+	named, err := db.Select[string](ctx, s.DB, `SELECT n.commit_id AS id FROM notes n WHERE n.project_id = ? AND n.commit_id IS NOT NULL
 		UNION SELECT p.sha AS id FROM pipelines p WHERE p.project_id = ? ORDER BY id`, id, id)
 	if err != nil {
 		return nil, fmt.Errorf("list commits that are named: %w", err)
 	}
-	shown, err := db.Select[string](ctx, s.db, `SELECT DISTINCT v.head_sha FROM merge_request_versions v
+	shown, err := db.Select[string](ctx, s.DB, `SELECT DISTINCT v.head_sha FROM merge_request_versions v
 		JOIN merge_requests m ON m.id = v.merge_request_id WHERE m.target_project_id = ? ORDER BY v.head_sha`, id)
 	if err != nil {
 		return nil, fmt.Errorf("list commits that are shown: %w", err)
@@ -284,11 +284,11 @@ func (s *Service) stuck(ctx context.Context, id project.ID) ([]Problem, error) {
 		At   db.Time    `db:"created_at"`
 	}
 	var w db.Where
-	w.And("i.created_at < ?", s.now().Add(-2*time.Hour))
+	w.And("i.created_at < ?", s.Now().Add(-2*time.Hour))
 	if id != 0 {
 		w.And("i.project_id = ?", id)
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT p.id, r.path, i.created_at FROM ref_intents i JOIN projects p ON p.id = i.project_id
+	rows, err := db.Select[row](ctx, s.DB, `SELECT p.id, r.path, i.created_at FROM ref_intents i JOIN projects p ON p.id = i.project_id
 		JOIN routes r ON r.namespace_id = p.namespace_id`+w.SQL()+" ORDER BY i.id LIMIT 100", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("list pushes that are not settled: %w", err)
@@ -303,26 +303,26 @@ func (s *Service) stuck(ctx context.Context, id project.ID) ([]Problem, error) {
 // strays lists repositories on disk that belong to no project. Those of projects that
 // are being deleted still belong to a project.
 func (s *Service) strays(ctx context.Context) ([]Problem, error) {
-	ids, err := db.Select[project.ID](ctx, s.db, "SELECT id FROM projects")
+	ids, err := db.Select[project.ID](ctx, s.DB, "SELECT id FROM projects")
 	if err != nil {
 		return nil, fmt.Errorf("list projects: %w", err)
 	}
 	known := make(map[string]bool, len(ids))
 	for _, id := range ids {
-		known[s.git.Repo(diskPath(id)).Path()] = true
+		known[s.Git.Repo(diskPath(id)).Path()] = true
 	}
-	attached, err := db.Select[AttachedID](ctx, s.db, "SELECT name FROM attached_repositories")
+	attached, err := db.Select[AttachedID](ctx, s.DB, "SELECT name FROM attached_repositories")
 	if err != nil {
 		return nil, fmt.Errorf("list repositories of wikis and snippets: %w", err)
 	}
 	for _, id := range attached {
-		known[s.git.Repo(attachedPath(id)).Path()] = true
+		known[s.Git.Repo(attachedPath(id)).Path()] = true
 	}
-	out, err := s.straysIn(s.git.Repo("@hashed").Path(), known, "the repository belongs to no project")
+	out, err := s.straysIn(s.Git.Repo("@hashed").Path(), known, "the repository belongs to no project")
 	if err != nil {
 		return nil, err
 	}
-	more, err := s.straysIn(s.git.Repo(attachedFolder).Path(), known, "the repository belongs to no wiki or snippet")
+	more, err := s.straysIn(s.Git.Repo(attachedFolder).Path(), known, "the repository belongs to no wiki or snippet")
 	return append(out, more...), errors.Join(err, ctx.Err())
 }
 

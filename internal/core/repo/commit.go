@@ -224,6 +224,6 @@ func (s *Service) diff(ctx context.Context, r *gitcmd.Repo, from, to gitstore.Ob
 }
 
 func (s *Service) diffOptions() gitcmd.DiffOptions {
-	set := s.settings.Current()
+	set := s.Settings.Current()
 	return gitcmd.DiffOptions{MaxFiles: set.DiffMaxFiles, MaxLines: set.DiffMaxLines, MaxFileBytes: set.DiffMaxPatchBytes}
 }

@@ -81,7 +81,7 @@ func (s *Service) Commit(ctx context.Context, as authz.Actor, p *project.Project
 // callers without the right to push with 403 and no reason, and those that only the branch
 // keeps out with 400.
 func (s *Service) DeleteFile(ctx context.Context, as authz.Actor, p *project.Project, in CommitInput) (*gitstore.Commit, error) {
-	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		return nil, err
 	}
 	c, err := s.Commit(ctx, as, p, in)
@@ -110,10 +110,10 @@ func (s *Service) oneByOne(p *project.Project, branch string, commit func() (*gi
 
 // MayCommit requires the right to push to the branch.
 func (s *Service) MayCommit(ctx context.Context, as authz.Actor, p *project.Project, branch string) error {
-	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil && !errs.Is(err, errs.Forbidden) {
+	if err := s.Policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil && !errs.Is(err, errs.Forbidden) {
 		return err
 	}
-	access, err := s.protections.BranchAccess(ctx, as, p, branch)
+	access, err := s.Protections.BranchAccess(ctx, as, p, branch)
 	if err != nil {
 		return err
 	}
@@ -359,7 +359,7 @@ func (s *Service) mayStart(ctx context.Context, as authz.Actor, p *project.Proje
 	if in.StartIn == nil || in.StartIn.ID == p.ID {
 		return nil
 	}
-	if err := s.policy.Require(ctx, as, authz.ReadCode, in.StartIn.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadCode, in.StartIn.Subject()); err != nil {
 		return err
 	}
 	if !project.Related(p, in.StartIn) {
@@ -377,7 +377,7 @@ func startWord(in *CommitInput) string {
 
 // signature names the actor as author of a commit made now.
 func (s *Service) signature(ctx context.Context, as authz.Actor) (gitstore.Signature, error) {
-	users, err := s.accounts.Load(ctx, []authz.UserID{as.UserID})
+	users, err := s.Accounts.Load(ctx, []authz.UserID{as.UserID})
 	if err != nil {
 		return gitstore.Signature{}, err
 	}
@@ -385,7 +385,7 @@ func (s *Service) signature(ctx context.Context, as authz.Actor) (gitstore.Signa
 	if u == nil {
 		return gitstore.Signature{}, errs.New(errs.Unauthorized, "")
 	}
-	return gitstore.Signature{Name: u.Name, Email: u.CommitAddress(s.accounts.CommitHost()), When: s.now()}, nil
+	return gitstore.Signature{Name: u.Name, Email: u.CommitAddress(s.Accounts.CommitHost()), When: s.Now()}, nil
 }
 
 // writeReadme makes the first commit of a project: a README.md with its name.
@@ -407,5 +407,5 @@ func (s *Service) firstCommit(ctx context.Context, as authz.Actor, p *project.Pr
 	if err := s.writeReadme(ctx, as, p, ""); err != nil {
 		return nil, err
 	}
-	return s.projects.FindByID(ctx, as, p.ID)
+	return s.Projects.FindByID(ctx, as, p.ID)
 }

@@ -100,7 +100,7 @@ func (c *Comparison) list(ctx context.Context, r *gitcmd.Repo, most int) error {
 
 // relative opens another project of the network of forks that p belongs to.
 func (s *Service) relative(ctx context.Context, as authz.Actor, p *project.Project, id project.ID) (*gitcmd.Repo, *project.Project, error) {
-	other, err := s.projects.FindByID(ctx, as, id)
+	other, err := s.Projects.FindByID(ctx, as, id)
 	var r *gitcmd.Repo
 	if err == nil {
 		r, err = s.Read(ctx, as, other)

@@ -72,7 +72,7 @@ func (s *Service) answer(ctx context.Context, as authz.Actor, r *gitcmd.Repo, re
 	s.asked.Add(1)
 	for {
 		refused := false
-		reader, err := s.packs.Open(ctx, key, func(ctx context.Context, out io.Writer) error {
+		reader, err := s.Packs.Open(ctx, key, func(ctx context.Context, out io.Writer) error {
 			leave, err := s.fetches.enter(ctx, as)
 			if err != nil {
 				refused = true

@@ -19,7 +19,7 @@ import (
 // failure is the end: from then on people may push.
 func (s *Service) FillTemplate(ctx context.Context, args project.FillTemplate) error {
 	defer s.locks.lock(fillLock(args.ProjectID))()
-	all, err := s.projects.Load(ctx, []project.ID{args.ProjectID})
+	all, err := s.Projects.Load(ctx, []project.ID{args.ProjectID})
 	if err != nil {
 		return err
 	}
@@ -27,14 +27,14 @@ func (s *Service) FillTemplate(ctx context.Context, args project.FillTemplate) e
 	if p == nil || !p.Filling() {
 		return nil
 	}
-	if err := s.projects.RecordImport(ctx, p.ID, project.ImportStarted, ""); err != nil {
+	if err := s.Projects.RecordImport(ctx, p.ID, project.ImportStarted, ""); err != nil {
 		return err
 	}
 	err = s.fillTemplate(ctx, p, args)
 	if err == nil || errors.Is(ctx.Err(), context.Canceled) { // the server stops: the next start goes on
 		return err
 	}
-	noted := s.projects.RecordImport(context.WithoutCancel(ctx), p.ID, project.ImportFailed, "The template could not be copied.")
+	noted := s.Projects.RecordImport(context.WithoutCancel(ctx), p.ID, project.ImportFailed, "The template could not be copied.")
 	err = fmt.Errorf("fill from template: %w", err)
 	if noted != nil { // still being filled
 		return errors.Join(err, noted)
@@ -104,13 +104,13 @@ func (s *Service) templateCommit(ctx context.Context, r *gitcmd.Repo, p *project
 // signatureOf names a user as the author of a commit made at a moment; where the account is
 // gone, no user.
 func (s *Service) signatureOf(ctx context.Context, id authz.UserID, at time.Time) (gitstore.Signature, error) {
-	users, err := s.accounts.Load(ctx, []authz.UserID{id})
+	users, err := s.Accounts.Load(ctx, []authz.UserID{id})
 	if err != nil {
 		return gitstore.Signature{}, err
 	}
 	u := users[id]
 	if u == nil {
-		return gitstore.Signature{Name: "Ghost User", Email: "ghost@" + s.accounts.CommitHost(), When: at}, nil
+		return gitstore.Signature{Name: "Ghost User", Email: "ghost@" + s.Accounts.CommitHost(), When: at}, nil
 	}
-	return gitstore.Signature{Name: u.Name, Email: u.CommitAddress(s.accounts.CommitHost()), When: at}, nil
+	return gitstore.Signature{Name: u.Name, Email: u.CommitAddress(s.Accounts.CommitHost()), When: at}, nil
 }

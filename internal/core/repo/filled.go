@@ -35,19 +35,19 @@ func (s *Service) Filled(ctx context.Context, p *project.Project, r *gitcmd.Repo
 			return fmt.Errorf("default branch of import: %w", err)
 		}
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.projects.RecordPush(ctx, p.ID, branch, s.now()); err != nil {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.Projects.RecordPush(ctx, p.ID, branch, s.Now()); err != nil {
 			return err
 		}
 		if branch != "" {
-			if err := s.protections.ProtectFirst(ctx, p.ID, branch); err != nil {
+			if err := s.Protections.ProtectFirst(ctx, p.ID, branch); err != nil {
 				return err
 			}
 		}
-		if err := s.projects.RecordImport(ctx, p.ID, project.ImportFinished, note); err != nil {
+		if err := s.Projects.RecordImport(ctx, p.ID, project.ImportFinished, note); err != nil {
 			return err
 		}
-		return s.jobs.Enqueue(ctx, Measuring{ProjectID: p.ID})
+		return s.Jobs.Enqueue(ctx, Measuring{ProjectID: p.ID})
 	})
 }
 

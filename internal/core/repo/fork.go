@@ -50,7 +50,7 @@ func (s *Service) HasBranch(ctx context.Context, p *project.Project, branch stri
 // later where the source is being filled itself, or another fork makes the pool.
 func (s *Service) FillFork(ctx context.Context, args CopyFork) error {
 	defer s.locks.lock(fillLock(args.ProjectID))()
-	both, err := s.projects.Load(ctx, []project.ID{args.ProjectID, args.SourceID})
+	both, err := s.Projects.Load(ctx, []project.ID{args.ProjectID, args.SourceID})
 	if err != nil {
 		return err
 	}
@@ -59,24 +59,24 @@ func (s *Service) FillFork(ctx context.Context, args CopyFork) error {
 	case fork == nil || !fork.Filling():
 		return nil
 	case source == nil:
-		err := s.projects.RecordImport(ctx, fork.ID, project.ImportFailed, "The source project is gone.")
+		err := s.Projects.RecordImport(ctx, fork.ID, project.ImportFailed, "The source project is gone.")
 		return errors.Join(err, job.Permanent(errors.New("source of fork is gone")))
 	case source.Filling():
-		return s.jobs.Enqueue(ctx, args, job.At(s.now().Add(15*time.Second)))
+		return s.Jobs.Enqueue(ctx, args, job.At(s.Now().Add(15*time.Second)))
 	}
-	if err := s.projects.RecordImport(ctx, fork.ID, project.ImportStarted, ""); err != nil {
+	if err := s.Projects.RecordImport(ctx, fork.ID, project.ImportStarted, ""); err != nil {
 		return err
 	}
 	err = s.fillFork(ctx, fork, source, args.Branch)
 	if errors.Is(err, errPoolBusy) { // no worker stands idle until a great pool is made
-		return s.jobs.Enqueue(ctx, args, job.At(s.now().Add(time.Second)))
+		return s.Jobs.Enqueue(ctx, args, job.At(s.Now().Add(time.Second)))
 	}
 	if err != nil {
 		err = fmt.Errorf("fill fork: %w", err)
 		if errors.Is(ctx.Err(), context.Canceled) { // the server stops: the next start goes on
 			return err
 		}
-		noted := s.projects.RecordImport(context.WithoutCancel(ctx), fork.ID, project.ImportFailed, "The repository could not be copied.")
+		noted := s.Projects.RecordImport(context.WithoutCancel(ctx), fork.ID, project.ImportFailed, "The repository could not be copied.")
 		if noted != nil { // still being filled
 			return errors.Join(err, noted)
 		}
@@ -165,19 +165,19 @@ func (s *Service) finishFork(ctx context.Context, fork, source *project.Project,
 			}
 		}
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.projects.RecordPush(ctx, fork.ID, branch, s.now()); err != nil {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.Projects.RecordPush(ctx, fork.ID, branch, s.Now()); err != nil {
 			return err
 		}
 		if branch != "" {
-			if err := s.protections.ProtectFirst(ctx, fork.ID, branch); err != nil {
+			if err := s.Protections.ProtectFirst(ctx, fork.ID, branch); err != nil {
 				return err
 			}
 		}
-		if err := s.projects.RecordImport(ctx, fork.ID, project.ImportFinished, ""); err != nil {
+		if err := s.Projects.RecordImport(ctx, fork.ID, project.ImportFinished, ""); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, ForkCopied{Stamp: authz.System().Stamp(s.now()), ProjectID: fork.ID, SourceID: source.ID})
+		return s.Bus.Publish(ctx, ForkCopied{Stamp: authz.System().Stamp(s.Now()), ProjectID: fork.ID, SourceID: source.ID})
 	})
 }
 
@@ -202,12 +202,12 @@ func (s *Service) Bring(ctx context.Context, from, to *project.Project, commit g
 	if err != nil {
 		return fmt.Errorf("bring commits: %w", err)
 	}
-	if s.lfs != nil && copied > 0 {
+	if s.LFS != nil && copied > 0 {
 		oids, err := arrivedPointers(ctx, quarantine.Repo)
 		if err != nil {
 			return err
 		}
-		if err := s.lfs.Link(ctx, from.ID, to.ID, oids); err != nil {
+		if err := s.LFS.Link(ctx, from.ID, to.ID, oids); err != nil {
 			return err
 		}
 	}

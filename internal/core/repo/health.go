@@ -16,7 +16,7 @@ func (s *Service) Health(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return gitstore.Health{}, time.Time{}, err
 	}
-	now := s.now()
+	now := s.Now()
 	h, err := r.Health(ctx, now)
 	if err != nil {
 		return h, now, fmt.Errorf("health: %w", err)

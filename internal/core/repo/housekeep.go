@@ -51,7 +51,7 @@ func (p *pushes[K]) next(id K, every int) bool {
 // Due reports whether a push that has just happened is one after which the repository
 // is to be looked at, as the settings say. It counts the call as the push.
 func (s *Service) Due(id project.ID) bool {
-	settings := s.settings.Current()
+	settings := s.Settings.Current()
 	return settings.HousekeepingEnabled && s.pushes.next(id, settings.HousekeepingOptimizeRepositoryPeriod)
 }
 
@@ -76,12 +76,12 @@ const RequestEvery = time.Hour
 // RequestHousekeeping has the repository of a project tidied in the background; Conflict
 // where that was asked for within the hour.
 func (s *Service) RequestHousekeeping(ctx context.Context, as authz.Actor, p *project.Project) error {
-	if err := s.policy.Require(ctx, as, authz.AdminProject, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminProject, p.Subject()); err != nil {
 		return err
 	}
-	now := s.now()
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		noted, err := s.db.Exec(ctx, `INSERT INTO housekeeping_requests (project_id, requested_at) VALUES (?, ?)
+	now := s.Now()
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		noted, err := s.DB.Exec(ctx, `INSERT INTO housekeeping_requests (project_id, requested_at) VALUES (?, ?)
 			ON CONFLICT (project_id) DO UPDATE SET requested_at = excluded.requested_at WHERE housekeeping_requests.requested_at <= ?`,
 			p.ID, db.At(now), db.At(now.Add(-RequestEvery)))
 		if err != nil {
@@ -91,7 +91,7 @@ func (s *Service) RequestHousekeeping(ctx context.Context, as authz.Actor, p *pr
 			return errs.New(errs.Conflict, fmt.Sprintf("Somebody already triggered housekeeping for this resource in the past %.0f minutes",
 				RequestEvery.Minutes()))
 		}
-		return s.jobs.Enqueue(ctx, Housekeeping{ProjectID: p.ID})
+		return s.Jobs.Enqueue(ctx, Housekeeping{ProjectID: p.ID})
 	})
 }
 
@@ -129,7 +129,7 @@ func (s *Service) deleted(ctx context.Context, args Housekeeping) (bool, error) 
 	if args.AttachedID != "" {
 		query, id = "SELECT COUNT(*) FROM attached_repositories WHERE name = ?", args.AttachedID
 	}
-	n, err := db.Get[int64](ctx, s.db, query, id)
+	n, err := db.Get[int64](ctx, s.DB, query, id)
 	return n == 0, err
 }
 
@@ -138,7 +138,7 @@ func (s *Service) housekeep(ctx context.Context, args Housekeeping) error {
 	if args.AttachedID != "" {
 		path = attachedPath(args.AttachedID)
 	}
-	r := s.git.Repo(path)
+	r := s.Git.Repo(path)
 	if !r.Exists() {
 		return nil
 	}

@@ -123,7 +123,7 @@ type judge struct {
 func (j *judge) branch(ctx context.Context, c RefChange) error {
 	if j.branches == nil {
 		var err error
-		if j.branches, err = j.service.protections.Branches(ctx, j.as, j.project); err != nil {
+		if j.branches, err = j.service.Protections.Branches(ctx, j.as, j.project); err != nil {
 			return err
 		}
 	}
@@ -205,7 +205,7 @@ func (s *Service) judgeFirstPush(ctx context.Context, as authz.Actor, p *project
 	if p.DefaultBranch != nil {
 		return nil
 	}
-	defaults, err := s.protections.Defaults(ctx, p.ID)
+	defaults, err := s.Protections.Defaults(ctx, p.ID)
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (s *Service) judgeFirstPush(ctx context.Context, as authz.Actor, p *project
 			return err
 		}
 	}
-	level, err := s.policy.Level(ctx, as, subject)
+	level, err := s.Policy.Level(ctx, as, subject)
 	if err != nil {
 		return err
 	}
@@ -225,13 +225,13 @@ func (s *Service) judgeFirstPush(ctx context.Context, as authz.Actor, p *project
 	}
 	return refuse(c.Ref, fmt.Sprintf("A default branch (e.g. %s) does not yet exist for %s\n"+
 		"Ask a project Owner or Maintainer to create a default branch:\n\n  %s",
-		s.settings.Current().Branch(), p.FullPath, s.urls.ProjectMembers(p.FullPath)))
+		s.Settings.Current().Branch(), p.FullPath, s.URLs.ProjectMembers(p.FullPath)))
 }
 
 func (j *judge) tag(ctx context.Context, c RefChange) error {
 	if j.tags == nil {
 		var err error
-		if j.tags, err = j.service.protections.Tags(ctx, j.as, j.project); err != nil {
+		if j.tags, err = j.service.Protections.Tags(ctx, j.as, j.project); err != nil {
 			return err
 		}
 	}
@@ -269,7 +269,7 @@ func (j *judge) tag(ctx context.Context, c RefChange) error {
 }
 
 func (j *judge) other(ctx context.Context, c RefChange) error {
-	may, err := j.service.policy.Can(ctx, j.as, authz.PushCode, j.project.Subject())
+	may, err := j.service.Policy.Can(ctx, j.as, authz.PushCode, j.project.Subject())
 	if err != nil {
 		return err
 	}

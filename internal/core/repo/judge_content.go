@@ -28,7 +28,7 @@ func (j *judge) content(ctx context.Context, changes []RefChange) error {
 	if j.source == byServer {
 		return nil
 	}
-	rule, err := j.service.pushRules.Checks(ctx, j.project.ID)
+	rule, err := j.service.PushRules.Checks(ctx, j.project.ID)
 	if err != nil || rule == nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (j *judge) commits(ctx context.Context, rule *pushrule.Checks, tips []gitst
 func (j *judge) people(ctx context.Context, rule *pushrule.Checks, ids []gitstore.ObjectID) (pushrule.People, error) {
 	var out pushrule.People
 	if rule.CommitterName {
-		users, err := j.service.accounts.Load(ctx, []authz.UserID{j.as.UserID})
+		users, err := j.service.Accounts.Load(ctx, []authz.UserID{j.as.UserID})
 		if err != nil {
 			return out, err
 		}
@@ -113,7 +113,7 @@ func (j *judge) people(ctx context.Context, rule *pushrule.Checks, ids []gitstor
 	}
 	var err error
 	if rule.CommitterCheck {
-		if out.Own, err = j.service.accounts.OwnAddresses(ctx, j.as.UserID); err != nil {
+		if out.Own, err = j.service.Accounts.OwnAddresses(ctx, j.as.UserID); err != nil {
 			return out, err
 		}
 	}
@@ -134,7 +134,7 @@ func (j *judge) people(ctx context.Context, rule *pushrule.Checks, ids []gitstor
 			}
 		}
 	}
-	out.Known, err = j.service.accounts.KnownAddresses(ctx, emails)
+	out.Known, err = j.service.Accounts.KnownAddresses(ctx, emails)
 	return out, err
 }
 

@@ -25,7 +25,7 @@ const (
 // judgePointers refuses new files in a quarantine that point to large objects which the
 // project has not.
 func (s *Service) judgePointers(ctx context.Context, p *project.Project, inside *gitcmd.Repo) error {
-	if !s.lfs.Enabled(p) {
+	if !s.LFS.Enabled(p) {
 		return nil
 	}
 	oids, err := arrivedPointers(ctx, inside)
@@ -35,7 +35,7 @@ func (s *Service) judgePointers(ctx context.Context, p *project.Project, inside 
 	if len(oids) == 0 {
 		return nil
 	}
-	has, err := s.lfs.Has(ctx, p.ID, oids)
+	has, err := s.LFS.Has(ctx, p.ID, oids)
 	if err != nil {
 		return err
 	}
@@ -62,10 +62,10 @@ func arrivedPointers(ctx context.Context, inside *gitcmd.Repo) ([]string, error)
 
 // judgeLocks refuses changes of paths that others have locked.
 func (s *Service) judgeLocks(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, changes []RefChange) error {
-	if !s.lfs.Enabled(p) {
+	if !s.LFS.Enabled(p) {
 		return nil
 	}
-	if restrained, err := s.lfs.Restrains(ctx, as, p.ID); err != nil || !restrained {
+	if restrained, err := s.LFS.Restrains(ctx, as, p.ID); err != nil || !restrained {
 		return err
 	}
 	for _, c := range changes {
@@ -76,7 +76,7 @@ func (s *Service) judgeLocks(ctx context.Context, as authz.Actor, p *project.Pro
 		if err != nil {
 			return err
 		}
-		at, owner, err := s.lfs.LockedByOthers(ctx, as, p.ID, paths)
+		at, owner, err := s.LFS.LockedByOthers(ctx, as, p.ID, paths)
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ const maxLockedDiff = 100_000
 // to none, or to one that the project has not. The file can be read from its beginning
 // afterwards.
 func (s *Service) Large(ctx context.Context, p *project.Project, file *gitcmd.BlobReader) (*blob.Object, error) {
-	if file.Size >= lfs.MaxPointer || !s.lfs.Enabled(p) {
+	if file.Size >= lfs.MaxPointer || !s.LFS.Enabled(p) {
 		return nil, nil
 	}
 	content, err := io.ReadAll(file)
@@ -134,7 +134,7 @@ func (s *Service) large(ctx context.Context, id project.ID, content []byte) (*bl
 	if !ok {
 		return nil, nil
 	}
-	o, err := s.lfs.Content(ctx, id, pointer.OID)
+	o, err := s.LFS.Content(ctx, id, pointer.OID)
 	if errs.Is(err, errs.NotFound) {
 		return nil, nil
 	}
@@ -143,8 +143,8 @@ func (s *Service) large(ctx context.Context, id project.ID, content []byte) (*bl
 
 // largeFiles reports whether archives of a project may have to hold large objects.
 func (s *Service) largeFiles(ctx context.Context, p *project.Project) (bool, error) {
-	if !s.lfs.Enabled(p) {
+	if !s.LFS.Enabled(p) {
 		return false, nil
 	}
-	return s.lfs.Uses(ctx, p.ID)
+	return s.LFS.Uses(ctx, p.ID)
 }

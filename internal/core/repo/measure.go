@@ -32,7 +32,7 @@ const (
 // Measure looks at the repository of a project and records what it finds. It asks for no
 // permission.
 func (s *Service) Measure(ctx context.Context, args Measuring) error {
-	all, err := s.projects.Load(ctx, []project.ID{args.ProjectID})
+	all, err := s.Projects.Load(ctx, []project.ID{args.ProjectID})
 	if err != nil {
 		return err
 	}
@@ -65,24 +65,24 @@ func (s *Service) measure(ctx context.Context, p *project.Project) error {
 		return fmt.Errorf("measure: %w", err)
 	}
 	if limited {
-		if err := s.sizes.end(ctx, p.ID, m.Size, added, s.now()); err != nil {
+		if err := s.sizes.end(ctx, p.ID, m.Size, added, s.Now()); err != nil {
 			return err
 		}
 	}
 	if !tip.IsZero() {
 		m.Commit = tip.String()
-		at, _, err := s.projects.MeasuredAt(ctx, p.ID)
+		at, _, err := s.Projects.MeasuredAt(ctx, p.ID)
 		if err != nil {
 			return err
 		}
 		if at == m.Commit {
-			return s.projects.RecordSize(ctx, p.ID, m.Size)
+			return s.Projects.RecordSize(ctx, p.ID, m.Size)
 		}
 		if err := s.look(ctx, r, tip, &m); err != nil {
 			return err
 		}
 	}
-	return s.projects.RecordMeasure(ctx, p.ID, m)
+	return s.Projects.RecordMeasure(ctx, p.ID, m)
 }
 
 // look fills in what the commit at the tip of the default branch holds.
@@ -161,7 +161,7 @@ func (s *Service) Languages(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil {
 		return nil, fmt.Errorf("read default branch: %w", err)
 	}
-	at, _, err := s.projects.MeasuredAt(ctx, p.ID)
+	at, _, err := s.Projects.MeasuredAt(ctx, p.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -170,5 +170,5 @@ func (s *Service) Languages(ctx context.Context, as authz.Actor, p *project.Proj
 			return nil, err
 		}
 	}
-	return s.projects.Languages(ctx, p.ID)
+	return s.Projects.Languages(ctx, p.ID)
 }

@@ -24,12 +24,12 @@ const missingPaths = 5
 // Missing counts the projects whose repositories are not there: the folder is another one, or a
 // disk is not mounted. It reads no repository and asks for no permission. [Service.Check] tells
 // all there is.
-func (s *Service) Missing(ctx context.Context) (Missing, error) { return FindMissing(ctx, s.db, s.git) }
+func (s *Service) Missing(ctx context.Context) (Missing, error) { return FindMissing(ctx, s.DB, s.Git) }
 
 // MissingAtRest is Missing for a server that serves meanwhile: it rests after each piece for four
 // times as long as the piece took, so that the disk and the database are the callers'.
 func (s *Service) MissingAtRest(ctx context.Context) (Missing, error) {
-	return findMissing(ctx, s.db, s.git, func(took time.Duration) error {
+	return findMissing(ctx, s.DB, s.Git, func(took time.Duration) error {
 		rest := time.NewTimer(4 * took)
 		defer rest.Stop()
 		select {

@@ -116,7 +116,7 @@ func (s *Service) moveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return err
 	}
-	event := Pushed{ProjectID: p.ID, FullPath: p.FullPath, Stamp: as.Stamp(s.now()), Source: source, Options: options}
+	event := Pushed{ProjectID: p.ID, FullPath: p.FullPath, Stamp: as.Stamp(s.Now()), Source: source, Options: options}
 	if event.Changes, err = s.describeAll(ctx, r, p, moved(changes)); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *Service) moveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 	ctx = context.WithoutCancel(ctx)
 	if err := r.UpdateRefs(ctx, updates); err != nil {
 		if after := s.afterFailure(ctx, intent, err); after != nil {
-			s.log.Error("settle a failed push", "project_id", p.ID, "error", after)
+			s.Log.Error("settle a failed push", "project_id", p.ID, "error", after)
 		}
 		if errors.Is(err, gitstore.ErrRefMoved) {
 			return &errs.Error{Kind: errs.Conflict, Message: "The reference was changed meanwhile. Please try again.", Err: errors.Join(ErrMoved, err)}
@@ -195,7 +195,7 @@ func (s *Service) describeAll(ctx context.Context, r *gitcmd.Repo, p *project.Pr
 	for _, c := range changes {
 		kinds[c.Kind()]++
 	}
-	limit := s.settings.Current().PushEventActivitiesLimit
+	limit := s.Settings.Current().PushEventActivitiesLimit
 	out := make([]PushedRef, len(changes))
 	for i, c := range changes {
 		out[i].RefChange = c
@@ -267,8 +267,8 @@ func (s *Service) intend(ctx context.Context, e Pushed, branch string) (int64, e
 		Changes   string       `db:"changes"`
 		CreatedAt db.Time      `db:"created_at"`
 	}
-	made := row{ProjectID: e.ProjectID, UserID: e.By.UserID, Source: e.Source, Changes: string(text), CreatedAt: db.At(s.now())}
-	if err := db.Create(ctx, s.db, "ref_intents", &made); err != nil {
+	made := row{ProjectID: e.ProjectID, UserID: e.By.UserID, Source: e.Source, Changes: string(text), CreatedAt: db.At(s.Now())}
+	if err := db.Create(ctx, s.DB, "ref_intents", &made); err != nil {
 		return 0, fmt.Errorf("record intention: %w", err)
 	}
 	return made.ID, nil
@@ -277,8 +277,8 @@ func (s *Service) intend(ctx context.Context, e Pushed, branch string) (int64, e
 // settle records that the references have moved: the default branch and its
 // protection, the event, and the end of the intention, in one transaction.
 func (s *Service) settle(ctx context.Context, intent int64, e Pushed, branch string) error {
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		there, err := db.Drop(ctx, s.db, intentAt(intent))
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		there, err := db.Drop(ctx, s.DB, intentAt(intent))
 		if err != nil {
 			return fmt.Errorf("settle intention: %w", err)
 		}
@@ -288,23 +288,23 @@ func (s *Service) settle(ctx context.Context, intent int64, e Pushed, branch str
 		if err := s.settleAddresses(ctx, e.ProjectID, e.Addresses); err != nil {
 			return err
 		}
-		if err := s.projects.RecordPush(ctx, e.ProjectID, branch, s.now()); err != nil {
+		if err := s.Projects.RecordPush(ctx, e.ProjectID, branch, s.Now()); err != nil {
 			return err
 		}
 		if branch != "" {
-			if err := s.protections.ProtectFirst(ctx, e.ProjectID, branch); err != nil {
+			if err := s.Protections.ProtectFirst(ctx, e.ProjectID, branch); err != nil {
 				return err
 			}
 		}
-		found, err := s.projects.Load(ctx, []project.ID{e.ProjectID})
+		found, err := s.Projects.Load(ctx, []project.ID{e.ProjectID})
 		if err != nil || found[e.ProjectID] == nil {
 			return err
 		}
 		e.Project = found[e.ProjectID]
 		if e.At.IsZero() { // recorded by an older version
-			e.At = s.now()
+			e.At = s.Now()
 		}
-		return s.bus.Publish(ctx, e)
+		return s.Bus.Publish(ctx, e)
 	})
 }
 
@@ -320,7 +320,7 @@ func intentAt(id int64) db.Row { return db.Row{Table: "ref_intents", ID: id} }
 // references have moved is published, one whose references have not is dropped. It runs
 // at start-up, before anybody is served; later runs leave young intentions alone.
 func (s *Service) Settle(ctx context.Context, before db.Time) error {
-	rows, err := db.Select[intentRow](ctx, s.db, "SELECT id, project_id, changes FROM ref_intents WHERE created_at <= ? ORDER BY id", before)
+	rows, err := db.Select[intentRow](ctx, s.DB, "SELECT id, project_id, changes FROM ref_intents WHERE created_at <= ? ORDER BY id", before)
 	if err != nil {
 		return fmt.Errorf("read intentions: %w", err)
 	}
@@ -328,7 +328,7 @@ func (s *Service) Settle(ctx context.Context, before db.Time) error {
 		// One repository that cannot be read does not hold up the others; the intention
 		// stays and is looked at again.
 		if err := s.reconcile(ctx, row); err != nil {
-			s.log.Error("settle a push", "project_id", row.ProjectID, "error", err)
+			s.Log.Error("settle a push", "project_id", row.ProjectID, "error", err)
 		}
 	}
 	return nil
@@ -341,13 +341,13 @@ func (s *Service) afterFailure(ctx context.Context, intent int64, cause error) e
 		gitstore.ErrRefMoved, gitstore.ErrRefConflict, gitstore.ErrNotFound, gitstore.ErrWrongKind, gitstore.ErrBadName,
 	} {
 		if errors.Is(cause, refusal) {
-			if _, err := db.Drop(ctx, s.db, intentAt(intent)); err != nil {
+			if _, err := db.Drop(ctx, s.DB, intentAt(intent)); err != nil {
 				return fmt.Errorf("drop intention: %w", err)
 			}
 			return nil
 		}
 	}
-	row, err := db.Get[intentRow](ctx, s.db, "SELECT id, project_id, changes FROM ref_intents WHERE id = ?", intent)
+	row, err := db.Get[intentRow](ctx, s.DB, "SELECT id, project_id, changes FROM ref_intents WHERE id = ?", intent)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
 	}
@@ -362,7 +362,7 @@ func (s *Service) reconcile(ctx context.Context, row intentRow) error {
 	if err := json.Unmarshal([]byte(row.Changes), &in); err != nil {
 		return fmt.Errorf("decode intention: %w", err)
 	}
-	r := s.git.Repo(diskPath(row.ProjectID))
+	r := s.Git.Repo(diskPath(row.ProjectID))
 	// git renames the references of one transaction one after the other, so a crash may
 	// have moved only some. The push was not answered yet; it is completed rather than
 	// undone, because what has moved may have been fetched.
@@ -381,10 +381,10 @@ func (s *Service) reconcile(ctx context.Context, row intentRow) error {
 		if err := r.UpdateRefs(ctx, rest); err != nil && !errors.Is(err, gitstore.ErrRefMoved) {
 			return fmt.Errorf("complete push: %w", err)
 		}
-		s.log.Info("settled a push that a crash interrupted", "project_id", row.ProjectID)
+		s.Log.Info("settled a push that a crash interrupted", "project_id", row.ProjectID)
 		return s.settle(ctx, row.ID, in.Event, in.Branch)
 	}
-	if _, err := db.Drop(ctx, s.db, intentAt(row.ID)); err != nil {
+	if _, err := db.Drop(ctx, s.DB, intentAt(row.ID)); err != nil {
 		return fmt.Errorf("drop intention: %w", err)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 func (s *Service) CreatedNotice(p *project.Project, remote string) []string {
 	return []string{
 		"", "The private project " + p.FullPath + " was successfully created.", "", "To configure the remote, run:",
-		"  git remote add origin " + remote, "", "To view the project, visit:", "  " + s.urls.Project(p.FullPath), "",
+		"  git remote add origin " + remote, "", "To view the project, visit:", "  " + s.URLs.Project(p.FullPath), "",
 	}
 }
 
@@ -29,7 +29,7 @@ func MovedNotice(old string, p *project.Project, remote string) []string {
 // HTTP, the request that finds a project is not the one that brings the push.
 func (s *Service) Notify(as authz.Actor, p *project.Project, lines []string) {
 	if as.SignedIn() {
-		s.notices.leave(noticeKey{as.UserID, p.ID}, lines, s.now())
+		s.notices.leave(noticeKey{as.UserID, p.ID}, lines, s.Now())
 	}
 }
 

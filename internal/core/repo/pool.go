@@ -53,7 +53,7 @@ func (s *Service) joinPool(ctx context.Context, fork, source *project.Project, t
 	if err != nil {
 		return err
 	}
-	pool := s.git.Repo(poolPath(id))
+	pool := s.Git.Repo(poolPath(id))
 	if err := s.makePool(ctx, id, pool, from); err != nil {
 		return err
 	}
@@ -81,24 +81,24 @@ func (s *Service) makePool(ctx context.Context, id poolID, pool, from *gitcmd.Re
 // its source's forks, the one that its source has joined, or a new one.
 func (s *Service) member(ctx context.Context, fork, source project.ID) (poolID, error) {
 	var id poolID
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		id, err = db.Get[poolID](ctx, s.db, `SELECT x.id FROM (
+		id, err = db.Get[poolID](ctx, s.DB, `SELECT x.id FROM (
 				SELECT m.pool_id AS id, 1 AS place FROM pool_members m WHERE m.project_id = ?
 				UNION ALL SELECT p.id, 2 FROM pools p WHERE p.source_project_id = ?
 				UNION ALL SELECT m.pool_id, 3 FROM pool_members m WHERE m.project_id = ?
 			) x ORDER BY x.place LIMIT 1`, fork, source, source)
 		if errors.Is(err, db.ErrNotFound) {
 			// Of several forks at once one makes it, and all find it.
-			_, err = db.InsertRow(ctx, s.db, "pools", db.Values{"source_project_id": source, "created_at": db.At(s.now())}, "ON CONFLICT (source_project_id) DO NOTHING")
+			_, err = db.InsertRow(ctx, s.DB, "pools", db.Values{"source_project_id": source, "created_at": db.At(s.Now())}, "ON CONFLICT (source_project_id) DO NOTHING")
 			if err == nil {
-				id, err = db.Get[poolID](ctx, s.db, "SELECT id FROM pools WHERE source_project_id = ?", source)
+				id, err = db.Get[poolID](ctx, s.DB, "SELECT id FROM pools WHERE source_project_id = ?", source)
 			}
 		}
 		if err != nil {
 			return err
 		}
-		_, err = db.InsertRow(ctx, s.db, "pool_members", db.Values{"project_id": fork, "pool_id": id}, "ON CONFLICT DO NOTHING")
+		_, err = db.InsertRow(ctx, s.DB, "pool_members", db.Values{"project_id": fork, "pool_id": id}, "ON CONFLICT DO NOTHING")
 		return err
 	})
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Service) retirePool(ctx context.Context, fork *gitcmd.Repo, source proj
 	if copied <= max(bitmapFrom, state.PackBytes/2) {
 		return nil
 	}
-	if _, err := s.db.Exec(ctx, "UPDATE pools SET source_project_id = NULL WHERE source_project_id = ?", source); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE pools SET source_project_id = NULL WHERE source_project_id = ?", source); err != nil {
 		return fmt.Errorf("retire pool: %w", err)
 	}
 	return nil
@@ -131,7 +131,7 @@ func (s *Service) retirePool(ctx context.Context, fork *gitcmd.Repo, source proj
 // membership of the pool.
 func (s *Service) LeavePool(ctx context.Context, args PoolLeaving) error {
 	defer s.locks.lock(fillLock(args.ProjectID))()
-	if r := s.git.Repo(diskPath(args.ProjectID)); r.Exists() {
+	if r := s.Git.Repo(diskPath(args.ProjectID)); r.Exists() {
 		if err := r.Unlink(ctx); err != nil {
 			return fmt.Errorf("leave pool: %w", err)
 		}
@@ -141,7 +141,7 @@ func (s *Service) LeavePool(ctx context.Context, args PoolLeaving) error {
 
 // quitPool ends a membership; the repository reads nothing of the pool any more.
 func (s *Service) quitPool(ctx context.Context, id project.ID) error {
-	n, err := s.db.Exec(ctx, "DELETE FROM pool_members WHERE project_id = ?", id)
+	n, err := s.DB.Exec(ctx, "DELETE FROM pool_members WHERE project_id = ?", id)
 	if err != nil {
 		return fmt.Errorf("leave pool: %w", err)
 	}
@@ -153,12 +153,12 @@ func (s *Service) quitPool(ctx context.Context, id project.ID) error {
 
 // SweepPools removes the pools without members, and what crashes left of others.
 func (s *Service) SweepPools(ctx context.Context, _ PoolSweep) error {
-	folders, err := filepath.Glob(filepath.Join(s.git.Repo(poolFolder).Path(), "*", "*", "*"))
+	folders, err := filepath.Glob(filepath.Join(s.Git.Repo(poolFolder).Path(), "*", "*", "*"))
 	if err != nil {
 		return fmt.Errorf("look for pools: %w", err)
 	}
 	const unused = "NOT EXISTS (SELECT 1 FROM pool_members m WHERE m.pool_id = pools.id)"
-	empty, err := db.Select[poolID](ctx, s.db, "SELECT id FROM pools WHERE "+unused+" ORDER BY id")
+	empty, err := db.Select[poolID](ctx, s.DB, "SELECT id FROM pools WHERE "+unused+" ORDER BY id")
 	if err != nil {
 		return fmt.Errorf("look for pools: %w", err)
 	}
@@ -166,23 +166,23 @@ func (s *Service) SweepPools(ctx context.Context, _ PoolSweep) error {
 		// A user may join meanwhile: then the row stays.
 		row := db.Row{Table: "pools", ID: id}
 		row.And.And(unused)
-		if _, err := db.Drop(ctx, s.db, row); err != nil && !errors.Is(err, db.ErrReference) {
+		if _, err := db.Drop(ctx, s.DB, row); err != nil && !errors.Is(err, db.ErrReference) {
 			return fmt.Errorf("remove pool: %w", err)
 		}
 	}
-	left, err := db.Select[poolID](ctx, s.db, "SELECT id FROM pools ORDER BY id")
+	left, err := db.Select[poolID](ctx, s.DB, "SELECT id FROM pools ORDER BY id")
 	if err != nil {
 		return fmt.Errorf("look for pools: %w", err)
 	}
 	used := make(map[string]bool, len(left))
 	for _, id := range left {
-		used[s.git.Repo(poolPath(id)).Path()] = true
+		used[s.Git.Repo(poolPath(id)).Path()] = true
 	}
 	for _, folder := range folders {
 		if used[folder] || strings.HasPrefix(filepath.Base(folder), ".") && young(folder) {
 			continue
 		}
-		if err := s.git.Repo(folder).Remove(ctx); err != nil {
+		if err := s.Git.Repo(folder).Remove(ctx); err != nil {
 			return fmt.Errorf("remove pool: %w", err)
 		}
 	}

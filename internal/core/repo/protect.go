@@ -11,7 +11,7 @@ import (
 // ProtectOne protects an existing branch by its name, or changes whether developers may
 // push to it and merge into it: the older form of protection.Service.ProtectBranch. nil leaves alone.
 func (s *Service) ProtectOne(ctx context.Context, as authz.Actor, p *project.Project, name string, push, merge *bool) (*Branch, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminProtectedBranch, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminProtectedBranch, p.Subject()); err != nil {
 		return nil, err
 	}
 	b, err := s.FindBranch(ctx, as, p, name)
@@ -21,7 +21,7 @@ func (s *Service) ProtectOne(ctx context.Context, as authz.Actor, p *project.Pro
 	if err := as.UnmodifiedAt(b.Tip.Committer.When); err != nil {
 		return nil, err
 	}
-	if err := s.protections.SetDevelopers(ctx, as, p, name, push, merge); err != nil {
+	if err := s.Protections.SetDevelopers(ctx, as, p, name, push, merge); err != nil {
 		return nil, err
 	}
 	return s.FindBranch(ctx, as, p, name)
@@ -29,7 +29,7 @@ func (s *Service) ProtectOne(ctx context.Context, as authz.Actor, p *project.Pro
 
 // UnprotectOne takes the rule of exactly this name away, where there is one.
 func (s *Service) UnprotectOne(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Branch, error) {
-	if err := s.policy.Require(ctx, as, authz.DeleteProtectedBranch, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.DeleteProtectedBranch, p.Subject()); err != nil {
 		return nil, err
 	}
 	b, err := s.FindBranch(ctx, as, p, name)
@@ -39,7 +39,7 @@ func (s *Service) UnprotectOne(ctx context.Context, as authz.Actor, p *project.P
 	if err := as.UnmodifiedAt(b.Tip.Committer.When); err != nil {
 		return nil, err
 	}
-	if err := s.protections.UnprotectBranch(ctx, as, p, name); err != nil && !errs.Is(err, errs.NotFound) {
+	if err := s.Protections.UnprotectBranch(ctx, as, p, name); err != nil && !errs.Is(err, errs.NotFound) {
 		return nil, err
 	}
 	return s.FindBranch(ctx, as, p, name)

@@ -57,7 +57,7 @@ func (s *Service) BeginPush(ctx context.Context, as authz.Actor, p *project.Proj
 // requirePush asks for the right to push anything and refuses with what people read.
 // While the repository is being filled no push is accepted.
 func (s *Service) requirePush(ctx context.Context, as authz.Actor, p *project.Project) error {
-	err := s.policy.Require(ctx, as, authz.PushCode, p.Subject())
+	err := s.Policy.Require(ctx, as, authz.PushCode, p.Subject())
 	switch {
 	case err == nil && p.Filling():
 		return refuse("", textNotReady)
@@ -72,7 +72,7 @@ func (s *Service) requirePush(ctx context.Context, as authz.Actor, p *project.Pr
 	case as.Job.ID != 0: // pushes to its own project at most, whatever its user may elsewhere
 		return refuse("", textNoPush)
 	}
-	collaborates, err := s.protections.Collaborates(ctx, as, p)
+	collaborates, err := s.Protections.Collaborates(ctx, as, p)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (s *Service) pusher(ctx context.Context, as authz.Actor, p *project.Project
 	if as.Deploy.KeyID == 0 {
 		return as, nil
 	}
-	by, err := s.keys.Pusher(ctx, as, p)
+	by, err := s.Keys.Pusher(ctx, as, p)
 	if errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) {
 		return authz.Actor{}, refuse("", textNoWriteKey)
 	}
@@ -182,14 +182,14 @@ func (p *Push) move(ctx context.Context, changes []RefChange) error {
 func (p *Push) renewed(ctx context.Context) error {
 	s, gone := p.service, refuse("", textNoPush)
 	if p.as.TokenID != 0 {
-		if good, err := s.tokens.Good(ctx, token.ID(p.as.TokenID)); err != nil {
+		if good, err := s.Tokens.Good(ctx, token.ID(p.as.TokenID)); err != nil {
 			return err
 		} else if !good {
 			return gone
 		}
 	}
 	if p.as.SignedIn() {
-		now, err := s.accounts.Admit(ctx, p.as.UserID)
+		now, err := s.Accounts.Admit(ctx, p.as.UserID)
 		if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
 			return gone
 		}
@@ -201,7 +201,7 @@ func (p *Push) renewed(ctx context.Context) error {
 	if p.attached != nil {
 		return p.againAttached(ctx)
 	}
-	here, err := s.projects.FindByID(ctx, p.as, p.project.ID)
+	here, err := s.Projects.FindByID(ctx, p.as, p.project.ID)
 	if errs.Is(err, errs.NotFound) {
 		return gone
 	}
@@ -247,7 +247,7 @@ func (p *Push) Apply(ctx context.Context, changes []RefChange) (results []RefRes
 	if p.attached != nil {
 		return results, "", nil
 	}
-	note := p.service.notices.take(noticeKey{p.as.UserID, p.project.ID}, p.service.now())
+	note := p.service.notices.take(noticeKey{p.as.UserID, p.project.ID}, p.service.Now())
 	if wasEmpty {
 		return results, note, nil
 	}
@@ -266,7 +266,7 @@ func (p *Push) obey(ctx context.Context, changes []RefChange) string {
 	text, err := p.service.above.MergeRequests.PushOptions(ctx, p.by, p.project, changes, options)
 	if err != nil {
 		// The references have moved: the push itself has not failed.
-		p.service.log.Error("options of a push", "project_id", p.project.ID, "error", err)
+		p.service.Log.Error("options of a push", "project_id", p.project.ID, "error", err)
 		text = "The options of this push could not be followed."
 	}
 	if text == "" {
@@ -327,7 +327,7 @@ func (p *Push) hint(ctx context.Context, changes []RefChange) string {
 	text, err := p.service.above.MergeRequests.PushHint(ctx, p.by, p.project, branches)
 	if err != nil {
 		// The references have moved; a missing hint must not make the push look failed.
-		p.service.log.Warn("no hint after push", "project_id", p.project.ID, "error", err)
+		p.service.Log.Warn("no hint after push", "project_id", p.project.ID, "error", err)
 		return ""
 	}
 	return text

@@ -50,7 +50,7 @@ const textTryAgain = "The server could not finish this push. Please try again."
 
 // Failed logs what kept the server from taking the push.
 func (j pushJudge) Failed(err error) {
-	log := j.push.service.log
+	log := j.push.service.Log
 	if j.push.attached != nil {
 		log.Error("push failed", "attached_id", j.push.attached.ID, "error", err)
 		return

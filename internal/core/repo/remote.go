@@ -33,7 +33,7 @@ func (r *Remote) requireFetch(ctx context.Context, as authz.Actor) error {
 	if r.attached != nil {
 		return r.attached.Owner.Require(ctx, as, Fetching)
 	}
-	return r.service.policy.Require(ctx, as, authz.ReadCode, r.Project.Subject())
+	return r.service.Policy.Require(ctx, as, authz.ReadCode, r.Project.Subject())
 }
 
 func (r *Remote) open(ctx context.Context) (*gitcmd.Repo, error) {

@@ -73,34 +73,15 @@ type Deps struct {
 
 // Service reads and changes repositories.
 type Service struct {
-	limits      *limit.Service
-	db          *db.DB
-	policy      *authz.Policy
-	bus         *event.Bus
-	git         *gitcmd.Git
-	settings    *setting.Store
-	projects    *project.Service
-	accounts    *account.Service
-	tokens      *token.Service
-	keys        *deploykey.Service
-	lfs         *lfs.Service
-	quota       *quota.Service
-	protections *protection.Service
-	archives    *spool.Cache
-	packs       *spool.Cache
-	fetches     *gate
-	receives    *gate
-	streams     *gate
-	log         *slog.Logger
-	now         func() time.Time
-	urls        *weburl.Site
-	languages   *lru.Cache // of folders
+	Deps
 
-	archiveLarge int64
+	fetches  *gate
+	receives *gate
+	streams  *gate
 
-	jobs      job.Enqueuer
-	pushRules *pushrule.Service
-	above     Above
+	languages *lru.Cache // of folders
+
+	above Above
 
 	made    sync.Map           // project.ID and AttachedID of repositories known to exist on disk
 	locks   locks[lockKey]     // one commit through the API at a time on a branch
@@ -139,13 +120,9 @@ func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service. Call Connect before the first use.
 func New(d Deps) *Service {
+	d.ArchiveLarge = cmp.Or(d.ArchiveLarge, 1<<30)
 	return &Service{
-		jobs: d.Jobs, pushRules: d.PushRules,
-
-		db: d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, limits: d.Limits, projects: d.Projects,
-		accounts: d.Accounts, tokens: d.Tokens, keys: d.Keys, lfs: d.LFS, quota: d.Quota, protections: d.Protections, archives: d.Archives, packs: d.Packs,
-		fetches: newGate(d.Fetches), receives: newGate(pushLimits), streams: newGate(streamLimits),
-		log: d.Log, now: d.Now, urls: d.URLs, archiveLarge: cmp.Or(d.ArchiveLarge, 1<<30), languages: lru.New(languageCache),
+		Deps: d, fetches: newGate(d.Fetches), receives: newGate(pushLimits), streams: newGate(streamLimits), languages: lru.New(languageCache),
 	}
 }
 
@@ -160,7 +137,7 @@ func diskPath(id project.ID) string {
 // DiskPath gives the repository's place below the root of its storage, without the
 // ending. It requires ReadStorage.
 func (s *Service) DiskPath(ctx context.Context, as authz.Actor, p *project.Project) (string, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadStorage, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadStorage, p.Subject()); err != nil {
 		return "", err
 	}
 	return strings.TrimSuffix(diskPath(p.ID), ".git"), nil
@@ -170,7 +147,7 @@ func (s *Service) DiskPath(ctx context.Context, as authz.Actor, p *project.Proje
 // now.
 func (s *Service) Open(ctx context.Context, p *project.Project) (*gitcmd.Repo, error) {
 	intx.MustNot(ctx, "a repository is opened")
-	r := s.git.Repo(diskPath(p.ID))
+	r := s.Git.Repo(diskPath(p.ID))
 	if _, ok := s.made.Load(p.ID); ok {
 		return r, nil
 	}
@@ -192,7 +169,7 @@ func (s *Service) firstBranch(p *project.Project) string {
 	if name := p.InitialBranch(); name != "" {
 		return name
 	}
-	return s.settings.Current().Branch()
+	return s.Settings.Current().Branch()
 }
 
 // Create makes the repository of a new project, with a first commit where asked for.
@@ -224,7 +201,7 @@ func (s *Service) Remove(ctx context.Context, p *project.Project) error {
 	defer s.locks.lock(fillLock(p.ID))()
 	s.made.Delete(p.ID)
 	s.sizes.forget(p.ID)
-	if err := s.git.Repo(diskPath(p.ID)).Remove(ctx); err != nil {
+	if err := s.Git.Repo(diskPath(p.ID)).Remove(ctx); err != nil {
 		return fmt.Errorf("remove repository: %w", err)
 	}
 	return s.quitPool(ctx, p.ID)
@@ -233,7 +210,7 @@ func (s *Service) Remove(ctx context.Context, p *project.Project) error {
 // Clear removes what the repository holds, where its filling failed. It asks for no permission and is for core.
 func (s *Service) Clear(ctx context.Context, p *project.Project) error {
 	s.made.Delete(p.ID)
-	if err := s.git.Repo(diskPath(p.ID)).Remove(ctx); err != nil {
+	if err := s.Git.Repo(diskPath(p.ID)).Remove(ctx); err != nil {
 		return fmt.Errorf("clear repository: %w", err)
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 
 // Read opens the repository for an actor who must be allowed to read its code.
 func (s *Service) Read(ctx context.Context, as authz.Actor, p *project.Project) (*gitcmd.Repo, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
 		return nil, err
 	}
 	return s.Open(ctx, p)

@@ -110,7 +110,7 @@ func (s *sizes) end(ctx context.Context, id project.ID, bytes, added int64, now 
 // room for more bytes. The bytes are those of a quarantine, and count from then on if there
 // is room for them; without one nothing counts.
 func (s *Service) room(ctx context.Context, p *project.Project, inside *gitcmd.Repo, more int64) (left, taken, limit int64, err error) {
-	limit, err = s.quota.RepositoryLimit(ctx, p.ID)
+	limit, err = s.Quota.RepositoryLimit(ctx, p.ID)
 	if err != nil || limit <= 0 {
 		return 0, 0, 0, err
 	}
@@ -119,12 +119,12 @@ func (s *Service) room(ctx context.Context, p *project.Project, inside *gitcmd.R
 		return 0, 0, 0, err
 	}
 	defer z.unlock()
-	large, err := s.quota.Large(ctx, p.ID)
+	large, err := s.Quota.Large(ctx, p.ID)
 	if err != nil {
 		return 0, 0, 0, err
 	}
 	// What is recorded may lack the pushes of a process that was killed.
-	if !z.known || z.bytes+large+more > limit && s.now().Sub(z.measured) > goodFor {
+	if !z.known || z.bytes+large+more > limit && s.Now().Sub(z.measured) > goodFor {
 		r, err := s.Open(ctx, p)
 		if err != nil {
 			return 0, 0, 0, err
@@ -141,7 +141,7 @@ func (s *Service) room(ctx context.Context, p *project.Project, inside *gitcmd.R
 		}
 		z.bytes, z.known = bytes+others, true
 		if others == 0 { // else some of them may be given up
-			z.measured = s.now()
+			z.measured = s.Now()
 		}
 	}
 	taken = z.bytes + large
@@ -195,7 +195,7 @@ func (s *Service) judgeSize(ctx context.Context, p *project.Project, inside *git
 // mostInput gives how many bytes a pack may have, 0 for any number, and what people read
 // whose pack has more.
 func (p *Push) mostInput(ctx context.Context) (most int64, text string, err error) {
-	if set := p.service.settings.Current().ReceiveMaxInputSize; set != nil {
+	if set := p.service.Settings.Current().ReceiveMaxInputSize; set != nil {
 		most = int64(*set) << 20
 		text = fmt.Sprintf(textLargePush, quota.Bytes(most))
 	}
@@ -228,9 +228,9 @@ func (s *Service) remeasure(ctx context.Context, id project.ID, r *gitcmd.Repo) 
 		return fmt.Errorf("measure: %w", err)
 	}
 	if limited {
-		if err := s.sizes.end(ctx, id, bytes, added, s.now()); err != nil {
+		if err := s.sizes.end(ctx, id, bytes, added, s.Now()); err != nil {
 			return err
 		}
 	}
-	return s.projects.RecordSize(ctx, id, bytes)
+	return s.Projects.RecordSize(ctx, id, bytes)
 }

@@ -17,34 +17,34 @@ const measureAfter = 2 * time.Second
 // Subscribe registers what happens with repositories when something else happens.
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "copy of the repository", func(ctx context.Context, e project.Forked) error {
-		return s.jobs.Enqueue(ctx, CopyFork{ProjectID: e.Project.ID, SourceID: e.Source.ID, Branch: e.Branch})
+		return s.Jobs.Enqueue(ctx, CopyFork{ProjectID: e.Project.ID, SourceID: e.Source.ID, Branch: e.Branch})
 	})
 	event.On(b, "copy of the repository", func(ctx context.Context, e project.Templated) error {
-		return s.jobs.Enqueue(ctx, CopyFork{ProjectID: e.ProjectID, SourceID: e.SourceID})
+		return s.Jobs.Enqueue(ctx, CopyFork{ProjectID: e.ProjectID, SourceID: e.SourceID})
 	})
 	event.On(b, "large objects of forks", func(ctx context.Context, e ForkCopied) error {
-		return s.lfs.LinkAll(ctx, e.SourceID, e.ProjectID)
+		return s.LFS.LinkAll(ctx, e.SourceID, e.ProjectID)
 	})
 	event.On(b, "objects of its own", func(ctx context.Context, e project.Unforked) error {
 		if e.Deleted {
 			return nil // its repository goes as a whole
 		}
-		return s.jobs.Enqueue(ctx, PoolLeaving{ProjectID: e.Project.ID})
+		return s.Jobs.Enqueue(ctx, PoolLeaving{ProjectID: e.Project.ID})
 	})
 	event.On(b, "housekeeping", func(ctx context.Context, e Pushed) error {
 		if !s.Due(e.ProjectID) {
 			return nil
 		}
-		return s.jobs.Enqueue(ctx, Housekeeping{ProjectID: e.ProjectID})
+		return s.Jobs.Enqueue(ctx, Housekeeping{ProjectID: e.ProjectID})
 	})
 	const measures = "measures of the project"
 	event.On(b, measures, func(ctx context.Context, e Pushed) error {
-		return s.jobs.Enqueue(ctx, Measuring{ProjectID: e.ProjectID}, job.At(s.now().Add(measureAfter)))
+		return s.Jobs.Enqueue(ctx, Measuring{ProjectID: e.ProjectID}, job.At(s.Now().Add(measureAfter)))
 	})
 	event.On(b, measures, func(ctx context.Context, e project.Updated) error {
 		if !slices.Contains(e.Attributes, "default_branch") {
 			return nil
 		}
-		return s.jobs.Enqueue(ctx, Measuring{ProjectID: e.Project.ID})
+		return s.Jobs.Enqueue(ctx, Measuring{ProjectID: e.Project.ID})
 	})
 }

@@ -21,7 +21,7 @@ func (Sweep) Kind() string { return "repository_sweep" }
 func (s *Service) SweepAll(ctx context.Context, _ Sweep) error {
 	var freed int64
 	for _, folder := range []string{"@hashed", poolFolder, attachedFolder} {
-		root := s.git.Repo(folder).Path()
+		root := s.Git.Repo(folder).Path()
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case errors.Is(err, os.ErrNotExist):
@@ -39,7 +39,7 @@ func (s *Service) SweepAll(ctx context.Context, _ Sweep) error {
 			if err != nil {
 				return err
 			}
-			n, err := s.git.Repo(filepath.ToSlash(filepath.Join(folder, rel))).Sweep(ctx, s.now())
+			n, err := s.Git.Repo(filepath.ToSlash(filepath.Join(folder, rel))).Sweep(ctx, s.Now())
 			freed += n
 			if err != nil {
 				return err
@@ -54,7 +54,7 @@ func (s *Service) SweepAll(ctx context.Context, _ Sweep) error {
 		return err
 	}
 	if freed > 0 {
-		s.log.Info("removed objects that never came in", "bytes", freed)
+		s.Log.Info("removed objects that never came in", "bytes", freed)
 	}
 	return nil
 }

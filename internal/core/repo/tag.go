@@ -131,7 +131,7 @@ func lengthen(ctx context.Context, r *gitcmd.Repo, tags []*Tag) error {
 
 // markProtected says of each tag whether a rule speaks of it.
 func (s *Service) markProtected(ctx context.Context, p *project.Project, tags []*Tag) error {
-	rules, err := s.protections.TagRules(ctx, p.ID)
+	rules, err := s.Protections.TagRules(ctx, p.ID)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func findTag(ctx context.Context, r *gitcmd.Repo, name string) (*Tag, error) {
 
 // CreateTag makes a tag at what target names, an annotated one where there is a message.
 func (s *Service) CreateTag(ctx context.Context, as authz.Actor, p *project.Project, name, target, message string) (*Tag, error) {
-	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		return nil, err
 	}
 	ref, err := gitstore.TagRef(name)
@@ -303,7 +303,7 @@ func (s *Service) CreateTag(ctx context.Context, as authz.Actor, p *project.Proj
 
 // DeleteTag deletes a tag.
 func (s *Service) DeleteTag(ctx context.Context, as authz.Actor, p *project.Project, name string) error {
-	if err := s.policy.Require(ctx, as, authz.DeleteTag, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.DeleteTag, p.Subject()); err != nil {
 		return err
 	}
 	r, err := s.Open(ctx, p)

@@ -31,15 +31,12 @@ type MergeRequests interface {
 
 // Service records and lists resource events.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	notes    *note.Service
-	requests MergeRequests
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, notes: d.Notes, requests: d.MergeRequests}
+	return &Service{Deps: d}
 }
 
 var columns = db.Columns[Event]("e")
@@ -79,13 +76,13 @@ func (s *Service) show(ctx context.Context, as authz.Actor, t noteable.Target, e
 	var readable map[noteable.Ref]authz.Subject
 	var err error
 	if len(refs) > 0 {
-		if readable, err = s.requests.Subjects(ctx, as, refs); err != nil {
+		if readable, err = s.MergeRequests.Subjects(ctx, as, refs); err != nil {
 			return err
 		}
 	}
 	reads := false
 	if commits {
-		if reads, err = s.policy.Can(ctx, as, authz.ReadCode, code); err != nil {
+		if reads, err = s.Policy.Can(ctx, as, authz.ReadCode, code); err != nil {
 			return err
 		}
 	}
@@ -106,11 +103,11 @@ func (s *Service) show(ctx context.Context, as authz.Actor, t noteable.Target, e
 // List returns a page of the events of a kind on a thing that the actor may read, the oldest
 // first, and the thing.
 func (s *Service) List(ctx context.Context, as authz.Actor, on note.On, kind Kind, r page.Range) (page.Page[Event], noteable.Target, error) {
-	t, err := s.notes.Target(ctx, as, on)
+	t, err := s.Notes.Target(ctx, as, on)
 	if err != nil {
 		return page.Page[Event]{}, t, err
 	}
-	list, err := page.Select[Event](ctx, s.db, page.Query{
+	list, err := page.Select[Event](ctx, s.DB, page.Query{
 		Columns: columns, From: "resource_events e", Where: where(t, kind), Order: page.Order{page.ID("e.id")},
 	}, r)
 	if err != nil {
@@ -121,13 +118,13 @@ func (s *Service) List(ctx context.Context, as authz.Actor, on note.On, kind Kin
 
 // Find returns one event of a kind on a thing.
 func (s *Service) Find(ctx context.Context, as authz.Actor, on note.On, kind Kind, id ID) (*Event, noteable.Target, error) {
-	t, err := s.notes.Target(ctx, as, on)
+	t, err := s.Notes.Target(ctx, as, on)
 	if err != nil {
 		return nil, t, err
 	}
 	w := where(t, kind)
 	w.And("e.id = ?", id)
-	e, err := db.Get[Event](ctx, s.db, "SELECT "+columns+" FROM resource_events e"+w.SQL(), w.Args()...)
+	e, err := db.Get[Event](ctx, s.DB, "SELECT "+columns+" FROM resource_events e"+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, t, errs.Missing("")
 	}
@@ -151,7 +148,7 @@ func (s *Service) record(ctx context.Context, events ...Event) error {
 			args = append(args, e.Kind, e.Type, e.TargetID, e.ProjectID, e.GroupID, e.UserID, e.Action, e.State, e.LabelID, e.MilestoneID,
 				e.IterationID, e.Weight, e.SourceCommit, e.SourceRequestID, e.CreatedAt)
 		}
-		_, err := s.db.Exec(ctx, `INSERT INTO resource_events (kind, resource_type, resource_id, project_id, group_id, user_id, action, state, label_id,
+		_, err := s.DB.Exec(ctx, `INSERT INTO resource_events (kind, resource_type, resource_id, project_id, group_id, user_id, action, state, label_id,
 			milestone_id, iteration_id, weight, source_commit, source_merge_request_id, created_at) VALUES `+
 			strings.Repeat(row+", ", len(chunk)-1)+row, args...)
 		if err != nil {
@@ -163,7 +160,7 @@ func (s *Service) record(ctx context.Context, events ...Event) error {
 
 // clear removes the events of a thing that is being deleted, in the caller's transaction.
 func (s *Service) clear(ctx context.Context, of noteable.Ref) error {
-	if _, err := s.db.Exec(ctx, "DELETE FROM resource_events WHERE resource_type = ? AND resource_id = ?", of.Kind, of.ID); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM resource_events WHERE resource_type = ? AND resource_id = ?", of.Kind, of.ID); err != nil {
 		return fmt.Errorf("clear resource events: %w", err)
 	}
 	return nil

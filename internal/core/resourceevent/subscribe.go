@@ -23,10 +23,10 @@ import (
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "resource events"
 	event.On(b, name, func(ctx context.Context, e label.Promoted) error {
-		return promoted(ctx, s.db, "label_id", e.Label.ID, e.Replaces)
+		return promoted(ctx, s.DB, "label_id", e.Label.ID, e.Replaces)
 	})
 	event.On(b, name, func(ctx context.Context, e milestone.Promoted) error {
-		return promoted(ctx, s.db, "milestone_id", e.Milestone.ID, e.Replaces)
+		return promoted(ctx, s.DB, "milestone_id", e.Milestone.ID, e.Replaces)
 	})
 	event.On(b, name, func(ctx context.Context, e issue.Created) error {
 		if e.WithNotes {
@@ -53,7 +53,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 // copyIssue gives an issue that was moved or cloned the events of the other one.
 func (s *Service) copyIssue(ctx context.Context, e issue.Created) error {
 	const same = `user_id, action, state, label_id, milestone_id, iteration_id, weight, source_commit, source_merge_request_id, created_at`
-	_, err := s.db.Exec(ctx, "INSERT INTO resource_events (kind, resource_type, resource_id, project_id, "+same+`)
+	_, err := s.DB.Exec(ctx, "INSERT INTO resource_events (kind, resource_type, resource_id, project_id, "+same+`)
 		SELECT kind, resource_type, CAST(? AS BIGINT), CAST(? AS BIGINT), `+same+` FROM resource_events
 		WHERE resource_type = ? AND resource_id = ? ORDER BY id`, e.Issue.ID, e.Issue.ProjectID, noteable.Issue, e.CopyOf)
 	if err != nil {
@@ -176,7 +176,7 @@ func iterations(like Event, before, after *iteration.ID) []Event {
 
 // milestoneDeleted removes the events that name a milestone which is gone.
 func (s *Service) milestoneDeleted(ctx context.Context, e milestone.Deleted) error {
-	if _, err := s.db.Exec(ctx, "DELETE FROM resource_events WHERE milestone_id = ?", e.Milestone.ID); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM resource_events WHERE milestone_id = ?", e.Milestone.ID); err != nil {
 		return fmt.Errorf("resource events of deleted milestone: %w", err)
 	}
 	return nil

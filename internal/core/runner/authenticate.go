@@ -19,14 +19,14 @@ func (s *Service) Authenticate(ctx context.Context, token string) (*Runner, erro
 	if token == "" || len(token) > secret.MaxToken {
 		return nil, errs.Denied("")
 	}
-	r, err := db.Get[Runner](ctx, s.db, "SELECT "+db.Columns[Runner]("r")+" FROM runners r WHERE r.digest = ?", secret.Digest(token))
+	r, err := db.Get[Runner](ctx, s.DB, "SELECT "+db.Columns[Runner]("r")+" FROM runners r WHERE r.digest = ?", secret.Digest(token))
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Denied("")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find runner by token: %w", err)
 	}
-	if r.TokenExpiresAt != nil && !r.TokenExpiresAt.After(s.now()) {
+	if r.TokenExpiresAt != nil && !r.TokenExpiresAt.After(s.Now()) {
 		return nil, errs.Denied("")
 	}
 	s.refresh(&r)
@@ -63,10 +63,10 @@ func (s *Service) Contact(ctx context.Context, r *Runner, systemID string, info 
 	if systemID == "" {
 		systemID = LegacySystemID
 	}
-	systemID, now := cut(systemID, maxSystemID), s.now()
+	systemID, now := cut(systemID, maxSystemID), s.Now()
 	info, address := info.clean(), said(&ip)
 	const query = " FROM runner_managers m WHERE m.runner_id = ? AND m.system_id = ?"
-	m, err := db.Get[Manager](ctx, s.db, "SELECT "+db.Columns[Manager]("m")+query, r.ID, systemID)
+	m, err := db.Get[Manager](ctx, s.DB, "SELECT "+db.Columns[Manager]("m")+query, r.ID, systemID)
 	known := err == nil
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return nil, fmt.Errorf("find runner manager: %w", err)
@@ -79,7 +79,7 @@ func (s *Service) Contact(ctx context.Context, r *Runner, systemID string, info 
 		return &m, nil
 	}
 	m = Manager{RunnerID: r.ID, SystemID: systemID, Info: info, IPAddress: address, CreatedAt: db.At(now), ContactedAt: db.At(now)}
-	err = s.db.InTx(ctx, func(ctx context.Context) error { return s.writeContact(ctx, r.ID, &m) })
+	err = s.DB.InTx(ctx, func(ctx context.Context) error { return s.writeContact(ctx, r.ID, &m) })
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Denied("")
 	}
@@ -92,7 +92,7 @@ func (s *Service) Contact(ctx context.Context, r *Runner, systemID string, info 
 
 // writeContact locks the runner, so that two requests make one manager.
 func (s *Service) writeContact(ctx context.Context, id ID, m *Manager) error {
-	_, err := db.Update(ctx, s.db, db.Row{Table: "runners", ID: id}, func(_ context.Context, r *Runner) error {
+	_, err := db.Update(ctx, s.DB, db.Row{Table: "runners", ID: id}, func(_ context.Context, r *Runner) error {
 		r.Info, r.IPAddress, r.ContactedAt = m.Info.over(r.Info), m.IPAddress, &m.ContactedAt
 		return nil
 	})
@@ -101,7 +101,7 @@ func (s *Service) writeContact(ctx context.Context, id ID, m *Manager) error {
 	}
 	var is db.Where
 	is.And("runner_id = ?", id)
-	out, err := db.Update(ctx, s.db, db.Row{Table: "runner_managers", Key: "system_id", ID: m.SystemID, And: is}, func(_ context.Context, row *Manager) error {
+	out, err := db.Update(ctx, s.DB, db.Row{Table: "runner_managers", Key: "system_id", ID: m.SystemID, And: is}, func(_ context.Context, row *Manager) error {
 		row.Info, row.IPAddress, row.ContactedAt = m.Info.over(row.Info), m.IPAddress, m.ContactedAt
 		return nil
 	})
@@ -115,16 +115,16 @@ func (s *Service) writeContact(ctx context.Context, id ID, m *Manager) error {
 	if err := s.room(ctx, id); err != nil {
 		return err
 	}
-	return db.Create(ctx, s.db, "runner_managers", m)
+	return db.Create(ctx, s.DB, "runner_managers", m)
 }
 
 // room drops the machines of a runner that have not been there for three months, and refuses
 // one more where there are too many.
 func (s *Service) room(ctx context.Context, id ID) error {
-	if _, err := s.db.Exec(ctx, "DELETE FROM runner_managers WHERE runner_id = ? AND contacted_at < ?", id, db.At(staleBefore(s.now()))); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM runner_managers WHERE runner_id = ? AND contacted_at < ?", id, db.At(staleBefore(s.Now()))); err != nil {
 		return err
 	}
-	n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM runner_managers WHERE runner_id = ?", id)
+	n, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM runner_managers WHERE runner_id = ?", id)
 	if err == nil && n >= maxManagers {
 		return errs.Plain(fmt.Sprintf("Too many machines use this runner (maximum is %d)", maxManagers))
 	}
@@ -132,20 +132,20 @@ func (s *Service) room(ctx context.Context, id ID) error {
 }
 
 // Start begins to write down once a minute when runners were in contact. Stop ends it.
-func (s *Service) Start() { s.flushing.Write(s.log, "write down contacts of runners", s.Flush) }
+func (s *Service) Start() { s.flushing.Write(s.Log, "write down contacts of runners", s.Flush) }
 
 // Stop ends what Start began and writes down the rest.
 func (s *Service) Stop(ctx context.Context) error { return s.flushing.Finish(ctx, s.Flush) }
 
 // Flush writes down when runners were in contact.
 func (s *Service) Flush(ctx context.Context) error {
-	err := s.contacts.Flush(ctx, s.db, func(ctx context.Context, id ID, at time.Time) error {
-		_, err := s.db.Exec(ctx, "UPDATE runners SET contacted_at = ? WHERE id = ? AND (contacted_at IS NULL OR contacted_at < ?)", db.At(at), id, db.At(at))
+	err := s.contacts.Flush(ctx, s.DB, func(ctx context.Context, id ID, at time.Time) error {
+		_, err := s.DB.Exec(ctx, "UPDATE runners SET contacted_at = ? WHERE id = ? AND (contacted_at IS NULL OR contacted_at < ?)", db.At(at), id, db.At(at))
 		return err
 	})
 	if err == nil {
-		err = s.machines.Flush(ctx, s.db, func(ctx context.Context, id ManagerID, at time.Time) error {
-			_, err := s.db.Exec(ctx, "UPDATE runner_managers SET contacted_at = ? WHERE id = ? AND contacted_at < ?", db.At(at), id, db.At(at))
+		err = s.machines.Flush(ctx, s.DB, func(ctx context.Context, id ManagerID, at time.Time) error {
+			_, err := s.DB.Exec(ctx, "UPDATE runner_managers SET contacted_at = ? WHERE id = ? AND contacted_at < ?", db.At(at), id, db.At(at))
 			return err
 		})
 	}

@@ -20,7 +20,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []ID) (ma
 		Locked   bool `db:"locked"`
 		Projects int  `db:"projects"`
 	}
-	if err := s.policy.Require(ctx, as, authz.ReadRunner, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadRunner, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	var w db.Where
@@ -29,7 +29,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []ID) (ma
 		cond, args := s.ownedSQL(as, authz.Owner)
 		w.And(cond, args...)
 	}
-	rows, err := db.Select[owned](ctx, s.db, "SELECT r.id, r.runner_type, r.locked, (SELECT COUNT(*) FROM runner_projects x WHERE x.runner_id = r.id) AS projects FROM runners r"+
+	rows, err := db.Select[owned](ctx, s.DB, "SELECT r.id, r.runner_type, r.locked, (SELECT COUNT(*) FROM runner_projects x WHERE x.runner_id = r.id) AS projects FROM runners r"+
 		w.SQL()+" ORDER BY r.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("permissions on runners: %w", err)
@@ -47,13 +47,13 @@ func (s *Service) OwnerProjects(ctx context.Context, as authz.Actor, ids []ID) (
 		RunnerID  ID         `db:"runner_id"`
 		ProjectID project.ID `db:"project_id"`
 	}
-	if err := s.policy.Require(ctx, as, authz.ReadRunner, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadRunner, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	var w db.Where
 	w.In("x.runner_id", ids)
 	w.Raw("NOT EXISTS (SELECT 1 FROM runner_projects y WHERE y.runner_id = x.runner_id AND y.id < x.id)")
-	rows, err := db.Select[first](ctx, s.db, "SELECT x.runner_id, x.project_id FROM runner_projects x"+w.SQL()+" ORDER BY x.id", w.Args()...)
+	rows, err := db.Select[first](ctx, s.DB, "SELECT x.runner_id, x.project_id FROM runner_projects x"+w.SQL()+" ORDER BY x.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("first projects of runners: %w", err)
 	}
@@ -61,7 +61,7 @@ func (s *Service) OwnerProjects(ctx context.Context, as authz.Actor, ids []ID) (
 	for i, row := range rows {
 		in[i] = row.ProjectID
 	}
-	found, err := s.projects.ByIDs(ctx, as, in)
+	found, err := s.Deps.Projects.ByIDs(ctx, as, in)
 	out := make(map[ID]*project.Project, len(rows))
 	for _, row := range rows {
 		if p := found[row.ProjectID]; p != nil {
@@ -77,7 +77,7 @@ func (s *Service) ManagersByIDs(ctx context.Context, as authz.Actor, ids []Manag
 	w.In("m.id", ids)
 	cond, args := s.readableSQL(as)
 	w.And(cond, args...)
-	rows, err := db.Select[Manager](ctx, s.db, "SELECT "+db.Columns[Manager]("m")+" FROM runner_managers m JOIN runners r ON r.id = m.runner_id"+w.SQL()+" ORDER BY m.id", w.Args()...)
+	rows, err := db.Select[Manager](ctx, s.DB, "SELECT "+db.Columns[Manager]("m")+" FROM runner_managers m JOIN runners r ON r.id = m.runner_id"+w.SQL()+" ORDER BY m.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read runner managers: %w", err)
 	}

@@ -30,8 +30,8 @@ func (s *Service) readableSQL(as authz.Actor) (cond string, args []any) {
 // ownedSQL gives a condition that holds for the runners of groups where the actor has at least
 // the level, and of projects where it is at least Maintainer.
 func (s *Service) ownedSQL(as authz.Actor, group authz.Level) (cond string, args []any) {
-	groups, args := s.policy.ReachSQL(as, group)
-	projects, more := s.policy.ReachSQL(as, authz.Maintainer)
+	groups, args := s.Policy.ReachSQL(as, group)
+	projects, more := s.Policy.ReachSQL(as, authz.Maintainer)
 	return "(r.namespace_id IN (" + groups + ") OR EXISTS (SELECT 1 FROM runner_projects op JOIN projects o ON o.id = op.project_id" +
 		" WHERE op.runner_id = r.id AND NOT o.pending_delete AND o.namespace_id IN (" + projects + ")))", append(args, more...)
 }
@@ -39,7 +39,7 @@ func (s *Service) ownedSQL(as authz.Actor, group authz.Level) (cond string, args
 // Find gives a runner. One whose details the actor may not read is Forbidden: runners have
 // numbers, and that there is one with a number is no secret.
 func (s *Service) Find(ctx context.Context, as authz.Actor, id ID) (*Runner, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadRunner, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadRunner, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	all, err := s.Load(ctx, []ID{id})
@@ -65,7 +65,7 @@ func denied() error { return errs.Denied("No access granted") }
 // holds reports whether a condition on rows of runners holds for one.
 func (s *Service) holds(ctx context.Context, id ID, condition func() (string, []any)) (bool, error) {
 	cond, args := condition()
-	_, err := db.Get[ID](ctx, s.db, "SELECT r.id FROM runners r WHERE r.id = ? AND "+cond, append([]any{id}, args...)...)
+	_, err := db.Get[ID](ctx, s.DB, "SELECT r.id FROM runners r WHERE r.id = ? AND "+cond, append([]any{id}, args...)...)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, nil
 	}
@@ -92,7 +92,7 @@ func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Runner, error) {
 }
 
 func (s *Service) load(ctx context.Context, w db.Where) (map[ID]*Runner, error) {
-	rows, err := db.Select[Runner](ctx, s.db, "SELECT "+columns+" FROM runners r"+w.SQL()+" ORDER BY r.id", w.Args()...)
+	rows, err := db.Select[Runner](ctx, s.DB, "SELECT "+columns+" FROM runners r"+w.SQL()+" ORDER BY r.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read runners: %w", err)
 	}

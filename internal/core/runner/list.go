@@ -93,7 +93,7 @@ func (s *Service) where(as authz.Actor, f Filter, scopes ...string) (db.Where, e
 
 // state adds the condition for one word of status or scope.
 func (s *Service) state(w *db.Where, state string) {
-	now := s.now()
+	now := s.Now()
 	stale := db.At(staleBefore(now))
 	switch state {
 	case "active":
@@ -116,7 +116,7 @@ func (s *Service) state(w *db.Where, state string) {
 }
 
 func (s *Service) list(ctx context.Context, w db.Where, f Filter) (page.Page[Runner], error) {
-	list, err := page.Select[Runner](ctx, s.db, page.Query{Columns: columns, From: "runners r", Where: w, Order: f.order()}, f.Range)
+	list, err := page.Select[Runner](ctx, s.DB, page.Query{Columns: columns, From: "runners r", Where: w, Order: f.order()}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list runners: %w", err)
 	}
@@ -129,7 +129,7 @@ func (s *Service) list(ctx context.Context, w db.Where, f Filter) (page.Page[Run
 // List gives the runners of the groups that the actor owns and of the projects that it
 // maintains, by id.
 func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[Runner], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadRunner, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadRunner, authz.Subject{}); err != nil {
 		return page.Page[Runner]{}, err
 	}
 	w, err := s.where(as, f)
@@ -143,7 +143,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 
 // ListAll gives all runners by id. Only administrators may.
 func (s *Service) ListAll(ctx context.Context, as authz.Actor, f Filter) (page.Page[Runner], error) {
-	if err := s.policy.Require(ctx, as, authz.ListAllRunners, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ListAllRunners, authz.Subject{}); err != nil {
 		return page.Page[Runner]{}, err
 	}
 	w, err := s.where(as, f, "shared", "specific")
@@ -155,7 +155,7 @@ func (s *Service) ListAll(ctx context.Context, as authz.Actor, f Filter) (page.P
 
 // ListOfProject gives the runners that serve a project by id.
 func (s *Service) ListOfProject(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (page.Page[Runner], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadProjectRunners, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadProjectRunners, p.Subject()); err != nil {
 		return page.Page[Runner]{}, err
 	}
 	w, err := s.where(as, f, "shared", "specific")
@@ -169,7 +169,7 @@ func (s *Service) ListOfProject(ctx context.Context, as authz.Actor, p *project.
 // ListOfGroup gives the runners of a group, of the groups above it, and of the instance where
 // the group takes them, by id.
 func (s *Service) ListOfGroup(ctx context.Context, as authz.Actor, g *namespace.Group, f Filter) (page.Page[Runner], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadGroupRunners, g.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadGroupRunners, g.Subject()); err != nil {
 		return page.Page[Runner]{}, err
 	}
 	w, err := s.where(as, f)
@@ -200,7 +200,7 @@ func (s *Service) Managers(ctx context.Context, as authz.Actor, id ID, r page.Ra
 	}
 	var w db.Where
 	w.And("m.runner_id = ?", id)
-	list, err := page.Select[Manager](ctx, s.db, page.Query{
+	list, err := page.Select[Manager](ctx, s.DB, page.Query{
 		Columns: db.Columns[Manager]("m"), From: "runner_managers m", Where: w, Order: page.Order{page.ID("m.id").Desc()},
 	}, r)
 	if err != nil {
@@ -248,7 +248,7 @@ func (s *Service) View(ctx context.Context, as authz.Actor, r *Runner) (*View, e
 		if err != nil {
 			return nil, err
 		}
-		all, err := s.projects.ByIDs(ctx, as, ids)
+		all, err := s.Deps.Projects.ByIDs(ctx, as, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -258,7 +258,7 @@ func (s *Service) View(ctx context.Context, as authz.Actor, r *Runner) (*View, e
 			}
 		}
 	case GroupType:
-		groups, err := s.namespaces.ByIDs(ctx, as, []authz.NamespaceID{*r.NamespaceID})
+		groups, err := s.Namespaces.ByIDs(ctx, as, []authz.NamespaceID{*r.NamespaceID})
 		if err != nil {
 			return nil, err
 		}
@@ -273,10 +273,10 @@ func (s *Service) projectsOf(ctx context.Context, as authz.Actor, id ID) ([]proj
 	w.And("x.runner_id = ?", id)
 	w.Raw("NOT p.pending_delete")
 	if !as.Admin {
-		reached, args := s.policy.ReachSQL(as, authz.Guest)
+		reached, args := s.Policy.ReachSQL(as, authz.Guest)
 		w.And("p.namespace_id IN ("+reached+")", args...)
 	}
-	ids, err := db.Select[project.ID](ctx, s.db, "SELECT p.id FROM runner_projects x JOIN projects p ON p.id = x.project_id"+w.SQL()+
+	ids, err := db.Select[project.ID](ctx, s.DB, "SELECT p.id FROM runner_projects x JOIN projects p ON p.id = x.project_id"+w.SQL()+
 		" ORDER BY x.id LIMIT ?", append(w.Args(), maxShown)...)
 	if err != nil {
 		return nil, fmt.Errorf("projects of runner: %w", err)
@@ -295,16 +295,16 @@ func (s *Service) Projects(ctx context.Context, as authz.Actor, id ID, r page.Ra
 	w.And("x.runner_id = ?", id)
 	w.Raw("NOT p.pending_delete")
 	if !as.Admin {
-		reached, args := s.policy.ReachSQL(as, authz.Guest)
+		reached, args := s.Policy.ReachSQL(as, authz.Guest)
 		w.And("p.namespace_id IN ("+reached+")", args...)
 	}
-	ids, err := page.Select[project.ID](ctx, s.db, page.Query{
+	ids, err := page.Select[project.ID](ctx, s.DB, page.Query{
 		Columns: "p.id", From: "runner_projects x JOIN projects p ON p.id = x.project_id", Where: w, Order: page.Order{page.ID("x.id")},
 	}, r)
 	if err != nil {
 		return none, fmt.Errorf("list projects of runner: %w", err)
 	}
-	all, err := s.projects.ByIDs(ctx, as, ids.Items)
+	all, err := s.Deps.Projects.ByIDs(ctx, as, ids.Items)
 	if err != nil {
 		return none, err
 	}

@@ -35,7 +35,7 @@ func (s *Service) Register(ctx context.Context, by authz.Actor, in Registration)
 	if err != nil {
 		return nil, "", err
 	}
-	if !s.settings.Current().AllowRunnerRegistrationToken {
+	if !s.Settings.Current().AllowRunnerRegistrationToken {
 		return nil, "", errs.Coded(errs.Forbidden, CodeNoRegistration, "runner registration disallowed")
 	}
 	r := Runner{Type: from.Type, Registered: true, Info: in.Info.clean(), IPAddress: said(&in.Address)}
@@ -44,7 +44,7 @@ func (s *Service) Register(ctx context.Context, by authz.Actor, in Registration)
 	}
 	var p *project.ID
 	if from.Type == ProjectType {
-		id, err := db.Get[project.ID](ctx, s.db, "SELECT p.id FROM projects p WHERE p.namespace_id = ? AND NOT p.pending_delete", from.NamespaceID)
+		id, err := db.Get[project.ID](ctx, s.DB, "SELECT p.id FROM projects p WHERE p.namespace_id = ? AND NOT p.pending_delete", from.NamespaceID)
 		if errors.Is(err, db.ErrNotFound) {
 			return nil, "", invalidToken()
 		}
@@ -63,14 +63,14 @@ func (s *Service) registrar(ctx context.Context, token string) (*registration, e
 	if token == "" || len(token) > secret.MaxToken {
 		return nil, invalidToken()
 	}
-	r, err := db.Get[registration](ctx, s.db, "SELECT "+db.Columns[registration]("t")+" FROM registration_tokens t WHERE t.digest = ?", secret.Digest(token))
+	r, err := db.Get[registration](ctx, s.DB, "SELECT "+db.Columns[registration]("t")+" FROM registration_tokens t WHERE t.digest = ?", secret.Digest(token))
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, invalidToken()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find registration token: %w", err)
 	}
-	may := s.settings.Current().ValidRunnerRegistrars
+	may := s.Settings.Current().ValidRunnerRegistrars
 	if r.Type == ProjectType && !slices.Contains(may, "project") || r.Type == GroupType && !slices.Contains(may, "group") {
 		return nil, invalidToken()
 	}
@@ -83,11 +83,11 @@ func (s *Service) insert(ctx context.Context, by authz.Actor, r Runner, p *proje
 	if err := c.apply(&r); err != nil {
 		return nil, "", err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	r.CreatedAt, r.UpdatedAt = now, now
 	token := s.renew(&r)
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := db.Create(ctx, s.db, "runners", &r); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := db.Create(ctx, s.DB, "runners", &r); err != nil {
 			return err
 		}
 		if err := s.writeTags(ctx, &r); err != nil {
@@ -98,7 +98,7 @@ func (s *Service) insert(ctx context.Context, by authz.Actor, r Runner, p *proje
 				return err
 			}
 		}
-		return s.bus.Publish(ctx, Created{Fact: s.fact(by, r, nil), ProjectID: p})
+		return s.Bus.Publish(ctx, Created{Fact: s.fact(by, r, nil), ProjectID: p})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("create runner: %w", err)
@@ -117,7 +117,7 @@ type Input struct {
 // Create makes a runner. The second result is the authentication token: it is shown once and
 // not kept.
 func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Runner, string, error) {
-	if err := s.policy.Require(ctx, as, authz.CreateRunner, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreateRunner, authz.Subject{}); err != nil {
 		return nil, "", err
 	}
 	r := Runner{Type: in.Type}
@@ -142,7 +142,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Runner
 func (s *Service) requireCreate(ctx context.Context, as authz.Actor, r *Runner, in Input) (*project.ID, error) {
 	switch in.Type {
 	case GroupType:
-		g, err := s.namespaces.FindByID(ctx, as, in.GroupID)
+		g, err := s.Namespaces.FindByID(ctx, as, in.GroupID)
 		if errs.Is(err, errs.NotFound) {
 			return nil, errs.Bad("Missing/invalid group")
 		}
@@ -150,18 +150,18 @@ func (s *Service) requireCreate(ctx context.Context, as authz.Actor, r *Runner, 
 			return nil, err
 		}
 		r.NamespaceID = &g.ID
-		return nil, s.policy.Require(ctx, as, authz.AdminGroupRunners, g.Subject())
+		return nil, s.Policy.Require(ctx, as, authz.AdminGroupRunners, g.Subject())
 	case ProjectType:
-		p, err := s.projects.FindByID(ctx, as, project.ID(in.ProjectID))
+		p, err := s.Deps.Projects.FindByID(ctx, as, project.ID(in.ProjectID))
 		if errs.Is(err, errs.NotFound) {
 			return nil, errs.Bad("Missing/invalid project")
 		}
 		if err != nil {
 			return nil, err
 		}
-		return &p.ID, s.policy.Require(ctx, as, authz.AdminProjectRunners, p.Subject())
+		return &p.ID, s.Policy.Require(ctx, as, authz.AdminProjectRunners, p.Subject())
 	}
-	return nil, s.policy.Require(ctx, as, authz.AdminInstanceRunners, authz.Subject{})
+	return nil, s.Policy.Require(ctx, as, authz.AdminInstanceRunners, authz.Subject{})
 }
 
 // Verify tells a program whose token it has.
@@ -181,7 +181,7 @@ func (s *Service) Unregister(ctx context.Context, by authz.Actor, token string) 
 	if err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error { return s.remove(ctx, by, r.ID, nil) })
+	err = s.DB.InTx(ctx, func(ctx context.Context) error { return s.remove(ctx, by, r.ID, nil) })
 	return errs.Wrap(err, "unregister runner")
 }
 
@@ -191,7 +191,7 @@ func (s *Service) DeleteManager(ctx context.Context, token, systemID string) err
 	if err != nil {
 		return err
 	}
-	n, err := s.db.Exec(ctx, "DELETE FROM runner_managers WHERE runner_id = ? AND system_id = ?", r.ID, cut(systemID, maxSystemID))
+	n, err := s.DB.Exec(ctx, "DELETE FROM runner_managers WHERE runner_id = ? AND system_id = ?", r.ID, cut(systemID, maxSystemID))
 	if err != nil {
 		return fmt.Errorf("delete runner manager: %w", err)
 	}

@@ -154,15 +154,7 @@ type Deps struct {
 
 // Service keeps runners. It is safe for concurrent use.
 type Service struct {
-	db         *db.DB
-	policy     *authz.Policy
-	bus        *event.Bus
-	settings   *setting.Store
-	namespaces *namespace.Service
-	projects   *project.Service
-	box        *secret.Box
-	now        func() time.Time
-	log        *slog.Logger
+	Deps
 
 	contacts lastuse.Times[ID]        // of runners
 	machines lastuse.Times[ManagerID] // of managers
@@ -171,7 +163,5 @@ type Service struct {
 
 // New builds the service. Call Start to have contacts written down.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, namespaces: d.Namespaces, projects: d.Projects, box: d.Box, now: d.Now, log: d.Log,
-	}
+	return &Service{Deps: d}
 }

@@ -39,13 +39,13 @@ func (r *registration) place() string {
 
 // newRegistration makes a token of a place that is not stored yet.
 func (s *Service) newRegistration(kind Type, of *authz.NamespaceID) (*registration, string) {
-	prefix, now := registrationPrefix, db.At(s.now())
+	prefix, now := registrationPrefix, db.At(s.Now())
 	if of == nil {
 		prefix = ""
 	}
 	token := secret.NewToken(prefix)
 	r := &registration{Type: kind, NamespaceID: of, Digest: secret.Digest(token), CreatedAt: now, UpdatedAt: now}
-	r.Sealed = s.box.Seal(r.place(), token)
+	r.Sealed = s.Box.Seal(r.place(), token)
 	return r, token
 }
 
@@ -59,7 +59,7 @@ func (s *Service) RegistrationTokens(ctx context.Context, as authz.Actor, places
 		if p.Group {
 			ability, kind = authz.RegisterGroupRunner, GroupType
 		}
-		may, err := s.policy.Can(ctx, as, ability, p.Subject)
+		may, err := s.Policy.Can(ctx, as, ability, p.Subject)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (s *Service) RegistrationTokens(ctx context.Context, as authz.Actor, places
 			continue
 		}
 		row, token := s.newRegistration(kinds[id], &id)
-		n, err := db.InsertRow(ctx, s.db, "registration_tokens", row, "ON CONFLICT DO NOTHING")
+		n, err := db.InsertRow(ctx, s.DB, "registration_tokens", row, "ON CONFLICT DO NOTHING")
 		if err != nil {
 			return nil, fmt.Errorf("make registration token: %w", err)
 		}
@@ -100,12 +100,12 @@ func (s *Service) registrations(ctx context.Context, of []authz.NamespaceID) (ma
 	}
 	var w db.Where
 	w.In("t.namespace_id", of)
-	rows, err := db.Select[registration](ctx, s.db, "SELECT "+db.Columns[registration]("t")+" FROM registration_tokens t"+w.SQL()+" ORDER BY t.id", w.Args()...)
+	rows, err := db.Select[registration](ctx, s.DB, "SELECT "+db.Columns[registration]("t")+" FROM registration_tokens t"+w.SQL()+" ORDER BY t.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read registration tokens: %w", err)
 	}
 	for i := range rows {
-		if token, ok := s.box.Try(rows[i].place(), rows[i].Sealed); ok {
+		if token, ok := s.Box.Try(rows[i].place(), rows[i].Sealed); ok {
 			out[*rows[i].NamespaceID] = token
 		}
 	}
@@ -129,11 +129,11 @@ func (s *Service) ResetRegistration(ctx context.Context, as authz.Actor, p *auth
 			ability, kind = authz.RegisterGroupRunner, GroupType
 		}
 	}
-	if err := s.policy.Require(ctx, as, ability, subject); err != nil {
+	if err := s.Policy.Require(ctx, as, ability, subject); err != nil {
 		return "", err
 	}
 	var token string
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var row *registration
 		row, token = s.newRegistration(kind, of)
 		var w db.Where
@@ -143,13 +143,13 @@ func (s *Service) ResetRegistration(ctx context.Context, as authz.Actor, p *auth
 		} else {
 			w.And("namespace_id = ?", *of)
 		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM registration_tokens"+w.SQL(), w.Args()...); err != nil {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM registration_tokens"+w.SQL(), w.Args()...); err != nil {
 			return err
 		}
-		if _, err := db.InsertRow(ctx, s.db, "registration_tokens", row, ""); err != nil {
+		if _, err := db.InsertRow(ctx, s.DB, "registration_tokens", row, ""); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, RegistrationReset{Stamp: as.Stamp(s.now()), Type: kind, Place: p})
+		return s.Bus.Publish(ctx, RegistrationReset{Stamp: as.Stamp(s.Now()), Type: kind, Place: p})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return "", errs.New(errs.Conflict, "")
@@ -173,14 +173,14 @@ func (s *Service) renew(r *Runner) string {
 
 // expiry is when a token that is made now ends, as the settings say; nil is never.
 func (s *Service) expiry(kind Type) *db.Time {
-	set := s.settings.Current()
+	set := s.Settings.Current()
 	seconds := map[Type]*int{
 		InstanceType: set.RunnerTokenExpirationInterval, GroupType: set.GroupRunnerTokenExpirationInterval, ProjectType: set.ProjectRunnerTokenExpirationInterval,
 	}[kind]
 	if seconds == nil {
 		return nil
 	}
-	at := db.At(s.now().Add(secondsOf(*seconds)))
+	at := db.At(s.Now().Add(secondsOf(*seconds)))
 	return &at
 }
 
@@ -206,7 +206,7 @@ func (s *Service) ResetOwnToken(ctx context.Context, by authz.Actor, token strin
 func (s *Service) reset(ctx context.Context, as authz.Actor, id ID) (*Runner, string, error) {
 	var out db.Change[Runner]
 	token := ""
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
 		out, err = s.update(ctx, as, id, func(r *Runner) error {
 			token = s.renew(r)
@@ -215,7 +215,7 @@ func (s *Service) reset(ctx context.Context, as authz.Actor, id ID) (*Runner, st
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, TokenReset{s.fact(as, out.After, &out.Before)})
+		return s.Bus.Publish(ctx, TokenReset{s.fact(as, out.After, &out.Before)})
 	})
 	if err != nil {
 		return nil, "", errs.Wrap(err, "reset authentication token")

@@ -14,7 +14,7 @@ import (
 // Owned finds a runner that the actor may change: an administrator any, an owner of its group,
 // a maintainer of a project that it is assigned to. Any other is Forbidden.
 func (s *Service) Owned(ctx context.Context, as authz.Actor, id ID) (*Runner, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdateRunner, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateRunner, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	all, err := s.Load(ctx, []ID{id})
@@ -44,12 +44,12 @@ func (s *Service) mayUpdate(ctx context.Context, as authz.Actor, id ID) (bool, e
 }
 
 func (s *Service) fact(as authz.Actor, after Runner, before *Runner) Fact {
-	return Fact{Runner: after, Before: before, Stamp: as.Stamp(s.now())}
+	return Fact{Runner: after, Before: before, Stamp: as.Stamp(s.Now())}
 }
 
 // update is db.Update for a runner, which keeps the rows of its tags in step.
 func (s *Service) update(ctx context.Context, as authz.Actor, id ID, change func(r *Runner) error) (db.Change[Runner], error) {
-	return db.Update(ctx, s.db, s.row(as, id), func(ctx context.Context, r *Runner) error {
+	return db.Update(ctx, s.DB, s.row(as, id), func(ctx context.Context, r *Runner) error {
 		was := r.TagsJSON
 		if err := change(r); err != nil {
 			return err
@@ -62,15 +62,15 @@ func (s *Service) update(ctx context.Context, as authz.Actor, id ID, change func
 }
 
 func (s *Service) row(as authz.Actor, id ID) db.Row {
-	return db.Row{Table: "runners", ID: id, Now: s.now, If: as.UnmodifiedAt, Missing: errs.Missing("Runner")}
+	return db.Row{Table: "runners", ID: id, Now: s.Now, If: as.UnmodifiedAt, Missing: errs.Missing("Runner")}
 }
 
 func (s *Service) writeTags(ctx context.Context, r *Runner) error {
-	if _, err := s.db.Exec(ctx, "DELETE FROM runner_tags WHERE runner_id = ?", r.ID); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM runner_tags WHERE runner_id = ?", r.ID); err != nil {
 		return err
 	}
 	for _, tag := range r.Tags() {
-		if _, err := db.InsertRow(ctx, s.db, "runner_tags", db.Values{"runner_id": r.ID, "name": tag}, ""); err != nil {
+		if _, err := db.InsertRow(ctx, s.DB, "runner_tags", db.Values{"runner_id": r.ID, "name": tag}, ""); err != nil {
 			return err
 		}
 	}
@@ -83,13 +83,13 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id ID, c Changes) 
 		return nil, err
 	}
 	var out db.Change[Runner]
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
 		out, err = s.update(ctx, as, id, c.apply)
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{s.fact(as, out.After, &out.Before)})
+		return s.Bus.Publish(ctx, Updated{s.fact(as, out.After, &out.Before)})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "update runner")
@@ -103,9 +103,9 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, id ID) error {
 	if _, err := s.Owned(ctx, as, id); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		return s.remove(ctx, as, id, func(ctx context.Context, _ *Runner) error {
-			n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM runner_projects WHERE runner_id = ?", id)
+			n, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM runner_projects WHERE runner_id = ?", id)
 			if err == nil && n > 1 && !as.Admin {
 				err = errs.Denied("Runner associated with more than one project")
 			}
@@ -117,11 +117,11 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, id ID) error {
 
 // remove deletes a runner in the transaction of ctx.
 func (s *Service) remove(ctx context.Context, as authz.Actor, id ID, allow func(ctx context.Context, r *Runner) error) error {
-	first, err := db.Select[project.ID](ctx, s.db, "SELECT project_id FROM runner_projects WHERE runner_id = ? ORDER BY id LIMIT 1", id)
+	first, err := db.Select[project.ID](ctx, s.DB, "SELECT project_id FROM runner_projects WHERE runner_id = ? ORDER BY id LIMIT 1", id)
 	if err != nil {
 		return err
 	}
-	r, err := db.Delete(ctx, s.db, s.row(as, id), allow)
+	r, err := db.Delete(ctx, s.DB, s.row(as, id), allow)
 	if err != nil {
 		return err
 	}
@@ -129,13 +129,13 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, id ID, allow func(
 	if len(first) > 0 {
 		e.ProjectID = &first[0]
 	}
-	return s.bus.Publish(ctx, e)
+	return s.Bus.Publish(ctx, e)
 }
 
 // Assign lets a project runner serve a further project. The actor needs both: to maintain the
 // project and a project of the runner.
 func (s *Service) Assign(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*Runner, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminProjectRunners, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminProjectRunners, p.Subject()); err != nil {
 		return nil, err
 	}
 	all, err := s.Load(ctx, []ID{id})
@@ -155,8 +155,8 @@ func (s *Service) Assign(ctx context.Context, as authz.Actor, p *project.Project
 	if r.Type == InstanceType {
 		return nil, errs.Denied("Runner is an instance runner")
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		locked, err := db.ForUpdate[Runner](ctx, s.db, db.Row{Table: "runners", ID: id})
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		locked, err := db.ForUpdate[Runner](ctx, s.DB, db.Row{Table: "runners", ID: id})
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("Runner")
 		}
@@ -169,7 +169,7 @@ func (s *Service) Assign(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.assign(ctx, id, p.ID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Assigned{Stamp: as.Stamp(s.now()), Runner: locked, Project: *p})
+		return s.Bus.Publish(ctx, Assigned{Stamp: as.Stamp(s.Now()), Runner: locked, Project: *p})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		var f errs.Fields
@@ -199,24 +199,24 @@ func (s *Service) requireAssignable(ctx context.Context, as authz.Actor, r *Runn
 }
 
 func (s *Service) assign(ctx context.Context, id ID, p project.ID) error {
-	_, err := db.InsertRow(ctx, s.db, "runner_projects", db.Values{"runner_id": id, "project_id": p, "created_at": db.At(s.now())}, "")
+	_, err := db.InsertRow(ctx, s.DB, "runner_projects", db.Values{"runner_id": id, "project_id": p, "created_at": db.At(s.Now())}, "")
 	return err
 }
 
 // Unassign ends that a project runner serves a project. The last one keeps it.
 func (s *Service) Unassign(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminProjectRunners, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminProjectRunners, p.Subject()); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		r, err := db.ForUpdate[Runner](ctx, s.db, db.Row{Table: "runners", ID: id})
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		r, err := db.ForUpdate[Runner](ctx, s.DB, db.Row{Table: "runners", ID: id})
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("Runner")
 		}
 		if err != nil {
 			return err
 		}
-		n, err := s.db.Exec(ctx, "DELETE FROM runner_projects WHERE runner_id = ? AND project_id = ?", id, p.ID)
+		n, err := s.DB.Exec(ctx, "DELETE FROM runner_projects WHERE runner_id = ? AND project_id = ?", id, p.ID)
 		switch {
 		case err != nil:
 			return err
@@ -225,13 +225,13 @@ func (s *Service) Unassign(ctx context.Context, as authz.Actor, p *project.Proje
 		case r.Locked && !as.Admin:
 			return errs.Denied("Runner is locked")
 		}
-		if n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM runner_projects WHERE runner_id = ?", id); err != nil || n == 0 {
+		if n, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM runner_projects WHERE runner_id = ?", id); err != nil || n == 0 {
 			if err == nil {
 				err = errs.Denied("Only one project associated with the runner. Please remove the runner instead")
 			}
 			return err
 		}
-		return s.bus.Publish(ctx, Unassigned{Stamp: as.Stamp(s.now()), Runner: r, Project: *p})
+		return s.Bus.Publish(ctx, Unassigned{Stamp: as.Stamp(s.Now()), Runner: r, Project: *p})
 	})
 	if err != nil {
 		return errs.Wrap(err, fmt.Sprintf("unassign runner %d", id))

@@ -53,14 +53,14 @@ func (s *Service) Subscribe(b *event.Bus) {
 		if e.User.State == account.Active {
 			return nil
 		}
-		_, err := s.db.Exec(ctx, "UPDATE pipeline_schedules SET active = ?, updated_at = ? WHERE owner_id = ? AND active", false, db.At(s.now()), e.User.ID)
+		_, err := s.DB.Exec(ctx, "UPDATE pipeline_schedules SET active = ?, updated_at = ? WHERE owner_id = ? AND active", false, db.At(s.Now()), e.User.ID)
 		return err
 	})
 }
 
 // Depart is the account.Executor of schedules: those of a departing user become the ghost's and run no more.
 func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
-	n, err := s.db.Exec(ctx, "UPDATE pipeline_schedules SET owner_id = ?, active = ? WHERE id IN (SELECT id FROM pipeline_schedules WHERE owner_id = ? ORDER BY id LIMIT ?)",
+	n, err := s.DB.Exec(ctx, "UPDATE pipeline_schedules SET owner_id = ?, active = ? WHERE id IN (SELECT id FROM pipeline_schedules WHERE owner_id = ? ORDER BY id LIMIT ?)",
 		e.Ghost, false, e.UserID, account.Batch)
 	if err != nil {
 		return false, fmt.Errorf("hand over schedules: %w", err)
@@ -71,8 +71,8 @@ func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 // StartDue starts every schedule whose time has come, once, whichever servers look: the time of the next run and the job that makes
 // the pipeline are written together.
 func (s *Service) StartDue(ctx context.Context, _ Due) error {
-	ids, err := db.Select[ID](ctx, s.db, "SELECT s.id FROM pipeline_schedules s WHERE s.active AND s.next_run_at <= ? ORDER BY s.next_run_at, s.id LIMIT ?",
-		db.At(s.now()), maxDue)
+	ids, err := db.Select[ID](ctx, s.DB, "SELECT s.id FROM pipeline_schedules s WHERE s.active AND s.next_run_at <= ? ORDER BY s.next_run_at, s.id LIMIT ?",
+		db.At(s.Now()), maxDue)
 	if err != nil {
 		return fmt.Errorf("find due schedules: %w", err)
 	}
@@ -85,9 +85,9 @@ func (s *Service) StartDue(ctx context.Context, _ Due) error {
 }
 
 func (s *Service) start(ctx context.Context, id ID) error {
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		now, is := s.now(), false
-		out, err := db.Update(ctx, s.db, db.Row{Table: "pipeline_schedules", ID: id}, func(_ context.Context, row *Schedule) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		now, is := s.Now(), false
+		out, err := db.Update(ctx, s.DB, db.Row{Table: "pipeline_schedules", ID: id}, func(_ context.Context, row *Schedule) error {
 			if is = row.Active && row.NextRunAt != nil && !row.NextRunAt.After(now); !is {
 				return nil
 			}
@@ -101,23 +101,23 @@ func (s *Service) start(ctx context.Context, id ID) error {
 		if err != nil || !is {
 			return err
 		}
-		return s.jobs.Enqueue(ctx, run{ID: id, UserID: out.After.OwnerID, Since: now})
+		return s.Jobs.Enqueue(ctx, run{ID: id, UserID: out.After.OwnerID, Since: now})
 	})
 }
 
 // Play makes a pipeline of a schedule now, as the actor. It requires CreatePipeline, and the right to run pipelines of the reference.
 func (s *Service) Play(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
-	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
 		return err
 	}
 	row, err := s.find(ctx, p, id)
 	if err != nil {
 		return err
 	}
-	if err := s.ci.Runnable(ctx, as, p, row.Ref); err != nil {
+	if err := s.CI.Runnable(ctx, as, p, row.Ref); err != nil {
 		return err
 	}
-	if err := s.jobs.Enqueue(ctx, run{ID: id, UserID: as.UserID, Since: s.now(), Played: true}); err != nil {
+	if err := s.Jobs.Enqueue(ctx, run{ID: id, UserID: as.UserID, Since: s.Now(), Played: true}); err != nil {
 		return fmt.Errorf("enqueue schedule: %w", err)
 	}
 	return nil
@@ -125,7 +125,7 @@ func (s *Service) Play(ctx context.Context, as authz.Actor, p *project.Project, 
 
 // run makes the pipeline of a schedule. One whose user may not make it any more is deactivated; a branch or tag that is not there makes none.
 func (s *Service) run(ctx context.Context, args run) error {
-	row, err := db.Get[Schedule](ctx, s.db, "SELECT "+columns+" FROM pipeline_schedules s WHERE s.id = ?", args.ID)
+	row, err := db.Get[Schedule](ctx, s.DB, "SELECT "+columns+" FROM pipeline_schedules s WHERE s.id = ?", args.ID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
 	}
@@ -135,13 +135,13 @@ func (s *Service) run(ctx context.Context, args run) error {
 	if !args.Played && (!row.Active || row.OwnerID != args.UserID) {
 		return nil
 	}
-	made, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM pipelines p WHERE p.schedule_id = ? AND p.user_id = ? AND p.created_at >= ?", args.ID, args.UserID, db.At(args.Since))
+	made, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM pipelines p WHERE p.schedule_id = ? AND p.user_id = ? AND p.created_at >= ?", args.ID, args.UserID, db.At(args.Since))
 	if err != nil || made > 0 {
 		return err
 	}
 	as, p, err := s.runner(ctx, &row, args.UserID)
 	if errs.KindOf(err) != errs.Internal && err != nil {
-		s.log.InfoContext(ctx, "schedule cannot run", "schedule_id", row.ID, "error", err)
+		s.Log.InfoContext(ctx, "schedule cannot run", "schedule_id", row.ID, "error", err)
 		if args.Played {
 			return nil
 		}
@@ -154,9 +154,9 @@ func (s *Service) run(ctx context.Context, args run) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.ci.Run(ctx, as, p, ci.RunInput{Ref: row.Ref, Source: ci.BySchedule, Variables: vars, Schedule: &row.ID})
+	_, err = s.CI.Run(ctx, as, p, ci.RunInput{Ref: row.Ref, Source: ci.BySchedule, Variables: vars, Schedule: &row.ID})
 	if err != nil && errs.KindOf(err) != errs.Internal {
-		s.log.InfoContext(ctx, "schedule made no pipeline", "schedule_id", row.ID, "error", err)
+		s.Log.InfoContext(ctx, "schedule made no pipeline", "schedule_id", row.ID, "error", err)
 		return nil
 	}
 	return err
@@ -164,25 +164,25 @@ func (s *Service) run(ctx context.Context, args run) error {
 
 // runner gives the user of a schedule, who may run it, and the project; nil for one that is archived for now. Errors of a kind are the reasons why the user may not.
 func (s *Service) runner(ctx context.Context, row *Schedule, user authz.UserID) (authz.Actor, *project.Project, error) {
-	as, err := s.accounts.StandIn(ctx, strconv.FormatInt(int64(user), 10))
+	as, err := s.Accounts.StandIn(ctx, strconv.FormatInt(int64(user), 10))
 	if err != nil {
 		return as, nil, err
 	}
-	p, err := s.projects.FindByID(ctx, as, row.ProjectID)
+	p, err := s.Projects.FindByID(ctx, as, row.ProjectID)
 	if err != nil {
 		return as, nil, err
 	}
 	if p.Archived || p.PendingDelete {
 		return as, nil, nil
 	}
-	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
 		return as, nil, err
 	}
-	return as, p, s.ci.Runnable(ctx, as, p, row.Ref)
+	return as, p, s.CI.Runnable(ctx, as, p, row.Ref)
 }
 
 func (s *Service) deactivate(ctx context.Context, row *Schedule) error {
-	p, err := s.projects.Load(ctx, []project.ID{row.ProjectID})
+	p, err := s.Projects.Load(ctx, []project.ID{row.ProjectID})
 	if err != nil || p[row.ProjectID] == nil {
 		return err
 	}

@@ -80,23 +80,12 @@ type Deps struct {
 
 // Service keeps schedules and runs them. It is safe for concurrent use.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	accounts *account.Service
-	projects *project.Service
-	ci       *ci.Service
-	jobs     job.Enqueuer
-	box      *secret.Box
-	now      func() time.Time
-	log      *slog.Logger
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, ci: d.CI, jobs: d.Jobs, box: d.Box, now: d.Now, log: d.Log,
-	}
+	return &Service{Deps: d}
 }
 
 var columns = db.Columns[Schedule]("s")
@@ -114,7 +103,7 @@ type Changed struct{ Change }
 
 // readable requires the right to read pipelines of a project.
 func (s *Service) readable(ctx context.Context, as authz.Actor, p *project.Project) error {
-	return s.policy.Require(ctx, as, reading(p), p.Subject())
+	return s.Policy.Require(ctx, as, reading(p), p.Subject())
 }
 
 // reading is the ability to read the schedules of a project.
@@ -145,7 +134,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	if f.IDs != nil {
 		w.In("s.id", f.IDs)
 	}
-	list, err := page.Select[Schedule](ctx, s.db, page.Query{Columns: columns, From: "pipeline_schedules s", Where: w, Order: page.Order{page.ID("s.id")}}, f.Range)
+	list, err := page.Select[Schedule](ctx, s.DB, page.Query{Columns: columns, From: "pipeline_schedules s", Where: w, Order: page.Order{page.ID("s.id")}}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list schedules: %w", err)
 	}
@@ -161,7 +150,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, 
 }
 
 func (s *Service) find(ctx context.Context, p *project.Project, id ID) (*Schedule, error) {
-	row, err := db.Get[Schedule](ctx, s.db, "SELECT "+columns+" FROM pipeline_schedules s WHERE s.project_id = ? AND s.id = ?", p.ID, id)
+	row, err := db.Get[Schedule](ctx, s.DB, "SELECT "+columns+" FROM pipeline_schedules s WHERE s.project_id = ? AND s.id = ?", p.ID, id)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Pipeline Schedule")
 	}
@@ -173,14 +162,14 @@ func (s *Service) find(ctx context.Context, p *project.Project, id ID) (*Schedul
 
 // own gives a schedule that the actor may change: its owner, who still has the right to make pipelines.
 func (s *Service) own(ctx context.Context, as authz.Actor, p *project.Project, id ID, ability authz.Ability) (*Schedule, error) {
-	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
 	row, err := s.find(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
-	return row, s.policy.Require(ctx, as, ability, s.subject(as, p, row))
+	return row, s.Policy.Require(ctx, as, ability, s.subject(as, p, row))
 }
 
 func (s *Service) subject(as authz.Actor, p *project.Project, row *Schedule) authz.Subject {
@@ -212,10 +201,10 @@ func (s *Schedule) check(now time.Time) error {
 // Create makes a schedule of the actor with its variables. It requires CreatePipeline, the right to run pipelines of a protected reference, and
 // to set variables the role that the project asks for them.
 func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Schedule, error) {
-	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	row := Schedule{
 		ProjectID: p.ID, OwnerID: as.UserID, Description: in.Description, Ref: in.Ref, Cron: in.Cron, Timezone: in.Timezone, Active: !in.Inactive, CreatedAt: now, UpdatedAt: now,
 	}
@@ -225,17 +214,17 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	if err := row.check(now.Time); err != nil {
 		return nil, err
 	}
-	if err := s.ci.Runnable(ctx, as, p, row.Ref); err != nil {
+	if err := s.CI.Runnable(ctx, as, p, row.Ref); err != nil {
 		return nil, err
 	}
 	if err := s.mayEdit(ctx, as, p, in.Variables); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		full := errs.Broken("", "base", fmt.Sprintf("Maximum number of pipeline schedules (%d) exceeded", maxSchedules))
 		most := db.Bound{Table: "pipeline_schedules", Most: maxSchedules, Full: full}
 		most.Of.And("project_id = ?", p.ID)
-		if err := db.Create(ctx, s.db, "pipeline_schedules", &row, most); err != nil {
+		if err := db.Create(ctx, s.DB, "pipeline_schedules", &row, most); err != nil {
 			return err
 		}
 		if err := s.edit(ctx, row.ID, in.Variables); err != nil {
@@ -250,7 +239,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 }
 
 func (s *Service) publish(ctx context.Context, as authz.Actor, p *project.Project, before, after *Schedule) error {
-	return s.bus.Publish(ctx, Changed{Change{Stamp: as.Stamp(s.now()), Before: before, After: after, Project: p}})
+	return s.Bus.Publish(ctx, Changed{Change{Stamp: as.Stamp(s.Now()), Before: before, After: after, Project: p}})
 }
 
 // Update changes a schedule and its variables, all or nothing. Its owner alone may, with the right to run pipelines of the reference, and to set
@@ -264,7 +253,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	if c.Ref != nil {
 		ref = *c.Ref
 	}
-	if err := s.ci.Runnable(ctx, as, p, ref); err != nil {
+	if err := s.CI.Runnable(ctx, as, p, ref); err != nil {
 		return nil, err
 	}
 	if err := s.mayEdit(ctx, as, p, c.Variables); err != nil {
@@ -287,7 +276,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 			return nil
 		}
 		kept := row.NextRunAt
-		if err := row.check(s.now()); err != nil {
+		if err := row.check(s.Now()); err != nil {
 			return err
 		}
 		if c.Cron == nil && c.Timezone == nil && !woken {
@@ -299,7 +288,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 
 // TakeOwnership makes the actor the owner of a schedule. It requires AdminSchedules.
 func (s *Service) TakeOwnership(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*Schedule, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminSchedules, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminSchedules, p.Subject()); err != nil {
 		return nil, err
 	}
 	if _, err := s.find(ctx, p, id); err != nil {
@@ -314,9 +303,9 @@ func (s *Service) TakeOwnership(ctx context.Context, as authz.Actor, p *project.
 // change writes a schedule of a project and edits its variables.
 func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project, id ID, edits []VariableEdit, fn func(*Schedule) error) (*Schedule, error) {
 	var out db.Change[Schedule]
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, db.Row{Table: "pipeline_schedules", ID: id, Now: s.now, If: as.UnmodifiedAt}, func(_ context.Context, row *Schedule) error {
+		out, err = db.Update(ctx, s.DB, db.Row{Table: "pipeline_schedules", ID: id, Now: s.Now, If: as.UnmodifiedAt}, func(_ context.Context, row *Schedule) error {
 			return fn(row)
 		})
 		if err == nil {
@@ -341,8 +330,8 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 	if _, err := s.own(ctx, as, p, id, authz.DeleteSchedule); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete[Schedule](ctx, s.db, db.Row{Table: "pipeline_schedules", ID: id, If: as.UnmodifiedAt}, nil)
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		was, err := db.Delete[Schedule](ctx, s.DB, db.Row{Table: "pipeline_schedules", ID: id, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("Pipeline Schedule")
 		}
@@ -360,7 +349,7 @@ func (s *Service) Pipelines(ctx context.Context, as authz.Actor, p *project.Proj
 		return page.Page[ci.Pipeline]{}, err
 	}
 	f.Schedule = id
-	return s.ci.List(ctx, as, p, f)
+	return s.CI.List(ctx, as, p, f)
 }
 
 // Last gives the newest pipeline of a schedule that was read for the caller, nil where there is none.

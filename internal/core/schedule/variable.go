@@ -33,7 +33,7 @@ var variableColumns = db.Columns[variable]("v")
 func sealedAt(of ID, key string) string { return fmt.Sprintf("variable %s of schedule %d", key, of) }
 
 func (s *Service) open(v *variable) (ci.Variable, error) {
-	value, err := s.box.Open(sealedAt(v.ScheduleID, v.Key), v.Sealed)
+	value, err := s.Box.Open(sealedAt(v.ScheduleID, v.Key), v.Sealed)
 	if err != nil {
 		return ci.Variable{}, fmt.Errorf("variable %s of schedule %d: %w", v.Key, v.ScheduleID, err)
 	}
@@ -42,13 +42,13 @@ func (s *Service) open(v *variable) (ci.Variable, error) {
 
 // shown is a variable as those see it who may change it: one whose value was sealed with another key has none, until it is set again.
 func (s *Service) shown(v *variable) ci.Variable {
-	value, _ := s.box.Try(sealedAt(v.ScheduleID, v.Key), v.Sealed)
+	value, _ := s.Box.Try(sealedAt(v.ScheduleID, v.Key), v.Sealed)
 	return ci.Variable{Key: v.Key, Value: value, File: v.File, Raw: v.Raw}
 }
 
 // load gives the variables of a schedule by key, as they are stored.
 func (s *Service) load(ctx context.Context, of ID) ([]variable, error) {
-	rows, err := db.Select[variable](ctx, s.db, "SELECT "+variableColumns+" FROM pipeline_schedule_variables v WHERE v.schedule_id = ? ORDER BY v.key", of)
+	rows, err := db.Select[variable](ctx, s.DB, "SELECT "+variableColumns+" FROM pipeline_schedule_variables v WHERE v.schedule_id = ? ORDER BY v.key", of)
 	if err != nil {
 		return nil, fmt.Errorf("variables of schedule: %w", err)
 	}
@@ -72,9 +72,9 @@ func (s *Service) opened(ctx context.Context, of ID) ([]ci.Variable, error) {
 
 // Variables gives the variables of a schedule to those who may change it, nil to all others who may read it.
 func (s *Service) Variables(ctx context.Context, as authz.Actor, p *project.Project, row *Schedule) ([]ci.Variable, error) {
-	may, err := s.policy.Can(ctx, as, authz.CreatePipeline, p.Subject().Reading())
+	may, err := s.Policy.Can(ctx, as, authz.CreatePipeline, p.Subject().Reading())
 	if err == nil && may {
-		may, err = s.policy.Can(ctx, as, authz.UpdateSchedule, s.subject(as, p, row).Reading())
+		may, err = s.Policy.Can(ctx, as, authz.UpdateSchedule, s.subject(as, p, row).Reading())
 	}
 	if err != nil || !may {
 		return nil, err
@@ -92,21 +92,21 @@ func (s *Service) Variables(ctx context.Context, as authz.Actor, p *project.Proj
 
 // FindVariable gives a variable of a schedule to its owner.
 func (s *Service) FindVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, key string) (*ci.Variable, error) {
-	if err := s.policy.Require(ctx, as, authz.CreatePipeline, p.Subject().Reading()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreatePipeline, p.Subject().Reading()); err != nil {
 		return nil, err
 	}
 	row, err := s.find(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.UpdateSchedule, s.subject(as, p, row).Reading()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateSchedule, s.subject(as, p, row).Reading()); err != nil {
 		return nil, err
 	}
 	return s.findVariable(ctx, id, key)
 }
 
 func (s *Service) findVariable(ctx context.Context, id ID, key string) (*ci.Variable, error) {
-	v, err := db.Get[variable](ctx, s.db, "SELECT "+variableColumns+" FROM pipeline_schedule_variables v WHERE v.schedule_id = ? AND v.key = ?", id, key)
+	v, err := db.Get[variable](ctx, s.DB, "SELECT "+variableColumns+" FROM pipeline_schedule_variables v WHERE v.schedule_id = ? AND v.key = ?", id, key)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Pipeline Schedule Variable")
 	}
@@ -127,7 +127,7 @@ func (s *Service) writesVariables(ctx context.Context, as authz.Actor, p *projec
 
 // setsVariables requires the role that the project asks for variables of pipelines.
 func (s *Service) setsVariables(ctx context.Context, as authz.Actor, p *project.Project) error {
-	may, err := s.ci.MaySetVariables(ctx, as, p)
+	may, err := s.CI.MaySetVariables(ctx, as, p)
 	if err == nil && !may {
 		return errs.Denied("")
 	}
@@ -142,11 +142,11 @@ func (s *Service) AddVariable(ctx context.Context, as authz.Actor, p *project.Pr
 	if err := ci.CheckVariables([]ci.Variable{v}); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := db.ForUpdate[Schedule](ctx, s.db, db.Row{Table: "pipeline_schedules", ID: id}); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if _, err := db.ForUpdate[Schedule](ctx, s.DB, db.Row{Table: "pipeline_schedules", ID: id}); err != nil {
 			return err
 		}
-		keys, err := db.Select[string](ctx, s.db, "SELECT v.key FROM pipeline_schedule_variables v WHERE v.schedule_id = ? ORDER BY v.key", id)
+		keys, err := db.Select[string](ctx, s.DB, "SELECT v.key FROM pipeline_schedule_variables v WHERE v.schedule_id = ? ORDER BY v.key", id)
 		if err != nil {
 			return err
 		}
@@ -158,8 +158,8 @@ func (s *Service) AddVariable(ctx context.Context, as authz.Actor, p *project.Pr
 				return taken(key)
 			}
 		}
-		row := variable{id, v.Key, s.box.Seal(sealedAt(id, v.Key), v.Value), v.File, v.Raw}
-		_, err = db.InsertRow(ctx, s.db, "pipeline_schedule_variables", &row, "")
+		row := variable{id, v.Key, s.Box.Seal(sealedAt(id, v.Key), v.Value), v.File, v.Raw}
+		_, err = db.InsertRow(ctx, s.DB, "pipeline_schedule_variables", &row, "")
 		return err
 	})
 	if errors.Is(err, db.ErrNotFound) {
@@ -180,11 +180,11 @@ func (s *Service) UpdateVariable(ctx context.Context, as authz.Actor, p *project
 		return nil, err
 	}
 	var out ci.Variable
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := db.ForUpdate[Schedule](ctx, s.db, db.Row{Table: "pipeline_schedules", ID: id}); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if _, err := db.ForUpdate[Schedule](ctx, s.DB, db.Row{Table: "pipeline_schedules", ID: id}); err != nil {
 			return err
 		}
-		v, err := db.Get[variable](ctx, s.db, "SELECT "+variableColumns+" FROM pipeline_schedule_variables v WHERE v.schedule_id = ? AND v.key = ?", id, key)
+		v, err := db.Get[variable](ctx, s.DB, "SELECT "+variableColumns+" FROM pipeline_schedule_variables v WHERE v.schedule_id = ? AND v.key = ?", id, key)
 		if err != nil {
 			return err
 		}
@@ -198,8 +198,8 @@ func (s *Service) UpdateVariable(ctx context.Context, as authz.Actor, p *project
 		if err := ci.CheckVariables([]ci.Variable{out}); err != nil {
 			return err
 		}
-		_, err = s.db.Exec(ctx, "UPDATE pipeline_schedule_variables SET sealed = ?, file = ? WHERE schedule_id = ? AND key = ?",
-			s.box.Seal(sealedAt(id, key), out.Value), out.File, id, key)
+		_, err = s.DB.Exec(ctx, "UPDATE pipeline_schedule_variables SET sealed = ?, file = ? WHERE schedule_id = ? AND key = ?",
+			s.Box.Seal(sealedAt(id, key), out.Value), out.File, id, key)
 		return err
 	})
 	if errors.Is(err, db.ErrNotFound) {
@@ -257,7 +257,7 @@ func (s *Service) edit(ctx context.Context, id ID, edits []VariableEdit) error {
 			return err
 		}
 		named[e.Key] = true
-		known[e.Key] = variable{id, e.Key, s.box.Seal(sealedAt(id, e.Key), e.Value), e.File, v.Raw}
+		known[e.Key] = variable{id, e.Key, s.Box.Seal(sealedAt(id, e.Key), e.Value), e.File, v.Raw}
 		set = append(set, known[e.Key])
 	}
 	if len(known) > maxVariables {
@@ -265,11 +265,11 @@ func (s *Service) edit(ctx context.Context, id ID, edits []VariableEdit) error {
 	}
 	if len(gone) > 0 {
 		marks, args := db.Marks(gone)
-		if _, err := s.db.Exec(ctx, "DELETE FROM pipeline_schedule_variables WHERE schedule_id = ? AND key IN ("+marks+")", append([]any{id}, args...)...); err != nil {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM pipeline_schedule_variables WHERE schedule_id = ? AND key IN ("+marks+")", append([]any{id}, args...)...); err != nil {
 			return err
 		}
 	}
-	return db.InsertRows(ctx, s.db, "pipeline_schedule_variables", set, "ON CONFLICT (schedule_id, key) DO UPDATE SET sealed = excluded.sealed, file = excluded.file")
+	return db.InsertRows(ctx, s.DB, "pipeline_schedule_variables", set, "ON CONFLICT (schedule_id, key) DO UPDATE SET sealed = excluded.sealed, file = excluded.file")
 }
 
 // DeleteVariable deletes a variable of a schedule of the actor and gives what it was.
@@ -281,7 +281,7 @@ func (s *Service) DeleteVariable(ctx context.Context, as authz.Actor, p *project
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM pipeline_schedule_variables WHERE schedule_id = ? AND key = ?", id, key); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM pipeline_schedule_variables WHERE schedule_id = ? AND key = ?", id, key); err != nil {
 		return nil, fmt.Errorf("delete variable of schedule: %w", err)
 	}
 	return v, nil

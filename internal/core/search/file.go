@@ -24,11 +24,11 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, at Place, q Query
 	if err != nil {
 		return list, err
 	}
-	list, err = s.repos.Commits(ctx, as, at.Project, repo.CommitFilter{Ref: q.Ref, Message: text, Range: q.Range})
+	list, err = s.Repos.Commits(ctx, as, at.Project, repo.CommitFilter{Ref: q.Ref, Message: text, Range: q.Range})
 	if err != nil || len(list.Items) > 0 || q.Offset > 0 || q.Cursor != "" || !commitID.MatchString(text) {
 		return open(q, list, err)
 	}
-	c, err := s.repos.FindCommit(ctx, as, at.Project, text)
+	c, err := s.Repos.FindCommit(ctx, as, at.Project, text)
 	if err != nil || !strings.HasPrefix(c.ID.String(), strings.ToLower(text)) { // a branch of that name
 		return open(q, none, err)
 	}
@@ -41,7 +41,7 @@ var commitID = regexp.MustCompile(`^[0-9a-fA-F]{7,40}$`)
 
 // code asks whether the actor may read the code of a project.
 func (s *Service) code(ctx context.Context, as authz.Actor, at Place) error {
-	return s.policy.Require(ctx, as, authz.ReadCode, at.Project.Subject())
+	return s.Policy.Require(ctx, as, authz.ReadCode, at.Project.Subject())
 }
 
 // Files are what a search found in a repository.
@@ -58,7 +58,7 @@ func (s *Service) Blobs(ctx context.Context, as authz.Actor, at Place, q Query) 
 	if blank || err != nil {
 		return none, err
 	}
-	list, err := s.repos.SearchFiles(ctx, as, at.Project, q.files())
+	list, err := s.Repos.SearchFiles(ctx, as, at.Project, q.files())
 	out := Files{Ref: q.Ref}
 	if q.Ref == "" && at.Project.DefaultBranch != nil {
 		out.Ref = *at.Project.DefaultBranch
@@ -75,7 +75,7 @@ func (s *Service) WikiBlobs(ctx context.Context, as authz.Actor, at Place, q Que
 	if blank || err != nil {
 		return none, err
 	}
-	list, branch, err := s.wikis.Search(ctx, as, at.Project.Place(), q.files())
+	list, branch, err := s.Wikis.Search(ctx, as, at.Project.Place(), q.files())
 	out := Files{Ref: branch}
 	out.Page, err = open(q, list, err)
 	return out, err

@@ -59,7 +59,7 @@ func (s *Service) Notes(ctx context.Context, as authz.Actor, at Place, q Query) 
 	if !q.ByCreation || !q.Asc {
 		list.Order = list.Order.Desc()
 	}
-	if query, args, ok := s.db.Holding(note.Texts, terms); ok {
+	if query, args, ok := s.DB.Holding(note.Texts, terms); ok {
 		list.Candidates = append(list.Candidates, page.Candidates{SQL: query, Args: args})
 	}
 	list.Candidates = append(list.Candidates, s.commentsOf(as, at, q, &w)...)
@@ -67,7 +67,7 @@ func (s *Service) Notes(ctx context.Context, as authz.Actor, at Place, q Query) 
 		return none, err
 	}
 	list.Where = w
-	found, err := page.Select[commentRow](ctx, s.db, list, q.Range)
+	found, err := page.Select[commentRow](ctx, s.DB, list, q.Range)
 	if err != nil {
 		return none, fmt.Errorf("search notes: %w", err)
 	}
@@ -75,7 +75,7 @@ func (s *Service) Notes(ctx context.Context, as authz.Actor, at Place, q Query) 
 	for i, row := range found.Items {
 		ids[i] = row.ID
 	}
-	notes, err := s.notes.Load(ctx, ids)
+	notes, err := s.Deps.Notes.Load(ctx, ids)
 	if err != nil {
 		return none, err
 	}
@@ -106,7 +106,7 @@ func (s *Service) readComments(ctx context.Context, as authz.Actor, at Place, w 
 	if at.Project != nil {
 		return s.readCommentsIn(ctx, as, at.Project, w)
 	}
-	code, more := s.policy.ReadableCodeSQL(as, "p", "n")
+	code, more := s.Policy.ReadableCodeSQL(as, "p", "n")
 	kinds := kindConditions{}
 	kinds.add(noteable.Commit, "EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = c.project_id AND NOT p.pending_delete AND "+code+")", more)
 	for _, kind := range s.searched() {
@@ -114,14 +114,14 @@ func (s *Service) readComments(ctx context.Context, as authz.Actor, at Place, w 
 		kinds.add(kind.Kind, cond, more)
 	}
 	kinds.where(w)
-	internal, more := s.policy.InternalSQL(as, "c", "c")
+	internal, more := s.Policy.InternalSQL(as, "c", "c")
 	w.And(internal, more...)
 	return nil
 }
 
 // searched lists the kinds whose comments are found, but for commits.
 func (s *Service) searched() []noteable.Known {
-	return slices.DeleteFunc(slices.Clone(s.kinds.All()), func(k noteable.Known) bool {
+	return slices.DeleteFunc(slices.Clone(s.Kinds.All()), func(k noteable.Known) bool {
 		_, readable := k.Things.(noteable.Readable)
 		return !k.Searched || !readable
 	})
@@ -136,7 +136,7 @@ type ReadableIn interface {
 
 // readCommentsIn is readComments for the comments of a project.
 func (s *Service) readCommentsIn(ctx context.Context, as authz.Actor, p *project.Project, w *db.Where) error {
-	code, err := s.policy.Can(ctx, as, authz.ReadCode, p.Subject())
+	code, err := s.Policy.Can(ctx, as, authz.ReadCode, p.Subject())
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (s *Service) readCommentsIn(ctx context.Context, as authz.Actor, p *project
 		kinds.add(kind.Kind, cond, args)
 	}
 	kinds.where(w)
-	internal, err := s.policy.SeesInternalNotes(ctx, as, p.Subject())
+	internal, err := s.Policy.SeesInternalNotes(ctx, as, p.Subject())
 	if err == nil && !internal {
 		w.Raw("NOT c.internal")
 	}

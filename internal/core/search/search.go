@@ -122,32 +122,18 @@ type Deps struct {
 
 // Service finds things.
 type Service struct {
-	db         *db.DB
-	policy     *authz.Policy
-	accounts   *account.Service
-	projects   *project.Service
-	issues     *issue.Service
-	requests   *mergerequest.Service
-	milestones *milestone.Service
-	notes      *note.Service
-	snippets   *snippet.Service
-	wikis      *wiki.Service
-	repos      *repo.Service
-	kinds      *noteable.Kinds
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.MergeRequests,
-		milestones: d.Milestones, notes: d.Notes, snippets: d.Snippets, wikis: d.Wikis, repos: d.Repos, kinds: d.Kinds,
-	}
+	return &Service{Deps: d}
 }
 
 // require asks whether the actor may search in a place, which it has found before, and whether
 // there is anything to look for.
 func (s *Service) require(ctx context.Context, as authz.Actor, at Place, scope Scope, q Query) (blank bool, err error) {
-	if err := s.policy.Require(ctx, as, authz.Search, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.Search, authz.Subject{}); err != nil {
 		return true, err
 	}
 	return len(q.terms()) == 0, at.check(scope)
@@ -175,7 +161,7 @@ func (s *Service) Projects(ctx context.Context, as authz.Actor, at Place, q Quer
 	if !q.Archived {
 		f.Archived = new(false)
 	}
-	return s.projects.List(ctx, as, f)
+	return s.Deps.Projects.List(ctx, as, f)
 }
 
 // Issues finds issues by title and description.
@@ -191,7 +177,7 @@ func (s *Service) Issues(ctx context.Context, as authz.Actor, at Place, q Query)
 	if q.State == "merged" { // an issue is closed where a merge request is merged
 		f.State = issue.StateClosed
 	}
-	list, err := s.issues.List(ctx, as, at.filter(), f)
+	list, err := s.Deps.Issues.List(ctx, as, at.filter(), f)
 	return open(q, list, err)
 }
 
@@ -204,7 +190,7 @@ func (s *Service) MergeRequests(ctx context.Context, as authz.Actor, at Place, q
 	f := mergerequest.Filter{
 		Selection: mergerequest.Selection{Search: q.Text}, State: mergerequest.State(q.State), NonArchived: !q.Archived && at.Project == nil, OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range,
 	}
-	list, err := s.requests.List(ctx, as, at.filter(), f)
+	list, err := s.Deps.MergeRequests.List(ctx, as, at.filter(), f)
 	return open(q, list, err)
 }
 
@@ -218,7 +204,7 @@ func (s *Service) Milestones(ctx context.Context, as authz.Actor, at Place, q Qu
 	if q.ByCreation {
 		f.OrderBy = "created_at"
 	}
-	return s.milestones.Search(ctx, as, at.namespace(), f)
+	return s.Deps.Milestones.Search(ctx, as, at.namespace(), f)
 }
 
 // Users finds users by name and username: in a project or group, its members.
@@ -227,7 +213,7 @@ func (s *Service) Users(ctx context.Context, as authz.Actor, at Place, q Query) 
 	if blank || err != nil {
 		return page.None[*account.User](q.Range), err
 	}
-	list, err := s.accounts.List(ctx, as, account.Filter{Search: &q.Text, In: at.namespace(), Range: q.Range})
+	list, err := s.Accounts.List(ctx, as, account.Filter{Search: &q.Text, In: at.namespace(), Range: q.Range})
 	return open(q, list, err)
 }
 
@@ -238,5 +224,5 @@ func (s *Service) Snippets(ctx context.Context, as authz.Actor, q Query) (page.P
 	if blank || err != nil {
 		return page.None[snippet.Snippet](q.Range), err
 	}
-	return s.snippets.Search(ctx, as, snippet.Query{Terms: q.terms(), Oldest: q.ByCreation && q.Asc, Range: q.Range})
+	return s.Deps.Snippets.Search(ctx, as, snippet.Query{Terms: q.terms(), Oldest: q.ByCreation && q.Asc, Range: q.Range})
 }

@@ -82,30 +82,24 @@ type Deps struct {
 
 // Service keeps files. It is safe for concurrent use.
 type Service struct {
-	db      *db.DB
-	policy  *authz.Policy
-	bus     *event.Bus
-	objects *blob.Store
-	box     *secret.Box
-	now     func() time.Time
-	log     *slog.Logger
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, objects: d.Objects, box: d.Box, now: d.Now, log: d.Log}
+	return &Service{Deps: d}
 }
 
 var columns = db.Columns[File]("f")
 
 // List gives the files of a project by id.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[File], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadSecureFiles, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadSecureFiles, p.Subject()); err != nil {
 		return page.Page[File]{}, err
 	}
 	var w db.Where
 	w.And("f.project_id = ?", p.ID)
-	list, err := page.Select[File](ctx, s.db, page.Query{Columns: columns, From: "secure_files f", Where: w, Order: page.Order{page.ID("f.id")}}, r)
+	list, err := page.Select[File](ctx, s.DB, page.Query{Columns: columns, From: "secure_files f", Where: w, Order: page.Order{page.ID("f.id")}}, r)
 	if err != nil {
 		return list, fmt.Errorf("list secure files: %w", err)
 	}
@@ -114,14 +108,14 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 
 // Find gives a file of a project.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*File, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadSecureFiles, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadSecureFiles, p.Subject()); err != nil {
 		return nil, err
 	}
 	return s.find(ctx, p, id)
 }
 
 func (s *Service) find(ctx context.Context, p *project.Project, id ID) (*File, error) {
-	f, err := db.Get[File](ctx, s.db, "SELECT "+columns+" FROM secure_files f WHERE f.project_id = ? AND f.id = ?", p.ID, id)
+	f, err := db.Get[File](ctx, s.DB, "SELECT "+columns+" FROM secure_files f WHERE f.project_id = ? AND f.id = ?", p.ID, id)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
@@ -133,14 +127,14 @@ func (s *Service) find(ctx context.Context, p *project.Project, id ID) (*File, e
 
 // Read gives a file of a project with its content.
 func (s *Service) Read(ctx context.Context, as authz.Actor, p *project.Project, id ID) (_ *File, content []byte, err error) {
-	if err := s.policy.Require(ctx, as, authz.ReadSecureFiles, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadSecureFiles, p.Subject()); err != nil {
 		return nil, nil, err
 	}
 	f, err := s.find(ctx, p, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := s.objects.Open(ctx, f.Object)
+	o, err := s.Objects.Open(ctx, f.Object)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open secure file %d: %w", id, err)
 	}
@@ -149,7 +143,7 @@ func (s *Service) Read(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("read secure file %d: %w", id, err)
 	}
-	text, err := s.box.Open(f.Object, string(sealed))
+	text, err := s.Box.Open(f.Object, string(sealed))
 	if err != nil {
 		return nil, nil, fmt.Errorf("open secure file %d: %w", id, err)
 	}
@@ -171,7 +165,7 @@ func checkName(name string) error {
 // Create keeps a file of a project under a name of its own. One of more than MaxSize bytes is
 // TooLarge.
 func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, name string, from io.Reader) (*File, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminSecureFiles, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminSecureFiles, p.Subject()); err != nil {
 		return nil, err
 	}
 	if err := checkName(name); err != nil {
@@ -188,7 +182,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		f.Add("file", "can't be blank")
 		return nil, f.Err()
 	}
-	sum, now := sha256.Sum256(content), db.At(s.now())
+	sum, now := sha256.Sum256(content), db.At(s.Now())
 	f := File{
 		ProjectID: p.ID, Name: name, Object: fmt.Sprintf("secure_file/%d/%s", p.ID, blob.Random()), Size: int64(len(content)),
 		Checksum: hex.EncodeToString(sum[:]), CreatedAt: now, UpdatedAt: now,
@@ -198,7 +192,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		f.UserID = &as.UserID
 	}
 	// What has no row yet is removed by Sweep, later than this takes.
-	if _, err := s.objects.Put(ctx, f.Object, strings.NewReader(s.box.Seal(f.Object, string(content))), blob.Wanted{}); err != nil {
+	if _, err := s.Objects.Put(ctx, f.Object, strings.NewReader(s.Box.Seal(f.Object, string(content))), blob.Wanted{}); err != nil {
 		return nil, err
 	}
 	if err := s.insert(ctx, as, p, &f); err != nil {
@@ -209,11 +203,11 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 }
 
 func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project, f *File) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := db.Create(ctx, s.db, "secure_files", f, bound(p)); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := db.Create(ctx, s.DB, "secure_files", f, bound(p)); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{change.Created(as, s.now(), p.Place(), f)})
+		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), p.Place(), f)})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		var taken errs.Fields
@@ -232,30 +226,30 @@ func bound(p *project.Project) db.Bound {
 
 // Delete removes a file of a project.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminSecureFiles, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminSecureFiles, p.Subject()); err != nil {
 		return err
 	}
 	if _, err := s.find(ctx, p, id); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete[File](ctx, s.db, db.Row{Table: "secure_files", ID: id, If: as.UnmodifiedAt}, nil)
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		was, err := db.Delete[File](ctx, s.DB, db.Row{Table: "secure_files", ID: id, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}
 		if err != nil {
 			return err
 		}
-		s.db.AfterCommit(ctx, func() { s.drop(ctx, was.Object) })
-		return s.bus.Publish(ctx, Deleted{change.Deleted(as, s.now(), p.Place(), &was)})
+		s.DB.AfterCommit(ctx, func() { s.drop(ctx, was.Object) })
+		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), p.Place(), &was)})
 	})
 	return errs.Wrap(err, "delete secure file")
 }
 
 // drop removes an object that no row names any more.
 func (s *Service) drop(ctx context.Context, object string) {
-	if err := s.objects.Delete(context.WithoutCancel(ctx), object); err != nil {
-		s.log.Warn("delete secure file", "object", object, "error", err) // Sweep tries again
+	if err := s.Objects.Delete(context.WithoutCancel(ctx), object); err != nil {
+		s.Log.Warn("delete secure file", "object", object, "error", err) // Sweep tries again
 	}
 }
 
@@ -274,12 +268,12 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 // Sweep removes the objects of projects that are gone, and what a crash left. Doing it twice is
 // harmless.
 func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
-	return s.objects.SweepUnnamed(ctx, blob.Unnamed{
-		Prefix: "secure_file", Before: s.now().Add(-24 * time.Hour),
+	return s.Objects.SweepUnnamed(ctx, blob.Unnamed{
+		Prefix: "secure_file", Before: s.Now().Add(-24 * time.Hour),
 		Named: func(ctx context.Context, keys []string) ([]string, error) {
 			var w db.Where
 			w.In("object", keys)
-			named, err := db.Select[string](ctx, s.db, "SELECT object FROM secure_files"+w.SQL(), w.Args()...)
+			named, err := db.Select[string](ctx, s.DB, "SELECT object FROM secure_files"+w.SQL(), w.Args()...)
 			if err != nil {
 				return nil, fmt.Errorf("look for secure files: %w", err)
 			}

@@ -63,21 +63,15 @@ type Deps struct {
 
 // Service keeps sessions. It is safe for concurrent use.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	accounts *account.Service
-	settings *setting.Store
-	now      func() time.Time
-	log      *slog.Logger
+	Deps
+
 	used     lastuse.Times[ID]
 	flushing lastuse.Loop
 }
 
 // New builds the service. Call Start to have the use of sessions written down.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, accounts: d.Accounts, settings: d.Settings, now: d.Now, log: d.Log,
-	}
+	return &Service{Deps: d}
 }
 
 // Client is the browser that signs on.
@@ -91,25 +85,25 @@ type Client struct {
 // sign-on: nothing that the browser had before is taken over.
 func (s *Service) SignOn(ctx context.Context, login, password string, c Client) (key string, as authz.Actor, err error) {
 	key = secret.NewToken(prefix)
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	idle, most := s.lives()
-	err = s.accounts.SignOn(ctx, login, password, c.Address, func(ctx context.Context, who authz.Actor) error {
+	err = s.Accounts.SignOn(ctx, login, password, c.Address, func(ctx context.Context, who authz.Actor) error {
 		if err := s.mayBegin(who); err != nil {
 			return err
 		}
 		// Lapsed ones go here, so that they need no work of their own.
-		if _, err := s.db.Exec(ctx, "DELETE FROM sessions WHERE user_id = ? AND (last_used_at <= ? OR created_at <= ?)",
+		if _, err := s.DB.Exec(ctx, "DELETE FROM sessions WHERE user_id = ? AND (last_used_at <= ? OR created_at <= ?)",
 			who.UserID, now.Add(-idle), now.Add(-most)); err != nil {
 			return err
 		}
-		if _, err := s.db.Exec(ctx, `DELETE FROM sessions WHERE user_id = ? AND id NOT IN
+		if _, err := s.DB.Exec(ctx, `DELETE FROM sessions WHERE user_id = ? AND id NOT IN
 			(SELECT id FROM sessions WHERE user_id = ? ORDER BY id DESC LIMIT ?)`, who.UserID, who.UserID, Most-1); err != nil {
 			return err
 		}
 		made := row{
 			Session{UserID: who.UserID, Address: c.Address, Agent: CutAgent(c.Agent), CreatedAt: now, LastUsedAt: now}, secret.Digest(key),
 		}
-		err := db.Create(ctx, s.db, "sessions", &made)
+		err := db.Create(ctx, s.DB, "sessions", &made)
 		as = who
 		as.Session = int64(made.ID)
 		return err
@@ -124,12 +118,12 @@ func (s *Service) SignOn(ctx context.Context, login, password string, c Client) 
 // alone sign in.
 func (s *Service) mayBegin(who authz.Actor) error {
 	switch {
-	case !s.settings.Current().PasswordAuthenticationEnabledForWeb:
+	case !s.Settings.Current().PasswordAuthenticationEnabledForWeb:
 		return errs.Denied("Signing in with a password is disabled")
 	case who.Admin:
 		return nil
 	}
-	return s.settings.Writable()
+	return s.Settings.Writable()
 }
 
 // CutAgent shortens a User-Agent to what is kept, and to valid text.
@@ -150,18 +144,18 @@ func (s *Service) Authenticate(ctx context.Context, key string) (authz.Actor, er
 	if key == "" || len(key) > maxSecret {
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")
 	}
-	found, err := db.Get[Session](ctx, s.db, "SELECT "+db.Columns[Session]("")+" FROM sessions WHERE digest = ?", secret.Digest(key))
+	found, err := db.Get[Session](ctx, s.DB, "SELECT "+db.Columns[Session]("")+" FROM sessions WHERE digest = ?", secret.Digest(key))
 	if errors.Is(err, db.ErrNotFound) {
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")
 	}
 	if err != nil {
 		return authz.Actor{}, fmt.Errorf("read session: %w", err)
 	}
-	now := s.now()
+	now := s.Now()
 	if s.lapsed(&found, now) {
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")
 	}
-	as, err := s.accounts.Admit(ctx, found.UserID)
+	as, err := s.Accounts.Admit(ctx, found.UserID)
 	if errs.Is(err, errs.NotFound) {
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")
 	}
@@ -185,22 +179,22 @@ func (s *Service) lapsed(x *Session, now time.Time) bool {
 
 // lives gives how long a session lives since its last use, and since the sign-on.
 func (s *Service) lives() (idle, most time.Duration) {
-	idle = time.Duration(s.settings.Current().SessionExpireDelay) * time.Minute
+	idle = time.Duration(s.Settings.Current().SessionExpireDelay) * time.Minute
 	return idle, max(idle, MaxLife)
 }
 
 // List gives the actor's own sessions that are good, the newest first: at most Most.
 func (s *Service) List(ctx context.Context, as authz.Actor) ([]Session, error) {
-	if err := s.policy.Require(ctx, as, authz.ManageOwnSession, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnSession, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	list, err := db.Select[Session](ctx, s.db, "SELECT "+db.Columns[Session]("")+" FROM sessions WHERE user_id = ? ORDER BY id DESC LIMIT ?", as.UserID, Most)
+	list, err := db.Select[Session](ctx, s.DB, "SELECT "+db.Columns[Session]("")+" FROM sessions WHERE user_id = ? ORDER BY id DESC LIMIT ?", as.UserID, Most)
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
 	out := list[:0]
 	for _, x := range list {
-		if !s.lapsed(&x, s.now()) {
+		if !s.lapsed(&x, s.Now()) {
 			out = append(out, x)
 		}
 	}
@@ -209,7 +203,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor) ([]Session, error) {
 
 // End ends one of the actor's own sessions. One that is not there is NotFound.
 func (s *Service) End(ctx context.Context, as authz.Actor, id ID) error {
-	if err := s.policy.Require(ctx, as, authz.ManageOwnSession, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnSession, authz.Subject{}); err != nil {
 		return err
 	}
 	row := db.Row{Table: "sessions", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("Session")}
@@ -217,7 +211,7 @@ func (s *Service) End(ctx context.Context, as authz.Actor, id ID) error {
 	type session struct {
 		CreatedAt db.Time `db:"created_at"`
 	}
-	_, err := db.Delete[session](ctx, s.db, row, nil)
+	_, err := db.Delete[session](ctx, s.DB, row, nil)
 	return errs.Wrap(err, "end session")
 }
 
@@ -231,15 +225,15 @@ func (s *Service) SignOff(ctx context.Context, as authz.Actor) error {
 }
 
 // Start begins to write down once a minute when sessions were used. Stop ends it.
-func (s *Service) Start() { s.flushing.Write(s.log, "write down the use of sessions", s.Flush) }
+func (s *Service) Start() { s.flushing.Write(s.Log, "write down the use of sessions", s.Flush) }
 
 // Stop ends what Start began and writes down the rest.
 func (s *Service) Stop(ctx context.Context) error { return s.flushing.Finish(ctx, s.Flush) }
 
 // Flush writes down when sessions were used.
 func (s *Service) Flush(ctx context.Context) error {
-	err := s.used.Flush(ctx, s.db, func(ctx context.Context, id ID, at time.Time) error {
-		_, err := s.db.Exec(ctx, "UPDATE sessions SET last_used_at = ? WHERE id = ?", at, id)
+	err := s.used.Flush(ctx, s.DB, func(ctx context.Context, id ID, at time.Time) error {
+		_, err := s.DB.Exec(ctx, "UPDATE sessions SET last_used_at = ? WHERE id = ?", at, id)
 		return err
 	})
 	if err != nil {

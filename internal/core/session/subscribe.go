@@ -29,6 +29,6 @@ func (s *Service) Subscribe(b *event.Bus) {
 
 // clear ends every session of a user.
 func (s *Service) clear(ctx context.Context, user authz.UserID) error {
-	_, err := s.db.Exec(ctx, "DELETE FROM sessions WHERE user_id = ?", user)
+	_, err := s.DB.Exec(ctx, "DELETE FROM sessions WHERE user_id = ?", user)
 	return err
 }

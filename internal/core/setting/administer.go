@@ -23,16 +23,12 @@ type Deps struct {
 
 // Service lets administrators read and change the settings.
 type Service struct {
-	store  *Store
-	policy *authz.Policy
-	bus    *event.Bus
+	Deps
 }
 
 // NewService builds the service.
 func NewService(d Deps) *Service {
-	return &Service{
-		store: d.Store, policy: d.Policy, bus: d.Bus,
-	}
+	return &Service{Deps: d}
 }
 
 // Changed is published for each setting that a call gives another value. From and To
@@ -46,15 +42,15 @@ type Changed struct {
 
 // Find gives the settings in force. The result is shared: do not change it.
 func (s *Service) Find(ctx context.Context, as authz.Actor) (*Settings, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	return s.store.Current(), nil
+	return s.Store.Current(), nil
 }
 
 // RequireVersion is nil where the actor may learn the version of the instance.
 func (s *Service) RequireVersion(ctx context.Context, as authz.Actor) error {
-	return s.policy.Require(ctx, as, authz.ReadVersion, authz.Subject{})
+	return s.Policy.Require(ctx, as, authz.ReadVersion, authz.Subject{})
 }
 
 // ErrNothing is the error of a change that names no setting.
@@ -64,14 +60,14 @@ var ErrNothing = errs.Plain("no setting is named")
 // refused, none; a nil value is null. Names that are no setting are ignored. Values are
 // as requests send them: see the tag megabytes, for one. It returns the settings as they are then.
 func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]any) (*Settings, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	changes, err := changesOf(values)
 	if err != nil {
 		return nil, err
 	}
-	store := s.store
+	store := s.Store
 	err = store.change(ctx, func(ctx context.Context) error {
 		if err := as.Unmodified(ctx, store.db, "SELECT updated_at FROM settings"); err != nil {
 			return err
@@ -102,7 +98,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 	if err != nil {
 		return nil, fmt.Errorf("change settings: %w", err)
 	}
-	return s.store.Current(), nil
+	return s.Store.Current(), nil
 }
 
 const mostMarkdownVersions = 1 << 16
@@ -119,11 +115,11 @@ func (s *Service) write(ctx context.Context, as authz.Actor, old, next *Settings
 		return err
 	}
 	for _, e := range old.differences(next) {
-		if err := s.store.put(ctx, e, e.Value(next)); err != nil {
+		if err := s.Store.put(ctx, e, e.Value(next)); err != nil {
 			return err
 		}
-		c := Changed{Stamp: as.Stamp(s.store.now()), Name: e.Name, From: e.Shown(old), To: e.Shown(next)}
-		if err := s.bus.Publish(ctx, c); err != nil {
+		c := Changed{Stamp: as.Stamp(s.Store.now()), Name: e.Name, From: e.Shown(old), To: e.Shown(next)}
+		if err := s.Bus.Publish(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -198,7 +194,7 @@ func (s *Service) barGroup(ctx context.Context, values map[string]any, next *Set
 		next.PerformanceBarAllowedGroupID = nil
 		return nil
 	}
-	ids, err := db.Select[int](ctx, s.store.db, `SELECT n.id FROM namespaces n JOIN routes r ON r.namespace_id = n.id
+	ids, err := db.Select[int](ctx, s.Store.db, `SELECT n.id FROM namespaces n JOIN routes r ON r.namespace_id = n.id
 		WHERE n.kind = 'group' AND r.path_fold = ? ORDER BY n.id LIMIT 1`, strings.ToLower(text))
 	if err != nil {
 		return fmt.Errorf("find group: %w", err)

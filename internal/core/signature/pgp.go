@@ -32,7 +32,7 @@ func (s *Service) pgp(ctx context.Context, o signed) (*Signature, error) {
 		out.Status = MultipleSignatures
 		return out, nil
 	}
-	signers, err := s.pgpKeys.ByKeyID(ctx, out.PGP.KeyID)
+	signers, err := s.PGPKeys.ByKeyID(ctx, out.PGP.KeyID)
 	if err != nil {
 		return nil, fmt.Errorf("key of signature: %w", err)
 	}
@@ -90,11 +90,11 @@ func (s *Service) judge(ctx context.Context, o signed, out *Signature, sig *pack
 	if err != nil {
 		return false, fmt.Errorf("stored OpenPGP key %d: %w", signer.ID, err)
 	}
-	proved, err := s.accounts.Proved(ctx, signer.UserID)
+	proved, err := s.Accounts.Proved(ctx, signer.UserID)
 	if err != nil {
 		return false, fmt.Errorf("owner of OpenPGP key: %w", err)
 	}
-	claimed := gpgkey.Identities(entity, s.now())
+	claimed := gpgkey.Identities(entity, s.Now())
 	var own []gpgkey.Identity
 	for _, id := range claimed {
 		if slices.Contains(proved, db.Fold(id.Email)) {
@@ -126,7 +126,7 @@ func (s *Service) judge(ctx context.Context, o signed, out *Signature, sig *pack
 // fits reports whether the signature is over the object and was made while the key was
 // good. A key that was taken back since is good for nothing, not even what is older.
 func (s *Service) fits(o signed, sig *packet.Signature, entity *openpgp.Entity) bool {
-	now := s.now()
+	now := s.Now()
 	if entity.Revoked(now) || sig.CreationTime.After(now.Add(24*time.Hour)) {
 		return false
 	}

@@ -71,18 +71,12 @@ type Deps struct {
 // Service verifies signatures when it is asked; it remembers nothing, so that a key that
 // is gone proves nothing from that moment on.
 type Service struct {
-	accounts *account.Service
-	repos    *repo.Service
-	sshKeys  *sshkey.Service
-	pgpKeys  *gpgkey.Service
-	now      func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		accounts: d.Accounts, repos: d.Repos, sshKeys: d.SSHKeys, pgpKeys: d.PGPKeys, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 // maxSignature is the longest signature that is looked at, in bytes.
@@ -97,7 +91,7 @@ type signed struct {
 // OfCommit gives the signature of a commit, NotFound where it has none of a kind that is
 // verified. The actor must be allowed to read the code.
 func (s *Service) OfCommit(ctx context.Context, as authz.Actor, p *project.Project, ref string) (*Signature, error) {
-	c, err := s.repos.FindCommit(ctx, as, p, ref)
+	c, err := s.Repos.FindCommit(ctx, as, p, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -106,14 +100,14 @@ func (s *Service) OfCommit(ctx context.Context, as authz.Actor, p *project.Proje
 
 // OfTag is OfCommit for an annotated tag.
 func (s *Service) OfTag(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Signature, error) {
-	t, err := s.repos.FindTag(ctx, as, p, name)
+	t, err := s.Repos.FindTag(ctx, as, p, name)
 	if err != nil {
 		return nil, err
 	}
 	if t.Message == nil {
 		return nil, missing()
 	}
-	r, err := s.repos.Read(ctx, as, p)
+	r, err := s.Repos.Read(ctx, as, p)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +122,7 @@ func missing() error { return errs.Missing("Signature") }
 
 func (s *Service) of(ctx context.Context, as authz.Actor, p *project.Project, id gitstore.ObjectID, kind gitstore.Kind, by gitstore.Signature,
 ) (*Signature, error) {
-	r, err := s.repos.Read(ctx, as, p)
+	r, err := s.Repos.Read(ctx, as, p)
 	if err != nil {
 		return nil, err
 	}

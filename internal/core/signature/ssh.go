@@ -26,7 +26,7 @@ func (s *Service) ssh(ctx context.Context, o signed) (*Signature, error) {
 	if err != nil {
 		return out, nil
 	}
-	key, err := s.sshKeys.ForSigning(ctx, ssh.FingerprintSHA256(sig.PublicKey))
+	key, err := s.SSHKeys.ForSigning(ctx, ssh.FingerprintSHA256(sig.PublicKey))
 	if err != nil && !errs.Is(err, errs.NotFound) {
 		return nil, fmt.Errorf("key of signature: %w", err)
 	}
@@ -46,7 +46,7 @@ func (s *Service) sshStatus(ctx context.Context, o signed, key *sshkey.Key) (Sta
 	if key.Expired(o.by.When) {
 		return Unverified, nil // made when the key was good no more
 	}
-	committer, err := s.accounts.ByProved(ctx, o.by.Email)
+	committer, err := s.Accounts.ByProved(ctx, o.by.Email)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("committer: %w", err)

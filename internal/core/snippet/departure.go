@@ -17,7 +17,7 @@ func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 	if !e.Hard {
 		w.Raw("s.project_id IS NULL")
 	}
-	rows, err := db.Select[Snippet](ctx, s.db, "SELECT "+columns+from+w.SQL()+" ORDER BY s.id LIMIT ?", append(w.Args(), account.Batch/10)...)
+	rows, err := db.Select[Snippet](ctx, s.DB, "SELECT "+columns+from+w.SQL()+" ORDER BY s.id LIMIT ?", append(w.Args(), account.Batch/10)...)
 	if err != nil {
 		return false, fmt.Errorf("snippets of user: %w", err)
 	}
@@ -29,7 +29,7 @@ func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 	if len(rows) > 0 || e.Hard {
 		return len(rows) > 0, nil
 	}
-	n, err := s.db.Exec(ctx, "UPDATE snippets SET author_id = ? WHERE id IN (SELECT id FROM snippets WHERE author_id = ? ORDER BY id LIMIT ?)",
+	n, err := s.DB.Exec(ctx, "UPDATE snippets SET author_id = ? WHERE id IN (SELECT id FROM snippets WHERE author_id = ? ORDER BY id LIMIT ?)",
 		e.Ghost, e.UserID, account.Batch)
 	if err != nil {
 		return false, fmt.Errorf("hand over snippets: %w", err)

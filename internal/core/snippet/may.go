@@ -41,7 +41,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []ID) (ma
 			ability authz.Ability
 			to      *bool
 		}{{authz.UpdateSnippet, &p.Update}, {authz.AwardEmoji, &p.AwardEmoji}, {authz.CreateNote, &p.CreateNote}} {
-			if *may.to, err = s.policy.Can(ctx, as, may.ability, subject); err != nil {
+			if *may.to, err = s.Policy.Can(ctx, as, may.ability, subject); err != nil {
 				return nil, err
 			}
 		}

@@ -66,7 +66,7 @@ func (s *Service) each(ctx context.Context, as authz.Actor, ids []ID, take func(
 	}
 	var w db.Where
 	w.In("s.id", ids)
-	rows, err := db.Select[Snippet](ctx, s.db, "SELECT "+columns+from+w.SQL(), w.Args()...)
+	rows, err := db.Select[Snippet](ctx, s.DB, "SELECT "+columns+from+w.SQL(), w.Args()...)
 	if err != nil {
 		return fmt.Errorf("snippets by id: %w", err)
 	}
@@ -76,7 +76,7 @@ func (s *Service) each(ctx context.Context, as authz.Actor, ids []ID, take func(
 			of = append(of, *rows[i].ProjectID)
 		}
 	}
-	projects, err := s.projects.ByIDs(ctx, as, of)
+	projects, err := s.Projects.ByIDs(ctx, as, of)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (s *Service) each(ctx context.Context, as authz.Actor, ids []ID, take func(
 			}
 		}
 		subject := sn.subject(as, p)
-		may, err := s.policy.Can(ctx, as, authz.ReadSnippet, subject)
+		may, err := s.Policy.Can(ctx, as, authz.ReadSnippet, subject)
 		if err != nil {
 			return fmt.Errorf("snippets by id: %w", err)
 		}
@@ -110,5 +110,5 @@ func (s *Service) ReadableSQL(as authz.Actor, column string) (cond string, args 
 // CountNotes changes a snippet's counters of comments and the time of its last change in the
 // caller's transaction, and gives the counters as they are then.
 func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
-	return noteable.CountComments(ctx, s.db, "UPDATE snippets", on, by, at)
+	return noteable.CountComments(ctx, s.DB, "UPDATE snippets", on, by, at)
 }

@@ -23,7 +23,7 @@ const from = " FROM snippets s LEFT JOIN projects p ON p.id = s.project_id LEFT 
 
 // row names a snippet for an update.
 func (s *Service) row(id ID) db.Row {
-	return db.Row{Table: "snippets", ID: id, Now: s.now, Columns: columns, From: from[len(" FROM "):], Alias: "s"}
+	return db.Row{Table: "snippets", ID: id, Now: s.Now, Columns: columns, From: from[len(" FROM "):], Alias: "s"}
 }
 
 // Scope says which snippets a list has, of those that the actor may read.
@@ -82,7 +82,7 @@ var order = page.Order{page.ID("s.id").Desc()}
 
 // List gives the snippets of users and projects that the actor may read, the latest first.
 func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[Snippet], error) {
-	if err := s.policy.Require(ctx, as, authz.ListSnippets, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ListSnippets, authz.Subject{}); err != nil {
 		return page.Page[Snippet]{}, err
 	}
 	var w db.Where
@@ -112,15 +112,15 @@ func (s *Service) readable(as authz.Actor) (cond string, args []any) {
 	const feature = "NOT p.pending_delete AND p.snippets_access "
 	if as.Admin || as.Auditor {
 		var w db.Where
-		s.policy.Within(as, "p.namespace_id", &w)
+		s.Policy.Within(as, "p.namespace_id", &w)
 		return "(s.project_id IS NULL OR " + feature + "> 0" + w.AndSQL() + ")", w.Args()
 	}
 	open := authz.Internal
 	if as.External || !as.SignedIn() {
 		open = authz.Public
 	}
-	visible, args := s.policy.VisibleProjectsSQL(as, "n")
-	level, more := s.policy.LevelSQL(as, "p.namespace_id")
+	visible, args := s.Policy.VisibleProjectsSQL(as, "n")
+	level, more := s.Policy.LevelSQL(as, "p.namespace_id")
 	cond = "(s.project_id IS NULL AND (s.visibility >= ? OR s.author_id = ?)" +
 		" OR s.project_id IS NOT NULL AND " + visible + " AND " + feature + "> 0" +
 		" AND (" + feature + "> 10 AND s.visibility >= ? OR " + level + " >= 10))"
@@ -130,10 +130,10 @@ func (s *Service) readable(as authz.Actor) (cond string, args []any) {
 
 // ListOf gives the snippets of a project that the actor may read, the latest first.
 func (s *Service) ListOf(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (page.Page[Snippet], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadSnippet, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadSnippet, p.Subject()); err != nil {
 		return page.Page[Snippet]{}, err
 	}
-	level, err := s.policy.Level(ctx, as, p.Subject())
+	level, err := s.Policy.Level(ctx, as, p.Subject())
 	if err != nil {
 		return page.Page[Snippet]{}, err
 	}
@@ -151,7 +151,7 @@ func (s *Service) ListOf(ctx context.Context, as authz.Actor, p *project.Project
 }
 
 func (s *Service) list(ctx context.Context, w db.Where, r page.Range) (page.Page[Snippet], error) {
-	out, err := page.Select[Snippet](ctx, s.db, page.Query{Columns: columns, From: from[len(" FROM "):], Where: w, Order: order}, r)
+	out, err := page.Select[Snippet](ctx, s.DB, page.Query{Columns: columns, From: from[len(" FROM "):], Where: w, Order: order}, r)
 	if err != nil {
 		return out, fmt.Errorf("list snippets: %w", err)
 	}
@@ -169,7 +169,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, 
 func (s *Service) find(ctx context.Context, as authz.Actor, p *project.Project, id ID, ability authz.Ability) (*Snippet, *project.Project, error) {
 	if p != nil {
 		// Who may not use the snippets of a project does not learn which there are.
-		if err := s.policy.Require(ctx, as, authz.ReadSnippet, p.Subject()); err != nil {
+		if err := s.Policy.Require(ctx, as, authz.ReadSnippet, p.Subject()); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -178,7 +178,7 @@ func (s *Service) find(ctx context.Context, as authz.Actor, p *project.Project, 
 		return nil, nil, err
 	}
 	if p == nil && sn.ProjectID != nil {
-		p, err = s.projects.FindByID(ctx, as, *sn.ProjectID)
+		p, err = s.Projects.FindByID(ctx, as, *sn.ProjectID)
 		if errs.Is(err, errs.NotFound) {
 			return nil, nil, errs.Missing("Snippet")
 		}
@@ -189,17 +189,17 @@ func (s *Service) find(ctx context.Context, as authz.Actor, p *project.Project, 
 		return nil, nil, errs.Missing("Snippet")
 	}
 	subject := sn.subject(as, p)
-	if err := s.policy.Require(ctx, as, authz.ReadSnippet, subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadSnippet, subject); err != nil {
 		return nil, nil, err
 	}
 	if ability == authz.ReadSnippet {
 		return sn, p, nil
 	}
-	return sn, p, s.policy.Require(ctx, as, ability, subject)
+	return sn, p, s.Policy.Require(ctx, as, ability, subject)
 }
 
 func (s *Service) load(ctx context.Context, id ID) (*Snippet, error) {
-	sn, err := db.Get[Snippet](ctx, s.db, "SELECT "+columns+from+" WHERE s.id = ?", id)
+	sn, err := db.Get[Snippet](ctx, s.DB, "SELECT "+columns+from+" WHERE s.id = ?", id)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Snippet")
 	}
@@ -216,7 +216,7 @@ func (s *Service) UserAgent(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil {
 		return "", "", err
 	}
-	if err := s.policy.Require(ctx, as, authz.ReadUserAgent, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadUserAgent, authz.Subject{}); err != nil {
 		return "", "", err
 	}
 	if sn.Agent == "" {
@@ -239,7 +239,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, p *project.Project, 
 		}
 		path = files[0]
 	}
-	return s.repos.AttachedFile(ctx, as, s.attached(sn), ref, path)
+	return s.Repos.AttachedFile(ctx, as, s.attached(sn), ref, path)
 }
 
 // Content is what a file of a snippet holds.
@@ -312,7 +312,7 @@ func (s *Service) content(ctx context.Context, as authz.Actor, sn *Snippet, path
 }
 
 func (s *Service) file(ctx context.Context, as authz.Actor, sn *Snippet, path string, take func(size int64) bool) (Content, error) {
-	f, err := s.repos.AttachedFile(ctx, as, s.attached(sn), "", path)
+	f, err := s.Repos.AttachedFile(ctx, as, s.attached(sn), "", path)
 	if err != nil {
 		return Content{}, err
 	}

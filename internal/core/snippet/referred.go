@@ -18,7 +18,7 @@ func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference
 	err := s.each(ctx, as, ids, func(sn *Snippet, _ authz.Subject) {
 		t := &reference.Target{
 			Kind: reference.Snippet, ID: int64(sn.ID), Path: sn.ProjectPath, Number: int64(sn.ID), Title: sn.Title,
-			URL: s.urls.Snippet(sn.ProjectPath, int64(sn.ID)),
+			URL: s.URLs.Snippet(sn.ProjectPath, int64(sn.ID)),
 		}
 		if sn.ProjectID != nil {
 			t.ProjectID = *sn.ProjectID

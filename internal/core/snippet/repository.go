@@ -23,7 +23,7 @@ func (s *Service) attached(sn *Snippet) *repo.Attached {
 }
 
 // MaxBytes is how many bytes all files of a snippet may have, and one push.
-func (s *Service) MaxBytes() int64 { return int64(s.settings.Current().SnippetSizeLimit) }
+func (s *Service) MaxBytes() int64 { return int64(s.Settings.Current().SnippetSizeLimit) }
 
 // Remote gives the repository of a snippet to git clients: of the project, or of a user where
 // the project is nil. It requires ReadSnippet.
@@ -39,7 +39,7 @@ func (s *Service) Remote(ctx context.Context, as authz.Actor, p *project.Project
 	if p != nil {
 		in = p.NamespaceID
 	}
-	return s.repos.RemoteOf(s.attached(sn), in), nil
+	return s.Repos.RemoteOf(s.attached(sn), in), nil
 }
 
 // owner answers for the repository of a snippet.
@@ -127,7 +127,7 @@ const syncAfter = time.Minute
 // Record has the job look later, moves the references and reads the files.
 func (o *owner) Record(ctx context.Context, as authz.Actor, move func(context.Context) error) error {
 	s := o.service
-	if err := s.jobs.Enqueue(ctx, Sync{SnippetID: o.id, By: as.UserID}, job.At(s.now().Add(syncAfter))); err != nil {
+	if err := s.Jobs.Enqueue(ctx, Sync{SnippetID: o.id, By: as.UserID}, job.At(s.Now().Add(syncAfter))); err != nil {
 		return fmt.Errorf("record push to snippet: %w", err)
 	}
 	if err := move(ctx); err != nil {
@@ -170,7 +170,7 @@ func (s *Service) sync(ctx context.Context, as authz.Actor, id ID) error {
 
 // look reads which files the branch has.
 func (s *Service) look(ctx context.Context, sn *Snippet) error {
-	r, err := s.repos.OpenAttached(ctx, s.attached(sn))
+	r, err := s.Repos.OpenAttached(ctx, s.attached(sn))
 	if err != nil {
 		return err
 	}

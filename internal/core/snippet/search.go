@@ -29,7 +29,7 @@ type Query struct {
 // Search gives the snippets of users and projects that the actor may read and that a query selects. It
 // requires ListSnippets.
 func (s *Service) Search(ctx context.Context, as authz.Actor, of Query) (page.Page[Snippet], error) {
-	if err := s.policy.Require(ctx, as, authz.ListSnippets, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ListSnippets, authz.Subject{}); err != nil {
 		return page.Page[Snippet]{}, err
 	}
 	var w db.Where
@@ -45,10 +45,10 @@ func (s *Service) Search(ctx context.Context, as authz.Actor, of Query) (page.Pa
 	if of.Oldest {
 		q.Order = order.Desc()
 	}
-	if query, args, ok := s.db.Holding(Texts, of.Terms); ok {
+	if query, args, ok := s.DB.Holding(Texts, of.Terms); ok {
 		q.Candidates = []page.Candidates{{SQL: query, Args: args}}
 	}
-	out, err := page.Select[Snippet](ctx, s.db, q, of.Range)
+	out, err := page.Select[Snippet](ctx, s.DB, q, of.Range)
 	if err != nil {
 		return out, fmt.Errorf("search snippets: %w", err)
 	}
@@ -72,7 +72,7 @@ func (s *Service) Fold(ctx context.Context, _ Fold) error {
 		Files       string  `db:"files"`
 	}
 	for {
-		rows, err := db.Select[row](ctx, s.db, "SELECT id, description, files FROM snippets WHERE "+db.UnfoldedSQL("description", "description_fold")+
+		rows, err := db.Select[row](ctx, s.DB, "SELECT id, description, files FROM snippets WHERE "+db.UnfoldedSQL("description", "description_fold")+
 			" OR "+db.UnfoldedSQL("files", "files_fold")+" ORDER BY id LIMIT ?", foldedAtOnce)
 		if err != nil {
 			return fmt.Errorf("find snippets without folds: %w", err)
@@ -80,13 +80,13 @@ func (s *Service) Fold(ctx context.Context, _ Fold) error {
 		if len(rows) == 0 {
 			return nil
 		}
-		err = s.db.InTx(ctx, func(ctx context.Context) error {
+		err = s.DB.InTx(ctx, func(ctx context.Context) error {
 			for _, r := range rows {
 				text := ""
 				if r.Description != nil {
 					text = *r.Description
 				}
-				if _, err := s.db.Exec(ctx, "UPDATE snippets SET description_fold = ?, files_fold = ? WHERE id = ? AND files = ? AND COALESCE(description, '') = ?",
+				if _, err := s.DB.Exec(ctx, "UPDATE snippets SET description_fold = ?, files_fold = ? WHERE id = ? AND files = ? AND COALESCE(description, '') = ?",
 					db.Fold(text), db.Fold(r.Files), r.ID, r.Files, text); err != nil {
 					return err
 				}

@@ -129,22 +129,12 @@ type Deps struct {
 
 // Service reads and changes snippets.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	jobs     job.Enqueuer
-	settings *setting.Store
-	projects *project.Service
-	repos    *repo.Service
-	urls     *weburl.Site
-	now      func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, jobs: d.Jobs, settings: d.Settings, projects: d.Projects, repos: d.Repos, urls: d.URLs, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 // About names it for events.

@@ -72,10 +72,10 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.mayCreate(ctx, as, p); err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	sn := Snippet{
 		AuthorID: as.UserID, Title: strings.TrimSpace(in.Title), Description: in.Description, Visibility: in.Visibility,
-		Branch: s.settings.Current().Branch(), Agent: as.Agent, Address: as.Address, CreatedAt: now, UpdatedAt: now,
+		Branch: s.Settings.Current().Branch(), Agent: as.Agent, Address: as.Address, CreatedAt: now, UpdatedAt: now,
 	}
 	if p != nil {
 		sn.ProjectID, sn.ProjectPath = &p.ID, p.FullPath
@@ -88,22 +88,22 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, err
 	}
 	// The repository comes first: one that gets no snippet is removed later.
-	if sn.RepositoryID, err = s.repos.NewAttached(ctx, repo.OfSnippet); err != nil {
+	if sn.RepositoryID, err = s.Repos.NewAttached(ctx, repo.OfSnippet); err != nil {
 		return nil, err
 	}
 	a := s.attached(&sn)
 	a.Owner = &newRepository{s}
-	if _, err := s.repos.CommitAttached(ctx, as, a, repo.AttachedInput{Message: textCommitted, Actions: actions}); err != nil {
+	if _, err := s.Repos.CommitAttached(ctx, as, a, repo.AttachedInput{Message: textCommitted, Actions: actions}); err != nil {
 		return nil, err
 	}
 	if err := s.look(ctx, &sn); err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := db.Create(ctx, s.db, "snippets", &sn); err != nil {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := db.Create(ctx, s.DB, "snippets", &sn); err != nil {
 			return fmt.Errorf("create snippet: %w", err)
 		}
-		return s.bus.Publish(ctx, Created{Stamp: as.Stamp(s.now()), Snippet: sn})
+		return s.Bus.Publish(ctx, Created{Stamp: as.Stamp(s.Now()), Snippet: sn})
 	})
 	if err != nil {
 		return nil, err
@@ -113,9 +113,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 
 func (s *Service) mayCreate(ctx context.Context, as authz.Actor, p *project.Project) error {
 	if p != nil {
-		return s.policy.Require(ctx, as, authz.CreateSnippet, p.Subject())
+		return s.Policy.Require(ctx, as, authz.CreateSnippet, p.Subject())
 	}
-	if err := s.policy.Require(ctx, as, authz.CreatePersonalSnippet, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreatePersonalSnippet, authz.Subject{}); err != nil {
 		return err
 	}
 	if as.External && !as.Admin {
@@ -133,7 +133,7 @@ func (s *Service) check(as authz.Actor, sn *Snippet, was authz.Visibility) error
 		return errs.Plain(fmt.Sprintf("Title is too long (maximum is %d characters)", maxTitle))
 	case sn.Description != nil && utf8.RuneCountInString(*sn.Description) > maxDescription:
 		return errs.Plain(fmt.Sprintf("Description is too long (maximum is %d characters)", maxDescription))
-	case !as.Admin && (sn.ID == 0 || sn.Visibility != was) && slices.Contains(s.settings.Current().RestrictedVisibilityLevels, sn.Visibility.String()):
+	case !as.Admin && (sn.ID == 0 || sn.Visibility != was) && slices.Contains(s.Settings.Current().RestrictedVisibilityLevels, sn.Visibility.String()):
 		return errs.Plain("Visibility level has been restricted by your GitLab administrator")
 	}
 	return nil
@@ -184,7 +184,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		if err != nil {
 			return nil, err
 		}
-		if _, err := s.repos.CommitAttached(ctx, as, s.attached(sn), repo.AttachedInput{Message: textUpdated, Actions: actions}); err != nil {
+		if _, err := s.Repos.CommitAttached(ctx, as, s.attached(sn), repo.AttachedInput{Message: textUpdated, Actions: actions}); err != nil {
 			return nil, err
 		}
 	}
@@ -201,13 +201,13 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 // set changes the row of a snippet and publishes Updated.
 func (s *Service) set(ctx context.Context, as authz.Actor, id ID, change func(*Snippet) error) (*Snippet, error) {
 	var out db.Change[Snippet]
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, s.row(id).Provided(as.UnmodifiedAt), func(_ context.Context, sn *Snippet) error { return change(sn) })
+		out, err = db.Update(ctx, s.DB, s.row(id).Provided(as.UnmodifiedAt), func(_ context.Context, sn *Snippet) error { return change(sn) })
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{Stamp: as.Stamp(s.now()), Snippet: out.After, Before: out.Before})
+		return s.Bus.Publish(ctx, Updated{Stamp: as.Stamp(s.Now()), Snippet: out.After, Before: out.Before})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "update snippet")
@@ -265,13 +265,13 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 }
 
 func (s *Service) remove(ctx context.Context, as authz.Actor, sn *Snippet) error {
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := db.Delete[Snippet](ctx, s.db, s.row(sn.ID).Provided(as.UnmodifiedAt), nil); err != nil {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		if _, err := db.Delete[Snippet](ctx, s.DB, s.row(sn.ID).Provided(as.UnmodifiedAt), nil); err != nil {
 			return errs.Wrap(err, "delete snippet")
 		}
-		if err := s.repos.DropAttached(ctx, sn.RepositoryID); err != nil {
+		if err := s.Repos.DropAttached(ctx, sn.RepositoryID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{Stamp: as.Stamp(s.now()), Snippet: *sn})
+		return s.Bus.Publish(ctx, Deleted{Stamp: as.Stamp(s.Now()), Snippet: *sn})
 	})
 }

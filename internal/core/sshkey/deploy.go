@@ -74,7 +74,7 @@ func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Key, error) {
 	}
 	var w db.Where
 	w.In("k.id", ids)
-	rows, err := db.Select[Key](ctx, s.db, "SELECT "+keyColumns()+" FROM "+tables+w.SQL(), w.Args()...)
+	rows, err := db.Select[Key](ctx, s.DB, "SELECT "+keyColumns()+" FROM "+tables+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("keys by id: %w", err)
 	}
@@ -101,8 +101,8 @@ func (s *Service) RenameDeploy(ctx context.Context, id ID, title string) error {
 	if checkTitle(&f, title); f.Err() != nil {
 		return f.Err()
 	}
-	row := db.Row{Table: "ssh_keys", ID: id, Now: s.now, Columns: keyColumns(), From: tables, Alias: "k"}
-	_, err := db.Update(ctx, s.db, row, func(_ context.Context, k *Key) error {
+	row := db.Row{Table: "ssh_keys", ID: id, Now: s.Now, Columns: keyColumns(), From: tables, Alias: "k"}
+	_, err := db.Update(ctx, s.DB, row, func(_ context.Context, k *Key) error {
 		if k.Kind != DeployKey {
 			return errs.Missing("Key")
 		}
@@ -124,7 +124,7 @@ func (s *Service) DropOrphans(ctx context.Context, ids ...ID) error {
 	for _, id := range ids {
 		row := db.Row{Table: "ssh_keys", ID: id}
 		row.And.And("kind = ? AND NOT public AND NOT EXISTS (SELECT 1 FROM deploy_key_projects d WHERE d.key_id = ssh_keys.id)", DeployKey)
-		if _, err := db.Drop(ctx, s.db, row); err != nil {
+		if _, err := db.Drop(ctx, s.DB, row); err != nil {
 			return fmt.Errorf("drop deploy key: %w", err)
 		}
 	}

@@ -21,7 +21,7 @@ func keyColumns() string {
 
 // load reads one key or answers that there is none.
 func (s *Service) load(ctx context.Context, condition string, args ...any) (*Key, error) {
-	k, err := db.Get[Key](ctx, s.db, "SELECT "+keyColumns()+" FROM "+tables+" WHERE "+condition, args...)
+	k, err := db.Get[Key](ctx, s.DB, "SELECT "+keyColumns()+" FROM "+tables+" WHERE "+condition, args...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Key")
 	}
@@ -33,7 +33,7 @@ func (s *Service) load(ctx context.Context, condition string, args ...any) (*Key
 
 // ListOwn gives the actor's own keys, oldest first.
 func (s *Service) ListOwn(ctx context.Context, as authz.Actor, r page.Range) (page.Page[*Key], error) {
-	if err := s.policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
 		return page.Page[*Key]{}, err
 	}
 	return s.list(ctx, as.UserID, r)
@@ -41,7 +41,7 @@ func (s *Service) ListOwn(ctx context.Context, as authz.Actor, r page.Range) (pa
 
 // FindOwn gives one of the actor's own keys.
 func (s *Service) FindOwn(ctx context.Context, as authz.Actor, id ID) (*Key, error) {
-	if err := s.policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	return s.load(ctx, "k.id = ? AND k.user_id = ? AND k.kind = ?", id, as.UserID, UserKey)
@@ -49,10 +49,10 @@ func (s *Service) FindOwn(ctx context.Context, as authz.Actor, id ID) (*Key, err
 
 // List gives the keys of the user with this number or username, to anybody.
 func (s *Service) List(ctx context.Context, as authz.Actor, user string, r page.Range) (page.Page[*Key], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
 		return page.Page[*Key]{}, err
 	}
-	if s.accounts.Hidden(as) {
+	if s.Accounts.Hidden(as) {
 		return page.Page[*Key]{}, errs.Missing("User")
 	}
 	id, err := s.owner(ctx, user)
@@ -64,10 +64,10 @@ func (s *Service) List(ctx context.Context, as authz.Actor, user string, r page.
 
 // Find gives one of the keys of the user with this number or username, to anybody.
 func (s *Service) Find(ctx context.Context, as authz.Actor, user string, id ID) (*Key, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	if s.accounts.Hidden(as) {
+	if s.Accounts.Hidden(as) {
 		return nil, errs.Missing("User")
 	}
 	owner, err := s.owner(ctx, user)
@@ -79,7 +79,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, user string, id ID) 
 
 // ByID gives a key of any kind. Only administrators may.
 func (s *Service) ByID(ctx context.Context, as authz.Actor, id ID) (*Key, error) {
-	if err := s.policy.Require(ctx, as, authz.LookUpKey, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.LookUpKey, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	k, err := s.load(ctx, "k.id = ?", id)
@@ -93,7 +93,7 @@ func (s *Service) ByID(ctx context.Context, as authz.Actor, id ID) (*Key, error)
 // sixteen pairs of digits. Only administrators may. A fingerprint of neither form is
 // Invalid.
 func (s *Service) ByFingerprint(ctx context.Context, as authz.Actor, fingerprint string) (*Key, error) {
-	if err := s.policy.Require(ctx, as, authz.LookUpKey, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.LookUpKey, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	column, value, ok := readFingerprint(fingerprint)
@@ -111,7 +111,7 @@ func (s *Service) list(ctx context.Context, user authz.UserID, r page.Range) (pa
 
 // page reads a page of keys k by id.
 func (s *Service) page(ctx context.Context, w db.Where, r page.Range) (page.Page[*Key], error) {
-	list, err := page.Select[Key](ctx, s.db, page.Query{Columns: keyColumns(), From: tables, Where: w, Order: page.Order{page.ID("k.id")}}, r)
+	list, err := page.Select[Key](ctx, s.DB, page.Query{Columns: keyColumns(), From: tables, Where: w, Order: page.Order{page.ID("k.id")}}, r)
 	if err != nil {
 		return page.Page[*Key]{}, fmt.Errorf("list keys: %w", err)
 	}
@@ -128,7 +128,7 @@ func (s *Service) owner(ctx context.Context, ref string) (authz.UserID, error) {
 		}
 		condition, arg = "id = ?", any(authz.UserID(n))
 	}
-	id, err := db.Get[authz.UserID](ctx, s.db, "SELECT id FROM users WHERE "+condition, arg)
+	id, err := db.Get[authz.UserID](ctx, s.DB, "SELECT id FROM users WHERE "+condition, arg)
 	if errors.Is(err, db.ErrNotFound) {
 		return 0, errs.Missing("User")
 	}

@@ -32,13 +32,8 @@ type Deps struct {
 
 // Service keeps keys. It is safe for concurrent use.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	settings *setting.Store
-	accounts *account.Service
-	now      func() time.Time
-	log      *slog.Logger
+	Deps
+
 	used     lastuse.Times[ID]
 	flushing lastuse.Loop
 }
@@ -48,9 +43,7 @@ func New(d Deps) *Service {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, accounts: d.Accounts, now: d.Now, log: d.Log,
-	}
+	return &Service{Deps: d}
 }
 
 // Input is what a key is made of.
@@ -66,7 +59,7 @@ const maxTitle = 255
 // Create adds a key to the actor's own account, which is no bot's. Whatever is wrong with
 // it is Invalid with a map.
 func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Key, error) {
-	if err := s.policy.Require(ctx, as, authz.AddOwnKey, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AddOwnKey, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	return s.create(ctx, as, as.UserID, in)
@@ -74,7 +67,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Key, e
 
 // CreateFor adds a key to a user's account. Only administrators may.
 func (s *Service) CreateFor(ctx context.Context, as authz.Actor, user authz.UserID, in Input) (*Key, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	if err := s.known(ctx, user); err != nil {
@@ -90,14 +83,14 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 	}
 	k.UserID = &user
 	var made *Key
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.insert(ctx, k); err != nil {
 			return err
 		}
 		if made, err = s.load(ctx, "k.id = ?", k.ID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Added{Stamp: as.Stamp(s.now()), Key: *made})
+		return s.Bus.Publish(ctx, Added{Stamp: as.Stamp(s.Now()), Key: *made})
 	})
 	if db.Duplicate(err, "ssh_keys") { // another request was first
 		return nil, ErrTaken()
@@ -110,7 +103,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 
 // build makes a key that is not stored yet.
 func (s *Service) build(kind Kind, in Input) (*Key, error) {
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	k := &Key{Kind: kind, Title: strings.TrimSpace(in.Title), Usage: in.Usage, CreatedAt: now, UpdatedAt: now}
 	if k.Usage == "" {
 		k.Usage = AuthAndSigning
@@ -125,14 +118,14 @@ func (s *Service) build(kind Kind, in Input) (*Key, error) {
 // insert stores a key, in the caller's transaction. No two keys have one fingerprint,
 // whatever their kinds.
 func (s *Service) insert(ctx context.Context, k *Key) error {
-	taken, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM ssh_keys WHERE fingerprint_sha256 = ?)", k.SHA256)
+	taken, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM ssh_keys WHERE fingerprint_sha256 = ?)", k.SHA256)
 	if err != nil {
 		return err
 	}
 	if taken {
 		return ErrTaken()
 	}
-	return db.Create(ctx, s.db, "ssh_keys", k)
+	return db.Create(ctx, s.DB, "ssh_keys", k)
 }
 
 // ErrTaken is what a key is refused with that a user has already.
@@ -146,7 +139,7 @@ func ErrTaken() error {
 func (s *Service) fill(k *Key, text string) error {
 	var f errs.Fields
 	checkTitle(&f, k.Title)
-	f.Check(!k.Expired(s.now()), "key", "has expired")
+	f.Check(!k.Expired(s.Now()), "key", "has expired")
 	if k.Kind == UserKey {
 		s.checkLifetime(&f, k)
 	}
@@ -161,7 +154,7 @@ func (s *Service) fill(k *Key, text string) error {
 		f.Add("key", "is invalid")
 		f.Add("fingerprint_sha256", "cannot be generated")
 	default:
-		p.check(&f, s.settings.Current())
+		p.check(&f, s.Settings.Current())
 		k.PublicKey, k.Comment = p.line(), p.comment
 		k.MD5, k.SHA256 = ssh.FingerprintLegacyMD5(p.key), ssh.FingerprintSHA256(p.key)
 	}
@@ -175,11 +168,11 @@ func checkTitle(f *errs.Fields, title string) {
 
 // checkLifetime holds a key of a user against the longest life that the settings allow.
 func (s *Service) checkLifetime(f *errs.Fields, k *Key) {
-	days := s.settings.Current().MaxSSHKeyLifetime
+	days := s.Settings.Current().MaxSSHKeyLifetime
 	if days == nil || *days <= 0 {
 		return
 	}
-	last := s.now().AddDate(0, 0, *days)
+	last := s.Now().AddDate(0, 0, *days)
 	switch {
 	case k.ExpiresAt == nil:
 		f.Add("key", "has no expiration date but an expiration date is required for SSH keys on this instance. Contact the instance administrator.")
@@ -190,7 +183,7 @@ func (s *Service) checkLifetime(f *errs.Fields, k *Key) {
 
 // Delete removes one of the actor's own keys.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, id ID) error {
-	if err := s.policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
 		return err
 	}
 	return s.remove(ctx, as, as.UserID, id)
@@ -198,7 +191,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, id ID) error {
 
 // DeleteFor removes a key of a user. Only administrators may.
 func (s *Service) DeleteFor(ctx context.Context, as authz.Actor, user authz.UserID, id ID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return err
 	}
 	if err := s.known(ctx, user); err != nil {
@@ -212,12 +205,12 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID,
 	if err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		row := db.Row{Table: "ssh_keys", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("Key")}
-		if _, err := db.Delete[Key](ctx, s.db, row, nil); err != nil {
+		if _, err := db.Delete[Key](ctx, s.DB, row, nil); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Removed{Stamp: as.Stamp(s.now()), Key: *k})
+		return s.Bus.Publish(ctx, Removed{Stamp: as.Stamp(s.Now()), Key: *k})
 	})
 	if err != nil {
 		return fmt.Errorf("delete key: %w", err)

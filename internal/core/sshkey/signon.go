@@ -16,7 +16,7 @@ import (
 // signing on, expired or not; otherwise it is Unauthorized. A user who asks has not proved
 // anything yet.
 func (s *Service) Recognize(ctx context.Context, key ssh.PublicKey) (ID, error) {
-	id, err := db.Get[ID](ctx, s.db, "SELECT id FROM ssh_keys WHERE fingerprint_sha256 = ? AND usage_type <> ?",
+	id, err := db.Get[ID](ctx, s.DB, "SELECT id FROM ssh_keys WHERE fingerprint_sha256 = ? AND usage_type <> ?",
 		ssh.FingerprintSHA256(key), Signing)
 	if errors.Is(err, db.ErrNotFound) {
 		return 0, errs.New(errs.Unauthorized, "")
@@ -39,7 +39,7 @@ func (s *Service) SignOn(ctx context.Context, id ID) (authz.Actor, error) {
 	case err != nil:
 		return authz.Actor{}, err
 	}
-	now := s.now()
+	now := s.Now()
 	if k.Expired(now) {
 		return authz.Actor{}, errs.Denied("Your SSH key has expired.")
 	}
@@ -48,7 +48,7 @@ func (s *Service) SignOn(ctx context.Context, id ID) (authz.Actor, error) {
 	}
 	as := authz.Actor{Deploy: authz.Deploy{KeyID: int64(id)}}
 	if k.Kind == UserKey {
-		if as, err = s.accounts.Admit(ctx, *k.UserID); err != nil {
+		if as, err = s.Accounts.Admit(ctx, *k.UserID); err != nil {
 			return authz.Actor{}, err
 		}
 	}
@@ -64,7 +64,7 @@ func (s *Service) restriction(k *Key) string {
 		return "is invalid"
 	}
 	var f errs.Fields
-	p.check(&f, s.settings.Current())
+	p.check(&f, s.Settings.Current())
 	if len(f) == 0 {
 		return ""
 	}
@@ -74,8 +74,8 @@ func (s *Service) restriction(k *Key) string {
 // Good reports whether a key is there, signs people on and has not expired. It asks for no
 // permission.
 func (s *Service) Good(ctx context.Context, id ID) (bool, error) {
-	good, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM ssh_keys WHERE id = ? AND usage_type <> ? AND (expires_at IS NULL OR expires_at > ?))",
-		id, Signing, s.now())
+	good, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM ssh_keys WHERE id = ? AND usage_type <> ? AND (expires_at IS NULL OR expires_at > ?))",
+		id, Signing, s.Now())
 	if err != nil {
 		return false, fmt.Errorf("look at key: %w", err)
 	}

@@ -26,15 +26,15 @@ func (s *Service) refreshedAll(rows []Key) []*Key {
 }
 
 // Start begins to write down once a minute when keys were used. Stop ends it.
-func (s *Service) Start() { s.flushing.Write(s.log, "write down the use of keys", s.Flush) }
+func (s *Service) Start() { s.flushing.Write(s.Log, "write down the use of keys", s.Flush) }
 
 // Stop ends what Start began and writes down the rest.
 func (s *Service) Stop(ctx context.Context) error { return s.flushing.Finish(ctx, s.Flush) }
 
 // Flush writes down when keys were used.
 func (s *Service) Flush(ctx context.Context) error {
-	err := s.used.Flush(ctx, s.db, func(ctx context.Context, id ID, at time.Time) error {
-		_, err := s.db.Exec(ctx, "UPDATE ssh_keys SET last_used_at = ? WHERE id = ?", at, id)
+	err := s.used.Flush(ctx, s.DB, func(ctx context.Context, id ID, at time.Time) error {
+		_, err := s.DB.Exec(ctx, "UPDATE ssh_keys SET last_used_at = ? WHERE id = ?", at, id)
 		return err
 	})
 	if err != nil {

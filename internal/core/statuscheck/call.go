@@ -127,7 +127,7 @@ func short(f change.Fact) map[string]change.Values {
 // tell has the services of all checks that apply to a merge request called, each by a job of
 // its own.
 func (s *Service) tell(ctx context.Context, e mergerequest.Fact, c call) error {
-	if s.settings.Current().SilentModeEnabled {
+	if s.Settings.Current().SilentModeEnabled {
 		return nil // and not later
 	}
 	var w db.Where
@@ -142,7 +142,7 @@ func (s *Service) tell(ctx context.Context, e mergerequest.Fact, c call) error {
 			continue
 		}
 		c.CheckID, c.Delivery = check.ID, uuid.NewString()
-		if err := s.jobs.Enqueue(ctx, c); err != nil {
+		if err := s.Jobs.Enqueue(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -151,10 +151,10 @@ func (s *Service) tell(ctx context.Context, e mergerequest.Fact, c call) error {
 
 // call does the job. The service is told of the merge request as it is now.
 func (s *Service) call(ctx context.Context, c call) error {
-	if s.settings.Current().SilentModeEnabled {
+	if s.Settings.Current().SilentModeEnabled {
 		return nil
 	}
-	p, m, err := s.requests.Standing(ctx, c.RequestID)
+	p, m, err := s.MergeRequests.Standing(ctx, c.RequestID)
 	if err != nil || m == nil {
 		return err
 	}
@@ -178,16 +178,16 @@ func (s *Service) call(ctx context.Context, c call) error {
 	}
 	delivery := safehttp.Delivery{URL: check.URL, Body: body, Header: map[string]string{
 		"Content-Type": "application/json", "User-Agent": "Tenon", "X-Gitlab-Event": "Merge Request Hook",
-		"X-Gitlab-Instance": s.urls.Root(), "Idempotency-Key": c.Delivery,
+		"X-Gitlab-Instance": s.URLs.Root(), "Idempotency-Key": c.Delivery,
 	}}
 	if check.Signs() {
-		key, err := s.box.Open(place(check.ID), *check.Sealed)
+		key, err := s.Box.Open(place(check.ID), *check.Sealed)
 		if err != nil { // the key of the instance was replaced
 			return job.Permanent(fmt.Errorf("open secret of status check: %w", err))
 		}
 		delivery.Header["X-Gitlab-Signature"] = signature(key, body)
 	}
-	err = s.outbound.Deliver(ctx, callTimeout, delivery)
+	err = s.Outbound.Deliver(ctx, callTimeout, delivery)
 	if blocked, ok := errors.AsType[*safehttp.BlockedError](err); ok {
 		return job.Permanent(fmt.Errorf("call status check: %w", blocked))
 	}

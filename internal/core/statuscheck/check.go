@@ -43,12 +43,12 @@ var order = page.Order{page.ID("c.id")}
 
 // List lists the checks of a project. It requires ReadExternalStatusChecks.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[*Check], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadExternalStatusChecks, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadExternalStatusChecks, p.Subject()); err != nil {
 		return page.Page[*Check]{}, err
 	}
 	var w db.Where
 	w.And("c.project_id = ?", p.ID)
-	list, err := page.Select[Check](ctx, s.db, page.Query{Columns: db.Columns[Check]("c"), From: "external_status_checks c", Where: w, Order: order}, r)
+	list, err := page.Select[Check](ctx, s.DB, page.Query{Columns: db.Columns[Check]("c"), From: "external_status_checks c", Where: w, Order: order}, r)
 	if err != nil {
 		return page.Page[*Check]{}, fmt.Errorf("list external status checks: %w", err)
 	}
@@ -58,7 +58,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 
 // read gives the checks that a condition on c selects, with their branches.
 func (s *Service) read(ctx context.Context, w db.Where) ([]*Check, error) {
-	rows, err := db.Select[Check](ctx, s.db, "SELECT "+db.Columns[Check]("c")+" FROM external_status_checks c"+w.SQL()+" ORDER BY c.id", w.Args()...)
+	rows, err := db.Select[Check](ctx, s.DB, "SELECT "+db.Columns[Check]("c")+" FROM external_status_checks c"+w.SQL()+" ORDER BY c.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read external status checks: %w", err)
 	}
@@ -81,7 +81,7 @@ func (s *Service) attach(ctx context.Context, checks []*Check) error {
 	}
 	var w db.Where
 	w.In("x.check_id", ids)
-	branches, err := db.Select[Branch](ctx, s.db, `SELECT x.check_id, b.id, b.project_id, b.name, b.code_owner_approval_required, b.created_at, b.updated_at
+	branches, err := db.Select[Branch](ctx, s.DB, `SELECT x.check_id, b.id, b.project_id, b.name, b.code_owner_approval_required, b.created_at, b.updated_at
 		FROM external_status_check_branches x JOIN protected_branches b ON b.id = x.protected_branch_id`+w.SQL()+" ORDER BY x.check_id, b.id", w.Args()...)
 	if err != nil {
 		return fmt.Errorf("read branches of external status checks: %w", err)
@@ -110,30 +110,30 @@ func (s *Service) find(ctx context.Context, id project.ID, check ID) (*Check, er
 // Create makes a check of a project. It requires AdminExternalStatusChecks; what breaks a rule,
 // and a URL that may not be called, is Unprocessable.
 func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Check, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminExternalStatusChecks, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminExternalStatusChecks, p.Subject()); err != nil {
 		return nil, err
 	}
-	c := &Check{ProjectID: p.ID, Name: strings.TrimSpace(in.Name), URL: strings.TrimSpace(in.URL), CreatedAt: db.At(s.now()), UpdatedAt: db.At(s.now())}
+	c := &Check{ProjectID: p.ID, Name: strings.TrimSpace(in.Name), URL: strings.TrimSpace(in.URL), CreatedAt: db.At(s.Now()), UpdatedAt: db.At(s.Now())}
 	if err := s.validate(c, in.Secret, in.Branches); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		if err := s.room(ctx, c); err != nil {
 			return err
 		}
 		c.Sealed = nil
-		if err := db.Create(ctx, s.db, "external_status_checks", c); err != nil {
+		if err := db.Create(ctx, s.DB, "external_status_checks", c); err != nil {
 			return err
 		}
 		if c.Sealed = s.seal(c.ID, in.Secret); c.Sealed != nil {
-			if _, err := s.db.Exec(ctx, "UPDATE external_status_checks SET sealed_secret = ? WHERE id = ?", c.Sealed, c.ID); err != nil {
+			if _, err := s.DB.Exec(ctx, "UPDATE external_status_checks SET sealed_secret = ? WHERE id = ?", c.Sealed, c.ID); err != nil {
 				return err
 			}
 		}
 		if err := s.storeBranches(ctx, c, in.Branches); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{Fact{Stamp: as.Stamp(s.now()), Project: p, Check: *c}})
+		return s.Bus.Publish(ctx, Created{Fact{Stamp: as.Stamp(s.Now()), Project: p, Check: *c}})
 	})
 	return c, errs.Wrap(err, "create external status check")
 }
@@ -156,7 +156,7 @@ func (s *Service) validate(c *Check, secret string, branches []protection.RuleID
 		bad = append(bad, fmt.Sprintf("Protected branches total must be less than or equal to %d", maxBranches))
 	}
 	if c.URL != "" {
-		u, err := s.outbound.CheckURL(c.URL)
+		u, err := s.Outbound.CheckURL(c.URL)
 		blocked, ok := errors.AsType[*safehttp.BlockedError](err)
 		switch {
 		case ok:
@@ -176,7 +176,7 @@ func (s *Service) validate(c *Check, secret string, branches []protection.RuleID
 // room makes checks of a project be written one after the other, and refuses one too many and
 // one whose name or URL another check has.
 func (s *Service) room(ctx context.Context, c *Check) error {
-	if err := s.db.Lock(ctx, fmt.Sprintf("external status checks of project %d", c.ProjectID)); err != nil {
+	if err := s.DB.Lock(ctx, fmt.Sprintf("external status checks of project %d", c.ProjectID)); err != nil {
 		return err
 	}
 	var w db.Where
@@ -209,20 +209,20 @@ func (s *Service) seal(id ID, secret string) *string {
 	if secret == "" {
 		return nil
 	}
-	sealed := s.box.Seal(place(id), secret)
+	sealed := s.Box.Seal(place(id), secret)
 	return &sealed
 }
 
 // storeBranches writes the protected branches of a check in place of those it had.
 func (s *Service) storeBranches(ctx context.Context, c *Check, ids []protection.RuleID) error {
-	if _, err := s.db.Exec(ctx, "DELETE FROM external_status_check_branches WHERE check_id = ?", c.ID); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM external_status_check_branches WHERE check_id = ?", c.ID); err != nil {
 		return err
 	}
 	if len(ids) > 0 {
 		var w db.Where
 		w.And("b.project_id = ?", c.ProjectID)
 		w.In("b.id", ids)
-		_, err := s.db.Exec(ctx, "INSERT INTO external_status_check_branches (check_id, protected_branch_id) SELECT CAST(? AS BIGINT), b.id FROM protected_branches b"+w.SQL(),
+		_, err := s.DB.Exec(ctx, "INSERT INTO external_status_check_branches (check_id, protected_branch_id) SELECT CAST(? AS BIGINT), b.id FROM protected_branches b"+w.SQL(),
 			append([]any{c.ID}, w.Args()...)...)
 		if err != nil {
 			return err
@@ -233,17 +233,17 @@ func (s *Service) storeBranches(ctx context.Context, c *Check, ids []protection.
 
 // Update changes a check. It requires AdminExternalStatusChecks and refuses what Create refuses.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, id ID, c Changes) (*Check, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminExternalStatusChecks, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminExternalStatusChecks, p.Subject()); err != nil {
 		return nil, err
 	}
 	var out *Check
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var before *Check
 		var branches []protection.RuleID
 		if c.Branches != nil {
 			branches = *c.Branches
 		}
-		_, err := db.Update(ctx, s.db, db.Row{Table: "external_status_checks", ID: id, If: as.UnmodifiedAt}, func(ctx context.Context, row *Check) error {
+		_, err := db.Update(ctx, s.DB, db.Row{Table: "external_status_checks", ID: id, If: as.UnmodifiedAt}, func(ctx context.Context, row *Check) error {
 			var err error
 			if before, err = s.find(ctx, p.ID, id); err != nil { // the row is locked by now
 				return err
@@ -258,7 +258,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 			if err := s.room(ctx, &after); err != nil {
 				return err
 			}
-			row.Name, row.URL, row.Sealed, row.UpdatedAt = after.Name, after.URL, after.Sealed, db.At(s.now())
+			row.Name, row.URL, row.Sealed, row.UpdatedAt = after.Name, after.URL, after.Sealed, db.At(s.Now())
 			return nil
 		})
 		if errors.Is(err, db.ErrNotFound) {
@@ -276,10 +276,10 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		if out, err = s.find(ctx, p.ID, id); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Updated{Fact{Stamp: as.Stamp(s.now()), Project: p, Check: *out, Before: before}}); err != nil {
+		if err := s.Bus.Publish(ctx, Updated{Fact{Stamp: as.Stamp(s.Now()), Project: p, Check: *out, Before: before}}); err != nil {
 			return err
 		}
-		return s.requests.UnblockAll(ctx, p.ID)
+		return s.MergeRequests.UnblockAll(ctx, p.ID)
 	})
 	return out, errs.Wrap(err, "update external status check")
 }
@@ -308,22 +308,22 @@ func deref(text *string) string {
 
 // Delete deletes a check with what its service answered. It requires AdminExternalStatusChecks.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminExternalStatusChecks, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminExternalStatusChecks, p.Subject()); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		before, err := s.find(ctx, p.ID, id)
 		if err != nil {
 			return err
 		}
 		row := db.Row{Table: "external_status_checks", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}
-		if _, err := db.Delete[Check](ctx, s.db, row, nil); err != nil {
+		if _, err := db.Delete[Check](ctx, s.DB, row, nil); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Deleted{Fact{Stamp: as.Stamp(s.now()), Project: p, Check: *before}}); err != nil {
+		if err := s.Bus.Publish(ctx, Deleted{Fact{Stamp: as.Stamp(s.Now()), Project: p, Check: *before}}); err != nil {
 			return err
 		}
-		return s.requests.UnblockAll(ctx, p.ID)
+		return s.MergeRequests.UnblockAll(ctx, p.ID)
 	})
 	return errs.Wrap(err, "delete external status check")
 }

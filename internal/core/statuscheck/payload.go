@@ -152,7 +152,7 @@ func (s *Service) payload(ctx context.Context, c *call, check *Check, p *project
 	for _, r := range m.Reviewers {
 		reviewers = append(reviewers, r.UserID)
 	}
-	users, err := s.accounts.Load(ctx, append(append([]authz.UserID{c.UserID}, m.Assignees...), reviewers...))
+	users, err := s.Accounts.Load(ctx, append(append([]authz.UserID{c.UserID}, m.Assignees...), reviewers...))
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (s *Service) attributes(p *project.Project, m *mergerequest.MergeRequest) a
 		MergeStatus: m.Status, DetailedMergeStatus: m.DetailedStatus(p), MergeError: m.MergeError, MergeCommitSHA: m.MergeCommitSHA, MergeUserID: m.MergeUserID,
 		AutoMerge: m.MergeWhenPipelineSucceeds, Resolved: !m.Blocked(p), Estimate: m.Estimate, Spent: m.Spent,
 		HumanEstimate: human(m.Estimate), HumanSpent: human(m.Spent),
-		CreatedAt: stamp(m.CreatedAt), UpdatedAt: stamp(m.UpdatedAt), URL: s.urls.MergeRequest(p.FullPath, int64(m.IID)),
+		CreatedAt: stamp(m.CreatedAt), UpdatedAt: stamp(m.UpdatedAt), URL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
 		StateID: map[mergerequest.State]int{
 			mergerequest.StateOpened: 1, mergerequest.StateClosed: 2, mergerequest.StateMerged: 3, mergerequest.StateLocked: 4,
 		}[m.State],
@@ -228,7 +228,7 @@ func (s *Service) sourceOf(ctx context.Context, p *project.Project, m *mergerequ
 	if m.SourceProjectID == nil {
 		return nil, nil
 	}
-	found, err := s.projects.Load(ctx, []project.ID{*m.SourceProjectID})
+	found, err := s.Projects.Load(ctx, []project.ID{*m.SourceProjectID})
 	return found[*m.SourceProjectID], err
 }
 
@@ -240,7 +240,7 @@ func (s *Service) names(ctx context.Context, ids []authz.NamespaceID) (map[authz
 	}
 	var w db.Where
 	w.In("n.id", ids)
-	rows, err := db.Select[row](ctx, s.db, "SELECT n.id, n.name FROM namespaces n"+w.SQL()+" ORDER BY n.id", w.Args()...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT n.id, n.name FROM namespaces n"+w.SQL()+" ORDER BY n.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read names of namespaces: %w", err)
 	}
@@ -252,14 +252,14 @@ func (s *Service) names(ctx context.Context, ids []authz.NamespaceID) (map[authz
 }
 
 func (s *Service) project(p *project.Project, parents map[authz.NamespaceID]string) *projectPart {
-	web := s.urls.Project(p.FullPath)
+	web := s.URLs.Project(p.FullPath)
 	out := &projectPart{
-		ID: p.ID, Name: p.Name, Description: p.Description, WebURL: web, SSH: s.urls.SSHRepository(p.FullPath), HTTP: s.urls.HTTPRepository(p.FullPath),
+		ID: p.ID, Name: p.Name, Description: p.Description, WebURL: web, SSH: s.URLs.SSHRepository(p.FullPath), HTTP: s.URLs.HTTPRepository(p.FullPath),
 		Visibility: int(p.Visibility), Path: p.FullPath, Namespace: parents[p.ParentID], DefaultBranch: p.DefaultBranch, CIConfigPath: p.Settings().CIConfigPath, Homepage: web,
 	}
 	out.URL, out.SSHURL, out.HTTPURL = out.SSH, out.SSH, out.HTTP
 	if p.Avatar != "" {
-		address := s.urls.Avatar("project", int64(p.ID), p.Avatar)
+		address := s.URLs.Avatar("project", int64(p.ID), p.Avatar)
 		out.Avatar = &address
 	}
 	return out
@@ -270,7 +270,7 @@ func (s *Service) user(u *account.User) *userPart {
 	if u == nil {
 		return nil
 	}
-	out := &userPart{ID: u.ID, Name: u.Name, Username: u.Username, Avatar: s.accounts.AvatarURL(u), Email: u.PublicEmail}
+	out := &userPart{ID: u.ID, Name: u.Name, Username: u.Username, Avatar: s.Accounts.AvatarURL(u), Email: u.PublicEmail}
 	if out.Email == "" {
 		out.Email = "[REDACTED]"
 	}
@@ -309,7 +309,7 @@ func (s *Service) lastCommit(ctx context.Context, p *project.Project, m *mergere
 	if err != nil {
 		return nil, nil // there is no source branch
 	}
-	r, err := s.repos.Open(ctx, p)
+	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -321,7 +321,7 @@ func (s *Service) lastCommit(ctx context.Context, p *project.Project, m *mergere
 		return nil, fmt.Errorf("read head of merge request: %w", err)
 	}
 	return &commitPart{
-		ID: m.HeadSHA, Message: c.Message, Title: c.Title(), Timestamp: c.Author.When, URL: s.urls.Commit(p.FullPath, m.HeadSHA),
+		ID: m.HeadSHA, Message: c.Message, Title: c.Title(), Timestamp: c.Author.When, URL: s.URLs.Commit(p.FullPath, m.HeadSHA),
 		Author: authorPart{c.Author.Name, c.Author.Email},
 	}, nil
 }

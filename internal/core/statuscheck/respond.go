@@ -19,11 +19,11 @@ import (
 // about its head. It requires ReadStatusChecks.
 func (s *Service) Standings(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID, r page.Range) (page.Page[Standing], error) {
 	var none page.Page[Standing]
-	m, err := s.requests.FindRow(ctx, as, p, iid)
+	m, err := s.MergeRequests.FindRow(ctx, as, p, iid)
 	if err != nil {
 		return none, err
 	}
-	if err := s.policy.Require(ctx, as, authz.ReadStatusChecks, m.Subject(as, p)); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadStatusChecks, m.Subject(as, p)); err != nil {
 		return none, err
 	}
 	all, err := s.standings(ctx, []*mergerequest.MergeRequest{m})
@@ -55,7 +55,7 @@ func (s *Service) standings(ctx context.Context, list []*mergerequest.MergeReque
 	var of db.Where
 	of.In("r.merge_request_id", ids)
 	of.In("r.sha", heads)
-	rows, err := db.Select[Response](ctx, s.db, "SELECT "+db.Columns[Response]("r")+" FROM status_check_responses r"+of.SQL()+" ORDER BY r.id", of.Args()...)
+	rows, err := db.Select[Response](ctx, s.DB, "SELECT "+db.Columns[Response]("r")+" FROM status_check_responses r"+of.SQL()+" ORDER BY r.id", of.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read responses of status checks: %w", err)
 	}
@@ -140,7 +140,7 @@ func (s *Service) Respond(ctx context.Context, as authz.Actor, p *project.Projec
 		return nil, err
 	}
 	var out *Result
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		var before *Response
 		out, before, err = s.locked(ctx, p, m.ID, a.CheckID)
 		if err != nil {
@@ -156,17 +156,17 @@ func (s *Service) Respond(ctx context.Context, as authz.Actor, p *project.Projec
 
 // answerable finds a merge request whose checks the actor may answer.
 func (s *Service) answerable(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID) (*mergerequest.MergeRequest, error) {
-	m, err := s.requests.Read(ctx, as, p, iid)
+	m, err := s.MergeRequests.Read(ctx, as, p, iid)
 	if err != nil {
 		return nil, err
 	}
-	return m, s.policy.Require(ctx, as, authz.AnswerStatusChecks, m.Subject(as, p))
+	return m, s.Policy.Require(ctx, as, authz.AnswerStatusChecks, m.Subject(as, p))
 }
 
 // locked reads a merge request, which it locks, one of its checks, and the response about its
 // head, nil where there is none.
 func (s *Service) locked(ctx context.Context, p *project.Project, id mergerequest.ID, check ID) (*Result, *Response, error) {
-	m, err := s.requests.Locked(ctx, id)
+	m, err := s.MergeRequests.Locked(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -178,7 +178,7 @@ func (s *Service) locked(ctx context.Context, p *project.Project, id mergereques
 		return nil, nil, errs.Missing("")
 	}
 	out := &Result{Check: c, MergeRequest: m}
-	before, err := db.Get[Response](ctx, s.db, "SELECT "+db.Columns[Response]("r")+" FROM status_check_responses r WHERE r.merge_request_id = ? AND r.check_id = ? AND r.sha = ?", m.ID, c.ID, m.HeadSHA)
+	before, err := db.Get[Response](ctx, s.DB, "SELECT "+db.Columns[Response]("r")+" FROM status_check_responses r WHERE r.merge_request_id = ? AND r.check_id = ? AND r.sha = ?", m.ID, c.ID, m.HeadSHA)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return out, nil, nil
@@ -190,14 +190,14 @@ func (s *Service) locked(ctx context.Context, p *project.Project, id mergereques
 
 // store writes a response, in the transaction that locked the merge request.
 func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project, r *Result, before *Response, status Status) error {
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	if before == nil {
 		r.Response = Response{RequestID: r.MergeRequest.ID, CheckID: r.Check.ID, SHA: r.MergeRequest.HeadSHA, Status: status, CreatedAt: now, UpdatedAt: now}
-		if err := db.Create(ctx, s.db, "status_check_responses", &r.Response); err != nil {
+		if err := db.Create(ctx, s.DB, "status_check_responses", &r.Response); err != nil {
 			return err
 		}
 	} else {
-		changed, err := db.Update(ctx, s.db, db.Row{Table: "status_check_responses", ID: before.ID}, func(_ context.Context, row *Response) error {
+		changed, err := db.Update(ctx, s.DB, db.Row{Table: "status_check_responses", ID: before.ID}, func(_ context.Context, row *Response) error {
 			row.Status, row.UpdatedAt = status, now
 			return nil
 		})
@@ -206,13 +206,13 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 		}
 		r.Response = changed.After
 	}
-	err := s.bus.Publish(ctx, Responded{
-		Stamp: as.Stamp(s.now()), Project: p, MergeRequest: *r.MergeRequest, Check: *r.Check, Response: r.Response, Before: before,
+	err := s.Bus.Publish(ctx, Responded{
+		Stamp: as.Stamp(s.Now()), Project: p, MergeRequest: *r.MergeRequest, Check: *r.Check, Response: r.Response, Before: before,
 	})
 	if err != nil || status == Pending {
 		return err
 	}
-	return s.requests.Unblock(ctx, r.MergeRequest.ID) // a failure takes it out of its merge train
+	return s.MergeRequests.Unblock(ctx, r.MergeRequest.ID) // a failure takes it out of its merge train
 }
 
 // Retry asks the service of a check once more that answered that a merge request failed. It
@@ -222,7 +222,7 @@ func (s *Service) Retry(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		r, before, err := s.locked(ctx, p, m.ID, check)
 		if err != nil {
 			return err
@@ -233,7 +233,7 @@ func (s *Service) Retry(ctx context.Context, as authz.Actor, p *project.Project,
 		if err := s.store(ctx, as, p, r, before, Pending); err != nil {
 			return err
 		}
-		return s.jobs.Enqueue(ctx, call{CheckID: check, RequestID: m.ID, UserID: as.UserID, Action: "update", Delivery: uuid.NewString()})
+		return s.Jobs.Enqueue(ctx, call{CheckID: check, RequestID: m.ID, UserID: as.UserID, Action: "update", Delivery: uuid.NewString()})
 	})
 	return errs.Wrap(err, "retry status check")
 }

@@ -139,27 +139,12 @@ type Deps struct {
 
 // Service manages checks, calls their services and takes answers. It is safe for concurrent use.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	accounts *account.Service
-	projects *project.Service
-	repos    *repo.Service
-	requests *mergerequest.Service
-	outbound *safehttp.Dialer
-	settings *setting.Store
-	box      *secret.Box
-	jobs     job.Enqueuer
-	now      func() time.Time
-	urls     *weburl.Site
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, requests: d.MergeRequests,
-		outbound: d.Outbound, settings: d.Settings, box: d.Box, jobs: d.Jobs, now: d.Now, urls: d.URLs,
-	}
+	return &Service{Deps: d}
 }
 
 // About names it for events.

@@ -22,7 +22,7 @@ func ofCommit(of noteable.Ref) (query, chosen string, args []any) {
 
 // chooseCommit writes what a user chose for a commit; NotModified where it is so already. Without a choice a user is not subscribed.
 func (s *Service) chooseCommit(ctx context.Context, user authz.UserID, of noteable.Ref, want bool) error {
-	n, err := db.InsertRow(ctx, s.db, "commit_participants", db.Values{
+	n, err := db.InsertRow(ctx, s.DB, "commit_participants", db.Values{
 		"project_id": of.Project, "commit_id": of.Commit, "user_id": user, "mentioned": false, "subscribed": want,
 	}, "ON CONFLICT (project_id, commit_id, user_id) DO UPDATE SET subscribed = excluded.subscribed WHERE commit_participants.subscribed IS NULL OR commit_participants.subscribed <> excluded.subscribed")
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Service) mentionOnCommit(ctx context.Context, of noteable.Ref, users []
 	for _, id := range users {
 		args = append(args, of.Project, of.Commit, id, true)
 	}
-	_, err := s.db.Exec(ctx, "INSERT INTO commit_participants (project_id, commit_id, user_id, mentioned) VALUES "+
+	_, err := s.DB.Exec(ctx, "INSERT INTO commit_participants (project_id, commit_id, user_id, mentioned) VALUES "+
 		strings.Repeat(row+", ", len(users)-1)+row+" ON CONFLICT (project_id, commit_id, user_id) DO UPDATE SET mentioned = excluded.mentioned", args...)
 	if err != nil {
 		return fmt.Errorf("write mentions on commit: %w", err)

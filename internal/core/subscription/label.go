@@ -16,8 +16,8 @@ import (
 // It gives NotModified where it is already.
 func (s *Service) AddLabel(ctx context.Context, as authz.Actor, at authz.Place, ref string) (*label.Label, error) {
 	return s.setLabel(ctx, as, at, ref, func(l label.ID) (bool, error) {
-		row := db.Values{"label_id": l, "user_id": as.UserID, "project_id": project.IDOf(at), "created_at": db.At(s.now())}
-		n, err := db.InsertRow(ctx, s.db, "label_subscriptions", row, "ON CONFLICT DO NOTHING")
+		row := db.Values{"label_id": l, "user_id": as.UserID, "project_id": project.IDOf(at), "created_at": db.At(s.Now())}
+		n, err := db.InsertRow(ctx, s.DB, "label_subscriptions", row, "ON CONFLICT DO NOTHING")
 		return n > 0, err
 	})
 }
@@ -28,15 +28,15 @@ func (s *Service) RemoveLabel(ctx context.Context, as authz.Actor, at authz.Plac
 	return s.setLabel(ctx, as, at, ref, func(l label.ID) (bool, error) {
 		row := db.Row{Table: "label_subscriptions", Key: "label_id", ID: l}
 		row.And.And("user_id = ? AND COALESCE(project_id, 0) = ?", as.UserID, number(at))
-		return db.Drop(ctx, s.db, row)
+		return db.Drop(ctx, s.DB, row)
 	})
 }
 
 func (s *Service) setLabel(ctx context.Context, as authz.Actor, at authz.Place, ref string, set func(l label.ID) (changed bool, err error)) (*label.Label, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdateSubscription, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateSubscription, at.Subject); err != nil {
 		return nil, err
 	}
-	l, err := s.labels.Find(ctx, as, at, ref)
+	l, err := s.Labels.Find(ctx, as, at, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *Service) OfLabels(ctx context.Context, as authz.Actor, at authz.Place, 
 	var w db.Where
 	w.And("user_id = ? AND COALESCE(project_id, 0) = ?", as.UserID, number(at))
 	w.In("label_id", ids)
-	found, err := db.Select[label.ID](ctx, s.db, "SELECT label_id FROM label_subscriptions"+w.SQL()+" ORDER BY label_id", w.Args()...)
+	found, err := db.Select[label.ID](ctx, s.DB, "SELECT label_id FROM label_subscriptions"+w.SQL()+" ORDER BY label_id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read subscriptions to labels: %w", err)
 	}
@@ -86,7 +86,7 @@ func (s *Service) LabelAudience(ctx context.Context, p project.ID, ids []label.I
 	var w db.Where
 	w.And("(project_id IS NULL OR project_id = ?)", p)
 	w.In("label_id", ids)
-	out, err := db.Select[authz.UserID](ctx, s.db, "SELECT DISTINCT user_id FROM label_subscriptions"+w.SQL()+" ORDER BY user_id", w.Args()...)
+	out, err := db.Select[authz.UserID](ctx, s.DB, "SELECT DISTINCT user_id FROM label_subscriptions"+w.SQL()+" ORDER BY user_id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read audience of labels: %w", err)
 	}
@@ -98,7 +98,7 @@ func (s *Service) LabelAudience(ctx context.Context, p project.ID, ids []label.I
 func (s *Service) labelPromoted(ctx context.Context, e label.Promoted) error {
 	for chunk := range slices.Chunk(e.Replaces, db.MaxArgs-1) {
 		marks, args := db.Marks(chunk)
-		if _, err := s.db.Exec(ctx, `INSERT INTO label_subscriptions (label_id, user_id, project_id, created_at)
+		if _, err := s.DB.Exec(ctx, `INSERT INTO label_subscriptions (label_id, user_id, project_id, created_at)
 			SELECT CAST(? AS BIGINT), user_id, project_id, created_at FROM label_subscriptions WHERE label_id IN (`+marks+") ON CONFLICT DO NOTHING",
 			append([]any{e.Label.ID}, args...)...); err != nil {
 			return fmt.Errorf("subscriptions to a promoted label: %w", err)

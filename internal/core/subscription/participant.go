@@ -30,7 +30,7 @@ type taking struct {
 
 // takes gives how users take part in things of a kind; ok is false where none do.
 func (s *Service) takes(kind noteable.Kind) (t taking, ok bool) {
-	k := s.kinds.Of(kind)
+	k := s.Kinds.Of(kind)
 	if k.Table == "" {
 		return t, false
 	}
@@ -93,7 +93,7 @@ func (p taking) users(of noteable.Ref, internal bool) (query string, args []any)
 // project or group: users of internal notes are there for those who may read these.
 func (s *Service) Participants(ctx context.Context, as authz.Actor, of noteable.Ref, in authz.Subject, r page.Range) (page.Page[authz.UserID], error) {
 	none := page.Page[authz.UserID]{}
-	internal, err := s.policy.SeesInternalNotes(ctx, as, in)
+	internal, err := s.Policy.SeesInternalNotes(ctx, as, in)
 	if err != nil {
 		return none, err
 	}
@@ -105,7 +105,7 @@ func (s *Service) Participants(ctx context.Context, as authz.Actor, of noteable.
 	q := page.Query{Columns: "u.id", From: "users u", Order: page.Order{page.ID("u.id")}}
 	q.Where.And("u.id IN ("+query+")", args...)
 	q.Where.Raw("u.user_type <> 'ghost'")
-	list, err := page.Select[authz.UserID](ctx, s.db, q, r)
+	list, err := page.Select[authz.UserID](ctx, s.DB, q, r)
 	if err != nil {
 		return none, fmt.Errorf("list participants: %w", err)
 	}
@@ -137,7 +137,7 @@ func (s *Service) AudienceOf(ctx context.Context, of noteable.Ref) (Audience, er
 		UserID     authz.UserID `db:"user_id"`
 		Subscribed *bool        `db:"subscribed"`
 	}
-	rows, err := db.Select[row](ctx, s.db, "SELECT x.user_id, NULL AS subscribed FROM ("+query+") x UNION ALL SELECT s.user_id, s.subscribed FROM "+chosen, args...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT x.user_id, NULL AS subscribed FROM ("+query+") x UNION ALL SELECT s.user_id, s.subscribed FROM "+chosen, args...)
 	if err != nil {
 		return a, fmt.Errorf("read audience: %w", err)
 	}
@@ -176,7 +176,7 @@ func (s *Service) Mention(ctx context.Context, m Mentioned) error {
 		args = append(args, t.Kind, t.ID, id, m.Internal, projectID, groupID)
 	}
 	const row = "(?, ?, ?, ?, ?, ?)"
-	_, err := s.db.Exec(ctx, "INSERT INTO mentions (target_type, target_id, user_id, internal, project_id, group_id) VALUES "+
+	_, err := s.DB.Exec(ctx, "INSERT INTO mentions (target_type, target_id, user_id, internal, project_id, group_id) VALUES "+
 		strings.Repeat(row+", ", len(users)-1)+row+" ON CONFLICT DO NOTHING", args...)
 	if err != nil {
 		return fmt.Errorf("write mentions: %w", err)

@@ -27,16 +27,12 @@ type Deps struct {
 
 // Service reads and changes subscriptions.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
-	labels *label.Service
-	kinds  *noteable.Kinds
-	now    func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, labels: d.Labels, kinds: d.Kinds, now: d.Now}
+	return &Service{Deps: d}
 }
 
 // On names a thing of a project or group.
@@ -60,7 +56,7 @@ func (s *Service) copied(ctx context.Context, e issue.Created) error {
 	if !e.WithNotes {
 		return nil
 	}
-	_, err := s.db.Exec(ctx, `INSERT INTO mentions (target_type, target_id, user_id, internal, project_id)
+	_, err := s.DB.Exec(ctx, `INSERT INTO mentions (target_type, target_id, user_id, internal, project_id)
 		SELECT m.target_type, CAST(? AS BIGINT), m.user_id, m.internal, CAST(? AS BIGINT) FROM mentions m
 		WHERE m.target_type = ? AND m.target_id = ? ON CONFLICT DO NOTHING`, e.Issue.ID, e.Issue.ProjectID, noteable.Issue, e.CopyOf)
 	if err != nil {
@@ -71,7 +67,7 @@ func (s *Service) copied(ctx context.Context, e issue.Created) error {
 
 func (s *Service) clear(ctx context.Context, on noteable.Ref) error {
 	for _, table := range []string{"subscriptions", "mentions"} {
-		if _, err := s.db.Exec(ctx, "DELETE FROM "+table+" WHERE target_type = ? AND target_id = ?", on.Kind, on.ID); err != nil {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM "+table+" WHERE target_type = ? AND target_id = ?", on.Kind, on.ID); err != nil {
 			return fmt.Errorf("clear %s: %w", table, err)
 		}
 	}
@@ -103,7 +99,7 @@ func (s *Service) Remove(ctx context.Context, as authz.Actor, on On) error {
 }
 
 func (s *Service) set(ctx context.Context, as authz.Actor, on On, want bool) error {
-	kind := s.kinds.Find(on.Kind)
+	kind := s.Kinds.Find(on.Kind)
 	if kind == nil {
 		return fmt.Errorf("subscriptions: nothing finds things of kind %q", on.Kind)
 	}
@@ -111,13 +107,13 @@ func (s *Service) set(ctx context.Context, as authz.Actor, on On, want bool) err
 	if err != nil {
 		return err
 	}
-	if err := s.policy.Require(ctx, as, authz.UpdateSubscription, t.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateSubscription, t.Subject); err != nil {
 		return err
 	}
 	if t.Kind == noteable.Commit {
 		return s.chooseCommit(ctx, as.UserID, t.Ref, want)
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		present, err := s.of(ctx, as.UserID, []noteable.Ref{t.Ref})
 		if err != nil {
 			return err
@@ -145,9 +141,9 @@ func (s *Service) End(ctx context.Context, user authz.UserID, t noteable.Target)
 // choose writes what a user chose for a thing.
 func (s *Service) choose(ctx context.Context, user authz.UserID, t noteable.Target, want bool) error {
 	projectID, groupID := t.Place()
-	_, err := db.InsertRow(ctx, s.db, "subscriptions", db.Values{
+	_, err := db.InsertRow(ctx, s.DB, "subscriptions", db.Values{
 		"target_type": t.Kind, "target_id": t.ID, "user_id": user, "project_id": projectID, "group_id": groupID, "subscribed": want,
-		"created_at": db.At(s.now()),
+		"created_at": db.At(s.Now()),
 	}, "ON CONFLICT (target_type, target_id, user_id) DO UPDATE SET subscribed = excluded.subscribed")
 	return err
 }
@@ -180,7 +176,7 @@ func (s *Service) of(ctx context.Context, user authz.UserID, things []noteable.R
 		var w db.Where
 		w.In("t.id", noteable.IDs(refs))
 		takes, args := part.concerns(kind, user)
-		rows, err := db.Select[row](ctx, s.db, `SELECT t.id, COALESCE((SELECT s.subscribed FROM subscriptions s
+		rows, err := db.Select[row](ctx, s.DB, `SELECT t.id, COALESCE((SELECT s.subscribed FROM subscriptions s
 				WHERE s.target_type = ? AND s.target_id = t.id AND s.user_id = ?), `+takes+`) AS subscribed
 			FROM `+part.table+" t"+w.SQL()+" ORDER BY t.id", append(append([]any{kind, user}, args...), w.Args()...)...)
 		if err != nil {

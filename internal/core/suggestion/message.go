@@ -36,14 +36,14 @@ func (s *Service) message(ctx context.Context, as authz.Actor, a *set, template 
 			paths = append(paths, n.Position.NewPath)
 		}
 	}
-	users, err := s.accounts.Load(ctx, ids)
+	users, err := s.Accounts.Load(ctx, ids)
 	if err != nil {
 		return "", err
 	}
 	var authors []string
 	for _, id := range ids[1:] {
 		if u := users[id]; u != nil {
-			authors = append(authors, "Co-authored-by: "+u.Name+" <"+u.CommitAddress(s.accounts.CommitHost())+">")
+			authors = append(authors, "Co-authored-by: "+u.Name+" <"+u.CommitAddress(s.Accounts.CommitHost())+">")
 		}
 	}
 	values := []string{

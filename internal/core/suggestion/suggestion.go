@@ -40,17 +40,12 @@ type Deps struct {
 
 // Service applies suggestions.
 type Service struct {
-	db       *db.DB
-	accounts *account.Service
-	projects *project.Service
-	requests *mergerequest.Service
-	repos    *repo.Service
-	notes    *note.Service
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, accounts: d.Accounts, projects: d.Projects, requests: d.MergeRequests, repos: d.Repos, notes: d.Notes}
+	return &Service{Deps: d}
 }
 
 // set is the suggestions that one commit applies.
@@ -74,7 +69,7 @@ func (s *Service) Apply(ctx context.Context, as authz.Actor, message string, ids
 	if err != nil {
 		return nil, err
 	}
-	if err := s.repos.MayCommit(ctx, as, a.source, a.request.SourceBranch); err != nil {
+	if err := s.Repos.MayCommit(ctx, as, a.source, a.request.SourceBranch); err != nil {
 		return nil, err
 	}
 	actions, err := s.actions(ctx, a)
@@ -84,11 +79,11 @@ func (s *Service) Apply(ctx context.Context, as authz.Actor, message string, ids
 	if message, err = s.message(ctx, as, a, message); err != nil {
 		return nil, err
 	}
-	commit, err := s.repos.Commit(ctx, as, a.source, repo.CommitInput{Branch: a.request.SourceBranch, Message: message, Actions: actions})
+	commit, err := s.Repos.Commit(ctx, as, a.source, repo.CommitInput{Branch: a.request.SourceBranch, Message: message, Actions: actions})
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error { return s.notes.MarkApplied(ctx, ids, commit.ID.String()) })
+	err = s.DB.InTx(ctx, func(ctx context.Context) error { return s.Notes.MarkApplied(ctx, ids, commit.ID.String()) })
 	if err != nil {
 		return nil, fmt.Errorf("apply suggestions: %w", err)
 	}
@@ -109,7 +104,7 @@ func (s *Service) find(ctx context.Context, as authz.Actor, ids []note.Suggestio
 		missing.Message = "Suggestions are not applicable as one or more suggestions were not found."
 	}
 	missing.Bare = true
-	found, notes, err := s.notes.SuggestionsByIDs(ctx, as, ids)
+	found, notes, err := s.Notes.SuggestionsByIDs(ctx, as, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -133,10 +128,10 @@ func (s *Service) find(ctx context.Context, as authz.Actor, ids []note.Suggestio
 	if len(ids) == 0 {
 		return nil, missing
 	}
-	if err := s.notes.FollowPositions(ctx, note.FollowPositions{RequestID: a.request.ID}); err != nil {
+	if err := s.Notes.FollowPositions(ctx, note.FollowPositions{RequestID: a.request.ID}); err != nil {
 		return nil, err
 	}
-	if found, a.notes, err = s.notes.SuggestionsByIDs(ctx, as, ids); err != nil {
+	if found, a.notes, err = s.Notes.SuggestionsByIDs(ctx, as, ids); err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
@@ -158,14 +153,14 @@ func (s *Service) locate(ctx context.Context, as authz.Actor, a *set, n *note.No
 		return errs.Missing("Suggestion")
 	}
 	id := mergerequest.ID(n.TargetID)
-	requests, err := s.requests.ByIDs(ctx, as, []mergerequest.ID{id})
+	requests, err := s.MergeRequests.ByIDs(ctx, as, []mergerequest.ID{id})
 	if err != nil {
 		return err
 	}
 	if requests[id] == nil {
 		return errs.Missing("Suggestion")
 	}
-	projects, err := s.projects.Load(ctx, []project.ID{*n.ProjectID})
+	projects, err := s.Projects.Load(ctx, []project.ID{*n.ProjectID})
 	if err != nil {
 		return err
 	}
@@ -173,11 +168,11 @@ func (s *Service) locate(ctx context.Context, as authz.Actor, a *set, n *note.No
 	if a.target == nil {
 		return errs.Missing("Suggestion")
 	}
-	if a.request, err = s.requests.Read(ctx, as, a.target, requests[id].IID); err != nil {
+	if a.request, err = s.MergeRequests.Read(ctx, as, a.target, requests[id].IID); err != nil {
 		return err
 	}
 	if a.source = a.target; a.request.Fork() && a.request.SourceProjectID != nil {
-		if projects, err = s.projects.Load(ctx, []project.ID{*a.request.SourceProjectID}); err != nil {
+		if projects, err = s.Projects.Load(ctx, []project.ID{*a.request.SourceProjectID}); err != nil {
 			return err
 		}
 		a.source = projects[*a.request.SourceProjectID]
@@ -211,7 +206,7 @@ func (a *set) inapplicable(g *note.Suggestion) string {
 
 // actions makes one change of each file from its suggestions.
 func (s *Service) actions(ctx context.Context, a *set) ([]repo.Action, error) {
-	r, err := s.repos.Open(ctx, a.source)
+	r, err := s.Repos.Open(ctx, a.source)
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +296,7 @@ func (s *Service) resolve(ctx context.Context, as authz.Actor, a *set) error {
 			continue
 		}
 		done[n.DiscussionID] = true
-		_, _, err := s.notes.Resolve(ctx, as.Unconditional(), on, n.DiscussionID, note.Resolution{Resolved: true})
+		_, _, err := s.Notes.Resolve(ctx, as.Unconditional(), on, n.DiscussionID, note.Resolution{Resolved: true})
 		if err != nil && !errs.Is(err, errs.Forbidden) && !errs.Is(err, errs.NotFound) {
 			return err
 		}

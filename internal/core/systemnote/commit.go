@@ -68,7 +68,7 @@ func (s *Service) Pushed(ctx context.Context, e repo.Pushed) error {
 	if len(work.Branches) == 0 {
 		return nil
 	}
-	return s.code.Jobs.Enqueue(ctx, work)
+	return s.Code.Jobs.Enqueue(ctx, work)
 }
 
 // RegisterJobs says how the mentions in pushed commits are noted.
@@ -79,11 +79,11 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 // MentionPushed tells issues and merge requests which commits of a push mention them, as far as
 // the account that pushed may read them, without being an administrator. Each commit is told once.
 func (s *Service) MentionPushed(ctx context.Context, work PushedMentions) error {
-	users, err := s.code.Accounts.Load(ctx, []authz.UserID{work.UserID})
+	users, err := s.Code.Accounts.Load(ctx, []authz.UserID{work.UserID})
 	if err != nil {
 		return fmt.Errorf("who pushed: %w", err)
 	}
-	projects, err := s.code.Projects.Load(ctx, []project.ID{work.ProjectID})
+	projects, err := s.Code.Projects.Load(ctx, []project.ID{work.ProjectID})
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (s *Service) MentionPushed(ctx context.Context, work PushedMentions) error 
 	}
 	as := u.Actor()
 	as.Admin = false
-	r, err := s.code.Repos.Open(ctx, p)
+	r, err := s.Code.Repos.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (s *Service) MentionPushed(ctx context.Context, work PushedMentions) error 
 		}
 		for _, c := range commits {
 			o := origin{ref: noteable.Ref{Kind: noteable.Commit, Project: int64(p.ID), Commit: c.ID.String()}, project: p}
-			o.By, o.At = as, s.now()
+			o.By, o.At = as, s.Now()
 			if err := s.mention(ctx, o, c.Message, ""); err != nil {
 				return err
 			}

@@ -21,7 +21,7 @@ func (s *Service) LinesChanged(ctx context.Context, e note.LinesChanged) error {
 		for i, thread := range chunk {
 			h.Discussions, bodies[i] = append(h.Discussions, thread.Discussion), changedLine(e, thread)
 		}
-		if err := s.notes.Record(ctx, h, bodies...); err != nil {
+		if err := s.Notes.Record(ctx, h, bodies...); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ func Day(name string, from, to *string) string {
 
 // onEpic writes lines on an epic. Where they name something, only users who may read that see them.
 func (s *Service) onEpic(ctx context.Context, by authz.Stamp, e *epic.Epic, names note.Named, lines ...string) error {
-	return s.notes.Record(ctx, note.System{
+	return s.Notes.Record(ctx, note.System{
 		On: noteable.Ref{Kind: noteable.Epic, ID: int64(e.ID)}, GroupID: e.GroupID, AuthorID: by.By.UserID, At: by.At, Names: names,
 	}, lines...)
 }
@@ -66,7 +66,7 @@ func (s *Service) inEpic(ctx context.Context, e epic.IssueAdded, onEpic, onIssue
 		return err
 	}
 	names, name := called(&e.Epic)
-	return s.notes.Record(ctx, note.System{On: ref, ProjectID: e.Issue.ProjectID, AuthorID: e.By.UserID, At: e.At, Names: names}, onIssue+name)
+	return s.Notes.Record(ctx, note.System{On: ref, ProjectID: e.Issue.ProjectID, AuthorID: e.By.UserID, At: e.At, Names: names}, onIssue+name)
 }
 
 // EpicIssueAdded tells which issue was put into an epic, and on the issue which epic.

@@ -30,17 +30,12 @@ type Deps struct {
 
 // Service reacts to events.
 type Service struct {
-	notes      *note.Service
-	kinds      *noteable.Kinds
-	users      Names
-	references References
-	code       Code
-	now        func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{notes: d.Notes, kinds: d.Kinds, users: d.Users, references: d.References, code: d.Code, now: d.Now}
+	return &Service{Deps: d}
 }
 
 // Subscribe registers all that is told.
@@ -133,7 +128,7 @@ func (s *Service) IssueUpdated(ctx context.Context, e issue.Updated) error {
 }
 
 func (s *Service) record(ctx context.Context, f issue.Fact, lines []string) error {
-	return s.notes.Record(ctx, note.System{
+	return s.Notes.Record(ctx, note.System{
 		On: noteable.Ref{Kind: noteable.Issue, ID: int64(f.Issue.ID)}, ProjectID: f.Issue.ProjectID, AuthorID: f.By.UserID, At: f.At,
 	}, lines...)
 }
@@ -154,7 +149,7 @@ func (s *Service) people(ctx context.Context, lines []string, who func() (added,
 // names gives the usernames of all the ids in order.
 func (s *Service) names(ctx context.Context, added, removed []authz.UserID) ([]string, error) {
 	ids := slices.Concat(added, removed)
-	users, err := s.users.ByIDs(ctx, ids)
+	users, err := s.Users.ByIDs(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

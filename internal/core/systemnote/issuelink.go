@@ -38,7 +38,7 @@ func (s *Service) tell(ctx context.Context, x pair, onOne, onTwo string) error {
 // name writes a line on the first of two issues that names the second, where %s stands. Only
 // users who may read the second see it.
 func (s *Service) name(ctx context.Context, x pair, line string) error {
-	return s.notes.Record(ctx, note.System{
+	return s.Notes.Record(ctx, note.System{
 		On: noteable.Ref{Kind: noteable.Issue, ID: int64(x.one.ID)}, ProjectID: x.one.ProjectID, AuthorID: x.By.UserID, At: x.At,
 		Names: note.Named{Ref: noteable.Ref{Kind: noteable.Issue, ID: int64(x.two.ID)}, ProjectID: x.two.ProjectID},
 	}, fmt.Sprintf(line, reference(x.two, x.other, x.first)))
@@ -88,7 +88,7 @@ func (s *Service) IssueAddressed(ctx context.Context, e issue.Addressed) error {
 		url := (&weburl.Site{}).Compare(e.Project.FullPath, *e.Project.DefaultBranch, "...", e.Work.Branch)
 		line = fmt.Sprintf("created branch [`%s`](%s) to address this issue", e.Work.Branch, url)
 	}
-	return s.notes.Record(ctx, note.System{
+	return s.Notes.Record(ctx, note.System{
 		On: noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)}, ProjectID: e.Issue.ProjectID, AuthorID: e.By.UserID, At: e.At, Names: names,
 	}, line)
 }

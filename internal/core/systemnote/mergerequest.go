@@ -129,7 +129,7 @@ func (s *Service) AutoMergeAborted(ctx context.Context, e mergerequest.AutoMerge
 
 // ThreadsResolved tells that no thread is open any more.
 func (s *Service) ThreadsResolved(ctx context.Context, e note.ThreadsResolved) error {
-	return s.notes.Record(ctx, note.System{
+	return s.Notes.Record(ctx, note.System{
 		On: e.Target.Ref, ProjectID: project.ID(e.Target.ProjectID), AuthorID: e.By.UserID, At: e.At,
 	}, "resolved all threads")
 }
@@ -138,7 +138,7 @@ func (s *Service) recordRequest(ctx context.Context, f mergerequest.Fact, lines 
 	if !f.By.SignedIn() {
 		f.By.UserID = f.MergeRequest.AuthorID // found by looking at the branch, or pushed with a deploy key
 	}
-	return s.notes.Record(ctx, note.System{
+	return s.Notes.Record(ctx, note.System{
 		On: noteable.Ref{Kind: noteable.MergeRequest, ID: int64(f.MergeRequest.ID)}, ProjectID: f.Project.ID, AuthorID: f.By.UserID, At: f.At,
 	}, lines...)
 }

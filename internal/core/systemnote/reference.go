@@ -47,7 +47,7 @@ func (o *origin) place() parsed.Scope {
 
 // said gives the line for something that the origin mentions.
 func (s *Service) said(o *origin, on *parsed.Target) string {
-	kind, path := s.kinds.Of(o.ref.Kind), o.path
+	kind, path := s.Kinds.Of(o.ref.Kind), o.path
 	mark := kind.Mark
 	if o.project != nil {
 		path = o.project.FullPath
@@ -74,7 +74,7 @@ var mentioned = map[parsed.Kind]noteable.Kind{
 // in Markdown refers to and that who wrote it may read.
 func (s *Service) mention(ctx context.Context, from origin, title, text string) error {
 	var refs []parsed.Reference
-	for _, list := range [][]parsed.Reference{s.parse(title, s.references.Words), s.parse(text, s.references.Parse)} {
+	for _, list := range [][]parsed.Reference{s.parse(title, s.References.Words), s.parse(text, s.References.Parse)} {
 		for i := range list {
 			if mentioned[list[i].Kind] != "" && len(refs) < maxMentioned {
 				refs = append(refs, list[i])
@@ -84,7 +84,7 @@ func (s *Service) mention(ctx context.Context, from origin, title, text string) 
 	if len(refs) == 0 {
 		return nil
 	}
-	targets, err := s.references.Resolve(ctx, from.By, from.place(), refs)
+	targets, err := s.References.Resolve(ctx, from.By, from.place(), refs)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *Service) mention(ctx context.Context, from origin, title, text string) 
 	if from.project != nil {
 		source.ProjectID = from.project.ID
 	}
-	return s.notes.Refer(ctx, source, to...)
+	return s.Notes.Refer(ctx, source, to...)
 }
 
 // parse reads a text that may refer to something.

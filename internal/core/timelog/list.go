@@ -77,7 +77,7 @@ func (s *Service) where(w *db.Where, as authz.Actor, f Filter) {
 
 // List returns a page of the entries on what the actor may read.
 func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[Located], error) {
-	if err := s.policy.Require(ctx, as, authz.ListTimelogs, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ListTimelogs, authz.Subject{}); err != nil {
 		return page.Page[Located]{}, err
 	}
 	var w db.Where
@@ -86,7 +86,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	if !f.Asc {
 		order = order.Desc()
 	}
-	list, err := page.Select[Located](ctx, s.db, page.Query{Columns: columns, From: from, Where: w, Order: order}, f.Range)
+	list, err := page.Select[Located](ctx, s.DB, page.Query{Columns: columns, From: from, Where: w, Order: order}, f.Range)
 	if err != nil {
 		return list, errs.Wrap(err, "list timelogs")
 	}
@@ -95,12 +95,12 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 
 // Spent adds up the seconds of the entries on what the actor may read.
 func (s *Service) Spent(ctx context.Context, as authz.Actor, f Filter) (int64, error) {
-	if err := s.policy.Require(ctx, as, authz.ListTimelogs, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ListTimelogs, authz.Subject{}); err != nil {
 		return 0, err
 	}
 	var w db.Where
 	s.where(&w, as, f)
-	n, err := db.Get[int64](ctx, s.db, "SELECT CAST(COALESCE(SUM(t.time_spent), 0) AS BIGINT) FROM "+from+w.SQL(), w.Args()...)
+	n, err := db.Get[int64](ctx, s.DB, "SELECT CAST(COALESCE(SUM(t.time_spent), 0) AS BIGINT) FROM "+from+w.SQL(), w.Args()...)
 	if err != nil {
 		return 0, fmt.Errorf("add up timelogs: %w", err)
 	}
@@ -110,13 +110,13 @@ func (s *Service) Spent(ctx context.Context, as authz.Actor, f Filter) (int64, e
 // ByIDs returns those of the entries with these ids that are on what the actor may read.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Located, error) {
 	out := make(map[ID]*Located, len(ids))
-	if err := s.policy.Require(ctx, as, authz.ListTimelogs, authz.Subject{}); err != nil || len(ids) == 0 {
+	if err := s.Policy.Require(ctx, as, authz.ListTimelogs, authz.Subject{}); err != nil || len(ids) == 0 {
 		return out, err
 	}
 	var w db.Where
 	w.In("t.id", ids)
 	s.where(&w, as, Filter{})
-	list, err := db.Select[Located](ctx, s.db, "SELECT "+columns+" FROM "+from+w.SQL(), w.Args()...)
+	list, err := db.Select[Located](ctx, s.DB, "SELECT "+columns+" FROM "+from+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("timelogs by id: %w", err)
 	}
@@ -136,7 +136,7 @@ func (e *Entry) Subject(as authz.Actor, p *project.Project) authz.Subject {
 // MayDelete reports whether the actor may delete an entry of a project: its own, or any one of a
 // project that it maintains.
 func (s *Service) MayDelete(ctx context.Context, as authz.Actor, p *project.Project, e *Entry) (bool, error) {
-	may, err := s.policy.Can(ctx, as, authz.AdminTimelog, e.Subject(as, p))
+	may, err := s.Policy.Can(ctx, as, authz.AdminTimelog, e.Subject(as, p))
 	if err != nil {
 		return false, fmt.Errorf("permission for timelog: %w", err)
 	}

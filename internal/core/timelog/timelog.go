@@ -82,10 +82,9 @@ type Deps struct {
 
 // Service reads and writes entries.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
-	now    func() time.Time
-	above  Above
+	Deps
+
+	above Above
 }
 
 // Readable says which things of one kind the actor may read.
@@ -99,7 +98,7 @@ type Readable interface {
 type Above struct{ Issues, MergeRequests Readable }
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{db: d.DB, policy: d.Policy, now: d.Now} }
+func New(d Deps) *Service { return &Service{Deps: d} }
 
 // Connect hands over what is built after the service.
 func (s *Service) Connect(a Above) { s.above = a }
@@ -120,7 +119,7 @@ func (s *Service) Apply(ctx context.Context, as authz.Actor, on noteable.Ref, t 
 			out.OldEstimate, t.Estimate = &old, n
 		}
 	}
-	now := s.now()
+	now := s.Now()
 	out.SpentAt = now
 	if c.Delete != 0 {
 		if err := s.drop(ctx, on, t, c.Delete, &out); err != nil {
@@ -164,7 +163,7 @@ func (s *Service) Apply(ctx context.Context, as authz.Actor, on noteable.Ref, t 
 }
 
 func (s *Service) insert(ctx context.Context, as authz.Actor, on noteable.Ref, seconds int64, summary string, at time.Time) (ID, error) {
-	e := Entry{UserID: as.UserID, Spent: seconds, SpentAt: db.At(at), CreatedAt: db.At(s.now())}
+	e := Entry{UserID: as.UserID, Spent: seconds, SpentAt: db.At(at), CreatedAt: db.At(s.Now())}
 	switch on.Kind {
 	case noteable.Issue:
 		e.IssueID = &on.ID
@@ -176,7 +175,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, on noteable.Ref, s
 	if summary != "" {
 		e.Summary = &summary
 	}
-	if err := db.Create(ctx, s.db, "timelogs", &e); err != nil {
+	if err := db.Create(ctx, s.DB, "timelogs", &e); err != nil {
 		return 0, fmt.Errorf("insert timelog: %w", err)
 	}
 	return e.ID, nil
@@ -184,7 +183,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, on noteable.Ref, s
 
 // drop deletes an entry of an issue or merge request.
 func (s *Service) drop(ctx context.Context, on noteable.Ref, t *Totals, id ID, out *Diff) error {
-	e, err := db.Get[Entry](ctx, s.db, "SELECT "+db.Columns[Entry]("")+" FROM timelogs WHERE id = ? AND "+column(on.Kind)+" = ?", id, on.ID)
+	e, err := db.Get[Entry](ctx, s.DB, "SELECT "+db.Columns[Entry]("")+" FROM timelogs WHERE id = ? AND "+column(on.Kind)+" = ?", id, on.ID)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return errs.Missing("")
@@ -195,7 +194,7 @@ func (s *Service) drop(ctx context.Context, on noteable.Ref, t *Totals, id ID, o
 		bad.Add("base", "Time to subtract exceeds the total time spent")
 		return bad.Err()
 	}
-	if _, err := db.Drop(ctx, s.db, db.Row{Table: "timelogs", ID: id}); err != nil { // the row with the totals is locked
+	if _, err := db.Drop(ctx, s.DB, db.Row{Table: "timelogs", ID: id}); err != nil { // the row with the totals is locked
 		return fmt.Errorf("delete timelog: %w", err)
 	}
 	t.Spent -= e.Spent
@@ -215,7 +214,7 @@ func column(kind noteable.Kind) string {
 // transaction. The caller writes the totals.
 func (s *Service) Move(ctx context.Context, kind noteable.Kind, from, to int64) error {
 	of := column(kind)
-	if _, err := s.db.Exec(ctx, "UPDATE timelogs SET "+of+" = ? WHERE "+of+" = ?", to, from); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE timelogs SET "+of+" = ? WHERE "+of+" = ?", to, from); err != nil {
 		return fmt.Errorf("move timelogs: %w", err)
 	}
 	return nil
@@ -224,7 +223,7 @@ func (s *Service) Move(ctx context.Context, kind noteable.Kind, from, to int64) 
 // Depart is the account.Executor of time tracking: what a departing user spent becomes the
 // ghost's, so that totals stay.
 func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
-	n, err := s.db.Exec(ctx, "UPDATE timelogs SET user_id = ? WHERE id IN (SELECT id FROM timelogs WHERE user_id = ? ORDER BY id LIMIT ?)",
+	n, err := s.DB.Exec(ctx, "UPDATE timelogs SET user_id = ? WHERE id IN (SELECT id FROM timelogs WHERE user_id = ? ORDER BY id LIMIT ?)",
 		e.Ghost, e.UserID, account.Batch)
 	if err != nil {
 		return false, fmt.Errorf("hand over timelogs: %w", err)

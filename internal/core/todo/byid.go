@@ -15,13 +15,13 @@ import (
 // in one statement for them and one for their groups.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Todo, error) {
 	out := make(map[ID]*Todo, len(ids))
-	if may, err := s.policy.Can(ctx, as, authz.ReadOwnTodos, authz.Subject{}); err != nil || !may || len(ids) == 0 {
+	if may, err := s.Policy.Can(ctx, as, authz.ReadOwnTodos, authz.Subject{}); err != nil || !may || len(ids) == 0 {
 		return out, err
 	}
 	w := s.mine(as)
 	w.In("t.id", ids)
 	columns, tables := s.from()
-	list, err := db.Select[Todo](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
+	list, err := db.Select[Todo](ctx, s.DB, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
 	if err == nil {
 		err = s.fill(ctx, list)
 	}
@@ -37,7 +37,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 // On returns the actor's to-do items about each of the things that it may read, in a state or in
 // all where it is "", the newest first, in one statement. The things are no commits.
 func (s *Service) On(ctx context.Context, as authz.Actor, things []noteable.Ref, state State) (map[noteable.Ref][]*Todo, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadOwnTodos, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadOwnTodos, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	out := make(map[noteable.Ref][]*Todo, len(things))
@@ -60,7 +60,7 @@ func (s *Service) On(ctx context.Context, as authz.Actor, things []noteable.Ref,
 		w.And("t.state = ?", state)
 	}
 	columns, tables := s.from()
-	list, err := db.Select[Todo](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL()+" ORDER BY t.id DESC", w.Args()...)
+	list, err := db.Select[Todo](ctx, s.DB, "SELECT "+columns+" FROM "+tables+w.SQL()+" ORDER BY t.id DESC", w.Args()...)
 	if err == nil {
 		err = s.fill(ctx, list)
 	}
@@ -78,10 +78,10 @@ func (s *Service) On(ctx context.Context, as authz.Actor, things []noteable.Ref,
 // their ids. It returns NotFound where one is not there, and leaves those alone that another one
 // about the same thing waits for.
 func (s *Service) Restore(ctx context.Context, as authz.Actor, ids []ID) ([]*Todo, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdateOwnTodos, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateOwnTodos, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		mine, err := s.ByIDs(ctx, as, ids)
 		if err != nil {
 			return err
@@ -90,10 +90,10 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ids []ID) ([]*Tod
 			if mine[id] == nil {
 				return errs.Missing("")
 			}
-			if _, err := s.db.Exec(ctx, `UPDATE todos SET state = 'pending', updated_at = ? WHERE id = ? AND state = 'done' AND NOT EXISTS (SELECT 1 FROM todos o
+			if _, err := s.DB.Exec(ctx, `UPDATE todos SET state = 'pending', updated_at = ? WHERE id = ? AND state = 'done' AND NOT EXISTS (SELECT 1 FROM todos o
 				WHERE o.user_id = todos.user_id AND o.target_type = todos.target_type AND o.target_id = todos.target_id AND o.commit_id = todos.commit_id
 				AND COALESCE(o.project_id, 0) = COALESCE(todos.project_id, 0) AND (o.action <> ? OR o.author_id = todos.author_id)
-				AND o.state = 'pending')`, db.At(s.now()), id, AccessRequested); err != nil {
+				AND o.state = 'pending')`, db.At(s.Now()), id, AccessRequested); err != nil {
 				return err
 			}
 		}
@@ -115,7 +115,7 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ids []ID) ([]*Tod
 // MarkDoneOn marks the actor's to-do items about a thing as done, all of them for the zero value,
 // and gives their ids.
 func (s *Service) MarkDoneOn(ctx context.Context, as authz.Actor, on noteable.Ref) ([]ID, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdateOwnTodos, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateOwnTodos, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	var w db.Where
@@ -125,7 +125,7 @@ func (s *Service) MarkDoneOn(ctx context.Context, as authz.Actor, on noteable.Re
 		w.And("target_type = ?", on.Kind)
 		w.And("target_id = ?", on.ID)
 	}
-	ids, err := db.Select[ID](ctx, s.db, "UPDATE todos SET state = 'done', updated_at = ?"+w.SQL()+" RETURNING id", append([]any{db.At(s.now())}, w.Args()...)...)
+	ids, err := db.Select[ID](ctx, s.DB, "UPDATE todos SET state = 'done', updated_at = ?"+w.SQL()+" RETURNING id", append([]any{db.At(s.Now())}, w.Args()...)...)
 	if err != nil {
 		return nil, fmt.Errorf("mark to-do items: %w", err)
 	}

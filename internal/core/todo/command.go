@@ -12,7 +12,7 @@ import (
 
 // Commands are the quick actions of to-do items.
 func (s *Service) Commands() []quickaction.Action {
-	all := s.kinds.Where(func(d *noteable.Description) bool { return d.Todos && d.Table != "" })
+	all := s.Kinds.Where(func(d *noteable.Description) bool { return d.Todos && d.Table != "" })
 	return []quickaction.Action{
 		{Names: []string{"todo"}, Kinds: all, Issue: authz.CreateTodo, Merge: authz.CreateTodo, Epic: authz.CreateTodo, Run: s.addCommand},
 		{Names: []string{"done"}, Kinds: all, Issue: authz.CreateTodo, Merge: authz.CreateTodo, Epic: authz.CreateTodo, Run: s.doneCommand},
@@ -21,7 +21,7 @@ func (s *Service) Commands() []quickaction.Action {
 
 // pending gives the ids of the actor's to-do items that wait for a thing.
 func (s *Service) pending(ctx context.Context, as authz.Actor, t noteable.Ref) ([]ID, error) {
-	return db.Select[ID](ctx, s.db, "SELECT id FROM todos WHERE user_id = ? AND target_type = ? AND target_id = ? AND state = ? ORDER BY id",
+	return db.Select[ID](ctx, s.DB, "SELECT id FROM todos WHERE user_id = ? AND target_type = ? AND target_id = ? AND state = ? ORDER BY id",
 		as.UserID, t.Kind, t.ID, Pending)
 }
 

@@ -19,7 +19,7 @@ func (s *Service) askApprovers(ctx context.Context, f mergerequest.Fact, by auth
 	if r.Draft || r.State != mergerequest.StateOpened {
 		return nil
 	}
-	users, err := s.approvals.Asked(ctx, f.Project, r)
+	users, err := s.Approvals.Asked(ctx, f.Project, r)
 	if err != nil || len(users) == 0 {
 		return err
 	}
@@ -43,7 +43,7 @@ func placeOf(p authz.Place) noteable.Ref {
 
 // accessRequested tells those who decide of a request for access.
 func (s *Service) accessRequested(ctx context.Context, e namespace.AccessRequested) error {
-	users, err := s.namespaces.Deciders(ctx, e.Place)
+	users, err := s.Namespaces.Deciders(ctx, e.Place)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *Service) accessRequested(ctx context.Context, e namespace.AccessRequest
 // or taken back.
 func (s *Service) decided(ctx context.Context, p authz.Place, user authz.UserID, at time.Time) error {
 	on := placeOf(p)
-	_, err := s.db.Exec(ctx, `UPDATE todos SET state = 'done', updated_at = ? WHERE target_type = ? AND target_id = ? AND action = ? AND author_id = ?
+	_, err := s.DB.Exec(ctx, `UPDATE todos SET state = 'done', updated_at = ? WHERE target_type = ? AND target_id = ? AND action = ? AND author_id = ?
 		AND state = 'pending'`, db.At(at), on.Kind, on.ID, AccessRequested, user)
 	if err != nil {
 		return fmt.Errorf("resolve to-do items of an access request: %w", err)

@@ -27,7 +27,7 @@ type making struct {
 // insert makes to-do items for users, but for those who have one about the same thing that
 // waits, and gives their number. There are none about kinds that have no to-do items.
 func (s *Service) insert(ctx context.Context, m making, users []authz.UserID) (int64, error) {
-	if kind := s.kinds.Find(m.target.Kind); len(users) == 0 || m.by == 0 || kind != nil && !kind.Todos {
+	if kind := s.Kinds.Find(m.target.Kind); len(users) == 0 || m.by == 0 || kind != nil && !kind.Todos {
 		return 0, nil
 	}
 	projectID, groupID := m.target.Place()
@@ -38,7 +38,7 @@ func (s *Service) insert(ctx context.Context, m making, users []authz.UserID) (i
 			m.action, Pending, at, at)
 	}
 	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	n, err := s.db.Exec(ctx, `INSERT INTO todos (user_id, author_id, project_id, group_id, target_type, target_id, commit_id, note_id, internal,
+	n, err := s.DB.Exec(ctx, `INSERT INTO todos (user_id, author_id, project_id, group_id, target_type, target_id, commit_id, note_id, internal,
 		action, state, created_at, updated_at) VALUES `+strings.Repeat(row+", ", len(users)-1)+row+" ON CONFLICT DO NOTHING", args...)
 	if err != nil {
 		return 0, fmt.Errorf("create to-do items: %w", err)
@@ -62,7 +62,7 @@ func (s *Service) resolve(ctx context.Context, user authz.UserID, on noteable.Re
 			AND (target_type, target_id) IN (SELECT n.noteable_type, n.noteable_id FROM notes n WHERE n.id = ?)`
 		args = []any{db.At(at), user, on.ID}
 	}
-	if _, err := s.db.Exec(ctx, query, args...); err != nil {
+	if _, err := s.DB.Exec(ctx, query, args...); err != nil {
 		return fmt.Errorf("resolve to-do items: %w", err)
 	}
 	return nil
@@ -72,16 +72,16 @@ func (s *Service) resolve(ctx context.Context, user authz.UserID, on noteable.Re
 // matter is one of these.
 func (s *Service) able(ctx context.Context, m making, users []authz.UserID) ([]authz.UserID, error) {
 	own := func(id authz.UserID) bool { return id == m.target.AuthorID }
-	if of := s.kinds.Of(m.target.Kind).Assignees; m.target.Subject.Confidential && of.Table != "" {
-		assignees, err := db.Select[authz.UserID](ctx, s.db, "SELECT user_id FROM "+of.Table+" WHERE "+of.Of+" = ? ORDER BY user_id", m.target.ID)
+	if of := s.Kinds.Of(m.target.Kind).Assignees; m.target.Subject.Confidential && of.Table != "" {
+		assignees, err := db.Select[authz.UserID](ctx, s.DB, "SELECT user_id FROM "+of.Table+" WHERE "+of.Of+" = ? ORDER BY user_id", m.target.ID)
 		if err != nil {
 			return nil, fmt.Errorf("read assignees: %w", err)
 		}
 		own = func(id authz.UserID) bool { return id == m.target.AuthorID || slices.Contains(assignees, id) }
 	}
-	users, err := s.policy.Able(ctx, s.kinds.Of(m.target.Kind).Read, m.target.Subject, users, own)
+	users, err := s.Policy.Able(ctx, s.Kinds.Of(m.target.Kind).Read, m.target.Subject, users, own)
 	if err == nil && m.internal {
-		users, err = s.policy.Able(ctx, authz.InternalNote, m.target.Subject, users, own)
+		users, err = s.Policy.Able(ctx, authz.InternalNote, m.target.Subject, users, own)
 	}
 	return users, err
 }
@@ -167,7 +167,7 @@ func (s *Service) mention(ctx context.Context, as authz.Actor, m making, texts, 
 	if users, err = s.able(ctx, m, users); err != nil {
 		return err
 	}
-	if err := s.subscriptions.Mention(ctx, subscription.Mentioned{In: m.target, Users: users, Internal: m.internal}); err != nil {
+	if err := s.Subscriptions.Mention(ctx, subscription.Mentioned{In: m.target, Users: users, Internal: m.internal}); err != nil {
 		return err
 	}
 	for _, action := range []Action{DirectlyAddressed, Mentioned} {
@@ -185,7 +185,7 @@ func (s *Service) mentions(text string) []reference.Reference {
 	if !strings.Contains(text, "@") {
 		return nil
 	}
-	return slices.DeleteFunc(s.texts.Parse(text), func(r reference.Reference) bool { return r.Kind != reference.Mention })
+	return slices.DeleteFunc(s.Texts.Parse(text), func(r reference.Reference) bool { return r.Kind != reference.Mention })
 }
 
 // named is a user who was mentioned, and under which name.
@@ -201,7 +201,7 @@ func (s *Service) named(ctx context.Context, as authz.Actor, t noteable.Target, 
 		return nil, nil
 	}
 	marks, args := db.Marks(names)
-	groups, more := s.policy.VisibleGroupsSQL(as, "n")
+	groups, more := s.Policy.VisibleGroupsSQL(as, "n")
 	query := "SELECT u.id AS user_id, u.username_fold AS name FROM users u WHERE u.username_fold IN (" + marks + `) UNION ALL
 		SELECT m.user_id, r.path_fold FROM routes r JOIN namespaces n ON n.id = r.namespace_id
 			JOIN namespace_ancestors a ON a.namespace_id = n.id JOIN members m ON m.namespace_id = a.ancestor_id
@@ -211,7 +211,7 @@ func (s *Service) named(ctx context.Context, as authz.Actor, t noteable.Target, 
 		query += ` UNION ALL SELECT m.user_id, 'all' FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.ancestor_id WHERE a.namespace_id = ?`
 		args = append(args, t.Subject.Namespace)
 	}
-	out, err := db.Select[named](ctx, s.db, "SELECT x.user_id, x.name FROM ("+query+") x ORDER BY x.user_id, x.name LIMIT ?", append(args, maxMentioned)...)
+	out, err := db.Select[named](ctx, s.DB, "SELECT x.user_id, x.name FROM ("+query+") x ORDER BY x.user_id, x.name LIMIT ?", append(args, maxMentioned)...)
 	if err != nil {
 		return nil, fmt.Errorf("find who is mentioned: %w", err)
 	}

@@ -55,7 +55,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 }
 
 func (s *Service) clear(ctx context.Context, on noteable.Ref) error {
-	if _, err := s.db.Exec(ctx, "DELETE FROM todos WHERE target_type = ? AND target_id = ?", on.Kind, on.ID); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM todos WHERE target_type = ? AND target_id = ?", on.Kind, on.ID); err != nil {
 		return fmt.Errorf("clear to-do items: %w", err)
 	}
 	return nil
@@ -152,7 +152,7 @@ func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) er
 
 // recovered marks the to-do items about a failed pipeline as done.
 func (s *Service) recovered(ctx context.Context, e mergerequest.PipelineRecovered) error {
-	_, err := s.db.Exec(ctx, "UPDATE todos SET state = 'done', updated_at = ? WHERE action = ? AND state = 'pending' AND target_type = ? AND target_id = ?",
+	_, err := s.DB.Exec(ctx, "UPDATE todos SET state = 'done', updated_at = ? WHERE action = ? AND state = 'pending' AND target_type = ? AND target_id = ?",
 		db.At(e.At), BuildFailed, noteable.MergeRequest, e.MergeRequest.ID)
 	if err != nil {
 		return fmt.Errorf("resolve to-do items of a pipeline: %w", err)

@@ -128,26 +128,17 @@ type Deps struct {
 
 // Service reads and changes to-do items.
 type Service struct {
-	db            *db.DB
-	policy        *authz.Policy
-	subscriptions *subscription.Service
-	approvals     *approval.Service
-	namespaces    *namespace.Service
-	texts         reference.Reader
-	kinds         *noteable.Kinds
-	now           func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, subscriptions: d.Subscriptions, approvals: d.Approvals, namespaces: d.Namespaces, texts: d.Texts, kinds: d.Kinds, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 // from gives the columns of Todo, and the tables that they are read from.
 func (s *Service) from() (columns, tables string) {
-	joins, each := s.kinds.Joins("t.target_type", "t.target_id", func(d *noteable.Description) bool { return d.Todos })
+	joins, each := s.Kinds.Joins("t.target_type", "t.target_id", func(d *noteable.Description) bool { return d.Todos })
 	return rowColumns + ", COALESCE(" + budget.CutSQL("tn.body") + ", " + noteable.Columns(each, "title") + `, CASE t.target_type
 		WHEN 'Project' THEN (SELECT tr.path FROM projects tp JOIN routes tr ON tr.namespace_id = tp.namespace_id WHERE tp.id = t.target_id)
 		WHEN 'Namespace' THEN (SELECT tr.path FROM routes tr WHERE tr.namespace_id = t.target_id) END, '') AS body,
@@ -163,7 +154,7 @@ func (s *Service) mine(as authz.Actor) db.Where {
 	var w db.Where
 	w.And("t.user_id = ?", as.UserID)
 	decided, args := s.decidedSQL(as)
-	for _, kind := range s.kinds.All() {
+	for _, kind := range s.Kinds.All() {
 		if !kind.Todos {
 			continue
 		}
@@ -176,7 +167,7 @@ func (s *Service) mine(as authz.Actor) db.Where {
 		decided, args = decided+" OR t.target_type = ? AND "+cond, append(append(args, kind.Kind), more...)
 	}
 	w.And("("+decided+")", args...)
-	internal, args := s.policy.InternalSQL(as, "t", "t")
+	internal, args := s.Policy.InternalSQL(as, "t", "t")
 	w.And(internal, args...)
 	return w
 }
@@ -184,7 +175,7 @@ func (s *Service) mine(as authz.Actor) db.Where {
 // codeSQL is a condition that holds where the actor may read the code of the project of a
 // to-do item.
 func (s *Service) codeSQL(as authz.Actor) (cond string, args []any) {
-	readable, args := s.policy.ReadableCodeSQL(as, "p", "n")
+	readable, args := s.Policy.ReadableCodeSQL(as, "p", "n")
 	return "EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = t.project_id AND NOT p.pending_delete AND " + readable + ")", args
 }
 
@@ -194,15 +185,15 @@ func (s *Service) decidedSQL(as authz.Actor) (cond string, args []any) {
 	if as.Admin {
 		return "t.target_type IN ('Project', 'Namespace')", nil
 	}
-	projects, args := s.policy.ReachSQL(as, authz.Rules[authz.AdminMembers].Min)
-	groups, more := s.policy.ReachSQL(as, authz.Rules[authz.AdminGroupMembers].Min)
+	projects, args := s.Policy.ReachSQL(as, authz.Rules[authz.AdminMembers].Min)
+	groups, more := s.Policy.ReachSQL(as, authz.Rules[authz.AdminGroupMembers].Min)
 	return "t.target_type = 'Project' AND EXISTS (SELECT 1 FROM projects p WHERE p.id = t.project_id AND NOT p.pending_delete AND p.namespace_id IN (" +
 		projects + ")) OR t.target_type = 'Namespace' AND t.group_id IN (" + groups + ")", append(args, more...)
 }
 
 // List returns a page of the actor's to-do items about what it may read, the newest first.
 func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[Todo], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadOwnTodos, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadOwnTodos, authz.Subject{}); err != nil {
 		return page.Page[Todo]{}, err
 	}
 	w := s.mine(as)
@@ -239,7 +230,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 		q.Key, q.Narrow = "t.id", "todos t"
 		q.Candidates = []page.Candidates{{SQL: "SELECT t.id FROM todos t" + w.SQL(), Args: w.Args(), Exact: true, Table: "todos t"}}
 	}
-	list, err := page.Select[Todo](ctx, s.db, q, f.Range)
+	list, err := page.Select[Todo](ctx, s.DB, q, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list to-do items: %w", err)
 	}
@@ -258,7 +249,7 @@ func (s *Service) fill(ctx context.Context, todos []Todo) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	found, err := s.namespaces.Load(ctx, ids)
+	found, err := s.Namespaces.Load(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("groups of to-do items: %w", err)
 	}
@@ -270,12 +261,12 @@ func (s *Service) fill(ctx context.Context, todos []Todo) error {
 
 // Count gives the number of the actor's pending to-do items about what it may read.
 func (s *Service) Count(ctx context.Context, as authz.Actor) (int, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadOwnTodos, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadOwnTodos, authz.Subject{}); err != nil {
 		return 0, err
 	}
 	w := s.mine(as)
 	w.And("t.state = ?", Pending)
-	n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM todos t"+w.SQL(), w.Args()...)
+	n, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM todos t"+w.SQL(), w.Args()...)
 	if err != nil {
 		return 0, fmt.Errorf("count to-do items: %w", err)
 	}
@@ -287,7 +278,7 @@ func (s *Service) find(ctx context.Context, as authz.Actor, cond string, args ..
 	w := s.mine(as)
 	w.And(cond, args...)
 	columns, tables := s.from()
-	t, err := db.Get[Todo](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
+	t, err := db.Get[Todo](ctx, s.DB, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
@@ -300,14 +291,14 @@ func (s *Service) find(ctx context.Context, as authz.Actor, cond string, args ..
 
 // MarkDone marks one of the actor's to-do items as done.
 func (s *Service) MarkDone(ctx context.Context, as authz.Actor, id ID) (*Todo, error) {
-	if err := s.policy.Require(ctx, as, authz.UpdateOwnTodos, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.UpdateOwnTodos, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	t, err := s.find(ctx, as, "t.id = ?", id)
 	if err != nil {
 		return nil, err
 	}
-	out, err := db.Update(ctx, s.db, db.Row{Table: "todos", ID: id, Now: s.now, If: as.UnmodifiedAt}, func(_ context.Context, t *row) error {
+	out, err := db.Update(ctx, s.DB, db.Row{Table: "todos", ID: id, Now: s.Now, If: as.UnmodifiedAt}, func(_ context.Context, t *row) error {
 		t.State = Done
 		return nil
 	})
@@ -331,7 +322,7 @@ type row struct {
 // Add creates a to-do item of the actor's own for a thing. It gives NotModified where one
 // waits already.
 func (s *Service) Add(ctx context.Context, as authz.Actor, on subscription.On) (*Todo, error) {
-	kind := s.kinds.Find(on.Kind)
+	kind := s.Kinds.Find(on.Kind)
 	if kind == nil {
 		return nil, fmt.Errorf("to-do items: nothing finds things of kind %q", on.Kind)
 	}
@@ -339,10 +330,10 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, on subscription.On) (
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.CreateTodo, t.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreateTodo, t.Subject); err != nil {
 		return nil, err
 	}
-	n, err := s.insert(ctx, making{target: t, by: as.UserID, action: Marked, at: s.now()}, []authz.UserID{as.UserID})
+	n, err := s.insert(ctx, making{target: t, by: as.UserID, action: Marked, at: s.Now()}, []authz.UserID{as.UserID})
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (authz.Actor, To
 	if key == "" || len(key) > secret.MaxToken {
 		return authz.Actor{}, Token{}, errs.New(errs.Unauthorized, "")
 	}
-	digest, now := secret.Digest(key), s.now()
+	digest, now := secret.Digest(key), s.Now()
 	b := s.cache.get(digest, now)
 	if b == nil {
 		seen := s.cache.generation()
@@ -49,7 +49,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (authz.Actor, To
 		return authz.Actor{}, Token{}, err
 	}
 	s.used.Note(b.ID, now)
-	s.accounts.NoteActive(b.UserID, now)
+	s.Accounts.NoteActive(b.UserID, now)
 	return authz.Actor{
 		UserID: b.UserID, Username: b.user.Username, Admin: b.user.Admin, Auditor: b.user.Auditor,
 		External: b.user.External, Bot: b.user.Type != account.Human, TokenID: int64(b.ID), Scopes: b.Scopes(),
@@ -62,7 +62,7 @@ func (s *Service) bearer(ctx context.Context, digest string) (*bearer, error) {
 		Token
 		account.Standing
 	}
-	r, err := db.Get[row](ctx, s.db, "SELECT "+db.Columns[Token]("t")+", "+account.StandingColumns+`
+	r, err := db.Get[row](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+", "+account.StandingColumns+`
 		FROM access_tokens t JOIN users u ON u.id = t.user_id
 		LEFT JOIN emails e ON e.user_id = u.id AND e.is_primary
 		WHERE t.digest = ?`, digest)
@@ -82,10 +82,10 @@ func (s *Service) judge(b *bearer, now time.Time) error {
 		return &errs.Error{Kind: errs.Unauthorized, Err: ErrRevoked}
 	case b.Expired(now):
 		return &errs.Error{Kind: errs.Unauthorized, Err: ErrExpired}
-	case b.Kind == Impersonation && s.noImpersonation:
+	case b.Kind == Impersonation && s.NoImpersonation:
 		return &errs.Error{Kind: errs.Unauthorized, Err: ErrNoImpersonation}
-	case b.Kind == Personal && !b.user.Admin && s.settings.Current().DisablePersonalAccessTokens:
+	case b.Kind == Personal && !b.user.Admin && s.Settings.Current().DisablePersonalAccessTokens:
 		return errs.Denied(messageDisabled) // administrators turn it off again with theirs
 	}
-	return s.accounts.Barred(&b.user)
+	return s.Accounts.Barred(&b.user)
 }

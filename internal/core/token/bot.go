@@ -23,7 +23,7 @@ func (s *Service) CheckBotToken(in *Input) error {
 	if err := s.checkToken(in); err != nil {
 		return errs.Bad(err.Error())
 	}
-	if in.ExpiresOn != nil && *in.ExpiresOn < s.now().UTC().Format(time.DateOnly) {
+	if in.ExpiresOn != nil && *in.ExpiresOn < s.Now().UTC().Format(time.DateOnly) {
 		return errs.Bad("Expires at cannot be a date in the past")
 	}
 	return nil
@@ -35,9 +35,9 @@ func (s *Service) CreateBot(ctx context.Context, as authz.Actor, in BotInput) (*
 	t := s.token(in.Kind, 0, in.Name, in.Scopes)
 	t.Description, t.ExpiresOn = in.Description, in.ExpiresOn
 	key := s.newSecret()
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		if t.UserID, err = s.accounts.CreateBot(ctx, as, in.Prefix, in.Name); err != nil {
+		if t.UserID, err = s.Accounts.CreateBot(ctx, as, in.Prefix, in.Name); err != nil {
 			return err
 		}
 		kept, err := s.keep(ctx, as, t, key)
@@ -57,7 +57,7 @@ func (s *Service) RotateBotToken(ctx context.Context, as authz.Actor, old *Token
 
 // RetireBots is RetireBot for all whose usernames begin so.
 func (s *Service) RetireBots(ctx context.Context, as authz.Actor, prefix string) error {
-	ids, err := s.accounts.Bots(ctx, prefix)
+	ids, err := s.Accounts.Bots(ctx, prefix)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *Service) RetireBots(ctx context.Context, as authz.Actor, prefix string)
 // account, in the caller's transaction: what it made goes to the ghost. It asks for no
 // permission.
 func (s *Service) RetireBot(ctx context.Context, as authz.Actor, id authz.UserID) error {
-	tokens, err := db.Select[Token](ctx, s.db, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t WHERE t.user_id = ? AND NOT t.revoked ORDER BY t.id", id)
+	tokens, err := db.Select[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t WHERE t.user_id = ? AND NOT t.revoked ORDER BY t.id", id)
 	if err != nil {
 		return fmt.Errorf("tokens of bot: %w", err)
 	}
@@ -82,7 +82,7 @@ func (s *Service) RetireBot(ctx context.Context, as authz.Actor, id authz.UserID
 			return fmt.Errorf("revoke token of bot: %w", err)
 		}
 	}
-	return s.accounts.RetireBot(ctx, as, id)
+	return s.Accounts.RetireBot(ctx, as, id)
 }
 
 // Refresh puts the last use of a token in that is not written down yet.

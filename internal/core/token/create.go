@@ -40,10 +40,10 @@ type Input struct {
 // Create makes a personal access token for a user. Only administrators may. The
 // second result is the secret: it is shown once and not kept.
 func (s *Service) Create(ctx context.Context, as authz.Actor, user authz.UserID, in Input) (*Token, string, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return nil, "", err
 	}
-	if _, err := s.accounts.ActorFor(ctx, strconv.FormatInt(int64(user), 10)); err != nil {
+	if _, err := s.Accounts.ActorFor(ctx, strconv.FormatInt(int64(user), 10)); err != nil {
 		return nil, "", err
 	}
 	if err := s.checkToken(&in); err != nil {
@@ -56,7 +56,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, user authz.UserID,
 // of what the interface serves: a user who holds a token could not give it more than that
 // without the person noticing.
 func (s *Service) CreateOwn(ctx context.Context, as authz.Actor, in Input) (*Token, string, error) {
-	if err := s.policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return nil, "", err
 	}
 	for _, scope := range in.Scopes {
@@ -85,7 +85,7 @@ func (s *Service) SessionScopes(as authz.Actor) authz.Scopes {
 // CreateInSession makes a personal access token for a person who signed on with a
 // password. Who came with a token is Forbidden: a token could give itself more rights.
 func (s *Service) CreateInSession(ctx context.Context, as authz.Actor, in Input) (*Token, string, error) {
-	if err := s.policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return nil, "", err
 	}
 	if as.Session == 0 {
@@ -104,7 +104,7 @@ func (s *Service) CreateInSession(ctx context.Context, as authz.Actor, in Input)
 
 // createToken stores a token whose input was checked.
 func (s *Service) createToken(ctx context.Context, as authz.Actor, kind Kind, user authz.UserID, in Input) (*Token, string, error) {
-	if kind == Personal && as.SignedIn() && s.settings.Current().DisablePersonalAccessTokens {
+	if kind == Personal && as.SignedIn() && s.Settings.Current().DisablePersonalAccessTokens {
 		return nil, "", errs.Denied(messageDisabled)
 	}
 	t := s.token(kind, user, in.Name, in.Scopes)
@@ -116,7 +116,7 @@ func (s *Service) createToken(ctx context.Context, as authz.Actor, kind Kind, us
 	if key == "" {
 		key = s.newSecret()
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		kept, err := s.keep(ctx, as, t, key)
 		t.ID = kept.ID
 		return err
@@ -128,7 +128,7 @@ func (s *Service) createToken(ctx context.Context, as authz.Actor, kind Kind, us
 }
 
 func (s *Service) newSecret() string {
-	return secret.NewToken(s.settings.Current().PersonalAccessTokenPrefix)
+	return secret.NewToken(s.Settings.Current().PersonalAccessTokenPrefix)
 }
 
 // checkToken refuses what cannot be a token, in one sentence, and trims its name.
@@ -181,17 +181,17 @@ func (s *Service) checkExpiry(day *string) string {
 
 // NeedsExpiry reports whether the settings want every access token to end one day.
 func (s *Service) NeedsExpiry() bool {
-	set := s.settings.Current()
+	set := s.Settings.Current()
 	return set.RequirePersonalAccessTokenExpiry || set.MaxPersonalAccessTokenLifetime != nil && *set.MaxPersonalAccessTokenLifetime > 0
 }
 
 // lastDay is the day so many days from now, or earlier where the settings allow tokens
 // a shorter life.
 func (s *Service) lastDay(days int) *string {
-	if most := s.settings.Current().MaxPersonalAccessTokenLifetime; most != nil && *most > 0 {
+	if most := s.Settings.Current().MaxPersonalAccessTokenLifetime; most != nil && *most > 0 {
 		days = min(days, *most)
 	}
-	day := s.now().UTC().AddDate(0, 0, days).Format(time.DateOnly)
+	day := s.Now().UTC().AddDate(0, 0, days).Format(time.DateOnly)
 	return &day
 }
 

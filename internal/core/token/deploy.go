@@ -38,7 +38,7 @@ func (t *DeployToken) Expired(now time.Time) bool {
 // DeployTokens selects deploy tokens, where w is about the table under the name t.
 func (s *Service) DeployTokens(ctx context.Context, w db.Where, r page.Range) (page.Page[DeployToken], error) {
 	w.And("t.kind = ?", deployToken)
-	list, err := page.Select[DeployToken](ctx, s.db, page.Query{
+	list, err := page.Select[DeployToken](ctx, s.DB, page.Query{
 		Columns: db.Columns[DeployToken]("t"), From: "access_tokens t", Where: w, Order: tokenSorts.By(""),
 	}, r)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Service) DeployTokens(ctx context.Context, w db.Where, r page.Range) (p
 // validates nothing.
 func (s *Service) KeepDeployToken(ctx context.Context, t *DeployToken) (key string, err error) {
 	key = secret.NewToken(secret.DeployTokenPrefix)
-	t.CreatedAt = db.At(s.now())
+	t.CreatedAt = db.At(s.Now())
 	t.UpdatedAt = t.CreatedAt
 	row := struct {
 		*DeployToken
@@ -60,17 +60,17 @@ func (s *Service) KeepDeployToken(ctx context.Context, t *DeployToken) (key stri
 		NameFold string `db:"name_fold"`
 		Digest   string `db:"digest"`
 	}{t, deployToken, db.Fold(t.Name), secret.Digest(key)}
-	if err := db.Create(ctx, s.db, "access_tokens", &row); err != nil {
+	if err := db.Create(ctx, s.DB, "access_tokens", &row); err != nil {
 		return "", fmt.Errorf("store deploy token: %w", err)
 	}
 	if t.Name == nameForJobs {
-		if _, err := db.InsertRow(ctx, s.db, "deploy_token_secrets", db.Values{"token_id": t.ID, "sealed": s.box.Seal(sealedAt(t.ID), key)}, ""); err != nil {
+		if _, err := db.InsertRow(ctx, s.DB, "deploy_token_secrets", db.Values{"token_id": t.ID, "sealed": s.Box.Seal(sealedAt(t.ID), key)}, ""); err != nil {
 			return "", fmt.Errorf("keep deploy token of jobs: %w", err)
 		}
 	}
 	if t.Username == "" {
 		t.Username = fmt.Sprintf("gitlab+deploy-token-%d", t.ID)
-		if _, err := s.db.Exec(ctx, "UPDATE access_tokens SET username = ? WHERE id = ?", t.Username, t.ID); err != nil {
+		if _, err := s.DB.Exec(ctx, "UPDATE access_tokens SET username = ? WHERE id = ?", t.Username, t.ID); err != nil {
 			return "", fmt.Errorf("name deploy token: %w", err)
 		}
 	}
@@ -89,17 +89,17 @@ func (s *Service) DeployTokenOfJobs(ctx context.Context, project authz.Namespace
 		DeployToken
 		Sealed string `db:"sealed"`
 	}
-	found, err := db.Select[row](ctx, s.db, "SELECT "+db.Columns[DeployToken]("t")+`, x.sealed FROM namespace_ancestors a
+	found, err := db.Select[row](ctx, s.DB, "SELECT "+db.Columns[DeployToken]("t")+`, x.sealed FROM namespace_ancestors a
 		JOIN access_tokens t ON t.namespace_id = a.ancestor_id JOIN deploy_token_secrets x ON x.token_id = t.id
 		WHERE a.namespace_id = ? AND t.kind = ? AND t.name = ? AND NOT t.revoked AND (t.expires_at IS NULL OR t.expires_at > ?)
-		ORDER BY a.depth, t.id LIMIT 1`, project, deployToken, nameForJobs, db.At(s.now()))
+		ORDER BY a.depth, t.id LIMIT 1`, project, deployToken, nameForJobs, db.At(s.Now()))
 	if err != nil {
 		return nil, "", fmt.Errorf("find deploy token of jobs: %w", err)
 	}
 	if len(found) == 0 {
 		return nil, "", nil
 	}
-	key, ok := s.box.Try(sealedAt(found[0].ID), found[0].Sealed)
+	key, ok := s.Box.Try(sealedAt(found[0].ID), found[0].Sealed)
 	if !ok {
 		return nil, "", nil
 	}
@@ -111,7 +111,7 @@ func (s *Service) DeployTokenOfJobs(ctx context.Context, project authz.Namespace
 func (s *Service) DropDeployToken(ctx context.Context, as authz.Actor, id ID) error {
 	row := db.Row{Table: "access_tokens", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("Deploy Token")}
 	row.And.And("kind = ?", deployToken)
-	_, err := db.Delete[DeployToken](ctx, s.db, row, nil)
+	_, err := db.Delete[DeployToken](ctx, s.DB, row, nil)
 	return errs.Wrap(err, "delete deploy token")
 }
 
@@ -121,14 +121,14 @@ func (s *Service) AuthenticateDeploy(ctx context.Context, username, key string) 
 	if len(key) > secret.MaxToken {
 		return authz.Actor{}, nil, errs.New(errs.Unauthorized, "")
 	}
-	t, err := db.Get[DeployToken](ctx, s.db, "SELECT "+db.Columns[DeployToken]("t")+" FROM access_tokens t WHERE t.digest = ? AND t.kind = ?",
+	t, err := db.Get[DeployToken](ctx, s.DB, "SELECT "+db.Columns[DeployToken]("t")+" FROM access_tokens t WHERE t.digest = ? AND t.kind = ?",
 		secret.Digest(key), deployToken)
-	if errors.Is(err, db.ErrNotFound) || err == nil && (t.Username != username || t.Revoked || t.Expired(s.now())) {
+	if errors.Is(err, db.ErrNotFound) || err == nil && (t.Username != username || t.Revoked || t.Expired(s.Now())) {
 		return authz.Actor{}, nil, errs.New(errs.Unauthorized, "")
 	}
 	if err != nil {
 		return authz.Actor{}, nil, fmt.Errorf("read deploy token: %w", err)
 	}
-	s.used.Note(t.ID, s.now())
+	s.used.Note(t.ID, s.Now())
 	return authz.Actor{Deploy: authz.Deploy{TokenID: int64(t.ID), Place: t.NamespaceID}}, t.Scopes(), nil
 }

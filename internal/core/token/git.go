@@ -24,10 +24,10 @@ func (s *Service) AuthenticateGit(ctx context.Context, name, password, from stri
 	switch {
 	case !errs.Is(err, errs.Unauthorized) || known(err) || name == "" || password == "":
 		return as, access, err
-	case !s.settings.Current().PasswordAuthenticationEnabledForGit || strings.HasPrefix(password, secret.DeployTokenPrefix) || s.looksLikeToken(password):
+	case !s.Settings.Current().PasswordAuthenticationEnabledForGit || strings.HasPrefix(password, secret.DeployTokenPrefix) || s.looksLikeToken(password):
 		return authz.Actor{}, GitAccess{}, err
 	}
-	as, err = s.accounts.AuthenticatePassword(ctx, name, password, from)
+	as, err = s.Accounts.AuthenticatePassword(ctx, name, password, from)
 	if err != nil {
 		return authz.Actor{}, GitAccess{}, err
 	}
@@ -76,7 +76,7 @@ func known(err error) bool {
 
 // looksLikeToken saves the price of a password's hash for tokens that are of no use.
 func (s *Service) looksLikeToken(text string) bool {
-	for _, prefix := range []string{s.settings.Current().PersonalAccessTokenPrefix, secret.AccessTokenPrefix} {
+	for _, prefix := range []string{s.Settings.Current().PersonalAccessTokenPrefix, secret.AccessTokenPrefix} {
 		if prefix != "" && len(text) == len(prefix)+20 && strings.HasPrefix(text, prefix) {
 			return true
 		}

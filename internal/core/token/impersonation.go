@@ -27,7 +27,7 @@ func (s *Service) FindImpersonation(ctx context.Context, as authz.Actor, user au
 	if err := s.requireUser(ctx, as, user); err != nil {
 		return nil, err
 	}
-	t, err := db.Get[Token](ctx, s.db, "SELECT "+db.Columns[Token]("t")+
+	t, err := db.Get[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+
 		" FROM access_tokens t WHERE t.id = ? AND t.user_id = ? AND t.kind = ?", id, user, Impersonation)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Impersonation Token")
@@ -57,7 +57,7 @@ func (s *Service) RevokeImpersonation(ctx context.Context, as authz.Actor, user 
 	if err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		_, err := s.revoke(ctx, as, t)
 		return err
 	})
@@ -69,9 +69,9 @@ func (s *Service) RevokeImpersonation(ctx context.Context, as authz.Actor, user 
 
 // requireUser checks that the actor looks after users, and that there is this one.
 func (s *Service) requireUser(ctx context.Context, as authz.Actor, user authz.UserID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return err
 	}
-	_, err := s.accounts.ActorFor(ctx, strconv.FormatInt(int64(user), 10))
+	_, err := s.Accounts.ActorFor(ctx, strconv.FormatInt(int64(user), 10))
 	return err
 }

@@ -69,7 +69,7 @@ const CodeNoToken errs.Code = "token_not_found"
 // Impersonation tokens are not among them.
 func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[*Token], error) {
 	none := page.Page[*Token]{}
-	if err := s.policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return none, err
 	}
 	if !as.Admin {
@@ -82,8 +82,8 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 }
 
 func (s *Service) listTokens(ctx context.Context, f Filter) (page.Page[*Token], error) {
-	list, err := page.Select[Token](ctx, s.db, page.Query{
-		Columns: db.Columns[Token]("t"), From: "access_tokens t", Where: *f.where(s.now()), Order: f.Order(),
+	list, err := page.Select[Token](ctx, s.DB, page.Query{
+		Columns: db.Columns[Token]("t"), From: "access_tokens t", Where: *f.where(s.Now()), Order: f.Order(),
 	}, f.Range)
 	if err != nil {
 		return page.Page[*Token]{}, fmt.Errorf("list tokens: %w", err)
@@ -140,7 +140,7 @@ func (f *Filter) Select(w *db.Where, now time.Time) {
 // are Unauthorized, whether it exists or not, and so are users about the tokens with which
 // administrators act for them.
 func (s *Service) Find(ctx context.Context, as authz.Actor, id ID) (*Token, error) {
-	if err := s.policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	t, err := s.readToken(ctx, id)
@@ -159,7 +159,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, id ID) (*Token, erro
 // Own gives the token that the actor signed on with, under sudo too. A user who came
 // without one is Unauthorized.
 func (s *Service) Own(ctx context.Context, as authz.Actor) (*Token, error) {
-	if err := s.policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	t, err := s.readToken(ctx, ID(as.TokenID))
@@ -170,7 +170,7 @@ func (s *Service) Own(ctx context.Context, as authz.Actor) (*Token, error) {
 }
 
 func (s *Service) readToken(ctx context.Context, id ID) (*Token, error) {
-	t, err := db.Get[Token](ctx, s.db, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t WHERE t.id = ? AND t.kind <> ?", id, deployToken)
+	t, err := db.Get[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t WHERE t.id = ? AND t.kind <> ?", id, deployToken)
 	if err != nil {
 		return nil, fmt.Errorf("read token: %w", err)
 	}
@@ -214,7 +214,7 @@ func (s *Service) RevokeOwn(ctx context.Context, as authz.Actor) error {
 
 func (s *Service) revokeOne(ctx context.Context, as authz.Actor, t *Token) error {
 	revoked := false
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		n, err := s.revoke(ctx, as, t)
 		revoked = n > 0
 		return err

@@ -23,7 +23,7 @@ func (s *Service) EnsureRoot(ctx context.Context, in RootInput) (bool, error) {
 	if in.Password == "" || len(in.Password) > secret.MaxPassword || !plausible(in.Token) {
 		return false, ErrRootInput
 	}
-	return s.accounts.EnsureRoot(ctx, in.Password, func(ctx context.Context, root authz.UserID) error {
+	return s.Accounts.EnsureRoot(ctx, in.Password, func(ctx context.Context, root authz.UserID) error {
 		_, err := s.keep(ctx, authz.System(), s.token(Personal, root, "initial root token", authz.AllScopes()), in.Token)
 		return err
 	})

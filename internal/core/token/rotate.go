@@ -46,7 +46,7 @@ func (s *Service) rotate(ctx context.Context, as authz.Actor, old *Token, day *s
 	}
 	key := s.newSecret()
 	lost := false
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		n, err := s.revoke(ctx, as, old)
 		if err != nil {
 			return err
@@ -99,8 +99,8 @@ func (s *Service) RevokeReused(ctx context.Context, key string) error {
 
 // revokeFamily revokes what a token was rotated into: all younger tokens of its chain.
 func (s *Service) revokeFamily(ctx context.Context, as authz.Actor, family, after ID) error {
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		younger, err := db.Select[Token](ctx, s.db, "SELECT "+db.Columns[Token]("t")+` FROM access_tokens t
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		younger, err := db.Select[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+` FROM access_tokens t
 			WHERE t.family_id = ? AND t.id > ? AND NOT t.revoked ORDER BY t.id`, family, after)
 		if err != nil {
 			return err
@@ -121,16 +121,16 @@ func (s *Service) revokeFamily(ctx context.Context, as authz.Actor, family, afte
 // revoke makes a token useless, in the caller's transaction, and says whether it was of
 // use until now.
 func (s *Service) revoke(ctx context.Context, as authz.Actor, t *Token) (int64, error) {
-	if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM access_tokens WHERE id = ?", t.ID); err != nil {
+	if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM access_tokens WHERE id = ?", t.ID); err != nil {
 		return 0, err
 	}
-	now := s.now()
-	n, err := s.db.Exec(ctx, "UPDATE access_tokens SET revoked = ?, updated_at = ? WHERE id = ? AND NOT revoked", true, now, t.ID)
+	now := s.Now()
+	n, err := s.DB.Exec(ctx, "UPDATE access_tokens SET revoked = ?, updated_at = ? WHERE id = ? AND NOT revoked", true, now, t.ID)
 	if err != nil || n == 0 {
 		return n, err
 	}
-	s.db.AfterCommit(ctx, func() { s.cache.evictToken(t.ID) })
+	s.DB.AfterCommit(ctx, func() { s.cache.evictToken(t.ID) })
 	revoked := *t
 	revoked.Revoked, revoked.UpdatedAt = true, db.At(now)
-	return n, s.bus.Publish(ctx, Revoked{Stamp: as.Stamp(now), Token: revoked, Before: *t})
+	return n, s.Bus.Publish(ctx, Revoked{Stamp: as.Stamp(now), Token: revoked, Before: *t})
 }

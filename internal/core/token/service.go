@@ -35,18 +35,11 @@ type Deps struct {
 
 // Service keeps tokens. It is safe for concurrent use.
 type Service struct {
-	db              *db.DB
-	policy          *authz.Policy
-	bus             *event.Bus
-	settings        *setting.Store
-	accounts        *account.Service
-	box             *secret.Box
-	now             func() time.Time
-	log             *slog.Logger
-	noImpersonation bool
-	cache           *tokenCache
-	used            lastuse.Times[ID]
-	flushing        lastuse.Loop
+	Deps
+
+	cache    *tokenCache
+	used     lastuse.Times[ID]
+	flushing lastuse.Loop
 }
 
 // New builds the service. Call Start to have the use of tokens written down.
@@ -54,11 +47,7 @@ func New(d Deps) *Service {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, accounts: d.Accounts, box: d.Box, now: d.Now, log: d.Log,
-		noImpersonation: d.NoImpersonation,
-		cache:           newTokenCache(),
-	}
+	s := &Service{Deps: d, cache: newTokenCache()}
 	d.Accounts.Watch(s.cache.evictUser)
 	return s
 }
@@ -67,15 +56,15 @@ func New(d Deps) *Service {
 func (s *Service) CacheStats() lru.Stats { return s.cache.stats() }
 
 // Start begins to write down once a minute when tokens were used. Stop ends it.
-func (s *Service) Start() { s.flushing.Write(s.log, "write down the use of tokens", s.Flush) }
+func (s *Service) Start() { s.flushing.Write(s.Log, "write down the use of tokens", s.Flush) }
 
 // Stop ends what Start began and writes down the rest.
 func (s *Service) Stop(ctx context.Context) error { return s.flushing.Finish(ctx, s.Flush) }
 
 // Flush writes down when tokens were used.
 func (s *Service) Flush(ctx context.Context) error {
-	err := s.used.Flush(ctx, s.db, func(ctx context.Context, id ID, at time.Time) error {
-		_, err := s.db.Exec(ctx, "UPDATE access_tokens SET last_used_at = ? WHERE id = ?", at, id)
+	err := s.used.Flush(ctx, s.DB, func(ctx context.Context, id ID, at time.Time) error {
+		_, err := s.DB.Exec(ctx, "UPDATE access_tokens SET last_used_at = ? WHERE id = ?", at, id)
 		return err
 	})
 	if err != nil {
@@ -87,8 +76,8 @@ func (s *Service) Flush(ctx context.Context) error {
 // Depart is the first account.Executor of a user who goes: the tokens are deleted, however
 // long the rest takes.
 func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
-	n, err := s.db.Exec(ctx, "DELETE FROM access_tokens WHERE id IN (SELECT id FROM access_tokens WHERE user_id = ? ORDER BY id LIMIT ?)",
+	n, err := s.DB.Exec(ctx, "DELETE FROM access_tokens WHERE id IN (SELECT id FROM access_tokens WHERE user_id = ? ORDER BY id LIMIT ?)",
 		e.UserID, account.Batch)
-	s.db.AfterCommit(ctx, func() { s.cache.evictUser(e.UserID) })
+	s.DB.AfterCommit(ctx, func() { s.cache.evictUser(e.UserID) })
 	return n == account.Batch, err
 }

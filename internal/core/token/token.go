@@ -70,25 +70,25 @@ type tokenRow struct {
 
 // token makes a token that is not kept yet; it never expires.
 func (s *Service) token(kind Kind, user authz.UserID, name string, scopes authz.Scopes) Token {
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	return Token{Kind: kind, UserID: user, Name: name, ScopeText: scopes.String(), CreatedAt: now, UpdatedAt: now}
 }
 
 // keep stores a token under the digest of its secret, in the caller's transaction.
 func (s *Service) keep(ctx context.Context, as authz.Actor, t Token, key string) (Token, error) {
 	row := tokenRow{t, db.Fold(t.Name), secret.Digest(key)}
-	if err := db.Create(ctx, s.db, "access_tokens", &row); err != nil {
+	if err := db.Create(ctx, s.DB, "access_tokens", &row); err != nil {
 		return Token{}, fmt.Errorf("store token: %w", err)
 	}
-	err := s.bus.Publish(ctx, Created{Stamp: as.Stamp(s.now()), Token: row.Token})
+	err := s.Bus.Publish(ctx, Created{Stamp: as.Stamp(s.Now()), Token: row.Token})
 	return row.Token, err
 }
 
 // Good reports whether a token of any kind, deploy tokens too, is there and neither
 // revoked nor past its last day. It asks for no permission.
 func (s *Service) Good(ctx context.Context, id ID) (bool, error) {
-	good, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM access_tokens WHERE id = ? AND NOT revoked AND (expires_on IS NULL OR expires_on > ?))",
-		id, s.now().UTC().Format(time.DateOnly))
+	good, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM access_tokens WHERE id = ? AND NOT revoked AND (expires_on IS NULL OR expires_on > ?))",
+		id, s.Now().UTC().Format(time.DateOnly))
 	if err != nil {
 		return false, fmt.Errorf("look at token: %w", err)
 	}

@@ -76,31 +76,27 @@ type Deps struct {
 
 // Service keeps triggers. It is safe for concurrent use.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	box      *secret.Box
-	now      func() time.Time
-	log      *slog.Logger
+	Deps
+
 	used     lastuse.Times[ID]
 	flushing lastuse.Loop
 }
 
 // New builds the service. Call Start to have the use of triggers written down.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, box: d.Box, now: d.Now, log: d.Log}
+	return &Service{Deps: d}
 }
 
 // Start begins to write down once a minute when triggers were used. Stop ends it.
-func (s *Service) Start() { s.flushing.Write(s.log, "write down the use of triggers", s.Flush) }
+func (s *Service) Start() { s.flushing.Write(s.Log, "write down the use of triggers", s.Flush) }
 
 // Stop ends what Start began and writes down the rest.
 func (s *Service) Stop(ctx context.Context) error { return s.flushing.Finish(ctx, s.Flush) }
 
 // Flush writes down when triggers were used.
 func (s *Service) Flush(ctx context.Context) error {
-	err := s.used.Flush(ctx, s.db, func(ctx context.Context, id ID, at time.Time) error {
-		_, err := s.db.Exec(ctx, "UPDATE pipeline_triggers SET last_used_at = ? WHERE id = ?", db.At(at), id)
+	err := s.used.Flush(ctx, s.DB, func(ctx context.Context, id ID, at time.Time) error {
+		_, err := s.DB.Exec(ctx, "UPDATE pipeline_triggers SET last_used_at = ? WHERE id = ?", db.At(at), id)
 		return err
 	})
 	if err != nil {
@@ -117,7 +113,7 @@ func sealedAt(p project.ID, digest string) string {
 
 // show is the trigger as the actor sees it. A token that was sealed with another key is "": it works, but cannot be shown.
 func (s *Service) show(as authz.Actor, t *Trigger) {
-	token, _ := s.box.Try(sealedAt(t.ProjectID, t.Digest), t.Sealed)
+	token, _ := s.Box.Try(sealedAt(t.ProjectID, t.Digest), t.Sealed)
 	if !as.Is(t.OwnerID) {
 		token = token[:min(shown, len(token))]
 	}
@@ -130,12 +126,12 @@ func (s *Service) show(as authz.Actor, t *Trigger) {
 
 // List gives the triggers of a project by id.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[Trigger], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadTriggers, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadTriggers, p.Subject()); err != nil {
 		return page.Page[Trigger]{}, err
 	}
 	var w db.Where
 	w.And("t.project_id = ?", p.ID)
-	list, err := page.Select[Trigger](ctx, s.db, page.Query{Columns: columns, From: "pipeline_triggers t", Where: w, Order: page.Order{page.ID("t.id")}}, r)
+	list, err := page.Select[Trigger](ctx, s.DB, page.Query{Columns: columns, From: "pipeline_triggers t", Where: w, Order: page.Order{page.ID("t.id")}}, r)
 	if err != nil {
 		return list, fmt.Errorf("list triggers: %w", err)
 	}
@@ -147,7 +143,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 
 // Find gives a trigger of a project.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*Trigger, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadTriggers, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadTriggers, p.Subject()); err != nil {
 		return nil, err
 	}
 	t, err := s.find(ctx, p, id)
@@ -159,7 +155,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, 
 }
 
 func (s *Service) find(ctx context.Context, p *project.Project, id ID) (*Trigger, error) {
-	t, err := db.Get[Trigger](ctx, s.db, "SELECT "+columns+" FROM pipeline_triggers t WHERE t.project_id = ? AND t.id = ?", p.ID, id)
+	t, err := db.Get[Trigger](ctx, s.DB, "SELECT "+columns+" FROM pipeline_triggers t WHERE t.project_id = ? AND t.id = ?", p.ID, id)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Trigger")
 	}
@@ -175,14 +171,14 @@ func (s *Service) FindTrigger(ctx context.Context, token string) (*Trigger, erro
 	if token == "" || len(token) > secret.MaxToken {
 		return nil, errs.Missing("")
 	}
-	t, err := db.Get[Trigger](ctx, s.db, "SELECT "+columns+" FROM pipeline_triggers t WHERE t.digest = ?", secret.Digest(token))
-	if errors.Is(err, db.ErrNotFound) || err == nil && t.ExpiresAt != nil && !t.ExpiresAt.After(s.now()) {
+	t, err := db.Get[Trigger](ctx, s.DB, "SELECT "+columns+" FROM pipeline_triggers t WHERE t.digest = ?", secret.Digest(token))
+	if errors.Is(err, db.ErrNotFound) || err == nil && t.ExpiresAt != nil && !t.ExpiresAt.After(s.Now()) {
 		return nil, errs.Missing("")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find trigger by token: %w", err)
 	}
-	s.used.Note(t.ID, s.now())
+	s.used.Note(t.ID, s.Now())
 	t.Digest, t.Sealed = "", ""
 	return &t, nil
 }
@@ -190,7 +186,7 @@ func (s *Service) FindTrigger(ctx context.Context, token string) (*Trigger, erro
 // ShortToken gives the characters of a token by which the jobs of its pipelines may know it, "" where the trigger is gone. It asks for no
 // permission.
 func (s *Service) ShortToken(ctx context.Context, id ID) (string, error) {
-	t, err := db.Get[Trigger](ctx, s.db, "SELECT "+columns+" FROM pipeline_triggers t WHERE t.id = ?", id)
+	t, err := db.Get[Trigger](ctx, s.DB, "SELECT "+columns+" FROM pipeline_triggers t WHERE t.id = ?", id)
 	if errors.Is(err, db.ErrNotFound) {
 		return "", nil
 	}
@@ -210,26 +206,26 @@ func check(description string) error {
 
 // Create makes a trigger, whose pipelines the actor starts.
 func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Trigger, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminTriggers, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminTriggers, p.Subject()); err != nil {
 		return nil, err
 	}
 	if err := check(in.Description); err != nil {
 		return nil, err
 	}
-	now, token := db.At(s.now()), secret.NewToken(TokenPrefix)
+	now, token := db.At(s.Now()), secret.NewToken(TokenPrefix)
 	t := Trigger{ProjectID: p.ID, OwnerID: as.UserID, Digest: secret.Digest(token), Description: in.Description, CreatedAt: now, UpdatedAt: now}
-	t.Sealed = s.box.Seal(sealedAt(p.ID, t.Digest), token)
+	t.Sealed = s.Box.Seal(sealedAt(p.ID, t.Digest), token)
 	if in.ExpiresAt != nil {
 		at := db.At(*in.ExpiresAt)
 		t.ExpiresAt = &at
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		most := db.Bound{Table: "pipeline_triggers", Most: maxTriggers, Full: errs.Bad(fmt.Sprintf("A project has at most %d triggers", maxTriggers))}
 		most.Of.And("project_id = ?", p.ID)
-		if err := db.Create(ctx, s.db, "pipeline_triggers", &t, most); err != nil {
+		if err := db.Create(ctx, s.DB, "pipeline_triggers", &t, most); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{change.Created(as, s.now(), p.Place(), &t)})
+		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), p.Place(), &t)})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "create trigger")
@@ -240,16 +236,16 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 
 // Update gives a trigger another description; nil leaves it alone.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, id ID, description *string) (*Trigger, error) {
-	if err := s.policy.Require(ctx, as, authz.AdminTriggers, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminTriggers, p.Subject()); err != nil {
 		return nil, err
 	}
 	if _, err := s.find(ctx, p, id); err != nil {
 		return nil, err
 	}
 	var out db.Change[Trigger]
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, db.Row{Table: "pipeline_triggers", ID: id, Now: s.now, If: as.UnmodifiedAt}, func(_ context.Context, t *Trigger) error {
+		out, err = db.Update(ctx, s.DB, db.Row{Table: "pipeline_triggers", ID: id, Now: s.Now, If: as.UnmodifiedAt}, func(_ context.Context, t *Trigger) error {
 			if description != nil {
 				t.Description = *description
 			}
@@ -258,7 +254,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{change.Updated(as, s.now(), p.Place(), &out)})
+		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), p.Place(), &out)})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Trigger")
@@ -272,21 +268,21 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 
 // Delete ends a trigger.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
-	if err := s.policy.Require(ctx, as, authz.AdminTriggers, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminTriggers, p.Subject()); err != nil {
 		return err
 	}
 	if _, err := s.find(ctx, p, id); err != nil {
 		return err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete[Trigger](ctx, s.db, db.Row{Table: "pipeline_triggers", ID: id, If: as.UnmodifiedAt}, nil)
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		was, err := db.Delete[Trigger](ctx, s.DB, db.Row{Table: "pipeline_triggers", ID: id, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("Trigger")
 		}
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{change.Deleted(as, s.now(), p.Place(), &was)})
+		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), p.Place(), &was)})
 	})
 	return errs.Wrap(err, "delete trigger")
 }
@@ -294,7 +290,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 // Subscribe ends the triggers of projects that are deleted, however long the rest takes.
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "triggers", func(ctx context.Context, e project.Deleted) error {
-		_, err := s.db.Exec(ctx, "DELETE FROM pipeline_triggers WHERE project_id = ?", e.Project.ID)
+		_, err := s.DB.Exec(ctx, "DELETE FROM pipeline_triggers WHERE project_id = ?", e.Project.ID)
 		return err
 	})
 }

@@ -89,27 +89,16 @@ type Deps struct {
 
 // Service keeps uploads. It is safe for concurrent use.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	settings *setting.Store
-	projects *project.Service
-	objects  *blob.Store
-	quota    *quota.Service
-	log      *slog.Logger
-	now      func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, projects: d.Projects, objects: d.Objects, quota: d.Quota,
-		log: d.Log, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 // MaxSize is how many bytes a file may have now.
-func (s *Service) MaxSize() int64 { return int64(s.settings.Current().MaxAttachmentSize) << 20 }
+func (s *Service) MaxSize() int64 { return int64(s.Settings.Current().MaxAttachmentSize) << 20 }
 
 // Create takes a file: in a project from signed-in users who see it, in a group
 // from its members. One that is too large, or that a limit leaves no room for, is TooLarge.
@@ -118,10 +107,10 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, na
 	if at.Group {
 		ability = authz.UploadGroupFile
 	}
-	if err := s.policy.Require(ctx, as, ability, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, ability, at.Subject); err != nil {
 		return nil, err
 	}
-	staged, err := s.objects.Stage(ctx, from, blob.Wanted{Limit: max(s.MaxSize(), 1)})
+	staged, err := s.Objects.Stage(ctx, from, blob.Wanted{Limit: max(s.MaxSize(), 1)})
 	if errors.Is(err, blob.ErrTooLarge) {
 		return nil, errs.New(errs.TooLarge, "")
 	}
@@ -133,13 +122,13 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, na
 	if !at.Group {
 		storing.Project = project.ID(at.ID)
 	}
-	release, err := s.quota.Reserve(ctx, storing)
+	release, err := s.Quota.Reserve(ctx, storing)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	u := Upload{
-		NamespaceID: at.Namespace, Secret: blob.Random(), Name: blob.CleanName(name), Size: staged.Size, CreatedAt: db.At(s.now()),
+		NamespaceID: at.Namespace, Secret: blob.Random(), Name: blob.CleanName(name), Size: staged.Size, CreatedAt: db.At(s.Now()),
 	}
 	if as.SignedIn() {
 		u.UserID = &as.UserID
@@ -148,7 +137,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, na
 	if err := staged.Keep(ctx, u.key()); err != nil {
 		return nil, err
 	}
-	if err := db.Create(ctx, s.db, "uploads", &u); err != nil {
+	if err := db.Create(ctx, s.DB, "uploads", &u); err != nil {
 		return nil, fmt.Errorf("record upload: %w", err)
 	}
 	return &u, nil
@@ -158,12 +147,12 @@ func (u *Upload) key() string { return fmt.Sprintf("upload/%d/%s", u.NamespaceID
 
 // List gives the uploads of a place, the newest first.
 func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, r page.Range) (page.Page[Upload], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadUploads, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadUploads, at.Subject); err != nil {
 		return page.Page[Upload]{}, err
 	}
 	q := page.Query{Columns: db.Columns[Upload](""), From: "uploads", Order: page.Order{page.ID("id").Desc()}}
 	q.Where.And("namespace_id = ?", at.Namespace)
-	list, err := page.Select[Upload](ctx, s.db, q, r)
+	list, err := page.Select[Upload](ctx, s.DB, q, r)
 	if err != nil {
 		return list, fmt.Errorf("list uploads: %w", err)
 	}
@@ -186,7 +175,7 @@ func (s *Service) find(ctx context.Context, at namespace.ID, a Address) (*Upload
 	} else {
 		w.And("id = ?", a.ID)
 	}
-	u, err := db.Get[Upload](ctx, s.db, "SELECT "+db.Columns[Upload]("")+" FROM uploads"+w.SQL(), w.Args()...)
+	u, err := db.Get[Upload](ctx, s.DB, "SELECT "+db.Columns[Upload]("")+" FROM uploads"+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
@@ -207,7 +196,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, at authz.Place, a Ad
 	default:
 		ability = authz.ReadProject
 	}
-	if err := s.policy.Require(ctx, as, ability, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, ability, at.Subject); err != nil {
 		return nil, err
 	}
 	u, err := s.find(ctx, at.Namespace, a)
@@ -218,9 +207,9 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, at authz.Place, a Ad
 }
 
 func (s *Service) open(ctx context.Context, u *Upload) (*Content, error) {
-	o, err := s.objects.Open(ctx, u.key())
+	o, err := s.Objects.Open(ctx, u.key())
 	if errors.Is(err, blob.ErrNotFound) {
-		s.log.Error("an upload is recorded and is not there", "upload_id", u.ID)
+		s.Log.Error("an upload is recorded and is not there", "upload_id", u.ID)
 		return nil, errs.Missing("")
 	}
 	if err != nil {
@@ -246,7 +235,7 @@ func (s *Service) OpenByLink(ctx context.Context, a Address, belongs func(*proje
 	if a.Secret == "" || media.Of(a.Name) == media.None {
 		return nil, errs.Missing("")
 	}
-	id, err := db.Get[project.ID](ctx, s.db, `SELECT p.id FROM projects p JOIN uploads u ON u.namespace_id = p.namespace_id
+	id, err := db.Get[project.ID](ctx, s.DB, `SELECT p.id FROM projects p JOIN uploads u ON u.namespace_id = p.namespace_id
 		WHERE u.secret = ? AND u.name = ?`, a.Secret, a.Name)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -254,7 +243,7 @@ func (s *Service) OpenByLink(ctx context.Context, a Address, belongs func(*proje
 	if err != nil {
 		return nil, fmt.Errorf("find project of upload: %w", err)
 	}
-	all, err := s.projects.Load(ctx, []project.ID{id})
+	all, err := s.Projects.Load(ctx, []project.ID{id})
 	if err != nil {
 		return nil, err
 	}
@@ -271,34 +260,34 @@ func (s *Service) OpenByLink(ctx context.Context, a Address, belongs func(*proje
 
 // Delete deletes an upload.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, a Address) error {
-	if err := s.policy.Require(ctx, as, authz.DeleteUpload, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.DeleteUpload, at.Subject); err != nil {
 		return err
 	}
 	u, err := s.find(ctx, at.Namespace, a)
 	if err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		if gone, err := s.remove(ctx, as, u); err != nil || !gone {
 			return err // or another request was first
 		}
-		return s.bus.Publish(ctx, Deleted{change.Deleted(as, s.now(), at, u)})
+		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), at, u)})
 	})
 }
 
 // remove deletes the row in the caller's transaction, and the file after it. It reports whether
 // there was one.
 func (s *Service) remove(ctx context.Context, as authz.Actor, u *Upload) (bool, error) {
-	_, err := db.Delete[Upload](ctx, s.db, db.Row{Table: "uploads", ID: u.ID, If: as.UnmodifiedAt}, nil)
+	_, err := db.Delete[Upload](ctx, s.DB, db.Row{Table: "uploads", ID: u.ID, If: as.UnmodifiedAt}, nil)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, errs.Wrap(err, "delete upload")
 	}
-	s.db.AfterCommit(ctx, func() {
-		if err := s.objects.Delete(context.WithoutCancel(ctx), u.key()); err != nil {
-			s.log.Warn("delete upload", "upload_id", u.ID, "error", err) // Sweep tries again
+	s.DB.AfterCommit(ctx, func() {
+		if err := s.Objects.Delete(context.WithoutCancel(ctx), u.key()); err != nil {
+			s.Log.Warn("delete upload", "upload_id", u.ID, "error", err) // Sweep tries again
 		}
 	})
 	return true, nil
@@ -306,7 +295,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, u *Upload) (bool, 
 
 // load reads the row of an upload in any place.
 func (s *Service) load(ctx context.Context, id ID) (*Upload, error) {
-	u, err := db.Get[Upload](ctx, s.db, "SELECT "+db.Columns[Upload]("")+" FROM uploads WHERE id = ?", id)
+	u, err := db.Get[Upload](ctx, s.DB, "SELECT "+db.Columns[Upload]("")+" FROM uploads WHERE id = ?", id)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
@@ -328,7 +317,7 @@ func (s *Service) Load(ctx context.Context, id ID) (*Content, error) {
 // Drop deletes an upload that belongs to something that is deleted, and is no error where it
 // is gone. It asks for no permission and is for core.
 func (s *Service) Drop(ctx context.Context, id ID) error {
-	return s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		u, err := s.load(ctx, id)
 		if errs.Is(err, errs.NotFound) {
 			return nil
@@ -353,7 +342,7 @@ func (s *Service) Sizes(ctx context.Context, places []namespace.ID) (map[namespa
 		Size int64        `db:"size"`
 	}
 	marks, args := db.Marks(places)
-	rows, err := db.Select[row](ctx, s.db, "SELECT namespace_id, CAST(SUM(size) AS BIGINT) AS size FROM uploads WHERE namespace_id IN ("+marks+
+	rows, err := db.Select[row](ctx, s.DB, "SELECT namespace_id, CAST(SUM(size) AS BIGINT) AS size FROM uploads WHERE namespace_id IN ("+marks+
 		") GROUP BY namespace_id", args...)
 	if err != nil {
 		return nil, fmt.Errorf("measure uploads: %w", err)
@@ -379,7 +368,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 // Sweep removes the files of places that are gone, and what a crash left. Doing it twice
 // is harmless.
 func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
-	return s.objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: "upload", Before: s.now().Add(-24 * time.Hour), Named: s.named})
+	return s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: "upload", Before: s.Now().Add(-24 * time.Hour), Named: s.named})
 }
 
 // named returns those of the keys that belong to an upload: a key ends in its secret.
@@ -391,7 +380,7 @@ func (s *Service) named(ctx context.Context, keys []string) ([]string, error) {
 	}
 	var w db.Where
 	w.In("secret", slices.Collect(maps.Keys(of)))
-	secrets, err := db.Select[string](ctx, s.db, "SELECT secret FROM uploads"+w.SQL(), w.Args()...)
+	secrets, err := db.Select[string](ctx, s.DB, "SELECT secret FROM uploads"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("look for uploads: %w", err)
 	}

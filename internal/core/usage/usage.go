@@ -41,12 +41,11 @@ type Deps struct {
 
 // Service reads the figures.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
+	Deps
 }
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{db: d.DB, policy: d.Policy} }
+func New(d Deps) *Service { return &Service{Deps: d} }
 
 const (
 	people = "(SELECT COUNT(*) FROM users WHERE user_type = 'human')"
@@ -55,10 +54,10 @@ const (
 
 // Counts counts what there is, in one statement.
 func (s *Service) Counts(ctx context.Context, as authz.Actor) (Counts, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadUsage, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadUsage, authz.Subject{}); err != nil {
 		return Counts{}, err
 	}
-	out, err := db.Get[Counts](ctx, s.db, `SELECT (SELECT COUNT(*) FROM projects WHERE forked_from_id IS NOT NULL) AS forks,
+	out, err := db.Get[Counts](ctx, s.DB, `SELECT (SELECT COUNT(*) FROM projects WHERE forked_from_id IS NOT NULL) AS forks,
 		(SELECT COUNT(*) FROM issues) AS issues, (SELECT COUNT(*) FROM merge_requests) AS merge_requests, (SELECT COUNT(*) FROM notes) AS notes,
 		(SELECT COUNT(*) FROM snippets) AS snippets, (SELECT COUNT(*) FROM ssh_keys) AS ssh_keys, (SELECT COUNT(*) FROM milestones) AS milestones,
 		`+people+` AS users, (SELECT COUNT(*) FROM groups) AS groups, (SELECT COUNT(*) FROM projects) AS projects, `+active+" AS active_users")
@@ -70,7 +69,7 @@ func (s *Service) Counts(ctx context.Context, as authz.Actor) (Counts, error) {
 
 // License is the license in force. There is no other.
 func (s *Service) License(ctx context.Context, as authz.Actor) (*License, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadUsage, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadUsage, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	return s.license(ctx)
@@ -82,7 +81,7 @@ func (s *Service) FindLicense(ctx context.Context, as authz.Actor, id int64) (*L
 }
 
 func (s *Service) find(ctx context.Context, as authz.Actor, ability authz.Ability, id int64) (*License, error) {
-	if err := s.policy.Require(ctx, as, ability, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, ability, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	l, err := s.license(ctx)
@@ -93,7 +92,7 @@ func (s *Service) find(ctx context.Context, as authz.Actor, ability authz.Abilit
 }
 
 func (s *Service) license(ctx context.Context) (*License, error) {
-	out, err := db.Get[License](ctx, s.db, "SELECT 1 AS id, created_at, "+active+" AS active_users, "+people+" AS users FROM instance")
+	out, err := db.Get[License](ctx, s.DB, "SELECT 1 AS id, created_at, "+active+" AS active_users, "+people+" AS users FROM instance")
 	if err != nil {
 		return nil, fmt.Errorf("read license: %w", err)
 	}
@@ -102,12 +101,12 @@ func (s *Service) license(ctx context.Context) (*License, error) {
 
 // Nodes lists the Geo nodes: none, because the server is the only one of its instance.
 func (s *Service) Nodes(ctx context.Context, as authz.Actor) ([]struct{}, error) {
-	return []struct{}{}, s.policy.Require(ctx, as, authz.ReadUsage, authz.Subject{})
+	return []struct{}{}, s.Policy.Require(ctx, as, authz.ReadUsage, authz.Subject{})
 }
 
 // AddLicense refuses every license: the server has all that one could unlock.
 func (s *Service) AddLicense(ctx context.Context, as authz.Actor, _ string) error {
-	if err := s.policy.Require(ctx, as, authz.AdminLicense, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AdminLicense, authz.Subject{}); err != nil {
 		return err
 	}
 	return errs.Plain("The license key is invalid. Nothing is locked on this server: it needs none.")

@@ -13,13 +13,13 @@ import (
 // Inherited lists the variables that a project has from the groups above it, without their values. It requires the ability to read the
 // variables of the project.
 func (s *Service) Inherited(ctx context.Context, as authz.Actor, p *project.Project, f ListFilter) (page.Page[Variable], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadProjectVariables, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadProjectVariables, p.Subject()); err != nil {
 		return page.Page[Variable]{}, err
 	}
 	var w db.Where
 	w.And("a.namespace_id = ?", p.NamespaceID)
 	w.Raw("a.depth > 0")
-	list, err := page.Select[Variable](ctx, s.db, page.Query{
+	list, err := page.Select[Variable](ctx, s.DB, page.Query{
 		Columns: columns, From: "namespace_ancestors a JOIN ci_variables v ON v.namespace_id = a.ancestor_id", Where: w, Order: f.order(),
 	}, f.Range)
 	if err != nil {

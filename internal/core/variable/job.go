@@ -46,12 +46,12 @@ func (s *Service) For(ctx context.Context, p *project.Project, use Use) ([]Value
 	if !use.Protected {
 		w.Raw("NOT v.protected")
 	}
-	rows, err := db.Select[level](ctx, s.db, "SELECT "+columns+`, a.depth FROM namespace_ancestors a JOIN ci_variables v ON v.namespace_id = a.ancestor_id
+	rows, err := db.Select[level](ctx, s.DB, "SELECT "+columns+`, a.depth FROM namespace_ancestors a JOIN ci_variables v ON v.namespace_id = a.ancestor_id
 		WHERE a.namespace_id = ?`+w.AndSQL()+" ORDER BY a.depth DESC, v.id", append([]any{p.NamespaceID}, w.Args()...)...)
 	if err != nil {
 		return nil, fmt.Errorf("variables of project: %w", err)
 	}
-	instance, err := db.Select[Variable](ctx, s.db, "SELECT "+columns+" FROM ci_variables v WHERE v.namespace_id IS NULL"+w.AndSQL()+" ORDER BY v.id", w.Args()...)
+	instance, err := db.Select[Variable](ctx, s.DB, "SELECT "+columns+" FROM ci_variables v WHERE v.namespace_id IS NULL"+w.AndSQL()+" ORDER BY v.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("variables of the instance: %w", err)
 	}

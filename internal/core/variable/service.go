@@ -73,12 +73,12 @@ func (f *ListFilter) order() page.Order {
 
 // List gives the variables of a place.
 func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f ListFilter) (page.Page[Variable], error) {
-	if err := s.policy.Require(ctx, as, read(at), at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, read(at), at.Subject); err != nil {
 		return page.Page[Variable]{}, err
 	}
 	var w db.Where
 	within(&w, at)
-	list, err := page.Select[Variable](ctx, s.db, page.Query{Columns: columns, From: "ci_variables v", Where: w, Order: f.order()}, f.Range)
+	list, err := page.Select[Variable](ctx, s.DB, page.Query{Columns: columns, From: "ci_variables v", Where: w, Order: f.order()}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list variables: %w", err)
 	}
@@ -91,7 +91,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Li
 // Find gives the variable of a place with a key. Where several environments have one of their
 // own and the filter names none, that is a Conflict.
 func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, key string, f Filter) (*Variable, error) {
-	if err := s.policy.Require(ctx, as, read(at), at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, read(at), at.Subject); err != nil {
 		return nil, err
 	}
 	v, err := s.find(ctx, at, key, f)
@@ -113,7 +113,7 @@ func (s *Service) find(ctx context.Context, at authz.Place, key string, f Filter
 	if f.Scope != nil && !at.IsInstance() {
 		w.And("v.environment_scope = ?", *f.Scope)
 	}
-	rows, err := db.Select[Variable](ctx, s.db, "SELECT "+columns+" FROM ci_variables v"+w.SQL()+" ORDER BY v.id LIMIT 2", w.Args()...)
+	rows, err := db.Select[Variable](ctx, s.DB, "SELECT "+columns+" FROM ci_variables v"+w.SQL()+" ORDER BY v.id LIMIT 2", w.Args()...)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("find variable: %w", err)
@@ -126,7 +126,7 @@ func (s *Service) find(ctx context.Context, at authz.Place, key string, f Filter
 }
 
 func (s *Service) fact(as authz.Actor, at authz.Place, after Variable, before *Variable) Fact {
-	f := Fact{Place: at, Variable: unvalued(after), Stamp: as.Stamp(s.now())}
+	f := Fact{Place: at, Variable: unvalued(after), Stamp: as.Stamp(s.Now())}
 	if before != nil {
 		was := unvalued(*before)
 		f.Before = &was
@@ -142,10 +142,10 @@ func taken(key string) error {
 
 // Create adds a variable to a place.
 func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in Input) (*Variable, error) {
-	if err := s.policy.Require(ctx, as, admin(at), at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, admin(at), at.Subject); err != nil {
 		return nil, err
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	v := Variable{
 		Type: in.Type, Key: in.Key, Description: in.Description, Scope: in.Scope,
 		Protected: in.Protected, Masked: in.Masked || in.Hidden, Hidden: in.Hidden, Raw: in.Raw, CreatedAt: now, UpdatedAt: now,
@@ -162,16 +162,16 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 	if err := v.check(at, in.Value); err != nil {
 		return nil, err
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		v.Sealed = "" // the seal names the row
-		if err := db.Create(ctx, s.db, "ci_variables", &v, bound(at)); err != nil {
+		if err := db.Create(ctx, s.DB, "ci_variables", &v, bound(at)); err != nil {
 			return err
 		}
 		s.seal(&v, in.Value)
-		if _, err := s.db.Exec(ctx, "UPDATE ci_variables SET sealed = ? WHERE id = ?", v.Sealed, v.ID); err != nil {
+		if _, err := s.DB.Exec(ctx, "UPDATE ci_variables SET sealed = ? WHERE id = ?", v.Sealed, v.ID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{s.fact(as, at, v, nil)})
+		return s.Bus.Publish(ctx, Created{s.fact(as, at, v, nil)})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, taken(v.Key)
@@ -194,7 +194,7 @@ func bound(at authz.Place) db.Bound {
 // Update changes the variable of a place that Find would give. One that is hidden stays hidden
 // and masked.
 func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, key string, f Filter, c Changes) (*Variable, error) {
-	if err := s.policy.Require(ctx, as, admin(at), at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, admin(at), at.Subject); err != nil {
 		return nil, err
 	}
 	found, err := s.find(ctx, at, key, f)
@@ -202,16 +202,16 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, ke
 		return nil, err
 	}
 	var out db.Change[Variable]
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		changed := false
-		out, err = db.Update(ctx, s.db, db.Row{Table: "ci_variables", ID: found.ID, Now: s.now, If: as.UnmodifiedAt}, func(_ context.Context, v *Variable) error {
+		out, err = db.Update(ctx, s.DB, db.Row{Table: "ci_variables", ID: found.ID, Now: s.Now, If: as.UnmodifiedAt}, func(_ context.Context, v *Variable) error {
 			changed, err = s.change(at, v, c)
 			return err
 		})
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{Fact: s.fact(as, at, out.After, &out.Before), ValueChanged: changed})
+		return s.Bus.Publish(ctx, Updated{Fact: s.fact(as, at, out.After, &out.Before), ValueChanged: changed})
 	})
 	switch {
 	case errors.Is(err, db.ErrNotFound):
@@ -264,22 +264,22 @@ func (s *Service) change(at authz.Place, v *Variable, c Changes) (bool, error) {
 
 // Delete removes the variable of a place that Find would give.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, key string, f Filter) error {
-	if err := s.policy.Require(ctx, as, admin(at), at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, admin(at), at.Subject); err != nil {
 		return err
 	}
 	v, err := s.find(ctx, at, key, f)
 	if err != nil {
 		return err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete[Variable](ctx, s.db, db.Row{Table: "ci_variables", ID: v.ID, If: as.UnmodifiedAt}, nil)
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		was, err := db.Delete[Variable](ctx, s.DB, db.Row{Table: "ci_variables", ID: v.ID, If: as.UnmodifiedAt}, nil)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing(thing(at))
 		}
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{s.fact(as, at, was, nil)})
+		return s.Bus.Publish(ctx, Deleted{s.fact(as, at, was, nil)})
 	})
 	return errs.Wrap(err, "delete variable")
 }

@@ -124,23 +124,19 @@ type Deps struct {
 
 // Service keeps variables. It is safe for concurrent use.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
-	bus    *event.Bus
-	box    *secret.Box
-	now    func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, box: d.Box, now: d.Now}
+	return &Service{Deps: d}
 }
 
 // seal keeps the value in the row, which has its id.
-func (s *Service) seal(v *Variable, value string) { v.Sealed = s.box.Seal(sealedAt(v.ID), value) }
+func (s *Service) seal(v *Variable, value string) { v.Sealed = s.Box.Seal(sealedAt(v.ID), value) }
 
 func (s *Service) open(v *Variable) (string, error) {
-	value, err := s.box.Open(sealedAt(v.ID), v.Sealed)
+	value, err := s.Box.Open(sealedAt(v.ID), v.Sealed)
 	if err != nil {
 		return "", fmt.Errorf("open variable %d: %w", v.ID, err)
 	}
@@ -152,7 +148,7 @@ func sealedAt(id ID) string { return fmt.Sprintf("ci_variables.sealed:%d", id) }
 // shown is the variable as those who administrate the place see it. A value that was sealed with another key is nil, until it is set again.
 func (s *Service) shown(v *Variable) {
 	if !v.Hidden {
-		if value, ok := s.box.Try(sealedAt(v.ID), v.Sealed); ok {
+		if value, ok := s.Box.Try(sealedAt(v.ID), v.Sealed); ok {
 			v.Value = &value
 		}
 	}

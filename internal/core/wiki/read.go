@@ -58,7 +58,7 @@ func files(ctx context.Context, r *gitcmd.Repo, commit gitstore.ObjectID) ([]git
 
 // tip opens the repository of a wiki and gives the commit of its default branch, zero for none.
 func (s *Service) tip(ctx context.Context, w *Wiki) (*gitcmd.Repo, gitstore.ObjectID, error) {
-	r, err := s.repos.OpenAttached(ctx, s.attached(w))
+	r, err := s.Repos.OpenAttached(ctx, s.attached(w))
 	if err != nil {
 		return nil, gitstore.ObjectID{}, err
 	}
@@ -101,7 +101,7 @@ func (s *Service) ids(ctx context.Context, id ID) (map[string]PageID, error) {
 		ID   PageID `db:"id"`
 		Path string `db:"path"`
 	}
-	rows, err := db.Select[row](ctx, s.db, "SELECT id, path FROM wiki_pages WHERE wiki_id = ?", id)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT id, path FROM wiki_pages WHERE wiki_id = ?", id)
 	if err != nil {
 		return nil, fmt.Errorf("list pages: %w", err)
 	}
@@ -117,7 +117,7 @@ func (s *Service) ids(ctx context.Context, id ID) (map[string]PageID, error) {
 func (s *Service) Load(ctx context.Context, ids []PageID) (map[PageID]*Page, error) {
 	var w db.Where
 	w.In("id", ids)
-	rows, err := db.Select[pageRow](ctx, s.db, "SELECT "+db.Columns[pageRow]("")+" FROM wiki_pages"+w.SQL(), w.Args()...)
+	rows, err := db.Select[pageRow](ctx, s.DB, "SELECT "+db.Columns[pageRow]("")+" FROM wiki_pages"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("load pages: %w", err)
 	}
@@ -263,7 +263,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, at authz.Place, ref,
 	if err != nil {
 		return nil, err
 	}
-	return s.repos.AttachedFile(ctx, as, s.attached(w), ref, file)
+	return s.Repos.AttachedFile(ctx, as, s.attached(w), ref, file)
 }
 
 // History lists the commits that changed a page of the default branch, newest first. It
@@ -360,7 +360,7 @@ func (s *Service) Rendered(ctx context.Context, as authz.Actor, urls *weburl.Sit
 	if at.Group {
 		in.Group, in.GroupPath = at.Namespace, at.Path
 	}
-	out, err := s.references.HTML(ctx, as, in, p.Content)
+	out, err := s.References.HTML(ctx, as, in, p.Content)
 	if err != nil {
 		return "", fmt.Errorf("format page: %w", err)
 	}

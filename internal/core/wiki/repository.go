@@ -37,19 +37,19 @@ func (s *Service) Remote(ctx context.Context, as authz.Actor, at authz.Place) (*
 	if err != nil {
 		return nil, err
 	}
-	return s.repos.RemoteOf(s.attached(w), at.Subject.Namespace), nil
+	return s.Repos.RemoteOf(s.attached(w), at.Subject.Namespace), nil
 }
 
 // place finds the project or group of a wiki as the actor sees it.
 func (s *Service) place(ctx context.Context, as authz.Actor, w *Wiki) (authz.Place, error) {
 	if w.ProjectID != nil {
-		p, err := s.projects.FindByID(ctx, as, *w.ProjectID)
+		p, err := s.Projects.FindByID(ctx, as, *w.ProjectID)
 		if err != nil {
 			return authz.Place{}, err
 		}
 		return p.Place(), nil
 	}
-	g, err := s.namespaces.Find(ctx, as, strconv.FormatInt(int64(*w.GroupID), 10))
+	g, err := s.Namespaces.Find(ctx, as, strconv.FormatInt(int64(*w.GroupID), 10))
 	if err != nil {
 		return authz.Place{}, err
 	}
@@ -108,7 +108,7 @@ const syncAfter = time.Minute
 // Record has the job look later, moves the references and reads the pages.
 func (o *owner) Record(ctx context.Context, as authz.Actor, move func(context.Context) error) error {
 	s := o.service
-	if err := s.jobs.Enqueue(ctx, Sync{WikiID: o.wiki.ID, By: as.UserID}, job.At(s.now().Add(syncAfter))); err != nil {
+	if err := s.Jobs.Enqueue(ctx, Sync{WikiID: o.wiki.ID, By: as.UserID}, job.At(s.Now().Add(syncAfter))); err != nil {
 		return fmt.Errorf("record push to wiki: %w", err)
 	}
 	if err := move(ctx); err != nil {
@@ -137,7 +137,7 @@ type pageRow struct {
 // sync compares the pages of the default branch with their rows, and publishes what changed. The
 // owner says which page was moved, nil for none.
 func (s *Service) sync(ctx context.Context, as authz.Actor, id ID, o *owner) error {
-	w, err := db.Get[Wiki](ctx, s.db, "SELECT "+db.Columns[Wiki]("")+" FROM wikis WHERE id = ?", id)
+	w, err := db.Get[Wiki](ctx, s.DB, "SELECT "+db.Columns[Wiki]("")+" FROM wikis WHERE id = ?", id)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil // deleted with its project or group
 	}
@@ -162,14 +162,14 @@ func (s *Service) sync(ctx context.Context, as authz.Actor, id ID, o *owner) err
 	if commit == w.CommitID {
 		return nil
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		_, err := db.Update(ctx, s.db, db.Row{Table: "wikis", ID: id}, func(ctx context.Context, w *Wiki) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		_, err := db.Update(ctx, s.DB, db.Row{Table: "wikis", ID: id}, func(ctx context.Context, w *Wiki) error {
 			w.CommitID = commit
 			changes, err := s.compare(ctx, id, found, o)
 			if err != nil || len(changes) == 0 {
 				return err
 			}
-			return s.bus.Publish(ctx, Changed{Stamp: as.Stamp(s.now()), Wiki: *w, Pages: changes})
+			return s.Bus.Publish(ctx, Changed{Stamp: as.Stamp(s.Now()), Wiki: *w, Pages: changes})
 		})
 		if errors.Is(err, db.ErrNotFound) {
 			return nil
@@ -180,11 +180,11 @@ func (s *Service) sync(ctx context.Context, as authz.Actor, id ID, o *owner) err
 
 // compare writes the rows of the pages that were found, with the object ids of their files.
 func (s *Service) compare(ctx context.Context, id ID, found map[string]string, o *owner) ([]PageChange, error) {
-	rows, err := db.Select[pageRow](ctx, s.db, "SELECT "+db.Columns[pageRow]("")+" FROM wiki_pages WHERE wiki_id = ? ORDER BY path", id)
+	rows, err := db.Select[pageRow](ctx, s.DB, "SELECT "+db.Columns[pageRow]("")+" FROM wiki_pages WHERE wiki_id = ? ORDER BY path", id)
 	if err != nil {
 		return nil, fmt.Errorf("list pages: %w", err)
 	}
-	now := db.At(s.now())
+	now := db.At(s.Now())
 	known := map[string]bool{}
 	var out []PageChange
 	for _, row := range rows {
@@ -196,9 +196,9 @@ func (s *Service) compare(ctx context.Context, id ID, found map[string]string, o
 		switch blob := found[at]; {
 		case blob == "":
 			action = "deleted"
-			_, err = db.Drop(ctx, s.db, db.Row{Table: "wiki_pages", ID: row.ID})
+			_, err = db.Drop(ctx, s.DB, db.Row{Table: "wiki_pages", ID: row.ID})
 		case blob != row.BlobID || at != row.Path:
-			_, err = s.db.Exec(ctx, "UPDATE wiki_pages SET path = ?, blob_id = ?, updated_at = ? WHERE id = ?", at, blob, now, row.ID)
+			_, err = s.DB.Exec(ctx, "UPDATE wiki_pages SET path = ?, blob_id = ?, updated_at = ? WHERE id = ?", at, blob, now, row.ID)
 		default:
 			continue
 		}
@@ -212,7 +212,7 @@ func (s *Service) compare(ctx context.Context, id ID, found map[string]string, o
 			continue
 		}
 		made := pageRow{WikiID: id, Path: file, BlobID: found[file], CreatedAt: now, UpdatedAt: now}
-		if err := db.Create(ctx, s.db, "wiki_pages", &made); err != nil {
+		if err := db.Create(ctx, s.DB, "wiki_pages", &made); err != nil {
 			return nil, fmt.Errorf("record page: %w", err)
 		}
 		out = append(out, PageChange{ID: made.ID, Path: file, Action: "created"})

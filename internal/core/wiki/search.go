@@ -23,7 +23,7 @@ func (s *Service) Search(ctx context.Context, as authz.Actor, at authz.Place, f 
 	choose := f.Path
 	f.Path = func(path string) bool { return formatOf(path) != "" && (choose == nil || choose(path)) }
 	f.Ref, f.Key = "", "wiki "+f.Key
-	if list, err = s.repos.SearchAttached(ctx, s.attached(w), f); err != nil {
+	if list, err = s.Repos.SearchAttached(ctx, s.attached(w), f); err != nil {
 		return none, "", fmt.Errorf("search wiki: %w", err)
 	}
 	return list, w.Branch, nil

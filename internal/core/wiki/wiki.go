@@ -77,30 +77,18 @@ type Deps struct {
 
 // Service reads and changes wikis.
 type Service struct {
-	db         *db.DB
-	policy     *authz.Policy
-	bus        *event.Bus
-	jobs       job.Enqueuer
-	settings   *setting.Store
-	projects   *project.Service
-	namespaces *namespace.Service
-	repos      *repo.Service
-	references *reference.Service
-	now        func() time.Time
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, jobs: d.Jobs, settings: d.Settings, projects: d.Projects, namespaces: d.Namespaces,
-		repos: d.Repos, references: d.References, now: d.Now,
-	}
+	return &Service{Deps: d}
 }
 
 // require asks for an ability. Groups have a setting for who uses their wiki; that of projects
 // is among the features.
 func (s *Service) require(ctx context.Context, as authz.Actor, at authz.Place, ability authz.Ability) error {
-	if err := s.policy.Require(ctx, as, ability, at.Subject); err != nil {
+	if err := s.Policy.Require(ctx, as, ability, at.Subject); err != nil {
 		return err
 	}
 	if at.IsProject() {
@@ -110,7 +98,7 @@ func (s *Service) require(ctx context.Context, as authz.Actor, at authz.Place, a
 	case "disabled":
 		return errs.Denied("")
 	case "private":
-		level, err := s.policy.Level(ctx, as, at.Subject)
+		level, err := s.Policy.Level(ctx, as, at.Subject)
 		if err != nil {
 			return err
 		}
@@ -129,7 +117,7 @@ func (s *Service) find(ctx context.Context, at authz.Place) (*Wiki, error) {
 	} else {
 		w.And("group_id = ?", at.ID)
 	}
-	found, err := db.Get[Wiki](ctx, s.db, "SELECT "+db.Columns[Wiki]("")+" FROM wikis"+w.SQL(), w.Args()...)
+	found, err := db.Get[Wiki](ctx, s.DB, "SELECT "+db.Columns[Wiki]("")+" FROM wikis"+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, nil
 	}
@@ -164,7 +152,7 @@ func (s *Service) ensure(ctx context.Context, at authz.Place) (*Wiki, error) {
 }
 
 func (s *Service) create(ctx context.Context, at authz.Place) (*Wiki, error) {
-	w := &Wiki{Branch: s.settings.Current().Branch(), CreatedAt: db.At(s.now())}
+	w := &Wiki{Branch: s.Settings.Current().Branch(), CreatedAt: db.At(s.Now())}
 	if at.IsProject() {
 		w.ProjectID = project.IDOf(at)
 		if b := project.Of(at).DefaultBranch; b != nil {
@@ -173,12 +161,12 @@ func (s *Service) create(ctx context.Context, at authz.Place) (*Wiki, error) {
 	} else {
 		w.GroupID = &at.Namespace
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		if w.RepositoryID, err = s.repos.NewAttached(ctx, repo.OfWiki); err != nil {
+		if w.RepositoryID, err = s.Repos.NewAttached(ctx, repo.OfWiki); err != nil {
 			return err
 		}
-		return db.Create(ctx, s.db, "wikis", w)
+		return db.Create(ctx, s.DB, "wikis", w)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create wiki: %w", err)

@@ -87,7 +87,7 @@ func paths(list []Page) []string {
 }
 
 func (s *Service) commit(ctx context.Context, as authz.Actor, w *Wiki, message string, action repo.Action) error {
-	_, err := s.repos.CommitAttached(ctx, as, s.attached(w), repo.AttachedInput{Message: message, Actions: []repo.Action{action}})
+	_, err := s.Repos.CommitAttached(ctx, as, s.attached(w), repo.AttachedInput{Message: message, Actions: []repo.Action{action}})
 	return err
 }
 
@@ -141,7 +141,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, sl
 	}
 	a := s.attached(w)
 	a.Owner = &owner{service: s, wiki: *w, from: p.Path, to: file}
-	if _, err := s.repos.CommitAttached(ctx, as, a, repo.AttachedInput{Message: "Update page " + titleOf(file), Actions: []repo.Action{action}}); err != nil {
+	if _, err := s.Repos.CommitAttached(ctx, as, a, repo.AttachedInput{Message: "Update page " + titleOf(file), Actions: []repo.Action{action}}); err != nil {
 		return nil, err
 	}
 	return s.written(ctx, at, file)
@@ -208,11 +208,11 @@ const maxAttachment = 50 << 20
 
 // MaxAttachment gives how many bytes an attachment may have.
 func (s *Service) MaxAttachment() int64 {
-	return min(int64(s.settings.Current().MaxAttachmentSize)<<20, maxAttachment)
+	return min(int64(s.Settings.Current().MaxAttachmentSize)<<20, maxAttachment)
 }
 
 // MaxContent gives how many bytes a page may have.
-func (s *Service) MaxContent() int { return s.settings.Current().WikiPageMaxContentBytes }
+func (s *Service) MaxContent() int { return s.Settings.Current().WikiPageMaxContentBytes }
 
 // Attach puts a file into the repository, on the default branch where none is named. Its name
 // is made harmless, and its folder has a name that cannot be guessed.
@@ -241,7 +241,7 @@ func (s *Service) Attach(ctx context.Context, as authz.Actor, at authz.Place, na
 	}
 	out.Path = path.Join(uploads, blob.Random(), out.Name)
 	text := base64.StdEncoding.EncodeToString(content)
-	_, err = s.repos.CommitAttached(ctx, as, s.attached(w), repo.AttachedInput{
+	_, err = s.Repos.CommitAttached(ctx, as, s.attached(w), repo.AttachedInput{
 		Branch: branch, Message: "Upload attachment " + out.Name,
 		Actions: []repo.Action{{Kind: repo.ActionCreate, Path: out.Path, Content: &text, Encoding: "base64"}},
 	})

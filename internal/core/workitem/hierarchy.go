@@ -24,9 +24,9 @@ func (s *Service) arrange(ctx context.Context, as authz.Actor, w *target, c *Cha
 	for _, child := range c.Children {
 		var err error
 		if child.Epic {
-			_, err = s.epics.AddChild(ctx, as, w.group, w.Epic.IID, epic.ID(child.ID))
+			_, err = s.Epics.AddChild(ctx, as, w.group, w.Epic.IID, epic.ID(child.ID))
 		} else {
-			_, err = s.epics.AddIssue(ctx, as, w.group, w.Epic.IID, issue.ID(child.ID))
+			_, err = s.Epics.AddIssue(ctx, as, w.group, w.Epic.IID, issue.ID(child.ID))
 		}
 		if err != nil {
 			return err
@@ -51,14 +51,14 @@ func (s *Service) arrange(ctx context.Context, as authz.Actor, w *target, c *Cha
 		return err
 	}
 	e := parent.Epic
-	of, err := s.namespaces.FindByID(ctx, as, e.GroupID)
+	of, err := s.Namespaces.FindByID(ctx, as, e.GroupID)
 	if err != nil {
 		return err
 	}
 	if now.Epic != nil {
-		return s.epics.ReorderChild(ctx, as, of, e.IID, now.Epic.ID, besides(c.Beside.Before, beside.Epic.ID))
+		return s.Epics.ReorderChild(ctx, as, of, e.IID, now.Epic.ID, besides(c.Beside.Before, beside.Epic.ID))
 	}
-	return s.epics.ReorderIssue(ctx, as, of, e.IID, epic.LinkID(now.Issue.Epic.LinkID), besides(c.Beside.Before, epic.LinkID(beside.Issue.Epic.LinkID)))
+	return s.Epics.ReorderIssue(ctx, as, of, e.IID, epic.LinkID(now.Issue.Epic.LinkID), besides(c.Beside.Before, epic.LinkID(beside.Issue.Epic.LinkID)))
 }
 
 // besides says on which side of another one.

@@ -66,12 +66,12 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, item Item, c Chang
 	w := target{Item: item}
 	if item.Epic != nil {
 		var err error
-		if w.group, err = s.namespaces.FindByID(ctx, as, item.Epic.GroupID); err != nil {
+		if w.group, err = s.Namespaces.FindByID(ctx, as, item.Epic.GroupID); err != nil {
 			return err
 		}
 	}
 	run := s.cut(&w, &c)
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		for _, step := range []func(context.Context, authz.Actor, *target, *Changes) error{s.write, s.arrange, s.award, s.subscribe, s.todos} {
 			if err := step(ctx, as, &w, &c); err != nil {
 				return err
@@ -82,9 +82,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, item Item, c Chang
 	if err != nil || run == nil {
 		return err
 	}
-	var in noteable.Locator = s.issues
+	var in noteable.Locator = s.Issues
 	if w.Epic != nil {
-		in = s.epics
+		in = s.Epics
 	}
 	on := w.on()
 	return run.On(ctx, as, in, on.Place, on.Key)
@@ -93,9 +93,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, item Item, c Chang
 // cut takes the quick actions out of the new description.
 func (s *Service) cut(w *target, c *Changes) noteable.Run {
 	if w.Epic != nil {
-		return s.epics.Cut(&c.Epic)
+		return s.Epics.Cut(&c.Epic)
 	}
-	return s.issues.Cut(&c.Issue)
+	return s.Issues.Cut(&c.Issue)
 }
 
 // write changes the columns.
@@ -103,9 +103,9 @@ func (s *Service) write(ctx context.Context, as authz.Actor, w *target, c *Chang
 	var err error
 	switch {
 	case w.Epic != nil && !reflect.ValueOf(c.Epic).IsZero():
-		_, err = s.epics.Change(ctx, as, w.group, w.Epic.IID, c.Epic)
+		_, err = s.Epics.Change(ctx, as, w.group, w.Epic.IID, c.Epic)
 	case w.Epic == nil && !reflect.ValueOf(c.Issue).IsZero():
-		_, err = s.issues.Change(ctx, as, w.Project, w.Issue.IID, c.Issue)
+		_, err = s.Issues.Change(ctx, as, w.Project, w.Issue.IID, c.Issue)
 	}
 	return err
 }
@@ -116,14 +116,14 @@ func (s *Service) award(ctx context.Context, as authz.Actor, w *target, c *Chang
 		return nil
 	}
 	at := w.on()
-	to, err := s.notes.Target(ctx, as, note.On{Project: at.Place.Project, Group: at.Place.Group, Kind: at.Kind, Key: at.Key})
+	to, err := s.Notes.Target(ctx, as, note.On{Project: at.Place.Project, Group: at.Place.Group, Kind: at.Kind, Key: at.Key})
 	if err != nil {
 		return err
 	}
 	if c.Award.Remove {
-		return s.awards.RemoveByName(ctx, as, to, c.Award.Name)
+		return s.Awards.RemoveByName(ctx, as, to, c.Award.Name)
 	}
-	_, err = s.awards.Add(ctx, as, to, c.Award.Name)
+	_, err = s.Awards.Add(ctx, as, to, c.Award.Name)
 	return err
 }
 
@@ -132,7 +132,7 @@ func (s *Service) subscribe(ctx context.Context, as authz.Actor, w *target, c *C
 	if c.Subscribed == nil {
 		return nil
 	}
-	return s.subscriptions.Set(ctx, as, w.on(), *c.Subscribed)
+	return s.Subscriptions.Set(ctx, as, w.on(), *c.Subscribed)
 }
 
 // todos adds a to-do item, unless one waits already, or marks some done.
@@ -141,13 +141,13 @@ func (s *Service) todos(ctx context.Context, as authz.Actor, w *target, c *Chang
 	switch {
 	case t == nil:
 	case t.Add:
-		if _, err = s.todoItems.Add(ctx, as, w.on()); errs.Is(err, errs.NotModified) {
+		if _, err = s.Todos.Add(ctx, as, w.on()); errs.Is(err, errs.NotModified) {
 			return nil
 		}
 	case t.Done == 0:
-		_, err = s.todoItems.MarkDoneOn(ctx, as, w.Ref())
+		_, err = s.Todos.MarkDoneOn(ctx, as, w.Ref())
 	default:
-		_, err = s.todoItems.MarkDone(ctx, as, t.Done)
+		_, err = s.Todos.MarkDone(ctx, as, t.Done)
 	}
 	return err
 }

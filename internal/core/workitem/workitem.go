@@ -76,35 +76,25 @@ type Deps struct {
 
 // Service changes work items. It is safe for concurrent use.
 type Service struct {
-	db            *db.DB
-	issues        *issue.Service
-	epics         *epic.Service
-	namespaces    *namespace.Service
-	notes         *note.Service
-	awards        *award.Service
-	subscriptions *subscription.Service
-	todoItems     *todo.Service
+	Deps
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, issues: d.Issues, epics: d.Epics, namespaces: d.Namespaces, notes: d.Notes, awards: d.Awards,
-		subscriptions: d.Subscriptions, todoItems: d.Todos,
-	}
+	return &Service{Deps: d}
 }
 
 // find gives a work item that the actor may read, without the project of an issue.
 func (s *Service) find(ctx context.Context, as authz.Actor, key Key) (Item, error) {
 	var w Item
 	if key.Epic {
-		found, err := s.epics.ByIDs(ctx, as, []epic.ID{epic.ID(key.ID)})
+		found, err := s.Epics.ByIDs(ctx, as, []epic.ID{epic.ID(key.ID)})
 		if w.Epic = found[epic.ID(key.ID)]; w.Epic == nil {
 			return w, missingOr(err)
 		}
 		return w, nil
 	}
-	found, err := s.issues.ByIDs(ctx, as, []issue.ID{issue.ID(key.ID)})
+	found, err := s.Issues.ByIDs(ctx, as, []issue.ID{issue.ID(key.ID)})
 	if w.Issue = found[issue.ID(key.ID)]; w.Issue == nil {
 		return w, missingOr(err)
 	}
