@@ -153,8 +153,16 @@ func (s *Service) ListAll(ctx context.Context, as authz.Actor, f Filter) (page.P
 	return s.list(ctx, w, f)
 }
 
-// ListOfProject gives the runners that serve a project by id.
-func (s *Service) ListOfProject(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (page.Page[Runner], error) {
+// ListOf lists the runners of a group or project by id: those that serve the project, or those of the group, of the groups above
+// it, and of the instance where the group takes them.
+func (s *Service) ListOf(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Runner], error) {
+	if at.Group {
+		return s.listOfGroup(ctx, as, namespace.Of(at), f)
+	}
+	return s.listOfProject(ctx, as, project.Of(at), f)
+}
+
+func (s *Service) listOfProject(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (page.Page[Runner], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadProjectRunners, p.Subject()); err != nil {
 		return page.Page[Runner]{}, err
 	}
@@ -166,9 +174,7 @@ func (s *Service) ListOfProject(ctx context.Context, as authz.Actor, p *project.
 	return s.list(ctx, w, f)
 }
 
-// ListOfGroup gives the runners of a group, of the groups above it, and of the instance where
-// the group takes them, by id.
-func (s *Service) ListOfGroup(ctx context.Context, as authz.Actor, g *namespace.Group, f Filter) (page.Page[Runner], error) {
+func (s *Service) listOfGroup(ctx context.Context, as authz.Actor, g *namespace.Group, f Filter) (page.Page[Runner], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadGroupRunners, g.Subject()); err != nil {
 		return page.Page[Runner]{}, err
 	}

@@ -252,13 +252,13 @@ func TestService_List(t *testing.T) {
 			t.Errorf("a scope of another list: %q", got)
 		}
 		sub, top := w.Find(w.owner, w.sub), w.Find(w.maintainer, w.top)
-		if got := names(w.runners.ListOfProject(ctx, w.owner, sub, f)); got != "instance paused stale group below" {
+		if got := names(w.runners.ListOf(ctx, w.owner, sub.Place(), f)); got != "instance paused stale group below" {
 			t.Errorf("of a project: %q", got)
 		}
-		if got := names(w.runners.ListOfProject(ctx, w.maintainer, top, f)); got != "instance paused stale group top" {
+		if got := names(w.runners.ListOf(ctx, w.maintainer, top.Place(), f)); got != "instance paused stale group top" {
 			t.Errorf("of another project: %q", got)
 		}
-		if got := names(w.runners.ListOfProject(ctx, w.developer, w.Find(w.developer, w.top), f)); got != "forbidden: forbidden" {
+		if got := names(w.runners.ListOf(ctx, w.developer, w.Find(w.developer, w.top).Place(), f)); got != "forbidden: forbidden" {
 			t.Errorf("to a developer: %q", got)
 		}
 	})

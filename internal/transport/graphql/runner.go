@@ -63,7 +63,7 @@ func (b *binder) runners() {
 	})
 	exec.Batch(b.Schema, "Project.runners", func(ctx context.Context, c *exec.Call[runnerFilter], of []*project.Project) ([]*exec.Page[*ciRunner], error) {
 		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[*ciRunner], error) {
-			return runnersOf(b.Runners.ListOfProject(ctx, c.As, p, c.Args.filter(r)))
+			return runnersOf(b.Runners.ListOf(ctx, c.As, p.Place(), c.Args.filter(r)))
 		}, same)
 	})
 	type ofGroup struct {
@@ -76,7 +76,7 @@ func (b *binder) runners() {
 			if c.Args.Membership != "ALL_AVAILABLE" {
 				f.Members = runner.Membership(strings.ToLower(c.Args.Membership))
 			}
-			return runnersOf(b.Runners.ListOfGroup(ctx, c.As, g, f))
+			return runnersOf(b.Runners.ListOf(ctx, c.As, g.Place(), f))
 		}, same)
 	})
 	exec.Connection[*ciRunner](b.Schema, "CiRunner")

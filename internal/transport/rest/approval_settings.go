@@ -12,15 +12,19 @@ import (
 var _ = Resource("merge_request_approvals", (*Server).approvalSettingRoutes)
 
 func (s *Server) approvalSettingRoutes() []*api.Route {
-	const configuration, setting = "/projects/:id/approvals", "/merge_request_approval_setting"
-	return api.Scoped(nil,
+	const configuration = "/projects/:id/approvals"
+	routes := []*api.Route{
 		api.Get(configuration, s.approvalConfiguration).Doc("Get the approval configuration of a project").Needs(authz.ReadApprovalRules),
 		api.Post(configuration, s.configureApprovals).Doc("Change the approval configuration of a project").Needs(authz.AdminApprovalSettings),
-		api.Get("/projects/:id"+setting, s.approvalSettings).Doc("Get merge request approval settings of a project").Needs(authz.ReadApprovalSettings),
-		api.Put("/projects/:id"+setting, s.updateApprovalSettings).Doc("Update merge request approval settings of a project").Needs(authz.AdminApprovalSettings),
-		api.Get("/groups/:id"+setting, s.groupApprovalSettings).Doc("Get merge request approval settings of a group").Needs(authz.ReadGroupApprovalSettings),
-		api.Put("/groups/:id"+setting, s.updateGroupApprovalSettings).Doc("Update merge request approval settings of a group").Needs(authz.AdminGroupApprovalSettings),
-	)
+	}
+	routes = append(routes, s.onPlanningPlaces("merge_request_approval_setting", func(m mount) []*api.Route {
+		read, admin := m.ability(authz.ReadApprovalSettings, authz.ReadGroupApprovalSettings), m.ability(authz.AdminApprovalSettings, authz.AdminGroupApprovalSettings)
+		return []*api.Route{
+			api.Get(m.path, m.approvalSettings).Doc("Get merge request approval settings of a " + m.noun).Needs(read),
+			api.Put(m.path, m.updateApprovalSettings).Doc("Update merge request approval settings of a " + m.noun).Needs(admin),
+		}
+	})...)
+	return api.Scoped(nil, routes...)
 }
 
 type approvalConfigurationEntity struct {
@@ -137,44 +141,23 @@ type approvalSettingsParams struct {
 
 func (p approvalSettingsParams) changes() approval.Changes { return approval.Changes(p) }
 
-func (s *Server) approvalSettings(ctx context.Context, as authz.Actor, in projectPath) (approvalSettingsEntity, error) {
-	p, err := s.Projects.Find(ctx, as, in.ID)
+func (m mount) approvalSettings(ctx context.Context, as authz.Actor, in placePath) (approvalSettingsEntity, error) {
+	at, err := m.place(ctx, as, in.ID)
 	if err != nil {
 		return approvalSettingsEntity{}, err
 	}
-	return newApprovalSettings(s.Approvals.SettingsOf(ctx, as, p.Place()))
+	return newApprovalSettings(m.s.Approvals.SettingsOf(ctx, as, at))
 }
 
 type updateApprovalSettingsParams struct {
-	projectPath
+	placePath
 	approvalSettingsParams
 }
 
-func (s *Server) updateApprovalSettings(ctx context.Context, as authz.Actor, in updateApprovalSettingsParams) (approvalSettingsEntity, error) {
-	p, err := s.Projects.Find(ctx, as, in.ID)
+func (m mount) updateApprovalSettings(ctx context.Context, as authz.Actor, in updateApprovalSettingsParams) (approvalSettingsEntity, error) {
+	at, err := m.place(ctx, as, in.ID)
 	if err != nil {
 		return approvalSettingsEntity{}, err
 	}
-	return newApprovalSettings(s.Approvals.UpdateSettings(ctx, as, p.Place(), in.changes()))
-}
-
-func (s *Server) groupApprovalSettings(ctx context.Context, as authz.Actor, in groupPath) (approvalSettingsEntity, error) {
-	g, err := s.Namespaces.Find(ctx, as, in.ID)
-	if err != nil {
-		return approvalSettingsEntity{}, err
-	}
-	return newApprovalSettings(s.Approvals.SettingsOf(ctx, as, g.Place()))
-}
-
-type updateGroupApprovalSettingsParams struct {
-	groupPath
-	approvalSettingsParams
-}
-
-func (s *Server) updateGroupApprovalSettings(ctx context.Context, as authz.Actor, in updateGroupApprovalSettingsParams) (approvalSettingsEntity, error) {
-	g, err := s.Namespaces.Find(ctx, as, in.ID)
-	if err != nil {
-		return approvalSettingsEntity{}, err
-	}
-	return newApprovalSettings(s.Approvals.UpdateSettings(ctx, as, g.Place(), in.changes()))
+	return newApprovalSettings(m.s.Approvals.UpdateSettings(ctx, as, at, in.changes()))
 }

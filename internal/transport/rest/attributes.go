@@ -11,26 +11,20 @@ import (
 var _ = Resource("custom_attributes", (*Server).attributeRoutes)
 
 func (s *Server) attributeRoutes() []*api.Route {
-	var routes []*api.Route
-	for _, place := range []struct {
-		path, thing string
-		look        authz.Ability
-		scopes      []authz.Scope
-		owner       func(ctx context.Context, as authz.Actor, ref string) (attribute.Owner, error)
-	}{
-		{"/users/:id/custom_attributes", "user", authz.ReadUser, []authz.Scope{authz.ScopeReadUser}, s.attributesOfUser},
-		{"/groups/:id/custom_attributes", "group", authz.ReadGroup, nil, s.attributesOfGroup},
-		{"/projects/:id/custom_attributes", "project", authz.ReadProject, nil, s.attributesOfProject},
-	} {
-		h := attributeHandlers{s, place.owner}
-		routes = append(routes, api.Scoped(place.scopes,
-			api.Get(place.path, h.list).Doc("List the custom attributes of a "+place.thing).Needs(authz.ReadAttributes, place.look),
-			api.Get(place.path+"/:key", h.get).Doc("Get a custom attribute of a "+place.thing).Needs(authz.ReadAttributes, place.look),
-			api.Put(place.path+"/:key", h.set).Timed().Doc("Set a custom attribute of a "+place.thing).Needs(authz.AdminAttributes, place.look),
-			api.Delete(place.path+"/:key", h.delete).Timed().Doc("Delete a custom attribute of a "+place.thing).Needs(authz.AdminAttributes, place.look),
-		)...)
+	users := attributeHandlers{s, s.attributesOfUser}
+	routes := api.Scoped([]authz.Scope{authz.ScopeReadUser}, users.routes("/users/:id/custom_attributes", "user", authz.ReadUser)...)
+	return append(routes, api.Scoped(nil, s.onPlaces("custom_attributes", func(m mount) []*api.Route {
+		return attributeHandlers{s, m.attributesOf}.routes(m.path, m.noun, m.ability(authz.ReadProject, authz.ReadGroup))
+	})...)...)
+}
+
+func (h attributeHandlers) routes(path, noun string, look authz.Ability) []*api.Route {
+	return []*api.Route{
+		api.Get(path, h.list).Doc("List the custom attributes of a "+noun).Needs(authz.ReadAttributes, look),
+		api.Get(path+"/:key", h.get).Doc("Get a custom attribute of a "+noun).Needs(authz.ReadAttributes, look),
+		api.Put(path+"/:key", h.set).Timed().Doc("Set a custom attribute of a "+noun).Needs(authz.AdminAttributes, look),
+		api.Delete(path+"/:key", h.delete).Timed().Doc("Delete a custom attribute of a "+noun).Needs(authz.AdminAttributes, look),
 	}
-	return routes
 }
 
 func (s *Server) attributesOfUser(ctx context.Context, as authz.Actor, ref string) (attribute.Owner, error) {
@@ -45,20 +39,16 @@ func (s *Server) attributesOfUser(ctx context.Context, as authz.Actor, ref strin
 	return attribute.Owner{Kind: attribute.User, ID: int64(u.ID)}, nil
 }
 
-func (s *Server) attributesOfGroup(ctx context.Context, as authz.Actor, ref string) (attribute.Owner, error) {
-	g, err := s.Namespaces.Find(ctx, as, ref)
+func (m mount) attributesOf(ctx context.Context, as authz.Actor, ref string) (attribute.Owner, error) {
+	at, err := m.place(ctx, as, ref)
 	if err != nil {
 		return attribute.Owner{}, err
 	}
-	return attribute.Owner{Kind: attribute.Group, ID: int64(g.ID)}, nil
-}
-
-func (s *Server) attributesOfProject(ctx context.Context, as authz.Actor, ref string) (attribute.Owner, error) {
-	p, err := s.Projects.Find(ctx, as, ref)
-	if err != nil {
-		return attribute.Owner{}, err
+	kind := attribute.Project
+	if m.group {
+		kind = attribute.Group
 	}
-	return attribute.Owner{Kind: attribute.Project, ID: int64(p.ID)}, nil
+	return attribute.Owner{Kind: kind, ID: at.ID}, nil
 }
 
 // attributeEntity is one remark.

@@ -62,10 +62,9 @@ func (s *Server) iterationsOf(ctx context.Context, as authz.Actor, ids ...*itera
 var _ = Resource("iterations", (*Server).iterationRoutes)
 
 func (s *Server) iterationRoutes() []*api.Route {
-	return api.Scoped(nil,
-		api.Get("/projects/:id/iterations", s.projectIterations).Doc("List the iterations of a project").Public().Needs(authz.ReadIteration),
-		api.Get("/groups/:id/iterations", s.groupIterations).Doc("List the iterations of a group").Public().Needs(authz.ReadIteration),
-	)
+	return api.Scoped(nil, s.onPlanningPlaces("iterations", func(m mount) []*api.Route {
+		return []*api.Route{api.Get(m.path, m.iterations).Doc("List the iterations of a " + m.noun).Public().Needs(authz.ReadIteration)}
+	})...)
 }
 
 type listIterationsParams struct {
@@ -79,23 +78,11 @@ type listIterationsParams struct {
 	api.Page
 }
 
-func (s *Server) projectIterations(ctx context.Context, as authz.Actor, in listIterationsParams) (api.List[iterationEntity], error) {
-	p, err := s.Projects.Find(ctx, as, in.ID)
+func (m mount) iterations(ctx context.Context, as authz.Actor, in listIterationsParams) (api.List[iterationEntity], error) {
+	at, err := m.place(ctx, as, in.ID)
 	if err != nil {
 		return api.List[iterationEntity]{}, err
 	}
-	return s.iterations(ctx, as, p.Place(), in)
-}
-
-func (s *Server) groupIterations(ctx context.Context, as authz.Actor, in listIterationsParams) (api.List[iterationEntity], error) {
-	g, err := s.Namespaces.Find(ctx, as, in.ID)
-	if err != nil {
-		return api.List[iterationEntity]{}, err
-	}
-	return s.iterations(ctx, as, g.Place(), in)
-}
-
-func (s *Server) iterations(ctx context.Context, as authz.Actor, at authz.Place, in listIterationsParams) (api.List[iterationEntity], error) {
 	f := iteration.Filter{
 		Search: in.Search, In: in.In, Ancestors: in.Ancestors, UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore, Range: in.Range(),
 	}
@@ -106,9 +93,9 @@ func (s *Server) iterations(ctx context.Context, as authz.Actor, at authz.Place,
 	default:
 		f.State = iteration.State(in.State)
 	}
-	list, err := s.Iterations.List(ctx, as, at, f)
+	list, err := m.s.Iterations.List(ctx, as, at, f)
 	if err != nil {
 		return api.List[iterationEntity]{}, err
 	}
-	return api.ListOf(list, func(i *iteration.Iteration) iterationEntity { return *s.iterationOf(i) }), nil
+	return api.ListOf(list, func(i *iteration.Iteration) iterationEntity { return *m.s.iterationOf(i) }), nil
 }

@@ -11,20 +11,19 @@ import (
 var _ = Resource("notification_settings", (*Server).notificationRoutes)
 
 func (s *Server) notificationRoutes() []*api.Route {
-	const doc = "Get the notification settings of the current user"
-	return api.Scoped(nil,
-		api.Get("/notification_settings", s.notifications).Doc(doc).Needs(authz.ReadOwnNotifications),
-		api.Put("/notification_settings", s.updateNotifications).Doc("Update the notification settings of the current user").
-			Needs(authz.UpdateOwnNotifications),
-		api.Get("/groups/:id/notification_settings", s.groupNotifications).Doc(doc+" for a group").
-			Needs(authz.ReadGroup, authz.ReadOwnNotifications),
-		api.Put("/groups/:id/notification_settings", s.updateGroupNotifications).Doc("Update the notification settings of the current user for a group").
-			Needs(authz.ReadGroup, authz.UpdateOwnNotifications),
-		api.Get("/projects/:id/notification_settings", s.projectNotifications).Doc(doc+" for a project").
-			Needs(authz.ReadProject, authz.ReadOwnNotifications),
-		api.Put("/projects/:id/notification_settings", s.updateProjectNotifications).Doc("Update the notification settings of the current user for a project").
-			Needs(authz.ReadProject, authz.UpdateOwnNotifications),
-	)
+	const get, update = "Get the notification settings of the current user", "Update the notification settings of the current user"
+	routes := []*api.Route{
+		api.Get("/notification_settings", s.notifications).Doc(get).Needs(authz.ReadOwnNotifications),
+		api.Put("/notification_settings", s.updateNotifications).Doc(update).Needs(authz.UpdateOwnNotifications),
+	}
+	routes = append(routes, s.onPlaces("notification_settings", func(m mount) []*api.Route {
+		look := m.ability(authz.ReadProject, authz.ReadGroup)
+		return []*api.Route{
+			api.Get(m.path, m.notifications).Doc(get+" for a "+m.noun).Needs(look, authz.ReadOwnNotifications),
+			api.Put(m.path, m.updateNotifications).Doc(update+" for a "+m.noun).Needs(look, authz.UpdateOwnNotifications),
+		}
+	})...)
+	return api.Scoped(nil, routes...)
 }
 
 // notificationEntity is a notification setting of a group or project.
@@ -112,62 +111,31 @@ func (s *Server) updateNotifications(ctx context.Context, as authz.Actor, in upd
 	return s.globalNotification(ctx, set, err)
 }
 
-type groupNotificationParams struct {
-	ID string `param:"id,required" doc:"ID or URL-encoded path of the group"`
-}
-
-func (s *Server) groupNotifications(ctx context.Context, as authz.Actor, in groupNotificationParams) (notificationEntity, error) {
-	at, err := mount{s: s, group: true}.place(ctx, as, in.ID)
-	return s.notificationOf(ctx, as, at, err, true)
-}
-
-// notificationOf renders the setting for a place.
-func (s *Server) notificationOf(ctx context.Context, as authz.Actor, at authz.Place, err error, group bool) (notificationEntity, error) {
+func (m mount) notifications(ctx context.Context, as authz.Actor, in placePath) (notificationEntity, error) {
+	at, err := m.place(ctx, as, in.ID)
 	if err != nil {
 		return notificationEntity{}, err
 	}
-	set, err := s.Notifications.Find(ctx, as, at)
+	set, err := m.s.Notifications.Find(ctx, as, at)
 	if err != nil {
 		return notificationEntity{}, err
 	}
-	return newNotification(set, group), nil
+	return newNotification(set, m.group), nil
 }
 
-type updateGroupNotificationParams struct {
-	groupNotificationParams
+type updatePlaceNotificationParams struct {
+	placePath
 	notificationParams
 }
 
-func (s *Server) updateGroupNotifications(ctx context.Context, as authz.Actor, in updateGroupNotificationParams) (notificationEntity, error) {
-	at, err := mount{s: s, group: true}.place(ctx, as, in.ID)
+func (m mount) updateNotifications(ctx context.Context, as authz.Actor, in updatePlaceNotificationParams) (notificationEntity, error) {
+	at, err := m.place(ctx, as, in.ID)
 	if err != nil {
 		return notificationEntity{}, err
 	}
-	set, err := s.Notifications.Update(ctx, as, at, in.changes())
+	set, err := m.s.Notifications.Update(ctx, as, at, in.changes())
 	if err != nil {
 		return notificationEntity{}, err
 	}
-	return newNotification(set, true), nil
-}
-
-func (s *Server) projectNotifications(ctx context.Context, as authz.Actor, in projectPath) (notificationEntity, error) {
-	at, err := mount{s: s}.place(ctx, as, in.ID)
-	return s.notificationOf(ctx, as, at, err, false)
-}
-
-type updateProjectNotificationParams struct {
-	projectPath
-	notificationParams
-}
-
-func (s *Server) updateProjectNotifications(ctx context.Context, as authz.Actor, in updateProjectNotificationParams) (notificationEntity, error) {
-	at, err := mount{s: s}.place(ctx, as, in.ID)
-	if err != nil {
-		return notificationEntity{}, err
-	}
-	set, err := s.Notifications.Update(ctx, as, at, in.changes())
-	if err != nil {
-		return notificationEntity{}, err
-	}
-	return newNotification(set, false), nil
+	return newNotification(set, m.group), nil
 }

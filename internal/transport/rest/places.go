@@ -36,6 +36,11 @@ func (m mount) ability(project, group authz.Ability) authz.Ability {
 	return authz.Place{Group: m.group}.Ability(project, group)
 }
 
+// placePath names the group or project that a resource is below. The documentation has the noun of the mount.
+type placePath struct {
+	ID string `param:"id" doc:"ID or URL-encoded path of the {place}"`
+}
+
 // place finds the group or project that a path names.
 func (m mount) place(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
 	if m.group {

@@ -13,17 +13,28 @@ import (
 var _ = Resource("push_rules", (*Server).pushRuleRoutes)
 
 func (s *Server) pushRuleRoutes() []*api.Route {
-	const ofProject, ofGroup = "/projects/:id/push_rule", "/groups/:id/push_rule"
-	return api.Scoped(nil,
-		api.Get(ofProject, s.pushRule).Doc("Get the push rule of a project").Needs(authz.ReadPushRule),
-		api.Post(ofProject, s.createPushRule).Doc("Create the push rule of a project").Needs(authz.AdminPushRule),
-		api.Put(ofProject, s.updatePushRule).Timed().Doc("Update the push rule of a project").Needs(authz.AdminPushRule),
-		api.Delete(ofProject, s.deletePushRule).Timed().Doc("Delete the push rule of a project").Needs(authz.AdminPushRule),
-		api.Get(ofGroup, s.groupPushRule).Doc("Get the push rule of a group").Needs(authz.ReadGroupPushRule),
-		api.Post(ofGroup, s.createGroupPushRule).Doc("Create the push rule of a group").Needs(authz.AdminGroupPushRule),
-		api.Put(ofGroup, s.updateGroupPushRule).Timed().Doc("Update the push rule of a group").Needs(authz.AdminGroupPushRule),
-		api.Delete(ofGroup, s.deleteGroupPushRule).Timed().Doc("Delete the push rule of a group").Needs(authz.AdminGroupPushRule),
-	)
+	return api.Scoped(nil, s.onPlanningPlaces("push_rule", func(m mount) []*api.Route {
+		if m.group {
+			return pushRuleHandlers[groupPushRuleEntity]{m, newGroupPushRuleEntity}.routes()
+		}
+		return pushRuleHandlers[pushRuleEntity]{m, newPushRuleEntity}.routes()
+	})...)
+}
+
+// pushRuleHandlers are the endpoints of projects or of groups, whose answers differ.
+type pushRuleHandlers[E any] struct {
+	m      mount
+	entity func(r *pushrule.Rule) *E
+}
+
+func (h pushRuleHandlers[E]) routes() []*api.Route {
+	read, admin := h.m.ability(authz.ReadPushRule, authz.ReadGroupPushRule), h.m.ability(authz.AdminPushRule, authz.AdminGroupPushRule)
+	return []*api.Route{
+		api.Get(h.m.path, h.get).Doc("Get the push rule of a " + h.m.noun).Needs(read),
+		api.Post(h.m.path, h.create).Doc("Create the push rule of a " + h.m.noun).Needs(admin),
+		api.Put(h.m.path, h.update).Timed().Doc("Update the push rule of a " + h.m.noun).Needs(admin),
+		api.Delete(h.m.path, h.delete).Timed().Doc("Delete the push rule of a " + h.m.noun).Needs(admin),
+	}
 }
 
 // termsEntity are the terms of a push rule.
@@ -66,18 +77,12 @@ func newTermsEntity(r *pushrule.Rule) termsEntity {
 	}
 }
 
-func newPushRuleEntity(r *pushrule.Rule, err error) (*pushRuleEntity, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &pushRuleEntity{ID: r.ID, ProjectID: r.ProjectID, termsEntity: newTermsEntity(r)}, nil
+func newPushRuleEntity(r *pushrule.Rule) *pushRuleEntity {
+	return &pushRuleEntity{ID: r.ID, ProjectID: r.ProjectID, termsEntity: newTermsEntity(r)}
 }
 
-func newGroupPushRuleEntity(r *pushrule.Rule, err error) (*groupPushRuleEntity, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &groupPushRuleEntity{ID: r.ID, termsEntity: newTermsEntity(r)}, nil
+func newGroupPushRuleEntity(r *pushrule.Rule) *groupPushRuleEntity {
+	return &groupPushRuleEntity{ID: r.ID, termsEntity: newTermsEntity(r)}
 }
 
 type termsParams struct {
@@ -100,99 +105,51 @@ func (p termsParams) changes() pushrule.Changes {
 	return pushrule.Changes(p)
 }
 
-type projectTermsParams struct {
-	projectPath
+type placeTermsParams struct {
+	placePath
 	termsParams
 }
 
-type groupTermsParams struct {
-	groupPath
-	termsParams
-}
-
-// ruled finds the project that a rule belongs to.
-func (s *Server) ruled(ctx context.Context, as authz.Actor, in projectPath) (authz.Place, error) {
-	p, err := s.Projects.Find(ctx, as, in.ID)
-	if err != nil {
-		return authz.Place{}, err
-	}
-	return p.Place(), nil
-}
-
-// ruledGroup finds the group that a rule belongs to.
-func (s *Server) ruledGroup(ctx context.Context, as authz.Actor, in groupPath) (authz.Place, error) {
-	g, err := s.Namespaces.Find(ctx, as, in.ID)
-	if err != nil {
-		return authz.Place{}, err
-	}
-	return g.Place(), nil
-}
-
-func (s *Server) pushRule(ctx context.Context, as authz.Actor, in projectPath) (*pushRuleEntity, error) {
-	at, err := s.ruled(ctx, as, in)
+func (h pushRuleHandlers[E]) get(ctx context.Context, as authz.Actor, in placePath) (*E, error) {
+	at, err := h.m.place(ctx, as, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.PushRules.Find(ctx, as, at)
-	if errs.Is(err, errs.NotFound) {
+	r, err := h.m.s.PushRules.Find(ctx, as, at)
+	if !h.m.group && errs.Is(err, errs.NotFound) {
 		// A caller who may not see the project was refused above; its rule is null.
 		return nil, nil
 	}
-	return newPushRuleEntity(r, err)
+	return h.answer(r, err)
 }
 
-func (s *Server) createPushRule(ctx context.Context, as authz.Actor, in projectTermsParams) (*pushRuleEntity, error) {
-	at, err := s.ruled(ctx, as, in.projectPath)
+func (h pushRuleHandlers[E]) answer(r *pushrule.Rule, err error) (*E, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPushRuleEntity(s.PushRules.Create(ctx, as, at, in.changes()))
+	return h.entity(r), nil
 }
 
-func (s *Server) updatePushRule(ctx context.Context, as authz.Actor, in projectTermsParams) (*pushRuleEntity, error) {
-	at, err := s.ruled(ctx, as, in.projectPath)
+func (h pushRuleHandlers[E]) create(ctx context.Context, as authz.Actor, in placeTermsParams) (*E, error) {
+	at, err := h.m.place(ctx, as, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return newPushRuleEntity(s.PushRules.Update(ctx, as, at, in.changes()))
+	return h.answer(h.m.s.PushRules.Create(ctx, as, at, in.changes()))
 }
 
-func (s *Server) deletePushRule(ctx context.Context, as authz.Actor, in projectPath) (api.None, error) {
-	at, err := s.ruled(ctx, as, in)
+func (h pushRuleHandlers[E]) update(ctx context.Context, as authz.Actor, in placeTermsParams) (*E, error) {
+	at, err := h.m.place(ctx, as, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return h.answer(h.m.s.PushRules.Update(ctx, as, at, in.changes()))
+}
+
+func (h pushRuleHandlers[E]) delete(ctx context.Context, as authz.Actor, in placePath) (api.None, error) {
+	at, err := h.m.place(ctx, as, in.ID)
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.PushRules.Delete(ctx, as, at)
-}
-
-func (s *Server) groupPushRule(ctx context.Context, as authz.Actor, in groupPath) (*groupPushRuleEntity, error) {
-	at, err := s.ruledGroup(ctx, as, in)
-	if err != nil {
-		return nil, err
-	}
-	return newGroupPushRuleEntity(s.PushRules.Find(ctx, as, at))
-}
-
-func (s *Server) createGroupPushRule(ctx context.Context, as authz.Actor, in groupTermsParams) (*groupPushRuleEntity, error) {
-	at, err := s.ruledGroup(ctx, as, in.groupPath)
-	if err != nil {
-		return nil, err
-	}
-	return newGroupPushRuleEntity(s.PushRules.Create(ctx, as, at, in.changes()))
-}
-
-func (s *Server) updateGroupPushRule(ctx context.Context, as authz.Actor, in groupTermsParams) (*groupPushRuleEntity, error) {
-	at, err := s.ruledGroup(ctx, as, in.groupPath)
-	if err != nil {
-		return nil, err
-	}
-	return newGroupPushRuleEntity(s.PushRules.Update(ctx, as, at, in.changes()))
-}
-
-func (s *Server) deleteGroupPushRule(ctx context.Context, as authz.Actor, in groupPath) (api.None, error) {
-	at, err := s.ruledGroup(ctx, as, in)
-	if err != nil {
-		return api.None{}, err
-	}
-	return api.None{}, s.PushRules.Delete(ctx, as, at)
+	return api.None{}, h.m.s.PushRules.Delete(ctx, as, at)
 }

@@ -12,34 +12,36 @@ import (
 var _ = Resource("runners", (*Server).runnerRoutes)
 
 func (s *Server) runnerRoutes() []*api.Route {
-	m := authz.ScopeManageRunner
-	return api.Scoped(nil,
-		api.Get("/runners", s.listRunners).Doc("List the runners available to the caller").Needs(authz.ReadRunner).Scope(m),
-		api.Get("/runners/all", s.listAllRunners).Doc("List all runners").Needs(authz.ListAllRunners).Scope(m),
-		api.Get("/runners/:id", s.getRunner).Doc("Get a runner").Needs(authz.ReadRunner).Scope(m),
-		api.Put("/runners/:id", s.updateRunner).Timed().Doc("Update a runner").Needs(authz.UpdateRunner).Scope(m),
-		api.Delete("/runners/:id", s.deleteRunner).Timed().Doc("Delete a runner").Needs(authz.UpdateRunner).Scope(m),
-		api.Get("/runners/:id/managers", s.listRunnerManagers).Doc("List the managers of a runner").Needs(authz.ReadRunner).Scope(m),
-		api.Get("/runners/:id/projects", s.listRunnerProjects).Doc("List the projects of a runner").Needs(authz.ReadRunner).Scope(m),
-		api.Get("/runners/:id/jobs", s.listRunnerJobs).Doc("List the jobs of a runner").Needs(authz.UpdateRunner).Scope(m),
+	manage := authz.ScopeManageRunner
+	routes := []*api.Route{
+		api.Get("/runners", s.listRunners).Doc("List the runners available to the caller").Needs(authz.ReadRunner).Scope(manage),
+		api.Get("/runners/all", s.listAllRunners).Doc("List all runners").Needs(authz.ListAllRunners).Scope(manage),
+		api.Get("/runners/:id", s.getRunner).Doc("Get a runner").Needs(authz.ReadRunner).Scope(manage),
+		api.Put("/runners/:id", s.updateRunner).Timed().Doc("Update a runner").Needs(authz.UpdateRunner).Scope(manage),
+		api.Delete("/runners/:id", s.deleteRunner).Timed().Doc("Delete a runner").Needs(authz.UpdateRunner).Scope(manage),
+		api.Get("/runners/:id/managers", s.listRunnerManagers).Doc("List the managers of a runner").Needs(authz.ReadRunner).Scope(manage),
+		api.Get("/runners/:id/projects", s.listRunnerProjects).Doc("List the projects of a runner").Needs(authz.ReadRunner).Scope(manage),
+		api.Get("/runners/:id/jobs", s.listRunnerJobs).Doc("List the jobs of a runner").Needs(authz.UpdateRunner).Scope(manage),
 		api.Post("/runners/:id/reset_authentication_token", s.resetRunnerToken).Doc("Reset the authentication token of a runner").
-			Needs(authz.UpdateRunner).Scope(m),
+			Needs(authz.UpdateRunner).Scope(manage),
 		api.Post("/runners/reset_registration_token", s.resetInstanceRegistration).Doc("Reset the runner registration token of the instance").
-			Needs(authz.AdminInstanceRunners).Scope(m),
-
-		api.Get("/groups/:id/runners", s.listGroupRunners).Doc("List the runners of a group").Needs(authz.ReadGroupRunners).Scope(m),
-		api.Post("/groups/:id/runners/reset_registration_token", mount{s: s, group: true}.resetRegistration).
-			Doc("Reset the runner registration token of a group").Needs(authz.RegisterGroupRunner).Scope(m),
-		api.Get("/projects/:id/runners", s.listProjectRunners).Doc("List the runners of a project").Needs(authz.ReadProjectRunners).Scope(m),
-		api.Post("/projects/:id/runners", s.assignRunner).Doc("Assign a runner to a project").Needs(authz.AdminProjectRunners).Scope(m),
-		api.Delete("/projects/:id/runners/:runner_id", s.unassignRunner).Doc("Unassign a runner from a project").
-			Needs(authz.AdminProjectRunners).Scope(m),
-		api.Post("/projects/:id/runners/reset_registration_token", mount{s: s}.resetRegistration).
-			Doc("Reset the runner registration token of a project").Needs(authz.RegisterProjectRunner).Scope(m),
-
-		api.Post("/user/runners", s.createRunner).Doc("Create a runner").
-			Needs(authz.CreateRunner, authz.AdminInstanceRunners, authz.AdminGroupRunners, authz.AdminProjectRunners).Scope(authz.ScopeCreateRunner),
-	)
+			Needs(authz.AdminInstanceRunners).Scope(manage),
+	}
+	routes = append(routes, s.onPlaces("runners", func(m mount) []*api.Route {
+		out := []*api.Route{
+			api.Get(m.path, m.listRunners).Doc("List the runners of a " + m.noun).Needs(m.ability(authz.ReadProjectRunners, authz.ReadGroupRunners)).Scope(manage),
+		}
+		if !m.group {
+			out = append(out,
+				api.Post(m.path, s.assignRunner).Doc("Assign a runner to a project").Needs(authz.AdminProjectRunners).Scope(manage),
+				api.Delete(m.path+"/:runner_id", s.unassignRunner).Doc("Unassign a runner from a project").Needs(authz.AdminProjectRunners).Scope(manage),
+			)
+		}
+		return append(out, api.Post(m.path+"/reset_registration_token", m.resetRegistration).Doc("Reset the runner registration token of a "+m.noun).
+			Needs(m.ability(authz.RegisterProjectRunner, authz.RegisterGroupRunner)).Scope(manage))
+	})...)
+	return api.Scoped(nil, append(routes, api.Post("/user/runners", s.createRunner).Doc("Create a runner").
+		Needs(authz.CreateRunner, authz.AdminInstanceRunners, authz.AdminGroupRunners, authz.AdminProjectRunners).Scope(authz.ScopeCreateRunner))...)
 }
 
 // runnerEntity is a runner as lists show it.
@@ -159,30 +161,17 @@ type listPlaceRunnersParams struct {
 	runnerFilter
 }
 
-func (s *Server) listGroupRunners(ctx context.Context, as authz.Actor, p listPlaceRunnersParams) (api.List[runnerEntity], error) {
+func (m mount) listRunners(ctx context.Context, as authz.Actor, p listPlaceRunnersParams) (api.List[runnerEntity], error) {
 	none := api.List[runnerEntity]{}
-	g, err := s.Namespaces.Find(ctx, as, p.ID)
+	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return none, err
 	}
-	list, err := s.Runners.ListOfGroup(ctx, as, g, p.filter())
+	list, err := m.s.Runners.ListOf(ctx, as, at, p.filter())
 	if err != nil {
 		return none, err
 	}
-	return api.ListOf(list, s.runnerOf), nil
-}
-
-func (s *Server) listProjectRunners(ctx context.Context, as authz.Actor, p listPlaceRunnersParams) (api.List[runnerEntity], error) {
-	none := api.List[runnerEntity]{}
-	of, err := s.Projects.Find(ctx, as, p.ID)
-	if err != nil {
-		return none, err
-	}
-	list, err := s.Runners.ListOfProject(ctx, as, of, p.filter())
-	if err != nil {
-		return none, err
-	}
-	return api.ListOf(list, s.runnerOf), nil
+	return api.ListOf(list, m.s.runnerOf), nil
 }
 
 type runnerPath struct {

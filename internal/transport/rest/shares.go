@@ -13,21 +13,26 @@ import (
 var _ = Resource("groups", (*Server).shareRoutes)
 
 func (s *Server) shareRoutes() []*api.Route {
-	return api.Scoped(nil,
-		api.Post("/projects/:id/share", s.shareProject).Doc("Share a project with a group").Needs(authz.AdminProject, authz.ShareProject),
-		api.Delete("/projects/:id/share/:group_id", s.unshareProject).Timed().Doc("Delete a shared group link of a project").
-			Needs(authz.AdminProject, authz.ShareProject),
-		api.Post("/groups/:id/share", s.shareGroup).Doc("Share a group with another group").Needs(authz.ShareGroup),
-		api.Delete("/groups/:id/share/:group_id", s.unshareGroup).Timed().Doc("Delete a shared group link of a group").Needs(authz.ShareGroup),
-		api.Get("/groups/:id/groups/shared", s.listSharedGroups).Doc("List the groups shared with a group").
-			Needs(authz.ListGroups).Public(),
-		api.Get("/groups/:id/invited_groups", s.listInvitedGroups).Doc("List the groups invited to a group").
-			Needs(authz.ListGroups).Public(),
-		api.Get("/projects/:id/invited_groups", s.listProjectInvited).Doc("List the groups invited to a project").
-			Needs(authz.ListGroups).Public(),
-		api.Get("/groups/:id/projects/shared", s.listSharedProjects).Doc("List the projects shared with a group").
-			Needs(authz.ListProjects).Public(),
-	)
+	routes := s.onPlanningPlaces("share", func(m mount) []*api.Route {
+		if m.group {
+			return []*api.Route{
+				api.Post(m.path, s.shareGroup).Doc("Share a group with another group").Needs(authz.ShareGroup),
+				api.Delete(m.path+"/:group_id", m.unshare).Timed().Doc("Delete a shared group link of a group").Needs(authz.ShareGroup),
+			}
+		}
+		return []*api.Route{
+			api.Post(m.path, s.shareProject).Doc("Share a project with a group").Needs(authz.AdminProject, authz.ShareProject),
+			api.Delete(m.path+"/:group_id", m.unshare).Timed().Doc("Delete a shared group link of a project").
+				Needs(authz.AdminProject, authz.ShareProject),
+		}
+	})
+	routes = append(routes, api.Get("/groups/:id/groups/shared", s.listSharedGroups).Doc("List the groups shared with a group").
+		Needs(authz.ListGroups).Public())
+	routes = append(routes, s.onPlaces("invited_groups", func(m mount) []*api.Route {
+		return []*api.Route{api.Get(m.path, m.invitedGroups).Doc("List the groups invited to a " + m.noun).Needs(authz.ListGroups).Public()}
+	})...)
+	return api.Scoped(nil, append(routes, api.Get("/groups/:id/projects/shared", s.listSharedProjects).Doc("List the projects shared with a group").
+		Needs(authz.ListProjects).Public())...)
 }
 
 // shareParams name a group and what its members get.
@@ -76,12 +81,12 @@ type unshareParams struct {
 	GroupID namespace.ID `param:"group_id" doc:"ID of the group"`
 }
 
-func (s *Server) unshareProject(ctx context.Context, as authz.Actor, p unshareParams) (api.None, error) {
-	found, err := s.Projects.Find(ctx, as, p.ID)
+func (m mount) unshare(ctx context.Context, as authz.Actor, p unshareParams) (api.None, error) {
+	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Namespaces.Unshare(ctx, as, found.Place(), p.GroupID)
+	return api.None{}, m.s.Namespaces.Unshare(ctx, as, at, p.GroupID)
 }
 
 type shareGroupParams struct {
@@ -98,14 +103,6 @@ func (s *Server) shareGroup(ctx context.Context, as authz.Actor, p shareGroupPar
 		return nil, err
 	}
 	return s.groupDetails(ctx, as, g, groupView{projects: true})
-}
-
-func (s *Server) unshareGroup(ctx context.Context, as authz.Actor, p unshareParams) (api.None, error) {
-	g, err := s.Namespaces.Find(ctx, as, p.ID)
-	if err != nil {
-		return api.None{}, err
-	}
-	return api.None{}, s.Namespaces.Unshare(ctx, as, g.Place(), p.GroupID)
 }
 
 func (s *Server) listSharedGroups(ctx context.Context, as authz.Actor, p listSubgroupsParams) (api.List[groupEntity], error) {
@@ -133,20 +130,12 @@ func (p *listInvitedParams) into(place namespace.ID) namespace.GroupFilter {
 	return f
 }
 
-func (s *Server) listInvitedGroups(ctx context.Context, as authz.Actor, p listInvitedParams) (api.List[groupEntity], error) {
-	g, err := s.Namespaces.Find(ctx, as, p.ID)
+func (m mount) invitedGroups(ctx context.Context, as authz.Actor, p listInvitedParams) (api.List[groupEntity], error) {
+	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return api.List[groupEntity]{}, err
 	}
-	return s.pageOfGroups(ctx, as, p.Page, &p.groupFilter, p.into(g.ID))
-}
-
-func (s *Server) listProjectInvited(ctx context.Context, as authz.Actor, p listInvitedParams) (api.List[groupEntity], error) {
-	found, err := s.Projects.Find(ctx, as, p.ID)
-	if err != nil {
-		return api.List[groupEntity]{}, err
-	}
-	return s.pageOfGroups(ctx, as, p.Page, &p.groupFilter, p.into(found.NamespaceID))
+	return m.s.pageOfGroups(ctx, as, p.Page, &p.groupFilter, p.into(at.Namespace))
 }
 
 type listSharedProjectsParams struct {

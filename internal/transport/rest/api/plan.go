@@ -49,6 +49,18 @@ type settler interface{ settle() }
 
 var settlerType = reflect.TypeFor[settler]()
 
+// below puts the noun of what a path begins with, group or project, where the documentation of a parameter has {place}.
+func (p *plan) below(path string) *plan {
+	noun := "project"
+	if strings.HasPrefix(path, "/groups/") {
+		noun = "group"
+	}
+	for i := range p.fields {
+		p.fields[i].doc = strings.ReplaceAll(p.fields[i].doc, "{place}", noun)
+	}
+	return p
+}
+
 // planOf compiles a parameter struct. It panics on a declaration that cannot work:
 // that is a mistake in the program, found when it starts.
 func planOf(t reflect.Type) *plan {

@@ -98,7 +98,7 @@ func routeOf(method, path string, status int, params, result reflect.Type) *Rout
 	if result == reflect.TypeFor[None]() {
 		status = http.StatusNoContent
 	}
-	r := &Route{method: method, path: path, status: status, plan: planOf(declared(params)), result: result, fill: fillerOf(result)}
+	r := &Route{method: method, path: path, status: status, plan: planOf(declared(params)).below(path), result: result, fill: fillerOf(result)}
 	r.maxBody = DefaultMaxBody + r.plan.textBytes()
 	r.boundReads()
 	return r
