@@ -35,6 +35,10 @@ func TestProgram_refusals(t *testing.T) {
 		{"admin user create ann", `required flag(s) "email" not set`},
 		{"admin token create --user ann", `required flag(s) "name", "scopes" not set`},
 		{"admin repo check one two", "accepts at most 1 arg(s), received 2"},
+		{"admin audit list --entity-id 7", "--entity-id needs --entity-type"},
+		{"admin audit export --entity-type Issue", "--entity-type is User, Group or Project"},
+		{"admin audit list --after yesterday", "is no time such as"},
+		{"admin audit list --limit -1", "--limit is 0 or more"},
 		{"serve --rate-limits maybe", "rate"},
 	} {
 		f := newFlags()

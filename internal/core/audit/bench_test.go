@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/event"
@@ -58,12 +59,18 @@ func BenchmarkService_List(b *testing.B) {
 		}
 	}
 	order := page.Order{page.ID("e.id")}.Desc()
-	for name, r := range map[string]page.Range{
-		"first": {Limit: 20}, "first by keyset": {Limit: 20, Keyset: true}, "later by keyset": {Limit: 20, Keyset: true, Cursor: order.Cursor(int64(100_000))},
+	past, first := w.Now().Add(-time.Hour), page.Range{Limit: 20}
+	if _, err := d.Exec(b.Context(), "UPDATE audit_events SET created_at = ? WHERE id <= 1000", past); err != nil {
+		b.Fatal(err)
+	}
+	for name, f := range map[string]audit.Filter{
+		"first": {Range: first}, "first by keyset": {Range: page.Range{Limit: 20, Keyset: true}},
+		"later by keyset": {Range: page.Range{Limit: 20, Keyset: true, Cursor: order.Cursor(int64(100_000))}},
+		"long past":       {CreatedBefore: &past, Range: first}, "long past of a type": {EntityType: audit.Project, CreatedBefore: &past, Range: first},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				list, err := s.List(b.Context(), authz.System(), authz.Place{}, audit.Filter{Range: r})
+				list, err := s.List(b.Context(), authz.System(), authz.Place{}, f)
 				if err != nil || len(list.Items) != 20 {
 					b.Fatal(len(list.Items), err)
 				}

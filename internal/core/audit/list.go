@@ -12,7 +12,8 @@ import (
 )
 
 // List returns audit events, the newest first: of the instance those of every user, group and project, of a group
-// or project its own. Members who may not read all events of their place see what they did themselves.
+// or project its own. Members who may not read all events of their place see what they did themselves. The newest is the one with the
+// largest id, or, with a filter by time, the latest: events that are long past are then found without reading those since.
 func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Event], error) {
 	none := page.None[Event](f.Range)
 	if err := s.Policy.Require(ctx, as, listing.of(at), at.Subject.Reading()); err != nil {
@@ -28,10 +29,16 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 			w.And("e.author_id = ?", as.UserID)
 		}
 	}
+	order, timed := page.Order{page.ID("e.id")}, f.CreatedAfter != nil || f.CreatedBefore != nil
+	if timed {
+		order = page.Order{page.Time("created_at", "e.created_at"), page.ID("e.id")}
+	}
 	var candidates []page.Candidates
 	switch {
 	case f.EntityID != nil:
 		w.And("e.entity_type = ? AND e.entity_id = ?", f.EntityType, *f.EntityID)
+	case f.EntityType != "" && timed:
+		w.And("e.entity_type = ?", f.EntityType)
 	case f.EntityType != "":
 		// Events of a type are few, or near each other in the order of ids: sorting all of many is what takes long.
 		w.And("e.entity_type || '' = ?", f.EntityType)
@@ -40,7 +47,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 	w.Since("e.created_at", f.CreatedAfter)
 	w.Until("e.created_at", f.CreatedBefore)
 	list, err := page.Select[Event](ctx, s.DB, page.Query{
-		Columns: columns, From: "audit_events e", Where: w, Order: page.Order{page.ID("e.id")}.Desc(), Key: "e.id", Narrow: "audit_events e",
+		Columns: columns, From: "audit_events e", Where: w, Order: order.Desc(), Key: "e.id", Narrow: "audit_events e",
 		Candidates: candidates,
 	}, f.Range)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/event"
+	"tenon/internal/base/page"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
 	"tenon/internal/core/audit"
@@ -273,5 +274,56 @@ func TestService_Start(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.want("true up to 6", "")
+	})
+}
+
+// A clock that goes back breaks neither the chain nor lists by time, whose latest events are the newest.
+func TestService_Seal_clock(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		a := newTrail(t, d)
+		a.write(3)
+		a.seal()
+		back := time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC)
+		late := &trail{w: a.w, t: t, ann: a.ann, Service: audit.New(audit.Deps{
+			DB: d, Policy: a.w.Policy, Signer: signer(t), Log: slog.New(slog.DiscardHandler), Now: func() time.Time { back = back.Add(time.Hour); return back },
+		})}
+		late.Subscribe(&late.bus)
+		late.write(2)
+		a.seal()
+		a.write(1)
+		a.seal()
+		a.want("true up to 6", "")
+
+		year := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+		for _, tt := range []struct {
+			name string
+			f    audit.Filter
+			want string
+		}{
+			{"all", audit.Filter{}, "6 5 4 3 2 1"},
+			{"before", audit.Filter{CreatedBefore: &year}, "5 4"},
+			{"after", audit.Filter{CreatedAfter: &year}, "6 3 2 1"},
+			{"before now", audit.Filter{CreatedBefore: new(a.w.Now())}, "6 3 2 1 5 4"},
+			{"of a type", audit.Filter{EntityType: audit.User, CreatedBefore: &year}, "5 4"},
+		} {
+			tt.f.Range = page.Range{Limit: 2, Keyset: true}
+			var got []string
+			for {
+				list, err := a.List(t.Context(), authz.System(), authz.Place{}, tt.f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range list.Items {
+					got = append(got, fmt.Sprint(list.Items[i].ID))
+				}
+				if tt.f.Cursor = list.Next(); tt.f.Cursor == "" {
+					break
+				}
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("%s: got %v, want %s", tt.name, got, tt.want)
+			}
+		}
 	})
 }

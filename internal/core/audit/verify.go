@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	verifyAtOnce = 2_000 // rows of one read
+	verifyAtOnce = 500 // rows of one read
 	verifyRead   = 10 * time.Second
 )
 
