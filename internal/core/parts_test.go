@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/core/account"
 	"tenon/internal/core/award"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
@@ -17,7 +18,7 @@ import (
 // Services that are there are found by what they do, in the order of the fields.
 func TestParts(t *testing.T) {
 	t.Parallel()
-	s := &Services{Repos: repo.New(repo.Deps{}), Triggers: trigger.New(trigger.Deps{}), Awards: award.New(award.Deps{}), Settings: setting.New(nil, time.Now)}
+	s := &Services{Repos: repo.New(repo.Deps{Limits: &limit.Service{}}), Triggers: trigger.New(trigger.Deps{}), Awards: award.New(award.Deps{}), Settings: setting.New(nil, time.Now)}
 	if got := parts[Starter](s); len(got) != 3 || got[0] != Starter(s.Settings) || got[1] != Starter(s.Triggers) || got[2] != Starter(s.Repos) {
 		t.Errorf("%T start, want settings, triggers and repositories", got)
 	}
@@ -37,7 +38,7 @@ func TestParts(t *testing.T) {
 // A service that takes what stands above it and is not given it ends the start with its name.
 func TestConnected(t *testing.T) {
 	t.Parallel()
-	s := &Services{Repos: repo.New(repo.Deps{}), Protections: protection.New(protection.Deps{})}
+	s := &Services{Repos: repo.New(repo.Deps{Limits: &limit.Service{}}), Protections: protection.New(protection.Deps{})}
 	var c check
 	connect(&c, s.Protections, protection.Above{})
 	c.connected(s)

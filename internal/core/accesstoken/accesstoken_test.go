@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/token"
@@ -44,7 +45,7 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 		f := &fixture{t: t, now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 		now := func() time.Time { return f.now }
 		bus, policy, settings := &event.Bus{}, authz.New(d, now), setting.New(d, now)
-		spaces := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: now})
+		spaces := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: policy, Bus: bus, Settings: settings, Now: now})
 		f.spaces, f.policy, f.settings = spaces, policy, settings
 		f.users = account.New(account.Deps{
 			DB: d, Policy: policy, Bus: bus, Settings: settings, Places: spaces, Now: now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "example.com"}, ""),

@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -28,9 +29,9 @@ func TestRecorder_List(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		ctx := context.Background()
 		w := coretest.New(t, d)
-		issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Now: w.Now})
+		issues := issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Now: w.Now})
 		requests := mergerequest.New(mergerequest.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""), Now: w.Now})
-		r := activity.New(activity.Deps{DB: d, Policy: w.Policy, Notes: note.New(note.Deps{DB: d, Policy: w.Policy}), Kinds: noteable.Collect(issues, requests), Now: w.Now})
+		r := activity.New(activity.Deps{DB: d, Policy: w.Policy, Notes: note.New(note.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy}), Kinds: noteable.Collect(issues, requests), Now: w.Now})
 		group := w.Group("team", authz.Public, 0)
 		open := w.Project("team/open", authz.Public, group)
 		closed := w.Project("team/closed", authz.Private, group)

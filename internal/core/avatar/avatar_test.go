@@ -23,6 +23,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/avatar"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
@@ -49,7 +50,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 			DB: d, Policy: w.Policy, Projects: w.World.Projects, Objects: w.objects, Log: slog.New(slog.DiscardHandler),
 			Now:        func() time.Time { return w.clock() },
 			Accounts:   account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
-			Namespaces: namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
+			Namespaces: namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
 		})
 		fn(t, w)
 	})

@@ -32,7 +32,7 @@ type Deps struct {
 	Namespaces    *namespace.Service
 	Repos         *repo.Service
 	MergeRequests *mergerequest.Service
-	Limits        *limit.Service `wire:"optional"` // nil limits nothing
+	Limits        *limit.Service
 	Now           func() time.Time
 }
 

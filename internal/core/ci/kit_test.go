@@ -32,6 +32,7 @@ import (
 	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/idtoken"
 	"tenon/internal/core/jobtoken"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
@@ -101,13 +102,13 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.protections = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now})
 	w.protections.Connect(alonetest.Protections())
 	w.repos = repo.New(repo.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: w.accounts,
+		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: w.accounts,
 		Tokens: w.tokens,
 		Log:    quiet, Now: w.now, URLs: urls,
 		PushRules: pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.now}), Protections: w.protections,
 	})
 	w.repos.Connect(alonetest.Repos())
-	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now})
+	places := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now})
 	w.runners = runner.New(runner.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: w.Projects, Box: box, Now: w.now, Log: quiet, Namespaces: places,
 	})

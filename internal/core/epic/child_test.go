@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
 )
@@ -28,11 +29,11 @@ type world struct {
 func newWorld(t *testing.T, d *db.DB) *world {
 	t.Helper()
 	w := &world{World: coretest.New(t, d)}
-	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
+	places := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
 	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	w.epics = epic.New(epic.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Projects: w.Projects, Namespaces: places, Now: w.Now,
-		Issues: issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Projects: w.Projects, Now: w.Now}),
+		Issues: issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Projects: w.Projects, Now: w.Now}),
 	})
 	w.rita, w.gus = w.User("rita"), w.User("gus")
 	id := w.Group("group", authz.Private, 0)

@@ -21,6 +21,7 @@ import (
 	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/gitimport"
 	"tenon/internal/core/lfs"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/quota"
@@ -75,7 +76,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	rules := protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now})
 	rules.Connect(alonetest.Protections())
 	w.repos = repo.New(repo.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: w.settings, Projects: w.Projects, Accounts: accounts, Tokens: tokens, LFS: w.large, Quota: limits,
+		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: w.settings, Projects: w.Projects, Accounts: accounts, Tokens: tokens, LFS: w.large, Quota: limits,
 		Log: log, Now: w.Now, URLs: urls, Jobs: jobs,
 		Protections: rules,
 	})

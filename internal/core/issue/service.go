@@ -35,7 +35,7 @@ type Deps struct {
 	Iterations *iteration.Service
 	Projects   *project.Service
 	Times      *timelog.Service
-	Limits     *limit.Service `wire:"optional"` // nil limits nothing
+	Limits     *limit.Service
 	Now        func() time.Time
 	URLs       *weburl.Site
 }

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -43,7 +44,7 @@ func TestService_Views(t *testing.T) {
 		at := f.Now() // people are cached for some seconds, and each look at the clock of the world moves it
 		still := func() time.Time { return at }
 		issues := issue.New(issue.Deps{
-			DB: d, Policy: f.Policy, Bus: f.Bus, Projects: f.Projects, Labels: f.labels, Milestones: milestones, Now: f.Now, URLs: urls,
+			Limits: &limit.Service{}, DB: d, Policy: f.Policy, Bus: f.Bus, Projects: f.Projects, Labels: f.labels, Milestones: milestones, Now: f.Now, URLs: urls,
 			Iterations: iteration.New(iteration.Deps{DB: d, Policy: f.Policy, Bus: f.Bus, Now: f.Now}),
 			Accounts:   account.New(account.Deps{DB: d, Policy: f.Policy, Bus: f.Bus, Settings: setting.New(d, f.Now), Now: still, URLs: urls}),
 		})

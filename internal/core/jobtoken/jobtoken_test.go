@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/jobtoken"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
@@ -34,7 +35,7 @@ type world struct {
 func newWorld(t *testing.T, d *db.DB) *world {
 	t.Helper()
 	w := &world{World: coretest.New(t, d)}
-	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
+	places := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
 	w.scopes = jobtoken.New(jobtoken.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Namespaces: places, Now: w.Now})
 	w.dave, w.stranger = w.User("dave"), w.User("stan")
 	w.shop = w.Project("inner/shop", authz.Private, w.Group("inner", authz.Private, 0))

@@ -35,7 +35,7 @@ func (s *Service) GitFailed(address string) {
 // GitBanned reports whether the network of an address is kept out. Tokens may be tried
 // from there all the same, since no user guesses those; passwords may not.
 func (s *Service) GitBanned(address string) bool {
-	return s != nil && s.bans.Banned(ratelimit.NetworkOf(address))
+	return !s.off() && s.bans.Banned(ratelimit.NetworkOf(address))
 }
 
 // RefuseGit is the answer to a user who is kept out.

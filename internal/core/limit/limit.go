@@ -111,7 +111,7 @@ func choose(first bool, a, b int) int {
 	return b
 }
 
-// Service judges by the settings in force. A nil one limits nothing. It is safe for
+// Service judges by the settings in force. A zero one limits nothing. It is safe for
 // concurrent use. Its counters are of this process and start again when it does.
 type Service struct {
 	Deps
@@ -143,7 +143,7 @@ func New(d Deps) *Service {
 // Enforce has a service that was made with Off limit what callers do from now on.
 func (s *Service) Enforce() { s.enforced.Store(true) }
 
-func (s *Service) off() bool { return s == nil || !s.enforced.Load() }
+func (s *Service) off() bool { return !s.enforced.Load() }
 
 // Check counts a call of the class for the caller. Who made too many gets TooMany, which
 // wraps a *ratelimit.Exceeded. A class that is not there has no limit.

@@ -168,8 +168,8 @@ func TestService_Check_exempt(t *testing.T) {
 			"lists of projects to users":        k.Check(limit.ProjectsList, ann),
 			"archives to users by default":      k.CheckIn(limit.Archive, ann, 7, ""),
 			"a class that is not there":         k.Check("no such class", ann),
-			"a service that is switched off":    (*limit.Service)(nil).Check(limit.NotesCreate, bob),
-			"a throttle of one switched off":    asError((*limit.Service)(nil).Throttle(limit.API, bob)),
+			"a service that is switched off":    new(limit.Service).Check(limit.NotesCreate, bob),
+			"a throttle of one switched off":    asError(new(limit.Service).Throttle(limit.API, bob)),
 			"throttles, which are off at first": asError(k.Throttle(limit.API, nobody)),
 		} {
 			if err != nil {
@@ -331,7 +331,7 @@ func TestService_GitFailed(t *testing.T) {
 	if k.GitBanned(mallory) {
 		t.Error("still kept out after an hour")
 	}
-	var off *limit.Service
+	var off limit.Service
 	for range 40 {
 		off.GitFailed(mallory)
 	}

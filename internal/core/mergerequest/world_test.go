@@ -23,6 +23,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
@@ -79,7 +80,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.protections = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
 	tokens := token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Now: w.Now})
 	w.repos = repo.New(repo.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: accounts,
+		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: accounts,
 		Tokens: tokens,
 		Log:    slog.New(slog.DiscardHandler), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 		PushRules: pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Protections: w.protections,
@@ -101,7 +102,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.variables = variable.New(variable.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.Now})
 	w.runners = runner.New(runner.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: w.Projects, Box: box, Now: w.Now, Log: w.deps.Log,
-		Namespaces: namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
+		Namespaces: namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
 	})
 	w.checks = ci.New(ci.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Projects: w.Projects, Repos: w.repos, Protections: w.protections,

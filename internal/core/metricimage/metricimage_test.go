@@ -23,6 +23,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/metricimage"
 	"tenon/internal/core/project"
 	"tenon/internal/core/quota"
@@ -55,7 +56,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 			Quota: quota.New(quota.Deps{DB: d, Policy: w.Policy, Settings: settings}), Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		})
 		w.issues = issue.New(issue.Deps{
-			DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
+			Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
 			URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""), Now: w.Now,
 		})
 		w.images = metricimage.New(metricimage.Deps{DB: d, Policy: w.Policy, Issues: w.issues, Projects: w.Projects, Uploads: uploads, Now: w.Now})

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 )
 
@@ -15,7 +16,7 @@ func TestService_Check(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := coretest.New(t, d)
-		s := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+		s := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 		top := w.Group("top", authz.Private, 0)
 		sub := w.Group("top/sub", authz.Private, top)
 		w.Project("top/sub/app", authz.Private, sub)

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/weburl"
@@ -37,7 +38,7 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 		f := &fixture{t: t, db: d, bus: &event.Bus{}, today: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 		now := func() time.Time { return f.today }
 		f.policy, f.settings = authz.New(d, now), setting.New(d, now)
-		f.Service = namespace.New(namespace.Deps{DB: d, Policy: f.policy, Bus: f.bus, Settings: f.settings, Now: now})
+		f.Service = namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: f.policy, Bus: f.bus, Settings: f.settings, Now: now})
 		f.accounts = account.New(account.Deps{
 			DB: d, Policy: f.policy, Bus: f.bus, Settings: f.settings, Places: f.Service, Now: now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "example.com"}, ""),
 		})

@@ -62,7 +62,7 @@ type Deps struct {
 	Bus        *event.Bus
 	Settings   *setting.Store
 	Attributes *attribute.Service
-	Limits     *limit.Service `wire:"optional"` // nil limits nothing
+	Limits     *limit.Service
 	Now        func() time.Time
 	Log        *slog.Logger // nil discards
 }

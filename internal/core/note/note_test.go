@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -46,10 +47,10 @@ func setUp(t *testing.T, d *db.DB) *fixture {
 	w := coretest.New(t, d)
 	f := &fixture{World: w}
 	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
-	f.issues = issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Iterations: iteration.New(iteration.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Milestones: milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Now: w.Now})
+	f.issues = issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Iterations: iteration.New(iteration.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Milestones: milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Now: w.Now})
 	f.awards = award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	f.notes = note.New(note.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Awards: f.awards, Now: w.Now,
+		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Awards: f.awards, Now: w.Now,
 		Kinds: noteable.Collect(f.issues),
 	})
 	f.id = w.Project("team/app", authz.Public, w.Group("team", authz.Public, 0))

@@ -34,7 +34,7 @@ type Deps struct {
 	Jobs     job.Enqueuer
 	Projects *project.Service
 	Repos    *repo.Service
-	Limits   *limit.Service `wire:"optional"` // nil limits nothing
+	Limits   *limit.Service
 	Now      func() time.Time
 	Kinds    *noteable.Kinds // what can be commented on: those whose things are Noteables
 

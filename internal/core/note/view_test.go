@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/setting"
@@ -23,7 +24,7 @@ func TestService_Views(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := coretest.New(t, d)
 		s := note.New(note.Deps{
-			DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now,
+			Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now,
 			Accounts: account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")}),
 		})
 		ann, ben := w.User("ann"), w.User("ben")

@@ -22,6 +22,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
@@ -55,7 +56,7 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 			t.Fatal(err)
 		}
 		f.settings = setting.New(d, now)
-		f.spaces = namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: f.bus, Settings: f.settings, Now: now})
+		f.spaces = namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: policy, Bus: f.bus, Settings: f.settings, Now: now})
 		f.accounts = account.New(account.Deps{
 			DB: d, Policy: policy, Bus: f.bus, Settings: f.settings, Places: f.spaces, Now: now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "example.com"}, ""),
 		})

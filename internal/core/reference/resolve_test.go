@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/weburl"
 )
@@ -34,7 +35,7 @@ func TestService_Resolve(t *testing.T) {
 		}
 		urls := weburl.New(u, "")
 		labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now, URLs: urls})
-		issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Now: w.Now, URLs: urls})
+		issues := issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Now: w.Now, URLs: urls})
 		s := reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: everybody{}, Projects: w.Projects, URLs: urls})
 		s.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: issues, reference.Label: labels}})
 

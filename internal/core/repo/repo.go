@@ -49,7 +49,7 @@ type Deps struct {
 	Bus         *event.Bus
 	Git         *gitcmd.Git
 	Settings    *setting.Store
-	Limits      *limit.Service `wire:"optional"` // nil limits nothing
+	Limits      *limit.Service
 	Projects    *project.Service
 	Accounts    *account.Service
 	Tokens      *token.Service

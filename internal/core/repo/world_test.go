@@ -21,6 +21,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/lfs"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
@@ -89,7 +90,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.protections = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
 	w.protections.Connect(alonetest.Protections())
 	w.deps = repo.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects, Accounts: accounts, Tokens: tokens, LFS: w.large, Quota: limits,
+		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects, Accounts: accounts, Tokens: tokens, LFS: w.large, Quota: limits,
 		Archives: w.archives, Packs: w.packs, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 		ArchiveLarge: archiveLarge,
 		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {

@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
@@ -47,15 +48,15 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := &world{World: coretest.New(t, d)}
 		urls := weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")
-		places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
+		places := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
 		w.labels = label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 		w.milestones = milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Namespaces: places, Now: w.Now})
 		w.issues = issue.New(issue.Deps{
-			DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: w.labels, Milestones: w.milestones, URLs: urls, Now: w.Now,
+			Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: w.labels, Milestones: w.milestones, URLs: urls, Now: w.Now,
 			Iterations: iteration.New(iteration.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
 		})
 		w.requests = mergerequest.New(mergerequest.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: w.labels, Milestones: w.milestones, URLs: urls, Now: w.Now})
-		notes := note.New(note.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now, Kinds: noteable.Collect(w.issues)})
+		notes := note.New(note.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now, Kinds: noteable.Collect(w.issues)})
 		w.events = resourceevent.New(resourceevent.Deps{DB: d, Policy: w.Policy, Notes: notes, MergeRequests: w.requests})
 		w.events.Subscribe(w.Bus)
 		w.labels.Subscribe(w.Bus)

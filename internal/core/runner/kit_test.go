@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
@@ -37,7 +38,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.places = namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.now})
+	w.places = namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.now})
 	w.runners = runner.New(runner.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Namespaces: w.places, Projects: w.Projects, Box: box, Now: w.now, Log: slog.New(slog.DiscardHandler),
 	})

@@ -19,6 +19,7 @@ import (
 	"tenon/internal/core/filter"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -38,9 +39,9 @@ func TestService_Notes(t *testing.T) {
 		}
 		labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 		milestones := milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
-		issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Milestones: milestones, Now: w.Now})
+		issues := issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Milestones: milestones, Now: w.Now})
 		notes := note.New(note.Deps{
-			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Now: w.Now,
+			Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Awards: award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Now: w.Now,
 			Kinds: noteable.Collect(issues),
 		})
 		s := search.New(search.Deps{DB: d, Policy: w.Policy, Notes: notes, Kinds: noteable.Collect(issues)})
@@ -177,8 +178,8 @@ func TestService_Notes_sight(t *testing.T) {
 		w := coretest.New(t, d)
 		labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 		milestones := milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
-		issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Milestones: milestones, Now: w.Now})
-		notes := note.New(note.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+		issues := issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Milestones: milestones, Now: w.Now})
+		notes := note.New(note.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 		s := search.New(search.Deps{DB: d, Policy: w.Policy, Notes: notes, Milestones: milestones, Kinds: noteable.Collect(issues)})
 		people := map[string]authz.Actor{"root": w.Admin("root")}
 		for _, name := range []string{"guest", "planner", "author", "stranger"} {

@@ -26,6 +26,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/gpgkey"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
@@ -69,7 +70,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	rules := protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
 	rules.Connect(alonetest.Protections())
 	repos := repo.New(repo.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: accounts,
+		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: accounts,
 		Protections: rules,
 		Archives:    archives, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 	})

@@ -21,6 +21,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/coretest/alonetest"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
@@ -55,7 +56,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 			return nil
 		})
 		repos := repo.New(repo.Deps{
-			DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: w.settings, Projects: w.Projects, Jobs: jobs, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: urls,
+			Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: w.settings, Projects: w.Projects, Jobs: jobs, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: urls,
 			Accounts: account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now, URLs: urls}),
 		})
 		repos.Connect(alonetest.Repos())

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/approval/approvaltest"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -35,7 +36,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := &world{World: approvaltest.New(t, d)}
 		w.notes = note.New(note.Deps{
-			DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Awards: award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
+			Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Awards: award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
 			Projects: w.Projects, Repos: w.Repos, Now: w.Now, Jobs: job.EnqueuerFunc(w.Enqueue),
 			Kinds: noteable.Collect(w.MergeRequests),
 		})

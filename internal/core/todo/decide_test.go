@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
@@ -45,9 +46,9 @@ func TestAccessRequests(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := coretest.New(t, d)
-		places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+		places := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 		todos := todo.New(todo.Deps{
-			DB: d, Policy: w.Policy, Kinds: noteable.Collect(issue.New(issue.Deps{DB: d, Policy: w.Policy})), Namespaces: places, Now: w.Now,
+			DB: d, Policy: w.Policy, Kinds: noteable.Collect(issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy})), Namespaces: places, Now: w.Now,
 		})
 		todos.Subscribe(w.Bus)
 		boss, lead, mary, dev, blocked := w.User("boss"), w.User("lead"), w.User("mary"), w.User("dev"), w.User("blocked")
@@ -167,7 +168,7 @@ func TestAccessRequests_many(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := coretest.New(t, d)
-		places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+		places := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 		team := w.Group("team", authz.Public, 0)
 		var want []authz.UserID
 		for i := range 14 {
@@ -201,7 +202,7 @@ func TestApprovalRequired(t *testing.T) {
 		w.MergeRequests.Connect(mergerequest.Above{Approvals: approvals, Requirements: []mergerequest.Requirement{approvals}})
 		approvals.Subscribe(w.Bus)
 		todos := todo.New(todo.Deps{
-			DB: d, Policy: w.Policy, Approvals: approvals, Kinds: noteable.Collect(issue.New(issue.Deps{DB: d, Policy: w.Policy}), w.MergeRequests), Now: w.Now,
+			DB: d, Policy: w.Policy, Approvals: approvals, Kinds: noteable.Collect(issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy}), w.MergeRequests), Now: w.Now,
 		})
 		todos.Subscribe(w.Bus)
 		w.Start()

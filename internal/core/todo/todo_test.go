@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -50,11 +51,11 @@ func setUp(t *testing.T, d *db.DB) *fixture {
 	w := coretest.New(t, d)
 	f := &fixture{World: w}
 	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
-	f.issues = issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""), Now: w.Now})
+	f.issues = issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""), Now: w.Now})
 	requests := mergerequest.New(mergerequest.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""), Now: w.Now})
 	f.awards = award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	f.notes = note.New(note.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Awards: f.awards, Now: w.Now,
+		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Awards: f.awards, Now: w.Now,
 		Jobs:  job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 		Kinds: noteable.Collect(f.issues),
 	})

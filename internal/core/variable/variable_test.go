@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
@@ -45,7 +46,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.Member(outer, w.owner, authz.Owner)
 	w.Join(id, w.maintainer, authz.Maintainer)
 	w.Join(id, w.developer, authz.Developer)
-	groups := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
+	groups := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
 	for to, ns := range map[*authz.Place]authz.NamespaceID{&w.outer: outer, &w.inner: inner} {
 		g, err := groups.FindByID(context.Background(), w.owner, ns)
 		if err != nil {

@@ -24,6 +24,7 @@ import (
 	"tenon/internal/core"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
@@ -44,7 +45,7 @@ func newWorld(t *testing.T, d *db.DB, change func(d *Deps)) *world {
 	bus, policy, settings := &event.Bus{}, authz.New(d, time.Now), setting.New(d, time.Now)
 	accounts := account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: time.Now,
-		Places: namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: time.Now}),
+		Places: namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: policy, Bus: bus, Settings: settings, Now: time.Now}),
 		URLs:   weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 	})
 	deps := Deps{

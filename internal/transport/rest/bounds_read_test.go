@@ -13,6 +13,7 @@ import (
 
 	"tenon/internal/core"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/noteable"
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
@@ -23,7 +24,7 @@ import (
 func TestReads_have_bounds(t *testing.T) {
 	t.Parallel()
 	kit := api.New(api.Config{
-		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Limits: &limit.Service{},
 		Authenticate: func(context.Context, httpkit.Credential) (authz.Actor, error) {
 			return authz.Actor{UserID: 1, Admin: true, Scopes: authz.Scopes{authz.ScopeAPI}}, nil
 		},

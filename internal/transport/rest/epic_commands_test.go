@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/job"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/reference"
@@ -28,7 +29,7 @@ func newEpicNotices(t *testing.T, d *db.DB) *planning {
 	})
 	p.Commands.Register(p.Todos.Commands()...)
 	p.Notes = note.New(note.Deps{
-		DB: d, Accounts: p.Accounts, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Commands: p.Commands,
+		Limits: &limit.Service{}, DB: d, Accounts: p.Accounts, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Commands: p.Commands,
 		Texts: reference.NewReader(p.URLs), Kinds: noteable.Collect(p.Issues, p.Epics),
 		Jobs: job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 	})

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -43,7 +44,7 @@ func TestIssueCopies(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newMerging(t, d)
 		p.Notes = note.New(note.Deps{
-			DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Texts: reference.NewReader(p.URLs),
+			Limits: &limit.Service{}, DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Texts: reference.NewReader(p.URLs),
 			Kinds: noteable.Collect(p.Issues, p.MergeRequests),
 			Jobs:  job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 		})

@@ -24,6 +24,7 @@ import (
 	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/draftnote"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -103,7 +104,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 	p.Suggestions = suggestion.New(suggestion.Deps{DB: d, Accounts: p.Accounts, Projects: p.World.Projects, MergeRequests: p.MergeRequests, Repos: p.Repos, Notes: p.Notes})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
-		FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
+		FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser, Limits: &limit.Service{},
 		Authenticate: func(_ context.Context, c httpkit.Credential) (authz.Actor, error) {
 			as, ok := p.users[c.Secret]
 			if !ok {
@@ -308,7 +309,7 @@ func TestMergeRequests_refusals(t *testing.T) {
 // Calls about merge requests need authentication, before anything is looked for.
 func TestMergeRequests_signedIn(t *testing.T) {
 	t.Parallel()
-	kit := api.New(api.Config{ExternalURL: "https://tenon.example", Log: slog.New(slog.DiscardHandler)}, (&Server{Services: &core.Services{Kinds: noteable.Collect(&mergerequest.Service{})}}).Routes())
+	kit := api.New(api.Config{ExternalURL: "https://tenon.example", Log: slog.New(slog.DiscardHandler), Limits: &limit.Service{}}, (&Server{Services: &core.Services{Kinds: noteable.Collect(&mergerequest.Service{})}}).Routes())
 	n := 0
 	for _, route := range kit.Routes() {
 		if !strings.Contains(route.Path, "merge_request") && !strings.HasSuffix(route.Path, "/closed_by") {

@@ -94,7 +94,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	})
 	epics.Connect(epic.Above{Commands: commands})
 	notes := note.New(note.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Awards: awards, Now: w.Now, Commands: commands,
+		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Awards: awards, Now: w.Now, Commands: commands,
 		Kinds: things,
 	})
 	issues.Connect(issue.Above{Epics: epics, Subscriptions: subscriptions, Commands: commands, Discussions: notes})
@@ -107,7 +107,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 		Policy:        w.Policy, Settings: settings, URLs: urls, Limits: limits,
 	}, Now: w.Now}
 	p.kit = api.New(api.Config{
-		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
+		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser, Limits: &limit.Service{},
 		Authenticate: func(_ context.Context, c httpkit.Credential) (authz.Actor, error) {
 			as, ok := p.users[c.Secret]
 			if !ok {

@@ -25,6 +25,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/lfs"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
@@ -38,7 +39,7 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	t.Helper()
 	p := newPeople(t, d)
 	bus := &event.Bus{}
-	p.Namespaces = namespace.New(namespace.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Attributes: p.Attributes, Now: p.Now})
+	p.Namespaces = namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Attributes: p.Attributes, Now: p.Now})
 	box, err := secret.NewBox(secret.NewKey())
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +64,7 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	p.Add(badge.New(badge.Deps{DB: d, Policy: p.Policy, Now: p.Now, Host: "tenon.example"}))
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: (&httpkit.SignOn{Accounts: p.Accounts, Tokens: p.Tokens}).Authenticate, FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Limits: &limit.Service{},
 	}, slices.Concat(p.userRoutes(), p.tokenRoutes(), p.keyRoutes(), p.deployKeyRoutes(), p.groupRoutes(), p.projectRoutes(), p.memberRoutes(), p.billableRoutes(), p.namespaceRoutes(), p.shareRoutes(), p.accessRequestRoutes(),
 		p.invitationRoutes(), p.starRoutes(), p.transferRoutes(), p.forkRoutes(), p.placeTokenRoutes(), p.deployTokenRoutes(), p.impersonationTokenRoutes(), p.topicRoutes(), p.templateRoutes(), p.badgeRoutes(), p.attributeRoutes()))
 	return p

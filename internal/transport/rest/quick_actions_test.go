@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/iteration"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/reference"
@@ -286,7 +287,7 @@ func TestQuickActions_code(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newMerging(t, d)
 		p.Notes = note.New(note.Deps{
-			DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Commands: p.Commands,
+			Limits: &limit.Service{}, DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Commands: p.Commands,
 			Kinds: noteable.Collect(p.Issues, p.MergeRequests, &note.Commits{DB: d, Repos: p.Repos}),
 		})
 		history := systemnote.New(systemnote.Deps{Notes: p.Notes, Kinds: p.Kinds, Users: p.Accounts, References: p.References})

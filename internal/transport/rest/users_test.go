@@ -25,6 +25,7 @@ import (
 	"tenon/internal/core/epic"
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
@@ -60,7 +61,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	}
 	bus, policy, settings := &event.Bus{}, authz.New(d, clock), setting.New(d, clock).Sealed(box)
 	attributes := attribute.New(attribute.Deps{DB: d, Policy: policy, Now: clock})
-	places := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Attributes: attributes, Now: clock})
+	places := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: policy, Bus: bus, Settings: settings, Attributes: attributes, Now: clock})
 	accounts := account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: clock,
 		Places: places, Attributes: attributes,
@@ -82,7 +83,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	p.Keys = sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
 	p.Todos = todo.New(todo.Deps{
 		DB: d, Policy: policy, Now: clock, Kinds: noteable.Collect(
-			issue.New(issue.Deps{DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
+			issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
 			mergerequest.New(mergerequest.Deps{DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
 			epic.New(epic.Deps{DB: d, Policy: policy}),
 		),
@@ -90,7 +91,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	p.GPGKeys = gpgkey.New(gpgkey.Deps{DB: d, Policy: policy, Bus: bus, Accounts: accounts, Now: clock})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: (&httpkit.SignOn{Accounts: p.Accounts, Tokens: p.Tokens}).Authenticate, FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Limits: &limit.Service{},
 	}, slices.Concat(p.settingRoutes(), p.userRoutes(), p.tokenRoutes(), p.keyRoutes(), p.gpgKeyRoutes()))
 	return p
 }

@@ -19,6 +19,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/token"
@@ -51,7 +52,7 @@ func New(t *testing.T, d *db.DB) *World {
 	bus := &event.Bus{}
 	policy := authz.New(d, w.clock)
 	settings := setting.New(d, w.clock)
-	w.Namespaces = namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: w.clock})
+	w.Namespaces = namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: policy, Bus: bus, Settings: settings, Now: w.clock})
 	w.Deps = account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.clock,
 		Attributes: attribute.New(attribute.Deps{DB: d, Policy: policy, Now: w.clock}),

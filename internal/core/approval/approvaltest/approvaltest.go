@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
@@ -62,7 +63,7 @@ func New(t *testing.T, d *db.DB) *World {
 	w.Accounts = account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.Settings, Now: w.Now, URLs: w.URLs})
 	w.Protections = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.Settings, Now: w.Now})
 	w.Repos = repo.New(repo.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: w.Settings, Projects: w.Projects, Accounts: w.Accounts,
+		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: w.Settings, Projects: w.Projects, Accounts: w.Accounts,
 		Tokens: token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.Settings, Accounts: w.Accounts, Now: w.Now}),
 		Log:    log, Now: w.Now, URLs: w.URLs,
 		PushRules: pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Protections: w.Protections,

@@ -11,6 +11,7 @@ import (
 
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -33,7 +34,7 @@ func BenchmarkKit(b *testing.B) {
 		}]).Doc("x").Scope())
 	}
 	k := api.New(api.Config{
-		ExternalURL: "https://git.example.com", Authenticate: s.authenticate, FindUser: s.findUser,
+		ExternalURL: "https://git.example.com", Authenticate: s.authenticate, FindUser: s.findUser, Limits: &limit.Service{},
 		Log: slog.New(slog.NewJSONHandler(discard{}, nil)),
 	}, routes)
 	for name, request := range map[string]string{

@@ -40,7 +40,7 @@ type Config struct {
 	// without regard to case. It answers NotFound where there is none.
 	FindUser func(ctx context.Context, idOrName string) (authz.Actor, error)
 
-	// Limits says who calls too often; nil limits no caller.
+	// Limits says who calls too often.
 	Limits *limit.Service
 
 	// Gone, where set, is asked after a failure of ours whether what the capture :id of

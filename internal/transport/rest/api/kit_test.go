@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -255,7 +256,7 @@ func (s *toy) kit() *api.Kit {
 		FindUser:     s.findUser,
 		Log:          slog.New(slog.NewJSONHandler(s.log, nil)),
 		Observe:      func(o httpkit.Observation) { s.seen = append(s.seen, o) },
-		Limits:       s.limits,
+		Limits:       cmp.Or(s.limits, &limit.Service{}),
 		Title:        "Toy", Version: "1",
 	}, s.routes())
 }

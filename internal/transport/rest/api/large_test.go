@@ -15,6 +15,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/transport/httpkit"
 )
 
@@ -29,7 +30,7 @@ func textKit(h Handler[longText, Text]) *Kit {
 			id, err := strconv.ParseInt(c.Secret, 10, 64)
 			return authz.Actor{UserID: authz.UserID(id), Scopes: authz.Scopes{authz.ScopeAPI}}, err
 		},
-		Log: slog.New(slog.DiscardHandler),
+		Log: slog.New(slog.DiscardHandler), Limits: &limit.Service{},
 	}, []*Route{Post("/texts", h).Doc("keep a text").Scope()})
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -70,7 +71,7 @@ func kitOf(routes ...*api.Route) *api.Kit {
 		ExternalURL:  "https://git.example.com",
 		Authenticate: (&toy{}).authenticate,
 		FindUser:     (&toy{}).findUser,
-		Log:          slog.New(slog.DiscardHandler),
+		Log:          slog.New(slog.DiscardHandler), Limits: &limit.Service{},
 	}, routes)
 }
 
