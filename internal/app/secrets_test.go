@@ -13,6 +13,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/setting"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -47,6 +48,32 @@ func (s *server) noSecretsLogged(more ...string) {
 	}
 	if found := anyToken.FindString(logged); found != "" {
 		s.tb.Errorf("the log holds a token: %s", found)
+	}
+}
+
+// plantedSetting is the value of every secret setting after plant.
+const plantedSetting = "a secret setting of ours"
+
+// plant gives every secret setting a value that send then looks for in each answer.
+func (s *server) plant() {
+	s.tb.Helper()
+	values := obj{}
+	for _, e := range setting.Table() {
+		if e.Secret {
+			values[e.Name] = plantedSetting
+		}
+	}
+	if len(values) < 15 {
+		s.tb.Fatalf("%d secret settings", len(values))
+	}
+	s.set(values)
+}
+
+// notPlanted checks that only administrators read secret settings, and only where settings are.
+func (s *server) notPlanted(q request, a *httptest.ResponseRecorder) {
+	s.tb.Helper()
+	if at := strings.Index(a.Body.String(), plantedSetting); at >= 0 && (q.path != "/application/settings" || !strings.HasPrefix(q.as, "admin")) {
+		s.tb.Errorf("%s %s as %q answers with a secret setting: %s", q.method, q.path, q.as, around(a.Body.String(), at))
 	}
 }
 

@@ -218,6 +218,7 @@ func (s *server) send(ctx context.Context, q request) *httptest.ResponseRecorder
 	}
 	w := httptest.NewRecorder()
 	s.http.Handler.ServeHTTP(w, r)
+	s.notPlanted(q, w)
 	return w
 }
 
