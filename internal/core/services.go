@@ -206,6 +206,7 @@ func New(d Deps, more ...Subject) (*Services, error) {
 		return nil, err
 	}
 	s := &Services{URLs: weburl.New(base, d.SSH), Policy: authz.New(d.DB, d.Now), Settings: setting.New(d.DB, d.Now).Sealed(d.Box), Kinds: &noteable.Kinds{}}
+	s.Policy.CloseProjects = func() bool { return s.Settings.Current().EnforceCIInboundJobTokenScopeEnabled }
 	s.Limits = limit.New(need(&c, limit.Deps{Settings: s.Settings, Now: d.Now, Refused: d.Refused, Off: !d.RateLimits}))
 	s.people(&c, d)
 	s.code(&c, d)
@@ -297,8 +298,9 @@ func (s *Services) code(c *check, d Deps) {
 		Accounts: s.Accounts, Repos: s.Repos, SSHKeys: s.Keys, PGPKeys: s.GPGKeys, Now: d.Now,
 	}))
 	s.CI = ci.New(need(c, ci.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Namespaces: s.Namespaces, Projects: s.Projects, Repos: s.Repos, Protections: s.Protections,
-		Runners: s.Runners, Variables: s.Variables, Triggers: s.Triggers, IDTokens: s.IDTokens, Tokens: s.Tokens, Objects: d.Objects, Jobs: d.Jobs, Box: d.Box, Outbound: outbound, URLs: s.URLs, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Limits: s.Limits, Accounts: s.Accounts, Namespaces: s.Namespaces, Projects: s.Projects, Repos: s.Repos,
+		Protections: s.Protections,
+		Runners:     s.Runners, Variables: s.Variables, Triggers: s.Triggers, IDTokens: s.IDTokens, Tokens: s.Tokens, Objects: d.Objects, Jobs: d.Jobs, Box: d.Box, Outbound: outbound, URLs: s.URLs, Now: d.Now,
 		Log: d.Log, Revision: d.Revision,
 	}))
 	s.Schedules = schedule.New(need(c, schedule.Deps{

@@ -145,6 +145,7 @@ func (s *story) allowlist(t *testing.T, project int64) {
 	t.Helper()
 	other := got(s.root.Projects.CreateProject(&gitlab.CreateProjectOptions{Name: new("Other")})).must(t)
 	group := got(s.root.Groups.CreateGroup(&gitlab.CreateGroupOptions{Name: new("Works"), Path: new("works")})).must(t)
+	got(s.root.Settings.UpdateSettings(&gitlab.UpdateSettingsOptions{EnforceCIInboundJobTokenScopeEnabled: new(false)})).must(t)
 	done(s.root.JobTokenScope.PatchProjectJobTokenAccessSettings(project, &gitlab.PatchProjectJobTokenAccessSettingsOptions{Enabled: false})).must(t)
 	if got(s.root.JobTokenScope.GetProjectJobTokenAccessSettings(project)).must(t).InboundEnabled {
 		t.Error("the allowlist is still on")

@@ -53,6 +53,10 @@ type Policy struct {
 	// OnCheck, where set, is told each ability that is asked for; the permission
 	// matrix compares it with what the routes declare.
 	OnCheck func(Ability)
+
+	// CloseProjects, where set and true, has projects admit the jobs of the projects that they list alone, also where a project is
+	// open to all.
+	CloseProjects func() bool
 }
 
 // New builds the policy over the memberships in d.
@@ -258,8 +262,12 @@ func (p *Policy) admits(ctx context.Context, job JobCredential, s Subject) (bool
 	if !s.IsProject || job.Confined {
 		return false, nil
 	}
-	in, err := db.Get[bool](ctx, p.db, `SELECT EXISTS (SELECT 1 FROM job_token_open o WHERE o.namespace_id = ?) OR EXISTS (SELECT 1 FROM job_token_allowlist a
-		JOIN namespace_ancestors n ON n.ancestor_id = a.allowed_id WHERE a.namespace_id = ? AND n.namespace_id = ?)`, s.Namespace, s.Namespace, job.Place)
+	query, args := `SELECT EXISTS (SELECT 1 FROM job_token_allowlist a
+		JOIN namespace_ancestors n ON n.ancestor_id = a.allowed_id WHERE a.namespace_id = ? AND n.namespace_id = ?)`, []any{s.Namespace, job.Place}
+	if p.CloseProjects == nil || !p.CloseProjects() {
+		query, args = query+" OR EXISTS (SELECT 1 FROM job_token_open o WHERE o.namespace_id = ?)", append(args, s.Namespace)
+	}
+	in, err := db.Get[bool](ctx, p.db, query, args...)
 	if err != nil {
 		return false, fmt.Errorf("look for job token in allowlist: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ciconfig"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 )
 
@@ -113,6 +114,9 @@ func (s *Service) startFor(ctx context.Context, as authz.Actor, p *project.Proje
 		return tooMany, nil
 	case c.Trigger.Project == "" && generations >= maxGenerations:
 		return tooDeep, nil
+	}
+	if s.Limits.CheckIn(limit.DownstreamPipelines, as, int64(p.ID), of.SHA) != nil {
+		return DownstreamLimit, nil
 	}
 	vars, err := s.bridgeVariables(ctx, p, of, j, c)
 	if err != nil {
@@ -218,6 +222,9 @@ func (s *Service) readArtifact(ctx context.Context, of *Pipeline, name, file str
 	a, err := s.artifact(ctx, id, Archive)
 	if err != nil {
 		return nil, err
+	}
+	if most := int64(s.Settings.Current().MaxArtifactsContentIncludeSize); most > 0 && a.Size > most {
+		return nil, refused(fmt.Sprintf("The artifacts of job %q are too large to be included (maximum is %d bytes)", name, most))
 	}
 	z, err := s.unzip(ctx, a)
 	if err != nil {

@@ -145,6 +145,19 @@ func TestService_startBridge_artifact(t *testing.T) {
 		w.succeed(a)
 		w.drain()
 		equal(t, "an invalid configuration", reason(w.job(p, "child")), ci.DownstreamFailed)
+
+		for _, c := range []struct {
+			most int
+			want string
+		}{{10, ci.DownstreamFailed}, {0, ""}} {
+			w.set("max_artifacts_content_include_size", c.most)
+			p = w.begin(text)
+			a = w.take(token, "write")
+			w.archive(a, files{"made.yml": "inner: {script: made}\n"})
+			w.succeed(a)
+			w.drain()
+			equal(t, "artifacts over the limit", reason(w.job(p, "child")), c.want)
+		}
 	})
 }
 

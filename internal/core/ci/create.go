@@ -191,6 +191,9 @@ func (d *draft) keepsErrors() bool {
 // pipeline with the errors; every other source is refused with them. A merge request has a skipped pipeline only where the
 // configuration has jobs for it.
 func (d *draft) create(ctx context.Context) (*Pipeline, error) {
+	if err := d.count(); err != nil {
+		return nil, err
+	}
 	text, place, err := d.in.text, ciconfig.Location{Project: d.project.FullPath, Commit: d.row.SHA}, error(nil)
 	if text == nil {
 		text, place, err = d.reader.configuration(ctx, d.project, d.row.SHA)
@@ -239,6 +242,9 @@ func (d *draft) create(ctx context.Context) (*Pipeline, error) {
 	if problems = append(problems, d.expand(vars)...); len(problems) > 0 {
 		return d.invalid(ctx, problems)
 	}
+	if d.row.State != Skipped && !d.accepted(ctx) {
+		return d.refuse(ctx, RejectedPipeline, []string{rejected})
+	}
 	return d.write(ctx)
 }
 
@@ -267,7 +273,7 @@ func (d *draft) options(at ciconfig.Location, k known) ciconfig.Options {
 	return ciconfig.Options{
 		Files: d.reader, Location: at, Variables: ciconfig.First(k.above.lookup(), k.predefined.lookup()), Inputs: d.in.Inputs,
 		Unmasked: ciconfig.First(k.above.unmasked().lookup(), k.predefined.lookup()), Changes: d.changes,
-		MaxBytes: set.MaxYAMLSizeBytes, MaxTotal: set.CIMaxTotalYAMLSizeBytes, Includes: &set.CIMaxIncludes, HelpURL: d.URLs.Root() + "/help",
+		MaxBytes: set.MaxYAMLSizeBytes, MaxTotal: set.CIMaxTotalYAMLSizeBytes, MaxDepth: set.MaxYAMLDepth, Includes: &set.CIMaxIncludes, HelpURL: d.URLs.Root() + "/help",
 	}
 }
 
@@ -344,10 +350,19 @@ func (d *draft) invalid(ctx context.Context, problems []ciconfig.Problem) (*Pipe
 	for i, p := range problems {
 		texts[i] = p.Text
 	}
+	if d.keepsErrors() {
+		all := strings.Join(texts, " ")
+		d.row.YAMLErrors = &all
+	}
+	return d.refuse(ctx, ConfigError, texts)
+}
+
+// refuse keeps a pipeline that failed for a reason where keepsErrors says so, and refuses everything else with the texts.
+func (d *draft) refuse(ctx context.Context, reason string, texts []string) (*Pipeline, error) {
 	if !d.keepsErrors() {
 		return nil, &errs.Error{Kind: errs.Invalid, Fields: []errs.Field{{Name: "base", Messages: texts}}}
 	}
-	all, reason, now := strings.Join(texts, " "), ConfigError, db.At(d.Now())
-	d.row.State, d.row.YAMLErrors, d.row.FailureReason, d.row.FinishedAt, d.row.HasFailed = Failed, &all, &reason, &now, true
+	now := db.At(d.Now())
+	d.row.State, d.row.FailureReason, d.row.FinishedAt, d.row.HasFailed = Failed, &reason, &now, true
 	return d.write(ctx)
 }

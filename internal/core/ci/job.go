@@ -84,7 +84,9 @@ const (
 	InsufficientBridge   = "insufficient_bridge_permissions"
 	UpstreamNotFound     = "upstream_bridge_project_not_found"
 	InsufficientUpstream = "insufficient_upstream_permissions"
-	ConfigError          = "config_error" // of a pipeline
+	DownstreamLimit      = "reached_downstream_pipeline_trigger_rate_limit"
+	ConfigError          = "config_error"                // of a pipeline
+	RejectedPipeline     = "external_validation_failure" // of a pipeline
 )
 
 // FailureReasons lists the reasons that a runner may report.
@@ -97,6 +99,6 @@ func FailureReasons() []string {
 		"image_pull_failure", "configuration_error", "runner_interrupted", "runner_provisioning_timeout",
 		"protected_environment_failure", InsufficientBridge, DownstreamNotFound, InvalidBridge, UpstreamNotFound,
 		InsufficientUpstream, DownstreamFailed, "secrets_provider_not_found", "reached_max_descendant_pipelines_depth",
-		"ip_restriction_failure", "reached_max_pipeline_hierarchy_size", "reached_downstream_pipeline_trigger_rate_limit",
+		"ip_restriction_failure", "reached_max_pipeline_hierarchy_size", DownstreamLimit,
 	}
 }

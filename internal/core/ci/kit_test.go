@@ -65,6 +65,7 @@ type world struct {
 	jobs        *job.Queue
 	set         func(name string, value any)
 	later       atomic.Int64 // what the clock is ahead
+	local       atomic.Bool  // whether the server may connect to this machine
 	mu          sync.Mutex
 	delayed     []job.Args // jobs that wait for the clock
 	pushes      []job.Args // jobs of pushes so far
@@ -94,8 +95,9 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	check(t, err)
 	box := w.box
 	urls, quiet := weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""), slog.New(slog.DiscardHandler)
-	settings := setting.New(d, w.now)
+	settings := setting.New(d, w.now).Sealed(w.box)
 	w.set = coretest.Setter(t, settings)
+	w.Policy.CloseProjects = func() bool { return settings.Current().EnforceCIInboundJobTokenScopeEnabled }
 	w.set("default_branch_protection", 0)
 	w.accounts = account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now, URLs: urls})
 	w.tokens = token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: w.accounts, Box: box, Now: w.now})
@@ -117,9 +119,9 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.triggers = trigger.New(trigger.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.now, Log: quiet})
 	w.idTokens = idtoken.New(idtoken.Deps{DB: d, Box: box, Now: w.now})
 	w.deps = ci.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: w.accounts, Namespaces: places, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
+		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Limits: limit.New(limit.Deps{Settings: settings, Now: w.now}), Accounts: w.accounts, Namespaces: places, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
 		Runners: w.runners, Variables: w.variables, Triggers: w.triggers, IDTokens: w.idTokens, Tokens: w.tokens, Objects: w.objects, Jobs: job.EnqueuerFunc(w.enqueue), Box: box,
-		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}, URLs: urls, Now: w.now, Log: quiet,
+		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{Local: w.local.Load()} }}, URLs: urls, Now: w.now, Log: quiet,
 	}
 	w.ci = w.another()
 	w.ci.Subscribe(w.Bus)

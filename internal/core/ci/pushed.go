@@ -127,6 +127,9 @@ func (s *Service) runPushed(ctx context.Context, args pushed) error {
 		}
 	}
 	_, err = d.create(ctx)
+	if errs.Is(err, errs.TooMany) {
+		s.Deps.Log.InfoContext(ctx, "push made no pipeline", "project_id", args.ProjectID, "ref", args.Ref, "error", err)
+	}
 	return ignoreRefused(err)
 }
 

@@ -19,6 +19,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/idtoken"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
@@ -37,6 +38,7 @@ type Deps struct {
 	Policy      *authz.Policy
 	Bus         *event.Bus
 	Settings    *setting.Store
+	Limits      *limit.Service
 	Accounts    *account.Service
 	Namespaces  *namespace.Service
 	Projects    *project.Service

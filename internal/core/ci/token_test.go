@@ -199,6 +199,14 @@ func TestService_Bearer_allowlist(t *testing.T) {
 		check(t, w.scopes.DisallowGroup(t.Context(), admin, of, w.group))
 
 		check(t, w.scopes.SetInbound(t.Context(), admin, of, false))
+		reads("open to all jobs where the instance allows lists alone", tools, false)
+		if scope, err := w.scopes.Scope(t.Context(), admin, of); err != nil || !scope.Inbound {
+			t.Errorf("scope where the instance enforces lists: %+v, %v", scope, err)
+		}
+		w.set("enforce_ci_inbound_job_token_scope_enabled", false)
+		if scope, err := w.scopes.Scope(t.Context(), admin, of); err != nil || scope.Inbound {
+			t.Errorf("scope that is open: %+v, %v", scope, err)
+		}
 		reads("open to all jobs", tools, true)
 		reads("another one", strange, false)
 		// What the user of the job may not read is not read by the job either.

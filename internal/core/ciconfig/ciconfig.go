@@ -97,6 +97,7 @@ type Options struct {
 	Changes  func(ctx context.Context, compareTo string) (paths []string, known bool, err error)
 	MaxBytes int    // of one file, 0 means MaxBytes
 	MaxTotal int    // bytes of all files, 0 means MaxTotalBytes, which it does not exceed
+	MaxDepth int    // levels of mappings and lists, 0 means MaxDepth, which it does not exceed
 	Includes *int   // files at most, nil means MaxIncludes, which it does not exceed
 	MaxJobs  int    // of a pipeline, 0 means MaxJobs
 	HelpURL  string // of the documentation that some problems link, such as "https://host/help"

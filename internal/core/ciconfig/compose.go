@@ -46,13 +46,13 @@ func (c *Config) compose(ctx context.Context, text []byte) error {
 	if tree, err = m.extend(tree); err != nil {
 		return err
 	}
-	if tree.tooLarge() {
+	if tree.tooLarge(c.options.depth()) {
 		return refuse(at, textTooBig)
 	}
 	if tree, err = resolveReferences(tree); err != nil {
 		return err
 	}
-	if tree.tooLarge() {
+	if tree.tooLarge(c.options.depth()) {
 		return refuse(at, textTooBig)
 	}
 	c.write = sync.OnceValue(tree.yaml)

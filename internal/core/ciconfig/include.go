@@ -27,6 +27,8 @@ type composer struct {
 
 func (o *Options) total() int { return min(cmp.Or(o.MaxTotal, MaxTotalBytes), MaxTotalBytes) }
 
+func (o *Options) depth() int { return min(cmp.Or(o.MaxDepth, MaxDepth), MaxDepth) }
+
 func (o *Options) includes() int {
 	if o.Includes == nil {
 		return MaxIncludes
@@ -69,7 +71,7 @@ func (m *composer) read(text []byte, file *source, given *value) (*value, error)
 		return newMap(at, 0).done(), nil
 	case content.kind != mapping:
 		return nil, refuse(at, textFormat)
-	case content.tooLarge():
+	case content.tooLarge(m.o.depth()):
 		return nil, refuse(at, textTooBig)
 	}
 	return m.included(content, file)

@@ -175,3 +175,18 @@ func TestCompose_problem_places(t *testing.T) {
 		}
 	}
 }
+
+// TestCompose_depth bounds the levels of mappings and lists of a file.
+func TestCompose_depth(t *testing.T) {
+	t.Parallel()
+	const text = "j: {script: x, variables: {A: {value: x}}}" // four mappings
+	for depth, want := range map[int]bool{0: true, 1: false, 3: false, 4: true, 1000: true} {
+		c, err := ciconfig.Compose(t.Context(), []byte(text), ciconfig.Options{MaxDepth: depth})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Valid() != want {
+			t.Errorf("at most %d levels: valid %v, want %v (%v)", depth, c.Valid(), want, c.Problems)
+		}
+	}
+}

@@ -130,8 +130,8 @@ func newList(k kind, at position, items []*value) *value {
 	return v
 }
 
-// tooLarge tells whether a value exceeds the bounds of a configuration, with all aliases followed.
-func (v *value) tooLarge() bool { return v.size > maxSize || v.depth > MaxDepth }
+// tooLarge tells whether a value exceeds the bounds of a configuration of so many levels, with all aliases followed.
+func (v *value) tooLarge(levels int) bool { return v.size > maxSize || int(v.depth) > levels }
 
 func newText(at position, text string) *value {
 	return &value{kind: str, text: text, at: at, size: 1 + len(text)/bytesOfSize}
@@ -217,7 +217,7 @@ func parse(text []byte, file *source) ([]*value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v.tooLarge() {
+		if v.tooLarge(MaxDepth) {
 			return nil, refuse(at, textTooBig)
 		}
 		out = append(out, v)

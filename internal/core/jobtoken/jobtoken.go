@@ -23,7 +23,7 @@ const maxAllowed = 200
 
 // Scope is the job token access settings of a project.
 type Scope struct {
-	Inbound  bool // only jobs of listed projects get in, not those of all
+	Inbound  bool // only jobs of listed projects get in, not those of all; the instance may enforce it
 	Outbound bool // its own jobs reach no other project
 }
 
@@ -80,7 +80,7 @@ func (s *Service) Scope(ctx context.Context, as authz.Actor, p *project.Project)
 	if err != nil {
 		return Scope{}, fmt.Errorf("job token scope: %w", err)
 	}
-	return Scope{Inbound: !open, Outbound: p.Settings().CIJobTokenScopeEnabled}, nil
+	return Scope{Inbound: !open || s.Policy.CloseProjects != nil && s.Policy.CloseProjects(), Outbound: p.Settings().CIJobTokenScopeEnabled}, nil
 }
 
 // SetInbound says whether only jobs of listed projects get in.

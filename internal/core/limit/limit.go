@@ -34,6 +34,7 @@ const (
 	UserGPGKey    Class = "user_gpg_key"
 	ProjectImport Class = "project_import"
 	LargeCommits  Class = "large_commits"
+	Pipelines     Class = "pipelines_created_per_user"
 )
 
 // The classes whose counters belong to what is asked for: CheckIn takes them.
@@ -43,6 +44,9 @@ const (
 	MembersDelete Class = "members_delete"                 // caller and project or group
 	RawBlob       Class = "raw_blob"                       // project and path, for all callers
 	LargeBlob     Class = "large_blob_download"            // project, for all callers
+
+	PipelinesOfCommit   Class = "pipelines_create"            // caller, project and commit
+	DownstreamPipelines Class = "downstream_pipeline_trigger" // caller, project and commit
 )
 
 // longer is the window of what people do again and again.
@@ -62,6 +66,8 @@ type rule struct {
 	shared bool                                          // counted for everybody together
 	text   string                                        // "" has the standard words
 }
+
+const tooManyPipelines = "Too many pipelines were created. Try again later."
 
 // rules is the one table of classes.
 var rules = map[Class]rule{
@@ -98,6 +104,14 @@ var rules = map[Class]rule{
 	MembersDelete: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.MembersDeleteLimit }},
 	RawBlob:       {every: time.Minute, shared: true, most: func(s *setting.Settings, _ authz.Actor) int { return s.RawBlobRequestLimit }},
 	LargeBlob:     {every: time.Minute, shared: true, most: fixed(5)},
+
+	Pipelines: {every: time.Minute, text: tooManyPipelines, most: func(s *setting.Settings, _ authz.Actor) int { return s.PipelineLimitPerUser }},
+	PipelinesOfCommit: {every: time.Minute, text: tooManyPipelines, most: func(s *setting.Settings, _ authz.Actor) int {
+		return s.PipelineLimitPerProjectUserSHA
+	}},
+	DownstreamPipelines: {every: time.Minute, text: tooManyPipelines, most: func(s *setting.Settings, _ authz.Actor) int {
+		return s.DownstreamPipelineTriggerLimitPerProjectUserSHA
+	}},
 }
 
 func fixed(n int) func(*setting.Settings, authz.Actor) int {

@@ -228,7 +228,6 @@ func checkTitleRegex(f *errs.Fields, old *Project, set Settings) {
 func checkNumbers(f *errs.Fields, p *Project, set Settings) {
 	f.Check(set.BuildTimeout >= 600 && set.BuildTimeout <= 30*24*3600, "build_timeout", messageTimeout)
 	f.Range("ci_cd_settings.default_git_depth", set.CIDefaultGitDepth, 0, maxGitDepth)
-	f.Range("ci_cd_settings.delete_pipelines_in_seconds", set.CIDeletePipelinesInSeconds, 24*3600, 366*24*3600)
 	f.Range("approvals_before_merge", &p.ApprovalsBeforeMerge, 0, maxApprovals)
 	f.Range("repository_size_limit", p.RepositorySizeLimit, 0, namespace.MaxSizeLimit)
 	policy := set.ContainerExpirationPolicy
@@ -237,6 +236,15 @@ func checkNumbers(f *errs.Fields, p *Project, set Settings) {
 	if older := policy.OlderThan; older != nil && *older != "" {
 		f.Check(slices.Contains([]string{"7d", "14d", "30d", "60d", "90d"}, *older), "container_expiration_policy.older_than", messageNotListed)
 	}
+}
+
+// checkPipelineAge bounds a new age after which pipelines are deleted by the setting of the instance. What is stored stays when that falls.
+func (s *Service) checkPipelineAge(f *errs.Fields, p, old *Project) {
+	age := p.Settings().CIDeletePipelinesInSeconds
+	if equal(age, old.Settings().CIDeletePipelinesInSeconds) {
+		return
+	}
+	f.Range("ci_cd_settings.delete_pipelines_in_seconds", age, 24*3600, int64(s.Settings.Current().PipelineAge().Seconds()))
 }
 
 const (

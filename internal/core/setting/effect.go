@@ -24,6 +24,15 @@ func (s *Settings) ArchiveAge() (age time.Duration, ok bool) {
 	return age, ok && age >= 24*time.Hour
 }
 
+// PipelineAge is the longest age after which a project may have its pipelines deleted.
+func (s *Settings) PipelineAge() time.Duration {
+	age, ok := ciconfig.ParseDuration(s.CIDeletePipelinesInSecondsLimitHumanReadable)
+	if !ok {
+		age, _ = ciconfig.ParseDuration("1 year")
+	}
+	return age
+}
+
 // Writable is nil unless maintenance mode is on: then nothing is changed, and the error has its message.
 func (s *Store) Writable() error {
 	set := s.Current()
