@@ -105,7 +105,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		Namespaces: namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
 	})
 	w.checks = ci.New(ci.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
+		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
 		Runners: w.runners, Variables: w.variables, Tokens: tokens, Jobs: w.deps.Jobs, Box: box, URLs: w.deps.URLs, Now: w.Now, Log: w.deps.Log,
 	})
 	t.Cleanup(func() { check(t, w.checks.Stop(context.Background())) })

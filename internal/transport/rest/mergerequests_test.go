@@ -73,7 +73,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		t.Fatal(err)
 	}
 	p.CI = ci.New(ci.Deps{
-		DB: d, Policy: p.World.Policy, Bus: p.Bus, Settings: p.Settings, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos, Protections: p.Protections,
+		Limits: &limit.Service{}, DB: d, Policy: p.World.Policy, Bus: p.Bus, Settings: p.Settings, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos, Protections: p.Protections,
 		Variables: variable.New(variable.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Box: box, Now: p.World.Now}), Jobs: discard, Box: box, URLs: p.URLs,
 		Now: p.World.Now, Log: log,
 	})

@@ -68,7 +68,7 @@ func New(t *testing.T, d *db.DB) *World {
 		Log:    log, Now: w.Now, URLs: w.URLs,
 		PushRules: pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Protections: w.Protections,
 	})
-	w.CI = ci.New(ci.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.Settings, Projects: w.Projects, Repos: w.Repos, Protections: w.Protections, Now: w.Now})
+	w.CI = ci.New(ci.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.Settings, Projects: w.Projects, Repos: w.Repos, Protections: w.Protections, Now: w.Now})
 	w.MergeRequests = mergerequest.New(mergerequest.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Projects: w.Projects, Protections: w.Protections, Repos: w.Repos,
 		Labels:     label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
