@@ -175,12 +175,12 @@ func batches() map[string]batch {
 				if row.Place != 0 {
 					g, err := s.Namespaces.FindByID(ctx, as, namespace.ID(row.Place))
 					if err == nil {
-						_, _, err = s.Notes.Find(ctx, as, note.On{Group: g, Kind: noteable.Kind(row.Kind), Key: noteable.Key{Number: row.IID}, Anonymous: true}, note.ID(row.ID))
+						_, _, err = s.Notes.Find(ctx, as, note.On{Place: g.Place(), Kind: noteable.Kind(row.Kind), Key: noteable.Key{Number: row.IID}, Anonymous: true}, note.ID(row.ID))
 					}
 					return err
 				}
 				return within(ctx, s, as, row, func(p *project.Project) error {
-					on := note.On{Project: p, Kind: noteable.Kind(row.Kind), Key: noteable.Key{Number: row.IID, Commit: row.Text}, Anonymous: true}
+					on := note.On{Place: p.Place(), Kind: noteable.Kind(row.Kind), Key: noteable.Key{Number: row.IID, Commit: row.Text}, Anonymous: true}
 					_, _, err := s.Notes.Find(ctx, as, on, note.ID(row.ID))
 					return err
 				})

@@ -54,7 +54,7 @@ func (h textIssues) lines(r *http.Request) ([]string, error) {
 	if full := views[0].Full; full != nil {
 		head.Open = full.OpenIssues
 	}
-	list, err := h.Issues.List(r.Context(), as, issue.Place{Project: p}, issue.Filter{Range: page.Range{Limit: 100}})
+	list, err := h.Issues.List(r.Context(), as, p.Place(), issue.Filter{Range: page.Range{Limit: 100}})
 	if err != nil {
 		return nil, err
 	}

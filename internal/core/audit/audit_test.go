@@ -177,7 +177,7 @@ func recorded(ann authz.Actor) []sample {
 		{runner.TokenReset{Fact: machine}, ofRunner("ci_runner_token_reset")},
 		{runner.Assigned{Stamp: by, Runner: machine.Runner, Project: place}, of(projectType, 5, "", "ci_runner_assigned_to_project", "Ci::Runner", 9, "shed")},
 		{runner.Unassigned{Stamp: by, Runner: machine.Runner, Project: place}, of(projectType, 5, "", "ci_runner_unassigned_from_project", "Ci::Runner", 9, "shed")},
-		{runner.RegistrationReset{Stamp: by, Type: runner.ProjectType, Place: &inShop}, onShop("ci_runner_registration_token_reset", projectType, 5, "Shop")},
+		{runner.RegistrationReset{Stamp: by, Type: runner.ProjectType, Place: inShop}, onShop("ci_runner_registration_token_reset", projectType, 5, "Shop")},
 	}, recordedTokens(triggers, file, listed, onShop), recordedAccounts(by, &bob, ofBob, onUser), recordedAttributes(by, &place, &team, onShop, onTeam), recordedElsewhere(by, inTeam, author), []sample{
 		{approval.RuleCreated{RuleFact: required}, onShop("approval_rule_created", "ApprovalRule", 9, "two eyes")},
 		{approval.RuleUpdated{RuleFact: required}, onShop("approval_rule_updated", "ApprovalRule", 9, "two eyes")},

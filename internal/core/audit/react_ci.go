@@ -40,10 +40,10 @@ func (t table) ci() {
 		return t.ofRunner(ctx, e.Stamp, &e.Runner, &e.Project.ID, "ci_runner_unassigned_from_project", "Unassigned CI runner from project")
 	})
 	one(t, func(e runner.RegistrationReset) Entry {
-		out := in(e.Stamp, authz.Place{})
-		out.TargetType = "Ci::Runner"
-		if e.Place != nil {
-			out = in(e.Stamp, *e.Place)
+		out := in(e.Stamp, e.Place)
+		if e.Place.IsInstance() {
+			out.TargetType = "Ci::Runner"
+		} else {
 			out.TargetType, out.TargetID, out.TargetDetails = out.EntityType, out.EntityID, e.Place.Name
 		}
 		out.Event, out.Message = "ci_runner_registration_token_reset", "Reset "+kinds[e.Type]+" runner registration token"

@@ -21,7 +21,7 @@ type described struct{ is noteable.Description }
 
 func (d described) Describe() noteable.Description { return d.is }
 
-func (described) Locate(context.Context, authz.Actor, noteable.Place, noteable.Key) (noteable.Target, error) {
+func (described) Locate(context.Context, authz.Actor, authz.Place, noteable.Key) (noteable.Target, error) {
 	return noteable.Target{}, errs.Missing("")
 }
 

@@ -48,7 +48,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 // on names a merge request as the actor sees its project.
 func (w *world) on(who authz.Actor, iid mergerequest.IID) note.On {
 	w.T.Helper()
-	return note.On{Project: w.As(who), Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(iid)}}
+	return note.On{Place: w.As(who).Place(), Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(iid)}}
 }
 
 func (w *world) draft(who authz.Actor, iid mergerequest.IID, in draftnote.Input) *draftnote.Draft {
@@ -103,7 +103,7 @@ func TestService_Find(t *testing.T) {
 			"publish": func() error { return w.drafts.PublishAll(ctx, w.Reporter, on, draftnote.Review{Summary: "x"}) },
 			"delete":  func() error { return w.drafts.Delete(ctx, w.Reporter, on, d.ID) },
 		} {
-			on.Project = w.Plain()
+			on.Place = w.Plain().Place()
 			approvaltest.WantError(t, "a former member, "+what, call(), errs.NotFound, "")
 		}
 		w.Join(w.ID, w.Reporter, authz.Reporter)

@@ -74,7 +74,7 @@ var itemOrders = page.Orders{
 
 // Items returns a page of the issues of a place and the epics of a group that the actor may read. It asks
 // for the permissions of both lists.
-func (s *Service) Items(ctx context.Context, as authz.Actor, in issue.Place, g *namespace.Group, f ItemFilter) (page.Page[Item], error) {
+func (s *Service) Items(ctx context.Context, as authz.Actor, in authz.Place, g *namespace.Group, f ItemFilter) (page.Page[Item], error) {
 	switch {
 	case f.Issues == nil && f.Epics == nil:
 		return page.None[Item](f.Range), nil
@@ -97,7 +97,7 @@ func (s *Service) Items(ctx context.Context, as authz.Actor, in issue.Place, g *
 }
 
 // mixed reads a page of issues and epics.
-func (s *Service) mixed(ctx context.Context, as authz.Actor, in issue.Place, g *namespace.Group, f ItemFilter) (page.Page[Item], error) {
+func (s *Service) mixed(ctx context.Context, as authz.Actor, in authz.Place, g *namespace.Group, f ItemFilter) (page.Page[Item], error) {
 	var none page.Page[Item]
 	if err := s.Policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
 		return none, err

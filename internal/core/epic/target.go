@@ -24,8 +24,8 @@ func (s *Service) Describe() noteable.Description {
 
 // Locate finds the epic with an id, or with an IID, in a group itself for those who comment on it.
 // It requires ReadEpic.
-func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error) {
-	g := at.Group
+func (s *Service) Locate(ctx context.Context, as authz.Actor, at authz.Place, key noteable.Key) (noteable.Target, error) {
+	g := namespace.Of(at)
 	if g == nil {
 		return noteable.Target{}, errs.Missing("")
 	}

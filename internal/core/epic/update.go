@@ -30,7 +30,7 @@ func (s *Service) Cut(c *Changes) noteable.Run {
 
 // command runs the quick actions of a description on the epic that has it, and returns it as it is then.
 func (s *Service) command(ctx context.Context, as authz.Actor, g *namespace.Group, iid IID, run noteable.Run) (*Epic, error) {
-	if err := run.On(ctx, as, s, noteable.Place{Group: g}, noteable.Key{IID: int64(iid)}); err != nil {
+	if err := run.On(ctx, as, s, g.Place(), noteable.Key{IID: int64(iid)}); err != nil {
 		return nil, err
 	}
 	return s.Find(ctx, as, g, iid)

@@ -13,15 +13,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
-	"tenon/internal/core/project"
 )
-
-// Place is where a list looks: a project, a group with all below it, or, where both are
-// empty, everywhere.
-type Place struct {
-	Project *project.Project
-	Group   authz.Subject
-}
 
 // Rows are the rows of a list in a statement.
 type Rows struct {
@@ -138,11 +130,11 @@ type Words struct {
 	Whole string   // folded; the field is equal to it. "" where parts of a field match
 }
 
-// Words cuts a search of the place. A search of the whole instance matches parts of texts if a
+// WordsIn cuts a search of a place. A search of the whole instance matches parts of texts if a
 // term has three characters or more; a shorter one has to be equal to the title or description.
-func (p Place) Words(search string) Words {
+func WordsIn(at authz.Place, search string) Words {
 	out := Words{Terms: Terms(search)}
-	if p.Project == nil && p.Group.Namespace == 0 && len(out.Terms) > 0 && !slices.ContainsFunc(out.Terms, db.Partial) {
+	if at.IsInstance() && len(out.Terms) > 0 && !slices.ContainsFunc(out.Terms, db.Partial) {
 		out.Whole = whole(search)
 	}
 	return out

@@ -15,7 +15,6 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/filter"
 	"tenon/internal/core/noteable"
-	"tenon/internal/core/project"
 )
 
 func TestRows(t *testing.T) {
@@ -123,11 +122,11 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-func TestPlace_Words(t *testing.T) {
+func TestWordsIn(t *testing.T) {
 	t.Parallel()
-	everywhere, group, app := filter.Place{}, filter.Place{Group: authz.Subject{Namespace: 1}}, filter.Place{Project: &project.Project{}}
+	everywhere, group, app := authz.Place{}, authz.Place{ID: 1, Group: true}, authz.Place{ID: 1}
 	for _, tt := range []struct {
-		in     filter.Place
+		in     authz.Place
 		search string
 		want   filter.Words
 	}{
@@ -141,7 +140,7 @@ func TestPlace_Words(t *testing.T) {
 		{group, "ab", filter.Words{Terms: []string{"ab"}}},
 		{app, "ab", filter.Words{Terms: []string{"ab"}}},
 	} {
-		if got := tt.in.Words(tt.search); !reflect.DeepEqual(got, tt.want) {
+		if got := filter.WordsIn(tt.in, tt.search); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%q: got %+v, want %+v", tt.search, got, tt.want)
 		}
 	}

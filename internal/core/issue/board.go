@@ -22,14 +22,6 @@ type OnBoard struct {
 	Except ID // 0 for none
 }
 
-// InColumn is the place that the issues of a board are in: its project, or its group with all below.
-func InColumn(b *board.Located) Place {
-	if p := b.Project(); p != nil {
-		return Place{Project: p}
-	}
-	return Place{Group: b.Group().Subject()}
-}
-
 // Drag says where an issue goes on a board.
 type Drag struct {
 	From, To *board.Column // nil where the issue stays in its column
@@ -136,7 +128,7 @@ func (s *Service) beside(ctx context.Context, as authz.Actor, i *Issue, d Drag) 
 	}
 	f := Filter{Board: &OnBoard{*column, i.ID}, OrderBy: "relative_position", Asc: *d.At >= 0, Range: page.Range{Limit: 1, Uncounted: true}}
 	f.Offset = int(max(*d.At, 0))
-	found, err := s.List(ctx, as, InColumn(column.Board), f)
+	found, err := s.List(ctx, as, column.Board.Place, f)
 	if err != nil {
 		return Move{}, err
 	}

@@ -23,7 +23,7 @@ const maxBurndown = 10_000
 
 // Burndown returns what happened to those issues of a milestone that the actor may read, by
 // time, the first 10,000 events. A milestone without start or due date has none.
-func (s *Service) Burndown(ctx context.Context, as authz.Actor, in Place, m *milestone.Milestone) ([]BurndownEvent, error) {
+func (s *Service) Burndown(ctx context.Context, as authz.Actor, in authz.Place, m *milestone.Milestone) ([]BurndownEvent, error) {
 	if err := s.require(ctx, as, in); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // candidates adds the conditions of a list that an index serves beside its order.
-func (s *Service) candidates(q *page.Query, as authz.Actor, in Place, f Filter, sc scope) {
+func (s *Service) candidates(q *page.Query, as authz.Actor, in authz.Place, f Filter, sc scope) {
 	where := func(rest Filter) (ofRow *db.Where, ofID []db.Where) {
 		row := sc.where
 		rest.ofRow(&row, as, in, s.Now())
@@ -24,7 +24,7 @@ func (s *Service) candidates(q *page.Query, as authz.Actor, in Place, f Filter, 
 		rest.notOfID(&ofID[1], as, found)
 		return &row, ofID
 	}
-	q.Candidates = f.indexed(as, in.Project, where)
+	q.Candidates = f.indexed(as, project.Of(in), where)
 	if query, args, ok := s.DB.Holding(Texts, filter.Terms(f.Search)); ok {
 		q.Candidates = append(q.Candidates, page.Candidates{SQL: query, Args: args})
 	}
@@ -39,11 +39,11 @@ func (s *Service) candidates(q *page.Query, as authz.Actor, in Place, f Filter, 
 			c.Rest, c.Keyed = where(f)
 		}
 	}
-	if in.Project != nil {
+	if in.IsProject() {
 		return
 	}
-	place, args, ok := inGroup(f.DirectOnly), []any{in.Group.Namespace}, true
-	if in.Group.Namespace == 0 {
+	place, args, ok := inGroup(f.DirectOnly), []any{in.Namespace}, true
+	if in.IsInstance() {
 		place, args, ok = s.Policy.VisibleProjectIDsSQL(as)
 	}
 	shown, more := sc.where, strings.TrimPrefix(sc.from, across)
@@ -74,7 +74,7 @@ func (f Filter) namesEpics() bool {
 func (f Filter) plain(as authz.Actor) bool {
 	f.State = ""
 	var w db.Where
-	f.where(&w, as, Place{}, time.Time{})
+	f.where(&w, as, authz.Place{}, time.Time{})
 	return w.SQL() == ""
 }
 

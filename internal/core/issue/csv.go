@@ -53,7 +53,7 @@ func (s *Service) Export(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	f.OrderBy, f.Asc, f.Range = "", false, page.Range{Limit: 100, Keyset: true}
 	for rows := 0; rows < maxExported; {
-		list, err := s.List(ctx, as, Place{Project: p}, f)
+		list, err := s.List(ctx, as, p.Place(), f)
 		if err != nil {
 			return err
 		}

@@ -83,7 +83,7 @@ func (s *Service) InEpic(ctx context.Context, as authz.Actor, group authz.Subjec
 		return page.Page[Issue]{}, err
 	}
 	f := Filter{Epic: EpicFilter{Group: group.Namespace, IID: iid}, OrderBy: inEpic, Asc: true, Range: r}
-	sc := s.within(as, Place{}, f)
+	sc := s.within(as, authz.Place{}, f)
 	list, err := page.Select[Issue](ctx, s.DB, page.Query{
 		Columns: columns + ", " + sc.notes + " AS user_notes_count", ColumnArgs: sc.notesArgs, From: tables,
 		Where: sc.where, Order: f.order(), Key: "i.id", Narrow: sc.from,

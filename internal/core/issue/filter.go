@@ -10,9 +10,6 @@ import (
 	"tenon/internal/core/noteable"
 )
 
-// Place is where issues are looked for.
-type Place = filter.Place
-
 // Wildcard chooses things by whether they have something at all.
 type Wildcard = filter.Wildcard
 
@@ -130,7 +127,7 @@ var (
 
 // where collects the conditions of the filter on a row of issues (i) of a place; that the row is
 // there and the actor may read it is added by the caller.
-func (f Filter) where(w *db.Where, as authz.Actor, in Place, now time.Time) {
+func (f Filter) where(w *db.Where, as authz.Actor, in authz.Place, now time.Time) {
 	f.ofRow(w, as, in, now)
 	f.ofID(w, as, rows)
 	f.notOfID(w, as, rows)
@@ -156,7 +153,7 @@ func (f Filter) notOfID(w *db.Where, as authz.Actor, rows filter.Rows) {
 }
 
 // ofRow collects all other conditions.
-func (f Filter) ofRow(w *db.Where, as authz.Actor, in Place, now time.Time) {
+func (f Filter) ofRow(w *db.Where, as authz.Actor, in authz.Place, now time.Time) {
 	if f.State != "" {
 		w.And("i.state = ?", f.State)
 	}
@@ -176,7 +173,7 @@ func (f Filter) ofRow(w *db.Where, as authz.Actor, in Place, now time.Time) {
 	}
 	authors.Is(w, f.Author)
 	closers.Is(w, f.ClosedBy)
-	rows.Search(w, in.Words(f.Search), f.In)
+	rows.Search(w, filter.WordsIn(in, f.Search), f.In)
 	rows.OrByColumn(w, f.Or)
 	rows.Times(w, f.Times)
 	w.Since("i.closed_at", f.ClosedAfter)

@@ -227,8 +227,8 @@ func TestService_Find_hidden(t *testing.T) {
 		} {
 			p := f.Find(tt.as, f.id)
 			_, err := f.issues.Find(ctx, tt.as, p, secret.IID)
-			found, lerr := f.issues.List(ctx, tt.as, issue.Place{Project: p}, issue.Filter{Range: page.Range{Limit: 20}})
-			stats, serr := f.issues.Statistics(ctx, tt.as, issue.Place{Project: p}, issue.Filter{})
+			found, lerr := f.issues.List(ctx, tt.as, p.Place(), issue.Filter{Range: page.Range{Limit: 20}})
+			stats, serr := f.issues.Statistics(ctx, tt.as, p.Place(), issue.Filter{})
 			if lerr != nil || serr != nil {
 				t.Fatal(lerr, serr)
 			}

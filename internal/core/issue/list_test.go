@@ -115,7 +115,7 @@ func TestService_List_filters(t *testing.T) {
 			}}}, []issue.IID{3}},
 			{"no milestone excluded", issue.Filter{Not: issue.Exclusion{Not: filter.Not{Milestone: filter.MilestoneNamed("none")}}}, nil},
 		} {
-			for _, in := range []issue.Place{{Project: p}, {Group: authz.Subject{Namespace: p.ParentID, Visibility: authz.Public}}, {}} {
+			for _, in := range []authz.Place{p.Place(), coretest.GroupAt(p.ParentID, authz.Public), {}} {
 				found, err := f.issues.List(ctx, f.planner, in, tt.f)
 				list, total := found.Items, found.Total
 				if err != nil {
@@ -141,7 +141,7 @@ func TestService_List_filters(t *testing.T) {
 				tt.f.Limit = 0
 			}
 		}
-		stats, err := f.issues.Statistics(ctx, f.planner, issue.Place{Project: p}, issue.Filter{State: issue.StateClosed, Labels: []string{"bug"}})
+		stats, err := f.issues.Statistics(ctx, f.planner, p.Place(), issue.Filter{State: issue.StateClosed, Labels: []string{"bug"}})
 		if err != nil || stats != (issue.Statistics{Opened: 1, Closed: 1}) {
 			t.Errorf("statistics = %+v, %v", stats, err)
 		}
@@ -171,7 +171,7 @@ func TestService_List_labelLevels(t *testing.T) {
 			"none of one": {issue.Filter{Not: issue.Exclusion{Not: filter.Not{Labels: titles[3:]}}}, 1},
 			"none of all": {issue.Filter{Not: issue.Exclusion{Not: filter.Not{Labels: titles}}}, 0},
 		} {
-			if found, err := f.issues.List(ctx, f.planner, issue.Place{Project: p}, c.f); err != nil || found.Total != c.want {
+			if found, err := f.issues.List(ctx, f.planner, p.Place(), c.f); err != nil || found.Total != c.want {
 				t.Errorf("%s: %d issues, %v; want %d", name, found.Total, err, c.want)
 			}
 		}
@@ -200,7 +200,7 @@ func TestService_List_manyValues(t *testing.T) {
 			"not assignees": {issue.Filter{Not: issue.Exclusion{AssigneeUsernames: values}}, 1},
 		} {
 			before := d.Statements()
-			found, err := f.issues.List(ctx, f.planner, issue.Place{Project: p}, c.f)
+			found, err := f.issues.List(ctx, f.planner, p.Place(), c.f)
 			total := found.Total
 			if err != nil || total != c.want {
 				t.Errorf("%s: %d issues, %.200v; want %d", name, total, err, c.want)
@@ -223,7 +223,7 @@ func TestService_List_places(t *testing.T) {
 		f.id, f.owner = inner, f.Admin("root")
 		f.create(f.owner, issue.Input{Title: "inside"})
 		f.create(f.owner, issue.Input{Title: "secret", Attributes: issue.Attributes{Confidential: new(true)}})
-		titles := func(as authz.Actor, in issue.Place, filter issue.Filter) []string {
+		titles := func(as authz.Actor, in authz.Place, filter issue.Filter) []string {
 			t.Helper()
 			filter.OrderBy = "title"
 			found, err := f.issues.List(ctx, as, in, filter)
@@ -243,23 +243,23 @@ func TestService_List_places(t *testing.T) {
 				t.Errorf("%s sees %q, want %q", name, got, want)
 			}
 		}
-		want("a guest of the group", titles(member, issue.Place{}, issue.Filter{}), "inside")
-		want("a stranger", titles(f.stranger, issue.Place{}, issue.Filter{}))
-		want("an administrator", titles(f.owner, issue.Place{}, issue.Filter{}), "secret", "inside")
-		group := issue.Place{Group: authz.Subject{Namespace: closed, Visibility: authz.Private}}
+		want("a guest of the group", titles(member, authz.Place{}, issue.Filter{}), "inside")
+		want("a stranger", titles(f.stranger, authz.Place{}, issue.Filter{}))
+		want("an administrator", titles(f.owner, authz.Place{}, issue.Filter{}), "secret", "inside")
+		group := coretest.GroupAt(closed, authz.Private)
 		want("a guest in the group", titles(member, group, issue.Filter{}), "inside")
 		if _, err := f.issues.List(ctx, f.stranger, group, issue.Filter{}); !errs.Is(err, errs.NotFound) {
 			t.Errorf("a stranger in the group: %v, want NotFound", err)
 		}
-		if _, err := f.issues.List(ctx, authz.Actor{}, issue.Place{}, issue.Filter{}); !errs.Is(err, errs.Unauthorized) {
+		if _, err := f.issues.List(ctx, authz.Actor{}, authz.Place{}, issue.Filter{}); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("nobody everywhere: %v, want Unauthorized", err)
 		}
 		f.set("UPDATE projects SET archived = true WHERE id = ?", inner)
-		want("a guest without archived projects", titles(member, issue.Place{}, issue.Filter{NonArchived: true}))
-		want("a guest with archived projects", titles(member, issue.Place{}, issue.Filter{}), "inside")
+		want("a guest without archived projects", titles(member, authz.Place{}, issue.Filter{NonArchived: true}))
+		want("a guest with archived projects", titles(member, authz.Place{}, issue.Filter{}), "inside")
 		f.set("UPDATE projects SET issues_access = 0 WHERE id = ?", inner)
-		want("a guest where issues are off", titles(member, issue.Place{}, issue.Filter{}))
-		if _, err := f.issues.List(ctx, member, issue.Place{Project: f.Find(member, inner)}, issue.Filter{}); !errs.Is(err, errs.Forbidden) {
+		want("a guest where issues are off", titles(member, authz.Place{}, issue.Filter{}))
+		if _, err := f.issues.List(ctx, member, f.Find(member, inner).Place(), issue.Filter{}); !errs.Is(err, errs.Forbidden) {
 			t.Errorf("issues are off: %v, want Forbidden", err)
 		}
 	})
@@ -276,7 +276,7 @@ func TestService_List_statements(t *testing.T) {
 			count := func(limit int) int {
 				return dbtest.Count(t, d, func() {
 					p := f.Find(as, f.id)
-					found, err := f.issues.List(ctx, as, issue.Place{Project: p}, issue.Filter{Range: page.Range{Limit: limit}})
+					found, err := f.issues.List(ctx, as, p.Place(), issue.Filter{Range: page.Range{Limit: limit}})
 					list, total := found.Items, found.Total
 					if err != nil || len(list) != limit || total != 30 {
 						t.Errorf("list = %d rows of %d, %v", len(list), total, err)

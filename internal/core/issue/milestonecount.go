@@ -24,7 +24,7 @@ func (s *Service) CountByMilestone(ctx context.Context, as authz.Actor, ids []mi
 	if err != nil || !may || len(ids) == 0 {
 		return out, err
 	}
-	sc := s.within(as, Place{}, Filter{})
+	sc := s.within(as, authz.Place{}, Filter{})
 	sc.where.In("i.milestone_id", ids)
 	rows, err := db.Select[MilestoneCount](ctx, s.DB, "SELECT i.milestone_id, COUNT(*) AS total, SUM(CASE WHEN i.state = 'closed' THEN 1 ELSE 0 END) AS closed FROM "+
 		sc.from+sc.where.SQL()+" GROUP BY i.milestone_id", sc.where.Args()...)

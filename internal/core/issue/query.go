@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/filter"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
 )
 
 // columns are those of Issue but for the count of notes that the actor may read.
@@ -41,16 +42,16 @@ type scope struct {
 }
 
 // within makes the scope of a place.
-func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
+func (s *Service) within(as authz.Actor, in authz.Place, f Filter) scope {
 	var out scope
 	s.ofEpic(&out.where, as, f)
-	if in.Project != nil {
-		subject := in.Project.Subject()
+	if in.IsProject() {
+		subject := in.Subject
 		out.from, out.notes = "issues i", "i.public_notes_count"
 		if authz.SeesInternal(as, subject.Level) {
 			out.notes = "i.notes_count"
 		}
-		out.where.And("i.project_id = ?", in.Project.ID)
+		out.where.And("i.project_id = ?", in.ID)
 		if cond, args := authz.ConfidentialSQL(as, subject, "i"); cond != "true" {
 			out.where.And(cond, args...)
 		}
@@ -58,8 +59,8 @@ func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 	}
 	out.from = across
 	out.where.Raw("p.id = i.project_id AND NOT p.pending_delete")
-	if in.Group.Namespace != 0 {
-		out.where.And("p.namespace_id IN ("+inGroup(f.DirectOnly)+")", in.Group.Namespace)
+	if in.Group {
+		out.where.And("p.namespace_id IN ("+inGroup(f.DirectOnly)+")", in.Namespace)
 	}
 	if f.NonArchived {
 		out.where.Raw("NOT p.archived AND NOT " + namespace.InArchived("p.namespace_id"))
@@ -96,15 +97,15 @@ func inGroup(direct bool) string {
 }
 
 // list reads a page of a place's issues.
-func (s *Service) list(ctx context.Context, as authz.Actor, in Place, f Filter) (page.Page[Issue], error) {
+func (s *Service) list(ctx context.Context, as authz.Actor, in authz.Place, f Filter) (page.Page[Issue], error) {
 	sc := s.within(as, in, f)
 	q := page.Query{
 		Columns: columns + ", " + sc.notes + " AS user_notes_count", ColumnArgs: sc.notesArgs, From: tables,
 		Where: sc.where, Key: "i.id", Narrow: sc.from,
 	}
-	if in.Project != nil {
+	if in.IsProject() {
 		q.Along = "i.created_at DESC, i.id DESC"
-		q.Less = f.less(as, in.Project, sc)
+		q.Less = f.less(as, project.Of(in), sc)
 	}
 	f.sort(&q)
 	if f.OrderBy == "blocking_issues" {
@@ -130,13 +131,13 @@ type Statistics struct {
 
 // counts counts the issues of a place by state, whatever state the filter asks for. The open ones of a project are counted
 // already, for a filter that asks for nothing else and an actor who may read all of them.
-func (s *Service) counts(ctx context.Context, as authz.Actor, in Place, f Filter) (Statistics, error) {
+func (s *Service) counts(ctx context.Context, as authz.Actor, in authz.Place, f Filter) (Statistics, error) {
 	f.State = ""
 	sc := s.within(as, in, f)
-	if in.Project != nil && f.plain(as) && !f.namesEpics() && authz.SeesConfidential(as, in.Project.Subject()) {
+	if in.IsProject() && f.plain(as) && !f.namesEpics() && authz.SeesConfidential(as, in.Subject) {
 		sc.where.And("i.state = ?", StateClosed)
 		return db.Get[Statistics](ctx, s.DB, "SELECT p.open_issues_count AS opened, (SELECT COUNT(*) FROM "+sc.from+sc.where.SQL()+") AS closed"+
-			" FROM projects p WHERE p.id = ?", append(sc.where.Args(), in.Project.ID)...)
+			" FROM projects p WHERE p.id = ?", append(sc.where.Args(), in.ID)...)
 	}
 	f.where(&sc.where, as, in, s.Now())
 	type row struct {

@@ -88,9 +88,9 @@ func TestService_List_search(t *testing.T) {
 			from := random.IntN(len(whole))
 			search := string(whole[from : from+1+random.IntN(len(whole)-from)])
 			words := filter.Terms(search)
-			in := []issue.Place{{Project: p}, {}, {Group: authz.Subject{Thing: "Group", Namespace: p.ParentID, Visibility: authz.Public}}}[i%3]
+			in := []authz.Place{p.Place(), {}, coretest.GroupAt(p.ParentID, authz.Public)}[i%3]
 			matches := func(text string) bool {
-				if in == (issue.Place{}) && len(words) > 0 && !slices.ContainsFunc(words, db.Partial) {
+				if in.IsInstance() && len(words) > 0 && !slices.ContainsFunc(words, db.Partial) {
 					return db.Fold(text) == db.Fold(strings.Trim(search, `" `))
 				}
 				return holds(text, words)
@@ -175,7 +175,7 @@ func TestService_List_plans(t *testing.T) {
 		if d.Dialect() == db.Postgres {
 			f.set("VACUUM ANALYZE")
 		}
-		group := authz.Subject{Thing: "Group", Namespace: p.ParentID, Visibility: authz.Public}
+		group := coretest.GroupAt(p.ParentID, authz.Public)
 		twenty := page.Range{Limit: 20}
 		for _, tt := range []struct {
 			name string
@@ -193,8 +193,8 @@ func TestService_List_plans(t *testing.T) {
 		} {
 			for _, place := range []struct {
 				name string
-				in   issue.Place
-			}{{"project", issue.Place{Project: p}}, {"group", issue.Place{Group: group}}, {"everywhere", issue.Place{}}} {
+				in   authz.Place
+			}{{"project", p.Place()}, {"group", group}, {"everywhere", authz.Place{}}} {
 				for who, as := range map[string]authz.Actor{"administrator": {UserID: f.owner.UserID, Admin: true}, "member": f.reporter} {
 					plans := dbtest.Plans(t, d, func() {
 						if _, err := f.issues.List(ctx, as, place.in, tt.f); err != nil {
@@ -235,8 +235,8 @@ func TestService_List_formerGroup(t *testing.T) {
 		i := f.create(f.owner, issue.Input{Title: "service"})
 		l := f.Insert("labels", coretest.Row{"namespace_id": f.Group("former", authz.Public, 0), "title": "bug", "color": "#ff0000"})
 		f.set("INSERT INTO label_links (label_id, target_type, target_id) VALUES (?, 'Issue', ?)", l, i.ID)
-		group := authz.Subject{Thing: "Group", Namespace: p.ParentID, Visibility: authz.Public}
-		for name, in := range map[string]issue.Place{"project": {Project: p}, "group": {Group: group}, "all": {}} {
+		group := coretest.GroupAt(p.ParentID, authz.Public)
+		for name, in := range map[string]authz.Place{"project": p.Place(), "group": group, "all": {}} {
 			got, err := f.issues.List(ctx, f.owner, in, issue.Filter{Labels: []string{"bug"}, Range: page.Range{Limit: 10}})
 			if err != nil || len(got.Items) != 1 || got.Items[0].ID != i.ID {
 				t.Errorf("%s: got %+v, %v, want issue %d", name, got.Items, err, i.ID)

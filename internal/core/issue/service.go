@@ -84,20 +84,18 @@ func New(d Deps) *Service {
 }
 
 // require asks for permission to look at a place's issues.
-func (s *Service) require(ctx context.Context, as authz.Actor, in Place) error {
+func (s *Service) require(ctx context.Context, as authz.Actor, in authz.Place) error {
 	switch {
-	case in.Project != nil:
-		return s.Policy.Require(ctx, as, authz.ReadIssue, in.Project.Subject())
-	case in.Group.Namespace != 0:
-		return s.Policy.Require(ctx, as, authz.ReadGroup, in.Group)
-	default:
+	case in.IsInstance():
 		return s.Policy.Require(ctx, as, authz.ListOwnIssues, authz.Subject{})
+	default:
+		return s.Policy.Require(ctx, as, in.Ability(authz.ReadIssue, authz.ReadGroup), in.Subject)
 	}
 }
 
 // List returns a page of the issues of a place that the actor may read. Issues of
 // everywhere are for signed-in actors.
-func (s *Service) List(ctx context.Context, as authz.Actor, in Place, f Filter) (page.Page[Issue], error) {
+func (s *Service) List(ctx context.Context, as authz.Actor, in authz.Place, f Filter) (page.Page[Issue], error) {
 	if err := s.require(ctx, as, in); err != nil {
 		return page.Page[Issue]{}, err
 	}
@@ -110,7 +108,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, in Place, f Filter) 
 
 // Statistics counts the issues of a place that the actor may read by state; the state of
 // the filter is ignored.
-func (s *Service) Statistics(ctx context.Context, as authz.Actor, in Place, f Filter) (Statistics, error) {
+func (s *Service) Statistics(ctx context.Context, as authz.Actor, in authz.Place, f Filter) (Statistics, error) {
 	if err := s.require(ctx, as, in); err != nil {
 		return Statistics{}, err
 	}
@@ -147,7 +145,7 @@ func (s *Service) FindAny(ctx context.Context, as authz.Actor, id ID) (*Issue, e
 
 // one reads an issue of a project with everything that hangs on it.
 func (s *Service) one(ctx context.Context, as authz.Actor, p *project.Project, cond string, arg any) (*Issue, error) {
-	sc := s.within(as, Place{Project: p}, Filter{})
+	sc := s.within(as, p.Place(), Filter{})
 	return s.read(ctx, as, sc.notes, "i.project_id = ? AND "+cond, p.ID, arg)
 }
 
@@ -199,7 +197,7 @@ func (s *Service) open(ctx context.Context, as authz.Actor, p *project.Project, 
 
 // command runs the quick actions of a description on the issue that has it, and returns it as it is then.
 func (s *Service) command(ctx context.Context, as authz.Actor, p *project.Project, iid IID, run noteable.Run) (*Issue, error) {
-	if err := run.On(ctx, as, s, noteable.Place{Project: p}, noteable.Key{Number: int64(iid)}); err != nil {
+	if err := run.On(ctx, as, s, p.Place(), noteable.Key{Number: int64(iid)}); err != nil {
 		return nil, err
 	}
 	return s.Find(ctx, as, p, iid)

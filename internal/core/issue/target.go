@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 )
 
 // Describe says what issues are to others.
@@ -24,8 +25,8 @@ func (s *Service) Describe() noteable.Description {
 
 // Locate finds the issue with a number for those who comment on it. It requires
 // ReadIssue.
-func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error) {
-	p, iid := at.Project, key.Number
+func (s *Service) Locate(ctx context.Context, as authz.Actor, at authz.Place, key noteable.Key) (noteable.Target, error) {
+	p, iid := project.Of(at), key.Number
 	if err := s.Policy.Require(ctx, as, authz.ReadIssue, p.Subject()); err != nil {
 		return noteable.Target{}, err
 	}

@@ -148,7 +148,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 
 // row names the row of an issue for db.Update and db.ForUpdate, as the actor sees it.
 func (s *Service) row(as authz.Actor, p *project.Project, id ID) db.Row {
-	notes := s.within(as, Place{Project: p}, Filter{}).notes
+	notes := s.within(as, p.Place(), Filter{}).notes
 	return db.Row{Table: "issues", ID: id, Alias: "i", From: "issues i", Columns: columns + ", " + notes + " AS user_notes_count"}
 }
 

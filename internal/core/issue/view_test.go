@@ -80,7 +80,7 @@ func TestService_Views(t *testing.T) {
 			"admin":     {as: root, notes: 5, due: true, moved: true},
 		} {
 			p := f.Find(want.as, f.id)
-			list, err := issues.List(ctx, want.as, issue.Place{Project: p}, issue.Filter{})
+			list, err := issues.List(ctx, want.as, p.Place(), issue.Filter{})
 			if err != nil {
 				t.Fatal(name, err)
 			}
@@ -145,7 +145,7 @@ func TestService_Find_votes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := f.issues.List(ctx, f.guest, issue.Place{Project: p}, issue.Filter{Asc: true})
+		list, err := f.issues.List(ctx, f.guest, p.Place(), issue.Filter{Asc: true})
 		if err != nil || len(list.Items) != 2 {
 			t.Fatalf("got %d issues, %v, want 2", len(list.Items), err)
 		}

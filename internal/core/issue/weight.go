@@ -9,7 +9,7 @@ import (
 )
 
 // Weight adds up the weights of the issues of a place that the actor may read.
-func (s *Service) Weight(ctx context.Context, as authz.Actor, in Place, f Filter) (int64, error) {
+func (s *Service) Weight(ctx context.Context, as authz.Actor, in authz.Place, f Filter) (int64, error) {
 	if err := s.require(ctx, as, in); err != nil {
 		return 0, err
 	}
@@ -21,10 +21,10 @@ func (s *Service) WeightInEpic(ctx context.Context, as authz.Actor, group authz.
 	if err := s.Policy.Require(ctx, as, authz.ReadEpic, group); err != nil {
 		return 0, err
 	}
-	return s.weight(ctx, as, Place{}, Filter{Epic: EpicFilter{Group: group.Namespace, IID: iid}})
+	return s.weight(ctx, as, authz.Place{}, Filter{Epic: EpicFilter{Group: group.Namespace, IID: iid}})
 }
 
-func (s *Service) weight(ctx context.Context, as authz.Actor, in Place, f Filter) (int64, error) {
+func (s *Service) weight(ctx context.Context, as authz.Actor, in authz.Place, f Filter) (int64, error) {
 	sc := s.within(as, in, f)
 	f.where(&sc.where, as, in, s.Now())
 	n, err := db.Get[int64](ctx, s.DB, "SELECT CAST(COALESCE(SUM(i.weight), 0) AS BIGINT) FROM "+sc.from+sc.where.SQL(), sc.where.Args()...)

@@ -18,7 +18,7 @@ func TestService_List_addresses(t *testing.T) {
 		count := func(as authz.Actor) int {
 			t.Helper()
 			as.Address = "10.0.0.1"
-			list, err := w.requests.List(t.Context(), as, mergerequest.Place{}, mergerequest.Filter{})
+			list, err := w.requests.List(t.Context(), as, authz.Place{}, mergerequest.Filter{})
 			check(t, err)
 			return len(list.Items)
 		}

@@ -96,7 +96,7 @@ func TestService_Merge_whenPipelineSucceeds(t *testing.T) {
 		equal(t, "told", w.last(), "mary enabled at "+m.HeadSHA)
 		w.drain()
 		equal(t, "main while the checks run", w.tip("main"), before)
-		page, err := w.requests.List(t.Context(), w.reporter, mergerequest.Place{Project: w.as(w.reporter)}, mergerequest.Filter{})
+		page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter).Place(), mergerequest.Filter{})
 		check(t, err)
 		equal(t, "detailed status in a list", page.Items[0].DetailedStatus(w.as(w.owner)), "ci_still_running")
 

@@ -101,7 +101,7 @@ func TestService_Blocks(t *testing.T) {
 
 		// Every way to ask says that it is blocked, and a merge is refused.
 		equal(t, "status", w.read(second.IID).DetailedStatus(w.as(w.owner)), "blocked_status")
-		page, err := w.requests.List(t.Context(), w.reporter, mergerequest.Place{Project: w.as(w.reporter)}, mergerequest.Filter{})
+		page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter).Place(), mergerequest.Filter{})
 		check(t, err)
 		equal(t, "status in a list", page.Items[0].DetailedStatus(w.as(w.owner)), "blocked_status")
 		_, err = w.merge(w.maintainer, second.IID, mergerequest.MergeInput{})

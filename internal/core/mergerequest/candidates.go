@@ -95,17 +95,17 @@ func (f Filter) partOf(as authz.Actor, requests, all func(query string, args ...
 	}
 }
 
-// ofPlaces are the requests of a group, 0 for all, that the conditions show to the actor,
+// ofPlaces are the requests of a group or the instance that the conditions show to the actor,
 // and the places that they stand in.
-func (s *Service) ofPlaces(as authz.Actor, group authz.NamespaceID, f Filter, from string, shown db.Where) (page.Candidates, *page.Places) {
-	place, args, ok := inGroup(f.DirectOnly), []any{group}, true
-	if group == 0 {
+func (s *Service) ofPlaces(as authz.Actor, in authz.Place, f Filter, from string, shown db.Where) (page.Candidates, *page.Places) {
+	place, args, ok := inGroup(f.DirectOnly), []any{in.Namespace}, true
+	if in.IsInstance() {
 		place, args, ok = s.Policy.VisibleProjectIDsSQL(as)
 	}
 	var rest db.Where
 	state := f.State
 	f.State = ""
-	all := page.Candidates{Exact: f.where(&rest, as, Place{}, s.Now()) && rest.SQL() == "", Costly: true}
+	all := page.Candidates{Exact: f.where(&rest, as, authz.Place{}, s.Now()) && rest.SQL() == "", Costly: true}
 	stateIs(&shown, state)
 	more := strings.TrimPrefix(from, across)
 	var places *page.Places

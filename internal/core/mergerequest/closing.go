@@ -195,11 +195,11 @@ func (s *Service) noteIssues(ctx context.Context, as authz.Actor, p *project.Pro
 // OfIssue lists the merge requests that name an issue, or close it where f.Closing says so, in
 // all projects. The caller has found the issue as the actor sees it.
 func (s *Service) OfIssue(ctx context.Context, as authz.Actor, issue int64, f Filter) (page.Page[*MergeRequest], error) {
-	if err := s.require(ctx, as, Place{}); err != nil {
+	if err := s.require(ctx, as, authz.Place{}); err != nil {
 		return page.Page[*MergeRequest]{}, err
 	}
 	f.Issue = issue
-	return s.listAcross(ctx, as, 0, f)
+	return s.listAcross(ctx, as, authz.Place{}, f)
 }
 
 // closePushed is the job that closes the issues which commits of a push to the default branch

@@ -60,7 +60,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, source *project.Pr
 
 // command runs the quick actions of a description on the merge request that has it, and returns it as it is then.
 func (s *Service) command(ctx context.Context, as authz.Actor, p *project.Project, iid IID, run noteable.Run) (*MergeRequest, error) {
-	if err := run.On(ctx, as, s, noteable.Place{Project: p}, noteable.Key{Number: int64(iid)}); err != nil {
+	if err := run.On(ctx, as, s, p.Place(), noteable.Key{Number: int64(iid)}); err != nil {
 		return nil, err
 	}
 	return s.Read(ctx, as, p, iid)

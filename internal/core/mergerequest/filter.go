@@ -10,7 +10,7 @@ import (
 )
 
 // where adds the filter's conditions on m in a list of a place; false says that no row can match.
-func (f Filter) where(w *db.Where, as authz.Actor, in Place, now time.Time) bool {
+func (f Filter) where(w *db.Where, as authz.Actor, in authz.Place, now time.Time) bool {
 	if f.Author.Nothing || f.Assignee.Nothing || f.Reviewer.Nothing {
 		return false
 	}
@@ -38,7 +38,7 @@ func (f Filter) where(w *db.Where, as authz.Actor, in Place, now time.Time) bool
 			w.And("NOT (m.draft OR m.title_fold LIKE ?)", "draft - %")
 		}
 	}
-	rows.Search(w, in.Words(f.Search), f.In)
+	rows.Search(w, filter.WordsIn(in, f.Search), f.In)
 	rows.Reaction(w, as, f.Reaction)
 	rows.Or(w, f.Or)
 	rows.Milestone(w, f.Milestone, now)

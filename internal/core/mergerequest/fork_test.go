@@ -93,7 +93,7 @@ func TestFork_merge(t *testing.T) {
 		diff, err := f.requests.Diff(ctx, f.reporter, f.as(f.reporter), m, nil)
 		check(t, err)
 		equal(t, "changed files", len(diff.Files), 2)
-		list, err := f.requests.List(ctx, f.reporter, mergerequest.Place{Project: f.as(f.reporter)}, mergerequest.Filter{Selection: mergerequest.Selection{SourceProject: f.fork}})
+		list, err := f.requests.List(ctx, f.reporter, f.as(f.reporter).Place(), mergerequest.Filter{Selection: mergerequest.Selection{SourceProject: f.fork}})
 		check(t, err)
 		equal(t, "requests from the fork", len(list.Items), 1)
 

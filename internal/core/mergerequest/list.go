@@ -77,33 +77,30 @@ var orders = rows.Orders(latest, page.Orders{
 	"closed_at": {page.Time("closed_at", "m.closed_at").Null(), latest},
 })
 
-// Place is where merge requests are looked for.
-type Place = filter.Place
-
 // List gives the merge requests of a place that the actor may read. Those of a project
 // require ReadMergeRequest, those of a group ReadGroup; those of everywhere are for signed-in
 // actors.
-func (s *Service) List(ctx context.Context, as authz.Actor, in Place, f Filter) (page.Page[*MergeRequest], error) {
+func (s *Service) List(ctx context.Context, as authz.Actor, in authz.Place, f Filter) (page.Page[*MergeRequest], error) {
 	if err := s.require(ctx, as, in); err != nil {
 		return page.Page[*MergeRequest]{}, err
 	}
-	if in.Project != nil {
-		return s.listWithin(ctx, as, in.Project, f)
+	if p := project.Of(in); p != nil {
+		return s.listWithin(ctx, as, p, f)
 	}
-	return s.listAcross(ctx, as, in.Group.Namespace, f)
+	return s.listAcross(ctx, as, in, f)
 }
 
 // require asks for permission to look at the merge requests of a place.
-func (s *Service) require(ctx context.Context, as authz.Actor, in Place) error {
+func (s *Service) require(ctx context.Context, as authz.Actor, in authz.Place) error {
 	switch {
-	case in.Project != nil:
-		return s.requireRead(ctx, as, in.Project)
-	case in.Group.Namespace == 0:
+	case in.IsProject():
+		return s.requireRead(ctx, as, project.Of(in))
+	case in.IsInstance():
 		return s.Policy.Require(ctx, as, authz.ListOwnMergeRequests, authz.Subject{})
 	case as.Nameless():
 		return errs.New(errs.Unauthorized, "")
 	}
-	return s.Policy.Require(ctx, as, authz.ReadGroup, in.Group)
+	return s.Policy.Require(ctx, as, authz.ReadGroup, in.Subject)
 }
 
 // within selects the merge requests of a project.
@@ -117,7 +114,7 @@ func within(p *project.Project) db.Where {
 func (s *Service) listWithin(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (page.Page[*MergeRequest], error) {
 	w := within(p)
 	list, err := s.list(ctx, as, origin{
-		in: Place{Project: p}, from: "merge_requests m", narrow: "merge_requests m", level: "0", where: w, candidates: s.candidates(as, p, f),
+		in: p.Place(), from: "merge_requests m", narrow: "merge_requests m", level: "0", where: w, candidates: s.candidates(as, p, f),
 	}, f)
 	if err != nil {
 		return list, err
@@ -143,16 +140,16 @@ func inGroup(direct bool) string {
 	return "SELECT namespace_id AS id FROM namespace_ancestors WHERE ancestor_id = ?"
 }
 
-// visible selects the merge requests of a group that the actor may read, or of all projects where it is 0: the tables and the condition.
-func (s *Service) visible(as authz.Actor, group authz.NamespaceID, f Filter) (from string, w db.Where) {
+// visible selects the merge requests of a group or the instance that the actor may read: the tables and the condition.
+func (s *Service) visible(as authz.Actor, in authz.Place, f Filter) (from string, w db.Where) {
 	w.Raw("p.id = m.target_project_id")
 	from = across
 	if !as.Admin && !as.Auditor {
 		from += withPlace
 		w.Raw("n.id = p.namespace_id")
 	}
-	if group != 0 {
-		w.And("p.namespace_id IN ("+inGroup(f.DirectOnly)+")", group)
+	if in.Group {
+		w.And("p.namespace_id IN ("+inGroup(f.DirectOnly)+")", in.Namespace)
 	}
 	w.Raw("NOT p.pending_delete")
 	w.Raw("p.merge_requests_access > 0")
@@ -163,13 +160,13 @@ func (s *Service) visible(as authz.Actor, group authz.NamespaceID, f Filter) (fr
 	return from, w
 }
 
-// listAcross lists the merge requests of a group, or of all projects where it is 0.
-func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.NamespaceID, f Filter) (page.Page[*MergeRequest], error) {
-	from, w := s.visible(as, group, f)
+// listAcross lists the merge requests of a group or the instance.
+func (s *Service) listAcross(ctx context.Context, as authz.Actor, in authz.Place, f Filter) (page.Page[*MergeRequest], error) {
+	from, w := s.visible(as, in, f)
 	level, args := s.Policy.LevelSQL(as, "p.namespace_id")
-	all, places := s.ofPlaces(as, group, f, from, w)
+	all, places := s.ofPlaces(as, in, f, from, w)
 	list, err := s.list(ctx, as, origin{
-		in: Place{Group: authz.Subject{Namespace: group}}, from: "merge_requests m JOIN projects p ON p.id = m.target_project_id", narrow: from,
+		in: in, from: "merge_requests m JOIN projects p ON p.id = m.target_project_id", narrow: from,
 		level: level, levelArgs: args, where: w, candidates: append(s.candidates(as, nil, f), all), places: places,
 	}, f)
 	if err != nil {
@@ -207,7 +204,7 @@ type listRow struct {
 
 // origin is where a list takes its rows from.
 type origin struct {
-	in         Place
+	in         authz.Place
 	from       string // the tables of the columns
 	narrow     string // those of where
 	level      string // expression for the actor's level in the project of a row

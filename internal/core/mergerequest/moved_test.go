@@ -66,7 +66,7 @@ func TestService_Recheck(t *testing.T) {
 		var asked int
 		w.enqueued = func() { asked++ }
 		defer func() { w.enqueued = nil }()
-		list, err := w.requests.List(t.Context(), w.reporter, mergerequest.Place{Project: w.as(w.reporter)}, mergerequest.Filter{})
+		list, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter).Place(), mergerequest.Filter{})
 		check(t, err)
 		equal(t, "status", list.Items[0].Status, mergerequest.Unchecked)
 		check(t, w.requests.Recheck(t.Context(), w.reporter, list.Items))
@@ -74,7 +74,7 @@ func TestService_Recheck(t *testing.T) {
 		check(t, w.requests.Recheck(t.Context(), w.developer, list.Items))
 		equal(t, "jobs for a developer", asked, 1)
 		w.drain()
-		list, err = w.requests.List(t.Context(), w.reporter, mergerequest.Place{Project: w.as(w.reporter)}, mergerequest.Filter{})
+		list, err = w.requests.List(t.Context(), w.reporter, w.as(w.reporter).Place(), mergerequest.Filter{})
 		check(t, err)
 		equal(t, "status after the job", list.Items[1].Status, mergerequest.CanBeMerged)
 	})

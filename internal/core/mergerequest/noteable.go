@@ -26,8 +26,8 @@ func (s *Service) Describe() noteable.Description {
 
 // Locate finds the request with a number for those who comment on it. It requires
 // ReadMergeRequest.
-func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error) {
-	p, iid := at.Project, key.Number
+func (s *Service) Locate(ctx context.Context, as authz.Actor, at authz.Place, key noteable.Key) (noteable.Target, error) {
+	p, iid := project.Of(at), key.Number
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return noteable.Target{}, hidden(err)
 	}

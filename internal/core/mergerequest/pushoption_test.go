@@ -77,7 +77,7 @@ func TestService_PushOptions(t *testing.T) {
 		equal(t, "two commits", w.options(w.developer, []string{"second", "main"}, "merge_request.create", "merge_request.draft", "merge_request.assign=nobody"), "")
 		m = w.read(2)
 		equal(t, "title of the branch", m.Title, "Draft: Second")
-		page, err := w.requests.List(t.Context(), w.reporter, mergerequest.Place{Project: w.as(w.reporter)}, mergerequest.Filter{})
+		page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter).Place(), mergerequest.Filter{})
 		check(t, err)
 		equal(t, "requests", len(page.Items), 2)
 

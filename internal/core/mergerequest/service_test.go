@@ -98,11 +98,11 @@ func TestService_Find_permissions(t *testing.T) {
 		wantError(t, err, errs.Unauthorized, "")
 		_, err = w.requests.Find(t.Context(), w.guest, w.as(w.guest), m.IID)
 		wantError(t, err, errs.NotFound, "")
-		_, err = w.requests.List(t.Context(), w.guest, mergerequest.Place{Project: w.as(w.guest)}, mergerequest.Filter{})
+		_, err = w.requests.List(t.Context(), w.guest, w.as(w.guest).Place(), mergerequest.Filter{})
 		wantError(t, err, errs.Forbidden, "")
-		_, err = w.requests.Locate(t.Context(), w.guest, noteable.Place{Project: w.as(w.guest)}, noteable.Key{Number: int64(m.IID)})
+		_, err = w.requests.Locate(t.Context(), w.guest, w.as(w.guest).Place(), noteable.Key{Number: int64(m.IID)})
 		wantError(t, err, errs.NotFound, "")
-		target, err := w.requests.Locate(t.Context(), w.developer, noteable.Place{Project: w.as(w.developer)}, noteable.Key{Number: int64(m.IID)})
+		target, err := w.requests.Locate(t.Context(), w.developer, w.as(w.developer).Place(), noteable.Key{Number: int64(m.IID)})
 		check(t, err)
 		equal(t, "own", target.Subject.Own, true)
 		n, err := w.requests.CountNotes(t.Context(), target.Ref, noteable.Counts{Notes: 1}, w.Now())
@@ -301,7 +301,7 @@ func TestService_List(t *testing.T) {
 			{"deployed", mergerequest.Filter{Deployed: true}, ""},
 			{"page", mergerequest.Filter{Range: page.Range{Limit: 1, Offset: 1}}, "2"},
 		} {
-			page, err := w.requests.List(t.Context(), w.reporter, mergerequest.Place{Project: w.as(w.reporter)}, row.f)
+			page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter).Place(), row.f)
 			check(t, err)
 			var got []string
 			for _, m := range page.Items {
@@ -309,7 +309,7 @@ func TestService_List(t *testing.T) {
 			}
 			equal(t, row.name, strings.Join(got, " "), row.want)
 		}
-		page, err := w.requests.List(t.Context(), w.reporter, mergerequest.Place{Project: w.as(w.reporter)}, mergerequest.Filter{Range: page.Range{Limit: 2}})
+		page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter).Place(), mergerequest.Filter{Range: page.Range{Limit: 2}})
 		check(t, err)
 		equal(t, "total", page.Total, 3)
 	})
@@ -320,7 +320,7 @@ func TestService_List_visibility(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		m := w.open("topic", files{"c": "c"})
-		group := authz.Subject{Namespace: w.groupID(), Visibility: authz.Public, Thing: "Group"}
+		group := coretest.GroupAt(w.groupID(), authz.Public)
 		auditor, outside := w.User("audrey"), w.User("otto")
 		auditor.Auditor, outside.External = true, true
 		admin := w.Admin("ada")
@@ -338,17 +338,17 @@ func TestService_List_visibility(t *testing.T) {
 							want = 1
 						}
 					}
-					page, err := w.requests.List(t.Context(), who, mergerequest.Place{}, mergerequest.Filter{})
+					page, err := w.requests.List(t.Context(), who, authz.Place{}, mergerequest.Filter{})
 					check(t, err)
 					name := fmt.Sprintf("%s, %s, %s", who.Username, visibility, access)
 					equal(t, name, page.Total, want)
-					page, err = w.requests.List(t.Context(), who, mergerequest.Place{Group: group}, mergerequest.Filter{})
+					page, err = w.requests.List(t.Context(), who, group, mergerequest.Filter{})
 					check(t, err)
 					equal(t, name+", group", page.Total, want)
 				}
 			}
 		}
-		_, err := w.requests.List(t.Context(), authz.Actor{}, mergerequest.Place{}, mergerequest.Filter{})
+		_, err := w.requests.List(t.Context(), authz.Actor{}, authz.Place{}, mergerequest.Filter{})
 		wantError(t, err, errs.Unauthorized, "")
 	})
 }
@@ -370,11 +370,11 @@ func TestService_List_statements(t *testing.T) {
 			return dbtest.Count(t, w.DB, func() { check(t, list()) })
 		}
 		inProject := func() error {
-			_, err := w.requests.List(t.Context(), w.reporter, mergerequest.Place{Project: p}, mergerequest.Filter{Range: page.Range{Limit: 1}})
+			_, err := w.requests.List(t.Context(), w.reporter, p.Place(), mergerequest.Filter{Range: page.Range{Limit: 1}})
 			return err
 		}
 		everywhere := func() error {
-			_, err := w.requests.List(t.Context(), w.reporter, mergerequest.Place{}, mergerequest.Filter{Range: page.Range{Limit: 50}})
+			_, err := w.requests.List(t.Context(), w.reporter, authz.Place{}, mergerequest.Filter{Range: page.Range{Limit: 50}})
 			return err
 		}
 		one, all := count(inProject), count(everywhere)

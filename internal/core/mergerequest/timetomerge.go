@@ -6,19 +6,20 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
 )
 
 // TimeToMerge adds up the seconds from the creation of the merge requests of a list to their merge, nil where none of them is merged.
 // It asks for the rights of List.
-func (s *Service) TimeToMerge(ctx context.Context, as authz.Actor, in Place, f Filter) (*float64, error) {
+func (s *Service) TimeToMerge(ctx context.Context, as authz.Actor, in authz.Place, f Filter) (*float64, error) {
 	if err := s.require(ctx, as, in); err != nil {
 		return nil, err
 	}
 	from, w := "merge_requests m", db.Where{}
-	if in.Project != nil {
-		w = within(in.Project)
+	if p := project.Of(in); p != nil {
+		w = within(p)
 	} else {
-		from, w = s.visible(as, in.Group.Namespace, f)
+		from, w = s.visible(as, in, f)
 	}
 	if !f.where(&w, as, in, s.Now()) {
 		return nil, nil

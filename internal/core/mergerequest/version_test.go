@@ -147,7 +147,7 @@ func TestService_trials(t *testing.T) {
 		w.move("empty", w.tip("main"))
 		w.create(mergerequest.Input{SourceBranch: "empty", TargetBranch: "main", Title: "Nothing"})
 		list := func() (out []mergerequest.MergeStatus) {
-			page, err := w.requests.List(t.Context(), w.reporter, mergerequest.Place{Project: w.as(w.reporter)}, mergerequest.Filter{Asc: true})
+			page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter).Place(), mergerequest.Filter{Asc: true})
 			check(t, err)
 			for _, m := range page.Items {
 				out = append(out, m.Status)
@@ -205,7 +205,7 @@ func TestService_trials_many(t *testing.T) {
 		if processes > 2 { // the conflict needs a merge
 			t.Errorf("%d processes for %d requests, want 2 at most", processes, many)
 		}
-		page, err := w.requests.List(t.Context(), w.reporter, mergerequest.Place{Project: w.as(w.reporter)}, mergerequest.Filter{Range: page.Range{Limit: 100}})
+		page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter).Place(), mergerequest.Filter{Range: page.Range{Limit: 100}})
 		check(t, err)
 		found := map[mergerequest.MergeStatus]int{}
 		for _, m := range page.Items {

@@ -102,7 +102,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 
 // incident finds an issue for an actor who has the ability there.
 func (s *Service) incident(ctx context.Context, as authz.Actor, p *project.Project, iid issue.IID, ability authz.Ability) (*issue.Issue, error) {
-	t, err := s.Issues.Locate(ctx, as, noteable.Place{Project: p}, noteable.Key{Number: int64(iid)})
+	t, err := s.Issues.Locate(ctx, as, p.Place(), noteable.Key{Number: int64(iid)})
 	if err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 
 // commanded is what the quick actions of a note are run on.
 func commanded(on On, t noteable.Target, head string) quickaction.On {
-	return quickaction.On{Project: on.Project, Group: on.Group, Target: t, HeadSHA: head}
+	return quickaction.On{Place: on.Place, Target: t, HeadSHA: head}
 }
 
 // refused makes what an attribute of the target refuses an error of the note.

@@ -29,8 +29,8 @@ func (c *Commits) Describe() noteable.Description {
 }
 
 // Locate finds a commit by hash, branch or tag. It requires ReadCode.
-func (c *Commits) Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error) {
-	p := at.Project
+func (c *Commits) Locate(ctx context.Context, as authz.Actor, at authz.Place, key noteable.Key) (noteable.Target, error) {
+	p := project.Of(at)
 	found, err := c.Repos.FindCommit(ctx, as, p, key.Commit)
 	if err != nil {
 		return noteable.Target{}, err

@@ -23,7 +23,7 @@ func (s *Service) followUp(ctx context.Context, e issue.Created) error {
 	if e.Resolves.Request == 0 {
 		return nil
 	}
-	on := On{Project: e.Project, Kind: noteable.MergeRequest, Key: noteable.Key{Number: e.Resolves.Request}}
+	on := On{Place: e.Project.Place(), Kind: noteable.MergeRequest, Key: noteable.Key{Number: e.Resolves.Request}}
 	t, seen, err := s.readable(ctx, e.By, on)
 	if refusal(err) {
 		return nil
@@ -75,7 +75,7 @@ const maxQuoted = 2000
 // FollowUp gives the description of a new issue that follows up threads of a merge request: a
 // task for each of those that the actor may resolve, "" where there is none.
 func (s *Service) FollowUp(ctx context.Context, as authz.Actor, p *project.Project, of issue.Threads) (string, error) {
-	t, seen, err := s.readable(ctx, as, On{Project: p, Kind: noteable.MergeRequest, Key: noteable.Key{Number: of.Request}})
+	t, seen, err := s.readable(ctx, as, On{Place: p.Place(), Kind: noteable.MergeRequest, Key: noteable.Key{Number: of.Request}})
 	if refusal(err) {
 		return "", nil
 	}

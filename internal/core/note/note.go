@@ -60,10 +60,9 @@ type Note struct {
 
 // On says what is commented on: a thing of a kind in a project or a group.
 type On struct {
-	Project *project.Project // nil for what belongs to a group
-	Group   *namespace.Group // nil for what belongs to a project
-	Kind    noteable.Kind
-	Key     noteable.Key
+	Place authz.Place
+	Kind  noteable.Kind
+	Key   noteable.Key
 
 	// Discussion is what notes that are named by id have to be part of; "" is any.
 	Discussion string
@@ -84,8 +83,6 @@ func (o On) visits(as authz.Actor, kind *noteable.Known) bool {
 func (o On) opens(as authz.Actor, kind *noteable.Known) bool {
 	return as.SignedIn() || as.Admin || kind.Public || o.visits(as, kind)
 }
-
-func (o On) place() noteable.Place { return noteable.Place{Project: o.Project, Group: o.Group} }
 
 // Noteables are things that can be commented on.
 type Noteables interface {

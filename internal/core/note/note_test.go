@@ -75,7 +75,7 @@ func (f *fixture) issue(in issue.Input) *issue.Issue {
 
 func (f *fixture) on(as authz.Actor) note.On {
 	f.T.Helper()
-	return note.On{Project: f.Find(as, f.id), Kind: noteable.Issue, Key: noteable.Key{Number: int64(f.iid)}}
+	return note.On{Place: f.Find(as, f.id).Place(), Kind: noteable.Issue, Key: noteable.Key{Number: int64(f.iid)}}
 }
 
 func (f *fixture) add(as authz.Actor, in note.Input) *note.Note {

@@ -68,7 +68,7 @@ func forbidden(err error) error {
 // AuthorRole gives the name of the role of a note's author in the project or group that it stands in, ""
 // for none. It requires ReadMembers.
 func (s *Service) AuthorRole(ctx context.Context, as authz.Actor, on On, n *Note) (string, error) {
-	subject := on.place().Subject()
+	subject := on.Place.Subject
 	if err := s.Policy.Require(ctx, as, authz.ReadMembers, subject); err != nil {
 		return "", err
 	}

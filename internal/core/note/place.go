@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 )
 
 // lineDiff are the options of the diffs that lines are found in: without context, and with more
@@ -35,7 +36,7 @@ var incomplete = errs.Field{Name: "position", Messages: []string{"is incomplete"
 // merge request, commit names the one commit whose diff it is, "" for a version. It asks for no
 // permission and is for core.
 func (s *Service) CheckPosition(ctx context.Context, on On, t noteable.Target, p Position, commit string) (*Position, *string, error) {
-	if on.Project == nil || !s.Kinds.Of(t.Kind).Diffs {
+	if !on.Place.IsProject() || !s.Kinds.Of(t.Kind).Diffs {
 		return nil, nil, refuse("position", "is invalid")
 	}
 	text := p.Type == TextPosition
@@ -48,7 +49,7 @@ func (s *Service) CheckPosition(ctx context.Context, on On, t noteable.Target, p
 	case text && p.OldLine == nil && p.NewLine == nil:
 		return nil, nil, misplaced("new_line and old_line are missing", incomplete)
 	}
-	r, err := s.Repos.Open(ctx, on.Project)
+	r, err := s.Repos.Open(ctx, project.Of(on.Place))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -319,7 +320,7 @@ func (x *fileIndex) linesOf(f *gitcmd.FileDiff) gitcmd.LineMap {
 // CommitOf gives the SHA of a commit of the project that things are on. It asks for no permission
 // and is for core.
 func (s *Service) CommitOf(ctx context.Context, on On, name string) (string, error) {
-	r, err := s.Repos.Open(ctx, on.Project)
+	r, err := s.Repos.Open(ctx, project.Of(on.Place))
 	if err != nil {
 		return "", err
 	}

@@ -144,7 +144,7 @@ func (s *Service) prepare(ctx context.Context, as authz.Actor, on On, t noteable
 		}
 	}
 	if source, ok := things[placer](s, t.Kind); ok && in.Line != nil {
-		position, code, err := source.Place(ctx, as, on.Project, t.Ref, *in.Line)
+		position, code, err := source.Place(ctx, as, project.Of(on.Place), t.Ref, *in.Line)
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (s *Service) prepare(ctx context.Context, as authz.Actor, on On, t noteable
 		return err
 	}
 	if source, ok := things[keeper](s, t.Kind); ok {
-		return source.Keep(ctx, on.Project, t.Ref)
+		return source.Keep(ctx, project.Of(on.Place), t.Ref)
 	}
 	return nil
 }

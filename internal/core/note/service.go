@@ -17,6 +17,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/limit"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/quickaction"
@@ -63,7 +64,7 @@ func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability aut
 	if !on.opens(as, kind) {
 		return noteable.Target{}, errs.New(errs.Unauthorized, "")
 	}
-	t, err := kind.Things.Locate(ctx, as, on.place(), on.Key)
+	t, err := kind.Things.Locate(ctx, as, on.Place, on.Key)
 	if err != nil {
 		return noteable.Target{}, err
 	}
@@ -232,7 +233,7 @@ func (s *Service) write(ctx context.Context, as authz.Actor, on On, t noteable.T
 			return err
 		}
 		return s.Bus.Publish(ctx, Created{
-			Fact:     Fact{Note: *n, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)},
+			Fact:     Fact{Note: *n, Target: t, Project: project.Of(on.Place), Group: namespace.Of(on.Place), Stamp: as.Stamp(now)},
 			Reviewed: on.reviewed,
 		})
 	})
@@ -347,7 +348,7 @@ func (s *Service) update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 		if _, err := s.count(ctx, t.Ref, noteable.Counts{}, now); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Updated{Fact{Note: *n, Before: &out.Before, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)}})
+		return s.Bus.Publish(ctx, Updated{Fact{Note: *n, Before: &out.Before, Target: t, Project: project.Of(on.Place), Group: namespace.Of(on.Place), Stamp: as.Stamp(now)}})
 	})
 	if err != nil {
 		return nil, t, fmt.Errorf("update note: %w", err)
@@ -376,7 +377,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, on On, id ID) erro
 		if err := s.Awards.Clear(ctx, noteable.Ref{Kind: noteable.Note, ID: int64(n.ID)}); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{Fact{Note: *n, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)}})
+		return s.Bus.Publish(ctx, Deleted{Fact{Note: *n, Target: t, Project: project.Of(on.Place), Group: namespace.Of(on.Place), Stamp: as.Stamp(now)}})
 	})
 	if err != nil {
 		return fmt.Errorf("delete note: %w", err)

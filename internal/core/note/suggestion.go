@@ -15,6 +15,7 @@ import (
 	"tenon/internal/base/markdown"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 )
 
 // SuggestionID identifies a suggestion.
@@ -97,7 +98,7 @@ func (s *Service) SuggestionsIn(ctx context.Context, on On, at *Position, body s
 	if len(list) == 0 {
 		return nil, nil
 	}
-	r, err := s.Repos.Open(ctx, on.Project)
+	r, err := s.Repos.Open(ctx, project.Of(on.Place))
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ type Commands interface {
 
 // Run runs quick actions with the rights of the actor on a target that the actor may read. They may write to the repository,
 // so that it runs in no transaction. What they cannot do is no error.
-type Run func(ctx context.Context, as authz.Actor, at Place, t Target) error
+type Run func(ctx context.Context, as authz.Actor, at authz.Place, t Target) error
 
 // Cut replaces a description, which may be nil, by what its quick actions leave of it. Without commands
 // it has none.
@@ -30,12 +30,12 @@ func Cut(commands Commands, kind Kind, description **string) Run {
 
 // Locator finds what quick actions run on.
 type Locator interface {
-	Locate(ctx context.Context, as authz.Actor, at Place, key Key) (Target, error)
+	Locate(ctx context.Context, as authz.Actor, at authz.Place, key Key) (Target, error)
 }
 
 // On runs the quick actions on what the actor has just written: the condition of the request held then. It asks for no permission,
 // each quick action does.
-func (r Run) On(ctx context.Context, as authz.Actor, in Locator, at Place, key Key) error {
+func (r Run) On(ctx context.Context, as authz.Actor, in Locator, at authz.Place, key Key) error {
 	as = as.Unconditional()
 	t, err := in.Locate(ctx, as, at, key)
 	if err != nil {

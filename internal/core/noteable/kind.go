@@ -63,7 +63,7 @@ func (d *Description) InGroup() bool { return d.Group != "" }
 type Things interface {
 	Describe() Description
 	// Locate finds a thing of the place that the actor may see.
-	Locate(ctx context.Context, as authz.Actor, at Place, key Key) (Target, error)
+	Locate(ctx context.Context, as authz.Actor, at authz.Place, key Key) (Target, error)
 	// Subjects gives the permission subjects of those of the things, all of the kind, that
 	// the actor may see, in as many statements for one as for many.
 	Subjects(ctx context.Context, as authz.Actor, refs []Ref) (map[Ref]authz.Subject, error)

@@ -3,11 +3,7 @@
 // those of notes and awards, so what both sides need to know stands here.
 package noteable
 
-import (
-	"tenon/internal/core/authz"
-	"tenon/internal/core/namespace"
-	"tenon/internal/core/project"
-)
+import "tenon/internal/core/authz"
 
 // Kind is the type of a thing, spelled as in the API and in the database.
 type Kind string
@@ -37,20 +33,6 @@ func IDs(refs []Ref) []int64 {
 		out[i] = ref.ID
 	}
 	return out
-}
-
-// Place is what things stand in: a project or a group. Exactly one of them is set.
-type Place struct {
-	Project *project.Project
-	Group   *namespace.Group
-}
-
-// Subject is what permissions in the place are asked about.
-func (p Place) Subject() authz.Subject {
-	if p.Group != nil {
-		return p.Group.Subject()
-	}
-	return p.Project.Subject()
 }
 
 // Key names a thing in its place the way clients do.

@@ -44,16 +44,16 @@ func (k *Plain) rows(ctx context.Context, w db.Where) ([]plainRow, error) {
 }
 
 // Locate finds a row of the project.
-func (k *Plain) Locate(ctx context.Context, as authz.Actor, at Place, key Key) (Target, error) {
+func (k *Plain) Locate(ctx context.Context, as authz.Actor, at authz.Place, key Key) (Target, error) {
 	missing := errs.Missing(string(k.Description.Kind))
-	if at.Project == nil {
+	if !at.IsProject() {
 		return Target{}, missing
 	}
-	if err := k.Policy.Require(ctx, as, k.Description.Read, at.Project.Subject()); err != nil {
+	if err := k.Policy.Require(ctx, as, k.Description.Read, at.Subject); err != nil {
 		return Target{}, err
 	}
 	var w db.Where
-	w.And("t.id = ? AND t.project_id = ?", key.Number, at.Project.ID)
+	w.And("t.id = ? AND t.project_id = ?", key.Number, at.ID)
 	rows, err := k.rows(ctx, w)
 	if err != nil {
 		return Target{}, err
@@ -62,8 +62,8 @@ func (k *Plain) Locate(ctx context.Context, as authz.Actor, at Place, key Key) (
 		return Target{}, missing
 	}
 	return Target{
-		Ref: Ref{Kind: k.Description.Kind, ID: rows[0].ID}, Title: rows[0].Title, AuthorID: rows[0].AuthorID, Subject: at.Project.Subject(),
-		ProjectID: int64(at.Project.ID), ProjectPath: at.Project.FullPath, Notes: rows[0].Notes, PublicNotes: rows[0].Public,
+		Ref: Ref{Kind: k.Description.Kind, ID: rows[0].ID}, Title: rows[0].Title, AuthorID: rows[0].AuthorID, Subject: at.Subject,
+		ProjectID: at.ID, ProjectPath: at.Path, Notes: rows[0].Notes, PublicNotes: rows[0].Public,
 	}, nil
 }
 

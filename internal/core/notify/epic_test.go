@@ -44,7 +44,7 @@ func TestService_Send_epics(t *testing.T) {
 		}
 		write := func(as authz.Actor, in note.Input) func() error {
 			return func() error {
-				_, _, err := f.notes.Create(ctx, as, note.On{Group: g, Kind: noteable.Epic, Key: noteable.Key{Number: int64(made.ID)}}, in)
+				_, _, err := f.notes.Create(ctx, as, note.On{Place: g.Place(), Kind: noteable.Epic, Key: noteable.Key{Number: int64(made.ID)}}, in)
 				return err
 			}
 		}

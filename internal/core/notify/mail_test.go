@@ -189,7 +189,7 @@ func who(mails []mailtest.Mail) string {
 }
 
 func (f *post) on(as authz.Actor, i *issue.Issue) note.On {
-	return note.On{Project: f.Find(as, f.id), Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}}
+	return note.On{Place: f.Find(as, f.id).Place(), Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}}
 }
 
 func (f *post) write(as authz.Actor, i *issue.Issue, in note.Input) *note.Note {
@@ -269,7 +269,7 @@ func TestService_Send(t *testing.T) {
 		}
 		subscribe := func(name string, want bool) {
 			on := f.on(p[name], i)
-			thing := subscription.On{Place: noteable.Place{Project: on.Project}, Kind: on.Kind, Key: on.Key}
+			thing := subscription.On{Place: on.Place, Kind: on.Kind, Key: on.Key}
 			change := f.subs.Remove
 			if want {
 				change = f.subs.Add

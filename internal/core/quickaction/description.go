@@ -13,8 +13,8 @@ func (s *Service) Cut(kind noteable.Kind, text string) (rest string, run noteabl
 	if len(cut.Commands) == 0 {
 		return cut.Rest, nil
 	}
-	return cut.Rest, func(ctx context.Context, as authz.Actor, at noteable.Place, t noteable.Target) error {
-		_, err := s.Done(ctx, as, On{Project: at.Project, Group: at.Group, Target: t}, cut.Commands)
+	return cut.Rest, func(ctx context.Context, as authz.Actor, at authz.Place, t noteable.Target) error {
+		_, err := s.Done(ctx, as, On{Place: at, Target: t}, cut.Commands)
 		return err
 	}
 }

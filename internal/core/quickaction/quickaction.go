@@ -42,8 +42,9 @@ type Action struct {
 type Call struct {
 	As       authz.Actor
 	Target   noteable.Target
-	Project  *project.Project // nil for an epic
-	Group    *namespace.Group // nil for all but epics
+	Place    authz.Place
+	Project  *project.Project // of Place, nil for an epic
+	Group    *namespace.Group // of Place, nil for all but epics
 	Argument string
 	HeadSHA  string // what the caller believes to be the head of the merge request
 
@@ -74,7 +75,7 @@ func (c *Call) Merge() bool { return c.Target.Kind == noteable.MergeRequest }
 
 // On names what the command is on.
 func (c *Call) On() subscription.On {
-	on := subscription.On{Place: noteable.Place{Project: c.Project, Group: c.Group}, Kind: c.Target.Kind, Key: noteable.Key{Number: c.Target.ID}}
+	on := subscription.On{Place: c.Place, Kind: c.Target.Kind, Key: noteable.Key{Number: c.Target.ID}}
 	if c.Target.IID != nil {
 		on.Key.Number = *c.Target.IID
 	}
@@ -201,10 +202,9 @@ func (s *Service) Parse(kind noteable.Kind, text string) Text {
 
 // On is what commands are run on.
 type On struct {
-	Project *project.Project // nil for an epic
-	Group   *namespace.Group // of an epic
-	Target  noteable.Target  // an issue, a merge request, an epic or a commit that the actor may read
-	HeadSHA string           // see Call
+	Place   authz.Place
+	Target  noteable.Target // an issue, a merge request, an epic or a commit that the actor may read
+	HeadSHA string          // see Call
 }
 
 // errFailed is the answer where commands did nothing that can be told.
@@ -235,7 +235,7 @@ func (s *Service) Done(ctx context.Context, as authz.Actor, on On, commands []Co
 // not use do nothing. What they change of the thing is one update.
 func (s *Service) Run(ctx context.Context, as authz.Actor, on On, commands []Command) (*Result, error) {
 	out := &Result{Changes: map[string]any{}, Summary: []string{}}
-	c := &Call{As: as, Target: on.Target, Project: on.Project, Group: on.Group, HeadSHA: on.HeadSHA, result: out}
+	c := &Call{As: as, Target: on.Target, Place: on.Place, Project: project.Of(on.Place), Group: namespace.Of(on.Place), HeadSHA: on.HeadSHA, result: out}
 	known, err := s.find(ctx, c)
 	if err != nil || !known {
 		return out, err

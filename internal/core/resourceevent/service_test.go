@@ -99,7 +99,7 @@ func (w *world) update(i *issue.Issue, c issue.Changes) {
 // on names an issue as the actor sees its project.
 func (w *world) on(who authz.Actor, i *issue.Issue) note.On {
 	w.T.Helper()
-	return note.On{Project: w.Find(who, w.app), Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}}
+	return note.On{Place: w.Find(who, w.app).Place(), Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}}
 }
 
 func (w *world) list(who authz.Actor, i *issue.Issue, kind resourceevent.Kind) []resourceevent.Event {

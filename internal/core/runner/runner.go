@@ -30,6 +30,17 @@ const (
 	ProjectType  Type = "project_type"  // the projects that it is assigned to
 )
 
+// TypeIn is the type of the runners of a place.
+func TypeIn(at authz.Place) Type {
+	switch {
+	case at.IsInstance():
+		return InstanceType
+	case at.Group:
+		return GroupType
+	}
+	return ProjectType
+}
+
 // Runner is one row.
 type Runner struct {
 	ID              ID                 `db:"id"`

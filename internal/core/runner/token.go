@@ -112,24 +112,22 @@ func (s *Service) registrations(ctx context.Context, of []authz.NamespaceID) (ma
 	return out, nil
 }
 
-// RegistrationReset is published when a place, or the instance, got another registration token.
+// RegistrationReset is published when the registration token of a group, a project or the instance was replaced.
 type RegistrationReset struct {
 	authz.Stamp
 
 	Type  Type
-	Place *authz.Place // nil for the instance
+	Place authz.Place
 }
 
-// ResetRegistration gives a place another registration token; nil is the instance.
-func (s *Service) ResetRegistration(ctx context.Context, as authz.Actor, p *authz.Place) (string, error) {
-	ability, kind, subject, of := authz.AdminInstanceRunners, InstanceType, authz.Subject{}, (*authz.NamespaceID)(nil)
-	if p != nil {
-		ability, kind, subject, of = authz.RegisterProjectRunner, ProjectType, p.Subject, &p.Namespace
-		if p.Group {
-			ability, kind = authz.RegisterGroupRunner, GroupType
-		}
+// ResetRegistration replaces the registration token of a group, a project or the instance.
+func (s *Service) ResetRegistration(ctx context.Context, as authz.Actor, at authz.Place) (string, error) {
+	kind := TypeIn(at)
+	ability, of := at.Ability(authz.RegisterProjectRunner, authz.RegisterGroupRunner), &at.Namespace
+	if at.IsInstance() {
+		ability, of = authz.AdminInstanceRunners, nil
 	}
-	if err := s.Policy.Require(ctx, as, ability, subject); err != nil {
+	if err := s.Policy.Require(ctx, as, ability, at.Subject); err != nil {
 		return "", err
 	}
 	var token string
@@ -149,7 +147,7 @@ func (s *Service) ResetRegistration(ctx context.Context, as authz.Actor, p *auth
 		if _, err := db.InsertRow(ctx, s.DB, "registration_tokens", row, ""); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, RegistrationReset{Stamp: as.Stamp(s.Now()), Type: kind, Place: p})
+		return s.Bus.Publish(ctx, RegistrationReset{Stamp: as.Stamp(s.Now()), Type: kind, Place: at})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return "", errs.New(errs.Conflict, "")

@@ -308,17 +308,17 @@ func TestService_Register(t *testing.T) {
 		if err != nil || of.Type != runner.GroupType || *of.NamespaceID != w.group || !of.RunUntagged {
 			t.Errorf("register for a group: %+v, %v", of, err)
 		}
-		if _, err := w.runners.ResetRegistration(ctx, w.owner, nil); !errs.Is(err, errs.Forbidden) {
+		if _, err := w.runners.ResetRegistration(ctx, w.owner, authz.Place{}); !errs.Is(err, errs.Forbidden) {
 			t.Errorf("reset of the instance by a user: %v", err)
 		}
-		whole, err := w.runners.ResetRegistration(ctx, w.admin, nil)
+		whole, err := w.runners.ResetRegistration(ctx, w.admin, authz.Place{})
 		if err != nil || len(whole) != 20 {
 			t.Fatalf("reset of the instance: got %q, %v, want 20 characters without a prefix", whole, err)
 		}
 		if in, _, err := w.runners.Register(ctx, authz.Actor{}, runner.Registration{Token: whole}); err != nil || in.Type != runner.InstanceType {
 			t.Errorf("register for the instance: %+v, %v", in, err)
 		}
-		fresh, err := w.runners.ResetRegistration(ctx, w.maintainer, &p)
+		fresh, err := w.runners.ResetRegistration(ctx, w.maintainer, p)
 		if err != nil || fresh == tokens[p.Namespace] {
 			t.Errorf("reset: %q, %v", fresh, err)
 		}

@@ -8,12 +8,13 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
 
 // Commits finds commits of a branch, tag or commit by their messages, and one by its id or the
 // beginning of it. It requires ReadCode, without which there are none.
-func (s *Service) Commits(ctx context.Context, as authz.Actor, at Place, q Query) (page.Page[*gitstore.Commit], error) {
+func (s *Service) Commits(ctx context.Context, as authz.Actor, at authz.Place, q Query) (page.Page[*gitstore.Commit], error) {
 	none := page.None[*gitstore.Commit](q.Range)
 	blank, err := s.require(ctx, as, at, Commits, q)
 	if blank || err != nil {
@@ -24,11 +25,11 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, at Place, q Query
 	if err != nil {
 		return list, err
 	}
-	list, err = s.Repos.Commits(ctx, as, at.Project, repo.CommitFilter{Ref: q.Ref, Message: text, Range: q.Range})
+	list, err = s.Repos.Commits(ctx, as, project.Of(at), repo.CommitFilter{Ref: q.Ref, Message: text, Range: q.Range})
 	if err != nil || len(list.Items) > 0 || q.Offset > 0 || q.Cursor != "" || !commitID.MatchString(text) {
 		return open(q, list, err)
 	}
-	c, err := s.Repos.FindCommit(ctx, as, at.Project, text)
+	c, err := s.Repos.FindCommit(ctx, as, project.Of(at), text)
 	if err != nil || !strings.HasPrefix(c.ID.String(), strings.ToLower(text)) { // a branch of that name
 		return open(q, none, err)
 	}
@@ -40,8 +41,8 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, at Place, q Query
 var commitID = regexp.MustCompile(`^[0-9a-fA-F]{7,40}$`)
 
 // code asks whether the actor may read the code of a project.
-func (s *Service) code(ctx context.Context, as authz.Actor, at Place) error {
-	return s.Policy.Require(ctx, as, authz.ReadCode, at.Project.Subject())
+func (s *Service) code(ctx context.Context, as authz.Actor, at authz.Place) error {
+	return s.Policy.Require(ctx, as, authz.ReadCode, at.Subject)
 }
 
 // Files are what a search found in a repository.
@@ -52,16 +53,16 @@ type Files struct {
 
 // Blobs finds files of a project by path and by what they hold. It requires ReadCode, without
 // which there are none.
-func (s *Service) Blobs(ctx context.Context, as authz.Actor, at Place, q Query) (Files, error) {
+func (s *Service) Blobs(ctx context.Context, as authz.Actor, at authz.Place, q Query) (Files, error) {
 	none := Files{Page: page.None[repo.Found](q.Range)}
 	blank, err := s.require(ctx, as, at, Blobs, q)
 	if blank || err != nil {
 		return none, err
 	}
-	list, err := s.Repos.SearchFiles(ctx, as, at.Project, q.files())
+	list, err := s.Repos.SearchFiles(ctx, as, project.Of(at), q.files())
 	out := Files{Ref: q.Ref}
-	if q.Ref == "" && at.Project.DefaultBranch != nil {
-		out.Ref = *at.Project.DefaultBranch
+	if q.Ref == "" && project.Of(at).DefaultBranch != nil {
+		out.Ref = *project.Of(at).DefaultBranch
 	}
 	out.Page, err = open(q, list, err)
 	return out, err
@@ -69,13 +70,13 @@ func (s *Service) Blobs(ctx context.Context, as authz.Actor, at Place, q Query) 
 
 // WikiBlobs finds pages of the wiki of a project. It requires ReadWiki, without which there are
 // none.
-func (s *Service) WikiBlobs(ctx context.Context, as authz.Actor, at Place, q Query) (Files, error) {
+func (s *Service) WikiBlobs(ctx context.Context, as authz.Actor, at authz.Place, q Query) (Files, error) {
 	none := Files{Page: page.None[repo.Found](q.Range)}
 	blank, err := s.require(ctx, as, at, WikiBlobs, q)
 	if blank || err != nil {
 		return none, err
 	}
-	list, branch, err := s.Wikis.Search(ctx, as, at.Project.Place(), q.files())
+	list, branch, err := s.Wikis.Search(ctx, as, at, q.files())
 	out := Files{Ref: branch}
 	out.Page, err = open(q, list, err)
 	return out, err

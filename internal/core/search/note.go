@@ -39,7 +39,7 @@ const shortest = 3
 
 // Notes finds comments by their text, the latest first unless the query asks for the oldest.
 // Outside of one project a term needs three characters; without one nothing is found.
-func (s *Service) Notes(ctx context.Context, as authz.Actor, at Place, q Query) (page.Page[Comment], error) {
+func (s *Service) Notes(ctx context.Context, as authz.Actor, at authz.Place, q Query) (page.Page[Comment], error) {
 	none := page.None[Comment](q.Range)
 	blank, err := s.require(ctx, as, at, Notes, q)
 	if blank || err != nil {
@@ -47,7 +47,7 @@ func (s *Service) Notes(ctx context.Context, as authz.Actor, at Place, q Query) 
 	}
 	terms := q.terms()
 	long := func(term string) bool { return utf8.RuneCountInString(term) >= shortest }
-	if at.Project == nil && !slices.ContainsFunc(terms, long) {
+	if !at.IsProject() && !slices.ContainsFunc(terms, long) {
 		return none, nil
 	}
 	var w db.Where
@@ -84,27 +84,27 @@ func (s *Service) Notes(ctx context.Context, as authz.Actor, at Place, q Query) 
 }
 
 // commentsOf adds the place to the conditions, and gives what an index finds of it.
-func (s *Service) commentsOf(as authz.Actor, at Place, q Query, w *db.Where) []page.Candidates {
-	if at.Project != nil {
-		w.And("c.project_id = ?", at.Project.ID)
-		return []page.Candidates{{SQL: "SELECT id FROM notes WHERE project_id = ?", Args: []any{at.Project.ID}}}
+func (s *Service) commentsOf(as authz.Actor, at authz.Place, q Query, w *db.Where) []page.Candidates {
+	if at.IsProject() {
+		w.And("c.project_id = ?", at.ID)
+		return []page.Candidates{{SQL: "SELECT id FROM notes WHERE project_id = ?", Args: []any{at.ID}}}
 	}
 	if !q.Archived {
 		// An expression, which PostgreSQL evaluates for the comments that it reads: of NOT EXISTS it makes a join with all projects.
 		w.Raw("NOT COALESCE((SELECT cp.archived OR " + namespace.InArchived("cp.namespace_id") + " FROM projects cp WHERE cp.id = c.project_id), false)")
 	}
 	const below = "SELECT gp.id FROM namespace_ancestors ga JOIN projects gp ON gp.namespace_id = ga.namespace_id WHERE ga.ancestor_id = ?"
-	if at.Group != nil {
-		w.And("c.project_id IN ("+below+")", at.Group.ID)
-		return []page.Candidates{{SQL: "SELECT x.id FROM (" + below + ") place CROSS JOIN notes x WHERE x.project_id = place.id", Args: []any{at.Group.ID}, Costly: true}}
+	if at.Group {
+		w.And("c.project_id IN ("+below+")", at.Namespace)
+		return []page.Candidates{{SQL: "SELECT x.id FROM (" + below + ") place CROSS JOIN notes x WHERE x.project_id = place.id", Args: []any{at.Namespace}, Costly: true}}
 	}
 	return nil
 }
 
 // readComments adds that the actor may read the comments.
-func (s *Service) readComments(ctx context.Context, as authz.Actor, at Place, w *db.Where) error {
-	if at.Project != nil {
-		return s.readCommentsIn(ctx, as, at.Project, w)
+func (s *Service) readComments(ctx context.Context, as authz.Actor, at authz.Place, w *db.Where) error {
+	if p := project.Of(at); p != nil {
+		return s.readCommentsIn(ctx, as, p, w)
 	}
 	code, more := s.Policy.ReadableCodeSQL(as, "p", "n")
 	kinds := kindConditions{}

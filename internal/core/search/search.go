@@ -15,7 +15,6 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
-	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -41,40 +40,13 @@ const (
 	WikiBlobs     Scope = "wiki_blobs"
 )
 
-// Place is where things are looked for: a project, a group with all below it, or, where both
-// are nil, everywhere.
-type Place struct {
-	Project *project.Project
-	Group   *namespace.Group
-}
-
-// namespace is that of the place, 0 for everywhere.
-func (p Place) namespace() authz.NamespaceID {
-	switch {
-	case p.Project != nil:
-		return p.Project.NamespaceID
-	case p.Group != nil:
-		return p.Group.ID
-	}
-	return 0
-}
-
-// filter is the place for lists.
-func (p Place) filter() filter.Place {
-	in := filter.Place{Project: p.Project}
-	if p.Group != nil {
-		in.Group = p.Group.Subject()
-	}
-	return in
-}
-
 // CodeOneProject is the error of a scope that only one project is searched for: larger places would
 // need an index of all repositories.
 const CodeOneProject errs.Code = "search_one_project"
 
-// check refuses scopes that the place does not have.
-func (p Place) check(s Scope) error {
-	if p.Project == nil && slices.Contains([]Scope{Blobs, Commits, WikiBlobs}, s) {
+// check refuses scopes that a place does not have.
+func check(at authz.Place, s Scope) error {
+	if !at.IsProject() && slices.Contains([]Scope{Blobs, Commits, WikiBlobs}, s) {
 		return errs.Coded(errs.Invalid, CodeOneProject, "commits, files and wiki pages are searched in one project at a time")
 	}
 	return nil
@@ -132,11 +104,11 @@ func New(d Deps) *Service {
 
 // require asks whether the actor may search in a place, which it has found before, and whether
 // there is anything to look for.
-func (s *Service) require(ctx context.Context, as authz.Actor, at Place, scope Scope, q Query) (blank bool, err error) {
+func (s *Service) require(ctx context.Context, as authz.Actor, at authz.Place, scope Scope, q Query) (blank bool, err error) {
 	if err := s.Policy.Require(ctx, as, authz.Search, authz.Subject{}); err != nil {
 		return true, err
 	}
-	return len(q.terms()) == 0, at.check(scope)
+	return len(q.terms()) == 0, check(at, scope)
 }
 
 // open gives the empty page in place of a refusal: a place has nothing of a kind that the actor
@@ -149,14 +121,14 @@ func open[T any](q Query, list page.Page[T], err error) (page.Page[T], error) {
 }
 
 // Projects finds projects by name, path and description. It requires Search, as all methods do.
-func (s *Service) Projects(ctx context.Context, as authz.Actor, at Place, q Query) (page.Page[*project.Project], error) {
+func (s *Service) Projects(ctx context.Context, as authz.Actor, at authz.Place, q Query) (page.Page[*project.Project], error) {
 	blank, err := s.require(ctx, as, at, Projects, q)
 	if blank || err != nil {
 		return page.None[*project.Project](q.Range), err
 	}
 	f := project.Filter{Search: q.Text, OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range}
-	if at.Group != nil {
-		f.Parent, f.Subgroups = &at.Group.ID, true
+	if at.Group {
+		f.Parent, f.Subgroups = &at.Namespace, true
 	}
 	if !q.Archived {
 		f.Archived = new(false)
@@ -165,62 +137,62 @@ func (s *Service) Projects(ctx context.Context, as authz.Actor, at Place, q Quer
 }
 
 // Issues finds issues by title and description.
-func (s *Service) Issues(ctx context.Context, as authz.Actor, at Place, q Query) (page.Page[issue.Issue], error) {
+func (s *Service) Issues(ctx context.Context, as authz.Actor, at authz.Place, q Query) (page.Page[issue.Issue], error) {
 	blank, err := s.require(ctx, as, at, Issues, q)
 	if blank || err != nil {
 		return page.None[issue.Issue](q.Range), err
 	}
 	f := issue.Filter{
-		Search: q.Text, State: issue.State(q.State), Selection: issue.Selection{Confidential: q.Confidential}, NonArchived: !q.Archived && at.Project == nil,
+		Search: q.Text, State: issue.State(q.State), Selection: issue.Selection{Confidential: q.Confidential}, NonArchived: !q.Archived && !at.IsProject(),
 		OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range,
 	}
 	if q.State == "merged" { // an issue is closed where a merge request is merged
 		f.State = issue.StateClosed
 	}
-	list, err := s.Deps.Issues.List(ctx, as, at.filter(), f)
+	list, err := s.Deps.Issues.List(ctx, as, at, f)
 	return open(q, list, err)
 }
 
 // MergeRequests finds merge requests by title and description.
-func (s *Service) MergeRequests(ctx context.Context, as authz.Actor, at Place, q Query) (page.Page[*mergerequest.MergeRequest], error) {
+func (s *Service) MergeRequests(ctx context.Context, as authz.Actor, at authz.Place, q Query) (page.Page[*mergerequest.MergeRequest], error) {
 	blank, err := s.require(ctx, as, at, MergeRequests, q)
 	if blank || err != nil {
 		return page.None[*mergerequest.MergeRequest](q.Range), err
 	}
 	f := mergerequest.Filter{
-		Selection: mergerequest.Selection{Search: q.Text}, State: mergerequest.State(q.State), NonArchived: !q.Archived && at.Project == nil, OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range,
+		Selection: mergerequest.Selection{Search: q.Text}, State: mergerequest.State(q.State), NonArchived: !q.Archived && !at.IsProject(), OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range,
 	}
-	list, err := s.Deps.MergeRequests.List(ctx, as, at.filter(), f)
+	list, err := s.Deps.MergeRequests.List(ctx, as, at, f)
 	return open(q, list, err)
 }
 
 // Milestones finds milestones by title and description.
-func (s *Service) Milestones(ctx context.Context, as authz.Actor, at Place, q Query) (page.Page[milestone.Milestone], error) {
+func (s *Service) Milestones(ctx context.Context, as authz.Actor, at authz.Place, q Query) (page.Page[milestone.Milestone], error) {
 	blank, err := s.require(ctx, as, at, Milestones, q)
 	if blank || err != nil {
 		return page.None[milestone.Milestone](q.Range), err
 	}
-	f := milestone.Filter{Search: q.Text, NonArchived: !q.Archived && at.Project == nil, Asc: q.Asc, Range: q.Range}
+	f := milestone.Filter{Search: q.Text, NonArchived: !q.Archived && !at.IsProject(), Asc: q.Asc, Range: q.Range}
 	if q.ByCreation {
 		f.OrderBy = "created_at"
 	}
-	return s.Deps.Milestones.Search(ctx, as, at.namespace(), f)
+	return s.Deps.Milestones.Search(ctx, as, at.Namespace, f)
 }
 
 // Users finds users by name and username: in a project or group, its members.
-func (s *Service) Users(ctx context.Context, as authz.Actor, at Place, q Query) (page.Page[*account.User], error) {
+func (s *Service) Users(ctx context.Context, as authz.Actor, at authz.Place, q Query) (page.Page[*account.User], error) {
 	blank, err := s.require(ctx, as, at, Users, q)
 	if blank || err != nil {
 		return page.None[*account.User](q.Range), err
 	}
-	list, err := s.Accounts.List(ctx, as, account.Filter{Search: &q.Text, In: at.namespace(), Range: q.Range})
+	list, err := s.Accounts.List(ctx, as, account.Filter{Search: &q.Text, In: at.Namespace, Range: q.Range})
 	return open(q, list, err)
 }
 
 // Snippets finds snippets by title, description and the paths of their files. Places do not
 // matter: snippets are looked for everywhere.
 func (s *Service) Snippets(ctx context.Context, as authz.Actor, q Query) (page.Page[snippet.Snippet], error) {
-	blank, err := s.require(ctx, as, Place{}, Snippets, q)
+	blank, err := s.require(ctx, as, authz.Place{}, Snippets, q)
 	if blank || err != nil {
 		return page.None[snippet.Snippet](q.Range), err
 	}

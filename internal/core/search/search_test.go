@@ -53,7 +53,7 @@ func TestService_Notes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		on := note.On{Project: p, Kind: noteable.Issue, Key: noteable.Key{Number: int64(made.IID)}}
+		on := note.On{Place: p.Place(), Kind: noteable.Issue, Key: noteable.Key{Number: int64(made.IID)}}
 
 		random := rand.New(rand.NewPCG(3, 4))
 		pieces := []string{
@@ -104,7 +104,7 @@ func TestService_Notes(t *testing.T) {
 		if err := notes.Record(ctx, note.System{On: noteable.Ref{Kind: noteable.Issue, ID: int64(made.ID)}, ProjectID: id, AuthorID: owner.UserID, At: w.Now()}, strings.Join(pieces, " ")); err != nil {
 			t.Fatal(err)
 		}
-		everywhere, inProject := search.Place{}, search.Place{Project: p}
+		everywhere, inProject := authz.Place{}, p.Place()
 		compare := func(name string) {
 			t.Helper()
 			for i := range 100 {
@@ -226,7 +226,7 @@ func TestService_Notes_sight(t *testing.T) {
 			"stranger": "plain", "guest": "plain", "author": "confidential plain", "planner": "confidential hidden internal plain", "root": "confidential hidden internal off plain",
 		} {
 			for _, limit := range []int{0, 1} {
-				list, err := s.Notes(t.Context(), people[name], search.Place{}, search.Query{Text: "word", Range: page.Range{Limit: limit}})
+				list, err := s.Notes(t.Context(), people[name], authz.Place{}, search.Query{Text: "word", Range: page.Range{Limit: limit}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -253,7 +253,7 @@ func TestService_Notes_sight(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				list, err := s.Notes(t.Context(), people[name], search.Place{Project: p}, search.Query{Text: "word"})
+				list, err := s.Notes(t.Context(), people[name], p.Place(), search.Query{Text: "word"})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -271,21 +271,21 @@ func TestService_Notes_sight(t *testing.T) {
 					t.Errorf("%s in project %d: got %q of %d, want %q", name, id, got, list.Total, in)
 				}
 			}
-			list, err := s.Milestones(t.Context(), people[name], search.Place{}, search.Query{Text: "WORD"})
+			list, err := s.Milestones(t.Context(), people[name], authz.Place{}, search.Query{Text: "WORD"})
 			want := map[bool]int{true: 2, false: 1}[name == "root" || name == "planner"]
 			if err != nil || list.Total != want || len(list.Items) != want {
 				t.Errorf("%s: got %d milestones of %d, %v; want %d", name, len(list.Items), list.Total, err, want)
 			}
 		}
-		if list, err := s.Notes(t.Context(), people["stranger"], search.Place{}, search.Query{Text: "word", Archived: true}); err != nil || list.Total != 2 {
+		if list, err := s.Notes(t.Context(), people["stranger"], authz.Place{}, search.Query{Text: "word", Archived: true}); err != nil || list.Total != 2 {
 			t.Errorf("with archived projects: got %d, %v; want 2", list.Total, err)
 		}
 		for _, blank := range []string{"", "  ", `""`, "wo"} {
-			if list, err := s.Notes(t.Context(), people["root"], search.Place{}, search.Query{Text: blank}); err != nil || list.Total != 0 {
+			if list, err := s.Notes(t.Context(), people["root"], authz.Place{}, search.Query{Text: blank}); err != nil || list.Total != 0 {
 				t.Errorf("search of %q: got %d, %v; want none", blank, list.Total, err)
 			}
 		}
-		if _, err := s.Notes(t.Context(), authz.Actor{}, search.Place{}, search.Query{Text: "word"}); err == nil {
+		if _, err := s.Notes(t.Context(), authz.Actor{}, authz.Place{}, search.Query{Text: "word"}); err == nil {
 			t.Error("a search without signing on: got no error")
 		}
 	})

@@ -22,11 +22,11 @@ func (s *Service) Describe() noteable.Description {
 }
 
 // Locate finds a snippet of the project for those who comment on it. It requires ReadSnippet.
-func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error) {
-	if at.Project == nil {
+func (s *Service) Locate(ctx context.Context, as authz.Actor, at authz.Place, key noteable.Key) (noteable.Target, error) {
+	if !at.IsProject() {
 		return noteable.Target{}, errs.Missing("Snippet")
 	}
-	sn, p, err := s.find(ctx, as, at.Project, ID(key.Number), authz.ReadSnippet)
+	sn, p, err := s.find(ctx, as, project.Of(at), ID(key.Number), authz.ReadSnippet)
 	if err != nil {
 		return noteable.Target{}, err
 	}

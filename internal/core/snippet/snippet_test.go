@@ -337,16 +337,16 @@ func TestService_Locate(t *testing.T) {
 		for _, tt := range []struct {
 			name string
 			as   authz.Actor
-			at   *project.Project
+			at   authz.Place
 			id   snippet.ID
 			want string
 		}{
-			{"the author", w.ann, p, secret.ID, "Secret of team/app"},
-			{"a stranger", w.ben, w.World.Find(w.ben, w.id), secret.ID, "not found"},
-			{"a personal one at the project", w.ann, p, mine.ID, "not found"},
-			{"a personal one", w.ann, nil, mine.ID, "not found"},
+			{"the author", w.ann, p.Place(), secret.ID, "Secret of team/app"},
+			{"a stranger", w.ben, w.World.Find(w.ben, w.id).Place(), secret.ID, "not found"},
+			{"a personal one at the project", w.ann, p.Place(), mine.ID, "not found"},
+			{"a personal one", w.ann, authz.Place{}, mine.ID, "not found"},
 		} {
-			got, err := w.Locate(ctx, tt.as, noteable.Place{Project: tt.at}, noteable.Key{Number: int64(tt.id)})
+			got, err := w.Locate(ctx, tt.as, tt.at, noteable.Key{Number: int64(tt.id)})
 			text := "not found"
 			if !errs.Is(err, errs.NotFound) {
 				check(t, err)

@@ -37,7 +37,7 @@ func New(d Deps) *Service {
 
 // On names a thing of a project or group.
 type On struct {
-	Place noteable.Place
+	Place authz.Place
 	Kind  noteable.Kind
 	Key   noteable.Key
 }

@@ -36,7 +36,7 @@ func (located) Subjects(context.Context, authz.Actor, []noteable.Ref) (map[notea
 }
 
 // Locate finds the issue.
-func (l located) Locate(ctx context.Context, as authz.Actor, _ noteable.Place, _ noteable.Key) (noteable.Target, error) {
+func (l located) Locate(ctx context.Context, as authz.Actor, _ authz.Place, _ noteable.Key) (noteable.Target, error) {
 	p, err := l.w.Projects.FindByID(ctx, as, l.w.project)
 	if err != nil {
 		return noteable.Target{}, err

@@ -288,7 +288,7 @@ func changed(content []byte, list []note.Suggestion) (string, error) {
 
 // resolve resolves the threads of applied suggestions, as far as the actor may.
 func (s *Service) resolve(ctx context.Context, as authz.Actor, a *set) error {
-	on := note.On{Project: a.target, Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(a.request.IID)}}
+	on := note.On{Place: a.target.Place(), Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(a.request.IID)}}
 	done := map[string]bool{}
 	for _, g := range a.list {
 		n := a.notes[g.NoteID]

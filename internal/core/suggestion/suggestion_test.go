@@ -49,7 +49,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 // on names a merge request as the actor sees its project.
 func (w *world) on(who authz.Actor, iid mergerequest.IID) note.On {
 	w.T.Helper()
-	return note.On{Project: w.As(who), Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(iid)}}
+	return note.On{Place: w.As(who).Place(), Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(iid)}}
 }
 
 // suggest has the reviewer suggest a text for an added line and those around it, and gives the suggestion and its thread.

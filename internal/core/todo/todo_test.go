@@ -94,12 +94,12 @@ func (f *fixture) change(as authz.Actor, i *issue.Issue, c issue.Changes) {
 }
 
 func (f *fixture) on(as authz.Actor, i *issue.Issue) note.On {
-	return note.On{Project: f.Find(as, f.id), Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}}
+	return note.On{Place: f.Find(as, f.id).Place(), Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}}
 }
 
 func (f *fixture) thing(as authz.Actor, i *issue.Issue) subscription.On {
 	on := f.on(as, i)
-	return subscription.On{Place: noteable.Place{Project: on.Project}, Kind: on.Kind, Key: on.Key}
+	return subscription.On{Place: on.Place, Kind: on.Kind, Key: on.Key}
 }
 
 func (f *fixture) write(as authz.Actor, i *issue.Issue, in note.Input) *note.Note {
@@ -168,7 +168,7 @@ func TestService(t *testing.T) {
 		f.check("who writes a note has acted", "other directly_addressed, owner mentioned, planner assigned")
 		f.change(f.planner, i, issue.Changes{StateEvent: "close"})
 		f.check("who closes it has acted", "other directly_addressed, owner mentioned")
-		target, err := f.issues.Locate(ctx, f.other, noteable.Place{Project: f.Find(f.other, f.id)}, noteable.Key{Number: int64(i.IID)})
+		target, err := f.issues.Locate(ctx, f.other, f.Find(f.other, f.id).Place(), noteable.Key{Number: int64(i.IID)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +311,7 @@ func TestSubscriptions(t *testing.T) {
 		check("chosen", "[planner guest other]")
 		f.write(f.owner, i, note.Input{Body: "a note does not bring it back"})
 		check("a note of one who unsubscribed", "[planner guest other]")
-		target, err := f.issues.Locate(ctx, f.guest, noteable.Place{Project: f.Find(f.guest, f.id)}, noteable.Key{Number: int64(i.IID)})
+		target, err := f.issues.Locate(ctx, f.guest, f.Find(f.guest, f.id).Place(), noteable.Key{Number: int64(i.IID)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,9 +51,9 @@ type target struct {
 // on names the work item below its place.
 func (w *target) on() subscription.On {
 	if w.Epic == nil {
-		return subscription.On{Place: noteable.Place{Project: w.Project}, Kind: noteable.Issue, Key: noteable.Key{Number: int64(w.Issue.IID)}}
+		return subscription.On{Place: w.Project.Place(), Kind: noteable.Issue, Key: noteable.Key{Number: int64(w.Issue.IID)}}
 	}
-	return subscription.On{Place: noteable.Place{Group: w.group}, Kind: noteable.Epic, Key: noteable.Key{IID: int64(w.Epic.IID)}}
+	return subscription.On{Place: w.group.Place(), Kind: noteable.Epic, Key: noteable.Key{IID: int64(w.Epic.IID)}}
 }
 
 // Update changes a work item and what the actor has of it, all or nothing. The quick actions of a new description run
@@ -116,7 +116,7 @@ func (s *Service) award(ctx context.Context, as authz.Actor, w *target, c *Chang
 		return nil
 	}
 	at := w.on()
-	to, err := s.Notes.Target(ctx, as, note.On{Project: at.Place.Project, Group: at.Place.Group, Kind: at.Kind, Key: at.Key})
+	to, err := s.Notes.Target(ctx, as, note.On{Place: at.Place, Kind: at.Kind, Key: at.Key})
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (i *boardIssueInput) filter() (issue.Filter, error) {
 
 // issues selects the issues of a column, in their order: by hand, and closed ones by the time of
 // closing.
-func (c *column) issues(in *boardIssueInput) (issue.Place, issue.Filter, error) {
+func (c *column) issues(in *boardIssueInput) (authz.Place, issue.Filter, error) {
 	if in == nil {
 		in = c.filters
 	}
@@ -68,7 +68,7 @@ func (c *column) issues(in *boardIssueInput) (issue.Place, issue.Filter, error) 
 	if c.Kind == board.Closed {
 		f.OrderBy, f.Asc = "closed_at", false
 	}
-	return issue.InColumn(c.Board), f, err
+	return c.Board.Place, f, err
 }
 
 // boardLists binds the lists of boards, and their issues.

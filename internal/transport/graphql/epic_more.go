@@ -148,7 +148,7 @@ func (b *binder) epicTargets(ctx context.Context, as authz.Actor, ids []int64) (
 	}
 	out := make(map[int64]*target, len(list))
 	for i, e := range list {
-		if spots[i].on.Group != nil {
+		if spots[i].on.Place.Group {
 			out[int64(e.ID)] = &target{spots[i], exec.As("Epic", e), e.Title}
 		}
 	}

@@ -120,7 +120,7 @@ func (b *binder) subscribeEpic(ctx context.Context, as authz.Actor, g *namespace
 	if err != nil {
 		return epicPayload{}, err
 	}
-	on := subscription.On{Place: noteable.Place{Group: g}, Kind: noteable.Epic, Key: noteable.Key{IID: int64(iid)}}
+	on := subscription.On{Place: g.Place(), Kind: noteable.Epic, Key: noteable.Key{IID: int64(iid)}}
 	return epicPayload{e}, b.Subscriptions.Set(ctx, as, on, want)
 }
 

@@ -55,7 +55,7 @@ func (b *binder) issues() {
 			return nil, err
 		}
 		f.NonArchived = !c.Args.IncludeArchived
-		return issueList(ctx, part(b, c, c.Args.paging, maxPage), f, issue.Place{})
+		return issueList(ctx, part(b, c, c.Args.paging, maxPage), f, authz.Place{})
 	})
 	exec.Batch(b.Schema, "Project.issues", func(ctx context.Context, c *exec.Call[struct {
 		paging
@@ -66,7 +66,7 @@ func (b *binder) issues() {
 		if err != nil {
 			return nil, err
 		}
-		return issueLists(ctx, part(b, c, c.Args.paging, maxPage), f, of, func(p *project.Project) issue.Place { return issue.Place{Project: p} })
+		return issueLists(ctx, part(b, c, c.Args.paging, maxPage), f, of, func(p *project.Project) authz.Place { return p.Place() })
 	})
 	exec.Batch(b.Schema, "Group.issues", func(ctx context.Context, c *exec.Call[struct {
 		paging
@@ -79,7 +79,7 @@ func (b *binder) issues() {
 			return nil, err
 		}
 		f.NonArchived, f.DirectOnly = !c.Args.IncludeArchived, !c.Args.IncludeSubgroups
-		return issueLists(ctx, part(b, c, c.Args.paging, maxPage), f, of, func(g *namespace.Group) issue.Place { return issue.Place{Group: g.Subject()} })
+		return issueLists(ctx, part(b, c, c.Args.paging, maxPage), f, of, func(g *namespace.Group) authz.Place { return g.Place() })
 	})
 	exec.Batch(b.Schema, "Project.issue", func(ctx context.Context, c *exec.Call[placeIssues], of []*project.Project) ([]*issue.View, error) {
 		f, err := c.Args.filter()
@@ -89,7 +89,7 @@ func (b *binder) issues() {
 		return firsts(ctx, b, of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[issue.Issue], error) {
 			f := f
 			f.Range = r
-			return b.Issues.List(ctx, c.As, issue.Place{Project: p}, f)
+			return b.Issues.List(ctx, c.As, p.Place(), f)
 		}, b.issueViews(c.As))
 	}, exec.Costly)
 	value(b, "Issue.relativePosition", func(i *issue.View) int64 { return i.Position })
@@ -113,7 +113,7 @@ func (b *binder) issueType(typ string) {
 }
 
 // issueLists reads lists of issues in places, with the sums of their weights.
-func issueLists[A, P any](ctx context.Context, a asked[A], f issue.Filter, of []P, in func(parent P) issue.Place) ([]*exec.Page[*issue.View], error) {
+func issueLists[A, P any](ctx context.Context, a asked[A], f issue.Filter, of []P, in func(parent P) authz.Place) ([]*exec.Page[*issue.View], error) {
 	out, err := lists(ctx, a, of, func(ctx context.Context, parent P, r page.Range) (page.Page[issue.Issue], error) {
 		f := f
 		f.Range = r
@@ -128,8 +128,8 @@ func issueLists[A, P any](ctx context.Context, a asked[A], f issue.Filter, of []
 }
 
 // issueList is issueLists for one place.
-func issueList[A any](ctx context.Context, a asked[A], f issue.Filter, in issue.Place) (*exec.Page[*issue.View], error) {
-	out, err := issueLists(ctx, a, f, []issue.Place{in}, func(in issue.Place) issue.Place { return in })
+func issueList[A any](ctx context.Context, a asked[A], f issue.Filter, in authz.Place) (*exec.Page[*issue.View], error) {
+	out, err := issueLists(ctx, a, f, []authz.Place{in}, func(in authz.Place) authz.Place { return in })
 	if err != nil {
 		return nil, err
 	}

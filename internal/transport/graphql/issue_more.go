@@ -90,8 +90,8 @@ func (b *binder) issuePeople(typ string) {
 	})
 	one(b, typ+".userPermissions", "permissions of issues", func(i *issue.View) issue.ID { return i.ID }, b.Issues.Permissions)
 	exec.Batch(b.Schema, typ+".relatedMergeRequests", func(ctx context.Context, c *exec.Call[paging], of []*issue.View) ([]*exec.Page[*mergerequest.View], error) {
-		return requestLists(ctx, part(b, c, c.Args, maxPage), of, func(i *issue.View) (mergerequest.Place, mergerequest.Filter) {
-			return mergerequest.Place{}, mergerequest.Filter{Issue: int64(i.ID), Asc: true}
+		return requestLists(ctx, part(b, c, c.Args, maxPage), of, func(i *issue.View) (authz.Place, mergerequest.Filter) {
+			return authz.Place{}, mergerequest.Filter{Issue: int64(i.ID), Asc: true}
 		})
 	})
 	todosOn(b, typ, issueRefOf)
@@ -106,7 +106,7 @@ func (b *binder) issueCounts() {
 			return nil, err
 		}
 		return forEach(ctx, b, c, of, func(ctx context.Context, p *project.Project) (*issue.Statistics, error) {
-			n, err := b.Issues.Statistics(ctx, c.As, issue.Place{Project: p}, f)
+			n, err := b.Issues.Statistics(ctx, c.As, p.Place(), f)
 			return &n, err
 		})
 	})

@@ -67,7 +67,7 @@ func (b *binder) issueSetters() {
 		if err != nil {
 			return issued{}, err
 		}
-		on := subscription.On{Place: noteable.Place{Project: p}, Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}}
+		on := subscription.On{Place: p.Place(), Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}}
 		return b.issued(ctx, c.As, i, b.Subscriptions.Set(ctx, c.As, on, c.Args.SubscribedState))
 	})
 }

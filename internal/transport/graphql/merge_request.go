@@ -57,7 +57,7 @@ func (b *binder) requests() {
 	exec.Batch(b.Schema, "Project.mergeRequest", func(ctx context.Context, c *exec.Call[numbered], of []*project.Project) ([]*mergerequest.View, error) {
 		return firsts(ctx, b, of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
 			f := mergerequest.Filter{IIDs: iids[mergerequest.IID]([]string{c.Args.IID}), Range: r}
-			return b.MergeRequests.List(ctx, c.As, mergerequest.Place{Project: p}, f)
+			return b.MergeRequests.List(ctx, c.As, p.Place(), f)
 		}, b.requestViews(c.As))
 	}, exec.Costly)
 	exec.Batch(b.Schema, "Project.mergeRequests", func(ctx context.Context, c *exec.Call[struct {
@@ -69,8 +69,8 @@ func (b *binder) requests() {
 		if err != nil {
 			return nil, err
 		}
-		return requestLists(ctx, part(b, c, c.Args.paging, maxPage), of, func(p *project.Project) (mergerequest.Place, mergerequest.Filter) {
-			return mergerequest.Place{Project: p}, f
+		return requestLists(ctx, part(b, c, c.Args.paging, maxPage), of, func(p *project.Project) (authz.Place, mergerequest.Filter) {
+			return p.Place(), f
 		})
 	})
 	exec.Batch(b.Schema, "Group.mergeRequests", func(ctx context.Context, c *exec.Call[struct {
@@ -84,8 +84,8 @@ func (b *binder) requests() {
 			return nil, err
 		}
 		f.NonArchived, f.DirectOnly = !c.Args.IncludeArchived, !c.Args.IncludeSubgroups
-		return requestLists(ctx, part(b, c, c.Args.paging, maxPage), of, func(g *namespace.Group) (mergerequest.Place, mergerequest.Filter) {
-			return mergerequest.Place{Group: g.Subject()}, f
+		return requestLists(ctx, part(b, c, c.Args.paging, maxPage), of, func(g *namespace.Group) (authz.Place, mergerequest.Filter) {
+			return g.Place(), f
 		})
 	})
 	b.requestFields()
@@ -106,7 +106,7 @@ const microseconds = 1e6
 
 // requestLists reads lists of merge requests: in gives the place and the filter for each parent. With them comes how long the merges
 // took, where the request asks for that.
-func requestLists[A, P any](ctx context.Context, a asked[A], of []P, in func(parent P) (mergerequest.Place, mergerequest.Filter)) ([]*exec.Page[*mergerequest.View], error) {
+func requestLists[A, P any](ctx context.Context, a asked[A], of []P, in func(parent P) (authz.Place, mergerequest.Filter)) ([]*exec.Page[*mergerequest.View], error) {
 	out, err := lists(ctx, a, of, func(ctx context.Context, parent P, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
 		place, f := in(parent)
 		f.Range = r

@@ -254,7 +254,7 @@ func (b *binder) requestSetters() {
 		if err != nil {
 			return requestPayload{}, err
 		}
-		err = b.Subscriptions.Set(ctx, c.As, subscription.On{Place: noteable.Place{Project: p}, Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(m.IID)}}, c.Args.SubscribedState)
+		err = b.Subscriptions.Set(ctx, c.As, subscription.On{Place: p.Place(), Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(m.IID)}}, c.Args.SubscribedState)
 		return b.requestPayload(ctx, c.As, m, err)
 	})
 }

@@ -52,12 +52,12 @@ func each[P any](of func(thing P) spot) about[P] {
 }
 
 func onIssue(i *issue.View) spot {
-	on := note.On{Project: i.Project, Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}, Anonymous: true}
+	on := note.On{Place: i.Project.Place(), Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}, Anonymous: true}
 	return spot{on, i.URL, exec.As("Issue", i)}
 }
 
 func onRequest(m *mergerequest.View) spot {
-	on := note.On{Project: m.Project, Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(m.IID)}}
+	on := note.On{Place: m.Project.Place(), Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(m.IID)}}
 	return spot{on, m.URL, exec.As("MergeRequest", m)}
 }
 
@@ -70,7 +70,10 @@ func (b *binder) onEpics(ctx context.Context, as authz.Actor, epics []*epic.Epic
 	groups, err := b.Namespaces.ByIDs(ctx, as, ids)
 	out := make([]spot, len(epics))
 	for i, e := range epics {
-		on := note.On{Group: groups[e.GroupID], Kind: noteable.Epic, Key: noteable.Key{IID: int64(e.IID)}, Anonymous: true}
+		on := note.On{Kind: noteable.Epic, Key: noteable.Key{IID: int64(e.IID)}, Anonymous: true}
+		if g := groups[e.GroupID]; g != nil {
+			on.Place = g.Place()
+		}
 		out[i] = spot{on: on, url: b.URLs.Epic(e.Path, int64(e.IID))}
 	}
 	return out, err
@@ -99,7 +102,7 @@ func (b *binder) noteFields() {
 	value(b, "Note.confidential", func(n *comment) bool { return n.Internal })
 	value(b, "Note.author", func(n *comment) *user { return n.Author })
 	value(b, "Note.url", func(n *comment) string { return n.url + "#note_" + plainID(n.ID) })
-	value(b, "Note.project", func(n *comment) *project.Project { return n.on.Project })
+	value(b, "Note.project", func(n *comment) *project.Project { return project.Of(n.on.Place) })
 	value(b, "Note.noteableType", func(n *comment) string { return string(n.Kind) })
 	value(b, "Note.noteableId", func(n *comment) int64 { return n.TargetID })
 	value(b, "Note.resolvable", func(n *comment) bool { return n.Resolution != nil })
@@ -114,10 +117,10 @@ func (b *binder) noteFields() {
 	one(b, "Note.lastEditedBy", "users", func(n *comment) authz.UserID { return zeroOr(n.LastEditedByID) }, b.usersByIDs)
 	value(b, "Note.position", func(n *comment) *note.Position { return n.Position })
 	rendered(b, "Note.bodyHtml", func(n *comment) (reference.Scope, *string) {
-		if g := n.on.Group; g != nil {
+		if g := namespace.Of(n.on.Place); g != nil {
 			return inGroup(g), &n.Body
 		}
-		return reference.Of(n.on.Project), &n.Body
+		return reference.Of(project.Of(n.on.Place)), &n.Body
 	})
 	exec.Batch(b.Schema, "Note.discussion", func(ctx context.Context, c *exec.Call[exec.None], of []*comment) ([]*thread, error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, n *comment) (*thread, error) {

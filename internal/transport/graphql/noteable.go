@@ -37,7 +37,7 @@ func (b *binder) onSnippet(ctx context.Context, as authz.Actor, id globalID) (sp
 }
 
 func onSnippetOf(p *project.Project, sn *snippet.Snippet) note.On {
-	return note.On{Project: p, Kind: noteable.Snippet, Key: noteable.Key{Number: int64(sn.ID)}}
+	return note.On{Place: p.Place(), Kind: noteable.Snippet, Key: noteable.Key{Number: int64(sn.ID)}}
 }
 
 // missingOr gives an error, or that nothing is there.

@@ -22,7 +22,7 @@ func (b *binder) projectFacts() {
 	value(b, "RepositoryLanguage.share", func(l project.LanguageShare) float64 { return l.Percent })
 	exec.Batch(b.Schema, "Project.openMergeRequestsCount", func(ctx context.Context, c *exec.Call[exec.None], of []*project.Project) ([]*int, error) {
 		return forEach(ctx, b, c, of, func(ctx context.Context, p *project.Project) (*int, error) {
-			found, err := b.MergeRequests.List(ctx, c.As, mergerequest.Place{Project: p}, mergerequest.Filter{State: mergerequest.StateOpened, Range: page.Range{Limit: 1}})
+			found, err := b.MergeRequests.List(ctx, c.As, p.Place(), mergerequest.Filter{State: mergerequest.StateOpened, Range: page.Range{Limit: 1}})
 			return &found.Total, err
 		})
 	})

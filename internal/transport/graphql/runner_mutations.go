@@ -6,8 +6,6 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/namespace"
-	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
 	"tenon/internal/transport/graphql/exec"
 )
@@ -53,11 +51,11 @@ func (b *binder) runnerMutations() {
 		if err != nil {
 			return runnerPayload{}, err
 		}
-		switch in.Type = at.kind; at.kind {
+		switch in.Type = runner.TypeIn(at); in.Type {
 		case runner.GroupType:
-			in.GroupID = at.group.ID
+			in.GroupID = at.Namespace
 		case runner.ProjectType:
-			in.ProjectID = int64(at.project.ID)
+			in.ProjectID = at.ID
 		}
 		made, token, err := b.Runners.Create(ctx, c.As, in)
 		if err != nil {
@@ -118,7 +116,7 @@ func (b *binder) registrationReset() {
 		if err != nil {
 			return resetPayload{}, err
 		}
-		token, err := b.Runners.ResetRegistration(ctx, c.As, at.place())
+		token, err := b.Runners.ResetRegistration(ctx, c.As, at)
 		if err != nil {
 			return resetPayload{}, err
 		}
@@ -126,41 +124,29 @@ func (b *binder) registrationReset() {
 	})
 }
 
-// runnerPlace is what runners of a type belong to.
-type runnerPlace struct {
-	kind    runner.Type
-	group   *namespace.Group
-	project *project.Project
-}
-
-// place is the place as core has it, nil for the instance.
-func (p *runnerPlace) place() *authz.Place {
-	switch {
-	case p.group != nil:
-		return new(p.group.Place())
-	case p.project != nil:
-		return new(p.project.Place())
-	}
-	return nil
-}
-
-// runnerPlace finds the group or project that a type of runners belongs to.
-func (b *binder) runnerPlace(ctx context.Context, as authz.Actor, kind string, groupID, projectID *globalID) (at runnerPlace, err error) {
+// runnerPlace finds the group or project that runners of a type belong to.
+func (b *binder) runnerPlace(ctx context.Context, as authz.Actor, kind string, groupID, projectID *globalID) (authz.Place, error) {
 	switch kind {
 	case "GROUP_TYPE":
-		if at.kind = runner.GroupType; groupID == nil || groupID.Model != "Group" {
-			return at, errNoPlace
+		if groupID == nil || groupID.Model != "Group" {
+			return authz.Place{}, errNoPlace
 		}
-		at.group, err = needed(ctx, as, *groupID, b.Namespaces.ByIDs)
+		g, err := needed(ctx, as, *groupID, b.Namespaces.ByIDs)
+		if err != nil {
+			return authz.Place{}, err
+		}
+		return g.Place(), nil
 	case "PROJECT_TYPE":
-		if at.kind = runner.ProjectType; projectID == nil || projectID.Model != "Project" {
-			return at, errNoPlace
+		if projectID == nil || projectID.Model != "Project" {
+			return authz.Place{}, errNoPlace
 		}
-		at.project, err = needed(ctx, as, *projectID, b.Projects.ByIDs)
-	default:
-		at.kind = runner.InstanceType
+		p, err := needed(ctx, as, *projectID, b.Projects.ByIDs)
+		if err != nil {
+			return authz.Place{}, err
+		}
+		return p.Place(), nil
 	}
-	return at, err
+	return authz.Place{}, nil
 }
 
 // deletedRunners says which runners are gone.

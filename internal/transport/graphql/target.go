@@ -19,7 +19,7 @@ type target struct {
 
 // On names the target for those who subscribe to it and add to-do items.
 func (t *target) On() subscription.On {
-	return subscription.On{Place: noteable.Place{Project: t.on.Project, Group: t.on.Group}, Kind: t.on.Kind, Key: t.on.Key}
+	return subscription.On{Place: t.on.Place, Kind: t.on.Kind, Key: t.on.Key}
 }
 
 // targetKind is how the targets of one kind are read. The file of its type has it.

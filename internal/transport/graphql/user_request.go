@@ -32,16 +32,20 @@ func (b *binder) requestsOf(field string, of func(f *mergerequest.Filter, id aut
 		if err != nil {
 			return nil, err
 		}
-		in, err := b.within(ctx, c.As, c.Args.ProjectID, c.Args.ProjectPath)
+		p, err := b.within(ctx, c.As, c.Args.ProjectID, c.Args.ProjectPath)
 		if hidden(err) != nil {
 			return nil, err
 		}
 		missing := err != nil
-		return requestLists(ctx, part(b, c, c.Args.paging, maxPage), users, func(u *user) (mergerequest.Place, mergerequest.Filter) {
+		var in authz.Place
+		if p != nil {
+			in = p.Place()
+		}
+		return requestLists(ctx, part(b, c, c.Args.paging, maxPage), users, func(u *user) (authz.Place, mergerequest.Filter) {
 			f := f
 			of(&f, u.ID)
 			f.Author.Nothing = f.Author.Nothing || missing
-			return mergerequest.Place{Project: in}, f
+			return in, f
 		})
 	}, exec.Costly)
 }

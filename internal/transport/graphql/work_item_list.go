@@ -6,7 +6,6 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
-	"tenon/internal/core/issue"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/workitem"
@@ -21,7 +20,7 @@ func (b *binder) workItemLists() {
 	}], of []*project.Project,
 	) ([]*exec.Page[*workItem], error) {
 		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[epic.Item], error) {
-			return b.itemsIn(ctx, c.As, place{project: p}, &c.Args.workItemFilter, r)
+			return b.itemsIn(ctx, c.As, p.Place(), &c.Args.workItemFilter, r)
 		}, b.workItemViews(c.As))
 	})
 	exec.Batch(b.Schema, "Namespace.workItems", func(ctx context.Context, c *exec.Call[struct {
@@ -50,50 +49,50 @@ func (b *binder) workItemLists() {
 	b.namespaceTypes()
 }
 
-// place is where work items are: a project or a group; both are nil for users.
-type place struct {
-	project *project.Project
-	group   *namespace.Group
-}
-
-// placeOfItems finds the project or the group that a namespace is.
-func (b *binder) placeOfItems(ctx context.Context, as authz.Actor, n *namespace.Namespace) (at place, err error) {
+// placeOfItems finds the project or the group that a namespace is, the zero value for that of a user.
+func (b *binder) placeOfItems(ctx context.Context, as authz.Actor, n *namespace.Namespace) (authz.Place, error) {
 	switch n.Kind {
 	case namespace.ProjectKind:
-		at.project, err = b.Projects.Find(ctx, as, n.FullPath)
+		p, err := b.Projects.Find(ctx, as, n.FullPath)
+		if err != nil {
+			return authz.Place{}, err
+		}
+		return p.Place(), nil
 	case namespace.GroupKind:
-		at.group, err = b.Namespaces.FindByID(ctx, as, n.ID)
+		g, err := b.Namespaces.FindByID(ctx, as, n.ID)
+		if err != nil {
+			return authz.Place{}, err
+		}
+		return g.Place(), nil
 	}
-	return at, err
+	return authz.Place{}, nil
 }
 
 // itemsIn reads a page of the work items of a place: issues are in projects, epics in groups. The epics of
 // the groups above, and what is in the groups and projects below, come with them where that is asked for.
-func (b *binder) itemsIn(ctx context.Context, as authz.Actor, at place, f *workItemFilter, r page.Range) (page.Page[epic.Item], error) {
+func (b *binder) itemsIn(ctx context.Context, as authz.Actor, at authz.Place, f *workItemFilter, r page.Range) (page.Page[epic.Item], error) {
 	items, err := f.items(r)
 	if err != nil {
 		return page.Page[epic.Item]{}, err
 	}
-	in, g := issue.Place{Project: at.project}, at.group
+	g := namespace.Of(at)
 	switch {
-	case at.project != nil:
-		if f.IncludeAncestors && !at.project.Personal {
-			if g, err = b.Namespaces.FindByID(ctx, as, at.project.ParentID); hidden(err) != nil {
+	case at.IsProject():
+		if f.IncludeAncestors && !at.Personal {
+			if g, err = b.Namespaces.FindByID(ctx, as, *at.Parent); hidden(err) != nil {
 				return page.Page[epic.Item]{}, err
 			}
 		}
 		if items.Epics != nil {
 			items.Epics.Descendants = false
 		}
-	case at.group != nil && f.IncludeDescendants:
-		in.Group = g.Subject()
-	default:
+	case !at.Group || !f.IncludeDescendants:
 		items.Issues = nil
 	}
 	if g == nil {
 		items.Epics = nil
 	}
-	return b.Epics.Items(ctx, as, in, g, items)
+	return b.Epics.Items(ctx, as, at, g, items)
 }
 
 // namespaceTypes binds the types of the work items that stand in namespaces.
@@ -125,10 +124,10 @@ func (b *binder) createsItems(ctx context.Context, as authz.Actor, n *namespace.
 	switch {
 	case err != nil:
 		return false, hidden(err)
-	case at.project != nil:
-		return b.Projects.May(ctx, as, at.project, authz.CreateIssue)
-	case at.group != nil:
-		return b.Namespaces.May(ctx, as, at.group, authz.CreateEpic)
+	case at.IsProject():
+		return b.Projects.May(ctx, as, project.Of(at), authz.CreateIssue)
+	case at.Group:
+		return b.Namespaces.May(ctx, as, namespace.Of(at), authz.CreateEpic)
 	}
 	return false, nil
 }

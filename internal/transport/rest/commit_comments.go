@@ -62,8 +62,8 @@ func (s *Server) commentEntity(n *note.Note, users map[authz.UserID]*account.Sum
 
 // onCommit finds the project and names the commit for the notes.
 func (s *Server) onCommit(ctx context.Context, as authz.Actor, in commitParams) (note.On, error) {
-	p, err := s.Projects.Find(ctx, as, in.ID)
-	return note.On{Project: p, Kind: noteable.Commit, Key: noteable.Key{Commit: in.SHA}}, err
+	at, err := mount{s: s}.place(ctx, as, in.ID)
+	return note.On{Place: at, Kind: noteable.Commit, Key: noteable.Key{Commit: in.SHA}}, err
 }
 
 type listCommentsParams struct {

@@ -75,7 +75,7 @@ type discussionNotePath struct {
 func (h discussionHandlers) of(ctx context.Context, as authz.Actor, in discussionsPath) (note.On, error) {
 	if h.Public {
 		at, err := h.place(ctx, as, in.ID)
-		return note.On{Project: at.Project, Kind: h.Kind, Key: noteable.Key{Commit: in.Noteable}}, err
+		return note.On{Place: at, Kind: h.Kind, Key: noteable.Key{Commit: in.Noteable}}, err
 	}
 	number, err := strconv.ParseInt(in.Noteable, 10, 64)
 	if err != nil {

@@ -39,8 +39,8 @@ type draftNotePath struct {
 
 // onRequest names a merge request for notes on it.
 func (s *Server) onRequest(ctx context.Context, as authz.Actor, in requestPath) (note.On, error) {
-	at, err := s.inProject(ctx, as, in.ID)
-	return note.On{Project: at.Project, Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(in.IID)}}, err
+	at, err := mount{s: s}.place(ctx, as, in.ID)
+	return note.On{Place: at, Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(in.IID)}}, err
 }
 
 // draftNoteEntity is a draft note.

@@ -260,6 +260,6 @@ func (s *Server) removeChildEpic(ctx context.Context, as authz.Actor, in childEp
 }
 
 func (s *Server) addEpicTodo(ctx context.Context, as authz.Actor, in epicPath) (todoEntity, error) {
-	g, err := s.Namespaces.Find(ctx, as, in.ID)
-	return s.addTodo(ctx, as, subscription.On{Place: noteable.Place{Group: g}, Kind: noteable.Epic, Key: noteable.Key{IID: int64(in.IID)}}, err)
+	at, err := mount{s: s, group: true}.place(ctx, as, in.ID)
+	return s.addTodo(ctx, as, subscription.On{Place: at, Kind: noteable.Epic, Key: noteable.Key{IID: int64(in.IID)}}, err)
 }

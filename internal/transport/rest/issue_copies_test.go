@@ -82,7 +82,7 @@ func TestIssueCopies(t *testing.T) {
 		p.do("guest", "POST", appIssues+"/2/discussions/"+thread["id"].(string)+"/notes", `{"body":"\u00c4hnlich #1"}`)
 		p.do("guest", "POST", appIssues+"/2/award_emoji", `{"name":"tada"}`)
 		p.do("guest", "POST", fmt.Sprintf("%s/2/notes/%.0f/award_emoji", appIssues, first["id"]), `{"name":"heart"}`)
-		target, err := p.Issues.Locate(t.Context(), owner, noteable.Place{Project: p.Find(owner, p.id)}, noteable.Key{Number: 2})
+		target, err := p.Issues.Locate(t.Context(), owner, p.Find(owner, p.id).Place(), noteable.Key{Number: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

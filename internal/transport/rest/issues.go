@@ -48,14 +48,14 @@ type issueListParams struct {
 }
 
 // listIssues lists a page of a place's issues.
-func (s *Server) listIssues(ctx context.Context, as authz.Actor, at issue.Place, in issueListParams, f issue.Filter, from string) (api.List[issueEntity], error) {
+func (s *Server) listIssues(ctx context.Context, as authz.Actor, at authz.Place, in issueListParams, f issue.Filter, from string) (api.List[issueEntity], error) {
 	var none api.List[issueEntity]
 	f.OrderBy, f.Asc, f.Range = in.OrderBy, in.Sort == "asc", in.Range()
 	issues, err := s.Issues.List(ctx, as, at, f)
 	if err != nil {
 		return none, err
 	}
-	out, err := s.issueEntities(ctx, as, issues.Items, issueShape{from: from, details: in.Details}, issue.ViewOptions{Projects: oneProject(at.Project)})
+	out, err := s.issueEntities(ctx, as, issues.Items, issueShape{from: from, details: in.Details}, issue.ViewOptions{Projects: oneProject(project.Of(at))})
 	if err != nil {
 		return none, err
 	}
@@ -74,7 +74,7 @@ func (s *Server) allIssues(ctx context.Context, as authz.Actor, in allIssuesPara
 		return api.List[issueEntity]{}, err
 	}
 	f.NonArchived = in.NonArchived
-	return s.listIssues(ctx, as, issue.Place{}, in.issueListParams, f, "")
+	return s.listIssues(ctx, as, authz.Place{}, in.issueListParams, f, "")
 }
 
 type groupIssuesParams struct {
@@ -95,7 +95,7 @@ func (s *Server) groupIssues(ctx context.Context, as authz.Actor, in groupIssues
 		return none, err
 	}
 	f.NonArchived = in.NonArchived
-	return s.listIssues(ctx, as, issue.Place{Group: g.Subject()}, in.issueListParams, f, g.FullPath)
+	return s.listIssues(ctx, as, g.Place(), in.issueListParams, f, g.FullPath)
 }
 
 type projectIssuesParams struct {
@@ -114,7 +114,7 @@ func (s *Server) projectIssues(ctx context.Context, as authz.Actor, in projectIs
 	if err != nil {
 		return none, err
 	}
-	return s.listIssues(ctx, as, issue.Place{Project: p}, in.issueListParams, f, p.FullPath)
+	return s.listIssues(ctx, as, p.Place(), in.issueListParams, f, p.FullPath)
 }
 
 type statisticsEntity struct {
@@ -129,7 +129,7 @@ type issueCounts struct {
 	Opened int64 `json:"opened"`
 }
 
-func (s *Server) issueStatistics(ctx context.Context, as authz.Actor, at issue.Place, f issue.Filter) (statisticsEntity, error) {
+func (s *Server) issueStatistics(ctx context.Context, as authz.Actor, at authz.Place, f issue.Filter) (statisticsEntity, error) {
 	var out statisticsEntity
 	counts, err := s.Issues.Statistics(ctx, as, at, f)
 	out.Statistics.Counts = issueCounts{All: counts.Opened + counts.Closed, Closed: counts.Closed, Opened: counts.Opened}
@@ -148,7 +148,7 @@ func (s *Server) allIssueStatistics(ctx context.Context, as authz.Actor, in allS
 		return statisticsEntity{}, err
 	}
 	f.NonArchived = in.NonArchived
-	return s.issueStatistics(ctx, as, issue.Place{}, f)
+	return s.issueStatistics(ctx, as, authz.Place{}, f)
 }
 
 type groupStatisticsParams struct {
@@ -168,7 +168,7 @@ func (s *Server) groupIssueStatistics(ctx context.Context, as authz.Actor, in gr
 		return statisticsEntity{}, err
 	}
 	f.NonArchived = in.NonArchived
-	return s.issueStatistics(ctx, as, issue.Place{Group: g.Subject()}, f)
+	return s.issueStatistics(ctx, as, g.Place(), f)
 }
 
 type projectStatisticsParams struct {
@@ -186,7 +186,7 @@ func (s *Server) projectIssueStatistics(ctx context.Context, as authz.Actor, in 
 	if err != nil {
 		return statisticsEntity{}, err
 	}
-	return s.issueStatistics(ctx, as, issue.Place{Project: p}, f)
+	return s.issueStatistics(ctx, as, p.Place(), f)
 }
 
 // oneIssue renders an issue that its caller has just read or written.

@@ -134,7 +134,7 @@ func (s *Server) listAllRequests(ctx context.Context, as authz.Actor, in listAll
 	}
 	f.NonArchived = in.NonArchived
 	applyScope(&f, in.Scope)
-	list, err := s.MergeRequests.List(ctx, as, mergerequest.Place{}, f)
+	list, err := s.MergeRequests.List(ctx, as, authz.Place{}, f)
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
@@ -159,7 +159,7 @@ func (s *Server) listGroupRequests(ctx context.Context, as authz.Actor, in listG
 	}
 	f.NonArchived = in.NonArchived
 	applyScope(&f, in.Scope)
-	list, err := s.MergeRequests.List(ctx, as, mergerequest.Place{Group: g.Subject()}, f)
+	list, err := s.MergeRequests.List(ctx, as, g.Place(), f)
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
@@ -186,7 +186,7 @@ func (s *Server) listRequests(ctx context.Context, as authz.Actor, in listReques
 		f.IIDs = append(f.IIDs, mergerequest.IID(iid))
 	}
 	applyScope(&f, in.Scope)
-	list, err := s.MergeRequests.List(ctx, as, mergerequest.Place{Project: p}, f)
+	list, err := s.MergeRequests.List(ctx, as, p.Place(), f)
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}

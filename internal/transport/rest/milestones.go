@@ -13,14 +13,6 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// listedIn is the place whose issues and merge requests are listed.
-func listedIn(at authz.Place) filter.Place {
-	if at.Group {
-		return filter.Place{Group: at.Subject}
-	}
-	return filter.Place{Project: project.Of(at)}
-}
-
 // milestoneHandlers are the milestone endpoints of projects or of groups.
 type milestoneHandlers struct {
 	server *Server
@@ -213,7 +205,7 @@ func (h milestoneHandlers) issues(ctx context.Context, as authz.Actor, in pagedM
 		return api.List[issueEntity]{}, err
 	}
 	params := issueListParams{OrderBy: "label_priority", Sort: "asc", Page: in.Page}
-	return h.server.listIssues(ctx, as, listedIn(at), params, issue.Filter{Milestone: filter.Milestone{ID: m.ID}}, at.Path)
+	return h.server.listIssues(ctx, as, at, params, issue.Filter{Milestone: filter.Milestone{ID: m.ID}}, at.Path)
 }
 
 func (h milestoneHandlers) burndown(ctx context.Context, as authz.Actor, in milestonePath) ([]burndownEntity, error) {
@@ -221,7 +213,7 @@ func (h milestoneHandlers) burndown(ctx context.Context, as authz.Actor, in mile
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.server.Issues.Burndown(ctx, as, listedIn(at), m)
+	list, err := h.server.Issues.Burndown(ctx, as, at, m)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +229,7 @@ func (h milestoneHandlers) requests(ctx context.Context, as authz.Actor, in page
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	list, err := h.server.MergeRequests.List(ctx, as, listedIn(at), mergerequest.Filter{
+	list, err := h.server.MergeRequests.List(ctx, as, at, mergerequest.Filter{
 		Milestone: filter.Milestone{ID: m.ID}, OrderBy: "label_priority", Asc: true, Range: in.Range(),
 	})
 	if err != nil {

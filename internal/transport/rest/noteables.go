@@ -17,7 +17,7 @@ type noteableHandlers struct {
 
 	server *Server
 	path   string // of all things of the kind
-	place  func(ctx context.Context, as authz.Actor, ref string) (noteable.Place, error)
+	place  placeFinder
 }
 
 // noteables lists the kinds of things that have notes of their own.
@@ -29,10 +29,10 @@ func (s *Server) noteables() []noteableHandlers {
 func (s *Server) handlersOf(has func(d *noteable.Description) bool) []noteableHandlers {
 	var out []noteableHandlers
 	for _, kind := range s.Kinds.Where(has) {
-		h := noteableHandlers{Description: s.Kinds.Of(kind), server: s, place: s.inProject}
+		h := noteableHandlers{Description: s.Kinds.Of(kind), server: s, place: mount{s: s}.place}
 		h.path = "/projects/:id/" + h.Path
 		if h.InGroup() {
-			h.path, h.place = "/groups/:id/"+h.Path, s.inGroup
+			h.path, h.place = "/groups/:id/"+h.Path, mount{s: s, group: true}.place
 		}
 		out = append(out, h)
 	}
@@ -50,16 +50,6 @@ func (h *noteableHandlers) rank() int {
 	return 0
 }
 
-func (s *Server) inProject(ctx context.Context, as authz.Actor, ref string) (noteable.Place, error) {
-	p, err := s.Projects.Find(ctx, as, ref)
-	return noteable.Place{Project: p}, err
-}
-
-func (s *Server) inGroup(ctx context.Context, as authz.Actor, ref string) (noteable.Place, error) {
-	g, err := s.Namespaces.Find(ctx, as, ref)
-	return noteable.Place{Group: g}, err
-}
-
 type noteablePath struct {
 	ID     string `param:"id" doc:"ID or URL-encoded path of the project or group"`
 	Number int64  `param:"noteable_id,required" doc:"Internal ID of the issue or merge request; ID of the snippet or epic, but the internal ID for award emoji on an epic"`
@@ -68,5 +58,5 @@ type noteablePath struct {
 // on finds the place and says what in it is meant.
 func (h noteableHandlers) on(ctx context.Context, as authz.Actor, in noteablePath) (note.On, error) {
 	at, err := h.place(ctx, as, in.ID)
-	return note.On{Project: at.Project, Group: at.Group, Kind: h.Kind, Key: noteable.Key{Number: in.Number}}, err
+	return note.On{Place: at, Kind: h.Kind, Key: noteable.Key{Number: in.Number}}, err
 }

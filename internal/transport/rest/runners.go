@@ -350,7 +350,7 @@ type registrationEntity struct {
 }
 
 func (s *Server) resetInstanceRegistration(ctx context.Context, as authz.Actor, _ struct{}) (registrationEntity, error) {
-	token, err := s.Runners.ResetRegistration(ctx, as, nil)
+	token, err := s.Runners.ResetRegistration(ctx, as, authz.Place{})
 	return registrationEntity{token}, err
 }
 
@@ -363,7 +363,7 @@ func (m mount) resetRegistration(ctx context.Context, as authz.Actor, p registra
 	if err != nil {
 		return registrationEntity{}, err
 	}
-	token, err := m.s.Runners.ResetRegistration(ctx, as, &at)
+	token, err := m.s.Runners.ResetRegistration(ctx, as, at)
 	return registrationEntity{token}, err
 }
 

@@ -129,7 +129,7 @@ type searchAllParams struct {
 func (s *Server) searchAll(ctx context.Context, as authz.Actor, in searchAllParams) (api.List[foundEntity], error) {
 	q := in.query()
 	q.Archived = in.Archived
-	return s.found(ctx, as, search.Place{}, search.Scope(in.Scope), q)
+	return s.found(ctx, as, authz.Place{}, search.Scope(in.Scope), q)
 }
 
 type searchGroupParams struct {
@@ -146,7 +146,7 @@ func (s *Server) searchGroup(ctx context.Context, as authz.Actor, in searchGroup
 	}
 	q := in.query()
 	q.Archived = in.Archived
-	return s.found(ctx, as, search.Place{Group: g}, search.Scope(in.Scope), q)
+	return s.found(ctx, as, g.Place(), search.Scope(in.Scope), q)
 }
 
 type searchProjectParams struct {
@@ -163,11 +163,11 @@ func (s *Server) searchProject(ctx context.Context, as authz.Actor, in searchPro
 	}
 	q := in.query()
 	q.Ref = in.Ref
-	return s.found(ctx, as, search.Place{Project: p}, search.Scope(in.Scope), q)
+	return s.found(ctx, as, p.Place(), search.Scope(in.Scope), q)
 }
 
 // found renders what a search finds.
-func (s *Server) found(ctx context.Context, as authz.Actor, at search.Place, scope search.Scope, q search.Query) (out api.List[foundEntity], err error) {
+func (s *Server) found(ctx context.Context, as authz.Actor, at authz.Place, scope search.Scope, q search.Query) (out api.List[foundEntity], err error) {
 	switch scope {
 	case search.Projects:
 		out, err = s.foundProjects(ctx, as, at, q)
@@ -210,7 +210,7 @@ func (s *Server) found(ctx context.Context, as authz.Actor, at search.Place, sco
 	return out.With("X-Search-Type", "basic"), nil
 }
 
-func (s *Server) foundProjects(ctx context.Context, as authz.Actor, at search.Place, q search.Query) (out api.List[foundEntity], err error) {
+func (s *Server) foundProjects(ctx context.Context, as authz.Actor, at authz.Place, q search.Query) (out api.List[foundEntity], err error) {
 	list, err := s.Search.Projects(ctx, as, at, q)
 	if err != nil {
 		return out, err
@@ -226,12 +226,12 @@ func (s *Server) foundProjects(ctx context.Context, as authz.Actor, at search.Pl
 	return api.Listed(list, items), nil
 }
 
-func (s *Server) foundIssues(ctx context.Context, as authz.Actor, at search.Place, q search.Query) (out api.List[foundEntity], err error) {
+func (s *Server) foundIssues(ctx context.Context, as authz.Actor, at authz.Place, q search.Query) (out api.List[foundEntity], err error) {
 	list, err := s.Search.Issues(ctx, as, at, q)
 	if err != nil {
 		return out, err
 	}
-	entities, err := s.issueEntities(ctx, as, list.Items, issueShape{from: fullPath(at)}, issue.ViewOptions{Projects: oneProject(at.Project)})
+	entities, err := s.issueEntities(ctx, as, list.Items, issueShape{from: at.Path}, issue.ViewOptions{Projects: oneProject(project.Of(at))})
 	if err != nil {
 		return out, err
 	}
@@ -242,12 +242,12 @@ func (s *Server) foundIssues(ctx context.Context, as authz.Actor, at search.Plac
 	return api.Listed(list, items), nil
 }
 
-func (s *Server) foundRequests(ctx context.Context, as authz.Actor, at search.Place, q search.Query) (out api.List[foundEntity], err error) {
+func (s *Server) foundRequests(ctx context.Context, as authz.Actor, at authz.Place, q search.Query) (out api.List[foundEntity], err error) {
 	list, err := s.Search.MergeRequests(ctx, as, at, q)
 	if err != nil {
 		return out, err
 	}
-	entities, err := s.requestEntities(ctx, as, list.Items, requestShape{from: fullPath(at)}, mergerequest.ViewOptions{})
+	entities, err := s.requestEntities(ctx, as, list.Items, requestShape{from: at.Path}, mergerequest.ViewOptions{})
 	if err != nil {
 		return out, err
 	}
@@ -258,7 +258,7 @@ func (s *Server) foundRequests(ctx context.Context, as authz.Actor, at search.Pl
 	return api.Listed(list, items), nil
 }
 
-func (s *Server) foundNotes(ctx context.Context, as authz.Actor, at search.Place, q search.Query) (out api.List[foundEntity], err error) {
+func (s *Server) foundNotes(ctx context.Context, as authz.Actor, at authz.Place, q search.Query) (out api.List[foundEntity], err error) {
 	list, err := s.Search.Notes(ctx, as, at, q)
 	if err != nil {
 		return out, err
@@ -278,7 +278,7 @@ func (s *Server) foundNotes(ctx context.Context, as authz.Actor, at search.Place
 	return api.Listed(list, items), nil
 }
 
-func (s *Server) foundCommits(ctx context.Context, as authz.Actor, at search.Place, q search.Query) (out api.List[foundEntity], err error) {
+func (s *Server) foundCommits(ctx context.Context, as authz.Actor, at authz.Place, q search.Query) (out api.List[foundEntity], err error) {
 	list, err := s.Search.Commits(ctx, as, at, q)
 	if err != nil {
 		return out, err
@@ -287,35 +287,25 @@ func (s *Server) foundCommits(ctx context.Context, as authz.Actor, at search.Pla
 	for i, c := range list.Items {
 		ids[i] = c.ID
 	}
-	pipelines, err := s.CI.LastOf(ctx, as, at.Project, ids)
+	p := project.Of(at)
+	pipelines, err := s.CI.LastOf(ctx, as, p, ids)
 	if err != nil {
 		return out, err
 	}
 	return api.ListOf(list, func(c **gitstore.Commit) foundEntity {
-		e := commitDetailEntity{commitEntity: s.commitEntity(at.Project, *c), ProjectID: at.Project.ID}
+		e := commitDetailEntity{commitEntity: s.commitEntity(p, *c), ProjectID: p.ID}
 		if pipeline := pipelines[(*c).ID]; pipeline != nil {
-			e.Status, e.LastPipeline = &pipeline.State, s.pipeline(at.Project, pipeline)
+			e.Status, e.LastPipeline = &pipeline.State, s.pipeline(p, pipeline)
 		}
 		return foundCommit{e}
 	}), nil
 }
 
-func foundFiles(at search.Place, files search.Files) api.List[foundEntity] {
+func foundFiles(at authz.Place, files search.Files) api.List[foundEntity] {
 	return api.ListOf(files.Page, func(f *repo.Found) foundEntity {
 		return foundBlob{
 			Basename: strings.TrimSuffix(f.Path, path.Ext(f.Path)), Data: f.Data, Path: f.Path, Filename: f.Path,
-			Ref: files.Ref, Startline: f.Line, ProjectID: at.Project.ID,
+			Ref: files.Ref, Startline: f.Line, ProjectID: project.ID(at.ID),
 		}
 	})
-}
-
-// fullPath is the path of the place that asks, "" for the instance.
-func fullPath(at search.Place) string {
-	switch {
-	case at.Project != nil:
-		return at.Project.FullPath
-	case at.Group != nil:
-		return at.Group.FullPath
-	}
-	return ""
 }

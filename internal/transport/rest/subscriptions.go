@@ -6,6 +6,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 	"tenon/internal/core/subscription"
 	"tenon/internal/core/todo"
 	"tenon/internal/transport/rest/api"
@@ -29,8 +30,8 @@ func (s *Server) subscriptionRoutes() []*api.Route {
 
 // issueOn names an issue for subscriptions and to-do items.
 func (s *Server) issueOn(ctx context.Context, as authz.Actor, in issuePath) (subscription.On, error) {
-	p, err := s.Projects.Find(ctx, as, in.ID)
-	return subscription.On{Place: noteable.Place{Project: p}, Kind: noteable.Issue, Key: noteable.Key{Number: int64(in.IID)}}, err
+	at, err := mount{s: s}.place(ctx, as, in.ID)
+	return subscription.On{Place: at, Kind: noteable.Issue, Key: noteable.Key{Number: int64(in.IID)}}, err
 }
 
 type subscribe func(ctx context.Context, as authz.Actor, on subscription.On) error
@@ -43,8 +44,8 @@ func (s *Server) changedIssue(ctx context.Context, as authz.Actor, in issuePath,
 	if err := change(ctx, as, on); err != nil {
 		return issueEntity{}, err
 	}
-	i, err := s.Issues.Find(ctx, as, on.Place.Project, in.IID)
-	return s.oneIssue(ctx, as, on.Place.Project, i, err)
+	i, err := s.Issues.Find(ctx, as, project.Of(on.Place), in.IID)
+	return s.oneIssue(ctx, as, project.Of(on.Place), i, err)
 }
 
 func (s *Server) subscribeToIssue(ctx context.Context, as authz.Actor, in issuePath) (issueEntity, error) {
@@ -62,8 +63,8 @@ func (s *Server) addIssueTodo(ctx context.Context, as authz.Actor, in issuePath)
 
 // requestOn names a merge request for subscriptions and to-do items.
 func (s *Server) requestOn(ctx context.Context, as authz.Actor, in requestPath) (subscription.On, error) {
-	p, err := s.Projects.Find(ctx, as, in.ID)
-	return subscription.On{Place: noteable.Place{Project: p}, Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(in.IID)}}, err
+	at, err := mount{s: s}.place(ctx, as, in.ID)
+	return subscription.On{Place: at, Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(in.IID)}}, err
 }
 
 func (s *Server) changedRequest(ctx context.Context, as authz.Actor, in requestPath, change subscribe) (mergeRequestFull, error) {
@@ -74,11 +75,11 @@ func (s *Server) changedRequest(ctx context.Context, as authz.Actor, in requestP
 	if err := change(ctx, as, on); err != nil {
 		return mergeRequestFull{}, err
 	}
-	m, err := s.MergeRequests.Find(ctx, as, on.Place.Project, in.IID)
+	m, err := s.MergeRequests.Find(ctx, as, project.Of(on.Place), in.IID)
 	if err != nil {
 		return mergeRequestFull{}, err
 	}
-	return s.requestFull(ctx, as, on.Place.Project, m)
+	return s.requestFull(ctx, as, project.Of(on.Place), m)
 }
 
 func (s *Server) subscribeToRequest(ctx context.Context, as authz.Actor, in requestPath) (mergeRequestFull, error) {

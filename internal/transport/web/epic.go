@@ -3,8 +3,8 @@ package web
 import (
 	"github.com/a-h/templ"
 
+	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
-	"tenon/internal/core/issue"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -106,7 +106,7 @@ func (x *visit) inEpic(g *namespace.Group, e *epic.Epic, shown string) (templ.Co
 		if err != nil {
 			return nil, err
 		}
-		return x.issuesOf(issue.Place{}, list)
+		return x.issuesOf(authz.Place{}, list)
 	case showChildren:
 		list, err := x.Epics.Children(ctx, x.as, g, e.IID)
 		if err != nil {
@@ -122,7 +122,7 @@ func (x *visit) inEpic(g *namespace.Group, e *epic.Epic, shown string) (templ.Co
 		}
 		return epicList(list, who, "", ""), nil
 	}
-	on := note.On{Group: g, Kind: noteable.Epic, Key: noteable.Key{IID: int64(e.IID)}}
+	on := note.On{Place: g.Place(), Kind: noteable.Epic, Key: noteable.Key{IID: int64(e.IID)}}
 	_, talk, ids, err := x.said(on, ofGroup(g), nil)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func (x *visit) getIteration() (templ.Component, error) {
 		return nil, err
 	}
 	x.title(iterationTitle(i))
-	rows, err := x.issueRows(issue.Place{Group: g.Subject()}, issue.Filter{Iteration: filter.Iteration{IDs: []iteration.ID{i.ID}}, Range: x.part()})
+	rows, err := x.issueRows(g.Place(), issue.Filter{Iteration: filter.Iteration{IDs: []iteration.ID{i.ID}}, Range: x.part()})
 	if err != nil {
 		return nil, err
 	}

@@ -13,48 +13,44 @@ import (
 	"tenon/internal/core/project"
 )
 
-// planned is the project or group whose milestones a page is about; the other one is nil.
-type planned struct {
-	project *project.Project
-	group   *namespace.Group
-}
-
-func (p planned) milestones() authz.Place {
-	if p.project != nil {
-		return p.project.Place()
-	}
-	return p.group.Place()
-}
+// planned is the project or group whose milestones a page is about.
+type planned struct{ authz.Place }
 
 func (p planned) texts() place {
-	if p.project != nil {
-		return ofProject(p.project)
+	if of := project.Of(p.Place); of != nil {
+		return ofProject(of)
 	}
-	return ofGroup(p.group)
+	return ofGroup(namespace.Of(p.Place))
 }
 
 // list is where the milestones are listed.
 func (p planned) list() string {
-	if p.project != nil {
-		return at.ProjectMilestones(p.project.FullPath)
+	if p.Group {
+		return at.GroupMilestones(p.Path)
 	}
-	return at.GroupMilestones(p.group.FullPath)
+	return at.ProjectMilestones(p.Path)
 }
 
 // one is the page of a milestone.
 func (p planned) one(m *milestone.Milestone) string {
-	if p.project != nil {
-		return at.ProjectMilestone(p.project.FullPath, int64(m.IID))
+	if p.Group {
+		return at.GroupMilestone(p.Path, int64(m.IID))
 	}
-	return at.GroupMilestone(p.group.FullPath, int64(m.IID))
+	return at.ProjectMilestone(p.Path, int64(m.IID))
 }
 
 // planned begins a page about milestones of what the path names.
 func (x *visit) planned() (in planned, err error) {
 	if x.args["group"] != "" {
-		in.group, err = x.group("Milestones")
+		var g *namespace.Group
+		if g, err = x.group("Milestones"); err == nil {
+			in.Place = g.Place()
+		}
 	} else {
-		in.project, err = x.project("Milestones")
+		var p *project.Project
+		if p, err = x.project("Milestones"); err == nil {
+			in.Place = p.Place()
+		}
 	}
 	x.sheet.API += "/milestones"
 	return in, err
@@ -71,7 +67,7 @@ func (x *visit) getMilestones() (templ.Component, error) {
 	if state == "all" {
 		f.State = ""
 	}
-	list, err := x.Milestones.List(x.r.Context(), x.as, in.milestones(), f)
+	list, err := x.Milestones.List(x.r.Context(), x.as, in.Place, f)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +91,7 @@ func (x *visit) getMilestone() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := x.Milestones.FindByIID(x.r.Context(), x.as, in.milestones(), milestone.IID(iid))
+	m, err := x.Milestones.FindByIID(x.r.Context(), x.as, in.Place, milestone.IID(iid))
 	if err != nil {
 		return nil, err
 	}
@@ -126,12 +122,9 @@ func (x *visit) getMilestone() (templ.Component, error) {
 
 // inMilestone lists the issues or merge requests of a milestone.
 func (x *visit) inMilestone(in planned, m *milestone.Milestone, shown string) (templ.Component, error) {
-	of, place := filter.Milestone{ID: m.ID}, filter.Place{Project: in.project}
-	if in.group != nil {
-		place.Group = in.group.Subject()
-	}
+	of := filter.Milestone{ID: m.ID}
 	if shown == showRequests {
-		return x.requestRows(place, mergerequest.Filter{Milestone: of, Range: x.part()})
+		return x.requestRows(in.Place, mergerequest.Filter{Milestone: of, Range: x.part()})
 	}
-	return x.issueRows(place, issue.Filter{Milestone: of, Range: x.part()})
+	return x.issueRows(in.Place, issue.Filter{Milestone: of, Range: x.part()})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/a-h/templ"
 
 	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/noteable"
@@ -43,7 +44,7 @@ func (x *visit) getIssues() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.issues(issue.Place{Project: p}, at.Issues(p.FullPath))
+	return x.issues(p.Place(), at.Issues(p.FullPath))
 }
 
 func (x *visit) getGroupIssues() (templ.Component, error) {
@@ -51,11 +52,11 @@ func (x *visit) getGroupIssues() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.issues(issue.Place{Group: g.Subject()}, at.GroupIssues(g.FullPath))
+	return x.issues(g.Place(), at.GroupIssues(g.FullPath))
 }
 
 // issues lists the issues of a project, or below a group.
-func (x *visit) issues(in issue.Place, base string) (templ.Component, error) {
+func (x *visit) issues(in authz.Place, base string) (templ.Component, error) {
 	all := []string{"opened", "closed", "all"}
 	state := x.state(all...)
 	f := issue.Filter{State: issue.State(state), Range: x.part()}
@@ -123,7 +124,7 @@ func (x *visit) getRequests() (templ.Component, error) {
 	}
 	x.title("Merge requests")
 	x.sheet.API += "/merge_requests"
-	rows, err := x.requestRows(mergerequest.Place{Project: p}, f)
+	rows, err := x.requestRows(p.Place(), f)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"github.com/a-h/templ"
 
 	"tenon/internal/base/page"
-	"tenon/internal/core/filter"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
@@ -25,7 +25,7 @@ type requestRow struct {
 }
 
 // issueRows lists a page of the issues of a place. Below a group it names their projects.
-func (x *visit) issueRows(in issue.Place, f issue.Filter) (templ.Component, error) {
+func (x *visit) issueRows(in authz.Place, f issue.Filter) (templ.Component, error) {
 	list, err := x.Issues.List(x.r.Context(), x.as, in, f)
 	if err != nil {
 		return nil, err
@@ -34,9 +34,9 @@ func (x *visit) issueRows(in issue.Place, f issue.Filter) (templ.Component, erro
 }
 
 // issuesOf lists issues that were read in a place.
-func (x *visit) issuesOf(in issue.Place, list page.Page[issue.Issue]) (templ.Component, error) {
+func (x *visit) issuesOf(in authz.Place, list page.Page[issue.Issue]) (templ.Component, error) {
 	var want issue.ViewOptions
-	if p := in.Project; p != nil {
+	if p := project.Of(in); p != nil {
 		want.Projects = map[project.ID]*project.Project{p.ID: p}
 	}
 	views, err := x.Issues.Views(x.r.Context(), x.as, list.Items, want)
@@ -47,7 +47,7 @@ func (x *visit) issuesOf(in issue.Place, list page.Page[issue.Issue]) (templ.Com
 	for n := range views {
 		v := &views[n]
 		rows[n] = issueRow{v, v.Type.URL(&at, v.Project.FullPath, v.IID), v.IID.Reference()}
-		if in.Project == nil {
+		if !in.IsProject() {
 			rows[n].Name = v.Project.FullPath + rows[n].Name
 		}
 	}
@@ -57,7 +57,7 @@ func (x *visit) issuesOf(in issue.Place, list page.Page[issue.Issue]) (templ.Com
 
 // requestRows lists a page of the merge requests of a place. Below a group it names their
 // projects.
-func (x *visit) requestRows(in filter.Place, f mergerequest.Filter) (templ.Component, error) {
+func (x *visit) requestRows(in authz.Place, f mergerequest.Filter) (templ.Component, error) {
 	ctx := x.r.Context()
 	list, err := x.MergeRequests.List(ctx, x.as, in, f)
 	if err != nil {
@@ -71,7 +71,7 @@ func (x *visit) requestRows(in filter.Place, f mergerequest.Filter) (templ.Compo
 	for n := range views {
 		v := &views[n]
 		rows[n] = requestRow{v, at.MergeRequest(v.Project.FullPath, int64(v.IID)), v.IID.Reference()}
-		if in.Project == nil {
+		if !in.IsProject() {
 			rows[n].Name = v.Project.FullPath + rows[n].Name
 		}
 	}

@@ -37,7 +37,7 @@ func anchor(id note.ID) string { return "note_" + itoa(int64(id)) }
 
 // talk reads the notes of a thing in a project and who wrote them, and formats them with its description.
 func (x *visit) talk(p *project.Project, kind noteable.Kind, number int64, description *string) (string, *talk, []userID, error) {
-	return x.said(note.On{Project: p, Kind: kind, Key: noteable.Key{Number: number}}, ofProject(p), description)
+	return x.said(note.On{Place: p.Place(), Kind: kind, Key: noteable.Key{Number: number}}, ofProject(p), description)
 }
 
 // said is talk for things anywhere. The notes of what is public are for people who are signed on.
