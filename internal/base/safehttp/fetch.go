@@ -22,6 +22,7 @@ func (d *Dialer) Fetch(ctx context.Context, url string, timeout time.Duration, m
 	if err != nil {
 		return nil, fmt.Errorf("fetch: %w", err)
 	}
+	askFor(request)
 	answer, err := d.Client(timeout).Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("fetch: %w", err)
@@ -30,7 +31,11 @@ func (d *Dialer) Fetch(ctx context.Context, url string, timeout time.Duration, m
 	if answer.StatusCode != http.StatusOK {
 		return nil, &StatusError{Status: answer.StatusCode}
 	}
-	content, err := io.ReadAll(io.LimitReader(answer.Body, most+1))
+	body, err := d.Guard(answer)
+	if err != nil {
+		return nil, fmt.Errorf("fetch: %w", err)
+	}
+	content, err := io.ReadAll(io.LimitReader(body, most+1))
 	if err != nil {
 		return nil, fmt.Errorf("fetch: %w", err)
 	}

@@ -22,6 +22,9 @@ type Rules struct {
 	Closed  bool     // none but those that are allowed, wherever they are
 	Local   bool     // loopback and private networks
 	Allowed []string // addresses, networks in CIDR form, hosts, and each of hosts and addresses with a port
+
+	// Rebinding connects to what a name means when the connection is made, which may be another address than was checked.
+	Rebinding bool
 }
 
 // Resolver finds the addresses of a host. net.Resolver does.
@@ -33,6 +36,8 @@ type Resolver interface {
 type Dialer struct {
 	Rules    func() Rules // as they are now
 	Resolver Resolver     // nil is the system's
+
+	Limits func() Limits // of answers, as they are now; nil bounds nothing
 }
 
 // BlockedError says that an address may not be reached; its text may be shown.
@@ -138,7 +143,7 @@ func (r Rules) lists(ip netip.Addr, host string, port uint16) bool {
 const dialTimeout = 10 * time.Second
 
 // DialContext connects to an address whose host may be a name. All addresses of the
-// name must be within the rules; the connection goes to one of those that were checked.
+// name must be within the rules; the connection goes to one of those that were checked, unless the rules allow rebinding.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -159,6 +164,13 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 		if err := rules.Check(ip, host, uint16(port)); err != nil {
 			return nil, err
 		}
+	}
+	if rules.Rebinding {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, fmt.Errorf("dial: %w", err)
+		}
+		return conn, nil
 	}
 	var failed error
 	for _, ip := range addresses {

@@ -27,6 +27,8 @@ func (r *reader) remote(ctx context.Context, url string) (ciconfig.File, error) 
 		return ciconfig.File{}, err
 	case errors.Is(err, safehttp.ErrTooLarge):
 		return ciconfig.File{}, ciconfig.ErrTooLarge
+	case errors.Is(err, safehttp.ErrTooComplex):
+		return ciconfig.File{}, &ciconfig.FetchError{Reason: "a response that is too complex"}
 	case errors.As(err, &blocked):
 		return ciconfig.File{}, &ciconfig.FetchError{Reason: "the URL is blocked: " + blocked.Reason}
 	case errors.As(err, &status):
