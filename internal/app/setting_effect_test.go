@@ -80,6 +80,19 @@ func TestMaintenance(t *testing.T) {
 	if a := s.gitRequest("ann", "GET", "/ann/crane.git/info/refs?service=git-upload-pack"); a.Code != 200 {
 		t.Errorf("fetch: %d %s", a.Code, a.Body)
 	}
+	for operation, status := range map[string]int{"upload": 503, "download": 200} {
+		body := strings.NewReader(`{"operation":"` + operation + `","objects":[{"oid":"` + strings.Repeat("0", 64) + `","size":1}]}`)
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/ann/crane.git/info/lfs/objects/batch", body)
+		r.Header.Set("Content-Type", "application/vnd.git-lfs+json")
+		r.SetBasicAuth("ann", s.keys["ann"])
+		w := httptest.NewRecorder()
+		if s.http.Handler.ServeHTTP(w, r); w.Code != status || status == 503 && !strings.Contains(w.Body.String(), words) {
+			t.Errorf("LFS %s: %d %s", operation, w.Code, w.Body)
+		}
+	}
+	if a := s.gitRequest("ann", "PUT", "/ann/crane.git/gitlab-lfs/objects/"+strings.Repeat("0", 64)+"/1"); a.Code != 503 {
+		t.Errorf("LFS object: %d %s", a.Code, a.Body)
+	}
 	if a := s.gitRequest("ann", "POST", "/ann/crane.git/info/lfs/locks"); a.Code != 503 || !strings.Contains(a.Body.String(), words) {
 		t.Errorf("lock: %d %s", a.Code, a.Body)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"tenon/internal/base/config"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/project"
 	"tenon/internal/core/sshkey"
 )
@@ -85,17 +86,7 @@ func newSSHOn(t *testing.T, database string, otlp *url.URL) (*App, *ssh.Client) 
 func TestSSH_httpOnly(t *testing.T) {
 	t.Parallel()
 	a, client := newSSH(t)
-	run := func(command string) (string, error) {
-		session, err := client.NewSession()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = session.Close() }()
-		var problem bytes.Buffer
-		session.Stdin, session.Stdout, session.Stderr = strings.NewReader("0000"), io.Discard, &problem
-		err = session.Run(command)
-		return problem.String(), err
-	}
+	run := runner(t, client)
 	if text, err := run("git-upload-pack 'root/app.git'"); err != nil {
 		t.Fatalf("got %v %s, want an advertisement", err, text)
 	}
@@ -165,5 +156,79 @@ func TestSSH_clientGone(t *testing.T) {
 	}
 	if _, err := a.core.Projects.Find(t.Context(), authz.System(), "root/app"); err != nil {
 		t.Error(err)
+	}
+}
+
+// runner runs commands over one connection; they say on stderr why they are refused.
+func runner(t *testing.T, client *ssh.Client) func(command string) (string, error) {
+	return func(command string) (string, error) {
+		t.Helper()
+		session, err := client.NewSession()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = session.Close() }()
+		var problem bytes.Buffer
+		session.Stdin, session.Stdout, session.Stderr = strings.NewReader("0000"), io.Discard, &problem
+		err = session.Run(command)
+		return problem.String(), err
+	}
+}
+
+// TestMaintenance_ssh reads over SSH while maintenance mode is on, and writes nothing: neither commits nor large files.
+func TestMaintenance_ssh(t *testing.T) {
+	t.Parallel()
+	a, client := newSSH(t)
+	run := runner(t, client)
+	set := func(on bool) {
+		t.Helper()
+		for name, value := range map[string]any{"maintenance_mode": on, "maintenance_mode_message": "back at noon"} {
+			if err := a.core.Settings.Set(t.Context(), name, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		on      bool
+		command string
+		refused bool
+	}{
+		{true, "git-receive-pack 'root/app.git'", true},
+		{true, "git-receive-pack 'root/made-by-push.git'", true},
+		{true, "git-lfs-authenticate 'root/app.git' upload", true},
+		{true, "git-lfs-authenticate 'root/app.git' download", false},
+		{true, "git-upload-pack 'root/app.git'", false},
+		{false, "git-receive-pack 'root/app.git'", false},
+		{false, "git-lfs-authenticate 'root/app.git' upload", false},
+	} {
+		set(tt.on)
+		if text, err := run(tt.command); (err != nil) != tt.refused || tt.refused && !strings.Contains(text, "remote: ERROR: back at noon\n") {
+			t.Errorf("maintenance mode %v: %s: %v %q, want refused %v", tt.on, tt.command, err, text, tt.refused)
+		}
+	}
+}
+
+// TestSSH_limit runs a command more often than the settings allow.
+func TestSSH_limit(t *testing.T) {
+	t.Parallel()
+	a, client := newSSH(t)
+	a.core.Limits.Enforce()
+	run := runner(t, client)
+	set := coretest.Setter(t, a.core.Settings)
+	set("gitlab_shell_operation_limit", 2)
+	for i := range 3 {
+		text, err := run("git-upload-pack 'root/app.git'")
+		if refused := i == 2; (err != nil) != refused || refused && !strings.Contains(text, "remote: ERROR: This operation was done too many times.") {
+			t.Errorf("fetch %d: %v %q", i+1, err, text)
+		}
+	}
+	for _, command := range []string{"git-lfs-authenticate 'root/app.git' download", "git-receive-pack 'root/app.git'"} {
+		if text, err := run(command); err != nil {
+			t.Errorf("%s, which has a counter of its own: %v %s", command, err, text)
+		}
+	}
+	set("gitlab_shell_operation_limit", 0)
+	if text, err := run("git-upload-pack 'root/app.git'"); err != nil {
+		t.Errorf("without a limit: %v %s", err, text)
 	}
 }

@@ -205,7 +205,8 @@ func New(d Deps, more ...Subject) (*Services, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	s := &Services{URLs: weburl.New(base, d.SSH), Policy: authz.New(d.DB, d.Now), Settings: setting.New(d.DB, d.Now).Sealed(d.Box), Kinds: &noteable.Kinds{}}
+	s := &Services{Policy: authz.New(d.DB, d.Now), Settings: setting.New(d.DB, d.Now).Sealed(d.Box), Kinds: &noteable.Kinds{}}
+	s.URLs = weburl.New(base, d.SSH).Cloned(func() string { return s.Settings.Current().CloneRoot() })
 	s.Policy.CloseProjects = func() bool { return s.Settings.Current().EnforceCIInboundJobTokenScopeEnabled }
 	s.Limits = limit.New(need(&c, limit.Deps{Settings: s.Settings, Now: d.Now, Refused: d.Refused, Off: !d.RateLimits}))
 	s.people(&c, d)
@@ -245,10 +246,24 @@ func (s *Services) people(c *check, d Deps) {
 
 // outbound opens connections that users ask for, as the settings allow.
 func (s *Services) outbound() *safehttp.Dialer {
-	return &safehttp.Dialer{Rules: func() safehttp.Rules {
-		set := s.Settings.Current()
-		return safehttp.Rules{Closed: set.DenyAllRequestsExceptAllowed, Local: set.AllowLocalRequestsFromWebHooksAndServices, Allowed: set.OutboundLocalRequestsWhitelist}
-	}}
+	const megabyte = 1 << 20
+	return &safehttp.Dialer{
+		Rules: func() safehttp.Rules {
+			set := s.Settings.Current()
+			return safehttp.Rules{
+				Closed: set.DenyAllRequestsExceptAllowed, Local: set.AllowLocalRequestsFromWebHooksAndServices, Allowed: set.OutboundLocalRequestsWhitelist,
+				Rebinding: !set.DNSRebindingProtectionEnabled,
+			}
+		},
+		Limits: func() safehttp.Limits {
+			set := s.Settings.Current()
+			return safehttp.Limits{
+				Size: int64(set.MaxHTTPResponseSizeLimit) * megabyte, Decompressed: int64(set.MaxHTTPDecompressedSize) * megabyte,
+				JSONDepth: set.MaxHTTPResponseJSONDepth, JSONStructural: set.MaxHTTPResponseJSONStructuralChars,
+				XMLStructural: set.MaxHTTPResponseXMLStructuralChars, CSVStructural: set.MaxHTTPResponseCSVStructuralChars,
+			}
+		},
+	}
 }
 
 // code builds projects and their repositories.
@@ -267,7 +282,7 @@ func (s *Services) code(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Namespaces: s.Namespaces, Projects: s.Projects, Box: d.Box, Now: d.Now, Log: d.Log,
 	}))
 	s.Variables = variable.New(need(c, variable.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Box: d.Box, Now: d.Now}))
-	s.Triggers = trigger.New(need(c, trigger.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Box: d.Box, Now: d.Now, Log: d.Log}))
+	s.Triggers = trigger.New(need(c, trigger.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Box: d.Box, Now: d.Now, Log: d.Log}))
 	s.IDTokens = idtoken.New(need(c, idtoken.Deps{DB: d.DB, Box: d.Box, Now: d.Now}))
 	s.JobTokens = jobtoken.New(need(c, jobtoken.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Projects: s.Projects, Namespaces: s.Namespaces, Now: d.Now}))
 	s.SecureFiles = securefile.New(need(c, securefile.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Objects: d.Objects, Box: d.Box, Now: d.Now, Log: d.Log}))
@@ -311,11 +326,11 @@ func (s *Services) code(c *check, d Deps) {
 // planning builds issues, merge requests and what belongs to them.
 func (s *Services) planning(c *check, d Deps) {
 	s.References = reference.New(need(c, reference.Deps{
-		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs,
+		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs,
 	}))
 	s.Labels = label.New(need(c, label.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Kinds: s.Kinds, Now: d.Now, URLs: s.URLs}))
 	s.Milestones = milestone.New(need(c, milestone.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Namespaces: s.Namespaces, Now: d.Now, URLs: s.URLs}))
-	s.Times = timelog.New(need(c, timelog.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now}))
+	s.Times = timelog.New(need(c, timelog.Deps{DB: d.DB, Policy: s.Policy, Settings: s.Settings, Now: d.Now}))
 	s.Iterations = iteration.New(need(c, iteration.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
 	s.Boards = board.New(need(c, board.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Milestones: s.Milestones, Projects: s.Projects, Groups: s.Namespaces, Now: d.Now,
@@ -335,7 +350,7 @@ func (s *Services) planning(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, MergeRequests: s.MergeRequests, Protections: s.Protections, Settings: s.Settings, Now: d.Now,
 	}))
 	s.StatusChecks = statuscheck.New(need(c, statuscheck.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, MergeRequests: s.MergeRequests,
+		Times: s.Times, DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, MergeRequests: s.MergeRequests,
 		Outbound: s.outbound(), Settings: s.Settings, Box: d.Box, Jobs: d.Jobs, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Snippets = snippet.New(need(c, snippet.Deps{
@@ -360,7 +375,7 @@ func (s *Services) talk(c *check, d Deps) {
 	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Kinds: s.Kinds, Now: d.Now}))
 	s.Subscriptions = subscription.New(need(c, subscription.Deps{DB: d.DB, Policy: s.Policy, Labels: s.Labels, Kinds: s.Kinds, Now: d.Now}))
 	s.Commands = quickaction.New(need(c, quickaction.Deps{
-		Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics, Milestones: s.Milestones,
+		Times: s.Times, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics, Milestones: s.Milestones,
 		Iterations: s.Iterations, Boards: s.Boards, References: s.References, Awards: s.Awards, Subscriptions: s.Subscriptions, Repos: s.Repos, Now: d.Now,
 	}))
 	s.Notes = note.New(need(c, note.Deps{
@@ -400,7 +415,7 @@ func (s *Services) finding(c *check, d Deps) {
 // reactions builds what only reacts to events.
 func (s *Services) reactions(c *check, d Deps) {
 	s.SystemNotes = systemnote.New(need(c, systemnote.Deps{
-		Notes: s.Notes, Kinds: s.Kinds, Users: s.Accounts, References: s.References, Now: d.Now,
+		Times: s.Times, Notes: s.Notes, Kinds: s.Kinds, Users: s.Accounts, References: s.References, Now: d.Now,
 		Code: systemnote.Code{Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Jobs: d.Jobs},
 	}))
 	s.Events = resourceevent.New(need(c, resourceevent.Deps{DB: d.DB, Policy: s.Policy, Notes: s.Notes, MergeRequests: s.MergeRequests}))

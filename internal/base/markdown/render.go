@@ -29,7 +29,7 @@ const (
 type Span struct{ Start, End int }
 
 // HTML is a rendered text with holes in it where the spans were. It is safe in any page, and
-// never changed.
+// readers never change it.
 type HTML struct {
 	parts []string // around the holes, one more than these
 	holes []int    // indices of spans, in their order in the text
@@ -38,6 +38,14 @@ type HTML struct {
 
 // Size is about how many bytes the text takes in memory.
 func (h *HTML) Size() int { return h.size }
+
+// Change has change replace each part of the text between its holes. It is for who has just rendered the text.
+func (h *HTML) Change(change func(part string) string) {
+	for i, part := range h.parts {
+		h.parts[i] = change(part)
+		h.size += len(h.parts[i]) - len(part)
+	}
+}
 
 // filledSize is about how many bytes are written for a span.
 const filledSize = 256

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"strings"
 )
 
 // AccessTokenPrefix opens personal, group and project access tokens unless the settings
@@ -23,6 +24,18 @@ func NewToken(prefix string) string {
 	var raw [15]byte
 	_, _ = rand.Read(raw[:]) // ends the program rather than fail
 	return prefix + base64.RawURLEncoding.EncodeToString(raw[:])
+}
+
+// random is how many characters NewToken adds to the prefix.
+const random = 20
+
+// Has reports whether a text looks like a token of a type, whose prefix may follow the prefix of an instance.
+func Has(token, prefix string) bool {
+	if strings.HasPrefix(token, prefix) {
+		return true
+	}
+	own := len(token) - random
+	return own > 0 && strings.HasSuffix(token[:own], "-"+prefix)
 }
 
 // Digest returns the form in which a token is stored and looked up: SHA-256 in hex, 64

@@ -92,7 +92,7 @@ func (s *Service) Bearer(ctx context.Context, token string) (authz.Actor, error)
 // bearer is Bearer with the job.
 func (s *Service) bearer(ctx context.Context, token string) (authz.Actor, *Held, error) {
 	unauthorized := errs.New(errs.Unauthorized, "")
-	if !strings.HasPrefix(token, jobTokenPrefix) {
+	if !secret.Has(token, jobTokenPrefix) {
 		return authz.Actor{}, nil, unauthorized
 	}
 	h, err := s.HoldAny(ctx, token)
@@ -115,7 +115,7 @@ const jobUser = "gitlab-ci-token"
 // BearerGit is Bearer for HTTP Basic; ok is false where the name is another or the password no job's token: jobs sign in
 // under that name with other tokens, too. The actor pushes to the job's project if the project allows it.
 func (s *Service) BearerGit(ctx context.Context, name, password string) (as authz.Actor, ok bool, err error) {
-	if name != jobUser || !strings.HasPrefix(password, jobTokenPrefix) {
+	if name != jobUser || !secret.Has(password, jobTokenPrefix) {
 		return authz.Actor{}, false, nil
 	}
 	as, h, err := s.bearer(ctx, password)

@@ -131,7 +131,7 @@ func (s *Service) handOver(ctx context.Context, r *runner.Runner, m *runner.Mana
 	if err != nil {
 		return nil, err
 	}
-	token := secret.NewToken(jobTokenPrefix)
+	token := secret.NewToken(s.Settings.Current().TokenPrefix(jobTokenPrefix))
 	begin := s.beginning(r, m, token, can)
 	begin(j)
 	found, reason, err := s.prepare(ctx, p, r, j, token, can)

@@ -116,7 +116,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	})
 	w.scopes = jobtoken.New(jobtoken.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Namespaces: places, Now: w.now})
 	w.variables = variable.New(variable.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.now})
-	w.triggers = trigger.New(trigger.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.now, Log: quiet})
+	w.triggers = trigger.New(trigger.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Box: box, Now: w.now, Log: quiet})
 	w.idTokens = idtoken.New(idtoken.Deps{DB: d, Box: box, Now: w.now})
 	w.deps = ci.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Limits: limit.New(limit.Deps{Settings: settings, Now: w.window}), Accounts: w.accounts, Namespaces: places, Projects: w.Projects, Repos: w.repos, Protections: w.protections,

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -33,7 +33,7 @@ func (s *Service) Trigger(ctx context.Context, in TriggerInput) (*Pipeline, *pro
 	var as authz.Actor
 	var p *project.Project
 	var err error
-	if strings.HasPrefix(in.Token, jobTokenPrefix) {
+	if secret.Has(in.Token, jobTokenPrefix) {
 		run.Source = ByPipeline
 		as, p, err = s.bearing(ctx, in, &run)
 	} else {

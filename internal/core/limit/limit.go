@@ -42,6 +42,7 @@ const (
 	Archive       Class = "project_repositories_archive"   // caller and project
 	Changelog     Class = "project_repositories_changelog" // caller and project
 	MembersDelete Class = "members_delete"                 // caller and project or group
+	ShellCommands Class = "gitlab_shell_operation"         // caller, project and command
 	RawBlob       Class = "raw_blob"                       // project and path, for all callers
 	LargeBlob     Class = "large_blob_download"            // project, for all callers
 
@@ -102,6 +103,7 @@ var rules = map[Class]rule{
 	}},
 	Changelog:     {every: time.Minute, text: "This changelog has been requested too many times. Try again later.", most: fixed(5)},
 	MembersDelete: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.MembersDeleteLimit }},
+	ShellCommands: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.GitlabShellOperationLimit }},
 	RawBlob:       {every: time.Minute, shared: true, most: func(s *setting.Settings, _ authz.Actor) int { return s.RawBlobRequestLimit }},
 	LargeBlob:     {every: time.Minute, shared: true, most: fixed(5)},
 

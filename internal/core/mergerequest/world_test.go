@@ -111,7 +111,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	t.Cleanup(func() { check(t, w.checks.Stop(context.Background())) })
 	w.deps.CI = w.checks
 	w.deps.References = reference.New(reference.Deps{
-		DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Repos: w.repos, URLs: w.deps.URLs,
+		Settings: settings, DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Repos: w.repos, URLs: w.deps.URLs,
 	})
 	w.deps.References.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: issueFinder{w}}})
 	w.requests = mergerequest.New(w.deps)

@@ -25,6 +25,7 @@ import (
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/subscription"
+	"tenon/internal/core/timelog"
 )
 
 // Action is what commands of some names do.
@@ -144,6 +145,7 @@ type Deps struct {
 	Awards        *award.Service
 	Subscriptions *subscription.Service
 	Repos         *repo.Service
+	Times         *timelog.Service
 	Now           func() time.Time
 }
 

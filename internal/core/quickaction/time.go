@@ -41,7 +41,7 @@ func (s *Service) estimate(_ context.Context, c *Call) error {
 	duration := c.Argument
 	s.track(c, timelog.Change{Estimate: &duration})
 	c.Set("time_estimate", n)
-	c.Say("Set time estimate to %s.", timelog.Human(n))
+	c.Say("Set time estimate to %s.", s.Times.Human(n))
 	return nil
 }
 
@@ -71,9 +71,9 @@ func (s *Service) spend(_ context.Context, c *Call) error {
 	s.track(c, timelog.Change{Spend: duration, SpentAt: &at})
 	c.Set("spend_time", map[string]any{"duration": n, "user_id": c.As.UserID, "spent_at": at.Format(instant)})
 	if n < 0 {
-		c.Say("Subtracted %s spent time.", timelog.Human(-n))
+		c.Say("Subtracted %s spent time.", s.Times.Human(-n))
 	} else {
-		c.Say("Added %s spent time.", timelog.Human(n))
+		c.Say("Added %s spent time.", s.Times.Human(n))
 	}
 	return nil
 }

@@ -36,12 +36,14 @@ type key struct {
 	branch  string            // its default branch
 	folder  string            // of a page of a wiki
 	line    bool
+	assets  assetProxy
+	version int // of what Markdown is rendered to, as the settings have it
 }
 
 // rendered gives a text in HTML, from the cache where it is there. More large texts at once than there are
 // processors would take memory and no less time: others wait.
 func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool) (*rendered, error) {
-	k := key{sum: sha256.Sum256([]byte(text)), line: line}
+	k := key{sum: sha256.Sum256([]byte(text)), line: line, assets: s.assets(), version: s.Settings.Current().LocalMarkdownVersion}
 	if in.Project != nil {
 		k.project, k.path = in.Project.ID, in.Project.FullPath
 		if in.Project.DefaultBranch != nil {
@@ -78,6 +80,7 @@ func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool
 			r.refs = withPages(parsed, r.refs)
 		}
 		r.html = parsed.HTML(spans(r.refs), func(address string, picture bool) string { return s.link(in, address, picture) })
+		r.html.Change(k.assets.html)
 	}
 	cost := r.html.Size() + len(k.folder) + len(k.path) + len(k.branch)
 	for _, ref := range r.refs {

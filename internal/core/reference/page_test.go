@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/reference"
+	"tenon/internal/core/setting"
 	"tenon/internal/core/weburl"
 )
 
@@ -19,7 +20,7 @@ func TestService_HTML_pages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := coretest.New(t, d)
 		s := reference.New(reference.Deps{
-			DB: d, Policy: w.Policy, Accounts: everybody{}, Projects: w.Projects, URLs: weburl.New(&url.URL{Scheme: "https", Host: "code.example"}, ""),
+			Settings: setting.New(d, w.Now), DB: d, Policy: w.Policy, Accounts: everybody{}, Projects: w.Projects, URLs: weburl.New(&url.URL{Scheme: "https", Host: "code.example"}, ""),
 		})
 		member := w.User("member")
 		p := w.Find(member, w.Project("team/open", authz.Public, w.Group("team", authz.Public, 0)))

@@ -31,7 +31,7 @@ func (s *Service) Preview(ctx context.Context, as authz.Actor, p Preview) (strin
 	}
 	if !p.References {
 		plain := markdown.Parse(p.Text).HTML(nil, func(address string, picture bool) string { return s.link(in, address, picture) })
-		return plain.Fill(func(*strings.Builder, int) {}), nil
+		return s.assets().html(plain.Fill(func(*strings.Builder, int) {})), nil
 	}
 	out, err := s.HTML(ctx, as, in, p.Text)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/setting"
 	"tenon/internal/core/weburl"
 )
 
@@ -88,6 +89,7 @@ type Deps struct {
 	Accounts Users
 	Projects *project.Service
 	Repos    *repo.Service
+	Settings *setting.Store
 	URLs     *weburl.Site
 }
 

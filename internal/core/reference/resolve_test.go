@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/reference"
+	"tenon/internal/core/setting"
 	"tenon/internal/core/weburl"
 )
 
@@ -36,7 +37,7 @@ func TestService_Resolve(t *testing.T) {
 		urls := weburl.New(u, "")
 		labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now, URLs: urls})
 		issues := issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Now: w.Now, URLs: urls})
-		s := reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: everybody{}, Projects: w.Projects, URLs: urls})
+		s := reference.New(reference.Deps{Settings: setting.New(d, w.Now), DB: d, Policy: w.Policy, Accounts: everybody{}, Projects: w.Projects, URLs: urls})
 		s.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: issues, reference.Label: labels}})
 
 		member, stranger := w.User("member"), w.User("stranger")

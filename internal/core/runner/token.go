@@ -160,7 +160,7 @@ func (s *Service) ResetRegistration(ctx context.Context, as authz.Actor, at auth
 
 // renew gives a runner another authentication token.
 func (s *Service) renew(r *Runner) string {
-	prefix := TokenPrefix
+	prefix := s.Settings.Current().TokenPrefix(TokenPrefix)
 	if r.Registered {
 		prefix = ""
 	}

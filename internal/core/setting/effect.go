@@ -1,9 +1,11 @@
 package setting
 
 import (
+	"strings"
 	"time"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/secret"
 	"tenon/internal/core/ciconfig"
 )
 
@@ -48,3 +50,28 @@ func (s *Store) Writable() error {
 
 // CodeMaintenance is the code of what is refused in maintenance mode.
 const CodeMaintenance errs.Code = "maintenance"
+
+// TokenPrefix returns what a token begins with whose type has a prefix of its own.
+func (s *Settings) TokenPrefix(of string) string {
+	if s.InstanceTokenPrefix == "" {
+		return of
+	}
+	return s.InstanceTokenPrefix + "-" + of
+}
+
+// AccessTokenPrefix returns what access tokens of users, projects and groups begin with. The prefix of the instance
+// replaces the one that is set for them.
+func (s *Settings) AccessTokenPrefix() string {
+	if s.InstanceTokenPrefix == "" {
+		return s.PersonalAccessTokenPrefix
+	}
+	return s.TokenPrefix(secret.AccessTokenPrefix)
+}
+
+// CloneRoot is where repositories are cloned from over HTTP, without a trailing slash; "" is the URL of the instance.
+func (s *Settings) CloneRoot() string {
+	if s.CustomHTTPCloneURLRoot == nil {
+		return ""
+	}
+	return strings.TrimRight(*s.CustomHTTPCloneURLRoot, "/")
+}

@@ -25,6 +25,7 @@ type Store struct {
 	db      *db.DB
 	now     func() time.Time
 	box     *secret.Box
+	every   time.Duration // how often Start reads
 	current atomic.Pointer[Settings]
 	loading sync.Mutex // what was read earlier comes into force earlier
 
@@ -34,7 +35,7 @@ type Store struct {
 
 // New builds the store; Open must be called before Current.
 func New(d *db.DB, now func() time.Time) *Store {
-	s := &Store{db: d, now: now}
+	s := &Store{db: d, now: now, every: refreshEvery}
 	defaults := Defaults()
 	defaults.created = now()
 	defaults.updated = defaults.created
@@ -94,7 +95,7 @@ func (s *Store) Open(ctx context.Context) error {
 func (s *Store) Start() {
 	s.stop = make(chan struct{})
 	s.done.Go(func() {
-		tick := time.NewTicker(refreshEvery)
+		tick := time.NewTicker(s.every)
 		defer tick.Stop()
 		for {
 			select {

@@ -4,7 +4,7 @@ package setting
 type accounts struct {
 	CanCreateGroup                     bool    `setting:"can_create_group" default:"true" effect:"the right of new users to create top-level groups" doc:"New users can create top-level groups"`
 	CommitEmailHostname                *string `setting:"commit_email_hostname" default:"null" effect:"private commit emails of users" doc:"Hostname of private commit emails; null is users.noreply.HOST"`
-	DefaultPreferredLanguage           string  `setting:"default_preferred_language" default:"en" options:"en" pending:"true" doc:"Language of new users"`
+	DefaultPreferredLanguage           string  `setting:"default_preferred_language" default:"en" options:"en" effect:"pages; there is one language" doc:"Language of new users"`
 	DefaultProjectsLimit               int     `setting:"default_projects_limit" default:"100000" min:"0" effect:"the projects limit of new users" doc:"Default limit of personal projects per user"`
 	DefaultSyntaxHighlightingTheme     int     `setting:"default_syntax_highlighting_theme" default:"1" min:"1" max:"6" wrong:"must be a valid syntax highlighting theme ID" effect:"new users" doc:"Syntax highlighting theme of new users, 1 to 6"`
 	DefaultDarkSyntaxHighlightingTheme int     `setting:"default_dark_syntax_highlighting_theme" default:"2" min:"1" max:"6" wrong:"must be a valid syntax highlighting theme ID" pending:"true" doc:"Syntax highlighting theme of new users in dark mode, 1 to 6"`

@@ -3,23 +3,23 @@ package setting
 // pages holds the settings of pages, Markdown and mail.
 type pages struct {
 	HomePageURL                                *string  `setting:"home_page_url" default:"null" format:"url" effect:"the first page of visitors" doc:"URL of the first page of users who are not signed in"`
-	AfterSignOutPath                           *string  `setting:"after_sign_out_path" default:"null" format:"url" pending:"true" doc:"URL of the page after sign-out"`
+	AfterSignOutPath                           *string  `setting:"after_sign_out_path" default:"null" format:"url" effect:"the page after sign-out" doc:"URL of the page after sign-out"`
 	AbuseNotificationEmail                     *string  `setting:"abuse_notification_email" default:"null" format:"email" alias:"admin_notification_email" pending:"true" doc:"Address of abuse reports"`
 	HelpPageText                               *string  `setting:"help_page_text" default:"null" chars:"10000" effect:"the help page" doc:"Text on the help page, in Markdown"`
-	HelpText                                   *string  `setting:"help_text" default:"null" chars:"10000" pending:"true" doc:"Text of the help"`
+	HelpText                                   *string  `setting:"help_text" default:"null" chars:"10000" effect:"the help page" doc:"Text of the help"`
 	HelpPageHideCommercialContent              bool     `setting:"help_page_hide_commercial_content" default:"false" area:"telemetry" doc:"Hide marketing on the help page"`
 	HelpPageSupportURL                         *string  `setting:"help_page_support_url" default:"null" format:"url" effect:"the help page" doc:"URL of support on the help page"`
-	HelpPageDocumentationBaseURL               *string  `setting:"help_page_documentation_base_url" default:"null" format:"url" pending:"true" doc:"URL of the documentation"`
+	HelpPageDocumentationBaseURL               *string  `setting:"help_page_documentation_base_url" default:"null" format:"url" effect:"the help page" doc:"URL of the documentation"`
 	SecurityTxtContent                         *string  `setting:"security_txt_content" default:"null" chars:"2048" effect:"GET /.well-known/security.txt" doc:"Content of security.txt"`
 	HideThirdPartyOffers                       bool     `setting:"hide_third_party_offers" default:"false" area:"telemetry" doc:"Hide offers of third parties"`
 	HTMLEmailsEnabled                          bool     `setting:"html_emails_enabled" default:"true" effect:"mail" doc:"Send mail as HTML too"`
 	EmailAuthorInBody                          bool     `setting:"email_author_in_body" default:"false" effect:"mail" doc:"Name the author in the body of mail"`
 	EmailAdditionalText                        *string  `setting:"email_additional_text" default:"null" chars:"10000" effect:"mail" doc:"Text at the end of mail"`
-	LocalMarkdownVersion                       int      `setting:"local_markdown_version" default:"0" min:"0" max:"65535" pending:"true" doc:"Number whose change renders Markdown anew"`
-	AssetProxyEnabled                          bool     `setting:"asset_proxy_enabled" default:"false" needs:"asset_proxy_url,asset_proxy_secret_key" pending:"true" doc:"Fetch external images through a proxy"`
-	AssetProxyURL                              *string  `setting:"asset_proxy_url" default:"null" format:"url" pending:"true" doc:"URL of the asset proxy"`
-	AssetProxySecretKey                        *string  `setting:"asset_proxy_secret_key" default:"null" secret:"true" hidden:"true" pending:"true" doc:"Secret shared with the asset proxy; never returned"`
-	AssetProxyAllowlist                        []string `setting:"asset_proxy_allowlist" default:"null" null:"true" alias:"asset_proxy_whitelist" split:"true" pending:"true" doc:"Domains whose images are not proxied"`
+	LocalMarkdownVersion                       int      `setting:"local_markdown_version" default:"0" min:"0" max:"65535" effect:"the cache of rendered Markdown" doc:"Number whose change renders Markdown anew"`
+	AssetProxyEnabled                          bool     `setting:"asset_proxy_enabled" default:"false" needs:"asset_proxy_url,asset_proxy_secret_key" effect:"pictures, videos and sounds of other sites in Markdown" doc:"Fetch external images through a proxy"`
+	AssetProxyURL                              *string  `setting:"asset_proxy_url" default:"null" format:"url" effect:"pictures, videos and sounds of other sites in Markdown" doc:"URL of the asset proxy"`
+	AssetProxySecretKey                        *string  `setting:"asset_proxy_secret_key" default:"null" secret:"true" hidden:"true" effect:"pictures, videos and sounds of other sites in Markdown" doc:"Secret shared with the asset proxy; never returned"`
+	AssetProxyAllowlist                        []string `setting:"asset_proxy_allowlist" default:"null" null:"true" alias:"asset_proxy_whitelist" split:"true" effect:"pictures, videos and sounds of other sites in Markdown" doc:"Domains whose images are not proxied"`
 	PollingIntervalMultiplier                  float64  `setting:"polling_interval_multiplier" default:"1" pending:"true" doc:"Factor of the intervals in which pages ask for changes"`
 	PerformanceBarAllowedGroupID               *int     `setting:"performance_bar_allowed_group_id" default:"null" min:"0" readonly:"true" pending:"true" doc:"Group whose members see the performance bar"`
 	MaintenanceMode                            bool     `setting:"maintenance_mode" default:"false" effect:"all changes: REST, GraphQL, pages, pushes, Git LFS, requests of runners for jobs, and jobs of the server" doc:"Refuse all changes"`

@@ -56,8 +56,8 @@ type places struct {
 	IssuesCreateLimit                                  int            `setting:"issues_create_limit" default:"300" min:"0" effect:"new issues" doc:"Maximum issue creation requests per user per minute"`
 	NotesCreateLimit                                   int            `setting:"notes_create_limit" default:"300" min:"0" effect:"new notes" doc:"Maximum note creation requests per user per minute"`
 	NotesCreateLimitAllowlist                          []string       `setting:"notes_create_limit_allowlist" default:"[]" entries:"100" raw:"true" effect:"new notes" doc:"Usernames excluded from the note creation limit"`
-	RootMovedPermanentlyRedirection                    bool           `setting:"root_moved_permanently_redirection" default:"false" pending:"true" doc:"Redirect moved paths permanently"`
-	TimeTrackingLimitToHours                           bool           `setting:"time_tracking_limit_to_hours" default:"false" pending:"true" doc:"Show tracked time in hours at most"`
+	RootMovedPermanentlyRedirection                    bool           `setting:"root_moved_permanently_redirection" default:"false" effect:"the redirect of visitors to home_page_url" doc:"Redirect moved paths permanently"`
+	TimeTrackingLimitToHours                           bool           `setting:"time_tracking_limit_to_hours" default:"false" effect:"REST, GraphQL, system notes, quick actions and status checks" doc:"Show tracked time in hours at most"`
 	MaxDecompressedArchiveSize                         int            `setting:"max_decompressed_archive_size" default:"25600" min:"0" later:"import and export" doc:"Maximum size of a decompressed archive in MB; 0 is unlimited"`
 	DecompressArchiveFileTimeout                       int            `setting:"decompress_archive_file_timeout" default:"210" min:"0" later:"import and export" doc:"Seconds to decompress an archive; 0 is unlimited"`
 	NamespaceAggregationScheduleLeaseDurationInSeconds int            `setting:"namespace_aggregation_schedule_lease_duration_in_seconds" default:"300" min:"1" pending:"true" doc:"Seconds between recounts of the storage of a namespace"`

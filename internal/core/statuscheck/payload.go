@@ -14,7 +14,6 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
-	"tenon/internal/core/timelog"
 )
 
 // payload is what a service is told.
@@ -195,7 +194,7 @@ func (s *Service) attributes(p *project.Project, m *mergerequest.MergeRequest) a
 		State: m.State, Draft: m.Draft, WorkInProgress: m.Draft,
 		MergeStatus: m.Status, DetailedMergeStatus: m.DetailedStatus(p), MergeError: m.MergeError, MergeCommitSHA: m.MergeCommitSHA, MergeUserID: m.MergeUserID,
 		AutoMerge: m.MergeWhenPipelineSucceeds, Resolved: !m.Blocked(p), Estimate: m.Estimate, Spent: m.Spent,
-		HumanEstimate: human(m.Estimate), HumanSpent: human(m.Spent),
+		HumanEstimate: s.human(m.Estimate), HumanSpent: s.human(m.Spent),
 		CreatedAt: stamp(m.CreatedAt), UpdatedAt: stamp(m.UpdatedAt), URL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
 		StateID: map[mergerequest.State]int{
 			mergerequest.StateOpened: 1, mergerequest.StateClosed: 2, mergerequest.StateMerged: 3, mergerequest.StateLocked: 4,
@@ -212,11 +211,11 @@ func (s *Service) attributes(p *project.Project, m *mergerequest.MergeRequest) a
 }
 
 // human gives a time in words, nil for none.
-func human(seconds int64) *string {
+func (s *Service) human(seconds int64) *string {
 	if seconds == 0 {
 		return nil
 	}
-	text := timelog.Human(seconds)
+	text := s.Times.Human(seconds)
 	return &text
 }
 

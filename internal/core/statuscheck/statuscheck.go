@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/timelog"
 	"tenon/internal/core/weburl"
 )
 
@@ -131,6 +132,7 @@ type Deps struct {
 	MergeRequests *mergerequest.Service
 	Outbound      *safehttp.Dialer
 	Settings      *setting.Store
+	Times         *timelog.Service
 	Box           *secret.Box // seals shared secrets
 	Jobs          job.Enqueuer
 	Now           func() time.Time

@@ -17,6 +17,7 @@ import (
 	"tenon/internal/core/approval/approvaltest"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/statuscheck"
+	"tenon/internal/core/timelog"
 )
 
 // world has the external status checks of a project.
@@ -41,7 +42,8 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	box, err := secret.NewBox(secret.NewKey())
 	approvaltest.Check(t, err)
 	w.checks = statuscheck.New(statuscheck.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, MergeRequests: w.MergeRequests,
+		Times: timelog.New(timelog.Deps{Settings: w.Settings}),
+		DB:    d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, MergeRequests: w.MergeRequests,
 		Outbound: w.dialer, Settings: w.Settings, Box: box, Jobs: job.EnqueuerFunc(w.Enqueue), Now: w.Now, URLs: w.URLs,
 	})
 	w.approvals = approval.New(approval.Deps{

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/timelog"
 )
 
 // Names finds users by id.
@@ -25,6 +26,7 @@ type Deps struct {
 	Users      Names
 	References References
 	Code       Code
+	Times      *timelog.Service
 	Now        func() time.Time
 }
 
@@ -123,7 +125,7 @@ func (s *Service) IssueUpdated(ctx context.Context, e issue.Updated) error {
 	if e.Has("due_date") {
 		lines = append(lines, DueDate(was.DueDate, is.DueDate))
 	}
-	lines = append(lines, Time(e.Time, is.Estimate)...)
+	lines = append(lines, s.time(e.Time, is.Estimate)...)
 	return s.record(ctx, e.Fact, lines)
 }
 

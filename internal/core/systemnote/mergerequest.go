@@ -56,7 +56,7 @@ func (s *Service) RequestUpdated(ctx context.Context, e mergerequest.Updated) er
 	if was.Locked() != is.Locked() {
 		lines = append(lines, Locked(is.Locked(), "merge request"))
 	}
-	lines = append(lines, Time(e.Time, is.Estimate)...)
+	lines = append(lines, s.time(e.Time, is.Estimate)...)
 	return s.recordRequest(ctx, e.Fact, lines)
 }
 

@@ -5,11 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"tenon/internal/core/setting"
 	"tenon/internal/core/timelog"
 )
 
 func TestTime(t *testing.T) {
 	t.Parallel()
+	s := New(Deps{Times: timelog.New(timelog.Deps{Settings: setting.New(nil, time.Now)})})
 	at := time.Date(2023, 5, 22, 10, 0, 0, 0, time.UTC)
 	seconds := func(n int64) *int64 { return &n }
 	for _, tt := range []struct {
@@ -25,7 +27,7 @@ func TestTime(t *testing.T) {
 		{timelog.Diff{Spent: -1800, SpentAt: at}, 0, []string{"subtracted 30m of time spent at 2023-05-22 10:00:00 UTC"}},
 		{timelog.Diff{Reset: true}, 0, []string{"removed time spent"}},
 	} {
-		if got := Time(tt.diff, tt.estimate); !slices.Equal(got, tt.want) {
+		if got := s.time(tt.diff, tt.estimate); !slices.Equal(got, tt.want) {
 			t.Errorf("%+v: got %q, want %q", tt.diff, got, tt.want)
 		}
 	}

@@ -2,6 +2,7 @@ package timelog
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,9 +71,22 @@ func Parse(text string) (seconds int64, ok bool) {
 	return seconds, true
 }
 
-// Human writes seconds as people do, "1w 2d 3h", with a minus before a negative number. It
-// is "0h" for 0.
-func Human(seconds int64) string {
+// step is a unit in which durations are written.
+type step struct {
+	size int64
+	name string
+}
+
+// steps are the units from the longest one.
+var steps = []step{{month, "mo"}, {week, "w"}, {day, "d"}, {hour, "h"}, {minute, "m"}, {1, "s"}}
+
+// Human writes seconds as people do, "1w 2d 3h", with a minus before a negative number; in hours at most, "51h", where the
+// settings say so. It is "0h" for 0.
+func (s *Service) Human(seconds int64) string {
+	units := steps
+	if s.Settings.Current().TimeTrackingLimitToHours {
+		units = steps[slices.IndexFunc(steps, func(u step) bool { return u.size == hour }):]
+	}
 	if seconds == 0 {
 		return "0h"
 	}
@@ -81,10 +95,7 @@ func Human(seconds int64) string {
 		out.WriteString("-")
 		seconds = -seconds
 	}
-	for _, u := range []struct {
-		size int64
-		name string
-	}{{month, "mo"}, {week, "w"}, {day, "d"}, {hour, "h"}, {minute, "m"}, {1, "s"}} {
+	for _, u := range units {
 		if n := seconds / u.size; n > 0 {
 			if out.Len() > 1 {
 				out.WriteString(" ")

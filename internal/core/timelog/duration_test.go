@@ -2,7 +2,12 @@ package timelog_test
 
 import (
 	"testing"
+	"time"
 
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/coretest"
+	"tenon/internal/core/setting"
 	"tenon/internal/core/timelog"
 )
 
@@ -36,14 +41,30 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestHuman(t *testing.T) {
+func TestService_Human(t *testing.T) {
 	t.Parallel()
-	for seconds, want := range map[int64]string{
-		0: "0h", 1: "1s", 12600: "3h 30m", 8 * 3600: "1d", 5 * 8 * 3600: "1w", 20 * 8 * 3600: "1mo", -5400: "-1h 30m",
-		27*8*3600 + 61: "1mo 1w 2d 1m 1s",
-	} {
-		if got := timelog.Human(seconds); got != want {
-			t.Errorf("Human(%d) = %q, want %q", seconds, got, want)
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		settings := setting.New(d, time.Now)
+		s, set := timelog.New(timelog.Deps{Settings: settings}), coretest.Setter(t, settings)
+		for _, tt := range []struct {
+			seconds       int64
+			want, inHours string
+		}{
+			{0, "0h", "0h"},
+			{1, "1s", "1s"},
+			{12600, "3h 30m", "3h 30m"},
+			{8 * 3600, "1d", "8h"},
+			{5 * 8 * 3600, "1w", "40h"},
+			{20 * 8 * 3600, "1mo", "160h"},
+			{-5400, "-1h 30m", "-1h 30m"},
+			{27*8*3600 + 61, "1mo 1w 2d 1m 1s", "216h 1m 1s"},
+		} {
+			for hours, want := range map[bool]string{false: tt.want, true: tt.inHours} {
+				set("time_tracking_limit_to_hours", hours)
+				if got := s.Human(tt.seconds); got != want {
+					t.Errorf("%d seconds, limited to hours %v: %q, want %q", tt.seconds, hours, got, want)
+				}
+			}
 		}
-	}
+	})
 }

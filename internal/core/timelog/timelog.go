@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/setting"
 )
 
 // The codes of refusals that transports word.
@@ -75,9 +76,10 @@ type Entry struct {
 
 // Deps are what the service is built on.
 type Deps struct {
-	DB     *db.DB
-	Policy *authz.Policy
-	Now    func() time.Time
+	DB       *db.DB
+	Policy   *authz.Policy
+	Settings *setting.Store
+	Now      func() time.Time
 }
 
 // Service reads and writes entries.

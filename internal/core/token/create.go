@@ -128,7 +128,7 @@ func (s *Service) createToken(ctx context.Context, as authz.Actor, kind Kind, us
 }
 
 func (s *Service) newSecret() string {
-	return secret.NewToken(s.Settings.Current().PersonalAccessTokenPrefix)
+	return secret.NewToken(s.Settings.Current().AccessTokenPrefix())
 }
 
 // checkToken refuses what cannot be a token, in one sentence, and trims its name.

@@ -51,7 +51,7 @@ func (s *Service) DeployTokens(ctx context.Context, w db.Where, r page.Range) (p
 // number, a username where it has none, and its secret. It asks for no permission and
 // validates nothing.
 func (s *Service) KeepDeployToken(ctx context.Context, t *DeployToken) (key string, err error) {
-	key = secret.NewToken(secret.DeployTokenPrefix)
+	key = secret.NewToken(s.Settings.Current().TokenPrefix(secret.DeployTokenPrefix))
 	t.CreatedAt = db.At(s.Now())
 	t.UpdatedAt = t.CreatedAt
 	row := struct {

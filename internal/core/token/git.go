@@ -24,7 +24,7 @@ func (s *Service) AuthenticateGit(ctx context.Context, name, password, from stri
 	switch {
 	case !errs.Is(err, errs.Unauthorized) || known(err) || name == "" || password == "":
 		return as, access, err
-	case !s.Settings.Current().PasswordAuthenticationEnabledForGit || strings.HasPrefix(password, secret.DeployTokenPrefix) || s.looksLikeToken(password):
+	case !s.Settings.Current().PasswordAuthenticationEnabledForGit || secret.Has(password, secret.DeployTokenPrefix) || s.looksLikeToken(password):
 		return authz.Actor{}, GitAccess{}, err
 	}
 	as, err = s.Accounts.AuthenticatePassword(ctx, name, password, from)
@@ -41,7 +41,7 @@ func (s *Service) AuthenticateGitToken(ctx context.Context, name, password, _ st
 	if name == "" || password == "" {
 		return authz.Actor{}, GitAccess{}, errs.New(errs.Unauthorized, "")
 	}
-	if strings.HasPrefix(password, secret.DeployTokenPrefix) {
+	if secret.Has(password, secret.DeployTokenPrefix) {
 		as, scopes, err := s.AuthenticateDeploy(ctx, name, password)
 		switch {
 		case err != nil:
@@ -76,7 +76,7 @@ func known(err error) bool {
 
 // looksLikeToken saves the price of a password's hash for tokens that are of no use.
 func (s *Service) looksLikeToken(text string) bool {
-	for _, prefix := range []string{s.Settings.Current().PersonalAccessTokenPrefix, secret.AccessTokenPrefix} {
+	for _, prefix := range []string{s.Settings.Current().AccessTokenPrefix(), secret.AccessTokenPrefix} {
 		if prefix != "" && len(text) == len(prefix)+20 && strings.HasPrefix(text, prefix) {
 			return true
 		}

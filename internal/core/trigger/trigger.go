@@ -19,6 +19,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
 	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
 )
 
 // ID identifies a trigger.
@@ -66,12 +67,13 @@ type Deleted struct{ change.Of[Trigger] }
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB     *db.DB
-	Policy *authz.Policy
-	Bus    *event.Bus
-	Box    *secret.Box
-	Now    func() time.Time
-	Log    *slog.Logger
+	DB       *db.DB
+	Policy   *authz.Policy
+	Bus      *event.Bus
+	Settings *setting.Store
+	Box      *secret.Box
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Service keeps triggers. It is safe for concurrent use.
@@ -212,7 +214,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	if err := check(in.Description); err != nil {
 		return nil, err
 	}
-	now, token := db.At(s.Now()), secret.NewToken(TokenPrefix)
+	now, token := db.At(s.Now()), secret.NewToken(s.Settings.Current().TokenPrefix(TokenPrefix))
 	t := Trigger{ProjectID: p.ID, OwnerID: as.UserID, Digest: secret.Digest(token), Description: in.Description, CreatedAt: now, UpdatedAt: now}
 	t.Sealed = s.Box.Seal(sealedAt(p.ID, t.Digest), token)
 	if in.ExpiresAt != nil {

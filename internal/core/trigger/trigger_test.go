@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
 	"tenon/internal/core/trigger"
 )
 
@@ -27,7 +28,7 @@ func TestService(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := trigger.New(trigger.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.Now, Log: slog.New(slog.DiscardHandler)})
+		s := trigger.New(trigger.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Box: box, Now: w.Now, Log: slog.New(slog.DiscardHandler)})
 		one, two, developer, stranger := w.User("one"), w.User("two"), w.User("developer"), w.User("stranger")
 		id := w.Project("p", authz.Private, w.Group("g", authz.Private, 0))
 		w.Join(id, one, authz.Maintainer)

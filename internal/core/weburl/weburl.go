@@ -5,7 +5,6 @@ package weburl
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -19,6 +18,8 @@ type Site struct {
 	base string // without a trailing slash
 	host string // without a port
 	ssh  string // host and perhaps port of git over SSH, "" where it is off
+
+	clone func() string // root of repositories over HTTP, without a trailing slash; nil or "" is base
 }
 
 // New makes the URLs of an instance that is reached at base. ssh is where clients reach git
@@ -371,56 +372,11 @@ func WikiHistory(wiki, slug string) string { return WikiPage(wiki, slug) + "/his
 // WikiPages lists the pages of the wiki at a URL.
 func WikiPages(wiki string) string { return wiki + "/pages" }
 
-// HTTPRepository is where git reaches a repository over HTTP.
-func (s *Site) HTTPRepository(path string) string { return s.base + "/" + path + ".git" }
-
-// HTTPRepositoryAs is HTTPRepository with a user name and a password.
-func (s *Site) HTTPRepositoryAs(path, user, password string) string {
-	scheme, rest, _ := strings.Cut(s.base, "://")
-	return scheme + "://" + url.UserPassword(user, password).String() + "@" + rest + "/" + path + ".git"
-}
-
-// SSHRepository is where git reaches a repository over SSH, in the short form on the usual
-// port; "" where it does not.
-func (s *Site) SSHRepository(path string) string {
-	if s.ssh == "" {
-		return ""
-	}
-	host, port := s.sshParts()
-	if port != "22" {
-		return s.SSHRepositoryURL(path)
-	}
-	if strings.Contains(host, ":") { // of IPv6
-		host = "[" + host + "]"
-	}
-	return "git@" + host + ":" + path + ".git"
-}
-
-// SSHRepositoryURL is SSHRepository as a URL, on any port.
-func (s *Site) SSHRepositoryURL(path string) string {
-	if s.ssh == "" {
-		return ""
-	}
-	return "ssh://git@" + net.JoinHostPort(s.sshParts()) + "/" + path + ".git"
-}
-
-// sshParts are host and port of git over SSH.
-func (s *Site) sshParts() (host, port string) {
-	host, port, err := net.SplitHostPort(s.ssh)
-	if err != nil { // it has no port
-		return strings.Trim(s.ssh, "[]"), "22"
-	}
-	return host, port
-}
-
 // ImportPath is how programs in Go name a project, or a folder in it.
 func (s *Site) ImportPath(path string) string {
 	_, rest, _ := strings.Cut(s.base, "://")
 	return rest + "/" + path
 }
-
-// Service is a service of a repository over HTTP, such as "info/lfs".
-func (s *Site) Service(path, service string) string { return s.HTTPRepository(path) + "/" + service }
 
 // Image is the prefix of the container images of a project.
 func (s *Site) Image(path string) string { return s.host + "/" + strings.ToLower(path) }

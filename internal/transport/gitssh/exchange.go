@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/lfs"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
@@ -41,6 +42,8 @@ const (
 const textNoRead = "You are not allowed to download code from this project."
 
 const textAway = "The server's database is not available. Please try again in a moment."
+
+const textTooMany = "This operation was done too many times. Try again in a minute."
 
 const textClosed = "Git access over SSH is not allowed"
 
@@ -140,6 +143,9 @@ func (x *exchange) git(ctx context.Context, as authz.Actor, command, path string
 	if errs.Is(err, errs.NotFound) && command == receivePack {
 		at, err = x.create(ctx, as, path)
 	}
+	if err == nil {
+		err = x.limited(as, at.Namespace, command)
+	}
 	if err != nil {
 		return x.explain(err, textHidden)
 	}
@@ -147,6 +153,11 @@ func (x *exchange) git(ctx context.Context, as authz.Actor, command, path string
 		return x.push(ctx, as, at)
 	}
 	return x.fetch(ctx, as, at, command)
+}
+
+// limited counts a command of the actor on what stands in a namespace, after it was found for the actor.
+func (x *exchange) limited(as authz.Actor, in authz.NamespaceID, command string) error {
+	return x.Limits.CheckIn(limit.ShellCommands, as, int64(in), command)
 }
 
 // remote finds the repository; that of a project that moved is found where it is, and the
@@ -291,6 +302,8 @@ func (x *exchange) explain(err error, otherwise string) int {
 	switch text := err.Error(); {
 	case errs.Is(err, errs.NotFound):
 		return x.refuse(textHidden)
+	case errs.Is(err, errs.TooMany):
+		return x.refuse(textTooMany)
 	case errs.Is(err, errs.Forbidden) && text != errs.Forbidden.String():
 		return x.refuse(text)
 	case errs.Is(err, errs.Forbidden) && otherwise != "":

@@ -29,6 +29,9 @@ func (x *exchange) lfs(ctx context.Context, as authz.Actor, path string, op lfs.
 	} else if err != nil {
 		return x.explain(err, textHidden)
 	}
+	if err := x.limited(as, p.NamespaceID, lfsAuthenticate); err != nil {
+		return x.explain(err, "")
+	}
 	if !x.open(ctx, as, p.NamespaceID) {
 		return failed
 	}

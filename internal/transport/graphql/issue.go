@@ -17,7 +17,6 @@ import (
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
-	"tenon/internal/core/timelog"
 	"tenon/internal/transport/graphql/exec"
 )
 
@@ -208,8 +207,8 @@ func (b *binder) issueFields(typ string) {
 	value(b, typ+".webPath", func(i *issue.View) string { return b.URLs.Path(i.URL) })
 	value(b, typ+".timeEstimate", func(i *issue.View) int64 { return i.Totals.Estimate })
 	value(b, typ+".totalTimeSpent", func(i *issue.View) int64 { return i.Totals.Spent })
-	value(b, typ+".humanTimeEstimate", func(i *issue.View) *string { return spoken(i.Totals.Estimate) })
-	value(b, typ+".humanTotalTimeSpent", func(i *issue.View) *string { return spoken(i.Totals.Spent) })
+	value(b, typ+".humanTimeEstimate", func(i *issue.View) *string { return b.spoken(i.Totals.Estimate) })
+	value(b, typ+".humanTotalTimeSpent", func(i *issue.View) *string { return b.spoken(i.Totals.Spent) })
 	value(b, typ+".taskCompletionStatus", func(i *issue.View) tasks { return tasksOf(i.Description) })
 }
 
@@ -283,9 +282,9 @@ func (b *binder) issueRelations(typ string) {
 }
 
 // spoken writes seconds as people do, nil for none.
-func spoken(seconds int64) *string {
+func (b *binder) spoken(seconds int64) *string {
 	if seconds == 0 {
 		return nil
 	}
-	return text(timelog.Human(seconds))
+	return text(b.Times.Human(seconds))
 }

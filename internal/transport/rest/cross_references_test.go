@@ -24,11 +24,11 @@ func TestCrossReferences(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newMerging(t, d)
 		refs := reference.New(reference.Deps{
-			DB: d, Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos, URLs: p.URLs,
+			Settings: p.Settings, DB: d, Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos, URLs: p.URLs,
 		})
 		refs.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: p.Issues, reference.MergeRequest: p.MergeRequests}})
 		systemnote.New(systemnote.Deps{
-			Notes: p.Notes, Kinds: p.Kinds, Users: p.Accounts, References: refs,
+			Times: p.Times, Notes: p.Notes, Kinds: p.Kinds, Users: p.Accounts, References: refs,
 			Code: systemnote.Code{Jobs: job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil })},
 		}).Subscribe(p.Bus)
 		secret := p.Project("far/secret", authz.Private, p.Group("far", authz.Private, 0))

@@ -82,7 +82,7 @@ func TestDiscussions_mergeRequest(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newMerging(t, d)
-		event.On(p.Bus, "system notes", systemnote.New(systemnote.Deps{Notes: p.Notes, Users: p.Accounts}).ThreadsResolved)
+		event.On(p.Bus, "system notes", systemnote.New(systemnote.Deps{Times: p.Times, Notes: p.Notes, Users: p.Accounts}).ThreadsResolved)
 		p.open("topic")
 		if _, err := d.Exec(t.Context(), "UPDATE projects SET only_allow_merge_if_all_discussions_are_resolved = true"); err != nil {
 			t.Fatal(err)

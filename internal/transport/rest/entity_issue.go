@@ -116,7 +116,7 @@ func (s *Server) issueEntity(i *issue.View, in issueShape) issueEntity {
 		UserNotesCount: i.UserNotes, Upvotes: i.Related.Upvotes, Downvotes: i.Related.Downvotes, DueDate: i.DueDate,
 		Confidential: i.Confidential, DiscussionLocked: i.DiscussionLocked, IssueType: i.Type, WebURL: i.URL,
 		Weight: i.Weight, References: references(i.Project, in.from, i.IID.Reference()), Subscribed: i.Subscribed,
-		Severity: strings.ToUpper(string(i.ShownSeverity())), HealthStatus: i.Health, TimeStats: newTimeStats(i.Totals),
+		Severity: strings.ToUpper(string(i.ShownSeverity())), HealthStatus: i.Health, TimeStats: s.timeStats(i.Totals),
 		MergeRequestsCount: i.Related.MergeRequests, BlockingIssuesCount: i.Related.Blocking, MovedToID: i.Related.MovedTo, ImportedFrom: "none",
 	}
 	if e.Epic = s.epicOf(&i.Issue); e.Epic != nil {

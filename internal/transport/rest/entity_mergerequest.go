@@ -181,7 +181,7 @@ func (s *Server) requestEntity(m *mergerequest.View, shape requestShape) mergeRe
 		ShouldRemoveSource: m.ShouldRemoveSource, ForceRemoveSource: m.ForceRemoveSource, PreparedAt: api.Time(m.CreatedAt.Time),
 		Reference: m.IID.Reference(), References: references(p, from, m.IID.Reference()), WebURL: m.URL,
 		Squash: m.Squash, SquashOnMerge: m.SquashOnMerge(p), HasConflicts: m.Status == mergerequest.CannotBeMerged,
-		DiscussionsResolved: !m.Blocked(p), ApprovalsBeforeMerge: m.ApprovalsBeforeMerge, TimeStats: newTimeStats(m.Totals),
+		DiscussionsResolved: !m.Blocked(p), ApprovalsBeforeMerge: m.ApprovalsBeforeMerge, TimeStats: s.timeStats(m.Totals),
 	}
 	if m.State == mergerequest.StateMerged {
 		e.MergedBy = e.MergeUser

@@ -34,7 +34,7 @@ func newEpicNotices(t *testing.T, d *db.DB) *planning {
 		Jobs: job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 	})
 	p.Todos.Subscribe(p.Bus)
-	systemnote.New(systemnote.Deps{Notes: p.Notes, Kinds: p.Kinds, Users: p.Accounts, References: p.References, Now: p.World.Now}).Subscribe(p.Bus)
+	systemnote.New(systemnote.Deps{Times: p.Times, Notes: p.Notes, Kinds: p.Kinds, Users: p.Accounts, References: p.References, Now: p.World.Now}).Subscribe(p.Bus)
 	p.Notes.Subscribe(p.Bus)
 	return p
 }

@@ -48,7 +48,7 @@ func TestIssueCopies(t *testing.T) {
 			Kinds: noteable.Collect(p.Issues, p.MergeRequests),
 			Jobs:  job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 		})
-		systemnote.New(systemnote.Deps{Notes: p.Notes, Kinds: p.Kinds, Users: p.Accounts, References: p.References}).Subscribe(p.Bus)
+		systemnote.New(systemnote.Deps{Times: p.Times, Notes: p.Notes, Kinds: p.Kinds, Users: p.Accounts, References: p.References}).Subscribe(p.Bus)
 		p.Events = resourceevent.New(resourceevent.Deps{DB: d, Policy: p.World.Policy, Notes: p.Notes, MergeRequests: p.MergeRequests})
 		p.Events.Subscribe(p.Bus)
 		p.Notes.Subscribe(p.Bus)

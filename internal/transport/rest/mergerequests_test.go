@@ -90,7 +90,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		Kinds: noteable.Collect(p.Issues, p.MergeRequests),
 	})
 	p.Commands = quickaction.New(quickaction.Deps{
-		Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Issues: p.Issues, MergeRequests: p.MergeRequests, Milestones: p.Milestones,
+		Times: p.Times, Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Issues: p.Issues, MergeRequests: p.MergeRequests, Milestones: p.Milestones,
 		References: p.References, Awards: p.Awards, Iterations: p.Iterations, Boards: p.Boards, Subscriptions: p.Subscriptions, Repos: p.Repos, Now: p.World.Now,
 	})
 	p.Kinds = noteable.Collect(p.Issues, p.Epics, p.MergeRequests, p.Snippets, &note.Commits{DB: d, Repos: p.Repos})

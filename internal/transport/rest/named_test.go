@@ -19,7 +19,7 @@ func TestNamed(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newMerging(t, d)
-		systemnote.New(systemnote.Deps{Notes: p.Notes, Kinds: p.Kinds, Users: p.Accounts, References: p.References}).Subscribe(p.Bus)
+		systemnote.New(systemnote.Deps{Times: p.Times, Notes: p.Notes, Kinds: p.Kinds, Users: p.Accounts, References: p.References}).Subscribe(p.Bus)
 		secret := p.Project("far/secret", authz.Private, p.Group("far", authz.Private, 0))
 		p.Join(secret, p.users["owner"], authz.Owner)
 		const far = "/projects/far%2Fsecret/issues"

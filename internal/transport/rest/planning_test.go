@@ -63,7 +63,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Limits: limits, Now: w.Now})
 	urls := weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "tenon.example")
 	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now, URLs: urls})
-	times := timelog.New(timelog.Deps{DB: d, Now: w.Now})
+	times := timelog.New(timelog.Deps{DB: d, Settings: settings, Now: w.Now})
 	milestones := milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Namespaces: places, Now: w.Now, URLs: urls})
 	iterations := iteration.New(iteration.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	attributes := attribute.New(attribute.Deps{DB: d, Policy: w.Policy, Now: w.Now})
@@ -80,7 +80,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Attributes: attributes, Namespaces: places, Settings: settings, Now: w.Now,
 	})
 	projects.Connect(coretest.Above(project.Above{}))
-	references := reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: accounts, Projects: projects, URLs: urls})
+	references := reference.New(reference.Deps{DB: d, Policy: w.Policy, Settings: settings, Accounts: accounts, Projects: projects, URLs: urls})
 	references.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{
 		reference.Issue: issues, reference.Epic: epics, reference.Label: labels, reference.Milestone: milestones,
 		reference.Snippet: snippet.New(snippet.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: projects, URLs: urls, Now: w.Now}),
@@ -89,7 +89,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	things := noteable.Collect(issues, epics)
 	subscriptions := subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Kinds: things, Now: w.Now})
 	commands := quickaction.New(quickaction.Deps{
-		Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Issues: issues, Epics: epics, Milestones: milestones, Iterations: iterations, Boards: boards,
+		Times: times, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Issues: issues, Epics: epics, Milestones: milestones, Iterations: iterations, Boards: boards,
 		References: references, Awards: awards, Subscriptions: subscriptions, Now: w.Now,
 	})
 	epics.Connect(epic.Above{Commands: commands})

@@ -69,7 +69,7 @@ func TestPositions(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newMerging(t, d)
-		event.On(p.Bus, "system notes", systemnote.New(systemnote.Deps{Notes: p.Notes, Users: p.Accounts}).LinesChanged)
+		event.On(p.Bus, "system notes", systemnote.New(systemnote.Deps{Times: p.Times, Notes: p.Notes, Users: p.Accounts}).LinesChanged)
 		p.reviewed()
 		const path = requestsPath + "/1/discussions"
 		body := func(position string) string { return `{"body":"Why?","position":` + position + `}` }
@@ -209,7 +209,7 @@ func TestPositions_many(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const lines, threads = 600, 500
 		p := newMerging(t, d)
-		event.On(p.Bus, "system notes", systemnote.New(systemnote.Deps{Notes: p.Notes, Users: p.Accounts}).LinesChanged)
+		event.On(p.Bus, "system notes", systemnote.New(systemnote.Deps{Times: p.Times, Notes: p.Notes, Users: p.Accounts}).LinesChanged)
 		p.commit("maint", "main", "", "create", "code.txt", "first\n")
 		p.commit("dev", "topic", "main", "update", "code.txt", numbered(lines, nil))
 		m := p.do("dev", "POST", requestsPath, `{"source_branch":"topic","target_branch":"main","title":"Topic"}`)

@@ -290,7 +290,7 @@ func TestQuickActions_code(t *testing.T) {
 			Limits: &limit.Service{}, DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Commands: p.Commands,
 			Kinds: noteable.Collect(p.Issues, p.MergeRequests, &note.Commits{DB: d, Repos: p.Repos}),
 		})
-		history := systemnote.New(systemnote.Deps{Notes: p.Notes, Kinds: p.Kinds, Users: p.Accounts, References: p.References})
+		history := systemnote.New(systemnote.Deps{Times: p.Times, Notes: p.Notes, Kinds: p.Kinds, Users: p.Accounts, References: p.References})
 		event.On(p.Bus, "history", history.IssueAddressed)
 		event.On(p.Bus, "history", history.SourceBranchDeleted)
 		event.On(p.Bus, "history", history.SourceBranchRestored)

@@ -44,12 +44,12 @@ type timeStats struct {
 	HumanSpent    *string `json:"human_total_time_spent"`
 }
 
-func newTimeStats(t timelog.Totals) timeStats {
+func (s *Server) timeStats(t timelog.Totals) timeStats {
 	human := func(seconds int64) *string {
 		if seconds == 0 {
 			return nil
 		}
-		text := timelog.Human(seconds)
+		text := s.Times.Human(seconds)
 		return &text
 	}
 	return timeStats{Estimate: t.Estimate, Spent: t.Spent, HumanEstimate: human(t.Estimate), HumanSpent: human(t.Spent)}
@@ -79,7 +79,7 @@ func (s *Server) trackIssue(ctx context.Context, as authz.Actor, in issuePath, c
 	if err != nil {
 		return timeStats{}, err
 	}
-	return newTimeStats(i.Totals), nil
+	return s.timeStats(i.Totals), nil
 }
 
 func (s *Server) issueTime(ctx context.Context, as authz.Actor, in issuePath) (timeStats, error) {
@@ -91,7 +91,7 @@ func (s *Server) issueTime(ctx context.Context, as authz.Actor, in issuePath) (t
 	if err != nil {
 		return timeStats{}, err
 	}
-	return newTimeStats(i.Totals), nil
+	return s.timeStats(i.Totals), nil
 }
 
 type estimateIssueParams struct {
@@ -137,7 +137,7 @@ func (s *Server) trackRequest(ctx context.Context, as authz.Actor, in requestPat
 	if err != nil {
 		return timeStats{}, err
 	}
-	return newTimeStats(m.Totals), nil
+	return s.timeStats(m.Totals), nil
 }
 
 func (s *Server) requestTime(ctx context.Context, as authz.Actor, in requestPath) (timeStats, error) {
@@ -149,7 +149,7 @@ func (s *Server) requestTime(ctx context.Context, as authz.Actor, in requestPath
 	if err != nil {
 		return timeStats{}, err
 	}
-	return newTimeStats(m.Totals), nil
+	return s.timeStats(m.Totals), nil
 }
 
 type estimateRequestParams struct {

@@ -164,7 +164,7 @@ func (h *Handler) payload(a *ci.Assignment) *job {
 		RunnerInfo: runnerInfo{Timeout: a.Job.Timeout},
 		Variables:  variables(a.Variables), Steps: steps(a), Hooks: []hook{}, Image: imageOf(c.Image), Services: []service{}, Artifacts: artifactsOf(c.Artifacts),
 		Cache: caches(a), Credentials: []credential{}, Dependencies: []dependency{},
-		Features: features{TraceSections: true, TokenMaskPrefixes: ci.TokenPrefixes(h.Settings.Current().PersonalAccessTokenPrefix), FailureReasons: ci.FailureReasons()},
+		Features: features{TraceSections: true, TokenMaskPrefixes: ci.TokenPrefixes(h.Settings.Current().AccessTokenPrefix()), FailureReasons: ci.FailureReasons()},
 	}
 	if of.Tag {
 		out.GitInfo.RefType = "tag"

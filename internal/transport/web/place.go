@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -18,7 +19,11 @@ import (
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 func (x *visit) getHome() (templ.Component, error) {
-	if to := x.Settings.Current().HomePageURL; to != nil && *to != "" && !x.as.SignedIn() {
+	set := x.Settings.Current()
+	if to := set.HomePageURL; to != nil && *to != "" && !x.as.SignedIn() {
+		if set.RootMovedPermanentlyRedirection {
+			return x.redirect(http.StatusMovedPermanently, *to)
+		}
 		return x.goTo(*to)
 	}
 	f := project.Filter{OrderBy: "last_activity_at", Membership: x.as.SignedIn(), Range: page.Range{Limit: perPage, Uncounted: true}}
@@ -198,10 +203,13 @@ func (x *visit) getHelp() (templ.Component, error) {
 	if to := set.HelpPageSupportURL; to != nil && *to != "" {
 		list = append(list, link{"Get help", *to})
 	}
+	if to := set.HelpPageDocumentationBaseURL; to != nil && *to != "" {
+		list = append(list, link{"Documentation", *to})
+	}
 	for path, p := range helpPages {
 		list = append(list, link{p.Title, at.Help(path)})
 	}
-	return templ.Join(x.ownText(set.HelpPageText), words(
+	return templ.Join(x.ownText(set.HelpText), x.ownText(set.HelpPageText), words(
 		"This server speaks GitLab's REST interface, version 4, and git over HTTP and SSH. The description of the interface is linked below.",
 	), helpIndex(list)), nil
 }

@@ -120,7 +120,19 @@ func (x *visit) postSignOut() (templ.Component, error) {
 		}
 	}
 	x.SignOn.Sessions.Set(x.w, httpkit.SessionCookie, "")
+	if to := x.Settings.Current().AfterSignOutPath; to != nil && *to != "" {
+		return x.leave(*to)
+	}
 	return x.goTo(withNotice(at.SignIn(""), "signed_out"))
+}
+
+// leave sends the browser to another site after a form. Browsers refuse a redirect there, because the policy of pages lets
+// forms lead to this server alone, so the answer is a page that is left at once.
+func (x *visit) leave(to string) (templ.Component, error) {
+	x.as = authz.Actor{}
+	x.w.Header().Set("Refresh", "0; url="+to)
+	x.title("Signed out")
+	return leaving(to), nil
 }
 
 // getForgotten says what to do without a password: nothing is sent, so a person helps.

@@ -97,7 +97,7 @@ func (x *visit) description(in place, source *string) string {
 }
 
 // onPage makes formatted text fit for a page: links to this server work under any name of it, nothing is loaded from
-// elsewhere, there are no styles, and what scrolls or is ticked has a name and is reached with the keyboard. link
+// elsewhere but the asset proxy, there are no styles, and what scrolls or is ticked has a name and is reached with the keyboard. link
 // says where relative addresses lead, nil leaves them alone.
 func (x *visit) onPage(text string, link func(address string, picture bool) string) string {
 	var out strings.Builder
@@ -171,7 +171,7 @@ func (x *visit) leads(address string, picture bool, link func(address string, pi
 	scheme, _, has := strings.Cut(address, ":")
 	switch {
 	case has && !strings.ContainsAny(scheme, "/?#"), strings.HasPrefix(address, "/") && !ownPath(address):
-		if picture {
+		if picture && !x.proxied(address) {
 			return "" // nothing is loaded from elsewhere
 		}
 		return address
@@ -179,6 +179,12 @@ func (x *visit) leads(address string, picture bool, link func(address string, pi
 		return address
 	}
 	return link(address, picture)
+}
+
+// proxied reports whether an address is one of the asset proxy.
+func (x *visit) proxied(address string) bool {
+	root := x.References.AssetRoot()
+	return root != "" && strings.HasPrefix(address, root+"/")
 }
 
 // ownPath reports whether an address is a path on this server.

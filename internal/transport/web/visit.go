@@ -45,8 +45,13 @@ func (x *visit) title(text string) { x.sheet.Title, x.sheet.Heading = text, text
 
 // goTo sends the browser to another page after what it sent was done.
 func (x *visit) goTo(path string) (templ.Component, error) {
-	x.w.Header().Set("Location", path)
-	x.w.WriteHeader(http.StatusSeeOther)
+	return x.redirect(http.StatusSeeOther, path)
+}
+
+// redirect answers with a status that leads to another address.
+func (x *visit) redirect(status int, to string) (templ.Component, error) {
+	x.w.Header().Set("Location", to)
+	x.w.WriteHeader(status)
 	x.sent = true
 	return nil, nil
 }

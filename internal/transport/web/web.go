@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -64,6 +65,15 @@ func (h *Handler) actor(w http.ResponseWriter, r *http.Request, basic bool) (as 
 	return as, !h.SignOn.Throttled(w, limit.Web, as), err
 }
 
+// contentPolicy is the Content-Security-Policy of pages. Pictures, videos and sounds may come from the asset proxy as well.
+func contentPolicy(assetProxy string) string {
+	from := "'self'"
+	if u, err := url.Parse(assetProxy); err == nil && u.Host != "" {
+		from += " " + u.Scheme + "://" + u.Host
+	}
+	return "default-src 'none'; style-src 'self'; img-src " + from + "; media-src " + from + "; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}
+
 func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
 	if h.assets.serve(w, r) {
 		return
@@ -76,7 +86,7 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Referrer-Policy", "same-origin")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; media-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	header.Set("Content-Security-Policy", contentPolicy(h.References.AssetRoot()))
 	found, args, allowed := h.find(r.Method, r.URL.Path)
 	as, ok, err := h.actor(w, r, goGets(r) || found != nil && found.programs)
 	if !ok {
@@ -168,6 +178,7 @@ func (x *visit) here() string {
 func (h *Handler) show(x *visit, body templ.Component) {
 	p := &x.sheet
 	p.Style, p.Icon = at.Asset(h.assets.style.name), at.Asset(h.assets.icon.name)
+	p.Language = h.Settings.Current().DefaultPreferredLanguage
 	if x.as.Session != 0 {
 		p.User = x.as.Username
 	}

@@ -74,7 +74,7 @@ func New(t *testing.T, d *db.DB) *World {
 		Labels:     label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
 		Milestones: milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Settings: w.Settings, Log: log, Now: w.Now,
 		URLs: w.URLs, Jobs: job.EnqueuerFunc(w.Enqueue), CI: w.CI,
-		References: reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, URLs: w.URLs}),
+		References: reference.New(reference.Deps{DB: d, Settings: w.Settings, Policy: w.Policy, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, URLs: w.URLs}),
 	})
 	w.MergeRequests.Connect(mergerequest.Above{Approvals: alonetest.Approvals{}})
 	w.people()
