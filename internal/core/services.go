@@ -207,6 +207,7 @@ func New(d Deps, more ...Subject) (*Services, error) {
 	}
 	s := &Services{Policy: authz.New(d.DB, d.Now), Settings: setting.New(d.DB, d.Now).Sealed(d.Box), Kinds: &noteable.Kinds{}}
 	s.URLs = weburl.New(base, d.SSH).Cloned(func() string { return s.Settings.Current().CloneRoot() })
+	s.Policy.Everywhere = func(address string) bool { return s.Settings.Current().AllowsEverywhere(address) }
 	s.Policy.CloseProjects = func() bool { return s.Settings.Current().EnforceCIInboundJobTokenScopeEnabled }
 	s.Limits = limit.New(need(&c, limit.Deps{Settings: s.Settings, Now: d.Now, Refused: d.Refused, Off: !d.RateLimits}))
 	s.people(&c, d)
@@ -240,7 +241,7 @@ func (s *Services) people(c *check, d Deps) {
 	}))
 	s.GPGKeys = gpgkey.New(need(c, gpgkey.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Now: d.Now}))
 	s.BotTokens = accesstoken.New(need(c, accesstoken.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Tokens: s.Tokens, Namespaces: s.Namespaces, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Tokens: s.Tokens, Namespaces: s.Namespaces, Settings: s.Settings, Now: d.Now,
 	}))
 }
 

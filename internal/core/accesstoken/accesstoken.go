@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/setting"
 	"tenon/internal/core/token"
 )
 
@@ -56,6 +57,7 @@ type Deps struct {
 	Accounts   *account.Service
 	Tokens     *token.Service
 	Namespaces *namespace.Service
+	Settings   *setting.Store
 	Now        func() time.Time
 }
 

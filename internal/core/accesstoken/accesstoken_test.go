@@ -55,7 +55,7 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 			}),
 		})
 		f.tokens = token.New(token.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: f.users, Now: now})
-		f.Service = accesstoken.New(accesstoken.Deps{DB: d, Policy: policy, Bus: bus, Accounts: f.users, Tokens: f.tokens, Namespaces: spaces, Now: now})
+		f.Service = accesstoken.New(accesstoken.Deps{DB: d, Policy: policy, Bus: bus, Accounts: f.users, Tokens: f.tokens, Namespaces: spaces, Settings: settings, Now: now})
 		fn(t, f)
 	})
 }

@@ -16,9 +16,9 @@ const Barred Level = -1
 func (p *Policy) HoldAddresses() { p.addresses.Store(true) }
 
 // holds reports whether addresses count for the actor: tokens of jobs pass while their job runs, and the server's own work has
-// no address.
+// no address. The settings name addresses that reach every group.
 func (p *Policy) holds(as Actor) bool {
-	return p.addresses.Load() && as.Address != "" && as.Job.ID == 0
+	return p.addresses.Load() && as.Address != "" && as.Job.ID == 0 && (p.Everywhere == nil || !p.Everywhere(as.Address))
 }
 
 // AddressKey is an address as group_address_ranges has it: its order is that of the addresses.

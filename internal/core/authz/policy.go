@@ -57,6 +57,9 @@ type Policy struct {
 	// CloseProjects, where set and true, has projects admit the jobs of the projects that they list alone, also where a project is
 	// open to all.
 	CloseProjects func() bool
+
+	// Everywhere, where set, reports whether an address reaches every group, whatever the groups restrict.
+	Everywhere func(address string) bool
 }
 
 // New builds the policy over the memberships in d.

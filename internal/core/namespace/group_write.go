@@ -159,7 +159,7 @@ func (s *Service) requireCreate(ctx context.Context, as authz.Actor, parent *ID)
 		if !allowed || as.External || !s.Settings.Current().TopLevelGroupCreationEnabled {
 			return nil, errs.Denied("")
 		}
-		return nil, nil
+		return nil, s.RequireMoreThanGuest(ctx, as)
 	}
 	g, err := s.FindByID(ctx, as, *parent)
 	if err != nil {

@@ -194,6 +194,9 @@ func (s *Service) requirePersonal(ctx context.Context, as authz.Actor, parent *n
 	case as.External && !as.Admin:
 		return errs.Denied("")
 	}
+	if err := s.Namespaces.RequireMoreThanGuest(ctx, as); err != nil {
+		return err
+	}
 	return s.personalRoom(ctx, as, parent.ID, s.DB.Fits)
 }
 

@@ -90,8 +90,8 @@ func (s *Service) ProtectFirst(ctx context.Context, id project.ID, branch string
 	return err
 }
 
-// Defaults reads how first branches are protected: the group's own words go before
-// its number, and both before the instance's.
+// Defaults reads how first branches are protected: the details of a group go before
+// its number, and both before those of the instance.
 func (s *Service) Defaults(ctx context.Context, id project.ID) (*Defaults, error) {
 	type row struct {
 		Number   *int64  `db:"default_branch_protection"`
@@ -110,13 +110,38 @@ func (s *Service) Defaults(ctx context.Context, id project.ID) (*Defaults, error
 			return nil, fmt.Errorf("read default protection: %w", err)
 		}
 	}
-	number := int64(s.Settings.Current().DefaultBranchProtection)
-	if r.Number != nil {
+	set := s.Settings.Current()
+	number := int64(set.DefaultBranchProtection)
+	switch {
+	case words.Defaults.given():
+		return words.Defaults, nil
+	case r.Number != nil:
 		number = *r.Number
+	default:
+		instance, err := defaultsOf(set.DefaultBranchProtectionDefaults)
+		if err != nil || instance.given() {
+			return instance, err
+		}
 	}
-	if words.Defaults == nil || words.Defaults.Push == nil && words.Defaults.Merge == nil {
-		out := protectionOf(number)
-		return &out, nil
+	out := protectionOf(number)
+	return &out, nil
+}
+
+// given reports whether d says how a branch is protected.
+func (d *Defaults) given() bool { return d != nil && (d.Push != nil || d.Merge != nil) }
+
+// defaultsOf reads the setting of the instance.
+func defaultsOf(setting map[string]any) (*Defaults, error) {
+	if len(setting) == 0 {
+		return nil, nil
 	}
-	return words.Defaults, nil
+	text, err := json.Marshal(setting)
+	if err != nil {
+		return nil, fmt.Errorf("read default protection: %w", err)
+	}
+	var out Defaults
+	if err := json.Unmarshal(text, &out); err != nil {
+		return nil, fmt.Errorf("read default protection: %w", err)
+	}
+	return &out, nil
 }

@@ -104,6 +104,8 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.LeavePool, job.On(job.Maintenance))
 	job.Register(r, s.SweepPools, job.On(job.Maintenance), job.Unique(), job.Low())
 	job.Every(r, 24*time.Hour, PoolSweep{})
+	job.Register(r, s.CheckDue, job.On(job.Maintenance), job.Unique(), job.Low(), job.Attempts(1), job.Timeout(time.Hour))
+	job.Every(r, 24*time.Hour, RepositoryCheck{})
 	job.Register(r, s.SweepAll, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(r, 24*time.Hour, Sweep{})
 	job.Register(r, s.SweepAttached, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))

@@ -90,6 +90,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 		if err := s.barGroup(ctx, values, &next); err != nil {
 			return err
 		}
+		if next.DefaultBranchProtection != old.DefaultBranchProtection && values["default_branch_protection_defaults"] == nil {
+			next.DefaultBranchProtectionDefaults = protectionDefaults(next.DefaultBranchProtection)
+		}
 		if _, sent := values["local_markdown_version"]; !sent && assetsDiffer(old, &next) {
 			next.LocalMarkdownVersion = (next.LocalMarkdownVersion + 1) % mostMarkdownVersions
 		}

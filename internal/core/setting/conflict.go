@@ -45,6 +45,8 @@ func (s *Settings) problems() errs.Fields {
 	s.absent.conflicts(f)
 	s.integrations.conflicts(f)
 	s.imports.conflicts(f)
+	_, ok := prefixes(s.GloballyAllowedIPs)
+	f.Check(ok, "globally_allowed_ips", "has an IP address or subnet that is not valid")
 	f.Check(s.PollingIntervalMultiplier >= 0, "polling_interval_multiplier", "must be greater than or equal to 0")
 	return *f
 }
@@ -61,6 +63,7 @@ func (p *places) conflicts(f *errs.Fields, s *Settings) {
 		f.Check(slices.Contains(levels, level), "restricted_visibility_levels", fmt.Sprintf("'%s' is not a valid visibility level", level))
 	}
 	f.Check(p.DefaultBranchName == nil || gitstore.ValidBranchName(*p.DefaultBranchName), "default_branch_name", "is not a valid branch name")
+	f.Check(validProtection(p.DefaultBranchProtectionDefaults), "default_branch_protection_defaults", "must be a valid json schema")
 	f.Check(!p.DelayedProjectDeletion || p.DelayedGroupDeletion, "delayed_project_deletion", "can't be enabled when delayed group deletion is disabled")
 	f.Check(p.InactiveProjectsSendWarningEmailAfterMonths < p.InactiveProjectsDeleteAfterMonths,
 		"inactive_projects_send_warning_email_after_months", fmt.Sprintf("must be less than %d", p.InactiveProjectsDeleteAfterMonths))

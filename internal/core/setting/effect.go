@@ -1,6 +1,8 @@
 package setting
 
 import (
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,4 +76,88 @@ func (s *Settings) CloneRoot() string {
 		return ""
 	}
 	return strings.TrimRight(*s.CustomHTTPCloneURLRoot, "/")
+}
+
+// parse reads what is compared with every request.
+func (s *Settings) parse() { s.everywhere, _ = prefixes(s.GloballyAllowedIPs) }
+
+// AllowsEverywhere reports whether an address is one of those that no group shuts out.
+func (s *Settings) AllowsEverywhere(address string) bool {
+	if len(s.everywhere) == 0 {
+		return false
+	}
+	from, err := netip.ParseAddr(address)
+	return err == nil && slices.ContainsFunc(s.everywhere, func(p netip.Prefix) bool { return p.Contains(from.Unmap().WithZone("")) })
+}
+
+// prefixes reads addresses and networks with commas between them; ok is false where one is neither.
+func prefixes(list string) (out []netip.Prefix, ok bool) {
+	ok = true
+	for part := range strings.SplitSeq(list, ",") {
+		text := strings.TrimSpace(part)
+		if text == "" {
+			continue
+		}
+		prefix, err := netip.ParsePrefix(text)
+		if addr, single := netip.ParseAddr(text); single == nil {
+			addr = addr.Unmap().WithZone("")
+			prefix, err = addr.Prefix(addr.BitLen())
+		}
+		if err != nil {
+			ok = false
+			continue
+		}
+		out = append(out, prefix.Masked())
+	}
+	return out, ok
+}
+
+// mostLevels is how many access levels DefaultBranchProtectionDefaults names for an action.
+const mostLevels = 10
+
+// validProtection reports whether a value has the form of DefaultBranchProtectionDefaults.
+func validProtection(value map[string]any) bool {
+	for name, part := range value {
+		switch name {
+		case "allow_force_push", "developer_can_initial_push":
+			if _, ok := part.(bool); !ok {
+				return false
+			}
+		case "allowed_to_push", "allowed_to_merge":
+			list, ok := part.([]any)
+			if !ok || len(list) > mostLevels || slices.ContainsFunc(list, func(one any) bool { return !validLevel(one) }) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// validLevel reports whether a value is an object with an access level alone.
+func validLevel(value any) bool {
+	object, ok := value.(map[string]any)
+	level, number := object["access_level"].(float64)
+	return ok && number && len(object) == 1 && slices.Contains([]float64{0, 30, 40, 60}, level)
+}
+
+// protectionDefaults returns what a number of default_branch_protection stands for in detail.
+func protectionDefaults(number int) map[string]any {
+	levels := func(level int) []any { return []any{map[string]any{"access_level": float64(level)}} }
+	const developer, maintainer = 30, 40
+	push, merge := maintainer, maintainer
+	switch number {
+	case 0:
+		push, merge = developer, developer
+	case 1:
+		push = developer
+	case 3:
+		merge = developer
+	}
+	out := map[string]any{"allowed_to_push": levels(push), "allowed_to_merge": levels(merge), "allow_force_push": number == 0}
+	if number == 4 {
+		out["developer_can_initial_push"] = true
+	}
+	return out
 }

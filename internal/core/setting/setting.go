@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -56,6 +57,7 @@ func (s *Store) Current() *Settings { return s.current.Load() }
 type state struct {
 	created, updated time.Time
 	broken           []Broken
+	everywhere       []netip.Prefix // of GloballyAllowedIPs
 }
 
 // CreatedAt is when the instance was made.
@@ -147,6 +149,7 @@ func (s *Store) read(ctx context.Context) (*Settings, error) {
 			next.broken = append(next.broken, Broken{r.Name, reason})
 		}
 	}
+	next.parse()
 	return &next, nil
 }
 

@@ -15,7 +15,7 @@ type accounts struct {
 	UserDefaultsToPrivateProfile       bool    `setting:"user_defaults_to_private_profile" default:"false" effect:"the profile of new users" doc:"New users have a private profile by default"`
 	MakeProfilePrivate                 bool    `setting:"make_profile_private" default:"true" pending:"true" doc:"Users may make their profile private"`
 	UpdatingNameDisabledForUsers       bool    `setting:"updating_name_disabled_for_users" default:"false" pending:"true" doc:"Only administrators change the names of users"`
-	UserShowAddSSHKeyMessage           bool    `setting:"user_show_add_ssh_key_message" default:"true" pending:"true" doc:"Remind users without an SSH key on pages of projects"`
+	UserShowAddSSHKeyMessage           bool    `setting:"user_show_add_ssh_key_message" default:"true" effect:"pages of projects" doc:"Remind users without an SSH key on pages of projects"`
 	AllowAccountDeletion               bool    `setting:"allow_account_deletion" default:"true" pending:"true" doc:"Users may delete their own account"`
 	DelayUserAccountSelfDeletion       bool    `setting:"delay_user_account_self_deletion" default:"false" pending:"true" doc:"Delay the deletion that a user asks for"`
 	CanCreateOrganization              bool    `setting:"can_create_organization" default:"true" area:"plans of namespaces" doc:"Users may create organizations"`

@@ -15,7 +15,7 @@ type outbound struct {
 	MaxHTTPResponseXMLStructuralChars         int      `setting:"max_http_response_xml_structural_chars" default:"250000" min:"0" effect:"answers to requests that the server makes for users, but for Git data" doc:"Maximum structural characters of an XML response; 0 is unlimited"`
 	MaxGitHubResponseSizeLimit                int      `setting:"max_github_response_size_limit" default:"8" min:"0" later:"import and export" doc:"Maximum size of a response of GitHub in MB; 0 is unlimited"`
 	MaxGitHubResponseJSONValueCount           int      `setting:"max_github_response_json_value_count" default:"250000" min:"0" later:"import and export" doc:"Maximum values of a JSON response of GitHub; 0 is unlimited"`
-	GloballyAllowedIPs                        string   `setting:"globally_allowed_ips" default:"" pending:"true" doc:"IP addresses and ranges that no group shuts out"`
+	GloballyAllowedIPs                        string   `setting:"globally_allowed_ips" default:"" effect:"the address ranges of groups" doc:"IP addresses and ranges that no group shuts out"`
 	SilentModeEnabled                         bool     `setting:"silent_mode_enabled" default:"false" effect:"mail and external status checks; what would have been sent is not sent later" doc:"Send no mail, status checks, webhooks or integrations"`
 	SilentAdminExportsEnabled                 bool     `setting:"silent_admin_exports_enabled" default:"false" later:"import and export" doc:"Send no mail about exports of administrators"`
 }

@@ -4,7 +4,7 @@ package setting
 type pages struct {
 	HomePageURL                                *string  `setting:"home_page_url" default:"null" format:"url" effect:"the first page of visitors" doc:"URL of the first page of users who are not signed in"`
 	AfterSignOutPath                           *string  `setting:"after_sign_out_path" default:"null" format:"url" effect:"the page after sign-out" doc:"URL of the page after sign-out"`
-	AbuseNotificationEmail                     *string  `setting:"abuse_notification_email" default:"null" format:"email" alias:"admin_notification_email" pending:"true" doc:"Address of abuse reports"`
+	AbuseNotificationEmail                     *string  `setting:"abuse_notification_email" default:"null" format:"email" alias:"admin_notification_email" area:"spam filters" doc:"Address of abuse reports"`
 	HelpPageText                               *string  `setting:"help_page_text" default:"null" chars:"10000" effect:"the help page" doc:"Text on the help page, in Markdown"`
 	HelpText                                   *string  `setting:"help_text" default:"null" chars:"10000" effect:"the help page" doc:"Text of the help"`
 	HelpPageHideCommercialContent              bool     `setting:"help_page_hide_commercial_content" default:"false" area:"telemetry" doc:"Hide marketing on the help page"`
@@ -21,7 +21,7 @@ type pages struct {
 	AssetProxySecretKey                        *string  `setting:"asset_proxy_secret_key" default:"null" secret:"true" hidden:"true" effect:"pictures, videos and sounds of other sites in Markdown" doc:"Secret shared with the asset proxy; never returned"`
 	AssetProxyAllowlist                        []string `setting:"asset_proxy_allowlist" default:"null" null:"true" alias:"asset_proxy_whitelist" split:"true" effect:"pictures, videos and sounds of other sites in Markdown" doc:"Domains whose images are not proxied"`
 	PollingIntervalMultiplier                  float64  `setting:"polling_interval_multiplier" default:"1" pending:"true" doc:"Factor of the intervals in which pages ask for changes"`
-	PerformanceBarAllowedGroupID               *int     `setting:"performance_bar_allowed_group_id" default:"null" min:"0" readonly:"true" pending:"true" doc:"Group whose members see the performance bar"`
+	PerformanceBarAllowedGroupID               *int     `setting:"performance_bar_allowed_group_id" default:"null" min:"0" readonly:"true" area:"telemetry" doc:"Group whose members see the performance bar"`
 	MaintenanceMode                            bool     `setting:"maintenance_mode" default:"false" effect:"all changes: REST, GraphQL, pages, pushes, Git LFS, requests of runners for jobs, and jobs of the server" doc:"Refuse all changes"`
 	MaintenanceModeMessage                     *string  `setting:"maintenance_mode_message" default:"null" chars:"255" effect:"what is answered in maintenance mode" doc:"Message while maintenance mode is on"`
 	PrometheusMetricsEnabled                   bool     `setting:"prometheus_metrics_enabled" default:"true" effect:"GET /-/metrics" doc:"Serve metrics"`

@@ -4,13 +4,13 @@ package setting
 type places struct {
 	DefaultBranchName                                  *string        `setting:"default_branch_name" default:"null" effect:"the first branch of new repositories" doc:"Default branch of new repositories"`
 	DefaultBranchProtection                            int            `setting:"default_branch_protection" default:"2" values:"0,1,2,3,4" effect:"the default branch of new projects" doc:"Default branch protection level"`
-	DefaultBranchProtectionDefaults                    map[string]any `setting:"default_branch_protection_defaults" default:"{}" pending:"true" doc:"Protection of default branches in detail"`
+	DefaultBranchProtectionDefaults                    map[string]any `setting:"default_branch_protection_defaults" default:"{}" effect:"the default branch of new projects" doc:"Protection of default branches in detail"`
 	GroupOwnersCanManageDefaultBranchProtection        bool           `setting:"group_owners_can_manage_default_branch_protection" default:"true" effect:"changes of groups by users who are no administrators" doc:"Group Owners change the default branch protection of their group"`
 	DefaultGroupVisibility                             string         `setting:"default_group_visibility" default:"private" values:"private,internal,public" effect:"new groups" doc:"Default visibility of groups"`
 	DefaultProjectVisibility                           string         `setting:"default_project_visibility" default:"private" values:"private,internal,public" effect:"new projects" doc:"Default visibility of projects"`
 	DefaultSnippetVisibility                           string         `setting:"default_snippet_visibility" default:"private" values:"private,internal,public" pending:"true" doc:"Default visibility of snippets"`
 	DefaultProjectCreation                             int            `setting:"default_project_creation" default:"2" values:"0,1,2,3" effect:"groups without a setting of their own" doc:"Default project creation protection: 0 no one, 1 Maintainers, 2 Developers and Maintainers, 3 administrators"`
-	AllowProjectCreationForGuestAndBelow               bool           `setting:"allow_project_creation_for_guest_and_below" default:"true" pending:"true" doc:"Users who are at most Guest anywhere may create personal projects"`
+	AllowProjectCreationForGuestAndBelow               bool           `setting:"allow_project_creation_for_guest_and_below" default:"true" effect:"new top-level groups and personal projects" doc:"Users who are at most Guest anywhere may create personal projects"`
 	RestrictedVisibilityLevels                         []string       `setting:"restricted_visibility_levels" default:"[]" effect:"the visibility that only administrators may choose, and public profiles" doc:"Visibility levels restricted to administrators"`
 	DelayedGroupDeletion                               bool           `setting:"delayed_group_deletion" default:"true" effect:"the deletion of groups" doc:"Enable delayed group deletion"`
 	DelayedProjectDeletion                             bool           `setting:"delayed_project_deletion" default:"false" effect:"the deletion of projects" doc:"Enable delayed project deletion"`
@@ -43,7 +43,7 @@ type places struct {
 	PushEventHooksLimit                                int            `setting:"push_event_hooks_limit" default:"3" min:"0" later:"integrations" doc:"Maximum references of a push for which webhooks run"`
 	HousekeepingEnabled                                bool           `setting:"housekeeping_enabled" default:"true" effect:"housekeeping of repositories" doc:"Enable housekeeping"`
 	HousekeepingOptimizeRepositoryPeriod               int            `setting:"housekeeping_optimize_repository_period" default:"10" min:"1" alias:"housekeeping_incremental_repack_period" effect:"housekeeping of repositories" doc:"Number of pushes after which housekeeping runs"`
-	RepositoryChecksEnabled                            bool           `setting:"repository_checks_enabled" default:"true" pending:"true" doc:"Check repositories from time to time"`
+	RepositoryChecksEnabled                            bool           `setting:"repository_checks_enabled" default:"true" effect:"repositories, each once in 30 days; what is wrong is logged" doc:"Check repositories from time to time"`
 	RepositoryStorages                                 []string       `setting:"repository_storages" default:"[\"default\"]" readonly:"true" effect:"new repositories" doc:"Storages of new repositories"`
 	RepositoryStoragesWeighted                         map[string]int `setting:"repository_storages_weighted" default:"{\"default\":100}" area:"storage nodes of the reference" doc:"Storages of new repositories with their weights"`
 	HashedStorageEnabled                               bool           `setting:"hashed_storage_enabled" default:"true" ignored:"true" area:"storage nodes of the reference" doc:"Hashed storage; always on"`

@@ -39,6 +39,18 @@ func (s *Service) ListOwn(ctx context.Context, as authz.Actor, r page.Range) (pa
 	return s.list(ctx, as.UserID, r)
 }
 
+// None reports whether the actor has no key to sign on with.
+func (s *Service) None(ctx context.Context, as authz.Actor) (bool, error) {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
+		return false, err
+	}
+	some, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM ssh_keys WHERE user_id = ? AND kind = ? AND usage_type <> ?)", as.UserID, UserKey, Signing)
+	if err != nil {
+		return false, fmt.Errorf("look for keys: %w", err)
+	}
+	return !some, nil
+}
+
 // FindOwn gives one of the actor's own keys.
 func (s *Service) FindOwn(ctx context.Context, as authz.Actor, id ID) (*Key, error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {

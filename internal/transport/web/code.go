@@ -141,6 +141,9 @@ func (x *visit) getProject(p *project.Project) (templ.Component, error) {
 	if p.Marked() {
 		x.sheet.Badge, x.sheet.BadgeKind = "pending deletion", "bad"
 	}
+	if err := x.remindOfKeys(v); err != nil {
+		return nil, err
+	}
 	branch, description := v.Branch, x.description(ofProject(p), v.Description)
 	if v.Code == nil || branch == "" {
 		return projectHome(v, description, x.URLs, nil, nil), nil
@@ -157,6 +160,19 @@ func (x *visit) getProject(p *project.Project) (templ.Component, error) {
 		return nil, err
 	}
 	return projectHome(v, description, x.URLs, f, readme), nil
+}
+
+// remindOfKeys tells a user without an SSH key, where the settings say so, that there are none to push or fetch with.
+func (x *visit) remindOfKeys(v *project.View) error {
+	set := x.Settings.Current()
+	if !set.UserShowAddSSHKeyMessage || x.as.Session == 0 || v.Code == nil || !x.URLs.HasSSH() || set.EnabledGitAccessProtocol == "http" {
+		return nil
+	}
+	none, err := x.Keys.None(x.r.Context(), x.as)
+	if none && x.sheet.Notice == "" {
+		x.sheet.Notice = "You cannot push or pull repositories over SSH before you add an SSH key to your profile: see Settings, SSH keys."
+	}
+	return err
 }
 
 func (x *visit) getTree() (templ.Component, error) {
