@@ -136,7 +136,7 @@ func (s *server) boundRaces() []boundRace {
 			return request{method: http.MethodPost, path: path, body: body}
 		}
 	}
-	return []boundRace{
+	return append(s.linkRaces(project, group), []boundRace{
 		{name: "boards", table: "boards", of: ofNamespace, most: 500, sends: named(project+"/boards", obj{"name": "board %d"})},
 		{
 			name: "secure files", table: "secure_files", of: ofProject, most: 100, set: map[string]string{"name": "'copy' || n.i", "object": "'copy' || n.i"},
@@ -196,5 +196,5 @@ func (s *server) boundRaces() []boundRace {
 			of:    fmt.Sprintf("parent_id = (SELECT namespace_id FROM users WHERE id = %d)", s.ids["builder"]),
 			sends: named("/projects", obj{"name": "project %d"}),
 		},
-	}
+	}...)
 }

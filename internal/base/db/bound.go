@@ -31,6 +31,16 @@ func (d *DB) Room(ctx context.Context, b Bound, n int) error {
 	return d.Fits(ctx, b, n)
 }
 
+// room is Room for one row that has all bounds.
+func (d *DB) room(ctx context.Context, bounds []Bound) error {
+	for _, b := range bounds {
+		if err := d.Room(ctx, b, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Fits is Room without a lock: it refuses early what Room refuses for certain.
 func (d *DB) Fits(ctx context.Context, b Bound, n int) error {
 	there, err := Get[int](ctx, d, "SELECT COUNT(*) FROM (SELECT 1 FROM "+b.Table+b.Of.SQL()+" LIMIT ?) x", append(b.Of.Args(), b.Most+1)...)

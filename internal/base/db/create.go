@@ -10,10 +10,8 @@ import (
 // whatever is in it before: a closure of [DB.InTx] that runs twice makes a new row each time. Where there are bounds, it
 // needs a transaction, and first asks each for [DB.Room]. A row that a unique index does not take is ErrDuplicate; [Duplicate] says which index.
 func Create[T any](ctx context.Context, d *DB, table string, row *T, bounds ...Bound) error {
-	for _, b := range bounds {
-		if err := d.Room(ctx, b, 1); err != nil {
-			return err
-		}
+	if err := d.room(ctx, bounds); err != nil {
+		return err
 	}
 	id, err := d.idOf(table, reflect.ValueOf(row).Elem())
 	if err != nil {

@@ -255,8 +255,11 @@ type Expression struct {
 
 // InsertRow is [Create] for rows without a number, or whose number is of no interest: links and what is
 // written with an ON CONFLICT clause, which is the suffix. The number of rows written is the result.
-// The row may be [Values].
-func InsertRow(ctx context.Context, d *DB, table string, row any, suffix string) (int64, error) {
+// The row may be [Values]. Bounds are asked for room as Create does.
+func InsertRow(ctx context.Context, d *DB, table string, row any, suffix string, bounds ...Bound) (int64, error) {
+	if err := d.room(ctx, bounds); err != nil {
+		return 0, err
+	}
 	query, args, err := d.insertion(table, row)
 	if err != nil {
 		return 0, err

@@ -77,7 +77,7 @@ func (s *Service) Approve(ctx context.Context, as authz.Actor, p *project.Projec
 		}
 		return s.MergeRequests.Unblock(ctx, m.ID)
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "approvals") {
 		return nil, errNotEligible
 	}
 	if err := known("approve merge request", err); err != nil {

@@ -2,7 +2,6 @@ package approval
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"tenon/internal/base/db"
@@ -210,7 +209,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, o scope, in Ruling
 		}
 		return s.Bus.Publish(ctx, RuleCreated{RuleFact{Stamp: as.Stamp(s.Now()), Project: o.p, Request: o.m, Rule: *r}})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "approval_rules") {
 		err = errTaken
 	}
 	if err := known("create approval rule", err); err != nil {
@@ -294,7 +293,7 @@ func (s *Service) update(ctx context.Context, as authz.Actor, o scope, id RuleID
 		}
 		return s.unblock(ctx, o)
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "approval_rules") {
 		err = errTaken
 	}
 	return out, known("update approval rule", err)

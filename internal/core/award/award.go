@@ -3,7 +3,6 @@ package award
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -96,7 +95,7 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, to noteable.Target, n
 		}
 		return s.Bus.Publish(ctx, Added{Award: *a, Target: to, Stamp: as.Stamp(s.Now())})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "award_emoji") {
 		return nil, &errs.Error{Kind: errs.Conflict, Code: CodeInvalid, Fields: []errs.Field{{Name: "name", Messages: []string{"has already been taken"}}}}
 	}
 	if err != nil {

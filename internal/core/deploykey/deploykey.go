@@ -133,7 +133,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, err
 	}
 	out, err := s.make(ctx, as, p, in)
-	if errors.Is(err, db.ErrDuplicate) || errs.Is(err, errs.Invalid) { // perhaps another request was first
+	if db.Duplicate(err, "ssh_keys") || errs.Is(err, errs.Invalid) { // perhaps another request was first
 		again := s.DB.InTx(ctx, func(ctx context.Context) (err error) { // so that theirs is committed
 			known, err = s.Keys.DeployWith(ctx, in.Key)
 			return err
@@ -174,7 +174,7 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p *project.Project, 
 	}
 	k = &Key{known, push}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error { return s.enable(ctx, as, p, k) })
-	if errors.Is(err, db.ErrDuplicate) { // another user enabled it just now
+	if db.Duplicate(err, "deploy_key_projects") { // another user enabled it just now
 		err = s.DB.InTx(ctx, func(ctx context.Context) error {
 			k, err = s.find(ctx, p, known.ID)
 			return err
@@ -187,7 +187,7 @@ func refused(err error, doing string) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, db.ErrDuplicate): // another request was first
+	case db.Duplicate(err, "ssh_keys"): // another request was first
 		return sshkey.Prefixed(sshkey.ErrTaken(), prefix)
 	case errs.KindOf(err) != errs.Internal:
 		return sshkey.Prefixed(err, prefix)
@@ -381,7 +381,7 @@ func (s *Service) CreatePublic(ctx context.Context, as authz.Actor, in sshkey.In
 		}
 		return s.Bus.Publish(ctx, PublicAdded{change.Created(as, s.Now(), authz.Place{}, &Key{Key: out})})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "ssh_keys") {
 		return nil, sshkey.ErrTaken()
 	}
 	if err != nil {

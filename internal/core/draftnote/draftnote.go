@@ -149,7 +149,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, on note.On, in Inp
 		}
 		return s.MergeRequests.ReviewStarted(ctx, d.RequestID, as.UserID)
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "draft_notes") {
 		return nil, refuse("author_id", "has already been taken")
 	}
 	if err != nil {

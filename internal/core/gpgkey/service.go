@@ -72,7 +72,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 		}
 		return s.Bus.Publish(ctx, Added{Stamp: as.Stamp(s.Now()), Key: k})
 	})
-	if errors.Is(err, db.ErrDuplicate) { // another request was first
+	if db.Duplicate(err, "gpg_keys") || db.Duplicate(err, "gpg_subkeys") { // another request was first
 		if err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.taken(ctx, &k) }); err != nil {
 			return nil, err
 		}

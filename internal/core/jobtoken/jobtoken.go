@@ -225,16 +225,13 @@ func (s *Service) allow(ctx context.Context, as authz.Actor, l Listing) error {
 		full := errs.Bad(fmt.Sprintf("The job token allowlist of a project has at most %d entries", maxAllowed))
 		most := db.Bound{Table: "job_token_allowlist", Most: maxAllowed, Full: full}
 		most.Of.And("namespace_id = ?", l.Project.NamespaceID)
-		if err := s.DB.Room(ctx, most, 1); err != nil {
-			return err
-		}
 		row := struct {
 			NamespaceID authz.NamespaceID `db:"namespace_id"`
 			AllowedID   authz.NamespaceID `db:"allowed_id"`
 			AddedBy     *authz.UserID     `db:"added_by"`
 			CreatedAt   db.Time           `db:"created_at"`
 		}{l.Project.NamespaceID, l.Namespace, &as.UserID, db.At(s.Now())}
-		done, err := db.InsertRow(ctx, s.DB, "job_token_allowlist", &row, "ON CONFLICT DO NOTHING")
+		done, err := db.InsertRow(ctx, s.DB, "job_token_allowlist", &row, "ON CONFLICT DO NOTHING", most)
 		if err != nil {
 			return err
 		}

@@ -159,7 +159,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 		}
 		return s.Bus.Publish(ctx, Created{Label: *l, Place: at, Stamp: as.Stamp(s.Now())})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "labels") {
 		return nil, exists
 	}
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, re
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return nil, errs.Missing("Label")
-	case errors.Is(err, db.ErrDuplicate):
+	case db.Duplicate(err, "labels"):
 		var bad errs.Fields
 		bad.Add("title", "has already been taken")
 		return nil, bad.Err()

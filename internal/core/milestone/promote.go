@@ -2,7 +2,6 @@ package milestone
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -58,7 +57,7 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, p *project.Projec
 			(SELECT n.id FROM namespaces n WHERE n.parent_id = ? AND n.kind = ?)`, m.Title, group.Namespace, namespace.ProjectKind)
 		return err
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "milestones", "namespace_id", "title") {
 		return nil, errs.Plain("Promotion failed - Title " + taken)
 	}
 	if err != nil {

@@ -104,7 +104,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 		}
 		return s.Bus.Publish(ctx, Created{Fact{Milestone: *m, Place: at, Stamp: as.Stamp(s.Now())}})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "milestones", "namespace_id", "title") {
 		return nil, failed(CodeNotCreated, titleTaken())
 	}
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id
 		}
 		return s.Bus.Publish(ctx, Updated{Change: out, Place: at, Stamp: as.Stamp(s.Now())})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "milestones", "namespace_id", "title") {
 		return nil, failed(CodeNotUpdated, titleTaken())
 	}
 	if err != nil {

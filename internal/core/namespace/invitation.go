@@ -97,7 +97,7 @@ func (s *Service) Invite(ctx context.Context, as authz.Actor, p authz.Place, in 
 		}
 		return s.Bus.Publish(ctx, Invited{Place: p, Email: in.Email, Level: in.Level, Stamp: as.Stamp(s.Now())})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "invitations") {
 		return errs.Plain("Invite email has already been taken")
 	}
 	if err != nil {

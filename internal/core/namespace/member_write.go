@@ -78,7 +78,7 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, p authz.Place, in Mem
 		}
 	}
 	m, err := s.join(ctx, as, p, joining{user.ID, in.Level, in.ExpiresOn})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "members") {
 		return nil, errs.New(errs.Conflict, "Member already exists")
 	}
 	if err != nil {

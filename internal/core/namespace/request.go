@@ -2,7 +2,6 @@ package namespace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -79,7 +78,7 @@ func (s *Service) Request(ctx context.Context, as authz.Actor, p authz.Place) (*
 		}
 		return s.Bus.Publish(ctx, AccessRequested{Place: p, Stamp: as.Stamp(s.Now())})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "access_requests") {
 		var f errs.Fields
 		f.Add("user_id", "already exists in source")
 		return nil, f.Err()
@@ -112,7 +111,7 @@ func (s *Service) Approve(ctx context.Context, as authz.Actor, p authz.Place, us
 		return nil, err
 	}
 	m, err := s.join(ctx, as, p, joining{user: user, level: level})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "members") {
 		return nil, errs.Missing("") // another request was first
 	}
 	if err != nil {

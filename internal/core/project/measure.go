@@ -83,7 +83,7 @@ func (s *Service) RecordMeasure(ctx context.Context, id ID, m Measure) error {
 		}
 		return nil
 	})
-	if errors.Is(err, db.ErrReference) || errors.Is(err, db.ErrDuplicate) {
+	if errors.Is(err, db.ErrReference) || db.Duplicate(err, "project_measures") {
 		return nil // the project is gone, or another job measured it at the same moment
 	}
 	if err != nil {

@@ -142,7 +142,7 @@ func (s *Service) CreateTopic(ctx context.Context, as authz.Actor, c TopicChange
 		return nil, err
 	}
 	err := db.Create(ctx, s.DB, "topics", &t)
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "topics") {
 		return nil, topicTaken()
 	}
 	if err != nil {

@@ -103,7 +103,7 @@ func (s *Service) ProtectBranch(ctx context.Context, as authz.Actor, p *project.
 		}
 		return s.Bus.Publish(ctx, BranchProtected{s.event(as, p, made)})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "protected_branches") {
 		return nil, errs.New(errs.Conflict, "Protected branch '"+in.Name+"' already exists")
 	}
 	return made, err

@@ -2,7 +2,6 @@ package protection
 
 import (
 	"context"
-	"errors"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -49,7 +48,7 @@ func (s *Service) ProtectTag(ctx context.Context, as authz.Actor, p *project.Pro
 		}
 		return s.Bus.Publish(ctx, TagProtected{s.event(as, p, made)})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "protected_tags") {
 		return nil, errs.Sentences(errs.Unprocessable, "Name has already been taken")
 	}
 	return made, err

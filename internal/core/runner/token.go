@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"tenon/internal/base/db"
@@ -149,7 +148,7 @@ func (s *Service) ResetRegistration(ctx context.Context, as authz.Actor, at auth
 		}
 		return s.Bus.Publish(ctx, RegistrationReset{Stamp: as.Stamp(s.Now()), Type: kind, Place: at})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "registration_tokens") {
 		return "", errs.New(errs.Conflict, "")
 	}
 	if err != nil {

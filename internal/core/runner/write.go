@@ -171,7 +171,7 @@ func (s *Service) Assign(ctx context.Context, as authz.Actor, p *project.Project
 		}
 		return s.Bus.Publish(ctx, Assigned{Stamp: as.Stamp(s.Now()), Runner: locked, Project: *p})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "runner_projects") {
 		var f errs.Fields
 		f.Add("runner_id", "has already been taken")
 		return nil, f.Err()

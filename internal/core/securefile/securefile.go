@@ -209,7 +209,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		}
 		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), p.Place(), f)})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "secure_files") {
 		var taken errs.Fields
 		taken.Add("name", "has already been taken")
 		return taken.Err()

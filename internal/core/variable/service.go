@@ -173,7 +173,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 		}
 		return s.Bus.Publish(ctx, Created{s.fact(as, at, v, nil)})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "ci_variables") {
 		return nil, taken(v.Key)
 	}
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, ke
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return nil, errs.Missing(thing(at))
-	case errors.Is(err, db.ErrDuplicate):
+	case db.Duplicate(err, "ci_variables"):
 		return nil, taken(key)
 	case err != nil:
 		return nil, errs.Wrap(err, "update variable")

@@ -144,7 +144,7 @@ func (s *Service) ensure(ctx context.Context, at authz.Place) (*Wiki, error) {
 			return w, err
 		}
 		w, err = s.create(ctx, at)
-		if errors.Is(err, db.ErrDuplicate) && try == 0 {
+		if db.Duplicate(err, "wikis") && try == 0 {
 			continue // another call was faster
 		}
 		return w, err
