@@ -369,7 +369,7 @@ func (s *Services) planning(c *check, d Deps) {
 
 // talk builds what is said about them, and who is told.
 func (s *Services) talk(c *check, d Deps) {
-	s.Commits = &note.Commits{DB: d.DB, Repos: s.Repos}
+	s.Commits = &note.Commits{DB: d.DB, Repos: s.Repos, Projects: s.Projects, Accounts: s.Accounts, URLs: s.URLs}
 	for _, things := range parts[noteable.Things](s) {
 		s.Kinds.Add(things)
 	}
@@ -398,8 +398,8 @@ func (s *Services) talk(c *check, d Deps) {
 		Subscriptions: s.Subscriptions, Todos: s.Todos,
 	}))
 	s.Notifications = notify.New(need(c, notify.Deps{
-		DB: d.DB, Policy: s.Policy, Kinds: s.Kinds, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests, Epics: s.Epics,
-		Snippets: s.Snippets, Repos: s.Repos, CI: s.CI, Namespaces: s.Namespaces, Notes: s.Notes, Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, Settings: s.Settings, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,
+		DB: d.DB, Policy: s.Policy, Kinds: s.Kinds, Accounts: s.Accounts, Projects: s.Projects,
+		Repos: s.Repos, CI: s.CI, Namespaces: s.Namespaces, Notes: s.Notes, Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, Settings: s.Settings, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,
 		Log: d.Log, Now: d.Now, Out: d.Mail,
 	}))
 }

@@ -11,13 +11,9 @@ import (
 // severalKinds are the files that name three kinds of things or more, each with the reason. All others learn
 // of kinds from their descriptions.
 var severalKinds = map[string]string{
-	"internal/core/quickaction/quickaction.go": "reads and stores what commands are on",
-	"internal/core/quickaction/planning.go":    "says which commands there are for what",
-	"internal/core/systemnote/reference.go":    "tells what the texts of each subject mention",
-	"internal/core/systemnote/issuelink.go":    "tells what was made to address an issue",
-	"internal/core/notify/thing.go":            "a mail has what is particular to each subject",
-	"internal/transport/rest/todos.go":         "a to-do item has the entity of what it is about",
-	"internal/transport/graphql/note.go":       "a note is on the type that it belongs to",
+	"internal/core/quickaction/quickaction.go": "the contract has quick actions for issues, merge requests, epics and commits; each changes rows of its own",
+	"internal/core/quickaction/planning.go":    "the contract lists the quick actions of each of them",
+	"internal/transport/rest/todos.go":         "the contract lists what a to-do item is about, each with its entity",
 }
 
 // TestKinds_described fails where a file beside those of their packages names three kinds of things.

@@ -9,6 +9,7 @@ type Place struct {
 	ID        int64        // of the group or project; zero for the instance
 	Name      string
 	Path      string // full path
+	FullName  string // with the names of the groups above
 	Personal  bool   // a project in a personal namespace, whose user is its owner
 	Requests  bool   // strangers may ask for membership
 	Subject   Subject

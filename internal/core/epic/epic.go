@@ -130,7 +130,8 @@ type Changes struct {
 func (i IID) Reference() string { return "&" + strconv.FormatInt(int64(i), 10) }
 
 // noteable names the epic for labels and notes.
-func (e *Epic) noteable() noteable.Ref { return noteable.Ref{Kind: noteable.Epic, ID: int64(e.ID)} }
+// Ref names the epic.
+func (e *Epic) Ref() noteable.Ref { return noteable.Ref{Kind: noteable.Epic, ID: int64(e.ID)} }
 
 // About names the epic.
 func (e Epic) About() change.Subject {

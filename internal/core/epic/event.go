@@ -63,7 +63,7 @@ type Reopened struct{ Fact }
 type Deleted struct{ Fact }
 
 // Gone names it for those who clear what hangs on it.
-func (e Deleted) Gone() noteable.Ref { return e.Epic.noteable() }
+func (e Deleted) Gone() noteable.Ref { return e.Epic.Ref() }
 
 // ChildAdded is published when an epic got a parent, also in the place of another.
 type ChildAdded struct {

@@ -139,7 +139,7 @@ func (s *Service) include(ctx context.Context, as authz.Actor, e *Epic, i *issue
 	}
 	row := memberRow{EpicID: e.ID, IssueID: i.ID, Position: at, CreatedAt: now, UpdatedAt: now}
 	err = db.Create(ctx, s.DB, "epic_issues", &row)
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "epic_issues") {
 		return errs.New(errs.Conflict, "Issue(s) already assigned")
 	}
 	if err != nil {

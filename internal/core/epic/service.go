@@ -141,7 +141,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, g *namespace.Group
 		if err != nil {
 			return err
 		}
-		if err := s.Labels.Attach(ctx, e.noteable(), labels); err != nil {
+		if err := s.Labels.Attach(ctx, e.Ref(), labels); err != nil {
 			return err
 		}
 		e.Labels = label.With(nil, labels, nil)
@@ -177,7 +177,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, e *Epic, g *namesp
 			if err := s.Bus.Publish(ctx, Deleted{Fact{Epic: *now, Group: g, Stamp: as.Stamp(s.Now())}}); err != nil {
 				return err
 			}
-			return s.Labels.Detach(ctx, e.noteable())
+			return s.Labels.Detach(ctx, e.Ref())
 		})
 		return err
 	})

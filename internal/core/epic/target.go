@@ -16,7 +16,7 @@ import (
 // Describe says what epics are to others.
 func (s *Service) Describe() noteable.Description {
 	return noteable.Description{
-		Kind: noteable.Epic, Noun: "epic", An: "an epic", Path: "epics", Mark: "&", Code: 3,
+		Kind: noteable.Epic, Noun: "epic", An: "an epic", Path: "epics", Mark: "&", Reference: "epic", Code: 3,
 		Table: "epics", Group: "group_id", Read: authz.ReadEpic,
 		Open: true, History: true, Replies: true, Confidential: true, Awards: true, Labels: true, Todos: true,
 	}
@@ -53,7 +53,7 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at authz.Place, ke
 // Target is the epic as something to comment on.
 func (e *Epic) Target(as authz.Actor, g *namespace.Group) noteable.Target {
 	return noteable.Target{
-		Ref: e.noteable(), GroupID: g.ID, GroupPath: g.FullPath, EpicIID: int64(e.IID), Title: e.Title, AuthorID: e.AuthorID, Subject: e.subject(as, g), HasInternal: true,
+		Ref: e.Ref(), GroupID: g.ID, GroupPath: g.FullPath, EpicIID: int64(e.IID), Title: e.Title, AuthorID: e.AuthorID, Subject: e.subject(as, g), HasInternal: true,
 		Notes: e.NotesCount, PublicNotes: e.PublicNotesCount,
 	}
 }

@@ -73,7 +73,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, g *namespace.Group
 		if err := e.validate(); err != nil {
 			return err
 		}
-		added, removed, err := s.Labels.Apply(ctx, as, g.Place(), e.noteable(), e.Labels, c.Labels)
+		added, removed, err := s.Labels.Apply(ctx, as, g.Place(), e.Ref(), e.Labels, c.Labels)
 		if err != nil {
 			return err
 		}

@@ -80,7 +80,7 @@ type Reopened struct{ Fact }
 type Deleted struct{ Fact }
 
 // Gone names it for those who clear what hangs on it.
-func (e Deleted) Gone() noteable.Ref { return e.Issue.noteable() }
+func (e Deleted) Gone() noteable.Ref { return e.Issue.Ref() }
 
 // Changed is the event in its generic form.
 func (f Fact) Changed() change.Fact {

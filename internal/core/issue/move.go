@@ -184,7 +184,7 @@ func (s *Service) place(ctx context.Context, as authz.Actor, c copying, made *Is
 	}
 	slices.SortFunc(labels, label.ByTitle)
 	made.Labels = labels
-	if err := s.Labels.Attach(ctx, made.noteable(), labels); err != nil {
+	if err := s.Labels.Attach(ctx, made.Ref(), labels); err != nil {
 		return err
 	}
 	return s.Bus.Publish(ctx, Created{Fact: Fact{Issue: *made, Project: to, Stamp: as.Stamp(s.Now())}, CopyOf: i.ID, WithNotes: c.notes, From: c.from})

@@ -2,7 +2,6 @@ package issue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -246,7 +245,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, p *project.Project
 		}
 		slices.SortFunc(labels, label.ByTitle)
 		i.Labels = labels
-		if err := s.Labels.Attach(ctx, i.noteable(), labels); err != nil {
+		if err := s.Labels.Attach(ctx, i.Ref(), labels); err != nil {
 			return err
 		}
 		if err := s.Bus.Publish(ctx, Created{Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(now)}, Resolves: in.Resolves}); err != nil || in.Epic == (EpicChoice{}) {
@@ -254,7 +253,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, p *project.Project
 		}
 		return s.above.Epics.Assign(ctx, as, p, i, in.Epic)
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "issues") {
 		return nil, errs.New(errs.Conflict, "Duplicated issue")
 	}
 	if err != nil {
@@ -313,7 +312,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, i *Issue, p *proje
 			if err := s.Bus.Publish(ctx, Deleted{Fact{Issue: *now, Project: p, Stamp: as.Stamp(s.Now())}}); err != nil {
 				return err
 			}
-			return s.Labels.Detach(ctx, i.noteable())
+			return s.Labels.Detach(ctx, i.Ref())
 		})
 		return err
 	})
@@ -324,4 +323,5 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, i *Issue, p *proje
 }
 
 // noteable names the issue for labels and notes.
-func (i *Issue) noteable() noteable.Ref { return noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)} }
+// Ref names the issue.
+func (i *Issue) Ref() noteable.Ref { return noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)} }

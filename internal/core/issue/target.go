@@ -16,7 +16,7 @@ import (
 // Describe says what issues are to others.
 func (s *Service) Describe() noteable.Description {
 	return noteable.Description{
-		Kind: noteable.Issue, Noun: "issue", An: "an issue", Path: "issues", Mark: "#", Code: 1,
+		Kind: noteable.Issue, Noun: "issue", An: "an issue", Path: "issues", Mark: "#", Reference: "issue", Code: 1,
 		Table: "issues", Project: "project_id", Read: authz.ReadIssue,
 		Assignees: noteable.Users{Table: "issue_assignees", Of: "issue_id"},
 		Open:      true, History: true, Replies: true, Confidential: true, Awards: true, Labels: true, Milestones: true, Todos: true, Searched: true, Numbered: true,

@@ -167,11 +167,11 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 			return timelog.Diff{}, err
 		}
 	}
-	spent, err := s.Times.Apply(ctx, as, i.noteable(), &i.Totals, c.Time)
+	spent, err := s.Times.Apply(ctx, as, i.Ref(), &i.Totals, c.Time)
 	if err != nil {
 		return spent, err
 	}
-	added, removed, err := s.Labels.Apply(ctx, as, p.Place(), i.noteable(), i.Labels, c.Labels)
+	added, removed, err := s.Labels.Apply(ctx, as, p.Place(), i.Ref(), i.Labels, c.Labels)
 	if err != nil {
 		return spent, err
 	}

@@ -74,7 +74,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, issues []Issue, w
 	)
 	for n := range issues {
 		i := &issues[n]
-		projects, refs = append(projects, i.ProjectID), append(refs, i.noteable())
+		projects, refs = append(projects, i.ProjectID), append(refs, i.Ref())
 		people = append(append(people, i.AuthorID), i.Assignees...)
 		if i.ClosedByID != nil {
 			people = append(people, *i.ClosedByID)
@@ -124,7 +124,7 @@ func (s *Service) newView(i *Issue, p *project.Project, want ViewOptions, r rela
 		v.Iteration = r.iterations[*i.IterationID]
 	}
 	if want.Subscribed {
-		is := r.subscribed[i.noteable()]
+		is := r.subscribed[i.Ref()]
 		v.Subscribed = &is
 	}
 	v.Issue.Assignees, v.ClosedByID, v.MilestoneID, v.IterationID = nil, nil, nil, nil

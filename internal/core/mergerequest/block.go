@@ -129,7 +129,7 @@ func (s *Service) AddBlock(ctx context.Context, as authz.Actor, p *project.Proje
 			return DependencyAdded{Fact: f, Blocking: *other}
 		})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "merge_request_blocks") {
 		return nil, errs.New(errs.Conflict, "Block already exists")
 	}
 	var known *errs.Error

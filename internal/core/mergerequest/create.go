@@ -289,7 +289,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		made.Labels = label.With(nil, labels, nil)
 		return s.Bus.Publish(ctx, Created{Fact{MergeRequest: made, Project: p, Stamp: as.Stamp(s.Now())}})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "merge_requests", "source_project_id", "source_branch", "target_project_id", "target_branch") {
 		err = s.twin(ctx, *m.SourceProjectID, m.SourceBranch, m.ProjectID, m.TargetBranch, err)
 	}
 	if refused, ok := errors.AsType[*errs.Error](err); ok {

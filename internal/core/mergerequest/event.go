@@ -102,7 +102,7 @@ type AutoMergeAborted struct {
 type Deleted struct{ Fact }
 
 // Gone names it for those who clear what hangs on it.
-func (e Deleted) Gone() noteable.Ref { return e.MergeRequest.noteable() }
+func (e Deleted) Gone() noteable.Ref { return e.MergeRequest.Ref() }
 
 // NewVersion is published when the source branch of an open merge request has moved.
 type NewVersion struct {

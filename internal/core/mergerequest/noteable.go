@@ -16,7 +16,7 @@ import (
 // Describe says what merge requests are to others.
 func (s *Service) Describe() noteable.Description {
 	return noteable.Description{
-		Kind: noteable.MergeRequest, Noun: "merge request", An: "a merge request", Path: "merge_requests", Mark: "!", Code: 2,
+		Kind: noteable.MergeRequest, Noun: "merge request", An: "a merge request", Path: "merge_requests", Mark: "!", Reference: "merge_request", Code: 2,
 		Table: "merge_requests", Project: "target_project_id", Read: authz.ReadMergeRequest,
 		Assignees: noteable.Users{Table: "merge_request_assignees", Of: "merge_request_id"},
 		Reviewers: noteable.Users{Table: "merge_request_reviewers", Of: "merge_request_id"},

@@ -202,7 +202,7 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 		}
 		return s.announce(ctx, as, p, &out.After, &u, c.targetDeleted)
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if db.Duplicate(err, "merge_requests", "source_project_id", "source_branch", "target_project_id", "target_branch") {
 		err = s.twin(ctx, *m.SourceProjectID, m.SourceBranch, p.ID, c.target(m), err)
 	}
 	var known *errs.Error

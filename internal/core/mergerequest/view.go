@@ -105,7 +105,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, list []*MergeRequ
 	var milestones []milestone.ID
 	refs := make([]noteable.Ref, len(list))
 	for i, m := range list {
-		refs[i] = m.noteable()
+		refs[i] = m.Ref()
 		people = append(append(append(people, m.AuthorID), m.Assignees...), m.ReviewerIDs()...)
 		for _, by := range []*authz.UserID{m.MergeUserID, m.ClosedByID} {
 			if by != nil {
@@ -148,7 +148,8 @@ func (s *Service) targets(ctx context.Context, as authz.Actor, list []*MergeRequ
 	return known, nil
 }
 
-func (m *MergeRequest) noteable() noteable.Ref {
+// Ref names the merge request.
+func (m *MergeRequest) Ref() noteable.Ref {
 	return noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}
 }
 
@@ -189,7 +190,7 @@ func (s *Service) newView(m *MergeRequest, p *project.Project, r relations) View
 }
 
 func (s *Service) fullView(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, r relations) (*FullView, error) {
-	full := &FullView{Subscribed: r.subscribed[m.noteable()]}
+	full := &FullView{Subscribed: r.subscribed[m.Ref()]}
 	var err error
 	if full.CanMerge, err = s.CanMerge(ctx, as, p, m); err != nil {
 		return nil, err

@@ -105,7 +105,7 @@ func (g Group) About() change.Subject {
 // Place is the group as somewhere that things belong to.
 func (g *Group) Place() authz.Place {
 	return authz.Place{
-		Namespace: g.ID, Parent: g.ParentID, Group: true, ID: int64(g.ID), Name: g.Name, Path: g.FullPath,
+		Namespace: g.ID, Parent: g.ParentID, Group: true, ID: int64(g.ID), Name: g.Name, Path: g.FullPath, FullName: g.FullName,
 		Requests: g.RequestAccessEnabled, Subject: g.Subject(), Row: g,
 	}
 }

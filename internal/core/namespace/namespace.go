@@ -48,6 +48,14 @@ type Namespace struct {
 	OwnerID    *authz.UserID    `db:"owner_id"` // the user of a personal namespace
 }
 
+// Place is that of a group whose row is not at hand.
+func (n *Namespace) Place() authz.Place {
+	return authz.Place{
+		Namespace: n.ID, Parent: n.ParentID, Group: true, ID: int64(n.ID), Name: n.Name, Path: n.FullPath, FullName: n.FullName,
+		Subject: authz.Subject{Thing: "Group", Namespace: n.ID, Visibility: n.Visibility},
+	}
+}
+
 const namespaceColumns = `n.id, n.kind, n.parent_id, n.path, n.name, n.visibility, r.path AS full_path, r.name AS full_name,
 	COALESCE(g.avatar, u.avatar, '') AS avatar, u.id AS owner_id`
 

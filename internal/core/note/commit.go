@@ -7,10 +7,12 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitstore"
+	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/weburl"
 )
 
 // Commits are what comments on commits stand on. No row is kept of a commit, so the
@@ -18,6 +20,11 @@ import (
 type Commits struct {
 	DB    *db.DB
 	Repos *repo.Service
+
+	// Of the mails about them.
+	Projects *project.Service
+	Accounts *account.Service
+	URLs     *weburl.Site
 }
 
 // Describe says what commits are to others.

@@ -18,7 +18,11 @@ type Description struct {
 	An   string // the noun with its article
 	Path string // of all things of a place in REST: "merge_requests"
 	Mark string // in references, before the number: "!"
-	Code byte   // names the kind in addresses of mail; it never changes
+
+	// Reference is the kind of core/reference that leads to one, "" where none does.
+	Reference string
+
+	Code byte // names the kind in addresses of mail; it never changes
 
 	// Table has a row for each thing; "" where none is kept. A thing belongs to the project that
 	// Project names, a column of the table, or else to the group of Group.

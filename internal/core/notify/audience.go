@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
 )
 
 // Reason says why a user gets a mail, as the header of the mail spells it.
@@ -111,9 +112,9 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 	names := m.Names
 	switch m.Event {
 	case "new_issue", "new_merge_request", newEpic:
-		a.add(part, Assigned, t.assignees...)
-		a.add(part, ReviewRequested, t.reviewers...)
-		names = s.Todos.Names([]string{t.title, t.description}, nil)
+		a.add(part, Assigned, t.Assignees...)
+		a.add(part, ReviewRequested, t.Reviewers...)
+		names = s.Todos.Names([]string{t.Title, t.Description}, nil)
 	case "reassign_issue", "reassign_merge_request":
 		a.add(named, Assigned, m.Users...)
 		a.add(named, "", m.Former...)
@@ -144,11 +145,11 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 	}
 	labels := m.Labels
 	if m.begins() {
-		for _, l := range t.labels {
-			labels = append(labels, l.ID)
+		for _, l := range t.Labels {
+			labels = append(labels, label.ID(l.ID))
 		}
 	}
-	subscribers, err := s.Subscriptions.LabelAudience(ctx, t.place.projectID(), labels)
+	subscribers, err := s.Subscriptions.LabelAudience(ctx, t.projectID(), labels)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +164,7 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 // tellCut writes to the log that an event has too many recipients, where it does.
 func (s *Service) tellCut(a *audience, m Mailing, t *thing) {
 	if a.cut {
-		s.Log.Warn("mail: an event has too many recipients", "event", m.Event, "place", t.place.path, "recipients", s.Out.Recipients)
+		s.Log.Warn("mail: an event has too many recipients", "event", m.Event, "place", t.Place.Path, "recipients", s.Out.Recipients)
 	}
 }
 
@@ -174,7 +175,7 @@ func (s *Service) engaged(ctx context.Context, a *audience, m Mailing, t *thing)
 	if err != nil {
 		return err
 	}
-	for _, id := range t.committers {
+	for _, id := range t.Committers {
 		of.Participants[id] = true
 	}
 	all := m.Event != newMention && m.Event != relabeled && m.Event != unmergeable
@@ -220,7 +221,7 @@ func (s *Service) watchers(ctx context.Context, a *audience, t *thing) error {
 				JOIN namespace_ancestors g ON g.namespace_id = h.group_id JOIN members m ON m.namespace_id = g.ancestor_id
 				WHERE a.namespace_id = ? AND m.user_id = s.user_id))
 		) x ORDER BY x.user_id LIMIT ?`
-	place := t.place.namespace
+	place := t.Place.Namespace
 	for last := authz.UserID(0); !a.cut; {
 		users, err := db.Select[authz.UserID](ctx, s.DB, query, place, last, last, place, place, batch)
 		if err != nil {
@@ -243,7 +244,7 @@ func (s *Service) willing(ctx context.Context, event string, t *thing, list []*r
 		for i, r := range some {
 			users[i] = r.user
 		}
-		settings, err := s.effective(ctx, t.place.namespace, users)
+		settings, err := s.effective(ctx, t.Place.Namespace, users)
 		if err != nil {
 			return nil, err
 		}

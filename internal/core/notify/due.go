@@ -91,5 +91,5 @@ func (s *Service) dueRun(ctx context.Context, day string) (dueRun, error) {
 
 // lapsed reports whether the issue of a mailing is no longer due on its day.
 func (m *Mailing) lapsed(t *thing) bool {
-	return m.Event == issueDue && (t.due != m.Day || t.state != string(issue.StateOpened))
+	return m.Event == issueDue && (t.Due != m.Day || t.State != string(issue.StateOpened))
 }

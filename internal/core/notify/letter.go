@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/mail"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
+	"tenon/internal/core/noteable"
 )
 
 // maxText is how many bytes of a description or a note stand in a mail.
@@ -34,7 +35,7 @@ type letter struct {
 
 // letter makes the mail of an event for one user, who may read what it is about.
 func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thing, r *recipient, p *person) (*mail.Message, error) {
-	l := letter{url: t.url, rows: t.rows, why: why(r), host: s.URLs.Host(), noun: t.noun}
+	l := letter{url: t.URL, rows: t.rows, why: why(r), host: s.URLs.Host(), noun: t.noun}
 	var err error
 	if l.lead, err = s.lead(ctx, m, t); err != nil {
 		return nil, err
@@ -42,13 +43,13 @@ func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thin
 	body := ""
 	switch {
 	case t.note != nil:
-		body, l.url = strings.Join(append([]string{t.note.Body}, t.more...), "\n\n---\n\n"), t.url+"#note_"+strconv.FormatInt(int64(t.note.ID), 10)
+		body, l.url = strings.Join(append([]string{t.note.Body}, t.more...), "\n\n---\n\n"), t.URL+"#note_"+strconv.FormatInt(int64(t.note.ID), 10)
 	case m.begins(), m.Event == newMention, m.Event == issueDue:
-		body = t.description
+		body = t.Description
 	}
 	body = short(body)
 	if body != "" {
-		rendered, err := s.References.HTML(ctx, as, t.place.references, body)
+		rendered, err := s.References.HTML(ctx, as, t.references, body)
 		if err != nil {
 			return nil, err
 		}
@@ -94,12 +95,12 @@ func short(text string) string {
 
 func subject(m Mailing, t *thing) string {
 	if m.Event == movedProject {
-		return t.place.name + " | Project was moved"
+		return t.Place.Name + " | Project was moved"
 	}
 	if heading := headings[m.Event]; heading != "" {
-		return t.place.name + " | " + heading + " for " + t.title
+		return t.Place.Name + " | " + heading + " for " + t.Title
 	}
-	line := t.place.name + " | " + t.title + " (" + t.short() + ")"
+	line := t.Place.Name + " | " + t.Title + " (" + t.short() + ")"
 	if m.begins() {
 		return line
 	}
@@ -143,7 +144,7 @@ func (s *Service) answerable(out *mail.Message, thread Thread, t *thing) {
 		thread.Note = t.note.ID
 	}
 	key := s.key(replyKey, thread)
-	out.ReplyTo = netmail.Address{Name: t.place.fullName, Address: strings.Replace(s.Out.Incoming, s.Out.IncomingKey, key, 1)}
+	out.ReplyTo = netmail.Address{Name: t.Place.FullName, Address: strings.Replace(s.Out.Incoming, s.Out.IncomingKey, key, 1)}
 	out.References = append(out.References, "reply-"+key+"@"+s.URLs.Host())
 	out.Headers = append(out.Headers, mail.Header{Name: "X-GitLab-Reply-Key", Value: key})
 }
@@ -151,15 +152,15 @@ func (s *Service) answerable(out *mail.Message, thread Thread, t *thing) {
 // headers are those that readers filter by, and those that keep machines from answering.
 func (s *Service) headers(t *thing, r *recipient, unsubscribe string) []mail.Header {
 	number := func(id int64) string { return strconv.FormatInt(id, 10) }
-	parts := strings.Split(t.place.path, "/")
-	id := number(int64(t.place.namespace))
-	if t.place.project != nil {
-		id = number(int64(t.place.projectID()))
+	parts := strings.Split(t.Place.Path, "/")
+	id := number(int64(t.Place.Namespace))
+	if t.Place.IsProject() {
+		id = number(int64(t.projectID()))
 	}
 	slices.Reverse(parts)
 	prefix := "X-GitLab-" + t.header
 	out := []mail.Header{
-		{Name: "List-Id", Value: t.place.path + " <" + id + "." + strings.Join(parts, ".") + "." + s.URLs.Host() + ">"},
+		{Name: "List-Id", Value: t.Place.Path + " <" + id + "." + strings.Join(parts, ".") + "." + s.URLs.Host() + ">"},
 		{Name: "Auto-Submitted", Value: "auto-generated"},
 		{Name: "X-Auto-Response-Suppress", Value: "All"},
 		{Name: "X-GitLab-NotificationReason", Value: string(r.reason)},
@@ -171,17 +172,17 @@ func (s *Service) headers(t *thing, r *recipient, unsubscribe string) []mail.Hea
 		out = append(out, mail.Header{Name: "List-Unsubscribe", Value: "<" + unsubscribe + ">"}, mail.Header{Name: "List-Unsubscribe-Post", Value: "List-Unsubscribe=One-Click"})
 	}
 	out = append(out, t.headers...)
-	if t.iid != 0 {
-		out = append(out, mail.Header{Name: prefix + "-IID", Value: number(t.iid)}, mail.Header{Name: prefix + "-State", Value: t.state})
+	if t.Number != 0 {
+		out = append(out, mail.Header{Name: prefix + "-IID", Value: number(t.Number)}, mail.Header{Name: prefix + "-State", Value: t.State})
 	}
-	if t.place.project == nil {
-		out = append(out, mail.Header{Name: "X-GitLab-Group-Id", Value: id}, mail.Header{Name: "X-GitLab-Group-Path", Value: t.place.path})
+	if t.Place.Group {
+		out = append(out, mail.Header{Name: "X-GitLab-Group-Id", Value: id}, mail.Header{Name: "X-GitLab-Group-Path", Value: t.Place.Path})
 	} else {
-		out = append(out, mail.Header{Name: "X-GitLab-Project", Value: t.place.name}, mail.Header{Name: "X-GitLab-Project-Id", Value: id},
-			mail.Header{Name: "X-GitLab-Project-Path", Value: t.place.path})
+		out = append(out, mail.Header{Name: "X-GitLab-Project", Value: t.Place.Name}, mail.Header{Name: "X-GitLab-Project-Id", Value: id},
+			mail.Header{Name: "X-GitLab-Project-Path", Value: t.Place.Path})
 	}
-	if t.header == "Issue" {
-		out = append(out, mail.Header{Name: "X-GitLab-ConfidentialIssue", Value: strconv.FormatBool(t.confidential)})
+	if t.ref.Kind == noteable.Issue {
+		out = append(out, mail.Header{Name: "X-GitLab-ConfidentialIssue", Value: strconv.FormatBool(t.Confidential)})
 	}
 	if t.note != nil {
 		out = append(out, mail.Header{Name: "X-GitLab-Discussion-ID", Value: t.note.DiscussionID})
@@ -220,21 +221,21 @@ func (s *Service) lead(ctx context.Context, m Mailing, t *thing) (string, error)
 	case failedPipeline, fixedPipeline, successPipeline:
 		return ended(m.Event, t), nil
 	case issueDue:
-		return strings.ToUpper(it[:1]) + it[1:] + " is due on " + t.due + ": " + t.title, nil
+		return strings.ToUpper(it[:1]) + it[1:] + " is due on " + t.Due + ": " + t.Title, nil
 	case movedProject:
-		return who + " moved project " + t.place.name + " from " + m.Path + " to " + t.place.path + ".", nil
+		return who + " moved project " + t.Place.Name + " from " + m.Path + " to " + t.Place.Path + ".", nil
 	case "new_issue", "new_merge_request", newEpic:
-		return who + " created " + it + ": " + t.title, nil
+		return who + " created " + it + ": " + t.Title, nil
 	case "close_issue", "close_merge_request", closeEpic:
-		return who + " closed " + it + ": " + t.title, nil
+		return who + " closed " + it + ": " + t.Title, nil
 	case "reopen_issue", "reopen_merge_request", reopenEpic:
-		return who + " reopened " + it + ": " + t.title, nil
+		return who + " reopened " + it + ": " + t.Title, nil
 	case "merge_merge_request":
-		return who + " merged " + it + ": " + t.title, nil
+		return who + " merged " + it + ": " + t.Title, nil
 	case approved:
-		return who + " approved " + it + ": " + t.title, nil
+		return who + " approved " + it + ": " + t.Title, nil
 	case unapproved:
-		return who + " no longer approves " + it + ": " + t.title, nil
+		return who + " no longer approves " + it + ": " + t.Title, nil
 	case "new_note":
 		if len(m.Review) > 0 {
 			return who + " reviewed " + it + ":", nil
@@ -244,13 +245,13 @@ func (s *Service) lead(ctx context.Context, m Mailing, t *thing) (string, error)
 		}
 		return who + " commented on " + it + ":", nil
 	case newMention:
-		return who + " mentioned you in " + it + ": " + t.title, nil
+		return who + " mentioned you in " + it + ": " + t.Title, nil
 	case "push_to_merge_request":
-		return who + " pushed new commits to " + it + ": " + t.title, nil
+		return who + " pushed new commits to " + it + ": " + t.Title, nil
 	case unmergeable:
-		return strings.ToUpper(it[:1]) + it[1:] + " can no longer be merged because of conflicts: " + t.title, nil
+		return strings.ToUpper(it[:1]) + it[1:] + " can no longer be merged because of conflicts: " + t.Title, nil
 	case relabeled:
-		return who + " labeled " + it + " " + t.labelsOf(m.Labels) + ": " + t.title, nil
+		return who + " labeled " + it + " " + t.labelsOf(m.Labels) + ": " + t.Title, nil
 	}
 	now, err := s.people(ctx, m.Users)
 	if err != nil {
@@ -295,8 +296,8 @@ func (s *Service) people(ctx context.Context, ids []authz.UserID) (string, error
 // labelsOf joins the titles of those of the labels that the thing still has.
 func (t *thing) labelsOf(ids []label.ID) string {
 	var titles []string
-	for _, l := range t.labels {
-		if slices.Contains(ids, l.ID) && len(titles) < maxNamed {
+	for _, l := range t.Labels {
+		if slices.Contains(ids, label.ID(l.ID)) && len(titles) < maxNamed {
 			titles = append(titles, l.Title)
 		}
 	}

@@ -112,7 +112,7 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 		change(&out)
 	}
 	f.s = notify.New(notify.Deps{
-		DB: d, Policy: w.Policy, Kinds: things, Accounts: accounts, Projects: w.Projects, Issues: f.issues, MergeRequests: requests, Epics: f.epics, Namespaces: places, Notes: f.notes, Subscriptions: f.subs,
+		DB: d, Policy: w.Policy, Kinds: things, Accounts: accounts, Projects: w.Projects, Namespaces: places, Notes: f.notes, Subscriptions: f.subs,
 		Todos: todos, References: references, Settings: f.settings, URLs: urls, Signer: box.Signer(), Jobs: jobs, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		Out: out,
 	})

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/todo"
 )
 
@@ -65,7 +66,7 @@ func (s *Service) findProject(ctx context.Context, ref noteable.Ref) (*thing, er
 	if p == nil || err != nil {
 		return nil, err
 	}
-	t := &thing{ref: ref, place: ofProject(p), noun: "project", url: s.URLs.Project(p.FullPath)}
+	t := &thing{Letter: noteable.Letter{Place: p.Place(), URL: s.URLs.Project(p.FullPath)}, ref: ref, noun: "project", references: reference.Of(p)}
 	for _, remote := range []string{s.URLs.SSHRepository(p.FullPath), s.URLs.HTTPRepository(p.FullPath)} {
 		if remote != "" {
 			t.rows = append(t.rows, "git remote set-url origin "+remote)
@@ -79,7 +80,7 @@ func (s *Service) members(ctx context.Context, a *audience, t *thing) error {
 	for last := authz.UserID(0); !a.cut; {
 		users, err := db.Select[authz.UserID](ctx, s.DB, `SELECT DISTINCT m.user_id FROM members m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id
 			WHERE a.namespace_id = ? AND m.access_level >= ? AND (m.expires_on IS NULL OR m.expires_on > ?) AND m.user_id > ? ORDER BY m.user_id LIMIT ?`,
-			t.place.namespace, authz.Guest, s.Now().UTC().Format(time.DateOnly), last, batch)
+			t.Place.Namespace, authz.Guest, s.Now().UTC().Format(time.DateOnly), last, batch)
 		if err != nil {
 			return fmt.Errorf("find members: %w", err)
 		}

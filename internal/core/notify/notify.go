@@ -11,9 +11,6 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
-	"tenon/internal/core/epic"
-	"tenon/internal/core/issue"
-	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -21,7 +18,6 @@ import (
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
-	"tenon/internal/core/snippet"
 	"tenon/internal/core/subscription"
 	"tenon/internal/core/todo"
 	"tenon/internal/core/weburl"
@@ -34,10 +30,6 @@ type Deps struct {
 	Kinds         *noteable.Kinds
 	Accounts      Users
 	Projects      *project.Service
-	Issues        *issue.Service
-	MergeRequests *mergerequest.Service
-	Epics         *epic.Service
-	Snippets      *snippet.Service
 	Repos         *repo.Service
 	CI            *ci.Service
 	Namespaces    *namespace.Service

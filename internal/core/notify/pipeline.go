@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/ci"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 )
 
 // ofPipeline is the kind of pipelines, which have mail and no comments.
@@ -61,14 +62,14 @@ func (s *Service) findPipeline(ctx context.Context, ref noteable.Ref) (*thing, e
 	}
 	hash := of.SHA[:min(shownHash, len(of.SHA))]
 	t := &thing{
-		ref: ref, place: ofProject(p), noun: "pipeline", sign: "#", header: "Pipeline", url: s.URLs.Pipeline(p.FullPath, ref.ID), state: string(of.State),
-		title:   of.Ref + " | " + hash,
+		Letter: noteable.Letter{Place: p.Place(), URL: s.URLs.Pipeline(p.FullPath, ref.ID), State: string(of.State), Title: of.Ref + " | " + hash},
+		ref:    ref, noun: "pipeline", sign: "#", header: "Pipeline", references: reference.Of(p),
 		headers: []mail.Header{{Name: "X-GitLab-Pipeline-Ref", Value: of.Ref}, {Name: "X-GitLab-Pipeline-Status", Value: string(of.State)}},
 	}
 	c, err := s.Repos.FindCommit(ctx, authz.System(), p, of.SHA)
 	switch {
 	case err == nil:
-		t.description = c.Title()
+		t.Description = c.Title()
 	case !errs.Is(err, errs.NotFound):
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (s *Service) findPipeline(ctx context.Context, ref noteable.Ref) (*thing, e
 
 // pipelineReadable reports whether a user may read the pipeline that a mailing is about.
 func (s *Service) pipelineReadable(ctx context.Context, as authz.Actor, t *thing) (bool, error) {
-	_, err := s.CI.Find(ctx, as, t.place.project, ci.PipelineID(t.ref.ID))
+	_, err := s.CI.Find(ctx, as, project.Of(t.Place), ci.PipelineID(t.ref.ID))
 	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
 		return false, nil
 	}
@@ -108,9 +109,9 @@ func failure(j *ci.Job) string {
 
 // ended says in a sentence how a pipeline ended.
 func ended(event string, t *thing) string {
-	it := "Pipeline " + t.short() + " of " + t.place.name + " for " + t.title
-	if t.description != "" {
-		it += " (" + t.description + ")"
+	it := "Pipeline " + t.short() + " of " + t.Place.Name + " for " + t.Title
+	if t.Description != "" {
+		it += " (" + t.Description + ")"
 	}
 	switch event {
 	case failedPipeline:

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/mail"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
 	"tenon/internal/core/todo"
 )
 
@@ -173,11 +174,11 @@ func (s *Service) person(ctx context.Context, r *recipient) (*person, error) {
 
 // enabled reports whether the project, if it is one, and the groups above want mail to be sent.
 func (s *Service) enabled(ctx context.Context, t *thing) (bool, error) {
-	if p := t.place.project; p != nil && !p.EmailsEnabled {
+	if p := project.Of(t.Place); p != nil && !p.EmailsEnabled {
 		return false, nil
 	}
 	off, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
-		WHERE a.namespace_id = ? AND NOT g.emails_enabled)`, t.place.namespace)
+		WHERE a.namespace_id = ? AND NOT g.emails_enabled)`, t.Place.Namespace)
 	if err != nil {
 		return false, fmt.Errorf("read whether mail is sent: %w", err)
 	}

@@ -172,7 +172,7 @@ func (p Project) About() change.Subject {
 // Place is the project as somewhere that things belong to.
 func (p *Project) Place() authz.Place {
 	return authz.Place{
-		Namespace: p.NamespaceID, Parent: &p.ParentID, ID: int64(p.ID), Name: p.Name, Path: p.FullPath,
+		Namespace: p.NamespaceID, Parent: &p.ParentID, ID: int64(p.ID), Name: p.Name, Path: p.FullPath, FullName: p.FullName,
 		Personal: p.Personal, Requests: p.RequestAccessEnabled, Subject: p.Subject(), Row: p,
 	}
 }

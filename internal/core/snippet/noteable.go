@@ -15,7 +15,7 @@ import (
 // Describe says what snippets are to others.
 func (s *Service) Describe() noteable.Description {
 	return noteable.Description{
-		Kind: noteable.Snippet, Noun: "snippet", An: "a snippet", Path: "snippets", Mark: "$", Code: 4,
+		Kind: noteable.Snippet, Noun: "snippet", An: "a snippet", Path: "snippets", Mark: "$", Reference: "snippet", Code: 4,
 		Table: "snippets", Project: "project_id", Read: authz.ReadSnippet,
 		Awards: true, Searched: true,
 	}

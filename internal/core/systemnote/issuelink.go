@@ -39,8 +39,8 @@ func (s *Service) tell(ctx context.Context, x pair, onOne, onTwo string) error {
 // users who may read the second see it.
 func (s *Service) name(ctx context.Context, x pair, line string) error {
 	return s.Notes.Record(ctx, note.System{
-		On: noteable.Ref{Kind: noteable.Issue, ID: int64(x.one.ID)}, ProjectID: x.one.ProjectID, AuthorID: x.By.UserID, At: x.At,
-		Names: note.Named{Ref: noteable.Ref{Kind: noteable.Issue, ID: int64(x.two.ID)}, ProjectID: x.two.ProjectID},
+		On: x.one.Ref(), ProjectID: x.one.ProjectID, AuthorID: x.By.UserID, At: x.At,
+		Names: note.Named{Ref: x.two.Ref(), ProjectID: x.two.ProjectID},
 	}, fmt.Sprintf(line, reference(x.two, x.other, x.first)))
 }
 
@@ -89,6 +89,6 @@ func (s *Service) IssueAddressed(ctx context.Context, e issue.Addressed) error {
 		line = fmt.Sprintf("created branch [`%s`](%s) to address this issue", e.Work.Branch, url)
 	}
 	return s.Notes.Record(ctx, note.System{
-		On: noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)}, ProjectID: e.Issue.ProjectID, AuthorID: e.By.UserID, At: e.At, Names: names,
+		On: e.Issue.Ref(), ProjectID: e.Issue.ProjectID, AuthorID: e.By.UserID, At: e.At, Names: names,
 	}, line)
 }

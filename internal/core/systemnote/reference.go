@@ -65,9 +65,14 @@ func (s *Service) said(o *origin, on *parsed.Target) string {
 	return "mentioned in " + kind.Noun + " " + path + mark + number
 }
 
-// mentioned are the kinds of things that cross-references are written on.
-var mentioned = map[parsed.Kind]noteable.Kind{
-	parsed.Issue: noteable.Issue, parsed.MergeRequest: noteable.MergeRequest, parsed.Epic: noteable.Epic,
+// mentioned is the kind of things that cross-references are written on where a reference leads to one, "" for none.
+func (s *Service) mentioned(kind parsed.Kind) noteable.Kind {
+	for _, k := range s.Kinds.All() {
+		if k.History && k.Reference == string(kind) {
+			return k.Kind
+		}
+	}
+	return ""
 }
 
 // mention writes where it is mentioned on each issue, merge request and epic that a title or a text
@@ -76,7 +81,7 @@ func (s *Service) mention(ctx context.Context, from origin, title, text string) 
 	var refs []parsed.Reference
 	for _, list := range [][]parsed.Reference{s.parse(title, s.References.Words), s.parse(text, s.References.Parse)} {
 		for i := range list {
-			if mentioned[list[i].Kind] != "" && len(refs) < maxMentioned {
+			if s.mentioned(list[i].Kind) != "" && len(refs) < maxMentioned {
 				refs = append(refs, list[i])
 			}
 		}
@@ -94,7 +99,7 @@ func (s *Service) mention(ctx context.Context, from origin, title, text string) 
 		if t == nil {
 			continue
 		}
-		on := noteable.Ref{Kind: mentioned[t.Kind], ID: t.ID}
+		on := noteable.Ref{Kind: s.mentioned(t.Kind), ID: t.ID}
 		if !seen[on] {
 			seen[on] = true
 			to = append(to, note.CrossReference{On: on, ProjectID: t.ProjectID, GroupID: t.GroupID, Body: s.said(&from, t)})
@@ -116,12 +121,12 @@ func (s *Service) parse(text string, read func(string) []parsed.Reference) []par
 }
 
 func ofIssue(f issue.Fact) origin {
-	return origin{Stamp: f.Stamp, ref: noteable.Ref{Kind: noteable.Issue, ID: int64(f.Issue.ID)}, number: int64(f.Issue.IID), project: f.Project}
+	return origin{Stamp: f.Stamp, ref: f.Issue.Ref(), number: int64(f.Issue.IID), project: f.Project}
 }
 
 func ofRequest(f mergerequest.Fact) origin {
 	return origin{
-		Stamp: f.Stamp, ref: noteable.Ref{Kind: noteable.MergeRequest, ID: int64(f.MergeRequest.ID)},
+		Stamp: f.Stamp, ref: f.MergeRequest.Ref(),
 		number: int64(f.MergeRequest.IID), project: f.Project,
 	}
 }
@@ -154,7 +159,7 @@ func (s *Service) RequestMentionsMore(ctx context.Context, e mergerequest.Update
 
 func ofEpic(f epic.Fact) origin {
 	e := &f.Epic
-	return origin{Stamp: f.Stamp, ref: noteable.Ref{Kind: noteable.Epic, ID: int64(e.ID)}, number: int64(e.IID), group: e.GroupID, path: e.Path}
+	return origin{Stamp: f.Stamp, ref: e.Ref(), number: int64(e.IID), group: e.GroupID, path: e.Path}
 }
 
 // EpicMentions tells what a new epic mentions.

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/filter"
 	"tenon/internal/core/label"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/reference"
 	"tenon/internal/transport/graphql/exec"
@@ -176,4 +177,22 @@ func (b *binder) epicLists() {
 			return b.Epics.List(ctx, c.As, g, f)
 		}, func(_ context.Context, rows []epic.Epic) ([]*epic.Epic, error) { return pointers(rows), nil })
 	})
+}
+
+// onEpics finds the groups of epics; an epic whose group is hidden has no notes.
+func (b *binder) onEpics(ctx context.Context, as authz.Actor, epics []*epic.Epic) ([]spot, error) {
+	ids := make([]namespace.ID, len(epics))
+	for i, e := range epics {
+		ids[i] = e.GroupID
+	}
+	groups, err := b.Namespaces.ByIDs(ctx, as, ids)
+	out := make([]spot, len(epics))
+	for i, e := range epics {
+		on := note.On{Kind: noteable.Epic, Key: noteable.Key{IID: int64(e.IID)}, Anonymous: true}
+		if g := groups[e.GroupID]; g != nil {
+			on.Place = g.Place()
+		}
+		out[i] = spot{on: on, url: b.URLs.Epic(e.Path, int64(e.IID))}
+	}
+	return out, err
 }

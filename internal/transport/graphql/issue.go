@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
@@ -287,4 +288,10 @@ func (b *binder) spoken(seconds int64) *string {
 		return nil
 	}
 	return text(b.Times.Human(seconds))
+}
+
+// onIssue names an issue for its notes.
+func onIssue(i *issue.View) spot {
+	on := note.On{Place: i.Project.Place(), Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}, Anonymous: true}
+	return spot{on, i.URL, exec.As("Issue", i)}
 }

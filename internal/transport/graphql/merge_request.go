@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
@@ -254,4 +255,10 @@ func (b *binder) requestTargets(ctx context.Context, as authz.Actor, ids []int64
 		out[int64(id)] = &target{onRequest(m), exec.As("MergeRequest", m), m.Title}
 	}
 	return out, err
+}
+
+// onRequest names a merge request for its notes.
+func onRequest(m *mergerequest.View) spot {
+	on := note.On{Place: m.Project.Place(), Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(m.IID)}}
+	return spot{on, m.URL, exec.As("MergeRequest", m)}
 }

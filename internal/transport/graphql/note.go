@@ -7,12 +7,8 @@ import (
 
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/epic"
-	"tenon/internal/core/issue"
-	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
-	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
 	"tenon/internal/transport/graphql/exec"
@@ -49,34 +45,6 @@ func each[P any](of func(thing P) spot) about[P] {
 		}
 		return out, nil
 	}
-}
-
-func onIssue(i *issue.View) spot {
-	on := note.On{Place: i.Project.Place(), Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}, Anonymous: true}
-	return spot{on, i.URL, exec.As("Issue", i)}
-}
-
-func onRequest(m *mergerequest.View) spot {
-	on := note.On{Place: m.Project.Place(), Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(m.IID)}}
-	return spot{on, m.URL, exec.As("MergeRequest", m)}
-}
-
-// onEpics finds the groups of epics; an epic whose group is hidden has no notes.
-func (b *binder) onEpics(ctx context.Context, as authz.Actor, epics []*epic.Epic) ([]spot, error) {
-	ids := make([]namespace.ID, len(epics))
-	for i, e := range epics {
-		ids[i] = e.GroupID
-	}
-	groups, err := b.Namespaces.ByIDs(ctx, as, ids)
-	out := make([]spot, len(epics))
-	for i, e := range epics {
-		on := note.On{Kind: noteable.Epic, Key: noteable.Key{IID: int64(e.IID)}, Anonymous: true}
-		if g := groups[e.GroupID]; g != nil {
-			on.Place = g.Place()
-		}
-		out[i] = spot{on: on, url: b.URLs.Epic(e.Path, int64(e.IID))}
-	}
-	return out, err
 }
 
 // notes binds notes and discussions.
