@@ -229,7 +229,7 @@ func (s *Services) people(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Attributes: s.Attributes, Limits: s.Limits, Now: d.Now, Log: d.Log,
 	}))
 	s.Accounts = account.New(need(c, account.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Places: s.Namespaces, Attributes: s.Attributes, Jobs: d.Jobs,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Limits: s.Limits, Places: s.Namespaces, Attributes: s.Attributes, Jobs: d.Jobs,
 		Hasher: d.Hasher, Now: d.Now, Log: d.Log, URLs: s.URLs,
 	}))
 	s.Sessions = session.New(need(c, session.Deps{DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Settings: s.Settings, Now: d.Now, Log: d.Log}))

@@ -12,6 +12,9 @@ type Exceeded struct {
 	Usage
 	After time.Duration // to wait before the next try
 	Text  string        // what the caller reads; "" has the caller's usual words
+
+	// Barred says that the caller is refused for where it comes from, not for a number of requests: as 403, without the headers.
+	Barred bool
 }
 
 // Error says what happened.
@@ -19,6 +22,9 @@ func (e *Exceeded) Error() string { return "rate limit " + e.Limit.Name + " exce
 
 // Headers says it as clients read it: the limit is per minute, whatever the window.
 func (e *Exceeded) Headers(h http.Header) {
+	if e.Barred {
+		return
+	}
 	perMinute := (int64(e.Limit.Most)*60 + seconds(e.Limit.Every) - 1) / seconds(e.Limit.Every)
 	for name, value := range map[string]string{
 		"Ratelimit-Name":      e.Limit.Name,
@@ -33,6 +39,14 @@ func (e *Exceeded) Headers(h http.Header) {
 	}
 }
 
+// Status is that of the refusal.
+func (e *Exceeded) Status() int {
+	if e.Barred {
+		return http.StatusForbidden
+	}
+	return http.StatusTooManyRequests
+}
+
 // Body is what the caller of a throttled request reads, as plain text.
 func (e *Exceeded) Body() string {
 	if e.Text == "" {
@@ -45,7 +59,7 @@ func (e *Exceeded) Body() string {
 func (e *Exceeded) Answer(w http.ResponseWriter) {
 	e.Headers(w.Header())
 	w.Header().Set("Content-Type", "text/plain")
-	w.WriteHeader(http.StatusTooManyRequests)
+	w.WriteHeader(e.Status())
 	_, _ = io.WriteString(w, e.Body()) // a client that is gone reads nothing
 }
 

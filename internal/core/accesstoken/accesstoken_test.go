@@ -48,7 +48,7 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 		spaces := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: policy, Bus: bus, Settings: settings, Now: now})
 		f.spaces, f.policy, f.settings = spaces, policy, settings
 		f.users = account.New(account.Deps{
-			DB: d, Policy: policy, Bus: bus, Settings: settings, Places: spaces, Now: now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "example.com"}, ""),
+			Limits: &limit.Service{}, DB: d, Policy: policy, Bus: bus, Settings: settings, Places: spaces, Now: now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "example.com"}, ""),
 			Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 				f.queue = append(f.queue, args)
 				return nil

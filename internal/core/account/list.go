@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 )
 
 // Filter selects users; the zero value selects all that the actor may list.
@@ -57,6 +58,10 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 		return none, errs.Denied("")
 	case f.Search != nil && strings.TrimSpace(*f.Search) == "":
 		return none, nil
+	case f.Search != nil && strings.Contains(*f.Search, "@"):
+		if err := s.Limits.Check(limit.UserEmails, as); err != nil {
+			return none, err
+		}
 	}
 	if !as.Admin {
 		f.Admins, f.Auditors, f.TwoFactor, f.WithoutProjects, f.SAMLProvider = false, false, "", false, 0

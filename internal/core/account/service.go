@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/weburl"
 )
@@ -37,6 +38,7 @@ type Deps struct {
 	Policy     *authz.Policy
 	Bus        *event.Bus
 	Settings   *setting.Store
+	Limits     *limit.Service
 	Places     Places
 	Attributes *attribute.Service
 	Hasher     *secret.Hasher

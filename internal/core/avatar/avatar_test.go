@@ -49,7 +49,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		w.Service = avatar.New(avatar.Deps{
 			DB: d, Policy: w.Policy, Projects: w.World.Projects, Objects: w.objects, Log: slog.New(slog.DiscardHandler),
 			Now:        func() time.Time { return w.clock() },
-			Accounts:   account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
+			Accounts:   account.New(account.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
 			Namespaces: namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
 		})
 		fn(t, w)

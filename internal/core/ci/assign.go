@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ciconfig"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
 )
@@ -36,6 +37,9 @@ const jobTokenPrefix = "glcbt-"
 func (s *Service) Request(ctx context.Context, ask Ask) (found *Assignment, last string, err error) {
 	r, err := s.Runners.Authenticate(ctx, ask.Token)
 	if err != nil {
+		return nil, "", err
+	}
+	if err := s.countToken(limit.JobRequests, ask.Token); err != nil {
 		return nil, "", err
 	}
 	m, err := s.Runners.Contact(ctx, r, ask.SystemID, ask.Info, ask.Address)

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 )
 
@@ -39,9 +40,31 @@ func notRunning(state State, reason string) error {
 	return &NotRunningError{State: state, reason: errs.Denied(reason)}
 }
 
+// countToken counts a request of a runner or a job against the limit of its token.
+func (s *Service) countToken(class limit.Class, token string) error {
+	return s.Limits.CheckIn(class, authz.Actor{}, 0, token)
+}
+
+// HoldForLog is Hold for a part of the log, which has a limit of its own.
+func (s *Service) HoldForLog(ctx context.Context, id StatusID, token string) (*Held, error) {
+	h, err := s.hold(ctx, id, token)
+	if err == nil {
+		err = s.countToken(limit.JobLogs, token)
+	}
+	return h, err
+}
+
 // Hold gives the job with an id to the bearer of its token. Everything that is not right is Forbidden; where the job has ended
 // it is a *NotRunningError.
 func (s *Service) Hold(ctx context.Context, id StatusID, token string) (*Held, error) {
+	h, err := s.hold(ctx, id, token)
+	if err == nil {
+		err = s.countToken(limit.JobEndpoints, token)
+	}
+	return h, err
+}
+
+func (s *Service) hold(ctx context.Context, id StatusID, token string) (*Held, error) {
 	if token == "" || len(token) > secret.MaxToken {
 		return nil, errs.Denied("")
 	}
@@ -80,7 +103,7 @@ func (s *Service) HoldAny(ctx context.Context, token string) (*Held, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find job by token: %w", err)
 	}
-	return s.Hold(ctx, id, token)
+	return s.hold(ctx, id, token)
 }
 
 // Bearer gives the actor of a job's token while the job runs: its user, as far as jobs reach. Everything else is Unauthorized.

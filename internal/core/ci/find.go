@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 )
 
@@ -186,6 +187,9 @@ func (s *Service) listJobs(ctx context.Context, w db.Where, f JobFilter) (page.P
 // Jobs lists the jobs of a project, those that others took the place of among them.
 func (s *Service) Jobs(ctx context.Context, as authz.Actor, p *project.Project, f JobFilter) (page.Page[Job], error) {
 	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+		return page.Page[Job]{}, err
+	}
+	if err := s.Limits.CheckAt(limit.ProjectJobs, as, p.Place()); err != nil {
 		return page.Page[Job]{}, err
 	}
 	var w db.Where

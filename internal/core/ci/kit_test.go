@@ -99,7 +99,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.set = coretest.Setter(t, settings)
 	w.Policy.CloseProjects = func() bool { return settings.Current().EnforceCIInboundJobTokenScopeEnabled }
 	w.set("default_branch_protection", 0)
-	w.accounts = account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now, URLs: urls})
+	w.accounts = account.New(account.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now, URLs: urls})
 	w.tokens = token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: w.accounts, Box: box, Now: w.now})
 	w.protections = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now})
 	w.protections.Connect(alonetest.Protections())

@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/deploykey"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
@@ -36,7 +37,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	t.Helper()
 	w := &world{World: coretest.New(t, d)}
 	settings := setting.New(d, w.Now)
-	accounts := account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
+	accounts := account.New(account.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
 	w.keys = deploykey.New(deploykey.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Now: w.Now,
 		Keys: sshkey.New(sshkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Now: w.Now}),

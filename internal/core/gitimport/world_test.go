@@ -58,7 +58,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	t.Cleanup(func() { check(t, git.Close()) })
 	w.settings = setting.New(d, w.Now)
 	urls := weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, "")
-	accounts := account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now, URLs: urls})
+	accounts := account.New(account.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now, URLs: urls})
 	tokens := token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Accounts: accounts, Now: w.Now})
 	objects, err := blob.Open(t.TempDir())
 	check(t, err)

@@ -21,6 +21,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/gpgkey"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/weburl"
 )
@@ -71,7 +72,7 @@ func TestService(t *testing.T) {
 	disguised := armored(t, openpgp.PublicKeyType, func(b *bytes.Buffer) error { return ann.SerializePrivate(b, nil) })
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := coretest.New(t, d)
-		accounts := account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.test"}, "")})
+		accounts := account.New(account.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.test"}, "")})
 		s := gpgkey.New(gpgkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Now: w.Now})
 		var events []any
 		event.On(w.Bus, "test", func(_ context.Context, e gpgkey.Added) error { events = append(events, e); return nil })

@@ -46,7 +46,7 @@ func TestService_Views(t *testing.T) {
 		issues := issue.New(issue.Deps{
 			Limits: &limit.Service{}, DB: d, Policy: f.Policy, Bus: f.Bus, Projects: f.Projects, Labels: f.labels, Milestones: milestones, Now: f.Now, URLs: urls,
 			Iterations: iteration.New(iteration.Deps{DB: d, Policy: f.Policy, Bus: f.Bus, Now: f.Now}),
-			Accounts:   account.New(account.Deps{DB: d, Policy: f.Policy, Bus: f.Bus, Settings: setting.New(d, f.Now), Now: still, URLs: urls}),
+			Accounts:   account.New(account.Deps{Limits: &limit.Service{}, DB: d, Policy: f.Policy, Bus: f.Bus, Settings: setting.New(d, f.Now), Now: still, URLs: urls}),
 		})
 		issues.Connect(issue.Above{Subscriptions: subscribed(f.planner.UserID)})
 		root := f.Admin("root")

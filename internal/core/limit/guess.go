@@ -10,7 +10,6 @@ import (
 // Who fails too often to sign on for git stays out for a while.
 const (
 	gitFailures = "git_basic_auth"
-	gitTries    = 30
 	gitWindow   = 3 * time.Minute
 	gitBan      = time.Hour
 )
@@ -22,11 +21,11 @@ func (s *Service) GitFailed(address string) {
 	if s.off() {
 		return
 	}
-	from := ratelimit.NetworkOf(address)
-	if from.Loopback() {
+	from, tries := ratelimit.NetworkOf(address), s.Settings.Current().GitFailedAuthenticationLimit
+	if from.Loopback() || tries <= 0 {
 		return
 	}
-	used := s.counter.Add(ratelimit.Limit{Name: gitFailures, Most: gitTries - 1, Every: gitWindow}, ratelimit.Key{From: from})
+	used := s.counter.Add(ratelimit.Limit{Name: gitFailures, Most: tries - 1, Every: gitWindow}, ratelimit.Key{From: from})
 	if used.Exceeded() {
 		s.bans.Ban(from, gitBan)
 	}

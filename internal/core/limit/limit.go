@@ -4,8 +4,6 @@
 package limit
 
 import (
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -15,118 +13,6 @@ import (
 	"tenon/internal/core/setting"
 )
 
-// Class is a kind of operation with a limit of its own.
-type Class string
-
-// The classes whose counters belong to the caller alone.
-const (
-	NotesCreate   Class = "notes_create"
-	IssuesCreate  Class = "issues_create"
-	Search        Class = "search_rate_limit"
-	UsersByID     Class = "users_get_by_id"
-	ProjectsList  Class = "projects_api_unauthenticated"
-	UserFollowers Class = "user_followers"
-	UserFollowing Class = "user_following"
-	UserStatus    Class = "user_status"
-	UserSSHKeys   Class = "user_ssh_keys"
-	UserSSHKey    Class = "user_ssh_key"
-	UserGPGKeys   Class = "user_gpg_keys"
-	UserGPGKey    Class = "user_gpg_key"
-	ProjectImport Class = "project_import"
-	LargeCommits  Class = "large_commits"
-	Pipelines     Class = "pipelines_created_per_user"
-)
-
-// The classes whose counters belong to what is asked for: CheckIn takes them.
-const (
-	Archive       Class = "project_repositories_archive"   // caller and project
-	Changelog     Class = "project_repositories_changelog" // caller and project
-	MembersDelete Class = "members_delete"                 // caller and project or group
-	ShellCommands Class = "gitlab_shell_operation"         // caller, project and command
-	RawBlob       Class = "raw_blob"                       // project and path, for all callers
-	LargeBlob     Class = "large_blob_download"            // project, for all callers
-
-	PipelinesOfCommit   Class = "pipelines_create"            // caller, project and commit
-	DownstreamPipelines Class = "downstream_pipeline_trigger" // caller, project and commit
-)
-
-// longer is the window of what people do again and again.
-const longer = 10 * time.Minute
-
-// LargeBody is the size in bytes above which a commit of the API is of LargeCommits, and
-// LargeFile that above which a blob is of LargeBlob.
-const (
-	LargeBody = 20 << 20
-	LargeFile = 10 << 20
-)
-
-// rule is what a class means.
-type rule struct {
-	every  time.Duration
-	most   func(s *setting.Settings, as authz.Actor) int // 0 is no limit
-	shared bool                                          // counted for everybody together
-	text   string                                        // "" has the standard words
-}
-
-const tooManyPipelines = "Too many pipelines were created. Try again later."
-
-// rules is the one table of classes.
-var rules = map[Class]rule{
-	NotesCreate: {every: time.Minute, most: func(s *setting.Settings, as authz.Actor) int {
-		if slices.ContainsFunc(s.NotesCreateLimitAllowlist, func(name string) bool { return strings.EqualFold(name, as.Username) }) {
-			return 0
-		}
-		return s.NotesCreateLimit
-	}},
-	IssuesCreate: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.IssuesCreateLimit }},
-	Search: {every: time.Minute, most: func(s *setting.Settings, as authz.Actor) int {
-		return choose(as.Known(), s.SearchRateLimit, s.SearchRateLimitUnauthenticated)
-	}},
-	UsersByID: {every: longer, most: func(s *setting.Settings, as authz.Actor) int {
-		return choose(as.Admin || as.Auditor, 0, s.UsersGetByIDLimit)
-	}},
-	ProjectsList: {every: longer, most: func(s *setting.Settings, as authz.Actor) int {
-		return choose(as.Known(), 0, s.ProjectsAPIRateLimitUnauthenticated)
-	}},
-	UserFollowers: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitFollowers }},
-	UserFollowing: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitFollowing }},
-	UserStatus:    {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitStatus }},
-	UserSSHKeys:   {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitSSHKeys }},
-	UserSSHKey:    {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitSSHKey }},
-	UserGPGKeys:   {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitGPGKeys }},
-	UserGPGKey:    {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitGPGKey }},
-	ProjectImport: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.ProjectImportLimit }},
-	LargeCommits:  {every: 30 * time.Second, most: fixed(3)},
-
-	Archive: {every: time.Minute, text: "This archive has been requested too many times. Try again later.", most: func(s *setting.Settings, as authz.Actor) int {
-		return choose(as.Known(), s.ArchiveRequestLimit, s.ArchiveRequestLimitUnauthenticated)
-	}},
-	Changelog:     {every: time.Minute, text: "This changelog has been requested too many times. Try again later.", most: fixed(5)},
-	MembersDelete: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.MembersDeleteLimit }},
-	ShellCommands: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.GitlabShellOperationLimit }},
-	RawBlob:       {every: time.Minute, shared: true, most: func(s *setting.Settings, _ authz.Actor) int { return s.RawBlobRequestLimit }},
-	LargeBlob:     {every: time.Minute, shared: true, most: fixed(5)},
-
-	Pipelines: {every: time.Minute, text: tooManyPipelines, most: func(s *setting.Settings, _ authz.Actor) int { return s.PipelineLimitPerUser }},
-	PipelinesOfCommit: {every: time.Minute, text: tooManyPipelines, most: func(s *setting.Settings, _ authz.Actor) int {
-		return s.PipelineLimitPerProjectUserSHA
-	}},
-	DownstreamPipelines: {every: time.Minute, text: tooManyPipelines, most: func(s *setting.Settings, _ authz.Actor) int {
-		return s.DownstreamPipelineTriggerLimitPerProjectUserSHA
-	}},
-}
-
-func fixed(n int) func(*setting.Settings, authz.Actor) int {
-	return func(*setting.Settings, authz.Actor) int { return n }
-}
-
-func choose(first bool, a, b int) int {
-	if first {
-		return a
-	}
-	return b
-}
-
 // Service judges by the settings in force. A zero one limits nothing. It is safe for
 // concurrent use. Its counters are of this process and start again when it does.
 type Service struct {
@@ -134,6 +20,7 @@ type Service struct {
 
 	counter *ratelimit.Counter
 	bans    *ratelimit.Bans
+	visits  visits
 
 	enforced atomic.Bool
 }
@@ -194,6 +81,9 @@ func (s *Service) check(class Class, as authz.Actor, what int64, text string) er
 	key := ratelimit.Key{What: what, Text: text}
 	if !r.shared {
 		caller(&key, as)
+	}
+	if r.known != "" && as.Known() {
+		class = r.known
 	}
 	used := s.counter.Add(ratelimit.Limit{Name: string(class), Most: most, Every: r.every}, key)
 	if !used.Exceeded() {

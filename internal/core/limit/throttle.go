@@ -18,6 +18,8 @@ const (
 	Web
 	GitHTTP
 	GitLFS
+	DeprecatedAPI
+	ProtectedPath
 )
 
 // throttle bounds requests whatever they ask for.
@@ -52,25 +54,40 @@ var (
 	knownGit = throttle{"throttle_authenticated_git_http", func(s *setting.Settings) (bool, int, int) {
 		return s.ThrottleAuthenticatedGitHTTPEnabled, s.ThrottleAuthenticatedGitHTTPRequestsPerPeriod, s.ThrottleAuthenticatedGitHTTPPeriodInSeconds
 	}}
+	anonymousDeprecated = throttle{"throttle_unauthenticated_deprecated_api", func(s *setting.Settings) (bool, int, int) {
+		return s.ThrottleUnauthenticatedDeprecatedAPIEnabled, s.ThrottleUnauthenticatedDeprecatedAPIRequestsPerPeriod, s.ThrottleUnauthenticatedDeprecatedAPIPeriodInSeconds
+	}}
+	knownDeprecated = throttle{"throttle_authenticated_deprecated_api", func(s *setting.Settings) (bool, int, int) {
+		return s.ThrottleAuthenticatedDeprecatedAPIEnabled, s.ThrottleAuthenticatedDeprecatedAPIRequestsPerPeriod, s.ThrottleAuthenticatedDeprecatedAPIPeriodInSeconds
+	}}
+	protectedPaths = throttle{"throttle_protected_paths", func(s *setting.Settings) (bool, int, int) {
+		return s.ThrottleProtectedPathsEnabled, s.ThrottleProtectedPathsRequestsPerPeriod, s.ThrottleProtectedPathsPeriodInSeconds
+	}}
 	knownLFS = throttle{"throttle_authenticated_git_lfs", func(s *setting.Settings) (bool, int, int) {
 		return s.ThrottleAuthenticatedGitLFSEnabled, s.ThrottleAuthenticatedGitLFSRequestsPerPeriod, s.ThrottleAuthenticatedGitLFSPeriodInSeconds
 	}}
 )
 
 // throttles names those of a kind of request for callers who are not signed on and who
-// are. The first that is switched on counts: files of repositories are of the API, and
-// git is of the web, where they have no throttle of their own.
+// are. The first that is switched on counts: files of repositories and deprecated requests are of the API, and
+// git and protected paths are of the web, where they have no throttle of their own.
 var throttles = map[Traffic]struct{ anonymous, known []throttle }{
 	API:      {[]throttle{anonymousAPI}, []throttle{knownAPI}},
 	FilesAPI: {[]throttle{anonymousFiles, anonymousAPI}, []throttle{knownFiles, knownAPI}},
 	Web:      {[]throttle{anonymousWeb}, []throttle{knownWeb}},
 	GitHTTP:  {[]throttle{anonymousGit, anonymousWeb}, []throttle{knownGit, knownWeb}},
 	GitLFS:   {[]throttle{anonymousGit, anonymousWeb}, []throttle{knownLFS, knownGit, knownWeb}},
+
+	DeprecatedAPI: {[]throttle{anonymousDeprecated, anonymousAPI}, []throttle{knownDeprecated, knownAPI}},
+	ProtectedPath: {[]throttle{protectedPaths, anonymousWeb}, []throttle{protectedPaths, knownWeb}},
 }
 
 // Throttle counts a request against the throttle of its kind: nil where the caller may go
-// on or no throttle is switched on.
+// on or no throttle is switched on. A user who comes from too many addresses is barred.
 func (s *Service) Throttle(t Traffic, as authz.Actor) *ratelimit.Exceeded {
+	if s.crowded(as) {
+		return &ratelimit.Exceeded{Barred: true, Text: tooManyAddresses}
+	}
 	if s.off() {
 		return nil
 	}

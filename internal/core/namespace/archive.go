@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 )
 
 // ArchivedAbove is the condition that a group is archived which the place stands in or
@@ -74,6 +75,9 @@ func (s *Service) archive(ctx context.Context, as authz.Actor, ref string, e Gro
 		return nil, err
 	}
 	if err := s.Policy.Require(ctx, as, authz.ArchiveGroup, g.Subject()); err != nil {
+		return nil, err
+	}
+	if err := s.Limits.Check(limit.GroupArchive, as); err != nil {
 		return nil, err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {

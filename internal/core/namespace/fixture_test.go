@@ -40,7 +40,7 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 		f.policy, f.settings = authz.New(d, now), setting.New(d, now)
 		f.Service = namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: f.policy, Bus: f.bus, Settings: f.settings, Now: now})
 		f.accounts = account.New(account.Deps{
-			DB: d, Policy: f.policy, Bus: f.bus, Settings: f.settings, Places: f.Service, Now: now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "example.com"}, ""),
+			Limits: &limit.Service{}, DB: d, Policy: f.policy, Bus: f.bus, Settings: f.settings, Places: f.Service, Now: now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "example.com"}, ""),
 		})
 		f.admin = authz.System()
 		fn(t, f)

@@ -25,7 +25,7 @@ func TestService_Views(t *testing.T) {
 		w := coretest.New(t, d)
 		s := note.New(note.Deps{
 			Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now,
-			Accounts: account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")}),
+			Accounts: account.New(account.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")}),
 		})
 		ann, ben := w.User("ann"), w.User("ben")
 		thread, at := "DiscussionNote", db.At(time.Date(2023, 5, 22, 12, 0, 0, 0, time.UTC))

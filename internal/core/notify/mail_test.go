@@ -106,7 +106,7 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 	if err != nil {
 		t.Fatal(err)
 	}
-	accounts := account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now, URLs: urls})
+	accounts := account.New(account.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now, URLs: urls})
 	out := notify.Out{Sender: mail.New(f.server.Config()), Incoming: "incoming+%{key}@code.example.com", IncomingKey: "%{key}"}
 	for _, change := range changes {
 		change(&out)

@@ -58,7 +58,7 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 		f.settings = setting.New(d, now)
 		f.spaces = namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: policy, Bus: f.bus, Settings: f.settings, Now: now})
 		f.accounts = account.New(account.Deps{
-			DB: d, Policy: policy, Bus: f.bus, Settings: f.settings, Places: f.spaces, Now: now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "example.com"}, ""),
+			Limits: &limit.Service{}, DB: d, Policy: policy, Bus: f.bus, Settings: f.settings, Places: f.spaces, Now: now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "example.com"}, ""),
 		})
 		f.Service = project.New(project.Deps{
 			DB: d, Policy: policy, Bus: f.bus, Accounts: f.accounts, Namespaces: f.spaces, Settings: f.settings, Now: now,

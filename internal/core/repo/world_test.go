@@ -76,7 +76,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	settings := setting.New(d, w.Now)
 	w.settings = settings
 	accounts := account.New(account.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
+		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 	})
 	tokens := token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Now: w.Now})
 	objects, err := blob.Open(t.TempDir())

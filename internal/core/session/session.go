@@ -20,7 +20,7 @@ import (
 
 // How long a session lives since the sign-on, and how many a user has: the oldest ends where
 // there would be more. The setting session_expire_delay says how long a session lives since it
-// was last used; one that is longer than MaxLife replaces it.
+// was last used, or, with session_expire_from_init, since the sign-on; one that is longer than MaxLife replaces it.
 const (
 	MaxLife = 30 * 24 * time.Hour
 	Most    = 50
@@ -179,7 +179,11 @@ func (s *Service) lapsed(x *Session, now time.Time) bool {
 
 // lives gives how long a session lives since its last use, and since the sign-on.
 func (s *Service) lives() (idle, most time.Duration) {
-	idle = time.Duration(s.Settings.Current().SessionExpireDelay) * time.Minute
+	set := s.Settings.Current()
+	idle = time.Duration(set.SessionExpireDelay) * time.Minute
+	if set.SessionExpireFromInit {
+		return idle, idle
+	}
 	return idle, max(idle, MaxLife)
 }
 

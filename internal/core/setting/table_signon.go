@@ -26,9 +26,9 @@ type signOn struct {
 	MaxLoginAttempts                                       *int           `setting:"max_login_attempts" default:"null" min:"1" effect:"sign-in and git over HTTP with a password" doc:"Failed sign-in attempts after which a user is locked; null is 10"`
 	FailedLoginAttemptsUnlockPeriodInMinutes               *int           `setting:"failed_login_attempts_unlock_period_in_minutes" default:"null" min:"1" effect:"users whom failed sign-ins locked" doc:"Minutes after which a locked user is unlocked; null is 10"`
 	SessionExpireDelay                                     int            `setting:"session_expire_delay" default:"10080" min:"1" max:"525600" effect:"sessions of pages" doc:"Minutes without a request after which a session expires"`
-	SessionExpireFromInit                                  bool           `setting:"session_expire_from_init" default:"false" pending:"true" doc:"Sessions expire session_expire_delay after sign-in instead of after the last request"`
+	SessionExpireFromInit                                  bool           `setting:"session_expire_from_init" default:"false" effect:"sessions of pages" doc:"Sessions expire session_expire_delay after sign-in instead of after the last request"`
 	RememberMeEnabled                                      bool           `setting:"remember_me_enabled" default:"true" later:"sign-on" doc:"Sessions may outlive the browser"`
-	NotifyOnUnknownSignIn                                  bool           `setting:"notify_on_unknown_sign_in" default:"true" pending:"true" doc:"Notify users of sign-ins from unknown addresses"`
+	NotifyOnUnknownSignIn                                  bool           `setting:"notify_on_unknown_sign_in" default:"true" later:"sign-on" doc:"Notify users of sign-ins from unknown addresses"`
 	RequireTwoFactorAuthentication                         bool           `setting:"require_two_factor_authentication" default:"false" with:"two_factor_grace_period" later:"sign-on" doc:"All users need two-factor authentication"`
 	RequireAdminTwoFactorAuthentication                    bool           `setting:"require_admin_two_factor_authentication" default:"false" later:"sign-on" doc:"Administrators need two-factor authentication"`
 	TwoFactorGracePeriod                                   int            `setting:"two_factor_grace_period" default:"48" min:"0" later:"sign-on" doc:"Hours in which a user sets up two-factor authentication"`
@@ -49,7 +49,7 @@ type signOn struct {
 	ExternalAuthClientKey                                  *string        `setting:"external_auth_client_key" default:"null" chars:"65536" secret:"true" pending:"true" doc:"Private key of the client certificate, PEM"`
 	ExternalAuthClientKeyPass                              *string        `setting:"external_auth_client_key_pass" default:"null" secret:"true" hidden:"true" pending:"true" doc:"Passphrase of the private key; never returned"`
 	AllowDeployTokensAndKeysWithExternalAuthn              bool           `setting:"allow_deploy_tokens_and_keys_with_external_authn" default:"false" pending:"true" doc:"Deploy tokens and keys are not asked about"`
-	UniqueIPsLimitEnabled                                  bool           `setting:"unique_ips_limit_enabled" default:"false" pending:"true" doc:"Limit the IP addresses that a user has at a time"`
-	UniqueIPsLimitPerUser                                  int            `setting:"unique_ips_limit_per_user" default:"10" min:"0" pending:"true" doc:"IP addresses that a user may have in the time window"`
-	UniqueIPsLimitTimeWindow                               int            `setting:"unique_ips_limit_time_window" default:"3600" min:"0" pending:"true" doc:"Seconds for which an IP address is counted"`
+	UniqueIPsLimitEnabled                                  bool           `setting:"unique_ips_limit_enabled" default:"false" effect:"every request of a user" doc:"Limit the IP addresses that a user has at a time"`
+	UniqueIPsLimitPerUser                                  int            `setting:"unique_ips_limit_per_user" default:"10" min:"0" effect:"every request of a user" doc:"IP addresses that a user may have in the time window"`
+	UniqueIPsLimitTimeWindow                               int            `setting:"unique_ips_limit_time_window" default:"3600" min:"0" effect:"every request of a user" doc:"Seconds for which an IP address is counted"`
 }

@@ -57,7 +57,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		})
 		repos := repo.New(repo.Deps{
 			Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: w.settings, Projects: w.Projects, Jobs: jobs, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: urls,
-			Accounts: account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now, URLs: urls}),
+			Accounts: account.New(account.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now, URLs: urls}),
 		})
 		repos.Connect(alonetest.Repos())
 		w.Service = snippet.New(snippet.Deps{

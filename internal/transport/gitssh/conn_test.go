@@ -44,7 +44,7 @@ func newWorld(t *testing.T, d *db.DB, change func(d *Deps)) *world {
 	t.Helper()
 	bus, policy, settings := &event.Bus{}, authz.New(d, time.Now), setting.New(d, time.Now)
 	accounts := account.New(account.Deps{
-		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: time.Now,
+		Limits: &limit.Service{}, DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: time.Now,
 		Places: namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: policy, Bus: bus, Settings: settings, Now: time.Now}),
 		URLs:   weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 	})

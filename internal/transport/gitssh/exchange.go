@@ -72,6 +72,9 @@ func (x *exchange) run(ctx context.Context, text string) int {
 	if host, _, err := net.SplitHostPort(x.from.String()); err == nil {
 		as.Address = host
 	}
+	if err := x.Limits.CheckAddress(as); err != nil {
+		return x.explain(err, "")
+	}
 	args, err := words(text)
 	if err == nil && len(args) > 1 && args[0] == "git" {
 		args = append([]string{"git-" + args[1]}, args[2:]...)

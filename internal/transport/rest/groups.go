@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/transport/rest/api"
 )
@@ -15,15 +16,15 @@ var _ = Resource("groups", (*Server).groupRoutes)
 
 func (s *Server) groupRoutes() []*api.Route {
 	return api.Scoped(nil,
-		api.Get("/groups", s.listGroups).Doc("List groups").Needs(authz.ListGroups).Public(),
+		api.Get("/groups", s.listGroups).Doc("List groups").Needs(authz.ListGroups).Public().Rate(limit.GroupsList),
 		api.Post("/groups", s.createGroup).Doc("Create a group").Needs(authz.CreateTopGroup, authz.CreateSubgroup),
-		api.Get("/groups/:id", s.getGroup).Doc("Get a group").Needs(authz.ReadGroup).Public(),
+		api.Get("/groups/:id", s.getGroup).Doc("Get a group").Needs(authz.ReadGroup).Public().Rate(limit.GroupGet).DeprecatedWith("with_projects"),
 		api.Put("/groups/:id", s.updateGroup).Timed().Doc("Update a group").Needs(authz.AdminGroup),
 		api.Delete("/groups/:id", s.deleteGroup).Timed().Doc("Delete a group").Needs(authz.DeleteGroup).Status(http.StatusAccepted),
 		api.Post("/groups/:id/restore", s.restoreGroup).Doc("Restore a group").Needs(authz.DeleteGroup),
 		api.Post("/groups/:id/archive", s.archiveGroup).Doc("Archive a group").Needs(authz.ArchiveGroup).Status(http.StatusOK),
 		api.Post("/groups/:id/unarchive", s.unarchiveGroup).Doc("Unarchive a group").Needs(authz.ArchiveGroup).Status(http.StatusOK),
-		api.Get("/groups/:id/projects", s.listGroupProjects).Doc("List the projects of a group").Needs(authz.ListProjects).Public(),
+		api.Get("/groups/:id/projects", s.listGroupProjects).Doc("List the projects of a group").Needs(authz.ListProjects).Public().Rate(limit.GroupProjects),
 		api.Get("/groups/:id/subgroups", s.listSubgroups).Doc("List the subgroups of a group").Needs(authz.ListGroups).Public(),
 		api.Get("/groups/:id/descendant_groups", s.listDescendants).Doc("List the descendant groups of a group").Needs(authz.ListGroups).Public(),
 	)

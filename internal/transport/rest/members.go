@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/transport/rest/api"
 )
@@ -18,9 +19,13 @@ var _ = Resource("members", (*Server).memberRoutes)
 func (s *Server) memberRoutes() []*api.Route {
 	return api.Scoped(nil, s.onPlaces("members", func(m mount) []*api.Route {
 		read, admin := m.ability(authz.ReadMembers, authz.ReadGroupMembers), m.ability(authz.AdminMembers, authz.AdminGroupMembers)
+		rate := limit.ProjectMembers
+		if m.group {
+			rate = "" // groups have no limit of their own
+		}
 		return []*api.Route{
-			api.Get(m.path, m.list).Doc("List the direct members of a " + m.noun).Needs(read).Public(),
-			api.Get(m.path+"/all", m.listAll).Doc("List the direct, inherited and invited members of a " + m.noun).Needs(read).Public(),
+			api.Get(m.path, m.list).Doc("List the direct members of a " + m.noun).Needs(read).Public().Rate(rate),
+			api.Get(m.path+"/all", m.listAll).Doc("List the direct, inherited and invited members of a " + m.noun).Needs(read).Public().Rate(rate),
 			api.Get(m.path+"/:user_id", m.get).Doc("Get a direct member of a " + m.noun).Needs(read).Public(),
 			api.Get(m.path+"/all/:user_id", m.getAll).Doc("Get a direct, inherited or invited member of a " + m.noun).Needs(read).Public(),
 			api.Post(m.path, m.add).Doc("Add a member to a " + m.noun).Needs(admin),

@@ -23,8 +23,9 @@ func (s *Server) projectRoutes() []*api.Route {
 		api.Post("/projects", s.createProject).Doc("Create a project").Needs(authz.CreateProject).RateIf("import_url", limit.ProjectImport),
 		api.Post("/projects/user/:user_id", s.createProjectFor).Doc("Create a project for a user").Needs(authz.AdminUsers, authz.CreateProject).
 			RateIf("import_url", limit.ProjectImport),
-		api.Get("/users/:user_id/projects", s.listUserProjects).Scope(authz.ScopeReadUser).Doc("List the projects of a user").Needs(authz.ListProjects).Public(),
-		api.Get("/projects/:id", s.getProject).Doc("Get a project").Needs(authz.ReadProject).Public(),
+		api.Get("/users/:user_id/projects", s.listUserProjects).Scope(authz.ScopeReadUser).Doc("List the projects of a user").
+			Needs(authz.ListProjects).Public().Rate(limit.UserProjects),
+		api.Get("/projects/:id", s.getProject).Doc("Get a project").Needs(authz.ReadProject).Public().Rate(limit.ProjectGet),
 		api.Put("/projects/:id", s.updateProject).Timed().Doc("Update a project").Needs(authz.EditProject, authz.AdminProject, authz.ChangeVisibility),
 		api.Delete("/projects/:id", s.deleteProject).Timed().Doc("Delete a project").Needs(authz.DeleteProject).Status(http.StatusAccepted),
 		api.Post("/projects/:id/restore", s.restoreProject).Doc("Restore a project").Needs(authz.DeleteProject),

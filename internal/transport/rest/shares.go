@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
@@ -27,9 +28,13 @@ func (s *Server) shareRoutes() []*api.Route {
 		}
 	})
 	routes = append(routes, api.Get("/groups/:id/groups/shared", s.listSharedGroups).Doc("List the groups shared with a group").
-		Needs(authz.ListGroups).Public())
+		Needs(authz.ListGroups).Public().Rate(limit.GroupSharedGroups))
 	routes = append(routes, s.onPlaces("invited_groups", func(m mount) []*api.Route {
-		return []*api.Route{api.Get(m.path, m.invitedGroups).Doc("List the groups invited to a " + m.noun).Needs(authz.ListGroups).Public()}
+		class := limit.ProjectInvitedGroups
+		if m.group {
+			class = limit.GroupInvitedGroups
+		}
+		return []*api.Route{api.Get(m.path, m.invitedGroups).Doc("List the groups invited to a " + m.noun).Needs(authz.ListGroups).Public().Rate(class)}
 	})...)
 	return api.Scoped(nil, append(routes, api.Get("/groups/:id/projects/shared", s.listSharedProjects).Doc("List the projects shared with a group").
 		Needs(authz.ListProjects).Public())...)

@@ -5,6 +5,7 @@ import (
 
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
@@ -18,9 +19,9 @@ func (s *Server) starRoutes() []*api.Route {
 		api.Post("/projects/:id/unstar", s.unstarProject).Doc("Unstar a project").Needs(authz.StarProject),
 		api.Get("/projects/:id/starrers", s.listStarrers).Doc("List the starrers of a project").Needs(authz.ReadProject).Public(),
 		api.Get("/users/:user_id/starred_projects", s.listStarredProjects).Scope(authz.ScopeReadUser).Doc("List the projects starred by a user").
-			Needs(authz.ListProjects).Public(),
+			Needs(authz.ListProjects).Public().Rate(limit.UserStarred),
 		api.Get("/users/:user_id/contributed_projects", s.listContributedProjects).Scope(authz.ScopeReadUser).Doc("List the projects that a user contributed to").
-			Needs(authz.ListProjects).Public(),
+			Needs(authz.ListProjects).Public().Rate(limit.UserContributed),
 		api.Get("/projects/:id/users", s.listProjectUsers).Doc("List the users of a project").Needs(authz.ReadMembers).Public(),
 		api.Get("/projects/:id/groups", s.listProjectGroups).Doc("List the ancestor groups of a project").Needs(authz.ListGroups).Public(),
 	)

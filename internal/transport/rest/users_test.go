@@ -63,7 +63,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	attributes := attribute.New(attribute.Deps{DB: d, Policy: policy, Now: clock})
 	places := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: policy, Bus: bus, Settings: settings, Attributes: attributes, Now: clock})
 	accounts := account.New(account.Deps{
-		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: clock,
+		Limits: &limit.Service{}, DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: clock,
 		Places: places, Attributes: attributes,
 		URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "tenon.example"),
 		Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/ratelimit"
 	"tenon/internal/core"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/runner"
@@ -156,6 +157,11 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	status := statuses[e.Kind]
+	if exceeded, ok := errors.AsType[*ratelimit.Exceeded](err); ok {
+		exceeded.Headers(w.Header())
+		answer(w, status, map[string]map[string]string{"message": {"error": tooOften}})
+		return
+	}
 	text := e.Message
 	switch e.Kind {
 	case errs.Forbidden:
@@ -169,6 +175,9 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	message(w, status, text)
 }
+
+// tooOften is the error of a request over a limit.
+const tooOften = "This endpoint has been requested too many times. Try again later."
 
 func framed(title, reason string) string {
 	if reason == "" {
@@ -314,7 +323,7 @@ func (h *Handler) interval(id ci.StatusID) string {
 }
 
 func (h *Handler) trace(w http.ResponseWriter, r *http.Request, id ci.StatusID) error {
-	held, err := h.CI.Hold(r.Context(), id, tokenOf(r))
+	held, err := h.CI.HoldForLog(r.Context(), id, tokenOf(r))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/metricimage"
 	"tenon/internal/core/project"
 	"tenon/internal/core/upload"
@@ -66,7 +67,7 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	as, ok, err := h.actor(w, r, false)
+	as, ok, err := h.actor(w, r, limit.Web, false)
 	if !ok {
 		return
 	}

@@ -22,10 +22,18 @@ type route struct {
 	// a browser, and programs send it, too.
 	signed bool
 	always bool // its form is taken in maintenance mode, too
+	// protected says that sign-ins, passwords or confirmations go there: throttle_protected_paths bounds it.
+	protected bool
 }
 
 // maxForm is the longest form in bytes that is read, unless a route says otherwise.
 const maxForm = 64 << 10
+
+// protected marks a route as one of sign-ins, passwords or confirmations.
+func protected(r route) route {
+	r.protected = true
+	return r
+}
 
 // get, post and own make routes.
 func get(path string, serve func(x *visit) (templ.Component, error)) route {

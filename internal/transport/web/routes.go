@@ -17,14 +17,14 @@ func accountRoutes() []route {
 	sign, profile, token, key, session := here.SignIn(""), here.Profile(), here.ProfileTokens(), here.ProfileKeys(), here.ProfileSessions()
 	return []route{
 		get(sign, (*visit).getSignIn),
-		always(post(sign, (*visit).postSignIn)),
+		protected(always(post(sign, (*visit).postSignIn))),
 		always(post(here.SignOut(), (*visit).postSignOut)),
 		get(here.ForgottenPassword(), (*visit).getForgotten),
 		get(here.ChoosePassword(""), (*visit).getChoose),
-		post(here.ChoosePassword(""), (*visit).postChoose),
+		protected(post(here.ChoosePassword(""), (*visit).postChoose)),
 		get(here.ExpiredPassword(), (*visit).getExpired),
-		post(here.ExpiredPassword(), (*visit).postExpired),
-		get(here.Confirmation(), (*visit).getConfirmation),
+		protected(post(here.ExpiredPassword(), (*visit).postExpired)),
+		protected(get(here.Confirmation(), (*visit).getConfirmation)),
 
 		get(here.Unsubscribe("{key}"), (*visit).getUnsubscribe),
 		signed(post(here.Unsubscribe("{key}"), (*visit).postUnsubscribe)),
@@ -39,7 +39,7 @@ func accountRoutes() []route {
 		own(get(session, (*visit).getSessions)),
 		own(post(session+"/{id}/revoke", (*visit).postRevokeSession)),
 		own(get(here.ProfilePassword(), (*visit).getPassword)),
-		own(post(here.ProfilePassword(), (*visit).postPassword)),
+		protected(own(post(here.ProfilePassword(), (*visit).postPassword))),
 	}
 }
 

@@ -52,7 +52,7 @@ const titleFailed = "Something went wrong"
 
 // actor gives who asks; its throttle may have answered already. With basic, the credentials of HTTP Basic count as well
 // and are refused with an error. Other errors are that the caller cannot be found out.
-func (h *Handler) actor(w http.ResponseWriter, r *http.Request, basic bool) (as authz.Actor, ok bool, err error) {
+func (h *Handler) actor(w http.ResponseWriter, r *http.Request, traffic limit.Traffic, basic bool) (as authz.Actor, ok bool, err error) {
 	if user, password, given := r.BasicAuth(); given && basic {
 		if as, _, err = h.SignOn.Git(r, user, password); err == nil && !as.Scopes.Permit(nil, true) && !goGets(r) {
 			err = errs.New(errs.Unauthorized, "") // it reads repositories with git alone
@@ -62,7 +62,7 @@ func (h *Handler) actor(w http.ResponseWriter, r *http.Request, basic bool) (as 
 	}
 	as.Visitor = !as.Known()
 	httpkit.Of(r.Context()).As = as
-	return as, !h.SignOn.Throttled(w, limit.Web, as), err
+	return as, !h.SignOn.Throttled(w, traffic, as), err
 }
 
 // contentPolicy is the Content-Security-Policy of pages. Pictures, videos and sounds may come from the asset proxy as well.
@@ -88,7 +88,11 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Content-Security-Policy", contentPolicy(h.References.AssetRoot()))
 	found, args, allowed := h.find(r.Method, r.URL.Path)
-	as, ok, err := h.actor(w, r, goGets(r) || found != nil && found.programs)
+	traffic := limit.Web
+	if found != nil && found.protected {
+		traffic = limit.ProtectedPath
+	}
+	as, ok, err := h.actor(w, r, traffic, goGets(r) || found != nil && found.programs)
 	if !ok {
 		return
 	}

@@ -54,7 +54,7 @@ func New(t *testing.T, d *db.DB) *World {
 	settings := setting.New(d, w.clock)
 	w.Namespaces = namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: policy, Bus: bus, Settings: settings, Now: w.clock})
 	w.Deps = account.Deps{
-		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.clock,
+		DB: d, Policy: policy, Bus: bus, Settings: settings, Limits: &limit.Service{}, Hasher: secret.NewWeakHasher(), Now: w.clock,
 		Attributes: attribute.New(attribute.Deps{DB: d, Policy: policy, Now: w.clock}),
 		Places:     w.Namespaces, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, o ...job.Option) error { return w.Enqueue(ctx, args, o...) }),

@@ -60,7 +60,7 @@ func New(t *testing.T, d *db.DB) *World {
 	t.Cleanup(func() { Check(t, git.Close()) })
 	log := slog.New(slog.DiscardHandler)
 	w.Settings = setting.New(d, w.Now)
-	w.Accounts = account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.Settings, Now: w.Now, URLs: w.URLs})
+	w.Accounts = account.New(account.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.Settings, Now: w.Now, URLs: w.URLs})
 	w.Protections = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.Settings, Now: w.Now})
 	w.Repos = repo.New(repo.Deps{
 		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: w.Settings, Projects: w.Projects, Accounts: w.Accounts,

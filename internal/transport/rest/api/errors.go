@@ -122,7 +122,7 @@ func (x *exchange) fail(err error) {
 		x.known(err, known)
 	case errors.As(err, &throttled): // a request of any kind, as plain text
 		throttled.Headers(x.w.Header())
-		x.text(http.StatusTooManyRequests, throttled.Body())
+		x.text(throttled.Status(), throttled.Body())
 	case x.r.Context().Err() != nil && errors.Is(err, context.Canceled):
 		x.object(statusClientGone, "message", `"499 Client Closed Request"`)
 	case errors.Is(err, errs.ErrAway):

@@ -30,6 +30,14 @@ func (r *Route) RateLarge(bytes int64, class limit.Class) *Route {
 	return r
 }
 
+// DeprecatedWith has calls count as deprecated ones unless they switch a parameter off.
+func (r *Route) DeprecatedWith(param string) *Route {
+	r.outdatedWith = param
+	return r
+}
+
+func switchedOff(value string) bool { return value == "0" || strings.EqualFold(value, "false") }
+
 // limit counts the call once in the class of the route.
 func (x *exchange) limit() error {
 	r := x.route.rate
@@ -66,8 +74,12 @@ const filesPrefix = "/projects/:id/repository/files/"
 // throttle counts the request whatever it asks for.
 func (x *exchange) throttle() error {
 	traffic := limit.API
-	if x.route != nil && strings.HasPrefix(x.route.path, filesPrefix) {
+	switch {
+	case x.route == nil:
+	case strings.HasPrefix(x.route.path, filesPrefix):
 		traffic = limit.FilesAPI
+	case x.route.outdatedWith != "" && !switchedOff(x.r.URL.Query().Get(x.route.outdatedWith)):
+		traffic = limit.DeprecatedAPI
 	}
 	if exceeded := x.kit.config.Limits.Throttle(traffic, x.As); exceeded != nil {
 		return exceeded

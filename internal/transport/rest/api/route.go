@@ -18,23 +18,24 @@ type Handler[P, R any] func(ctx context.Context, as authz.Actor, p P) (R, error)
 // Route is one endpoint. Its methods say more about it and return it again, so
 // that an endpoint is one expression.
 type Route struct {
-	method     string
-	path       string
-	aliases    []string
-	doc        string
-	needs      []authz.Ability
-	scopes     []authz.Scope
-	scoped     bool // some rule for scopes was declared
-	anyScope   bool
-	public     bool
-	status     int
-	deprecated bool
-	rate       rate
-	maxBody    int64
-	maxBodyNow func() int64 // goes before maxBody; may be nil
-	namesJSON  bool         // says "Invalid json" of a body that is none
-	timed      bool         // honours If-Unmodified-Since
-	always     bool         // is answered in maintenance mode too
+	method       string
+	path         string
+	aliases      []string
+	doc          string
+	needs        []authz.Ability
+	scopes       []authz.Scope
+	scoped       bool // some rule for scopes was declared
+	anyScope     bool
+	public       bool
+	status       int
+	deprecated   bool
+	rate         rate
+	outdatedWith string // the parameter without which a call counts as deprecated; "" where none does
+	maxBody      int64
+	maxBodyNow   func() int64 // goes before maxBody; may be nil
+	namesJSON    bool         // says "Invalid json" of a body that is none
+	timed        bool         // honours If-Unmodified-Since
+	always       bool         // is answered in maintenance mode too
 
 	tag   string       // groups the endpoint in the OpenAPI document
 	gives string       // media type of a result that is Raw; "" for any
