@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 )
 
 func TestService_List(t *testing.T) {
@@ -117,6 +118,39 @@ func TestService_List(t *testing.T) {
 			}
 		}); n != 1 {
 			t.Errorf("got %d statements, want 1", n)
+		}
+	})
+}
+
+// TestService_List_emails counts searches by an email address.
+func TestService_List_emails(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := accounttest.New(t, d)
+		_, mona := h.User("mona")
+		deps := h.Deps
+		deps.Limits = limit.New(limit.Deps{Settings: h.Settings, Now: func() time.Time { return time.Unix(0, 0) }})
+		s := account.New(deps)
+		if err := h.Settings.Set(t.Context(), "user_email_lookup_limit", 2); err != nil {
+			t.Fatal(err)
+		}
+		search := func(text string) error {
+			_, err := s.List(t.Context(), mona, account.Filter{Search: &text, Range: page.Range{Limit: 20}})
+			return err
+		}
+		for i, want := range []bool{true, true, false} {
+			if err := search("mona@example.com"); (err == nil) != want || err != nil && !errs.Is(err, errs.TooMany) {
+				t.Errorf("search %d: %v, want %v", i+1, err, want)
+			}
+		}
+		if err := search("mona"); err != nil {
+			t.Errorf("search by name: %v", err)
+		}
+		if err := h.Settings.Set(t.Context(), "user_email_lookup_limit", 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := search("mona@example.com"); err != nil {
+			t.Errorf("without a limit: %v", err)
 		}
 	})
 }

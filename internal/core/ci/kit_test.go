@@ -119,7 +119,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.triggers = trigger.New(trigger.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Box: box, Now: w.now, Log: quiet})
 	w.idTokens = idtoken.New(idtoken.Deps{DB: d, Box: box, Now: w.now})
 	w.deps = ci.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Limits: limit.New(limit.Deps{Settings: settings, Now: w.window}), Accounts: w.accounts, Namespaces: places, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
+		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Limits: limit.New(limit.Deps{Settings: settings, Now: w.window, Off: true}), Accounts: w.accounts, Namespaces: places, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
 		Runners: w.runners, Variables: w.variables, Triggers: w.triggers, IDTokens: w.idTokens, Tokens: w.tokens, Objects: w.objects, Jobs: job.EnqueuerFunc(w.enqueue), Box: box,
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{Local: w.local.Load()} }}, URLs: urls, Now: w.now, Log: quiet,
 	}

@@ -114,6 +114,7 @@ func TestService_Run_validated(t *testing.T) {
 // TestService_Run_limited counts pipelines of a user, of a commit, and those that jobs trigger.
 func TestService_Run_limited(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
+		w.deps.Limits.Enforce()
 		w.push("main", yml(oneJob), "Begin [skip ci]")
 		run := func(ref string) error {
 			_, err := w.ci.Run(t.Context(), w.maintainer, w.as(w.maintainer), ci.RunInput{Ref: ref, Source: ci.ByAPI})
@@ -161,5 +162,44 @@ func TestService_Run_limited(t *testing.T) {
 			}
 		}
 		equal(t, "jobs over the limit of downstream pipelines", failed, 1)
+	})
+}
+
+// TestService_Request_limited counts requests of runners by their token, those about a job by its token, and lists of jobs by project.
+func TestService_Request_limited(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.deps.Limits.Enforce()
+		w.begin(oneJob)
+		token, other := w.runner("instance_type", nil), w.runner("instance_type", nil)
+		a := w.take(token, "build")
+		ask := func(token string) error {
+			_, _, err := w.ci.Request(t.Context(), ci.Ask{Token: token, SystemID: "s_1"})
+			return err
+		}
+		hold := func() error { _, err := w.ci.Hold(t.Context(), a.Job.ID, a.Token); return err }
+		log := func() error { _, err := w.ci.HoldForLog(t.Context(), a.Job.ID, a.Token); return err }
+		list := func() error {
+			_, err := w.ci.Jobs(t.Context(), w.guest, w.as(w.guest), ci.JobFilter{})
+			return err
+		}
+		for _, c := range []struct {
+			setting string
+			call    func() error
+			other   func() error // has counters of its own
+		}{
+			{"runner_jobs_request_api_limit", func() error { return ask(token) }, func() error { return ask(other) }},
+			{"runner_jobs_endpoints_api_limit", hold, log},
+			{"runner_jobs_patch_trace_api_limit", log, hold},
+			{"project_jobs_api_rate_limit", list, log},
+		} {
+			w.set(c.setting, 2)
+			w.pass(time.Minute)
+			check(t, c.call())
+			check(t, c.call())
+			wantError(t, c.setting, c.call(), errs.TooMany, "")
+			check(t, c.other())
+			w.set(c.setting, 0)
+			check(t, c.call())
+		}
 	})
 }

@@ -2,6 +2,7 @@ package limit_test
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -84,12 +85,30 @@ func TestService_Check(t *testing.T) {
 		{"GPG keys", limit.UserGPGKeys, "users_api_limit_gpg_keys", 120, time.Minute, ann, bob, standard, false},
 		{"GPG key", limit.UserGPGKey, "users_api_limit_gpg_key", 120, time.Minute, ann, bob, standard, false},
 		{"imports", limit.ProjectImport, "project_import_limit", 6, time.Minute, ann, bob, standard, false},
-		{"large commits", limit.LargeCommits, "", 3, 30 * time.Second, ann, bob, standard, false},
+		{"large commits", limit.LargeCommits, "large_commit_request_limit", 3, 30 * time.Second, ann, bob, standard, false},
 		{"archives of nobody", limit.Archive, "archive_request_limit_unauthenticated", 100, time.Minute, nobody, another, "This archive has been requested too many times. Try again later.", true},
-		{"changelogs", limit.Changelog, "", 5, time.Minute, ann, bob, "This changelog has been requested too many times. Try again later.", true},
+		{"changelogs", limit.Changelog, "changelog_request_limit", 5, time.Minute, ann, bob, "This changelog has been requested too many times. Try again later.", true},
 		{"members", limit.MembersDelete, "members_delete_limit", 60, time.Minute, ann, bob, standard, true},
 		{"raw files", limit.RawBlob, "raw_blob_request_limit", 300, time.Minute, ann, ann, standard, true},
-		{"large blobs", limit.LargeBlob, "", 5, time.Minute, ann, ann, standard, true},
+		{"large blobs", limit.LargeBlob, "large_blob_request_limit", 5, time.Minute, ann, ann, standard, true},
+		{"addresses of users", limit.UserEmails, "user_email_lookup_limit", 60, time.Minute, ann, bob, standard, false},
+		{"projects of a user", limit.UserProjects, "user_projects_api_limit", 300, time.Minute, ann, bob, standard, false},
+		{"contributed projects", limit.UserContributed, "user_contributed_projects_api_limit", 100, time.Minute, ann, bob, standard, false},
+		{"starred projects", limit.UserStarred, "user_starred_projects_api_limit", 100, time.Minute, ann, bob, standard, false},
+		{"a project", limit.ProjectGet, "project_api_limit", 400, time.Minute, ann, bob, standard, false},
+		{"members of a project", limit.ProjectMembers, "project_members_api_limit", 200, time.Minute, ann, bob, standard, false},
+		{"groups invited to a project", limit.ProjectInvitedGroups, "project_invited_groups_api_limit", 60, time.Minute, ann, bob, standard, false},
+		{"groups", limit.GroupsList, "groups_api_limit", 200, time.Minute, ann, bob, standard, false},
+		{"a group", limit.GroupGet, "group_api_limit", 400, time.Minute, ann, bob, standard, false},
+		{"projects of a group", limit.GroupProjects, "group_projects_api_limit", 600, 10 * time.Minute, ann, bob, standard, false},
+		{"shared groups", limit.GroupSharedGroups, "group_shared_groups_api_limit", 60, time.Minute, ann, bob, standard, false},
+		{"groups invited to a group", limit.GroupInvitedGroups, "group_invited_groups_api_limit", 60, time.Minute, ann, bob, standard, false},
+		{"archived groups", limit.GroupArchive, "group_archive_unarchive_api_limit", 60, time.Minute, ann, bob, standard, false},
+		{"commands over SSH", limit.ShellCommands, "gitlab_shell_operation_limit", 600, time.Minute, ann, bob, standard, true},
+		{"jobs of a project", limit.ProjectJobs, "project_jobs_api_rate_limit", 600, time.Minute, ann, ann, standard, true},
+		{"jobs for runners", limit.JobRequests, "runner_jobs_request_api_limit", 2000, time.Minute, ann, ann, standard, true},
+		{"requests about a job", limit.JobEndpoints, "runner_jobs_endpoints_api_limit", 200, time.Minute, ann, ann, standard, true},
+		{"logs of a job", limit.JobLogs, "runner_jobs_patch_trace_api_limit", 200, time.Minute, ann, ann, standard, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -245,6 +264,10 @@ func TestService_Throttle(t *testing.T) {
 		{"git, nobody", limit.GitHTTP, nobody, another, "throttle_unauthenticated_git_http", "throttle_unauthenticated_git_http", "throttle_unauthenticated_web"},
 		{"git, tokens", limit.GitHTTP, token, ann, "throttle_authenticated_git_http", "throttle_authenticated_git_http", "throttle_authenticated_web"},
 		{"large files, users", limit.GitLFS, ann, bob, "throttle_authenticated_git_lfs", "throttle_authenticated_git_lfs", "throttle_authenticated_git_http"},
+		{"deprecated, nobody", limit.DeprecatedAPI, nobody, another, "throttle_unauthenticated_deprecated_api", "throttle_unauthenticated_deprecated_api", "throttle_unauthenticated_api"},
+		{"deprecated, users", limit.DeprecatedAPI, ann, bob, "throttle_authenticated_deprecated_api", "throttle_authenticated_deprecated_api", "throttle_authenticated_api"},
+		{"protected paths, nobody", limit.ProtectedPath, nobody, another, "throttle_protected_paths", "throttle_protected_paths", "throttle_unauthenticated_web"},
+		{"protected paths, users", limit.ProtectedPath, ann, bob, "throttle_protected_paths", "throttle_protected_paths", "throttle_authenticated_web"},
 		{"large files, nobody", limit.GitLFS, nobody, another, "throttle_unauthenticated_git_http", "throttle_unauthenticated_git_http", "throttle_unauthenticated_web"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -337,5 +360,88 @@ func TestService_GitFailed(t *testing.T) {
 	}
 	if off.GitBanned(mallory) {
 		t.Error("kept out by a service that is switched off")
+	}
+}
+
+// A setting says how many failures keep a network out; 0 is none.
+func TestService_GitFailed_setting(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, dbtest.Open(t, false))
+	k.set("git_failed_authentication_limit", 2)
+	k.GitFailed("192.0.2.1")
+	if k.GitBanned("192.0.2.1") {
+		t.Error("kept out after one failure")
+	}
+	if k.GitFailed("192.0.2.1"); !k.GitBanned("192.0.2.1") {
+		t.Error("not kept out after two failures")
+	}
+	k.set("git_failed_authentication_limit", 0)
+	for range 100 {
+		k.GitFailed("192.0.2.2")
+	}
+	if k.GitBanned("192.0.2.2") {
+		t.Error("kept out where there is no limit")
+	}
+}
+
+// TestService_CheckAddress refuses users who come from one address too many, whether or not rate limits are on.
+func TestService_CheckAddress(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, dbtest.Open(t, false))
+	off := limit.New(limit.Deps{Settings: k.settings, Now: k.now, Off: true})
+	for _, s := range []*limit.Service{k.Service, off} {
+		k.set("unique_ips_limit_enabled", false)
+		from := func(as authz.Actor, address string, want bool) {
+			t.Helper()
+			as.Address = address
+			err, e := s.CheckAddress(as), s.Throttle(limit.API, as)
+			if (err == nil) != want || (e == nil) != want {
+				t.Errorf("user %d from %s: %v, %v, want %v", as.UserID, address, err, e, want)
+			}
+			if e != nil && (e.Status() != 403 || !strings.Contains(e.Body(), "too many IP addresses") || !errs.Is(err, errs.Forbidden)) {
+				t.Errorf("the refusal: %d %s, %v", e.Status(), e.Body(), err)
+			}
+		}
+		for _, address := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} {
+			from(ann, address, true)
+		}
+		k.set("unique_ips_limit_per_user", 2)
+		k.set("unique_ips_limit_time_window", 600)
+		k.set("unique_ips_limit_enabled", true)
+		from(ann, "192.0.2.1", true)
+		from(ann, "2001:db8::1", true)
+		from(ann, "192.0.2.3", false)
+		from(ann, "192.0.2.1", true)
+		from(ann, "2001:db8::2", true) // of the same network
+		from(bob, "192.0.2.3", true)
+		from(nobody, "192.0.2.9", true)
+		from(authz.Actor{UserID: ann.UserID, Job: authz.JobCredential{ID: 7}}, "192.0.2.9", true)
+		k.pass(599 * time.Second)
+		from(ann, "192.0.2.1", true)
+		from(ann, "192.0.2.3", false)
+		k.pass(time.Second)
+		from(ann, "192.0.2.3", true) // the other network is forgotten
+		from(ann, "2001:db8::1", false)
+		k.pass(time.Hour)
+	}
+}
+
+// Lists of projects are counted by another name for callers who are known.
+func TestService_Check_known(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, dbtest.Open(t, false))
+	k.set("projects_api_limit", 1)
+	for _, c := range []struct {
+		as   authz.Actor
+		want string
+	}{{ann, "projects_api"}, {nobody, ""}} {
+		_ = k.Check(limit.ProjectsList, c.as)
+		got := ""
+		if e, ok := errors.AsType[*ratelimit.Exceeded](k.Check(limit.ProjectsList, c.as)); ok {
+			got = e.Limit.Name
+		}
+		if got != c.want {
+			t.Errorf("user %d: limit %q, want %q", c.as.UserID, got, c.want)
+		}
 	}
 }

@@ -191,6 +191,29 @@ func TestService_Authenticate_expireDelay(t *testing.T) {
 	})
 }
 
+// With session_expire_from_init the time of a session does not begin again when it is used.
+func TestService_Authenticate_expireFromInit(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		if err := h.settings.Set(t.Context(), "session_expire_delay", 60); err != nil {
+			t.Fatal(err)
+		}
+		for _, fromInit := range []bool{false, true} {
+			key, _ := h.signOn()
+			h.world.Pass(40 * time.Minute)
+			if !h.good(key) {
+				t.Error("not good 40 minutes after the sign-in")
+			}
+			if err := h.settings.Set(t.Context(), "session_expire_from_init", fromInit); err != nil {
+				t.Fatal(err)
+			}
+			h.world.Pass(40 * time.Minute)
+			if h.good(key) == fromInit {
+				t.Errorf("80 minutes after the sign-in and 40 after the last request: good %v, from the sign-in %v", !fromInit, fromInit)
+			}
+		}
+	})
+}
+
 // What ends all sessions of a user.
 func TestService_Subscribe(t *testing.T) {
 	for name, end := range map[string]func(h *house) error{

@@ -67,6 +67,11 @@ func TestLimits(t *testing.T) {
 			{"search_rate_limit", "search_rate_limit_unauthenticated", 2, 60, "", "GET", appPath + "/issues?search=x", "", "guest", refusedCall},
 			{"users_get_by_id", "users_get_by_id_limit", 2, 600, "dev", "GET", "/users/" + id, "", "root", refusedCall},
 			{"projects_api_unauthenticated", "projects_api_rate_limit_unauthenticated", 2, 600, "", "GET", "/projects", "", "dev", refusedCall},
+			{"projects_api", "projects_api_limit", 2, 600, "dev", "GET", "/projects", "", "guest", refusedCall},
+			{"project_api", "project_api_limit", 2, 60, "dev", "GET", appPath, "", "guest", refusedCall},
+			{"project_members_api", "project_members_api_limit", 2, 60, "dev", "GET", appPath + "/members", "", "owner", refusedCall},
+			{"project_members_api", "project_members_api_limit", 2, 60, "maint", "GET", appPath + "/members/all", "", "owner", refusedCall},
+			{"user_projects_api", "user_projects_api_limit", 2, 60, "dev", "GET", "/users/" + id + "/projects", "", "guest", refusedCall},
 			{"user_followers", "users_api_limit_followers", 2, 60, "dev", "GET", "/users/" + id + "/followers", "", "", refusedCall},
 			{"user_following", "users_api_limit_following", 2, 60, "dev", "GET", "/users/" + id + "/following", "", "", refusedCall},
 			{"user_status", "users_api_limit_status", 2, 60, "", "GET", "/users/" + id + "/status", "", "dev", refusedCall},
@@ -80,8 +85,8 @@ func TestLimits(t *testing.T) {
 			{"raw_blob", "raw_blob_request_limit", 2, 60, "dev", "GET", repository + "/blobs/" + blob + "/raw", "", "", refusedCall},
 			{"project_repositories_archive", "archive_request_limit_unauthenticated", 2, 60, "", "GET", repository + "/archive.tar", "", "dev", archive},
 			{"project_repositories_archive", "archive_request_limit", 2, 60, "dev", "GET", repository + "/archive.tar", "", "maint", archive},
-			{"project_repositories_changelog", "", 5, 60, "dev", "GET", repository + "/changelog?version=1.2.0", "", "maint", changelog},
-			{"project_repositories_changelog", "", 5, 60, "owner", "POST", repository + "/changelog", `{"version":"1.2.0","branch":"none"}`, "maint", changelog},
+			{"project_repositories_changelog", "changelog_request_limit", 2, 60, "dev", "GET", repository + "/changelog?version=1.2.0", "", "maint", changelog},
+			{"project_repositories_changelog", "changelog_request_limit", 2, 60, "owner", "POST", repository + "/changelog", `{"version":"1.2.0","branch":"none"}`, "maint", changelog},
 		} {
 			p.reaches(c)
 		}
