@@ -54,7 +54,6 @@ var unasked = map[string]string{
 	"approval.Service.CommittersApprove": "is a setting of projects that were read for the caller",
 
 	// What the bearer of a job's token does with that job alone.
-	"ci.Service.Hold":    "the token of the job is the permission",
 	"ci.Service.HoldAny": "the token of a job is the permission",
 	"ci.Service.Append":  "takes a job that its token gave",
 	"ci.Service.Finish":  "takes a job that its token gave",

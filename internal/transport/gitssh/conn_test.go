@@ -51,7 +51,7 @@ func newWorld(t *testing.T, d *db.DB, change func(d *Deps)) *world {
 	deps := Deps{
 		Services: &core.Services{
 			Keys:     sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: time.Now}),
-			Settings: settings,
+			Settings: settings, Limits: &limit.Service{},
 		},
 		Log: slog.New(slog.DiscardHandler), HostKeys: t.TempDir(),
 	}

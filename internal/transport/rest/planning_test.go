@@ -68,7 +68,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	iterations := iteration.New(iteration.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	attributes := attribute.New(attribute.Deps{DB: d, Policy: w.Policy, Now: w.Now})
 	accounts := account.New(account.Deps{
-		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.Now, Places: places,
+		Limits: limits, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.Now, Places: places,
 		Attributes: attributes, URLs: urls,
 	})
 	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Labels: labels, Milestones: milestones, Iterations: iterations, Times: times, Limits: limits, Now: w.Now, URLs: urls})
