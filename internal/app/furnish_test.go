@@ -112,6 +112,8 @@ func newWorld(s *server) *world {
 	common[":impersonation_token_id"] = number(impersonating, "id")
 	common["audit_events/:id"] = "1"
 	common["topics/:id"] = number(s.do("admin", "POST", "/topics", map[string]any{"name": "shopping", "title": "Shopping"}), "id")
+	s.do("admin", "POST", "/features/changelog_commits_limitation", obj{"value": "true"})
+	common["broadcast_messages/:id"] = number(s.do("admin", "POST", "/broadcast_messages", obj{"message": "Hello", "target_path": "nowhere"}), "id")
 	common["custom_attributes/:key"] = "room"
 	s.do("admin", "PUT", "/users/"+common["users/:id"]+"/custom_attributes/room", map[string]any{"value": "one"})
 	w.furnishCI(common)

@@ -54,6 +54,10 @@ func (s *server) plans(project, group, mr string) []twice {
 		milestone(project), milestone(group), board(project), board(group), invitation(project), invitation(group),
 		variable(project + "/variables"), variable(group + "/variables"), variable("/admin/ci/variables"),
 		{name: "runner", path: "/runners/" + number(machine, "id"), a: text("description", "runner %d"), b: toggle("paused")},
+		{
+			name: "broadcast message", path: post("/broadcast_messages", "id", map[string]any{"message": "one", "target_path": "nowhere"}),
+			a: text("message", "words %d"), b: toggle("dismissable"),
+		},
 		settings(project), settings(group), notified(""), notified(project), notified(group),
 		{name: "epic", path: post(group+"/epics", "iid", map[string]any{"title": "one"}), a: text("title", "title %d"), b: text("description", "words %d")},
 		{name: "snippet", path: post("/snippets", "id", snippet), a: text("title", "title %d"), b: text("description", "words %d")},

@@ -37,6 +37,12 @@ func samples() map[string][]sample {
 	all := map[string][]sample{
 		"POST /users":                              {{body: obj{"email": "new@example.com", "name": "New", "username": "new", "force_random_password": true}}},
 		"PUT /application/settings":                {{body: obj{"search_rate_limit": 31}}},
+		"POST /broadcast_messages":                 {{body: obj{"message": "Back at noon"}}},
+		"GET /broadcast_messages/:id":              {{}},
+		"PUT /broadcast_messages/:id":              {{body: obj{"message": "Back at one"}}},
+		"DELETE /broadcast_messages/:id":           {{}},
+		"POST /features/:name":                     {{values: with{"name": "new_thing"}, body: obj{"value": "true", "user": "owner"}}},
+		"DELETE /features/:name":                   {{values: with{"name": "changelog_commits_limitation"}}},
 		"GET /license/:id":                         {{values: with{"id": "1"}}},
 		"POST /license":                            {{body: obj{"license": "none"}, status: http.StatusBadRequest}},
 		"DELETE /license/:id":                      {{values: with{"id": "1"}, status: http.StatusForbidden}},

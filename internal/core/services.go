@@ -26,6 +26,7 @@ import (
 	"tenon/internal/core/avatar"
 	"tenon/internal/core/award"
 	"tenon/internal/core/board"
+	"tenon/internal/core/broadcast"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/draftnote"
@@ -111,12 +112,13 @@ type Deps struct {
 // of the fields is the one in which they react to an event, open, settle and start, and in
 // which they take care of what a departing user leaves.
 type Services struct {
-	URLs     *weburl.Site
-	Policy   *authz.Policy
-	Settings *setting.Store
-	Kinds    *noteable.Kinds // of what users talk about
-	Instance *setting.Service
-	Limits   *limit.Service
+	URLs       *weburl.Site
+	Policy     *authz.Policy
+	Settings   *setting.Store
+	Kinds      *noteable.Kinds // of what users talk about
+	Instance   *setting.Service
+	Limits     *limit.Service
+	Broadcasts *broadcast.Service
 
 	// Accounts, and what users and programs sign on with. Tokens of a departing user go first,
 	// so that they are of no use however long the rest takes. These react to the end of a
@@ -300,10 +302,11 @@ func (s *Services) code(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Projects: s.Projects, Objects: d.Objects,
 		Quota: s.Quota, Log: d.Log, Now: d.Now,
 	}))
+	s.Broadcasts = broadcast.New(need(c, broadcast.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
 	s.Repos = repo.New(need(c, repo.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Git: d.Git, Settings: s.Settings, Limits: s.Limits, Projects: s.Projects,
 		Accounts: s.Accounts, Tokens: s.Tokens, Keys: s.DeployKeys, LFS: s.LFS, Archives: d.Archives, Packs: d.Packs, Fetches: d.Fetches, Quota: s.Quota,
-		Jobs: d.Jobs, PushRules: s.PushRules, Protections: s.Protections,
+		Jobs: d.Jobs, PushRules: s.PushRules, Protections: s.Protections, Broadcasts: s.Broadcasts,
 		Log: d.Log, Now: d.Now, URLs: s.URLs,
 	}))
 	s.GitImports = gitimport.New(need(c, gitimport.Deps{

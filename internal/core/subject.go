@@ -3,6 +3,7 @@ package core
 import (
 	"tenon/internal/core/badge"
 	"tenon/internal/core/changelog"
+	"tenon/internal/core/feature"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/usage"
 )
@@ -28,11 +29,15 @@ func Need[D any](b *Build, deps D) D { return need(b.check, deps) }
 // subjects are those of the product, in the order in which they react to an event.
 var subjects = []Subject{
 	func(b *Build) any {
+		return feature.New(Need(b, feature.Deps{DB: b.DB, Policy: b.Policy, Bus: b.Bus, Now: b.Now}))
+	},
+	func(b *Build) any {
 		return badge.New(Need(b, badge.Deps{DB: b.DB, Policy: b.Policy, Now: b.Now, Host: b.URLs.Host(), Tip: b.Repos.Tip}))
 	},
 	func(b *Build) any {
 		return changelog.New(Need(b, changelog.Deps{
 			DB: b.DB, Policy: b.Policy, Accounts: b.Accounts, Namespaces: b.Namespaces, Repos: b.Repos, MergeRequests: b.MergeRequests, Limits: b.Limits, Now: b.Now,
+			Features: Part[*feature.Service](b.Services),
 		}))
 	},
 	func(b *Build) any { return usage.New(Need(b, usage.Deps{DB: b.DB, Policy: b.Policy})) },

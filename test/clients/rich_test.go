@@ -243,8 +243,13 @@ func (r *rich) code(t *testing.T) {
 	until(t, "one of two jobs waits for its resource group", func() bool {
 		return len(got(r.root.Jobs.ListProjectJobs(ships, &gitlab.ListJobsOptions{Scope: &[]gitlab.BuildStateValue{"waiting_for_resource"}})).must(t)) == 1
 	})
+	got(r.root.Features.SetFeatureFlag("new_thing", &gitlab.SetFeatureFlagOptions{Value: true, Project: "team/app"})).must(t)
+	got(r.root.Features.SetFeatureFlag("new_thing", &gitlab.SetFeatureFlagOptions{Value: 30, Key: "percentage_of_actors"})).must(t)
+	message := got(r.root.BroadcastMessages.CreateBroadcastMessage(&gitlab.CreateBroadcastMessageOptions{
+		Message: new("Back at noon"), TargetAccessLevels: []gitlab.AccessLevelValue{gitlab.DeveloperPermissions}, TargetPath: new("team/*"), Theme: new("red"),
+	})).must(t)
 	maps.Copy(r.values, fields{
-		"ResourceGroup.pid": ships, "ResourceGroup.key": "eu/north",
+		"broadcast": message.ID, "ResourceGroup.pid": ships, "ResourceGroup.key": "eu/north",
 		"schedule": nightly, "sha": sha, "commit": sha, "branch": "main", "tag": "v1.0", "tagName": "v1.0", "fileName": "moved.go", "file": "moved.go", "MergeTrains.ListMergeRequestInMergeTrain.targetBranch": "main",
 		"ProtectedBranches.branch": "release/*", "ProtectedTags.tag": "v*",
 		"RepositoryFiles.GetFile.opt": &gitlab.GetFileOptions{Ref: new("main")}, "RepositoryFiles.GetFileBlame.opt": &gitlab.GetFileBlameOptions{Ref: new("main")},

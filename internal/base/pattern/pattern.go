@@ -4,6 +4,7 @@ package pattern
 
 import (
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -11,4 +12,28 @@ import (
 // be compiled panics then.
 func New(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+// Wildcard matches a name against a pattern in which * stands for any run of
+// characters, the empty one and slashes included.
+func Wildcard(pattern, name string) bool {
+	head, rest, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return pattern == name
+	}
+	name, ok := strings.CutPrefix(name, head)
+	if !ok {
+		return false
+	}
+	for {
+		part, next, more := strings.Cut(rest, "*")
+		if !more {
+			return strings.HasSuffix(name, part)
+		}
+		i := strings.Index(name, part)
+		if i < 0 {
+			return false
+		}
+		name, rest = name[i+len(part):], next
+	}
 }

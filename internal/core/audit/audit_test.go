@@ -194,6 +194,9 @@ func recorded(ann authz.Actor) []sample {
 			setting.Changed{Stamp: by, Name: "signup_enabled", From: true, To: false},
 			of(user, int64(ann.UserID), "ann", "application_setting_updated", "ApplicationSetting", 1, "signup_enabled"),
 		},
+	}, recordedInstance(by, func(event, target string, id int64, title string) []entry {
+		return of(user, int64(ann.UserID), "ann", event, target, id, title)
+	}), []sample{
 
 		{account.UserCreated{Stamp: by, User: bob}, ofBob("user_created", "Bob")},
 		{state(account.Active, account.Blocked), ofBob("user_blocked", "bob")},

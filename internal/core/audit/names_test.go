@@ -10,6 +10,9 @@ import (
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/broadcast"
+	"tenon/internal/core/change"
+	"tenon/internal/core/feature"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
@@ -167,5 +170,22 @@ func recordedElsewhere(by authz.Stamp, inTeam authz.Place, author entry) []sampl
 		{runner.Created{Fact: registered}, onAnn("ci_runner_registered", "Ci::Runner", 9, "shed")},
 		{accesstoken.Created{Stamp: by, Place: inTeam, Token: made}, onTeam("group_access_token_created", "PersonalAccessToken", 9, "")},
 		{accesstoken.Revoked{Stamp: by, Place: authz.Place{ID: 5, Path: "team/shop"}, Token: made}, of("Project", 5, "team/shop", "project_access_token_deleted", "PersonalAccessToken", 9, "")},
+	}
+}
+
+// recordedInstance are the events of what the instance has for all.
+func recordedInstance(by authz.Stamp, of func(event, target string, id int64, title string) []entry) []sample {
+	gates := &feature.Feature{ID: 9, Name: "new_thing"}
+	features := change.Of[feature.Feature]{Stamp: by, Before: gates, After: gates}
+	message := &broadcast.Message{ID: 9, Message: "Back at noon\nor later"}
+	messages := change.Of[broadcast.Message]{Stamp: by, Before: message, After: message}
+	const featureType, messageType = "Feature::FlipperFeature", "BroadcastMessage"
+	return []sample{
+		{feature.Created{Of: features}, of("feature_created", featureType, 9, "new_thing")},
+		{feature.Updated{Of: features}, of("feature_updated", featureType, 9, "new_thing")},
+		{feature.Deleted{Of: features}, of("feature_deleted", featureType, 9, "new_thing")},
+		{broadcast.Created{Of: messages}, of("broadcast_message_created", messageType, 9, "Back at noon")},
+		{broadcast.Updated{Of: messages}, of("broadcast_message_updated", messageType, 9, "Back at noon")},
+		{broadcast.Deleted{Of: messages}, of("broadcast_message_deleted", messageType, 9, "Back at noon")},
 	}
 }

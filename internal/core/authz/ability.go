@@ -256,7 +256,7 @@ type Rule struct {
 var adminsOnly = AdminLevel
 
 // Rules is the permission table; docs/permissions.md is generated from it.
-var Rules = map[Ability]Rule{
+var Rules = union(instanceRules, map[Ability]Rule{
 	ReadVersion:      {SignedIn: true},
 	ReadUser:         {SignedIn: true},
 	ReadOwnUser:      {SignedIn: true},
@@ -275,15 +275,8 @@ var Rules = map[Ability]Rule{
 	ReadUserKeys:     {Anyone: true},
 	LookUpKey:        {Min: adminsOnly},
 
-	ReadTopic:       {Anyone: true},
-	AdminTopics:     {Min: adminsOnly, Write: true},
-	ReadAttributes:  {Min: adminsOnly},
-	AdminAttributes: {Min: adminsOnly, Write: true},
 	RenderMarkdown:  {SignedIn: true},
 	Search:          {SignedIn: true},
-	AdminSettings:   {Min: adminsOnly, Write: true},
-	ReadUsage:       {Min: adminsOnly},
-	AdminLicense:    {Min: adminsOnly, Write: true},
 	ReadAuditEvents: {Min: adminsOnly},
 
 	FollowUser:      {SignedIn: true},
@@ -492,4 +485,4 @@ var Rules = map[Ability]Rule{
 	AdminExternalStatusChecks: {Min: Maintainer, Write: true},
 	ReadStatusChecks:          {Min: Reporter, Feature: MergeRequests},
 	AnswerStatusChecks:        {Min: Developer, Feature: MergeRequests, Write: true},
-}
+})

@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/feature"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
@@ -33,6 +34,7 @@ type Deps struct {
 	Repos         *repo.Service
 	MergeRequests *mergerequest.Service
 	Limits        *limit.Service
+	Features      *feature.Service
 	Now           func() time.Time
 }
 
@@ -59,8 +61,11 @@ type Input struct {
 	Message    string // of the commit
 }
 
-// maxCommits bounds the commits of a section.
-const maxCommits = 15_000
+// Bounds of the commits of a section: with the feature for it, which is enabled by default, and without.
+const (
+	maxCommits     = 15_000
+	maxCommitsEver = 150_000
+)
 
 // failed is the error of everything that keeps a changelog from being made.
 func failed(reason string) error {
@@ -267,14 +272,18 @@ func (s *Service) commits(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, err
 	}
+	most := maxCommitsEver
+	if s.Features.Enabled(feature.ChangelogLimit, feature.By(as), feature.In(p.Place())) {
+		most = maxCommits
+	}
 	list, err := s.Repos.Commits(ctx, as, p, repo.CommitFilter{
-		Ref: start.ID.String() + ".." + to.ID.String(), Range: page.Range{Limit: maxCommits},
+		Ref: start.ID.String() + ".." + to.ID.String(), Range: page.Range{Limit: most},
 	})
 	if err != nil {
 		return nil, err
 	}
 	if list.HasNext {
-		return nil, failed(fmt.Sprintf("The commits range exceeds %d elements.", maxCommits))
+		return nil, failed(fmt.Sprintf("The commits range exceeds %d elements.", most))
 	}
 	return list.Items, nil
 }

@@ -6,12 +6,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
@@ -90,27 +90,7 @@ func (r *Rule) Matches(name string) bool { return MatchWildcard(r.Name, name) }
 
 // MatchWildcard matches a name against a pattern in which * stands for any run of
 // characters, the empty one and slashes included.
-func MatchWildcard(pattern, name string) bool {
-	head, rest, wild := strings.Cut(pattern, "*")
-	if !wild {
-		return pattern == name
-	}
-	name, ok := strings.CutPrefix(name, head)
-	if !ok {
-		return false
-	}
-	for {
-		part, next, more := strings.Cut(rest, "*")
-		if !more {
-			return strings.HasSuffix(name, part)
-		}
-		i := strings.Index(name, part)
-		if i < 0 {
-			return false
-		}
-		name, rest = name[i+len(part):], next
-	}
-}
+func MatchWildcard(name, text string) bool { return pattern.Wildcard(name, text) }
 
 // ruleTables are where rules of one kind stand.
 type ruleTables struct {

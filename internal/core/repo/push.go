@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/broadcast"
 	"tenon/internal/core/project"
 	"tenon/internal/core/token"
 )
@@ -247,12 +248,29 @@ func (p *Push) Apply(ctx context.Context, changes []RefChange) (results []RefRes
 	if p.attached != nil {
 		return results, "", nil
 	}
-	note := p.service.notices.take(noticeKey{p.as.UserID, p.project.ID}, p.service.Now())
+	note := p.broadcasts(ctx) + p.service.notices.take(noticeKey{p.as.UserID, p.project.ID}, p.service.Now())
 	if wasEmpty {
 		return results, note, nil
 	}
 	warnings := p.obey(ctx, changes)
 	return results, note + warnings + p.hint(ctx, changes), nil
+}
+
+// broadcasts are the banners that are shown for the project.
+func (p *Push) broadcasts(ctx context.Context) string {
+	shown, err := p.service.Broadcasts.Shown(p.project.FullPath, func() (authz.Level, error) {
+		return p.service.Policy.Level(ctx, p.by, p.project.Subject())
+	})
+	if err != nil {
+		p.service.Log.Warn("no broadcast messages after push", "project_id", p.project.ID, "error", err)
+	}
+	var out strings.Builder
+	for i := range shown {
+		if shown[i].Type == broadcast.Banner {
+			out.WriteString(banner("", shown[i].Message))
+		}
+	}
+	return out.String()
 }
 
 // obey does what the options of the push ask for and gives the warnings that come of it.
@@ -278,16 +296,21 @@ func (p *Push) obey(ctx context.Context, changes []RefChange) string {
 // Width of a block of warnings.
 const bannerWidth = 72
 
-// warning writes a text as a block between rules, its lines in the middle.
-func warning(text string) string {
+// warning writes a text as a block under the word for warnings.
+func warning(text string) string { return banner("WARNINGS:", text) }
+
+// banner writes a text as a block between rules, its lines in the middle, under a heading where there is one.
+func banner(heading, text string) string {
 	rule := strings.Repeat("=", bannerWidth)
 	var out strings.Builder
 	out.WriteString("\n" + rule + "\n\n")
-	line := "WARNINGS:"
+	line := heading
 	put := func() {
 		fmt.Fprintf(&out, "%s%s\n", strings.Repeat(" ", max(0, (bannerWidth-utf8.RuneCountInString(line))/2)), line)
 	}
-	put()
+	if heading != "" {
+		put()
+	}
 	line = ""
 	for paragraph := range strings.Lines(text) {
 		for word := range strings.FieldsSeq(paragraph) {

@@ -30,6 +30,7 @@ import (
 	"tenon/internal/base/spool"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/broadcast"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/limit"
@@ -57,8 +58,9 @@ type Deps struct {
 	LFS         *lfs.Service
 	Quota       *quota.Service
 	Protections *protection.Service
-	Archives    *spool.Cache // where archives are kept
-	Packs       *spool.Cache // where answers to those who fetch are kept
+	Broadcasts  *broadcast.Service `wire:"optional"` // nil shows none
+	Archives    *spool.Cache       // where archives are kept
+	Packs       *spool.Cache       // where answers to those who fetch are kept
 	Fetches     FetchLimits
 
 	Jobs      job.Enqueuer

@@ -8,8 +8,10 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/changelog"
+	"tenon/internal/core/feature"
 )
 
 // change commits a file with a message and gives the id.
@@ -30,8 +32,11 @@ func (p *planning) change(as, branch, start, path, content, message, more string
 func newChangelog(t *testing.T, d *db.DB) (p *planning, ids map[string]string) {
 	t.Helper()
 	p = newCode(t, d)
+	features := feature.New(feature.Deps{DB: d, Policy: p.World.Policy, Bus: p.World.Bus, Now: p.World.Now})
+	p.Services.Add(features)
 	p.Services.Add(changelog.New(changelog.Deps{
 		DB: d, Policy: p.World.Policy, Accounts: p.Accounts, Namespaces: p.Namespaces, Repos: p.Repos, MergeRequests: p.MergeRequests, Limits: p.Limits, Now: p.World.Now,
+		Features: features,
 	}))
 	p.routes(p.changelogRoutes()...)
 	outsider := p.User("alice")
@@ -174,5 +179,12 @@ func TestChangelog_limit(t *testing.T) {
 	if len(first) != 1 {
 		t.Fatalf("first of the many: %v", first)
 	}
-	p.want("dev", "GET", path+first[0], "", 200, `{"notes":"## 9.0.0 (2023-05-22)\n\nNo changes.\n"}`)
+	const none = `{"notes":"## 9.0.0 (2023-05-22)\n\nNo changes.\n"}`
+	p.want("dev", "GET", path+first[0], "", 200, none)
+	for _, gates := range []feature.Gates{{Value: "true"}, {Value: "false"}} {
+		if _, err := core.Part[*feature.Service](p.Services).Set(t.Context(), authz.System(), feature.ChangelogLimit, gates); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.want("dev", "GET", path+"main", "", 200, none)
 }

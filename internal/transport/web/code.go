@@ -64,6 +64,7 @@ func (x *visit) project(current string) (*project.Project, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.in = p.Subject()
 	x.sheet.Crumbs = crumbs(p.FullPath, p.FullName, true)
 	x.sheet.TabsOf = "Project"
 	links := []link{{"Project", at.Project(p.FullPath)}}

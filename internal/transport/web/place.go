@@ -64,6 +64,7 @@ func (x *visit) getPlace() (templ.Component, error) {
 		case err == nil && bare:
 			return x.goTo(at.Project(p.FullPath))
 		case err == nil:
+			x.in = p.Subject()
 			return x.getProject(p)
 		}
 		if _, moved := errors.AsType[*project.Moved](err); moved || !errs.Is(err, errs.NotFound) {
@@ -100,6 +101,7 @@ func (x *visit) group(current string) (*namespace.Group, error) {
 
 // groupHead begins a page of a group.
 func (x *visit) groupHead(g *namespace.Group, current string) {
+	x.in = g.Subject()
 	x.title(g.Name)
 	x.sheet.Title, x.sheet.Badge = g.FullName, g.Visibility.String()
 	x.sheet.Crumbs = crumbs(g.FullPath, g.FullName, false)

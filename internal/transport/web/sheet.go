@@ -3,6 +3,7 @@ package web
 import (
 	"time"
 
+	"tenon/internal/core/broadcast"
 	"tenon/internal/core/weburl"
 )
 
@@ -34,6 +35,13 @@ type sheet struct {
 	Language string
 	Style    string
 	Icon     string
+	Messages []broadcast.Message // of the administrators
+
+	User   string // who is signed in with a session, "" for no user
+	Token  string // of forms
+	Return string // path of this page, for after the sign-on
+	Style  string
+	Icon   string
 }
 
 // link is a title that leads somewhere.

@@ -27,6 +27,7 @@ type visit struct {
 	status int               // of the answer, 0 is 200
 	sent   bool              // the answer, without a body of ours
 	sheet  sheet
+	in     authz.Subject // the project or group of the page
 
 	formatted int // bytes of Markdown that the page formatted so far
 }

@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/broadcast"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/setting"
 	"tenon/internal/transport/httpkit"
@@ -195,10 +196,25 @@ func (h *Handler) show(x *visit, body templ.Component) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
+	p.Messages = h.broadcasts(x)
 	x.w.WriteHeader(x.status)
 	if err := layout(p, body).Render(context.WithoutCancel(x.r.Context()), x.w); err != nil {
 		h.Log.Debug("page not sent", "error", err)
 	}
+}
+
+// broadcasts returns the messages of the administrators for the page.
+func (h *Handler) broadcasts(x *visit) []broadcast.Message {
+	shown, err := h.Broadcasts.Shown(x.r.URL.Path, func() (authz.Level, error) {
+		if x.in == (authz.Subject{}) || !x.as.SignedIn() {
+			return authz.NoAccess, nil
+		}
+		return h.Policy.Level(x.r.Context(), x.as, x.in)
+	})
+	if err != nil {
+		h.Log.Warn("no broadcast messages on a page", "error", err)
+	}
+	return shown
 }
 
 // refuse answers what cannot be shown. Hidden and absent look alike.
