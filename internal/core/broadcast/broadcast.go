@@ -54,6 +54,8 @@ type Message struct {
 	Dismissable bool                 `db:"dismissable"`
 	CreatedAt   db.Time              `db:"created_at"`
 	UpdatedAt   db.Time              `db:"updated_at"`
+
+	Active bool `db:"-" change:"-"` // whether it is shown, when it was read
 }
 
 // About is the message as the subject of an event.
@@ -65,8 +67,8 @@ func (m Message) About() change.Subject {
 	return change.Subject{Type: "BroadcastMessage", ID: int64(m.ID), Title: title}
 }
 
-// Active reports whether a message is shown at a time.
-func (m *Message) Active(now time.Time) bool {
+// activeAt reports whether a message is shown at a time.
+func (m *Message) activeAt(now time.Time) bool {
 	return !m.StartsAt.After(now) && m.EndsAt.After(now)
 }
 
@@ -109,24 +111,28 @@ func (s *Service) read(ctx context.Context) (*[]Message, error) {
 	return &list, nil
 }
 
-// Shown returns the messages for a page with this path, the newest first. level, which is called where a message is for some roles
-// alone, returns the role of the user where the page is. It takes no statement of its own and asks for no permission. A nil service shows none.
-func (s *Service) Shown(path string, level func() (authz.Level, error)) ([]Message, error) {
+// Shown returns the messages for a page with this path, the newest first: those for some roles alone where the actor has one of them
+// in the group or project of the page, which may be none. It takes no statement where no message is for some roles alone. A nil
+// service shows none.
+func (s *Service) Shown(ctx context.Context, as authz.Actor, path string, in authz.Subject) ([]Message, error) {
 	if s == nil {
 		return nil, nil
 	}
 	now := s.Now()
 	var out []Message
 	for _, m := range *s.Current() {
-		if !m.Active(now) || m.Path != "" && !matches(m.Path, path) {
+		if !m.activeAt(now) || m.Path != "" && !matches(m.Path, path) {
 			continue
 		}
 		if len(m.Levels) > 0 {
-			at, err := level()
+			if !as.SignedIn() || in == (authz.Subject{}) {
+				continue
+			}
+			level, err := s.Policy.Level(ctx, as, in)
 			if err != nil {
 				return nil, err
 			}
-			if !slices.Contains(m.Levels, at) {
+			if !slices.Contains(m.Levels, level) {
 				continue
 			}
 		}
@@ -135,6 +141,12 @@ func (s *Service) Shown(path string, level func() (authz.Level, error)) ([]Messa
 		}
 	}
 	return out, nil
+}
+
+// look says whether a message is shown now.
+func (s *Service) look(m *Message) *Message {
+	m.Active = m.activeAt(s.Now())
+	return m
 }
 
 // matches compares a path with a target, which may lack the slash at its beginning.
@@ -149,6 +161,9 @@ func (s *Service) List(ctx context.Context, as authz.Actor, r page.Range) (page.
 		return page.Page[Message]{}, err
 	}
 	list, err := page.Select[Message](ctx, s.DB, page.Query{Columns: columns, From: "broadcast_messages m", Order: page.Order{page.ID("m.id")}.Desc()}, r)
+	for i := range list.Items {
+		s.look(&list.Items[i])
+	}
 	return list, errs.Wrap(err, "list broadcast messages")
 }
 
@@ -164,7 +179,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, id ID) (*Message, er
 	if err != nil {
 		return nil, fmt.Errorf("find broadcast message: %w", err)
 	}
-	return &m, nil
+	return s.look(&m), nil
 }
 
 // The events of a message.
@@ -221,7 +236,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, c Changes) (*Messa
 	if err != nil {
 		return nil, errs.Wrap(err, "create broadcast message")
 	}
-	return &m, nil
+	return s.look(&m), nil
 }
 
 func (s *Service) row(as authz.Actor, id ID) db.Row {
@@ -244,7 +259,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id ID, c Changes) 
 	if err != nil {
 		return nil, errs.Wrap(err, "update broadcast message")
 	}
-	return &out.After, nil
+	return s.look(&out.After), nil
 }
 
 // Delete deletes a message.

@@ -40,11 +40,15 @@ func TestService_Shown(t *testing.T) {
 			}
 			ids[made.ID] = m.text
 		}
-		at := func(path string, level authz.Level) string {
-			before := d.Statements()
-			list, err := s.Shown(path, func() (authz.Level, error) { return level, nil })
-			if err != nil || d.Statements() != before {
-				t.Errorf("%s: %v, %d statements", path, err, d.Statements()-before)
+		team := w.Group("team", authz.Private, 0)
+		dev := w.User("dev")
+		w.Member(team, dev, authz.Developer)
+		id := w.Project("team/app", authz.Private, team)
+		app := w.Find(dev, id).Subject()
+		at := func(as authz.Actor, path string, in authz.Subject) string {
+			list, err := s.Shown(t.Context(), as, path, in)
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
 			}
 			var out []string
 			for i := range list {
@@ -52,31 +56,41 @@ func TestService_Shown(t *testing.T) {
 			}
 			return strings.Join(out, " ")
 		}
+		before, none := d.Statements(), authz.Subject{}
 		for _, tt := range []struct {
-			path  string
-			level authz.Level
-			want  string
+			as   authz.Actor
+			path string
+			in   authz.Subject
+			want string
 		}{
-			{"/", authz.NoAccess, "everywhere"},
-			{"/team/app", authz.NoAccess, "team everywhere"},
-			{"/teams", authz.NoAccess, "everywhere"},
-			{"/team/app/-/issues", authz.Developer, "developers issues team everywhere"},
-			{"/other/-/issues/1", authz.Maintainer, "everywhere"},
+			{dev, "/", none, "everywhere"},
+			{authz.Actor{}, "/team/app", app, "team everywhere"},
+			{dev, "/teams", none, "everywhere"},
+			{dev, "/other/-/issues/1", none, "everywhere"},
 		} {
-			if got := at(tt.path, tt.level); got != tt.want {
-				t.Errorf("%s as %d: got %q, want %q", tt.path, tt.level, got, tt.want)
+			if got := at(tt.as, tt.path, tt.in); got != tt.want {
+				t.Errorf("%s as %d: got %q, want %q", tt.path, tt.as.UserID, got, tt.want)
 			}
 		}
-		if now = now.Add(90 * time.Minute); at("/team/x", authz.Developer) != "" {
-			t.Errorf("after an hour: %s", at("/team/x", authz.Developer))
+		if n := d.Statements() - before; n != 0 {
+			t.Errorf("looking took %d statements", n)
 		}
-		if now = now.Add(time.Hour); at("/", authz.NoAccess) != "later" {
-			t.Errorf("later: %s", at("/", authz.NoAccess))
+		if got := at(dev, "/team/app/-/issues", app); got != "developers issues team everywhere" {
+			t.Errorf("for developers: got %q", got)
+		}
+		if got := at(boss, "/team/app/-/issues", w.Find(boss, id).Subject()); got != "issues team everywhere" {
+			t.Errorf("for administrators: got %q", got)
+		}
+		if now = now.Add(90 * time.Minute); at(dev, "/team/x", app) != "" {
+			t.Errorf("after an hour: %s", at(dev, "/team/x", app))
+		}
+		if now = now.Add(time.Hour); at(dev, "/", none) != "later" {
+			t.Errorf("later: %s", at(dev, "/", none))
 		}
 		for id, text := range ids {
 			if text == "later" {
-				if err := s.Delete(t.Context(), boss, id); err != nil || at("/", authz.NoAccess) != "" {
-					t.Errorf("deleted: %v, %s", err, at("/", authz.NoAccess))
+				if err := s.Delete(t.Context(), boss, id); err != nil || at(dev, "/", none) != "" {
+					t.Errorf("deleted: %v, %s", err, at(dev, "/", none))
 				}
 			}
 		}

@@ -258,9 +258,7 @@ func (p *Push) Apply(ctx context.Context, changes []RefChange) (results []RefRes
 
 // broadcasts are the banners that are shown for the project.
 func (p *Push) broadcasts(ctx context.Context) string {
-	shown, err := p.service.Broadcasts.Shown(p.project.FullPath, func() (authz.Level, error) {
-		return p.service.Policy.Level(ctx, p.by, p.project.Subject())
-	})
+	shown, err := p.service.Broadcasts.Shown(ctx, p.by, p.project.FullPath, p.project.Subject())
 	if err != nil {
 		p.service.Log.Warn("no broadcast messages after push", "project_id", p.project.ID, "error", err)
 	}

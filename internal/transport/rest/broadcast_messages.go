@@ -38,10 +38,10 @@ type broadcastEntity struct {
 	Active      bool          `json:"active"`
 }
 
-func (s *Server) broadcastEntity(m *broadcast.Message) broadcastEntity {
+func newBroadcast(m *broadcast.Message) broadcastEntity {
 	return broadcastEntity{
 		ID: m.ID, Message: m.Message, StartsAt: api.Time(m.StartsAt.Time), EndsAt: api.Time(m.EndsAt.Time), Color: m.Color, Font: m.Font,
-		Levels: m.Levels, Path: m.Path, Type: m.Type, Theme: m.Theme, Dismissable: m.Dismissable, Active: m.Active(s.Broadcasts.Now()),
+		Levels: m.Levels, Path: m.Path, Type: m.Type, Theme: m.Theme, Dismissable: m.Dismissable, Active: m.Active,
 	}
 }
 
@@ -50,7 +50,7 @@ func (s *Server) broadcasts(ctx context.Context, as authz.Actor, p api.Page) (ap
 	if err != nil {
 		return api.List[broadcastEntity]{}, err
 	}
-	return api.ListOf(list, s.broadcastEntity), nil
+	return api.ListOf(list, newBroadcast), nil
 }
 
 type broadcastPath struct {
@@ -62,7 +62,7 @@ func (s *Server) broadcast(ctx context.Context, as authz.Actor, p broadcastPath)
 	if err != nil {
 		return broadcastEntity{}, err
 	}
-	return s.broadcastEntity(m), nil
+	return newBroadcast(m), nil
 }
 
 // broadcastParams are the attributes of a message but for its text.
@@ -102,7 +102,7 @@ func (s *Server) createBroadcast(ctx context.Context, as authz.Actor, p createBr
 	if err != nil {
 		return broadcastEntity{}, err
 	}
-	return s.broadcastEntity(m), nil
+	return newBroadcast(m), nil
 }
 
 type updateBroadcastParams struct {
@@ -116,7 +116,7 @@ func (s *Server) updateBroadcast(ctx context.Context, as authz.Actor, p updateBr
 	if err != nil {
 		return broadcastEntity{}, err
 	}
-	return s.broadcastEntity(m), nil
+	return newBroadcast(m), nil
 }
 
 func (s *Server) deleteBroadcast(ctx context.Context, as authz.Actor, p broadcastPath) (api.None, error) {

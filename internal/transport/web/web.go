@@ -205,12 +205,7 @@ func (h *Handler) show(x *visit, body templ.Component) {
 
 // broadcasts returns the messages of the administrators for the page.
 func (h *Handler) broadcasts(x *visit) []broadcast.Message {
-	shown, err := h.Broadcasts.Shown(x.r.URL.Path, func() (authz.Level, error) {
-		if x.in == (authz.Subject{}) || !x.as.SignedIn() {
-			return authz.NoAccess, nil
-		}
-		return h.Policy.Level(x.r.Context(), x.as, x.in)
-	})
+	shown, err := h.Broadcasts.Shown(x.r.Context(), x.as, x.r.URL.Path, x.in)
 	if err != nil {
 		h.Log.Warn("no broadcast messages on a page", "error", err)
 	}
