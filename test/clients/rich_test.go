@@ -243,9 +243,9 @@ func (r *rich) code(t *testing.T) {
 	until(t, "one of two jobs waits for its resource group", func() bool {
 		return len(got(r.root.Jobs.ListProjectJobs(ships, &gitlab.ListJobsOptions{Scope: &[]gitlab.BuildStateValue{"waiting_for_resource"}})).must(t)) == 1
 	})
-	got(r.root.Features.SetFeatureFlag("new_thing", &gitlab.SetFeatureFlagOptions{Value: true, Project: "team/app"})).must(t)
+	got(r.root.Features.SetFeatureFlag("new_thing", &gitlab.SetFeatureFlagOptions{Value: true, Project: r.project.PathWithNamespace})).must(t)
 	got(r.root.Features.SetFeatureFlag("new_thing", &gitlab.SetFeatureFlagOptions{Value: 30, Key: "percentage_of_actors"})).must(t)
-	message := got(r.root.BroadcastMessages.CreateBroadcastMessage(&gitlab.CreateBroadcastMessageOptions{
+	message := got(r.root.BroadcastMessage.CreateBroadcastMessage(&gitlab.CreateBroadcastMessageOptions{
 		Message: new("Back at noon"), TargetAccessLevels: []gitlab.AccessLevelValue{gitlab.DeveloperPermissions}, TargetPath: new("team/*"), Theme: new("red"),
 	})).must(t)
 	maps.Copy(r.values, fields{

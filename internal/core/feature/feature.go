@@ -25,6 +25,9 @@ const (
 	maxName     = 255
 )
 
+// ofActors is the key of a percentage of actors.
+const ofActors = "percentage_of_actors"
+
 // Deps is what a Service is made of.
 type Deps struct {
 	DB     *db.DB
@@ -216,6 +219,8 @@ func (s *Service) gates(ctx context.Context, g Gates) (func(f *Feature) error, e
 	percentage, err := strconv.ParseInt(g.Value, 10, 64)
 	boolean := g.Value == "true" || g.Value == "false"
 	switch {
+	case g.Key != "" && g.Key != ofActors && g.Key != "percentage_of_time":
+		return nil, errs.New(errs.BadRequest, "key is percentage_of_actors or percentage_of_time")
 	case !boolean && (err != nil || percentage < 0 || percentage > whole):
 		return nil, errs.New(errs.BadRequest, "value is true, false or a percentage from 0 to 100")
 	case !boolean && g.targeted():
@@ -228,7 +233,7 @@ func (s *Service) gates(ctx context.Context, g Gates) (func(f *Feature) error, e
 	case !boolean:
 		return func(f *Feature) error {
 			f.Enabled = false
-			if g.OfActors {
+			if g.Key == ofActors {
 				f.OfActors = percentage
 			} else {
 				f.OfTime = percentage

@@ -53,7 +53,7 @@ func TestService_Enabled(t *testing.T) {
 			{"not the repository", feature.Gates{Value: "false", Repositories: "team/app.git"}, "ann team", feature.Conditional},
 			{"administrators", feature.Gates{Value: "true", FeatureGroups: "administrators"}, "ann boss team", feature.Conditional},
 			{"none", feature.Gates{Value: "0"}, "", feature.Off},
-			{"all actors", feature.Gates{Value: "100", OfActors: true}, all, feature.On},
+			{"all actors", feature.Gates{Value: "100", Key: "percentage_of_actors"}, all, feature.On},
 			{"off", feature.Gates{Value: "false"}, "", feature.Off},
 			{"on", feature.Gates{Value: "true"}, all, feature.On},
 		} {
@@ -88,7 +88,7 @@ func TestService_Enabled_percentage(t *testing.T) {
 			}
 			return n
 		}
-		if _, err := s.Set(t.Context(), boss, "part", feature.Gates{Value: "30", OfActors: true}); err != nil {
+		if _, err := s.Set(t.Context(), boss, "part", feature.Gates{Value: "30", Key: "percentage_of_actors"}); err != nil {
 			t.Fatal(err)
 		}
 		if first, again := count(), count(); first != again || first < 200 || first > 400 {
@@ -139,6 +139,7 @@ func TestService_Set_refused(t *testing.T) {
 			{w.User("ann"), "f", feature.Gates{Value: "true"}, errs.Forbidden, ""},
 			{authz.Actor{}, "f", feature.Gates{Value: "true"}, errs.Unauthorized, ""},
 			{boss, "f", feature.Gates{Value: "maybe"}, errs.BadRequest, "value is true, false or a percentage from 0 to 100"},
+			{boss, "f", feature.Gates{Value: "10", Key: "percentage"}, errs.BadRequest, "key is percentage_of_actors or percentage_of_time"},
 			{boss, "f", feature.Gates{Value: "101"}, errs.BadRequest, "value is true"},
 			{boss, "f", feature.Gates{Value: "30", Users: "boss"}, errs.BadRequest, "a percentage is not for some actors"},
 			{boss, "f", feature.Gates{Value: "true", Users: "nobody"}, errs.BadRequest, "User nobody is not found!"},

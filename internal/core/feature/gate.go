@@ -102,8 +102,8 @@ func (f *Feature) share(actor string) int64 {
 
 // Gates are what a call sets of a feature.
 type Gates struct {
-	Value    string // true, false, or a percentage
-	OfActors bool   // a percentage is one of actors, not of time
+	Value string // true, false, or a percentage
+	Key   string // what a percentage is of: percentage_of_actors, or percentage_of_time, also where it is ""
 
 	// For these alone, where there are any. Each may name several, separated by commas: users by
 	// username, all others by path.

@@ -104,7 +104,7 @@ type featurePath struct {
 type setFeatureParams struct {
 	featurePath
 	Value        string `param:"value,required" doc:"true, false, or an integer as a percentage, of which 100 is true and 0 false"`
-	Key          string `param:"key" values:"percentage_of_actors,percentage_of_time" default:"percentage_of_time" doc:"What a percentage is of: percentage_of_actors or percentage_of_time"`
+	Key          string `param:"key" doc:"What a percentage is of: percentage_of_actors, or percentage_of_time, the default"`
 	FeatureGroup string `param:"feature_group" doc:"Name of a feature group; administrators is the only one"`
 	User         string `param:"user" doc:"Username of a user, or several separated by commas"`
 	Group        string `param:"group" doc:"Path of a group, or several separated by commas"`
@@ -116,7 +116,7 @@ type setFeatureParams struct {
 
 func (h featureHandlers) set(ctx context.Context, as authz.Actor, p setFeatureParams) (featureEntity, error) {
 	f, err := h.features.Set(ctx, as, p.Name, feature.Gates{
-		Value: p.Value, OfActors: p.Key == "percentage_of_actors", FeatureGroups: p.FeatureGroup, Users: p.User, Groups: p.Group,
+		Value: p.Value, Key: p.Key, FeatureGroups: p.FeatureGroup, Users: p.User, Groups: p.Group,
 		Namespaces: p.Namespace, Projects: p.Project, Repositories: p.Repository,
 	})
 	if err != nil {
