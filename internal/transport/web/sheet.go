@@ -29,19 +29,14 @@ type sheet struct {
 	Errors    []string // what is wrong with the form
 	API       string   // URL of the thing in the API, "" for none
 
+	Messages []broadcast.Message // of the administrators
+
 	User     string // who is signed in with a session, "" for no user
 	Token    string // of forms
 	Return   string // path of this page, for after the sign-on
 	Language string
 	Style    string
 	Icon     string
-	Messages []broadcast.Message // of the administrators
-
-	User   string // who is signed in with a session, "" for no user
-	Token  string // of forms
-	Return string // path of this page, for after the sign-on
-	Style  string
-	Icon   string
 }
 
 // link is a title that leads somewhere.
