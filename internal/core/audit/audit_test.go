@@ -197,7 +197,6 @@ func recorded(ann authz.Actor) []sample {
 	}, recordedInstance(by, func(event, target string, id int64, title string) []entry {
 		return of(user, int64(ann.UserID), "ann", event, target, id, title)
 	}), []sample{
-
 		{account.UserCreated{Stamp: by, User: bob}, ofBob("user_created", "Bob")},
 		{state(account.Active, account.Blocked), ofBob("user_blocked", "bob")},
 		{state(account.Active, account.Deactivated), ofBob("user_deactivate", "bob")},
