@@ -239,9 +239,8 @@ func checkNumbers(f *errs.Fields, p *Project, set Settings) {
 }
 
 // checkPipelineAge bounds a new age after which pipelines are deleted by the setting of the instance. What is stored stays when that falls.
-func (s *Service) checkPipelineAge(f *errs.Fields, p, old *Project) {
-	age := p.Settings().CIDeletePipelinesInSeconds
-	if equal(age, old.Settings().CIDeletePipelinesInSeconds) {
+func (s *Service) checkPipelineAge(f *errs.Fields, old, age *int64) {
+	if equal(age, old) {
 		return
 	}
 	f.Range("ci_cd_settings.delete_pipelines_in_seconds", age, 24*3600, int64(s.Settings.Current().PipelineAge().Seconds()))

@@ -54,6 +54,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 	}
 	fields := check(p, nil)
 	namespace.CheckArtifactsSize(&fields, as, nil, p.Settings().MaxArtifactsSize, s.Settings)
+	s.checkPipelineAge(&fields, nil, p.Settings().CIDeletePipelinesInSeconds)
 	if in.DefaultBranch != nil && *in.DefaultBranch != "" {
 		fields.Check(gitstore.ValidBranchName(*in.DefaultBranch), "default_branch", messageBranch)
 	}

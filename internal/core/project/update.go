@@ -119,7 +119,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *Project, c Chan
 func (s *Service) checkUpdate(ctx context.Context, as authz.Actor, p, old *Project, m Mirror) error {
 	fields := check(p, old)
 	namespace.CheckArtifactsSize(&fields, as, old.Settings().MaxArtifactsSize, p.Settings().MaxArtifactsSize, s.Settings)
-	s.checkPipelineAge(&fields, p, old)
+	s.checkPipelineAge(&fields, old.Settings().CIDeletePipelinesInSeconds, p.Settings().CIDeletePipelinesInSeconds)
 	m.check(&fields, old)
 	fields.Check(p.Storage == old.Storage, "repository_storage", "is invalid") // there is no other to move to
 	if p.Visibility != old.Visibility || p.Path != old.Path || p.Name != old.Name {
