@@ -34,7 +34,10 @@ func TestKill_audit(t *testing.T) {
 			})
 		}
 		for round := range kills {
-			time.Sleep(time.Duration(100+rand.IntN(400)) * time.Millisecond)
+			select {
+			case <-time.After(time.Duration(100+rand.IntN(400)) * time.Millisecond):
+			case <-t.Context().Done():
+			}
 			k.upLock.Lock()
 			k.up = make(chan struct{})
 			k.upLock.Unlock()

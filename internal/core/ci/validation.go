@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"time"
 
 	"tenon/internal/base/db"
@@ -26,6 +25,9 @@ func (d *draft) count() error {
 
 // validationTimeout is how long the external validation service may take unless a setting says otherwise.
 const validationTimeout = 5 * time.Second
+
+// notAcceptable is the status with which the external validation service refuses a pipeline.
+const notAcceptable = 406
 
 // rejected is the error of a pipeline that the external validation service refuses.
 const rejected = "External validation failed"
@@ -115,7 +117,7 @@ func (d *draft) accepted(ctx context.Context) bool {
 		timeout = time.Duration(*seconds) * time.Second
 	}
 	err = d.Outbound.Deliver(ctx, timeout, what)
-	if status, ok := errors.AsType[*safehttp.StatusError](err); ok && status.Status == http.StatusNotAcceptable {
+	if status, ok := errors.AsType[*safehttp.StatusError](err); ok && status.Status == notAcceptable {
 		d.Deps.Log.InfoContext(ctx, "pipeline is refused by the validation service", "project_id", d.project.ID, "sha", d.row.SHA)
 		return false
 	}

@@ -129,8 +129,7 @@ type Changes struct {
 // Reference is how the epic is named inside its group, "&1".
 func (i IID) Reference() string { return "&" + strconv.FormatInt(int64(i), 10) }
 
-// noteable names the epic for labels and notes.
-// Ref names the epic.
+// Ref names the epic for labels and notes.
 func (e *Epic) Ref() noteable.Ref { return noteable.Ref{Kind: noteable.Epic, ID: int64(e.ID)} }
 
 // About names the epic.

@@ -322,6 +322,5 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, i *Issue, p *proje
 	return nil
 }
 
-// noteable names the issue for labels and notes.
-// Ref names the issue.
+// Ref names the issue for labels and notes.
 func (i *Issue) Ref() noteable.Ref { return noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)} }
