@@ -72,7 +72,7 @@ func (s *server) plant() {
 // notPlanted checks that only administrators read secret settings, and only where settings are.
 func (s *server) notPlanted(q request, a *httptest.ResponseRecorder) {
 	s.tb.Helper()
-	if at := strings.Index(a.Body.String(), plantedSetting); at >= 0 && (q.path != "/application/settings" || !strings.HasPrefix(q.as, "admin")) {
+	if at := strings.Index(a.Body.String(), plantedSetting); at >= 0 && (strings.TrimSuffix(q.path, ".json") != "/application/settings" || !strings.HasPrefix(q.as, "admin")) {
 		s.tb.Errorf("%s %s as %q answers with a secret setting: %s", q.method, q.path, q.as, around(a.Body.String(), at))
 	}
 }
