@@ -31,6 +31,7 @@ import (
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/draftnote"
 	"tenon/internal/core/epic"
+	"tenon/internal/core/externalauth"
 	"tenon/internal/core/gitimport"
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/idtoken"
@@ -272,6 +273,8 @@ func (s *Services) outbound() *safehttp.Dialer {
 // code builds projects and their repositories.
 func (s *Services) code(c *check, d Deps) {
 	outbound := s.outbound()
+	labels := externalauth.New(need(c, externalauth.Deps{DB: d.DB, Settings: s.Settings, Accounts: s.Accounts, Outbound: outbound, Now: d.Now, Log: d.Log}))
+	s.Policy.External = labels
 	s.Projects = project.New(need(c, project.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Attributes: s.Attributes, Namespaces: s.Namespaces, Settings: s.Settings, Now: d.Now,
 		Jobs: d.Jobs, Outbound: outbound, Box: d.Box,

@@ -34,7 +34,6 @@ var unenforced = []Unenforced{
 	{"user", "shared_runners_minutes_limit", noMinutes, "SELECT COUNT(*) FROM users WHERE shared_runners_minutes_limit > 0"},
 	{"user", "extra_shared_runners_minutes_limit", noMinutes, ""},
 	{"project", "prevent_merge_without_jira_issue", "there is no Jira integration", settingsWith("projects", "prevent_merge_without_jira_issue", "true")},
-	{"project", "external_authorization_classification_label", "no external authorization service is asked", settingsWith("projects", "external_authorization_classification_label", "")},
 	{"project", "packages_enabled", noArea, ""},
 	{"project", "package_registry_access_level", noArea, ""},
 	{"project", "pages_access_level", noArea, ""},

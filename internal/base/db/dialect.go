@@ -50,6 +50,14 @@ func (d Dialect) Seconds(from, to string) string {
 	return "((julianday(" + to + ") - julianday(" + from + ")) * 86400.0)"
 }
 
+// JSONText is the text under a key of an object in a column of JSON; NULL where there is none. The key is the program's own.
+func (d Dialect) JSONText(column, key string) string {
+	if d == Postgres {
+		return "(CAST(" + column + " AS JSON) ->> '" + key + "')"
+	}
+	return "json_extract(" + column + ", '$." + key + "')"
+}
+
 // Lateral joins the rows of a table whose ids a query selects, once for each row of the
 // tables before it, which the query may name: what follows FROM, and the condition.
 func (d Dialect) Lateral(table, alias, query string) (join, cond string) {

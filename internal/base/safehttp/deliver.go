@@ -3,6 +3,7 @@ package safehttp
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -11,14 +12,15 @@ import (
 	"time"
 )
 
-// maxAnswer is how many bytes are read of the answer to a delivery, which says nothing.
+// maxAnswer is how many bytes are read of the answer to a delivery.
 const maxAnswer = 8 << 10
 
-// Delivery is a request that notifies another server.
+// Delivery is a request that notifies or asks another server.
 type Delivery struct {
-	URL    string
-	Header map[string]string
-	Body   []byte
+	URL         string
+	Header      map[string]string
+	Body        []byte
+	Certificate *tls.Certificate // of this server as a client; nil for none
 }
 
 // StatusError says that a server answered a delivery with a status of 400 or more.
@@ -27,34 +29,44 @@ type StatusError struct{ Status int }
 // Error returns the status.
 func (e *StatusError) Error() string { return fmt.Sprintf("the server answered %d", e.Status) }
 
-// Deliver posts to a server, within the rules as they are now, and gives up after timeout. An
-// answer that leads elsewhere counts as delivered, and nothing goes there. An error is a
-// *BlockedError where the rules forbid the address, a *StatusError for a refusal, or says what
-// failed; none names the URL, which may hold a secret.
+// Deliver is Ask where the answer does not count: a status of 400 or more is a *StatusError.
 func (d *Dialer) Deliver(ctx context.Context, timeout time.Duration, what Delivery) error {
+	status, _, err := d.Ask(ctx, timeout, what)
+	if err == nil && status >= http.StatusBadRequest {
+		return &StatusError{status}
+	}
+	return err
+}
+
+// Ask posts to a server, within the rules as they are now, and gives up after timeout. It returns the status and the beginning of the answer,
+// and goes nowhere that an answer leads to. An error is a *BlockedError where the rules forbid the address, or says what
+// failed; none names the URL, which may hold a secret.
+func (d *Dialer) Ask(ctx context.Context, timeout time.Duration, what Delivery) (status int, answer []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, what.URL, bytes.NewReader(what.Body))
 	if err != nil {
-		return &BlockedError{reasonURI}
+		return 0, nil, &BlockedError{reasonURI}
 	}
 	for name, value := range what.Header {
 		r.Header.Set(name, value)
 	}
 	client := d.Client(timeout)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	answer, err := client.Do(r)
+	if what.Certificate != nil {
+		transport := d.transport()
+		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*what.Certificate}}
+		client.Transport = transport
+	}
+	got, err := client.Do(r)
 	if blocked, ok := errors.AsType[*BlockedError](err); ok {
-		return blocked
+		return 0, nil, blocked
 	}
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err
 	}
 	if err != nil {
-		return fmt.Errorf("deliver: %w", err)
+		return 0, nil, fmt.Errorf("deliver: %w", err)
 	}
-	defer func() { _ = answer.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswer)
-	if answer.StatusCode >= http.StatusBadRequest {
-		return &StatusError{answer.StatusCode}
-	}
-	return nil
+	defer func() { _ = got.Body.Close() }()
+	answer, _ = io.ReadAll(io.LimitReader(got.Body, maxAnswer))
+	return got.StatusCode, answer, nil
 }

@@ -81,13 +81,13 @@ func (p *Policy) ReachSQL(as Actor, least Level) (query string, args []any) {
 	return p.reached(as, "namespace_id", query, args)
 }
 
-// reached narrows a query of namespaces to those that the actor's address reaches.
+// reached narrows a query of namespaces to those that the actor reaches from its address, and by External.
 func (p *Policy) reached(as Actor, column, query string, args []any) (string, []any) {
-	if !p.holds(as) {
+	cond, more := p.outsideSQL(as, "far."+column)
+	if cond == "" {
 		return query, args
 	}
-	barred, more := barredSQL(as, "far."+column, 0)
-	return "SELECT far." + column + " FROM (" + query + ") far WHERE NOT " + barred, slices.Concat(args, more)
+	return "SELECT far." + column + " FROM (" + query + ") far WHERE NOT " + cond, slices.Concat(args, more)
 }
 
 // membershipsSQL is ReachSQL without the question for addresses.

@@ -41,21 +41,36 @@ func barredSQL(as Actor, column string, depth int) (cond string, args []any) {
 	return cond + ")", args
 }
 
-// within narrows a condition on the namespace in column to those that the actor's address reaches.
-func (p *Policy) within(as Actor, column, cond string, args []any) (string, []any) {
-	if !p.holds(as) {
+// outsideSQL gives a condition that holds for the namespace in column where the actor does not reach it from its address, or by External;
+// "" where neither counts.
+func (p *Policy) outsideSQL(as Actor, column string) (cond string, args []any) {
+	if p.holds(as) {
+		cond, args = barredSQL(as, column, 0)
+	}
+	if !p.decides(as) {
 		return cond, args
 	}
-	barred, more := barredSQL(as, column, 0)
-	return "(" + cond + " AND NOT " + barred + ")", slices.Concat(args, more)
+	denied, more := p.deniedSQL(as, column)
+	if cond == "" {
+		return denied, more
+	}
+	return "(" + cond + " OR " + denied + ")", slices.Concat(args, more)
 }
 
-// Within adds to a query, where the actor's address counts, the condition that it reaches the namespace in column. Queries need it that ask
-// for no visibility because the actor sees everything.
+// within narrows a condition on the namespace in column to those that the actor reaches from its address, and by External.
+func (p *Policy) within(as Actor, column, cond string, args []any) (string, []any) {
+	outside, more := p.outsideSQL(as, column)
+	if outside == "" {
+		return cond, args
+	}
+	return "(" + cond + " AND NOT " + outside + ")", slices.Concat(args, more)
+}
+
+// Within adds to a query the condition that the actor reaches the namespace in column from its address, and by External. Queries need it that
+// ask for no visibility because the actor sees everything.
 func (p *Policy) Within(as Actor, column string, w *db.Where) {
-	if p.holds(as) {
-		barred, args := barredSQL(as, column, 0)
-		w.And("NOT "+barred, args...)
+	if outside, args := p.outsideSQL(as, column); outside != "" {
+		w.And("NOT "+outside, args...)
 	}
 }
 

@@ -24,7 +24,8 @@ type Subject struct {
 	Closed     bool     // nothing is written there: it is archived or marked for deletion, or a group above it is
 	Features   Features // of a project
 	IsProject  bool
-	Personal   bool // a thing of one user, in no namespace: Own says whether the actor is that user
+	Personal   bool   // a thing of one user, in no namespace: Own says whether the actor is that user
+	Settings   string // of a project, as JSON: they have its classification label
 
 	// Level is the actor's level here where Known says that it was read together
 	// with the subject; otherwise Require reads it.
@@ -48,7 +49,7 @@ func (s Subject) Reading() Subject {
 type Policy struct {
 	db        *db.DB
 	now       func() time.Time
-	addresses atomic.Bool // groups restrict them
+	addresses *atomic.Bool // groups restrict them
 
 	// OnCheck, where set, is told each ability that is asked for; the permission
 	// matrix compares it with what the routes declare.
@@ -60,10 +61,15 @@ type Policy struct {
 
 	// Everywhere, where set, reports whether an address reaches every group, whatever the groups restrict.
 	Everywhere func(address string) bool
+
+	// External, where set, decides about projects too.
+	External External
 }
 
 // New builds the policy over the memberships in d.
-func New(d *db.DB, now func() time.Time) *Policy { return &Policy{db: d, now: now} }
+func New(d *db.DB, now func() time.Time) *Policy {
+	return &Policy{db: d, now: now, addresses: new(atomic.Bool)}
+}
 
 // Require returns nil when the actor may do it, NotFound when it may not even see the
 // subject, Unauthorized for an anonymous caller, Forbidden otherwise.
@@ -187,7 +193,7 @@ func codeOpen(s Subject, level Level) bool {
 // visible says whether the actor may know that the subject exists.
 func (p *Policy) visible(ctx context.Context, as Actor, s Subject, level Level) (bool, error) {
 	switch {
-	case level == Barred:
+	case level == Barred, s.IsProject && p.decides(as) && !p.External.Grants(ctx, as, s.Settings):
 		return false, nil
 	case s.Namespace == 0 && !s.Personal, s.Personal && s.Own && as.SignedIn(), as.Admin, as.Auditor, s.Visibility == Public:
 		return true, nil

@@ -104,11 +104,14 @@ func (s *Service) projectVariables(ctx context.Context, l *list, p *project.Proj
 	l.add("CI_PROJECT_VISIBILITY", p.Visibility.String())
 	l.add("CI_PROJECT_REPOSITORY_LANGUAGES", strings.Join(names, ","))
 	l.text("CI_PROJECT_TOPICS", strings.Join(p.Topics(), ","))
-	label := ""
-	if own := p.Settings().ExternalAuthorizationLabel; own != nil {
-		label = *own
+	label := p.Settings().ExternalAuthorizationLabel
+	if label == nil {
+		label = s.Settings.Current().ExternalAuthorizationServiceDefaultLabel
 	}
-	l.text("CI_PROJECT_CLASSIFICATION_LABEL", label)
+	if label == nil {
+		label = new("")
+	}
+	l.text("CI_PROJECT_CLASSIFICATION_LABEL", *label)
 	if p.DefaultBranch != nil {
 		l.text("CI_DEFAULT_BRANCH", *p.DefaultBranch)
 		l.add("CI_DEFAULT_BRANCH_SLUG", slug(*p.DefaultBranch))

@@ -52,7 +52,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 	if from != (origin{}) {
 		p.ImportStatus, in.Readme = ImportScheduled, false
 	}
-	fields := check(p, nil)
+	fields := append(check(p, nil), s.checkLabel(ctx, as, p.Settings().ExternalAuthorizationLabel)...)
 	namespace.CheckArtifactsSize(&fields, as, nil, p.Settings().MaxArtifactsSize, s.Settings)
 	s.checkPipelineAge(&fields, nil, p.Settings().CIDeletePipelinesInSeconds)
 	if in.DefaultBranch != nil && *in.DefaultBranch != "" {

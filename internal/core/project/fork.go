@@ -157,6 +157,7 @@ func (f *ForkInput) changes(source *Project) Changes {
 		SharedRunnersEnabled: &source.SharedRunnersEnabled,
 	}}
 	c.Settings.MRDefaultTargetSelf, c.Settings.CIConfigPath = f.DefaultTargetSelf, source.Settings().CIConfigPath
+	c.Settings.ExternalAuthorizationLabel = source.Settings().ExternalAuthorizationLabel
 	for feature := range columnFeatures {
 		c.Features[feature] = source.Access(feature)
 	}

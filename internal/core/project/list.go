@@ -129,16 +129,17 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 		return none, err
 	}
 	candidates := s.candidates(as, f, w)
+	policy := s.Policy.Listing()
 	if least := f.least(); least > authz.NoAccess {
-		reach, args := s.Policy.ReachSQL(as, least)
+		reach, args := policy.ReachSQL(as, least)
 		w.And("p.namespace_id IN ("+reach+")", args...)
 	}
 	if as.Admin || as.Auditor {
-		s.Policy.Within(as, "p.namespace_id", &w)
+		policy.Within(as, "p.namespace_id", &w)
 	}
 	hidden := f.least() == authz.NoAccess && !as.Admin && !as.Auditor // members see what they belong to
 	if hidden {
-		seen, args := s.Policy.VisibleProjectsSQL(as, "n")
+		seen, args := policy.VisibleProjectsSQL(as, "n")
 		w.And(seen, args...)
 		if f.Visibility == nil {
 			w.Raw("n.id = p.namespace_id")
@@ -176,12 +177,12 @@ func (s *Service) candidates(as authz.Actor, f Filter, shown db.Where) []page.Ca
 	}
 	var places, table string
 	var args []any
-	ok := true
+	ok, policy := true, s.Policy.Listing()
 	if least := f.least(); least > authz.NoAccess {
-		reach, more := s.Policy.ReachSQL(as, least)
+		reach, more := policy.ReachSQL(as, least)
 		places, args, table = "SELECT DISTINCT namespace_id AS id FROM ("+reach+") reached", more, "projects p"
 	} else {
-		places, args, ok = s.Policy.VisibleProjectIDsSQL(as)
+		places, args, ok = policy.VisibleProjectIDsSQL(as)
 	}
 	if ok {
 		shown.Raw("p.namespace_id = place.id")
@@ -389,7 +390,7 @@ func (s *Service) membership(w *db.Where, as authz.Actor, f Filter) {
 			w.And(feature.column+" >= ?", map[bool]authz.FeatureAccess{true: authz.FeatureMembers, false: authz.FeatureEnabled}[as.Admin])
 			continue
 		}
-		reach, args := s.Policy.ReachSQL(as, authz.Guest)
+		reach, args := s.Policy.Listing().ReachSQL(as, authz.Guest)
 		w.And("("+feature.column+" >= 20 OR "+feature.column+" >= 10 AND p.namespace_id IN ("+reach+"))", args...)
 	}
 }

@@ -146,6 +146,7 @@ func (p *Project) Subject() authz.Subject {
 		Closed:     p.Archived || p.Marked(),
 		Features:   p.Features,
 		IsProject:  true,
+		Settings:   p.SettingsJSON,
 		Level:      p.Level,
 		Known:      p.LevelKnown,
 	}

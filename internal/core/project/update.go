@@ -22,6 +22,11 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 	if err := s.requireUpdate(ctx, as, old, &c); err != nil {
 		return nil, err
 	}
+	if label := c.Settings.ExternalAuthorizationLabel; label != nil {
+		if err := s.checkLabel(ctx, as, label).Err(); err != nil {
+			return nil, err
+		}
+	}
 	c.Settings.At = s.Now()
 	head := c.DefaultBranch
 	if head != nil && (*head == "" || old.DefaultBranch != nil && *head == *old.DefaultBranch) {
@@ -96,6 +101,15 @@ func (s *Service) requireUpdate(ctx context.Context, as authz.Actor, p *Project,
 		return s.Policy.Require(ctx, as, authz.DeletePipeline, p.Subject())
 	}
 	return nil
+}
+
+// checkLabel asks whether the actor may give a project a classification label; nil is that of the instance.
+func (s *Service) checkLabel(ctx context.Context, as authz.Actor, label *string) errs.Fields {
+	var f errs.Fields
+	if reason := s.Policy.RefusesLabel(ctx, as, label); reason != "" {
+		f.Add(authz.LabelSetting, "is unavailable: "+reason)
+	}
+	return f
 }
 
 // equal reports whether two numbers are the same, or both absent.

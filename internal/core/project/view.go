@@ -272,6 +272,9 @@ func (s *Service) branch(p *Project) string {
 
 func (s *Service) fullView(ctx context.Context, as authz.Actor, p *Project, want ViewOptions, r *relations) *FullView {
 	set := p.Settings()
+	if set.ExternalAuthorizationLabel == nil {
+		set.ExternalAuthorizationLabel = s.Settings.Current().ExternalAuthorizationServiceDefaultLabel
+	}
 	v := &FullView{
 		Shares: r.shares[p.NamespaceID], Imported: p.ImportedFrom() != "", CanCreateMergeRequestIn: s.can(ctx, as, authz.CreateMergeRequestIn, p),
 		NextExpiration: p.NextRun(set.ContainerExpirationPolicy, s.Now()), CustomAttributes: r.attributes[int64(p.ID)],

@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/pattern"
+	"tenon/internal/base/secret"
 )
 
 // levels are the visibilities that may be restricted.
@@ -98,7 +100,25 @@ func (o *signOn) conflicts(f *errs.Fields) {
 	f.Check(!o.UniqueIPsLimitEnabled || o.UniqueIPsLimitPerUser >= 1, "unique_ips_limit_per_user", "must be greater than or equal to 1")
 	f.Check(o.ExternalAuthorizationServiceTimeout > 0, "external_authorization_service_timeout", "must be greater than 0")
 	f.Check(o.ExternalAuthorizationServiceTimeout <= 10, "external_authorization_service_timeout", "must be less than or equal to 10")
-	f.Check(o.ExternalAuthClientCert == nil || o.ExternalAuthClientKey != nil, "external_auth_client_key", "can't be blank")
+	o.credentials(f)
+}
+
+// credentials checks that the certificate of the client belongs to its key.
+func (o *signOn) credentials(f *errs.Fields) {
+	if o.ExternalAuthClientCert == nil || *o.ExternalAuthClientCert == "" {
+		return
+	}
+	if o.ExternalAuthClientKey == nil || *o.ExternalAuthClientKey == "" {
+		f.Add("external_auth_client_key", "can't be blank")
+		return
+	}
+	passphrase := ""
+	if o.ExternalAuthClientKeyPass != nil {
+		passphrase = *o.ExternalAuthClientKeyPass
+	}
+	_, err := secret.KeyPair(*o.ExternalAuthClientCert, *o.ExternalAuthClientKey, passphrase)
+	f.Check(!errors.Is(err, secret.ErrKey), "external_auth_client_key", "could not read private key, is the passphrase correct?")
+	f.Check(err == nil || errors.Is(err, secret.ErrKey), "external_auth_client_key", "private key does not match certificate.")
 }
 
 func (c *ci) conflicts(f *errs.Fields, s *Settings) {

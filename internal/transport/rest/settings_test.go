@@ -113,7 +113,7 @@ func TestSettings_refused(t *testing.T) {
 			"domain_denylist_enabled=true":                                     `{"message":{"domain_denylist":["Domain denylist cannot be empty if denylist is enabled."]}}`,
 			"enforce_terms=true":                                               `{"message":{"base":["You need to set terms to be enforced"]}}`,
 			"unique_ips_limit_enabled=true&unique_ips_limit_per_user=0":        `{"message":{"unique_ips_limit_per_user":["must be greater than or equal to 1"]}}`,
-			"external_authorization_service_enabled=true":                      `{"message":{"external_authorization_service_url":["can't be blank"],"external_authorization_service_default_label":["can't be blank"]}}`,
+			"external_authorization_service_enabled=true":                      `{"message":{"external_authorization_service_default_label":["can't be blank"]}}`,
 			"external_auth_client_cert=none":                                   `{"message":{"external_auth_client_cert":["is invalid"],"external_auth_client_key":["can't be blank"]}}`,
 			"delayed_group_deletion=false&delayed_project_deletion=true":       `{"message":{"delayed_project_deletion":["can't be enabled when delayed group deletion is disabled"]}}`,
 			"deactivate_dormant_users=true&deactivate_dormant_users_period=30": `{"message":{"deactivate_dormant_users_period":["'30' days of inactivity must be greater than or equal to 90"]}}`,
