@@ -54,6 +54,7 @@ func (s *server) plans(project, group, mr string) []twice {
 		milestone(project), milestone(group), board(project), board(group), invitation(project), invitation(group),
 		variable(project + "/variables"), variable(group + "/variables"), variable("/admin/ci/variables"),
 		{name: "runner", path: "/runners/" + number(machine, "id"), a: text("description", "runner %d"), b: toggle("paused")},
+		{name: "appearance", path: "/application/appearance", a: text("title", "words %d"), b: toggle("email_header_and_footer_enabled")},
 		{
 			name: "broadcast message", path: post("/broadcast_messages", "id", map[string]any{"message": "one", "target_path": "nowhere"}),
 			a: text("message", "words %d"), b: toggle("dismissable"),

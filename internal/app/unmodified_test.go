@@ -54,8 +54,9 @@ func TestUnmodified(t *testing.T) {
 	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
-		// The two things that are not there before they are set.
+		// What is not there before it is set.
 		w.do("admin", "PUT", "/application/settings", obj{"search_rate_limit": 29})
+		w.do("admin", "PUT", "/application/appearance", obj{"title": "Yard"})
 		w.do("admin", "PUT", "/user/status", obj{"message": "here"})
 		all, asked := samples(), 0
 		for _, route := range w.kit().Routes() {

@@ -145,25 +145,24 @@ func (q request) encode() (io.Reader, string) {
 	if q.body == nil {
 		return nil, ""
 	}
+	var form bytes.Buffer
+	parts, files := multipart.NewWriter(&form), 0
 	for key, value := range q.body {
-		file, ok := value.(attached)
-		if !ok {
-			continue
-		}
-		var b bytes.Buffer
-		form := multipart.NewWriter(&b)
-		part, err := form.CreateFormFile(key, file.name)
-		if err != nil {
-			panic(err)
-		}
-		_, _ = part.Write([]byte(file.content))
-		for other, value := range q.body {
-			if text, ok := value.(string); ok {
-				_ = form.WriteField(other, text)
+		switch value := value.(type) {
+		case attached:
+			part, err := parts.CreateFormFile(key, value.name)
+			if err != nil {
+				panic(err)
 			}
+			_, _ = part.Write([]byte(value.content))
+			files++
+		case string:
+			_ = parts.WriteField(key, value)
 		}
-		_ = form.Close()
-		return &b, form.FormDataContentType()
+	}
+	if files > 0 {
+		_ = parts.Close()
+		return &form, parts.FormDataContentType()
 	}
 	b, err := json.Marshal(q.body)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
 	"tenon/internal/core/activity"
+	"tenon/internal/core/appearance"
 	"tenon/internal/core/approval"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/audit"
@@ -120,6 +121,7 @@ type Services struct {
 	Instance   *setting.Service
 	Limits     *limit.Service
 	Broadcasts *broadcast.Service
+	Appearance *appearance.Service
 
 	// Accounts, and what users and programs sign on with. Tokens of a departing user go first,
 	// so that they are of no use however long the rest takes. These react to the end of a
@@ -306,6 +308,7 @@ func (s *Services) code(c *check, d Deps) {
 		Quota: s.Quota, Log: d.Log, Now: d.Now,
 	}))
 	s.Broadcasts = broadcast.New(need(c, broadcast.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
+	s.Appearance = appearance.New(need(c, appearance.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Objects: d.Objects, Log: d.Log, Now: d.Now}))
 	s.Repos = repo.New(need(c, repo.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Git: d.Git, Settings: s.Settings, Limits: s.Limits, Projects: s.Projects,
 		Accounts: s.Accounts, Tokens: s.Tokens, Keys: s.DeployKeys, LFS: s.LFS, Archives: d.Archives, Packs: d.Packs, Fetches: d.Fetches, Quota: s.Quota,
@@ -405,8 +408,8 @@ func (s *Services) talk(c *check, d Deps) {
 	}))
 	s.Notifications = notify.New(need(c, notify.Deps{
 		DB: d.DB, Policy: s.Policy, Kinds: s.Kinds, Accounts: s.Accounts, Projects: s.Projects,
-		Repos: s.Repos, CI: s.CI, Namespaces: s.Namespaces, Notes: s.Notes, Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, Settings: s.Settings, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,
-		Log: d.Log, Now: d.Now, Out: d.Mail,
+		Repos: s.Repos, CI: s.CI, Namespaces: s.Namespaces, Notes: s.Notes, Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, Settings: s.Settings, Appearance: s.Appearance,
+		URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs, Log: d.Log, Now: d.Now, Out: d.Mail,
 	}))
 }
 

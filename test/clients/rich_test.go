@@ -245,6 +245,12 @@ func (r *rich) code(t *testing.T) {
 	})
 	got(r.root.Features.SetFeatureFlag("new_thing", &gitlab.SetFeatureFlagOptions{Value: true, Project: r.project.PathWithNamespace})).must(t)
 	got(r.root.Features.SetFeatureFlag("new_thing", &gitlab.SetFeatureFlagOptions{Value: 30, Key: "percentage_of_actors"})).must(t)
+	got(r.root.Appearance.ChangeAppearance(&gitlab.ChangeAppearanceOptions{
+		Title: new("Shipyard"), Description: new("For *staff*"), PWAName: new("Yard"), PWAShortName: new("Y"), PWADescription: new("All ships"),
+		MemberGuidelines: new("Be kind"), NewProjectGuidelines: new("Ask first"), ProfileImageGuidelines: new("Show your face"),
+		HeaderMessage: new("Closed on Sunday"), FooterMessage: new("Ask Ann"), MessageBackgroundColor: new("#102030"), MessageFontColor: new("#ffffff"),
+		EmailHeaderAndFooterEnabled: new(true),
+	})).must(t)
 	message := got(r.root.BroadcastMessage.CreateBroadcastMessage(&gitlab.CreateBroadcastMessageOptions{
 		Message: new("Back at noon"), TargetAccessLevels: []gitlab.AccessLevelValue{gitlab.DeveloperPermissions}, TargetPath: new("team/*"), Theme: new("red"),
 	})).must(t)

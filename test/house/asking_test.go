@@ -47,6 +47,8 @@ var unasked = map[string]string{
 	"token.Service.NeedsExpiry":          "is a setting that every caller may know",
 	"setting.Store.Current":              "is what the server works by",
 	"setting.Store.Writable":             "is whether anything is changed at all",
+	"appearance.Service.Read":            "looks at a picture that the caller sent",
+	"appearance.Service.OpenImage":       "pictures that the sign-in page shows to anybody",
 	"avatar.Service.Read":                "looks at a picture that the caller sent",
 	"idtoken.Service.Keys":               "public keys, which everybody needs who verifies tokens",
 	"upload.Service.OpenByLink":          "the secret in the link is the permission",

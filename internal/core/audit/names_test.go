@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
+	"tenon/internal/core/appearance"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/broadcast"
 	"tenon/internal/core/change"
@@ -179,8 +180,10 @@ func recordedInstance(by authz.Stamp, of func(event, target string, id int64, ti
 	features := change.Of[feature.Feature]{Stamp: by, Before: gates, After: gates}
 	message := &broadcast.Message{ID: 9, Message: "Back at noon\nor later"}
 	messages := change.Of[broadcast.Message]{Stamp: by, Before: message, After: message}
+	look := &appearance.Appearance{ID: 1, Title: "Yard"}
 	const featureType, messageType = "Feature::FlipperFeature", "BroadcastMessage"
 	return []sample{
+		{appearance.Updated{Of: change.Of[appearance.Appearance]{Stamp: by, Before: look, After: look}}, of("appearance_updated", "Appearance", 1, "Appearance")},
 		{feature.Created{Of: features}, of("feature_created", featureType, 9, "new_thing")},
 		{feature.Updated{Of: features}, of("feature_updated", featureType, 9, "new_thing")},
 		{feature.Deleted{Of: features}, of("feature_deleted", featureType, 9, "new_thing")},

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,38 +83,18 @@ func (s *Service) Read(name string, from io.Reader) (*Picture, error) {
 	case err != nil:
 		return nil, err
 	}
-	// An object of its own each time: a user who takes this picture away removes no other that
-	// was given meanwhile, were it the same.
-	return &Picture{content: clean.Content, name: blob.Random() + clean.Format.Exts()[0] + "/" + fileName(name, clean.Format)}, nil
-}
-
-// fileName gives the name of a file as addresses have it: it ends in what the format ends in,
-// so that a user who saves the picture can open it.
-func fileName(name string, format picture.Format) string {
-	name = strings.TrimLeft(blob.CleanName(name), ".")
-	exts := format.Exts()
-	if !slices.ContainsFunc(exts, func(ext string) bool { return len(name) > len(ext) && strings.EqualFold(path.Ext(name), ext) }) {
-		name += exts[0]
-	}
-	return name
-}
-
-// parts takes the stored name of a picture apart: the object that holds it, "" for none, and
-// the name of the file.
-func parts(stored string) (object, file string) {
-	object, file, _ = strings.Cut(stored, "/")
-	return object, file
+	return &Picture{content: clean.Content, name: clean.StoredName(name)}, nil
 }
 
 // FileName gives the name of the file in the stored name of a picture.
 func FileName(stored string) string {
-	_, file := parts(stored)
+	_, file := picture.Split(stored)
 	return file
 }
 
 // Version tells a picture from the others of its owner, by its stored name.
 func Version(stored string) string {
-	object, _ := parts(stored)
+	object, _ := picture.Split(stored)
 	return object
 }
 
@@ -199,7 +177,7 @@ type key struct {
 
 // object is where the picture with a stored name is kept.
 func (k key) object(stored string) string {
-	object, _ := parts(stored)
+	object, _ := picture.Split(stored)
 	return fmt.Sprintf("avatar/%s/%d/%s", k.kind, k.id, object)
 }
 
@@ -280,7 +258,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, kind Kind, id int64,
 		return nil, err
 	}
 	version := Version(name)
-	return &Opened{Object: o, ContentType: contentTypes[path.Ext(version)], Version: version}, nil
+	return &Opened{Object: o, ContentType: picture.ContentType(version), Version: version}, nil
 }
 
 // Sweep is the periodic job that removes pictures which no user has any more.
@@ -331,6 +309,3 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 	}
 	return nil
 }
-
-// contentTypes are the media types of pictures by what their objects end in.
-var contentTypes = map[string]string{".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}

@@ -29,6 +29,7 @@ type letter struct {
 	why         string // the reader gets it
 	unsubscribe string // "" where there is nothing to unsubscribe from
 	additional  string // of the instance; "" for nothing
+	brand       brand
 	host        string
 	noun        string
 }
@@ -66,6 +67,7 @@ func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thin
 	if set.EmailAdditionalText != nil {
 		l.additional = *set.EmailAdditionalText
 	}
+	l.brand = s.brand()
 	var html strings.Builder
 	if set.HTMLEmailsEnabled {
 		if err := document(&l).Render(ctx, &html); err != nil {
@@ -307,6 +309,9 @@ func (t *thing) labelsOf(ids []label.ID) string {
 // text is the mail without HTML; body is in Markdown.
 func (l *letter) text(body string) string {
 	out := l.lead + "\n\n"
+	if l.brand.header != "" {
+		out = l.brand.header + "\n\n" + out
+	}
 	if body != "" {
 		out += body + "\n\n"
 	}
@@ -322,6 +327,9 @@ func (l *letter) text(body string) string {
 	}
 	if l.additional != "" {
 		out += "\n" + l.additional + "\n"
+	}
+	if l.brand.footer != "" {
+		out += "\n" + l.brand.footer + "\n"
 	}
 	return out
 }

@@ -22,6 +22,7 @@ import (
 	"tenon/internal/base/mail/mailtest"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
+	"tenon/internal/core/appearance"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/coretest"
@@ -113,7 +114,7 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 	}
 	f.s = notify.New(notify.Deps{
 		DB: d, Policy: w.Policy, Kinds: things, Accounts: accounts, Projects: w.Projects, Namespaces: places, Notes: f.notes, Subscriptions: f.subs,
-		Todos: todos, References: references, Settings: f.settings, URLs: urls, Signer: box.Signer(), Jobs: jobs, Log: slog.New(slog.DiscardHandler), Now: w.Now,
+		Todos: todos, References: references, Settings: f.settings, Appearance: appearance.New(appearance.Deps{}), URLs: urls, Signer: box.Signer(), Jobs: jobs, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		Out: out,
 	})
 	f.subs.Subscribe(w.Bus)

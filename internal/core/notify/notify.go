@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/mail"
 	"tenon/internal/base/secret"
+	"tenon/internal/core/appearance"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/namespace"
@@ -38,6 +39,7 @@ type Deps struct {
 	Todos         *todo.Service // knows who is mentioned
 	References    *reference.Service
 	Settings      *setting.Store
+	Appearance    *appearance.Service
 	URLs          *weburl.Site
 	Signer        *secret.Signer
 	Jobs          job.Enqueuer

@@ -393,6 +393,15 @@ func MetricImage(id int64, file string) string {
 	return "/uploads/-/system/issuable_metric_image/file/" + strconv.FormatInt(id, 10) + "/" + url.PathEscape(file)
 }
 
+// AppearanceImage is the path of a picture of the appearance (kind: logo, favicon and so on) below the root of the instance.
+func AppearanceImage(kind string, id int64, stored string) string {
+	_, file, _ := strings.Cut(stored, "/")
+	return "/uploads/-/system/appearance/" + kind + "/" + strconv.FormatInt(id, 10) + "/" + url.PathEscape(file)
+}
+
+// Manifest describes the instance as a web application.
+func (s *Site) Manifest() string { return s.base + "/-/manifest.json" }
+
 // Gravatar is the picture that gravatar.com has for an email address, size pixels wide.
 func Gravatar(email string, size int) string {
 	sum := sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(email))))

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 
@@ -37,16 +38,22 @@ func (h *Handler) serveAvatar(w http.ResponseWriter, r *http.Request, as authz.A
 		http.Error(w, http.StatusText(status), status)
 		return
 	}
-	defer o.Close()
+	cache := "private"
+	if kind == avatar.User || kind == avatar.Topic {
+		cache = "public"
+	}
+	servePicture(w, r, o.ContentType, o.Version, cache, o.Object)
+}
+
+// servePicture answers with a picture that was stored, and closes it. Caches, which are private or public, ask again after a few minutes.
+func servePicture(w http.ResponseWriter, r *http.Request, kind, version, cache string, from io.ReadSeekCloser) {
+	defer from.Close()
 	header := w.Header()
-	header.Set("Content-Type", o.ContentType)
+	header.Set("Content-Type", kind)
 	header.Set("Content-Disposition", "inline")
 	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Etag", `"`+o.Version+`"`)
-	header.Set("Cache-Control", "private, max-age=300")
-	if kind == avatar.User || kind == avatar.Topic {
-		header.Set("Cache-Control", "public, max-age=300")
-	}
-	serveContent(w, r, o.Object)
+	header.Set("Etag", `"`+version+`"`)
+	header.Set("Cache-Control", cache+", max-age=300")
+	serveContent(w, r, from)
 }

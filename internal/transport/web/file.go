@@ -27,7 +27,7 @@ var (
 // MatchFile reports whether a path is that of a file that a user uploaded.
 func MatchFile(path string) bool {
 	_, ok := parseFile(path)
-	return ok || avatarPath().MatchString(path) || metricPath().MatchString(path)
+	return ok || avatarPath().MatchString(path) || metricPath().MatchString(path) || imagePath().MatchString(path)
 }
 
 // fileAddress is what the path of a file names.
@@ -77,6 +77,10 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 	}
 	if m := avatarPath().FindStringSubmatch(r.URL.Path); m != nil {
 		h.serveAvatar(w, r, as, m)
+		return
+	}
+	if m := imagePath().FindStringSubmatch(r.URL.Path); m != nil {
+		h.serveImage(w, r, m)
 		return
 	}
 	c, err := h.open(r.Context(), as, r.URL.Path)

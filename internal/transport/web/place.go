@@ -161,7 +161,7 @@ func (x *visit) membersOf(p authz.Place) (templ.Component, error) {
 		return nil, err
 	}
 	older, newer := around(x, &list)
-	return members(list.Items, who, older, newer), nil
+	return templ.Join(x.guidelines("Guidelines", x.Appearance.Current().MemberGuidelines), members(list.Items, who, older, newer)), nil
 }
 
 func (x *visit) userPage(name string) (templ.Component, error) {

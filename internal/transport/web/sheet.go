@@ -30,6 +30,7 @@ type sheet struct {
 	API       string   // URL of the thing in the API, "" for none
 
 	Messages []broadcast.Message // of the administrators
+	Brand    brand
 
 	User     string // who is signed in with a session, "" for no user
 	Token    string // of forms

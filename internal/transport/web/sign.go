@@ -31,7 +31,7 @@ func (x *visit) signInPage(f signForm) (templ.Component, error) {
 	x.bind()
 	x.title("Sign in")
 	x.sheet.Return = f.Return
-	return templ.Join(x.ownText(x.Settings.Current().SignInText), signIn(&x.sheet, f)), nil
+	return templ.Join(x.welcome(), x.ownText(x.Settings.Current().SignInText), signIn(&x.sheet, f)), nil
 }
 
 // ownText is a text that the administrators wrote for a page, in Markdown; nil shows nothing.
@@ -274,7 +274,7 @@ func (x *visit) getProfile() (templ.Component, error) {
 	}
 	x.settings("Account")
 	x.sheet.API = x.URLs.API("user")
-	return profile(&views[0]), nil
+	return templ.Join(profile(&views[0]), x.guidelines("Avatar", x.Appearance.Current().ProfileImageGuidelines)), nil
 }
 
 func (x *visit) getSessions() (templ.Component, error) {

@@ -3,6 +3,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,11 +73,11 @@ func contentPolicy(assetProxy string) string {
 	if u, err := url.Parse(assetProxy); err == nil && u.Host != "" {
 		from += " " + u.Scheme + "://" + u.Host
 	}
-	return "default-src 'none'; style-src 'self'; img-src " + from + "; media-src " + from + "; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	return "default-src 'none'; style-src 'self'; img-src " + from + "; media-src " + from + "; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }
 
 func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
-	if h.assets.serve(w, r) {
+	if h.serveBrand(w, r) || h.assets.serve(w, r) {
 		return
 	}
 	httpkit.Of(r.Context()).Route = "page"
@@ -182,7 +183,8 @@ func (x *visit) here() string {
 // show sends a page.
 func (h *Handler) show(x *visit, body templ.Component) {
 	p := &x.sheet
-	p.Style, p.Icon = at.Asset(h.assets.style.name), at.Asset(h.assets.icon.name)
+	p.Brand = h.brand()
+	p.Style, p.Icon = at.Asset(h.assets.style.name), cmp.Or(p.Brand.Icon, at.Asset(h.assets.icon.name))
 	p.Language = h.Settings.Current().DefaultPreferredLanguage
 	if x.as.Session != 0 {
 		p.User = x.as.Username

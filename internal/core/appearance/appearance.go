@@ -1,0 +1,270 @@
+// Package appearance keeps how pages and mail of the instance look.
+package appearance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"tenon/internal/base/blob"
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/base/held"
+	"tenon/internal/base/pattern"
+	"tenon/internal/base/picture"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
+)
+
+// ID identifies the row, which is in the paths of pictures.
+type ID int64
+
+// Bounds of what is stored, in characters.
+const (
+	maxTitle       = 255
+	maxPWA         = 2_048
+	maxDescription = 10_000
+	maxGuidelines  = 4_096
+	maxMessage     = 1_000 // it is on every page and in every mail
+)
+
+// Colors of the messages where none are set.
+const (
+	defaultBackground = "#E75E40"
+	defaultFont       = "#FFFFFF"
+)
+
+// Appearance is how the instance looks. Texts are "" where there is none, and so are the stored names of pictures.
+type Appearance struct {
+	ID                     ID      `db:"id"`
+	Title                  string  `db:"title"`       // on the sign-in page, as the next
+	Description            string  `db:"description"` // Markdown
+	PWAName                string  `db:"pwa_name"`
+	PWAShortName           string  `db:"pwa_short_name"`
+	PWADescription         string  `db:"pwa_description"`
+	Logo                   string  `db:"logo"`
+	PWAIcon                string  `db:"pwa_icon"`
+	HeaderLogo             string  `db:"header_logo"`
+	Favicon                string  `db:"favicon"`
+	MemberGuidelines       string  `db:"member_guidelines"` // Markdown, as the next two
+	NewProjectGuidelines   string  `db:"new_project_guidelines"`
+	ProfileImageGuidelines string  `db:"profile_image_guidelines"`
+	HeaderMessage          string  `db:"header_message"`
+	FooterMessage          string  `db:"footer_message"`
+	MessageBackgroundColor string  `db:"message_background_color"` // #RGB or #RRGGBB, as the next
+	MessageFontColor       string  `db:"message_font_color"`
+	InMail                 bool    `db:"email_header_and_footer_enabled"` // the messages are in mail, too
+	CreatedAt              db.Time `db:"created_at"`
+	UpdatedAt              db.Time `db:"updated_at"`
+}
+
+// About is the appearance as the subject of an event.
+func (a Appearance) About() change.Subject {
+	return change.Subject{Type: "Appearance", ID: int64(a.ID), Title: "Appearance"}
+}
+
+// Colors returns the colors of the messages.
+func (a *Appearance) Colors() (background, font string) {
+	background, font = a.MessageBackgroundColor, a.MessageFontColor
+	if background == "" {
+		background = defaultBackground
+	}
+	if font == "" {
+		font = defaultFont
+	}
+	return background, font
+}
+
+// Image returns the stored name of a picture, "" for none.
+func (a *Appearance) Image(of Image) string {
+	if at := a.image(of); at != nil {
+		return *at
+	}
+	return ""
+}
+
+func (a *Appearance) image(of Image) *string {
+	switch of {
+	case Logo:
+		return &a.Logo
+	case PWAIcon:
+		return &a.PWAIcon
+	case HeaderLogo:
+		return &a.HeaderLogo
+	case Favicon:
+		return &a.Favicon
+	}
+	return nil
+}
+
+// Changes are the attributes that a call sets; nil leaves one alone.
+type Changes struct {
+	Title, Description, PWAName, PWAShortName, PWADescription      *string
+	MemberGuidelines, NewProjectGuidelines, ProfileImageGuidelines *string
+	HeaderMessage, FooterMessage                                   *string
+	MessageBackgroundColor, MessageFontColor                       *string
+	InMail                                                         *bool
+	Images                                                         map[Image]*Picture // nil removes a picture
+}
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB      *db.DB
+	Policy  *authz.Policy
+	Bus     *event.Bus
+	Objects *blob.Store
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// Service keeps the appearance, in memory as well: Current takes no statement.
+type Service struct {
+	Deps
+	*held.Value[Appearance]
+
+	cleaner *picture.Cleaner
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	s := &Service{Deps: d, cleaner: picture.NewCleaner()}
+	s.Value = held.New(s.read)
+	return s
+}
+
+var columns = db.Columns[Appearance]("a")
+
+// read returns the row, or the defaults with the id 0 where there is none.
+func (s *Service) read(ctx context.Context) (*Appearance, error) {
+	a, err := db.Get[Appearance](ctx, s.DB, "SELECT "+columns+" FROM appearances a ORDER BY a.id LIMIT 1")
+	if errors.Is(err, db.ErrNotFound) {
+		return &Appearance{MessageBackgroundColor: defaultBackground, MessageFontColor: defaultFont}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read appearance: %w", err)
+	}
+	return &a, nil
+}
+
+// Find returns the appearance.
+func (s *Service) Find(ctx context.Context, as authz.Actor) (*Appearance, error) {
+	if err := s.Policy.Require(ctx, as, authz.ReadAppearance, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	return s.read(ctx)
+}
+
+// Updated says that the appearance changed.
+type Updated struct{ change.Of[Appearance] }
+
+// Audit is what the audit trail records of it.
+func (Updated) Audit() (event, message string) {
+	return "appearance_updated", "Updated the appearance of the instance"
+}
+
+// Update changes the appearance.
+func (s *Service) Update(ctx context.Context, as authz.Actor, c Changes) (*Appearance, error) {
+	if err := s.Policy.Require(ctx, as, authz.AdminAppearance, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if err := s.store(ctx, c.Images); err != nil {
+		return nil, err
+	}
+	var out db.Change[Appearance]
+	err := s.Change(ctx, s.DB, func(ctx context.Context) error {
+		row, err := s.row(ctx, as)
+		if err != nil {
+			return err
+		}
+		out, err = db.Update(ctx, s.DB, row, func(_ context.Context, a *Appearance) error { c.apply(a); return nil })
+		if err != nil || !out.Any() {
+			return err
+		}
+		s.remove(ctx, &out.Before, &out.After)
+		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), authz.Place{}, &out)})
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "update appearance")
+	}
+	return &out.After, nil
+}
+
+// row names the only row, which it makes where there is none.
+func (s *Service) row(ctx context.Context, as authz.Actor) (db.Row, error) {
+	if err := s.DB.Lock(ctx, "appearances"); err != nil {
+		return db.Row{}, err
+	}
+	a, err := s.read(ctx)
+	if err != nil {
+		return db.Row{}, err
+	}
+	row := db.Row{Table: "appearances", ID: a.ID, Now: s.Now, If: as.UnmodifiedAt}
+	if a.ID != 0 {
+		return row, nil
+	}
+	a.CreatedAt = db.At(s.Now())
+	a.UpdatedAt = a.CreatedAt
+	err = db.Create(ctx, s.DB, "appearances", a)
+	row.ID, row.If = a.ID, nil
+	return row, err
+}
+
+// texts are the texts of changes by the columns that they are for.
+func (c *Changes) texts(a *Appearance) map[*string]*string {
+	return map[*string]*string{
+		&a.Title: c.Title, &a.Description: c.Description, &a.PWAName: c.PWAName, &a.PWAShortName: c.PWAShortName, &a.PWADescription: c.PWADescription,
+		&a.MemberGuidelines: c.MemberGuidelines, &a.NewProjectGuidelines: c.NewProjectGuidelines, &a.ProfileImageGuidelines: c.ProfileImageGuidelines,
+		&a.HeaderMessage: c.HeaderMessage, &a.FooterMessage: c.FooterMessage,
+		&a.MessageBackgroundColor: c.MessageBackgroundColor, &a.MessageFontColor: c.MessageFontColor,
+	}
+}
+
+func (c *Changes) apply(a *Appearance) {
+	for to, from := range c.texts(a) {
+		if from != nil {
+			*to = *from
+		}
+	}
+	if c.InMail != nil {
+		a.InMail = *c.InMail
+	}
+	for of, p := range c.Images {
+		if at := a.image(of); at != nil {
+			*at = p.stored()
+		}
+	}
+}
+
+var color = pattern.New(`^#[0-9A-Fa-f]{3}([0-9A-Fa-f]{3})?$`)
+
+func (c *Changes) check() error {
+	var f errs.Fields
+	for _, text := range []struct {
+		name string
+		sent *string
+		most int
+	}{
+		{"title", c.Title, maxTitle},
+		{"description", c.Description, maxDescription},
+		{"pwa_name", c.PWAName, maxTitle},
+		{"pwa_short_name", c.PWAShortName, maxTitle},
+		{"pwa_description", c.PWADescription, maxPWA},
+		{"member_guidelines", c.MemberGuidelines, maxGuidelines},
+		{"new_project_guidelines", c.NewProjectGuidelines, maxGuidelines},
+		{"profile_image_guidelines", c.ProfileImageGuidelines, maxGuidelines},
+		{"header_message", c.HeaderMessage, maxMessage},
+		{"footer_message", c.FooterMessage, maxMessage},
+	} {
+		f.Length(text.name, text.sent, text.most)
+	}
+	for name, sent := range map[string]*string{"message_background_color": c.MessageBackgroundColor, "message_font_color": c.MessageFontColor} {
+		f.Check(sent == nil || *sent == "" || color().MatchString(*sent), name, "must be a valid color code")
+	}
+	return f.Err()
+}
