@@ -114,6 +114,7 @@ func newWorld(s *server) *world {
 	common["topics/:id"] = number(s.do("admin", "POST", "/topics", map[string]any{"name": "shopping", "title": "Shopping"}), "id")
 	s.do("admin", "POST", "/features/changelog_commits_limitation", obj{"value": "true"})
 	common["broadcast_messages/:id"] = number(s.do("admin", "POST", "/broadcast_messages", obj{"message": "Hello", "target_path": "nowhere"}), "id")
+	common["service_accounts/:id"] = number(s.do("admin", "POST", "/service_accounts", nil), "id")
 	common["custom_attributes/:key"] = "room"
 	s.do("admin", "PUT", "/users/"+common["users/:id"]+"/custom_attributes/room", map[string]any{"value": "one"})
 	w.furnishCI(common)
@@ -183,6 +184,8 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	w.do("owner", "PUT", path, obj{"avatar": attached{"group.png", onePixel()}})
 	file := w.do("owner", "POST", path+"/uploads", obj{"file": attached{visibility + ".txt", "attached to the " + path}})
 	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
+	account := number(w.do("owner", "POST", path+"/service_accounts", nil), "id")
+	serves := w.do("owner", "POST", path+"/service_accounts/"+account+"/personal_access_tokens", obj{"name": "ci", "scopes": []string{"api"}})
 	token := w.do("owner", "POST", path+"/deploy_tokens", map[string]any{"name": "ci", "scopes": []string{"read_repository"}})
 	w.do("owner", "POST", path+"/invitations", map[string]any{"email": common[":email"], "access_level": authz.Guest})
 	w.do("owner", "POST", path+"/share", map[string]any{"group_id": common[":group_id"], "group_access": authz.Guest})
@@ -190,6 +193,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	p := &place{name: visibility, values: maps.Clone(common)}
 	maps.Copy(p.values, map[string]string{
 		"access_tokens/:token_id": number(bot, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
+		"service_accounts/:user_id": account, "personal_access_tokens/:token_id": number(serves, "id"),
 		"uploads/:upload_id": number(file, "id"), ":milestone_id": number(milestone, "id"), ":board_id": board, ":list_id": list,
 		"uploads/:secret": strings.Split(file["url"].(string), "/")[2], ":filename": visibility + ".txt",
 		"audit_events/:audit_event_id": w.first(path + "/audit_events"),

@@ -59,6 +59,14 @@ func (s *server) plans(project, group, mr string) []twice {
 			name: "broadcast message", path: post("/broadcast_messages", "id", map[string]any{"message": "one", "target_path": "nowhere"}),
 			a: text("message", "words %d"), b: toggle("dismissable"),
 		},
+		{
+			name: "service account of the instance", path: post("/service_accounts", "id", nil), read: "/service_accounts", verb: http.MethodPatch,
+			a: text("name", "name %d"), b: text("username", "service-%d"),
+		},
+		{
+			name: "service account of a group", path: post(group+"/service_accounts", "id", nil), read: group + "/service_accounts", verb: http.MethodPatch,
+			a: text("name", "name %d"), b: text("username", "service-of-group-%d"),
+		},
 		settings(project), settings(group), notified(""), notified(project), notified(group),
 		{name: "epic", path: post(group+"/epics", "iid", map[string]any{"title": "one"}), a: text("title", "title %d"), b: text("description", "words %d")},
 		{name: "snippet", path: post("/snippets", "id", snippet), a: text("title", "title %d"), b: text("description", "words %d")},

@@ -49,6 +49,9 @@ func (w *world) related(path string, values map[string]string) map[string][]stri
 	for _, place := range []string{group, path} {
 		w.do("owner", http.MethodPost, place+"/access_tokens", obj{"name": "another", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
 	}
+	w.do("admin", http.MethodPost, "/service_accounts", obj{"username": "aaa-service"})
+	w.do("owner", http.MethodPost, group+"/service_accounts", obj{"username": "aaa-service-of-group"})
+	w.do("owner", http.MethodPost, group+"/service_accounts/"+values["service_accounts/:user_id"]+"/personal_access_tokens", obj{"name": "another", "scopes": []string{"api"}})
 	mine := func(_ string, p obj) string { return number(w.do("mate", http.MethodPost, "/projects", p), "id") }
 	w.assorted(mine)
 	w.assorted(func(_ string, p obj) string {

@@ -31,6 +31,7 @@ var provedElsewhere = map[string]string{
 	"waiting runners":                                  "internal/core/ci TestService_Request_pausedWhileWaiting",
 	"project.Deleted: runners":                         "internal/core/runner TestService_Subscribe",
 	"project.Deleted: triggers":                        "internal/core/trigger TestService",
+	"service accounts":                                 "internal/core/serviceaccount TestService_Delete",
 	"project.Removing: notes":                          "internal/app TestOrphans",
 	"namespace.GroupRemoving: notes":                   "internal/app TestOrphans",
 	"namespace.GroupTransferred: milestones of issues": "internal/app TestGroupTransfer_planning",

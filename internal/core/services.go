@@ -62,6 +62,7 @@ import (
 	"tenon/internal/core/schedule"
 	"tenon/internal/core/search"
 	"tenon/internal/core/securefile"
+	"tenon/internal/core/serviceaccount"
 	"tenon/internal/core/session"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/signature"
@@ -126,16 +127,17 @@ type Services struct {
 	// Accounts, and what users and programs sign on with. Tokens of a departing user go first,
 	// so that they are of no use however long the rest takes. These react to the end of a
 	// place first, so that what becomes of each key and token is recorded before that end.
-	Accounts   *account.Service
-	Tokens     *token.Service
-	Sessions   *session.Service
-	Keys       *sshkey.Service
-	GPGKeys    *gpgkey.Service
-	GitImports *gitimport.Service
-	DeployKeys *deploykey.Service
-	BotTokens  *accesstoken.Service
-	Runners    *runner.Service
-	Triggers   *trigger.Service
+	Accounts        *account.Service
+	Tokens          *token.Service
+	Sessions        *session.Service
+	Keys            *sshkey.Service
+	GPGKeys         *gpgkey.Service
+	GitImports      *gitimport.Service
+	DeployKeys      *deploykey.Service
+	BotTokens       *accesstoken.Service
+	ServiceAccounts *serviceaccount.Service
+	Runners         *runner.Service
+	Triggers        *trigger.Service
 
 	// What only records comes before everything that reacts to an event with a change of its
 	// own, whose events are recorded in their turn.
@@ -248,6 +250,7 @@ func (s *Services) people(c *check, d Deps) {
 	s.BotTokens = accesstoken.New(need(c, accesstoken.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Tokens: s.Tokens, Namespaces: s.Namespaces, Settings: s.Settings, Now: d.Now,
 	}))
+	s.ServiceAccounts = serviceaccount.New(need(c, serviceaccount.Deps{Policy: s.Policy, Accounts: s.Accounts, Tokens: s.Tokens, Jobs: d.Jobs}))
 }
 
 // outbound opens connections that users ask for, as the settings allow.

@@ -254,8 +254,14 @@ func (r *rich) code(t *testing.T) {
 	message := got(r.root.BroadcastMessage.CreateBroadcastMessage(&gitlab.CreateBroadcastMessageOptions{
 		Message: new("Back at noon"), TargetAccessLevels: []gitlab.AccessLevelValue{gitlab.DeveloperPermissions}, TargetPath: new("team/*"), Theme: new("red"),
 	})).must(t)
+	accounts := got(r.root.Groups.CreateServiceAccount(r.group.ID, &gitlab.CreateServiceAccountOptions{Name: new("Deployer")})).must(t)
+	got(r.root.Groups.CreateServiceAccountPersonalAccessToken(r.group.ID, accounts.ID, &gitlab.CreateServiceAccountPersonalAccessTokenOptions{
+		Name: new("ci"), Scopes: new([]string{"api"}),
+	})).must(t)
+	got(r.root.Users.CreateServiceAccountUser(&gitlab.CreateServiceAccountUserOptions{Email: new("robots@example.com")})).must(t)
 	maps.Copy(r.values, fields{
-		"broadcast": message.ID, "ResourceGroup.pid": ships, "ResourceGroup.key": "eu/north",
+		"serviceAccount": accounts.ID,
+		"broadcast":      message.ID, "ResourceGroup.pid": ships, "ResourceGroup.key": "eu/north",
 		"schedule": nightly, "sha": sha, "commit": sha, "branch": "main", "tag": "v1.0", "tagName": "v1.0", "fileName": "moved.go", "file": "moved.go", "MergeTrains.ListMergeRequestInMergeTrain.targetBranch": "main",
 		"ProtectedBranches.branch": "release/*", "ProtectedTags.tag": "v*",
 		"RepositoryFiles.GetFile.opt": &gitlab.GetFileOptions{Ref: new("main")}, "RepositoryFiles.GetFileBlame.opt": &gitlab.GetFileBlameOptions{Ref: new("main")},

@@ -126,10 +126,10 @@ func or[T any](given *T, otherwise T) T {
 }
 
 // insert writes the user with address, namespace and identity in one transaction.
-func (s *Service) insert(ctx context.Context, as authz.Actor, row *userRow, in *Input, confirmed bool) (authz.UserID, error) {
+func (s *Service) insert(ctx context.Context, as authz.Actor, row *userRow, in *Input, confirmed bool, bounds ...db.Bound) (authz.UserID, error) {
 	var id authz.UserID
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := db.Create(ctx, s.DB, "users", row); err != nil {
+		if err := db.Create(ctx, s.DB, "users", row, bounds...); err != nil {
 			return err
 		}
 		id = row.ID

@@ -144,8 +144,8 @@ func (f *Filter) where(as authz.Actor) *db.Where {
 		on   bool
 		cond string
 	}{
-		{f.Active, "(u.state = 'active' AND u.user_type IN ('human', 'bot'))"},
-		{f.ExcludeActive, "NOT (u.state = 'active' AND u.user_type IN ('human', 'bot'))"},
+		{f.Active, "(u.state = 'active' AND u.user_type IN ('human', 'bot', 'service_account'))"},
+		{f.ExcludeActive, "NOT (u.state = 'active' AND u.user_type IN ('human', 'bot', 'service_account'))"},
 		{f.Blocked, "u.state IN ('blocked', 'ldap_blocked')"},
 		{f.External, "u.external"},
 		{f.ExcludeExternal, "NOT u.external"},

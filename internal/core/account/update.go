@@ -67,6 +67,12 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 	if err != nil {
 		return nil, err
 	}
+	return s.update(ctx, as, u, c)
+}
+
+// update is Update for callers in core, which have asked.
+func (s *Service) update(ctx context.Context, as authz.Actor, u *User, c Changes) (*User, error) {
+	id := u.ID
 	addresses, err := s.addresses(ctx, id)
 	if err != nil {
 		return nil, err

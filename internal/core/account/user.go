@@ -25,13 +25,15 @@ const (
 // Type tells people from the server's own accounts.
 type Type string
 
-// The types of users. Bots act for a token of a project or group; Ghost owns what
-// deleted users left; Internal accounts belong to the server.
+// The types of users. Bots act for a token of a project or group; service accounts
+// are members like people, but sign on with tokens alone; Ghost owns what deleted users
+// left; Internal accounts belong to the server.
 const (
-	Human    Type = "human"
-	Bot      Type = "bot"
-	Ghost    Type = "ghost"
-	Internal Type = "internal"
+	Human          Type = "human"
+	Bot            Type = "bot"
+	ServiceAccount Type = "service_account"
+	Ghost          Type = "ghost"
+	Internal       Type = "internal"
 )
 
 // PrivateCommitEmail is the value of CommitEmail that stands for the private address.
@@ -63,6 +65,7 @@ type Profile struct {
 	PasswordExpired  bool               `db:"password_expired"`
 	NamespaceID      *authz.NamespaceID `db:"namespace_id"` // nil for the ghost and internal users
 	CreatedByID      *authz.UserID      `db:"created_by_id"`
+	ProvisionedBy    *authz.NamespaceID `db:"provisioned_by_group_id"` // the group of a service account, nil for one of the instance
 	Bio              string             `db:"bio"`
 	Location         *string            `db:"location"`
 	Skype            string             `db:"skype"`

@@ -75,11 +75,13 @@ const (
 	ArchiveGroup      Ability = "archive_group"
 	ShareGroup        Ability = "share_group"
 
-	RequestGroupAccess Ability = "request_group_access"
-	TransferGroup      Ability = "transfer_group"
-	TransferInto       Ability = "transfer_into_group"
-	ReadGroupTokens    Ability = "read_group_access_tokens"
-	AdminGroupTokens   Ability = "admin_group_access_tokens"
+	RequestGroupAccess        Ability = "request_group_access"
+	TransferGroup             Ability = "transfer_group"
+	TransferInto              Ability = "transfer_into_group"
+	ReadGroupTokens           Ability = "read_group_access_tokens"
+	AdminGroupTokens          Ability = "admin_group_access_tokens"
+	ReadGroupServiceAccounts  Ability = "read_group_service_accounts"
+	AdminGroupServiceAccounts Ability = "admin_group_service_accounts"
 )
 
 // Abilities in a project.
@@ -327,13 +329,15 @@ var Rules = union(instanceRules, map[Ability]Rule{
 	ArchiveGroup:      {Min: Owner, Change: true},
 	ShareGroup:        {Min: Owner, Write: true},
 
-	RequestGroupAccess:   {SignedIn: true, Write: true},
-	TransferGroup:        {Min: Owner, Write: true},
-	TransferInto:         {Min: Maintainer, Write: true},
-	ReadGroupTokens:      {Min: Owner},
-	AdminGroupTokens:     {Min: Owner, Write: true},
-	ListGroupAuditEvents: {Min: Developer}, // below Owner their own actions
-	ReadGroupAuditEvents: {Min: Owner},
+	RequestGroupAccess:        {SignedIn: true, Write: true},
+	TransferGroup:             {Min: Owner, Write: true},
+	TransferInto:              {Min: Maintainer, Write: true},
+	ReadGroupTokens:           {Min: Owner},
+	AdminGroupTokens:          {Min: Owner, Write: true},
+	ReadGroupServiceAccounts:  {Min: Owner},
+	AdminGroupServiceAccounts: {Min: Owner, Write: true},
+	ListGroupAuditEvents:      {Min: Developer}, // below Owner their own actions
+	ReadGroupAuditEvents:      {Min: Owner},
 
 	ReadProject:      {Anyone: true, Deploy: true, Job: true},
 	AdminProject:     {Min: Maintainer, Write: true},

@@ -20,6 +20,9 @@ const (
 	ReadQueues      Ability = "read_queue_metrics"
 	ReadPlanLimits  Ability = "read_plan_limits"
 	AdminPlanLimits Ability = "admin_plan_limits"
+
+	ReadServiceAccounts  Ability = "read_service_accounts"
+	AdminServiceAccounts Ability = "admin_service_accounts"
 )
 
 // instanceRules are those of the abilities on the instance itself.
@@ -40,6 +43,9 @@ var instanceRules = map[Ability]Rule{
 	ReadQueues:      {Min: adminsOnly},
 	ReadPlanLimits:  {Min: adminsOnly},
 	AdminPlanLimits: {Min: adminsOnly, Write: true},
+
+	ReadServiceAccounts:  {Min: adminsOnly},
+	AdminServiceAccounts: {Min: adminsOnly, Write: true},
 }
 
 // union joins parts of the permission table.

@@ -78,6 +78,9 @@ type GroupSettings struct {
 	ShowDiffPreviewInEmail               *bool           `json:"show_diff_preview_in_email,omitempty"`
 	MathRenderingLimitsEnabled           *bool           `json:"math_rendering_limits_enabled,omitempty"`
 	LockMathRenderingLimitsEnabled       bool            `json:"lock_math_rendering_limits_enabled,omitempty"`
+
+	// ServiceTokensExpire makes the tokens of the group's service accounts expire where the instance does not ask for it; core/token reads it.
+	ServiceTokensExpire bool `json:"service_access_tokens_expiration_enforced,omitempty"`
 }
 
 // groupColumns are those of Group but for the actor's level, over the aliases of groupTables.

@@ -76,6 +76,7 @@ type GroupSettingsChanges struct {
 	ShowDiffPreviewInEmail               *bool           `json:"show_diff_preview_in_email,omitempty"`
 	MathRenderingLimitsEnabled           *bool           `json:"math_rendering_limits_enabled,omitempty"`
 	LockMathRenderingLimitsEnabled       *bool           `json:"lock_math_rendering_limits_enabled,omitempty"`
+	ServiceTokensExpire                  *bool           `json:"service_access_tokens_expiration_enforced,omitempty"`
 }
 
 // GroupInput is a new group; Name and Path are needed.

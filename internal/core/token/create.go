@@ -109,15 +109,19 @@ func (s *Service) createToken(ctx context.Context, as authz.Actor, kind Kind, us
 	}
 	t := s.token(kind, user, in.Name, in.Scopes)
 	t.Description, t.ExpiresOn = in.Description, in.ExpiresOn
-	if t.ExpiresOn == nil && s.NeedsExpiry() {
+	bounds, needed, err := s.terms(ctx, as, user)
+	if err != nil {
+		return nil, "", err
+	}
+	if t.ExpiresOn == nil && needed {
 		t.ExpiresOn = s.lastDay(tokenLife)
 	}
 	key := in.Secret
 	if key == "" {
 		key = s.newSecret()
 	}
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		kept, err := s.keep(ctx, as, t, key)
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		kept, err := s.keep(ctx, as, t, key, bounds...)
 		t.ID = kept.ID
 		return err
 	})

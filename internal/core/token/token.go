@@ -75,9 +75,9 @@ func (s *Service) token(kind Kind, user authz.UserID, name string, scopes authz.
 }
 
 // keep stores a token under the digest of its secret, in the caller's transaction.
-func (s *Service) keep(ctx context.Context, as authz.Actor, t Token, key string) (Token, error) {
+func (s *Service) keep(ctx context.Context, as authz.Actor, t Token, key string, bounds ...db.Bound) (Token, error) {
 	row := tokenRow{t, db.Fold(t.Name), secret.Digest(key)}
-	if err := db.Create(ctx, s.DB, "access_tokens", &row); err != nil {
+	if err := db.Create(ctx, s.DB, "access_tokens", &row, bounds...); err != nil {
 		return Token{}, fmt.Errorf("store token: %w", err)
 	}
 	err := s.Bus.Publish(ctx, Created{Stamp: as.Stamp(s.Now()), Token: row.Token})

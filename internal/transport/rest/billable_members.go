@@ -34,8 +34,8 @@ type billableEntity struct {
 	LastLoginAt    *api.Time `json:"last_login_at"`
 }
 
-// seatPlace finds the group.
-func (s *Server) seatPlace(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
+// groupPlace finds the group.
+func (s *Server) groupPlace(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
 	return mount{s: s, group: true}.place(ctx, as, ref)
 }
 
@@ -48,7 +48,7 @@ type billableMembersParams struct {
 
 func (s *Server) billableMembers(ctx context.Context, as authz.Actor, p billableMembersParams) (api.List[billableEntity], error) {
 	none := api.List[billableEntity]{}
-	at, err := s.seatPlace(ctx, as, p.ID)
+	at, err := s.groupPlace(ctx, as, p.ID)
 	if err != nil {
 		return none, err
 	}
@@ -117,7 +117,7 @@ func (s *Server) billableIndirect(ctx context.Context, as authz.Actor, p billabl
 
 func (s *Server) seats(ctx context.Context, as authz.Actor, p billableMemberParams, f namespace.SeatFilter) (api.List[seatEntity], error) {
 	none := api.List[seatEntity]{}
-	at, err := s.seatPlace(ctx, as, p.ID)
+	at, err := s.groupPlace(ctx, as, p.ID)
 	if err != nil {
 		return none, err
 	}
@@ -141,7 +141,7 @@ func (s *Server) seats(ctx context.Context, as authz.Actor, p billableMemberPara
 }
 
 func (s *Server) removeBillable(ctx context.Context, as authz.Actor, p memberPath) (api.None, error) {
-	at, err := s.seatPlace(ctx, as, p.ID)
+	at, err := s.groupPlace(ctx, as, p.ID)
 	if err != nil {
 		return api.None{}, err
 	}

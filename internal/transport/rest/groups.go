@@ -151,6 +151,7 @@ type groupParams struct {
 	ShowDiffPreview     *bool          `param:"show_diff_preview_in_email" doc:"Include diff previews in email notifications"`
 	MathLimits          *bool          `param:"math_rendering_limits_enabled" doc:"Enable math rendering limits"`
 	LockMathLimits      *bool          `param:"lock_math_rendering_limits_enabled" doc:"Lock the setting for all descendant groups"`
+	ServiceTokensExpire *bool          `param:"service_access_tokens_expiration_enforced" doc:"Tokens of the group's service accounts need an expiry date, also where the instance does not ask for one"`
 }
 
 // branchProtection says how default branches are protected.
@@ -184,6 +185,7 @@ func (p *groupParams) changes() (namespace.GroupChanges, error) {
 			WikiAccessLevel: p.WikiAccessLevel, IPRestrictionRanges: p.IPRanges, AllowedEmailDomainsList: p.EmailDomains,
 			EnabledGitAccessProtocol: p.GitProtocol, ShowDiffPreviewInEmail: p.ShowDiffPreview,
 			MathRenderingLimitsEnabled: p.MathLimits, LockMathRenderingLimitsEnabled: p.LockMathLimits,
+			ServiceTokensExpire: p.ServiceTokensExpire,
 		},
 	}
 	if c.EmailsEnabled == nil && p.EmailsDisabled != nil {

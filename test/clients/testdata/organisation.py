@@ -138,6 +138,24 @@ member.access_level = AccessLevel.MAINTAINER
 member.save()
 equal("risen", (middle.members.get(ben.id).access_level, middle.members.get(ben.id).expires_at), (40, NEXT_MONTH))
 refused("the last owner", 403, top.members.delete, ann.id)
+
+# A service account of the group, which is a member like people and signs on with tokens alone.
+accounts = f"/groups/{top.id}/service_accounts"
+deployer = clients["ann"].http_post(accounts, post_data={"name": "Deployer"})
+equal("generated", deployer["username"].startswith(f"service_account_group_{top.id}_"), True)
+secret = clients["ann"].http_post(
+    f"{accounts}/{deployer['id']}/personal_access_tokens", post_data={"name": "ci", "scopes": ["api"], "expires_at": NEXT_MONTH}
+)
+deploys = as_user(secret["token"])
+deploys.auth()
+equal("signed in as the account", (deploys.user.username, deploys.user.bot), (deployer["username"], True))
+refused("where it is no member", 404, deploys.groups.get, low.id)
+low.members.create({"user_id": deployer["id"], "access_level": AccessLevel.DEVELOPER})
+equal("a member", deploys.groups.get(low.id).path, "rockets")
+refused("of a subgroup", 400, clients["ann"].http_post, f"/groups/{middle.id}/service_accounts")
+clients["ann"].http_delete(f"{accounts}/{deployer['id']}")
+refused("after its deletion", 403, deploys.groups.get, low.id)
+until("the account is gone", lambda: clients["ann"].http_list(accounts) == [])
 top.description = "Makers of things"
 top.save()
 equal("described", root.groups.get(top.id).description, "Makers of things")
