@@ -34,6 +34,7 @@ var restricting = map[string]string{
 	"group project_creation_level":                             "internal/transport/rest.TestGroups",
 	"group repository_size_limit":                              "internal/core/repo.TestPush_sizeLimitNearest",
 	"group request_access_enabled":                             "internal/core/namespace.TestService_Request",
+	"group service_access_tokens_expiration_enforced":          "internal/core/serviceaccount.TestService_tokens",
 	"group share_with_group_lock":                              "internal/core/namespace.TestService_Create_levels",
 	"group shared_runners_setting":                             "internal/core/ci.TestService_Request_which",
 	"group subgroup_creation_level":                            "internal/core/namespace.TestService_Create_levels",

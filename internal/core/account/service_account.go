@@ -73,7 +73,7 @@ func ofGroup(alias string, group authz.NamespaceID) db.Where {
 	return w
 }
 
-// ServiceAccounts lists the service accounts of a group, or with 0 those of the instance. It and what follows ask for no permission.
+// ServiceAccounts lists the service accounts of a group, or with 0 those of the instance. It asks for no permission.
 func (s *Service) ServiceAccounts(ctx context.Context, group authz.NamespaceID, f ServiceFilter) (page.Page[ServiceUser], error) {
 	order := serviceOrders.By(strings.TrimPrefix(f.OrderBy, "id"))
 	if !f.Asc {
@@ -85,7 +85,7 @@ func (s *Service) ServiceAccounts(ctx context.Context, group authz.NamespaceID, 
 	return list, errs.Wrap(err, "list service accounts")
 }
 
-// ServiceAccount finds one of ServiceAccounts; all other users are missing.
+// ServiceAccount finds one of ServiceAccounts; all other users are missing. It asks for no permission.
 func (s *Service) ServiceAccount(ctx context.Context, group authz.NamespaceID, id authz.UserID) (*ServiceUser, error) {
 	w := ofGroup("u.", group)
 	w.And("u.id = ?", id)
@@ -101,7 +101,7 @@ func (s *Service) ServiceAccount(ctx context.Context, group authz.NamespaceID, i
 
 // CreateServiceAccount makes a service account of a group, or with 0 one of the instance. It is an external user without a password. An
 // address that is sent waits to be confirmed, so that whoever makes the account does not get what others send to that address;
-// where the instance confirms none, an administrator's is taken at once. A value that is taken, or is no value, is a BadRequest.
+// where the instance confirms none, an administrator's is taken at once. It asks for no permission. A value that is taken, or is no value, is a BadRequest.
 func (s *Service) CreateServiceAccount(ctx context.Context, as authz.Actor, group authz.NamespaceID, in ServiceInput) (*ServiceUser, error) {
 	prefix, most := "service_account_", maxServiceAccounts
 	if group != 0 {
@@ -169,7 +169,7 @@ func (s *Service) trusts(as authz.Actor) bool {
 	return as.Admin && s.Settings.Current().EmailConfirmationSetting == "off"
 }
 
-// UpdateServiceAccount changes a service account of a group, or with 0 one of the instance.
+// UpdateServiceAccount changes a service account of a group, or with 0 one of the instance. It asks for no permission.
 func (s *Service) UpdateServiceAccount(ctx context.Context, as authz.Actor, group authz.NamespaceID, id authz.UserID, c ServiceChanges) (*ServiceUser, error) {
 	if _, err := s.ServiceAccount(ctx, group, id); err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (s *Service) UpdateServiceAccount(ctx context.Context, as authz.Actor, grou
 	return s.ServiceAccount(ctx, group, id)
 }
 
-// RemoveServiceAccount is Delete for a service account of a group, or with 0 for one of the instance.
+// RemoveServiceAccount is Delete for a service account of a group, or with 0 for one of the instance. It asks for no permission.
 func (s *Service) RemoveServiceAccount(ctx context.Context, as authz.Actor, group authz.NamespaceID, id authz.UserID, how Removal) error {
 	if _, err := s.ServiceAccount(ctx, group, id); err != nil {
 		return err

@@ -60,13 +60,13 @@ func (s *Service) serviceTokensExpire(ctx context.Context, user authz.UserID) (b
 	return group.Expire, nil
 }
 
-// OfServiceAccount lists the tokens of a service account. It and what follows ask for no permission.
+// OfServiceAccount lists the tokens of a service account. It asks for no permission.
 func (s *Service) OfServiceAccount(ctx context.Context, user authz.UserID, f Filter) (page.Page[*Token], error) {
 	f.UserID = &user
 	return s.listTokens(ctx, f)
 }
 
-// FindOfServiceAccount finds one of OfServiceAccount.
+// FindOfServiceAccount finds one of OfServiceAccount. It asks for no permission.
 func (s *Service) FindOfServiceAccount(ctx context.Context, user authz.UserID, id ID) (*Token, error) {
 	t, err := db.Get[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t WHERE t.id = ? AND t.user_id = ? AND t.kind = ?", id, user, Personal)
 	if errors.Is(err, db.ErrNotFound) {
@@ -78,7 +78,7 @@ func (s *Service) FindOfServiceAccount(ctx context.Context, user authz.UserID, i
 	return s.refreshed(&t), nil
 }
 
-// CreateForServiceAccount makes a token of a service account. The second result is the secret: it is shown once and not kept.
+// CreateForServiceAccount makes a token of a service account. It asks for no permission. The second result is the secret: it is shown once and not kept.
 func (s *Service) CreateForServiceAccount(ctx context.Context, as authz.Actor, user authz.UserID, in Input) (*Token, string, error) {
 	if err := s.checkToken(&in); err != nil {
 		return nil, "", err
@@ -86,7 +86,7 @@ func (s *Service) CreateForServiceAccount(ctx context.Context, as authz.Actor, u
 	return s.createToken(ctx, as, Personal, user, in)
 }
 
-// RotateOfServiceAccount is Rotate for one of OfServiceAccount.
+// RotateOfServiceAccount is Rotate for one of OfServiceAccount. It asks for no permission.
 func (s *Service) RotateOfServiceAccount(ctx context.Context, as authz.Actor, user authz.UserID, id ID, day *string) (*Token, string, error) {
 	old, err := s.FindOfServiceAccount(ctx, user, id)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Service) RotateOfServiceAccount(ctx context.Context, as authz.Actor, us
 	return s.rotate(ctx, as, old, day)
 }
 
-// RevokeOfServiceAccount is Revoke for one of OfServiceAccount.
+// RevokeOfServiceAccount is Revoke for one of OfServiceAccount. It asks for no permission.
 func (s *Service) RevokeOfServiceAccount(ctx context.Context, as authz.Actor, user authz.UserID, id ID) error {
 	t, err := s.FindOfServiceAccount(ctx, user, id)
 	if err != nil {
