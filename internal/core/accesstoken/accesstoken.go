@@ -34,20 +34,10 @@ type Input struct {
 }
 
 // Created says that a place has a new token.
-type Created struct {
-	authz.Stamp
-
-	Place authz.Place
-	Token token.Token
-}
+type Created struct{ change.Of[token.Token] }
 
 // Revoked says that a place's token is of no use any more.
-type Revoked struct {
-	authz.Stamp
-
-	Place authz.Place
-	Token token.Token // before it was revoked
-}
+type Revoked struct{ change.Of[token.Token] }
 
 // Deps is what a Service is made of.
 type Deps struct {
@@ -203,7 +193,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p authz.Place, in 
 		if err := s.Namespaces.AddBot(ctx, as, p, t.UserID, in.Level); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Created{Stamp: as.Stamp(s.Now()), Place: p, Token: *t})
+		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), p, t)})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("create access token: %w", err)
@@ -241,7 +231,7 @@ func (s *Service) rotate(ctx context.Context, as authz.Actor, p authz.Place, old
 	// Not in one transaction with the rotation: where that finds a token used twice, it
 	// revokes the whole family and fails.
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		return s.Bus.Publish(ctx, Created{Stamp: as.Stamp(s.Now()), Place: p, Token: *next})
+		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), p, next)})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("rotate access token: %w", err)
@@ -294,20 +284,10 @@ func (s *Service) Revoke(ctx context.Context, as authz.Actor, p authz.Place, id 
 		if err := s.Namespaces.RemoveBot(ctx, as, p, t.UserID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Revoked{Stamp: as.Stamp(s.Now()), Place: p, Token: t.Token})
+		return s.Bus.Publish(ctx, Revoked{change.Deleted(as, s.Now(), p, &t.Token)})
 	})
 	if err != nil {
 		return fmt.Errorf("revoke access token: %w", err)
 	}
 	return nil
-}
-
-// Changed is the event in its generic form.
-func (e Created) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, nil, &e.Token)
-}
-
-// Changed is the event in its generic form.
-func (e Revoked) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, &e.Token, nil)
 }

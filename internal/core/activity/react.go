@@ -132,7 +132,7 @@ func (r *Recorder) MilestonesCopied(ctx context.Context, e milestone.Copied) err
 
 // MilestoneCreated records a new milestone of a project.
 func (r *Recorder) MilestoneCreated(ctx context.Context, e milestone.Created) error {
-	return r.milestones(ctx, e.By.UserID, []milestone.Milestone{e.Milestone}, Created)
+	return r.milestones(ctx, e.By.UserID, []milestone.Milestone{*e.Row()}, Created)
 }
 
 // MilestoneUpdated records that a milestone of a project was closed or opened again.
@@ -141,14 +141,14 @@ func (r *Recorder) MilestoneUpdated(ctx context.Context, e milestone.Updated) er
 	case e.Before.State == e.After.State:
 		return nil
 	case e.After.State == milestone.Closed:
-		return r.milestones(ctx, e.By.UserID, []milestone.Milestone{e.After}, Closed)
+		return r.milestones(ctx, e.By.UserID, []milestone.Milestone{*e.After}, Closed)
 	}
-	return r.milestones(ctx, e.By.UserID, []milestone.Milestone{e.After}, Reopened)
+	return r.milestones(ctx, e.By.UserID, []milestone.Milestone{*e.After}, Reopened)
 }
 
 // MilestoneDeleted records that a milestone of a project was deleted.
 func (r *Recorder) MilestoneDeleted(ctx context.Context, e milestone.Deleted) error {
-	return r.milestones(ctx, e.By.UserID, []milestone.Milestone{e.Milestone}, Destroyed)
+	return r.milestones(ctx, e.By.UserID, []milestone.Milestone{*e.Row()}, Destroyed)
 }
 
 // maxPages is how many pages of one push stand in the feed.

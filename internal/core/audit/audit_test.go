@@ -149,14 +149,17 @@ func recorded(ann authz.Actor) []sample {
 	ofShop := func(event string) []entry { return onShop(event, projectType, 5, "Shop") }
 	ofFormer := func(event string) []entry { return of(projectType, 5, "old/shop", event, projectType, 5, "Shop") }
 	owner := authz.UserID(7)
-	key := sshkey.Key{ID: 9, UserID: &owner, SHA256: "SHA256:x"}
-	gpg := gpgkey.Key{ID: 9, UserID: 7, Fingerprint: "ABC"}
-	personal, ofGroup := token.Token{ID: 9, UserID: 7, Kind: token.Personal}, token.Token{ID: 9, UserID: 7, Kind: token.Group}
+	key := change.Of[sshkey.Key]{Stamp: by, After: &sshkey.Key{ID: 9, UserID: &owner, SHA256: "SHA256:x"}}
+	gpg := change.Of[gpgkey.Key]{Stamp: by, After: &gpgkey.Key{ID: 9, UserID: 7, Fingerprint: "ABC"}}
+	ofToken := func(in authz.Place, kind token.Kind) change.Of[token.Token] {
+		return change.Of[token.Token]{Stamp: by, Place: in, After: &token.Token{ID: 9, UserID: 7, Kind: kind}}
+	}
+	personal, ofGroup := ofToken(authz.Place{}, token.Personal), ofToken(authz.Place{}, token.Group)
 	deployToken := change.Of[token.DeployToken]{Stamp: by, Place: inShop, After: &token.DeployToken{ID: 9, Name: "ci"}}
 	enabled := deploykey.Key{Key: &sshkey.Key{ID: 9, Title: "ci"}}
 	deployKey := deploykey.Change{Stamp: by, KeyID: 9, Title: "ci", ProjectID: 5, ProjectName: "Shop", FullPath: shop, After: &enabled}
-	rule := pushrule.Fact{Stamp: by, Place: inShop, Rule: pushrule.Rule{ID: 9}}
-	groupRule := pushrule.Fact{Stamp: by, Place: inTeam, Rule: pushrule.Rule{ID: 9}}
+	rule := change.Of[pushrule.Rule]{Stamp: by, Place: inShop, After: &pushrule.Rule{ID: 9}}
+	groupRule := change.Of[pushrule.Rule]{Stamp: by, Place: inTeam, After: &pushrule.Rule{ID: 9}}
 	checked := statuscheck.Fact{Stamp: by, Project: &place, Check: statuscheck.Check{ID: 9, Name: "scan"}}
 	protected := protection.Event{Stamp: by, ProjectID: 5, ProjectName: "Shop", FullPath: shop, Rule: protection.Rule{ID: 9, Name: "main"}}
 	required := approval.RuleFact{Stamp: by, Project: &place, Rule: approval.Rule{ID: 9, Name: "two eyes", Required: 2}, Before: &approval.Rule{ID: 9, Required: 1}}
@@ -208,14 +211,14 @@ func recorded(ann authz.Actor) []sample {
 		{account.AccessUnlocked{Stamp: by, UserID: 7, Username: "bob"}, ofBob("user_access_unlocked", "bob")},
 		{account.UserRemoved{Stamp: by, User: bob}, ofBob("user_destroyed", "Bob")},
 		{account.UserRemoved{Stamp: by, User: bob, Rejected: true}, ofBob("user_rejected", "Bob")},
-		{token.Created{Stamp: by, Token: personal}, onUser("personal_access_token_created", "PersonalAccessToken", 9, "")},
-		{token.Created{Stamp: by, Token: ofGroup}, nil},
-		{token.Revoked{Stamp: by, Token: personal}, onUser("personal_access_token_revoked", "PersonalAccessToken", 9, "")},
-		{token.Revoked{Stamp: by, Token: ofGroup}, nil},
-		{sshkey.Added{Stamp: by, Key: key}, onUser("add_ssh_key", "Key", 9, "SHA256:x")},
-		{sshkey.Removed{Stamp: by, Key: key}, onUser("remove_ssh_key", "Key", 9, "SHA256:x")},
-		{gpgkey.Added{Stamp: by, Key: gpg}, onUser("add_gpg_key", "GpgKey", 9, "ABC")},
-		{gpgkey.Removed{Stamp: by, Key: gpg}, onUser("remove_gpg_key", "GpgKey", 9, "ABC")},
+		{token.Created{Of: personal}, onUser("personal_access_token_created", "PersonalAccessToken", 9, "")},
+		{token.Created{Of: ofGroup}, nil},
+		{token.Revoked{Of: personal}, onUser("personal_access_token_revoked", "PersonalAccessToken", 9, "")},
+		{token.Revoked{Of: ofGroup}, nil},
+		{sshkey.Added{Of: key}, onUser("add_ssh_key", "Key", 9, "SHA256:x")},
+		{sshkey.Removed{Of: key}, onUser("remove_ssh_key", "Key", 9, "SHA256:x")},
+		{gpgkey.Added{Of: gpg}, onUser("add_gpg_key", "GpgKey", 9, "ABC")},
+		{gpgkey.Removed{Of: gpg}, onUser("remove_gpg_key", "GpgKey", 9, "ABC")},
 
 		{namespace.MemberAdded{Stamp: by, Place: inTeam, Member: namespace.Member{UserID: 7}}, onTeam("member_created", user, 7, "")},
 		{namespace.MemberChanged{Stamp: by, Place: inShop, Member: namespace.Member{UserID: 7}}, onShop("member_updated", user, 7, "")},
@@ -256,17 +259,17 @@ func recorded(ann authz.Actor) []sample {
 		{project.Unforked{Fact: fact}, ofShop("project_fork_relationship_removed")},
 		{project.Unforked{Fact: fact, Deleted: true}, nil},
 		{upload.Deleted{Of: change.Of[upload.Upload]{Stamp: by, Place: inTeam, Before: &upload.Upload{ID: 9, Name: "a.png"}}}, onTeam("upload_deleted", "Upload", 9, "")},
-		{accesstoken.Created{Stamp: by, Place: inShop, Token: personal}, onShop("project_access_token_created", "PersonalAccessToken", 9, "")},
-		{accesstoken.Revoked{Stamp: by, Place: inTeam, Token: personal}, onTeam("group_access_token_deleted", "PersonalAccessToken", 9, "")},
+		{accesstoken.Created{Of: ofToken(inShop, token.Project)}, onShop("project_access_token_created", "PersonalAccessToken", 9, "")},
+		{accesstoken.Revoked{Of: ofToken(inTeam, token.Group)}, onTeam("group_access_token_deleted", "PersonalAccessToken", 9, "")},
 		{accesstoken.DeployCreated{Of: deployToken}, onShop("deploy_token_created", "DeployToken", 9, "ci")},
 		{accesstoken.DeployDestroyed{Of: deployToken}, onShop("deploy_token_destroyed", "DeployToken", 9, "ci")},
 		{deploykey.Added{Change: deployKey}, onShop("deploy_key_added", "DeployKey", 9, "ci")},
 		{deploykey.Updated{Change: deployKey}, onShop("deploy_key_updated", "DeployKey", 9, "ci")},
 		{deploykey.Removed{Change: deployKey}, onShop("deploy_key_removed", "DeployKey", 9, "ci")},
 		{deploykey.PublicAdded{Of: change.Of[deploykey.Key]{Stamp: by, After: &enabled}}, of(user, int64(ann.UserID), "ann", "deploy_key_added", "DeployKey", 9, "ci")},
-		{pushrule.Created{Fact: rule}, onShop("push_rule_created", "PushRule", 9, "Shop")},
-		{pushrule.Updated{Fact: groupRule}, onTeam("push_rule_updated", "PushRule", 9, "Team")},
-		{pushrule.Deleted{Fact: rule}, onShop("push_rule_removed", "PushRule", 9, "Shop")},
+		{pushrule.Created{Of: rule}, onShop("push_rule_created", "PushRule", 9, "Shop")},
+		{pushrule.Updated{Of: groupRule}, onTeam("push_rule_updated", "PushRule", 9, "Team")},
+		{pushrule.Deleted{Of: rule}, onShop("push_rule_removed", "PushRule", 9, "Shop")},
 		{statuscheck.Created{Fact: checked}, onShop("create_status_check", "MergeRequests::ExternalStatusCheck", 9, "scan")},
 		{
 			statuscheck.Updated{Fact: statuscheck.Fact{Stamp: by, Project: &place, Check: checked.Check, Before: &statuscheck.Check{ID: 9, Name: "old", Sealed: new(string)}}},

@@ -169,8 +169,8 @@ func recordedElsewhere(by authz.Stamp, inTeam authz.Place, author entry) []sampl
 		{variable.Updated{Fact: group}, onTeam("ci_group_variable_updated", "Ci::GroupVariable", 9, "KEY")},
 		{variable.Deleted{Fact: group}, onTeam("ci_group_variable_deleted", "Ci::GroupVariable", 9, "KEY")},
 		{runner.Created{Fact: registered}, onAnn("ci_runner_registered", "Ci::Runner", 9, "shed")},
-		{accesstoken.Created{Stamp: by, Place: inTeam, Token: made}, onTeam("group_access_token_created", "PersonalAccessToken", 9, "")},
-		{accesstoken.Revoked{Stamp: by, Place: authz.Place{ID: 5, Path: "team/shop"}, Token: made}, of("Project", 5, "team/shop", "project_access_token_deleted", "PersonalAccessToken", 9, "")},
+		{accesstoken.Created{Of: change.Of[token.Token]{Stamp: by, Place: inTeam, After: &made}}, onTeam("group_access_token_created", "PersonalAccessToken", 9, "")},
+		{accesstoken.Revoked{Of: change.Of[token.Token]{Stamp: by, Place: authz.Place{ID: 5, Path: "team/shop"}, After: &made}}, of("Project", 5, "team/shop", "project_access_token_deleted", "PersonalAccessToken", 9, "")},
 	}
 }
 

@@ -51,12 +51,12 @@ func (t table) people() {
 	one(t, func(e account.AddressRemoved) Entry {
 		return ofUser(e.UserID, e.Username, Entry{By: e.By, Event: "email_destroyed", Message: "Email destroyed"}).target("Email", e.ID, e.Email).with("remove", "email")
 	})
-	record(t, "personal_access_token_created", "Created personal access token with id {id}", func(e token.Created, out *Entry) { *out = ofToken(&e.Token, *out) })
-	record(t, "personal_access_token_revoked", "Revoked personal access token with id {id}", func(e token.Revoked, out *Entry) { *out = ofToken(&e.Token, *out) })
-	record(t, "add_ssh_key", "Added SSH key", func(e sshkey.Added, out *Entry) { *out = ofUser(*e.Key.UserID, "", *out) })
-	record(t, "remove_ssh_key", "Removed SSH key", func(e sshkey.Removed, out *Entry) { *out = ofUser(*e.Key.UserID, "", *out) })
-	record(t, "add_gpg_key", "Added GPG key", func(e gpgkey.Added, out *Entry) { *out = ofUser(e.Key.UserID, "", *out) })
-	record(t, "remove_gpg_key", "Removed GPG key", func(e gpgkey.Removed, out *Entry) { *out = ofUser(e.Key.UserID, "", *out) })
+	record(t, "personal_access_token_created", "Created personal access token with id {id}", func(e token.Created, out *Entry) { *out = ofToken(e.Row(), *out) })
+	record(t, "personal_access_token_revoked", "Revoked personal access token with id {id}", func(e token.Revoked, out *Entry) { *out = ofToken(e.Row(), *out) })
+	record(t, "add_ssh_key", "Added SSH key", func(e sshkey.Added, out *Entry) { *out = ofUser(*e.Row().UserID, "", *out) })
+	record(t, "remove_ssh_key", "Removed SSH key", func(e sshkey.Removed, out *Entry) { *out = ofUser(*e.Row().UserID, "", *out) })
+	record(t, "add_gpg_key", "Added GPG key", func(e gpgkey.Added, out *Entry) { *out = ofUser(e.Row().UserID, "", *out) })
+	record(t, "remove_gpg_key", "Removed GPG key", func(e gpgkey.Removed, out *Entry) { *out = ofUser(e.Row().UserID, "", *out) })
 	one(t, settingChanged)
 }
 

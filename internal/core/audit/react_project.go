@@ -49,7 +49,7 @@ func (t table) projects() {
 	})
 	record(t, "upload_deleted", "Deleted the uploaded file {title}", func(_ upload.Deleted, out *Entry) { out.TargetDetails = "" })
 	record(t, "{kind}_access_token_created", "Created {kind} access token with token_id: {id}", func(e accesstoken.Created, out *Entry) {
-		out.Message += " with scopes: [" + list(e.Token.Scopes()) + "]"
+		out.Message += " with scopes: [" + list(e.Row().Scopes()) + "]"
 		out.TargetDetails = ""
 	})
 	record(t, "{kind}_access_token_deleted", "Revoked {kind} access token with token_id: {id}", func(_ accesstoken.Revoked, out *Entry) { out.TargetDetails = "" })
@@ -80,9 +80,9 @@ func list(scopes authz.Scopes) string {
 
 // rules is about what projects and groups ask of pushes and merge requests.
 func (t table) rules() {
-	record(t, "push_rule_created", "Added push rule", func(e pushrule.Created, out *Entry) { *out = terms(e.Fact, *out) })
-	record(t, "push_rule_updated", "Changed push rule", func(e pushrule.Updated, out *Entry) { *out = terms(e.Fact, *out) })
-	record(t, "push_rule_removed", "Removed push rule", func(e pushrule.Deleted, out *Entry) { *out = terms(e.Fact, *out) })
+	record(t, "push_rule_created", "Added push rule", func(e pushrule.Created, out *Entry) { *out = terms(e.Of, *out) })
+	record(t, "push_rule_updated", "Changed push rule", func(e pushrule.Updated, out *Entry) { *out = terms(e.Of, *out) })
+	record(t, "push_rule_removed", "Removed push rule", func(e pushrule.Deleted, out *Entry) { *out = terms(e.Of, *out) })
 	record(t, "protected_branch_created", "Added", func(e protection.BranchProtected, out *Entry) { *out = branches(&e.Rule, *out) })
 	record(t, "protected_branch_updated", "Changed", func(e protection.BranchProtectionUpdated, out *Entry) { *out = branches(&e.Rule, *out) })
 	record(t, "protected_branch_removed", "", func(e protection.BranchUnprotected, out *Entry) {
@@ -116,8 +116,8 @@ func (t table) rules() {
 }
 
 // terms adds what a push rule asks for now.
-func terms(e pushrule.Fact, out Entry) Entry {
-	out.TargetDetails, out.Details = e.Place.Name, change.Attributes(&e.Rule.Terms)
+func terms(e change.Of[pushrule.Rule], out Entry) Entry {
+	out.TargetDetails, out.Details = e.Place.Name, change.Attributes(&e.Row().Terms)
 	return out
 }
 

@@ -90,27 +90,14 @@ type ListInput struct {
 // Filter selects boards.
 type Filter struct{ page.Range }
 
-// Fact is what every event of a board says.
-type Fact struct {
-	authz.Stamp
-
-	Board Board
-	Place authz.Place
-}
-
 // Created is published when a board was made.
-type Created struct{ Fact }
+type Created struct{ change.Of[Board] }
 
 // Updated is published when a board got other attributes or another scope.
-type Updated struct {
-	db.Change[Board]
-	authz.Stamp
-
-	Place authz.Place
-}
+type Updated struct{ change.Of[Board] }
 
 // Deleted is published when a board was deleted with its lists.
-type Deleted struct{ Fact }
+type Deleted struct{ change.Of[Board] }
 
 // check collects what is wrong with a board as it will be stored.
 func (b *Board) check() error {
@@ -140,19 +127,4 @@ func (l Limits) check() error {
 // About names it for events.
 func (b Board) About() change.Subject {
 	return change.Subject{Type: "Board", ID: int64(b.ID), Title: b.Name}
-}
-
-// Changed is the event in its generic form.
-func (e Created) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, nil, &e.Board)
-}
-
-// Changed is the event in its generic form.
-func (e Updated) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, &e.Before, &e.After)
-}
-
-// Changed is the event in its generic form.
-func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, &e.Board, nil)
 }

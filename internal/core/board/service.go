@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
@@ -141,7 +142,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, c 
 			}
 			b.Labels = one[0].Labels
 		}
-		return s.Bus.Publish(ctx, Created{Fact{Board: *b, Place: at, Stamp: as.Stamp(s.Now())}})
+		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), at, b)})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "create board")
@@ -172,7 +173,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id
 		} else if !out.Any() {
 			return nil
 		}
-		return s.Bus.Publish(ctx, Updated{Change: out, Place: at, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), at, &out)})
 	})
 	if err != nil {
 		return nil, missing(err, "update board")
@@ -268,7 +269,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, id
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{Fact{Board: b, Place: at, Stamp: as.Stamp(s.Now())}})
+		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), at, &b)})
 	})
 	return missing(err, "delete board")
 }

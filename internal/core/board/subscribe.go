@@ -19,20 +19,20 @@ func (s *Service) Subscribe(b *event.Bus) {
 	const name = "boards"
 	event.On(b, name, func(ctx context.Context, e label.Promoted) error {
 		for _, table := range []string{"board_lists", "board_labels"} {
-			if err := s.replace(ctx, table, "label_id", int64(e.Label.ID), ids(e.Replaces)); err != nil {
+			if err := s.replace(ctx, table, "label_id", int64(e.After.ID), ids(e.Replaces)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	event.On(b, name, func(ctx context.Context, e milestone.Promoted) error {
-		if err := s.replace(ctx, "board_lists", "milestone_id", int64(e.Milestone.ID), ids(e.Replaces)); err != nil {
+		if err := s.replace(ctx, "board_lists", "milestone_id", int64(e.After.ID), ids(e.Replaces)); err != nil {
 			return err
 		}
 		for chunk := range slices.Chunk(ids(e.Replaces), db.MaxArgs-1) {
 			marks, args := db.Marks(chunk)
 			if _, err := s.DB.Exec(ctx, "UPDATE boards SET milestone_id = ? WHERE milestone_id IN ("+marks+")",
-				append([]any{e.Milestone.ID}, args...)...); err != nil {
+				append([]any{e.After.ID}, args...)...); err != nil {
 				return fmt.Errorf("promoted milestone of boards: %w", err)
 			}
 		}

@@ -22,30 +22,12 @@ type Key struct {
 }
 
 // Added is published when a key was added to an account.
-type Added struct {
-	authz.Stamp
-
-	Key Key
-}
+type Added struct{ change.Of[Key] }
 
 // Removed is published when a key of an account was deleted or revoked.
-type Removed struct {
-	authz.Stamp
-
-	Key Key // before the deletion
-}
+type Removed struct{ change.Of[Key] }
 
 // About names it for events.
 func (k Key) About() change.Subject {
 	return change.Subject{Type: "GpgKey", ID: int64(k.ID), Title: k.Fingerprint}
-}
-
-// Changed is the event in its generic form.
-func (e Added) Changed() change.Fact {
-	return change.View(e.Stamp, authz.Place{}, nil, &e.Key)
-}
-
-// Changed is the event in its generic form.
-func (e Removed) Changed() change.Fact {
-	return change.View(e.Stamp, authz.Place{}, &e.Key, nil)
 }

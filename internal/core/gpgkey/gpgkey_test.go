@@ -141,7 +141,7 @@ func TestService(t *testing.T) {
 		if list, err := s.ListOwn(ctx, as, page.Range{}); err != nil || list.Total != 0 {
 			t.Errorf("own list: got %+v, %v, want nothing", list, err)
 		}
-		if len(events) != 4 || events[0].(gpgkey.Added).Key.ID != k.ID || events[3].(gpgkey.Removed).Key.Fingerprint != k.Fingerprint {
+		if len(events) != 4 || events[0].(gpgkey.Added).After.ID != k.ID || events[3].(gpgkey.Removed).Before.Fingerprint != k.Fingerprint {
 			t.Errorf("published %+v", events)
 		}
 	})

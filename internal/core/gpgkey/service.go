@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Deps is what a Service is made of.
@@ -70,7 +71,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 				return err
 			}
 		}
-		return s.Bus.Publish(ctx, Added{Stamp: as.Stamp(s.Now()), Key: k})
+		return s.Bus.Publish(ctx, Added{change.Created(as, s.Now(), authz.Place{}, &k)})
 	})
 	if db.Duplicate(err, "gpg_keys") || db.Duplicate(err, "gpg_subkeys") { // another request was first
 		if err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.taken(ctx, &k) }); err != nil {
@@ -165,7 +166,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID,
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Removed{Stamp: as.Stamp(s.Now()), Key: *k})
+		return s.Bus.Publish(ctx, Removed{change.Deleted(as, s.Now(), authz.Place{}, k)})
 	})
 	if err != nil {
 		return fmt.Errorf("delete OpenPGP key: %w", err)

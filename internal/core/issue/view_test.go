@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/limit"
@@ -48,7 +49,7 @@ func TestService_Views(t *testing.T) {
 			Iterations: iteration.New(iteration.Deps{DB: d, Policy: f.Policy, Bus: f.Bus, Now: f.Now}),
 			Accounts:   account.New(account.Deps{Limits: &limit.Service{}, DB: d, Policy: f.Policy, Bus: f.Bus, Settings: setting.New(d, f.Now), Now: still, URLs: urls}),
 		})
-		issues.Connect(issue.Above{Subscriptions: subscribed(f.planner.UserID)})
+		issues.Connect(issue.Above{Subscriptions: subscribed(f.planner.UserID), Commands: alonetest.Commands{}})
 		root := f.Admin("root")
 		due, err := milestones.Create(ctx, f.owner, f.Find(f.owner, f.id).Place(), milestone.Input{Title: "v1"})
 		if err != nil {

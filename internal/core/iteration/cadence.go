@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 )
 
@@ -191,7 +192,7 @@ func (s *Service) DeleteCadence(ctx context.Context, as authz.Actor, at authz.Pl
 				return err
 			}
 			for _, i := range gone {
-				if err := s.Bus.Publish(ctx, Deleted{Fact{Iteration: i, Stamp: as.Stamp(s.Now())}}); err != nil {
+				if err := s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), i.place(), &i)}); err != nil {
 					return err
 				}
 			}

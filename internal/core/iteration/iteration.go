@@ -136,24 +136,14 @@ type Changes struct {
 	StartDate, DueDate *string // YYYY-MM-DD; of cadences that are not automatic
 }
 
-// Fact is what every event of an iteration says.
-type Fact struct {
-	authz.Stamp
-
-	Iteration Iteration
-}
-
 // Created is published when an iteration was made.
-type Created struct{ Fact }
+type Created struct{ change.Of[Iteration] }
 
 // Updated is published when an iteration was changed.
-type Updated struct {
-	db.Change[Iteration]
-	authz.Stamp
-}
+type Updated struct{ change.Of[Iteration] }
 
 // Deleted is published when an iteration was deleted. Its issues have none afterwards.
-type Deleted struct{ Fact }
+type Deleted struct{ change.Of[Iteration] }
 
 // check collects what is wrong with an iteration as it will be stored.
 func (i *Iteration) check() errs.Fields {
@@ -195,19 +185,4 @@ func (i Iteration) About() change.Subject {
 
 func (i *Iteration) place() authz.Place {
 	return authz.Place{Group: true, ID: int64(i.NamespaceID), Namespace: i.NamespaceID, Path: i.Path}
-}
-
-// Changed is the event in its generic form.
-func (e Created) Changed() change.Fact {
-	return change.View(e.Stamp, e.Iteration.place(), nil, &e.Iteration)
-}
-
-// Changed is the event in its generic form.
-func (e Updated) Changed() change.Fact {
-	return change.View(e.Stamp, e.After.place(), &e.Before, &e.After)
-}
-
-// Changed is the event in its generic form.
-func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Iteration.place(), &e.Iteration, nil)
 }

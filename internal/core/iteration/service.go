@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 )
 
@@ -125,7 +126,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, i *Iteration) erro
 	if err := db.Create(ctx, s.DB, "iterations", i); err != nil {
 		return err
 	}
-	return s.Bus.Publish(ctx, Created{Fact{Iteration: *i, Stamp: as.Stamp(s.Now())}})
+	return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), i.place(), i)})
 }
 
 // Create makes an iteration in a cadence of the group that is not automatic. Iterations of
@@ -188,7 +189,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, id
 		if _, err := s.DB.Exec(ctx, "UPDATE iterations SET sequence = sequence - 1 WHERE cadence_id = ? AND sequence > ?", i.CadenceID, i.Sequence); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{Fact{Iteration: i, Stamp: as.Stamp(s.Now())}})
+		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), i.place(), &i)})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return errs.Missing("Iteration")

@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // row names the row of an iteration for db.Update and db.ForUpdate.
@@ -40,7 +41,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id
 				return err
 			}
 		}
-		return s.Bus.Publish(ctx, Updated{Change: out, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), out.After.place(), &out)})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Iteration")

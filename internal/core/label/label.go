@@ -83,28 +83,13 @@ type Assignment struct {
 func (a Assignment) Empty() bool { return a.Set == nil && len(a.Add) == 0 && len(a.Remove) == 0 }
 
 // Created is published when a label was made.
-type Created struct {
-	authz.Stamp
-
-	Label Label
-	Place authz.Place
-}
+type Created struct{ change.Of[Label] }
 
 // Updated is published when a label was changed.
-type Updated struct {
-	db.Change[Label]
-	authz.Stamp
-
-	Place authz.Place
-}
+type Updated struct{ change.Of[Label] }
 
 // Deleted is published when a label was deleted with all that it was attached to.
-type Deleted struct {
-	authz.Stamp
-
-	Label Label
-	Place authz.Place
-}
+type Deleted struct{ change.Of[Label] }
 
 // validate checks a label as it will be stored.
 func (l *Label) validate() error {
@@ -149,19 +134,4 @@ func tidy(titles []string) []string {
 // About names it for events.
 func (l Label) About() change.Subject {
 	return change.Subject{Type: "Label", ID: int64(l.ID), Title: l.Title}
-}
-
-// Changed is the event in its generic form.
-func (e Created) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, nil, &e.Label)
-}
-
-// Changed is the event in its generic form.
-func (e Updated) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, &e.Before, &e.After)
-}
-
-// Changed is the event in its generic form.
-func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, &e.Label, nil)
 }

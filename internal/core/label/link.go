@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
@@ -127,7 +128,7 @@ func (s *Service) make(ctx context.Context, as authz.Actor, at authz.Place, titl
 			return err
 		}
 		l.ID = id
-		return s.Bus.Publish(ctx, Created{Label: l, Place: at, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), at, &l)})
 	})
 	return l, err == nil, err
 }

@@ -13,11 +13,9 @@ import (
 // Promoted is published when a project's label became one of its group, before those that it
 // replaces are deleted.
 type Promoted struct {
-	authz.Stamp
+	change.Of[Label] // in the group
 
-	Label    Label
-	Place    authz.Place // the group
-	Replaces []ID        // labels of the title in the projects of the group
+	Replaces []ID // labels of the title in the projects of the group
 }
 
 // Promote makes a label of a project one of the group that the project stands in, or finds
@@ -72,7 +70,7 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group authz
 			ON CONFLICT DO NOTHING`, append([]any{out.ID}, args...)...); err != nil {
 			return err
 		}
-		if err := s.Bus.Publish(ctx, Promoted{Stamp: as.Stamp(s.Now()), Label: out, Place: group, Replaces: replaced}); err != nil {
+		if err := s.Bus.Publish(ctx, Promoted{Of: change.Created(as, s.Now(), group, &out), Replaces: replaced}); err != nil {
 			return err
 		}
 		_, err = s.DB.Exec(ctx, "DELETE FROM labels WHERE "+same, args...)
@@ -85,9 +83,4 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group authz
 		return nil, errs.Wrap(err, "promote label")
 	}
 	return &out, nil
-}
-
-// Changed is the event in its generic form.
-func (e Promoted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, nil, &e.Label)
 }

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/weburl"
 )
@@ -157,7 +158,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 		if err := s.setPriority(ctx, at, l); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Created{Label: *l, Place: at, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), at, l)})
 	})
 	if db.Duplicate(err, "labels") {
 		return nil, exists
@@ -190,7 +191,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, re
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.Bus.Publish(ctx, Updated{Change: out, Place: at, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), at, &out)})
 	})
 	switch {
 	case errors.Is(err, db.ErrNotFound):
@@ -219,7 +220,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, re
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{Label: *l, Place: at, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), at, l)})
 	})
 	return errs.Wrap(err, "delete label")
 }

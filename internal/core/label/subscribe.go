@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -100,7 +101,7 @@ func (s *Service) copiesIn(ctx context.Context, as authz.Actor, at authz.Place, 
 	}
 	for i := range out {
 		out[i].ID = ID(ids[i])
-		if err := s.Bus.Publish(ctx, Created{Stamp: as.Stamp(s.Now()), Label: out[i], Place: at}); err != nil {
+		if err := s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), at, &out[i])}); err != nil {
 			return nil, err
 		}
 	}

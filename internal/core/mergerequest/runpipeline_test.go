@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
@@ -521,7 +522,7 @@ func (a approved) ApprovedBy(context.Context, *mergerequest.MergeRequest) ([]aut
 
 func TestService_RunPipeline_approved(t *testing.T) {
 	eachPiped(t, func(t *testing.T, w *piped) {
-		w.requests.Connect(mergerequest.Above{Approvals: approved{[]authz.UserID{w.maintainer.UserID}}})
+		w.requests.Connect(mergerequest.Above{Approvals: approved{[]authz.UserID{w.maintainer.UserID}}, Commands: alonetest.Commands{}})
 		ns, err := db.Get[authz.NamespaceID](t.Context(), w.DB, "SELECT namespace_id FROM projects WHERE id = ?", w.id)
 		check(t, err)
 		id := milestone.ID(w.Insert("milestones", coretest.Row{"namespace_id": ns, "iid": 1, "title": "1.0", "state": "active"}))

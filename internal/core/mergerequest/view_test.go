@@ -28,7 +28,7 @@ func (s subscribers) Of(_ context.Context, as authz.Actor, things ...noteable.Re
 func TestService_Views(t *testing.T) {
 	t.Parallel()
 	eachChecked(t, func(t *testing.T, w *checked) {
-		w.requests.Connect(mergerequest.Above{Subscriptions: subscribers{w.developer.UserID: true}, Approvals: alonetest.Approvals{}})
+		w.requests.Connect(mergerequest.Above{Subscriptions: subscribers{w.developer.UserID: true}, Approvals: alonetest.Approvals{}, Commands: alonetest.Commands{}})
 		m := w.open("topic", files{"c": "c\n"})
 		w.report("topic", ci.Running)
 		due, err := w.deps.Milestones.Create(t.Context(), w.maintainer, w.as(w.maintainer).Place(), milestone.Input{Title: "One"})

@@ -115,7 +115,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	})
 	w.deps.References.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: issueFinder{w}}})
 	w.requests = mergerequest.New(w.deps)
-	w.requests.Connect(mergerequest.Above{Approvals: alonetest.Approvals{}})
+	w.requests.Connect(mergerequest.Above{Approvals: alonetest.Approvals{}, Commands: alonetest.Commands{}})
 	var registry job.Registry
 	w.requests.RegisterJobs(&registry)
 	w.checks.RegisterJobs(&registry)

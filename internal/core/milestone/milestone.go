@@ -101,16 +101,8 @@ type Filter struct {
 	page.Range
 }
 
-// Fact is what every event of this package says.
-type Fact struct {
-	authz.Stamp
-
-	Milestone Milestone
-	Place     authz.Place
-}
-
 // Created is published when a milestone was made.
-type Created struct{ Fact }
+type Created struct{ change.Of[Milestone] }
 
 // Copied is published when milestones of former groups were copied to where a project or group was
 // transferred.
@@ -122,20 +114,16 @@ type Copied struct {
 }
 
 // Updated is published when a milestone was changed, closed or activated.
-type Updated struct {
-	db.Change[Milestone]
-	authz.Stamp
-
-	Place authz.Place
-}
+type Updated struct{ change.Of[Milestone] }
 
 // Deleted is published when a milestone was deleted. What it was the milestone of has none.
-type Deleted struct{ Fact }
+type Deleted struct{ change.Of[Milestone] }
 
 // Promoted is published when a project's milestone became its group's, before those that it
 // replaces are deleted.
 type Promoted struct {
-	Fact
+	change.Of[Milestone] // in the group
+
 	Replaces []ID // milestones of the title in the projects of the group
 }
 
@@ -203,24 +191,4 @@ func failed(code errs.Code, bad errs.Fields) error {
 // About names it for events.
 func (m Milestone) About() change.Subject {
 	return change.Subject{Type: "Milestone", ID: int64(m.ID), IID: int64(m.IID), Title: m.Title}
-}
-
-// Changed is the event in its generic form.
-func (e Created) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, nil, &e.Milestone)
-}
-
-// Changed is the event in its generic form.
-func (e Updated) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, &e.Before, &e.After)
-}
-
-// Changed is the event in its generic form.
-func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, &e.Milestone, nil)
-}
-
-// Changed is the event in its generic form.
-func (e Promoted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, nil, &e.Milestone)
 }

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -49,7 +50,7 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, p *project.Projec
 		if err := s.insert(ctx, &out); err != nil {
 			return err
 		}
-		e := Promoted{Fact: Fact{Milestone: out, Place: group, Stamp: as.Stamp(s.Now())}, Replaces: replaced}
+		e := Promoted{Of: change.Created(as, s.Now(), group, &out), Replaces: replaced}
 		if err := s.Bus.Publish(ctx, e); err != nil {
 			return err
 		}
@@ -87,7 +88,7 @@ type Table struct {
 func (s *Service) Promoted(ctx context.Context, e Promoted, in Table) error {
 	for ids := range slices.Chunk(e.Replaces, db.MaxArgs-1) {
 		marks, args := db.Marks(ids)
-		if _, err := s.DB.Exec(ctx, in.Update+" SET milestone_id = ? WHERE milestone_id IN ("+marks+")", append([]any{e.Milestone.ID}, args...)...); err != nil {
+		if _, err := s.DB.Exec(ctx, in.Update+" SET milestone_id = ? WHERE milestone_id IN ("+marks+")", append([]any{e.After.ID}, args...)...); err != nil {
 			return fmt.Errorf("promoted milestone in %s: %w", in.Name, err)
 		}
 	}

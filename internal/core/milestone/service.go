@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/weburl"
@@ -102,7 +103,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 		if err := s.insert(ctx, m); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Created{Fact{Milestone: *m, Place: at, Stamp: as.Stamp(s.Now())}})
+		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), at, m)})
 	})
 	if db.Duplicate(err, "milestones", "namespace_id", "title") {
 		return nil, failed(CodeNotCreated, titleTaken())
@@ -152,7 +153,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.Bus.Publish(ctx, Updated{Change: out, Place: at, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), at, &out)})
 	})
 	if db.Duplicate(err, "milestones", "namespace_id", "title") {
 		return nil, failed(CodeNotUpdated, titleTaken())
@@ -174,7 +175,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, id
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{Fact{Milestone: m, Place: at, Stamp: as.Stamp(s.Now())}})
+		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), at, &m)})
 	})
 	return missing(err, "delete milestone")
 }

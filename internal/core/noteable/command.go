@@ -17,10 +17,9 @@ type Commands interface {
 // so that it runs in no transaction. What they cannot do is no error.
 type Run func(ctx context.Context, as authz.Actor, at authz.Place, t Target) error
 
-// Cut replaces a description, which may be nil, by what its quick actions leave of it. Without commands
-// it has none.
+// Cut replaces a description, which may be nil, by what its quick actions leave of it.
 func Cut(commands Commands, kind Kind, description **string) Run {
-	if commands == nil || *description == nil {
+	if *description == nil {
 		return nil
 	}
 	rest, run := commands.Cut(kind, **description)

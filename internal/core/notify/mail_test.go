@@ -26,6 +26,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
@@ -93,6 +94,8 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 	f.subs = subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: f.labels, Kinds: things, Now: w.Now})
 	places := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
 	f.epics = epic.New(epic.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: f.labels, Issues: f.issues, Projects: w.Projects, Namespaces: places, URLs: urls, Now: w.Now})
+	f.issues.Connect(issue.Above{Commands: alonetest.Commands{}})
+	f.epics.Connect(epic.Above{Commands: alonetest.Commands{}})
 	things.Add(f.epics)
 	f.notes = note.New(note.Deps{
 		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Awards: award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Now: w.Now, Jobs: jobs,

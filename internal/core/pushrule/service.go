@@ -32,25 +32,14 @@ func New(d Deps) *Service {
 	return &Service{Deps: d}
 }
 
-// Fact says what happened to a rule.
-type Fact struct {
-	authz.Stamp
-
-	Place authz.Place
-	Rule  Rule
-}
-
 // Created is published when a rule is made.
-type Created struct{ Fact }
+type Created struct{ change.Of[Rule] }
 
 // Updated is published when a rule changes.
-type Updated struct {
-	Fact
-	db.Change[Rule]
-}
+type Updated struct{ change.Of[Rule] }
 
 // Deleted is published when a rule is taken away.
-type Deleted struct{ Fact }
+type Deleted struct{ change.Of[Rule] }
 
 func (s *Service) mayRead(ctx context.Context, as authz.Actor, at authz.Place) error {
 	return s.Policy.Require(ctx, as, at.Ability(authz.ReadPushRule, authz.ReadGroupPushRule), at.Subject)
@@ -114,7 +103,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, c 
 		if err := db.Create(ctx, s.DB, "push_rules", r); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Created{Fact{as.Stamp(s.Now()), at, *r}})
+		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), at, r)})
 	})
 	if db.Duplicate(err, "push_rules") {
 		return nil, taken
@@ -140,7 +129,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, c 
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.Bus.Publish(ctx, Updated{Fact{as.Stamp(s.Now()), at, out.After}, out})
+		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), at, &out)})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "change push rule")
@@ -158,7 +147,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place) er
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{Fact{as.Stamp(s.Now()), at, r}})
+		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), at, &r)})
 	})
 	if err != nil {
 		return errs.Wrap(err, "delete push rule")
@@ -198,19 +187,4 @@ func (s *Service) Checks(ctx context.Context, id project.ID) (*Checks, error) {
 // About names it for events.
 func (r Rule) About() change.Subject {
 	return change.Subject{Type: "PushRule", ID: int64(r.ID)}
-}
-
-// Changed is the event in its generic form.
-func (e Created) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, nil, &e.Rule)
-}
-
-// Changed is the event in its generic form.
-func (e Updated) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, &e.Change.Before, &e.Rule)
-}
-
-// Changed is the event in its generic form.
-func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, &e.Rule, nil)
 }

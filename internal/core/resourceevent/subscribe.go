@@ -23,10 +23,10 @@ import (
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "resource events"
 	event.On(b, name, func(ctx context.Context, e label.Promoted) error {
-		return promoted(ctx, s.DB, "label_id", e.Label.ID, e.Replaces)
+		return promoted(ctx, s.DB, "label_id", e.After.ID, e.Replaces)
 	})
 	event.On(b, name, func(ctx context.Context, e milestone.Promoted) error {
-		return promoted(ctx, s.DB, "milestone_id", e.Milestone.ID, e.Replaces)
+		return promoted(ctx, s.DB, "milestone_id", e.After.ID, e.Replaces)
 	})
 	event.On(b, name, func(ctx context.Context, e issue.Created) error {
 		if e.WithNotes {
@@ -176,7 +176,7 @@ func iterations(like Event, before, after *iteration.ID) []Event {
 
 // milestoneDeleted removes the events that name a milestone which is gone.
 func (s *Service) milestoneDeleted(ctx context.Context, e milestone.Deleted) error {
-	if _, err := s.DB.Exec(ctx, "DELETE FROM resource_events WHERE milestone_id = ?", e.Milestone.ID); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM resource_events WHERE milestone_id = ?", e.Before.ID); err != nil {
 		return fmt.Errorf("resource events of deleted milestone: %w", err)
 	}
 	return nil

@@ -91,27 +91,17 @@ func (s *Snippet) subject(as authz.Actor, p *project.Project) authz.Subject {
 }
 
 // Created is published when a snippet was created.
-type Created struct {
-	authz.Stamp
-	Snippet Snippet
-}
+type Created struct{ change.Of[Snippet] }
 
 // Updated is published when a snippet got other attributes or files.
-type Updated struct {
-	authz.Stamp
-	Snippet Snippet
-	Before  Snippet
-}
+type Updated struct{ change.Of[Snippet] }
 
 // Deleted is published when a snippet was deleted by itself, and not with its project.
-type Deleted struct {
-	authz.Stamp
-	Snippet Snippet // as it was
-}
+type Deleted struct{ change.Of[Snippet] }
 
 // Gone names it for those who clear what hangs on it.
 func (e Deleted) Gone() noteable.Ref {
-	return noteable.Ref{Kind: noteable.Snippet, ID: int64(e.Snippet.ID)}
+	return noteable.Ref{Kind: noteable.Snippet, ID: int64(e.Before.ID)}
 }
 
 // Deps are what the service is built on.
@@ -148,19 +138,4 @@ func (s *Snippet) place() authz.Place {
 		return authz.Place{}
 	}
 	return authz.Place{ID: int64(*s.ProjectID)}
-}
-
-// Changed is the event in its generic form.
-func (e Created) Changed() change.Fact {
-	return change.View(e.Stamp, e.Snippet.place(), nil, &e.Snippet)
-}
-
-// Changed is the event in its generic form.
-func (e Updated) Changed() change.Fact {
-	return change.View(e.Stamp, e.Snippet.place(), &e.Before, &e.Snippet)
-}
-
-// Changed is the event in its generic form.
-func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Snippet.place(), &e.Snippet, nil)
 }

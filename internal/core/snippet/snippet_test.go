@@ -257,7 +257,7 @@ func TestService_Sync(t *testing.T) {
 		check(t, err)
 		var told []string
 		event.On(w.Bus, "test", func(_ context.Context, e snippet.Updated) error {
-			told = append(told, fmt.Sprint(e.By.UserID == w.ann.UserID, e.Before.Files(), e.Snippet.Files()))
+			told = append(told, fmt.Sprint(e.By.UserID == w.ann.UserID, e.Before.Files(), e.After.Files()))
 			return nil
 		})
 		for range 2 { // the second time there is nothing to do
@@ -285,7 +285,7 @@ func TestService_Depart(t *testing.T) {
 			shared = append(shared, sn)
 		}
 		var gone []snippet.ID
-		event.On(w.Bus, "test", func(_ context.Context, e snippet.Deleted) error { gone = append(gone, e.Snippet.ID); return nil })
+		event.On(w.Bus, "test", func(_ context.Context, e snippet.Deleted) error { gone = append(gone, e.Before.ID); return nil })
 		depart := func(hard bool) {
 			t.Helper()
 			e := account.Estate{Departure: account.Departure{UserID: w.ann.UserID, By: w.ann.UserID, Hard: hard}, Ghost: ghost.UserID}

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
@@ -103,7 +104,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		if err := db.Create(ctx, s.DB, "snippets", &sn); err != nil {
 			return fmt.Errorf("create snippet: %w", err)
 		}
-		return s.Bus.Publish(ctx, Created{Stamp: as.Stamp(s.Now()), Snippet: sn})
+		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), sn.place(), &sn)})
 	})
 	if err != nil {
 		return nil, err
@@ -199,15 +200,15 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 }
 
 // set changes the row of a snippet and publishes Updated.
-func (s *Service) set(ctx context.Context, as authz.Actor, id ID, change func(*Snippet) error) (*Snippet, error) {
+func (s *Service) set(ctx context.Context, as authz.Actor, id ID, edit func(*Snippet) error) (*Snippet, error) {
 	var out db.Change[Snippet]
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.DB, s.row(id).Provided(as.UnmodifiedAt), func(_ context.Context, sn *Snippet) error { return change(sn) })
+		out, err = db.Update(ctx, s.DB, s.row(id).Provided(as.UnmodifiedAt), func(_ context.Context, sn *Snippet) error { return edit(sn) })
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.Bus.Publish(ctx, Updated{Stamp: as.Stamp(s.Now()), Snippet: out.After, Before: out.Before})
+		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), out.After.place(), &out)})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "update snippet")
@@ -272,6 +273,6 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, sn *Snippet) error
 		if err := s.Repos.DropAttached(ctx, sn.RepositoryID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{Stamp: as.Stamp(s.Now()), Snippet: *sn})
+		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), sn.place(), sn)})
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/lastuse"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/setting"
 )
 
@@ -90,7 +91,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 		if made, err = s.load(ctx, "k.id = ?", k.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Added{Stamp: as.Stamp(s.Now()), Key: *made})
+		return s.Bus.Publish(ctx, Added{change.Created(as, s.Now(), authz.Place{}, made)})
 	})
 	if db.Duplicate(err, "ssh_keys") { // another request was first
 		return nil, ErrTaken()
@@ -210,7 +211,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID,
 		if _, err := db.Delete[Key](ctx, s.DB, row, nil); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Removed{Stamp: as.Stamp(s.Now()), Key: *k})
+		return s.Bus.Publish(ctx, Removed{change.Deleted(as, s.Now(), authz.Place{}, k)})
 	})
 	if err != nil {
 		return fmt.Errorf("delete key: %w", err)

@@ -30,7 +30,7 @@ func TestService_Create(t *testing.T) {
 		if got, want := k.Line("tenon.example"), strings.TrimSuffix(text, "me@home")+"The ann (tenon.example)"; got != want {
 			t.Errorf("got line %q, want %q", got, want)
 		}
-		if len(h.events) != 1 || h.events[0].(sshkey.Added).Key.OwnerUsername != "ann" {
+		if len(h.events) != 1 || h.events[0].(sshkey.Added).After.OwnerUsername != "ann" {
 			t.Errorf("got events %+v, want one of an added key", h.events)
 		}
 		later := h.Now().Add(time.Hour)
@@ -182,7 +182,7 @@ func TestService_others(t *testing.T) {
 		if list, err := h.ListOwn(ctx, ann, page.Range{}); err != nil || list.Total != 0 {
 			t.Errorf("got %+v, %v, want no key", list, err)
 		}
-		if last := h.events[len(h.events)-1].(sshkey.Removed); last.Key.ID != k.ID || last.Key.SHA256 != k.SHA256 {
+		if last := h.events[len(h.events)-1].(sshkey.Removed); last.Before.ID != k.ID || last.Before.SHA256 != k.SHA256 {
 			t.Errorf("got %+v, want the removal of %s", last, k.SHA256)
 		}
 	})

@@ -71,30 +71,12 @@ func (k *Key) Line(host string) string {
 }
 
 // Added is published when a key was added to an account.
-type Added struct {
-	authz.Stamp
-
-	Key Key
-}
+type Added struct{ change.Of[Key] }
 
 // Removed is published when a key of an account was deleted.
-type Removed struct {
-	authz.Stamp
-
-	Key Key // before the deletion
-}
+type Removed struct{ change.Of[Key] }
 
 // About names it for events.
 func (k Key) About() change.Subject {
 	return change.Subject{Type: "Key", ID: int64(k.ID), Title: k.SHA256}
-}
-
-// Changed is the event in its generic form.
-func (e Added) Changed() change.Fact {
-	return change.View(e.Stamp, authz.Place{}, nil, &e.Key)
-}
-
-// Changed is the event in its generic form.
-func (e Removed) Changed() change.Fact {
-	return change.View(e.Stamp, authz.Place{}, &e.Key, nil)
 }

@@ -100,7 +100,7 @@ func (s *Service) labelPromoted(ctx context.Context, e label.Promoted) error {
 		marks, args := db.Marks(chunk)
 		if _, err := s.DB.Exec(ctx, `INSERT INTO label_subscriptions (label_id, user_id, project_id, created_at)
 			SELECT CAST(? AS BIGINT), user_id, project_id, created_at FROM label_subscriptions WHERE label_id IN (`+marks+") ON CONFLICT DO NOTHING",
-			append([]any{e.Label.ID}, args...)...); err != nil {
+			append([]any{e.After.ID}, args...)...); err != nil {
 			return fmt.Errorf("subscriptions to a promoted label: %w", err)
 		}
 	}

@@ -1,23 +1,14 @@
 package token
 
 import (
-	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
 )
 
 // Created is published when an access token was created, by rotation too.
-type Created struct {
-	authz.Stamp
-
-	Token Token
-}
+type Created struct{ change.Of[Token] }
 
 // Revoked is published when an access token was revoked.
-type Revoked struct {
-	authz.Stamp
-
-	Token, Before Token
-}
+type Revoked struct{ change.Of[Token] }
 
 // About names it for events.
 func (t Token) About() change.Subject {
@@ -27,14 +18,4 @@ func (t Token) About() change.Subject {
 // About names it for events.
 func (t DeployToken) About() change.Subject {
 	return change.Subject{Type: "DeployToken", ID: int64(t.ID), Title: t.Name}
-}
-
-// Changed is the event in its generic form.
-func (e Created) Changed() change.Fact {
-	return change.View(e.Stamp, authz.Place{}, nil, &e.Token)
-}
-
-// Changed is the event in its generic form.
-func (e Revoked) Changed() change.Fact {
-	return change.View(e.Stamp, authz.Place{}, &e.Before, &e.Token)
 }

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Rotate replaces a token by a new one with the same rights and gives the new
@@ -132,5 +133,5 @@ func (s *Service) revoke(ctx context.Context, as authz.Actor, t *Token) (int64, 
 	s.DB.AfterCommit(ctx, func() { s.cache.evictToken(t.ID) })
 	revoked := *t
 	revoked.Revoked, revoked.UpdatedAt = true, db.At(now)
-	return n, s.Bus.Publish(ctx, Revoked{Stamp: as.Stamp(now), Token: revoked, Before: *t})
+	return n, s.Bus.Publish(ctx, Revoked{change.Of[Token]{Stamp: as.Stamp(now), Before: t, After: &revoked}})
 }

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // ID identifies an access token of any kind.
@@ -80,7 +81,7 @@ func (s *Service) keep(ctx context.Context, as authz.Actor, t Token, key string,
 	if err := db.Create(ctx, s.DB, "access_tokens", &row, bounds...); err != nil {
 		return Token{}, fmt.Errorf("store token: %w", err)
 	}
-	err := s.Bus.Publish(ctx, Created{Stamp: as.Stamp(s.Now()), Token: row.Token})
+	err := s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), authz.Place{}, &row.Token)})
 	return row.Token, err
 }
 

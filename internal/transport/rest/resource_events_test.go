@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/change"
 	"tenon/internal/core/coretest"
 	issues "tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
@@ -132,14 +133,14 @@ func TestResourceEvents(t *testing.T) {
 		// Events follow a milestone that is promoted, and go with it.
 		ids := func() string { return p.pick("guest", issue+"/resource_milestone_events", "milestone") }
 		if err := p.Bus.Publish(t.Context(), milestone.Promoted{
-			Fact: milestone.Fact{Milestone: milestone.Milestone{ID: m.ID + 1}, Place: at}, Replaces: []milestone.ID{m.ID},
+			Of: change.Of[milestone.Milestone]{Place: at, After: &milestone.Milestone{ID: m.ID + 1}}, Replaces: []milestone.ID{m.ID},
 		}); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM resource_events WHERE milestone_id = ?", m.ID+1); err != nil || n != 3 || ids() != "" {
 			t.Errorf("%d events of the other milestone (%v), shown as %s, want 3 and none", n, err, ids())
 		}
-		if err := p.Bus.Publish(t.Context(), milestone.Deleted{Fact: milestone.Fact{Milestone: milestone.Milestone{ID: m.ID + 1}, Place: at}}); err != nil {
+		if err := p.Bus.Publish(t.Context(), milestone.Deleted{Of: change.Of[milestone.Milestone]{Place: at, Before: &milestone.Milestone{ID: m.ID + 1}}}); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM resource_events WHERE kind = 'milestone'"); err != nil || n != 0 {

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
@@ -57,3 +58,9 @@ func (Approvals) ApprovedBy(context.Context, *mergerequest.MergeRequest) ([]auth
 func (Approvals) Approvers(context.Context, authz.Actor, *project.Project, *mergerequest.MergeRequest) (mergerequest.Approvers, error) {
 	return mergerequest.Approvers{}, nil
 }
+
+// Commands finds no quick actions.
+type Commands struct{}
+
+// Cut gives the text as it is.
+func (Commands) Cut(_ noteable.Kind, text string) (string, noteable.Run) { return text, nil }
