@@ -61,7 +61,7 @@ func TestService_CreateRule(t *testing.T) {
 		r, err = w.approvals.UpdateRule(ctx, w.Maintainer, p, r.ID, approval.Ruling{Required: new(int64(2)), Users: &[]authz.UserID{w.Reviewer.UserID}})
 		approvaltest.Check(t, err)
 		approvaltest.Equal(t, "after an update", fmt.Sprint(r.Name, r.Required, r.Users), fmt.Sprint(name, 2, []authz.UserID{w.Reviewer.UserID}))
-		approvaltest.Equal(t, "event", fmt.Sprint(told.Before.Required, told.Rule.Required, len(told.Before.Users), len(told.Rule.Users)), "1 2 2 1")
+		approvaltest.Equal(t, "event", fmt.Sprint(told.Before.Required, told.After.Required, len(told.Before.Users), len(told.After.Users)), "1 2 2 1")
 		list, err := w.approvals.Rules(ctx, w.Reporter, w.As(w.Reporter), page.Range{Limit: 20})
 		approvaltest.Check(t, err)
 		approvaltest.Equal(t, "rules", len(list.Items), 2)

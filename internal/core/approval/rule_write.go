@@ -36,24 +36,14 @@ type Ruling struct {
 	RemoveHidden bool   // drop groups that the actor may not see
 }
 
-// RuleFact is what the events of rules say.
-type RuleFact struct {
-	authz.Stamp
-
-	Project *project.Project
-	Request *mergerequest.MergeRequest // nil for a rule of the project
-	Rule    Rule                       // as it is now, or was at its deletion
-	Before  *Rule                      // nil where it was made or deleted
-}
-
 // RuleCreated is published when a rule was made.
-type RuleCreated struct{ RuleFact }
+type RuleCreated struct{ change.Of[Rule] }
 
 // RuleUpdated is published when a rule changed.
-type RuleUpdated struct{ RuleFact }
+type RuleUpdated struct{ change.Of[Rule] }
 
 // RuleDeleted is published when a rule was deleted.
-type RuleDeleted struct{ RuleFact }
+type RuleDeleted struct{ change.Of[Rule] }
 
 // scope is where rules stand: a project, or one of its merge requests.
 type scope struct {
@@ -207,7 +197,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, o scope, in Ruling
 		if err := s.attach(ctx, []*Rule{r}); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, RuleCreated{RuleFact{Stamp: as.Stamp(s.Now()), Project: o.p, Request: o.m, Rule: *r}})
+		return s.Bus.Publish(ctx, RuleCreated{change.Created(as, s.Now(), o.p.Place(), r)})
 	})
 	if db.Duplicate(err, "approval_rules") {
 		err = errTaken
@@ -288,7 +278,7 @@ func (s *Service) update(ctx context.Context, as authz.Actor, o scope, id RuleID
 		if out, err = s.findRule(ctx, o, id); err != nil {
 			return err
 		}
-		if err := s.Bus.Publish(ctx, RuleUpdated{RuleFact{Stamp: as.Stamp(s.Now()), Project: o.p, Request: o.m, Rule: *out, Before: before}}); err != nil {
+		if err := s.Bus.Publish(ctx, RuleUpdated{change.Updated(as, s.Now(), o.p.Place(), &db.Change[Rule]{Before: *before, After: *out})}); err != nil {
 			return err
 		}
 		return s.unblock(ctx, o)
@@ -323,7 +313,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, o scope, id RuleID
 		if _, err := db.Delete[Rule](ctx, s.DB, db.Row{Table: "approval_rules", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil); err != nil {
 			return err
 		}
-		if err := s.Bus.Publish(ctx, RuleDeleted{RuleFact{Stamp: as.Stamp(s.Now()), Project: o.p, Request: o.m, Rule: *before}}); err != nil {
+		if err := s.Bus.Publish(ctx, RuleDeleted{change.Deleted(as, s.Now(), o.p.Place(), before)}); err != nil {
 			return err
 		}
 		return s.unblock(ctx, o)
@@ -334,14 +324,4 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, o scope, id RuleID
 // About names it for events.
 func (r Rule) About() change.Subject {
 	return change.Subject{Type: "ApprovalRule", ID: int64(r.ID), Title: r.Name}
-}
-
-// Changed is the event in its generic form.
-func (f RuleFact) Changed() change.Fact {
-	return change.View(f.Stamp, f.Project.Place(), f.Before, &f.Rule)
-}
-
-// Changed is the event in its generic form.
-func (e RuleDeleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Project.Place(), &e.Rule, nil)
 }

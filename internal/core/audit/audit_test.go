@@ -160,13 +160,13 @@ func recorded(ann authz.Actor) []sample {
 	deployKey := deploykey.Change{Stamp: by, KeyID: 9, Title: "ci", ProjectID: 5, ProjectName: "Shop", FullPath: shop, After: &enabled}
 	rule := change.Of[pushrule.Rule]{Stamp: by, Place: inShop, After: &pushrule.Rule{ID: 9}}
 	groupRule := change.Of[pushrule.Rule]{Stamp: by, Place: inTeam, After: &pushrule.Rule{ID: 9}}
-	checked := statuscheck.Fact{Stamp: by, Project: &place, Check: statuscheck.Check{ID: 9, Name: "scan"}}
+	checked := change.Of[statuscheck.Check]{Stamp: by, Place: inShop, After: &statuscheck.Check{ID: 9, Name: "scan"}}
 	protected := protection.Event{Stamp: by, ProjectID: 5, ProjectName: "Shop", FullPath: shop, Rule: protection.Rule{ID: 9, Name: "main"}}
-	required := approval.RuleFact{Stamp: by, Project: &place, Rule: approval.Rule{ID: 9, Name: "two eyes", Required: 2}, Before: &approval.Rule{ID: 9, Required: 1}}
+	required := change.Of[approval.Rule]{Stamp: by, Place: inShop, After: &approval.Rule{ID: 9, Name: "two eyes", Required: 2}, Before: &approval.Rule{ID: 9, Required: 1}}
 	lax, strict := approval.Settings{Overrides: approval.Value{On: true}}, approval.Settings{Overrides: approval.Value{On: true}, RequirePassword: approval.Value{On: true}}
 	variables := variable.Fact{Stamp: by, Place: inShop, Variable: variable.Variable{ID: 9, Key: "KEY", Protected: true}, Before: &variable.Variable{ID: 9, Key: "KEY"}}
 	name := "shed"
-	machine := runner.Fact{Stamp: by, Runner: runner.Runner{ID: 9, Type: runner.InstanceType, Description: &name}}
+	machine := change.Of[runner.Runner]{Stamp: by, After: &runner.Runner{ID: 9, Type: runner.InstanceType, Description: &name}}
 	ofRunner := func(event string) []entry { return of(user, int64(ann.UserID), "ann", event, "Ci::Runner", 9, "shed") }
 	listed := jobtoken.Listing{Stamp: by, Project: place, Namespace: 77, Name: "team/tools"}
 	triggers := change.Of[trigger.Trigger]{Stamp: by, Place: inShop, After: &trigger.Trigger{ID: 9, Description: "Nightly"}}
@@ -175,16 +175,16 @@ func recorded(ann authz.Actor) []sample {
 		{variable.Created{Fact: variables}, onShop("ci_variable_created", "Ci::Variable", 9, "KEY")},
 		{variable.Updated{Fact: variables}, onShop("ci_variable_updated", "Ci::Variable", 9, "KEY")},
 		{variable.Deleted{Fact: variables}, onShop("ci_variable_deleted", "Ci::Variable", 9, "KEY")},
-		{runner.Created{Fact: machine}, ofRunner("ci_runner_created")},
-		{runner.Deleted{Fact: machine}, ofRunner("ci_runner_unregistered")},
-		{runner.TokenReset{Fact: machine}, ofRunner("ci_runner_token_reset")},
-		{runner.Assigned{Stamp: by, Runner: machine.Runner, Project: place}, of(projectType, 5, "", "ci_runner_assigned_to_project", "Ci::Runner", 9, "shed")},
-		{runner.Unassigned{Stamp: by, Runner: machine.Runner, Project: place}, of(projectType, 5, "", "ci_runner_unassigned_from_project", "Ci::Runner", 9, "shed")},
+		{runner.Created{Of: machine}, ofRunner("ci_runner_created")},
+		{runner.Deleted{Of: machine}, ofRunner("ci_runner_unregistered")},
+		{runner.TokenReset{Of: machine}, ofRunner("ci_runner_token_reset")},
+		{runner.Assigned{Of: change.Of[runner.Runner]{Stamp: by, Place: inShop, After: machine.After}}, of(projectType, 5, "", "ci_runner_assigned_to_project", "Ci::Runner", 9, "shed")},
+		{runner.Unassigned{Of: change.Of[runner.Runner]{Stamp: by, Place: inShop, After: machine.After}}, of(projectType, 5, "", "ci_runner_unassigned_from_project", "Ci::Runner", 9, "shed")},
 		{runner.RegistrationReset{Stamp: by, Type: runner.ProjectType, Place: inShop}, onShop("ci_runner_registration_token_reset", projectType, 5, "Shop")},
 	}, recordedTokens(triggers, file, listed, onShop), recordedAccounts(by, &bob, ofBob, onUser), recordedAttributes(by, &place, &team, onShop, onTeam), recordedElsewhere(by, inTeam, author), []sample{
-		{approval.RuleCreated{RuleFact: required}, onShop("approval_rule_created", "ApprovalRule", 9, "two eyes")},
-		{approval.RuleUpdated{RuleFact: required}, onShop("approval_rule_updated", "ApprovalRule", 9, "two eyes")},
-		{approval.RuleDeleted{RuleFact: required}, onShop("approval_rule_deleted", "ApprovalRule", 9, "two eyes")},
+		{approval.RuleCreated{Of: required}, onShop("approval_rule_created", "ApprovalRule", 9, "two eyes")},
+		{approval.RuleUpdated{Of: required}, onShop("approval_rule_updated", "ApprovalRule", 9, "two eyes")},
+		{approval.RuleDeleted{Of: required}, onShop("approval_rule_deleted", "ApprovalRule", 9, "two eyes")},
 		{
 			approval.SettingsChanged{Stamp: by, Place: authz.Place{ID: 5, Path: shop}, Before: lax, After: strict},
 			onShop("project_merge_request_approval_setting_updated", projectType, 5, shop),
@@ -270,15 +270,15 @@ func recorded(ann authz.Actor) []sample {
 		{pushrule.Created{Of: rule}, onShop("push_rule_created", "PushRule", 9, "Shop")},
 		{pushrule.Updated{Of: groupRule}, onTeam("push_rule_updated", "PushRule", 9, "Team")},
 		{pushrule.Deleted{Of: rule}, onShop("push_rule_removed", "PushRule", 9, "Shop")},
-		{statuscheck.Created{Fact: checked}, onShop("create_status_check", "MergeRequests::ExternalStatusCheck", 9, "scan")},
+		{statuscheck.Created{Of: checked}, onShop("create_status_check", "MergeRequests::ExternalStatusCheck", 9, "scan")},
 		{
-			statuscheck.Updated{Fact: statuscheck.Fact{Stamp: by, Project: &place, Check: checked.Check, Before: &statuscheck.Check{ID: 9, Name: "old", Sealed: new(string)}}},
+			statuscheck.Updated{Of: change.Of[statuscheck.Check]{Stamp: by, Place: inShop, After: checked.After, Before: &statuscheck.Check{ID: 9, Name: "old", Sealed: new(string)}}},
 			slices.Concat(onShop("update_status_check", "MergeRequests::ExternalStatusCheck", 9, "scan"), onShop("update_status_check", "MergeRequests::ExternalStatusCheck", 9, "scan")),
 		},
-		{statuscheck.Deleted{Fact: checked}, onShop("delete_status_check", "MergeRequests::ExternalStatusCheck", 9, "scan")},
+		{statuscheck.Deleted{Of: checked}, onShop("delete_status_check", "MergeRequests::ExternalStatusCheck", 9, "scan")},
 		{
 			statuscheck.Responded{
-				Stamp: by, Project: &place, Check: checked.Check, MergeRequest: mergerequest.MergeRequest{ID: 9, IID: 1},
+				Of: checked, MergeRequest: mergerequest.MergeRequest{ID: 9, IID: 1},
 				Response: statuscheck.Response{Status: statuscheck.Passed},
 			},
 			onShop("status_check_response_update", "MergeRequests::ExternalStatusCheck", 9, "scan"),

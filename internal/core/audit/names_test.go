@@ -159,7 +159,7 @@ func recordedElsewhere(by authz.Stamp, inTeam authz.Place, author entry) []sampl
 	instance := variable.Fact{Stamp: by, Variable: secret, Before: &key}
 	group := variable.Fact{Stamp: by, Place: inTeam, Variable: secret, Before: &key}
 	name := "shed"
-	registered := runner.Fact{Stamp: by, Runner: runner.Runner{ID: 9, Type: runner.InstanceType, Description: &name, Registered: true}}
+	registered := change.Of[runner.Runner]{Stamp: by, After: &runner.Runner{ID: 9, Type: runner.InstanceType, Description: &name, Registered: true}}
 	made := token.Token{ID: 9, UserID: 7, Kind: token.Project}
 	return []sample{
 		{variable.Created{Fact: instance}, onAnn("ci_instance_variable_created", "Ci::InstanceVariable", 9, "KEY")},
@@ -168,7 +168,7 @@ func recordedElsewhere(by authz.Stamp, inTeam authz.Place, author entry) []sampl
 		{variable.Created{Fact: group}, onTeam("ci_group_variable_created", "Ci::GroupVariable", 9, "KEY")},
 		{variable.Updated{Fact: group}, onTeam("ci_group_variable_updated", "Ci::GroupVariable", 9, "KEY")},
 		{variable.Deleted{Fact: group}, onTeam("ci_group_variable_deleted", "Ci::GroupVariable", 9, "KEY")},
-		{runner.Created{Fact: registered}, onAnn("ci_runner_registered", "Ci::Runner", 9, "shed")},
+		{runner.Created{Of: registered}, onAnn("ci_runner_registered", "Ci::Runner", 9, "shed")},
 		{accesstoken.Created{Of: change.Of[token.Token]{Stamp: by, Place: inTeam, After: &made}}, onTeam("group_access_token_created", "PersonalAccessToken", 9, "")},
 		{accesstoken.Revoked{Of: change.Of[token.Token]{Stamp: by, Place: authz.Place{ID: 5, Path: "team/shop"}, After: &made}}, of("Project", 5, "team/shop", "project_access_token_deleted", "PersonalAccessToken", 9, "")},
 	}

@@ -24,20 +24,20 @@ func (t table) ci() {
 	many(t, variableUpdated)
 	record(t, "ci_{scope}variable_deleted", "Removed ci variable", detail[variable.Deleted]("remove", "ci_variable"))
 	read(t, func(ctx context.Context, e runner.Created) (Entry, error) {
-		done := either(e.Runner.Registered, "registered", "created")
-		return t.ofRunner(ctx, e.Stamp, &e.Runner, e.ProjectID, "ci_runner_"+done, strings.ToUpper(done[:1])+done[1:]+" "+kinds[e.Runner.Type]+" CI runner")
+		done := either(e.After.Registered, "registered", "created")
+		return t.ofRunner(ctx, e.Stamp, e.Row(), e.ProjectID, "ci_runner_"+done, strings.ToUpper(done[:1])+done[1:]+" "+kinds[e.Row().Type]+" CI runner")
 	})
 	read(t, func(ctx context.Context, e runner.Deleted) (Entry, error) {
-		return t.ofRunner(ctx, e.Stamp, &e.Runner, e.ProjectID, "ci_runner_unregistered", "Unregistered "+kinds[e.Runner.Type]+" CI runner")
+		return t.ofRunner(ctx, e.Stamp, e.Row(), e.ProjectID, "ci_runner_unregistered", "Unregistered "+kinds[e.Row().Type]+" CI runner")
 	})
 	read(t, func(ctx context.Context, e runner.TokenReset) (Entry, error) {
-		return t.ofRunner(ctx, e.Stamp, &e.Runner, nil, "ci_runner_token_reset", "Reset CI runner authentication token")
+		return t.ofRunner(ctx, e.Stamp, e.Row(), nil, "ci_runner_token_reset", "Reset CI runner authentication token")
 	})
 	read(t, func(ctx context.Context, e runner.Assigned) (Entry, error) {
-		return t.ofRunner(ctx, e.Stamp, &e.Runner, &e.Project.ID, "ci_runner_assigned_to_project", "Assigned CI runner to project")
+		return t.ofRunner(ctx, e.Stamp, e.Row(), projectOf(e.Place), "ci_runner_assigned_to_project", "Assigned CI runner to project")
 	})
 	read(t, func(ctx context.Context, e runner.Unassigned) (Entry, error) {
-		return t.ofRunner(ctx, e.Stamp, &e.Runner, &e.Project.ID, "ci_runner_unassigned_from_project", "Unassigned CI runner from project")
+		return t.ofRunner(ctx, e.Stamp, e.Row(), projectOf(e.Place), "ci_runner_unassigned_from_project", "Unassigned CI runner from project")
 	})
 	one(t, func(e runner.RegistrationReset) Entry {
 		out := in(e.Stamp, e.Place)
@@ -113,6 +113,8 @@ func (t table) ofRunner(ctx context.Context, by authz.Stamp, of *runner.Runner, 
 	}
 	return out, err
 }
+
+func projectOf(in authz.Place) *project.ID { return new(project.ID(in.ID)) }
 
 // path reads the path of a place, "" for one that is gone.
 func (t table) path(ctx context.Context, query string, id any) (string, error) {

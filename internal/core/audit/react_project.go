@@ -94,11 +94,11 @@ func (t table) rules() {
 	})
 	record[protection.TagUnprotected](t, "protected_tag_removed", "Unprotected tag")
 	record(t, "approval_rule_created", "", func(e approval.RuleCreated, out *Entry) {
-		out.Message = "Added approval rule with number of required approvals of " + strconv.FormatInt(e.Rule.Required, 10)
+		out.Message = "Added approval rule with number of required approvals of " + strconv.FormatInt(e.After.Required, 10)
 	})
 	record(t, "approval_rule_updated", "", func(e approval.RuleUpdated, out *Entry) {
-		out.Message = fmt.Sprintf("Changed number of required approvals from %d to %d", e.Before.Required, e.Rule.Required)
-		*out = out.with("change", "number of required approvals", "from", e.Before.Required, "to", e.Rule.Required)
+		out.Message = fmt.Sprintf("Changed number of required approvals from %d to %d", e.Before.Required, e.After.Required)
+		*out = out.with("change", "number of required approvals", "from", e.Before.Required, "to", e.After.Required)
 	})
 	record[approval.RuleDeleted](t, "approval_rule_deleted", "Deleted approval rule")
 	many(t, approvalSettings)
@@ -109,8 +109,8 @@ func (t table) rules() {
 		status := string(e.Response.Status)
 		out.Message = "Set status of external status check for merge request " + e.MergeRequest.IID.Reference() + " to " + status
 		*out = out.with("change", "status", "to", status, "sha", e.Response.SHA)
-		if e.Before != nil {
-			*out = out.with("from", string(e.Before.Status))
+		if e.Was != nil {
+			*out = out.with("from", string(e.Was.Status))
 		}
 	})
 }
@@ -177,9 +177,9 @@ func approvalSettings(e approval.SettingsChanged) []Entry {
 func statusCheck(e statuscheck.Updated) []Entry {
 	var out []Entry
 	for _, c := range []struct{ what, old, now string }{
-		{"name", e.Before.Name, e.Check.Name},
-		{"external url", e.Before.URL, e.Check.URL},
-		{"protected branches", branchesOf(e.Before), branchesOf(&e.Check)},
+		{"name", e.Before.Name, e.After.Name},
+		{"external url", e.Before.URL, e.After.URL},
+		{"protected branches", branchesOf(e.Before), branchesOf(e.After)},
 	} {
 		if c.old != c.now {
 			message := "Changed " + c.what + " of external status check from " + c.old + " to " + c.now

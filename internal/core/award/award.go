@@ -33,17 +33,15 @@ type Award struct {
 
 // Added is published when a user reacted.
 type Added struct {
-	authz.Stamp
+	change.Of[Award]
 
-	Award  Award
 	Target noteable.Target
 }
 
 // Removed is published when a reaction was taken back.
 type Removed struct {
-	authz.Stamp
+	change.Of[Award]
 
-	Award  Award
 	Target noteable.Target
 }
 
@@ -93,7 +91,7 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, to noteable.Target, n
 		if err := db.Create(ctx, s.DB, "award_emoji", a); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Added{Award: *a, Target: to, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Added{change.Created(as, now.Time, place(&to), a), to})
 	})
 	if db.Duplicate(err, "award_emoji") {
 		return nil, &errs.Error{Kind: errs.Conflict, Code: CodeInvalid, Fields: []errs.Field{{Name: "name", Messages: []string{"has already been taken"}}}}
@@ -213,14 +211,4 @@ func place(t *noteable.Target) authz.Place {
 		return authz.Place{ID: t.ProjectID, Path: t.ProjectPath, Subject: t.Subject}
 	}
 	return authz.Place{Group: t.GroupID != 0, ID: int64(t.GroupID), Namespace: t.GroupID, Path: t.GroupPath, Subject: t.Subject}
-}
-
-// Changed is the event in its generic form.
-func (e Added) Changed() change.Fact {
-	return change.View(e.Stamp, place(&e.Target), nil, &e.Award)
-}
-
-// Changed is the event in its generic form.
-func (e Removed) Changed() change.Fact {
-	return change.View(e.Stamp, place(&e.Target), &e.Award, nil)
 }

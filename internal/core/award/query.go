@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/noteable"
 )
 
@@ -77,7 +78,7 @@ func (s *Service) Remove(ctx context.Context, as authz.Actor, to noteable.Target
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Removed{Award: was, Target: to, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Removed{change.Deleted(as, s.Now(), place(&to), &was), to})
 	})
 	if err != nil {
 		return fmt.Errorf("remove award: %w", err)

@@ -138,6 +138,11 @@ func Deleted[T Row](as authz.Actor, now time.Time, in authz.Place, row *T) Of[T]
 	return Of[T]{Stamp: as.Stamp(now), Place: in, Before: row}
 }
 
+// About says that something happened to a row that has not changed.
+func About[T Row](as authz.Actor, now time.Time, in authz.Place, row *T) Of[T] {
+	return Of[T]{Stamp: as.Stamp(now), Place: in, Before: row, After: row}
+}
+
 // Row is the row as it is now, or was when it was deleted.
 func (o Of[T]) Row() *T {
 	if o.After != nil {

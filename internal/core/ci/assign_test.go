@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/runner"
@@ -304,7 +305,7 @@ func TestService_Request_waits(t *testing.T) {
 			all, err := w.runners.Load(t.Context(), []runner.ID{id})
 			check(t, err)
 			check(t, w.DB.InTx(t.Context(), func(ctx context.Context) error {
-				return w.Bus.Publish(ctx, runner.Updated{Fact: runner.Fact{Stamp: w.owner.Stamp(w.now()), Runner: *all[id]}})
+				return w.Bus.Publish(ctx, runner.Updated{Of: change.About(w.owner, w.now(), authz.Place{}, all[id])})
 			}))
 		}
 		pause(true)

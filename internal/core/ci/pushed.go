@@ -23,9 +23,9 @@ import (
 // Subscribe registers what pipelines react to.
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "pipelines", s.OnPushed)
-	event.On(b, "waiting runners", func(ctx context.Context, e runner.Updated) error { return s.onRunner(ctx, e.Runner.ID) })
-	event.On(b, "waiting runners", func(ctx context.Context, e runner.Assigned) error { return s.onRunner(ctx, e.Runner.ID) })
-	event.On(b, "waiting runners", func(ctx context.Context, e runner.Deleted) error { return s.onRunner(ctx, e.Runner.ID) })
+	event.On(b, "waiting runners", func(ctx context.Context, e runner.Updated) error { return s.onRunner(ctx, e.Row().ID) })
+	event.On(b, "waiting runners", func(ctx context.Context, e runner.Assigned) error { return s.onRunner(ctx, e.Row().ID) })
+	event.On(b, "waiting runners", func(ctx context.Context, e runner.Deleted) error { return s.onRunner(ctx, e.Row().ID) })
 }
 
 // onRunner lets a runner that waits for a job look again once the change is committed.

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Fact is what an event says of a row of type T.
@@ -16,6 +17,15 @@ type Fact[T any] struct {
 
 	Row    T
 	Before *T // nil where the row was created or deleted
+}
+
+// Said is what an event in its generic form says.
+func Said[T change.Row](e change.Of[T]) Fact[T] {
+	out := Fact[T]{Stamp: e.Stamp, Row: *e.Row()}
+	if e.After != nil {
+		out.Before = e.Before
+	}
+	return out
 }
 
 // Facts collects what events say.

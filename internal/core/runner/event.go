@@ -6,48 +6,32 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Fact is what events say of a runner's row. Handlers do not change what it points to.
-type Fact struct {
-	authz.Stamp
-
-	Runner Runner  // as it is now, or was when it was deleted
-	Before *Runner // the same before the change; nil where it was made or deleted
-}
-
 // Created is published when a runner was made or registered. A project runner is assigned to
 // its first project by then.
 type Created struct {
-	Fact
+	change.Of[Runner]
+
 	ProjectID *project.ID // nil but for a project runner
 }
 
 // Updated is published when a runner got other attributes, or was paused or resumed.
-type Updated struct{ Fact }
+type Updated struct{ change.Of[Runner] }
 
 // TokenReset is published when a runner got another authentication token.
-type TokenReset struct{ Fact }
+type TokenReset struct{ change.Of[Runner] }
 
 // Deleted is published when a runner is gone.
 type Deleted struct {
-	Fact
+	change.Of[Runner]
+
 	ProjectID *project.ID // the first project of a project runner; nil where it had none
 }
 
 // Assigned is published when a project runner was assigned to a further project.
-type Assigned struct {
-	authz.Stamp
-
-	Runner  Runner
-	Project project.Project
-}
+type Assigned struct{ change.Of[Runner] } // in the project
 
 // Unassigned is published when a project runner does not serve a project any more.
-type Unassigned struct {
-	authz.Stamp
-
-	Runner  Runner
-	Project project.Project
-}
+type Unassigned struct{ change.Of[Runner] } // in the project
 
 // About names the runner.
 func (r Runner) About() change.Subject {
@@ -64,24 +48,4 @@ func (r *Runner) place() authz.Place {
 		return authz.Place{}
 	}
 	return authz.Place{Group: true, ID: int64(*r.NamespaceID), Namespace: *r.NamespaceID}
-}
-
-// Changed is the event in its generic form.
-func (f Fact) Changed() change.Fact {
-	return change.View(f.Stamp, f.Runner.place(), f.Before, &f.Runner)
-}
-
-// Changed is the event in its generic form.
-func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Runner.place(), &e.Runner, nil)
-}
-
-// Changed is the event in its generic form.
-func (e Assigned) Changed() change.Fact {
-	return change.View(e.Stamp, e.Project.Place(), &e.Runner, &e.Runner)
-}
-
-// Changed is the event in its generic form.
-func (e Unassigned) Changed() change.Fact {
-	return change.View(e.Stamp, e.Project.Place(), &e.Runner, &e.Runner)
 }

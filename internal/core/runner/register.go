@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 )
 
@@ -98,7 +99,7 @@ func (s *Service) insert(ctx context.Context, by authz.Actor, r Runner, p *proje
 				return err
 			}
 		}
-		return s.Bus.Publish(ctx, Created{Fact: s.fact(by, r, nil), ProjectID: p})
+		return s.Bus.Publish(ctx, Created{change.Created(by, s.Now(), r.place(), &r), p})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("create runner: %w", err)

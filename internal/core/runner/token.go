@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // TokenPrefix begins the authentication tokens of runners that were not registered.
@@ -212,7 +213,7 @@ func (s *Service) reset(ctx context.Context, as authz.Actor, id ID) (*Runner, st
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, TokenReset{s.fact(as, out.After, &out.Before)})
+		return s.Bus.Publish(ctx, TokenReset{change.Updated(as, s.Now(), out.After.place(), &out)})
 	})
 	if err != nil {
 		return nil, "", errs.Wrap(err, "reset authentication token")

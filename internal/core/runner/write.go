@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 )
 
@@ -41,10 +42,6 @@ func (s *Service) mayUpdate(ctx context.Context, as authz.Actor, id ID) (bool, e
 		return true, nil
 	}
 	return s.holds(ctx, id, func() (string, []any) { return s.ownedSQL(as, authz.Owner) })
-}
-
-func (s *Service) fact(as authz.Actor, after Runner, before *Runner) Fact {
-	return Fact{Runner: after, Before: before, Stamp: as.Stamp(s.Now())}
 }
 
 // update is db.Update for a runner, which keeps the rows of its tags in step.
@@ -89,7 +86,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id ID, c Changes) 
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.Bus.Publish(ctx, Updated{s.fact(as, out.After, &out.Before)})
+		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), out.After.place(), &out)})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "update runner")
@@ -125,7 +122,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, id ID, allow func(
 	if err != nil {
 		return err
 	}
-	e := Deleted{Fact: s.fact(as, r, nil)}
+	e := Deleted{Of: change.Deleted(as, s.Now(), r.place(), &r)}
 	if len(first) > 0 {
 		e.ProjectID = &first[0]
 	}
@@ -169,7 +166,7 @@ func (s *Service) Assign(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.assign(ctx, id, p.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Assigned{Stamp: as.Stamp(s.Now()), Runner: locked, Project: *p})
+		return s.Bus.Publish(ctx, Assigned{change.About(as, s.Now(), p.Place(), &locked)})
 	})
 	if db.Duplicate(err, "runner_projects") {
 		var f errs.Fields
@@ -231,7 +228,7 @@ func (s *Service) Unassign(ctx context.Context, as authz.Actor, p *project.Proje
 			}
 			return err
 		}
-		return s.Bus.Publish(ctx, Unassigned{Stamp: as.Stamp(s.Now()), Runner: r, Project: *p})
+		return s.Bus.Publish(ctx, Unassigned{change.About(as, s.Now(), p.Place(), &r)})
 	})
 	if err != nil {
 		return errs.Wrap(err, fmt.Sprintf("unassign runner %d", id))

@@ -56,7 +56,7 @@ func TestService_Update(t *testing.T) {
 				t.Errorf("%s pauses runner %d: %q, want %q", tt.name, tt.r.ID, refusal(err), tt.want)
 			}
 		}
-		if len(heard) != 3 || !heard[2].Runner.Paused || heard[2].Before.Paused {
+		if len(heard) != 3 || !heard[2].After.Paused || heard[2].Before.Paused {
 			t.Errorf("events: %+v", heard)
 		}
 		no, tags, short, long := false, []string{" b ", "a", "b", ""}, int64(599), strings.Repeat("x", 1025)

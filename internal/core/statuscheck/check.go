@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/base/safehttp"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 )
@@ -133,7 +134,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.storeBranches(ctx, c, in.Branches); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Created{Fact{Stamp: as.Stamp(s.Now()), Project: p, Check: *c}})
+		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), p.Place(), c)})
 	})
 	return c, errs.Wrap(err, "create external status check")
 }
@@ -276,7 +277,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		if out, err = s.find(ctx, p.ID, id); err != nil {
 			return err
 		}
-		if err := s.Bus.Publish(ctx, Updated{Fact{Stamp: as.Stamp(s.Now()), Project: p, Check: *out, Before: before}}); err != nil {
+		if err := s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), p.Place(), &db.Change[Check]{Before: *before, After: *out})}); err != nil {
 			return err
 		}
 		return s.MergeRequests.UnblockAll(ctx, p.ID)
@@ -320,7 +321,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		if _, err := db.Delete[Check](ctx, s.DB, row, nil); err != nil {
 			return err
 		}
-		if err := s.Bus.Publish(ctx, Deleted{Fact{Stamp: as.Stamp(s.Now()), Project: p, Check: *before}}); err != nil {
+		if err := s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), p.Place(), before)}); err != nil {
 			return err
 		}
 		return s.MergeRequests.UnblockAll(ctx, p.ID)

@@ -77,12 +77,9 @@ func TestService(t *testing.T) {
 		}
 
 		var facts coretest.Facts[statuscheck.Check]
-		read := func(e statuscheck.Fact) coretest.Fact[statuscheck.Check] {
-			return coretest.Fact[statuscheck.Check]{Stamp: e.Stamp, Row: e.Check, Before: e.Before}
-		}
-		coretest.Hear(w.Bus, &facts, func(e statuscheck.Created) coretest.Fact[statuscheck.Check] { return read(e.Fact) })
-		coretest.Hear(w.Bus, &facts, func(e statuscheck.Updated) coretest.Fact[statuscheck.Check] { return read(e.Fact) })
-		coretest.Hear(w.Bus, &facts, func(e statuscheck.Deleted) coretest.Fact[statuscheck.Check] { return read(e.Fact) })
+		coretest.Hear(w.Bus, &facts, func(e statuscheck.Created) coretest.Fact[statuscheck.Check] { return coretest.Said(e.Of) })
+		coretest.Hear(w.Bus, &facts, func(e statuscheck.Updated) coretest.Fact[statuscheck.Check] { return coretest.Said(e.Of) })
+		coretest.Hear(w.Bus, &facts, func(e statuscheck.Deleted) coretest.Fact[statuscheck.Check] { return coretest.Said(e.Of) })
 		find := func() *statuscheck.Check {
 			list, err := w.checks.List(ctx, w.Maintainer, p, page.Range{Limit: 20})
 			approvaltest.Check(t, err)
@@ -213,8 +210,8 @@ func TestService_Respond(t *testing.T) {
 		got = ""
 		for _, e := range events {
 			before := statuscheck.Status("none")
-			if e.Before != nil {
-				before = e.Before.Status
+			if e.Was != nil {
+				before = e.Was.Status
 			}
 			got += fmt.Sprint(before, ">", e.Response.Status, " ")
 		}

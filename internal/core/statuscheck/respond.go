@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 )
@@ -207,7 +208,7 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 		r.Response = changed.After
 	}
 	err := s.Bus.Publish(ctx, Responded{
-		Stamp: as.Stamp(s.Now()), Project: p, MergeRequest: *r.MergeRequest, Check: *r.Check, Response: r.Response, Before: before,
+		Of: change.About(as, s.Now(), p.Place(), r.Check), MergeRequest: *r.MergeRequest, Response: r.Response, Was: before,
 	})
 	if err != nil || status == Pending {
 		return err

@@ -92,33 +92,22 @@ type Standing struct {
 	Status Status
 }
 
-// Fact is what the events of checks say.
-type Fact struct {
-	authz.Stamp
-
-	Project *project.Project
-	Check   Check  // as it is now, or was at its deletion
-	Before  *Check // nil where it was made or deleted
-}
-
 // Created is published when a project got a check.
-type Created struct{ Fact }
+type Created struct{ change.Of[Check] }
 
 // Updated is published when a check changed.
-type Updated struct{ Fact }
+type Updated struct{ change.Of[Check] }
 
 // Deleted is published when a check was deleted.
-type Deleted struct{ Fact }
+type Deleted struct{ change.Of[Check] }
 
 // Responded is published when a service answered about a merge request, or is asked once more.
 type Responded struct {
-	authz.Stamp
+	change.Of[Check]
 
-	Project      *project.Project
 	MergeRequest mergerequest.MergeRequest
-	Check        Check
 	Response     Response
-	Before       *Response // what it had answered about the same head; nil for nothing
+	Was          *Response // what it had answered about the same head; nil for nothing
 }
 
 // Deps is what a Service is made of.
@@ -152,19 +141,4 @@ func New(d Deps) *Service {
 // About names it for events.
 func (c Check) About() change.Subject {
 	return change.Subject{Type: "MergeRequests::ExternalStatusCheck", ID: int64(c.ID), Title: c.Name}
-}
-
-// Changed is the event in its generic form.
-func (f Fact) Changed() change.Fact {
-	return change.View(f.Stamp, f.Project.Place(), f.Before, &f.Check)
-}
-
-// Changed is the event in its generic form.
-func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Project.Place(), &e.Check, nil)
-}
-
-// Changed is the event in its generic form: the check itself is as before.
-func (e Responded) Changed() change.Fact {
-	return change.View(e.Stamp, e.Project.Place(), &e.Check, &e.Check)
 }
