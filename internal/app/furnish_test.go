@@ -58,6 +58,7 @@ func newWorld(s *server) *world {
 	checks := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { out.WriteHeader(http.StatusNoContent) }))
 	s.tb.Cleanup(checks.Close)
 	w := &world{server: s, checks: checks.URL}
+	s.once()
 	s.set(obj{"outbound_local_requests_whitelist": []string{"127.0.0.1"}})
 	s.plant()
 	for name := range levels() {

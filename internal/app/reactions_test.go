@@ -196,6 +196,7 @@ func TestReactions_effects(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, srv *server) {
 		s := &story{srv, t}
+		s.once()
 		for _, name := range []string{"ann", "bob"} {
 			s.user(name, nil)
 		}
@@ -324,7 +325,7 @@ func (s *story) mergeRequests(at string) {
 		s.t.Fatal(err)
 	}
 	s.step(func() {
-		s.publish(mergerequest.AutoMergeAborted{Fact: mergerequest.Fact{Stamp: ann.Stamp(s.now()), MergeRequest: *m, Project: shop}, Reason: "it rained"})
+		s.publish(mergerequest.AutoMergeAborted{Fact: mergerequest.Fact{Stamp: ann.Stamp(s.now()), MergeRequest: *m, Before: m, Project: shop}, Reason: "it rained"})
 	}, effects{"mergerequest.AutoMergeAborted: system notes": systemNotes})
 	s.step(func() { status("success") }, effects{"ci.PipelineChanged: automatic merges": jobs("merge_request_auto_merge")})
 	s.step(func() { s.do("ann", "PUT", mr+"/merge", nil) }, effects{

@@ -193,7 +193,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p authz.Place, in 
 		if err := s.Namespaces.AddBot(ctx, as, p, t.UserID, in.Level); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), p, t)})
+		return s.Bus.Publish(ctx, Created{change.About(as, s.Now(), p, t)})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("create access token: %w", err)
@@ -231,7 +231,7 @@ func (s *Service) rotate(ctx context.Context, as authz.Actor, p authz.Place, old
 	// Not in one transaction with the rotation: where that finds a token used twice, it
 	// revokes the whole family and fails.
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), p, next)})
+		return s.Bus.Publish(ctx, Created{change.About(as, s.Now(), p, next)})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("rotate access token: %w", err)
@@ -284,7 +284,7 @@ func (s *Service) Revoke(ctx context.Context, as authz.Actor, p authz.Place, id 
 		if err := s.Namespaces.RemoveBot(ctx, as, p, t.UserID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Revoked{change.Deleted(as, s.Now(), p, &t.Token)})
+		return s.Bus.Publish(ctx, Revoked{change.About(as, s.Now(), p, &t.Token)})
 	})
 	if err != nil {
 		return fmt.Errorf("revoke access token: %w", err)

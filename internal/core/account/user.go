@@ -48,10 +48,10 @@ type User struct {
 	State       State        `db:"state"`
 	Type        Type         `db:"user_type"`
 	Admin       bool         `db:"admin"`
-	Avatar      string       `db:"avatar"`         // stored file name, "" for none
-	PublicEmail string       `db:"public_email"`   // "" where the user shows none
-	CommitEmail string       `db:"commit_email"`   // as stored: "" is Email, "_private" the private address
-	Email       string       `db:"email,readonly"` // the primary address: not for everybody's eyes
+	Avatar      string       `db:"avatar"`                          // stored file name, "" for none
+	PublicEmail string       `db:"public_email"`                    // "" where the user shows none
+	CommitEmail string       `db:"commit_email"`                    // as stored: "" is Email, "_private" the private address
+	Email       string       `db:"email,readonly" change:",secret"` // the primary address: not for everybody's eyes
 	CreatedAt   db.Time      `db:"created_at"`
 
 	Profile
@@ -76,8 +76,8 @@ type Profile struct {
 	Organization     string             `db:"organization"`
 	JobTitle         string             `db:"job_title"`
 	Pronouns         *string            `db:"pronouns"`
-	Note             *string            `db:"note"`      // for administrators
-	TimeZone         string             `db:"time_zone"` // IANA name, "" for none
+	Note             *string            `db:"note" change:",secret"` // for administrators
+	TimeZone         string             `db:"time_zone"`             // IANA name, "" for none
 	ThemeID          int64              `db:"theme_id"`
 	ColorSchemeID    int64              `db:"color_scheme_id"`
 	ProjectsLimit    int64              `db:"projects_limit"`
@@ -92,12 +92,12 @@ type Profile struct {
 	SignInCount      int64              `db:"sign_in_count"`
 	CurrentSignInAt  *db.Time           `db:"current_sign_in_at"`
 	LastSignInAt     *db.Time           `db:"last_sign_in_at"`
-	CurrentSignInIP  *string            `db:"current_sign_in_ip"`
-	LastSignInIP     *string            `db:"last_sign_in_ip"`
-	LastActivityOn   *string            `db:"last_activity_on"`      // YYYY-MM-DD
-	FailedAttempts   int64              `db:"failed_attempts"`       // wrong passwords since the last right one
-	LockedAt         *db.Time           `db:"locked_at"`             // when there were too many, see [Service.Locked]
-	ConfirmedAt      *db.Time           `db:"confirmed_at,readonly"` // of the primary address
+	CurrentSignInIP  *string            `db:"current_sign_in_ip" change:",secret"`
+	LastSignInIP     *string            `db:"last_sign_in_ip" change:",secret"`
+	LastActivityOn   *string            `db:"last_activity_on"`                 // YYYY-MM-DD
+	FailedAttempts   int64              `db:"failed_attempts" change:",secret"` // wrong passwords since the last right one
+	LockedAt         *db.Time           `db:"locked_at"`                        // when there were too many, see [Service.Locked]
+	ConfirmedAt      *db.Time           `db:"confirmed_at,readonly"`            // of the primary address
 	UpdatedAt        db.Time            `db:"updated_at"`
 	PersonalProjects int64              `db:"personal_projects,readonly"` // how many stand in the user's namespace
 }

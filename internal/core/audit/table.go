@@ -34,8 +34,8 @@ func (s *Service) Subscribe(b *event.Bus) {
 	})
 }
 
-// record has one entry recorded of each event of a type, about its subject in its place. In event and message,
-// {kind} is the kind of the place, {scope} the same with _ after it, or nothing for a project, {title} the title of the subject, {id} its id and {place} the name of the place.
+// record has one entry recorded of each event of a type, about its subject in its place. Event and message are
+// those of [change.Audited].
 func record[E change.Event](t table, event, message string, more ...func(e E, out *Entry)) {
 	one(t, func(e E) Entry {
 		out := entry(e.Changed(), event, message)

@@ -71,10 +71,7 @@ func (s *Service) Remove(ctx context.Context, as authz.Actor, to noteable.Target
 		return err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete[Award](ctx, s.DB, db.Row{Table: "award_emoji", ID: id, If: as.UnmodifiedAt}, nil)
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("")
-		}
+		was, err := db.Delete[Award](ctx, s.DB, db.Row{Table: "award_emoji", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil)
 		if err != nil {
 			return err
 		}

@@ -41,8 +41,8 @@ type Board struct {
 	CreatedAt       db.Time           `db:"created_at"`
 	UpdatedAt       db.Time           `db:"updated_at"`
 
-	Labels []label.ID `db:"-"` // by id
-	Lists  []List     `db:"-"` // by position
+	Labels []label.ID `db:"-" change:"labels"` // by id
+	Lists  []List     `db:"-"`                 // by position
 }
 
 // List is one list of a board: of a label, a milestone, an assignee or an iteration.

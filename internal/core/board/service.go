@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tenon/internal/base/db"
@@ -133,14 +134,10 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, c 
 			return err
 		}
 		if c.Labels != nil {
-			if err := s.setLabels(ctx, as, at, b.ID, *c.Labels); err != nil {
+			var err error
+			if b.Labels, err = s.setLabels(ctx, at, b.ID, *c.Labels); err != nil {
 				return err
 			}
-			one := []Board{*b}
-			if err := s.fill(ctx, one); err != nil {
-				return err
-			}
-			b.Labels = one[0].Labels
 		}
 		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), at, b)})
 	})
@@ -162,15 +159,22 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id
 		return nil, err
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.DB, s.row(at, id).Provided(as.UnmodifiedAt), func(ctx context.Context, b *Board) error { return s.apply(ctx, at, b, c) })
+		var labels []label.ID // before
+		out, err := db.Update(ctx, s.DB, s.row(at, id).Provided(as.UnmodifiedAt), func(ctx context.Context, b *Board) error {
+			err := s.apply(ctx, at, b, c)
+			if err != nil || c.Labels == nil {
+				return err
+			}
+			if labels, err = db.Select[label.ID](ctx, s.DB, "SELECT label_id FROM board_labels WHERE board_id = ? ORDER BY label_id", id); err != nil {
+				return fmt.Errorf("labels of board: %w", err)
+			}
+			b.Labels, err = s.setLabels(ctx, at, id, *c.Labels)
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		if c.Labels != nil {
-			if err := s.setLabels(ctx, as, at, id, *c.Labels); err != nil {
-				return err
-			}
-		} else if !out.Any() {
+		if out.Before.Labels = labels; !out.Any() && slices.Equal(labels, out.After.Labels) {
 			return nil
 		}
 		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), at, &out)})
@@ -224,20 +228,24 @@ func (s *Service) apply(ctx context.Context, at authz.Place, b *Board, c Changes
 	return b.check()
 }
 
-func (s *Service) setLabels(ctx context.Context, as authz.Actor, at authz.Place, id ID, titles []string) error {
+// setLabels gives a board labels by their titles, and returns their ids in order.
+func (s *Service) setLabels(ctx context.Context, at authz.Place, id ID, titles []string) ([]label.ID, error) {
 	labels, err := s.Labels.ByNames(ctx, at, titles)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := s.DB.Exec(ctx, "DELETE FROM board_labels WHERE board_id = ?", id); err != nil {
-		return fmt.Errorf("labels of board: %w", err)
+		return nil, fmt.Errorf("labels of board: %w", err)
 	}
+	var out []label.ID
 	for _, l := range labels {
 		if _, err := db.InsertRow(ctx, s.DB, "board_labels", db.Values{"board_id": id, "label_id": l.ID}, ""); err != nil {
-			return fmt.Errorf("labels of board: %w", err)
+			return nil, fmt.Errorf("labels of board: %w", err)
 		}
+		out = append(out, l.ID)
 	}
-	return nil
+	slices.Sort(out)
+	return out, nil
 }
 
 // reads reports whether a user is active and sees the place.

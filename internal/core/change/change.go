@@ -39,7 +39,8 @@ type Audited interface {
 	Event
 
 	// Audit returns the name of the entry and its message. In both, {kind} is the kind of the place,
-	// {title} the title of the subject, {id} its id and {place} the name of the place.
+	// {title} the title of the subject, {id} its id, {place} the name of the place, and {scope} "group_" or
+	// "instance_" in a group and in the instance.
 	Audit() (event, message string)
 }
 
@@ -51,7 +52,8 @@ type Acted interface {
 	Action() string
 }
 
-// Fact is what every event about a row says. Handlers do not change what it points to.
+// Fact is what every event about a row says. Handlers do not change what it points to. One event says that a row was created, and
+// one that it was deleted; what else is told of it at the time has the row before and after.
 type Fact struct {
 	authz.Stamp
 
@@ -81,7 +83,8 @@ type Values struct {
 	After  any `json:"current"`
 }
 
-// Changes are the values that the event has changed, by their names, without those that are secret.
+// Changes are the values that the event has changed, by their names, without those that are secret: every
+// reader of the subject may have them.
 func (f *Fact) Changes() map[string]Values {
 	out := map[string]Values{}
 	f.each(func(a attribute, was, is any) {

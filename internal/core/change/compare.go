@@ -11,9 +11,9 @@ import (
 )
 
 // tag names a value of a row as the API does, where its column has another name or none: labels and
-// people that other tables hold. With the option secret its values stay out of [Fact.Changes], as do those of
-// columns that hold something sealed or a digest;
-// "-" is for what is of the reader and not of the row.
+// people that other tables hold. With the option secret its values stay out of [Fact.Changes] and [Attributes], as do those of
+// columns that hold something sealed or a digest: secrets, and what is for administrators alone, such as the
+// addresses of clients. "-" is for what is of the reader and not of the row.
 const tag = "change"
 
 // attribute is a value of a row that is compared.

@@ -107,11 +107,9 @@ type Filter struct {
 
 // StatusReported is published when another system reported on a commit.
 type StatusReported struct {
-	authz.Stamp
+	change.Of[Status] // Before is nil for the first report
 
-	Status   Status
 	Pipeline Pipeline
-	Project  *project.Project
 }
 
 // Statuses lists those of a commit, whose full id is the second result.
@@ -163,13 +161,17 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 		if err != nil {
 			return err
 		}
-		if out, err = s.write(ctx, as, pipeline, in); err != nil {
+		before, after, err := s.write(ctx, as, pipeline, in)
+		if err != nil {
 			return err
 		}
+		out = after
 		if err := s.advance(ctx, as, p, pipeline); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, StatusReported{Stamp: as.Stamp(s.Now()), Status: *out, Pipeline: *pipeline, Project: p})
+		return s.Bus.Publish(ctx, StatusReported{
+			Of: change.Of[Status]{Stamp: as.Stamp(s.Now()), Place: p.Place(), Before: before, After: after}, Pipeline: *pipeline,
+		})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("report status: %w", err)
@@ -294,8 +296,8 @@ func (s *Service) Expect(ctx context.Context, as authz.Actor, p *project.Project
 	return err
 }
 
-// write changes the status that still moves, or makes a new one, and sums the pipeline up.
-func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Input) (*Status, error) {
+// write changes the status that still moves, or makes a new one, for which before is nil.
+func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Input) (before, after *Status, err error) {
 	now := s.Now()
 	id, err := s.moving(ctx, p.ID, in.Name)
 	if err == nil {
@@ -303,15 +305,15 @@ func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Inp
 			return st.apply(in, now)
 		})
 		if err != nil {
-			return nil, errs.Wrap(err, "change status")
+			return nil, nil, errs.Wrap(err, "change status")
 		}
-		return &out.After, nil
+		return &out.Before, &out.After, nil
 	}
 	if !errors.Is(err, db.ErrNotFound) {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := s.replace(ctx, p.ID, in.Name); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	user := as.UserID
 	st := &Status{
@@ -319,12 +321,12 @@ func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Inp
 		State: Created, AuthorID: &user, CreatedAt: db.At(now), UpdatedAt: db.At(now),
 	}
 	if err := st.apply(in, now); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := db.Create(ctx, s.DB, "commit_statuses", st); err != nil {
-		return nil, fmt.Errorf("write status: %w", err)
+		return nil, nil, fmt.Errorf("write status: %w", err)
 	}
-	return st, nil
+	return nil, st, nil
 }
 
 // apply takes a report over.
@@ -339,9 +341,4 @@ func (s *Status) apply(in Input, now time.Time) error {
 		s.Coverage = in.Coverage
 	}
 	return s.report(in.State, now)
-}
-
-// Changed is the event in its generic form: it tells what is, whether or not there was a report before.
-func (e StatusReported) Changed() change.Fact {
-	return change.View(e.Stamp, e.Project.Place(), nil, &e.Status)
 }

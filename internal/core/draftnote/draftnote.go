@@ -257,7 +257,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on note.On, id ID,
 			return nil, err
 		}
 	}
-	out, err := db.Update(ctx, s.DB, db.Row{Table: "draft_notes", ID: id, Now: s.Now, If: as.UnmodifiedAt}, func(ctx context.Context, d *Draft) error {
+	out, err := db.Update(ctx, s.DB, db.Row{Table: "draft_notes", ID: id, Now: s.Now, If: as.UnmodifiedAt, Missing: errs.Missing("")}, func(ctx context.Context, d *Draft) error {
 		if c.Note != nil {
 			d.Note = *c.Note
 			if err := s.fits(ctx, d, id); err != nil {
@@ -269,9 +269,6 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on note.On, id ID,
 		}
 		return nil
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("")
-	}
 	if err != nil {
 		return nil, fmt.Errorf("update draft note: %w", err)
 	}
@@ -288,10 +285,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, on note.On, id ID)
 		return err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		_, err := db.Delete[Draft](ctx, s.DB, db.Row{Table: "draft_notes", ID: id, If: as.UnmodifiedAt}, nil)
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("")
-		}
+		_, err := db.Delete[Draft](ctx, s.DB, db.Row{Table: "draft_notes", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil)
 		if err != nil {
 			return err
 		}

@@ -113,9 +113,6 @@ func (s *Service) ReorderChild(ctx context.Context, as authz.Actor, g *namespace
 		e.Position, err = s.between(ctx, children(parent.ID), int64(c.ID), int64(at.Before), int64(at.After))
 		return err
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return errs.Missing("")
-	}
 	return errs.Wrap(err, "reorder child epic")
 }
 
@@ -200,9 +197,6 @@ func (s *Service) move(ctx context.Context, as authz.Actor, e *Epic, g *namespac
 		e.Position, err = s.first(ctx, children(parent.ID))
 		return err
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return errs.Missing("")
-	}
 	if err != nil {
 		return err
 	}

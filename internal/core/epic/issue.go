@@ -253,12 +253,9 @@ func (s *Service) ReorderIssue(ctx context.Context, as authz.Actor, g *namespace
 			return err
 		}
 	}
-	_, err = db.Update(ctx, s.DB, db.Row{Table: "epic_issues", ID: id, Now: s.Now, If: as.UnmodifiedAt}, func(ctx context.Context, r *memberRow) (err error) {
+	_, err = db.Update(ctx, s.DB, db.Row{Table: "epic_issues", ID: id, Now: s.Now, If: as.UnmodifiedAt, Missing: errs.Missing("")}, func(ctx context.Context, r *memberRow) (err error) {
 		r.Position, err = s.between(ctx, members(e.ID), int64(id), int64(at.Before), int64(at.After))
 		return err
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return errs.Missing("")
-	}
 	return errs.Wrap(err, "reorder issue of epic")
 }

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -22,7 +23,7 @@ const tables = "epics e JOIN namespaces n ON n.id = e.group_id JOIN routes r ON 
 
 // row names the row of an epic for db.Update and db.ForUpdate.
 func (s *Service) row(id ID) db.Row {
-	return db.Row{Table: "epics", ID: id, Alias: "e", From: tables, Columns: columns, Now: s.Now}
+	return db.Row{Table: "epics", ID: id, Alias: "e", From: tables, Columns: columns, Now: s.Now, Missing: errs.Missing("")}
 }
 
 // readable adds that the actor may read an epic (e) of a group (n).

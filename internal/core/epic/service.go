@@ -181,8 +181,5 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, e *Epic, g *namesp
 		})
 		return err
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return errs.Missing("")
-	}
 	return errs.Wrap(err, "delete epic")
 }

@@ -2,7 +2,6 @@ package epic
 
 import (
 	"context"
-	"errors"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -86,9 +85,6 @@ func (s *Service) change(ctx context.Context, as authz.Actor, g *namespace.Group
 		}
 		return nil
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return errs.Missing("")
-	}
 	if err != nil {
 		return err
 	}

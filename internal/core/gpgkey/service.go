@@ -154,19 +154,15 @@ func (s *Service) DeleteFor(ctx context.Context, as authz.Actor, user authz.User
 }
 
 func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID, id ID) error {
-	k, err := s.load(ctx, "k.id = ? AND k.user_id = ?", id, user)
-	if err != nil {
+	if _, err := s.load(ctx, "k.id = ? AND k.user_id = ?", id, user); err != nil {
 		return err
 	}
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		_, err := db.Delete[Key](ctx, s.DB, db.Row{Table: "gpg_keys", ID: id, If: as.UnmodifiedAt}, nil)
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("GPG Key")
-		}
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		was, err := db.Delete[Key](ctx, s.DB, db.Row{Table: "gpg_keys", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("GPG Key")}, nil)
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Removed{change.Deleted(as, s.Now(), authz.Place{}, k)})
+		return s.Bus.Publish(ctx, Removed{change.Deleted(as, s.Now(), authz.Place{}, &was)})
 	})
 	if err != nil {
 		return fmt.Errorf("delete OpenPGP key: %w", err)

@@ -37,7 +37,7 @@ type Moved struct {
 
 // Cloned is published when an issue was copied.
 type Cloned struct {
-	Fact
+	Fact      // of the issue, which is as before
 	To        Issue
 	ToProject *project.Project
 }

@@ -3,8 +3,6 @@ package issue_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/core/authz"
@@ -57,6 +55,6 @@ func TestEvents(t *testing.T) {
 				return err
 			}, 0),
 			coretest.Do("delete", func() error { return f.issues.Delete(ctx, f.owner, p, 1) }, 1),
-		}, cmpopts.IgnoreFields(label.Label{}, "TitleFold"))
+		})
 	})
 }

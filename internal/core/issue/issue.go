@@ -90,9 +90,9 @@ type Issue struct {
 	Weight           *int64        `db:"weight"`
 	Severity         Severity      `db:"severity"` // as stored; see ShownSeverity
 	Health           *Health       `db:"health_status"`
-	Position         int64         `db:"relative_position"` // orders issues by hand
-	UserAgent        *string       `db:"user_agent"`        // of the client that made the issue, for administrators
-	UserAddress      *string       `db:"user_address"`      // as UserAgent
+	Position         int64         `db:"relative_position"`             // orders issues by hand
+	UserAgent        *string       `db:"user_agent" change:",secret"`   // of the client that made the issue, for administrators
+	UserAddress      *string       `db:"user_address" change:",secret"` // as UserAgent
 	MilestoneID      *milestone.ID `db:"milestone_id"`
 	IterationID      *iteration.ID `db:"iteration_id"`
 	timelog.Totals

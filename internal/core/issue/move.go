@@ -54,9 +54,6 @@ func (s *Service) Move(ctx context.Context, as authz.Actor, p *project.Project, 
 			}
 			return nil
 		})
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("")
-		}
 		if err != nil {
 			return err
 		}
@@ -93,7 +90,7 @@ func (s *Service) Clone(ctx context.Context, as authz.Actor, p *project.Project,
 			return err
 		}
 		return s.Bus.Publish(ctx, Cloned{
-			Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(s.Now())}, To: *made, ToProject: target,
+			Fact: Fact{Issue: *i, Before: i, Project: p, Stamp: as.Stamp(s.Now())}, To: *made, ToProject: target,
 		})
 	})
 	if err != nil {
@@ -231,9 +228,6 @@ func (s *Service) MarkDuplicate(ctx context.Context, as authz.Actor, p *project.
 			row.DuplicatedToID = &original.ID
 			return nil
 		})
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("")
-		}
 		if err != nil {
 			return err
 		}

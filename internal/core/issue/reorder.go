@@ -68,9 +68,6 @@ func (s *Service) Reorder(ctx context.Context, as authz.Actor, p *project.Projec
 			row.Position = at
 			return nil
 		})
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("")
-		}
 		return err
 	})
 	if err != nil {

@@ -133,9 +133,6 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 		spent, err = s.apply(ctx, as, p, i, c)
 		return err
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("")
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +146,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 // row names the row of an issue for db.Update and db.ForUpdate, as the actor sees it.
 func (s *Service) row(as authz.Actor, p *project.Project, id ID) db.Row {
 	notes := s.within(as, p.Place(), Filter{}).notes
-	return db.Row{Table: "issues", ID: id, Alias: "i", From: "issues i", Columns: columns + ", " + notes + " AS user_notes_count"}
+	return db.Row{Table: "issues", ID: id, Alias: "i", From: "issues i", Columns: columns + ", " + notes + " AS user_notes_count", Missing: errs.Missing("")}
 }
 
 // apply makes an issue, with its labels and assignees, what the changes ask for, and returns what they

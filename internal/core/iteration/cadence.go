@@ -2,7 +2,6 @@ package iteration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -109,7 +108,7 @@ func (s *Service) UpdateCadence(ctx context.Context, as authz.Actor, at authz.Pl
 	var out db.Change[Cadence]
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.DB, db.Row{Table: "iteration_cadences", ID: id, Now: s.Now}, func(_ context.Context, cadence *Cadence) error {
+		out, err = db.Update(ctx, s.DB, db.Row{Table: "iteration_cadences", ID: id, Now: s.Now, Missing: errs.Missing("Iteration Cadence")}, func(_ context.Context, cadence *Cadence) error {
 			if cadence.NamespaceID != at.Namespace {
 				return db.ErrNotFound
 			}
@@ -121,9 +120,6 @@ func (s *Service) UpdateCadence(ctx context.Context, as authz.Actor, at authz.Pl
 		}
 		return s.advance(ctx, as, &out.After)
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("Iteration Cadence")
-	}
 	if err != nil {
 		return nil, errs.Wrap(err, "update cadence")
 	}
@@ -184,7 +180,7 @@ func (s *Service) DeleteCadence(ctx context.Context, as authz.Actor, at authz.Pl
 		return err
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		row := db.Row{Table: "iteration_cadences", ID: id, If: as.UnmodifiedAt}
+		row := db.Row{Table: "iteration_cadences", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("Iteration Cadence")}
 		row.And.And("namespace_id = ?", at.Namespace)
 		_, err := db.Delete(ctx, s.DB, row, func(ctx context.Context, _ *Cadence) error {
 			gone, err := db.Select[Iteration](ctx, s.DB, "SELECT "+columns+" FROM "+tables+" WHERE i.cadence_id = ? ORDER BY i.id", id)
@@ -200,8 +196,5 @@ func (s *Service) DeleteCadence(ctx context.Context, as authz.Actor, at authz.Pl
 		})
 		return err
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return errs.Missing("Iteration Cadence")
-	}
 	return errs.Wrap(err, "delete cadence")
 }

@@ -146,7 +146,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 		return nil, err
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		c, err := db.ForUpdate[Cadence](ctx, s.DB, db.Row{Table: "iteration_cadences", ID: in.Cadence})
+		c, err := db.ForUpdate[Cadence](ctx, s.DB, db.Row{Table: "iteration_cadences", ID: in.Cadence, Missing: errs.Missing("Iteration Cadence")})
 		if err == nil && c.NamespaceID != at.Namespace {
 			err = db.ErrNotFound
 		}
@@ -165,9 +165,6 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 		}
 		return s.insert(ctx, as, i)
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("Iteration Cadence")
-	}
 	if err != nil {
 		return nil, errs.Wrap(err, "create iteration")
 	}
@@ -191,8 +188,5 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, id
 		}
 		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), i.place(), &i)})
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return errs.Missing("Iteration")
-	}
 	return errs.Wrap(err, "delete iteration")
 }

@@ -2,7 +2,6 @@ package iteration
 
 import (
 	"context"
-	"errors"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -12,7 +11,7 @@ import (
 
 // row names the row of an iteration for db.Update and db.ForUpdate.
 func (s *Service) row(id ID) db.Row {
-	return db.Row{Table: "iterations", ID: id, Alias: "i", From: tables, Columns: columns, Now: s.Now}
+	return db.Row{Table: "iterations", ID: id, Alias: "i", From: tables, Columns: columns, Now: s.Now, Missing: errs.Missing("Iteration")}
 }
 
 // Update changes an iteration of the group. The dates of automatic cadences follow from the cadence
@@ -43,9 +42,6 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, id
 		}
 		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), out.After.place(), &out)})
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("Iteration")
-	}
 	if err != nil {
 		return nil, errs.Wrap(err, "update iteration")
 	}

@@ -24,16 +24,14 @@ const (
 
 // Label is one label of a project or group.
 type Label struct {
-	ID              ID                `db:"id"`
-	NamespaceID     authz.NamespaceID `db:"namespace_id"` // of the project or group
-	Title           string            `db:"title"`
-	TitleFold       string            `db:"title_fold"`
-	Description     *string           `db:"description"`
-	DescriptionFold string            `db:"description_fold"`
-	Color           string            `db:"color"`    // "#rgb" or "#rrggbb", as it was given
-	Archived        bool              `db:"archived"` // left out where labels are offered
-	CreatedAt       db.Time           `db:"created_at"`
-	UpdatedAt       db.Time           `db:"updated_at"`
+	ID          ID                `db:"id"`
+	NamespaceID authz.NamespaceID `db:"namespace_id"` // of the project or group
+	Title       string            `db:"title" fold:"title_fold"`
+	Description *string           `db:"description" fold:"description_fold"`
+	Color       string            `db:"color"`    // "#rgb" or "#rrggbb", as it was given
+	Archived    bool              `db:"archived"` // left out where labels are offered
+	CreatedAt   db.Time           `db:"created_at"`
+	UpdatedAt   db.Time           `db:"updated_at"`
 
 	Priority *int64 `db:"-"` // in the project that the label was read for; nil for none
 }

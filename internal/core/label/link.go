@@ -111,14 +111,13 @@ func (s *Service) TitlesByIDs(ctx context.Context, as authz.Actor, at authz.Plac
 func (s *Service) make(ctx context.Context, as authz.Actor, at authz.Place, title string) (made Label, ok bool, err error) {
 	now := db.At(s.Now())
 	l := Label{NamespaceID: at.Namespace, Title: title, Color: defaultColor, CreatedAt: now, UpdatedAt: now}
-	l.fold()
 	if l.validate() != nil {
 		return Label{}, false, nil
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		id, err := db.Get[ID](ctx, s.DB, `INSERT INTO labels (namespace_id, title, title_fold, description_fold, color, created_at, updated_at)
 			VALUES (?, ?, ?, '', ?, ?, ?) ON CONFLICT (namespace_id, title) DO NOTHING RETURNING id`,
-			l.NamespaceID, l.Title, l.TitleFold, l.Color, l.CreatedAt, l.UpdatedAt)
+			l.NamespaceID, l.Title, db.Fold(l.Title), l.Color, l.CreatedAt, l.UpdatedAt)
 		if errors.Is(err, db.ErrNotFound) { // another user just made it
 			id, err = db.Get[ID](ctx, s.DB, "SELECT id FROM labels WHERE namespace_id = ? AND title = ?", l.NamespaceID, l.Title)
 			l.ID = id

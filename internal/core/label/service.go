@@ -137,7 +137,6 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 		NamespaceID: at.Namespace, Title: strings.TrimSpace(in.Title), Description: in.Description,
 		Color: hexColor(in.Color), Archived: in.Archived, CreatedAt: now, UpdatedAt: now,
 	}
-	l.fold()
 	if at.IsProject() {
 		l.Priority = in.Priority
 	}
@@ -181,7 +180,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, re
 	var out db.Change[Label]
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.DB, db.Row{Table: "labels", ID: l.ID, Now: s.Now, If: as.UnmodifiedAt}, func(ctx context.Context, l *Label) error {
+		out, err = db.Update(ctx, s.DB, db.Row{Table: "labels", ID: l.ID, Now: s.Now, If: as.UnmodifiedAt, Missing: errs.Missing("Label")}, func(ctx context.Context, l *Label) error {
 			c.apply(l)
 			if err := l.validate(); err != nil {
 				return err
@@ -194,8 +193,6 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, re
 		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), at, &out)})
 	})
 	switch {
-	case errors.Is(err, db.ErrNotFound):
-		return nil, errs.Missing("Label")
 	case db.Duplicate(err, "labels"):
 		var bad errs.Fields
 		bad.Add("title", "has already been taken")
@@ -216,11 +213,11 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, re
 		return err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		_, err := db.Delete[Label](ctx, s.DB, db.Row{Table: "labels", ID: l.ID, If: as.UnmodifiedAt, Missing: errs.Missing("Label")}, nil)
+		was, err := db.Delete[Label](ctx, s.DB, db.Row{Table: "labels", ID: l.ID, If: as.UnmodifiedAt, Missing: errs.Missing("Label")}, nil)
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), at, l)})
+		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), at, &was)})
 	})
 	return errs.Wrap(err, "delete label")
 }
@@ -238,14 +235,5 @@ func (c Changes) apply(l *Label) {
 	}
 	if c.Archived != nil {
 		l.Archived = *c.Archived
-	}
-	l.fold()
-}
-
-// fold fills what is searched without regard to case.
-func (l *Label) fold() {
-	l.TitleFold, l.DescriptionFold = db.Fold(l.Title), ""
-	if l.Description != nil {
-		l.DescriptionFold = db.Fold(*l.Description)
 	}
 }

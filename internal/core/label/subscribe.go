@@ -93,7 +93,6 @@ func (s *Service) copiesIn(ctx context.Context, as authz.Actor, at authz.Place, 
 	out := make([]Label, len(from))
 	for i, l := range from {
 		out[i] = Label{NamespaceID: at.Namespace, Title: l.Title, Color: l.Color, Description: l.Description, CreatedAt: now, UpdatedAt: now}
-		out[i].fold()
 	}
 	ids, err := db.InsertAll(ctx, s.DB, "labels", out)
 	if err != nil {

@@ -66,7 +66,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	changed[ci.PipelineChanged](b, s, Status)
 	on(b, s, func(e ci.PipelineDeleted) Change { return gone(Pipeline, e.Pipeline.ID) })
 	on(b, s, func(e ci.JobChanged) Change { return of(Pipeline, e.Pipeline.ID, JobStatus(e.Job.ID)) })
-	on(b, s, func(e ci.StatusReported) Change { return of(Pipeline, e.Pipeline.ID, JobStatus(e.Status.ID)) })
+	on(b, s, func(e ci.StatusReported) Change { return of(Pipeline, e.Pipeline.ID, JobStatus(e.After.ID)) })
 }
 
 // on has streams told what an event means, once it is committed.

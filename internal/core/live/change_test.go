@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
@@ -75,7 +76,7 @@ func TestService_Subscribe(t *testing.T) {
 			{ci.PipelineChanged{Pipeline: of, Project: p}, Pipeline, []Part{Status}},
 			{ci.PipelineDeleted{Pipeline: of, Project: p}, Pipeline, nil},
 			{ci.JobChanged{Pipeline: of, Job: ci.Job{Status: ci.Status{ID: 5}}}, Pipeline, []Part{JobStatus(5)}},
-			{ci.StatusReported{Pipeline: of, Status: ci.Status{ID: 5}}, Pipeline, []Part{JobStatus(5)}},
+			{ci.StatusReported{Pipeline: of, Of: change.Of[ci.Status]{After: &ci.Status{ID: 5}}}, Pipeline, []Part{JobStatus(5)}},
 		} {
 			streams := make([]*Stream, len(servers))
 			for i, s := range servers {

@@ -261,7 +261,7 @@ func carInput(m *MergeRequest, c *Car) MergeInput {
 func (s *Service) storeCar(ctx context.Context, c *Car, l *lease) error {
 	var next Car
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.DB, db.Row{Table: "merge_train_cars", ID: c.ID}, func(_ context.Context, row *Car) error {
+		out, err := db.Update(ctx, s.DB, db.Row{Table: "merge_train_cars", ID: c.ID, Missing: errLeft}, func(_ context.Context, row *Car) error {
 			if row.Status != CarIdle && row.Status != CarFresh && row.Status != CarStale {
 				return errLeft
 			}
@@ -269,9 +269,6 @@ func (s *Service) storeCar(ctx context.Context, c *Car, l *lease) error {
 			row.MergeCommitSHA, row.SquashCommitSHA, row.UpdatedAt = l.MergeCommitSHA, l.SquashCommitSHA, s.stamp()
 			return nil
 		})
-		if errors.Is(err, db.ErrNotFound) {
-			return errLeft
-		}
 		if err != nil {
 			return err
 		}

@@ -224,7 +224,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	out, err := db.Update(ctx, s.DB, db.Row{Table: "metric_images", ID: m.ID, Now: s.Now, If: as.UnmodifiedAt}, func(_ context.Context, m *Image) error {
+	out, err := db.Update(ctx, s.DB, db.Row{Table: "metric_images", ID: m.ID, Now: s.Now, If: as.UnmodifiedAt, Missing: errs.Missing("")}, func(_ context.Context, m *Image) error {
 		if c.URL != nil {
 			m.URL = orNil(c.URL)
 		}
@@ -233,9 +233,6 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		}
 		return nil
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("")
-	}
 	if err != nil {
 		return nil, fmt.Errorf("update metric image: %w", err)
 	}

@@ -213,7 +213,7 @@ func (s *Service) Remove(ctx context.Context, as authz.Actor, id ID) error {
 		if err != nil {
 			return fmt.Errorf("read group: %w", err)
 		}
-		if err := s.Bus.Publish(ctx, GroupRemoving{GroupFact{Group: g, Stamp: as.Stamp(s.Now())}}); err != nil {
+		if err := s.Bus.Publish(ctx, GroupRemoving{GroupFact{Group: g, Before: &g, Stamp: as.Stamp(s.Now())}}); err != nil {
 			return err
 		}
 		if err := s.Uproot(ctx, g.ID); err != nil {

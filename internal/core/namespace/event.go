@@ -25,11 +25,6 @@ func (f GroupFact) Changed() change.Fact {
 }
 
 // Changed is the event in its generic form.
-func (e GroupRemoving) Changed() change.Fact {
-	return change.View(e.Stamp, e.Group.Place(), &e.Group, nil)
-}
-
-// Changed is the event in its generic form.
 func (e GroupDeleted) Changed() change.Fact {
 	return change.View(e.Stamp, e.Group.Place(), &e.Group, nil)
 }

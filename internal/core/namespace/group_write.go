@@ -109,11 +109,12 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 		return nil, notSaved(fields)
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		id, err := s.Plant(ctx, Entry{Kind: GroupKind, Parent: in.ParentID, Path: g.Path, Name: g.Name, Visibility: g.Visibility})
+		now := s.Now()
+		id, err := s.Plant(ctx, Entry{Kind: GroupKind, Parent: in.ParentID, Path: g.Path, Name: g.Name, Visibility: g.Visibility, At: now})
 		if err != nil {
 			return err
 		}
-		g.ID = id
+		g.ID, g.CreatedAt, g.UpdatedAt = id, db.At(now), db.At(now)
 		if _, err := db.InsertRow(ctx, s.DB, "groups", g, ""); err != nil {
 			return err
 		}
@@ -121,9 +122,8 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 			return err
 		}
 		if as.SignedIn() {
-			now := db.At(s.Now())
 			err := db.Create(ctx, s.DB, "members", &Member{
-				NamespaceID: id, UserID: as.UserID, Level: authz.Owner, CreatedByID: &as.UserID, CreatedAt: now, UpdatedAt: now,
+				NamespaceID: id, UserID: as.UserID, Level: authz.Owner, CreatedByID: &as.UserID, CreatedAt: g.CreatedAt, UpdatedAt: g.CreatedAt,
 			})
 			if err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"tenon/internal/base/db"
@@ -25,6 +26,7 @@ type Entry struct {
 	Parent     *ID // nil at the top level
 	Path, Name string
 	Visibility authz.Visibility
+	At         time.Time // of its creation, now where zero
 }
 
 type namespaceRow struct {
@@ -50,7 +52,10 @@ func (s *Service) Plant(ctx context.Context, e Entry) (ID, error) {
 				return err
 			}
 		}
-		now := db.At(s.Now())
+		now := db.At(e.At)
+		if e.At.IsZero() {
+			now = db.At(s.Now())
+		}
 		row := namespaceRow{0, e.Kind, e.Parent, e.Path, e.Name, db.Fold(e.Name), e.Visibility, now, now}
 		err := db.Create(ctx, s.DB, "namespaces", &row)
 		if err != nil {

@@ -328,14 +328,11 @@ func (s *Service) update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 	}
 	now := s.Now()
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.DB, db.Row{Table: "notes", ID: n.ID, If: as.UnmodifiedAt}, func(_ context.Context, n *Note) error {
+		out, err := db.Update(ctx, s.DB, db.Row{Table: "notes", ID: n.ID, If: as.UnmodifiedAt, Missing: errs.Missing("")}, func(_ context.Context, n *Note) error {
 			at := db.At(now)
 			n.Body, n.UpdatedAt, n.LastEditedAt, n.LastEditedByID = *c.Body, at, &at, &as.UserID
 			return nil
 		})
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("")
-		}
 		if err != nil || !out.Any() {
 			return err
 		}

@@ -153,15 +153,12 @@ func (s *Service) ResolveNote(ctx context.Context, as authz.Actor, on On, id ID,
 	}
 	var out db.Change[Note]
 	err = s.resolve(ctx, as, t, n.DiscussionID, r, func(ctx context.Context, at time.Time) error {
-		out, err = db.Update(ctx, s.DB, db.Row{Table: "notes", ID: n.ID, If: as.UnmodifiedAt}, func(_ context.Context, n *Note) error {
+		out, err = db.Update(ctx, s.DB, db.Row{Table: "notes", ID: n.ID, If: as.UnmodifiedAt, Missing: errs.Missing("")}, func(_ context.Context, n *Note) error {
 			if r.Resolved != (n.ResolvedAt != nil) {
 				n.resolve(as, at, r)
 			}
 			return nil
 		})
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("")
-		}
 		return err
 	})
 	if err != nil {

@@ -100,7 +100,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error 
 		if err := s.cancelImport(ctx, p.ID); err != nil {
 			return err
 		}
-		if err := s.Bus.Publish(ctx, Unforked{Fact: Fact{Project: *p, Stamp: as.Stamp(s.Now())}, Deleted: true}); err != nil {
+		if err := s.Bus.Publish(ctx, Unforked{Fact: Fact{Project: *p, Before: p, Stamp: as.Stamp(s.Now())}, Deleted: true}); err != nil {
 			return err
 		}
 		if err := s.Bus.Publish(ctx, Deleted{Fact{Project: *p, Stamp: as.Stamp(s.Now())}}); err != nil {

@@ -24,14 +24,6 @@ func (e Deleted) Changed() change.Fact {
 	return change.View(e.Stamp, e.Project.Place(), &e.Project, nil)
 }
 
-// Changed is the event in its generic form.
-func (e Unforked) Changed() change.Fact {
-	if e.Deleted {
-		return Deleted{e.Fact}.Changed()
-	}
-	return e.Fact.Changed()
-}
-
 // Created is published when a project was made, whose repository is still empty.
 type Created struct{ Fact }
 

@@ -68,7 +68,7 @@ func (s *Service) Fork(ctx context.Context, as authz.Actor, ref string, in ForkI
 		if err := s.join(ctx, p, source.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Forked{Fact: Fact{Project: *p, Stamp: as.Stamp(s.Now())}, Source: source, Branch: in.Branch})
+		return s.Bus.Publish(ctx, Forked{Fact: Fact{Project: *p, Before: p, Stamp: as.Stamp(s.Now())}, Source: source, Branch: in.Branch})
 	})
 	if err != nil {
 		return nil, conflicting(err)

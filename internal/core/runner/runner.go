@@ -59,7 +59,7 @@ type Runner struct {
 	MaximumTimeout  *int64             `db:"maximum_timeout"` // seconds
 	TagsJSON        string             `db:"tags"`            // see Tags
 	Info
-	IPAddress   *string  `db:"ip_address"`
+	IPAddress   *string  `db:"ip_address" change:",secret"`
 	ContactedAt *db.Time `db:"contacted_at"`
 	CreatedAt   db.Time  `db:"created_at"`
 	UpdatedAt   db.Time  `db:"updated_at"`

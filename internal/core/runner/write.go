@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"tenon/internal/base/db"
@@ -153,10 +152,7 @@ func (s *Service) Assign(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, errs.Denied("Runner is an instance runner")
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		locked, err := db.ForUpdate[Runner](ctx, s.DB, db.Row{Table: "runners", ID: id})
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("Runner")
-		}
+		locked, err := db.ForUpdate[Runner](ctx, s.DB, db.Row{Table: "runners", ID: id, Missing: errs.Missing("Runner")})
 		if err != nil {
 			return err
 		}
@@ -206,10 +202,7 @@ func (s *Service) Unassign(ctx context.Context, as authz.Actor, p *project.Proje
 		return err
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		r, err := db.ForUpdate[Runner](ctx, s.DB, db.Row{Table: "runners", ID: id})
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("Runner")
-		}
+		r, err := db.ForUpdate[Runner](ctx, s.DB, db.Row{Table: "runners", ID: id, Missing: errs.Missing("Runner")})
 		if err != nil {
 			return err
 		}

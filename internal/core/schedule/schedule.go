@@ -305,7 +305,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 	var out db.Change[Schedule]
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.DB, db.Row{Table: "pipeline_schedules", ID: id, Now: s.Now, If: as.UnmodifiedAt}, func(_ context.Context, row *Schedule) error {
+		out, err = db.Update(ctx, s.DB, db.Row{Table: "pipeline_schedules", ID: id, Now: s.Now, If: as.UnmodifiedAt, Missing: errs.Missing("Pipeline Schedule")}, func(_ context.Context, row *Schedule) error {
 			return fn(row)
 		})
 		if err == nil {
@@ -316,9 +316,6 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 		}
 		return s.publish(ctx, as, p, &out.Before, &out.After)
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("Pipeline Schedule")
-	}
 	if err != nil {
 		return nil, errs.Wrap(err, "change schedule")
 	}
@@ -331,10 +328,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		return err
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete[Schedule](ctx, s.DB, db.Row{Table: "pipeline_schedules", ID: id, If: as.UnmodifiedAt}, nil)
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("Pipeline Schedule")
-		}
+		was, err := db.Delete[Schedule](ctx, s.DB, db.Row{Table: "pipeline_schedules", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("Pipeline Schedule")}, nil)
 		if err != nil {
 			return err
 		}

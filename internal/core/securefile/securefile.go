@@ -233,10 +233,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		return err
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete[File](ctx, s.DB, db.Row{Table: "secure_files", ID: id, If: as.UnmodifiedAt}, nil)
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("")
-		}
+		was, err := db.Delete[File](ctx, s.DB, db.Row{Table: "secure_files", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}, nil)
 		if err != nil {
 			return err
 		}

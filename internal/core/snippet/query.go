@@ -23,7 +23,7 @@ const from = " FROM snippets s LEFT JOIN projects p ON p.id = s.project_id LEFT 
 
 // row names a snippet for an update.
 func (s *Service) row(id ID) db.Row {
-	return db.Row{Table: "snippets", ID: id, Now: s.Now, Columns: columns, From: from[len(" FROM "):], Alias: "s"}
+	return db.Row{Table: "snippets", ID: id, Now: s.Now, Columns: columns, From: from[len(" FROM "):], Alias: "s", Missing: errs.Missing("Snippet")}
 }
 
 // Scope says which snippets a list has, of those that the actor may read.

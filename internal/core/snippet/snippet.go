@@ -42,8 +42,8 @@ type Snippet struct {
 	CommitID     string           `db:"commit_id"`                      // that the files were read from; "" for none
 	NotesCount   int64            `db:"notes_count"`
 	PublicNotes  int64            `db:"public_notes_count"`
-	Agent        string           `db:"agent"`   // User-Agent of the request that created it
-	Address      string           `db:"address"` // where that request came from
+	Agent        string           `db:"agent" change:",secret"`   // User-Agent of the request that created it
+	Address      string           `db:"address" change:",secret"` // where that request came from
 	CreatedAt    db.Time          `db:"created_at"`
 	UpdatedAt    db.Time          `db:"updated_at"`
 

@@ -267,12 +267,13 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 
 func (s *Service) remove(ctx context.Context, as authz.Actor, sn *Snippet) error {
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
-		if _, err := db.Delete[Snippet](ctx, s.DB, s.row(sn.ID).Provided(as.UnmodifiedAt), nil); err != nil {
+		was, err := db.Delete[Snippet](ctx, s.DB, s.row(sn.ID).Provided(as.UnmodifiedAt), nil)
+		if err != nil {
 			return errs.Wrap(err, "delete snippet")
 		}
-		if err := s.Repos.DropAttached(ctx, sn.RepositoryID); err != nil {
+		if err := s.Repos.DropAttached(ctx, was.RepositoryID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), sn.place(), sn)})
+		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), was.place(), &was)})
 	})
 }

@@ -202,16 +202,16 @@ func (s *Service) DeleteFor(ctx context.Context, as authz.Actor, user authz.User
 }
 
 func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID, id ID) error {
-	k, err := s.load(ctx, "k.id = ? AND k.user_id = ? AND k.kind = ?", id, user, UserKey)
-	if err != nil {
+	if _, err := s.load(ctx, "k.id = ? AND k.user_id = ? AND k.kind = ?", id, user, UserKey); err != nil {
 		return err
 	}
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		row := db.Row{Table: "ssh_keys", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("Key")}
-		if _, err := db.Delete[Key](ctx, s.DB, row, nil); err != nil {
+		was, err := db.Delete[Key](ctx, s.DB, row, nil)
+		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Removed{change.Deleted(as, s.Now(), authz.Place{}, k)})
+		return s.Bus.Publish(ctx, Removed{change.Deleted(as, s.Now(), authz.Place{}, &was)})
 	})
 	if err != nil {
 		return fmt.Errorf("delete key: %w", err)

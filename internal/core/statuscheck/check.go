@@ -244,7 +244,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		if c.Branches != nil {
 			branches = *c.Branches
 		}
-		_, err := db.Update(ctx, s.DB, db.Row{Table: "external_status_checks", ID: id, If: as.UnmodifiedAt}, func(ctx context.Context, row *Check) error {
+		_, err := db.Update(ctx, s.DB, db.Row{Table: "external_status_checks", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("")}, func(ctx context.Context, row *Check) error {
 			var err error
 			if before, err = s.find(ctx, p.ID, id); err != nil { // the row is locked by now
 				return err
@@ -262,9 +262,6 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 			row.Name, row.URL, row.Sealed, row.UpdatedAt = after.Name, after.URL, after.Sealed, db.At(s.Now())
 			return nil
 		})
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("")
-		}
 		if err != nil {
 			return err
 		}

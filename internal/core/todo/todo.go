@@ -298,13 +298,10 @@ func (s *Service) MarkDone(ctx context.Context, as authz.Actor, id ID) (*Todo, e
 	if err != nil {
 		return nil, err
 	}
-	out, err := db.Update(ctx, s.DB, db.Row{Table: "todos", ID: id, Now: s.Now, If: as.UnmodifiedAt}, func(_ context.Context, t *row) error {
+	out, err := db.Update(ctx, s.DB, db.Row{Table: "todos", ID: id, Now: s.Now, If: as.UnmodifiedAt, Missing: errs.Missing("")}, func(_ context.Context, t *row) error {
 		t.State = Done
 		return nil
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("")
-	}
 	if err != nil {
 		return nil, errs.Wrap(err, "mark to-do item")
 	}

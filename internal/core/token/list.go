@@ -215,8 +215,8 @@ func (s *Service) RevokeOwn(ctx context.Context, as authz.Actor) error {
 func (s *Service) revokeOne(ctx context.Context, as authz.Actor, t *Token) error {
 	revoked := false
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		n, err := s.revoke(ctx, as, t)
-		revoked = n > 0
+		var err error
+		revoked, err = s.revoke(ctx, as, t)
 		return err
 	})
 	if err != nil {

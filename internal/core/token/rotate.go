@@ -2,6 +2,7 @@ package token
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"tenon/internal/base/db"
@@ -48,11 +49,11 @@ func (s *Service) rotate(ctx context.Context, as authz.Actor, old *Token, day *s
 	key := s.newSecret()
 	lost := false
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		n, err := s.revoke(ctx, as, old)
+		revoked, err := s.revoke(ctx, as, old)
 		if err != nil {
 			return err
 		}
-		if lost = n == 0; lost {
+		if lost = !revoked; lost {
 			return nil
 		}
 		kept, err := s.keep(ctx, as, next, key)
@@ -121,17 +122,18 @@ func (s *Service) revokeFamily(ctx context.Context, as authz.Actor, family, afte
 
 // revoke makes a token useless, in the caller's transaction, and says whether it was of
 // use until now.
-func (s *Service) revoke(ctx context.Context, as authz.Actor, t *Token) (int64, error) {
-	if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM access_tokens WHERE id = ?", t.ID); err != nil {
-		return 0, err
+func (s *Service) revoke(ctx context.Context, as authz.Actor, t *Token) (bool, error) {
+	row := db.Row{Table: "access_tokens", ID: t.ID, Now: s.Now, If: as.UnmodifiedAt}
+	out, err := db.Update(ctx, s.DB, row, func(_ context.Context, t *Token) error {
+		t.Revoked = true
+		return nil
+	})
+	if errors.Is(err, db.ErrNotFound) || err == nil && !out.Any() {
+		return false, nil
 	}
-	now := s.Now()
-	n, err := s.DB.Exec(ctx, "UPDATE access_tokens SET revoked = ?, updated_at = ? WHERE id = ? AND NOT revoked", true, now, t.ID)
-	if err != nil || n == 0 {
-		return n, err
+	if err != nil {
+		return false, err
 	}
 	s.DB.AfterCommit(ctx, func() { s.cache.evictToken(t.ID) })
-	revoked := *t
-	revoked.Revoked, revoked.UpdatedAt = true, db.At(now)
-	return n, s.Bus.Publish(ctx, Revoked{change.Of[Token]{Stamp: as.Stamp(now), Before: t, After: &revoked}})
+	return true, s.Bus.Publish(ctx, Revoked{change.Updated(as, s.Now(), authz.Place{}, &out)})
 }

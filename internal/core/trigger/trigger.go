@@ -247,7 +247,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	var out db.Change[Trigger]
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.DB, db.Row{Table: "pipeline_triggers", ID: id, Now: s.Now, If: as.UnmodifiedAt}, func(_ context.Context, t *Trigger) error {
+		out, err = db.Update(ctx, s.DB, db.Row{Table: "pipeline_triggers", ID: id, Now: s.Now, If: as.UnmodifiedAt, Missing: errs.Missing("Trigger")}, func(_ context.Context, t *Trigger) error {
 			if description != nil {
 				t.Description = *description
 			}
@@ -258,9 +258,6 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		}
 		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), p.Place(), &out)})
 	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("Trigger")
-	}
 	if err != nil {
 		return nil, errs.Wrap(err, "update trigger")
 	}
@@ -277,10 +274,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		return err
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete[Trigger](ctx, s.DB, db.Row{Table: "pipeline_triggers", ID: id, If: as.UnmodifiedAt}, nil)
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing("Trigger")
-		}
+		was, err := db.Delete[Trigger](ctx, s.DB, db.Row{Table: "pipeline_triggers", ID: id, If: as.UnmodifiedAt, Missing: errs.Missing("Trigger")}, nil)
 		if err != nil {
 			return err
 		}

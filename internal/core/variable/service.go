@@ -2,7 +2,6 @@ package variable
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"tenon/internal/base/db"
@@ -204,7 +203,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, ke
 	var out db.Change[Variable]
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		changed := false
-		out, err = db.Update(ctx, s.DB, db.Row{Table: "ci_variables", ID: found.ID, Now: s.Now, If: as.UnmodifiedAt}, func(_ context.Context, v *Variable) error {
+		out, err = db.Update(ctx, s.DB, db.Row{Table: "ci_variables", ID: found.ID, Now: s.Now, If: as.UnmodifiedAt, Missing: errs.Missing(thing(at))}, func(_ context.Context, v *Variable) error {
 			changed, err = s.change(at, v, c)
 			return err
 		})
@@ -214,8 +213,6 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, ke
 		return s.Bus.Publish(ctx, Updated{Fact: s.fact(as, at, out.After, &out.Before), ValueChanged: changed})
 	})
 	switch {
-	case errors.Is(err, db.ErrNotFound):
-		return nil, errs.Missing(thing(at))
 	case db.Duplicate(err, "ci_variables"):
 		return nil, taken(key)
 	case err != nil:
@@ -272,10 +269,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, ke
 		return err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Delete[Variable](ctx, s.DB, db.Row{Table: "ci_variables", ID: v.ID, If: as.UnmodifiedAt}, nil)
-		if errors.Is(err, db.ErrNotFound) {
-			return errs.Missing(thing(at))
-		}
+		was, err := db.Delete[Variable](ctx, s.DB, db.Row{Table: "ci_variables", ID: v.ID, If: as.UnmodifiedAt, Missing: errs.Missing(thing(at))}, nil)
 		if err != nil {
 			return err
 		}
