@@ -18,8 +18,9 @@ import (
 // admin looks after a server's data, through the server where one runs on it.
 func (f *flags) admin() *cobra.Command {
 	c := group("admin", "Look after a server's data",
-		f.adminUser(), f.adminToken(), f.adminSetting(), f.checkAll(),
+		f.adminUser(), f.adminToken(), f.adminSetting(), f.adminFeature(), f.checkAll(),
 		group("repo", "Repositories", f.checkRepo()),
+		group("mail", "Mail", f.mailTest()),
 		f.backup(), f.adminAudit(),
 		group("key", "The key that encrypts stored secrets, and the one that signs ID tokens", f.keyReplace(), f.keyRotate()),
 		group("config", "The configuration", f.configCheck()), f.doctor())

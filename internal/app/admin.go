@@ -33,6 +33,9 @@ const (
 	AdminTokenRevoke  = "token revoke"
 	AdminSettingList  = "settings list"
 	AdminSettingSet   = "settings set"
+	AdminFeatureList  = "features list"
+	AdminFeatureSet   = "features set"
+	AdminMailTest     = "mail test"
 	AdminKeyRotate    = "key rotate"
 	AdminCheck        = "check"
 	AdminRepoCheck    = "repo check"
@@ -134,6 +137,9 @@ func (a *App) adminCommands() map[string]admin.Handler {
 		AdminTokenRevoke: handle(a, a.adminTokenRevoke),
 		AdminSettingList: handle(a, a.adminSettingList),
 		AdminSettingSet:  handle(a, a.adminSettingSet),
+		AdminFeatureList: handle(a, a.adminFeatureList),
+		AdminFeatureSet:  handle(a, a.adminFeatureSet),
+		AdminMailTest:    handle(a, a.adminMailTest),
 		AdminKeyRotate:   handle(a, a.adminKeyRotate),
 		AdminCheck:       handle(a, a.adminCheck),
 		AdminRepoCheck:   handle(a, a.adminRepoCheck),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ type Diagnosis struct {
 	Unenforced []core.UnenforcedUse `json:"unenforced"` // restrictions that are stored and not obeyed
 	Settings   []setting.Broken     `json:"settings"`   // stored values that are not in force
 	Pending    []string             `json:"pending"`    // settings that were changed and are not in force yet
+	Conflicts  []Conflict           `json:"conflicts"`  // of settings with each other or the configuration
 }
 
 // adminDoctor answers for the running server.
@@ -59,6 +61,7 @@ func (a *App) adminDoctor(ctx context.Context, _ struct{}, _ func(string)) (Diag
 		out.Unenforced, err = core.UnenforcedUses(ctx, a.db)
 	}
 	out.Settings, out.Pending = a.core.Settings.Current().Broken(), a.core.Settings.Current().Unheeded()
+	out.Conflicts = conflicts(a.core.Settings.Current(), a.config)
 	if err != nil {
 		out.Trouble = err.Error()
 	}
@@ -90,7 +93,7 @@ func (d *doctor) database(ctx context.Context, folder bool, git *gitcmd.Git) {
 		d.databaseClock(r.ClockSeconds)
 		d.repositories(r.Missing, nil)
 		d.unenforced(r.Unenforced)
-		d.settings(r.Settings, r.Pending)
+		d.settings(r.Settings, r.Pending, r.Conflicts)
 		return
 	}
 	if path, own := strings.CutPrefix(d.config.Database, "sqlite:"); own {
@@ -128,6 +131,7 @@ func (d *doctor) database(ctx context.Context, folder bool, git *gitcmd.Git) {
 	}
 	if uses, err := core.UnenforcedUses(ctx, base); err == nil && len(pending) == 0 {
 		d.unenforced(uses)
+		d.storedSettings(ctx, base)
 	}
 	if folder {
 		f, err := facts(ctx, base, d.config.Data)
@@ -153,13 +157,28 @@ func (d *doctor) databaseClock(ahead float64) {
 	}
 }
 
-// settings warns of settings that are not in force, though they were changed.
-func (d *doctor) settings(broken []setting.Broken, pending []string) {
+// storedSettings looks at the settings in the database, but for secrets.
+func (d *doctor) storedSettings(ctx context.Context, base *db.DB) {
+	store := setting.New(base, time.Now)
+	if err := store.Open(ctx); err != nil {
+		d.warn("settings", "", "%v", err)
+		return
+	}
+	set := store.Current()
+	broken := slices.DeleteFunc(slices.Clone(set.Broken()), func(b setting.Broken) bool { return setting.Lookup(b.Name).Secret })
+	d.settings(broken, set.Unheeded(), conflicts(set, d.config))
+}
+
+// settings warns of settings that are not in force, though they were changed, and of those that contradict something.
+func (d *doctor) settings(broken []setting.Broken, pending []string, against []Conflict) {
 	for _, b := range broken {
 		d.warn("settings", "give it another value: tenon admin settings set "+b.Name+" VALUE", "the stored value of %s is not in force: it %s", b.Name, b.Reason)
 	}
 	for _, name := range pending {
-		d.warn("settings", "see docs/settings.md", "%s was changed and is not in force", name)
+		d.warn("settings", "see docs/settings.md", "%s was changed and is not in force: %s", name, setting.Lookup(name).Because())
+	}
+	for _, c := range against {
+		d.warn("settings", c.Advice, "%s", c.Text)
 	}
 }
 
