@@ -98,7 +98,7 @@ func (s *Service) row(as authz.Actor, in *Input) *userRow {
 		Profile: Profile{
 			Auditor:        in.Auditor,
 			External:       in.external(set),
-			PrivateProfile: or(in.PrivateProfile, set.UserDefaultsToPrivateProfile),
+			PrivateProfile: or(in.PrivateProfile, set.UserDefaultsToPrivateProfile && set.MakeProfilePrivate),
 			Bio:            in.Bio, Location: in.Location, Skype: in.Skype, LinkedIn: in.LinkedIn, Twitter: in.Twitter,
 			Discord: in.Discord, WebsiteURL: in.WebsiteURL, Organization: in.Organization, JobTitle: in.JobTitle,
 			Pronouns: in.Pronouns, Note: in.Note,

@@ -85,7 +85,7 @@ func (s *Service) follows(ctx context.Context, as authz.Actor, id authz.UserID, 
 	if err != nil {
 		return none, err
 	}
-	if !u.OpenTo(as) {
+	if !s.openTo(as, u) {
 		return none, errs.Missing("User")
 	}
 	q := page.Query{Columns: summaryColumns, From: usersTables, Order: page.Order{page.ID("u.id")}}

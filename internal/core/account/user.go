@@ -112,10 +112,11 @@ type Identity struct {
 // Person reports whether a human stands behind the account.
 func (u *User) Person() bool { return u.Type == Human }
 
-// OpenTo reports whether the actor may see who follows the user and since when the user
-// is here: profiles that are private, blocked or not confirmed are closed to others.
-func (u *User) OpenTo(as authz.Actor) bool {
-	return as.Admin || as.Is(u.ID) || !u.PrivateProfile && u.State == Active && u.ConfirmedAt != nil
+// openTo reports whether the actor may see who follows the user and since when the user
+// is here: profiles that are private, blocked or not confirmed are closed to others. A setting opens all private profiles.
+func (s *Service) openTo(as authz.Actor, u *User) bool {
+	private := u.PrivateProfile && s.Settings.Current().MakeProfilePrivate
+	return as.Admin || as.Is(u.ID) || !private && u.State == Active && u.ConfirmedAt != nil
 }
 
 // CanCreateProject reports whether the user's own limit leaves room for one more

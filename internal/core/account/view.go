@@ -234,7 +234,7 @@ func (s *Service) profileView(as authz.Actor, u *User, follows Follows) *Profile
 		Discord: u.Discord, WebsiteURL: u.WebsiteURL, JobTitle: u.JobTitle, Pronouns: u.Pronouns, Organization: u.Organization,
 		Bot: !u.Person(), WorkInformation: u.WorkInformation(), LocalTime: s.localTime(u),
 	}
-	if u.OpenTo(as) {
+	if s.openTo(as, u) {
 		v.Open = &OpenView{CreatedAt: u.CreatedAt.Time, Followers: follows.Followers, Following: follows.Following}
 		if as.SignedIn() {
 			v.Open.Followed = &follows.Followed

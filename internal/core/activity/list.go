@@ -124,7 +124,7 @@ func (r *Recorder) List(ctx context.Context, as authz.Actor, f Filter) (page.Pag
 	w := r.readable(as)
 	if f.Author != 0 {
 		w.And("e.author_id = ?", f.Author)
-		if !as.Admin && !as.Is(f.Author) {
+		if !as.Admin && !as.Is(f.Author) && r.settings.Current().MakeProfilePrivate {
 			w.And("EXISTS (SELECT 1 FROM users eu WHERE eu.id = ? AND NOT eu.private_profile)", f.Author)
 		}
 	}

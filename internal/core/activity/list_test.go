@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
 	"tenon/internal/core/weburl"
 )
 
@@ -31,7 +32,7 @@ func TestRecorder_List(t *testing.T) {
 		w := coretest.New(t, d)
 		issues := issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Now: w.Now})
 		requests := mergerequest.New(mergerequest.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""), Now: w.Now})
-		r := activity.New(activity.Deps{DB: d, Policy: w.Policy, Notes: note.New(note.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy}), Kinds: noteable.Collect(issues, requests), Now: w.Now})
+		r := activity.New(activity.Deps{DB: d, Policy: w.Policy, Notes: note.New(note.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy}), Kinds: noteable.Collect(issues, requests), Settings: setting.New(d, w.Now), Now: w.Now})
 		group := w.Group("team", authz.Public, 0)
 		open := w.Project("team/open", authz.Public, group)
 		closed := w.Project("team/closed", authz.Private, group)

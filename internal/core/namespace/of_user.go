@@ -83,7 +83,7 @@ func (s *Service) MembersOfUser(ctx context.Context, as authz.Actor, user authz.
 	w.And("m.user_id = ?", user)
 	w.And("n.kind = ?", kind)
 	w.And("(m.expires_on IS NULL OR m.expires_on > ?)", s.today())
-	if len(own(as, []authz.UserID{user})) == 0 {
+	if s.Settings.Current().MakeProfilePrivate && len(own(as, []authz.UserID{user})) == 0 {
 		w.Raw("NOT u.private_profile")
 	}
 	seen, args := s.Policy.VisiblePlacesSQL(as, "n")

@@ -373,7 +373,7 @@ func (s *Service) membership(w *db.Where, as authz.Actor, f Filter) {
 	} {
 		switch {
 		case by.user == 0:
-		case as.Admin || as.Is(by.user):
+		case as.Admin || as.Is(by.user) || !s.Settings.Current().MakeProfilePrivate:
 			w.And("p.id IN ("+by.query+")", by.user)
 		default:
 			w.And("p.id IN ("+by.query+")"+open, by.user, by.user)

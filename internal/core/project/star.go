@@ -76,7 +76,7 @@ func (s *Service) Starrers(ctx context.Context, as authz.Actor, ref, search stri
 	var w db.Where
 	w.And("s.project_id = ?", p.ID)
 	w.Raw("u.state = 'active'")
-	if !as.Admin {
+	if !as.Admin && s.Settings.Current().MakeProfilePrivate {
 		w.And("(NOT u.private_profile OR u.id = ?)", as.UserID)
 	}
 	if search != "" {
