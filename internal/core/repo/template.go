@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/charset"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
@@ -33,6 +34,21 @@ func (k TemplateKind) folder() string {
 	return ".gitlab/issue_templates"
 }
 
+// file is where the templates of a kind of file stand in the project that the settings name; "" for other kinds.
+func (k TemplateKind) file() (folder, ending string) {
+	switch k {
+	case "dockerfiles":
+		return "Dockerfile", ".dockerfile"
+	case "gitignores":
+		return "gitignore", ".gitignore"
+	case "gitlab_ci_ymls":
+		return "gitlab-ci", ".yml"
+	case "licenses":
+		return "LICENSE", ".txt"
+	}
+	return "", ""
+}
+
 const (
 	templateEnding = ".md"
 	maxTemplate    = 1 << 20 // bytes
@@ -41,33 +57,106 @@ const (
 // Templates lists the names of the project's own templates, in git's order. It requires
 // ReadCode.
 func (s *Service) Templates(ctx context.Context, as authz.Actor, p *project.Project, kind TemplateKind, part page.Range) (page.Page[string], error) {
-	none := page.None[string](part)
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
-		return none, err
+		return page.None[string](part), err
 	}
+	names, err := templatesIn(ctx, r, p, kind.folder(), templateEnding)
+	if err != nil || names == nil {
+		return page.None[string](part), err
+	}
+	return page.Slice(names, part, byName, func(name *string) []any { return []any{*name} })
+}
+
+// templatesIn lists the names of the templates in a folder of the default branch.
+func templatesIn(ctx context.Context, r *gitcmd.Repo, p *project.Project, folder, ending string) ([]string, error) {
 	rev, err := resolve(ctx, r, p, "", "Template")
 	if errs.Is(err, errs.NotFound) {
-		return none, nil
+		return nil, nil
 	}
 	if err != nil {
-		return none, err
+		return nil, err
 	}
-	entries, err := r.List(ctx, rev.Commit, kind.folder())
+	entries, err := r.List(ctx, rev.Commit, folder)
 	if errors.Is(err, gitstore.ErrNotFound) {
-		return none, nil
+		return nil, nil
 	}
 	if err != nil {
-		return none, fmt.Errorf("list templates: %w", err)
+		return nil, fmt.Errorf("list templates: %w", err)
 	}
 	var names []string
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name, templateEnding); ok && name != "" && isFile(e.TreeEntry) {
+		if name, ok := strings.CutSuffix(e.Name, ending); ok && name != "" && isFile(e.TreeEntry) {
 			names = append(names, strings.ToValidUTF8(name, string(utf8.RuneError)))
 		}
 	}
 	slices.Sort(names)
-	return page.Slice(names, part, byName, func(name *string) []any { return []any{*name} })
+	return names, nil
+}
+
+// FileTemplate names a template of a file.
+type FileTemplate struct{ Key, Name string }
+
+// FileTemplates lists the templates of a kind of file for a project: those of the server and, in the order of their keys, those in the project
+// that the settings name. It requires ReadProject.
+func (s *Service) FileTemplates(ctx context.Context, as authz.Actor, p *project.Project, kind TemplateKind, builtin []FileTemplate, part page.Range) (page.Page[FileTemplate], error) {
+	if err := s.Policy.Require(ctx, as, authz.ReadProject, p.Subject()); err != nil {
+		return page.None[FileTemplate](part), err
+	}
+	var own []string
+	source, r, err := s.templateProject(ctx)
+	if source != nil {
+		folder, ending := kind.file()
+		own, err = templatesIn(ctx, r, source, folder, ending)
+	}
+	if err != nil {
+		return page.None[FileTemplate](part), err
+	}
+	if len(own) == 0 {
+		return page.Snapshot(builtin, string(kind), part)
+	}
+	list := make([]FileTemplate, 0, len(own)+len(builtin))
+	for _, name := range own {
+		list = append(list, FileTemplate{name, name})
+	}
+	for _, b := range builtin {
+		if !slices.Contains(own, b.Key) {
+			list = append(list, b)
+		}
+	}
+	slices.SortFunc(list, func(x, y FileTemplate) int { return strings.Compare(x.Key, y.Key) })
+	return page.Slice(list, part, byName, func(t *FileTemplate) []any { return []any{t.Key} })
+}
+
+// FileTemplate reads a template of a kind of file in the project that the settings name. It requires ReadProject of the project that asks.
+func (s *Service) FileTemplate(ctx context.Context, as authz.Actor, p *project.Project, kind TemplateKind, name string) (string, error) {
+	if err := s.Policy.Require(ctx, as, authz.ReadProject, p.Subject()); err != nil {
+		return "", err
+	}
+	source, r, err := s.templateProject(ctx)
+	if err != nil {
+		return "", err
+	}
+	if source == nil {
+		return "", errs.Missing("Template")
+	}
+	folder, ending := kind.file()
+	return templateIn(ctx, r, source, folder, name, ending)
+}
+
+// templateProject finds the project whose files are templates; nil for none. Everyone may use them, whoever sees the project.
+func (s *Service) templateProject(ctx context.Context) (*project.Project, *gitcmd.Repo, error) {
+	id := s.Settings.Current().FileTemplateProjectID
+	if id == nil {
+		return nil, nil, nil
+	}
+	found, err := s.Projects.Load(ctx, []project.ID{project.ID(*id)})
+	p := found[project.ID(*id)]
+	if p == nil || err != nil {
+		return nil, nil, err
+	}
+	r, err := s.Open(ctx, p)
+	return p, r, err
 }
 
 // Template reads one of the project's own templates, whose name must match. One that is
@@ -77,6 +166,11 @@ func (s *Service) Template(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return "", err
 	}
+	return templateIn(ctx, r, p, kind.folder(), name, templateEnding)
+}
+
+// templateIn reads a template in a folder of the default branch.
+func templateIn(ctx context.Context, r *gitcmd.Repo, p *project.Project, folder, name, ending string) (string, error) {
 	gone := errs.Missing("Template")
 	if name == "" || strings.ContainsRune(name, '/') {
 		return "", gone
@@ -85,7 +179,7 @@ func (s *Service) Template(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return "", err
 	}
-	e, err := r.Entry(ctx, rev.Commit, kind.folder()+"/"+name+templateEnding)
+	e, err := r.Entry(ctx, rev.Commit, folder+"/"+name+ending)
 	if err != nil {
 		return "", missing(err, "Template")
 	}

@@ -133,16 +133,28 @@ func (s *Server) listProjectTemplates(ctx context.Context, as authz.Actor, p pro
 	if err != nil {
 		return api.List[templateName]{}, err
 	}
-	switch kind := repo.TemplateKind(p.Type); {
-	case kind == repo.IssueTemplate || kind == repo.MergeRequestTemplate:
+	kind := repo.TemplateKind(p.Type)
+	if kind == repo.IssueTemplate || kind == repo.MergeRequestTemplate {
 		names, err := s.Repos.Templates(ctx, as, found, kind, p.Range())
 		return api.Listed(names, templateNames(names.Items)), err
-	case p.Type == "licenses":
-		list, err := license.List(nil, p.Range())
-		return api.ListOf(list, func(l *license.License) templateName { return templateName{l.Key, l.Name} }), err
 	}
-	names, err := starter.List(starter.Kind(p.Type), p.Range())
-	return api.Listed(names, templateNames(names.Items)), err
+	list, err := s.Repos.FileTemplates(ctx, as, found, kind, builtinTemplates(p.Type), p.Range())
+	return api.ListOf(list, func(t *repo.FileTemplate) templateName { return templateName{t.Key, t.Name} }), err
+}
+
+// builtinTemplates are those of the server.
+func builtinTemplates(kind string) []repo.FileTemplate {
+	var out []repo.FileTemplate
+	if kind == "licenses" {
+		for _, l := range license.All() {
+			out = append(out, repo.FileTemplate{Key: l.Key, Name: l.Name})
+		}
+		return out
+	}
+	for _, name := range starter.Names(starter.Kind(kind)) {
+		out = append(out, repo.FileTemplate{Key: name, Name: name})
+	}
+	return out
 }
 
 type projectTemplateParams struct {
@@ -169,8 +181,8 @@ func (s *Server) getProjectTemplate(ctx context.Context, as authz.Actor, p proje
 	if err != nil {
 		return nil, err
 	}
-	switch kind := repo.TemplateKind(p.Type); {
-	case kind == repo.IssueTemplate || kind == repo.MergeRequestTemplate:
+	kind := repo.TemplateKind(p.Type)
+	if kind == repo.IssueTemplate || kind == repo.MergeRequestTemplate {
 		if p.Source != nil {
 			if found, err = s.Projects.FindByID(ctx, as, *p.Source); err != nil {
 				return nil, err
@@ -181,12 +193,29 @@ func (s *Server) getProjectTemplate(ctx context.Context, as authz.Actor, p proje
 			return nil, err
 		}
 		return templateText{p.Name, text}, nil
-	case p.Type == "licenses":
-		l, ok := license.Find(p.Name)
-		if !ok || l.Text(license.Filling{}) == "" {
-			return nil, errs.Missing("Template")
-		}
-		return s.licenseTemplate(l, license.Filling{Project: p.Project, FullName: p.FullName}), nil
 	}
-	return templateHandlers{starter.Kind(p.Type)}.get(ctx, as, templatePath{p.Name})
+	text, err := s.Repos.FileTemplate(ctx, as, found, kind, p.Name)
+	switch {
+	case errs.Is(err, errs.NotFound):
+		return s.builtinTemplate(ctx, as, p)
+	case err != nil:
+		return nil, err
+	case p.Type == "licenses":
+		return licenseTemplate{
+			licenseEntity: licenseEntity{Key: p.Name, Name: p.Name}, Conditions: []string{}, Permissions: []string{}, Limitations: []string{}, Content: text,
+		}, nil
+	}
+	return templateText{p.Name, text}, nil
+}
+
+// builtinTemplate is one of the server.
+func (s *Server) builtinTemplate(ctx context.Context, as authz.Actor, p projectTemplateParams) (templateForm, error) {
+	if p.Type != "licenses" {
+		return templateHandlers{starter.Kind(p.Type)}.get(ctx, as, templatePath{p.Name})
+	}
+	l, ok := license.Find(p.Name)
+	if !ok || l.Text(license.Filling{}) == "" {
+		return nil, errs.Missing("Template")
+	}
+	return s.licenseTemplate(l, license.Filling{Project: p.Project, FullName: p.FullName}), nil
 }

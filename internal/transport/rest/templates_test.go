@@ -5,17 +5,22 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
+	"tenon/internal/core/repo"
 )
 
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newPlaces(t, d)
+		p.Repos = repo.New(repo.Deps{DB: d, Policy: authz.New(d, time.Now), Settings: p.Settings, Projects: p.Projects, Limits: &limit.Service{}})
 		_, ann := p.signUp("ann")
 		_, bob := p.signUp("bob")
 		if popular := get[[]gitlab.LicenseTemplate](p, "", "GET", "/templates/licenses?popular=true", "", 200); len(popular) != 3 || popular[2].Key != "mit" {
