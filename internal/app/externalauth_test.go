@@ -185,7 +185,11 @@ func testExternalAuthorization(t *testing.T, database string) {
 			if time.Now().After(deadline) {
 				t.Fatalf("status %d: not asked again", status)
 			}
-			time.Sleep(50 * time.Millisecond)
+			select {
+			case <-t.Context().Done():
+				t.Fatal(t.Context().Err())
+			case <-time.After(50 * time.Millisecond):
+			}
 		}
 	}
 

@@ -95,6 +95,9 @@ func (s *Service) Archive(ctx context.Context, as authz.Actor, p *project.Projec
 	if err := s.Limits.CheckAt(limit.Archive, as, p.Place()); err != nil {
 		return nil, err
 	}
+	if err := s.checkDownload(ctx, as, p); err != nil {
+		return nil, err
+	}
 	if ref == "" {
 		ref = *p.DefaultBranch
 	}

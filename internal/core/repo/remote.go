@@ -33,7 +33,10 @@ func (r *Remote) requireFetch(ctx context.Context, as authz.Actor) error {
 	if r.attached != nil {
 		return r.attached.Owner.Require(ctx, as, Fetching)
 	}
-	return r.service.Policy.Require(ctx, as, authz.ReadCode, r.Project.Subject())
+	if err := r.service.Policy.Require(ctx, as, authz.ReadCode, r.Project.Subject()); err != nil {
+		return err
+	}
+	return r.service.checkDownload(ctx, as, r.Project)
 }
 
 func (r *Remote) open(ctx context.Context) (*gitcmd.Repo, error) {

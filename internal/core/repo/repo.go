@@ -83,6 +83,8 @@ type Service struct {
 
 	languages *lru.Cache // of folders
 
+	downloads downloads
+
 	above Above
 
 	made    sync.Map           // project.ID and AttachedID of repositories known to exist on disk

@@ -13,7 +13,7 @@ type accounts struct {
 	UserDefaultExternal                bool    `setting:"user_default_external" default:"false" effect:"new users" doc:"Set new users to external by default"`
 	UserDefaultInternalRegex           *string `setting:"user_default_internal_regex" default:"null" format:"regexp" effect:"new users whom user_default_external does not make external" doc:"Regular expression of email addresses of new users who are not external by default"`
 	UserDefaultsToPrivateProfile       bool    `setting:"user_defaults_to_private_profile" default:"false" effect:"the profile of new users" doc:"New users have a private profile by default"`
-	MakeProfilePrivate                 bool    `setting:"make_profile_private" default:"true" pending:"true" doc:"Users may make their profile private"`
+	MakeProfilePrivate                 bool    `setting:"make_profile_private" default:"true" effect:"private profiles: they are open to all while it is off" doc:"Users may make their profile private"`
 	UpdatingNameDisabledForUsers       bool    `setting:"updating_name_disabled_for_users" default:"false" pending:"true" doc:"Only administrators change the names of users"`
 	UserShowAddSSHKeyMessage           bool    `setting:"user_show_add_ssh_key_message" default:"true" effect:"pages of projects" doc:"Remind users without an SSH key on pages of projects"`
 	AllowAccountDeletion               bool    `setting:"allow_account_deletion" default:"true" pending:"true" doc:"Users may delete their own account"`
@@ -22,8 +22,8 @@ type accounts struct {
 	CreateOrganizationAPILimit         int     `setting:"create_organization_api_limit" default:"10" min:"0" area:"plans of namespaces" doc:"Maximum organizations that a user creates per minute; 0 is unlimited"`
 	DeactivateDormantUsers             bool    `setting:"deactivate_dormant_users" default:"false" effect:"users, once a day" doc:"Deactivate users without activity"`
 	DeactivateDormantUsersPeriod       int     `setting:"deactivate_dormant_users_period" default:"90" min:"0" effect:"users, once a day" doc:"Days without activity after which a user is deactivated, at least 90"`
-	UserDeactivationEmailsEnabled      bool    `setting:"user_deactivation_emails_enabled" default:"true" pending:"true" doc:"Notify users who are deactivated"`
-	DeactivationEmailAdditionalText    *string `setting:"deactivation_email_additional_text" default:"null" chars:"1000" pending:"true" doc:"Additional text in mail to deactivated users"`
+	UserDeactivationEmailsEnabled      bool    `setting:"user_deactivation_emails_enabled" default:"true" later:"sign-on" doc:"Notify users who are deactivated"`
+	DeactivationEmailAdditionalText    *string `setting:"deactivation_email_additional_text" default:"null" chars:"1000" later:"sign-on" doc:"Additional text in mail to deactivated users"`
 	DeleteUnconfirmedUsers             bool    `setting:"delete_unconfirmed_users" default:"false" later:"sign-on" doc:"Delete users who do not confirm their email"`
 	UnconfirmedUsersDeleteAfterDays    int     `setting:"unconfirmed_users_delete_after_days" default:"7" min:"1" later:"sign-on" doc:"Days after which users without a confirmed email are deleted"`
 	TopLevelGroupCreationEnabled       bool    `setting:"top_level_group_creation_enabled" default:"true" effect:"new top-level groups of users who are no administrators" doc:"Users may create top-level groups"`

@@ -25,7 +25,7 @@ type places struct {
 	PreventAuthorApproval                              bool           `setting:"prevent_merge_requests_author_approval" default:"false" effect:"approvals" doc:"Prevent approvals by authors of merge requests"`
 	PreventCommittersApproval                          bool           `setting:"prevent_merge_requests_committers_approval" default:"false" effect:"approvals" doc:"Prevent approvals by committers to merge requests"`
 	SecurityPolicyGlobalGroupApproversEnabled          bool           `setting:"security_policy_global_group_approvers_enabled" default:"true" area:"plans of namespaces" doc:"Find approvers of security policies in all groups"`
-	FileTemplateProjectID                              *int           `setting:"file_template_project_id" default:"null" min:"1" pending:"true" doc:"Project whose files are templates of the instance"`
+	FileTemplateProjectID                              *int           `setting:"file_template_project_id" default:"null" min:"1" effect:"templates of files of projects" doc:"Project whose files are templates of the instance"`
 	MaxAttachmentSize                                  int            `setting:"max_attachment_size" default:"100" min:"1" max:"1048576" effect:"uploads and wikis" doc:"Maximum attachment size in MB"`
 	SnippetSizeLimit                                   int            `setting:"snippet_size_limit" default:"52428800" min:"1" max:"104857600" effect:"snippets" doc:"Maximum size of a snippet in bytes"`
 	WikiPageMaxContentBytes                            int            `setting:"wiki_page_max_content_bytes" default:"5242880" min:"1024" max:"104857600" effect:"wiki pages" doc:"Maximum size of a wiki page in bytes"`
