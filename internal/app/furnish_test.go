@@ -185,6 +185,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	w.do("owner", "PUT", path, obj{"avatar": attached{"group.png", onePixel()}})
 	file := w.do("owner", "POST", path+"/uploads", obj{"file": attached{visibility + ".txt", "attached to the " + path}})
 	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
+	w.do("owner", "POST", path+"/protected_branches", obj{"name": "stable/*"})
 	account := number(w.do("owner", "POST", path+"/service_accounts", nil), "id")
 	serves := w.do("owner", "POST", path+"/service_accounts/"+account+"/personal_access_tokens", obj{"name": "ci", "scopes": []string{"api"}})
 	token := w.do("owner", "POST", path+"/deploy_tokens", map[string]any{"name": "ci", "scopes": []string{"read_repository"}})

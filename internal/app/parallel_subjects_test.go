@@ -43,6 +43,7 @@ func (s *server) plans(project, group, mr string) []twice {
 	}
 	machine := s.do("admin", "POST", "/user/runners", map[string]any{"runner_type": "instance_type"})
 	rule := map[string]any{"name": "rule", "approvals_required": 1}
+	s.do("admin", "POST", group+"/protected_branches", map[string]any{"name": "stable"})
 	snippet := map[string]any{"title": "one", "file_name": "a.txt", "content": "x", "visibility": "private"}
 	issue := post(project+"/issues", "iid", map[string]any{"title": "incident", "issue_type": "incident"})
 	image := post(issue+"/metric_images", "id", map[string]any{"file": attached{"a.png", onePixel()}})
@@ -58,6 +59,10 @@ func (s *server) plans(project, group, mr string) []twice {
 		{
 			name: "broadcast message", path: post("/broadcast_messages", "id", map[string]any{"message": "one", "target_path": "nowhere"}),
 			a: text("message", "words %d"), b: toggle("dismissable"),
+		},
+		{
+			name: "protected branch of a group", path: group + "/protected_branches/stable", verb: http.MethodPatch,
+			a: toggle("allow_force_push"), b: toggle("code_owner_approval_required"),
 		},
 		{
 			name: "service account of the instance", path: post("/service_accounts", "id", nil), read: "/service_accounts", verb: http.MethodPatch,

@@ -259,9 +259,13 @@ func (r *rich) code(t *testing.T) {
 		Name: new("ci"), Scopes: new([]string{"api"}),
 	})).must(t)
 	got(r.root.Users.CreateServiceAccountUser(&gitlab.CreateServiceAccountUserOptions{Email: new("robots@example.com")})).must(t)
+	got(r.root.GroupProtectedBranches.ProtectRepositoryBranches(r.group.ID, &gitlab.ProtectGroupRepositoryBranchesOptions{
+		Name: new("stable/*"), PushAccessLevel: new(gitlab.MaintainerPermissions),
+	})).must(t)
 	maps.Copy(r.values, fields{
-		"serviceAccount": accounts.ID,
-		"broadcast":      message.ID, "ResourceGroup.pid": ships, "ResourceGroup.key": "eu/north",
+		"GroupProtectedBranches.branch": "stable/*",
+		"serviceAccount":                accounts.ID,
+		"broadcast":                     message.ID, "ResourceGroup.pid": ships, "ResourceGroup.key": "eu/north",
 		"schedule": nightly, "sha": sha, "commit": sha, "branch": "main", "tag": "v1.0", "tagName": "v1.0", "fileName": "moved.go", "file": "moved.go", "MergeTrains.ListMergeRequestInMergeTrain.targetBranch": "main",
 		"ProtectedBranches.branch": "release/*", "ProtectedTags.tag": "v*",
 		"RepositoryFiles.GetFile.opt": &gitlab.GetFileOptions{Ref: new("main")}, "RepositoryFiles.GetFileBlame.opt": &gitlab.GetFileBlameOptions{Ref: new("main")},

@@ -50,7 +50,7 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, o scope, r *Rule, i
 		r.Groups = kept
 	}
 	if in.Branches != nil {
-		rules, err := s.Protections.Rules(ctx, o.p.ID)
+		rules, err := s.Protections.Own(ctx, o.p.ID)
 		if err != nil {
 			return err
 		}

@@ -207,7 +207,7 @@ func (s *Service) gather(ctx context.Context, page []*mergerequest.MergeRequest,
 		}
 	}
 	type row struct {
-		ID      ID       `db:"id"`    // 0 for a contributor
+		ID      ID       `db:"id"`    // 0 for a contributor, and for a protected branch of a group
 		Of      int64    `db:"of_id"` // the merge request, or the project of a protected branch
 		User    int64    `db:"user_id"`
 		Text    string   `db:"text"`
@@ -221,7 +221,10 @@ func (s *Service) gather(ctx context.Context, page []*mergerequest.MergeRequest,
 			FROM approvals WHERE merge_request_id IN (`+marks+`)
 		UNION ALL SELECT 0, merge_request_id, user_id, '', NULL, false, false FROM merge_request_contributors WHERE merge_request_id IN (`+marks+`)
 		UNION ALL SELECT id, project_id, 0, name, NULL, true, code_owner_approval_required FROM protected_branches WHERE project_id IN (`+ofProjects+`)
-		ORDER BY id`, slices.Concat(args, args, more)...)
+		UNION ALL SELECT 0, p.id, 0, g.name, NULL, true, g.code_owner_approval_required FROM projects p
+			JOIN namespace_ancestors a ON a.namespace_id = p.namespace_id JOIN group_protected_branches g ON g.group_id = a.ancestor_id
+			WHERE p.id IN (`+ofProjects+`)
+		ORDER BY id`, slices.Concat(args, args, more, more)...)
 	if err != nil {
 		return fmt.Errorf("read approvals: %w", err)
 	}

@@ -89,6 +89,12 @@ func (t table) rules() {
 		*out = branches(&e.Rule, *out)
 		out.Message = "Unprotected branch"
 	})
+	record(t, "protected_branch_created", "Added", func(e protection.GroupBranchProtected, out *Entry) { *out = branches(e.After, *out) })
+	record(t, "protected_branch_updated", "Changed", func(e protection.GroupBranchProtectionUpdated, out *Entry) { *out = branches(e.After, *out) })
+	record(t, "protected_branch_removed", "", func(e protection.GroupBranchUnprotected, out *Entry) {
+		*out = branches(e.Before, *out)
+		out.Message = "Unprotected branch"
+	})
 	record(t, "protected_tag_created", "Added protected tag", func(e protection.TagProtected, out *Entry) {
 		*out = out.with("create_access_levels", roles(&e.Rule, protection.ActionCreateTag))
 	})

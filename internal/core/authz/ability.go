@@ -82,6 +82,8 @@ const (
 	AdminGroupTokens          Ability = "admin_group_access_tokens"
 	ReadGroupServiceAccounts  Ability = "read_group_service_accounts"
 	AdminGroupServiceAccounts Ability = "admin_group_service_accounts"
+	ReadGroupProtectedBranch  Ability = "read_group_protected_branch"
+	AdminGroupProtectedBranch Ability = "admin_group_protected_branch"
 )
 
 // Abilities in a project.
@@ -336,6 +338,8 @@ var Rules = union(instanceRules, map[Ability]Rule{
 	AdminGroupTokens:          {Min: Owner, Write: true},
 	ReadGroupServiceAccounts:  {Min: Owner},
 	AdminGroupServiceAccounts: {Min: Owner, Write: true},
+	ReadGroupProtectedBranch:  {Min: Owner},
+	AdminGroupProtectedBranch: {Min: Owner, Write: true},
 	ListGroupAuditEvents:      {Min: Developer}, // below Owner their own actions
 	ReadGroupAuditEvents:      {Min: Owner},
 

@@ -56,26 +56,40 @@ func (s *Service) ProtectedBranches(ctx context.Context, as authz.Actor, p *proj
 	if err != nil {
 		return page.Page[*Rule]{}, err
 	}
+	return sliceRules(rules, search, part)
+}
+
+// sliceRules cuts a page of the rules whose names contain the text.
+func sliceRules(rules []*Rule, search string, part page.Range) (page.Page[*Rule], error) {
 	rules = slices.DeleteFunc(rules, func(r *Rule) bool { return !strings.Contains(db.Fold(r.Name), db.Fold(search)) })
 	return page.Slice(rules, part, byName, ruleName)
 }
 
-func ruleName(r **Rule) []any { return []any{(*r).Name} }
+func ruleName(r **Rule) []any { return []any{(*r).Name, int64((*r).Group)} }
 
-// ProtectedBranch gives the rule that has exactly this name.
+// ProtectedBranch gives the rule that has exactly this name: the project's own, or else that of a group.
 func (s *Service) ProtectedBranch(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Rule, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadProtectedBranch, p.Subject()); err != nil {
 		return nil, err
 	}
-	return s.rule(ctx, branchTables, p.ID, name)
+	rules, err := s.Rules(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return named(rules, name)
 }
 
-// rule finds a rule by its name; NotFound where there is none.
+// rule finds a rule of a project by its name; NotFound where there is none.
 func (s *Service) rule(ctx context.Context, t ruleTables, id project.ID, name string) (*Rule, error) {
 	rules, err := s.readRules(ctx, t, id)
 	if err != nil {
 		return nil, err
 	}
+	return named(rules, name)
+}
+
+// named finds the first rule of a name.
+func named(rules []*Rule, name string) (*Rule, error) {
 	for _, r := range rules {
 		if r.Name == name {
 			return r, nil
@@ -325,30 +339,27 @@ func (s *Service) storeLevels(ctx context.Context, rule *Rule, old []RuleLevel) 
 }
 
 // changeableRule finds a rule that the actor may change or take away: a maintainer that
-// the rule's own levels for that admit.
+// the rule's own levels for that admit. One of a group is Forbidden, with the name of the group.
 func (s *Service) changeableRule(ctx context.Context, as authz.Actor, p *project.Project, ability authz.Ability, name string) (*Rule, error) {
 	if err := s.Policy.Require(ctx, as, ability, p.Subject()); err != nil {
 		return nil, err
 	}
-	rule, err := s.rule(ctx, branchTables, p.ID, name)
+	rules, err := s.Rules(ctx, p.ID)
 	if err != nil {
 		return nil, err
+	}
+	rule, err := named(rules, name)
+	if err != nil {
+		return nil, err
+	}
+	if rule.Group != 0 {
+		return nil, s.inherited(ctx, rule)
 	}
 	st, err := s.standing(ctx, as, p, []*Rule{rule})
 	if err != nil {
 		return nil, err
 	}
-	restricted := false
-	for _, l := range rule.Levels {
-		if l.Action != ActionUnprotect {
-			continue
-		}
-		if st.granted(l) {
-			return rule, nil
-		}
-		restricted = true
-	}
-	if restricted {
+	if !st.unprotects(rule) {
 		return nil, errs.Denied("")
 	}
 	return rule, nil

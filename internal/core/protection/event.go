@@ -40,7 +40,7 @@ func (s *Service) event(as authz.Actor, p *project.Project, rule *Rule) Event {
 }
 
 // byName is the order of rules.
-var byName = page.Order{page.Text("name", "")}
+var byName = page.Order{page.Text("name", ""), page.ID("")}
 
 // About names it for events.
 func (r Rule) About() change.Subject {

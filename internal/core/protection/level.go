@@ -36,6 +36,11 @@ func (s *Service) checkLevels(ctx context.Context, p *project.Project, rule *Rul
 	return found, nil
 }
 
+// roleInRules reports whether a rule may name a role.
+func roleInRules(l authz.Level) bool {
+	return slices.Contains([]authz.Level{authz.NoAccess, authz.Developer, authz.Maintainer, authz.AdminLevel}, l)
+}
+
 func levelNoun(l *RuleLevel) string {
 	switch {
 	case l.UserID != nil:
@@ -106,7 +111,7 @@ func (s *Service) checkLevel(ctx context.Context, p *project.Project, l *RuleLev
 	case l.Level == nil:
 		return "access level is not included in the list", nil
 	default:
-		if !slices.Contains([]authz.Level{authz.NoAccess, authz.Developer, authz.Maintainer, authz.AdminLevel}, *l.Level) {
+		if !roleInRules(*l.Level) {
 			return "access level is not included in the list", nil
 		}
 		return "", nil

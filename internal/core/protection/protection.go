@@ -72,6 +72,8 @@ type Rule struct {
 	CodeOwners     bool        `db:"code_owner_approval_required"`
 	UpdatedAt      db.Time     `db:"updated_at"`
 	Levels         []RuleLevel `db:"-" change:"access_levels"`
+
+	Group authz.NamespaceID `db:"-" change:"-"` // the group of the rule, 0 where it is the project's own
 }
 
 // RuleLevel lets a user do one action on what its rule protects: a user who has the
@@ -116,6 +118,7 @@ type stamped struct {
 
 type ruleRow struct {
 	Rule
+	Of          authz.NamespaceID  `db:"of_group"`
 	LevelID     *int64             `db:"level_id"`
 	Action      *string            `db:"action"`
 	Level       *authz.Level       `db:"access_level"`
@@ -124,18 +127,39 @@ type ruleRow struct {
 	DeployKeyID *int64             `db:"deploy_key_id"`
 }
 
-// Rules reads the protected branch rules of a project, by name, in one statement.
+const (
+	branchRuleColumns = `r.id AS id, 0 AS of_group, r.name AS name, r.updated_at, r.allow_force_push, r.code_owner_approval_required,
+		l.id AS level_id, l.action, l.access_level, l.user_id, l.group_id, l.deploy_key_id`
+	groupRuleColumns = `r.id AS id, r.group_id AS of_group, r.name AS name, r.updated_at, r.allow_force_push, r.code_owner_approval_required,
+		l.id AS level_id, l.action, l.access_level, CAST(NULL AS BIGINT) AS user_id, CAST(NULL AS BIGINT) AS group_id, CAST(NULL AS BIGINT) AS deploy_key_id`
+	groupRuleTables = " FROM group_protected_branches r LEFT JOIN group_protected_branch_levels l ON l.rule_id = r.id"
+)
+
+// Rules reads the protected branch rules that hold in a project, by name, in one statement: its own, and those of the groups above it.
 func (s *Service) Rules(ctx context.Context, id project.ID) ([]*Rule, error) {
+	rows, err := db.Select[ruleRow](ctx, s.DB, "SELECT "+branchRuleColumns+` FROM protected_branches r
+			LEFT JOIN protected_branch_levels l ON l.protected_branch_id = r.id WHERE r.project_id = ?
+		UNION ALL SELECT `+groupRuleColumns+groupRuleTables+`
+			WHERE r.group_id IN (SELECT a.ancestor_id FROM projects p JOIN namespace_ancestors a ON a.namespace_id = p.namespace_id WHERE p.id = ?)
+		ORDER BY name, of_group, id, level_id`, id, id)
+	if err != nil {
+		return nil, fmt.Errorf("read protection rules: %w", err)
+	}
+	return gatherRules(rows), nil
+}
+
+// Own is Rules without those of groups.
+func (s *Service) Own(ctx context.Context, id project.ID) ([]*Rule, error) {
 	return s.readRules(ctx, branchTables, id)
 }
 
-// Readable gives the rules of a project's protected branches that the actor may see: all or none.
+// Readable gives the rules of a project's own protected branches that the actor may see: all or none.
 func (s *Service) Readable(ctx context.Context, as authz.Actor, p *project.Project) ([]*Rule, error) {
 	may, err := s.Policy.Can(ctx, as, authz.ReadProtectedBranch, p.Subject())
 	if err != nil || !may {
 		return nil, err
 	}
-	return s.Rules(ctx, p.ID)
+	return s.Own(ctx, p.ID)
 }
 
 // TagRules reads the protected tag rules of a project, by name, in one statement.
@@ -144,7 +168,7 @@ func (s *Service) TagRules(ctx context.Context, id project.ID) ([]*Rule, error) 
 }
 
 func (s *Service) readRules(ctx context.Context, t ruleTables, id project.ID) ([]*Rule, error) {
-	rows, err := db.Select[ruleRow](ctx, s.DB, "SELECT r.id, r.name, r.updated_at, "+t.flags+`,
+	rows, err := db.Select[ruleRow](ctx, s.DB, "SELECT r.id, 0 AS of_group, r.name, r.updated_at, "+t.flags+`,
 			l.id AS level_id, l.action, l.access_level, l.user_id, l.group_id, l.deploy_key_id
 		FROM `+t.rules+" r LEFT JOIN "+t.levels+" l ON l."+t.key+` = r.id
 		WHERE r.project_id = ?
@@ -152,9 +176,14 @@ func (s *Service) readRules(ctx context.Context, t ruleTables, id project.ID) ([
 	if err != nil {
 		return nil, fmt.Errorf("read protection rules: %w", err)
 	}
+	return gatherRules(rows), nil
+}
+
+// gatherRules puts rows of the same rule together.
+func gatherRules(rows []ruleRow) []*Rule {
 	var out []*Rule
 	for _, row := range rows {
-		if len(out) == 0 || out[len(out)-1].ID != row.ID {
+		if row.Group = row.Of; len(out) == 0 || out[len(out)-1].ID != row.ID || out[len(out)-1].Group != row.Of {
 			out = append(out, &row.Rule)
 		}
 		if row.LevelID != nil {
@@ -165,7 +194,7 @@ func (s *Service) readRules(ctx context.Context, t ruleTables, id project.ID) ([
 			})
 		}
 	}
-	return out, nil
+	return out
 }
 
 // Access is what an actor may do with one branch.
@@ -264,36 +293,74 @@ func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Proje
 	return st, nil
 }
 
-// Access sums up the rules that match a branch.
+// Access sums up the rules that match a branch: the most permissive of the project decides, and so the most permissive of each group
+// above it. The actor may only do what all of them allow, so that no rule of a project takes back what a group protects.
 func (s *Standing) Access(branch string) Access {
-	var out Access
+	var room [2]placeAccess
+	places := room[:0]
 	for _, rule := range s.rules {
 		if !rule.Matches(branch) {
 			continue
 		}
-		out.Protected = true
-		out.ForcePush = out.ForcePush || rule.AllowForcePush
-		for _, l := range rule.Levels {
-			developers := l.Level != nil && *l.Level != authz.NoAccess && *l.Level <= authz.Developer
-			switch l.Action {
-			case ActionPush:
-				out.Push = out.Push || s.granted(l)
-				out.DevelopersPush = out.DevelopersPush || developers
-			case ActionMerge:
-				out.Merge = out.Merge || s.granted(l)
-				out.DevelopersMerge = out.DevelopersMerge || developers
-			}
+		i := slices.IndexFunc(places, func(p placeAccess) bool { return p.group == rule.Group })
+		if i < 0 {
+			places, i = append(places, placeAccess{group: rule.Group}), len(places)
 		}
+		s.sum(&places[i].Access, rule)
 	}
-	if !out.Protected {
+	if len(places) == 0 {
 		push := s.Push || s.With[branch]
 		return Access{Push: push, Merge: s.Push, ForcePush: push, Delete: s.Push}
 	}
-	out.Push = out.Push && s.Push
-	out.Merge = (out.Merge || out.Push) && s.Push
+	out := Access{
+		Protected: true, Push: s.Push, Merge: s.Push, ForcePush: true, Delete: s.Push && s.Level >= authz.Maintainer,
+		DevelopersPush: true, DevelopersMerge: true,
+	}
+	for _, p := range places {
+		out.Push = out.Push && p.Push
+		out.Merge = out.Merge && (p.Merge || p.Push)
+		out.ForcePush = out.ForcePush && p.ForcePush
+		out.DevelopersPush = out.DevelopersPush && p.DevelopersPush
+		out.DevelopersMerge = out.DevelopersMerge && p.DevelopersMerge
+	}
 	out.ForcePush = out.ForcePush && out.Push
-	out.Delete = s.Push && s.Level >= authz.Maintainer
 	return out
+}
+
+// placeAccess is what the rules of a project, or of one group, allow.
+type placeAccess struct {
+	group authz.NamespaceID
+	Access
+}
+
+// sum adds what a rule allows to what others of the same place do.
+func (s *Standing) sum(out *Access, rule *Rule) {
+	out.ForcePush = out.ForcePush || rule.AllowForcePush
+	for _, l := range rule.Levels {
+		developers := l.Level != nil && *l.Level != authz.NoAccess && *l.Level <= authz.Developer
+		switch l.Action {
+		case ActionPush:
+			out.Push = out.Push || s.granted(l)
+			out.DevelopersPush = out.DevelopersPush || developers
+		case ActionMerge:
+			out.Merge = out.Merge || s.granted(l)
+			out.DevelopersMerge = out.DevelopersMerge || developers
+		}
+	}
+}
+
+// unprotects reports whether the rule's own levels let the actor change or delete it: any, where it has none.
+func (s *Standing) unprotects(rule *Rule) bool {
+	restricted := false
+	for _, l := range rule.Levels {
+		if l.Action == ActionUnprotect {
+			if s.granted(l) {
+				return true
+			}
+			restricted = true
+		}
+	}
+	return !restricted
 }
 
 // granted reports whether a rule's level is the actor's.

@@ -49,7 +49,7 @@ type protectedBranchEntity struct {
 	AllowForcePush  bool                `json:"allow_force_push"`
 	UnprotectLevels []accessLevelEntity `json:"unprotect_access_levels"`
 	CodeOwners      bool                `json:"code_owner_approval_required"`
-	Inherited       bool                `json:"inherited"` // from a group, which has no rules of its own
+	Inherited       bool                `json:"inherited"` // from a group above the project
 }
 
 type protectedTagEntity struct {
@@ -122,6 +122,7 @@ func (s *Server) protectedBranchEntities(ctx context.Context, rules []*protectio
 		out[i] = protectedBranchEntity{
 			ID: r.ID, Name: r.Name, PushLevels: levels(protection.ActionPush, r), MergeLevels: levels(protection.ActionMerge, r),
 			UnprotectLevels: levels(protection.ActionUnprotect, r), AllowForcePush: r.AllowForcePush, CodeOwners: r.CodeOwners,
+			Inherited: r.Group != 0,
 		}
 	}
 	return out, nil
@@ -222,8 +223,8 @@ type allowedParams struct {
 	AllowedToUnprotect []levelParams `param:"allowed_to_unprotect" doc:"Users, groups and access levels allowed to unprotect"`
 }
 
-type protectBranchParams struct {
-	projectPath
+// ruleParams are what a new protected branch has.
+type ruleParams struct {
 	Name                 string       `param:"name,required" doc:"Branch name or wildcard"`
 	PushAccessLevel      *authz.Level `param:"push_access_level" values:"0,30,40,60" doc:"Access level allowed to push; defaults to 40, Maintainer"`
 	MergeAccessLevel     *authz.Level `param:"merge_access_level" values:"0,30,40,60" doc:"Access level allowed to merge; defaults to 40, Maintainer"`
@@ -233,27 +234,48 @@ type protectBranchParams struct {
 	allowedParams
 }
 
+func (p *ruleParams) input() protection.Input {
+	return protection.Input{
+		Name: p.Name, AllowForcePush: p.AllowForcePush, CodeOwners: p.CodeOwners,
+		Push: levels(p.PushAccessLevel, p.AllowedToPush), Merge: levels(p.MergeAccessLevel, p.AllowedToMerge),
+		Unprotect: levels(p.UnprotectAccessLevel, p.AllowedToUnprotect),
+	}
+}
+
+type protectBranchParams struct {
+	projectPath
+	ruleParams
+}
+
 func (s *Server) protectBranch(ctx context.Context, as authz.Actor, in protectBranchParams) (protectedBranchEntity, error) {
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return protectedBranchEntity{}, err
 	}
-	rule, err := s.Protections.ProtectBranch(ctx, as, p, protection.Input{
-		Name: in.Name, AllowForcePush: in.AllowForcePush, CodeOwners: in.CodeOwners,
-		Push: levels(in.PushAccessLevel, in.AllowedToPush), Merge: levels(in.MergeAccessLevel, in.AllowedToMerge),
-		Unprotect: levels(in.UnprotectAccessLevel, in.AllowedToUnprotect),
-	})
+	rule, err := s.Protections.ProtectBranch(ctx, as, p, in.input())
 	if err != nil {
 		return protectedBranchEntity{}, err
 	}
 	return s.protectedBranchEntity(ctx, rule)
 }
 
-type updateProtectedBranchParams struct {
-	protectedNameParams
+// ruleChanges are what changes of a protected branch.
+type ruleChanges struct {
 	AllowForcePush *bool `param:"allow_force_push" doc:"Allow force push for all users with push access"`
 	CodeOwners     *bool `param:"code_owner_approval_required" doc:"Require code owner approval"`
 	allowedParams
+}
+
+func (p *ruleChanges) changes() protection.Changes {
+	return protection.Changes{
+		AllowForcePush: p.AllowForcePush, CodeOwners: p.CodeOwners, Push: levels(nil, p.AllowedToPush),
+		Merge: levels(nil, p.AllowedToMerge), Unprotect: levels(nil, p.AllowedToUnprotect),
+	}
+}
+
+type updateProtectedBranchParams struct {
+	protectedNameParams
+	ruleChanges
 }
 
 func (s *Server) updateProtectedBranch(ctx context.Context, as authz.Actor, in updateProtectedBranchParams) (protectedBranchEntity, error) {
@@ -261,10 +283,7 @@ func (s *Server) updateProtectedBranch(ctx context.Context, as authz.Actor, in u
 	if err != nil {
 		return protectedBranchEntity{}, err
 	}
-	rule, err := s.Protections.UpdateProtectedBranch(ctx, as, p, in.Name, protection.Changes{
-		AllowForcePush: in.AllowForcePush, CodeOwners: in.CodeOwners, Push: levels(nil, in.AllowedToPush),
-		Merge: levels(nil, in.AllowedToMerge), Unprotect: levels(nil, in.AllowedToUnprotect),
-	})
+	rule, err := s.Protections.UpdateProtectedBranch(ctx, as, p, in.Name, in.changes())
 	if err != nil {
 		return protectedBranchEntity{}, err
 	}
