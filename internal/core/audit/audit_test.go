@@ -162,6 +162,7 @@ func recorded(ann authz.Actor) []sample {
 	groupRule := change.Of[pushrule.Rule]{Stamp: by, Place: inTeam, After: &pushrule.Rule{ID: 9}}
 	checked := change.Of[statuscheck.Check]{Stamp: by, Place: inShop, After: &statuscheck.Check{ID: 9, Name: "scan"}}
 	protected := protection.Event{Stamp: by, ProjectID: 5, ProjectName: "Shop", FullPath: shop, Rule: protection.Rule{ID: 9, Name: "main"}}
+	groupBranch := change.Of[protection.Rule]{Stamp: by, Place: inTeam, Before: &protected.Rule, After: &protected.Rule}
 	required := change.Of[approval.Rule]{Stamp: by, Place: inShop, After: &approval.Rule{ID: 9, Name: "two eyes", Required: 2}, Before: &approval.Rule{ID: 9, Required: 1}}
 	lax, strict := approval.Settings{Overrides: approval.Value{On: true}}, approval.Settings{Overrides: approval.Value{On: true}, RequirePassword: approval.Value{On: true}}
 	variables := variable.Fact{Stamp: by, Place: inShop, Variable: variable.Variable{ID: 9, Key: "KEY", Protected: true}, Before: &variable.Variable{ID: 9, Key: "KEY"}}
@@ -286,6 +287,9 @@ func recorded(ann authz.Actor) []sample {
 		{protection.BranchProtected{Event: protected}, onShop("protected_branch_created", "ProtectedBranch", 9, "main")},
 		{protection.BranchProtectionUpdated{Event: protected}, onShop("protected_branch_updated", "ProtectedBranch", 9, "main")},
 		{protection.BranchUnprotected{Event: protected}, onShop("protected_branch_removed", "ProtectedBranch", 9, "main")},
+		{protection.GroupBranchProtected{Of: groupBranch}, onTeam("protected_branch_created", "ProtectedBranch", 9, "main")},
+		{protection.GroupBranchProtectionUpdated{Of: groupBranch}, onTeam("protected_branch_updated", "ProtectedBranch", 9, "main")},
+		{protection.GroupBranchUnprotected{Of: groupBranch}, onTeam("protected_branch_removed", "ProtectedBranch", 9, "main")},
 		{protection.TagProtected{Event: protected}, onShop("protected_tag_created", "ProtectedTag", 9, "main")},
 		{protection.TagUnprotected{Event: protected}, onShop("protected_tag_removed", "ProtectedTag", 9, "main")},
 		{
