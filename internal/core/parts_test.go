@@ -1,10 +1,14 @@
 package core
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"tenon/internal/base/db"
+	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/core/account"
 	"tenon/internal/core/award"
@@ -32,6 +36,45 @@ func TestParts(t *testing.T) {
 	s.RegisterJobs(&r)
 	if len(r.Kinds()) == 0 {
 		t.Error("no job of repositories is registered")
+	}
+}
+
+// doesAll is the service of a subject that does all that the start looks for.
+type doesAll struct{ did []string }
+
+func (a *doesAll) note(what string)                      { a.did = append(a.did, what) }
+func (a *doesAll) Subscribe(*event.Bus)                  { a.note("subscribe") }
+func (a *doesAll) RegisterJobs(*job.Registry)            { a.note("jobs") }
+func (a *doesAll) Open(context.Context) error            { a.note("open"); return nil }
+func (a *doesAll) Settle(context.Context, db.Time) error { a.note("settle"); return nil }
+func (a *doesAll) Start()                                { a.note("start") }
+func (a *doesAll) Check(context.Context) ([]string, error) {
+	a.note("check")
+	return []string{"a row is wrong"}, nil
+}
+func (a *doesAll) Clean(context.Context) error { a.note("clean"); return nil }
+func (a *doesAll) Stop(context.Context) error  { a.note("stop"); return nil }
+
+// What the service of a subject does is found as that of every other.
+func TestParts_subject(t *testing.T) {
+	t.Parallel()
+	s, all, ctx := &Services{}, &doesAll{}, t.Context()
+	s.Add(all)
+	s.Subscribe(&event.Bus{})
+	s.RegisterJobs(&job.Registry{})
+	found, err := s.Check(ctx)
+	if err := errors.Join(err, s.Open(ctx), s.Settle(ctx, db.Time{}), s.Clean(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	if err := s.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(all.did, " "), "subscribe jobs check open settle clean start stop"; got != want || len(found) != 1 {
+		t.Errorf("did %q and found %q, want %q and one", got, found, want)
+	}
+	if Part[*doesAll](s) != all {
+		t.Error("the service is not found by its type")
 	}
 }
 

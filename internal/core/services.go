@@ -3,6 +3,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -225,7 +226,7 @@ func New(d Deps, more ...Subject) (*Services, error) {
 	s.finding(&c, d)
 	s.add(&Build{d, s, &c}, more)
 	s.connect(&c)
-	return s, c.err()
+	return s, errors.Join(c.err(), s.Kinds.Check())
 }
 
 // people builds accounts, keys and groups.

@@ -77,6 +77,7 @@ var unasked = map[string]string{
 	"lfs.Service.Has":                "is called with a grant for the project",
 	"sshkey.Service.Recognize":       "the key is the permission",
 	"sshkey.Service.SignOn":          "the key is the permission",
+	"session.Service.Authenticate":   "the session is the permission",
 	"token.Service.Authenticate":     "the token is the permission",
 	"token.Service.RevokeReused":     "the token that was used twice is the permission",
 	"runner.Service.Register":        "the registration token is the permission",
@@ -99,6 +100,8 @@ func TestTransports_ask(t *testing.T) {
 		if f.test || f.generated || !strings.HasPrefix(f.dir(), "internal/transport/") {
 			continue
 		}
+		of := services(f.ast)
+		maps.Copy(of, g.fields["core.Services"])
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok {
@@ -108,15 +111,8 @@ func TestTransports_ask(t *testing.T) {
 			if !ok {
 				return true
 			}
-			field := ""
-			switch x := s.X.(type) {
-			case *ast.SelectorExpr:
-				field = x.Sel.Name
-			case *ast.Ident:
-				field = x.Name
-			}
-			if of := g.fields["core.Services"][field]; of != "" && !strings.HasPrefix(of, "weburl.") && g.funcs[of+"."+s.Sel.Name] != nil {
-				called[of+"."+s.Sel.Name] = f.fset.Position(n.Pos()).String()
+			if service := of[last(s.X)]; service != "" && !strings.HasPrefix(service, "weburl.") && g.funcs[service+"."+s.Sel.Name] != nil {
+				called[service+"."+s.Sel.Name] = f.fset.Position(n.Pos()).String()
 			}
 			return true
 		})
@@ -161,6 +157,43 @@ func TestActors_asked(t *testing.T) {
 type graph struct {
 	funcs  map[string]*ast.FuncDecl     // by "package.Type.Method" or "package.Func"
 	fields map[string]map[string]string // types of fields, by "package.Type"
+}
+
+// services are the types of fields and variables of a file that are services of the core: those that a
+// transport gets by core.Part.
+func services(file *ast.File) map[string]string {
+	out := map[string]string{}
+	typed := func(e ast.Expr) string {
+		if name := typeName("", e); strings.HasSuffix(name, ".Service") {
+			return name
+		}
+		return ""
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			for _, name := range n.Names {
+				if of := typed(n.Type); of != "" {
+					out[name.Name] = of
+				}
+			}
+		case *ast.AssignStmt:
+			if len(n.Rhs) != 1 {
+				return true
+			}
+			call, ok := n.Rhs[0].(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			part, ok := call.Fun.(*ast.IndexExpr)
+			name, named := n.Lhs[0].(*ast.Ident)
+			if ok && named && typed(part.Index) != "" {
+				out[name.Name] = typed(part.Index)
+			}
+		}
+		return true
+	})
+	return out
 }
 
 func newGraph(t *testing.T) *graph {

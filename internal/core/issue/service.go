@@ -290,7 +290,7 @@ func (s *Service) number(ctx context.Context, p *project.Project, i *Issue, chos
 }
 
 // Delete removes an issue with everything that hangs on it. It gives
-// PreconditionFailed where unmodifiedSince is set and the issue changed after it.
+// PreconditionFailed where the condition of the request does not hold.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, iid IID) error {
 	i, err := s.Find(ctx, as, p, iid)
 	if err != nil {

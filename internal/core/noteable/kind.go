@@ -2,6 +2,7 @@ package noteable
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -103,6 +104,25 @@ func Collect(things ...Things) *Kinds {
 func (k *Kinds) Add(t Things) {
 	k.list = append(k.list, Known{t.Describe(), t})
 	slices.SortFunc(k.list, func(a, b Known) int { return strings.Compare(string(a.Kind), string(b.Kind)) })
+}
+
+// Check says what is wrong with descriptions: kinds that could not be told apart, and comments that are to be found whose readers
+// nobody knows.
+func (k *Kinds) Check() error {
+	for i, d := range k.list {
+		if d.Kind == "" || d.Path == "" || d.Code == 0 {
+			return fmt.Errorf("description of %T: Kind, Path and Code are required, got %q, %q and %d", d.Things, d.Kind, d.Path, d.Code)
+		}
+		for _, other := range k.list[:i] {
+			if other.Kind == d.Kind || other.Path == d.Path || other.Code == d.Code {
+				return fmt.Errorf("descriptions of %s and %s: each needs a Kind, a Path and a Code of its own", other.Kind, d.Kind)
+			}
+		}
+		if _, ok := d.Things.(Readable); d.Searched && !ok && d.Kind != Commit {
+			return fmt.Errorf("description of %s: %T is Searched and has to be Readable", d.Kind, d.Things)
+		}
+	}
+	return nil
 }
 
 // All lists the kinds.

@@ -2,6 +2,7 @@ package noteable_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"tenon/internal/base/db"
@@ -31,6 +32,30 @@ func TestKinds(t *testing.T) {
 	}
 	if got := noteable.Columns(nil, "title"); got != "NULL" {
 		t.Errorf("got %q for no table", got)
+	}
+}
+
+// Descriptions that would be taken for each other, or that lack what others need, end the start.
+func TestKinds_Check(t *testing.T) {
+	t.Parallel()
+	good := noteable.Description{Kind: noteable.Issue, Path: "issues", Code: 1}
+	for _, tt := range []struct {
+		change func(d *noteable.Description)
+		want   string
+	}{
+		{func(d *noteable.Description) { d.Kind, d.Path, d.Code = noteable.Epic, "epics", 2 }, ""},
+		{func(d *noteable.Description) { d.Kind, d.Path = noteable.Epic, "epics" }, "of its own"},
+		{func(d *noteable.Description) { d.Kind, d.Code = noteable.Epic, 2 }, "of its own"},
+		{func(d *noteable.Description) { d.Path, d.Code = "epics", 2 }, "of its own"},
+		{func(d *noteable.Description) { d.Kind, d.Path, d.Code = noteable.Epic, "epics", 0 }, "are required"},
+		{func(d *noteable.Description) { d.Kind, d.Path, d.Code, d.Searched = noteable.Epic, "epics", 2, true }, "has to be Readable"},
+	} {
+		other := good
+		tt.change(&other)
+		err := coretest.Kinds(good, other).Check()
+		if got := fmt.Sprint(err); tt.want == "" && err != nil || tt.want != "" && !strings.Contains(got, tt.want) {
+			t.Errorf("%+v: got %s, want %q", other, got, tt.want)
+		}
 	}
 }
 

@@ -13,14 +13,21 @@ import (
 
 // Plain implements Things for a kind without rules of its own: each is a row of a project, with an
 // author, a title and the counters of comments, and whoever has the ability of the kind in the
-// project may see it. The service of such a kind embeds it.
+// project may see it. The service of such a kind embeds it. It is not Readable: comments on such things are not Searched.
 type Plain struct {
-	Description Description
-	DB          *db.DB
-	Policy      *authz.Policy
-	Projects    interface {
-		ByIDs(ctx context.Context, as authz.Actor, ids []project.ID) (map[project.ID]*project.Project, error)
-	}
+	description Description
+	db          *db.DB
+	policy      *authz.Policy
+	projects    projects
+}
+
+type projects interface {
+	ByIDs(ctx context.Context, as authz.Actor, ids []project.ID) (map[project.ID]*project.Project, error)
+}
+
+// NewPlain makes one of the description of a kind.
+func NewPlain(d *db.DB, policy *authz.Policy, in projects, of Description) Plain {
+	return Plain{of, d, policy, in}
 }
 
 type plainRow struct {
@@ -33,23 +40,23 @@ type plainRow struct {
 }
 
 // Describe returns the description of the kind.
-func (k *Plain) Describe() Description { return k.Description }
+func (k *Plain) Describe() Description { return k.description }
 
 func (k *Plain) rows(ctx context.Context, w db.Where) ([]plainRow, error) {
-	rows, err := db.Select[plainRow](ctx, k.DB, "SELECT "+db.Columns[plainRow]("t")+" FROM "+k.Description.Table+" t"+w.SQL(), w.Args()...)
+	rows, err := db.Select[plainRow](ctx, k.db, "SELECT "+db.Columns[plainRow]("t")+" FROM "+k.description.Table+" t"+w.SQL(), w.Args()...)
 	if err != nil {
-		return nil, fmt.Errorf("find %s: %w", k.Description.Noun, err)
+		return nil, fmt.Errorf("find %s: %w", k.description.Noun, err)
 	}
 	return rows, nil
 }
 
 // Locate finds a row of the project.
 func (k *Plain) Locate(ctx context.Context, as authz.Actor, at authz.Place, key Key) (Target, error) {
-	missing := errs.Missing(string(k.Description.Kind))
+	missing := errs.Missing(string(k.description.Kind))
 	if !at.IsProject() {
 		return Target{}, missing
 	}
-	if err := k.Policy.Require(ctx, as, k.Description.Read, at.Subject); err != nil {
+	if err := k.policy.Require(ctx, as, k.description.Read, at.Subject); err != nil {
 		return Target{}, err
 	}
 	var w db.Where
@@ -62,7 +69,7 @@ func (k *Plain) Locate(ctx context.Context, as authz.Actor, at authz.Place, key 
 		return Target{}, missing
 	}
 	return Target{
-		Ref: Ref{Kind: k.Description.Kind, ID: rows[0].ID}, Title: rows[0].Title, AuthorID: rows[0].AuthorID, Subject: at.Subject,
+		Ref: Ref{Kind: k.description.Kind, ID: rows[0].ID}, Title: rows[0].Title, AuthorID: rows[0].AuthorID, Subject: at.Subject,
 		ProjectID: at.ID, ProjectPath: at.Path, Notes: rows[0].Notes, PublicNotes: rows[0].Public,
 	}, nil
 }
@@ -83,7 +90,7 @@ func (k *Plain) Subjects(ctx context.Context, as authz.Actor, refs []Ref) (map[R
 	for i := range rows {
 		of[i] = rows[i].ProjectID
 	}
-	projects, err := k.Projects.ByIDs(ctx, as, of)
+	projects, err := k.projects.ByIDs(ctx, as, of)
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +99,12 @@ func (k *Plain) Subjects(ctx context.Context, as authz.Actor, refs []Ref) (map[R
 		if p == nil {
 			continue
 		}
-		may, err := k.Policy.Can(ctx, as, k.Description.Read, p.Subject())
+		may, err := k.policy.Can(ctx, as, k.description.Read, p.Subject())
 		if err != nil {
-			return nil, fmt.Errorf("subjects of %s: %w", k.Description.Noun, err)
+			return nil, fmt.Errorf("subjects of %s: %w", k.description.Noun, err)
 		}
 		if may {
-			out[Ref{Kind: k.Description.Kind, ID: rows[i].ID}] = p.Subject()
+			out[Ref{Kind: k.description.Kind, ID: rows[i].ID}] = p.Subject()
 		}
 	}
 	return out, nil
@@ -106,5 +113,5 @@ func (k *Plain) Subjects(ctx context.Context, as authz.Actor, refs []Ref) (map[R
 // CountNotes changes the counters of comments of a row and the time of its last change in the
 // caller's transaction, and returns the counters as they are then.
 func (k *Plain) CountNotes(ctx context.Context, on Ref, by Counts, at time.Time) (Counts, error) {
-	return CountComments(ctx, k.DB, "UPDATE "+k.Description.Table, on, by, at)
+	return CountComments(ctx, k.db, "UPDATE "+k.description.Table, on, by, at)
 }

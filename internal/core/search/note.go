@@ -30,8 +30,15 @@ type commentRow struct {
 
 // commentColumns are those of commentRow. The notes have the alias c in every statement, because
 // conditions of ReadableSQL use n.
-const commentColumns = `c.id, CASE c.noteable_type WHEN 'Issue' THEN (SELECT ci.iid FROM issues ci WHERE ci.id = c.noteable_id)
-	WHEN 'MergeRequest' THEN (SELECT cm.iid FROM merge_requests cm WHERE cm.id = c.noteable_id) END AS iid`
+func (s *Service) commentColumns() string {
+	out := "c.id, CASE c.noteable_type"
+	for _, k := range s.searched() {
+		if k.Numbered {
+			out += " WHEN '" + string(k.Kind) + "' THEN (SELECT o.iid FROM " + k.Table + " o WHERE o.id = c.noteable_id)"
+		}
+	}
+	return out + " WHEN '' THEN NULL END AS iid" // a CASE needs one
+}
 
 // shortest is how many characters a term has that is looked for in the comments of more than
 // one project: shorter ones have no index.
@@ -55,7 +62,7 @@ func (s *Service) Notes(ctx context.Context, as authz.Actor, at authz.Place, q Q
 	for _, term := range terms {
 		w.And(db.Folded("c.body", "c.body_fold")+` LIKE ? ESCAPE '\'`, "%"+db.LikePattern(term)+"%")
 	}
-	list := page.Query{Columns: commentColumns, From: "notes c", Key: "c.id", Narrow: "notes c", Order: page.Order{page.ID("c.id")}}
+	list := page.Query{Columns: s.commentColumns(), From: "notes c", Key: "c.id", Narrow: "notes c", Order: page.Order{page.ID("c.id")}}
 	if !q.ByCreation || !q.Asc {
 		list.Order = list.Order.Desc()
 	}

@@ -4,6 +4,7 @@ package bookmark
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"tenon/internal/base/db"
@@ -62,37 +63,38 @@ type Service struct {
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{d, noteable.Plain{DB: d.DB, Policy: d.Policy, Projects: d.Projects, Description: noteable.Description{
+	return &Service{d, noteable.NewPlain(d.DB, d.Policy, d.Projects, noteable.Description{
 		Kind: Kind, Noun: "bookmark", An: "a bookmark", Path: "bookmarks", Mark: "^", Code: 200,
 		Table: "bookmarks", Project: "project_id", Read: authz.ReadSnippet, Awards: true,
-	}}}
+	})}
 }
 
 // List returns a page of the bookmarks of a project by id.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[Bookmark], error) {
-	if err := s.Deps.Policy.Require(ctx, as, authz.ReadSnippet, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadSnippet, p.Subject()); err != nil {
 		return page.Page[Bookmark]{}, err
 	}
 	var w db.Where
 	w.And("b.project_id = ?", p.ID)
-	list, err := page.Select[Bookmark](ctx, s.Deps.DB, page.Query{Columns: db.Columns[Bookmark]("b"), From: "bookmarks b", Where: w, Order: page.Order{page.ID("b.id")}}, r)
+	list, err := page.Select[Bookmark](ctx, s.DB, page.Query{Columns: db.Columns[Bookmark]("b"), From: "bookmarks b", Where: w, Order: page.Order{page.ID("b.id")}}, r)
 	return list, errs.Wrap(err, "list bookmarks")
 }
 
 // Create adds a bookmark to a project.
 func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, title string) (*Bookmark, error) {
-	if err := s.Deps.Policy.Require(ctx, as, authz.CreateSnippet, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.CreateSnippet, p.Subject()); err != nil {
 		return nil, err
 	}
 	var f errs.Fields
+	f.Check(strings.TrimSpace(title) != "", "title", "can't be blank")
 	f.Length("title", &title, 255)
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	now := s.Now()
 	b := &Bookmark{ProjectID: p.ID, AuthorID: as.UserID, Title: title, CreatedAt: db.At(now), UpdatedAt: db.At(now)}
-	err := s.Deps.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := db.Create(ctx, s.Deps.DB, "bookmarks", b); err != nil {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := db.Create(ctx, s.DB, "bookmarks", b); err != nil {
 			return err
 		}
 		return s.Bus.Publish(ctx, Created{change.Created(as, now, p.Place(), b)})
