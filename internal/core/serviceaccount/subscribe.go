@@ -24,8 +24,8 @@ func (GroupGone) Kind() string { return "delete_service_accounts_of_group" }
 // Subscribe registers what happens with service accounts when something else happens.
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "service accounts", func(ctx context.Context, e namespace.GroupDeleted) error {
-		any, err := s.Accounts.BarServiceAccounts(ctx, e.Group.ID)
-		if err != nil || !any {
+		barred, err := s.Accounts.BarServiceAccounts(ctx, e.Group.ID)
+		if err != nil || !barred {
 			return err
 		}
 		return s.Jobs.Enqueue(ctx, GroupGone{Group: e.Group.ID, By: e.By.UserID})
