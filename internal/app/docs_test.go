@@ -30,6 +30,7 @@ func TestDocs(t *testing.T) {
 		"../../docs/api-status.md":  statusText(kit),
 		"../../docs/permissions.md": permissionsText(kit),
 		"../../docs/settings.md":    settingsText(),
+		"../../docs/limits.md":      limitsText(t),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -193,15 +193,7 @@ func (a *App) service() http.Handler {
 		w.Header().Set(instanceHeader, a.id)
 		ok(w, `{"status":"ok"}`)
 	})
-	mux.HandleFunc("GET /-/readiness", func(w http.ResponseWriter, r *http.Request) {
-		if err := a.db.Ping(r.Context()); err != nil {
-			a.log.Error("not ready", "error", err)
-			w.WriteHeader(http.StatusServiceUnavailable)
-			ok(w, `{"status":"failed","master_check":[{"status":"failed"}]}`)
-			return
-		}
-		ok(w, `{"status":"ok","master_check":[{"status":"ok"}]}`)
-	})
+	mux.HandleFunc("GET /-/readiness", a.readiness)
 	mux.HandleFunc("GET /-/health", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte("GitLab OK"))

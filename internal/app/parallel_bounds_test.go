@@ -153,7 +153,7 @@ func (s *server) boundRaces() []boundRace {
 			sends: named(project+"/variables", obj{"key": "KEY_%d", "value": "x"}),
 		},
 		{
-			name: "schedules", table: "pipeline_schedules", of: ofProject, most: 50,
+			name: "schedules", table: "pipeline_schedules", of: ofProject, most: 10,
 			sends: named(project+"/pipeline_schedules", obj{"description": "schedule %d", "ref": "main", "cron": "0 1 * * *"}),
 		},
 		{

@@ -122,6 +122,7 @@ func unpaired() map[string]string {
 		},
 		"the same method as with the name of a label in the path, or the other way round": {"PUT /groups/:id/labels", "PUT /groups/:id/labels/:name"},
 		"as PATCH": {"PUT /user/status"},
+		"each request names the plan in its body":   {"PUT /application/plan_limits"},
 		"changes nothing: users are always counted": {"PUT /license/:id/refresh_billable_users"},
 	} {
 		for _, route := range routes {

@@ -37,6 +37,7 @@ func samples() map[string][]sample {
 	all := map[string][]sample{
 		"POST /users":                              {{body: obj{"email": "new@example.com", "name": "New", "username": "new", "force_random_password": true}}},
 		"PUT /application/settings":                {{body: obj{"search_rate_limit": 31}}},
+		"PUT /application/plan_limits":             {{body: obj{"plan_name": "gold", "ci_active_jobs": 5}}},
 		"PUT /application/appearance":              {{body: obj{"title": "Shipyard", "favicon": attached{"icon.png", onePixel()}}}},
 		"POST /broadcast_messages":                 {{body: obj{"message": "Back at noon"}}},
 		"GET /broadcast_messages/:id":              {{}},

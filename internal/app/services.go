@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
 	"tenon/internal/base/config"
 	"tenon/internal/base/event"
@@ -26,6 +27,7 @@ func (a *App) services(ctx context.Context) error {
 		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
 			return a.jobs.Enqueue(ctx, args, options...)
 		}),
+		Queues:  queues{a},
 		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision,
 		Fetches:    repo.FetchLimits{Running: a.config.Git.Fetches, PerAddress: a.config.Git.FetchesPerAddress},
 		MaxImport:  int64(a.config.Git.ImportSize) << 20,
@@ -47,6 +49,14 @@ func (a *App) services(ctx context.Context) error {
 		return err
 	}
 	return a.core.Open(ctx)
+}
+
+// queues are the queues of jobs, which are made later than the services.
+type queues struct{ app *App }
+
+// Figures returns how the queues do.
+func (q queues) Figures(ctx context.Context, now time.Time) (*job.Figures, error) {
+	return q.app.jobs.Figures(ctx, now)
 }
 
 // hasher makes the hashes of passwords; those of a brief instance are not worth a guess.

@@ -56,6 +56,7 @@ func TestUnmodified(t *testing.T) {
 		w := newWorld(s)
 		// What is not there before it is set.
 		w.do("admin", "PUT", "/application/settings", obj{"search_rate_limit": 29})
+		w.do("admin", "PUT", "/application/plan_limits", obj{"plan_name": "gold", "ci_active_jobs": 4})
 		w.do("admin", "PUT", "/application/appearance", obj{"title": "Yard"})
 		w.do("admin", "PUT", "/user/status", obj{"message": "here"})
 		all, asked := samples(), 0

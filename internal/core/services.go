@@ -51,6 +51,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/notify"
+	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
@@ -78,6 +79,7 @@ import (
 	"tenon/internal/core/token"
 	"tenon/internal/core/trigger"
 	"tenon/internal/core/upload"
+	"tenon/internal/core/usage"
 	"tenon/internal/core/variable"
 	"tenon/internal/core/weburl"
 	"tenon/internal/core/wiki"
@@ -90,6 +92,7 @@ type Deps struct {
 	Git      *gitcmd.Git
 	Bus      *event.Bus
 	Jobs     job.Enqueuer
+	Queues   usage.Queues
 	Objects  *blob.Store
 	Archives *spool.Cache // where archives are kept
 	Packs    *spool.Cache // where answers to fetches are kept
@@ -124,6 +127,7 @@ type Services struct {
 	Limits     *limit.Service
 	Broadcasts *broadcast.Service
 	Appearance *appearance.Service
+	Plans      *planlimit.Service
 
 	// Accounts, and what users and programs sign on with. Tokens of a departing user go first,
 	// so that they are of no use however long the rest takes. These react to the end of a
@@ -231,6 +235,7 @@ func New(d Deps, more ...Subject) (*Services, error) {
 
 // people builds accounts, keys and groups.
 func (s *Services) people(c *check, d Deps) {
+	s.Plans = planlimit.New(need(c, planlimit.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
 	s.Instance = setting.NewService(need(c, setting.Deps{Store: s.Settings, Policy: s.Policy, Bus: d.Bus}))
 	s.Attributes = attribute.New(need(c, attribute.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now}))
 	s.Namespaces = namespace.New(need(c, namespace.Deps{
@@ -291,7 +296,7 @@ func (s *Services) code(c *check, d Deps) {
 	s.PushRules = pushrule.New(need(c, pushrule.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
 	s.Protections = protection.New(need(c, protection.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Now: d.Now}))
 	s.Runners = runner.New(need(c, runner.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Namespaces: s.Namespaces, Projects: s.Projects, Box: d.Box, Now: d.Now, Log: d.Log,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Plans: s.Plans, Namespaces: s.Namespaces, Projects: s.Projects, Box: d.Box, Now: d.Now, Log: d.Log,
 	}))
 	s.Variables = variable.New(need(c, variable.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Box: d.Box, Now: d.Now}))
 	s.Triggers = trigger.New(need(c, trigger.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Box: d.Box, Now: d.Now, Log: d.Log}))
@@ -328,12 +333,12 @@ func (s *Services) code(c *check, d Deps) {
 	}))
 	s.CI = ci.New(need(c, ci.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Limits: s.Limits, Accounts: s.Accounts, Namespaces: s.Namespaces, Projects: s.Projects, Repos: s.Repos,
-		Protections: s.Protections,
-		Runners:     s.Runners, Variables: s.Variables, Triggers: s.Triggers, IDTokens: s.IDTokens, Tokens: s.Tokens, Objects: d.Objects, Jobs: d.Jobs, Box: d.Box, Outbound: outbound, URLs: s.URLs, Now: d.Now,
+		Plans: s.Plans, Protections: s.Protections,
+		Runners: s.Runners, Variables: s.Variables, Triggers: s.Triggers, IDTokens: s.IDTokens, Tokens: s.Tokens, Objects: d.Objects, Jobs: d.Jobs, Box: d.Box, Outbound: outbound, URLs: s.URLs, Now: d.Now,
 		Log: d.Log, Revision: d.Revision,
 	}))
 	s.Schedules = schedule.New(need(c, schedule.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, CI: s.CI, Jobs: d.Jobs, Box: d.Box, Now: d.Now, Log: d.Log,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Plans: s.Plans, Accounts: s.Accounts, Projects: s.Projects, CI: s.CI, Jobs: d.Jobs, Box: d.Box, Now: d.Now, Log: d.Log,
 	}))
 }
 

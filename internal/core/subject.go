@@ -40,7 +40,9 @@ var subjects = []Subject{
 			Features: Part[*feature.Service](b.Services),
 		}))
 	},
-	func(b *Build) any { return usage.New(Need(b, usage.Deps{DB: b.DB, Policy: b.Policy})) },
+	func(b *Build) any {
+		return usage.New(Need(b, usage.Deps{DB: b.DB, Policy: b.Policy, Queues: b.Queues, Now: b.Now}))
+	},
 }
 
 // add builds the services of all subjects.

@@ -245,6 +245,7 @@ func (r *rich) code(t *testing.T) {
 	})
 	got(r.root.Features.SetFeatureFlag("new_thing", &gitlab.SetFeatureFlagOptions{Value: true, Project: r.project.PathWithNamespace})).must(t)
 	got(r.root.Features.SetFeatureFlag("new_thing", &gitlab.SetFeatureFlagOptions{Value: 30, Key: "percentage_of_actors"})).must(t)
+	got(r.root.PlanLimits.ChangePlanLimits(&gitlab.ChangePlanLimitOptions{PlanName: new("default"), NPMMaxFileSize: new(int64(1000))})).must(t)
 	got(r.root.Appearance.ChangeAppearance(&gitlab.ChangeAppearanceOptions{
 		Title: new("Shipyard"), Description: new("For *staff*"), PWAName: new("Yard"), PWAShortName: new("Y"), PWADescription: new("All ships"),
 		MemberGuidelines: new("Be kind"), NewProjectGuidelines: new("Ask first"), ProfileImageGuidelines: new("Show your face"),

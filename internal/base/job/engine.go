@@ -126,7 +126,15 @@ func (q *Queue) begin(ctx context.Context, j *rivertype.JobRow, work func(ctx co
 	if hold := q.config.Hold; hold != nil && hold() {
 		return river.JobSnooze(heldFor)
 	}
+	failed := true // unless it is known better, as after a panic
+	defer func() {
+		q.ended.Add(1)
+		if failed {
+			q.failed.Add(1)
+		}
+	}()
 	err := q.observed(ctx, j, work)
+	failed = err != nil
 	var last *river.JobCancelError
 	if errors.As(err, &last) { // River does not hand these to the ErrorHandler
 		q.failures.write(ctx, j, err, slog.Any("error", err))

@@ -212,8 +212,11 @@ type Queue struct {
 	alarm    alarm
 	running  *runner      // between Start and Stop, which the app calls one after the other
 	active   atomic.Int64 // jobs that run
-	awake    atomic.Bool  // whether a client runs
-	moved    progress     // of jobs, for Drain
+	ended    atomic.Int64 // attempts
+	failed   atomic.Int64 // of these
+	made     time.Time
+	awake    atomic.Bool // whether a client runs
+	moved    progress    // of jobs, for Drain
 }
 
 // New makes a queue over the database, whose Migrate and whose job tables' Migrate have run.
@@ -226,7 +229,7 @@ func New(d *db.DB, r *Registry, config Config) (*Queue, error) {
 	if r.workers == nil {
 		r.workers = river.NewWorkers()
 	}
-	q := &Queue{d: d, registry: r, config: config, failures: &failureLog{log: config.Logger}}
+	q := &Queue{d: d, registry: r, config: config, failures: &failureLog{log: config.Logger}, made: time.Now()}
 	q.alarm.changed, q.moved = make(chan struct{}, 1), make(progress, 1)
 	var err error
 	q.engine, err = q.newEngine()

@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/change"
 	"tenon/internal/core/feature"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
 	"tenon/internal/core/token"
@@ -181,8 +182,10 @@ func recordedInstance(by authz.Stamp, of func(event, target string, id int64, ti
 	message := &broadcast.Message{ID: 9, Message: "Back at noon\nor later"}
 	messages := change.Of[broadcast.Message]{Stamp: by, Before: message, After: message}
 	look := &appearance.Appearance{ID: 1, Title: "Yard"}
+	gold := &planlimit.Plan{ID: 9, Name: "gold"}
 	const featureType, messageType = "Feature::FlipperFeature", "BroadcastMessage"
 	return []sample{
+		{planlimit.Updated{Of: change.Of[planlimit.Plan]{Stamp: by, Before: gold, After: gold}}, of("plan_limits_updated", "PlanLimits", 9, "gold")},
 		{appearance.Updated{Of: change.Of[appearance.Appearance]{Stamp: by, Before: look, After: look}}, of("appearance_updated", "Appearance", 1, "Appearance")},
 		{feature.Created{Of: features}, of("feature_created", featureType, 9, "new_thing")},
 		{feature.Updated{Of: features}, of("feature_updated", featureType, 9, "new_thing")},

@@ -115,6 +115,9 @@ func (s *Service) startFor(ctx context.Context, as authz.Actor, p *project.Proje
 	case c.Trigger.Project == "" && generations >= maxGenerations:
 		return tooDeep, nil
 	}
+	if full, err := s.hierarchyFull(ctx, of.ID); err != nil || full {
+		return tooMany, err
+	}
 	if s.Limits.CheckIn(limit.DownstreamPipelines, as, int64(p.ID), of.SHA) != nil {
 		return DownstreamLimit, nil
 	}

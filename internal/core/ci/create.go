@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ciconfig"
+	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/trigger"
 )
@@ -269,8 +270,9 @@ func (d *draft) known(ctx context.Context) (known, error) {
 }
 
 func (d *draft) options(at ciconfig.Location, k known) ciconfig.Options {
-	set := d.Settings.Current()
+	set, limits := d.Settings.Current(), d.Plans.InForce()
 	return ciconfig.Options{
+		MaxJobs: planlimit.Least(limits.CIPipelineSize, ciconfig.MaxJobs), MaxNeeds: planlimit.Least(limits.CINeedsSizeLimit, ciconfig.MaxNeeds),
 		Files: d.reader, Location: at, Variables: ciconfig.First(k.above.lookup(), k.predefined.lookup()), Inputs: d.in.Inputs,
 		Unmasked: ciconfig.First(k.above.unmasked().lookup(), k.predefined.lookup()), Changes: d.changes,
 		MaxBytes: set.MaxYAMLSizeBytes, MaxTotal: set.CIMaxTotalYAMLSizeBytes, MaxDepth: set.MaxYAMLDepth, Includes: &set.CIMaxIncludes, HelpURL: d.URLs.Root() + "/help",

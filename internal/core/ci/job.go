@@ -87,6 +87,8 @@ const (
 	DownstreamLimit      = "reached_downstream_pipeline_trigger_rate_limit"
 	ConfigError          = "config_error"                // of a pipeline
 	RejectedPipeline     = "external_validation_failure" // of a pipeline
+	TooManyPipelines     = "activity_limit_exceeded"     // of a pipeline
+	TooManyJobs          = "job_activity_limit_exceeded" // of a pipeline
 )
 
 // FailureReasons lists the reasons that a runner may report.

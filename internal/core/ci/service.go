@@ -21,6 +21,7 @@ import (
 	"tenon/internal/core/idtoken"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
@@ -37,6 +38,7 @@ type Deps struct {
 	DB          *db.DB
 	Policy      *authz.Policy
 	Bus         *event.Bus
+	Plans       *planlimit.Service // nil has no limits
 	Settings    *setting.Store
 	Limits      *limit.Service
 	Accounts    *account.Service

@@ -3,6 +3,7 @@ package ci
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"tenon/internal/base/db"
@@ -13,6 +14,9 @@ import (
 // write stores the pipeline with its jobs and starts it.
 func (d *draft) write(ctx context.Context) (*Pipeline, error) {
 	if err := d.persist(ctx); err != nil {
+		if over, ok := errors.AsType[*overPlan](err); ok {
+			return d.exceeded(ctx, over)
+		}
 		return nil, err
 	}
 	d.cancelOlder(ctx)
@@ -41,6 +45,11 @@ func (d *draft) persist(ctx context.Context) error {
 			return fmt.Errorf("number pipeline: %w", err)
 		}
 		d.row.IID = iid
+		if state == Created {
+			if err := d.fits(ctx); err != nil {
+				return err
+			}
+		}
 		if err := db.Create(ctx, d.DB, "pipelines", d.row); err != nil {
 			return fmt.Errorf("write pipeline: %w", err)
 		}

@@ -100,6 +100,7 @@ type Options struct {
 	MaxDepth int    // levels of mappings and lists, 0 means MaxDepth, which it does not exceed
 	Includes *int   // files at most, nil means MaxIncludes, which it does not exceed
 	MaxJobs  int    // of a pipeline, 0 means MaxJobs
+	MaxNeeds int    // of one job, 0 means MaxNeeds
 	HelpURL  string // of the documentation that some problems link, such as "https://host/help"
 }
 

@@ -1,6 +1,7 @@
 package ciconfig
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,9 +64,9 @@ func (b *builder) needs(where string, v *value, isBridge bool) []need {
 		seen[n.Job] = seen[n.Job] || n.Project == "" && n.Pipeline == ""
 		out = append(out, n)
 	}
-	if len(out) > MaxNeeds {
+	if most := cmp.Or(b.c.options.MaxNeeds, MaxNeeds); len(out) > most {
 		b.bad(v.at, fmt.Sprintf("%s: one job can only need %d others, but you have listed %d. See needs keyword documentation for more details",
-			strings.TrimPrefix(where, "jobs:"), MaxNeeds, len(out)))
+			strings.TrimPrefix(where, "jobs:"), most, len(out)))
 	}
 	if mirrored > 1 {
 		b.bad(v.at, where+":needs config should name one upstream pipeline")

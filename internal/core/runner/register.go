@@ -88,7 +88,7 @@ func (s *Service) insert(ctx context.Context, by authz.Actor, r Runner, p *proje
 	r.CreatedAt, r.UpdatedAt = now, now
 	token := s.renew(&r)
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := db.Create(ctx, s.DB, "runners", &r); err != nil {
+		if err := db.Create(ctx, s.DB, "runners", &r, s.bounds(&r)...); err != nil {
 			return err
 		}
 		if err := s.writeTags(ctx, &r); err != nil {
@@ -105,6 +105,21 @@ func (s *Service) insert(ctx context.Context, by authz.Actor, r Runner, p *proje
 		return nil, "", fmt.Errorf("create runner: %w", err)
 	}
 	return &r, token, nil
+}
+
+// bounds are how many runners the group of a new runner may have.
+func (s *Service) bounds(r *Runner) []db.Bound {
+	most := s.Plans.InForce().CIRegisteredGroupRunners
+	if r.Type != GroupType || most == 0 {
+		return nil
+	}
+	b := db.Bound{Table: "runners", Most: int(most), Full: full("group", most)}
+	b.Of.And("namespace_id = ?", *r.NamespaceID)
+	return []db.Bound{b}
+}
+
+func full(noun string, most int64) error {
+	return errs.New(errs.Unprocessable, fmt.Sprintf("Maximum number of %s runners (%d) exceeded", noun, most))
 }
 
 // Input is what a user makes a runner of.

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
 )
@@ -155,6 +156,7 @@ type Deps struct {
 	DB         *db.DB
 	Policy     *authz.Policy
 	Bus        *event.Bus
+	Plans      *planlimit.Service // nil has no limits
 	Settings   *setting.Store
 	Namespaces *namespace.Service
 	Projects   *project.Service

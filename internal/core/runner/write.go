@@ -191,7 +191,15 @@ func (s *Service) requireAssignable(ctx context.Context, as authz.Actor, r *Runn
 	return err
 }
 
+// assign lets a project runner serve a project, which may have as many as its plan allows.
 func (s *Service) assign(ctx context.Context, id ID, p project.ID) error {
+	if most := s.Plans.InForce().CIRegisteredProjectRunners; most > 0 {
+		b := db.Bound{Table: "runner_projects", Most: int(most), Full: full("project", most)}
+		b.Of.And("project_id = ?", p)
+		if err := s.DB.Room(ctx, b, 1); err != nil {
+			return err
+		}
+	}
 	_, err := db.InsertRow(ctx, s.DB, "runner_projects", db.Values{"runner_id": id, "project_id": p, "created_at": db.At(s.Now())}, "")
 	return err
 }

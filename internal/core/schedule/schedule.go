@@ -21,6 +21,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
 )
 
@@ -61,7 +62,7 @@ type Changes struct {
 
 const (
 	maxText      = 255
-	maxSchedules = 50 // of one project
+	maxSchedules = 50 // of one project, unless its plan allows fewer
 )
 
 // Deps is what a Service is made of.
@@ -69,6 +70,7 @@ type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Bus      *event.Bus
+	Plans    *planlimit.Service // nil has no limits
 	Accounts *account.Service
 	Projects *project.Service
 	CI       *ci.Service
@@ -221,8 +223,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, err
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		full := errs.Broken("", "base", fmt.Sprintf("Maximum number of pipeline schedules (%d) exceeded", maxSchedules))
-		most := db.Bound{Table: "pipeline_schedules", Most: maxSchedules, Full: full}
+		n := planlimit.Least(s.Plans.InForce().CIPipelineSchedules, maxSchedules)
+		full := errs.New(errs.Unprocessable, fmt.Sprintf("Maximum number of pipeline schedules (%d) exceeded", n))
+		most := db.Bound{Table: "pipeline_schedules", Most: n, Full: full}
 		most.Of.And("project_id = ?", p.ID)
 		if err := db.Create(ctx, s.DB, "pipeline_schedules", &row, most); err != nil {
 			return err

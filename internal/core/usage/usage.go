@@ -4,6 +4,7 @@ package usage
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -37,6 +38,8 @@ type License struct {
 type Deps struct {
 	DB     *db.DB
 	Policy *authz.Policy
+	Queues Queues
+	Now    func() time.Time
 }
 
 // Service reads the figures.

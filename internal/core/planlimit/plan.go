@@ -1,0 +1,146 @@
+// Package planlimit keeps the limits of plans. Those of the default plan hold for all groups and projects.
+package planlimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/event"
+	"tenon/internal/base/held"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
+)
+
+// ID identifies the row of a plan.
+type ID int64
+
+// Default is the plan of all groups and projects.
+const Default = "default"
+
+// Names are the names of all plans.
+var Names = []string{Default, "free", "bronze", "silver", "premium", "gold", "ultimate", "ultimate_trial", "premium_trial", "opensource"}
+
+// Plan is a plan with its limits.
+type Plan struct {
+	ID        ID      `db:"id"`
+	Name      string  `db:"name"`
+	Limits    Limits  `db:"limits"`
+	CreatedAt db.Time `db:"created_at"`
+	UpdatedAt db.Time `db:"updated_at"`
+}
+
+// About is the plan as the subject of an event.
+func (p Plan) About() change.Subject {
+	return change.Subject{Type: "PlanLimits", ID: int64(p.ID), Title: p.Name}
+}
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB     *db.DB
+	Policy *authz.Policy
+	Bus    *event.Bus
+	Now    func() time.Time
+}
+
+// Service keeps the limits. Those in force are in memory.
+type Service struct {
+	Deps
+	*held.Value[Limits]
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	s := &Service{Deps: d}
+	s.Value = held.New(func(ctx context.Context) (*Limits, error) {
+		p, err := s.read(ctx, Default)
+		if err != nil {
+			return nil, err
+		}
+		return &p.Limits, nil
+	})
+	return s
+}
+
+// InForce returns the limits of the default plan. A nil service has none. The result is shared: do not change it.
+func (s *Service) InForce() *Limits {
+	if s == nil {
+		return &Limits{}
+	}
+	return s.Current()
+}
+
+var columns = db.Columns[Plan]("l")
+
+// read returns a plan, with the id 0 where it has no row.
+func (s *Service) read(ctx context.Context, name string) (*Plan, error) {
+	p, err := db.Get[Plan](ctx, s.DB, "SELECT "+columns+" FROM plan_limits l WHERE l.name = ?", name)
+	if errors.Is(err, db.ErrNotFound) {
+		return &Plan{Name: name, Limits: defaults()}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read plan limits: %w", err)
+	}
+	return &p, nil
+}
+
+// Find returns a plan by its name, one of Names.
+func (s *Service) Find(ctx context.Context, as authz.Actor, name string) (*Plan, error) {
+	if err := s.Policy.Require(ctx, as, authz.ReadPlanLimits, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	return s.read(ctx, name)
+}
+
+// Updated says that limits of a plan changed.
+type Updated struct{ change.Of[Plan] }
+
+// Audit is what the audit trail records of it.
+func (Updated) Audit() (event, message string) {
+	return "plan_limits_updated", "Updated the limits of plan {title}"
+}
+
+// Update sets limits of a plan, one of Names, by their names. What there is already stays where a limit falls below it.
+func (s *Service) Update(ctx context.Context, as authz.Actor, name string, values map[string]int64) (*Plan, error) {
+	if err := s.Policy.Require(ctx, as, authz.AdminPlanLimits, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	var out db.Change[Plan]
+	err := s.Change(ctx, s.DB, func(ctx context.Context) error {
+		row, err := s.row(ctx, as, name)
+		if err != nil {
+			return err
+		}
+		out, err = db.Update(ctx, s.DB, row, func(_ context.Context, p *Plan) error { return p.Limits.apply(values) })
+		if err != nil || !out.Any() {
+			return err
+		}
+		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), authz.Place{}, &out)})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("update plan limits: %w", err)
+	}
+	return &out.After, nil
+}
+
+// row names the row of a plan, which it makes where there is none.
+func (s *Service) row(ctx context.Context, as authz.Actor, name string) (db.Row, error) {
+	if err := s.DB.Lock(ctx, "plan_limits"); err != nil {
+		return db.Row{}, err
+	}
+	p, err := s.read(ctx, name)
+	if err != nil {
+		return db.Row{}, err
+	}
+	row := db.Row{Table: "plan_limits", ID: p.ID, Now: s.Now, If: as.UnmodifiedAt}
+	if p.ID != 0 {
+		return row, nil
+	}
+	p.CreatedAt = db.At(s.Now())
+	p.UpdatedAt = p.CreatedAt
+	err = db.Create(ctx, s.DB, "plan_limits", p)
+	row.ID, row.If = p.ID, nil
+	return row, err
+}
