@@ -57,6 +57,8 @@ func TestForeign_places(t *testing.T) {
 			two.values[":epic_iid"] = number(w.do("owner", "POST", "/groups/"+two.values["groups/:id"]+"/epics", obj{"title": "Another"}), "iid")
 		}
 		w.do("owner", "POST", "/groups/"+two.values["groups/:id"]+"/labels", obj{"name": "foreign", "color": "#ff0000"})
+		two.values["protected_branches/:name"] = "foreign"
+		w.do("owner", "POST", "/groups/"+two.values["groups/:id"]+"/protected_branches", obj{"name": "foreign"})
 		if asked := w.askForeign(t, "/groups/:id/", one, two, "owner"); asked < 12 {
 			t.Errorf("only %d requests were made about groups", asked)
 		}

@@ -199,6 +199,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 		"uploads/:upload_id": number(file, "id"), ":milestone_id": number(milestone, "id"), ":board_id": board, ":list_id": list,
 		"uploads/:secret": strings.Split(file["url"].(string), "/")[2], ":filename": visibility + ".txt",
 		"audit_events/:audit_event_id": w.first(path + "/audit_events"),
+		"protected_branches/:name":     "stable/*",
 		"wikis/:slug":                  "home", "variables/:key": "KEY_" + visibility, "groups/:id": number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
 	})
 	maps.Copy(p.values, w.epics(path))
