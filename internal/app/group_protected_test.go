@@ -77,7 +77,7 @@ func TestGroupProtectedBranches(t *testing.T) {
 			return a.Code == http.StatusOK
 		}
 		who := []string{"dave", "mary", "olga"}
-		check := func(when string, pushes, merges string) {
+		check := func(when, pushes, merges string) {
 			t.Helper()
 			for i, as := range who {
 				want := pushes[i] == 'y'

@@ -83,11 +83,11 @@ func TestWalk(t *testing.T) {
 // of tags are those of X.509 alone, no request puts an issue into an iteration, and no runner is
 // there to make jobs, nor the token of one.
 var refused = map[string]int{
-	"Jobs.GetJob":                                    http.StatusNotFound,
-	"Jobs.GetJobArtifacts":                           http.StatusNotFound,
-	"Jobs.GetTraceFile":                              http.StatusNotFound,
-	"Jobs.GetJobTokensJob":                           http.StatusUnauthorized,
-	"Tags.GetTagSignature":                           http.StatusNotFound,
+	"Jobs.GetJob":          http.StatusNotFound,
+	"Jobs.GetJobArtifacts": http.StatusNotFound,
+	"Jobs.GetTraceFile":    http.StatusNotFound,
+	"Jobs.GetJobTokensJob": http.StatusUnauthorized,
+	"Tags.GetTagSignature": http.StatusNotFound,
 	"ResourceIterationEvents.GetIssueIterationEvent": http.StatusNotFound,
 }
 
