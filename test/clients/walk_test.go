@@ -88,6 +88,7 @@ var refused = map[string]int{
 	"Jobs.GetTraceFile":    http.StatusNotFound,
 	"Jobs.GetJobTokensJob": http.StatusUnauthorized,
 	"Tags.GetTagSignature": http.StatusNotFound,
+
 	"ResourceIterationEvents.GetIssueIterationEvent": http.StatusNotFound,
 }
 
