@@ -16,6 +16,7 @@ need unzip unzip
 need bzip2 bzip2
 need curl curl ca-certificates
 need ssh openssh-client
+need openssl openssl
 need npm nodejs npm
 need gcc gcc libc6-dev
 need nginx nginx-light

@@ -16,7 +16,7 @@ import (
 type AdminFeature struct {
 	Name    string   `json:"name"`
 	State   string   `json:"state"`   // on, off or conditional
-	Gates   []string `json:"gates"`   // whom it is enabled for where it is conditional
+	Gates   []string `json:"gates"`   // actors for which a conditional feature is enabled
 	Default bool     `json:"default"` // no gate was set
 	Known   bool     `json:"known"`   // this release asks for it
 }

@@ -100,7 +100,7 @@ func (s *Service) ServiceAccount(ctx context.Context, group authz.NamespaceID, i
 }
 
 // CreateServiceAccount makes a service account of a group, or with 0 one of the instance. It is an external user without a password. An
-// address that is sent waits to be confirmed, so that whoever makes the account does not get what others send to that address;
+// address that is sent waits to be confirmed, so that the creator of the account does not receive what others send to that address;
 // where the instance confirms none, an administrator's is taken at once. It asks for no permission. A value that is taken, or is no value, is a BadRequest.
 func (s *Service) CreateServiceAccount(ctx context.Context, as authz.Actor, group authz.NamespaceID, in ServiceInput) (*ServiceUser, error) {
 	prefix, most := "service_account_", maxServiceAccounts
@@ -164,7 +164,7 @@ func (s *Service) CreateServiceAccount(ctx context.Context, as authz.Actor, grou
 	return s.ServiceAccount(ctx, group, id)
 }
 
-// trusts reports whether an address that the actor gives another account needs no confirmation.
+// trusts reports whether an address that the actor sets for another account needs no confirmation.
 func (s *Service) trusts(as authz.Actor) bool {
 	return as.Admin && s.Settings.Current().EmailConfirmationSetting == "off"
 }

@@ -100,14 +100,28 @@ func (a *Appearance) image(of Image) *string {
 	return nil
 }
 
-// Changes are the attributes that a call sets; nil leaves one alone.
+// Attributes are the texts and switches that a call sets; nil leaves one alone. Each is stored in its column, and is a parameter of
+// REST by its tags.
+type Attributes struct {
+	Title                  *string `db:"title" param:"title" doc:"Title on the sign-in page"`
+	Description            *string `db:"description" param:"description" doc:"Text on the sign-in page, in Markdown"`
+	PWAName                *string `db:"pwa_name" param:"pwa_name" doc:"Name of the web application"`
+	PWAShortName           *string `db:"pwa_short_name" param:"pwa_short_name" doc:"Short name of the web application"`
+	PWADescription         *string `db:"pwa_description" param:"pwa_description" doc:"Description of the web application"`
+	MemberGuidelines       *string `db:"member_guidelines" param:"member_guidelines" doc:"Text on the members pages of groups and projects, in Markdown"`
+	NewProjectGuidelines   *string `db:"new_project_guidelines" param:"new_project_guidelines" doc:"Text for a page that creates projects, in Markdown; no page shows it"`
+	ProfileImageGuidelines *string `db:"profile_image_guidelines" param:"profile_image_guidelines" doc:"Text about avatars on the account page, in Markdown"`
+	HeaderMessage          *string `db:"header_message" param:"header_message" doc:"Message at the top of every page"`
+	FooterMessage          *string `db:"footer_message" param:"footer_message" doc:"Message at the bottom of every page"`
+	MessageBackgroundColor *string `db:"message_background_color" param:"message_background_color" doc:"Background color of the messages, such as #E75E40"`
+	MessageFontColor       *string `db:"message_font_color" param:"message_font_color" doc:"Font color of the messages, such as #FFFFFF"`
+	InMail                 *bool   `db:"email_header_and_footer_enabled" param:"email_header_and_footer_enabled" doc:"Add the messages to all mail"`
+}
+
+// Changes are those of Update.
 type Changes struct {
-	Title, Description, PWAName, PWAShortName, PWADescription      *string
-	MemberGuidelines, NewProjectGuidelines, ProfileImageGuidelines *string
-	HeaderMessage, FooterMessage                                   *string
-	MessageBackgroundColor, MessageFontColor                       *string
-	InMail                                                         *bool
-	Images                                                         map[Image]*Picture // nil removes a picture
+	Attributes
+	Images map[Image]*Picture // nil removes a picture
 }
 
 // Deps is what a Service is made of.
@@ -215,25 +229,8 @@ func (s *Service) row(ctx context.Context, as authz.Actor) (db.Row, error) {
 	return row, err
 }
 
-// texts are the texts of changes by the columns that they are for.
-func (c *Changes) texts(a *Appearance) map[*string]*string {
-	return map[*string]*string{
-		&a.Title: c.Title, &a.Description: c.Description, &a.PWAName: c.PWAName, &a.PWAShortName: c.PWAShortName, &a.PWADescription: c.PWADescription,
-		&a.MemberGuidelines: c.MemberGuidelines, &a.NewProjectGuidelines: c.NewProjectGuidelines, &a.ProfileImageGuidelines: c.ProfileImageGuidelines,
-		&a.HeaderMessage: c.HeaderMessage, &a.FooterMessage: c.FooterMessage,
-		&a.MessageBackgroundColor: c.MessageBackgroundColor, &a.MessageFontColor: c.MessageFontColor,
-	}
-}
-
 func (c *Changes) apply(a *Appearance) {
-	for to, from := range c.texts(a) {
-		if from != nil {
-			*to = *from
-		}
-	}
-	if c.InMail != nil {
-		a.InMail = *c.InMail
-	}
+	db.Assign(a, &c.Attributes)
 	for of, p := range c.Images {
 		if at := a.image(of); at != nil {
 			*at = p.stored()

@@ -83,10 +83,10 @@ func TestService_Update(t *testing.T) {
 		if a, err := w.Service.Find(ctx, w.boss); err != nil || a.Title != "" || a.MessageBackgroundColor != "#E75E40" || a.MessageFontColor != "#FFFFFF" || a.InMail {
 			t.Fatalf("at first: %+v, %v", a, err)
 		}
-		if _, err := w.Update(ctx, w.boss, appearance.Changes{Title: new("Shipyard"), MessageFontColor: new("#abc"), InMail: new(true)}); err != nil {
+		if _, err := w.Update(ctx, w.boss, appearance.Changes{Attributes: appearance.Attributes{Title: new("Shipyard"), MessageFontColor: new("#abc"), InMail: new(true)}}); err != nil {
 			t.Fatal(err)
 		}
-		a, err := w.Update(ctx, w.boss, appearance.Changes{HeaderMessage: new("Closed on Sunday"), MessageBackgroundColor: new("")})
+		a, err := w.Update(ctx, w.boss, appearance.Changes{Attributes: appearance.Attributes{HeaderMessage: new("Closed on Sunday"), MessageBackgroundColor: new("")}})
 		if err != nil || a.Title != "Shipyard" || a.HeaderMessage != "Closed on Sunday" || !a.InMail {
 			t.Fatalf("changed: %+v, %v", a, err)
 		}
@@ -178,12 +178,12 @@ func TestService_Update_refused(t *testing.T) {
 			want string
 		}{
 			{authz.Actor{}, appearance.Changes{}, errs.Unauthorized, ""},
-			{w.User("ann"), appearance.Changes{Title: new("Mine")}, errs.Forbidden, ""},
-			{w.boss, appearance.Changes{Title: new(strings.Repeat("x", 256))}, errs.Invalid, "title is too long"},
-			{w.boss, appearance.Changes{HeaderMessage: new(strings.Repeat("x", 1001))}, errs.Invalid, "header_message is too long"},
-			{w.boss, appearance.Changes{MemberGuidelines: new(strings.Repeat("x", 4097))}, errs.Invalid, "member_guidelines is too long"},
-			{w.boss, appearance.Changes{MessageFontColor: new("#fff}body{display:none")}, errs.Invalid, "message_font_color must be a valid color code"},
-			{w.boss, appearance.Changes{MessageBackgroundColor: new("red")}, errs.Invalid, "message_background_color must be a valid color code"},
+			{w.User("ann"), appearance.Changes{Attributes: appearance.Attributes{Title: new("Mine")}}, errs.Forbidden, ""},
+			{w.boss, appearance.Changes{Attributes: appearance.Attributes{Title: new(strings.Repeat("x", 256))}}, errs.Invalid, "title is too long"},
+			{w.boss, appearance.Changes{Attributes: appearance.Attributes{HeaderMessage: new(strings.Repeat("x", 1001))}}, errs.Invalid, "header_message is too long"},
+			{w.boss, appearance.Changes{Attributes: appearance.Attributes{MemberGuidelines: new(strings.Repeat("x", 4097))}}, errs.Invalid, "member_guidelines is too long"},
+			{w.boss, appearance.Changes{Attributes: appearance.Attributes{MessageFontColor: new("#fff}body{display:none")}}, errs.Invalid, "message_font_color must be a valid color code"},
+			{w.boss, appearance.Changes{Attributes: appearance.Attributes{MessageBackgroundColor: new("red")}}, errs.Invalid, "message_background_color must be a valid color code"},
 		} {
 			if _, err := w.Update(ctx, tt.as, tt.c); !errs.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%+v: got %v, want %s", tt.c, err, tt.want)

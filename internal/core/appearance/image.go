@@ -110,7 +110,7 @@ func (s *Service) remove(ctx context.Context, before, after *Appearance) {
 type Opened struct {
 	*blob.Object
 	ContentType string
-	Version     string // tells it from other pictures
+	Version     string // differs for each picture
 }
 
 // OpenImage opens a picture for anybody: the sign-in page has it. It is NotFound for a file that is not the current one.

@@ -228,7 +228,7 @@ func (s *Service) apply(ctx context.Context, at authz.Place, b *Board, c Changes
 	return b.check()
 }
 
-// setLabels gives a board labels by their titles, and returns their ids in order.
+// setLabels replaces the labels of a board, named by their titles, and returns their ids in order.
 func (s *Service) setLabels(ctx context.Context, at authz.Place, id ID, titles []string) ([]label.ID, error) {
 	labels, err := s.Labels.ByNames(ctx, at, titles)
 	if err != nil {

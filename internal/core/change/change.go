@@ -53,7 +53,7 @@ type Acted interface {
 }
 
 // Fact is what every event about a row says. Handlers do not change what it points to. One event says that a row was created, and
-// one that it was deleted; what else is told of it at the time has the row before and after.
+// one that it was deleted; other events about it at the time have the row before and after.
 type Fact struct {
 	authz.Stamp
 

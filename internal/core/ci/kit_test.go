@@ -34,6 +34,7 @@ import (
 	"tenon/internal/core/jobtoken"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
@@ -112,14 +113,16 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.repos.Connect(alonetest.Repos())
 	places := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.now})
 	w.runners = runner.New(runner.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: w.Projects, Box: box, Now: w.now, Log: quiet, Namespaces: places,
+		Plans: &planlimit.Service{},
+		DB:    d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: w.Projects, Box: box, Now: w.now, Log: quiet, Namespaces: places,
 	})
 	w.scopes = jobtoken.New(jobtoken.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Namespaces: places, Now: w.now})
 	w.variables = variable.New(variable.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.now})
 	w.triggers = trigger.New(trigger.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Box: box, Now: w.now, Log: quiet})
 	w.idTokens = idtoken.New(idtoken.Deps{DB: d, Box: box, Now: w.now})
 	w.deps = ci.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Limits: limit.New(limit.Deps{Settings: settings, Now: w.window, Off: true}), Accounts: w.accounts, Namespaces: places, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
+		Plans: &planlimit.Service{},
+		DB:    d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Limits: limit.New(limit.Deps{Settings: settings, Now: w.window, Off: true}), Accounts: w.accounts, Namespaces: places, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
 		Runners: w.runners, Variables: w.variables, Triggers: w.triggers, IDTokens: w.idTokens, Tokens: w.tokens, Objects: w.objects, Jobs: job.EnqueuerFunc(w.enqueue), Box: box,
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{Local: w.local.Load()} }}, URLs: urls, Now: w.now, Log: quiet,
 	}

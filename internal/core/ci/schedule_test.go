@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/planlimit"
 	"tenon/internal/core/schedule"
 )
 
@@ -22,7 +23,8 @@ func (w *world) scheduled() (*schedule.Service, *job.Queue) {
 	check(w.T, err)
 	var queue *job.Queue
 	s := schedule.New(schedule.Deps{
-		DB: w.DB, Policy: w.Policy, Bus: w.Bus, Accounts: w.accounts, Projects: w.Projects, CI: w.ci, Box: box, Now: w.now, Log: slog.New(slog.DiscardHandler),
+		Plans: &planlimit.Service{},
+		DB:    w.DB, Policy: w.Policy, Bus: w.Bus, Accounts: w.accounts, Projects: w.Projects, CI: w.ci, Box: box, Now: w.now, Log: slog.New(slog.DiscardHandler),
 		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
 			return queue.Enqueue(ctx, args, options...)
 		}),

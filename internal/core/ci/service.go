@@ -38,7 +38,7 @@ type Deps struct {
 	DB          *db.DB
 	Policy      *authz.Policy
 	Bus         *event.Bus
-	Plans       *planlimit.Service // nil has no limits
+	Plans       *planlimit.Service
 	Settings    *setting.Store
 	Limits      *limit.Service
 	Accounts    *account.Service

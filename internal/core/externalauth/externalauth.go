@@ -56,7 +56,7 @@ type Service struct {
 	paused  time.Time // until then the service is not asked
 }
 
-// answer is what the service said of a user and a label.
+// answer is the answer of the service for a user and a label.
 type answer struct {
 	granted bool
 	reason  string

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/planlimit"
 )
 
 // Cancel and merge at once: what the row says first holds, and no user is told both.
@@ -109,7 +110,7 @@ func TestService_Settle_automaticMerge(t *testing.T) {
 func TestService_Merge_whenPipelineSucceeds_fork(t *testing.T) {
 	t.Parallel()
 	eachFork(t, func(t *testing.T, f *forked) {
-		checks := ci.New(ci.Deps{DB: f.DB, Policy: f.Policy, Bus: f.Bus, Projects: f.Projects, Repos: f.repos, Protections: f.protections, Now: f.Now})
+		checks := ci.New(ci.Deps{Plans: &planlimit.Service{}, DB: f.DB, Policy: f.Policy, Bus: f.Bus, Projects: f.Projects, Repos: f.repos, Protections: f.protections, Now: f.Now})
 		event.On(f.Bus, "automatic merges", func(ctx context.Context, e ci.PipelineChanged) error {
 			return f.requests.OnPipeline(ctx, e.Pipeline.ProjectID, e.Pipeline.Ref, e.Pipeline.State)
 		})

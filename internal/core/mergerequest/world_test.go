@@ -27,6 +27,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
@@ -101,10 +102,12 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	check(t, err)
 	w.variables = variable.New(variable.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.Now})
 	w.runners = runner.New(runner.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: w.Projects, Box: box, Now: w.Now, Log: w.deps.Log,
+		Plans: &planlimit.Service{},
+		DB:    d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: w.Projects, Box: box, Now: w.Now, Log: w.deps.Log,
 		Namespaces: namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
 	})
 	w.checks = ci.New(ci.Deps{
+		Plans:  &planlimit.Service{},
 		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Projects: w.Projects, Repos: w.repos, Protections: w.protections,
 		Runners: w.runners, Variables: w.variables, Tokens: tokens, Jobs: w.deps.Jobs, Box: box, URLs: w.deps.URLs, Now: w.Now, Log: w.deps.Log,
 	})

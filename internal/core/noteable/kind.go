@@ -106,8 +106,8 @@ func (k *Kinds) Add(t Things) {
 	slices.SortFunc(k.list, func(a, b Known) int { return strings.Compare(string(a.Kind), string(b.Kind)) })
 }
 
-// Check says what is wrong with descriptions: kinds that could not be told apart, and comments that are to be found whose readers
-// nobody knows.
+// Check returns what is wrong with descriptions: kinds that could not be distinguished, and comments that are searched whose readers
+// are unknown.
 func (k *Kinds) Check() error {
 	for i, d := range k.list {
 		if d.Kind == "" || d.Path == "" || d.Code == 0 {

@@ -50,7 +50,7 @@ const mostValue = 1<<53 - 1
 type Entry struct {
 	Name    string
 	Default int64
-	Own     int64 // the server's own bound, 0 where there is none or it is no number of these things
+	Own     int64 // the server's own bound, 0 where there is none or it counts something else
 	Doc     string
 	Effect  string // what obeys it; "" where it is only stored
 	Area    string // that the server does not have

@@ -45,7 +45,7 @@ type Deps struct {
 	Now    func() time.Time
 }
 
-// Service keeps the limits. Those in force are in memory.
+// Service keeps the limits. Those in force are in memory. A zero one limits nothing.
 type Service struct {
 	Deps
 	*held.Value[Limits]
@@ -64,9 +64,9 @@ func New(d Deps) *Service {
 	return s
 }
 
-// InForce returns the limits of the default plan. A nil service has none. The result is shared: do not change it.
+// InForce returns the limits of the default plan. The result is shared: do not change it.
 func (s *Service) InForce() *Limits {
-	if s == nil {
+	if s.Value == nil {
 		return &Limits{}
 	}
 	return s.Current()

@@ -67,7 +67,7 @@ func sliceRules(rules []*Rule, search string, part page.Range) (page.Page[*Rule]
 
 func ruleName(r **Rule) []any { return []any{(*r).Name, int64((*r).Group)} }
 
-// ProtectedBranch gives the rule that has exactly this name: the project's own, or else that of a group.
+// ProtectedBranch returns the rule that has exactly this name: the project's own, or else that of a group.
 func (s *Service) ProtectedBranch(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Rule, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadProtectedBranch, p.Subject()); err != nil {
 		return nil, err

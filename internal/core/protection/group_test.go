@@ -59,7 +59,7 @@ func TestService_ProtectGroupBranch(t *testing.T) {
 		wantAccess("two rules of a group", "protected true push true merge true force true developers true true", "protected true push true merge true force true developers true true")
 		protect(inner, protection.Input{Name: "*", Push: []protection.LevelInput{role(authz.NoAccess)}, Merge: []protection.LevelInput{role(authz.Maintainer)}})
 		wantAccess("the inner group as well", "protected true push false merge false force false developers false false", "protected true push false merge true force false developers false false")
-		// A user whom the project names is held by the groups.
+		// Group rules apply to a user that a rule of the project names.
 		_, err := w.rules.ProtectBranch(ctx, w.maintainer, w.as(w.maintainer), protection.Input{Name: "main", Push: []protection.LevelInput{user(w.developer)}})
 		check(t, err)
 		wantAccess("the project's own", "protected true push false merge false force false developers false false", "protected true push false merge true force false developers false false")

@@ -153,7 +153,7 @@ func (s *Service) Own(ctx context.Context, id project.ID) ([]*Rule, error) {
 	return s.readRules(ctx, branchTables, id)
 }
 
-// Readable gives the rules of a project's own protected branches that the actor may see: all or none.
+// Readable returns the rules of a project's own protected branches that the actor may see: all or none.
 func (s *Service) Readable(ctx context.Context, as authz.Actor, p *project.Project) ([]*Rule, error) {
 	may, err := s.Policy.Can(ctx, as, authz.ReadProtectedBranch, p.Subject())
 	if err != nil || !may {

@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// maxDownloaders is how many users are remembered with what they downloaded; beyond it nobody new is until some are forgotten.
+// maxDownloaders is how many users are counted at a time; beyond it new ones are not, until the counts of others expire.
 const maxDownloaders = 100_000
 
 // downloads remembers which repositories users downloaded lately.

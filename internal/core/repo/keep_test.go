@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/planlimit"
 	"tenon/internal/core/repo"
 )
 
@@ -58,7 +59,7 @@ func TestService_Check_namedCommits(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("main", "a", "1")
 		c := w.put("side", "b", "2")
-		checks := ci.New(ci.Deps{DB: w.DB, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Repos: w.repos, Protections: w.protections, Now: w.Now})
+		checks := ci.New(ci.Deps{Plans: &planlimit.Service{}, DB: w.DB, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Repos: w.repos, Protections: w.protections, Now: w.Now})
 		_, _, err := checks.Report(t.Context(), w.owner, w.as(w.owner), c.ID.String(), ci.Input{State: ci.Success, Name: "lint", Ref: "side"})
 		check(t, err)
 		wrong := func() []string {

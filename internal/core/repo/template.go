@@ -34,7 +34,7 @@ func (k TemplateKind) folder() string {
 	return ".gitlab/issue_templates"
 }
 
-// file is where the templates of a kind of file stand in the project that the settings name; "" for other kinds.
+// file is where the templates of a kind of file are in the project that the settings name; "" for other kinds.
 func (k TemplateKind) file() (folder, ending string) {
 	switch k {
 	case "dockerfiles":
@@ -144,7 +144,7 @@ func (s *Service) FileTemplate(ctx context.Context, as authz.Actor, p *project.P
 	return templateIn(ctx, r, source, folder, name, ending)
 }
 
-// templateProject finds the project whose files are templates; nil for none. Everyone may use them, whoever sees the project.
+// templateProject finds the project whose files are templates; nil for none. Every user may use them, also one who may not read the project.
 func (s *Service) templateProject(ctx context.Context) (*project.Project, *gitcmd.Repo, error) {
 	id := s.Settings.Current().FileTemplateProjectID
 	if id == nil {

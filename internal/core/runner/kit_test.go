@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
 	"tenon/internal/core/setting"
@@ -40,7 +41,8 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	}
 	w.places = namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.now})
 	w.runners = runner.New(runner.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Namespaces: w.places, Projects: w.Projects, Box: box, Now: w.now, Log: slog.New(slog.DiscardHandler),
+		Plans: &planlimit.Service{},
+		DB:    d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Namespaces: w.places, Projects: w.Projects, Box: box, Now: w.now, Log: slog.New(slog.DiscardHandler),
 	})
 	w.admin, w.owner, w.maintainer, w.developer, w.stranger = w.Admin("root"), w.User("owner"), w.User("maintainer"), w.User("developer"), w.User("stranger")
 	w.group = w.Group("group", authz.Private, 0)

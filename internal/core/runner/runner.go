@@ -156,7 +156,7 @@ type Deps struct {
 	DB         *db.DB
 	Policy     *authz.Policy
 	Bus        *event.Bus
-	Plans      *planlimit.Service // nil has no limits
+	Plans      *planlimit.Service
 	Settings   *setting.Store
 	Namespaces *namespace.Service
 	Projects   *project.Service

@@ -70,7 +70,7 @@ type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Bus      *event.Bus
-	Plans    *planlimit.Service // nil has no limits
+	Plans    *planlimit.Service
 	Accounts *account.Service
 	Projects *project.Service
 	CI       *ci.Service

@@ -206,7 +206,7 @@ func TestService_Create(t *testing.T) {
 	})
 }
 
-// TestService_Create_invited sees that no owner gets an invitation that was sent to somebody else by making an account with the address.
+// TestService_Create_invited checks that no owner receives an invitation of another person by creating an account with its address.
 func TestService_Create_invited(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {

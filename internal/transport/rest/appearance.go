@@ -67,23 +67,11 @@ func (s *Server) appearance(ctx context.Context, as authz.Actor, _ struct{}) (ap
 }
 
 type appearanceParams struct {
-	Title                  api.Opt[string]   `param:"title" doc:"Title on the sign-in page"`
-	Description            api.Opt[string]   `param:"description" doc:"Text on the sign-in page, in Markdown"`
-	PWAName                api.Opt[string]   `param:"pwa_name" doc:"Name of the web application"`
-	PWAShortName           api.Opt[string]   `param:"pwa_short_name" doc:"Short name of the web application"`
-	PWADescription         api.Opt[string]   `param:"pwa_description" doc:"Description of the web application"`
-	Logo                   api.Opt[api.File] `param:"logo" doc:"Image on the sign-in page, at most 1 MiB; empty removes it"`
-	PWAIcon                api.Opt[api.File] `param:"pwa_icon" doc:"Icon of the web application, at most 1 MiB; empty removes it"`
-	HeaderLogo             api.Opt[api.File] `param:"header_logo" doc:"Image in the navigation bar and in mail, at most 1 MiB; empty removes it"`
-	Favicon                api.Opt[api.File] `param:"favicon" doc:"Icon of the pages, at most 1 MiB; empty removes it"`
-	MemberGuidelines       api.Opt[string]   `param:"member_guidelines" doc:"Text on the members pages of groups and projects, in Markdown"`
-	NewProjectGuidelines   api.Opt[string]   `param:"new_project_guidelines" doc:"Text for a page that creates projects, in Markdown; no page shows it"`
-	ProfileImageGuidelines api.Opt[string]   `param:"profile_image_guidelines" doc:"Text about avatars on the account page, in Markdown"`
-	HeaderMessage          api.Opt[string]   `param:"header_message" doc:"Message at the top of every page"`
-	FooterMessage          api.Opt[string]   `param:"footer_message" doc:"Message at the bottom of every page"`
-	MessageBackgroundColor api.Opt[string]   `param:"message_background_color" doc:"Background color of the messages, such as #E75E40"`
-	MessageFontColor       api.Opt[string]   `param:"message_font_color" doc:"Font color of the messages, such as #FFFFFF"`
-	InMail                 *bool             `param:"email_header_and_footer_enabled" doc:"Add the messages to all mail"`
+	appearance.Attributes
+	Logo       api.Opt[api.File] `param:"logo" doc:"Image on the sign-in page, at most 1 MiB; empty removes it"`
+	PWAIcon    api.Opt[api.File] `param:"pwa_icon" doc:"Icon of the web application, at most 1 MiB; empty removes it"`
+	HeaderLogo api.Opt[api.File] `param:"header_logo" doc:"Image in the navigation bar and in mail, at most 1 MiB; empty removes it"`
+	Favicon    api.Opt[api.File] `param:"favicon" doc:"Icon of the pages, at most 1 MiB; empty removes it"`
 }
 
 // images reads the pictures that were sent, so that a bad one is refused before anything is changed.
@@ -121,12 +109,7 @@ func (s *Server) updateAppearance(ctx context.Context, as authz.Actor, p appeara
 	if err != nil {
 		return appearanceEntity{}, err
 	}
-	a, err := s.Appearance.Update(ctx, as, appearance.Changes{
-		Title: p.Title.OrZero(), Description: p.Description.OrZero(), PWAName: p.PWAName.OrZero(), PWAShortName: p.PWAShortName.OrZero(), PWADescription: p.PWADescription.OrZero(),
-		MemberGuidelines: p.MemberGuidelines.OrZero(), NewProjectGuidelines: p.NewProjectGuidelines.OrZero(), ProfileImageGuidelines: p.ProfileImageGuidelines.OrZero(),
-		HeaderMessage: p.HeaderMessage.OrZero(), FooterMessage: p.FooterMessage.OrZero(),
-		MessageBackgroundColor: p.MessageBackgroundColor.OrZero(), MessageFontColor: p.MessageFontColor.OrZero(), InMail: p.InMail, Images: images,
-	})
+	a, err := s.Appearance.Update(ctx, as, appearance.Changes{Attributes: p.Attributes, Images: images})
 	if err != nil {
 		return appearanceEntity{}, err
 	}

@@ -28,6 +28,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/planlimit"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/quickaction"
@@ -73,6 +74,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		t.Fatal(err)
 	}
 	p.CI = ci.New(ci.Deps{
+		Plans:  &planlimit.Service{},
 		Limits: &limit.Service{}, DB: d, Policy: p.World.Policy, Bus: p.Bus, Settings: p.Settings, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos, Protections: p.Protections,
 		Variables: variable.New(variable.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Box: box, Now: p.World.Now}), Jobs: discard, Box: box, URLs: p.URLs,
 		Now: p.World.Now, Log: log,

@@ -27,6 +27,7 @@ import (
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
 	"tenon/internal/core/upload"
@@ -54,7 +55,8 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 		}),
 	})
 	p.Runners = runner.New(runner.Deps{
-		DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Namespaces: p.Namespaces, Projects: p.Projects, Box: box, Now: p.Now, Log: slog.New(slog.DiscardHandler),
+		Plans: &planlimit.Service{},
+		DB:    d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Namespaces: p.Namespaces, Projects: p.Projects, Box: box, Now: p.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	p.BotTokens = accesstoken.New(accesstoken.Deps{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Tokens: p.Tokens, Namespaces: p.Namespaces, Now: p.Now})
 	p.DeployKeys = deploykey.New(deploykey.Deps{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Keys: p.Keys, Projects: p.Projects, Now: p.Now})

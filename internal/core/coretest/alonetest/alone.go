@@ -62,5 +62,5 @@ func (Approvals) Approvers(context.Context, authz.Actor, *project.Project, *merg
 // Commands finds no quick actions.
 type Commands struct{}
 
-// Cut gives the text as it is.
+// Cut returns the text unchanged.
 func (Commands) Cut(_ noteable.Kind, text string) (string, noteable.Run) { return text, nil }
