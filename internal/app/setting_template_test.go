@@ -36,3 +36,47 @@ func TestFileTemplates(t *testing.T) {
 		s.want("", "GET", at+"licenses/Own", nil, 404, "404 Template Not Found")
 	})
 }
+
+// TestFileTemplates_groups offers files of a project to all projects below a group; the nearest group counts, and no group offers a project
+// that is elsewhere.
+func TestFileTemplates_groups(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		s.user("ann", nil)
+		s.user("ben", nil)
+		texts := func(as, name, content string, in any) any {
+			t.Helper()
+			p := s.do(as, "POST", "/projects", obj{"name": name, "namespace_id": in, "visibility": "private", "initialize_with_readme": true})
+			s.do(as, "POST", "/projects/"+number(p, "id")+"/repository/files/LICENSE%2FOwn.txt", obj{"branch": "main", "commit_message": "x", "content": content})
+			return p["id"]
+		}
+		outer := s.do("ann", "POST", "/groups", obj{"name": "outer", "path": "outer", "visibility": "public"})
+		inner := s.do("ann", "POST", "/groups", obj{"name": "inner", "path": "inner", "parent_id": outer["id"], "visibility": "public"})
+		made := s.do("ann", "POST", "/projects", obj{"name": "crane", "namespace_id": inner["id"], "visibility": "public"})
+		at := "/projects/" + number(made, "id") + "/templates/licenses"
+		none := func() {
+			t.Helper()
+			s.want("ben", "GET", at+"/Own", nil, 404, "404 Template Not Found")
+		}
+		offer := func(group obj, id any) {
+			t.Helper()
+			s.want("ann", "PUT", "/groups/"+number(group, "id"), obj{"file_template_project_id": id}, 200, "")
+		}
+		none()
+		s.set(obj{"file_template_project_id": texts("admin", "instance", "of the instance", nil)})
+		s.want("ben", "GET", at+"/Own", nil, 200, "of the instance")
+		offer(outer, texts("ann", "texts", "of outer", outer["id"]))
+		s.want("ben", "GET", at+"/Own", nil, 200, "of outer")
+		offer(inner, texts("ann", "texts", "of inner", inner["id"]))
+		s.want("ben", "GET", at+"/Own", nil, 200, "of inner")
+		if got := s.send(t.Context(), request{as: "ben", method: "GET", path: at + "?per_page=100"}).Body.String(); strings.Count(got, `"key":"Own"`) != 1 {
+			t.Errorf("listed: %s", got)
+		}
+		s.set(obj{"file_template_project_id": nil})
+		offer(outer, 0)
+		offer(inner, texts("ben", "secret", "of Ben alone", nil)) // which the owner of the group must not read
+		none()
+		offer(inner, texts("ann", "other", "elsewhere", nil))
+		none()
+	})
+}

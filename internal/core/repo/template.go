@@ -34,21 +34,6 @@ func (k TemplateKind) folder() string {
 	return ".gitlab/issue_templates"
 }
 
-// file is where the templates of a kind of file are in the project that the settings name; "" for other kinds.
-func (k TemplateKind) file() (folder, ending string) {
-	switch k {
-	case "dockerfiles":
-		return "Dockerfile", ".dockerfile"
-	case "gitignores":
-		return "gitignore", ".gitignore"
-	case "gitlab_ci_ymls":
-		return "gitlab-ci", ".yml"
-	case "licenses":
-		return "LICENSE", ".txt"
-	}
-	return "", ""
-}
-
 const (
 	templateEnding = ".md"
 	maxTemplate    = 1 << 20 // bytes
@@ -92,71 +77,6 @@ func templatesIn(ctx context.Context, r *gitcmd.Repo, p *project.Project, folder
 	}
 	slices.Sort(names)
 	return names, nil
-}
-
-// FileTemplate names a template of a file.
-type FileTemplate struct{ Key, Name string }
-
-// FileTemplates lists the templates of a kind of file for a project: those of the server and, in the order of their keys, those in the project
-// that the settings name. It requires ReadProject.
-func (s *Service) FileTemplates(ctx context.Context, as authz.Actor, p *project.Project, kind TemplateKind, builtin []FileTemplate, part page.Range) (page.Page[FileTemplate], error) {
-	if err := s.Policy.Require(ctx, as, authz.ReadProject, p.Subject()); err != nil {
-		return page.None[FileTemplate](part), err
-	}
-	var own []string
-	source, r, err := s.templateProject(ctx)
-	if source != nil {
-		folder, ending := kind.file()
-		own, err = templatesIn(ctx, r, source, folder, ending)
-	}
-	if err != nil {
-		return page.None[FileTemplate](part), err
-	}
-	if len(own) == 0 {
-		return page.Snapshot(builtin, string(kind), part)
-	}
-	list := make([]FileTemplate, 0, len(own)+len(builtin))
-	for _, name := range own {
-		list = append(list, FileTemplate{name, name})
-	}
-	for _, b := range builtin {
-		if !slices.Contains(own, b.Key) {
-			list = append(list, b)
-		}
-	}
-	slices.SortFunc(list, func(x, y FileTemplate) int { return strings.Compare(x.Key, y.Key) })
-	return page.Slice(list, part, byName, func(t *FileTemplate) []any { return []any{t.Key} })
-}
-
-// FileTemplate reads a template of a kind of file in the project that the settings name. It requires ReadProject of the project that asks.
-func (s *Service) FileTemplate(ctx context.Context, as authz.Actor, p *project.Project, kind TemplateKind, name string) (string, error) {
-	if err := s.Policy.Require(ctx, as, authz.ReadProject, p.Subject()); err != nil {
-		return "", err
-	}
-	source, r, err := s.templateProject(ctx)
-	if err != nil {
-		return "", err
-	}
-	if source == nil {
-		return "", errs.Missing("Template")
-	}
-	folder, ending := kind.file()
-	return templateIn(ctx, r, source, folder, name, ending)
-}
-
-// templateProject finds the project whose files are templates; nil for none. Every user may use them, also one who may not read the project.
-func (s *Service) templateProject(ctx context.Context) (*project.Project, *gitcmd.Repo, error) {
-	id := s.Settings.Current().FileTemplateProjectID
-	if id == nil {
-		return nil, nil, nil
-	}
-	found, err := s.Projects.Load(ctx, []project.ID{project.ID(*id)})
-	p := found[project.ID(*id)]
-	if p == nil || err != nil {
-		return nil, nil, err
-	}
-	r, err := s.Open(ctx, p)
-	return p, r, err
 }
 
 // Template reads one of the project's own templates, whose name must match. One that is
