@@ -133,6 +133,7 @@ func (w *webWorld) samples() map[string]string {
 		"/users/password/expired": "/users/password/expired", "/users/confirmation/new": "/users/confirmation/new",
 		"/-/profile": "/-/profile", "/-/profile/personal_access_tokens": "/-/profile/personal_access_tokens", "/-/profile/keys": "/-/profile/keys",
 		"/-/profile/active_sessions": "/-/profile/active_sessions", "/-/profile/password": "/-/profile/password",
+		"/-/profile/account":                           "/-/profile/account",
 		"/-/sent_notifications/{key}/unsubscribe":      "/-/sent_notifications/wrong/unsubscribe",
 		"/groups/{group...}/-/group_members":           "/groups/" + w.group + "/-/group_members",
 		"/groups/{group...}":                           "/groups/" + w.group,

@@ -45,6 +45,7 @@ var unasked = map[string]string{
 	"snippet.Service.MaxBytes":           "is a setting that every caller may know",
 	"upload.Service.MaxSize":             "is a setting that every caller may know",
 	"token.Service.NeedsExpiry":          "is a setting that every caller may know",
+	"account.Service.MayDeleteOwn":       "is a setting that every caller may know",
 	"setting.Store.Current":              "is what the server works by",
 	"setting.Store.Writable":             "is whether anything is changed at all",
 	"appearance.Service.Read":            "looks at a picture that the caller sent",

@@ -13,7 +13,8 @@ import (
 // userRow is a user as the table has it, with what no read hands out.
 type userRow struct {
 	User
-	PasswordHash string `db:"password_hash"` // "" allows no password
+	PasswordHash  string   `db:"password_hash"`    // "" allows no password
+	OwnDeletionAt *db.Time `db:"self_deletion_at"` // when the user asked for it, while that is still to come
 }
 
 // emailRow is one address of a user.

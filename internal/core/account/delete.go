@@ -75,38 +75,19 @@ func (s *Service) Reject(ctx context.Context, as authz.Actor, id authz.UserID) e
 
 // dismiss bars the user and enqueues the rest, in one transaction.
 func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard bool) error {
+	by := as.UserID
+	if as.Is(u.ID) {
+		by = 0 // who is gone before the work is done
+	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		if _, err := db.ForUpdate[userRow](ctx, s.DB, s.userAt(u.ID).Provided(as.UnmodifiedAt)); err != nil {
-			return err
-		}
-		if u.Admin {
-			if err := s.notTheLast(ctx, u.ID); err != nil { // one who is blocked already as well
-				return err
-			}
-		}
-		if !hard {
-			if sole, err := s.Places.Indispensable(ctx, u.ID); err != nil {
-				return err
-			} else if sole {
-				return errs.New(errs.Conflict, "User cannot be removed while is the sole-owner of a group")
-			}
-		}
-		out, err := s.change(ctx, s.userAt(u.ID), func(_ context.Context, row *userRow) error {
-			row.State = Blocked
-			return nil
-		})
+		was, err := s.bar(ctx, as, u, barring{hard: hard})
 		if err != nil {
 			return err
 		}
-		if out.Any() {
-			if err := s.Bus.Publish(ctx, stateChanged(as, &out, s.Now())); err != nil {
-				return err
-			}
-		}
-		if err := s.Bus.Publish(ctx, UserRemoved{Stamp: as.Stamp(s.Now()), User: out.Before.User, Rejected: u.State == PendingApproval}); err != nil {
+		if err := s.Bus.Publish(ctx, UserRemoved{Stamp: as.Stamp(s.Now()), User: *was, Rejected: u.State == PendingApproval}); err != nil {
 			return err
 		}
-		return s.Jobs.Enqueue(ctx, Departure{UserID: u.ID, By: as.UserID, Hard: hard})
+		return s.Jobs.Enqueue(ctx, Departure{UserID: u.ID, By: by, Hard: hard})
 	})
 	if err != nil {
 		return errs.Wrap(err, "delete user")
@@ -114,9 +95,51 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 	return nil
 }
 
-// RegisterJobs says how users depart and how dormant ones are deactivated.
+// barring is how a user is barred who is to be deleted.
+type barring struct {
+	hard  bool     // with the groups that have no other owner
+	asked *db.Time // when the user asked for a deletion that comes later; nil for one that begins now
+}
+
+// bar blocks a user who may be deleted, in the transaction of ctx, and returns the account as it was.
+func (s *Service) bar(ctx context.Context, as authz.Actor, u *User, how barring) (*User, error) {
+	if _, err := db.ForUpdate[userRow](ctx, s.DB, s.userAt(u.ID).Provided(as.UnmodifiedAt)); err != nil {
+		return nil, err
+	}
+	if u.Admin {
+		if err := s.notTheLast(ctx, u.ID); err != nil { // one who is blocked already as well
+			return nil, err
+		}
+	}
+	if !how.hard {
+		if sole, err := s.Places.Indispensable(ctx, u.ID); err != nil {
+			return nil, err
+		} else if sole {
+			return nil, errs.New(errs.Conflict, "User cannot be removed while is the sole-owner of a group")
+		}
+	}
+	out, err := s.change(ctx, s.userAt(u.ID), func(_ context.Context, row *userRow) error {
+		row.State = Blocked
+		if how.asked != nil {
+			row.OwnDeletionAt = how.asked
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if out.Any() {
+		if err := s.Bus.Publish(ctx, stateChanged(as, &out, s.Now())); err != nil {
+			return nil, err
+		}
+	}
+	return &out.Before.User, nil
+}
+
+// RegisterJobs says how users depart, also as they asked for it, and how dormant ones are deactivated.
 func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.Depart, job.Unique(), job.Timeout(time.Hour))
+	job.Register(r, s.DeleteAsAsked)
 	job.Register(r, s.DeactivateDormant, job.On(job.Maintenance), job.Unique(), job.Low())
 	job.Every(r, 24*time.Hour, Dormant{})
 }

@@ -170,6 +170,9 @@ func (s *Service) become(ctx context.Context, as authz.Actor, u *User, to State,
 		out, err := s.change(ctx, s.userAt(u.ID), func(_ context.Context, row *userRow) error {
 			if slices.Contains(from, row.State) {
 				row.State = to
+				if to == Active {
+					row.OwnDeletionAt = nil
+				}
 			}
 			return nil
 		})

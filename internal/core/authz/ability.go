@@ -19,6 +19,7 @@ const (
 	ManageOwnKey     Ability = "manage_own_key"
 	AddOwnKey        Ability = "add_own_key"
 	UpdateOwnUser    Ability = "update_own_user"
+	DeleteOwnUser    Ability = "delete_own_user"
 	ReadUserStatus   Ability = "read_user_status"
 	ReadUserKeys     Ability = "read_user_keys"
 	LookUpKey        Ability = "look_up_key"
@@ -275,6 +276,7 @@ var Rules = union(instanceRules, map[Ability]Rule{
 	ManageOwnKey:     {SignedIn: true},
 	AddOwnKey:        {SignedIn: true, Person: true}, // a bot is worth as long as its token
 	UpdateOwnUser:    {SignedIn: true},
+	DeleteOwnUser:    {SignedIn: true, Person: true},
 	ReadUserStatus:   {Anyone: true},
 	ReadUserKeys:     {Anyone: true},
 	LookUpKey:        {Min: adminsOnly},

@@ -14,10 +14,10 @@ type accounts struct {
 	UserDefaultInternalRegex           *string `setting:"user_default_internal_regex" default:"null" format:"regexp" effect:"new users whom user_default_external does not make external" doc:"Regular expression of email addresses of new users who are not external by default"`
 	UserDefaultsToPrivateProfile       bool    `setting:"user_defaults_to_private_profile" default:"false" effect:"the profile of new users" doc:"New users have a private profile by default"`
 	MakeProfilePrivate                 bool    `setting:"make_profile_private" default:"true" effect:"private profiles: they are open to all while it is off" doc:"Users may make their profile private"`
-	UpdatingNameDisabledForUsers       bool    `setting:"updating_name_disabled_for_users" default:"false" pending:"true" doc:"Only administrators change the names of users"`
+	UpdatingNameDisabledForUsers       bool    `setting:"updating_name_disabled_for_users" default:"false" effect:"the own name on pages" doc:"Only administrators change the names of users"`
 	UserShowAddSSHKeyMessage           bool    `setting:"user_show_add_ssh_key_message" default:"true" effect:"pages of projects" doc:"Remind users without an SSH key on pages of projects"`
-	AllowAccountDeletion               bool    `setting:"allow_account_deletion" default:"true" pending:"true" doc:"Users may delete their own account"`
-	DelayUserAccountSelfDeletion       bool    `setting:"delay_user_account_self_deletion" default:"false" pending:"true" doc:"Delay the deletion that a user asks for"`
+	AllowAccountDeletion               bool    `setting:"allow_account_deletion" default:"true" effect:"the deletion of the own account on pages" doc:"Users may delete their own account"`
+	DelayUserAccountSelfDeletion       bool    `setting:"delay_user_account_self_deletion" default:"false" effect:"the deletion of the own account on pages, which comes after seven days then" doc:"Delay the deletion that a user asks for"`
 	CanCreateOrganization              bool    `setting:"can_create_organization" default:"true" area:"plans of namespaces" doc:"Users may create organizations"`
 	CreateOrganizationAPILimit         int     `setting:"create_organization_api_limit" default:"10" min:"0" area:"plans of namespaces" doc:"Maximum organizations that a user creates per minute; 0 is unlimited"`
 	DeactivateDormantUsers             bool    `setting:"deactivate_dormant_users" default:"false" effect:"users, once a day" doc:"Deactivate users without activity"`

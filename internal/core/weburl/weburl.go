@@ -113,6 +113,9 @@ func (s *Site) ProfileSessions() string { return s.Profile() + "/active_sessions
 // ProfilePassword is where the own password is changed.
 func (s *Site) ProfilePassword() string { return s.Profile() + "/password" }
 
+// ProfileDeletion is where the deletion of the own account is asked for.
+func (s *Site) ProfileDeletion() string { return s.Profile() + "/account" }
+
 // Act is where a form sends what to do with one thing of a list.
 func Act(list string, id int64, verb string) string {
 	return list + "/" + strconv.FormatInt(id, 10) + "/" + verb

@@ -30,6 +30,9 @@ func accountRoutes() []route {
 		signed(post(here.Unsubscribe("{key}"), (*visit).postUnsubscribe)),
 
 		own(get(profile, (*visit).getProfile)),
+		own(post(profile, (*visit).postProfile)),
+		own(get(here.ProfileDeletion(), (*visit).getDeletion)),
+		protected(own(post(here.ProfileDeletion(), (*visit).postDeletion))),
 		own(get(token, (*visit).getTokens)),
 		own(post(token, (*visit).postToken)),
 		own(post(token+"/{id}/revoke", (*visit).postRevokeToken)),

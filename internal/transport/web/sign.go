@@ -260,21 +260,8 @@ func (x *visit) settings(current string) {
 	x.sheet.Tabs = tabs(current,
 		link{"Account", at.Profile()}, link{"Access tokens", at.ProfileTokens()}, link{"SSH keys", at.ProfileKeys()},
 		link{"Sessions", at.ProfileSessions()}, link{"Password", at.ProfilePassword()},
+		link{"Delete account", at.ProfileDeletion()},
 	)
-}
-
-func (x *visit) getProfile() (templ.Component, error) {
-	u, err := x.Accounts.Find(x.r.Context(), x.as, x.as.UserID)
-	if err != nil {
-		return nil, err
-	}
-	views, err := x.Accounts.Views(x.r.Context(), x.as, []*account.User{u}, account.ViewOptions{Own: true})
-	if err != nil {
-		return nil, err
-	}
-	x.settings("Account")
-	x.sheet.API = x.URLs.API("user")
-	return templ.Join(profile(&views[0]), x.guidelines("Avatar", x.Appearance.Current().ProfileImageGuidelines)), nil
 }
 
 func (x *visit) getSessions() (templ.Component, error) {

@@ -69,6 +69,8 @@ var notices = map[string]string{
 	"key_deleted":      "The key is deleted.",
 	"session_revoked":  "The session is ended.",
 	"created":          "Created.",
+	"profile_changed":  "Your profile is updated.",
+	"account_deleted":  "Your account is deleted.",
 }
 
 // form reads the fields of a form that is a page's own: Forbidden where it does not come
