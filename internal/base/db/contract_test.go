@@ -46,6 +46,7 @@ CREATE TABLE things (
 	seen_at   {{time}},
 	data      {{bytes}}
 );
+CREATE TABLE pencils (id {{id}}, kind {{text}} NOT NULL, created_at {{time}} NOT NULL, updated_at {{time}} NOT NULL);
 CREATE TABLE pairs (a BIGINT NOT NULL, b BIGINT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (a, b));
 CREATE TABLE tags (thing_id BIGINT NOT NULL REFERENCES things (id) ON DELETE RESTRICT, tag {{text}} NOT NULL);
 -- only: sqlite

@@ -37,3 +37,36 @@ func (d *DB) idOf(table string, row reflect.Value) (reflect.Value, error) {
 	}
 	return reflect.Value{}, fmt.Errorf("create a row of %s: %s has no number tagged db:\"id\"", table, row.Type())
 }
+
+// Ensure names the only row of a kind, such as one of settings, for a change of it: it creates the row where there is none yet. The
+// function read reads the row, or returns what it is at first, with the number 0. r has the table, the time and the condition, which a
+// row that is created here meets. Ensure needs a transaction, until whose end other calls wait.
+func Ensure[T any](ctx context.Context, d *DB, r Row, read func(ctx context.Context) (*T, error)) (Row, error) {
+	if err := d.Lock(ctx, r.Table); err != nil {
+		return r, err
+	}
+	row, err := read(ctx)
+	if err != nil {
+		return r, err
+	}
+	of := reflect.ValueOf(row).Elem()
+	id, err := d.idOf(r.Table, of)
+	if err != nil {
+		return r, err
+	}
+	if id.Int() == 0 {
+		for _, c := range d.columnsFor(of.Type()) {
+			if c.name == "created_at" || c.name == "updated_at" {
+				if err := put(of.FieldByIndex(c.index), At(r.Now())); err != nil {
+					return r, fmt.Errorf("column %s of %s: %w", c.name, r.Table, err)
+				}
+			}
+		}
+		if err := Create(ctx, d, r.Table, row); err != nil {
+			return r, err
+		}
+		r.If = nil
+	}
+	r.ID = id.Int()
+	return r, nil
+}

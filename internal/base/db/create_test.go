@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db"
 )
@@ -85,6 +86,58 @@ func TestCreate_bound(t *testing.T) {
 		}
 		if err := db.Create(t.Context(), d, "things", &thing{Name: "alone", Made: day()}, mostThings(9)); err == nil {
 			t.Error("a bound outside of a transaction: no error")
+		}
+	})
+}
+
+// Calls at one moment make one row, and each finds it.
+func TestEnsure(t *testing.T) {
+	type pencil struct {
+		ID      int64   `db:"id"`
+		Kind    string  `db:"kind"`
+		Created db.Time `db:"created_at"`
+		Updated db.Time `db:"updated_at"`
+	}
+	each(t, func(t *testing.T, d *db.DB) {
+		ensure := func(kind string, condition func(time.Time) error) (of pencil, err error) {
+			err = d.InTx(t.Context(), func(ctx context.Context) error {
+				row, err := db.Ensure(ctx, d, db.Row{Table: "pencils", Now: day, If: condition}, func(ctx context.Context) (*pencil, error) {
+					found, err := db.Get[pencil](ctx, d, "SELECT "+db.Columns[pencil]("")+" FROM pencils WHERE kind = ?", kind)
+					if errors.Is(err, db.ErrNotFound) {
+						return &pencil{Kind: kind}, nil
+					}
+					return &found, err
+				})
+				if err != nil {
+					return err
+				}
+				of, err = db.ForUpdate[pencil](ctx, d, row)
+				return err
+			})
+			return of, err
+		}
+		late := errors.New("it changed since")
+		refuse := func(time.Time) error { return late }
+		if p, err := ensure("soft", refuse); err != nil || p.Kind != "soft" || !p.Created.Equal(db.At(day()).Time) || !p.Updated.Equal(p.Created.Time) {
+			t.Errorf("the first: %+v, %v", p, err)
+		}
+		if _, err := ensure("soft", refuse); !errors.Is(err, late) {
+			t.Errorf("one that is there, with a condition: got %v, want %v", err, late)
+		}
+		var wait sync.WaitGroup
+		for range 20 {
+			wait.Go(func() {
+				if p, err := ensure("hard", nil); err != nil || p.Kind != "hard" {
+					t.Errorf("got %+v, %v", p, err)
+				}
+			})
+		}
+		wait.Wait()
+		if n := get[int](t, d, "SELECT COUNT(*) FROM pencils"); n != 2 {
+			t.Errorf("%d rows, want 2", n)
+		}
+		if _, err := db.Ensure(t.Context(), d, db.Row{Table: "pencils", Now: day}, func(context.Context) (*pencil, error) { return &pencil{}, nil }); err == nil {
+			t.Error("outside of a transaction: no error")
 		}
 	})
 }

@@ -192,7 +192,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, c Changes) (*Appea
 	}
 	var out db.Change[Appearance]
 	err := s.Change(ctx, s.DB, func(ctx context.Context) error {
-		row, err := s.row(ctx, as)
+		row, err := db.Ensure(ctx, s.DB, db.Row{Table: "appearances", Now: s.Now, If: as.UnmodifiedAt}, s.read)
 		if err != nil {
 			return err
 		}
@@ -207,26 +207,6 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, c Changes) (*Appea
 		return nil, errs.Wrap(err, "update appearance")
 	}
 	return &out.After, nil
-}
-
-// row names the only row, which it makes where there is none.
-func (s *Service) row(ctx context.Context, as authz.Actor) (db.Row, error) {
-	if err := s.DB.Lock(ctx, "appearances"); err != nil {
-		return db.Row{}, err
-	}
-	a, err := s.read(ctx)
-	if err != nil {
-		return db.Row{}, err
-	}
-	row := db.Row{Table: "appearances", ID: a.ID, Now: s.Now, If: as.UnmodifiedAt}
-	if a.ID != 0 {
-		return row, nil
-	}
-	a.CreatedAt = db.At(s.Now())
-	a.UpdatedAt = a.CreatedAt
-	err = db.Create(ctx, s.DB, "appearances", a)
-	row.ID, row.If = a.ID, nil
-	return row, err
 }
 
 func (c *Changes) apply(a *Appearance) {

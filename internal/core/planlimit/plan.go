@@ -109,7 +109,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, name string, value
 	}
 	var out db.Change[Plan]
 	err := s.Change(ctx, s.DB, func(ctx context.Context) error {
-		row, err := s.row(ctx, as, name)
+		row, err := db.Ensure(ctx, s.DB, db.Row{Table: "plan_limits", Now: s.Now, If: as.UnmodifiedAt}, func(ctx context.Context) (*Plan, error) {
+			return s.read(ctx, name)
+		})
 		if err != nil {
 			return err
 		}
@@ -123,24 +125,4 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, name string, value
 		return nil, fmt.Errorf("update plan limits: %w", err)
 	}
 	return &out.After, nil
-}
-
-// row names the row of a plan, which it makes where there is none.
-func (s *Service) row(ctx context.Context, as authz.Actor, name string) (db.Row, error) {
-	if err := s.DB.Lock(ctx, "plan_limits"); err != nil {
-		return db.Row{}, err
-	}
-	p, err := s.read(ctx, name)
-	if err != nil {
-		return db.Row{}, err
-	}
-	row := db.Row{Table: "plan_limits", ID: p.ID, Now: s.Now, If: as.UnmodifiedAt}
-	if p.ID != 0 {
-		return row, nil
-	}
-	p.CreatedAt = db.At(s.Now())
-	p.UpdatedAt = p.CreatedAt
-	err = db.Create(ctx, s.DB, "plan_limits", p)
-	row.ID, row.If = p.ID, nil
-	return row, err
 }
