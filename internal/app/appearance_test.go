@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -130,7 +131,12 @@ func TestAppearance(t *testing.T) {
 			t.Errorf("a picture that %s: %d %s", name, r.Code, r.Body)
 		}
 	}
-	now := s.do("admin", "PUT", path, obj{"logo": "", "header_message": "", "footer_message": ""})
+	now := s.do("admin", "PUT", path, obj{"favicon": attached{"icon.ico", oneIcon()}})
+	if got := visitor.get(now["favicon"].(string)); got.text != oneIcon() || got.header.Get("Content-Type") != "image/vnd.microsoft.icon" || got.header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("favicon: %d %v", got.status, got.header)
+	}
+	s.want("admin", "PUT", path, obj{"logo": attached{"icon.ico", oneIcon()}}, 400, `"logo":["file format is not supported`)
+	now = s.do("admin", "PUT", path, obj{"logo": "", "header_message": "", "footer_message": ""})
 	if now["logo"] != nil || now["favicon"] == nil || now["title"] != "Ship<yard>" {
 		t.Errorf("removed: %v", now)
 	}
@@ -140,4 +146,11 @@ func TestAppearance(t *testing.T) {
 	if event := s.trail("admin", "/audit_events?per_page=1")[0]; event.Details["event_name"] != "appearance_updated" || event.Details["target_type"] != "Appearance" {
 		t.Errorf("audit: %v", event)
 	}
+}
+
+// oneIcon is an icon of one picture.
+func oneIcon() string {
+	b := []byte{0, 0, 1, 0, 1, 0, 1, 1, 0, 0, 1, 0, 32, 0}
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(onePixel())))
+	return string(binary.LittleEndian.AppendUint32(b, 22)) + onePixel()
 }

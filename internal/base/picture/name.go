@@ -35,4 +35,6 @@ func ContentType(object string) string {
 	return contentTypes[path.Ext(object)]
 }
 
-var contentTypes = map[string]string{".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}
+var contentTypes = map[string]string{
+	".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".ico": "image/vnd.microsoft.icon",
+}

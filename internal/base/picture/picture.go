@@ -23,8 +23,11 @@ var (
 	ErrTooBig = errors.New("picture is too big")
 )
 
-// Formats are the media types that Clean reads.
-var Formats = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+// Formats are the media types that Clean reads, and IconFormats those that CleanIcon reads.
+var (
+	Formats     = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+	IconFormats = append(Formats[:len(Formats):len(Formats)], "image/vnd.microsoft.icon")
+)
 
 // The bounds of what is decoded. A small file may say that it is huge.
 const (
@@ -49,6 +52,7 @@ const (
 	JPEG Format = "jpeg"
 	GIF  Format = "gif"
 	WebP Format = "webp"
+	ICO  Format = "ico" // of CleanIcon alone
 )
 
 // Exts returns what the names of files of the format end in, the usual one first.

@@ -48,16 +48,20 @@ func (p *Picture) stored() string {
 	return p.name
 }
 
-// Read reads a picture from a file with this name. What is wrong with it is Invalid with a map.
+// Read reads a picture from a file with this name; a favicon may be an ICO file. What is wrong with it is Invalid with a map.
 func (s *Service) Read(of Image, name string, from io.Reader) (*Picture, error) {
-	clean, err := s.cleaner.Clean(from, maxFile)
+	read, formats := s.cleaner.Clean, picture.Formats
+	if of == Favicon {
+		read, formats = s.cleaner.CleanIcon, picture.IconFormats
+	}
+	clean, err := read(from, maxFile)
 	var f errs.Fields
 	switch {
 	case errors.Is(err, picture.ErrTooBig):
 		f.Add(string(of), "is too big (should be at most 1 MiB)")
 		return nil, f.Err()
 	case errors.Is(err, picture.ErrFormat):
-		f.Add(string(of), "file format is not supported. Please try one of the following supported formats: "+strings.Join(picture.Formats, ", "))
+		f.Add(string(of), "file format is not supported. Please try one of the following supported formats: "+strings.Join(formats, ", "))
 		return nil, f.Err()
 	case err != nil:
 		return nil, err

@@ -71,7 +71,7 @@ type appearanceParams struct {
 	Logo       api.Opt[api.File] `param:"logo" doc:"Image on the sign-in page, at most 1 MiB; empty removes it"`
 	PWAIcon    api.Opt[api.File] `param:"pwa_icon" doc:"Icon of the web application, at most 1 MiB; empty removes it"`
 	HeaderLogo api.Opt[api.File] `param:"header_logo" doc:"Image in the navigation bar and in mail, at most 1 MiB; empty removes it"`
-	Favicon    api.Opt[api.File] `param:"favicon" doc:"Icon of the pages, at most 1 MiB; empty removes it"`
+	Favicon    api.Opt[api.File] `param:"favicon" doc:"Icon of the pages, also as .ico, at most 1 MiB; empty removes it"`
 }
 
 // images reads the pictures that were sent, so that a bad one is refused before anything is changed.
