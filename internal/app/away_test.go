@@ -111,6 +111,11 @@ func TestAway_postgres(t *testing.T) {
 	if w := ready.on(t.Context(), a.http.Handler); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("readiness: got %d, want 503", w.Code)
 	}
+	each := knock{"readiness", "GET", "/-/readiness?all=1", "", nil}
+	if w := each.on(t.Context(), a.http.Handler); w.Code != http.StatusServiceUnavailable || strings.TrimSpace(w.Body.String()) !=
+		`{"data_check":[{"status":"ok"}],"db_check":[{"status":"failed"}],"master_check":[{"status":"failed"}],"queues_check":[{"status":"failed"}],"status":"failed"}` {
+		t.Errorf("readiness: got %d %s", w.Code, w.Body)
+	}
 
 	proxy.Restore()
 	for _, k := range append(all, ready) {

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -72,10 +74,65 @@ func TestPlanLimits(t *testing.T) {
 		}
 		limit(obj{"ci_pipeline_schedules": 0, "ci_registered_group_runners": 0, "ci_registered_project_runners": 0})
 		s.want("ann", "POST", at+"/pipeline_schedules", schedule, 201, "")
+		// A pipeline triggers a child, which triggers another one.
+		s.do("ann", "POST", at+"/repository/commits", obj{"branch": "main", "commit_message": "Trigger [skip ci]", "actions": []any{
+			obj{"action": "update", "file_path": ".gitlab-ci.yml", "content": "a: {trigger: {include: child.yml}}\n"},
+			obj{"action": "create", "file_path": "child.yml", "content": "b: {trigger: {include: last.yml}}\n"},
+			obj{"action": "create", "file_path": "last.yml", "content": "c: {script: make}\n"},
+		}})
+		for _, tt := range []struct{ limit, made int }{{1, 1}, {2, 2}, {3, 3}, {0, 3}} {
+			limit(obj{"ci_active_jobs": 0, "pipeline_hierarchy_size": tt.limit})
+			next := number(s.do("ann", "POST", at+"/pipeline", obj{"ref": "main"}), "id")
+			if err := s.jobs.Drain(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			made, reason := 1, any(nil)
+			for next != "" {
+				a := s.send(t.Context(), request{as: "ann", method: "GET", path: at + "/pipelines/" + next + "/bridges"})
+				var bridges []obj
+				if err := json.Unmarshal(a.Body.Bytes(), &bridges); err != nil {
+					t.Fatalf("%v: %d %s", err, a.Code, a.Body)
+				}
+				next = ""
+				for _, bridge := range bridges {
+					reason = bridge["failure_reason"]
+					if of, ok := bridge["downstream_pipeline"].(obj); ok {
+						next, made = number(of, "id"), made+1
+					}
+				}
+			}
+			if full := reason == "reached_max_pipeline_hierarchy_size"; made != tt.made || full != (made < 3) {
+				t.Errorf("a hierarchy of %d pipelines where the limit is %d, which ends with %v; want %d", made, tt.limit, reason, tt.made)
+			}
+		}
 		if event := s.trail("admin", "/audit_events?per_page=50"); !strings.Contains(eventNames(event), "plan_limits_updated") {
 			t.Errorf("audit: %s", eventNames(event))
 		}
 	})
+}
+
+// Each check of readiness fails by its own name.
+func TestReadiness(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	ready := func(code int, want string) {
+		t.Helper()
+		s.wantOf(request{method: "GET", path: "/-/readiness?all=1", whole: true}, code, want)
+	}
+	const others = `"db_check":[{"status":"ok"}],"master_check":[{"status":"ok"}],"queues_check":[{"status":"ok"}]`
+	ready(200, `{"data_check":[{"status":"ok"}],`+others+`,"status":"ok"}`)
+	if err := os.Rename(s.data, s.data+".away"); err != nil {
+		t.Fatal(err)
+	}
+	ready(503, `{"data_check":[{"status":"failed"}],`+others+`,"status":"failed"}`)
+	if err := os.Rename(s.data+".away", s.data); err != nil {
+		t.Fatal(err)
+	}
+	ready(200, `"data_check":[{"status":"ok"}]`)
+	s.exec("ALTER TABLE river_job RENAME TO river_job_away")
+	ready(503, `{"data_check":[{"status":"ok"}],"db_check":[{"status":"ok"}],"master_check":[{"status":"ok"}],"queues_check":[{"status":"failed"}],"status":"failed"}`)
+	s.exec("ALTER TABLE river_job_away RENAME TO river_job")
+	ready(200, `"queues_check":[{"status":"ok"}]`)
 }
 
 // Administrators see what the queues of jobs have to do, and monitoring systems which check fails.
