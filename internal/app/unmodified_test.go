@@ -16,6 +16,7 @@ func untimed() map[string]string {
 		"DELETE /projects/:id/pipelines/:pipeline_id":                                  "its time of change is that of its jobs, which run meanwhile",
 		"PUT /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables/:key":    "variables of schedules have no time of change",
 		"DELETE /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables/:key": "variables of schedules have no time of change",
+		"PUT /groups/:id/members/:member_id/approve":                                   "a change of state of an account",
 		"DELETE /license/:id":                                                                    "the license of the server itself stays",
 		"PUT /license/:id/refresh_billable_users":                                                "changes nothing: users are always counted",
 		"DELETE /projects/:id/artifacts":                                                         "many things at once",

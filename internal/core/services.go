@@ -447,6 +447,7 @@ func (s *Services) reactions(c *check, d Deps) {
 
 // connect gives services what they need of those that stand above them.
 func (s *Services) connect(c *check) {
+	connect(c, s.Namespaces, namespace.Above{Accounts: s.Accounts})
 	connect(c, s.Accounts, account.Above{Executors: parts[account.Executor](s)})
 	connect(c, s.Projects, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads})
 	connect(c, s.Protections, protection.Above{Collaborators: s.MergeRequests})

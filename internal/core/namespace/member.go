@@ -40,12 +40,18 @@ type MemberFilter struct {
 	Levels    []authz.Level // one of these levels; nil is any
 	OrderBy   string        // a key of memberOrders; "" is the user's id
 	Desc      bool
-	Awaiting  bool // those whose membership does not count yet: none
+	State     string // StateAwaiting or StateActive; "" is any
 	Query     string
 	UserIDs   []authz.UserID // nil is everybody
 	Skip      []authz.UserID
 	page.Range
 }
+
+// The states of memberships: those of users whose account awaits approval, and all others.
+const (
+	StateAwaiting = "awaiting"
+	StateActive   = "active"
+)
 
 // Way is how a user came to be a member of a place.
 type Way int
@@ -159,8 +165,11 @@ func (s *Service) Members(ctx context.Context, as authz.Actor, p authz.Place, f 
 	inner, args := s.membersSQL(as, p, f)
 	var w db.Where
 	w.Raw("z.rank = 1")
-	if f.Awaiting {
-		w.Raw("1 = 0")
+	switch f.State {
+	case StateAwaiting:
+		w.Raw(awaits)
+	case StateActive:
+		w.Raw("NOT (" + awaits + ")")
 	}
 	if f.Levels != nil {
 		w.In("z.access_level", f.Levels)

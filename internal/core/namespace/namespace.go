@@ -78,6 +78,8 @@ type Deps struct {
 // Service reads and changes groups, personal namespaces and members.
 type Service struct {
 	Deps
+
+	above Above
 }
 
 // New builds the service.

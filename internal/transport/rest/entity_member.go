@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 
+	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/transport/rest/api"
@@ -41,7 +42,10 @@ func (s *Server) members(ctx context.Context, list []namespace.Member, seats boo
 		}
 		e := memberEntity{
 			userBasic: newUserBasic(u), Level: m.Level, CreatedAt: api.Time(m.CreatedAt.Time), ExpiresAt: m.ExpiresOn,
-			MembershipState: "active",
+			MembershipState: namespace.StateActive,
+		}
+		if u.State == account.PendingApproval {
+			e.MembershipState = namespace.StateAwaiting
 		}
 		if m.CreatedByID != nil {
 			e.CreatedBy = s.user(users[*m.CreatedByID])

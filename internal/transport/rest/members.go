@@ -54,9 +54,7 @@ func (m mount) list(ctx context.Context, as authz.Actor, p listMembersParams) (a
 }
 
 func (m mount) listAll(ctx context.Context, as authz.Actor, p listAllMembersParams) (api.List[memberEntity], error) {
-	f := namespace.MemberFilter{Inherited: true}
-	f.Awaiting = p.State == "awaiting"
-	return m.page(ctx, as, p.listMembersParams, f)
+	return m.page(ctx, as, p.listMembersParams, namespace.MemberFilter{Inherited: true, State: p.State})
 }
 
 func (m mount) page(ctx context.Context, as authz.Actor, p listMembersParams, f namespace.MemberFilter) (api.List[memberEntity], error) {

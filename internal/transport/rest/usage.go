@@ -30,6 +30,8 @@ func (s *Server) usageRoutes() []*api.Route {
 
 type usageHandlers struct{ usage *usage.Service }
 
+// statisticsOfInstance has numbers, as the published description of the interface and the Go client have them. Other servers answer
+// texts with separators of thousands, which that client does not decode.
 type statisticsOfInstance struct {
 	Forks         int64 `json:"forks"`
 	Issues        int64 `json:"issues"`
