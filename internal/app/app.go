@@ -229,7 +229,7 @@ func (a *App) migrate(ctx context.Context) error {
 	if err := a.db.Migrate(ctx, steps); err != nil {
 		return fmt.Errorf("migrate database: %w", err)
 	}
-	return a.db.IndexTrigrams(ctx, core.Texts())
+	return a.db.IndexTrigrams(ctx, core.Described(a.build.Subjects...).Texts())
 }
 
 // Run serves until ctx ends, then lets requests and jobs finish for at most 30 seconds.

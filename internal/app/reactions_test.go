@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -325,7 +326,7 @@ func (s *story) mergeRequests(at string) {
 		s.t.Fatal(err)
 	}
 	s.step(func() {
-		s.publish(mergerequest.AutoMergeAborted{Fact: mergerequest.Fact{Stamp: ann.Stamp(s.now()), MergeRequest: *m, Before: m, Project: shop}, Reason: "it rained"})
+		s.publish(mergerequest.AutoMergeAborted{Fact: mergerequest.Fact{Of: change.About(ann, s.now(), shop.Place(), m), Project: shop}, Reason: "it rained"})
 	}, effects{"mergerequest.AutoMergeAborted: system notes": systemNotes})
 	s.step(func() { status("success") }, effects{"ci.PipelineChanged: automatic merges": jobs("merge_request_auto_merge")})
 	s.step(func() { s.do("ann", "PUT", mr+"/merge", nil) }, effects{
@@ -396,7 +397,7 @@ func (s *story) ends(group, at string) {
 	}
 	blocking := number(s.do("bob", "POST", at+"/merge_requests", map[string]any{"source_branch": "plan", "target_branch": "stable", "title": "First"}), "id")
 	s.do("ann", "POST", at+"/merge_requests/2/blocks", map[string]any{"blocking_merge_request_id": blocking})
-	s.step(func() { s.publish(project.Deleted{Fact: project.Fact{Stamp: system, Project: *shop}}) }, effects{
+	s.step(func() { s.publish(project.Deleted{Fact: project.Fact{Stamp: system, Before: shop}}) }, effects{
 		"project.Deleted: merge request dependencies": "SELECT COUNT(*) FROM merge_request_blocks",
 		"project.Deleted: deploy keys":                "SELECT COUNT(*) FROM deploy_key_projects",
 		"project.Deleted: access tokens":              liveTokens,
@@ -405,6 +406,6 @@ func (s *story) ends(group, at string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.step(func() { s.publish(namespace.GroupDeleted{GroupFact: namespace.GroupFact{Stamp: system, Group: *team}}) },
+	s.step(func() { s.publish(namespace.GroupDeleted{GroupFact: namespace.GroupFact{Stamp: system, Before: team}}) },
 		effects{"namespace.GroupDeleted: access tokens": liveTokens})
 }

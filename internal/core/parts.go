@@ -46,6 +46,9 @@ type (
 		Clean(ctx context.Context) error
 	}
 
+	// Indexed has texts that lists search, to be indexed. It is asked without any dependency, too.
+	Indexed interface{ Indexed() db.Trigrams }
+
 	// Starter works beside requests between Start and Stop. Stop writes down what is left.
 	Starter interface {
 		Start()
@@ -131,6 +134,15 @@ func (s *Services) Clean(ctx context.Context) error {
 	return nil
 }
 
+// Texts are all texts that lists search.
+func (s *Services) Texts() []db.Trigrams {
+	var out []db.Trigrams
+	for _, p := range parts[Indexed](s) {
+		out = append(out, p.Indexed())
+	}
+	return out
+}
+
 // Start begins what works beside requests.
 func (s *Services) Start() {
 	for _, p := range parts[Starter](s) {
@@ -153,9 +165,12 @@ func Described(more ...Subject) *Services {
 	s := &Services{Kinds: &noteable.Kinds{}, URLs: weburl.New(&url.URL{}, "")}
 	t := reflect.TypeFor[Services]()
 	for i := range t.NumField() {
-		if field := t.Field(i); field.IsExported() && field.Type.Kind() == reflect.Pointer && field.Type.Implements(reflect.TypeFor[noteable.Things]()) {
-			s.Kinds.Add(reflect.New(field.Type.Elem()).Interface().(noteable.Things))
+		if field := t.Field(i); field.IsExported() && field.Type.Kind() == reflect.Pointer && reflect.ValueOf(s).Elem().Field(i).IsNil() {
+			reflect.ValueOf(s).Elem().Field(i).Set(reflect.New(field.Type.Elem()))
 		}
+	}
+	for _, of := range parts[noteable.Things](s) {
+		s.Kinds.Add(of)
 	}
 	s.add(&Build{Services: s, check: &check{}}, more)
 	return s

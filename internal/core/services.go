@@ -452,10 +452,7 @@ func (s *Services) connect(c *check) {
 	connect(c, s.Projects, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads})
 	connect(c, s.Protections, protection.Above{Collaborators: s.MergeRequests})
 	connect(c, s.Repos, repo.Above{MergeRequests: s.MergeRequests})
-	connect(c, s.References, reference.Above{Finders: map[reference.Kind]reference.Finder{
-		reference.Issue: s.Issues, reference.MergeRequest: s.MergeRequests, reference.Epic: s.Epics,
-		reference.Label: s.Labels, reference.Milestone: s.Milestones, reference.Snippet: s.Snippets,
-	}})
+	connect(c, s.References, reference.Above{Finders: parts[reference.Finder](s)})
 	connect(c, s.Times, timelog.Above{Issues: s.Issues, MergeRequests: s.MergeRequests})
 	connect(c, s.Issues, issue.Above{
 		MergeRequests: s.MergeRequests, Epics: s.Epics, Subscriptions: s.Subscriptions, Commands: s.Commands, Discussions: s.Notes,

@@ -13,9 +13,9 @@ import (
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "access tokens"
 	event.On(b, name, func(ctx context.Context, e project.Deleted) error {
-		return s.Clear(ctx, e.By, authz.Place{ID: int64(e.Project.ID)})
+		return s.Clear(ctx, e.By, authz.Place{ID: int64(e.Row().ID)})
 	})
 	event.On(b, name, func(ctx context.Context, e namespace.GroupDeleted) error {
-		return s.Clear(ctx, e.By, authz.Place{ID: int64(e.Group.ID), Group: true})
+		return s.Clear(ctx, e.By, authz.Place{ID: int64(e.Row().ID), Group: true})
 	})
 }

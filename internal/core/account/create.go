@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // userRow is a user as the table has it, with what no read hands out.
@@ -156,7 +157,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, row *userRow, in *
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, UserCreated{Stamp: as.Stamp(s.Now()), User: *u, ResetPassword: in.ResetPassword})
+		return s.Bus.Publish(ctx, UserCreated{Of: change.Created(as, s.Now(), authz.Place{}, u), ResetPassword: in.ResetPassword})
 	})
 	return id, err
 }

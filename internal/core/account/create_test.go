@@ -108,7 +108,7 @@ func TestService_Create(t *testing.T) {
 			t.Errorf("got private address %q, want %q", got, want)
 		}
 		got, _ := h.Events()[len(h.Events())-1].(account.UserCreated)
-		if diff := cmp.Diff(*u, got.User); diff != "" || got.By.UserID != h.Root.UserID || !got.At.Equal(h.Now()) {
+		if diff := cmp.Diff(*u, *got.Row()); diff != "" || got.By.UserID != h.Root.UserID || !got.At.Equal(h.Now()) {
 			t.Errorf("event by %d at %s, user (-found +published):\n%s", got.By.UserID, got.At, diff)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Batch is how many rows an [Executor] touches in one transaction at most.
@@ -84,7 +85,7 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 		if err != nil {
 			return err
 		}
-		if err := s.Bus.Publish(ctx, UserRemoved{Stamp: as.Stamp(s.Now()), User: *was, Rejected: u.State == PendingApproval}); err != nil {
+		if err := s.Bus.Publish(ctx, UserRemoved{Of: change.Deleted(as, s.Now(), authz.Place{}, was), Rejected: u.State == PendingApproval}); err != nil {
 			return err
 		}
 		return s.Jobs.Enqueue(ctx, Departure{UserID: u.ID, By: by, Hard: hard})

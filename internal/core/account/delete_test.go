@@ -131,7 +131,7 @@ func TestService_Reject(t *testing.T) {
 			t.Fatal(err)
 		}
 		removed, _ := h.Events()[len(h.Events())-1].(account.UserRemoved)
-		if !removed.Rejected || removed.User.ID != ann.ID || removed.User.State != account.PendingApproval {
+		if !removed.Rejected || removed.Row().ID != ann.ID || removed.Row().State != account.PendingApproval {
 			t.Errorf("published %+v, want the rejection", removed)
 		}
 		finish()

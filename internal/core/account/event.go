@@ -9,27 +9,21 @@ import (
 
 // UserCreated is published when an account was created. By is System for the first one.
 type UserCreated struct {
-	authz.Stamp
+	change.Of[User]
 
-	User          User
 	ResetPassword bool // the user is to be sent a link to choose a password
 }
 
 // UserUpdated is published when an administrator or the user changed an account.
 type UserUpdated struct {
-	authz.Stamp
+	change.Of[User]
 
-	User, Before      User
 	Promoted, Demoted bool // to administrator, from administrator
 	NewPassword       bool
 }
 
 // UserStateChanged is published when the state of an account changed.
-type UserStateChanged struct {
-	authz.Stamp
-
-	User, Before User
-}
+type UserStateChanged struct{ change.Of[User] }
 
 // AccessLocked is published when there were too many wrong passwords for an account. By is
 // System.
@@ -51,9 +45,8 @@ type AccessUnlocked struct {
 // UserRemoved is published when the deletion of an account began. The user can do
 // nothing from then on; the rows are deleted in the background.
 type UserRemoved struct {
-	authz.Stamp
+	change.Of[User]
 
-	User     User // before the deletion
 	Rejected bool // the user was waiting for approval
 }
 
@@ -65,11 +58,7 @@ type SignedOn struct{ authz.Stamp }
 type SignOnFailed struct{ authz.Stamp }
 
 // PasswordLinked is published when an administrator made a link with which a user chooses a password.
-type PasswordLinked struct {
-	authz.Stamp
-
-	User User
-}
+type PasswordLinked struct{ change.Of[User] }
 
 // AddressAdded is published when a user has one more email address.
 type AddressAdded struct {
@@ -95,29 +84,4 @@ type AddressRemoved struct {
 // About names it for events.
 func (u User) About() change.Subject {
 	return change.Subject{Type: "User", ID: int64(u.ID), Title: u.Name}
-}
-
-// Changed is the event in its generic form.
-func (e PasswordLinked) Changed() change.Fact {
-	return change.View(e.Stamp, authz.Place{}, &e.User, &e.User)
-}
-
-// Changed is the event in its generic form.
-func (e UserCreated) Changed() change.Fact {
-	return change.View(e.Stamp, authz.Place{}, nil, &e.User)
-}
-
-// Changed is the event in its generic form.
-func (e UserUpdated) Changed() change.Fact {
-	return change.View(e.Stamp, authz.Place{}, &e.Before, &e.User)
-}
-
-// Changed is the event in its generic form.
-func (e UserStateChanged) Changed() change.Fact {
-	return change.View(e.Stamp, authz.Place{}, &e.Before, &e.User)
-}
-
-// Changed is the event in its generic form.
-func (e UserRemoved) Changed() change.Fact {
-	return change.View(e.Stamp, authz.Place{}, &e.User, nil)
 }

@@ -27,12 +27,12 @@ func TestEvents(t *testing.T) {
 			t.Fatalf("%d events, want 2: %+v", len(h.Events()), h.Events())
 		}
 		e, _ := h.Events()[0].(account.UserUpdated)
-		if e.User.ID != ann.ID || e.User.Name != name || e.User.Bio != bio || e.Before.Name != ann.Name || e.Before.Bio != "" || e.At.IsZero() {
-			t.Errorf("updated from %+v to %+v at %s", e.Before, e.User, e.At)
+		if e.Row().ID != ann.ID || e.Row().Name != name || e.Row().Bio != bio || e.Before.Name != ann.Name || e.Before.Bio != "" || e.At.IsZero() {
+			t.Errorf("updated from %+v to %+v at %s", e.Before, *e.Row(), e.At)
 		}
 		b, _ := h.Events()[1].(account.UserStateChanged)
-		if b.User.ID != ann.ID || b.User.State != account.Blocked || b.Before.State != account.Active || b.User.Bio != bio || b.At.IsZero() {
-			t.Errorf("blocked from %+v to %+v at %s", b.Before, b.User, b.At)
+		if b.Row().ID != ann.ID || b.Row().State != account.Blocked || b.Before.State != account.Active || b.Row().Bio != bio || b.At.IsZero() {
+			t.Errorf("blocked from %+v to %+v at %s", b.Before, *b.Row(), b.At)
 		}
 	})
 }

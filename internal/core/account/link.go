@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // LinkLife is how long a link to choose a password is good.
@@ -45,7 +46,7 @@ func (s *Service) PasswordLink(ctx context.Context, as authz.Actor, id authz.Use
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, PasswordLinked{Stamp: as.Stamp(now), User: *u})
+		return s.Bus.Publish(ctx, PasswordLinked{change.About(as, now, authz.Place{}, u)})
 	})
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("make password link: %w", err)

@@ -81,8 +81,11 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	return page.Pointers(list), nil
 }
 
-// Texts are searched.
-var Texts = db.Trigrams{Table: "users", Columns: []string{"name_fold", "username_fold"}}
+// texts are searched.
+var texts = db.Trigrams{Table: "users", Columns: []string{"name_fold", "username_fold"}}
+
+// Indexed gives the texts that lists search.
+func (s *Service) Indexed() db.Trigrams { return texts }
 
 // candidates are the users that an index finds by their names.
 func (s *Service) candidates(f Filter) []page.Candidates {
@@ -90,7 +93,7 @@ func (s *Service) candidates(f Filter) []page.Candidates {
 		return nil
 	}
 	term := db.Fold(f.term())
-	query, args, ok := s.DB.Holding(Texts, []string{term})
+	query, args, ok := s.DB.Holding(texts, []string{term})
 	if !ok || strings.Contains(term, "@") { // which is looked for in addresses as well
 		return nil
 	}

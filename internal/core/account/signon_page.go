@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // CodePasswordExpired refuses a person whose name and password fit, and who has to choose
@@ -139,7 +140,7 @@ func (s *Service) setPassword(ctx context.Context, as authz.Actor, id authz.User
 	if err := s.dropLink(ctx, id); err != nil {
 		return err
 	}
-	return s.Bus.Publish(ctx, UserUpdated{Stamp: as.Stamp(s.Now()), User: out.After.User, Before: out.Before.User, NewPassword: true})
+	return s.Bus.Publish(ctx, UserUpdated{Of: change.Between(as, s.Now(), authz.Place{}, &out.Before.User, &out.After.User), NewPassword: true})
 }
 
 // isCode reports whether an error has a code.

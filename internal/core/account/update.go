@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Changes to an account; nil leaves alone. What has a tag is stored in its column.
@@ -125,7 +126,7 @@ func (s *Service) update(ctx context.Context, as authz.Actor, u *User, c Changes
 			}
 			row.Email = cmp.Or(row.Email, was.Email)
 			return s.Bus.Publish(ctx, UserUpdated{
-				Stamp: as.Stamp(s.Now()), User: row.User, Before: was.User, Promoted: row.Admin && !was.Admin,
+				Of: change.Between(as, s.Now(), authz.Place{}, &was.User, &row.User), Promoted: row.Admin && !was.Admin,
 				Demoted: was.Admin && !row.Admin, NewPassword: c.Password != nil,
 			})
 		})
@@ -328,5 +329,5 @@ func (s *Service) readdress(ctx context.Context, id authz.UserID, email string, 
 
 // stateChanged is what the event of a change of state says.
 func stateChanged(as authz.Actor, c *db.Change[userRow], at time.Time) UserStateChanged {
-	return UserStateChanged{Stamp: as.Stamp(at), User: c.After.User, Before: c.Before.User}
+	return UserStateChanged{change.Between(as, at, authz.Place{}, &c.Before.User, &c.After.User)}
 }

@@ -71,12 +71,12 @@ func act[E change.Event](b *event.Bus, r *Recorder, of func(e E) string) {
 
 // MemberAdded records that a user joined.
 func (r *Recorder) MemberAdded(ctx context.Context, e namespace.MemberAdded) error {
-	return r.member(ctx, e.Place, e.Member.UserID, Joined)
+	return r.member(ctx, e.Place, e.Row().UserID, Joined)
 }
 
 // MemberRemoved records that a user left.
 func (r *Recorder) MemberRemoved(ctx context.Context, e namespace.MemberRemoved) error {
-	return r.member(ctx, e.Place, e.Member.UserID, Left)
+	return r.member(ctx, e.Place, e.Row().UserID, Left)
 }
 
 func (r *Recorder) member(ctx context.Context, at authz.Place, user authz.UserID, action string) error {
@@ -94,18 +94,18 @@ const maxShown = 200
 
 // NoteCreated records a comment.
 func (r *Recorder) NoteCreated(ctx context.Context, e note.Created) error {
-	body := e.Note.Body
+	body := e.Row().Body
 	if len(body) > maxShown {
 		body = strings.ToValidUTF8(body[:maxShown], "")
 	}
 	out := Entry{
-		AuthorID: e.By.UserID, Action: Commented, TargetType: "Note", TargetID: int64(e.Note.ID), TargetTitle: body,
+		AuthorID: e.By.UserID, Action: Commented, TargetType: "Note", TargetID: int64(e.Row().ID), TargetTitle: body,
 	}
-	if e.Note.ProjectID != nil {
-		out.ProjectID = *e.Note.ProjectID
+	if e.Row().ProjectID != nil {
+		out.ProjectID = *e.Row().ProjectID
 	}
-	if e.Note.GroupID != nil {
-		out.GroupID = authz.NamespaceID(*e.Note.GroupID)
+	if e.Row().GroupID != nil {
+		out.GroupID = authz.NamespaceID(*e.Row().GroupID)
 	}
 	return r.Record(ctx, out)
 }

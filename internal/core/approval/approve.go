@@ -50,7 +50,7 @@ func (s *Service) Approve(ctx context.Context, as authz.Actor, p *project.Projec
 		if err != nil {
 			return err
 		}
-		row := f.MergeRequest
+		row := *f.Row()
 		row.Status = m.Status
 		at, err := s.situation(ctx, []*mergerequest.MergeRequest{&row}, map[project.ID]*project.Project{p.ID: p}, nil)
 		if err != nil {
@@ -174,7 +174,7 @@ func (s *Service) Unapprove(ctx context.Context, as authz.Actor, p *project.Proj
 		if err != nil {
 			return err
 		}
-		row := f.MergeRequest
+		row := *f.Row()
 		row.Status = m.Status
 		at, err := s.situation(ctx, []*mergerequest.MergeRequest{&row}, map[project.ID]*project.Project{p.ID: p}, nil)
 		if err != nil {
@@ -237,7 +237,7 @@ func (s *Service) approvalsOf(ctx context.Context, id mergerequest.ID) ([]Approv
 // reset removes those approvals of a merge request that gone selects, all where it is nil, in
 // the transaction of the event whose fact f is.
 func (s *Service) reset(ctx context.Context, f mergerequest.Fact, gone func(Approval) bool) error {
-	former, err := s.approvalsOf(ctx, f.MergeRequest.ID)
+	former, err := s.approvalsOf(ctx, f.Row().ID)
 	if err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func (s *Service) reset(ctx context.Context, f mergerequest.Fact, gone func(Appr
 	if _, err := s.DB.Exec(ctx, "DELETE FROM approvals"+w.SQL(), w.Args()...); err != nil {
 		return fmt.Errorf("reset approvals: %w", err)
 	}
-	if err := s.MergeRequests.Unreview(ctx, f.MergeRequest.ID, users); err != nil {
+	if err := s.MergeRequests.Unreview(ctx, f.Row().ID, users); err != nil {
 		return err
 	}
 	return s.Bus.Publish(ctx, Reset{Fact{Fact: f, Approvals: left, Former: former}})

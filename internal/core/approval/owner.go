@@ -228,10 +228,10 @@ func (s *Service) removeTouched(ctx context.Context, f mergerequest.Fact, touche
 	}
 	slices.Sort(heads)
 	var w db.Where
-	w.And("merge_request_id = ?", f.MergeRequest.ID)
+	w.And("merge_request_id = ?", f.Row().ID)
 	w.In("head_sha", heads)
-	if _, err := s.DB.Exec(ctx, "UPDATE approvals SET head_sha = ?"+w.SQL(), append([]any{f.MergeRequest.HeadSHA}, w.Args()...)...); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE approvals SET head_sha = ?"+w.SQL(), append([]any{f.Row().HeadSHA}, w.Args()...)...); err != nil {
 		return fmt.Errorf("keep approvals: %w", err)
 	}
-	return s.MergeRequests.Unblock(ctx, f.MergeRequest.ID)
+	return s.MergeRequests.Unblock(ctx, f.Row().ID)
 }

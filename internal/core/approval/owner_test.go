@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/approval"
 	"tenon/internal/core/approval/approvaltest"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/codeowner"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/mergerequest"
@@ -96,12 +97,12 @@ func TestState_codeOwners(t *testing.T) {
 		approvaltest.Equal(t, "owners", w.owners(m.IID), "codeowners *.go 1 mary")
 		w.Join(w.ID, w.Stranger, authz.Developer)
 		approvaltest.Check(t, w.DB.InTx(ctx, func(ctx context.Context) error {
-			return w.Bus.Publish(ctx, namespace.MemberAdded{Place: authz.Place{Namespace: w.As(w.Owner).NamespaceID}})
+			return w.Bus.Publish(ctx, namespace.MemberAdded{Of: change.Of[namespace.Member]{Place: authz.Place{Namespace: w.As(w.Owner).NamespaceID}}})
 		}))
 		approvaltest.Equal(t, "owners with a new member", w.owners(m.IID), "codeowners *.go 1 mary stan")
 		w.Exec("DELETE FROM members WHERE user_id = ?", w.Stranger.UserID)
 		approvaltest.Check(t, w.DB.InTx(ctx, func(ctx context.Context) error {
-			return w.Bus.Publish(ctx, namespace.MemberRemoved{Place: authz.Place{Namespace: w.GroupID, Group: true}})
+			return w.Bus.Publish(ctx, namespace.MemberRemoved{Of: change.Of[namespace.Member]{Place: authz.Place{Namespace: w.GroupID, Group: true}}})
 		}))
 		approvaltest.Equal(t, "owners without that member", w.owners(m.IID), "codeowners *.go 1 mary")
 
@@ -136,17 +137,17 @@ func (w *world) ownersChange(iid mergerequest.IID) {
 	publish(namespace.GroupShared{Place: authz.Place{Namespace: place}, GroupID: team})
 	approvaltest.Equal(t, "owners with an invited group", w.owners(iid), with)
 	w.Exec("DELETE FROM members WHERE user_id = ?", w.Stranger.UserID)
-	publish(namespace.MemberRemoved{Place: authz.Place{Namespace: team, Group: true}})
+	publish(namespace.MemberRemoved{Of: change.Of[namespace.Member]{Place: authz.Place{Namespace: team, Group: true}}})
 	approvaltest.Equal(t, "owners without the member of the invited group", w.owners(iid), without)
 	w.Member(team, w.Stranger, authz.Developer)
-	publish(namespace.MemberAdded{Place: authz.Place{Namespace: team, Group: true}})
+	publish(namespace.MemberAdded{Of: change.Of[namespace.Member]{Place: authz.Place{Namespace: team, Group: true}}})
 	approvaltest.Equal(t, "owners with a member of the invited group", w.owners(iid), with)
 
 	w.Exec("UPDATE users SET state = 'blocked' WHERE id = ?", w.Stranger.UserID)
 	w.Push("main", "", approvaltest.Files{"CODEOWNERS": "*.go @mary  @stan\n"}, "olga")
 	approvaltest.Equal(t, "owners while one is blocked", w.owners(iid), without)
 	w.Exec("UPDATE users SET state = 'active' WHERE id = ?", w.Stranger.UserID)
-	publish(account.UserStateChanged{User: account.User{ID: w.Stranger.UserID}})
+	publish(account.UserStateChanged{Of: change.Of[account.User]{After: &account.User{ID: w.Stranger.UserID}}})
 	approvaltest.Equal(t, "owners when he is not blocked any more", w.owners(iid), with)
 
 	w.Exec("UPDATE shares SET expires_on = ? WHERE group_id = ?", w.Now().UTC().Format("2006-01-02"), team)
@@ -154,7 +155,7 @@ func (w *world) ownersChange(iid mergerequest.IID) {
 	approvaltest.Check(t, w.Jobs.Drain(ctx))
 	approvaltest.Equal(t, "owners after the day that ended the invitation", w.owners(iid), without)
 	w.Exec("UPDATE shares SET expires_on = NULL WHERE group_id = ?", team)
-	publish(project.Transferred{Fact: project.Fact{Project: *w.As(w.Owner)}})
+	publish(project.Transferred{Fact: project.Fact{After: w.As(w.Owner)}})
 	approvaltest.Equal(t, "owners in another place", w.owners(iid), with)
 	w.Exec("DELETE FROM shares WHERE group_id = ?", team)
 	publish(namespace.GroupUnshared{Place: authz.Place{Namespace: place}, GroupID: team})

@@ -25,10 +25,10 @@ func (s *Service) OnNewVersion(ctx context.Context, e mergerequest.NewVersion) e
 	case e.Rebased: // the commits that were approved, in another place
 	case !set.RetainOnPush.On:
 		return s.reset(ctx, e.Fact, nil)
-	case set.SelectiveRemovals.On && e.MergeRequest.OwnersKey != "":
+	case set.SelectiveRemovals.On && e.Row().OwnersKey != "":
 		return nil // until it is known which files changed, none of them counts: see PlanOwners
 	}
-	_, err = s.DB.Exec(ctx, "UPDATE approvals SET head_sha = ? WHERE merge_request_id = ? AND head_sha = ?", e.NewSHA, e.MergeRequest.ID, e.OldSHA)
+	_, err = s.DB.Exec(ctx, "UPDATE approvals SET head_sha = ? WHERE merge_request_id = ? AND head_sha = ?", e.NewSHA, e.Row().ID, e.OldSHA)
 	if err != nil {
 		return fmt.Errorf("keep approvals: %w", err)
 	}

@@ -53,10 +53,10 @@ func userUpdated(e account.UserUpdated) []Entry {
 	var out []Entry
 	add := func(v values, changed bool) {
 		if changed {
-			out = append(out, asUser(&e.User, changedTo(e.Changed(), v)))
+			out = append(out, asUser(e.Row(), changedTo(e.Changed(), v)))
 		}
 	}
-	was, is := &e.Before, &e.User
+	was, is := e.Before, e.Row()
 	add(values{event: "user_email_address_updated", label: "email address", from: was.Email, to: is.Email}, was.Email != is.Email)
 	add(values{event: "user_password_updated", label: "password", secret: true}, e.NewPassword)
 	add(values{event: "user_username_updated", label: "username", from: was.Username, to: is.Username}, was.Username != is.Username)
@@ -96,15 +96,15 @@ func projectUpdated(e project.Updated) []Entry {
 			if label == "" {
 				label = strings.ReplaceAll(feature, "_", " ")
 			}
-			add(values{event: "feature_" + name, label: label, from: e.Before.Access(feature), to: e.Project.Access(feature)})
+			add(values{event: "feature_" + name, label: label, from: e.Before.Access(feature), to: e.Row().Access(feature)})
 		case name == "visibility":
-			add(values{event: "visibility_level", label: "visibility_level", from: levelWord(e.Before.Visibility), to: levelWord(e.Project.Visibility)})
+			add(values{event: "visibility_level", label: "visibility_level", from: levelWord(e.Before.Visibility), to: levelWord(e.Row().Visibility)})
 		case name == "path":
-			add(values{event: name, label: name, from: e.Before.FullPath, to: e.Project.FullPath})
+			add(values{event: name, label: name, from: e.Before.FullPath, to: e.Row().FullPath})
 		case name == "name":
-			add(values{event: name, label: name, from: e.Before.FullName, to: e.Project.FullName})
+			add(values{event: name, label: name, from: e.Before.FullName, to: e.Row().FullName})
 		case name == "topics":
-			v.from, v.to = strings.Join(e.Before.Topics(), ","), strings.Join(e.Project.Topics(), ",")
+			v.from, v.to = strings.Join(e.Before.Topics(), ","), strings.Join(e.Row().Topics(), ",")
 			v.message = "topics changed to: '" + text(v.to) + "'"
 			add(v)
 		case name == "default_branch":
@@ -114,7 +114,7 @@ func projectUpdated(e project.Updated) []Entry {
 			v.message = "Changed merge method to " + text(v.to)
 			add(v)
 		case name == "settings":
-			settings(e.Before.Settings(), e.Project.Settings(), add)
+			settings(e.Before.Settings(), e.Row().Settings(), add)
 		default:
 			add(v)
 		}
@@ -130,11 +130,11 @@ func groupUpdated(e namespace.GroupUpdated) []Entry {
 	for _, name := range e.Attributes {
 		switch name {
 		case "visibility":
-			add(values{event: "visibility_level", label: name, from: levelWord(e.Before.Visibility), to: levelWord(e.Group.Visibility)})
+			add(values{event: "visibility_level", label: name, from: levelWord(e.Before.Visibility), to: levelWord(e.Row().Visibility)})
 		case "path":
-			add(values{event: name, label: name, from: e.Before.FullPath, to: e.Group.FullPath})
+			add(values{event: name, label: name, from: e.Before.FullPath, to: e.Row().FullPath})
 		case "settings":
-			settings(e.Before.Settings(), e.Group.Settings(), add)
+			settings(e.Before.Settings(), e.Row().Settings(), add)
 		default:
 			add(values{event: name, label: name, from: columns[name].Before, to: columns[name].After})
 		}

@@ -134,18 +134,18 @@ func recorded(ann authz.Actor) []sample {
 		return e
 	}
 	bob := account.User{ID: 7, Username: "bob", Name: "Bob"}
-	in := func(state account.State) account.User { u := bob; u.State = state; return u }
+	in := func(state account.State) *account.User { u := bob; u.State = state; return &u }
 	state := func(before, after account.State) account.UserStateChanged {
-		return account.UserStateChanged{Stamp: by, Before: in(before), User: in(after)}
+		return account.UserStateChanged{Of: change.Of[account.User]{Stamp: by, Before: in(before), After: in(after)}}
 	}
 	ofBob := func(event, details string) []entry { return of(user, 7, "bob", event, user, 7, details) }
 	inTeam := authz.Place{Group: true, ID: 3, Name: "Team", Path: "team"}
 	inShop := authz.Place{ID: 5, Name: "Shop", Path: shop}
 	team, former := namespace.Group{ID: 3, Name: "Team", FullPath: "team"}, namespace.Group{ID: 3, Name: "Team", FullPath: "old"}
-	groupFact := namespace.GroupFact{Stamp: by, Group: team, Before: &former}
+	groupFact := namespace.GroupFact{Stamp: by, After: &team, Before: &former}
 	ofTeam := func(event string) []entry { return onTeam(event, group, 3, "Team") }
 	place, formerPlace := project.Project{ID: 5, Name: "Shop", FullPath: shop}, project.Project{ID: 5, Name: "Shop", FullPath: "old/shop"}
-	fact := project.Fact{Stamp: by, Project: place, Before: &formerPlace}
+	fact := project.Fact{Stamp: by, After: &place, Before: &formerPlace}
 	ofShop := func(event string) []entry { return onShop(event, projectType, 5, "Shop") }
 	ofFormer := func(event string) []entry { return of(projectType, 5, "old/shop", event, projectType, 5, "Shop") }
 	owner := authz.UserID(7)
@@ -161,11 +161,13 @@ func recorded(ann authz.Actor) []sample {
 	rule := change.Of[pushrule.Rule]{Stamp: by, Place: inShop, After: &pushrule.Rule{ID: 9}}
 	groupRule := change.Of[pushrule.Rule]{Stamp: by, Place: inTeam, After: &pushrule.Rule{ID: 9}}
 	checked := change.Of[statuscheck.Check]{Stamp: by, Place: inShop, After: &statuscheck.Check{ID: 9, Name: "scan"}}
-	protected := protection.Event{Stamp: by, ProjectID: 5, ProjectName: "Shop", FullPath: shop, Rule: protection.Rule{ID: 9, Name: "main"}}
-	groupBranch := change.Of[protection.Rule]{Stamp: by, Place: inTeam, Before: &protected.Rule, After: &protected.Rule}
+	protected := change.Of[protection.Rule]{Stamp: by, Place: inShop, After: &protection.Rule{ID: 9, Name: "main"}}
+	groupBranch := change.Of[protection.Rule]{Stamp: by, Place: inTeam, Before: protected.Row(), After: protected.Row()}
 	required := change.Of[approval.Rule]{Stamp: by, Place: inShop, After: &approval.Rule{ID: 9, Name: "two eyes", Required: 2}, Before: &approval.Rule{ID: 9, Required: 1}}
 	lax, strict := approval.Settings{Overrides: approval.Value{On: true}}, approval.Settings{Overrides: approval.Value{On: true}, RequirePassword: approval.Value{On: true}}
-	variables := variable.Fact{Stamp: by, Place: inShop, Variable: variable.Variable{ID: 9, Key: "KEY", Protected: true}, Before: &variable.Variable{ID: 9, Key: "KEY"}}
+	variables := variable.Fact{Of: change.Of[variable.Variable]{
+		Stamp: by, Place: inShop, Before: &variable.Variable{ID: 9, Key: "KEY"}, After: &variable.Variable{ID: 9, Key: "KEY", Protected: true},
+	}}
 	name := "shed"
 	machine := change.Of[runner.Runner]{Stamp: by, After: &runner.Runner{ID: 9, Type: runner.InstanceType, Description: &name}}
 	ofRunner := func(event string) []entry { return of(user, int64(ann.UserID), "ann", event, "Ci::Runner", 9, "shed") }
@@ -201,7 +203,7 @@ func recorded(ann authz.Actor) []sample {
 	}, recordedInstance(by, func(event, target string, id int64, title string) []entry {
 		return of(user, int64(ann.UserID), "ann", event, target, id, title)
 	}), []sample{
-		{account.UserCreated{Stamp: by, User: bob}, ofBob("user_created", "Bob")},
+		{account.UserCreated{Of: change.Of[account.User]{Stamp: by, After: &bob}}, ofBob("user_created", "Bob")},
 		{state(account.Active, account.Blocked), ofBob("user_blocked", "bob")},
 		{state(account.Active, account.Deactivated), ofBob("user_deactivate", "bob")},
 		{state(account.Blocked, account.Active), ofBob("user_unblocked", "bob")},
@@ -210,8 +212,8 @@ func recorded(ann authz.Actor) []sample {
 		{state(account.Active, account.Banned), ofBob("user_state_updated", "bob")},
 		{account.AccessLocked{Stamp: by, UserID: 7, Username: "bob"}, system(ofBob("user_access_locked", "bob"))},
 		{account.AccessUnlocked{Stamp: by, UserID: 7, Username: "bob"}, ofBob("user_access_unlocked", "bob")},
-		{account.UserRemoved{Stamp: by, User: bob}, ofBob("user_destroyed", "Bob")},
-		{account.UserRemoved{Stamp: by, User: bob, Rejected: true}, ofBob("user_rejected", "Bob")},
+		{account.UserRemoved{Of: change.Of[account.User]{Stamp: by, After: &bob}}, ofBob("user_destroyed", "Bob")},
+		{account.UserRemoved{Of: change.Of[account.User]{Stamp: by, After: &bob}, Rejected: true}, ofBob("user_rejected", "Bob")},
 		{token.Created{Of: personal}, onUser("personal_access_token_created", "PersonalAccessToken", 9, "")},
 		{token.Created{Of: ofGroup}, nil},
 		{token.Revoked{Of: personal}, onUser("personal_access_token_revoked", "PersonalAccessToken", 9, "")},
@@ -221,9 +223,9 @@ func recorded(ann authz.Actor) []sample {
 		{gpgkey.Added{Of: gpg}, onUser("add_gpg_key", "GpgKey", 9, "ABC")},
 		{gpgkey.Removed{Of: gpg}, onUser("remove_gpg_key", "GpgKey", 9, "ABC")},
 
-		{namespace.MemberAdded{Stamp: by, Place: inTeam, Member: namespace.Member{UserID: 7}}, onTeam("member_created", user, 7, "")},
-		{namespace.MemberChanged{Stamp: by, Place: inShop, Member: namespace.Member{UserID: 7}}, onShop("member_updated", user, 7, "")},
-		{namespace.MemberRemoved{Stamp: by, Place: inShop, Member: namespace.Member{UserID: 7}}, onShop("member_destroyed", user, 7, "")},
+		{namespace.MemberAdded{Of: change.Of[namespace.Member]{Stamp: by, Place: inTeam, After: &namespace.Member{UserID: 7}}}, onTeam("member_created", user, 7, "")},
+		{namespace.MemberChanged{Of: change.Of[namespace.Member]{Stamp: by, Place: inShop, After: &namespace.Member{UserID: 7}}}, onShop("member_updated", user, 7, "")},
+		{namespace.MemberRemoved{Of: change.Of[namespace.Member]{Stamp: by, Place: inShop, After: &namespace.Member{UserID: 7}}}, onShop("member_destroyed", user, 7, "")},
 		{namespace.AccessDenied{Stamp: by, Place: inShop, UserID: 7}, onShop("access_request_denied", user, 7, "")},
 		{namespace.AccessDenied{Stamp: by, Place: inShop, UserID: ann.UserID}, onShop("access_request_withdrawn", user, int64(ann.UserID), "")},
 		{namespace.Invited{Stamp: by, Place: inTeam, Email: "x@y"}, onTeam("member_invited", user, 0, "x@y")},
@@ -255,7 +257,7 @@ func recorded(ann authz.Actor) []sample {
 		{project.Marked{Fact: fact, Restored: true}, ofFormer("project_restored")},
 		{project.Deleted{Fact: fact}, ofShop("project_destroyed")},
 		{project.Transferred{Fact: fact}, ofShop("project_namespace_updated")},
-		{project.Forked{Fact: project.Fact{Stamp: by, Project: formerPlace}, Source: &place}, onShop("project_fork_operation", projectType, 5, shop)},
+		{project.Forked{Fact: project.Fact{Stamp: by, After: &formerPlace}, Source: &place}, onShop("project_fork_operation", projectType, 5, shop)},
 		{project.ForkLinked{Fact: fact, Source: &formerPlace}, ofShop("project_fork_relationship_created")},
 		{project.Unforked{Fact: fact}, ofShop("project_fork_relationship_removed")},
 		{project.Unforked{Fact: fact, Deleted: true}, nil},
@@ -284,16 +286,16 @@ func recorded(ann authz.Actor) []sample {
 			},
 			onShop("status_check_response_update", "MergeRequests::ExternalStatusCheck", 9, "scan"),
 		},
-		{protection.BranchProtected{Event: protected}, onShop("protected_branch_created", "ProtectedBranch", 9, "main")},
-		{protection.BranchProtectionUpdated{Event: protected}, onShop("protected_branch_updated", "ProtectedBranch", 9, "main")},
-		{protection.BranchUnprotected{Event: protected}, onShop("protected_branch_removed", "ProtectedBranch", 9, "main")},
+		{protection.BranchProtected{Of: protected}, onShop("protected_branch_created", "ProtectedBranch", 9, "main")},
+		{protection.BranchProtectionUpdated{Of: protected}, onShop("protected_branch_updated", "ProtectedBranch", 9, "main")},
+		{protection.BranchUnprotected{Of: protected}, onShop("protected_branch_removed", "ProtectedBranch", 9, "main")},
 		{protection.GroupBranchProtected{Of: groupBranch}, onTeam("protected_branch_created", "ProtectedBranch", 9, "main")},
 		{protection.GroupBranchProtectionUpdated{Of: groupBranch}, onTeam("protected_branch_updated", "ProtectedBranch", 9, "main")},
 		{protection.GroupBranchUnprotected{Of: groupBranch}, onTeam("protected_branch_removed", "ProtectedBranch", 9, "main")},
-		{protection.TagProtected{Event: protected}, onShop("protected_tag_created", "ProtectedTag", 9, "main")},
-		{protection.TagUnprotected{Event: protected}, onShop("protected_tag_removed", "ProtectedTag", 9, "main")},
+		{protection.TagProtected{TagEvent: protection.TagEvent{Of: protected}}, onShop("protected_tag_created", "ProtectedTag", 9, "main")},
+		{protection.TagUnprotected{TagEvent: protection.TagEvent{Of: protected}}, onShop("protected_tag_removed", "ProtectedTag", 9, "main")},
 		{
-			mergerequest.Merged{Fact: mergerequest.Fact{Stamp: by, MergeRequest: mergerequest.MergeRequest{ID: 9, Title: "Add"}, Project: &place}},
+			mergerequest.Merged{Fact: mergerequest.Fact{Of: change.Of[mergerequest.MergeRequest]{Stamp: by, Place: place.Place(), After: &mergerequest.MergeRequest{ID: 9, Title: "Add"}}, Project: &place}},
 			onShop("merge_request_merged", "MergeRequest", 9, "Add"),
 		},
 	})

@@ -76,12 +76,12 @@ func recordedAccounts(by authz.Stamp, bob *account.User, ofBob func(event, detai
 		return e
 	}
 	return []sample{
-		{account.UserUpdated{Stamp: by, Before: *bob, User: now, NewPassword: true, Promoted: true}, all},
-		{account.UserUpdated{Stamp: by, Before: *bob, User: *bob}, nil},
+		{account.UserUpdated{Of: change.Of[account.User]{Stamp: by, Before: bob, After: &now}, NewPassword: true, Promoted: true}, all},
+		{account.UserUpdated{Of: change.Of[account.User]{Stamp: by, Before: bob, After: bob}}, nil},
 		{account.SignedOn{Stamp: by}, onAnn("authenticated_with_password")},
 		{account.SignOnFailed{Stamp: by}, onAnn("login_failed_with_standard_authentication")},
 		{account.SignOnFailed{Stamp: authz.Actor{}.Stamp(by.At)}, nobody},
-		{account.PasswordLinked{Stamp: by, User: *bob}, ofBob("password_reset_requested", "Bob")},
+		{account.PasswordLinked{Of: change.Of[account.User]{Stamp: by, After: bob}}, ofBob("password_reset_requested", "Bob")},
 		{account.AddressAdded{Stamp: by, ID: 9, UserID: bob.ID, Username: "bob", Email: "b@example.com"}, address("email_created")},
 		{account.AddressRemoved{Stamp: by, ID: 9, UserID: bob.ID, Username: "bob", Email: "b@example.com"}, address("email_destroyed")},
 	}
@@ -129,12 +129,12 @@ func recordedAttributes(by authz.Stamp, p *project.Project, g *namespace.Group, 
 	locked := *g
 	locked.SettingsJSON = `{"membership_lock":true,"shared_runners_minutes_limit":5}`
 	return []sample{
-		{project.Updated{Fact: project.Fact{Stamp: by, Project: changed, Before: &former}, Attributes: attributes}, shop},
-		{project.Updated{Fact: project.Fact{Stamp: by, Project: *p, Before: p}, Attributes: levels}, features},
-		{project.Updated{Fact: project.Fact{Stamp: by, Project: *p, Before: p}, Attributes: []string{"visibility"}}, onShop("project_visibility_level_updated", "Project", 5, "Shop")},
-		{namespace.GroupUpdated{GroupFact: namespace.GroupFact{Stamp: by, Group: *g, Before: g}, Attributes: list}, team},
+		{project.Updated{Fact: project.Fact{Stamp: by, After: &changed, Before: &former}, Attributes: attributes}, shop},
+		{project.Updated{Fact: project.Fact{Stamp: by, After: p, Before: p}, Attributes: levels}, features},
+		{project.Updated{Fact: project.Fact{Stamp: by, After: p, Before: p}, Attributes: []string{"visibility"}}, onShop("project_visibility_level_updated", "Project", 5, "Shop")},
+		{namespace.GroupUpdated{GroupFact: namespace.GroupFact{Stamp: by, After: g, Before: g}, Attributes: list}, team},
 		{
-			namespace.GroupUpdated{GroupFact: namespace.GroupFact{Stamp: by, Group: locked, Before: g}, Attributes: []string{"settings"}},
+			namespace.GroupUpdated{GroupFact: namespace.GroupFact{Stamp: by, After: &locked, Before: g}, Attributes: []string{"settings"}},
 			append(onTeam("group_membership_lock_updated", "Group", 3, "Team"), onTeam("group_shared_runners_minutes_limit_updated", "Group", 3, "Team")...),
 		},
 	}
@@ -157,8 +157,8 @@ func recordedElsewhere(by authz.Stamp, inTeam authz.Place, author entry) []sampl
 	key := variable.Variable{ID: 9, Key: "KEY"}
 	secret := key
 	secret.Protected = true
-	instance := variable.Fact{Stamp: by, Variable: secret, Before: &key}
-	group := variable.Fact{Stamp: by, Place: inTeam, Variable: secret, Before: &key}
+	instance := variable.Fact{Of: change.Of[variable.Variable]{Stamp: by, Before: &key, After: &secret}}
+	group := variable.Fact{Of: change.Of[variable.Variable]{Stamp: by, Place: inTeam, Before: &key, After: &secret}}
 	name := "shed"
 	registered := change.Of[runner.Runner]{Stamp: by, After: &runner.Runner{ID: 9, Type: runner.InstanceType, Description: &name, Registered: true}}
 	made := token.Token{ID: 9, UserID: 7, Kind: token.Project}

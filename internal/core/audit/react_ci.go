@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/jobtoken"
 	"tenon/internal/core/project"
@@ -58,7 +59,7 @@ func (t table) ci() {
 	record[securefile.Deleted](t, "ci_secure_file_deleted", "Removed secure file")
 	one(t, func(e jobtoken.ScopeChanged) Entry {
 		done := either(e.Inbound, "enabled", "disabled")
-		return entry(project.Fact{Stamp: e.Stamp, Project: e.Project}.Changed(), "secure_ci_job_token_inbound_"+done, "Secure ci_job_token was "+done+" for inbound")
+		return entry(change.View(e.Stamp, e.Project.Place(), &e.Project, &e.Project), "secure_ci_job_token_inbound_"+done, "Secure ci_job_token was "+done+" for inbound")
 	})
 	one(t, func(e jobtoken.Allowed) Entry { return listed(&e.Listing, "added", "added to") })
 	one(t, func(e jobtoken.Disallowed) Entry { return listed(&e.Listing, "removed", "removed from") })
@@ -127,6 +128,6 @@ func (t table) path(ctx context.Context, query string, id any) (string, error) {
 
 func listed(e *jobtoken.Listing, done, words string) Entry {
 	kind := either(e.Group, "group", "project")
-	return entry(project.Fact{Stamp: e.Stamp, Project: e.Project}.Changed(), "secure_ci_job_token_"+kind+"_"+done,
+	return entry(change.View(e.Stamp, e.Project.Place(), &e.Project, &e.Project), "secure_ci_job_token_"+kind+"_"+done,
 		either(e.Group, "Group ", "Project ")+e.Name+" was "+words+" inbound list of allowed projects for ci_job_token")
 }

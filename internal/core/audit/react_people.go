@@ -13,7 +13,7 @@ import (
 // people is about users, what they sign in with, and the instance.
 func (t table) people() {
 	record(t, "user_created", "", func(e account.UserCreated, out *Entry) {
-		u := &e.User
+		u := e.Row()
 		out.Message = "User " + u.Username + " created"
 		*out = asUser(u, *out).with("add", "user", "registration_details", map[string]any{
 			"id": u.ID, "username": u.Username, "name": u.Name, "email": u.Email, "access_level": either(u.Admin, "admin", "regular"),
@@ -28,11 +28,11 @@ func (t table) people() {
 		return ofUser(e.UserID, e.Username, Entry{By: e.By, Event: "user_access_unlocked", Message: "User access unlocked"}).target(User, int64(e.UserID), e.Username)
 	})
 	record(t, "user_destroyed", "", func(e account.UserRemoved, out *Entry) {
-		out.Message = "User " + e.User.Username + " scheduled for deletion"
+		out.Message = "User " + e.Row().Username + " scheduled for deletion"
 		if e.Rejected {
 			out.Event, out.Message = "user_rejected", "Instance access request rejected"
 		}
-		*out = asUser(&e.User, *out).with("remove", "user")
+		*out = asUser(e.Row(), *out).with("remove", "user")
 	})
 	one(t, func(e account.SignedOn) Entry {
 		return self(e.Stamp, "authenticated_with_password", "Signed in with standard authentication").with("with", "standard")
@@ -44,7 +44,7 @@ func (t table) people() {
 		}
 		return out
 	})
-	record(t, "password_reset_requested", "Ask for password reset", func(e account.PasswordLinked, out *Entry) { *out = asUser(&e.User, *out) })
+	record(t, "password_reset_requested", "Ask for password reset", func(e account.PasswordLinked, out *Entry) { *out = asUser(e.Row(), *out) })
 	one(t, func(e account.AddressAdded) Entry {
 		return ofUser(e.UserID, e.Username, Entry{By: e.By, Event: "email_created", Message: "Email created"}).target("Email", e.ID, e.Email).with("add", "email")
 	})
@@ -103,22 +103,22 @@ func ofToken(t *token.Token, e Entry) Entry {
 
 // stateChanged says that an account may act again or no more.
 func stateChanged(e account.UserStateChanged, out *Entry) {
-	*out = asUser(&e.User, *out)
-	out.TargetDetails = e.User.Username
-	out.Event, out.Message = "user_state_updated", "Changed state from "+string(e.Before.State)+" to "+string(e.User.State)
+	*out = asUser(e.Row(), *out)
+	out.TargetDetails = e.Row().Username
+	out.Event, out.Message = "user_state_updated", "Changed state from "+string(e.Before.State)+" to "+string(e.Row().State)
 	switch {
-	case e.User.State == account.Blocked:
+	case e.Row().State == account.Blocked:
 		out.Event, out.Message = "user_blocked", "Blocked user"
-	case e.User.State == account.Deactivated:
+	case e.Row().State == account.Deactivated:
 		out.Event, out.Message = "user_deactivate", "Deactivated user"
-	case e.User.State == account.Active && e.Before.State == account.Blocked:
+	case e.Row().State == account.Active && e.Before.State == account.Blocked:
 		out.Event, out.Message = "user_unblocked", "Unblocked user"
-	case e.User.State == account.Active && e.Before.State == account.PendingApproval:
+	case e.Row().State == account.Active && e.Before.State == account.PendingApproval:
 		out.Event, out.Message = "user_approved", "Instance access request approved"
-	case e.User.State == account.Active:
+	case e.Row().State == account.Active:
 		out.Event, out.Message = "user_activate", "Activated user"
 	}
-	*out = out.with("change", "state", "from", e.Before.State, "to", e.User.State)
+	*out = out.with("change", "state", "from", e.Before.State, "to", e.Row().State)
 }
 
 // groups is about groups, and the members of groups and projects.
@@ -128,7 +128,7 @@ func (t table) groups() {
 		out.EntityPath = e.Before.FullPath
 		out.Event, out.Message, out.TargetDetails = "group_deletion_marked", "Group marked for deletion", e.Before.Name
 		if e.Restored {
-			out.Event, out.Message, out.TargetDetails = "group_restored", "Group restored", e.Group.Name
+			out.Event, out.Message, out.TargetDetails = "group_restored", "Group restored", e.Row().Name
 		}
 	})
 	record(t, "group_archived", "Group archived", func(e namespace.GroupArchived, out *Entry) {
@@ -139,19 +139,19 @@ func (t table) groups() {
 	many(t, groupUpdated)
 	record[namespace.GroupDeleted](t, "group_destroyed", "Group destroyed")
 	record(t, "group_transferred", "", func(e namespace.GroupTransferred, out *Entry) {
-		out.Message = "Changed parent group: " + e.Before.FullPath + " is " + e.Group.FullPath
-		*out = out.with("change", "parent", "from", e.Before.FullPath, "to", e.Group.FullPath)
+		out.Message = "Changed parent group: " + e.Before.FullPath + " is " + e.Row().FullPath
+		*out = out.with("change", "parent", "from", e.Before.FullPath, "to", e.Row().FullPath)
 	})
 	record(t, "member_created", "Membership created", func(e namespace.MemberAdded, out *Entry) {
-		*out = member(&e.User, *out).with("add", "user_access", "as", e.Member.Level.Name(), "member_id", e.Member.ID)
+		*out = member(&e.User, *out).with("add", "user_access", "as", e.Row().Level.Name(), "member_id", e.Row().ID)
 	})
 	record(t, "member_updated", "Membership updated", func(e namespace.MemberChanged, out *Entry) {
-		to := e.Member.Level.Name()
+		to := e.Row().Level.Name()
 		*out = member(&e.User, *out).with("change", "access_level", "from", e.Before.Level.Name(), "to", to, "as", to,
-			"expiry_from", e.Before.ExpiresOn, "expiry_to", e.Member.ExpiresOn, "member_id", e.Member.ID)
+			"expiry_from", e.Before.ExpiresOn, "expiry_to", e.Row().ExpiresOn, "member_id", e.Row().ID)
 	})
 	record(t, "member_destroyed", "Membership destroyed", func(e namespace.MemberRemoved, out *Entry) {
-		*out = member(&e.User, *out).with("remove", "user_access", "member_id", e.Member.ID)
+		*out = member(&e.User, *out).with("remove", "user_access", "member_id", e.Row().ID)
 	})
 	record(t, "access_request_denied", "Access request denied", func(e namespace.AccessDenied, out *Entry) {
 		if e.By.UserID == e.UserID {

@@ -29,16 +29,16 @@ func (t table) projects() {
 	record(t, "", "", func(e project.Marked, out *Entry) {
 		out.Event = either(e.Restored, "project_restored", "project_deletion_marked")
 		out.Message = either(e.Restored, "Project restored", "Project marked for deletion")
-		out.EntityPath, out.TargetDetails = e.Before.FullPath, either(e.Restored, e.Project.Name, e.Before.Name)
+		out.EntityPath, out.TargetDetails = e.Before.FullPath, either(e.Restored, e.Row().Name, e.Before.Name)
 	})
-	record(t, "project_destroyed", "", func(e project.Deleted, out *Entry) { out.Message = "Project '" + e.Project.FullPath + "' was deleted" })
+	record(t, "project_destroyed", "", func(e project.Deleted, out *Entry) { out.Message = "Project '" + e.Row().FullPath + "' was deleted" })
 	record(t, "project_namespace_updated", "", func(e project.Transferred, out *Entry) {
-		from, to := e.Before.FullPath, e.Project.FullPath
+		from, to := e.Before.FullPath, e.Row().FullPath
 		out.Message = "Changed namespace from " + from + " to " + to
 		*out = out.with("change", "namespace", "from", from, "to", to)
 	})
 	record(t, "project_fork_operation", "", func(e project.Forked, out *Entry) {
-		out.Message, out.EntityID, out.EntityPath = "Forked project to "+e.Project.FullPath, int64(e.Source.ID), e.Source.FullPath
+		out.Message, out.EntityID, out.EntityPath = "Forked project to "+e.Row().FullPath, int64(e.Source.ID), e.Source.FullPath
 		out.TargetID, out.TargetDetails = int64(e.Source.ID), e.Source.FullPath
 	})
 	record(t, "project_fork_relationship_created", "", func(e project.ForkLinked, out *Entry) { out.Message = "Made a fork of " + e.Source.FullPath })
@@ -83,10 +83,10 @@ func (t table) rules() {
 	record(t, "push_rule_created", "Added push rule", func(e pushrule.Created, out *Entry) { *out = terms(e.Of, *out) })
 	record(t, "push_rule_updated", "Changed push rule", func(e pushrule.Updated, out *Entry) { *out = terms(e.Of, *out) })
 	record(t, "push_rule_removed", "Removed push rule", func(e pushrule.Deleted, out *Entry) { *out = terms(e.Of, *out) })
-	record(t, "protected_branch_created", "Added", func(e protection.BranchProtected, out *Entry) { *out = branches(&e.Rule, *out) })
-	record(t, "protected_branch_updated", "Changed", func(e protection.BranchProtectionUpdated, out *Entry) { *out = branches(&e.Rule, *out) })
+	record(t, "protected_branch_created", "Added", func(e protection.BranchProtected, out *Entry) { *out = branches(e.Row(), *out) })
+	record(t, "protected_branch_updated", "Changed", func(e protection.BranchProtectionUpdated, out *Entry) { *out = branches(e.Row(), *out) })
 	record(t, "protected_branch_removed", "", func(e protection.BranchUnprotected, out *Entry) {
-		*out = branches(&e.Rule, *out)
+		*out = branches(e.Row(), *out)
 		out.Message = "Unprotected branch"
 	})
 	record(t, "protected_branch_created", "Added", func(e protection.GroupBranchProtected, out *Entry) { *out = branches(e.After, *out) })
@@ -96,7 +96,7 @@ func (t table) rules() {
 		out.Message = "Unprotected branch"
 	})
 	record(t, "protected_tag_created", "Added protected tag", func(e protection.TagProtected, out *Entry) {
-		*out = out.with("create_access_levels", roles(&e.Rule, protection.ActionCreateTag))
+		*out = out.with("create_access_levels", roles(e.Row(), protection.ActionCreateTag))
 	})
 	record[protection.TagUnprotected](t, "protected_tag_removed", "Unprotected tag")
 	record(t, "approval_rule_created", "", func(e approval.RuleCreated, out *Entry) {

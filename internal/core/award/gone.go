@@ -20,7 +20,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 		return s.links().Remove(ctx, e.Table, e.IDs)
 	})
 	event.On(b, name, func(ctx context.Context, e namespace.GroupRemoving) error {
-		return s.links().RemoveInGroup(ctx, e.Group.ID)
+		return s.links().RemoveInGroup(ctx, e.Row().ID)
 	})
 }
 

@@ -48,12 +48,12 @@ const ofPlace = "board_id IN (SELECT b.id FROM boards b WHERE b.namespace_id IN 
 // OnTransferred replaces the labels and milestones of former groups on the boards of a
 // project, and removes the lists of their iterations.
 func (s *Service) OnTransferred(ctx context.Context, e project.Transferred) error {
-	return s.replaceFormer(ctx, e.By, e.Project.Place())
+	return s.replaceFormer(ctx, e.By, e.Row().Place())
 }
 
 // OnGroupTransferred is OnTransferred for the boards of a group and of all below it.
 func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
-	return s.replaceFormer(ctx, e.By, e.Group.Place())
+	return s.replaceFormer(ctx, e.By, e.Row().Place())
 }
 
 func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at authz.Place) error {

@@ -133,7 +133,12 @@ func Created[T Row](as authz.Actor, now time.Time, in authz.Place, row *T) Of[T]
 
 // Updated says what an update of a row has written.
 func Updated[T Row](as authz.Actor, now time.Time, in authz.Place, c *db.Change[T]) Of[T] {
-	return Of[T]{Stamp: as.Stamp(now), Place: in, Before: &c.Before, After: &c.After}
+	return Between(as, now, in, &c.Before, &c.After)
+}
+
+// Between says what became of a row, where its two states hold more than an update has written.
+func Between[T Row](as authz.Actor, now time.Time, in authz.Place, before, after *T) Of[T] {
+	return Of[T]{Stamp: as.Stamp(now), Place: in, Before: before, After: after}
 }
 
 // Deleted says that a row is gone.
@@ -143,7 +148,7 @@ func Deleted[T Row](as authz.Actor, now time.Time, in authz.Place, row *T) Of[T]
 
 // About says that something happened to a row that has not changed.
 func About[T Row](as authz.Actor, now time.Time, in authz.Place, row *T) Of[T] {
-	return Of[T]{Stamp: as.Stamp(now), Place: in, Before: row, After: row}
+	return Between(as, now, in, row, row)
 }
 
 // Row is the row as it is now, or was when it was deleted.

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
+	"tenon/internal/core/change"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/planlimit"
 	"tenon/internal/core/schedule"
@@ -123,7 +124,7 @@ func TestSchedules(t *testing.T) {
 
 		// A blocked owner.
 		check(t, w.DB.InTx(ctx, func(ctx context.Context) error {
-			return w.Bus.Publish(ctx, account.UserStateChanged{User: account.User{ID: w.maintainer.UserID, State: account.Blocked}})
+			return w.Bus.Publish(ctx, account.UserStateChanged{Of: change.Of[account.User]{After: &account.User{ID: w.maintainer.UserID, State: account.Blocked}}})
 		}))
 		open, err := s.List(ctx, w.guest, w.as(w.guest), schedule.Filter{Active: new(true)})
 		if err != nil || len(open.Items) != 0 {

@@ -12,17 +12,15 @@ import (
 
 // Fact is what every event of this package says. Handlers do not change what it points to.
 type Fact struct {
-	authz.Stamp
+	change.Of[Epic] // with labels
 
-	Epic   Epic  // as it is now, or was at its deletion, with labels
-	Before *Epic // the same before the change; nil where the epic was made or deleted
-	Group  *namespace.Group
+	Group *namespace.Group
 }
 
 // Created is published when an epic was made.
 type Created struct {
 	Fact
-	Of *Source // what the epic was made of; nil for all but promoted issues
+	Source *Source // what the epic was made of; nil for all but promoted issues
 }
 
 // Source is an issue that an epic was made of.
@@ -31,22 +29,9 @@ type Source struct {
 	Project *project.Project
 }
 
-// Changed is the event in its generic form.
-func (f Fact) Changed() change.Fact {
-	return change.View(f.Stamp, f.Group.Place(), f.Before, &f.Epic)
-}
-
-// Changed is the event in its generic form.
-func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Group.Place(), &e.Epic, nil)
-}
-
-// Has reports whether one of the columns has changed.
-func (f Fact) Has(columns ...string) bool { return change.Has(f.Before, &f.Epic, columns...) }
-
 // Labelled are the labels that were added and removed.
 func (f Fact) Labelled() (added, removed []label.Label) {
-	return change.Sets(change.Former(f.Before).Labels, f.Epic.Labels)
+	return change.Sets(change.Former(f.Before).Labels, f.Row().Labels)
 }
 
 // Updated is published when something but the state of an epic changed. Where the state
@@ -63,7 +48,7 @@ type Reopened struct{ Fact }
 type Deleted struct{ Fact }
 
 // Gone names it for those who clear what hangs on it.
-func (e Deleted) Gone() noteable.Ref { return e.Epic.Ref() }
+func (e Deleted) Gone() noteable.Ref { return e.Row().Ref() }
 
 // ChildAdded is published when an epic got a parent, also in the place of another.
 type ChildAdded struct {

@@ -42,7 +42,7 @@ func members(of ID) sequence { return sequence{table: "epic_issues", epic: "epic
 // Subscribe registers what happens with epics when something else happens.
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "epics of moved issues", func(ctx context.Context, e issue.Moved) error {
-		if _, err := s.DB.Exec(ctx, "UPDATE epic_issues SET issue_id = ? WHERE issue_id = ?", e.To.ID, e.Issue.ID); err != nil {
+		if _, err := s.DB.Exec(ctx, "UPDATE epic_issues SET issue_id = ? WHERE issue_id = ?", e.To.ID, e.Row().ID); err != nil {
 			return fmt.Errorf("epic of moved issue: %w", err)
 		}
 		return nil

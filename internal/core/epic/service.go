@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/namespace"
@@ -145,7 +146,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, g *namespace.Group
 			return err
 		}
 		e.Labels = label.With(nil, labels, nil)
-		if err := s.Bus.Publish(ctx, Created{Fact{Epic: e, Group: g, Stamp: as.Stamp(now)}, of}); err != nil {
+		if err := s.Bus.Publish(ctx, Created{Fact{change.Created(as, now, g.Place(), &e), g}, of}); err != nil {
 			return err
 		}
 		return s.adopt(ctx, as, in.ParentID, &e, g)
@@ -174,7 +175,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, e *Epic, g *namesp
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		_, err := db.Delete(ctx, s.DB, s.row(e.ID).Provided(as.UnmodifiedAt), func(ctx context.Context, now *Epic) error {
 			now.Labels = e.Labels // as handlers find them while the row is there
-			if err := s.Bus.Publish(ctx, Deleted{Fact{Epic: *now, Group: g, Stamp: as.Stamp(s.Now())}}); err != nil {
+			if err := s.Bus.Publish(ctx, Deleted{Fact{change.Deleted(as, s.Now(), g.Place(), now), g}}); err != nil {
 				return err
 			}
 			return s.Labels.Detach(ctx, e.Ref())

@@ -88,8 +88,8 @@ func (s *Service) change(ctx context.Context, as authz.Actor, g *namespace.Group
 	if err != nil {
 		return err
 	}
-	f := Fact{Epic: out.After, Before: &before, Group: g, Stamp: as.Stamp(s.Now())}
-	if change.HasOther(f.Before, &f.Epic, "state", "closed_at", "closed_by_id", "updated_at") {
+	f := Fact{change.Between(as, s.Now(), g.Place(), &before, &out.After), g}
+	if change.HasOther(f.Before, f.Row(), "state", "closed_at", "closed_by_id", "updated_at") {
 		if err := s.Bus.Publish(ctx, Updated{f}); err != nil {
 			return err
 		}
@@ -103,9 +103,9 @@ func (s *Service) change(ctx context.Context, as authz.Actor, g *namespace.Group
 // publishState says that an epic was closed or opened again.
 func (s *Service) publishState(ctx context.Context, f Fact) error {
 	switch {
-	case f.Epic.State == f.Before.State:
+	case f.Row().State == f.Before.State:
 		return nil
-	case f.Epic.State == StateClosed:
+	case f.Row().State == StateClosed:
 		return s.Bus.Publish(ctx, Closed{f})
 	default:
 		return s.Bus.Publish(ctx, Reopened{f})

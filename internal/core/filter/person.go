@@ -163,7 +163,7 @@ func (r Rows) Unassign(ctx context.Context, d *db.DB, e namespace.MemberRemoved)
 	}
 	table, key := r.assignees()
 	_, err := d.Exec(ctx, "DELETE FROM "+table+" WHERE user_id = ? AND "+key+" IN (SELECT t.id FROM "+rows+" t JOIN projects p ON p.id = t."+project+`
-		JOIN namespace_ancestors a ON a.namespace_id = p.namespace_id WHERE a.ancestor_id = ?)`, e.Member.UserID, e.Place.Namespace)
+		JOIN namespace_ancestors a ON a.namespace_id = p.namespace_id WHERE a.ancestor_id = ?)`, e.Row().UserID, e.Place.Namespace)
 	if err != nil {
 		return fmt.Errorf("unassign member: %w", err)
 	}

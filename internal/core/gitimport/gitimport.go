@@ -58,12 +58,12 @@ func New(d Deps) *Service {
 // Subscribe registers what ends the import of a project.
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "running imports"
-	event.On(b, name, func(ctx context.Context, e project.Deleted) error { return s.Cancel(ctx, e.Project.ID) })
+	event.On(b, name, func(ctx context.Context, e project.Deleted) error { return s.Cancel(ctx, e.Row().ID) })
 	event.On(b, name, func(ctx context.Context, e project.Marked) error {
 		if e.Restored {
 			return nil
 		}
-		return s.Cancel(ctx, e.Project.ID)
+		return s.Cancel(ctx, e.Row().ID)
 	})
 }
 

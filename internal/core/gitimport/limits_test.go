@@ -166,7 +166,7 @@ func TestService_Cancel(t *testing.T) {
 		})
 		imports, run := w.importFrom(t.Context(), gitimport.Limits{}, server.URL)
 		imports.Subscribe(w.Bus)
-		deleted := project.Deleted{Fact: project.Fact{Project: project.Project{ID: w.id}}}
+		deleted := project.Deleted{Fact: project.Fact{Before: &project.Project{ID: w.id}}}
 		restored := project.Marked{Fact: deleted.Fact, Restored: true}
 		ended := make(chan error, 1)
 		go func() { ended <- run() }()

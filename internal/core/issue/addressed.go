@@ -29,6 +29,6 @@ func (s *Service) Address(ctx context.Context, as authz.Actor, p *project.Projec
 		return err
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
-		return s.Bus.Publish(ctx, Addressed{Fact{Issue: *i, Before: i, Project: p, Stamp: as.Stamp(s.Now())}, w})
+		return s.Bus.Publish(ctx, Addressed{s.changed(as, p, i, i), w})
 	})
 }

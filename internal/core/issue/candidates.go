@@ -25,7 +25,7 @@ func (s *Service) candidates(q *page.Query, as authz.Actor, in authz.Place, f Fi
 		return &row, ofID
 	}
 	q.Candidates = f.indexed(as, project.Of(in), where)
-	if query, args, ok := s.DB.Holding(Texts, filter.Terms(f.Search)); ok {
+	if query, args, ok := s.DB.Holding(texts, filter.Terms(f.Search)); ok {
 		q.Candidates = append(q.Candidates, page.Candidates{SQL: query, Args: args})
 	}
 	if f.Epic.ID != 0 {

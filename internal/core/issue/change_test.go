@@ -207,7 +207,7 @@ func TestService_CloseAll_deleted(t *testing.T) {
 		p := f.Find(f.planner, f.id)
 		gone, other := f.create(f.planner, issue.Input{Title: "Gone"}), f.create(f.planner, issue.Input{Title: "Other"})
 		event.On(f.Bus, "test", func(_ context.Context, e issue.Closed) error {
-			if e.Issue.ID == gone.ID {
+			if e.Row().ID == gone.ID {
 				return errs.Missing("") // as the locked read says of a row that was deleted after Find
 			}
 			return nil

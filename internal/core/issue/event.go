@@ -11,10 +11,8 @@ import (
 
 // Fact is what every event of this package says. Handlers do not change what it points to.
 type Fact struct {
-	authz.Stamp
+	change.Of[Issue] // with labels and assignees
 
-	Issue   Issue  // as it is now, or was at its deletion, with labels and assignees
-	Before  *Issue // the same before the change; nil where the issue was made or deleted
 	Project *project.Project
 }
 
@@ -80,23 +78,15 @@ type Reopened struct{ Fact }
 type Deleted struct{ Fact }
 
 // Gone names it for those who clear what hangs on it.
-func (e Deleted) Gone() noteable.Ref { return e.Issue.Ref() }
+func (e Deleted) Gone() noteable.Ref { return e.Row().Ref() }
 
-// Changed is the event in its generic form.
-func (f Fact) Changed() change.Fact {
-	return change.View(f.Stamp, f.Project.Place(), f.Before, &f.Issue)
+// changed is what an event says of a change whose two states have labels and people.
+func (s *Service) changed(as authz.Actor, p *project.Project, before, now *Issue) Fact {
+	return Fact{change.Between(as, s.Now(), p.Place(), before, now), p}
 }
-
-// Changed is the event in its generic form.
-func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Project.Place(), &e.Issue, nil)
-}
-
-// Has reports whether one of the columns has changed.
-func (f Fact) Has(columns ...string) bool { return change.Has(f.Before, &f.Issue, columns...) }
 
 // updated reports whether something but the state has changed.
-func (f Fact) updated() bool { return updated(f.Before, &f.Issue) }
+func (f Fact) updated() bool { return updated(f.Before, f.Row()) }
 
 func updated(before, after *Issue) bool {
 	return change.HasOther(before, after, "state", "closed_at", "closed_by_id", "updated_at", "updated_by_id", "discussion_locked") ||
@@ -105,12 +95,12 @@ func updated(before, after *Issue) bool {
 
 // Assigned are the users who were added to the assignees and removed from them.
 func (f Fact) Assigned() (added, removed []authz.UserID) {
-	return change.Sets(change.Former(f.Before).Assignees, f.Issue.Assignees)
+	return change.Sets(change.Former(f.Before).Assignees, f.Row().Assignees)
 }
 
 // Labelled are the labels that were added and removed.
 func (f Fact) Labelled() (added, removed []label.Label) {
-	return change.Sets(change.Former(f.Before).Labels, f.Issue.Labels)
+	return change.Sets(change.Former(f.Before).Labels, f.Row().Labels)
 }
 
 // Changed is the event in its generic form: about the source, which itself is as before.

@@ -91,7 +91,7 @@ func TestService_Create(t *testing.T) {
 		f := setUp(t, d)
 		var published []string
 		event.On(f.Bus, "test", func(_ context.Context, e issue.Created) error {
-			published = append(published, e.Issue.Title+" by "+e.By.Username)
+			published = append(published, e.Row().Title+" by "+e.By.Username)
 			return nil
 		})
 		due, text := "2023-06-01", "What it is"

@@ -23,12 +23,12 @@ func (s *Service) OnPromoted(ctx context.Context, e milestone.Promoted) error {
 // OnTransferred replaces the milestones of former groups on the issues of a project, and takes
 // their iterations away.
 func (s *Service) OnTransferred(ctx context.Context, e project.Transferred) error {
-	return s.replaceFormer(ctx, e.By, e.Project.Place())
+	return s.replaceFormer(ctx, e.By, e.Row().Place())
 }
 
 // OnGroupTransferred is OnTransferred for all projects below a group.
 func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
-	return s.replaceFormer(ctx, e.By, e.Group.Place())
+	return s.replaceFormer(ctx, e.By, e.Row().Place())
 }
 
 func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at authz.Place) error {

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/label"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
@@ -60,7 +61,7 @@ func (s *Service) Move(ctx context.Context, as authz.Actor, p *project.Project, 
 		if err := s.takeOver(ctx, i.ID, made.ID); err != nil {
 			return err
 		}
-		f := Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.Now())}
+		f := s.changed(as, p, &before, &out.After)
 		if before.State != out.After.State {
 			if err := s.Bus.Publish(ctx, Closed{Fact: f}); err != nil {
 				return err
@@ -90,7 +91,7 @@ func (s *Service) Clone(ctx context.Context, as authz.Actor, p *project.Project,
 			return err
 		}
 		return s.Bus.Publish(ctx, Cloned{
-			Fact: Fact{Issue: *i, Before: i, Project: p, Stamp: as.Stamp(s.Now())}, To: *made, ToProject: target,
+			Fact: s.changed(as, p, i, i), To: *made, ToProject: target,
 		})
 	})
 	if err != nil {
@@ -184,7 +185,7 @@ func (s *Service) place(ctx context.Context, as authz.Actor, c copying, made *Is
 	if err := s.Labels.Attach(ctx, made.Ref(), labels); err != nil {
 		return err
 	}
-	return s.Bus.Publish(ctx, Created{Fact: Fact{Issue: *made, Project: to, Stamp: as.Stamp(s.Now())}, CopyOf: i.ID, WithNotes: c.notes, From: c.from})
+	return s.Bus.Publish(ctx, Created{Fact: Fact{change.Created(as, s.Now(), to.Place(), made), to}, CopyOf: i.ID, WithNotes: c.notes, From: c.from})
 }
 
 // takeOver gives the links and the time of an issue to another, which is new.
@@ -235,7 +236,7 @@ func (s *Service) MarkDuplicate(ctx context.Context, as authz.Actor, p *project.
 			return err
 		}
 		return s.Bus.Publish(ctx, Duplicated{
-			Fact: Fact{Issue: *out, Before: i, Project: p, Stamp: as.Stamp(s.Now())}, Of: *original, OfProject: op,
+			Fact: s.changed(as, p, i, out), Of: *original, OfProject: op,
 		})
 	})
 	if err != nil {

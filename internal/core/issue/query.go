@@ -29,8 +29,11 @@ const (
 	withPlace = " CROSS JOIN namespaces n"
 )
 
-// Texts are searched.
-var Texts = filter.Trigrams("issues")
+// texts are searched.
+var texts = filter.Trigrams("issues")
+
+// Indexed gives the texts that lists search.
+func (s *Service) Indexed() db.Trigrams { return texts }
 
 // scope is what a list reads from: the rows that the actor may see and the expression
 // for the number of comments that it may read.

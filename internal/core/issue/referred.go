@@ -10,6 +10,9 @@ import (
 	"tenon/internal/core/reference"
 )
 
+// Refers names the references that lead to what the package has.
+func (s *Service) Refers() reference.Kind { return reference.Issue }
+
 // Referred gives those of the issues that texts refer to which the actor may read, in one
 // statement.
 func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference.Sought) (map[reference.Key]*reference.Target, error) {

@@ -26,7 +26,7 @@ func TestService_List_search(t *testing.T) {
 		f := setUp(t, d)
 		indexed := func() { // all that was written until now
 			t.Helper()
-			if err := d.IndexTrigrams(ctx, []db.Trigrams{issue.Texts}); err != nil {
+			if err := d.IndexTrigrams(ctx, []db.Trigrams{(*issue.Service)(nil).Indexed()}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -132,7 +132,7 @@ func TestService_List_indexed(t *testing.T) {
 			t.Skip("PostgreSQL indexes what it writes")
 		}
 		f := setUp(t, d)
-		if err := d.IndexTrigrams(ctx, []db.Trigrams{issue.Texts}); err != nil {
+		if err := d.IndexTrigrams(ctx, []db.Trigrams{(*issue.Service)(nil).Indexed()}); err != nil {
 			t.Fatal(err)
 		}
 		first := f.create(f.owner, issue.Input{Title: "service"})
@@ -169,7 +169,7 @@ func TestService_List_plans(t *testing.T) {
 		p := f.Find(f.owner, f.id)
 		first := f.create(f.owner, issue.Input{Title: "service", Labels: []string{"bug"}, AssigneeIDs: []authz.UserID{f.guest.UserID}})
 		f.crowd(first.ID, 30_000)
-		if err := d.IndexTrigrams(ctx, []db.Trigrams{issue.Texts}); err != nil {
+		if err := d.IndexTrigrams(ctx, []db.Trigrams{(*issue.Service)(nil).Indexed()}); err != nil {
 			t.Fatal(err)
 		}
 		if d.Dialect() == db.Postgres {

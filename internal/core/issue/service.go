@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/limit"
@@ -248,7 +249,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.Labels.Attach(ctx, i.Ref(), labels); err != nil {
 			return err
 		}
-		if err := s.Bus.Publish(ctx, Created{Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(now)}, Resolves: in.Resolves}); err != nil || in.Epic == (EpicChoice{}) {
+		if err := s.Bus.Publish(ctx, Created{Fact: Fact{change.Created(as, now, p.Place(), i), p}, Resolves: in.Resolves}); err != nil || in.Epic == (EpicChoice{}) {
 			return err
 		}
 		return s.above.Epics.Assign(ctx, as, p, i, in.Epic)
@@ -309,7 +310,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, i *Issue, p *proje
 		row.Missing = errs.Missing("")
 		_, err := db.Delete(ctx, s.DB, row, func(ctx context.Context, now *Issue) error { // handlers run while the row is there
 			now.Labels, now.Assignees = i.Labels, i.Assignees
-			if err := s.Bus.Publish(ctx, Deleted{Fact{Issue: *now, Project: p, Stamp: as.Stamp(s.Now())}}); err != nil {
+			if err := s.Bus.Publish(ctx, Deleted{Fact{change.Deleted(as, s.Now(), p.Place(), now), p}}); err != nil {
 				return err
 			}
 			return s.Labels.Detach(ctx, i.Ref())

@@ -17,27 +17,27 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "assignees of issues", s.OnMemberRemoved)
 	const name = "open issues of the project"
 	event.On(b, name, func(ctx context.Context, e Created) error {
-		if e.Issue.State != StateOpened { // it was moved
+		if e.Row().State != StateOpened { // it was moved
 			return nil
 		}
-		return s.count(ctx, &e.Issue, 1)
+		return s.count(ctx, e.Row(), 1)
 	})
-	event.On(b, name, func(ctx context.Context, e Reopened) error { return s.count(ctx, &e.Issue, 1) })
-	event.On(b, name, func(ctx context.Context, e Closed) error { return s.count(ctx, &e.Issue, -1) })
+	event.On(b, name, func(ctx context.Context, e Reopened) error { return s.count(ctx, e.Row(), 1) })
+	event.On(b, name, func(ctx context.Context, e Closed) error { return s.count(ctx, e.Row(), -1) })
 	event.On(b, name, func(ctx context.Context, e Deleted) error {
-		if e.Issue.State != StateOpened {
+		if e.Row().State != StateOpened {
 			return nil
 		}
-		return s.count(ctx, &e.Issue, -1)
+		return s.count(ctx, e.Row(), -1)
 	})
 	event.On(b, name, func(ctx context.Context, e Updated) error {
 		switch {
 		case e.Before.State != StateOpened || !e.Has("confidential"):
 			return nil
-		case e.Issue.Confidential:
-			return s.Projects.CountIssues(ctx, e.Issue.ProjectID, 0, -1)
+		case e.Row().Confidential:
+			return s.Projects.CountIssues(ctx, e.Row().ProjectID, 0, -1)
 		}
-		return s.Projects.CountIssues(ctx, e.Issue.ProjectID, 0, 1)
+		return s.Projects.CountIssues(ctx, e.Row().ProjectID, 0, 1)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -136,7 +137,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	err = s.publish(ctx, Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.Now())}, spent, c.cause)
+	err = s.publish(ctx, s.changed(as, p, &before, &out.After), spent, c.cause)
 	if err == nil && c.Epic != nil {
 		err = s.above.Epics.Assign(ctx, as.Unconditional(), p, &out.After, *c.Epic)
 	}
@@ -159,7 +160,7 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 	}
 	if c.AssigneeIDs != nil {
 		i.Assignees = slices.Sorted(slices.Values(*c.AssigneeIDs))
-		added, removed := Fact{Issue: *i, Before: &before}.Assigned()
+		added, removed := change.Sets(before.Assignees, i.Assignees)
 		if err := errors.Join(s.assign(ctx, i.ID, added), s.unassign(ctx, i.ID, removed)); err != nil {
 			return timelog.Diff{}, err
 		}
@@ -194,9 +195,9 @@ func (s *Service) publish(ctx context.Context, f Fact, spent timelog.Diff, cause
 		}
 	}
 	switch {
-	case f.Issue.State == f.Before.State:
+	case f.Row().State == f.Before.State:
 		return nil
-	case f.Issue.State == StateClosed:
+	case f.Row().State == StateClosed:
 		return s.Bus.Publish(ctx, Closed{f, cause})
 	default:
 		return s.Bus.Publish(ctx, Reopened{f})

@@ -19,7 +19,7 @@ func (s *Service) OnProjectRemoving(ctx context.Context, e project.Removing) err
 
 // OnGroupRemoving takes the labels of other groups off what a group has.
 func (s *Service) OnGroupRemoving(ctx context.Context, e namespace.GroupRemoving) error {
-	return s.links().RemoveInGroup(ctx, e.Group.ID)
+	return s.links().RemoveInGroup(ctx, e.Row().ID)
 }
 
 // Clean deletes the labels of what is gone, see noteable.Links.

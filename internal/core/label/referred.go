@@ -11,6 +11,9 @@ import (
 	"tenon/internal/core/reference"
 )
 
+// Refers names the references that lead to what the package has.
+func (s *Service) Refers() reference.Kind { return reference.Label }
+
 // Referred gives the labels that texts refer to by title or by id, of the project or group or
 // of a group above it, in one statement. It asks for no permission: sought has the projects and
 // groups that the actor sees, and with them their labels.

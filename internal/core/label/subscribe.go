@@ -24,12 +24,12 @@ func (s *Service) Subscribe(b *event.Bus) {
 
 // OnTransferred replaces the labels of former groups on what is in a project that was transferred.
 func (s *Service) OnTransferred(ctx context.Context, e project.Transferred) error {
-	return s.replaceFormer(ctx, e.By, e.Project.Place())
+	return s.replaceFormer(ctx, e.By, e.Row().Place())
 }
 
 // OnGroupTransferred replaces the labels of former groups on what is in a group that was transferred and all below it.
 func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
-	return s.replaceFormer(ctx, e.By, e.Group.Place())
+	return s.replaceFormer(ctx, e.By, e.Row().Place())
 }
 
 // carriedSQL is a condition that holds for links ll of labels to what is in a place.

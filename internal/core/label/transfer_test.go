@@ -42,7 +42,7 @@ func TestService_OnTransferred(t *testing.T) {
 					return err
 				}
 			}
-			return f.labels.OnTransferred(ctx, project.Transferred{Fact: project.Fact{Stamp: f.planner.Stamp(f.Now()), Project: *p, Before: p}})
+			return f.labels.OnTransferred(ctx, project.Transferred{Fact: project.Fact{Stamp: f.planner.Stamp(f.Now()), After: p, Before: p}})
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestService_OnGroupTransferred(t *testing.T) {
 				}
 			}
 			g := namespace.Group{ID: moved.Namespace}
-			return f.labels.OnGroupTransferred(ctx, namespace.GroupTransferred{GroupFact: namespace.GroupFact{Stamp: f.planner.Stamp(f.Now()), Group: g, Before: &g}})
+			return f.labels.OnGroupTransferred(ctx, namespace.GroupTransferred{GroupFact: namespace.GroupFact{Stamp: f.planner.Stamp(f.Now()), After: &g, Before: &g}})
 		}); err != nil {
 			t.Fatal(err)
 		}

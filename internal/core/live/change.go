@@ -118,6 +118,6 @@ func gone[T ~int64](kind noteable.Kind, id T) Change {
 }
 
 func ofNote(f note.Fact, part Part) Change {
-	n := &f.Note
+	n := f.Row()
 	return Change{Kind: n.Kind, ID: n.TargetID, Parts: []Part{part}, Note: &Note{n.ID, n.DiscussionID, n.Type, n.Internal}}
 }

@@ -26,15 +26,17 @@ import (
 func TestService_Subscribe(t *testing.T) {
 	t.Parallel()
 	p := &project.Project{}
-	ofIssue := issue.Fact{Project: p, Issue: issue.Issue{ID: 7, Title: "new", Weight: new(int64(1))}, Before: &issue.Issue{ID: 7, Title: "old"}}
-	ofEpic := epic.Fact{Group: &namespace.Group{}, Epic: epic.Epic{ID: 7, Title: "new"}, Before: &epic.Epic{ID: 7, Title: "old"}}
+	ofIssue := issue.Fact{Project: p, Of: change.Of[issue.Issue]{Before: &issue.Issue{ID: 7, Title: "old"}, After: &issue.Issue{ID: 7, Title: "new", Weight: new(int64(1))}}}
+	ofEpic := epic.Fact{Group: &namespace.Group{}, Of: change.Of[epic.Epic]{Before: &epic.Epic{ID: 7, Title: "old"}, After: &epic.Epic{ID: 7, Title: "new"}}}
 	ofRequest := mergerequest.Fact{
-		Project: p, Before: &mergerequest.MergeRequest{ID: 7, Labels: []label.Label{{ID: 1, Title: "a"}, {ID: 2}}},
-		MergeRequest: mergerequest.MergeRequest{ID: 7, Labels: []label.Label{{ID: 1, Title: "b"}}, Reviewers: []mergerequest.Reviewer{{UserID: 1}}},
+		Project: p, Of: change.Of[mergerequest.MergeRequest]{
+			Before: &mergerequest.MergeRequest{ID: 7, Labels: []label.Label{{ID: 1, Title: "a"}, {ID: 2}}},
+			After:  &mergerequest.MergeRequest{ID: 7, Labels: []label.Label{{ID: 1, Title: "b"}}, Reviewers: []mergerequest.Reviewer{{UserID: 1}}},
+		},
 	}
 	of := ci.Pipeline{ID: 7}
 	approved := approval.Fact{Fact: ofRequest}
-	noted := note.Fact{Note: note.Note{ID: 9, Kind: noteable.Issue, TargetID: 7, DiscussionID: "d", Internal: true}}
+	noted := note.Fact{Of: change.Of[note.Note]{After: &note.Note{ID: 9, Kind: noteable.Issue, TargetID: 7, DiscussionID: "d", Internal: true}}}
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		here, bus := server(t, d)
 		servers := []*Service{here}
@@ -51,8 +53,8 @@ func TestService_Subscribe(t *testing.T) {
 			{issue.Closed{Fact: ofIssue}, noteable.Issue, []Part{Other}},
 			{issue.Reopened{Fact: ofIssue}, noteable.Issue, []Part{Other}},
 			{issue.Deleted{Fact: ofIssue}, noteable.Issue, nil},
-			{epic.IssueAdded{Issue: ofIssue.Issue}, noteable.Issue, []Part{Epic}},
-			{epic.IssueRemoved{Issue: ofIssue.Issue}, noteable.Issue, []Part{Epic}},
+			{epic.IssueAdded{Issue: *ofIssue.Row()}, noteable.Issue, []Part{Epic}},
+			{epic.IssueRemoved{Issue: *ofIssue.Row()}, noteable.Issue, []Part{Epic}},
 			{epic.Updated{Fact: ofEpic}, noteable.Epic, []Part{Title}},
 			{epic.Closed{Fact: ofEpic}, noteable.Epic, []Part{Other}},
 			{epic.Reopened{Fact: ofEpic}, noteable.Epic, []Part{Other}},

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -52,7 +53,7 @@ func next(t *testing.T, st *Stream) (Change, bool) {
 }
 
 func closed(id issue.ID) issue.Closed {
-	return issue.Closed{Fact: issue.Fact{Issue: issue.Issue{ID: id}, Project: &project.Project{}}}
+	return issue.Closed{Fact: issue.Fact{Of: change.Of[issue.Issue]{After: &issue.Issue{ID: id}}, Project: &project.Project{}}}
 }
 
 // TestService: a change is told once it is committed, on every server that shares the database, and
@@ -80,7 +81,7 @@ func TestService(t *testing.T) {
 			if err := bus.Publish(ctx, closed(8)); err != nil {
 				return err
 			}
-			if err := bus.Publish(ctx, issue.Deleted{Fact: issue.Fact{Issue: issue.Issue{ID: 7}, Project: &project.Project{}}}); err != nil {
+			if err := bus.Publish(ctx, issue.Deleted{Fact: issue.Fact{Of: change.Of[issue.Issue]{Before: &issue.Issue{ID: 7}}, Project: &project.Project{}}}); err != nil {
 				return err
 			}
 			for _, st := range streams {

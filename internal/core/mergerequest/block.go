@@ -148,8 +148,7 @@ func (s *Service) AddBlock(ctx context.Context, as authz.Actor, p *project.Proje
 // publishBlock publishes a change of the dependencies of m, whose row is now.
 func (s *Service) publishBlock(ctx context.Context, as authz.Actor, p *project.Project, m, now *MergeRequest, made func(Fact) event.Event) error {
 	now.Assignees, now.Reviewers, now.Labels = m.Assignees, m.Reviewers, m.Labels
-	before := *now
-	return s.Bus.Publish(ctx, made(Fact{MergeRequest: *now, Before: &before, Project: p, Stamp: as.Stamp(s.Now())}))
+	return s.Bus.Publish(ctx, made(s.changed(as, p, now, now)))
 }
 
 // roomForBlock locks both requests, the one with the smaller id first, and refuses a dependency
@@ -282,11 +281,11 @@ func (s *Service) release(ctx context.Context, ids []ID) error {
 func (s *Service) OnProjectDeleted(ctx context.Context, e project.Deleted) error {
 	const inside = "FROM merge_request_blocks b JOIN merge_requests o ON o.id = b.blocking_id WHERE o.target_project_id = ?"
 	ids, err := db.Select[ID](ctx, s.DB, `SELECT m.id FROM merge_requests m WHERE m.merge_when_pipeline_succeeds AND m.target_project_id <> ?
-		AND m.id IN (SELECT b.blocked_id `+inside+") ORDER BY m.id", e.Project.ID, e.Project.ID)
+		AND m.id IN (SELECT b.blocked_id `+inside+") ORDER BY m.id", e.Row().ID, e.Row().ID)
 	if err != nil {
 		return fmt.Errorf("read merge requests blocked from a deleted project: %w", err)
 	}
-	if _, err := s.DB.Exec(ctx, "DELETE FROM merge_request_blocks WHERE id IN (SELECT b.id "+inside+")", e.Project.ID); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM merge_request_blocks WHERE id IN (SELECT b.id "+inside+")", e.Row().ID); err != nil {
 		return fmt.Errorf("end dependencies on a deleted project: %w", err)
 	}
 	return s.release(ctx, ids)

@@ -21,11 +21,11 @@ func TestService_Blocks(t *testing.T) {
 	eachChecked(t, func(t *testing.T, w *checked) {
 		var added, removed []mergerequest.ID
 		event.On(w.Bus, "test", func(_ context.Context, e mergerequest.DependencyAdded) error {
-			added = append(added, e.MergeRequest.ID, e.Blocking.ID)
+			added = append(added, e.Row().ID, e.Blocking.ID)
 			return nil
 		})
 		event.On(w.Bus, "test", func(_ context.Context, e mergerequest.DependencyRemoved) error {
-			removed = append(removed, e.MergeRequest.ID, e.Blocking.ID)
+			removed = append(removed, e.Row().ID, e.Blocking.ID)
 			return nil
 		})
 		event.On(w.Bus, "test", w.requests.OnProjectDeleted)
@@ -144,7 +144,7 @@ func TestService_Blocks(t *testing.T) {
 		w.drain()
 		equal(t, "state while one blocks", w.read(second.IID).State, mergerequest.StateOpened)
 		check(t, w.DB.InTx(t.Context(), func(ctx context.Context) error {
-			return w.Bus.Publish(ctx, project.Deleted{Fact: project.Fact{Project: *w.Find(w.owner, doomed.ProjectID), Stamp: w.owner.Stamp(w.Now())}})
+			return w.Bus.Publish(ctx, project.Deleted{Fact: project.Fact{Before: w.Find(w.owner, doomed.ProjectID), Stamp: w.owner.Stamp(w.Now())}})
 		}))
 		w.drain()
 		equal(t, "state when nothing blocks", w.read(second.IID).State, mergerequest.StateMerged)

@@ -13,8 +13,11 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Texts are searched.
-var Texts = filter.Trigrams("merge_requests")
+// texts are searched.
+var texts = filter.Trigrams("merge_requests")
+
+// Indexed gives the texts that lists search.
+func (s *Service) Indexed() db.Trigrams { return texts }
 
 // maxLabels is how many labels are looked up to find the rarest.
 const maxLabels = 4
@@ -60,7 +63,7 @@ func (s *Service) candidates(as authz.Actor, in *project.Project, f Filter) []pa
 	if query, args, ok := f.Milestone.Indexed("merge_requests"); ok {
 		add(query, args...)
 	}
-	if query, args, ok := s.DB.Holding(Texts, filter.Terms(f.Search)); ok {
+	if query, args, ok := s.DB.Holding(texts, filter.Terms(f.Search)); ok {
 		add(query, args...)
 	}
 	return out

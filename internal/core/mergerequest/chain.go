@@ -27,7 +27,7 @@ func (retarget) Kind() string { return "merge_request_retarget" }
 // OnMerged has the merge requests of a stack retargeted where the merge deletes its source branch. A branch that is
 // deleted later is followed by branchDeleted.
 func (s *Service) OnMerged(ctx context.Context, e Merged) error {
-	m := &e.MergeRequest
+	m := e.Row()
 	if !e.SourceRemoved || m.Fork() || !e.By.SignedIn() {
 		return nil
 	}

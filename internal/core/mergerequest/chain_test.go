@@ -43,7 +43,7 @@ func TestService_Merge_retargets(t *testing.T) {
 		w.drain()
 		w.wantTargets(upper, "main", "one", "main", "main", "main", "one")
 		last := w.updated[len(w.updated)-1]
-		if last.By.UserID != w.maintainer.UserID || !last.TargetDeleted || last.Before.TargetBranch != "one" || last.MergeRequest.TargetBranch != "main" {
+		if last.By.UserID != w.maintainer.UserID || !last.TargetDeleted || last.Before.TargetBranch != "one" || last.Row().TargetBranch != "main" {
 			t.Errorf("event: by %s, %+v", last.By.Username, last)
 		}
 	})

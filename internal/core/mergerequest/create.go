@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
@@ -287,7 +288,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		}
 		made := *m
 		made.Labels = label.With(nil, labels, nil)
-		return s.Bus.Publish(ctx, Created{Fact{MergeRequest: made, Project: p, Stamp: as.Stamp(s.Now())}})
+		return s.Bus.Publish(ctx, Created{Fact{change.Created(as, s.Now(), p.Place(), &made), p}})
 	})
 	if db.Duplicate(err, "merge_requests", "source_project_id", "source_branch", "target_project_id", "target_branch") {
 		err = s.twin(ctx, *m.SourceProjectID, m.SourceBranch, m.ProjectID, m.TargetBranch, err)
@@ -318,6 +319,11 @@ func (s *Service) insertVersion(ctx context.Context, m *MergeRequest, at db.Time
 	return nil
 }
 
+// changed is what an event says of a change whose two states have labels and people.
+func (s *Service) changed(as authz.Actor, p *project.Project, before, now *MergeRequest) Fact {
+	return Fact{change.Between(as, s.Now(), p.Place(), before, now), p}
+}
+
 // fact is what an event says of a change of a request whose labels and people stay. It
 // reads those, in the transaction of ctx.
 func (s *Service) fact(ctx context.Context, as authz.Actor, p *project.Project, c db.Change[MergeRequest]) (Fact, error) {
@@ -326,5 +332,5 @@ func (s *Service) fact(ctx context.Context, as authz.Actor, p *project.Project, 
 		return Fact{}, err
 	}
 	before.Assignees, before.Reviewers, before.Labels = now.Assignees, now.Reviewers, now.Labels
-	return Fact{MergeRequest: now, Before: &before, Project: p, Stamp: as.Stamp(s.Now())}, nil
+	return s.changed(as, p, &before, &now), nil
 }

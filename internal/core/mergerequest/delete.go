@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
@@ -55,7 +56,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.Labels.Detach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{Fact{MergeRequest: now, Project: p, Stamp: as.Stamp(s.Now())}})
+		return s.Bus.Publish(ctx, Deleted{Fact{change.Deleted(as, s.Now(), p.Place(), &now), p}})
 	})
 	var known *errs.Error
 	if err != nil && !errors.As(err, &known) {

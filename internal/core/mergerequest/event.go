@@ -10,11 +10,9 @@ import (
 
 // Fact is what every event of this package says. Handlers do not change what it points to.
 type Fact struct {
-	authz.Stamp
+	change.Of[MergeRequest] // with labels, assignees and reviewers
 
-	MergeRequest MergeRequest     // as it is now, or was at its deletion, with labels, assignees and reviewers
-	Before       *MergeRequest    // the same before the change; nil where it was made or deleted
-	Project      *project.Project // the target project
+	Project *project.Project // the target project
 }
 
 // Created is published when a merge request was opened.
@@ -35,27 +33,14 @@ func (e Updated) Asked() (asked, released []authz.UserID) {
 	return append(asked, e.Again...), released
 }
 
-// Changed is the event in its generic form.
-func (f Fact) Changed() change.Fact {
-	return change.View(f.Stamp, f.Project.Place(), f.Before, &f.MergeRequest)
-}
-
-// Changed is the event in its generic form.
-func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Project.Place(), &e.MergeRequest, nil)
-}
-
-// Has reports whether one of the columns has changed.
-func (f Fact) Has(columns ...string) bool { return change.Has(f.Before, &f.MergeRequest, columns...) }
-
 // Assigned are the users who were added to the assignees and removed from them.
 func (f Fact) Assigned() (added, removed []authz.UserID) {
-	return change.Sets(change.Former(f.Before).Assignees, f.MergeRequest.Assignees)
+	return change.Sets(change.Former(f.Before).Assignees, f.Row().Assignees)
 }
 
 // Asked are the users who were added to the reviewers and removed from them.
 func (f Fact) Asked() (added, removed []authz.UserID) {
-	return change.Sets(change.Former(f.Before).ReviewerIDs(), f.MergeRequest.ReviewerIDs())
+	return change.Sets(change.Former(f.Before).ReviewerIDs(), f.Row().ReviewerIDs())
 }
 
 // Closed is published when a merge request was closed without being merged.
@@ -102,7 +87,7 @@ type AutoMergeAborted struct {
 type Deleted struct{ Fact }
 
 // Gone names it for those who clear what hangs on it.
-func (e Deleted) Gone() noteable.Ref { return e.MergeRequest.Ref() }
+func (e Deleted) Gone() noteable.Ref { return e.Row().Ref() }
 
 // NewVersion is published when the source branch of an open merge request has moved.
 type NewVersion struct {
@@ -143,8 +128,8 @@ type PipelineRecovered struct{ Fact }
 // Concerned gives the users whose work is held up when something keeps the merge request from being merged: the author, and who set
 // it to merge by itself.
 func (f Fact) Concerned() []authz.UserID {
-	out := []authz.UserID{f.MergeRequest.AuthorID}
-	if by := f.MergeRequest.MergeUserID; f.MergeRequest.MergeWhenPipelineSucceeds && by != nil && *by != out[0] {
+	out := []authz.UserID{f.Row().AuthorID}
+	if by := f.Row().MergeUserID; f.Row().MergeWhenPipelineSucceeds && by != nil && *by != out[0] {
 		out = append(out, *by)
 	}
 	return out

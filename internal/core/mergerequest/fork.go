@@ -83,9 +83,9 @@ func (s *Service) Collaborations(ctx context.Context, as authz.Actor, source *pr
 // OnUnforked closes the open requests between a project that has left its network and the
 // other projects in it.
 func (s *Service) OnUnforked(ctx context.Context, e project.Unforked) error {
-	cond, args := "m.source_project_id = ? AND m.target_project_id <> ?", []any{e.Project.ID, e.Project.ID}
+	cond, args := "m.source_project_id = ? AND m.target_project_id <> ?", []any{e.Row().ID, e.Row().ID}
 	if !e.Deleted { // those into a project that goes go with it
-		cond, args = "("+cond+" OR m.target_project_id = ? AND m.source_project_id <> ?)", append(args, e.Project.ID, e.Project.ID)
+		cond, args = "("+cond+" OR m.target_project_id = ? AND m.source_project_id <> ?)", append(args, e.Row().ID, e.Row().ID)
 	}
 	rows, projects, err := s.open(ctx, cond, args...)
 	if err != nil {

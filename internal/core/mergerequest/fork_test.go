@@ -162,7 +162,7 @@ func TestFork_unforked(t *testing.T) {
 		f.pushFork("other", files{"o": "o\n"})
 		m := f.request("topic", nil)
 		own := f.request("other", func(in *mergerequest.Input) { in.Target = 0 })
-		gone := project.Fact{Stamp: f.stranger.Stamp(f.Now()), Project: *f.Find(f.stranger, f.fork)}
+		gone := project.Fact{Stamp: f.stranger.Stamp(f.Now()), After: f.Find(f.stranger, f.fork)}
 		leave := func(e project.Unforked) {
 			t.Helper()
 			check(t, f.DB.InTx(ctx, func(ctx context.Context) error { return f.Bus.Publish(ctx, e) }))

@@ -20,10 +20,10 @@ func (s *Service) OnPromoted(ctx context.Context, e milestone.Promoted) error {
 
 // OnTransferred replaces the milestones of former groups on the merge requests of a project.
 func (s *Service) OnTransferred(ctx context.Context, e project.Transferred) error {
-	return s.Milestones.ReplaceFormer(ctx, e.By, e.Project.Place(), inMilestones())
+	return s.Milestones.ReplaceFormer(ctx, e.By, e.Row().Place(), inMilestones())
 }
 
 // OnGroupTransferred is OnTransferred for all projects below a group.
 func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
-	return s.Milestones.ReplaceFormer(ctx, e.By, e.Group.Place(), inMilestones())
+	return s.Milestones.ReplaceFormer(ctx, e.By, e.Row().Place(), inMilestones())
 }

@@ -57,14 +57,14 @@ func (s *Service) subscribeOwners(b *event.Bus) {
 		return s.ownersOutdated(ctx, e.Place.Namespace)
 	})
 	event.On(b, name, func(ctx context.Context, e namespace.GroupTransferred) error {
-		return s.ownersOutdated(ctx, e.Group.ID)
+		return s.ownersOutdated(ctx, e.Row().ID)
 	})
-	event.On(b, name, func(ctx context.Context, e namespace.GroupRemoving) error { return s.ownersOutdated(ctx, e.Group.ID) })
+	event.On(b, name, func(ctx context.Context, e namespace.GroupRemoving) error { return s.ownersOutdated(ctx, e.Row().ID) })
 	event.On(b, name, func(ctx context.Context, e project.Transferred) error {
-		return s.ownersOutdated(ctx, e.Project.NamespaceID)
+		return s.ownersOutdated(ctx, e.Row().NamespaceID)
 	})
 	event.On(b, name, func(ctx context.Context, e account.UserStateChanged) error {
-		return s.ownersOutdatedIn(ctx, "SELECT m.namespace_id FROM members m WHERE m.user_id = ?", e.User.ID)
+		return s.ownersOutdatedIn(ctx, "SELECT m.namespace_id FROM members m WHERE m.user_id = ?", e.Row().ID)
 	})
 }
 

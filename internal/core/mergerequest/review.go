@@ -43,7 +43,7 @@ func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project
 			return Fact{}, err
 		}
 	}
-	return Fact{MergeRequest: now, Before: &before, Project: p, Stamp: as.Stamp(s.Now())}, nil
+	return s.changed(as, p, &before, &now), nil
 }
 
 // withState gives reviewers with another state of one of them; ok is false where the user is none of them.
@@ -88,7 +88,7 @@ func (s *Service) RequestReview(ctx context.Context, as authz.Actor, p *project.
 		}
 		before := out.After
 		before.UpdatedAt, before.Reviewers = out.Before.UpdatedAt, reviewers
-		f := Fact{MergeRequest: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.Now())}
+		f := s.changed(as, p, &before, &out.After)
 		return s.Bus.Publish(ctx, Updated{Fact: f, Again: []authz.UserID{user}})
 	})
 	if err != nil {

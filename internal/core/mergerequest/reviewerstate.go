@@ -78,7 +78,7 @@ func (s *Service) review(ctx context.Context, id ID, user authz.UserID, state Re
 	now := *before
 	now.Reviewers, _ = withState(before.Reviewers, user, string(state))
 	return s.Bus.Publish(ctx, ReviewerStateChanged{
-		Fact:   Fact{MergeRequest: now, Before: before, Project: found[now.ProjectID], Stamp: authz.Actor{UserID: user}.Stamp(s.Now())},
+		Fact:   s.changed(authz.Actor{UserID: user}, found[now.ProjectID], before, &now),
 		UserID: user, Former: former, State: string(state),
 	})
 }

@@ -53,6 +53,6 @@ func (s *Service) closeIssues(ctx context.Context, e Merged) error {
 		return nil
 	}
 	return s.Issues.CloseAll(ctx, e.By, idsOf(e.ClosesIssues), noteable.Cause{
-		ProjectID: int64(e.MergeRequest.ProjectID), MergeRequest: int64(e.MergeRequest.ID),
+		ProjectID: int64(e.Row().ProjectID), MergeRequest: int64(e.Row().ID),
 	})
 }

@@ -252,7 +252,7 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 
 // announce publishes what an update has made of m, in its transaction.
 func (s *Service) announce(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, u *updated, targetDeleted bool) error {
-	f := Fact{MergeRequest: *m, Before: &u.before, Project: p, Stamp: as.Stamp(s.Now())}
+	f := s.changed(as, p, &u.before, m)
 	if f.Has("title", "description", "target_branch") {
 		if err := s.noteIssues(ctx, as, p, m); err != nil {
 			return err

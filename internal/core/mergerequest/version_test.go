@@ -188,7 +188,7 @@ func TestService_trials_many(t *testing.T) {
 		}
 		told := map[mergerequest.ID]bool{}
 		event.On(w.Bus, "conflicts", func(_ context.Context, e mergerequest.Unmergeable) error {
-			told[e.MergeRequest.ID] = true
+			told[e.Row().ID] = true
 			return nil
 		})
 		cost("ours")

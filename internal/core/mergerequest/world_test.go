@@ -116,7 +116,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.deps.References = reference.New(reference.Deps{
 		Settings: settings, DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Repos: w.repos, URLs: w.deps.URLs,
 	})
-	w.deps.References.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: issueFinder{w}}})
+	w.deps.References.Connect(reference.Above{Finders: []reference.Finder{issueFinder{w}}})
 	w.requests = mergerequest.New(w.deps)
 	w.requests.Connect(mergerequest.Above{Approvals: alonetest.Approvals{}, Commands: alonetest.Commands{}})
 	var registry job.Registry
@@ -155,6 +155,8 @@ func newWorld(t *testing.T, d *db.DB) *world {
 
 // issueFinder finds issues for everyone.
 type issueFinder struct{ w *world }
+
+func (f issueFinder) Refers() reference.Kind { return reference.Issue }
 
 func (f issueFinder) Referred(ctx context.Context, _ authz.Actor, sought reference.Sought) (map[reference.Key]*reference.Target, error) {
 	type row struct {

@@ -87,7 +87,7 @@ func New(d Deps) *Service {
 // Subscribe removes the images of incidents that are deleted.
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "metric images", func(ctx context.Context, e issue.Deleted) error {
-		all, err := s.of(ctx, e.Issue.ID)
+		all, err := s.of(ctx, e.Row().ID)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,9 @@ import (
 	"tenon/internal/core/reference"
 )
 
+// Refers names the references that lead to what the package has.
+func (s *Service) Refers() reference.Kind { return reference.Milestone }
+
 // Referred gives the milestones that texts refer to which the actor may read: by IID those of
 // the project or group itself, by title those of groups above it as well. It takes one
 // statement.

@@ -21,8 +21,11 @@ func (f Filter) search(w *db.Where) {
 	}
 }
 
-// Texts are searched.
-var Texts = db.Trigrams{Table: "milestones", Columns: []string{"title_fold", "description_fold"}}.Bounded("description_fold", "")
+// texts are searched.
+var texts = db.Trigrams{Table: "milestones", Columns: []string{"title_fold", "description_fold"}}.Bounded("description_fold", "")
+
+// Indexed gives the texts that lists search.
+func (s *Service) Indexed() db.Trigrams { return texts }
 
 // Search gives the milestones that hold a text, of a project or group and of what the actor
 // sees below it, or of all that it sees where the namespace is 0. It requires ReadMilestone on
@@ -49,7 +52,7 @@ func (s *Service) Search(ctx context.Context, as authz.Actor, below authz.Namesp
 		q.Order = append(page.Order{page.Computed(`(CASE WHEN m.title_fold = ? THEN 2 WHEN m.title_fold LIKE ? ESCAPE '\' THEN 1 ELSE 0 END)`,
 			whole, "%"+db.LikePattern(whole)+"%").Desc()}, q.Common...)
 	}
-	if query, args, ok := s.DB.Holding(Texts, []string{db.Fold(f.Search)}); ok {
+	if query, args, ok := s.DB.Holding(texts, []string{db.Fold(f.Search)}); ok {
 		q.Candidates = []page.Candidates{{SQL: query, Args: args}}
 	}
 	list, err := page.Select[Milestone](ctx, s.DB, q, f.Range)

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Suffix is what name and path of something marked for deletion end in; id is that of
@@ -213,12 +214,12 @@ func (s *Service) Remove(ctx context.Context, as authz.Actor, id ID) error {
 		if err != nil {
 			return fmt.Errorf("read group: %w", err)
 		}
-		if err := s.Bus.Publish(ctx, GroupRemoving{GroupFact{Group: g, Before: &g, Stamp: as.Stamp(s.Now())}}); err != nil {
+		if err := s.Bus.Publish(ctx, GroupRemoving{change.About(as, s.Now(), g.Place(), &g)}); err != nil {
 			return err
 		}
 		if err := s.Uproot(ctx, g.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, GroupDeleted{GroupFact{Group: g, Stamp: as.Stamp(s.Now())}})
+		return s.Bus.Publish(ctx, GroupDeleted{change.Deleted(as, s.Now(), g.Place(), &g)})
 	})
 }

@@ -12,22 +12,7 @@ import (
 // GroupFact is what events say of a group's row. It has no access level of a user, and it keeps
 // the former UpdatedAt and the former values that groups above decide: use At for the time.
 // Handlers do not change what it points to.
-type GroupFact struct {
-	authz.Stamp
-
-	Group  Group  // as it is now, or was at its deletion
-	Before *Group // the same before the change; nil where it was made or deleted
-}
-
-// Changed is the event in its generic form.
-func (f GroupFact) Changed() change.Fact {
-	return change.View(f.Stamp, f.Group.Place(), f.Before, &f.Group)
-}
-
-// Changed is the event in its generic form.
-func (e GroupDeleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Group.Place(), &e.Group, nil)
-}
+type GroupFact = change.Of[Group]
 
 // GroupCreated is published when a group was made.
 type GroupCreated struct{ GroupFact }
@@ -63,36 +48,16 @@ type GroupDeleted struct{ GroupFact }
 
 // MemberAdded is published when a user became a member of a place.
 type MemberAdded struct {
-	authz.Stamp
+	change.Of[Member]
 
-	Place  authz.Place
-	Member Member
-	User   MemberUser
+	User MemberUser
 }
 
 // MemberChanged is published when a membership got another level or date of expiry.
 type MemberChanged struct {
-	authz.Stamp
+	change.Of[Member]
 
-	Place  authz.Place
-	Member Member // as it is now
-	Before Member
-	User   MemberUser
-}
-
-// Changed is the event in its generic form.
-func (e MemberAdded) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, nil, &e.Member)
-}
-
-// Changed is the event in its generic form.
-func (e MemberChanged) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, &e.Before, &e.Member)
-}
-
-// Changed is the event in its generic form.
-func (e MemberRemoved) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, &e.Member, nil)
+	User MemberUser
 }
 
 // MemberUser is what events of a membership say of its user.
@@ -106,18 +71,15 @@ type MemberUser struct {
 // MemberRemoved is published when a membership ended; By is the user where they left by
 // themselves.
 type MemberRemoved struct {
-	authz.Stamp
+	change.Of[Member]
 
-	Place  authz.Place
-	Member Member // before the removal
-	User   MemberUser
-
+	User     MemberUser
 	Unassign bool // the user is to be taken off the issues and merge requests of the place and of what is inside it
 }
 
 // groupFact is what events say of a change.
 func (s *Service) groupFact(as authz.Actor, c *db.Change[Group]) GroupFact {
-	return GroupFact{Group: c.After, Before: &c.Before, Stamp: as.Stamp(s.Now())}
+	return change.Updated(as, s.Now(), c.After.Place(), c)
 }
 
 // memberUser reads what events say of a user.
@@ -135,5 +97,5 @@ func (s *Service) removed(ctx context.Context, as authz.Actor, p authz.Place, m 
 	if err != nil {
 		return err
 	}
-	return s.Bus.Publish(ctx, MemberRemoved{Stamp: as.Stamp(s.Now()), Place: p, Member: m, User: u, Unassign: o.Unassign})
+	return s.Bus.Publish(ctx, MemberRemoved{Of: change.Deleted(as, s.Now(), p, &m), User: u, Unassign: o.Unassign})
 }

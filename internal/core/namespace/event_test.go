@@ -19,7 +19,7 @@ func TestEvents_group(t *testing.T) {
 		ctx, ann := t.Context(), f.user("ann")
 		var facts coretest.Facts[namespace.Group]
 		read := func(e namespace.GroupFact) coretest.Fact[namespace.Group] {
-			return coretest.Fact[namespace.Group]{Stamp: e.Stamp, Row: e.Group, Before: e.Before}
+			return coretest.Said(e)
 		}
 		coretest.Hear(f.bus, &facts, func(e namespace.GroupCreated) coretest.Fact[namespace.Group] { return read(e.GroupFact) })
 		coretest.Hear(f.bus, &facts, func(e namespace.GroupUpdated) coretest.Fact[namespace.Group] { return read(e.GroupFact) })
@@ -67,13 +67,13 @@ func TestEvents_member(t *testing.T) {
 			return coretest.Fact[namespace.Member]{Stamp: s, Row: m, Before: before}
 		}
 		coretest.Hear(f.bus, &facts, func(e namespace.MemberAdded) coretest.Fact[namespace.Member] {
-			return read(e.Stamp, e.Place, e.User, e.Member, nil)
+			return read(e.Stamp, e.Place, e.User, *e.Row(), nil)
 		})
 		coretest.Hear(f.bus, &facts, func(e namespace.MemberChanged) coretest.Fact[namespace.Member] {
-			return read(e.Stamp, e.Place, e.User, e.Member, &e.Before)
+			return read(e.Stamp, e.Place, e.User, *e.Row(), e.Before)
 		})
 		coretest.Hear(f.bus, &facts, func(e namespace.MemberRemoved) coretest.Fact[namespace.Member] {
-			return read(e.Stamp, e.Place, e.User, e.Member, nil)
+			return read(e.Stamp, e.Place, e.User, *e.Row(), nil)
 		})
 		find := func() *namespace.Member {
 			m, _ := f.Member(ctx, ann, place, bob.UserID, namespace.MemberFilter{})

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/setting"
 )
 
@@ -133,7 +134,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 		if parent != nil {
 			g.FullPath, g.FullName = parent.FullPath+"/"+g.Path, parent.FullName+" / "+g.Name
 		}
-		return s.Bus.Publish(ctx, GroupCreated{GroupFact{Group: *g, Stamp: as.Stamp(s.Now())}})
+		return s.Bus.Publish(ctx, GroupCreated{change.Created(as, s.Now(), g.Place(), g)})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, notSaved(f)

@@ -22,7 +22,7 @@ func TestService_Add(t *testing.T) {
 		app := f.twin("app", g.ID, authz.Private)
 		f.add(ann, at(g), bob, authz.Developer)
 		f.add(ann, app, cat, authz.Maintainer)
-		if len(seen) != 2 || seen[1].Member.UserID != cat.UserID || seen[1].Place.Namespace != app.Namespace || seen[1].By.UserID != ann.UserID {
+		if len(seen) != 2 || seen[1].Row().UserID != cat.UserID || seen[1].Place.Namespace != app.Namespace || seen[1].By.UserID != ann.UserID {
 			t.Errorf("events: got %+v", seen)
 		}
 		for _, tt := range []struct {

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/limit"
 )
 
@@ -120,7 +121,7 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p authz.Place, j joi
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, MemberAdded{Stamp: as.Stamp(s.Now()), Place: p, Member: row, User: u})
+		return s.Bus.Publish(ctx, MemberAdded{change.Created(as, s.Now(), p, &row), u})
 	})
 	if err != nil {
 		return nil, err
@@ -165,7 +166,7 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p authz.Place, use
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, MemberChanged{Stamp: as.Stamp(s.Now()), Place: p, Member: out.After, Before: out.Before, User: u})
+		return s.Bus.Publish(ctx, MemberChanged{change.Updated(as, s.Now(), p, &out), u})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "change member")

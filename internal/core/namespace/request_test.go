@@ -88,7 +88,7 @@ func TestService_Invite(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		ctx := context.Background()
 		event.On(f.bus, "invitations", func(ctx context.Context, e account.UserCreated) error {
-			return f.AcceptInvitations(ctx, e.User.ID)
+			return f.AcceptInvitations(ctx, e.Row().ID)
 		})
 		ann, bob, meg := f.user("ann"), f.user("bob"), f.user("meg")
 		g := f.group(ann, "team", nil, authz.Public)

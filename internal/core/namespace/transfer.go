@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 var errInside = errors.New("place would stand in itself")
@@ -121,7 +122,7 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref string, into
 		if err := s.ensureOwner(ctx, as, g, into); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, GroupTransferred{GroupFact{Group: now, Before: g, Stamp: as.Stamp(s.Now())}})
+		return s.Bus.Publish(ctx, GroupTransferred{change.Between(as, s.Now(), now.Place(), g, &now)})
 	})
 	switch {
 	case errors.Is(err, ErrTaken), errors.Is(err, ErrNameTaken):

@@ -24,15 +24,15 @@ func (s *Service) copied(ctx context.Context, e issue.Created) error {
 	if e.CopyOf == 0 {
 		return nil
 	}
-	from, to := noteable.Ref{Kind: noteable.Issue, ID: int64(e.CopyOf)}, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)}
+	from, to := noteable.Ref{Kind: noteable.Issue, ID: int64(e.CopyOf)}, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Row().ID)}
 	if err := s.Awards.Copy(ctx, from, to); err != nil || !e.WithNotes {
 		return err
 	}
-	project := int64(e.Issue.ProjectID)
+	project := int64(e.Row().ProjectID)
 	if err := s.copyNotes(ctx, from, noteable.Target{Ref: to, ProjectID: project}, fmt.Sprintf("%08x", uint32(to.ID)), e.At); err != nil {
 		return err
 	}
-	if e.From.ID == e.Issue.ProjectID {
+	if e.From.ID == e.Row().ProjectID {
 		return nil
 	}
 	return s.adapt(ctx, to, e.From.FullPath)
@@ -40,17 +40,17 @@ func (s *Service) copied(ctx context.Context, e issue.Created) error {
 
 // promoted gives the epic that was made of an issue the reactions and the notes of this.
 func (s *Service) promoted(ctx context.Context, e epic.Created) error {
-	if e.Of == nil {
+	if e.Source == nil {
 		return nil
 	}
-	from, to := noteable.Ref{Kind: noteable.Issue, ID: int64(e.Of.Issue.ID)}, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)}
+	from, to := noteable.Ref{Kind: noteable.Issue, ID: int64(e.Source.Issue.ID)}, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Row().ID)}
 	if err := s.Awards.Copy(ctx, from, to); err != nil {
 		return err
 	}
-	if err := s.copyNotes(ctx, from, noteable.Target{Ref: to, GroupID: e.Epic.GroupID}, fmt.Sprintf("e%07x", uint32(to.ID)&0xfffffff), e.At); err != nil {
+	if err := s.copyNotes(ctx, from, noteable.Target{Ref: to, GroupID: e.Row().GroupID}, fmt.Sprintf("e%07x", uint32(to.ID)&0xfffffff), e.At); err != nil {
 		return err
 	}
-	return s.adapt(ctx, to, e.Of.Project.FullPath)
+	return s.adapt(ctx, to, e.Source.Project.FullPath)
 }
 
 // copyNotes gives a new thing the notes on another one, with the reactions to them. The names of

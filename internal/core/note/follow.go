@@ -51,14 +51,14 @@ type ChangedThread struct {
 // versioned enqueues the job where there is something to follow.
 func (s *Service) versioned(ctx context.Context, e mergerequest.NewVersion) error {
 	found, err := db.Select[int](ctx, s.DB, `SELECT 1 FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? AND n.type = ? LIMIT 1`,
-		noteable.MergeRequest, e.MergeRequest.ID, diffNote)
+		noteable.MergeRequest, e.Row().ID, diffNote)
 	if err != nil {
 		return fmt.Errorf("look for notes on diffs: %w", err)
 	}
 	if len(found) == 0 {
 		return nil
 	}
-	return s.Jobs.Enqueue(ctx, FollowPositions{RequestID: e.MergeRequest.ID, UserID: e.By.UserID, Username: e.By.Username})
+	return s.Jobs.Enqueue(ctx, FollowPositions{RequestID: e.Row().ID, UserID: e.By.UserID, Username: e.By.Username})
 }
 
 // late enqueues the job for a new note on a version of a merge request that is not the newest.

@@ -45,8 +45,8 @@ func (s *Service) followUp(ctx context.Context, e issue.Created) error {
 		}
 		err = s.Record(ctx, System{
 			On: t.Ref, ProjectID: project.ID(t.ProjectID), AuthorID: e.By.UserID, At: e.At, Discussion: id,
-			Names: Named{Ref: noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)}, ProjectID: e.Issue.ProjectID},
-		}, "created "+e.Issue.IID.Reference()+" to continue this discussion")
+			Names: Named{Ref: noteable.Ref{Kind: noteable.Issue, ID: int64(e.Row().ID)}, ProjectID: e.Row().ProjectID},
+		}, "created "+e.Row().IID.Reference()+" to continue this discussion")
 		if err != nil {
 			return err
 		}

@@ -161,13 +161,16 @@ type Rank struct {
 
 // Fact is what every event of this package says. Handlers do not change what it points to.
 type Fact struct {
-	authz.Stamp
+	change.Of[Note]
 
-	Note    Note             // as it is now, or was at its deletion
-	Before  *Note            // the same before the change; nil where it was made or deleted
 	Target  noteable.Target  // what was commented on
 	Project *project.Project // where that is; nil for what belongs to a group
 	Group   *namespace.Group // the same; nil for what belongs to a project
+}
+
+// fact is what events say of a comment on a target.
+func (on On) fact(of change.Of[Note], t noteable.Target) Fact {
+	return Fact{of, t, project.Of(on.Place), namespace.Of(on.Place)}
 }
 
 // Created is published when a comment was made.
@@ -229,24 +232,4 @@ func checkBody(body string) error {
 // About names it for events.
 func (n Note) About() change.Subject {
 	return change.Subject{Type: "Note", ID: int64(n.ID)}
-}
-
-func (f *Fact) place() authz.Place {
-	switch {
-	case f.Project != nil:
-		return f.Project.Place()
-	case f.Group != nil:
-		return f.Group.Place()
-	}
-	return authz.Place{} // of a personal snippet
-}
-
-// Changed is the event in its generic form.
-func (f Fact) Changed() change.Fact {
-	return change.View(f.Stamp, f.place(), f.Before, &f.Note)
-}
-
-// Changed is the event in its generic form.
-func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.place(), &e.Note, nil)
 }

@@ -112,7 +112,7 @@ func TestService_Create(t *testing.T) {
 		f := setUp(t, d)
 		var events []string
 		event.On(f.Bus, "test", func(_ context.Context, e note.Created) error {
-			events = append(events, fmt.Sprint(e.Note.Body, " by ", e.By.Username, " on ", e.Target.Title))
+			events = append(events, fmt.Sprint(e.Row().Body, " by ", e.By.Username, " on ", e.Target.Title))
 			return nil
 		})
 		before := f.Now()
@@ -420,7 +420,7 @@ func TestHistory(t *testing.T) {
 		event.On(f.Bus, "system notes", history.IssueCreated)
 		event.On(f.Bus, "system notes", history.IssueUpdated)
 		event.On(f.Bus, "notes", func(ctx context.Context, e issue.Deleted) error {
-			return f.notes.Clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
+			return f.notes.Clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Row().ID)})
 		})
 		i := f.issue(issue.Input{Title: "Old", AssigneeIDs: []authz.UserID{f.guest.UserID}})
 		f.iid = i.IID

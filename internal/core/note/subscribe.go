@@ -31,7 +31,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	})
 	event.On(b, name, func(ctx context.Context, e namespace.GroupRemoving) error {
 		for _, cond := range s.Kinds.InGroups("source_type", "source_id") {
-			if err := s.forget(ctx, cond, e.Group.ID); err != nil {
+			if err := s.forget(ctx, cond, e.Row().ID); err != nil {
 				return err
 			}
 		}

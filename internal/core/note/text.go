@@ -7,8 +7,11 @@ import (
 	"tenon/internal/base/db"
 )
 
-// Texts are searched: those of comments. TestTexts_migration of core compares it with the triggers.
-var Texts = db.Trigrams{Table: "notes", Columns: []string{db.Folded("body", "body_fold")}, Late: true}.Bounded("body", "NOT system")
+// texts are searched: those of comments. TestTexts_migration of core compares it with the triggers.
+var texts = db.Trigrams{Table: "notes", Columns: []string{db.Folded("body", "body_fold")}, Late: true}.Bounded("body", "NOT system")
+
+// Indexed gives the texts that lists search.
+func (s *Service) Indexed() db.Trigrams { return texts }
 
 // Load reads notes by id, in no order. It asks for no permission.
 func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Note, error) {

@@ -133,11 +133,11 @@ func TestService_Send_movedProject(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		publish(project.Updated{Fact: project.Fact{Stamp: ann.Stamp(f.Now()), Project: *after, Before: after}})
+		publish(project.Updated{Fact: project.Fact{Stamp: ann.Stamp(f.Now()), After: after, Before: after}})
 		if len(f.waiting) != 0 {
 			t.Errorf("mail about a project that stays where it is: %+v", f.waiting)
 		}
-		publish(project.Transferred{Fact: project.Fact{Stamp: ann.Stamp(f.Now()), Project: *after, Before: before}})
+		publish(project.Transferred{Fact: project.Fact{Stamp: ann.Stamp(f.Now()), After: after, Before: before}})
 		f.send()
 		mails := f.server.Take()
 		const want = "ann assigned custom globalwatcher guest labelled mentioned newcomer unsubscriber watcher"

@@ -105,7 +105,7 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 		DB: d, Policy: w.Policy, Subscriptions: f.subs, Namespaces: places, Texts: reference.NewReader(urls), Kinds: things, Now: w.Now,
 	})
 	references := reference.New(reference.Deps{DB: d, Settings: f.settings, Policy: w.Policy, Accounts: everybody{}, Projects: w.Projects, URLs: urls})
-	references.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: f.issues}})
+	references.Connect(reference.Above{Finders: []reference.Finder{f.issues}})
 	box, err := secret.NewBox(secret.NewKey())
 	if err != nil {
 		t.Fatal(err)

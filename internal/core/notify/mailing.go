@@ -129,7 +129,7 @@ func (s *Service) epicUpdated(ctx context.Context, e epic.Updated) error {
 	}
 	var list []Mailing
 	m := about(newMention, e)
-	m.Names = s.Todos.Names([]string{e.Epic.Title, text(e.Epic.Description)}, []string{e.Before.Title, text(e.Before.Description)})
+	m.Names = s.Todos.Names([]string{e.Row().Title, text(e.Row().Description)}, []string{e.Before.Title, text(e.Before.Description)})
 	if len(m.Names) > 0 {
 		list = append(list, m)
 	}
@@ -171,7 +171,7 @@ func (s *Service) issueUpdated(ctx context.Context, e issue.Updated) error {
 	}
 	if e.Has("title", "description") {
 		m := about(newMention, e)
-		m.Names = s.Todos.Names([]string{e.Issue.Title, text(e.Issue.Description)}, []string{e.Before.Title, text(e.Before.Description)})
+		m.Names = s.Todos.Names([]string{e.Row().Title, text(e.Row().Description)}, []string{e.Before.Title, text(e.Before.Description)})
 		if len(m.Names) > 0 {
 			list = append(list, m)
 		}
@@ -203,7 +203,7 @@ func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) er
 	}
 	if e.Has("title", "description") {
 		m := about(newMention, e)
-		m.Names = s.Todos.Names([]string{e.MergeRequest.Title, e.MergeRequest.Text()}, []string{e.Before.Title, e.Before.Text()})
+		m.Names = s.Todos.Names([]string{e.Row().Title, e.Row().Text()}, []string{e.Before.Title, e.Before.Text()})
 		if len(m.Names) > 0 {
 			list = append(list, m)
 		}
@@ -212,11 +212,11 @@ func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) er
 }
 
 func (s *Service) noted(ctx context.Context, e note.Created) error {
-	if e.Reviewed || e.Note.System {
+	if e.Reviewed || e.Row().System {
 		return nil
 	}
 	return s.mail(ctx, Mailing{
-		Event: "new_note", On: e.Target.Kind, Target: e.Target.ID, Project: e.Target.Ref.Project, Commit: e.Target.Commit, Note: e.Note.ID, By: e.By.UserID,
+		Event: "new_note", On: e.Target.Kind, Target: e.Target.ID, Project: e.Target.Ref.Project, Commit: e.Target.Commit, Note: e.Row().ID, By: e.By.UserID,
 	})
 }
 

@@ -19,18 +19,18 @@ const movedProject = "moved_project"
 
 // projectMoved tells the members of a project of its new path.
 func (s *Service) projectMoved(ctx context.Context, f project.Fact) error {
-	if f.Before == nil || f.Before.FullPath == f.Project.FullPath {
+	if f.Before == nil || f.Before.FullPath == f.Row().FullPath {
 		return nil
 	}
-	return s.mail(ctx, Mailing{Event: movedProject, On: todo.OfProject, Target: int64(f.Project.ID), By: f.By.UserID, Path: f.Before.FullPath})
+	return s.mail(ctx, Mailing{Event: movedProject, On: todo.OfProject, Target: int64(f.Row().ID), By: f.By.UserID, Path: f.Before.FullPath})
 }
 
 // groupMoved tells the members of the projects that stand in a group of their new paths.
 func (s *Service) groupMoved(ctx context.Context, f namespace.GroupFact) error {
-	if f.Before == nil || f.Before.FullPath == f.Group.FullPath {
+	if f.Before == nil || f.Before.FullPath == f.Row().FullPath {
 		return nil
 	}
-	return s.mail(ctx, Mailing{Event: movedProject, On: todo.OfGroup, Target: int64(f.Group.ID), By: f.By.UserID, Path: f.Before.FullPath})
+	return s.mail(ctx, Mailing{Event: movedProject, On: todo.OfGroup, Target: int64(f.Row().ID), By: f.By.UserID, Path: f.Before.FullPath})
 }
 
 // spread enqueues the mails about the projects of a group that has moved. What is enqueued once more has the same id.

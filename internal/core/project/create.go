@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 )
 
@@ -98,7 +99,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *Project, more f
 		if err := s.link(ctx, p.ID, topics); err != nil {
 			return err
 		}
-		err = s.Bus.Publish(ctx, Created{Fact{Project: *p, Stamp: as.Stamp(s.Now())}})
+		err = s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), p.Place(), p)})
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 )
 
@@ -100,10 +101,10 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error 
 		if err := s.cancelImport(ctx, p.ID); err != nil {
 			return err
 		}
-		if err := s.Bus.Publish(ctx, Unforked{Fact: Fact{Project: *p, Before: p, Stamp: as.Stamp(s.Now())}, Deleted: true}); err != nil {
+		if err := s.Bus.Publish(ctx, Unforked{Fact: change.About(as, s.Now(), p.Place(), p), Deleted: true}); err != nil {
 			return err
 		}
-		if err := s.Bus.Publish(ctx, Deleted{Fact{Project: *p, Stamp: as.Stamp(s.Now())}}); err != nil {
+		if err := s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), p.Place(), p)}); err != nil {
 			return err
 		}
 		return s.Jobs.Enqueue(ctx, Purge{ProjectID: p.ID})

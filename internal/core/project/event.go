@@ -7,22 +7,7 @@ import (
 
 // Fact is what events say of a project's row. It has no access level of a user, and it keeps the
 // former values that groups above decide. Handlers do not change what it points to.
-type Fact struct {
-	authz.Stamp
-
-	Project Project  // as it is now, or was at its deletion
-	Before  *Project // the same before the change; nil where it was made or deleted
-}
-
-// Changed is the event in its generic form.
-func (f Fact) Changed() change.Fact {
-	return change.View(f.Stamp, f.Project.Place(), f.Before, &f.Project)
-}
-
-// Changed is the event in its generic form.
-func (e Deleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Project.Place(), &e.Project, nil)
-}
+type Fact = change.Of[Project]
 
 // Created is published when a project was made, whose repository is still empty.
 type Created struct{ Fact }

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 )
 
@@ -68,7 +69,7 @@ func (s *Service) Fork(ctx context.Context, as authz.Actor, ref string, in ForkI
 		if err := s.join(ctx, p, source.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Forked{Fact: Fact{Project: *p, Before: p, Stamp: as.Stamp(s.Now())}, Source: source, Branch: in.Branch})
+		return s.Bus.Publish(ctx, Forked{Fact: change.About(as, s.Now(), p.Place(), p), Source: source, Branch: in.Branch})
 	})
 	if err != nil {
 		return nil, conflicting(err)

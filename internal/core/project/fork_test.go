@@ -45,8 +45,8 @@ func TestService_Fork(t *testing.T) {
 			*fork.Settings().CIConfigPath != "ci.yml" || !fork.Settings().MRDefaultTargetSelf {
 			t.Errorf("fork: got %+v", fork)
 		}
-		if e := forked[len(forked)-1]; e.Project.ID != fork.ID || e.Source.ID != source.ID || e.Source.FullPath != "team/app" || e.Project.FullPath != "bob/app" ||
-			e.Project.ForkedFromID == nil || *e.Project.ForkedFromID != source.ID {
+		if e := forked[len(forked)-1]; e.Row().ID != fork.ID || e.Source.ID != source.ID || e.Source.FullPath != "team/app" || e.Row().FullPath != "bob/app" ||
+			e.Row().ForkedFromID == nil || *e.Row().ForkedFromID != source.ID {
 			t.Errorf("event: got %+v", e)
 		}
 		taken := "Project namespace name has already been taken, Name has already been taken, Path has already been taken"
@@ -177,7 +177,7 @@ func TestService_Unfork(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantError(t, f.Unfork(ctx, bob, "bob/app"), errs.NotModified, "not modified")
-		if e := left[len(left)-1]; e.Project.ID != one.ID || e.Deleted {
+		if e := left[len(left)-1]; e.Row().ID != one.ID || e.Deleted {
 			t.Errorf("event: got %+v", e)
 		}
 		one, two = now(one), now(two)

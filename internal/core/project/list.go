@@ -160,14 +160,17 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	return page.Map(rows, func(r *row) *Project { return r.project() }), nil
 }
 
-// Texts are searched.
-var Texts = db.Trigrams{Table: "projects", Columns: []string{"name_fold", "LOWER(path)", "description_fold"}}
+// texts are searched.
+var texts = db.Trigrams{Table: "projects", Columns: []string{"name_fold", "LOWER(path)", "description_fold"}}
+
+// Indexed gives the texts that lists search.
+func (s *Service) Indexed() db.Trigrams { return texts }
 
 // candidates are the conditions that an index serves beside the order of the list.
 func (s *Service) candidates(as authz.Actor, f Filter, shown db.Where) []page.Candidates {
 	var out []page.Candidates
 	if f.Search != "" && !f.SearchNamespaces {
-		if query, args, ok := s.DB.Holding(Texts, []string{db.Fold(f.Search)}); ok {
+		if query, args, ok := s.DB.Holding(texts, []string{db.Fold(f.Search)}); ok {
 			out = append(out, page.Candidates{SQL: query, Args: args})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 )
 
@@ -138,7 +139,7 @@ func (s *Service) Unfork(ctx context.Context, as authz.Actor, ref string) error 
 		}
 		now := *p
 		now.ForkedFromID, now.ForkRootID, now.ForksCount = nil, nil, 0
-		return s.Bus.Publish(ctx, Unforked{Fact: Fact{Project: now, Before: p, Stamp: as.Stamp(s.Now())}})
+		return s.Bus.Publish(ctx, Unforked{Fact: change.Between(as, s.Now(), p.Place(), p, &now)})
 	})
 	if err != nil {
 		return fmt.Errorf("unfork project: %w", err)
@@ -195,7 +196,7 @@ func (s *Service) MakeFork(ctx context.Context, as authz.Actor, ref, of string) 
 		}
 		root, now := source.Root(), *p
 		now.ForkedFromID, now.ForkRootID, now.UpdatedAt = &source.ID, &root, db.At(s.Now())
-		return s.Bus.Publish(ctx, ForkLinked{Fact: Fact{Project: now, Before: p, Stamp: as.Stamp(s.Now())}, Source: source})
+		return s.Bus.Publish(ctx, ForkLinked{Fact: change.Between(as, s.Now(), p.Place(), p, &now), Source: source})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make fork: %w", err)
@@ -266,7 +267,7 @@ func (s *Service) holdNetwork(ctx context.Context, id ID) (map[ID]node, error) {
 // GroupTransferred lowers the forks of what a group holds that stands in a place now
 // which fewer people see.
 func (s *Service) GroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
-	return s.lowerForks(ctx, e.Group.ID)
+	return s.lowerForks(ctx, e.Row().ID)
 }
 
 // lowerForks lowers what was forked from the projects in a place, directly or not, to

@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // lock names the row of a project for db.Update and db.ForUpdate.
@@ -31,7 +32,7 @@ func (s *Service) update(ctx context.Context, as authz.Actor, id ID, change func
 
 // fact is what events say of a change.
 func (s *Service) fact(as authz.Actor, c *db.Change[Project]) Fact {
-	return Fact{Project: c.After, Before: &c.Before, Stamp: as.Stamp(s.Now())}
+	return change.Updated(as, s.Now(), c.After.Place(), c)
 }
 
 // follow changes what hangs on a project's topics, name, path and visibility.

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 )
 
@@ -115,7 +116,7 @@ func (s *Service) ProtectBranch(ctx context.Context, as authz.Actor, p *project.
 		if made, err = s.insertRule(ctx, branchTables, p.ID, rule); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, BranchProtected{s.event(as, p, made)})
+		return s.Bus.Publish(ctx, BranchProtected{change.Created(as, s.Now(), p.Place(), made)})
 	})
 	if db.Duplicate(err, "protected_branches") {
 		return nil, errs.New(errs.Conflict, "Protected branch '"+in.Name+"' already exists")
@@ -224,7 +225,7 @@ func (s *Service) updateRule(ctx context.Context, as authz.Actor, p *project.Pro
 			return err
 		}
 		out.Before.Levels = old
-		return s.Bus.Publish(ctx, BranchProtectionUpdated{s.event(as, p, &out.After), out.Before})
+		return s.Bus.Publish(ctx, BranchProtectionUpdated{change.Updated(as, s.Now(), p.Place(), &out)})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -375,6 +376,6 @@ func (s *Service) UnprotectBranch(ctx context.Context, as authz.Actor, p *projec
 		if err := s.deleteRule(ctx, as, branchTables, rule.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, BranchUnprotected{s.event(as, p, rule)})
+		return s.Bus.Publish(ctx, BranchUnprotected{change.Deleted(as, s.Now(), p.Place(), rule)})
 	})
 }

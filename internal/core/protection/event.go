@@ -2,42 +2,23 @@ package protection
 
 import (
 	"tenon/internal/base/page"
-	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
-	"tenon/internal/core/project"
 )
 
-// Event says what happened to a rule.
-type Event struct {
-	authz.Stamp
-
-	ProjectID   project.ID
-	ProjectName string
-	FullPath    string
-	Rule        Rule
-}
-
 // BranchProtected is published when branches get a rule.
-type BranchProtected struct{ Event }
+type BranchProtected struct{ change.Of[Rule] }
 
 // BranchProtectionUpdated is published when the rule of branches changes.
-type BranchProtectionUpdated struct {
-	Event
-	Before Rule
-}
+type BranchProtectionUpdated struct{ change.Of[Rule] }
 
 // BranchUnprotected is published when the rule of branches is taken away.
-type BranchUnprotected struct{ Event }
+type BranchUnprotected struct{ change.Of[Rule] }
 
 // TagProtected is published when tags get a rule.
-type TagProtected struct{ Event }
+type TagProtected struct{ TagEvent }
 
 // TagUnprotected is published when the rule of tags is taken away.
-type TagUnprotected struct{ Event }
-
-func (s *Service) event(as authz.Actor, p *project.Project, rule *Rule) Event {
-	return Event{ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.Now()), Rule: *rule}
-}
+type TagUnprotected struct{ TagEvent }
 
 // byName is the order of rules.
 var byName = page.Order{page.Text("name", ""), page.ID("")}
@@ -47,35 +28,12 @@ func (r Rule) About() change.Subject {
 	return change.Subject{Type: "ProtectedBranch", ID: int64(r.ID), Title: r.Name}
 }
 
-func (e Event) place() authz.Place {
-	return authz.Place{ID: int64(e.ProjectID), Name: e.ProjectName, Path: e.FullPath}
-}
+// TagEvent says what happened to a rule of tags.
+type TagEvent struct{ change.Of[Rule] }
 
 // Changed is the event in its generic form.
-func (e BranchProtected) Changed() change.Fact {
-	return change.View(e.Stamp, e.place(), nil, &e.Rule)
-}
-
-// Changed is the event in its generic form.
-func (e BranchProtectionUpdated) Changed() change.Fact {
-	return change.View(e.Stamp, e.place(), &e.Before, &e.Rule)
-}
-
-// Changed is the event in its generic form.
-func (e BranchUnprotected) Changed() change.Fact {
-	return change.View(e.Stamp, e.place(), &e.Rule, nil)
-}
-
-// Changed is the event in its generic form.
-func (e TagProtected) Changed() change.Fact {
-	f := change.View(e.Stamp, e.place(), nil, &e.Rule)
-	f.Subject.Type = "ProtectedTag"
-	return f
-}
-
-// Changed is the event in its generic form.
-func (e TagUnprotected) Changed() change.Fact {
-	f := change.View(e.Stamp, e.place(), &e.Rule, nil)
+func (e TagEvent) Changed() change.Fact {
+	f := e.Of.Changed()
 	f.Subject.Type = "ProtectedTag"
 	return f
 }

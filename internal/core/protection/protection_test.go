@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/project"
@@ -89,13 +90,13 @@ func TestService_ProtectBranch(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		var published []protection.Event
+		var published []change.Of[protection.Rule]
 		event.On(w.Bus, "test", func(_ context.Context, e protection.BranchProtected) error {
-			published = append(published, e.Event)
+			published = append(published, e.Of)
 			return nil
 		})
 		event.On(w.Bus, "test", func(_ context.Context, e protection.BranchUnprotected) error {
-			published = append(published, e.Event)
+			published = append(published, e.Of)
 			return nil
 		})
 		p := w.as(w.maintainer)
@@ -149,7 +150,7 @@ func TestService_ProtectBranch(t *testing.T) {
 		wants(t, w.rules.UnprotectBranch(ctx, w.developer, w.as(w.developer), "release/*"), errs.Forbidden, "")
 		wants(t, w.rules.UnprotectBranch(ctx, w.maintainer, p, "release/1"), errs.NotFound, "")
 		check(t, w.rules.UnprotectBranch(ctx, w.maintainer, p, "release/*"))
-		if len(published) != 2 || published[0].Rule.Name != "release/*" || published[1].By.UserID != w.maintainer.UserID {
+		if len(published) != 2 || published[0].Row().Name != "release/*" || published[1].By.UserID != w.maintainer.UserID {
 			t.Errorf("published %+v", published)
 		}
 		list, err := w.rules.ProtectedBranches(ctx, w.developer, w.as(w.developer), "", page.Range{})

@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 )
 
@@ -46,7 +47,7 @@ func (s *Service) ProtectTag(ctx context.Context, as authz.Actor, p *project.Pro
 		if made, err = s.insertRule(ctx, tagTables, p.ID, rule); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, TagProtected{s.event(as, p, made)})
+		return s.Bus.Publish(ctx, TagProtected{TagEvent{change.Created(as, s.Now(), p.Place(), made)}})
 	})
 	if db.Duplicate(err, "protected_tags") {
 		return nil, errs.Sentences(errs.Unprocessable, "Name has already been taken")
@@ -67,7 +68,7 @@ func (s *Service) UnprotectTag(ctx context.Context, as authz.Actor, p *project.P
 		if err := s.deleteRule(ctx, as, tagTables, rule.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, TagUnprotected{s.event(as, p, rule)})
+		return s.Bus.Publish(ctx, TagUnprotected{TagEvent{change.Deleted(as, s.Now(), p.Place(), rule)}})
 	})
 }
 

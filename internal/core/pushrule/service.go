@@ -158,13 +158,13 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place) er
 // OnProjectCreated gives a new project a copy of the rule of the nearest group that has one.
 func (s *Service) OnProjectCreated(ctx context.Context, e project.Created) error {
 	list, err := db.Select[Rule](ctx, s.DB, selectRule+`group_id = (SELECT r.group_id FROM push_rules r
-		JOIN namespace_ancestors a ON a.ancestor_id = r.group_id WHERE a.namespace_id = ? ORDER BY a.depth LIMIT 1)`, e.Project.ParentID)
+		JOIN namespace_ancestors a ON a.ancestor_id = r.group_id WHERE a.namespace_id = ? ORDER BY a.depth LIMIT 1)`, e.Row().ParentID)
 	if err != nil {
 		return fmt.Errorf("read push rule of group: %w", err)
 	}
 	for _, r := range list {
 		now := db.At(s.Now())
-		r.ID, r.GroupID, r.ProjectID, r.CreatedAt, r.UpdatedAt = 0, nil, &e.Project.ID, now, now
+		r.ID, r.GroupID, r.ProjectID, r.CreatedAt, r.UpdatedAt = 0, nil, &e.Row().ID, now, now
 		if err := db.Create(ctx, s.DB, "push_rules", &r); err != nil {
 			return fmt.Errorf("copy push rule of group: %w", err)
 		}

@@ -71,6 +71,8 @@ type Sought struct {
 
 // Finder finds things of one kind. The package that owns them implements it.
 type Finder interface {
+	// Refers is the kind of the references.
+	Refers() Kind
 	// Referred gives those of what is sought that the actor may read, in as many statements
 	// for one as for many.
 	Referred(ctx context.Context, as authz.Actor, sought Sought) (map[Key]*Target, error)
@@ -99,7 +101,7 @@ type Service struct {
 
 	Reader
 
-	above Above
+	finders map[Kind]Finder
 	cache *lru.Cache    // of rendered texts
 	large chan struct{} // has room for as many large texts as are rendered at once
 }
@@ -108,18 +110,22 @@ type Service struct {
 func New(d Deps) *Service {
 	return &Service{
 		Deps:   d,
-		Reader: NewReader(d.URLs),
+		Reader: NewReader(d.URLs), finders: map[Kind]Finder{},
 		cache:  lru.New(cacheSize), large: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 }
 
 // Above is what stands above references.
 type Above struct {
-	Finders map[Kind]Finder // of things of a kind; references of other kinds lead to nothing
+	Finders []Finder // references of other kinds lead to nothing
 }
 
 // Connect gives the service what stands above it, once and before the first use.
-func (s *Service) Connect(a Above) { s.above = a }
+func (s *Service) Connect(a Above) {
+	for _, f := range a.Finders {
+		s.finders[f.Refers()] = f
+	}
+}
 
 // Resolve gives what references lead to, in their order, nil for what there is not or what
 // the actor may not read. The text may stand anywhere: the actor need not read its place.
@@ -145,7 +151,7 @@ func (s *Service) Resolve(ctx context.Context, as authz.Actor, in Scope, refs []
 			continue
 		}
 		key, ok := found.key(in, ref)
-		if !ok || s.above.Finders[ref.Kind] == nil {
+		if !ok || s.finders[ref.Kind] == nil {
 			continue
 		}
 		keys[i] = key
@@ -159,7 +165,7 @@ func (s *Service) Resolve(ctx context.Context, as authz.Actor, in Scope, refs []
 		}
 	}
 	for kind, list := range sought {
-		targets, err := s.above.Finders[kind].Referred(ctx, as, *list)
+		targets, err := s.finders[kind].Referred(ctx, as, *list)
 		if err != nil {
 			return nil, fmt.Errorf("resolve references: %w", err)
 		}

@@ -38,7 +38,7 @@ func TestService_Resolve(t *testing.T) {
 		labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now, URLs: urls})
 		issues := issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Now: w.Now, URLs: urls})
 		s := reference.New(reference.Deps{Settings: setting.New(d, w.Now), DB: d, Policy: w.Policy, Accounts: everybody{}, Projects: w.Projects, URLs: urls})
-		s.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: issues, reference.Label: labels}})
+		s.Connect(reference.Above{Finders: []reference.Finder{issues, labels}})
 
 		member, stranger := w.User("member"), w.User("stranger")
 		team := w.Group("team", authz.Public, 0)

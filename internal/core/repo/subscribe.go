@@ -17,7 +17,7 @@ const measureAfter = 2 * time.Second
 // Subscribe registers what happens with repositories when something else happens.
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "copy of the repository", func(ctx context.Context, e project.Forked) error {
-		return s.Jobs.Enqueue(ctx, CopyFork{ProjectID: e.Project.ID, SourceID: e.Source.ID, Branch: e.Branch})
+		return s.Jobs.Enqueue(ctx, CopyFork{ProjectID: e.Row().ID, SourceID: e.Source.ID, Branch: e.Branch})
 	})
 	event.On(b, "copy of the repository", func(ctx context.Context, e project.Templated) error {
 		return s.Jobs.Enqueue(ctx, CopyFork{ProjectID: e.ProjectID, SourceID: e.SourceID})
@@ -29,7 +29,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 		if e.Deleted {
 			return nil // its repository goes as a whole
 		}
-		return s.Jobs.Enqueue(ctx, PoolLeaving{ProjectID: e.Project.ID})
+		return s.Jobs.Enqueue(ctx, PoolLeaving{ProjectID: e.Row().ID})
 	})
 	event.On(b, "housekeeping", func(ctx context.Context, e Pushed) error {
 		if !s.Due(e.ProjectID) {
@@ -45,6 +45,6 @@ func (s *Service) Subscribe(b *event.Bus) {
 		if !slices.Contains(e.Attributes, "default_branch") {
 			return nil
 		}
-		return s.Jobs.Enqueue(ctx, Measuring{ProjectID: e.Project.ID})
+		return s.Jobs.Enqueue(ctx, Measuring{ProjectID: e.Row().ID})
 	})
 }

@@ -55,7 +55,7 @@ func (s *Service) copyIssue(ctx context.Context, e issue.Created) error {
 	const same = `user_id, action, state, label_id, milestone_id, iteration_id, weight, source_commit, source_merge_request_id, created_at`
 	_, err := s.DB.Exec(ctx, "INSERT INTO resource_events (kind, resource_type, resource_id, project_id, "+same+`)
 		SELECT kind, resource_type, CAST(? AS BIGINT), CAST(? AS BIGINT), `+same+` FROM resource_events
-		WHERE resource_type = ? AND resource_id = ? ORDER BY id`, e.Issue.ID, e.Issue.ProjectID, noteable.Issue, e.CopyOf)
+		WHERE resource_type = ? AND resource_id = ? ORDER BY id`, e.Row().ID, e.Row().ProjectID, noteable.Issue, e.CopyOf)
 	if err != nil {
 		return fmt.Errorf("copy resource events: %w", err)
 	}
@@ -91,28 +91,28 @@ func (s *Service) state(ctx context.Context, of change.Event, state string) erro
 }
 
 func (s *Service) epicChanged(ctx context.Context, f epic.Fact) error {
-	return s.record(ctx, labels(about(f), change.Former(f.Before).Labels, f.Epic.Labels)...)
+	return s.record(ctx, labels(about(f), change.Former(f.Before).Labels, f.Row().Labels)...)
 }
 
 // issueChanged records what differs between an issue and what it was; all of a new one.
 func (s *Service) issueChanged(ctx context.Context, f issue.Fact) error {
 	before := change.Former(f.Before)
 	like := about(f)
-	events := labels(like, before.Labels, f.Issue.Labels)
-	if !same(before.Weight, f.Issue.Weight) {
+	events := labels(like, before.Labels, f.Row().Labels)
+	if !same(before.Weight, f.Row().Weight) {
 		e := like
-		e.Kind, e.Weight = Weight, f.Issue.Weight
+		e.Kind, e.Weight = Weight, f.Row().Weight
 		events = append(events, e)
 	}
-	events = append(events, milestones(like, before.MilestoneID, f.Issue.MilestoneID, string(f.Issue.State))...)
-	return s.record(ctx, append(events, iterations(like, before.IterationID, f.Issue.IterationID)...)...)
+	events = append(events, milestones(like, before.MilestoneID, f.Row().MilestoneID, string(f.Row().State))...)
+	return s.record(ctx, append(events, iterations(like, before.IterationID, f.Row().IterationID)...)...)
 }
 
 func (s *Service) requestChanged(ctx context.Context, f mergerequest.Fact) error {
 	before := change.Former(f.Before)
 	like := about(f)
-	events := labels(like, before.Labels, f.MergeRequest.Labels)
-	return s.record(ctx, append(events, milestones(like, before.MilestoneID, f.MergeRequest.MilestoneID, string(f.MergeRequest.State))...)...)
+	events := labels(like, before.Labels, f.Row().Labels)
+	return s.record(ctx, append(events, milestones(like, before.MilestoneID, f.Row().MilestoneID, string(f.Row().State))...)...)
 }
 
 // stateOfIssue records a state of an issue, and what closed it.

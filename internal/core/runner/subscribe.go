@@ -19,7 +19,7 @@ func (s *Service) leave(ctx context.Context, e project.Deleted) error {
 	rows, err := db.Select[Runner](ctx, s.DB, "SELECT "+columns+` FROM runners r
 		WHERE r.id IN (SELECT x.runner_id FROM runner_projects x WHERE x.project_id = ?)
 			AND NOT EXISTS (SELECT 1 FROM runner_projects y WHERE y.runner_id = r.id AND y.project_id <> ?) ORDER BY r.id`,
-		e.Project.ID, e.Project.ID)
+		e.Row().ID, e.Row().ID)
 	if err != nil {
 		return err
 	}
@@ -28,9 +28,9 @@ func (s *Service) leave(ctx context.Context, e project.Deleted) error {
 			return err
 		}
 	}
-	if _, err := s.DB.Exec(ctx, "DELETE FROM runner_projects WHERE project_id = ?", e.Project.ID); err != nil {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM runner_projects WHERE project_id = ?", e.Row().ID); err != nil {
 		return err
 	}
-	_, err = s.DB.Exec(ctx, "DELETE FROM registration_tokens WHERE namespace_id = ?", e.Project.NamespaceID)
+	_, err = s.DB.Exec(ctx, "DELETE FROM registration_tokens WHERE namespace_id = ?", e.Row().NamespaceID)
 	return err
 }

@@ -467,7 +467,7 @@ func TestService_Subscribe(t *testing.T) {
 		shared, _ := w.row(runner.ProjectType, nil, w.top, w.else_)
 		own, _ := w.row(runner.ProjectType, nil, w.top)
 		err := d.InTx(ctx, func(ctx context.Context) error {
-			return w.Bus.Publish(ctx, project.Deleted{Fact: project.Fact{Project: *w.Find(w.owner, w.top), Stamp: w.owner.Stamp(w.now())}})
+			return w.Bus.Publish(ctx, project.Deleted{Fact: project.Fact{Before: w.Find(w.owner, w.top), Stamp: w.owner.Stamp(w.now())}})
 		})
 		if err != nil {
 			t.Fatal(err)

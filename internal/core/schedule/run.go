@@ -50,10 +50,10 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 // Subscribe ends the schedules of users who are blocked.
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "schedules", func(ctx context.Context, e account.UserStateChanged) error {
-		if e.User.State == account.Active {
+		if e.Row().State == account.Active {
 			return nil
 		}
-		_, err := s.DB.Exec(ctx, "UPDATE pipeline_schedules SET active = ?, updated_at = ? WHERE owner_id = ? AND active", false, db.At(s.Now()), e.User.ID)
+		_, err := s.DB.Exec(ctx, "UPDATE pipeline_schedules SET active = ?, updated_at = ? WHERE owner_id = ? AND active", false, db.At(s.Now()), e.Row().ID)
 		return err
 	})
 }

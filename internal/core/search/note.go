@@ -66,7 +66,7 @@ func (s *Service) Notes(ctx context.Context, as authz.Actor, at authz.Place, q Q
 	if !q.ByCreation || !q.Asc {
 		list.Order = list.Order.Desc()
 	}
-	if query, args, ok := s.DB.Holding(note.Texts, terms); ok {
+	if query, args, ok := s.DB.Holding(s.Deps.Notes.Indexed(), terms); ok {
 		list.Candidates = append(list.Candidates, page.Candidates{SQL: query, Args: args})
 	}
 	list.Candidates = append(list.Candidates, s.commentsOf(as, at, q, &w)...)

@@ -34,7 +34,7 @@ func TestService_Notes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		ctx := t.Context()
 		w := coretest.New(t, d)
-		if err := d.IndexTrigrams(ctx, core.Texts()); err != nil {
+		if err := d.IndexTrigrams(ctx, core.Described().Texts()); err != nil {
 			t.Fatal(err)
 		}
 		labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
@@ -140,7 +140,7 @@ func TestService_Notes(t *testing.T) {
 			}
 		}
 		compare("written")
-		if err := d.IndexTrigrams(ctx, []db.Trigrams{note.Texts}); err != nil {
+		if err := d.IndexTrigrams(ctx, []db.Trigrams{(*note.Service)(nil).Indexed()}); err != nil {
 			t.Fatal(err)
 		}
 		compare("indexed")

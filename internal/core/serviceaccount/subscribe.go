@@ -24,11 +24,11 @@ func (GroupGone) Kind() string { return "delete_service_accounts_of_group" }
 // Subscribe registers what happens with service accounts when something else happens.
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "service accounts", func(ctx context.Context, e namespace.GroupDeleted) error {
-		barred, err := s.Accounts.BarServiceAccounts(ctx, e.Group.ID)
+		barred, err := s.Accounts.BarServiceAccounts(ctx, e.Row().ID)
 		if err != nil || !barred {
 			return err
 		}
-		return s.Jobs.Enqueue(ctx, GroupGone{Group: e.Group.ID, By: e.By.UserID})
+		return s.Jobs.Enqueue(ctx, GroupGone{Group: e.Row().ID, By: e.By.UserID})
 	})
 }
 

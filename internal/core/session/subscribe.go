@@ -16,15 +16,15 @@ func (s *Service) Subscribe(b *event.Bus) {
 		if !e.NewPassword {
 			return nil
 		}
-		return s.clear(ctx, e.User.ID)
+		return s.clear(ctx, e.Row().ID)
 	})
 	event.On(b, name, func(ctx context.Context, e account.UserStateChanged) error {
-		if e.User.State == account.Active {
+		if e.Row().State == account.Active {
 			return nil
 		}
-		return s.clear(ctx, e.User.ID)
+		return s.clear(ctx, e.Row().ID)
 	})
-	event.On(b, name, func(ctx context.Context, e account.UserRemoved) error { return s.clear(ctx, e.User.ID) })
+	event.On(b, name, func(ctx context.Context, e account.UserRemoved) error { return s.clear(ctx, e.Row().ID) })
 }
 
 // clear ends every session of a user.

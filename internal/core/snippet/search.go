@@ -16,8 +16,11 @@ var (
 	files       = db.Folded("files", "files_fold")
 )
 
-// Texts are searched: titles, descriptions and the paths of files.
-var Texts = db.Trigrams{Table: "snippets", Columns: []string{"title_fold", description, files}}.Bounded("COALESCE(description, '')", "")
+// texts are searched: titles, descriptions and the paths of files.
+var texts = db.Trigrams{Table: "snippets", Columns: []string{"title_fold", description, files}}.Bounded("COALESCE(description, '')", "")
+
+// Indexed gives the texts that lists search.
+func (s *Service) Indexed() db.Trigrams { return texts }
 
 // Query selects snippets that hold all terms in their title, description and paths.
 type Query struct {
@@ -45,7 +48,7 @@ func (s *Service) Search(ctx context.Context, as authz.Actor, of Query) (page.Pa
 	if of.Oldest {
 		q.Order = order.Desc()
 	}
-	if query, args, ok := s.DB.Holding(Texts, of.Terms); ok {
+	if query, args, ok := s.DB.Holding(texts, of.Terms); ok {
 		q.Candidates = []page.Candidates{{SQL: query, Args: args}}
 	}
 	out, err := page.Select[Snippet](ctx, s.DB, q, of.Range)

@@ -64,7 +64,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 
 // OnCreated tells of a new merge request; one without commits is told of when it has some.
 func (s *Service) OnCreated(ctx context.Context, e mergerequest.Created) error {
-	if e.MergeRequest.HeadSHA == "" {
+	if e.Row().HeadSHA == "" {
 		return nil
 	}
 	return s.tell(ctx, e.Fact, call{Action: "open"})
@@ -131,14 +131,14 @@ func (s *Service) tell(ctx context.Context, e mergerequest.Fact, c call) error {
 		return nil // and not later
 	}
 	var w db.Where
-	w.And("c.project_id = ?", e.MergeRequest.ProjectID)
+	w.And("c.project_id = ?", e.Row().ProjectID)
 	checks, err := s.read(ctx, w)
 	if err != nil {
 		return err
 	}
-	c.RequestID, c.UserID = e.MergeRequest.ID, e.By.UserID
+	c.RequestID, c.UserID = e.Row().ID, e.By.UserID
 	for _, check := range checks {
-		if !check.applies(e.MergeRequest.TargetBranch) {
+		if !check.applies(e.Row().TargetBranch) {
 			continue
 		}
 		c.CheckID, c.Delivery = check.ID, uuid.NewString()

@@ -58,7 +58,7 @@ func (s *Service) copied(ctx context.Context, e issue.Created) error {
 	}
 	_, err := s.DB.Exec(ctx, `INSERT INTO mentions (target_type, target_id, user_id, internal, project_id)
 		SELECT m.target_type, CAST(? AS BIGINT), m.user_id, m.internal, CAST(? AS BIGINT) FROM mentions m
-		WHERE m.target_type = ? AND m.target_id = ? ON CONFLICT DO NOTHING`, e.Issue.ID, e.Issue.ProjectID, noteable.Issue, e.CopyOf)
+		WHERE m.target_type = ? AND m.target_id = ? ON CONFLICT DO NOTHING`, e.Row().ID, e.Row().ProjectID, noteable.Issue, e.CopyOf)
 	if err != nil {
 		return fmt.Errorf("copy mentions: %w", err)
 	}

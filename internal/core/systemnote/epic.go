@@ -11,7 +11,7 @@ import (
 
 // EpicUpdated tells what changed on an epic.
 func (s *Service) EpicUpdated(ctx context.Context, e epic.Updated) error {
-	was, is := e.Before, &e.Epic
+	was, is := e.Before, e.Row()
 	var lines []string
 	if was.Title != is.Title {
 		lines = append(lines, Title(was.Title, is.Title))
@@ -32,7 +32,7 @@ func (s *Service) EpicUpdated(ctx context.Context, e epic.Updated) error {
 	if from, to := was.Dates(), is.Dates(); text(from.Due) != text(to.Due) {
 		lines = append(lines, Day("due date", from.Due, to.Due))
 	}
-	return s.onEpic(ctx, e.Stamp, &e.Epic, note.Named{}, lines...)
+	return s.onEpic(ctx, e.Stamp, e.Row(), note.Named{}, lines...)
 }
 
 // Day tells the new value of a date with a name, or which one is gone; days are YYYY-MM-DD.

@@ -93,8 +93,8 @@ func (s *Service) IssueCreated(ctx context.Context, e issue.Created) error {
 	if err != nil {
 		return err
 	}
-	if e.Issue.DueDate != nil {
-		lines = append(lines, DueDate(nil, e.Issue.DueDate))
+	if e.Row().DueDate != nil {
+		lines = append(lines, DueDate(nil, e.Row().DueDate))
 	}
 	return s.record(ctx, e.Fact, lines)
 }
@@ -102,7 +102,7 @@ func (s *Service) IssueCreated(ctx context.Context, e issue.Created) error {
 // IssueUpdated tells what changed on an issue.
 func (s *Service) IssueUpdated(ctx context.Context, e issue.Updated) error {
 	var lines []string
-	was, is := e.Before, &e.Issue
+	was, is := e.Before, e.Row()
 	if was.Title != is.Title {
 		lines = append(lines, Title(was.Title, is.Title))
 	}
@@ -131,7 +131,7 @@ func (s *Service) IssueUpdated(ctx context.Context, e issue.Updated) error {
 
 func (s *Service) record(ctx context.Context, f issue.Fact, lines []string) error {
 	return s.Notes.Record(ctx, note.System{
-		On: noteable.Ref{Kind: noteable.Issue, ID: int64(f.Issue.ID)}, ProjectID: f.Issue.ProjectID, AuthorID: f.By.UserID, At: f.At,
+		On: noteable.Ref{Kind: noteable.Issue, ID: int64(f.Row().ID)}, ProjectID: f.Row().ProjectID, AuthorID: f.By.UserID, At: f.At,
 	}, lines...)
 }
 

@@ -46,17 +46,17 @@ func (s *Service) name(ctx context.Context, x pair, line string) error {
 
 // IssueMoved tells where an issue went, and on the other one where it comes from.
 func (s *Service) IssueMoved(ctx context.Context, e issue.Moved) error {
-	return s.tell(ctx, pair{e.Stamp, &e.Issue, &e.To, e.Project, e.ToProject}, "moved to %s", "moved from %s")
+	return s.tell(ctx, pair{e.Stamp, e.Row(), &e.To, e.Project, e.ToProject}, "moved to %s", "moved from %s")
 }
 
 // IssueCloned tells the same of a copy.
 func (s *Service) IssueCloned(ctx context.Context, e issue.Cloned) error {
-	return s.tell(ctx, pair{e.Stamp, &e.Issue, &e.To, e.Project, e.ToProject}, "cloned to %s", "cloned from %s")
+	return s.tell(ctx, pair{e.Stamp, e.Row(), &e.To, e.Project, e.ToProject}, "cloned to %s", "cloned from %s")
 }
 
 // IssueDuplicated tells which issue was the first.
 func (s *Service) IssueDuplicated(ctx context.Context, e issue.Duplicated) error {
-	return s.tell(ctx, pair{e.Stamp, &e.Issue, &e.Of, e.Project, e.OfProject},
+	return s.tell(ctx, pair{e.Stamp, e.Row(), &e.Of, e.Project, e.OfProject},
 		"marked this issue as a duplicate of %s", "marked %s as a duplicate of this issue")
 }
 
@@ -89,6 +89,6 @@ func (s *Service) IssueAddressed(ctx context.Context, e issue.Addressed) error {
 		line = fmt.Sprintf("created branch [`%s`](%s) to address this issue", e.Work.Branch, url)
 	}
 	return s.Notes.Record(ctx, note.System{
-		On: e.Issue.Ref(), ProjectID: e.Issue.ProjectID, AuthorID: e.By.UserID, At: e.At, Names: names,
+		On: e.Row().Ref(), ProjectID: e.Row().ProjectID, AuthorID: e.By.UserID, At: e.At, Names: names,
 	}, line)
 }

@@ -28,7 +28,7 @@ func (s *Service) RequestCreated(ctx context.Context, e mergerequest.Created) er
 
 // RequestUpdated tells what changed on a merge request.
 func (s *Service) RequestUpdated(ctx context.Context, e mergerequest.Updated) error {
-	was, is := e.Before, &e.MergeRequest
+	was, is := e.Before, e.Row()
 	var lines []string
 	if was.Title != is.Title {
 		line := RequestTitle(was.Title, is.Title)
@@ -70,12 +70,12 @@ func (s *Service) RequestPushed(ctx context.Context, e mergerequest.NewVersion) 
 
 // SourceBranchDeleted tells that the branch is gone that a merge request comes from.
 func (s *Service) SourceBranchDeleted(ctx context.Context, e mergerequest.SourceBranchDeleted) error {
-	return s.recordRequest(ctx, e.Fact, []string{"deleted source branch `" + e.MergeRequest.SourceBranch + "`"})
+	return s.recordRequest(ctx, e.Fact, []string{"deleted source branch `" + e.Row().SourceBranch + "`"})
 }
 
 // SourceBranchRestored tells that it is there again.
 func (s *Service) SourceBranchRestored(ctx context.Context, e mergerequest.SourceBranchRestored) error {
-	return s.recordRequest(ctx, e.Fact, []string{"restored source branch `" + e.MergeRequest.SourceBranch + "`"})
+	return s.recordRequest(ctx, e.Fact, []string{"restored source branch `" + e.Row().SourceBranch + "`"})
 }
 
 // Approved tells that a user approved a merge request.
@@ -136,10 +136,10 @@ func (s *Service) ThreadsResolved(ctx context.Context, e note.ThreadsResolved) e
 
 func (s *Service) recordRequest(ctx context.Context, f mergerequest.Fact, lines []string) error {
 	if !f.By.SignedIn() {
-		f.By.UserID = f.MergeRequest.AuthorID // found by looking at the branch, or pushed with a deploy key
+		f.By.UserID = f.Row().AuthorID // found by looking at the branch, or pushed with a deploy key
 	}
 	return s.Notes.Record(ctx, note.System{
-		On: noteable.Ref{Kind: noteable.MergeRequest, ID: int64(f.MergeRequest.ID)}, ProjectID: f.Project.ID, AuthorID: f.By.UserID, At: f.At,
+		On: noteable.Ref{Kind: noteable.MergeRequest, ID: int64(f.Row().ID)}, ProjectID: f.Project.ID, AuthorID: f.By.UserID, At: f.At,
 	}, lines...)
 }
 
@@ -162,7 +162,7 @@ func Commits(e mergerequest.NewVersion) string {
 	fmt.Fprintf(&out, "added %d %s\n\n<ul>", all, plural(all, "commit", "commits"))
 	if n := e.FromTarget; n > 0 {
 		fmt.Fprintf(&out, "<li>%s - %d %s from branch <code>%s</code></li>", span(n, short(e.OldSHA), e.TargetSHA), n, plural(n, "commit", "commits"),
-			html.EscapeString(e.MergeRequest.TargetBranch))
+			html.EscapeString(e.Row().TargetBranch))
 	}
 	if n := e.CommitsCount - len(e.Commits); n > 0 {
 		fmt.Fprintf(&out, "<li>%s - %d earlier %s</li>", span(n, e.EarlierFirst, e.EarlierLast), n, plural(n, "commit", "commits"))
@@ -173,7 +173,7 @@ func Commits(e mergerequest.NewVersion) string {
 	out.WriteString("</ul>")
 	if e.VersionID != 0 {
 		fmt.Fprintf(&out, "\n\n[Compare with previous version](%s)",
-			(&weburl.Site{}).MergeRequestDiff(e.Project.FullPath, int64(e.MergeRequest.IID), int64(e.VersionID), e.OldSHA))
+			(&weburl.Site{}).MergeRequestDiff(e.Project.FullPath, int64(e.Row().IID), int64(e.VersionID), e.OldSHA))
 	}
 	return out.String()
 }

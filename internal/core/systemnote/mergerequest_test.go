@@ -3,6 +3,7 @@ package systemnote
 import (
 	"testing"
 
+	"tenon/internal/core/change"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 )
@@ -22,7 +23,7 @@ func TestRequestTitle(t *testing.T) {
 
 func TestCommits(t *testing.T) {
 	e := mergerequest.NewVersion{
-		Fact:   mergerequest.Fact{Project: &project.Project{FullPath: "group/shop"}, MergeRequest: mergerequest.MergeRequest{IID: 3}},
+		Fact:   mergerequest.Fact{Project: &project.Project{FullPath: "group/shop"}, Of: change.Of[mergerequest.MergeRequest]{After: &mergerequest.MergeRequest{IID: 3}}},
 		OldSHA: "aaaa", VersionID: 9, CommitsCount: 2,
 		Commits: []mergerequest.CommitLine{{SHA: "22222222", Title: "Fix <b>"}, {SHA: "11111111", Title: "Begin"}},
 	}
@@ -35,7 +36,7 @@ func TestCommits(t *testing.T) {
 	if got, want := Commits(e), "added 12 commits\n\n<ul><li>00000000...11111111 - 11 earlier commits</li><li>22222222 - Fix &lt;b&gt;</li></ul>"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	e.CommitsCount, e.OldSHA, e.FromTarget, e.TargetSHA, e.MergeRequest.TargetBranch = 1, "0123456789abcdef", 3, "33333333", "a<b"
+	e.CommitsCount, e.OldSHA, e.FromTarget, e.TargetSHA, e.Row().TargetBranch = 1, "0123456789abcdef", 3, "33333333", "a<b"
 	want = "added 4 commits\n\n<ul><li>01234567...33333333 - 3 commits from branch <code>a&lt;b</code></li><li>22222222 - Fix &lt;b&gt;</li></ul>"
 	if got := Commits(e); got != want {
 		t.Errorf("got %q, want %q", got, want)

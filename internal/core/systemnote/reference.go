@@ -121,19 +121,19 @@ func (s *Service) parse(text string, read func(string) []parsed.Reference) []par
 }
 
 func ofIssue(f issue.Fact) origin {
-	return origin{Stamp: f.Stamp, ref: f.Issue.Ref(), number: int64(f.Issue.IID), project: f.Project}
+	return origin{Stamp: f.Stamp, ref: f.Row().Ref(), number: int64(f.Row().IID), project: f.Project}
 }
 
 func ofRequest(f mergerequest.Fact) origin {
 	return origin{
-		Stamp: f.Stamp, ref: f.MergeRequest.Ref(),
-		number: int64(f.MergeRequest.IID), project: f.Project,
+		Stamp: f.Stamp, ref: f.Row().Ref(),
+		number: int64(f.Row().IID), project: f.Project,
 	}
 }
 
 // IssueMentions tells what a new issue mentions.
 func (s *Service) IssueMentions(ctx context.Context, e issue.Created) error {
-	return s.mention(ctx, ofIssue(e.Fact), e.Issue.Title, text(e.Issue.Description))
+	return s.mention(ctx, ofIssue(e.Fact), e.Row().Title, text(e.Row().Description))
 }
 
 // IssueMentionsMore tells what an issue mentions whose text was changed.
@@ -141,12 +141,12 @@ func (s *Service) IssueMentionsMore(ctx context.Context, e issue.Updated) error 
 	if !e.Has("title", "description") {
 		return nil
 	}
-	return s.mention(ctx, ofIssue(e.Fact), e.Issue.Title, text(e.Issue.Description))
+	return s.mention(ctx, ofIssue(e.Fact), e.Row().Title, text(e.Row().Description))
 }
 
 // RequestMentions tells what a new merge request mentions.
 func (s *Service) RequestMentions(ctx context.Context, e mergerequest.Created) error {
-	return s.mention(ctx, ofRequest(e.Fact), e.MergeRequest.Title, e.MergeRequest.Text())
+	return s.mention(ctx, ofRequest(e.Fact), e.Row().Title, e.Row().Text())
 }
 
 // RequestMentionsMore tells what a merge request mentions whose text was changed.
@@ -154,17 +154,17 @@ func (s *Service) RequestMentionsMore(ctx context.Context, e mergerequest.Update
 	if !e.Has("title", "description") {
 		return nil
 	}
-	return s.mention(ctx, ofRequest(e.Fact), e.MergeRequest.Title, e.MergeRequest.Text())
+	return s.mention(ctx, ofRequest(e.Fact), e.Row().Title, e.Row().Text())
 }
 
 func ofEpic(f epic.Fact) origin {
-	e := &f.Epic
+	e := f.Row()
 	return origin{Stamp: f.Stamp, ref: e.Ref(), number: int64(e.IID), group: e.GroupID, path: e.Path}
 }
 
 // EpicMentions tells what a new epic mentions.
 func (s *Service) EpicMentions(ctx context.Context, e epic.Created) error {
-	return s.mention(ctx, ofEpic(e.Fact), e.Epic.Title, text(e.Epic.Description))
+	return s.mention(ctx, ofEpic(e.Fact), e.Row().Title, text(e.Row().Description))
 }
 
 // EpicMentionsMore tells what an epic mentions whose text was changed.
@@ -172,7 +172,7 @@ func (s *Service) EpicMentionsMore(ctx context.Context, e epic.Updated) error {
 	if !e.Has("title", "description") {
 		return nil
 	}
-	return s.mention(ctx, ofEpic(e.Fact), e.Epic.Title, text(e.Epic.Description))
+	return s.mention(ctx, ofEpic(e.Fact), e.Row().Title, text(e.Row().Description))
 }
 
 // NoteMentions tells what a new comment mentions.
@@ -189,7 +189,7 @@ func (s *Service) NoteMentionsMore(ctx context.Context, e note.Updated) error {
 func (s *Service) noteMentions(ctx context.Context, f note.Fact) error {
 	from := origin{Stamp: f.Stamp, ref: f.Target.Ref, project: f.Project, group: f.Target.GroupID, path: f.Target.GroupPath}
 	switch {
-	case f.Note.Internal:
+	case f.Row().Internal:
 		return nil
 	case f.Target.Kind == noteable.Epic:
 		from.number = f.Target.EpicIID
@@ -198,7 +198,7 @@ func (s *Service) noteMentions(ctx context.Context, f note.Fact) error {
 	default:
 		return nil
 	}
-	return s.mention(ctx, from, "", f.Note.Body)
+	return s.mention(ctx, from, "", f.Row().Body)
 }
 
 func text(t *string) string {

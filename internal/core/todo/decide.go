@@ -15,7 +15,7 @@ import (
 // askApprovers creates a to-do item for each user that approval rules name, if the merge request is open and no
 // draft. Users with another pending item for it get none.
 func (s *Service) askApprovers(ctx context.Context, f mergerequest.Fact, by authz.UserID) error {
-	r := &f.MergeRequest
+	r := f.Row()
 	if r.Draft || r.State != mergerequest.StateOpened {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (s *Service) askApprovers(ctx context.Context, f mergerequest.Fact, by auth
 
 // approvalsLost asks again for approvals of a merge request that no longer count.
 func (s *Service) approvalsLost(ctx context.Context, f mergerequest.Fact) error {
-	return s.askApprovers(ctx, f, f.MergeRequest.AuthorID)
+	return s.askApprovers(ctx, f, f.Row().AuthorID)
 }
 
 // placeOf names a project or group as the target of a to-do item.

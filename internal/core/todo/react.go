@@ -50,7 +50,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 		return s.decided(ctx, e.Place, e.UserID, e.At)
 	})
 	event.On(b, name, func(ctx context.Context, e namespace.MemberAdded) error {
-		return s.decided(ctx, e.Place, e.Member.UserID, e.At)
+		return s.decided(ctx, e.Place, e.Row().UserID, e.At)
 	})
 }
 
@@ -63,7 +63,7 @@ func (s *Service) clear(ctx context.Context, on noteable.Ref) error {
 
 // ofIssue is what to-do items about an issue are made of.
 func ofIssue(f issue.Fact) making {
-	i, iid := &f.Issue, int64(f.Issue.IID)
+	i, iid := f.Row(), int64(f.Row().IID)
 	t := noteable.Target{
 		Ref: noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)}, IID: &iid, ProjectID: int64(i.ProjectID), Title: i.Title, AuthorID: i.AuthorID,
 		Subject: f.Project.Subject(),
@@ -76,10 +76,10 @@ func (m making) with(action Action) making { m.action = action; return m }
 
 func (s *Service) issueCreated(ctx context.Context, e issue.Created) error {
 	m := ofIssue(e.Fact)
-	if err := s.create(ctx, m.with(Assigned), e.Issue.Assignees); err != nil {
+	if err := s.create(ctx, m.with(Assigned), e.Row().Assignees); err != nil {
 		return err
 	}
-	return s.mention(ctx, e.By, m, []string{e.Issue.Title, text(e.Issue.Description)}, nil)
+	return s.mention(ctx, e.By, m, []string{e.Row().Title, text(e.Row().Description)}, nil)
 }
 
 func (s *Service) issueUpdated(ctx context.Context, e issue.Updated) error {
@@ -93,7 +93,7 @@ func (s *Service) issueUpdated(ctx context.Context, e issue.Updated) error {
 	if err := s.create(ctx, m.with(Assigned), assigned); err != nil || !e.Has("title", "description") {
 		return err
 	}
-	return s.mention(ctx, e.By, m, []string{e.Issue.Title, text(e.Issue.Description)}, []string{e.Before.Title, text(e.Before.Description)})
+	return s.mention(ctx, e.By, m, []string{e.Row().Title, text(e.Row().Description)}, []string{e.Before.Title, text(e.Before.Description)})
 }
 
 func (s *Service) acted(ctx context.Context, on change.Event) error {
@@ -103,7 +103,7 @@ func (s *Service) acted(ctx context.Context, on change.Event) error {
 
 // ofRequest is what to-do items about a merge request are made of.
 func ofRequest(f mergerequest.Fact) making {
-	r, iid := &f.MergeRequest, int64(f.MergeRequest.IID)
+	r, iid := f.Row(), int64(f.Row().IID)
 	t := noteable.Target{
 		Ref: noteable.Ref{Kind: noteable.MergeRequest, ID: int64(r.ID)}, IID: &iid, ProjectID: int64(r.ProjectID), Title: r.Title, AuthorID: r.AuthorID,
 		Subject: f.Project.Subject(),
@@ -117,13 +117,13 @@ func (s *Service) requestCreated(ctx context.Context, e mergerequest.Created) er
 	if err := s.askApprovers(ctx, e.Fact, m.by); err != nil {
 		return err
 	}
-	if err := s.create(ctx, m.with(Assigned), e.MergeRequest.Assignees); err != nil {
+	if err := s.create(ctx, m.with(Assigned), e.Row().Assignees); err != nil {
 		return err
 	}
-	if err := s.create(ctx, m.with(ReviewRequested), e.MergeRequest.ReviewerIDs()); err != nil {
+	if err := s.create(ctx, m.with(ReviewRequested), e.Row().ReviewerIDs()); err != nil {
 		return err
 	}
-	return s.mention(ctx, e.By, m, []string{e.MergeRequest.Title, e.MergeRequest.Text()}, nil)
+	return s.mention(ctx, e.By, m, []string{e.Row().Title, e.Row().Text()}, nil)
 }
 
 func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) error {
@@ -147,13 +147,13 @@ func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) er
 	if !e.Has("title", "description") {
 		return nil
 	}
-	return s.mention(ctx, e.By, m, []string{e.MergeRequest.Title, e.MergeRequest.Text()}, []string{e.Before.Title, e.Before.Text()})
+	return s.mention(ctx, e.By, m, []string{e.Row().Title, e.Row().Text()}, []string{e.Before.Title, e.Before.Text()})
 }
 
 // recovered marks the to-do items about a failed pipeline as done.
 func (s *Service) recovered(ctx context.Context, e mergerequest.PipelineRecovered) error {
 	_, err := s.DB.Exec(ctx, "UPDATE todos SET state = 'done', updated_at = ? WHERE action = ? AND state = 'pending' AND target_type = ? AND target_id = ?",
-		db.At(e.At), BuildFailed, noteable.MergeRequest, e.MergeRequest.ID)
+		db.At(e.At), BuildFailed, noteable.MergeRequest, e.Row().ID)
 	if err != nil {
 		return fmt.Errorf("resolve to-do items of a pipeline: %w", err)
 	}
@@ -174,11 +174,11 @@ func (s *Service) heldUp(ctx context.Context, f mergerequest.Fact, action Action
 
 // ofEpic is what to-do items about an epic are made of.
 func ofEpic(f epic.Fact) making {
-	return making{target: f.Epic.Target(f.By, f.Group), by: f.By.UserID, at: f.At}
+	return making{target: f.Row().Target(f.By, f.Group), by: f.By.UserID, at: f.At}
 }
 
 func (s *Service) epicCreated(ctx context.Context, e epic.Created) error {
-	return s.mention(ctx, e.By, ofEpic(e.Fact), []string{e.Epic.Title, text(e.Epic.Description)}, nil)
+	return s.mention(ctx, e.By, ofEpic(e.Fact), []string{e.Row().Title, text(e.Row().Description)}, nil)
 }
 
 func (s *Service) epicUpdated(ctx context.Context, e epic.Updated) error {
@@ -186,24 +186,24 @@ func (s *Service) epicUpdated(ctx context.Context, e epic.Updated) error {
 	if err := s.resolve(ctx, m.by, m.target.Ref, m.at); err != nil {
 		return err
 	}
-	return s.mention(ctx, e.By, m, []string{e.Epic.Title, text(e.Epic.Description)}, []string{e.Before.Title, text(e.Before.Description)})
+	return s.mention(ctx, e.By, m, []string{e.Row().Title, text(e.Row().Description)}, []string{e.Before.Title, text(e.Before.Description)})
 }
 
 // noted reacts to a comment that was written, or changed.
 func (s *Service) noted(ctx context.Context, f note.Fact) error {
-	if f.Note.System {
+	if f.Row().System {
 		return nil
 	}
 	if err := s.resolve(ctx, f.By.UserID, f.Target.Ref, f.At); err != nil {
 		return err
 	}
-	id := int64(f.Note.ID)
-	m := making{target: f.Target, by: f.By.UserID, noteID: &id, internal: f.Note.Internal, at: f.At}
+	id := int64(f.Row().ID)
+	m := making{target: f.Target, by: f.By.UserID, noteID: &id, internal: f.Row().Internal, at: f.At}
 	var older []string
 	if f.Before != nil {
 		older = []string{f.Before.Body}
 	}
-	return s.mention(ctx, f.By, m, []string{f.Note.Body}, older)
+	return s.mention(ctx, f.By, m, []string{f.Row().Body}, older)
 }
 
 func text(s *string) string {

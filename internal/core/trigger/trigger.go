@@ -286,7 +286,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 // Subscribe ends the triggers of projects that are deleted, however long the rest takes.
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "triggers", func(ctx context.Context, e project.Deleted) error {
-		_, err := s.DB.Exec(ctx, "DELETE FROM pipeline_triggers WHERE project_id = ?", e.Project.ID)
+		_, err := s.DB.Exec(ctx, "DELETE FROM pipeline_triggers WHERE project_id = ?", e.Row().ID)
 		return err
 	})
 }

@@ -106,7 +106,7 @@ func TestService(t *testing.T) {
 		}
 		s.Subscribe(w.Bus)
 		err = d.InTx(ctx, func(ctx context.Context) error {
-			return w.Bus.Publish(ctx, project.Deleted{Fact: project.Fact{Project: *p, Stamp: one.Stamp(w.Now())}})
+			return w.Bus.Publish(ctx, project.Deleted{Fact: project.Fact{Before: p, Stamp: one.Stamp(w.Now())}})
 		})
 		if _, find := s.FindTrigger(ctx, last.Token); err != nil || !errs.Is(find, errs.NotFound) {
 			t.Errorf("the token of a deleted project: %v, %v", find, err)

@@ -26,7 +26,7 @@ func (s *Service) Inherited(ctx context.Context, as authz.Actor, p *project.Proj
 		return list, fmt.Errorf("list inherited variables: %w", err)
 	}
 	for i := range list.Items {
-		list.Items[i] = unvalued(list.Items[i])
+		list.Items[i] = *unvalued(&list.Items[i])
 	}
 	return list, nil
 }

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // columns are those of a variable, alias v.
@@ -124,13 +125,8 @@ func (s *Service) find(ctx context.Context, at authz.Place, key string, f Filter
 	return &rows[0], nil
 }
 
-func (s *Service) fact(as authz.Actor, at authz.Place, after Variable, before *Variable) Fact {
-	f := Fact{Place: at, Variable: unvalued(after), Stamp: as.Stamp(s.Now())}
-	if before != nil {
-		was := unvalued(*before)
-		f.Before = &was
-	}
-	return f
+func (s *Service) fact(as authz.Actor, at authz.Place, before, after *Variable) Fact {
+	return Fact{change.Between(as, s.Now(), at, unvalued(before), unvalued(after))}
 }
 
 func taken(key string) error {
@@ -170,7 +166,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in
 		if _, err := s.DB.Exec(ctx, "UPDATE ci_variables SET sealed = ? WHERE id = ?", v.Sealed, v.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Created{s.fact(as, at, v, nil)})
+		return s.Bus.Publish(ctx, Created{s.fact(as, at, nil, &v)})
 	})
 	if db.Duplicate(err, "ci_variables") {
 		return nil, taken(v.Key)
@@ -210,7 +206,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, ke
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.Bus.Publish(ctx, Updated{Fact: s.fact(as, at, out.After, &out.Before), ValueChanged: changed})
+		return s.Bus.Publish(ctx, Updated{Fact: s.fact(as, at, &out.Before, &out.After), ValueChanged: changed})
 	})
 	switch {
 	case db.Duplicate(err, "ci_variables"):
@@ -273,7 +269,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, ke
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{s.fact(as, at, was, nil)})
+		return s.Bus.Publish(ctx, Deleted{s.fact(as, at, &was, nil)})
 	})
 	return errs.Wrap(err, "delete variable")
 }

@@ -94,11 +94,7 @@ func most(at authz.Place) (n int, noun string) {
 
 // Fact is what events say of a variable, without its value. Handlers do not change it.
 type Fact struct {
-	authz.Stamp
-
-	Place    authz.Place
-	Variable Variable  // as it is now, or was when it was deleted
-	Before   *Variable // the same before the change; nil where it was made or deleted
+	change.Of[Variable]
 }
 
 // Created is published when a place has a new variable.
@@ -156,9 +152,13 @@ func (s *Service) shown(v *Variable) {
 }
 
 // unvalued is the variable as events have it.
-func unvalued(v Variable) Variable {
-	v.Sealed, v.Value = "", nil
-	return v
+func unvalued(v *Variable) *Variable {
+	if v == nil {
+		return nil
+	}
+	out := *v
+	out.Sealed, out.Value = "", nil
+	return &out
 }
 
 const (
@@ -206,13 +206,8 @@ func (v Variable) About() change.Subject {
 }
 
 // Changed is the event in its generic form.
-func (f Fact) Changed() change.Fact { return f.view(f.Before, &f.Variable) }
-
-// Changed is the event in its generic form.
-func (e Deleted) Changed() change.Fact { return e.view(&e.Variable, nil) }
-
-func (f Fact) view(before, after *Variable) change.Fact {
-	out := change.View(f.Stamp, f.Place, before, after)
+func (f Fact) Changed() change.Fact {
+	out := f.Of.Changed()
 	switch {
 	case f.Place.IsInstance():
 		out.Subject.Type = "Ci::InstanceVariable"

@@ -81,7 +81,7 @@ func TestService_Create(t *testing.T) {
 		if v.Type != variable.EnvVar || v.Scope != "*" || v.Value == nil || *v.Value != "planted-secret" || v.Protected || v.Masked || v.Sealed != "" {
 			t.Errorf("created: %+v", v)
 		}
-		if len(heard) != 1 || strings.Contains(fmt.Sprintf("%+v", heard[0].Variable), "planted") || heard[0].Variable.Sealed != "" {
+		if len(heard) != 1 || strings.Contains(fmt.Sprintf("%+v", *heard[0].Row()), "planted") || heard[0].Row().Sealed != "" {
 			t.Errorf("event: %+v", heard)
 		}
 		kept, err := db.Get[string](ctx, d, "SELECT sealed FROM ci_variables")

@@ -24,7 +24,7 @@ func TestCommitComments(t *testing.T) {
 		path := appPath + "/repository/commits/" + sha + "/comments"
 		var heard []string
 		event.On(p.Bus, "test", func(_ context.Context, e note.Created) error {
-			heard = append(heard, fmt.Sprint(*e.Note.CommitID == sha, e.Target.Title, e.Note.Body))
+			heard = append(heard, fmt.Sprint(*e.Row().CommitID == sha, e.Target.Title, e.Row().Body))
 			return nil
 		})
 		p.rows("", []codeRow{

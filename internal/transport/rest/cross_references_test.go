@@ -26,7 +26,7 @@ func TestCrossReferences(t *testing.T) {
 		refs := reference.New(reference.Deps{
 			Settings: p.Settings, DB: d, Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos, URLs: p.URLs,
 		})
-		refs.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: p.Issues, reference.MergeRequest: p.MergeRequests}})
+		refs.Connect(reference.Above{Finders: []reference.Finder{p.Issues, p.MergeRequests}})
 		systemnote.New(systemnote.Deps{
 			Times: p.Times, Notes: p.Notes, Kinds: p.Kinds, Users: p.Accounts, References: refs,
 			Code: systemnote.Code{Jobs: job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil })},

@@ -110,7 +110,7 @@ func TestDraftNotes_together(t *testing.T) {
 		// One is published: a note like any other.
 		var heard []string
 		event.On(p.Bus, "test", func(_ context.Context, e note.Created) error {
-			heard = append(heard, fmt.Sprint(e.Note.Body, e.Reviewed))
+			heard = append(heard, fmt.Sprint(e.Row().Body, e.Reviewed))
 			return nil
 		})
 		event.On(p.Bus, "test", func(_ context.Context, e note.Reviewed) error {
@@ -125,7 +125,7 @@ func TestDraftNotes_together(t *testing.T) {
 		failing := errors.New("no")
 		fail := true
 		event.On(p.Bus, "test", func(_ context.Context, e note.Created) error {
-			if fail && e.Note.Body == "Because" {
+			if fail && e.Row().Body == "Because" {
 				return failing
 			}
 			return nil

@@ -84,7 +84,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Protections: p.Protections, Repos: p.Repos,
 		Labels: p.Labels, Milestones: p.Milestones, Times: p.Times, References: p.References, CI: p.CI, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
-	p.References.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{reference.Issue: p.Issues, reference.MergeRequest: p.MergeRequests, reference.Label: p.Labels, reference.Milestone: p.Milestones}})
+	p.References.Connect(reference.Above{Finders: []reference.Finder{p.Issues, p.MergeRequests, p.Labels, p.Milestones}})
 	p.Protections.Connect(protection.Above{Collaborators: p.MergeRequests})
 	p.Repos.Connect(repo.Above{MergeRequests: p.MergeRequests})
 	p.Subscriptions = subscription.New(subscription.Deps{

@@ -235,7 +235,7 @@ func TestMilestones_transferred(t *testing.T) {
 					return err
 				}
 			}
-			e := project.Transferred{Fact: project.Fact{Stamp: p.users["root"].Stamp(p.World.Now()), Project: *moved, Before: moved}}
+			e := project.Transferred{Fact: project.Fact{Stamp: p.users["root"].Stamp(p.World.Now()), After: moved, Before: moved}}
 			if err := p.Issues.OnTransferred(ctx, e); err != nil {
 				return err
 			}

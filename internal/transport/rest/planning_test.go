@@ -81,9 +81,9 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	})
 	projects.Connect(coretest.Above(project.Above{}))
 	references := reference.New(reference.Deps{DB: d, Policy: w.Policy, Settings: settings, Accounts: accounts, Projects: projects, URLs: urls})
-	references.Connect(reference.Above{Finders: map[reference.Kind]reference.Finder{
-		reference.Issue: issues, reference.Epic: epics, reference.Label: labels, reference.Milestone: milestones,
-		reference.Snippet: snippet.New(snippet.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: projects, URLs: urls, Now: w.Now}),
+	references.Connect(reference.Above{Finders: []reference.Finder{
+		issues, epics, labels, milestones,
+		snippet.New(snippet.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: projects, URLs: urls, Now: w.Now}),
 	}})
 	boards := board.New(board.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Milestones: milestones, Now: w.Now})
 	things := noteable.Collect(issues, epics)

@@ -96,7 +96,7 @@ func TestPushRules_group(t *testing.T) {
 		deep := p.World.Group("team/sub/deep", authz.Private, sub)
 		p.want("root", "POST", "/groups/team%2Fsub/push_rule", `{"branch_name_regex":"^c/"}`, 201, "")
 		for path, parent := range map[string]authz.NamespaceID{"team/heir": team, "team/sub/deep/heir": deep} {
-			e := project.Created{Fact: project.Fact{Project: project.Project{ID: p.World.Project(path, authz.Private, parent), ParentID: parent}}}
+			e := project.Created{Fact: project.Fact{After: &project.Project{ID: p.World.Project(path, authz.Private, parent), ParentID: parent}}}
 			if err := d.InTx(t.Context(), func(ctx context.Context) error { return p.PushRules.OnProjectCreated(ctx, e) }); err != nil {
 				t.Fatal(err)
 			}

@@ -32,7 +32,7 @@ func TestReview_events(t *testing.T) {
 			if e.Project == nil || e.UserID != p.users["maint"].UserID {
 				t.Errorf("event of %d in %v", e.UserID, e.Project)
 			}
-			heard = append(heard, fmt.Sprintf("reviewer %s to %s (%s to %s)", e.Former, e.State, states(e.Before), states(&e.MergeRequest)))
+			heard = append(heard, fmt.Sprintf("reviewer %s to %s (%s to %s)", e.Former, e.State, states(e.Before), states(e.Row())))
 			return nil
 		})
 		maint, dev := p.users["maint"].UserID, p.users["dev"].UserID
