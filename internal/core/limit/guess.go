@@ -25,8 +25,8 @@ func (s *Service) GitFailed(address string) {
 	if from.Loopback() || tries <= 0 {
 		return
 	}
-	used := s.counter.Add(ratelimit.Limit{Name: gitFailures, Most: tries - 1, Every: gitWindow}, ratelimit.Key{From: from})
-	if used.Exceeded() {
+	used := s.counter.Add(ratelimit.Limit{Name: gitFailures, Most: tries, Every: gitWindow}, ratelimit.Key{From: from})
+	if used.Observed >= tries {
 		s.bans.Ban(from, gitBan)
 	}
 }

@@ -66,10 +66,9 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*incoming, authz
 	query := r.URL.Query()
 	values := query
 	as, known, err := h.signOn(r, query.Get)
-	if err == nil && known {
-		if h.SignOn.Throttled(w, limit.API, as) {
-			return nil, as, nil
-		}
+	counted := err == nil && known
+	if counted && h.SignOn.Throttled(w, limit.API, as) {
+		return nil, as, nil
 	}
 	if err != nil {
 		return h.refusedSignOn(w, r, err)
@@ -113,35 +112,37 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*incoming, authz
 		as.Address, as.Agent = httpkit.Address(r), session.CutAgent(r.UserAgent())
 		return as, err
 	}
-	if h.SignOn.Throttled(w, limit.API, as) {
+	if !counted && h.SignOn.Throttled(w, limit.API, as) {
 		return nil, as, nil
 	}
 	as.Address, as.Agent = httpkit.Address(r), session.CutAgent(r.UserAgent())
 	return in, as, h.check(in)
 }
 
-// signOn makes the actor of the token in a request, if it has one.
+// signOn makes the actor of the token in a request, if it has one; any other actor has the address alone.
 func (h *Handler) signOn(r *http.Request, param func(string) string) (authz.Actor, bool, error) {
+	nobody := authz.Actor{Address: httpkit.Address(r)}
 	c, ok, err := httpkit.Find(r.Header, param)
 	switch {
 	case err != nil:
-		return authz.Actor{}, false, &refusal{http.StatusUnauthorized, messageToken}
+		return nobody, false, &refusal{http.StatusUnauthorized, messageToken}
 	case !ok:
-		return authz.Actor{}, false, nil
+		return nobody, false, nil
 	}
-	c.Route, c.Address = Path, httpkit.Address(r)
+	c.Route, c.Address = Path, nobody.Address
 	as, err := h.SignOn.Authenticate(r.Context(), c)
 	_, stale := errors.AsType[httpkit.TokenError](err)
 	switch {
 	case stale || errs.Is(err, errs.Unauthorized):
-		return authz.Actor{}, false, &refusal{http.StatusUnauthorized, messageToken}
+		return nobody, false, &refusal{http.StatusUnauthorized, messageToken}
 	case errs.Is(err, errs.Forbidden):
-		return authz.Actor{}, false, &refusal{http.StatusForbidden, messageBlocked}
+		return nobody, false, &refusal{http.StatusForbidden, messageBlocked}
 	case err != nil:
-		return authz.Actor{}, false, err
+		return nobody, false, err
 	case !as.Scopes.Permit(nil, true):
-		return authz.Actor{}, false, &refusal{http.StatusUnauthorized, messageToken}
+		return nobody, false, &refusal{http.StatusUnauthorized, messageToken}
 	}
+	as.Address = nobody.Address
 	return as, true, nil
 }
 

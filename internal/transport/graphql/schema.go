@@ -126,11 +126,11 @@ func (h *Handler) schema(w http.ResponseWriter, r *http.Request) {
 	}
 	if h.NoAnonymousIntrospection {
 		as, known, err := h.signOn(r, r.URL.Query().Get)
-		if h.SignOn.Throttled(w, limit.API, as) {
-			return
-		}
 		if err == nil && !known {
 			as, err = h.session(r, "")
+		}
+		if h.SignOn.Throttled(w, limit.API, as) {
+			return
 		}
 		if err == nil && !as.Known() {
 			err = &refusal{http.StatusUnauthorized, messageSchema}

@@ -16,6 +16,7 @@ import (
 	"github.com/a-h/templ"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/ratelimit"
 	"tenon/internal/core"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/broadcast"
@@ -231,7 +232,17 @@ func (h *Handler) refuse(x *visit, err error) {
 		h.failed(x, http.StatusUnprocessableEntity, "This cannot be done", sentenceOf(err))
 	case isMaintenance(err):
 		h.failed(x, http.StatusServiceUnavailable, "The server is in maintenance mode", err.Error())
-	case errs.Is(err, errs.TooMany), errs.Is(err, errs.Unavailable):
+	case errs.Is(err, errs.TooMany):
+		x.w.Header().Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
+		if exceeded, ok := errors.AsType[*ratelimit.Exceeded](err); ok {
+			exceeded.Headers(x.w.Header())
+		}
+		text := "This page has been requested too many times. Try again later."
+		if e, ok := errors.AsType[*errs.Error](err); ok && e.Message != "" {
+			text = e.Message
+		}
+		h.failed(x, http.StatusTooManyRequests, "Too many requests", text)
+	case errs.Is(err, errs.Unavailable):
 		x.w.Header().Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
 		h.failed(x, http.StatusServiceUnavailable, "The server is busy", "Please try again in a moment.")
 	default:
