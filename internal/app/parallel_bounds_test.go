@@ -136,7 +136,7 @@ func (s *server) boundRaces() []boundRace {
 			return request{method: http.MethodPost, path: path, body: body}
 		}
 	}
-	return append(s.linkRaces(project, group), []boundRace{
+	return append(append(s.linkRaces(project, group), s.instanceRaces(project, group)...), []boundRace{
 		{name: "boards", table: "boards", of: ofNamespace, most: 500, sends: named(project+"/boards", obj{"name": "board %d"})},
 		{
 			name: "secure files", table: "secure_files", of: ofProject, most: 100, set: map[string]string{"name": "'copy' || n.i", "object": "'copy' || n.i"},
