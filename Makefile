@@ -23,6 +23,9 @@ PARALLEL    ?= 3
 N           ?= 10
 LOOPS       ?= 3
 
+# "make bench AUDIT=1000000": figures of the audit trail alone, with so many events.
+AUDIT       ?=
+
 DIST        ?= dist
 ARCH        ?= $(shell $(GO) env GOARCH)
 
@@ -109,6 +112,10 @@ e2e: build ## the built binary driven by real clients
 	TENON_BIN="$(CURDIR)/bin/tenon" $(WITH) $(GO) test -count=1 -timeout $(TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./test/...
 
 bench: build ## figures, printed; nothing is asserted
+ifneq ($(AUDIT),)
+	@echo "audit: lists of 20 among $(AUDIT) events, sealing and verifying them; a project, a member and a token with and without their event:"
+	@TENON_BENCH_AUDIT=$(AUDIT) CGO_ENABLED=0 $(WITH) $(GO) test -run '^$$' -bench '^BenchmarkService_(large|cost)$$' -benchtime 1x -timeout 60m ./internal/core/audit | grep '^Benchmark'
+else
 	TENON_BIN="$(CURDIR)/bin/tenon" $(GO) run ./test/bench $(ARGS)
 	@echo "longest transactions:"
 	@CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkTransactions$$' -benchtime 1x ./internal/app | grep 'ms/longest'
@@ -116,6 +123,7 @@ bench: build ## figures, printed; nothing is asserted
 	@echo "audit: a page of 20 among 300,000 events, and what an event costs a transaction:"
 	@CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkService_(List|record)$$' -benchtime 200x ./internal/core/audit | grep '^Benchmark'
 	$(if $(ARGS),,TENON_TEST_ANSWERS=all CGO_ENABLED=0 $(GO) test -vet=off -trimpath -count=1 -v -run '^TestAnswerSizes$$' ./internal/app)
+endif
 
 lint: $(LINT) ## house rules and the usual suspects
 	$(LINT) run $(PKG)

@@ -82,10 +82,14 @@ func benchLarge(b *testing.B, d *db.DB, events int) {
 		})
 	}
 	b.Run("seal", func(b *testing.B) {
-		for n := 1; n > 0; {
+		for done, n := 0, 1; n > 0; done += n {
 			var err error
 			if n, err = s.Seal(b.Context()); err != nil {
 				b.Fatal(err)
+			}
+			if done%20_000 == 0 && d.Dialect().Name() == db.Postgres.Name() { // as a server does by itself, which the clusters of tests do not
+				exec("VACUUM ANALYZE audit_events")
+				exec("VACUUM ANALYZE audit_seals")
 			}
 		}
 		b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")

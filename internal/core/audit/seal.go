@@ -18,6 +18,7 @@ const (
 	sealAtOnce  = 100         // rows of one transaction, which is over in a few milliseconds
 	sealDelay   = time.Second // in which the events of several changes come together
 	sealRetry   = 5 * time.Second
+	sealLook    = time.Minute // for what came without a notice: from another process, or in a commit whose answer was lost
 	proofOf     = "audit.event"
 	chainColumn = "number, seal, unproved"
 )
@@ -190,14 +191,14 @@ func (s *Service) Start() {
 		defer close(done)
 		for ctx.Err() == nil {
 			wait := s.wake // nothing waits now
-			var retry <-chan time.Time
+			again := time.After(sealLook)
 			if err := s.sealAll(ctx); err != nil && ctx.Err() == nil {
 				s.Log.ErrorContext(ctx, "seal audit events", "error", err)
-				retry = time.After(sealRetry)
+				again = time.After(sealRetry)
 			}
 			select {
 			case <-ctx.Done():
-			case <-retry:
+			case <-again:
 			case <-wait:
 				select {
 				case <-ctx.Done():

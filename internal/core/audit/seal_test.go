@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -275,6 +276,68 @@ func TestService_Start(t *testing.T) {
 		}
 		a.want("true up to 6", "")
 	})
+}
+
+// Connections that the database ends while events are written and sealed leave none without its seal.
+func TestService_Start_terminated(t *testing.T) {
+	t.Parallel()
+	d := dbtest.OpenPostgres(t)
+	a := newTrail(t, d)
+	a.Start()
+	ctx, stop := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	var written, lost atomic.Int64
+	for range 3 {
+		writers.Go(func() {
+			for ctx.Err() == nil {
+				e := account.SignedOn{Stamp: a.ann.Stamp(a.w.Now())}
+				if err := d.InTx(ctx, func(ctx context.Context) error { return a.bus.Publish(ctx, e) }); err != nil {
+					lost.Add(1)
+				} else {
+					written.Add(1)
+				}
+			}
+		})
+	}
+	for round := range int64(5) {
+		for written.Load() < 300*(round+1) {
+			pause(t)
+		}
+		_, err := d.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		if err != nil {
+			t.Logf("terminate: %v", err)
+		}
+	}
+	stop()
+	writers.Wait()
+	for began := time.Now(); ; pause(t) {
+		r, err := a.Verify(t.Context(), authz.System(), "", nil)
+		if err == nil && r.Events >= written.Load() {
+			waiting, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM audit_events WHERE sealed <> 1")
+			if err == nil && waiting == 0 && r.Valid {
+				break
+			}
+		}
+		if time.Since(began) > 90*time.Second {
+			t.Fatalf("%d events, and %+v, %v", written.Load(), r, err)
+		}
+	}
+	if lost.Load() == 0 {
+		t.Error("no connection was lost")
+	}
+	if err := a.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pause lets others go on for a moment.
+func pause(t *testing.T) {
+	t.Helper()
+	select {
+	case <-time.After(10 * time.Millisecond):
+	case <-t.Context().Done():
+		t.Fatal(t.Context().Err())
+	}
 }
 
 // A clock that goes back breaks neither the chain nor lists by time, whose latest events are the newest.
