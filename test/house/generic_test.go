@@ -68,7 +68,13 @@ func TestEvents_generic(t *testing.T) {
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
 					if s, ok := spec.(*ast.TypeSpec); ok {
-						describe(of(f.ast.Name.Name+"."+s.Name.Name), f.ast.Name.Name, s.Type)
+						d := of(f.ast.Name.Name + "." + s.Name.Name)
+						if s.Assign.IsValid() { // an alias has the methods of the type
+							name := qualified(f.ast.Name.Name, s.Type)
+							d.of, d.embeds = name == "change.Of", append(d.embeds, name)
+							continue
+						}
+						describe(d, f.ast.Name.Name, s.Type)
 					}
 				}
 			}
