@@ -31,7 +31,7 @@ func (s *server) instanceRaces(project, group string) []boundRace {
 		},
 		{
 			name: "service accounts of a group", table: "users", of: "user_type = 'service_account' AND provisioned_by_group_id = " + groupID, most: 1000,
-			set: map[string]string{"username": "'robot' || n.i", "username_fold": "'robot' || n.i", "namespace_id": "NULL", "id": "40000 + n.i"},
+			set:   map[string]string{"username": "'robot' || n.i", "username_fold": "'robot' || n.i", "namespace_id": "NULL", "id": "40000 + n.i"},
 			sends: post(group+"/service_accounts", func(int) obj { return obj{} }),
 		},
 		{
