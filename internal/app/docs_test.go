@@ -26,11 +26,12 @@ func TestDocs(t *testing.T) {
 	t.Parallel()
 	kit := routesAlone()
 	for name, text := range map[string]string{
-		"../../docs/openapi.json":   openAPIText(t),
-		"../../docs/api-status.md":  statusText(kit),
-		"../../docs/permissions.md": permissionsText(kit),
-		"../../docs/settings.md":    settingsText(),
-		"../../docs/limits.md":      limitsText(t),
+		"../../docs/openapi.json":    openAPIText(t),
+		"../../docs/api-status.md":   statusText(kit),
+		"../../docs/permissions.md":  permissionsText(kit),
+		"../../docs/settings.md":     settingsText(),
+		"../../docs/limits.md":       limitsText(t),
+		"../../docs/integrations.md": integrationsText(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

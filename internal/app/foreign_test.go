@@ -88,7 +88,7 @@ func (w *world) askForeign(t *testing.T, prefix string, one, two *place, as stri
 	for _, route := range w.kit().Routes() {
 		below, nested := strings.CutPrefix(route.Path, prefix)
 		if !nested || !strings.Contains(below, ":") || strings.HasPrefix(below, "members") || strings.HasPrefix(below, "templates/") || strings.HasPrefix(below, "custom_attributes") ||
-			strings.HasPrefix(below, "snippets/:snippet_id/files/") { // the same for all, or for administrators only; files are those of the snippet
+			strings.HasPrefix(below, "snippets/:snippet_id/files/") || strings.HasPrefix(below, "integrations/") { // the same for all, or for administrators only; files are those of the snippet
 			continue
 		}
 		for _, r := range w.rows(route, all) {

@@ -319,6 +319,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	block := w.do("owner", "POST", onRequest+"/blocks", map[string]any{"blocking_merge_request_id": others[0]})
 	w.exec("UPDATE merge_requests SET state = 'merged' WHERE id = " + others[0])
 	status := w.do("owner", "POST", path+"/external_status_checks", obj{"name": "scan", "external_url": w.checks + "/" + name, "shared_secret": "s3cret-of-a-check"})
+	w.do("owner", "PUT", path+"/integrations/asana", obj{"api_key": "s3cret-of-asana"})
 	w.do("owner", "PUT", path, map[string]any{"merge_pipelines_enabled": true, "merge_trains_enabled": true})
 	now := db.At(w.now())
 	w.exec(`INSERT INTO merge_train_cars (merge_request_id, target_project_id, target_branch, user_id, status, base_sha, train_sha, pinned, created_at, updated_at, merged_at)

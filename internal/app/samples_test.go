@@ -475,6 +475,8 @@ func samples() map[string][]sample {
 		"GET /projects/:id/merge_requests/:merge_request_iid/approval_rules/:approval_rule_id":               {{values: with{"approval_rule_id": "=rule of merge request"}}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/blocks":                                        {{body: obj{"blocking_merge_request_id": "=other merge request"}}},
 		"DELETE /projects/:id/merge_requests/:merge_request_iid/blocks/:block_id":                            {{}},
+		"GET /projects/:id/integrations/:slug":                                                               {{values: with{"slug": "asana"}}},
+		"DELETE /projects/:id/integrations/:slug":                                                            {{values: with{"slug": "asana"}}},
 		"POST /projects/:id/external_status_checks":                                                          {{body: obj{"name": "new", "external_url": "https://checks.invalid/new"}}},
 		"PUT /projects/:id/external_status_checks/:check_id":                                                 {{body: obj{"name": "other"}}},
 		"DELETE /projects/:id/external_status_checks/:check_id":                                              {{}},
@@ -489,6 +491,7 @@ func samples() map[string][]sample {
 		"POST /projects/:id/merge_requests/:merge_request_iid/cancel_merge_when_pipeline_succeeds":           {{status: http.StatusNotAcceptable}},
 	}
 	maps.Copy(all, epicSamples())
+	maps.Copy(all, integrationSamples())
 	pipelineSamples(all)
 	return all
 }

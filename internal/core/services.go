@@ -37,6 +37,7 @@ import (
 	"tenon/internal/core/gitimport"
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/idtoken"
+	"tenon/internal/core/integration"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/jobtoken"
@@ -187,6 +188,7 @@ type Services struct {
 	MergeRequests *mergerequest.Service
 	Approvals     *approval.Service
 	StatusChecks  *statuscheck.Service
+	Integrations  *integration.Service
 	Snippets      *snippet.Service
 	Wikis         *wiki.Service
 
@@ -372,6 +374,7 @@ func (s *Services) planning(c *check, d Deps) {
 		Times: s.Times, DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, MergeRequests: s.MergeRequests,
 		Outbound: s.outbound(), Settings: s.Settings, Box: d.Box, Jobs: d.Jobs, Now: d.Now, URLs: s.URLs,
 	}))
+	s.Integrations = integration.New(need(c, integration.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Outbound: s.outbound(), Box: d.Box, Now: d.Now}))
 	s.Snippets = snippet.New(need(c, snippet.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Jobs: d.Jobs, Settings: s.Settings, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs, Now: d.Now,
 	}))

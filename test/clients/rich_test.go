@@ -52,6 +52,7 @@ func newRich(t *testing.T, database string) *rich {
 	r.plans(t)
 	r.planning(t)
 	r.copies(t)
+	r.integrations(t)
 	return r
 }
 

@@ -90,6 +90,7 @@ var refused = map[string]int{
 	"Tags.GetTagSignature": http.StatusNotFound,
 
 	"ResourceIterationEvents.GetIssueIterationEvent": http.StatusNotFound,
+	"Services.GetSlackApplication":                   http.StatusNotFound, // it comes from Slack alone
 }
 
 // walk records what the client sends and gets.

@@ -233,6 +233,9 @@ const (
 	ReadGroupApprovalSettings  Ability = "read_group_approval_settings"
 	AdminGroupApprovalSettings Ability = "admin_group_approval_settings"
 
+	ReadIntegrations  Ability = "read_integrations"
+	AdminIntegrations Ability = "admin_integrations"
+
 	ReadExternalStatusChecks  Ability = "read_external_status_checks"
 	AdminExternalStatusChecks Ability = "admin_external_status_checks"
 	ReadStatusChecks          Ability = "read_status_checks" // of a merge request
@@ -490,6 +493,9 @@ var Rules = union(instanceRules, map[Ability]Rule{
 	AdminApprovalSettings:      {Min: Maintainer, Write: true},
 	ReadGroupApprovalSettings:  {Min: Owner},
 	AdminGroupApprovalSettings: {Min: Owner, Write: true},
+
+	ReadIntegrations:  {Min: Maintainer},
+	AdminIntegrations: {Min: Maintainer, Write: true},
 
 	ReadExternalStatusChecks:  {Min: Maintainer},
 	AdminExternalStatusChecks: {Min: Maintainer, Write: true},

@@ -13,6 +13,7 @@ const maxLogged = 100
 var hidden = []string{
 	"token", "password", "secret", "key", "credential", "authorization", "certificate", "signature", "private", "cursor", "dsn",
 	"sudo", "content", "body", "note", "title", "description", "message", "text", "value", "email", "search", "url",
+	"hook", "channel", "service_account", "recipient",
 }
 
 // loggable returns the parameters as the log may have them. Of nested ones only the

@@ -99,7 +99,14 @@ func routeOf(method, path string, status int, params, result reflect.Type) *Rout
 	if result == reflect.TypeFor[None]() {
 		status = http.StatusNoContent
 	}
-	r := &Route{method: method, path: path, status: status, plan: planOf(declared(params)).below(path), result: result, fill: fillerOf(result)}
+	r := &Route{method: method, path: path, status: status, result: result, fill: fillerOf(result)}
+	return r.Takes(declared(params))
+}
+
+// Takes has a struct type declare the parameters of an endpoint whose own ones are Made, in place of what Declare returns: for
+// endpoints that are alike but for their parameters.
+func (r *Route) Takes(params reflect.Type) *Route {
+	r.plan = planOf(params).below(r.path)
 	r.maxBody = DefaultMaxBody + r.plan.textBytes()
 	r.boundReads()
 	return r

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/badge"
 	"tenon/internal/core/board"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/integration"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
@@ -34,22 +35,24 @@ type wording struct {
 // wordings is the table from codes to statuses and messages; the codes that it does not have look
 // like the others of their kind.
 var wordings = map[errs.Code]wording{
-	token.CodeNoToken:          {http.StatusNotFound, plainly("404 Not Found"), ""},
-	account.CodeTaken:          {http.StatusNotFound, after(""), ""},
-	award.CodeInvalid:          {http.StatusNotFound, noAward, ""},
-	board.CodeList:             {http.StatusBadRequest, after(""), "error"},
-	ci.CodeNoPipeline:          {http.StatusForbidden, plainly("403 Forbidden"), ""}, // as documented, where one would expect 404
-	ci.CodeTransition:          {http.StatusBadRequest, noTransition, ""},
-	mergerequest.CodeLocked:    {http.StatusConflict, plainly("409 Conflict: Resource lock"), ""},
-	milestone.CodeNotCreated:   {http.StatusBadRequest, hash("Failed to create milestone "), ""},
-	milestone.CodeNotUpdated:   {http.StatusBadRequest, hash("Failed to update milestone "), ""},
-	namespace.CodeNotInvitable: {http.StatusNotFound, plainly("Not Found"), ""},
-	namespace.CodeNotSaved:     {http.StatusBadRequest, hash("Failed to save group "), ""},
-	note.CodeInvalid:           {http.StatusBadRequest, hash("400 Bad request - Note "), ""},
-	project.CodeNotTransferred: {http.StatusBadRequest, hash("Failed to transfer project "), ""},
-	runner.CodeNoRegistration:  {http.StatusGone, plainly("410 Gone - runner registration disallowed"), ""},
-	repo.CodeNoRevision:        {http.StatusNotFound, plainly("404 Not Found"), ""},
-	search.CodeOneProject:      {http.StatusBadRequest, plainly("Scope not supported without Elasticsearch!"), ""},
+	token.CodeNoToken:           {http.StatusNotFound, plainly("404 Not Found"), ""},
+	account.CodeTaken:           {http.StatusNotFound, after(""), ""},
+	award.CodeInvalid:           {http.StatusNotFound, noAward, ""},
+	board.CodeList:              {http.StatusBadRequest, after(""), "error"},
+	ci.CodeNoPipeline:           {http.StatusForbidden, plainly("403 Forbidden"), ""}, // as documented, where one would expect 404
+	ci.CodeTransition:           {http.StatusBadRequest, noTransition, ""},
+	integration.CodeInvalid:     {http.StatusBadRequest, plainly("400 Bad Request"), ""},
+	integration.CodeUnavailable: {http.StatusBadRequest, plainly("400 Integration not available"), ""},
+	mergerequest.CodeLocked:     {http.StatusConflict, plainly("409 Conflict: Resource lock"), ""},
+	milestone.CodeNotCreated:    {http.StatusBadRequest, hash("Failed to create milestone "), ""},
+	milestone.CodeNotUpdated:    {http.StatusBadRequest, hash("Failed to update milestone "), ""},
+	namespace.CodeNotInvitable:  {http.StatusNotFound, plainly("Not Found"), ""},
+	namespace.CodeNotSaved:      {http.StatusBadRequest, hash("Failed to save group "), ""},
+	note.CodeInvalid:            {http.StatusBadRequest, hash("400 Bad request - Note "), ""},
+	project.CodeNotTransferred:  {http.StatusBadRequest, hash("Failed to transfer project "), ""},
+	runner.CodeNoRegistration:   {http.StatusGone, plainly("410 Gone - runner registration disallowed"), ""},
+	repo.CodeNoRevision:         {http.StatusNotFound, plainly("404 Not Found"), ""},
+	search.CodeOneProject:       {http.StatusBadRequest, plainly("Scope not supported without Elasticsearch!"), ""},
 
 	timelog.CodeEstimate: {http.StatusBadRequest, reason, ""},
 	timelog.CodeSpent:    {http.StatusBadRequest, after(""), ""},

@@ -1,0 +1,10 @@
+package kind
+
+func redmine() *Kind {
+	return &Kind{
+		Slug: "redmine", Title: "Redmine", Class: Tracker,
+		Later:    unused,
+		Settings: trackerLinks(true),
+		Events:   []string{pushes},
+	}
+}

@@ -1,0 +1,220 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/safehttp"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
+	"tenon/internal/core/integration/kind"
+)
+
+// The codes of refusals.
+const (
+	CodeInvalid     errs.Code = "integration_invalid"     // settings break a rule
+	CodeUnavailable errs.Code = "integration_unavailable" // the kind cannot be set up
+)
+
+// Input is what a request sets.
+type Input struct {
+	Settings kind.Values     // nil removes a value; what is absent stays
+	Flags    map[string]bool // by name; what is absent stays
+}
+
+// Set sets up an integration of a place with a kind, one of the catalogue, and activates it. Settings that break a rule are an error with CodeInvalid.
+func (s *Service) Set(ctx context.Context, as authz.Actor, at authz.Place, slug string, in Input) (*Integration, error) {
+	if err := s.Policy.Require(ctx, as, authz.AdminIntegrations, at.Subject); err != nil {
+		return nil, err
+	}
+	k := kind.Find(slug)
+	switch {
+	case k == nil:
+		return nil, missing()
+	case k.App:
+		return nil, errs.New(errs.Unprocessable, "You cannot create the "+k.Title+" integration from the API")
+	case k.Unavailable != "":
+		return nil, errs.Coded(errs.Invalid, CodeUnavailable, k.Unavailable)
+	}
+	var out *Integration
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		before, err := s.lock(ctx, at, slug)
+		if err != nil {
+			return err
+		}
+		if before == nil {
+			out, err = s.create(ctx, as, at, k, in)
+			return err
+		}
+		out, err = s.update(ctx, as, at, before, in)
+		return err
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "set up integration")
+	}
+	return out, nil
+}
+
+// lock makes changes of the integrations of a place wait for each other.
+func (s *Service) lock(ctx context.Context, at authz.Place, slug string) (*Integration, error) {
+	if err := s.DB.Lock(ctx, fmt.Sprintf("integrations of %d", at.Namespace)); err != nil {
+		return nil, err
+	}
+	return s.find(ctx, at, slug)
+}
+
+func (s *Service) create(ctx context.Context, as authz.Actor, at authz.Place, k *kind.Kind, in Input) (*Integration, error) {
+	now := db.At(s.Now())
+	i := &Integration{Slug: k.Slug, Kind: k, Active: true, Flags: kind.DefaultFlags(), CreatedAt: now, UpdatedAt: now}
+	if !at.IsInstance() {
+		i.NamespaceID = &at.Namespace
+	}
+	if err := s.apply(ctx, at, i, k.Defaults(), in); err != nil {
+		return nil, err
+	}
+	if err := db.Create(ctx, s.DB, "integrations", i); err != nil {
+		return nil, err
+	}
+	return i, s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), at, i)})
+}
+
+func (s *Service) update(ctx context.Context, as authz.Actor, at authz.Place, before *Integration, in Input) (*Integration, error) {
+	all, err := s.secrets(at, before)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(all, before.Settings)
+	if !before.Active {
+		all = before.Kind.Defaults()
+	}
+	var kept *string
+	out, err := db.Update(ctx, s.DB, s.row(as, before.ID), func(ctx context.Context, i *Integration) error {
+		i.Kind, i.Active, i.InheritedID, kept = before.Kind, true, nil, i.Sealed
+		if err := s.apply(ctx, at, i, maps.Clone(all), in); err != nil {
+			return err
+		}
+		if same, err := s.sameSecrets(at, before, i); err != nil || same {
+			i.Sealed = kept // sealing the same again gives another text
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !out.Any() {
+		return &out.After, nil
+	}
+	return &out.After, s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), at, &out)})
+}
+
+func (s *Service) sameSecrets(at authz.Place, a, b *Integration) (bool, error) {
+	was, err := s.secrets(at, a)
+	if err != nil {
+		return false, err
+	}
+	is, err := s.secrets(at, b)
+	return (a.Sealed == nil) == (b.Sealed == nil) && reflect.DeepEqual(was, is), err
+}
+
+func (s *Service) row(as authz.Actor, id ID) db.Row {
+	return db.Row{Table: "integrations", ID: id, Now: s.Now, If: as.UnmodifiedAt, Missing: missing()}
+}
+
+// apply puts what a request sets over settings, and both into a row.
+func (s *Service) apply(ctx context.Context, at authz.Place, i *Integration, all kind.Values, in Input) error {
+	all = i.Kind.Merge(all, in.Settings)
+	for name, on := range in.Flags {
+		if i.Kind.Takes(name) {
+			i.Flags.Set(name, on)
+		}
+	}
+	if err := s.validate(ctx, at, i.Kind, all); err != nil {
+		return err
+	}
+	return s.store(at, i, all)
+}
+
+func (s *Service) validate(ctx context.Context, at authz.Place, k *kind.Kind, all kind.Values) error {
+	var f errs.Fields
+	k.Validate(all, &f)
+	for _, setting := range k.Settings {
+		address := all.Text(setting.Name)
+		if !setting.URL || address == "" {
+			continue
+		}
+		u, err := s.Outbound.CheckURL(address)
+		blocked, ok := errors.AsType[*safehttp.BlockedError](err)
+		switch {
+		case ok:
+			f.Add(setting.Name, blocked.Error())
+		case err != nil:
+			return fmt.Errorf("check %s: %w", setting.Name, err)
+		case u.User != nil && !setting.Sealed():
+			f.Add(setting.Name, "must not contain a user name or password") // it is answered
+		}
+	}
+	if k.Class.Exclusive() {
+		if err := s.alone(ctx, at, k, &f); err != nil {
+			return err
+		}
+	}
+	if len(f) > 0 {
+		return &errs.Error{Kind: errs.Invalid, Code: CodeInvalid, Fields: f}
+	}
+	return nil
+}
+
+// alone refuses a second active integration of an exclusive class.
+func (s *Service) alone(ctx context.Context, at authz.Place, k *kind.Kind, f *errs.Fields) error {
+	var others []string
+	for _, other := range kind.All() {
+		if other.Class == k.Class && other != k {
+			others = append(others, other.Slug)
+		}
+	}
+	var w db.Where
+	within(&w, at)
+	w.And("i.active")
+	w.In("i.kind", others)
+	found, err := db.Select[string](ctx, s.DB, "SELECT i.kind FROM integrations i"+w.SQL()+" ORDER BY i.kind LIMIT 1", w.Args()...)
+	if err != nil {
+		return fmt.Errorf("find another integration: %w", err)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	if k.Class == kind.Tracker {
+		f.Add("base", "Another issue tracker is already in use. Only one issue tracker service can be active at a time")
+	} else {
+		f.Add("base", "Another third-party wiki is already in use. Only one third-party wiki integration can be active at a time")
+	}
+	return nil
+}
+
+// Disable disables an integration of a place and resets its settings. One that was never set up stays so.
+func (s *Service) Disable(ctx context.Context, as authz.Actor, at authz.Place, slug string) error {
+	if err := s.Policy.Require(ctx, as, authz.AdminIntegrations, at.Subject); err != nil {
+		return err
+	}
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		before, err := s.lock(ctx, at, slug)
+		if err != nil || before == nil {
+			return err
+		}
+		out, err := db.Update(ctx, s.DB, s.row(as, before.ID), func(_ context.Context, i *Integration) error {
+			i.Kind, i.Active, i.InheritedID, i.Flags = before.Kind, false, nil, kind.DefaultFlags()
+			return s.store(at, i, kind.Values{})
+		})
+		if err != nil || !out.Any() {
+			return err
+		}
+		return s.Bus.Publish(ctx, Disabled{change.Updated(as, s.Now(), at, &out)})
+	})
+	return errs.Wrap(err, "disable integration")
+}
