@@ -184,7 +184,7 @@ func recorded(ann authz.Actor) []sample {
 		{runner.Assigned{Of: change.Of[runner.Runner]{Stamp: by, Place: inShop, After: machine.After}}, of(projectType, 5, "", "ci_runner_assigned_to_project", "Ci::Runner", 9, "shed")},
 		{runner.Unassigned{Of: change.Of[runner.Runner]{Stamp: by, Place: inShop, After: machine.After}}, of(projectType, 5, "", "ci_runner_unassigned_from_project", "Ci::Runner", 9, "shed")},
 		{runner.RegistrationReset{Stamp: by, Type: runner.ProjectType, Place: inShop}, onShop("ci_runner_registration_token_reset", projectType, 5, "Shop")},
-	}, recordedTokens(triggers, file, listed, onShop), recordedAccounts(by, &bob, ofBob, onUser), recordedAttributes(by, &place, &team, onShop, onTeam), recordedElsewhere(by, inTeam, author), []sample{
+	}, recordedTokens(triggers, file, listed, onShop), recordedIntegrations(by, inShop, onShop), recordedAccounts(by, &bob, ofBob, onUser), recordedAttributes(by, &place, &team, onShop, onTeam), recordedElsewhere(by, inTeam, author), []sample{
 		{approval.RuleCreated{Of: required}, onShop("approval_rule_created", "ApprovalRule", 9, "two eyes")},
 		{approval.RuleUpdated{Of: required}, onShop("approval_rule_updated", "ApprovalRule", 9, "two eyes")},
 		{approval.RuleDeleted{Of: required}, onShop("approval_rule_deleted", "ApprovalRule", 9, "two eyes")},

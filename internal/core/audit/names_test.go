@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/broadcast"
 	"tenon/internal/core/change"
 	"tenon/internal/core/feature"
+	"tenon/internal/core/integration"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
@@ -172,6 +173,17 @@ func recordedElsewhere(by authz.Stamp, inTeam authz.Place, author entry) []sampl
 		{runner.Created{Of: registered}, onAnn("ci_runner_registered", "Ci::Runner", 9, "shed")},
 		{accesstoken.Created{Of: change.Of[token.Token]{Stamp: by, Place: inTeam, After: &made}}, onTeam("group_access_token_created", "PersonalAccessToken", 9, "")},
 		{accesstoken.Revoked{Of: change.Of[token.Token]{Stamp: by, Place: authz.Place{ID: 5, Path: "team/shop"}, After: &made}}, of("Project", 5, "team/shop", "project_access_token_deleted", "PersonalAccessToken", 9, "")},
+	}
+}
+
+// recordedIntegrations are the events of integrations of a project.
+func recordedIntegrations(by authz.Stamp, at authz.Place, in func(event, target string, id int64, details string) []entry) []sample {
+	row := &integration.Integration{ID: 9, Slug: "jira"}
+	of := change.Of[integration.Integration]{Stamp: by, Place: at, Before: row, After: row}
+	return []sample{
+		{integration.Created{Of: of}, in("integration_created", "Integration", 9, "jira")},
+		{integration.Updated{Of: of}, in("integration_updated", "Integration", 9, "jira")},
+		{integration.Disabled{Of: of}, in("integration_disabled", "Integration", 9, "jira")},
 	}
 }
 

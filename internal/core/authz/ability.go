@@ -233,9 +233,6 @@ const (
 	ReadGroupApprovalSettings  Ability = "read_group_approval_settings"
 	AdminGroupApprovalSettings Ability = "admin_group_approval_settings"
 
-	ReadIntegrations  Ability = "read_integrations"
-	AdminIntegrations Ability = "admin_integrations"
-
 	ReadExternalStatusChecks  Ability = "read_external_status_checks"
 	AdminExternalStatusChecks Ability = "admin_external_status_checks"
 	ReadStatusChecks          Ability = "read_status_checks" // of a merge request
@@ -264,7 +261,7 @@ type Rule struct {
 var adminsOnly = AdminLevel
 
 // Rules is the permission table; docs/permissions.md is generated from it.
-var Rules = union(instanceRules, map[Ability]Rule{
+var Rules = union(instanceRules, integrationRules, map[Ability]Rule{
 	ReadVersion:      {SignedIn: true},
 	ReadUser:         {SignedIn: true},
 	ReadOwnUser:      {SignedIn: true},
@@ -493,9 +490,6 @@ var Rules = union(instanceRules, map[Ability]Rule{
 	AdminApprovalSettings:      {Min: Maintainer, Write: true},
 	ReadGroupApprovalSettings:  {Min: Owner},
 	AdminGroupApprovalSettings: {Min: Owner, Write: true},
-
-	ReadIntegrations:  {Min: Maintainer},
-	AdminIntegrations: {Min: Maintainer, Write: true},
 
 	ReadExternalStatusChecks:  {Min: Maintainer},
 	AdminExternalStatusChecks: {Min: Maintainer, Write: true},
