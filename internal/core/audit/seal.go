@@ -103,8 +103,9 @@ func (s *Service) Seal(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	// PostgreSQL would read all seals where NOT EXISTS asks for one.
 	rows, err := db.Select[unsealed](ctx, s.DB, "SELECT "+db.Columns[unsealed]("e")+` FROM audit_events e
-		WHERE `+waitingSQL+` AND NOT EXISTS (SELECT 1 FROM audit_seals s WHERE s.event_id = e.id) ORDER BY e.id LIMIT ?`, sealAtOnce)
+		WHERE `+waitingSQL+` AND (SELECT s.number FROM audit_seals s WHERE s.event_id = e.id) IS NULL ORDER BY e.id LIMIT ?`, sealAtOnce)
 	if err != nil {
 		return 0, fmt.Errorf("read events without seal: %w", err)
 	}
