@@ -39,12 +39,7 @@ type Changes struct {
 }
 
 // SettingsChanged is published when a group or project changed how approvals work.
-type SettingsChanged struct {
-	authz.Stamp
-
-	Place         authz.Place
-	Before, After Settings
-}
+type SettingsChanged struct{ change.Of[Settings] }
 
 // settingRow is what a place itself says.
 type settingRow struct {
@@ -97,8 +92,8 @@ func (s *Service) UpdateSettings(ctx context.Context, as authz.Actor, at authz.P
 			return err
 		}
 		row := db.Row{Table: "approval_settings", Key: "namespace_id", ID: place, Now: s.Now}
-		change := func(_ context.Context, r *settingRow) error { r.apply(c, before); return nil }
-		_, err = db.Update(ctx, s.DB, row, change)
+		apply := func(_ context.Context, r *settingRow) error { r.apply(c, before); return nil }
+		_, err = db.Update(ctx, s.DB, row, apply)
 		if errors.Is(err, db.ErrNotFound) {
 			first := initial(place)
 			first.CreatedAt = db.At(s.Now())
@@ -106,7 +101,7 @@ func (s *Service) UpdateSettings(ctx context.Context, as authz.Actor, at authz.P
 			first.apply(c, before)
 			// Another call may make the row at the same time.
 			if _, err = db.InsertRow(ctx, s.DB, "approval_settings", first, "ON CONFLICT DO NOTHING"); err == nil {
-				_, err = db.Update(ctx, s.DB, row, change)
+				_, err = db.Update(ctx, s.DB, row, apply)
 			}
 		}
 		if err != nil {
@@ -115,7 +110,7 @@ func (s *Service) UpdateSettings(ctx context.Context, as authz.Actor, at authz.P
 		if after, err = s.settingsAt(ctx, place); err != nil || *after == *before {
 			return err
 		}
-		return s.Bus.Publish(ctx, SettingsChanged{Stamp: as.Stamp(s.Now()), Place: at, Before: *before, After: *after})
+		return s.Bus.Publish(ctx, SettingsChanged{change.Between(as, s.Now(), at, before, after)})
 	})
 	var known *errs.Error
 	if err != nil && !errors.As(err, &known) {
@@ -213,8 +208,3 @@ func (s *Service) effective(own settingRow, above []settingRow) Settings {
 
 // About names the settings, which have no id: they are those of their place.
 func (Settings) About() change.Subject { return change.Subject{Type: "ApprovalSettings"} }
-
-// Changed is the event in its generic form.
-func (e SettingsChanged) Changed() change.Fact {
-	return change.View(e.Stamp, e.Place, &e.Before, &e.After)
-}

@@ -157,7 +157,7 @@ func recorded(ann authz.Actor) []sample {
 	personal, ofGroup := ofToken(authz.Place{}, token.Personal), ofToken(authz.Place{}, token.Group)
 	deployToken := change.Of[token.DeployToken]{Stamp: by, Place: inShop, After: &token.DeployToken{ID: 9, Name: "ci"}}
 	enabled := deploykey.Key{Key: &sshkey.Key{ID: 9, Title: "ci"}}
-	deployKey := deploykey.Change{Stamp: by, KeyID: 9, Title: "ci", ProjectID: 5, ProjectName: "Shop", FullPath: shop, After: &enabled}
+	deployKey := change.Of[deploykey.Key]{Stamp: by, Place: inShop, After: &enabled}
 	rule := change.Of[pushrule.Rule]{Stamp: by, Place: inShop, After: &pushrule.Rule{ID: 9}}
 	groupRule := change.Of[pushrule.Rule]{Stamp: by, Place: inTeam, After: &pushrule.Rule{ID: 9}}
 	checked := change.Of[statuscheck.Check]{Stamp: by, Place: inShop, After: &statuscheck.Check{ID: 9, Name: "scan"}}
@@ -189,11 +189,11 @@ func recorded(ann authz.Actor) []sample {
 		{approval.RuleUpdated{Of: required}, onShop("approval_rule_updated", "ApprovalRule", 9, "two eyes")},
 		{approval.RuleDeleted{Of: required}, onShop("approval_rule_deleted", "ApprovalRule", 9, "two eyes")},
 		{
-			approval.SettingsChanged{Stamp: by, Place: authz.Place{ID: 5, Path: shop}, Before: lax, After: strict},
+			approval.SettingsChanged{Of: change.Of[approval.Settings]{Stamp: by, Place: authz.Place{ID: 5, Path: shop}, Before: &lax, After: &strict}},
 			onShop("project_merge_request_approval_setting_updated", projectType, 5, shop),
 		},
 		{
-			approval.SettingsChanged{Stamp: by, Place: authz.Place{Group: true, ID: 3, Path: "team"}, Before: strict, After: lax},
+			approval.SettingsChanged{Of: change.Of[approval.Settings]{Stamp: by, Place: authz.Place{Group: true, ID: 3, Path: "team"}, Before: &strict, After: &lax}},
 			onTeam("group_merge_request_approval_setting_updated", group, 3, "team"),
 		},
 		{
@@ -266,9 +266,9 @@ func recorded(ann authz.Actor) []sample {
 		{accesstoken.Revoked{Of: ofToken(inTeam, token.Group)}, onTeam("group_access_token_deleted", "PersonalAccessToken", 9, "")},
 		{accesstoken.DeployCreated{Of: deployToken}, onShop("deploy_token_created", "DeployToken", 9, "ci")},
 		{accesstoken.DeployDestroyed{Of: deployToken}, onShop("deploy_token_destroyed", "DeployToken", 9, "ci")},
-		{deploykey.Added{Change: deployKey}, onShop("deploy_key_added", "DeployKey", 9, "ci")},
-		{deploykey.Updated{Change: deployKey}, onShop("deploy_key_updated", "DeployKey", 9, "ci")},
-		{deploykey.Removed{Change: deployKey}, onShop("deploy_key_removed", "DeployKey", 9, "ci")},
+		{deploykey.Added{Of: deployKey}, onShop("deploy_key_added", "DeployKey", 9, "ci")},
+		{deploykey.Updated{Of: deployKey}, onShop("deploy_key_updated", "DeployKey", 9, "ci")},
+		{deploykey.Removed{Of: deployKey}, onShop("deploy_key_removed", "DeployKey", 9, "ci")},
 		{deploykey.PublicAdded{Of: change.Of[deploykey.Key]{Stamp: by, After: &enabled}}, of(user, int64(ann.UserID), "ann", "deploy_key_added", "DeployKey", 9, "ci")},
 		{pushrule.Created{Of: rule}, onShop("push_rule_created", "PushRule", 9, "Shop")},
 		{pushrule.Updated{Of: groupRule}, onTeam("push_rule_updated", "PushRule", 9, "Team")},
@@ -309,7 +309,7 @@ func recordedTokens(token change.Of[trigger.Trigger], file change.Of[securefile.
 	weekly := nightly
 	weekly.Cron = "0 1 * * 0"
 	planned := func(before, after *schedule.Schedule) schedule.Changed {
-		return schedule.Changed{Change: schedule.Change{Stamp: listed.Stamp, Before: before, After: after, Project: &listed.Project}}
+		return schedule.Changed{Change: schedule.Change{Of: change.Of[schedule.Schedule]{Stamp: listed.Stamp, Place: listed.Project.Place(), Before: before, After: after}, Project: &listed.Project}}
 	}
 	return []sample{
 		{trigger.Created{Of: token}, in("ci_pipeline_trigger_created", "Ci::Trigger", 9, "Nightly")},
@@ -319,7 +319,10 @@ func recordedTokens(token change.Of[trigger.Trigger], file change.Of[securefile.
 		{planned(&nightly, &weekly), in("ci_pipeline_schedule_updated", "Ci::PipelineSchedule", 9, "Nightly")},
 		{planned(&nightly, nil), in("ci_pipeline_schedule_deleted", "Ci::PipelineSchedule", 9, "Nightly")},
 		{
-			ci.ResourceGroupChanged{Stamp: listed.Stamp, Project: &listed.Project, Before: ci.ResourceGroup{ID: 9, Key: "production", ProcessMode: ci.Unordered}, After: ci.ResourceGroup{ID: 9, Key: "production", ProcessMode: ci.OldestFirst}},
+			ci.ResourceGroupChanged{Of: change.Of[ci.ResourceGroup]{
+				Stamp: listed.Stamp, Place: listed.Project.Place(),
+				Before: &ci.ResourceGroup{ID: 9, Key: "production", ProcessMode: ci.Unordered}, After: &ci.ResourceGroup{ID: 9, Key: "production", ProcessMode: ci.OldestFirst},
+			}},
 			in("ci_resource_group_updated", "Ci::ResourceGroup", 9, "production"),
 		},
 		{securefile.Created{Of: file}, in("ci_secure_file_created", "Ci::SecureFile", 9, "key.jks")},

@@ -59,15 +59,15 @@ func (t table) projects() {
 	record(t, "deploy_token_destroyed", "Destroyed {kind} deploy token with name: {title} with token_id: {id} with scopes: [", func(e accesstoken.DeployDestroyed, out *Entry) {
 		out.Message += list(e.Row().Scopes()) + "]"
 	})
-	record(t, "deploy_key_added", "Added deploy key", func(e deploykey.Added, out *Entry) { *out = ofKey(e.Change, *out) })
-	record(t, "deploy_key_updated", "Updated deploy key", func(e deploykey.Updated, out *Entry) { *out = ofKey(e.Change, *out) })
-	record(t, "deploy_key_removed", "Removed deploy key", func(e deploykey.Removed, out *Entry) { *out = ofKey(e.Change, *out) })
+	record(t, "deploy_key_added", "Added deploy key", func(e deploykey.Added, out *Entry) { *out = ofKey(e.Row(), *out) })
+	record(t, "deploy_key_updated", "Updated deploy key", func(e deploykey.Updated, out *Entry) { *out = ofKey(e.Row(), *out) })
+	record(t, "deploy_key_removed", "Removed deploy key", func(e deploykey.Removed, out *Entry) { *out = ofKey(e.Row(), *out) })
 	record(t, "deploy_key_added", "Added public deploy key", func(e deploykey.PublicAdded, out *Entry) { *out = out.with("fingerprint_sha256", e.After.SHA256) })
 	record[mergerequest.Merged](t, "merge_request_merged", "Merge request merged")
 }
 
-func ofKey(c deploykey.Change, e Entry) Entry {
-	return e.with("fingerprint_sha256", c.Fingerprint, "can_push", c.CanPush)
+func ofKey(k *deploykey.Key, e Entry) Entry {
+	return e.with("fingerprint_sha256", k.SHA256, "can_push", k.CanPush)
 }
 
 func list(scopes authz.Scopes) string {

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 )
 
@@ -211,18 +212,18 @@ func (s *Service) advance(ctx context.Context, as authz.Actor, p *project.Projec
 	if out.Before.State == out.After.State {
 		return nil
 	}
-	return s.publish(ctx, PipelineChanged{Stamp: as.Stamp(now), Before: &out.Before, Pipeline: out.After, Project: p})
+	return s.publish(ctx, PipelineChanged{change.Updated(as, now, p.Place(), &out), p})
 }
 
 // publish tells of a pipeline. One that has ended takes its reference with it.
 func (s *Service) publish(ctx context.Context, e PipelineChanged) error {
-	if e.Pipeline.Source != External && e.Pipeline.State.Complete() {
-		if err := s.Deps.Jobs.Enqueue(ctx, dropRef{ProjectID: e.Pipeline.ProjectID, PipelineID: e.Pipeline.ID}); err != nil {
+	if e.Row().Source != External && e.Row().State.Complete() {
+		if err := s.Deps.Jobs.Enqueue(ctx, dropRef{ProjectID: e.Row().ProjectID, PipelineID: e.Row().ID}); err != nil {
 			return fmt.Errorf("enqueue end of pipeline: %w", err)
 		}
 	}
-	if e.Pipeline.State.Complete() || e.Before != nil && e.Before.State.Complete() {
-		if err := s.tellBridges(ctx, &e.Pipeline); err != nil {
+	if e.Row().State.Complete() || e.Before != nil && e.Before.State.Complete() {
+		if err := s.tellBridges(ctx, e.Row()); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 )
 
@@ -48,7 +49,7 @@ func (s *Service) again(ctx context.Context, as authz.Actor, p *project.Project,
 		return nil, err
 	}
 	for _, j := range made {
-		if err := s.Bus.Publish(ctx, JobChanged{Stamp: as.Stamp(s.Now()), Job: *j, Pipeline: *of, Project: p}); err != nil {
+		if err := s.Bus.Publish(ctx, JobChanged{change.Created(as, s.Now(), p.Place(), j), *of, p}); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/project"
 )
 
@@ -58,7 +59,7 @@ func (s *Service) cancelJobs(ctx context.Context, as authz.Actor, p *project.Pro
 		if jobs[i].State == before[i].State {
 			continue
 		}
-		if err := s.Bus.Publish(ctx, JobChanged{Stamp: as.Stamp(now), Before: &before[i], Job: jobs[i], Pipeline: *of, Project: p}); err != nil {
+		if err := s.Bus.Publish(ctx, JobChanged{change.Between(as, now, p.Place(), &before[i], &jobs[i]), *of, p}); err != nil {
 			return err
 		}
 	}

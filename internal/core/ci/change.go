@@ -14,17 +14,10 @@ import (
 
 // JobChanged is published when a job was made, or its state changed.
 type JobChanged struct {
-	authz.Stamp
+	change.Of[Job]
 
-	Before   *Job // nil where it was made
-	Job      Job
 	Pipeline Pipeline
 	Project  *project.Project
-}
-
-// Changed is the event in its generic form.
-func (e JobChanged) Changed() change.Fact {
-	return change.View(e.Stamp, e.Project.Place(), e.Before, &e.Job)
 }
 
 // change lets a function change a job, writes what differs and lets the pipeline go on, in one
@@ -118,7 +111,7 @@ func (s *Service) changeState(ctx context.Context, as authz.Actor, p *project.Pr
 	if err := s.passOnAfter(ctx, &after.Status); err != nil {
 		return was, nil, err
 	}
-	return was, out, s.Bus.Publish(ctx, JobChanged{Stamp: as.Stamp(s.Now()), Before: &before, Job: after, Pipeline: *of, Project: p})
+	return was, out, s.Bus.Publish(ctx, JobChanged{change.Between(as, s.Now(), p.Place(), &before, &after), *of, p})
 }
 
 // publishJobs tells that jobs of a pipeline, which are given as they were, have got the states that they have now.
@@ -143,7 +136,7 @@ func (s *Service) publishJobs(ctx context.Context, as authz.Actor, p *project.Pr
 		for i := range jobs {
 			old := &Job{before[jobs[i].ID], jobs[i].Build}
 			old.ScheduledAt = nil
-			e := JobChanged{Stamp: as.Stamp(s.Now()), Before: old, Job: jobs[i], Pipeline: *of, Project: p}
+			e := JobChanged{change.Between(as, s.Now(), p.Place(), old, &jobs[i]), *of, p}
 			if err := s.Bus.Publish(ctx, e); err != nil {
 				return err
 			}

@@ -392,19 +392,13 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.Deps.Jobs.Enqueue(ctx, dropRef{ProjectID: p.ID, PipelineID: id}); err != nil {
 			return fmt.Errorf("enqueue end of pipeline: %w", err)
 		}
-		return s.Bus.Publish(ctx, PipelineDeleted{Stamp: as.Stamp(s.Now()), Pipeline: *locked, Project: p})
+		return s.Bus.Publish(ctx, PipelineDeleted{change.Deleted(as, s.Now(), p.Place(), locked), p})
 	})
 }
 
 // PipelineDeleted is published when a pipeline was deleted.
 type PipelineDeleted struct {
-	authz.Stamp
+	change.Of[Pipeline]
 
-	Pipeline Pipeline
-	Project  *project.Project
-}
-
-// Changed is the event in its generic form.
-func (e PipelineDeleted) Changed() change.Fact {
-	return change.View(e.Stamp, e.Project.Place(), &e.Pipeline, nil)
+	Project *project.Project
 }

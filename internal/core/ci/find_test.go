@@ -124,11 +124,11 @@ func TestService_events(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		var pipelines coretest.Facts[ci.Pipeline]
 		coretest.Hear(w.Bus, &pipelines, func(e ci.PipelineChanged) coretest.Fact[ci.Pipeline] {
-			return coretest.Fact[ci.Pipeline]{Stamp: e.Stamp, Row: e.Pipeline, Before: e.Before}
+			return coretest.Fact[ci.Pipeline]{Stamp: e.Stamp, Row: *e.Row(), Before: e.Before}
 		})
 		var jobs coretest.Facts[ci.Job]
 		coretest.Hear(w.Bus, &jobs, func(e ci.JobChanged) coretest.Fact[ci.Job] {
-			return coretest.Fact[ci.Job]{Stamp: e.Stamp, Row: e.Job, Before: e.Before}
+			return coretest.Fact[ci.Job]{Stamp: e.Stamp, Row: *e.Row(), Before: e.Before}
 		})
 		token := w.runner("instance_type", nil)
 		w.begin(twoStages)

@@ -88,21 +88,14 @@ func (p *Pipeline) Before() string {
 
 // PipelineChanged is published when a pipeline was made, or its state changed.
 type PipelineChanged struct {
-	authz.Stamp
+	change.Of[Pipeline]
 
-	Before   *Pipeline // nil where it was made
-	Pipeline Pipeline
-	Project  *project.Project
+	Project *project.Project
 }
 
 // About names the pipeline.
 func (p Pipeline) About() change.Subject {
 	return change.Subject{Type: "Ci::Pipeline", ID: int64(p.ID), IID: p.IID, Title: p.Ref}
-}
-
-// Changed is the event in its generic form.
-func (e PipelineChanged) Changed() change.Fact {
-	return change.View(e.Stamp, e.Project.Place(), e.Before, &e.Pipeline)
 }
 
 // Last gives the newest pipeline of a commit, nil where there is none or the actor may

@@ -48,12 +48,7 @@ var (
 )
 
 // ResourceGroupChanged is published when a resource group got another process mode.
-type ResourceGroupChanged struct {
-	authz.Stamp
-
-	Before, After ResourceGroup
-	Project       *project.Project
-}
+type ResourceGroupChanged struct{ change.Of[ResourceGroup] }
 
 var resourceColumns = db.Columns[ResourceGroup]("g")
 
@@ -116,7 +111,7 @@ func (s *Service) SetProcessMode(ctx context.Context, as authz.Actor, p *project
 		if err := s.passOn(ctx, g.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, ResourceGroupChanged{Stamp: as.Stamp(s.Now()), Before: out.Before, After: out.After, Project: p})
+		return s.Bus.Publish(ctx, ResourceGroupChanged{change.Updated(as, s.Now(), p.Place(), &out)})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -246,9 +241,4 @@ func (d *draft) writeResourceGroups(ctx context.Context) (map[string]ResourceGro
 // About names it for events.
 func (g ResourceGroup) About() change.Subject {
 	return change.Subject{Type: "Ci::ResourceGroup", ID: int64(g.ID), Title: g.Key}
-}
-
-// Changed is the event in its generic form.
-func (e ResourceGroupChanged) Changed() change.Fact {
-	return change.View(e.Stamp, e.Project.Place(), &e.Before, &e.After)
 }

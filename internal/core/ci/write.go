@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/core/change"
 	"tenon/internal/core/namespace"
 )
 
@@ -59,7 +60,7 @@ func (d *draft) persist(ctx context.Context) error {
 		if err := d.keepMergeRequest(ctx, d.row.ID, d.in.MergeRequest); err != nil {
 			return err
 		}
-		if err := d.publish(ctx, PipelineChanged{Stamp: d.as.Stamp(d.Now()), Pipeline: *d.row, Project: d.project}); err != nil {
+		if err := d.publish(ctx, PipelineChanged{change.Created(d.as, d.Now(), d.project.Place(), d.row), d.project}); err != nil {
 			return err
 		}
 		if state != Created {
@@ -134,7 +135,7 @@ func (d *draft) writeJobs(ctx context.Context) error {
 		return err
 	}
 	for _, j := range jobs {
-		if err := d.Bus.Publish(ctx, JobChanged{Stamp: d.as.Stamp(d.Now()), Job: *j, Pipeline: *d.row, Project: d.project}); err != nil {
+		if err := d.Bus.Publish(ctx, JobChanged{change.Created(d.as, d.Now(), d.project.Place(), j), *d.row, d.project}); err != nil {
 			return err
 		}
 	}

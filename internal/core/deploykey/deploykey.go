@@ -46,39 +46,19 @@ type Changes struct {
 	CanPush *bool
 }
 
-// Change says what happened to a deploy key in a project.
-type Change struct {
-	authz.Stamp
-
-	KeyID       sshkey.ID
-	Title       string
-	Fingerprint string
-	CanPush     bool
-	ProjectID   project.ID
-	ProjectName string
-	FullPath    string
-
-	Before, After *Key // nil where the project did not have it, and where it has it no more
-}
-
 // About names the key.
 func (k Key) About() change.Subject {
 	return change.Subject{Type: "DeployKey", ID: int64(k.ID), Title: k.Title}
 }
 
-// Changed is the event in its generic form.
-func (c Change) Changed() change.Fact {
-	return change.View(c.Stamp, authz.Place{ID: int64(c.ProjectID), Name: c.ProjectName, Path: c.FullPath}, c.Before, c.After)
-}
-
 // Added is published when a key is enabled in a project.
-type Added struct{ Change }
+type Added struct{ change.Of[Key] }
 
 // Updated is published when a key's title, or what it may do in a project, changes.
-type Updated struct{ Change }
+type Updated struct{ change.Of[Key] }
 
 // Removed is published when a key is not enabled in a project any more.
-type Removed struct{ Change }
+type Removed struct{ change.Of[Key] }
 
 // PublicAdded is published when a key is made that every project may enable.
 type PublicAdded struct{ change.Of[Key] }
@@ -106,18 +86,6 @@ func New(d Deps) *Service {
 
 // prefix stands before the attributes of a key of a project in refusals.
 const prefix = "deploy_key."
-
-func (s *Service) change(as authz.Actor, p *project.Project, before, after *Key) Change {
-	k := after
-	if k == nil {
-		k = before
-	}
-	return Change{
-		Before: before, After: after,
-		KeyID: k.ID, Title: k.Title, Fingerprint: k.SHA256, CanPush: k.CanPush,
-		ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.Now()),
-	}
-}
 
 // Create enables a key in a project. One that is enabled there is given as it is; one
 // that the actor could enable is enabled; any other is made.
@@ -202,7 +170,7 @@ func (s *Service) enable(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return err
 	}
-	return s.Bus.Publish(ctx, Added{s.change(as, p, nil, k)})
+	return s.Bus.Publish(ctx, Added{change.Created(as, s.Now(), p.Place(), k)})
 }
 
 // Enable lets a key of another project in, to read: a public one, one of a project that
@@ -278,7 +246,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		if out, err = s.find(ctx, p, id); err != nil || !rename && !pushes {
 			return err
 		}
-		return s.Bus.Publish(ctx, Updated{s.change(as, p, k, out)})
+		return s.Bus.Publish(ctx, Updated{change.Between(as, s.Now(), p.Place(), k, out)})
 	})
 	if err != nil {
 		return nil, refused(err, "update deploy key")
@@ -342,7 +310,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		if _, err := db.Delete[Grant](ctx, s.DB, row, nil); err != nil {
 			return err
 		}
-		if err := s.Bus.Publish(ctx, Removed{s.change(as, p, k, nil)}); err != nil {
+		if err := s.Bus.Publish(ctx, Removed{change.Deleted(as, s.Now(), p.Place(), k)}); err != nil {
 			return err
 		}
 		return s.Keys.DropOrphans(ctx, id)

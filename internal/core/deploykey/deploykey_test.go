@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/limit"
@@ -48,13 +49,13 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.Join(w.first, w.mary, authz.Maintainer)
 	w.Join(w.second, w.mary, authz.Maintainer)
 	w.Join(w.second, w.sue, authz.Maintainer)
-	tell := func(what string, c deploykey.Change) error {
-		w.told = append(w.told, fmt.Sprintf("%s %s push=%v", what, c.FullPath, c.CanPush))
+	tell := func(what string, e change.Of[deploykey.Key]) error {
+		w.told = append(w.told, fmt.Sprintf("%s %s push=%v", what, e.Place.Path, e.Row().CanPush))
 		return nil
 	}
-	event.On(w.Bus, "test", func(_ context.Context, e deploykey.Added) error { return tell("added", e.Change) })
-	event.On(w.Bus, "test", func(_ context.Context, e deploykey.Updated) error { return tell("updated", e.Change) })
-	event.On(w.Bus, "test", func(_ context.Context, e deploykey.Removed) error { return tell("removed", e.Change) })
+	event.On(w.Bus, "test", func(_ context.Context, e deploykey.Added) error { return tell("added", e.Of) })
+	event.On(w.Bus, "test", func(_ context.Context, e deploykey.Updated) error { return tell("updated", e.Of) })
+	event.On(w.Bus, "test", func(_ context.Context, e deploykey.Removed) error { return tell("removed", e.Of) })
 	return w
 }
 

@@ -64,8 +64,8 @@ func (s *Service) Subscribe(b *event.Bus) {
 	on(b, s, func(e note.ThreadsResolved) Change { return of(e.Target.Kind, e.Target.ID, MergeStatus) })
 
 	changed[ci.PipelineChanged](b, s, Status)
-	on(b, s, func(e ci.PipelineDeleted) Change { return gone(Pipeline, e.Pipeline.ID) })
-	on(b, s, func(e ci.JobChanged) Change { return of(Pipeline, e.Pipeline.ID, JobStatus(e.Job.ID)) })
+	on(b, s, func(e ci.PipelineDeleted) Change { return gone(Pipeline, e.Row().ID) })
+	on(b, s, func(e ci.JobChanged) Change { return of(Pipeline, e.Pipeline.ID, JobStatus(e.Row().ID)) })
 	on(b, s, func(e ci.StatusReported) Change { return of(Pipeline, e.Pipeline.ID, JobStatus(e.After.ID)) })
 }
 

@@ -75,9 +75,9 @@ func TestService_Subscribe(t *testing.T) {
 			{approval.Approved{Fact: approved}, noteable.MergeRequest, []Part{Approvals, MergeStatus}},
 			{approval.Unapproved{Fact: approved}, noteable.MergeRequest, []Part{Approvals, MergeStatus}},
 			{approval.Reset{Fact: approved}, noteable.MergeRequest, []Part{Approvals, MergeStatus}},
-			{ci.PipelineChanged{Pipeline: of, Project: p}, Pipeline, []Part{Status}},
-			{ci.PipelineDeleted{Pipeline: of, Project: p}, Pipeline, nil},
-			{ci.JobChanged{Pipeline: of, Job: ci.Job{Status: ci.Status{ID: 5}}}, Pipeline, []Part{JobStatus(5)}},
+			{ci.PipelineChanged{Of: change.Of[ci.Pipeline]{After: &of}, Project: p}, Pipeline, []Part{Status}},
+			{ci.PipelineDeleted{Of: change.Of[ci.Pipeline]{Before: &of}, Project: p}, Pipeline, nil},
+			{ci.JobChanged{Pipeline: of, Of: change.Of[ci.Job]{After: &ci.Job{Status: ci.Status{ID: 5}}}}, Pipeline, []Part{JobStatus(5)}},
 			{ci.StatusReported{Pipeline: of, Of: change.Of[ci.Status]{After: &ci.Status{ID: 5}}}, Pipeline, []Part{JobStatus(5)}},
 		} {
 			streams := make([]*Stream, len(servers))

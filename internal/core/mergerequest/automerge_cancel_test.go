@@ -112,7 +112,7 @@ func TestService_Merge_whenPipelineSucceeds_fork(t *testing.T) {
 	eachFork(t, func(t *testing.T, f *forked) {
 		checks := ci.New(ci.Deps{Plans: &planlimit.Service{}, DB: f.DB, Policy: f.Policy, Bus: f.Bus, Projects: f.Projects, Repos: f.repos, Protections: f.protections, Now: f.Now})
 		event.On(f.Bus, "automatic merges", func(ctx context.Context, e ci.PipelineChanged) error {
-			return f.requests.OnPipeline(ctx, e.Pipeline.ProjectID, e.Pipeline.Ref, e.Pipeline.State)
+			return f.requests.OnPipeline(ctx, e.Row().ProjectID, e.Row().Ref, e.Row().State)
 		})
 		head := f.pushFork("topic", files{"c": "c\n"})
 		m, _, err := f.requests.Create(t.Context(), f.stranger, f.Find(f.stranger, f.fork), mergerequest.Input{

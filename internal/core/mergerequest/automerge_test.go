@@ -30,7 +30,7 @@ func eachChecked(t *testing.T, fn func(t *testing.T, w *checked)) {
 	each(t, func(t *testing.T, w *world) {
 		c := &checked{world: w}
 		event.On(w.Bus, "automatic merges", func(ctx context.Context, e ci.PipelineChanged) error {
-			return w.requests.OnPipeline(ctx, e.Pipeline.ProjectID, e.Pipeline.Ref, e.Pipeline.State)
+			return w.requests.OnPipeline(ctx, e.Row().ProjectID, e.Row().Ref, e.Row().State)
 		})
 		event.On(w.Bus, "test", func(_ context.Context, e mergerequest.AutoMergeEnabled) error {
 			return c.hear(e.Fact, "enabled at "+e.SHA)

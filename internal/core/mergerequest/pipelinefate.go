@@ -23,11 +23,11 @@ func (pipelineFate) Kind() string { return "merge_request_pipeline_fate" }
 
 // followPipeline has it told that a pipeline has failed or succeeded, or that one which had failed runs again.
 func (s *Service) followPipeline(ctx context.Context, e ci.PipelineChanged) error {
-	now, failed := e.Pipeline.State, e.Before != nil && e.Before.State == ci.Failed
-	if now != ci.Failed && now != ci.Success && !failed || e.Pipeline.Source == ci.ByParentPipeline {
+	now, failed := e.Row().State, e.Before != nil && e.Before.State == ci.Failed
+	if now != ci.Failed && now != ci.Success && !failed || e.Row().Source == ci.ByParentPipeline {
 		return nil
 	}
-	return s.Jobs.Enqueue(ctx, pipelineFate{e.Pipeline.ID, now == ci.Failed})
+	return s.Jobs.Enqueue(ctx, pipelineFate{e.Row().ID, now == ci.Failed})
 }
 
 // tellPipeline does the job for the open requests whose newest pipeline it is, unless its state is another one by now.

@@ -34,16 +34,16 @@ func (s *Service) Subscribe(b *event.Bus) {
 
 // OnPipelineChanged reacts to the state of a pipeline of a branch, of a merge request, or of a car of a merge train.
 func (s *Service) OnPipelineChanged(ctx context.Context, e ci.PipelineChanged) error {
-	if err := s.OnCarPipeline(ctx, e.Pipeline); err != nil {
+	if err := s.OnCarPipeline(ctx, *e.Row()); err != nil {
 		return err
 	}
 	if err := s.followPipeline(ctx, e); err != nil {
 		return err
 	}
-	if e.Pipeline.OfMergeRequest() {
-		return s.OnRequestPipeline(ctx, e.Pipeline)
+	if e.Row().OfMergeRequest() {
+		return s.OnRequestPipeline(ctx, *e.Row())
 	}
-	return s.OnPipeline(ctx, e.Pipeline.ProjectID, e.Pipeline.Ref, e.Pipeline.State)
+	return s.OnPipeline(ctx, e.Row().ProjectID, e.Row().Ref, e.Row().State)
 }
 
 // closeIssues closes the issues that a merge request promised to close, as the user who

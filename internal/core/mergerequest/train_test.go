@@ -24,7 +24,7 @@ func eachTrain(t *testing.T, fn func(t *testing.T, w *checked)) {
 	eachChecked(t, func(t *testing.T, w *checked) {
 		w.trains(true)
 		event.On(w.Bus, "merge trains", func(ctx context.Context, e ci.PipelineChanged) error {
-			return w.requests.OnCarPipeline(ctx, e.Pipeline)
+			return w.requests.OnCarPipeline(ctx, *e.Row())
 		})
 		fn(t, w)
 	})

@@ -29,7 +29,7 @@ const maxShownJobs = 20
 
 // pipelineChanged tells who started a pipeline how it ended, where no newer one has begun.
 func (s *Service) pipelineChanged(ctx context.Context, e ci.PipelineChanged) error {
-	p := &e.Pipeline
+	p := e.Row()
 	if s.Out.Sender == nil || p.UserID == nil || p.Source == ci.ByParentPipeline || p.State != ci.Failed && p.State != ci.Success {
 		return nil
 	}

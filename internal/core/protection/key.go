@@ -13,7 +13,7 @@ import (
 func (s *Service) DropDeployKey(ctx context.Context, e deploykey.Removed) error {
 	for _, t := range []ruleTables{branchTables, tagTables} {
 		_, err := s.DB.Exec(ctx, "DELETE FROM "+t.levels+" WHERE deploy_key_id = ? AND "+t.key+
-			" IN (SELECT r.id FROM "+t.rules+" r WHERE r.project_id = ?)", e.KeyID, e.ProjectID)
+			" IN (SELECT r.id FROM "+t.rules+" r WHERE r.project_id = ?)", e.Row().ID, e.Place.ID)
 		if err != nil {
 			return fmt.Errorf("take deploy key out of rules: %w", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
@@ -57,7 +58,7 @@ func TestService_Judge_deployKey(t *testing.T) {
 		wants(t, err, errs.Unprocessable, "Merge access levels deploy key is not enabled for this project")
 
 		p := w.as(w.maintainer)
-		check(t, w.protections.DropDeployKey(t.Context(), deploykey.Removed{Change: deploykey.Change{KeyID: sshkey.ID(id), ProjectID: p.ID}}))
+		check(t, w.protections.DropDeployKey(t.Context(), deploykey.Removed{Of: change.Of[deploykey.Key]{Place: p.Place(), Before: &deploykey.Key{Key: &sshkey.Key{ID: sshkey.ID(id)}}}}))
 		rule, err := w.protections.ProtectedBranch(t.Context(), w.maintainer, p, "r/1")
 		check(t, err)
 		for _, l := range rule.Levels {

@@ -94,10 +94,9 @@ var columns = db.Columns[Schedule]("s")
 
 // Change says what happened to a schedule. Before is nil where it was made, After where it was deleted.
 type Change struct {
-	authz.Stamp
+	change.Of[Schedule]
 
-	Before, After *Schedule
-	Project       *project.Project
+	Project *project.Project
 }
 
 // Changed is published when a schedule was made, changed or deleted.
@@ -242,7 +241,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 }
 
 func (s *Service) publish(ctx context.Context, as authz.Actor, p *project.Project, before, after *Schedule) error {
-	return s.Bus.Publish(ctx, Changed{Change{Stamp: as.Stamp(s.Now()), Before: before, After: after, Project: p}})
+	return s.Bus.Publish(ctx, Changed{Change{change.Between(as, s.Now(), p.Place(), before, after), p}})
 }
 
 // Update changes a schedule and its variables, all or nothing. Its owner alone may, with the right to run pipelines of the reference, and to set
@@ -361,9 +360,4 @@ func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, 
 // About names it for events.
 func (s Schedule) About() change.Subject {
 	return change.Subject{Type: "Ci::PipelineSchedule", ID: int64(s.ID), Title: s.Description}
-}
-
-// Changed is the event in its generic form.
-func (c Change) Changed() change.Fact {
-	return change.View(c.Stamp, c.Project.Place(), c.Before, c.After)
 }
