@@ -142,10 +142,10 @@ func recorded(ann authz.Actor) []sample {
 	inTeam := authz.Place{Group: true, ID: 3, Name: "Team", Path: "team"}
 	inShop := authz.Place{ID: 5, Name: "Shop", Path: shop}
 	team, former := namespace.Group{ID: 3, Name: "Team", FullPath: "team"}, namespace.Group{ID: 3, Name: "Team", FullPath: "old"}
-	groupFact := namespace.GroupFact{Stamp: by, After: &team, Before: &former}
+	groupFact := namespace.GroupFact{Stamp: by, Place: inTeam, After: &team, Before: &former}
 	ofTeam := func(event string) []entry { return onTeam(event, group, 3, "Team") }
 	place, formerPlace := project.Project{ID: 5, Name: "Shop", FullPath: shop}, project.Project{ID: 5, Name: "Shop", FullPath: "old/shop"}
-	fact := project.Fact{Stamp: by, After: &place, Before: &formerPlace}
+	fact := project.Fact{Stamp: by, Place: inShop, After: &place, Before: &formerPlace}
 	ofShop := func(event string) []entry { return onShop(event, projectType, 5, "Shop") }
 	ofFormer := func(event string) []entry { return of(projectType, 5, "old/shop", event, projectType, 5, "Shop") }
 	owner := authz.UserID(7)
@@ -224,7 +224,7 @@ func recorded(ann authz.Actor) []sample {
 		{gpgkey.Removed{Of: gpg}, onUser("remove_gpg_key", "GpgKey", 9, "ABC")},
 
 		{namespace.MemberAdded{Of: change.Of[namespace.Member]{Stamp: by, Place: inTeam, After: &namespace.Member{UserID: 7}}}, onTeam("member_created", user, 7, "")},
-		{namespace.MemberChanged{Of: change.Of[namespace.Member]{Stamp: by, Place: inShop, After: &namespace.Member{UserID: 7}}}, onShop("member_updated", user, 7, "")},
+		{namespace.MemberChanged{Of: change.Of[namespace.Member]{Stamp: by, Place: inShop, Before: &namespace.Member{UserID: 7}, After: &namespace.Member{UserID: 7}}}, onShop("member_updated", user, 7, "")},
 		{namespace.MemberRemoved{Of: change.Of[namespace.Member]{Stamp: by, Place: inShop, After: &namespace.Member{UserID: 7}}}, onShop("member_destroyed", user, 7, "")},
 		{namespace.AccessDenied{Stamp: by, Place: inShop, UserID: 7}, onShop("access_request_denied", user, 7, "")},
 		{namespace.AccessDenied{Stamp: by, Place: inShop, UserID: ann.UserID}, onShop("access_request_withdrawn", user, int64(ann.UserID), "")},
@@ -257,7 +257,7 @@ func recorded(ann authz.Actor) []sample {
 		{project.Marked{Fact: fact, Restored: true}, ofFormer("project_restored")},
 		{project.Deleted{Fact: fact}, ofShop("project_destroyed")},
 		{project.Transferred{Fact: fact}, ofShop("project_namespace_updated")},
-		{project.Forked{Fact: project.Fact{Stamp: by, After: &formerPlace}, Source: &place}, onShop("project_fork_operation", projectType, 5, shop)},
+		{project.Forked{Fact: project.Fact{Stamp: by, Place: inShop, After: &formerPlace}, Source: &place}, onShop("project_fork_operation", projectType, 5, shop)},
 		{project.ForkLinked{Fact: fact, Source: &formerPlace}, ofShop("project_fork_relationship_created")},
 		{project.Unforked{Fact: fact}, ofShop("project_fork_relationship_removed")},
 		{project.Unforked{Fact: fact, Deleted: true}, nil},

@@ -130,12 +130,12 @@ func recordedAttributes(by authz.Stamp, p *project.Project, g *namespace.Group, 
 	locked := *g
 	locked.SettingsJSON = `{"membership_lock":true,"shared_runners_minutes_limit":5}`
 	return []sample{
-		{project.Updated{Fact: project.Fact{Stamp: by, After: &changed, Before: &former}, Attributes: attributes}, shop},
-		{project.Updated{Fact: project.Fact{Stamp: by, After: p, Before: p}, Attributes: levels}, features},
-		{project.Updated{Fact: project.Fact{Stamp: by, After: p, Before: p}, Attributes: []string{"visibility"}}, onShop("project_visibility_level_updated", "Project", 5, "Shop")},
-		{namespace.GroupUpdated{GroupFact: namespace.GroupFact{Stamp: by, After: g, Before: g}, Attributes: list}, team},
+		{project.Updated{Fact: project.Fact{Stamp: by, Place: p.Place(), After: &changed, Before: &former}, Attributes: attributes}, shop},
+		{project.Updated{Fact: project.Fact{Stamp: by, Place: p.Place(), After: p, Before: p}, Attributes: levels}, features},
+		{project.Updated{Fact: project.Fact{Stamp: by, Place: p.Place(), After: p, Before: p}, Attributes: []string{"visibility"}}, onShop("project_visibility_level_updated", "Project", 5, "Shop")},
+		{namespace.GroupUpdated{GroupFact: namespace.GroupFact{Stamp: by, Place: g.Place(), After: g, Before: g}, Attributes: list}, team},
 		{
-			namespace.GroupUpdated{GroupFact: namespace.GroupFact{Stamp: by, After: &locked, Before: g}, Attributes: []string{"settings"}},
+			namespace.GroupUpdated{GroupFact: namespace.GroupFact{Stamp: by, Place: g.Place(), After: &locked, Before: g}, Attributes: []string{"settings"}},
 			append(onTeam("group_membership_lock_updated", "Group", 3, "Team"), onTeam("group_shared_runners_minutes_limit_updated", "Group", 3, "Team")...),
 		},
 	}
