@@ -20,7 +20,7 @@ func (r *rich) integrations(t *testing.T) {
 		}
 		path := "projects/" + number(r.project.ID) + "/integrations/" + k.Slug
 		raw[fields](t, r.root, http.MethodPut, path, integrationtest.Values(k, true))
-		if k.Class.Exclusive() && k.Slug != "redmine" && k.Slug != "external-wiki" {
+		if k.Class.Exclusive() && k.Slug != "youtrack" && k.Slug != "external-wiki" {
 			req, err := r.root.NewRequest(http.MethodDelete, path, nil, nil)
 			if err != nil {
 				t.Fatal(err)
