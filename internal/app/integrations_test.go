@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -96,6 +97,110 @@ func TestIntegrations(t *testing.T) {
 			got := s.send(t.Context(), request{as: "mia", method: tt.method, path: path + tt.path, body: tt.body})
 			if got.Code != tt.status || got.Body.String() != tt.want {
 				t.Errorf("%s %s: got %d %s, want %d %s", tt.method, tt.path, got.Code, got.Body, tt.status, tt.want)
+			}
+		}
+	})
+}
+
+// Texts and pages of a project lead to the tracker and the wiki that it has elsewhere.
+func TestIntegrations_links(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		s.user("mia", nil)
+		path := "/projects/" + number(s.do("mia", "POST", "/projects", obj{"name": "Shop", "visibility": "public"}), "id")
+		s.do("mia", "POST", path+"/issues", obj{"title": "Its own"})
+		// refs are what the links of a text lead to.
+		refs := func(text string) string {
+			t.Helper()
+			html := s.do("mia", "POST", "/markdown", obj{"text": text, "gfm": true, "project": "mia/shop"})["html"].(string)
+			var out []string
+			for _, m := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(html, -1) {
+				out = append(out, regexp.MustCompile(`^http://127\.0\.0\.1:\d+`).ReplaceAllString(m[1], ""))
+			}
+			return strings.Join(out, " ")
+		}
+		const own = "/mia/shop/-/issues/1"
+		tracker := func(slug string) string {
+			s.do("mia", "PUT", path+"/integrations/"+slug, obj{"project_url": "https://x.example.com", "issues_url": "https://x.example.com/:id", "new_issue_url": "https://x.example.com/new"})
+			return slug
+		}
+		const x = "https://x.example.com/"
+		for _, tt := range []struct{ slug, text, want string }{
+			{"", "PROJ-1 and #1", own},
+			{"redmine", "PROJ-1, #1, proj-2, A-3, xPROJ-4 PROJ-5x a/PROJ-6 PROJ-7-8 `PROJ-9` [PROJ-10](http://a.example.com)", x + "PROJ-1 " + own + " " + x + "PROJ-7 http://a.example.com"},
+			{"youtrack", "Proj-1 #1", x + "Proj-1 " + own},
+			{"ewm", "bug 12, work item 13, debug 14, A_B-1", x + "12 " + x + "13 " + x + "A_B-1"},
+			{"clickup", "#abc and CU-1x and #1", x + "abc " + x + "1x " + own},
+			{"phorge", "T12 and xT13", x + "T12"},
+		} {
+			if tt.slug != "" {
+				tracker(tt.slug)
+			}
+			if got := refs(tt.text); got != tt.want {
+				t.Errorf("%s: %s leads to %q, want %q", tt.slug, tt.text, got, tt.want)
+			}
+			if tt.slug != "" {
+				s.do("mia", "DELETE", path+"/integrations/"+tt.slug, nil)
+			}
+		}
+		tracker("redmine")
+		s.do("mia", "PUT", path, obj{"issues_access_level": "disabled"})
+		if got := refs("#1, PROJ-1 and mia/shop#1"); got != x+"1 "+x+"PROJ-1" {
+			t.Errorf("without issues of its own: %s", got)
+		}
+		s.do("mia", "PUT", path+"/integrations/redmine", obj{
+			"project_url": "https://x.example.com", "issues_url": "https://x.example.com/\"><script>:id", "new_issue_url": "https://x.example.com/new",
+		})
+		html := s.do("mia", "POST", "/markdown", obj{"text": "P2-1", "gfm": true, "project": "mia/shop"})["html"].(string)
+		if strings.Contains(html, "<script>") || !strings.Contains(html, `title="Issue in Redmine" class="gfm gfm-issue" data-original="P2-1" data-reference-type="external_issue"`) {
+			t.Errorf("link: %s", html)
+		}
+		s.do("mia", "PUT", path+"/integrations/external-wiki", obj{"external_wiki_url": "https://wiki.example.com/shop"})
+		page := s.send(t.Context(), request{method: "GET", path: "/mia/shop/-/branches", whole: true}).Body.String()
+		for _, want := range []string{`href="https://wiki.example.com/shop"`, ">External wiki<", `href="https://x.example.com"`, ">Redmine<"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("the page has no %s", want)
+			}
+		}
+		if strings.Contains(page, ">Issues<") {
+			t.Error("the page has a link to issues that there are not")
+		}
+	})
+}
+
+// Jobs get the variables of integrations, those of protected branches only where the branch is.
+func TestIntegrations_variables(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		path := "/projects/" + number(s.do("admin", "POST", "/projects", obj{"name": "Shop", "initialize_with_readme": true}), "id")
+		machine := s.do("admin", "POST", "/user/runners", obj{"runner_type": "instance_type"})
+		s.do("admin", "POST", path+"/repository/files/.gitlab-ci.yml", obj{"branch": "main", "commit_message": "Build", "content": "build: {script: x}\n"})
+		s.do("admin", "POST", path+"/repository/branches", obj{"branch": "topic", "ref": "main"})
+		s.do("", "POST", "/jobs/request", obj{"token": machine["token"]}) // of the push
+		for _, slug := range []string{"harbor", "apple-app-store"} {
+			s.do("admin", "PUT", path+"/integrations/"+slug, obj(integrationtest.Values(kind.Find(slug), false)))
+		}
+		for ref, want := range map[string]string{
+			"topic": "HARBOR_HOST HARBOR_OCI HARBOR_PASSWORD HARBOR_PROJECT HARBOR_URL HARBOR_USERNAME",
+			"main": "APP_STORE_CONNECT_API_KEY_ISSUER_ID APP_STORE_CONNECT_API_KEY_IS_KEY_CONTENT_BASE64 APP_STORE_CONNECT_API_KEY_KEY APP_STORE_CONNECT_API_KEY_KEY_ID " +
+				"HARBOR_HOST HARBOR_OCI HARBOR_PASSWORD HARBOR_PROJECT HARBOR_URL HARBOR_USERNAME",
+		} {
+			s.do("admin", "POST", path+"/pipeline", obj{"ref": ref})
+			job := s.do("", "POST", "/jobs/request", obj{"token": machine["token"]})
+			var got []string
+			for _, v := range job["variables"].([]any) {
+				v := v.(map[string]any)
+				name := v["key"].(string)
+				if strings.HasPrefix(name, "HARBOR_") || strings.HasPrefix(name, "APP_STORE_") {
+					got = append(got, name)
+				}
+				if name == "HARBOR_PASSWORD" && (v["masked"] != true || v["public"] == true) {
+					t.Errorf("%s: %v", name, v)
+				}
+			}
+			slices.Sort(got)
+			if strings.Join(got, " ") != want {
+				t.Errorf("job of %s has %q, want %s", ref, got, want)
 			}
 		}
 	})

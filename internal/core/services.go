@@ -333,9 +333,10 @@ func (s *Services) code(c *check, d Deps) {
 	s.Signatures = signature.New(need(c, signature.Deps{
 		Accounts: s.Accounts, Repos: s.Repos, SSHKeys: s.Keys, PGPKeys: s.GPGKeys, Now: d.Now,
 	}))
+	s.Integrations = integration.New(need(c, integration.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Projects: s.Projects, Outbound: outbound, Box: d.Box, Now: d.Now}))
 	s.CI = ci.New(need(c, ci.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Limits: s.Limits, Accounts: s.Accounts, Namespaces: s.Namespaces, Projects: s.Projects, Repos: s.Repos,
-		Plans: s.Plans, Protections: s.Protections,
+		Plans: s.Plans, Protections: s.Protections, Integrations: s.Integrations,
 		Runners: s.Runners, Variables: s.Variables, Triggers: s.Triggers, IDTokens: s.IDTokens, Tokens: s.Tokens, Objects: d.Objects, Jobs: d.Jobs, Box: d.Box, Outbound: outbound, URLs: s.URLs, Now: d.Now,
 		Log: d.Log, Revision: d.Revision,
 	}))
@@ -374,7 +375,6 @@ func (s *Services) planning(c *check, d Deps) {
 		Times: s.Times, DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, MergeRequests: s.MergeRequests,
 		Outbound: s.outbound(), Settings: s.Settings, Box: d.Box, Jobs: d.Jobs, Now: d.Now, URLs: s.URLs,
 	}))
-	s.Integrations = integration.New(need(c, integration.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Outbound: s.outbound(), Box: d.Box, Now: d.Now}))
 	s.Snippets = snippet.New(need(c, snippet.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Jobs: d.Jobs, Settings: s.Settings, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs, Now: d.Now,
 	}))

@@ -40,6 +40,13 @@ func (s *Service) jobList(ctx context.Context, a *Assignment, before []StatusID)
 	if err := s.deployVariables(ctx, &l, a.Project); err != nil {
 		return nil, err
 	}
+	if a.Project.External().Variables {
+		given, err := s.Integrations.JobVariables(ctx, a.Project, a.Pipeline.Protected)
+		if err != nil {
+			return nil, err
+		}
+		l = append(l, given...)
+	}
 	runnerVariables(&l, a.Runner)
 	tokens, err := s.idTokens(ctx, a, l, set)
 	if err != nil {

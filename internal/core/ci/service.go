@@ -33,6 +33,12 @@ import (
 	"tenon/internal/core/weburl"
 )
 
+// Integrations gives jobs the variables of integrations of their project.
+type Integrations interface {
+	// JobVariables returns those for jobs of any branch or tag, and those for protected ones as well where protected says so.
+	JobVariables(ctx context.Context, p *project.Project, protected bool) ([]Variable, error)
+}
+
 // Deps is what a Service is made of.
 type Deps struct {
 	DB          *db.DB
@@ -49,16 +55,18 @@ type Deps struct {
 	Runners     *runner.Service
 	Variables   *variable.Service
 	Triggers    *trigger.Service
-	IDTokens    *idtoken.Service
-	Tokens      *token.Service
-	Objects     *blob.Store
-	Jobs        job.Enqueuer
-	Box         *secret.Box
-	Outbound    *safehttp.Dialer
-	URLs        *weburl.Site
-	Now         func() time.Time
-	Log         *slog.Logger
-	Revision    string // of the program
+	// Integrations is asked where the project has integrations that give variables.
+	Integrations Integrations
+	IDTokens     *idtoken.Service
+	Tokens       *token.Service
+	Objects      *blob.Store
+	Jobs         job.Enqueuer
+	Box          *secret.Box
+	Outbound     *safehttp.Dialer
+	URLs         *weburl.Site
+	Now          func() time.Time
+	Log          *slog.Logger
+	Revision     string // of the program
 }
 
 // Service runs pipelines. It is safe for concurrent use.

@@ -4,8 +4,8 @@ package integration
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"tenon/internal/base/db"
@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
 	"tenon/internal/core/integration/kind"
+	"tenon/internal/core/project"
 )
 
 // ID identifies an integration.
@@ -76,6 +77,7 @@ type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Bus      *event.Bus
+	Projects *project.Service
 	Outbound *safehttp.Dialer
 	Box      *secret.Box // seals secrets
 	Now      func() time.Time
@@ -107,16 +109,17 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place) ([]*
 	if err := s.Policy.Require(ctx, as, authz.ReadIntegrations, at.Subject); err != nil {
 		return nil, err
 	}
-	return s.active(ctx, at)
-}
-
-func (s *Service) active(ctx context.Context, at authz.Place) ([]*Integration, error) {
 	var w db.Where
 	within(&w, at)
 	w.And("i.active")
+	return s.read(ctx, at, w)
+}
+
+// read returns integrations of a place by id. Kinds that this release does not have are left out.
+func (s *Service) read(ctx context.Context, at authz.Place, w db.Where) ([]*Integration, error) {
 	rows, err := db.Select[Integration](ctx, s.DB, "SELECT "+columns+" FROM integrations i"+w.SQL()+" ORDER BY i.id", w.Args()...)
 	if err != nil {
-		return nil, fmt.Errorf("list integrations: %w", err)
+		return nil, fmt.Errorf("read integrations: %w", err)
 	}
 	var out []*Integration
 	for i := range rows {
@@ -149,17 +152,11 @@ func (s *Service) find(ctx context.Context, at authz.Place, slug string) (*Integ
 	var w db.Where
 	within(&w, at)
 	w.And("i.kind = ?", slug)
-	i, err := db.Get[Integration](ctx, s.DB, "SELECT "+columns+" FROM integrations i"+w.SQL(), w.Args()...)
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("find integration: %w", err)
-	}
-	if err := s.open(at, &i); err != nil || i.Kind == nil {
+	found, err := s.read(ctx, at, w)
+	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	return &i, nil
+	return found[0], nil
 }
 
 // open reads the settings of a row. Its kind stays nil where this release does not have it.
@@ -189,6 +186,13 @@ func (s *Service) secrets(at authz.Place, i *Integration) (kind.Values, error) {
 		return out, nil
 	}
 	return out, i.Kind.Parse(text, out)
+}
+
+// all returns the settings of an integration with those that are sealed.
+func (s *Service) all(at authz.Place, i *Integration) (kind.Values, error) {
+	out, err := s.secrets(at, i)
+	maps.Copy(out, i.Settings)
+	return out, err
 }
 
 // sealedFor is what the secrets of an integration are sealed for.

@@ -54,7 +54,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	event.On(bus, "test", func(_ context.Context, e integration.Updated) error { return w.hear(e) })
 	event.On(bus, "test", func(_ context.Context, e integration.Disabled) error { return w.hear(e) })
 	w.integrations = integration.New(integration.Deps{
-		DB: d, Policy: w.Policy, Bus: bus, Box: box, Now: w.Now,
+		DB: d, Policy: w.Policy, Projects: w.Projects, Bus: bus, Box: box, Now: w.Now,
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return w.rules }, Resolver: nowhere{}},
 	})
 	w.maintainer, w.developer, w.stranger = w.User("mia"), w.User("dev"), w.User("sam")
@@ -393,6 +393,75 @@ func TestAttack_secretsAtRest(t *testing.T) {
 		}
 		if text := w.stored(); strings.Contains(text, integrationtest.Secret) || strings.Contains(text, "PRIVATE KEY") {
 			t.Errorf("stored: %s", text)
+		}
+	})
+}
+
+// A project has links and variables of what is active, and reads nothing of integrations otherwise.
+func TestService_external(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w := newWorld(t, d)
+		ctx := t.Context()
+		disable := func(slug string) {
+			t.Helper()
+			if err := w.integrations.Disable(ctx, w.maintainer, w.at(), slug); err != nil {
+				t.Fatal(err)
+			}
+		}
+		shop := func() *project.Project { return w.Find(w.maintainer, w.id) }
+		updated := shop().UpdatedAt
+		w.must("jira", kind.Values{"url": "https://jira.example.com/", "username": "u", "password": "planted-secret", "jira_issue_prefix": "X."})
+		e := shop().External()
+		want := project.Tracker{
+			Link: project.Link{Title: "Jira issues", URL: "https://jira.example.com"}, IssueURL: "https://jira.example.com/browse/:id",
+			Reference: `(X\.(?:[A-Z][A-Z0-9_]+-\d+))`,
+		}
+		if e.Tracker == nil || *e.Tracker != want {
+			t.Errorf("tracker %+v, want %+v", e.Tracker, want)
+		}
+		w.must("external-wiki", kind.Values{"external_wiki_url": "https://wiki.example.com"})
+		if wiki := shop().External().Wiki; wiki == nil || *wiki != (project.Link{Title: "External wiki", URL: "https://wiki.example.com"}) {
+			t.Errorf("wiki %+v", wiki)
+		}
+		disable("jira")
+		disable("external-wiki")
+		disable("redmine") // which was never set up
+		if p := shop(); p.ExternalJSON != nil || p.UpdatedAt != updated {
+			t.Errorf("after all: %v, changed at %v and %v", p.ExternalJSON, p.UpdatedAt, updated)
+		}
+
+		names := func(protected bool) string {
+			t.Helper()
+			list, err := w.integrations.JobVariables(ctx, shop(), protected)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out []string
+			for _, v := range list {
+				if v.Masked == v.Public || !v.Raw {
+					t.Errorf("variable %+v", v)
+				}
+				out = append(out, v.Key+"="+v.Value)
+			}
+			return strings.Join(out, " ")
+		}
+		w.must("harbor", kind.Values{"url": "https://harbor.example.com", "project_name": "p", "username": "u", "password": "long-enough"})
+		w.must("google-play", kind.Values{"package_name": "com.example.app", "service_account_key": "{}"})
+		const harbor = "HARBOR_URL=https://harbor.example.com HARBOR_HOST=harbor.example.com HARBOR_OCI=oci://harbor.example.com HARBOR_PROJECT=p HARBOR_USERNAME=u HARBOR_PASSWORD=long-enough"
+		if got := names(false); got != harbor {
+			t.Errorf("variables %s", got)
+		}
+		if got := names(true); got != harbor+" SUPPLY_PACKAGE_NAME=com.example.app SUPPLY_JSON_KEY_DATA={}" {
+			t.Errorf("variables of a protected branch %s", got)
+		}
+		disable("harbor")
+		if got := names(true); !strings.HasPrefix(got, "SUPPLY") {
+			t.Errorf("variables without Harbor %s", got)
+		}
+		disable("google-play")
+		if p := shop(); p.ExternalJSON != nil || names(true) != "" {
+			t.Errorf("variables of nothing: %v", p.ExternalJSON)
 		}
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 
 	"tenon/internal/base/db"
@@ -74,7 +73,12 @@ func (s *Service) create(ctx context.Context, as authz.Actor, at authz.Place, k 
 	if !at.IsInstance() {
 		i.NamespaceID = &at.Namespace
 	}
-	if err := s.apply(ctx, at, i, k.Defaults(), in); err != nil {
+	all, err := s.prepare(ctx, at, k, k.Defaults(), in)
+	if err != nil {
+		return nil, err
+	}
+	i.flag(in.Flags)
+	if err := s.store(at, i, all); err != nil {
 		return nil, err
 	}
 	if err := db.Create(ctx, s.DB, "integrations", i); err != nil {
@@ -84,25 +88,28 @@ func (s *Service) create(ctx context.Context, as authz.Actor, at authz.Place, k 
 }
 
 func (s *Service) update(ctx context.Context, as authz.Actor, at authz.Place, before *Integration, in Input) (*Integration, error) {
-	all, err := s.secrets(at, before)
+	all, err := s.all(at, before)
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(all, before.Settings)
 	if !before.Active {
 		all = before.Kind.Defaults()
 	}
-	var kept *string
-	out, err := db.Update(ctx, s.DB, s.row(as, before.ID), func(ctx context.Context, i *Integration) error {
-		i.Kind, i.Active, i.InheritedID, kept = before.Kind, true, nil, i.Sealed
-		if err := s.apply(ctx, at, i, maps.Clone(all), in); err != nil {
+	if all, err = s.prepare(ctx, at, before.Kind, all, in); err != nil {
+		return nil, err
+	}
+	out, err := db.Update(ctx, s.DB, s.row(as, before.ID), func(_ context.Context, i *Integration) error {
+		sealed := i.Sealed
+		i.Kind, i.Active, i.InheritedID = before.Kind, true, nil
+		i.flag(in.Flags)
+		if err := s.store(at, i, all); err != nil {
 			return err
 		}
-		if same, err := s.sameSecrets(at, before, i); err != nil || same {
-			i.Sealed = kept // sealing the same again gives another text
-			return err
+		same, err := s.sameSecrets(at, before, i)
+		if same {
+			i.Sealed = sealed // sealing the same again gives another text
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -126,18 +133,23 @@ func (s *Service) row(as authz.Actor, id ID) db.Row {
 	return db.Row{Table: "integrations", ID: id, Now: s.Now, If: as.UnmodifiedAt, Missing: missing()}
 }
 
-// apply puts what a request sets over settings, and both into a row.
-func (s *Service) apply(ctx context.Context, at authz.Place, i *Integration, all kind.Values, in Input) error {
-	all = i.Kind.Merge(all, in.Settings)
-	for name, on := range in.Flags {
+// flag sets the flags that a request sends and the kind takes.
+func (i *Integration) flag(sent map[string]bool) {
+	for name, on := range sent {
 		if i.Kind.Takes(name) {
 			i.Flags.Set(name, on)
 		}
 	}
-	if err := s.validate(ctx, at, i.Kind, all); err != nil {
-		return err
+}
+
+// prepare puts what a request sets over settings, checks them, and has the project link to them. Rows of projects are locked before
+// those of integrations, as when a project is deleted.
+func (s *Service) prepare(ctx context.Context, at authz.Place, k *kind.Kind, all kind.Values, in Input) (kind.Values, error) {
+	all = k.Merge(all, in.Settings)
+	if err := s.validate(ctx, at, k, all); err != nil {
+		return nil, err
 	}
-	return s.store(at, i, all)
+	return all, s.link(ctx, at, k, all)
 }
 
 func (s *Service) validate(ctx context.Context, at authz.Place, k *kind.Kind, all kind.Values) error {
@@ -172,22 +184,9 @@ func (s *Service) validate(ctx context.Context, at authz.Place, k *kind.Kind, al
 
 // alone refuses a second active integration of an exclusive class.
 func (s *Service) alone(ctx context.Context, at authz.Place, k *kind.Kind, f *errs.Fields) error {
-	var others []string
-	for _, other := range kind.All() {
-		if other.Class == k.Class && other != k {
-			others = append(others, other.Slug)
-		}
-	}
-	var w db.Where
-	within(&w, at)
-	w.And("i.active")
-	w.In("i.kind", others)
-	found, err := db.Select[string](ctx, s.DB, "SELECT i.kind FROM integrations i"+w.SQL()+" ORDER BY i.kind LIMIT 1", w.Args()...)
-	if err != nil {
-		return fmt.Errorf("find another integration: %w", err)
-	}
-	if len(found) == 0 {
-		return nil
+	found, err := s.others(ctx, at, k, func(other *kind.Kind) bool { return other.Class == k.Class })
+	if err != nil || !found {
+		return err
 	}
 	if k.Class == kind.Tracker {
 		f.Add("base", "Another issue tracker is already in use. Only one issue tracker service can be active at a time")
@@ -195,6 +194,25 @@ func (s *Service) alone(ctx context.Context, at authz.Place, k *kind.Kind, f *er
 		f.Add("base", "Another third-party wiki is already in use. Only one third-party wiki integration can be active at a time")
 	}
 	return nil
+}
+
+// others reports whether a place has an active integration of another kind like that.
+func (s *Service) others(ctx context.Context, at authz.Place, k *kind.Kind, like func(other *kind.Kind) bool) (bool, error) {
+	var slugs []string
+	for _, other := range kind.All() {
+		if other != k && like(other) {
+			slugs = append(slugs, other.Slug)
+		}
+	}
+	var w db.Where
+	within(&w, at)
+	w.And("i.active")
+	w.In("i.kind", slugs)
+	found, err := db.Select[ID](ctx, s.DB, "SELECT i.id FROM integrations i"+w.SQL()+" ORDER BY i.id LIMIT 1", w.Args()...)
+	if err != nil {
+		return false, fmt.Errorf("find another integration: %w", err)
+	}
+	return len(found) > 0, nil
 }
 
 // Disable disables an integration of a place and resets its settings. One that was never set up stays so.
@@ -205,6 +223,9 @@ func (s *Service) Disable(ctx context.Context, as authz.Actor, at authz.Place, s
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		before, err := s.lock(ctx, at, slug)
 		if err != nil || before == nil {
+			return err
+		}
+		if err := s.link(ctx, at, before.Kind, nil); err != nil {
 			return err
 		}
 		out, err := db.Update(ctx, s.DB, s.row(as, before.ID), func(_ context.Context, i *Integration) error {

@@ -49,7 +49,8 @@ type Project struct {
 	ArchivedSelf  bool              `db:"archived"`                   // itself
 	Personal      bool              `db:"personal,readonly"`          // stands in a user's namespace
 
-	TopicsJSON string `db:"topics"` // see Topics
+	TopicsJSON   string  `db:"topics"`              // see Topics
+	ExternalJSON *string `db:"external" change:"-"` // see External
 
 	RepositoryInfo
 	Counts

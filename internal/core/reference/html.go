@@ -37,13 +37,14 @@ type key struct {
 	folder  string            // of a page of a wiki
 	line    bool
 	assets  assetProxy
-	version int // of what Markdown is rendered to, as the settings have it
+	version int    // of what Markdown is rendered to, as the settings have it
+	tracker string // see trackerKey
 }
 
 // rendered gives a text in HTML, from the cache where it is there. More large texts at once than there are
 // processors would take memory and no less time: others wait.
 func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool) (*rendered, error) {
-	k := key{sum: sha256.Sum256([]byte(text)), line: line, assets: s.assets(), version: s.Settings.Current().LocalMarkdownVersion}
+	k := key{sum: sha256.Sum256([]byte(text)), line: line, assets: s.assets(), version: s.Settings.Current().LocalMarkdownVersion, tracker: trackerKey(in)}
 	if in.Project != nil {
 		k.project, k.path = in.Project.ID, in.Project.FullPath
 		if in.Project.DefaultBranch != nil {
@@ -72,17 +73,29 @@ func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool
 	r := &rendered{}
 	if line {
 		r.refs = s.Words(text)
+		if t := trackerOf(in); t != nil {
+			r.refs = withExternal(t, in.Project, []markdown.Run{{Text: text}}, text, r.refs)
+		}
 		r.html = markdown.Line(text, spans(r.refs))
 	} else {
 		parsed := markdown.Parse(text)
 		r.refs = inOrder(s.Of(parsed))
+		if t := trackerOf(in); t != nil {
+			var runs []markdown.Run
+			parsed.Runs(func(run markdown.Run) {
+				if !run.Link {
+					runs = append(runs, run)
+				}
+			})
+			r.refs = withExternal(t, in.Project, runs, text, r.refs)
+		}
 		if in.Base != nil {
 			r.refs = withPages(parsed, r.refs)
 		}
 		r.html = parsed.HTML(spans(r.refs), func(address string, picture bool) string { return s.link(in, address, picture) })
 		r.html.Change(k.assets.html)
 	}
-	cost := r.html.Size() + len(k.folder) + len(k.path) + len(k.branch)
+	cost := r.html.Size() + len(k.folder) + len(k.path) + len(k.branch) + len(k.tracker)
 	for _, ref := range r.refs {
 		r.text = append(r.text, strings.Clone(text[ref.Start:ref.End]))
 		cost += 256 + 2*(ref.End-ref.Start)
@@ -129,6 +142,10 @@ func (s *Service) render(ctx context.Context, as authz.Actor, in Scope, texts []
 func (s *Service) write(out *strings.Builder, in Scope, ref *Reference, text string, t *Target) {
 	if ref.Kind == page {
 		writePage(out, in, ref)
+		return
+	}
+	if ref.Kind == external {
+		writeExternal(out, in, ref, text)
 		return
 	}
 	text = html.UnescapeString(text)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -76,9 +77,25 @@ func (x *visit) project(current string) (*project.Project, error) {
 		link{"Merge requests", at.MergeRequests(p.FullPath)}, link{"Milestones", at.ProjectMilestones(p.FullPath)}, link{"Wiki", at.Wiki(p.FullPath)},
 		link{"Snippets", at.ProjectSnippets(p.FullPath)}, link{"Members", at.ProjectMembers(p.FullPath)},
 	)
-	x.sheet.Tabs = tabs(current, links...)
+	x.sheet.Tabs = tabs(current, withExternal(p, links)...)
 	x.sheet.API = x.URLs.ProjectAPI(int64(p.ID))
 	return p, nil
+}
+
+// withExternal adds links to the issue tracker and the wiki that a project has elsewhere. The tracker stands in place of the issues of
+// the project where that has none.
+func withExternal(p *project.Project, links []link) []link {
+	e := p.External()
+	if t := e.Tracker; t != nil {
+		if p.IssuesElsewhere() {
+			links = slices.DeleteFunc(links, func(l link) bool { return l.Title == "Issues" })
+		}
+		links = append(links, link{t.Title, t.URL})
+	}
+	if e.Wiki != nil {
+		links = append(links, link{e.Wiki.Title, e.Wiki.URL})
+	}
+	return links
 }
 
 // crumbs lead through the groups that a path names; the last part of a project's is itself.

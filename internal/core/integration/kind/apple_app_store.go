@@ -12,7 +12,7 @@ import (
 func appleAppStore() *Kind {
 	return &Kind{
 		Slug: "apple-app-store", Title: "Apple App Store Connect", Class: Variables,
-		Later: unused,
+		Does: "Jobs of protected branches and tags get variables for the App Store Connect API",
 		Settings: []Setting{
 			{Name: "app_store_issuer_id", Required: true, Chars: 255, Doc: "Issuer ID of the App Store Connect API"},
 			{Name: "app_store_key_id", Required: true, Chars: 255, Doc: "Key ID of the App Store Connect API"},
@@ -28,9 +28,9 @@ func appleAppStore() *Kind {
 			key := base64.StdEncoding.EncodeToString([]byte(v.Text("app_store_private_key")))
 			const prefix = "APP_STORE_CONNECT_API_KEY_"
 			return []Variable{
-				{Key: prefix + "ISSUER_ID", Value: v.Text("app_store_issuer_id"), Masked: true, Protected: true},
+				{Key: prefix + "ISSUER_ID", Value: v.Text("app_store_issuer_id"), Protected: true},
 				{Key: prefix + "KEY", Value: key, Masked: true, Protected: true},
-				{Key: prefix + "KEY_ID", Value: v.Text("app_store_key_id"), Masked: true, Protected: true},
+				{Key: prefix + "KEY_ID", Value: v.Text("app_store_key_id"), Protected: true},
 				{Key: prefix + "IS_KEY_CONTENT_BASE64", Value: "true", Protected: true},
 			}
 		},

@@ -3,8 +3,10 @@ package kind
 func bugzilla() *Kind {
 	return &Kind{
 		Slug: "bugzilla", Title: "Bugzilla", Class: Tracker,
-		Later:    unused,
+		Does:     "References in texts and a link on pages lead to the tracker",
+		Later:    unlisted,
 		Settings: trackerLinks(true),
 		Events:   []string{pushes},
+		Tracker:  numbered,
 	}
 }

@@ -10,7 +10,7 @@ import (
 func googlePlay() *Kind {
 	return &Kind{
 		Slug: "google-play", Title: "Google Play", Class: Variables,
-		Later: unused,
+		Does: "Jobs of protected branches and tags get variables for Google Play",
 		Settings: []Setting{
 			{Name: "package_name", Required: true, Chars: 255, Doc: "Package name of the app"},
 			{Name: "service_account_key_file_name", Chars: 255, Doc: "Name of the file of the service account key"},

@@ -10,7 +10,7 @@ import (
 func harbor() *Kind {
 	return &Kind{
 		Slug: "harbor", Title: "Harbor", Class: Variables,
-		Later: unused,
+		Does: "Jobs get variables for the registry of Harbor",
 		Settings: []Setting{
 			{Name: "url", Required: true, URL: true, Where: true, Doc: "Base URL of Harbor, such as https://demo.goharbor.io"},
 			{Name: "project_name", Required: true, Chars: 255, Doc: "Name of the project in Harbor"},

@@ -2,15 +2,18 @@ package kind
 
 import (
 	"regexp"
+	"strings"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/pattern"
+	"tenon/internal/core/project"
 )
 
 func jira() *Kind {
 	return &Kind{
 		Slug: "jira", Title: "Jira issues", Class: Tracker,
-		Later: unused,
+		Does:  "References in texts and a link on pages lead to the tracker",
+		Later: "Nothing is sent yet: comments and transitions come with deliveries of integrations",
 		Settings: []Setting{
 			{Name: "url", Required: true, URL: true, Where: true, Doc: "URL of the web interface of Jira"},
 			{Name: "api_url", URL: true, Where: true, Doc: "URL of the API of Jira; url where blank"},
@@ -29,6 +32,16 @@ func jira() *Kind {
 			if text := v.Text("jira_issue_regex"); text != "" {
 				_, err := regexp.Compile(text)
 				f.Check(err == nil, "jira_issue_regex", "not valid RE2 syntax")
+			}
+		},
+		Tracker: func(v Values) project.Tracker {
+			address, key := strings.TrimSuffix(v.Text("url"), "/"), v.Text("jira_issue_regex")
+			if key == "" {
+				key = `[A-Z][A-Z0-9_]+-\d+`
+			}
+			return project.Tracker{
+				Link: project.Link{URL: address}, IssueURL: address + "/browse/:id",
+				Reference: "(" + regexp.QuoteMeta(v.Text("jira_issue_prefix")) + "(?:" + key + "))",
 			}
 		},
 	}

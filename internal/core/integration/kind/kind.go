@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/core/project"
 )
 
 // Class groups kinds that do the same. A project has at most one active integration of an exclusive class.
@@ -49,6 +50,10 @@ type Kind struct {
 
 	// Check adds what is wrong with settings beyond the rules of each; nil for nothing.
 	Check func(v Values, f *errs.Fields)
+
+	// Tracker returns the issue tracker that pages and texts link to, and Wiki the URL of the wiki; nil for other kinds.
+	Tracker func(v Values) project.Tracker
+	Wiki    func(v Values) string
 
 	// Jobs returns the variables that jobs get; nil for kinds that give none.
 	Jobs func(v Values) []Variable

@@ -6,13 +6,20 @@ import (
 	"strings"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/core/project"
 )
 
 // unsent says of a kind that it is only stored.
 const unsent = "Nothing is sent yet: settings are stored until integrations have deliveries"
 
-// unused says of a kind that what it gives is not used yet.
-const unused = "Settings are stored and not used yet: links and variables come with a later step"
+// unlisted says of a kind whose events are only stored.
+const unlisted = "Events of its flags are stored and without effect"
+
+// References of issue trackers.
+const (
+	keys      = `([A-Z][A-Z0-9_]+-\d+)`
+	mixedKeys = `([A-Za-z][A-Za-z0-9_]*-\d+)`
+)
 
 // chatEvents are the events of most kinds that send messages.
 func chatEvents(more ...string) []string {
@@ -103,6 +110,18 @@ func token(name, doc string) Setting {
 // sslVerification says whether certificates of the other service are checked.
 func sslVerification() Setting {
 	return Setting{Name: "enable_ssl_verification", Type: Bool, Default: true, Doc: "Verify the certificate of the server"}
+}
+
+// tracker is an issue tracker with the settings of trackerLinks.
+func tracker(v Values, references string) project.Tracker {
+	return project.Tracker{Link: project.Link{URL: v.Text("project_url")}, IssueURL: v.Text("issues_url"), Reference: references}
+}
+
+// numbered is a tracker whose issues are also written as those of the project itself, where that has none.
+func numbered(v Values) project.Tracker {
+	out := tracker(v, keys)
+	out.Hash = true
+	return out
 }
 
 // trackerLinks are the settings of an issue tracker.
