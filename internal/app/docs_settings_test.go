@@ -30,6 +30,10 @@ masked in audit events.
 Every attribute of the contract is stored, validated and answered. %d settings are in force. %d are stored, because the server does
 not have their area or a later release brings it. %d are stored and not in force yet: no one should rely on them.
 
+Two settings are defaults of forms on pages alone, because calls of the API have documented defaults that scripts rely on, whatever an instance sets:
+`+"`protected_ci_variables`"+` (a variable that is created by the API is not protected unless the call says so) and `+"`default_snippet_visibility`"+`
+(a snippet that is created by the API is internal where the call may leave that out).
+
 This page is made from the table in `+"`internal/core/setting`"+`.
 
 | setting | type | default | meaning | in force |

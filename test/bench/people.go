@@ -150,6 +150,7 @@ func (c *crowd) operations() []operation {
 		as(rootToken, c.read("get a user, administrator", goal{rate: 4000, noGit: true}, nil, func(i int) string {
 			return fmt.Sprintf("/users/%d", c.first+i*7%c.people)
 		})),
+		as(rootToken, c.read("get the application settings", goal{rate: 3000, noGit: true}, nil, func(int) string { return "/application/settings" })),
 		as(rootToken, c.write("change a member of a group", goal{p99: 300 * time.Millisecond}, http.MethodPut, http.StatusOK,
 			func(i int) (string, map[string]any) {
 				return fmt.Sprintf("/groups/%d/members/%d", c.big, c.joined), map[string]any{"access_level": 20 + i%2*10}

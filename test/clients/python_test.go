@@ -17,6 +17,10 @@ func TestPython(t *testing.T) { runPython(t, "organisation.py", "all as it was w
 // TestPython_ci runs pipelines with python-gitlab.
 func TestPython_ci(t *testing.T) { runPython(t, "pipelines.py", "all pipelines ran as they should") }
 
+// TestPython_administration changes settings, features and messages of the instance with python-gitlab and with its command line, and reads
+// queues, license and statistics.
+func TestPython_administration(t *testing.T) { runPython(t, "administration.py", "all is as it was") }
+
 // runPython runs a script of testdata on a server of each engine, which ends by printing words.
 func runPython(t *testing.T, script, words string) {
 	t.Helper()

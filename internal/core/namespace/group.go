@@ -247,6 +247,11 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f GroupFilter) (page
 	if err := s.Policy.Require(ctx, as, authz.ListGroups, authz.Subject{}); err != nil {
 		return page.Page[Group]{}, err
 	}
+	if f.Search != "" && f.Parent == nil {
+		if err := s.Settings.Searchable(as.SignedIn() || as.Admin); err != nil {
+			return page.Page[Group]{}, err
+		}
+	}
 	level, args := "0", []any(nil)
 	if f.Levels {
 		level, args = s.Policy.LevelSQL(as, "n.id")

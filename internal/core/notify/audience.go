@@ -34,6 +34,7 @@ const (
 	labeled                 // subscribed to a label of the thing
 	starter                 // started the pipeline
 	member                  // of the project that has moved
+	warned                  // maintains the project that will be deleted
 )
 
 // recipient is a user that an event may concern.
@@ -49,6 +50,8 @@ type recipient struct {
 // the thing stands above the level, and a mention above having unsubscribed.
 func (r *recipient) wants(event string, set *Setting) bool {
 	switch {
+	case r.way&warned != 0:
+		return set.Level != Disabled
 	case r.way&(starter|member) != 0:
 		return set.Level == Custom && set.Wants(event) || (set.Level == Watch || set.Level == Participating) && event != successPipeline
 	case r.chosen != nil && *r.chosen, r.way&labeled != 0 && r.chosen == nil:
@@ -128,8 +131,17 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 		return s.willing(ctx, m.Event, t, a.list)
 	case movedProject:
 		a.by = 0 // has a clone of it, too
-		if err := s.members(ctx, a, t); err != nil {
+		if err := s.members(ctx, a, t, authz.Guest); err != nil {
 			return nil, err
+		}
+		s.tellCut(a, m, t)
+		return s.willing(ctx, m.Event, t, a.list)
+	case inactiveProject:
+		if err := s.members(ctx, a, t, authz.Maintainer); err != nil {
+			return nil, err
+		}
+		for _, r := range a.list {
+			r.way |= warned
 		}
 		s.tellCut(a, m, t)
 		return s.willing(ctx, m.Event, t, a.list)

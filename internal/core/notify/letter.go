@@ -37,6 +37,9 @@ type letter struct {
 // letter makes the mail of an event for one user, who may read what it is about.
 func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thing, r *recipient, p *person) (*mail.Message, error) {
 	l := letter{url: t.URL, rows: t.rows, why: why(r), host: s.URLs.Host(), noun: t.noun}
+	if m.Event == movedProject {
+		l.rows = s.remotes(t.Place.Path)
+	}
 	var err error
 	if l.lead, err = s.lead(ctx, m, t); err != nil {
 		return nil, err
@@ -96,8 +99,11 @@ func short(text string) string {
 }
 
 func subject(m Mailing, t *thing) string {
-	if m.Event == movedProject {
+	switch m.Event {
+	case movedProject:
 		return t.Place.Name + " | Project was moved"
+	case inactiveProject:
+		return t.Place.Name + " | Project will be deleted on " + m.Day
 	}
 	if heading := headings[m.Event]; heading != "" {
 		return t.Place.Name + " | " + heading + " for " + t.Title
@@ -197,6 +203,9 @@ func why(r *recipient) string {
 	if r.way&starter != 0 {
 		return "you started the pipeline"
 	}
+	if r.way&warned != 0 {
+		return "you maintain the project"
+	}
 	if r.way&member != 0 {
 		return "you are a member of the project"
 	}
@@ -224,6 +233,9 @@ func (s *Service) lead(ctx context.Context, m Mailing, t *thing) (string, error)
 		return ended(m.Event, t), nil
 	case issueDue:
 		return strings.ToUpper(it[:1]) + it[1:] + " is due on " + t.Due + ": " + t.Title, nil
+	case inactiveProject:
+		return "There was no activity in project " + t.Place.FullName + " since " + t.Due + ". It will be deleted on " + m.Day +
+			" or later, unless there is activity in it before, such as a push or a comment.", nil
 	case movedProject:
 		return who + " moved project " + t.Place.Name + " from " + m.Path + " to " + t.Place.Path + ".", nil
 	case "new_issue", "new_merge_request", newEpic:

@@ -35,7 +35,7 @@ type Mailing struct {
 	Former  []authz.UserID `json:"former,omitempty"` // no longer so
 	Names   []string       `json:"names,omitempty"`  // now mentioned, folded
 	Labels  []label.ID     `json:"labels,omitempty"` // now added
-	Day     string         `json:"day,omitempty"`    // that an issue is due on, YYYY-MM-DD
+	Day     string         `json:"day,omitempty"`    // that an issue is due on, or a project is deleted on, YYYY-MM-DD
 	Path    string         `json:"path,omitempty"`   // that a project or group had, full
 }
 
@@ -112,6 +112,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.pipelineChanged)
 	event.On(b, name, func(ctx context.Context, e project.Transferred) error { return s.projectMoved(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e project.Updated) error { return s.projectMoved(ctx, e.Fact) })
+	event.On(b, name, s.projectInactive)
 	event.On(b, name, func(ctx context.Context, e namespace.GroupTransferred) error { return s.groupMoved(ctx, e.GroupFact) })
 	event.On(b, name, func(ctx context.Context, e namespace.GroupUpdated) error { return s.groupMoved(ctx, e.GroupFact) })
 }

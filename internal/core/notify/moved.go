@@ -60,27 +60,43 @@ func (s *Service) spread(ctx context.Context, m Mailing) error {
 	})
 }
 
+// inactiveProject is the event that a project will be deleted unless there is activity in it.
+const inactiveProject = "inactive_project"
+
+// projectInactive warns the maintainers of a project without activity.
+func (s *Service) projectInactive(ctx context.Context, e project.Inactive) error {
+	return s.mail(ctx, Mailing{Event: inactiveProject, On: todo.OfProject, Target: int64(e.Project.ID), Day: e.DeletesOn})
+}
+
 // findProject reads a project that mail is about, nil where it is gone.
 func (s *Service) findProject(ctx context.Context, ref noteable.Ref) (*thing, error) {
 	p, err := s.project(ctx, project.ID(ref.ID))
 	if p == nil || err != nil {
 		return nil, err
 	}
-	t := &thing{Letter: noteable.Letter{Place: p.Place(), URL: s.URLs.Project(p.FullPath)}, ref: ref, noun: "project", references: reference.Of(p)}
-	for _, remote := range []string{s.URLs.SSHRepository(p.FullPath), s.URLs.HTTPRepository(p.FullPath)} {
-		if remote != "" {
-			t.rows = append(t.rows, "git remote set-url origin "+remote)
-		}
-	}
-	return t, nil
+	return &thing{
+		Letter: noteable.Letter{Place: p.Place(), URL: s.URLs.Project(p.FullPath), Due: p.LastActivityAt.UTC().Format(time.DateOnly)},
+		ref:    ref, noun: "project", references: reference.Of(p),
+	}, nil
 }
 
-// members adds the members of the place of a thing, and of what is above it.
-func (s *Service) members(ctx context.Context, a *audience, t *thing) error {
+// remotes are the commands that tell a clone where a project is now.
+func (s *Service) remotes(path string) []string {
+	var out []string
+	for _, remote := range []string{s.URLs.SSHRepository(path), s.URLs.HTTPRepository(path)} {
+		if remote != "" {
+			out = append(out, "git remote set-url origin "+remote)
+		}
+	}
+	return out
+}
+
+// members adds the members of the place of a thing, and of what is above it, from an access level on.
+func (s *Service) members(ctx context.Context, a *audience, t *thing, from authz.Level) error {
 	for last := authz.UserID(0); !a.cut; {
 		users, err := db.Select[authz.UserID](ctx, s.DB, `SELECT DISTINCT m.user_id FROM members m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id
 			WHERE a.namespace_id = ? AND m.access_level >= ? AND (m.expires_on IS NULL OR m.expires_on > ?) AND m.user_id > ? ORDER BY m.user_id LIMIT ?`,
-			t.Place.Namespace, authz.Guest, s.Now().UTC().Format(time.DateOnly), last, batch)
+			t.Place.Namespace, from, s.Now().UTC().Format(time.DateOnly), last, batch)
 		if err != nil {
 			return fmt.Errorf("find members: %w", err)
 		}

@@ -122,6 +122,8 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.PurgeGroup)
 	job.Register(r, s.PurgeMarked, job.Unique(), job.Low())
 	job.Every(r, 24*time.Hour, PurgeMarked{})
+	job.Register(r, s.DeleteInactive, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(r, 24*time.Hour, DeleteInactive{})
 	job.Register(r, s.StartImports, job.Unique())
 	job.Every(r, time.Hour, StartImports{})
 }

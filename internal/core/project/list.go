@@ -85,10 +85,7 @@ var sizeOrders = page.Orders{
 	"packages_size":   {page.ID("p.id")},
 	"wiki_size":       {page.Computed(sizeOfWiki), page.ID("p.id")},
 	"repository_size": {page.Computed(sizeOfRepository), page.ID("p.id")},
-	"storage_size": {page.Computed(sizeOfRepository + " + " + sizeOfWiki + " + " + sizeOfSnippets + ` +
-		COALESCE((SELECT SUM(z.size) FROM lfs_links y JOIN lfs_objects z ON z.id = y.object_id WHERE y.project_id = p.id), 0) +
-		COALESCE((SELECT SUM(z.size) FROM job_artifacts z WHERE z.project_id = p.id), 0) +
-		COALESCE((SELECT SUM(z.size) FROM uploads z WHERE z.namespace_id = p.namespace_id), 0)`), page.ID("p.id")},
+	"storage_size":    {page.Computed(storage), page.ID("p.id")},
 }
 
 // relevance is filter.ByRelevance.
@@ -120,6 +117,11 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	none := page.Page[*Project]{}
 	if err := s.Policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
 		return none, err
+	}
+	if f.Search != "" && f.Parent == nil {
+		if err := s.Settings.Searchable(as.SignedIn() || as.Admin); err != nil {
+			return none, err
+		}
 	}
 	if (f.UpdatedAfter != nil || f.UpdatedBefore != nil) && f.OrderBy != "updated_at" {
 		return none, errs.Coded(errs.BadRequest, CodeUnpaired, "a list narrowed by the last change is sorted by it too")

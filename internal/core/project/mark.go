@@ -25,11 +25,16 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) error {
 	if p.MarkedForDeletionOn != nil {
 		return errs.Plain("Project has already been marked for deletion")
 	}
+	return s.mark(ctx, as, p)
+}
+
+// mark is Mark for callers that have asked.
+func (s *Service) mark(ctx context.Context, as authz.Actor, p *Project) error {
 	grace := s.Namespaces.ProjectGrace()
 	if grace.None {
 		return s.remove(ctx, as, p)
 	}
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		out, err := s.update(ctx, as, p.ID, func(_ context.Context, p *Project) error {
 			if p.MarkedForDeletionOn != nil {
 				return errs.Plain("Project has already been marked for deletion")

@@ -50,6 +50,14 @@ func (s *Store) Writable() error {
 	return &errs.Error{Kind: errs.Unavailable, Code: CodeMaintenance, Message: message}
 }
 
+// Searchable is nil unless the settings keep users who are not signed in from searching the instance.
+func (s *Store) Searchable(signedIn bool) error {
+	if signedIn || s.Current().AnonymousSearchesAllowed {
+		return nil
+	}
+	return errs.New(errs.Unauthorized, "")
+}
+
 // CodeMaintenance is the code of what is refused in maintenance mode.
 const CodeMaintenance errs.Code = "maintenance"
 

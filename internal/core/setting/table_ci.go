@@ -9,7 +9,7 @@ type ci struct {
 	ProjectRunnerTokenExpirationInterval            *int     `setting:"project_runner_token_expiration_interval" default:"null" min:"7200" max:"315360000" effect:"new tokens of project runners" doc:"Seconds after which new authentication tokens of project runners expire; null is never"`
 	UpdateRunnerVersionsEnabled                     bool     `setting:"update_runner_versions_enabled" default:"true" area:"telemetry" doc:"Fetch the list of runner releases"`
 	SharedRunnersEnabled                            bool     `setting:"shared_runners_enabled" default:"true" with:"shared_runners_text" effect:"new projects" doc:"Enable instance runners for new projects"`
-	SharedRunnersText                               *string  `setting:"shared_runners_text" default:"null" chars:"10000" pending:"true" doc:"Text about instance runners"`
+	SharedRunnersText                               *string  `setting:"shared_runners_text" default:"null" chars:"10000" effect:"the page of the CI/CD settings of a project, and pages of jobs that wait for an instance runner" doc:"Text about instance runners, in Markdown"`
 	SharedRunnersMinutes                            int      `setting:"shared_runners_minutes" default:"0" min:"0" area:"plans of namespaces" doc:"Compute minutes of a group per month; 0 is unlimited"`
 	GitPushPipelineLimit                            int      `setting:"git_push_pipeline_limit" default:"4" min:"0" effect:"pushes" doc:"Maximum branches and tags of one push that create pipelines; 0 is any"`
 	DefaultCIConfigPath                             *string  `setting:"default_ci_config_path" default:"null" chars:"255" effect:"projects without a configuration file of their own" doc:"Default CI/CD configuration file of projects"`
@@ -29,7 +29,7 @@ type ci struct {
 	PipelineLimitPerProjectUserSHA                  int      `setting:"pipeline_limit_per_project_user_sha" default:"0" min:"0" effect:"new pipelines" doc:"Maximum pipelines of a user for a commit of a project per minute; 0 is unlimited"`
 	PipelineLimitPerUser                            int      `setting:"pipeline_limit_per_user" default:"0" min:"0" effect:"new pipelines" doc:"Maximum pipelines of a user per minute; 0 is unlimited"`
 	DownstreamPipelineTriggerLimitPerProjectUserSHA int      `setting:"downstream_pipeline_trigger_limit_per_project_user_sha" default:"0" min:"0" effect:"jobs that trigger pipelines" doc:"Maximum downstream pipelines of a user for a commit of a project per minute; 0 is unlimited"`
-	ProtectedCIVariables                            bool     `setting:"protected_ci_variables" default:"true" pending:"true" doc:"New variables are protected in the form of pages"`
+	ProtectedCIVariables                            bool     `setting:"protected_ci_variables" default:"true" effect:"the form of a new variable on pages; the API has a default of its own" doc:"New variables are protected in the form of pages"`
 	EnforceCIInboundJobTokenScopeEnabled            bool     `setting:"enforce_ci_inbound_job_token_scope_enabled" default:"true" effect:"job tokens" doc:"Job tokens of other projects need to be allowed"`
 	EnableArtifactExternalRedirectWarningPage       bool     `setting:"enable_artifact_external_redirect_warning_page" default:"true" area:"Pages" doc:"Warn before artifacts are shown as pages"`
 	ExternalPipelineValidationServiceURL            *string  `setting:"external_pipeline_validation_service_url" default:"null" format:"url" effect:"new pipelines" doc:"URL of a service that is asked before a pipeline is made"`

@@ -20,14 +20,14 @@ type pages struct {
 	AssetProxyURL                              *string  `setting:"asset_proxy_url" default:"null" format:"url" effect:"pictures, videos and sounds of other sites in Markdown" doc:"URL of the asset proxy"`
 	AssetProxySecretKey                        *string  `setting:"asset_proxy_secret_key" default:"null" secret:"true" hidden:"true" effect:"pictures, videos and sounds of other sites in Markdown" doc:"Secret shared with the asset proxy; never returned"`
 	AssetProxyAllowlist                        []string `setting:"asset_proxy_allowlist" default:"null" null:"true" alias:"asset_proxy_whitelist" split:"true" effect:"pictures, videos and sounds of other sites in Markdown" doc:"Domains whose images are not proxied"`
-	PollingIntervalMultiplier                  float64  `setting:"polling_interval_multiplier" default:"1" pending:"true" doc:"Factor of the intervals in which pages ask for changes"`
+	PollingIntervalMultiplier                  float64  `setting:"polling_interval_multiplier" default:"1" effect:"pages of pipelines and jobs that are going on; 0 has browsers ask for no changes" doc:"Factor of the intervals in which pages ask for changes"`
 	PerformanceBarAllowedGroupID               *int     `setting:"performance_bar_allowed_group_id" default:"null" min:"0" readonly:"true" area:"telemetry" doc:"Group whose members see the performance bar"`
 	MaintenanceMode                            bool     `setting:"maintenance_mode" default:"false" effect:"all changes: REST, GraphQL, pages, pushes, Git LFS, requests of runners for jobs, and jobs of the server" doc:"Refuse all changes"`
 	MaintenanceModeMessage                     *string  `setting:"maintenance_mode_message" default:"null" chars:"255" effect:"what is answered in maintenance mode" doc:"Message while maintenance mode is on"`
 	PrometheusMetricsEnabled                   bool     `setting:"prometheus_metrics_enabled" default:"true" effect:"GET /-/metrics" doc:"Serve metrics"`
 	MetricsMethodCallThreshold                 int      `setting:"metrics_method_call_threshold" default:"10" min:"0" area:"telemetry" doc:"Milliseconds from which method calls are measured"`
 	DefaultSearchScope                         string   `setting:"default_search_scope" default:"system default" area:"search engines" doc:"Scope of searches that do not name one"`
-	AnonymousSearchesAllowed                   bool     `setting:"anonymous_searches_allowed" default:"true" pending:"true" doc:"Users who are not signed in may search"`
+	AnonymousSearchesAllowed                   bool     `setting:"anonymous_searches_allowed" default:"true" effect:"searches for projects and groups of the whole instance by users who are not signed in: REST, GraphQL and pages" doc:"Users who are not signed in may search"`
 	IframeRenderingEnabled                     bool     `setting:"iframe_rendering_enabled" default:"false" pending:"true" doc:"Show frames of allowed sites in Markdown"`
 	IframeRenderingAllowlist                   []string `setting:"iframe_rendering_allowlist" default:"null" null:"true" pending:"true" doc:"Sites whose frames are shown"`
 	EnableLanguageServerRestrictions           bool     `setting:"enable_language_server_restrictions" default:"false" later:"integrations" doc:"Require a version of the language server of editors"`

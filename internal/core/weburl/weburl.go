@@ -344,6 +344,17 @@ func (s *Site) Snippet(path string, id int64) string {
 	return s.numbered(path, "snippets", id)
 }
 
+// NewSnippet is the form for a snippet of a project, of the user where path is "".
+func (s *Site) NewSnippet(path string) string {
+	if path == "" {
+		return s.base + "/-/snippets/new"
+	}
+	return s.inside(path, "snippets/new")
+}
+
+// ProjectCI is the page of the settings of pipelines of a project.
+func (s *Site) ProjectCI(path string) string { return s.inside(path, "settings/ci_cd") }
+
 // SnippetRaw is the content of a file of a snippet.
 func (s *Site) SnippetRaw(path string, id int64, ref, file string) string {
 	return s.Snippet(path, id) + "/raw/" + escaped(ref) + "/" + escaped(file)

@@ -41,6 +41,7 @@ func (x *visit) getPipeline() (templ.Component, error) {
 	state := stateOf(one.State, ci.CourseOf(one, jobs[one.ID]).Warned)
 	x.sheet.Badge, x.sheet.BadgeKind = state.Text, state.Kind
 	x.sheet.API += "/pipelines/" + itoa(id)
+	x.poll(one.State.Active())
 	return pipeline(p.FullPath, one, state, ci.Stages(jobs[one.ID])), nil
 }
 
@@ -99,7 +100,12 @@ func (x *visit) getJob() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jobPage(p.FullPath, views[0], of, wants, log), nil
+	x.poll(j.State.Active())
+	body := jobPage(p.FullPath, views[0], of, wants, log)
+	if j.State == ci.Pending && p.SharedRunnersEnabled {
+		body = templ.Join(body, x.ownText(x.Settings.Current().SharedRunnersText))
+	}
+	return body, nil
 }
 
 // jobLog is the end of a job's log as its page shows it; nil without one.

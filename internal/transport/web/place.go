@@ -45,6 +45,9 @@ func (x *visit) getExplore() (templ.Component, error) {
 		return nil, errs.Bad("The search is too long")
 	}
 	list, err := x.Projects.List(x.r.Context(), x.as, project.Filter{OrderBy: "last_activity_at", Search: search, SearchNamespaces: true, Range: x.part()})
+	if errs.Is(err, errs.Unauthorized) && x.as.Session == 0 {
+		return x.goTo(at.SignIn(x.here()))
+	}
 	if err != nil {
 		return nil, err
 	}

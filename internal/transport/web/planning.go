@@ -179,7 +179,17 @@ func (x *visit) getRequest() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	return templ.Join(states(about(p.FullPath, int64(m.IID), "Overview")), requestPage(p.FullPath, m, who, text, talk)), nil
+	var suggested templ.Component = templ.NopComponent
+	if m.State == mergerequest.StateOpened {
+		suggests, err := x.CI.Suggests(x.r.Context(), x.as, p)
+		if err != nil {
+			return nil, err
+		}
+		if suggests {
+			suggested = suggestPipeline()
+		}
+	}
+	return templ.Join(states(about(p.FullPath, int64(m.IID), "Overview")), suggested, requestPage(p.FullPath, m, who, text, talk)), nil
 }
 
 func (x *visit) getRequestCommits() (templ.Component, error) {

@@ -51,7 +51,11 @@ func (x *visit) getSnippets() (templ.Component, error) {
 	x.title("Snippets")
 	x.sheet.API += "/snippets"
 	older, newer := around(x, &list)
-	return snippetList(list.Items, who, older, newer), nil
+	body := snippetList(list.Items, who, older, newer)
+	if x.as.Session != 0 {
+		body = templ.Join(newSnippetLink(p.FullPath), body)
+	}
+	return body, nil
 }
 
 func (x *visit) getSnippet() (templ.Component, error) {

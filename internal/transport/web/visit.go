@@ -70,6 +70,7 @@ var notices = map[string]string{
 	"session_revoked":  "The session is ended.",
 	"created":          "Created.",
 	"profile_changed":  "Your profile is updated.",
+	"variable_created": "The variable is added.",
 	"account_deleted":  "Your account is deleted.",
 }
 
