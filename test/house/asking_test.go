@@ -27,6 +27,7 @@ var unasked = map[string]string{
 	"noteable.Kinds.Where":               "says what there is, for whoever",
 	"note.Service.Views":                 "shows notes that were read for the caller",
 	"reference.Service.Description":      "formats a text that was read for the caller",
+	"reference.Service.FrameSites":       "is a setting that every reader of a text with frames may know",
 	"reference.Service.AssetRoot":        "is a setting that every reader of a text with pictures may know",
 	"timelog.Service.Human":              "formats a time that was read for the caller",
 	"mergerequest.Service.Rebasing":      "looks at a request that was read for the caller",

@@ -26,6 +26,7 @@ type carver struct {
 	headings []heading
 	toc      ast.Node // the paragraph that asks for a table of contents
 	budget   *highlight.Budget
+	formulas int // so far
 }
 
 type heading struct {
@@ -170,12 +171,21 @@ func (c *carver) code(n ast.Node) {
 		language = string(fenced.Language(c.text.source))
 	}
 	extra := ""
-	if language == "math" {
+	switch {
+	case language == "math" && c.formula():
 		extra = ` data-math-style="display"`
+	case language == "math":
+		language = "" // too many: it stays code
 	}
 	p := ast.NewTextBlock()
 	p.AppendChild(p, c.hole(0, codeBlock(c.budget, language, extra, string(n.Lines().Value(c.text.source)))))
 	n.Parent().ReplaceChild(n.Parent(), n, p)
+}
+
+// formula counts a formula. It reports whether clients typeset it.
+func (c *carver) formula() bool {
+	c.formulas++
+	return c.text.Formulas == 0 || c.formulas <= c.text.Formulas
 }
 
 // diagrams are the languages that clients draw, and the class that tells them.
@@ -206,7 +216,7 @@ func (c *carver) codeSpan(n *ast.CodeSpan) {
 	before, okBefore := n.PreviousSibling().(*ast.Text)
 	after, okAfter := n.NextSibling().(*ast.Text)
 	if okBefore && okAfter && !before.SoftLineBreak() && !before.HardLineBreak() && before.Segment.Len() > 0 && after.Segment.Len() > 0 &&
-		c.text.source[before.Segment.Stop-1] == '$' && c.text.source[after.Segment.Start] == '$' {
+		c.text.source[before.Segment.Stop-1] == '$' && c.text.source[after.Segment.Start] == '$' && c.formula() {
 		before.Segment.Stop--
 		after.Segment.Start++
 		n.Parent().ReplaceChild(n.Parent(), n, c.hole(0, `<code class="code math js-render-math" data-math-style="inline">`+html.EscapeString(code)+`</code>`))

@@ -23,6 +23,8 @@ const maxFootnotes = 500
 
 // Text is a text in the flavour of issues, notes and wikis, taken apart.
 type Text struct {
+	Formulas int // how many formulas are marked for clients that typeset them, 0 for all; others stay code
+
 	source []byte // without front matter
 	offset int    // bytes of front matter before it
 	front  Front

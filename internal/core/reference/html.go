@@ -37,6 +37,8 @@ type key struct {
 	folder  string            // of a page of a wiki
 	line    bool
 	assets  assetProxy
+	frames  frames
+	math    int    // how many formulas are marked, 0 for all
 	version int    // of what Markdown is rendered to, as the settings have it
 	tracker string // see trackerKey
 }
@@ -44,7 +46,10 @@ type key struct {
 // rendered gives a text in HTML, from the cache where it is there. More large texts at once than there are
 // processors would take memory and no less time: others wait.
 func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool) (*rendered, error) {
-	k := key{sum: sha256.Sum256([]byte(text)), line: line, assets: s.assets(), version: s.Settings.Current().LocalMarkdownVersion, tracker: trackerKey(in)}
+	k := key{
+		sum: sha256.Sum256([]byte(text)), line: line, assets: s.assets(), frames: s.frames(), math: s.formulas(),
+		version: s.Settings.Current().LocalMarkdownVersion, tracker: trackerKey(in),
+	}
 	if in.Project != nil {
 		k.project, k.path = in.Project.ID, in.Project.FullPath
 		if in.Project.DefaultBranch != nil {
@@ -79,6 +84,7 @@ func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool
 		r.html = markdown.Line(text, spans(r.refs))
 	} else {
 		parsed := markdown.Parse(text)
+		parsed.Formulas = k.math
 		r.refs = inOrder(s.Of(parsed))
 		if t := trackerOf(in); t != nil {
 			var runs []markdown.Run
@@ -93,7 +99,7 @@ func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool
 			r.refs = withPages(parsed, r.refs)
 		}
 		r.html = parsed.HTML(spans(r.refs), func(address string, picture bool) string { return s.link(in, address, picture) })
-		r.html.Change(k.assets.html)
+		r.html.Change(func(part string) string { return k.assets.html(k.frames.html(part)) })
 	}
 	cost := r.html.Size() + len(k.folder) + len(k.path) + len(k.branch) + len(k.tracker)
 	for _, ref := range r.refs {

@@ -30,8 +30,10 @@ func (s *Service) Preview(ctx context.Context, as authz.Actor, p Preview) (strin
 		in = Of(found)
 	}
 	if !p.References {
-		plain := markdown.Parse(p.Text).HTML(nil, func(address string, picture bool) string { return s.link(in, address, picture) })
-		return s.assets().html(plain.Fill(func(*strings.Builder, int) {})), nil
+		parsed := markdown.Parse(p.Text)
+		parsed.Formulas = s.formulas()
+		plain := parsed.HTML(nil, func(address string, picture bool) string { return s.link(in, address, picture) })
+		return s.assets().html(s.frames().html(plain.Fill(func(*strings.Builder, int) {}))), nil
 	}
 	out, err := s.HTML(ctx, as, in, p.Text)
 	if err != nil {

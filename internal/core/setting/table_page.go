@@ -28,8 +28,8 @@ type pages struct {
 	MetricsMethodCallThreshold                 int      `setting:"metrics_method_call_threshold" default:"10" min:"0" area:"telemetry" doc:"Milliseconds from which method calls are measured"`
 	DefaultSearchScope                         string   `setting:"default_search_scope" default:"system default" area:"search engines" doc:"Scope of searches that do not name one"`
 	AnonymousSearchesAllowed                   bool     `setting:"anonymous_searches_allowed" default:"true" effect:"searches for projects and groups of the whole instance by users who are not signed in: REST, GraphQL and pages" doc:"Users who are not signed in may search"`
-	IframeRenderingEnabled                     bool     `setting:"iframe_rendering_enabled" default:"false" pending:"true" doc:"Show frames of allowed sites in Markdown"`
-	IframeRenderingAllowlist                   []string `setting:"iframe_rendering_allowlist" default:"null" null:"true" pending:"true" doc:"Sites whose frames are shown"`
+	IframeRenderingEnabled                     bool     `setting:"iframe_rendering_enabled" default:"false" effect:"pictures in Markdown whose address is a page of an allowed site" doc:"Show frames of allowed sites in Markdown"`
+	IframeRenderingAllowlist                   []string `setting:"iframe_rendering_allowlist" default:"null" null:"true" effect:"pictures in Markdown whose address is a page of an allowed site" doc:"Sites whose frames are shown: hosts, perhaps with a port"`
 	EnableLanguageServerRestrictions           bool     `setting:"enable_language_server_restrictions" default:"false" later:"integrations" doc:"Require a version of the language server of editors"`
 	MinimumLanguageServerVersion               string   `setting:"minimum_language_server_version" default:"0.1.0" later:"integrations" doc:"Minimum version of the language server of editors"`
 	EnabledExpandedLogging                     *string  `setting:"enabled_expanded_logging" default:"null" area:"telemetry" doc:"Expanded logging"`

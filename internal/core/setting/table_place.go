@@ -51,7 +51,7 @@ type places struct {
 	GitalyTimeoutFast                                  int            `setting:"gitaly_timeout_fast" default:"10" min:"0" max:"3600" area:"storage nodes of the reference" doc:"Seconds for fast calls of repository storages"`
 	GitalyTimeoutMedium                                int            `setting:"gitaly_timeout_medium" default:"30" min:"0" max:"3600" area:"storage nodes of the reference" doc:"Seconds for calls of repository storages in between"`
 	AsciidocMaxIncludes                                int            `setting:"asciidoc_max_includes" default:"32" min:"0" max:"64" pending:"true" doc:"Maximum include directives of an AsciiDoc document"`
-	MathRenderingLimitsEnabled                         bool           `setting:"math_rendering_limits_enabled" default:"true" pending:"true" doc:"Limit the rendering of mathematics"`
+	MathRenderingLimitsEnabled                         bool           `setting:"math_rendering_limits_enabled" default:"true" effect:"Markdown with more than 50 formulas, of which the others stay code" doc:"Limit the rendering of mathematics"`
 	SuggestPipelineEnabled                             bool           `setting:"suggest_pipeline_enabled" default:"true" effect:"pages of open merge requests of projects without pipelines" doc:"Suggest a pipeline to projects without one"`
 	IssuesCreateLimit                                  int            `setting:"issues_create_limit" default:"300" min:"0" effect:"new issues" doc:"Maximum issue creation requests per user per minute"`
 	NotesCreateLimit                                   int            `setting:"notes_create_limit" default:"300" min:"0" effect:"new notes" doc:"Maximum note creation requests per user per minute"`

@@ -31,7 +31,11 @@ func (x *visit) projectCIPage(p *project.Project, f variableForm) (templ.Compone
 	}
 	x.title("CI/CD settings")
 	x.sheet.API += "/variables"
-	return templ.Join(projectRunners(p.SharedRunnersEnabled), x.ownText(x.Settings.Current().SharedRunnersText), projectVariables(&x.sheet, p.FullPath, list.Items, f)), nil
+	form := signFirst(x.here(), "to create a variable")
+	if x.as.Session != 0 {
+		form = newVariable(&x.sheet, p.FullPath, f)
+	}
+	return templ.Join(projectRunners(p.SharedRunnersEnabled), x.ownText(x.Settings.Current().SharedRunnersText), projectVariables(list.Items), form), nil
 }
 
 func (x *visit) postProjectVariable() (templ.Component, error) {

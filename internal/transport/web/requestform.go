@@ -36,7 +36,7 @@ func (x *visit) newRequestPage(p *project.Project, f requestForm) (templ.Compone
 	x.title("New merge request")
 	x.sheet.API += "/merge_requests"
 	if x.as.Session == 0 {
-		return signFirst(&x.sheet, x.here()), nil
+		return signFirst(x.here(), "to create a merge request"), nil
 	}
 	return newRequest(&x.sheet, p.FullPath, f), nil
 }

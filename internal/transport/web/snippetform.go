@@ -48,6 +48,9 @@ func (x *visit) newSnippetPage(p *project.Project, f snippetForm) templ.Componen
 		f.Action = at.NewSnippet(p.FullPath)
 	}
 	x.title("New snippet")
+	if x.as.Session == 0 {
+		return signFirst(x.here(), "to create a snippet")
+	}
 	return newSnippet(&x.sheet, f)
 }
 

@@ -68,13 +68,18 @@ func (h *Handler) actor(w http.ResponseWriter, r *http.Request, traffic limit.Tr
 	return as, !h.SignOn.Throttled(w, traffic, as), err
 }
 
-// contentPolicy is the Content-Security-Policy of pages. Pictures, videos and sounds may come from the asset proxy as well.
-func contentPolicy(assetProxy string) string {
+// contentPolicy is the Content-Security-Policy of pages. Pictures, videos and sounds may come from the asset proxy as well, and frames from
+// the sites that the settings allow.
+func contentPolicy(assetProxy string, frames []string) string {
 	from := "'self'"
 	if u, err := url.Parse(assetProxy); err == nil && u.Host != "" {
 		from += " " + u.Scheme + "://" + u.Host
 	}
-	return "default-src 'none'; style-src 'self'; img-src " + from + "; media-src " + from + "; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	framed := ""
+	if len(frames) > 0 {
+		framed = "; frame-src https://" + strings.Join(frames, " https://")
+	}
+	return "default-src 'none'; style-src 'self'; img-src " + from + "; media-src " + from + "; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'" + framed
 }
 
 func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
@@ -89,7 +94,7 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Referrer-Policy", "same-origin")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	header.Set("Content-Security-Policy", contentPolicy(h.References.AssetRoot()))
+	header.Set("Content-Security-Policy", contentPolicy(h.References.AssetRoot(), h.References.FrameSites()))
 	found, args, allowed := h.find(r.Method, r.URL.Path)
 	traffic := limit.Web
 	if found != nil && found.protected {

@@ -97,13 +97,12 @@ def figures():
     assert "processes" in root.sidekiq.process_metrics()
     assert {"processed", "failed", "enqueued"} <= set(root.sidekiq.job_stats()["jobs"])
     equal("figures at once", sorted(root.sidekiq.compound_metrics()), ["jobs", "processes", "queues"])
-    assert "queues" in command("sidekiq", "queue-metrics")
     licence = root.get_license()
     equal("license", licence["expired"], False)
     refused("another license", 400, root.set_license, "x")
     before = root.statistics.get()
     root.projects.create({"name": "Counted"})
-    assert int(before.users.replace(",", "")) >= 1, before
+    assert before.users >= 1, before
     assert command("application-statistics", "get")["users"] == before.users
 
 
