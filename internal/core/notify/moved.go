@@ -65,7 +65,7 @@ const inactiveProject = "inactive_project"
 
 // projectInactive warns the maintainers of a project without activity.
 func (s *Service) projectInactive(ctx context.Context, e project.Inactive) error {
-	return s.mail(ctx, Mailing{Event: inactiveProject, On: todo.OfProject, Target: int64(e.Project.ID), Day: e.DeletesOn})
+	return s.mail(ctx, Mailing{Event: inactiveProject, On: todo.OfProject, Target: int64(e.Row().ID), Day: e.DeletesOn})
 }
 
 // findProject reads a project that mail is about, nil where it is gone.

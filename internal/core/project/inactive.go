@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // DeleteInactive is the periodic job that warns maintainers of projects without activity, and deletes those whose maintainers were
@@ -101,7 +102,7 @@ func (s *Service) warnInactive(ctx context.Context, p *Project, day string) erro
 		if err != nil || made == 0 {
 			return err
 		}
-		return s.Bus.Publish(ctx, Inactive{Fact{Project: *p, Before: p, Stamp: authz.System().Stamp(s.Now())}, day})
+		return s.Bus.Publish(ctx, Inactive{change.About(authz.System(), s.Now(), p.Place(), p), day})
 	})
 }
 
