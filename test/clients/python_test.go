@@ -19,14 +19,16 @@ func TestPython_ci(t *testing.T) { runPython(t, "pipelines.py", "all pipelines r
 
 // TestPython_administration changes settings, features and messages of the instance with python-gitlab and with its command line, and reads
 // queues, license and statistics.
-func TestPython_administration(t *testing.T) { runPython(t, "administration.py", "all is as it was") }
+func TestPython_administration(t *testing.T) {
+	runPython(t, "administration.py", "all is as it was", "--rate-limits", "on")
+}
 
-// runPython runs a script of testdata on a server of each engine, which ends by printing words.
-func runPython(t *testing.T, script, words string) {
+// runPython runs a script of testdata on a server of each engine with more arguments; the script ends by printing words.
+func runPython(t *testing.T, script, words string, args ...string) {
 	t.Helper()
 	python := pythonWithGitLab(t)
 	servertest.Each(t, func(t *testing.T, database string) {
-		s := servertest.Start(t, database)
+		s := servertest.Start(t, database, args...)
 		cmd := exec.CommandContext(t.Context(), python, filepath.Join("testdata", script), s.URL, servertest.RootToken)
 		cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "PYTHONDONTWRITEBYTECODE=1")
 		out, err := cmd.CombinedOutput()
