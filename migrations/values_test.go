@@ -13,7 +13,7 @@ import (
 	"tenon/migrations"
 )
 
-// upTo gives the migrations whose names sort before the given one.
+// upTo returns the migrations whose names sort before the given one.
 func upTo(t *testing.T, name string) fs.FS {
 	t.Helper()
 	all, err := fs.Glob(migrations.FS, "*.sql")

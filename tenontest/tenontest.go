@@ -42,7 +42,7 @@ type User struct {
 	Password string
 }
 
-// User gives the user of a name, and fails the test where the seed made none.
+// User returns the user of a name, and fails the test where the seed made none.
 func (s *Server) User(tb testing.TB, username string) User {
 	tb.Helper()
 	for _, u := range s.Users {
@@ -66,7 +66,7 @@ type options struct {
 // Binary names the program. Without it TENON_BIN does, or else "tenon" is looked up in PATH.
 func Binary(path string) Option { return func(o *options) { o.binary = path } }
 
-// Seed gives the text of a TOML file with users, groups and projects to begin with.
+// Seed returns the text of a TOML file with users, groups and projects to begin with.
 func Seed(toml string) Option { return func(o *options) { o.seed = toml } }
 
 // Wait bounds how long the server may take to answer, 30 seconds without it.
@@ -164,7 +164,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// String gives all that was written.
+// String returns all that was written.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"tenon/internal/core/ciconfig"
 )
 
-// ci runs a command of tenon ci in a folder of files and gives what it prints and its exit code.
+// ci runs a command of tenon ci in a folder of files and returns what it prints and its exit code.
 func ci(t *testing.T, files map[string]string, args ...string) (string, int) {
 	t.Helper()
 	dir := t.TempDir()

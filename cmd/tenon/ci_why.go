@@ -67,7 +67,7 @@ type described struct {
 	known, given map[string]string // what Predefined and Variables look up
 }
 
-// run gives the pipeline that the flags describe.
+// run returns the pipeline that the flags describe.
 func (w *whyFlags) run() (described, error) {
 	known := map[string]string{
 		"CI": "true", "GITLAB_CI": "true", "CI_DEFAULT_BRANCH": w.defaultBranch, "CI_PROJECT_PATH": w.project, "CI_PROJECT_NAME": w.project[strings.LastIndex(w.project, "/")+1:],

@@ -162,7 +162,7 @@ func (e *statusError) status() int {
 	return e.exit.ExitCode()
 }
 
-// devLines gives the variables that say where a server is, in the order of the help.
+// devLines returns the variables that say where a server is, in the order of the help.
 func devLines(s app.DevServer) ([]string, error) {
 	lines := []string{"URL=" + s.URL, "SSH=" + s.SSH, "TOKEN=" + s.Token, "PASSWORD=" + s.Password, "DATA=" + s.Data}
 	seen := map[string]string{}

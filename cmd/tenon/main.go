@@ -80,7 +80,7 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// report says what is wrong and gives the exit code.
+// report says what is wrong and returns the exit code.
 func (f *flags) report(err error) int {
 	if err == nil {
 		return 0

@@ -169,7 +169,7 @@ func (a *App) Target() string {
 	return fmt.Sprintf("%s, data folder %s, %s", who, a.config.Data, a.db.Place())
 }
 
-// OpenAPI gives the description of the REST interface, which comes from the routes alone.
+// OpenAPI returns the description of the REST interface, which comes from the routes alone.
 func OpenAPI(version string) ([]byte, error) {
 	server := &rest.Server{Services: core.Described()}
 	document := api.New(api.Config{Title: "Tenon", Version: rest.Level}, server.Routes()).Document()

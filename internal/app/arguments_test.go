@@ -35,8 +35,8 @@ const (
 	maxArgumentValues = 40
 )
 
-// TestArguments gives every argument of every field that queries lead to several values, one after the other: where all answers are the same, the
-// argument does nothing, or stands in the list of reasons. Fields are asked for in several places, as several callers.
+// TestArguments returns every argument of every field that queries lead to several values, one after the other: where all answers are the same, the
+// argument does nothing, or is in the list of reasons. Fields are asked for in several places, as several callers.
 func TestArguments(t *testing.T) {
 	walker(t)
 	w := newWorld(newServer(t, ""))
@@ -87,7 +87,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// variety gives the places what arguments tell apart.
+// variety returns the places what arguments tell apart.
 func (w *world) variety(path string, values map[string]string) {
 	group := "/groups/" + values["groups/:id"]
 	below := number(w.do("owner", http.MethodPost, "/groups", obj{"name": "Below", "path": "below", "parent_id": values["groups/:id"]}), "id")
@@ -193,7 +193,7 @@ func (a *arguments) explore(values map[string]string) {
 // needed reports whether a field cannot be asked for without an argument.
 func needed(arg *ast.ArgumentDefinition) bool { return arg.Type.NonNull && arg.DefaultValue == nil }
 
-// ask sends a document and gives the data of the answer; it is not ok where there are errors.
+// ask sends a document and returns the data of the answer; it is not ok where there are errors.
 func (a *arguments) ask(as, document string) (data string, ok bool) {
 	answer := a.send(a.tb.Context(), request{as: as, way: bearer, method: http.MethodPost, path: "/api/graphql", whole: true, body: obj{"query": document}})
 	var got struct {

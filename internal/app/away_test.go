@@ -131,7 +131,7 @@ func TestAway_postgres(t *testing.T) {
 	}
 }
 
-// overSSH asks for the references of a project and gives what the client is told beside them.
+// overSSH asks for the references of a project and returns what the client is told beside them.
 func overSSH(t *testing.T, client *ssh.Client) string {
 	t.Helper()
 	run, err := client.NewSession()
@@ -147,7 +147,7 @@ func overSSH(t *testing.T, client *ssh.Client) string {
 	return said.String()
 }
 
-// banner gives what a client is told that cannot sign on.
+// banner returns what a client is told that cannot sign on.
 func banner(t *testing.T, address string) string {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)

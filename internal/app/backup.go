@@ -19,7 +19,7 @@ import (
 	"tenon/internal/transport/admin"
 )
 
-// AdminBackupCreate is the command that gives the archive of a backup.
+// AdminBackupCreate is the command that returns the archive of a backup.
 const AdminBackupCreate = "backup create"
 
 // adminStreams are the commands that give bytes.

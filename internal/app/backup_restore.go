@@ -174,7 +174,7 @@ func (a *App) unfinished() error {
 	return fmt.Errorf("a backup was being restored into %s and that did not end: restore it again with \"tenon admin backup restore\"", a.config.Data)
 }
 
-// schemaOf gives the migrations that the schema of a backup has, which must be the first of
+// schemaOf returns the migrations that the schema of a backup has, which must be the first of
 // this program's.
 func schemaOf(head backup.Head) (fs.FS, error) {
 	own, err := db.Steps(migrations.FS)

@@ -243,7 +243,7 @@ func (s *server) sealed(t *testing.T) string {
 	return r.SealedUpTo.Seal
 }
 
-// keepFiles makes a thing of each kind that has files or a repository of its own, and gives their paths, with what
+// keepFiles makes a thing of each kind that has files or a repository of its own, and returns their paths, with what
 // is read there.
 func (w *world) keepFiles() map[string]string {
 	w.tb.Helper()

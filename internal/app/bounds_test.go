@@ -56,7 +56,7 @@ func TestTimeBounds(t *testing.T) {
 	}
 }
 
-// timed gives a row of a list that has a time, nil for none. Nearly all times have more than
+// timed returns a row of a list that has a time, nil for none. Nearly all times have more than
 // milliseconds in the database.
 func (w *world) timed(t *testing.T, q request, name string) map[string]any {
 	t.Helper()

@@ -49,7 +49,7 @@ type batch struct {
 	one        func(ctx context.Context, s *core.Services, as authz.Actor, row held) error
 }
 
-// found gives the ids that a batch found, and its error.
+// found returns the ids that a batch found, and its error.
 func found[K ~int64, V any](all map[K]V, err error) (map[int64]bool, error) {
 	out := make(map[int64]bool, len(all))
 	for id := range all {
@@ -58,7 +58,7 @@ func found[K ~int64, V any](all map[K]V, err error) (map[int64]bool, error) {
 	return out, err
 }
 
-// ids gives the ids of rows.
+// ids returns the ids of rows.
 func ids[K ~int64](rows []held) []K {
 	out := make([]K, len(rows))
 	for i, r := range rows {

@@ -89,7 +89,7 @@ func sorted(m map[string]cost) []string {
 	return out
 }
 
-// lists gives the rows of all routes that answer with a list, in the private place.
+// lists returns the rows of all routes that answer with a list, in the private place.
 func (w *world) lists() []row {
 	all := samples()
 	var out []row
@@ -174,7 +174,7 @@ func (w *world) decorate(path string, n int) {
 	}
 }
 
-// plan makes an iteration of the group, in which all issues are, and gives the board of the
+// plan makes an iteration of the group, in which all issues are, and returns the board of the
 // project lists of all kinds.
 func (w *world) plan(path string) {
 	p := w.projects[0].values

@@ -16,7 +16,7 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// routesAlone gives the REST interface with nothing behind it, which is enough to describe it.
+// routesAlone returns the REST interface with nothing behind it, which is enough to describe it.
 func routesAlone() *api.Kit {
 	return api.New(api.Config{Title: "Tenon", Version: rest.Level}, (&rest.Server{Services: core.Described()}).Routes())
 }

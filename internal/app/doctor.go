@@ -134,7 +134,7 @@ func (d *doctor) folder() bool {
 	return true
 }
 
-// git looks for git, and gives it where it can be used.
+// git looks for git, and returns it where it can be used.
 func (d *doctor) git(ctx context.Context) *gitcmd.Git {
 	g, err := gitcmd.New(ctx, gitcmd.Config{Root: filepath.Join(d.config.Data, "repositories"), Logger: d.log})
 	if err != nil {

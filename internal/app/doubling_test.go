@@ -89,7 +89,7 @@ func TestDoubling(t *testing.T) {
 	}
 }
 
-// allocated makes a request three times and gives the least that the program allocated, in
+// allocated makes a request three times and returns the least that the program allocated, in
 // bytes, and the fewest statements.
 func (w *world) allocated(t *testing.T, q request, want int) (bytes uint64, statements int64) {
 	t.Helper()

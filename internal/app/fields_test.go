@@ -66,7 +66,7 @@ func (g *fieldWalk) from(around, typ string, path []string, depth int) {
 	}
 }
 
-// objectsAt gives the objects of an answer at a path.
+// objectsAt returns the objects of an answer at a path.
 func objectsAt(v any, path []string) []map[string]any {
 	switch v := v.(type) {
 	case []any:
@@ -84,7 +84,7 @@ func objectsAt(v any, path []string) []map[string]any {
 	return nil
 }
 
-// TestFields asks for every field of what stands in a place as everybody, and writes down who gets a value where not all do who see the object: what is
+// TestFields asks for every field of what is in a place as everybody, and writes down who gets a value where not all do who see the object: what is
 // secret, or for few. The attack: a field of an object that many may read gives what few may (CVE-2025-2246).
 func TestFields(t *testing.T) {
 	walker(t)
@@ -101,7 +101,7 @@ func TestFields(t *testing.T) {
 	compareGolden(t, fieldsGolden, text.String())
 }
 
-// TestFields_postgres asks for every field of what stands in a place on the other engine: the answers are those of the golden file.
+// TestFields_postgres asks for every field of what is in a place on the other engine: the answers are those of the golden file.
 func TestFields_postgres(t *testing.T) {
 	walker(t)
 	w := newWorld(newServer(t, dbtest.PostgresURL(t)))
@@ -118,7 +118,7 @@ func TestFields_postgres(t *testing.T) {
 	}
 }
 
-// fieldsOf asks for every field of what stands in a project as everybody.
+// fieldsOf asks for every field of what is in a project as everybody.
 func (w *world) fieldsOf(t *testing.T, schema *ast.Schema, p *place) string {
 	t.Helper()
 	values := w.more(p)

@@ -174,7 +174,7 @@ func TestUploads_traversal(t *testing.T) {
 	}
 }
 
-// TestAvatars gives users, groups, projects and topics pictures and follows the addresses.
+// TestAvatars returns users, groups, projects and topics pictures and follows the addresses.
 func TestAvatars(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "")
@@ -224,7 +224,7 @@ func TestAvatars(t *testing.T) {
 	}
 	for _, row := range []struct {
 		as, place string
-		route     bool // that gives the picture
+		route     bool // that returns the picture
 	}{{"mona", "/groups/" + number(group, "id"), true}, {"mona", "/projects/" + number(project, "id"), true}, {"admin", "/topics/" + number(topic, "id"), false}} {
 		place := row.place
 		if got := s.fetch("mona", "/api/v4"+place+"/avatar"); row.route && (got.Code != http.StatusOK || got.Header().Get("Content-Type") != "image/png") {

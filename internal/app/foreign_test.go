@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestForeign gives every route an id that belongs to another project, as a user who
+// TestForeign returns every route an id that belongs to another project, as a user who
 // owns both: a thing is found through its own project only.
 func TestForeign(t *testing.T) {
 	walker(t)
@@ -44,7 +44,7 @@ func TestForeign(t *testing.T) {
 	})
 }
 
-// TestForeign_places is TestForeign for what stands in groups and belongs to users.
+// TestForeign_places is TestForeign for what is in groups and belongs to users.
 func TestForeign_places(t *testing.T) {
 	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {

@@ -26,7 +26,7 @@ by hand:
   when: manual
 `
 
-// pipelines runs a pipeline in a project and gives what stands in paths for it.
+// pipelines runs a pipeline in a project and returns what is in paths for it.
 func (w *world) pipelines(path, id string) map[string]string {
 	ctx, branch := context.WithoutCancel(w.tb.Context()), "ci-"+id // each place has its own
 	w.do("owner", "POST", path+"/repository/commits", obj{
@@ -45,7 +45,7 @@ func (w *world) pipelines(path, id string) map[string]string {
 	return map[string]string{":pipeline_id": number(made, "id"), ":job_id": jobs["made"], "manual job": jobs["by hand"], ":ref_name": branch, "resource_groups/:key": branch}
 }
 
-// list gives what a path lists to the owner.
+// list returns what a path lists to the owner.
 func (w *world) list(path string) []map[string]any {
 	a := w.send(w.tb.Context(), get("owner", path))
 	var out []map[string]any

@@ -206,7 +206,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	return p
 }
 
-// board makes a board of a project or group with lists of two labels, and gives the ids of the
+// board makes a board of a project or group with lists of two labels, and returns the ids of the
 // board and of the first list.
 func (w *world) board(path string) (board, list string) {
 	board = number(w.do("owner", "POST", path+"/boards", obj{"name": "Work"}), "id")
@@ -457,7 +457,7 @@ func newGPGKey() string {
 
 func get(as, path string) request { return request{as: as, method: http.MethodGet, path: path} }
 
-// kit gives the REST interface behind the handler.
+// kit returns the REST interface behind the handler.
 func (s *server) kit() *api.Kit {
 	h := s.http.Handler
 	if i, ok := h.(interface{ Unwrap() http.Handler }); ok {

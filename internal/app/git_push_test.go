@@ -34,7 +34,7 @@ func (l *lockedText) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// String gives all of it.
+// String returns all of it.
 func (l *lockedText) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

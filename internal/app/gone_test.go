@@ -21,7 +21,7 @@ type write struct {
 	body         map[string]any
 }
 
-// filled gives the write with the number in its texts.
+// filled returns the write with the number in its texts.
 func (w write) filled(n int64) request {
 	body := map[string]any{}
 	for key, value := range w.body {

@@ -38,7 +38,7 @@ func (a *App) transports() error {
 	}
 	gate, signOn := &httpkit.Gate{Log: a.log, Observe: observe}, &httpkit.SignOn{Accounts: a.core.Accounts, Tokens: a.core.Tokens, Limits: a.core.Limits, Sessions: sessions, Jobs: a.core.CI}
 	kit := api.New(api.Config{
-		ExternalURL: a.baseURL, Authenticate: signOn.Authenticate, FindUser: signOn.FindUser, Gone: server.Gone, Limits: a.core.Limits,
+		ExternalURL: a.baseURL, Authenticate: signOn.Authenticate, FindUser: signOn.FindUser, Recheck: server.Recheck, Limits: a.core.Limits,
 		Session: sessions.Acting, Writable: a.core.Settings.Writable,
 		Observe: observe, Log: a.log, Title: "Tenon", Version: rest.Level,
 	}, server.Routes())

@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/issue"
 )
 
-// What links issues, moves and clones them stands in the history of both.
+// What links issues, moves and clones them is in the history of both.
 func TestIssueHistory(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "")

@@ -163,7 +163,7 @@ func (w *world) userID(t *testing.T, name string) string {
 	return fmt.Sprint(list[0].ID)
 }
 
-// orders gives the queries for the orders in which the list can be read.
+// orders returns the queries for the orders in which the list can be read.
 func (r row) orders() []string {
 	var by, directions []string
 	for _, p := range r.route.Params {
@@ -314,7 +314,7 @@ func (w *world) part(t *testing.T, path string, q request) (out []string, next s
 	return out, strings.TrimPrefix(next, w.baseURL+"/api/v4")
 }
 
-// links gives the link to the next page, and whether there are others.
+// links returns the link to the next page, and whether there are others.
 func links(a *httptest.ResponseRecorder) (next string, others bool) {
 	for part := range strings.SplitSeq(a.Header().Get("Link"), ", ") {
 		link, rel, _ := strings.Cut(part, ">; ")

@@ -149,7 +149,7 @@ func TestMatrix_postgres(t *testing.T) {
 	}
 }
 
-// sectionsOf reads a golden file whose parts stand apart: what stands below each first line.
+// sectionsOf reads a golden file whose parts stand apart: what is below each first line.
 func sectionsOf(t *testing.T, file string) map[string]string {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -164,7 +164,7 @@ func sectionsOf(t *testing.T, file string) map[string]string {
 	return out
 }
 
-// watch notes which abilities are asked for until the function it gives is called.
+// watch notes which abilities are asked for until the function it returns is called.
 func (w *world) watch() (seen func() map[authz.Ability]bool) {
 	var mu sync.Mutex
 	asked := map[authz.Ability]bool{}

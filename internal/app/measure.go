@@ -58,7 +58,7 @@ func (a *App) disk(part func(r room) uint64) func(context.Context) (float64, err
 	}
 }
 
-// caches gives the figures of all caches, by name.
+// caches returns the figures of all caches, by name.
 func (a *App) caches() map[string]lru.Stats {
 	all := a.git.Caches()
 	for name, c := range map[string]interface {

@@ -156,7 +156,7 @@ func (w *world) mutations(t *testing.T) ast.FieldList {
 	return found.Fields
 }
 
-// mutate runs a mutation as a caller, and the route that does the same, both undone. It gives yes, no, or bad where what was sent is not
+// mutate runs a mutation as a caller, and the route that does the same, both undone. It returns yes, no, or bad where what was sent is not
 // accepted of a caller who may.
 func (w *world) mutate(t *testing.T, m *ast.FieldDefinition, tw twin, r row, c column) string {
 	t.Helper()
@@ -223,7 +223,7 @@ func (w *world) mutate(t *testing.T, m *ast.FieldDefinition, tw twin, r row, c c
 	return got
 }
 
-// more gives the values of a place with those that mutations need besides: numbers of things that REST names otherwise.
+// more returns the values of a place with those that mutations need besides: numbers of things that REST names otherwise.
 func (w *world) more(p *place) map[string]string {
 	if p.values["mutations"] != "" {
 		return p.values
@@ -266,7 +266,7 @@ func (w *world) more(p *place) map[string]string {
 	return p.values
 }
 
-// tells gives a place texts that stand in a part of what the administrator reads, where it may.
+// tells returns a place texts that are in a part of what the administrator reads, where it may.
 func (w *world) tells(p *place, path, part string, names ...string) {
 	w.tb.Helper()
 	var answer map[string]any
@@ -280,7 +280,7 @@ func (w *world) tells(p *place, path, part string, names ...string) {
 	}
 }
 
-// makes runs a mutation as the administrator and gives the id of what it made.
+// makes runs a mutation as the administrator and returns the id of what it made.
 func (w *world) makes(mutation, field string, in obj) string {
 	w.tb.Helper()
 	typ := strings.ToUpper(mutation[:1]) + mutation[1:] + "Input!"

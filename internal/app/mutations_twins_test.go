@@ -23,7 +23,7 @@ const (
 // hiddenPlace is why REST answers otherwise.
 const hiddenPlace = "REST says 400 of a place that the caller does not see"
 
-// twins gives a line to each mutation.
+// twins returns a line to each mutation.
 func twins() map[string]twin {
 	const (
 		issues, requests, ofIssue, ofRequest = "/projects/:id/issues/:issue_iid", "/projects/:id/merge_requests/:merge_request_iid", "/projects/:id/issues/:noteable_id", "/projects/:id/merge_requests/:noteable_id"

@@ -91,7 +91,7 @@ func (w *world) overwritten(q request, name string, value any) (again, set *http
 	return again, set
 }
 
-// fieldOf gives a text of an answer; null, absent and empty are the same.
+// fieldOf returns a text of an answer; null, absent and empty are the same.
 func fieldOf(a *httptest.ResponseRecorder, name string) string {
 	var answer map[string]any
 	if json.Unmarshal(a.Body.Bytes(), &answer) != nil {

@@ -15,7 +15,7 @@ const races = 4
 // race is an update of something beside a change of its state.
 type race struct {
 	name   string
-	thing  func(i int) string // makes it and gives its path
+	thing  func(i int) string // makes it and returns its path
 	update map[string]any
 	times  int // how often the update is sent; zero is once
 	state  func(path string) request

@@ -24,17 +24,17 @@ type twice struct {
 	at   string         // where the answer has a field, with % in place of its name; "" at its top
 }
 
-// text gives a change of one field to texts that differ each time.
+// text returns a change of one field to texts that differ each time.
 func text(field, pattern string) func(i int) map[string]any {
 	return func(i int) map[string]any { return map[string]any{field: fmt.Sprintf(pattern, i)} }
 }
 
-// toggle gives a change of one field to and fro.
+// toggle returns a change of one field to and fro.
 func toggle(field string) func(i int) map[string]any {
 	return func(i int) map[string]any { return map[string]any{field: i%2 == 0} }
 }
 
-// word gives a change of one field to the words in turn.
+// word returns a change of one field to the words in turn.
 func word(field string, words ...any) func(i int) map[string]any {
 	return func(i int) map[string]any { return map[string]any{field: words[i%len(words)]} }
 }

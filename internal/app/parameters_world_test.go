@@ -9,7 +9,7 @@ import (
 	"tenon/internal/base/db"
 )
 
-// related gives a project, and the places around it, what parameters of lists distinguish. It returns other places to ask for
+// related returns a project, and the places around it, what parameters of lists distinguish. It returns other places to ask for
 // lists in, by the beginning of a path.
 func (w *world) related(path string, values map[string]string) map[string][]string {
 	group, public := "/groups/"+values["groups/:id"], "/groups/"+w.groups[2].values["groups/:id"]
@@ -113,7 +113,7 @@ func (w *world) assorted(create func(as string, p obj) string) {
 	}
 }
 
-// commits gives a project's repository, pipelines and merge trains more than one of what they list.
+// commits returns a project's repository, pipelines and merge trains more than one of what they list.
 func (w *world) commits(path string, values map[string]string) {
 	for i, name := range []string{"v10", "v2", "a"} {
 		w.do("owner", http.MethodPost, path+"/repository/commits", obj{

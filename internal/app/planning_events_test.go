@@ -73,7 +73,7 @@ func TestPlanningEvents(t *testing.T) {
 			t.Errorf("a page that is gone: got %v, want none", page)
 		}
 
-		// Clients look up the project of each event. What stands in groups is in lists of its kind alone.
+		// Clients look up the project of each event. What is in groups is in lists of its kind alone.
 		s.do("ann", "POST", "/groups/"+group+"/epics", obj{"title": "Epic"})
 		from = "/users/ann"
 		if all := events("ann", ""); len(all) < 10 || slices.ContainsFunc(all, func(e obj) bool { return e["project_id"] == nil }) {

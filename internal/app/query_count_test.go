@@ -125,7 +125,7 @@ func fieldsBelow(schema *ast.Schema, f *ast.FieldDefinition) string {
 	return fmt.Sprintf("%s { %s }", f.Name, strings.Join(leavesOf(schema, to.Name, 8), " "))
 }
 
-// queryCost asks for one node and for a hundred, compares the statements and gives how many nodes there are.
+// queryCost asks for one node and for a hundred, compares the statements and returns how many nodes there are.
 func (w *world) queryCost(t *testing.T, l *queryList, fields, name string) (nodes int) {
 	t.Helper()
 	count := func(first int) int {
@@ -149,7 +149,7 @@ func (w *world) queryCost(t *testing.T, l *queryList, fields, name string) (node
 	return nodes
 }
 
-// askCounted sends a document as the administrator and gives how many nodes and statements the answer took.
+// askCounted sends a document as the administrator and returns how many nodes and statements the answer took.
 func (w *world) askCounted(t *testing.T, document string, path []string) (nodes, statements int) {
 	t.Helper()
 	statements = math.MaxInt

@@ -9,7 +9,7 @@ import (
 	"tenon/internal/base/db"
 )
 
-// What people do stands in the feed and in the audit trail from the first write on.
+// What people do is in the feed and in the audit trail from the first write on.
 func TestRecords(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		s.user("ann", nil)

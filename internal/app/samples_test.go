@@ -14,7 +14,7 @@ import (
 type sample struct {
 	note   string            // tells it from the route's other samples
 	in     string            // group or project where the path does not say; the instance otherwise
-	values map[string]string // what stands in the path instead of the ordinary; "=x" is the value x of the place
+	values map[string]string // what is in the path instead of the ordinary; "=x" is the value x of the place
 	query  string
 	body   map[string]any // "=x" is the value x of the place
 	first  string         // what the administrator does before, "DELETE /groups/=groups/:id"
@@ -26,7 +26,7 @@ type (
 	with = map[string]string
 )
 
-// samples gives what each route is asked with. A route that only reads and needs no
+// samples returns what each route is asked with. A route that only reads and needs no
 // parameter has one without standing here; the test fails for every other one that is
 // missing.
 func samples() map[string][]sample {
@@ -538,7 +538,7 @@ func (r row) title() string {
 	return key(r.route) + " (" + r.sample.note + ")"
 }
 
-// rows gives every sample of a route in every place it is for; no sample, no rows.
+// rows returns every sample of a route in every place it is for; no sample, no rows.
 func (w *world) rows(route api.Info, all map[string][]sample) []row {
 	list, ok := all[key(route)]
 	if !ok && reads(route) {
@@ -626,7 +626,7 @@ func (r row) request() (q request, missing string) {
 	return q, ""
 }
 
-// look gives a value of the place for "=name", and anything else as it is.
+// look returns a value of the place for "=name", and anything else as it is.
 func (r row) look(value string) string {
 	if name, ok := strings.CutPrefix(value, "="); ok {
 		return r.place.values[name]

@@ -42,7 +42,7 @@ func TestSearch(t *testing.T) {
 		s.do("ann", "POST", "/snippets", obj{"title": "Timer", "file_name": "yeast.sh", "content": "sleep 1", "visibility": "internal"})
 		s.do("ann", "POST", "/snippets", obj{"title": "Yeast of mine", "file_name": "x", "content": "x", "visibility": "private"})
 
-		// find gives one field of each thing that is found.
+		// find returns one field of each thing that is found.
 		find := func(as, path, field string) string {
 			t.Helper()
 			a := s.send(t.Context(), get(as, path))

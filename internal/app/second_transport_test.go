@@ -115,7 +115,7 @@ func asLine(kind string, v any) string {
 	return kind + " " + strings.ReplaceAll(strings.ReplaceAll(string(b), `:[]`, ":none"), ":null", ":none")
 }
 
-// overREST gives the same lines by way of the REST interface, and the status.
+// overREST returns the same lines by way of the REST interface, and the status.
 func (s *server) overREST(t *testing.T, as, path string) (string, int) {
 	t.Helper()
 	var head textProject

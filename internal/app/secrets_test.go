@@ -54,7 +54,7 @@ func (s *server) noSecretsLogged(more ...string) {
 // plantedSetting is the value of every secret setting after plant.
 const plantedSetting = "a secret setting of ours"
 
-// plant gives every secret setting a value that send then looks for in each answer.
+// plant returns every secret setting a value that send then looks for in each answer.
 func (s *server) plant() {
 	s.tb.Helper()
 	values := obj{}
@@ -204,7 +204,7 @@ func TestSecrets(t *testing.T) {
 	s.noSecretsStored(wrong, password, imported)
 }
 
-// largeFiles gives a token for the large files of a project, which the server gives out
+// largeFiles returns a token for the large files of a project, which the server gives out
 // with the actions on an object.
 func (s *server) largeFiles(path, user, key string) string {
 	s.tb.Helper()

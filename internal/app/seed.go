@@ -75,7 +75,7 @@ func readSeed(text []byte) (*seed, error) {
 	return s, nil
 }
 
-// seed makes what a seed says, as the administrator, and gives the users with what they
+// seed makes what a seed says, as the administrator, and returns the users with what they
 // sign on with.
 func (a *App) seed(ctx context.Context, s *seed) ([]DevUser, error) {
 	root, err := a.core.Accounts.ActorFor(ctx, "root")
@@ -143,7 +143,7 @@ func (g seedGroup) visibility() (*authz.Visibility, error) {
 	return &v, nil
 }
 
-// split gives the path of the place that g is in, "" for none, the last part and the name.
+// split returns the path of the place that g is in, "" for none, the last part and the name.
 func (g seedGroup) split() (parent, last, name string) {
 	parent, last = path.Split(g.Path)
 	if name = g.Name; name == "" {

@@ -99,7 +99,7 @@ func (b *browser) signIn(name, password string) webPage {
 	return b.post("/users/sign_in", "/users/sign_in", url.Values{"user[login]": {name}, "user[password]": {password}})
 }
 
-// cookie gives the value of a cookie, "" for none.
+// cookie returns the value of a cookie, "" for none.
 func (b *browser) cookie(name string) string {
 	u, err := url.Parse(b.base)
 	if err != nil {

@@ -124,7 +124,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// attribute gives what a span says under a name, nil for nothing.
+// attribute returns what a span says under a name, nil for nothing.
 func attribute(s *trace.Span, name string) *common.AnyValue {
 	for _, a := range s.Attributes {
 		if a.Key == name {

@@ -109,7 +109,7 @@ func (w *world) unmodified(t *testing.T, r row, q request) {
 	}
 }
 
-// TestUnmodified_times is a check of the time that stands in the header: one that is none is
+// TestUnmodified_times is a check of the time that is in the header: one that is none is
 // ignored, and the second of the last change is not after it.
 func TestUnmodified_times(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// hush stands in the text of everything that is hidden.
+// hush is in the text of everything that is hidden.
 const hush = "hushword"
 
 // TestUnseen reads every route, then adds confidential issues, internal notes and things of
@@ -62,7 +62,7 @@ func around(text string, at int) string {
 	return text[max(0, at-100):min(len(text), at+100)]
 }
 
-// readable gives the rows of the routes that read, in the public places and the instance;
+// readable returns the rows of the routes that read, in the public places and the instance;
 // those that read nothing but a git repository are left out.
 func (w *world) readable() []row {
 	all := samples()
@@ -117,7 +117,7 @@ func (r row) queries(values map[string]string) []string {
 // readings would tell apart.
 var changing = regexp.MustCompile(`"(?:updated_at|last_activity_at|last_used_at|last_activity_on)":"[^"]*"|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
 
-// readings asks each row as each reader and gives what was answered by what was asked. The
+// readings asks each row as each reader and returns what was answered by what was asked. The
 // stranger asks without filters.
 func (w *world) readings(t *testing.T, rows []row, readers []string) map[string]string {
 	t.Helper()
@@ -161,7 +161,7 @@ func stable(a *httptest.ResponseRecorder) string {
 // what stands open.
 type concealed struct{ hidden, open *place }
 
-// hide adds what is hidden from all but members, and gives the places to ask for it under.
+// hide adds what is hidden from all but members, and returns the places to ask for it under.
 func (w *world) hide() []concealed {
 	open := w.projects[2]
 	at, issue := "/projects/"+open.values["projects/:id"], open.values[":issue_iid"]

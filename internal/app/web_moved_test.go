@@ -50,7 +50,7 @@ func TestWeb_moved(t *testing.T) {
 		if p := callers["owner"].send("POST", "/work/inner/tools/-/merge_requests", nil); p.status == http.StatusMovedPermanently {
 			t.Errorf("a form for the old path: got %d", p.status)
 		}
-		// What stands at the old path now counts.
+		// What is at the old path now counts.
 		g := s.do("mona", "POST", "/groups", obj{"name": "Work", "path": "work"})
 		if p := callers["owner"].get("/work"); p.status != http.StatusOK || !strings.Contains(p.text, g["name"].(string)) {
 			t.Errorf("the new group: got %d %v", p.status, p.header)

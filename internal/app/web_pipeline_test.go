@@ -12,7 +12,7 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// build makes a pipeline of the project, on a branch of its own, and gives its first job.
+// build makes a pipeline of the project, on a branch of its own, and returns its first job.
 func (w *webWorld) build() (id int64) {
 	w.tb.Helper()
 	at := "/projects/work%2Finner%2Ftools"

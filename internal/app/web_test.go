@@ -198,7 +198,7 @@ func (w *webWorld) samples() map[string]string {
 	}
 }
 
-// people gives a browser for each kind of caller.
+// people returns a browser for each kind of caller.
 func (w *webWorld) callers(t testing.TB) map[string]*browser {
 	t.Helper()
 	first := w.browse(t)

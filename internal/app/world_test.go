@@ -63,7 +63,7 @@ func (l *logbook) String() string {
 	return l.text.String()
 }
 
-// last gives the last error that was logged.
+// last returns the last error that was logged.
 func (l *logbook) last() string {
 	text := l.String()
 	from := strings.LastIndex(text, `"level":"ERROR"`)
@@ -140,7 +140,7 @@ type request struct {
 // attached is a value in the body of a request that is sent as a file.
 type attached struct{ name, content string }
 
-// encode gives the body and its type: a form where a file is among the values.
+// encode returns the body and its type: a form where a file is among the values.
 func (q request) encode() (io.Reader, string) {
 	if q.body == nil {
 		return nil, ""
@@ -177,7 +177,7 @@ const (
 	deployToken = "deploy token"
 )
 
-// address gives the path, with the token where it is presented as a parameter.
+// address returns the path, with the token where it is presented as a parameter.
 func (q request) address(token string) string {
 	if q.way == "" || q.way == bearer || q.way == deployToken {
 		return q.path
@@ -221,7 +221,7 @@ func (s *server) send(ctx context.Context, q request) *httptest.ResponseRecorder
 	return w
 }
 
-// do makes a request that has to succeed, and gives its answer.
+// do makes a request that has to succeed, and returns its answer.
 func (s *server) do(as, method, path string, body map[string]any) map[string]any {
 	s.tb.Helper()
 	w := s.send(s.tb.Context(), request{as: as, method: method, path: path, body: body})
@@ -237,7 +237,7 @@ func (s *server) do(as, method, path string, body map[string]any) map[string]any
 	return out
 }
 
-// number gives a numeric field of an answer as a path has it.
+// number returns a numeric field of an answer as a path has it.
 func number(answer map[string]any, key string) string {
 	n, ok := answer[key].(float64)
 	if !ok {

@@ -159,7 +159,7 @@ func (s *Services) Stop(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// Described gives services that know what there is and answer no calls: for documents that are
+// Described returns services that know what there is and answer no calls: for documents that are
 // made without a database.
 func Described(more ...Subject) *Services {
 	s := &Services{Kinds: &noteable.Kinds{}, URLs: weburl.New(&url.URL{}, "")}
@@ -169,7 +169,7 @@ func Described(more ...Subject) *Services {
 			reflect.ValueOf(s).Elem().Field(i).Set(reflect.New(field.Type.Elem()))
 		}
 	}
-	for _, of := range parts[noteable.Things](s) {
+	for _, of := range parts[noteable.Provider](s) {
 		s.Kinds.Add(of)
 	}
 	s.add(&Build{Services: s, check: &check{}}, more)

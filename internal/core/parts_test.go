@@ -78,7 +78,7 @@ func TestParts_subject(t *testing.T) {
 	}
 }
 
-// A service that takes what stands above it and is not given it ends the start with its name.
+// A service that takes what is above it and is not given it ends the start with its name.
 func TestConnected(t *testing.T) {
 	t.Parallel()
 	s := &Services{Repos: repo.New(repo.Deps{Limits: &limit.Service{}}), Protections: protection.New(protection.Deps{})}

@@ -152,7 +152,7 @@ type Services struct {
 	Activity    *activity.Recorder
 	Audit       *audit.Service
 
-	// Projects of a departing user go before everything else, so that what stands in them
+	// Projects of a departing user go before everything else, so that what is in them
 	// needs no other end.
 	Projects   *project.Service
 	Namespaces *namespace.Service
@@ -391,7 +391,7 @@ func (s *Services) planning(c *check, d Deps) {
 // talk builds what is said about them, and who is told.
 func (s *Services) talk(c *check, d Deps) {
 	s.Commits = &note.Commits{DB: d.DB, Repos: s.Repos, Projects: s.Projects, Accounts: s.Accounts, URLs: s.URLs}
-	for _, things := range parts[noteable.Things](s) {
+	for _, things := range parts[noteable.Provider](s) {
 		s.Kinds.Add(things)
 	}
 	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Kinds: s.Kinds, Now: d.Now}))
@@ -448,7 +448,7 @@ func (s *Services) reactions(c *check, d Deps) {
 	s.Live = live.New(need(c, live.Deps{DB: d.DB, Log: d.Log}))
 }
 
-// connect gives services what they need of those that stand above them.
+// connect returns services what they need of those that are above them.
 func (s *Services) connect(c *check) {
 	connect(c, s.Namespaces, namespace.Above{Accounts: s.Accounts})
 	connect(c, s.Accounts, account.Above{Executors: parts[account.Executor](s)})

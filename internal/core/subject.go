@@ -55,7 +55,7 @@ func (s *Services) add(b *Build, more []Subject) {
 // Add adds the service of a subject.
 func (s *Services) Add(service any) {
 	s.subjects = append(s.subjects, service)
-	if things, ok := service.(noteable.Things); ok {
+	if things, ok := service.(noteable.Provider); ok {
 		s.Kinds.Add(things)
 	}
 }

@@ -25,7 +25,7 @@ func newAPI(url, token string) *api {
 	}}
 }
 
-// as gives the same connection pool with another user.
+// as returns the same connection pool with another user.
 func (a *api) as(token string) *api { return &api{base: a.base, token: token, http: a.http} }
 
 func (a *api) get(ctx context.Context, path string) ([]byte, error) {
@@ -87,7 +87,7 @@ func request(url, token, method, path string, body []byte) []byte {
 	return append(append(out, "\r\n"...), body...)
 }
 
-// replay sends such a request once and gives the body of its answer.
+// replay sends such a request once and returns the body of its answer.
 func replay(ctx context.Context, url string, raw []byte, wants int) ([]byte, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 const mostSlower = 0.20
 
 // measureBackup measures how much reads slow down during a backup: clients that list issues,
-// alone and during a backup, by turns. It gives the requests that failed.
+// alone and during a backup, by turns. It returns the requests that failed.
 func measureBackup(ctx context.Context, o options, folder string, l *loader, w *world, out *report) (failed int, err error) {
 	files, rounds := backupFiles, backupRounds
 	if o.quick {

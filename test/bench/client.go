@@ -22,7 +22,7 @@ type client struct {
 // longest is how long one answer may take.
 const longest = time.Minute
 
-// do sends a whole request and gives the status of the answer.
+// do sends a whole request and returns the status of the answer.
 func (c *client) do(request []byte) (int, error) {
 	if c.conn == nil {
 		conn, err := net.DialTimeout("tcp", c.address, longest)

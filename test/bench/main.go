@@ -169,7 +169,7 @@ func measure(ctx context.Context, o options, folder string, s *server, out *repo
 	return nil
 }
 
-// measureWorld measures operations on a repository and what git does with it. It gives
+// measureWorld measures operations on a repository and what git does with it. It returns
 // the requests that failed.
 func (l *loader) measureWorld(ctx context.Context, o options, folder string, w *world, ops []operation, out *report) (failed int, err error) {
 	if failed, err = l.measureAll(ctx, o, ops, out); err != nil {
@@ -183,7 +183,7 @@ func (l *loader) measureWorld(ctx context.Context, o options, folder string, w *
 	return failed, nil
 }
 
-// measureAll measures operations one after the other and gives the requests that failed.
+// measureAll measures operations one after the other and returns the requests that failed.
 func (l *loader) measureAll(ctx context.Context, o options, ops []operation, out *report) (failed int, err error) {
 	out.header()
 	for _, op := range ops {

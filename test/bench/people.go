@@ -203,7 +203,7 @@ func (c *crowd) makePeople(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// makeGroups gives one user many groups with projects in them, each group its own.
+// makeGroups returns one user many groups with projects in them, each group its own.
 func (c *crowd) makeGroups(ctx context.Context) (int, error) {
 	return each(ctx, c.groups, func(ctx context.Context, i int) error {
 		name := fmt.Sprintf("unit%03d", i)

@@ -17,7 +17,7 @@ func plainGit() []string {
 	return append(foreign(os.Environ()), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 }
 
-// git runs one command and gives its output.
+// git runs one command and returns its output.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env = dir, plainGit()

@@ -130,7 +130,7 @@ func (r *review) thread(ctx context.Context, iid int, file string, line int) (id
 	return out.ID, err
 }
 
-// numbered gives a text of so many lines.
+// numbered returns a text of so many lines.
 func numbered(n int) string {
 	var out strings.Builder
 	for i := range n {
@@ -211,7 +211,7 @@ func (r *review) operations() []operation {
 	}
 }
 
-// checkParents sees that each merge stands on the one before it.
+// checkParents sees that each merge is on the one before it.
 func (r *review) checkParents(ctx context.Context) error {
 	text, err := r.root.get(ctx, r.project+"/repository/commits?ref_name=main&first_parent=true&per_page=100")
 	if err != nil {

@@ -45,7 +45,7 @@ func (w *worker) close() {
 	}
 }
 
-// send sends a request of runners and gives the answer with its body.
+// send sends a request of runners and returns the answer with its body.
 func (w *worker) send(ctx context.Context, method, path, headers string, body []byte) (*http.Response, []byte, error) {
 	if w.conn == nil {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", w.address)

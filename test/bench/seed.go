@@ -226,7 +226,7 @@ func (f *filler) makeRequests(ctx context.Context) (int, error) {
 	})
 }
 
-// makeNotes gives the busy issues most of the notes, every merge request five and the
+// makeNotes returns the busy issues most of the notes, every merge request five and the
 // rest to the other issues.
 func (f *filler) makeNotes(ctx context.Context) (int, error) {
 	busy := f.notes * 6 / 10

@@ -51,7 +51,7 @@ func (t *transport) storms(ctx context.Context, o options, out *report) error {
 	return nil
 }
 
-// storm clones n times at once from a cache that is empty, and gives the CPU time of the
+// storm clones n times at once from a cache that is empty, and returns the CPU time of the
 // server, how long it took, and the size of one clone.
 func (t *transport) storm(ctx context.Context, n int) (cpu, wall time.Duration, size int64, err error) {
 	if err := t.server.quiet(ctx); err != nil {

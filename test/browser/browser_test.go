@@ -95,7 +95,7 @@ func do(ctx context.Context, t *testing.T, name string, steps ...chromedp.Action
 	}
 }
 
-// value runs an action that has to succeed, for what it gives.
+// value runs an action that has to succeed, for what it returns.
 func value[T any](ctx context.Context, t *testing.T, name string, a chromedp.Action[T]) T {
 	t.Helper()
 	v, err := chromedp.Run(ctx, a)

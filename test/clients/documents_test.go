@@ -21,7 +21,7 @@ import (
 
 const documentsGolden = "testdata/documents.txt"
 
-// TestDocuments validates every GraphQL document of the official Go client with the schema. What the schema lacks of them stands in a list, so that what is
+// TestDocuments validates every GraphQL document of the official Go client with the schema. What the schema lacks of them is in a list, so that what is
 // added takes lines away. Run with UPDATE=1 to write it again.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
@@ -136,7 +136,7 @@ func (c *clientTexts) file(t *testing.T, path string) {
 	})
 }
 
-// text is what an expression says: a name that is not known yet stands in braces.
+// text is what an expression says: a name that is not known yet is in braces.
 func (c *clientTexts) text(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:

@@ -227,7 +227,7 @@ func (x terminal) configure(t *testing.T, server string) terminal {
 	return x
 }
 
-// run gives what glab prints.
+// run returns what glab prints.
 func (x terminal) run(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -246,7 +246,7 @@ func (x terminal) run(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// glab gives the program: that of the path, or the one packed beside the contract. The test
+// glab returns the program: that of the path, or the one packed beside the contract. The test
 // is skipped where there is neither.
 func glab(t *testing.T) string {
 	t.Helper()

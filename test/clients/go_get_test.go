@@ -92,7 +92,7 @@ func TestGoGet(t *testing.T) {
 	}
 }
 
-// named makes a server known as codeHost over https, to those who go through the proxy whose address it gives.
+// named makes a server known as codeHost over https, to those who go through the proxy whose address it returns.
 func named(t *testing.T, server string) (proxy string) {
 	t.Helper()
 	to, err := url.Parse(server)

@@ -9,7 +9,7 @@ import (
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
 )
 
-// clone gives a fresh working copy for ben.
+// clone returns a fresh working copy for ben.
 func (s *story) clone(t *testing.T, name string) string {
 	t.Helper()
 	dir := filepath.Join(s.server.Data, name)

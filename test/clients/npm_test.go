@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// npmFolder installs the packages of a folder of testdata in a copy of it, and gives what runs programs there, with an environment beside that of the
-// test, and gives what they print. The test, of what, is skipped where npm is not there.
+// npmFolder installs the packages of a folder of testdata in a copy of it, and returns what runs programs there, with an environment beside that of the
+// test, and returns what they print. The test, of what, is skipped where npm is not there.
 func npmFolder(t *testing.T, folder, what string) (run func(env []string, name string, args ...string) string) {
 	t.Helper()
 	npm, err := exec.LookPath("npm")

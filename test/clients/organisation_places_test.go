@@ -59,7 +59,7 @@ func (o *organisation) tree(t *testing.T) {
 	}
 }
 
-// levels gives who belongs to a place and how.
+// levels returns who belongs to a place and how.
 func (o *organisation) levels(list []*gitlab.ProjectMember) map[string]int {
 	out := map[string]int{}
 	for _, m := range list {

@@ -38,7 +38,7 @@ func runPython(t *testing.T, script, words string, args ...string) {
 	})
 }
 
-// pythonWithGitLab gives a Python that has python-gitlab: the first one of the path, or the
+// pythonWithGitLab returns a Python that has python-gitlab: the first one of the path, or the
 // system's own, which is the one that packages are for.
 func pythonWithGitLab(t *testing.T) string {
 	t.Helper()

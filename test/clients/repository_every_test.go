@@ -91,7 +91,7 @@ func (e *every) begin(t *testing.T) {
 	e.git(t, e.copy, "", "push", "-q", "origin", "main")
 }
 
-// change writes a file and gives the commit.
+// change writes a file and returns the commit.
 func (e *every) change(t *testing.T, branch, path, content, message string) *gitlab.Commit {
 	t.Helper()
 	action := gitlab.FileCreate

@@ -27,7 +27,7 @@ type rich struct {
 
 type fields = map[string]any
 
-// post sends what the client has no plain method for, as root or another caller, and gives
+// post sends what the client has no plain method for, as root or another caller, and returns
 // the number of what was made.
 func post(t *testing.T, c *gitlab.Client, path string, body any) int64 {
 	t.Helper()
@@ -113,7 +113,7 @@ func (r *rich) people(t *testing.T) {
 	})
 }
 
-// output runs a program and gives what it prints.
+// output runs a program and returns what it prints.
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()

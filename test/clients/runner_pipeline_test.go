@@ -197,7 +197,7 @@ func (s *story) mergesWhenPiped(t *testing.T, p *gitlab.Project) {
 	}
 }
 
-// logOf gives the log of a job.
+// logOf returns the log of a job.
 func (s *story) logOf(t *testing.T, project any, job int64) string {
 	t.Helper()
 	r, _, err := s.root.Jobs.GetTraceFile(project, job)

@@ -18,7 +18,7 @@ import (
 	"tenon/test/servertest"
 )
 
-// runnerProgram gives the runner. The test is skipped where there is none.
+// runnerProgram returns the runner. The test is skipped where there is none.
 func runnerProgram(t *testing.T) string {
 	t.Helper()
 	path, missing := program.Runner(t)
@@ -42,7 +42,7 @@ func withRunner(t *testing.T) *story {
 	return s
 }
 
-// run gives what the runner prints, and whether it ended well.
+// run returns what the runner prints, and whether it ended well.
 func (m machine) run(t *testing.T, args ...string) (string, bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -110,7 +110,7 @@ func done(res *gitlab.Response, err error) answer[struct{}] {
 	return answer[struct{}]{res: res, err: err}
 }
 
-// must gives the value of a call that must succeed.
+// must returns the value of a call that must succeed.
 func (a answer[T]) must(t *testing.T) T {
 	t.Helper()
 	if a.err != nil {

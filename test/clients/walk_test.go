@@ -25,7 +25,7 @@ const clientModule = "gitlab.com/gitlab-org/api/client-go/v2"
 
 // TestWalk calls every method of the client whose name begins with Get or List on a server
 // with something of everything, and fails where the client cannot decode an answer. What this
-// server does not answer yet stands in testdata/unanswered.txt: a method that is missing there,
+// server does not answer yet is in testdata/unanswered.txt: a method that is missing there,
 // or that is answered by now, fails as well.
 func TestWalk(t *testing.T) {
 	names := parameterNames(t)
@@ -121,7 +121,7 @@ func (w *walk) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// call calls a method, whose arguments come from the world by their names. It gives false
+// call calls a method, whose arguments come from the world by their names. It returns false
 // where the server has no such route.
 func (w *walk) call(t *testing.T, service, method string, fn reflect.Value) bool {
 	t.Helper()
@@ -161,7 +161,7 @@ func (w *walk) call(t *testing.T, service, method string, fn reflect.Value) bool
 	return true
 }
 
-// argument gives the value of a parameter; options are left out unless the world has some.
+// argument returns the value of a parameter; options are left out unless the world has some.
 func (w *walk) argument(service, method, name string, kind reflect.Type) reflect.Value {
 	for _, key := range []string{service + "." + method + "." + strings.Replace(name, "opts", "opt", 1), service + "." + name, name} {
 		value := reflect.ValueOf(w.values[key])

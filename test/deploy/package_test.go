@@ -11,7 +11,7 @@ import (
 	"tenon/test/servertest"
 )
 
-// run runs a program and gives what it printed.
+// run runs a program and returns what it printed.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

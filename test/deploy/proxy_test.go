@@ -1,4 +1,4 @@
-// Package deploy tries what stands in the folder deploy with the programs that it is for.
+// Package deploy tries what is in the folder deploy with the programs that it is for.
 package deploy
 
 import (
@@ -39,7 +39,7 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// site gives a file of the folder deploy with some texts replaced, that must all occur.
+// site returns a file of the folder deploy with some texts replaced, that must all occur.
 func site(t *testing.T, name string, pairs ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../deploy", name))
@@ -81,7 +81,7 @@ func background(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// free gives an address that was free a moment ago.
+// free returns an address that was free a moment ago.
 func free(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -119,7 +119,7 @@ func certificate(t *testing.T, dir string) (cert, key string) {
 	return write(t, filepath.Join(dir, "cert.pem"), encode("CERTIFICATE", public)), write(t, filepath.Join(dir, "key.pem"), encode("PRIVATE KEY", secret))
 }
 
-// upstream starts a server that users reach by another address, and gives its own.
+// upstream starts a server that users reach by another address, and returns its own.
 func upstream(t *testing.T, external string) string {
 	t.Helper()
 	s := servertest.Start(t, "", "--external-url", external, "--trusted-proxies", "127.0.0.1/32")
@@ -208,7 +208,7 @@ func (p *proxied) answers(address string) {
 	p.Fatalf("nothing answers on %s", address)
 }
 
-// ask sends a request as root and gives the status and the answer.
+// ask sends a request as root and returns the status and the answer.
 func (p *proxied) ask(method, path, kind string, body io.Reader) (int, string) {
 	p.Helper()
 	req, err := http.NewRequestWithContext(p.Context(), method, p.url+path, body)

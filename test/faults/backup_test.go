@@ -19,7 +19,7 @@ import (
 )
 
 // admin runs a command for administrators on a data folder and a database, as an operator
-// does, and gives what it printed. It is killed where ctx ends.
+// does, and returns what it printed. It is killed where ctx ends.
 func admin(ctx context.Context, t *testing.T, data, database string, args ...string) (string, error) {
 	t.Helper()
 	args = append(append([]string{"admin"}, args...), "--data", data)
@@ -44,7 +44,7 @@ func adminDone(t *testing.T, data, database string, args ...string) string {
 	return out
 }
 
-// another gives a new empty database of the engine of one.
+// another returns a new empty database of the engine of one.
 func another(t *testing.T, database string) string {
 	t.Helper()
 	if database == "" {
@@ -255,7 +255,7 @@ func (b *backed) upload(n int) bool {
 	return ok && b.remember(func(m *written) { m.there[path] = text })
 }
 
-// upload uploads a file to the project and gives the path below it.
+// upload uploads a file to the project and returns the path below it.
 func (w *world) upload(content []byte) (string, bool) {
 	body, kind := form.File(w.t, "file", "a.txt", content)
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, fmt.Sprintf("%s/api/v4/projects/%d/uploads", *w.url.Load(), w.project), bytes.NewReader(body))

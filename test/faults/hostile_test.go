@@ -220,7 +220,7 @@ func zeroStream(t *testing.T, out *bytes.Buffer, size int) {
 	_ = binary.Write(out, binary.BigEndian, uint32(size%65521)<<16|uint32(1)) // Adler-32 of zeros; to memory
 }
 
-// pushPack sends such a pack, to make branches of the commit that main stands at, and
+// pushPack sends such a pack, to make branches of the commit that main is at, and
 // gives what the server said.
 func (w *world) pushPack(dir string, content []byte, branches ...string) string {
 	w.t.Helper()
@@ -261,7 +261,7 @@ func (w *world) pushPack(dir string, content []byte, branches ...string) string 
 
 type zeros struct{}
 
-// Read gives zeros without end.
+// Read returns zeros without end.
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // deltaBomb pushes a pack of some kilobytes, with one object that unfolds to four gigabytes.

@@ -56,7 +56,7 @@ func TestInput(t *testing.T) {
 	})
 }
 
-// errorsIn gives the lines of a log that tell of failures.
+// errorsIn returns the lines of a log that tell of failures.
 func errorsIn(log string) string {
 	var out []string
 	for line := range strings.Lines(log) {

@@ -51,7 +51,7 @@ type killedBackup struct {
 // kills is how often each thing is killed.
 const kills = 2
 
-// moment gives a context that ends at a random moment of something that takes so long.
+// moment returns a context that ends at a random moment of something that takes so long.
 func (k *killedBackup) moment(takes time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(k.t.Context(), time.Duration(k.random.Int64N(int64(takes))))
 }

@@ -114,7 +114,7 @@ func (f *fleet) ask(ctx context.Context) (id int64, token string) {
 	return job.ID, job.Token
 }
 
-// lost gives the jobs of the project that run although no runner has them, as the answer was lost, and how many have ended. It looks while no
+// lost returns the jobs of the project that run although no runner has them, as the answer was lost, and how many have ended. It looks while no
 // request for a job is under way.
 func (f *fleet) lost() (ids []int64, ended int) {
 	f.t.Helper()

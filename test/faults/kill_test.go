@@ -145,7 +145,7 @@ func (k *killed) writers() []func(n int) bool {
 	return writers
 }
 
-// post sends one request and gives its answer, or nil where the server was gone. Any
+// post sends one request and returns its answer, or nil where the server was gone. Any
 // answer other than the allowed ones is an error of the server.
 func (k *killed) post(method, path, body string, allowed ...int) *answer {
 	return k.ask(method, fmt.Sprintf("/projects/%d%s", k.project, path), body, allowed...)
@@ -209,7 +209,7 @@ func (k *killed) commit(n int) bool {
 	return true
 }
 
-// clone gives a working copy of the branch that is pushed.
+// clone returns a working copy of the branch that is pushed.
 func (k *killed) clone() string {
 	dir, err := os.MkdirTemp(k.s.Data, "work-")
 	if err != nil {

@@ -22,7 +22,7 @@ type contest struct {
 	won, lost int              // the two statuses that there are
 	other     int              // a third one, for the losers of a second path
 	winners   int              // 1 where it is zero, -1 all
-	says      []string         // one of these stands in the answer of who lost
+	says      []string         // one of these is in the answer of who lost
 	rows      map[string]int64 // queries that count, and what they count in the end
 }
 

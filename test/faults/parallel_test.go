@@ -10,7 +10,7 @@ import (
 	"tenon/test/servertest"
 )
 
-// together sends the same number of requests at once and gives their answers.
+// together sends the same number of requests at once and returns their answers.
 func (w *world) together(n int, request func(i int) (token, method, path, body string)) []*answer {
 	w.t.Helper()
 	answers, failures := make([]*answer, n), make([]error, n)

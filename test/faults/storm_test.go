@@ -37,7 +37,7 @@ func (w *world) metric(name string) int {
 	return 0
 }
 
-// worked gives how many requests of clones git worked on while fn ran.
+// worked returns how many requests of clones git worked on while fn ran.
 func (w *world) worked(fn func()) int {
 	w.t.Helper()
 	before := w.metric("tenon_git_fetch_runs_total")
@@ -72,7 +72,7 @@ func newStorm(t *testing.T, args ...string) *storm {
 	return s
 }
 
-// cloned makes a clone, whose every object git checks, and gives its references.
+// cloned makes a clone, whose every object git checks, and returns its references.
 func (s *storm) cloned(version string, args ...string) (string, error) {
 	dir, err := os.MkdirTemp(s.source, ".clone-")
 	if err != nil {

@@ -158,7 +158,7 @@ func all[T any](w *world, path string) []T {
 	}
 }
 
-// open gives the server's database.
+// open returns the server's database.
 func (w *world) open() *db.DB {
 	w.t.Helper()
 	address := w.s.Database()

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// File makes a form with one file. It gives the body and its type.
+// File makes a form with one file. It returns the body and its type.
 func File(tb testing.TB, field, name string, content []byte) (body []byte, kind string) {
 	tb.Helper()
 	var out bytes.Buffer

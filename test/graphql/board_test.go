@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// columns gives a board as text: the titles of its lists with the titles of their issues.
+// columns returns a board as text: the titles of its lists with the titles of their issues.
 func (s *server) columns(as, board string) string {
 	s.t.Helper()
 	var out []string

@@ -31,7 +31,7 @@ func (s *server) places() {
 	}
 }
 
-// TestGroups reads groups with what stands in them: hidden ones are in no list and no count.
+// TestGroups reads groups with what is in them: hidden ones are in no list and no count.
 func TestGroups(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		s.places()

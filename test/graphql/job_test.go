@@ -77,7 +77,7 @@ func (s *server) projectWith(name string, files map[string]string) {
 	s.rest("root", "POST", "/projects/root%2F"+name+"/repository/commits", string(body))
 }
 
-// take gives the next job to a runner.
+// take returns the next job to a runner.
 func (s *server) take(runner string) map[string]any {
 	s.t.Helper()
 	w := s.send("", "POST", "/api/v4/jobs/request", fmt.Sprintf(`{"token":%q,"system_id":"m-1","info":{"features":{"upload_multiple_artifacts":true}}}`, runner))

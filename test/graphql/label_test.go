@@ -30,7 +30,7 @@ func TestLabels(t *testing.T) {
 			`{"data":{"labelCreate":{"clientMutationId":null,"errors":[],"label":{"title":"plan","color":"#6699cc","textColor":"#FFFFFF","description":null,"descriptionHtml":null,"archived":false}}}}`)
 		s.rest("owner", "POST", "/groups/team%2Fsub/labels", `{"name":"near","color":"#112233"}`)
 
-		// What is wrong with a label stands in the payload, what is wrong with the request at the top.
+		// What is wrong with a label is in the payload, what is wrong with the request at the top.
 		for _, c := range []struct {
 			as    string
 			input variables

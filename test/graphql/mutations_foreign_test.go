@@ -54,7 +54,7 @@ func TestMutations_foreign(t *testing.T) {
 	}
 }
 
-// withForeign gives inputs with one foreign id each, beside what has to be there. What a mutation is about
+// withForeign returns inputs with one foreign id each, beside what has to be there. What a mutation is about
 // by itself is no such id.
 func (h *hidden) withForeign(def *ast.Definition, foreign map[string]string) (out []map[string]any) {
 	for _, f := range def.Fields {

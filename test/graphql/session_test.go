@@ -12,7 +12,7 @@ import (
 
 var authenticityToken = regexp.MustCompile(`name="authenticity_token" value="([^"]+)"`)
 
-// signIn signs a user on in a browser, and gives its cookies and the token of its pages.
+// signIn signs a user on in a browser, and returns its cookies and the token of its pages.
 func (s *server) signIn(name, password string) (cookies []*http.Cookie, token string) {
 	s.t.Helper()
 	page := s.send("", "GET", "/users/sign_in", "")

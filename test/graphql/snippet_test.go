@@ -81,7 +81,7 @@ func TestSnippets(t *testing.T) {
 	})
 }
 
-// titled gives the titles of the nodes of a connection.
+// titled returns the titles of the nodes of a connection.
 func titled(connection any) string {
 	var out []string
 	nodes, _ := at(connection, "nodes").([]any)

@@ -53,7 +53,7 @@ func (s *server) follow(web *httptest.Server, as, query string, v variables) *st
 	return &stream{s.t, bufio.NewReader(w.Body), cancel}
 }
 
-// next gives the next event, "complete" where it is the last one.
+// next returns the next event, "complete" where it is the last one.
 func (s *stream) next() string {
 	s.t.Helper()
 	defer time.AfterFunc(patience, s.cancel).Stop()

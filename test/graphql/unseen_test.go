@@ -25,7 +25,7 @@ func (g *generator) from(around, typ string, depth int) {
 	def := g.schema.Types[typ]
 	if depth > 0 {
 		if at, ok := g.below[typ]; ok && at <= depth {
-			return // what stands below a type does not depend on the way to it
+			return // what is below a type does not depend on the way to it
 		}
 		g.below[typ] = depth
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// plan makes an epic with a child and two issues, one of them confidential, and gives the id of the project.
+// plan makes an epic with a child and two issues, one of them confidential, and returns the id of the project.
 func (s *server) plan() (group, project int64) {
 	s.t.Helper()
 	group, project = s.place()
@@ -102,7 +102,7 @@ func TestWorkItems(t *testing.T) {
 	})
 }
 
-// titles gives those of the nodes of a list.
+// titles returns those of the nodes of a list.
 func titles(nodes any) string {
 	list, _ := nodes.([]any)
 	var out []string
@@ -113,7 +113,7 @@ func titles(nodes any) string {
 	return strings.Join(out, " ")
 }
 
-// made gives the id of the work item that a mutation gave, which has to have no errors.
+// made returns the id of the work item that a mutation gave, which has to have no errors.
 func (s *server) made(as, mutation string, input variables) string {
 	s.t.Helper()
 	typ := strings.ToUpper(mutation[:1]) + mutation[1:] + "Input!"

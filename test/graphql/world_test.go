@@ -104,7 +104,7 @@ func (s *server) rest(as, method, path, body string) map[string]any {
 	return out
 }
 
-// id gives the number of what REST has made.
+// id returns the number of what REST has made.
 func id(made map[string]any) int64 {
 	n, ok := made["id"].(float64)
 	if !ok {
@@ -132,7 +132,7 @@ func (s *server) token(name, user, scope string) {
 // variables are those of a query.
 type variables map[string]any
 
-// ask sends a query, and gives the answer as it was written, without the extensions.
+// ask sends a query, and returns the answer as it was written, without the extensions.
 func (s *server) ask(as, query string, v variables) string {
 	s.t.Helper()
 	body, err := json.Marshal(map[string]any{"query": query, "variables": v})
@@ -158,7 +158,7 @@ func (s *server) want(as, query string, v variables, want string) {
 	}
 }
 
-// data sends a query that has to succeed, and gives its data.
+// data sends a query that has to succeed, and returns its data.
 func (s *server) data(as, query string, v variables) map[string]any {
 	s.t.Helper()
 	var answer struct {
@@ -175,7 +175,7 @@ func (s *server) data(as, query string, v variables) map[string]any {
 	return answer.Data
 }
 
-// at gives what stands in an answer under names and numbers of list elements.
+// at returns what is in an answer under names and numbers of list elements.
 func at(v any, path ...any) any {
 	for _, p := range path {
 		switch p := p.(type) {
@@ -196,7 +196,7 @@ func at(v any, path ...any) any {
 	return v
 }
 
-// statements counts those of one query, without what is remembered between requests. It asks several times and gives the fewest: what goes on
+// statements counts those of one query, without what is remembered between requests. It asks several times and returns the fewest: what goes on
 // in the background only adds to them.
 func (s *server) statements(as, query string, v variables) uint64 {
 	s.t.Helper()
@@ -210,7 +210,7 @@ func (s *server) statements(as, query string, v variables) uint64 {
 	return fewest
 }
 
-// list gives a list of REST.
+// list returns a list of REST.
 func (s *server) list(as, path string) (out []map[string]any) {
 	s.t.Helper()
 	w := s.send(as, "GET", "/api/v4"+path, "")

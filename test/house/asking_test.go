@@ -20,7 +20,7 @@ var unasked = map[string]string{
 	"namespace.Service.Names":            "names of groups are shown beside the rules that name them",
 	"sshkey.Service.Titles":              "titles of deploy keys are shown beside the rules that name them",
 	"award.Service.ForTargets":           "counts the thumbs of things that were read for the caller",
-	"label.Service.ForThings":            "gives labels for things that are shown where the caller may read them",
+	"label.Service.ForNoteables":            "gives labels for things that are shown where the caller may read them",
 	"project.Service.Parents":            "gives what projects stand in that were read for the caller",
 	"deploykey.Service.Grants":           "gives what keys open that were read for the caller",
 	"noteable.Kinds.Of":                  "says what there is, for whoever",
@@ -93,7 +93,7 @@ var unasked = map[string]string{
 }
 
 // TestTransports_ask looks that every method of the core that a transport calls decides for which caller
-// it acts, or stands in unasked.
+// it acts, or is in unasked.
 func TestTransports_ask(t *testing.T) {
 	t.Parallel()
 	g := newGraph(t)
@@ -244,7 +244,7 @@ func (g *graph) structure(pkg string, s *ast.TypeSpec) {
 	g.fields[pkg+"."+s.Name.Name] = fields
 }
 
-// field gives the type of a field of a type, also of one that it embeds.
+// field returns the type of a field of a type, also of one that it embeds.
 func (g *graph) field(of, name string) string {
 	if found := g.fields[of][name]; found != "" {
 		return found
@@ -257,7 +257,7 @@ func (g *graph) field(of, name string) string {
 	return ""
 }
 
-// typeName gives the name of a type with its package, "" for one that has none.
+// typeName returns the name of a type with its package, "" for one that has none.
 func typeName(pkg string, e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

@@ -22,7 +22,7 @@ var (
 	column = regexp.MustCompile(`(?m)^\s+([a-z_]+) `)
 )
 
-// ownColumns gives the columns that one table has and no other one.
+// ownColumns returns the columns that one table has and no other one.
 func ownColumns(t *testing.T, table string) []string {
 	t.Helper()
 	tables := map[string]map[string]bool{} // by column
@@ -62,7 +62,7 @@ func ownColumns(t *testing.T, table string) []string {
 	return own
 }
 
-// named gives the names that the tag of a field gives it, for the database, a request or
+// named returns the names that the tag of a field gives it, for the database, a request or
 // an answer.
 func named(f *ast.Field) []string {
 	if f.Tag == nil {

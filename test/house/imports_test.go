@@ -11,7 +11,7 @@ import (
 )
 
 // layers go from the lowest to the highest: each may import itself and what stands before it.
-// sharedKit is what the transports over HTTP have in common; it stands below them.
+// sharedKit is what the transports over HTTP have in common; it is below them.
 const sharedKit = "httpkit"
 
 var layers = []string{"base", "core", "transport", "app", "cmd"}
@@ -39,7 +39,7 @@ func layer(dir string) string {
 	return ""
 }
 
-// below gives the first folder of dir below its layer: "issue" for internal/core/issue/x.
+// below returns the first folder of dir below its layer: "issue" for internal/core/issue/x.
 func below(dir string) string {
 	parts := strings.Split(dir, "/")
 	if len(parts) < 3 {

@@ -162,7 +162,7 @@ func testExists(t *testing.T, test string) bool {
 	})
 }
 
-// paramsOf gives the names of the parameters of structs, "folder.Name".
+// paramsOf returns the names of the parameters of structs, "folder.Name".
 func paramsOf(t *testing.T, structs []string) []string {
 	t.Helper()
 	var out []string

@@ -123,7 +123,7 @@ func TestServices_noReach(t *testing.T) {
 	}
 }
 
-// dependencies gives by the package of each service the names in its Deps that no method hides.
+// dependencies returns by the package of each service the names in its Deps that no method hides.
 func dependencies(files []file) map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	for _, f := range files {
@@ -155,7 +155,7 @@ func dependencies(files []file) map[string]map[string]bool {
 	return out
 }
 
-// held gives by the name of each exported field that holds a service the package of that service.
+// held returns by the name of each exported field that holds a service the package of that service.
 func held(files []file) map[string]string {
 	out := map[string]string{}
 	for _, f := range files {

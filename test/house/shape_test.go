@@ -95,7 +95,7 @@ func written(text string) []string {
 	return out
 }
 
-// literal gives the text of a string in the source, "" for anything else.
+// literal returns the text of a string in the source, "" for anything else.
 func literal(n ast.Expr) string {
 	lit, ok := n.(*ast.BasicLit)
 	if !ok || lit.Kind != token.STRING {
@@ -108,7 +108,7 @@ func literal(n ast.Expr) string {
 	return text
 }
 
-// inserted gives the table of a call of db.Create, db.InsertRow and its kin, "" for other calls.
+// inserted returns the table of a call of db.Create, db.InsertRow and its kin, "" for other calls.
 func inserted(call *ast.CallExpr) string {
 	fun, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || fun.Sel.Name != "Create" && !strings.HasPrefix(fun.Sel.Name, "Insert") || len(call.Args) < 3 {
@@ -120,7 +120,7 @@ func inserted(call *ast.CallExpr) string {
 	return literal(call.Args[2])
 }
 
-// updated gives the table of a db.Row, which names a row that is changed or locked, ""
+// updated returns the table of a db.Row, which names a row that is changed or locked, ""
 // for other composite literals.
 func updated(lit *ast.CompositeLit) string {
 	kind, ok := lit.Type.(*ast.SelectorExpr)

@@ -26,7 +26,7 @@ type file struct {
 	ast       *ast.File
 }
 
-// dir gives the folder below the root, "internal/base/db" for example.
+// dir returns the folder below the root, "internal/base/db" for example.
 func (f file) dir() string { return path.Dir(f.name) }
 
 // imports lists the packages of this module that the file imports, without the module's name.
@@ -63,7 +63,7 @@ func root(t *testing.T) string {
 	}
 }
 
-// source gives every Go file of the repository.
+// source returns every Go file of the repository.
 func source(t *testing.T) []file {
 	t.Helper()
 	out, err := parsed(root(t))

@@ -37,7 +37,7 @@ func assigned(text string) int {
 	return columns
 }
 
-// joined gives the text of a string, or of several that are added, with a question mark
+// joined returns the text of a string, or of several that are added, with a question mark
 // for what is not written there.
 func joined(n ast.Expr) string {
 	switch n := n.(type) {

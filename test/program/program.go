@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Write writes a program named name into a folder of the test, and gives its path.
+// Write writes a program named name into a folder of the test, and returns its path.
 //
 // While the file is open for writing no process is started: a process that is started by
 // another test at that moment inherits the open file until it runs its own program, and for

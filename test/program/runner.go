@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Runner gives the path of gitlab-runner: that of the path, or the one packed beside the contract or
+// Runner returns the path of gitlab-runner: that of the path, or the one packed beside the contract or
 // beside the checkout. Where there is none it says which were looked for.
 func Runner(tb testing.TB) (path, missing string) {
 	tb.Helper()

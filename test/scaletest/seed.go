@@ -50,7 +50,7 @@ const (
 // Seeder writes the rows. Templates comes first, then Fill.
 type Seeder struct {
 	Size
-	// Step runs one part of Fill, which gives the number of its rows; nil runs it only.
+	// Step runs one part of Fill, which returns the number of its rows; nil runs it only.
 	Step func(ctx context.Context, name string, run func(ctx context.Context) (int, error)) error
 	// Member is the user who belongs to some groups; the templates are what the server made.
 	Member int64
@@ -201,7 +201,7 @@ func (s *Seeder) fillGroups(ctx context.Context) (int, error) {
 	)
 }
 
-// members gives ten people to each group, and the member to the first ones.
+// members returns ten people to each group, and the member to the first ones.
 func (s *Seeder) members(ctx context.Context) error {
 	const insert = `INSERT INTO members (namespace_id, user_id, access_level, created_at, updated_at)
 		WITH RECURSIVE n(i) AS (SELECT CAST(0 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?) SELECT `
@@ -265,7 +265,7 @@ func (s *Seeder) fillMilestones(ctx context.Context) (int, error) {
 	})
 }
 
-// spread gives the project of a thing: the first n are of the large one, which is the
+// spread returns the project of a thing: the first n are of the large one, which is the
 // first, the others take turns.
 func (s *Seeder) spread(n int) string {
 	return fmt.Sprintf("CASE WHEN n.i < %d THEN %d ELSE %d + n.i %% %d END", n, FirstProject, FirstProject+1, s.Projects-1)
@@ -277,7 +277,7 @@ func (s *Seeder) iid(n int) string {
 
 func (s *Seeder) person() string { return fmt.Sprintf("%d + (n.i * 31) %% %d", FirstUser, s.Users) }
 
-// inMilestone gives the milestone of an issue.
+// inMilestone returns the milestone of an issue.
 func (s *Seeder) inMilestone() string {
 	if s.Milestones == 0 {
 		return "NULL"

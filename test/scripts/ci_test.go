@@ -18,7 +18,7 @@ import (
 // block is a fenced block of a page.
 type block struct{ language, text string }
 
-// fenced gives the blocks of a section, or of a page where the section is "".
+// fenced returns the blocks of a section, or of a page where the section is "".
 func fenced(t *testing.T, page, section string) []block {
 	t.Helper()
 	text, err := os.ReadFile("../../" + page)
@@ -129,7 +129,7 @@ func TestCI(t *testing.T) {
 	}
 }
 
-// yamlBlock gives the example whose first line is "# <name>".
+// yamlBlock returns the example whose first line is "# <name>".
 func yamlBlock(t *testing.T, name string, into any) {
 	t.Helper()
 	for _, b := range fenced(t, "docs/ci.md", "") {

@@ -13,7 +13,7 @@ import (
 	"tenon/test/servertest"
 )
 
-// start runs "tenon serve" on a folder and a database where it is refused, and gives what it says.
+// start runs "tenon serve" on a folder and a database where it is refused, and returns what it says.
 func start(t *testing.T, data, database string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -15,7 +15,7 @@ import (
 	"tenon/test/servertest"
 )
 
-// get gives the body of a page.
+// get returns the body of a page.
 func get(t *testing.T, address string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -91,7 +91,7 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// dashboardNames gives the names of the metrics that the dashboard asks for.
+// dashboardNames returns the names of the metrics that the dashboard asks for.
 func dashboardNames(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../deploy/grafana-dashboard.json")

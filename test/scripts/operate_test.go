@@ -12,7 +12,7 @@ import (
 	"tenon/test/servertest"
 )
 
-// sources gives the text of all programs, without their tests.
+// sources returns the text of all programs, without their tests.
 func sources(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

@@ -22,7 +22,7 @@ func Each(t *testing.T, fn func(t *testing.T, database string)) {
 	t.Run("postgres", func(t *testing.T) { fn(t, Postgres(t)) })
 }
 
-// Postgres gives the URL of a fresh database that is dropped when the test ends, or
+// Postgres returns the URL of a fresh database that is dropped when the test ends, or
 // skips the test. Call it before Start, so that the server ends first.
 func Postgres(tb testing.TB) string {
 	tb.Helper()

@@ -10,7 +10,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// GPGKey makes a GPG key of a user and gives its public half, armored.
+// GPGKey makes a GPG key of a user and returns its public half, armored.
 func GPGKey(t testing.TB, name, email string) string {
 	t.Helper()
 	e, err := openpgp.NewEntity(name, "", email, &packet.Config{Algorithm: packet.PubKeyAlgoEdDSA})

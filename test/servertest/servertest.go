@@ -39,7 +39,7 @@ var build = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
-// Binary gives the path of the built server: $TENON_BIN, or one built for this run.
+// Binary returns the path of the built server: $TENON_BIN, or one built for this run.
 func Binary(tb testing.TB) string {
 	tb.Helper()
 	bin, err := build()
@@ -150,7 +150,7 @@ func (s *Server) read(stderr io.Reader, ready chan<- string) {
 	}
 }
 
-// Log gives what the server has written to stderr.
+// Log returns what the server has written to stderr.
 func (s *Server) Log() string { return s.log.String() }
 
 // Kill ends the server at once, as a power cut would, with no chance to clean up.
@@ -203,7 +203,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-// String gives all that was written.
+// String returns all that was written.
 func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"tenon/internal/base/mail"
 )
 
-// written makes a file and gives its name.
+// written makes a file and returns its name.
 func written(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "tenon.toml")

@@ -32,7 +32,7 @@ func (s setting) shown(value string) string {
 	return value
 }
 
-// Sources says where to look. Each source stands above those before it: file, environment, flags.
+// Sources says where to look. Each source is above those before it: file, environment, flags.
 type Sources struct {
 	File    string            // path of the TOML file; "" reads none
 	Environ []string          // as os.Environ gives it; TENON_CONFIG names the file where File is ""
@@ -167,7 +167,7 @@ func (l *loader) environment(environ []string) {
 		l.problem(Problem{Key: "environment", Advice: err.Error()})
 		return
 	}
-	for _, entry := range environ { // as all programs have it; ours stands above it
+	for _, entry := range environ { // as all programs have it; ours is above it
 		if text, ok := strings.CutPrefix(entry, otlpVariable+"="); ok && text != "" {
 			l.given["otlp_endpoint"] = value{text: text, source: otlpVariable}
 		}

@@ -18,7 +18,7 @@ type Mail struct {
 	Security     mail.Security
 	User         string // "" does not sign on
 	PasswordFile string
-	Password     Secret // what stands in the file
+	Password     Secret // what is in the file
 	From         string // address, perhaps with a name
 	ReplyTo      string // likewise; "" leaves the header out
 
@@ -28,7 +28,7 @@ type Mail struct {
 	Timeout  time.Duration
 }
 
-// IncomingKey stands in Mail.Incoming for the key of a thread.
+// IncomingKey is in Mail.Incoming for the key of a thread.
 const IncomingKey = "%{key}"
 
 // On reports whether mail is sent.

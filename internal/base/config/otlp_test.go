@@ -3,7 +3,7 @@ package config
 import "testing"
 
 // The address of a collector comes from the variable that all programs know, or from ours, which
-// stands above it.
+// is above it.
 func TestLoad_otlp(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

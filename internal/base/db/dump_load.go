@@ -134,7 +134,7 @@ func (l *lines) Next() bool {
 	return err == nil
 }
 
-// Values gives it.
+// Values returns it.
 func (l *lines) Values() ([]any, error) { return l.row, nil }
 
 // Err says why there are no more.

@@ -9,7 +9,7 @@ import (
 )
 
 // Fold makes the form of a text that is compared without regard to case or
-// compatibility variants: what stands in columns named *_fold.
+// compatibility variants: what is in columns named *_fold.
 func Fold(s string) string {
 	if ascii(s) {
 		return strings.ToLower(s)

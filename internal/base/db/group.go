@@ -56,7 +56,7 @@ func (g *group) close() {
 	<-g.done
 }
 
-// inTx waits for a turn, runs fn in it as often as it is asked to, and gives the
+// inTx waits for a turn, runs fn in it as often as it is asked to, and returns the
 // hooks of the run that was committed.
 func (g *group) inTx(ctx context.Context, fn func(ctx context.Context) error) ([]func(), error) {
 	r := &turn{next: make(chan step, 2), ran: make(chan error, 1)}
@@ -182,7 +182,7 @@ func (g *group) waiting() *turn {
 	}
 }
 
-// behind gives r its turn after others in the batch's transaction, as a savepoint. It
+// behind returns r its turn after others in the batch's transaction, as a savepoint. It
 // says whether r's answer hangs on the commit, as that of a failure does too:
 // a caller who hears of what others wrote must find it. An error means that the transaction is lost.
 func (g *group) behind(tx *sql.Tx, r *turn, watchdog *time.Timer) (bool, error) {
@@ -205,7 +205,7 @@ func (g *group) behind(tx *sql.Tx, r *turn, watchdog *time.Timer) (bool, error) 
 	return true, err
 }
 
-// alone gives r a transaction of its own after its batch was undone.
+// alone returns r a transaction of its own after its batch was undone.
 func (g *group) alone(r *turn, watchdog *time.Timer) {
 	tx, err := g.d.writer.BeginTx(context.Background(), nil)
 	if err == nil {

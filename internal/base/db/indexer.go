@@ -136,7 +136,7 @@ func (x *indexer) index(least int) {
 	}
 }
 
-// step indexes the rows of a table that have waited for longest, and gives their number. Its statements are not
+// step indexes the rows of a table that have waited for longest, and returns their number. Its statements are not
 // counted with those of requests.
 func (x *indexer) step(ctx context.Context, t Trigrams, most int) (int, error) {
 	var n int64

@@ -14,7 +14,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// handleOf gives SQLite's own handle of a connection. The driver ends a statement with its
+// handleOf returns SQLite's own handle of a connection. The driver ends a statement with its
 // context only up to the first row, starts a goroutine for it, and has no call for the rows after it.
 func handleOf(conn driver.Conn) (uintptr, error) {
 	v := reflect.Indirect(reflect.ValueOf(conn))
@@ -41,7 +41,7 @@ func (watched) Done() <-chan struct{} { return nil }
 // Err returns nil.
 func (watched) Err() error { return nil }
 
-// Value gives the context that ends by watchedKey.
+// Value returns the context that ends by watchedKey.
 func (w watched) Value(key any) any {
 	if key == (watchedKey{}) {
 		return w.Context
@@ -98,7 +98,7 @@ func (c *cachingConn) unending(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// interrupted gives the error of a context for that of a statement that was interrupted because the context ended.
+// interrupted returns the error of a context for that of a statement that was interrupted because the context ended.
 func interrupted(ctx context.Context, err error) error {
 	if lite, ok := errors.AsType[*sqlite.Error](err); ok && lite.Code()&0xff == sqlite3.SQLITE_INTERRUPT && ctx.Err() != nil {
 		return ctx.Err()

@@ -69,7 +69,7 @@ func (d *DB) openPostgres(ctx context.Context, cfg Config) error {
 }
 
 // lost closes the connections that wait in the pool after one of them turned out to be
-// dead: the others mostly are, and the next caller gets a new one. It gives err back.
+// dead: the others mostly are, and the next caller gets a new one. It returns err back.
 func (d *DB) lost(err error) error {
 	if d.pool == nil || !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrTimeout) {
 		return err

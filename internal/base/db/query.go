@@ -153,7 +153,7 @@ func SelectWith[T any](ctx context.Context, d *DB, fresh func() []any, query str
 	return out, apart, nil
 }
 
-// errHeavy ends a read that gives more text than it may.
+// errHeavy ends a read that returns more text than it may.
 var errHeavy = errors.New("rows have too much text")
 
 // weighed reads rows for an answer, at most as many bytes of text as read is given, and counts them. Where they are many it waits

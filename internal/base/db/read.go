@@ -176,7 +176,7 @@ func (d *DB) once(ctx context.Context, patience time.Duration, impatient func(),
 	return run(ctx, s)
 }
 
-// because gives the reason for which attempt ended a statement, err where it did not.
+// because returns the reason for which attempt ended a statement, err where it did not.
 func because(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -13,7 +13,7 @@ const (
 	sharedClose = "/*end*/"
 )
 
-// Shared marks a query that stands in a condition, as in "n.id IN (" + Shared(query) + ")", and names
+// Shared marks a query that is in a condition, as in "n.id IN (" + Shared(query) + ")", and names
 // no column from outside. PostgreSQL runs it once for a whole SELECT, also where that has it several times with
 // equal arguments. It pays for conditions with OR, which PostgreSQL answers by a hash table: it takes the making of this
 // table for a cost of each row that another one is joined to, and would rather read all rows. Elsewhere it would lose the
@@ -27,7 +27,7 @@ type piece struct {
 	shared int    // 1 for the pieces of the first query that is marked as shared, and so on; 0 for others
 }
 
-// cut cuts a SELECT at its marks if it has shared queries. Otherwise it gives nil.
+// cut cuts a SELECT at its marks if it has shared queries. Otherwise it returns nil.
 func cut(query string) []piece {
 	if !strings.Contains(query, sharedOpen) || !strings.HasPrefix(query, "SELECT") {
 		return nil
@@ -103,7 +103,7 @@ func occurrences(pieces []piece, args []any) []*occurrence {
 }
 
 // shareQueries writes a statement for PostgreSQL in which shared queries stand once each, at its beginning,
-// and gives its arguments.
+// and returns its arguments.
 func shareQueries(pieces []piece, args []any) (string, []any) {
 	all := occurrences(pieces, args)
 	var b strings.Builder

@@ -16,7 +16,7 @@ type Time struct{ time.Time }
 // NullTime is a Time that may be NULL.
 type NullTime = sql.Null[Time]
 
-// At gives t as the database keeps it.
+// At returns t as the database keeps it.
 func At(t time.Time) Time { return Time{utc(t)} }
 
 func utc(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -138,7 +138,7 @@ func (g *gathering) answer(parts []*part) {
 }
 
 // read answers parts of the same columns with one statement, or in halves where SQLite refuses that: how many queries it takes within
-// each other depends on their conditions as well. It gives how many parts the next statement may have: most, or fewer where these were too many.
+// each other depends on their conditions as well. It returns how many parts the next statement may have: most, or fewer where these were too many.
 func (g *gathering) read(parts []*part, most int) int {
 	err := g.db.readFor(g.ctx, parts)
 	const refused = 1 // the text of a statement, by SQLite

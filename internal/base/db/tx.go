@@ -44,7 +44,7 @@ func (d *DB) current(ctx context.Context) *tx {
 // with such a ctx may be undone, so it must not be remembered.
 func (d *DB) InTransaction(ctx context.Context) bool { return d.current(ctx) != nil }
 
-// Around gives the context for tests that undo whole requests by the transaction of ctx: they may do what no transaction of
+// Around returns the context for tests that undo whole requests by the transaction of ctx: they may do what no transaction of
 // the server may, see package intx.
 func Around(ctx context.Context) context.Context { return intx.Around[tx](ctx) }
 

@@ -263,7 +263,7 @@ func same(a, b any) bool {
 }
 
 // Assign sets the columns of a row to what a struct of pointers holds, which are tagged as
-// the row's fields; nil leaves a column alone. Where the tag empty:"null" stands beside, an
+// the row's fields; nil leaves a column alone. Where the tag empty:"null" is beside, an
 // empty text makes a column that may be NULL so. It panics where the row has no such column
 // or one of another type.
 func Assign(row, changes any) {
@@ -319,7 +319,7 @@ func Pick[A any](row any) *A {
 	return out
 }
 
-// detach gives an addressable value its own copies of all that it points to, so that a
+// detach returns an addressable value its own copies of all that it points to, so that a
 // change of one copy leaves the other as it was.
 func detach(v reflect.Value) {
 	switch v.Kind() {

@@ -108,7 +108,7 @@ func (w *Where) Args() []any { return append([]any(nil), w.args...) }
 
 // Marks returns "?,?,?,?" and its arguments for an IN list, each id once. The list is padded to a
 // power of two by repeating its first element, so that statement caches hold few
-// variants. Without ids it gives "NULL", which matches nothing.
+// variants. Without ids it returns "NULL", which matches nothing.
 func Marks[T comparable](ids []T) (string, []any) {
 	if len(ids) == 0 {
 		return "NULL", nil

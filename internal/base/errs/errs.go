@@ -89,7 +89,7 @@ func (e *Error) Error() string {
 	}
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 var names = [...]string{

@@ -42,7 +42,7 @@ func (f *Fields) Range(name string, n *int64, least, most int64) {
 	}
 }
 
-// Err gives an Invalid error with everything collected, or nil.
+// Err returns an Invalid error with everything collected, or nil.
 func (f Fields) Err() error {
 	if len(f) == 0 {
 		return nil

@@ -40,7 +40,7 @@ type Reaction struct {
 
 // On makes fn a handler of events of type E, after those registered before. Where E is an interface,
 // these are the events of all types that have its methods. The name
-// says what reacts, such as "system note"; it stands in errors and in Reactions.
+// says what reacts, such as "system note"; it is in errors and in Reactions.
 func On[E Event](b *Bus, name string, fn func(ctx context.Context, e E) error) {
 	t := reflect.TypeFor[E]()
 	h := handler{t, name, func(ctx context.Context, e any) error { return fn(ctx, e.(E)) }}

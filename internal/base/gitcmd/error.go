@@ -27,7 +27,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("git %s: exit code %d: %s", e.Command, e.Code, clip(said))
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is reports whether git met a full disk, where that is asked.

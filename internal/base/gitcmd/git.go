@@ -105,7 +105,7 @@ func orDefault[T comparable](v, fallback T) T {
 	return v
 }
 
-// Version gives git's own version, such as "2.39.5".
+// Version returns git's own version, such as "2.39.5".
 func (g *Git) Version(ctx context.Context) (string, error) {
 	out, err := g.output(ctx, call{anywhere: true, args: []string{"version"}}, 1<<10)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // maxLine bounds how far a line is followed in process.
 const maxLine = 100
 
-// line gives the commits of a selection, newest first, where it is plain to see: from one
+// line returns the commits of a selection, newest first, where it is plain to see: from one
 // commit back to another along single parents, or to where a known merge base says that
 // the other's history begins; a merge of such a line into the other likewise. Elsewhere
 // it says no, and git has to look.

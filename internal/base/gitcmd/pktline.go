@@ -27,7 +27,7 @@ func packetLength(from io.Reader) (head [4]byte, n int, err error) {
 }
 
 // ReadRequest reads one request of version 2 of git's protocol, packet lines up to a
-// flush, which it gives with the others as they came. One that is only a flush, or the
+// flush, which it returns with the others as they came. One that is only a flush, or the
 // end of the input where a request would begin, gives nothing. More than limit bytes are
 // ErrTooLarge.
 func ReadRequest(from io.Reader, limit int) ([]byte, error) {

@@ -257,7 +257,7 @@ func (p *pool) reap() {
 	}
 }
 
-// closeIdle ends the idle processes that fn selects and gives the number of those left.
+// closeIdle ends the idle processes that fn selects and returns the number of those left.
 func (p *pool) closeIdle(fn func(laneKey, *worker) bool) int {
 	var ended []*worker
 	left := 0

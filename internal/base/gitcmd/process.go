@@ -210,7 +210,7 @@ func drain(ctx context.Context, outputs []output) error {
 	return failed
 }
 
-// output runs a process and gives what it printed, at most limit bytes; more is ErrTooLarge.
+// output runs a process and returns what it printed, at most limit bytes; more is ErrTooLarge.
 func (g *Git) output(ctx context.Context, c call, limit int) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

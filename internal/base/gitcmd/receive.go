@@ -30,7 +30,7 @@ type Receive struct {
 	Stdout    io.Writer
 }
 
-// Refuse gives the reason why no push may make a change, "" where one may. Such changes are refused in the
+// Refuse returns the reason why no push may make a change, "" where one may. Such changes are refused in the
 // report, and the others are made, unless the client asks for all or none.
 type Refuse func(change gitstore.RefUpdate) string
 

@@ -27,7 +27,7 @@ const maxPacket = 65520 // bytes of a packet line, its length included
 // pushCapabilities is what the server can do for a push.
 const pushCapabilities = "report-status report-status-v2 delete-refs side-band-64k quiet atomic ofs-delta push-options object-format=sha1 agent=tenon"
 
-// advertise lists what stands in the repository.
+// advertise lists what is in the repository.
 func (r *Repo) advertise(ctx context.Context, p Receive) error {
 	refs, err := r.RefNames(ctx, "refs/")
 	if err != nil {

@@ -104,7 +104,7 @@ func TestRepo_Resolve(t *testing.T) {
 		{a.String()[:7], a},
 		{b.String()[:12], b},
 		{"tags/x", b},
-		{"release/1", a}, // a reference of no kind stands behind branches and tags
+		{"release/1", a}, // a reference of no kind is behind branches and tags
 		{"refs/release/1", b},
 		{"v/1", a},
 	}

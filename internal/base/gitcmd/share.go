@@ -39,7 +39,7 @@ func (r *Repo) Pool(ctx context.Context, from *Repo) error {
 	return nil
 }
 
-// fillPool gives a repository that has just been made the references and their objects.
+// fillPool returns a repository that has just been made the references and their objects.
 func (r *Repo) fillPool(ctx context.Context, from *Repo, refs []gitstore.Ref) error {
 	ids := make([]gitstore.ObjectID, len(refs))
 	for i, ref := range refs {
@@ -69,7 +69,7 @@ const maxHaves = 10_000
 
 // Copy brings everything that can be reached from the wanted objects of another
 // repository into r, but for what the references of r, or of the pool it is linked to,
-// reach already. It moves no reference and gives the bytes that were copied; into a
+// reach already. It moves no reference and returns the bytes that were copied; into a
 // quarantine where r is one's view. What from does not have is ErrNotFound.
 func (r *Repo) Copy(ctx context.Context, from *Repo, want []gitstore.ObjectID) (int64, error) {
 	have, err := r.haves(ctx, from)

@@ -24,7 +24,7 @@ type stream struct {
 	err    error
 }
 
-// stream starts a process and gives its output; Close ends it.
+// stream starts a process and returns its output; Close ends it.
 func (g *Git) stream(ctx context.Context, c call) (*stream, error) {
 	done, err := g.permit(ctx, c.load)
 	if err != nil {
@@ -45,7 +45,7 @@ func (g *Git) stream(ctx context.Context, c call) (*stream, error) {
 	return s, nil
 }
 
-// Read gives output; a failure of the process takes the place of io.EOF.
+// Read returns output; a failure of the process takes the place of io.EOF.
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.out.Read(p)
 	if err == nil {

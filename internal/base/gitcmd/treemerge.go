@@ -19,7 +19,7 @@ type joiner struct {
 // maxJoined bounds nested folders.
 const maxJoined = 1000
 
-// join merges folders that have the folder base in common, and gives the merged one. ok is false
+// join merges folders that have the folder base in common, and returns the merged one. ok is false
 // where git has to decide.
 func (j joiner) join(ctx context.Context, base, ours, theirs gitstore.ObjectID, depth int) (merged gitstore.ObjectID, ok bool, err error) {
 	switch {

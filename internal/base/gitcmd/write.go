@@ -7,7 +7,7 @@ import (
 )
 
 // BuildTree makes the tree that results from changes to a base commit or tree (zero:
-// the empty tree), and gives its id. Removals come first, so that a file may take the
+// the empty tree), and returns its id. Removals come first, so that a file may take the
 // place of a removed folder and the other way round; folders left empty go away.
 // ErrBadName is a path git would not check out, ErrNotFound a removal of nothing,
 // ErrPathConflict a path through a file or a file in the place of a folder.
@@ -19,7 +19,7 @@ func (r *Repo) BuildTree(ctx context.Context, base gitstore.ObjectID, changes []
 	return r.Repo.BuildTree(ctx, r, root, changes)
 }
 
-// CreateTag stores an annotated tag durably and gives its id; UpdateRefs then makes
+// CreateTag stores an annotated tag durably and returns its id; UpdateRefs then makes
 // the reference. No process is started unless the kind of the target is unknown.
 func (r *Repo) CreateTag(ctx context.Context, in gitstore.TagInput) (gitstore.ObjectID, error) {
 	if _, err := gitstore.TagRef(in.Name); err != nil {

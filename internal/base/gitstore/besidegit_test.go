@@ -66,7 +66,7 @@ func (j *journal) check(name gitstore.RefName, end gitstore.ObjectID) error {
 	return nil
 }
 
-// commits gives this many commits that nothing has named yet.
+// commits returns this many commits that nothing has named yet.
 func commits(t *testing.T, r *gitcmd.Repo, n int) (next func() gitstore.ObjectID) {
 	t.Helper()
 	var in strings.Builder

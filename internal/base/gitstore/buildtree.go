@@ -20,7 +20,7 @@ type Trees interface {
 	Tree(ctx context.Context, id ObjectID) (*Tree, error)
 }
 
-// BuildTree makes the tree that results from changes to a base tree, and gives its id. Removals come first, so that a file may take the
+// BuildTree makes the tree that results from changes to a base tree, and returns its id. Removals come first, so that a file may take the
 // place of a removed folder and the other way round; folders left empty go away.
 // ErrBadName is a path git would not check out, ErrNotFound a removal of nothing,
 // ErrPathConflict a path through a file or a file in the place of a folder.

@@ -69,7 +69,7 @@ func (c *Commit) Quote() string { return c.quoted(string(c.Raw)) }
 // QuoteTitle returns the title as other commits quote it.
 func (c *Commit) QuoteTitle() string { return firstLine(c.Quote()) }
 
-// QuoteAuthor gives name and address of the author as other commits quote them.
+// QuoteAuthor returns name and address of the author as other commits quote them.
 func (c *Commit) QuoteAuthor() string {
 	if end := strings.LastIndexByte(c.AuthorLine, '>'); end >= 0 {
 		return c.quoted(c.AuthorLine[:end+1])

@@ -97,7 +97,7 @@ type census struct {
 	Health
 	now   time.Time
 	packs map[string]int64  // sizes of packs by name without its ending
-	marks map[string]string // what else stands beside a pack: endings, by the same name
+	marks map[string]string // what else is beside a pack: endings, by the same name
 }
 
 // file counts one.
@@ -135,7 +135,7 @@ func (c *census) file(rel string, info fs.FileInfo) {
 	}
 }
 
-// sum adds up what stands in the folder of packs.
+// sum adds up what is in the folder of packs.
 func (c *census) sum(folder string) Health {
 	h := c.Health
 	for stem, marks := range c.marks {

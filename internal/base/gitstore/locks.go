@@ -23,7 +23,7 @@ type RefUpdate struct {
 
 // Objects looks up objects wherever git keeps them, packs and pools included.
 type Objects interface {
-	// Kind gives the kind of an object, ErrNotFound where it is missing.
+	// Kind returns the kind of an object, ErrNotFound where it is missing.
 	Kind(ctx context.Context, id ObjectID) (Kind, error)
 	// Peeled follows annotated tags to what they name in the end. An object that is missing is left out.
 	Peeled(ctx context.Context, ids []ObjectID) (map[ObjectID]Info, error)

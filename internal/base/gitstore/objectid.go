@@ -29,7 +29,7 @@ func EmptyTree() ObjectID { return hashObject(KindTree, nil) }
 // IsZero reports whether the id names no object.
 func (o ObjectID) IsZero() bool { return o == ObjectID{} }
 
-// String gives forty lower-case hexadecimal digits.
+// String returns forty lower-case hexadecimal digits.
 func (o ObjectID) String() string { return hex.EncodeToString(o[:]) }
 
 // Short returns the first eight digits, as the interface shows them.

@@ -12,7 +12,7 @@ import (
 	"tenon/internal/base/gittest"
 )
 
-// folders counts the quarantines that stand on disk.
+// folders counts the quarantines that are on disk.
 func folders(t *testing.T, r *gitcmd.Repo) int {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(r.Path(), "objects", "tmp_*"))

@@ -43,7 +43,7 @@ func (s *Store) Repo(path string) *Repo {
 	return &Repo{store: s, path: filepath.Join(s.root, filepath.Clean("/"+path))}
 }
 
-// Stats gives figures of the cache.
+// Stats returns figures of the cache.
 func (s *Store) Stats() lru.Stats { return s.packs.Stats() }
 
 // Trim empties the cache.

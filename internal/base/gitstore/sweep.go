@@ -16,7 +16,7 @@ import (
 const abandoned = 24 * time.Hour
 
 // Sweep removes what a crash left: the locks of processes before this one, and objects
-// that never came in, once no process can be at work on them any more. It gives the bytes it
+// that never came in, once no process can be at work on them any more. It returns the bytes it
 // freed.
 func (r *Repo) Sweep(ctx context.Context, now time.Time) (int64, error) {
 	if err := r.DropAllStaleLocks(); err != nil {

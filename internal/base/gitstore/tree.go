@@ -20,7 +20,7 @@ const (
 	ModeTree       Mode = 0o040000
 )
 
-// String gives six octal digits.
+// String returns six octal digits.
 func (m Mode) String() string { return fmt.Sprintf("%06o", uint32(m)) }
 
 // Kind returns the kind of object the mode promises: a submodule names a commit.
@@ -90,7 +90,7 @@ func ParseTree(id ObjectID, content []byte) (*Tree, error) {
 	return t, nil
 }
 
-// encodeTree sorts the entries as git does and gives the content of the tree object.
+// encodeTree sorts the entries as git does and returns the content of the tree object.
 func encodeTree(entries []TreeEntry) []byte {
 	sort.Slice(entries, func(i, j int) bool { return entries[i].sortKey() < entries[j].sortKey() })
 	var buf bytes.Buffer

@@ -18,7 +18,7 @@ import (
 	"tenon/internal/base/intx"
 )
 
-// WriteBlob stores a blob durably and gives its id. No process is started.
+// WriteBlob stores a blob durably and returns its id. No process is started.
 func (r *Repo) WriteBlob(ctx context.Context, content []byte) (ObjectID, error) {
 	return r.writeObject(ctx, KindBlob, content)
 }
@@ -34,7 +34,7 @@ type CommitInput struct {
 	Encoding   string    // of message and author, as the header of the commit names it; "" writes no header
 }
 
-// CommitTree stores a commit durably and gives its id. It neither moves a reference
+// CommitTree stores a commit durably and returns its id. It neither moves a reference
 // nor checks that tree and parents exist. No process is started.
 func (r *Repo) CommitTree(ctx context.Context, in CommitInput) (ObjectID, error) {
 	if in.Committer == (Signature{}) {
@@ -79,7 +79,7 @@ type TagInput struct {
 	Message string
 }
 
-// WriteTag stores an annotated tag of an object of this kind durably and gives its id;
+// WriteTag stores an annotated tag of an object of this kind durably and returns its id;
 // UpdateRefs then makes the reference. No process is started.
 func (r *Repo) WriteTag(ctx context.Context, in TagInput, target Kind) (ObjectID, error) {
 	if _, err := TagRef(in.Name); err != nil {
@@ -172,7 +172,7 @@ func (r *Repo) storeObject(ctx context.Context, kind Kind, size int64, in io.Rea
 	return id, nil
 }
 
-// placeObject gives a written file its name among the loose objects.
+// placeObject returns a written file its name among the loose objects.
 func placeObject(tmp, dir string, id ObjectID, durable bool) error {
 	place := placeIn(dir)
 	if err := place.put(tmp, loosePath(dir, id)); err != nil || !durable {
@@ -181,7 +181,7 @@ func placeObject(tmp, dir string, id ObjectID, durable bool) error {
 	return place.sync()
 }
 
-// encodeLoose writes header and content, compressed, and gives the id.
+// encodeLoose writes header and content, compressed, and returns the id.
 func (s *Store) encodeLoose(ctx context.Context, out io.Writer, kind Kind, size int64, in io.Reader) (ObjectID, error) {
 	sum := sha1.New()
 	buffered := bufio.NewWriter(out)

@@ -47,7 +47,7 @@ func NewRepo(t testing.TB, g *gitcmd.Git) *gitcmd.Repo {
 	return r
 }
 
-// Run runs the git command itself in a folder and gives its output.
+// Run runs the git command itself in a folder and returns its output.
 func Run(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	return RunIn(t, dir, "", args...)
@@ -78,7 +78,7 @@ func Signature(name string, unix int64) gitstore.Signature {
 	return gitstore.Signature{Name: name, Email: name + "@example.com", When: time.Unix(unix, 0).In(time.FixedZone("", 5*3600+1800))}
 }
 
-// Commit writes a commit of these files (on top of the first parent) and gives its id.
+// Commit writes a commit of these files (on top of the first parent) and returns its id.
 func Commit(t testing.TB, r *gitcmd.Repo, at int64, files map[string]string, parents ...gitstore.ObjectID) gitstore.ObjectID {
 	t.Helper()
 	ctx := context.Background()
@@ -147,7 +147,7 @@ func Fsck(t testing.TB, r *gitcmd.Repo) {
 	}
 }
 
-// Try runs the git command and gives what it said and whether it worked.
+// Try runs the git command and returns what it said and whether it worked.
 func Try(dir string, args ...string) (string, error) { return TryIn(dir, "", args...) }
 
 // TryIn is Try with an input.

@@ -151,8 +151,8 @@ func lastUsed(row *Row) string {
 	return ""
 }
 
-// Join gives the folder and the database the same id, where one or both have none, notes
-// which server uses them, and gives the id. Call it after Match and on the current schema.
+// Join returns the folder and the database the same id, where one or both have none, notes
+// which server uses them, and returns the id. Call it after Match and on the current schema.
 func Join(ctx context.Context, d *db.DB, folder string, by Server) (string, error) {
 	id, err := ReadID(folder)
 	if err != nil {

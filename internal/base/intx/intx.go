@@ -15,7 +15,7 @@ type allowed[T any] struct{ tx *T }
 
 func (allowed[T]) allows() {}
 
-// With gives the context in which a transaction runs.
+// With returns the context in which a transaction runs.
 func With[T any](ctx context.Context, tx *T) context.Context {
 	return context.WithValue(ctx, key{}, tx)
 }
@@ -31,13 +31,13 @@ func Of[T any](ctx context.Context) *T {
 	return nil
 }
 
-// Around gives the context for tests that undo whole requests by a transaction around them: what runs
+// Around returns the context for tests that undo whole requests by a transaction around them: what runs
 // in it, and not in a transaction of its own that joins this one, may do everything.
 func Around[T any](ctx context.Context) context.Context {
 	return context.WithValue(ctx, key{}, allowed[T]{Of[T](ctx)})
 }
 
-// Joining gives the context of what joins tx, the transaction of ctx.
+// Joining returns the context of what joins tx, the transaction of ctx.
 func Joining[T any](ctx context.Context, tx *T) context.Context {
 	if _, around := ctx.Value(key{}).(allowed[T]); around {
 		return With(ctx, tx)

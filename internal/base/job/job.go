@@ -181,7 +181,7 @@ type Config struct {
 	Patience time.Duration
 
 	// Observe, where set, is called when an attempt at a job begins, and done when it ends. The
-	// attempt runs with the context that it gives.
+	// attempt runs with the context that it returns.
 	Observe func(ctx context.Context, kind string) (with context.Context, done func(Outcome, error))
 
 	// Owner names what may have but one queue at a time, such as a data folder that

@@ -14,7 +14,7 @@ import (
 // insertTopic is what River calls notifications about new jobs.
 const insertTopic = "river_insert"
 
-// bell tells River's clients of this process which queues have new jobs. It stands in for
+// bell tells River's clients of this process which queues have new jobs. It is in for
 // the notifications of PostgreSQL, which SQLite does not have: the process that enqueues a
 // job is the one that works on it.
 type bell struct {
@@ -179,7 +179,7 @@ func (d *driver[T]) UnwrapExecutor(tx T) riverdriver.ExecutorTx {
 	return &executorTx{ExecutorTx: d.Driver.UnwrapExecutor(tx), how: d.how, committed: func(string) {}}
 }
 
-// UnwrapTx gives the transaction of an executor back.
+// UnwrapTx returns the transaction of an executor back.
 func (d *driver[T]) UnwrapTx(tx riverdriver.ExecutorTx) T {
 	if own, ok := tx.(*executorTx); ok {
 		tx = own.ExecutorTx

@@ -97,7 +97,7 @@ func (w *Writer) full() {
 
 const hex = "0123456789abcdef"
 
-// plain are the bytes of ASCII that stand in a string as they are.
+// plain are the bytes of ASCII that are in a string as they are.
 var plain = func() (set [utf8.RuneSelf]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		set[c] = c != '"' && c != '\\'
@@ -194,7 +194,7 @@ func (w *Writer) any(v any) {
 	w.raw(out[:len(out)-1]) // the encoder ends with a newline
 }
 
-// raw is Raw for what stands in scratch.
+// raw is Raw for what is in scratch.
 func (w *Writer) raw(out []byte) {
 	w.buf = append(w.buf, out...)
 	w.full()

@@ -45,7 +45,7 @@ type Limits struct {
 // ErrTooLarge is a report beyond its limits.
 var ErrTooLarge = errors.New("the report is too large")
 
-// element is a testcase as it stands in the report.
+// element is a testcase as it is in the report.
 type element struct {
 	Name    string   `xml:"name,attr"`
 	Class   string   `xml:"classname,attr"`
@@ -106,7 +106,7 @@ func seconds(text string) float64 {
 	return n
 }
 
-// Read gives fn each case of the report in r, at any depth of suites. A report that cannot be understood is an
+// Read returns fn each case of the report in r, at any depth of suites. A report that cannot be understood is an
 // error that says where, one beyond its limits ErrTooLarge; what fn answers ends the reading.
 func Read(r io.Reader, limits Limits, fn func(Case) error) error {
 	in := &bounded{from: r, left: limits.Bytes}

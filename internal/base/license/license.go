@@ -223,7 +223,7 @@ var (
 	projects = pattern.New(`[<{\[](?:project|program|one line to give the (?:program|library)'s name and (?:a brief|an) idea of what it does\.)[>}\]]`)
 )
 
-// Filling is what stands in the blanks of a text; an empty value leaves its blanks.
+// Filling is what is in the blanks of a text; an empty value leaves its blanks.
 type Filling struct {
 	Year              int
 	FullName, Project string

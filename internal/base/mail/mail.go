@@ -50,7 +50,7 @@ func New(c Config) *Sender { return &Sender{config: c} }
 // Header is one line above a message.
 type Header struct{ Name, Value string }
 
-// Message is one mail to one reader. What stands in a header loses its control characters, so
+// Message is one mail to one reader. What is in a header loses its control characters, so
 // that no text begins a header of its own.
 type Message struct {
 	FromName   string // shown as the sender; "" is the name of Config.From
@@ -72,7 +72,7 @@ type RefusedError struct{ Err error }
 // Error returns the answer of the server.
 func (e *RefusedError) Error() string { return "refused: " + e.Err.Error() }
 
-// Unwrap gives what the server answered.
+// Unwrap returns what the server answered.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Conn is a connection on which messages are sent one after the other.

@@ -24,7 +24,7 @@ const MaxDocument = 256 << 10
 // anchors is what the ids of headings begin with, so that none is one of the page around.
 const anchors = "user-content-"
 
-// Resolve gives the address that a link or a picture of a document leads to; it gets what
+// Resolve returns the address that a link or a picture of a document leads to; it gets what
 // has neither a host nor an anchor alone. "" drops the picture and leaves the link's text.
 type Resolve func(address string, picture bool) string
 
@@ -185,7 +185,7 @@ func Document(source string, resolve Resolve) string {
 // Plain shows a text as it is.
 func Plain(source string) string { return "<pre>" + html.EscapeString(source) + "</pre>" }
 
-// redirect gives links and pictures the addresses that they lead to.
+// redirect returns links and pictures the addresses that they lead to.
 func redirect(tree ast.Node, source []byte, resolve Resolve) {
 	var gone []ast.Node
 	var shown []*ast.Image

@@ -8,7 +8,7 @@ import (
 
 // Fence is a block of code between fences.
 type Fence struct {
-	Info    string // what stands behind the opening fence, trimmed
+	Info    string // what is behind the opening fence, trimmed
 	Content string // its lines, each with its end
 }
 

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Frames returns rendered HTML in which pictures whose addresses are allowed are frames that show the pages there. What stands in a link stays
+// Frames returns rendered HTML in which pictures whose addresses are allowed are frames that show the pages there. What is in a link stays
 // a picture.
 func Frames(rendered string, allowed func(address string) bool) string {
 	if !strings.Contains(rendered, "<img ") {

@@ -63,7 +63,7 @@ var free = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer(
 // for itself.
 type Run struct {
 	Start int    // its first byte in the source
-	Text  string // as it stands in the source
+	Text  string // as it is in the source
 	Link  bool   // it is an address
 	First bool   // it begins a line
 }

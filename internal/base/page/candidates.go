@@ -251,7 +251,7 @@ func (c Candidates) within(sets []sized, n int) Candidates {
 	return c
 }
 
-// sizes gives sets of candidates, the smallest first, with their sizes, in which ids count as
+// sizes returns sets of candidates, the smallest first, with their sizes, in which ids count as
 // often as they are selected.
 func sizes(ctx context.Context, d *db.DB, sets []Candidates) ([]sized, error) {
 	type size struct {

@@ -26,7 +26,7 @@ type Column struct {
 	compare func(a, b string) int // of the texts of a Slice; nil compares bytes
 }
 
-// nulls says where the rows stand in which a column is NULL.
+// nulls says where the rows are in which a column is NULL.
 type nulls int
 
 const (
@@ -49,7 +49,7 @@ const (
 // ID is the column that tells rows of the same rank apart.
 func ID(sql string) Column { return Column{name: "id", sql: sql} }
 
-// Int is a column of integers. Name stands in cursors.
+// Int is a column of integers. Name is in cursors.
 func Int(name, sql string) Column { return Column{name: name, sql: sql} }
 
 // Text is a column of texts.

@@ -25,7 +25,7 @@ type Query struct {
 	// Where conditions are served by other indexes than the order is, each of them says
 	// which rows it leaves. A list with candidates has a Key.
 	Candidates []Candidates
-	Places     *Places // nil where the rows stand in no places, or in many
+	Places     *Places // nil where the rows are in no places, or in many
 
 	// Along is an order that an index serves and in which rows stand side by side in the table:
 	// they are counted in it, so that each page of the table is read once; "" leaves the order to

@@ -12,7 +12,7 @@ import (
 // ErrTooLarge says that an answer has more bytes than were wanted.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// Fetch gets what stands at a URL, at most so many bytes. An address that may not be reached is a *[BlockedError], an answer other than
+// Fetch gets what is at a URL, at most so many bytes. An address that may not be reached is a *[BlockedError], an answer other than
 // 200 a *[StatusError].
 func (d *Dialer) Fetch(ctx context.Context, url string, timeout time.Duration, most int64) ([]byte, error) {
 	if _, err := d.CheckURL(url); err != nil {

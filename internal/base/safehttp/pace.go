@@ -77,7 +77,7 @@ func (m *meter) count(n int, waited time.Duration) error {
 	return nil
 }
 
-// Reader reads from the body of an answer and gives ErrTooSlow when it comes too slowly.
+// Reader reads from the body of an answer and returns ErrTooSlow when it comes too slowly.
 // stop must end a read in progress, as cancelling the request does; it is called when
 // nothing comes for half of the window.
 func (p Pace) Reader(body io.Reader, stop func()) io.Reader {

@@ -68,7 +68,7 @@ func (t *Tunnel) Address() string {
 	return "http://tenon:" + t.secret + "@" + t.listener.Addr().String()
 }
 
-// Blocked gives the reason why the tunnel refused to connect or broke off, nil where it
+// Blocked returns the reason why the tunnel refused to connect or broke off, nil where it
 // did not.
 func (t *Tunnel) Blocked() error {
 	t.mu.Lock()

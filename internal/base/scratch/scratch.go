@@ -3,7 +3,7 @@
 //
 // A folder is locked as long as its program runs, by a lock that the kernel lets go of
 // however the program ends. Sweep takes a folder away only where all of this holds: it
-// stands in the folder for temporary files under the name that Make gives, it is a folder
+// is in the folder for temporary files under the name that Make gives, it is a folder
 // and no link, it belongs to this user and to no other user by its mode, it holds the mark
 // that Make writes, or nothing at all, and it is not locked.
 package scratch

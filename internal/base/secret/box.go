@@ -79,7 +79,7 @@ func (b *Box) Open(context, sealed string) (string, error) {
 	return string(text), nil
 }
 
-// Try is Open, where what was sealed with another key counts as lost: it gives false for that.
+// Try is Open, where what was sealed with another key counts as lost: it returns false for that.
 func (b *Box) Try(context, sealed string) (text string, ok bool) {
 	text, err := b.Open(context, sealed)
 	return text, err == nil

@@ -40,7 +40,7 @@ func Make(data string) (*Box, error) {
 }
 
 // Replace puts a new key into the data folder and keeps the file that was there under the
-// name that it gives, "" for none. What was sealed or signed with the old key is lost.
+// name that it returns, "" for none. What was sealed or signed with the old key is lost.
 func Replace(data string) (kept string, err error) {
 	name := filepath.Join(data, KeyFile)
 	for n := 1; ; n++ {

@@ -87,7 +87,7 @@ func (r *Reader) reopen() error {
 	return nil
 }
 
-// Read gives content as soon as there is some; a failure of the maker takes the place of
+// Read returns content as soon as there is some; a failure of the maker takes the place of
 // io.EOF.
 func (r *Reader) Read(p []byte) (int, error) {
 	if r.growing == nil {

@@ -114,7 +114,7 @@ func where(p authz.Place) db.Where {
 	return w
 }
 
-// List gives the tokens of a place that a filter selects.
+// List returns the tokens of a place that a filter selects.
 func (s *Service) List(ctx context.Context, as authz.Actor, p authz.Place, f token.Filter) (page.Page[Token], error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return page.Page[Token]{}, err
@@ -131,7 +131,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p authz.Place, f tok
 	return list, nil
 }
 
-// Find gives one token of a place.
+// Find returns one token of a place.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p authz.Place, id token.ID) (*Token, error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p authz.Place, in 
 	return out, key, nil
 }
 
-// Rotate replaces a token by a new one with the same rights and gives the new secret.
+// Rotate replaces a token by a new one with the same rights and returns the new secret.
 // day is its last day, nil for a week. No user rotates a token that may do more than they.
 func (s *Service) Rotate(ctx context.Context, as authz.Actor, p authz.Place, id token.ID, day *string) (*Token, string, error) {
 	old, err := s.mayChange(ctx, as, p, id)

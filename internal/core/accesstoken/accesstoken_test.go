@@ -71,7 +71,7 @@ func (f *fixture) user(name string) authz.Actor {
 	return u.Actor()
 }
 
-// group makes a private group; what it gives is the place for any actor.
+// group makes a private group; what it returns is the place for any actor.
 func (f *fixture) group(as authz.Actor, path string) authz.Place {
 	f.t.Helper()
 	v := authz.Private
@@ -93,7 +93,7 @@ func (f *fixture) project(path string, parent authz.Place) authz.Place {
 	}
 	return authz.Place{
 		Namespace: id, Parent: &parent.Namespace, ID: int64(id), Name: path,
-		Subject: authz.Subject{Thing: "Project", Namespace: id, IsProject: true},
+		Subject: authz.Subject{Noun: "Project", Namespace: id, IsProject: true},
 	}
 }
 

@@ -55,7 +55,7 @@ func (f DeployFilter) where(now time.Time) db.Where {
 	return w
 }
 
-// ListDeploy gives the deploy tokens of a place by number.
+// ListDeploy returns the deploy tokens of a place by number.
 func (s *Service) ListDeploy(ctx context.Context, as authz.Actor, p authz.Place, f DeployFilter) (page.Page[token.DeployToken], error) {
 	if err := s.requireDeploy(ctx, as, p, authz.ReadProjectDeployTokens, authz.ReadGroupDeployTokens); err != nil {
 		return page.Page[token.DeployToken]{}, err
@@ -65,7 +65,7 @@ func (s *Service) ListDeploy(ctx context.Context, as authz.Actor, p authz.Place,
 	return s.Tokens.DeployTokens(ctx, w, f.Range)
 }
 
-// ListAllDeploy gives the deploy tokens of all places. Only administrators may.
+// ListAllDeploy returns the deploy tokens of all places. Only administrators may.
 func (s *Service) ListAllDeploy(ctx context.Context, as authz.Actor, f DeployFilter) (page.Page[token.DeployToken], error) {
 	if err := s.Policy.Require(ctx, as, authz.ListDeployTokens, authz.Subject{}); err != nil {
 		return page.Page[token.DeployToken]{}, err
@@ -73,7 +73,7 @@ func (s *Service) ListAllDeploy(ctx context.Context, as authz.Actor, f DeployFil
 	return s.Tokens.DeployTokens(ctx, f.where(s.Now()), f.Range)
 }
 
-// FindDeploy gives one deploy token of a place.
+// FindDeploy returns one deploy token of a place.
 func (s *Service) FindDeploy(ctx context.Context, as authz.Actor, p authz.Place, id token.ID) (*token.DeployToken, error) {
 	if err := s.requireDeploy(ctx, as, p, authz.ReadProjectDeployTokens, authz.ReadGroupDeployTokens); err != nil {
 		return nil, err

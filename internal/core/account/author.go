@@ -7,7 +7,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// ByAddresses gives the users who proved to read some addresses, for authors of commits, under the
+// ByAddresses returns the users who proved to read some addresses, for authors of commits, under the
 // addresses as they were given. It asks for no permission.
 func (s *Service) ByAddresses(ctx context.Context, emails []string) (map[string]*Summary, error) {
 	folded := make([]string, len(emails))

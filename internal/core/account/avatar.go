@@ -21,7 +21,7 @@ func (s *Service) SetAvatar(ctx context.Context, id authz.UserID, name string) e
 	return errs.Wrap(err, "set avatar of user")
 }
 
-// WithPublicEmail gives the summary of the user who shows this address to everybody, nil
+// WithPublicEmail returns the summary of the user who shows this address to everybody, nil
 // where no user does.
 func (s *Service) WithPublicEmail(ctx context.Context, as authz.Actor, email string) (*User, error) {
 	if err := s.Policy.Require(ctx, as, authz.ListUsers, authz.Subject{}); err != nil {

@@ -40,7 +40,7 @@ func (s *Service) CreateBot(ctx context.Context, as authz.Actor, prefix, name st
 	return row.ID, nil
 }
 
-// Bots gives the bots whose usernames begin with a prefix.
+// Bots returns the bots whose usernames begin with a prefix.
 func (s *Service) Bots(ctx context.Context, prefix string) ([]authz.UserID, error) {
 	after := prefix[:len(prefix)-1] + string(prefix[len(prefix)-1]+1)
 	ids, err := db.Select[authz.UserID](ctx, s.DB, "SELECT id FROM users WHERE user_type = ? AND username_fold >= ? AND username_fold < ? ORDER BY id",

@@ -18,7 +18,7 @@ type Counts struct {
 	ReviewRequested       int `db:"review_requested"`
 }
 
-// Count gives the actor's counts in one statement.
+// Count returns the actor's counts in one statement.
 func (s *Service) Count(ctx context.Context, as authz.Actor) (Counts, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadOwnUser, authz.Subject{}); err != nil {
 		return Counts{}, err
@@ -82,7 +82,7 @@ type Activity struct {
 	Day      string `db:"last_activity_on"` // YYYY-MM-DD
 }
 
-// Activities gives the people who did something on a day or later, longest ago first. Only
+// Activities returns the people who did something on a day or later, longest ago first. Only
 // administrators may.
 func (s *Service) Activities(ctx context.Context, as authz.Actor, from string, r page.Range) (page.Page[Activity], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadActivities, authz.Subject{}); err != nil {

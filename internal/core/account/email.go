@@ -24,7 +24,7 @@ type Address struct {
 
 const fromAddresses = ` FROM emails e WHERE e.user_id = ? AND NOT e.is_primary AND NOT e.pending`
 
-// Emails gives the secondary addresses of a user, oldest first: zero is the actor,
+// Emails returns the secondary addresses of a user, oldest first: zero is the actor,
 // another user's are for administrators, here and below.
 func (s *Service) Emails(ctx context.Context, as authz.Actor, user authz.UserID, r page.Range) (page.Page[Address], error) {
 	user, _, err := s.mayAddress(ctx, as, user)
@@ -40,7 +40,7 @@ func (s *Service) Emails(ctx context.Context, as authz.Actor, user authz.UserID,
 	return list, nil
 }
 
-// Email gives one of a user's secondary addresses.
+// Email returns one of a user's secondary addresses.
 func (s *Service) Email(ctx context.Context, as authz.Actor, user authz.UserID, id int64) (Address, error) {
 	user, _, err := s.mayAddress(ctx, as, user)
 	if err != nil {
@@ -68,7 +68,7 @@ type EmailInput struct {
 	Confirmed bool
 }
 
-// AddEmail gives a user one more address. One that is taken is Invalid.
+// AddEmail returns a user one more address. One that is taken is Invalid.
 func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserID, in EmailInput) (Address, error) {
 	user, username, err := s.mayAddress(ctx, as, user)
 	if err != nil {

@@ -64,13 +64,13 @@ func (s *Service) Unfollow(ctx context.Context, as authz.Actor, id authz.UserID)
 	return u, nil
 }
 
-// Followers gives the active users who follow a user, by their ids. Closed profiles are
+// Followers returns the active users who follow a user, by their ids. Closed profiles are
 // NotFound.
 func (s *Service) Followers(ctx context.Context, as authz.Actor, id authz.UserID, r page.Range) (page.Page[*User], error) {
 	return s.follows(ctx, as, id, "SELECT follower_id FROM follows WHERE followee_id = ?", r)
 }
 
-// Following gives the active users that a user follows, by their ids. Closed profiles are
+// Following returns the active users that a user follows, by their ids. Closed profiles are
 // NotFound.
 func (s *Service) Following(ctx context.Context, as authz.Actor, id authz.UserID, r page.Range) (page.Page[*User], error) {
 	return s.follows(ctx, as, id, "SELECT followee_id FROM follows WHERE follower_id = ?", r)

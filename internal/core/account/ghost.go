@@ -13,7 +13,7 @@ import (
 // ghostBio is what the profile of the ghost says.
 const ghostBio = "Holds what users of deleted accounts left behind. This account cannot sign in."
 
-// ghost gives the user who owns what deleted users leave, and makes it the first time:
+// ghost returns the user who owns what deleted users leave, and makes it the first time:
 // ghost, or ghost1 and so on where the name is a user's.
 func (s *Service) ghost(ctx context.Context) (authz.UserID, error) {
 	var id authz.UserID

@@ -57,7 +57,7 @@ func (s *Service) PasswordLink(ctx context.Context, as authz.Actor, id authz.Use
 // errNoLink is the one answer to links that are unknown, used or expired.
 var errNoLink = errs.Missing("Link")
 
-// LinkedUser gives the user whose password a link sets, by its secret. A link that is
+// LinkedUser returns the user whose password a link sets, by its secret. A link that is
 // unknown, was used or is too old is NotFound.
 func (s *Service) LinkedUser(ctx context.Context, key string) (*User, error) {
 	id, err := s.linked(ctx, key)
@@ -67,7 +67,7 @@ func (s *Service) LinkedUser(ctx context.Context, key string) (*User, error) {
 	return s.load(ctx, "u.id = ?", id)
 }
 
-// linked gives the user of a link that is good.
+// linked returns the user of a link that is good.
 func (s *Service) linked(ctx context.Context, key string) (authz.UserID, error) {
 	if key == "" || len(key) > secret.MaxToken {
 		return 0, errNoLink
@@ -82,7 +82,7 @@ func (s *Service) linked(ctx context.Context, key string) (authz.UserID, error) 
 	return id, nil
 }
 
-// UseLink gives the user of a link, who asks from an address, a password and ends the link. What is wrong with the
+// UseLink returns the user of a link, who asks from an address, a password and ends the link. What is wrong with the
 // password is Invalid with a map, and the link stays good.
 func (s *Service) UseLink(ctx context.Context, key, password, from string) error {
 	u, err := s.LinkedUser(ctx, key)

@@ -43,7 +43,7 @@ type Filter struct {
 // hiddenStates are kept from the lists of everybody but administrators.
 var hiddenStates = []State{Blocked, LDAPBlocked, Banned}
 
-// List gives users, newest first unless the filter says otherwise. A user who is not signed
+// List returns users, newest first unless the filter says otherwise. A user who is not signed
 // in may only look for one username. Administrators get whole profiles, others
 // summaries without private addresses meant for anybody's eyes.
 func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[*User], error) {
@@ -84,7 +84,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 // texts are searched.
 var texts = db.Trigrams{Table: "users", Columns: []string{"name_fold", "username_fold"}}
 
-// Indexed gives the texts that lists search.
+// Indexed returns the texts that lists search.
 func (s *Service) Indexed() db.Trigrams { return texts }
 
 // candidates are the users that an index finds by their names.
@@ -220,7 +220,7 @@ var orders = page.Orders{
 	"updated_at": {page.Time("updated_at", "u.updated_at"), page.ID("u.id")},
 }
 
-// order gives the order of the list.
+// order returns the order of the list.
 func (f *Filter) order() page.Order {
 	if f.Search != nil && f.OrderBy == "" {
 		term := db.Fold(f.term())

@@ -28,7 +28,7 @@ type attempt struct {
 	LockedAt       *db.Time `db:"locked_at"`
 }
 
-// AuthenticatePassword gives the person with this username or primary address and
+// AuthenticatePassword returns the person with this username or primary address and
 // password, who asks from an address, "" for none. Whatever does not fit is Unauthorized, in the same time; who fits but may
 // not act is Forbidden with the reason. Where too many sign on at once it is Unavailable.
 //
@@ -52,7 +52,7 @@ func (a *attempt) actor() authz.Actor {
 	return authz.Actor{UserID: a.ID, Username: a.Username, Admin: a.Admin, Auditor: a.Auditor, External: a.External}
 }
 
-// prove gives the account with this name and password, whatever state it is in.
+// prove returns the account with this name and password, whatever state it is in.
 func (s *Service) prove(ctx context.Context, login, password, from string) (attempt, error) {
 	id, err := s.namedBy(ctx, login)
 	if err != nil {
@@ -208,7 +208,7 @@ func (s *Service) Unlock(ctx context.Context, as authz.Actor, id authz.UserID) (
 	return s.load(ctx, "u.id = ?", id)
 }
 
-// WithoutPassword gives those of some people who have no password: a link has to be
+// WithoutPassword returns those of some people who have no password: a link has to be
 // handed over to them, or another password made. It is for administrators.
 func (s *Service) WithoutPassword(ctx context.Context, as authz.Actor, ids []authz.UserID) (map[authz.UserID]bool, error) {
 	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {

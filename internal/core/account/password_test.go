@@ -18,7 +18,7 @@ import (
 
 const rightPassword = "zebra-crossing-42"
 
-// guarded gives a person with a password and what it takes to try it.
+// guarded returns a person with a password and what it takes to try it.
 func guarded(h *accounttest.World, name string) (*account.User, func(login, password string) error) {
 	u, _ := h.User(name, func(in *account.Input) { in.ForceRandomPassword = false; in.Password = rightPassword })
 	return u, func(login, password string) error {

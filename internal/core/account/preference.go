@@ -30,7 +30,7 @@ func IssueOrders() []string {
 	return out
 }
 
-// Prefer changes the actor's own preferences and gives the account.
+// Prefer changes the actor's own preferences and returns the account.
 func (s *Service) Prefer(ctx context.Context, as authz.Actor, p Preferences) (*User, error) {
 	if err := s.Policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{}); err != nil {
 		return nil, err

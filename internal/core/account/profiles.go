@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Profiles gives users with their profiles as the caller may see them, their own private part
+// Profiles returns users with their profiles as the caller may see them, their own private part
 // included, with as many statements for many as for one. Unknown ids are missing, and all are for
 // callers who may not read users.
 func (s *Service) Profiles(ctx context.Context, as authz.Actor, ids []authz.UserID) (map[authz.UserID]*View, error) {
@@ -42,7 +42,7 @@ func (s *Service) Profiles(ctx context.Context, as authz.Actor, ids []authz.User
 	return out, nil
 }
 
-// Statuses gives what users say of the moment, in one statement. Those who say nothing are missing.
+// Statuses returns what users say of the moment, in one statement. Those who say nothing are missing.
 func (s *Service) Statuses(ctx context.Context, as authz.Actor, ids []authz.UserID) (map[authz.UserID]*Status, error) {
 	out := make(map[authz.UserID]*Status, len(ids))
 	if err := s.Policy.Require(ctx, as, authz.ReadUserStatus, authz.Subject{}); err != nil {

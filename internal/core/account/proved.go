@@ -11,7 +11,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Proved gives the addresses that are a user's beyond doubt, folded: the confirmed ones
+// Proved returns the addresses that are a user's beyond doubt, folded: the confirmed ones
 // and the private one. It asks for no permission.
 func (s *Service) Proved(ctx context.Context, id authz.UserID) ([]string, error) {
 	list, err := db.Select[string](ctx, s.DB, "SELECT email_fold FROM emails WHERE user_id = ? AND confirmed_at IS NOT NULL ORDER BY id", id)

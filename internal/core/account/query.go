@@ -66,7 +66,7 @@ func (s *Service) summaries(ctx context.Context, ids []authz.UserID) ([]User, er
 	return out, nil
 }
 
-// Identities gives the users' accounts with other providers, for administrators and
+// Identities returns the users' accounts with other providers, for administrators and
 // each user's own answers.
 func (s *Service) Identities(ctx context.Context, ids []authz.UserID) (map[authz.UserID][]Identity, error) {
 	out := make(map[authz.UserID][]Identity, len(ids))
@@ -85,7 +85,7 @@ func (s *Service) Identities(ctx context.Context, ids []authz.UserID) (map[authz
 	return out, nil
 }
 
-// PassedIdentities gives a user's accounts with other providers where the user lets ID tokens of jobs tell them. It asks for no permission and is
+// PassedIdentities returns a user's accounts with other providers where the user lets ID tokens of jobs tell them. It asks for no permission and is
 // for core.
 func (s *Service) PassedIdentities(ctx context.Context, id authz.UserID) ([]Identity, error) {
 	rows, err := db.Select[Identity](ctx, s.DB, `SELECT i.user_id, i.provider, i.extern_uid FROM identities i JOIN users u ON u.id = i.user_id

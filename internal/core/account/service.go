@@ -22,7 +22,7 @@ type Places interface {
 	// CreatePersonal makes the namespace in the transaction of ctx, with its route and
 	// with the owner as its member. A path that is taken is db.ErrDuplicate.
 	CreatePersonal(ctx context.Context, owner authz.UserID, path, name string) (authz.NamespaceID, error)
-	// Rename gives it another path and name in the transaction of ctx. The old path
+	// Rename returns it another path and name in the transaction of ctx. The old path
 	// leads to the new one. A path that is taken is db.ErrDuplicate.
 	Rename(ctx context.Context, id authz.NamespaceID, path, name string) error
 	// Uproot removes it in the transaction of ctx; everything in it must be gone.
@@ -63,7 +63,7 @@ type Service struct {
 	above Above
 }
 
-// Above is what stands above accounts.
+// Above is what is above accounts.
 type Above struct {
 	Executors []Executor // who takes care of what departing users leave, in this order
 }
@@ -76,14 +76,14 @@ func New(d Deps) *Service {
 	return &Service{Deps: d, people: newSummaryCache()}
 }
 
-// Connect gives the service what stands above it, once and before the first use.
+// Connect returns the service what is above it, once and before the first use.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // Watch has a function called after each commit of a change of a user. It is called once
 // for each function, before the first use.
 func (s *Service) Watch(changed func(id authz.UserID)) { s.watchers = append(s.watchers, changed) }
 
-// Executors gives those that Connect was given.
+// Executors returns those that Connect was given.
 func (s *Service) Executors() []Executor { return s.above.Executors }
 
 // CommitHost is the host name of private commit addresses.
@@ -94,7 +94,7 @@ func (s *Service) CommitHost() string {
 	return "users.noreply." + s.URLs.Host()
 }
 
-// Find gives a user with the whole profile. The actor must be signed in; which fields
+// Find returns a user with the whole profile. The actor must be signed in; which fields
 // it may see is said at the entities.
 func (s *Service) Find(ctx context.Context, as authz.Actor, id authz.UserID) (*User, error) {
 	if err := s.mayRead(ctx, as); err != nil {
@@ -111,7 +111,7 @@ func (s *Service) ByUsername(ctx context.Context, as authz.Actor, username strin
 	return s.load(ctx, "u.username_fold = ?", db.Fold(username))
 }
 
-// Current gives the actor's own account.
+// Current returns the actor's own account.
 func (s *Service) Current(ctx context.Context, as authz.Actor) (*User, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadOwnUser, authz.Subject{}); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func undecided(err error) error {
 	return fmt.Errorf("verify password: %w", err)
 }
 
-// Admit gives the actor behind an account that proved itself without a token or a
+// Admit returns the actor behind an account that proved itself without a token or a
 // password, such as by an SSH key, and notes that the user was active. NotFound is the
 // answer where there is no such user, Forbidden with the reason where it may not act.
 func (s *Service) Admit(ctx context.Context, id authz.UserID) (authz.Actor, error) {
@@ -41,7 +41,7 @@ func (s *Service) Admit(ctx context.Context, id authz.UserID) (authz.Actor, erro
 	}, nil
 }
 
-// ActorFor gives the actor that a user is, with every right of the account: ref is an id
+// ActorFor returns the actor that a user is, with every right of the account: ref is an id
 // or a username. It asks for no permission; the server's own commands use it.
 // NotFound is the answer where there is no such user.
 func (s *Service) ActorFor(ctx context.Context, ref string) (authz.Actor, error) {

@@ -47,7 +47,7 @@ const (
 	maxStatus    = 100 // characters of a message
 )
 
-// OwnStatus gives the actor's own status.
+// OwnStatus returns the actor's own status.
 func (s *Service) OwnStatus(ctx context.Context, as authz.Actor) (Status, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadOwnUser, authz.Subject{}); err != nil {
 		return Status{}, err
@@ -55,7 +55,7 @@ func (s *Service) OwnStatus(ctx context.Context, as authz.Actor) (Status, error)
 	return s.status(ctx, as.UserID)
 }
 
-// StatusOf gives the status of the user with this number or username, to anybody.
+// StatusOf returns the status of the user with this number or username, to anybody.
 func (s *Service) StatusOf(ctx context.Context, as authz.Actor, ref string) (Status, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadUserStatus, authz.Subject{}); err != nil {
 		return Status{}, err

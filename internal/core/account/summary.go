@@ -33,7 +33,7 @@ func newSummaryCache() *summaryCache {
 	return &summaryCache{users: make(map[authz.UserID]summary)}
 }
 
-// take copies what is known of ids into out. It gives the ids that are to be read, each
+// take copies what is known of ids into out. It returns the ids that are to be read, each
 // once, and the generation to hand to put afterwards.
 func (c *summaryCache) take(ids []authz.UserID, now time.Time, out map[authz.UserID]*User) ([]authz.UserID, uint64) {
 	c.mu.Lock()
@@ -88,7 +88,7 @@ func (s *Service) forget(ctx context.Context, id authz.UserID) {
 	})
 }
 
-// ByIDs gives what every caller sees of users, in one statement at most. Unknown ids are missing
+// ByIDs returns what every caller sees of users, in one statement at most. Unknown ids are missing
 // from the result. It may be ten seconds old where another process changed a user, but not
 // within a transaction.
 func (s *Service) ByIDs(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*Summary, error) {
@@ -103,7 +103,7 @@ func (s *Service) ByIDs(ctx context.Context, ids []authz.UserID) (map[authz.User
 	return out, nil
 }
 
-// Load gives the rows of users, with addresses that not every caller may see: it asks for no
+// Load returns the rows of users, with addresses that not every caller may see: it asks for no
 // permission and is for core. Only the fields before Profile are filled. The rest is as ByIDs
 // has it.
 func (s *Service) Load(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*User, error) {

@@ -19,7 +19,7 @@ func TestService_ByIDs_remembered(t *testing.T) {
 		h := accounttest.New(t, d)
 		ctx := t.Context()
 		u, _ := h.User("mona")
-		// read gives the name and state of the user, and what it cost.
+		// read returns the name and state of the user, and what it cost.
 		read := func(ctx context.Context, ids ...authz.UserID) (string, uint64) {
 			t.Helper()
 			before := d.Statements()

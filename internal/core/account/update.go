@@ -206,7 +206,7 @@ func (s *Service) addresses(ctx context.Context, id authz.UserID) ([]emailRow, e
 	return list, nil
 }
 
-// address gives the new primary address that the changes ask for, "" for none.
+// address returns the new primary address that the changes ask for, "" for none.
 func (c *Changes) address(u *User) string {
 	if c.Email == nil {
 		return ""

@@ -109,7 +109,7 @@ type Identity struct {
 	ExternUID string       `db:"extern_uid"`
 }
 
-// Person reports whether a human stands behind the account.
+// Person reports whether a human is behind the account.
 func (u *User) Person() bool { return u.Type == Human }
 
 // openTo reports whether the actor may see who follows the user and since when the user

@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// OwnAddresses gives the folded addresses that a user has proved to read, and the private
+// OwnAddresses returns the folded addresses that a user has proved to read, and the private
 // one. It asks for no permission.
 func (s *Service) OwnAddresses(ctx context.Context, id authz.UserID) (map[string]bool, error) {
 	list, err := db.Select[string](ctx, s.DB, "SELECT email_fold FROM emails WHERE user_id = ? AND confirmed_at IS NOT NULL ORDER BY id", id)
@@ -45,7 +45,7 @@ func (s *Service) KnownAddresses(ctx context.Context, emails []string) (map[stri
 	return out, err
 }
 
-// AddressOwners gives the users who proved to read some folded addresses, or whose private
+// AddressOwners returns the users who proved to read some folded addresses, or whose private
 // ones they are. Other addresses are left out. It asks for no permission.
 func (s *Service) AddressOwners(ctx context.Context, emails []string) (map[string]authz.UserID, error) {
 	type row struct {

@@ -102,7 +102,7 @@ type ViewOptions struct {
 	CustomAttributes bool
 }
 
-// Summary gives what every caller sees of a user, nil for nil.
+// Summary returns what every caller sees of a user, nil for nil.
 func (s *Service) Summary(u *User) *Summary {
 	if u == nil {
 		return nil
@@ -133,7 +133,7 @@ func (s *Service) Gravatar(email string, size int) *string {
 	return &address
 }
 
-// Views gives users as the caller may see them, with as many statements for many as for one.
+// Views returns users as the caller may see them, with as many statements for many as for one.
 // Users that were read as summaries have no parts.
 func (s *Service) Views(ctx context.Context, as authz.Actor, users []*User, want ViewOptions) ([]View, error) {
 	related, err := s.related(ctx, as, users, want)
@@ -166,7 +166,7 @@ func (u *User) whole() bool { return !u.UpdatedAt.IsZero() }
 // UsesSeat reports whether the user counts among those of a license.
 func (u *User) UsesSeat() bool { return u.Person() && u.State == Active }
 
-// EmailsFor gives the addresses of users that the caller may see, in one statement at most:
+// EmailsFor returns the addresses of users that the caller may see, in one statement at most:
 // administrators see the primary ones, others the public ones. It is nil where there is none.
 func (s *Service) EmailsFor(ctx context.Context, as authz.Actor, ids []authz.UserID) (map[authz.UserID]*string, error) {
 	users, err := s.Load(ctx, ids)

@@ -1,4 +1,4 @@
-// Package activity records what people did, and gives it to those who may know of it. It
+// Package activity records what people did, and returns it to those who may know of it. It
 // records in reaction to events alone.
 package activity
 
@@ -118,7 +118,7 @@ func (r *Recorder) row(e *Entry) (row, error) {
 	return out, nil
 }
 
-// some gives a pointer to v, nil for the zero value.
+// some returns a pointer to v, nil for the zero value.
 func some[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -87,7 +87,7 @@ type Filter struct {
 	Target     int64  // number of the thing that they are about; 0 for any
 	Own        bool   // of projects that the actor is a member of
 	Action     string // as stored
-	TargetType string // as stored; "" for any, but for what stands in no project
+	TargetType string // as stored; "" for any, but for what is in no project
 	Before     *time.Time
 	After      *time.Time
 	Asc        bool
@@ -96,17 +96,17 @@ type Filter struct {
 
 // Notes reads comments.
 type Notes interface {
-	// Load gives those of the notes with these ids that are there.
+	// Load returns those of the notes with these ids that are there.
 	Load(ctx context.Context, ids []note.ID) (map[note.ID]*note.Note, error)
 }
 
 // Wikis reads pages of wikis.
 type Wikis interface {
-	// Load gives those of the pages with these ids that are there.
+	// Load returns those of the pages with these ids that are there.
 	Load(ctx context.Context, ids []wiki.PageID) (map[wiki.PageID]*wiki.Page, error)
 }
 
-// from gives the columns of Event, and the tables that they are read from.
+// from returns the columns of Event, and the tables that they are read from.
 func (r *Recorder) from() (columns, tables string) {
 	joins, each := r.kinds.Joins("en.noteable_type", "en.noteable_id", func(*noteable.Description) bool { return true })
 	numbered := slices.DeleteFunc(slices.Clone(each), func(j noteable.Join) bool { return !j.Numbered })
@@ -269,7 +269,7 @@ func (r *Recorder) readable(as authz.Actor) db.Where {
 	// The arguments come in the order of the calls, which is that of the text.
 	sql := "(CASE WHEN e.target_type = 'Note' THEN (false"
 	for _, kind := range r.kinds.All() {
-		things, ok := kind.Things.(noteable.Readable)
+		things, ok := kind.Provider.(noteable.Readable)
 		switch {
 		case !kind.Public && !as.SignedIn() && !as.Admin:
 			continue
@@ -281,7 +281,7 @@ func (r *Recorder) readable(as authz.Actor) db.Where {
 	}
 	sql += ") AND " + internal()
 	for _, kind := range r.kinds.All() {
-		if things, ok := kind.Things.(noteable.Readable); ok && kind.History {
+		if things, ok := kind.Provider.(noteable.Readable); ok && kind.History {
 			sql += cond(" WHEN e.target_type = ? THEN ", []any{kind.Kind}) + cond(things.ReadableSQL(as, "e.target_id"))
 		}
 	}

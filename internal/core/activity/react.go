@@ -89,7 +89,7 @@ func (r *Recorder) member(ctx context.Context, at authz.Place, user authz.UserID
 	return r.Record(ctx, e)
 }
 
-// maxShown is how much of a comment stands in the feed, in bytes.
+// maxShown is how much of a comment is in the feed, in bytes.
 const maxShown = 200
 
 // NoteCreated records a comment.

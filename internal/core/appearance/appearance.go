@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"tenon/internal/base/blob"
+	"tenon/internal/base/cached"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
-	"tenon/internal/base/held"
 	"tenon/internal/base/pattern"
 	"tenon/internal/base/picture"
 	"tenon/internal/core/authz"
@@ -137,7 +137,7 @@ type Deps struct {
 // Service keeps the appearance, in memory as well: Current takes no statement.
 type Service struct {
 	Deps
-	*held.Value[Appearance]
+	*cached.Value[Appearance]
 
 	cleaner *picture.Cleaner
 }
@@ -145,7 +145,7 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	s := &Service{Deps: d, cleaner: picture.NewCleaner()}
-	s.Value = held.New(s.read)
+	s.Value = cached.New(s.read)
 	return s
 }
 

@@ -105,7 +105,7 @@ type RuleState struct {
 	fallback bool // approvals_before_merge, in place of rules
 }
 
-// Approver gives the approval of a user that counts, nil for none.
+// Approver returns the approval of a user that counts, nil for none.
 func (s *State) Approver(id authz.UserID) *Approval {
 	i := slices.IndexFunc(s.Approvals, func(a Approval) bool { return a.UserID == id })
 	if i < 0 {
@@ -123,7 +123,7 @@ func (s *State) Users() []authz.UserID {
 	return out
 }
 
-// Named gives the rules that people can see.
+// Named returns the rules that people can see.
 func (s *State) Named() []*Rule {
 	var out []*Rule
 	for i := range s.Rules {

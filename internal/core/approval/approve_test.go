@@ -86,7 +86,7 @@ func TestService_Approve(t *testing.T) {
 		approvaltest.Check(t, w.approvals.ResetAll(ctx, bot, w.As(w.Maintainer), m.IID))
 		approvaltest.Equal(t, "approvals after a reset", len(w.state(m.IID).Approvals), 0)
 
-		// Who approved what is merged stands in its message, where the template says so.
+		// Who approved what is merged is in its message, where the template says so.
 		_, err = w.approve(w.Reviewer, m.IID, approval.Input{})
 		approvaltest.Check(t, err)
 		w.Exec("UPDATE projects SET merge_commit_template = ? WHERE id = ?", "%{title}\n\n%{approved_by}\n%{reviewed_by}", w.ID)
@@ -271,7 +271,7 @@ func TestService_UpdateSettings(t *testing.T) {
 		approvaltest.Equal(t, "events", told, 1)
 
 		// A group forbids, the instance forbids more.
-		group := authz.Place{Subject: authz.Subject{Thing: "Group", Namespace: w.GroupID}, Group: true}
+		group := authz.Place{Subject: authz.Subject{Noun: "Group", Namespace: w.GroupID}, Group: true}
 		_, err := w.approvals.UpdateSettings(ctx, w.Stranger, group, approval.Changes{})
 		approvaltest.WantError(t, "stranger in a group", err, errs.NotFound, "")
 		_, err = w.approvals.UpdateSettings(ctx, authz.System(), group, approval.Changes{RetainOnPush: new(false), AuthorApproval: new(false), RequirePassword: new(true)})

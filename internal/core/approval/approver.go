@@ -73,7 +73,7 @@ func (s *Service) Asked(ctx context.Context, p *project.Project, m *mergerequest
 	return slices.DeleteFunc(slices.Compact(out), func(id authz.UserID) bool { return id == m.AuthorID || st.Approver(id) != nil }), nil
 }
 
-// ApprovedBy gives the users who approved the present head of a merge request, the first first. It
+// ApprovedBy returns the users who approved the present head of a merge request, the first first. It
 // asks for no permission: its callers in core have.
 func (s *Service) ApprovedBy(ctx context.Context, m *mergerequest.MergeRequest) ([]authz.UserID, error) {
 	all, err := s.approvalsOf(ctx, m.ID)
@@ -86,7 +86,7 @@ func (s *Service) ApprovedBy(ctx context.Context, m *mergerequest.MergeRequest) 
 	return out, err
 }
 
-// membersSeen gives the direct members of those of some groups that the actor may see.
+// membersSeen returns the direct members of those of some groups that the actor may see.
 func (s *Service) membersSeen(ctx context.Context, as authz.Actor, groups []authz.NamespaceID) ([]authz.UserID, error) {
 	slices.Sort(groups)
 	seen, err := s.groupsSeen(ctx, as, slices.Compact(groups))
@@ -119,7 +119,7 @@ func (s *Service) groupsSeen(ctx context.Context, as authz.Actor, ids []authz.Na
 	}
 	var out []authz.NamespaceID
 	for _, g := range rows {
-		seen, err := s.Policy.Can(ctx, as, authz.ReadGroup, authz.Subject{Thing: "Group", Namespace: g.ID, Visibility: g.Visibility})
+		seen, err := s.Policy.Can(ctx, as, authz.ReadGroup, authz.Subject{Noun: "Group", Namespace: g.ID, Visibility: g.Visibility})
 		if err != nil {
 			return nil, err
 		}

@@ -164,7 +164,7 @@ func entriesBetween(ctx context.Context, r *gitcmd.Repo, file *codeowner.File, f
 	return out, ctx.Err()
 }
 
-// touched gives for the heads of approvals that no longer count which entries speak of the files
+// touched returns for the heads of approvals that no longer count which entries speak of the files
 // that changed since; nil where the project does not keep approvals of other users.
 func (s *Service) touched(ctx context.Context, p *project.Project, r *gitcmd.Repo, m *mergerequest.MergeRequest, file *codeowner.File) (map[string][]ownerKey, error) {
 	set, err := s.settingsAt(ctx, p.NamespaceID)

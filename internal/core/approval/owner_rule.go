@@ -102,7 +102,7 @@ func (s *Service) ownersNamed(ctx context.Context, p *project.Project, names, em
 	return found, nil
 }
 
-// groupsNamed finds groups by folded paths: those that a project stands in, and those that it or
+// groupsNamed finds groups by folded paths: those that a project is in, and those that it or
 // one of these is shared with.
 func (s *Service) groupsNamed(ctx context.Context, p *project.Project, names []string) (map[string]authz.NamespaceID, error) {
 	type row struct {

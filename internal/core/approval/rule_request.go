@@ -19,7 +19,7 @@ func (s *Service) RequestRules(ctx context.Context, as authz.Actor, p *project.P
 	return s.listRules(ctx, scope{p, m}, r)
 }
 
-// RequestRule gives one rule of a merge request. It requires ReadMergeRequest.
+// RequestRule returns one rule of a merge request. It requires ReadMergeRequest.
 func (s *Service) RequestRule(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID, id RuleID) (*Rule, error) {
 	m, err := s.MergeRequests.Find(ctx, as, p, iid)
 	if err != nil {

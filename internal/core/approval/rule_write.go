@@ -110,7 +110,7 @@ func (s *Service) readSources(ctx context.Context, rules []*Rule) error {
 	return nil
 }
 
-// Rule gives one rule of a project. It requires ReadApprovalRules.
+// Rule returns one rule of a project. It requires ReadApprovalRules.
 func (s *Service) Rule(ctx context.Context, as authz.Actor, p *project.Project, id RuleID) (*Rule, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadApprovalRules, p.Subject()); err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func initial(at authz.NamespaceID) settingRow {
 	return settingRow{Namespace: at, CommitterApproval: true, Overrides: true}
 }
 
-// SettingsOf gives how approvals work in a project or a group. It requires the right to change
+// SettingsOf returns how approvals work in a project or a group. It requires the right to change
 // that there.
 func (s *Service) SettingsOf(ctx context.Context, as authz.Actor, at authz.Place) (*Settings, error) {
 	if err := s.Policy.Require(ctx, as, at.Ability(authz.ReadApprovalSettings, authz.ReadGroupApprovalSettings), at.Subject); err != nil {
@@ -148,7 +148,7 @@ func (s *Service) settingsAt(ctx context.Context, at authz.NamespaceID) (*Settin
 	return &out, nil
 }
 
-// settingsOf gives how approvals work in some places: as each says itself, but for what the
+// settingsOf returns how approvals work in some places: as each says itself, but for what the
 // instance or a group above forbids. It takes one statement.
 func (s *Service) settingsOf(ctx context.Context, places []authz.NamespaceID) (map[authz.NamespaceID]Settings, error) {
 	type row struct {

@@ -295,7 +295,7 @@ func (s *situation) state(m *mergerequest.MergeRequest, p *project.Project) *Sta
 // Named says that the rule is one that people can see, rather than approvals_before_merge.
 func (r *RuleState) Named() bool { return !r.fallback }
 
-// applying gives the rules that speak of a merge request. Its own stand for those of the
+// applying returns the rules that speak of a merge request. Its own stand for those of the
 // project where the project allows that; a report asks for nothing until there is one.
 func (s *situation) applying(m *mergerequest.MergeRequest, st *State) []*Rule {
 	var out []*Rule

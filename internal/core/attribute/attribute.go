@@ -61,7 +61,7 @@ func New(d Deps) *Service {
 
 func (k Kind) table() string { return string(k) + "_attributes" }
 
-// List gives the attributes of an owner by key. Whether the owner exists is the
+// List returns the attributes of an owner by key. Whether the owner exists is the
 // caller's to look up.
 func (s *Service) List(ctx context.Context, as authz.Actor, o Owner) ([]Attribute, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadAttributes, authz.Subject{}); err != nil {
@@ -71,7 +71,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, o Owner) ([]Attribut
 	return all[o.ID], err
 }
 
-// Find gives one attribute of an owner.
+// Find returns one attribute of an owner.
 func (s *Service) Find(ctx context.Context, as authz.Actor, o Owner, key string) (Attribute, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadAttributes, authz.Subject{}); err != nil {
 		return Attribute{}, err
@@ -87,7 +87,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, o Owner, key string)
 	return a, nil
 }
 
-// Set gives an owner an attribute, in place of one with the same key.
+// Set returns an owner an attribute, in place of one with the same key.
 func (s *Service) Set(ctx context.Context, as authz.Actor, o Owner, key, value string) (Attribute, error) {
 	if err := s.Policy.Require(ctx, as, authz.AdminAttributes, authz.Subject{}); err != nil {
 		return Attribute{}, err
@@ -135,7 +135,7 @@ type attributeRow struct {
 	UpdatedAt db.Time `db:"updated_at"`
 }
 
-// ByOwners gives the attributes of several owners by key. It asks for no permission:
+// ByOwners returns the attributes of several owners by key. It asks for no permission:
 // only administrators may be shown them.
 func (s *Service) ByOwners(ctx context.Context, kind Kind, ids []int64) (map[int64][]Attribute, error) {
 	out := make(map[int64][]Attribute, len(ids))

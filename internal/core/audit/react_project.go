@@ -135,7 +135,7 @@ func branches(r *protection.Rule, out Entry) Entry {
 	return out.with("push_access_levels", push, "merge_access_levels", merge, "allow_force_push", r.AllowForcePush, "code_owner_approval_required", r.CodeOwners)
 }
 
-// roles gives the words for the levels that a rule has for an action.
+// roles returns the words for the levels that a rule has for an action.
 func roles(r *protection.Rule, action string) []string {
 	out := []string{}
 	for _, l := range r.Levels {

@@ -140,20 +140,20 @@ const (
 	ReadPrivatePipeline Ability = "read_pipeline_of_private_jobs"
 	SetCommitStatus     Ability = "set_commit_status"
 
-	ReadSchedules        Ability = "read_pipeline_schedules"
-	ReadPrivateSchedules Ability = "read_pipeline_schedules_of_private_jobs"
-	UpdateSchedule       Ability = "update_pipeline_schedule"
-	DeleteSchedule       Ability = "delete_pipeline_schedule"
-	AdminSchedules       Ability = "admin_pipeline_schedules"
-	CreatePipeline       Ability = "create_pipeline"
-	UpdatePipeline       Ability = "update_pipeline"
-	DeletePipeline       Ability = "delete_pipeline"
-	ErasePipeline        Ability = "erase_job"
-	ReadPipelineDetails  Ability = "read_pipeline_variables"
-	ReadPrivateArtifacts Ability = "read_private_job_artifacts"
-	ReadHeldArtifacts    Ability = "read_job_artifacts_of_maintainers"
-	ReadResourceGroups   Ability = "read_resource_groups"
-	UpdateResourceGroup  Ability = "update_resource_group"
+	ReadSchedules           Ability = "read_pipeline_schedules"
+	ReadPrivateSchedules    Ability = "read_pipeline_schedules_of_private_jobs"
+	UpdateSchedule          Ability = "update_pipeline_schedule"
+	DeleteSchedule          Ability = "delete_pipeline_schedule"
+	AdminSchedules          Ability = "admin_pipeline_schedules"
+	CreatePipeline          Ability = "create_pipeline"
+	UpdatePipeline          Ability = "update_pipeline"
+	DeletePipeline          Ability = "delete_pipeline"
+	ErasePipeline           Ability = "erase_job"
+	ReadPipelineDetails     Ability = "read_pipeline_variables"
+	ReadPrivateArtifacts    Ability = "read_private_job_artifacts"
+	ReadMaintainerArtifacts Ability = "read_job_artifacts_of_maintainers"
+	ReadResourceGroups      Ability = "read_resource_groups"
+	UpdateResourceGroup     Ability = "update_resource_group"
 
 	ReadPushRule       Ability = "read_push_rule"
 	AdminPushRule      Ability = "admin_push_rule"
@@ -398,20 +398,20 @@ var Rules = union(instanceRules, integrationRules, map[Ability]Rule{
 	ReadPrivatePipeline: {Min: Reporter, Feature: Builds, Job: true},
 	SetCommitStatus:     {Min: Developer, Feature: Builds, Write: true},
 
-	ReadSchedules:        {SignedIn: true, Feature: Builds},
-	ReadPrivateSchedules: {Min: Reporter, Feature: Builds},
-	UpdateSchedule:       {Min: adminsOnly, Own: true, Feature: Builds, Write: true},
-	DeleteSchedule:       {Min: Maintainer, Own: true, Feature: Builds, Write: true},
-	AdminSchedules:       {Min: Maintainer, Feature: Builds, Write: true},
-	CreatePipeline:       {Min: Developer, Feature: Builds, Write: true},
-	UpdatePipeline:       {Min: Developer, Feature: Builds, Write: true},
-	DeletePipeline:       {Min: Owner, Feature: Builds, Write: true},
-	ErasePipeline:        {Min: Maintainer, Own: true, Feature: Builds, Write: true},
-	ReadPipelineDetails:  {Min: Developer, Own: true, Feature: Builds},
-	ReadPrivateArtifacts: {Min: Developer, Feature: Builds, Job: true},
-	ReadHeldArtifacts:    {Min: Maintainer, Feature: Builds, Job: true},
-	ReadResourceGroups:   {Min: Developer, Feature: Builds},
-	UpdateResourceGroup:  {Min: Developer, Feature: Builds, Write: true},
+	ReadSchedules:           {SignedIn: true, Feature: Builds},
+	ReadPrivateSchedules:    {Min: Reporter, Feature: Builds},
+	UpdateSchedule:          {Min: adminsOnly, Own: true, Feature: Builds, Write: true},
+	DeleteSchedule:          {Min: Maintainer, Own: true, Feature: Builds, Write: true},
+	AdminSchedules:          {Min: Maintainer, Feature: Builds, Write: true},
+	CreatePipeline:          {Min: Developer, Feature: Builds, Write: true},
+	UpdatePipeline:          {Min: Developer, Feature: Builds, Write: true},
+	DeletePipeline:          {Min: Owner, Feature: Builds, Write: true},
+	ErasePipeline:           {Min: Maintainer, Own: true, Feature: Builds, Write: true},
+	ReadPipelineDetails:     {Min: Developer, Own: true, Feature: Builds},
+	ReadPrivateArtifacts:    {Min: Developer, Feature: Builds, Job: true},
+	ReadMaintainerArtifacts: {Min: Maintainer, Feature: Builds, Job: true},
+	ReadResourceGroups:      {Min: Developer, Feature: Builds},
+	UpdateResourceGroup:     {Min: Developer, Feature: Builds, Write: true},
 
 	ReadPushRule:       {Min: Maintainer},
 	AdminPushRule:      {Min: Maintainer, Write: true},

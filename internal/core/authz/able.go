@@ -7,7 +7,7 @@ import (
 	"tenon/internal/base/db"
 )
 
-// Able gives those of the users who are active and could do it with a project, or with an
+// Able returns those of the users who are active and could do it with a project, or with an
 // item in it, in the order of their ids. Own, where it is set, says whose the item is. It
 // takes one statement.
 func (p *Policy) Able(ctx context.Context, ability Ability, s Subject, users []UserID, own func(UserID) bool) ([]UserID, error) {

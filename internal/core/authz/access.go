@@ -10,7 +10,7 @@ import (
 // the closure of the tree carries them downwards. Every list filters by the same
 // expressions that Require asks for one subject.
 
-// LevelSQL gives an SQL expression for the actor's level of membership in the
+// LevelSQL returns an SQL expression for the actor's level of membership in the
 // namespace that column names, and its arguments: the highest of its own and inherited
 // memberships and of shares with groups it belongs to. It knows nothing
 // of visibility. Where the actor's address is not let in it is Barred. CROSS JOIN keeps SQLite from beginning with all memberships of the
@@ -108,7 +108,7 @@ func (p *Policy) membershipsSQL(as Actor, least Level) (query string, args []any
 		[]any{as.UserID, least, today, as.UserID, least, today, least, today}
 }
 
-// VisibleProjectsSQL gives a condition on a row of namespaces (alias) of kind project
+// VisibleProjectsSQL returns a condition on a row of namespaces (alias) of kind project
 // that holds for those the actor may see.
 func (p *Policy) VisibleProjectsSQL(as Actor, alias string) (cond string, args []any) {
 	switch {
@@ -142,7 +142,7 @@ func (p *Policy) VisibleProjectIDsSQL(as Actor) (query string, args []any, ok bo
 	return query, args, true
 }
 
-// VisibleGroupsSQL gives a condition on a row of namespaces (alias) of kind group that
+// VisibleGroupsSQL returns a condition on a row of namespaces (alias) of kind group that
 // holds for those the actor may see: open ones, its own, and those that hold something
 // of its own.
 func (p *Policy) VisibleGroupsSQL(as Actor, alias string) (cond string, args []any) {
@@ -157,7 +157,7 @@ func (p *Policy) VisibleGroupsSQL(as Actor, alias string) (cond string, args []a
 		" WHERE u.namespace_id IN ("+db.Shared(reached)+")))", args)
 }
 
-// VisiblePlacesSQL gives a condition on a row of namespaces (alias) that holds for the
+// VisiblePlacesSQL returns a condition on a row of namespaces (alias) that holds for the
 // projects and groups that the actor may see, but for projects that are being deleted. It is a CASE,
 // by which no engine looks for rows: with an OR, SQLite would look for the few that a query names among all namespaces.
 func (p *Policy) VisiblePlacesSQL(as Actor, alias string) (cond string, args []any) {
@@ -168,7 +168,7 @@ func (p *Policy) VisiblePlacesSQL(as Actor, alias string) (cond string, args []a
 		append(more, args...)
 }
 
-// ReadableCodeSQL gives a condition on rows of projects and of their namespaces that holds for
+// ReadableCodeSQL returns a condition on rows of projects and of their namespaces that holds for
 // the projects whose code the actor may read.
 func (p *Policy) ReadableCodeSQL(as Actor, project, namespace string) (cond string, args []any) {
 	cond = project + ".repository_access > 0"
@@ -184,7 +184,7 @@ func (p *Policy) ReadableCodeSQL(as Actor, project, namespace string) (cond stri
 	return "(" + cond + " AND (" + namespace + ".id IN (" + db.Shared(planners) + ") OR " + open + " AND " + visible + "))", append(more, args...)
 }
 
-// ReadableWikiSQL gives a condition on rows of projects and of their namespaces that holds for
+// ReadableWikiSQL returns a condition on rows of projects and of their namespaces that holds for
 // the projects whose wiki the actor may read.
 func (p *Policy) ReadableWikiSQL(as Actor, project, namespace string) (cond string, args []any) {
 	if as.Admin || as.Auditor {
@@ -207,8 +207,8 @@ func openSQL(as Actor) string {
 	return ".visibility >= 10"
 }
 
-// Held gives the level, nil for NoAccess and Barred.
-func (l Level) Held() *Level {
+// OrNil returns the level, nil for NoAccess and Barred.
+func (l Level) OrNil() *Level {
 	if l <= NoAccess {
 		return nil
 	}

@@ -139,7 +139,7 @@ func (s Scopes) Has(wanted ...Scope) bool {
 	return false
 }
 
-// Unique gives each scope once: a request may name one fifty thousand times.
+// Unique returns each scope once: a request may name one fifty thousand times.
 func (s Scopes) Unique() Scopes {
 	seen := map[Scope]bool{}
 	var out Scopes

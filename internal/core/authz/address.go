@@ -27,7 +27,7 @@ func AddressKey(a netip.Addr) string {
 	return hex.EncodeToString(bytes[:])
 }
 
-// barredSQL gives a condition that holds for the namespace in column where it stands in a group, or is one, that does not let in
+// barredSQL returns a condition that holds for the namespace in column where it is in a group, or is one, that does not let in
 // the actor's address. Only groups from this depth on count: 0 is the namespace itself.
 func barredSQL(as Actor, column string, depth int) (cond string, args []any) {
 	cond = `EXISTS (SELECT 1 FROM namespace_ancestors ba JOIN group_address_ranges br ON br.namespace_id = ba.ancestor_id
@@ -41,7 +41,7 @@ func barredSQL(as Actor, column string, depth int) (cond string, args []any) {
 	return cond + ")", args
 }
 
-// outsideSQL gives a condition that holds for the namespace in column where the actor does not reach it from its address, or by External;
+// outsideSQL returns a condition that holds for the namespace in column where the actor does not reach it from its address, or by External;
 // "" where neither counts.
 func (p *Policy) outsideSQL(as Actor, column string) (cond string, args []any) {
 	if p.holds(as) {

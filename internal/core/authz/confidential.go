@@ -2,7 +2,7 @@ package authz
 
 import "tenon/internal/base/db"
 
-// ConfidentialSQL gives a condition on a row of issues (alias) of the one project that
+// ConfidentialSQL returns a condition on a row of issues (alias) of the one project that
 // s describes, which holds for the issues the actor may read: confidential ones are
 // for planners, their author and their assignees. It asks nothing of the project.
 func ConfidentialSQL(as Actor, s Subject, alias string) (cond string, args []any) {
@@ -19,7 +19,7 @@ func SeesConfidential(as Actor, s Subject) bool {
 }
 
 // ConfidentialAnywhereSQL is ConfidentialSQL for issues of many projects, the namespace
-// of whose project stands in column.
+// of whose project is in column.
 func (p *Policy) ConfidentialAnywhereSQL(as Actor, alias, column string) (cond string, args []any) {
 	if as.Admin || as.Auditor {
 		return "true", nil

@@ -2,7 +2,7 @@ package authz
 
 import "tenon/internal/base/db"
 
-// ReadableEpicsSQL gives a condition on rows of epics and of the namespaces of their groups that
+// ReadableEpicsSQL returns a condition on rows of epics and of the namespaces of their groups that
 // holds for the epics that the actor may read: confidential ones are for planners and their
 // author.
 func (p *Policy) ReadableEpicsSQL(as Actor, epic, namespace string) (cond string, args []any) {

@@ -44,7 +44,7 @@ func (p *Policy) Listing() *Policy {
 	return &Policy{db: p.db, now: p.now, addresses: p.addresses, OnCheck: p.OnCheck, CloseProjects: p.CloseProjects, Everywhere: p.Everywhere}
 }
 
-// deniedSQL gives a condition that holds for the namespace in column where it is of a project that External is not known to grant to the
+// deniedSQL returns a condition that holds for the namespace in column where it is of a project that External is not known to grant to the
 // actor: a statement cannot ask.
 func (p *Policy) deniedSQL(as Actor, column string) (cond string, args []any) {
 	labels, fallback := p.External.Granted(as)

@@ -20,8 +20,8 @@ func SeesInternal(as Actor, level Level) bool {
 	return as.Admin || as.Auditor || level >= Rules[InternalNote].Min
 }
 
-// CountedSQL gives the column of the notes that the actor may read on rows of a table (alias),
-// in projects whose namespace stands in column.
+// CountedSQL returns the column of the notes that the actor may read on rows of a table (alias),
+// in projects whose namespace is in column.
 func (p *Policy) CountedSQL(as Actor, alias, column string) (expr string, args []any) {
 	switch {
 	case as.Admin, as.Auditor:
@@ -33,7 +33,7 @@ func (p *Policy) CountedSQL(as Actor, alias, column string) (expr string, args [
 	return "CASE WHEN " + level + " >= ? THEN " + alias + ".notes_count ELSE " + alias + ".public_notes_count END", append(args, Rules[InternalNote].Min)
 }
 
-// InternalSQL gives a condition that leaves out rows about internal notes that the actor may not read.
+// InternalSQL returns a condition that leaves out rows about internal notes that the actor may not read.
 // The column internal of alias says whether a row is about one, and group_id and project_id of place where
 // the note stands.
 func (p *Policy) InternalSQL(as Actor, alias, place string) (cond string, args []any) {

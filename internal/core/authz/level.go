@@ -19,7 +19,7 @@ const (
 	AdminLevel Level = 60
 )
 
-// LevelNamed gives the level whose name is a word, with _ for spaces and without regard to case.
+// LevelNamed returns the level whose name is a word, with _ for spaces and without regard to case.
 func LevelNamed(word string) (Level, bool) {
 	for _, l := range []Level{NoAccess, Minimal, Guest, Planner, Reporter, Developer, Maintainer, Owner, AdminLevel} {
 		if strings.EqualFold(strings.ReplaceAll(l.Name(), " ", "_"), word) {
@@ -38,7 +38,7 @@ func (l Level) Assignable() bool {
 	return false
 }
 
-// Name gives the level's word in messages, "Maintainer".
+// Name returns the level's word in messages, "Maintainer".
 func (l Level) Name() string {
 	switch l {
 	case Minimal:
@@ -71,7 +71,7 @@ const (
 	Public   Visibility = 20
 )
 
-// String gives the API's word for the visibility.
+// String returns the API's word for the visibility.
 func (v Visibility) String() string {
 	switch v {
 	case Public:
@@ -121,7 +121,7 @@ const (
 	FeatureEnabled  FeatureAccess = 20
 )
 
-// String gives the API's word: disabled, private or enabled.
+// String returns the API's word: disabled, private or enabled.
 func (f FeatureAccess) String() string {
 	switch f {
 	case FeatureDisabled:
@@ -144,7 +144,7 @@ type Features struct {
 	SnippetsAccess      FeatureAccess `db:"snippets_access"`
 }
 
-// Of gives the access of a feature; NoFeature is disabled.
+// Of returns the access of a feature; NoFeature is disabled.
 func (f Features) Of(feature Feature) FeatureAccess {
 	if at := f.at(feature); at != nil {
 		return *at

@@ -18,7 +18,7 @@ type NamespaceID int64
 // Subject is what an ability is asked about: the instance (the zero value), a group
 // or a project, with what the table needs to know of it.
 type Subject struct {
-	Thing      string      // public name for the 404: "Project", "Group", "" for the bare one
+	Noun       string      // public name for the 404: "Project", "Group", "" for the bare one
 	Namespace  NamespaceID // of the group, or the project's own; zero for the instance
 	Visibility Visibility
 	Closed     bool     // nothing is written there: it is archived or marked for deletion, or a group above it is
@@ -91,7 +91,7 @@ func (p *Policy) Require(ctx context.Context, as Actor, ability Ability, s Subje
 	}
 	switch {
 	case !visible:
-		return errs.Missing(s.Thing)
+		return errs.Missing(s.Noun)
 	case s.Confidential && !as.Admin && !as.Auditor && level < Planner && !s.Own:
 		return errs.Missing("")
 	case rule.allows(as, s, level):
@@ -214,7 +214,7 @@ func (p *Policy) visible(ctx context.Context, as Actor, s Subject, level Level) 
 	return inside, nil
 }
 
-// Level gives the actor's level of membership in the subject: its own, inherited or
+// Level returns the actor's level of membership in the subject: its own, inherited or
 // through a share; Owner for administrators, NoAccess for strangers, Barred where it is not reached from the
 // actor's address.
 func (p *Policy) Level(ctx context.Context, as Actor, s Subject) (Level, error) {

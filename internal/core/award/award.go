@@ -152,7 +152,7 @@ func (s *Service) ClearNotes(ctx context.Context, of noteable.Ref) error {
 // lone is a text that is one emoji between colons and nothing else.
 var lone = pattern.New(`^\s*:([0-9A-Za-z_+-]+):\s*$`)
 
-// Only gives the emoji's name where a text consists of one emoji, such as ":+1:".
+// Only returns the emoji's name where a text consists of one emoji, such as ":+1:".
 func Only(text string) (name string, ok bool) {
 	if len(text) > 200 {
 		return "", false
@@ -164,7 +164,7 @@ func Only(text string) (name string, ok bool) {
 	return Canonical(m[1])
 }
 
-// Canonical gives the name under which an emoji is kept: the aliases of the thumbs
+// Canonical returns the name under which an emoji is kept: the aliases of the thumbs
 // become thumbsup and thumbsdown. Unknown names are not ok.
 func Canonical(name string) (canonical string, ok bool) {
 	switch name {
@@ -184,7 +184,7 @@ type Emoji struct {
 	Version     string // of Unicode, the first that has them; "" as Text
 }
 
-// Emoji gives that of the award.
+// Emoji returns that of the award.
 func (a *Award) Emoji() Emoji {
 	known, ok := definition.Github().Get(a.Name)
 	if !ok {

@@ -42,7 +42,7 @@ var ages = sync.OnceValue(func() (out []age) {
 	return out
 })
 
-// version gives the version of Unicode that first has all characters of a text, "" for none.
+// version returns the version of Unicode that first has all characters of a text, "" for none.
 func version(text string) string {
 	newest, number := "", 0.0
 	for _, r := range text {

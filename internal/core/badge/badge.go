@@ -56,7 +56,7 @@ type Deps struct {
 	Now    func() time.Time
 	Host   string // what %{gitlab_server} stands for
 
-	// Tip gives the commit at the tip of a project's default branch, "" for none.
+	// Tip returns the commit at the tip of a project's default branch, "" for none.
 	Tip func(ctx context.Context, p *project.Project) (string, error)
 }
 
@@ -84,7 +84,7 @@ func within(w *db.Where, at authz.Place) {
 	w.And("b.namespace_id IN "+namespace.AboveSQL, at.Namespace)
 }
 
-// List gives a page of the badges that a place shows by id.
+// List returns a page of the badges that a place shows by id.
 func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Badge], error) {
 	if err := s.Policy.Require(ctx, as, read(at), at.Subject); err != nil {
 		return page.Page[Badge]{}, err
@@ -101,7 +101,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Fi
 	return list, nil
 }
 
-// Find gives a badge that a place shows.
+// Find returns a badge that a place shows.
 func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, id ID) (*Badge, error) {
 	if err := s.Policy.Require(ctx, as, read(at), at.Subject); err != nil {
 		return nil, err

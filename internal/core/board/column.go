@@ -40,7 +40,7 @@ type Column struct {
 	List  *List // nil for Backlog and Closed
 }
 
-// Columns gives the columns that a board shows, from left to right.
+// Columns returns the columns that a board shows, from left to right.
 func (l *Located) Columns() []Column {
 	var out []Column
 	if !l.HideBacklogList {
@@ -55,7 +55,7 @@ func (l *Located) Columns() []Column {
 	return out
 }
 
-// Column gives the column of a list of the board.
+// Column returns the column of a list of the board.
 func (l *Located) Column(list *List) Column { return Column{Board: l, Kind: list.Kind(), List: list} }
 
 const (

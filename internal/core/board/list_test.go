@@ -63,7 +63,7 @@ func (w *world) add(name string) *board.List {
 	return l
 }
 
-// order gives the labels of the lists with their positions.
+// order returns the labels of the lists with their positions.
 func (w *world) order() string {
 	w.T.Helper()
 	b, err := w.boards.Find(w.T.Context(), w.gus, w.Find(w.gus, w.project).Place(), w.board.ID)

@@ -17,10 +17,10 @@ type Located struct {
 	Place authz.Place
 }
 
-// Project gives the project of the board, nil for a board of a group.
+// Project returns the project of the board, nil for a board of a group.
 func (l *Located) Project() *project.Project { return project.Of(l.Place) }
 
-// Group gives the group of the board, nil for a board of a project.
+// Group returns the group of the board, nil for a board of a project.
 func (l *Located) Group() *namespace.Group { return namespace.Of(l.Place) }
 
 // ByIDs returns those of the boards with these ids that the actor may read.
@@ -62,7 +62,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	return out, nil
 }
 
-// places gives the projects and groups with these namespaces that the actor may read.
+// places returns the projects and groups with these namespaces that the actor may read.
 func (s *Service) places(ctx context.Context, as authz.Actor, ids []authz.NamespaceID) (map[authz.NamespaceID]authz.Place, error) {
 	out := make(map[authz.NamespaceID]authz.Place, len(ids))
 	projects, err := s.Projects.ByNamespaces(ctx, as, ids)

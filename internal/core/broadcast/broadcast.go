@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/base/cached"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
-	"tenon/internal/base/held"
 	"tenon/internal/base/page"
 	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
@@ -91,13 +91,13 @@ type Deps struct {
 // Service keeps the messages. Those that are shown, or will be, are in memory.
 type Service struct {
 	Deps
-	*held.Value[[]Message]
+	*cached.Value[[]Message]
 }
 
 // New builds the service.
 func New(d Deps) *Service {
 	s := &Service{Deps: d}
-	s.Value = held.New(s.read)
+	s.Value = cached.New(s.read)
 	return s
 }
 

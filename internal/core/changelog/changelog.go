@@ -94,7 +94,7 @@ func (i *Input) complete(p *project.Project, now time.Time) {
 	}
 }
 
-// Generate gives the section of a version as Markdown.
+// Generate returns the section of a version as Markdown.
 func (s *Service) Generate(ctx context.Context, as authz.Actor, p *project.Project, in Input) (string, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
 		return "", err
@@ -162,7 +162,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 // maxFile bounds the files that are read.
 const maxFile = 10 << 20
 
-// read gives a small file with the last commit that touched it.
+// read returns a small file with the last commit that touched it.
 func (s *Service) read(ctx context.Context, as authz.Actor, p *project.Project, path, ref string) ([]byte, string, error) {
 	f, err := s.Repos.File(ctx, as, p, path, ref, repo.WithLastCommit)
 	if err != nil {
@@ -249,7 +249,7 @@ func (s *Service) config(ctx context.Context, as authz.Actor, p *project.Project
 	return c, nil
 }
 
-// commits gives the commits of the section, newest first.
+// commits returns the commits of the section, newest first.
 func (s *Service) commits(ctx context.Context, as authz.Actor, p *project.Project, in *Input, c *config, v version) ([]*gitstore.Commit, error) {
 	unknown := failed("Invalid or not found commit value in the given range")
 	to, err := s.Repos.FindCommit(ctx, as, p, in.To)

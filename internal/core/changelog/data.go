@@ -48,7 +48,7 @@ func entries(commits []*gitstore.Commit, key string) []entry {
 	return out
 }
 
-// data gives what a template reads.
+// data returns what a template reads.
 func (s *Service) data(ctx context.Context, as authz.Actor, p *project.Project, c *config, trailer string, commits []*gitstore.Commit) (map[string]any, error) {
 	list := entries(commits, trailer)
 	authors, err := s.authors(ctx, as, p, c, list)
@@ -176,7 +176,7 @@ func (s *Service) privateAuthors(ctx context.Context, addresses []string, out ma
 	return nil
 }
 
-// creditedGroups gives the direct members of the groups that the configuration names;
+// creditedGroups returns the direct members of the groups that the configuration names;
 // groups that the caller may not see are passed over.
 func (s *Service) creditedGroups(ctx context.Context, as authz.Actor, c *config) (map[authz.UserID]bool, error) {
 	out := map[authz.UserID]bool{}

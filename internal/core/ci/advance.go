@@ -73,7 +73,7 @@ func (p *plan) add(st *step) {
 	}
 }
 
-// run gives a state to every job whose turn has come, until none is left.
+// run returns a state to every job whose turn has come, until none is left.
 func (p *plan) run(now time.Time) {
 	for again := true; again; {
 		again = false
@@ -98,7 +98,7 @@ func (p *plan) run(now time.Time) {
 	}
 }
 
-// before gives the state of what a job waits for.
+// before returns the state of what a job waits for.
 func (p *plan) before(st *step, earlier tally) State {
 	if !st.ByNeeds {
 		if len(earlier) == 0 {
@@ -118,7 +118,7 @@ func (p *plan) before(st *step, earlier tally) State {
 	return t.sumOfNeeds()
 }
 
-// turn gives the state of a job whose turn has come.
+// turn returns the state of a job whose turn has come.
 func (s *step) turn(before State) (State, bool) {
 	if !before.Complete() {
 		return "", false
@@ -249,7 +249,7 @@ func (s *Service) writeSteps(ctx context.Context, of *Pipeline, p *plan, now tim
 	return s.enqueue(ctx, of, byState[Pending], now)
 }
 
-// enterAll gives many jobs one state, at a time that is noted where the state is a last one.
+// enterAll returns many jobs one state, at a time that is noted where the state is a last one.
 func (s *Service) enterAll(ctx context.Context, ids []StatusID, to State, now time.Time) error {
 	set, values := "status = ?, updated_at = ?", []any{to, db.At(now)}
 	if to == Canceled {

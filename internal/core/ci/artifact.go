@@ -51,14 +51,14 @@ const (
 // accessOf is what artifacts:access of a configuration stands for.
 var accessOf = map[string]string{"all": PublicAccess, "developer": PrivateAccess, "maintainer": MaintainerAccess, "none": NoAccess}
 
-// needs gives the ability that getting artifacts with this access requires: open, which reading the job requires, or more. It does not tell
+// needs returns the ability that getting artifacts with this access requires: open, which reading the job requires, or more. It does not tell
 // NoAccess apart: callers refuse that first.
 func needs(access string, open authz.Ability) authz.Ability {
 	switch access {
 	case PublicAccess:
 		return open
 	case MaintainerAccess:
-		return authz.ReadHeldArtifacts
+		return authz.ReadMaintainerArtifacts
 	}
 	return authz.ReadPrivateArtifacts
 }
@@ -89,7 +89,7 @@ type ArtifactInput struct {
 	Format   string // "" is zip
 	Filename string
 	ExpireIn string // as the configuration has it; "" is the server's default, "never" and "0" are never
-	Access   string // as the runner says, "" for PublicAccess; what the configuration says stands above it
+	Access   string // as the runner says, "" for PublicAccess; what the configuration says is above it
 	Content  io.Reader
 }
 
@@ -97,7 +97,7 @@ type ArtifactInput struct {
 var ErrArtifactTooLarge = errs.New(errs.TooLarge, "file size has reached maximum size limit")
 
 // Store keeps a file that a job left. The same file twice is no error; another one of the same type is Invalid.
-func (s *Service) Store(ctx context.Context, h *Held, in ArtifactInput) error {
+func (s *Service) Store(ctx context.Context, h *AuthenticatedJob, in ArtifactInput) error {
 	kind, ok := typeOfArtifact(cmp.Or(in.Type, Archive))
 	if !ok || cmp.Or(in.Format, "zip") != kind.Format {
 		return errs.Plain("file_type or file_format is invalid")
@@ -144,7 +144,7 @@ func (s *Service) Store(ctx context.Context, h *Held, in ArtifactInput) error {
 	return err
 }
 
-// artifactLimit gives how many bytes an artifact of a project may have: what the project says, else the nearest group above that says
+// artifactLimit returns how many bytes an artifact of a project may have: what the project says, else the nearest group above that says
 // something, else the instance.
 func (s *Service) artifactLimit(ctx context.Context, p *project.Project) (int64, error) {
 	if own := p.Settings().MaxArtifactsSize; own != nil {
@@ -163,7 +163,7 @@ func (s *Service) artifactLimit(ctx context.Context, p *project.Project) (int64,
 }
 
 // record writes the row of an artifact, and what a report of variables or tests says.
-func (s *Service) record(ctx context.Context, h *Held, row *Artifact) (kept bool, err error) {
+func (s *Service) record(ctx context.Context, h *AuthenticatedJob, row *Artifact) (kept bool, err error) {
 	var vars []Variable
 	var tests TestCounts
 	switch row.Type {
@@ -272,7 +272,7 @@ func (s *Service) openable(ctx context.Context, as authz.Actor, p *project.Proje
 
 // OpenForJob opens the archive of a job for another job of the same pipeline, which depends on it, or for one that needs jobs of other
 // pipelines, as far as it reaches.
-func (s *Service) OpenForJob(ctx context.Context, h *Held, id StatusID) (*Artifact, *blob.Object, error) {
+func (s *Service) OpenForJob(ctx context.Context, h *AuthenticatedJob, id StatusID) (*Artifact, *blob.Object, error) {
 	j, err := s.loadJob(ctx, id)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, nil, errs.Missing("")
@@ -362,7 +362,7 @@ func (s *Service) DeleteArtifacts(ctx context.Context, as authz.Actor, p *projec
 	return deleted, err
 }
 
-// dropArtifacts deletes the rows of a job's artifacts and gives the keys of their objects.
+// dropArtifacts deletes the rows of a job's artifacts and returns the keys of their objects.
 func (s *Service) dropArtifacts(ctx context.Context, id StatusID) ([]string, error) {
 	keys, err := db.Select[string](ctx, s.DB, "DELETE FROM job_artifacts WHERE job_id = ? RETURNING object_key", id)
 	if err != nil {
@@ -434,7 +434,7 @@ func (s *Service) expireSome(ctx context.Context, rows []Artifact) error {
 	return nil
 }
 
-// lasting gives those of the jobs whose artifacts are there although their time is over: those of the latest pipeline of a reference that
+// lasting returns those of the jobs whose artifacts are there although their time is over: those of the latest pipeline of a reference that
 // has succeeded, and of its child pipelines, where the project keeps them.
 func (s *Service) lasting(ctx context.Context, jobs []StatusID) (map[StatusID]bool, error) {
 	if len(jobs) == 0 {

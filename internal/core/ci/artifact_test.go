@@ -217,7 +217,7 @@ func TestService_OpenArtifact_access(t *testing.T) {
 			w.succeed(a)
 			jobs = append(jobs, a)
 		}
-		// What the configuration says stands above what a runner sends, if it sends anything.
+		// What the configuration says is above what a runner sends, if it sends anything.
 		w.push("work", yml(`
 public: {script: x, artifacts: {access: all, paths: [a]}}
 private: {script: x, artifacts: {public: false, paths: [a]}}

@@ -31,7 +31,7 @@ const candidates = 10
 // jobTokenPrefix begins the tokens of jobs.
 const jobTokenPrefix = "glcbt-"
 
-// Request gives a runner a job to run, nil where there is none, and the value that it sends with its next request. A runner
+// Request returns a runner a job to run, nil where there is none, and the value that it sends with its next request. A runner
 // that knows that there is none is kept waiting until there is, but not longer than about a minute. A token that is unknown
 // is Forbidden.
 func (s *Service) Request(ctx context.Context, ask Ask) (found *Assignment, last string, err error) {
@@ -73,7 +73,7 @@ func (s *Service) Request(ctx context.Context, ask Ask) (found *Assignment, last
 	return found, value, err
 }
 
-// next gives the oldest job that a runner may take, of the project that has the fewest jobs on instance runners. Its cost is that of the
+// next returns the oldest job that a runner may take, of the project that has the fewest jobs on instance runners. Its cost is that of the
 // projects that wait, not of their jobs.
 func (s *Service) next(ctx context.Context, r *runner.Runner, without []StatusID) (*candidate, error) {
 	var of, in db.Where
@@ -121,7 +121,7 @@ func (s *Service) next(ctx context.Context, r *runner.Runner, without []StatusID
 	return &list[0], nil
 }
 
-// obstacle gives the reason why a job cannot start on a runner, "" where it can, with the jobs that it depends on.
+// obstacle returns the reason why a job cannot start on a runner, "" where it can, with the jobs that it depends on.
 func (s *Service) obstacle(ctx context.Context, p *project.Project, j *Job, c *ciconfig.Job, can map[string]bool) (deps dependencies, reason string, err error) {
 	if s.archived(j) {
 		return deps, ArchivedFailure, nil
@@ -261,7 +261,7 @@ func (s *Service) localDependencies(ctx context.Context, j *Job, c *ciconfig.Job
 	return out, nil
 }
 
-// projectOf gives the project of a pipeline.
+// projectOf returns the project of a pipeline.
 func (s *Service) projectOf(ctx context.Context, of PipelineID) (*project.Project, error) {
 	id, err := db.Get[project.ID](ctx, s.DB, "SELECT p.project_id FROM pipelines p WHERE p.id = ?", of)
 	if err != nil {

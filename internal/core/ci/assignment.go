@@ -18,7 +18,7 @@ type Assignment struct {
 	Project      *project.Project
 	Token        string // of the job
 	Runner       *runner.Runner
-	Variables    []Variable // a later one stands above an earlier one of the same name
+	Variables    []Variable // a later one is above an earlier one of the same name
 	Dependencies []Dependency
 	GitDepth     int
 }

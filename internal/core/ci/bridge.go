@@ -92,7 +92,7 @@ func (s *Service) startBridge(ctx context.Context, args startDownstream) error {
 	return err
 }
 
-// startFor makes the pipeline of a bridge and gives the reason why there is none, "" where there is.
+// startFor makes the pipeline of a bridge and returns the reason why there is none, "" where there is.
 func (s *Service) startFor(ctx context.Context, as authz.Actor, p *project.Project, j *Job, c *ciconfig.Job) (reason string, err error) {
 	made, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM pipelines l WHERE l.upstream_job_id = ?", j.ID)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/variable"
 )
 
-// below gives the pipeline that a bridge started, nil where there is none.
+// below returns the pipeline that a bridge started, nil where there is none.
 func (w *world) below(of *ci.Pipeline, bridge string) *ci.Pipeline {
 	w.T.Helper()
 	list, err := db.Select[ci.Pipeline](w.T.Context(), w.DB, "SELECT "+db.Columns[ci.Pipeline]("p")+" FROM pipelines p WHERE p.upstream_job_id = ?", w.job(of, bridge).ID)
@@ -23,7 +23,7 @@ func (w *world) below(of *ci.Pipeline, bridge string) *ci.Pipeline {
 	return &list[0]
 }
 
-// wantBelow gives the pipeline that a bridge started and fails the test where there is none.
+// wantBelow returns the pipeline that a bridge started and fails the test where there is none.
 func (w *world) wantBelow(of *ci.Pipeline, bridge string) *ci.Pipeline {
 	w.T.Helper()
 	p := w.below(of, bridge)

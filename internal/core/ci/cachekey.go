@@ -16,7 +16,7 @@ import (
 // maxKeyFiles is how many different files the keys of the caches of a pipeline may be made of: git looks for the last commit of each.
 const maxKeyFiles = 100
 
-// nameCaches gives the caches whose keys are made of files their keys: a digest of the last commits that changed these files, or
+// nameCaches returns the caches whose keys are made of files their keys: a digest of the last commits that changed these files, or
 // "default" where the commit of the pipeline has none of them, behind the prefix.
 func (d *draft) nameCaches(ctx context.Context) ([]ciconfig.Problem, error) {
 	last := map[string]string{}
@@ -44,7 +44,7 @@ func (d *draft) nameCaches(ctx context.Context) ([]ciconfig.Problem, error) {
 	return nil, nil
 }
 
-// lastChange gives the last commit that changed a file, "" where there is none.
+// lastChange returns the last commit that changed a file, "" where there is none.
 func (d *draft) lastChange(ctx context.Context, file string) (string, error) {
 	file = strings.TrimPrefix(file, "./")
 	if file == "" {

@@ -20,7 +20,7 @@ var escapes = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
 
 var numbers = regexp.MustCompile(`\d+(?:\.\d+)?`)
 
-// coverageIn gives the number in what an expression matches in a line: in its last group, or in all of it.
+// coverageIn returns the number in what an expression matches in a line: in its last group, or in all of it.
 func coverageIn(re *regexp.Regexp, line string) (float64, bool) {
 	m := re.FindStringSubmatch(escapes.ReplaceAllString(line, ""))
 	if m == nil {

@@ -21,7 +21,7 @@ func byNeeds(c *ciconfig.Job) bool {
 	return c.Needs != nil && (len(c.Needs) == 0 || slices.ContainsFunc(c.Needs, func(n ciconfig.Need) bool { return !n.Elsewhere() }))
 }
 
-// reach gives the actor of a job: its user, as far as jobs of its project reach.
+// reach returns the actor of a job: its user, as far as jobs of its project reach.
 func (s *Service) reach(ctx context.Context, j *Job, p *project.Project) (authz.Actor, error) {
 	if j.AuthorID == nil {
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")
@@ -145,7 +145,7 @@ func (s *Service) ofPipeline(ctx context.Context, as authz.Actor, p *project.Pro
 	return s.openable(ctx, as, p, found, Archive)
 }
 
-// eldest gives the pipeline above all others that are each the parent of the next, down to one.
+// eldest returns the pipeline above all others that are each the parent of the next, down to one.
 func (s *Service) eldest(ctx context.Context, of PipelineID) (PipelineID, error) {
 	top, err := db.Get[PipelineID](ctx, s.DB, `WITH RECURSIVE up (id, source, upstream, depth) AS (
 			SELECT l.id, l.source, l.upstream_job_id, 0 FROM pipelines l WHERE l.id = ?
@@ -162,7 +162,7 @@ func (s *Service) eldest(ctx context.Context, of PipelineID) (PipelineID, error)
 }
 
 // openForeign is OpenForJob for a job of another pipeline: the bearer gets what its user may read, as far as jobs of its project reach.
-func (s *Service) openForeign(ctx context.Context, h *Held, of *Job) (*Artifact, *blob.Object, error) {
+func (s *Service) openForeign(ctx context.Context, h *AuthenticatedJob, of *Job) (*Artifact, *blob.Object, error) {
 	c, err := h.Config()
 	if err != nil {
 		return nil, nil, err

@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/ci"
 )
 
-// needed gives the artifacts that a job gets, by the names of their jobs, and their content as it would download them.
+// needed returns the artifacts that a job gets, by the names of their jobs, and their content as it would download them.
 func (w *world) needed(a *ci.Assignment) string {
 	w.T.Helper()
 	var out []string

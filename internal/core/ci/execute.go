@@ -16,8 +16,8 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Held is a job whose token the caller presented.
-type Held struct {
+// AuthenticatedJob is a job whose token the caller presented.
+type AuthenticatedJob struct {
 	*Job
 
 	project  *project.Project
@@ -30,10 +30,10 @@ type NotRunningError struct {
 	reason *errs.Error
 }
 
-// Error gives what a client may read.
+// Error returns what a client may read.
 func (e *NotRunningError) Error() string { return e.reason.Error() }
 
-// Unwrap gives what a client may read.
+// Unwrap returns what a client may read.
 func (e *NotRunningError) Unwrap() error { return e.reason }
 
 func notRunning(state State, reason string) error {
@@ -46,7 +46,7 @@ func (s *Service) countToken(class limit.Class, token string) error {
 }
 
 // HoldForLog is Hold for a part of the log, which has a limit of its own.
-func (s *Service) HoldForLog(ctx context.Context, id StatusID, token string) (*Held, error) {
+func (s *Service) HoldForLog(ctx context.Context, id StatusID, token string) (*AuthenticatedJob, error) {
 	h, err := s.hold(ctx, id, token)
 	if err == nil {
 		err = s.countToken(limit.JobLogs, token)
@@ -54,9 +54,9 @@ func (s *Service) HoldForLog(ctx context.Context, id StatusID, token string) (*H
 	return h, err
 }
 
-// Hold gives the job with an id to the bearer of its token. Everything that is not right is Forbidden; where the job has ended
+// Hold returns the job with an id to the bearer of its token. Everything that is not right is Forbidden; where the job has ended
 // it is a *NotRunningError.
-func (s *Service) Hold(ctx context.Context, id StatusID, token string) (*Held, error) {
+func (s *Service) Hold(ctx context.Context, id StatusID, token string) (*AuthenticatedJob, error) {
 	h, err := s.hold(ctx, id, token)
 	if err == nil {
 		err = s.countToken(limit.JobEndpoints, token)
@@ -64,7 +64,7 @@ func (s *Service) Hold(ctx context.Context, id StatusID, token string) (*Held, e
 	return h, err
 }
 
-func (s *Service) hold(ctx context.Context, id StatusID, token string) (*Held, error) {
+func (s *Service) hold(ctx context.Context, id StatusID, token string) (*AuthenticatedJob, error) {
 	if token == "" || len(token) > secret.MaxToken {
 		return nil, errs.Denied("")
 	}
@@ -88,11 +88,11 @@ func (s *Service) hold(ctx context.Context, id StatusID, token string) (*Held, e
 		return nil, notRunning(j.State, "Job is not running")
 	}
 	s.contacted(ctx, j)
-	return &Held{Job: j, project: p[j.ProjectID], pipeline: j.PipelineID}, nil
+	return &AuthenticatedJob{Job: j, project: p[j.ProjectID], pipeline: j.PipelineID}, nil
 }
 
 // HoldAny is Hold for the job that a token belongs to, whichever that is.
-func (s *Service) HoldAny(ctx context.Context, token string) (*Held, error) {
+func (s *Service) HoldAny(ctx context.Context, token string) (*AuthenticatedJob, error) {
 	if token == "" || len(token) > secret.MaxToken {
 		return nil, errs.New(errs.Unauthorized, "")
 	}
@@ -106,14 +106,14 @@ func (s *Service) HoldAny(ctx context.Context, token string) (*Held, error) {
 	return s.hold(ctx, id, token)
 }
 
-// Bearer gives the actor of a job's token while the job runs: its user, as far as jobs reach. Everything else is Unauthorized.
+// Bearer returns the actor of a job's token while the job runs: its user, as far as jobs reach. Everything else is Unauthorized.
 func (s *Service) Bearer(ctx context.Context, token string) (authz.Actor, error) {
 	as, _, err := s.bearer(ctx, token)
 	return as, err
 }
 
 // bearer is Bearer with the job.
-func (s *Service) bearer(ctx context.Context, token string) (authz.Actor, *Held, error) {
+func (s *Service) bearer(ctx context.Context, token string) (authz.Actor, *AuthenticatedJob, error) {
 	unauthorized := errs.New(errs.Unauthorized, "")
 	if !secret.Has(token, jobTokenPrefix) {
 		return authz.Actor{}, nil, unauthorized
@@ -176,9 +176,9 @@ var (
 	ErrUnknownState  = errors.New("unknown state of job")
 )
 
-// Finish takes what a runner says of its job and gives the state that the job has then. It is ErrLogIncomplete where bytes of the log are
+// Finish takes what a runner says of its job and returns the state that the job has then. It is ErrLogIncomplete where bytes of the log are
 // missing, which the runner sends before it asks again.
-func (s *Service) Finish(ctx context.Context, h *Held, o Outcome) (State, error) {
+func (s *Service) Finish(ctx context.Context, h *AuthenticatedJob, o Outcome) (State, error) {
 	switch o.State {
 	case string(Running):
 		return h.State, nil
@@ -205,7 +205,7 @@ func (s *Service) Finish(ctx context.Context, h *Held, o Outcome) (State, error)
 	return j.State, nil
 }
 
-// ended gives a running job its last state.
+// ended returns a running job its last state.
 func (s *Service) ended(ctx context.Context, j *Job, o Outcome) error {
 	c, err := j.Config()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Find gives a pipeline of a project.
+// Find returns a pipeline of a project.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) (*Pipeline, error) {
 	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 // CodeNoPipeline is the error of a branch or tag without a pipeline.
 const CodeNoPipeline errs.Code = "no_pipeline_of_ref"
 
-// Latest gives the newest pipeline of a branch or tag, of the default branch where ref is "". It
+// Latest returns the newest pipeline of a branch or tag, of the default branch where ref is "". It
 // returns NotFound with CodeNoPipeline if there is none.
 func (s *Service) Latest(ctx context.Context, as authz.Actor, p *project.Project, ref string) (*Pipeline, error) {
 	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
@@ -208,7 +208,7 @@ func (s *Service) JobsOf(ctx context.Context, as authz.Actor, p *project.Project
 	return s.listJobs(ctx, w, f)
 }
 
-// FindJob gives a job of a project with its pipeline.
+// FindJob returns a job of a project with its pipeline.
 func (s *Service) FindJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, *Pipeline, error) {
 	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return nil, nil, err
@@ -216,7 +216,7 @@ func (s *Service) FindJob(ctx context.Context, as authz.Actor, p *project.Projec
 	return s.findJob(ctx, as, p, id)
 }
 
-// Current gives the job whose token the actor presented, with its project. For all others there is none.
+// Current returns the job whose token the actor presented, with its project. For all others there is none.
 func (s *Service) Current(ctx context.Context, as authz.Actor) (*Job, *project.Project, error) {
 	if as.Job.ID == 0 {
 		return nil, nil, errs.New(errs.Unauthorized, "")

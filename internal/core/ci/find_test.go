@@ -210,7 +210,7 @@ func TestService_LatestOf_descendants(t *testing.T) {
 	})
 }
 
-// A child pipeline stands behind its parent: neither does it hide the parent's artifacts, nor are its own kept longer.
+// A child pipeline is behind its parent: neither does it hide the parent's artifacts, nor are its own kept longer.
 func TestService_LatestOf_child(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		token := w.runner("instance_type", nil)

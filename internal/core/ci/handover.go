@@ -42,7 +42,7 @@ func newHandouts() handouts {
 	return handouts{turn: semaphore.NewWeighted(1), jobs: map[StatusID]time.Time{}}
 }
 
-// list gives the jobs that are left out at a time.
+// list returns the jobs that are left out at a time.
 func (c *handouts) list(now time.Time) []StatusID {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"tenon/internal/core/variable"
 )
 
-// jobList gives all variables of a job that starts, those that count least first: predefined ones, those of the configuration, what
+// jobList returns all variables of a job that starts, those that count least first: predefined ones, those of the configuration, what
 // the jobs before it reported, those of the instance, its groups and its project, and those that the pipeline or the job was started with.
 func (s *Service) jobList(ctx context.Context, a *Assignment, before []StatusID) (list, error) {
 	l, err := s.factsOf(ctx, a.Job.AuthorID, a.Project, a.Pipeline)
@@ -72,7 +72,7 @@ func (s *Service) jobList(ctx context.Context, a *Assignment, before []StatusID)
 	return append(append(l, own...), given...), nil
 }
 
-// factsOf gives the predefined variables of a pipeline that is there, for jobs of a user.
+// factsOf returns the predefined variables of a pipeline that is there, for jobs of a user.
 func (s *Service) factsOf(ctx context.Context, user *authz.UserID, p *project.Project, of *Pipeline) (list, error) {
 	var l list
 	c, err := s.commitOf(ctx, p, of)
@@ -100,7 +100,7 @@ type occasion struct {
 	request  *MergeRequest    // nil for a branch or a tag
 }
 
-// pipelineList gives the predefined variables that are the same for all jobs of a pipeline. Open merge requests are those that the user
+// pipelineList returns the predefined variables that are the same for all jobs of a pipeline. Open merge requests are those that the user
 // may read.
 func (s *Service) pipelineList(ctx context.Context, l *list, user *authz.UserID, p *project.Project, o occasion) error {
 	of := o.pipeline
@@ -180,7 +180,7 @@ func (s *Service) deployVariables(ctx context.Context, l *list, p *project.Proje
 	return nil
 }
 
-// commitOf gives the commit of a pipeline, nil where the repository lost it.
+// commitOf returns the commit of a pipeline, nil where the repository lost it.
 func (s *Service) commitOf(ctx context.Context, p *project.Project, of *Pipeline) (*gitstore.Commit, error) {
 	g, err := s.Repos.Open(ctx, p)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *Service) commitOf(ctx context.Context, p *project.Project, of *Pipeline
 	return c, nil
 }
 
-// configured gives the variables of the instance, the groups and the project for an environment.
+// configured returns the variables of the instance, the groups and the project for an environment.
 func (s *Service) configured(ctx context.Context, p *project.Project, environment string, protected bool) (list, error) {
 	values, err := s.Variables.For(ctx, p, variable.Use{Environment: environment, Protected: protected})
 	if err != nil {

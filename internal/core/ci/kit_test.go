@@ -149,7 +149,7 @@ func (w *world) another() *ci.Service {
 	return s
 }
 
-// staff gives people of every role to a project.
+// staff returns people of every role to a project.
 func (w *world) staff(id project.ID) {
 	w.T.Helper()
 	w.Join(id, w.owner, authz.Owner)
@@ -235,7 +235,7 @@ type files map[string]string
 // yml is a commit's only file, the configuration.
 func yml(text string) files { return files{".gitlab-ci.yml": text} }
 
-// as gives the project for an actor.
+// as returns the project for an actor.
 func (w *world) as(who authz.Actor) *project.Project { w.T.Helper(); return w.Find(who, w.id) }
 
 func (w *world) git(id project.ID) *gitcmd.Repo {
@@ -279,7 +279,7 @@ func parse(t *testing.T, text string) gitstore.ObjectID {
 	return id
 }
 
-// tip gives the commit of a branch, "" where there is none.
+// tip returns the commit of a branch, "" where there is none.
 func (w *world) tip(id project.ID, branch string) string {
 	w.T.Helper()
 	at, err := w.git(id).Branch(w.T.Context(), branch)
@@ -318,7 +318,7 @@ func (w *world) pushTo(id project.ID, branch string, content files, message stri
 	return sha
 }
 
-// begin pushes a configuration to branch "work" and gives its pipeline.
+// begin pushes a configuration to branch "work" and returns its pipeline.
 func (w *world) begin(text string) *ci.Pipeline {
 	w.T.Helper()
 	w.push("work", yml(text), "Change")
@@ -333,7 +333,7 @@ func (w *world) pipelines(id project.ID, ref string) []ci.Pipeline {
 	return list
 }
 
-// newest gives the newest pipeline of a branch.
+// newest returns the newest pipeline of a branch.
 func (w *world) newest(ref string) *ci.Pipeline {
 	w.T.Helper()
 	list := w.pipelines(w.id, ref)
@@ -351,7 +351,7 @@ func (w *world) again(of *ci.Pipeline) *ci.Pipeline {
 	return p
 }
 
-// states gives the jobs of a pipeline, without those that others took the place of, and its own state: "a:pending b:created = pending".
+// states returns the jobs of a pipeline, without those that others took the place of, and its own state: "a:pending b:created = pending".
 func (w *world) states(of *ci.Pipeline) string {
 	w.T.Helper()
 	list, err := db.Select[string](w.T.Context(), w.DB, "SELECT name || ':' || status FROM commit_statuses WHERE pipeline_id = ? AND NOT retried ORDER BY stage_idx, name, id", of.ID)
@@ -366,7 +366,7 @@ func (w *world) wantStates(of *ci.Pipeline, when, want string) {
 	}
 }
 
-// job gives the job of a name, the newest of that name.
+// job returns the job of a name, the newest of that name.
 func (w *world) job(of *ci.Pipeline, name string) *ci.Job {
 	w.T.Helper()
 	id, err := db.Get[ci.StatusID](w.T.Context(), w.DB, "SELECT MAX(id) FROM commit_statuses WHERE pipeline_id = ? AND name = ?", of.ID, name)
@@ -384,7 +384,7 @@ func reason(j *ci.Job) string {
 	return *j.FailureReason
 }
 
-// runner makes a runner and gives its token.
+// runner makes a runner and returns its token.
 func (w *world) runner(kind runner.Type, more coretest.Row, projects ...project.ID) string {
 	w.T.Helper()
 	token := secret.NewToken("glrt-")
@@ -423,7 +423,7 @@ func (w *world) take(token, name string) *ci.Assignment {
 	return a
 }
 
-func (w *world) hold(a *ci.Assignment) *ci.Held {
+func (w *world) hold(a *ci.Assignment) *ci.AuthenticatedJob {
 	w.T.Helper()
 	h, err := w.ci.Hold(w.T.Context(), a.Job.ID, a.Token)
 	check(w.T, err)
@@ -448,7 +448,7 @@ func (w *world) fail(a *ci.Assignment) {
 // run takes the job of a name and ends it with success.
 func (w *world) run(token, name string) { w.T.Helper(); w.succeed(w.take(token, name)) }
 
-// value gives a variable of a job, "" where it has none.
+// value returns a variable of a job, "" where it has none.
 func value(a *ci.Assignment, key string) string {
 	out := ""
 	for _, v := range a.Variables {
@@ -538,7 +538,7 @@ func update(branch, to string) []gitstore.RefUpdate {
 	return []gitstore.RefUpdate{{Ref: gitstore.RefName("refs/heads/" + branch), New: id, AnyOld: true}}
 }
 
-// loaded gives the project without a user's level, for actors who cannot find it.
+// loaded returns the project without a user's level, for actors who cannot find it.
 func (w *world) loaded() *project.Project {
 	w.T.Helper()
 	all, err := w.Projects.Load(w.T.Context(), []project.ID{w.id})

@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// LatestOf gives the job of a name in the latest pipeline of a branch or tag that has succeeded, or in a child pipeline below it: the first of these
+// LatestOf returns the job of a name in the latest pipeline of a branch or tag that has succeeded, or in a child pipeline below it: the first of these
 // pipelines that has an archive of such a job, else the first that has such a job.
 func (s *Service) LatestOf(ctx context.Context, as authz.Actor, p *project.Project, ref, name string) (*Job, error) {
 	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {

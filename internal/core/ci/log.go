@@ -31,9 +31,9 @@ func (e *RangeError) Error() string {
 // MaxPiece is how many bytes of a log may come at once.
 const MaxPiece = maxPiece
 
-// Append adds a piece to the log of a job, which begins at a byte of the whole, and gives how many bytes the log has then. A piece that begins
+// Append adds a piece to the log of a job, which begins at a byte of the whole, and returns how many bytes the log has then. A piece that begins
 // anywhere but at the end is a *RangeError. Above 100 MB the job fails.
-func (s *Service) Append(ctx context.Context, h *Held, start int64, data []byte) (int64, State, error) {
+func (s *Service) Append(ctx context.Context, h *AuthenticatedJob, start int64, data []byte) (int64, State, error) {
 	if start != h.LogSize {
 		return h.LogSize, h.State, &RangeError{h.LogSize}
 	}

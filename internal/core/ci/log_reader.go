@@ -46,7 +46,7 @@ func (p *pieces) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Read gives what follows.
+// Read returns what follows.
 func (p *pieces) Read(b []byte) (int, error) {
 	if p.at >= p.size {
 		return 0, io.EOF

@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// InPipelines gives the jobs, bridges and statuses of those of the pipelines that the actor may read, by pipeline and in
+// InPipelines returns the jobs, bridges and statuses of those of the pipelines that the actor may read, by pipeline and in
 // the order in which they were made: those that others took the place of are among them. Definitions are left out.
 func (s *Service) InPipelines(ctx context.Context, as authz.Actor, ids []PipelineID) (map[PipelineID][]*Job, error) {
 	readable, err := s.ByIDs(ctx, as, ids)
@@ -81,7 +81,7 @@ func (s *Service) withBuilds(ctx context.Context, w db.Where) ([]Job, error) {
 	return out, nil
 }
 
-// ArtifactsFor gives the artifacts of those of the jobs that the actor may read, without those that are not for it.
+// ArtifactsFor returns the artifacts of those of the jobs that the actor may read, without those that are not for it.
 func (s *Service) ArtifactsFor(ctx context.Context, as authz.Actor, ids []StatusID) (map[StatusID][]Artifact, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -114,7 +114,7 @@ type Need struct {
 	Name     string   `db:"name"`
 }
 
-// NeedsOf gives what jobs wait for that were read for the actor, in the order of the configuration.
+// NeedsOf returns what jobs wait for that were read for the actor, in the order of the configuration.
 func (s *Service) NeedsOf(ctx context.Context, ids []StatusID) (map[StatusID][]Need, error) {
 	out := make(map[StatusID][]Need, len(ids))
 	if len(ids) == 0 {
@@ -237,7 +237,7 @@ func Stages(jobs []*Job) []*Stage {
 	return out
 }
 
-// Sum gives the state that jobs have together, those left out that others took the place of, and whether
+// Sum returns the state that jobs have together, those left out that others took the place of, and whether
 // it is Success although some of them failed.
 func Sum(jobs []*Job) (state State, withWarnings bool) {
 	t := tally{}

@@ -147,7 +147,7 @@ func (s *Service) keepMergeRequest(ctx context.Context, of PipelineID, m *MergeR
 	return nil
 }
 
-// mergeRequestOf gives what a pipeline knows of its merge request, nil where it runs for none.
+// mergeRequestOf returns what a pipeline knows of its merge request, nil where it runs for none.
 func (s *Service) mergeRequestOf(ctx context.Context, of *Pipeline) (*MergeRequest, error) {
 	if !of.OfMergeRequest() {
 		return nil, nil
@@ -251,7 +251,7 @@ func (s *Service) openMergeRequests(ctx context.Context, l *list, of *Pipeline, 
 	return nil
 }
 
-// Visible gives the pipeline with an id if it is of one of the projects and the actor may read its pipelines; nil otherwise. Projects may be
+// Visible returns the pipeline with an id if it is of one of the projects and the actor may read its pipelines; nil otherwise. Projects may be
 // nil.
 func (s *Service) Visible(ctx context.Context, as authz.Actor, id PipelineID, projects ...*project.Project) (*InProject, error) {
 	of, err := s.loadPipeline(ctx, id)

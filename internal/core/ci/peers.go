@@ -11,8 +11,8 @@ import (
 	"tenon/internal/core/runner"
 )
 
-// newsChannel is where servers that share a database tell each other of jobs that have become pending.
-const newsChannel = "tenon_jobs"
+// jobsChannel is where servers that share a database tell each other of jobs that have become pending.
+const jobsChannel = "tenon_jobs"
 
 // listenAgain is how long a server waits before it listens to the others again.
 const listenAgain = 5 * time.Second
@@ -130,7 +130,7 @@ func (s *Service) send(ctx context.Context) {
 			return
 		}
 		within, cancel := context.WithTimeout(ctx, listenAgain)
-		err := s.DB.Notify(within, newsChannel, s.peers.take())
+		err := s.DB.Notify(within, jobsChannel, s.peers.take())
 		cancel()
 		if err != nil && ctx.Err() == nil {
 			s.Deps.Log.Warn("other servers are not told of jobs", "error", err)
@@ -140,7 +140,7 @@ func (s *Service) send(ctx context.Context) {
 
 func (s *Service) listen(ctx context.Context) {
 	for {
-		err := s.DB.Listen(ctx, newsChannel, s.listening, s.heard)
+		err := s.DB.Listen(ctx, jobsChannel, s.listening, s.heard)
 		s.peers.hears.Store(false)
 		if ctx.Err() != nil {
 			return

@@ -116,7 +116,7 @@ func (w *world) tally(of *ci.Pipeline) string {
 	return strings.ReplaceAll(w.rows("SELECT status || ':' || COUNT(*) FROM commit_statuses WHERE pipeline_id = ? AND NOT retried GROUP BY status ORDER BY status", of.ID), ",", " ")
 }
 
-// rows gives what a query reads, joined.
+// rows returns what a query reads, joined.
 func (w *world) rows(query string, args ...any) string {
 	w.T.Helper()
 	list, err := db.Select[string](w.T.Context(), w.DB, query, args...)

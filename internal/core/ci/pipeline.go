@@ -98,7 +98,7 @@ func (p Pipeline) About() change.Subject {
 	return change.Subject{Type: "Ci::Pipeline", ID: int64(p.ID), IID: p.IID, Title: p.Ref}
 }
 
-// Last gives the newest pipeline of a commit, nil where there is none or the actor may
+// Last returns the newest pipeline of a commit, nil where there is none or the actor may
 // not see it.
 func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, commit gitstore.ObjectID) (*Pipeline, error) {
 	may, err := s.Policy.Can(ctx, as, s.readable(p), p.Subject())
@@ -108,7 +108,7 @@ func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, 
 	return s.newest(ctx, p.ID, commit, "", 0)
 }
 
-// LastOf gives the newest pipeline of each of the commits that has one and that the actor may
+// LastOf returns the newest pipeline of each of the commits that has one and that the actor may
 // see, in one statement.
 func (s *Service) LastOf(ctx context.Context, as authz.Actor, p *project.Project, commits []gitstore.ObjectID) (map[gitstore.ObjectID]*Pipeline, error) {
 	may, err := s.Policy.Can(ctx, as, s.readable(p), p.Subject())

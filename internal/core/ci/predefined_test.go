@@ -11,7 +11,7 @@ import (
 	"tenon/internal/core/token"
 )
 
-// cacheKeys runs the first job of a pipeline and gives the keys of its caches.
+// cacheKeys runs the first job of a pipeline and returns the keys of its caches.
 func (w *world) cacheKeys(branch string) []string {
 	w.T.Helper()
 	a := w.take(w.runner("project_type", nil, w.id), "build")

@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// ConfigVariables gives the variables of all jobs that the configuration of a branch or tag declares, with their descriptions: what a user may set
+// ConfigVariables returns the variables of all jobs that the configuration of a branch or tag declares, with their descriptions: what a user may set
 // when a pipeline is made. It requires CreatePipeline and the right to read code. Nil is a configuration that is not there or not valid.
 func (s *Service) ConfigVariables(ctx context.Context, as authz.Actor, p *project.Project, ref string) ([]ciconfig.Variable, error) {
 	if err := s.Policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {

@@ -47,7 +47,7 @@ func (s *Service) list(ctx context.Context, in project.ID, commit gitstore.Objec
 	return list, nil
 }
 
-// newest gives the newest pipeline of a commit, of a ref and with an id where they are
+// newest returns the newest pipeline of a commit, of a ref and with an id where they are
 // given; nil where there is none.
 func (s *Service) newest(ctx context.Context, in project.ID, commit gitstore.ObjectID, ref string, id PipelineID) (*Pipeline, error) {
 	var w db.Where

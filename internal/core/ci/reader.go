@@ -52,7 +52,7 @@ func (r *reader) configuration(ctx context.Context, p *project.Project, sha stri
 	return f.Text, f.Location, err
 }
 
-// find gives a project that the actor may read.
+// find returns a project that the actor may read.
 func (r *reader) find(ctx context.Context, path string) (*project.Project, error) {
 	if p := r.projects[path]; p != nil {
 		return p, nil
@@ -68,7 +68,7 @@ func (r *reader) find(ctx context.Context, path string) (*project.Project, error
 	return p, nil
 }
 
-// Read gives an included file.
+// Read returns an included file.
 func (r *reader) Read(ctx context.Context, of ciconfig.Reference) (ciconfig.File, error) {
 	switch of.Kind {
 	case ciconfig.Local:

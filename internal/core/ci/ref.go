@@ -9,7 +9,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// RefState gives the state of the newest pipeline of a branch or tag, "" without one. Ran leaves out pipelines that were
+// RefState returns the state of the newest pipeline of a branch or tag, "" without one. Ran leaves out pipelines that were
 // skipped.
 func (s *Service) RefState(ctx context.Context, as authz.Actor, p *project.Project, ref string, ran bool) (State, error) {
 	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
@@ -30,7 +30,7 @@ func (s *Service) RefState(ctx context.Context, as authz.Actor, p *project.Proje
 	return list[0], nil
 }
 
-// RefCoverage gives the coverage in percent of the newest successful pipeline of a branch or tag: the mean of its jobs, or
+// RefCoverage returns the coverage in percent of the newest successful pipeline of a branch or tag: the mean of its jobs, or
 // that of the job of a name. It is nil where none has any.
 func (s *Service) RefCoverage(ctx context.Context, as authz.Actor, p *project.Project, ref, name string) (*float64, error) {
 	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {

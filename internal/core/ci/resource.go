@@ -66,7 +66,7 @@ func (s *Service) ResourceGroups(ctx context.Context, as authz.Actor, p *project
 	return list, nil
 }
 
-// FindResourceGroup gives the resource group of a project with a key. It requires ReadResourceGroups.
+// FindResourceGroup returns the resource group of a project with a key. It requires ReadResourceGroups.
 func (s *Service) FindResourceGroup(ctx context.Context, as authz.Actor, p *project.Project, key string) (*ResourceGroup, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadResourceGroups, p.Subject()); err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (s *Service) UpcomingJobs(ctx context.Context, as authz.Actor, p *project.P
 	return list, nil
 }
 
-// CurrentJob gives the job or bridge that a resource group belongs to now. It requires ReadResourceGroups.
+// CurrentJob returns the job or bridge that a resource group belongs to now. It requires ReadResourceGroups.
 func (s *Service) CurrentJob(ctx context.Context, as authz.Actor, p *project.Project, key string) (*Job, error) {
 	g, err := s.FindResourceGroup(ctx, as, p, key)
 	if err != nil {
@@ -161,7 +161,7 @@ type names struct {
 	environment string // that it deploys to, "" for none
 }
 
-// of gives the names in the configuration of a job. Variables that are masked have no value that may be shown.
+// of returns the names in the configuration of a job. Variables that are masked have no value that may be shown.
 func (k *known) of(c *ciconfig.Job) names {
 	var out names
 	if c.ResourceGroup == "" && c.Environment == nil {
@@ -204,7 +204,7 @@ func (d *draft) expand(k known) []ciconfig.Problem {
 	return problems
 }
 
-// writeResourceGroups gives the resource groups of the jobs by key, and makes those that are new.
+// writeResourceGroups returns the resource groups of the jobs by key, and makes those that are new.
 func (d *draft) writeResourceGroups(ctx context.Context) (map[string]ResourceGroupID, error) {
 	out := map[string]ResourceGroupID{}
 	var keys []string

@@ -163,7 +163,7 @@ func (t tally) begun() bool {
 	return t.any(Running, Success, Failed, Canceling, Canceled) || t[warned] > 0
 }
 
-// sum gives the state that many jobs have together: of a stage, of a pipeline, of what a job
+// sum returns the state that many jobs have together: of a stage, of a pipeline, of what a job
 // waits for. Without jobs it is skipped. Those that wait for a runner while none has run are pending, whatever the others wait for.
 func (t tally) sum() State {
 	const success, skipped, created, canceled, pending = standing(Success), standing(Skipped), standing(Created), standing(Canceled), standing(Pending)

@@ -82,7 +82,7 @@ const (
 	reportsAtOnce  = 2        // how many pipelines have their reports read at the same time
 )
 
-// readTests gives fn each test of a report, and what is wrong with the report.
+// readTests returns fn each test of a report, and what is wrong with the report.
 func (s *Service) readTests(ctx context.Context, key string, limits junit.Limits, fn func(junit.Case) error) (flaw *string, err error) {
 	o, err := s.Objects.Open(ctx, key)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *Service) TestSummary(ctx context.Context, as authz.Actor, p *project.Pr
 	})
 }
 
-// TestReport gives the tests of a pipeline by suite: those that broke first, then failures, successes and what was skipped, the
+// TestReport returns the tests of a pipeline by suite: those that broke first, then failures, successes and what was skipped, the
 // longest first. A suite whose reports are gone is left out; one that would exceed the bounds of a pipeline has a flaw.
 func (s *Service) TestReport(ctx context.Context, as authz.Actor, p *project.Project, of PipelineID) ([]TestSuite, error) {
 	rows, err := s.reports(ctx, as, p, of)

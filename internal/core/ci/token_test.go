@@ -22,7 +22,7 @@ import (
 	"tenon/internal/core/variable"
 )
 
-// claimsOf verifies a token as another system would, with the public keys, and gives what it says.
+// claimsOf verifies a token as another system would, with the public keys, and returns what it says.
 func (w *world) claimsOf(token string) (standard jwt.Claims, all map[string]any) {
 	w.T.Helper()
 	keys, err := w.idTokens.Keys(w.T.Context())
@@ -143,7 +143,7 @@ func TestService_idTokens_subject(t *testing.T) {
 	})
 }
 
-// bearer gives the actor of the token of a job that runs in the project.
+// bearer returns the actor of the token of a job that runs in the project.
 func (w *world) bearer() authz.Actor {
 	w.T.Helper()
 	token := w.runner("instance_type", nil)
@@ -191,7 +191,7 @@ func TestService_Bearer_allowlist(t *testing.T) {
 		reads("removed", tools, false)
 		wantError(t, "removed twice", w.scopes.DisallowProject(t.Context(), admin, of, w.id), errs.NotFound, "")
 
-		// A group lets in what stands below it.
+		// A group lets in what is below it.
 		w.Member(w.group, admin, authz.Guest)
 		_, err = w.scopes.AllowGroup(t.Context(), admin, of, w.group)
 		check(t, err)

@@ -49,7 +49,7 @@ func (s *Service) Trigger(ctx context.Context, in TriggerInput) (*Pipeline, *pro
 	return made, p, err
 }
 
-// triggering gives the owner of a trigger token, and its project.
+// triggering returns the owner of a trigger token, and its project.
 func (s *Service) triggering(ctx context.Context, in TriggerInput, run *RunInput) (authz.Actor, *project.Project, error) {
 	t, err := s.Triggers.FindTrigger(ctx, in.Token)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Service) triggering(ctx context.Context, in TriggerInput, run *RunInput
 	return as, p, err
 }
 
-// bearing gives the user of a job by its token, and the project of the job.
+// bearing returns the user of a job by its token, and the project of the job.
 func (s *Service) bearing(ctx context.Context, in TriggerInput, run *RunInput) (authz.Actor, *project.Project, error) {
 	as, err := s.Bearer(ctx, in.Token)
 	if errs.Is(err, errs.Unauthorized) {

@@ -55,7 +55,7 @@ func checkVariables(vars []Variable) error {
 // CheckVariables holds variables against the limits of those that a pipeline is started with.
 func CheckVariables(vars []Variable) error { return checkVariables(vars) }
 
-// list is variables in order: a later one stands above an earlier one of the same name.
+// list is variables in order: a later one is above an earlier one of the same name.
 type list []Variable
 
 func (l *list) add(key, value string) {
@@ -97,7 +97,7 @@ func (l list) confidential() func(key string) bool {
 	return func(key string) bool { return kept[key] }
 }
 
-// last gives the value that a name has in the end, "" where it is not there.
+// last returns the value that a name has in the end, "" where it is not there.
 func (l list) last(key string) string {
 	for _, v := range slices.Backward(l) {
 		if v.Key == key {
@@ -107,7 +107,7 @@ func (l list) last(key string) string {
 	return ""
 }
 
-// lookup gives the last of each name.
+// lookup returns the last of each name.
 func (l list) lookup() ciconfig.Lookup {
 	values := make(map[string]string, len(l))
 	for _, v := range l {
@@ -124,7 +124,7 @@ type sealedVariable struct {
 	Raw   bool   `db:"raw"`
 }
 
-// pipelineVariables gives the variables that a pipeline was started with.
+// pipelineVariables returns the variables that a pipeline was started with.
 func (s *Service) pipelineVariables(ctx context.Context, of PipelineID) (list, error) {
 	rows, err := db.Select[sealedVariable](ctx, s.DB, "SELECT key, value, file, raw FROM pipeline_variables WHERE pipeline_id = ? ORDER BY key", of)
 	if err != nil {
@@ -230,7 +230,7 @@ func (s *Service) ownVariables(ctx context.Context, of []StatusID, dotenv bool) 
 	return rows, nil
 }
 
-// jobVariables gives the variables that jobs got from their users, or reported as dotenv, in the order of the jobs.
+// jobVariables returns the variables that jobs got from their users, or reported as dotenv, in the order of the jobs.
 func (s *Service) jobVariables(ctx context.Context, of []StatusID, dotenv bool) (list, error) {
 	rows, err := s.ownVariables(ctx, of, dotenv)
 	out := make(list, len(rows))
@@ -240,7 +240,7 @@ func (s *Service) jobVariables(ctx context.Context, of []StatusID, dotenv bool) 
 	return out, err
 }
 
-// ManualVariables gives the variables that users gave to jobs when they started them, by job; a job without any has an empty list. Jobs are left out
+// ManualVariables returns the variables that users gave to jobs when they started them, by job; a job without any has an empty list. Jobs are left out
 // where the actor neither has ReadPipelineDetails nor started the job.
 func (s *Service) ManualVariables(ctx context.Context, as authz.Actor, ids []StatusID) (map[StatusID][]Variable, error) {
 	out := make(map[StatusID][]Variable, len(ids))

@@ -54,7 +54,7 @@ func between(from, to *db.Time, now time.Time) *float64 {
 	return &seconds
 }
 
-// Views gives jobs of a project that were read for the caller, with a fixed number of statements.
+// Views returns jobs of a project that were read for the caller, with a fixed number of statements.
 func (s *Service) Views(ctx context.Context, as authz.Actor, p *project.Project, jobs []*Job) ([]*JobView, error) {
 	return s.viewsOf(ctx, as, map[project.ID]*project.Project{p.ID: p}, jobs)
 }
@@ -165,7 +165,7 @@ func (s *Service) loadPipelines(ctx context.Context, ids []PipelineID) (map[Pipe
 	return out, nil
 }
 
-// TagsOf gives the tags of jobs that were read for the actor.
+// TagsOf returns the tags of jobs that were read for the actor.
 func (s *Service) TagsOf(ctx context.Context, ids []StatusID) (map[StatusID][]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -186,7 +186,7 @@ func (s *Service) TagsOf(ctx context.Context, ids []StatusID) (map[StatusID][]st
 	return out, nil
 }
 
-// DownstreamOf gives the pipelines that bridges started and that the actor may read.
+// DownstreamOf returns the pipelines that bridges started and that the actor may read.
 func (s *Service) DownstreamOf(ctx context.Context, as authz.Actor, ids []StatusID) (map[StatusID]project.Found[Pipeline], error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -210,7 +210,7 @@ func (s *Service) DownstreamOf(ctx context.Context, as authz.Actor, ids []Status
 	return out, err
 }
 
-// VariablesOf gives the variables that a pipeline was started with. It requires ReadPipelineDetails, or that the actor started it.
+// VariablesOf returns the variables that a pipeline was started with. It requires ReadPipelineDetails, or that the actor started it.
 func (s *Service) VariablesOf(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) ([]Variable, error) {
 	of, err := s.Find(ctx, as, p, id)
 	if err != nil {
@@ -224,7 +224,7 @@ func (s *Service) VariablesOf(ctx context.Context, as authz.Actor, p *project.Pr
 	return s.pipelineVariables(ctx, id)
 }
 
-// Rename gives a pipeline a name. It requires UpdatePipeline, and the right to run pipelines of a protected reference.
+// Rename returns a pipeline a name. It requires UpdatePipeline, and the right to run pipelines of a protected reference.
 func (s *Service) Rename(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID, name string) (*Pipeline, error) {
 	if err := s.Policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func (w *waiting) value(id runner.ID) string {
 	return v
 }
 
-// wait keeps a runner that knows the current value until there may be a job for it, its time is over, or it goes away. It gives the
+// wait keeps a runner that knows the current value until there may be a job for it, its time is over, or it goes away. It returns the
 // number of the wake, 0 where no job came.
 func (w *waiting) wait(ctx context.Context, r *runner.Runner, known string, most time.Duration) (by int) {
 	me := &waiter{runner: r, woke: make(chan int, 1)}

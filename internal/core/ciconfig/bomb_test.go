@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/ciconfig"
 )
 
-// allocated gives the bytes that f allocates.
+// allocated returns the bytes that f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

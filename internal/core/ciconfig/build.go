@@ -260,7 +260,7 @@ func (b *builder) variable(where string, k key, v *value) Variable {
 	return out
 }
 
-// scalarText gives a text, and a number in the form that is shown: 1.10 is 1.1, and 010 is 8.
+// scalarText returns a text, and a number in the form that is shown: 1.10 is 1.1, and 010 is 8.
 func (v *value) scalarText() string {
 	if v == nil {
 		return ""

@@ -79,7 +79,7 @@ type File struct {
 
 // Reader finds included files, but for templates, which this package has. It decides what the author of the pipeline may read.
 type Reader interface {
-	// Read gives the file that a Reference names. Its errors are those of this package, a *FetchError, or failures.
+	// Read returns the file that a Reference names. Its errors are those of this package, a *FetchError, or failures.
 	Read(ctx context.Context, r Reference) (File, error)
 	// Paths lists the files of the project and commit of a place, for wildcards and exists. It returns nil outside of projects. The
 	// project and commit, then a branch or tag as well or "" for the default branch, may be those that a rule of an include names.

@@ -244,7 +244,7 @@ func (e *evaluation) resolveNeeds() error {
 	return e.checkCycles()
 }
 
-// meant gives the indexes of the jobs of a name: all that parallel made of it, or those with values of a matrix, or one.
+// meant returns the indexes of the jobs of a name: all that parallel made of it, or those with values of a matrix, or one.
 func (e *evaluation) meant(name string, matrix [][]Variable) []int {
 	all, ok := e.made[name]
 	if !ok {

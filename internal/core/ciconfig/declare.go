@@ -132,7 +132,7 @@ func (b *builder) inherit(where string, v *value) inherited {
 	return inherited{none: v.text != "true"}
 }
 
-// withDefaults gives a job with what it takes over.
+// withDefaults returns a job with what it takes over.
 func (b *builder) withDefaults(where string, v *value, d *declaration) *value {
 	inherits := inherited{}
 	if i := v.get("inherit"); !i.isNull() && b.hash(where+":inherit", i, "default", "variables") {

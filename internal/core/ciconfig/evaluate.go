@@ -101,7 +101,7 @@ func (e *evaluation) setGlobals(list []Variable) {
 	}
 }
 
-// help gives the URL of a heading of the documentation.
+// help returns the URL of a heading of the documentation.
 func (c *Config) help(heading string) string {
 	return c.options.HelpURL + "/ci/yaml/_index.md#" + heading
 }
@@ -113,7 +113,7 @@ func cut(text string, n int) string {
 	return text
 }
 
-// lookup gives the variables of a job or of the pipeline: those of the run win, and those of the configuration may refer to others.
+// lookup returns the variables of a job or of the pipeline: those of the run win, and those of the configuration may refer to others.
 // Later lists win over earlier ones.
 func (e *evaluation) lookup(i inherited, lists ...[]Variable) Lookup {
 	return e.expansion(i, lists...).get
@@ -136,7 +136,7 @@ func (e *evaluation) expansion(i inherited, lists ...[]Variable) *expansion {
 	return &expansion{e: e, own: own, inherits: i, open: map[string]bool{}, done: map[string]string{}}
 }
 
-// expansion gives variables whose values refer to each other.
+// expansion returns variables whose values refer to each other.
 type expansion struct {
 	e        *evaluation
 	own      map[string]Variable
@@ -146,7 +146,7 @@ type expansion struct {
 	secret   func(key string) bool // variables that stay as they are written, nil for none
 }
 
-// text gives what stands for a variable in a text.
+// text returns what stands for a variable in a text.
 func (x *expansion) text(written, key string) string {
 	if x.secret != nil && x.secret(key) {
 		return written
@@ -158,7 +158,7 @@ func (x *expansion) text(written, key string) string {
 // expandSteps is what expanding a variable costs for each byte.
 const expandSteps = 16
 
-// find gives a variable of the configuration.
+// find returns a variable of the configuration.
 func (x *expansion) find(key string) (Variable, bool) {
 	if v, ok := x.own[key]; ok {
 		return v, true
@@ -234,7 +234,7 @@ func (w *Explanation) settle(r *rule, number int) {
 	}
 }
 
-// overlay gives variables with those of another list over them.
+// overlay returns variables with those of another list over them.
 func overlay(under, over []Variable) []Variable {
 	if len(over) == 0 {
 		return under
@@ -325,7 +325,7 @@ func (j *Job) decide(r *rule) {
 	}
 }
 
-// inherited gives the global variables that a job takes over.
+// inherited returns the global variables that a job takes over.
 func (e *evaluation) inherited(d *declaration) []Variable {
 	switch {
 	case d.inherits.none:

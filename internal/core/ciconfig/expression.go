@@ -20,7 +20,7 @@ type Expression struct {
 	root *term
 }
 
-// String gives the expression as it was written.
+// String returns the expression as it was written.
 func (e *Expression) String() string { return e.text }
 
 // ParseExpression parses a condition. The error is ErrExpression.
@@ -105,7 +105,7 @@ func (t *term) value(l Lookup, b *budget) operand {
 	return t.is
 }
 
-// regex gives the regular expression of an operand, nil where it has none.
+// regex returns the regular expression of an operand, nil where it has none.
 func (o operand) regex() *regex {
 	if o.pattern != nil || !o.set {
 		return o.pattern

@@ -77,7 +77,7 @@ func globPattern(text string) string {
 	return b.String()
 }
 
-// writeSet writes the [set] at the start of a text and gives its length; a bracket that is not closed stands for itself.
+// writeSet writes the [set] at the start of a text and returns its length; a bracket that is not closed stands for itself.
 func writeSet(b *strings.Builder, text string) int {
 	end := strings.IndexByte(text[1:], ']') + 1
 	if end < 2 {

@@ -36,7 +36,7 @@ func (o *Options) includes() int {
 	return min(*o.Includes, MaxIncludes)
 }
 
-// read parses a file and gives what it says over what it includes. given has inputs, nil for none.
+// read parses a file and returns what it says over what it includes. given has inputs, nil for none.
 func (m *composer) read(text []byte, file *source, given *value) (*value, error) {
 	at := position{file: file}
 	m.bytes += len(text)
@@ -77,7 +77,7 @@ func (m *composer) read(text []byte, file *source, given *value) (*value, error)
 	return m.included(content, file)
 }
 
-// included gives a file over the files that it includes.
+// included returns a file over the files that it includes.
 func (m *composer) included(content *value, file *source) (*value, error) {
 	include := content.get("include")
 	if include.isNull() {

@@ -110,7 +110,7 @@ func inputValue(k key, spec, given *value) (*value, error) {
 // interpolation finds $[[ ... ]].
 var interpolation = regexp.MustCompile(`\$\[\[([^\]]*)\]\]`)
 
-// interpolate gives a value whose texts and keys have inputs in place of $[[ inputs.name ]].
+// interpolate returns a value whose texts and keys have inputs in place of $[[ inputs.name ]].
 func (s *inputs) interpolate(v *value) (*value, error) {
 	if v.kind == str {
 		return s.text(v)
@@ -149,7 +149,7 @@ func (s *inputs) interpolate(v *value) (*value, error) {
 	return s.done[v], nil
 }
 
-// text interpolates one text. Where nothing else stands in it, the input keeps its type.
+// text interpolates one text. Where nothing else is in it, the input keeps its type.
 func (s *inputs) text(v *value) (*value, error) {
 	if !strings.Contains(v.text, "$[[") {
 		return v, nil
@@ -180,7 +180,7 @@ func (s *inputs) text(v *value) (*value, error) {
 	return newText(v.at, b.String()), nil
 }
 
-// access gives the value of what stands between the brackets: inputs.name | function | ...
+// access returns the value of what stands between the brackets: inputs.name | function | ...
 func (s *inputs) access(at position, text string) (*value, error) {
 	parts := strings.Split(text, "|")
 	for i := range parts {

@@ -168,7 +168,7 @@ type Filter struct {
 	Kubernetes string   `json:"kubernetes,omitempty"`
 }
 
-// Config gives the text of a child pipeline for Compose, in the project and at the commit of the job. Files from artifacts are left out.
+// Config returns the text of a child pipeline for Compose, in the project and at the commit of the job. Files from artifacts are left out.
 func (t *Trigger) Config() ([]byte, error) {
 	var files []TriggerInclude
 	for _, i := range t.Include {

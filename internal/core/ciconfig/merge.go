@@ -13,7 +13,7 @@ const maxMerge = 300_000
 // merger merges mappings and counts the work.
 type merger struct{ work int }
 
-// merge gives b over a: mappings key by key, anything else as a whole.
+// merge returns b over a: mappings key by key, anything else as a whole.
 func (m *merger) merge(a, b *value) (*value, error) {
 	if a == nil || a.kind != mapping || b.kind != mapping || len(a.keys) == 0 {
 		return b, nil
@@ -62,7 +62,7 @@ type extended struct {
 	levels int
 }
 
-// extend gives a configuration whose jobs have what they extend.
+// extend returns a configuration whose jobs have what they extend.
 func (m *merger) extend(root *value) (*value, error) {
 	e := &extender{merger: *m, root: root, done: map[string]extended{}}
 	out := newMap(root.at, len(root.keys))
@@ -137,7 +137,7 @@ func (e *extender) resolve(name key, v *value, level int) (extended, error) {
 
 func tooDeep(job key) error { return refuse(job.at, job.name+": nesting too deep in `extends`") }
 
-// without gives a mapping without one of its keys.
+// without returns a mapping without one of its keys.
 func (v *value) without(name string) *value {
 	if !v.has(name) {
 		return v
@@ -158,7 +158,7 @@ type referrer struct {
 	level int               // of references in references
 }
 
-// resolveReferences gives a configuration without !reference.
+// resolveReferences returns a configuration without !reference.
 func resolveReferences(root *value) (*value, error) {
 	return (&referrer{root: root, done: map[*value]*value{}}).resolve(root)
 }
@@ -238,7 +238,7 @@ func referenceText(v *value) string {
 	return "!reference [" + strings.Join(parts, ", ") + "]"
 }
 
-// stringsOf gives a text, or a list of texts; ok is false for anything else.
+// stringsOf returns a text, or a list of texts; ok is false for anything else.
 func stringsOf(v *value) (out []string, ok bool) {
 	if v == nil {
 		return nil, false

@@ -77,7 +77,7 @@ func (b *builder) needs(where string, v *value, isBridge bool) []need {
 	return out
 }
 
-// flatItems gives the items of a list with those of the lists in it, as inputs and references make them.
+// flatItems returns the items of a list with those of the lists in it, as inputs and references make them.
 func flatItems(v *value, level int, out []*value) []*value {
 	for _, i := range v.items {
 		if i.kind == sequence && level < MaxScript {
@@ -184,7 +184,7 @@ func (b *builder) nameInstances() {
 	}
 }
 
-// find gives the job that a name means, of its own or of one of its parallel jobs; nil where there is none.
+// find returns the job that a name means, of its own or of one of its parallel jobs; nil where there is none.
 func (b *builder) find(name string) *declaration {
 	if d := b.byName[name]; d != nil {
 		return d

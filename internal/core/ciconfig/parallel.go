@@ -62,7 +62,7 @@ func (b *builder) matrix(where string, v *value) [][]Variable {
 	return out
 }
 
-// factors gives how many jobs one mapping of a matrix makes, at most one more than MaxMatrix.
+// factors returns how many jobs one mapping of a matrix makes, at most one more than MaxMatrix.
 func (b *builder) factors(where string, m *value) (n int, ok bool) {
 	if m.kind != mapping || len(m.keys) == 0 {
 		b.bad(m.at, where+" config should be an array of hashes")
@@ -80,7 +80,7 @@ func (b *builder) factors(where string, m *value) (n int, ok bool) {
 	return n, true
 }
 
-// scalars gives one scalar, or those of a list; nil for anything else.
+// scalars returns one scalar, or those of a list; nil for anything else.
 func scalars(v *value) []string {
 	if v.isScalar() {
 		return []string{v.scalarText()}
@@ -98,7 +98,7 @@ func scalars(v *value) []string {
 	return out
 }
 
-// names gives the names of the jobs that a declaration makes.
+// names returns the names of the jobs that a declaration makes.
 func (d *declaration) names() []string {
 	if d.parallel == 0 {
 		return []string{d.job.Name}
@@ -110,7 +110,7 @@ func (d *declaration) names() []string {
 	return out
 }
 
-// name gives the name of one of its jobs, counted from 0.
+// name returns the name of one of its jobs, counted from 0.
 func (d *declaration) name(i int) string {
 	switch {
 	case d.parallel == 0:

@@ -9,7 +9,7 @@ import (
 	"tenon/internal/core/ciconfig"
 )
 
-// problems composes a text and evaluates it for a push to main, and gives what is wrong.
+// problems composes a text and evaluates it for a push to main, and returns what is wrong.
 func problems(t *testing.T, text string, f files) []ciconfig.Problem {
 	t.Helper()
 	c := compose(t, text, f)

@@ -125,7 +125,7 @@ var (
 	includeRules = []string{"if", "changes", "exists", "when"}
 )
 
-// rules reads a list of rules; lists in it, as references make them, count as what stands in them.
+// rules reads a list of rules; lists in it, as references make them, count as what is in them.
 func (b *builder) rules(where string, v *value, known []string) []*rule {
 	var flat []*value
 	if v.kind != sequence || !flatRules(v, 0, &flat) {

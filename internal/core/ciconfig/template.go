@@ -6,7 +6,7 @@ import (
 	"tenon/internal/base/starter"
 )
 
-// template gives the file that include: template names, such as Go.gitlab-ci.yml or Workflows/Branch-Pipelines.gitlab-ci.yml. The
+// template returns the file that include: template names, such as Go.gitlab-ci.yml or Workflows/Branch-Pipelines.gitlab-ci.yml. The
 // error is ErrNoFile.
 func template(path string) (File, error) {
 	name, ok := strings.CutSuffix(path, ".gitlab-ci.yml")

@@ -55,7 +55,7 @@ type key struct {
 // fewKeys is how many keys a mapping may have without an index.
 const fewKeys = 8
 
-// get gives the value of a key, nil where v is no mapping that has it.
+// get returns the value of a key, nil where v is no mapping that has it.
 func (v *value) get(name string) *value {
 	if v == nil || v.kind != mapping {
 		return nil
@@ -82,7 +82,7 @@ func newMap(at position, n int) *mapBuilder {
 	return &mapBuilder{&value{kind: mapping, at: at, keys: make([]key, 0, n), items: make([]*value, 0, n)}}
 }
 
-// find gives the number of a key, -1 where there is none.
+// find returns the number of a key, -1 where there is none.
 func (v *value) find(name string) int {
 	if v.index != nil {
 		if i, ok := v.index[name]; ok {

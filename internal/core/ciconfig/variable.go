@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Lookup gives the value of a variable; ok is false where it is not set. A nil Lookup has none.
+// Lookup returns the value of a variable; ok is false where it is not set. A nil Lookup has none.
 type Lookup func(key string) (value string, ok bool)
 
-// Of gives a Lookup of the variables of a list.
+// Of returns a Lookup of the variables of a list.
 func Of(vars []Variable) Lookup {
 	if len(vars) == 0 {
 		return nil
@@ -20,7 +20,7 @@ func Of(vars []Variable) Lookup {
 	return OfMap(m)
 }
 
-// OfMap gives a Lookup of a copy of a map.
+// OfMap returns a Lookup of a copy of a map.
 func OfMap(m map[string]string) Lookup {
 	m = maps.Clone(m)
 	return func(key string) (string, bool) {
@@ -29,7 +29,7 @@ func OfMap(m map[string]string) Lookup {
 	}
 }
 
-// First gives a Lookup that asks others in order.
+// First returns a Lookup that asks others in order.
 func First(of ...Lookup) Lookup {
 	return func(key string) (string, bool) {
 		for _, l := range of {

@@ -10,7 +10,7 @@ import (
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// object gives a value as encoding/json would.
+// object returns a value as encoding/json would.
 func (v *value) object() map[string]any {
 	m, _ := v.plain().(map[string]any)
 	return m
@@ -77,7 +77,7 @@ func (w *yamlWriter) line(indent int) {
 	}
 }
 
-// value writes what stands behind a key, at the end of its line or in lines of its own.
+// value writes what is behind a key, at the end of its line or in lines of its own.
 func (w *yamlWriter) value(v *value, indent int) {
 	switch {
 	case v.kind == mapping && len(v.keys) > 0:

@@ -27,7 +27,7 @@ const DefaultSection = "codeowners"
 // ErrTooLarge is the error of a file that exceeds the bounds, or whose patterns take too long to match.
 var ErrTooLarge = errors.New("CODEOWNERS exceeds the limits")
 
-// Paths gives where a file may stand in a repository; the first that is there counts.
+// Paths returns where a file may stand in a repository; the first that is there counts.
 func Paths() []string { return []string{"CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"} }
 
 // File is a CODEOWNERS file. It is not changed once parsed, and safe for concurrent use.
@@ -48,7 +48,7 @@ type section struct {
 // Entry says who owns the files that a pattern matches.
 type Entry struct {
 	Section  string // as its first heading has it, DefaultSection before all headings
-	Pattern  string // as it stands in the file
+	Pattern  string // as it is in the file
 	Required int64  // approvals; 0 where the section is optional
 	Owners   []Owner
 }
@@ -227,7 +227,7 @@ func (p *parser) finish() {
 	p.file.sections = slices.DeleteFunc(p.file.sections, func(s *section) bool { return len(s.entries) == 0 })
 }
 
-// split gives the parts of a pattern that stand for one folder or file each, ** for any number
+// split returns the parts of a pattern that stand for one folder or file each, ** for any number
 // of folders. It is not ok for a pattern that matches nothing.
 func split(pattern string) (parts []string, ok bool) {
 	rest, rooted := strings.CutPrefix(pattern, "/")

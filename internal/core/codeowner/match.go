@@ -11,7 +11,7 @@ type node struct {
 	literals map[string]*node
 	globs    []glob
 	deep     *node // behind **
-	loops    bool  // stands behind **: any part leads back to it
+	loops    bool  // is behind **: any part leads back to it
 	entry    int   // the last entry that ends here, counted from 1; 0 for none
 }
 
@@ -33,7 +33,7 @@ func (f *File) insert(at *node, parts []string, entry int) {
 	at.entry = entry
 }
 
-// child gives the node behind a part, a new one where there is none.
+// child returns the node behind a part, a new one where there is none.
 func (f *File) child(at *node, part string) *node {
 	if part == "**" {
 		if at.deep == nil {
@@ -90,7 +90,7 @@ type Matcher struct {
 	steps int
 }
 
-// Matcher gives a new one.
+// Matcher returns a new one.
 func (f *File) Matcher() *Matcher {
 	m := &Matcher{file: f, sets: make([][][]*node, len(f.sections)), marks: make([]int, f.nodes)}
 	for i, s := range f.sections {
@@ -100,7 +100,7 @@ func (f *File) Matcher() *Matcher {
 	return m
 }
 
-// Entries gives all entries, in the order of the sections.
+// Entries returns all entries, in the order of the sections.
 func (f *File) Entries() []*Entry {
 	var out []*Entry
 	for _, s := range f.sections {
@@ -109,7 +109,7 @@ func (f *File) Entries() []*Entry {
 	return out
 }
 
-// Match gives the entries that say who owns a file: the last of each section that matches its
+// Match returns the entries that say who owns a file: the last of each section that matches its
 // path, in the order of the sections. The error is ErrTooLarge.
 func (m *Matcher) Match(file string) ([]*Entry, error) {
 	parts := strings.Split(file, "/")
@@ -149,7 +149,7 @@ func (m *Matcher) add(set []*node, n *node) []*node {
 	return set
 }
 
-// step gives the nodes that a part leads to.
+// step returns the nodes that a part leads to.
 func (m *Matcher) step(from []*node, part string) []*node {
 	m.round++
 	var out []*node

@@ -7,7 +7,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Above fills in what stands above projects for tests that have no repositories: every branch
+// Above fills in what is above projects for tests that have no repositories: every branch
 // is there, and nothing has a size.
 func Above(a project.Above) project.Above {
 	var none nothing

@@ -32,7 +32,7 @@ type World struct {
 	schema int // number of its last migration
 }
 
-// New furnishes an empty database. Its clock stands at noon of Monday, 22 May 2023.
+// New furnishes an empty database. Its clock is at noon of Monday, 22 May 2023.
 func New(t testing.TB, d *db.DB) *World {
 	t.Helper()
 	w := &World{tb: t, DB: d, Bus: &event.Bus{}, clock: time.Date(2023, 5, 22, 12, 0, 0, 0, time.UTC)}
@@ -69,7 +69,7 @@ type column struct {
 // databases of a process have the same tables, and PostgreSQL takes milliseconds to tell.
 var layouts sync.Map
 
-// columns gives the columns of a table but its id.
+// columns returns the columns of a table but its id.
 func (w *World) columns(table string) []column {
 	w.tb.Helper()
 	key := fmt.Sprint(w.DB.Dialect().Name(), " ", w.schema, " ", table)
@@ -89,7 +89,7 @@ func (w *World) columns(table string) []column {
 	return columns
 }
 
-// Insert writes a row and gives its id. Columns that may not be null and are not given
+// Insert writes a row and returns its id. Columns that may not be null and are not given
 // get the zero value of their type, times the clock's.
 func (w *World) Insert(table string, row Row) int64 {
 	w.tb.Helper()
@@ -139,7 +139,7 @@ func key(table string) string {
 	return "id"
 }
 
-// User makes an active user and gives it as an actor.
+// User makes an active user and returns it as an actor.
 func (w *World) User(name string) authz.Actor {
 	w.tb.Helper()
 	id := w.Insert("users", Row{
@@ -211,13 +211,13 @@ func (w *World) Project(path string, v authz.Visibility, parent authz.NamespaceI
 	return project.ID(w.Insert("projects", row))
 }
 
-// Member gives a user a level in a namespace.
+// Member returns a user a level in a namespace.
 func (w *World) Member(ns authz.NamespaceID, who authz.Actor, level authz.Level) {
 	w.tb.Helper()
 	w.Insert("members", Row{"namespace_id": ns, "user_id": who.UserID, "access_level": level})
 }
 
-// Join gives a user a level in a project.
+// Join returns a user a level in a project.
 func (w *World) Join(id project.ID, who authz.Actor, level authz.Level) {
 	w.tb.Helper()
 	ns, err := db.Get[authz.NamespaceID](context.Background(), w.DB, "SELECT namespace_id FROM projects WHERE id = ?", id)
@@ -237,7 +237,7 @@ func (w *World) Find(as authz.Actor, id project.ID) *project.Project {
 	return p
 }
 
-// Subject gives a project as permissions are asked about, with no user's level in it.
+// Subject returns a project as permissions are asked about, with no user's level in it.
 func (w *World) Subject(id int64) authz.Subject {
 	w.T.Helper()
 	all, err := w.Projects.Load(context.Background(), []project.ID{project.ID(id)})

@@ -19,8 +19,8 @@ type Fact[T any] struct {
 	Before *T // nil where the row was created or deleted
 }
 
-// Said is what an event in its generic form says.
-func Said[T change.Row](e change.Of[T]) Fact[T] {
+// FactOf is what an event in its generic form says.
+func FactOf[T change.Row](e change.Of[T]) Fact[T] {
 	out := Fact[T]{Stamp: e.Stamp, Row: *e.Row()}
 	if e.After != nil {
 		out.Before = e.Before

@@ -11,7 +11,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Pusher gives the user in whose name a deploy key pushes: the one who made it, as long
+// Pusher returns the user in whose name a deploy key pushes: the one who made it, as long
 // as that account may act and sees the project. Otherwise it is Forbidden or NotFound.
 func (s *Service) Pusher(ctx context.Context, as authz.Actor, p *project.Project) (authz.Actor, error) {
 	maker, err := db.Get[*authz.UserID](ctx, s.DB, "SELECT created_by_id FROM ssh_keys WHERE id = ?", as.Deploy.KeyID)

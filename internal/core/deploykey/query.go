@@ -13,7 +13,7 @@ import (
 	"tenon/internal/core/sshkey"
 )
 
-// find gives a key as a project has it.
+// find returns a key as a project has it.
 func (s *Service) find(ctx context.Context, p *project.Project, id sshkey.ID) (*Key, error) {
 	push, err := db.Get[bool](ctx, s.DB, "SELECT can_push FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID)
 	if errors.Is(err, db.ErrNotFound) {
@@ -29,7 +29,7 @@ func (s *Service) find(ctx context.Context, p *project.Project, id sshkey.ID) (*
 	return &Key{k, push}, nil
 }
 
-// Find gives a key of a project.
+// Find returns a key of a project.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id sshkey.ID) (*Key, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadDeployKeys, p.Subject()); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, 
 	return s.find(ctx, p, id)
 }
 
-// List gives the keys of a project by id.
+// List returns the keys of a project by id.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[Key], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadDeployKeys, p.Subject()); err != nil {
 		return page.Page[Key]{}, err
@@ -47,7 +47,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	return s.list(ctx, w, r)
 }
 
-// list gives keys with whether they may push in any of the projects selected.
+// list returns keys with whether they may push in any of the projects selected.
 func (s *Service) list(ctx context.Context, w db.Where, r page.Range) (page.Page[Key], error) {
 	type row struct {
 		ID   sshkey.ID `db:"key_id"`
@@ -74,7 +74,7 @@ func (s *Service) list(ctx context.Context, w db.Where, r page.Range) (page.Page
 	return page.Without(list, func(k *Key) bool { return k.Key == nil }), nil
 }
 
-// ListShared gives the keys of the projects that both the actor and a user, by number or
+// ListShared returns the keys of the projects that both the actor and a user, by number or
 // username, maintain. Where there is no such project it is Forbidden.
 func (s *Service) ListShared(ctx context.Context, as, user authz.Actor, r page.Range) (page.Page[Key], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadUser, authz.Subject{}); err != nil {
@@ -103,7 +103,7 @@ func (s *Service) ListShared(ctx context.Context, as, user authz.Actor, r page.R
 	return s.list(ctx, w, r)
 }
 
-// ListAll gives the deploy keys of the instance, or those that are public or not. Only
+// ListAll returns the deploy keys of the instance, or those that are public or not. Only
 // administrators may.
 func (s *Service) ListAll(ctx context.Context, as authz.Actor, public *bool, r page.Range) (page.Page[*sshkey.Key], error) {
 	if err := s.Policy.Require(ctx, as, authz.ListDeployKeys, authz.Subject{}); err != nil {
@@ -112,7 +112,7 @@ func (s *Service) ListAll(ctx context.Context, as authz.Actor, public *bool, r p
 	return s.Keys.ListDeploy(ctx, public, r)
 }
 
-// Grants gives by key the projects that keys are enabled in. It asks for no permission.
+// Grants returns by key the projects that keys are enabled in. It asks for no permission.
 func (s *Service) Grants(ctx context.Context, keys ...sshkey.ID) (map[sshkey.ID][]Grant, error) {
 	out := map[sshkey.ID][]Grant{}
 	if len(keys) == 0 {

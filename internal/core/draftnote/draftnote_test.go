@@ -58,7 +58,7 @@ func (w *world) draft(who authz.Actor, iid mergerequest.IID, in draftnote.Input)
 	return d
 }
 
-// listed gives the texts of the drafts of an actor.
+// listed returns the texts of the drafts of an actor.
 func (w *world) listed(who authz.Actor, iid mergerequest.IID) string {
 	w.T.Helper()
 	list, err := w.drafts.List(w.T.Context(), who, w.on(who, iid))

@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/issue"
 )
 
-// AncestorsOf gives those of the epics above each of the epics with these ids that a filter selects, up
+// AncestorsOf returns those of the epics above each of the epics with these ids that a filter selects, up
 // to the first that the actor may not read, in the order of the filter, whose page is ignored. The
 // epics must have been read for the actor. It takes as many statements for many epics as for one.
 func (s *Service) AncestorsOf(ctx context.Context, as authz.Actor, ids []ID, f Filter) (map[ID][]*Epic, error) {

@@ -11,7 +11,7 @@ import (
 // Blocking is the open epics that block an epic, and those that it blocks, by id.
 type Blocking struct{ By, Of []ID }
 
-// Blockings gives the open epics that block each of the epics with these ids or are blocked by
+// Blockings returns the open epics that block each of the epics with these ids or are blocked by
 // it, as far as the actor may read them, in one statement. Those without any are left out.
 func (s *Service) Blockings(ctx context.Context, as authz.Actor, ids []ID) (map[ID]Blocking, error) {
 	out := make(map[ID]Blocking, len(ids))

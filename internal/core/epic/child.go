@@ -125,7 +125,7 @@ func (s *Service) linkable(ctx context.Context, as authz.Actor, g *namespace.Gro
 	return e, s.Policy.Require(ctx, as, authz.LinkEpic, e.subject(as, g))
 }
 
-// read gives the epic with an id that the actor may read.
+// read returns the epic with an id that the actor may read.
 func (s *Service) read(ctx context.Context, as authz.Actor, id ID) (*Epic, error) {
 	var w db.Where
 	w.And("e.id = ?", id)
@@ -165,7 +165,7 @@ func (s *Service) childOf(ctx context.Context, as authz.Actor, g *namespace.Grou
 	return parent, c, cg, err
 }
 
-// move gives an epic another parent, 0 for none, in the caller's transaction. It requires LinkEpic
+// move returns an epic another parent, 0 for none, in the caller's transaction. It requires LinkEpic
 // on the new one.
 func (s *Service) move(ctx context.Context, as authz.Actor, e *Epic, g *namespace.Group, to ID) error {
 	var parent *Epic
@@ -214,7 +214,7 @@ func (s *Service) move(ctx context.Context, as authz.Actor, e *Epic, g *namespac
 	return s.Bus.Publish(ctx, ChildAdded{Stamp: stamp, Parent: *parent, Child: *e, ParentGroup: pg, ChildGroup: g})
 }
 
-// adopt gives an epic that was just made its parent; 0 is none.
+// adopt returns an epic that was just made its parent; 0 is none.
 func (s *Service) adopt(ctx context.Context, as authz.Actor, parent ID, e *Epic, g *namespace.Group) error {
 	if parent == 0 {
 		return nil

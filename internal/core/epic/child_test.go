@@ -60,7 +60,7 @@ func (w *world) make(title string, below epic.ID, change ...func(*epic.Input)) *
 	return e
 }
 
-// order gives the titles of the children that an actor reads.
+// order returns the titles of the children that an actor reads.
 func (w *world) order(as authz.Actor, of *epic.Epic) string {
 	w.T.Helper()
 	list, err := w.epics.Children(w.T.Context(), as, w.group, of.IID)

@@ -180,7 +180,7 @@ func (c Changes) apply(e *Epic, as authz.Actor, now time.Time) {
 	}
 }
 
-// day gives a date, nil for "".
+// day returns a date, nil for "".
 func day(s *string) *string {
 	if s == nil || *s == "" {
 		return nil

@@ -47,8 +47,8 @@ type Reopened struct{ Fact }
 // Deleted is published when an epic is about to be deleted, with what hangs on it.
 type Deleted struct{ Fact }
 
-// Gone names it for those who clear what hangs on it.
-func (e Deleted) Gone() noteable.Ref { return e.Row().Ref() }
+// Noteable names it for those who clear what hangs on it.
+func (e Deleted) Noteable() noteable.Ref { return e.Row().Ref() }
 
 // ChildAdded is published when an epic got a parent, also in the place of another.
 type ChildAdded struct {

@@ -55,7 +55,7 @@ var orders = page.Orders{
 	byHand:       {page.Int("relative_position", "e.relative_position"), page.ID("e.id")},
 }
 
-// order gives the order of the list.
+// order returns the order of the list.
 func (f Filter) order() page.Order {
 	if f.Asc {
 		return orders.By(f.OrderBy)

@@ -25,13 +25,13 @@ type Beside[T any] struct {
 	After  T // what comes after it; 0 for none given
 }
 
-// first gives the position in front of all others.
+// first returns the position in front of all others.
 func (s *Service) first(ctx context.Context, q sequence) (int64, error) {
 	least, err := db.Get[int64](ctx, s.DB, "SELECT COALESCE(MIN(relative_position), 0) FROM "+q.table+" WHERE "+q.epic+" = ?", q.id)
 	return least - spacing, err
 }
 
-// between gives the position for a row beside others of the sequence, and makes room where
+// between returns the position for a row beside others of the sequence, and makes room where
 // there is none. It returns NotFound where the others do not belong to the sequence.
 func (s *Service) between(ctx context.Context, q sequence, id, before, after int64) (int64, error) {
 	for range 2 {
@@ -54,7 +54,7 @@ func (s *Service) between(ctx context.Context, q sequence, id, before, after int
 	return 0, errs.New(errs.Unprocessable, "")
 }
 
-// gap gives the positions that a row is put between, nil for an end of the sequence.
+// gap returns the positions that a row is put between, nil for an end of the sequence.
 func (s *Service) gap(ctx context.Context, q sequence, id, before, after int64) (low, high *int64, err error) {
 	at := func(cond string, args ...any) (*int64, error) {
 		n, err := db.Get[int64](ctx, s.DB, "SELECT relative_position FROM "+q.table+" WHERE "+q.epic+" = ? AND "+cond, append([]any{q.id}, args...)...)

@@ -32,7 +32,7 @@ func (s *Service) readable(w *db.Where, as authz.Actor) {
 	w.And(cond, args...)
 }
 
-// ReadableSQL is a condition that holds where the actor may read the epic whose id stands in
+// ReadableSQL is a condition that holds where the actor may read the epic whose id is in
 // column. The names of tables in it must not hide the one in column: re, rn.
 func (s *Service) ReadableSQL(as authz.Actor, column string) (cond string, args []any) {
 	cond, args = s.Policy.ReadableEpicsSQL(as, "re", "rn")
@@ -44,7 +44,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, g *namespace.Group, 
 	return s.selected(ctx, as, of(g, f), f)
 }
 
-// of makes the condition that an epic (e) stands in a group, or around it as a filter says.
+// of makes the condition that an epic (e) is in a group, or around it as a filter says.
 func of(g *namespace.Group, f Filter) db.Where {
 	var w db.Where
 	switch {
@@ -118,7 +118,7 @@ func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns s
 	return out, nil
 }
 
-// fill reads what stands in other tables: one statement each for the labels, the inherited dates
+// fill reads what is in other tables: one statement each for the labels, the inherited dates
 // and the parents, the last two where there are such.
 func (s *Service) fill(ctx context.Context, as authz.Actor, epics []Epic) error {
 	if len(epics) == 0 {

@@ -14,9 +14,9 @@ import (
 // Refers names the references that lead to what the package has.
 func (s *Service) Refers() reference.Kind { return reference.Epic }
 
-// Referred gives those of the epics that texts refer to which the actor may read, in one
+// Referred returns those of the epics that texts refer to which the actor may read, in one
 // statement.
-func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference.Sought) (map[reference.Key]*reference.Target, error) {
+func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference.Query) (map[reference.Key]*reference.Target, error) {
 	may, err := s.Policy.Can(ctx, as, authz.ReadEpic, authz.Subject{})
 	if err != nil || !may {
 		return nil, err

@@ -43,10 +43,10 @@ func newRelated(r *link.Row[ID], source, target *Epic) *Related {
 
 var (
 	links = link.Table[ID]{
-		Links: "epic_links", Things: "epics",
+		Links: "epic_links", Targets: "epics",
 		Assigned: errs.New(errs.Conflict, "Epic(s) already assigned"),
 		Full:     "This epic would exceed the maximum number of linked items.",
-		Gone:     errNoLink,
+		Missing:  errNoLink,
 	}
 	relatedRows = filter.Rows{Alias: "l"}
 	errNoLink   = &errs.Error{Kind: errs.NotFound, Bare: true, Message: "No Related Epic Link found"}
@@ -172,7 +172,7 @@ func (s *Service) Relate(ctx context.Context, as authz.Actor, g *namespace.Group
 	return s.whole(ctx, as, &r)
 }
 
-// whole gives a link with both epics as the actor sees them.
+// whole returns a link with both epics as the actor sees them.
 func (s *Service) whole(ctx context.Context, as authz.Actor, r *link.Row[ID]) (*Related, error) {
 	found, err := s.ByIDs(ctx, as, []ID{r.SourceID, r.TargetID})
 	switch {

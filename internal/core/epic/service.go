@@ -40,12 +40,12 @@ type Service struct {
 	above Above
 }
 
-// Above is what stands above epics.
+// Above is what is above epics.
 type Above struct {
 	Commands noteable.Commands
 }
 
-// Connect gives the service what stands above it.
+// Connect returns the service what is above it.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service.
@@ -78,7 +78,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, g *namespace.Group, 
 	return &one[0], nil
 }
 
-// bare is Find without what stands in other tables.
+// bare is Find without what is in other tables.
 func (s *Service) bare(ctx context.Context, as authz.Actor, g *namespace.Group, iid IID) (*Epic, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ func (e *Epic) Target(as authz.Actor, g *namespace.Group) noteable.Target {
 	}
 }
 
-// Subjects gives the permission subjects of those of the epics that the actor may read, in one
+// Subjects returns the permission subjects of those of the epics that the actor may read, in one
 // statement.
 func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error) {
 	if len(refs) == 0 {
@@ -85,7 +85,7 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 	out := make(map[noteable.Ref]authz.Subject, len(rows))
 	for _, r := range rows {
 		out[noteable.Ref{Kind: noteable.Epic, ID: r.ID}] = authz.Subject{
-			Thing: "Group", Namespace: r.GroupID, Visibility: r.Visibility, Closed: r.Closed, Level: r.Level, Known: true,
+			Noun: "Group", Namespace: r.GroupID, Visibility: r.Visibility, Closed: r.Closed, Level: r.Level, Known: true,
 			Own: as.Is(r.AuthorID), Confidential: r.Confidential,
 		}
 	}
@@ -93,7 +93,7 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 }
 
 // CountNotes changes an epic's counters of comments and the time of its last change in the caller's
-// transaction, and gives the counters as they are then.
+// transaction, and returns the counters as they are then.
 func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
 	return noteable.CountComments(ctx, s.DB, "UPDATE epics", on, by, at)
 }

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/base/cached"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
-	"tenon/internal/base/held"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
 )
@@ -39,7 +39,7 @@ type Deps struct {
 // Service reads and sets the gates of features. It holds them in memory.
 type Service struct {
 	Deps
-	*held.Value[stored]
+	*cached.Value[stored]
 }
 
 // stored are the features whose gates were set.
@@ -48,7 +48,7 @@ type stored map[string]*Feature
 // New builds the service.
 func New(d Deps) *Service {
 	s := &Service{Deps: d}
-	s.Value = held.New(s.read)
+	s.Value = cached.New(s.read)
 	return s
 }
 

@@ -126,7 +126,7 @@ func whole(search string) string {
 
 // Words are what a search looks for. The zero value selects all rows.
 type Words struct {
-	Terms []string // folded; they stand in the same field
+	Terms []string // folded; they are in the same field
 	Whole string   // folded; the field is equal to it. "" where parts of a field match
 }
 

@@ -142,7 +142,7 @@ func (p Part) HasNone(w *db.Where, usernames []string) {
 	}
 }
 
-// folded gives the names as columns named _fold have them, each once.
+// folded returns the names as columns named _fold have them, each once.
 func folded(names []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {

@@ -162,7 +162,7 @@ func TestService_Import_large_objects(t *testing.T) {
 
 func importLargeObjects(t *testing.T, w *world) {
 	t.Helper()
-	// The content stands on another server, which must not learn the password.
+	// The content is on another server, which must not learn the password.
 	var leaked atomic.Bool
 	var served atomic.Int64
 	store := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {

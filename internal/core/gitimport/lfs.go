@@ -25,7 +25,7 @@ const (
 )
 
 // importLFS brings the large objects that the pointers of an imported repository name,
-// from the server that the repository came from. Every address that it gives is held
+// from the server that the repository came from. Every address that it returns is held
 // against the rules for connections. What cannot be brought is no failure: the note says
 // it, for a user who may administer the project.
 func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.Repo, at *url.URL, authorization string) (note string, err error) {
@@ -81,7 +81,7 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 	return "", nil
 }
 
-// creator gives the user whose limits the objects of an import count against, no user if
+// creator returns the user whose limits the objects of an import count against, no user if
 // the user is gone.
 func (s *Service) creator(ctx context.Context, p *project.Project) (authz.Actor, error) {
 	if p.CreatorID == nil {

@@ -99,10 +99,10 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// as gives the project for an actor, as it is now.
+// as returns the project for an actor, as it is now.
 func (w *world) as(who authz.Actor) *project.Project { w.T.Helper(); return w.Find(who, w.id) }
 
-// open gives the repository.
+// open returns the repository.
 func (w *world) open() *gitcmd.Repo {
 	w.T.Helper()
 	r, err := w.repos.Open(w.T.Context(), w.as(w.owner))

@@ -98,7 +98,7 @@ type Identity struct {
 	Email string // in lower case
 }
 
-// Identities gives what an entity claims and has not taken back, the primary one first,
+// Identities returns what an entity claims and has not taken back, the primary one first,
 // then by name.
 func Identities(e *openpgp.Entity, now time.Time) []Identity {
 	var out []Identity
@@ -127,5 +127,5 @@ func partOf(key *packet.PublicKey) part {
 	return part{keyID: KeyID(key.KeyId), fingerprint: strings.ToUpper(hex.EncodeToString(key.Fingerprint))}
 }
 
-// KeyID gives the sixteen digits of a key's id.
+// KeyID returns the sixteen digits of a key's id.
 func KeyID(id uint64) string { return fmt.Sprintf("%016X", id) }

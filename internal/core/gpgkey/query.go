@@ -38,7 +38,7 @@ func (s *Service) known(ctx context.Context, as authz.Actor, user authz.UserID) 
 	return nil
 }
 
-// ListOwn gives the actor's own keys, oldest first.
+// ListOwn returns the actor's own keys, oldest first.
 func (s *Service) ListOwn(ctx context.Context, as authz.Actor, r page.Range) (page.Page[Key], error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
 		return page.Page[Key]{}, err
@@ -46,7 +46,7 @@ func (s *Service) ListOwn(ctx context.Context, as authz.Actor, r page.Range) (pa
 	return s.list(ctx, as.UserID, r)
 }
 
-// FindOwn gives one of the actor's own keys.
+// FindOwn returns one of the actor's own keys.
 func (s *Service) FindOwn(ctx context.Context, as authz.Actor, id ID) (*Key, error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (s *Service) FindOwn(ctx context.Context, as authz.Actor, id ID) (*Key, err
 	return s.load(ctx, "k.id = ? AND k.user_id = ?", id, as.UserID)
 }
 
-// List gives the keys of the user with this number or username, to anybody.
+// List returns the keys of the user with this number or username, to anybody.
 func (s *Service) List(ctx context.Context, as authz.Actor, user string, r page.Range) (page.Page[Key], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
 		return page.Page[Key]{}, err
@@ -69,7 +69,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, user string, r page.
 	return s.list(ctx, owner.UserID, r)
 }
 
-// Find gives one of the keys of the user with this number or username, to anybody.
+// Find returns one of the keys of the user with this number or username, to anybody.
 func (s *Service) Find(ctx context.Context, as authz.Actor, user string, id ID) (*Key, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ type Signer struct {
 	SubkeyID *int64 `db:"subkey_id"` // nil where the primary key signed
 }
 
-// ByKeyID gives the keys with an id of sixteen digits, as the primary one or as a subkey.
+// ByKeyID returns the keys with an id of sixteen digits, as the primary one or as a subkey.
 // There is hardly ever more than one; a caller who verifies tries all. It asks for no
 // permission: a user who reads a signature may know whose it is.
 func (s *Service) ByKeyID(ctx context.Context, keyID string) ([]Signer, error) {

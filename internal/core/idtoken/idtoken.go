@@ -1,4 +1,4 @@
-// Package idtoken signs the ID tokens with which jobs prove to other systems what they are, and gives the
+// Package idtoken signs the ID tokens with which jobs prove to other systems what they are, and returns the
 // public keys with which those systems verify them.
 package idtoken
 
@@ -80,7 +80,7 @@ func (s *Service) Sign(ctx context.Context, claims any) (string, error) {
 	return token, nil
 }
 
-// Keys gives the public keys of the tokens: first the one that signs, then those that signed before and whose tokens may still be valid. One
+// Keys returns the public keys of the tokens: first the one that signs, then those that signed before and whose tokens may still be valid. One
 // that cannot be read, because the key of the server was replaced, is left out.
 func (s *Service) Keys(ctx context.Context) (jose.JSONWebKeySet, error) {
 	if _, err := s.current(ctx); err != nil {
@@ -99,7 +99,7 @@ func (s *Service) Keys(ctx context.Context) (jose.JSONWebKeySet, error) {
 	return out, nil
 }
 
-// Rotate makes another key, which signs from now on, and gives its id. Tokens that the old one signed stay valid: its public part is told for 35 days
+// Rotate makes another key, which signs from now on, and returns its id. Tokens that the old one signed stay valid: its public part is told for 35 days
 // more. It asks for no permission: operators of the server call it.
 func (s *Service) Rotate(ctx context.Context) (keyID string, err error) {
 	row, err := s.newKey()

@@ -16,7 +16,7 @@ func (s *Service) byBlocking(as authz.Actor) page.Order {
 		WHERE bl.source_id = i.id AND bl.link_type = 'blocks' AND b.state = 'opened' AND `+readable+")", args...), page.ID("i.id")}
 }
 
-// Blockers gives the open issues that block each of the issues with these ids and that the actor
+// Blockers returns the open issues that block each of the issues with these ids and that the actor
 // may read, by id, in one statement. Those that nothing blocks are left out.
 func (s *Service) Blockers(ctx context.Context, as authz.Actor, ids []ID) (map[ID][]ID, error) {
 	out := make(map[ID][]ID, len(ids))

@@ -33,7 +33,7 @@ type Drag struct {
 // CodeStays is the error of a drag that goes nowhere.
 const CodeStays errs.Code = "issue_stays"
 
-// Drag moves an issue to another column of a board, which gives it what the column is of and takes
+// Drag moves an issue to another column of a board, which returns it what the column is of and takes
 // what the one that it leaves is of, and to a place in it. It requires UpdateIssue, or
 // SetIssueMetadata for more than the place and the state.
 func (s *Service) Drag(ctx context.Context, as authz.Actor, p *project.Project, iid IID, d Drag) (*Issue, error) {
@@ -116,7 +116,7 @@ func (d Drag) changes(i *Issue) (Changes, error) {
 	return c, nil
 }
 
-// beside gives the issues that one goes between: those that were named, or those at a place of the
+// beside returns the issues that one goes between: those that were named, or those at a place of the
 // column.
 func (s *Service) beside(ctx context.Context, as authz.Actor, i *Issue, d Drag) (Move, error) {
 	column := d.To
@@ -145,7 +145,7 @@ func (s *Service) beside(ctx context.Context, as authz.Actor, i *Issue, d Drag) 
 	return Move{After: found.Items[0].ID}, nil
 }
 
-// labelled gives the candidates of a column of a label.
+// labelled returns the candidates of a column of a label.
 func (o *OnBoard) labelled() (query string, args []any, ok bool) {
 	if o == nil || o.Kind != board.OfLabel {
 		return "", nil, false

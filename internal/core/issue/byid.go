@@ -67,7 +67,7 @@ func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns s
 	return out, err
 }
 
-// Among gives a page of those of the issues with these ids that the actor may read, by id.
+// Among returns a page of those of the issues with these ids that the actor may read, by id.
 func (s *Service) Among(ctx context.Context, as authz.Actor, ids []ID, r page.Range) (page.Page[Issue], error) {
 	found, err := s.ByIDs(ctx, as, ids)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Service) Among(ctx context.Context, as authz.Actor, ids []ID, r page.Ra
 	return page.Slice(readable, r, page.Order{page.ID("id")}, func(i *Issue) []any { return []any{int64(i.ID)} })
 }
 
-// Subjects gives the permission subjects of those of the issues that the actor may read, in
+// Subjects returns the permission subjects of those of the issues that the actor may read, in
 // two statements.
 func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error) {
 	if len(refs) == 0 {

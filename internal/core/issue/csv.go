@@ -26,10 +26,10 @@ const (
 	maxExportBytes = 16 << 20 // after which no further row is written
 	maxImported    = 1_000    // rows
 	maxImportBytes = 10 << 20
-	maxImportCells = 500_000 // which take more memory than what stands in them
+	maxImportCells = 500_000 // which take more memory than what is in them
 )
 
-// People gives users by id.
+// People returns users by id.
 type People interface {
 	ByIDs(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*account.Summary, error)
 }
@@ -264,7 +264,7 @@ func input(record []string, column map[string]int) Input {
 	return in
 }
 
-// separator is the first of the separators that stands in the first line.
+// separator is the first of the separators that is in the first line.
 func separator(text string) rune {
 	first, _, _ := strings.Cut(text, "\n")
 	for _, r := range first {

@@ -77,8 +77,8 @@ type Reopened struct{ Fact }
 // Deleted is published when an issue is about to be deleted, with what hangs on it.
 type Deleted struct{ Fact }
 
-// Gone names it for those who clear what hangs on it.
-func (e Deleted) Gone() noteable.Ref { return e.Row().Ref() }
+// Noteable names it for those who clear what hangs on it.
+func (e Deleted) Noteable() noteable.Ref { return e.Row().Ref() }
 
 // changed is what an event says of a change whose two states have labels and people.
 func (s *Service) changed(as authz.Actor, p *project.Project, before, now *Issue) Fact {

@@ -22,7 +22,7 @@ func TestEvents(t *testing.T) {
 			if e.Project.ID != f.id {
 				t.Errorf("an event in project %d, want %d", e.Project.ID, f.id)
 			}
-			return coretest.Said(e.Of)
+			return coretest.FactOf(e.Of)
 		}
 		coretest.Hear(f.Bus, &facts, func(e issue.Created) coretest.Fact[issue.Issue] { return read(e.Fact) })
 		coretest.Hear(f.Bus, &facts, func(e issue.Updated) coretest.Fact[issue.Issue] { return read(e.Fact) })

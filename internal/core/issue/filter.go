@@ -100,7 +100,7 @@ const (
 	danger = "(CASE i.health_status WHEN 'on_track' THEN 1 WHEN 'needs_attention' THEN 2 WHEN 'at_risk' THEN 3 END)"
 )
 
-// order gives the order of the list.
+// order returns the order of the list.
 func (f Filter) order() page.Order {
 	if f.Asc {
 		return orders.By(f.OrderBy)
@@ -108,7 +108,7 @@ func (f Filter) order() page.Order {
 	return orders.By(f.OrderBy).Desc()
 }
 
-// sort gives a query its order.
+// sort returns a query its order.
 func (f Filter) sort(q *page.Query) {
 	q.Order = f.order()
 	if f.OrderBy == filter.ByRelevance {

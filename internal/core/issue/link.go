@@ -24,10 +24,10 @@ const (
 )
 
 var links = link.Table[ID]{
-	Links: "issue_links", Things: "issues",
+	Links: "issue_links", Targets: "issues",
 	Assigned: errs.New(errs.Conflict, "Issue(s) already assigned"),
 	Full:     "This issue would exceed the maximum number of linked items.",
-	Gone:     errNoLink,
+	Missing:  errNoLink,
 }
 
 var errNoLink = &errs.Error{Kind: errs.NotFound, Bare: true, Message: "No Issue Link found"}
@@ -156,7 +156,7 @@ func (s *Service) Link(ctx context.Context, as authz.Actor, p *project.Project, 
 	return newLink(&r, source, target), nil
 }
 
-// either gives the first where ok, otherwise the second.
+// either returns the first where ok, otherwise the second.
 func either(ok bool, first, second *project.Project) *project.Project {
 	if ok {
 		return first

@@ -8,7 +8,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// UserAgent gives the client that made an issue, and its address. It is for administrators.
+// UserAgent returns the client that made an issue, and its address. It is for administrators.
 func (s *Service) UserAgent(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (agent, address string, err error) {
 	i, err := s.Find(ctx, as, p, iid)
 	if err != nil {

@@ -32,7 +32,7 @@ const (
 // texts are searched.
 var texts = filter.Trigrams("issues")
 
-// Indexed gives the texts that lists search.
+// Indexed returns the texts that lists search.
 func (s *Service) Indexed() db.Trigrams { return texts }
 
 // scope is what a list reads from: the rows that the actor may see and the expression

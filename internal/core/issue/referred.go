@@ -13,9 +13,9 @@ import (
 // Refers names the references that lead to what the package has.
 func (s *Service) Refers() reference.Kind { return reference.Issue }
 
-// Referred gives those of the issues that texts refer to which the actor may read, in one
+// Referred returns those of the issues that texts refer to which the actor may read, in one
 // statement.
-func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference.Sought) (map[reference.Key]*reference.Target, error) {
+func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference.Query) (map[reference.Key]*reference.Target, error) {
 	type row struct {
 		ID           int64        `db:"id"`
 		IID          int64        `db:"iid"`

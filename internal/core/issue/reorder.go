@@ -76,7 +76,7 @@ func (s *Service) Reorder(ctx context.Context, as authz.Actor, p *project.Projec
 	return s.Find(ctx, as, p, iid)
 }
 
-// between gives the position for an issue of a project, and makes room where there is none.
+// between returns the position for an issue of a project, and makes room where there is none.
 func (s *Service) between(ctx context.Context, p *project.Project, id ID, m Move) (int64, error) {
 	for reach := 50; ; reach *= 8 {
 		low, high, err := s.gap(ctx, p, id, m)
@@ -102,7 +102,7 @@ func (s *Service) between(ctx context.Context, p *project.Project, id ID, m Move
 // maxSpread bounds the issues on each side that are moved to make room for one.
 const maxSpread = 4000
 
-// gap gives the positions that an issue of a project is put between; nil for an end.
+// gap returns the positions that an issue of a project is put between; nil for an end.
 func (s *Service) gap(ctx context.Context, p *project.Project, id ID, m Move) (low, high *int64, err error) {
 	at := func(query string, args ...any) (*int64, error) {
 		n, err := db.Get[int64](ctx, s.DB, query, args...)

@@ -6,7 +6,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Selection gives a query of the id, created_at, updated_at and title_fold of those issues of a place
+// Selection returns a query of the id, created_at, updated_at and title_fold of those issues of a place
 // that a filter selects and the actor may read, for lists that issues share with other things. The
 // order and the range of the filter do not matter. It asks for the permissions of List.
 func (s *Service) Selection(ctx context.Context, as authz.Actor, in authz.Place, f Filter) (query string, args []any, err error) {

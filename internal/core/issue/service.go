@@ -49,7 +49,7 @@ type Service struct {
 
 // MergeRequests are the merge requests that close issues.
 type MergeRequests interface {
-	// Subjects gives the permission subjects of those that the actor may read.
+	// Subjects returns the permission subjects of those that the actor may read.
 	Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error)
 }
 
@@ -61,12 +61,12 @@ type Subscriptions interface {
 
 // Discussions are those of merge requests that new issues follow up.
 type Discussions interface {
-	// FollowUp gives the description of an issue that follows up threads, "" where the actor
+	// FollowUp returns the description of an issue that follows up threads, "" where the actor
 	// resolves none of them.
 	FollowUp(ctx context.Context, as authz.Actor, p *project.Project, of Threads) (string, error)
 }
 
-// Above is what stands above issues.
+// Above is what is above issues.
 type Above struct {
 	MergeRequests MergeRequests
 	Epics         Epics
@@ -75,7 +75,7 @@ type Above struct {
 	Discussions   Discussions
 }
 
-// Connect gives the service what stands above it.
+// Connect returns the service what is above it.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service.
@@ -279,7 +279,7 @@ func newIssue(as authz.Actor, p *project.Project, in Input, now time.Time) *Issu
 	return i
 }
 
-// number gives an issue the chosen number, or where that is 0 the next of the project.
+// number returns an issue the chosen number, or where that is 0 the next of the project.
 func (s *Service) number(ctx context.Context, p *project.Project, i *Issue, chosen IID) error {
 	if chosen > 0 {
 		i.IID = chosen
@@ -290,7 +290,7 @@ func (s *Service) number(ctx context.Context, p *project.Project, i *Issue, chos
 	return err
 }
 
-// Delete removes an issue with everything that hangs on it. It gives
+// Delete removes an issue with everything that hangs on it. It returns
 // PreconditionFailed where the condition of the request does not hold.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, iid IID) error {
 	i, err := s.Find(ctx, as, p, iid)

@@ -64,7 +64,7 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at authz.Place, ke
 }
 
 // CountNotes changes an issue's counters of comments and the time of its last change in
-// the caller's transaction, and gives the counters as they are then.
+// the caller's transaction, and returns the counters as they are then.
 func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
 	return noteable.CountComments(ctx, s.DB, "UPDATE issues", on, by, at)
 }

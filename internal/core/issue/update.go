@@ -259,7 +259,7 @@ func (s *Service) assignable(ctx context.Context, p *project.Project, ids []auth
 	return out, nil
 }
 
-// without lists what stands in a and not in b.
+// without lists what is in a and not in b.
 func without(a, b []authz.UserID) []authz.UserID {
 	return slices.DeleteFunc(slices.Clone(a), func(id authz.UserID) bool { return slices.Contains(b, id) })
 }

@@ -46,7 +46,7 @@ type relations struct {
 	subscribed map[noteable.Ref]bool
 }
 
-// Views gives issues as the caller may see them, with as many statements for many as for one.
+// Views returns issues as the caller may see them, with as many statements for many as for one.
 // They must have been read for the caller. Those of a project that is gone by now are left out.
 func (s *Service) Views(ctx context.Context, as authz.Actor, issues []Issue, want ViewOptions) ([]View, error) {
 	r, err := s.related(ctx, as, issues, want)

@@ -21,7 +21,7 @@ type IID int64
 // CadenceID identifies a cadence.
 type CadenceID int64
 
-// State says where an iteration stands on a day.
+// State says where an iteration is on a day.
 type State string
 
 // The states.
@@ -64,7 +64,7 @@ func (i *Iteration) Name() string {
 	return i.StartDate + " - " + i.DueDate
 }
 
-// StateAt gives the state at a time.
+// StateAt returns the state at a time.
 func (i *Iteration) StateAt(now time.Time) State {
 	switch today := now.UTC().Format(time.DateOnly); {
 	case i.DueDate < today:

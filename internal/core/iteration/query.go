@@ -64,7 +64,7 @@ func (f Filter) named(w *db.Where) {
 	}
 }
 
-// order gives the order of the list.
+// order returns the order of the list.
 func (f Filter) order() page.Order {
 	by := order
 	if f.ByCadence {

@@ -71,7 +71,7 @@ func New(d Deps) *Service {
 	return &Service{Deps: d}
 }
 
-// Scope gives the settings of a project.
+// Scope returns the settings of a project.
 func (s *Service) Scope(ctx context.Context, as authz.Actor, p *project.Project) (Scope, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadJobTokenScope, p.Subject()); err != nil {
 		return Scope{}, err

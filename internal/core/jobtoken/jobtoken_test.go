@@ -69,7 +69,7 @@ func (w *world) took() string {
 	return out
 }
 
-// in gives the project for dave.
+// in returns the project for dave.
 func (w *world) in() *project.Project { w.T.Helper(); return w.Find(w.dave, w.shop) }
 
 // gets reports whether the job of the tool reads the code of the shop.

@@ -8,7 +8,7 @@ const (
 	darkText  = "#1F1E24"
 )
 
-// hexColor gives the stored form of a colour: CSS names become hex, all else stays.
+// hexColor returns the stored form of a colour: CSS names become hex, all else stays.
 func hexColor(text string) string {
 	text = strings.TrimSpace(text)
 	if hex, ok := cssColors[strings.ToLower(text)]; ok {
@@ -206,7 +206,7 @@ var cssColors = map[string]string{
 	"yellowgreen":          "#9ACD32",
 }
 
-// Color gives the stored form of a colour, which may be its CSS name, and of text on it; ok
+// Color returns the stored form of a colour, which may be its CSS name, and of text on it; ok
 // is false for what is no colour.
 func Color(given string) (stored, text string, ok bool) {
 	stored = hexColor(given)

@@ -62,7 +62,7 @@ type Changes struct {
 type Filter struct {
 	Search  string // part of title or description, without regard to case
 	OwnOnly bool   // leave out the labels of groups above
-	Parent  bool   // with OwnOnly: those of the group that the place stands in as well
+	Parent  bool   // with OwnOnly: those of the group that the place is in as well
 
 	Archived    *bool // archived ones only, or the others only; nil for both
 	Descendants bool  // of a group: those of its subgroups as well

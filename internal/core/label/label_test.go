@@ -51,7 +51,7 @@ func setUp(t *testing.T, d *db.DB) *fixture {
 func (f *fixture) in(as authz.Actor) authz.Place { f.T.Helper(); return f.Find(as, f.id).Place() }
 
 func (f *fixture) above() authz.Place {
-	return authz.Place{Namespace: f.group, Subject: authz.Subject{Thing: "Group", Namespace: f.group}}
+	return authz.Place{Namespace: f.group, Subject: authz.Subject{Noun: "Group", Namespace: f.group}}
 }
 
 func (f *fixture) create(at authz.Place, title string) *label.Label {

@@ -87,7 +87,7 @@ func inOrder(titles []string, known map[string]Label) []Label {
 	return out
 }
 
-// TitlesByIDs gives the titles of those of the labels with these ids that the actor may see and the
+// TitlesByIDs returns the titles of those of the labels with these ids that the actor may see and the
 // place may use, in the order of the ids.
 func (s *Service) TitlesByIDs(ctx context.Context, as authz.Actor, at authz.Place, ids []ID) ([]string, error) {
 	found, err := s.ByIDs(ctx, as, ids)
@@ -212,8 +212,8 @@ type Known struct {
 	Labels   map[noteable.Kind]map[int64][]Label // by the id of the thing
 }
 
-// ForThings is ForTargets for things of several kinds, at most as many as a page has.
-func (s *Service) ForThings(ctx context.Context, refs []noteable.Ref) (map[noteable.Kind]map[int64][]Label, error) {
+// ForNoteables is ForTargets for things of several kinds, at most as many as a page has.
+func (s *Service) ForNoteables(ctx context.Context, refs []noteable.Ref) (map[noteable.Kind]map[int64][]Label, error) {
 	out := map[noteable.Kind]map[int64][]Label{}
 	ids := map[noteable.Kind][]int64{}
 	for _, ref := range refs {
@@ -256,7 +256,7 @@ func (s *Service) Attach(ctx context.Context, to noteable.Ref, labels []Label) e
 	return nil
 }
 
-// Apply gives a thing of the place, which has the labels present, those that a asks for and
+// Apply returns a thing of the place, which has the labels present, those that a asks for and
 // says what changed. Unknown titles are made or left out as EnsureByNames does; more than 500
 // labels of one thing are Invalid. Call it in the transaction that changes the thing; the caller
 // has asked for the permission.

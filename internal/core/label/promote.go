@@ -18,7 +18,7 @@ type Promoted struct {
 	Replaces []ID // labels of the title in the projects of the group
 }
 
-// Promote makes a label of a project one of the group that the project stands in, or finds
+// Promote makes a label of a project one of the group that the project is in, or finds
 // the group's of that title. It takes the place of the labels of that title in all projects
 // of the group, on everything that they are attached to.
 func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group authz.Place, ref string) (*Label, error) {

@@ -14,10 +14,10 @@ import (
 // Refers names the references that lead to what the package has.
 func (s *Service) Refers() reference.Kind { return reference.Label }
 
-// Referred gives the labels that texts refer to by title or by id, of the project or group or
+// Referred returns the labels that texts refer to by title or by id, of the project or group or
 // of a group above it, in one statement. It asks for no permission: sought has the projects and
 // groups that the actor sees, and with them their labels.
-func (s *Service) Referred(ctx context.Context, _ authz.Actor, sought reference.Sought) (map[reference.Key]*reference.Target, error) {
+func (s *Service) Referred(ctx context.Context, _ authz.Actor, sought reference.Query) (map[reference.Key]*reference.Target, error) {
 	projects := map[authz.NamespaceID]project.ID{}
 	var places []authz.NamespaceID
 	var titles []string

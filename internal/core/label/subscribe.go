@@ -70,7 +70,7 @@ func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, at authz.Pl
 		})
 }
 
-// Successors gives for those of the labels that a project or group cannot use after its transfer the ones that
+// Successors returns for those of the labels that a project or group cannot use after its transfer the ones that
 // take their places. Call it in the transaction of the transfer. It asks for no permission.
 func (s *Service) Successors(ctx context.Context, as authz.Actor, at authz.Place, ids []ID) ([]namespace.Successor[ID], error) {
 	return namespace.Successors(ctx, s.DB, at.Namespace, ids, namespace.Titled[Label, ID]{

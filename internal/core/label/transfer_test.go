@@ -24,7 +24,7 @@ func TestService_OnTransferred(t *testing.T) {
 		f.create(f.above(), "unused")
 		into := f.Group("into", authz.Private, 0)
 		f.Member(into, f.planner, authz.Planner)
-		target := f.create(authz.Place{Namespace: into, Subject: authz.Subject{Thing: "Group", Namespace: into}}, "shared")
+		target := f.create(authz.Place{Namespace: into, Subject: authz.Subject{Noun: "Group", Namespace: into}}, "shared")
 		issue := noteable.Ref{Kind: noteable.Issue, ID: f.Insert("issues", coretest.Row{
 			"iid": 1, "project_id": f.id, "author_id": f.planner.UserID, "title": "One", "title_fold": "one", "description_fold": "",
 			"state": "opened", "issue_type": "issue",
@@ -72,7 +72,7 @@ func TestService_OnGroupTransferred(t *testing.T) {
 		place := func(path string, parent authz.NamespaceID) authz.Place {
 			id := f.Group(path, authz.Private, parent)
 			f.Member(id, f.planner, authz.Planner)
-			return authz.Place{Namespace: id, Subject: authz.Subject{Thing: "Group", Namespace: id}}
+			return authz.Place{Namespace: id, Subject: authz.Subject{Noun: "Group", Namespace: id}}
 		}
 		former, into := place("former", 0), place("elsewhere", 0)
 		moved := place("former/moved", former.Namespace)

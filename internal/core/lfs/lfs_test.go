@@ -86,7 +86,7 @@ func (w *world) exec(query string, args ...any) {
 	}
 }
 
-// of gives a project as the administrator sees it; the service asks for the actor itself.
+// of returns a project as the administrator sees it; the service asks for the actor itself.
 func (w *world) of(as authz.Actor, id project.ID) *project.Project {
 	w.T.Helper()
 	p := *w.Find(w.admin, id)

@@ -172,7 +172,7 @@ const (
 	ByForce Force = true
 )
 
-// LockedByOthers gives who has locked which paths against the actor, "" for none; among
+// LockedByOthers returns who has locked which paths against the actor, "" for none; among
 // many it is the first of the paths. It asks for no permission.
 func (s *Service) LockedByOthers(ctx context.Context, as authz.Actor, id project.ID, paths []string) (at, owner string, err error) {
 	type row struct {

@@ -17,7 +17,7 @@ const (
 	MostPointer  = 200
 )
 
-// Pointer names a large object: it stands in the repository in its place.
+// Pointer names a large object: it is in the repository in its place.
 type Pointer struct {
 	OID  string // SHA-256 of the content, 64 digits of lower-case hex
 	Size int64
@@ -28,7 +28,7 @@ func (p Pointer) Valid() bool {
 	return len(p.OID) == 64 && strings.Trim(p.OID, "0123456789abcdef") == "" && p.Size >= 0
 }
 
-// Text is the pointer as it stands in a repository.
+// Text is the pointer as it is in a repository.
 func (p Pointer) Text() string {
 	return fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", p.OID, p.Size)
 }

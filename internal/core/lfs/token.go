@@ -38,7 +38,7 @@ func (s *Service) Token(g Grant) (string, error) {
 	return s.Signer.Sign(tokenPurpose, string(text), s.Now().Add(TokenLife)), nil
 }
 
-// Redeem gives the grant of a token, with the actor as it is now: a user who was blocked
+// Redeem returns the grant of a token, with the actor as it is now: a user who was blocked
 // since is Forbidden, and one who lost rights has them no more. Whatever is no token, or
 // an old one, is Unauthorized, and so is one that was given for an access or deploy token,
 // or for an SSH key, which is of no use any more.

@@ -14,7 +14,7 @@ type Documents struct {
 	Depth         int // levels of fields
 }
 
-// Documents gives the bounds for a caller.
+// Documents returns the bounds for a caller.
 func (s *Service) Documents(as authz.Actor) Documents {
 	d := Documents{Complexity: 200, Introspection: 250, Depth: 15}
 	if as.Known() {

@@ -36,7 +36,7 @@ type Row[ID ~int64] struct {
 	UpdatedAt db.Time `db:"updated_at"`
 }
 
-// New gives the row of a link of one thing with another, of a type as seen from the first.
+// New returns the row of a link of one thing with another, of a type as seen from the first.
 func New[ID ~int64](from, to ID, t Type, at time.Time) Row[ID] {
 	if t == BlockedBy {
 		from, to, t = to, from, Blocks
@@ -45,7 +45,7 @@ func New[ID ~int64](from, to ID, t Type, at time.Time) Row[ID] {
 	return Row[ID]{SourceID: from, TargetID: to, Type: t, CreatedAt: now, UpdatedAt: now}
 }
 
-// Other gives the end that is not the thing with an id.
+// Other returns the end that is not the thing with an id.
 func (r *Row[ID]) Other(than ID) ID {
 	if r.TargetID == than {
 		return r.SourceID
@@ -53,7 +53,7 @@ func (r *Row[ID]) Other(than ID) ID {
 	return r.TargetID
 }
 
-// SeenFrom gives the type as seen from the thing with an id.
+// SeenFrom returns the type as seen from the thing with an id.
 func (r *Row[ID]) SeenFrom(id ID) Type {
 	if r.Type == Blocks && r.TargetID == id {
 		return BlockedBy
@@ -63,12 +63,12 @@ func (r *Row[ID]) SeenFrom(id ID) Type {
 
 // Table is where the links of one kind of thing are.
 type Table[ID ~int64] struct {
-	Links  string // name of the table of links
-	Things string // name of the table of what they link
+	Links   string // name of the table of links
+	Targets string // name of the table of what they link
 
 	Assigned error  // refuses a second link between two things
 	Full     string // refuses more links than one thing may have
-	Gone     error  // says that a link is not there any more
+	Missing  error  // says that a link is not there any more
 }
 
 // Columns are those of a row whose table is named l.
@@ -84,7 +84,7 @@ func (t *Table[ID]) Of(ctx context.Context, d *db.DB, id ID) ([]Row[ID], error) 
 	return rows, nil
 }
 
-// Find gives a link of a thing, or missing where there is none with this id.
+// Find returns a link of a thing, or missing where there is none with this id.
 func (t *Table[ID]) Find(ctx context.Context, d *db.DB, id int64, of ID, missing error) (*Row[ID], error) {
 	r, err := db.Get[Row[ID]](ctx, d, "SELECT "+t.Columns()+" FROM "+t.Links+` l
 		WHERE l.id = ? AND (l.source_id = ? OR l.target_id = ?)`, id, of, of)
@@ -121,7 +121,7 @@ func (t *Table[ID]) room(ctx context.Context, d *db.DB, a, b ID) error {
 		type key struct {
 			ID int64 `db:"id"`
 		}
-		if _, err := db.ForUpdate[key](ctx, d, db.Row{Table: t.Things, ID: int64(id)}); errors.Is(err, db.ErrNotFound) {
+		if _, err := db.ForUpdate[key](ctx, d, db.Row{Table: t.Targets, ID: int64(id)}); errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		} else if err != nil {
 			return err
@@ -150,7 +150,7 @@ func (t *Table[ID]) room(ctx context.Context, d *db.DB, a, b ID) error {
 // permission: the packages of what is linked do.
 func (t *Table[ID]) Remove(ctx context.Context, as authz.Actor, d *db.DB, id int64, then func(ctx context.Context) error) error {
 	err := d.InTx(ctx, func(ctx context.Context) error {
-		if _, err := db.Delete[Row[ID]](ctx, d, db.Row{Table: t.Links, ID: id, If: as.UnmodifiedAt, Missing: t.Gone}, nil); err != nil {
+		if _, err := db.Delete[Row[ID]](ctx, d, db.Row{Table: t.Links, ID: id, If: as.UnmodifiedAt, Missing: t.Missing}, nil); err != nil {
 			return err
 		}
 		return then(ctx)

@@ -46,7 +46,7 @@ var (
 	errGone     = errs.Missing("Link")
 )
 
-var table = link.Table[int64]{Links: "issue_links", Things: "issues", Assigned: errAssigned, Full: "too many", Gone: errGone}
+var table = link.Table[int64]{Links: "issue_links", Targets: "issues", Assigned: errAssigned, Full: "too many", Missing: errGone}
 
 func TestTable(t *testing.T) {
 	t.Parallel()

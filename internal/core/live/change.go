@@ -56,7 +56,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	changed[approval.Unapproved](b, s, Approvals, MergeStatus)
 	changed[approval.Reset](b, s, Approvals, MergeStatus)
 
-	on(b, s, func(e noteable.Deleted) Change { return gone(e.Gone().Kind, e.Gone().ID) })
+	on(b, s, func(e noteable.Deleted) Change { return gone(e.Noteable().Kind, e.Noteable().ID) })
 	on(b, s, func(e note.Created) Change { return ofNote(e.Fact, NoteCreated) })
 	on(b, s, func(e note.Updated) Change { return ofNote(e.Fact, NoteUpdated) })
 	on(b, s, func(e note.Deleted) Change { return ofNote(e.Fact, NoteDeleted) })
@@ -114,7 +114,7 @@ func of[T ~int64](kind noteable.Kind, id T, parts ...Part) Change {
 }
 
 func gone[T ~int64](kind noteable.Kind, id T) Change {
-	return Change{Kind: kind, ID: int64(id), Gone: true}
+	return Change{Kind: kind, ID: int64(id), Deleted: true}
 }
 
 func ofNote(f note.Fact, part Part) Change {

@@ -94,7 +94,7 @@ func TestService_Subscribe(t *testing.T) {
 			for i, st := range streams {
 				got, _ := next(t, st)
 				st.Close()
-				if !slices.Equal(got.Parts, c.parts) || got.Gone != (c.parts == nil) {
+				if !slices.Equal(got.Parts, c.parts) || got.Deleted != (c.parts == nil) {
 					t.Errorf("%T: server %d is told %+v, want %v", c.event, i, got, c.parts)
 				}
 				if isNote := c.parts != nil && slices.Contains([]Part{NoteCreated, NoteUpdated, NoteDeleted}, c.parts[0]); isNote != (got.Note != nil) || isNote && (*got.Note != Note{9, "d", nil, true}) {

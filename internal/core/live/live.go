@@ -54,13 +54,13 @@ type Service struct {
 
 	id string // of this server, which does not hear itself
 
-	mu      sync.Mutex
-	streams map[topic]map[*Stream]struct{}
-	readers map[reader]int // how many streams each has open
-	closed  bool
-	hearing *hearing // of the other servers; nil until the first stream
-	queue   []Change // for the other servers
-	more    chan struct{}
+	mu       sync.Mutex
+	streams  map[topic]map[*Stream]struct{}
+	readers  map[reader]int // how many streams each has open
+	closed   bool
+	listener *listener // of the other servers; nil until the first stream
+	queue    []Change  // for the other servers
+	more     chan struct{}
 
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -191,7 +191,7 @@ func (t *Stream) wake() {
 
 // add has a change told. Changes that were not told yet are told once for all.
 func (t *Stream) add(c Change) {
-	if !c.Gone && !slices.ContainsFunc(c.Parts, func(p Part) bool { return slices.Contains(t.parts, p) }) {
+	if !c.Deleted && !slices.ContainsFunc(c.Parts, func(p Part) bool { return slices.Contains(t.parts, p) }) {
 		return
 	}
 	t.mu.Lock()
@@ -264,7 +264,7 @@ func (s *Service) Start() {
 func (s *Service) Stop(context.Context) error {
 	s.EndAll()
 	s.mu.Lock()
-	h := s.hearing
+	h := s.listener
 	s.mu.Unlock()
 	if h != nil {
 		h.cancel()

@@ -95,7 +95,7 @@ func TestService(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, st := range streams {
-			if c, ok := next(t, st); !ok || !c.Gone || c.ID != 7 {
+			if c, ok := next(t, st); !ok || !c.Deleted || c.ID != 7 {
 				t.Errorf("stream %d was told %+v, %v", i, c, ok)
 			}
 		}

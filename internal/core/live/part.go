@@ -47,11 +47,11 @@ func JobStatus(id ci.StatusID) Part { return Part("status of job " + strconv.For
 
 // Change says that parts of an issue, a merge request, an epic or a pipeline have changed, or its notes.
 type Change struct {
-	Kind  noteable.Kind `json:"kind"`
-	ID    int64         `json:"id"` // of the database
-	Parts []Part        `json:"parts"`
-	Gone  bool          `json:"gone,omitempty"` // it was deleted: every stream is told
-	Note  *Note         `json:"note,omitempty"` // nil where no note has changed
+	Kind    noteable.Kind `json:"kind"`
+	ID      int64         `json:"id"` // of the database
+	Parts   []Part        `json:"parts"`
+	Deleted bool          `json:"gone,omitempty"` // it was deleted: every stream is told
+	Note    *Note         `json:"note,omitempty"` // nil where no note has changed
 }
 
 // Note is the note that a change is about.

@@ -51,8 +51,8 @@ func (s *Service) post(ctx context.Context, changes []Change) error {
 	return s.DB.Notify(ctx, channel, texts)
 }
 
-// hearing is the connection on which the other servers are heard.
-type hearing struct {
+// listener is the connection on which the other servers are heard.
+type listener struct {
 	ready  chan struct{} // closed once they are heard
 	failed chan struct{} // closed where that came to nothing
 	err    error         // why; read after failed
@@ -60,18 +60,18 @@ type hearing struct {
 }
 
 // hear has a connection made, unless there is one; the lock is held.
-func (s *Service) hear() *hearing {
-	if s.hearing != nil {
-		return s.hearing
+func (s *Service) hear() *listener {
+	if s.listener != nil {
+		return s.listener
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	h := &hearing{ready: make(chan struct{}), failed: make(chan struct{}), cancel: cancel}
-	s.hearing = h
+	h := &listener{ready: make(chan struct{}), failed: make(chan struct{}), cancel: cancel}
+	s.listener = h
 	s.done.Go(func() {
 		defer cancel()
 		h.err = s.DB.Listen(ctx, channel, func() { close(h.ready) }, s.heard)
 		s.mu.Lock()
-		s.hearing = nil
+		s.listener = nil
 		s.mu.Unlock()
 		if ctx.Err() == nil {
 			s.Log.Warn("other servers are not heard, streams end", "error", h.err)
@@ -83,7 +83,7 @@ func (s *Service) hear() *hearing {
 }
 
 // wait waits until other servers are heard.
-func (h *hearing) wait(ctx context.Context) error {
+func (h *listener) wait(ctx context.Context) error {
 	select {
 	case <-h.ready:
 		return nil

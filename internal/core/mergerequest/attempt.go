@@ -112,7 +112,7 @@ func (s *Service) removesSource(ctx context.Context, a *attempt) (bool, error) {
 	return access.Delete && !access.Protected, err
 }
 
-// signatures gives names and commit addresses of users, with the present time.
+// signatures returns names and commit addresses of users, with the present time.
 func (s *Service) signatures(ctx context.Context, ids []authz.UserID) (map[authz.UserID]gitstore.Signature, error) {
 	users, err := s.Accounts.Load(ctx, ids)
 	if err != nil {

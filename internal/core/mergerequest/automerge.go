@@ -299,7 +299,7 @@ func (s *Service) mergeOneDue(ctx context.Context, p *project.Project, m *MergeR
 	return err
 }
 
-// planner gives the user who wants the merge as one who acts, no user where he may not act
+// planner returns the user who wants the merge as one who acts, no user where he may not act
 // any more. He is no more of an administrator than he was when he asked.
 func (s *Service) planner(ctx context.Context, m *MergeRequest) (authz.Actor, error) {
 	if m.MergeUserID == nil {

@@ -152,7 +152,7 @@ func (s *Service) publishBlock(ctx context.Context, as authz.Actor, p *project.P
 }
 
 // roomForBlock locks both requests, the one with the smaller id first, and refuses a dependency
-// that is one too many, or with which requests would wait for each other. It gives the row of
+// that is one too many, or with which requests would wait for each other. It returns the row of
 // the blocked one.
 func (s *Service) roomForBlock(ctx context.Context, blocked, blocking ID) (*MergeRequest, error) {
 	var now *MergeRequest
@@ -257,7 +257,7 @@ func (s *Service) readBlockers(ctx context.Context, m *MergeRequest) error {
 	return nil
 }
 
-// blockedBy gives the requests that wait for one to be merged.
+// blockedBy returns the requests that wait for one to be merged.
 func (s *Service) blockedBy(ctx context.Context, id ID) ([]ID, error) {
 	ids, err := db.Select[ID](ctx, s.DB, "SELECT b.blocked_id FROM merge_request_blocks b WHERE b.blocking_id = ? ORDER BY b.id", id)
 	if err != nil {

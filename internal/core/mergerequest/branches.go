@@ -18,7 +18,7 @@ type Branches struct {
 }
 
 // Branches looks at the branches of a merge request that was read for the actor. It reads the repository
-// and asks for a statement where the source branch stands in a fork.
+// and asks for a statement where the source branch is in a fork.
 func (s *Service) Branches(ctx context.Context, as authz.Actor, v *View) (Branches, error) {
 	var out Branches
 	m, p := &v.MergeRequest, v.Project
@@ -61,7 +61,7 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, v *View) (Branch
 // Messages are the commit messages of a merge as templates make them.
 type Messages struct{ Merge, Squash string }
 
-// Messages gives the messages that a merge by the actor would have, of a request that was read for it.
+// Messages returns the messages that a merge by the actor would have, of a request that was read for it.
 // It requires AcceptMergeRequest: templates may name people with their addresses.
 func (s *Service) Messages(ctx context.Context, as authz.Actor, v *View) (*Messages, error) {
 	m, p := v.unviewed(), v.Project
@@ -82,7 +82,7 @@ func (s *Service) Messages(ctx context.Context, as authz.Actor, v *View) (*Messa
 	return out, budget.Of(ctx).Take(ctx, int64(len(out.Merge)+len(out.Squash)))
 }
 
-// Strategies gives the ways in which requests may be merged later, of those that were read for the actor:
+// Strategies returns the ways in which requests may be merged later, of those that were read for the actor:
 // none where a request is not open, or nothing is there to wait for.
 func (s *Service) Strategies(ctx context.Context, list []*View) (map[ID][]Strategy, error) {
 	out := make(map[ID][]Strategy, len(list))

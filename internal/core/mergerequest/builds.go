@@ -19,7 +19,7 @@ type BuildView struct {
 	Head      *ci.InProject    // the newest of the request for its head, or else of the source branch; nil where there is none, or it is hidden
 }
 
-// Builds gives what the caller may see of the pipelines of a request of p, which must have
+// Builds returns what the caller may see of the pipelines of a request of p, which must have
 // been read for the caller. It is nil where CI of the project is not for the caller.
 func (s *Service) Builds(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (*BuildView, error) {
 	may, err := s.Policy.Can(ctx, as, authz.ReadPipeline, p.Subject())
@@ -67,7 +67,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// SourceFor gives the project that a request comes from, nil where it is gone or hidden from
+// SourceFor returns the project that a request comes from, nil where it is gone or hidden from
 // the caller.
 func (s *Service) SourceFor(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (*project.Project, error) {
 	if m.SourceProjectID == nil {

@@ -69,7 +69,7 @@ func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns s
 	return out, s.readStatus(ctx, found, projects)
 }
 
-// Subjects gives the permission subjects of those of the merge requests that the actor may
+// Subjects returns the permission subjects of those of the merge requests that the actor may
 // read, in two statements.
 func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error) {
 	if len(refs) == 0 {

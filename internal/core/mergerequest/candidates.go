@@ -16,7 +16,7 @@ import (
 // texts are searched.
 var texts = filter.Trigrams("merge_requests")
 
-// Indexed gives the texts that lists search.
+// Indexed returns the texts that lists search.
 func (s *Service) Indexed() db.Trigrams { return texts }
 
 // maxLabels is how many labels are looked up to find the rarest.
@@ -99,7 +99,7 @@ func (f Filter) partOf(as authz.Actor, requests, all func(query string, args ...
 }
 
 // ofPlaces are the requests of a group or the instance that the conditions show to the actor,
-// and the places that they stand in.
+// and the places that they are in.
 func (s *Service) ofPlaces(as authz.Actor, in authz.Place, f Filter, from string, shown db.Where) (page.Candidates, *page.Places) {
 	place, args, ok := inGroup(f.DirectOnly), []any{in.Namespace}, true
 	if in.IsInstance() {

@@ -9,7 +9,7 @@ import (
 type Condition struct {
 	Name   ConditionName
 	State  ConditionState
-	Reason string // what stands in the way; "" where nothing does
+	Reason string // what is in the way; "" where nothing does
 
 	detailed string // what detailed_merge_status says while this is the first thing in the way
 }
@@ -49,7 +49,7 @@ func conditions(p *project.Project, m *MergeRequest) []Condition {
 	return []Condition{isOpen(m), isReady(m), hasCommits(m), merges(m), isSettled(p, m), isTitled(p, m), isApproved(m), isUnblocked(m), passesChecks(p, m), passesCI(p, m)}
 }
 
-// met gives a condition that stands in the way where reason is not "".
+// met returns a condition that is in the way where reason is not "".
 func met(name ConditionName, reason, detailed string) Condition {
 	if reason == "" {
 		return Condition{Name: name, State: ConditionMet}
@@ -160,7 +160,7 @@ func passesCI(p *project.Project, m *MergeRequest) Condition {
 	return Condition{Name: CIMustPass, State: ConditionMet}
 }
 
-// DetailedStatus gives the first thing that stands in the way of a merge into p, in the
+// DetailedStatus returns the first thing that is in the way of a merge into p, in the
 // words of detailed_merge_status: not_open, unchecked, draft_status, broken_status,
 // discussions_not_resolved, title_regex, not_approved, blocked_status, external_status_checks, ci_still_running,
 // ci_must_pass or mergeable.

@@ -61,7 +61,7 @@ func (s *Service) ContextCommits(ctx context.Context, as authz.Actor, p *project
 }
 
 // AddContextCommits has a request show commits of its project beside its own, at most 20 in one
-// call. It gives those that were added.
+// call. It returns those that were added.
 func (s *Service) AddContextCommits(ctx context.Context, as authz.Actor, p *project.Project, iid IID, shas []string) ([]*gitstore.Commit, error) {
 	m, err := s.changeContext(ctx, as, p, iid, shas)
 	if err != nil {

@@ -92,7 +92,7 @@ func (s *Service) storeContributors(ctx context.Context, id ID, c contributors) 
 	return nil
 }
 
-// Contributors gives the users who wrote commits of requests, by their ids. The requests have been read
+// Contributors returns the users who wrote commits of requests, by their ids. The requests have been read
 // for the actor.
 func (s *Service) Contributors(ctx context.Context, ids []ID) (map[ID][]authz.UserID, error) {
 	out := make(map[ID][]authz.UserID, len(ids))
@@ -115,7 +115,7 @@ func (s *Service) Contributors(ctx context.Context, ids []ID) (map[ID][]authz.Us
 	return out, nil
 }
 
-// RebasingOf gives those of the merge requests that have a rebase waiting or running.
+// RebasingOf returns those of the merge requests that have a rebase waiting or running.
 func (s *Service) RebasingOf(ctx context.Context, ids []ID) (map[ID]bool, error) {
 	out := make(map[ID]bool, len(ids))
 	if len(ids) == 0 {

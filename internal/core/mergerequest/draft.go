@@ -8,7 +8,7 @@ var draftMarks = [...]string{"draft:", "[draft]", "(draft)"}
 // IsDraft reports whether a title marks its request as a draft.
 func IsDraft(title string) bool { return cutDraft(title) != title }
 
-// WithoutDraft gives the title without its draft marks.
+// WithoutDraft returns the title without its draft marks.
 func WithoutDraft(title string) string { return strings.TrimSpace(cutDraft(title)) }
 
 // IsDraftCommit reports whether the title of a commit says that it is not to be merged as it is.
@@ -22,7 +22,7 @@ func IsDraftCommit(title string) bool {
 	return draftMark(title) > 0
 }
 
-// Drafted gives the title of a draft, or that of a request that is ready.
+// Drafted returns the title of a draft, or that of a request that is ready.
 func Drafted(title string, draft bool) string {
 	switch {
 	case !draft:
@@ -50,7 +50,7 @@ func cutDraft(title string) string {
 	}
 }
 
-// draftMark gives the length of the draft mark a text begins with, 0 for none.
+// draftMark returns the length of the draft mark a text begins with, 0 for none.
 func draftMark(text string) int {
 	for _, mark := range draftMarks {
 		if len(text) >= len(mark) && strings.EqualFold(text[:len(mark)], mark) {

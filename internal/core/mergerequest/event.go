@@ -86,8 +86,8 @@ type AutoMergeAborted struct {
 // Deleted is published when a merge request was deleted.
 type Deleted struct{ Fact }
 
-// Gone names it for those who clear what hangs on it.
-func (e Deleted) Gone() noteable.Ref { return e.Row().Ref() }
+// Noteable names it for those who clear what hangs on it.
+func (e Deleted) Noteable() noteable.Ref { return e.Row().Ref() }
 
 // NewVersion is published when the source branch of an open merge request has moved.
 type NewVersion struct {
@@ -125,7 +125,7 @@ type PipelineFailed struct{ Fact }
 // PipelineRecovered is published when that pipeline runs again, or the newest one has succeeded.
 type PipelineRecovered struct{ Fact }
 
-// Concerned gives the users whose work is held up when something keeps the merge request from being merged: the author, and who set
+// Concerned returns the users whose work is held up when something keeps the merge request from being merged: the author, and who set
 // it to merge by itself.
 func (f Fact) Concerned() []authz.UserID {
 	out := []authz.UserID{f.Row().AuthorID}

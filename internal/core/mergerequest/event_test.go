@@ -22,7 +22,7 @@ func TestEvents(t *testing.T) {
 			if e.Project.ID != w.id {
 				t.Errorf("an event in project %d, want %d", e.Project.ID, w.id)
 			}
-			return coretest.Said(e.Of)
+			return coretest.FactOf(e.Of)
 		}
 		coretest.Hear(w.Bus, &facts, func(e mergerequest.Created) coretest.Fact[mergerequest.MergeRequest] { return read(e.Fact) })
 		coretest.Hear(w.Bus, &facts, func(e mergerequest.Updated) coretest.Fact[mergerequest.MergeRequest] { return read(e.Fact) })

@@ -74,7 +74,7 @@ var (
 	reviewers = rows.Table("merge_request_reviewers", "merge_request_id")
 )
 
-// ofIssue gives the requests that name an issue, "" for all.
+// ofIssue returns the requests that name an issue, "" for all.
 func (f Filter) ofIssue() (query string, args []any) {
 	if f.Issue == 0 {
 		return "", nil

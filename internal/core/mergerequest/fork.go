@@ -22,7 +22,7 @@ func requireRelated(source, p *project.Project) error {
 }
 
 // collaborates reports whether those who may merge a request may be let into its source
-// branch: it stands in a fork that others see as well, and no rule protects it.
+// branch: it is in a fork that others see as well, and no rule protects it.
 func (s *Service) collaborates(ctx context.Context, as authz.Actor, source, p *project.Project, branch string) (bool, error) {
 	if source == nil || source.ID == p.ID || source.Visibility == authz.Private || p.Visibility == authz.Private {
 		return false, nil
@@ -35,7 +35,7 @@ func (s *Service) collaborates(ctx context.Context, as authz.Actor, source, p *p
 // who is no member.
 const maxCollaborations = 500
 
-// Collaborations gives the branches of a project that the actor may push to although
+// Collaborations returns the branches of a project that the actor may push to although
 // not a member: those of open requests into other projects of the network whose authors
 // allow it, and which the actor may merge.
 func (s *Service) Collaborations(ctx context.Context, as authz.Actor, source *project.Project) (map[string]bool, error) {

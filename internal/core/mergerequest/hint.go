@@ -11,7 +11,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// PushHint gives what a person reads who pushed branches of a project: where each one's
+// PushHint returns what a person reads who pushed branches of a project: where each one's
 // open request is, or where to open one. It is empty where the project
 // takes no requests from the actor.
 func (s *Service) PushHint(ctx context.Context, as authz.Actor, p *project.Project, branches []string) (string, error) {

@@ -309,7 +309,7 @@ func (s *Service) settle(ctx context.Context, p *project.Project, l *lease) (mer
 	return true, s.record(ctx, by, p, m, l)
 }
 
-// MergingOf gives the commits that target branches are about to move to, of those of the requests whose merge is under way.
+// MergingOf returns the commits that target branches are about to move to, of those of the requests whose merge is under way.
 func (s *Service) MergingOf(ctx context.Context, ids []ID) (map[ID]string, error) {
 	var w db.Where
 	w.In("merge_request_id", ids)

@@ -77,7 +77,7 @@ var orders = rows.Orders(latest, page.Orders{
 	"closed_at": {page.Time("closed_at", "m.closed_at").Null(), latest},
 })
 
-// List gives the merge requests of a place that the actor may read. Those of a project
+// List returns the merge requests of a place that the actor may read. Those of a project
 // require ReadMergeRequest, those of a group ReadGroup; those of everywhere are for signed-in
 // actors.
 func (s *Service) List(ctx context.Context, as authz.Actor, in authz.Place, f Filter) (page.Page[*MergeRequest], error) {
@@ -241,7 +241,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, o origin, f Filter) 
 	return out, s.attach(ctx, out.Items)
 }
 
-// order gives the order of the list.
+// order returns the order of the list.
 func (f Filter) order() page.Order {
 	if f.Asc {
 		return orders.By(f.OrderBy)

@@ -47,7 +47,7 @@ type refusal struct {
 	answer error // nil is errCannotMerge
 }
 
-// Error gives the reason.
+// Error returns the reason.
 func (r *refusal) Error() string { return r.reason }
 
 // maxAttempts bounds how often a merge begins again because the target branch has moved.
@@ -130,7 +130,7 @@ func (s *Service) mergeNow(ctx context.Context, as authz.Actor, p *project.Proje
 // waits reports whether the merge is to come later: its pipeline is under way.
 func (i *MergeInput) waits(m *MergeRequest) bool { return i.WhenReady && !i.due && m.Pipeline.Active() }
 
-// planned gives a request as it is after it was set to merge later, unless that failed with err.
+// planned returns a request as it is after it was set to merge later, unless that failed with err.
 func (s *Service) planned(ctx context.Context, p *project.Project, m *MergeRequest, err error) (*MergeRequest, error) {
 	if err != nil {
 		return nil, err
@@ -397,7 +397,7 @@ func (s *Service) giveUp(ctx context.Context, m *MergeRequest, held bool, cause 
 	return cause
 }
 
-// present gives a text, nil where it is empty.
+// present returns a text, nil where it is empty.
 func present(text string) *string {
 	if text == "" {
 		return nil

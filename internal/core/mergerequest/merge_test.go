@@ -112,7 +112,7 @@ func TestService_Merge_refusals(t *testing.T) {
 		w.exec("UPDATE projects SET only_allow_merge_if_pipeline_succeeds = true WHERE id = ?", w.id)
 		_, err = w.merge(w.maintainer, m.IID, mergerequest.MergeInput{})
 		wantError(t, err, errs.NotAllowed, "pipeline must succeed")
-		// So may a group that it stands in say.
+		// So may a group that it is in say.
 		w.exec("UPDATE projects SET only_allow_merge_if_pipeline_succeeds = false WHERE id = ?", w.id)
 		w.exec("UPDATE groups SET only_allow_merge_if_pipeline_succeeds = true")
 		_, err = w.merge(w.maintainer, m.IID, mergerequest.MergeInput{})

@@ -153,7 +153,7 @@ func (s *Service) squashed(ctx context.Context, a *attempt, q *gitcmd.Quarantine
 	return id, nil
 }
 
-// merged gives the tree of a merge of two commits; a conflict is a refusal.
+// merged returns the tree of a merge of two commits; a conflict is a refusal.
 func merged(ctx context.Context, q *gitcmd.Quarantine, ours, theirs gitstore.ObjectID) (gitstore.ObjectID, error) {
 	result, err := q.MergeTree(ctx, ours, theirs)
 	switch {
@@ -165,7 +165,7 @@ func merged(ctx context.Context, q *gitcmd.Quarantine, ours, theirs gitstore.Obj
 	return result.Tree, nil
 }
 
-// template gives the project's template or the standard one.
+// template returns the project's template or the standard one.
 func template(own *string, standard string) string {
 	if own == nil || strings.TrimSpace(*own) == "" {
 		return standard

@@ -126,12 +126,12 @@ type MergeRequest struct {
 	ownersChanged bool             // it came with other rules of code owners
 }
 
-// Fork reports whether the source branch stands in another project.
+// Fork reports whether the source branch is in another project.
 func (m *MergeRequest) Fork() bool {
 	return m.SourceProjectID == nil || *m.SourceProjectID != m.ProjectID
 }
 
-// Text gives the description, "" for none.
+// Text returns the description, "" for none.
 func (m *MergeRequest) Text() string {
 	if m.Description == nil {
 		return ""

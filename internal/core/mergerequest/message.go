@@ -87,7 +87,7 @@ func (d *messageData) fill(line string) string {
 	return b.String()
 }
 
-// value gives the text of a placeholder.
+// value returns the text of a placeholder.
 func (d *messageData) value(name string) (string, bool) {
 	m := d.request
 	switch name {
@@ -123,7 +123,7 @@ func (d *messageData) value(name string) (string, bool) {
 	return d.commitValue(name)
 }
 
-// commitValue gives the placeholders that are made of commits and reviews.
+// commitValue returns the placeholders that are made of commits and reviews.
 func (d *messageData) commitValue(name string) (string, bool) {
 	switch name {
 	case "first_commit":

@@ -61,7 +61,7 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at authz.Place, ke
 }
 
 // CountNotes changes a request's counters of comments and threads and the time of its last
-// change in the caller's transaction, and gives the counters as they are then.
+// change in the caller's transaction, and returns the counters as they are then.
 func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
 	n, err := db.Get[noteable.Counts](ctx, s.DB, `UPDATE merge_requests SET notes_count = notes_count + ?,
 		public_notes_count = public_notes_count + ?, resolvable_discussions_count = resolvable_discussions_count + ?,

@@ -48,7 +48,7 @@ func (s *Service) readObstacles(ctx context.Context, page []*MergeRequest, proje
 	return nil
 }
 
-// obstacle gives what stands in the way of a condition, the zero value for nothing.
+// obstacle returns what is in the way of a condition, the zero value for nothing.
 func (m *MergeRequest) obstacle(name ConditionName) Obstacle {
 	for _, o := range m.Obstacles {
 		if o.Condition == name {

@@ -37,7 +37,7 @@ func (s *Service) OfCommit(ctx context.Context, as authz.Actor, p *project.Proje
 	return s.listWithin(ctx, as, p, f)
 }
 
-// introducing gives the numbers of the merge requests that brought a commit.
+// introducing returns the numbers of the merge requests that brought a commit.
 func (s *Service) introducing(ctx context.Context, p *project.Project, commit gitstore.ObjectID) ([]IID, error) {
 	iids, err := db.Select[IID](ctx, s.DB, `SELECT iid FROM merge_requests
 		WHERE target_project_id = ? AND (merge_commit_sha = ? OR squash_commit_sha = ?) ORDER BY iid`, p.ID, commit, commit)

@@ -25,7 +25,7 @@ type Approvals interface {
 	PlanOwners(ctx context.Context, p *project.Project, r *gitcmd.Repo, m *MergeRequest, key string) (keep string, store func(ctx context.Context, f Fact) error, err error)
 	// Approvers tells who can give approvals that a request lacks.
 	Approvers(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (Approvers, error)
-	// ApprovedBy gives the users who approved the present head of a request, the first first.
+	// ApprovedBy returns the users who approved the present head of a request, the first first.
 	ApprovedBy(ctx context.Context, m *MergeRequest) ([]authz.UserID, error)
 }
 

@@ -99,7 +99,7 @@ func (s *Service) dropPeople(ctx context.Context, table string, id ID, stay []au
 	return nil
 }
 
-// without gives the ids of list that are not in others.
+// without returns the ids of list that are not in others.
 func without(list, others []authz.UserID) []authz.UserID {
 	return slices.DeleteFunc(slices.Clone(list), func(id authz.UserID) bool { return slices.Contains(others, id) })
 }

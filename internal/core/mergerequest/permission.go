@@ -21,7 +21,7 @@ type Permissions struct {
 	Pick         bool // commit the merge again, or revert it, in the target project: it has been merged
 }
 
-// unviewed gives the row of a view with the people that the view holds apart.
+// unviewed returns the row of a view with the people that the view holds apart.
 func (v *View) unviewed() *MergeRequest {
 	m := v.MergeRequest
 	m.Assignees = make([]authz.UserID, len(v.Assignees))

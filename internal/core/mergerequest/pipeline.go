@@ -73,7 +73,7 @@ func (s *Service) pipelinesOf(ctx context.Context, asked []*MergeRequest) error 
 // maxEveryCommit bounds the commits of the newest version that everyCommit gives.
 const maxEveryCommit = 1000
 
-// everyCommit gives the ids of the commits that the request brings, and of those at which
+// everyCommit returns the ids of the commits that the request brings, and of those at which
 // its source branch stood before.
 func (s *Service) everyCommit(ctx context.Context, p *project.Project, m *MergeRequest) ([]string, error) {
 	out, err := db.Select[string](ctx, s.DB, "SELECT DISTINCT v.head_sha FROM merge_request_versions v WHERE v.merge_request_id = ? ORDER BY v.head_sha", m.ID)

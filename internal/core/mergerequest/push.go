@@ -165,7 +165,7 @@ func (s *Service) touched(ctx context.Context, id project.ID, names []string) (s
 	return sources, targets, nil
 }
 
-// Requested gives the branches of a project that open requests come from or go to. It asks
+// Requested returns the branches of a project that open requests come from or go to. It asks
 // for no permission.
 func (s *Service) Requested(ctx context.Context, id project.ID) (map[string]bool, error) {
 	names, err := db.Select[string](ctx, s.DB, `SELECT source_branch FROM merge_requests WHERE source_project_id = ? AND state = 'opened'
@@ -180,7 +180,7 @@ func (s *Service) Requested(ctx context.Context, id project.ID) (map[string]bool
 	return out, nil
 }
 
-// followPush gives requests from the pushed branches their versions, marks those
+// followPush returns requests from the pushed branches their versions, marks those
 // merged that were merged by hand, and then closes those from deleted branches.
 func (s *Service) followPush(ctx context.Context, work afterPush) error {
 	by := authz.Actor{UserID: work.UserID, Username: work.Username}
@@ -246,7 +246,7 @@ func (s *Service) open(ctx context.Context, cond string, args ...any) ([]*MergeR
 // openAtOnce is how many open requests eachOpen reads at a time.
 const openAtOnce = 200
 
-// eachOpen gives fn the open requests that a condition selects, some at a time by id, and
+// eachOpen returns fn the open requests that a condition selects, some at a time by id, and
 // their projects.
 func (s *Service) eachOpen(ctx context.Context, fn func(rows []*MergeRequest, projects map[project.ID]*project.Project) error, cond string, args ...any) error {
 	for after := ID(0); ; {

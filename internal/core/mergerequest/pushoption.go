@@ -109,7 +109,7 @@ func parsePushOptions(options []string) *pushOptions {
 }
 
 // PushOptions opens or changes the requests of pushed branches as the options of the push
-// ask for, and gives what the person who pushed is warned of, "" for nothing. The push is
+// ask for, and returns what the person who pushed is warned of, "" for nothing. The push is
 // done by then, whatever comes of this.
 func (s *Service) PushOptions(ctx context.Context, as authz.Actor, p *project.Project, changes []repo.RefChange, options []string) (string, error) {
 	o := parsePushOptions(options)
@@ -140,7 +140,7 @@ func encountered(options []string, what string) string {
 	return "Error encountered with push options '" + strings.Join(options, "' '") + "': " + what
 }
 
-// told gives a line for each reason why options were given in vain.
+// told returns a line for each reason why options were given in vain.
 func (o *pushOptions) told() (lines []string) {
 	var reasons []string
 	of := map[string][]string{}
@@ -365,7 +365,7 @@ func (s *Service) optionPeople(ctx context.Context, names []string) ([]authz.Use
 	return out, nil
 }
 
-// optionText gives title and description of a new request: those of its only commit, or a
+// optionText returns title and description of a new request: those of its only commit, or a
 // title made of the branch's name.
 func (s *Service) optionText(ctx context.Context, p, target *project.Project, c repo.RefChange, into string) (title, text string, err error) {
 	r, err := s.Repos.Open(ctx, p)

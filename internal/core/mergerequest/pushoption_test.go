@@ -13,7 +13,7 @@ import (
 	"tenon/internal/core/repo"
 )
 
-// pushed gives the change of a push of a new branch.
+// pushed returns the change of a push of a new branch.
 func (w *world) pushed(branch string) repo.RefChange {
 	w.T.Helper()
 	tip, err := gitstore.ParseObjectID(w.tip(branch))

@@ -9,7 +9,7 @@ import (
 )
 
 // ReadableSQL is a condition that holds where the actor may read the merge request whose id
-// stands in column. The names of tables in it must not hide the one in column: m, p, n.
+// is in column. The names of tables in it must not hide the one in column: m, p, n.
 func (s *Service) ReadableSQL(as authz.Actor, column string) (cond string, args []any) {
 	if as.Nameless() {
 		return "1 = 0", nil

@@ -87,7 +87,7 @@ func (s *Service) Rebasing(ctx context.Context, m *MergeRequest) (bool, error) {
 	return yes, nil
 }
 
-// mayRebase requires a source branch that the actor may push over, and gives its project.
+// mayRebase requires a source branch that the actor may push over, and returns its project.
 func (s *Service) mayRebase(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (*project.Project, error) {
 	source, err := s.source(ctx, p, m)
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 )
 
 // Review records in the caller's transaction what the actor, if asked for a review, made of a
-// request, and gives what an event says of that. The request is locked until the transaction
+// request, and returns what an event says of that. The request is locked until the transaction
 // ends; judge sees it as it is then. It asks for no permission: its callers in core have.
 func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project, id ID, state string, judge func(ctx context.Context, m *MergeRequest) error) (Fact, error) {
 	out, err := db.Update(ctx, s.DB, s.row(id), func(ctx context.Context, m *MergeRequest) error {
@@ -46,7 +46,7 @@ func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project
 	return s.changed(as, p, &before, &now), nil
 }
 
-// withState gives reviewers with another state of one of them; ok is false where the user is none of them.
+// withState returns reviewers with another state of one of them; ok is false where the user is none of them.
 func withState(list []Reviewer, user authz.UserID, state string) (out []Reviewer, ok bool) {
 	out = slices.Clone(list)
 	for i := range out {

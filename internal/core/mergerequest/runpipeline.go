@@ -23,7 +23,7 @@ type runPipeline struct {
 // Kind names the job.
 func (runPipeline) Kind() string { return "merge_request_pipeline" }
 
-// RunPipeline makes a pipeline of a request and gives it with its project. It requires CreatePipeline. One of a fork runs in the target
+// RunPipeline makes a pipeline of a request and returns it with its project. It requires CreatePipeline. One of a fork runs in the target
 // project where that lets it and the actor may run pipelines there, otherwise in the fork. A request that is not open, or has no
 // commits, is NotAllowed; what the configuration does not allow is Invalid.
 func (s *Service) RunPipeline(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*ci.Pipeline, *project.Project, error) {
@@ -50,7 +50,7 @@ func (m *MergeRequest) testable() bool {
 	return m.State == StateOpened && m.HeadSHA != "" && m.CommitsCount > 0 && m.SourceProjectID != nil
 }
 
-// runsIn gives the project that a pipeline runs in which the actor asks for.
+// runsIn returns the project that a pipeline runs in which the actor asks for.
 func (s *Service) runsIn(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (*project.Project, error) {
 	if !m.Fork() {
 		return p, nil
@@ -139,7 +139,7 @@ func (s *Service) makePipeline(ctx context.Context, as authz.Actor, p, in *proje
 	return s.CI.RunFor(ctx, as, in, d, skip)
 }
 
-// describe gives what a pipeline is told of a request of p.
+// describe returns what a pipeline is told of a request of p.
 func (s *Service) describe(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (*ci.MergeRequest, error) {
 	source, err := s.source(ctx, p, m)
 	if err != nil {

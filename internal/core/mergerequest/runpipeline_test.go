@@ -162,7 +162,7 @@ func (w *piped) settings(text string) {
 	w.exec("UPDATE projects SET settings = ? WHERE id = ?", text, w.id)
 }
 
-// value gives a variable of a job; has is false where it has none.
+// value returns a variable of a job; has is false where it has none.
 func value(a *ci.Assignment, key string) (out string, has bool) {
 	for _, v := range a.Variables {
 		if v.Key == key {

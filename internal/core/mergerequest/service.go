@@ -41,7 +41,7 @@ type Deps struct {
 	Jobs        job.Enqueuer
 	Log         *slog.Logger
 	Now         func() time.Time
-	URLs        *weburl.Site // stands in commit messages
+	URLs        *weburl.Site // is in commit messages
 }
 
 // Service reads, changes and merges merge requests. It is safe for concurrent use.

@@ -14,7 +14,7 @@ const (
 	CannotBeMergedRecheck MergeStatus = "cannot_be_merged_recheck"
 )
 
-// statusAt gives the status of a request whose target branch has the tip target, "" for
+// statusAt returns the status of a request whose target branch has the tip target, "" for
 // a branch that does not exist. A trial counts only for the commits it was made for; a
 // request that is no longer open keeps the last one.
 func (m *MergeRequest) statusAt(target string) MergeStatus {

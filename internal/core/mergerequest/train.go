@@ -24,7 +24,7 @@ type CarStatus string
 // The statuses of a car. A row of one that left its train is "removed" until its reference is.
 const (
 	CarIdle       CarStatus = "idle"  // its commit is not made yet
-	CarFresh      CarStatus = "fresh" // its commit stands on that of the car before it
+	CarFresh      CarStatus = "fresh" // its commit is on that of the car before it
 	CarStale      CarStatus = "stale" // its commit is made again
 	CarMerging    CarStatus = "merging"
 	CarMerged     CarStatus = "merged"
@@ -100,7 +100,7 @@ const (
 	TrainWhenSucceeds    Strategy = "add_to_merge_train_when_pipeline_succeeds"
 )
 
-// Strategy gives how a request that is set to merge by itself is merged.
+// Strategy returns how a request that is set to merge by itself is merged.
 func (p *Plan) Strategy() Strategy {
 	if p.AutoMergeStrategy == nil {
 		return WhenPipelineSucceeds
@@ -146,7 +146,7 @@ func (s *Service) Cars(ctx context.Context, as authz.Actor, p *project.Project, 
 	return page.With(list, views), err
 }
 
-// Car gives that of a merge request, which may be merged already. It requires ReadMergeTrain.
+// Car returns that of a merge request, which may be merged already. It requires ReadMergeTrain.
 func (s *Service) Car(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*CarView, error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return nil, hidden(err)

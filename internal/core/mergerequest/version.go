@@ -31,7 +31,7 @@ func idOf(text string) gitstore.ObjectID {
 	return id
 }
 
-// tip gives the commit of a branch of p, zero where there is no such branch.
+// tip returns the commit of a branch of p, zero where there is no such branch.
 func (s *Service) tip(ctx context.Context, p *project.Project, branch string) (gitstore.ObjectID, error) {
 	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Service) tip(ctx context.Context, p *project.Project, branch string) (g
 	return id, nil
 }
 
-// source gives the project of m's source branch, nil where it is gone.
+// source returns the project of m's source branch, nil where it is gone.
 func (s *Service) source(ctx context.Context, p *project.Project, m *MergeRequest) (*project.Project, error) {
 	switch {
 	case m.SourceProjectID == nil:
@@ -244,7 +244,7 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p, source *
 	if err := l.version(ctx, &next); err != nil {
 		return err
 	}
-	news, err := l.news(ctx, m, next.BaseSHA)
+	news, err := l.newCommits(ctx, m, next.BaseSHA)
 	if err != nil {
 		return err
 	}
@@ -385,7 +385,7 @@ func (s *Service) Versions(ctx context.Context, as authz.Actor, p *project.Proje
 	return list, s.identify(ctx, p, list.Items)
 }
 
-// Version gives one version of a request.
+// Version returns one version of a request.
 func (s *Service) Version(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, id VersionID) (*Version, error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 	"tenon/internal/core/repo"
 )
 
-// ref gives what a reference names, "" where there is none.
+// ref returns what a reference names, "" where there is none.
 func (w *world) ref(name gitstore.RefName) string {
 	w.T.Helper()
 	id, err := w.git().Ref(w.T.Context(), name)

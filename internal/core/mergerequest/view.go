@@ -51,7 +51,7 @@ type Subscriptions interface {
 	Of(ctx context.Context, as authz.Actor, things ...noteable.Ref) (map[noteable.Ref]bool, error)
 }
 
-// Above is what stands above merge requests.
+// Above is what is above merge requests.
 type Above struct {
 	Subscriptions Subscriptions
 	Approvals     Approvals
@@ -59,7 +59,7 @@ type Above struct {
 	Requirements  []Requirement // that merges wait for, the most important first
 }
 
-// Connect gives the service what stands above it.
+// Connect returns the service what is above it.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // relations is what views show of merge requests and is stored elsewhere.
@@ -70,7 +70,7 @@ type relations struct {
 	subscribed map[noteable.Ref]bool
 }
 
-// Views gives merge requests as the caller may see them, with as many statements for many as
+// Views returns merge requests as the caller may see them, with as many statements for many as
 // for one, but for the full ones. They must have been read for the caller. Those of a project
 // that is gone by now are left out.
 func (s *Service) Views(ctx context.Context, as authz.Actor, list []*MergeRequest, want ViewOptions) ([]View, error) {
@@ -136,7 +136,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, list []*MergeRequ
 	return r, err
 }
 
-// targets gives the projects of merge requests. Those that lists have read are not read again.
+// targets returns the projects of merge requests. Those that lists have read are not read again.
 func (s *Service) targets(ctx context.Context, as authz.Actor, list []*MergeRequest) (map[project.ID]*project.Project, error) {
 	known := map[project.ID]*project.Project{}
 	for _, m := range list {

@@ -158,7 +158,7 @@ type issueFinder struct{ w *world }
 
 func (f issueFinder) Refers() reference.Kind { return reference.Issue }
 
-func (f issueFinder) Referred(ctx context.Context, _ authz.Actor, sought reference.Sought) (map[reference.Key]*reference.Target, error) {
+func (f issueFinder) Referred(ctx context.Context, _ authz.Actor, sought reference.Query) (map[reference.Key]*reference.Target, error) {
 	type row struct {
 		ID        int64      `db:"id"`
 		IID       int64      `db:"iid"`
@@ -187,7 +187,7 @@ func check(t *testing.T, err error) {
 
 type files map[string]string
 
-// as gives the project for an actor.
+// as returns the project for an actor.
 func (w *world) as(who authz.Actor) *project.Project { w.T.Helper(); return w.Find(who, w.id) }
 
 func (w *world) git() *gitcmd.Repo {
@@ -197,7 +197,7 @@ func (w *world) git() *gitcmd.Repo {
 	return r
 }
 
-// tip gives the commit of a branch, "" where there is none.
+// tip returns the commit of a branch, "" where there is none.
 func (w *world) tip(branch string) string {
 	w.T.Helper()
 	id, err := w.git().Branch(w.T.Context(), branch)

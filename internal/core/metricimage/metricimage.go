@@ -121,7 +121,7 @@ func (s *Service) of(ctx context.Context, id issue.ID) ([]Image, error) {
 	return all, nil
 }
 
-// List gives the images of an incident that the actor may read, the oldest first.
+// List returns the images of an incident that the actor may read, the oldest first.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, iid issue.IID) ([]Image, error) {
 	i, err := s.incident(ctx, as, p, iid, authz.ReadIssue)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	return &m, nil
 }
 
-// named gives a file the ending of its format where it has another.
+// named returns a file the ending of its format where it has another.
 func named(name string, format picture.Format) string {
 	if ext := strings.ToLower(path.Ext(name)); slices.Contains(format.Exts(), ext) {
 		return name

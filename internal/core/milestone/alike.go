@@ -9,8 +9,8 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Alike gives the milestone that an issue of another project keeps when it comes to a project: the
-// same where it is of a group that the project stands in, otherwise the nearest one of that title.
+// Alike returns the milestone that an issue of another project keeps when it comes to a project: the
+// same where it is of a group that the project is in, otherwise the nearest one of that title.
 // It is nil where there is none.
 func (s *Service) Alike(ctx context.Context, p *project.Project, id *ID) (*ID, error) {
 	if id == nil {

@@ -172,7 +172,7 @@ func (c Changes) apply(m *Milestone) {
 	}
 }
 
-// day gives a date, nil for "".
+// day returns a date, nil for "".
 func day(s *string) *string {
 	if s == nil || *s == "" {
 		return nil

@@ -14,7 +14,7 @@ import (
 )
 
 // Promote makes a project's milestone one of its group. It takes the place of the milestones
-// of that title in all projects of the group. A project that stands in no group is Forbidden.
+// of that title in all projects of the group. A project that is in no group is Forbidden.
 func (s *Service) Promote(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*Milestone, error) {
 	at := p.Place()
 	if err := s.Policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
@@ -67,7 +67,7 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, p *project.Projec
 	return &out, nil
 }
 
-// Successors gives for those of the milestones that a project or group cannot use after its transfer the ones that
+// Successors returns for those of the milestones that a project or group cannot use after its transfer the ones that
 // take their places. Call it in the transaction of the transfer. It asks for no permission.
 func (s *Service) Successors(ctx context.Context, as authz.Actor, at authz.Place, ids []ID) ([]namespace.Successor[ID], error) {
 	return namespace.Successors(ctx, s.DB, at.Namespace, ids, namespace.Titled[Milestone, ID]{
@@ -84,7 +84,7 @@ type Table struct {
 	Project string // the column of a row's project
 }
 
-// Promoted gives the rows of a table the milestone of the group for those that it replaces.
+// Promoted returns the rows of a table the milestone of the group for those that it replaces.
 func (s *Service) Promoted(ctx context.Context, e Promoted, in Table) error {
 	for ids := range slices.Chunk(e.Replaces, db.MaxArgs-1) {
 		marks, args := db.Marks(ids)

@@ -28,7 +28,7 @@ func TestService_Successors(t *testing.T) {
 			w.Member(g, ann, authz.Owner)
 		}
 		create := func(g authz.NamespaceID, title string) milestone.ID {
-			m, err := s.Create(t.Context(), ann, authz.Place{Namespace: g, Subject: authz.Subject{Thing: "Group", Namespace: g}}, milestone.Input{Title: title})
+			m, err := s.Create(t.Context(), ann, authz.Place{Namespace: g, Subject: authz.Subject{Noun: "Group", Namespace: g}}, milestone.Input{Title: title})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,7 +36,7 @@ var orders = page.Orders{
 // ExpiredLast is the order by due date with those that are over at the end, in both directions.
 const ExpiredLast = "expired_last_due_date"
 
-// sorting gives the order of a list on a day.
+// sorting returns the order of a list on a day.
 func (f Filter) sorting(today string) page.Order {
 	var by page.Order
 	switch f.OrderBy {
@@ -167,13 +167,13 @@ func (s *Service) byIDs(ctx context.Context, as authz.Actor, ids []ID, columns s
 	return out, nil
 }
 
-// Usable reports whether what stands in a project may have the milestone: one of the
+// Usable reports whether what is in a project may have the milestone: one of the
 // project, or of a group above it.
 func (s *Service) Usable(ctx context.Context, p *project.Project, id ID) (bool, error) {
 	return namespace.Inherits(ctx, s.DB, p.NamespaceID, "milestones", int64(id))
 }
 
-// Chosen is the milestone that a request names for what stands in a project: the id where it
+// Chosen is the milestone that a request names for what is in a project: the id where it
 // is usable there, 0 for 0, and nil where it is nil or unknown.
 func (s *Service) Chosen(ctx context.Context, p *project.Project, id *ID) (*ID, error) {
 	if id == nil || *id == 0 {

@@ -13,10 +13,10 @@ import (
 // Refers names the references that lead to what the package has.
 func (s *Service) Refers() reference.Kind { return reference.Milestone }
 
-// Referred gives the milestones that texts refer to which the actor may read: by IID those of
+// Referred returns the milestones that texts refer to which the actor may read: by IID those of
 // the project or group itself, by title those of groups above it as well. It takes one
 // statement.
-func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference.Sought) (map[reference.Key]*reference.Target, error) {
+func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference.Query) (map[reference.Key]*reference.Target, error) {
 	may, err := s.Policy.Can(ctx, as, authz.ReadMilestone, authz.Subject{})
 	if err != nil || !may {
 		return nil, err

@@ -24,10 +24,10 @@ func (f Filter) search(w *db.Where) {
 // texts are searched.
 var texts = db.Trigrams{Table: "milestones", Columns: []string{"title_fold", "description_fold"}}.Bounded("description_fold", "")
 
-// Indexed gives the texts that lists search.
+// Indexed returns the texts that lists search.
 func (s *Service) Indexed() db.Trigrams { return texts }
 
-// Search gives the milestones that hold a text, of a project or group and of what the actor
+// Search returns the milestones that hold a text, of a project or group and of what the actor
 // sees below it, or of all that it sees where the namespace is 0. It requires ReadMilestone on
 // no place in particular: the caller has required the place. Archived projects are left out
 // where the filter says so. The best match comes first.
@@ -62,7 +62,7 @@ func (s *Service) Search(ctx context.Context, as authz.Actor, below authz.Namesp
 	return list, nil
 }
 
-// order gives the order of a search that asks for one.
+// order returns the order of a search that asks for one.
 func (f Filter) order() page.Order {
 	order := page.Order{page.Time("created_at", "m.created_at"), page.ID("m.id")}
 	if f.Asc {

@@ -18,7 +18,7 @@ const (
 	settingEmailDomains   = "allowed_email_domains_list"
 )
 
-// admission is what the groups that a place stands in ask of new members.
+// admission is what the groups that a place is in ask of new members.
 type admission struct {
 	locked  bool
 	domains [][]string // of each group that has a list

@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/limit"
 )
 
-// ArchivedAbove is the condition that a group is archived which the place stands in or
+// ArchivedAbove is the condition that a group is archived which the place is in or
 // is; namespace is the SQL of the place's id.
 func ArchivedAbove(namespace string) string {
 	return `EXISTS (SELECT 1 FROM groups ag JOIN namespace_ancestors aa ON aa.ancestor_id = ag.namespace_id
@@ -37,7 +37,7 @@ func InMarked(namespace string) string {
 		WHERE dg.marked_for_deletion_on IS NOT NULL)`
 }
 
-// PipelineAbove is the condition that a group which the place stands in lets nothing be
+// PipelineAbove is the condition that a group which the place is in lets nothing be
 // merged without a pipeline that succeeded; namespace is the SQL of the place's id.
 func PipelineAbove(namespace string) string {
 	return above("only_allow_merge_if_pipeline_succeeds", namespace)

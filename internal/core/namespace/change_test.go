@@ -46,7 +46,7 @@ type invited struct {
 	lasting lasting
 }
 
-// still gives the model of level_test on one day.
+// still returns the model of level_test on one day.
 func (m *changing) still(today string) *forest {
 	out := &forest{parent: m.parent}
 	grants := func(from map[pair]lasting) (list []grant) {

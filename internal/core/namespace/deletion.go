@@ -26,7 +26,7 @@ type Grace struct {
 	None  bool // nothing waits: what is marked is deleted
 }
 
-// Grace gives what is in force for groups.
+// Grace returns what is in force for groups.
 func (s *Service) Grace() Grace {
 	set, now := s.Settings.Current(), s.Now().UTC()
 	days := set.DeletionAdjournedPeriod
@@ -36,14 +36,14 @@ func (s *Service) Grace() Grace {
 	}
 }
 
-// ProjectGrace gives what is in force for projects, which wait only where groups do.
+// ProjectGrace returns what is in force for projects, which wait only where groups do.
 func (s *Service) ProjectGrace() Grace {
 	g := s.Grace()
 	g.None = g.None || !s.Settings.Current().DelayedProjectDeletion
 	return g
 }
 
-// Original gives the path and the name that something marked for deletion gets back:
+// Original returns the path and the name that something marked for deletion gets back:
 // those before the suffix, or, where something else holds one of them by now, with the
 // number of what is restored behind them.
 func (s *Service) Original(ctx context.Context, n *Namespace, id int64) (path, name string, err error) {
@@ -93,7 +93,7 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) (*Group,
 	return s.FindByID(ctx, as, g.ID)
 }
 
-// Restore takes a group's mark away and gives it its name and path back; see Original.
+// Restore takes a group's mark away and returns it its name and path back; see Original.
 func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Group, error) {
 	g, err := s.Find(ctx, as, ref)
 	if err != nil {

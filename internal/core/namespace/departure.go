@@ -9,8 +9,8 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// SoleOwned gives the groups that a user owns directly and no other user does, there or in
-// what they stand in, outermost first. Bots do not count.
+// SoleOwned returns the groups that a user owns directly and no other user does, there or in
+// what they are in, outermost first. Bots do not count.
 func (s *Service) SoleOwned(ctx context.Context, user authz.UserID) ([]ID, error) {
 	ids, err := db.Select[ID](ctx, s.DB, `SELECT m.namespace_id FROM members m
 		JOIN namespaces n ON n.id = m.namespace_id AND n.kind = 'group'

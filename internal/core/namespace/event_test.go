@@ -19,7 +19,7 @@ func TestEvents_group(t *testing.T) {
 		ctx, ann := t.Context(), f.user("ann")
 		var facts coretest.Facts[namespace.Group]
 		read := func(e namespace.GroupFact) coretest.Fact[namespace.Group] {
-			return coretest.Said(e)
+			return coretest.FactOf(e)
 		}
 		coretest.Hear(f.bus, &facts, func(e namespace.GroupCreated) coretest.Fact[namespace.Group] { return read(e.GroupFact) })
 		coretest.Hear(f.bus, &facts, func(e namespace.GroupUpdated) coretest.Fact[namespace.Group] { return read(e.GroupFact) })

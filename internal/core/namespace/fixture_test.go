@@ -47,7 +47,7 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 	})
 }
 
-// user makes a person and gives the actor.
+// user makes a person and returns the actor.
 func (f *fixture) user(name string) authz.Actor {
 	f.t.Helper()
 	u, err := f.accounts.Create(context.Background(), authz.System(), account.Input{
@@ -88,7 +88,7 @@ func (f *fixture) twin(path string, parent namespace.ID, v authz.Visibility) aut
 	}
 	return authz.Place{
 		Namespace: id, Parent: &parent, ID: int64(id), Name: path,
-		Subject: authz.Subject{Thing: "Project", Namespace: id, Visibility: v, IsProject: true},
+		Subject: authz.Subject{Noun: "Project", Namespace: id, Visibility: v, IsProject: true},
 	}
 }
 

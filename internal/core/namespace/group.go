@@ -16,7 +16,7 @@ import (
 )
 
 // Group is one group with its place and, where it was read for an actor, that actor's
-// level in it. What is readonly stands in its row of namespaces, or is computed.
+// level in it. What is readonly is in its row of namespaces, or is computed.
 type Group struct {
 	ID         ID               `db:"namespace_id"`
 	ParentID   *ID              `db:"parent_id,readonly"`
@@ -51,11 +51,11 @@ type Group struct {
 	AllowMergeOnSkippedPipeline    bool `db:"allow_merge_on_skipped_pipeline"`
 	OnlyMergeIfDiscussionsResolved bool `db:"only_allow_merge_if_all_discussions_are_resolved"`
 
-	Archived            bool    `db:"archived_anywhere,readonly"` // itself or a group that it stands in
+	Archived            bool    `db:"archived_anywhere,readonly"` // itself or a group that it is in
 	ArchivedSelf        bool    `db:"archived"`
 	SettingsJSON        string  `db:"settings"`               // see Settings
 	MarkedForDeletionOn *string `db:"marked_for_deletion_on"` // YYYY-MM-DD
-	MarkedAbove         bool    `db:"marked_above,readonly"`  // itself or a group that it stands in
+	MarkedAbove         bool    `db:"marked_above,readonly"`  // itself or a group that it is in
 
 	Level      authz.Level `db:"actor_level,readonly" change:"-"`
 	LevelKnown bool        `db:"-"`
@@ -95,7 +95,7 @@ const (
 // Subject is what permissions are asked about.
 func (g *Group) Subject() authz.Subject {
 	return authz.Subject{
-		Thing: "Group", Namespace: g.ID, Visibility: g.Visibility, Closed: g.Archived || g.MarkedAbove,
+		Noun: "Group", Namespace: g.ID, Visibility: g.Visibility, Closed: g.Archived || g.MarkedAbove,
 		Level: g.Level, Known: g.LevelKnown,
 	}
 }
@@ -153,7 +153,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, ref string) (*Group,
 	return &g, nil
 }
 
-// Moved gives the full path of the group that had a path before a rename or a transfer. It returns NotFound
+// Moved returns the full path of the group that had a path before a rename or a transfer. It returns NotFound
 // if there is none, or the actor may not read it.
 func (s *Service) Moved(ctx context.Context, as authz.Actor, path string) (string, error) {
 	id, err := db.Get[ID](ctx, s.DB, `SELECT o.namespace_id FROM redirect_routes o JOIN groups g ON g.namespace_id = o.namespace_id
@@ -185,8 +185,8 @@ type GroupFilter struct {
 	Inherited      bool        // with those invited into what is above that place
 	NotDirect      bool        // and without those invited there itself
 	NotInvited     *ID         // those not invited into this place itself
-	Above          *ID         // those that this place stands in
-	NotAbove       *ID         // none that this place stands in
+	Above          *ID         // those that this place is in
+	NotAbove       *ID         // none that this place is in
 	AndShared      bool        // and those invited into it
 	SharedLevel    authz.Level // with at least this level there
 	Receiver       authz.Level // those where the actor has this level and may move something to
@@ -230,7 +230,7 @@ func Similarity(nameFold, path, search string) (string, []any) {
 		[]any{fold, fold, begin, begin, "%" + begin, "%" + begin}
 }
 
-// order gives what a list is sorted by.
+// order returns what a list is sorted by.
 func (f GroupFilter) order() page.Order {
 	if f.OrderBy == "similarity" && f.Search != "" {
 		score, args := Similarity("n.name_fold", "n.path", f.Search)
@@ -242,7 +242,7 @@ func (f GroupFilter) order() page.Order {
 	return groupOrders.By(f.OrderBy)
 }
 
-// List gives the groups that the actor may see.
+// List returns the groups that the actor may see.
 func (s *Service) List(ctx context.Context, as authz.Actor, f GroupFilter) (page.Page[Group], error) {
 	if err := s.Policy.Require(ctx, as, authz.ListGroups, authz.Subject{}); err != nil {
 		return page.Page[Group]{}, err

@@ -18,7 +18,7 @@ const (
 	KindPipeline     = "pipeline"
 )
 
-// NextIID gives the next number of a kind in a project's or group's namespace, from 1
+// NextIID returns the next number of a kind in a project's or group's namespace, from 1
 // without gaps. Call it inside the transaction that inserts the row: the row of the
 // counter stays locked until that transaction ends, so numbers of transactions that
 // fail are given out again.

@@ -27,7 +27,7 @@ type forest struct {
 	shares  []grant
 }
 
-// chain gives the place and everything above it.
+// chain returns the place and everything above it.
 func (m *forest) chain(at int) []int {
 	var out []int
 	for ; at >= 0; at = m.parent[at] {

@@ -118,7 +118,7 @@ func TestService_lastOwner_race(t *testing.T) {
 	})
 }
 
-// A group that was owned from above has an owner once it stands at the top.
+// A group that was owned from above has an owner once it is at the top.
 func TestService_Transfer_ownerless(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {

@@ -256,8 +256,8 @@ type Own struct {
 	Notification string // level of notifications that the actor chose there; "" for none
 }
 
-// Held gives the membership, nil for none.
-func (o Own) Held() *Own {
+// OrNil returns the membership, nil for none.
+func (o Own) OrNil() *Own {
 	if o.Level == authz.NoAccess {
 		return nil
 	}

@@ -24,7 +24,7 @@ type MembershipFilter struct {
 	page.Range
 }
 
-// Memberships gives what a user is a direct member of, groups first; the owner of personal
+// Memberships returns what a user is a direct member of, groups first; the owner of personal
 // projects is a member of them. Only administrators may.
 func (s *Service) Memberships(ctx context.Context, as authz.Actor, user authz.UserID, f MembershipFilter) (page.Page[Membership], error) {
 	none := page.Page[Membership]{}

@@ -52,7 +52,7 @@ type Namespace struct {
 func (n *Namespace) Place() authz.Place {
 	return authz.Place{
 		Namespace: n.ID, Parent: n.ParentID, Group: true, ID: int64(n.ID), Name: n.Name, Path: n.FullPath, FullName: n.FullName,
-		Subject: authz.Subject{Thing: "Group", Namespace: n.ID, Visibility: n.Visibility},
+		Subject: authz.Subject{Noun: "Group", Namespace: n.ID, Visibility: n.Visibility},
 	}
 }
 
@@ -109,7 +109,7 @@ func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Namespace, error)
 	return out, nil
 }
 
-// Names gives the names of namespaces, which every caller may see beside what refers to them.
+// Names returns the names of namespaces, which every caller may see beside what refers to them.
 func (s *Service) Names(ctx context.Context, ids []ID) (map[ID]string, error) {
 	found, err := s.Load(ctx, ids)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Service) FindNamespace(ctx context.Context, as authz.Actor, ref string)
 		}
 		return nil, errs.Missing("Namespace")
 	}
-	seen, err := s.Policy.Can(ctx, as, authz.ReadGroup, authz.Subject{Thing: "Namespace", Namespace: n.ID, Visibility: n.Visibility})
+	seen, err := s.Policy.Can(ctx, as, authz.ReadGroup, authz.Subject{Noun: "Namespace", Namespace: n.ID, Visibility: n.Visibility})
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +237,7 @@ func (s *Service) Exists(ctx context.Context, as authz.Actor, path string, paren
 	}
 }
 
-// byRef gives the condition on namespaceTables or groupTables for an id in digits or a full path.
+// byRef returns the condition on namespaceTables or groupTables for an id in digits or a full path.
 func byRef(ref string) (cond string, arg any) {
 	digits := strings.TrimPrefix(ref, "-")
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {
@@ -255,7 +255,7 @@ type someone struct {
 	NamespaceID *ID          `db:"namespace_id"`
 }
 
-// Personal gives the namespace of the user that ref names, by number or username.
+// Personal returns the namespace of the user that ref names, by number or username.
 func (s *Service) Personal(ctx context.Context, as authz.Actor, ref string) (ID, error) {
 	if err := s.Policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
 		return 0, err
@@ -267,7 +267,7 @@ func (s *Service) Personal(ctx context.Context, as authz.Actor, ref string) (ID,
 	return *u.NamespaceID, nil
 }
 
-// User gives the number of the user that ref names, by number or username.
+// User returns the number of the user that ref names, by number or username.
 func (s *Service) User(ctx context.Context, as authz.Actor, ref string) (authz.UserID, error) {
 	if err := s.Policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
 		return 0, err

@@ -9,7 +9,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// PersonalOf gives the personal namespaces of users, in one statement: the actor's own, and all
+// PersonalOf returns the personal namespaces of users, in one statement: the actor's own, and all
 // for administrators.
 func (s *Service) PersonalOf(ctx context.Context, as authz.Actor, users []authz.UserID) (map[authz.UserID]*Namespace, error) {
 	out := map[authz.UserID]*Namespace{}
@@ -99,7 +99,7 @@ func (s *Service) MembersOfUser(ctx context.Context, as authz.Actor, user authz.
 	return list, nil
 }
 
-// RootSizes measures those of the groups and personal namespaces with these ids that stand in no
+// RootSizes measures those of the groups and personal namespaces with these ids that are in no
 // group: all for administrators, and the actor's own personal namespace. Sums over groups count
 // projects that their members do not see.
 func (s *Service) RootSizes(ctx context.Context, as authz.Actor, ids []ID) (map[ID]Sizes, error) {

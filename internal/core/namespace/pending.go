@@ -11,7 +11,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Above is what stands above groups.
+// Above is what is above groups.
 type Above struct {
 	Accounts Approver
 }
@@ -21,7 +21,7 @@ type Approver interface {
 	Approve(ctx context.Context, as authz.Actor, id authz.UserID) error
 }
 
-// Connect gives the service what stands above it, once and before the first use.
+// Connect returns the service what is above it, once and before the first use.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // awaits is a condition on a user u: their memberships do not count until an administrator approves the account.

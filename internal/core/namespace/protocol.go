@@ -15,7 +15,7 @@ const (
 	SSH  Protocol = "ssh"
 )
 
-// Closed reports whether the instance, or a group that the namespace stands in, serves git over another protocol alone. The
+// Closed reports whether the instance, or a group that the namespace is in, serves git over another protocol alone. The
 // namespace 0 asks for the instance. Jobs that run fetch over HTTP in any case: runners know no other way. It asks for no permission.
 func (s *Service) Closed(ctx context.Context, as authz.Actor, id ID, over Protocol) (bool, error) {
 	if as.Job.ID != 0 && over == HTTP {

@@ -34,7 +34,7 @@ func parseRanges(list string) (ranges []netip.Prefix, ok bool) {
 	return ranges, ok
 }
 
-// bounds gives the first and the last address of a subnet as the table has them.
+// bounds returns the first and the last address of a subnet as the table has them.
 func bounds(p netip.Prefix) (low, high string) {
 	first := p.Addr().As16()
 	free := p.Addr().BitLen() - p.Bits()

@@ -160,7 +160,7 @@ func (s *Service) Deny(ctx context.Context, as authz.Actor, p authz.Place, user 
 // maxDeciders is how many users are told of a request for membership: those who signed in last.
 const maxDeciders = 10
 
-// Deciders gives the users who are told of requests for membership of a place, by id: the owners of a group, or the
+// Deciders returns the users who are told of requests for membership of a place, by id: the owners of a group, or the
 // maintainers and owners of a project. Where it has none they are the owners of the nearest group above that has some,
 // or the user of a personal namespace. It asks for no permission and is for core.
 func (s *Service) Deciders(ctx context.Context, p authz.Place) ([]authz.UserID, error) {

@@ -213,15 +213,15 @@ func (s *Service) checkHierarchy(ctx context.Context, p authz.Place, group *Grou
 	return nil
 }
 
-// KeepsForks reports whether the top-level group that a place stands in wants its forks
+// KeepsForks reports whether the top-level group that a place is in wants its forks
 // inside, and the namespace is not.
 func (s *Service) KeepsForks(ctx context.Context, place, namespace ID) (bool, error) {
 	top, inside, err := s.tree(ctx, place, namespace)
 	return err == nil && !inside && top.PreventForkingOutsideGroup != nil && *top.PreventForkingOutsideGroup, err
 }
 
-// tree gives the settings of the top-level group that a place stands in, none where it
-// belongs to a person, and whether another namespace stands in that group too.
+// tree returns the settings of the top-level group that a place is in, none where it
+// belongs to a person, and whether another namespace is in that group too.
 func (s *Service) tree(ctx context.Context, place, other ID) (top GroupSettings, inside bool, err error) {
 	type root struct {
 		Settings string `db:"settings"`

@@ -153,7 +153,7 @@ func TestService_Share_groups(t *testing.T) {
 			}
 			return names(filter)
 		}
-		if got := invitable(); got != "other " { // not those that the project stands in
+		if got := invitable(); got != "other " { // not those that the project is in
 			t.Errorf("invitable: got %q", got)
 		}
 		yes := true

@@ -50,14 +50,14 @@ type Titled[T any, ID ~int64] struct {
 	Table, Alias  string
 	Columns, From string // of a statement that reads rows; From has Table under Alias
 
-	// Key gives the id and the title of a row.
+	// Key returns the id and the title of a row.
 	Key func(*T) (ID, string)
 	// Copy creates such rows, at least one, in the project or group that was transferred, and returns
 	// their ids in the order of the rows.
 	Copy func(context.Context, []T) ([]ID, error)
 }
 
-// Successors gives for those of the rows that a project or group cannot use after its transfer the ones
+// Successors returns for those of the rows that a project or group cannot use after its transfer the ones
 // that take their places: of that title in the groups that it is in now, or copies in itself. Call it
 // in the transaction of the transfer. It asks for no permission.
 func Successors[T any, ID ~int64](ctx context.Context, d *db.DB, at authz.NamespaceID, ids []ID, of Titled[T, ID]) ([]Successor[ID], error) {

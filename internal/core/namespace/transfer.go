@@ -16,7 +16,7 @@ var errInside = errors.New("place would stand in itself")
 
 // Move puts a place, with everything below it, into another one, nil for the top level.
 // The old paths redirect until something else takes them, and nothing stays more visible
-// than what it stands in. It belongs into the transaction that moves what stands there;
+// than what it is in. It belongs into the transaction that moves what stands there;
 // ErrTaken or ErrNameTaken where the path or name is held already.
 func (s *Service) Move(ctx context.Context, id ID, into *ID) error {
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
@@ -52,7 +52,7 @@ func (s *Service) Move(ctx context.Context, id ID, into *ID) error {
 	return nil
 }
 
-// hold locks a place with all that stands in it, and what another one stands in, until the
+// hold locks a place with all that is in it, and what another one is in, until the
 // transaction of ctx ends: nothing moves or is shown to others there.
 func (s *Service) hold(ctx context.Context, id ID, in *ID) error {
 	where, args := "id IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)", []any{id}
@@ -65,7 +65,7 @@ func (s *Service) hold(ctx context.Context, id ID, in *ID) error {
 	return nil
 }
 
-// enter links a place that stands nowhere with its new parent, and gives its full path
+// enter links a place that stands nowhere with its new parent, and returns its full path
 // and name.
 func (s *Service) enter(ctx context.Context, id, into ID, own place) (place, error) {
 	above, err := db.Get[place](ctx, s.DB, "SELECT path, name, NULL AS above, NULL AS above_name FROM routes WHERE namespace_id = ?", into)

@@ -33,7 +33,7 @@ type GroupViewOptions struct {
 	CustomAttributes bool
 }
 
-// Views gives groups as the caller may see them, with as many statements for many as for one.
+// Views returns groups as the caller may see them, with as many statements for many as for one.
 // Whether the caller owns a group is known where it was read for the caller.
 func (s *Service) Views(ctx context.Context, as authz.Actor, groups []Group, want GroupViewOptions) ([]GroupView, error) {
 	ids, owners := make([]ID, len(groups)), make([]int64, len(groups))

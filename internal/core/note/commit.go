@@ -50,7 +50,7 @@ func (c *Commits) Locate(ctx context.Context, as authz.Actor, at authz.Place, ke
 	}, nil
 }
 
-// Subjects gives the projects of those of the commits whose code the actor may read, in one
+// Subjects returns the projects of those of the commits whose code the actor may read, in one
 // statement.
 func (c *Commits) Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error) {
 	ids := make([]project.ID, len(refs))
@@ -72,7 +72,7 @@ func (c *Commits) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 	return out, nil
 }
 
-// CountNotes gives the number that there will be.
+// CountNotes returns the number that there will be.
 func (c *Commits) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, _ time.Time) (noteable.Counts, error) {
 	w := where(on)
 	w.Raw("NOT n.system")

@@ -54,7 +54,7 @@ func (s *Service) Refer(ctx context.Context, from Source, to ...CrossReference) 
 	return nil
 }
 
-// sources gives the condition on notes, among those that a condition selects, that holds for
+// sources returns the condition on notes, among those that a condition selects, that holds for
 // the lines of history that name something which the actor may read, and for all notes that
 // name nothing.
 func (s *Service) sources(ctx context.Context, as authz.Actor, among string, amongArgs []any) (cond string, args []any, err error) {

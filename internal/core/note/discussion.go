@@ -32,7 +32,7 @@ func (d *Discussion) Resolvable() bool {
 	return slices.ContainsFunc(d.Notes, func(n Note) bool { return n.Resolvable() })
 }
 
-// Resolved gives the note that was resolved last, of a thread with no open ones; nil otherwise.
+// Resolved returns the note that was resolved last, of a thread with no open ones; nil otherwise.
 func (d *Discussion) Resolved() *Note {
 	var last *Note
 	for i := range d.Notes {

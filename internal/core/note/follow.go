@@ -97,7 +97,7 @@ type placed struct {
 
 	next *Position `db:"-"`
 	code *string   `db:"-"`
-	fate fate      `db:"-"`
+	fate outcome   `db:"-"`
 }
 
 // RegisterJobs says how positions follow a push, and how the search follows texts.
@@ -235,7 +235,7 @@ func (s *Service) storePositions(ctx context.Context, work FollowPositions, p *p
 // positionsAtOnce is how many threads one statement moves.
 const positionsAtOnce = 500
 
-// writePositions stores where the threads are now, many in one statement, and gives those whose
+// writePositions stores where the threads are now, many in one statement, and returns those whose
 // line was changed, in the caller's transaction.
 func (s *Service) writePositions(ctx context.Context, m *newest, changes []*placed) ([]ChangedThread, error) {
 	var late []ChangedThread

@@ -54,7 +54,7 @@ func (s *Service) followUp(ctx context.Context, e issue.Created) error {
 	return nil
 }
 
-// openThreads gives the ids of the open threads that an actor sees of a merge request, oldest
+// openThreads returns the ids of the open threads that an actor sees of a merge request, oldest
 // first, or the id of one of them.
 func (s *Service) openThreads(ctx context.Context, seen sight, one string) ([]string, error) {
 	w := seen.where()
@@ -72,7 +72,7 @@ func (s *Service) openThreads(ctx context.Context, seen sight, one string) ([]st
 // maxQuoted is how many characters of a note an issue quotes that follows up its thread.
 const maxQuoted = 2000
 
-// FollowUp gives the description of a new issue that follows up threads of a merge request: a
+// FollowUp returns the description of a new issue that follows up threads of a merge request: a
 // task for each of those that the actor may resolve, "" where there is none.
 func (s *Service) FollowUp(ctx context.Context, as authz.Actor, p *project.Project, of issue.Threads) (string, error) {
 	t, seen, err := s.readable(ctx, as, On{Place: p.Place(), Kind: noteable.MergeRequest, Key: noteable.Key{Number: of.Request}})

@@ -51,7 +51,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	return out, nil
 }
 
-// Commenters gives the users who commented on things of one kind that were read for the actor, as far as
+// Commenters returns the users who commented on things of one kind that were read for the actor, as far as
 // it reads their comments, those who did first before the others.
 func (s *Service) Commenters(ctx context.Context, as authz.Actor, things []noteable.Ref) (map[noteable.Ref][]authz.UserID, error) {
 	out := make(map[noteable.Ref][]authz.UserID, len(things))
@@ -107,7 +107,7 @@ func (s *Service) tally(ctx context.Context, as authz.Actor, things []noteable.R
 	return rows, nil
 }
 
-// readableOn gives those of the things whose notes the actor may read, and whether internal
+// readableOn returns those of the things whose notes the actor may read, and whether internal
 // ones are among these.
 func (s *Service) readableOn(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]bool, error) {
 	kinds := map[noteable.Kind][]noteable.Ref{}
@@ -124,7 +124,7 @@ func (s *Service) readableOn(ctx context.Context, as authz.Actor, refs []noteabl
 			continue
 		}
 		visits := on.visits(as, known)
-		subjects, err := known.Things.Subjects(ctx, as, list)
+		subjects, err := known.Provider.Subjects(ctx, as, list)
 		if err != nil {
 			return nil, err
 		}

@@ -86,9 +86,9 @@ func (o On) opens(as authz.Actor, kind *noteable.Known) bool {
 
 // Noteables are things that can be commented on.
 type Noteables interface {
-	noteable.Things
+	noteable.Provider
 	// CountNotes changes the counters in the caller's transaction, sets the time of the last
-	// change and gives the counters as they are then, as far as the thing has them. It comes
+	// change and returns the counters as they are then, as far as the thing has them. It comes
 	// before the note is written and locks the thing.
 	CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error)
 }
@@ -101,10 +101,10 @@ func (s *Service) count(ctx context.Context, on noteable.Ref, by noteable.Counts
 	return noteable.Counts{}, fmt.Errorf("notes: nothing counts those on things of kind %q", on.Kind)
 }
 
-// things gives those of a kind as far as they are of a type; ok is false where they are not.
+// things returns those of a kind as far as they are of a type; ok is false where they are not.
 func things[T any](s *Service, kind noteable.Kind) (found T, ok bool) {
 	if known := s.Kinds.Find(kind); known != nil {
-		found, ok = known.Things.(T)
+		found, ok = known.Provider.(T)
 	}
 	return found, ok
 }
@@ -153,7 +153,7 @@ type Filter struct {
 	page.Range
 }
 
-// Rank says where a comment stands in a list.
+// Rank says where a comment is in a list.
 type Rank struct {
 	ID    ID  `db:"id"`
 	Place int `db:"place"` // 1 for the first

@@ -240,7 +240,7 @@ func TestService_Create_emoji(t *testing.T) {
 	})
 }
 
-// list reads notes and gives their bodies.
+// list reads notes and returns their bodies.
 func list(f *fixture, as authz.Actor, filter note.Filter) (bodies []string, total int, err error) {
 	notes, _, err := f.notes.List(ctx, as, f.on(as), filter)
 	for _, n := range notes.Items {
@@ -401,7 +401,7 @@ func TestService_Update_Delete(t *testing.T) {
 	})
 }
 
-// names gives usernames without the package of accounts behind it.
+// names returns usernames without the package of accounts behind it.
 type names map[authz.UserID]string
 
 func (n names) ByIDs(_ context.Context, ids []authz.UserID) (map[authz.UserID]*account.Summary, error) {

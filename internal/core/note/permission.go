@@ -65,7 +65,7 @@ func forbidden(err error) error {
 	return err
 }
 
-// AuthorRole gives the name of the role of a note's author in the project or group that it stands in, ""
+// AuthorRole returns the name of the role of a note's author in the project or group that it is in, ""
 // for none. It requires ReadMembers.
 func (s *Service) AuthorRole(ctx context.Context, as authz.Actor, on On, n *Note) (string, error) {
 	subject := on.Place.Subject

@@ -31,7 +31,7 @@ func misplaced(why string, more ...errs.Field) error {
 
 var incomplete = errs.Field{Name: "position", Messages: []string{"is incomplete"}}
 
-// CheckPosition finds a position in the diff of a merge request or a commit. It gives the
+// CheckPosition finds a position in the diff of a merge request or a commit. It returns the
 // position with both paths, and the code of the line, nil for one that is about no line. Of a
 // merge request, commit names the one commit whose diff it is, "" for a version. It asks for no
 // permission and is for core.
@@ -84,7 +84,7 @@ func (s *Service) CheckPosition(ctx context.Context, on On, t noteable.Target, p
 	return &p, &code, nil
 }
 
-// path gives the path that the position's file is known by.
+// path returns the path that the position's file is known by.
 func (p *Position) path() string {
 	if p.NewPath != "" {
 		return p.NewPath
@@ -92,7 +92,7 @@ func (p *Position) path() string {
 	return p.OldPath
 }
 
-// compared gives the two commits whose diff has the position: those of a version of the merge
+// compared returns the two commits whose diff has the position: those of a version of the merge
 // request, of two of its versions, or of one commit.
 func (s *Service) compared(ctx context.Context, r *gitcmd.Repo, t noteable.Target, p *Position, commit string) (base, head gitstore.ObjectID, err error) {
 	for _, sha := range []struct {
@@ -177,7 +177,7 @@ func ofParent(ctx context.Context, r *gitcmd.Repo, base *gitstore.ObjectID, head
 	return misplaced(why)
 }
 
-// lineOf gives the code of a line of a changed file.
+// lineOf returns the code of a line of a changed file.
 func lineOf(ctx context.Context, r *gitcmd.Repo, f *gitcmd.FileDiff, old, added *int) (string, error) {
 	lines := f.Lines()
 	line := gitcmd.ChangedLine{}
@@ -287,7 +287,7 @@ func newFileIndex(d *gitcmd.Diff) *fileIndex {
 	return x
 }
 
-// find gives the file of a position, nil where the diff does not have it.
+// find returns the file of a position, nil where the diff does not have it.
 func (x *fileIndex) find(p *Position) *gitcmd.FileDiff {
 	if f := x.byOld[p.OldPath]; f != nil && f.Deleted() && p.NewLine == nil && p.OldLine != nil {
 		return f // a file of another type may have come in its place
@@ -317,7 +317,7 @@ func (x *fileIndex) linesOf(f *gitcmd.FileDiff) gitcmd.LineMap {
 	return m
 }
 
-// CommitOf gives the SHA of a commit of the project that things are on. It asks for no permission
+// CommitOf returns the SHA of a commit of the project that things are on. It asks for no permission
 // and is for core.
 func (s *Service) CommitOf(ctx context.Context, on On, name string) (string, error) {
 	r, err := s.Repos.Open(ctx, project.Of(on.Place))

@@ -90,7 +90,7 @@ func (p *Position) Value() (driver.Value, error) {
 	return string(text), nil
 }
 
-// Line gives the number and whether the line was taken away.
+// Line returns the number and whether the line was taken away.
 func (p *Position) Line() (number int, old bool) {
 	if p.NewLine != nil {
 		return *p.NewLine, false

@@ -58,7 +58,7 @@ func (s *Service) MayResolve(ctx context.Context, as authz.Actor, t noteable.Tar
 func (s *Service) MayReply(d *Discussion) bool { return s.repliable(&d.Notes[0]) }
 
 // Publish writes notes in the caller's transaction, with everything that follows from new
-// notes. Several of them are one review. Quick actions are not run: it gives the texts that have some, for RunCommands
+// notes. Several of them are one review. Quick actions are not run: it returns the texts that have some, for RunCommands
 // after the transaction; a text that has nothing else makes no note. The caller has asked MayComment for the target.
 func (s *Service) Publish(ctx context.Context, as authz.Actor, on On, t noteable.Target, list []Pending) ([]quickaction.Text, error) {
 	var texts []quickaction.Text

@@ -27,7 +27,7 @@ func where(on noteable.Ref) db.Where {
 	return w
 }
 
-// order gives the order of the list.
+// order returns the order of the list.
 func (f Filter) order() page.Order {
 	order := page.Order{page.ID("n.id")}
 	if f.ByUpdate {

@@ -64,7 +64,7 @@ func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability aut
 	if !on.opens(as, kind) {
 		return noteable.Target{}, errs.New(errs.Unauthorized, "")
 	}
-	t, err := kind.Things.Locate(ctx, as, on.Place, on.Key)
+	t, err := kind.Provider.Locate(ctx, as, on.Place, on.Key)
 	if err != nil {
 		return noteable.Target{}, err
 	}

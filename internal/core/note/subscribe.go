@@ -17,7 +17,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.promoted)
 	event.On(b, "threads that issues follow up", s.followUp)
 	event.On(b, "positions of notes", s.versioned)
-	event.On(b, name, func(ctx context.Context, e noteable.Deleted) error { return s.Clear(ctx, e.Gone()) })
+	event.On(b, name, func(ctx context.Context, e noteable.Deleted) error { return s.Clear(ctx, e.Noteable()) })
 	event.On(b, name, func(ctx context.Context, e project.Removing) error {
 		cond, args, ok := s.Kinds.InTable("source_type", "source_id", e.Table, e.IDs)
 		switch {

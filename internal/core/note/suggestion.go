@@ -45,15 +45,15 @@ type Suggestion struct {
 	Line int `db:"-"`
 }
 
-// FirstLine gives the number of the first line that it replaces.
+// FirstLine returns the number of the first line that it replaces.
 func (g *Suggestion) FirstLine() int { return max(g.Line-g.Above, 1) }
 
-// LastLine gives the number of the last line that it replaces.
+// LastLine returns the number of the last line that it replaces.
 func (g *Suggestion) LastLine() int {
 	return g.FirstLine() + max(strings.Count(ended(g.From), "\n"), 1) - 1
 }
 
-// ended gives a text whose last line has an end.
+// ended returns a text whose last line has an end.
 func ended(text string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		return text + "\n"
@@ -198,7 +198,7 @@ func (s *Service) Suggestions(ctx context.Context, notes []Note) (map[ID][]Sugge
 	return out, nil
 }
 
-// SuggestionsByIDs gives the suggestions with these ids whose notes the actor may read, and the
+// SuggestionsByIDs returns the suggestions with these ids whose notes the actor may read, and the
 // notes.
 func (s *Service) SuggestionsByIDs(ctx context.Context, as authz.Actor, ids []SuggestionID) (map[SuggestionID]Suggestion, map[ID]*Note, error) {
 	if len(ids) == 0 {

@@ -10,7 +10,7 @@ import (
 // texts are searched: those of comments. TestTexts_migration of core compares it with the triggers.
 var texts = db.Trigrams{Table: "notes", Columns: []string{db.Folded("body", "body_fold")}, Late: true}.Bounded("body", "NOT system")
 
-// Indexed gives the texts that lists search.
+// Indexed returns the texts that lists search.
 func (s *Service) Indexed() db.Trigrams { return texts }
 
 // Load reads notes by id, in no order. It asks for no permission.

@@ -50,7 +50,7 @@ func (s *Service) threads(ctx context.Context, on noteable.Ref, discussion strin
 
 // counted runs a change of notes of a discussion in the caller's transaction, which has
 // locked the thing, and counts what it does to the thread. The change is told how the thread
-// was before. It gives the thing's counters where they changed, zero otherwise.
+// was before. It returns the thing's counters where they changed, zero otherwise.
 func (s *Service) counted(ctx context.Context, as authz.Actor, t noteable.Target, discussion string, at time.Time, change func(before noteable.Counts) error) (after noteable.Counts, err error) {
 	on := t.Ref
 	if !s.Kinds.Of(on.Kind).Threads {
@@ -87,7 +87,7 @@ func (s *Service) requireResolve(ctx context.Context, as authz.Actor, t noteable
 	return nil
 }
 
-// Thread gives the first note of the thread of a merge request with an id, which the actor may read. It is
+// Thread returns the first note of the thread of a merge request with an id, which the actor may read. It is
 // NotFound where there is none.
 func (s *Service) Thread(ctx context.Context, as authz.Actor, id string) (*Note, error) {
 	first, err := db.Get[ID](ctx, s.DB, "SELECT id FROM notes WHERE discussion_id = ? AND type IS NOT NULL AND noteable_type = 'MergeRequest' ORDER BY id LIMIT 1", id)
@@ -192,7 +192,7 @@ func (s *Service) resolve(ctx context.Context, as authz.Actor, t noteable.Target
 	})
 }
 
-// First gives the first comment of the discussion of a note; 0 where the note itself is that.
+// First returns the first comment of the discussion of a note; 0 where the note itself is that.
 // It asks for no permission and is for core.
 func (s *Service) First(ctx context.Context, n *Note) (ID, error) {
 	first, err := db.Get[ID](ctx, s.DB, `SELECT COALESCE(MIN(id), 0) FROM notes

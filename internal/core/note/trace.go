@@ -3,12 +3,12 @@ package note
 import "tenon/internal/base/gitcmd"
 
 // Where a position is after a new version.
-type fate int
+type outcome int
 
 const (
-	followed fate = iota // it is in the new diff
-	outdated             // its line was changed, or is in the diff no more
-	unknown              // a diff is too long to say
+	followed outcome = iota // it is in the new diff
+	outdated                // its line was changed, or is in the diff no more
+	unknown                 // a diff is too long to say
 )
 
 // tracer follows positions from one diff to another: from that of the commits a and b to that
@@ -18,9 +18,9 @@ type tracer struct {
 	ac, bd, cd        *fileIndex // of each two of the commits
 }
 
-// trace gives the position in the new diff with the code of its line, nil for none; or, of one that is
+// trace returns the position in the new diff with the code of its line, nil for none; or, of one that is
 // outdated, what was done to it.
-func (t *tracer) trace(p *Position) (next *Position, code *string, f fate) {
+func (t *tracer) trace(p *Position) (next *Position, code *string, f outcome) {
 	if p.Type != TextPosition {
 		next, f = t.file(p)
 		return next, nil, f
@@ -45,7 +45,7 @@ func (t *tracer) at(base, start, head string, f *gitcmd.FileDiff, old, added *in
 
 // moved says where a line of a file is after a change. The file is nil where the change does not
 // have it.
-func moved(x *fileIndex, path string, line int) (file *gitcmd.FileDiff, now string, number int, f fate) {
+func moved(x *fileIndex, path string, line int) (file *gitcmd.FileDiff, now string, number int, f outcome) {
 	file = x.byOld[path]
 	switch {
 	case file == nil && !x.whole:
@@ -65,7 +65,7 @@ func moved(x *fileIndex, path string, line int) (file *gitcmd.FileDiff, now stri
 }
 
 // line follows a position on a line.
-func (t *tracer) line(p *Position) (*Position, gitcmd.ChangedLine, fate) {
+func (t *tracer) line(p *Position) (*Position, gitcmd.ChangedLine, outcome) {
 	none := gitcmd.ChangedLine{}
 	if p.NewLine == nil && p.OldLine == nil {
 		return nil, none, unknown
@@ -97,7 +97,7 @@ func (t *tracer) line(p *Position) (*Position, gitcmd.ChangedLine, fate) {
 }
 
 // removed follows a position on a line that the old diff removes.
-func (t *tracer) removed(p *Position) (*Position, gitcmd.ChangedLine, fate) {
+func (t *tracer) removed(p *Position) (*Position, gitcmd.ChangedLine, outcome) {
 	none := gitcmd.ChangedLine{}
 	a := *p.OldLine
 	change, path, c, f := moved(t.ac, p.OldPath, a)
@@ -122,7 +122,7 @@ func (t *tracer) removed(p *Position) (*Position, gitcmd.ChangedLine, fate) {
 	return t.at(t.c, t.start, t.d, file, &c, &d), gitcmd.ChangedLine{OldNumber: c, NewNumber: d}, followed
 }
 
-// follow follows both ends of a range, and gives nil where one of them is not in the new diff.
+// follow follows both ends of a range, and returns nil where one of them is not in the new diff.
 func (t *tracer) follow(p *Position, r LineRange) *LineRange {
 	for _, end := range []*RangeEnd{&r.Start, &r.End} {
 		at := *p
@@ -147,7 +147,7 @@ func (t *tracer) follow(p *Position, r LineRange) *LineRange {
 }
 
 // file follows a position on an image or a file, which is outdated when the file changes.
-func (t *tracer) file(p *Position) (*Position, fate) {
+func (t *tracer) file(p *Position) (*Position, outcome) {
 	next := *p
 	old, path := t.bd.byOld, p.NewPath
 	if change := old[path]; change != nil {

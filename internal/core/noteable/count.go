@@ -11,7 +11,7 @@ import (
 )
 
 // CountComments changes the counters of comments of a row and the time of its last change in the
-// caller's transaction, and gives the counters as they are then. update is "UPDATE " and the
+// caller's transaction, and returns the counters as they are then. update is "UPDATE " and the
 // table. It is NotFound if there is no such row.
 func CountComments(ctx context.Context, d *db.DB, update string, on Ref, by Counts, at time.Time) (Counts, error) {
 	n, err := db.Get[Counts](ctx, d, update+` SET notes_count = notes_count + ?, public_notes_count = public_notes_count + ?,

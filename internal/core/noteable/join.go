@@ -2,13 +2,13 @@ package noteable
 
 import "strings"
 
-// Join is the table of a kind in a statement about rows that name things by kind and id.
+// Join is the table of a kind in a statement about rows that name noteables by kind and id.
 type Join struct {
 	Description
 	Alias string
 }
 
-// Joins adds to a statement the things that its rows name by the columns kind and id: joins is
+// Joins adds to a statement the noteables that its rows name by the columns kind and id: joins is
 // SQL for its FROM. Each kind that has accepts is joined under an alias of its own.
 func (k *Kinds) Joins(kind, id string, has func(d *Description) bool) (joins string, each []Join) {
 	for i := range k.list {

@@ -11,13 +11,13 @@ import (
 	"tenon/internal/core/change"
 )
 
-// Description is what other packages need to know of the things of one kind. The package that
+// Description is what other packages need to know of the noteables of one kind. The package that
 // owns the kind has it next to its tables, and nothing else names the kind beside others.
 type Description struct {
 	Kind Kind
 	Noun string // "merge request"
 	An   string // the noun with its article
-	Path string // of all things of a place in REST: "merge_requests"
+	Path string // of all noteables of a place in REST: "merge_requests"
 	Mark string // in references, before the number: "!"
 
 	// Reference is the kind of core/reference that leads to one, "" where none does.
@@ -25,7 +25,7 @@ type Description struct {
 
 	Code byte // names the kind in addresses of mail; it never changes
 
-	// Table has a row for each thing; "" where none is kept. A thing belongs to the project that
+	// Table has a row for each noteable; "" where none is kept. A noteable belongs to the project that
 	// Project names, a column of the table, or else to the group of Group.
 	Table          string
 	Project, Group string
@@ -54,29 +54,29 @@ type Description struct {
 	Numbered   bool // comments and events show its number
 }
 
-// Users is a table of users that belong to things of a kind.
+// Users is a table of users that belong to noteables of a kind.
 type Users struct {
 	Table string
-	Of    string // column with the id of the thing
+	Of    string // column with the id of the noteable
 }
 
-// InGroup reports whether things of the kind belong to groups.
+// InGroup reports whether noteables of the kind belong to groups.
 func (d *Description) InGroup() bool { return d.Group != "" }
 
-// Things are those of one kind. The service that owns them implements it, and what it can do
+// Provider are those of one kind. The service that owns them implements it, and what it can do
 // besides.
-type Things interface {
+type Provider interface {
 	Describe() Description
-	// Locate finds a thing of the place that the actor may see.
+	// Locate finds a noteable of the place that the actor may see.
 	Locate(ctx context.Context, as authz.Actor, at authz.Place, key Key) (Target, error)
-	// Subjects gives the permission subjects of those of the things, all of the kind, that
+	// Subjects returns the permission subjects of those of the noteables, all of the kind, that
 	// the actor may see, in as many statements for one as for many.
 	Subjects(ctx context.Context, as authz.Actor, refs []Ref) (map[Ref]authz.Subject, error)
 }
 
-// Readable is implemented by things that lists of something else select by what the actor may read.
+// Readable is implemented by noteables that lists of something else select by what the actor may read.
 type Readable interface {
-	// ReadableSQL is a condition that holds where the actor may read the thing whose id is in
+	// ReadableSQL is a condition that holds where the actor may read the noteable whose id is in
 	// column.
 	ReadableSQL(as authz.Actor, column string) (cond string, args []any)
 }
@@ -84,15 +84,15 @@ type Readable interface {
 // Known is a kind that there is.
 type Known struct {
 	Description
-	Things Things
+	Provider Provider
 }
 
 // Kinds are all kinds that there are. The zero value has none; it is filled before the first
 // use, and read by many.
 type Kinds struct{ list []Known }
 
-// Collect makes Kinds of these things.
-func Collect(things ...Things) *Kinds {
+// Collect makes Kinds of these noteables.
+func Collect(things ...Provider) *Kinds {
 	k := &Kinds{}
 	for _, t := range things {
 		k.Add(t)
@@ -100,8 +100,8 @@ func Collect(things ...Things) *Kinds {
 	return k
 }
 
-// Add adds things. Lists of kinds are in alphabetical order, whatever the order of the calls.
-func (k *Kinds) Add(t Things) {
+// Add adds noteables. Lists of kinds are in alphabetical order, whatever the order of the calls.
+func (k *Kinds) Add(t Provider) {
 	k.list = append(k.list, Known{t.Describe(), t})
 	slices.SortFunc(k.list, func(a, b Known) int { return strings.Compare(string(a.Kind), string(b.Kind)) })
 }
@@ -111,15 +111,15 @@ func (k *Kinds) Add(t Things) {
 func (k *Kinds) Check() error {
 	for i, d := range k.list {
 		if d.Kind == "" || d.Path == "" || d.Code == 0 {
-			return fmt.Errorf("description of %T: Kind, Path and Code are required, got %q, %q and %d", d.Things, d.Kind, d.Path, d.Code)
+			return fmt.Errorf("description of %T: Kind, Path and Code are required, got %q, %q and %d", d.Provider, d.Kind, d.Path, d.Code)
 		}
 		for _, other := range k.list[:i] {
 			if other.Kind == d.Kind || other.Path == d.Path || other.Code == d.Code {
 				return fmt.Errorf("descriptions of %s and %s: each needs a Kind, a Path and a Code of its own", other.Kind, d.Kind)
 			}
 		}
-		if _, ok := d.Things.(Readable); d.Searched && !ok && d.Kind != Commit {
-			return fmt.Errorf("description of %s: %T is Searched and has to be Readable", d.Kind, d.Things)
+		if _, ok := d.Provider.(Readable); d.Searched && !ok && d.Kind != Commit {
+			return fmt.Errorf("description of %s: %T is Searched and has to be Readable", d.Kind, d.Provider)
 		}
 	}
 	return nil
@@ -128,7 +128,7 @@ func (k *Kinds) Check() error {
 // All lists the kinds.
 func (k *Kinds) All() []Known { return k.list }
 
-// Find gives a kind, nil where there is none of that name.
+// Find returns a kind, nil where there is none of that name.
 func (k *Kinds) Find(kind Kind) *Known {
 	for i := range k.list {
 		if k.list[i].Kind == kind {
@@ -160,11 +160,11 @@ func (k *Kinds) Where(has func(d *Description) bool) []Kind {
 // Subject names the subject of an event.
 func Subject(f change.Fact) Ref { return Ref{Kind: Kind(f.Subject.Type), ID: f.Subject.ID} }
 
-// Deleted is an event that a thing was deleted by itself, and not with its place: what hangs on it
+// Deleted is an event that a noteable was deleted by itself, and not with its place: what hangs on it
 // goes. The event of each kind has the method.
 type Deleted interface {
 	event.Event
 
-	// Gone names the thing.
-	Gone() Ref
+	// Noteable names the noteable.
+	Noteable() Ref
 }

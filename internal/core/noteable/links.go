@@ -52,7 +52,7 @@ const cleanBatch = 1000
 func (l Links) Clean(ctx context.Context) error {
 	last, err := db.Get[int64](ctx, l.DB, "SELECT COALESCE(MAX("+l.Key+"), 0) FROM "+l.Table)
 	for from := int64(0); err == nil && from < last; from += cleanBatch {
-		_, err = l.DB.Exec(ctx, "DELETE FROM "+l.Table+" WHERE "+l.Key+" > ? AND "+l.Key+" <= ? AND "+l.Kinds.GoneSQL(l.Kind, l.ID), from, from+cleanBatch)
+		_, err = l.DB.Exec(ctx, "DELETE FROM "+l.Table+" WHERE "+l.Key+" > ? AND "+l.Key+" <= ? AND "+l.Kinds.OrphanSQL(l.Kind, l.ID), from, from+cleanBatch)
 	}
 	if err != nil {
 		return fmt.Errorf("clean %s: %w", l.Table, err)
@@ -62,7 +62,7 @@ func (l Links) Clean(ctx context.Context) error {
 
 // Check reports how many rows are about what is gone. It is for the administrator's command line.
 func (l Links) Check(ctx context.Context) ([]string, error) {
-	n, err := db.Get[int64](ctx, l.DB, "SELECT COUNT(*) FROM "+l.Table+" WHERE "+l.Kinds.GoneSQL(l.Kind, l.ID))
+	n, err := db.Get[int64](ctx, l.DB, "SELECT COUNT(*) FROM "+l.Table+" WHERE "+l.Kinds.OrphanSQL(l.Kind, l.ID))
 	if err != nil {
 		return nil, fmt.Errorf("check %s: %w", l.Table, err)
 	}

@@ -1,11 +1,11 @@
-// Package noteable names the things that people comment on, react to and label:
+// Package noteable names the noteables that people comment on, react to and label:
 // issues, merge requests, snippets, commits and epics. Their packages stand below
 // those of notes and awards, so what both sides need to know stands here.
 package noteable
 
 import "tenon/internal/core/authz"
 
-// Kind is the type of a thing, spelled as in the API and in the database.
+// Kind is the type of a noteable, spelled as in the API and in the database.
 type Kind string
 
 // The kinds.
@@ -18,7 +18,7 @@ const (
 	Note         Kind = "Note" // can be reacted to, not commented on
 )
 
-// Ref names one thing: a commit by its project and hash, anything else by its id.
+// Ref names one noteable: a commit by its project and hash, anything else by its id.
 type Ref struct {
 	Kind    Kind
 	ID      int64  // of the database, not the number in the project; zero for commits
@@ -26,7 +26,7 @@ type Ref struct {
 	Commit  string // hash in hex, of commits only
 }
 
-// IDs gives the ids of things of one kind.
+// IDs returns the ids of noteables of one kind.
 func IDs(refs []Ref) []int64 {
 	out := make([]int64, len(refs))
 	for i, ref := range refs {
@@ -35,14 +35,14 @@ func IDs(refs []Ref) []int64 {
 	return out
 }
 
-// Key names a thing in its place the way clients do.
+// Key names a noteable in its place the way clients do.
 type Key struct {
 	Number int64  // iid of issues and merge requests, id of snippets and epics
 	IID    int64  // of epics, which some endpoints name by it; Number is zero then
 	Commit string // hash, branch or tag, of commits
 }
 
-// Target is a thing that the actor it was located for may see, with what the rules of
+// Target is a noteable that the actor it was located for may see, with what the rules of
 // notes ask about it.
 type Target struct {
 	Ref
@@ -55,7 +55,7 @@ type Target struct {
 	Title       string
 	AuthorID    authz.UserID
 
-	// Subject is the project or group, with Own and Confidential of the thing itself.
+	// Subject is the project or group, with Own and Confidential of the noteable itself.
 	Subject authz.Subject
 
 	Anonymous   bool // the actor has no account, and reads its public notes and reactions all the same
@@ -68,7 +68,7 @@ type Target struct {
 	PublicNotes int64 // the same without internal ones
 }
 
-// Place gives what columns name the place of a thing by: its project or its group, nil for
+// Place returns what columns name the place of a noteable by: its project or its group, nil for
 // the other one.
 func (t *Target) Place() (projectID, groupID *int64) {
 	switch {
@@ -88,7 +88,7 @@ type Cause struct {
 	MergeRequest int64  // id of the merge request that was merged
 }
 
-// Counts are the counters of a thing, or by how much they change.
+// Counts are the counters of a noteable, or by how much they change.
 type Counts struct {
 	Notes       int64 `db:"notes_count"` // comments; system notes are not counted
 	PublicNotes int64 `db:"public_notes_count"`
@@ -96,7 +96,7 @@ type Counts struct {
 	Unresolved  int64 `db:"unresolved_discussions_count"` // of these
 }
 
-// Less gives c without what d counts.
+// Less returns c without what d counts.
 func (c Counts) Less(d Counts) Counts {
 	return Counts{c.Notes - d.Notes, c.PublicNotes - d.PublicNotes, c.Threads - d.Threads, c.Unresolved - d.Unresolved}
 }

@@ -13,7 +13,7 @@ import (
 	"tenon/internal/core/noteable"
 )
 
-// Kinds are found by name, listed in alphabetical order, and joined to rows that name things.
+// Kinds are found by name, listed in alphabetical order, and joined to rows that name noteables.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	kinds := coretest.Kinds(noteable.Description{Kind: noteable.Issue, Table: "issues"}, noteable.Description{Kind: noteable.Commit}, noteable.Description{Kind: noteable.Epic, Table: "epics", Group: "group_id", History: true})
@@ -59,8 +59,8 @@ func TestKinds_Check(t *testing.T) {
 	}
 }
 
-// TestGoneSQL finds the reactions to things that are gone, and those to things of a project and of a group.
-func TestGoneSQL(t *testing.T) {
+// TestOrphanSQL finds the reactions to noteables that are gone, and those to noteables of a project and of a group.
+func TestOrphanSQL(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w, ctx := coretest.New(t, d), t.Context()
@@ -120,7 +120,7 @@ func TestGoneSQL(t *testing.T) {
 			{"gone", func() error { return links.Clean(ctx) }, `["foreign"]`},
 		} {
 			const gone = `["gone epic" "gone issue" "gone merge request" "gone note" "gone snippet"]`
-			if got := found(kinds.GoneSQL(kind, id)); got != gone {
+			if got := found(kinds.OrphanSQL(kind, id)); got != gone {
 				t.Errorf("gone before %q: %s, want %s", step.name, got, gone)
 			}
 			if step.name == "of the issue" {

@@ -11,9 +11,9 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Plain implements Things for a kind without rules of its own: each is a row of a project, with an
+// Plain implements Noteables for a kind without rules of its own: each is a row of a project, with an
 // author, a title and the counters of comments, and whoever has the ability of the kind in the
-// project may see it. The service of such a kind embeds it. It is not Readable: comments on such things are not Searched.
+// project may see it. The service of such a kind embeds it. It is not Readable: comments on such noteables are not Searched.
 type Plain struct {
 	description Description
 	db          *db.DB

@@ -47,7 +47,7 @@ type recipient struct {
 }
 
 // wants reports whether a user with a setting gets mail of an event. What the user chose for
-// the thing stands above the level, and a mention above having unsubscribed.
+// the thing is above the level, and a mention above having unsubscribed.
 func (r *recipient) wants(event string, set *Setting) bool {
 	switch {
 	case r.way&warned != 0:
@@ -108,9 +108,9 @@ func (a *audience) add(w way, reason Reason, users ...authz.UserID) {
 	}
 }
 
-// recipients gives the users who want mail of an event, in the order of MaxRecipients. Whether
+// recipients returns the users who want mail of an event, in the order of MaxRecipients. Whether
 // each may know of it is asked when its mail is sent.
-func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recipient, error) {
+func (s *Service) recipients(ctx context.Context, m Mailing, t *topic) ([]*recipient, error) {
 	a := &audience{users: map[authz.UserID]*recipient{}, by: m.By, most: s.Out.Recipients}
 	names := m.Names
 	switch m.Event {
@@ -174,7 +174,7 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 }
 
 // tellCut writes to the log that an event has too many recipients, where it does.
-func (s *Service) tellCut(a *audience, m Mailing, t *thing) {
+func (s *Service) tellCut(a *audience, m Mailing, t *topic) {
 	if a.cut {
 		s.Log.Warn("mail: an event has too many recipients", "event", m.Event, "place", t.Place.Path, "recipients", s.Out.Recipients)
 	}
@@ -182,7 +182,7 @@ func (s *Service) tellCut(a *audience, m Mailing, t *thing) {
 
 // engaged adds users who take part in the thing or subscribed to it, and watchers. Users who
 // are there already learn what they chose.
-func (s *Service) engaged(ctx context.Context, a *audience, m Mailing, t *thing) error {
+func (s *Service) engaged(ctx context.Context, a *audience, m Mailing, t *topic) error {
 	of, err := s.Subscriptions.AudienceOf(ctx, t.ref)
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ const batch = 500
 
 // watchers adds users whose setting for the project, a group above it or, where they are
 // members, everything may want all events or chosen ones.
-func (s *Service) watchers(ctx context.Context, a *audience, t *thing) error {
+func (s *Service) watchers(ctx context.Context, a *audience, t *topic) error {
 	const query = `SELECT x.user_id FROM (
 		SELECT s.user_id FROM notification_settings s JOIN namespace_ancestors a ON a.ancestor_id = s.namespace_id
 			WHERE a.namespace_id = ? AND s.level IN ('watch', 'custom') AND s.user_id > ?
@@ -249,7 +249,7 @@ func (s *Service) watchers(ctx context.Context, a *audience, t *thing) error {
 }
 
 // willing leaves out recipients whose settings do not want the event.
-func (s *Service) willing(ctx context.Context, event string, t *thing, list []*recipient) ([]*recipient, error) {
+func (s *Service) willing(ctx context.Context, event string, t *topic, list []*recipient) ([]*recipient, error) {
 	var out []*recipient
 	for some := range slices.Chunk(list, batch) {
 		users := make([]authz.UserID, len(some))
@@ -271,7 +271,7 @@ func (s *Service) willing(ctx context.Context, event string, t *thing, list []*r
 	return out, nil
 }
 
-// effective gives the setting that holds for each user in a place: that of the project, of the
+// effective returns the setting that holds for each user in a place: that of the project, of the
 // nearest group, or the one for everything. Its Email is the one for everything.
 func (s *Service) effective(ctx context.Context, place authz.NamespaceID, users []authz.UserID) (map[authz.UserID]*Setting, error) {
 	type row struct {

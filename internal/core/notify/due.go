@@ -90,6 +90,6 @@ func (s *Service) dueRun(ctx context.Context, day string) (dueRun, error) {
 }
 
 // lapsed reports whether the issue of a mailing is no longer due on its day.
-func (m *Mailing) lapsed(t *thing) bool {
+func (m *Mailing) lapsed(t *topic) bool {
 	return m.Event == issueDue && (t.Due != m.Day || t.State != string(issue.StateOpened))
 }

@@ -41,7 +41,7 @@ func (s *Service) key(purpose string, t Thread) string {
 	return s.Signer.Tag(purpose, body)
 }
 
-// open gives the thread of a key, NotFound where the server did not make it.
+// open returns the thread of a key, NotFound where the server did not make it.
 func (s *Service) open(purpose, key string) (Thread, error) {
 	body, err := s.Signer.OpenTag(purpose, key)
 	if err != nil || len(body) == 0 {
@@ -69,11 +69,11 @@ func (s *Service) open(purpose, key string) (Thread, error) {
 	return t, nil
 }
 
-// ReplyTo gives the thread of the key in an address that a mail was sent to, NotFound where
+// ReplyTo returns the thread of the key in an address that a mail was sent to, NotFound where
 // there is none. Whether its user may still write there is for the caller to ask.
 func (s *Service) ReplyTo(key string) (Thread, error) { return s.open(replyKey, key) }
 
-// Unsubscription gives what the key of a link in a mail ends the mails of, NotFound where the
+// Unsubscription returns what the key of a link in a mail ends the mails of, NotFound where the
 // server made no such key. It says nothing else of the thing: a reader of the mail has the key.
 func (s *Service) Unsubscription(key string) (noteable.Kind, error) {
 	t, err := s.open(unsubscribeKey, key)

@@ -359,7 +359,7 @@ func sorted(words string) string {
 	return strings.Join(list, " ")
 }
 
-// What stands in a mail, and what can be done with it.
+// What is in a mail, and what can be done with it.
 func TestService_Send_letter(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

@@ -25,7 +25,7 @@ func (s *Service) projectMoved(ctx context.Context, f project.Fact) error {
 	return s.mail(ctx, Mailing{Event: movedProject, On: todo.OfProject, Target: int64(f.Row().ID), By: f.By.UserID, Path: f.Before.FullPath})
 }
 
-// groupMoved tells the members of the projects that stand in a group of their new paths.
+// groupMoved tells the members of the projects that are in a group of their new paths.
 func (s *Service) groupMoved(ctx context.Context, f namespace.GroupFact) error {
 	if f.Before == nil || f.Before.FullPath == f.Row().FullPath {
 		return nil
@@ -69,14 +69,14 @@ func (s *Service) projectInactive(ctx context.Context, e project.Inactive) error
 }
 
 // findProject reads a project that mail is about, nil where it is gone.
-func (s *Service) findProject(ctx context.Context, ref noteable.Ref) (*thing, error) {
+func (s *Service) findProject(ctx context.Context, ref noteable.Ref) (*topic, error) {
 	p, err := s.project(ctx, project.ID(ref.ID))
 	if p == nil || err != nil {
 		return nil, err
 	}
-	return &thing{
-		Letter: noteable.Letter{Place: p.Place(), URL: s.URLs.Project(p.FullPath), Due: p.LastActivityAt.UTC().Format(time.DateOnly)},
-		ref:    ref, noun: "project", references: reference.Of(p),
+	return &topic{
+		MailContent: noteable.MailContent{Place: p.Place(), URL: s.URLs.Project(p.FullPath), Due: p.LastActivityAt.UTC().Format(time.DateOnly)},
+		ref:         ref, noun: "project", references: reference.Of(p),
 	}, nil
 }
 
@@ -92,7 +92,7 @@ func (s *Service) remotes(path string) []string {
 }
 
 // members adds the members of the place of a thing, and of what is above it, from an access level on.
-func (s *Service) members(ctx context.Context, a *audience, t *thing, from authz.Level) error {
+func (s *Service) members(ctx context.Context, a *audience, t *topic, from authz.Level) error {
 	for last := authz.UserID(0); !a.cut; {
 		users, err := db.Select[authz.UserID](ctx, s.DB, `SELECT DISTINCT m.user_id FROM members m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id
 			WHERE a.namespace_id = ? AND m.access_level >= ? AND (m.expires_on IS NULL OR m.expires_on > ?) AND m.user_id > ? ORDER BY m.user_id LIMIT ?`,

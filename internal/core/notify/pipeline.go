@@ -48,7 +48,7 @@ func (s *Service) pipelineChanged(ctx context.Context, e ci.PipelineChanged) err
 }
 
 // findPipeline reads a pipeline and what failed in it.
-func (s *Service) findPipeline(ctx context.Context, ref noteable.Ref) (*thing, error) {
+func (s *Service) findPipeline(ctx context.Context, ref noteable.Ref) (*topic, error) {
 	p, err := s.project(ctx, project.ID(ref.Project))
 	if p == nil || err != nil {
 		return nil, err
@@ -61,9 +61,9 @@ func (s *Service) findPipeline(ctx context.Context, ref noteable.Ref) (*thing, e
 		return nil, err
 	}
 	hash := of.SHA[:min(shownHash, len(of.SHA))]
-	t := &thing{
-		Letter: noteable.Letter{Place: p.Place(), URL: s.URLs.Pipeline(p.FullPath, ref.ID), State: string(of.State), Title: of.Ref + " | " + hash},
-		ref:    ref, noun: "pipeline", sign: "#", header: "Pipeline", references: reference.Of(p),
+	t := &topic{
+		MailContent: noteable.MailContent{Place: p.Place(), URL: s.URLs.Pipeline(p.FullPath, ref.ID), State: string(of.State), Title: of.Ref + " | " + hash},
+		ref:         ref, noun: "pipeline", sign: "#", header: "Pipeline", references: reference.Of(p),
 		headers: []mail.Header{{Name: "X-GitLab-Pipeline-Ref", Value: of.Ref}, {Name: "X-GitLab-Pipeline-Status", Value: string(of.State)}},
 	}
 	c, err := s.Repos.FindCommit(ctx, authz.System(), p, of.SHA)
@@ -90,7 +90,7 @@ func (s *Service) findPipeline(ctx context.Context, ref noteable.Ref) (*thing, e
 }
 
 // pipelineReadable reports whether a user may read the pipeline that a mailing is about.
-func (s *Service) pipelineReadable(ctx context.Context, as authz.Actor, t *thing) (bool, error) {
+func (s *Service) pipelineReadable(ctx context.Context, as authz.Actor, t *topic) (bool, error) {
 	_, err := s.CI.Find(ctx, as, project.Of(t.Place), ci.PipelineID(t.ref.ID))
 	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
 		return false, nil
@@ -108,7 +108,7 @@ func failure(j *ci.Job) string {
 }
 
 // ended says in a sentence how a pipeline ended.
-func ended(event string, t *thing) string {
+func ended(event string, t *topic) string {
 	it := "Pipeline " + t.short() + " of " + t.Place.Name + " for " + t.Title
 	if t.Description != "" {
 		it += " (" + t.Description + ")"

@@ -41,7 +41,7 @@ func (s *Service) Send(ctx context.Context, m Mailing) error {
 	if m.On == todo.OfGroup {
 		return s.spread(ctx, m)
 	}
-	t, err := s.thing(ctx, m)
+	t, err := s.topic(ctx, m)
 	if t == nil || err != nil || m.lapsed(t) {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Service) Send(ctx context.Context, m Mailing) error {
 
 // sendOne sends one mail. It is done where the mail was sent or will never be; a user who may
 // not have it gets none, and no error.
-func (s *Service) sendOne(ctx context.Context, out *outbox, m Mailing, t *thing, r *recipient) (done bool, err error) {
+func (s *Service) sendOne(ctx context.Context, out *outbox, m Mailing, t *topic, r *recipient) (done bool, err error) {
 	p, err := s.person(ctx, r)
 	if p == nil || err != nil {
 		return false, err
@@ -97,7 +97,7 @@ func (s *Service) sendOne(ctx context.Context, out *outbox, m Mailing, t *thing,
 	if !ok || err != nil {
 		return false, err
 	}
-	letter, err := s.letter(ctx, as, m, t, r, p)
+	letter, err := s.compose(ctx, as, m, t, r, p)
 	if err != nil {
 		return false, err
 	}
@@ -173,7 +173,7 @@ func (s *Service) person(ctx context.Context, r *recipient) (*person, error) {
 }
 
 // enabled reports whether the project, if it is one, and the groups above want mail to be sent.
-func (s *Service) enabled(ctx context.Context, t *thing) (bool, error) {
+func (s *Service) enabled(ctx context.Context, t *topic) (bool, error) {
 	if p := project.Of(t.Place); p != nil && !p.EmailsEnabled {
 		return false, nil
 	}
@@ -185,7 +185,7 @@ func (s *Service) enabled(ctx context.Context, t *thing) (bool, error) {
 	return !off, nil
 }
 
-// delivered gives who has the mail of an event.
+// delivered returns who has the mail of an event.
 func (s *Service) delivered(ctx context.Context, event string) (map[authz.UserID]bool, error) {
 	users, err := db.Select[authz.UserID](ctx, s.DB, "SELECT user_id FROM mail_deliveries WHERE event = ? ORDER BY user_id", event)
 	if err != nil {

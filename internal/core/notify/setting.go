@@ -57,7 +57,7 @@ func (s *Setting) Wants(event string) bool {
 	return slices.Contains(byDefault, event)
 }
 
-// EventsOf gives for each event whether it is chosen, where the level is Custom; nil at all
+// EventsOf returns for each event whether it is chosen, where the level is Custom; nil at all
 // others. The events of epics are those of groups.
 func (s *Setting) EventsOf(group bool) map[string]bool {
 	if s.Level != Custom {

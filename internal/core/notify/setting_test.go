@@ -13,7 +13,7 @@ import (
 	"tenon/internal/core/notify"
 )
 
-// addresses gives the primary address of each user.
+// addresses returns the primary address of each user.
 type addresses struct{ d *db.DB }
 
 func (a addresses) Load(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*account.User, error) {

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
+	"tenon/internal/base/cached"
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
-	"tenon/internal/base/held"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
 )
@@ -48,13 +48,13 @@ type Deps struct {
 // Service keeps the limits. Those in force are in memory. A zero one limits nothing.
 type Service struct {
 	Deps
-	*held.Value[Limits]
+	*cached.Value[Limits]
 }
 
 // New builds the service.
 func New(d Deps) *Service {
 	s := &Service{Deps: d}
-	s.Value = held.New(func(ctx context.Context) (*Limits, error) {
+	s.Value = cached.New(func(ctx context.Context) (*Limits, error) {
 		p, err := s.read(ctx, Default)
 		if err != nil {
 			return nil, err

@@ -13,7 +13,7 @@ import (
 // maxParts is how many parts the full path of a project has at most.
 const maxParts = 22
 
-// Beginning gives the project that the longest beginning of a path names, now or before a rename, and that beginning.
+// Beginning returns the project that the longest beginning of a path names, now or before a rename, and that beginning.
 // It returns NotFound if the actor may read none.
 func (s *Service) Beginning(ctx context.Context, as authz.Actor, path string) (*Project, string, error) {
 	parts := strings.Split(path, "/")

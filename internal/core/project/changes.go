@@ -153,7 +153,7 @@ const (
 
 var slugPattern = pattern.New(`\A[a-zA-Z0-9]+([._-][a-zA-Z0-9]+)*\z`)
 
-// check validates what stands in p itself; old is nil for a new project.
+// check validates what is in p itself; old is nil for a new project.
 func check(p, old *Project) errs.Fields {
 	var f errs.Fields
 	if old == nil || p.Name != old.Name {

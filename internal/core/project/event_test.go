@@ -22,7 +22,7 @@ func TestEvents(t *testing.T) {
 		}
 		var facts coretest.Facts[project.Project]
 		read := func(e project.Fact) coretest.Fact[project.Project] {
-			return coretest.Said(e)
+			return coretest.FactOf(e)
 		}
 		coretest.Hear(f.bus, &facts, func(e project.Created) coretest.Fact[project.Project] { return read(e.Fact) })
 		coretest.Hear(f.bus, &facts, func(e project.Updated) coretest.Fact[project.Project] { return read(e.Fact) })
@@ -67,7 +67,7 @@ func TestEvents_fork(t *testing.T) {
 			if from != nil && (from.ID != source.ID || from.FullPath != "ann/app") {
 				t.Errorf("the source is %d at %q, want %d at ann/app", from.ID, from.FullPath, source.ID)
 			}
-			return coretest.Said(e)
+			return coretest.FactOf(e)
 		}
 		coretest.Hear(f.bus, &facts, func(e project.ForkLinked) coretest.Fact[project.Project] { return hear(e.Fact, e.Source) })
 		coretest.Hear(f.bus, &facts, func(e project.Unforked) coretest.Fact[project.Project] { return hear(e.Fact, nil) })

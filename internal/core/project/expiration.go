@@ -30,7 +30,7 @@ func (e *ExpirationPolicy) schedule(was ExpirationPolicy, now time.Time) {
 	}
 }
 
-// NextRun gives the first run of the project's policy after now, a whole number of cadences
+// NextRun returns the first run of the project's policy after now, a whole number of cadences
 // after it was enabled; nil where it is not.
 func (p *Project) NextRun(e ExpirationPolicy, now time.Time) *time.Time {
 	step := time.Duration(cadences[e.Cadence]) * 24 * time.Hour

@@ -23,7 +23,7 @@ type Moved struct {
 // Error says where the project went.
 func (m *Moved) Error() string { return fmt.Sprintf("project moved to %q", m.Path) }
 
-// MovedTo gives the id for transports, which know the method rather than the type.
+// MovedTo returns the id for transports, which know the method rather than the type.
 func (m *Moved) MovedTo() int64 { return int64(m.ID) }
 
 // Find returns the project that ref names, an id in digits or a full path, with the

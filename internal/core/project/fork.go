@@ -149,7 +149,7 @@ func conflicting(err error) error {
 	return errs.Sentences(errs.Conflict, list...)
 }
 
-// changes gives what a fork takes over from its source.
+// changes returns what a fork takes over from its source.
 func (f *ForkInput) changes(source *Project) Changes {
 	c := Changes{DefaultBranch: source.DefaultBranch, Features: map[string]string{}, Attributes: Attributes{
 		Name: &source.Name, Path: &source.Path, Description: source.Description,
@@ -195,7 +195,7 @@ func (s *Service) forkVisibility(as authz.Actor, wish *authz.Visibility, source 
 	return v
 }
 
-// Sources gives the projects that those of a list were forked from, as far as the actor
+// Sources returns the projects that those of a list were forked from, as far as the actor
 // may see them, by their ids.
 func (s *Service) Sources(ctx context.Context, as authz.Actor, list []*Project) (map[ID]*Project, error) {
 	out := make(map[ID]*Project)

@@ -68,7 +68,7 @@ func unknownTemplate(what string) error {
 	return f.Err()
 }
 
-// builtin gives the name of the built-in template that was asked for, "" where none was.
+// builtin returns the name of the built-in template that was asked for, "" where none was.
 func builtin(in Input) (string, error) {
 	if in.Template == "" {
 		return "", nil

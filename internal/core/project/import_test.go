@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// begun gives the projects whose imports were enqueued since the last call, in order.
+// begun returns the projects whose imports were enqueued since the last call, in order.
 func (f *fixture) begun() []project.ID {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -91,7 +91,7 @@ var sizeOrders = page.Orders{
 // relevance is filter.ByRelevance.
 const relevance = "relevance"
 
-// order gives what a list is sorted by. What the actor may not sort by, and similarity
+// order returns what a list is sorted by. What the actor may not sort by, and similarity
 // to nothing, is the order of the ids.
 func (f Filter) order(as authz.Actor) page.Order {
 	if (f.OrderBy == "similarity" || f.OrderBy == relevance) && f.Search != "" {
@@ -112,7 +112,7 @@ func (f Filter) order(as authz.Actor) page.Order {
 // something else.
 const CodeUnpaired errs.Code = "project_list_unpaired"
 
-// List gives the projects that the actor may see, with the actor's level in each.
+// List returns the projects that the actor may see, with the actor's level in each.
 func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[*Project], error) {
 	none := page.Page[*Project]{}
 	if err := s.Policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
@@ -165,7 +165,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 // texts are searched.
 var texts = db.Trigrams{Table: "projects", Columns: []string{"name_fold", "LOWER(path)", "description_fold"}}
 
-// Indexed gives the texts that lists search.
+// Indexed returns the texts that lists search.
 func (s *Service) Indexed() db.Trigrams { return texts }
 
 // candidates are the conditions that an index serves beside the order of the list.

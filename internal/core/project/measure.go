@@ -40,7 +40,7 @@ type languageRow struct {
 	Bytes     int64  `db:"bytes"`
 }
 
-// MeasuredAt gives the commit that a project was last measured at; ok is false where it
+// MeasuredAt returns the commit that a project was last measured at; ok is false where it
 // never was. It asks for no permission.
 func (s *Service) MeasuredAt(ctx context.Context, id ID) (commit string, ok bool, err error) {
 	commit, err = db.Get[string](ctx, s.DB, "SELECT commit_id FROM project_measures WHERE project_id = ?", id)
@@ -98,7 +98,7 @@ type LanguageShare struct {
 	Percent float64 // of all that counts, to two places
 }
 
-// Languages gives the shares of the languages as they were last measured, the greatest
+// Languages returns the shares of the languages as they were last measured, the greatest
 // first. It asks for no permission.
 func (s *Service) Languages(ctx context.Context, id ID) ([]LanguageShare, error) {
 	rows, err := db.Select[languageRow](ctx, s.DB, "SELECT project_id, name, name_fold, bytes FROM project_languages WHERE project_id = ?", id)

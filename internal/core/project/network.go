@@ -47,7 +47,7 @@ type node struct {
 }
 
 // hold locks the projects that a condition on projects selects, in the order of their
-// ids, until the transaction of ctx ends, and gives what they are then. A change
+// ids, until the transaction of ctx ends, and returns what they are then. A change
 // of one project's place in a network, or of its visibility, locks its source; a change of a
 // whole network locks all projects in it. So no project joins a network that is changing.
 func (s *Service) hold(ctx context.Context, where string, args ...any) (map[ID]node, error) {
@@ -239,7 +239,7 @@ func lowerSource(v authz.Visibility) string {
 	return v.String() + " is not allowed since the fork source project has lower visibility."
 }
 
-// show gives a project another visibility, in the transaction of ctx. A fork is never
+// show returns a project another visibility, in the transaction of ctx. A fork is never
 // seen by more people than its source; forks are lowered together with theirs.
 func (s *Service) show(ctx context.Context, p *Project) error {
 	held, err := s.holdNetwork(ctx, p.ID)
@@ -264,7 +264,7 @@ func (s *Service) holdNetwork(ctx context.Context, id ID) (map[ID]node, error) {
 	return s.hold(ctx, orSource+" OR fork_root_id IN (SELECT COALESCE(fork_root_id, id) FROM projects WHERE id = ?)", id, id, id)
 }
 
-// GroupTransferred lowers the forks of what a group holds that stands in a place now
+// GroupTransferred lowers the forks of what a group holds that is in a place now
 // which fewer people see.
 func (s *Service) GroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
 	return s.lowerForks(ctx, e.Row().ID)

@@ -28,11 +28,11 @@ const (
 )
 
 // Project is one project with its place and, where it was read for an actor, that
-// actor's level in it. What is readonly stands in other tables, or is computed.
+// actor's level in it. What is readonly is in other tables, or is computed.
 type Project struct {
 	ID            ID                `db:"id"`
 	NamespaceID   authz.NamespaceID `db:"namespace_id"` // its own twin of kind project
-	ParentID      authz.NamespaceID `db:"parent_id"`    // the group or personal namespace it stands in
+	ParentID      authz.NamespaceID `db:"parent_id"`    // the group or personal namespace it is in
 	CreatorID     *authz.UserID     `db:"creator_id"`
 	ForkedFromID  *ID               `db:"forked_from_id"` // nil also where that project is gone
 	ForkRootID    *ID               `db:"fork_root_id"`   // of a fork, see Root
@@ -45,9 +45,9 @@ type Project struct {
 	DefaultBranch *string           `db:"default_branch"` // nil while the repository has no branch
 	Storage       string            `db:"storage"`
 	Visibility    authz.Visibility  `db:"visibility,readonly"`
-	Archived      bool              `db:"archived_anywhere,readonly"` // itself or a group that it stands in
+	Archived      bool              `db:"archived_anywhere,readonly"` // itself or a group that it is in
 	ArchivedSelf  bool              `db:"archived"`                   // itself
-	Personal      bool              `db:"personal,readonly"`          // stands in a user's namespace
+	Personal      bool              `db:"personal,readonly"`          // is in a user's namespace
 
 	TopicsJSON   string  `db:"topics"`              // see Topics
 	ExternalJSON *string `db:"external" change:"-"` // see External
@@ -93,11 +93,11 @@ type MergeSettings struct {
 	MergeMethod                     string  `db:"merge_method"`
 	SquashOption                    string  `db:"squash_option"`
 	OnlyMergeIfPipelineSucceeds     bool    `db:"only_allow_merge_if_pipeline_succeeds"`
-	MergeNeedsPipeline              bool    `db:"merge_needs_pipeline,readonly"` // the same, or a group that it stands in says so
-	MergeTakesSkipped               bool    `db:"merge_takes_skipped,readonly"`  // AllowMergeOnSkippedPipeline, or a group that it stands in says so
+	MergeNeedsPipeline              bool    `db:"merge_needs_pipeline,readonly"` // the same, or a group that it is in says so
+	MergeTakesSkipped               bool    `db:"merge_takes_skipped,readonly"`  // AllowMergeOnSkippedPipeline, or a group that it is in says so
 	AllowMergeOnSkippedPipeline     *bool   `db:"allow_merge_on_skipped_pipeline"`
 	OnlyMergeIfDiscussionsResolved  bool    `db:"only_allow_merge_if_all_discussions_are_resolved"`
-	MergeNeedsResolved              bool    `db:"merge_needs_resolved,readonly"` // the same, or a group that it stands in says so
+	MergeNeedsResolved              bool    `db:"merge_needs_resolved,readonly"` // the same, or a group that it is in says so
 	RemoveSourceBranchAfterMerge    bool    `db:"remove_source_branch_after_merge"`
 	PrintingMergeRequestLinkEnabled bool    `db:"printing_merge_request_link_enabled"`
 	MergeCommitTemplate             *string `db:"merge_commit_template"`
@@ -128,7 +128,7 @@ type OtherSettings struct {
 // Deletion says whether a project is to be deleted, see Marked.
 type Deletion struct {
 	MarkedForDeletionOn *string `db:"marked_for_deletion_on"`
-	MarkedAbove         bool    `db:"marked_above,readonly"` // a group that it stands in is marked for deletion
+	MarkedAbove         bool    `db:"marked_above,readonly"` // a group that it is in is marked for deletion
 	PendingDelete       bool    `db:"pending_delete"`
 }
 
@@ -141,7 +141,7 @@ type ImportState struct {
 // Subject is what permissions are asked about.
 func (p *Project) Subject() authz.Subject {
 	return authz.Subject{
-		Thing:      "Project",
+		Noun:       "Project",
 		Namespace:  p.NamespaceID,
 		Visibility: p.Visibility,
 		Closed:     p.Archived || p.Marked(),
@@ -163,7 +163,7 @@ func (p *Project) OpenIssues(as authz.Actor) int64 {
 }
 
 // Marked reports whether the project is to be deleted, itself or with a group that it
-// stands in: no user writes to it or forks it until that is taken back.
+// is in: no user writes to it or forks it until that is taken back.
 func (p *Project) Marked() bool { return p.MarkedForDeletionOn != nil || p.MarkedAbove }
 
 // About names the project.

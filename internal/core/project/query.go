@@ -32,7 +32,7 @@ func (r *row) project() *Project {
 	return &r.Project
 }
 
-// bare gives the project of a row read for no user.
+// bare returns the project of a row read for no user.
 func (r *row) bare() *Project {
 	r.Level = authz.NoAccess
 	return &r.Project

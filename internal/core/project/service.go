@@ -69,7 +69,7 @@ type Service struct {
 	above Above
 }
 
-// Above is what projects need of packages that stand above this one.
+// Above is what projects need of packages that are above this one.
 type Above struct {
 	Repositories Repositories
 	Heads        Heads
@@ -78,7 +78,7 @@ type Above struct {
 	Uploads      Uploads
 }
 
-// Connect gives the service what stands above it, once and before the first use.
+// Connect returns the service what is above it, once and before the first use.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service. Call Connect before the first use.

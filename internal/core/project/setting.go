@@ -127,7 +127,7 @@ type ExpirationChange struct {
 	NameRegexKeep *string `json:"name_regex_keep,omitempty"`
 }
 
-// DefaultSettings gives what a new project starts with.
+// DefaultSettings returns what a new project starts with.
 func DefaultSettings() Settings {
 	depth, keep, older, all := int64(20), int64(10), "90d", ".*"
 	return Settings{
@@ -158,7 +158,7 @@ func plain(stored string) bool { return stored == "" || stored == "{}" }
 // instance's.
 func (p *Project) InitialBranch() string { return p.Settings().InitialBranch }
 
-// with gives the stored form of s with the changes over it: what differs from the
+// with returns the stored form of s with the changes over it: what differs from the
 // defaults.
 func (s Settings) with(c SettingsChanges) (string, error) {
 	was := s.ContainerExpirationPolicy
@@ -210,7 +210,7 @@ var otherDefaults = map[string]string{
 	"requirements": "enabled",
 }
 
-// Access gives the access level of any feature by its API name without the suffix
+// Access returns the access level of any feature by its API name without the suffix
 // _access_level: disabled, private, enabled, or public for a few.
 func (p *Project) Access(feature string) string { return p.Accesses()(feature) }
 

@@ -54,7 +54,7 @@ func (s *Service) topicColumns(as authz.Actor) (string, []any) {
 		WHERE l.topic_id = t.id AND NOT p.pending_delete AND ` + seen + ` LIMIT ?) x) AS projects`, append(args, page.MaxCounted+1)
 }
 
-// ListTopics gives a page of the topics, those of most projects first. Projects are counted
+// ListTopics returns a page of the topics, those of most projects first. Projects are counted
 // for the page only.
 func (s *Service) ListTopics(ctx context.Context, as authz.Actor, f TopicFilter) (page.Page[Topic], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadTopic, authz.Subject{}); err != nil {
@@ -79,7 +79,7 @@ func (s *Service) ListTopics(ctx context.Context, as authz.Actor, f TopicFilter)
 	return list, nil
 }
 
-// FindTopic gives a topic by its number.
+// FindTopic returns a topic by its number.
 func (s *Service) FindTopic(ctx context.Context, as authz.Actor, id TopicID) (*Topic, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadTopic, authz.Subject{}); err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (s *Service) DeleteTopic(ctx context.Context, as authz.Actor, id TopicID) e
 	})
 }
 
-// MergeTopics gives the projects of one topic another one and removes the first.
+// MergeTopics returns the projects of one topic another one and removes the first.
 func (s *Service) MergeTopics(ctx context.Context, as authz.Actor, from, into TopicID) (*Topic, error) {
 	if err := s.Policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
 		return nil, err

@@ -86,7 +86,7 @@ func (s *Service) mayReceive(ctx context.Context, as authz.Actor, into *namespac
 	if err := s.requireGroup(ctx, as, &Input{}, into); err != nil {
 		return err
 	}
-	return s.Policy.Require(ctx, as, authz.TransferInto, authz.Subject{Thing: "Namespace", Namespace: into.ID, Visibility: into.Visibility})
+	return s.Policy.Require(ctx, as, authz.TransferInto, authz.Subject{Noun: "Namespace", Namespace: into.ID, Visibility: into.Visibility})
 }
 
 // requireReceive is mayReceive with the answers of a transfer.

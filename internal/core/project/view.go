@@ -54,7 +54,7 @@ type FullView struct {
 	Admin            *AdminView            // for those who may administer the project
 }
 
-// Permissions are what the caller is: in the project, and in what it stands in or is shared
+// Permissions are what the caller is: in the project, and in what it is in or is shared
 // with. Nil is nothing.
 type Permissions struct {
 	Project, Group *namespace.Own
@@ -95,7 +95,7 @@ type ViewOptions struct {
 
 // Attached measures the repositories of wikis and snippets. The package repo implements it.
 type Attached interface {
-	// AttachedSizes gives the bytes of those of projects; projects without any are left out.
+	// AttachedSizes returns the bytes of those of projects; projects without any are left out.
 	AttachedSizes(ctx context.Context, ids []ID) (map[ID]AttachedSizes, error)
 }
 
@@ -129,7 +129,7 @@ type relations struct {
 	artifacts     map[ID]int64
 }
 
-// Views gives projects as the caller may see them, with as many statements for many as for one.
+// Views returns projects as the caller may see them, with as many statements for many as for one.
 // They must have been read for the caller, with the level.
 func (s *Service) Views(ctx context.Context, as authz.Actor, list []*Project, want ViewOptions) ([]View, error) {
 	want.Basic = want.Basic || !as.SignedIn() && !as.Admin
@@ -195,7 +195,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, list []*Project, 
 	return r, err
 }
 
-// artifacts gives the bytes of the artifacts of jobs of projects; projects without any are left out.
+// artifacts returns the bytes of the artifacts of jobs of projects; projects without any are left out.
 func (s *Service) artifacts(ctx context.Context, ids []ID) (map[ID]int64, error) {
 	out := make(map[ID]int64, len(ids))
 	if len(ids) == 0 {
@@ -217,7 +217,7 @@ func (s *Service) artifacts(ctx context.Context, ids []ID) (map[ID]int64, error)
 	return out, nil
 }
 
-// Parents gives namespaces by their ids, with the users of the personal ones. It asks for no
+// Parents returns namespaces by their ids, with the users of the personal ones. It asks for no
 // permission: the projects in them were read for the caller.
 func (s *Service) Parents(ctx context.Context, places []namespace.ID) (map[namespace.ID]*namespace.Namespace, map[authz.UserID]*account.Summary, error) {
 	found, err := s.Namespaces.Load(ctx, places)
@@ -288,7 +288,7 @@ func (s *Service) fullView(ctx context.Context, as authz.Actor, p *Project, want
 		v.OpenIssues = &open
 	}
 	if want.Permissions {
-		v.Permissions = &Permissions{r.direct[p.NamespaceID].Held(), r.above[p.NamespaceID].Held()}
+		v.Permissions = &Permissions{r.direct[p.NamespaceID].OrNil(), r.above[p.NamespaceID].OrNil()}
 	}
 	if want.Statistics && (as.Admin || p.Level >= authz.Reporter) {
 		v.Statistics = &Statistics{Commits: p.CommitCount, Repository: p.RepositorySize, LFS: r.large[p.ID], Uploads: r.uploads[p.NamespaceID]}

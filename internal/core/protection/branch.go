@@ -124,7 +124,7 @@ func (s *Service) ProtectBranch(ctx context.Context, as authz.Actor, p *project.
 	return made, err
 }
 
-// plan gives a new rule the levels asked for, maintainers where an action has none, and
+// plan returns a new rule the levels asked for, maintainers where an action has none, and
 // checks it.
 func (s *Service) plan(ctx context.Context, p *project.Project, rule *Rule, wanted map[string][]LevelInput, actions []string) error {
 	var found []string
@@ -156,7 +156,7 @@ func (s *Service) plan(ctx context.Context, p *project.Project, rule *Rule, want
 	return nil
 }
 
-// insertRule stores a rule with its levels inside the caller's transaction and gives it
+// insertRule stores a rule with its levels inside the caller's transaction and returns it
 // as it is stored.
 func (s *Service) insertRule(ctx context.Context, t ruleTables, id project.ID, rule *Rule) (*Rule, error) {
 	now := db.At(s.Now())
@@ -274,7 +274,7 @@ func (s *Service) levels(ctx context.Context, id RuleID) ([]RuleLevel, error) {
 	return out, nil
 }
 
-// merge gives the levels of one action as the inputs change them.
+// merge returns the levels of one action as the inputs change them.
 func merge(old []RuleLevel, action string, inputs []LevelInput) ([]RuleLevel, error) {
 	var out []RuleLevel
 	for _, l := range old {

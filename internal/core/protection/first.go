@@ -24,7 +24,7 @@ type grade struct {
 	Level authz.Level `json:"access_level"`
 }
 
-// protectionOf gives what a number of default_branch_protection stands for.
+// protectionOf returns what a number of default_branch_protection stands for.
 func protectionOf(number int64) Defaults {
 	developers, maintainers := []grade{{authz.Developer}}, []grade{{authz.Maintainer}}
 	switch number {
@@ -54,7 +54,7 @@ func (d *Defaults) AdmitsFirst(level authz.Level) bool {
 	return slices.ContainsFunc(d.Push, func(g grade) bool { return g.Level != authz.NoAccess && level >= g.Level })
 }
 
-// rule gives the rule for a branch. An action that no user is named for is for no user.
+// rule returns the rule for a branch. An action that no user is named for is for no user.
 func (d *Defaults) rule(branch string) *Rule {
 	out := &Rule{Name: branch, AllowForcePush: d.Force}
 	for _, a := range []struct {
@@ -72,7 +72,7 @@ func (d *Defaults) rule(branch string) *Rule {
 	return out
 }
 
-// ProtectFirst gives the project's first branch the protection that its group, or else
+// ProtectFirst returns the project's first branch the protection that its group, or else
 // the instance, asks for. It runs inside the caller's transaction.
 func (s *Service) ProtectFirst(ctx context.Context, id project.ID, branch string) error {
 	protection, err := s.Defaults(ctx, id)

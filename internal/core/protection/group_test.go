@@ -21,7 +21,7 @@ func TestService_ProtectGroupBranch(t *testing.T) {
 		outer := w.Group("outer", authz.Private, 0)
 		inner := w.Group("outer/inner", authz.Private, outer)
 		place := func(id authz.NamespaceID) authz.Place {
-			return authz.Place{Namespace: id, Group: true, ID: int64(id), Subject: authz.Subject{Thing: "Group", Namespace: id}}
+			return authz.Place{Namespace: id, Group: true, ID: int64(id), Subject: authz.Subject{Noun: "Group", Namespace: id}}
 		}
 		w.id = w.Project("outer/inner/deep", authz.Private, inner)
 		for who, level := range map[*authz.Actor]authz.Level{&w.maintainer: authz.Maintainer, &w.developer: authz.Developer} {
@@ -89,7 +89,7 @@ func TestService_ProtectGroupBranch_together(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		admin := authz.Actor{UserID: w.owner.UserID, Admin: true}
 		id := w.Group("many", authz.Private, 0)
-		at := authz.Place{Namespace: id, Group: true, ID: int64(id), Subject: authz.Subject{Thing: "Group", Namespace: id}}
+		at := authz.Place{Namespace: id, Group: true, ID: int64(id), Subject: authz.Subject{Noun: "Group", Namespace: id}}
 		protect := func(n int) error {
 			_, err := w.rules.ProtectGroupBranch(t.Context(), admin, at, protection.Input{Name: fmt.Sprint("b", n)})
 			return err

@@ -35,12 +35,12 @@ type Service struct {
 
 // Collaborators knows who may push to a branch without being a member: merge requests do.
 type Collaborators interface {
-	// Collaborations gives the branches of a project that a signed-in actor may move
+	// Collaborations returns the branches of a project that a signed-in actor may move
 	// although not a member.
 	Collaborations(ctx context.Context, as authz.Actor, p *project.Project) (map[string]bool, error)
 }
 
-// Above is what stands above protections.
+// Above is what is above protections.
 type Above struct {
 	Collaborators Collaborators
 }
@@ -50,7 +50,7 @@ func New(d Deps) *Service {
 	return &Service{Deps: d}
 }
 
-// Connect gives the service what stands above it, once and before the first use.
+// Connect returns the service what is above it, once and before the first use.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // RuleID identifies a rule among those of its kind.
@@ -233,7 +233,7 @@ type Standing struct {
 	in    map[authz.NamespaceID]bool // the groups that the rules name: is the actor a member?
 }
 
-// Branches gives the standing of an actor towards the branches of a project.
+// Branches returns the standing of an actor towards the branches of a project.
 func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Project) (*Standing, error) {
 	rules, err := s.Rules(ctx, p.ID)
 	if err != nil {
@@ -242,7 +242,7 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Proje
 	return s.standing(ctx, as, p, rules)
 }
 
-// Tags gives the standing of an actor towards the tags of a project.
+// Tags returns the standing of an actor towards the tags of a project.
 func (s *Service) Tags(ctx context.Context, as authz.Actor, p *project.Project) (*Standing, error) {
 	rules, err := s.TagRules(ctx, p.ID)
 	if err != nil {

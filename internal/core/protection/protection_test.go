@@ -48,7 +48,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 	})
 }
 
-// as gives the project for an actor, as it is now.
+// as returns the project for an actor, as it is now.
 func (w *world) as(who authz.Actor) *project.Project { w.T.Helper(); return w.Find(who, w.id) }
 
 func check(t *testing.T, err error) {

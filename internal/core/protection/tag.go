@@ -23,7 +23,7 @@ func (s *Service) ProtectedTags(ctx context.Context, as authz.Actor, p *project.
 	return page.Slice(rules, part, byName, ruleName)
 }
 
-// ProtectedTag gives the rule for tags that has exactly this name.
+// ProtectedTag returns the rule for tags that has exactly this name.
 func (s *Service) ProtectedTag(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Rule, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadProtectedTag, p.Subject()); err != nil {
 		return nil, err

@@ -159,7 +159,7 @@ func multiline(pattern string) string {
 	return "(?m)" + pattern
 }
 
-// Branch gives the refusal of a branch name, "" where it may be.
+// Branch returns the refusal of a branch name, "" where it may be.
 func (c *Checks) Branch(name string) string {
 	if c.branch == nil || c.branch.MatchString(name) {
 		return ""
@@ -183,7 +183,7 @@ type People struct {
 	Known map[string]bool // folded addresses of every user
 }
 
-// Commit gives the refusal of a commit, "" where it may be. One that git pushes may have
+// Commit returns the refusal of a commit, "" where it may be. One that git pushes may have
 // to be signed; what the server makes is not.
 func (c *Checks) Commit(commit *gitstore.Commit, who People, pushed bool) string {
 	message := commit.Message
@@ -227,7 +227,7 @@ func signedOff(message string) bool {
 	return false
 }
 
-// File gives the refusal of the name of a new file, "" where it may be.
+// File returns the refusal of the name of a new file, "" where it may be.
 func (c *Checks) File(path string) string {
 	const text = "File name %s was prohibited by the pattern \"%s\"."
 	if c.file != nil && c.file.MatchString(path) {
@@ -243,7 +243,7 @@ func (c *Checks) File(path string) string {
 	return ""
 }
 
-// TooLarge gives the refusal of a file of a size in bytes, "" where it may be.
+// TooLarge returns the refusal of a file of a size in bytes, "" where it may be.
 func (c *Checks) TooLarge(path string, size int64) string {
 	const megabyte = 1 << 20
 	if c.MaxFileSize == 0 || (size-1)/megabyte < c.MaxFileSize { // a shift to the left would lose a large limit

@@ -49,7 +49,7 @@ func (s *Service) mayChange(ctx context.Context, as authz.Actor, at authz.Place)
 	return s.Policy.Require(ctx, as, at.Ability(authz.AdminPushRule, authz.AdminGroupPushRule), at.Subject)
 }
 
-// Find gives the rule of a place; NotFound where there is none.
+// Find returns the rule of a place; NotFound where there is none.
 func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place) (*Rule, error) {
 	if err := s.mayRead(ctx, as, at); err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place) er
 	return nil
 }
 
-// OnProjectCreated gives a new project a copy of the rule of the nearest group that has one.
+// OnProjectCreated returns a new project a copy of the rule of the nearest group that has one.
 func (s *Service) OnProjectCreated(ctx context.Context, e project.Created) error {
 	list, err := db.Select[Rule](ctx, s.DB, selectRule+`group_id = (SELECT r.group_id FROM push_rules r
 		JOIN namespace_ancestors a ON a.ancestor_id = r.group_id WHERE a.namespace_id = ? ORDER BY a.depth LIMIT 1)`, e.Row().ParentID)
@@ -172,7 +172,7 @@ func (s *Service) OnProjectCreated(ctx context.Context, e project.Created) error
 	return nil
 }
 
-// Checks gives the rule of a project ready to look at a push, nil where there is none.
+// Checks returns the rule of a project ready to look at a push, nil where there is none.
 func (s *Service) Checks(ctx context.Context, id project.ID) (*Checks, error) {
 	list, err := db.Select[Rule](ctx, s.DB, selectRule+"project_id = ?", id)
 	if err != nil {

@@ -127,7 +127,7 @@ func branchName(template *string, i *issue.Issue) string {
 	return strings.ToValidUTF8(name, "")
 }
 
-// words gives the words of a title in lower case and without accents, with dashes between them.
+// words returns the words of a title in lower case and without accents, with dashes between them.
 func words(title string) string {
 	var out strings.Builder
 	apart := false

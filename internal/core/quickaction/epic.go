@@ -32,7 +32,7 @@ const (
 	noEpic   = "This epic does not exist or you don't have sufficient permission."
 )
 
-// otherEpics gives the epics that the argument of a command names, without the one it is on.
+// otherEpics returns the epics that the argument of a command names, without the one it is on.
 func (s *Service) otherEpics(ctx context.Context, c *Call) ([]*reference.Target, error) {
 	found, err := s.found(ctx, c, reference.Epic)
 	return slices.DeleteFunc(found, func(t *reference.Target) bool { return t.ID == c.Target.ID }), err

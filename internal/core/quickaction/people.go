@@ -23,7 +23,7 @@ func (s *Service) people() []Action {
 	}
 }
 
-// users gives the users that the argument of a command names, "me" for the actor.
+// users returns the users that the argument of a command names, "me" for the actor.
 func (s *Service) users(ctx context.Context, c *Call) (ids []authz.UserID, names []string, err error) {
 	found, err := s.found(ctx, c, reference.Mention)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Service) reassign(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// leaving gives those of the present users that a command names, all where it names none.
+// leaving returns those of the present users that a command names, all where it names none.
 func (s *Service) leaving(ctx context.Context, c *Call, present []authz.UserID) (ids []authz.UserID, names []string, err error) {
 	if c.Argument != "" {
 		named, _, err := s.users(ctx, c)

@@ -81,7 +81,7 @@ func retitles(_ context.Context, c *Call) error {
 	return nil
 }
 
-// found gives what the argument of a command refers to of a kind, each once.
+// found returns what the argument of a command refers to of a kind, each once.
 func (s *Service) found(ctx context.Context, c *Call, kind reference.Kind) ([]*reference.Target, error) {
 	return s.foundIn(ctx, c, c.Argument, kind)
 }
@@ -103,7 +103,7 @@ func (s *Service) foundIn(ctx context.Context, c *Call, words string, kind refer
 	return out, nil
 }
 
-// named gives the labels that a command names: their ids, titles, ids as text, and how the
+// named returns the labels that a command names: their ids, titles, ids as text, and how the
 // summary lists them.
 func (s *Service) named(ctx context.Context, c *Call) (ids []int64, titles, texts []string, list string, err error) {
 	labels, err := s.foundIn(ctx, c, tildes(c.Argument), reference.Label)

@@ -67,7 +67,7 @@ func other(t *reference.Target) issue.Other {
 	return issue.Other{Project: strconv.FormatInt(int64(t.ProjectID), 10), IID: issue.IID(t.Number)}
 }
 
-// others gives the issues that the argument of a command names, without the one it is on.
+// others returns the issues that the argument of a command names, without the one it is on.
 func (s *Service) others(ctx context.Context, c *Call) ([]*reference.Target, error) {
 	found, err := s.found(ctx, c, reference.Issue)
 	return slices.DeleteFunc(found, func(t *reference.Target) bool { return t.ID == c.Target.ID }), err
@@ -238,7 +238,7 @@ func (s *Service) inEpic(ctx context.Context, c *Call, to issue.EpicChoice) (boo
 	return err == nil, err
 }
 
-// copyMetadata gives the thing the labels and the milestone of another one in the project.
+// copyMetadata returns the thing the labels and the milestone of another one in the project.
 func (s *Service) copyMetadata(ctx context.Context, c *Call) error {
 	var labels []label.Label
 	var due *milestone.ID

@@ -52,7 +52,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// RepositoryLimit gives how many bytes the repository of a project may have together with
+// RepositoryLimit returns how many bytes the repository of a project may have together with
 // its large objects: what the project says, else the nearest group above that says
 // something, else the instance. 0 is any number. It asks for no permission.
 func (s *Service) RepositoryLimit(ctx context.Context, id project.ID) (int64, error) {
@@ -79,7 +79,7 @@ func (s *Service) RepositoryLimit(ctx context.Context, id project.ID) (int64, er
 	return s.Settings.Current().RepositorySizeLimit, nil
 }
 
-// Large gives how many bytes the large objects of a project have. It asks for no permission.
+// Large returns how many bytes the large objects of a project have. It asks for no permission.
 func (s *Service) Large(ctx context.Context, id project.ID) (int64, error) {
 	return s.sum(ctx, sumLarge, id)
 }

@@ -20,7 +20,7 @@ var (
 	separator    = pattern.New(`^(?:[ \t]*,?[ \t]+and[ \t]+|[ \t]*,?[ \t]*)`)
 )
 
-// Closing gives the issues that a text in Markdown promises to close, each once, at most
+// Closing returns the issues that a text in Markdown promises to close, each once, at most
 // maxClosing.
 func (r Reader) Closing(text string) []Reference {
 	if len(text) > maxClosingText {
@@ -59,7 +59,7 @@ func (r Reader) ClosingWords(text string) []Reference {
 	return out
 }
 
-// issue reads the reference to an issue that stands at a place of the text.
+// issue reads the reference to an issue that is at a place of the text.
 func (s *scanner) issue(at int) (ref Reference, end int, ok bool) {
 	text := s.text
 	if at < len(text) && text[at] == '<' { // around an address

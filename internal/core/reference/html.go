@@ -43,7 +43,7 @@ type key struct {
 	tracker string // see trackerKey
 }
 
-// rendered gives a text in HTML, from the cache where it is there. More large texts at once than there are
+// rendered returns a text in HTML, from the cache where it is there. More large texts at once than there are
 // processors would take memory and no less time: others wait.
 func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool) (*rendered, error) {
 	k := key{
@@ -110,7 +110,7 @@ func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool
 	return r, nil
 }
 
-// HTML renders texts in Markdown that stand in one place for a reader: what they refer to and
+// HTML renders texts in Markdown that are in one place for a reader: what they refer to and
 // the reader may not read stays text. It takes as many statements for many texts as for one.
 func (s *Service) HTML(ctx context.Context, as authz.Actor, in Scope, texts ...string) ([]string, error) {
 	return s.render(ctx, as, in, texts, false)

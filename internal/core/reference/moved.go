@@ -2,7 +2,7 @@ package reference
 
 import "strings"
 
-// Moved gives a text in Markdown that stood in the project at a path so that it refers to the same
+// Moved returns a text in Markdown that stood in the project at a path so that it refers to the same
 // things from anywhere: what it names in that project gets the path.
 func (r Reader) Moved(text, path string) string {
 	var out strings.Builder

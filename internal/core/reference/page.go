@@ -14,7 +14,7 @@ const page Kind = "wiki_page"
 // maxPageLink is how many bytes a link to a page has at most.
 const maxPageLink = 2048
 
-// withPages adds the links to pages to the references of a text, in place of what else stands in them.
+// withPages adds the links to pages to the references of a text, in place of what else is in them.
 func withPages(text *markdown.Text, refs []Reference) []Reference {
 	var pages []Reference
 	text.Runs(func(run markdown.Run) {

@@ -15,7 +15,7 @@ type Mentioned struct {
 	Addressed map[authz.UserID]bool // users among them with whose mention a line begins
 }
 
-// Mentioned gives the users and groups that a text in Markdown mentions, each once, at most
+// Mentioned returns the users and groups that a text in Markdown mentions, each once, at most
 // MaxReferences, as far as the actor may know of them. It takes two statements.
 func (s *Service) Mentioned(ctx context.Context, as authz.Actor, text string) (Mentioned, error) {
 	var mentions []Reference
@@ -75,7 +75,7 @@ func (s *Service) mentioned(ctx context.Context, as authz.Actor, refs []Referenc
 	return nil
 }
 
-// errorsOf gives the first error.
+// errorsOf returns the first error.
 func errorsOf(list ...error) error {
 	for _, err := range list {
 		if err != nil {

@@ -19,7 +19,7 @@ type places struct {
 	groupBy  map[string]authz.NamespaceID // by folded path
 }
 
-// path gives the full path of the place of a reference.
+// path returns the full path of the place of a reference.
 func (r *Reference) path(in Scope) string {
 	if r.Full || in == (Scope{}) {
 		return r.Place
@@ -100,7 +100,7 @@ func (s *Service) places(ctx context.Context, as authz.Actor, in Scope, refs []R
 	return f, nil
 }
 
-// sought gives the folded paths that references name, and whether some name none: then they mean
+// sought returns the folded paths that references name, and whether some name none: then they mean
 // the place of the text, or also the groups above it.
 func sought(in Scope, refs []Reference) (folds []string, own, above bool) {
 	seen := map[string]bool{}

@@ -63,7 +63,7 @@ type Reader struct {
 func NewReader(urls *weburl.Site) Reader { return Reader{base: urls.Root() + "/"} }
 
 // Parse reads a text in Markdown; what is in code, links, HTML or front matter is no
-// reference. It gives the first MaxReferences.
+// reference. It returns the first MaxReferences.
 func (r Reader) Parse(text string) []Reference { return r.Of(markdown.Parse(text)) }
 
 // Of is Parse for a text that is parsed already.

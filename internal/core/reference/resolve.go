@@ -61,9 +61,9 @@ type Key struct {
 	Name    string
 }
 
-// Sought is what is sought of one kind, with the projects that it is in as the actor reads
+// Query is what is sought of one kind, with the projects that it is in as the actor reads
 // them. Groups are those that the actor may read.
-type Sought struct {
+type Query struct {
 	Keys     []Key // each once
 	Projects map[project.ID]*project.Project
 	Groups   map[authz.NamespaceID]string // full paths
@@ -73,9 +73,9 @@ type Sought struct {
 type Finder interface {
 	// Refers is the kind of the references.
 	Refers() Kind
-	// Referred gives those of what is sought that the actor may read, in as many statements
+	// Referred returns those of what is sought that the actor may read, in as many statements
 	// for one as for many.
-	Referred(ctx context.Context, as authz.Actor, sought Sought) (map[Key]*Target, error)
+	Referred(ctx context.Context, as authz.Actor, sought Query) (map[Key]*Target, error)
 }
 
 // Users says who may know of users.
@@ -102,8 +102,8 @@ type Service struct {
 	Reader
 
 	finders map[Kind]Finder
-	cache *lru.Cache    // of rendered texts
-	large chan struct{} // has room for as many large texts as are rendered at once
+	cache   *lru.Cache    // of rendered texts
+	large   chan struct{} // has room for as many large texts as are rendered at once
 }
 
 // New builds the service.
@@ -111,23 +111,23 @@ func New(d Deps) *Service {
 	return &Service{
 		Deps:   d,
 		Reader: NewReader(d.URLs), finders: map[Kind]Finder{},
-		cache:  lru.New(cacheSize), large: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		cache: lru.New(cacheSize), large: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 }
 
-// Above is what stands above references.
+// Above is what is above references.
 type Above struct {
 	Finders []Finder // references of other kinds lead to nothing
 }
 
-// Connect gives the service what stands above it, once and before the first use.
+// Connect returns the service what is above it, once and before the first use.
 func (s *Service) Connect(a Above) {
 	for _, f := range a.Finders {
 		s.finders[f.Refers()] = f
 	}
 }
 
-// Resolve gives what references lead to, in their order, nil for what there is not or what
+// Resolve returns what references lead to, in their order, nil for what there is not or what
 // the actor may not read. The text may stand anywhere: the actor need not read its place.
 // It takes a number of statements that depends on the kinds of the references alone.
 func (s *Service) Resolve(ctx context.Context, as authz.Actor, in Scope, refs []Reference) ([]*Target, error) {
@@ -143,7 +143,7 @@ func (s *Service) Resolve(ctx context.Context, as authz.Actor, in Scope, refs []
 		return nil, err
 	}
 	keys := make([]Key, len(refs))
-	sought := map[Kind]*Sought{}
+	sought := map[Kind]*Query{}
 	seen := map[Kind]map[Key]bool{}
 	for i := range refs {
 		ref := &refs[i]
@@ -157,7 +157,7 @@ func (s *Service) Resolve(ctx context.Context, as authz.Actor, in Scope, refs []
 		keys[i] = key
 		if seen[ref.Kind] == nil {
 			seen[ref.Kind] = map[Key]bool{}
-			sought[ref.Kind] = &Sought{Projects: found.projects, Groups: found.groups}
+			sought[ref.Kind] = &Query{Projects: found.projects, Groups: found.groups}
 		}
 		if !seen[ref.Kind][key] {
 			seen[ref.Kind][key] = true

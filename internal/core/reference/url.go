@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// urlEnd gives where the URL that begins at i ends.
+// urlEnd returns where the URL that begins at i ends.
 func urlEnd(text string, i int) int {
 	end := i
 	for end < len(text) && (wordByte(text[end]) || strings.IndexByte(":#?=&%~+@!$*;,", text[end]) >= 0) {

@@ -24,8 +24,8 @@ const (
 	shortLine = 100
 )
 
-// pushedAddresses gives the folded addresses of authors and committers of the commits that
-// branches and tags get. It comes before the references move. Where one commit stands on top of
+// pushedAddresses returns the folded addresses of authors and committers of the commits that
+// branches and tags get. It comes before the references move. Where one commit is on top of
 // the old one, and of what the server itself made, it reads the tips alone; otherwise the new
 // commits of all references, with one process.
 func (s *Service) pushedAddresses(ctx context.Context, r *gitcmd.Repo, p *project.Project, source Source, changes []RefChange) ([]string, error) {
@@ -70,7 +70,7 @@ func (s *Service) pushedAddresses(ctx context.Context, r *gitcmd.Repo, p *projec
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(out)), noAddress), nil
 }
 
-// few gives the commits of a change where they are found without a look at other references,
+// few returns the commits of a change where they are found without a look at other references,
 // which takes a process, and none where they are not.
 func (s *Service) few(ctx context.Context, r *gitcmd.Repo, p *project.Project, source Source, c RefChange, tip gitstore.ObjectID) ([]gitstore.ObjectID, error) {
 	if source != ByPush {
@@ -103,7 +103,7 @@ func (s *Service) few(ctx context.Context, r *gitcmd.Repo, p *project.Project, s
 	return slices.Clone(line), nil
 }
 
-// newest gives the commits that the tips bring, the last of them where they are too many.
+// newest returns the commits that the tips bring, the last of them where they are too many.
 func newest(ctx context.Context, r *gitcmd.Repo, tips []gitstore.ObjectID) ([]gitstore.ObjectID, error) {
 	if len(tips) == 0 {
 		return nil, nil
@@ -157,7 +157,7 @@ func (s *Service) settleAddresses(ctx context.Context, id project.ID, emails []s
 	return nil
 }
 
-// AddressOwners gives the users who had some folded addresses when commits with them were
+// AddressOwners returns the users who had some folded addresses when commits with them were
 // pushed to one of the projects, by id. Addresses that came in another way, as with an import,
 // are settled now, in the last project. It asks for no permission.
 func (s *Service) AddressOwners(ctx context.Context, projects []project.ID, emails []string) (map[string][]authz.UserID, error) {

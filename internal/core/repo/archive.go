@@ -46,7 +46,7 @@ const (
 	tarBzip2 = "tar.bz2"
 )
 
-// ArchiveSuffix gives the format that a file name ends with and the name without it; ok is false for all others.
+// ArchiveSuffix returns the format that a file name ends with and the name without it; ok is false for all others.
 func ArchiveSuffix(file string) (name, suffix string, ok bool) {
 	for suffix := range archiveFormats {
 		if before, found := strings.CutSuffix(file, "."+suffix); found && suffix != "" && len(before) > 0 && (!ok || len(before) < len(name)) {
@@ -192,7 +192,7 @@ func (c content) write(ctx context.Context, r *gitcmd.Repo, w io.Writer) error {
 	return z.Close()
 }
 
-// compress gives what makes the file of a format out of a tar.
+// compress returns what makes the file of a format out of a tar.
 func compress(format string, w io.Writer) (io.WriteCloser, error) {
 	switch format {
 	case tarGzip:

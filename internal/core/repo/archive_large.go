@@ -128,7 +128,7 @@ func (l *larges) copyFile(ctx context.Context, h *tar.Header, from io.Reader, to
 	return err
 }
 
-// open gives the object of a pointer, nil where the project has it not.
+// open returns the object of a pointer, nil where the project has it not.
 func (l *larges) open(ctx context.Context, pointer lfs.Pointer) (*blob.Object, error) {
 	large, err := l.LFS.Content(ctx, l.project, pointer.OID)
 	if errs.Is(err, errs.NotFound) {

@@ -36,7 +36,7 @@ func (w *world) odd() string {
 	return c.ID.String()
 }
 
-// listing gives name, mode and size of every file of an archive.
+// listing returns name, mode and size of every file of an archive.
 func tarListing(t *testing.T, in io.Reader) string {
 	t.Helper()
 	var out []string

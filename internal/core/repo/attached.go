@@ -69,7 +69,7 @@ func Refuse(ref gitstore.RefName, text string) error { return refuse(ref, text) 
 
 const attachedFolder = "@attached"
 
-// attachedPath gives the place of a repository below the root of repositories. It depends on
+// attachedPath returns the place of a repository below the root of repositories. It depends on
 // no owner, so that renames and transfers move nothing.
 func attachedPath(id AttachedID) string {
 	return filepath.Join(attachedFolder, string(id[:2]), string(id[2:4]), string(id)+".git")
@@ -104,7 +104,7 @@ func (s *Service) DropAttached(ctx context.Context, ids ...AttachedID) error {
 	return s.Jobs.Enqueue(ctx, AttachedSweep{})
 }
 
-// OpenAttached gives the repository, which is made if it is not there. It asks for no
+// OpenAttached returns the repository, which is made if it is not there. It asks for no
 // permission.
 func (s *Service) OpenAttached(ctx context.Context, a *Attached) (*gitcmd.Repo, error) {
 	intx.MustNot(ctx, "a repository is opened")
@@ -129,7 +129,7 @@ type AttachedInput struct {
 }
 
 // CommitAttached makes one commit of all actions. It asks Owner.Judge, and not for the
-// permission to push. A commit that changes nothing is not made: it gives nil.
+// permission to push. A commit that changes nothing is not made: it returns nil.
 func (s *Service) CommitAttached(ctx context.Context, as authz.Actor, a *Attached, in AttachedInput) (*gitstore.Commit, error) {
 	for i := range in.Actions {
 		if err := in.Actions[i].validate(); err != nil {
@@ -312,7 +312,7 @@ func (s *Service) AttachedFile(ctx context.Context, as authz.Actor, a *Attached,
 	return out, nil
 }
 
-// AttachedSizes gives the bytes of the repositories of wikis and snippets of projects. It asks
+// AttachedSizes returns the bytes of the repositories of wikis and snippets of projects. It asks
 // for no permission.
 func (s *Service) AttachedSizes(ctx context.Context, ids []project.ID) (map[project.ID]project.AttachedSizes, error) {
 	out := map[project.ID]project.AttachedSizes{}

@@ -144,7 +144,7 @@ func TestService_Commit_throughLinks(t *testing.T) {
 				t.Errorf("%s can be read: %v", a.Path, err)
 			}
 		}
-		// What stands in a link is its own content, for those who read it and those who change it.
+		// What is in a link is its own content, for those who read it and those who change it.
 		_, err := w.repos.Commit(ctx, w.owner, w.as(w.owner), repo.CommitInput{
 			Branch: "links", Message: "Turn", Actions: []repo.Action{
 				{Kind: repo.ActionUpdate, Path: "out", Content: ptr("dir/file"), Executable: ptr(true)},

@@ -84,7 +84,7 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Proje
 // byName is the order of references by their names.
 var byName = page.Order{page.Text("name", "")}
 
-// listBranches gives the page of a list of branches.
+// listBranches returns the page of a list of branches.
 func (s *Service) listBranches(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, refs []gitstore.Ref, f BranchFilter) (RefPage[*Branch], error) {
 	none := RefPage[*Branch]{}
 	order, keys := byName, func(ref *gitstore.Ref) []any { return []any{ref.Name.Short()} }
@@ -241,7 +241,7 @@ func mergedInto(ctx context.Context, r *gitcmd.Repo, p *project.Project, refs []
 	return merged, nil
 }
 
-// FindBranch gives one branch.
+// FindBranch returns one branch.
 func (s *Service) FindBranch(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Branch, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {

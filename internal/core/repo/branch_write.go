@@ -126,7 +126,7 @@ func (s *Service) DeleteMerged(ctx context.Context, as authz.Actor, p *project.P
 	}
 }
 
-// mergedBranches gives the deletions of DeleteMerged.
+// mergedBranches returns the deletions of DeleteMerged.
 func (s *Service) mergedBranches(ctx context.Context, as authz.Actor, p *project.Project) ([]RefChange, error) {
 	branches, err := s.Branches(ctx, as, p, BranchFilter{})
 	if err != nil {

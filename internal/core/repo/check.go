@@ -160,7 +160,7 @@ func (s *Service) checkAttached(ctx context.Context, o CheckOptions, tell func(d
 	return out, nil
 }
 
-// fsck reads every object and gives what is wrong, nothing where all is well.
+// fsck reads every object and returns what is wrong, nothing where all is well.
 func fsck(ctx context.Context, r *gitcmd.Repo) ([]string, error) {
 	err := r.Fsck(ctx)
 	if e, ok := errors.AsType[*gitcmd.Error](err); ok && ctx.Err() == nil {

@@ -134,7 +134,7 @@ func (s *Service) commitRange(ctx context.Context, r *gitcmd.Repo, p *project.Pr
 	return nil
 }
 
-// FindCommit gives one commit by branch, tag or id.
+// FindCommit returns one commit by branch, tag or id.
 func (s *Service) FindCommit(ctx context.Context, as authz.Actor, p *project.Project, ref string) (*gitstore.Commit, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Service) FindCommit(ctx context.Context, as authz.Actor, p *project.Pro
 	return c, nil
 }
 
-// FindCommitIn gives the commit that a path begins with, by branch, tag or id, how the path
+// FindCommitIn returns the commit that a path begins with, by branch, tag or id, how the path
 // names it, and what follows: the path of a file or folder, "" for none. A branch stands
 // before the tag of the same name, which tags/x names.
 func (s *Service) FindCommitIn(ctx context.Context, as authz.Actor, p *project.Project, path string) (ref, file string, c *gitstore.Commit, err error) {

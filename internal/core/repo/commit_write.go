@@ -263,7 +263,7 @@ func namesSubmodules(path string) bool {
 	return strings.HasPrefix(name, ".gitmod") || strings.HasPrefix(name, "gitmod~") || strings.HasPrefix(name, "gi7")
 }
 
-// land judges a commit that stands in a quarantine, keeps it and moves its branch.
+// land judges a commit that is in a quarantine, keeps it and moves its branch.
 func (s *Service) land(ctx context.Context, as authz.Actor, p *project.Project, quarantine *gitcmd.Quarantine, source Source, change RefChange) (*gitstore.Commit, error) {
 	return s.landWith(ctx, as, p, quarantine, landing{source, change, nil})
 }
@@ -300,7 +300,7 @@ func (s *Service) landWith(ctx context.Context, as authz.Actor, p *project.Proje
 	return done, nil
 }
 
-// startingPoint gives the parent of the new commit, zero for the first one of an empty
+// startingPoint returns the parent of the new commit, zero for the first one of an empty
 // repository.
 func (s *Service) startingPoint(ctx context.Context, r *gitcmd.Repo, p *project.Project, in *CommitInput, tip gitstore.ObjectID) (gitstore.ObjectID, error) {
 	start := in.StartBranch
@@ -401,7 +401,7 @@ func (s *Service) writeReadme(ctx context.Context, as authz.Actor, p *project.Pr
 	return err
 }
 
-// firstCommit makes the first commit of an empty repository and gives the project with
+// firstCommit makes the first commit of an empty repository and returns the project with
 // its default branch.
 func (s *Service) firstCommit(ctx context.Context, as authz.Actor, p *project.Project) (*project.Project, error) {
 	if err := s.writeReadme(ctx, as, p, ""); err != nil {

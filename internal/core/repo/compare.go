@@ -34,7 +34,7 @@ type CompareInput struct {
 	Commits     int        // how many to give, the newest; zero is as many as there may be
 }
 
-// Compare gives the commits that To has and From has not, oldest first, and the diff
+// Compare returns the commits that To has and From has not, oldest first, and the diff
 // between them: from their merge base, or straight from the first to the second.
 func (s *Service) Compare(ctx context.Context, as authz.Actor, p *project.Project, in CompareInput) (*Comparison, error) {
 	r, err := s.Read(ctx, as, p)
@@ -125,7 +125,7 @@ func resolveGiven(ctx context.Context, r *gitcmd.Repo, p *project.Project, name 
 	return rev.Commit, err
 }
 
-// MergeBase gives the best common ancestor of two or more refs.
+// MergeBase returns the best common ancestor of two or more refs.
 func (s *Service) MergeBase(ctx context.Context, as authz.Actor, p *project.Project, refs []string) (*gitstore.Commit, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {

@@ -55,7 +55,7 @@ func (w *world) sameTrees(t *testing.T) {
 		}
 		return out.String()
 	}
-	// printed gives the entries as they should be shown: folders first, submodules last.
+	// printed returns the entries as they should be shown: folders first, submodules last.
 	printed := func(args ...string) (out string, paths []string) {
 		kinds := map[string]*strings.Builder{"tree": {}, "blob": {}, "commit": {}}
 		for entry := range strings.SplitSeq(strings.TrimSuffix(w.prints(args...), "\x00"), "\x00") {
@@ -283,7 +283,7 @@ func (w *world) sameArchives(t *testing.T) {
 	}
 }
 
-// zipListing gives names, modes and contents of an archive.
+// zipListing returns names, modes and contents of an archive.
 func zipListing(t *testing.T, b []byte) string {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))

@@ -166,6 +166,6 @@ func (r *Remote) beginFetch(ctx context.Context, as authz.Actor) (at *gitcmd.Rep
 	return at, leave, err
 }
 
-// FetchCounts gives the number of requests of those who fetch since the server was
+// FetchCounts returns the number of requests of those who fetch since the server was
 // started, and how many of them git had to work on.
 func (s *Service) FetchCounts() (asked, worked uint64) { return s.asked.Load(), s.worked.Load() }

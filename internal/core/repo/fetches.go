@@ -55,7 +55,7 @@ type FetchCount struct {
 // fetchDays is how far back fetches are reported.
 const fetchDays = 30
 
-// Fetches gives the days of the last thirty on which the repository was fetched, the
+// Fetches returns the days of the last thirty on which the repository was fetched, the
 // latest first. It requires ReadStatistics.
 func (s *Service) Fetches(ctx context.Context, as authz.Actor, p *project.Project) ([]FetchCount, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadStatistics, p.Subject()); err != nil {

@@ -76,7 +76,7 @@ func (s *Service) Content(ctx context.Context, as authz.Actor, p *project.Projec
 	return content, nil
 }
 
-// Pointer gives the large file that a blob stands for, false where it is content itself.
+// Pointer returns the large file that a blob stands for, false where it is content itself.
 func (s *Service) Pointer(ctx context.Context, as authz.Actor, p *project.Project, id gitstore.ObjectID) (lfs.Pointer, bool, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Service) Pointer(ctx context.Context, as authz.Actor, p *project.Projec
 	return pointer, ok, nil
 }
 
-// CodeOwnersPath gives the path of the file that names code owners at a ref, "" for none.
+// CodeOwnersPath returns the path of the file that names code owners at a ref, "" for none.
 func (s *Service) CodeOwnersPath(ctx context.Context, as authz.Actor, p *project.Project, ref string) (string, error) {
 	found, err := s.Files(ctx, as, p, ref, codeowner.Paths())
 	if err != nil || len(found) == 0 {
@@ -102,7 +102,7 @@ func (s *Service) CodeOwnersPath(ctx context.Context, as authz.Actor, p *project
 	return found[0].Path, nil
 }
 
-// BranchNames gives a part of the names of branches that match a pattern, as BranchFilter.Search
+// BranchNames returns a part of the names of branches that match a pattern, as BranchFilter.Search
 // describes it, by name.
 func (s *Service) BranchNames(ctx context.Context, as authz.Actor, p *project.Project, search string, part page.Range) ([]string, error) {
 	r, err := s.Read(ctx, as, p)

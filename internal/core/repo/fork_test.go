@@ -107,7 +107,7 @@ func TestService_FillFork(t *testing.T) {
 	})
 }
 
-// The attack of a shared object store: a user who knows the id of a commit that stands in
+// The attack of a shared object store: a user who knows the id of a commit that is in
 // a user's private fork only, or of one that was never on a branch of the source, asks
 // another member of the network for it.
 func TestService_FillFork_secrets(t *testing.T) {

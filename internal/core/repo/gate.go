@@ -82,7 +82,7 @@ func (g *gate) refuses(as authz.Actor, from netip.Prefix) bool {
 	return !as.Known() && (g.from[from] >= g.limits.PerAddress || len(g.others) >= 2*g.limits.Running)
 }
 
-// enter waits for a turn and gives the function that ends it. Anonymous callers are
+// enter waits for a turn and returns the function that ends it. Anonymous callers are
 // refused with errBusy where it would be long.
 func (g *gate) enter(ctx context.Context, as authz.Actor) (leave func(), err error) {
 	from := origin(as.Address)

@@ -66,7 +66,7 @@ type Refusal struct {
 	Text string
 }
 
-// Error gives the text.
+// Error returns the text.
 func (r *Refusal) Error() string { return r.Text }
 
 func refuse(ref gitstore.RefName, text string) error {
@@ -171,7 +171,7 @@ func (j *judge) branch(ctx context.Context, c RefChange) error {
 }
 
 // newProtected judges a new branch that a rule speaks of and the actor may not push to.
-// Who may merge into it may make it through the API, of commits that stand in a
+// Who may merge into it may make it through the API, of commits that are in a
 // protected branch already: anything else would be pushing.
 func (j *judge) newProtected(ctx context.Context, c RefChange, access protection.Access) error {
 	switch {

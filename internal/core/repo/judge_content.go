@@ -72,7 +72,7 @@ func (j *judge) isDefault(branch string) bool {
 	return branch == *j.project.DefaultBranch
 }
 
-// commits gives the first refusal of a new commit or file, "" where all may be.
+// commits returns the first refusal of a new commit or file, "" where all may be.
 func (j *judge) commits(ctx context.Context, rule *pushrule.Checks, tips []gitstore.ObjectID) (string, error) {
 	ids, err := j.repo.NewCommits(ctx, tips)
 	if err != nil || len(ids) == 0 {
@@ -141,7 +141,7 @@ func (j *judge) people(ctx context.Context, rule *pushrule.Checks, ids []gitstor
 // errStop ends a walk that has found what it looked for.
 var errStop = errors.New("found")
 
-// files gives the first refusal of a file, "" where all may be.
+// files returns the first refusal of a file, "" where all may be.
 func (j *judge) files(ctx context.Context, rule *pushrule.Checks, ids []gitstore.ObjectID) (string, error) {
 	kept, err := j.service.Open(ctx, j.project)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"tenon/internal/core/repo"
 )
 
-// ruled gives the project of the world a push rule.
+// ruled returns the project of the world a push rule.
 func (w *world) ruled(c pushrule.Changes) {
 	w.T.Helper()
 	at := w.as(w.owner).Place()
@@ -25,7 +25,7 @@ func (w *world) ruled(c pushrule.Changes) {
 	check(w.T, err)
 }
 
-// fastImport writes commits that no reference names and gives the tip of the branch x.
+// fastImport writes commits that no reference names and returns the tip of the branch x.
 func (w *world) fastImport(stream string) gitstore.ObjectID {
 	w.T.Helper()
 	git := func(in string, args ...string) string {

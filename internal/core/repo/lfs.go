@@ -87,7 +87,7 @@ func (s *Service) judgeLocks(ctx context.Context, as authz.Actor, p *project.Pro
 	return nil
 }
 
-// changedPaths gives the paths in which a branch differs from what it was; a new branch
+// changedPaths returns the paths in which a branch differs from what it was; a new branch
 // from where it left the default one.
 func changedPaths(ctx context.Context, r *gitcmd.Repo, p *project.Project, c RefChange) ([]string, error) {
 	from := c.Old

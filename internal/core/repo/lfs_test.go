@@ -19,13 +19,13 @@ import (
 	"tenon/internal/core/repo"
 )
 
-// pointer gives what stands in the repository for a large object.
+// pointer returns what is in the repository for a large object.
 func pointer(content string) lfs.Pointer {
 	sum := sha256.Sum256([]byte(content))
 	return lfs.Pointer{OID: hex.EncodeToString(sum[:]), Size: int64(len(content))}
 }
 
-// upload gives a project a large object.
+// upload returns a project a large object.
 func (w *world) upload(id project.ID, content string) {
 	w.T.Helper()
 	w.exec("UPDATE projects SET lfs_enabled = ? WHERE id = ?", true, id)
@@ -139,7 +139,7 @@ func TestService_Archive_objectComesLater(t *testing.T) {
 	})
 }
 
-// fileOf gives the content of a file of an archive.
+// fileOf returns the content of a file of an archive.
 func fileOf(t *testing.T, suffix string, archive []byte, name string) string {
 	t.Helper()
 	if suffix == "zip" {

@@ -24,7 +24,7 @@ type heldLock struct {
 	users int // who hold it or wait for it; the last one takes it off the map
 }
 
-// try takes the key if it is free, and gives the function that lets go of it.
+// try takes the key if it is free, and returns the function that lets go of it.
 func (l *locks[K]) try(key K) (unlock func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +40,7 @@ func (l *locks[K]) try(key K) (unlock func(), ok bool) {
 	return l.release(key, h), true
 }
 
-// lock waits for the key and gives the function that lets go of it.
+// lock waits for the key and returns the function that lets go of it.
 func (l *locks[K]) lock(key K) (unlock func()) {
 	l.mu.Lock()
 	h := l.held[key]

@@ -109,7 +109,7 @@ func (s *Service) look(ctx context.Context, r *gitcmd.Repo, tip gitstore.ObjectI
 // readmeEndings are those of a README, the best first.
 var readmeEndings = []string{".md", ".markdown", ".mkd", ".mdown", ".rst", ".adoc", ".asciidoc", ".org", ".textile", ".rdoc", ".creole", ".wiki", ".pod", "", ".txt"}
 
-// readmeOf gives the path of the file that explains a project, "" for none.
+// readmeOf returns the path of the file that explains a project, "" for none.
 func readmeOf(root []gitcmd.PathEntry) string {
 	best, at := "", len(readmeEndings)
 	for _, e := range root {
@@ -124,7 +124,7 @@ func readmeOf(root []gitcmd.PathEntry) string {
 	return best
 }
 
-// Tip gives the commit at the tip of the default branch, "" for none. It asks for no
+// Tip returns the commit at the tip of the default branch, "" for none. It asks for no
 // permission.
 func (s *Service) Tip(ctx context.Context, p *project.Project) (string, error) {
 	if p.DefaultBranch == nil {
@@ -144,7 +144,7 @@ func (s *Service) Tip(ctx context.Context, p *project.Project) (string, error) {
 	return tip.String(), nil
 }
 
-// Languages gives the languages of the default branch, measured now where that has not
+// Languages returns the languages of the default branch, measured now where that has not
 // been done since it moved. It requires ReadCode.
 func (s *Service) Languages(ctx context.Context, as authz.Actor, p *project.Project) ([]project.LanguageShare, error) {
 	r, err := s.Read(ctx, as, p)

@@ -91,7 +91,7 @@ type PushedRef struct {
 }
 
 // ErrMoved is the cause of the Conflict that MoveRefs gives when a reference no longer
-// stands at its old commit.
+// is at its old commit.
 var ErrMoved = errors.New("a reference moved meanwhile")
 
 // MoveRefs moves references in one git transaction and publishes Pushed. What is
@@ -146,7 +146,7 @@ func (s *Service) moveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 	return s.settle(ctx, intent, event, branch)
 }
 
-// moved gives the changes that move something.
+// moved returns the changes that move something.
 func moved(changes []RefChange) []RefChange {
 	return slices.DeleteFunc(slices.Clone(changes), func(c RefChange) bool { return c.Old == c.New })
 }
@@ -247,7 +247,7 @@ func describe(ctx context.Context, r *gitcmd.Repo, p *project.Project, c RefChan
 	return out, nil
 }
 
-// intention is what stands in ref_intents: enough to publish the event after a crash.
+// intention is what is in ref_intents: enough to publish the event after a crash.
 type intention struct {
 	Event  Pushed `json:"event"`
 	Branch string `json:"branch"` // the default branch that this push establishes, or ""

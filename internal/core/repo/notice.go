@@ -64,7 +64,7 @@ func (n *notices) leave(k noticeKey, lines []string, now time.Time) {
 	n.waiting[k] = notice{lines, now}
 }
 
-// take gives the text for a key once, "" for none.
+// take returns the text for a key once, "" for none.
 func (n *notices) take(k noticeKey, now time.Time) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -185,7 +185,7 @@ func (w *world) oddities() {
 	w.git.Trim() // it was written behind the server's back
 }
 
-// rev gives the commit of an odd reference.
+// rev returns the commit of an odd reference.
 func (w *world) rev(t *testing.T, name string) gitstore.ObjectID {
 	t.Helper()
 	id, err := gitstore.ParseObjectID(strings.TrimSpace(w.prints("rev-parse", name+"^{commit}")))

@@ -27,7 +27,7 @@ type PickError struct {
 	Code string // conflict, or empty where nothing is left to change
 }
 
-// Error gives the text.
+// Error returns the text.
 func (e *PickError) Error() string { return e.Text }
 
 // CherryPick makes the change of a commit once more on a branch, under the name of its
@@ -108,7 +108,7 @@ func (s *Service) pick(ctx context.Context, as authz.Actor, p *project.Project, 
 // pickCode says why a change cannot be made.
 type pickCode string
 
-// Error gives the code.
+// Error returns the code.
 func (c pickCode) Error() string { return string(c) }
 
 // side is the change that is brought onto a branch, and the commit to be.

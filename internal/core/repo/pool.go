@@ -33,7 +33,7 @@ func (PoolSweep) Kind() string { return "pools_sweep" }
 
 type poolID int64
 
-// poolPath gives a pool's place below the root of repositories.
+// poolPath returns a pool's place below the root of repositories.
 func poolPath(id poolID) string {
 	sum := sha256.Sum256([]byte("pool " + strconv.FormatInt(int64(id), 10)))
 	name := hex.EncodeToString(sum[:])
@@ -127,7 +127,7 @@ func (s *Service) retirePool(ctx context.Context, fork *gitcmd.Repo, source proj
 	return nil
 }
 
-// LeavePool gives the repository of a project all that it borrows, and ends its
+// LeavePool returns the repository of a project all that it borrows, and ends its
 // membership of the pool.
 func (s *Service) LeavePool(ctx context.Context, args PoolLeaving) error {
 	defer s.locks.lock(fillLock(args.ProjectID))()

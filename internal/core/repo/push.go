@@ -83,7 +83,7 @@ func (s *Service) requirePush(ctx context.Context, as authz.Actor, p *project.Pr
 	return nil
 }
 
-// pusher gives the user in whose name the actor pushes: itself, or the maker of a deploy
+// pusher returns the user in whose name the actor pushes: itself, or the maker of a deploy
 // key, who must be able to see the project still.
 func (s *Service) pusher(ctx context.Context, as authz.Actor, p *project.Project) (authz.Actor, error) {
 	if as.Deploy.KeyID == 0 {
@@ -214,7 +214,7 @@ func (p *Push) renewed(ctx context.Context) error {
 	return err
 }
 
-// Apply moves the references that Check let through, all in one transaction, and gives
+// Apply moves the references that Check let through, all in one transaction, and returns
 // a verdict for each and what the person who pushes should know.
 func (p *Push) Apply(ctx context.Context, changes []RefChange) (results []RefResult, message string, err error) {
 	p.mu.Lock()
@@ -271,7 +271,7 @@ func (p *Push) broadcasts(ctx context.Context) string {
 	return out.String()
 }
 
-// obey does what the options of the push ask for and gives the warnings that come of it.
+// obey does what the options of the push ask for and returns the warnings that come of it.
 func (p *Push) obey(ctx context.Context, changes []RefChange) string {
 	p.mu.Lock()
 	options := p.options
@@ -331,7 +331,7 @@ func banner(heading, text string) string {
 // hinted is for how many branches of a push people read something.
 const hinted = 10
 
-// hint gives what people read after pushing branches.
+// hint returns what people read after pushing branches.
 func (p *Push) hint(ctx context.Context, changes []RefChange) string {
 	if !p.project.PrintingMergeRequestLinkEnabled {
 		return ""

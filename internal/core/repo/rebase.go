@@ -32,7 +32,7 @@ type RebaseInput struct {
 
 // Rebase makes the commits of a branch again on top of another commit, as if they had been
 // begun there: authors, their times and messages stay, the actor commits. Merges are left
-// out, and so is what is there already. A branch that stands on that commit stays as it is.
+// out, and so is what is there already. A branch that is on that commit stays as it is.
 // Forbidden where the actor may not push over the branch, NotFound where it is gone.
 func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project, in RebaseInput) error {
 	if err := s.MayCommit(ctx, as, p, in.Branch); err != nil {
@@ -89,7 +89,7 @@ func (s *Service) rebaseOnce(ctx context.Context, as authz.Actor, p *project.Pro
 	return s.landWith(ctx, as, p, quarantine, landing{ByAPI, RefChange{Ref: ref, Old: tip, New: head}, in.Options})
 }
 
-// Replay makes the commits of tip that onto does not have again on top of it, and gives the
+// Replay makes the commits of tip that onto does not have again on top of it, and returns the
 // last of them. What git cannot do by itself is ErrRebase. It asks for no permission.
 func Replay(ctx context.Context, q *gitcmd.Quarantine, tip, onto gitstore.ObjectID, by gitstore.Signature) (gitstore.ObjectID, error) {
 	if _, err := q.MergeBase(ctx, tip, onto); errors.Is(err, gitstore.ErrNotFound) {

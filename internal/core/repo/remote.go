@@ -19,12 +19,12 @@ type Remote struct {
 	attached *Attached
 }
 
-// Remote gives the repository of a project to git clients.
+// Remote returns the repository of a project to git clients.
 func (s *Service) Remote(p *project.Project) *Remote {
 	return &Remote{Project: p, Namespace: p.NamespaceID, service: s}
 }
 
-// RemoteOf gives the repository of a wiki or snippet in a namespace to git clients.
+// RemoteOf returns the repository of a wiki or snippet in a namespace to git clients.
 func (s *Service) RemoteOf(a *Attached, in authz.NamespaceID) *Remote {
 	return &Remote{Namespace: in, service: s, attached: a}
 }

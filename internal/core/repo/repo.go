@@ -101,25 +101,25 @@ type Service struct {
 	flushing lastuse.Loop
 }
 
-// MergeRequests is what repositories need of merge requests, which stand above them.
+// MergeRequests is what repositories need of merge requests, which are above them.
 type MergeRequests interface {
-	// PushHint gives the lines that a person who pushed these branches reads, such as
+	// PushHint returns the lines that a person who pushed these branches reads, such as
 	// where to open a merge request.
 	PushHint(ctx context.Context, as authz.Actor, p *project.Project, branches []string) (string, error)
 	// PushOptions does what the options of a push ask for after its references have
-	// moved, and gives what the person who pushed is warned of.
+	// moved, and returns what the person who pushed is warned of.
 	PushOptions(ctx context.Context, as authz.Actor, p *project.Project, changes []RefChange, options []string) (string, error)
-	// Requested gives the branches of a project that open merge requests come from or go
+	// Requested returns the branches of a project that open merge requests come from or go
 	// to.
 	Requested(ctx context.Context, id project.ID) (map[string]bool, error)
 }
 
-// Above is what stands above repositories.
+// Above is what is above repositories.
 type Above struct {
 	MergeRequests MergeRequests
 }
 
-// Connect gives the service what stands above it, once and before the first use.
+// Connect returns the service what is above it, once and before the first use.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service. Call Connect before the first use.
@@ -130,7 +130,7 @@ func New(d Deps) *Service {
 	}
 }
 
-// diskPath gives a repository's place below the root of its storage. It is derived from
+// diskPath returns a repository's place below the root of its storage. It is derived from
 // the project's id alone, so that renames and transfers move nothing.
 func diskPath(id project.ID) string {
 	sum := sha256.Sum256([]byte(strconv.FormatInt(int64(id), 10)))
@@ -138,7 +138,7 @@ func diskPath(id project.ID) string {
 	return filepath.Join("@hashed", name[:2], name[2:4], name+".git")
 }
 
-// DiskPath gives the repository's place below the root of its storage, without the
+// DiskPath returns the repository's place below the root of its storage, without the
 // ending. It requires ReadStorage.
 func (s *Service) DiskPath(ctx context.Context, as authz.Actor, p *project.Project) (string, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadStorage, p.Subject()); err != nil {
@@ -147,7 +147,7 @@ func (s *Service) DiskPath(ctx context.Context, as authz.Actor, p *project.Proje
 	return strings.TrimSuffix(diskPath(p.ID), ".git"), nil
 }
 
-// Open gives the repository of a project. One that a crash kept from being made is made
+// Open returns the repository of a project. One that a crash kept from being made is made
 // now.
 func (s *Service) Open(ctx context.Context, p *project.Project) (*gitcmd.Repo, error) {
 	intx.MustNot(ctx, "a repository is opened")

@@ -104,7 +104,7 @@ func search(ctx context.Context, r *gitcmd.Repo, commit gitstore.ObjectID, err e
 	return page.With(part, found), nil
 }
 
-// firstLines gives the first lines of a file of text that is not large.
+// firstLines returns the first lines of a file of text that is not large.
 func firstLines(ctx context.Context, r *gitcmd.Repo, id gitstore.ObjectID) (string, error) {
 	content, err := r.Blob(ctx, id, largestHead)
 	if errors.Is(err, gitstore.ErrTooLarge) {

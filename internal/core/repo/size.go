@@ -78,7 +78,7 @@ func (s *sizes) forget(id project.ID) {
 	delete(s.known, id)
 }
 
-// begin gives what a measurement that begins now needs when it ends.
+// begin returns what a measurement that begins now needs when it ends.
 func (s *sizes) begin(ctx context.Context, id project.ID) (added int64, known bool, err error) {
 	s.mu.Lock()
 	z := s.known[id]
@@ -105,7 +105,7 @@ func (s *sizes) end(ctx context.Context, id project.ID, bytes, added int64, now 
 	return nil
 }
 
-// room gives how many bytes of objects a repository may still get, what it takes now, and
+// room returns how many bytes of objects a repository may still get, what it takes now, and
 // its limit; 0 is none. It is measured at first, and once in a while if there seems to be no
 // room for more bytes. The bytes are those of a quarantine, and count from then on if there
 // is room for them; without one nothing counts.
@@ -160,7 +160,7 @@ func (s *Service) room(ctx context.Context, p *project.Project, inside *gitcmd.R
 	return limit - taken, taken, limit, nil
 }
 
-// arriving gives the bytes of the quarantines that passed and are not part of the repository
+// arriving returns the bytes of the quarantines that passed and are not part of the repository
 // yet, and forgets those that are gone. z is locked.
 func (z *size) arriving(ctx context.Context, r *gitcmd.Repo) (int64, error) {
 	on, err := r.ArrivingBytes(ctx)
@@ -192,7 +192,7 @@ func (s *Service) judgeSize(ctx context.Context, p *project.Project, inside *git
 	return refuse("", fmt.Sprintf(textFull, quota.Bytes(taken+more), quota.Bytes(limit)))
 }
 
-// mostInput gives how many bytes a pack may have, 0 for any number, and what people read
+// mostInput returns how many bytes a pack may have, 0 for any number, and what people read
 // whose pack has more.
 func (p *Push) mostInput(ctx context.Context) (most int64, text string, err error) {
 	if set := p.service.Settings.Current().ReceiveMaxInputSize; set != nil {
@@ -208,7 +208,7 @@ func (p *Push) mostInput(ctx context.Context) (most int64, text string, err erro
 	return most, text, nil
 }
 
-// mostInput gives the smaller of a bound that everybody has and the room of the project.
+// mostInput returns the smaller of a bound that everybody has and the room of the project.
 func (s *Service) mostInput(ctx context.Context, p *project.Project, most int64, text string) (int64, string, error) {
 	left, taken, limit, err := s.room(ctx, p, nil, 1)
 	if err != nil || limit == 0 || most > 0 && most <= left {

@@ -51,7 +51,7 @@ func (w *world) bring(r *gitcmd.Repo, parent gitstore.ObjectID, bytes int) (*git
 	return q, id, err
 }
 
-// push pushes the commit of a quarantine to a new branch and gives the refusal.
+// push pushes the commit of a quarantine to a new branch and returns the refusal.
 func (w *world) push(p *project.Project, q *gitcmd.Quarantine, name string, id gitstore.ObjectID) (refusal string, err error) {
 	ctx := w.T.Context()
 	push, err := w.repos.BeginPush(ctx, w.developer, p)

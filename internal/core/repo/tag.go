@@ -218,7 +218,7 @@ func tag(ctx context.Context, r *gitcmd.Repo, ref gitstore.Ref) (*Tag, error) {
 	return t, nil
 }
 
-// FindTag gives one tag.
+// FindTag returns one tag.
 func (s *Service) FindTag(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Tag, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {

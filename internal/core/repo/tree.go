@@ -89,7 +89,7 @@ var treeTokens = page.Order{page.Text("commit", ""), page.Text("path", "")}
 
 var errTreeToken = errs.Bad("page_token is invalid")
 
-// treeByToken gives a page of a keyset listing.
+// treeByToken returns a page of a keyset listing.
 func treeByToken(ctx context.Context, r *gitcmd.Repo, commit gitstore.ObjectID, f TreeFilter) (TreePage, error) {
 	if f.After == "" {
 		f.After = f.Cursor
@@ -125,7 +125,7 @@ func treeByToken(ctx context.Context, r *gitcmd.Repo, commit gitstore.ObjectID, 
 	return out, nil
 }
 
-// readTreeToken gives the path that a token names and the commit in which it does. Exact
+// readTreeToken returns the path that a token names and the commit in which it does. Exact
 // says that it came from TreePage; anything else may be a path or an object id.
 func readTreeToken(ctx context.Context, r *gitcmd.Repo, commit gitstore.ObjectID, token string) (path string, in gitstore.ObjectID, exact bool, err error) {
 	values, err := treeTokens.Values(token)

@@ -25,7 +25,7 @@ type treeEdit struct {
 	staged map[string]staged
 }
 
-// apply plays the actions one after the other and gives the resulting tree.
+// apply plays the actions one after the other and returns the resulting tree.
 func (t *treeEdit) apply(ctx context.Context, actions []Action) (gitstore.ObjectID, error) {
 	for i := range actions {
 		if err := t.action(ctx, &actions[i]); err != nil {
@@ -142,7 +142,7 @@ func (t *treeEdit) put(ctx context.Context, a *Action, mode gitstore.Mode) error
 	return nil
 }
 
-// mode gives the mode of a file that had one after the action. A symbolic link stays one:
+// mode returns the mode of a file that had one after the action. A symbolic link stays one:
 // what it names is no program.
 func (a *Action) mode(old gitstore.Mode) gitstore.Mode {
 	switch {
@@ -154,7 +154,7 @@ func (a *Action) mode(old gitstore.Mode) gitstore.Mode {
 	return gitstore.ModeFile
 }
 
-// file gives a file as the actions so far leave it.
+// file returns a file as the actions so far leave it.
 func (t *treeEdit) file(ctx context.Context, path string) (staged, error) {
 	if f, ok := t.staged[path]; ok {
 		if f.id.IsZero() {
@@ -165,7 +165,7 @@ func (t *treeEdit) file(ctx context.Context, path string) (staged, error) {
 	return t.stored(ctx, path)
 }
 
-// stored gives a file of the parent commit. A folder is no file.
+// stored returns a file of the parent commit. A folder is no file.
 func (t *treeEdit) stored(ctx context.Context, path string) (staged, error) {
 	if t.parent.IsZero() {
 		return staged{}, gitstore.ErrNotFound

@@ -128,10 +128,10 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// as gives the project for an actor, as it is now.
+// as returns the project for an actor, as it is now.
 func (w *world) as(who authz.Actor) *project.Project { w.T.Helper(); return w.Find(who, w.id) }
 
-// open gives the repository.
+// open returns the repository.
 func (w *world) open() *gitcmd.Repo {
 	w.T.Helper()
 	r, err := w.repos.Open(w.T.Context(), w.as(w.owner))
@@ -139,7 +139,7 @@ func (w *world) open() *gitcmd.Repo {
 	return r
 }
 
-// put writes a file onto a branch as the owner and gives the commit.
+// put writes a file onto a branch as the owner and returns the commit.
 func (w *world) put(branch, path, content string) *gitstore.Commit {
 	w.T.Helper()
 	in := repo.CommitInput{

@@ -25,7 +25,7 @@ type Deps struct {
 
 // MergeRequests are the merge requests that close issues.
 type MergeRequests interface {
-	// Subjects gives the permission subjects of those that the actor may read.
+	// Subjects returns the permission subjects of those that the actor may read.
 	Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error)
 }
 

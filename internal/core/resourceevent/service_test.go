@@ -221,7 +221,7 @@ func TestService_promoted(t *testing.T) {
 }
 
 func (w *world) subject() authz.Subject {
-	return authz.Subject{Thing: "Group", Namespace: w.group, Visibility: authz.Public}
+	return authz.Subject{Noun: "Group", Namespace: w.group, Visibility: authz.Public}
 }
 
 // A change of thousands of labels at once is recorded in order.

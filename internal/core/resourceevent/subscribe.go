@@ -37,7 +37,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, func(ctx context.Context, e issue.Updated) error { return s.issueChanged(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e issue.Closed) error { return s.stateOfIssue(ctx, e.Fact, "closed", e.Cause) })
 	event.On(b, name, func(ctx context.Context, e issue.Reopened) error { return s.state(ctx, e, "reopened") })
-	event.On(b, name, func(ctx context.Context, e noteable.Deleted) error { return s.clear(ctx, e.Gone()) })
+	event.On(b, name, func(ctx context.Context, e noteable.Deleted) error { return s.clear(ctx, e.Noteable()) })
 	event.On(b, name, func(ctx context.Context, e epic.Created) error { return s.epicChanged(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e epic.Updated) error { return s.epicChanged(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e epic.Closed) error { return s.state(ctx, e, "closed") })
@@ -50,7 +50,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.milestoneDeleted)
 }
 
-// copyIssue gives an issue that was moved or cloned the events of the other one.
+// copyIssue returns an issue that was moved or cloned the events of the other one.
 func (s *Service) copyIssue(ctx context.Context, e issue.Created) error {
 	const same = `user_id, action, state, label_id, milestone_id, iteration_id, weight, source_commit, source_merge_request_id, created_at`
 	_, err := s.DB.Exec(ctx, "INSERT INTO resource_events (kind, resource_type, resource_id, project_id, "+same+`)
@@ -128,7 +128,7 @@ func (s *Service) stateOfIssue(ctx context.Context, f issue.Fact, state string, 
 	return s.record(ctx, e)
 }
 
-// labels gives an event for each label that was added or removed.
+// labels returns an event for each label that was added or removed.
 func labels(like Event, before, after []label.Label) []Event {
 	var out []Event
 	like.Kind = Label
@@ -149,7 +149,7 @@ func labels(like Event, before, after []label.Label) []Event {
 	return out
 }
 
-// milestones gives the event of another milestone: that one where it was set, the former one where
+// milestones returns the event of another milestone: that one where it was set, the former one where
 // there is none any more.
 func milestones(like Event, before, after *milestone.ID, state string) []Event {
 	if same(before, after) {

@@ -13,7 +13,7 @@ import (
 	"tenon/internal/base/secret"
 )
 
-// Authenticate gives the runner with an authentication token. One that is unknown or expired
+// Authenticate returns the runner with an authentication token. One that is unknown or expired
 // is Forbidden.
 func (s *Service) Authenticate(ctx context.Context, token string) (*Runner, error) {
 	if token == "" || len(token) > secret.MaxToken {

@@ -41,7 +41,7 @@ func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []ID) (ma
 	return out, nil
 }
 
-// OwnerProjects gives the first project of project runners, as far as the actor may read it, in two statements.
+// OwnerProjects returns the first project of project runners, as far as the actor may read it, in two statements.
 func (s *Service) OwnerProjects(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*project.Project, error) {
 	type first struct {
 		RunnerID  ID         `db:"runner_id"`
@@ -71,7 +71,7 @@ func (s *Service) OwnerProjects(ctx context.Context, as authz.Actor, ids []ID) (
 	return out, err
 }
 
-// ManagersByIDs gives machines of runners whose details the actor may read.
+// ManagersByIDs returns machines of runners whose details the actor may read.
 func (s *Service) ManagersByIDs(ctx context.Context, as authz.Actor, ids []ManagerID) (map[ManagerID]*Manager, error) {
 	var w db.Where
 	w.In("m.id", ids)

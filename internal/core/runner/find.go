@@ -13,7 +13,7 @@ import (
 // columns are those of a runner, alias r.
 var columns = db.Columns[Runner]("r")
 
-// readableSQL gives a condition on rows of runners (alias r) that holds for those whose details
+// readableSQL returns a condition on rows of runners (alias r) that holds for those whose details
 // the actor may read: instance runners, and those of groups and projects where it is at
 // least Maintainer.
 func (s *Service) readableSQL(as authz.Actor) (cond string, args []any) {
@@ -27,7 +27,7 @@ func (s *Service) readableSQL(as authz.Actor) (cond string, args []any) {
 	return "(r.runner_type = 'instance_type' OR " + owned + ")", args
 }
 
-// ownedSQL gives a condition that holds for the runners of groups where the actor has at least
+// ownedSQL returns a condition that holds for the runners of groups where the actor has at least
 // the level, and of projects where it is at least Maintainer.
 func (s *Service) ownedSQL(as authz.Actor, group authz.Level) (cond string, args []any) {
 	groups, args := s.Policy.ReachSQL(as, group)
@@ -36,7 +36,7 @@ func (s *Service) ownedSQL(as authz.Actor, group authz.Level) (cond string, args
 		" WHERE op.runner_id = r.id AND NOT o.pending_delete AND o.namespace_id IN (" + projects + ")))", append(args, more...)
 }
 
-// Find gives a runner. One whose details the actor may not read is Forbidden: runners have
+// Find returns a runner. One whose details the actor may not read is Forbidden: runners have
 // numbers, and that there is one with a number is no secret.
 func (s *Service) Find(ctx context.Context, as authz.Actor, id ID) (*Runner, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadRunner, authz.Subject{}); err != nil {
@@ -75,7 +75,7 @@ func (s *Service) holds(ctx context.Context, id ID, condition func() (string, []
 	return true, nil
 }
 
-// ByIDs gives runners by id, without those whose details the actor may not read.
+// ByIDs returns runners by id, without those whose details the actor may not read.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Runner, error) {
 	var w db.Where
 	w.In("r.id", ids)
@@ -84,7 +84,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	return s.load(ctx, w)
 }
 
-// Load gives runners by id. It asks for no permission.
+// Load returns runners by id. It asks for no permission.
 func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Runner, error) {
 	var w db.Where
 	w.In("r.id", ids)

@@ -95,7 +95,7 @@ func (r *Runner) check() error {
 
 const maxTimeout = 1 << 31 // seconds; as long as the column of any client
 
-// sentence gives the messages of fields as one text.
+// sentence returns the messages of fields as one text.
 func sentence(fields []errs.Field) string {
 	var parts []string
 	for _, f := range fields {

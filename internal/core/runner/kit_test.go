@@ -59,7 +59,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 
 func (w *world) now() time.Time { return w.Now().Add(w.later) }
 
-// row makes a runner and gives it and its token.
+// row makes a runner and returns it and its token.
 func (w *world) row(kind runner.Type, more coretest.Row, projects ...project.ID) (*runner.Runner, string) {
 	w.T.Helper()
 	token := secret.NewToken("glrt-")
@@ -78,7 +78,7 @@ func (w *world) row(kind runner.Type, more coretest.Row, projects ...project.ID)
 	return all[id], token
 }
 
-// tag gives a runner a tag for lists.
+// tag returns a runner a tag for lists.
 func (w *world) tag(id runner.ID, name string) {
 	w.T.Helper()
 	if _, err := w.DB.Exec(context.Background(), "INSERT INTO runner_tags (runner_id, name) VALUES (?, ?)", id, name); err != nil {
@@ -97,7 +97,7 @@ func (w *world) set(name, value string) {
 	}
 }
 
-// groupPlace gives a group as its owner sees it.
+// groupPlace returns a group as its owner sees it.
 func (w *world) groupPlace(as authz.Actor, id authz.NamespaceID) authz.Place {
 	w.T.Helper()
 	g, err := w.places.FindByID(context.Background(), as, id)

@@ -126,7 +126,7 @@ func (s *Service) list(ctx context.Context, w db.Where, f Filter) (page.Page[Run
 	return list, nil
 }
 
-// List gives the runners of the groups that the actor owns and of the projects that it
+// List returns the runners of the groups that the actor owns and of the projects that it
 // maintains, by id.
 func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[Runner], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadRunner, authz.Subject{}); err != nil {
@@ -141,7 +141,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	return s.list(ctx, w, f)
 }
 
-// ListAll gives all runners by id. Only administrators may.
+// ListAll returns all runners by id. Only administrators may.
 func (s *Service) ListAll(ctx context.Context, as authz.Actor, f Filter) (page.Page[Runner], error) {
 	if err := s.Policy.Require(ctx, as, authz.ListAllRunners, authz.Subject{}); err != nil {
 		return page.Page[Runner]{}, err
@@ -199,7 +199,7 @@ func (s *Service) listOfGroup(ctx context.Context, as authz.Actor, g *namespace.
 	return s.list(ctx, w, f)
 }
 
-// Managers gives the machines that use a runner, the last one first.
+// Managers returns the machines that use a runner, the last one first.
 func (s *Service) Managers(ctx context.Context, as authz.Actor, id ID, r page.Range) (page.Page[Manager], error) {
 	if _, err := s.Find(ctx, as, id); err != nil {
 		return page.Page[Manager]{}, err
@@ -237,7 +237,7 @@ type View struct {
 // maxShown is how many projects a view of a runner names.
 const maxShown = 1000
 
-// View gives what the actor may see of a runner that it found.
+// View returns what the actor may see of a runner that it found.
 func (s *Service) View(ctx context.Context, as authz.Actor, r *Runner) (*View, error) {
 	v := &View{Runner: *r, Projects: []*project.Project{}}
 	v.Digest, v.MaintenanceNote = "", nil
@@ -273,7 +273,7 @@ func (s *Service) View(ctx context.Context, as authz.Actor, r *Runner) (*View, e
 	return v, nil
 }
 
-// projectsOf gives the projects of a runner that the actor belongs to; administrators get all.
+// projectsOf returns the projects of a runner that the actor belongs to; administrators get all.
 func (s *Service) projectsOf(ctx context.Context, as authz.Actor, id ID) ([]project.ID, error) {
 	var w db.Where
 	w.And("x.runner_id = ?", id)
@@ -290,7 +290,7 @@ func (s *Service) projectsOf(ctx context.Context, as authz.Actor, id ID) ([]proj
 	return ids, nil
 }
 
-// Projects gives the projects of a runner that the actor belongs to, in the order in which it
+// Projects returns the projects of a runner that the actor belongs to, in the order in which it
 // was assigned to them; administrators get all.
 func (s *Service) Projects(ctx context.Context, as authz.Actor, id ID, r page.Range) (page.Page[*project.Project], error) {
 	none := page.Page[*project.Project]{}

@@ -49,7 +49,7 @@ func (s *Service) newRegistration(kind Type, of *authz.NamespaceID) (*registrati
 	return r, token
 }
 
-// RegistrationTokens gives the registration tokens of those of the places, by namespace, that
+// RegistrationTokens returns the registration tokens of those of the places, by namespace, that
 // the actor administrates. It makes those that are missing.
 func (s *Service) RegistrationTokens(ctx context.Context, as authz.Actor, places []authz.Place) (map[authz.NamespaceID]string, error) {
 	var of []authz.NamespaceID
@@ -158,7 +158,7 @@ func (s *Service) ResetRegistration(ctx context.Context, as authz.Actor, at auth
 	return token, nil
 }
 
-// renew gives a runner another authentication token.
+// renew returns a runner another authentication token.
 func (s *Service) renew(r *Runner) string {
 	prefix := s.Settings.Current().TokenPrefix(TokenPrefix)
 	if r.Registered {
@@ -182,7 +182,7 @@ func (s *Service) expiry(kind Type) *db.Time {
 	return &at
 }
 
-// ResetToken gives a runner another authentication token. The second result is the secret: it
+// ResetToken returns a runner another authentication token. The second result is the secret: it
 // is shown once and not kept.
 func (s *Service) ResetToken(ctx context.Context, as authz.Actor, id ID) (*Runner, string, error) {
 	if _, err := s.Owned(ctx, as, id); err != nil {

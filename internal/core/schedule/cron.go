@@ -18,7 +18,7 @@ var fields = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cr
 func parseCron(text string) cron.Schedule {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "=") || strings.HasPrefix(text, "@every") {
-		return nil // a time zone stands in a field of its own
+		return nil // a time zone is in a field of its own
 	}
 	if parts := strings.Fields(text); len(parts) == 5 {
 		parts[4] = weekdays(parts[4])
@@ -46,7 +46,7 @@ func weekdays(field string) string {
 	return strings.Join(items, ",")
 }
 
-// next gives the first time after a moment at which a schedule runs; false is never, within five years.
+// next returns the first time after a moment at which a schedule runs; false is never, within five years.
 func next(text, zone string, after time.Time) (time.Time, bool) {
 	s, l := parseCron(text), timezone.Load(zone)
 	if s == nil || l == nil {

@@ -162,7 +162,7 @@ func (s *Service) run(ctx context.Context, args run) error {
 	return err
 }
 
-// runner gives the user of a schedule, who may run it, and the project; nil for one that is archived for now. Errors of a kind are the reasons why the user may not.
+// runner returns the user of a schedule, who may run it, and the project; nil for one that is archived for now. Errors of a kind are the reasons why the user may not.
 func (s *Service) runner(ctx context.Context, row *Schedule, user authz.UserID) (authz.Actor, *project.Project, error) {
 	as, err := s.Accounts.StandIn(ctx, strconv.FormatInt(int64(user), 10))
 	if err != nil {

@@ -122,7 +122,7 @@ type Filter struct {
 	page.Range
 }
 
-// List gives the schedules of a project by id.
+// List returns the schedules of a project by id.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (page.Page[Schedule], error) {
 	if err := s.readable(ctx, as, p); err != nil {
 		return page.Page[Schedule]{}, err
@@ -142,7 +142,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	return list, nil
 }
 
-// Find gives a schedule of a project.
+// Find returns a schedule of a project.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*Schedule, error) {
 	if err := s.readable(ctx, as, p); err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (s *Service) find(ctx context.Context, p *project.Project, id ID) (*Schedul
 	return &row, nil
 }
 
-// own gives a schedule that the actor may change: its owner, who still has the right to make pipelines.
+// own returns a schedule that the actor may change: its owner, who still has the right to make pipelines.
 func (s *Service) own(ctx context.Context, as authz.Actor, p *project.Project, id ID, ability authz.Ability) (*Schedule, error) {
 	if err := s.Policy.Require(ctx, as, authz.CreatePipeline, p.Subject()); err != nil {
 		return nil, err
@@ -348,7 +348,7 @@ func (s *Service) Pipelines(ctx context.Context, as authz.Actor, p *project.Proj
 	return s.CI.List(ctx, as, p, f)
 }
 
-// Last gives the newest pipeline of a schedule that was read for the caller, nil where there is none.
+// Last returns the newest pipeline of a schedule that was read for the caller, nil where there is none.
 func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*ci.Pipeline, error) {
 	list, err := s.Pipelines(ctx, as, p, id, ci.PipelineFilter{Range: page.Range{Limit: 1}})
 	if err != nil || len(list.Items) == 0 {

@@ -46,7 +46,7 @@ func (s *Service) shown(v *variable) ci.Variable {
 	return ci.Variable{Key: v.Key, Value: value, File: v.File, Raw: v.Raw}
 }
 
-// load gives the variables of a schedule by key, as they are stored.
+// load returns the variables of a schedule by key, as they are stored.
 func (s *Service) load(ctx context.Context, of ID) ([]variable, error) {
 	rows, err := db.Select[variable](ctx, s.DB, "SELECT "+variableColumns+" FROM pipeline_schedule_variables v WHERE v.schedule_id = ? ORDER BY v.key", of)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Service) load(ctx context.Context, of ID) ([]variable, error) {
 	return rows, nil
 }
 
-// opened gives the variables of a schedule for a pipeline.
+// opened returns the variables of a schedule for a pipeline.
 func (s *Service) opened(ctx context.Context, of ID) ([]ci.Variable, error) {
 	rows, err := s.load(ctx, of)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Service) opened(ctx context.Context, of ID) ([]ci.Variable, error) {
 	return out, nil
 }
 
-// Variables gives the variables of a schedule to those who may change it, nil to all others who may read it.
+// Variables returns the variables of a schedule to those who may change it, nil to all others who may read it.
 func (s *Service) Variables(ctx context.Context, as authz.Actor, p *project.Project, row *Schedule) ([]ci.Variable, error) {
 	may, err := s.Policy.Can(ctx, as, authz.CreatePipeline, p.Subject().Reading())
 	if err == nil && may {
@@ -90,7 +90,7 @@ func (s *Service) Variables(ctx context.Context, as authz.Actor, p *project.Proj
 	return out, nil
 }
 
-// FindVariable gives a variable of a schedule to its owner.
+// FindVariable returns a variable of a schedule to its owner.
 func (s *Service) FindVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, key string) (*ci.Variable, error) {
 	if err := s.Policy.Require(ctx, as, authz.CreatePipeline, p.Subject().Reading()); err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (s *Service) setsVariables(ctx context.Context, as authz.Actor, p *project.
 	return err
 }
 
-// AddVariable gives a schedule of the actor another variable.
+// AddVariable returns a schedule of the actor another variable.
 func (s *Service) AddVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, v ci.Variable) error {
 	if err := s.writesVariables(ctx, as, p, id); err != nil {
 		return err
@@ -272,7 +272,7 @@ func (s *Service) edit(ctx context.Context, id ID, edits []VariableEdit) error {
 	return db.InsertRows(ctx, s.DB, "pipeline_schedule_variables", set, "ON CONFLICT (schedule_id, key) DO UPDATE SET sealed = excluded.sealed, file = excluded.file")
 }
 
-// DeleteVariable deletes a variable of a schedule of the actor and gives what it was.
+// DeleteVariable deletes a variable of a schedule of the actor and returns what it was.
 func (s *Service) DeleteVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, key string) (*ci.Variable, error) {
 	if _, err := s.own(ctx, as, p, id, authz.UpdateSchedule); err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ func (s *Service) Notes(ctx context.Context, as authz.Actor, at authz.Place, q Q
 	return page.Map(found, func(row *commentRow) Comment { return Comment{notes[row.ID], row.IID} }), nil
 }
 
-// commentsOf adds the place to the conditions, and gives what an index finds of it.
+// commentsOf adds the place to the conditions, and returns what an index finds of it.
 func (s *Service) commentsOf(as authz.Actor, at authz.Place, q Query, w *db.Where) []page.Candidates {
 	if at.IsProject() {
 		w.And("c.project_id = ?", at.ID)
@@ -117,7 +117,7 @@ func (s *Service) readComments(ctx context.Context, as authz.Actor, at authz.Pla
 	kinds := kindConditions{}
 	kinds.add(noteable.Commit, "EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = c.project_id AND NOT p.pending_delete AND "+code+")", more)
 	for _, kind := range s.searched() {
-		cond, more := kind.Things.(noteable.Readable).ReadableSQL(as, "c.noteable_id")
+		cond, more := kind.Provider.(noteable.Readable).ReadableSQL(as, "c.noteable_id")
 		kinds.add(kind.Kind, cond, more)
 	}
 	kinds.where(w)
@@ -129,7 +129,7 @@ func (s *Service) readComments(ctx context.Context, as authz.Actor, at authz.Pla
 // searched lists the kinds whose comments are found, but for commits.
 func (s *Service) searched() []noteable.Known {
 	return slices.DeleteFunc(slices.Clone(s.Kinds.All()), func(k noteable.Known) bool {
-		_, readable := k.Things.(noteable.Readable)
+		_, readable := k.Provider.(noteable.Readable)
 		return !k.Searched || !readable
 	})
 }
@@ -153,10 +153,10 @@ func (s *Service) readCommentsIn(ctx context.Context, as authz.Actor, p *project
 	}
 	for _, kind := range s.searched() {
 		cond, args := "", []any(nil)
-		if things, ok := kind.Things.(ReadableIn); ok {
+		if things, ok := kind.Provider.(ReadableIn); ok {
 			cond, args, err = things.ReadableInSQL(ctx, as, p, "c.noteable_id")
 		} else {
-			cond, args = kind.Things.(noteable.Readable).ReadableSQL(as, "c.noteable_id")
+			cond, args = kind.Provider.(noteable.Readable).ReadableSQL(as, "c.noteable_id")
 		}
 		if err != nil {
 			return err

@@ -111,7 +111,7 @@ func (s *Service) require(ctx context.Context, as authz.Actor, at authz.Place, s
 	return len(q.terms()) == 0, check(at, scope)
 }
 
-// open gives the empty page in place of a refusal: a place has nothing of a kind that the actor
+// open returns the empty page in place of a refusal: a place has nothing of a kind that the actor
 // may not read there.
 func open[T any](q Query, list page.Page[T], err error) (page.Page[T], error) {
 	if errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) {

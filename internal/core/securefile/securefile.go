@@ -1,4 +1,4 @@
-// Package securefile keeps files that jobs of a project need and that stand in no repository,
+// Package securefile keeps files that jobs of a project need and that are in no repository,
 // such as keys for signing.
 package securefile
 
@@ -92,7 +92,7 @@ func New(d Deps) *Service {
 
 var columns = db.Columns[File]("f")
 
-// List gives the files of a project by id.
+// List returns the files of a project by id.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[File], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadSecureFiles, p.Subject()); err != nil {
 		return page.Page[File]{}, err
@@ -106,7 +106,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	return list, nil
 }
 
-// Find gives a file of a project.
+// Find returns a file of a project.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*File, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadSecureFiles, p.Subject()); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (s *Service) find(ctx context.Context, p *project.Project, id ID) (*File, e
 	return &f, nil
 }
 
-// Read gives a file of a project with its content.
+// Read returns a file of a project with its content.
 func (s *Service) Read(ctx context.Context, as authz.Actor, p *project.Project, id ID) (_ *File, content []byte, err error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadSecureFiles, p.Subject()); err != nil {
 		return nil, nil, err

@@ -64,7 +64,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	return w
 }
 
-// objects gives what the files of the store hold.
+// objects returns what the files of the store hold.
 func (w *world) objects() []string {
 	w.T.Helper()
 	var out []string

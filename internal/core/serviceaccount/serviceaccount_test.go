@@ -383,7 +383,7 @@ func TestService_Delete(t *testing.T) {
 				t.Errorf("account %d of a deleted group signs on: %v", i, err)
 			}
 		}
-		gone := serviceaccount.GroupGone{Group: g.Namespace, By: ann.UserID}
+		gone := serviceaccount.GroupDeleted{Group: g.Namespace, By: ann.UserID}
 		if !slices.Contains(f.queue, job.Args(gone)) {
 			t.Fatalf("got jobs %v", f.queue)
 		}

@@ -12,14 +12,14 @@ import (
 	"tenon/internal/core/namespace"
 )
 
-// GroupGone asks for the service accounts of a deleted group to be deleted. They are blocked since the group is gone.
-type GroupGone struct {
+// GroupDeleted asks for the service accounts of a deleted group to be deleted. They are blocked since the group is gone.
+type GroupDeleted struct {
 	Group authz.NamespaceID `json:"group_id"`
 	By    authz.UserID      `json:"by"`
 }
 
 // Kind names the job.
-func (GroupGone) Kind() string { return "delete_service_accounts_of_group" }
+func (GroupDeleted) Kind() string { return "delete_service_accounts_of_group" }
 
 // Subscribe registers what happens with service accounts when something else happens.
 func (s *Service) Subscribe(b *event.Bus) {
@@ -28,7 +28,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 		if err != nil || !barred {
 			return err
 		}
-		return s.Jobs.Enqueue(ctx, GroupGone{Group: e.Row().ID, By: e.By.UserID})
+		return s.Jobs.Enqueue(ctx, GroupDeleted{Group: e.Row().ID, By: e.By.UserID})
 	})
 }
 
@@ -38,7 +38,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 }
 
 // Clear does the job. It is safe to do twice: an account that is on its way stays on it.
-func (s *Service) Clear(ctx context.Context, gone GroupGone) error {
+func (s *Service) Clear(ctx context.Context, gone GroupDeleted) error {
 	as := authz.Actor{UserID: gone.By, Admin: true}
 	list, err := s.Accounts.ServiceAccounts(ctx, gone.Group, account.ServiceFilter{Asc: true})
 	if err != nil {

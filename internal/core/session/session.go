@@ -137,7 +137,7 @@ func CutAgent(agent string) string {
 	return string(runes[:min(len(runes), maxAgent)])
 }
 
-// Authenticate gives the actor of a session's secret, with every right of the account. A
+// Authenticate returns the actor of a session's secret, with every right of the account. A
 // session that is unknown, ended or lapsed is Unauthorized; a user who may not act is
 // Forbidden with the reason.
 func (s *Service) Authenticate(ctx context.Context, key string) (authz.Actor, error) {
@@ -177,7 +177,7 @@ func (s *Service) lapsed(x *Session, now time.Time) bool {
 	return !now.Before(x.LastUsedAt.Add(idle)) || !now.Before(x.CreatedAt.Add(most))
 }
 
-// lives gives how long a session lives since its last use, and since the sign-on.
+// lives returns how long a session lives since its last use, and since the sign-on.
 func (s *Service) lives() (idle, most time.Duration) {
 	set := s.Settings.Current()
 	idle = time.Duration(set.SessionExpireDelay) * time.Minute
@@ -187,7 +187,7 @@ func (s *Service) lives() (idle, most time.Duration) {
 	return idle, max(idle, MaxLife)
 }
 
-// List gives the actor's own sessions that are good, the newest first: at most Most.
+// List returns the actor's own sessions that are good, the newest first: at most Most.
 func (s *Service) List(ctx context.Context, as authz.Actor) ([]Session, error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnSession, authz.Subject{}); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ type Changed struct {
 	From, To any
 }
 
-// Find gives the settings in force. The result is shared: do not change it.
+// Find returns the settings in force. The result is shared: do not change it.
 func (s *Service) Find(ctx context.Context, as authz.Actor) (*Settings, error) {
 	if err := s.Policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (s *Service) RequireVersion(ctx context.Context, as authz.Actor) error {
 // ErrNothing is the error of a change that names no setting.
 var ErrNothing = errs.Plain("no setting is named")
 
-// Update gives settings other values by their API names, all of them or, where one is
+// Update returns settings other values by their API names, all of them or, where one is
 // refused, none; a nil value is null. Names that are no setting are ignored. Values are
 // as requests send them: see the tag megabytes, for one. It returns the settings as they are then.
 func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]any) (*Settings, error) {

@@ -11,7 +11,7 @@ import (
 	"tenon/internal/core/ciconfig"
 )
 
-// Branch gives the name a new repository's first branch gets.
+// Branch returns the name a new repository's first branch gets.
 func (s *Settings) Branch() string {
 	if s.DefaultBranchName == nil || *s.DefaultBranchName == "" {
 		return "main"

@@ -50,7 +50,7 @@ func (s *Store) Sealed(box *secret.Box) *Store {
 	return s
 }
 
-// Current gives the settings in force. The result is shared: do not change it.
+// Current returns the settings in force. The result is shared: do not change it.
 func (s *Store) Current() *Settings { return s.current.Load() }
 
 // state is what is known of the settings as a whole.
@@ -121,7 +121,7 @@ func (s *Store) Stop(context.Context) error {
 	return nil
 }
 
-// read gives the stored values over the defaults.
+// read returns the stored values over the defaults.
 func (s *Store) read(ctx context.Context) (*Settings, error) {
 	rows, err := db.Select[row](ctx, s.db, "SELECT name, value, updated_at FROM settings ORDER BY name")
 	if err != nil {

@@ -49,7 +49,7 @@ func (s *Service) pgp(ctx context.Context, o signed) (*Signature, error) {
 	return out, nil
 }
 
-// readPGP gives the signature packets of an armoured signature, one at least.
+// readPGP returns the signature packets of an armoured signature, one at least.
 func readPGP(text []byte) ([]*packet.Signature, error) {
 	block, err := armor.Decode(bytes.NewReader(text))
 	if err != nil {

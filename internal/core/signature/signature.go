@@ -88,7 +88,7 @@ type signed struct {
 	by gitstore.Signature // the committer or tagger
 }
 
-// OfCommit gives the signature of a commit, NotFound where it has none of a kind that is
+// OfCommit returns the signature of a commit, NotFound where it has none of a kind that is
 // verified. The actor must be allowed to read the code.
 func (s *Service) OfCommit(ctx context.Context, as authz.Actor, p *project.Project, ref string) (*Signature, error) {
 	c, err := s.Repos.FindCommit(ctx, as, p, ref)

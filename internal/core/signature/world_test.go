@@ -98,7 +98,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// git runs the real git and gives what it prints.
+// git runs the real git and returns what it prints.
 func (w *world) git(dir string, in []byte, args ...string) string {
 	w.T.Helper()
 	return w.run(dir, in, "git", args...)
@@ -125,7 +125,7 @@ func (w *world) take() {
 	w.git(w.bare, nil, "fetch", "-q", w.work, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 }
 
-// sshKey makes a key with ssh-keygen and gives the name of its file.
+// sshKey makes a key with ssh-keygen and returns the name of its file.
 func (w *world) sshKey(name string) string {
 	w.T.Helper()
 	file := filepath.Join(w.keys, name)
@@ -133,7 +133,7 @@ func (w *world) sshKey(name string) string {
 	return file
 }
 
-// adds gives a user an SSH key.
+// adds returns a user an SSH key.
 func (w *world) adds(as authz.Actor, file string, in sshkey.Input) *sshkey.Key {
 	w.T.Helper()
 	public, err := os.ReadFile(file + ".pub")
@@ -153,7 +153,7 @@ func (w *world) signs(file, email, branch string) {
 	w.take()
 }
 
-// commit writes a commit with these signatures and gives its id.
+// commit writes a commit with these signatures and returns its id.
 func (w *world) commit(payload []byte, signatures ...string) string {
 	w.T.Helper()
 	head, message, _ := bytes.Cut(payload, []byte("\n\n"))

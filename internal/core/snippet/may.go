@@ -24,7 +24,7 @@ type Permissions struct {
 	CreateNote bool // never on snippets without a project, which have no comments
 }
 
-// Permissions gives what the actor may do with those of the snippets with these ids that it may read.
+// Permissions returns what the actor may do with those of the snippets with these ids that it may read.
 func (s *Service) Permissions(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Permissions, error) {
 	subjects := make(map[ID]authz.Subject, len(ids))
 	personal := map[ID]bool{}

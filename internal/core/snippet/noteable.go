@@ -45,7 +45,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	return out, err
 }
 
-// Subjects gives the permission subjects of those of the snippets that the actor may read, in
+// Subjects returns the permission subjects of those of the snippets that the actor may read, in
 // two statements.
 func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error) {
 	ids := make([]ID, len(refs))
@@ -59,7 +59,7 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 	return out, err
 }
 
-// each gives take the snippets with these ids that the actor may read.
+// each returns take the snippets with these ids that the actor may read.
 func (s *Service) each(ctx context.Context, as authz.Actor, ids []ID, take func(*Snippet, authz.Subject)) error {
 	if len(ids) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func (s *Service) each(ctx context.Context, as authz.Actor, ids []ID, take func(
 	return nil
 }
 
-// ReadableSQL is a condition that holds where the actor may read the snippet whose id stands in
+// ReadableSQL is a condition that holds where the actor may read the snippet whose id is in
 // column. The names of tables in it must not hide the one in column: s, p, n, r.
 func (s *Service) ReadableSQL(as authz.Actor, column string) (cond string, args []any) {
 	readable, args := s.readable(as)
@@ -108,7 +108,7 @@ func (s *Service) ReadableSQL(as authz.Actor, column string) (cond string, args 
 }
 
 // CountNotes changes a snippet's counters of comments and the time of its last change in the
-// caller's transaction, and gives the counters as they are then.
+// caller's transaction, and returns the counters as they are then.
 func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
 	return noteable.CountComments(ctx, s.DB, "UPDATE snippets", on, by, at)
 }

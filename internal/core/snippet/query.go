@@ -80,7 +80,7 @@ func (f Filter) where(w *db.Where) {
 
 var order = page.Order{page.ID("s.id").Desc()}
 
-// List gives the snippets of users and projects that the actor may read, the latest first.
+// List returns the snippets of users and projects that the actor may read, the latest first.
 func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[Snippet], error) {
 	if err := s.Policy.Require(ctx, as, authz.ListSnippets, authz.Subject{}); err != nil {
 		return page.Page[Snippet]{}, err
@@ -128,7 +128,7 @@ func (s *Service) readable(as authz.Actor) (cond string, args []any) {
 	return cond, append(append(args, open), more...)
 }
 
-// ListOf gives the snippets of a project that the actor may read, the latest first.
+// ListOf returns the snippets of a project that the actor may read, the latest first.
 func (s *Service) ListOf(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (page.Page[Snippet], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadSnippet, p.Subject()); err != nil {
 		return page.Page[Snippet]{}, err
@@ -158,14 +158,14 @@ func (s *Service) list(ctx context.Context, w db.Where, r page.Range) (page.Page
 	return out, nil
 }
 
-// Find gives a snippet of the project, or any one where the project is nil. It requires
+// Find returns a snippet of the project, or any one where the project is nil. It requires
 // ReadSnippet.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*Snippet, error) {
 	sn, _, err := s.find(ctx, as, p, id, authz.ReadSnippet)
 	return sn, err
 }
 
-// find finds a snippet and requires an ability. It gives the project of the snippet, too.
+// find finds a snippet and requires an ability. It returns the project of the snippet, too.
 func (s *Service) find(ctx context.Context, as authz.Actor, p *project.Project, id ID, ability authz.Ability) (*Snippet, *project.Project, error) {
 	if p != nil {
 		// Who may not use the snippets of a project does not learn which there are.
@@ -209,7 +209,7 @@ func (s *Service) load(ctx context.Context, id ID) (*Snippet, error) {
 	return &sn, nil
 }
 
-// UserAgent gives the client that created a snippet, and its address. It requires
+// UserAgent returns the client that created a snippet, and its address. It requires
 // ReadUserAgent.
 func (s *Service) UserAgent(ctx context.Context, as authz.Actor, p *project.Project, id ID) (agent, address string, err error) {
 	sn, _, err := s.find(ctx, as, p, id, authz.ReadSnippet)
@@ -250,7 +250,7 @@ type Content struct {
 	Data []byte // nil where the file is larger than was asked for
 }
 
-// Contents gives a snippet with what its files hold now: of each as much as most bytes leave,
+// Contents returns a snippet with what its files hold now: of each as much as most bytes leave,
 // of all together. It requires ReadSnippet.
 func (s *Service) Contents(ctx context.Context, as authz.Actor, p *project.Project, id ID, most int64) (*Snippet, []Content, error) {
 	sn, _, err := s.find(ctx, as, p, id, authz.ReadSnippet)
@@ -278,7 +278,7 @@ type Name struct {
 	Path string
 }
 
-// Files gives what files of snippets hold that the actor may read; take says of each whether it is
+// Files returns what files of snippets hold that the actor may read; take says of each whether it is
 // read, by its bytes. What is not there, or hidden, is left out.
 func (s *Service) Files(ctx context.Context, as authz.Actor, names []Name, take func(size int64) bool) (map[Name]*Content, error) {
 	ids := make([]ID, len(names))

@@ -10,9 +10,9 @@ import (
 // Refers names the references that lead to what the package has.
 func (s *Service) Refers() reference.Kind { return reference.Snippet }
 
-// Referred gives the snippets that texts refer to by their ids and the actor may read: those of
+// Referred returns the snippets that texts refer to by their ids and the actor may read: those of
 // a project where it is named, personal ones where none is. It takes two statements.
-func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference.Sought) (map[reference.Key]*reference.Target, error) {
+func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference.Query) (map[reference.Key]*reference.Target, error) {
 	var ids []ID
 	for _, key := range sought.Keys {
 		ids = append(ids, ID(key.Number))

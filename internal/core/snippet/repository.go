@@ -17,7 +17,7 @@ import (
 	"tenon/internal/core/repo"
 )
 
-// attached gives the repository of a snippet.
+// attached returns the repository of a snippet.
 func (s *Service) attached(sn *Snippet) *repo.Attached {
 	return &repo.Attached{ID: sn.RepositoryID, Branch: sn.Branch, MaxBytes: s.MaxBytes(), Owner: &owner{service: s, id: sn.ID, branch: sn.Branch}}
 }
@@ -25,7 +25,7 @@ func (s *Service) attached(sn *Snippet) *repo.Attached {
 // MaxBytes is how many bytes all files of a snippet may have, and one push.
 func (s *Service) MaxBytes() int64 { return int64(s.Settings.Current().SnippetSizeLimit) }
 
-// Remote gives the repository of a snippet to git clients: of the project, or of a user where
+// Remote returns the repository of a snippet to git clients: of the project, or of a user where
 // the project is nil. It requires ReadSnippet.
 func (s *Service) Remote(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*repo.Remote, error) {
 	sn, _, err := s.find(ctx, as, p, id, authz.ReadSnippet)

@@ -19,7 +19,7 @@ var (
 // texts are searched: titles, descriptions and the paths of files.
 var texts = db.Trigrams{Table: "snippets", Columns: []string{"title_fold", description, files}}.Bounded("COALESCE(description, '')", "")
 
-// Indexed gives the texts that lists search.
+// Indexed returns the texts that lists search.
 func (s *Service) Indexed() db.Trigrams { return texts }
 
 // Query selects snippets that hold all terms in their title, description and paths.
@@ -29,7 +29,7 @@ type Query struct {
 	page.Range
 }
 
-// Search gives the snippets of users and projects that the actor may read and that a query selects. It
+// Search returns the snippets of users and projects that the actor may read and that a query selects. It
 // requires ListSnippets.
 func (s *Service) Search(ctx context.Context, as authz.Actor, of Query) (page.Page[Snippet], error) {
 	if err := s.Policy.Require(ctx, as, authz.ListSnippets, authz.Subject{}); err != nil {

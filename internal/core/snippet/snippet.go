@@ -50,7 +50,7 @@ type Snippet struct {
 	ProjectPath string `db:"project_path,readonly"` // full path of the project, "" for a personal snippet
 }
 
-// Files gives the paths of the files in git's order.
+// Files returns the paths of the files in git's order.
 func (s *Snippet) Files() []string {
 	out := []string{}
 	if json.Unmarshal([]byte(s.FilesJSON), &out) != nil { // written by this package alone
@@ -83,10 +83,10 @@ func (s *Snippet) setFiles(paths []string) error {
 func (s *Snippet) subject(as authz.Actor, p *project.Project) authz.Subject {
 	own := as.Is(s.AuthorID)
 	if p == nil {
-		return authz.Subject{Thing: "Snippet", Personal: true, Visibility: s.Visibility, Own: own}
+		return authz.Subject{Noun: "Snippet", Personal: true, Visibility: s.Visibility, Own: own}
 	}
 	subject := p.Subject()
-	subject.Thing, subject.Own, subject.Visibility = "Snippet", own, min(subject.Visibility, s.Visibility)
+	subject.Noun, subject.Own, subject.Visibility = "Snippet", own, min(subject.Visibility, s.Visibility)
 	return subject
 }
 
@@ -99,8 +99,8 @@ type Updated struct{ change.Of[Snippet] }
 // Deleted is published when a snippet was deleted by itself, and not with its project.
 type Deleted struct{ change.Of[Snippet] }
 
-// Gone names it for those who clear what hangs on it.
-func (e Deleted) Gone() noteable.Ref {
+// Noteable names it for those who clear what hangs on it.
+func (e Deleted) Noteable() noteable.Ref {
 	return noteable.Ref{Kind: noteable.Snippet, ID: int64(e.Before.ID)}
 }
 

@@ -228,7 +228,7 @@ func (c Changes) apply(sn *Snippet) {
 	}
 }
 
-// files gives the changes of files, those of the only file in the other form.
+// files returns the changes of files, those of the only file in the other form.
 func (c Changes) files(sn *Snippet) ([]File, error) {
 	if c.FileName == nil && c.Content == nil {
 		return c.Files, nil

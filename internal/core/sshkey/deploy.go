@@ -39,12 +39,12 @@ type DeployInput struct {
 	Public bool // every project may enable it
 }
 
-// FindDeploy gives a deploy key.
+// FindDeploy returns a deploy key.
 func (s *Service) FindDeploy(ctx context.Context, id ID) (*Key, error) {
 	return s.load(ctx, "k.id = ? AND k.kind = ?", id, DeployKey)
 }
 
-// DeployWith gives the deploy key with this public half, or NotFound.
+// DeployWith returns the deploy key with this public half, or NotFound.
 func (s *Service) DeployWith(ctx context.Context, text string) (*Key, error) {
 	p, err := parse(text)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Service) DeployWith(ctx context.Context, text string) (*Key, error) {
 	return s.load(ctx, "k.fingerprint_sha256 = ? AND k.kind = ?", ssh.FingerprintSHA256(p.key), DeployKey)
 }
 
-// Titles gives the titles of keys, which every caller may see beside what refers to them.
+// Titles returns the titles of keys, which every caller may see beside what refers to them.
 func (s *Service) Titles(ctx context.Context, ids []ID) (map[ID]string, error) {
 	found, err := s.Load(ctx, ids)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Service) Titles(ctx context.Context, ids []ID) (map[ID]string, error) {
 	return out, nil
 }
 
-// Load gives the keys with these ids. It asks for no permission and is for core.
+// Load returns the keys with these ids. It asks for no permission and is for core.
 func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Key, error) {
 	out := make(map[ID]*Key, len(ids))
 	if len(ids) == 0 {
@@ -84,7 +84,7 @@ func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Key, error) {
 	return out, nil
 }
 
-// ListDeploy gives all deploy keys by id, or only those that are public or not.
+// ListDeploy returns all deploy keys by id, or only those that are public or not.
 func (s *Service) ListDeploy(ctx context.Context, public *bool, r page.Range) (page.Page[*Key], error) {
 	var w db.Where
 	w.And("k.kind = ?", DeployKey)
@@ -94,7 +94,7 @@ func (s *Service) ListDeploy(ctx context.Context, public *bool, r page.Range) (p
 	return s.page(ctx, w, r)
 }
 
-// RenameDeploy gives a deploy key another title, in the caller's transaction.
+// RenameDeploy returns a deploy key another title, in the caller's transaction.
 func (s *Service) RenameDeploy(ctx context.Context, id ID, title string) error {
 	title = strings.TrimSpace(title)
 	var f errs.Fields

@@ -90,7 +90,7 @@ func familyOf(format string) (technology, bool) {
 	return technology{}, false
 }
 
-// line gives the key without a comment.
+// line returns the key without a comment.
 func (p parsed) line() string {
 	return p.key.Type() + " " + base64.StdEncoding.EncodeToString(p.key.Marshal())
 }
@@ -157,7 +157,7 @@ func compromised(md5 string) bool {
 	return md5 == "dd:3b:b8:2e:85:04:06:e9:ab:ff:a8:0a:c0:04:6e:d6" // the insecure key of Vagrant
 }
 
-// readFingerprint tells a SHA256 fingerprint from an MD5 one and gives the stored form
+// readFingerprint tells a SHA256 fingerprint from an MD5 one and returns the stored form
 // and its column; ok is false for anything else.
 func readFingerprint(text string) (column, value string, ok bool) {
 	if len(text) > 7 && strings.EqualFold(text[:7], "SHA256:") {
@@ -176,7 +176,7 @@ func readFingerprint(text string) (column, value string, ok bool) {
 	return "fingerprint_md5", strings.ToLower(text), len(pairs) == 16
 }
 
-// CommentOf gives the comment of a key as ssh-keygen writes it, "" where it has none or is
+// CommentOf returns the comment of a key as ssh-keygen writes it, "" where it has none or is
 // no key.
 func CommentOf(text string) string {
 	p, err := parse(text)

@@ -31,7 +31,7 @@ func (s *Service) load(ctx context.Context, condition string, args ...any) (*Key
 	return s.refreshed(&k), nil
 }
 
-// ListOwn gives the actor's own keys, oldest first.
+// ListOwn returns the actor's own keys, oldest first.
 func (s *Service) ListOwn(ctx context.Context, as authz.Actor, r page.Range) (page.Page[*Key], error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
 		return page.Page[*Key]{}, err
@@ -51,7 +51,7 @@ func (s *Service) None(ctx context.Context, as authz.Actor) (bool, error) {
 	return !some, nil
 }
 
-// FindOwn gives one of the actor's own keys.
+// FindOwn returns one of the actor's own keys.
 func (s *Service) FindOwn(ctx context.Context, as authz.Actor, id ID) (*Key, error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (s *Service) FindOwn(ctx context.Context, as authz.Actor, id ID) (*Key, err
 	return s.load(ctx, "k.id = ? AND k.user_id = ? AND k.kind = ?", id, as.UserID, UserKey)
 }
 
-// List gives the keys of the user with this number or username, to anybody.
+// List returns the keys of the user with this number or username, to anybody.
 func (s *Service) List(ctx context.Context, as authz.Actor, user string, r page.Range) (page.Page[*Key], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
 		return page.Page[*Key]{}, err
@@ -74,7 +74,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, user string, r page.
 	return s.list(ctx, id, r)
 }
 
-// Find gives one of the keys of the user with this number or username, to anybody.
+// Find returns one of the keys of the user with this number or username, to anybody.
 func (s *Service) Find(ctx context.Context, as authz.Actor, user string, id ID) (*Key, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, user string, id ID) 
 	return s.load(ctx, "k.id = ? AND k.user_id = ? AND k.kind = ?", id, owner, UserKey)
 }
 
-// ByID gives a key of any kind. Only administrators may.
+// ByID returns a key of any kind. Only administrators may.
 func (s *Service) ByID(ctx context.Context, as authz.Actor, id ID) (*Key, error) {
 	if err := s.Policy.Require(ctx, as, authz.LookUpKey, authz.Subject{}); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (s *Service) ByID(ctx context.Context, as authz.Actor, id ID) (*Key, error)
 	return k, err
 }
 
-// ByFingerprint gives the key with this fingerprint, of the form SHA256:base64 or of
+// ByFingerprint returns the key with this fingerprint, of the form SHA256:base64 or of
 // sixteen pairs of digits. Only administrators may. A fingerprint of neither form is
 // Invalid.
 func (s *Service) ByFingerprint(ctx context.Context, as authz.Actor, fingerprint string) (*Key, error) {

@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Recognize gives the key with this fingerprint (SHA256:base64) where it is good for
+// Recognize returns the key with this fingerprint (SHA256:base64) where it is good for
 // signing on, expired or not; otherwise it is Unauthorized. A user who asks has not proved
 // anything yet.
 func (s *Service) Recognize(ctx context.Context, key ssh.PublicKey) (ID, error) {
@@ -27,7 +27,7 @@ func (s *Service) Recognize(ctx context.Context, key ssh.PublicKey) (ID, error) 
 	return id, nil
 }
 
-// SignOn gives the actor behind a key that has proved itself, and notes its use: a
+// SignOn returns the actor behind a key that has proved itself, and notes its use: a
 // user, or the deploy key itself. A key that is gone is Unauthorized; one that expired or is
 // of a kind that the settings forbid, and a user who may not act, are Forbidden with the
 // reason.
@@ -82,7 +82,7 @@ func (s *Service) Good(ctx context.Context, id ID) (bool, error) {
 	return good, nil
 }
 
-// ForSigning gives the user's key with a fingerprint (SHA256:base64) that is good for
+// ForSigning returns the user's key with a fingerprint (SHA256:base64) that is good for
 // signing commits, expired or not; otherwise it is NotFound. It asks for no permission:
 // a user who reads a signature may know whose it is.
 func (s *Service) ForSigning(ctx context.Context, fingerprint string) (*Key, error) {

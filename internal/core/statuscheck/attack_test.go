@@ -19,7 +19,7 @@ import (
 // names is a resolver with answers of its own, one after the other.
 type names struct{ answers [][]netip.Addr }
 
-// LookupNetIP gives the next answer.
+// LookupNetIP returns the next answer.
 func (n *names) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
 	next := n.answers[0]
 	if len(n.answers) > 1 {

@@ -57,7 +57,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	return out, s.attach(ctx, out.Items)
 }
 
-// read gives the checks that a condition on c selects, with their branches.
+// read returns the checks that a condition on c selects, with their branches.
 func (s *Service) read(ctx context.Context, w db.Where) ([]*Check, error) {
 	rows, err := db.Select[Check](ctx, s.DB, "SELECT "+db.Columns[Check]("c")+" FROM external_status_checks c"+w.SQL()+" ORDER BY c.id", w.Args()...)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Service) attach(ctx context.Context, checks []*Check) error {
 	return nil
 }
 
-// find gives one check of a project.
+// find returns one check of a project.
 func (s *Service) find(ctx context.Context, id project.ID, check ID) (*Check, error) {
 	var w db.Where
 	w.And("c.project_id = ?", id)
@@ -282,7 +282,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	return out, errs.Wrap(err, "update external status check")
 }
 
-// with gives the check with changes. A secret that was meant for one URL is not sent to another.
+// with returns the check with changes. A secret that was meant for one URL is not sent to another.
 func (c *Check) with(changes Changes) Check {
 	out := *c
 	if changes.Name != nil {

@@ -77,9 +77,9 @@ func TestService(t *testing.T) {
 		}
 
 		var facts coretest.Facts[statuscheck.Check]
-		coretest.Hear(w.Bus, &facts, func(e statuscheck.Created) coretest.Fact[statuscheck.Check] { return coretest.Said(e.Of) })
-		coretest.Hear(w.Bus, &facts, func(e statuscheck.Updated) coretest.Fact[statuscheck.Check] { return coretest.Said(e.Of) })
-		coretest.Hear(w.Bus, &facts, func(e statuscheck.Deleted) coretest.Fact[statuscheck.Check] { return coretest.Said(e.Of) })
+		coretest.Hear(w.Bus, &facts, func(e statuscheck.Created) coretest.Fact[statuscheck.Check] { return coretest.FactOf(e.Of) })
+		coretest.Hear(w.Bus, &facts, func(e statuscheck.Updated) coretest.Fact[statuscheck.Check] { return coretest.FactOf(e.Of) })
+		coretest.Hear(w.Bus, &facts, func(e statuscheck.Deleted) coretest.Fact[statuscheck.Check] { return coretest.FactOf(e.Of) })
 		find := func() *statuscheck.Check {
 			list, err := w.checks.List(ctx, w.Maintainer, p, page.Range{Limit: 20})
 			approvaltest.Check(t, err)

@@ -210,7 +210,7 @@ func (s *Service) attributes(p *project.Project, m *mergerequest.MergeRequest) a
 	return out
 }
 
-// human gives a time in words, nil for none.
+// human returns a time in words, nil for none.
 func (s *Service) human(seconds int64) *string {
 	if seconds == 0 {
 		return nil
@@ -219,7 +219,7 @@ func (s *Service) human(seconds int64) *string {
 	return &text
 }
 
-// sourceOf is the project that the source branch stands in, nil where it is gone.
+// sourceOf is the project that the source branch is in, nil where it is gone.
 func (s *Service) sourceOf(ctx context.Context, p *project.Project, m *mergerequest.MergeRequest) (*project.Project, error) {
 	if !m.Fork() {
 		return p, nil

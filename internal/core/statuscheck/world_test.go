@@ -102,7 +102,7 @@ func (s *service) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	rw.WriteHeader(s.status)
 }
 
-// take gives what the service was told since the last time.
+// take returns what the service was told since the last time.
 func (s *service) take() []delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()

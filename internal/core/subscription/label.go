@@ -13,7 +13,7 @@ import (
 )
 
 // AddLabel subscribes the actor to a label, by id or title, in the place that it is named in.
-// It gives NotModified where it is already.
+// It returns NotModified where it is already.
 func (s *Service) AddLabel(ctx context.Context, as authz.Actor, at authz.Place, ref string) (*label.Label, error) {
 	return s.setLabel(ctx, as, at, ref, func(l label.ID) (bool, error) {
 		row := db.Values{"label_id": l, "user_id": as.UserID, "project_id": project.IDOf(at), "created_at": db.At(s.Now())}
@@ -22,7 +22,7 @@ func (s *Service) AddLabel(ctx context.Context, as authz.Actor, at authz.Place, 
 	})
 }
 
-// RemoveLabel unsubscribes the actor from a label. It gives NotModified where it is not
+// RemoveLabel unsubscribes the actor from a label. It returns NotModified where it is not
 // subscribed.
 func (s *Service) RemoveLabel(ctx context.Context, as authz.Actor, at authz.Place, ref string) (*label.Label, error) {
 	return s.setLabel(ctx, as, at, ref, func(l label.ID) (bool, error) {

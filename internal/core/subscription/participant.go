@@ -28,7 +28,7 @@ type taking struct {
 	sources []source
 }
 
-// takes gives how users take part in things of a kind; ok is false where none do.
+// takes returns how users take part in things of a kind; ok is false where none do.
 func (s *Service) takes(kind noteable.Kind) (t taking, ok bool) {
 	k := s.Kinds.Of(kind)
 	if k.Table == "" {
@@ -46,7 +46,7 @@ func (s *Service) takes(kind noteable.Kind) (t taking, ok bool) {
 	return t, true
 }
 
-// and gives the source's own conditions, each with AND before it. Without internal, rows of
+// and returns the source's own conditions, each with AND before it. Without internal, rows of
 // internal notes do not count.
 func (o source) and(kind noteable.Kind, internal bool) (cond string, args []any) {
 	if o.cond != "" {

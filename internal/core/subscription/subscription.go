@@ -47,7 +47,7 @@ type On struct {
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "subscriptions"
 	event.On(b, name, s.copied)
-	event.On(b, name, func(ctx context.Context, e noteable.Deleted) error { return s.clear(ctx, e.Gone()) })
+	event.On(b, name, func(ctx context.Context, e noteable.Deleted) error { return s.clear(ctx, e.Noteable()) })
 	event.On(b, name, s.labelPromoted)
 }
 
@@ -87,12 +87,12 @@ func (s *Service) Set(ctx context.Context, as authz.Actor, on On, want bool) err
 	return err
 }
 
-// Add subscribes the actor to a thing. It gives NotModified where it is already.
+// Add subscribes the actor to a thing. It returns NotModified where it is already.
 func (s *Service) Add(ctx context.Context, as authz.Actor, on On) error {
 	return s.set(ctx, as, on, true)
 }
 
-// Remove unsubscribes the actor from a thing, also where it takes part. It gives NotModified
+// Remove unsubscribes the actor from a thing, also where it takes part. It returns NotModified
 // where the actor is not subscribed.
 func (s *Service) Remove(ctx context.Context, as authz.Actor, on On) error {
 	return s.set(ctx, as, on, false)
@@ -103,7 +103,7 @@ func (s *Service) set(ctx context.Context, as authz.Actor, on On, want bool) err
 	if kind == nil {
 		return fmt.Errorf("subscriptions: nothing finds things of kind %q", on.Kind)
 	}
-	t, err := kind.Things.Locate(ctx, as, on.Place, on.Key)
+	t, err := kind.Provider.Locate(ctx, as, on.Place, on.Key)
 	if err != nil {
 		return err
 	}

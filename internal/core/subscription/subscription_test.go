@@ -95,7 +95,7 @@ func (w *world) mention(internal bool, users ...authz.Actor) {
 	}
 }
 
-// TestService_Add subscribes by taking part, and by choice, which stands above that.
+// TestService_Add subscribes by taking part, and by choice, which is above that.
 func TestService_Add(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

@@ -52,7 +52,7 @@ func (w *world) on(who authz.Actor, iid mergerequest.IID) note.On {
 	return note.On{Place: w.As(who).Place(), Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(iid)}}
 }
 
-// suggest has the reviewer suggest a text for an added line and those around it, and gives the suggestion and its thread.
+// suggest has the reviewer suggest a text for an added line and those around it, and returns the suggestion and its thread.
 func (w *world) suggest(m *mergerequest.MergeRequest, path string, line int, around, text string) (note.SuggestionID, string) {
 	w.T.Helper()
 	begun, _, err := w.notes.CreateDiscussion(w.T.Context(), w.Reviewer, w.on(w.Reviewer, m.IID), note.Input{

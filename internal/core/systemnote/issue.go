@@ -148,7 +148,7 @@ func (s *Service) people(ctx context.Context, lines []string, who func() (added,
 	return append(lines, line(names[:len(added)], names[len(added):])), nil
 }
 
-// names gives the usernames of all the ids in order.
+// names returns the usernames of all the ids in order.
 func (s *Service) names(ctx context.Context, added, removed []authz.UserID) ([]string, error) {
 	ids := slices.Concat(added, removed)
 	users, err := s.Users.ByIDs(ctx, ids)

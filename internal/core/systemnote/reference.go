@@ -45,7 +45,7 @@ func (o *origin) place() parsed.Scope {
 	return parsed.Of(o.project)
 }
 
-// said gives the line for something that the origin mentions.
+// said returns the line for something that the origin mentions.
 func (s *Service) said(o *origin, on *parsed.Target) string {
 	kind, path := s.Kinds.Of(o.ref.Kind), o.path
 	mark := kind.Mark

@@ -34,7 +34,7 @@ var units = map[string]float64{
 
 var part = pattern.New(`^(\d{1,12}(?:\.\d{1,6})?)[ \t]*([A-Za-z]*)(?:[ \t]*,[ \t]*|[ \t]+and[ \t]+|[ \t]*)`)
 
-// Parse reads a duration such as "3h30m", "1w 2d", "-1.5 hours" or "0" and gives its seconds.
+// Parse reads a duration such as "3h30m", "1w 2d", "-1.5 hours" or "0" and returns its seconds.
 // A number without a unit counts hours. It is not ok for everything else.
 func Parse(text string) (seconds int64, ok bool) {
 	rest := strings.TrimSpace(text)

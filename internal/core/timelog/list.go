@@ -129,7 +129,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 // Subject is what permissions about an entry of a project are asked for.
 func (e *Entry) Subject(as authz.Actor, p *project.Project) authz.Subject {
 	subject := p.Subject()
-	subject.Thing, subject.Own = "Timelog", as.Is(e.UserID)
+	subject.Noun, subject.Own = "Timelog", as.Is(e.UserID)
 	return subject
 }
 

@@ -91,7 +91,7 @@ type Service struct {
 
 // Readable says which things of one kind the actor may read.
 type Readable interface {
-	// ReadableSQL is a condition that holds where the actor may read the thing whose id stands in
+	// ReadableSQL is a condition that holds where the actor may read the thing whose id is in
 	// column.
 	ReadableSQL(as authz.Actor, column string) (cond string, args []any)
 }
@@ -212,7 +212,7 @@ func column(kind noteable.Kind) string {
 	return "issue_id"
 }
 
-// Move gives the entries of an issue or merge request to another of its kind, in the caller's
+// Move returns the entries of an issue or merge request to another of its kind, in the caller's
 // transaction. The caller writes the totals.
 func (s *Service) Move(ctx context.Context, kind noteable.Kind, from, to int64) error {
 	of := column(kind)

@@ -74,7 +74,7 @@ func (s *Service) On(ctx context.Context, as authz.Actor, things []noteable.Ref,
 	return out, nil
 }
 
-// Restore marks to-do items of the actor's own as pending again and gives them in the order of
+// Restore marks to-do items of the actor's own as pending again and returns them in the order of
 // their ids. It returns NotFound where one is not there, and leaves those alone that another one
 // about the same thing waits for.
 func (s *Service) Restore(ctx context.Context, as authz.Actor, ids []ID) ([]*Todo, error) {
@@ -113,7 +113,7 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ids []ID) ([]*Tod
 }
 
 // MarkDoneOn marks the actor's to-do items about a thing as done, all of them for the zero value,
-// and gives their ids.
+// and returns their ids.
 func (s *Service) MarkDoneOn(ctx context.Context, as authz.Actor, on noteable.Ref) ([]ID, error) {
 	if err := s.Policy.Require(ctx, as, authz.UpdateOwnTodos, authz.Subject{}); err != nil {
 		return nil, err

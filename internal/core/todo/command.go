@@ -19,7 +19,7 @@ func (s *Service) Commands() []quickaction.Action {
 	}
 }
 
-// pending gives the ids of the actor's to-do items that wait for a thing.
+// pending returns the ids of the actor's to-do items that wait for a thing.
 func (s *Service) pending(ctx context.Context, as authz.Actor, t noteable.Ref) ([]ID, error) {
 	return db.Select[ID](ctx, s.DB, "SELECT id FROM todos WHERE user_id = ? AND target_type = ? AND target_id = ? AND state = ? ORDER BY id",
 		as.UserID, t.Kind, t.ID, Pending)

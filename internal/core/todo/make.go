@@ -25,7 +25,7 @@ type making struct {
 }
 
 // insert makes to-do items for users, but for those who have one about the same thing that
-// waits, and gives their number. There are none about kinds that have no to-do items.
+// waits, and returns their number. There are none about kinds that have no to-do items.
 func (s *Service) insert(ctx context.Context, m making, users []authz.UserID) (int64, error) {
 	if kind := s.Kinds.Find(m.target.Kind); len(users) == 0 || m.by == 0 || kind != nil && !kind.Todos {
 		return 0, nil
@@ -68,7 +68,7 @@ func (s *Service) resolve(ctx context.Context, user authz.UserID, on noteable.Re
 	return nil
 }
 
-// able gives those of the users who may read the thing, and its internal notes where the
+// able returns those of the users who may read the thing, and its internal notes where the
 // matter is one of these.
 func (s *Service) able(ctx context.Context, m making, users []authz.UserID) ([]authz.UserID, error) {
 	own := func(id authz.UserID) bool { return id == m.target.AuthorID }
@@ -102,7 +102,7 @@ const maxMentioned = 1000
 // everyone is the name that mentions all members of a project.
 const everyone = "all"
 
-// Names gives the names that texts mention and older texts do not, folded, each once.
+// Names returns the names that texts mention and older texts do not, folded, each once.
 func (s *Service) Names(texts, older []string) []string {
 	names, _ := s.names(texts, older)
 	return names
@@ -132,7 +132,7 @@ func (s *Service) names(texts, older []string) (names []string, direct map[strin
 	return slices.DeleteFunc(names, func(name string) bool { return known[name] }), direct
 }
 
-// Mentioned gives the users with the names, and the members of the groups with these paths
+// Mentioned returns the users with the names, and the members of the groups with these paths
 // that the actor may see, each once, by id; at most maxMentioned. It does not ask what they may
 // read, and is for core.
 func (s *Service) Mentioned(ctx context.Context, as authz.Actor, t noteable.Target, names []string) ([]authz.UserID, error) {
@@ -180,7 +180,7 @@ func (s *Service) mention(ctx context.Context, as authz.Actor, m making, texts, 
 	return nil
 }
 
-// mentions gives the mentions of a text.
+// mentions returns the mentions of a text.
 func (s *Service) mentions(text string) []reference.Reference {
 	if !strings.Contains(text, "@") {
 		return nil

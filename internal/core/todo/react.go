@@ -24,7 +24,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.issueCreated)
 	event.On(b, name, s.issueUpdated)
 	event.On(b, name, func(ctx context.Context, e issue.Closed) error { return s.acted(ctx, e) })
-	event.On(b, name, func(ctx context.Context, e noteable.Deleted) error { return s.clear(ctx, e.Gone()) })
+	event.On(b, name, func(ctx context.Context, e noteable.Deleted) error { return s.clear(ctx, e.Noteable()) })
 	event.On(b, name, s.requestCreated)
 	event.On(b, name, s.requestUpdated)
 	event.On(b, name, func(ctx context.Context, e mergerequest.Closed) error { return s.acted(ctx, e) })

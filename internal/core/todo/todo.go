@@ -90,7 +90,7 @@ func (t *Todo) Target() noteable.Ref {
 	return noteable.Ref{Kind: t.Kind, ID: t.TargetID}
 }
 
-// InGroup gives the group that the to-do item belongs to, 0 for none.
+// InGroup returns the group that the to-do item belongs to, 0 for none.
 func (t *Todo) InGroup() namespace.ID {
 	switch {
 	case t.GroupID != nil:
@@ -136,7 +136,7 @@ func New(d Deps) *Service {
 	return &Service{Deps: d}
 }
 
-// from gives the columns of Todo, and the tables that they are read from.
+// from returns the columns of Todo, and the tables that they are read from.
 func (s *Service) from() (columns, tables string) {
 	joins, each := s.Kinds.Joins("t.target_type", "t.target_id", func(d *noteable.Description) bool { return d.Todos })
 	return rowColumns + ", COALESCE(" + budget.CutSQL("tn.body") + ", " + noteable.Columns(each, "title") + `, CASE t.target_type
@@ -159,7 +159,7 @@ func (s *Service) mine(as authz.Actor) db.Where {
 			continue
 		}
 		cond, more := "", []any(nil)
-		if things, ok := kind.Things.(noteable.Readable); ok {
+		if things, ok := kind.Provider.(noteable.Readable); ok {
 			cond, more = things.ReadableSQL(as, "t.target_id")
 		} else {
 			cond, more = s.codeSQL(as)
@@ -259,7 +259,7 @@ func (s *Service) fill(ctx context.Context, todos []Todo) error {
 	return nil
 }
 
-// Count gives the number of the actor's pending to-do items about what it may read.
+// Count returns the number of the actor's pending to-do items about what it may read.
 func (s *Service) Count(ctx context.Context, as authz.Actor) (int, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadOwnTodos, authz.Subject{}); err != nil {
 		return 0, err
@@ -316,14 +316,14 @@ type row struct {
 	UpdatedAt db.Time `db:"updated_at"`
 }
 
-// Add creates a to-do item of the actor's own for a thing. It gives NotModified where one
+// Add creates a to-do item of the actor's own for a thing. It returns NotModified where one
 // waits already.
 func (s *Service) Add(ctx context.Context, as authz.Actor, on subscription.On) (*Todo, error) {
 	kind := s.Kinds.Find(on.Kind)
 	if kind == nil {
 		return nil, fmt.Errorf("to-do items: nothing finds things of kind %q", on.Kind)
 	}
-	t, err := kind.Things.Locate(ctx, as, on.Place, on.Key)
+	t, err := kind.Provider.Locate(ctx, as, on.Place, on.Key)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type bearer struct {
 	at   time.Time // when it was read
 }
 
-// Authenticate gives the actor that a token's secret stands for. An unknown secret is
+// Authenticate returns the actor that a token's secret stands for. An unknown secret is
 // Unauthorized, and so are tokens refused for one of the reasons above; a user who may
 // not act is Forbidden with the reason. It may be ten seconds behind another process.
 func (s *Service) Authenticate(ctx context.Context, key string) (authz.Actor, Token, error) {

@@ -47,7 +47,7 @@ func (s *Service) DeployTokens(ctx context.Context, w db.Where, r page.Range) (p
 	return list, nil
 }
 
-// KeepDeployToken stores a deploy token, in the caller's transaction, and gives it its
+// KeepDeployToken stores a deploy token, in the caller's transaction, and returns it its
 // number, a username where it has none, and its secret. It asks for no permission and
 // validates nothing.
 func (s *Service) KeepDeployToken(ctx context.Context, t *DeployToken) (key string, err error) {
@@ -82,7 +82,7 @@ const nameForJobs = "gitlab-deploy-token"
 
 func sealedAt(id ID) string { return fmt.Sprintf("deploy token %d", id) }
 
-// DeployTokenOfJobs gives the valid deploy token named gitlab-deploy-token of a project, or of the nearest group above it that has one, and
+// DeployTokenOfJobs returns the valid deploy token named gitlab-deploy-token of a project, or of the nearest group above it that has one, and
 // its secret; nil where there is none. It asks for no permission.
 func (s *Service) DeployTokenOfJobs(ctx context.Context, project authz.NamespaceID) (*DeployToken, string, error) {
 	type row struct {
@@ -115,7 +115,7 @@ func (s *Service) DropDeployToken(ctx context.Context, as authz.Actor, id ID) er
 	return errs.Wrap(err, "delete deploy token")
 }
 
-// AuthenticateDeploy gives the actor behind a deploy token and the username that goes
+// AuthenticateDeploy returns the actor behind a deploy token and the username that goes
 // with it. Whatever does not fit, or not any more, is Unauthorized.
 func (s *Service) AuthenticateDeploy(ctx context.Context, username, key string) (authz.Actor, authz.Scopes, error) {
 	if len(key) > secret.MaxToken {

@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// ListImpersonations gives the impersonation tokens of the user that the filter names.
+// ListImpersonations returns the impersonation tokens of the user that the filter names.
 // Only administrators may.
 func (s *Service) ListImpersonations(ctx context.Context, as authz.Actor, user authz.UserID, f Filter) (page.Page[*Token], error) {
 	if err := s.requireUser(ctx, as, user); err != nil {
@@ -22,7 +22,7 @@ func (s *Service) ListImpersonations(ctx context.Context, as authz.Actor, user a
 	return s.listTokens(ctx, f)
 }
 
-// FindImpersonation gives an impersonation token of a user. Only administrators may.
+// FindImpersonation returns an impersonation token of a user. Only administrators may.
 func (s *Service) FindImpersonation(ctx context.Context, as authz.Actor, user authz.UserID, id ID) (*Token, error) {
 	if err := s.requireUser(ctx, as, user); err != nil {
 		return nil, err

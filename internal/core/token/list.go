@@ -42,7 +42,7 @@ var tokenSorts = page.Orders{
 	"name":      {page.Text("name", "t.name_fold"), page.ID("t.id")},
 }
 
-// Order gives the order of a list of access tokens t. The contract knows each by two
+// Order returns the order of a list of access tokens t. The contract knows each by two
 // names: created_asc and created_at_asc.
 func (f *Filter) Order() page.Order {
 	at := strings.LastIndexByte(f.Sort, '_')
@@ -65,7 +65,7 @@ var errNoToken = errs.Coded(errs.NotFound, CodeNoToken, "")
 // CodeNoToken is a token that an administrator does not find.
 const CodeNoToken errs.Code = "token_not_found"
 
-// List gives access tokens: the actor's own, or everybody's for administrators.
+// List returns access tokens: the actor's own, or everybody's for administrators.
 // Impersonation tokens are not among them.
 func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[*Token], error) {
 	none := page.Page[*Token]{}
@@ -136,7 +136,7 @@ func (f *Filter) Select(w *db.Where, now time.Time) {
 	}
 }
 
-// Find gives a token, revoked ones too, to its user and to administrators. Others
+// Find returns a token, revoked ones too, to its user and to administrators. Others
 // are Unauthorized, whether it exists or not, and so are users about the tokens with which
 // administrators act for them.
 func (s *Service) Find(ctx context.Context, as authz.Actor, id ID) (*Token, error) {
@@ -156,7 +156,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, id ID) (*Token, erro
 	return t, nil
 }
 
-// Own gives the token that the actor signed on with, under sudo too. A user who came
+// Own returns the token that the actor signed on with, under sudo too. A user who came
 // without one is Unauthorized.
 func (s *Service) Own(ctx context.Context, as authz.Actor) (*Token, error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {

@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/change"
 )
 
-// Rotate replaces a token by a new one with the same rights and gives the new
+// Rotate replaces a token by a new one with the same rights and returns the new
 // secret. day is its last day, nil for a week. A token that was revoked is a
 // BadRequest; where it had been rotated before, another client holds it as well, and so
 // all of its successors are revoked.

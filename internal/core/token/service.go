@@ -52,7 +52,7 @@ func New(d Deps) *Service {
 	return s
 }
 
-// CacheStats gives figures of the cache of tokens that requests came with.
+// CacheStats returns figures of the cache of tokens that requests came with.
 func (s *Service) CacheStats() lru.Stats { return s.cache.stats() }
 
 // Start begins to write down once a minute when tokens were used. Stop ends it.

@@ -126,7 +126,7 @@ func (s *Service) show(as authz.Actor, t *Trigger) {
 	}
 }
 
-// List gives the triggers of a project by id.
+// List returns the triggers of a project by id.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[Trigger], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadTriggers, p.Subject()); err != nil {
 		return page.Page[Trigger]{}, err
@@ -143,7 +143,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	return list, nil
 }
 
-// Find gives a trigger of a project.
+// Find returns a trigger of a project.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*Trigger, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadTriggers, p.Subject()); err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (s *Service) find(ctx context.Context, p *project.Project, id ID) (*Trigger
 	return &t, nil
 }
 
-// FindTrigger gives the trigger with a token, and notes that it was used. One that is unknown or expired is
+// FindTrigger returns the trigger with a token, and notes that it was used. One that is unknown or expired is
 // NotFound. The token is the permission: what it may do is what its owner may.
 func (s *Service) FindTrigger(ctx context.Context, token string) (*Trigger, error) {
 	if token == "" || len(token) > secret.MaxToken {
@@ -185,7 +185,7 @@ func (s *Service) FindTrigger(ctx context.Context, token string) (*Trigger, erro
 	return &t, nil
 }
 
-// ShortToken gives the characters of a token by which the jobs of its pipelines may know it, "" where the trigger is gone. It asks for no
+// ShortToken returns the characters of a token by which the jobs of its pipelines may know it, "" where the trigger is gone. It asks for no
 // permission.
 func (s *Service) ShortToken(ctx context.Context, id ID) (string, error) {
 	t, err := db.Get[Trigger](ctx, s.DB, "SELECT "+columns+" FROM pipeline_triggers t WHERE t.id = ?", id)
@@ -236,7 +236,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	return &t, nil
 }
 
-// Update gives a trigger another description; nil leaves it alone.
+// Update returns a trigger another description; nil leaves it alone.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, id ID, description *string) (*Trigger, error) {
 	if err := s.Policy.Require(ctx, as, authz.AdminTriggers, p.Subject()); err != nil {
 		return nil, err

@@ -145,7 +145,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, na
 
 func (u *Upload) key() string { return fmt.Sprintf("upload/%d/%s", u.NamespaceID, u.Secret) }
 
-// List gives the uploads of a place, the newest first.
+// List returns the uploads of a place, the newest first.
 func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, r page.Range) (page.Page[Upload], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadUploads, at.Subject); err != nil {
 		return page.Page[Upload]{}, err
@@ -229,7 +229,7 @@ func (s *Service) open(ctx context.Context, u *Upload) (*Content, error) {
 }
 
 // OpenByLink opens a picture, film or sound for a user who knows its link, where the project
-// it stands in shows such uploads without looking at who asks. It asks for no permission.
+// it is in shows such uploads without looking at who asks. It asks for no permission.
 // belongs is told the project that the link must lead to.
 func (s *Service) OpenByLink(ctx context.Context, a Address, belongs func(*project.Project) bool) (*Content, error) {
 	if a.Secret == "" || media.Of(a.Name) == media.None {
@@ -330,7 +330,7 @@ func (s *Service) Drop(ctx context.Context, id ID) error {
 	})
 }
 
-// Sizes gives how many bytes the uploads of places have; those without are missing. It
+// Sizes returns how many bytes the uploads of places have; those without are missing. It
 // asks for no permission.
 func (s *Service) Sizes(ctx context.Context, places []namespace.ID) (map[namespace.ID]int64, error) {
 	out := make(map[namespace.ID]int64, len(places))

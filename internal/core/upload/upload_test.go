@@ -62,7 +62,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 	})
 }
 
-// at gives a project as a place, without a caller.
+// at returns a project as a place, without a caller.
 func (w *world) at(id project.ID) authz.Place {
 	w.T.Helper()
 	all, err := w.World.Projects.Load(w.T.Context(), []project.ID{id})

@@ -14,7 +14,7 @@ import (
 type Value struct {
 	Key       string
 	Value     string
-	File      bool // the value stands in a file, whose path the job gets
+	File      bool // the value is in a file, whose path the job gets
 	Masked    bool
 	Protected bool
 	Raw       bool
@@ -35,7 +35,7 @@ type Use struct {
 	Protected   bool   // the job runs for a protected branch or tag
 }
 
-// For gives the variables for a job of a project, in the
+// For returns the variables for a job of a project, in the
 // order of their precedence: those of the instance, of the groups from the outermost inwards,
 // of the project. A key stands once for each of these, with the value whose scope says the most
 // of the environment; of two values of one key, the later holds. It takes two statements.

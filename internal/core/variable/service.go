@@ -71,7 +71,7 @@ func (f *ListFilter) order() page.Order {
 	return orders.By(f.OrderBy)
 }
 
-// List gives the variables of a place.
+// List returns the variables of a place.
 func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f ListFilter) (page.Page[Variable], error) {
 	if err := s.Policy.Require(ctx, as, read(at), at.Subject); err != nil {
 		return page.Page[Variable]{}, err
@@ -88,7 +88,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, f Li
 	return list, nil
 }
 
-// Find gives the variable of a place with a key. Where several environments have one of their
+// Find returns the variable of a place with a key. Where several environments have one of their
 // own and the filter names none, that is a Conflict.
 func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, key string, f Filter) (*Variable, error) {
 	if err := s.Policy.Require(ctx, as, read(at), at.Subject); err != nil {

@@ -24,7 +24,7 @@ type Type string
 // The types.
 const (
 	EnvVar Type = "env_var"
-	File   Type = "file" // the value stands in a file, whose path the job gets
+	File   Type = "file" // the value is in a file, whose path the job gets
 )
 
 // AnyScope is the environment scope of variables for all jobs.

@@ -31,7 +31,7 @@ func New(base *url.URL, ssh string) *Site {
 // Root is the URL of the instance, without a trailing slash.
 func (s *Site) Root() string { return s.base }
 
-// Path gives the part of a URL of the instance that follows its host, and any path below which
+// Path returns the part of a URL of the instance that follows its host, and any path below which
 // the instance lives.
 func (s *Site) Path(url string) string {
 	return "/" + strings.TrimLeft(strings.TrimPrefix(url, s.base), "/")

@@ -38,7 +38,7 @@ const (
 	maxTitle  = 4096 // bytes of a title with its folders
 )
 
-// formatOf gives the format of a file, "" for what is no page.
+// formatOf returns the format of a file, "" for what is no page.
 func formatOf(file string) Format {
 	if strings.HasPrefix(file, uploads+"/") {
 		return ""
@@ -53,13 +53,13 @@ func formatOf(file string) Format {
 	return ""
 }
 
-// stem gives the path of a page's file without its ending.
+// stem returns the path of a page's file without its ending.
 func stem(file string) string { return strings.TrimSuffix(file, path.Ext(file)) }
 
-// slugOf gives the slug of a page's file: folders are divided by slashes, and a blank is a dash.
+// slugOf returns the slug of a page's file: folders are divided by slashes, and a blank is a dash.
 func slugOf(file string) string { return dashed(stem(file)) }
 
-// titleOf gives the title of a page's file: its name, in which a dash is a blank. Dashes at either end stay,
+// titleOf returns the title of a page's file: its name, in which a dash is a blank. Dashes at either end stay,
 // because titles have no blanks there.
 func titleOf(file string) string {
 	name := path.Base(stem(file))
@@ -107,7 +107,7 @@ type Changes struct {
 	Front   *string // title in the front matter; "" removes it
 }
 
-// fileFor gives the path of the file of a page with a title. No title leads out of the
+// fileFor returns the path of the file of a page with a title. No title leads out of the
 // repository.
 func fileFor(title string, format Format) (string, error) {
 	var f errs.Fields
@@ -143,7 +143,7 @@ func fileFor(title string, format Format) (string, error) {
 // sameSlug reports whether a page answers to a slug or title.
 func sameSlug(file, slug string) bool { return slugOf(file) == dashed(strings.Trim(slug, "/")) }
 
-// duplicate gives the error for a page that would have the slug of another one, whose file is
+// duplicate returns the error for a page that would have the slug of another one, whose file is
 // named; but is the page itself.
 func duplicate(files []string, file, but string) error {
 	for _, other := range files {

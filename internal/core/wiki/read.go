@@ -56,7 +56,7 @@ func files(ctx context.Context, r *gitcmd.Repo, commit gitstore.ObjectID) ([]git
 	return out, nil
 }
 
-// tip opens the repository of a wiki and gives the commit of its default branch, zero for none.
+// tip opens the repository of a wiki and returns the commit of its default branch, zero for none.
 func (s *Service) tip(ctx context.Context, w *Wiki) (*gitcmd.Repo, gitstore.ObjectID, error) {
 	r, err := s.Repos.OpenAttached(ctx, s.attached(w))
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Service) pages(ctx context.Context, w *Wiki) (*gitcmd.Repo, []Page, err
 	return r, out, nil
 }
 
-// ids gives the ids of pages by their paths.
+// ids returns the ids of pages by their paths.
 func (s *Service) ids(ctx context.Context, id ID) (map[string]PageID, error) {
 	type row struct {
 		ID   PageID `db:"id"`
@@ -112,7 +112,7 @@ func (s *Service) ids(ctx context.Context, id ID) (map[string]PageID, error) {
 	return out, nil
 }
 
-// Load gives those of the pages with these ids that are there, without contents. It asks for no
+// Load returns those of the pages with these ids that are there, without contents. It asks for no
 // permission.
 func (s *Service) Load(ctx context.Context, ids []PageID) (map[PageID]*Page, error) {
 	var w db.Where
@@ -129,7 +129,7 @@ func (s *Service) Load(ctx context.Context, ids []PageID) (map[PageID]*Page, err
 	return out, nil
 }
 
-// List gives the pages of a wiki by path. It requires ReadWiki, or ReadGroupWiki.
+// List returns the pages of a wiki by path. It requires ReadWiki, or ReadGroupWiki.
 func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, contents Contents) ([]Page, error) {
 	if err := s.require(ctx, as, at, read(at)); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place, cont
 // byPath is the order of List.
 var byPath = page.Order{page.Text("path", "path")}
 
-// Index gives a part of List, without contents.
+// Index returns a part of List, without contents.
 func (s *Service) Index(ctx context.Context, as authz.Actor, at authz.Place, part page.Range) (page.Page[Page], error) {
 	all, err := s.List(ctx, as, at, WithoutContents)
 	if err != nil {
@@ -190,14 +190,14 @@ func load(ctx context.Context, r *gitcmd.Repo, p *Page) error {
 // maxShown is how large a page that came by git may be to be shown, in bytes.
 const maxShown = 50 << 20
 
-// Find gives a page by its slug, at a commit where version names one. It requires ReadWiki, or
+// Find returns a page by its slug, at a commit where version names one. It requires ReadWiki, or
 // ReadGroupWiki.
 func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, slug, version string) (*Page, error) {
 	p, _, err := s.FindAmong(ctx, as, at, slug, version)
 	return p, err
 }
 
-// FindAmong is Find, and gives the pages that List gives without contents as well.
+// FindAmong is Find, and returns the pages that List gives without contents as well.
 func (s *Service) FindAmong(ctx context.Context, as authz.Actor, at authz.Place, slug, version string) (*Page, []Page, error) {
 	if err := s.require(ctx, as, at, read(at)); err != nil {
 		return nil, nil, err
@@ -315,7 +315,7 @@ func URL(urls *weburl.Site, at authz.Place) string {
 	return urls.Wiki(at.Path)
 }
 
-// links gives where the relative links of a page lead on a site.
+// links returns where the relative links of a page lead on a site.
 func (p *Page) links(urls *weburl.Site, at authz.Place) func(address string) string {
 	root := URL(urls, at)
 	return func(address string) string {
@@ -330,7 +330,7 @@ func (p *Page) links(urls *weburl.Site, at authz.Place) func(address string) str
 	}
 }
 
-// pages gives the addresses of pages by their names, in which a space is a dash.
+// pages returns the addresses of pages by their names, in which a space is a dash.
 func pages(urls *weburl.Site, at authz.Place) func(name string) string {
 	root := URL(urls, at)
 	return func(name string) string {

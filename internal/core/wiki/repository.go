@@ -23,12 +23,12 @@ const (
 	textDelete  = "The default branch of a wiki cannot be deleted."
 )
 
-// attached gives the repository of a wiki.
+// attached returns the repository of a wiki.
 func (s *Service) attached(w *Wiki) *repo.Attached {
 	return &repo.Attached{ID: w.RepositoryID, Branch: w.Branch, Owner: &owner{service: s, wiki: *w}}
 }
 
-// Remote gives the repository of a wiki to git clients. It requires ReadWiki, or ReadGroupWiki.
+// Remote returns the repository of a wiki to git clients. It requires ReadWiki, or ReadGroupWiki.
 func (s *Service) Remote(ctx context.Context, as authz.Actor, at authz.Place) (*repo.Remote, error) {
 	if err := s.require(ctx, as, at, read(at)); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"tenon/internal/core/repo"
 )
 
-// Search finds pages by their paths and by what they hold. It gives the branch that the pages
+// Search finds pages by their paths and by what they hold. It returns the branch that the pages
 // are on. Paths are those of files. It requires ReadWiki, or ReadGroupWiki.
 func (s *Service) Search(ctx context.Context, as authz.Actor, at authz.Place, f repo.FileSearch) (list page.Page[repo.Found], branch string, err error) {
 	none := page.None[repo.Found](f.Range)

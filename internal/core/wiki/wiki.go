@@ -109,7 +109,7 @@ func (s *Service) require(ctx context.Context, as authz.Actor, at authz.Place, a
 	return nil
 }
 
-// find gives the wiki of a place, nil where it has no repository.
+// find returns the wiki of a place, nil where it has no repository.
 func (s *Service) find(ctx context.Context, at authz.Place) (*Wiki, error) {
 	var w db.Where
 	if at.IsProject() {
@@ -136,7 +136,7 @@ func (s *Service) known(ctx context.Context, at authz.Place, what string) (*Wiki
 	return w, err
 }
 
-// ensure gives the wiki of a place with a repository.
+// ensure returns the wiki of a place with a repository.
 func (s *Service) ensure(ctx context.Context, at authz.Place) (*Wiki, error) {
 	for try := 0; ; try++ {
 		w, err := s.find(ctx, at)

@@ -91,7 +91,7 @@ func (s *Service) commit(ctx context.Context, as authz.Actor, w *Wiki, message s
 	return err
 }
 
-// written gives a page that was just written.
+// written returns a page that was just written.
 func (s *Service) written(ctx context.Context, at authz.Place, file string) (*Page, error) {
 	w, err := s.known(ctx, at, "Wiki Page")
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at authz.Place, sl
 	return s.written(ctx, at, file)
 }
 
-// file gives the path of the file that a page has after the changes.
+// file returns the path of the file that a page has after the changes.
 func (c Changes) file(p *Page) (string, error) {
 	if c.Title == nil && (c.Format == nil || *c.Format == p.Format) {
 		return p.Path, nil
@@ -172,7 +172,7 @@ func (c Changes) file(p *Page) (string, error) {
 	return fileFor(title, format)
 }
 
-// raw gives what a page holds after the changes.
+// raw returns what a page holds after the changes.
 func (s *Service) raw(c Changes, p *Page) (string, error) {
 	front, content := maps.Clone(p.Front), p.Content
 	if c.Content != nil {
@@ -206,12 +206,12 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place, sl
 // maxAttachment bounds an attachment in bytes, whatever the setting for uploads allows.
 const maxAttachment = 50 << 20
 
-// MaxAttachment gives how many bytes an attachment may have.
+// MaxAttachment returns how many bytes an attachment may have.
 func (s *Service) MaxAttachment() int64 {
 	return min(int64(s.Settings.Current().MaxAttachmentSize)<<20, maxAttachment)
 }
 
-// MaxContent gives how many bytes a page may have.
+// MaxContent returns how many bytes a page may have.
 func (s *Service) MaxContent() int { return s.Settings.Current().WikiPageMaxContentBytes }
 
 // Attach puts a file into the repository, on the default branch where none is named. Its name

@@ -24,7 +24,7 @@ var types = []*Type{
 	{3, "TEST_CASE", issue.TestCase, "Test Case"},
 }
 
-// Types gives the types that ok chooses, by name.
+// Types returns the types that ok chooses, by name.
 func Types(ok func(t *Type) bool) []*Type {
 	return slices.DeleteFunc(slices.Clone(types), func(t *Type) bool { return !ok(t) })
 }

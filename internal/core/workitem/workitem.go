@@ -84,7 +84,7 @@ func New(d Deps) *Service {
 	return &Service{Deps: d}
 }
 
-// find gives a work item that the actor may read, without the project of an issue.
+// find returns a work item that the actor may read, without the project of an issue.
 func (s *Service) find(ctx context.Context, as authz.Actor, key Key) (Item, error) {
 	var w Item
 	if key.Epic {

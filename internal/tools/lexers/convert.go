@@ -67,7 +67,7 @@ func (n *node) attribute(name string) string {
 	return ""
 }
 
-// attributes gives all attributes of a name.
+// attributes returns all attributes of a name.
 func (n *node) attributes(name string) []string {
 	var out []string
 	for _, a := range n.Attrs {
@@ -78,7 +78,7 @@ func (n *node) attributes(name string) []string {
 	return out
 }
 
-// convert gives the rules of a lexer, and the patterns that package regexp cannot have.
+// convert returns the rules of a lexer, and the patterns that package regexp cannot have.
 func convert(lexer *chroma.RegexLexer) (*language, []string, error) {
 	if err := plainStrings(lexer); err != nil {
 		return nil, nil, err

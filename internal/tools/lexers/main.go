@@ -42,7 +42,7 @@ func run(target string) error {
 	return os.WriteFile(target, archive, 0o644)
 }
 
-// generate gives the archive, and how many rules of each language it has.
+// generate returns the archive, and how many rules of each language it has.
 func generate() (archive []byte, report string, err error) {
 	var out bytes.Buffer
 	var told strings.Builder
@@ -95,7 +95,7 @@ func add(z *zip.Writer, name string, value any) error {
 	return json.NewEncoder(w).Encode(value)
 }
 
-// expand gives the rules of a state, with those that it includes. A state that includes itself ends.
+// expand returns the rules of a state, with those that it includes. A state that includes itself ends.
 func expand(states map[string][]*node, name string, path ...string) []*node {
 	if slices.Contains(path, name) {
 		return nil

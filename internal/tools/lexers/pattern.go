@@ -125,7 +125,7 @@ func walk(pattern string, do func(i, depth int, c byte) bool) {
 	}
 }
 
-// alternativesOf gives the alternatives of a pattern.
+// alternativesOf returns the alternatives of a pattern.
 func alternativesOf(pattern string) []string {
 	var out []string
 	from := 0
@@ -139,7 +139,7 @@ func alternativesOf(pattern string) []string {
 	return append(out, pattern[from:])
 }
 
-// closing gives where the group that is open at the start ends, -1 for nowhere.
+// closing returns where the group that is open at the start ends, -1 for nowhere.
 func closing(pattern string) int {
 	end := -1
 	walk(pattern, func(i, depth int, c byte) bool {
@@ -151,7 +151,7 @@ func closing(pattern string) int {
 	return end
 }
 
-// lastGroup gives where the group begins that ends the pattern, -1 for none.
+// lastGroup returns where the group begins that ends the pattern, -1 for none.
 func lastGroup(pattern string) int {
 	start, last := -1, -1
 	walk(pattern, func(i, depth int, c byte) bool {
@@ -166,7 +166,7 @@ func lastGroup(pattern string) int {
 	return last
 }
 
-// first gives the ASCII characters that a match may begin with. It reports true where a match may
+// first returns the ASCII characters that a match may begin with. It reports true where a match may
 // begin with others or be empty.
 func first(pattern string) (string, bool) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)

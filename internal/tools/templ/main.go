@@ -34,7 +34,7 @@ func run() error {
 	return nil
 }
 
-// generate gives the code of every template in a folder, by the name of its file.
+// generate returns the code of every template in a folder, by the name of its file.
 func generate(dir string) (map[string][]byte, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.templ"))
 	if err != nil {

@@ -32,7 +32,7 @@ type Command struct {
 	Tell   func(line string) // of progress
 }
 
-// Stream is Call for a command that gives bytes besides its result.
+// Stream is Call for a command that returns bytes besides its result.
 func Stream(ctx context.Context, run string, c Command) error {
 	place, err := os.ReadFile(filepath.Join(run, placeName))
 	if errors.Is(err, os.ErrNotExist) {

@@ -17,7 +17,7 @@ type lfsLock struct {
 	Owner    *lfsOwner `json:"owner,omitempty"`
 }
 
-// lockEntities gives locks with the names of their owners.
+// lockEntities returns locks with the names of their owners.
 func (x *lfsExchange) lockEntities(locks ...lfs.Lock) ([]lfsLock, error) {
 	ids := make([]authz.UserID, len(locks))
 	for i := range locks {

@@ -218,7 +218,7 @@ func variable(payload []byte, before string) (protocol string, fits bool) {
 	return env.Value, true // gitcmd looks at what it says
 }
 
-// command runs one command to its end and gives its status.
+// command runs one command to its end and returns its status.
 func (c *conn) command(ctx context.Context, channel ssh.Channel, text, protocol string) (status int) {
 	defer c.begin()()
 	if c.server.Busy != nil {

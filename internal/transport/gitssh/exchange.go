@@ -158,7 +158,7 @@ func (x *exchange) git(ctx context.Context, as authz.Actor, command, path string
 	return x.fetch(ctx, as, at, command)
 }
 
-// limited counts a command of the actor on what stands in a namespace, after it was found for the actor.
+// limited counts a command of the actor on what is in a namespace, after it was found for the actor.
 func (x *exchange) limited(as authz.Actor, in authz.NamespaceID, command string) error {
 	return x.Limits.CheckIn(limit.ShellCommands, as, int64(in), command)
 }

@@ -28,7 +28,7 @@ type Deps struct {
 	Busy     func() (done func()) // called for every command; may be nil
 
 	// Observe, where set, is called when a command of git begins, and done when it ends, with
-	// what came of it. The command runs with the context that it gives.
+	// what came of it. The command runs with the context that it returns.
 	Observe func(ctx context.Context, service string) (with context.Context, done func(Observation))
 
 	// Brief is set for a server that soon ends: it makes no key for RSA, which takes the

@@ -84,7 +84,7 @@ func weight(text *string) (*int64, filter.Wildcard, error) {
 	return &n, "", nil
 }
 
-// lower gives enum values as core has them.
+// lower returns enum values as core has them.
 func lower[T ~string](list []string) []T {
 	var out []T
 	for _, s := range list {

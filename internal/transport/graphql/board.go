@@ -200,7 +200,7 @@ func columnGID(c *column) string {
 	return gid("List", string(c.Kind)+"-"+strconv.FormatInt(int64(c.Board.ID), 10))
 }
 
-// columnOf finds the column with a global id, or what stands behind the model in one.
+// columnOf finds the column with a global id, or what is behind the model in one.
 func (b *binder) columnOf(ctx context.Context, as authz.Actor, text string) (*board.Column, error) {
 	if id, err := readGID(text); err == nil {
 		text = id.Text

@@ -21,7 +21,7 @@ type container struct {
 	tokens int // keys and values so far
 }
 
-// next counts a token. It gives the number of the entry that the token is of, and whether it is a
+// next counts a token. It returns the number of the entry that the token is of, and whether it is a
 // value rather than a key.
 func (c *container) next() (entry int, value bool) {
 	c.tokens++

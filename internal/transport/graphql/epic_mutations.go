@@ -134,7 +134,7 @@ func (b *binder) labelTitles(ctx context.Context, as authz.Actor, at authz.Place
 	return append(titles, more...), err
 }
 
-// labelRefs gives titles, and ids as their digits.
+// labelRefs returns titles, and ids as their digits.
 func labelRefs(titles, ids []string) ([]string, error) {
 	for _, text := range ids {
 		id, err := readGID(text)

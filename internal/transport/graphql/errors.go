@@ -47,7 +47,7 @@ type awayNote struct{ err error }
 
 type awayKey struct{}
 
-// argumentError says what is wrong with arguments that do not go together: it stands at the top, also
+// argumentError says what is wrong with arguments that do not go together: it is at the top, also
 // of a mutation.
 type argumentError string
 

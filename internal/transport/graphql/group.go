@@ -137,7 +137,7 @@ func projectsIn[P any](b *binder, typ string, id func(place P) namespace.ID) {
 	}, exec.Costly)
 }
 
-// groupCounts binds how much stands in groups, as far as the caller sees it.
+// groupCounts binds how much is in groups, as far as the caller sees it.
 func (b *binder) groupCounts() {
 	counted(b, "Group.descendantGroupsCount", func(ctx context.Context, as authz.Actor, g *namespace.Group, r page.Range) (int, error) {
 		found, err := b.Namespaces.List(ctx, as, namespace.GroupFilter{Parent: &g.ID, Range: r})

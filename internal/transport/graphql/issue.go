@@ -147,7 +147,7 @@ func add[A, V any](ctx context.Context, b *binder, c *exec.Call[A], field string
 	})
 }
 
-// issueViews gives issues as the caller may see them, one for each row: nil where the project is
+// issueViews returns issues as the caller may see them, one for each row: nil where the project is
 // gone by now.
 func (b *binder) issueViews(as authz.Actor) func(ctx context.Context, rows []issue.Issue) ([]*issue.View, error) {
 	return func(ctx context.Context, rows []issue.Issue) ([]*issue.View, error) {

@@ -59,7 +59,7 @@ func (b *binder) jobs() {
 	exec.Connection[*job](b.Schema, "CiJob")
 }
 
-// jobsWith gives jobs with their pipelines: nil where one is gone by now.
+// jobsWith returns jobs with their pipelines: nil where one is gone by now.
 func (b *binder) jobsWith(ctx context.Context, as authz.Actor, rows []*ci.Job) ([]*job, error) {
 	ids := make([]ci.PipelineID, len(rows))
 	for i, j := range rows {

@@ -89,10 +89,10 @@ func kept[P, V any](b *binder, field string, of func(parent P) []V) {
 }
 
 // reader reads things by their ids for a caller: what is gone, or hidden from the caller, is not among
-// what it gives.
+// what it returns.
 type reader[K comparable, V any] func(ctx context.Context, as authz.Actor, ids []K) (map[K]V, error)
 
-// one answers a field whose parents name what it gives by an id; zero names nothing. What is read is
+// one answers a field whose parents name what it returns by an id; zero names nothing. What is read is
 // remembered under name.
 func one[P any, K comparable, V any](b *binder, field, name string, id func(parent P) K, read reader[K, V]) {
 	exec.Batch(b.Schema, field, func(ctx context.Context, c *exec.Call[exec.None], parents []P) ([]V, error) {
@@ -146,7 +146,7 @@ func firsts[P, R, V any](ctx context.Context, b *binder, of []P,
 	return out, nil
 }
 
-// aligned gives views in the order of the ids that they were read for: nil where there is none.
+// aligned returns views in the order of the ids that they were read for: nil where there is none.
 func aligned[K comparable, V any](ids []K, views []V, id func(view *V) K) []*V {
 	found := make(map[K]*V, len(views))
 	for i := range views {
@@ -159,7 +159,7 @@ func aligned[K comparable, V any](ids []K, views []V, id func(view *V) K) []*V {
 	return out
 }
 
-// pointers gives pointers to the elements of a list.
+// pointers returns pointers to the elements of a list.
 func pointers[T any](list []T) []*T {
 	out := make([]*T, len(list))
 	for i := range list {

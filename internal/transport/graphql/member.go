@@ -17,7 +17,7 @@ type groupMember struct {
 	group *namespace.Group
 }
 
-// projectMember is a membership of a project, or of the personal namespace that it stands in.
+// projectMember is a membership of a project, or of the personal namespace that it is in.
 type projectMember struct {
 	*namespace.Member
 	project *project.Project
@@ -143,7 +143,7 @@ func ofUsers[V any](b *binder, field string, kind namespace.Kind, views func(as 
 	})
 }
 
-// groupMembers gives memberships with their groups: those of hidden groups have none.
+// groupMembers returns memberships with their groups: those of hidden groups have none.
 func (b *binder) groupMembers(as authz.Actor) func(ctx context.Context, rows []namespace.Member) ([]*groupMember, error) {
 	return func(ctx context.Context, rows []namespace.Member) ([]*groupMember, error) {
 		ids := make([]namespace.ID, len(rows))
@@ -159,7 +159,7 @@ func (b *binder) groupMembers(as authz.Actor) func(ctx context.Context, rows []n
 	}
 }
 
-// projectMembers gives memberships with their projects.
+// projectMembers returns memberships with their projects.
 func (b *binder) projectMembers(as authz.Actor) func(ctx context.Context, rows []namespace.Member) ([]*projectMember, error) {
 	return func(ctx context.Context, rows []namespace.Member) ([]*projectMember, error) {
 		ids := make([]namespace.ID, len(rows))
@@ -175,7 +175,7 @@ func (b *binder) projectMembers(as authz.Actor) func(ctx context.Context, rows [
 	}
 }
 
-// eitherMembers gives memberships of projects at the namespaces of at, and of groups that count there.
+// eitherMembers returns memberships of projects at the namespaces of at, and of groups that count there.
 func (b *binder) eitherMembers(ctx context.Context, as authz.Actor, at map[namespace.ID]*project.Project, rows []namespace.Member) ([]any, error) {
 	groups, err := b.groupMembers(as)(ctx, rows)
 	out := make([]any, len(rows))

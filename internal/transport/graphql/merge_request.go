@@ -123,7 +123,7 @@ func requestLists[A, P any](ctx context.Context, a asked[A], of []P, in func(par
 	})
 }
 
-// requestViews gives merge requests as the caller may see them, one for each row: nil where the
+// requestViews returns merge requests as the caller may see them, one for each row: nil where the
 // project is gone by now.
 func (b *binder) requestViews(as authz.Actor) func(ctx context.Context, rows []*mergerequest.MergeRequest) ([]*mergerequest.View, error) {
 	return func(ctx context.Context, rows []*mergerequest.MergeRequest) ([]*mergerequest.View, error) {

@@ -92,7 +92,7 @@ func (b *binder) rootSizes(ctx context.Context, as authz.Actor, ids []namespace.
 	return held(found), err
 }
 
-// held gives pointers to the values of a map.
+// held returns pointers to the values of a map.
 func held[K comparable, V any](values map[K]V) map[K]*V {
 	out := make(map[K]*V, len(values))
 	for k, v := range values {

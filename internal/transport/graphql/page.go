@@ -93,7 +93,7 @@ func read[A, T any](c *exec.Call[A], p paging, most int, list func(r page.Range)
 	return out, nil
 }
 
-// byOffset reads a list whose order has no cursors, and gives the offset of the page: its cursors
+// byOffset reads a list whose order has no cursors, and returns the offset of the page: its cursors
 // are positions, counted from 1.
 func byOffset[T any](p paging, r page.Range, list func(r page.Range) (page.Page[T], error)) (page.Page[T], int, error) {
 	var none page.Page[T]

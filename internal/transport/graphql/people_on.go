@@ -8,7 +8,7 @@ import (
 	"tenon/internal/transport/graphql/exec"
 )
 
-// usersOfPage gives users by their ids, one for each row.
+// usersOfPage returns users by their ids, one for each row.
 func (b *binder) usersOfPage(ctx context.Context, ids []authz.UserID) ([]*user, error) {
 	found, err := b.Accounts.ByIDs(ctx, ids)
 	out := make([]*user, len(ids))

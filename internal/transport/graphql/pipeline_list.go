@@ -27,7 +27,7 @@ func (f *pipelineFilter) filter(r page.Range) ci.PipelineFilter {
 	}
 }
 
-// in gives pipelines of a project that they were read of.
+// in returns pipelines of a project that they were read of.
 func in(p *project.Project, list page.Page[ci.Pipeline]) page.Page[*pipeline] {
 	return page.Map(list, func(of *ci.Pipeline) *pipeline { return &pipeline{of, p} })
 }

@@ -99,7 +99,7 @@ func (b *binder) jobMutations() {
 	b.artifactMutations()
 }
 
-// changeJob does something with a job, and gives it as it is then.
+// changeJob does something with a job, and returns it as it is then.
 func (b *binder) changeJob(ctx context.Context, as authz.Actor, id globalID, do func(ctx context.Context, as authz.Actor, p *project.Project, id ci.StatusID) (*ci.Job, error)) (jobPayload, error) {
 	j, err := needed(ctx, as, id, b.jobsByIDs)
 	if err != nil {

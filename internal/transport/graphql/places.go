@@ -69,7 +69,7 @@ func forEach[A, P, R any](ctx context.Context, b *binder, c *exec.Call[A], of []
 	return out, err
 }
 
-// spaces reads namespaces, of projects as well, for what stands in them and the caller has read.
+// spaces reads namespaces, of projects as well, for what is in them and the caller has read.
 func spaces[A any](ctx context.Context, b *binder, c *exec.Call[A], ids []namespace.ID) (map[namespace.ID]*namespace.Namespace, error) {
 	return exec.Load(ctx, c, "namespaces", ids, b.Namespaces.Load)
 }

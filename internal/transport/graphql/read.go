@@ -61,7 +61,7 @@ type incoming struct {
 	again func(ctx context.Context) (authz.Actor, error)
 }
 
-// read finds out who asks for what. It gives nothing where a throttle has answered.
+// read finds out who asks for what. It returns nothing where a throttle has answered.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*incoming, authz.Actor, error) {
 	query := r.URL.Query()
 	values := query
@@ -271,7 +271,7 @@ func (i *incoming) json(body io.Reader, query url.Values) error {
 
 var errSyntax = &refusal{http.StatusBadRequest, "The body is not a request in JSON"}
 
-// bodyError gives the refusal of a body that cannot be read.
+// bodyError returns the refusal of a body that cannot be read.
 func bodyError(err error) error {
 	var large *http.MaxBytesError
 	var refused *refusal

@@ -87,7 +87,7 @@ func (b *binder) runners() {
 	b.runnerMutations()
 }
 
-// runnersOf gives runners of a list of core.
+// runnersOf returns runners of a list of core.
 func runnersOf(list page.Page[runner.Runner], err error) (page.Page[*ciRunner], error) {
 	return page.Map(list, func(r *runner.Runner) *ciRunner { return &ciRunner{Runner: r} }), err
 }

@@ -10,7 +10,7 @@ import (
 	"tenon/internal/transport/graphql/exec"
 )
 
-// Every field of the schema's files is answered, or stands in testdata/unanswered.txt: those are
+// Every field of the schema's files is answered, or is in testdata/unanswered.txt: those are
 // left out of the schema that clients see. Run with UPDATE=1 to write the list again.
 func TestSchema(t *testing.T) {
 	files, err := sources()

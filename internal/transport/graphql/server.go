@@ -25,7 +25,7 @@ import (
 // Path is where requests are answered.
 const Path = "/api/graphql"
 
-// SchemaPath gives the types in the language of GraphQL.
+// SchemaPath returns the types in the language of GraphQL.
 const SchemaPath = Path + "/schema"
 
 // documentMemory is how much memory, in bytes, parsed documents and persisted queries may take.

@@ -47,7 +47,7 @@ func (s *stage) groups() []*group {
 	return out
 }
 
-// jobsIn gives jobs of one pipeline.
+// jobsIn returns jobs of one pipeline.
 func jobsIn(of *pipeline, list []*ci.Job) []*job {
 	out := make([]*job, len(list))
 	for i, j := range list {

@@ -119,7 +119,7 @@ func (b *binder) noteSubscriptions() {
 		if e.Note == nil {
 			return nil, nil
 		}
-		seen, last, err := b.Notes.Gone(ctx, c.As, note.Removed{
+		seen, last, err := b.Notes.Deletion(ctx, c.As, note.Removed{
 			On: noteable.Ref{Kind: e.Kind, ID: e.ID}, Discussion: e.Note.Discussion, Internal: e.Note.Internal,
 		})
 		if err != nil || !seen {

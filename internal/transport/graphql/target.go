@@ -13,7 +13,7 @@ import (
 type target struct {
 	spot
 
-	value any // of the field that gives it
+	value any // of the field that returns it
 	title string
 }
 
@@ -78,7 +78,7 @@ func (b *binder) targetOf(ctx context.Context, as authz.Actor, id globalID) (*ta
 	return t, ref, err
 }
 
-// typed gives ids their type.
+// typed returns ids their type.
 func typed[T ~int64](ids []int64) []T {
 	out := make([]T, len(ids))
 	for i, id := range ids {

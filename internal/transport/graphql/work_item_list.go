@@ -95,7 +95,7 @@ func (b *binder) itemsIn(ctx context.Context, as authz.Actor, at authz.Place, f 
 	return b.Epics.Items(ctx, as, at, g, items)
 }
 
-// namespaceTypes binds the types of the work items that stand in namespaces.
+// namespaceTypes binds the types of the work items that are in namespaces.
 func (b *binder) namespaceTypes() {
 	exec.Batch(b.Schema, "Namespace.workItemTypes", func(ctx context.Context, c *exec.Call[struct {
 		paging

@@ -36,7 +36,7 @@ type SignOn struct {
 	Jobs     Bearers
 }
 
-// Bearers gives the actors of the tokens of jobs.
+// Bearers returns the actors of the tokens of jobs.
 type Bearers interface {
 	// Bearer answers Unauthorized for what is no token of a job that runs.
 	Bearer(ctx context.Context, token string) (authz.Actor, error)

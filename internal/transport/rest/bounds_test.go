@@ -15,7 +15,7 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// unbounded are the parameters that may be long or large: why stands behind each.
+// unbounded are the parameters that may be long or large: why is behind each.
 func unbounded() map[string]string {
 	return map[string]string{
 		"note":         "a million characters of administrators' remarks",
@@ -33,7 +33,7 @@ func nested() []string {
 }
 
 // Whatever a text or number is for, there is an end to it: a row is read with every list
-// that it stands on.
+// that it is on.
 func TestParameters_have_bounds(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -88,7 +88,7 @@ func valid(route string, n int) url.Values {
 	return url.Values{}
 }
 
-// tooMuch gives for each text and number that a route takes values beyond all reason.
+// tooMuch returns for each text and number that a route takes values beyond all reason.
 func tooMuch(route api.Info, project bool) map[string][]string {
 	long, numbers := strings.Repeat("x", 100_000), []string{strconv.Itoa(1 << 60), "-1"}
 	out := map[string][]string{}

@@ -14,7 +14,7 @@ import (
 	"tenon/internal/core/feature"
 )
 
-// change commits a file with a message and gives the id.
+// change commits a file with a message and returns the id.
 func (p *planning) change(as, branch, start, path, content, message, more string) string {
 	p.t.Helper()
 	action := "create"

@@ -126,7 +126,7 @@ type explanation struct {
 	Decided  []jobExplanation `json:"decided"`
 }
 
-// configProblem stands at a place of the configuration, or nowhere: its file is then "", its line and column 0.
+// configProblem is at a place of the configuration, or nowhere: its file is then "", its line and column 0.
 type configProblem struct {
 	Text   string `json:"text"`
 	File   string `json:"file"`

@@ -124,7 +124,7 @@ func TestCommitStatuses(t *testing.T) {
 	})
 }
 
-// A commit that stands on no branch needs to be told where it belongs; each ref has a pipeline.
+// A commit that is on no branch needs to be told where it belongs; each ref has a pipeline.
 func TestCommitStatuses_refs(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

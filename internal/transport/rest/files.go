@@ -177,7 +177,7 @@ func (s *Server) rawFile(ctx context.Context, as authz.Actor, in rawFileParams) 
 // sniffed is how much of a file decides whether it is text.
 const sniffed = 8000
 
-// rawOrLarge is rawBlob; where asked for, it gives what a pointer to a large object
+// rawOrLarge is rawBlob; where asked for, it returns what a pointer to a large object
 // stands for.
 func (s *Server) rawOrLarge(ctx context.Context, p *project.Project, b *gitcmd.BlobReader, large bool) (api.Content, error) {
 	if !large {

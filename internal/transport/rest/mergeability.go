@@ -21,7 +21,7 @@ type mergeabilityEntity struct {
 type conditionEntity struct {
 	Identifier  mergerequest.ConditionName  `json:"identifier"`
 	Status      mergerequest.ConditionState `json:"status"`
-	Message     *string                     `json:"message"`     // what stands in the way
+	Message     *string                     `json:"message"`     // what is in the way
 	Changeable  *changersEntity             `json:"changed_by"`  // who can have it met; null where it is met, or can never be
 	Discussions []string                    `json:"discussions"` // IDs of the unresolved threads that it waits for
 	Pipeline    *pipelineEntity             `json:"pipeline"`    // that it waits for

@@ -52,7 +52,7 @@ type rangeEndParams struct {
 	NewLine  *int    `param:"new_line" doc:"Line number after the change"`
 }
 
-// position gives nil where nothing is named, as in the answers for notes that are on no diff, which clients send back.
+// position returns nil where nothing is named, as in the answers for notes that are on no diff, which clients send back.
 func (p *positionParams) position(kind noteable.Kind) *note.Position {
 	if p == nil || *p == (positionParams{Type: p.Type}) {
 		return nil

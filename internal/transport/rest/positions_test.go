@@ -16,7 +16,7 @@ import (
 	"tenon/internal/core/systemnote"
 )
 
-// numbered gives lines of text, some of them replaced; "" leaves one out.
+// numbered returns lines of text, some of them replaced; "" leaves one out.
 func numbered(n int, other map[int]string) string {
 	var b strings.Builder
 	for i := 1; i <= n; i++ {

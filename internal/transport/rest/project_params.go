@@ -138,7 +138,7 @@ func (p *projectParams) changes() project.Changes {
 	return c
 }
 
-// number gives a number that null takes away in the form of the core.
+// number returns a number that null takes away in the form of the core.
 func number(o api.Opt[int64]) *namespace.Number {
 	if !o.Set {
 		return nil

@@ -24,8 +24,8 @@ type Server struct {
 	Revision string // of the build, for /metadata
 }
 
-// Gone looks again for the project or group that a route is about.
-func (s *Server) Gone(ctx context.Context, as authz.Actor, route, id string) error {
+// Recheck looks again for the project or group that a route is about.
+func (s *Server) Recheck(ctx context.Context, as authz.Actor, route, id string) error {
 	var err error
 	switch {
 	case strings.HasPrefix(route, "/projects/:id"):

@@ -207,7 +207,7 @@ func (s *Server) todoTargets(ctx context.Context, as authz.Actor, todos []todo.T
 		return at, err
 	}
 	known := label.Known{Projects: at.projects}
-	if known.Labels, err = s.Labels.ForThings(ctx, labeled); err != nil {
+	if known.Labels, err = s.Labels.ForNoteables(ctx, labeled); err != nil {
 		return at, err
 	}
 	if err := s.todoThings(ctx, as, at, known, issues, requests); err != nil {

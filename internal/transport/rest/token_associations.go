@@ -94,7 +94,7 @@ func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenA
 		e := associatedProject{
 			ID: found.ID, Description: found.Description, Name: found.Name, NameWithNamespace: found.FullName, Path: found.Path,
 			PathWithNamespace: found.FullPath, CreatedAt: api.Time(found.CreatedAt.Time), Visibility: found.Visibility.String(),
-			WebURL: s.URLs.Project(found.FullPath), Levels: associatedLevels{direct[found.NamespaceID].Level.Held(), above[found.NamespaceID].Level.Held()},
+			WebURL: s.URLs.Project(found.FullPath), Levels: associatedLevels{direct[found.NamespaceID].Level.OrNil(), above[found.NamespaceID].Level.OrNil()},
 		}
 		if parent := parents[found.ParentID]; parent != nil {
 			e.Namespace = s.projectNamespace(parent, ownerOf(parent, owners))

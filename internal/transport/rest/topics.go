@@ -106,7 +106,7 @@ func (s *Server) updateTopic(ctx context.Context, as authz.Actor, p updateTopicP
 	return s.topicPortrayed(ctx, as, t, sent)
 }
 
-// topicPortrayed gives a topic that was just made or changed the picture that came with it.
+// topicPortrayed returns a topic that was just made or changed the picture that came with it.
 func (s *Server) topicPortrayed(ctx context.Context, as authz.Actor, t *project.Topic, p newPicture) (topicEntity, error) {
 	if p.Set {
 		changed, err := s.Avatars.SetTopic(ctx, as, t.ID, p.Picture)

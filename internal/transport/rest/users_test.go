@@ -96,7 +96,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	return p
 }
 
-// call sends a request with a token, "" for none, and gives the answer's status and body.
+// call sends a request with a token, "" for none, and returns the answer's status and body.
 func (p *people) call(token, method, path, form string) (*httptest.ResponseRecorder, string) {
 	p.t.Helper()
 	r := httptest.NewRequestWithContext(p.t.Context(), method, api.Prefix+path, strings.NewReader(form))

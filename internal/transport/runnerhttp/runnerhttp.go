@@ -310,7 +310,7 @@ func (h *Handler) finish(w http.ResponseWriter, r *http.Request, id ci.StatusID)
 	}
 	w.Header().Set("Job-Status", string(state))
 	w.Header().Set("X-Gitlab-Trace-Update-Interval", h.interval(id))
-	// The number stands in the body as JSON, which is what clients decode.
+	// The number is in the body as JSON, which is what clients decode.
 	answer(w, status, status)
 	return nil
 }

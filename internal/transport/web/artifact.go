@@ -25,7 +25,7 @@ type artifactFolder struct {
 	Older, Newer string
 }
 
-// job finds the project and gives the number of the job that the path names.
+// job finds the project and returns the number of the job that the path names.
 func (x *visit) job() (*project.Project, ci.StatusID, error) {
 	p, err := x.project("Commits")
 	if err != nil {

@@ -72,7 +72,7 @@ func (x *visit) getBadge() (templ.Component, error) {
 	return nil, nil
 }
 
-// unknownValue stands on the badge of what nothing is known of.
+// unknownValue is on the badge of what nothing is known of.
 const unknownValue = "unknown"
 
 func (x *visit) pipelineBadge(p *project.Project, ref string) (kind, value, color string, err error) {

@@ -82,7 +82,7 @@ func (x *visit) project(current string) (*project.Project, error) {
 	return p, nil
 }
 
-// withExternal adds links to the issue tracker and the wiki that a project has elsewhere. The tracker stands in place of the issues of
+// withExternal adds links to the issue tracker and the wiki that a project has elsewhere. The tracker is in place of the issues of
 // the project where that has none.
 func withExternal(p *project.Project, links []link) []link {
 	e := p.External()
@@ -117,7 +117,7 @@ func crumbs(full, name string, ofProject bool) []link {
 	return out
 }
 
-// split finds where the branch, tag or commit ends in a path, and gives the commit.
+// split finds where the branch, tag or commit ends in a path, and returns the commit.
 func (x *visit) split(p *project.Project, rest string) (ref, file string, tip *gitstore.Commit, err error) {
 	ref, file, tip, err = x.Repos.FindCommitIn(x.r.Context(), x.as, p, strings.Trim(rest, "/"))
 	if err != nil {

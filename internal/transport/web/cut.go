@@ -16,7 +16,7 @@ const (
 	maxLines   = 20_000
 )
 
-// notShown stands below what is shown of a longer text.
+// notShown is below what is shown of a longer text.
 const notShown = "The rest is not shown."
 
 // shownTitle is a title or a name, cut where it is too long.

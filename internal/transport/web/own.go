@@ -18,7 +18,7 @@ func (x *visit) getProfile() (templ.Component, error) {
 	return x.profilePage(u, u.Name)
 }
 
-// profilePage shows the own account; name stands in the form.
+// profilePage shows the own account; name is in the form.
 func (x *visit) profilePage(u *account.User, name string) (templ.Component, error) {
 	views, err := x.Accounts.Views(x.r.Context(), x.as, []*account.User{u}, account.ViewOptions{Own: true})
 	if err != nil {
@@ -30,7 +30,7 @@ func (x *visit) profilePage(u *account.User, name string) (templ.Component, erro
 	return templ.Join(profile(&x.sheet, &views[0], f), x.guidelines("Avatar", x.Appearance.Current().ProfileImageGuidelines)), nil
 }
 
-// nameForm is what stands in the form of the own name.
+// nameForm is what is in the form of the own name.
 type nameForm struct {
 	Name  string
 	Fixed bool // only administrators change names

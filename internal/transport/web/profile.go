@@ -16,7 +16,7 @@ import (
 // mostOwn is how many of one's own tokens or keys a page shows.
 const mostOwn = 100
 
-// tokenForm is what stands in the form of an access token.
+// tokenForm is what is in the form of an access token.
 type tokenForm struct {
 	Name, Expires, Hint string
 	Scopes              []scopeChoice
@@ -72,7 +72,7 @@ func (x *visit) postRevokeToken() (templ.Component, error) {
 	return x.goTo(withNotice(at.ProfileTokens(), "token_revoked"))
 }
 
-// keyForm is what stands in the form of an SSH key.
+// keyForm is what is in the form of an SSH key.
 type keyForm struct {
 	Title, Key, Expires string
 	Usage               sshkey.Usage

@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/variable"
 )
 
-// variableForm is what stands in the form of a CI/CD variable.
+// variableForm is what is in the form of a CI/CD variable.
 type variableForm struct {
 	Key, Value, Scope string
 	Protected, Masked bool

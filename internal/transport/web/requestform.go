@@ -9,7 +9,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// requestForm is what stands in the form of a merge request.
+// requestForm is what is in the form of a merge request.
 type requestForm struct {
 	Source, Target, Title, Description string
 	Remove                             bool

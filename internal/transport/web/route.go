@@ -90,7 +90,7 @@ func (r *route) match(path string) (map[string]string, bool) {
 		}
 		pattern, path = rest, after
 	} else if strings.Contains(path, "/-/") && strings.Contains(pattern, "...") && !inside {
-		return nil, false // what stands in a place has routes of its own
+		return nil, false // what is in a place has routes of its own
 	}
 	return args, fits(pattern, path, args)
 }
@@ -144,7 +144,7 @@ func (h *Handler) find(method, path string) (found *route, args map[string]strin
 	return nil, nil, allowed
 }
 
-// withPages gives the path of a badge the form that the paths of pages have; it is known without it as well.
+// withPages returns the path of a badge the form that the paths of pages have; it is known without it as well.
 func withPages(path string) string {
 	_, rest, ok := strings.Cut(path, "/badges/")
 	if !ok || strings.Contains(path, "/-/") || !strings.HasSuffix(rest, "/pipeline.svg") && !strings.HasSuffix(rest, "/coverage.svg") {

@@ -82,7 +82,7 @@ func groupRoutes() []route {
 	}
 }
 
-// projectRoutes are those of projects, and the one for whatever stands at a path.
+// projectRoutes are those of projects, and the one for whatever is at a path.
 func projectRoutes() []route {
 	return []route{
 		get("/{project...}/-/project_members", (*visit).getProjectMembers),

@@ -13,7 +13,7 @@ import (
 	"tenon/internal/transport/httpkit"
 )
 
-// signForm is what stands in the form of the sign-on.
+// signForm is what is in the form of the sign-on.
 type signForm struct{ Login, Return string }
 
 func (x *visit) getSignIn() (templ.Component, error) {

@@ -11,7 +11,7 @@ import (
 	"tenon/internal/core/snippet"
 )
 
-// snippetForm is what stands in the form of a snippet.
+// snippetForm is what is in the form of a snippet.
 type snippetForm struct {
 	Action                                    string
 	Title, Description, File, Content, Access string

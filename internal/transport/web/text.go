@@ -60,7 +60,7 @@ func (x *visit) text(in place, source *string) (string, error) {
 	return out[0], err
 }
 
-// texts formats texts in Markdown that stand in one place, with what they refer to, as the interfaces do. It takes
+// texts formats texts in Markdown that are in one place, with what they refer to, as the interfaces do. It takes
 // as many statements for many as for one.
 func (x *visit) texts(in place, sources ...string) ([]string, error) {
 	out := make([]string, len(sources))

@@ -60,7 +60,7 @@ func (x *visit) redirect(status int, to string) (templ.Component, error) {
 // withNotice adds to a path which notice the page there begins with.
 func withNotice(path, key string) string { return path + "?" + url.Values{"notice": {key}}.Encode() }
 
-// notices are what pages may begin with, by what stands in the address.
+// notices are what pages may begin with, by what is in the address.
 var notices = map[string]string{
 	"signed_out":       "You are signed out.",
 	"password_changed": "Your password is changed, and all your sessions ended. Sign in with the new password.",
@@ -108,7 +108,7 @@ func textOf(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
-// bind gives a browser without a session a cookie that forms are bound to.
+// bind returns a browser without a session a cookie that forms are bound to.
 func (x *visit) bind() {
 	if x.secret == "" {
 		x.secret = secret.NewToken("")

@@ -53,7 +53,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // titleFailed is the title of a page that could not be made.
 const titleFailed = "Something went wrong"
 
-// actor gives who asks; its throttle may have answered already. With basic, the credentials of HTTP Basic count as well
+// actor returns who asks; its throttle may have answered already. With basic, the credentials of HTTP Basic count as well
 // and are refused with an error. Other errors are that the caller cannot be found out.
 func (h *Handler) actor(w http.ResponseWriter, r *http.Request, traffic limit.Traffic, basic bool) (as authz.Actor, ok bool, err error) {
 	if user, password, given := r.BasicAuth(); given && basic {

@@ -215,7 +215,7 @@ func (p *shared) connect() (*pgxpool.Pool, error) {
 	return pgxpool.New(context.Background(), server)
 }
 
-// PostgresURL makes a PostgreSQL database with the whole schema and gives its URL, or
+// PostgresURL makes a PostgreSQL database with the whole schema and returns its URL, or
 // skips, for tests of programs that open their database themselves.
 func PostgresURL(tb testing.TB) string {
 	tb.Helper()
@@ -240,7 +240,7 @@ func postgresURL(tb testing.TB, s *schema) string {
 	return created(tb, server, func(conn *pgx.Conn) string { return "TEMPLATE " + plate + copyFiles(conn) })
 }
 
-// PostgresEncoded makes an empty PostgreSQL database of an encoding and gives its URL, or skips.
+// PostgresEncoded makes an empty PostgreSQL database of an encoding and returns its URL, or skips.
 func PostgresEncoded(tb testing.TB, encoding string) string {
 	tb.Helper()
 	server, err := process().server()
@@ -252,7 +252,7 @@ func PostgresEncoded(tb testing.TB, encoding string) string {
 	})
 }
 
-// created makes a database that is dropped when the test ends, and gives its URL.
+// created makes a database that is dropped when the test ends, and returns its URL.
 func created(tb testing.TB, server string, how func(conn *pgx.Conn) string) string {
 	tb.Helper()
 	name := "tenon_test_" + strings.ToLower(rand.Text()[:12])

@@ -45,7 +45,7 @@ type World struct {
 	events []any
 }
 
-// New furnishes an empty database. Its clock stands at half past ten of 4 May 2026.
+// New furnishes an empty database. Its clock is at half past ten of 4 May 2026.
 func New(t *testing.T, d *db.DB) *World {
 	t.Helper()
 	w := &World{T: t, now: time.Date(2026, 5, 4, 10, 30, 0, 0, time.UTC)}
@@ -115,7 +115,7 @@ func (w *World) Forget() {
 	w.events = nil
 }
 
-// User makes a user and gives it as an actor.
+// User makes a user and returns it as an actor.
 func (w *World) User(name string, change ...func(*account.Input)) (*account.User, authz.Actor) {
 	w.T.Helper()
 	in := account.Input{Email: name + "@example.com", Username: name, Name: name, ForceRandomPassword: true}
@@ -129,7 +129,7 @@ func (w *World) User(name string, change ...func(*account.Input)) (*account.User
 	return u, u.Actor()
 }
 
-// Token makes a token of a user, with all of the API in its scope unless another is named, and gives it with its secret.
+// Token makes a token of a user, with all of the API in its scope unless another is named, and returns it with its secret.
 func (w *World) Token(id authz.UserID, name string, scopes ...authz.Scope) (*token.Token, string) {
 	w.T.Helper()
 	if len(scopes) == 0 {

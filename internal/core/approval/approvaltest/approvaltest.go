@@ -123,10 +123,10 @@ type Files map[string]string
 // Removed is the text of a file that a commit removes.
 const Removed = "\x00"
 
-// As gives the project for an actor.
+// As returns the project for an actor.
 func (w *World) As(who authz.Actor) *project.Project { w.T.Helper(); return w.Find(who, w.ID) }
 
-// Plain gives the project without the level of an actor.
+// Plain returns the project without the level of an actor.
 func (w *World) Plain() *project.Project {
 	w.T.Helper()
 	found, err := w.Projects.Load(w.T.Context(), []project.ID{w.ID})
@@ -134,7 +134,7 @@ func (w *World) Plain() *project.Project {
 	return found[w.ID]
 }
 
-// Git gives the repository of the project.
+// Git returns the repository of the project.
 func (w *World) Git() *gitcmd.Repo {
 	w.T.Helper()
 	r, err := w.Repos.Open(w.T.Context(), w.As(w.Owner))

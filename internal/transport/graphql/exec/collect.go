@@ -121,7 +121,7 @@ func (s *Schema) covers(condition, typ string) bool {
 	return slices.ContainsFunc(s.types.PossibleTypes[condition], func(d *ast.Definition) bool { return d.Name == typ })
 }
 
-// wants reports whether a field stands below selection sets, whatever the types of fragments.
+// wants reports whether a field is below selection sets, whatever the types of fragments.
 func (r *run) wants(sets []ast.SelectionSet, path []string) bool {
 	if len(path) == 0 {
 		return true

@@ -24,7 +24,7 @@ type Edge[T any] struct {
 	Cursor string
 }
 
-// Info is where a page stands in its list.
+// Info is where a page is in its list.
 type Info struct {
 	HasNextPage, HasPreviousPage bool
 	StartCursor, EndCursor       *string

@@ -37,7 +37,7 @@ type scale struct {
 	schema    *Schema
 	variables map[string]any
 	weighed   int
-	above     map[string]int // how often a name stands above what is counted
+	above     map[string]int // how often a name is above what is counted
 	weight
 }
 

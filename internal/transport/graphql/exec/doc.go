@@ -1,7 +1,7 @@
 // Package exec answers GraphQL requests, one level of the answer at a time.
 //
 // A field is answered for all objects of its level with one call: its function gets every
-// parent and gives as many values. A list of a hundred issues with their labels thus asks for
+// parent and returns as many values. A list of a hundred issues with their labels thus asks for
 // labels once, whatever the list, and how many statements a request takes follows from its
 // document alone. Fields are answered in the order of the document, one after another.
 //

@@ -185,7 +185,7 @@ var testConfig = &Config{
 	},
 }
 
-// ask sends a request, and gives the answer as it is written.
+// ask sends a request, and returns the answer as it is written.
 func ask(t *testing.T, s *Schema, as authz.Actor, query string, variables map[string]any) string {
 	t.Helper()
 	doc, problems := s.Parse(query)

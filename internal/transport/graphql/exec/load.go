@@ -51,7 +51,7 @@ type loaded[V any] struct {
 	found bool
 }
 
-// LoadEach is [Load] for a field whose parents have a key each: it gives a value for every parent,
+// LoadEach is [Load] for a field whose parents have a key each: it returns a value for every parent,
 // the zero value where there is none.
 func LoadEach[A, P any, K comparable, V any](ctx context.Context, c *Call[A], name string, parents []P, key func(p P) K, read func(ctx context.Context, keys []K) (map[K]V, error)) ([]V, error) {
 	keys := make([]K, len(parents))

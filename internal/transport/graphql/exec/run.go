@@ -24,7 +24,7 @@ type Config struct {
 	// Present says what a client may read of an error.
 	Present func(ctx context.Context, err error) string
 
-	// Broken gives the sentences about a mutation that breaks a rule, nil for all other errors.
+	// Broken returns the sentences about a mutation that breaks a rule, nil for all other errors.
 	Broken func(err error) []string
 }
 
@@ -41,11 +41,11 @@ type run struct {
 	skipped bool // the event of a subscription is not for its reader
 }
 
-// place is where a value stands in the answer, below the place of its parent.
+// place is where a value is in the answer, below the place of its parent.
 type place struct {
 	above *place
 	key   string
-	index int // in a list; -1 where it stands in none
+	index int // in a list; -1 where it is in none
 }
 
 func (p place) path() []any {
@@ -68,7 +68,7 @@ var (
 	broken  = new(int) // null where null may not stand: its parent is null as well
 )
 
-// Run answers an operation. What it gives is written with [Result.Write].
+// Run answers an operation. What it returns is written with [Result.Write].
 func (s *Schema) Run(ctx context.Context, config *Config, op *Operation, as authz.Actor) *Result {
 	ctx, cancel := context.WithTimeout(ctx, Deadline)
 	defer cancel()
@@ -188,7 +188,7 @@ func (r *run) failAt(n *node, at place, err error) {
 	r.errors = append(r.errors, e)
 }
 
-// complete gives the values of a field the form of its type.
+// complete returns the values of a field the form of its type.
 func (r *run) complete(ctx context.Context, n *node, t *ast.Type, raw []any, at []place) []any {
 	if t.NonNull {
 		nullable := *t

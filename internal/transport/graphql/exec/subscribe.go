@@ -37,7 +37,7 @@ func Subscription[A, E, R any](s *Schema, field string,
 }
 
 // Subscribe returns what the events of a subscription come from, as it was bound. Where the reader
-// is refused it gives the answer that says so.
+// is refused it returns the answer that says so.
 func (s *Schema) Subscribe(ctx context.Context, config *Config, op *Operation, as authz.Actor) (any, *Result) {
 	r := s.newRun(ctx, config, op, as)
 	nodes := r.collect(op.root, []ast.SelectionSet{op.def.SelectionSet})

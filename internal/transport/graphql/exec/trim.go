@@ -8,7 +8,7 @@ import (
 )
 
 // Trim takes what nothing answers out of the schema, and the types that are not reached without
-// it. It gives the fields, as Type.field.
+// it. It returns the fields, as Type.field.
 func (s *Schema) Trim() []string {
 	var gone []string
 	for changed := true; changed; {

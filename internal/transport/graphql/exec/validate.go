@@ -63,7 +63,7 @@ func apart(set ast.SelectionSet) bool {
 	return true
 }
 
-// maxMentions is how often one key may stand in a document: those that stand side by side are
+// maxMentions is how often one key may are in a document: those that stand side by side are
 // compared with each other.
 const maxMentions = 250
 

@@ -21,7 +21,7 @@ type searchedNot struct {
 	Search string      `param:"search"`
 }
 
-// repeated gives n values with the separator between them.
+// repeated returns n values with the separator between them.
 func repeated(n int, value func(i int) string, separator string) string {
 	parts := make([]string, n)
 	for i := range parts {

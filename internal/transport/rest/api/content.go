@@ -97,7 +97,7 @@ func (f *forward) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Read returns what stands at the wanted place.
+// Read returns what is at the wanted place.
 func (f *forward) Read(p []byte) (int, error) {
 	if f.want < f.at {
 		return 0, io.ErrUnexpectedEOF

@@ -144,7 +144,7 @@ func (x *exchange) fail(err error) {
 // gone looks again for what the request is about. Between the moment it was found and a
 // statement that refers to it, a caller may have deleted it: that is no failure of ours.
 func (x *exchange) gone() *errs.Error {
-	if x.kit.config.Gone == nil || x.route == nil {
+	if x.kit.config.Recheck == nil || x.route == nil {
 		return nil
 	}
 	value, _ := x.params.get("id")
@@ -152,7 +152,7 @@ func (x *exchange) gone() *errs.Error {
 	if !ok {
 		return nil
 	}
-	gone, ok := errors.AsType[*errs.Error](x.kit.config.Gone(x.r.Context(), x.As, x.route.path, id))
+	gone, ok := errors.AsType[*errs.Error](x.kit.config.Recheck(x.r.Context(), x.As, x.route.path, id))
 	if !ok || gone.Kind != errs.NotFound {
 		return nil
 	}

@@ -50,7 +50,7 @@ func (p *jsonParser) space() {
 	}
 }
 
-// next skips white space and gives the next byte, 0 at the end.
+// next skips white space and returns the next byte, 0 at the end.
 func (p *jsonParser) next() byte {
 	p.space()
 	if p.pos < len(p.in) {

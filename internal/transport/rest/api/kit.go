@@ -43,9 +43,9 @@ type Config struct {
 	// Limits says who calls too often.
 	Limits *limit.Service
 
-	// Gone, where set, is asked after a failure of ours whether what the capture :id of
+	// Recheck, where set, is asked after a failure of ours whether what the capture :id of
 	// the route names went away while the request was under way; it answers NotFound then.
-	Gone func(ctx context.Context, as authz.Actor, route, id string) error
+	Recheck func(ctx context.Context, as authz.Actor, route, id string) error
 
 	// Writable, where set, is asked before a request that changes anything, and refuses it with its
 	// error.
@@ -232,7 +232,7 @@ func (x *exchange) unmatched(allowed methods) error {
 	return &Refusal{Status: http.StatusMethodNotAllowed, Text: "405 Not Allowed"}
 }
 
-// finish recovers from a panic, tells log and metrics, and gives the exchange back.
+// finish recovers from a panic, tells log and metrics, and returns the exchange back.
 func (x *exchange) finish() {
 	if p := recover(); p != nil {
 		if x.kit.gate.Recovered(&x.Exchange, x.r, p) {

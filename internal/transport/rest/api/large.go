@@ -51,7 +51,7 @@ func newMemory() *memory {
 	return &memory{all: semaphore.NewWeighted(largeBodies), users: map[authz.UserID]*share{}}
 }
 
-// reserve waits for room for a body, and gives the function that returns it. It answers
+// reserve waits for room for a body, and returns the function that returns it. It answers
 // Unavailable where there is none in time.
 func (m *memory) reserve(ctx context.Context, user authz.UserID, bytes int64) (release func(), err error) {
 	bytes = min(bytes, largeShare)

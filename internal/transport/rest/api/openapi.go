@@ -252,7 +252,7 @@ func kindOf(schema dict) (kind any, null bool) {
 	return schema["type"], false
 }
 
-// enum gives declared values in the type of their schema.
+// enum returns declared values in the type of their schema.
 func enum(values []string, kind any) []any {
 	out := make([]any, len(values))
 	for i, v := range values {

@@ -204,7 +204,7 @@ func (r *Route) NamesJSON() *Route { r.namesJSON = true; return r }
 // MaxBodyNow is MaxBody for a bound that changes while the server runs.
 func (r *Route) MaxBodyNow(bytes func() int64) *Route { r.maxBodyNow = bytes; return r }
 
-// Scoped gives a scope rule, as Route.Scope does, to those of the routes that have
+// Scoped returns a scope rule, as Route.Scope does, to those of the routes that have
 // none of their own.
 func Scoped(extra []authz.Scope, routes ...*Route) []*Route {
 	for _, r := range routes {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// rule is a condition on several parameters. It stands in the struct as a blank
+// rule is a condition on several parameters. It is in the struct as a blank
 // field, `_ struct{} `+"`exclusive:\"a,b\"`"+`, and is reported at its place. The name * stands
 // for all parameters above it in the same struct.
 type rule struct {

@@ -8,8 +8,8 @@ import (
 	"tenon/internal/base/gitstore"
 )
 
-// maxNews is how many commits of a new version are named one by one.
-const maxNews = 10
+// maxListedCommits is how many commits of a new version are named one by one.
+const maxListedCommits = 10
 
 // maxDraftLook is how many new commits are searched for one that makes the request a draft.
 const maxDraftLook = 1000
@@ -34,9 +34,9 @@ func (l look) draftCommit(ctx context.Context, old string) (string, error) {
 	return "", nil
 }
 
-// news finds the commits of the source branch that were not there before: its own, and those
+// newCommits finds the commits of the source branch that were not there before: its own, and those
 // that came from the target branch, whose last one is base.
-func (l look) news(ctx context.Context, m *MergeRequest, base string) (NewVersion, error) {
+func (l look) newCommits(ctx context.Context, m *MergeRequest, base string) (NewVersion, error) {
 	var out NewVersion
 	if l.source.IsZero() {
 		return out, nil
@@ -66,7 +66,7 @@ func (l look) news(ctx context.Context, m *MergeRequest, base string) (NewVersio
 	if out.FromTarget = all - out.CommitsCount; out.FromTarget > 0 {
 		out.TargetSHA = idOf(base).Short()
 	}
-	opts.Limit = maxNews
+	opts.Limit = maxListedCommits
 	commits, err := l.repo.LogCommits(ctx, opts)
 	if err != nil {
 		return out, fmt.Errorf("list new commits: %w", err)
@@ -74,10 +74,10 @@ func (l look) news(ctx context.Context, m *MergeRequest, base string) (NewVersio
 	for _, c := range commits {
 		out.Commits = append(out.Commits, CommitLine{SHA: c.ID.Short(), Title: c.Title()})
 	}
-	if out.CommitsCount <= maxNews {
+	if out.CommitsCount <= maxListedCommits {
 		return out, nil
 	}
-	for at, sha := range map[int]*string{out.CommitsCount - 1: &out.EarlierFirst, maxNews: &out.EarlierLast} {
+	for at, sha := range map[int]*string{out.CommitsCount - 1: &out.EarlierFirst, maxListedCommits: &out.EarlierLast} {
 		opts.Skip, opts.Limit = at, 1
 		one, err := l.repo.Log(ctx, opts)
 		if err != nil {

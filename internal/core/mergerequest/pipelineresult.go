@@ -12,14 +12,14 @@ import (
 	"tenon/internal/core/project"
 )
 
-// pipelineFate is the job that tells how the newest pipelines of merge requests stand.
-type pipelineFate struct {
+// pipelineResult is the job that tells how the newest pipelines of merge requests stand.
+type pipelineResult struct {
 	PipelineID ci.PipelineID `json:"pipeline_id"`
 	Failed     bool          `json:"failed"`
 }
 
 // Kind names the job.
-func (pipelineFate) Kind() string { return "merge_request_pipeline_fate" }
+func (pipelineResult) Kind() string { return "merge_request_pipeline_fate" }
 
 // followPipeline has it told that a pipeline has failed or succeeded, or that one which had failed runs again.
 func (s *Service) followPipeline(ctx context.Context, e ci.PipelineChanged) error {
@@ -27,11 +27,11 @@ func (s *Service) followPipeline(ctx context.Context, e ci.PipelineChanged) erro
 	if now != ci.Failed && now != ci.Success && !failed || e.Row().Source == ci.ByParentPipeline {
 		return nil
 	}
-	return s.Jobs.Enqueue(ctx, pipelineFate{e.Row().ID, now == ci.Failed})
+	return s.Jobs.Enqueue(ctx, pipelineResult{e.Row().ID, now == ci.Failed})
 }
 
 // tellPipeline does the job for the open requests whose newest pipeline it is, unless its state is another one by now.
-func (s *Service) tellPipeline(ctx context.Context, work pipelineFate) error {
+func (s *Service) tellPipeline(ctx context.Context, work pipelineResult) error {
 	type row struct {
 		ProjectID project.ID `db:"project_id"`
 		Ref       string     `db:"ref"`
@@ -52,7 +52,7 @@ func (s *Service) tellPipeline(ctx context.Context, work pipelineFate) error {
 	return s.eachOpen(ctx, func(rows []*MergeRequest, projects map[project.ID]*project.Project) error {
 		for _, m := range rows {
 			if target := projects[m.ProjectID]; target != nil {
-				if err := s.publishFate(ctx, target, m, work.Failed); err != nil {
+				if err := s.publishResult(ctx, target, m, work.Failed); err != nil {
 					return err
 				}
 			}
@@ -61,7 +61,7 @@ func (s *Service) tellPipeline(ctx context.Context, work pipelineFate) error {
 	}, cond+" AND "+newestPipeline+" = ?", append(args, work.PipelineID)...)
 }
 
-func (s *Service) publishFate(ctx context.Context, p *project.Project, m *MergeRequest, failed bool) error {
+func (s *Service) publishResult(ctx context.Context, p *project.Project, m *MergeRequest, failed bool) error {
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		f, err := s.fact(ctx, authz.Actor{}, p, db.Change[MergeRequest]{Before: *m, After: *m})
 		if err != nil {

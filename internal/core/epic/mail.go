@@ -9,8 +9,8 @@ import (
 	"tenon/internal/core/noteable"
 )
 
-// Letter returns what mails say about an epic.
-func (s *Service) Letter(ctx context.Context, ref noteable.Ref) (*noteable.Letter, error) {
+// MailContent returns what mails say about an epic.
+func (s *Service) MailContent(ctx context.Context, ref noteable.Ref) (*noteable.MailContent, error) {
 	found, err := s.ByIDs(ctx, authz.System(), []ID{ID(ref.ID)})
 	e := found[ID(ref.ID)]
 	if err != nil || e == nil {
@@ -21,9 +21,9 @@ func (s *Service) Letter(ctx context.Context, ref noteable.Ref) (*noteable.Lette
 	if err != nil || g == nil {
 		return nil, err
 	}
-	out := noteable.Letter{
+	out := noteable.MailContent{
 		Place: g.Place(), Number: int64(e.IID), URL: s.URLs.Epic(e.Path, int64(e.IID)), Title: e.Title, State: string(e.State),
-		Confidential: e.Confidential, Labels: label.ForLetter(e.Labels),
+		Confidential: e.Confidential, Labels: label.ForMail(e.Labels),
 	}
 	if e.Description != nil {
 		out.Description = *e.Description

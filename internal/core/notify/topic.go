@@ -15,9 +15,9 @@ import (
 	"tenon/internal/core/todo"
 )
 
-// thing is what a mailing is about, as it is when its mails are sent.
-type thing struct {
-	noteable.Letter
+// topic is what a mailing is about, as it is when its mails are sent.
+type topic struct {
+	noteable.MailContent
 
 	ref        noteable.Ref
 	noun, sign string // "issue", "#"
@@ -44,14 +44,14 @@ func scopeOf(at authz.Place) reference.Scope {
 }
 
 // projectID is 0 for a group.
-func (t *thing) projectID() project.ID {
+func (t *topic) projectID() project.ID {
 	if !t.Place.IsProject() {
 		return 0
 	}
 	return project.ID(t.Place.ID)
 }
 
-func (t *thing) target() noteable.Target {
+func (t *topic) target() noteable.Target {
 	out := noteable.Target{Ref: t.ref, Title: t.Title, Subject: t.Place.Subject}
 	out.Subject.Confidential = t.Confidential
 	if t.Place.Group {
@@ -66,7 +66,7 @@ func (t *thing) target() noteable.Target {
 }
 
 // id names the thing in headers: a commit by its hash.
-func (t *thing) id() string {
+func (t *topic) id() string {
 	if t.ref.Commit != "" {
 		return t.ref.Commit
 	}
@@ -77,7 +77,7 @@ func (t *thing) id() string {
 const shownHash = 8
 
 // short names the thing in texts.
-func (t *thing) short() string {
+func (t *topic) short() string {
 	switch {
 	case t.ref.Commit != "":
 		return t.ref.Commit[:min(shownHash, len(t.ref.Commit))]
@@ -87,8 +87,8 @@ func (t *thing) short() string {
 	return t.sign + strconv.FormatInt(t.Number, 10)
 }
 
-// thing reads what a mailing is about. It gives nil where that is gone.
-func (s *Service) thing(ctx context.Context, m Mailing) (*thing, error) {
+// topic reads what a mailing is about. It returns nil where that is gone.
+func (s *Service) topic(ctx context.Context, m Mailing) (*topic, error) {
 	t, err := s.about(ctx, m.ref())
 	if t == nil || err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (s *Service) thing(ctx context.Context, m Mailing) (*thing, error) {
 }
 
 // about reads a thing, nil where it is gone, or where there are no mails about things of its kind.
-func (s *Service) about(ctx context.Context, ref noteable.Ref) (*thing, error) {
+func (s *Service) about(ctx context.Context, ref noteable.Ref) (*topic, error) {
 	switch ref.Kind {
 	case ofPipeline:
 		return s.findPipeline(ctx, ref)
@@ -135,22 +135,22 @@ func (s *Service) about(ctx context.Context, ref noteable.Ref) (*thing, error) {
 	if kind == nil {
 		return nil, nil
 	}
-	mailed, ok := kind.Things.(noteable.Mailed)
+	mailed, ok := kind.Provider.(noteable.Mailed)
 	if !ok {
 		return nil, nil
 	}
-	l, err := mailed.Letter(ctx, ref)
+	l, err := mailed.MailContent(ctx, ref)
 	if l == nil || err != nil {
 		return nil, err
 	}
-	return &thing{
-		Letter: *l, ref: ref, noun: kind.Noun, sign: kind.Mark, root: strings.ReplaceAll(kind.Noun, " ", "_") + "_", header: string(kind.Kind),
+	return &topic{
+		MailContent: *l, ref: ref, noun: kind.Noun, sign: kind.Mark, root: strings.ReplaceAll(kind.Noun, " ", "_") + "_", header: string(kind.Kind),
 		references: scopeOf(l.Place),
 	}, nil
 }
 
 // readable reports whether a user may read what a mailing is about, and its note.
-func (s *Service) readable(ctx context.Context, as authz.Actor, t *thing) (bool, error) {
+func (s *Service) readable(ctx context.Context, as authz.Actor, t *topic) (bool, error) {
 	if t.note != nil {
 		notes, err := s.Notes.ByIDs(ctx, as, []note.ID{t.note.ID})
 		return notes[t.note.ID] != nil, err
@@ -165,7 +165,7 @@ func (s *Service) readable(ctx context.Context, as authz.Actor, t *thing) (bool,
 	if kind == nil {
 		return false, nil
 	}
-	found, err := kind.Things.Subjects(ctx, as, []noteable.Ref{t.ref})
+	found, err := kind.Provider.Subjects(ctx, as, []noteable.Ref{t.ref})
 	_, ok := found[t.ref]
 	return ok, err
 }

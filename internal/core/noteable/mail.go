@@ -6,15 +6,15 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Mailed is implemented by things that mails are about.
+// Mailed is implemented by noteables that mails are about.
 type Mailed interface {
-	// Letter reads what mails say about a thing, nil where it or its place is gone. It asks for no permission: who may read
-	// the thing is asked for each reader.
-	Letter(ctx context.Context, ref Ref) (*Letter, error)
+	// MailContent reads what mails say about a noteable, nil where it or its place is gone. It asks for no permission: who may read
+	// the noteable is asked for each reader.
+	MailContent(ctx context.Context, ref Ref) (*MailContent, error)
 }
 
-// Letter is what mails say about a thing, as it is when they are sent.
-type Letter struct {
+// MailContent is what mails say about a noteable, as it is when they are sent.
+type MailContent struct {
 	Place        authz.Place
 	Number       int64 // that texts and headers have; 0 for a snippet and a commit
 	URL          string
@@ -29,7 +29,7 @@ type Letter struct {
 	Labels       []Labeled
 }
 
-// Labeled is a label of a thing.
+// Labeled is a label of a noteable.
 type Labeled struct {
 	ID    int64
 	Title string

@@ -16,9 +16,9 @@ type Removed struct {
 	Internal   bool
 }
 
-// Gone says of a comment that was deleted whether the actor could read it, and whether it was the
+// Deletion says of a comment that was deleted whether the actor could read it, and whether it was the
 // last one of its discussion.
-func (s *Service) Gone(ctx context.Context, as authz.Actor, was Removed) (seen, last bool, err error) {
+func (s *Service) Deletion(ctx context.Context, as authz.Actor, was Removed) (seen, last bool, err error) {
 	on := was.On
 	readable, err := s.readableOn(ctx, as, []noteable.Ref{on})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Letter returns what mails say about an issue.
-func (s *Service) Letter(ctx context.Context, ref noteable.Ref) (*noteable.Letter, error) {
+// MailContent returns what mails say about an issue.
+func (s *Service) MailContent(ctx context.Context, ref noteable.Ref) (*noteable.MailContent, error) {
 	found, err := s.ByIDs(ctx, authz.System(), []ID{ID(ref.ID)})
 	i := found[ID(ref.ID)]
 	if err != nil || i == nil {
@@ -21,9 +21,9 @@ func (s *Service) Letter(ctx context.Context, ref noteable.Ref) (*noteable.Lette
 	if err != nil || p == nil {
 		return nil, err
 	}
-	out := noteable.Letter{
+	out := noteable.MailContent{
 		Place: p.Place(), Number: int64(i.IID), URL: i.Type.URL(s.URLs, p.FullPath, i.IID), Title: i.Title, State: string(i.State),
-		Confidential: i.Confidential, Assignees: i.Assignees, Labels: label.ForLetter(i.Labels),
+		Confidential: i.Confidential, Assignees: i.Assignees, Labels: label.ForMail(i.Labels),
 	}
 	if i.Description != nil {
 		out.Description = *i.Description

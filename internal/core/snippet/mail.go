@@ -8,8 +8,8 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Letter returns what mails say about a snippet of a project. There are none about those of users.
-func (s *Service) Letter(ctx context.Context, ref noteable.Ref) (*noteable.Letter, error) {
+// MailContent returns what mails say about a snippet of a project. There are none about those of users.
+func (s *Service) MailContent(ctx context.Context, ref noteable.Ref) (*noteable.MailContent, error) {
 	found, err := s.ByIDs(ctx, authz.System(), []ID{ID(ref.ID)})
 	sn := found[ID(ref.ID)]
 	if err != nil || sn == nil || sn.ProjectID == nil {
@@ -20,5 +20,5 @@ func (s *Service) Letter(ctx context.Context, ref noteable.Ref) (*noteable.Lette
 	if err != nil || p == nil {
 		return nil, err
 	}
-	return &noteable.Letter{Place: p.Place(), URL: s.URLs.Snippet(p.FullPath, ref.ID), Title: sn.Title}, nil
+	return &noteable.MailContent{Place: p.Place(), URL: s.URLs.Snippet(p.FullPath, ref.ID), Title: sn.Title}, nil
 }

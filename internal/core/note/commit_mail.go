@@ -10,8 +10,8 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Letter returns what mails say about a commit. Users whose verified addresses it names take part in it.
-func (c *Commits) Letter(ctx context.Context, ref noteable.Ref) (*noteable.Letter, error) {
+// MailContent returns what mails say about a commit. Users whose verified addresses it names take part in it.
+func (c *Commits) MailContent(ctx context.Context, ref noteable.Ref) (*noteable.MailContent, error) {
 	projects, err := c.Projects.Load(ctx, []project.ID{project.ID(ref.Project)})
 	p := projects[project.ID(ref.Project)]
 	if err != nil || p == nil {
@@ -24,7 +24,7 @@ func (c *Commits) Letter(ctx context.Context, ref noteable.Ref) (*noteable.Lette
 	if err != nil {
 		return nil, err
 	}
-	out := noteable.Letter{Place: p.Place(), URL: c.URLs.Commit(p.FullPath, ref.Commit), Title: found.Title()}
+	out := noteable.MailContent{Place: p.Place(), URL: c.URLs.Commit(p.FullPath, ref.Commit), Title: found.Title()}
 	addresses := []string{db.Fold(found.Author.Email), db.Fold(found.Committer.Email)}
 	owners, err := c.Accounts.AddressOwners(ctx, addresses)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Letter returns what mails say about a merge request.
-func (s *Service) Letter(ctx context.Context, ref noteable.Ref) (*noteable.Letter, error) {
+// MailContent returns what mails say about a merge request.
+func (s *Service) MailContent(ctx context.Context, ref noteable.Ref) (*noteable.MailContent, error) {
 	found, err := s.ByIDs(ctx, authz.System(), []ID{ID(ref.ID)})
 	m := found[ID(ref.ID)]
 	if err != nil || m == nil {
@@ -21,8 +21,8 @@ func (s *Service) Letter(ctx context.Context, ref noteable.Ref) (*noteable.Lette
 	if err != nil || p == nil {
 		return nil, err
 	}
-	return &noteable.Letter{
+	return &noteable.MailContent{
 		Place: p.Place(), Number: int64(m.IID), URL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)), Title: m.Title, Description: m.Text(),
-		State: string(m.State), Assignees: m.Assignees, Reviewers: m.ReviewerIDs(), Labels: label.ForLetter(m.Labels),
+		State: string(m.State), Assignees: m.Assignees, Reviewers: m.ReviewerIDs(), Labels: label.ForMail(m.Labels),
 	}, nil
 }

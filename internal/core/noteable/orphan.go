@@ -26,9 +26,9 @@ func (k *Kinds) tables() []stored {
 	return out
 }
 
-// GoneSQL is a condition on rows that name a thing by columns for its kind and its id: it holds
-// where there is no such thing any more.
-func (k *Kinds) GoneSQL(kind, id string) string {
+// OrphanSQL is a condition on rows that name a noteable by columns for its kind and its id: it holds
+// where there is no such noteable any more.
+func (k *Kinds) OrphanSQL(kind, id string) string {
 	var all []string
 	for _, t := range k.tables() {
 		all = append(all, kind+" = '"+string(t.kind)+"' AND NOT EXISTS (SELECT 1 FROM "+t.table+" gone WHERE gone.id = "+id+")")
@@ -37,7 +37,7 @@ func (k *Kinds) GoneSQL(kind, id string) string {
 }
 
 // InTable returns the condition on such rows that name what a table has by its ids, and its arguments;
-// ok is false for a table that has no things.
+// ok is false for a table that has no noteables.
 func (k *Kinds) InTable(kind, id, table string, ids []int64) (cond string, args []any, ok bool) {
 	for _, t := range k.tables() {
 		if t.table == table {

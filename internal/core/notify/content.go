@@ -20,8 +20,8 @@ const maxText = 64 << 10
 
 //go:generate go run tenon/internal/tools/templ
 
-// letter is what the templates of a mail show.
-type letter struct {
+// content is what the templates of a mail show.
+type content struct {
 	lead        string // says what happened
 	url         string
 	html        string // the text, rendered
@@ -34,9 +34,9 @@ type letter struct {
 	noun        string
 }
 
-// letter makes the mail of an event for one user, who may read what it is about.
-func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thing, r *recipient, p *person) (*mail.Message, error) {
-	l := letter{url: t.URL, rows: t.rows, why: why(r), host: s.URLs.Host(), noun: t.noun}
+// compose makes the mail of an event for one user, who may read what it is about.
+func (s *Service) compose(ctx context.Context, as authz.Actor, m Mailing, t *topic, r *recipient, p *person) (*mail.Message, error) {
+	l := content{url: t.URL, rows: t.rows, why: why(r), host: s.URLs.Host(), noun: t.noun}
 	if m.Event == movedProject {
 		l.rows = s.remotes(t.Place.Path)
 	}
@@ -98,7 +98,7 @@ func short(text string) string {
 	return budget.Begin(text, maxText) + " [...]"
 }
 
-func subject(m Mailing, t *thing) string {
+func subject(m Mailing, t *topic) string {
 	switch m.Event {
 	case movedProject:
 		return t.Place.Name + " | Project was moved"
@@ -116,7 +116,7 @@ func subject(m Mailing, t *thing) string {
 }
 
 // join puts the mail into the thread of its thing, and of its discussion.
-func (s *Service) join(out *mail.Message, m Mailing, t *thing) {
+func (s *Service) join(out *mail.Message, m Mailing, t *topic) {
 	at := "@" + s.URLs.Host()
 	number := func(id int64) string { return strconv.FormatInt(id, 10) }
 	root := t.root + t.id() + at
@@ -141,7 +141,7 @@ func (s *Service) join(out *mail.Message, m Mailing, t *thing) {
 
 // answerable says where answers go. The key of the thread is among the references, too, for
 // clients that answer to another address.
-func (s *Service) answerable(out *mail.Message, thread Thread, t *thing) {
+func (s *Service) answerable(out *mail.Message, thread Thread, t *topic) {
 	if s.Out.Incoming == "" || t.root == "" {
 		if a, err := netmail.ParseAddress(s.Out.ReplyTo); err == nil {
 			out.ReplyTo = *a
@@ -158,7 +158,7 @@ func (s *Service) answerable(out *mail.Message, thread Thread, t *thing) {
 }
 
 // headers are those that readers filter by, and those that keep machines from answering.
-func (s *Service) headers(t *thing, r *recipient, unsubscribe string) []mail.Header {
+func (s *Service) headers(t *topic, r *recipient, unsubscribe string) []mail.Header {
 	number := func(id int64) string { return strconv.FormatInt(id, 10) }
 	parts := strings.Split(t.Place.Path, "/")
 	id := number(int64(t.Place.Namespace))
@@ -223,7 +223,7 @@ func why(r *recipient) string {
 }
 
 // lead says in a sentence what happened.
-func (s *Service) lead(ctx context.Context, m Mailing, t *thing) (string, error) {
+func (s *Service) lead(ctx context.Context, m Mailing, t *topic) (string, error) {
 	who, it := "The server", t.noun+" "+t.short()
 	if t.by != nil {
 		who = t.by.Name
@@ -308,7 +308,7 @@ func (s *Service) people(ctx context.Context, ids []authz.UserID) (string, error
 }
 
 // labelsOf joins the titles of those of the labels that the thing still has.
-func (t *thing) labelsOf(ids []label.ID) string {
+func (t *topic) labelsOf(ids []label.ID) string {
 	var titles []string
 	for _, l := range t.Labels {
 		if slices.Contains(ids, label.ID(l.ID)) && len(titles) < maxNamed {
@@ -319,7 +319,7 @@ func (t *thing) labelsOf(ids []label.ID) string {
 }
 
 // text is the mail without HTML; body is in Markdown.
-func (l *letter) text(body string) string {
+func (l *content) text(body string) string {
 	out := l.lead + "\n\n"
 	if l.brand.header != "" {
 		out = l.brand.header + "\n\n" + out

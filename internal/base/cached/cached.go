@@ -1,5 +1,5 @@
-// Package held keeps in memory what every request needs and few requests change.
-package held
+// Package cached keeps in memory what every request needs and few requests change.
+package cached
 
 import (
 	"context"

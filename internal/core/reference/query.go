@@ -8,9 +8,9 @@ import (
 	"tenon/internal/core/project"
 )
 
-// ByNumber gives the condition that a row is one that is sought by its number in a project;
+// ByNumber returns the condition that a row is one that is sought by its number in a project;
 // columns are named in SQL. Without any it holds for no row.
-func (s Sought) ByNumber(projectColumn, numberColumn string) (cond string, args []any) {
+func (s Query) ByNumber(projectColumn, numberColumn string) (cond string, args []any) {
 	numbers := map[project.ID][]int64{}
 	for _, key := range s.Keys {
 		if key.Project != 0 && key.Number != 0 {
