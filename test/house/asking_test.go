@@ -20,7 +20,7 @@ var unasked = map[string]string{
 	"namespace.Service.Names":            "names of groups are shown beside the rules that name them",
 	"sshkey.Service.Titles":              "titles of deploy keys are shown beside the rules that name them",
 	"award.Service.ForTargets":           "counts the thumbs of things that were read for the caller",
-	"label.Service.ForNoteables":            "gives labels for things that are shown where the caller may read them",
+	"label.Service.ForNoteables":         "gives labels for things that are shown where the caller may read them",
 	"project.Service.Parents":            "gives what projects stand in that were read for the caller",
 	"deploykey.Service.Grants":           "gives what keys open that were read for the caller",
 	"noteable.Kinds.Of":                  "says what there is, for whoever",
