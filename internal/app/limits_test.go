@@ -243,6 +243,7 @@ func (w *limitsWorld) operations() map[string]map[string]limitedCall {
 		},
 		"large_blob_request_limit": {
 			"REST":  w.with("ann", "GET", at+repository+"/files/large?ref=main", nil),
+			"raw":   w.with("ann", "GET", at+repository+"/files/large/raw?ref=main", nil),
 			"pages": w.whole("ann", "/yard/crane/-/raw/main/large"),
 		},
 		"archive_request_limit": {

@@ -18,7 +18,6 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/transport/rest/api"
@@ -157,8 +156,7 @@ func (s *Server) rawFile(ctx context.Context, as authz.Actor, in rawFileParams) 
 	if err != nil {
 		return api.Content{}, err
 	}
-	if err := s.Limits.CheckIn(limit.RawBlob, as, int64(p.ID), f.Path); err != nil {
-		_ = f.Blob.Close() // nothing was read
+	if err := s.countRaw(as, p, f.Path, f.Blob); err != nil {
 		return api.Content{}, err
 	}
 	raw, err := s.rawOrLarge(ctx, p, f.Blob, in.LFS)

@@ -120,15 +120,22 @@ func (s *Server) rawBlob(ctx context.Context, as authz.Actor, in blobParams) (ap
 	if err != nil {
 		return api.Content{}, err
 	}
-	err = s.large(as, p, b)
-	if err == nil {
-		err = s.Limits.CheckIn(limit.RawBlob, as, int64(p.ID), b.ID.String())
-	}
-	if err != nil {
-		_ = b.Close() // nothing was read
+	if err := s.countRaw(as, p, b.ID.String(), b); err != nil {
 		return api.Content{}, err
 	}
 	return rawBlob(b)
+}
+
+// countRaw counts a file that is sent as it is. One that may not be sent is closed.
+func (s *Server) countRaw(as authz.Actor, p *project.Project, name string, b *gitcmd.BlobReader) error {
+	err := s.large(as, p, b)
+	if err == nil {
+		err = s.Limits.CheckIn(limit.RawBlob, as, int64(p.ID), name)
+	}
+	if err != nil {
+		_ = b.Close() // nothing was read
+	}
+	return err
 }
 
 // large counts a large blob.
