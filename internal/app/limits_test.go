@@ -24,6 +24,7 @@ func noRates() map[string]string {
 		"notes_create_limit_allowlist": "who has no limit", "unique_ips_limit_enabled": "TestUniqueIPs", "unique_ips_limit_per_user": "TestUniqueIPs",
 		"unique_ips_limit_time_window": "TestUniqueIPs", "git_rate_limit_users_allowlist": "who has no limit", "time_tracking_limit_to_hours": "a unit",
 		"ci_delete_pipelines_in_seconds_limit_human_readable": "an age", "enforce_namespace_storage_limit": size,
+		"math_rendering_limits_enabled": number,
 	}
 }
 
