@@ -77,7 +77,7 @@ func TestSettings_ownDeletion(t *testing.T) {
 				t.Errorf("%s: signed out %v after %d", name, gone, status)
 			}
 		}
-		known := func(name string, want string) {
+		known := func(name, want string) {
 			t.Helper()
 			if err := s.jobs.Drain(t.Context()); err != nil {
 				t.Fatal(err)

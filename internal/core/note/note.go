@@ -168,8 +168,8 @@ type Fact struct {
 	Group   *namespace.Group // the same; nil for what belongs to a project
 }
 
-// fact is what events say of a comment on a target.
-func (on On) fact(of change.Of[Note], t noteable.Target) Fact {
+// factOf is what events say of a comment on a target.
+func factOf(on On, of change.Of[Note], t noteable.Target) Fact {
 	return Fact{of, t, project.Of(on.Place), namespace.Of(on.Place)}
 }
 

@@ -233,7 +233,7 @@ func (s *Service) write(ctx context.Context, as authz.Actor, on On, t noteable.T
 			return err
 		}
 		return s.Bus.Publish(ctx, Created{
-			Fact:     on.fact(change.Created(as, now, on.Place, n), t),
+			Fact:     factOf(on, change.Created(as, now, on.Place, n), t),
 			Reviewed: on.reviewed,
 		})
 	})
@@ -345,7 +345,7 @@ func (s *Service) update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 		if _, err := s.count(ctx, t.Ref, noteable.Counts{}, now); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Updated{on.fact(change.Updated(as, now, on.Place, &out), t)})
+		return s.Bus.Publish(ctx, Updated{factOf(on, change.Updated(as, now, on.Place, &out), t)})
 	})
 	if err != nil {
 		return nil, t, fmt.Errorf("update note: %w", err)
@@ -374,7 +374,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, on On, id ID) erro
 		if err := s.Awards.Clear(ctx, noteable.Ref{Kind: noteable.Note, ID: int64(n.ID)}); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{on.fact(change.Deleted(as, now, on.Place, n), t)})
+		return s.Bus.Publish(ctx, Deleted{factOf(on, change.Deleted(as, now, on.Place, n), t)})
 	})
 	if err != nil {
 		return fmt.Errorf("delete note: %w", err)
