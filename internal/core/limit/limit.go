@@ -58,6 +58,22 @@ func (s *Service) CheckIn(class Class, as authz.Actor, project int64, text strin
 	return s.check(class, as, project, text)
 }
 
+// CheckLarge counts a file of more than [LargeFile] bytes.
+func (s *Service) CheckLarge(as authz.Actor, project, size int64) error {
+	if size <= LargeFile {
+		return nil
+	}
+	return s.CheckIn(LargeBlob, as, project, "")
+}
+
+// CheckRaw counts a file that is sent as it is, and a large one as such.
+func (s *Service) CheckRaw(as authz.Actor, project int64, name string, size int64) error {
+	if err := s.CheckLarge(as, project, size); err != nil {
+		return err
+	}
+	return s.CheckIn(RawBlob, as, project, name)
+}
+
 // CheckAt is CheckIn for a project or a group.
 func (s *Service) CheckAt(class Class, as authz.Actor, at authz.Place) error {
 	if at.Group {

@@ -87,7 +87,7 @@ func (s *Server) file(ctx context.Context, as authz.Actor, in fileParams) (api.R
 		return none, err
 	}
 	defer f.Blob.Close()
-	if err := s.large(as, p, f.Blob); err != nil {
+	if err := s.Limits.CheckLarge(as, int64(p.ID), f.Blob.Size); err != nil {
 		return none, err
 	}
 	if f.Blob.Size > maxShownFile {

@@ -8,7 +8,6 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/transport/rest/api"
@@ -98,7 +97,7 @@ func (s *Server) blob(ctx context.Context, as authz.Actor, in blobParams) (api.R
 		return none, err
 	}
 	defer b.Close()
-	if err := s.large(as, p, b); err != nil {
+	if err := s.Limits.CheckLarge(as, int64(p.ID), b.Size); err != nil {
 		return none, err
 	}
 	if b.Size > maxShownFile {
@@ -128,22 +127,11 @@ func (s *Server) rawBlob(ctx context.Context, as authz.Actor, in blobParams) (ap
 
 // countRaw counts a file that is sent as it is. One that may not be sent is closed.
 func (s *Server) countRaw(as authz.Actor, p *project.Project, name string, b *gitcmd.BlobReader) error {
-	err := s.large(as, p, b)
-	if err == nil {
-		err = s.Limits.CheckIn(limit.RawBlob, as, int64(p.ID), name)
-	}
+	err := s.Limits.CheckRaw(as, int64(p.ID), name, b.Size)
 	if err != nil {
 		_ = b.Close() // nothing was read
 	}
 	return err
-}
-
-// large counts a large blob.
-func (s *Server) large(as authz.Actor, p *project.Project, b *gitcmd.BlobReader) error {
-	if b.Size <= limit.LargeFile {
-		return nil
-	}
-	return s.Limits.CheckIn(limit.LargeBlob, as, int64(p.ID), "")
 }
 
 type compareParams struct {

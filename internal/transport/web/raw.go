@@ -10,7 +10,6 @@ import (
 	"tenon/internal/base/charset"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/media"
-	"tenon/internal/core/limit"
 )
 
 // shownPicture reports whether a file is a picture that browsers show without running anything.
@@ -28,15 +27,9 @@ func (x *visit) getRaw() (templ.Component, error) {
 // sendRaw sends a file as it is and closes it: text as plain text, pictures, videos and audio files as such, all else as
 // a download, so that no browser runs what a user pushed. project is 0 for a file that is in the
 // code of none; its name then says what it is of.
-func (x *visit) sendRaw(project int64, name string, blob *gitcmd.BlobReader) (_ templ.Component, err error) {
+func (x *visit) sendRaw(project int64, name string, blob *gitcmd.BlobReader) (templ.Component, error) {
 	defer blob.Close()
-	if blob.Size > limit.LargeFile {
-		err = x.Limits.CheckIn(limit.LargeBlob, x.as, project, "")
-	}
-	if err == nil {
-		err = x.Limits.CheckIn(limit.RawBlob, x.as, project, name)
-	}
-	if err != nil {
+	if err := x.Limits.CheckRaw(x.as, project, name, blob.Size); err != nil {
 		return nil, err
 	}
 	head := make([]byte, min(blob.Size, sniffed))
