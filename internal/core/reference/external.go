@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/markdown"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
 
@@ -34,7 +35,7 @@ func trackerKey(in Scope) string {
 // withExternal adds the references to issues of a tracker elsewhere in runs of a text, where no other reference is. What would be an
 // issue of the project itself is one of the tracker where the project has no issues.
 func withExternal(t *project.Tracker, p *project.Project, runs []markdown.Run, text string, refs []Reference) []Reference {
-	if t.Hash && p.IssuesElsewhere() {
+	if t.Hash && p.IssuesAccess == authz.FeatureDisabled {
 		for i := range refs {
 			if ref := &refs[i]; ref.Kind == Issue && ref.Place == "" && !ref.URL && strings.HasPrefix(text[ref.Start:ref.End], "#") {
 				*ref = Reference{Kind: external, Name: strconv.FormatInt(ref.Number, 10), Start: ref.Start, End: ref.End}
@@ -96,16 +97,10 @@ func merged(refs, more []Reference) []Reference {
 }
 
 // writeExternal writes a link to an issue of the tracker elsewhere.
-func writeExternal(out *strings.Builder, in Scope, ref *Reference, text string) {
-	t := trackerOf(in)
-	text = html.UnescapeString(text)
-	if t == nil {
-		out.WriteString(html.EscapeString(text))
-		return
-	}
+func writeExternal(out *strings.Builder, t *project.Tracker, in project.ID, ref *Reference, text string) {
 	address := strings.ReplaceAll(t.IssueURL, ":id", url.PathEscape(html.UnescapeString(ref.Name)))
-	shown := html.EscapeString(text)
+	shown := html.EscapeString(html.UnescapeString(text))
 	out.WriteString(`<a href="` + html.EscapeString(address) + `" title="Issue in ` + html.EscapeString(t.Title) + `" class="gfm gfm-issue" data-original="` + shown +
-		`" data-reference-type="external_issue" data-project="` + strconv.FormatInt(int64(in.Project.ID), 10) + `" data-external-issue="` + html.EscapeString(ref.Name) +
+		`" data-reference-type="external_issue" data-project="` + strconv.FormatInt(int64(in), 10) + `" data-external-issue="` + html.EscapeString(ref.Name) +
 		`" rel="nofollow noreferrer noopener" target="_blank">` + shown + `</a>`)
 }

@@ -25,6 +25,8 @@ type rendered struct {
 	html *markdown.HTML
 	refs []Reference
 	text []string // of the references, as they are written
+
+	tracker *project.Tracker // that texts of the place refer to, nil for none
 }
 
 // key names a rendered text: links of a text depend on its project or group.
@@ -75,10 +77,10 @@ func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool
 			return r, nil
 		}
 	}
-	r := &rendered{}
+	r := &rendered{tracker: trackerOf(in)}
 	if line {
 		r.refs = s.Words(text)
-		if t := trackerOf(in); t != nil {
+		if t := r.tracker; t != nil {
 			r.refs = withExternal(t, in.Project, []markdown.Run{{Text: text}}, text, r.refs)
 		}
 		r.html = markdown.Line(text, spans(r.refs))
@@ -86,7 +88,7 @@ func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool
 		parsed := markdown.Parse(text)
 		parsed.Formulas = k.math
 		r.refs = inOrder(s.Of(parsed))
-		if t := trackerOf(in); t != nil {
+		if t := r.tracker; t != nil {
 			var runs []markdown.Run
 			parsed.Runs(func(run markdown.Run) {
 				if !run.Link {
@@ -139,7 +141,13 @@ func (s *Service) render(ctx context.Context, as authz.Actor, in Scope, texts []
 	for i, r := range list {
 		own := targets[:len(r.refs)]
 		targets = targets[len(r.refs):]
-		out[i] = r.html.Fill(func(out *strings.Builder, n int) { s.write(out, in, &r.refs[n], r.text[n], own[n]) })
+		out[i] = r.html.Fill(func(out *strings.Builder, n int) {
+			if ref := &r.refs[n]; ref.Kind == external {
+				writeExternal(out, r.tracker, in.Project.ID, ref, r.text[n])
+			} else {
+				s.write(out, in, ref, r.text[n], own[n])
+			}
+		})
 	}
 	return out, nil
 }
@@ -148,10 +156,6 @@ func (s *Service) render(ctx context.Context, as authz.Actor, in Scope, texts []
 func (s *Service) write(out *strings.Builder, in Scope, ref *Reference, text string, t *Target) {
 	if ref.Kind == page {
 		writePage(out, in, ref)
-		return
-	}
-	if ref.Kind == external {
-		writeExternal(out, in, ref, text)
 		return
 	}
 	text = html.UnescapeString(text)
