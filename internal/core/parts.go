@@ -163,10 +163,10 @@ func (s *Services) Stop(ctx context.Context) error {
 // made without a database.
 func Described(more ...Subject) *Services {
 	s := &Services{Kinds: &noteable.Kinds{}, URLs: weburl.New(&url.URL{}, "")}
-	t := reflect.TypeFor[Services]()
-	for i := range t.NumField() {
-		if field := t.Field(i); field.IsExported() && field.Type.Kind() == reflect.Pointer && reflect.ValueOf(s).Elem().Field(i).IsNil() {
-			reflect.ValueOf(s).Elem().Field(i).Set(reflect.New(field.Type.Elem()))
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		if field := v.Field(i); field.CanSet() && field.Kind() == reflect.Pointer && field.IsNil() {
+			field.Set(reflect.New(field.Type().Elem()))
 		}
 	}
 	for _, of := range parts[noteable.Provider](s) {

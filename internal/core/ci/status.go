@@ -170,7 +170,7 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 			return err
 		}
 		return s.Bus.Publish(ctx, StatusReported{
-			Of: change.Of[Status]{Stamp: as.Stamp(s.Now()), Place: p.Place(), Before: before, After: after}, Pipeline: *pipeline,
+			Of: change.Between(as, s.Now(), p.Place(), before, after), Pipeline: *pipeline,
 		})
 	})
 	if err != nil {

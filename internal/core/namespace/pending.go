@@ -21,11 +21,16 @@ type Approver interface {
 	Approve(ctx context.Context, as authz.Actor, id authz.UserID) error
 }
 
-// Connect returns the service what is above it, once and before the first use.
+// Connect gives the service what is above it, once and before the first use.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // awaits is a condition on a user u: their memberships do not count until an administrator approves the account.
 const awaits = "u.state = 'blocked_pending_approval'"
+
+// membersBelow are the memberships m that have not expired of a group and of what is inside it, each with its user u. Its arguments are
+// the group and the day.
+const membersBelow = `namespace_ancestors d JOIN members m ON m.namespace_id = d.namespace_id JOIN users u ON u.id = m.user_id
+	WHERE d.ancestor_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)`
 
 // Pending is an address or a user that is no member of a group, or of a place inside it, yet.
 type Pending struct {
@@ -34,10 +39,10 @@ type Pending struct {
 	Email  string        `db:"email"`   // that is invited; "" for a user
 }
 
-// Invited reports whether it is an address. Nobody needs to approve it: its user becomes a member by confirming it.
+// Invited reports whether it is an invited address, which needs no approval: its user becomes a member by confirming it.
 func (p *Pending) Invited() bool { return p.UserID == nil }
 
-// requirePending checks that the actor may decide about who becomes a member of a group, which must stand at the top.
+// requirePending checks that the actor may decide about who becomes a member of a group, which must be a top-level group.
 func (s *Service) requirePending(ctx context.Context, as authz.Actor, p authz.Place) error {
 	if err := s.Policy.Require(ctx, as, authz.AdminGroupMembers, p.Subject); err != nil {
 		return err
@@ -57,8 +62,7 @@ func (s *Service) Pending(ctx context.Context, as authz.Actor, p authz.Place, r 
 	list, err := page.Select[Pending](ctx, s.DB, page.Query{
 		Columns: "x.id, x.user_id, x.email",
 		From: `(SELECT 0 AS invited, MIN(m.id) AS id, m.user_id, '' AS email
-			FROM namespace_ancestors d JOIN members m ON m.namespace_id = d.namespace_id JOIN users u ON u.id = m.user_id
-			WHERE d.ancestor_id = ? AND ` + awaits + ` AND (m.expires_on IS NULL OR m.expires_on > ?) GROUP BY m.user_id
+			FROM ` + membersBelow + ` AND ` + awaits + ` GROUP BY m.user_id
 			UNION ALL
 			SELECT 1, MIN(i.id), CAST(NULL AS BIGINT), MIN(i.email)
 			FROM namespace_ancestors d JOIN invitations i ON i.namespace_id = d.namespace_id
@@ -93,9 +97,7 @@ func (s *Service) ApprovePending(ctx context.Context, as authz.Actor, p authz.Pl
 		UserID authz.UserID `db:"user_id"`
 		Awaits bool         `db:"awaits"`
 	}
-	m, err := db.Get[one](ctx, s.DB, `SELECT m.user_id, `+awaits+` AS awaits FROM members m JOIN users u ON u.id = m.user_id
-		JOIN namespace_ancestors d ON d.namespace_id = m.namespace_id
-		WHERE m.id = ? AND d.ancestor_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)`, member, p.Namespace, s.today())
+	m, err := db.Get[one](ctx, s.DB, `SELECT m.user_id, `+awaits+` AS awaits FROM `+membersBelow+` AND m.id = ?`, p.Namespace, s.today(), member)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return errs.Missing("")
@@ -105,7 +107,7 @@ func (s *Service) ApprovePending(ctx context.Context, as authz.Actor, p authz.Pl
 		return noPending()
 	}
 	if err := s.above.Accounts.Approve(ctx, as, m.UserID); errs.Is(err, errs.Conflict) {
-		return noPending() // somebody else was quicker
+		return noPending() // approved by another request meanwhile
 	} else if err != nil {
 		return err
 	}
@@ -119,9 +121,7 @@ func (s *Service) ApproveAllPending(ctx context.Context, as authz.Actor, p authz
 	}
 	const many = 100
 	for approved := 0; ; {
-		users, err := db.Select[authz.UserID](ctx, s.DB, `SELECT DISTINCT m.user_id FROM namespace_ancestors d
-			JOIN members m ON m.namespace_id = d.namespace_id JOIN users u ON u.id = m.user_id
-			WHERE d.ancestor_id = ? AND `+awaits+` AND (m.expires_on IS NULL OR m.expires_on > ?) ORDER BY m.user_id LIMIT ?`, p.Namespace, s.today(), many)
+		users, err := db.Select[authz.UserID](ctx, s.DB, `SELECT DISTINCT m.user_id FROM `+membersBelow+` AND `+awaits+` ORDER BY m.user_id LIMIT ?`, p.Namespace, s.today(), many)
 		if err != nil {
 			return fmt.Errorf("list pending members: %w", err)
 		}

@@ -302,7 +302,7 @@ func (s *Service) UnprotectGroupBranch(ctx context.Context, as authz.Actor, at a
 		if err != nil {
 			return errs.Wrap(err, "delete rule of group")
 		}
-		return s.Bus.Publish(ctx, GroupBranchUnprotected{change.Of[Rule]{Stamp: as.Stamp(s.Now()), Place: at, Before: rule}})
+		return s.Bus.Publish(ctx, GroupBranchUnprotected{change.Deleted(as, s.Now(), at, rule)})
 	})
 }
 

@@ -45,7 +45,7 @@ func (s *Service) FileTemplates(ctx context.Context, as authz.Actor, p *project.
 	own := map[string]bool{}
 	var list []FileTemplate
 	for _, source := range sources {
-		names, err := source.names(ctx, folder, ending)
+		names, err := templatesIn(ctx, source.repo, source.project, folder, ending)
 		if err != nil {
 			return page.None[FileTemplate](part), err
 		}
@@ -91,10 +91,6 @@ func (s *Service) FileTemplate(ctx context.Context, as authz.Actor, p *project.P
 type templateSource struct {
 	project *project.Project
 	repo    *gitcmd.Repo
-}
-
-func (t templateSource) names(ctx context.Context, folder, ending string) ([]string, error) {
-	return templatesIn(ctx, t.repo, t.project, folder, ending)
 }
 
 // templateProjects finds the projects whose files are templates for a project: those of its groups, the nearest first, then that of the

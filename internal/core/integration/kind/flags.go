@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 )
 
-// Flags say of which events an integration takes notice. Each field is a flag with its name and its value in a new integration.
+// Flags are the events that an integration reacts to. Each field has the name of its flag and the value in a new integration.
 type Flags struct {
 	Commit            bool `json:"commit_events" default:"true"`
 	Push              bool `json:"push_events" default:"true"`
@@ -59,16 +58,6 @@ var flagIndex = sync.OnceValue(func() map[string]int {
 	return out
 })
 
-// FlagNames are the names of all flags, sorted.
-func FlagNames() []string {
-	var out []string
-	for name := range flagIndex() {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // DefaultFlags are the flags of a new integration.
 func DefaultFlags() Flags {
 	var out Flags
@@ -84,12 +73,6 @@ func (f *Flags) Set(name string, on bool) {
 	if i, ok := flagIndex()[name]; ok {
 		reflect.ValueOf(f).Elem().Field(i).SetBool(on)
 	}
-}
-
-// Get is the value of a flag by its name.
-func (f *Flags) Get(name string) bool {
-	i, ok := flagIndex()[name]
-	return ok && reflect.ValueOf(f).Elem().Field(i).Bool()
 }
 
 // Value is the text that is stored.

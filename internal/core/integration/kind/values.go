@@ -27,12 +27,6 @@ func (v Values) Text(name string) string {
 	return text
 }
 
-// Bool is the value of a switch, false where there is none.
-func (v Values) Bool(name string) bool {
-	on, _ := v[name].(bool)
-	return on
-}
-
 // Int is the value of a number, 0 where there is none.
 func (v Values) Int(name string) int64 {
 	n, _ := v[name].(int64)
