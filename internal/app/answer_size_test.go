@@ -194,7 +194,7 @@ func (s *server) heavyWiki(t *testing.T, path string) {
 	}
 }
 
-// heavyLog returns a job a log of 96 MiB.
+// heavyLog gives a job a log of 96 MiB.
 func (s *server) heavyLog(t *testing.T, job string) {
 	t.Helper()
 	const piece = 4 << 20

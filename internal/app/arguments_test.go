@@ -35,7 +35,7 @@ const (
 	maxArgumentValues = 40
 )
 
-// TestArguments returns every argument of every field that queries lead to several values, one after the other: where all answers are the same, the
+// TestArguments gives every argument of every field that queries lead to several values, one after the other: where all answers are the same, the
 // argument does nothing, or is in the list of reasons. Fields are asked for in several places, as several callers.
 func TestArguments(t *testing.T) {
 	walker(t)
@@ -87,7 +87,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// variety returns the places what arguments tell apart.
+// variety gives the places what arguments tell apart.
 func (w *world) variety(path string, values map[string]string) {
 	group := "/groups/" + values["groups/:id"]
 	below := number(w.do("owner", http.MethodPost, "/groups", obj{"name": "Below", "path": "below", "parent_id": values["groups/:id"]}), "id")

@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Nobody without an address of an allowed domain becomes a member of a group, or of anything inside it, in any way.
+// Users without an address of an allowed domain never become members of a group, or of what is inside it.
 func TestEmailDomains(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *server) {

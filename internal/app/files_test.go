@@ -174,7 +174,7 @@ func TestUploads_traversal(t *testing.T) {
 	}
 }
 
-// TestAvatars returns users, groups, projects and topics pictures and follows the addresses.
+// TestAvatars gives users, groups, projects and topics pictures and follows the addresses.
 func TestAvatars(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "")

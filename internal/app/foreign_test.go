@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestForeign returns every route an id that belongs to another project, as a user who
+// TestForeign gives every route an id that belongs to another project, as a user who
 // owns both: a thing is found through its own project only.
 func TestForeign(t *testing.T) {
 	walker(t)

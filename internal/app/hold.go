@@ -72,7 +72,7 @@ func facts(ctx context.Context, d *db.DB, folder string) (instance.Facts, error)
 	return f, nil
 }
 
-// adopt returns a folder without an id that of the database: the folder was lost, and the
+// adopt gives a folder without an id that of the database: the folder was lost, and the
 // operator named another one for it.
 func (a *App) adopt(ctx context.Context) error {
 	id, err := instance.ReadID(a.config.Data)

@@ -74,7 +74,7 @@ func (i *idleness) wake() {
 	}
 }
 
-// trim returns up what git and the database keep only to be fast.
+// trim gives up what git and the database keep only to be fast.
 func (a *App) trim() {
 	a.git.Trim()
 	if err := a.db.Trim(context.Background()); err != nil {

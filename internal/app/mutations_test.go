@@ -266,7 +266,7 @@ func (w *world) more(p *place) map[string]string {
 	return p.values
 }
 
-// tells returns a place texts that are in a part of what the administrator reads, where it may.
+// tells gives a place texts that are in a part of what the administrator reads, where it may.
 func (w *world) tells(p *place, path, part string, names ...string) {
 	w.tb.Helper()
 	var answer map[string]any

@@ -17,7 +17,7 @@ import (
 // parameterReasons has the parameters of lists that change no answer of the test's world, each with its reason.
 const parameterReasons = "testdata/parameters.txt"
 
-// TestParameters returns every declared parameter of every route that lists several values, one after the other, in the world of
+// TestParameters gives every declared parameter of every route that lists several values, one after the other, in the world of
 // TestArguments. A parameter that changes no answer, in no place and to no reader, is in the file of reasons, and no other is, but for
 // those whose reason begins with "at times". TestLists has those that page.
 func TestParameters(t *testing.T) {

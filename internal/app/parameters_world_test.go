@@ -113,7 +113,7 @@ func (w *world) assorted(create func(as string, p obj) string) {
 	}
 }
 
-// commits returns a project's repository, pipelines and merge trains more than one of what they list.
+// commits gives a project's repository, pipelines and merge trains more than one of what they list.
 func (w *world) commits(path string, values map[string]string) {
 	for i, name := range []string{"v10", "v2", "a"} {
 		w.do("owner", http.MethodPost, path+"/repository/commits", obj{

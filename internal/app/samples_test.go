@@ -148,7 +148,7 @@ func samples() map[string][]sample {
 		"PUT /groups/:id/members/:user_id":                                                   {{body: obj{"access_level": 40}}},
 		"DELETE /groups/:id/members/:user_id":                                                {{}, {note: "reporter's", values: with{"user_id": "=reporter"}}},
 		"PUT /groups/:id/members/:member_id/approve":                                         {{values: with{"member_id": "99999"}, status: http.StatusNotFound}},
-		"POST /groups/:id/members/approve_all":                                               {{status: http.StatusBadRequest}}, // nobody waits
+		"POST /groups/:id/members/approve_all":                                               {{status: http.StatusBadRequest}}, // no membership is pending
 		"POST /groups/:id/access_requests":                                                   {{status: http.StatusForbidden}},
 		"PUT /groups/:id/access_requests/:user_id/approve":                                   {{values: with{"user_id": "=requester"}}},
 		"DELETE /groups/:id/access_requests/:user_id":                                        {{values: with{"user_id": "=requester"}}},

@@ -54,7 +54,7 @@ func (s *server) noSecretsLogged(more ...string) {
 // plantedSetting is the value of every secret setting after plant.
 const plantedSetting = "a secret setting of ours"
 
-// plant returns every secret setting a value that send then looks for in each answer.
+// plant gives every secret setting a value that send then looks for in each answer.
 func (s *server) plant() {
 	s.tb.Helper()
 	values := obj{}

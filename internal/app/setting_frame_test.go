@@ -60,7 +60,7 @@ func TestSettings_frames(t *testing.T) {
 	framed(0)
 }
 
-// TestSettings_formulas has a text with many formulas, of which clients typeset fifty where the settings limit them.
+// TestSettings_formulas: of a text with many formulas, only fifty are marked for clients where the settings limit them.
 func TestSettings_formulas(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "")

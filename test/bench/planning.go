@@ -90,7 +90,7 @@ func measurePlanning(ctx context.Context, o options, folder string, out *report)
 	return nil
 }
 
-// maintainers returns eight users the large project and a token each.
+// maintainers gives eight users the large project and a token each.
 func (p *planning) maintainers(ctx context.Context, root *api) error {
 	for i := range 8 {
 		id := scaletest.FirstUser + i

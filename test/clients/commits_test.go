@@ -38,7 +38,7 @@ func (s *story) aboutCommits(t *testing.T) {
 	}
 }
 
-// pushRules returns the project and the group rules and takes them away again.
+// pushRules gives the project and the group rules and takes them away again.
 func (s *story) pushRules(t *testing.T) {
 	if none := got(s.root.Projects.GetProjectPushRules(s.project.ID)).must(t); none != nil && none.ID != 0 {
 		t.Errorf("without a rule: got %+v", none)

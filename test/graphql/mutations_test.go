@@ -120,7 +120,7 @@ func (h *hidden) input(def *ast.Definition, depth int) map[string]any {
 	return out
 }
 
-// form returns an input the things that its mutation is about.
+// form gives an input the things that its mutation is about.
 func (h *hidden) form(mutation string, in map[string]any) {
 	if strings.HasSuffix(mutation, "DiffNote") {
 		in["noteableId"] = h.ids["MergeRequestID"]

@@ -201,7 +201,7 @@ func (s *Seeder) fillGroups(ctx context.Context) (int, error) {
 	)
 }
 
-// members returns ten people to each group, and the member to the first ones.
+// members gives ten people to each group, and the member to the first ones.
 func (s *Seeder) members(ctx context.Context) error {
 	const insert = `INSERT INTO members (namespace_id, user_id, access_level, created_at, updated_at)
 		WITH RECURSIVE n(i) AS (SELECT CAST(0 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?) SELECT `

@@ -129,7 +129,7 @@ func TestCI(t *testing.T) {
 	}
 }
 
-// yamlBlock returns the example whose first line is "# <name>".
+// yamlBlock gives the example whose first line is "# <name>".
 func yamlBlock(t *testing.T, name string, into any) {
 	t.Helper()
 	for _, b := range fenced(t, "docs/ci.md", "") {

@@ -141,7 +141,7 @@ func NewCompressor(to io.Writer) (*Compressor, error) {
 // Write compresses.
 func (c *Compressor) Write(p []byte) (int, error) { return c.zstd.Write(p) }
 
-// Abort returns up; what was written is no complete backup.
+// Abort gives up; what was written is no complete backup.
 func (c *Compressor) Abort() {
 	c.zstd.Reset(nil)
 	_ = c.zstd.Close()

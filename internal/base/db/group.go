@@ -182,7 +182,7 @@ func (g *group) waiting() *turn {
 	}
 }
 
-// behind returns r its turn after others in the batch's transaction, as a savepoint. It
+// behind gives r its turn after others in the batch's transaction, as a savepoint. It
 // says whether r's answer hangs on the commit, as that of a failure does too:
 // a caller who hears of what others wrote must find it. An error means that the transaction is lost.
 func (g *group) behind(tx *sql.Tx, r *turn, watchdog *time.Timer) (bool, error) {
@@ -205,7 +205,7 @@ func (g *group) behind(tx *sql.Tx, r *turn, watchdog *time.Timer) (bool, error) 
 	return true, err
 }
 
-// alone returns r a transaction of its own after its batch was undone.
+// alone gives r a transaction of its own after its batch was undone.
 func (g *group) alone(r *turn, watchdog *time.Timer) {
 	tx, err := g.d.writer.BeginTx(context.Background(), nil)
 	if err == nil {

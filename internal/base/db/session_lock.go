@@ -68,7 +68,7 @@ func (l *SessionLock) Wait(ctx context.Context) error {
 	}
 }
 
-// Close returns the lock up.
+// Close gives the lock up.
 func (l *SessionLock) Close(ctx context.Context) error {
 	if l.conn == nil || l.conn.IsClosed() {
 		return nil

@@ -278,7 +278,7 @@ func (c *cachingConn) forget() {
 	}
 }
 
-// cachedRows returns its statement back when it is closed.
+// cachedRows gives its statement back when it is closed.
 type cachedRows struct {
 	driver.Rows
 	ctx     context.Context // that ends the statement

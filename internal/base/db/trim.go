@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Trim returns back the memory of an idle SQLite database: the connections that read are
+// Trim gives back the memory of an idle SQLite database: the connections that read are
 // closed, to be opened again when they are needed, and the one that writes drops its
 // pages and its prepared statements. On PostgreSQL it does nothing.
 func (d *DB) Trim(ctx context.Context) error {

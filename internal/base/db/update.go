@@ -319,7 +319,7 @@ func Pick[A any](row any) *A {
 	return out
 }
 
-// detach returns an addressable value its own copies of all that it points to, so that a
+// detach gives an addressable value its own copies of all that it points to, so that a
 // change of one copy leaves the other as it was.
 func detach(v reflect.Value) {
 	switch v.Kind() {

@@ -39,7 +39,7 @@ func (r *Repo) Pool(ctx context.Context, from *Repo) error {
 	return nil
 }
 
-// fillPool returns a repository that has just been made the references and their objects.
+// fillPool gives a repository that has just been made the references and their objects.
 func (r *Repo) fillPool(ctx context.Context, from *Repo, refs []gitstore.Ref) error {
 	ids := make([]gitstore.ObjectID, len(refs))
 	for i, ref := range refs {

@@ -81,7 +81,7 @@ func (r *Repo) Unlink(ctx context.Context) error {
 	return syncDir(filepath.Dir(r.alternates()))
 }
 
-// adopt returns the repository the files of an objects folder, without copying them where
+// adopt gives the repository the files of an objects folder, without copying them where
 // the file system allows it: a pack never changes.
 func (r *Repo) adopt(ctx context.Context, objects string) error {
 	files, err := objectFiles(objects)
@@ -117,7 +117,7 @@ func (r *Repo) adopt(ctx context.Context, objects string) error {
 	return place.sync()
 }
 
-// LinkOrCopy returns a file a second name, or copies it durably where it cannot have one.
+// LinkOrCopy gives a file a second name, or copies it durably where it cannot have one.
 func LinkOrCopy(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil

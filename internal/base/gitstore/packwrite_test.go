@@ -216,7 +216,7 @@ func TestRepo_UpdateRefs_manyContended(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				_, _ = gittest.Try(r.Path(), "pack-refs", "--all", "--prune") // it returns way to those who hold locks
+				_, _ = gittest.Try(r.Path(), "pack-refs", "--all", "--prune") // it gives way to those who hold locks
 			}
 		}
 	})

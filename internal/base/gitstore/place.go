@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// placing returns written files their names below an objects folder and makes the names
+// placing gives written files their names below an objects folder and makes the names
 // durable. Housekeeping of git removes folders that it finds empty, at any moment: one
 // that is gone is made again.
 type placing struct {

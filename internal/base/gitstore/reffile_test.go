@@ -118,7 +118,7 @@ func TestRepo_UpdateRefs_contended(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				_, _ = gittest.Try(r.Path(), "pack-refs", "--all", "--prune") // it returns way to those who hold locks
+				_, _ = gittest.Try(r.Path(), "pack-refs", "--all", "--prune") // it gives way to those who hold locks
 			}
 		}
 	})

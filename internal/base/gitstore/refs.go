@@ -191,7 +191,7 @@ func (r *Repo) looseRefs(ctx context.Context, prefix string) ([]Ref, error) {
 	return out, nil
 }
 
-// Begin returns a repository without references its first ones, all at once. Where there
+// Begin gives a repository without references its first ones, all at once. Where there
 // are some already it is ErrExists.
 func (r *Repo) Begin(ctx context.Context, refs []Ref) error {
 	if len(refs) == 0 {

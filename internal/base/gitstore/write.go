@@ -172,7 +172,7 @@ func (r *Repo) storeObject(ctx context.Context, kind Kind, size int64, in io.Rea
 	return id, nil
 }
 
-// placeObject returns a written file its name among the loose objects.
+// placeObject gives a written file its name among the loose objects.
 func placeObject(tmp, dir string, id ObjectID, durable bool) error {
 	place := placeIn(dir)
 	if err := place.put(tmp, loosePath(dir, id)); err != nil || !durable {

@@ -152,7 +152,7 @@ func (m *marker) part(l *language, p *part, text string, nested int) error {
 	return nil
 }
 
-// reader returns a pattern the character before a position and those from there on, and counts them.
+// reader gives a pattern the character before a position and those from there on, and counts them.
 type reader struct {
 	marker *marker
 	text   string

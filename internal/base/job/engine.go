@@ -111,7 +111,7 @@ func (q *Queue) longest() time.Duration {
 	return longest
 }
 
-// begin returns up a unique job's claim before it looks at anything, so that a change
+// begin gives up a unique job's claim before it looks at anything, so that a change
 // made while it runs enqueues another. A caller who enqueues at the same moment holds the
 // job's row, or the whole database, until its change can be seen.
 func (q *Queue) begin(ctx context.Context, j *rivertype.JobRow, work func(ctx context.Context) error) error {

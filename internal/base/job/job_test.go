@@ -30,7 +30,7 @@ type check struct {
 
 func (check) Kind() string { return "check" }
 
-// each returns fn a database that has the queue's tables and a table of our own.
+// each gives fn a database that has the queue's tables and a table of our own.
 func each(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	t.Parallel()

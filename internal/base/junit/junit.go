@@ -106,7 +106,7 @@ func seconds(text string) float64 {
 	return n
 }
 
-// Read returns fn each case of the report in r, at any depth of suites. A report that cannot be understood is an
+// Read gives fn each case of the report in r, at any depth of suites. A report that cannot be understood is an
 // error that says where, one beyond its limits ErrTooLarge; what fn answers ends the reading.
 func Read(r io.Reader, limits Limits, fn func(Case) error) error {
 	in := &bounded{from: r, left: limits.Bytes}

@@ -185,7 +185,7 @@ func Document(source string, resolve Resolve) string {
 // Plain shows a text as it is.
 func Plain(source string) string { return "<pre>" + html.EscapeString(source) + "</pre>" }
 
-// redirect returns links and pictures the addresses that they lead to.
+// redirect gives links and pictures the addresses that they lead to.
 func redirect(tree ast.Node, source []byte, resolve Resolve) {
 	var gone []ast.Node
 	var shown []*ast.Image

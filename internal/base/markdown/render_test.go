@@ -85,7 +85,7 @@ func TestText_HTML(t *testing.T) {
 }
 
 // The attack: texts that take time or room that grows faster than their length. Twice the
-// text returns about twice the HTML, or the text as it is.
+// text gives about twice the HTML, or the text as it is.
 func TestText_HTML_bounded(t *testing.T) {
 	t.Parallel()
 	for _, hostile := range []string{

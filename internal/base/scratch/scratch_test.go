@@ -119,7 +119,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestMake returns a folder that is locked and private, and Remove takes all of it away.
+// TestMake gives a folder that is locked and private, and Remove takes all of it away.
 func TestMake(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()

@@ -171,7 +171,7 @@ func (c *Cache) join(ctx context.Context, key string, fill Make) (*Reader, error
 	return r, nil
 }
 
-// make runs a maker and returns the file its name.
+// make runs a maker and gives the file its name.
 func (c *Cache) make(key string, f *file, fill Make) {
 	defer f.cancel()
 	err := f.making.Err()
@@ -202,7 +202,7 @@ func (c *Cache) make(key string, f *file, fill Make) {
 	c.leave(f, nil)
 }
 
-// keep returns a file its name and makes room for it. Readers have what they want even
+// keep gives a file its name and makes room for it. Readers have what they want even
 // where that fails.
 func (c *Cache) keep(key string, f *file) bool {
 	var err error

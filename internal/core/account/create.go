@@ -162,7 +162,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, row *userRow, in *
 	return id, err
 }
 
-// settle returns a user a namespace.
+// settle gives a user a namespace.
 func (s *Service) settle(ctx context.Context, id authz.UserID, path, name string) error {
 	ns, err := s.Places.CreatePersonal(ctx, id, path, name)
 	if err != nil {

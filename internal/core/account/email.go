@@ -68,7 +68,7 @@ type EmailInput struct {
 	Confirmed bool
 }
 
-// AddEmail returns a user one more address. One that is taken is Invalid.
+// AddEmail gives a user one more address. One that is taken is Invalid.
 func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserID, in EmailInput) (Address, error) {
 	user, username, err := s.mayAddress(ctx, as, user)
 	if err != nil {

@@ -82,7 +82,7 @@ func (s *Service) linked(ctx context.Context, key string) (authz.UserID, error) 
 	return id, nil
 }
 
-// UseLink returns the user of a link, who asks from an address, a password and ends the link. What is wrong with the
+// UseLink gives the user of a link, who asks from an address, a password and ends the link. What is wrong with the
 // password is Invalid with a map, and the link stays good.
 func (s *Service) UseLink(ctx context.Context, key, password, from string) error {
 	u, err := s.LinkedUser(ctx, key)

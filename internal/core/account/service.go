@@ -22,7 +22,7 @@ type Places interface {
 	// CreatePersonal makes the namespace in the transaction of ctx, with its route and
 	// with the owner as its member. A path that is taken is db.ErrDuplicate.
 	CreatePersonal(ctx context.Context, owner authz.UserID, path, name string) (authz.NamespaceID, error)
-	// Rename returns it another path and name in the transaction of ctx. The old path
+	// Rename gives it another path and name in the transaction of ctx. The old path
 	// leads to the new one. A path that is taken is db.ErrDuplicate.
 	Rename(ctx context.Context, id authz.NamespaceID, path, name string) error
 	// Uproot removes it in the transaction of ctx; everything in it must be gone.
@@ -76,7 +76,7 @@ func New(d Deps) *Service {
 	return &Service{Deps: d, people: newSummaryCache()}
 }
 
-// Connect returns the service what is above it, once and before the first use.
+// Connect gives the service what is above it, once and before the first use.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // Watch has a function called after each commit of a change of a user. It is called once

@@ -80,7 +80,7 @@ func (s *Service) reactivate(ctx context.Context, who attempt) error {
 	return err
 }
 
-// ChangePassword returns the person with this name and current password, who asks from an address, another one. What
+// ChangePassword gives the person with this name and current password, who asks from an address, another one. What
 // is wrong with the new one is Invalid with a map; name and current password are judged as
 // AuthenticatePassword does.
 func (s *Service) ChangePassword(ctx context.Context, login, current, password, from string) error {

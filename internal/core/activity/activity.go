@@ -1,4 +1,4 @@
-// Package activity records what people did, and returns it to those who may know of it. It
+// Package activity records what people did, and gives it to those who may know of it. It
 // records in reaction to events alone.
 package activity
 

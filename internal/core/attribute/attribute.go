@@ -87,7 +87,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, o Owner, key string)
 	return a, nil
 }
 
-// Set returns an owner an attribute, in place of one with the same key.
+// Set gives an owner an attribute, in place of one with the same key.
 func (s *Service) Set(ctx context.Context, as authz.Actor, o Owner, key, value string) (Attribute, error) {
 	if err := s.Policy.Require(ctx, as, authz.AdminAttributes, authz.Subject{}); err != nil {
 		return Attribute{}, err

@@ -98,7 +98,7 @@ func Version(stored string) string {
 	return object
 }
 
-// SetUser returns a user another picture: their own, or anybody's as an administrator.
+// SetUser gives a user another picture: their own, or anybody's as an administrator.
 func (s *Service) SetUser(ctx context.Context, as authz.Actor, id authz.UserID, p *Picture) (*account.User, error) {
 	ability := authz.AdminUsers
 	if as.Is(id) {
@@ -121,7 +121,7 @@ func (s *Service) SetUser(ctx context.Context, as authz.Actor, id authz.UserID, 
 	return u, err
 }
 
-// SetGroup returns a group another picture. Its owners may.
+// SetGroup gives a group another picture. Its owners may.
 func (s *Service) SetGroup(ctx context.Context, as authz.Actor, id namespace.ID, p *Picture) (*namespace.Group, error) {
 	g, err := s.Namespaces.FindByID(ctx, as, id)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Service) SetGroup(ctx context.Context, as authz.Actor, id namespace.ID,
 	return g, err
 }
 
-// SetProject returns a project another picture. Its maintainers may.
+// SetProject gives a project another picture. Its maintainers may.
 func (s *Service) SetProject(ctx context.Context, as authz.Actor, id project.ID, p *Picture) (*project.Project, error) {
 	found, err := s.Projects.FindByID(ctx, as, id)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Service) SetProject(ctx context.Context, as authz.Actor, id project.ID,
 	return found, err
 }
 
-// SetTopic returns a topic another picture. Administrators may.
+// SetTopic gives a topic another picture. Administrators may.
 func (s *Service) SetTopic(ctx context.Context, as authz.Actor, id project.TopicID, p *Picture) (*project.Topic, error) {
 	if err := s.Policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
 		return nil, err

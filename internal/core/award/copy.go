@@ -7,7 +7,7 @@ import (
 	"tenon/internal/core/noteable"
 )
 
-// Copy returns a new thing the reactions to another one of its kind, in the caller's transaction.
+// Copy gives a new thing the reactions to another one of its kind, in the caller's transaction.
 func (s *Service) Copy(ctx context.Context, from, to noteable.Ref) error {
 	_, err := s.DB.Exec(ctx, `INSERT INTO award_emoji (name, user_id, awardable_type, awardable_id, created_at, updated_at)
 		SELECT a.name, a.user_id, CAST(? AS TEXT), CAST(? AS BIGINT), a.created_at, a.updated_at FROM award_emoji a
@@ -18,7 +18,7 @@ func (s *Service) Copy(ctx context.Context, from, to noteable.Ref) error {
 	return nil
 }
 
-// CopyNotes returns the notes on a new thing, which are copies of those on another one and nothing
+// CopyNotes gives the notes on a new thing, which are copies of those on another one and nothing
 // else, the reactions to these, in the caller's transaction.
 func (s *Service) CopyNotes(ctx context.Context, from, to noteable.Ref) error {
 	const placed = "(SELECT n.id, ROW_NUMBER() OVER (ORDER BY n.id) AS place FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ?)"

@@ -73,7 +73,7 @@ func (p *plan) add(st *step) {
 	}
 }
 
-// run returns a state to every job whose turn has come, until none is left.
+// run gives a state to every job whose turn has come, until none is left.
 func (p *plan) run(now time.Time) {
 	for again := true; again; {
 		again = false
@@ -249,7 +249,7 @@ func (s *Service) writeSteps(ctx context.Context, of *Pipeline, p *plan, now tim
 	return s.enqueue(ctx, of, byState[Pending], now)
 }
 
-// enterAll returns many jobs one state, at a time that is noted where the state is a last one.
+// enterAll gives many jobs one state, at a time that is noted where the state is a last one.
 func (s *Service) enterAll(ctx context.Context, ids []StatusID, to State, now time.Time) error {
 	set, values := "status = ?, updated_at = ?", []any{to, db.At(now)}
 	if to == Canceled {

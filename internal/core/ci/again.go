@@ -56,7 +56,7 @@ func (s *Service) again(ctx context.Context, as authz.Actor, p *project.Project,
 	return made, nil
 }
 
-// copyJobs returns new jobs what the old ones need, their tags, and the variables that they got from their users.
+// copyJobs gives new jobs what the old ones need, their tags, and the variables that they got from their users.
 func (s *Service) copyJobs(ctx context.Context, old []StatusID, made []*Job) error {
 	args, to := make([]any, 0, 2*len(old)), make(map[StatusID]StatusID, len(old))
 	for i, id := range old {
@@ -82,7 +82,7 @@ func (s *Service) copyJobs(ctx context.Context, old []StatusID, made []*Job) err
 	return s.keepOwn(ctx, given, false)
 }
 
-// insertJobs writes the rows of jobs and returns them their ids.
+// insertJobs writes the rows of jobs and gives them their ids.
 func (s *Service) insertJobs(ctx context.Context, list []*Job) error {
 	statuses, builds := make([]Status, len(list)), make([]Build, len(list))
 	for i, j := range list {

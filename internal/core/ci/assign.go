@@ -31,7 +31,7 @@ const candidates = 10
 // jobTokenPrefix begins the tokens of jobs.
 const jobTokenPrefix = "glcbt-"
 
-// Request returns a runner a job to run, nil where there is none, and the value that it sends with its next request. A runner
+// Request gives a runner a job to run, nil where there is none, and the value that it sends with its next request. A runner
 // that knows that there is none is kept waiting until there is, but not longer than about a minute. A token that is unknown
 // is Forbidden.
 func (s *Service) Request(ctx context.Context, ask Ask) (found *Assignment, last string, err error) {

@@ -205,7 +205,7 @@ func (s *Service) Finish(ctx context.Context, h *AuthenticatedJob, o Outcome) (S
 	return j.State, nil
 }
 
-// ended returns a running job its last state.
+// ended gives a running job its last state.
 func (s *Service) ended(ctx context.Context, j *Job, o Outcome) error {
 	c, err := j.Config()
 	if err != nil {

@@ -107,7 +107,7 @@ func (s *Service) tellBridges(ctx context.Context, of *Pipeline) error {
 	return s.followUp(ctx, followUps{Ended: of.ID, Follow: ids})
 }
 
-// endBridge is the job that returns a bridge the state of the pipeline that it follows.
+// endBridge is the job that gives a bridge the state of the pipeline that it follows.
 type endBridge struct {
 	JobID      StatusID   `json:"job_id"`
 	PipelineID PipelineID `json:"pipeline_id"`
@@ -158,7 +158,7 @@ func (s *Service) endBridge(ctx context.Context, args endBridge) error {
 	return errs.Wrap(err, "end bridge")
 }
 
-// follow returns a bridge the state of its pipeline, which is "" where that is gone. A bridge that has ended runs again where its pipeline does.
+// follow gives a bridge the state of its pipeline, which is "" where that is gone. A bridge that has ended runs again where its pipeline does.
 func (j *Job) follow(pipeline State, s *Service) {
 	if pipeline != "" && !pipeline.Complete() {
 		if j.State.Complete() && (j.State != Skipped || j.StartedAt != nil) {

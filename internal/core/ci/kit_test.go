@@ -149,7 +149,7 @@ func (w *world) another() *ci.Service {
 	return s
 }
 
-// staff returns people of every role to a project.
+// staff gives people of every role to a project.
 func (w *world) staff(id project.ID) {
 	w.T.Helper()
 	w.Join(id, w.owner, authz.Owner)

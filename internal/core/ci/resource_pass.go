@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// passResource is the job that returns a resource group to the job that is next. It is enqueued in the transaction in which a job of the
+// passResource is the job that gives a resource group to the job that is next. It is enqueued in the transaction in which a job of the
 // group begins to wait, or ends, and locks one pipeline and then the group, so that no two of them wait for each other.
 type passResource struct {
 	GroupID ResourceGroupID `json:"resource_group_id"`
@@ -68,7 +68,7 @@ func (s *Service) passOnWaiting(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-// queue returns a job whose turn has come its state: it is pending, or waits for its resource group.
+// queue gives a job whose turn has come its state: it is pending, or waits for its resource group.
 func (s *Service) queue(ctx context.Context, of *Pipeline, id StatusID, to State) error {
 	if to == WaitingForResource {
 		return s.enterAll(ctx, []StatusID{id}, to, s.Now())

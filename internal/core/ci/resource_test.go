@@ -20,7 +20,7 @@ import (
 
 const oneShip = "ship: {script: x, resource_group: production}\n"
 
-// mode returns a resource group of the project a process mode.
+// mode gives a resource group of the project a process mode.
 func (w *world) mode(key, mode string) {
 	w.T.Helper()
 	g, err := w.ci.SetProcessMode(w.T.Context(), w.developer, w.as(w.developer), key, &mode)

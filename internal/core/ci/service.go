@@ -33,7 +33,7 @@ import (
 	"tenon/internal/core/weburl"
 )
 
-// Integrations returns jobs the variables of integrations of their project.
+// Integrations gives jobs the variables of integrations of their project.
 type Integrations interface {
 	// JobVariables returns those for jobs of any branch or tag, and those for protected ones as well where protected says so.
 	JobVariables(ctx context.Context, p *project.Project, protected bool) ([]Variable, error)

@@ -82,7 +82,7 @@ const (
 	reportsAtOnce  = 2        // how many pipelines have their reports read at the same time
 )
 
-// readTests returns fn each test of a report, and what is wrong with the report.
+// readTests gives fn each test of a report, and what is wrong with the report.
 func (s *Service) readTests(ctx context.Context, key string, limits junit.Limits, fn func(junit.Case) error) (flaw *string, err error) {
 	o, err := s.Objects.Open(ctx, key)
 	if err != nil {

@@ -224,7 +224,7 @@ func (s *Service) VariablesOf(ctx context.Context, as authz.Actor, p *project.Pr
 	return s.pipelineVariables(ctx, id)
 }
 
-// Rename returns a pipeline a name. It requires UpdatePipeline, and the right to run pipelines of a protected reference.
+// Rename gives a pipeline a name. It requires UpdatePipeline, and the right to run pipelines of a protected reference.
 func (s *Service) Rename(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID, name string) (*Pipeline, error) {
 	if err := s.Policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
 		return nil, err

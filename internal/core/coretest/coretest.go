@@ -211,13 +211,13 @@ func (w *World) Project(path string, v authz.Visibility, parent authz.NamespaceI
 	return project.ID(w.Insert("projects", row))
 }
 
-// Member returns a user a level in a namespace.
+// Member gives a user a level in a namespace.
 func (w *World) Member(ns authz.NamespaceID, who authz.Actor, level authz.Level) {
 	w.tb.Helper()
 	w.Insert("members", Row{"namespace_id": ns, "user_id": who.UserID, "access_level": level})
 }
 
-// Join returns a user a level in a project.
+// Join gives a user a level in a project.
 func (w *World) Join(id project.ID, who authz.Actor, level authz.Level) {
 	w.tb.Helper()
 	ns, err := db.Get[authz.NamespaceID](context.Background(), w.DB, "SELECT namespace_id FROM projects WHERE id = ?", id)

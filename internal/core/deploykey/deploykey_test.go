@@ -142,7 +142,7 @@ func TestService_Enable(t *testing.T) {
 	})
 }
 
-// TestService_Update returns the right to push to each project for itself. The title is one for all projects, so that
+// TestService_Update gives the right to push to each project for itself. The title is one for all projects, so that
 // only the maker and administrators change it once others have the key.
 func TestService_Update(t *testing.T) {
 	t.Parallel()
@@ -222,7 +222,7 @@ func TestService_Delete(t *testing.T) {
 	})
 }
 
-// TestService_Pusher returns the maker of a key, as long as that user may act and sees the project.
+// TestService_Pusher gives the maker of a key, as long as that user may act and sees the project.
 func TestService_Pusher(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

@@ -165,7 +165,7 @@ func (s *Service) childOf(ctx context.Context, as authz.Actor, g *namespace.Grou
 	return parent, c, cg, err
 }
 
-// move returns an epic another parent, 0 for none, in the caller's transaction. It requires LinkEpic
+// move gives an epic another parent, 0 for none, in the caller's transaction. It requires LinkEpic
 // on the new one.
 func (s *Service) move(ctx context.Context, as authz.Actor, e *Epic, g *namespace.Group, to ID) error {
 	var parent *Epic
@@ -214,7 +214,7 @@ func (s *Service) move(ctx context.Context, as authz.Actor, e *Epic, g *namespac
 	return s.Bus.Publish(ctx, ChildAdded{Stamp: stamp, Parent: *parent, Child: *e, ParentGroup: pg, ChildGroup: g})
 }
 
-// adopt returns an epic that was just made its parent; 0 is none.
+// adopt gives an epic that was just made its parent; 0 is none.
 func (s *Service) adopt(ctx context.Context, as authz.Actor, parent ID, e *Epic, g *namespace.Group) error {
 	if parent == 0 {
 		return nil

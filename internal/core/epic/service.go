@@ -45,7 +45,7 @@ type Above struct {
 	Commands noteable.Commands
 }
 
-// Connect returns the service what is above it.
+// Connect gives the service what is above it.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service.

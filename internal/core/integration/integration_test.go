@@ -69,7 +69,7 @@ func (w *world) hear(e change.Event) error {
 	return nil
 }
 
-// at is the project, of which no level is known before.
+// at returns the project without the level of an actor.
 func (w *world) at() authz.Place {
 	w.T.Helper()
 	p := w.Find(w.maintainer, w.id)

@@ -33,7 +33,7 @@ type Drag struct {
 // CodeStays is the error of a drag that goes nowhere.
 const CodeStays errs.Code = "issue_stays"
 
-// Drag moves an issue to another column of a board, which returns it what the column is of and takes
+// Drag moves an issue to another column of a board, which gives it what the column is of and takes
 // what the one that it leaves is of, and to a place in it. It requires UpdateIssue, or
 // SetIssueMetadata for more than the place and the state.
 func (s *Service) Drag(ctx context.Context, as authz.Actor, p *project.Project, iid IID, d Drag) (*Issue, error) {

@@ -108,7 +108,7 @@ func (f Filter) order() page.Order {
 	return orders.By(f.OrderBy).Desc()
 }
 
-// sort returns a query its order.
+// sort gives a query its order.
 func (f Filter) sort(q *page.Query) {
 	q.Order = f.order()
 	if f.OrderBy == filter.ByRelevance {

@@ -15,7 +15,7 @@ func inMilestones() milestone.Table {
 	return milestone.Table{Update: "UPDATE issues", Name: "issues", Project: "project_id"}
 }
 
-// OnPromoted returns issues the milestone of the group for those that it replaces.
+// OnPromoted gives issues the milestone of the group for those that it replaces.
 func (s *Service) OnPromoted(ctx context.Context, e milestone.Promoted) error {
 	return s.Milestones.Promoted(ctx, e, inMilestones())
 }

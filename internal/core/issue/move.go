@@ -188,7 +188,7 @@ func (s *Service) place(ctx context.Context, as authz.Actor, c copying, made *Is
 	return s.Bus.Publish(ctx, Created{Fact: Fact{change.Created(as, s.Now(), to.Place(), made), to}, CopyOf: i.ID, WithNotes: c.notes, From: c.from})
 }
 
-// takeOver returns the links and the time of an issue to another, which is new.
+// takeOver gives the links and the time of an issue to another, which is new.
 func (s *Service) takeOver(ctx context.Context, from, to ID) error {
 	for _, column := range []string{"source_id", "target_id"} {
 		if _, err := s.DB.Exec(ctx, "UPDATE issue_links SET "+column+" = ? WHERE "+column+" = ?", to, from); err != nil {

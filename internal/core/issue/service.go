@@ -75,7 +75,7 @@ type Above struct {
 	Discussions   Discussions
 }
 
-// Connect returns the service what is above it.
+// Connect gives the service what is above it.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service.
@@ -279,7 +279,7 @@ func newIssue(as authz.Actor, p *project.Project, in Input, now time.Time) *Issu
 	return i
 }
 
-// number returns an issue the chosen number, or where that is 0 the next of the project.
+// number gives an issue the chosen number, or where that is 0 the next of the project.
 func (s *Service) number(ctx context.Context, p *project.Project, i *Issue, chosen IID) error {
 	if chosen > 0 {
 		i.IID = chosen

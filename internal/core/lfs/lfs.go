@@ -194,7 +194,7 @@ func (s *Service) Content(ctx context.Context, id project.ID, oid string) (*blob
 // key is where the content of an object lies.
 func key(oid string) string { return "lfs/" + oid[:2] + "/" + oid[2:4] + "/" + oid[4:] }
 
-// Store takes the content of an object and returns it to the project, once all of it is
+// Store takes the content of an object and gives it to the project, once all of it is
 // there and is what the pointer says. That another user uploaded it before saves the
 // client nothing: sending it is what proves that the client has it. Where a limit leaves
 // no room for it the error is TooLarge.
@@ -299,7 +299,7 @@ func (s *Service) Verify(ctx context.Context, as authz.Actor, p *project.Project
 	return nil
 }
 
-// LinkAll returns a project all objects that another one has, as when it becomes its fork.
+// LinkAll gives a project all objects that another one has, as when it becomes its fork.
 // It asks for no permission and joins the transaction of ctx.
 func (s *Service) LinkAll(ctx context.Context, from, to project.ID) error {
 	_, err := s.DB.Exec(ctx, `INSERT INTO lfs_links (project_id, object_id, created_at)
@@ -311,7 +311,7 @@ func (s *Service) LinkAll(ctx context.Context, from, to project.ID) error {
 	return nil
 }
 
-// Link returns a project those of the objects that another one has, as when commits go from
+// Link gives a project those of the objects that another one has, as when commits go from
 // one to the other. It asks for no permission.
 func (s *Service) Link(ctx context.Context, from, to project.ID, oids []string) error {
 	for chunk := range slices.Chunk(oids, db.MaxArgs) {

@@ -13,7 +13,7 @@ func inMilestones() milestone.Table {
 	return milestone.Table{Update: "UPDATE merge_requests", Name: "merge_requests", Project: "target_project_id"}
 }
 
-// OnPromoted returns merge requests the milestone of the group for those that it replaces.
+// OnPromoted gives merge requests the milestone of the group for those that it replaces.
 func (s *Service) OnPromoted(ctx context.Context, e milestone.Promoted) error {
 	return s.Milestones.Promoted(ctx, e, inMilestones())
 }

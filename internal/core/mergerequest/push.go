@@ -180,7 +180,7 @@ func (s *Service) Requested(ctx context.Context, id project.ID) (map[string]bool
 	return out, nil
 }
 
-// followPush returns requests from the pushed branches their versions, marks those
+// followPush gives requests from the pushed branches their versions, marks those
 // merged that were merged by hand, and then closes those from deleted branches.
 func (s *Service) followPush(ctx context.Context, work afterPush) error {
 	by := authz.Actor{UserID: work.UserID, Username: work.Username}
@@ -246,7 +246,7 @@ func (s *Service) open(ctx context.Context, cond string, args ...any) ([]*MergeR
 // openAtOnce is how many open requests eachOpen reads at a time.
 const openAtOnce = 200
 
-// eachOpen returns fn the open requests that a condition selects, some at a time by id, and
+// eachOpen gives fn the open requests that a condition selects, some at a time by id, and
 // their projects.
 func (s *Service) eachOpen(ctx context.Context, fn func(rows []*MergeRequest, projects map[project.ID]*project.Project) error, cond string, args ...any) error {
 	for after := ID(0); ; {

@@ -51,7 +51,7 @@ func (s *Service) Reviewed(ctx context.Context, id ID, user authz.UserID, state 
 	return s.review(ctx, id, user, state, "")
 }
 
-// review returns a reviewer who did it himself another state in the caller's transaction, where it has the state only, "" for any, and
+// review gives a reviewer who did it himself another state in the caller's transaction, where it has the state only, "" for any, and
 // publishes it.
 func (s *Service) review(ctx context.Context, id ID, user authz.UserID, state ReviewerState, only string) error {
 	former, err := db.Get[string](ctx, s.DB, "SELECT r.state FROM merge_request_reviewers r WHERE r.merge_request_id = ? AND r.user_id = ?", id, user)

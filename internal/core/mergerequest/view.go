@@ -59,7 +59,7 @@ type Above struct {
 	Requirements  []Requirement // that merges wait for, the most important first
 }
 
-// Connect returns the service what is above it.
+// Connect gives the service what is above it.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // relations is what views show of merge requests and is stored elsewhere.

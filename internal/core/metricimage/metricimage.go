@@ -171,7 +171,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	return &m, nil
 }
 
-// named returns a file the ending of its format where it has another.
+// named gives a file the ending of its format where it has another.
 func named(name string, format picture.Format) string {
 	if ext := strings.ToLower(path.Ext(name)); slices.Contains(format.Exts(), ext) {
 		return name

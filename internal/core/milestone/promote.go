@@ -84,7 +84,7 @@ type Table struct {
 	Project string // the column of a row's project
 }
 
-// Promoted returns the rows of a table the milestone of the group for those that it replaces.
+// Promoted gives the rows of a table the milestone of the group for those that it replaces.
 func (s *Service) Promoted(ctx context.Context, e Promoted, in Table) error {
 	for ids := range slices.Chunk(e.Replaces, db.MaxArgs-1) {
 		marks, args := db.Marks(ids)

@@ -76,7 +76,7 @@ func missing(err error, doing string) error {
 	return errs.Wrap(err, doing)
 }
 
-// Create makes a milestone and returns it the next number of its place.
+// Create makes a milestone and gives it the next number of its place.
 func (s *Service) Create(ctx context.Context, as authz.Actor, at authz.Place, in Input) (*Milestone, error) {
 	if err := s.Policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
 		return nil, err

@@ -93,7 +93,7 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) (*Group,
 	return s.FindByID(ctx, as, g.ID)
 }
 
-// Restore takes a group's mark away and returns it its name and path back; see Original.
+// Restore takes a group's mark away and gives it its name and path back; see Original.
 func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Group, error) {
 	g, err := s.Find(ctx, as, ref)
 	if err != nil {

@@ -139,7 +139,7 @@ type InvitationChanges struct {
 	ExpiresOn **string // nil leaves alone, a nil inside takes the date away
 }
 
-// ChangeInvitation returns an invited address another role or date.
+// ChangeInvitation gives an invited address another role or date.
 func (s *Service) ChangeInvitation(ctx context.Context, as authz.Actor, p authz.Place, email string, c InvitationChanges) (*Invitation, error) {
 	if err := s.Policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return nil, err

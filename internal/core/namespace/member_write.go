@@ -129,7 +129,7 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p authz.Place, j joi
 	return &row, nil
 }
 
-// Change returns a direct member another role or date of expiry. The last owner of a
+// Change gives a direct member another role or date of expiry. The last owner of a
 // group cannot be demoted.
 func (s *Service) Change(ctx context.Context, as authz.Actor, p authz.Place, user authz.UserID, c MemberChanges) (*Member, error) {
 	if err := s.Policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
@@ -348,7 +348,7 @@ func (s *Service) checkMember(ctx context.Context, p authz.Place, user authz.Use
 }
 
 // checkExpiry looks at the day on which a membership or an invitation of a group ends,
-// and returns what was found so far with it.
+// and gives what was found so far with it.
 func (s *Service) checkExpiry(f *errs.Fields, expires *string) error {
 	if expires != nil {
 		if _, err := time.Parse(time.DateOnly, *expires); err != nil {

@@ -96,7 +96,7 @@ type place struct {
 	AboveTag *string `db:"above_name"`
 }
 
-// Rename returns a place another path and name, with everything below it. The old paths
+// Rename gives a place another path and name, with everything below it. The old paths
 // redirect until something else takes them. It validates nothing; ErrTaken or
 // ErrNameTaken where that is held already.
 func (s *Service) Rename(ctx context.Context, id ID, path, name string) error {
@@ -130,7 +130,7 @@ func (s *Service) Rename(ctx context.Context, id ID, path, name string) error {
 	return nil
 }
 
-// reroute returns a place and everything below it their new paths and leaves redirects
+// reroute gives a place and everything below it their new paths and leaves redirects
 // at the old ones.
 func (s *Service) reroute(ctx context.Context, id ID, old place, fullPath, fullName string) error {
 	if fullPath == old.Path && fullName == old.Name {
@@ -161,7 +161,7 @@ func (s *Service) reroute(ctx context.Context, id ID, old place, fullPath, fullN
 	return err
 }
 
-// Show returns a place another visibility. It validates nothing.
+// Show gives a place another visibility. It validates nothing.
 func (s *Service) Show(ctx context.Context, id ID, v authz.Visibility) error {
 	if _, err := s.DB.Exec(ctx, "UPDATE namespaces SET visibility = ?, updated_at = ? WHERE id = ?", v, db.At(s.Now()), id); err != nil {
 		return fmt.Errorf("change visibility: %w", err)

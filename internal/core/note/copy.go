@@ -18,7 +18,7 @@ const (
 	maxAdapted      = 32 << 20
 )
 
-// copied returns an issue that was moved or cloned the reactions to the other one and, where
+// copied gives an issue that was moved or cloned the reactions to the other one and, where
 // these come with it, its notes with theirs.
 func (s *Service) copied(ctx context.Context, e issue.Created) error {
 	if e.CopyOf == 0 {
@@ -38,7 +38,7 @@ func (s *Service) copied(ctx context.Context, e issue.Created) error {
 	return s.adapt(ctx, to, e.From.FullPath)
 }
 
-// promoted returns the epic that was made of an issue the reactions and the notes of this.
+// promoted gives the epic that was made of an issue the reactions and the notes of this.
 func (s *Service) promoted(ctx context.Context, e epic.Created) error {
 	if e.Source == nil {
 		return nil
@@ -53,7 +53,7 @@ func (s *Service) promoted(ctx context.Context, e epic.Created) error {
 	return s.adapt(ctx, to, e.Source.Project.FullPath)
 }
 
-// copyNotes returns a new thing the notes on another one, with the reactions to them. The names of
+// copyNotes gives a new thing the notes on another one, with the reactions to them. The names of
 // discussions are new: they begin with prefix, which has eight digits. Lines that name the new thing are the last
 // ones, and stay away.
 func (s *Service) copyNotes(ctx context.Context, from noteable.Ref, t noteable.Target, prefix string, at time.Time) error {

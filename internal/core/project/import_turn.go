@@ -82,7 +82,7 @@ func (s *Service) startImports(ctx context.Context) error {
 	return nil
 }
 
-// endImport returns the place of an import to the next one, in the transaction of ctx.
+// endImport gives the place of an import to the next one, in the transaction of ctx.
 func (s *Service) endImport(ctx context.Context, id ID) error {
 	there, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM project_imports WHERE project_id = ?)", id)
 	if err != nil {

@@ -38,7 +38,7 @@ func (s *Service) DeleteInactive(ctx context.Context, _ DeleteInactive) error {
 	set := s.Settings.Current()
 	warn, after := set.InactiveProjectsSendWarningEmailAfterMonths, set.InactiveProjectsDeleteAfterMonths
 	inactive := db.At(s.Now().AddDate(0, -warn, 0))
-	active, args := "DELETE FROM inactive_projects", []any(nil) // turned on again, the setting begins anew
+	active, args := "DELETE FROM inactive_projects", []any(nil) // where the setting is off, warnings are forgotten
 	if set.DeleteInactiveProjects {
 		active, args = active+" WHERE project_id IN (SELECT p.id FROM projects p WHERE p.last_activity_at > ?)", []any{inactive}
 	}

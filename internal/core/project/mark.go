@@ -54,7 +54,7 @@ func (s *Service) mark(ctx context.Context, as authz.Actor, p *Project) error {
 	return errs.Wrap(err, "mark project")
 }
 
-// Restore takes a project's mark away, makes it writable and returns it its name and path
+// Restore takes a project's mark away, makes it writable and gives it its name and path
 // back; see namespace.Service.Original.
 func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Project, error) {
 	p, err := s.Find(ctx, as, ref)

@@ -239,7 +239,7 @@ func lowerSource(v authz.Visibility) string {
 	return v.String() + " is not allowed since the fork source project has lower visibility."
 }
 
-// show returns a project another visibility, in the transaction of ctx. A fork is never
+// show gives a project another visibility, in the transaction of ctx. A fork is never
 // seen by more people than its source; forks are lowered together with theirs.
 func (s *Service) show(ctx context.Context, p *Project) error {
 	held, err := s.holdNetwork(ctx, p.ID)

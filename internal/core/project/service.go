@@ -78,7 +78,7 @@ type Above struct {
 	Uploads      Uploads
 }
 
-// Connect returns the service what is above it, once and before the first use.
+// Connect gives the service what is above it, once and before the first use.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service. Call Connect before the first use.

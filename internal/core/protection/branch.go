@@ -124,7 +124,7 @@ func (s *Service) ProtectBranch(ctx context.Context, as authz.Actor, p *project.
 	return made, err
 }
 
-// plan returns a new rule the levels asked for, maintainers where an action has none, and
+// plan gives a new rule the levels asked for, maintainers where an action has none, and
 // checks it.
 func (s *Service) plan(ctx context.Context, p *project.Project, rule *Rule, wanted map[string][]LevelInput, actions []string) error {
 	var found []string

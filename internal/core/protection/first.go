@@ -72,7 +72,7 @@ func (d *Defaults) rule(branch string) *Rule {
 	return out
 }
 
-// ProtectFirst returns the project's first branch the protection that its group, or else
+// ProtectFirst gives the project's first branch the protection that its group, or else
 // the instance, asks for. It runs inside the caller's transaction.
 func (s *Service) ProtectFirst(ctx context.Context, id project.ID, branch string) error {
 	protection, err := s.Defaults(ctx, id)

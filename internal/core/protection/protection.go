@@ -50,7 +50,7 @@ func New(d Deps) *Service {
 	return &Service{Deps: d}
 }
 
-// Connect returns the service what is above it, once and before the first use.
+// Connect gives the service what is above it, once and before the first use.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // RuleID identifies a rule among those of its kind.

@@ -155,7 +155,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at authz.Place) er
 	return nil
 }
 
-// OnProjectCreated returns a new project a copy of the rule of the nearest group that has one.
+// OnProjectCreated gives a new project a copy of the rule of the nearest group that has one.
 func (s *Service) OnProjectCreated(ctx context.Context, e project.Created) error {
 	list, err := db.Select[Rule](ctx, s.DB, selectRule+`group_id = (SELECT r.group_id FROM push_rules r
 		JOIN namespace_ancestors a ON a.ancestor_id = r.group_id WHERE a.namespace_id = ? ORDER BY a.depth LIMIT 1)`, e.Row().ParentID)

@@ -238,7 +238,7 @@ func (s *Service) inEpic(ctx context.Context, c *Call, to issue.EpicChoice) (boo
 	return err == nil, err
 }
 
-// copyMetadata returns the thing the labels and the milestone of another one in the project.
+// copyMetadata gives the thing the labels and the milestone of another one in the project.
 func (s *Service) copyMetadata(ctx context.Context, c *Call) error {
 	var labels []label.Label
 	var due *milestone.ID

@@ -75,7 +75,7 @@ func (s *Service) mentioned(ctx context.Context, as authz.Actor, refs []Referenc
 	return nil
 }
 
-// errorsOf returns the first error.
+// errorsOf gives the first error.
 func errorsOf(list ...error) error {
 	for _, err := range list {
 		if err != nil {

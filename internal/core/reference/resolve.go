@@ -120,7 +120,7 @@ type Above struct {
 	Finders []Finder // references of other kinds lead to nothing
 }
 
-// Connect returns the service what is above it, once and before the first use.
+// Connect gives the service what is above it, once and before the first use.
 func (s *Service) Connect(a Above) {
 	for _, f := range a.Finders {
 		s.finders[f.Refers()] = f

@@ -9,7 +9,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Filled returns a project whose repository was filled from elsewhere its default branch, protected like that of any other:
+// Filled gives a project whose repository was filled from elsewhere its default branch, protected like that of any other:
 // head where there is one of that name. The note says what did not come along, "" for nothing. It asks for no
 // permission and is for core.
 func (s *Service) Filled(ctx context.Context, p *project.Project, r *gitcmd.Repo, head, note string) error {

@@ -144,7 +144,7 @@ func forkedRefs(ctx context.Context, from *gitcmd.Repo, branch string) ([]gitsto
 	return append(branches, tags...), nil
 }
 
-// finishFork returns the fork its default branch, protected like that of any project.
+// finishFork gives the fork its default branch, protected like that of any project.
 func (s *Service) finishFork(ctx context.Context, fork, source *project.Project, r *gitcmd.Repo, branch string) error {
 	if branch == "" && source.DefaultBranch != nil {
 		branch = *source.DefaultBranch

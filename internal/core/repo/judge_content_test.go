@@ -14,7 +14,7 @@ import (
 	"tenon/internal/core/repo"
 )
 
-// ruled returns the project of the world a push rule.
+// ruled gives the project of the world a push rule.
 func (w *world) ruled(c pushrule.Changes) {
 	w.T.Helper()
 	at := w.as(w.owner).Place()

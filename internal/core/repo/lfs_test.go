@@ -25,7 +25,7 @@ func pointer(content string) lfs.Pointer {
 	return lfs.Pointer{OID: hex.EncodeToString(sum[:]), Size: int64(len(content))}
 }
 
-// upload returns a project a large object.
+// upload gives a project a large object.
 func (w *world) upload(id project.ID, content string) {
 	w.T.Helper()
 	w.exec("UPDATE projects SET lfs_enabled = ? WHERE id = ?", true, id)

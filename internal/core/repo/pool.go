@@ -127,7 +127,7 @@ func (s *Service) retirePool(ctx context.Context, fork *gitcmd.Repo, source proj
 	return nil
 }
 
-// LeavePool returns the repository of a project all that it borrows, and ends its
+// LeavePool gives the repository of a project all that it borrows, and ends its
 // membership of the pool.
 func (s *Service) LeavePool(ctx context.Context, args PoolLeaving) error {
 	defer s.locks.lock(fillLock(args.ProjectID))()

@@ -119,7 +119,7 @@ type Above struct {
 	MergeRequests MergeRequests
 }
 
-// Connect returns the service what is above it, once and before the first use.
+// Connect gives the service what is above it, once and before the first use.
 func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service. Call Connect before the first use.

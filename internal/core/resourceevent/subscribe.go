@@ -50,7 +50,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.milestoneDeleted)
 }
 
-// copyIssue returns an issue that was moved or cloned the events of the other one.
+// copyIssue gives an issue that was moved or cloned the events of the other one.
 func (s *Service) copyIssue(ctx context.Context, e issue.Created) error {
 	const same = `user_id, action, state, label_id, milestone_id, iteration_id, weight, source_commit, source_merge_request_id, created_at`
 	_, err := s.DB.Exec(ctx, "INSERT INTO resource_events (kind, resource_type, resource_id, project_id, "+same+`)

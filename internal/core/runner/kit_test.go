@@ -78,7 +78,7 @@ func (w *world) row(kind runner.Type, more coretest.Row, projects ...project.ID)
 	return all[id], token
 }
 
-// tag returns a runner a tag for lists.
+// tag gives a runner a tag for lists.
 func (w *world) tag(id runner.ID, name string) {
 	w.T.Helper()
 	if _, err := w.DB.Exec(context.Background(), "INSERT INTO runner_tags (runner_id, name) VALUES (?, ?)", id, name); err != nil {

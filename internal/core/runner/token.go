@@ -158,7 +158,7 @@ func (s *Service) ResetRegistration(ctx context.Context, as authz.Actor, at auth
 	return token, nil
 }
 
-// renew returns a runner another authentication token.
+// renew gives a runner another authentication token.
 func (s *Service) renew(r *Runner) string {
 	prefix := s.Settings.Current().TokenPrefix(TokenPrefix)
 	if r.Registered {
@@ -182,7 +182,7 @@ func (s *Service) expiry(kind Type) *db.Time {
 	return &at
 }
 
-// ResetToken returns a runner another authentication token. The second result is the secret: it
+// ResetToken gives a runner another authentication token. The second result is the secret: it
 // is shown once and not kept.
 func (s *Service) ResetToken(ctx context.Context, as authz.Actor, id ID) (*Runner, string, error) {
 	if _, err := s.Owned(ctx, as, id); err != nil {

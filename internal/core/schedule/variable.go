@@ -134,7 +134,7 @@ func (s *Service) setsVariables(ctx context.Context, as authz.Actor, p *project.
 	return err
 }
 
-// AddVariable returns a schedule of the actor another variable.
+// AddVariable gives a schedule of the actor another variable.
 func (s *Service) AddVariable(ctx context.Context, as authz.Actor, p *project.Project, id ID, v ci.Variable) error {
 	if err := s.writesVariables(ctx, as, p, id); err != nil {
 		return err

@@ -133,7 +133,7 @@ func (w *world) sshKey(name string) string {
 	return file
 }
 
-// adds returns a user an SSH key.
+// adds gives a user an SSH key.
 func (w *world) adds(as authz.Actor, file string, in sshkey.Input) *sshkey.Key {
 	w.T.Helper()
 	public, err := os.ReadFile(file + ".pub")

@@ -59,7 +59,7 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 	return out, err
 }
 
-// each returns take the snippets with these ids that the actor may read.
+// each gives take the snippets with these ids that the actor may read.
 func (s *Service) each(ctx context.Context, as authz.Actor, ids []ID, take func(*Snippet, authz.Subject)) error {
 	if len(ids) == 0 {
 		return nil

@@ -94,7 +94,7 @@ func (s *Service) ListDeploy(ctx context.Context, public *bool, r page.Range) (p
 	return s.page(ctx, w, r)
 }
 
-// RenameDeploy returns a deploy key another title, in the caller's transaction.
+// RenameDeploy gives a deploy key another title, in the caller's transaction.
 func (s *Service) RenameDeploy(ctx context.Context, id ID, title string) error {
 	title = strings.TrimSpace(title)
 	var f errs.Fields

@@ -61,7 +61,7 @@ func (h *house) user(name string) authz.Actor {
 	return as
 }
 
-// add returns the actor a key.
+// add gives the actor a key.
 func (h *house) add(as authz.Actor, line string, change ...func(in *sshkey.Input)) *sshkey.Key {
 	h.t.Helper()
 	in := sshkey.Input{Title: "laptop", Key: line}

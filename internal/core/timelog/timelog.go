@@ -212,7 +212,7 @@ func column(kind noteable.Kind) string {
 	return "issue_id"
 }
 
-// Move returns the entries of an issue or merge request to another of its kind, in the caller's
+// Move gives the entries of an issue or merge request to another of its kind, in the caller's
 // transaction. The caller writes the totals.
 func (s *Service) Move(ctx context.Context, kind noteable.Kind, from, to int64) error {
 	of := column(kind)

@@ -47,7 +47,7 @@ func (s *Service) DeployTokens(ctx context.Context, w db.Where, r page.Range) (p
 	return list, nil
 }
 
-// KeepDeployToken stores a deploy token, in the caller's transaction, and returns it its
+// KeepDeployToken stores a deploy token, in the caller's transaction, and gives it its
 // number, a username where it has none, and its secret. It asks for no permission and
 // validates nothing.
 func (s *Service) KeepDeployToken(ctx context.Context, t *DeployToken) (key string, err error) {

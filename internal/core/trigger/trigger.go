@@ -236,7 +236,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	return &t, nil
 }
 
-// Update returns a trigger another description; nil leaves it alone.
+// Update gives a trigger another description; nil leaves it alone.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, id ID, description *string) (*Trigger, error) {
 	if err := s.Policy.Require(ctx, as, authz.AdminTriggers, p.Subject()); err != nil {
 		return nil, err

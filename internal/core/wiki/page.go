@@ -143,7 +143,7 @@ func fileFor(title string, format Format) (string, error) {
 // sameSlug reports whether a page answers to a slug or title.
 func sameSlug(file, slug string) bool { return slugOf(file) == dashed(strings.Trim(slug, "/")) }
 
-// duplicate returns the error for a page that would have the slug of another one, whose file is
+// duplicate gives the error for a page that would have the slug of another one, whose file is
 // named; but is the page itself.
 func duplicate(files []string, file, but string) error {
 	for _, other := range files {

@@ -40,7 +40,7 @@ func onSnippetOf(p *project.Project, sn *snippet.Snippet) note.On {
 	return note.On{Place: p.Place(), Kind: noteable.Snippet, Key: noteable.Key{Number: int64(sn.ID)}}
 }
 
-// missingOr returns an error, or that nothing is there.
+// missingOr gives an error, or that nothing is there.
 func missingOr(err error) error {
 	if err != nil {
 		return err

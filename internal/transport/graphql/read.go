@@ -271,7 +271,7 @@ func (i *incoming) json(body io.Reader, query url.Values) error {
 
 var errSyntax = &refusal{http.StatusBadRequest, "The body is not a request in JSON"}
 
-// bodyError returns the refusal of a body that cannot be read.
+// bodyError gives the refusal of a body that cannot be read.
 func bodyError(err error) error {
 	var large *http.MaxBytesError
 	var refused *refusal

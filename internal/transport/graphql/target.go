@@ -78,7 +78,7 @@ func (b *binder) targetOf(ctx context.Context, as authz.Actor, id globalID) (*ta
 	return t, ref, err
 }
 
-// typed returns ids their type.
+// typed gives ids their type.
 func typed[T ~int64](ids []int64) []T {
 	out := make([]T, len(ids))
 	for i, id := range ids {

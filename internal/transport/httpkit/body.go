@@ -95,7 +95,7 @@ func (b *Body) Send(to io.Writer) error {
 	return b.json.Flush()
 }
 
-// Free returns the memory of the body back.
+// Free gives the memory of the body back.
 func (b *Body) Free() {
 	b.json.Reset(nil)
 	if b.make, b.ctx = nil, nil; cap(b.held) > 2*maxHeld {

@@ -57,7 +57,7 @@ type Gate struct {
 	Observe func(Observation)
 }
 
-// Begin returns a request its number and its address.
+// Begin gives a request its number and its address.
 func (g *Gate) Begin(x *Exchange, r *http.Request) {
 	*x = Exchange{ID: requestID(r.Header.Get("X-Request-Id")), Address: Address(r), Started: time.Now()}
 	x.As.Address = x.Address

@@ -66,7 +66,7 @@ func (s *Sessions) Cookie(r *http.Request, cookie string) string {
 	return c.Value
 }
 
-// Set returns the browser a cookie until it is closed; "" takes it away.
+// Set gives the browser a cookie until it is closed; "" takes it away.
 func (s *Sessions) Set(w http.ResponseWriter, cookie, value string) {
 	c := &http.Cookie{Name: s.name(cookie), Value: value, Path: "/", HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode}
 	if value == "" {

@@ -51,7 +51,7 @@ func (s *Server) picture(p avatarParam) (out newPicture, err error) {
 	return newPicture{made, true}, err
 }
 
-// portrayed returns a user that was just made or changed the picture that came with it.
+// portrayed gives a user that was just made or changed the picture that came with it.
 func (s *Server) portrayed(ctx context.Context, as authz.Actor, u *account.User, p newPicture) error {
 	if !p.Set {
 		return nil

@@ -63,7 +63,7 @@ func (c fileContent) StreamJSON(w *jsonstream.Writer) {
 // Shape says that it is encoded as a string.
 func (fileContent) Shape() reflect.Type { return reflect.TypeFor[string]() }
 
-// close returns back what the content takes.
+// close gives back what the content takes.
 func (c fileContent) close() {
 	if c.disk != nil {
 		_ = c.disk.Close() // it has no name any more

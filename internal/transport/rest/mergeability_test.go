@@ -10,7 +10,7 @@ import (
 )
 
 // The conditions of a merge, each with who can have it met, and the answer of the merge call
-// that returns the same reason.
+// that gives the same reason.
 func TestMergeability(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

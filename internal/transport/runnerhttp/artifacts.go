@@ -85,7 +85,7 @@ func fileOf(parts *multipart.Reader, values url.Values) (*multipart.Part, *refus
 	}
 }
 
-// download returns the archive of a job to another job that depends on it, or to the job itself.
+// download gives the archive of a job to another job that depends on it, or to the job itself.
 func (h *Handler) download(w http.ResponseWriter, r *http.Request, id ci.StatusID) error {
 	held, err := h.CI.HoldAny(r.Context(), tokenOf(r))
 	if err != nil {

@@ -108,7 +108,7 @@ func textOf(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
-// bind returns a browser without a session a cookie that forms are bound to.
+// bind gives a browser without a session a cookie that forms are bound to.
 func (x *visit) bind() {
 	if x.secret == "" {
 		x.secret = secret.NewToken("")

@@ -10,7 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// leaf returns a scalar or an enum value the form in which it is written: a string, a boolean, a
+// leaf gives a scalar or an enum value the form in which it is written: a string, a boolean, a
 // number, or what JSON makes of the value.
 func (r *run) leaf(n *node, def *ast.Definition, v any, at place) any {
 	if null(v) {

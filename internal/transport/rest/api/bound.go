@@ -24,7 +24,7 @@ type bound struct {
 	words  int
 }
 
-// boundReads returns every parameter of an endpoint that reads its bounds.
+// boundReads gives every parameter of an endpoint that reads its bounds.
 func (r *Route) boundReads() {
 	if r.method == http.MethodGet || r.method == http.MethodHead {
 		r.plan.boundAll()

@@ -25,7 +25,7 @@ func (d *decoding) report(sentence string) {
 	}
 }
 
-// err returns the 400 for everything that was reported, or nil.
+// err gives the 400 for everything that was reported, or nil.
 func (d *decoding) err() error {
 	if len(d.problems) == 0 {
 		return nil

@@ -232,7 +232,7 @@ func (x *exchange) unmatched(allowed methods) error {
 	return &Refusal{Status: http.StatusMethodNotAllowed, Text: "405 Not Allowed"}
 }
 
-// finish recovers from a panic, tells log and metrics, and returns the exchange back.
+// finish recovers from a panic, tells log and metrics, and gives the exchange back.
 func (x *exchange) finish() {
 	if p := recover(); p != nil {
 		if x.kit.gate.Recovered(&x.Exchange, x.r, p) {

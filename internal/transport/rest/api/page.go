@@ -72,7 +72,7 @@ func NoKeyset() error {
 	}
 }
 
-// refusal returns the answer to a Range that a list refuses; other errors stay as they are.
+// refusal gives the answer to a Range that a list refuses; other errors stay as they are.
 func refusal(err error) error {
 	switch {
 	case errors.Is(err, page.ErrOrder):

@@ -43,7 +43,7 @@ func (o *object) get(key string) (any, bool) {
 	return nil, false
 }
 
-// set returns a key its value; an earlier value is replaced in its place.
+// set gives a key its value; an earlier value is replaced in its place.
 func (o *object) set(key string, v any) {
 	if i := o.at(key); i >= 0 {
 		o.vals[i] = v
