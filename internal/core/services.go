@@ -36,6 +36,7 @@ import (
 	"tenon/internal/core/externalauth"
 	"tenon/internal/core/gitimport"
 	"tenon/internal/core/gpgkey"
+	"tenon/internal/core/hookevent"
 	"tenon/internal/core/idtoken"
 	"tenon/internal/core/integration"
 	"tenon/internal/core/issue"
@@ -52,6 +53,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/notify"
+	"tenon/internal/core/payload"
 	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
@@ -187,6 +189,7 @@ type Services struct {
 	WorkItems     *workitem.Service
 	MergeRequests *mergerequest.Service
 	Approvals     *approval.Service
+	Payloads      *payload.Service
 	StatusChecks  *statuscheck.Service
 	Integrations  *integration.Service
 	Snippets      *snippet.Service
@@ -203,6 +206,7 @@ type Services struct {
 	Notifications *notify.Service
 	Search        *search.Service
 	Live          *live.Service
+	HookEvents    *hookevent.Service
 
 	subjects []any // see Part
 }
@@ -371,8 +375,9 @@ func (s *Services) planning(c *check, d Deps) {
 	s.Approvals = approval.New(need(c, approval.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, MergeRequests: s.MergeRequests, Protections: s.Protections, Settings: s.Settings, Now: d.Now,
 	}))
+	s.Payloads = payload.New(need(c, payload.Deps{DB: d.DB, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Times: s.Times, URLs: s.URLs}))
 	s.StatusChecks = statuscheck.New(need(c, statuscheck.Deps{
-		Times: s.Times, DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, MergeRequests: s.MergeRequests,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, MergeRequests: s.MergeRequests, Payloads: s.Payloads,
 		Outbound: s.outbound(), Settings: s.Settings, Box: d.Box, Jobs: d.Jobs, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Snippets = snippet.New(need(c, snippet.Deps{
@@ -445,6 +450,9 @@ func (s *Services) reactions(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Kinds: s.Kinds, Notes: s.Notes, Wikis: s.Wikis, Now: d.Now,
 	}))
 	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Policy: s.Policy, Signer: d.Box.Signer(), Log: d.Log, Now: d.Now}))
+	s.HookEvents = hookevent.New(need(c, hookevent.Deps{
+		DB: d.DB, Settings: s.Settings, Projects: s.Projects, Payloads: s.Payloads, Jobs: d.Jobs, Log: d.Log, Now: d.Now,
+	}))
 	s.Live = live.New(need(c, live.Deps{DB: d.DB, Log: d.Log}))
 }
 
@@ -460,6 +468,7 @@ func (s *Services) connect(c *check) {
 	connect(c, s.Issues, issue.Above{
 		MergeRequests: s.MergeRequests, Epics: s.Epics, Subscriptions: s.Subscriptions, Commands: s.Commands, Discussions: s.Notes,
 	})
+	connect(c, s.HookEvents, hookevent.Above{Recipients: parts[payload.Recipient](s)})
 	connect(c, s.Epics, epic.Above{Commands: s.Commands})
 	connect(c, s.MergeRequests, mergerequest.Above{
 		Subscriptions: s.Subscriptions, Approvals: s.Approvals, Commands: s.Commands, Requirements: []mergerequest.Requirement{s.Approvals, s.StatusChecks},

@@ -42,12 +42,28 @@ type Approved struct {
 	Complete bool // every rule is satisfied now
 }
 
+// Action is what other servers are told: approved where the approval was the last that was missing or none was, else approval.
+func (e Approved) Action() string {
+	if e.Complete {
+		return "approved"
+	}
+	return "approval"
+}
+
 // Unapproved is published when a user took an approval back.
 type Unapproved struct {
 	Fact
 
 	Approval    Approval
 	WasComplete bool // every rule was satisfied before
+}
+
+// Action is what other servers are told: unapproved where no approval was missing before, else unapproval.
+func (e Unapproved) Action() string {
+	if e.WasComplete {
+		return "unapproved"
+	}
+	return "unapproval"
 }
 
 // Reset is published when approvals were removed by something else than their users.

@@ -38,6 +38,7 @@ type Actor struct {
 	Scopes  Scopes // what the credential permits; nil for a session or a password
 	Address string // remote address, for the audit trail
 	Agent   string // User-Agent of the request, at most 255 characters; "" for none
+	Chain   string // X-Gitlab-Event-UUID of the request, which a call of a hook has caused; "" for none
 
 	// UnmodifiedSince, where it is not zero, is a condition of this call: what was changed
 	// after this time is neither changed nor deleted. See Unmodified.

@@ -23,6 +23,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/payload"
 )
 
 const (
@@ -39,6 +40,19 @@ type call struct {
 	OldSHA    string                   `json:"old_sha,omitempty"` // the head before a push
 	Changes   map[string]change.Values `json:"changes,omitempty"`
 	Delivery  string                   `json:"delivery"` // the same in each attempt
+}
+
+// request is what a service is told.
+type request struct {
+	*payload.MergeRequestBody
+
+	Rule rule `json:"external_approval_rule"`
+}
+
+type rule struct {
+	ID   ID     `json:"id"`
+	Name string `json:"name"`
+	URL  string `json:"external_url"`
 }
 
 // Kind names the job.
@@ -95,24 +109,14 @@ func (s *Service) OnMerged(ctx context.Context, e mergerequest.Merged) error {
 	return s.tell(ctx, e.Fact, call{Action: "merge"})
 }
 
-// OnApproved tells of an approval: as approved where it was the last that was missing or none was,
-// else as approval.
+// OnApproved tells of an approval.
 func (s *Service) OnApproved(ctx context.Context, e approval.Approved) error {
-	action := "approval"
-	if e.Complete {
-		action = "approved"
-	}
-	return s.tell(ctx, e.Fact.Fact, call{Action: action})
+	return s.tell(ctx, e.Fact.Fact, call{Action: e.Action()})
 }
 
-// OnUnapproved tells that an approval was taken back: as unapproved where none was missing before,
-// else as unapproval.
+// OnUnapproved tells that an approval was taken back.
 func (s *Service) OnUnapproved(ctx context.Context, e approval.Unapproved) error {
-	action := "unapproval"
-	if e.WasComplete {
-		action = "unapproved"
-	}
-	return s.tell(ctx, e.Fact.Fact, call{Action: action})
+	return s.tell(ctx, e.Fact.Fact, call{Action: e.Action()})
 }
 
 // short are the changes of short attributes.
@@ -165,19 +169,16 @@ func (s *Service) call(ctx context.Context, c call) error {
 	if err != nil {
 		return err
 	}
-	if c.UserID == 0 { // the server did it
-		c.UserID = m.AuthorID
-	}
-	content, err := s.payload(ctx, &c, check, p, m)
+	content, err := s.Payloads.MergeRequest(ctx, p, m, payload.MergeRequestEvent{By: c.UserID, Action: c.Action, OldSHA: c.OldSHA, Changes: c.Changes})
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(content)
+	body, err := json.Marshal(request{content, rule{check.ID, check.Name, check.URL}})
 	if err != nil {
 		return fmt.Errorf("write payload of status check: %w", err)
 	}
 	delivery := safehttp.Delivery{URL: check.URL, Body: body, Header: map[string]string{
-		"Content-Type": "application/json", "User-Agent": "Tenon", "X-Gitlab-Event": "Merge Request Hook",
+		"Content-Type": "application/json", "User-Agent": "Tenon", "X-Gitlab-Event": payload.MergeRequest.Header(),
 		"X-Gitlab-Instance": s.URLs.Root(), "Idempotency-Key": c.Delivery,
 	}}
 	if check.Signs() {

@@ -10,15 +10,13 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/safehttp"
 	"tenon/internal/base/secret"
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/payload"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
-	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
-	"tenon/internal/core/timelog"
 	"tenon/internal/core/weburl"
 )
 
@@ -115,13 +113,10 @@ type Deps struct {
 	DB            *db.DB
 	Policy        *authz.Policy
 	Bus           *event.Bus
-	Accounts      *account.Service
-	Projects      *project.Service
-	Repos         *repo.Service
 	MergeRequests *mergerequest.Service
+	Payloads      *payload.Service
 	Outbound      *safehttp.Dialer
 	Settings      *setting.Store
-	Times         *timelog.Service
 	Box           *secret.Box // seals shared secrets
 	Jobs          job.Enqueuer
 	Now           func() time.Time

@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/approval"
 	"tenon/internal/core/approval/approvaltest"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/payload"
 	"tenon/internal/core/statuscheck"
 	"tenon/internal/core/timelog"
 )
@@ -42,8 +43,10 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	box, err := secret.NewBox(secret.NewKey())
 	approvaltest.Check(t, err)
 	w.checks = statuscheck.New(statuscheck.Deps{
-		Times: timelog.New(timelog.Deps{Settings: w.Settings}),
-		DB:    d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, MergeRequests: w.MergeRequests,
+		Payloads: payload.New(payload.Deps{
+			DB: d, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, Times: timelog.New(timelog.Deps{Settings: w.Settings}), URLs: w.URLs,
+		}),
+		DB: d, Policy: w.Policy, Bus: w.Bus, MergeRequests: w.MergeRequests,
 		Outbound: w.dialer, Settings: w.Settings, Box: box, Jobs: job.EnqueuerFunc(w.Enqueue), Now: w.Now, URLs: w.URLs,
 	})
 	w.approvals = approval.New(approval.Deps{

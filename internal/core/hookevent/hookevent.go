@@ -1,0 +1,163 @@
+// Package hookevent records what other servers are to be told of, in the transaction of the change, and afterwards hands it with its
+// body to those who tell them: hooks and integrations.
+package hookevent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/event"
+	"tenon/internal/base/job"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/payload"
+	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
+)
+
+// Event is an event that is recorded.
+type Event struct {
+	ID        int64   `db:"id"`
+	Kind      string  `db:"kind"`
+	Head      string  `db:"head"`
+	Data      string  `db:"data"`
+	Attempts  int     `db:"attempts"`
+	CreatedAt db.Time `db:"created_at"`
+}
+
+// head is what every event says. It is stored as JSON.
+type head struct {
+	Trigger   payload.Trigger
+	Namespace authz.NamespaceID // of the project or group; zero for the instance
+	Project   project.ID        `json:",omitzero"`
+	At        time.Time
+	By        authz.UserID
+	Chain     string
+}
+
+// source is what a kind of event records beside, and makes the body of. It is stored as JSON.
+type source interface {
+	// kind names it for good.
+	kind() string
+
+	// fill puts into a message what the event is about, and its body. It returns errGone where there is nothing to tell any more.
+	// It is called outside of transactions.
+	fill(ctx context.Context, s *Service, m *payload.Message) error
+}
+
+// candidate is an event that somebody may listen to.
+type candidate struct {
+	trigger payload.Trigger
+	source  source
+}
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB       *db.DB
+	Settings *setting.Store
+	Projects *project.Service
+	Payloads *payload.Service
+	Jobs     job.Enqueuer
+	Log      *slog.Logger
+	Now      func() time.Time
+}
+
+// Above is what a Service needs of those above it.
+type Above struct {
+	Recipients []payload.Recipient
+}
+
+// Service records events and hands them on. It is safe for concurrent use.
+type Service struct {
+	Deps
+	Above
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{Deps: d}
+}
+
+// Connect tells the service whom to hand events to.
+func (s *Service) Connect(above Above) { s.Above = above }
+
+// Subscribe registers what is recorded.
+func (s *Service) Subscribe(b *event.Bus) {
+	s.subscribeRequests(b)
+}
+
+// sources are all kinds of events, empty.
+func sources() []source {
+	return []source{new(request)}
+}
+
+// record writes down those of some events that somebody listens to, and has them handed on after the commit. One statement finds
+// out which. Nothing is recorded while nothing may leave the server, and not later either.
+func (s *Service) record(ctx context.Context, in authz.Place, stamp authz.Stamp, candidates ...candidate) error {
+	if s.Settings.Current().SilentModeEnabled || len(candidates) == 0 {
+		return nil
+	}
+	h := head{Namespace: in.Namespace, At: stamp.At, By: stamp.By.UserID, Chain: stamp.By.Chain}
+	if !in.Group && !in.IsInstance() {
+		h.Project = project.ID(in.ID)
+	}
+	wanted, err := s.wanted(ctx, h, candidates)
+	if err != nil || len(wanted) == 0 {
+		return err
+	}
+	if h.Chain == "" {
+		h.Chain = uuid.NewString()
+	}
+	for _, i := range wanted {
+		c := candidates[i]
+		h.Trigger = c.trigger
+		if err := s.insert(ctx, h, c.source); err != nil {
+			return err
+		}
+	}
+	return s.Jobs.Enqueue(ctx, handOver{})
+}
+
+func (s *Service) insert(ctx context.Context, h head, of source) error {
+	first, err := json.Marshal(h)
+	if err != nil {
+		return fmt.Errorf("record event for hooks: %w", err)
+	}
+	data, err := json.Marshal(of)
+	if err != nil {
+		return fmt.Errorf("record event for hooks: %w", err)
+	}
+	return db.Create(ctx, s.DB, "hook_events", &Event{Kind: of.kind(), Head: string(first), Data: string(data), CreatedAt: db.At(s.Now())})
+}
+
+// wanted returns the candidates, by their places in the list, that somebody listens to.
+func (s *Service) wanted(ctx context.Context, h head, candidates []candidate) ([]int, error) {
+	var parts []string
+	var args []any
+	for i, c := range candidates {
+		var any []string
+		for _, r := range s.Recipients {
+			query, more := r.Listening(payload.Audience{Trigger: c.trigger, Namespace: h.Namespace, Project: h.Project})
+			if query != "" {
+				any, args = append(any, "EXISTS ("+query+")"), append(args, more...)
+			}
+		}
+		if len(any) > 0 {
+			parts = append(parts, fmt.Sprintf("SELECT %d AS n WHERE %s", i, strings.Join(any, " OR ")))
+		}
+	}
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	out, err := db.Select[int](ctx, s.DB, "SELECT w.n FROM ("+strings.Join(parts, " UNION ALL ")+") w ORDER BY w.n", args...)
+	if err != nil {
+		return nil, fmt.Errorf("find out who listens to an event: %w", err)
+	}
+	return out, nil
+}
