@@ -64,6 +64,8 @@ func (s *Service) handOver(ctx context.Context, _ handOver) error {
 
 var columns = db.Columns[Event]("e")
 
+func row(id int64) db.Row { return db.Row{Table: "hook_events", ID: id} }
+
 // one hands on an event.
 func (s *Service) one(ctx context.Context, e *Event) error {
 	m, err := s.message(ctx, e)
@@ -71,8 +73,8 @@ func (s *Service) one(ctx context.Context, e *Event) error {
 		return s.fail(ctx, e, err)
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		n, err := s.DB.Exec(ctx, "DELETE FROM hook_events WHERE id = ?", e.ID)
-		if err != nil || n == 0 || m == nil { // another process has handed it on
+		found, err := db.Drop(ctx, s.DB, row(e.ID))
+		if err != nil || !found || m == nil { // another process has handed it on
 			return err
 		}
 		for _, r := range s.Recipients {
@@ -98,7 +100,7 @@ func (s *Service) fail(ctx context.Context, e *Event, cause error) error {
 			_, err := s.DB.Exec(ctx, "UPDATE hook_events SET attempts = attempts + 1 WHERE id = ?", e.ID)
 			return err
 		}
-		_, err := s.DB.Exec(ctx, "DELETE FROM hook_events WHERE id = ?", e.ID)
+		_, err := db.Drop(ctx, s.DB, row(e.ID))
 		return err
 	})
 	if e.Attempts+1 >= maxAttempts {

@@ -70,7 +70,7 @@ type Deps struct {
 
 // Above is what a Service needs of those above it.
 type Above struct {
-	Recipients []payload.Recipient
+	Recipients []payload.Recipient `wire:"optional"` // without any nothing is recorded
 }
 
 // Service records events and hands them on. It is safe for concurrent use.
