@@ -42,8 +42,8 @@ type Approved struct {
 	Complete bool // every rule is satisfied now
 }
 
-// Action is what other servers are told: approved where the approval was the last that was missing or none was, else approval.
-func (e Approved) Action() string {
+// Outcome is the action that other servers are told of: approved where the approval was the last that was missing or none was, else approval.
+func (e Approved) Outcome() string {
 	if e.Complete {
 		return "approved"
 	}
@@ -58,8 +58,8 @@ type Unapproved struct {
 	WasComplete bool // every rule was satisfied before
 }
 
-// Action is what other servers are told: unapproved where no approval was missing before, else unapproval.
-func (e Unapproved) Action() string {
+// Outcome is the action that other servers are told of: unapproved where no approval was missing before, else unapproval.
+func (e Unapproved) Outcome() string {
 	if e.WasComplete {
 		return "unapproved"
 	}

@@ -47,10 +47,10 @@ func (s *Service) subscribeRequests(b *event.Bus) {
 	event.On(b, name, func(ctx context.Context, e mergerequest.Reopened) error { return s.request(ctx, e.Fact, "reopen", "") })
 	event.On(b, name, func(ctx context.Context, e mergerequest.Merged) error { return s.request(ctx, e.Fact, "merge", "") })
 	event.On(b, name, func(ctx context.Context, e approval.Approved) error {
-		return s.request(ctx, e.Fact.Fact, e.Action(), "")
+		return s.request(ctx, e.Fact.Fact, e.Outcome(), "")
 	})
 	event.On(b, name, func(ctx context.Context, e approval.Unapproved) error {
-		return s.request(ctx, e.Fact.Fact, e.Action(), "")
+		return s.request(ctx, e.Fact.Fact, e.Outcome(), "")
 	})
 }
 

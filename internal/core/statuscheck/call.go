@@ -111,12 +111,12 @@ func (s *Service) OnMerged(ctx context.Context, e mergerequest.Merged) error {
 
 // OnApproved tells of an approval.
 func (s *Service) OnApproved(ctx context.Context, e approval.Approved) error {
-	return s.tell(ctx, e.Fact.Fact, call{Action: e.Action()})
+	return s.tell(ctx, e.Fact.Fact, call{Action: e.Outcome()})
 }
 
 // OnUnapproved tells that an approval was taken back.
 func (s *Service) OnUnapproved(ctx context.Context, e approval.Unapproved) error {
-	return s.tell(ctx, e.Fact.Fact, call{Action: e.Action()})
+	return s.tell(ctx, e.Fact.Fact, call{Action: e.Outcome()})
 }
 
 // short are the changes of short attributes.
