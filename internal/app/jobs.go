@@ -30,7 +30,7 @@ func (a *App) work() error {
 	job.Every(&r, reconcileEvery, reconcileArgs{})
 	a.core.RegisterJobs(&r)
 	var err error
-	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log, Owner: a.owner(), Observe: a.observeJob, Hold: a.maintained}); err != nil {
+	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log, Owner: a.owner(), Observe: a.observeJob, Hold: a.maintained, Background: a.background, Sizes: a.jobSizes}); err != nil {
 		return fmt.Errorf("make job queue: %w", err)
 	}
 	if err = a.measureJobs(); err != nil {
@@ -41,6 +41,17 @@ func (a *App) work() error {
 
 // maintained reports whether jobs wait, as they do in maintenance mode.
 func (a *App) maintained() bool { return a.core.Settings.Writable() != nil }
+
+// background is how many jobs of maintenance run at a time.
+func (a *App) background() int { return a.core.Settings.Current().BackgroundOperationsMaxJobs }
+
+// jobSizes are the bounds of the arguments of jobs.
+func (a *App) jobSizes() job.Sizes {
+	set := a.core.Settings.Current()
+	return job.Sizes{
+		Compress: set.SidekiqJobLimiterMode == "compress", Threshold: set.SidekiqJobLimiterCompressionThresholdBytes, Most: set.SidekiqJobLimiterLimitBytes,
+	}
+}
 
 // settleBefore ends what a crash interrupted: all there is at start-up (the zero time), later what
 // began before a moment.

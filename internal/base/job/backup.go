@@ -34,7 +34,11 @@ func Save(ctx context.Context, d *db.DB, fn func(s Saved) error) error {
 			return fmt.Errorf("save jobs: %w", err)
 		}
 		for _, r := range rows {
-			if err := fn(Saved{r.Kind, json.RawMessage(r.Args), r.Due.Time}); err != nil {
+			args, err := unpack([]byte(r.Args))
+			if err != nil {
+				return fmt.Errorf("save job of kind %s: %w", r.Kind, err)
+			}
+			if err := fn(Saved{r.Kind, json.RawMessage(args), r.Due.Time}); err != nil {
 				return err
 			}
 			last = r.ID

@@ -75,6 +75,7 @@ func (q *Queue) engineOf(queues map[QueueName]int, fetched func()) (engine, erro
 		ErrorHandler:                q.failures,
 		ID:                          q.config.Owner,
 		Logger:                      slog.New(quiet{q.config.Logger.Handler()}),
+		Hooks:                       []rivertype.Hook{river.HookInsertBeginFunc(q.fit)},
 		Middleware:                  []rivertype.Middleware{river.WorkerMiddlewareFunc(q.begin)},
 		Queues:                      map[string]river.QueueConfig{},
 		RescueStuckJobsAfter:        q.longest() + 5*time.Minute,
@@ -126,6 +127,17 @@ func (q *Queue) begin(ctx context.Context, j *rivertype.JobRow, work func(ctx co
 	if hold := q.config.Hold; hold != nil && hold() {
 		return river.JobSnooze(heldFor)
 	}
+	if j.Queue == string(Maintenance) {
+		running := q.maintaining.Add(1)
+		defer q.maintaining.Add(-1)
+		if most := q.config.Background; most != nil && running > int64(most()) {
+			return river.JobSnooze(crowdedFor)
+		}
+	}
+	var err error
+	if j.EncodedArgs, err = unpack(j.EncodedArgs); err != nil {
+		return err
+	}
 	failed := true // unless it is known better, as after a panic
 	defer func() {
 		q.ended.Add(1)
@@ -133,7 +145,7 @@ func (q *Queue) begin(ctx context.Context, j *rivertype.JobRow, work func(ctx co
 			q.failed.Add(1)
 		}
 	}()
-	err := q.observed(ctx, j, work)
+	err = q.observed(ctx, j, work)
 	failed = err != nil
 	var last *river.JobCancelError
 	if errors.As(err, &last) { // River does not hand these to the ErrorHandler
@@ -144,6 +156,9 @@ func (q *Queue) begin(ctx context.Context, j *rivertype.JobRow, work func(ctx co
 
 // heldFor is how long a job waits before it asks again whether jobs are held.
 const heldFor = 15 * time.Second
+
+// crowdedFor is how long a job of Maintenance waits before it asks again whether too many others run.
+const crowdedFor = time.Second
 
 // observed works, and tells who observes the queue.
 func (q *Queue) observed(ctx context.Context, j *rivertype.JobRow, work func(ctx context.Context) error) (err error) {

@@ -175,6 +175,12 @@ type Config struct {
 	// Hold, where set, is asked before each job; while it is true, jobs wait.
 	Hold func() bool
 
+	// Background, where set, is how many jobs of Maintenance run at a time, where Workers allows more; 0 is none.
+	Background func() int
+
+	// Sizes, where set, bound the arguments of jobs that are enqueued.
+	Sizes func() Sizes
+
 	// Rest is how long nothing must have happened before the queue rests, where it costs
 	// no processor time; 5 seconds where zero. A job that comes then waits a little longer.
 	Rest time.Duration
@@ -206,20 +212,21 @@ const (
 
 // Queue enqueues jobs, and does them between Start and Stop.
 type Queue struct {
-	d        *db.DB
-	registry *Registry
-	config   Config
-	engine   engine
-	failures *failureLog
-	bell     bell
-	alarm    alarm
-	running  *runner      // between Start and Stop, which the app calls one after the other
-	active   atomic.Int64 // jobs that run
-	ended    atomic.Int64 // attempts
-	failed   atomic.Int64 // of these
-	made     time.Time
-	awake    atomic.Bool // whether a client runs
-	moved    progress    // of jobs, for Drain
+	d           *db.DB
+	registry    *Registry
+	config      Config
+	engine      engine
+	failures    *failureLog
+	bell        bell
+	alarm       alarm
+	running     *runner      // between Start and Stop, which the app calls one after the other
+	active      atomic.Int64 // jobs that run
+	maintaining atomic.Int64 // of these, those of Maintenance
+	ended       atomic.Int64 // attempts
+	failed      atomic.Int64 // of these
+	made        time.Time
+	awake       atomic.Bool // whether a client runs
+	moved       progress    // of jobs, for Drain
 }
 
 // New makes a queue over the database, whose Migrate and whose job tables' Migrate have run.

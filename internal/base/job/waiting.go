@@ -19,7 +19,11 @@ func Waiting[A Args](ctx context.Context, d *db.DB) ([]A, error) {
 	}
 	out := make([]A, len(texts))
 	for i, text := range texts {
-		if err := json.Unmarshal([]byte(text), &out[i]); err != nil {
+		args, err := unpack([]byte(text))
+		if err == nil {
+			err = json.Unmarshal(args, &out[i])
+		}
+		if err != nil {
 			return nil, fmt.Errorf("read job of kind %s: %w", zero.Kind(), err)
 		}
 	}
