@@ -84,4 +84,31 @@ func TestSettings_formulas(t *testing.T) {
 	check(60)
 	s.set(obj{"math_rendering_limits_enabled": true})
 	check(50)
+
+	group := s.do("ann", "POST", "/groups", obj{"name": "Yard", "path": "yard", "visibility": "public"})
+	sub := s.do("ann", "POST", "/groups", obj{"name": "Shed", "path": "shed", "parent_id": group["id"], "visibility": "public"})
+	s.do("ann", "POST", "/projects", obj{"name": "lift", "namespace_id": sub["id"], "visibility": "public"})
+	for i, c := range []struct {
+		outer, inner obj
+		want         int
+	}{
+		{obj{"math_rendering_limits_enabled": false}, obj{}, 60},
+		{obj{}, obj{"math_rendering_limits_enabled": true}, 50},
+		{obj{"lock_math_rendering_limits_enabled": true}, obj{}, 60},
+	} {
+		s.do("ann", "PUT", "/groups/"+number(group, "id"), c.outer)
+		s.do("ann", "PUT", "/groups/"+number(sub, "id"), c.inner)
+		for transport, out := range s.shownText(b, "yard/shed/lift", text) {
+			want := c.want
+			switch transport {
+			case "policy":
+				continue
+			case "REST", "plain": // of no project
+				want = 50
+			}
+			if marked := strings.Count(out, "js-render-math"); marked != want {
+				t.Errorf("group %d, %s: %d formulas are marked, want %d", i, transport, marked, want)
+			}
+		}
+	}
 }

@@ -352,7 +352,7 @@ func (s *Services) code(c *check, d Deps) {
 // planning builds issues, merge requests and what belongs to them.
 func (s *Services) planning(c *check, d Deps) {
 	s.References = reference.New(need(c, reference.Deps{
-		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs,
+		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Accounts: s.Accounts, Groups: s.Namespaces, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs,
 	}))
 	s.Labels = label.New(need(c, label.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Kinds: s.Kinds, Now: d.Now, URLs: s.URLs}))
 	s.Milestones = milestone.New(need(c, milestone.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Namespaces: s.Namespaces, Now: d.Now, URLs: s.URLs}))

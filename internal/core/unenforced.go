@@ -29,8 +29,6 @@ var unenforced = []Unenforced{
 	{"group", "two_factor_grace_period", noSecondFactors, ""},
 	{"group", "shared_runners_minutes_limit", noMinutes, settingsWith("groups", "shared_runners_minutes_limit", "")},
 	{"group", "extra_shared_runners_minutes_limit", noMinutes, ""},
-	{"group", "math_rendering_limits_enabled", "mathematics is not rendered", ""},
-	{"group", "lock_math_rendering_limits_enabled", "mathematics is not rendered", ""},
 	{"user", "shared_runners_minutes_limit", noMinutes, "SELECT COUNT(*) FROM users WHERE shared_runners_minutes_limit > 0"},
 	{"user", "extra_shared_runners_minutes_limit", noMinutes, ""},
 	{"project", "prevent_merge_without_jira_issue", "there is no Jira integration", settingsWith("projects", "prevent_merge_without_jira_issue", "true")},

@@ -24,6 +24,8 @@ var restricting = map[string]string{
 	"group enabled_git_access_protocol":                        "internal/core/namespace.TestService_Closed",
 	"group ip_restriction_ranges":                              "internal/app.TestAddresses",
 	"group lfs_enabled":                                        "internal/core/lfs.TestService_Require_group",
+	"group lock_math_rendering_limits_enabled":                 "internal/app.TestSettings_formulas",
+	"group math_rendering_limits_enabled":                      "internal/app.TestSettings_formulas",
 	"group max_artifacts_size":                                 "internal/core/ci.TestService_Store_limit",
 	"group membership_lock":                                    "internal/core/namespace.TestService_Add_membershipLock",
 	"group mentions_disabled":                                  "internal/core/todo.TestService",

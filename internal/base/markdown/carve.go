@@ -185,7 +185,11 @@ func (c *carver) code(n ast.Node) {
 // formula counts a formula. It reports whether clients typeset it.
 func (c *carver) formula() bool {
 	c.formulas++
-	return c.text.Formulas == 0 || c.formulas <= c.text.Formulas
+	if c.text.Formulas == 0 || c.formulas <= c.text.Formulas {
+		return true
+	}
+	c.text.Unmarked = true
+	return false
 }
 
 // diagrams are the languages that clients draw, and the class that tells them.

@@ -23,7 +23,8 @@ const maxFootnotes = 500
 
 // Text is a text in the flavour of issues, notes and wikis, taken apart.
 type Text struct {
-	Formulas int // how many formulas are marked for clients that typeset them, 0 for all; others stay code
+	Formulas int  // how many formulas are marked for clients that typeset them, 0 for all; others stay code
+	Unmarked bool // whether HTML left a formula unmarked for it
 
 	source []byte // without front matter
 	offset int    // bytes of front matter before it

@@ -79,7 +79,7 @@ func TestService_rendered(t *testing.T) {
 		s, set := New(Deps{Settings: settings, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")}), coretest.Setter(t, settings)
 		render := func() *rendered {
 			t.Helper()
-			r, err := s.rendered(t.Context(), Scope{}, "a *text*", false)
+			r, err := s.rendered(t.Context(), Scope{}, "a *text*", style{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,7 +1,9 @@
 package reference
 
 import (
+	"context"
 	"net/url"
+	"slices"
 	"strings"
 
 	"tenon/internal/base/markdown"
@@ -30,12 +32,29 @@ func (s *Service) frames() frames {
 // maxFormulas is how many formulas of a text clients typeset where the settings limit them.
 const maxFormulas = 50
 
-// formulas is how many formulas of a text are marked for clients, 0 for all.
-func (s *Service) formulas() int {
-	if s.Settings.Current().MathRenderingLimitsEnabled {
-		return maxFormulas
+// limitsFormulas reports whether of a text in a place maxFormulas formulas alone are marked for clients: as the nearest group says that says
+// something, unless one above it has locked its own word, else as the instance says.
+func (s *Service) limitsFormulas(ctx context.Context, in Scope) (bool, error) {
+	limits, at := s.Settings.Current().MathRenderingLimitsEnabled, in.Group
+	if in.Project != nil {
+		at = in.Project.NamespaceID
 	}
-	return 0
+	if at == 0 {
+		return limits, nil
+	}
+	above, err := s.Groups.SettingsAbove(ctx, at, "math_rendering_limits_enabled", "lock_math_rendering_limits_enabled")
+	if err != nil {
+		return false, err
+	}
+	for _, set := range slices.Backward(above) {
+		if own := set.MathRenderingLimitsEnabled; own != nil {
+			limits = *own
+		}
+		if set.LockMathRenderingLimitsEnabled {
+			break
+		}
+	}
+	return limits, nil
 }
 
 // only reports whether a part of an address has letters, digits and the others alone.

@@ -7,6 +7,7 @@ import (
 	"html"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tenon/internal/base/lru"
 	"tenon/internal/base/markdown"
@@ -27,6 +28,8 @@ type rendered struct {
 	text []string // of the references, as they are written
 
 	tracker *project.Tracker // that texts of the place refer to, nil for none
+
+	unmarked bool // it has more formulas than are marked
 }
 
 // key names a rendered text: links of a text depend on its project or group.
@@ -40,16 +43,22 @@ type key struct {
 	line    bool
 	assets  assetProxy
 	frames  frames
-	math    int    // how many formulas are marked, 0 for all
+	all     bool   // all formulas are marked, not maxFormulas
 	version int    // of what Markdown is rendered to, as the settings have it
 	tracker string // see trackerKey
 }
 
+// style is how a text is rendered.
+type style struct {
+	line bool // no Markdown
+	all  bool // all formulas are marked
+}
+
 // rendered returns a text in HTML, from the cache where it is there. More large texts at once than there are
 // processors would take memory and no less time: others wait.
-func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool) (*rendered, error) {
+func (s *Service) rendered(ctx context.Context, in Scope, text string, as style) (*rendered, error) {
 	k := key{
-		sum: sha256.Sum256([]byte(text)), line: line, assets: s.assets(), frames: s.frames(), math: s.formulas(),
+		sum: sha256.Sum256([]byte(text)), line: as.line, assets: s.assets(), frames: s.frames(), all: as.all,
 		version: s.Settings.Current().LocalMarkdownVersion, tracker: trackerKey(in),
 	}
 	if in.Project != nil {
@@ -78,7 +87,7 @@ func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool
 		}
 	}
 	r := &rendered{tracker: trackerOf(in)}
-	if line {
+	if as.line {
 		r.refs = s.Words(text)
 		if t := r.tracker; t != nil {
 			r.refs = withExternal(t, in.Project, []markdown.Run{{Text: text}}, text, r.refs)
@@ -86,7 +95,9 @@ func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool
 		r.html = markdown.Line(text, spans(r.refs))
 	} else {
 		parsed := markdown.Parse(text)
-		parsed.Formulas = k.math
+		if !as.all {
+			parsed.Formulas = maxFormulas
+		}
 		r.refs = inOrder(s.Of(parsed))
 		if t := r.tracker; t != nil {
 			var runs []markdown.Run
@@ -101,6 +112,7 @@ func (s *Service) rendered(ctx context.Context, in Scope, text string, line bool
 			r.refs = withPages(parsed, r.refs)
 		}
 		r.html = parsed.HTML(spans(r.refs), func(address string, picture bool) string { return s.link(in, address, picture) })
+		r.unmarked = parsed.Unmarked
 		r.html.Change(func(part string) string { return k.assets.html(k.frames.html(part)) })
 	}
 	cost := r.html.Size() + len(k.folder) + len(k.path) + len(k.branch) + len(k.tracker)
@@ -126,10 +138,21 @@ func (s *Service) Titles(ctx context.Context, as authz.Actor, in Scope, titles .
 func (s *Service) render(ctx context.Context, as authz.Actor, in Scope, texts []string, line bool) ([]string, error) {
 	list := make([]*rendered, len(texts))
 	var refs []Reference
+	limits := sync.OnceValues(func() (bool, error) { return s.limitsFormulas(ctx, in) }) // of few texts
 	for i, text := range texts {
 		var err error
-		if list[i], err = s.rendered(ctx, in, text, line); err != nil {
+		if list[i], err = s.rendered(ctx, in, text, style{line: line}); err != nil {
 			return nil, err
+		}
+		if list[i].unmarked {
+			switch limited, err := limits(); {
+			case err != nil:
+				return nil, err
+			case !limited:
+				if list[i], err = s.rendered(ctx, in, text, style{all: true}); err != nil {
+					return nil, err
+				}
+			}
 		}
 		refs = append(refs, list[i].refs...)
 	}

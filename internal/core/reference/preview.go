@@ -31,7 +31,13 @@ func (s *Service) Preview(ctx context.Context, as authz.Actor, p Preview) (strin
 	}
 	if !p.References {
 		parsed := markdown.Parse(p.Text)
-		parsed.Formulas = s.formulas()
+		limits, err := s.limitsFormulas(ctx, in)
+		if err != nil {
+			return "", err
+		}
+		if limits {
+			parsed.Formulas = maxFormulas
+		}
 		plain := parsed.HTML(nil, func(address string, picture bool) string { return s.link(in, address, picture) })
 		return s.assets().html(s.frames().html(plain.Fill(func(*strings.Builder, int) {}))), nil
 	}

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/lru"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
@@ -84,11 +85,18 @@ type Users interface {
 	Hidden(as authz.Actor) bool
 }
 
+// Groups reads the settings of groups.
+type Groups interface {
+	// SettingsAbove returns those of the groups that contain a namespace and have one of the names, the nearest first and itself included.
+	SettingsAbove(ctx context.Context, id namespace.ID, names ...string) ([]namespace.GroupSettings, error)
+}
+
 // Deps is what a Service is made of.
 type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Accounts Users
+	Groups   Groups
 	Projects *project.Service
 	Repos    *repo.Service
 	Settings *setting.Store
