@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -46,8 +47,11 @@ func TestSettings_pages(t *testing.T) {
 	if got := b.get("/help"); !strings.Contains(got.text, "Call <strong>Ben</strong>") || !strings.Contains(got.text, `href="https://docs.example"`) {
 		t.Errorf("help: %s", got.text)
 	}
-	if got := b.get("/help"); !strings.Contains(got.text, `<html lang="en">`) {
-		t.Errorf("language: %.100s", got.text)
+	for _, theme := range []int{6, 2} {
+		s.set(obj{"default_dark_syntax_highlighting_theme": theme})
+		if got := b.get("/help"); !strings.Contains(got.text, fmt.Sprintf(`<html lang="en" class="dark-code-%d">`, theme)) {
+			t.Errorf("language and colours of code: %.100s", got.text)
+		}
 	}
 	s.want("admin", "PUT", "/application/settings", obj{"default_preferred_language": "de"}, 400, "is not included in the list")
 }

@@ -18,7 +18,7 @@ var (
 )
 
 // maxPending is how many settings of areas that the server has are not in force yet. It only falls.
-const maxPending = 14
+const maxPending = 1
 
 func words(list string) map[string]bool {
 	out := map[string]bool{}

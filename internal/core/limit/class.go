@@ -19,6 +19,7 @@ const (
 	UsersByID    Class = "users_get_by_id"
 	ProjectsList Class = "projects_api_unauthenticated" // projects_api for callers who are known
 
+	AutocompleteUsers    Class = "autocomplete_users_unauthenticated" // autocomplete_users for callers who are known
 	IssuesCreate         Class = "issues_create"
 	UserFollowers        Class = "user_followers"
 	UserFollowing        Class = "user_following"
@@ -117,6 +118,9 @@ var rules = map[Class]rule{
 	}},
 	ProjectsList: {every: longer, known: "projects_api", most: func(s *setting.Settings, as authz.Actor) int {
 		return choose(as.Known(), s.ProjectsAPILimit, s.ProjectsAPIRateLimitUnauthenticated)
+	}},
+	AutocompleteUsers: {every: minute, known: "autocomplete_users", most: func(s *setting.Settings, as authz.Actor) int {
+		return choose(as.Known(), s.AutocompleteUsersLimit, s.AutocompleteUsersUnauthenticatedLimit)
 	}},
 	Archive: {every: minute, text: "This archive has been requested too many times. Try again later.", most: func(s *setting.Settings, as authz.Actor) int {
 		return choose(as.Known(), s.ArchiveRequestLimit, s.ArchiveRequestLimitUnauthenticated)

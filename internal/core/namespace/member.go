@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
+	"tenon/internal/core/limit"
 )
 
 // Member is one user's membership, as it counts at the place it was read for.
@@ -161,6 +162,11 @@ func depths(ways []Way, here, above Way) (cond string, ok bool) {
 func (s *Service) Members(ctx context.Context, as authz.Actor, p authz.Place, f MemberFilter) (page.Page[Member], error) {
 	if err := s.Policy.Require(ctx, as, readAbility(p), p.Subject); err != nil {
 		return page.Page[Member]{}, err
+	}
+	if f.Query != "" { // as clients do for each letter of a mention
+		if err := s.Limits.Check(limit.AutocompleteUsers, as); err != nil {
+			return page.Page[Member]{}, err
+		}
 	}
 	inner, args := s.membersSQL(as, p, f)
 	var w db.Where

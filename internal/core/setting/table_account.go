@@ -7,7 +7,7 @@ type accounts struct {
 	DefaultPreferredLanguage           string  `setting:"default_preferred_language" default:"en" options:"en" effect:"pages; there is one language" doc:"Language of new users"`
 	DefaultProjectsLimit               int     `setting:"default_projects_limit" default:"100000" min:"0" effect:"the projects limit of new users" doc:"Default limit of personal projects per user"`
 	DefaultSyntaxHighlightingTheme     int     `setting:"default_syntax_highlighting_theme" default:"1" min:"1" max:"6" wrong:"must be a valid syntax highlighting theme ID" effect:"new users" doc:"Syntax highlighting theme of new users, 1 to 6"`
-	DefaultDarkSyntaxHighlightingTheme int     `setting:"default_dark_syntax_highlighting_theme" default:"2" min:"1" max:"6" wrong:"must be a valid syntax highlighting theme ID" pending:"true" doc:"Syntax highlighting theme of new users in dark mode, 1 to 6"`
+	DefaultDarkSyntaxHighlightingTheme int     `setting:"default_dark_syntax_highlighting_theme" default:"2" min:"1" max:"6" wrong:"must be a valid syntax highlighting theme ID" effect:"code on pages in dark mode; no user has chosen another one" doc:"Syntax highlighting theme of new users in dark mode, 1 to 6"`
 	FirstDayOfWeek                     int     `setting:"first_day_of_week" default:"0" options:"0,1,6" pending:"true" doc:"First day of the week of new users: 0 Sunday, 1 Monday, 6 Saturday"`
 	GravatarEnabled                    bool    `setting:"gravatar_enabled" default:"true" effect:"avatars of users without one of their own" doc:"Enable Gravatar"`
 	UserDefaultExternal                bool    `setting:"user_default_external" default:"false" effect:"new users" doc:"Set new users to external by default"`
@@ -28,6 +28,6 @@ type accounts struct {
 	UnconfirmedUsersDeleteAfterDays    int     `setting:"unconfirmed_users_delete_after_days" default:"7" min:"1" later:"sign-on" doc:"Days after which users without a confirmed email are deleted"`
 	TopLevelGroupCreationEnabled       bool    `setting:"top_level_group_creation_enabled" default:"true" effect:"new top-level groups of users who are no administrators" doc:"Users may create top-level groups"`
 	DisableInviteMembers               bool    `setting:"disable_invite_members" default:"false" effect:"new members, invitations and imports of members" doc:"Only administrators invite members"`
-	InvitationFlowEnforcement          bool    `setting:"invitation_flow_enforcement" default:"false" pending:"true" doc:"Members join by accepting an invitation"`
+	InvitationFlowEnforcement          bool    `setting:"invitation_flow_enforcement" default:"false" later:"sign-on" doc:"Members join by accepting an invitation, which is sent by mail"`
 	UserOAuthApplications              bool    `setting:"user_oauth_applications" default:"true" later:"OAuth" doc:"Users may register OAuth applications"`
 }

@@ -35,7 +35,7 @@ type pages struct {
 	EnabledExpandedLogging                     *string  `setting:"enabled_expanded_logging" default:"null" area:"telemetry" doc:"Expanded logging"`
 	GitlabDedicatedInstance                    bool     `setting:"gitlab_dedicated_instance" default:"false" area:"telemetry" doc:"Mark the instance as a dedicated one"`
 	GitlabEnvironmentToolkitInstance           bool     `setting:"gitlab_environment_toolkit_instance" default:"false" area:"telemetry" doc:"Mark the instance as made with a toolkit"`
-	SidekiqJobLimiterMode                      string   `setting:"sidekiq_job_limiter_mode" default:"compress" options:"track,compress" pending:"true" doc:"What is done with large jobs"`
-	SidekiqJobLimiterCompressionThresholdBytes int      `setting:"sidekiq_job_limiter_compression_threshold_bytes" default:"100000" min:"0" pending:"true" doc:"Size in bytes from which jobs are compressed"`
-	SidekiqJobLimiterLimitBytes                int      `setting:"sidekiq_job_limiter_limit_bytes" default:"0" min:"0" pending:"true" doc:"Maximum size of a job in bytes; 0 is unlimited"`
+	SidekiqJobLimiterMode                      string   `setting:"sidekiq_job_limiter_mode" default:"compress" options:"track,compress" effect:"arguments of jobs: compressed and bounded, or only logged" doc:"What is done with large jobs: compress or track"`
+	SidekiqJobLimiterCompressionThresholdBytes int      `setting:"sidekiq_job_limiter_compression_threshold_bytes" default:"100000" min:"0" effect:"arguments of jobs in the mode compress" doc:"Size in bytes from which jobs are compressed"`
+	SidekiqJobLimiterLimitBytes                int      `setting:"sidekiq_job_limiter_limit_bytes" default:"0" min:"0" effect:"arguments of jobs as they are stored; ones of up to 1 KiB are never refused" doc:"Maximum size of a job in bytes; 0 is unlimited"`
 }

@@ -29,7 +29,7 @@ type places struct {
 	MaxAttachmentSize                                  int            `setting:"max_attachment_size" default:"100" min:"1" max:"1048576" effect:"uploads and wikis" doc:"Maximum attachment size in MB"`
 	SnippetSizeLimit                                   int            `setting:"snippet_size_limit" default:"52428800" min:"1" max:"104857600" effect:"snippets" doc:"Maximum size of a snippet in bytes"`
 	WikiPageMaxContentBytes                            int            `setting:"wiki_page_max_content_bytes" default:"5242880" min:"1024" max:"104857600" effect:"wiki pages" doc:"Maximum size of a wiki page in bytes"`
-	WikiAsciidocAllowURIIncludes                       bool           `setting:"wiki_asciidoc_allow_uri_includes" default:"false" pending:"true" doc:"Include URIs in AsciiDoc pages of wikis"`
+	WikiAsciidocAllowURIIncludes                       bool           `setting:"wiki_asciidoc_allow_uri_includes" default:"false" later:"integrations" doc:"Include URIs in AsciiDoc pages of wikis"`
 	ReceiveMaxInputSize                                *int           `setting:"receive_max_input_size" default:"null" min:"1" max:"1048576" effect:"pushes" doc:"Maximum push size in MB"`
 	RepositorySizeLimit                                int64          `setting:"repository_size_limit" default:"0" min:"0" max:"1099511627776" megabytes:"true" effect:"pushes to projects without a limit of their own" doc:"Size limit of the repository in MB; 0 is unlimited"`
 	ProjectStorageLimit                                int            `setting:"project_storage_limit" default:"0" min:"0" max:"1048576" effect:"uploads and Git LFS objects" doc:"Size limit of uploads and Git LFS objects of a project in MB; 0 is unlimited"`
@@ -50,8 +50,8 @@ type places struct {
 	GitalyTimeoutDefault                               int            `setting:"gitaly_timeout_default" default:"55" min:"0" max:"3600" area:"storage nodes of the reference" doc:"Seconds for calls of repository storages"`
 	GitalyTimeoutFast                                  int            `setting:"gitaly_timeout_fast" default:"10" min:"0" max:"3600" area:"storage nodes of the reference" doc:"Seconds for fast calls of repository storages"`
 	GitalyTimeoutMedium                                int            `setting:"gitaly_timeout_medium" default:"30" min:"0" max:"3600" area:"storage nodes of the reference" doc:"Seconds for calls of repository storages in between"`
-	AsciidocMaxIncludes                                int            `setting:"asciidoc_max_includes" default:"32" min:"0" max:"64" pending:"true" doc:"Maximum include directives of an AsciiDoc document"`
-	MathRenderingLimitsEnabled                         bool           `setting:"math_rendering_limits_enabled" default:"true" effect:"Markdown with more than 50 formulas, of which the others stay code" doc:"Limit the rendering of mathematics"`
+	AsciidocMaxIncludes                                int            `setting:"asciidoc_max_includes" default:"32" min:"0" max:"64" later:"integrations" doc:"Maximum include directives of an AsciiDoc document"`
+	MathRenderingLimitsEnabled                         bool           `setting:"math_rendering_limits_enabled" default:"true" effect:"Markdown with more than 50 formulas, of which the others stay code, unless a group says otherwise of what is in it" doc:"Limit the rendering of mathematics"`
 	SuggestPipelineEnabled                             bool           `setting:"suggest_pipeline_enabled" default:"true" effect:"pages of open merge requests of projects without pipelines" doc:"Suggest a pipeline to projects without one"`
 	IssuesCreateLimit                                  int            `setting:"issues_create_limit" default:"300" min:"0" effect:"new issues" doc:"Maximum issue creation requests per user per minute"`
 	NotesCreateLimit                                   int            `setting:"notes_create_limit" default:"300" min:"0" effect:"new notes" doc:"Maximum note creation requests per user per minute"`
@@ -60,7 +60,7 @@ type places struct {
 	TimeTrackingLimitToHours                           bool           `setting:"time_tracking_limit_to_hours" default:"false" effect:"REST, GraphQL, system notes, quick actions and status checks" doc:"Show tracked time in hours at most"`
 	MaxDecompressedArchiveSize                         int            `setting:"max_decompressed_archive_size" default:"25600" min:"0" later:"import and export" doc:"Maximum size of a decompressed archive in MB; 0 is unlimited"`
 	DecompressArchiveFileTimeout                       int            `setting:"decompress_archive_file_timeout" default:"210" min:"0" later:"import and export" doc:"Seconds to decompress an archive; 0 is unlimited"`
-	NamespaceAggregationScheduleLeaseDurationInSeconds int            `setting:"namespace_aggregation_schedule_lease_duration_in_seconds" default:"300" min:"1" pending:"true" doc:"Seconds between recounts of the storage of a namespace"`
+	NamespaceAggregationScheduleLeaseDurationInSeconds int            `setting:"namespace_aggregation_schedule_lease_duration_in_seconds" default:"300" min:"1" area:"purchased storage" doc:"Seconds between recounts of the storage of a namespace"`
 	StaticObjectsExternalStorageAuthToken              *string        `setting:"static_objects_external_storage_auth_token" default:"null" chars:"255" secret:"true" area:"storage nodes of the reference" doc:"Token for the external storage of archives and raw files"`
 	StaticObjectsExternalStorageURL                    *string        `setting:"static_objects_external_storage_url" default:"null" format:"url" area:"storage nodes of the reference" doc:"URL of an external storage of archives and raw files"`
 }

@@ -38,6 +38,8 @@ type sheet struct {
 	Language string
 	Style    string
 	Icon     string
+
+	DarkCode string // class of the colours of code in dark mode
 }
 
 // link is a title that leads somewhere.

@@ -191,7 +191,8 @@ func (h *Handler) show(x *visit, body templ.Component) {
 	p := &x.sheet
 	p.Brand = h.brand()
 	p.Style, p.Icon = at.Asset(h.assets.style.name), cmp.Or(p.Brand.Icon, at.Asset(h.assets.icon.name))
-	p.Language = h.Settings.Current().DefaultPreferredLanguage
+	set := h.Settings.Current()
+	p.Language, p.DarkCode = set.DefaultPreferredLanguage, "dark-code-"+itoa(int64(set.DefaultDarkSyntaxHighlightingTheme))
 	if x.as.Session != 0 {
 		p.User = x.as.Username
 	}
