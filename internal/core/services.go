@@ -68,6 +68,7 @@ import (
 	"tenon/internal/core/search"
 	"tenon/internal/core/securefile"
 	"tenon/internal/core/serviceaccount"
+	"tenon/internal/core/servicehook"
 	"tenon/internal/core/session"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/signature"
@@ -207,6 +208,7 @@ type Services struct {
 	Search        *search.Service
 	Live          *live.Service
 	HookEvents    *hookevent.Service
+	ServiceHooks  *servicehook.Service
 
 	subjects []any // see Part
 }
@@ -452,6 +454,9 @@ func (s *Services) reactions(c *check, d Deps) {
 	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Policy: s.Policy, Signer: d.Box.Signer(), Log: d.Log, Now: d.Now}))
 	s.HookEvents = hookevent.New(need(c, hookevent.Deps{
 		DB: d.DB, Settings: s.Settings, Projects: s.Projects, Payloads: s.Payloads, Jobs: d.Jobs, Log: d.Log, Now: d.Now,
+	}))
+	s.ServiceHooks = servicehook.New(need(c, servicehook.Deps{
+		DB: d.DB, Settings: s.Settings, Integrations: s.Integrations, Outbound: s.outbound(), URLs: s.URLs, Jobs: d.Jobs, Log: d.Log,
 	}))
 	s.Live = live.New(need(c, live.Deps{DB: d.DB, Log: d.Log}))
 }

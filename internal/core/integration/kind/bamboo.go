@@ -1,9 +1,16 @@
 package kind
 
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
 func bamboo() *Kind {
 	return &Kind{
 		Slug: "bamboo", Title: "Atlassian Bamboo", Class: CI,
-		Later: unsent,
+		Does: "Pushes of branches start builds", Send: sendBamboo,
 		Settings: []Setting{
 			{Name: "bamboo_url", Required: true, URL: true, Where: true, Doc: "Root URL of Bamboo"},
 			token("build_key", "Key of the build plan, such as KEY"),
@@ -13,4 +20,16 @@ func bamboo() *Kind {
 		},
 		Events: []string{pushes},
 	}
+}
+
+// sendBamboo has the plan look for changes.
+func sendBamboo(ctx context.Context, c Caller, v Values, e *Event) error {
+	if e.Ref.Deleted || e.Ref.Tag {
+		return nil
+	}
+	q := url.Values{"buildKey": {v.Text("build_key")}, "os_authType": {"basic"}}
+	return deliver(ctx, c, Request{
+		Method: http.MethodGet, URL: strings.TrimSuffix(v.Text("bamboo_url"), "/") + "/updateAndBuild.action?" + q.Encode(),
+		User: v.Text("username"), Password: v.Text("password"), Insecure: v["enable_ssl_verification"] == false,
+	})
 }

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"context"
 	"strings"
 
 	"tenon/internal/base/errs"
@@ -9,7 +10,7 @@ import (
 func campfire() *Kind {
 	return &Kind{
 		Slug: "campfire", Title: "Campfire", Class: Chat,
-		Later: unsent,
+		Does: sends, Send: sendCampfire,
 		Settings: []Setting{
 			token("token", "Token of the Campfire API"),
 			{Name: "subdomain", Where: true, Host: true, Chars: 63, Doc: "Subdomain at Campfire"},
@@ -21,4 +22,15 @@ func campfire() *Kind {
 			f.Check(room == "" || strings.Trim(room, "0123456789") == "" && strings.Trim(room, "0") != "", "room", "is not a number")
 		},
 	}
+}
+
+// sendCampfire says in the room what was pushed.
+func sendCampfire(ctx context.Context, c Caller, v Values, e *Event) error {
+	if v.Text("subdomain") == "" || v.Text("room") == "" {
+		return nil
+	}
+	r := jsonTo("https://"+v.Text("subdomain")+".campfirenow.com/room/"+v.Text("room")+"/speak.json",
+		map[string]any{"message": map[string]string{"type": "TextMessage", "body": e.Message.Text.Plain()}})
+	r.User, r.Password = v.Text("token"), "X"
+	return deliver(ctx, c, r)
 }

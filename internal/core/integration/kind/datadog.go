@@ -1,6 +1,9 @@
 package kind
 
 import (
+	"cmp"
+	"context"
+	"net/url"
 	"strings"
 
 	"tenon/internal/base/errs"
@@ -10,7 +13,7 @@ import (
 func datadog() *Kind {
 	return &Kind{
 		Slug: "datadog", Title: "Datadog", Class: CI,
-		Later: unsent,
+		Does: "Events are posted as webhooks have them", Send: sendDatadog,
 		Settings: []Setting{
 			{Name: "datadog_site", Aliases: []string{"site"}, Where: true, Host: true, Default: "datadoghq.com", Doc: "Site of Datadog to which data is sent"},
 			{Name: "api_url", URL: true, Where: true, Doc: "URL of the Datadog site, in place of datadog_site"},
@@ -35,3 +38,27 @@ func datadog() *Kind {
 }
 
 var datadogKey = pattern.New(`^\w+$`)
+
+// sendDatadog posts the event to where webhooks are taken.
+func sendDatadog(ctx context.Context, c Caller, v Values, e *Event) error {
+	q := url.Values{"service": {v.Text("datadog_service")}, "env": {v.Text("datadog_env")}}
+	var tags []string
+	for line := range strings.Lines(v.Text("datadog_tags")) {
+		if line = strings.TrimSpace(line); line != "" {
+			tags = append(tags, line)
+		}
+	}
+	q.Set("tags", strings.Join(tags, ","))
+	for name := range q {
+		if q.Get(name) == "" {
+			q.Del(name)
+		}
+	}
+	address := cmp.Or(strings.TrimSuffix(v.Text("api_url"), "/"), "https://webhook-intake."+v.Text("datadog_site")) + "/api/v2/webhook"
+	if len(q) > 0 {
+		address += "?" + q.Encode()
+	}
+	r := hook(address, e)
+	r.Header["DD-API-KEY"] = v.Text("api_key")
+	return deliver(ctx, c, r)
+}

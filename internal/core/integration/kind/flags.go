@@ -101,3 +101,9 @@ func (f *Flags) Scan(src any) error {
 	*f = Flags(out)
 	return nil
 }
+
+// On reports whether a flag is set, by its name.
+func (f *Flags) On(name string) bool {
+	i, ok := flagIndex()[name]
+	return ok && reflect.ValueOf(f).Elem().Field(i).Bool()
+}

@@ -1,9 +1,15 @@
 package kind
 
+import (
+	"context"
+	"net/url"
+	"strings"
+)
+
 func jenkins() *Kind {
 	return &Kind{
 		Slug: "jenkins", Title: "Jenkins", Class: CI,
-		Later: unsent,
+		Does: "Pushes, tags and merge requests start builds", Send: sendJenkins,
 		Settings: []Setting{
 			{Name: "jenkins_url", Required: true, URL: true, Where: true, Doc: "URL of the Jenkins server"},
 			sslVerification(),
@@ -13,4 +19,11 @@ func jenkins() *Kind {
 		},
 		Events: ciEvents(),
 	}
+}
+
+// sendJenkins posts the event to the project.
+func sendJenkins(ctx context.Context, c Caller, v Values, e *Event) error {
+	r := hook(strings.TrimSuffix(v.Text("jenkins_url"), "/")+"/project/"+strings.ReplaceAll(url.PathEscape(v.Text("project_name")), "%2F", "/"), e)
+	r.User, r.Password, r.Insecure = v.Text("username"), v.Text("password"), v["enable_ssl_verification"] == false
+	return deliver(ctx, c, r)
 }

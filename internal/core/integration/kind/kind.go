@@ -2,6 +2,7 @@
 package kind
 
 import (
+	"context"
 	"slices"
 
 	"tenon/internal/base/errs"
@@ -54,6 +55,9 @@ type Kind struct {
 	// Tracker returns the issue tracker that pages and texts link to, and Wiki the URL of the wiki; nil for other kinds.
 	Tracker func(v Values) project.Tracker
 	Wiki    func(v Values) string
+
+	// Send tells the other service of an event whose flag is on; nil where nothing is sent.
+	Send func(ctx context.Context, c Caller, v Values, e *Event) error
 
 	// Jobs returns the variables that jobs get; nil for kinds that give none.
 	Jobs func(v Values) []Variable
@@ -141,3 +145,17 @@ func Find(slug string) *Kind {
 	}
 	return nil
 }
+
+// Flag is the flag that lets the kind be told of events with a trigger of webhooks, "" where it is never told.
+func (k *Kind) Flag(trigger string) string {
+	switch {
+	case k.Takes(trigger):
+		return trigger
+	case trigger == pushes && k.Takes(commits):
+		return commits
+	}
+	return ""
+}
+
+// Reacts reports whether the kind does something when an event happens.
+func (k *Kind) Reacts() bool { return k.Send != nil }

@@ -3,7 +3,7 @@ package kind
 func mattermost() *Kind {
 	return &Kind{
 		Slug: "mattermost", Title: "Mattermost notifications", Class: Chat,
-		Later:    unsent,
+		Does: sends, Send: sendSlack,
 		Settings: slackLike(chatChannels),
 		Events:   chatEvents(deployments, incidents),
 		Check:    mostChannels(10),

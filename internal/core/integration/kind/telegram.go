@@ -1,13 +1,39 @@
 package kind
 
+import (
+	"context"
+	"net/http"
+)
+
 func telegram() *Kind {
 	return &Kind{
 		Slug: "telegram", Title: "Telegram", Class: Chat,
-		Later: unsent,
+		Does: sends, Send: sendTelegram,
 		Settings: notifications(
 			token("token", "Token of the bot, such as 123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11"),
 			Setting{Name: "room", Required: true, Chars: 255, Doc: "ID of the chat or name of the channel, as @channelusername"},
 		),
 		Events: chatEvents(incidents),
 	}
+}
+
+// telegramHost is where messages go.
+const telegramHost = "https://api.telegram.org"
+
+// sendTelegram posts a message, once more as plain text where the server does not take its markup.
+func sendTelegram(ctx context.Context, c Caller, v Values, e *Event) error {
+	address := telegramHost + "/bot" + v.Text("token") + "/sendMessage"
+	body := map[string]string{"text": e.Message.markdown(), "chat_id": v.Text("room"), "parse_mode": "markdown"}
+	status, _, err := c.Call(ctx, jsonTo(address, body))
+	if err != nil {
+		return err
+	}
+	if status == http.StatusBadRequest {
+		delete(body, "parse_mode")
+		return deliver(ctx, c, jsonTo(address, body))
+	}
+	if status >= http.StatusBadRequest {
+		return &StatusError{status}
+	}
+	return nil
 }
