@@ -377,7 +377,9 @@ func (s *Services) planning(c *check, d Deps) {
 	s.Approvals = approval.New(need(c, approval.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, MergeRequests: s.MergeRequests, Protections: s.Protections, Settings: s.Settings, Now: d.Now,
 	}))
-	s.Payloads = payload.New(need(c, payload.Deps{DB: d.DB, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Times: s.Times, URLs: s.URLs}))
+	s.Payloads = payload.New(need(c, payload.Deps{
+		DB: d.DB, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, MergeRequests: s.MergeRequests, Times: s.Times, URLs: s.URLs,
+	}))
 	s.StatusChecks = statuscheck.New(need(c, statuscheck.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, MergeRequests: s.MergeRequests, Payloads: s.Payloads,
 		Outbound: s.outbound(), Settings: s.Settings, Box: d.Box, Jobs: d.Jobs, Now: d.Now, URLs: s.URLs,

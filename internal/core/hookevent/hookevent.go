@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
 	"tenon/internal/core/payload"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
@@ -51,10 +52,10 @@ type source interface {
 	fill(ctx context.Context, s *Service, m *payload.Message) error
 }
 
-// candidate is an event that somebody may listen to.
+// candidate is an event that somebody may listen to, and what makes its source where somebody does.
 type candidate struct {
 	trigger payload.Trigger
-	source  source
+	source  func() source
 }
 
 // Deps is what a Service is made of.
@@ -92,6 +93,18 @@ func (s *Service) Subscribe(b *event.Bus) {
 	s.subscribeRequests(b)
 }
 
+// on registers what is recorded of events of type E.
+func on[E event.Event](b *event.Bus, fn func(ctx context.Context, e E) error) { event.On(b, "hooks", fn) }
+
+// titles are those of labels.
+func titles(of []label.Label) []string {
+	var out []string
+	for i := range of {
+		out = append(out, of[i].Title)
+	}
+	return out
+}
+
 // sources are all kinds of events, empty.
 func sources() []source {
 	return []source{new(request)}
@@ -117,7 +130,7 @@ func (s *Service) record(ctx context.Context, in authz.Place, stamp authz.Stamp,
 	for _, i := range wanted {
 		c := candidates[i]
 		h.Trigger = c.trigger
-		if err := s.insert(ctx, h, c.source); err != nil {
+		if err := s.insert(ctx, h, c.source()); err != nil {
 			return err
 		}
 	}

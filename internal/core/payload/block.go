@@ -130,7 +130,7 @@ func (s *Service) user(u *account.User) *UserBlock {
 }
 
 func (s *Service) users(known map[authz.UserID]*account.User, ids []authz.UserID) []*UserBlock {
-	var out []*UserBlock
+	out := []*UserBlock{}
 	for _, id := range ids {
 		if u := s.user(known[id]); u != nil {
 			out = append(out, u)
@@ -164,11 +164,16 @@ func (s *Service) human(seconds int64) *string {
 	return &text
 }
 
+// repository is a project as older releases have it.
+func repository(p *project.Project, of *ProjectBlock) RepositoryBlock {
+	return RepositoryBlock{p.Name, of.SSH, p.Description, of.WebURL}
+}
+
 // commit reads a commit, nil where there is none.
 func (s *Service) commit(ctx context.Context, p *project.Project, sha string) (*CommitBlock, error) {
 	id, err := gitstore.ParseObjectID(sha)
 	if err != nil {
-		return nil, nil // there is no source branch
+		return nil, nil // of a branch that has none
 	}
 	r, err := s.Repos.Open(ctx, p)
 	if err != nil {
@@ -179,7 +184,7 @@ func (s *Service) commit(ctx context.Context, p *project.Project, sha string) (*
 		return nil, nil // pushed over, and swept away
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read head of merge request: %w", err)
+		return nil, fmt.Errorf("read commit: %w", err)
 	}
 	return &CommitBlock{
 		ID: sha, Message: c.Message, Title: c.Title(), Timestamp: c.Author.When, URL: s.URLs.Commit(p.FullPath, sha),

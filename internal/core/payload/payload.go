@@ -3,6 +3,7 @@ package payload
 import (
 	"tenon/internal/base/db"
 	"tenon/internal/core/account"
+	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/timelog"
@@ -11,12 +12,13 @@ import (
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB       *db.DB
-	Accounts *account.Service
-	Projects *project.Service
-	Repos    *repo.Service
-	Times    *timelog.Service
-	URLs     *weburl.Site
+	DB            *db.DB
+	Accounts      *account.Service
+	Projects      *project.Service
+	Repos         *repo.Service
+	MergeRequests *mergerequest.Service
+	Times         *timelog.Service
+	URLs          *weburl.Site
 }
 
 // Service builds bodies. It asks for no permission: who is told of an event has asked before. It is safe for concurrent use.

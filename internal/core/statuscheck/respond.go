@@ -234,7 +234,7 @@ func (s *Service) Retry(ctx context.Context, as authz.Actor, p *project.Project,
 		if err := s.store(ctx, as, p, r, before, Pending); err != nil {
 			return err
 		}
-		return s.Jobs.Enqueue(ctx, call{CheckID: check, RequestID: m.ID, UserID: as.UserID, Action: "update", Delivery: uuid.NewString()})
+		return s.Jobs.Enqueue(ctx, call{CheckID: check, RequestID: m.ID, UserID: as.UserID, Delivery: uuid.NewString()})
 	})
 	return errs.Wrap(err, "retry status check")
 }

@@ -3,6 +3,7 @@ package statuscheck_test
 import (
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/approval"
 	"tenon/internal/core/approval/approvaltest"
+	"tenon/internal/core/hookevent"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/payload"
 	"tenon/internal/core/statuscheck"
@@ -42,19 +44,24 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.dialer = &safehttp.Dialer{Rules: func() safehttp.Rules { return w.rules }}
 	box, err := secret.NewBox(secret.NewKey())
 	approvaltest.Check(t, err)
+	payloads := payload.New(payload.Deps{
+		DB: d, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, MergeRequests: w.MergeRequests,
+		Times: timelog.New(timelog.Deps{Settings: w.Settings}), URLs: w.URLs,
+	})
 	w.checks = statuscheck.New(statuscheck.Deps{
-		Payloads: payload.New(payload.Deps{
-			DB: d, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, Times: timelog.New(timelog.Deps{Settings: w.Settings}), URLs: w.URLs,
-		}),
-		DB: d, Policy: w.Policy, Bus: w.Bus, MergeRequests: w.MergeRequests,
+		Payloads: payloads, DB: d, Policy: w.Policy, Bus: w.Bus, MergeRequests: w.MergeRequests,
 		Outbound: w.dialer, Settings: w.Settings, Box: box, Jobs: job.EnqueuerFunc(w.Enqueue), Now: w.Now, URLs: w.URLs,
 	})
 	w.approvals = approval.New(approval.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, MergeRequests: w.MergeRequests, Protections: w.Protections, Settings: w.Settings, Now: w.Now,
 	})
 	w.MergeRequests.Connect(mergerequest.Above{Approvals: w.approvals, Requirements: []mergerequest.Requirement{w.checks}})
-	w.checks.Subscribe(w.Bus)
-	w.Start(w.checks.RegisterJobs)
+	events := hookevent.New(hookevent.Deps{
+		DB: d, Settings: w.Settings, Projects: w.Projects, Payloads: payloads, Jobs: job.EnqueuerFunc(w.Enqueue), Log: slog.New(slog.DiscardHandler), Now: w.Now,
+	})
+	events.Connect(hookevent.Above{Recipients: []payload.Recipient{w.checks}})
+	events.Subscribe(w.Bus)
+	w.Start(w.checks.RegisterJobs, events.RegisterJobs)
 	return w
 }
 
