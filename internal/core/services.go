@@ -378,7 +378,8 @@ func (s *Services) planning(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, MergeRequests: s.MergeRequests, Protections: s.Protections, Settings: s.Settings, Now: d.Now,
 	}))
 	s.Payloads = payload.New(need(c, payload.Deps{
-		DB: d.DB, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, MergeRequests: s.MergeRequests, Times: s.Times, URLs: s.URLs,
+		DB: d.DB, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Protections: s.Protections, MergeRequests: s.MergeRequests,
+		Times: s.Times, URLs: s.URLs,
 	}))
 	s.StatusChecks = statuscheck.New(need(c, statuscheck.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, MergeRequests: s.MergeRequests, Payloads: s.Payloads,

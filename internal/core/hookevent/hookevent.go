@@ -90,6 +90,7 @@ func (s *Service) Connect(above Above) { s.Above = above }
 
 // Subscribe registers what is recorded.
 func (s *Service) Subscribe(b *event.Bus) {
+	s.subscribePushes(b)
 	s.subscribeRequests(b)
 }
 
@@ -107,7 +108,7 @@ func titles(of []label.Label) []string {
 
 // sources are all kinds of events, empty.
 func sources() []source {
-	return []source{new(request)}
+	return []source{new(push), new(update), new(request)}
 }
 
 // record writes down those of some events that somebody listens to, and has them handed on after the commit. One statement finds

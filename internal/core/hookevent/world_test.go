@@ -69,7 +69,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		})
 		w.MergeRequests.Connect(mergerequest.Above{Approvals: w.approvals, Commands: alonetest.Commands{}})
 		payloads := payload.New(payload.Deps{
-			DB: d, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, MergeRequests: w.MergeRequests,
+			DB: d, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, Protections: w.Protections, MergeRequests: w.MergeRequests,
 			Times: timelog.New(timelog.Deps{Settings: w.Settings}), URLs: w.URLs,
 		})
 		w.events = hookevent.New(hookevent.Deps{

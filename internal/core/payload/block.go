@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitstore"
@@ -70,7 +69,7 @@ type CommitBlock struct {
 	ID        string      `json:"id"`
 	Message   string      `json:"message"`
 	Title     string      `json:"title"`
-	Timestamp time.Time   `json:"timestamp"`
+	Timestamp string      `json:"timestamp"` // RFC 3339, in the zone of the author
 	URL       string      `json:"url"`
 	Author    AuthorBlock `json:"author"`
 }
@@ -186,8 +185,13 @@ func (s *Service) commit(ctx context.Context, p *project.Project, sha string) (*
 	if err != nil {
 		return nil, fmt.Errorf("read commit: %w", err)
 	}
+	return s.commitBlock(p, c), nil
+}
+
+func (s *Service) commitBlock(p *project.Project, c *gitstore.Commit) *CommitBlock {
+	sha := c.ID.String()
 	return &CommitBlock{
-		ID: sha, Message: c.Message, Title: c.Title(), Timestamp: c.Author.When, URL: s.URLs.Commit(p.FullPath, sha),
+		ID: sha, Message: c.Message, Title: c.Title(), Timestamp: at(c.Author.When), URL: s.URLs.Commit(p.FullPath, sha),
 		Author: AuthorBlock{c.Author.Name, c.Author.Email},
-	}, nil
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/timelog"
 	"tenon/internal/core/weburl"
@@ -16,6 +17,7 @@ type Deps struct {
 	Accounts      *account.Service
 	Projects      *project.Service
 	Repos         *repo.Service
+	Protections   *protection.Service
 	MergeRequests *mergerequest.Service
 	Times         *timelog.Service
 	URLs          *weburl.Site

@@ -45,7 +45,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	box, err := secret.NewBox(secret.NewKey())
 	approvaltest.Check(t, err)
 	payloads := payload.New(payload.Deps{
-		DB: d, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, MergeRequests: w.MergeRequests,
+		DB: d, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, Protections: w.Protections, MergeRequests: w.MergeRequests,
 		Times: timelog.New(timelog.Deps{Settings: w.Settings}), URLs: w.URLs,
 	})
 	w.checks = statuscheck.New(statuscheck.Deps{
