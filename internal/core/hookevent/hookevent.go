@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,8 +129,7 @@ func (s *Service) record(ctx context.Context, in authz.Place, stamp authz.Stamp,
 	if h.Chain == "" {
 		h.Chain = uuid.NewString()
 	}
-	for _, i := range wanted {
-		c := candidates[i]
+	for _, c := range wanted {
 		h.Trigger = c.trigger
 		if err := s.insert(ctx, h, c.source()); err != nil {
 			return err
@@ -150,28 +150,35 @@ func (s *Service) insert(ctx context.Context, h head, of source) error {
 	return db.Create(ctx, s.DB, "hook_events", &Event{Kind: of.kind(), Head: string(first), Data: string(data), CreatedAt: db.At(s.Now())})
 }
 
-// wanted returns the candidates, by their places in the list, that somebody listens to.
-func (s *Service) wanted(ctx context.Context, h head, candidates []candidate) ([]int, error) {
+// wanted returns those candidates that somebody listens to. Each trigger is asked about once.
+func (s *Service) wanted(ctx context.Context, h head, candidates []candidate) ([]candidate, error) {
 	var parts []string
 	var args []any
-	for i, c := range candidates {
-		var any []string
+	var triggers []payload.Trigger
+	for _, c := range candidates {
+		if slices.Contains(triggers, c.trigger) {
+			continue
+		}
+		triggers = append(triggers, c.trigger)
+		var listening []string
 		for _, r := range s.Recipients {
 			query, more := r.Listening(payload.Audience{Trigger: c.trigger, Namespace: h.Namespace, Project: h.Project})
 			if query != "" {
-				any, args = append(any, "EXISTS ("+query+")"), append(args, more...)
+				listening, args = append(listening, "EXISTS ("+query+")"), append(args, more...)
 			}
 		}
-		if len(any) > 0 {
-			parts = append(parts, fmt.Sprintf("SELECT %d AS n WHERE %s", i, strings.Join(any, " OR ")))
+		if len(listening) > 0 {
+			parts = append(parts, fmt.Sprintf("SELECT %d AS n WHERE %s", len(triggers)-1, strings.Join(listening, " OR ")))
 		}
 	}
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	out, err := db.Select[int](ctx, s.DB, "SELECT w.n FROM ("+strings.Join(parts, " UNION ALL ")+") w ORDER BY w.n", args...)
+	found, err := db.Select[int](ctx, s.DB, "SELECT w.n FROM ("+strings.Join(parts, " UNION ALL ")+") w ORDER BY w.n", args...)
 	if err != nil {
 		return nil, fmt.Errorf("find out who listens to an event: %w", err)
 	}
-	return out, nil
+	return slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool {
+		return !slices.Contains(found, slices.Index(triggers, c.trigger))
+	}), nil
 }

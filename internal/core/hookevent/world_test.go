@@ -9,6 +9,8 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
 	"tenon/internal/core/approval"
 	"tenon/internal/core/approval/approvaltest"
@@ -137,3 +139,13 @@ func at(of map[string]any, path ...string) any {
 	return of[path[len(path)-1]]
 }
 
+
+// first returns the first commit before another one.
+func (w *world) first(sha string) string {
+	w.T.Helper()
+	id, err := gitstore.ParseObjectID(sha)
+	approvaltest.Check(w.T, err)
+	ids, err := w.Git().Log(w.T.Context(), gitcmd.LogOptions{From: []gitstore.ObjectID{id}})
+	approvaltest.Check(w.T, err)
+	return ids[len(ids)-1].String()
+}
