@@ -96,7 +96,9 @@ func (s *Service) Subscribe(b *event.Bus) {
 }
 
 // on registers what is recorded of events of type E.
-func on[E event.Event](b *event.Bus, fn func(ctx context.Context, e E) error) { event.On(b, "hooks", fn) }
+func on[E event.Event](b *event.Bus, fn func(ctx context.Context, e E) error) {
+	event.On(b, "hooks", fn)
+}
 
 // titles are those of labels.
 func titles(of []label.Label) []string {

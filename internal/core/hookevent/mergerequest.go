@@ -13,7 +13,7 @@ import (
 type request struct {
 	Before *mergerequest.MergeRequest `json:",omitempty"` // nil where it was created
 	After  mergerequest.MergeRequest
-	Text   bool   `json:",omitzero"` // the description has changed; Before has none otherwise
+	Text   bool `json:",omitzero"` // the description has changed; Before has none otherwise
 	Action string
 	OldSHA string `json:",omitzero"` // the head before a push
 	Time   int64  `json:",omitzero"` // seconds that were added
@@ -62,7 +62,9 @@ func (s *Service) subscribeRequests(b *event.Bus) {
 		return s.request(ctx, e.Fact, "update", "", e.Time.Spent)
 	})
 	on(b, func(ctx context.Context, e mergerequest.Closed) error { return s.request(ctx, e.Fact, "close", "", 0) })
-	on(b, func(ctx context.Context, e mergerequest.Reopened) error { return s.request(ctx, e.Fact, "reopen", "", 0) })
+	on(b, func(ctx context.Context, e mergerequest.Reopened) error {
+		return s.request(ctx, e.Fact, "reopen", "", 0)
+	})
 	on(b, func(ctx context.Context, e mergerequest.Merged) error { return s.request(ctx, e.Fact, "merge", "", 0) })
 	on(b, func(ctx context.Context, e approval.Approved) error {
 		return s.request(ctx, e.Fact.Fact, e.Outcome(), "", 0)

@@ -139,7 +139,6 @@ func at(of map[string]any, path ...string) any {
 	return of[path[len(path)-1]]
 }
 
-
 // first returns the first commit before another one.
 func (w *world) first(sha string) string {
 	w.T.Helper()

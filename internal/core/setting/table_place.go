@@ -40,7 +40,7 @@ type places struct {
 	DiffMaxLines                                       int            `setting:"diff_max_lines" default:"50000" min:"50000" max:"100000" effect:"diffs" doc:"Maximum lines in a diff"`
 	DiffMaxPatchBytes                                  int            `setting:"diff_max_patch_bytes" default:"204800" min:"204800" max:"512000" effect:"diffs" doc:"Maximum diff patch size in bytes"`
 	PushEventActivitiesLimit                           int            `setting:"push_event_activities_limit" default:"3" min:"0" effect:"events of pushes" doc:"Maximum references of a push with an event each"`
-	PushEventHooksLimit                                int            `setting:"push_event_hooks_limit" default:"3" min:"0" doc:"Maximum references of a push for which webhooks run"`
+	PushEventHooksLimit                                int            `setting:"push_event_hooks_limit" default:"3" min:"0" effect:"events of pushes for webhooks and integrations" doc:"Maximum references of a push for which webhooks run"`
 	HousekeepingEnabled                                bool           `setting:"housekeeping_enabled" default:"true" effect:"housekeeping of repositories" doc:"Enable housekeeping"`
 	HousekeepingOptimizeRepositoryPeriod               int            `setting:"housekeeping_optimize_repository_period" default:"10" min:"1" alias:"housekeeping_incremental_repack_period" effect:"housekeeping of repositories" doc:"Number of pushes after which housekeeping runs"`
 	RepositoryChecksEnabled                            bool           `setting:"repository_checks_enabled" default:"true" effect:"repositories, each once in 30 days; what is wrong is logged" doc:"Check repositories from time to time"`

@@ -85,7 +85,13 @@ func (s *Service) Receive(ctx context.Context, m *payload.Message) error {
 		if err != nil {
 			return err
 		}
-		if err := s.Jobs.Enqueue(ctx, call{CheckID: check.ID, RequestID: body.Attributes.ID, UserID: m.By, Body: text, Delivery: uuid.NewString()}); err != nil {
+		c := call{CheckID: check.ID, RequestID: body.Attributes.ID, UserID: m.By, Body: text, Delivery: uuid.NewString()}
+		err = s.Jobs.Enqueue(ctx, c)
+		if _, large := errors.AsType[*job.TooLarge](err); large {
+			c.Body = nil
+			err = s.Jobs.Enqueue(ctx, c)
+		}
+		if err != nil {
 			return err
 		}
 	}
