@@ -459,7 +459,8 @@ func (s *Services) reactions(c *check, d Deps) {
 		DB: d.DB, Settings: s.Settings, Projects: s.Projects, Payloads: s.Payloads, Jobs: d.Jobs, Log: d.Log, Now: d.Now,
 	}))
 	s.ServiceHooks = servicehook.New(need(c, servicehook.Deps{
-		DB: d.DB, Settings: s.Settings, Integrations: s.Integrations, Outbound: s.outbound(), URLs: s.URLs, Jobs: d.Jobs, Log: d.Log,
+		DB: d.DB, Settings: s.Settings, Integrations: s.Integrations, Outbound: s.outbound(), Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, CI: s.CI,
+		Appearance: s.Appearance, Sender: d.Mail.Sender, URLs: s.URLs, Jobs: d.Jobs, Log: d.Log,
 	}))
 	s.Live = live.New(need(c, live.Deps{DB: d.DB, Log: d.Log}))
 }

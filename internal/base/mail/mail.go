@@ -54,6 +54,7 @@ type Header struct{ Name, Value string }
 // that no text begins a header of its own.
 type Message struct {
 	FromName   string // shown as the sender; "" is the name of Config.From
+	From       string // address shown as the sender; "" is that of Config.From, to which answers of servers always go
 	To         netmail.Address
 	ReplyTo    netmail.Address // no address leaves the header out
 	ID         string          // "local@host", without <>
@@ -151,8 +152,11 @@ func (c *Conn) build(m Message) *gomail.Msg {
 		from.Name = m.FromName
 	}
 	from.Name = Line(from.Name)
-	msg.FromMailAddress(&from)
 	msg.EnvelopeFromMailAddress(&netmail.Address{Address: from.Address})
+	if m.From != "" {
+		from.Address = m.From
+	}
+	msg.FromMailAddress(&from)
 	m.To.Name = Line(m.To.Name)
 	msg.ToMailAddress(&m.To)
 	if m.ReplyTo.Address != "" {

@@ -15,7 +15,8 @@ import (
 // body is what messages read of the bodies of webhooks, of whatever kind.
 type body struct {
 	Kind       string     `json:"object_kind"`
-	UserName   string     `json:"user_name"` // of pushes
+	UserID     int64      `json:"user_id"` // of pushes
+	UserName   string     `json:"user_name"`
 	Username   string     `json:"user_username"`
 	UserAvatar string     `json:"user_avatar"`
 	User       person     `json:"user"`
@@ -124,7 +125,7 @@ func (s *Service) event(trigger string, text []byte, at time.Time) (*kind.Event,
 	e := &kind.Event{
 		Flag: trigger, Kind: b.Kind, Action: b.Attributes.Action, At: at, URL: b.Attributes.URL, Body: text, Before: b.Before, After: b.After,
 		Author: kind.Person{
-			Name: cmp.Or(b.User.Name, b.UserName), Username: cmp.Or(b.User.Username, b.Username), Avatar: s.absolute(cmp.Or(b.User.Avatar, b.UserAvatar)),
+			ID: b.UserID, Name: cmp.Or(b.User.Name, b.UserName), Username: cmp.Or(b.User.Username, b.Username), Avatar: s.absolute(cmp.Or(b.User.Avatar, b.UserAvatar)),
 		},
 		Project: kind.Project{
 			Name: b.Project.Namespace + " / " + b.Project.Name, Path: b.Project.Path, URL: b.Project.URL, Avatar: s.absolute(b.Project.Avatar), Instance: s.URLs.Root(),
@@ -289,7 +290,7 @@ func firstLine(text string) string {
 func (s *Service) pipeline(b *body, e *kind.Event) {
 	a := b.Attributes
 	e.Ref = kind.Ref{Name: a.Ref, Tag: a.Tag, Default: !a.Tag && a.Ref == b.Project.DefaultBranch, Protected: a.Protected}
-	e.Status, e.After = a.Status, a.SHA
+	e.Status, e.After, e.Number = a.Status, a.SHA, a.ID
 	e.URL = cmp.Or(a.URL, s.URLs.Pipeline(b.Project.Path, a.ID))
 	what, at := "branch", s.URLs.Commits(b.Project.Path, a.Ref, "")
 	if a.Tag {

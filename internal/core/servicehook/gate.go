@@ -14,7 +14,7 @@ func told(i *integration.Integration, e *kind.Event, labels []string) bool {
 	if flag == "" || !i.Kind.Reacts() || !i.Flags.On(flag) {
 		return false
 	}
-	return i.Kind.Class != kind.Chat || chats(i.Settings, e) && labelled(i.Settings, labels) && branch(i.Settings, e)
+	return i.Kind.Class != kind.Chat && i.Kind.Class != kind.Mail || chats(i.Settings, e) && labelled(i.Settings, labels) && branch(i.Settings, e)
 }
 
 // chats reports whether an event is worth a message: no changes of attributes, and of pipelines those that failed, or also those

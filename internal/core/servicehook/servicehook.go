@@ -12,11 +12,17 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/job"
+	"tenon/internal/base/mail"
 	"tenon/internal/base/safehttp"
+	"tenon/internal/core/account"
+	"tenon/internal/core/appearance"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/integration"
 	"tenon/internal/core/integration/kind"
 	"tenon/internal/core/payload"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/weburl"
 )
@@ -36,6 +42,7 @@ type Call struct {
 	Body          string         `db:"body"`
 	HappenedAt    db.Time        `db:"happened_at"`
 	Attempts      int            `db:"attempts"`
+	Done          int            `db:"done"` // recipients of mail who have theirs
 }
 
 // Deps is what a Service is made of.
@@ -44,6 +51,12 @@ type Deps struct {
 	Settings     *setting.Store
 	Integrations *integration.Service
 	Outbound     *safehttp.Dialer
+	Accounts     *account.Service
+	Projects     *project.Service
+	Repos        *repo.Service
+	CI           *ci.Service
+	Appearance   *appearance.Service
+	Sender       *mail.Sender `wire:"optional"` // nil sends no mail
 	URLs         *weburl.Site
 	Jobs         job.Enqueuer
 	Log          *slog.Logger
@@ -68,9 +81,16 @@ type send struct {
 // Kind names the job.
 func (send) Kind() string { return "integration_call" }
 
+// write is the job that sends the mails of one integration about one event.
+type write send
+
+// Kind names the job.
+func (write) Kind() string { return "integration_mail" }
+
 // RegisterJobs says how integrations are told.
 func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.send, job.On(job.Outbound), job.Attempts(maxAttempts), job.Timeout(jobTimeout))
+	job.Register(r, func(ctx context.Context, w write) error { return s.send(ctx, send(w)) }, job.On(job.Mail), job.Attempts(maxAttempts), job.Timeout(mailTimeout))
 }
 
 // Listening asks for integrations of the project that react to the trigger.
@@ -95,14 +115,18 @@ func (s *Service) Receive(ctx context.Context, m *payload.Message) error {
 		return err
 	}
 	for _, i := range all {
-		if !told(i, e, labels) {
+		if !told(i, e, labels) || i.Kind.Class == kind.Mail && s.Sender == nil {
 			continue
 		}
 		c := &Call{IntegrationID: i.ID, Trigger: string(m.Trigger), Body: string(m.JSON), HappenedAt: db.At(m.At)}
 		if err := db.Create(ctx, s.DB, "integration_calls", c); err != nil {
 			return err
 		}
-		if err := s.Jobs.Enqueue(ctx, send{c.ID, m.Namespace}); err != nil {
+		var next job.Args = send{c.ID, m.Namespace}
+		if i.Kind.Class == kind.Mail {
+			next = write{c.ID, m.Namespace}
+		}
+		if err := s.Jobs.Enqueue(ctx, next); err != nil {
 			return err
 		}
 	}
@@ -152,6 +176,9 @@ func (s *Service) tell(ctx context.Context, at authz.NamespaceID, c *Call) (*int
 	if err != nil {
 		return i, err
 	}
+	if i.Kind.Class == kind.Mail {
+		return i, s.mail(ctx, c, at, all, e)
+	}
 	e.Comments = i.Flags.CommentOnEvent
 	return i, i.Kind.Send(ctx, caller{s.Outbound}, all, e)
 }
@@ -159,6 +186,9 @@ func (s *Service) tell(ctx context.Context, at authz.NamespaceID, c *Call) (*int
 // again reports whether another attempt may succeed.
 func again(err error) bool {
 	if _, blocked := errors.AsType[*safehttp.BlockedError](err); blocked {
+		return false
+	}
+	if _, refused := errors.AsType[*mail.RefusedError](err); refused {
 		return false
 	}
 	refused, ok := errors.AsType[*kind.StatusError](err)

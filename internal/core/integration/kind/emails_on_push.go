@@ -9,7 +9,7 @@ import (
 func emailsOnPush() *Kind {
 	return &Kind{
 		Slug: "emails-on-push", Title: "Emails on push", Class: Mail,
-		Later: unsent,
+		Does: "Recipients get a mail with the commits and the diff of each push, at most 30 files and 5,000 lines of it",
 		Settings: []Setting{
 			{Name: "recipients", Required: true, Chars: maxAddress, Doc: "Email addresses, separated by whitespace"},
 			{Name: "disable_diffs", Type: Bool, Doc: "Leave diffs out"},

@@ -20,6 +20,7 @@ type Event struct {
 	Before  string // of pushes
 	After   string // of pushes; the commit of a pipeline
 	Status  string // of a pipeline
+	Number  int64  // of a pipeline
 	URL     string // of what the event is about
 	Source  Ref    // of a merge request: the branch that is to be merged
 	Commits []Commit
@@ -30,7 +31,10 @@ type Event struct {
 }
 
 // Person is who did something.
-type Person struct{ Name, Username, Avatar string }
+type Person struct {
+	ID                     int64 // of who pushed; 0 where it is not known
+	Name, Username, Avatar string
+}
 
 // Project is where it happened.
 type Project struct {

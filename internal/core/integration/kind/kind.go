@@ -158,4 +158,4 @@ func (k *Kind) Flag(trigger string) string {
 }
 
 // Reacts reports whether the kind does something when an event happens.
-func (k *Kind) Reacts() bool { return k.Send != nil }
+func (k *Kind) Reacts() bool { return k.Send != nil || k.Class == Mail }

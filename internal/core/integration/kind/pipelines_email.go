@@ -9,7 +9,7 @@ import (
 func pipelinesEmail() *Kind {
 	return &Kind{
 		Slug: "pipelines-email", Title: "Pipeline status emails", Class: Mail,
-		Later: unsent,
+		Does: "Recipients get a mail when a pipeline has failed, or also when one has succeeded",
 		Settings: []Setting{
 			{Name: "recipients", Required: true, Chars: maxAddress, Doc: "Email addresses, separated by commas"},
 			{Name: "notify_only_broken_pipelines", Type: Bool, Default: true, Doc: "Send notifications for broken pipelines only"},
