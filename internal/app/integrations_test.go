@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,6 +27,9 @@ func integrationSamples() map[string][]sample {
 			body.status = http.StatusBadRequest
 		}
 		out["PUT /projects/:id/integrations/"+k.Slug] = []sample{body}
+	}
+	for _, chat := range []string{"slack", "mattermost"} {
+		out["POST /projects/:id/integrations/"+chat+"_slash_commands/trigger"] = []sample{{body: obj{"token": "none"}, status: http.StatusNotFound}}
 	}
 	return out
 }
@@ -91,6 +95,8 @@ func TestIntegrations(t *testing.T) {
 			{"DELETE", "/integrations/zentao", nil, 204, ""},
 			{"PUT", "/integrations/emails-on-push", obj{"disable_diffs": true}, 400, `{"error":"recipients is missing"}`},
 			{"PUT", "/integrations/external-wiki", obj{"external_wiki_url": ""}, 400, `{"message":"400 Bad Request"}`},
+			{"POST", "/services/slack_slash_commands/trigger", obj{"token": "x"}, 404, `{"message":"404 Integration Not Found"}`},
+			{"POST", "/integrations/mattermost_slash_commands/trigger", nil, 400, `{"error":"token is missing"}`},
 			{"PUT", "/integrations/zentao", obj(integrationtest.Values(kind.Find("zentao"), false)), 400, `{"message":"400 Integration not available"}`},
 			{"PUT", "/integrations/gitlab-slack-application", obj{}, 422, `{"message":"You cannot create the GitLab for Slack app integration from the API"}`},
 		} {
@@ -323,4 +329,45 @@ func kindText(b *strings.Builder, k *kind.Kind) {
 		fmt.Fprintf(b, "\nEvents: `%s`.\n", strings.Join(k.Events, "`, `"))
 	}
 	b.WriteString("\n")
+}
+
+// TestIntegrations_told commits, opens a merge request and is told of both in a chat, and by mail of nothing that was rolled back.
+func TestIntegrations_told(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		told := make(chan string, 10)
+		chat := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			var m struct{ Text string }
+			_ = json.Unmarshal([]byte(r.FormValue("payload")), &m)
+			told <- m.Text
+		}))
+		t.Cleanup(chat.Close)
+		s.user("mia", nil)
+		s.do("admin", "PUT", "/application/settings", obj{"outbound_local_requests_whitelist": []string{"127.0.0.1"}})
+		path := "/projects/" + number(s.do("mia", "POST", "/projects", obj{"name": "Shop", "initialize_with_readme": true}), "id")
+		s.do("mia", "PUT", path+"/integrations/mattermost", obj{"webhook": chat.URL, "branches_to_be_notified": "all"})
+		wait := func(want string) {
+			t.Helper()
+			if err := s.jobs.Drain(t.Context()); err != nil {
+				t.Error(err)
+			}
+			select {
+			case text := <-told:
+				if !strings.Contains(text, want) {
+					t.Errorf("told %q, want %q", text, want)
+				}
+			default:
+				t.Errorf("not told of %q", want)
+			}
+		}
+		s.do("mia", "POST", path+"/repository/commits", obj{
+			"branch": "topic", "start_branch": "main", "commit_message": "Fix it", "actions": []obj{{"action": "create", "file_path": "a.txt", "content": "a"}},
+		})
+		wait("mia (mia) pushed new branch")
+		s.do("mia", "POST", path+"/merge_requests", obj{"source_branch": "topic", "target_branch": "main", "title": "Mend"})
+		wait("mia (mia) opened merge request")
+		s.do("mia", "PUT", path+"/merge_requests/1", obj{"title": "Mend it"}) // no chat wants to know
+		s.do("mia", "PUT", path+"/merge_requests/1", obj{"state_event": "close"})
+		wait("mia (mia) closed merge request")
+	})
 }

@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"strconv"
+	"time"
 
 	"tenon/internal/base/safehttp"
 	"tenon/internal/core/integration/kind"
@@ -52,4 +55,20 @@ func (c caller) Call(ctx context.Context, r kind.Request) (int, []byte, error) {
 		return 0, nil, fmt.Errorf("read the answer of the integration: %w", err)
 	}
 	return answer.StatusCode, text, nil
+}
+
+// Say writes a text to a host by TCP.
+func (c caller) Say(ctx context.Context, host string, port int64, text []byte) error {
+	conn, err := c.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.FormatInt(port, 10)))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(callTimeout)); err != nil {
+		return fmt.Errorf("call the integration: %w", err)
+	}
+	if _, err := conn.Write(text); err != nil {
+		return fmt.Errorf("call the integration: %w", err)
+	}
+	return nil
 }

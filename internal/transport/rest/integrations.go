@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 
+	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/integration"
 	"tenon/internal/core/integration/kind"
@@ -23,6 +24,10 @@ func (s *Server) integrationRoutes() []*api.Route {
 		api.Get(all, s.integrations).Alias(old).Doc("List the active integrations of a project").Needs(authz.ReadIntegrations),
 		api.Get(all+"/:slug", s.integration).Alias(old + "/:slug").Doc("Get an integration of a project").Needs(authz.ReadIntegrations),
 		api.Delete(all+"/:slug", s.disableIntegration).Alias(old + "/:slug").Timed().Doc("Disable an integration of a project").Needs(authz.AdminIntegrations),
+	}
+	for _, chat := range []string{"slack", "mattermost"} {
+		path := "/" + chat + "_slash_commands/trigger"
+		routes = append(routes, api.Post(all+path, s.slashCommand).Alias(old+path).Public().Doc("Take a slash command; there is no integration that takes any yet"))
 	}
 	for _, k := range kind.All() {
 		set := func(ctx context.Context, as authz.Actor, p setIntegrationParams) (integrationEntity, error) {
@@ -173,6 +178,16 @@ type setIntegrationParams struct {
 
 // Declare returns what all kinds take; settingsShapeOf adds what one takes.
 func (*setIntegrationParams) Declare() reflect.Type { return reflect.TypeFor[projectPath]() }
+
+type slashCommandParams struct {
+	projectPath
+	Token string `param:"token,required" doc:"Token of the integration"`
+}
+
+// slashCommand answers as where the project has no such integration: none takes commands yet.
+func (s *Server) slashCommand(context.Context, authz.Actor, slashCommandParams) (api.None, error) {
+	return api.None{}, errs.Missing("Integration")
+}
 
 // settingsShapeOf declares a parameter for each setting and each flag of a kind.
 func settingsShapeOf(k *kind.Kind) reflect.Type {

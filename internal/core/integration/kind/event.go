@@ -89,6 +89,9 @@ type Request struct {
 type Caller interface {
 	// Call returns the status and the beginning of an answer. It is an error where there is none.
 	Call(ctx context.Context, r Request) (status int, answer []byte, err error)
+
+	// Say connects to a host, writes a text and reads no answer.
+	Say(ctx context.Context, host string, port int64, text []byte) error
 }
 
 // StatusError says that a server refused a call.

@@ -1,8 +1,11 @@
 package kind
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
 	"net/url"
-	"slices"
 	"strings"
 
 	"tenon/internal/base/errs"
@@ -11,7 +14,7 @@ import (
 func irker() *Kind {
 	return &Kind{
 		Slug: "irker", Title: "irker (IRC gateway)", Class: Chat,
-		Later: unsent,
+		Does: "Channels are told of each push, and of its newest commits", Send: sendIrker,
 		Settings: []Setting{
 			{Name: "recipients", Required: true, Doc: "Channels and users, separated by whitespace"},
 			{Name: "server_host", Host: true, Default: "localhost", Doc: "Host of the irker daemon"},
@@ -21,11 +24,45 @@ func irker() *Kind {
 		},
 		Events: []string{pushes},
 		Check: func(v Values, f *errs.Fields) {
-			valid := func(recipient string) bool {
-				u, err := url.Parse(v.Text("default_irc_uri") + recipient)
-				return err == nil && (u.Scheme == "irc" || u.Scheme == "ircs") && u.Host != ""
-			}
-			f.Check(slices.ContainsFunc(strings.Fields(v.Text("recipients")), valid), "recipients", "are all invalid")
+			f.Check(len(irkerRecipients(v)) > 0, "recipients", "are all invalid")
 		},
 	}
+}
+
+// irkerRecipients are the URIs of the channels and users; what is none is left out.
+func irkerRecipients(v Values) []string {
+	var out []string
+	for _, name := range strings.Fields(v.Text("recipients")) {
+		for _, address := range []string{name, v.Text("default_irc_uri") + name} {
+			u, err := url.Parse(address)
+			if err == nil && (u.Scheme == "irc" || u.Scheme == "ircs") && u.Host != "" {
+				out = append(out, address)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// maxIrkerCommits is how many commits of a push channels are told of.
+const maxIrkerCommits = 3
+
+// sendIrker writes a line for the push and one for each of its newest commits to the daemon, which brings them to the channels.
+func sendIrker(ctx context.Context, c Caller, v Values, e *Event) error {
+	lines := []string{e.Project.Name + ": " + e.Message.Text.Plain()}
+	for _, one := range e.Commits[max(0, len(e.Commits)-maxIrkerCommits):] {
+		lines = append(lines, e.Project.Name+": "+one.Author+" * "+one.ID[:min(8, len(one.ID))]+": "+one.Title+" "+one.URL)
+	}
+	var b bytes.Buffer
+	for _, line := range lines {
+		if v["colorize_messages"] == true {
+			line = "\x0303" + line + "\x0f" // green
+		}
+		text, err := json.Marshal(map[string]any{"to": irkerRecipients(v), "privmsg": line})
+		if err != nil {
+			return err
+		}
+		b.Write(append(text, '\n'))
+	}
+	return c.Say(ctx, cmp.Or(v.Text("server_host"), "localhost"), cmp.Or(v.Int("server_port"), 6659), b.Bytes())
 }

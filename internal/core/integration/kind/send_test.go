@@ -1,6 +1,7 @@
 package kind_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"flag"
@@ -44,6 +45,15 @@ func (r *recorder) Call(_ context.Context, c kind.Request) (int, []byte, error) 
 		return r.status, []byte(`{"transitions":[{"id":"11","to":{"statusCategory":{"key":"indeterminate"}}},{"id":"31","to":{"statusCategory":{"key":"done"}}}]}`), nil
 	}
 	return r.status, nil, nil
+}
+
+func (r *recorder) Say(_ context.Context, host string, port int64, text []byte) error {
+	fmt.Fprintf(&r.calls, "  %s port %d\n    %s", host, port, bytes.ReplaceAll(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"), []byte("\n    ")))
+	r.calls.WriteString("\n")
+	if r.status != http.StatusOK {
+		return &kind.StatusError{Status: r.status}
+	}
+	return nil
 }
 
 // evil is a name that is markup everywhere.

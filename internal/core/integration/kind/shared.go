@@ -9,9 +9,6 @@ import (
 	"tenon/internal/core/project"
 )
 
-// unsent says of a kind that it is only stored.
-const unsent = "Nothing is sent yet: settings are stored until integrations have deliveries"
-
 // unlisted says of a kind whose events are only stored.
 const unlisted = "Events of its flags are stored and without effect"
 
