@@ -377,14 +377,6 @@ func (s *Services) planning(c *check, d Deps) {
 	s.Approvals = approval.New(need(c, approval.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, MergeRequests: s.MergeRequests, Protections: s.Protections, Settings: s.Settings, Now: d.Now,
 	}))
-	s.Payloads = payload.New(need(c, payload.Deps{
-		DB: d.DB, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Protections: s.Protections, MergeRequests: s.MergeRequests,
-		Times: s.Times, URLs: s.URLs,
-	}))
-	s.StatusChecks = statuscheck.New(need(c, statuscheck.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, MergeRequests: s.MergeRequests, Payloads: s.Payloads,
-		Outbound: s.outbound(), Settings: s.Settings, Box: d.Box, Jobs: d.Jobs, Now: d.Now, URLs: s.URLs,
-	}))
 	s.Snippets = snippet.New(need(c, snippet.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Jobs: d.Jobs, Settings: s.Settings, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs, Now: d.Now,
 	}))
@@ -413,6 +405,15 @@ func (s *Services) talk(c *check, d Deps) {
 	s.Notes = note.New(need(c, note.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Awards: s.Awards, Jobs: d.Jobs, Projects: s.Projects, Repos: s.Repos, Limits: s.Limits, Now: d.Now, Commands: s.Commands,
 		Texts: reference.NewReader(s.URLs), Kinds: s.Kinds,
+	}))
+	s.Payloads = payload.New(need(c, payload.Deps{
+		DB: d.DB, Accounts: s.Accounts, Namespaces: s.Namespaces, Projects: s.Projects, Repos: s.Repos, Protections: s.Protections, Issues: s.Issues,
+		MergeRequests: s.MergeRequests, Snippets: s.Snippets, Wikis: s.Wikis, CI: s.CI, Runners: s.Runners, Notes: s.Notes, Times: s.Times, URLs: s.URLs,
+		Now: d.Now,
+	}))
+	s.StatusChecks = statuscheck.New(need(c, statuscheck.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, MergeRequests: s.MergeRequests, Payloads: s.Payloads,
+		Outbound: s.outbound(), Settings: s.Settings, Box: d.Box, Jobs: d.Jobs, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Drafts = draftnote.New(need(c, draftnote.Deps{DB: d.DB, Notes: s.Notes, MergeRequests: s.MergeRequests, Now: d.Now}))
 	s.Suggestions = suggestion.New(need(c, suggestion.Deps{
@@ -456,7 +457,7 @@ func (s *Services) reactions(c *check, d Deps) {
 	}))
 	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Policy: s.Policy, Signer: d.Box.Signer(), Log: d.Log, Now: d.Now}))
 	s.HookEvents = hookevent.New(need(c, hookevent.Deps{
-		DB: d.DB, Settings: s.Settings, Projects: s.Projects, Payloads: s.Payloads, Jobs: d.Jobs, Log: d.Log, Now: d.Now,
+		DB: d.DB, Settings: s.Settings, Accounts: s.Accounts, Projects: s.Projects, Payloads: s.Payloads, Jobs: d.Jobs, Log: d.Log, Now: d.Now,
 	}))
 	s.ServiceHooks = servicehook.New(need(c, servicehook.Deps{
 		DB: d.DB, Settings: s.Settings, Integrations: s.Integrations, Outbound: s.outbound(), Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, CI: s.CI,

@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
+	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/payload"
@@ -63,6 +64,7 @@ type candidate struct {
 type Deps struct {
 	DB       *db.DB
 	Settings *setting.Store
+	Accounts *account.Service
 	Projects *project.Service
 	Payloads *payload.Service
 	Jobs     job.Enqueuer
@@ -93,6 +95,13 @@ func (s *Service) Connect(above Above) { s.Above = above }
 func (s *Service) Subscribe(b *event.Bus) {
 	s.subscribePushes(b)
 	s.subscribeRequests(b)
+	s.subscribeIssues(b)
+	s.subscribeNotes(b)
+	s.subscribeMilestones(b)
+	s.subscribeWikis(b)
+	s.subscribePipelines(b)
+	s.subscribePeople(b)
+	s.subscribePlaces(b)
 }
 
 // on registers what is recorded of events of type E.
@@ -111,7 +120,9 @@ func titles(of []label.Label) []string {
 
 // sources are all kinds of events, empty.
 func sources() []source {
-	return []source{new(push), new(update), new(request)}
+	return []source{
+		new(push), new(update), new(request), new(about), new(comment), new(emoji), new(goal), new(wikiPage), new(pipeline), new(build), new(member), new(user), new(key), new(place),
+	}
 }
 
 // record writes down those of some events that somebody listens to, and has them handed on after the commit. One statement finds

@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/coretest/alonetest"
 	"tenon/internal/core/hookevent"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/payload"
 	"tenon/internal/core/timelog"
 )
@@ -71,11 +72,12 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		})
 		w.MergeRequests.Connect(mergerequest.Above{Approvals: w.approvals, Commands: alonetest.Commands{}})
 		payloads := payload.New(payload.Deps{
-			DB: d, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, Protections: w.Protections, MergeRequests: w.MergeRequests,
-			Times: timelog.New(timelog.Deps{Settings: w.Settings}), URLs: w.URLs,
+			DB: d, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, Protections: w.Protections, MergeRequests: w.MergeRequests, Now: w.Now,
+			Namespaces: namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.Settings, Now: w.Now}),
+			Times:      timelog.New(timelog.Deps{Settings: w.Settings}), URLs: w.URLs,
 		})
 		w.events = hookevent.New(hookevent.Deps{
-			DB: d, Settings: w.Settings, Projects: w.Projects, Payloads: payloads, Jobs: job.EnqueuerFunc(w.Enqueue), Log: slog.New(slog.DiscardHandler), Now: w.Now,
+			DB: d, Settings: w.Settings, Accounts: w.Accounts, Projects: w.Projects, Payloads: payloads, Jobs: job.EnqueuerFunc(w.Enqueue), Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		})
 		w.connect(w.listener)
 		w.events.Subscribe(w.Bus)

@@ -83,6 +83,15 @@ type AuthorBlock struct {
 // stamp writes a time as payloads have it.
 func stamp(t db.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
+// stampOf is stamp for a time that may be missing.
+func stampOf(t *db.Time) *string {
+	if t == nil {
+		return nil
+	}
+	text := stamp(*t)
+	return &text
+}
+
 // names are the names of namespaces by their ids.
 func (s *Service) namesOf(ctx context.Context, ids []authz.NamespaceID) (map[authz.NamespaceID]string, error) {
 	type row struct {

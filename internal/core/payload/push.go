@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/account"
@@ -296,3 +297,12 @@ func options(given []string) map[string]any {
 
 // at formats a time as commits have it.
 func at(t time.Time) string { return t.Format(time.RFC3339) }
+
+// atOf is at for a time that may be missing.
+func atOf(t *db.Time) *string {
+	if t == nil {
+		return nil
+	}
+	text := at(t.Time)
+	return &text
+}

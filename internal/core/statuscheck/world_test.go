@@ -57,7 +57,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	})
 	w.MergeRequests.Connect(mergerequest.Above{Approvals: w.approvals, Requirements: []mergerequest.Requirement{w.checks}})
 	events := hookevent.New(hookevent.Deps{
-		DB: d, Settings: w.Settings, Projects: w.Projects, Payloads: payloads, Jobs: job.EnqueuerFunc(w.Enqueue), Log: slog.New(slog.DiscardHandler), Now: w.Now,
+		DB: d, Settings: w.Settings, Accounts: w.Accounts, Projects: w.Projects, Payloads: payloads, Jobs: job.EnqueuerFunc(w.Enqueue), Log: slog.New(slog.DiscardHandler), Now: w.Now,
 	})
 	events.Connect(hookevent.Above{Recipients: []payload.Recipient{w.checks}})
 	events.Subscribe(w.Bus)

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
 
@@ -134,6 +135,18 @@ type pageRow struct {
 	UpdatedAt db.Time `db:"updated_at"`
 }
 
+// placeOf reads the project of a wiki as a place, zero for the wiki of a group.
+func (s *Service) placeOf(ctx context.Context, w *Wiki) (authz.Place, error) {
+	if w.ProjectID == nil {
+		return authz.Place{}, nil
+	}
+	found, err := s.Projects.Load(ctx, []project.ID{*w.ProjectID})
+	if p := found[*w.ProjectID]; p != nil {
+		return p.Place(), nil
+	}
+	return authz.Place{}, err
+}
+
 // sync compares the pages of the default branch with their rows, and publishes what changed. The
 // owner says which page was moved, nil for none.
 func (s *Service) sync(ctx context.Context, as authz.Actor, id ID, o *owner) error {
@@ -162,6 +175,10 @@ func (s *Service) sync(ctx context.Context, as authz.Actor, id ID, o *owner) err
 	if commit == w.CommitID {
 		return nil
 	}
+	at, err := s.placeOf(ctx, &w)
+	if err != nil {
+		return err
+	}
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		_, err := db.Update(ctx, s.DB, db.Row{Table: "wikis", ID: id}, func(ctx context.Context, w *Wiki) error {
 			w.CommitID = commit
@@ -169,7 +186,7 @@ func (s *Service) sync(ctx context.Context, as authz.Actor, id ID, o *owner) err
 			if err != nil || len(changes) == 0 {
 				return err
 			}
-			return s.Bus.Publish(ctx, Changed{Stamp: as.Stamp(s.Now()), Wiki: *w, Pages: changes})
+			return s.Bus.Publish(ctx, Changed{Stamp: as.Stamp(s.Now()), Place: at, Wiki: *w, Pages: changes})
 		})
 		if errors.Is(err, db.ErrNotFound) {
 			return nil

@@ -47,6 +47,7 @@ type Wiki struct {
 // Changed is published when pages were written, by a call or a push.
 type Changed struct {
 	authz.Stamp
+	Place authz.Place // the project; zero for the wiki of a group, and where the project is gone
 	Wiki  Wiki
 	Pages []PageChange
 }
@@ -60,6 +61,12 @@ type PageChange struct {
 
 // Title is that of the page.
 func (c PageChange) Title() string { return titleOf(c.Path) }
+
+// Slug is that of the page.
+func (c PageChange) Slug() string { return slugOf(c.Path) }
+
+// Format is that of the page.
+func (c PageChange) Format() Format { return formatOf(c.Path) }
 
 // Deps are what the service is built on.
 type Deps struct {

@@ -1,0 +1,81 @@
+package hookevent
+
+import (
+	"context"
+
+	"tenon/internal/base/event"
+	"tenon/internal/core/ci"
+	"tenon/internal/core/payload"
+)
+
+// pipeline is an event about a pipeline, as it was at the time.
+type pipeline struct {
+	Pipeline ci.Pipeline
+}
+
+func (pipeline) kind() string { return "pipeline" }
+
+func (e *pipeline) fill(ctx context.Context, s *Service, m *payload.Message) error {
+	if m.Project == nil {
+		return errGone
+	}
+	body, err := s.Payloads.Pipeline(ctx, m.Project, &e.Pipeline)
+	if err != nil {
+		return err
+	}
+	if body == nil {
+		return errGone
+	}
+	m.Ref, m.Action, m.Body = ref(&e.Pipeline), string(e.Pipeline.State), body
+	return nil
+}
+
+// build is an event about a job, as it was at the time.
+type build struct {
+	Job      ci.Job
+	Pipeline ci.Pipeline
+}
+
+func (build) kind() string { return "job" }
+
+func (e *build) fill(ctx context.Context, s *Service, m *payload.Message) error {
+	if m.Project == nil {
+		return errGone
+	}
+	body, err := s.Payloads.Job(ctx, m.Project, &e.Job, &e.Pipeline)
+	if err != nil {
+		return err
+	}
+	if body == nil {
+		return errGone
+	}
+	m.Ref, m.Action, m.Body = ref(&e.Pipeline), string(e.Job.State), body
+	return nil
+}
+
+// ref is the full name of what a pipeline runs for.
+func ref(of *ci.Pipeline) string {
+	switch {
+	case of.OfMergeRequest():
+		return of.Ref
+	case of.Tag:
+		return "refs/tags/" + of.Ref
+	}
+	return "refs/heads/" + of.Ref
+}
+
+func (s *Service) subscribePipelines(b *event.Bus) {
+	on(b, func(ctx context.Context, e ci.PipelineChanged) error {
+		return s.record(ctx, e.Place, e.Stamp, candidate{payload.Pipeline, func() source { return &pipeline{*e.Row()} }})
+	})
+	on(b, func(ctx context.Context, e ci.JobChanged) error {
+		if e.Row().Kind == ci.BridgeKind {
+			return nil // a trigger job sends none
+		}
+		return s.record(ctx, e.Place, e.Stamp, candidate{payload.Job, func() source {
+			out := &build{*e.Row(), e.Pipeline}
+			out.Job.Definition, out.Job.TokenDigest = "", nil
+			return out
+		}})
+	})
+}

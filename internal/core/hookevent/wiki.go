@@ -1,0 +1,49 @@
+package hookevent
+
+import (
+	"context"
+
+	"tenon/internal/base/event"
+	"tenon/internal/core/payload"
+	"tenon/internal/core/wiki"
+)
+
+// maxPages bounds the pages of one change that are told of.
+const maxPages = 20
+
+// wikiPage is an event about a page of a wiki, as it was at the time.
+type wikiPage struct {
+	Page   wiki.PageChange
+	Branch string
+	Commit string
+}
+
+func (wikiPage) kind() string { return "wiki_page" }
+
+// actions are what bodies say of what became of a page.
+var actions = map[string]string{"created": "create", "updated": "update", "deleted": "delete"}
+
+func (e *wikiPage) fill(ctx context.Context, s *Service, m *payload.Message) error {
+	if m.Project == nil {
+		return errGone
+	}
+	m.Action = actions[e.Page.Action]
+	body, err := s.Payloads.WikiPage(ctx, m.Project, payload.WikiPageEvent{
+		By: m.By, Slug: e.Page.Slug(), Title: e.Page.Title(), Format: e.Page.Format(), Branch: e.Branch, Commit: e.Commit, Action: m.Action,
+	})
+	m.Body = body
+	return err
+}
+
+func (s *Service) subscribeWikis(b *event.Bus) {
+	on(b, func(ctx context.Context, e wiki.Changed) error {
+		if !e.Place.IsProject() {
+			return nil
+		}
+		var candidates []candidate
+		for _, p := range e.Pages[:min(len(e.Pages), maxPages)] {
+			candidates = append(candidates, candidate{payload.WikiPage, func() source { return &wikiPage{p, e.Wiki.Branch, e.Wiki.CommitID} }})
+		}
+		return s.record(ctx, e.Place, e.Stamp, candidates...)
+	})
+}
