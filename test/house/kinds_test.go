@@ -12,6 +12,7 @@ import (
 // severalKinds are the files that name three kinds of things or more, each with the reason. All others learn
 // of kinds from their descriptions.
 var severalKinds = map[string]string{
+	"internal/core/payload/note.go":            "bodies of hooks have a key of its own for each kind",
 	"internal/core/quickaction/quickaction.go": "the contract has quick actions for issues, merge requests, epics and commits; each changes rows of its own",
 	"internal/core/quickaction/planning.go":    "the contract lists the quick actions of each of them",
 	"internal/transport/rest/todos.go":         "the contract lists what a to-do item is about, each with its entity",

@@ -11,31 +11,39 @@ import (
 	"tenon/internal/core/project"
 )
 
-// place is an event about a project or group itself, as it was at the time. Exactly one of the rows is there.
-type place struct {
+// projectEvent is an event about a project itself, as it was at the time.
+type projectEvent struct {
 	Name    string
-	Project *project.Project `json:",omitempty"`
-	Group   *namespace.Group `json:",omitempty"`
-	Old     *namespace.Group `json:",omitempty"` // before it was renamed
-	OldPath string           `json:",omitzero"`  // full, of a project that was renamed or transferred
-	System  bool             `json:",omitzero"`  // for hooks of the instance
+	Project *project.Project
+	OldPath string `json:",omitzero"` // full, of one that was renamed or transferred
+	System  bool   `json:",omitzero"` // for hooks of the instance
 }
 
-func (place) kind() string { return "place" }
+func (projectEvent) kind() string { return "project" }
 
-func (e *place) fill(ctx context.Context, s *Service, m *payload.Message) error {
+func (e *projectEvent) fill(ctx context.Context, s *Service, m *payload.Message) error {
+	body, err := s.Payloads.ProjectEvent(ctx, e.Project, payload.ProjectEvent{Name: e.Name, OldPath: e.OldPath, At: db.At(m.At), System: e.System})
+	m.Action, m.Body = e.Name, body
+	return err
+}
+
+// groupEvent is an event about a group itself, as it was at the time.
+type groupEvent struct {
+	Name   string
+	Group  *namespace.Group
+	Old    *namespace.Group `json:",omitempty"` // before it was renamed
+	System bool             `json:",omitzero"`  // for hooks of the instance
+}
+
+func (groupEvent) kind() string { return "group" }
+
+func (e *groupEvent) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	m.Action = e.Name
-	at := db.At(m.At)
-	switch {
-	case e.Project != nil:
-		body, err := s.Payloads.ProjectEvent(ctx, e.Project, payload.ProjectEvent{Name: e.Name, OldPath: e.OldPath, At: at, System: e.System})
-		m.Body = body
-		return err
-	case e.System:
-		m.Body = s.Payloads.Group(e.Name, e.Group, e.Old, at)
+	if e.System {
+		m.Body = s.Payloads.Group(e.Name, e.Group, e.Old, db.At(m.At))
 		return nil
 	}
-	body, err := s.Payloads.Subgroup(ctx, e.Name, e.Group, at)
+	body, err := s.Payloads.Subgroup(ctx, e.Name, e.Group, db.At(m.At))
 	if err == nil && body == nil {
 		err = errGone
 	}
@@ -77,7 +85,7 @@ func (s *Service) project(ctx context.Context, e project.Fact, name string) erro
 		old = e.Before.FullPath
 	}
 	of := func(system bool) func() source {
-		return func() source { return &place{Name: name, Project: p, OldPath: old, System: system} }
+		return func() source { return &projectEvent{Name: name, Project: p, OldPath: old, System: system} }
 	}
 	// The project may be going, with what says which groups it is in: those who listen are asked for above it.
 	above := authz.Place{Group: true, ID: int64(p.ParentID), Namespace: p.ParentID}
@@ -87,7 +95,7 @@ func (s *Service) project(ctx context.Context, e project.Fact, name string) erro
 // group records what became of a group, for hooks of the instance, and of the groups that it is in where they are told.
 func (s *Service) group(ctx context.Context, e namespace.GroupFact, name, inGroup string) error {
 	g := e.Row()
-	out := place{Name: name, Group: g, System: true}
+	out := groupEvent{Name: name, Group: g, System: true}
 	if name == "group_rename" {
 		out.Old = e.Before
 	}
@@ -96,7 +104,7 @@ func (s *Service) group(ctx context.Context, e namespace.GroupFact, name, inGrou
 	if g.ParentID != nil {
 		in = authz.Place{Group: true, ID: int64(*g.ParentID), Namespace: *g.ParentID}
 		if inGroup != "" {
-			candidates = append(candidates, candidate{payload.Subgroup, func() source { return &place{Name: inGroup, Group: g} }})
+			candidates = append(candidates, candidate{payload.Subgroup, func() source { return &groupEvent{Name: inGroup, Group: g} }})
 		}
 	}
 	return s.record(ctx, in, e.Stamp, candidates...)
