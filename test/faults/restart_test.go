@@ -14,15 +14,16 @@ import (
 	"tenon/internal/base/db/dbtest/pgserver"
 )
 
-// TestDatabaseRestart restarts PostgreSQL three times while eight people merge at once. What a lost connection leaves is
-// settled within a minute: no merge request stays locked, each is merged or open as main says, and those that are open can
-// be merged.
-func TestDatabaseRestart(t *testing.T) {
-	t.Parallel()
+// lasting has what was committed survive, as it does where the cluster is not one for tests.
+const lasting = "&synchronous_commit=on"
+
+// ownCluster starts a PostgreSQL that a test may restart: the others use the shared one meanwhile.
+func ownCluster(t *testing.T) *pgserver.Server {
+	t.Helper()
 	if os.Getenv("TENON_TEST_DATABASE_URL") == "" {
 		t.Skip("PostgreSQL: skipped (not among the engines of this run)")
 	}
-	cluster, err := pgserver.Start() // one of its own: the others use the shared one meanwhile
+	cluster, err := pgserver.Start()
 	if errors.Is(err, pgserver.ErrMissing) {
 		t.Skipf("PostgreSQL: skipped (%v)", err)
 	}
@@ -30,8 +31,16 @@ func TestDatabaseRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cluster.Stop() })
-	// What was committed has to survive, as it does where the cluster is not one for tests.
-	w := newWorld(t, cluster.URL+"&synchronous_commit=on")
+	return cluster
+}
+
+// TestDatabaseRestart restarts PostgreSQL three times while eight people merge at once. What a lost connection leaves is
+// settled within a minute: no merge request stays locked, each is merged or open as main says, and those that are open can
+// be merged.
+func TestDatabaseRestart(t *testing.T) {
+	t.Parallel()
+	cluster := ownCluster(t)
+	w := newWorld(t, cluster.URL+lasting)
 	iids := make([]int64, 40)
 	for i := range iids {
 		iids[i] = w.request(t, fmt.Sprintf("topic-%d", i))

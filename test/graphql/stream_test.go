@@ -225,3 +225,45 @@ func TestStreams_refused(t *testing.T) {
 		}
 	})
 }
+
+// TestStreams_withdrawn follows an issue over a connection from an address that the group then does not let in any more: nothing comes after that.
+// A stream that is open in maintenance mode lets no change through either, and goes on after it.
+func TestStreams_withdrawn(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		s.team(1)
+		web := httptest.NewServer(s.Handler()) // which is reached from 127.0.0.1, and changes below come from 192.0.2.1
+		t.Cleanup(web.Close)
+		v := variables{"id": at(s.data("dev", `{ project(fullPath: "team/app") { issue(iid: "1") { id } } }`, nil), "project", "issue", "id")}
+		const query = `subscription($id: IssuableID!) { issuableTitleUpdated(issuableId: $id) { ... on Issue { title } } }`
+		const issue = "/projects/team%2Fapp/issues/1"
+		readers := map[string]*stream{}
+		for _, as := range []string{"guest", "owner", "root"} {
+			readers[as] = s.follow(web, as, query, v)
+		}
+		s.rest("dev", "PUT", issue, `{"title":"for all"}`)
+		for _, r := range readers {
+			r.want(`{"data":{"issuableTitleUpdated":{"title":"for all"}}}`)
+		}
+		s.rest("owner", "PUT", "/groups/team", `{"ip_restriction_ranges":"192.0.2.0/24"}`)
+		s.rest("dev", "PUT", issue, `{"title":"for those inside"}`)
+		for as, r := range readers {
+			if got := r.next(); got != "complete" {
+				t.Errorf("%s, who is not let in: got %s", as, got)
+			}
+		}
+		if got := s.follow(web, "owner", query, v).next(); !strings.Contains(got, `"errors"`) {
+			t.Errorf("a new stream: got %s", got)
+		}
+		s.rest("owner", "PUT", "/groups/team", `{"ip_restriction_ranges":""}`)
+
+		through := s.follow(web, "dev", query, v)
+		s.rest("root", "PUT", "/application/settings", `{"maintenance_mode":true,"maintenance_mode_message":"back at noon"}`)
+		change := s.follow(web, "dev", `mutation { updateIssue(input: {projectPath: "team/app", iid: "1", title: "in the dark"}) { errors } }`, nil)
+		if got := change.next(); !strings.Contains(got, "back at noon") {
+			t.Errorf("a mutation as a stream in maintenance mode: got %s", got)
+		}
+		s.rest("root", "PUT", "/application/settings", `{"maintenance_mode":false}`)
+		s.rest("dev", "PUT", issue, `{"title":"after noon"}`)
+		through.want(`{"data":{"issuableTitleUpdated":{"title":"after noon"}}}`)
+	})
+}
