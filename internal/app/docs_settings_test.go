@@ -28,7 +28,7 @@ server that took it, and in other processes on the same database within a minute
 masked in audit events.
 
 Every attribute of the contract is stored, validated and answered. %d settings are in force. %d are stored, because the server does
-not have their area or a later release brings it. %d are stored and not in force yet: no one should rely on them.
+not have their area or a later release brings it. Not in force yet, and nothing to rely on: %d.
 
 Two settings are defaults of forms on pages alone, because calls of the API have documented defaults that scripts rely on, whatever an instance sets:
 `+"`protected_ci_variables`"+` (a variable that is created by the API is not protected unless the call says so) and `+"`default_snippet_visibility`"+`

@@ -205,7 +205,28 @@ func (w *limitsWorld) operations() map[string]map[string]limitedCall {
 			"REST":    w.with("ann", "POST", at+"/issues", obj{"title": "x"}),
 			"GraphQL": w.graphQL(`mutation { createIssue(input: {projectPath: "yard/crane", title: "x"}) { errors } }`),
 		},
-		"search_rate_limit":                 rest("GET", "/search?scope=projects&search=x", nil),
+		"search_rate_limit": {
+			"projects":          w.with("ann", "GET", "/search?scope=projects&search=x", nil),
+			"issues":            w.with("ann", "GET", "/search?scope=issues&search=x", nil),
+			"merge requests":    w.with("ann", "GET", w.group+"/search?scope=merge_requests&search=x", nil),
+			"milestones":        w.with("ann", "GET", "/search?scope=milestones&search=x", nil),
+			"users":             w.with("ann", "GET", "/search?scope=users&search=x", nil),
+			"snippets":          w.with("ann", "GET", "/search?scope=snippet_titles&search=x", nil),
+			"comments":          w.with("ann", "GET", at+"/search?scope=notes&search=xyz", nil),
+			"commits":           w.with("ann", "GET", at+"/search?scope=commits&search=x", nil),
+			"files":             w.with("ann", "GET", at+"/search?scope=blobs&search=x", nil),
+			"wiki":              w.with("ann", "GET", at+"/search?scope=wiki_blobs&search=x", nil),
+			"list of users":     w.with("ann", "GET", "/users?search=x", nil),
+			"list of issues":    w.with("ann", "GET", at+"/issues?search=x", nil),
+			"list of requests":  w.with("ann", "GET", w.group+"/merge_requests?search=x", nil),
+			"list of epics":     w.with("ann", "GET", w.group+"/epics?search=x", nil),
+			"CSV":               w.with("ann", "GET", at+"/issues/export_csv?search=x", nil),
+			"GraphQL":           w.graphQL(`{ project(fullPath: "yard/crane") { issues(search: "x") { nodes { id } } } }`),
+			"GraphQL, users":    w.graphQL(`{ users(search: "x") { nodes { id } } }`),
+			"GraphQL, requests": w.graphQL(`{ project(fullPath: "yard/crane") { mergeRequests(search: "x") { nodes { id } } } }`),
+			"GraphQL, epics":    w.graphQL(`{ group(fullPath: "yard") { epics(search: "x") { nodes { id } } } }`),
+			"GraphQL, items":    w.graphQL(`{ namespace(fullPath: "yard") { workItems(search: "x") { nodes { id } } } }`),
+		},
 		"search_rate_limit_unauthenticated": anonymous(at + "/issues?search=x"),
 		"user_email_lookup_limit": {
 			"REST":    w.with("ann", "GET", "/users?search=a@b.example", nil),
@@ -218,29 +239,39 @@ func (w *limitsWorld) operations() map[string]map[string]limitedCall {
 		},
 		"autocomplete_users_unauthenticated_limit": anonymous(at + "/users?search=a"),
 		"users_get_by_id_limit":                    rest("GET", of, nil),
-		"projects_api_rate_limit_unauthenticated":  anonymous("/projects"),
-		"projects_api_limit":                       rest("GET", "/projects", nil),
-		"project_api_limit":                        rest("GET", at, nil),
-		"project_members_api_limit":                rest("GET", at+"/members", nil),
-		"project_invited_groups_api_limit":         rest("GET", at+"/invited_groups", nil),
-		"groups_api_limit":                         rest("GET", "/groups", nil),
-		"group_api_limit":                          rest("GET", w.group, nil),
-		"group_projects_api_limit":                 rest("GET", w.group+"/projects", nil),
-		"group_shared_groups_api_limit":            rest("GET", w.group+"/groups/shared", nil),
-		"group_invited_groups_api_limit":           rest("GET", w.group+"/invited_groups", nil),
-		"group_archive_unarchive_api_limit":        rest("POST", w.group+"/unarchive", nil),
-		"user_projects_api_limit":                  rest("GET", of+"/projects", nil),
-		"user_starred_projects_api_limit":          rest("GET", of+"/starred_projects", nil),
-		"user_contributed_projects_api_limit":      rest("GET", of+"/contributed_projects", nil),
-		"users_api_limit_followers":                rest("GET", of+"/followers", nil),
-		"users_api_limit_following":                rest("GET", of+"/following", nil),
-		"users_api_limit_status":                   rest("GET", of+"/status", nil),
-		"users_api_limit_ssh_keys":                 rest("GET", of+"/keys", nil),
-		"users_api_limit_ssh_key":                  rest("GET", of+"/keys/1", nil),
-		"users_api_limit_gpg_keys":                 rest("GET", of+"/gpg_keys", nil),
-		"users_api_limit_gpg_key":                  rest("GET", of+"/gpg_keys/1", nil),
-		"members_delete_limit":                     rest("DELETE", at+"/members/999", nil),
-		"project_import_limit":                     rest("POST", "/projects", obj{"name": "x%d", "import_url": "ftp://x"}),
+		"projects_api_rate_limit_unauthenticated": {
+			"REST":  w.with("", "GET", "/projects", nil),
+			"pages": w.whole("", "/explore/projects"),
+		},
+		"projects_api_limit": {
+			"REST":    w.with("ann", "GET", "/projects", nil),
+			"GraphQL": w.graphQL("{ projects { nodes { id } } }"),
+			"pages":   w.whole("ann", "/explore/projects"),
+		},
+		"project_api_limit":                rest("GET", at, nil),
+		"project_members_api_limit":        rest("GET", at+"/members", nil),
+		"project_invited_groups_api_limit": rest("GET", at+"/invited_groups", nil),
+		"groups_api_limit": {
+			"REST":    w.with("ann", "GET", "/groups", nil),
+			"GraphQL": w.graphQL("{ groups { nodes { id } } }"),
+		},
+		"group_api_limit":                     rest("GET", w.group, nil),
+		"group_projects_api_limit":            rest("GET", w.group+"/projects", nil),
+		"group_shared_groups_api_limit":       rest("GET", w.group+"/groups/shared", nil),
+		"group_invited_groups_api_limit":      rest("GET", w.group+"/invited_groups", nil),
+		"group_archive_unarchive_api_limit":   rest("POST", w.group+"/unarchive", nil),
+		"user_projects_api_limit":             rest("GET", of+"/projects", nil),
+		"user_starred_projects_api_limit":     rest("GET", of+"/starred_projects", nil),
+		"user_contributed_projects_api_limit": rest("GET", of+"/contributed_projects", nil),
+		"users_api_limit_followers":           rest("GET", of+"/followers", nil),
+		"users_api_limit_following":           rest("GET", of+"/following", nil),
+		"users_api_limit_status":              rest("GET", of+"/status", nil),
+		"users_api_limit_ssh_keys":            rest("GET", of+"/keys", nil),
+		"users_api_limit_ssh_key":             rest("GET", of+"/keys/1", nil),
+		"users_api_limit_gpg_keys":            rest("GET", of+"/gpg_keys", nil),
+		"users_api_limit_gpg_key":             rest("GET", of+"/gpg_keys/1", nil),
+		"members_delete_limit":                rest("DELETE", at+"/members/999", nil),
+		"project_import_limit":                rest("POST", "/projects", obj{"name": "x%d", "import_url": "ftp://x"}),
 		"project_jobs_api_rate_limit": {
 			"REST":    w.with("ann", "GET", at+"/jobs", nil),
 			"GraphQL": w.graphQL(`{ project(fullPath: "yard/crane") { jobs { nodes { id } } } }`),
@@ -277,15 +308,20 @@ func (w *limitsWorld) operations() map[string]map[string]limitedCall {
 			text, _ := w.ssh("git-upload-pack 'root/app.git'")
 			return strings.Contains(text, "done too many times"), text
 		}},
+		"user_sign_in_limit": {
+			"pages":             w.signIn("ann", annPassword, "198.51.100.9", http.StatusTooManyRequests),
+			"another address":   w.elsewhere("ann", annPassword),
+			"a name of no user": w.elsewhere("nobody", annPassword),
+		},
 		"git_failed_authentication_limit": {
 			"git over HTTP": w.git("ann", "wrong", "198.51.100.7", http.StatusForbidden),
-			"pages":         w.signIn("ann", "wrong", "198.51.100.8"),
+			"pages":         w.signIn("ann", "wrong", "198.51.100.8", http.StatusForbidden),
 		},
 	}
 }
 
 // signIn signs on with a form from an address. A wrong password is refused with 422, an address that is shut out with 403.
-func (w *limitsWorld) signIn(user, password, address string) limitedCall {
+func (w *limitsWorld) signIn(user, password, address string, refusal int) limitedCall {
 	return func(t *testing.T) (bool, string) {
 		ask := func(method string, form url.Values, cookies []*http.Cookie) *httptest.ResponseRecorder {
 			r := httptest.NewRequestWithContext(t.Context(), method, "/users/sign_in", strings.NewReader(form.Encode()))
@@ -306,7 +342,15 @@ func (w *limitsWorld) signIn(user, password, address string) limitedCall {
 			t.Fatalf("no form: %d %s", page.Code, page.Body)
 		}
 		a := ask("POST", url.Values{"authenticity_token": {token[1]}, "user[login]": {user}, "user[password]": {password}}, page.Result().Cookies())
-		return a.Code == http.StatusForbidden, fmt.Sprintf("%d %s", a.Code, a.Body)
+		return a.Code == refusal, fmt.Sprintf("%d %s", a.Code, a.Body)
+	}
+}
+
+// elsewhere is signIn from another address each time.
+func (w *limitsWorld) elsewhere(user, password string) limitedCall {
+	return func(t *testing.T) (bool, string) {
+		w.n++
+		return w.signIn(user, password, fmt.Sprintf("203.0.113.%d", w.n%250+1), http.StatusTooManyRequests)(t)
 	}
 }
 

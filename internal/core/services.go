@@ -295,7 +295,7 @@ func (s *Services) code(c *check, d Deps) {
 	labels := externalauth.New(need(c, externalauth.Deps{DB: d.DB, Settings: s.Settings, Accounts: s.Accounts, Outbound: outbound, Now: d.Now, Log: d.Log}))
 	s.Policy.External = labels
 	s.Projects = project.New(need(c, project.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Attributes: s.Attributes, Namespaces: s.Namespaces, Settings: s.Settings, Now: d.Now,
+		Limits: s.Limits, DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Attributes: s.Attributes, Namespaces: s.Namespaces, Settings: s.Settings, Now: d.Now,
 		Jobs: d.Jobs, Outbound: outbound, Box: d.Box,
 	}))
 	s.DeployKeys = deploykey.New(need(c, deploykey.Deps{
@@ -371,7 +371,7 @@ func (s *Services) planning(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Issues: s.Issues, Projects: s.Projects, Uploads: s.Uploads, Now: d.Now,
 	}))
 	s.MergeRequests = mergerequest.New(need(c, mergerequest.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Protections: s.Protections, Repos: s.Repos,
+		Limits: s.Limits, DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Protections: s.Protections, Repos: s.Repos,
 		Labels: s.Labels, Milestones: s.Milestones, Issues: s.Issues, Times: s.Times, CI: s.CI, References: s.References, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Approvals = approval.New(need(c, approval.Deps{
@@ -385,7 +385,7 @@ func (s *Services) planning(c *check, d Deps) {
 		Repos: s.Repos, References: s.References, Now: d.Now,
 	}))
 	s.Epics = epic.New(need(c, epic.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Issues: s.Issues, Projects: s.Projects, Namespaces: s.Namespaces,
+		Limits: s.Limits, DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Issues: s.Issues, Projects: s.Projects, Namespaces: s.Namespaces,
 		Now: d.Now, URLs: s.URLs,
 	}))
 }
@@ -439,7 +439,7 @@ func (s *Services) talk(c *check, d Deps) {
 // finding builds what only reads.
 func (s *Services) finding(c *check, d Deps) {
 	s.Search = search.New(need(c, search.Deps{
-		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests,
+		Limits: s.Limits, DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, MergeRequests: s.MergeRequests,
 		Milestones: s.Milestones, Notes: s.Notes, Snippets: s.Snippets, Wikis: s.Wikis, Repos: s.Repos,
 		Kinds: s.Kinds,
 	}))

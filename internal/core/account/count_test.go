@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/account/accounttest"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 )
 
@@ -23,7 +24,8 @@ func TestService_Count(t *testing.T) {
 		h := accounttest.New(t, d)
 		_, mona := h.User("mona")
 		projects := project.New(project.Deps{
-			DB: d, Policy: h.Policy, Bus: &event.Bus{}, Namespaces: h.Namespaces, Settings: h.Settings, Now: h.Now,
+			Limits: &limit.Service{},
+			DB:     d, Policy: h.Policy, Bus: &event.Bus{}, Namespaces: h.Namespaces, Settings: h.Settings, Now: h.Now,
 			Jobs: job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 		})
 		projects.Connect(coretest.Above(project.Above{}))

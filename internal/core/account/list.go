@@ -58,8 +58,8 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 		return none, errs.Denied("")
 	case f.Search != nil && strings.TrimSpace(*f.Search) == "":
 		return none, nil
-	case f.Search != nil && strings.Contains(*f.Search, "@"):
-		if err := s.Limits.Check(limit.UserEmails, as); err != nil {
+	case f.Search != nil:
+		if err := s.countSearch(as, *f.Search); err != nil {
 			return none, err
 		}
 	}
@@ -79,6 +79,16 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 		return none, fmt.Errorf("list users: %w", err)
 	}
 	return page.Pointers(list), nil
+}
+
+// countSearch counts a search, and one for an email address as such.
+func (s *Service) countSearch(as authz.Actor, text string) error {
+	if strings.Contains(text, "@") {
+		if err := s.Limits.Check(limit.UserEmails, as); err != nil {
+			return err
+		}
+	}
+	return s.Limits.Check(limit.Search, as)
 }
 
 // texts are searched.

@@ -20,6 +20,9 @@ const CodePasswordExpired errs.Code = "password_expired"
 // Forbidden with CodePasswordExpired. begin stores the session, in the transaction that
 // locks the account: a password that changes meanwhile ends it, or refuses the sign-on.
 func (s *Service) SignOn(ctx context.Context, login, password, address string, begin func(ctx context.Context, as authz.Actor) error) error {
+	if err := s.Limits.SignIn(db.Fold(login)); err != nil {
+		return err
+	}
 	who, err := s.prove(ctx, login, password, address)
 	if err != nil {
 		return err
@@ -84,6 +87,9 @@ func (s *Service) reactivate(ctx context.Context, who attempt) error {
 // is wrong with the new one is Invalid with a map; name and current password are judged as
 // AuthenticatePassword does.
 func (s *Service) ChangePassword(ctx context.Context, login, current, password, from string) error {
+	if err := s.Limits.SignIn(db.Fold(login)); err != nil {
+		return err
+	}
 	who, err := s.prove(ctx, login, current, from)
 	if err != nil {
 		return err

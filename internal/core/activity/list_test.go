@@ -31,7 +31,7 @@ func TestRecorder_List(t *testing.T) {
 		ctx := context.Background()
 		w := coretest.New(t, d)
 		issues := issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Now: w.Now})
-		requests := mergerequest.New(mergerequest.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""), Now: w.Now})
+		requests := mergerequest.New(mergerequest.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""), Now: w.Now})
 		r := activity.New(activity.Deps{DB: d, Policy: w.Policy, Notes: note.New(note.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy}), Kinds: noteable.Collect(issues, requests), Settings: setting.New(d, w.Now), Now: w.Now})
 		group := w.Group("team", authz.Public, 0)
 		open := w.Project("team/open", authz.Public, group)

@@ -60,7 +60,8 @@ func newAudited(b *testing.B, d *db.DB, reactions ...func(w *coretest.World, bus
 		Places: a.spaces, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""), Jobs: jobs,
 	})
 	a.projects = project.New(project.Deps{
-		DB: d, Policy: w.Policy, Bus: bus, Accounts: a.accounts, Attributes: attributes, Namespaces: a.spaces, Settings: settings, Now: w.Now, Jobs: jobs, Box: box,
+		Limits: &limit.Service{},
+		DB:     d, Policy: w.Policy, Bus: bus, Accounts: a.accounts, Attributes: attributes, Namespaces: a.spaces, Settings: settings, Now: w.Now, Jobs: jobs, Box: box,
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }},
 	})
 	a.projects.Connect(coretest.Above(project.Above{}))

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 )
 
@@ -42,7 +43,7 @@ func New(t testing.TB, d *db.DB) *World {
 		t.Fatal(err)
 	}
 	w.Policy = authz.New(d, w.Now)
-	w.Projects = project.New(project.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+	w.Projects = project.New(project.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	w.Projects.Connect(Above(project.Above{}))
 	return w
 }

@@ -32,7 +32,8 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	places := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
 	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	w.epics = epic.New(epic.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Projects: w.Projects, Namespaces: places, Now: w.Now,
+		Limits: &limit.Service{},
+		DB:     d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Projects: w.Projects, Namespaces: places, Now: w.Now,
 		Issues: issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Projects: w.Projects, Now: w.Now}),
 	})
 	w.rita, w.gus = w.User("rita"), w.User("gus")

@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 )
 
@@ -88,6 +89,11 @@ func (s *Service) Items(ctx context.Context, as authz.Actor, in authz.Place, g *
 		epics.OrderBy, epics.Asc, epics.Range = f.OrderBy, f.Asc, f.Range
 		list, err := s.List(ctx, as, g, epics)
 		return page.Map(list, func(e *Epic) Item { return Item{Epic: e} }), err
+	}
+	if f.Issues.Search != "" || f.Epics.Search != "" {
+		if err := s.Limits.Check(limit.Search, as); err != nil {
+			return page.None[Item](f.Range), err
+		}
 	}
 	list, err := s.mixed(ctx, as, in, g, f)
 	if err != nil {

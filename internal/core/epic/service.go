@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/change"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -29,6 +30,7 @@ type Deps struct {
 	Issues     *issue.Service
 	Projects   *project.Service
 	Namespaces *namespace.Service
+	Limits     *limit.Service
 	Now        func() time.Time
 	URLs       *weburl.Site
 }
@@ -57,6 +59,11 @@ func New(d Deps) *Service {
 func (s *Service) List(ctx context.Context, as authz.Actor, g *namespace.Group, f Filter) (page.Page[Epic], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
 		return page.Page[Epic]{}, err
+	}
+	if f.Search != "" {
+		if err := s.Limits.Check(limit.Search, as); err != nil {
+			return page.Page[Epic]{}, err
+		}
 	}
 	list, err := s.list(ctx, as, g, f)
 	if err != nil {

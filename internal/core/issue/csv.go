@@ -46,6 +46,9 @@ func (s *Service) Export(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.Policy.Require(ctx, as, authz.ReadIssue, p.Subject()); err != nil {
 		return err
 	}
+	if err := s.countSearch(as, f); err != nil {
+		return err
+	}
 	out := &counter{to: to}
 	w := csv.NewWriter(out)
 	if err := w.Write(header); err != nil {
@@ -53,9 +56,9 @@ func (s *Service) Export(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	f.OrderBy, f.Asc, f.Range = "", false, page.Range{Limit: 100, Keyset: true}
 	for rows := 0; rows < maxExported; {
-		list, err := s.List(ctx, as, p.Place(), f)
+		list, err := s.list(ctx, as, p.Place(), f)
 		if err != nil {
-			return err
+			return fmt.Errorf("export issues: %w", err)
 		}
 		if err := s.exportPage(ctx, w, out, p, people, list.Items); err != nil {
 			return fmt.Errorf("export issues: %w", err)

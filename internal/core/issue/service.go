@@ -99,11 +99,22 @@ func (s *Service) List(ctx context.Context, as authz.Actor, in authz.Place, f Fi
 	if err := s.require(ctx, as, in); err != nil {
 		return page.Page[Issue]{}, err
 	}
+	if err := s.countSearch(as, f); err != nil {
+		return page.Page[Issue]{}, err
+	}
 	issues, err := s.list(ctx, as, in, f)
 	if err != nil {
 		return issues, fmt.Errorf("list issues: %w", err)
 	}
 	return issues, nil
+}
+
+// countSearch counts a list that is searched.
+func (s *Service) countSearch(as authz.Actor, f Filter) error {
+	if f.Search == "" {
+		return nil
+	}
+	return s.Limits.Check(limit.Search, as)
 }
 
 // Statistics counts the issues of a place that the actor may read by state; the state of

@@ -60,6 +60,7 @@ const (
 	JobRequests         Class = "runner_jobs_request_api"        // token of a runner
 	JobEndpoints        Class = "runner_jobs_api"                // token of a job
 	JobLogs             Class = "runner_jobs_patch_trace_api"    // token of a job
+	SignIn              Class = "user_sign_in"                   // name of a user, from wherever it comes
 )
 
 const (
@@ -162,6 +163,7 @@ var rules = map[Class]rule{
 	JobRequests:         per(minute, func(s *setting.Settings) int { return s.RunnerJobsRequestAPILimit }).together(),
 	JobEndpoints:        per(minute, func(s *setting.Settings) int { return s.RunnerJobsEndpointsAPILimit }).together(),
 	JobLogs:             per(minute, func(s *setting.Settings) int { return s.RunnerJobsPatchTraceAPILimit }).together(),
+	SignIn:              per(longer, func(s *setting.Settings) int { return s.UserSignInLimit }).together(),
 }
 
 func choose(first bool, a, b int) int {

@@ -5,6 +5,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/ratelimit"
+	"tenon/internal/core/authz"
 )
 
 // Who fails too often to sign on for git stays out for a while.
@@ -41,4 +42,13 @@ func (s *Service) GitBanned(address string) bool {
 func (s *Service) RefuseGit() error {
 	s.Refused(gitFailures)
 	return errs.Denied("Too many failed sign-ons came from your address. Use an access token, or try again in an hour.")
+}
+
+// maxName is how many bytes of a name are counted: users have shorter ones.
+const maxName = 255
+
+// SignIn counts that a password is tried on a page with a folded name, whichever address it comes from. A name counts as it was given, so that the
+// answer tells neither whether it is a user's nor whose email address it is. Programs such as git, which sign on with each request, are not counted.
+func (s *Service) SignIn(name string) error {
+	return s.CheckIn(SignIn, authz.Actor{}, 0, name[:min(len(name), maxName)])
 }

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/filter"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -83,6 +84,11 @@ var orders = rows.Orders(latest, page.Orders{
 func (s *Service) List(ctx context.Context, as authz.Actor, in authz.Place, f Filter) (page.Page[*MergeRequest], error) {
 	if err := s.require(ctx, as, in); err != nil {
 		return page.Page[*MergeRequest]{}, err
+	}
+	if f.Search != "" {
+		if err := s.Limits.Check(limit.Search, as); err != nil {
+			return page.Page[*MergeRequest]{}, err
+		}
 	}
 	if p := project.Of(in); p != nil {
 		return s.listWithin(ctx, as, p, f)

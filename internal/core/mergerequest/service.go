@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
@@ -42,6 +43,7 @@ type Deps struct {
 	Log         *slog.Logger
 	Now         func() time.Time
 	URLs        *weburl.Site // is in commit messages
+	Limits      *limit.Service
 }
 
 // Service reads, changes and merges merge requests. It is safe for concurrent use.

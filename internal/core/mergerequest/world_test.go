@@ -87,7 +87,8 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		PushRules: pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Protections: w.protections,
 	})
 	w.deps = mergerequest.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Protections: w.protections, Repos: w.repos,
+		Limits: &limit.Service{},
+		DB:     d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Protections: w.protections, Repos: w.repos,
 		Labels:     label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
 		Milestones: milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Settings: settings, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
+	"tenon/internal/core/limit"
 )
 
 // Group is one group with its place and, where it was read for an actor, that actor's
@@ -210,6 +211,7 @@ type GroupFilter struct {
 	OrderBy        string            // name, path, id, similarity; "" is name
 	Desc           bool
 	WithinBatch    []ID // where not nil, only these
+	Part           bool // of an answer about something else, so that it is not counted as a list of groups
 	Levels         bool // read the actor's level in each
 	page.Range
 }
@@ -242,6 +244,16 @@ func (f GroupFilter) order() page.Order {
 	return groupOrders.By(f.OrderBy)
 }
 
+// everywhere reports whether the filter is of a list of the groups of the instance.
+func (f *GroupFilter) everywhere() bool {
+	for _, place := range []*ID{f.Parent, f.Ancestor, f.SharedWith, f.InvitedTo, f.NotInvited, f.Above, f.NotAbove, f.But} {
+		if place != nil {
+			return false
+		}
+	}
+	return !f.Part && f.WithinBatch == nil && f.DirectOf == 0 && f.Receiver == 0
+}
+
 // List returns the groups that the actor may see.
 func (s *Service) List(ctx context.Context, as authz.Actor, f GroupFilter) (page.Page[Group], error) {
 	if err := s.Policy.Require(ctx, as, authz.ListGroups, authz.Subject{}); err != nil {
@@ -249,6 +261,11 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f GroupFilter) (page
 	}
 	if f.Search != "" && f.Parent == nil {
 		if err := s.Settings.Searchable(as.SignedIn() || as.Admin); err != nil {
+			return page.Page[Group]{}, err
+		}
+	}
+	if f.everywhere() {
+		if err := s.Limits.Check(limit.GroupsList, as); err != nil {
 			return page.Page[Group]{}, err
 		}
 	}

@@ -77,7 +77,7 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 	urls := weburl.New(&url.URL{Scheme: "https", Host: "code.example.com"}, "")
 	f.labels = label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	f.issues = issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: f.labels, URLs: urls, Now: w.Now})
-	requests := mergerequest.New(mergerequest.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: f.labels, URLs: urls, Now: w.Now})
+	requests := mergerequest.New(mergerequest.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: f.labels, URLs: urls, Now: w.Now})
 	jobs := job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 		if m, ok := args.(notify.Mailing); ok { // as it comes back from the queue
 			text, err := json.Marshal(m)
@@ -93,7 +93,7 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 	things := noteable.Collect(f.issues, requests)
 	f.subs = subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: f.labels, Kinds: things, Now: w.Now})
 	places := namespace.New(namespace.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
-	f.epics = epic.New(epic.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: f.labels, Issues: f.issues, Projects: w.Projects, Namespaces: places, URLs: urls, Now: w.Now})
+	f.epics = epic.New(epic.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Labels: f.labels, Issues: f.issues, Projects: w.Projects, Namespaces: places, URLs: urls, Now: w.Now})
 	f.issues.Connect(issue.Above{Commands: alonetest.Commands{}})
 	f.epics.Connect(epic.Above{Commands: alonetest.Commands{}})
 	things.Add(f.epics)

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 )
 
@@ -56,9 +57,15 @@ type Filter struct {
 	ActiveBefore     *time.Time
 	UpdatedAfter     *time.Time
 	UpdatedBefore    *time.Time
+	Part             bool   // of an answer about something else, so that it is not counted as a list of projects
 	OrderBy          string // a key of orders or sizeOrders, similarity, or filter.ByRelevance, its form for any number of rows; "" is created_at
 	Asc              bool
 	page.Range
+}
+
+// everywhere reports whether the filter is of a list of the projects of the instance.
+func (f *Filter) everywhere() bool {
+	return !f.Part && f.Parent == nil && f.StarredBy == 0 && f.ContributedBy == 0 && f.ForkedFrom == 0 && f.IDs == nil && f.Paths == nil
 }
 
 // orders are the orders of a list. Created_at is the order of the ids.
@@ -120,6 +127,11 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	}
 	if f.Search != "" && f.Parent == nil {
 		if err := s.Settings.Searchable(as.SignedIn() || as.Admin); err != nil {
+			return none, err
+		}
+	}
+	if f.everywhere() {
+		if err := s.Limits.Check(limit.ProjectsList, as); err != nil {
 			return none, err
 		}
 	}

@@ -61,7 +61,8 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 			Limits: &limit.Service{}, DB: d, Policy: policy, Bus: f.bus, Settings: f.settings, Places: f.spaces, Now: now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "example.com"}, ""),
 		})
 		f.Service = project.New(project.Deps{
-			DB: d, Policy: policy, Bus: f.bus, Accounts: f.accounts, Namespaces: f.spaces, Settings: f.settings, Now: now,
+			Limits: &limit.Service{},
+			DB:     d, Policy: policy, Bus: f.bus, Accounts: f.accounts, Namespaces: f.spaces, Settings: f.settings, Now: now,
 			Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 				f.mu.Lock()
 				defer f.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
 )
@@ -60,6 +61,7 @@ type Deps struct {
 	Outbound   *safehttp.Dialer // checks addresses to import from
 	Box        *secret.Box      // seals the credentials of imports until they run
 	Imports    ImportCaps
+	Limits     *limit.Service
 }
 
 // Service reads and changes projects.

@@ -55,7 +55,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 			Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: w.labels, Milestones: w.milestones, URLs: urls, Now: w.Now,
 			Iterations: iteration.New(iteration.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
 		})
-		w.requests = mergerequest.New(mergerequest.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: w.labels, Milestones: w.milestones, URLs: urls, Now: w.Now})
+		w.requests = mergerequest.New(mergerequest.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: w.labels, Milestones: w.milestones, URLs: urls, Now: w.Now})
 		notes := note.New(note.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now, Kinds: noteable.Collect(w.issues)})
 		w.events = resourceevent.New(resourceevent.Deps{DB: d, Policy: w.Policy, Notes: notes, MergeRequests: w.requests})
 		w.events.Subscribe(w.Bus)

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/filter"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/note"
@@ -88,6 +89,7 @@ type Deps struct {
 	Snippets      *snippet.Service
 	Wikis         *wiki.Service
 	Repos         *repo.Service
+	Limits        *limit.Service
 
 	Kinds *noteable.Kinds // whose comments are searched; those on commits are anyway
 }
@@ -108,8 +110,18 @@ func (s *Service) require(ctx context.Context, as authz.Actor, at authz.Place, s
 	if err := s.Policy.Require(ctx, as, authz.Search, authz.Subject{}); err != nil {
 		return true, err
 	}
-	return len(q.terms()) == 0, check(at, scope)
+	if err := check(at, scope); err != nil {
+		return true, err
+	}
+	blank = len(q.terms()) == 0
+	if blank || slices.Contains(counting, scope) {
+		return blank, nil
+	}
+	return false, s.Limits.Check(limit.Search, as)
 }
+
+// counting are the scopes whose lists count that they are searched.
+var counting = []Scope{Issues, MergeRequests, Users}
 
 // open returns the empty page in place of a refusal: a place has nothing of a kind that the actor
 // may not read there.
@@ -126,7 +138,7 @@ func (s *Service) Projects(ctx context.Context, as authz.Actor, at authz.Place, 
 	if blank || err != nil {
 		return page.None[*project.Project](q.Range), err
 	}
-	f := project.Filter{Search: q.Text, OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range}
+	f := project.Filter{Search: q.Text, Part: true, OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range}
 	if at.Group {
 		f.Parent, f.Subgroups = &at.Namespace, true
 	}

@@ -44,7 +44,7 @@ func TestService_Notes(t *testing.T) {
 			Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Awards: award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Now: w.Now,
 			Kinds: noteable.Collect(issues),
 		})
-		s := search.New(search.Deps{DB: d, Policy: w.Policy, Notes: notes, Kinds: noteable.Collect(issues)})
+		s := search.New(search.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Notes: notes, Kinds: noteable.Collect(issues)})
 		owner, guest := w.User("owner"), w.User("guest")
 		id := w.Project("team/app", authz.Public, w.Group("team", authz.Public, 0))
 		w.Join(id, owner, authz.Owner)
@@ -180,7 +180,7 @@ func TestService_Notes_sight(t *testing.T) {
 		milestones := milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 		issues := issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Milestones: milestones, Now: w.Now})
 		notes := note.New(note.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
-		s := search.New(search.Deps{DB: d, Policy: w.Policy, Notes: notes, Milestones: milestones, Kinds: noteable.Collect(issues)})
+		s := search.New(search.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Notes: notes, Milestones: milestones, Kinds: noteable.Collect(issues)})
 		people := map[string]authz.Actor{"root": w.Admin("root")}
 		for _, name := range []string{"guest", "planner", "author", "stranger"} {
 			people[name] = w.User(name)

@@ -54,14 +54,14 @@ func setUp(t *testing.T, d *db.DB) *fixture {
 	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	f.issues = issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""), Now: w.Now})
 	f.issues.Connect(issue.Above{Commands: alonetest.Commands{}})
-	requests := mergerequest.New(mergerequest.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""), Now: w.Now})
+	requests := mergerequest.New(mergerequest.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""), Now: w.Now})
 	f.awards = award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	f.notes = note.New(note.Deps{
 		Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Awards: f.awards, Now: w.Now,
 		Jobs:  job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 		Kinds: noteable.Collect(f.issues),
 	})
-	things := noteable.Collect(f.issues, requests, epic.New(epic.Deps{DB: d, Policy: w.Policy}))
+	things := noteable.Collect(f.issues, requests, epic.New(epic.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy}))
 	f.subs = subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Kinds: things, Now: w.Now})
 	f.todos = todo.New(todo.Deps{
 		DB: d, Policy: w.Policy, Subscriptions: f.subs, Texts: reference.NewReader(weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")), Kinds: things, Now: w.Now,

@@ -16,7 +16,7 @@ var _ = Resource("groups", (*Server).groupRoutes)
 
 func (s *Server) groupRoutes() []*api.Route {
 	return api.Scoped(nil,
-		api.Get("/groups", s.listGroups).Doc("List groups").Needs(authz.ListGroups).Public().Rate(limit.GroupsList),
+		api.Get("/groups", s.listGroups).Doc("List groups").Needs(authz.ListGroups).Public(),
 		api.Post("/groups", s.createGroup).Doc("Create a group").Needs(authz.CreateTopGroup, authz.CreateSubgroup),
 		api.Get("/groups/:id", s.getGroup).Doc("Get a group").Needs(authz.ReadGroup).Public().Rate(limit.GroupGet).DeprecatedWith("with_projects"),
 		api.Put("/groups/:id", s.updateGroup).Timed().Doc("Update a group").Needs(authz.AdminGroup),

@@ -8,7 +8,6 @@ import (
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
-	"tenon/internal/core/limit"
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
@@ -18,7 +17,7 @@ var _ = Resource("issues", (*Server).issueCSVRoutes)
 func (s *Server) issueCSVRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects/:id/issues/export_csv", s.exportIssues).Doc("Export issues of a project as CSV").Public().
-			Needs(authz.ReadIssue).RateIf("search", limit.Search),
+			Needs(authz.ReadIssue),
 		api.Post("/projects/:id/issues/import_csv", s.importIssues).Doc("Import issues from a CSV file").
 			Needs(authz.ImportIssues, authz.CreateIssue),
 	)

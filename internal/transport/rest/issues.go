@@ -8,7 +8,6 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
@@ -19,12 +18,12 @@ var _ = Resource("issues", (*Server).issueRoutes)
 func (s *Server) issueRoutes() []*api.Route {
 	const path = "/projects/:id/issues"
 	return api.Scoped(nil,
-		api.Get("/issues", s.allIssues).Doc("List issues").Needs(authz.ListOwnIssues).RateIf("search", limit.Search),
+		api.Get("/issues", s.allIssues).Doc("List issues").Needs(authz.ListOwnIssues),
 		api.Get("/issues/:id", s.anyIssue).Doc("Get an issue by its ID").Needs(authz.ReadAnyIssue),
 		api.Get("/issues_statistics", s.allIssueStatistics).Doc("Get issue statistics").Needs(authz.ListOwnIssues),
-		api.Get("/groups/:id/issues", s.groupIssues).Doc("List issues of a group").Public().Needs(authz.ReadGroup).RateIf("search", limit.Search),
+		api.Get("/groups/:id/issues", s.groupIssues).Doc("List issues of a group").Public().Needs(authz.ReadGroup),
 		api.Get("/groups/:id/issues_statistics", s.groupIssueStatistics).Doc("Get issue statistics of a group").Public().Needs(authz.ReadGroup),
-		api.Get(path, s.projectIssues).Doc("List issues of a project").Public().Needs(authz.ReadIssue).RateIf("search", limit.Search),
+		api.Get(path, s.projectIssues).Doc("List issues of a project").Public().Needs(authz.ReadIssue),
 		api.Get("/projects/:id/issues_statistics", s.projectIssueStatistics).Doc("Get issue statistics of a project").Public().Needs(authz.ReadIssue),
 		api.Get(path+"/:issue_iid", s.issue).Doc("Get an issue").Public().Needs(authz.ReadIssue),
 		api.Post(path, s.createIssue).Doc("Create an issue").Needs(authz.CreateIssue),

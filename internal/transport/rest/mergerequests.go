@@ -7,7 +7,6 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -21,9 +20,9 @@ var _ = Resource("merge_requests", (*Server).mergeRequestRoutes)
 func (s *Server) mergeRequestRoutes() []*api.Route {
 	const all, one = "/projects/:id/merge_requests", "/projects/:id/merge_requests/:merge_request_iid"
 	return api.Scoped(nil,
-		api.Get("/merge_requests", s.listAllRequests).Doc("List merge requests").Needs(authz.ListOwnMergeRequests).RateIf("search", limit.Search),
-		api.Get("/groups/:id/merge_requests", s.listGroupRequests).Doc("List the merge requests of a group").Needs(authz.ReadGroup).RateIf("search", limit.Search),
-		api.Get(all, s.listRequests).Doc("List the merge requests of a project").Needs(authz.ReadMergeRequest).RateIf("search", limit.Search),
+		api.Get("/merge_requests", s.listAllRequests).Doc("List merge requests").Needs(authz.ListOwnMergeRequests),
+		api.Get("/groups/:id/merge_requests", s.listGroupRequests).Doc("List the merge requests of a group").Needs(authz.ReadGroup),
+		api.Get(all, s.listRequests).Doc("List the merge requests of a project").Needs(authz.ReadMergeRequest),
 		api.Get(one, s.getRequest).Doc("Get a merge request").Needs(authz.ReadMergeRequest),
 		api.Post(all, s.createRequest).Doc("Create a merge request").Needs(authz.CreateMergeRequestFrom, authz.CreateMergeRequestIn),
 		api.Put(one, s.updateRequest).Timed().Doc("Update a merge request").Needs(authz.UpdateMergeRequest, authz.ReadMergeRequest),

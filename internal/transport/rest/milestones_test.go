@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 )
@@ -168,7 +169,7 @@ func TestMilestones_promote(t *testing.T) {
 			"title": "One", "title_fold": "one", "description_fold": "", "state": "opened", "milestone_id": 1, "base_sha": "", "start_sha": "", "head_sha": "",
 			"trial_result": "", "trial_source_sha": "", "trial_target_sha": "",
 		})
-		mergerequest.New(mergerequest.Deps{DB: d, Milestones: p.Milestones, URLs: p.URLs}).Subscribe(p.Bus)
+		mergerequest.New(mergerequest.Deps{Limits: &limit.Service{}, DB: d, Milestones: p.Milestones, URLs: p.URLs}).Subscribe(p.Bus)
 		p.want("root", "POST", appMilestones+"/99/promote", "", 404, `{"message":"404 Not found"}`)
 		got := p.do("root", "POST", appMilestones+"/1/promote", "")
 		made := got["id"]
@@ -225,7 +226,7 @@ func TestMilestones_transferred(t *testing.T) {
 			"trial_result": "", "trial_source_sha": "", "trial_target_sha": "",
 		})
 		moved := p.Find(p.users["root"], p.id)
-		requests := mergerequest.New(mergerequest.Deps{DB: d, Milestones: p.Milestones, URLs: p.URLs})
+		requests := mergerequest.New(mergerequest.Deps{Limits: &limit.Service{}, DB: d, Milestones: p.Milestones, URLs: p.URLs})
 		if err := d.InTx(t.Context(), func(ctx context.Context) error {
 			for _, query := range []string{
 				"UPDATE namespaces SET parent_id = ? WHERE id = ?",

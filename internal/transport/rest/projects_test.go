@@ -46,6 +46,7 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 		t.Fatal(err)
 	}
 	p.Projects = project.New(project.Deps{
+		Limits:   &limit.Service{},
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}, Box: box,
 		DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Attributes: p.Attributes, Namespaces: p.Namespaces,
 		Settings: p.Settings, Now: p.Now,

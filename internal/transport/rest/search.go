@@ -10,7 +10,6 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/note"
@@ -25,9 +24,9 @@ var _ = Resource("search", (*Server).searchRoutes)
 
 func (s *Server) searchRoutes() []*api.Route {
 	return api.Scoped(nil,
-		api.Get("/search", s.searchAll).Doc("Search across the instance").Needs(authz.Search, authz.ListOwnIssues).Rate(limit.Search),
-		api.Get("/groups/:id/search", s.searchGroup).Alias("/groups/:id/-/search").Doc("Search in a group").Needs(authz.Search, authz.ReadGroup).Rate(limit.Search),
-		api.Get("/projects/:id/search", s.searchProject).Alias("/projects/:id/-/search").Doc("Search in a project").Needs(authz.Search, authz.ReadIssue, authz.ReadMergeRequest, authz.ReadCode, authz.ReadWiki).Rate(limit.Search),
+		api.Get("/search", s.searchAll).Doc("Search across the instance").Needs(authz.Search, authz.ListOwnIssues),
+		api.Get("/groups/:id/search", s.searchGroup).Alias("/groups/:id/-/search").Doc("Search in a group").Needs(authz.Search, authz.ReadGroup),
+		api.Get("/projects/:id/search", s.searchProject).Alias("/projects/:id/-/search").Doc("Search in a project").Needs(authz.Search, authz.ReadIssue, authz.ReadMergeRequest, authz.ReadCode, authz.ReadWiki),
 	)
 }
 

@@ -63,7 +63,7 @@ func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenA
 		return out, err
 	}
 	least := authz.Level(p.MinLevel)
-	groups, err := s.Namespaces.List(ctx, as, namespace.GroupFilter{MinLevel: least, Levels: true, OrderBy: "id", Range: part})
+	groups, err := s.Namespaces.List(ctx, as, namespace.GroupFilter{MinLevel: least, Levels: true, Part: true, OrderBy: "id", Range: part})
 	if err != nil {
 		return out, err
 	}
@@ -74,7 +74,7 @@ func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenA
 			Visibility: g.Visibility.String(),
 		})
 	}
-	projects, err := s.Projects.List(ctx, as, project.Filter{MinLevel: least, Asc: true, Range: part})
+	projects, err := s.Projects.List(ctx, as, project.Filter{MinLevel: least, Part: true, Asc: true, Range: part})
 	if err != nil {
 		return out, err
 	}

@@ -17,7 +17,7 @@ func (s *Server) userRoutes() []*api.Route {
 	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user", s.currentUser).Doc("Get the current user").Needs(authz.ReadOwnUser),
 		api.Get("/user_counts", s.userCounts).Doc("Get the counts of open issues, merge requests and to-do items of the current user").Needs(authz.ReadOwnUser, authz.ReadOwnTodos),
-		api.Get("/users", s.listUsers).Doc("List users").Needs(authz.ListUsers).Public().RateIf("search", limit.Search),
+		api.Get("/users", s.listUsers).Doc("List users").Needs(authz.ListUsers).Public(),
 		api.Get("/users/:id", s.getUser).Doc("Get a user").Needs(authz.ReadUser).Public().Rate(limit.UsersByID),
 		api.Post("/users", s.createUser).Doc("Create a user").Needs(authz.AdminUsers),
 	), slices.Concat(s.userChangeRoutes(), s.userStatusRoutes(), s.userEmailRoutes(), s.userFollowRoutes(), s.userRecordRoutes())...)

@@ -84,8 +84,8 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	p.Todos = todo.New(todo.Deps{
 		DB: d, Policy: policy, Now: clock, Kinds: noteable.Collect(
 			issue.New(issue.Deps{Limits: &limit.Service{}, DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
-			mergerequest.New(mergerequest.Deps{DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
-			epic.New(epic.Deps{DB: d, Policy: policy}),
+			mergerequest.New(mergerequest.Deps{Limits: &limit.Service{}, DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
+			epic.New(epic.Deps{Limits: &limit.Service{}, DB: d, Policy: policy}),
 		),
 	})
 	p.GPGKeys = gpgkey.New(gpgkey.Deps{DB: d, Policy: policy, Bus: bus, Accounts: accounts, Now: clock})

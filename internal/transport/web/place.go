@@ -26,7 +26,7 @@ func (x *visit) getHome() (templ.Component, error) {
 		}
 		return x.goTo(*to)
 	}
-	f := project.Filter{OrderBy: "last_activity_at", Membership: x.as.SignedIn(), Range: page.Range{Limit: perPage, Uncounted: true}}
+	f := project.Filter{OrderBy: "last_activity_at", Part: true, Membership: x.as.SignedIn(), Range: page.Range{Limit: perPage, Uncounted: true}}
 	list, err := x.Projects.List(x.r.Context(), x.as, f)
 	if err != nil {
 		return nil, err

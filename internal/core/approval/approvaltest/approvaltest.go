@@ -70,7 +70,8 @@ func New(t *testing.T, d *db.DB) *World {
 	})
 	w.CI = ci.New(ci.Deps{Limits: &limit.Service{}, DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.Settings, Projects: w.Projects, Repos: w.Repos, Protections: w.Protections, Now: w.Now})
 	w.MergeRequests = mergerequest.New(mergerequest.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Projects: w.Projects, Protections: w.Protections, Repos: w.Repos,
+		Limits: &limit.Service{},
+		DB:     d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Projects: w.Projects, Protections: w.Protections, Repos: w.Repos,
 		Labels:     label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
 		Milestones: milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Settings: w.Settings, Log: log, Now: w.Now,
 		URLs: w.URLs, Jobs: job.EnqueuerFunc(w.Enqueue), CI: w.CI,
