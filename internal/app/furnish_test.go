@@ -191,6 +191,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	token := w.do("owner", "POST", path+"/deploy_tokens", map[string]any{"name": "ci", "scopes": []string{"read_repository"}})
 	w.do("owner", "POST", path+"/invitations", map[string]any{"email": common[":email"], "access_level": authz.Guest})
 	w.do("owner", "POST", path+"/share", map[string]any{"group_id": common[":group_id"], "group_access": authz.Guest})
+	w.do("owner", "PUT", path+"/integrations/asana", obj{"api_key": "s3cret-of-asana"})
 	w.do("owner", "POST", path+"/wikis", aPage())
 	p := &place{name: visibility, values: maps.Clone(common)}
 	maps.Copy(p.values, map[string]string{

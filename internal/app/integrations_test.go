@@ -27,6 +27,10 @@ func integrationSamples() map[string][]sample {
 			body.status = http.StatusBadRequest
 		}
 		out["PUT /projects/:id/integrations/"+k.Slug] = []sample{body}
+		if k.ProjectsOnly {
+			body.status = http.StatusBadRequest
+		}
+		out["PUT /groups/:id/integrations/"+k.Slug] = []sample{body}
 	}
 	for _, chat := range []string{"slack", "mattermost"} {
 		out["POST /projects/:id/integrations/"+chat+"_slash_commands/trigger"] = []sample{{body: obj{"token": "none"}, status: http.StatusNotFound}}
@@ -262,7 +266,7 @@ func (w *world) disabledIntegrations() {
 	now := db.At(w.now())
 	for _, k := range kind.All() {
 		w.exec(`INSERT INTO integrations (namespace_id, kind, active, events, properties, created_at, updated_at)
-			SELECT p.namespace_id, CAST(? AS TEXT), ?, '{}', '{}', ?, ? FROM projects p
+			SELECT p.namespace_id, CAST(? AS TEXT), ?, '{}', '{}', ?, ? FROM (SELECT namespace_id FROM projects UNION ALL SELECT namespace_id FROM groups) p
 			WHERE NOT EXISTS (SELECT 1 FROM integrations i WHERE i.namespace_id = p.namespace_id AND i.kind = ?)`, k.Slug, false, now, now, k.Slug)
 	}
 }

@@ -132,6 +132,7 @@ func unpaired() map[string]string {
 		}
 	}
 	for _, k := range kind.All() {
+		out["PUT /groups/:id/integrations/"+k.Slug] = "as for projects"
 		out["PUT /projects/:id/integrations/"+k.Slug] = "each request names what is required; core does the same for all kinds"
 	}
 	return out

@@ -27,6 +27,7 @@ import (
 // reach: of an event, or of all events that a package reacts to.
 var provedElsewhere = map[string]string{
 	"noteable.Deleted: notes":        "internal/app TestReactions_effects",
+	"inherited integrations":         "internal/core/integration TestService_inherit",
 	"hooks":                          "internal/core/hookevent TestService",
 	"pipelines":                      "internal/core/ci TestService_OnPushed",
 	"schedules":                      "internal/core/ci TestSchedules",

@@ -476,6 +476,8 @@ func samples() map[string][]sample {
 		"POST /projects/:id/merge_requests/:merge_request_iid/blocks":                                        {{body: obj{"blocking_merge_request_id": "=other merge request"}}},
 		"DELETE /projects/:id/merge_requests/:merge_request_iid/blocks/:block_id":                            {{}},
 		"GET /projects/:id/integrations/:slug":                                                               {{values: with{"slug": "asana"}}},
+		"GET /groups/:id/integrations/:slug":                                                                 {{values: with{"slug": "asana"}}},
+		"DELETE /groups/:id/integrations/:slug":                                                              {{values: with{"slug": "asana"}}},
 		"DELETE /projects/:id/integrations/:slug":                                                            {{values: with{"slug": "asana"}}},
 		"POST /projects/:id/external_status_checks":                                                          {{body: obj{"name": "new", "external_url": "https://checks.invalid/new"}}},
 		"PUT /projects/:id/external_status_checks/:check_id":                                                 {{body: obj{"name": "other"}}},

@@ -2,6 +2,8 @@ package clients
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,15 +14,20 @@ import (
 	"tenon/test/servertest"
 )
 
-// integrations sets up one integration of each kind that can be set up, the exclusive ones in turn.
+// integrations sets up one integration of each kind that can be set up, the exclusive ones in turn: of the project, and of its group.
 func (r *rich) integrations(t *testing.T) {
-	for _, k := range kind.All() {
-		if k.Unavailable != "" {
-			continue
-		}
-		path := "projects/" + number(r.project.ID) + "/integrations/" + k.Slug
-		raw[fields](t, r.root, http.MethodPut, path, integrationtest.Values(k, true))
-		if k.Class.Exclusive() && k.Slug != "youtrack" && k.Slug != "external-wiki" {
+	for place, kept := range map[string][]string{
+		"projects/" + number(r.project.ID): {"youtrack", "external-wiki"}, "groups/" + number(r.group.ID): {"jira", "external-wiki"},
+	} {
+		for _, k := range kind.All() {
+			if k.Unavailable != "" || k.ProjectsOnly && strings.HasPrefix(place, "groups") {
+				continue
+			}
+			path := place + "/integrations/" + k.Slug
+			raw[fields](t, r.root, http.MethodPut, path, integrationtest.Values(k, true))
+			if !k.Class.Exclusive() || slices.Contains(kept, k.Slug) {
+				continue
+			}
 			req, err := r.root.NewRequest(http.MethodDelete, path, nil, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -70,5 +77,29 @@ func TestIntegrations(t *testing.T) {
 		got(s.ann.Services.SetRedmineService(p, &gitlab.SetRedmineServiceOptions{
 			ProjectURL: new("https://r.example.com"), IssuesURL: new("https://r.example.com/:id"), NewIssueURL: new("https://r.example.com/new"),
 		})).must(t)
+
+		// A project of a group has the group's chat, until it has its own.
+		group := got(s.ann.Groups.CreateGroup(&gitlab.CreateGroupOptions{Name: new("Team"), Path: new("team")})).must(t).ID
+		raw[fields](t, s.ann, http.MethodPut, "groups/"+number(group)+"/integrations/telegram", fields{"token": "planted", "room": "@team"})
+		if team := got(s.ann.Integrations.GetGroupTelegramSettings(group)).must(t); team.Properties.Room != "@team" {
+			t.Errorf("chat of the group: %+v", team.Properties)
+		}
+		below := got(s.ann.Projects.CreateProject(&gitlab.CreateProjectOptions{Name: new("App"), NamespaceID: &group})).must(t).ID
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			list := got(s.ann.Services.ListServices(below)).must(t)
+			if len(list) == 1 && list[0].Slug == "telegram" {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("a new project inherits %+v", list)
+			}
+		}
+		got(s.ann.Services.SetTelegramService(below, &gitlab.SetTelegramServiceOptions{Token: new("planted"), Room: new("@app")})).must(t)
+		if mine := got(s.ann.Services.GetTelegramService(below)).must(t); mine.Properties.Room != "@app" {
+			t.Errorf("its own chat: %+v", mine.Properties)
+		}
+		if list := got(s.ann.Integrations.ListActiveGroupIntegrations(group, nil)).must(t); len(list) != 1 || list[0].Slug != "telegram" {
+			t.Errorf("integrations of the group: %+v", list)
+		}
 	})
 }

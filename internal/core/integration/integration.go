@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/job"
 	"tenon/internal/base/safehttp"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
@@ -80,6 +81,7 @@ type Deps struct {
 	Projects *project.Service
 	Outbound *safehttp.Dialer
 	Box      *secret.Box // seals secrets
+	Jobs     job.Enqueuer
 	Now      func() time.Time
 }
 

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/job"
 	"tenon/internal/base/safehttp"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
@@ -33,6 +34,7 @@ type world struct {
 	maintainer, developer, stranger authz.Actor
 	id                              project.ID
 	facts                           []change.Fact
+	jobs                            *job.Queue
 }
 
 // nowhere resolves no name.
@@ -55,8 +57,15 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	event.On(bus, "test", func(_ context.Context, e integration.Disabled) error { return w.hear(e) })
 	w.integrations = integration.New(integration.Deps{
 		DB: d, Policy: w.Policy, Projects: w.Projects, Bus: bus, Box: box, Now: w.Now,
+		Jobs:     job.EnqueuerFunc(func(ctx context.Context, a job.Args, o ...job.Option) error { return w.jobs.Enqueue(ctx, a, o...) }),
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return w.rules }, Resolver: nowhere{}},
 	})
+	var registry job.Registry
+	w.integrations.RegisterJobs(&registry)
+	if w.jobs, err = job.New(d, &registry, job.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	w.integrations.Subscribe(bus)
 	w.maintainer, w.developer, w.stranger = w.User("mia"), w.User("dev"), w.User("sam")
 	w.id = w.Project("team/shop", authz.Private, w.Group("team", authz.Private, 0))
 	w.Join(w.id, w.maintainer, authz.Maintainer)

@@ -53,9 +53,5 @@ func (s *Service) Load(ctx context.Context, at authz.NamespaceID, ids ...ID) ([]
 
 // Opened returns the settings of an integration of a place with those that are sealed, for what calls the other service.
 func (s *Service) Opened(i *Integration) (kind.Values, error) {
-	at := authz.Place{}
-	if i.NamespaceID != nil {
-		at.Namespace = *i.NamespaceID
-	}
-	return s.all(at, i)
+	return s.all(placeOf(i), i)
 }

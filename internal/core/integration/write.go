@@ -24,6 +24,7 @@ const (
 type Input struct {
 	Settings kind.Values     // nil removes a value; what is absent stays
 	Flags    map[string]bool // by name; what is absent stays
+	Inherit  bool            // have the settings of the nearest group above that has any, in place of these
 }
 
 // Set sets up an integration of a place with a kind, one of the catalogue, and activates it. Settings that break a rule are an error with CodeInvalid.
@@ -37,6 +38,8 @@ func (s *Service) Set(ctx context.Context, as authz.Actor, at authz.Place, slug 
 		return nil, missing()
 	case k.App:
 		return nil, errs.New(errs.Unprocessable, "You cannot create the "+k.Title+" integration from the API")
+	case k.ProjectsOnly && at.Group:
+		return nil, errs.Coded(errs.Invalid, CodeUnavailable, k.Title+" is not available for groups")
 	case k.Unavailable != "":
 		return nil, errs.Coded(errs.Invalid, CodeUnavailable, k.Unavailable)
 	}
@@ -46,12 +49,18 @@ func (s *Service) Set(ctx context.Context, as authz.Actor, at authz.Place, slug 
 		if err != nil {
 			return err
 		}
-		if before == nil {
+		switch {
+		case in.Inherit:
+			out, err = s.inheritNow(ctx, as, at, k, before)
+		case before == nil:
 			out, err = s.create(ctx, as, at, k, in)
+		default:
+			out, err = s.update(ctx, as, at, before, in)
+		}
+		if err != nil {
 			return err
 		}
-		out, err = s.update(ctx, as, at, before, in)
-		return err
+		return s.spread(ctx, at)
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "set up integration")
@@ -61,10 +70,26 @@ func (s *Service) Set(ctx context.Context, as authz.Actor, at authz.Place, slug 
 
 // lock makes changes of the integrations of a place wait for each other.
 func (s *Service) lock(ctx context.Context, at authz.Place, slug string) (*Integration, error) {
-	if err := s.DB.Lock(ctx, fmt.Sprintf("integrations of %d", at.Namespace)); err != nil {
+	if err := s.lockPlace(ctx, at); err != nil {
 		return nil, err
 	}
 	return s.find(ctx, at, slug)
+}
+
+func (s *Service) lockPlace(ctx context.Context, at authz.Place) error {
+	return s.DB.Lock(ctx, fmt.Sprintf("integrations of %d", at.Namespace))
+}
+
+// inheritNow is follow for a request.
+func (s *Service) inheritNow(ctx context.Context, as authz.Actor, at authz.Place, k *kind.Kind, before *Integration) (*Integration, error) {
+	out, err := s.follow(ctx, at, k, before)
+	if err != nil {
+		return nil, err
+	}
+	if before == nil {
+		return out, s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), at, out)})
+	}
+	return out, s.Bus.Publish(ctx, Updated{change.Between(as, s.Now(), at, before, out)})
 }
 
 func (s *Service) create(ctx context.Context, as authz.Actor, at authz.Place, k *kind.Kind, in Input) (*Integration, error) {
@@ -235,7 +260,10 @@ func (s *Service) Disable(ctx context.Context, as authz.Actor, at authz.Place, s
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.Bus.Publish(ctx, Disabled{change.Updated(as, s.Now(), at, &out)})
+		if err := s.Bus.Publish(ctx, Disabled{change.Updated(as, s.Now(), at, &out)}); err != nil {
+			return err
+		}
+		return s.spread(ctx, at)
 	})
 	return errs.Wrap(err, "disable integration")
 }

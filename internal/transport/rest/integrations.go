@@ -20,21 +20,30 @@ var _ = Resource("integrations", (*Server).integrationRoutes)
 // integrationRoutes has an endpoint for each kind that sets up an integration, because each takes other settings.
 func (s *Server) integrationRoutes() []*api.Route {
 	const all, old = "/projects/:id/integrations", "/projects/:id/services"
-	routes := []*api.Route{
-		api.Get(all, s.integrations).Alias(old).Doc("List the active integrations of a project").Needs(authz.ReadIntegrations),
-		api.Get(all+"/:slug", s.integration).Alias(old + "/:slug").Doc("Get an integration of a project").Needs(authz.ReadIntegrations),
-		api.Delete(all+"/:slug", s.disableIntegration).Alias(old + "/:slug").Timed().Doc("Disable an integration of a project").Needs(authz.AdminIntegrations),
-	}
+	routes := s.onPlanningPlaces("integrations", func(m mount) []*api.Route {
+		h := integrationHandlers{s.Integrations, m.place}
+		out := []*api.Route{
+			api.Get(m.path, h.list).Doc("List the active integrations of a " + m.noun).Needs(authz.ReadIntegrations),
+			api.Get(m.path+"/:slug", h.get).Doc("Get an integration of a " + m.noun).Needs(authz.ReadIntegrations),
+			api.Delete(m.path+"/:slug", h.disable).Timed().Doc("Disable an integration of a " + m.noun).Needs(authz.AdminIntegrations),
+		}
+		for _, k := range kind.All() {
+			set := func(ctx context.Context, as authz.Actor, p setIntegrationParams) (integrationEntity, error) {
+				return h.set(ctx, as, k, p)
+			}
+			out = append(out, api.Put(m.path+"/"+k.Slug, set).Takes(settingsShapeOf(k)).Timed().
+				Doc("Set up the integration "+k.Title+" for a "+m.noun).Needs(authz.AdminIntegrations))
+		}
+		if !m.group {
+			for _, r := range out {
+				r.Alias(old + strings.TrimPrefix(r.Info().Path, all))
+			}
+		}
+		return out
+	})
 	for _, chat := range []string{"slack", "mattermost"} {
 		path := "/" + chat + "_slash_commands/trigger"
 		routes = append(routes, api.Post(all+path, s.slashCommand).Alias(old+path).Public().Doc("Take a slash command; there is no integration that takes any yet"))
-	}
-	for _, k := range kind.All() {
-		set := func(ctx context.Context, as authz.Actor, p setIntegrationParams) (integrationEntity, error) {
-			return s.setIntegration(ctx, as, k, p)
-		}
-		routes = append(routes, api.Put(all+"/"+k.Slug, set).Alias(old+"/"+k.Slug).Takes(settingsShapeOf(k)).Timed().
-			Doc("Set up the integration "+k.Title+" for a project").Needs(authz.AdminIntegrations))
 	}
 	return api.Scoped(nil, routes...)
 }
@@ -138,16 +147,21 @@ func (integrationSlug) Values() []string {
 }
 
 type integrationPath struct {
-	projectPath
+	placePath
 	Slug integrationSlug `param:"slug" doc:"Kind of the integration"`
 }
 
-func (s *Server) integrations(ctx context.Context, as authz.Actor, in projectPath) ([]integrationItemEntity, error) {
-	p, err := s.Projects.Find(ctx, as, in.ID)
+type integrationHandlers struct {
+	integrations *integration.Service
+	at           placeFinder
+}
+
+func (h integrationHandlers) list(ctx context.Context, as authz.Actor, in placePath) ([]integrationItemEntity, error) {
+	at, err := h.at(ctx, as, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.Integrations.List(ctx, as, p.Place())
+	list, err := h.integrations.List(ctx, as, at)
 	if err != nil {
 		return nil, err
 	}
@@ -158,17 +172,20 @@ func (s *Server) integrations(ctx context.Context, as authz.Actor, in projectPat
 	return out, nil
 }
 
-func (s *Server) integration(ctx context.Context, as authz.Actor, in integrationPath) (integrationEntity, error) {
-	p, err := s.Projects.Find(ctx, as, in.ID)
+func (h integrationHandlers) get(ctx context.Context, as authz.Actor, in integrationPath) (integrationEntity, error) {
+	at, err := h.at(ctx, as, in.ID)
 	if err != nil {
 		return integrationEntity{}, err
 	}
-	found, err := s.Integrations.Find(ctx, as, p.Place(), string(in.Slug))
+	found, err := h.integrations.Find(ctx, as, at, string(in.Slug))
 	if err != nil {
 		return integrationEntity{}, err
 	}
 	return integrationEntity{newIntegrationItem(found), integrationProperties{found}}, nil
 }
+
+// inheritParam asks for the settings of a group above.
+const inheritParam = "use_inherited_settings"
 
 // setIntegrationParams are the settings and flags that a request sends.
 type setIntegrationParams struct {
@@ -177,7 +194,7 @@ type setIntegrationParams struct {
 }
 
 // Declare returns what all kinds take; settingsShapeOf adds what one takes.
-func (*setIntegrationParams) Declare() reflect.Type { return reflect.TypeFor[projectPath]() }
+func (*setIntegrationParams) Declare() reflect.Type { return reflect.TypeFor[placePath]() }
 
 type slashCommandParams struct {
 	projectPath
@@ -191,7 +208,7 @@ func (s *Server) slashCommand(context.Context, authz.Actor, slashCommandParams) 
 
 // settingsShapeOf declares a parameter for each setting and each flag of a kind.
 func settingsShapeOf(k *kind.Kind) reflect.Type {
-	fields := []reflect.StructField{{Name: "F0", Type: reflect.TypeFor[string](), Tag: `param:"id" doc:"ID or URL-encoded path of the project"`}}
+	fields := []reflect.StructField{{Name: "F0", Type: reflect.TypeFor[string](), Tag: `param:"id" doc:"ID or URL-encoded path of the {place}"`}}
 	add := func(t reflect.Type, tag string) {
 		fields = append(fields, reflect.StructField{Name: fmt.Sprint("F", len(fields)), Type: t, Tag: reflect.StructTag(tag)})
 	}
@@ -209,6 +226,7 @@ func settingsShapeOf(k *kind.Kind) reflect.Type {
 	for _, flag := range k.Events {
 		add(reflect.TypeFor[*bool](), fmt.Sprintf("param:%q doc:%q", flag, "Enable notifications for "+flag))
 	}
+	add(reflect.TypeFor[*bool](), `param:"`+inheritParam+`" doc:"Have the settings of the nearest group above that has this integration, in place of those sent"`)
 	return reflect.StructOf(fields)
 }
 
@@ -231,7 +249,9 @@ func (p *setIntegrationParams) Take(v reflect.Value) {
 	for i := 1; i < v.NumField(); i++ {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("param"), ",")
 		if flag, ok := v.Field(i).Interface().(*bool); ok {
-			if flag != nil {
+			if name == inheritParam {
+				p.input.Inherit = flag != nil && *flag
+			} else if flag != nil {
 				p.input.Flags[name] = *flag
 			}
 			continue
@@ -242,22 +262,22 @@ func (p *setIntegrationParams) Take(v reflect.Value) {
 	}
 }
 
-func (s *Server) setIntegration(ctx context.Context, as authz.Actor, k *kind.Kind, in setIntegrationParams) (integrationEntity, error) {
-	p, err := s.Projects.Find(ctx, as, in.id)
+func (h integrationHandlers) set(ctx context.Context, as authz.Actor, k *kind.Kind, in setIntegrationParams) (integrationEntity, error) {
+	at, err := h.at(ctx, as, in.id)
 	if err != nil {
 		return integrationEntity{}, err
 	}
-	set, err := s.Integrations.Set(ctx, as, p.Place(), k.Slug, in.input)
+	set, err := h.integrations.Set(ctx, as, at, k.Slug, in.input)
 	if err != nil {
 		return integrationEntity{}, err
 	}
 	return integrationEntity{newIntegrationItem(set), integrationProperties{set}}, nil
 }
 
-func (s *Server) disableIntegration(ctx context.Context, as authz.Actor, in integrationPath) (api.None, error) {
-	p, err := s.Projects.Find(ctx, as, in.ID)
+func (h integrationHandlers) disable(ctx context.Context, as authz.Actor, in integrationPath) (api.None, error) {
+	at, err := h.at(ctx, as, in.ID)
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Integrations.Disable(ctx, as, p.Place(), string(in.Slug))
+	return api.None{}, h.integrations.Disable(ctx, as, at, string(in.Slug))
 }

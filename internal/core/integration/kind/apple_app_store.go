@@ -11,7 +11,8 @@ import (
 
 func appleAppStore() *Kind {
 	return &Kind{
-		Slug: "apple-app-store", Title: "Apple App Store Connect", Class: Variables,
+		ProjectsOnly: true,
+		Slug:         "apple-app-store", Title: "Apple App Store Connect", Class: Variables,
 		Does: "Jobs of protected branches and tags get variables for the App Store Connect API",
 		Settings: []Setting{
 			{Name: "app_store_issuer_id", Required: true, Chars: 255, Doc: "Issuer ID of the App Store Connect API"},

@@ -9,7 +9,8 @@ import (
 
 func googlePlay() *Kind {
 	return &Kind{
-		Slug: "google-play", Title: "Google Play", Class: Variables,
+		ProjectsOnly: true,
+		Slug:         "google-play", Title: "Google Play", Class: Variables,
 		Does: "Jobs of protected branches and tags get variables for Google Play",
 		Settings: []Setting{
 			{Name: "package_name", Required: true, Chars: 255, Doc: "Package name of the app"},

@@ -8,7 +8,8 @@ import (
 
 func jenkins() *Kind {
 	return &Kind{
-		Slug: "jenkins", Title: "Jenkins", Class: CI,
+		ProjectsOnly: true,
+		Slug:         "jenkins", Title: "Jenkins", Class: CI,
 		Does: "Pushes, tags and merge requests start builds", Send: sendJenkins,
 		Settings: []Setting{
 			{Name: "jenkins_url", Required: true, URL: true, Where: true, Doc: "URL of the Jenkins server"},

@@ -49,6 +49,9 @@ type Kind struct {
 	Unavailable string
 	App         bool
 
+	// ProjectsOnly says that groups have no integration of the kind.
+	ProjectsOnly bool
+
 	// Check adds what is wrong with settings beyond the rules of each; nil for nothing.
 	Check func(v Values, f *errs.Fields)
 

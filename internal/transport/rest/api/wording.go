@@ -42,6 +42,7 @@ var wordings = map[errs.Code]wording{
 	ci.CodeNoPipeline:           {http.StatusForbidden, plainly("403 Forbidden"), ""}, // as documented, where one would expect 404
 	ci.CodeTransition:           {http.StatusBadRequest, noTransition, ""},
 	integration.CodeInvalid:     {http.StatusBadRequest, plainly("400 Bad Request"), ""},
+	integration.CodeNoDefault:   {http.StatusBadRequest, plainly("Default integration not found."), ""},
 	integration.CodeUnavailable: {http.StatusBadRequest, plainly("400 Integration not available"), ""},
 	mergerequest.CodeLocked:     {http.StatusConflict, plainly("409 Conflict: Resource lock"), ""},
 	milestone.CodeNotCreated:    {http.StatusBadRequest, hash("Failed to create milestone "), ""},
