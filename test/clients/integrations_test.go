@@ -2,7 +2,6 @@ package clients
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +24,7 @@ func (r *rich) integrations(t *testing.T) {
 			}
 			path := place + "/integrations/" + k.Slug
 			raw[fields](t, r.root, http.MethodPut, path, integrationtest.Values(k, true))
-			if !k.Class.Exclusive() || slices.Contains(kept, k.Slug) {
+			if !k.Class.Exclusive() {
 				continue
 			}
 			req, err := r.root.NewRequest(http.MethodDelete, path, nil, nil)
@@ -33,6 +32,9 @@ func (r *rich) integrations(t *testing.T) {
 				t.Fatal(err)
 			}
 			done(r.root.Do(req, nil)).must(t)
+		}
+		for _, slug := range kept {
+			raw[fields](t, r.root, http.MethodPut, place+"/integrations/"+slug, integrationtest.Values(kind.Find(slug), true))
 		}
 	}
 }
