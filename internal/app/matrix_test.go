@@ -15,7 +15,7 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-//go:generate go test -count=1 -run ^(TestMatrix|TestMutations|TestFields|TestDocs|TestDocs_metrics|TestReactions|TestLists|TestPlans|TestWeb_pages)$ . -update
+//go:generate go test -count=1 -run ^(TestMatrix|TestMutations|TestFields|TestDocs|TestDocs_metrics|TestReactions|TestLists|TestPlans|TestWeb_pages|TestHookEvents)$ . -update
 
 // update is set by "make gen".
 var update = flag.Bool("update", false, "rewrite the golden files")
