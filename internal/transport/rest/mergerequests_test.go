@@ -81,7 +81,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 	})
 	t.Cleanup(p.CI.EndAll)
 	p.MergeRequests = mergerequest.New(mergerequest.Deps{
-		Limits: &limit.Service{},
+		Limits: p.Limits,
 		DB:     d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Protections: p.Protections, Repos: p.Repos,
 		Labels: p.Labels, Milestones: p.Milestones, Times: p.Times, References: p.References, CI: p.CI, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})

@@ -73,12 +73,12 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	})
 	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Labels: labels, Milestones: milestones, Iterations: iterations, Times: times, Limits: limits, Now: w.Now, URLs: urls})
 	epics := epic.New(epic.Deps{
-		Limits: &limit.Service{},
+		Limits: limits,
 		DB:     d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Issues: issues, Projects: w.Projects, Namespaces: places, Now: w.Now, URLs: urls,
 	})
 	awards := award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	projects := project.New(project.Deps{
-		Limits: &limit.Service{},
+		Limits: limits,
 		DB:     d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Attributes: attributes, Namespaces: places, Settings: settings, Now: w.Now,
 	})
 	projects.Connect(coretest.Above(project.Above{}))
