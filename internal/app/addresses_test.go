@@ -78,7 +78,7 @@ func TestAddresses(t *testing.T) {
 		}
 		for _, r := range w.rows(route, all) {
 			q, missing := r.request()
-			if missing != "" || r.sample.note != "" {
+			if missing != "" || r.sample.note != "" || strings.HasPrefix(route.Path, "/hooks/") { // what administrators have sent to other servers
 				continue
 			}
 			below := r.place == group && strings.HasPrefix(route.Path, "/groups/:id/")

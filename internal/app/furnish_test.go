@@ -115,6 +115,9 @@ func newWorld(s *server) *world {
 	common["topics/:id"] = number(s.do("admin", "POST", "/topics", map[string]any{"name": "shopping", "title": "Shopping"}), "id")
 	s.do("admin", "POST", "/features/changelog_commits_limitation", obj{"value": "true"})
 	common["broadcast_messages/:id"] = number(s.do("admin", "POST", "/broadcast_messages", obj{"message": "Hello", "target_path": "nowhere"}), "id")
+	common["hooks/:hook_id"] = number(s.do("admin", "POST", "/hooks", w.aHook()), "id")
+	common["events/:hook_log_id"] = w.callHook("/hooks/" + common["hooks/:hook_id"])
+	common["url_variables/:key"], common["custom_headers/:key"] = "who", "X-Who"
 	common["service_accounts/:id"] = number(s.do("admin", "POST", "/service_accounts", nil), "id")
 	common["custom_attributes/:key"] = "room"
 	s.do("admin", "PUT", "/users/"+common["users/:id"]+"/custom_attributes/room", map[string]any{"value": "one"})
@@ -179,6 +182,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	milestone := w.do("owner", "POST", path+"/milestones", obj{"title": "All of " + visibility})
 	board, list := w.board(path)
 	badge := w.do("owner", "POST", path+"/badges", aBadge())
+	hook := w.do("owner", "POST", path+"/hooks", w.aHook())
 	w.do("owner", "POST", path+"/variables", aVariable(visibility))
 	w.do("owner", "POST", "/user/runners", obj{"runner_type": "group_type", "group_id": number(g, "id")})
 	w.do("admin", "PUT", path+"/custom_attributes/room", map[string]any{"value": "one"})
@@ -196,6 +200,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	p := &place{name: visibility, values: maps.Clone(common)}
 	maps.Copy(p.values, map[string]string{
 		"access_tokens/:token_id": number(bot, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
+		"hooks/:hook_id": number(hook, "id"), "events/:hook_log_id": w.callHook(path + "/hooks/" + number(hook, "id")), "url_variables/:key": "who", "custom_headers/:key": "X-Who",
 		"service_accounts/:user_id": account, "personal_access_tokens/:token_id": number(serves, "id"),
 		"uploads/:upload_id": number(file, "id"), ":milestone_id": number(milestone, "id"), ":board_id": board, ":list_id": list,
 		"uploads/:secret": strings.Split(file["url"].(string), "/")[2], ":filename": visibility + ".txt",
@@ -257,6 +262,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
 	token := w.do("owner", "POST", path+"/deploy_tokens", map[string]any{"name": "ci", "scopes": []string{"read_repository"}, "expires_at": nextMonth()})
 	badge := w.do("owner", "POST", path+"/badges", aBadge())
+	hook := w.do("owner", "POST", path+"/hooks", w.aHook())
 	w.do("admin", "PUT", path+"/custom_attributes/room", map[string]any{"value": "one"})
 	key := w.do("owner", "POST", path+"/deploy_keys", map[string]any{"title": "ci", "key": deployKey()})
 	w.do("owner", "POST", path+"/invitations", map[string]any{"email": p.values[":email"], "access_level": authz.Guest})
@@ -357,6 +363,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		":filename":                    name + "_of_a_project.txt",
 		"audit_events/:audit_event_id": w.first(path + "/audit_events"),
 		"access_tokens/:token_id":      number(bot, "id"), "deploy_keys/:key_id": number(key, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
+		"hooks/:hook_id": number(hook, "id"), "events/:hook_log_id": w.callHook(path + "/hooks/" + number(hook, "id")), "url_variables/:key": "who", "custom_headers/:key": "X-Who",
 		"projects/:id": id, ":issue_iid": number(issue, "iid"), ":merge_request_iid": number(request, "iid"),
 		"issues/:noteable_id": number(issue, "iid"), "merge_requests/:noteable_id": number(request, "iid"),
 		"issues/:note_id": number(note, "id"), "merge_requests/:note_id": firstNote(review), "commits/:note_id": firstNote(onCommit),
@@ -465,4 +472,14 @@ func (s *server) kit() *api.Kit {
 		h = i.Unwrap()
 	}
 	return h.(*router).api.(*api.Kit)
+}
+
+// aHook is a hook with everything that it may have, which no event calls.
+func (w *world) aHook() obj {
+	return obj{
+		"url": w.checks + "/hooks?who={who}", "name": "mirror", "description": "Tells a mirror", "push_events": false, "repository_update_events": false,
+		"push_events_branch_filter": "main-*", "custom_webhook_template": `{"kind": "{{object_kind}}"}`, "token": "s3cret-of-a-hook",
+		"url_variables":  []obj{{"key": "who", "value": "s3cret-of-a-hook"}, {"key": "spare", "value": "s3cret-of-a-hook"}},
+		"custom_headers": []obj{{"key": "X-Who", "value": "s3cret-of-a-hook"}},
+	}
 }

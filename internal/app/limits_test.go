@@ -18,7 +18,7 @@ import (
 func noRates() map[string]string {
 	const number, size = "a number, not a rate", "a size"
 	return map[string]string{
-		"default_projects_limit": number, "git_push_pipeline_limit": number, "push_event_activities_limit": number, "push_event_hooks_limit": number,
+		"default_projects_limit": number, "git_push_pipeline_limit": number, "push_event_activities_limit": number, "push_event_hooks_limit": number, "webhook_log_size_limit": number,
 		"snippet_size_limit": size, "repository_size_limit": size, "project_storage_limit": size, "user_storage_limit": size,
 		"external_user_storage_limit": size, "max_http_response_size_limit": size, "rate_limiting_response_text": "the words of the throttles",
 		"notes_create_limit_allowlist": "who has no limit", "unique_ips_limit_enabled": "TestUniqueIPs", "unique_ips_limit_per_user": "TestUniqueIPs",

@@ -10,6 +10,8 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/lru"
 	"tenon/internal/base/metrics"
+	"tenon/internal/core"
+	hooks "tenon/internal/core/webhook"
 	"tenon/internal/transport/gitssh"
 	"tenon/internal/transport/httpkit"
 )
@@ -90,6 +92,9 @@ func (a *App) measureCaches() error {
 
 // measureJobs publishes how many jobs there are.
 func (a *App) measureJobs() error {
+	if err := a.measureHooks(); err != nil {
+		return err
+	}
 	m := metrics.Metric{
 		Name: "tenon_jobs", Type: metrics.Gauge, Labels: []string{"kind", "state"},
 		Help: "Jobs by kind and state: available, running, scheduled, retryable (failed, to be tried again), discarded (given up), completed and cancelled; the latter are removed after a while.",
@@ -104,6 +109,20 @@ func (a *App) measureJobs() error {
 		}
 		for _, c := range counts {
 			emit(float64(c.Count), c.Kind, c.State)
+		}
+	})
+}
+
+// measureHooks publishes what became of the calls of hooks.
+func (a *App) measureHooks() error {
+	m := metrics.Metric{
+		Name: "tenon_webhook_calls_total", Type: metrics.Counter, Labels: []string{"result"},
+		Help: "Calls of webhooks, by result: delivered, repeated (failed, to be tried again), refused by the receiver, unanswered.",
+	}
+	of := core.Part[*hooks.Service](a.core)
+	return a.metrics.Sampled(m, func(emit func(float64, ...string)) {
+		for result, n := range of.Results() {
+			emit(float64(n), result)
 		}
 	})
 }

@@ -14,11 +14,15 @@ func (s *server) instanceRaces(project, group string) []boundRace {
 	post := func(path string, body func(i int) obj) func(i int) request {
 		return func(i int) request { return request{method: http.MethodPost, path: path, body: body(i)} }
 	}
+	aHook := func(i int) obj { return obj{"url": fmt.Sprint("http://8.8.8.8/", i)} }
 	return []boundRace{
 		{
 			name: "broadcast messages", table: "broadcast_messages", of: "id > 0", most: 1000,
 			sends: post("/broadcast_messages", func(i int) obj { return obj{"message": fmt.Sprint("Back at ", i)} }),
 		},
+		{name: "hooks of a project", table: "webhooks", of: "namespace_id = (SELECT namespace_id FROM projects WHERE id = " + id + ")", most: 100, sends: post(project+"/hooks", aHook)},
+		{name: "hooks of a group", table: "webhooks", of: "namespace_id = " + groupID, most: 50, sends: post(group+"/hooks", aHook)},
+		{name: "hooks of the instance", table: "webhooks", of: "namespace_id IS NULL", most: 100, sends: post("/hooks", aHook)},
 		{
 			name: "features", table: "features", of: "id > 0", most: 500, set: map[string]string{"name": "'copy' || n.i"},
 			sends: func(i int) request {

@@ -62,6 +62,9 @@ func (s *server) plans(project, group, mr string) []twice {
 			name: "broadcast message", path: post("/broadcast_messages", "id", map[string]any{"message": "one", "target_path": "nowhere"}),
 			a: text("message", "words %d"), b: toggle("dismissable"),
 		},
+		{name: "hook of a project", path: post(project+"/hooks", "id", obj{"url": "http://8.8.8.8/a"}), a: text("name", "hook %d"), b: toggle("issues_events")},
+		{name: "hook of a group", path: post(group+"/hooks", "id", obj{"url": "http://8.8.8.8/a"}), a: text("name", "hook %d"), b: toggle("issues_events")},
+		{name: "hook of the instance", path: post("/hooks", "id", obj{"url": "http://8.8.8.8/a"}), a: text("name", "hook %d"), b: toggle("tag_push_events")},
 		{
 			name: "protected branch of a group", path: group + "/protected_branches/stable", verb: http.MethodPatch,
 			a: toggle("allow_force_push"), b: toggle("code_owner_approval_required"),
@@ -98,6 +101,8 @@ func unpaired() map[string]string {
 	out := map[string]string{}
 	for reason, routes := range map[string][]string{
 		"one field": {
+			"PUT /projects/:id/hooks/:hook_id/url_variables/:key", "PUT /projects/:id/hooks/:hook_id/custom_headers/:key", "PUT /hooks/:hook_id/url_variables/:key",
+			"PUT /groups/:id/hooks/:hook_id/url_variables/:key", "PUT /groups/:id/hooks/:hook_id/custom_headers/:key", "PUT /hooks/:hook_id/custom_headers/:key",
 			"PUT /groups/:id/boards/:board_id/lists/:list_id", "PUT /projects/:id/boards/:board_id/lists/:list_id",
 			"PUT /groups/:id/custom_attributes/:key", "PUT /projects/:id/custom_attributes/:key", "PUT /users/:id/custom_attributes/:key",
 			"PUT /groups/:id/epics/:epic_iid/epics/:child_epic_id", "PUT /groups/:id/epics/:epic_iid/issues/:epic_issue_id",

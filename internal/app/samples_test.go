@@ -494,6 +494,7 @@ func samples() map[string][]sample {
 	}
 	maps.Copy(all, epicSamples())
 	maps.Copy(all, integrationSamples())
+	maps.Copy(all, hookSamples())
 	pipelineSamples(all)
 	return all
 }

@@ -289,6 +289,18 @@ func (s *Services) outbound() *safehttp.Dialer {
 	}
 }
 
+// systemOutbound is what hooks of the instance go through: other settings say whether it reaches local addresses.
+func (s *Services) systemOutbound() *safehttp.Dialer {
+	d := s.outbound()
+	rules := d.Rules
+	d.Rules = func() safehttp.Rules {
+		out := rules()
+		out.Local = s.Settings.Current().AllowLocalRequestsFromSystemHooks
+		return out
+	}
+	return d
+}
+
 // code builds projects and their repositories.
 func (s *Services) code(c *check, d Deps) {
 	outbound := s.outbound()

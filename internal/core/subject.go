@@ -6,6 +6,7 @@ import (
 	"tenon/internal/core/feature"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/usage"
+	"tenon/internal/core/webhook"
 )
 
 // Subject builds the service of a subject that no other service needs. What the service does
@@ -38,6 +39,12 @@ var subjects = []Subject{
 		return changelog.New(Need(b, changelog.Deps{
 			DB: b.DB, Policy: b.Policy, Accounts: b.Accounts, Namespaces: b.Namespaces, Repos: b.Repos, MergeRequests: b.MergeRequests, Limits: b.Limits, Now: b.Now,
 			Features: Part[*feature.Service](b.Services),
+		}))
+	},
+	func(b *Build) any {
+		return webhook.New(Need(b, webhook.Deps{
+			DB: b.DB, Policy: b.Policy, Bus: b.Bus, Settings: b.Settings, Limits: b.Limits, Outbound: b.outbound(), System: b.systemOutbound(), Box: b.Box,
+			Samples: b.Payloads, URLs: b.URLs, Jobs: b.Jobs, Log: b.Log, Now: b.Now,
 		}))
 	},
 	func(b *Build) any {

@@ -264,6 +264,7 @@ func (r *rich) code(t *testing.T) {
 	got(r.root.GroupProtectedBranches.ProtectRepositoryBranches(r.group.ID, &gitlab.ProtectGroupRepositoryBranchesOptions{
 		Name: new("stable/*"), PushAccessLevel: new(gitlab.MaintainerPermissions),
 	})).must(t)
+	r.hooks(t)
 	maps.Copy(r.values, fields{
 		"GroupProtectedBranches.branch": "stable/*",
 		"serviceAccount":                accounts.ID,

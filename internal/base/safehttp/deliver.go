@@ -9,18 +9,41 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 )
 
-// maxAnswer is how many bytes are read of the answer to a delivery.
-const maxAnswer = 8 << 10
+// Bounds of the answer to a delivery.
+const (
+	maxAnswer       = 8 << 10
+	maxHeaders      = 50
+	maxHeaderLength = 1 << 10
+	maxHeaderBytes  = 64 << 10
+)
 
 // Delivery is a request that notifies or asks another server.
 type Delivery struct {
-	URL         string
+	URL         string // with a user name and a password these are sent as HTTP Basic
 	Header      map[string]string
 	Body        []byte
 	Certificate *tls.Certificate // of this server as a client; nil for none
+	Unverified  bool             // accept any certificate of the server
+}
+
+// Answer is the beginning of what a server answered: at most 8 KiB of the body, and 50 headers with 1 KiB each.
+type Answer struct {
+	Status int
+	Header map[string]string // those of one name are joined by commas
+	Body   []byte
+}
+
+// Accepted reports whether the server took the delivery: an answer that leads elsewhere counts.
+func (a *Answer) Accepted() bool { return a.Status < http.StatusBadRequest }
+
+// Passing reports whether the server failed, or asks to come again later: the same delivery may be accepted then.
+func (a *Answer) Passing() bool {
+	return a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError
 }
 
 // StatusError says that a server answered a delivery with a status of 400 or more.
@@ -38,35 +61,88 @@ func (d *Dialer) Deliver(ctx context.Context, timeout time.Duration, what Delive
 	return err
 }
 
-// Ask posts to a server, within the rules as they are now, and gives up after timeout. It returns the status and the beginning of the answer,
-// and goes nowhere that an answer leads to. An error is a *BlockedError where the rules forbid the address, or says what
-// failed; none names the URL, which may hold a secret.
+// Ask is Call, and returns the status and the beginning of the answer, also of one that breaks off.
 func (d *Dialer) Ask(ctx context.Context, timeout time.Duration, what Delivery) (status int, answer []byte, err error) {
+	got, err := d.Call(ctx, timeout, what)
+	if got.Status != 0 {
+		err = nil
+	}
+	return got.Status, got.Body, err
+}
+
+// Call posts to a server, within the rules as they are now, and gives up after timeout. It goes nowhere that an answer leads to, and
+// decompresses nothing. An error is a *BlockedError where the rules forbid the address, or says what failed; none names the URL, which
+// may hold a secret. An answer that breaks off, or does not end in time, within the part that is read is an error, too.
+func (d *Dialer) Call(ctx context.Context, timeout time.Duration, what Delivery) (Answer, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, what.URL, bytes.NewReader(what.Body))
 	if err != nil {
-		return 0, nil, &BlockedError{reasonURI}
+		return Answer{}, &BlockedError{reasonURI}
 	}
 	for name, value := range what.Header {
 		r.Header.Set(name, value)
 	}
-	client := d.Client(timeout)
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if user := r.URL.User; user != nil {
+		password, _ := user.Password()
+		r.SetBasicAuth(user.Username(), password)
+		r.URL.User = nil
+	}
+	transport := d.transport()
+	transport.DisableCompression, transport.MaxResponseHeaderBytes = true, maxHeaderBytes
+	if what.Certificate != nil || what.Unverified {
+		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: what.Unverified}
+	}
 	if what.Certificate != nil {
-		transport := d.transport()
-		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*what.Certificate}}
-		client.Transport = transport
+		transport.TLSClientConfig.Certificates = []tls.Certificate{*what.Certificate}
+	}
+	client := &http.Client{
+		Timeout: timeout, Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	got, err := client.Do(r)
-	if blocked, ok := errors.AsType[*BlockedError](err); ok {
-		return 0, nil, blocked
-	}
-	if failed, ok := errors.AsType[*url.Error](err); ok {
-		err = failed.Err
-	}
 	if err != nil {
-		return 0, nil, fmt.Errorf("deliver: %w", err)
+		return Answer{}, failure(err)
 	}
 	defer func() { _ = got.Body.Close() }()
-	answer, _ = io.ReadAll(io.LimitReader(got.Body, maxAnswer))
-	return got.StatusCode, answer, nil
+	body, err := io.ReadAll(io.LimitReader(got.Body, maxAnswer))
+	out := Answer{Status: got.StatusCode, Header: beginning(got.Header), Body: body}
+	if err != nil {
+		return out, failure(err)
+	}
+	return out, nil
+}
+
+// failure says what failed, without the URL.
+func failure(err error) error {
+	if blocked, ok := errors.AsType[*BlockedError](err); ok {
+		return blocked
+	}
+	timedOut := false
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		timedOut, err = failed.Timeout(), failed.Err
+	}
+	if slow, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err); timedOut || ok && slow.Timeout() {
+		return errTimeout
+	}
+	return fmt.Errorf("deliver: %w", err)
+}
+
+// errTimeout says that a server did not answer in time.
+var errTimeout = errors.New("deliver: the server did not answer in time")
+
+// beginning is what is kept of the headers of an answer.
+func beginning(h http.Header) map[string]string {
+	names := make([]string, 0, len(h))
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	out := make(map[string]string, min(len(names), maxHeaders))
+	for _, name := range names[:min(len(names), maxHeaders)] {
+		value := strings.Join(h[name], ", ")
+		out[name[:min(len(name), maxHeaderLength)]] = strings.ToValidUTF8(value[:min(len(value), maxHeaderLength)], "\uFFFD")
+	}
+	return out
 }

@@ -232,6 +232,31 @@ func (d *Dialer) CheckURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
+// reachTimeout bounds how long Reach waits for the addresses of a name.
+const reachTimeout = 3 * time.Second
+
+// Reach is CheckURL, and refuses a URL whose host has an address that may not be reached. A name that does not resolve now is
+// accepted, since it may later: the rules are checked again where a connection is made.
+func (d *Dialer) Reach(ctx context.Context, text string) error {
+	u, err := d.CheckURL(text)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	addresses, err := d.lookUp(ctx, u.Hostname())
+	if err != nil {
+		return nil // it may resolve later
+	}
+	rules := d.Rules()
+	for _, ip := range addresses {
+		if err := rules.Check(ip, u.Hostname(), Port(u)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func numeric(label string) bool {
 	_, err := strconv.ParseUint(label, 0, 64)
 	return err == nil

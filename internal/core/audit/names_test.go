@@ -21,6 +21,7 @@ import (
 	"tenon/internal/core/runner"
 	"tenon/internal/core/token"
 	"tenon/internal/core/variable"
+	"tenon/internal/core/webhook"
 )
 
 // documented compares the names of the events that are recorded with those in the documentation, before its list of events that are not.
@@ -180,7 +181,12 @@ func recordedElsewhere(by authz.Stamp, inTeam authz.Place, author entry) []sampl
 func recordedIntegrations(by authz.Stamp, at authz.Place, in func(event, target string, id int64, details string) []entry) []sample {
 	row := &integration.Integration{ID: 9, Slug: "jira"}
 	of := change.Of[integration.Integration]{Stamp: by, Place: at, Before: row, After: row}
+	hook := &webhook.Hook{ID: 9, URL: "https://*****:*****@hooks.example.com/s3cret"}
+	hooks := change.Of[webhook.Hook]{Stamp: by, Place: at, Before: hook, After: hook}
 	return []sample{
+		{webhook.Created{Of: hooks}, in("webhook_created", "WebHook", 9, "https://hooks.example.com")},
+		{webhook.Updated{Of: hooks}, in("webhook_updated", "WebHook", 9, "https://hooks.example.com")},
+		{webhook.Deleted{Of: hooks}, in("webhook_deleted", "WebHook", 9, "https://hooks.example.com")},
 		{integration.Created{Of: of}, in("integration_created", "Integration", 9, "jira")},
 		{integration.Updated{Of: of}, in("integration_updated", "Integration", 9, "jira")},
 		{integration.Disabled{Of: of}, in("integration_disabled", "Integration", 9, "jira")},

@@ -57,6 +57,8 @@ const (
 	ProjectJobs         Class = "project_jobs_api"               // project, for all callers
 	PipelinesOfCommit   Class = "pipelines_create"               // caller, project and commit
 	DownstreamPipelines Class = "downstream_pipeline_trigger"    // caller, project and commit
+	WebhookTest         Class = "web_hook_test"                  // caller and hook
+	WebhookResend       Class = "web_hook_event_resend"          // caller and hook
 	JobRequests         Class = "runner_jobs_request_api"        // token of a runner
 	JobEndpoints        Class = "runner_jobs_api"                // token of a job
 	JobLogs             Class = "runner_jobs_patch_trace_api"    // token of a job
@@ -100,6 +102,9 @@ func (r rule) together() rule {
 func per(every time.Duration, most func(s *setting.Settings) int) rule {
 	return rule{every: every, most: func(s *setting.Settings, _ authz.Actor) int { return most(s) }}
 }
+
+// fixed is a limit that no setting changes.
+func fixed(n int) func(s *setting.Settings) int { return func(*setting.Settings) int { return n } }
 
 const tooManyPipelines = "Too many pipelines were created. Try again later."
 
@@ -160,6 +165,8 @@ var rules = map[Class]rule{
 	ProjectJobs:         per(minute, func(s *setting.Settings) int { return s.ProjectJobsAPIRateLimit }).together(),
 	PipelinesOfCommit:   per(minute, func(s *setting.Settings) int { return s.PipelineLimitPerProjectUserSHA }).saying(tooManyPipelines),
 	DownstreamPipelines: per(minute, func(s *setting.Settings) int { return s.DownstreamPipelineTriggerLimitPerProjectUserSHA }).saying(tooManyPipelines),
+	WebhookTest:         per(minute, fixed(5)),
+	WebhookResend:       per(minute, fixed(5)),
 	JobRequests:         per(minute, func(s *setting.Settings) int { return s.RunnerJobsRequestAPILimit }).together(),
 	JobEndpoints:        per(minute, func(s *setting.Settings) int { return s.RunnerJobsEndpointsAPILimit }).together(),
 	JobLogs:             per(minute, func(s *setting.Settings) int { return s.RunnerJobsPatchTraceAPILimit }).together(),

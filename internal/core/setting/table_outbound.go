@@ -2,8 +2,8 @@ package setting
 
 // outbound holds the settings of requests that the server makes.
 type outbound struct {
-	AllowLocalRequestsFromWebHooksAndServices bool     `setting:"allow_local_requests_from_web_hooks_and_services" default:"false" alias:"allow_local_requests_from_hooks_and_services" effect:"imports, status checks and mirrors" doc:"Allow requests to the local network from webhooks and integrations"`
-	AllowLocalRequestsFromSystemHooks         bool     `setting:"allow_local_requests_from_system_hooks" default:"true" later:"integrations" doc:"Allow requests to the local network from system hooks"`
+	AllowLocalRequestsFromWebHooksAndServices bool     `setting:"allow_local_requests_from_web_hooks_and_services" default:"false" alias:"allow_local_requests_from_hooks_and_services" effect:"imports, webhooks, status checks and mirrors" doc:"Allow requests to the local network from webhooks and integrations"`
+	AllowLocalRequestsFromSystemHooks         bool     `setting:"allow_local_requests_from_system_hooks" default:"true" effect:"hooks of the instance" doc:"Allow requests to the local network from system hooks"`
 	OutboundLocalRequestsWhitelist            []string `setting:"outbound_local_requests_whitelist" default:"[]" raw:"outbound_local_requests_allowlist_raw" effect:"all requests that the server makes" doc:"Local addresses and domains that webhooks and integrations may access"`
 	DNSRebindingProtectionEnabled             bool     `setting:"dns_rebinding_protection_enabled" default:"true" effect:"all requests that the server makes for users" doc:"Connect to the address that was checked"`
 	DenyAllRequestsExceptAllowed              bool     `setting:"deny_all_requests_except_allowed" default:"false" effect:"all requests that the server makes for users" doc:"Only the addresses of outbound_local_requests_whitelist may be called"`
@@ -16,6 +16,7 @@ type outbound struct {
 	MaxGitHubResponseSizeLimit                int      `setting:"max_github_response_size_limit" default:"8" min:"0" later:"import and export" doc:"Maximum size of a response of GitHub in MB; 0 is unlimited"`
 	MaxGitHubResponseJSONValueCount           int      `setting:"max_github_response_json_value_count" default:"250000" min:"0" later:"import and export" doc:"Maximum values of a JSON response of GitHub; 0 is unlimited"`
 	GloballyAllowedIPs                        string   `setting:"globally_allowed_ips" default:"" effect:"the address ranges of groups" doc:"IP addresses and ranges that no group shuts out"`
+	WebhookLogSizeLimit                       int64    `setting:"webhook_log_size_limit" default:"1073741824" min:"0" effect:"logs of webhooks; one hook may have a sixteenth, and 0 is no limit" doc:"Maximum size of the logs of all webhooks in bytes"`
 	SilentModeEnabled                         bool     `setting:"silent_mode_enabled" default:"false" effect:"mail and external status checks; what would have been sent is not sent later" doc:"Send no mail, status checks, webhooks or integrations"`
 	SilentAdminExportsEnabled                 bool     `setting:"silent_admin_exports_enabled" default:"false" later:"import and export" doc:"Send no mail about exports of administrators"`
 }

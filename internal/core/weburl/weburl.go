@@ -10,6 +10,10 @@ import (
 	"strings"
 )
 
+// Level is the version that clients read: the release of the contract that the interface
+// has, with the suffix by which clients know the edition in which nothing is locked.
+const Level = "16.0.0-ee"
+
 // APIPath is where the REST API begins.
 const APIPath = "/api/v4"
 

@@ -109,13 +109,13 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*incoming, authz
 		if err == nil && as.UserID != by {
 			err = &refusal{http.StatusUnauthorized, messageToken} // a session that has ended
 		}
-		as.Address, as.Agent = httpkit.Address(r), session.CutAgent(r.UserAgent())
+		as.Address, as.Agent, as.Chain = httpkit.Address(r), session.CutAgent(r.UserAgent()), httpkit.Chain(r)
 		return as, err
 	}
 	if !counted && h.SignOn.Throttled(w, limit.API, as) {
 		return nil, as, nil
 	}
-	as.Address, as.Agent = httpkit.Address(r), session.CutAgent(r.UserAgent())
+	as.Address, as.Agent, as.Chain = httpkit.Address(r), session.CutAgent(r.UserAgent()), httpkit.Chain(r)
 	return in, as, h.check(in)
 }
 

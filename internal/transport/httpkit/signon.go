@@ -147,6 +147,6 @@ func Sudo(ctx context.Context, as authz.Actor, who string, find func(ctx context
 	if err != nil {
 		return as, err
 	}
-	other.TokenID, other.Scopes, other.Address, other.Agent = as.TokenID, as.Scopes, as.Address, as.Agent
+	other.TokenID, other.Scopes, other.Address, other.Agent, other.Chain = as.TokenID, as.Scopes, as.Address, as.Agent, as.Chain
 	return other, nil
 }

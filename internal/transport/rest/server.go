@@ -9,12 +9,12 @@ import (
 
 	"tenon/internal/core"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/weburl"
 	"tenon/internal/transport/rest/api"
 )
 
-// Level is the version that clients read: the release of the contract that the interface
-// has, with the suffix by which clients know the edition in which nothing is locked.
-const Level = "16.0.0-ee"
+// Level is the version that clients read.
+const Level = weburl.Level
 
 // Server translates requests into calls of the core.
 type Server struct {

@@ -84,7 +84,7 @@ func (x *exchange) signIn() error {
 	if !x.As.SignedIn() && !x.route.public {
 		return errs.New(errs.Unauthorized, "")
 	}
-	x.As.Agent = session.CutAgent(x.r.UserAgent())
+	x.As.Agent, x.As.Chain = session.CutAgent(x.r.UserAgent()), httpkit.Chain(x.r)
 	return x.sudo()
 }
 

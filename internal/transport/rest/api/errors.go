@@ -167,6 +167,10 @@ func (x *exchange) known(err error, e *errs.Error) {
 	}
 	if w, ok := wordings[e.Code]; ok {
 		text := quoted(w.say(e))
+		if w.key == inError {
+			x.object(w.status, "error", text)
+			return
+		}
 		if w.key != "" {
 			text = `{"` + w.key + `":` + text + `}`
 		}

@@ -23,14 +23,18 @@ import (
 	"tenon/internal/core/timelog"
 	"tenon/internal/core/token"
 	"tenon/internal/core/variable"
+	"tenon/internal/core/webhook"
 )
 
 // wording is how the contract answers to an error with a code.
 type wording struct {
 	status int
 	say    func(e *errs.Error) string
-	key    string // where it is not "", the message is an object with what is said under this key
+	key    string // where it is not "", the message is an object with what is said under this key; see inError
 }
+
+// inError is the key of a wording that is the error of the body, and no message.
+const inError = "-error"
 
 // wordings is the table from codes to statuses and messages; the codes that it does not have look
 // like the others of their kind.
@@ -54,6 +58,10 @@ var wordings = map[errs.Code]wording{
 	runner.CodeNoRegistration:   {http.StatusGone, plainly("410 Gone - runner registration disallowed"), ""},
 	repo.CodeNoRevision:         {http.StatusNotFound, plainly("404 Not Found"), ""},
 	search.CodeOneProject:       {http.StatusBadRequest, plainly("Scope not supported without Elasticsearch!"), ""},
+
+	webhook.CodeURL:     {http.StatusUnprocessableEntity, after(""), inError},
+	webhook.CodeFilter:  {http.StatusUnprocessableEntity, after(""), inError},
+	webhook.CodeHeaders: {http.StatusUnprocessableEntity, after(""), inError},
 
 	timelog.CodeEstimate: {http.StatusBadRequest, reason, ""},
 	timelog.CodeSpent:    {http.StatusBadRequest, after(""), ""},
