@@ -77,9 +77,12 @@ func TestAddresses_largeFiles(t *testing.T) {
 	s.do("mona", "PUT", "/groups/depot", obj{"ip_restriction_ranges": "10.99.0.0/16"})
 	for name, sign := range signs {
 		for _, q := range [][3]string{
-			{"POST", "/info/lfs/objects/batch", batch("download")}, {"POST", "/info/lfs/objects/batch", batch("upload")},
-			{"GET", "/gitlab-lfs/objects/" + oid, ""}, {"PUT", "/gitlab-lfs/objects/" + oid + "/5", "12345"},
-			{"GET", "/info/lfs/locks", ""}, {"POST", "/info/lfs/locks", `{"path":"a"}`},
+			{"POST", "/info/lfs/objects/batch", batch("download")},
+			{"POST", "/info/lfs/objects/batch", batch("upload")},
+			{"GET", "/gitlab-lfs/objects/" + oid, ""},
+			{"PUT", "/gitlab-lfs/objects/" + oid + "/5", "12345"},
+			{"GET", "/info/lfs/locks", ""},
+			{"POST", "/info/lfs/locks", `{"path":"a"}`},
 		} {
 			if got := ask(q[0], q[1], q[2], sign); got != http.StatusNotFound && got != http.StatusUnauthorized {
 				t.Errorf("%s %s with %s: %d", q[0], q[1], name, got)

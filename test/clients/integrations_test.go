@@ -87,15 +87,10 @@ func TestIntegrations(t *testing.T) {
 			t.Errorf("chat of the group: %+v", team.Properties)
 		}
 		below := got(s.ann.Projects.CreateProject(&gitlab.CreateProjectOptions{Name: new("App"), NamespaceID: &group})).must(t).ID
-		for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		until(t, "inherited by a new project", func() bool {
 			list := got(s.ann.Services.ListServices(below)).must(t)
-			if len(list) == 1 && list[0].Slug == "telegram" {
-				break
-			}
-			if time.Now().After(end) {
-				t.Fatalf("a new project inherits %+v", list)
-			}
-		}
+			return len(list) == 1 && list[0].Slug == "telegram"
+		})
 		got(s.ann.Services.SetTelegramService(below, &gitlab.SetTelegramServiceOptions{Token: new("planted"), Room: new("@app")})).must(t)
 		if mine := got(s.ann.Services.GetTelegramService(below)).must(t); mine.Properties.Room != "@app" {
 			t.Errorf("its own chat: %+v", mine.Properties)

@@ -125,15 +125,7 @@ func TestQueue_background(t *testing.T) {
 		if err := q.EnqueueAll(t.Context(), []job.Args{mail{To: "a"}, mail{To: "b"}, mail{To: "c"}}); err != nil {
 			t.Fatal(err)
 		}
-		wait := func(what string, ok func() bool) {
-			t.Helper()
-			for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatal(what)
-				}
-			}
-		}
-		wait("no job was put off", func() bool {
+		until(t, "a job that is put off", func() bool {
 			n, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM river_job WHERE kind = 'mail' AND state IN ('available', 'scheduled') AND scheduled_at > created_at")
 			return err == nil && n > 0
 		})
@@ -143,7 +135,7 @@ func TestQueue_background(t *testing.T) {
 		}
 		allowed = 1
 		mu.Unlock()
-		wait("not all jobs ended", func() bool { mu.Lock(); defer mu.Unlock(); return ended == 3 })
+		until(t, "the end of all jobs", func() bool { mu.Lock(); defer mu.Unlock(); return ended == 3 })
 		if most != 1 {
 			t.Errorf("%d jobs ran at a time, want 1", most)
 		}

@@ -111,11 +111,12 @@ func (s *Service) subscribePeople(b *event.Bus) {
 		return s.member(ctx, e.Of, e.User, "user_remove_from_team", "user_remove_from_group")
 	})
 	on(b, func(ctx context.Context, e namespace.AccessRequested) error {
-		return s.asked(ctx, e.Place, e.Stamp, e.By.UserID, "user_access_request_to_project", "user_access_request_to_group", "user_access_request_to_group")
+		return s.asked(ctx, e.Place, e.Stamp, e.By.UserID, asking{"user_access_request_to_project", "user_access_request_to_group", "user_access_request_to_group"})
 	})
 	on(b, func(ctx context.Context, e namespace.AccessDenied) error {
-		return s.asked(ctx, e.Place, e.Stamp, e.UserID,
-			"user_access_request_revoked_for_project", "user_access_request_denied_for_group", "user_access_request_revoked_for_group")
+		return s.asked(ctx, e.Place, e.Stamp, e.UserID, asking{
+			"user_access_request_revoked_for_project", "user_access_request_denied_for_group", "user_access_request_revoked_for_group",
+		})
 	})
 	on(b, func(ctx context.Context, e account.UserCreated) error {
 		return s.user(ctx, e.Stamp, "user_create", e.Row(), "")
@@ -153,8 +154,11 @@ func (s *Service) member(ctx context.Context, e change.Of[namespace.Member], u n
 	return s.record(ctx, e.Place, e.Stamp, candidates...)
 }
 
+// asking is what a request for membership, or its end, is called: in a project, in hooks of a group, and in those of the instance about a group.
+type asking struct{ inProject, inGroup, ofInstance string }
+
 // asked records a request for membership, or its end.
-func (s *Service) asked(ctx context.Context, at authz.Place, stamp authz.Stamp, who authz.UserID, inProject, inGroup, ofInstance string) error {
+func (s *Service) asked(ctx context.Context, at authz.Place, stamp authz.Stamp, who authz.UserID, what asking) error {
 	named := func(name string) *member {
 		out := &member{MemberEvent: payload.MemberEvent{
 			Name: name, User: namespace.MemberUser{ID: who}, CreatedAt: db.At(stamp.At), UpdatedAt: db.At(stamp.At),
@@ -165,10 +169,10 @@ func (s *Service) asked(ctx context.Context, at authz.Place, stamp authz.Stamp, 
 		return out
 	}
 	if !at.Group {
-		return s.record(ctx, at, stamp, candidate{payload.System, func() source { return named(inProject) }})
+		return s.record(ctx, at, stamp, candidate{payload.System, func() source { return named(what.inProject) }})
 	}
 	return s.record(ctx, at, stamp,
-		candidate{payload.System, func() source { return named(ofInstance) }}, candidate{payload.Member, func() source { return named(inGroup) }})
+		candidate{payload.System, func() source { return named(what.ofInstance) }}, candidate{payload.Member, func() source { return named(what.inGroup) }})
 }
 
 // user records what became of a user.

@@ -25,14 +25,14 @@ func Reacting(at authz.NamespaceID, trigger string) (query string, args []any) {
 		return "", nil
 	}
 	args = []any{at}
-	var any []string
+	var some []string
 	for _, flag := range slices.Sorted(maps.Keys(kinds)) {
 		var w db.Where
 		w.In("i.kind", kinds[flag])
 		w.And("i.events LIKE ?", `%"`+flag+`":true%`) // as Flags are stored
-		any, args = append(any, strings.TrimPrefix(w.AndSQL(), " AND ")), append(args, w.Args()...)
+		some, args = append(some, strings.TrimPrefix(w.AndSQL(), " AND ")), append(args, w.Args()...)
 	}
-	return "SELECT 1 FROM integrations i WHERE i.namespace_id = ? AND i.active AND (" + strings.Join(any, " OR ") + ")", args
+	return "SELECT 1 FROM integrations i WHERE i.namespace_id = ? AND i.active AND (" + strings.Join(some, " OR ") + ")", args
 }
 
 // Load returns the active integrations of a place by id: those that are named, or all. It asks for no permission: it is for what reacts

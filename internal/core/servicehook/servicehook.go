@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"tenon/internal/base/db"
@@ -192,5 +191,5 @@ func again(err error) bool {
 		return false
 	}
 	refused, ok := errors.AsType[*kind.StatusError](err)
-	return !ok || refused.Status >= http.StatusInternalServerError || refused.Status == http.StatusTooManyRequests
+	return !ok || refused.Passing()
 }

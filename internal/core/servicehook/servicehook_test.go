@@ -176,7 +176,7 @@ func TestService_gate(t *testing.T) {
 			return `{"object_kind":"issue","user":{"name":"Mia","username":"mia"},` + inShop + `,"labels":[` + labels +
 				`],"object_attributes":{"iid":4,"title":"Broken","url":"http://i","action":"` + action + `","description":"It *is*"}}`
 		}
-		pipeline := func(status, ref string, protected string) string {
+		pipeline := func(status, ref, protected string) string {
 			return `{"object_kind":"pipeline","user":{"name":"Mia","username":"mia"},` + inShop + `,"object_attributes":{"id":9,"ref":"` + ref + `","status":"` + status +
 				`","duration":75,"protected_ref":` + protected + `},"builds":[{"stage":"test","name":"unit","status":"failed"}]}`
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"regexp"
 	"strings"
 
@@ -35,10 +34,10 @@ func sendAsana(ctx context.Context, c Caller, v Values, e *Event) error {
 			return deliver(ctx, c, r)
 		}
 		text := e.Author.Name + " pushed to branch " + e.Ref.Name + " of " + e.Project.Name + " ( " + by.URL + " ): " + by.Message
-		if err := call(http.MethodPost, "/stories", map[string]string{"text": text}); err != nil || !done {
+		if err := call("POST", "/stories", map[string]string{"text": text}); err != nil || !done {
 			return err
 		}
-		return call(http.MethodPut, "", map[string]bool{"completed": true})
+		return call("PUT", "", map[string]bool{"completed": true})
 	})
 }
 
@@ -59,7 +58,7 @@ func eachTask(v Values, e *Event, tasks *regexp.Regexp, fn func(id string, done 
 				return failed
 			}
 			err := fn(cmp.Or(found[2:]...), found[1] != "", by)
-			if refused, ok := errors.AsType[*StatusError](err); ok && refused.Status < 500 && refused.Status != http.StatusTooManyRequests {
+			if denied, ok := errors.AsType[*StatusError](err); ok && !denied.Passing() {
 				continue
 			}
 			failed = errors.Join(failed, err)

@@ -2,7 +2,6 @@ package kind
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strings"
 )
@@ -29,7 +28,7 @@ func sendBamboo(ctx context.Context, c Caller, v Values, e *Event) error {
 	}
 	q := url.Values{"buildKey": {v.Text("build_key")}, "os_authType": {"basic"}}
 	return deliver(ctx, c, Request{
-		Method: http.MethodGet, URL: strings.TrimSuffix(v.Text("bamboo_url"), "/") + "/updateAndBuild.action?" + q.Encode(),
+		Method: "GET", URL: strings.TrimSuffix(v.Text("bamboo_url"), "/") + "/updateAndBuild.action?" + q.Encode(),
 		User: v.Text("username"), Password: v.Text("password"), Insecure: v["enable_ssl_verification"] == false,
 	})
 }

@@ -3,7 +3,7 @@ package kind
 import (
 	"context"
 	"encoding/json"
-	"net/http"
+	"fmt"
 	"net/url"
 	"time"
 )
@@ -98,12 +98,23 @@ type Caller interface {
 type StatusError struct{ Status int }
 
 // Error returns the status.
-func (e *StatusError) Error() string { return "the server answered " + http.StatusText(e.Status) }
+func (e *StatusError) Error() string { return fmt.Sprintf("the server answered %d", e.Status) }
+
+// Passing reports whether the same call may succeed later.
+func (e *StatusError) Passing() bool { return e.Status == tooMany || e.Status >= failed }
+
+// Statuses of answers.
+const (
+	refused    = 400 // this and above
+	badRequest = 400
+	tooMany    = 429
+	failed     = 500 // this and above
+)
 
 // deliver makes a call whose answer does not count.
 func deliver(ctx context.Context, c Caller, r Request) error {
 	status, _, err := c.Call(ctx, r)
-	if err == nil && status >= http.StatusBadRequest {
+	if err == nil && status >= refused {
 		err = &StatusError{status}
 	}
 	return err

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -79,7 +78,7 @@ func (j jiraServer) call(ctx context.Context, method, key, path string, body any
 		r.Header["Authorization"] = "Bearer " + j.v.Text("password")
 	}
 	status, answer, err := j.Call(ctx, r)
-	if err == nil && status >= http.StatusBadRequest {
+	if err == nil && status >= refused {
 		err = &StatusError{status}
 	}
 	return answer, err
@@ -105,7 +104,7 @@ func sendJira(ctx context.Context, c Caller, v Values, e *Event) error {
 			if err == nil && closes && found[1] != "" {
 				err = j.move(ctx, key)
 			}
-			if refused, ok := errors.AsType[*StatusError](err); ok && refused.Status < 500 && refused.Status != http.StatusTooManyRequests {
+			if denied, ok := errors.AsType[*StatusError](err); ok && !denied.Passing() {
 				continue
 			}
 			failed = errors.Join(failed, err)
@@ -131,14 +130,14 @@ var jiraQuotes = strings.NewReplacer("{", `\{`, "[", `\[`, "|", `\|`, "!", `\!`)
 // mention links an issue with what names it, and comments on it where that is on.
 func (j jiraServer) mention(ctx context.Context, e *Event, key, what, address, text string) error {
 	title := e.Project.Path + ": " + what
-	_, err := j.call(ctx, http.MethodPost, key, "/remotelink", map[string]any{
+	_, err := j.call(ctx, "POST", key, "/remotelink", map[string]any{
 		"globalId": address, "relationship": "mentioned on", "object": map[string]any{"url": address, "title": title},
 	})
 	if err != nil || !e.Comments {
 		return err
 	}
 	first, _, _ := strings.Cut(text, "\n")
-	_, err = j.call(ctx, http.MethodPost, key, "/comment", map[string]string{
+	_, err = j.call(ctx, "POST", key, "/comment", map[string]string{
 		"body": fmt.Sprintf("[%s|%s] mentioned this issue in [%s|%s]: %s", jiraQuotes.Replace(e.Author.Name), e.Project.Instance+"/"+e.Author.Username, what, address, jiraQuotes.Replace(first)),
 	})
 	return err
@@ -148,7 +147,7 @@ func (j jiraServer) mention(ctx context.Context, e *Event, key, what, address, t
 func (j jiraServer) move(ctx context.Context, key string) error {
 	ids := strings.FieldsFunc(j.v.Text("jira_issue_transition_id"), func(r rune) bool { return strings.ContainsRune(",; ", r) })
 	if j.v["jira_issue_transition_automatic"] == true {
-		answer, err := j.call(ctx, http.MethodGet, key, "/transitions", nil)
+		answer, err := j.call(ctx, "GET", key, "/transitions", nil)
 		if err != nil {
 			return err
 		}
@@ -169,7 +168,7 @@ func (j jiraServer) move(ctx context.Context, key string) error {
 		}
 	}
 	for _, id := range ids {
-		if _, err := j.call(ctx, http.MethodPost, key, "/transitions", map[string]any{"transition": map[string]string{"id": id}}); err != nil {
+		if _, err := j.call(ctx, "POST", key, "/transitions", map[string]any{"transition": map[string]string{"id": id}}); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"net/http"
 	"net/url"
 	"strings"
 )
@@ -34,6 +33,6 @@ func sendMatrix(ctx context.Context, c Caller, v Values, e *Event) error {
 	r := jsonTo(host+"/_matrix/client/v3/rooms/"+url.PathEscape(v.Text("room"))+"/send/m.room.message/"+hex.EncodeToString(digest[:16]), map[string]string{
 		"msgtype": "m.text", "body": e.Message.Text.Plain(), "format": "org.matrix.custom.html", "formatted_body": text,
 	})
-	r.Method, r.Header["Authorization"] = http.MethodPut, "Bearer "+v.Text("token")
+	r.Method, r.Header["Authorization"] = "PUT", "Bearer "+v.Text("token")
 	return deliver(ctx, c, r)
 }

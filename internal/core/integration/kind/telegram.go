@@ -2,7 +2,6 @@ package kind
 
 import (
 	"context"
-	"net/http"
 )
 
 func telegram() *Kind {
@@ -28,11 +27,11 @@ func sendTelegram(ctx context.Context, c Caller, v Values, e *Event) error {
 	if err != nil {
 		return err
 	}
-	if status == http.StatusBadRequest {
+	if status == badRequest {
 		delete(body, "parse_mode")
 		return deliver(ctx, c, jsonTo(address, body))
 	}
-	if status >= http.StatusBadRequest {
+	if status >= refused {
 		return &StatusError{status}
 	}
 	return nil
