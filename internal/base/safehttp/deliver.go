@@ -2,6 +2,7 @@ package safehttp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -16,7 +17,7 @@ import (
 
 // Bounds of the answer to a delivery.
 const (
-	maxAnswer       = 8 << 10
+	maxAnswer       = 8 << 10 // unless the delivery says otherwise
 	maxHeaders      = 50
 	maxHeaderLength = 1 << 10
 	maxHeaderBytes  = 64 << 10
@@ -24,14 +25,18 @@ const (
 
 // Delivery is a request that notifies or asks another server.
 type Delivery struct {
+	Method      string // "" is POST
 	URL         string // with a user name and a password these are sent as HTTP Basic
+	User        string // the same, "" for those of the URL
+	Password    string
 	Header      map[string]string
 	Body        []byte
 	Certificate *tls.Certificate // of this server as a client; nil for none
 	Unverified  bool             // accept any certificate of the server
+	MaxAnswer   int64            // bytes of the answer that are read; 0 is 8 KiB
 }
 
-// Answer is the beginning of what a server answered: at most 8 KiB of the body, and 50 headers with 1 KiB each.
+// Answer is the beginning of what a server answered: of the body what the delivery asks for, and 50 headers with 1 KiB each.
 type Answer struct {
 	Status int
 	Header map[string]string // those of one name are joined by commas
@@ -70,11 +75,11 @@ func (d *Dialer) Ask(ctx context.Context, timeout time.Duration, what Delivery) 
 	return got.Status, got.Body, err
 }
 
-// Call posts to a server, within the rules as they are now, and gives up after timeout. It goes nowhere that an answer leads to, and
+// Call sends a request to a server, within the rules as they are now, and gives up after timeout. It goes nowhere that an answer leads to, and
 // decompresses nothing. An error is a *BlockedError where the rules forbid the address, or says what failed; none names the URL, which
 // may hold a secret. An answer that breaks off, or does not end in time, within the part that is read is an error, too.
 func (d *Dialer) Call(ctx context.Context, timeout time.Duration, what Delivery) (Answer, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, what.URL, bytes.NewReader(what.Body))
+	r, err := http.NewRequestWithContext(ctx, cmp.Or(what.Method, http.MethodPost), what.URL, bytes.NewReader(what.Body))
 	if err != nil {
 		return Answer{}, &BlockedError{reasonURI}
 	}
@@ -85,6 +90,9 @@ func (d *Dialer) Call(ctx context.Context, timeout time.Duration, what Delivery)
 		password, _ := user.Password()
 		r.SetBasicAuth(user.Username(), password)
 		r.URL.User = nil
+	}
+	if what.User != "" {
+		r.SetBasicAuth(what.User, what.Password)
 	}
 	transport := d.transport()
 	transport.DisableCompression, transport.MaxResponseHeaderBytes = true, maxHeaderBytes
@@ -103,7 +111,7 @@ func (d *Dialer) Call(ctx context.Context, timeout time.Duration, what Delivery)
 		return Answer{}, failure(err)
 	}
 	defer func() { _ = got.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(got.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(got.Body, cmp.Or(what.MaxAnswer, maxAnswer)))
 	out := Answer{Status: got.StatusCode, Header: beginning(got.Header), Body: body}
 	if err != nil {
 		return out, failure(err)
