@@ -15,14 +15,18 @@ import (
 
 // integrations sets up one integration of each kind that can be set up, the exclusive ones in turn: of the project, and of its group.
 func (r *rich) integrations(t *testing.T) {
-	for place, kept := range map[string][]string{
-		"projects/" + number(r.project.ID): {"youtrack", "external-wiki"}, "groups/" + number(r.group.ID): {"jira", "external-wiki"},
+	for _, of := range []struct {
+		place string
+		kept  []string
+	}{
+		{"projects/" + number(r.project.ID), []string{"youtrack", "external-wiki"}}, // first: what is its own stays so
+		{"groups/" + number(r.group.ID), []string{"jira", "external-wiki"}},
 	} {
 		for _, k := range kind.All() {
-			if k.Unavailable != "" || k.ProjectsOnly && strings.HasPrefix(place, "groups") {
+			if k.Unavailable != "" || k.ProjectsOnly && strings.HasPrefix(of.place, "groups") {
 				continue
 			}
-			path := place + "/integrations/" + k.Slug
+			path := of.place + "/integrations/" + k.Slug
 			raw[fields](t, r.root, http.MethodPut, path, integrationtest.Values(k, true))
 			if !k.Class.Exclusive() {
 				continue
@@ -33,8 +37,8 @@ func (r *rich) integrations(t *testing.T) {
 			}
 			done(r.root.Do(req, nil)).must(t)
 		}
-		for _, slug := range kept {
-			raw[fields](t, r.root, http.MethodPut, place+"/integrations/"+slug, integrationtest.Values(kind.Find(slug), true))
+		for _, slug := range of.kept {
+			raw[fields](t, r.root, http.MethodPut, of.place+"/integrations/"+slug, integrationtest.Values(kind.Find(slug), true))
 		}
 	}
 }
