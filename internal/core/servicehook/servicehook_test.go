@@ -195,7 +195,9 @@ func TestService_gate(t *testing.T) {
 			},
 			{"a push of another branch", nil, payload.Push, push("refs/heads/topic", sha, sha), ""},
 			{
-				"a new branch", kind.Values{"branches_to_be_notified": "all"}, payload.Push, push("refs/heads/topic", zero, sha),
+				"a new branch",
+				kind.Values{"branches_to_be_notified": "all"},
+				payload.Push, push("refs/heads/topic", zero, sha),
 				"Mia (mia) pushed new branch <http://tenon.test/team/shop/-/commits/topic|topic> to <http://tenon.test/team/shop|Team / Shop>",
 			},
 			{
@@ -219,7 +221,9 @@ func TestService_gate(t *testing.T) {
 			{"a pipeline that runs", nil, payload.Pipeline, pipeline("running", "main", "true"), ""},
 			{"a pipeline of a branch that is not protected", nil, payload.Pipeline, pipeline("failed", "topic", "false"), ""},
 			{
-				"a pipeline that passed, where they count", kind.Values{"notify_only_broken_pipelines": false}, payload.Pipeline, pipeline("success", "main", "true"),
+				"a pipeline that passed, where they count",
+				kind.Values{"notify_only_broken_pipelines": false},
+				payload.Pipeline, pipeline("success", "main", "true"),
 				"<http://tenon.test/team/shop|Team / Shop>: Pipeline <http://tenon.test/team/shop/-/pipelines/9|#9> of branch " +
 					"<http://tenon.test/team/shop/-/commits/main|main> by Mia (mia) has passed in 01:15",
 			},

@@ -208,9 +208,10 @@ type (
 	}
 )
 
-func (p hookItemPath) key() string                   { return p.Key }
-func (p systemHookItemPath) key() string             { return p.Key }
-func (p setHookItemParams) item() webhook.Item       { return webhook.Item{Key: p.Key, Value: p.Value} }
+func (p hookItemPath) key() string             { return p.Key }
+func (p systemHookItemPath) key() string       { return p.Key }
+func (p setHookItemParams) item() webhook.Item { return webhook.Item{Key: p.Key, Value: p.Value} }
+
 func (p setSystemHookItemParams) item() webhook.Item { return webhook.Item{Key: p.Key, Value: p.Value} }
 
 // hookItemRoutes are the endpoints of URL variables and custom headers.
