@@ -37,6 +37,8 @@ func (handOver) Kind() string { return "hand_over_hook_events" }
 // RegisterJobs says how events are handed on: by one worker, so that they keep their order.
 func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.handOver, job.On(job.Events), job.Unique(), job.Timeout(handOverTimeout))
+	job.Register(r, s.remind, job.On(job.Maintenance), job.Unique(), job.Low())
+	job.Every(r, remindEvery, remind{})
 }
 
 // handOver does the job. An event that fails is tried again by the next attempt and holds up no other.

@@ -121,7 +121,7 @@ func titles(of []label.Label) []string {
 // sources are all kinds of events, empty.
 func sources() []source {
 	return []source{
-		new(push), new(update), new(request), new(about), new(comment), new(emoji), new(goal), new(wikiPage), new(pipeline), new(build), new(member), new(user), new(key), new(projectEvent), new(groupEvent),
+		new(push), new(update), new(request), new(about), new(comment), new(emoji), new(goal), new(wikiPage), new(pipeline), new(build), new(member), new(user), new(key), new(projectEvent), new(groupEvent), new(expiring),
 	}
 }
 

@@ -80,15 +80,15 @@ type AuthorBlock struct {
 	Email string `json:"email"`
 }
 
-// stamp writes a time as payloads have it.
-func stamp(t db.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+// Stamp writes a time as payloads have it.
+func Stamp(t db.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// stampOf is stamp for a time that may be missing.
+// stampOf is Stamp for a time that may be missing.
 func stampOf(t *db.Time) *string {
 	if t == nil {
 		return nil
 	}
-	text := stamp(*t)
+	text := Stamp(*t)
 	return &text
 }
 
@@ -151,7 +151,7 @@ func labels(p *project.Project, of []label.Label) []LabelBlock {
 	out := make([]LabelBlock, len(of))
 	for i, l := range of {
 		out[i] = LabelBlock{
-			ID: l.ID, Title: l.Title, Color: l.Color, CreatedAt: stamp(l.CreatedAt), UpdatedAt: stamp(l.UpdatedAt), Description: l.Description, Type: "GroupLabel",
+			ID: l.ID, Title: l.Title, Color: l.Color, CreatedAt: Stamp(l.CreatedAt), UpdatedAt: Stamp(l.UpdatedAt), Description: l.Description, Type: "GroupLabel",
 		}
 		if l.NamespaceID == p.NamespaceID {
 			out[i].Type, out[i].ProjectID = "ProjectLabel", &p.ID

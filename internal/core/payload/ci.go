@@ -245,7 +245,7 @@ func (s *Service) Pipeline(ctx context.Context, p *project.Project, of *ci.Pipel
 		Kind: "pipeline", User: s.user(by), Project: plain(block), Builds: []BuildBlock{},
 		Attributes: PipelineAttributes{
 			ID: of.ID, IID: of.IID, Name: of.Name, Ref: of.Ref, Tag: of.Tag, SHA: of.SHA, BeforeSHA: of.Before(), Source: of.Source, Status: of.State,
-			DetailedStatus: of.State.Detail(false).Text, Stages: []string{}, CreatedAt: stamp(of.CreatedAt), FinishedAt: stampOf(of.FinishedAt),
+			DetailedStatus: of.State.Detail(false).Text, Stages: []string{}, CreatedAt: Stamp(of.CreatedAt), FinishedAt: stampOf(of.FinishedAt),
 			Duration: duration(of), QueuedDuration: queued(of), Protected: of.Protected, Variables: []VariableBlock{},
 			URL: s.URLs.Pipeline(p.FullPath, int64(of.ID)),
 		},
@@ -292,7 +292,7 @@ func (s *Service) pipelineMergeRequest(ctx context.Context, of *ci.Pipeline) (*P
 func (s *Service) build(v *ci.JobView, users map[authz.UserID]*account.User) BuildBlock {
 	now := s.Now()
 	out := BuildBlock{
-		ID: v.ID, Stage: v.Stage, Name: v.Name, Status: v.State, CreatedAt: stamp(v.CreatedAt), StartedAt: stampOf(v.StartedAt), FinishedAt: stampOf(v.FinishedAt),
+		ID: v.ID, Stage: v.Stage, Name: v.Name, Status: v.State, CreatedAt: Stamp(v.CreatedAt), StartedAt: stampOf(v.StartedAt), FinishedAt: stampOf(v.FinishedAt),
 		Duration: v.Duration(now), QueuedDuration: v.QueuedDuration(now), When: v.When, Manual: v.When == "manual", AllowFailure: v.AllowFailure,
 		Runner: runnerBlock(v.Runner), Environment: environment(v.Environment),
 	}

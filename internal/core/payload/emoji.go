@@ -63,8 +63,8 @@ func (s *Service) Emoji(ctx context.Context, p *project.Project, a *award.Award,
 	out := &EmojiBody{
 		Kind: "emoji", Event: action, User: s.user(u), ProjectID: p.ID, Project: block,
 		Attributes: EmojiAttributes{
-			UserID: a.UserID, CreatedAt: stamp(a.CreatedAt), ID: a.ID, Name: a.Name, TargetType: a.Kind, TargetID: a.TargetID,
-			UpdatedAt: stamp(a.UpdatedAt), Action: action, URL: on.URL,
+			UserID: a.UserID, CreatedAt: Stamp(a.CreatedAt), ID: a.ID, Name: a.Name, TargetType: a.Kind, TargetID: a.TargetID,
+			UpdatedAt: Stamp(a.UpdatedAt), Action: action, URL: on.URL,
 		},
 		Issue: on.Issue, MergeRequest: on.MergeRequest, Snippet: on.Snippet, Commit: on.Commit,
 	}

@@ -114,9 +114,9 @@ func (s *Service) issue(p *project.Project, i *issue.Issue) IssueAttributes {
 // issueColumns are the attributes that an issue has by itself.
 func (s *Service) issueColumns(p *project.Project, i *issue.Issue) IssueAttributes {
 	out := IssueAttributes{
-		AuthorID: i.AuthorID, ClosedAt: stampOf(i.ClosedAt), Confidential: i.Confidential, CreatedAt: stamp(i.CreatedAt), Description: i.Description,
+		AuthorID: i.AuthorID, ClosedAt: stampOf(i.ClosedAt), Confidential: i.Confidential, CreatedAt: Stamp(i.CreatedAt), Description: i.Description,
 		DiscussionLocked: i.DiscussionLocked, DueDate: i.DueDate, ID: i.ID, IID: i.IID, MovedToID: i.MovedToID, DuplicatedToID: i.DuplicatedToID,
-		ProjectID: i.ProjectID, Position: i.Position, StateID: 1, Estimate: i.Estimate, Title: i.Title, UpdatedAt: stamp(i.UpdatedAt),
+		ProjectID: i.ProjectID, Position: i.Position, StateID: 1, Estimate: i.Estimate, Title: i.Title, UpdatedAt: Stamp(i.UpdatedAt),
 		UpdatedByID: i.UpdatedByID, Weight: i.Weight, Health: i.Health, URL: s.URLs.Issue(p.FullPath, int64(i.IID)), Spent: i.Spent,
 		HumanSpent: s.human(i.Spent), HumanEstimate: s.human(i.Estimate), AssigneeIDs: append([]authz.UserID{}, i.Assignees...), State: i.State,
 		Severity: i.ShownSeverity(),

@@ -161,7 +161,7 @@ func (s *Service) mergeRequestColumns(p *project.Project, m *mergerequest.MergeR
 		MergeStatus: m.Status, DetailedMergeStatus: m.DetailedStatus(p), MergeError: m.MergeError, MergeCommitSHA: m.MergeCommitSHA, MergeUserID: m.MergeUserID,
 		AutoMerge: m.MergeWhenPipelineSucceeds, Resolved: !m.Blocked(p), Estimate: m.Estimate, Spent: m.Spent,
 		HumanEstimate: s.human(m.Estimate), HumanSpent: s.human(m.Spent),
-		CreatedAt: stamp(m.CreatedAt), UpdatedAt: stamp(m.UpdatedAt), URL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
+		CreatedAt: Stamp(m.CreatedAt), UpdatedAt: Stamp(m.UpdatedAt), URL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
 		MergeParams: MergeParams{m.ForceRemoveSource != nil && *m.ForceRemoveSource},
 		StateID: map[mergerequest.State]int{
 			mergerequest.StateOpened: 1, mergerequest.StateClosed: 2, mergerequest.StateMerged: 3, mergerequest.StateLocked: 4,

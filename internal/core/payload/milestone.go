@@ -57,7 +57,7 @@ func (s *Service) Milestone(ctx context.Context, p *project.Project, m *mileston
 	out := &MilestoneBody{
 		Kind: "milestone", Event: "milestone", Action: action,
 		Attributes: MilestoneAttributes{
-			ID: m.ID, IID: m.IID, Title: m.Title, Description: m.Description, State: m.State, CreatedAt: stamp(m.CreatedAt), UpdatedAt: stamp(m.UpdatedAt),
+			ID: m.ID, IID: m.IID, Title: m.Title, Description: m.Description, State: m.State, CreatedAt: Stamp(m.CreatedAt), UpdatedAt: Stamp(m.UpdatedAt),
 			DueDate: m.DueDate, StartDate: m.StartDate,
 		},
 	}

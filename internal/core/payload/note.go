@@ -114,9 +114,9 @@ func (s *Service) note(p *project.Project, n *note.Note, on *Noted) NoteAttribut
 		original = n.Position
 	}
 	out := NoteAttributes{
-		AuthorID: n.AuthorID, Changed: n.Changed, CommitID: n.CommitID, CreatedAt: stamp(n.CreatedAt), DiscussionID: n.DiscussionID, ID: n.ID,
+		AuthorID: n.AuthorID, Changed: n.Changed, CommitID: n.CommitID, CreatedAt: Stamp(n.CreatedAt), DiscussionID: n.DiscussionID, ID: n.ID,
 		Internal: n.Internal, LineCode: n.LineCode, Note: n.Body, TargetType: n.Kind, Original: original, Position: n.Position, ProjectID: p.ID,
-		ResolvedAt: stampOf(n.ResolvedAt), ResolvedByID: n.ResolvedByID, System: n.System, Type: n.Type, UpdatedAt: stamp(n.UpdatedAt),
+		ResolvedAt: stampOf(n.ResolvedAt), ResolvedByID: n.ResolvedByID, System: n.System, Type: n.Type, UpdatedAt: Stamp(n.UpdatedAt),
 		UpdatedByID: n.LastEditedByID, Description: *s.images(p, &n.Body), URL: fmt.Sprintf("%s#note_%d", on.URL, n.ID),
 	}
 	if n.Kind != noteable.Commit {
@@ -169,8 +169,8 @@ func (s *Service) Noted(ctx context.Context, p *project.Project, ref noteable.Re
 
 func (s *Service) snippet(p *project.Project, n *snippet.Snippet) *SnippetBlock {
 	out := &SnippetBlock{
-		ID: n.ID, Title: n.Title, Description: s.images(p, n.Description), AuthorID: n.AuthorID, ProjectID: n.ProjectID, CreatedAt: stamp(n.CreatedAt),
-		UpdatedAt: stamp(n.UpdatedAt), Type: "ProjectSnippet", Visibility: int(n.Visibility), URL: s.URLs.Snippet(p.FullPath, int64(n.ID)),
+		ID: n.ID, Title: n.Title, Description: s.images(p, n.Description), AuthorID: n.AuthorID, ProjectID: n.ProjectID, CreatedAt: Stamp(n.CreatedAt),
+		UpdatedAt: Stamp(n.UpdatedAt), Type: "ProjectSnippet", Visibility: int(n.Visibility), URL: s.URLs.Snippet(p.FullPath, int64(n.ID)),
 	}
 	if files := n.Files(); len(files) > 0 {
 		name := text(files[0])

@@ -286,7 +286,7 @@ func (s *Service) sampleToken(ctx context.Context, as authz.Actor, at authz.Plac
 	}
 	day := s.Now().UTC().AddDate(0, 0, 7).Format(time.DateOnly)
 	body, err := s.AccessToken(ctx, p, at.Namespace, AccessTokenAttributes{
-		UserID: as.UserID, CreatedAt: stamp(db.At(s.Now())), ID: 1, Name: "pat_for_webhook_event", ExpiresAt: &day,
+		UserID: as.UserID, CreatedAt: Stamp(db.At(s.Now())), ID: 1, Name: "pat_for_webhook_event", ExpiresAt: &day,
 	})
 	m.Project, m.Body = p, body
 	return err

@@ -143,9 +143,6 @@ func TestService_Receive(t *testing.T) {
 		w.receive(push("main", `{"n":1}`))
 		w.receive(push("release/1", `{"n":2}`))
 		w.receive(push("feature", `{"n":3}`))
-		many := push("main", `{"n":4}`)
-		many.Changes = 4
-		w.receive(many)
 		w.set("silent_mode_enabled", true)
 		w.receive(push("main", `{"n":5}`))
 		w.set("silent_mode_enabled", false)

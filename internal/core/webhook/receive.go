@@ -105,8 +105,7 @@ func (s *Service) Listening(a payload.Audience) (query string, args []any) {
 
 // Receive is part of payload.Recipient. It writes the body once, a delivery for each hook that wants it, and has the hooks called.
 func (s *Service) Receive(ctx context.Context, m *payload.Message) error {
-	set := s.Settings.Current()
-	if set.SilentModeEnabled || (m.Trigger == payload.Push || m.Trigger == payload.TagPush) && m.Changes > set.PushEventHooksLimit {
+	if s.Settings.Current().SilentModeEnabled {
 		return nil
 	}
 	hooks, err := s.listeners(ctx, m)
