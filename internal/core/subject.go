@@ -44,7 +44,7 @@ var subjects = []Subject{
 	func(b *Build) any {
 		return webhook.New(Need(b, webhook.Deps{
 			DB: b.DB, Policy: b.Policy, Bus: b.Bus, Settings: b.Settings, Limits: b.Limits, Outbound: b.outbound(), System: b.systemOutbound(), Box: b.Box,
-			Samples: b.Payloads, URLs: b.URLs, Jobs: b.Jobs, Log: b.Log, Now: b.Now,
+			Samples: b.Payloads, Warner: b.Notifications, URLs: b.URLs, Jobs: b.Jobs, Log: b.Log, Now: b.Now,
 		}))
 	},
 	func(b *Build) any {

@@ -34,7 +34,7 @@ const (
 	labeled                 // subscribed to a label of the thing
 	starter                 // started the pipeline
 	member                  // of the project that has moved
-	warned                  // maintains the project that will be deleted
+	warned                  // maintains the project that will be deleted, or the place of a webhook
 )
 
 // recipient is a user that an event may concern.
@@ -142,6 +142,12 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *topic) ([]*recip
 		}
 		for _, r := range a.list {
 			r.way |= warned
+		}
+		s.tellCut(a, m, t)
+		return s.willing(ctx, m.Event, t, a.list)
+	case pausedHook, disabledHook:
+		if err := s.keepers(ctx, a, t); err != nil {
+			return nil, err
 		}
 		s.tellCut(a, m, t)
 		return s.willing(ctx, m.Event, t, a.list)

@@ -36,7 +36,7 @@ type content struct {
 
 // compose makes the mail of an event for one user, who may read what it is about.
 func (s *Service) compose(ctx context.Context, as authz.Actor, m Mailing, t *topic, r *recipient, p *person) (*mail.Message, error) {
-	l := content{url: t.URL, rows: t.rows, why: why(r), host: s.URLs.Host(), noun: t.noun}
+	l := content{url: t.URL, rows: t.rows, why: t.why(r), host: s.URLs.Host(), noun: t.noun}
 	if m.Event == movedProject {
 		l.rows = s.remotes(t.Place.Path)
 	}
@@ -102,6 +102,10 @@ func subject(m Mailing, t *topic) string {
 	switch m.Event {
 	case movedProject:
 		return t.Place.Name + " | Project was moved"
+	case pausedHook:
+		return t.Place.Name + " | Webhook is paused"
+	case disabledHook:
+		return t.Place.Name + " | Webhook is disabled"
 	case inactiveProject:
 		return t.Place.Name + " | Project will be deleted on " + m.Day
 	}
@@ -199,9 +203,12 @@ func (s *Service) headers(t *topic, r *recipient, unsubscribe string) []mail.Hea
 }
 
 // why says to the reader what the header of the reason says to programs.
-func why(r *recipient) string {
+func (t *topic) why(r *recipient) string {
 	if r.way&starter != 0 {
 		return "you started the pipeline"
+	}
+	if r.way&warned != 0 && t.Place.Group {
+		return "you own the group"
 	}
 	if r.way&warned != 0 {
 		return "you maintain the project"
@@ -231,6 +238,8 @@ func (s *Service) lead(ctx context.Context, m Mailing, t *topic) (string, error)
 	switch m.Event {
 	case failedPipeline, fixedPipeline, successPipeline:
 		return ended(m.Event, t), nil
+	case pausedHook, disabledHook:
+		return stopped(m.Event, t), nil
 	case issueDue:
 		return strings.ToUpper(it[:1]) + it[1:] + " is due on " + t.Due + ": " + t.Title, nil
 	case inactiveProject:

@@ -89,7 +89,10 @@ func (s *Service) dueRun(ctx context.Context, day string) (dueRun, error) {
 	return run, err
 }
 
-// lapsed reports whether the issue of a mailing is no longer due on its day.
+// lapsed reports whether the issue of a mailing is no longer due on its day, or its hook is in another state.
 func (m *Mailing) lapsed(t *topic) bool {
+	if m.On == ofHook {
+		return (m.Event == disabledHook) != (t.State == disabled)
+	}
 	return m.Event == issueDue && (t.Due != m.Day || t.State != string(issue.StateOpened))
 }

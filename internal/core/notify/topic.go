@@ -130,6 +130,8 @@ func (s *Service) about(ctx context.Context, ref noteable.Ref) (*topic, error) {
 		return s.findPipeline(ctx, ref)
 	case todo.OfProject:
 		return s.findProject(ctx, ref)
+	case ofHook:
+		return s.findHook(ctx, ref)
 	}
 	kind := s.Kinds.Find(ref.Kind)
 	if kind == nil {
@@ -158,6 +160,8 @@ func (s *Service) readable(ctx context.Context, as authz.Actor, t *topic) (bool,
 	switch t.ref.Kind {
 	case ofPipeline:
 		return s.pipelineReadable(ctx, as, t)
+	case ofHook:
+		return s.hookReadable(ctx, as, t)
 	case todo.OfProject:
 		return s.Policy.Can(ctx, as, authz.ReadProject, t.Place.Subject)
 	}

@@ -88,6 +88,7 @@ func (s *Service) post(ctx context.Context, h *Hook, of callee, text []byte) *ou
 		if blocked, ok := errors.AsType[*safehttp.BlockedError](err); ok {
 			out.failure = "URL " + blocked.Error()
 		}
+		out.failure = keys.hide(out.failure, namesIn(err, full), h.URL)
 	}
 	return out
 }

@@ -246,10 +246,21 @@ func TestService_failures(t *testing.T) {
 		if got := find(); got.Failures != 3 || got.Status != webhook.Executable {
 			t.Errorf("three failures: %+v", got)
 		}
+		if len(w.warned) != 0 {
+			t.Errorf("a warning too early: %s", w.warned)
+		}
 		push(4)
 		got := find()
 		if pause := got.DisabledUntil.V.Sub(w.now()); got.Status != webhook.TemporarilyDisabled || pause > time.Minute || pause < 50*time.Second || *got.Reason != "The receiver answered 404" {
 			t.Errorf("after four failures: %+v", got)
+		}
+		w.later.Add(int64(2 * time.Minute))
+		if got := find(); got.Status != webhook.Executable || got.Reason != nil {
+			t.Errorf("after the pause: %+v", got)
+		}
+		w.later.Add(int64(-2 * time.Minute))
+		if want := fmt.Sprint(h.ID, " temporarily_disabled"); !slices.Equal(w.warned, []string{want}) {
+			t.Errorf("warned of %q, want %q", w.warned, want)
 		}
 		rec.got()
 		push(5)
@@ -264,6 +275,9 @@ func TestService_failures(t *testing.T) {
 		if got := find(); got.Status != webhook.DisabledForGood || got.Failures != 40 || w.listening(payload.Push, shop.Namespace) {
 			t.Errorf("after forty failures: %+v", got)
 		}
+		if want := []string{fmt.Sprint(h.ID, " temporarily_disabled"), fmt.Sprint(h.ID, " disabled")}; !slices.Equal(w.warned, want) {
+			t.Errorf("warned of %q, want %q", w.warned, want)
+		}
 		status = 200
 		log := w.attempts(shop, h.ID, webhook.ClientFailure)
 		if len(log) == 0 || len(w.attempts(shop, h.ID, "200")) != 0 {
@@ -276,6 +290,43 @@ func TestService_failures(t *testing.T) {
 			t.Errorf("after a success: %+v", got)
 		}
 	})
+}
+
+// Why a hook failed is shown without what is secret: a server that a variable names, and values.
+func TestService_reason(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.Open(t, false))
+	w.rules.Local = true
+	shop := w.shop()
+	for _, tt := range []struct {
+		url, want string
+		variables map[string]string
+	}{
+		{"http://{host}/", "lookup {host}: no such host", map[string]string{"host": "s3cret.example.org"}},
+		{"http://a.example.com{end}/", "lookup a.example.com{end}: no such host", map[string]string{"end": ".s3"}},
+		{"http://127.0.0.1:{port}/", "dial tcp 127.0.0.1:{port}: connect: connection refused", map[string]string{"port": "1"}},
+	} {
+		h := w.create(webhook.Changes{URL: to(tt.url), Variables: tt.variables})
+		for range 4 {
+			w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", Changes: 1})
+			w.work()
+			w.pass(2 * time.Minute)
+			w.pass(6 * time.Minute)
+		}
+		w.later.Add(int64(-6 * time.Minute))
+		found, err := w.hooks.Find(t.Context(), w.maintainer, shop, h.ID)
+		if err != nil || found.Reason == nil || !strings.Contains(*found.Reason, tt.want) {
+			t.Errorf("%s: %+v %v", tt.url, found, err)
+		}
+		for _, a := range w.attempts(shop, h.ID) {
+			if !strings.Contains(a.ResponseBody, tt.want) {
+				t.Errorf("%s is logged as %q", tt.url, a.ResponseBody)
+			}
+		}
+		if err := w.hooks.Delete(t.Context(), w.maintainer, shop, h.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // eventually waits for what happens without a job.

@@ -1,10 +1,15 @@
 package webhook
 
 import (
+	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"net"
+	"net/url"
 	"slices"
+	"strings"
 )
 
 // secrets are what a hook has that is never shown.
@@ -66,4 +71,47 @@ func (s secrets) same(other secrets) bool {
 func (s secrets) clone() secrets {
 	s.Variables, s.Headers = maps.Clone(s.Variables), maps.Clone(s.Headers)
 	return s
+}
+
+// shortest is how many bytes a value has, at least, that is hidden wherever it is in a text: shorter ones are in other words, too.
+const shortest = 4
+
+// namesIn are the host, and the port with its colon, that an error of a call to a URL may name.
+func namesIn(err error, full string) []string {
+	var out []string
+	if u, bad := url.Parse(full); bad == nil {
+		out = append(out, u.Hostname())
+		if port := u.Port(); port != "" {
+			out = append(out, ":"+port)
+		}
+	}
+	if of, ok := errors.AsType[*net.DNSError](err); ok {
+		out = append(out, of.Name)
+	}
+	if of, ok := errors.AsType[x509.HostnameError](err); ok {
+		out = append(out, of.Host)
+	}
+	return out
+}
+
+// hide takes secrets out of the text of an error: the server where its name has variables, and values.
+func (s secrets) hide(text string, names []string, shown string) string {
+	if _, at, _ := strings.Cut(server(shown), "://"); strings.Contains(at, "{") {
+		for _, name := range names {
+			switch {
+			case strings.HasPrefix(name, ":"):
+				text = strings.ReplaceAll(text, name, "")
+			case name != "":
+				text = strings.ReplaceAll(text, name, at)
+			}
+		}
+	}
+	for _, values := range []map[string]string{s.Variables, s.Headers, {"": s.Token, " ": s.User}} {
+		for key, value := range values {
+			if len(value) >= shortest {
+				text = strings.ReplaceAll(text, value, "{"+strings.TrimSpace(key)+"}")
+			}
+		}
+	}
+	return text
 }

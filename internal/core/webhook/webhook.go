@@ -89,10 +89,10 @@ type Hook struct {
 
 	Failures      int         `db:"failures" change:"-"` // deliveries that failed since one succeeded
 	DisabledUntil db.NullTime `db:"disabled_until" change:"-"`
-	Disabled      bool        `db:"disabled" change:"-"` // for good
-	Reason        *string     `db:"disabled_reason" change:"-"`
-	Slow          bool        `db:"slow" change:"-"`      // whether its last call took long
-	LogBytes      int64       `db:"log_bytes" change:"-"` // of its attempts
+	Disabled      bool        `db:"disabled" change:"-"`        // for good
+	Reason        *string     `db:"disabled_reason" change:"-"` // of the last failure; nil where Status is Executable
+	Slow          bool        `db:"slow" change:"-"`            // whether its last call took long
+	LogBytes      int64       `db:"log_bytes" change:"-"`       // of its attempts
 
 	CreatedAt db.Time `db:"created_at"`
 	UpdatedAt db.Time `db:"updated_at"`
@@ -170,6 +170,7 @@ type Deps struct {
 	Box      *secret.Box      // seals tokens and values
 	URLs     *weburl.Site
 	Samples  Sampler
+	Warner   Warner
 	Jobs     job.Enqueuer
 	Log      *slog.Logger
 	Now      func() time.Time
@@ -217,7 +218,9 @@ func within(w *db.Where, alias string, at authz.Place) {
 
 // look says what the status of a hook is now.
 func (s *Service) look(h *Hook) *Hook {
-	h.Status = h.statusAt(s.Now())
+	if h.Status = h.statusAt(s.Now()); h.Status == Executable {
+		h.Reason = nil
+	}
 	return h
 }
 

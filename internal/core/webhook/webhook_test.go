@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -37,7 +38,7 @@ type names map[string]string
 func (n names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
 	ip, ok := n[host]
 	if !ok {
-		return nil, fmt.Errorf("no such host")
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
 	return []netip.Addr{netip.MustParseAddr(ip)}, nil
 }
@@ -54,6 +55,7 @@ type world struct {
 	jobs                                            *job.Queue
 	set                                             func(name string, value any)
 	later                                           atomic.Int64
+	warned                                          []string
 }
 
 func newWorld(t *testing.T, d *db.DB) *world {
@@ -73,7 +75,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	}
 	w.set = coretest.Setter(t, store)
 	w.hooks = webhook.New(webhook.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.now, Settings: store, Log: slog.New(slog.DiscardHandler), Samples: samples{}, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example.com"}, ""),
+		DB: d, Policy: w.Policy, Bus: w.Bus, Box: box, Now: w.now, Settings: store, Log: slog.New(slog.DiscardHandler), Samples: samples{}, Warner: w, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example.com"}, ""),
 		Limits: limit.New(limit.Deps{Settings: store, Now: w.now}), Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
 			return w.jobs.Enqueue(ctx, args, options...)
 		}),
@@ -119,6 +121,12 @@ func (w *world) work() {
 	if err := w.jobs.Drain(w.T.Context()); err != nil {
 		w.T.Fatal(err)
 	}
+}
+
+// HookStopped is what mail is asked for.
+func (w *world) HookStopped(_ context.Context, hook int64, now string) error {
+	w.warned = append(w.warned, fmt.Sprint(hook, " ", now))
+	return nil
 }
 
 func (w *world) hear(e change.Event) error {

@@ -20,6 +20,7 @@ type hookEntity struct {
 	EnableSSLVerification  bool           `json:"enable_ssl_verification"`
 	AlertStatus            webhook.Status `json:"alert_status"`
 	DisabledUntil          *api.Time      `json:"disabled_until"`
+	DisabledReason         *string        `json:"disabled_reason" doc:"Why the last call failed, while the hook is not executable"`
 	URLVariables           []hookKey      `json:"url_variables"`
 	PushEventsBranchFilter *string        `json:"push_events_branch_filter"`
 	BranchFilterStrategy   string         `json:"branch_filter_strategy"`
@@ -78,7 +79,8 @@ func newHook(h *webhook.Hook) hookEntity {
 	out := hookEntity{
 		ID: h.ID, URL: h.URL, Name: h.Name, Description: h.Description, CreatedAt: api.Time(h.CreatedAt.Time), PushEvents: h.Push, TagPushEvents: h.TagPush,
 		MergeRequestsEvents: h.MergeRequests, RepositoryUpdateEvents: h.RepositoryUpdate, EnableSSLVerification: h.VerifyTLS, AlertStatus: h.Status,
-		URLVariables: hookKeys(h.Variables), PushEventsBranchFilter: h.BranchFilter, BranchFilterStrategy: h.Strategy, CustomWebhookTemplate: h.Template,
+		DisabledReason: h.Reason,
+		URLVariables:   hookKeys(h.Variables), PushEventsBranchFilter: h.BranchFilter, BranchFilterStrategy: h.Strategy, CustomWebhookTemplate: h.Template,
 		CustomHeaders: hookKeys(h.Headers),
 	}
 	if h.Status == webhook.TemporarilyDisabled {
