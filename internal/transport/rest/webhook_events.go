@@ -23,12 +23,14 @@ type hookEventEntity struct {
 	ResponseBody      string            `json:"response_body"`
 	ExecutionDuration float64           `json:"execution_duration" doc:"Seconds"`
 	ResponseStatus    string            `json:"response_status" doc:"Status code, or internal error where there was no answer"`
+	CreatedAt         api.Time          `json:"created_at"`
 }
 
 func newHookEvent(a *webhook.Attempt) hookEventEntity {
 	out := hookEventEntity{
 		ID: a.ID, URL: a.URL, Trigger: a.Trigger, RequestHeaders: a.RequestHeaders, RequestData: a.RequestData, ResponseHeaders: a.ResponseHeaders,
 		ResponseBody: a.ResponseBody, ExecutionDuration: a.Duration.Seconds(), ResponseStatus: "internal error",
+		CreatedAt: api.Time(a.CreatedAt),
 	}
 	if a.Status != 0 {
 		out.ResponseStatus = strconv.Itoa(a.Status)

@@ -1,0 +1,2 @@
+// Package hooks tests the commands about webhooks against a server that runs.
+package hooks
