@@ -6,17 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/job"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/payload"
 	"tenon/internal/core/project"
 )
 
 const (
-	// batch is how many events are read at a time.
+	// batch is how many events are read at a time, and share how many of these are of one tree where trees take turns.
 	batch = 20
+	share = 5
 
 	// maxAttempts is how often the body of an event is tried to be built before the event is given up.
 	maxAttempts = 5
@@ -28,7 +31,9 @@ const (
 // errGone says that there is nothing to tell any more.
 var errGone = errors.New("what the event is about is gone")
 
-// handOver is the job that hands on all events that are recorded, in their order.
+// handOver is the job that hands on all events that are recorded. Those of one tree of namespaces keep their order, and trees take
+// turns, so that many events of one hold up no other. Where a hook of the instance listens, it gets the events of all trees, and all
+// keep their order.
 type handOver struct{}
 
 // Kind names the job.
@@ -41,13 +46,19 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Every(r, remindEvery, remind{})
 }
 
-// handOver does the job. An event that fails is tried again by the next attempt and holds up no other.
+// tried is how far one run of the job has come: events that failed are left to the next attempt.
+type tried struct {
+	last int64                       // where all keep their order
+	of   map[authz.NamespaceID]int64 // by tree, where these take turns
+}
+
+// handOver does the job. An event that fails holds up no other.
 func (s *Service) handOver(ctx context.Context, _ handOver) error {
 	var failed error
-	for last := int64(0); ; {
-		events, err := db.Select[Event](ctx, s.DB, "SELECT "+columns+" FROM hook_events e WHERE e.id > ? ORDER BY e.id LIMIT ?", last, batch)
+	for t := (tried{of: map[authz.NamespaceID]int64{}}); ; {
+		events, err := s.upcoming(ctx, &t)
 		if err != nil {
-			return fmt.Errorf("read events for hooks: %w", err)
+			return err
 		}
 		if len(events) == 0 {
 			return failed
@@ -56,12 +67,72 @@ func (s *Service) handOver(ctx context.Context, _ handOver) error {
 			if err := s.one(ctx, &events[i]); err != nil {
 				failed = errors.Join(failed, err)
 			}
-			last = events[i].ID
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
+}
+
+// upcoming returns the events that are handed on next, none at the end.
+func (s *Service) upcoming(ctx context.Context, t *tried) ([]Event, error) {
+	for {
+		events, err := db.Select[Event](ctx, s.DB, "SELECT "+columns+" FROM hook_events e WHERE e.id > ? ORDER BY e.id LIMIT ?", t.last, batch)
+		if err != nil {
+			return nil, fmt.Errorf("read events for hooks: %w", err)
+		}
+		if len(events) == 0 {
+			return nil, nil
+		}
+		if len(events) == batch {
+			ordered, err := s.ordered(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if !ordered {
+				return s.inTurns(ctx, t)
+			}
+		}
+		t.last = events[len(events)-1].ID
+		events = slices.DeleteFunc(events, func(e Event) bool { return e.ID <= t.of[e.TreeID] })
+		if len(events) > 0 {
+			return events, nil
+		}
+	}
+}
+
+// inTurns returns a share of the events of each tree.
+func (s *Service) inTurns(ctx context.Context, t *tried) (events []Event, err error) {
+	trees, err := db.Select[authz.NamespaceID](ctx, s.DB, `WITH RECURSIVE t(id) AS (SELECT MIN(e.tree_id) FROM hook_events e
+		UNION ALL SELECT (SELECT MIN(e.tree_id) FROM hook_events e WHERE e.tree_id > t.id) FROM t WHERE t.id IS NOT NULL)
+		SELECT t.id FROM t WHERE t.id IS NOT NULL`)
+	if err != nil {
+		return nil, fmt.Errorf("trees with events for hooks: %w", err)
+	}
+	for _, tree := range trees {
+		some, err := db.Select[Event](ctx, s.DB, "SELECT "+columns+" FROM hook_events e WHERE e.tree_id = ? AND e.id > ? ORDER BY e.id LIMIT ?", tree, max(t.last, t.of[tree]), share)
+		if err != nil {
+			return nil, fmt.Errorf("read events for hooks: %w", err)
+		}
+		if n := len(some); n > 0 {
+			t.of[tree] = some[n-1].ID
+		}
+		events = append(events, some...)
+	}
+	return events, nil
+}
+
+// ordered reports whether a hook of the instance listens to any event.
+func (s *Service) ordered(ctx context.Context) (bool, error) {
+	query, args := s.listening(head{}, payload.Triggers())
+	if query == "" {
+		return false, nil
+	}
+	out, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS ("+query+")", args...)
+	if err != nil {
+		return false, fmt.Errorf("do hooks of the instance listen: %w", err)
+	}
+	return out, nil
 }
 
 var columns = db.Columns[Event]("e")

@@ -26,12 +26,13 @@ import (
 
 // Event is an event that is recorded.
 type Event struct {
-	ID        int64   `db:"id"`
-	Kind      string  `db:"kind"`
-	Head      string  `db:"head"`
-	Data      string  `db:"data"`
-	Attempts  int     `db:"attempts"`
-	CreatedAt db.Time `db:"created_at"`
+	ID        int64             `db:"id"`
+	TreeID    authz.NamespaceID `db:"tree_id"` // top-level group or personal namespace; zero for the instance
+	Kind      string            `db:"kind"`
+	Head      string            `db:"head"`
+	Data      string            `db:"data"`
+	Attempts  int               `db:"attempts"`
+	CreatedAt db.Time           `db:"created_at"`
 }
 
 // head is what every event says. It is stored as JSON.
@@ -135,7 +136,7 @@ func (s *Service) record(ctx context.Context, in authz.Place, stamp authz.Stamp,
 	if !in.Group && !in.IsInstance() {
 		h.Project = project.ID(in.ID)
 	}
-	wanted, err := s.wanted(ctx, h, candidates)
+	wanted, tree, err := s.wanted(ctx, h, candidates)
 	if err != nil || len(wanted) == 0 {
 		return err
 	}
@@ -144,14 +145,14 @@ func (s *Service) record(ctx context.Context, in authz.Place, stamp authz.Stamp,
 	}
 	for _, c := range wanted {
 		h.Trigger = c.trigger
-		if err := s.insert(ctx, h, c.source()); err != nil {
+		if err := s.insert(ctx, tree, h, c.source()); err != nil {
 			return err
 		}
 	}
 	return s.Jobs.Enqueue(ctx, handOver{})
 }
 
-func (s *Service) insert(ctx context.Context, h head, of source) error {
+func (s *Service) insert(ctx context.Context, tree authz.NamespaceID, h head, of source) error {
 	first, err := json.Marshal(h)
 	if err != nil {
 		return fmt.Errorf("record event for hooks: %w", err)
@@ -160,38 +161,56 @@ func (s *Service) insert(ctx context.Context, h head, of source) error {
 	if err != nil {
 		return fmt.Errorf("record event for hooks: %w", err)
 	}
-	return db.Create(ctx, s.DB, "hook_events", &Event{Kind: of.kind(), Head: string(first), Data: string(data), CreatedAt: db.At(s.Now())})
+	return db.Create(ctx, s.DB, "hook_events", &Event{TreeID: tree, Kind: of.kind(), Head: string(first), Data: string(data), CreatedAt: db.At(s.Now())})
 }
 
-// wanted returns those candidates that somebody listens to. Each trigger is asked about once.
-func (s *Service) wanted(ctx context.Context, h head, candidates []candidate) ([]candidate, error) {
-	var parts []string
-	var args []any
+// treeSQL is the top-level group or personal namespace that a place is in, zero for the instance.
+const treeSQL = `COALESCE((SELECT a.ancestor_id FROM namespace_ancestors a JOIN namespaces t ON t.id = a.ancestor_id
+	WHERE a.namespace_id = ? AND t.parent_id IS NULL), 0)`
+
+// wanted returns those candidates that somebody listens to, and the tree that they are in. Each trigger is asked about once.
+func (s *Service) wanted(ctx context.Context, h head, candidates []candidate) (wanted []candidate, tree authz.NamespaceID, err error) {
 	var triggers []payload.Trigger
 	for _, c := range candidates {
-		if slices.Contains(triggers, c.trigger) {
-			continue
-		}
-		triggers = append(triggers, c.trigger)
-		var listening []string
-		for _, r := range s.Recipients {
-			query, more := r.Listening(payload.Audience{Trigger: c.trigger, Namespace: h.Namespace, Project: h.Project})
-			if query != "" {
-				listening, args = append(listening, "EXISTS ("+query+")"), append(args, more...)
-			}
-		}
-		if len(listening) > 0 {
-			parts = append(parts, fmt.Sprintf("SELECT %d AS n WHERE %s", len(triggers)-1, strings.Join(listening, " OR ")))
+		if !slices.Contains(triggers, c.trigger) {
+			triggers = append(triggers, c.trigger)
 		}
 	}
-	if len(parts) == 0 {
-		return nil, nil
+	query, args := s.listening(h, triggers)
+	if query == "" {
+		return nil, 0, nil
 	}
-	found, err := db.Select[int](ctx, s.DB, "SELECT w.n FROM ("+strings.Join(parts, " UNION ALL ")+") w ORDER BY w.n", args...)
+	type row struct {
+		N    int               `db:"n"`
+		Tree authz.NamespaceID `db:"tree"`
+	}
+	found, err := db.Select[row](ctx, s.DB, "SELECT w.n, "+treeSQL+" AS tree FROM ("+query+") w ORDER BY w.n", append([]any{h.Namespace}, args...)...)
 	if err != nil {
-		return nil, fmt.Errorf("find out who listens to an event: %w", err)
+		return nil, 0, fmt.Errorf("find out who listens to an event: %w", err)
+	}
+	if len(found) == 0 {
+		return nil, 0, nil
 	}
 	return slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool {
-		return !slices.Contains(found, slices.Index(triggers, c.trigger))
-	}), nil
+		return !slices.ContainsFunc(found, func(r row) bool { return triggers[r.N] == c.trigger })
+	}), found[0].Tree, nil
+}
+
+// listening is a query with its arguments that returns the indexes, as n, of those triggers that somebody listens to in a place. It is
+// empty where no recipient wants any.
+func (s *Service) listening(h head, triggers []payload.Trigger) (query string, args []any) {
+	var parts []string
+	for n, trigger := range triggers {
+		var each []string
+		for _, r := range s.Recipients {
+			query, more := r.Listening(payload.Audience{Trigger: trigger, Namespace: h.Namespace, Project: h.Project})
+			if query != "" {
+				each, args = append(each, "EXISTS ("+query+")"), append(args, more...)
+			}
+		}
+		if len(each) > 0 {
+			parts = append(parts, fmt.Sprintf("SELECT %d AS n WHERE %s", n, strings.Join(each, " OR ")))
+		}
+	}
+	return strings.Join(parts, " UNION ALL "), args
 }

@@ -135,8 +135,8 @@ func TestService_undone(t *testing.T) {
 func TestService_failures(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		w.Exec("INSERT INTO hook_events (kind, head, data, attempts, created_at) VALUES ('merge_request', '{}', 'nonsense', 0, ?)", w.Now())
-		w.Exec("INSERT INTO hook_events (kind, head, data, attempts, created_at) VALUES ('of_a_newer_release', '{}', '{}', 0, ?)", w.Now())
+		w.Exec("INSERT INTO hook_events (tree_id, kind, head, data, attempts, created_at) VALUES (0, 'merge_request', '{}', 'nonsense', 0, ?)", w.Now())
+		w.Exec("INSERT INTO hook_events (tree_id, kind, head, data, attempts, created_at) VALUES (0, 'of_a_newer_release', '{}', '{}', 0, ?)", w.Now())
 		m := w.Open("topic", approvaltest.Files{"b": "b\n"})
 		for i := range 5 {
 			approvaltest.Equal(t, "recorded", w.recorded() > 0, true)

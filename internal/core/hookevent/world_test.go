@@ -34,6 +34,7 @@ type world struct {
 // listener is told of events.
 type listener struct {
 	triggers []payload.Trigger // that it asks for
+	local    bool              // in groups and projects alone
 	received []*payload.Message
 	fails    error
 }
@@ -41,7 +42,7 @@ type listener struct {
 // Listening finds something where the listener asks for the trigger.
 func (l *listener) Listening(a payload.Audience) (query string, args []any) {
 	id := 1
-	if !slices.Contains(l.triggers, a.Trigger) {
+	if !slices.Contains(l.triggers, a.Trigger) || l.local && a.Namespace == 0 {
 		id = 0
 	}
 	return "SELECT 1 FROM users u WHERE u.id = ?", []any{id}

@@ -4,6 +4,8 @@ package payload
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"tenon/internal/core/authz"
@@ -50,6 +52,9 @@ var headers = map[Trigger]string{
 	Milestone: "Milestone Hook", Emoji: "Emoji Hook", ResourceAccessToken: "Resource Access Token Hook", Member: "Member Hook",
 	Subgroup: "Subgroup Hook", Project: "Project Hook", RepositoryUpdate: SystemHook, System: SystemHook,
 }
+
+// Triggers returns all triggers.
+func Triggers() []Trigger { return slices.Sorted(maps.Keys(headers)) }
 
 // The headers of all calls of hooks of the instance, and of integrations.
 const (
