@@ -26,6 +26,9 @@ LOOPS       ?= 3
 # "make bench AUDIT=1000000": figures of the audit trail alone, with so many events.
 AUDIT       ?=
 
+# "make bench HOOKS=1000": figures of hooks alone, with so many commits that 20 hooks are notified of.
+HOOKS       ?=
+
 DIST        ?= dist
 ARCH        ?= $(shell $(GO) env GOARCH)
 
@@ -115,6 +118,9 @@ bench: build ## figures, printed; nothing is asserted
 ifneq ($(AUDIT),)
 	@echo "audit: lists of 20 among $(AUDIT) events, sealing and verifying them; a project, a member and a token with and without their event:"
 	@TENON_BENCH_AUDIT=$(AUDIT) CGO_ENABLED=0 $(WITH) $(GO) test -run '^$$' -bench '^BenchmarkService_(large|cost)$$' -benchtime 1x -timeout 60m ./internal/core/audit | grep '^Benchmark'
+else ifneq ($(HOOKS),)
+	@echo "hooks: what they cost a change; $(HOOKS) commits with 20 hooks each, of which 15 are healthy; a log of a million attempts; 10,000 hooks at rest:"
+	@TENON_BENCH_HOOKS=$(HOOKS) CGO_ENABLED=0 $(WITH) $(GO) test -vet=off -trimpath -ldflags=-w -run '^$$' -bench '^BenchmarkHooks$$' -benchtime 1x -timeout 60m ./internal/app | grep '^Benchmark'
 else
 	TENON_BIN="$(CURDIR)/bin/tenon" $(GO) run ./test/bench $(ARGS)
 	@echo "longest transactions:"

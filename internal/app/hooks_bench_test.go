@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 )
 
@@ -42,6 +44,7 @@ func BenchmarkHooks(b *testing.B) {
 		b.Run(engine.name, func(b *testing.B) {
 			b.Run("change", func(b *testing.B) { newBurst(b, engine.database()).measureChanges() })
 			b.Run("burst", func(b *testing.B) { newBurst(b, engine.database()).measure(commits) })
+			b.Run("log", func(b *testing.B) { newBurst(b, engine.database()).measureLog() })
 			b.Run("rest", func(b *testing.B) { newBurst(b, engine.database()).measureRest() })
 		})
 	}
@@ -237,6 +240,71 @@ func (w *burst) measureRest() {
 	if err := w.jobs.Stop(context.WithoutCancel(w.b.Context())); err != nil {
 		w.b.Error(err)
 	}
+}
+
+// measureLog reads a page of attempts whose bodies have 10 kB, and has a million attempts cut to a tenth of their bytes.
+func (w *burst) measureLog() {
+	project := w.project("Shop")
+	var hook string
+	for i := range 20 {
+		hook = number(w.do("admin", "POST", project+"/hooks", obj{"url": fmt.Sprintf("%s/%d", w.receiver.URL, i), "push_events": true}), "id")
+	}
+	letters := make([]byte, 4_000) // a push has them twice
+	for i := range letters {
+		letters[i] = byte('a' + rand.IntN(26))
+	}
+	w.do("admin", "POST", project+"/repository/commits", obj{
+		"branch": "main", "commit_message": string(letters), "actions": []obj{{"action": "create", "file_path": "file", "content": "x"}},
+	})
+	if err := w.jobs.Drain(w.b.Context()); err != nil {
+		w.b.Fatal(err)
+	}
+	// As if that had been done 50,000 times.
+	w.exec(`INSERT INTO webhook_bodies (place_id, maker_id, chain, event, at, content, size, bytes, created_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
+		SELECT b.place_id, b.maker_id, 'chain', b.event, b.at, b.content, b.size, b.bytes, b.created_at FROM n, webhook_bodies b WHERE b.id = 1`)
+	w.exec(`INSERT INTO webhook_attempts (webhook_id, body_id, idempotency_key, url, request_headers, status, response_headers, response_body, duration, bytes, created_at)
+		SELECT t.webhook_id, b.id, t.idempotency_key, t.url, t.request_headers, t.status, t.response_headers, t.response_body, t.duration, t.bytes, t.created_at
+		FROM webhook_bodies b, webhook_attempts t WHERE b.chain = 'chain' ORDER BY b.id, t.id`)
+	w.exec(`UPDATE webhooks SET log_bytes = (SELECT SUM(t.bytes + b.bytes) FROM webhook_attempts t JOIN webhook_bodies b ON b.id = t.body_id WHERE t.webhook_id = webhooks.id)`)
+	w.exec("ANALYZE")
+	var lists []time.Duration
+	for range 300 {
+		start := time.Now()
+		a := w.send(w.b.Context(), get("admin", project+"/hooks/"+hook+"/events?per_page=20"))
+		if a.Code != http.StatusOK || a.Body.Len() < 20*10_000 {
+			w.b.Fatalf("attempts: got %d, %d bytes", a.Code, a.Body.Len())
+		}
+		lists = append(lists, time.Since(start))
+	}
+	slices.Sort(lists)
+	w.b.ReportMetric(milliseconds(quantile(lists, 99)), "ms/list-p99")
+	size := w.logBytes()
+	w.do("admin", "PUT", "/application/settings", obj{"webhook_log_size_limit": size / 10})
+	w.exec("UPDATE river_job SET state = 'available', scheduled_at = created_at WHERE kind = 'clean_hook_log'")
+	var longest time.Duration
+	start := time.Now()
+	all := dbtest.Transactions(w.b, w.db, func() {
+		if err := w.jobs.Drain(w.b.Context()); err != nil {
+			w.b.Fatal(err)
+		}
+	})
+	w.b.ReportMetric(time.Since(start).Seconds(), "s/clean")
+	for _, t := range all {
+		longest = max(longest, t.Took)
+	}
+	w.b.ReportMetric(milliseconds(longest), "ms/longest-transaction")
+	w.b.ReportMetric(float64(size)/(1<<20), "MB/log")
+	w.b.ReportMetric(float64(size/10)/(1<<20), "MB/limit")
+	w.b.ReportMetric(float64(w.logBytes())/(1<<20), "MB/left")
+}
+
+// logBytes returns the bytes of all attempts and their bodies.
+func (w *burst) logBytes() int64 {
+	out, err := db.Get[int64](w.b.Context(), w.db, "SELECT CAST((SELECT COALESCE(SUM(bytes), 0) FROM webhook_attempts) + (SELECT COALESCE(SUM(bytes), 0) FROM webhook_bodies) AS BIGINT)")
+	if err != nil {
+		w.b.Fatal(err)
+	}
+	return out
 }
 
 // quantile returns the time that so many of a hundred do not exceed.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -62,11 +63,20 @@ type logged struct {
 	Size    int64           `db:"size,readonly"`
 }
 
-const loggedFrom = "webhook_attempts t JOIN webhook_bodies b ON b.id = t.body_id"
+const loggedFrom = "webhook_attempts t"
 
-func loggedColumns(content string) string {
-	return db.Columns[attempt]("t") + ", b.event, b.size, " + content + " AS content"
+// loggedColumns are those of an attempt and its body, without contents that are larger than so many bytes. Bodies are not joined, so that
+// attempts are counted without them.
+func loggedColumns(most int64) string {
+	body := func(column string) string {
+		return "(SELECT " + column + " FROM webhook_bodies b WHERE b.id = t.body_id)"
+	}
+	return db.Columns[attempt]("t") + ", " + body("b.event") + " AS event, " + body("b.size") + " AS size, " +
+		body(fmt.Sprintf("CASE WHEN b.size <= %d THEN b.content END", most)) + " AS content"
 }
+
+// recentSQL are the attempts since a time, by their ids, which ascend with time: these are in the index of a hook.
+const recentSQL = "t.id > COALESCE((SELECT o.id FROM webhook_attempts o WHERE o.created_at <= ? ORDER BY o.created_at DESC, o.id DESC LIMIT 1), 0)"
 
 // statuses is the condition for the attempts with one of these statuses.
 func statuses(w *db.Where, names []string) {
@@ -110,10 +120,10 @@ func (s *Service) Attempts(ctx context.Context, as authz.Actor, at authz.Place, 
 		return none, err
 	}
 	var w db.Where
-	w.And("t.webhook_id = ? AND t.created_at > ?", id, db.At(s.Now().Add(-keptFor)))
+	w.And("t.webhook_id = ? AND "+recentSQL, id, db.At(s.Now().Add(-keptFor)))
 	statuses(&w, f.Statuses)
 	list, err := page.Select[logged](ctx, s.DB, page.Query{
-		Columns: loggedColumns(fmt.Sprintf("CASE WHEN b.size <= %d THEN b.content END", maxListed)), From: loggedFrom, Where: w, Order: page.Order{page.ID("t.id")}.Desc(),
+		Columns: loggedColumns(maxListed), From: loggedFrom, Where: w, Order: page.Order{page.ID("t.id")}.Desc(),
 	}, f.Range)
 	if err != nil {
 		return none, errs.Wrap(err, "list attempts of webhook")
@@ -144,7 +154,7 @@ func (s *Service) Attempt(ctx context.Context, as authz.Actor, at authz.Place, i
 }
 
 func (s *Service) logged(ctx context.Context, id ID, attempt AttemptID) (*logged, error) {
-	out, err := db.Get[logged](ctx, s.DB, "SELECT "+loggedColumns("b.content")+" FROM "+loggedFrom+" WHERE t.id = ? AND t.webhook_id = ?", attempt, id)
+	out, err := db.Get[logged](ctx, s.DB, "SELECT "+loggedColumns(math.MaxInt64)+" FROM "+loggedFrom+" WHERE t.id = ? AND t.webhook_id = ?", attempt, id)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
