@@ -31,6 +31,9 @@ type webWorld struct {
 	pipe  string // id of a pipeline
 	built string // id of a pipeline with jobs
 	job   int64  // the first of them
+	hook  string // id of a webhook
+
+	delivery string // id of a call of it
 
 	snippet, own   int64 // snippets of the project and of mona
 	spring, summer any   // milestones of the project and of the group
@@ -68,6 +71,8 @@ func newWebWorld(t testing.TB, s *server) *webWorld {
 	s.do("mona", "POST", at+"/merge_requests/1/notes", obj{"body": "Well done"})
 	status := s.do("mona", "POST", at+"/statuses/"+w.sha, obj{"state": "success", "name": "build"})
 	w.pipe = number(status, "pipeline_id")
+	w.hook = number(s.do("mona", "POST", at+"/hooks", obj{"url": "http://8.8.8.8/{key}", "name": "Mirror <b>", "url_variables": []obj{{"key": "key", "value": "s3cret"}}}), "id")
+	w.delivery = (&world{server: s}).callHook(at + "/hooks/" + w.hook)
 	s.do("mona", "POST", at+"/members", obj{"user_id": s.ids["reporter"], "access_level": 20})
 	w.job = w.build()
 	group := "/groups/" + number(inner, "id")
@@ -192,6 +197,9 @@ func (w *webWorld) samples() map[string]string {
 		"/-/snippets/new":                             "/-/snippets/new",
 		"/{project...}/-/snippets/new":                in + "snippets/new",
 		"/{project...}/-/settings/ci_cd":              in + "settings/ci_cd",
+		"/{project...}/-/hooks":                       in + "hooks",
+		"/{project...}/-/hooks/{id}/edit":             in + "hooks/" + w.hook + "/edit",
+		"/{project...}/-/hooks/{id}/hook_logs/{log}":  in + "hooks/" + w.hook + "/hook_logs/" + w.delivery,
 		"/-/snippets/{id}":                            "/-/snippets/" + fmt.Sprint(w.own),
 		"/-/snippets/{id}/raw":                        "/-/snippets/" + fmt.Sprint(w.own) + "/raw",
 		"/-/snippets/{id}/raw/{rest...}":              "/-/snippets/" + fmt.Sprint(w.own) + "/raw/main/a.txt",
@@ -418,12 +426,15 @@ func TestWeb_addresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	version := s.do("mona", "GET", "/projects/work%2Finner%2Ftools/merge_requests/1", nil)["diff_refs"].(obj)
+	var hook, delivery int64
+	fmt.Sscan(w.hook+" "+w.delivery, &hook, &delivery)
 	project := func(rest ...any) []any { return append([]any{w.path}, rest...) }
 	args := map[string][]any{
 		"Help": {"topics/git/troubleshooting_git.md"}, "User": {"mona"}, "Group": {w.group}, "GroupMembers": {w.group}, "GroupAccessRequests": {w.group}, "ProjectAccessRequests": project(),
 		"Project": project(), "ProjectMembers": project(), "Issues": project(), "MergeRequests": project(), "Branches": project(), "Tags": project(),
 		"Issue": project(int64(1)), "WorkItem": project(int64(1)), "MergeRequest": project(int64(1)), "MergeRequestCommits": project(int64(1)),
 		"MergeRequestChanges": project(int64(1)), "NewMergeRequest": project("feature/side"), "NewSnippet": project(), "ProjectCI": project(),
+		"Hooks": project(), "Hook": project(hook), "HookDelivery": project(hook, delivery), "HookTest": project(hook), "HookResend": project(hook, delivery),
 		"MergeRequestDiff": project(int64(1), int64(1), version["start_sha"]), "Commit": project(w.sha), "Compare": project("main", "...", "feature/side"),
 		"Tree": project("feature/side"), "Blob": project("main", "src/a b#?%.go"), "Raw": project("main", "README.md"), "Commits": project("main", ""),
 		"Folder": project("main", "docs"), "IssuesLabelled": project("bug"), "GroupIssuesLabelled": {w.group, "bug"}, "ProjectMilestone": project(int64(1)), "GroupMilestone": {w.group, int64(1)},
@@ -441,7 +452,7 @@ func TestWeb_addresses(t *testing.T) {
 		"ImportPath": elsewhere, "SSHRepositoryURL": elsewhere, "JobRawFile": http.StatusNotFound, "JobFolder": http.StatusNotFound, "JobArtifacts": http.StatusNotFound,
 		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "Unsubscribe": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
 		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "JobFile": http.StatusNotFound, "ProjectBoard": http.StatusNotFound, "GroupBoard": http.StatusNotFound, "Pipeline": http.StatusOK,
-		"EditEpic": seeOther,
+		"EditEpic": seeOther, "HookTest": http.StatusMethodNotAllowed, "HookResend": http.StatusMethodNotAllowed, // where forms go
 	}
 	var pipe int64
 	fmt.Sscan(w.pipe, &pipe)

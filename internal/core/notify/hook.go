@@ -70,7 +70,7 @@ func (s *Service) findHook(ctx context.Context, ref noteable.Ref) (*topic, error
 		return nil, err
 	}
 	if p := projects[*h.Namespace]; p != nil {
-		t.Place, t.URL, t.references = p.Place(), s.URLs.Project(p.FullPath), reference.Of(p)
+		t.Place, t.URL, t.references = p.Place(), s.URLs.Hook(p.FullPath, ref.ID), reference.Of(p)
 		return t, nil
 	}
 	groups, err := s.Namespaces.Load(ctx, []namespace.ID{*h.Namespace})

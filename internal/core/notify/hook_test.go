@@ -2,6 +2,7 @@ package notify_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +49,7 @@ func TestService_HookStopped(t *testing.T) {
 		}
 		for _, m := range mails {
 			if m.Get("Subject") != "app | Webhook is paused" || !strings.Contains(m.Text, "(mirror)") || !strings.Contains(m.Text, "is paused until 2026-11-29 15:04 UTC because its last deliveries failed: The receiver answered 503.") ||
-				!strings.Contains(m.Text, "because you maintain the project") || strings.Contains(m.Text, "hooks.example.com") {
+				!strings.Contains(m.Text, "because you maintain the project") || !strings.Contains(m.Text, fmt.Sprintf("https://code.example.com/team/web/app/-/hooks/%d/edit", own)) || strings.Contains(m.Text, "hooks.example.com") {
 				t.Errorf("a pause: %s\n%s", m.Get("Subject"), m.Text)
 			}
 		}

@@ -359,6 +359,25 @@ func (s *Site) NewSnippet(path string) string {
 // ProjectCI is the page of the settings of pipelines of a project.
 func (s *Site) ProjectCI(path string) string { return s.inside(path, "settings/ci_cd") }
 
+// Hooks is the page of the webhooks of a project.
+func (s *Site) Hooks(path string) string { return s.inside(path, "hooks") }
+
+// Hook is the page of a webhook with its deliveries.
+func (s *Site) Hook(path string, id int64) string { return s.numbered(path, "hooks", id) + "/edit" }
+
+// HookDelivery is the page of a delivery of a webhook.
+func (s *Site) HookDelivery(path string, id, delivery int64) string {
+	return s.numbered(path, "hooks", id) + "/hook_logs/" + strconv.FormatInt(delivery, 10)
+}
+
+// HookTest is where the form that tests a webhook goes.
+func (s *Site) HookTest(path string, id int64) string { return s.numbered(path, "hooks", id) + "/test" }
+
+// HookResend is where the form that makes a delivery again goes.
+func (s *Site) HookResend(path string, id, delivery int64) string {
+	return s.HookDelivery(path, id, delivery) + "/retry"
+}
+
 // SnippetRaw is the content of a file of a snippet.
 func (s *Site) SnippetRaw(path string, id int64, ref, file string) string {
 	return s.Snippet(path, id) + "/raw/" + escaped(ref) + "/" + escaped(file)

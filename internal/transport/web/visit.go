@@ -71,6 +71,8 @@ var notices = map[string]string{
 	"created":          "Created.",
 	"profile_changed":  "Your profile is updated.",
 	"variable_created": "The variable is added.",
+	"hook_tested":      "The webhook was called. Its newest delivery says what the receiver answered.",
+	"hook_resent":      "The delivery was sent again. The newest one says what the receiver answered.",
 	"account_deleted":  "Your account is deleted.",
 }
 
