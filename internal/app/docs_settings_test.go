@@ -10,14 +10,11 @@ import (
 // settingsText is the page about the application settings, made from their table.
 func settingsText() string {
 	var b strings.Builder
-	inForce, stored, pending := 0, 0, 0
+	inForce, stored := 0, 0
 	for _, e := range setting.Table() {
-		switch {
-		case e.Effect != "":
+		if e.Effect != "" {
 			inForce++
-		case e.Pending:
-			pending++
-		default:
+		} else {
 			stored++
 		}
 	}
@@ -28,7 +25,7 @@ server that took it, and in other processes on the same database within a minute
 masked in audit events.
 
 Every attribute of the contract is stored, validated and answered. %d settings are in force. %d are stored, because the server does
-not have their area or a later release brings it. Not in force yet, and nothing to rely on: %d.
+not have their area or a later release brings it.
 
 Two settings are defaults of forms on pages alone, because calls of the API have documented defaults that scripts rely on, whatever an instance sets:
 `+"`protected_ci_variables`"+` (a variable that is created by the API is not protected unless the call says so) and `+"`default_snippet_visibility`"+`
@@ -38,7 +35,7 @@ This page is made from the table in `+"`internal/core/setting`"+`.
 
 | setting | type | default | meaning | in force |
 |---|---|---|---|---|
-`, inForce, stored, pending)
+`, inForce, stored)
 	for _, e := range setting.Table() {
 		name := "`" + e.Name + "`"
 		for _, alias := range e.Aliases {

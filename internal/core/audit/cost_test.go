@@ -82,7 +82,7 @@ func newAudited(b *testing.B, d *db.DB, reactions ...func(w *coretest.World, bus
 }
 
 // BenchmarkService_cost creates a project, a member and a token by turns where the audit trail reacts and where none does: each is
-// the median of what it took, and the statements.
+// the median of what it took, the mean of the processor time of the program, and the statements.
 func BenchmarkService_cost(b *testing.B) {
 	for name, open := range map[string]func() *db.DB{
 		"sqlite": func() *db.DB { return dbtest.Open(b, false) }, "postgres": func() *db.DB { return dbtest.OpenPostgres(b) },
@@ -112,21 +112,24 @@ func BenchmarkService_cost(b *testing.B) {
 			} {
 				b.Run(tt.name, func(b *testing.B) {
 					var times [2][]time.Duration
+					var used [2]time.Duration
 					var statements [2]uint64
 					for i := range 1_000 {
 						for side, a := range both {
 							a.n = i
-							before, start := a.d.Statements(), time.Now()
+							before, began, start := a.d.Statements(), processor(), time.Now()
 							if err := tt.do(b.Context(), a); err != nil {
 								b.Fatal(err)
 							}
 							times[side] = append(times[side], time.Since(start))
+							used[side] += processor() - began
 							statements[side] += a.d.Statements() - before
 						}
 					}
 					for side, name := range []string{"without", "with"} {
 						slices.Sort(times[side])
 						b.ReportMetric(float64(times[side][500].Microseconds()), "us-"+name)
+						b.ReportMetric(float64(used[side].Microseconds())/1_000, "cpu-us-"+name)
 						b.ReportMetric(float64(statements[side])/1_000, "statements-"+name)
 					}
 				})

@@ -42,7 +42,6 @@ import (
 //	effect     what obeys it
 //	area       it is stored, because the server does not have this area
 //	later      it is stored, because this area is not there yet
-//	pending    it is stored and not in force yet
 type Settings struct {
 	accounts
 	signOn
@@ -77,10 +76,9 @@ type Entry struct {
 	Ignored  bool
 	Raw      string // the name under which the answer has the entries in lines; "" for none
 
-	Effect  string // what obeys it; "" where it is only stored
-	Area    string // that the server does not have
-	Later   string // area that is not there yet
-	Pending bool   // it is not in force yet
+	Effect string // what obeys it; "" where it is only stored
+	Area   string // that the server does not have
+	Later  string // area that is not there yet
 
 	index     []int
 	fallback  string // the default as JSON
@@ -102,8 +100,6 @@ func (e *Entry) Because() string {
 		return "this server has no " + e.Area
 	case e.Later != "":
 		return "it belongs to " + e.Later + ", which this server does not have yet"
-	case e.Pending:
-		return "it is not in force yet"
 	}
 	return ""
 }
@@ -180,7 +176,7 @@ func entryOf(f reflect.StructField, index []int) *Entry {
 		Name: f.Tag.Get("setting"), Field: f.Name, Type: f.Type, Doc: f.Tag.Get("doc"), Aliases: listOf(f, "alias"),
 		Values: listOf(f, "values"), With: listOf(f, "with"), Needs: listOf(f, "needs"),
 		Secret: isSet(f, "secret"), Hidden: isSet(f, "hidden"), ReadOnly: isSet(f, "readonly"), Ignored: isSet(f, "ignored"), Raw: f.Tag.Get("raw"),
-		Effect: f.Tag.Get("effect"), Area: f.Tag.Get("area"), Later: f.Tag.Get("later"), Pending: isSet(f, "pending"),
+		Effect: f.Tag.Get("effect"), Area: f.Tag.Get("area"), Later: f.Tag.Get("later"),
 		index: index, wrong: f.Tag.Get("wrong"), options: listOf(f, "options"), chars: mostChars, entries: mostEntries,
 		format: f.Tag.Get("format"), split: isSet(f, "split"), nullable: f.Type.Kind() == reflect.Pointer || isSet(f, "null"),
 		megabytes: isSet(f, "megabytes"),

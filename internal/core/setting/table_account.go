@@ -8,7 +8,7 @@ type accounts struct {
 	DefaultProjectsLimit               int     `setting:"default_projects_limit" default:"100000" min:"0" effect:"the projects limit of new users" doc:"Default limit of personal projects per user"`
 	DefaultSyntaxHighlightingTheme     int     `setting:"default_syntax_highlighting_theme" default:"1" min:"1" max:"6" wrong:"must be a valid syntax highlighting theme ID" effect:"new users" doc:"Syntax highlighting theme of new users, 1 to 6"`
 	DefaultDarkSyntaxHighlightingTheme int     `setting:"default_dark_syntax_highlighting_theme" default:"2" min:"1" max:"6" wrong:"must be a valid syntax highlighting theme ID" effect:"code on pages in dark mode; no user has chosen another one" doc:"Syntax highlighting theme of new users in dark mode, 1 to 6"`
-	FirstDayOfWeek                     int     `setting:"first_day_of_week" default:"0" options:"0,1,6" pending:"true" doc:"First day of the week of new users: 0 Sunday, 1 Monday, 6 Saturday"`
+	FirstDayOfWeek                     int     `setting:"first_day_of_week" default:"0" options:"0,1,6" area:"calendars" doc:"First day of the week of new users: 0 Sunday, 1 Monday, 6 Saturday"`
 	GravatarEnabled                    bool    `setting:"gravatar_enabled" default:"true" effect:"avatars of users without one of their own" doc:"Enable Gravatar"`
 	UserDefaultExternal                bool    `setting:"user_default_external" default:"false" effect:"new users" doc:"Set new users to external by default"`
 	UserDefaultInternalRegex           *string `setting:"user_default_internal_regex" default:"null" format:"regexp" effect:"new users whom user_default_external does not make external" doc:"Regular expression of email addresses of new users who are not external by default"`

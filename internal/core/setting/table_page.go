@@ -30,8 +30,8 @@ type pages struct {
 	AnonymousSearchesAllowed                   bool     `setting:"anonymous_searches_allowed" default:"true" effect:"searches for projects and groups of the whole instance by users who are not signed in: REST, GraphQL and pages" doc:"Users who are not signed in may search"`
 	IframeRenderingEnabled                     bool     `setting:"iframe_rendering_enabled" default:"false" effect:"pictures in Markdown whose address is a page of an allowed site" doc:"Show frames of allowed sites in Markdown"`
 	IframeRenderingAllowlist                   []string `setting:"iframe_rendering_allowlist" default:"null" null:"true" effect:"pictures in Markdown whose address is a page of an allowed site" doc:"Sites whose frames are shown: hosts, perhaps with a port"`
-	EnableLanguageServerRestrictions           bool     `setting:"enable_language_server_restrictions" default:"false" later:"integrations" doc:"Require a version of the language server of editors"`
-	MinimumLanguageServerVersion               string   `setting:"minimum_language_server_version" default:"0.1.0" later:"integrations" doc:"Minimum version of the language server of editors"`
+	EnableLanguageServerRestrictions           bool     `setting:"enable_language_server_restrictions" default:"false" area:"language server of editors" doc:"Require a version of the language server of editors"`
+	MinimumLanguageServerVersion               string   `setting:"minimum_language_server_version" default:"0.1.0" area:"language server of editors" doc:"Minimum version of the language server of editors"`
 	EnabledExpandedLogging                     *string  `setting:"enabled_expanded_logging" default:"null" area:"telemetry" doc:"Expanded logging"`
 	GitlabDedicatedInstance                    bool     `setting:"gitlab_dedicated_instance" default:"false" area:"telemetry" doc:"Mark the instance as a dedicated one"`
 	GitlabEnvironmentToolkitInstance           bool     `setting:"gitlab_environment_toolkit_instance" default:"false" area:"telemetry" doc:"Mark the instance as made with a toolkit"`
