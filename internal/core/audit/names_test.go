@@ -184,9 +184,9 @@ func recordedIntegrations(by authz.Stamp, at authz.Place, in func(event, target 
 	hook := &webhook.Hook{ID: 9, URL: "https://*****:*****@hooks.example.com/s3cret"}
 	hooks := change.Of[webhook.Hook]{Stamp: by, Place: at, Before: hook, After: hook}
 	return []sample{
-		{webhook.Created{Of: hooks}, in("webhook_created", "WebHook", 9, "https://hooks.example.com")},
-		{webhook.Updated{Of: hooks}, in("webhook_updated", "WebHook", 9, "https://hooks.example.com")},
-		{webhook.Deleted{Of: hooks}, in("webhook_deleted", "WebHook", 9, "https://hooks.example.com")},
+		{webhook.Created{Of: hooks}, in("webhook_created", "WebHook", 9, "Hook 9")},
+		{webhook.Updated{Of: hooks}, in("webhook_updated", "WebHook", 9, "Hook 9")},
+		{webhook.Deleted{Of: hooks}, in("webhook_destroyed", "WebHook", 9, "Hook 9")},
 		{integration.Created{Of: of}, in("integration_created", "Integration", 9, "jira")},
 		{integration.Updated{Of: of}, in("integration_updated", "Integration", 9, "jira")},
 		{integration.Disabled{Of: of}, in("integration_disabled", "Integration", 9, "jira")},

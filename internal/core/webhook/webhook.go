@@ -102,11 +102,7 @@ type Hook struct {
 
 // About is the hook as the subject of an event.
 func (h Hook) About() change.Subject {
-	title := server(h.URL)
-	if h.Name != nil && *h.Name != "" {
-		title = *h.Name
-	}
-	return change.Subject{Type: "WebHook", ID: int64(h.ID), Title: title}
+	return change.Subject{Type: "WebHook", ID: int64(h.ID), Title: fmt.Sprint("Hook ", h.ID)}
 }
 
 // Status says whether a hook is called.
@@ -150,13 +146,13 @@ type (
 )
 
 // Audit is what the audit trail records of it.
-func (Created) Audit() (event, message string) { return "webhook_created", "Created webhook {title}" }
+func (Created) Audit() (event, message string) { return "webhook_created", "Created {kind} hook" }
 
 // Audit is what the audit trail records of it.
-func (Updated) Audit() (event, message string) { return "webhook_updated", "Updated webhook {title}" }
+func (Updated) Audit() (event, message string) { return "webhook_updated", "Changed {kind} hook" }
 
 // Audit is what the audit trail records of it.
-func (Deleted) Audit() (event, message string) { return "webhook_deleted", "Deleted webhook {title}" }
+func (Deleted) Audit() (event, message string) { return "webhook_destroyed", "Deleted {kind} hook" }
 
 // Deps is what a Service is made of.
 type Deps struct {
