@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/account"
@@ -128,4 +131,35 @@ func TestSettings_ownDeletion(t *testing.T) {
 		due(asked())
 		known("cleo", "[]")
 	})
+}
+
+// TestSettings_week shows the calendar of a user whose weeks begin on the day that the settings name.
+func TestSettings_week(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	s.person("ann", annPassword)
+	path := "/projects/" + number(s.do("ann", "POST", "/projects", obj{"name": "crane", "visibility": "public"}), "id")
+	s.do("ann", "POST", path+"/issues", obj{"title": "Lift it"})
+	b := s.browse(t)
+	b.signIn("ann", annPassword)
+	for day, want := range map[int]string{0: "Sun, Tue, Thu, Sat", 1: "Mon, Wed, Fri, Sun", 6: "Sat, Mon, Wed, Fri"} {
+		s.set(obj{"first_day_of_week": day})
+		text := b.get("/ann").text
+		var names []string
+		for _, m := range regexp.MustCompile(`<text [^>]*>(\w+)</text>`).FindAllStringSubmatch(text, -1) {
+			names = append(names, m[1])
+		}
+		if got := strings.Join(names, ", "); got != want {
+			t.Errorf("first day %d: got %s, want %s", day, got, want)
+		}
+		squares := regexp.MustCompile(`<rect class="(\w+)" x="\d+" y="(\d+)" width="11" height="11" rx="2"><title>([^<]*)</title>`).FindAllStringSubmatch(text, -1)
+		if len(squares) <= 52*7 || len(squares) > 53*7 || squares[0][2] != "0" {
+			t.Fatalf("%d days", len(squares))
+		}
+		last := squares[len(squares)-1]
+		at, err := time.Parse(time.DateOnly, last[3][len(last[3])-len(time.DateOnly):])
+		if err != nil || last[1] != "few" || last[2] != strconv.Itoa((int(at.Weekday())+7-day)%7*13) || !strings.HasPrefix(last[3], "2 contributions on ") {
+			t.Errorf("the last day: %q, %v", last, err)
+		}
+	}
 }

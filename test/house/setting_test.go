@@ -13,7 +13,7 @@ import (
 // setting is stored and not obeyed.
 var (
 	absentAreas = words(`LDAP; Geo; container registry; Auto DevOps; search engines; cloud clusters; spam filters; telemetry; feeds;
-		web terminal; purchased storage; plans of namespaces; Pages; storage nodes of the reference; AsciiDoc; alerts; calendars;
+		web terminal; purchased storage; plans of namespaces; Pages; storage nodes of the reference; AsciiDoc; alerts;
 		language server of editors; apps of Jira and Slack; incoming mail; diagram services; cloud development environments;
 		code intelligence; monitoring; error tracking`)
 	laterAreas = words("sign-on; OAuth; integrations; import and export; packages; mirrors")

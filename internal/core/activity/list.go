@@ -123,10 +123,7 @@ func (r *Recorder) List(ctx context.Context, as authz.Actor, f Filter) (page.Pag
 	}
 	w := r.readable(as)
 	if f.Author != 0 {
-		w.And("e.author_id = ?", f.Author)
-		if !as.Admin && !as.Is(f.Author) && r.settings.Current().MakeProfilePrivate {
-			w.And("EXISTS (SELECT 1 FROM users eu WHERE eu.id = ? AND NOT eu.private_profile)", f.Author)
-		}
+		r.author(&w, as, f.Author)
 	}
 	if f.Project != 0 {
 		w.And("e.project_id = ?", f.Project)
@@ -186,6 +183,14 @@ func (r *Recorder) List(ctx context.Context, as authz.Actor, f Filter) (page.Pag
 		}
 	}
 	return list, nil
+}
+
+// author selects the events of a user whose profile the actor may see.
+func (r *Recorder) author(w *db.Where, as authz.Actor, id authz.UserID) {
+	w.And("e.author_id = ?", id)
+	if !as.Admin && !as.Is(id) && r.settings.Current().MakeProfilePrivate {
+		w.And("EXISTS (SELECT 1 FROM users eu WHERE eu.id = ? AND NOT eu.private_profile)", id)
+	}
 }
 
 // comments reads the comments of events that were selected for the actor.

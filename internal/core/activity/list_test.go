@@ -116,11 +116,37 @@ func TestRecorder_List(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 			}
 		}
+		counted := func(as authz.Actor, since time.Time) (n int) {
+			t.Helper()
+			days, err := r.Calendar(ctx, as, author.UserID, since)
+			if err != nil || len(days) > 2 { // midnight may have passed
+				t.Fatal(days, err)
+			}
+			for _, each := range days {
+				n += each
+			}
+			return n
+		}
+		for _, c := range []struct {
+			name string
+			as   authz.Actor
+			want int
+		}{{"a developer", author, 14}, {"a guest without code", guest, 7}, {"a stranger", stranger, 4}, {"no user", authz.Actor{}, 3}} {
+			if got := counted(c.as, *day(-1)); got != c.want {
+				t.Errorf("the calendar for %s: %d events, want %d", c.name, got, c.want)
+			}
+		}
+		if got := counted(author, *day(1)); got != 0 {
+			t.Errorf("the calendar since tomorrow: %d events", got)
+		}
 		if _, err := d.Exec(ctx, "UPDATE users SET private_profile = true WHERE id = ?", author.UserID); err != nil {
 			t.Fatal(err)
 		}
 		if got := names(stranger, activity.Filter{Author: author.UserID}); got != "" {
 			t.Errorf("a private profile: got %q, want nothing", got)
+		}
+		if got := counted(stranger, *day(-1)); got != 0 {
+			t.Errorf("the calendar of a private profile: %d events", got)
 		}
 	})
 }

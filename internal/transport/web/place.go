@@ -183,9 +183,13 @@ func (x *visit) userPage(name string) (templ.Component, error) {
 			return nil, err
 		}
 	}
+	year, err := x.calendar(u.ID)
+	if err != nil {
+		return nil, err
+	}
 	x.title(u.Name)
 	x.sheet.API = x.URLs.API("users", itoa(int64(u.ID)))
-	return user(&views[0], list.Items), nil
+	return user(&views[0], year, list.Items), nil
 }
 
 // helpPages are the pages of the documentation that answers name, by path.
