@@ -108,6 +108,19 @@ type Course struct {
 	Warned     bool       // it is a success although some failed that may
 }
 
+// Duration is how long the pipeline ran, in whole seconds; nil before its end.
+func (c Course) Duration() *int64 { return seconds(c.StartedAt, c.FinishedAt) }
+
+// Queued is how long the pipeline waited for its first job, in whole seconds; nil before that.
+func (c Course) Queued(of *Pipeline) *int64 { return seconds(&of.CreatedAt.Time, c.StartedAt) }
+
+func seconds(from, to *time.Time) *int64 {
+	if from == nil || to == nil {
+		return nil
+	}
+	return new(int64(to.Sub(*from).Seconds()))
+}
+
 // Course looks at the statuses of a pipeline. It asks for no permission.
 func (s *Service) Course(ctx context.Context, of *Pipeline) (Course, error) {
 	list, err := db.Select[Status](ctx, s.DB, "SELECT "+statusColumns+" FROM commit_statuses s WHERE s.pipeline_id = ? AND NOT s.retried ORDER BY s.id", of.ID)

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ciconfig"
 	"tenon/internal/core/project"
 )
 
@@ -55,6 +57,50 @@ func (s *Service) JobsByIDs(ctx context.Context, as authz.Actor, ids []StatusID)
 		out[found.Row.ID] = found.Row
 	}
 	return out, err
+}
+
+// Environments returns what the configuration says of the environments of jobs of a pipeline, by the job, without those that have none.
+// It asks for no permission.
+func (s *Service) Environments(ctx context.Context, p *project.Project, of *Pipeline, jobs []*Job) (map[StatusID]ciconfig.Environment, error) {
+	byID := make(map[StatusID]*Job, len(jobs))
+	for _, j := range jobs {
+		byID[j.ID] = j
+	}
+	var w db.Where
+	w.In("j.job_id", slices.Sorted(maps.Keys(byID)))
+	w.And("j.definition LIKE ?", `%"environment":{%`)
+	rows, err := db.Select[struct {
+		ID         StatusID `db:"job_id"`
+		Definition string   `db:"definition"`
+	}](ctx, s.DB, "SELECT j.job_id, j.definition FROM jobs j"+w.SQL()+" ORDER BY j.job_id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("read environments of jobs: %w", err)
+	}
+	var facts list
+	out := make(map[StatusID]ciconfig.Environment, len(rows))
+	for _, r := range rows {
+		config, err := (&Build{JobID: r.ID, Definition: r.Definition}).Config()
+		if err != nil {
+			return nil, err
+		}
+		if config.Environment == nil {
+			continue
+		}
+		e := *config.Environment
+		switch name := byID[r.ID].Environment; {
+		case name != nil:
+			e.Name = *name
+		case strings.Contains(e.Name, "$"):
+			if facts == nil {
+				if facts, err = s.factsOf(ctx, of.UserID, p, of); err != nil {
+					return nil, err
+				}
+			}
+			e.Name = ciconfig.Expand(e.Name, facts.lookup())
+		}
+		out[r.ID] = e
+	}
+	return out, nil
 }
 
 // withBuilds reads jobs, bridges and statuses, sorted by id and without their definitions.

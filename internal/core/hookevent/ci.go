@@ -26,7 +26,7 @@ func (e *pipeline) fill(ctx context.Context, s *Service, m *payload.Message) err
 	if body == nil {
 		return errGone
 	}
-	m.Ref, m.Action, m.Body = ref(&e.Pipeline), string(e.Pipeline.State), body
+	m.Ref, m.Body = ref(&e.Pipeline), body
 	return nil
 }
 
@@ -49,7 +49,7 @@ func (e *build) fill(ctx context.Context, s *Service, m *payload.Message) error 
 	if body == nil {
 		return errGone
 	}
-	m.Ref, m.Action, m.Body = ref(&e.Pipeline), string(e.Job.State), body
+	m.Ref, m.Body = ref(&e.Pipeline), body
 	return nil
 }
 

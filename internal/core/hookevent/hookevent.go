@@ -18,7 +18,6 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/label"
 	"tenon/internal/core/payload"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
@@ -108,15 +107,6 @@ func (s *Service) Subscribe(b *event.Bus) {
 // on registers what is recorded of events of type E.
 func on[E event.Event](b *event.Bus, fn func(ctx context.Context, e E) error) {
 	event.On(b, "hooks", fn)
-}
-
-// titles are those of labels.
-func titles(of []label.Label) []string {
-	var out []string
-	for i := range of {
-		out = append(out, of[i].Title)
-	}
-	return out
 }
 
 // sources are all kinds of events, empty.

@@ -42,13 +42,13 @@ func TestService(t *testing.T) {
 
 		want := []string{
 			"open Add topic [] by Dave",
-			"update Two [assignees description title updated_at] by Dave",
-			"close Draft: Three [draft labels state_id title updated_at] by Dave",
+			"update Two [assignees description last_edited_at last_edited_by_id title updated_at updated_by_id] by Dave",
+			"close Draft: Three [draft labels last_edited_at state_id title updated_at] by Dave",
 			"reopen Draft: Three [state_id updated_at] by Dave",
 			"update Draft: Three [updated_at] by Dave since " + m.HeadSHA,
 			"approved Draft: Three [updated_at] by Ruth",
 			"approved Draft: Three [updated_at] by Mary",
-			"update Three [draft title updated_at] by Renamed", // users are read when the body is made
+			"update Three [draft last_edited_at title updated_at] by Renamed", // users are read when the body is made
 			"merge Three [merge_commit_sha merge_user_id state_id updated_at] by Mary",
 		}
 		var got []string
@@ -56,7 +56,7 @@ func TestService(t *testing.T) {
 		messages := w.listener.take()
 		for _, e := range messages {
 			b := body(t, e)
-			line := fmt.Sprint(e.Action, " ", at(b, "object_attributes", "title"), " ", slices.Sorted(maps.Keys(b["changes"].(map[string]any))), " by ", at(b, "user", "name"))
+			line := fmt.Sprint(at(b, "object_attributes", "action"), " ", at(b, "object_attributes", "title"), " ", slices.Sorted(maps.Keys(b["changes"].(map[string]any))), " by ", at(b, "user", "name"))
 			if since, ok := at(b, "object_attributes", "oldrev").(string); ok {
 				line += " since " + since
 			}
@@ -72,7 +72,7 @@ func TestService(t *testing.T) {
 		approvaltest.Equal(t, "images", at(b, "object_attributes", "description"), any("![x](http://tenon.test/group/shop/uploads/1/x.png)"))
 		people := at(b, "changes", "assignees").(map[string]any)
 		approvaltest.Equal(t, "assignees", fmt.Sprint(people["previous"], people["current"].([]any)[0].(map[string]any)["username"]), "[]olga")
-		approvaltest.Equal(t, "labels to select by", fmt.Sprint(messages[1].Labels, messages[2].Labels), "[] [bug]")
+		approvaltest.Equal(t, "labels", fmt.Sprint(at(b, "labels"), at(body(t, messages[2]), "labels").([]any)[0].(map[string]any)["title"]), "[]bug")
 	})
 }
 

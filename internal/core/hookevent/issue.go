@@ -50,7 +50,7 @@ func (a *about) fill(ctx context.Context, s *Service, m *payload.Message) error 
 	if err != nil {
 		return err
 	}
-	m.Labels, m.Action, m.Body = titles(a.After.Labels), a.Action, body
+	m.Body = body
 	return nil
 }
 

@@ -40,7 +40,7 @@ func (w *world) lines(keys ...string) string {
 	var out []string
 	for _, m := range w.listener.take() {
 		b := body(w.T, m)
-		line := fmt.Sprint(m.Trigger, " ", m.Action)
+		line := fmt.Sprint(m.Trigger, " ", action(b))
 		for _, key := range keys {
 			if v := at(b, strings.Split(key, "/")...); v != nil {
 				line += fmt.Sprint(" ", v)
@@ -84,7 +84,7 @@ func TestService_issues(t *testing.T) {
 		for _, m := range messages {
 			b := body(t, m)
 			changes := b["changes"].(map[string]any)
-			got = append(got, fmt.Sprint(m.Trigger, " ", m.Action, " ", b["event_type"], " ", at(b, "object_attributes", "title"), " ", at(b, "object_attributes", "type"), " ", len(changes), changes["confidential"]))
+			got = append(got, fmt.Sprint(m.Trigger, " ", action(b), " ", b["event_type"], " ", at(b, "object_attributes", "title"), " ", at(b, "object_attributes", "type"), " ", len(changes), changes["confidential"]))
 			if m.Trigger == payload.Issue && strings.Contains(string(m.JSON), "hidden words") {
 				t.Errorf("%s tells %s", m.Trigger, m.JSON)
 			}
@@ -129,8 +129,8 @@ func TestService_people(t *testing.T) {
 			"system_events user_rename margarita rita rita@example.com",
 			"system_events user_failed_login stan stan@example.com blocked",
 			"system_events key_create rita ssh-ed25519 AAAA",
-			"system_events user_add_to_group rita [REDACTED] group Maintainer 2030-01-02 00:00:00 UTC",
-			"member_events user_add_to_group rita [REDACTED] group Maintainer 2030-01-02 00:00:00 UTC",
+			"system_events user_add_to_group rita [REDACTED] group Maintainer 2030-01-02T00:00:00Z",
+			"member_events user_add_to_group rita [REDACTED] group Maintainer 2030-01-02T00:00:00Z",
 			"system_events user_remove_from_team rita [REDACTED] shop Maintainer",
 			"system_events user_access_request_to_group rita [REDACTED] group",
 			"member_events user_access_request_to_group rita [REDACTED] group",

@@ -46,7 +46,7 @@ func (r *request) fill(ctx context.Context, s *Service, m *payload.Message) erro
 	if err != nil {
 		return err
 	}
-	m.Labels, m.Action, m.Body = titles(r.After.Labels), r.Action, body
+	m.Body = body
 	return nil
 }
 

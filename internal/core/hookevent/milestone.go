@@ -29,7 +29,7 @@ func (g *goal) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	if body == nil {
 		return errGone
 	}
-	m.Action, m.Body = g.Action, body
+	m.Body = body
 	return nil
 }
 

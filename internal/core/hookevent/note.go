@@ -38,7 +38,7 @@ func (c *comment) fill(ctx context.Context, s *Service, m *payload.Message) erro
 	if on.Hidden {
 		m.Trigger = payload.ConfidentialNote // also where the issue has become confidential since
 	}
-	m.Labels, m.Action, m.Body = on.Labels, c.Action, body
+	m.Body = body
 	return nil
 }
 
@@ -62,7 +62,7 @@ func (e *emoji) fill(ctx context.Context, s *Service, m *payload.Message) error 
 	if body == nil {
 		return errGone
 	}
-	m.Action, m.Body = e.Action, body
+	m.Body = body
 	return nil
 }
 

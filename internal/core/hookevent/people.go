@@ -23,7 +23,6 @@ type member struct {
 func (member) kind() string { return "member" }
 
 func (e *member) fill(ctx context.Context, s *Service, m *payload.Message) error {
-	m.Action = e.Name
 	if e.User.Username == "" { // of a request
 		users, err := s.Accounts.Load(ctx, []authz.UserID{e.User.ID})
 		u := users[e.User.ID]
@@ -61,7 +60,6 @@ type user struct {
 func (user) kind() string { return "user" }
 
 func (e *user) fill(ctx context.Context, s *Service, m *payload.Message) error {
-	m.Action = e.Name
 	if e.Body == nil {
 		users, err := s.Accounts.Load(ctx, []authz.UserID{e.ID})
 		if err != nil {
@@ -96,7 +94,7 @@ func (e *key) fill(ctx context.Context, s *Service, m *payload.Message) error {
 			e.Body.Username = u.Username
 		}
 	}
-	m.Action, m.Body = e.Body.Event, e.Body
+	m.Body = e.Body
 	return nil
 }
 

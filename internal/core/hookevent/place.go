@@ -23,7 +23,7 @@ func (projectEvent) kind() string { return "project" }
 
 func (e *projectEvent) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	body, err := s.Payloads.ProjectEvent(ctx, e.Project, payload.ProjectEvent{Name: e.Name, OldPath: e.OldPath, At: db.At(m.At), System: e.System})
-	m.Action, m.Body = e.Name, body
+	m.Body = body
 	return err
 }
 
@@ -38,7 +38,6 @@ type groupEvent struct {
 func (groupEvent) kind() string { return "group" }
 
 func (e *groupEvent) fill(ctx context.Context, s *Service, m *payload.Message) error {
-	m.Action = e.Name
 	if e.System {
 		m.Body = s.Payloads.Group(e.Name, e.Group, e.Old, db.At(m.At))
 		return nil

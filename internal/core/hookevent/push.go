@@ -12,7 +12,6 @@ import (
 type push struct {
 	Change  repo.RefChange
 	Options []string `json:",omitempty"`
-	Changes int      // references that the push has moved
 }
 
 func (push) kind() string { return "push" }
@@ -25,7 +24,7 @@ func (e *push) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	if err != nil {
 		return err
 	}
-	m.Ref, m.Changes, m.Body = string(e.Change.Ref), e.Changes, body
+	m.Ref, m.Body = string(e.Change.Ref), body
 	return nil
 }
 
@@ -44,7 +43,7 @@ func (e *update) fill(ctx context.Context, s *Service, m *payload.Message) error
 	if err != nil {
 		return err
 	}
-	m.Changes, m.Body = len(e.Changes), body
+	m.Body = body
 	return nil
 }
 
@@ -68,7 +67,7 @@ func (s *Service) pushed(ctx context.Context, e repo.Pushed) error {
 			if c.Ref.IsTag() {
 				trigger = payload.TagPush
 			}
-			candidates = append(candidates, candidate{trigger, func() source { return &push{c, e.Options, len(all)} }})
+			candidates = append(candidates, candidate{trigger, func() source { return &push{c, e.Options} }})
 		}
 	}
 	return s.record(ctx, e.Project.Place(), e.Stamp, candidates...)

@@ -44,7 +44,7 @@ func TestService_pushes(t *testing.T) {
 		messages := w.listener.take()
 		for _, m := range messages {
 			b := body(t, m)
-			line := fmt.Sprint(m.Trigger, " ", m.Trigger.Header(), " ", b["event_name"], " ", m.Ref, " ", m.Changes, " by ", b["user_name"])
+			line := fmt.Sprint(m.Trigger, " ", m.Trigger.Header(), " ", b["event_name"], " ", m.Ref, " by ", b["user_name"])
 			if commits, ok := b["commits"].([]any); ok {
 				line += fmt.Sprint(" ", b["total_commits_count"], " ", b["checkout_sha"], " ", b["ref_protected"], " ", b["message"])
 				for _, c := range commits {
@@ -55,12 +55,12 @@ func TestService_pushes(t *testing.T) {
 			got = append(got, line)
 		}
 		approvaltest.Equal(t, "messages", strings.Join(got, "\n"), strings.Join([]string{
-			"repository_update_events System Hook repository_update  1 by Dave",
-			"push_events Push Hook push refs/heads/topic 1 by Dave 1 " + first + " false <nil> Change topic[b] [] []",
-			"repository_update_events System Hook repository_update  3 by Dave",
-			"tag_push_events Tag Push Hook tag_push refs/tags/v1 3 by Dave 1 " + first + " true One Change topic[b] [] []",
-			"push_events Push Hook push refs/heads/topic 3 by Dave 0 <nil> false <nil>",
-			"push_events Push Hook push refs/heads/same 3 by Dave 0 " + last + " false <nil>",
+			"repository_update_events System Hook repository_update  by Dave",
+			"push_events Push Hook push refs/heads/topic by Dave 1 " + first + " false <nil> Change topic[b] [] []",
+			"repository_update_events System Hook repository_update  by Dave",
+			"tag_push_events Tag Push Hook tag_push refs/tags/v1 by Dave 1 " + first + " true One Change topic[b] [] []",
+			"push_events Push Hook push refs/heads/topic by Dave 0 <nil> false <nil>",
+			"push_events Push Hook push refs/heads/same by Dave 0 " + last + " false <nil>",
 		}, "\n"))
 		update := body(t, messages[2])
 		approvaltest.Equal(t, "update", fmt.Sprint(update["refs"], at(update, "project", "path_with_namespace")), "[refs/tags/v1 refs/heads/topic refs/heads/same]group/shop")

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/payload"
 	"tenon/internal/core/wiki"
 )
@@ -16,6 +17,7 @@ type wikiPage struct {
 	Page   wiki.PageChange
 	Branch string
 	Commit string
+	Group  authz.NamespaceID `json:",omitzero"` // of the wiki of a group
 }
 
 func (wikiPage) kind() string { return "wiki_page" }
@@ -24,26 +26,31 @@ func (wikiPage) kind() string { return "wiki_page" }
 var actions = map[string]string{"created": "create", "updated": "update", "deleted": "delete"}
 
 func (e *wikiPage) fill(ctx context.Context, s *Service, m *payload.Message) error {
-	if m.Project == nil {
+	if m.Project == nil && e.Group == 0 {
 		return errGone
 	}
-	m.Action = actions[e.Page.Action]
-	body, err := s.Payloads.WikiPage(ctx, m.Project, payload.WikiPageEvent{
-		By: m.By, Slug: e.Page.Slug(), Title: e.Page.Title(), Format: e.Page.Format(), Branch: e.Branch, Commit: e.Commit, Action: m.Action,
+	body, err := s.Payloads.WikiPage(ctx, m.Project, e.Group, payload.WikiPageEvent{
+		By: m.By, Slug: e.Page.Slug(), Title: e.Page.Title(), Format: e.Page.Format(), Branch: e.Branch, Commit: e.Commit, Action: actions[e.Page.Action],
 	})
+	if err == nil && body == nil {
+		err = errGone
+	}
 	m.Body = body
 	return err
 }
 
 func (s *Service) subscribeWikis(b *event.Bus) {
 	on(b, func(ctx context.Context, e wiki.Changed) error {
-		if !e.Place.IsProject() {
+		in, group := e.Place, authz.NamespaceID(0)
+		if id := e.Wiki.GroupID; id != nil {
+			in, group = authz.Place{Group: true, ID: int64(*id), Namespace: *id}, *id
+		} else if !in.IsProject() {
 			return nil
 		}
 		var candidates []candidate
 		for _, p := range e.Pages[:min(len(e.Pages), maxPages)] {
-			candidates = append(candidates, candidate{payload.WikiPage, func() source { return &wikiPage{p, e.Wiki.Branch, e.Wiki.CommitID} }})
+			candidates = append(candidates, candidate{payload.WikiPage, func() source { return &wikiPage{p, e.Wiki.Branch, e.Wiki.CommitID, group} }})
 		}
-		return s.record(ctx, e.Place, e.Stamp, candidates...)
+		return s.record(ctx, in, e.Stamp, candidates...)
 	})
 }

@@ -134,6 +134,16 @@ func body(t *testing.T, m *payload.Message) map[string]any {
 	return out
 }
 
+// action is what a body says happened, or the state of a pipeline or job.
+func action(b map[string]any) any {
+	for _, path := range [][]string{{"object_attributes", "action"}, {"action"}, {"object_attributes", "status"}, {"build_status"}, {"event_name"}} {
+		if v := at(b, path...); v != nil {
+			return v
+		}
+	}
+	return ""
+}
+
 // at returns a value of a body.
 func at(of map[string]any, path ...string) any {
 	for _, name := range path[:len(path)-1] {

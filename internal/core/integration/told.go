@@ -17,8 +17,10 @@ import (
 func Reacting(at authz.NamespaceID, trigger string) (query string, args []any) {
 	kinds := map[string][]string{} // by the flag
 	for _, k := range kind.All() {
-		if flag := k.Flag(trigger); flag != "" && k.Reacts() {
-			kinds[flag] = append(kinds[flag], k.Slug)
+		for _, flag := range k.Flags(trigger) {
+			if k.Reacts() {
+				kinds[flag] = append(kinds[flag], k.Slug)
+			}
 		}
 	}
 	if len(kinds) == 0 {

@@ -63,7 +63,7 @@ func TestService_Update(t *testing.T) {
 		f1 := updates[0].Changed()
 		want := []string{
 			"title", "description", "state", "issue_type", "confidential", "discussion_locked", "due_date", "weight", "closed_at", "closed_by_id",
-			"updated_by_id", "updated_at", "labels", "assignees",
+			"updated_by_id", "last_edited_at", "last_edited_by_id", "updated_at", "labels", "assignees",
 		}
 		if got := f1.Columns(); !slices.Equal(got, want) {
 			t.Errorf("changed %q, want %q", got, want)

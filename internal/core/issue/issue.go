@@ -101,6 +101,8 @@ type Issue struct {
 	ClosedAt         *db.Time      `db:"closed_at"`
 	ClosedByID       *authz.UserID `db:"closed_by_id"`
 	UpdatedByID      *authz.UserID `db:"updated_by_id"`      // who changed it last; nil before the first change
+	LastEditedAt     *db.Time      `db:"last_edited_at"`     // when the title or description was changed last; nil before that
+	LastEditedByID   *authz.UserID `db:"last_edited_by_id"`  // nil where LastEditedAt is, and where the account was deleted
 	NotesCount       int64         `db:"notes_count"`        // comments of all readers
 	PublicNotesCount int64         `db:"public_notes_count"` // the same without internal ones
 	CreatedAt        db.Time       `db:"created_at"`

@@ -184,6 +184,9 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 	if as.SignedIn() && changed {
 		i.UpdatedByID = &as.UserID
 	}
+	if as.SignedIn() && change.Has(&before, i, "title", "description") {
+		i.LastEditedAt, i.LastEditedByID = &i.UpdatedAt, &as.UserID
+	}
 	return spent, nil
 }
 

@@ -96,8 +96,11 @@ type MergeRequest struct {
 	Threads           int64 `db:"resolvable_discussions_count"` // discussions that can be resolved
 	UnresolvedThreads int64 `db:"unresolved_discussions_count"` // of these
 
-	CreatedAt db.Time `db:"created_at"`
-	UpdatedAt db.Time `db:"updated_at"`
+	CreatedAt      db.Time       `db:"created_at"`
+	UpdatedAt      db.Time       `db:"updated_at"`
+	UpdatedByID    *authz.UserID `db:"updated_by_id"`     // who changed it last; nil before the first change
+	LastEditedAt   *db.Time      `db:"last_edited_at"`    // when the title or description was changed last; nil before that
+	LastEditedByID *authz.UserID `db:"last_edited_by_id"` // nil where LastEditedAt is, and where the account was deleted
 
 	// What hangs on the request; Find, List and the writing methods fill it.
 	Assignees []authz.UserID `db:"-" change:"assignees"`

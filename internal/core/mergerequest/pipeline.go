@@ -2,6 +2,7 @@ package mergerequest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -43,6 +44,18 @@ const newestPipeline = `COALESCE((SELECT MAX(n.id) FROM pipelines n WHERE n.merg
 		AND n.source = 'merge_request_event' AND n.ref <> 'refs/merge-requests/' || m.iid || '/train'),
 	(SELECT MAX(n.id) FROM pipelines n WHERE n.project_id = m.source_project_id AND n.sha = m.head_sha AND n.ref = m.source_branch
 		AND n.source_sha IS NULL AND n.source <> 'parent_pipeline'))`
+
+// HeadPipeline is the newest pipeline for the head of a request, nil where there is none. It asks for no permission.
+func (s *Service) HeadPipeline(ctx context.Context, id ID) (*ci.PipelineID, error) {
+	out, err := db.Get[*ci.PipelineID](ctx, s.DB, "SELECT "+newestPipeline+" AS id FROM merge_requests m WHERE m.id = ?", id)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find head pipeline: %w", err)
+	}
+	return out, nil
+}
 
 // pipelinesOf fills Pipeline of requests, "" where there is none.
 func (s *Service) pipelinesOf(ctx context.Context, asked []*MergeRequest) error {

@@ -244,6 +244,12 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 		return nil
 	}
 	m.UpdatedAt = s.stamp()
+	if as.SignedIn() {
+		m.UpdatedByID = &as.UserID
+		if change.Has(&u.before, m, "title", "description") {
+			m.LastEditedAt, m.LastEditedByID = &m.UpdatedAt, &as.UserID
+		}
+	}
 	if m.State == StateClosed && m.ClosedAt == nil {
 		m.ClosedAt = &m.UpdatedAt
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitstore"
@@ -56,7 +57,7 @@ type LabelBlock struct {
 	Title       string      `json:"title"`
 	Color       string      `json:"color"`
 	ProjectID   *project.ID `json:"project_id"`
-	CreatedAt   string      `json:"created_at"`
+	CreatedAt   string      `json:"created_at"` // RFC 3339
 	UpdatedAt   string      `json:"updated_at"`
 	Template    bool        `json:"template"`
 	Description *string     `json:"description"`
@@ -90,6 +91,14 @@ func stampOf(t *db.Time) *string {
 	}
 	text := Stamp(*t)
 	return &text
+}
+
+// stampAt is stampOf for a time of no row.
+func stampAt(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	return new(Stamp(db.At(*t)))
 }
 
 // names are the names of namespaces by their ids.
@@ -151,7 +160,7 @@ func labels(p *project.Project, of []label.Label) []LabelBlock {
 	out := make([]LabelBlock, len(of))
 	for i, l := range of {
 		out[i] = LabelBlock{
-			ID: l.ID, Title: l.Title, Color: l.Color, CreatedAt: Stamp(l.CreatedAt), UpdatedAt: Stamp(l.UpdatedAt), Description: l.Description, Type: "GroupLabel",
+			ID: l.ID, Title: l.Title, Color: l.Color, CreatedAt: at(l.CreatedAt.Time), UpdatedAt: at(l.UpdatedAt.Time), Description: l.Description, Type: "GroupLabel",
 		}
 		if l.NamespaceID == p.NamespaceID {
 			out[i].Type, out[i].ProjectID = "ProjectLabel", &p.ID

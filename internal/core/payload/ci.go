@@ -1,6 +1,7 @@
 package payload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/ciconfig"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 	"tenon/internal/core/runner"
@@ -141,8 +143,8 @@ type ArtifactsBlock struct {
 // EnvironmentBlock is where a job deploys to.
 type EnvironmentBlock struct {
 	Name   string  `json:"name"`
-	Action *string `json:"action"`
-	Tier   *string `json:"deployment_tier"`
+	Action string  `json:"action"`          // start, prepare, stop, verify or access
+	Tier   *string `json:"deployment_tier"` // null unless the configuration names it
 }
 
 // JobBody is what is told of a job.
@@ -241,12 +243,20 @@ func (s *Service) Pipeline(ctx context.Context, p *project.Project, of *ci.Pipel
 	if err != nil {
 		return nil, err
 	}
+	course, err := s.CI.Course(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	environments, err := s.CI.Environments(ctx, p, of, jobs)
+	if err != nil {
+		return nil, err
+	}
 	out := &PipelineBody{
 		Kind: "pipeline", User: s.user(by), Project: plain(block), Builds: []BuildBlock{},
 		Attributes: PipelineAttributes{
 			ID: of.ID, IID: of.IID, Name: of.Name, Ref: of.Ref, Tag: of.Tag, SHA: of.SHA, BeforeSHA: of.Before(), Source: of.Source, Status: of.State,
-			DetailedStatus: of.State.Detail(false).Text, Stages: []string{}, CreatedAt: Stamp(of.CreatedAt), FinishedAt: stampOf(of.FinishedAt),
-			Duration: duration(of), QueuedDuration: queued(of), Protected: of.Protected, Variables: []VariableBlock{},
+			DetailedStatus: of.State.Detail(false).Text, Stages: []string{}, CreatedAt: Stamp(of.CreatedAt), FinishedAt: stampAt(course.FinishedAt),
+			Duration: course.Duration(), QueuedDuration: course.Queued(of), Protected: of.Protected, Variables: []VariableBlock{},
 			URL: s.URLs.Pipeline(p.FullPath, int64(of.ID)),
 		},
 	}
@@ -263,7 +273,9 @@ func (s *Service) Pipeline(ctx context.Context, p *project.Project, of *ci.Pipel
 		if n := len(out.Attributes.Stages); n == 0 || out.Attributes.Stages[n-1] != v.Stage {
 			out.Attributes.Stages = append(out.Attributes.Stages, v.Stage)
 		}
-		out.Builds = append(out.Builds, s.build(v, users))
+		b := s.build(v, users)
+		b.Environment = environment(v.Job, environments)
+		out.Builds = append(out.Builds, b)
 	}
 	if out.Commit, err = s.commit(ctx, p, of.SHA); err != nil {
 		return nil, err
@@ -294,7 +306,7 @@ func (s *Service) build(v *ci.JobView, users map[authz.UserID]*account.User) Bui
 	out := BuildBlock{
 		ID: v.ID, Stage: v.Stage, Name: v.Name, Status: v.State, CreatedAt: Stamp(v.CreatedAt), StartedAt: stampOf(v.StartedAt), FinishedAt: stampOf(v.FinishedAt),
 		Duration: v.Duration(now), QueuedDuration: v.QueuedDuration(now), When: v.When, Manual: v.When == "manual", AllowFailure: v.AllowFailure,
-		Runner: runnerBlock(v.Runner), Environment: environment(v.Environment),
+		Runner: runnerBlock(v.Runner),
 	}
 	if v.State == ci.Failed {
 		out.FailureReason = v.FailureReason
@@ -322,11 +334,16 @@ func runnerBlock(r *runner.Runner) *RunnerBlock {
 	return &RunnerBlock{r.ID, r.Description, r.Type, !r.Paused, r.Type == runner.InstanceType, append([]string{}, r.Tags()...)}
 }
 
-func environment(name *string) *EnvironmentBlock {
-	if name == nil {
+func environment(j *ci.Job, all map[ci.StatusID]ciconfig.Environment) *EnvironmentBlock {
+	e, ok := all[j.ID]
+	if !ok {
 		return nil
 	}
-	return &EnvironmentBlock{Name: *name}
+	out := &EnvironmentBlock{Name: e.Name, Action: cmp.Or(e.Action, "start")}
+	if e.Tier != "" {
+		out.Tier = &e.Tier
+	}
+	return out
 }
 
 // startedBy is the job of another pipeline that started this one, nil where none did or it is gone.
@@ -370,15 +387,23 @@ func (s *Service) Job(ctx context.Context, p *project.Project, j *ci.Job, of *ci
 	if err != nil {
 		return nil, err
 	}
+	course, err := s.CI.Course(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	environments, err := s.CI.Environments(ctx, p, of, []*ci.Job{j})
+	if err != nil {
+		return nil, err
+	}
 	now := s.Now()
 	out := &JobBody{
 		Kind: "build", Ref: j.Ref, Tag: of.Tag, BeforeSHA: of.Before(), SHA: of.SHA, ID: j.ID, Name: j.Name, Stage: j.Stage, Status: j.State,
 		CreatedAt: at(j.CreatedAt.Time), StartedAt: atOf(j.StartedAt), FinishedAt: atOf(j.FinishedAt), Duration: j.Duration(now),
 		QueuedDuration: j.QueuedDuration(now), AllowFailure: j.AllowFailure, FailureReason: ci.UnknownFailure, PipelineID: of.ID, ProjectID: p.ID,
-		ProjectName: p.FullName, User: s.user(by), Repository: pushedRepository(p, block), Environment: environment(j.Environment), Retries: j.Attempt,
+		ProjectName: p.FullName, User: s.user(by), Repository: pushedRepository(p, block), Environment: environment(j, environments), Retries: j.Attempt,
 		Project: plain(block),
 		Commit: JobCommitBlock{
-			ID: of.ID, Name: of.Name, SHA: of.SHA, Status: of.State, Duration: duration(of), StartedAt: atOf(of.StartedAt), FinishedAt: atOf(of.FinishedAt),
+			ID: of.ID, Name: of.Name, SHA: of.SHA, Status: of.State, Duration: course.Duration(), StartedAt: atTime(course.StartedAt), FinishedAt: atTime(course.FinishedAt),
 		},
 	}
 	if j.State == ci.Failed && j.FailureReason != nil {
@@ -401,22 +426,4 @@ func (s *Service) Job(ctx context.Context, p *project.Project, j *ci.Job, of *ci
 	}
 	out.Source, err = s.startedBy(ctx, of)
 	return out, err
-}
-
-// duration is how long a pipeline ran, in whole seconds, nil before its end.
-func duration(of *ci.Pipeline) *int64 {
-	if of.StartedAt == nil || of.FinishedAt == nil {
-		return nil
-	}
-	seconds := int64(of.FinishedAt.Sub(of.StartedAt.Time).Seconds())
-	return &seconds
-}
-
-// queued is how long a pipeline waited for its first job, in whole seconds, nil before that.
-func queued(of *ci.Pipeline) *int64 {
-	if of.StartedAt == nil {
-		return nil
-	}
-	seconds := int64(of.StartedAt.Sub(of.CreatedAt.Time).Seconds())
-	return &seconds
 }

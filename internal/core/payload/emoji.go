@@ -69,8 +69,10 @@ func (s *Service) Emoji(ctx context.Context, p *project.Project, a *award.Award,
 		Issue: on.Issue, MergeRequest: on.MergeRequest, Snippet: on.Snippet, Commit: on.Commit,
 	}
 	if n != nil {
-		attributes := s.note(p, n, on)
-		out.Note, out.Attributes.URL = &attributes, attributes.URL
+		if out.Note, err = s.note(ctx, p, n, on); err != nil {
+			return nil, err
+		}
+		out.Attributes.URL = out.Note.URL
 	}
 	return out, nil
 }

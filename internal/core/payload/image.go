@@ -4,14 +4,13 @@ import (
 	"strings"
 
 	"tenon/internal/base/pattern"
-	"tenon/internal/core/project"
 )
 
 // image finds the beginning of an image in Markdown, with its address, and code, in which there are none.
 var image = pattern.New("```(?s:.*?)```|`[^`\n]+`|!\\[[^\\]\n]*\\]\\(([^\\s()<>]+)")
 
-// images returns a text in Markdown whose images have whole addresses. nil stays nil.
-func (s *Service) images(p *project.Project, text *string) *string {
+// images returns a text in Markdown whose images have whole addresses; root is the page of the project or group that it is in. nil stays nil.
+func (s *Service) images(root string, text *string) *string {
 	if text == nil || !strings.Contains(*text, "](") {
 		return text
 	}
@@ -28,7 +27,7 @@ func (s *Service) images(p *project.Project, text *string) *string {
 		out.WriteString((*text)[from:at[2]])
 		switch {
 		case strings.HasPrefix(address, "/uploads/"):
-			out.WriteString(s.URLs.Project(p.FullPath))
+			out.WriteString(root)
 		case strings.HasPrefix(address, "/"):
 			out.WriteString(s.URLs.Root())
 		default:

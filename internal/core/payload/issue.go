@@ -33,6 +33,8 @@ type IssueAttributes struct {
 	DueDate          *string        `json:"due_date"`
 	ID               issue.ID       `json:"id"`
 	IID              issue.IID      `json:"iid"`
+	LastEditedAt     *string        `json:"last_edited_at"`
+	LastEditedByID   *authz.UserID  `json:"last_edited_by_id"`
 	MilestoneID      *int64         `json:"milestone_id"`
 	MovedToID        *issue.ID      `json:"moved_to_id"`
 	DuplicatedToID   *issue.ID      `json:"duplicated_to_id"`
@@ -57,7 +59,16 @@ type IssueAttributes struct {
 	Labels           []LabelBlock   `json:"labels" change:"-"`
 	State            issue.State    `json:"state" change:"-"`
 	Severity         issue.Severity `json:"severity"`
-	Action           string         `json:"action,omitempty" change:"-"` // open, close, reopen or update, of an event about the issue itself
+
+	*EscalationBlock // nil of others than incidents
+
+	Action string `json:"action,omitempty" change:"-"` // open, close, reopen or update, of an event about the issue itself
+}
+
+// EscalationBlock is what attributes of incidents have beside.
+type EscalationBlock struct {
+	Status string  `json:"escalation_status" change:"-"` // triggered, or resolved where the incident is closed
+	Policy *string `json:"escalation_policy" change:"-"` // null: there are none
 }
 
 // IssueEvent is what happened to an issue.
@@ -107,7 +118,7 @@ func (s *Service) issueChanges(p *project.Project, before, after *issue.Issue, u
 // issue returns all attributes of an issue.
 func (s *Service) issue(p *project.Project, i *issue.Issue) IssueAttributes {
 	out := s.issueColumns(p, i)
-	out.Description, out.Labels = s.images(p, out.Description), labels(p, i.Labels)
+	out.Description, out.Labels = s.images(s.URLs.Project(p.FullPath), out.Description), labels(p, i.Labels)
 	return out
 }
 
@@ -117,13 +128,19 @@ func (s *Service) issueColumns(p *project.Project, i *issue.Issue) IssueAttribut
 		AuthorID: i.AuthorID, ClosedAt: stampOf(i.ClosedAt), Confidential: i.Confidential, CreatedAt: Stamp(i.CreatedAt), Description: i.Description,
 		DiscussionLocked: i.DiscussionLocked, DueDate: i.DueDate, ID: i.ID, IID: i.IID, MovedToID: i.MovedToID, DuplicatedToID: i.DuplicatedToID,
 		ProjectID: i.ProjectID, Position: i.Position, StateID: 1, Estimate: i.Estimate, Title: i.Title, UpdatedAt: Stamp(i.UpdatedAt),
-		UpdatedByID: i.UpdatedByID, Weight: i.Weight, Health: i.Health, URL: s.URLs.Issue(p.FullPath, int64(i.IID)), Spent: i.Spent,
+		LastEditedAt: stampOf(i.LastEditedAt), LastEditedByID: i.LastEditedByID, UpdatedByID: i.UpdatedByID, Weight: i.Weight, Health: i.Health, URL: s.URLs.Issue(p.FullPath, int64(i.IID)), Spent: i.Spent,
 		HumanSpent: s.human(i.Spent), HumanEstimate: s.human(i.Estimate), AssigneeIDs: append([]authz.UserID{}, i.Assignees...), State: i.State,
 		Severity: i.ShownSeverity(),
 		Type:     map[issue.Type]string{issue.Plain: "Issue", issue.Incident: "Incident", issue.TestCase: "Test Case", issue.Task: "Task"}[i.Type],
 	}
+	if i.Type == issue.Incident {
+		out.EscalationBlock = &EscalationBlock{Status: "triggered"}
+	}
 	if i.State == issue.StateClosed {
 		out.StateID = 2
+		if i.Type == issue.Incident {
+			out.Status = "resolved"
+		}
 	}
 	if i.MilestoneID != nil {
 		id := int64(*i.MilestoneID)

@@ -5,6 +5,7 @@ import (
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 )
@@ -32,8 +33,11 @@ type MergeRequestAttributes struct {
 	CreatedAt           string                   `json:"created_at"`
 	Description         *string                  `json:"description"`
 	Draft               bool                     `json:"draft"`
+	HeadPipelineID      *ci.PipelineID           `json:"head_pipeline_id" change:"-"`
 	ID                  mergerequest.ID          `json:"id"`
 	IID                 mergerequest.IID         `json:"iid"`
+	LastEditedAt        *string                  `json:"last_edited_at"`
+	LastEditedByID      *authz.UserID            `json:"last_edited_by_id"`
 	MergeCommitSHA      *string                  `json:"merge_commit_sha"`
 	MergeError          *string                  `json:"merge_error"`
 	MergeParams         MergeParams              `json:"merge_params"`
@@ -49,6 +53,7 @@ type MergeRequestAttributes struct {
 	Estimate            int64                    `json:"time_estimate"`
 	Title               string                   `json:"title"`
 	UpdatedAt           string                   `json:"updated_at"`
+	UpdatedByID         *authz.UserID            `json:"updated_by_id"`
 	Spent               int64                    `json:"total_time_spent"`
 	HumanSpent          *string                  `json:"human_total_time_spent" change:"-"`
 	HumanEstimate       *string                  `json:"human_time_estimate" change:"-"`
@@ -144,7 +149,10 @@ func (s *Service) mergeRequest(ctx context.Context, p *project.Project, m *merge
 	if out.FirstContribution, err = s.MergeRequests.FirstContribution(ctx, authz.System(), p, m); err != nil {
 		return nil, err
 	}
-	out.Description = s.images(p, out.Description)
+	if out.HeadPipelineID, err = s.MergeRequests.HeadPipeline(ctx, m.ID); err != nil {
+		return nil, err
+	}
+	out.Description = s.images(s.URLs.Project(p.FullPath), out.Description)
 	out.Target, out.Labels = s.project(p, parents), labels(p, m.Labels)
 	if source != nil {
 		out.Source = s.project(source, parents)
@@ -161,7 +169,7 @@ func (s *Service) mergeRequestColumns(p *project.Project, m *mergerequest.MergeR
 		MergeStatus: m.Status, DetailedMergeStatus: m.DetailedStatus(p), MergeError: m.MergeError, MergeCommitSHA: m.MergeCommitSHA, MergeUserID: m.MergeUserID,
 		AutoMerge: m.MergeWhenPipelineSucceeds, Resolved: !m.Blocked(p), Estimate: m.Estimate, Spent: m.Spent,
 		HumanEstimate: s.human(m.Estimate), HumanSpent: s.human(m.Spent),
-		CreatedAt: Stamp(m.CreatedAt), UpdatedAt: Stamp(m.UpdatedAt), URL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
+		CreatedAt: Stamp(m.CreatedAt), UpdatedAt: Stamp(m.UpdatedAt), UpdatedByID: m.UpdatedByID, LastEditedAt: stampOf(m.LastEditedAt), LastEditedByID: m.LastEditedByID, URL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
 		MergeParams: MergeParams{m.ForceRemoveSource != nil && *m.ForceRemoveSource},
 		StateID: map[mergerequest.State]int{
 			mergerequest.StateOpened: 1, mergerequest.StateClosed: 2, mergerequest.StateMerged: 3, mergerequest.StateLocked: 4,

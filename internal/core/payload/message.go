@@ -94,11 +94,7 @@ type Message struct {
 	Namespace authz.NamespaceID // of the project or group; zero for the instance
 	Project   *project.Project  // nil where the event is in no project, or the project is gone
 
-	// What hooks and integrations select by.
-	Ref     string   // full name of the branch or tag; "" where the event has none
-	Labels  []string // titles of labels, of issues and merge requests and what hangs on them
-	Action  string   // as the body says it; "" for none
-	Changes int      // references that the push has moved, 0 for other events
+	Ref string // full name of the branch or tag, which hooks select by; "" where the event has none
 
 	Body any    // such as *MergeRequestBody
 	JSON []byte // the body as it is sent

@@ -73,6 +73,6 @@ func (s *Service) Milestone(ctx context.Context, p *project.Project, m *mileston
 	if err != nil {
 		return nil, err
 	}
-	out.Project, out.Attributes.ProjectID, out.Attributes.Description = block, &p.ID, s.images(p, m.Description)
+	out.Project, out.Attributes.ProjectID, out.Attributes.Description = block, &p.ID, s.images(s.URLs.Project(p.FullPath), m.Description)
 	return out, nil
 }

@@ -2,8 +2,11 @@ package payload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
@@ -35,6 +38,7 @@ type NotedBlocks struct {
 
 // NoteAttributes are those of a comment.
 type NoteAttributes struct {
+	Attachment   *string        `json:"attachment"` // null: only notes of long ago have one
 	AuthorID     authz.UserID   `json:"author_id"`
 	Changed      *note.Position `json:"change_position"`
 	CommitID     *string        `json:"commit_id"`
@@ -51,6 +55,8 @@ type NoteAttributes struct {
 	ProjectID    project.ID     `json:"project_id"`
 	ResolvedAt   *string        `json:"resolved_at"`
 	ResolvedByID *authz.UserID  `json:"resolved_by_id"`
+	ByPush       *bool          `json:"resolved_by_push"` // null: who has pushed is who has resolved
+	Diff         *DiffBlock     `json:"st_diff"`          // of the file that a comment on a commit is about; null elsewhere
 	System       bool           `json:"system"`
 	Type         *string        `json:"type"`
 	UpdatedAt    string         `json:"updated_at"`
@@ -60,11 +66,24 @@ type NoteAttributes struct {
 	Action       string         `json:"action,omitempty"` // create or update, of an event about the note itself
 }
 
+// DiffBlock is what a commit did to a file.
+type DiffBlock struct {
+	Diff    string `json:"diff"` // from the first @@ on; "" where it is too large
+	NewPath string `json:"new_path"`
+	OldPath string `json:"old_path"`
+	OldMode string `json:"a_mode"`
+	NewMode string `json:"b_mode"`
+	New     bool   `json:"new_file"`
+	Renamed bool   `json:"renamed_file"`
+	Deleted bool   `json:"deleted_file"`
+}
+
 // SnippetBlock is a snippet of a project.
 type SnippetBlock struct {
 	ID          snippet.ID   `json:"id"`
 	Title       string       `json:"title"`
 	Description *string      `json:"description"`
+	Content     *string      `json:"content"` // of the first file; null where there is none, or it is too large
 	AuthorID    authz.UserID `json:"author_id"`
 	ProjectID   *project.ID  `json:"project_id"`
 	CreatedAt   string       `json:"created_at"`
@@ -80,8 +99,7 @@ type Noted struct {
 	NotedBlocks
 
 	URL    string
-	Labels []string // titles
-	Hidden bool     // it is confidential
+	Hidden bool // it is confidential
 }
 
 // Note builds the body about a comment on something of p.
@@ -97,8 +115,12 @@ func (s *Service) Note(ctx context.Context, p *project.Project, n *note.Note, on
 	if err != nil {
 		return nil, err
 	}
+	attributes, err := s.note(ctx, p, n, on)
+	if err != nil {
+		return nil, err
+	}
 	out := &NoteBody{
-		Kind: "note", Event: "note", User: s.user(u), ProjectID: p.ID, Project: block, Attributes: s.note(p, n, on), Repository: repository(p, block),
+		Kind: "note", Event: "note", User: s.user(u), ProjectID: p.ID, Project: block, Attributes: *attributes, Repository: repository(p, block),
 		NotedBlocks: on.NotedBlocks,
 	}
 	out.Attributes.Action = action
@@ -108,21 +130,61 @@ func (s *Service) Note(ctx context.Context, p *project.Project, n *note.Note, on
 	return out, nil
 }
 
-func (s *Service) note(p *project.Project, n *note.Note, on *Noted) NoteAttributes {
+func (s *Service) note(ctx context.Context, p *project.Project, n *note.Note, on *Noted) (*NoteAttributes, error) {
 	original := n.Original
 	if original == nil {
 		original = n.Position
 	}
-	out := NoteAttributes{
+	out := &NoteAttributes{
 		AuthorID: n.AuthorID, Changed: n.Changed, CommitID: n.CommitID, CreatedAt: Stamp(n.CreatedAt), DiscussionID: n.DiscussionID, ID: n.ID,
 		Internal: n.Internal, LineCode: n.LineCode, Note: n.Body, TargetType: n.Kind, Original: original, Position: n.Position, ProjectID: p.ID,
 		ResolvedAt: stampOf(n.ResolvedAt), ResolvedByID: n.ResolvedByID, System: n.System, Type: n.Type, UpdatedAt: Stamp(n.UpdatedAt),
-		UpdatedByID: n.LastEditedByID, Description: *s.images(p, &n.Body), URL: fmt.Sprintf("%s#note_%d", on.URL, n.ID),
+		UpdatedByID: n.LastEditedByID, Description: *s.images(s.URLs.Project(p.FullPath), &n.Body), URL: fmt.Sprintf("%s#note_%d", on.URL, n.ID),
 	}
 	if n.Kind != noteable.Commit {
 		out.TargetID = &n.TargetID
+		return out, nil
 	}
-	return out
+	var err error
+	out.Diff, err = s.diff(ctx, p, n)
+	return out, err
+}
+
+// diff is what the commit that a comment is on did to the file that the comment is about, nil where it is about none, or that was not changed.
+func (s *Service) diff(ctx context.Context, p *project.Project, n *note.Note) (*DiffBlock, error) {
+	if n.Position == nil || n.CommitID == nil {
+		return nil, nil
+	}
+	id, err := gitstore.ParseObjectID(*n.CommitID)
+	if err != nil {
+		return nil, nil
+	}
+	r, err := s.Repos.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.Commit(ctx, id)
+	if errors.Is(err, gitstore.ErrNotFound) {
+		return nil, nil // pushed over, and swept away
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read commit: %w", err)
+	}
+	var parent gitstore.ObjectID
+	if len(c.Parents) > 0 {
+		parent = c.Parents[0]
+	}
+	found, err := r.Diff(ctx, parent, id, gitcmd.DiffOptions{MaxFiles: maxFiles})
+	if err != nil {
+		return nil, fmt.Errorf("compare commit: %w", err)
+	}
+	for i := range found.Files {
+		f := &found.Files[i]
+		if text(f.NewPath) == n.Position.NewPath || text(f.OldPath) == n.Position.OldPath {
+			return &DiffBlock{f.Text(), text(f.NewPath), text(f.OldPath), f.OldMode.String(), f.NewMode.String(), f.New(), f.Renamed(), f.Deleted()}, nil
+		}
+	}
+	return nil, nil
 }
 
 // Noted reads something of p that people comment on. It is nil where it is gone, and for kinds that are in no body.
@@ -136,7 +198,7 @@ func (s *Service) Noted(ctx context.Context, p *project.Project, ref noteable.Re
 			return nil, err
 		}
 		a := s.issue(p, i)
-		out.Issue, out.URL, out.Hidden, out.Labels = &a, a.URL, i.Confidential, titles(a.Labels)
+		out.Issue, out.URL, out.Hidden = &a, a.URL, i.Confidential
 	case noteable.MergeRequest:
 		found, err := s.MergeRequests.ByIDs(ctx, authz.System(), []mergerequest.ID{mergerequest.ID(ref.ID)})
 		m := found[mergerequest.ID(ref.ID)]
@@ -147,14 +209,17 @@ func (s *Service) Noted(ctx context.Context, p *project.Project, ref noteable.Re
 		if err != nil {
 			return nil, err
 		}
-		out.MergeRequest, out.URL, out.Labels = a, a.URL, titles(a.Labels)
+		out.MergeRequest, out.URL = a, a.URL
 	case noteable.Snippet:
 		found, err := s.Snippets.ByIDs(ctx, authz.System(), []snippet.ID{snippet.ID(ref.ID)})
 		n := found[snippet.ID(ref.ID)]
 		if err != nil || n == nil {
 			return nil, err
 		}
-		out.Snippet, out.URL = s.snippet(p, n), s.URLs.Snippet(p.FullPath, int64(n.ID))
+		if out.Snippet, err = s.snippet(ctx, p, n); err != nil {
+			return nil, err
+		}
+		out.URL = out.Snippet.URL
 	case noteable.Commit:
 		c, err := s.commit(ctx, p, ref.Commit)
 		if err != nil || c == nil {
@@ -167,22 +232,23 @@ func (s *Service) Noted(ctx context.Context, p *project.Project, ref noteable.Re
 	return out, nil
 }
 
-func (s *Service) snippet(p *project.Project, n *snippet.Snippet) *SnippetBlock {
+// maxContent bounds the content of a snippet in a body, in bytes.
+const maxContent = 1 << 20
+
+func (s *Service) snippet(ctx context.Context, p *project.Project, n *snippet.Snippet) (*SnippetBlock, error) {
 	out := &SnippetBlock{
-		ID: n.ID, Title: n.Title, Description: s.images(p, n.Description), AuthorID: n.AuthorID, ProjectID: n.ProjectID, CreatedAt: Stamp(n.CreatedAt),
+		ID: n.ID, Title: n.Title, Description: s.images(s.URLs.Project(p.FullPath), n.Description), AuthorID: n.AuthorID, ProjectID: n.ProjectID, CreatedAt: Stamp(n.CreatedAt),
 		UpdatedAt: Stamp(n.UpdatedAt), Type: "ProjectSnippet", Visibility: int(n.Visibility), URL: s.URLs.Snippet(p.FullPath, int64(n.ID)),
 	}
-	if files := n.Files(); len(files) > 0 {
-		name := text(files[0])
-		out.FileName = &name
+	files := n.Files()
+	if len(files) == 0 {
+		return out, nil
 	}
-	return out
-}
-
-func titles(of []LabelBlock) []string {
-	out := make([]string, len(of))
-	for i := range of {
-		out[i] = of[i].Title
+	out.FileName = new(text(files[0]))
+	name := snippet.Name{ID: n.ID, Path: files[0]}
+	found, err := s.Snippets.Files(ctx, authz.System(), []snippet.Name{name}, func(size int64) bool { return size <= maxContent })
+	if c := found[name]; c != nil && c.Data != nil {
+		out.Content = new(text(string(c.Data)))
 	}
-	return out
+	return out, err
 }

@@ -153,11 +153,11 @@ func (s *Service) GroupMember(ctx context.Context, group authz.NamespaceID, e *M
 		return nil, err
 	}
 	out := &GroupMemberBody{
-		CreatedAt: Stamp(e.CreatedAt), UpdatedAt: Stamp(e.UpdatedAt), GroupName: g.Name, GroupPath: g.Path, GroupID: g.ID, Username: e.User.Username,
+		CreatedAt: at(e.CreatedAt.Time), UpdatedAt: at(e.UpdatedAt.Time), GroupName: g.Name, GroupPath: g.Path, GroupID: g.ID, Username: e.User.Username,
 		UserName: e.User.Name, UserEmail: shown(e.User.PublicEmail), UserID: e.User.ID, Access: e.access(), Event: e.Name,
 	}
 	if e.ExpiresOn != nil {
-		day := *e.ExpiresOn + " 00:00:00 UTC"
+		day := *e.ExpiresOn + "T00:00:00Z"
 		out.ExpiresAt = &day
 	}
 	return out, nil
@@ -166,7 +166,7 @@ func (s *Service) GroupMember(ctx context.Context, group authz.NamespaceID, e *M
 // ProjectMember builds the body about a membership of p.
 func (s *Service) ProjectMember(p *project.Project, e *MemberEvent) *ProjectMemberBody {
 	return &ProjectMemberBody{
-		CreatedAt: Stamp(e.CreatedAt), UpdatedAt: Stamp(e.UpdatedAt), Event: e.Name, Access: e.access(), ProjectID: p.ID, ProjectName: p.Name, ProjectPath: p.Path,
+		CreatedAt: at(e.CreatedAt.Time), UpdatedAt: at(e.UpdatedAt.Time), Event: e.Name, Access: e.access(), ProjectID: p.ID, ProjectName: p.Name, ProjectPath: p.Path,
 		Path: p.FullPath, Visibility: p.Visibility.String(), UserEmail: shown(e.User.PublicEmail), UserID: e.User.ID, UserName: e.User.Name, Username: e.User.Username,
 	}
 }
@@ -174,7 +174,7 @@ func (s *Service) ProjectMember(p *project.Project, e *MemberEvent) *ProjectMemb
 // Group builds the body about a group for hooks of the instance; old is the group before it was renamed, nil where it was not.
 func (s *Service) Group(event string, g, old *namespace.Group, updated db.Time) *GroupBody {
 	out := &GroupBody{
-		CreatedAt: Stamp(g.CreatedAt), UpdatedAt: Stamp(updated), Event: event, Name: g.Name, Path: g.Path, FullPath: g.FullPath, GroupID: g.ID,
+		CreatedAt: at(g.CreatedAt.Time), UpdatedAt: at(updated.Time), Event: event, Name: g.Name, Path: g.Path, FullPath: g.FullPath, GroupID: g.ID,
 	}
 	if old != nil {
 		out.OldPath, out.OldFullPath = old.Path, old.FullPath
@@ -189,7 +189,7 @@ func (s *Service) Subgroup(ctx context.Context, event string, g *namespace.Group
 		return nil, err
 	}
 	return &SubgroupBody{
-		CreatedAt: Stamp(g.CreatedAt), UpdatedAt: Stamp(updated), Event: event, Name: g.Name, Path: g.Path, FullPath: g.FullPath, GroupID: g.ID,
+		CreatedAt: at(g.CreatedAt.Time), UpdatedAt: at(updated.Time), Event: event, Name: g.Name, Path: g.Path, FullPath: g.FullPath, GroupID: g.ID,
 		ParentID: parent.ID, ParentName: parent.Name, ParentPath: parent.Path, ParentFullPath: parent.FullPath,
 	}, nil
 }
@@ -208,7 +208,7 @@ const maxOwners = 100
 // ProjectEvent builds the body about a project itself.
 func (s *Service) ProjectEvent(ctx context.Context, p *project.Project, e ProjectEvent) (*ProjectBody, error) {
 	out := &ProjectBody{
-		Event: e.Name, CreatedAt: Stamp(p.CreatedAt), UpdatedAt: Stamp(e.At), Name: p.Name, Path: p.Path, FullPath: p.FullPath, ProjectID: p.ID,
+		Event: e.Name, CreatedAt: at(p.CreatedAt.Time), UpdatedAt: at(e.At.Time), Name: p.Name, Path: p.Path, FullPath: p.FullPath, ProjectID: p.ID,
 		NamespaceID: p.ParentID, Visibility: p.Visibility.String(), OldPath: e.OldPath,
 	}
 	var err error
@@ -241,13 +241,13 @@ func (s *Service) ProjectEvent(ctx context.Context, p *project.Project, e Projec
 }
 
 // User builds the body about a user for hooks of the instance.
-func (s *Service) User(event string, u *account.User, at db.Time) *UserBody {
+func (s *Service) User(event string, u *account.User, now db.Time) *UserBody {
 	return &UserBody{
-		CreatedAt: Stamp(u.CreatedAt), UpdatedAt: Stamp(at), Event: event, Name: u.Name, Email: u.Email, UserID: u.ID, Username: u.Username,
+		CreatedAt: at(u.CreatedAt.Time), UpdatedAt: at(now.Time), Event: event, Name: u.Name, Email: u.Email, UserID: u.ID, Username: u.Username,
 	}
 }
 
 // Key builds the body about an SSH key for hooks of the instance.
-func (s *Service) Key(event string, k *sshkey.Key, username string, at db.Time) *KeyBody {
-	return &KeyBody{CreatedAt: Stamp(k.CreatedAt), UpdatedAt: Stamp(at), Event: event, Username: username, Key: k.PublicKey, ID: k.ID}
+func (s *Service) Key(event string, k *sshkey.Key, username string, now db.Time) *KeyBody {
+	return &KeyBody{CreatedAt: at(k.CreatedAt.Time), UpdatedAt: at(now.Time), Event: event, Username: username, Key: k.PublicKey, ID: k.ID}
 }

@@ -303,6 +303,13 @@ func atOf(t *db.Time) *string {
 	if t == nil {
 		return nil
 	}
-	text := at(t.Time)
-	return &text
+	return new(at(t.Time))
+}
+
+// atTime is atOf for a time of no row.
+func atTime(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	return new(at(*t))
 }

@@ -110,7 +110,7 @@ func (s *Service) samplePush(ctx context.Context, as authz.Actor, p *project.Pro
 		change.Ref, change.Old = "refs/tags/v1.0.0", gitstore.ObjectID{}
 	}
 	body, err := s.Push(ctx, p, PushEvent{By: as.UserID, Change: change})
-	m.Ref, m.Changes, m.Body = string(change.Ref), 1, body
+	m.Ref, m.Body = string(change.Ref), body
 	return err
 }
 
@@ -130,7 +130,7 @@ func (s *Service) sampleIssue(ctx context.Context, as authz.Actor, p *project.Pr
 	if err != nil {
 		return err
 	}
-	m.Action, m.Labels, m.Body = "open", titles(body.Labels), body
+	m.Body = body
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (s *Service) sampleRequest(ctx context.Context, as authz.Actor, p *project.
 	if err != nil {
 		return err
 	}
-	m.Action, m.Labels, m.Body = "open", titles(body.Labels), body
+	m.Body = body
 	return nil
 }
 
@@ -190,7 +190,7 @@ func (s *Service) sampleNote(ctx context.Context, as authz.Actor, p *project.Pro
 		return err
 	}
 	body, err := s.Note(ctx, p, n, on, as.UserID, "create")
-	m.Action, m.Labels, m.Body = "create", on.Labels, body
+	m.Body = body
 	return err
 }
 
@@ -208,7 +208,7 @@ func (s *Service) sampleEmoji(ctx context.Context, as authz.Actor, p *project.Pr
 	if body == nil {
 		return missing("notes")
 	}
-	m.Action, m.Body = "award", body
+	m.Body = body
 	return nil
 }
 
@@ -227,7 +227,7 @@ func (s *Service) samplePipeline(ctx context.Context, as authz.Actor, p *project
 	if body == nil {
 		return missing("CI pipelines")
 	}
-	m.Action, m.Body = string(list.Items[0].State), body
+	m.Body = body
 	return nil
 }
 
@@ -250,7 +250,7 @@ func (s *Service) sampleJob(ctx context.Context, as authz.Actor, p *project.Proj
 	if body == nil {
 		return missing("CI jobs")
 	}
-	m.Action, m.Body = string(j.State), body
+	m.Body = body
 	return nil
 }
 
@@ -274,8 +274,8 @@ func (s *Service) samplePage(ctx context.Context, as authz.Actor, p *project.Pro
 	if len(history.Items) > 0 {
 		e.Commit = history.Items[0].ID.String()
 	}
-	body, err := s.WikiPage(ctx, p, e)
-	m.Action, m.Body = "create", body
+	body, err := s.WikiPage(ctx, p, 0, e)
+	m.Body = body
 	return err
 }
 
@@ -302,6 +302,6 @@ func (s *Service) sampleMember(ctx context.Context, as authz.Actor, at authz.Pla
 		Name: "user_add_to_group", User: namespace.MemberUser{ID: u.ID, Username: u.Username, Name: u.Name, PublicEmail: u.PublicEmail},
 		Level: authz.Developer, CreatedAt: now, UpdatedAt: now,
 	})
-	m.Action, m.Body = "user_add_to_group", body
+	m.Body = body
 	return err
 }

@@ -11,16 +11,17 @@ import (
 	"tenon/internal/core/wiki"
 )
 
-// WikiPageBody is what is told of a page of the wiki of a project.
+// WikiPageBody is what is told of a page of a wiki.
 type WikiPageBody struct {
 	Kind       string             `json:"object_kind"`
 	User       *UserBlock         `json:"user"`
-	Project    *ProjectBlock      `json:"project"`
+	Project    *ProjectBlock      `json:"project,omitempty"` // of the wiki of a project
+	Group      *GroupBlock        `json:"group,omitempty"`   // of that of a group
 	Wiki       WikiBlock          `json:"wiki"`
 	Attributes WikiPageAttributes `json:"object_attributes"`
 }
 
-// WikiBlock is the wiki of a project.
+// WikiBlock is a wiki.
 type WikiBlock struct {
 	WebURL        string `json:"web_url"`
 	SSH           string `json:"git_ssh_url"`
@@ -53,37 +54,47 @@ type WikiPageEvent struct {
 	Action string // create, update or delete
 }
 
-// WikiPage builds the body about a page of the wiki of p.
-func (s *Service) WikiPage(ctx context.Context, p *project.Project, e WikiPageEvent) (*WikiPageBody, error) {
+// WikiPage builds the body about a page of the wiki of p, or of a group where p is nil. It is nil where the group was deleted.
+func (s *Service) WikiPage(ctx context.Context, p *project.Project, group authz.NamespaceID, e WikiPageEvent) (*WikiPageBody, error) {
 	by, err := s.actor(ctx, e.By)
 	if err != nil {
 		return nil, err
 	}
-	block, err := s.projectBlock(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	web := s.URLs.Wiki(p.FullPath)
-	url := weburl.WikiPage(web, e.Slug)
 	out := &WikiPageBody{
-		Kind: "wiki_page", User: s.user(by), Project: block,
-		Wiki: WikiBlock{web, s.URLs.SSHRepository(p.FullPath + ".wiki"), s.URLs.HTTPRepository(p.FullPath + ".wiki"), p.FullPath + ".wiki", e.Branch},
-		Attributes: WikiPageAttributes{
-			Slug: e.Slug, Title: e.Title, Format: e.Format, VersionID: e.Commit, URL: url, Action: e.Action, DiffURL: url + "/diff?version_id=" + e.Commit,
-		},
+		Kind: "wiki_page", User: s.user(by),
+		Attributes: WikiPageAttributes{Slug: e.Slug, Title: e.Title, Format: e.Format, VersionID: e.Commit, Action: e.Action},
 	}
+	var in authz.Place
+	var root string
+	if p != nil {
+		if out.Project, err = s.projectBlock(ctx, p); err != nil {
+			return nil, err
+		}
+		root, in, out.Wiki = s.URLs.Project(p.FullPath), p.Place(), s.wiki(s.URLs.Wiki(p.FullPath), p.FullPath, e.Branch)
+	} else {
+		g, err := s.Namespaces.FindByID(ctx, authz.System(), group)
+		if errs.Is(err, errs.NotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		root, in, out.Wiki, out.Group = s.URLs.Group(g.FullPath), g.Place(), s.wiki(s.URLs.GroupWiki(g.FullPath), g.FullPath, e.Branch), &GroupBlock{g.Name, g.Path, g.ID, g.FullPath}
+	}
+	out.Attributes.URL = weburl.WikiPage(out.Wiki.WebURL, e.Slug)
+	out.Attributes.DiffURL = out.Attributes.URL + "/diff?version_id=" + e.Commit
 	if e.Action == "delete" {
 		return out, nil
 	}
-	found, err := s.Wikis.Find(ctx, authz.System(), p.Place(), e.Slug, e.Commit)
-	if errs.Is(err, errs.NotFound) {
-		return out, nil // pushed over
+	found, err := s.Wikis.Find(ctx, authz.System(), in, e.Slug, e.Commit)
+	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
+		return out, nil // pushed over, or the wiki was switched off
 	}
 	if err != nil {
 		return nil, err
 	}
-	out.Attributes.Content = *s.images(p, &found.Content)
-	history, err := s.Wikis.History(ctx, authz.System(), p.Place(), e.Slug, page.Range{Limit: 1})
+	out.Attributes.Content = *s.images(root, &found.Content)
+	history, err := s.Wikis.History(ctx, authz.System(), in, e.Slug, page.Range{Limit: 1})
 	if err != nil && !errs.Is(err, errs.NotFound) {
 		return nil, err
 	}
@@ -91,4 +102,9 @@ func (s *Service) WikiPage(ctx context.Context, p *project.Project, e WikiPageEv
 		out.Attributes.Message = history.Items[0].Message
 	}
 	return out, nil
+}
+
+func (s *Service) wiki(web, path, branch string) WikiBlock {
+	path += ".wiki"
+	return WikiBlock{web, s.URLs.SSHRepository(path), s.URLs.HTTPRepository(path), path, branch}
 }

@@ -21,6 +21,7 @@ type body struct {
 	UserAvatar string     `json:"user_avatar"`
 	User       person     `json:"user"`
 	Project    place      `json:"project"`
+	Group      group      `json:"group"` // of the wiki of a group
 	Ref        string     `json:"ref"`
 	Protected  bool       `json:"ref_protected"`
 	Before     string     `json:"before"`
@@ -52,6 +53,11 @@ type place struct {
 	DefaultBranch string `json:"default_branch"`
 }
 
+type group struct {
+	Name string `json:"group_name"`
+	Path string `json:"full_path"`
+}
+
 type commit struct {
 	ID      string `json:"id"`
 	Title   string `json:"title"`
@@ -79,6 +85,7 @@ type attributes struct {
 	Tag         bool    `json:"tag"`
 	SHA         string  `json:"sha"`
 	Status      string  `json:"status"`
+	Type        string  `json:"type"`
 	Duration    float64 `json:"duration"`
 	Protected   bool    `json:"protected_ref"`
 }
@@ -131,6 +138,9 @@ func (s *Service) event(trigger string, text []byte, at time.Time) (*kind.Event,
 			Name: b.Project.Namespace + " / " + b.Project.Name, Path: b.Project.Path, URL: b.Project.URL, Avatar: s.absolute(b.Project.Avatar), Instance: s.URLs.Root(),
 		},
 		Message: kind.Message{Color: "#345"},
+	}
+	if b.Group.Path != "" {
+		e.Project.Name, e.Project.Path, e.Project.URL = b.Group.Name, b.Group.Path, s.URLs.Group(b.Group.Path)
 	}
 	switch b.Kind {
 	case "push", "tag_push":
@@ -222,8 +232,12 @@ var past = map[string]string{
 
 func issue(b *body, e *kind.Event) {
 	a := b.Attributes
+	noun := "Issue"
+	if a.Type == "Incident" {
+		e.Incident, noun = true, "Incident"
+	}
 	title := "#" + strconv.FormatInt(a.IID, 10) + " " + cut(a.Title, maxTitle)
-	e.Message.Text = kind.Say("[").Link(e.Project.Name, e.Project.URL).And("] Issue ").Link(title, a.URL).And(" " + past[a.Action] + " by " + who(e.Author))
+	e.Message.Text = kind.Say("[").Link(e.Project.Name, e.Project.URL).And("] "+noun+" ").Link(title, a.URL).And(" " + past[a.Action] + " by " + who(e.Author))
 	e.Message.Color, e.Message.Thread = "#C95823", "issue "+e.Project.Path+" #"+strconv.FormatInt(a.IID, 10)
 	if a.Action == "open" {
 		e.Message.Title = kind.Line{}.Link(title, a.URL)

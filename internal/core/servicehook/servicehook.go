@@ -92,17 +92,22 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, func(ctx context.Context, w write) error { return s.send(ctx, send(w)) }, job.On(job.Mail), job.Attempts(maxAttempts), job.Timeout(mailTimeout))
 }
 
-// Listening asks for integrations of the project that react to the trigger.
+// ofPlace reports whether an event is one about which integrations of its place are told: all of projects, and of groups pages of their wikis.
+func ofPlace(t payload.Trigger, at authz.NamespaceID, inProject bool) bool {
+	return inProject || t == payload.WikiPage && at != 0
+}
+
+// Listening asks for integrations of the project or group that react to the trigger.
 func (s *Service) Listening(a payload.Audience) (query string, args []any) {
-	if a.Project == 0 {
+	if !ofPlace(a.Trigger, a.Namespace, a.Project != 0) {
 		return "", nil
 	}
 	return integration.Reacting(a.Namespace, string(a.Trigger))
 }
 
-// Receive writes down which integrations of the project are told of an event.
+// Receive writes down which integrations of the project or group are told of an event.
 func (s *Service) Receive(ctx context.Context, m *payload.Message) error {
-	if m.Project == nil {
+	if !ofPlace(m.Trigger, m.Namespace, m.Project != nil) {
 		return nil
 	}
 	all, err := s.Integrations.Load(ctx, m.Namespace)
@@ -114,7 +119,7 @@ func (s *Service) Receive(ctx context.Context, m *payload.Message) error {
 		return err
 	}
 	for _, i := range all {
-		if !told(i, e, labels) || i.Kind.Class == kind.Mail && s.Sender == nil {
+		if !told(i, e.For(i.Kind, &i.Flags), labels) || i.Kind.Class == kind.Mail && s.Sender == nil {
 			continue
 		}
 		c := &Call{IntegrationID: i.ID, Trigger: string(m.Trigger), Body: string(m.JSON), HappenedAt: db.At(m.At)}
@@ -168,8 +173,11 @@ func (s *Service) tell(ctx context.Context, at authz.NamespaceID, c *Call) (*int
 	}
 	i := found[0]
 	e, labels, err := s.event(c.Trigger, []byte(c.Body), c.HappenedAt.Time)
-	if err != nil || !told(i, e, labels) {
+	if err != nil {
 		return i, err
+	}
+	if e = e.For(i.Kind, &i.Flags); !told(i, e, labels) {
+		return i, nil
 	}
 	all, err := s.Integrations.Opened(i)
 	if err != nil {

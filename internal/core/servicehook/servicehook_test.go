@@ -55,13 +55,15 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		check(t, err)
 		dialer := &safehttp.Dialer{Rules: func() safehttp.Rules { return w.rules }}
 		w.settings = setting.New(d, w.Now)
-		w.integrations = integration.New(integration.Deps{DB: d, Policy: w.Policy, Projects: w.Projects, Bus: w.Bus, Box: box, Now: w.Now, Outbound: dialer})
+		enqueue := job.EnqueuerFunc(func(ctx context.Context, a job.Args, o ...job.Option) error { return w.jobs.Enqueue(ctx, a, o...) })
+		w.integrations = integration.New(integration.Deps{DB: d, Policy: w.Policy, Projects: w.Projects, Bus: w.Bus, Box: box, Now: w.Now, Outbound: dialer, Jobs: enqueue})
 		w.hooks = servicehook.New(servicehook.Deps{
 			DB: d, Settings: w.settings, Integrations: w.integrations, Outbound: dialer, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
-			Jobs: job.EnqueuerFunc(func(ctx context.Context, a job.Args, o ...job.Option) error { return w.jobs.Enqueue(ctx, a, o...) }), Log: slog.New(slog.DiscardHandler),
+			Jobs: enqueue, Log: slog.New(slog.DiscardHandler),
 		})
 		var registry job.Registry
 		w.hooks.RegisterJobs(&registry)
+		w.integrations.RegisterJobs(&registry)
 		w.jobs, err = job.New(d, &registry, job.Config{})
 		check(t, err)
 		w.mia = w.User("mia")
@@ -242,6 +244,41 @@ func TestService_gate(t *testing.T) {
 		}
 		if got := w.tell(t, payload.Issue, issue("open", "")); len(got) > 0 {
 			t.Errorf("told of what is switched off: %q", got)
+		}
+		incident := strings.Replace(issue("open", ""), `"iid":4`, `"iid":4,"type":"Incident"`, 1)
+		if got := w.tell(t, payload.Issue, incident); len(got) > 0 {
+			t.Errorf("told of incidents, which are switched off: %q", got)
+		}
+		w.set(t, kind.Values{"incident_channel": "night", "labels_to_be_notified": nil}, map[string]bool{"issues_events": false, "incident_events": true})
+		if got := w.tell(t, payload.Issue, issue("open", "")); len(got) > 0 || !w.listens(t, payload.Issue) {
+			t.Errorf("told of an issue where incidents alone are switched on: %q", got)
+		}
+		if got, want := w.tell(t, payload.Issue, incident), "night [<http://tenon.test/team/shop|Team / Shop>] Incident <http://i|#4 Broken> opened by Mia (mia)"; strings.Join(got, "\n") != want {
+			t.Errorf("incident: got %q, want %q", got, want)
+		}
+	})
+}
+
+// TestService_group tells the chat of a group of pages of its wiki, and of nothing else.
+func TestService_group(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		parent := w.Find(w.mia, w.id).ParentID
+		at := authz.Place{Group: true, ID: int64(parent), Namespace: parent, Subject: authz.Subject{Namespace: parent}}
+		root := authz.Actor{UserID: w.mia.UserID, Admin: true}
+		_, err := w.integrations.Set(t.Context(), root, at, "mattermost", integration.Input{Settings: kind.Values{"webhook": w.chat.URL}})
+		check(t, err)
+		for trigger, want := range map[payload.Trigger]string{
+			payload.WikiPage:  "Mia (mia) created <http://w|wiki page> (<http://d|Compare changes>) in <http://tenon.test/groups/team|Team>: *Home*",
+			payload.Milestone: "",
+		} {
+			check(t, w.DB.InTx(t.Context(), func(ctx context.Context) error {
+				return w.hooks.Receive(ctx, &payload.Message{Trigger: trigger, At: w.Now(), Namespace: parent, JSON: []byte(`{"object_kind":"wiki_page","user":{"name":"Mia","username":"mia"},` +
+					`"group":{"group_name":"Team","full_path":"team"},"object_attributes":{"title":"Home","url":"http://w","diff_url":"http://d","action":"create"}}`)})
+			}))
+			_ = w.jobs.Drain(t.Context())
+			if got := strings.Join(w.taken(), "\n"); got != want {
+				t.Errorf("%s: got %q, want %q", trigger, got, want)
+			}
 		}
 	})
 }

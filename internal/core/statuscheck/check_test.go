@@ -245,7 +245,7 @@ func TestService_Respond(t *testing.T) {
 		}
 		changes := told[0].body["changes"].(map[string]any)
 		approvaltest.Equal(t, "deliveries and their keys", fmt.Sprint(len(told), len(keys), slices.Sorted(maps.Keys(changes)), changes["title"]),
-			"2 1 [title updated_at] map[current:Add more previous:Add topic]")
+			"2 1 [last_edited_at last_edited_by_id title updated_at updated_by_id] map[current:Add more previous:Add topic]")
 
 		// It is told of approvals, and whether they are all that are asked for.
 		w.Exec("UPDATE projects SET approvals_before_merge = 2 WHERE id = ?", w.ID)

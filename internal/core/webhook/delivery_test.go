@@ -138,7 +138,7 @@ func TestService_Receive(t *testing.T) {
 			}
 		}
 		push := func(ref, body string) payload.Message {
-			return payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/" + ref, Changes: 1, JSON: []byte(body)}
+			return payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/" + ref, JSON: []byte(body)}
 		}
 		w.receive(push("main", `{"n":1}`))
 		w.receive(push("release/1", `{"n":2}`))
@@ -222,7 +222,7 @@ func TestService_failures(t *testing.T) {
 		shop := w.shop()
 		h := w.create(webhook.Changes{URL: &rec.URL})
 		push := func(n int) {
-			w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", Changes: 1, JSON: fmt.Appendf(nil, `{"n":%d}`, n)})
+			w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", JSON: fmt.Appendf(nil, `{"n":%d}`, n)})
 			w.work()
 		}
 		find := func() *webhook.Hook {
@@ -360,7 +360,7 @@ func TestService_killed(t *testing.T) {
 		shop := w.shop()
 		w.create(webhook.Changes{URL: &rec.URL})
 		for n := range 3 {
-			w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", Changes: 1, JSON: fmt.Appendf(nil, `{"n":%d}`, n)})
+			w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", JSON: fmt.Appendf(nil, `{"n":%d}`, n)})
 		}
 		if err := w.jobs.Drain(killed); err == nil {
 			t.Error("the worker was not killed")
@@ -399,7 +399,7 @@ func TestService_chain(t *testing.T) {
 		w.create(webhook.Changes{URL: to(rec.URL + "/code"), CodeChanges: webhook.CodeChanges{TagPush: to(true)}})
 		w.create(webhook.Changes{URL: to(rec.URL + "/issues"), CodeChanges: webhook.CodeChanges{Push: to(false)}, PlaceChanges: webhook.PlaceChanges{Issues: to(true)}})
 		event := func(trigger payload.Trigger, at time.Time) {
-			w.receive(payload.Message{Trigger: trigger, Namespace: shop.Namespace, Ref: "refs/heads/main", Changes: 1, Chain: "one", At: at})
+			w.receive(payload.Message{Trigger: trigger, Namespace: shop.Namespace, Ref: "refs/heads/main", Chain: "one", At: at})
 			w.work()
 		}
 		at := w.now()
@@ -439,7 +439,7 @@ func TestService_slow(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = w.jobs.Stop(context.WithoutCancel(t.Context())) })
 		for n := range 3 {
-			w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", Changes: 1, JSON: fmt.Appendf(nil, `{"n":%d}`, n)})
+			w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", JSON: fmt.Appendf(nil, `{"n":%d}`, n)})
 		}
 		began := time.Now()
 		eventually(t, func() bool { return len(w.attempts(shop, healthy.ID)) == 3 })

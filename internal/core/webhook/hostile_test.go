@@ -107,7 +107,7 @@ func TestService_hostile(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := w.create(webhook.Changes{URL: to(tt.url)})
-			w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", Changes: 1})
+			w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main"})
 			w.work()
 			eventually(t, func() bool { return len(w.attempts(shop, h.ID)) == 1 })
 			got := w.attempts(shop, h.ID)[0]
@@ -133,7 +133,7 @@ func TestService_hostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec.got()
-	w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", Changes: 1})
+	w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main"})
 	w.work()
 	if got := w.attempts(shop, h.ID); len(got) != 1 || got[0].ResponseBody != "URL is blocked: Requests to loopback addresses are not allowed" || len(rec.got()) != 0 {
 		t.Errorf("rules that changed meanwhile: %+v", got)

@@ -51,7 +51,7 @@ func TestService_clean(t *testing.T) {
 			for i := range noise {
 				noise[i] = byte('a' + rand.IntN(26))
 			}
-			w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", Changes: 1, JSON: fmt.Appendf(nil, "%q", noise)})
+			w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", JSON: fmt.Appendf(nil, "%q", noise)})
 			w.work()
 		}
 		for range 3 {
@@ -103,7 +103,7 @@ func TestService_template(t *testing.T) {
 		{`plain {{count}}`, "", "Error while parsing rendered custom webhook template: the result is no JSON"},
 	} {
 		h := w.create(webhook.Changes{URL: &rec.URL, Attributes: webhook.Attributes{Template: &tt.template}})
-		w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", Changes: 1, JSON: []byte(`{"user":{"name":"Ann \"A\""},"count":2,"commits":["a"]}`)})
+		w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", JSON: []byte(`{"user":{"name":"Ann \"A\""},"count":2,"commits":["a"]}`)})
 		w.work()
 		var sent []string
 		for _, c := range rec.got() {
@@ -134,7 +134,7 @@ func TestService_meanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, body := range []string{"1", "2"} {
-			m := payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", Changes: 1, JSON: []byte(body), By: w.dev.UserID}
+			m := payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", JSON: []byte(body), By: w.dev.UserID}
 			if body == "2" {
 				m.By = w.maintainer.UserID
 			}

@@ -53,16 +53,8 @@ func (s *Server) pipelineFull(ctx context.Context, p *project.Project, of *ci.Pi
 	}
 	out := &pipelineFull{
 		pipelineEntity: *s.pipeline(p, of), BeforeSHA: of.Before(), Tag: of.Tag, YAMLErrors: of.YAMLErrors, StartedAt: api.TimePtr(course.StartedAt),
-		FinishedAt:     api.TimePtr(course.FinishedAt),
+		FinishedAt: api.TimePtr(course.FinishedAt), Duration: course.Duration(), QueuedDuration: course.Queued(of),
 		DetailedStatus: newDetailedStatus(of.State, course.Warned, (&weburl.Site{}).Pipeline(p.FullPath, int64(of.ID))),
-	}
-	if course.StartedAt != nil {
-		queued := int64(course.StartedAt.Sub(of.CreatedAt.Time).Seconds())
-		out.QueuedDuration = &queued
-		if course.FinishedAt != nil {
-			ran := int64(course.FinishedAt.Sub(*course.StartedAt).Seconds())
-			out.Duration = &ran
-		}
 	}
 	if course.Coverage != nil {
 		text := strconv.FormatFloat(*course.Coverage, 'f', 2, 64)

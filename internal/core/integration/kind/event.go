@@ -10,10 +10,13 @@ import (
 
 // Event is what an integration is told of. Texts that users have written are cut to some thousand characters.
 type Event struct {
-	Flag    string // such as push_events
-	Kind    string // as the body names it, such as push
-	Action  string // such as open
-	At      time.Time
+	Flag   string // such as push_events
+	Kind   string // as the body names it, such as push
+	Action string // such as open
+	At     time.Time
+
+	Incident bool // of an event of an issue
+
 	Author  Person
 	Project Project
 	Ref     Ref    // of pushes and pipelines

@@ -160,5 +160,27 @@ func (k *Kind) Flag(trigger string) string {
 	return ""
 }
 
+// Flags are the flags each of which lets the kind be told of some events with a trigger of webhooks: those of issues can be incidents.
+func (k *Kind) Flags(trigger string) []string {
+	var out []string
+	if flag := k.Flag(trigger); flag != "" {
+		out = append(out, flag)
+	}
+	if trigger == issues && k.Takes(incidents) {
+		out = append(out, incidents)
+	}
+	return out
+}
+
+// For returns the event as a kind is told of it that has its own flag for incidents, which is on.
+func (e *Event) For(k *Kind, flags *Flags) *Event {
+	if !e.Incident || e.Flag != issues || !k.Takes(incidents) || !flags.On(incidents) {
+		return e
+	}
+	out := *e
+	out.Flag = incidents
+	return &out
+}
+
 // Reacts reports whether the kind does something when an event happens.
 func (k *Kind) Reacts() bool { return k.Send != nil || k.Class == Mail }
