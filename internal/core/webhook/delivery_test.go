@@ -308,7 +308,7 @@ func TestService_reason(t *testing.T) {
 	} {
 		h := w.create(webhook.Changes{URL: to(tt.url), Variables: tt.variables})
 		for range 4 {
-			w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main", Changes: 1})
+			w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main"})
 			w.work()
 			w.pass(2 * time.Minute)
 			w.pass(6 * time.Minute)
