@@ -243,32 +243,15 @@ func (s *Service) Pipeline(ctx context.Context, p *project.Project, of *ci.Pipel
 	if err != nil {
 		return nil, err
 	}
-	course, err := s.CI.Course(ctx, of)
-	if err != nil {
-		return nil, err
-	}
 	environments, err := s.CI.Environments(ctx, p, of, jobs)
 	if err != nil {
 		return nil, err
 	}
-	out := &PipelineBody{
-		Kind: "pipeline", User: s.user(by), Project: plain(block), Builds: []BuildBlock{},
-		Attributes: PipelineAttributes{
-			ID: of.ID, IID: of.IID, Name: of.Name, Ref: of.Ref, Tag: of.Tag, SHA: of.SHA, BeforeSHA: of.Before(), Source: of.Source, Status: of.State,
-			DetailedStatus: of.State.Detail(false).Text, Stages: []string{}, CreatedAt: Stamp(of.CreatedAt), FinishedAt: stampAt(course.FinishedAt),
-			Duration: course.Duration(), QueuedDuration: course.Queued(of), Protected: of.Protected, Variables: []VariableBlock{},
-			URL: s.URLs.Pipeline(p.FullPath, int64(of.ID)),
-		},
-	}
-	variables, err := s.CI.VariablesOf(ctx, system, p, of.ID)
+	attributes, err := s.pipelineAttributes(ctx, p, of)
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range variables {
-		if !v.Masked {
-			out.Attributes.Variables = append(out.Attributes.Variables, VariableBlock{v.Key, v.Value})
-		}
-	}
+	out := &PipelineBody{Kind: "pipeline", User: s.user(by), Project: plain(block), Builds: []BuildBlock{}, Attributes: *attributes}
 	for _, v := range views {
 		if n := len(out.Attributes.Stages); n == 0 || out.Attributes.Stages[n-1] != v.Stage {
 			out.Attributes.Stages = append(out.Attributes.Stages, v.Stage)
@@ -284,6 +267,27 @@ func (s *Service) Pipeline(ctx context.Context, p *project.Project, of *ci.Pipel
 		return nil, err
 	}
 	out.MergeRequest, err = s.pipelineMergeRequest(ctx, of)
+	return out, err
+}
+
+// pipelineAttributes returns the attributes of a pipeline but the names of its stages.
+func (s *Service) pipelineAttributes(ctx context.Context, p *project.Project, of *ci.Pipeline) (*PipelineAttributes, error) {
+	course, err := s.CI.Course(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	out := &PipelineAttributes{
+		ID: of.ID, IID: of.IID, Name: of.Name, Ref: of.Ref, Tag: of.Tag, SHA: of.SHA, BeforeSHA: of.Before(), Source: of.Source, Status: of.State,
+		DetailedStatus: of.State.Detail(false).Text, Stages: []string{}, CreatedAt: Stamp(of.CreatedAt), FinishedAt: stampAt(course.FinishedAt),
+		Duration: course.Duration(), QueuedDuration: course.Queued(of), Protected: of.Protected, Variables: []VariableBlock{},
+		URL: s.URLs.Pipeline(p.FullPath, int64(of.ID)),
+	}
+	variables, err := s.CI.VariablesOf(ctx, authz.System(), p, of.ID)
+	for _, v := range variables {
+		if !v.Masked {
+			out.Variables = append(out.Variables, VariableBlock{v.Key, v.Value})
+		}
+	}
 	return out, err
 }
 
