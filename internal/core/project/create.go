@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 )
 
@@ -34,6 +35,11 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 	parent, err := s.requireCreate(ctx, as, &in)
 	if err != nil {
 		return nil, err
+	}
+	if in.ImportURL != "" {
+		if err := s.Limits.Check(limit.ProjectImport, as); err != nil {
+			return nil, err
+		}
 	}
 	from, err := s.checkImport(in.ImportURL)
 	if err != nil {

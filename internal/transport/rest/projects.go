@@ -20,9 +20,8 @@ var _ = Resource("projects", (*Server).projectRoutes)
 func (s *Server) projectRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects", s.listProjects).Doc("List projects").Needs(authz.ListProjects).Public(),
-		api.Post("/projects", s.createProject).Doc("Create a project").Needs(authz.CreateProject).RateIf("import_url", limit.ProjectImport),
-		api.Post("/projects/user/:user_id", s.createProjectFor).Doc("Create a project for a user").Needs(authz.AdminUsers, authz.CreateProject).
-			RateIf("import_url", limit.ProjectImport),
+		api.Post("/projects", s.createProject).Doc("Create a project").Needs(authz.CreateProject),
+		api.Post("/projects/user/:user_id", s.createProjectFor).Doc("Create a project for a user").Needs(authz.AdminUsers, authz.CreateProject),
 		api.Get("/users/:user_id/projects", s.listUserProjects).Scope(authz.ScopeReadUser).Doc("List the projects of a user").
 			Needs(authz.ListProjects).Public().Rate(limit.UserProjects),
 		api.Get("/projects/:id", s.getProject).Doc("Get a project").Needs(authz.ReadProject).Public().Rate(limit.ProjectGet),

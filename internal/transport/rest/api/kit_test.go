@@ -239,9 +239,6 @@ func (s *toy) routes() []*api.Route {
 			return api.Raw{Status: 201, Type: "text/x", Stream: io.NopCloser(p.Body), Length: p.Body.Length}, nil
 		}).Doc("upload").MaxBody(10),
 		api.Post("/limited", show[struct{}]).Doc("limited").Rate(limit.NotesCreate),
-		api.Get("/searched", show[struct {
-			Search string `param:"search"`
-		}]).Doc("searched").RateIf("search", limit.Search),
 		api.Post("/large", show[struct {
 			Text string `param:"text"`
 		}]).Doc("large").MaxBody(100<<20).RateLarge(limit.LargeBody, limit.LargeCommits),

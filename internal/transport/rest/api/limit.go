@@ -10,18 +10,11 @@ import (
 // rate says which calls of a route count against which limit of the caller.
 type rate struct {
 	class limit.Class
-	param string // only calls that name this parameter count; "" counts all
-	large int64  // only calls with a larger body do; 0 counts all
+	large int64 // only calls with a larger body do; 0 counts all
 }
 
 // Rate counts the calls of the endpoint in a class that belongs to the caller alone.
 func (r *Route) Rate(class limit.Class) *Route { r.rate = rate{class: class}; return r }
-
-// RateIf is Rate for the calls that give a parameter a value.
-func (r *Route) RateIf(param string, class limit.Class) *Route {
-	r.rate = rate{class: class, param: param}
-	return r
-}
 
 // RateLarge is Rate for the calls with more than so many bytes in the body. A body that
 // announces its length is refused before it is read.
@@ -46,10 +39,6 @@ func (x *exchange) limit() error {
 		return nil
 	case r.large != 0:
 		return x.weigh(max(x.r.ContentLength, x.received))
-	case r.param != "":
-		if v, given := x.params.get(r.param); !given || v == nil || v == "" {
-			return nil
-		}
 	}
 	if x.counted {
 		return nil

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -51,24 +50,6 @@ func TestKit_limited(t *testing.T) {
 	})
 	if got := call(t, k, "POST /limited\nPRIVATE-TOKEN: root"); got.Code != 201 {
 		t.Errorf("another user: got %d %s", got.Code, got.Body)
-	}
-}
-
-func TestKit_limitedByParameter(t *testing.T) {
-	k := limitedKit()
-	for i := range 60 {
-		if got := call(t, k, "GET /searched?search=\nPRIVATE-TOKEN: ann"); got.Code != 200 {
-			t.Fatalf("without a search, call %d: got %d %s", i+1, got.Code, got.Body)
-		}
-	}
-	for i := range 31 {
-		want := 200
-		if i == 30 {
-			want = 429
-		}
-		if got := call(t, k, fmt.Sprintf("GET /searched?search=%d\nPRIVATE-TOKEN: ann", i)); got.Code != want {
-			t.Fatalf("search %d: got %d %s, want %d", i+1, got.Code, got.Body, want)
-		}
 	}
 }
 
