@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
 	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/payload"
@@ -52,7 +53,8 @@ type tried struct {
 	of   map[authz.NamespaceID]int64 // by tree, where these take turns
 }
 
-// handOver does the job. An event that fails holds up no other.
+// handOver does the job. An event that fails holds up no other. While the database is away none is handed on: those after it would come
+// before it.
 func (s *Service) handOver(ctx context.Context, _ handOver) error {
 	var failed error
 	for t := (tried{of: map[authz.NamespaceID]int64{}}); ; {
@@ -64,8 +66,10 @@ func (s *Service) handOver(ctx context.Context, _ handOver) error {
 			return failed
 		}
 		for i := range events {
-			if err := s.one(ctx, &events[i]); err != nil {
-				failed = errors.Join(failed, err)
+			err := s.one(ctx, &events[i])
+			failed = errors.Join(failed, err)
+			if errors.Is(err, errs.ErrAway) {
+				return failed
 			}
 		}
 		if ctx.Err() != nil {
@@ -142,7 +146,10 @@ func row(id int64) db.Row { return db.Row{Table: "hook_events", ID: id} }
 // one hands on an event.
 func (s *Service) one(ctx context.Context, e *Event) error {
 	m, err := s.message(ctx, e)
-	if err != nil && !errors.Is(err, errGone) {
+	switch {
+	case errors.Is(err, errs.ErrAway):
+		return err // which is not the fault of the event
+	case err != nil && !errors.Is(err, errGone):
 		return s.fail(ctx, e, err)
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {

@@ -1,10 +1,12 @@
 package hookevent_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
 	"tenon/internal/core/approval/approvaltest"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
@@ -61,6 +63,21 @@ func TestService_order(t *testing.T) {
 		w.drain()
 		got = received()
 		approvaltest.Equal(t, "received with a hook of the instance", len(got), many+1)
+		approvaltest.Equal(t, "all keep their order", slices.IsSorted(got), true)
+
+		wait("Away")
+		w.listener.away = 1
+		w.again()
+		if err := w.Jobs.Drain(t.Context()); !errors.Is(err, errs.ErrAway) {
+			t.Errorf("the database is away: %v", err)
+		}
+		approvaltest.Equal(t, "received while the database is away", len(received()), 0)
+		attempts, err := db.Get[int](t.Context(), w.DB, "SELECT MAX(attempts) FROM hook_events")
+		approvaltest.Check(t, err)
+		approvaltest.Equal(t, "attempts, which are not the fault of an event", attempts, 0)
+		w.drain()
+		got = received()
+		approvaltest.Equal(t, "received once it is back", len(got), many+1)
 		approvaltest.Equal(t, "all keep their order", slices.IsSorted(got), true)
 	})
 }

@@ -3,12 +3,14 @@ package hookevent_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"slices"
 	"testing"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
@@ -37,6 +39,7 @@ type listener struct {
 	local    bool              // in groups and projects alone
 	received []*payload.Message
 	fails    error
+	away     int // how often the database is away
 }
 
 // Listening finds something where the listener asks for the trigger.
@@ -50,6 +53,10 @@ func (l *listener) Listening(a payload.Audience) (query string, args []any) {
 
 // Receive keeps a message.
 func (l *listener) Receive(_ context.Context, m *payload.Message) error {
+	if l.away > 0 {
+		l.away--
+		return fmt.Errorf("write deliveries: %w", errs.ErrAway)
+	}
 	if l.fails == nil {
 		l.received = append(l.received, m)
 	}

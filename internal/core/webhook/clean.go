@@ -174,6 +174,16 @@ func (s *Service) deleteAttempts(ctx context.Context, most int64, cond string, a
 	return len(rows), nil
 }
 
+// deleteLog deletes the attempts of a hook in pieces.
+func (s *Service) deleteLog(ctx context.Context, id ID) error {
+	for {
+		n, err := s.deleteAttempts(ctx, all, "t.webhook_id = ? ORDER BY t.id", id)
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
 // deleteUnnamed deletes those of some bodies that no delivery and no attempt names.
 func (s *Service) deleteUnnamed(ctx context.Context, ids []int64) error {
 	var w db.Where

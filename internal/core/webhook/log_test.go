@@ -200,3 +200,68 @@ func TestService_Test(t *testing.T) {
 		}
 	})
 }
+
+// A hook with a large log is deleted in pieces, none of which holds the writer for long. One that was changed meanwhile keeps its log.
+func TestService_Delete_log(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w := newWorld(t, d)
+		w.rules.Local = true
+		rec := newReceiver(t, nil)
+		shop := w.shop()
+		large, other := w.create(webhook.Changes{URL: &rec.URL}), w.create(webhook.Changes{URL: &rec.URL})
+		w.receive(payload.Message{Trigger: payload.Push, Namespace: shop.Namespace, Ref: "refs/heads/main"})
+		w.work()
+		const many = 1000
+		ctx := t.Context()
+		bodies := "place_id, maker_id, chain, event, at, content, size, bytes, created_at"
+		attempts := "idempotency_key, url, request_headers, status, response_headers, response_body, duration, bytes, created_at"
+		for _, query := range []string{
+			"INSERT INTO webhook_bodies (" + bodies + ") WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT " + bodies + " FROM n, webhook_bodies b WHERE b.id = 1",
+			"INSERT INTO webhook_attempts (webhook_id, body_id, " + attempts + ") SELECT t.webhook_id, b.id, " + "t." + strings.ReplaceAll(attempts, ", ", ", t.") +
+				" FROM webhook_bodies b, webhook_attempts t WHERE t.webhook_id = 1 AND b.id <> 1 AND b.id <= ? + 1",
+		} {
+			if _, err := d.Exec(ctx, query, many); err != nil {
+				t.Fatal(err)
+			}
+		}
+		count := func(table, cond string, args ...any) int {
+			n, err := db.Get[int](ctx, d, "SELECT COUNT(*) FROM "+table+" WHERE "+cond, args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		logged := count("webhook_attempts", "webhook_id = ?", large.ID)
+		if logged < many {
+			t.Fatalf("%d attempts are logged", logged)
+		}
+		early := w.maintainer
+		early.UnmodifiedSince = time.Now().Add(-time.Hour)
+		if err := w.hooks.Delete(ctx, early, shop, large.ID); !errs.Is(err, errs.PreconditionFailed) || count("webhook_attempts", "webhook_id = ?", large.ID) != logged {
+			t.Errorf("a hook that was changed meanwhile: %v, %d attempts are left", err, count("webhook_attempts", "webhook_id = ?", large.ID))
+		}
+		all := dbtest.Transactions(t, d, func() {
+			if err := w.hooks.Delete(ctx, w.maintainer, shop, large.ID); err != nil {
+				t.Error(err)
+			}
+		})
+		_, rows := dbtest.Largest(all)
+		sum := int64(0)
+		for _, one := range all {
+			sum += one.Rows
+		}
+		if rows > 400 || sum < int64(logged) {
+			t.Errorf("one transaction deleted %d rows, all of them %d of %d", rows, sum, logged)
+		}
+		if n := count("webhook_attempts", "webhook_id = ?", large.ID); n != 0 {
+			t.Errorf("%d attempts of the hook are left", n)
+		}
+		if len(w.attempts(shop, other.ID)) != 1 {
+			t.Error("another hook has lost its log")
+		}
+		if n := count("webhook_bodies", "1 = 1"); n != 1 {
+			t.Errorf("%d bodies are left, want the one of the other hook", n)
+		}
+	})
+}

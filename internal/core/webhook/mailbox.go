@@ -14,10 +14,13 @@ import (
 // Times of deliveries.
 const (
 	callTimeout = 10 * time.Second
-	patience    = time.Second      // how long a call holds up other hooks; one that takes longer is slow
+	patience    = time.Second      // how long a worker waits for a call; one that takes longer is slow
 	lease       = 30 * time.Second // of a hook, from the beginning of each call
 	turn        = 5 * time.Second  // how long a job works for one hook
 	maxDetached = 1024             // calls at a time that go on without a worker
+
+	crowd           = 16                    // calls at a time that workers wait for with patience: half of the workers
+	crowdedPatience = 20 * time.Millisecond // for others, so that many receivers that turn slow at once hold up no hook for long
 )
 
 // repeats are the pauses before a delivery that failed is tried again.

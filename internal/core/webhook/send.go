@@ -9,8 +9,8 @@ import (
 	"tenon/internal/base/db"
 )
 
-// send calls a hook for a delivery that is due and records the attempt. Where the call takes longer than patience and the hook is in the
-// fast lane, it returns true: the call goes on without the worker, and with the lease.
+// send calls a hook for a delivery that is due and records the attempt. Where the call takes longer than the worker waits and the hook is in
+// the fast lane, it returns true: the call goes on without the worker, and with the lease.
 func (s *Service) send(ctx context.Context, of *leased, p *pending, in lane) (detached bool, err error) {
 	mine, err := s.renew(ctx, of)
 	if err != nil || !mine {
@@ -26,8 +26,13 @@ func (s *Service) send(ctx context.Context, of *leased, p *pending, in lane) (de
 		done <- s.post(calling, p.hook, callee{p.body.Event, p.delivery.IdempotencyKey, p.body.Chain, p.body.Size}, text)
 	}()
 	var late <-chan time.Time
+	wait := patience
 	if in == fast {
-		timer := time.NewTimer(patience)
+		if s.waiting.Add(1) > crowd {
+			wait = crowdedPatience
+		}
+		defer s.waiting.Add(-1)
+		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		late = timer.C
 	}
@@ -45,7 +50,7 @@ func (s *Service) send(ctx context.Context, of *leased, p *pending, in lane) (de
 				late = nil // the worker waits with it
 				continue
 			}
-			if err := s.detach(ctx, of); err != nil {
+			if err := s.detach(ctx, of, wait); err != nil {
 				s.detached.leave()
 				stop()
 				<-done
@@ -57,11 +62,13 @@ func (s *Service) send(ctx context.Context, of *leased, p *pending, in lane) (de
 	}
 }
 
-// detach writes down that a hook is slow, and has another worker look at it if this process is killed meanwhile.
-func (s *Service) detach(ctx context.Context, of *leased) error {
+// detach writes down that a hook is slow where its call took patience, and has another worker look at it if this process is killed meanwhile.
+func (s *Service) detach(ctx context.Context, of *leased, waited time.Duration) error {
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		if _, err := s.DB.Exec(ctx, "UPDATE webhooks SET slow = ? WHERE id = ?", true, of.id); err != nil {
-			return err
+		if waited >= patience {
+			if _, err := s.DB.Exec(ctx, "UPDATE webhooks SET slow = ? WHERE id = ?", true, of.id); err != nil {
+				return err
+			}
 		}
 		return s.wakeAt(ctx, of.id, of.until)
 	})

@@ -7,8 +7,8 @@
 //
 // Hooks whose last call took longer than a second, or had no answer, have their calls made on a queue of their own. A call on the first
 // queue that takes longer than a second goes on without its worker, at most maxDetached at a time; while so many do, workers
-// wait for their calls, which end after callTimeout. Receivers that are slow or dead hold the workers of the second queue, and those
-// of the first for a second each, once.
+// wait for their calls, which end after callTimeout. While half of the workers wait, the others do so for crowdedPatience only. Receivers
+// that are slow or dead hold the workers of the second queue, and half of those of the first for a second each, once.
 package webhook
 
 import (
@@ -177,6 +177,7 @@ type Service struct {
 	Deps
 
 	detached slots
+	waiting  atomic.Int64  // calls of the first queue that workers wait for
 	stopping chan struct{} // is closed when the server stops
 	results  results
 	cleaned  atomic.Int64 // when the log was to be cleaned last, in nanoseconds
