@@ -23,6 +23,7 @@ need nginx nginx-light
 need caddy caddy
 need systemd-analyze systemd
 need chromium chromium
+need webhook webhook
 if ! python3 -c "import gitlab" >/dev/null 2>&1 && ! /usr/bin/python3 -c "import gitlab" >/dev/null 2>&1; then
   missing+=(python3-gitlab)
 fi

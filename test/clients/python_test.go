@@ -23,6 +23,11 @@ func TestPython_administration(t *testing.T) {
 	runPython(t, "administration.py", "all is as it was", "--rate-limits", "on")
 }
 
+// TestPython_hooks manages hooks of a project, a group and the instance, and integrations, with python-gitlab and with its command line.
+func TestPython_hooks(t *testing.T) {
+	runPython(t, "hooks.py", "all hooks and integrations as they should")
+}
+
 // runPython runs a script of testdata on a server of each engine with more arguments; the script ends by printing words.
 func runPython(t *testing.T, script, words string, args ...string) {
 	t.Helper()

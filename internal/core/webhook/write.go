@@ -283,12 +283,12 @@ func (s *Service) item(ctx context.Context, as authz.Actor, at authz.Place, id I
 	return err
 }
 
-// apply changes a hook and returns its secrets. What is not sent along is removed where the URL, or the server that it leads to, is
-// another one afterwards: it was meant for the former.
+// apply changes a hook and returns its secrets. What is not sent along is removed where the URL with the values of its variables, or the
+// server that it leads to, is another one afterwards: it was meant for the former. The token is also removed where the URL alone has another text.
 func (c Changes) apply(h *Hook, was secrets) (secrets, error) {
 	keys := was.clone()
 	before, _ := fullURL(h.URL, was)
-	moved := false
+	worded, moved := false, false // the URL has another text, and it leads elsewhere
 	if c.URL != nil {
 		shown, user := splitURL(strings.TrimSpace(*c.URL))
 		switch {
@@ -297,7 +297,7 @@ func (c Changes) apply(h *Hook, was secrets) (secrets, error) {
 		case user == maskedUser:
 			return keys, badURL() // the password was meant for another URL
 		}
-		moved = h.ID != 0 && (shown != h.URL || user != was.User)
+		worded, moved = h.ID != 0 && shown != h.URL, h.ID != 0 && user != was.User
 		h.URL, keys.User = shown, user
 	}
 	db.Assign(h, &c)
@@ -307,9 +307,8 @@ func (c Changes) apply(h *Hook, was secrets) (secrets, error) {
 	for key, value := range c.Variables {
 		keys.Variables[key] = value
 	}
-	if after, _ := fullURL(h.URL, keys); h.ID != 0 && server(after) != server(before) {
-		moved = true
-	}
+	after, _ := fullURL(h.URL, keys)
+	moved = moved || h.ID != 0 && server(after) != server(before) || worded && after != before
 	if moved {
 		keys = secrets{User: keys.User, Variables: map[string]string{}, Headers: map[string]string{}}
 		if c.URL == nil && keys.User != "" {
@@ -324,6 +323,8 @@ func (c Changes) apply(h *Hook, was secrets) (secrets, error) {
 	}
 	if c.Token != nil {
 		keys.Token = *c.Token
+	} else if worded {
+		keys.Token = ""
 	}
 	if err := h.check(); err != nil {
 		return keys, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"reflect"
 	"strings"
 
@@ -24,7 +25,7 @@ func (s *Server) integrationRoutes() []*api.Route {
 		h := integrationHandlers{s.Integrations, m.place}
 		out := []*api.Route{
 			api.Get(m.path, h.list).Doc("List the active integrations of a " + m.noun).Needs(authz.ReadIntegrations),
-			api.Get(m.path+"/:slug", h.get).Doc("Get an integration of a " + m.noun).Needs(authz.ReadIntegrations),
+			api.Get(m.path+"/:slug", h.get).Without(http.MethodPut).Doc("Get an integration of a " + m.noun).Needs(authz.ReadIntegrations),
 			api.Delete(m.path+"/:slug", h.disable).Timed().Doc("Disable an integration of a " + m.noun).Needs(authz.AdminIntegrations),
 		}
 		for _, k := range kind.All() {

@@ -161,6 +161,9 @@ func (x *exchange) serve() error {
 		if err := x.throttle(); err != nil {
 			return err
 		}
+		if m.absent&bit(x.r.Method) != 0 {
+			return errNoRoute
+		}
 		return x.unmatched(m.allowed)
 	}
 	x.route, x.captured = m.leaf.route, m.leaf.captures

@@ -35,6 +35,7 @@ type Route struct {
 	maxBodyNow   func() int64 // goes before maxBody; may be nil
 	namesJSON    bool         // says "Invalid json" of a body that is none
 	timed        bool         // honours If-Unmodified-Since
+	absent       methods      // see Without
 	always       bool         // is answered in maintenance mode too
 
 	tag   string       // groups the endpoint in the OpenAPI document
@@ -179,6 +180,10 @@ func (r *Route) Alias(paths ...string) *Route {
 
 // Deprecated marks the endpoint as one that clients should leave.
 func (r *Route) Deprecated() *Route { r.deprecated = true; return r }
+
+// Without declares that a method has routes of its own for some values of the last parameter: with all others its path is unknown, 404
+// and not 405.
+func (r *Route) Without(method string) *Route { r.absent = bit(method); return r }
 
 // Timed declares that what the endpoint changes or deletes has the time of its last change:
 // If-Unmodified-Since becomes a condition that core checks with [authz.Actor.Unmodified].

@@ -106,6 +106,7 @@ type match struct {
 	leaf    *leaf
 	values  []string // of the captures, unescaped once
 	allowed methods  // of every route with this path
+	absent  methods  // with which the path is unknown, see [Route.Without]
 }
 
 // lookup finds the route of a method and an escaped path below the prefix. A path
@@ -170,6 +171,7 @@ func (w *walker) finish(at *node, raw []string) bool {
 	for _, l := range at.routes {
 		if _, ok := l.values(raw); ok {
 			w.allowed |= bit(l.route.method)
+			w.absent |= l.route.absent
 		}
 	}
 	return false
