@@ -154,7 +154,7 @@ func TestHostileTargets(t *testing.T) {
 		s.set(obj{"allow_local_requests_from_web_hooks_and_services": local, "allow_local_requests_from_system_hooks": local, "outbound_local_requests_whitelist": append([]string{}, allowed...)})
 	}
 	all := outlets(path)
-	clear := func(made []string) {
+	remove := func(made []string) {
 		for _, at := range made {
 			s.want("admin", "DELETE", at, nil, 204, "")
 		}
@@ -217,7 +217,7 @@ func TestHostileTargets(t *testing.T) {
 						t.Errorf("%s: want two calls that were blocked: %s", at, a.Body)
 					}
 				}
-				clear(made)
+				remove(made)
 			})
 		}
 	}
@@ -244,7 +244,7 @@ func TestHostileTargets(t *testing.T) {
 			if n := called.Load(); n < 5 {
 				t.Errorf("%d to %s: the receiver was called %d times by %d that may", status, to, n, 5)
 			}
-			clear(made)
+			remove(made)
 			outer.Close()
 		}
 	}
