@@ -29,7 +29,7 @@ var unasked = map[string]string{
 	"reference.Service.Description":      "formats a text that was read for the caller",
 	"reference.Service.FrameSites":       "is a setting that every reader of a text with frames may know",
 	"reference.Service.AssetRoot":        "is a setting that every reader of a text with pictures may know",
-	"timelog.Service.Human":              "formats a time that was read for the caller",
+	"timelog.Service.HumanPtr":           "formats a time that was read for the caller",
 	"mergerequest.Service.Rebasing":      "looks at a request that was read for the caller",
 	"mergerequest.Service.Contributors":  "gives users who wrote commits of requests that were read for the caller",
 	"mergerequest.Service.RebasingOf":    "looks at requests that were read for the caller",

@@ -40,9 +40,6 @@ type Filter struct {
 	page.Range
 }
 
-// hiddenStates are kept from the lists of everybody but administrators.
-var hiddenStates = []State{Blocked, LDAPBlocked, Banned}
-
 // List returns users, newest first unless the filter says otherwise. A user who is not signed
 // in may only look for one username. Administrators get whole profiles, others
 // summaries without private addresses meant for anybody's eyes.
@@ -130,7 +127,7 @@ func (s *Service) where(as authz.Actor, f *Filter) *db.Where {
 func (f *Filter) where(as authz.Actor) *db.Where {
 	w := &db.Where{}
 	if !as.Admin {
-		w.NotIn("u.state", hiddenStates)
+		w.NotIn("u.state", barred)
 	}
 	attribute.Having(w, as, attribute.User, "u.id", f.Attributes)
 	if f.Search != nil {

@@ -3,6 +3,7 @@
 package account
 
 import (
+	"slices"
 	"strconv"
 
 	"tenon/internal/base/db"
@@ -21,6 +22,18 @@ const (
 	Deactivated     State = "deactivated"
 	Banned          State = "banned"
 )
+
+// barred are the states of users who were shut out. They are kept from lists of everybody but administrators, and nothing that they did
+// starts anything any more.
+var barred = []State{Blocked, LDAPBlocked, Banned}
+
+// Barred reports whether users in the state were shut out.
+func (s State) Barred() bool { return slices.Contains(barred, s) }
+
+// BarredSQL holds for users, by an alias of their table, who were shut out.
+func BarredSQL(alias string) string {
+	return alias + ".state IN ('" + string(Blocked) + "', '" + string(LDAPBlocked) + "', '" + string(Banned) + "')"
+}
 
 // Type tells people from the server's own accounts.
 type Type string

@@ -7,7 +7,6 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 )
 
@@ -90,10 +89,8 @@ func (s *Service) Items(ctx context.Context, as authz.Actor, in authz.Place, g *
 		list, err := s.List(ctx, as, g, epics)
 		return page.Map(list, func(e *Epic) Item { return Item{Epic: e} }), err
 	}
-	if f.Issues.Search != "" || f.Epics.Search != "" {
-		if err := s.Limits.Check(limit.Search, as); err != nil {
-			return page.None[Item](f.Range), err
-		}
+	if err := s.Limits.CheckSearch(as, f.Issues.Search+f.Epics.Search); err != nil {
+		return page.None[Item](f.Range), err
 	}
 	list, err := s.mixed(ctx, as, in, g, f)
 	if err != nil {

@@ -60,10 +60,8 @@ func (s *Service) List(ctx context.Context, as authz.Actor, g *namespace.Group, 
 	if err := s.Policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
 		return page.Page[Epic]{}, err
 	}
-	if f.Search != "" {
-		if err := s.Limits.Check(limit.Search, as); err != nil {
-			return page.Page[Epic]{}, err
-		}
+	if err := s.Limits.CheckSearch(as, f.Search); err != nil {
+		return page.Page[Epic]{}, err
 	}
 	list, err := s.list(ctx, as, g, f)
 	if err != nil {

@@ -66,7 +66,7 @@ func (e *user) fill(ctx context.Context, s *Service, m *payload.Message) error {
 			return err
 		}
 		u := users[e.ID]
-		if u == nil || u.State != account.Blocked && u.State != account.LDAPBlocked {
+		if u == nil || !u.State.Barred() {
 			return errGone
 		}
 		e.Body = s.Payloads.User(e.Name, u, db.At(m.At))

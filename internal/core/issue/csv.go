@@ -46,7 +46,7 @@ func (s *Service) Export(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.Policy.Require(ctx, as, authz.ReadIssue, p.Subject()); err != nil {
 		return err
 	}
-	if err := s.countSearch(as, f); err != nil {
+	if err := s.Limits.CheckSearch(as, f.Search); err != nil {
 		return err
 	}
 	out := &counter{to: to}

@@ -99,7 +99,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, in authz.Place, f Fi
 	if err := s.require(ctx, as, in); err != nil {
 		return page.Page[Issue]{}, err
 	}
-	if err := s.countSearch(as, f); err != nil {
+	if err := s.Limits.CheckSearch(as, f.Search); err != nil {
 		return page.Page[Issue]{}, err
 	}
 	issues, err := s.list(ctx, as, in, f)
@@ -107,14 +107,6 @@ func (s *Service) List(ctx context.Context, as authz.Actor, in authz.Place, f Fi
 		return issues, fmt.Errorf("list issues: %w", err)
 	}
 	return issues, nil
-}
-
-// countSearch counts a list that is searched.
-func (s *Service) countSearch(as authz.Actor, f Filter) error {
-	if f.Search == "" {
-		return nil
-	}
-	return s.Limits.Check(limit.Search, as)
 }
 
 // Statistics counts the issues of a place that the actor may read by state; the state of

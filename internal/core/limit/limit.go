@@ -58,6 +58,14 @@ func (s *Service) CheckIn(class Class, as authz.Actor, project int64, text strin
 	return s.check(class, as, project, text)
 }
 
+// CheckSearch counts a list where it is searched.
+func (s *Service) CheckSearch(as authz.Actor, text string) error {
+	if text == "" {
+		return nil
+	}
+	return s.Check(Search, as)
+}
+
 // CheckLarge counts a file of more than [LargeFile] bytes.
 func (s *Service) CheckLarge(as authz.Actor, project, size int64) error {
 	if size <= LargeFile {

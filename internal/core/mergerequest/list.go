@@ -10,7 +10,6 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/filter"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -85,10 +84,8 @@ func (s *Service) List(ctx context.Context, as authz.Actor, in authz.Place, f Fi
 	if err := s.require(ctx, as, in); err != nil {
 		return page.Page[*MergeRequest]{}, err
 	}
-	if f.Search != "" {
-		if err := s.Limits.Check(limit.Search, as); err != nil {
-			return page.Page[*MergeRequest]{}, err
-		}
+	if err := s.Limits.CheckSearch(as, f.Search); err != nil {
+		return page.Page[*MergeRequest]{}, err
 	}
 	if p := project.Of(in); p != nil {
 		return s.listWithin(ctx, as, p, f)

@@ -172,15 +172,6 @@ func labels(p *project.Project, of []label.Label) []LabelBlock {
 	return out
 }
 
-// human returns a time in words, nil for none.
-func (s *Service) human(seconds int64) *string {
-	if seconds == 0 {
-		return nil
-	}
-	text := s.Times.Human(seconds)
-	return &text
-}
-
 // repository is a project as older releases have it.
 func repository(p *project.Project, of *ProjectBlock) RepositoryBlock {
 	return RepositoryBlock{p.Name, of.SSH, p.Description, of.WebURL}

@@ -326,9 +326,9 @@ func (s *Service) build(v *ci.JobView, users map[authz.UserID]*account.User) Bui
 	return out
 }
 
-// blocked reports whether a user may do nothing.
+// blocked reports whether a user was shut out.
 func blocked(u *account.User) bool {
-	return u != nil && (u.State == account.Blocked || u.State == account.LDAPBlocked)
+	return u != nil && u.State.Barred()
 }
 
 func runnerBlock(r *runner.Runner) *RunnerBlock {

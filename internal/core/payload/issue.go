@@ -97,7 +97,7 @@ func (s *Service) Issue(ctx context.Context, p *project.Project, i *issue.Issue,
 		return nil, err
 	}
 	a := s.issue(p, i)
-	a.Action, a.TimeChange, a.HumanTimeChange = e.Action, e.TimeChange, s.human(e.TimeChange)
+	a.Action, a.TimeChange, a.HumanTimeChange = e.Action, e.TimeChange, s.Times.HumanPtr(e.TimeChange)
 	out := &IssueBody{
 		Kind: "issue", Event: "issue", User: s.user(users[by]), Project: block, Attributes: a, Labels: a.Labels,
 		Changes: s.issueChanges(p, before, i, users), Repository: repository(p, block), Assignees: s.users(users, i.Assignees),
@@ -129,7 +129,7 @@ func (s *Service) issueColumns(p *project.Project, i *issue.Issue) IssueAttribut
 		DiscussionLocked: i.DiscussionLocked, DueDate: i.DueDate, ID: i.ID, IID: i.IID, MovedToID: i.MovedToID, DuplicatedToID: i.DuplicatedToID,
 		ProjectID: i.ProjectID, Position: i.Position, StateID: 1, Estimate: i.Estimate, Title: i.Title, UpdatedAt: Stamp(i.UpdatedAt),
 		LastEditedAt: stampOf(i.LastEditedAt), LastEditedByID: i.LastEditedByID, UpdatedByID: i.UpdatedByID, Weight: i.Weight, Health: i.Health, URL: s.URLs.Issue(p.FullPath, int64(i.IID)), Spent: i.Spent,
-		HumanSpent: s.human(i.Spent), HumanEstimate: s.human(i.Estimate), AssigneeIDs: append([]authz.UserID{}, i.Assignees...), State: i.State,
+		HumanSpent: s.Times.HumanPtr(i.Spent), HumanEstimate: s.Times.HumanPtr(i.Estimate), AssigneeIDs: append([]authz.UserID{}, i.Assignees...), State: i.State,
 		Severity: i.ShownSeverity(),
 		Type:     map[issue.Type]string{issue.Plain: "Issue", issue.Incident: "Incident", issue.TestCase: "Test Case", issue.Task: "Task"}[i.Type],
 	}

@@ -110,7 +110,7 @@ func (s *Service) MergeRequest(ctx context.Context, p *project.Project, m *merge
 		return nil, err
 	}
 	attributes.Action, attributes.OldRev = e.Action, e.OldSHA
-	attributes.TimeChange, attributes.HumanTimeChange = e.TimeChange, s.human(e.TimeChange)
+	attributes.TimeChange, attributes.HumanTimeChange = e.TimeChange, s.Times.HumanPtr(e.TimeChange)
 	return &MergeRequestBody{
 		Kind: "merge_request", Event: "merge_request", User: s.user(users[by]), Project: attributes.Target, Attributes: *attributes,
 		Labels: attributes.Labels, Changes: s.mergeRequestChanges(p, before, m, users), Repository: repository(p, attributes.Target),
@@ -168,7 +168,7 @@ func (s *Service) mergeRequestColumns(p *project.Project, m *mergerequest.MergeR
 		Title: m.Title, Description: m.Description, State: m.State, Draft: m.Draft, WorkInProgress: m.Draft,
 		MergeStatus: m.Status, DetailedMergeStatus: m.DetailedStatus(p), MergeError: m.MergeError, MergeCommitSHA: m.MergeCommitSHA, MergeUserID: m.MergeUserID,
 		AutoMerge: m.MergeWhenPipelineSucceeds, Resolved: !m.Blocked(p), Estimate: m.Estimate, Spent: m.Spent,
-		HumanEstimate: s.human(m.Estimate), HumanSpent: s.human(m.Spent),
+		HumanEstimate: s.Times.HumanPtr(m.Estimate), HumanSpent: s.Times.HumanPtr(m.Spent),
 		CreatedAt: Stamp(m.CreatedAt), UpdatedAt: Stamp(m.UpdatedAt), UpdatedByID: m.UpdatedByID, LastEditedAt: stampOf(m.LastEditedAt), LastEditedByID: m.LastEditedByID, URL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
 		MergeParams: MergeParams{m.ForceRemoveSource != nil && *m.ForceRemoveSource},
 		StateID: map[mergerequest.State]int{

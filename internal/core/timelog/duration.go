@@ -80,6 +80,15 @@ type step struct {
 // steps are the units from the longest one.
 var steps = []step{{month, "mo"}, {week, "w"}, {day, "d"}, {hour, "h"}, {minute, "m"}, {1, "s"}}
 
+// HumanPtr is Human, and nil for 0.
+func (s *Service) HumanPtr(seconds int64) *string {
+	if seconds == 0 {
+		return nil
+	}
+	text := s.Human(seconds)
+	return &text
+}
+
 // Human writes seconds as people do, "1w 2d 3h", with a minus before a negative number; in hours at most, "51h", where the
 // settings say so. It is "0h" for 0.
 func (s *Service) Human(seconds int64) string {

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/job"
+	"tenon/internal/core/account"
 )
 
 // Times of deliveries.
@@ -233,7 +234,7 @@ func (s *Service) may(ctx context.Context, h *Hook, b *body) (bool, error) {
 		return true, nil
 	}
 	may, err := db.Get[bool](ctx, s.DB, `SELECT (NOT EXISTS (SELECT 1 FROM namespaces n WHERE n.id = ?) OR EXISTS (SELECT 1 FROM namespace_ancestors a WHERE a.namespace_id = ? AND a.ancestor_id = ?))
-		AND NOT EXISTS (SELECT 1 FROM users u WHERE u.id = ? AND u.state IN ('blocked', 'banned'))`, b.PlaceID, b.PlaceID, *h.NamespaceID, b.MakerID)
+		AND NOT EXISTS (SELECT 1 FROM users u WHERE u.id = ? AND `+account.BarredSQL("u")+")", b.PlaceID, b.PlaceID, *h.NamespaceID, b.MakerID)
 	if err != nil {
 		return false, fmt.Errorf("may webhook be called: %w", err)
 	}

@@ -208,8 +208,8 @@ func (b *binder) issueFields(typ string) {
 	value(b, typ+".webPath", func(i *issue.View) string { return b.URLs.Path(i.URL) })
 	value(b, typ+".timeEstimate", func(i *issue.View) int64 { return i.Totals.Estimate })
 	value(b, typ+".totalTimeSpent", func(i *issue.View) int64 { return i.Totals.Spent })
-	value(b, typ+".humanTimeEstimate", func(i *issue.View) *string { return b.spoken(i.Totals.Estimate) })
-	value(b, typ+".humanTotalTimeSpent", func(i *issue.View) *string { return b.spoken(i.Totals.Spent) })
+	value(b, typ+".humanTimeEstimate", func(i *issue.View) *string { return b.Times.HumanPtr(i.Totals.Estimate) })
+	value(b, typ+".humanTotalTimeSpent", func(i *issue.View) *string { return b.Times.HumanPtr(i.Totals.Spent) })
 	value(b, typ+".taskCompletionStatus", func(i *issue.View) tasks { return tasksOf(i.Description) })
 }
 
@@ -280,14 +280,6 @@ func (b *binder) issueRelations(typ string) {
 		}
 		return epic.ID(i.Epic.ID)
 	}, b.Epics.ByIDs)
-}
-
-// spoken writes seconds as people do, nil for none.
-func (b *binder) spoken(seconds int64) *string {
-	if seconds == 0 {
-		return nil
-	}
-	return text(b.Times.Human(seconds))
 }
 
 // onIssue names an issue for its notes.

@@ -45,14 +45,7 @@ type timeStats struct {
 }
 
 func (s *Server) timeStats(t timelog.Totals) timeStats {
-	human := func(seconds int64) *string {
-		if seconds == 0 {
-			return nil
-		}
-		text := s.Times.Human(seconds)
-		return &text
-	}
-	return timeStats{Estimate: t.Estimate, Spent: t.Spent, HumanEstimate: human(t.Estimate), HumanSpent: human(t.Spent)}
+	return timeStats{Estimate: t.Estimate, Spent: t.Spent, HumanEstimate: s.Times.HumanPtr(t.Estimate), HumanSpent: s.Times.HumanPtr(t.Spent)}
 }
 
 type durationParam struct {
