@@ -23,8 +23,9 @@ type tx struct {
 	sql     *sql.Tx // SQLite
 	pg      pgx.Tx  // PostgreSQL
 	after   []func()
-	failed  error // the first failure, after which nothing more is run
-	depth   int   // of savepoints
+	failed  error       // the first failure, after which nothing more is run
+	depth   int         // of savepoints
+	kept    map[any]any // see Once
 	ended   atomic.Bool
 
 	statements int   // that ran
@@ -101,6 +102,27 @@ func (d *DB) AfterCommit(ctx context.Context, fn func()) {
 	fn()
 }
 
+// Once returns what fn returned when the transaction of ctx called it first for a key: an answer that holds as long as the transaction. A
+// savepoint that is undone forgets it. Outside of transactions, and after an error, fn is called again.
+func Once[K comparable, T any](ctx context.Context, d *DB, key K, fn func(ctx context.Context) (T, error)) (T, error) {
+	t := d.current(ctx)
+	if t == nil {
+		return fn(ctx)
+	}
+	if out, ok := t.kept[key].(T); ok {
+		return out, nil
+	}
+	out, err := fn(ctx)
+	if err != nil {
+		return out, err
+	}
+	if t.kept == nil {
+		t.kept = map[any]any{}
+	}
+	t.kept[key] = out
+	return out, nil
+}
+
 // InSavepoint runs fn in a part of the transaction that is undone alone when fn
 // fails; the transaction itself goes on. Outside a transaction it is InTx.
 func (d *DB) InSavepoint(ctx context.Context, fn func(ctx context.Context) error) error {
@@ -125,7 +147,7 @@ func (d *DB) InSavepoint(ctx context.Context, fn func(ctx context.Context) error
 	if err == nil {
 		return t.control(ctx, "RELEASE SAVEPOINT "+name)
 	}
-	t.after, t.failed = t.after[:hooks], nil
+	t.after, t.failed, t.kept = t.after[:hooks], nil, nil
 	if rerr := t.control(ctx, "ROLLBACK TO SAVEPOINT "+name); rerr != nil {
 		return errors.Join(err, rerr)
 	}

@@ -139,7 +139,8 @@ func (s *Service) record(ctx context.Context, in authz.Place, stamp authz.Stamp,
 			return err
 		}
 	}
-	return s.Jobs.Enqueue(ctx, handOver{})
+	_, err = db.Once(ctx, s.DB, handOver{}, func(ctx context.Context) (bool, error) { return true, s.Jobs.Enqueue(ctx, handOver{}) })
+	return err
 }
 
 func (s *Service) insert(ctx context.Context, tree authz.NamespaceID, h head, of source) error {
@@ -158,7 +159,23 @@ func (s *Service) insert(ctx context.Context, tree authz.NamespaceID, h head, of
 const treeSQL = `COALESCE((SELECT a.ancestor_id FROM namespace_ancestors a JOIN namespaces t ON t.id = a.ancestor_id
 	WHERE a.namespace_id = ? AND t.parent_id IS NULL), 0)`
 
-// wanted returns those candidates that somebody listens to, and the tree that they are in. Each trigger is asked about once.
+// question is what a transaction asks once: which of some triggers, in one text, somebody listens to in a place.
+type question struct {
+	namespace authz.NamespaceID
+	project   project.ID
+	triggers  string
+}
+
+// listeners are the triggers that somebody listens to in a place, and the tree that the place is in.
+type listeners struct {
+	triggers []payload.Trigger
+	tree     authz.NamespaceID
+}
+
+// ofPipelines are the triggers of a pipeline and of its jobs: a transaction that changes many of them asks about both at once.
+var ofPipelines = []payload.Trigger{payload.Pipeline, payload.Job}
+
+// wanted returns those candidates that somebody listens to, and the tree that they are in. A transaction asks about each trigger once.
 func (s *Service) wanted(ctx context.Context, h head, candidates []candidate) (wanted []candidate, tree authz.NamespaceID, err error) {
 	var triggers []payload.Trigger
 	for _, c := range candidates {
@@ -166,9 +183,22 @@ func (s *Service) wanted(ctx context.Context, h head, candidates []candidate) (w
 			triggers = append(triggers, c.trigger)
 		}
 	}
+	if len(triggers) == 1 && slices.Contains(ofPipelines, triggers[0]) {
+		triggers = ofPipelines
+	}
+	key := question{h.Namespace, h.Project, fmt.Sprint(triggers)}
+	found, err := db.Once(ctx, s.DB, key, func(ctx context.Context) (listeners, error) { return s.ask(ctx, h, triggers) })
+	if err != nil || len(found.triggers) == 0 {
+		return nil, 0, err
+	}
+	return slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool { return !slices.Contains(found.triggers, c.trigger) }), found.tree, nil
+}
+
+// ask finds out which of some triggers somebody listens to.
+func (s *Service) ask(ctx context.Context, h head, triggers []payload.Trigger) (listeners, error) {
 	query, args := s.listening(h, triggers)
 	if query == "" {
-		return nil, 0, nil
+		return listeners{}, nil
 	}
 	type row struct {
 		N    int               `db:"n"`
@@ -176,14 +206,13 @@ func (s *Service) wanted(ctx context.Context, h head, candidates []candidate) (w
 	}
 	found, err := db.Select[row](ctx, s.DB, "SELECT w.n, "+treeSQL+" AS tree FROM ("+query+") w ORDER BY w.n", append([]any{h.Namespace}, args...)...)
 	if err != nil {
-		return nil, 0, fmt.Errorf("find out who listens to an event: %w", err)
+		return listeners{}, fmt.Errorf("find out who listens to an event: %w", err)
 	}
-	if len(found) == 0 {
-		return nil, 0, nil
+	var out listeners
+	for _, r := range found {
+		out.triggers, out.tree = append(out.triggers, triggers[r.N]), r.Tree
 	}
-	return slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool {
-		return !slices.ContainsFunc(found, func(r row) bool { return triggers[r.N] == c.trigger })
-	}), found[0].Tree, nil
+	return out, nil
 }
 
 // listening is a query with its arguments that returns the indexes, as n, of those triggers that somebody listens to in a place. It is
