@@ -3,7 +3,6 @@ package app
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"reflect"
@@ -128,7 +127,7 @@ func (d *strictDecoding) object(path string, of reflect.Type, text json.RawMessa
 func (d *strictDecoding) whole() {
 	for _, key := range slices.Sorted(maps.Keys(d.reasons)) {
 		if !d.used[key] {
-			d.Error(fmt.Sprintf("%s is in the list and in no body, or the client knows it", key))
+			d.Errorf("%s is in the list and in no body, or the client knows it", key)
 		}
 	}
 }

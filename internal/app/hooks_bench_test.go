@@ -69,7 +69,7 @@ func (w *burst) receive(_ http.ResponseWriter, r *http.Request) {
 	case "/beside":
 		w.beside <- time.Now().Format(time.RFC3339Nano)
 	default:
-		time.Sleep(time.Millisecond)
+		pause(r.Context(), time.Millisecond)
 		if w.arrived.Add(1) == w.wanted {
 			close(w.all)
 		}
@@ -232,9 +232,9 @@ func (w *burst) measureRest() {
 	if err := w.jobs.Start(w.b.Context()); err != nil {
 		w.b.Fatal(err)
 	}
-	time.Sleep(8 * time.Second) // until the queue rests
+	pause(w.b.Context(), 8*time.Second) // until the queue rests
 	before, used := w.db.Statements(), processorTime()
-	time.Sleep(10 * time.Second)
+	pause(w.b.Context(), 10*time.Second)
 	w.b.ReportMetric(float64(w.db.Statements()-before), "statements/10s")
 	w.b.ReportMetric(milliseconds(processorTime()-used), "cpu-ms/10s")
 	if err := w.jobs.Stop(context.WithoutCancel(w.b.Context())); err != nil {
