@@ -44,11 +44,11 @@ func (s *Service) cleanAfterCalls(ctx context.Context) error {
 func (s *Service) clean(ctx context.Context, _ cleanLog) error {
 	old := db.At(s.Now().Add(-keptFor))
 	for {
-		n, err := s.deleteAttempts(ctx, all, "t.created_at < ? ORDER BY t.created_at, t.id", old)
+		gone, err := s.deleteAttempts(ctx, all, "t.created_at < ? ORDER BY t.created_at, t.id", old)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
+		if gone.attempts == 0 {
 			break
 		}
 	}
@@ -75,7 +75,7 @@ func (s *Service) shrink(ctx context.Context, limit int64) error {
 		return fmt.Errorf("logs of webhooks: %w", err)
 	}
 	for _, id := range large {
-		for {
+		for after := int64(0); ; {
 			bytes, err := db.Get[int64](ctx, s.DB, "SELECT COALESCE(MAX(h.log_bytes), 0) FROM webhooks h WHERE h.id = ?", id)
 			if err != nil {
 				return fmt.Errorf("log of webhook: %w", err)
@@ -83,13 +83,14 @@ func (s *Service) shrink(ctx context.Context, limit int64) error {
 			if bytes <= limit/hookShare {
 				break
 			}
-			n, err := s.deleteAttempts(ctx, bytes-limit/hookShare, "t.webhook_id = ? ORDER BY t.id", id)
+			gone, err := s.deleteAttempts(ctx, bytes-limit/hookShare, "t.webhook_id = ? AND t.id > ? ORDER BY t.id", id, after)
 			if err != nil {
 				return err
 			}
-			if n == 0 {
+			if gone.attempts == 0 {
 				break
 			}
+			after = gone.last
 		}
 	}
 	for {
@@ -97,12 +98,15 @@ func (s *Service) shrink(ctx context.Context, limit int64) error {
 		if err != nil || over <= 0 {
 			return err
 		}
-		n, err := s.deleteAttempts(ctx, over, "1 = 1 ORDER BY t.created_at, t.id")
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return s.deleteBodies(ctx, db.At(s.Now()))
+		for over > 0 {
+			gone, err := s.deleteAttempts(ctx, over, "1 = 1 ORDER BY t.created_at, t.id")
+			if err != nil {
+				return err
+			}
+			if gone.attempts == 0 {
+				return s.deleteBodies(ctx, db.At(s.Now()))
+			}
+			over -= gone.bytes
 		}
 	}
 }
@@ -129,26 +133,33 @@ type used struct {
 	Bytes  int64 `db:"bytes"` // with those of its body
 }
 
+// deleted is what has been deleted.
+type deleted struct {
+	attempts int
+	bytes    int64 // with those of bodies, which others may name
+	last     int64 // the id of the last attempt
+}
+
 // deleteAttempts deletes a piece of the attempts that a condition selects, but for those whose delivery waits for its repeat, with the
-// bodies that no other names. It stops after so many bytes, and returns how many attempts there were.
-func (s *Service) deleteAttempts(ctx context.Context, most int64, cond string, args ...any) (int, error) {
+// bodies that no other names. It stops after so many bytes.
+func (s *Service) deleteAttempts(ctx context.Context, most int64, cond string, args ...any) (deleted, error) {
 	rows, err := db.Select[used](ctx, s.DB, `SELECT t.id, t.webhook_id, t.body_id, t.bytes + b.bytes AS bytes FROM webhook_attempts t JOIN webhook_bodies b ON b.id = t.body_id
 		WHERE NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.body_id = t.body_id AND d.webhook_id = t.webhook_id) AND `+cond+" LIMIT ?", append(args, piece)...)
 	if err != nil {
-		return 0, fmt.Errorf("old attempts: %w", err)
+		return deleted{}, fmt.Errorf("old attempts: %w", err)
 	}
 	if len(rows) == 0 {
-		return 0, nil
+		return deleted{}, nil
 	}
 	bytes := map[ID]int64{}
 	var ids, bodies []int64
-	freed := int64(0)
+	var out deleted
 	for i, r := range rows {
-		if freed >= most {
+		if out.bytes >= most {
 			rows = rows[:i]
 			break
 		}
-		freed += r.Bytes
+		out = deleted{i + 1, out.bytes + r.Bytes, r.ID}
 		bytes[r.HookID] += r.Bytes
 		ids, bodies = append(ids, r.ID), append(bodies, r.BodyID)
 	}
@@ -169,18 +180,19 @@ func (s *Service) deleteAttempts(ctx context.Context, most int64, cond string, a
 		return s.deleteUnnamed(ctx, bodies)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("delete attempts: %w", err)
+		return deleted{}, fmt.Errorf("delete attempts: %w", err)
 	}
-	return len(rows), nil
+	return out, nil
 }
 
 // deleteLog deletes the attempts of a hook in pieces.
 func (s *Service) deleteLog(ctx context.Context, id ID) error {
-	for {
-		n, err := s.deleteAttempts(ctx, all, "t.webhook_id = ? ORDER BY t.id", id)
-		if err != nil || n == 0 {
+	for after := int64(0); ; {
+		gone, err := s.deleteAttempts(ctx, all, "t.webhook_id = ? AND t.id > ? ORDER BY t.id", id, after)
+		if err != nil || gone.attempts == 0 {
 			return err
 		}
+		after = gone.last
 	}
 }
 
