@@ -53,6 +53,7 @@ func TestLimits(t *testing.T) {
 		const repository = appPath + "/repository"
 		id := fmt.Sprint(p.users["guest"].UserID)
 		issue := p.do("owner", "POST", appPath+"/issues", `{"title":"Limits"}`)["iid"]
+		group := p.Find(p.users["root"], p.id).ParentID
 		sha := p.do("dev", "GET", repository+"/commits/main", "")["id"].(string)
 		blob := p.do("dev", "GET", repository+"/files/a.txt?ref=main", "")["blob_id"].(string)
 		const archive = `{"message":{"error":"This archive has been requested too many times. Try again later."}}`
@@ -81,7 +82,7 @@ func TestLimits(t *testing.T) {
 			{"user_gpg_keys", "users_api_limit_gpg_keys", 2, 60, "", "GET", "/users/" + id + "/gpg_keys", "", "dev", refusedCall},
 			{"user_gpg_key", "users_api_limit_gpg_key", 2, 60, "", "GET", "/users/" + id + "/gpg_keys/1", "", "dev", refusedCall},
 			{"members_delete", "members_delete_limit", 2, 60, "owner", "DELETE", appPath + "/members/999", "", "maint", refusedCall},
-			{"project_import", "project_import_limit", 2, 60, "dev", "POST", "/projects", `{"name":"x","import_url":"ftp://x"}`, "owner", refusedCall},
+			{"project_import", "project_import_limit", 2, 60, "root", "POST", "/projects", fmt.Sprintf(`{"name":"x","namespace_id":%v,"import_url":"ftp://x"}`, group), "dev", refusedCall},
 			{"raw_blob", "raw_blob_request_limit", 2, 60, "dev", "GET", repository + "/files/a.txt/raw?ref=main", "", "", refusedCall},
 			{"raw_blob", "raw_blob_request_limit", 2, 60, "dev", "GET", repository + "/blobs/" + blob + "/raw", "", "", refusedCall},
 			{"project_repositories_archive", "archive_request_limit_unauthenticated", 2, 60, "", "GET", repository + "/archive.tar", "", "dev", archive},
