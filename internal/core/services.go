@@ -351,7 +351,7 @@ func (s *Services) code(c *check, d Deps) {
 	s.Signatures = signature.New(need(c, signature.Deps{
 		Accounts: s.Accounts, Repos: s.Repos, SSHKeys: s.Keys, PGPKeys: s.GPGKeys, Now: d.Now,
 	}))
-	s.Integrations = integration.New(need(c, integration.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Projects: s.Projects, Outbound: outbound, Box: d.Box, Jobs: d.Jobs, Now: d.Now}))
+	s.Integrations = integration.New(need(c, integration.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Projects: s.Projects, Settings: s.Settings, Outbound: outbound, Box: d.Box, Jobs: d.Jobs, Now: d.Now}))
 	s.CI = ci.New(need(c, ci.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Limits: s.Limits, Accounts: s.Accounts, Namespaces: s.Namespaces, Projects: s.Projects, Repos: s.Repos,
 		Plans: s.Plans, Protections: s.Protections, Integrations: s.Integrations,

@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/change"
 	"tenon/internal/core/integration/kind"
 	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
 )
 
 // ID identifies an integration.
@@ -79,6 +80,7 @@ type Deps struct {
 	Policy   *authz.Policy
 	Bus      *event.Bus
 	Projects *project.Service
+	Settings *setting.Store
 	Outbound *safehttp.Dialer
 	Box      *secret.Box // seals secrets
 	Jobs     job.Enqueuer
@@ -113,8 +115,24 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at authz.Place) ([]*
 	}
 	var w db.Where
 	within(&w, at)
-	w.And("i.active")
+	s.active(&w)
 	return s.read(ctx, at, w)
+}
+
+// active is the condition for integrations that act: those of kinds that the settings allow.
+func (s *Service) active(w *db.Where) {
+	w.And("i.active")
+	set := s.Settings.Current()
+	if set.AllowAllIntegrations {
+		return
+	}
+	allowed := []string{}
+	for _, k := range kind.All() {
+		if set.AllowsIntegration(k.Slug) {
+			allowed = append(allowed, k.Slug)
+		}
+	}
+	w.In("i.kind", allowed)
 }
 
 // read returns integrations of a place by id. Kinds that this release does not have are left out.
@@ -141,10 +159,14 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, at authz.Place, slug
 		return nil, err
 	}
 	i, err := s.find(ctx, at, slug)
-	if err == nil && i == nil {
-		err = missing()
+	if err != nil {
+		return nil, err
 	}
-	return i, err
+	if i == nil {
+		return nil, missing()
+	}
+	i.Active = i.Active && s.Settings.Current().AllowsIntegration(slug)
+	return i, nil
 }
 
 func missing() error { return errs.Missing("Integration") }

@@ -24,6 +24,7 @@ import (
 	"tenon/internal/core/integration/integrationtest"
 	"tenon/internal/core/integration/kind"
 	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
 )
 
 // world has the project shop, with a maintainer, a developer and a stranger.
@@ -34,6 +35,7 @@ type world struct {
 	maintainer, developer, stranger authz.Actor
 	id                              project.ID
 	facts                           []change.Fact
+	settings                        *setting.Store
 	jobs                            *job.Queue
 }
 
@@ -52,11 +54,15 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		t.Fatal(err)
 	}
 	bus := w.Bus
+	w.settings = setting.New(d, w.Now)
+	if err := w.settings.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	event.On(bus, "test", func(_ context.Context, e integration.Created) error { return w.hear(e) })
 	event.On(bus, "test", func(_ context.Context, e integration.Updated) error { return w.hear(e) })
 	event.On(bus, "test", func(_ context.Context, e integration.Disabled) error { return w.hear(e) })
 	w.integrations = integration.New(integration.Deps{
-		DB: d, Policy: w.Policy, Projects: w.Projects, Bus: bus, Box: box, Now: w.Now,
+		DB: d, Policy: w.Policy, Projects: w.Projects, Bus: bus, Settings: w.settings, Box: box, Now: w.Now,
 		Jobs:     job.EnqueuerFunc(func(ctx context.Context, a job.Args, o ...job.Option) error { return w.jobs.Enqueue(ctx, a, o...) }),
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return w.rules }, Resolver: nowhere{}},
 	})
@@ -423,14 +429,14 @@ func TestService_external(t *testing.T) {
 		w.must("jira", kind.Values{"url": "https://jira.example.com/", "username": "u", "password": "planted-secret", "jira_issue_prefix": "X."})
 		e := shop().External()
 		want := project.Tracker{
-			Link: project.Link{Title: "Jira issues", URL: "https://jira.example.com"}, IssueURL: "https://jira.example.com/browse/:id",
+			Link: project.Link{Title: "Jira issues", URL: "https://jira.example.com", Kind: "jira"}, IssueURL: "https://jira.example.com/browse/:id",
 			Reference: `(X\.(?:[A-Z][A-Z0-9_]+-\d+))`,
 		}
 		if e.Tracker == nil || *e.Tracker != want {
 			t.Errorf("tracker %+v, want %+v", e.Tracker, want)
 		}
 		w.must("external-wiki", kind.Values{"external_wiki_url": "https://wiki.example.com"})
-		if wiki := shop().External().Wiki; wiki == nil || *wiki != (project.Link{Title: "External wiki", URL: "https://wiki.example.com"}) {
+		if wiki := shop().External().Wiki; wiki == nil || *wiki != (project.Link{Title: "External wiki", URL: "https://wiki.example.com", Kind: "external-wiki"}) {
 			t.Errorf("wiki %+v", wiki)
 		}
 		disable("jira")

@@ -30,10 +30,10 @@ func (s *Service) link(ctx context.Context, at authz.Place, k *kind.Kind, all ki
 			e.Variables = variables
 		case k.Tracker != nil && all != nil:
 			t := k.Tracker(all)
-			t.Title = k.Title
+			t.Title, t.Kind = k.Title, k.Slug
 			e.Tracker = &t
 		case k.Wiki != nil && all != nil:
-			e.Wiki = &project.Link{Title: k.Title, URL: k.Wiki(all)}
+			e.Wiki = &project.Link{Title: k.Title, URL: k.Wiki(all), Kind: k.Slug}
 		case e.Tracker != nil && k.Tracker != nil && e.Tracker.Title == k.Title:
 			e.Tracker = nil
 		case e.Wiki != nil && k.Wiki != nil && e.Wiki.Title == k.Title:
@@ -51,7 +51,7 @@ func (s *Service) JobVariables(ctx context.Context, p *project.Project, protecte
 	at := p.Place()
 	var w db.Where
 	within(&w, at)
-	w.And("i.active")
+	s.active(&w)
 	rows, err := s.read(ctx, at, w)
 	if err != nil {
 		return nil, fmt.Errorf("variables of integrations: %w", err)

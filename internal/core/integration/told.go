@@ -42,7 +42,7 @@ func Reacting(at authz.NamespaceID, trigger string) (query string, args []any) {
 func (s *Service) Load(ctx context.Context, at authz.NamespaceID, ids ...ID) ([]*Integration, error) {
 	var w db.Where
 	w.And("i.namespace_id = ?", at)
-	w.And("i.active")
+	s.active(&w)
 	if len(ids) > 0 {
 		w.In("i.id", ids)
 	}

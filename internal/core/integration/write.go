@@ -34,7 +34,7 @@ func (s *Service) Set(ctx context.Context, as authz.Actor, at authz.Place, slug 
 	}
 	k := kind.Find(slug)
 	switch {
-	case k == nil:
+	case k == nil, !s.Settings.Current().AllowsIntegration(slug):
 		return nil, missing()
 	case k.App:
 		return nil, errs.New(errs.Unprocessable, "You cannot create the "+k.Title+" integration from the API")

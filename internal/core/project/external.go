@@ -7,7 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/core/authz"
+	"tenon/internal/core/setting"
 )
 
 // External is what pages, texts and jobs of a project have of its active integrations. Package integration keeps it.
@@ -21,6 +21,7 @@ type External struct {
 type Link struct {
 	Title string `json:"title"`
 	URL   string `json:"url"`
+	Kind  string `json:"kind,omitempty"` // slug of the integration
 }
 
 // Tracker is an issue tracker elsewhere.
@@ -41,9 +42,16 @@ func (p *Project) External() External {
 	return out
 }
 
-// IssuesElsewhere reports whether the project has an issue tracker elsewhere, and no issues of its own.
-func (p *Project) IssuesElsewhere() bool {
-	return p.IssuesAccess == authz.FeatureDisabled && p.External().Tracker != nil
+// Links returns the tracker and the wiki that the project has elsewhere, of integrations that the settings allow.
+func (p *Project) Links(set *setting.Settings) (tracker *Tracker, wiki *Link) {
+	e := p.External()
+	if e.Tracker != nil && set.AllowsIntegration(e.Tracker.Kind) {
+		tracker = e.Tracker
+	}
+	if e.Wiki != nil && set.AllowsIntegration(e.Wiki.Kind) {
+		wiki = e.Wiki
+	}
+	return tracker, wiki
 }
 
 // SetExternal stores what a project has of its integrations. It asks for no permission and publishes no event: package integration

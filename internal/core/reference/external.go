@@ -17,16 +17,17 @@ import (
 const external Kind = "external_issue"
 
 // trackerOf returns the tracker elsewhere that texts of a scope refer to, nil for none.
-func trackerOf(in Scope) *project.Tracker {
+func (s *Service) trackerOf(in Scope) *project.Tracker {
 	if in.Project == nil || in.Project.ExternalJSON == nil {
 		return nil
 	}
-	return in.Project.External().Tracker
+	tracker, _ := in.Project.Links(s.Settings.Current())
+	return tracker
 }
 
 // trackerKey tells texts apart that are rendered for different trackers.
-func trackerKey(in Scope) string {
-	if in.Project == nil || in.Project.ExternalJSON == nil {
+func (s *Service) trackerKey(in Scope) string {
+	if s.trackerOf(in) == nil {
 		return ""
 	}
 	return strconv.Itoa(int(in.Project.IssuesAccess)) + *in.Project.ExternalJSON

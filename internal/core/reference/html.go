@@ -59,7 +59,7 @@ type style struct {
 func (s *Service) rendered(ctx context.Context, in Scope, text string, as style) (*rendered, error) {
 	k := key{
 		sum: sha256.Sum256([]byte(text)), line: as.line, assets: s.assets(), frames: s.frames(), all: as.all,
-		version: s.Settings.Current().LocalMarkdownVersion, tracker: trackerKey(in),
+		version: s.Settings.Current().LocalMarkdownVersion, tracker: s.trackerKey(in),
 	}
 	if in.Project != nil {
 		k.project, k.path = in.Project.ID, in.Project.FullPath
@@ -86,7 +86,7 @@ func (s *Service) rendered(ctx context.Context, in Scope, text string, as style)
 			return r, nil
 		}
 	}
-	r := &rendered{tracker: trackerOf(in)}
+	r := &rendered{tracker: s.trackerOf(in)}
 	if as.line {
 		r.refs = s.Words(text)
 		if t := r.tracker; t != nil {

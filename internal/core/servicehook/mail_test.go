@@ -41,7 +41,7 @@ func eachWriter(t *testing.T, fn func(t *testing.T, w *writer)) {
 		box, err := secret.NewBox(secret.NewKey())
 		check(t, err)
 		dialer := &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}
-		w.integrations = integration.New(integration.Deps{DB: d, Policy: w.Policy, Projects: w.Projects, Bus: w.Bus, Box: box, Now: w.Now, Outbound: dialer})
+		w.integrations = integration.New(integration.Deps{DB: d, Policy: w.Policy, Projects: w.Projects, Bus: w.Bus, Settings: w.Settings, Box: box, Now: w.Now, Outbound: dialer})
 		w.hooks = servicehook.New(servicehook.Deps{
 			DB: d, Settings: w.Settings, Integrations: w.integrations, Outbound: dialer, Accounts: w.Accounts, Projects: w.Projects, Repos: w.Repos, CI: w.CI,
 			Appearance: appearance.New(appearance.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Sender: mail.New(w.inbox.Config()),
@@ -79,7 +79,7 @@ func (w *writer) pushed(ref, before, after string) string {
 		"project":{"name":"Shop","namespace":"Group","path_with_namespace":"group/shop","default_branch":"main"}}`, w.Developer.UserID, ref, before, after)
 }
 
-// TestService_mail writes to two people about pushes: with the diff, without it, of a rewritten branch, of a new one and of one that is gone.
+// TestService_mail writes to two people about pushes: with the diff, without it, of a rewritten branch, of a new one and of one that was deleted.
 func TestService_mail(t *testing.T) {
 	eachWriter(t, func(t *testing.T, w *writer) {
 		first := w.Push("topic", "main", approvaltest.Files{"b": "one\n"}, "dave")

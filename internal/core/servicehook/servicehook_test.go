@@ -56,7 +56,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		dialer := &safehttp.Dialer{Rules: func() safehttp.Rules { return w.rules }}
 		w.settings = setting.New(d, w.Now)
 		enqueue := job.EnqueuerFunc(func(ctx context.Context, a job.Args, o ...job.Option) error { return w.jobs.Enqueue(ctx, a, o...) })
-		w.integrations = integration.New(integration.Deps{DB: d, Policy: w.Policy, Projects: w.Projects, Bus: w.Bus, Box: box, Now: w.Now, Outbound: dialer, Jobs: enqueue})
+		w.integrations = integration.New(integration.Deps{DB: d, Policy: w.Policy, Projects: w.Projects, Bus: w.Bus, Settings: w.settings, Box: box, Now: w.Now, Outbound: dialer, Jobs: enqueue})
 		w.hooks = servicehook.New(servicehook.Deps{
 			DB: d, Settings: w.settings, Integrations: w.integrations, Outbound: dialer, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 			Jobs: enqueue, Log: slog.New(slog.DiscardHandler),
@@ -168,7 +168,7 @@ func push(ref, before, after string) string {
 		`,"commits":[{"id":"abcdef0123456789","title":"Fix <b> & @all","url":"http://c","author":{"name":"Mia"}}]}`
 }
 
-// TestService_gate tells one chat of many events: which it is told of, and in which words.
+// TestService_gate tells one chat of many events: which it is notified of, and in which words.
 func TestService_gate(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		if w.listens(t, payload.Push) {
@@ -283,7 +283,7 @@ func TestService_group(t *testing.T) {
 	})
 }
 
-// TestService_attempts shows what becomes of a call that fails, and of one whose integration is gone meanwhile.
+// TestService_attempts shows what becomes of a call that fails, and of one whose integration was deleted meanwhile.
 func TestService_attempts(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.set(t, kind.Values{"branches_to_be_notified": "all"}, nil)

@@ -11,6 +11,11 @@ import (
 	"tenon/internal/core/ciconfig"
 )
 
+// AllowsIntegration reports whether integrations of a kind act, by its slug, such as emails-on-push. The settings name it emails_on_push.
+func (s *Settings) AllowsIntegration(slug string) bool {
+	return s.AllowAllIntegrations || slices.Contains(s.AllowedIntegrations, strings.ReplaceAll(slug, "-", "_"))
+}
+
 // Branch returns the name a new repository's first branch gets.
 func (s *Settings) Branch() string {
 	if s.DefaultBranchName == nil || *s.DefaultBranchName == "" {

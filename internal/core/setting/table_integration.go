@@ -2,8 +2,8 @@ package setting
 
 // integrations holds the settings of integrations and of services beside the server.
 type integrations struct {
-	AllowAllIntegrations                         bool            `setting:"allow_all_integrations" default:"true" later:"integrations" doc:"Allow all integrations"`
-	AllowedIntegrations                          []string        `setting:"allowed_integrations" default:"[]" later:"integrations" doc:"Integrations that are allowed where not all are"`
+	AllowAllIntegrations                         bool            `setting:"allow_all_integrations" default:"true" effect:"integrations of projects and groups; those that are not allowed are not called, listed or set up, and act again when they are" doc:"Allow all integrations"`
+	AllowedIntegrations                          []string        `setting:"allowed_integrations" default:"[]" effect:"integrations of projects and groups" doc:"Integrations that are allowed where not all are, such as emails_on_push"`
 	JiraConnectApplicationKey                    *string         `setting:"jira_connect_application_key" default:"null" chars:"255" area:"apps of Jira and Slack" doc:"Key of the OAuth application of Jira"`
 	JiraConnectAdditionalAudienceURL             *string         `setting:"jira_connect_additional_audience_url" default:"null" format:"url" area:"apps of Jira and Slack" doc:"Additional audience of tokens of Jira"`
 	JiraConnectProxyURL                          *string         `setting:"jira_connect_proxy_url" default:"null" chars:"255" format:"url" area:"apps of Jira and Slack" doc:"URL of the proxy of Jira"`

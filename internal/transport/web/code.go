@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
@@ -77,23 +78,23 @@ func (x *visit) project(current string) (*project.Project, error) {
 		link{"Merge requests", at.MergeRequests(p.FullPath)}, link{"Milestones", at.ProjectMilestones(p.FullPath)}, link{"Wiki", at.Wiki(p.FullPath)},
 		link{"Snippets", at.ProjectSnippets(p.FullPath)}, link{"Members", at.ProjectMembers(p.FullPath)},
 	)
-	x.sheet.Tabs = tabs(current, withExternal(p, links)...)
+	x.sheet.Tabs = tabs(current, x.withExternal(p, links)...)
 	x.sheet.API = x.URLs.ProjectAPI(int64(p.ID))
 	return p, nil
 }
 
 // withExternal adds links to the issue tracker and the wiki that a project has elsewhere. The tracker is in place of the issues of
 // the project where that has none.
-func withExternal(p *project.Project, links []link) []link {
-	e := p.External()
-	if t := e.Tracker; t != nil {
-		if p.IssuesElsewhere() {
+func (x *visit) withExternal(p *project.Project, links []link) []link {
+	tracker, wiki := p.Links(x.Settings.Current())
+	if tracker != nil {
+		if p.IssuesAccess == authz.FeatureDisabled {
 			links = slices.DeleteFunc(links, func(l link) bool { return l.Title == "Issues" })
 		}
-		links = append(links, link{t.Title, t.URL})
+		links = append(links, link{tracker.Title, tracker.URL})
 	}
-	if e.Wiki != nil {
-		links = append(links, link{e.Wiki.Title, e.Wiki.URL})
+	if wiki != nil {
+		links = append(links, link{wiki.Title, wiki.URL})
 	}
 	return links
 }
