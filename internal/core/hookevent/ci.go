@@ -17,17 +17,11 @@ func (pipeline) kind() string { return "pipeline" }
 
 func (e *pipeline) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	if m.Project == nil {
-		return errGone
+		return errDeleted
 	}
 	body, err := s.Payloads.Pipeline(ctx, m.Project, &e.Pipeline)
-	if err != nil {
-		return err
-	}
-	if body == nil {
-		return errGone
-	}
-	m.Ref, m.Body = ref(&e.Pipeline), body
-	return nil
+	m.Ref = ref(&e.Pipeline)
+	return setBody(m, body, err)
 }
 
 // build is an event about a job, as it was at the time.
@@ -40,17 +34,11 @@ func (build) kind() string { return "job" }
 
 func (e *build) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	if m.Project == nil {
-		return errGone
+		return errDeleted
 	}
 	body, err := s.Payloads.Job(ctx, m.Project, &e.Job, &e.Pipeline)
-	if err != nil {
-		return err
-	}
-	if body == nil {
-		return errGone
-	}
-	m.Ref, m.Body = ref(&e.Pipeline), body
-	return nil
+	m.Ref = ref(&e.Pipeline)
+	return setBody(m, body, err)
 }
 
 // ref is the full name of what a pipeline runs for.

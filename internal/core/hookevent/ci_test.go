@@ -33,7 +33,7 @@ func TestService_pipelineStatements(t *testing.T) {
 		}
 		w.connect(w.listener)
 		few, many := count(3), count(30)
-		approvaltest.Equal(t, "statements of 30 jobs that nobody listens to", many, few)
+		approvaltest.Equal(t, "statements of 30 jobs that no recipient listens to", many, few)
 		few, many = count(3, payload.Pipeline), count(30, payload.Pipeline)
 		approvaltest.Equal(t, "statements of 30 jobs where the pipeline is listened to", many, few)
 		few, many = count(3, payload.Job), count(30, payload.Job)

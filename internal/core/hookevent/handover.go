@@ -29,8 +29,20 @@ const (
 	handOverTimeout = 10 * time.Minute
 )
 
-// errGone says that there is nothing to tell any more.
-var errGone = errors.New("what the event is about is gone")
+// errDeleted says that what an event is about no longer exists, so that there is no body.
+var errDeleted = errors.New("what the event is about no longer exists")
+
+// setBody is the end of filling a message: a body that is nil is errDeleted.
+func setBody[B any](m *payload.Message, body *B, err error) error {
+	if err == nil && body == nil {
+		err = errDeleted
+	}
+	if err != nil {
+		return err
+	}
+	m.Body = body
+	return nil
+}
 
 // handOver is the job that hands on all events that are recorded. Those of one tree of namespaces keep their order, and trees take
 // turns, so that many events of one hold up no other. Where a hook of the instance listens, it gets the events of all trees, and all
@@ -149,7 +161,7 @@ func (s *Service) one(ctx context.Context, e *Event) error {
 	switch {
 	case errors.Is(err, errs.ErrAway):
 		return err // which is not the fault of the event
-	case err != nil && !errors.Is(err, errGone):
+	case err != nil && !errors.Is(err, errDeleted):
 		return s.fail(ctx, e, err)
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
@@ -184,13 +196,13 @@ func (s *Service) fail(ctx context.Context, e *Event, cause error) error {
 		return err
 	})
 	if e.Attempts+1 >= maxAttempts {
-		s.Log.ErrorContext(ctx, "hooks are not told of an event", slog.Int64("event", e.ID), slog.String("kind", e.Kind), slog.Any("error", cause))
+		s.Log.ErrorContext(ctx, "hooks are not notified of an event", slog.Int64("event", e.ID), slog.String("kind", e.Kind), slog.Any("error", cause))
 		return err
 	}
 	return errors.Join(fmt.Errorf("build body of event %d (%s): %w", e.ID, e.Kind, cause), err)
 }
 
-// message builds what those hear who are told of an event, nil where there is nothing to tell any more.
+// message builds what recipients get of an event, nil where what it is about no longer exists.
 func (s *Service) message(ctx context.Context, e *Event) (*payload.Message, error) {
 	var h head
 	if err := json.Unmarshal([]byte(e.Head), &h); err != nil {
@@ -203,7 +215,7 @@ func (s *Service) message(ctx context.Context, e *Event) (*payload.Message, erro
 		}
 	}
 	if of == nil {
-		return nil, errGone // written by a newer release
+		return nil, errDeleted // written by a newer release
 	}
 	if err := json.Unmarshal([]byte(e.Data), of); err != nil {
 		return nil, fmt.Errorf("read event for hooks: %w", err)

@@ -1,5 +1,5 @@
-// Package hookevent records what other servers are to be told of, in the transaction of the change, and afterwards hands it with its
-// body to those who tell them: hooks and integrations.
+// Package hookevent records what other servers are notified of, in the transaction of the change, and afterwards hands it with its
+// body to the recipients that notify them: hooks and integrations.
 package hookevent
 
 import (
@@ -49,12 +49,12 @@ type source interface {
 	// kind names it for good.
 	kind() string
 
-	// fill puts into a message what the event is about, and its body. It returns errGone where there is nothing to tell any more.
+	// fill puts into a message what the event is about, and its body. It returns errDeleted where that no longer exists.
 	// It is called outside of transactions.
 	fill(ctx context.Context, s *Service, m *payload.Message) error
 }
 
-// candidate is an event that somebody may listen to, and what makes its source where somebody does.
+// candidate is an event that a recipient may listen to, and what makes its source where a recipient does.
 type candidate struct {
 	trigger payload.Trigger
 	source  func() source
@@ -88,7 +88,7 @@ func New(d Deps) *Service {
 	return &Service{Deps: d}
 }
 
-// Connect tells the service whom to hand events to.
+// Connect sets the recipients of events.
 func (s *Service) Connect(above Above) { s.Above = above }
 
 // Subscribe registers what is recorded.
@@ -116,7 +116,7 @@ func sources() []source {
 	}
 }
 
-// record writes down those of some events that somebody listens to, and has them handed on after the commit. One statement finds
+// record writes down those of some events that a recipient listens to, and has them handed on after the commit. One statement finds
 // out which. Nothing is recorded while nothing may leave the server, and not later either.
 func (s *Service) record(ctx context.Context, in authz.Place, stamp authz.Stamp, candidates ...candidate) error {
 	if s.Settings.Current().SilentModeEnabled || len(candidates) == 0 {
@@ -166,7 +166,7 @@ type question struct {
 	triggers  string
 }
 
-// listeners are the triggers that somebody listens to in a place, and the tree that the place is in.
+// listeners are the triggers that a recipient listens to in a place, and the tree that the place is in.
 type listeners struct {
 	triggers []payload.Trigger
 	tree     authz.NamespaceID
@@ -175,7 +175,7 @@ type listeners struct {
 // ofPipelines are the triggers of a pipeline and of its jobs: a transaction that changes many of them asks about both at once.
 var ofPipelines = []payload.Trigger{payload.Pipeline, payload.Job}
 
-// wanted returns those candidates that somebody listens to, and the tree that they are in. A transaction asks about each trigger once.
+// wanted returns those candidates that a recipient listens to, and the tree that they are in. A transaction asks about each trigger once.
 func (s *Service) wanted(ctx context.Context, h head, candidates []candidate) (wanted []candidate, tree authz.NamespaceID, err error) {
 	var triggers []payload.Trigger
 	for _, c := range candidates {
@@ -215,7 +215,7 @@ func (s *Service) ask(ctx context.Context, h head, triggers []payload.Trigger) (
 	return out, nil
 }
 
-// listening is a query with its arguments that returns the indexes, as n, of those triggers that somebody listens to in a place. It is
+// listening is a query with its arguments that returns the indexes, as n, of those triggers that a recipient listens to in a place. It is
 // empty where no recipient wants any.
 func (s *Service) listening(h head, triggers []payload.Trigger) (query string, args []any) {
 	var parts []string

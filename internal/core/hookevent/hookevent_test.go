@@ -76,7 +76,7 @@ func TestService(t *testing.T) {
 	})
 }
 
-// TestService_statements counts what a change costs that nobody listens to: one statement, also where two events tell of it.
+// TestService_statements counts what a change costs that no recipient listens to: one statement, also where two events are about it.
 func TestService_statements(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		m := w.Open("topic", approvaltest.Files{"b": "b\n"})

@@ -25,7 +25,7 @@ func newAbout(e issue.Fact, action string, seconds int64) *about {
 	}
 	before := *e.Before
 	if before.Confidential && !e.After.Confidential {
-		// What it was while it was confidential is not for those who are told of it from now on.
+		// What it was while it was confidential is not for those who are notified of it from now on.
 		before = *e.After
 		before.Confidential = true
 	}
@@ -41,7 +41,7 @@ func (about) kind() string { return "issue" }
 
 func (a *about) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	if m.Project == nil {
-		return errGone
+		return errDeleted
 	}
 	if a.Before != nil && !a.Text {
 		a.Before.Description = a.After.Description

@@ -139,7 +139,7 @@ func TestService_people(t *testing.T) {
 	})
 }
 
-// TestService_places tells of projects, groups and milestones, also of those that are gone when it is told.
+// TestService_places tells of projects, groups and milestones, also of those that no longer exist when their hooks are notified.
 func TestService_places(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		p, now := w.As(w.Developer), w.Now()

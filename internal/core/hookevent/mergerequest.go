@@ -35,7 +35,7 @@ func (request) kind() string { return "merge_request" }
 
 func (r *request) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	if m.Project == nil {
-		return errGone
+		return errDeleted
 	}
 	if r.Before != nil && !r.Text {
 		r.Before.Description = r.After.Description

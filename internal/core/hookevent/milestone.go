@@ -20,17 +20,10 @@ func (goal) kind() string { return "milestone" }
 
 func (g *goal) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	if g.Project && m.Project == nil {
-		return errGone
+		return errDeleted
 	}
 	body, err := s.Payloads.Milestone(ctx, m.Project, &g.Milestone, g.Action)
-	if err != nil {
-		return err
-	}
-	if body == nil {
-		return errGone
-	}
-	m.Body = body
-	return nil
+	return setBody(m, body, err)
 }
 
 func (s *Service) subscribeMilestones(b *event.Bus) {

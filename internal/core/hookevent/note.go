@@ -22,14 +22,14 @@ func (comment) kind() string { return "note" }
 
 func (c *comment) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	if m.Project == nil {
-		return errGone
+		return errDeleted
 	}
 	on, err := s.Payloads.Noted(ctx, m.Project, c.On)
 	if err != nil {
 		return err
 	}
 	if on == nil {
-		return errGone
+		return errDeleted
 	}
 	body, err := s.Payloads.Note(ctx, m.Project, &c.Note, on, m.By, c.Action)
 	if err != nil {
@@ -53,17 +53,10 @@ func (emoji) kind() string { return "emoji" }
 
 func (e *emoji) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	if m.Project == nil {
-		return errGone
+		return errDeleted
 	}
 	body, err := s.Payloads.Emoji(ctx, m.Project, &e.Award, e.On, e.Action)
-	if err != nil {
-		return err
-	}
-	if body == nil {
-		return errGone
-	}
-	m.Body = body
-	return nil
+	return setBody(m, body, err)
 }
 
 func (s *Service) subscribeNotes(b *event.Bus) {

@@ -30,23 +30,19 @@ func (e *member) fill(ctx context.Context, s *Service, m *payload.Message) error
 			return err
 		}
 		if u == nil {
-			return errGone
+			return errDeleted
 		}
 		e.User = namespace.MemberUser{ID: u.ID, Username: u.Username, Name: u.Name, PublicEmail: u.PublicEmail}
 	}
 	if e.Group == 0 {
 		if m.Project == nil {
-			return errGone
+			return errDeleted
 		}
 		m.Body = s.Payloads.ProjectMember(m.Project, &e.MemberEvent)
 		return nil
 	}
 	body, err := s.Payloads.GroupMember(ctx, e.Group, &e.MemberEvent)
-	if err == nil && body == nil {
-		err = errGone
-	}
-	m.Body = body
-	return err
+	return setBody(m, body, err)
 }
 
 // user is an event about a user, as it was at the time.
@@ -67,7 +63,7 @@ func (e *user) fill(ctx context.Context, s *Service, m *payload.Message) error {
 		}
 		u := users[e.ID]
 		if u == nil || !u.State.Barred() {
-			return errGone
+			return errDeleted
 		}
 		e.Body = s.Payloads.User(e.Name, u, db.At(m.At))
 		e.Body.State = string(u.State)

@@ -43,11 +43,7 @@ func (e *groupEvent) fill(ctx context.Context, s *Service, m *payload.Message) e
 		return nil
 	}
 	body, err := s.Payloads.Subgroup(ctx, e.Name, e.Group, db.At(m.At))
-	if err == nil && body == nil {
-		err = errGone
-	}
-	m.Body = body
-	return err
+	return setBody(m, body, err)
 }
 
 func (s *Service) subscribePlaces(b *event.Bus) {
@@ -91,7 +87,7 @@ func (s *Service) project(ctx context.Context, e project.Fact, name string) erro
 	return s.record(ctx, above, e.Stamp, candidate{payload.System, of(true)}, candidate{payload.Project, of(false)})
 }
 
-// group records what became of a group, for hooks of the instance, and of the groups that it is in where they are told.
+// group records what became of a group, for hooks of the instance, and of the groups that it is in where they are notified.
 func (s *Service) group(ctx context.Context, e namespace.GroupFact, name, inGroup string) error {
 	g := e.Row()
 	out := groupEvent{Name: name, Group: g, System: true}

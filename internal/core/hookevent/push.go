@@ -18,7 +18,7 @@ func (push) kind() string { return "push" }
 
 func (e *push) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	if m.Project == nil {
-		return errGone
+		return errDeleted
 	}
 	body, err := s.Payloads.Push(ctx, m.Project, payload.PushEvent{By: m.By, Change: e.Change, Options: e.Options})
 	if err != nil {
@@ -37,7 +37,7 @@ func (update) kind() string { return "repository_update" }
 
 func (e *update) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	if m.Project == nil {
-		return errGone
+		return errDeleted
 	}
 	body, err := s.Payloads.RepositoryUpdate(ctx, m.Project, m.By, e.Changes)
 	if err != nil {

@@ -20,14 +20,7 @@ func (expiring) kind() string { return "access_token" }
 
 func (e *expiring) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	body, err := s.Payloads.AccessToken(ctx, m.Project, m.Namespace, e.AccessTokenAttributes)
-	if err != nil {
-		return err
-	}
-	if body == nil {
-		return errGone
-	}
-	m.Body = body
-	return nil
+	return setBody(m, body, err)
 }
 
 // remind is the job that records which access tokens end soon.

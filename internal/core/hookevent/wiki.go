@@ -9,7 +9,7 @@ import (
 	"tenon/internal/core/wiki"
 )
 
-// maxPages bounds the pages of one change that are told of.
+// maxPages bounds the pages of one change that hooks are notified of.
 const maxPages = 20
 
 // wikiPage is an event about a page of a wiki, as it was at the time.
@@ -27,16 +27,12 @@ var actions = map[string]string{"created": "create", "updated": "update", "delet
 
 func (e *wikiPage) fill(ctx context.Context, s *Service, m *payload.Message) error {
 	if m.Project == nil && e.Group == 0 {
-		return errGone
+		return errDeleted
 	}
 	body, err := s.Payloads.WikiPage(ctx, m.Project, e.Group, payload.WikiPageEvent{
 		By: m.By, Slug: e.Page.Slug(), Title: e.Page.Title(), Format: e.Page.Format(), Branch: e.Branch, Commit: e.Commit, Action: actions[e.Page.Action],
 	})
-	if err == nil && body == nil {
-		err = errGone
-	}
-	m.Body = body
-	return err
+	return setBody(m, body, err)
 }
 
 func (s *Service) subscribeWikis(b *event.Bus) {

@@ -25,7 +25,7 @@ import (
 	"tenon/internal/core/timelog"
 )
 
-// world has a project whose events a listener is told of.
+// world has a project whose events a listener is notified of.
 type world struct {
 	*approvaltest.World
 	events    *hookevent.Service
@@ -33,7 +33,7 @@ type world struct {
 	listener  *listener
 }
 
-// listener is told of events.
+// listener is notified of events.
 type listener struct {
 	triggers []payload.Trigger // that it asks for
 	local    bool              // in groups and projects alone
@@ -94,7 +94,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 	})
 }
 
-// connect says who is told.
+// connect says who is notified.
 func (w *world) connect(recipients ...payload.Recipient) {
 	w.events.Connect(hookevent.Above{Recipients: recipients})
 }

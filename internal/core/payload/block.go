@@ -23,8 +23,8 @@ type UserBlock struct {
 	Email    string       `json:"email"` // hidden unless the user shows it
 }
 
-// ProjectBlock is a project.
-type ProjectBlock struct {
+// PlainProjectBlock is a project in bodies of pipelines and jobs.
+type PlainProjectBlock struct {
 	ID            project.ID `json:"id"`
 	Name          string     `json:"name"`
 	Description   *string    `json:"description"`
@@ -37,10 +37,16 @@ type ProjectBlock struct {
 	Path          string     `json:"path_with_namespace"`
 	DefaultBranch *string    `json:"default_branch"`
 	CIConfigPath  *string    `json:"ci_config_path"`
-	Homepage      string     `json:"homepage"`
-	URL           string     `json:"url"`
-	SSHURL        string     `json:"ssh_url"`
-	HTTPURL       string     `json:"http_url"`
+}
+
+// ProjectBlock is a project in all other bodies.
+type ProjectBlock struct {
+	PlainProjectBlock
+
+	Homepage string `json:"homepage"`
+	URL      string `json:"url"`
+	SSHURL   string `json:"ssh_url"`
+	HTTPURL  string `json:"http_url"`
 }
 
 // RepositoryBlock is a project as older releases have it.
@@ -122,10 +128,10 @@ func (s *Service) namesOf(ctx context.Context, ids []authz.NamespaceID) (map[aut
 
 func (s *Service) project(p *project.Project, parents map[authz.NamespaceID]string) *ProjectBlock {
 	web := s.URLs.Project(p.FullPath)
-	out := &ProjectBlock{
+	out := &ProjectBlock{Homepage: web, PlainProjectBlock: PlainProjectBlock{
 		ID: p.ID, Name: p.Name, Description: p.Description, WebURL: web, SSH: s.URLs.SSHRepository(p.FullPath), HTTP: s.URLs.HTTPRepository(p.FullPath),
-		Visibility: int(p.Visibility), Path: p.FullPath, Namespace: parents[p.ParentID], DefaultBranch: p.DefaultBranch, CIConfigPath: p.Settings().CIConfigPath, Homepage: web,
-	}
+		Visibility: int(p.Visibility), Path: p.FullPath, Namespace: parents[p.ParentID], DefaultBranch: p.DefaultBranch, CIConfigPath: p.Settings().CIConfigPath,
+	}}
 	out.URL, out.SSHURL, out.HTTPURL = out.SSH, out.SSH, out.HTTP
 	if p.Avatar != "" {
 		address := s.URLs.Avatar("project", int64(p.ID), p.Avatar)
@@ -134,7 +140,7 @@ func (s *Service) project(p *project.Project, parents map[authz.NamespaceID]stri
 	return out
 }
 
-// user renders a user, nil for one who is gone.
+// user renders a user, nil for one who no longer exists.
 func (s *Service) user(u *account.User) *UserBlock {
 	if u == nil {
 		return nil

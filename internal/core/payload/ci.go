@@ -18,7 +18,7 @@ import (
 	"tenon/internal/core/runner"
 )
 
-// PipelineBody is what is told of a pipeline.
+// PipelineBody is the body about a pipeline.
 type PipelineBody struct {
 	Kind         string                     `json:"object_kind"`
 	Attributes   PipelineAttributes         `json:"object_attributes"`
@@ -56,22 +56,6 @@ type PipelineAttributes struct {
 type VariableBlock struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
-}
-
-// PlainProjectBlock is a project in bodies of pipelines and jobs.
-type PlainProjectBlock struct {
-	ID            project.ID `json:"id"`
-	Name          string     `json:"name"`
-	Description   *string    `json:"description"`
-	WebURL        string     `json:"web_url"`
-	Avatar        *string    `json:"avatar_url"`
-	SSH           string     `json:"git_ssh_url"`
-	HTTP          string     `json:"git_http_url"`
-	Namespace     string     `json:"namespace"` // its name
-	Visibility    int        `json:"visibility_level"`
-	Path          string     `json:"path_with_namespace"`
-	DefaultBranch *string    `json:"default_branch"`
-	CIConfigPath  *string    `json:"ci_config_path"`
 }
 
 // PipelineMergeRequestBlock is the merge request that a pipeline is for.
@@ -147,7 +131,7 @@ type EnvironmentBlock struct {
 	Tier   *string `json:"deployment_tier"` // null unless the configuration names it
 }
 
-// JobBody is what is told of a job.
+// JobBody is the body about a job.
 type JobBody struct {
 	Kind           string               `json:"object_kind"` // build
 	Ref            string               `json:"ref"`
@@ -183,7 +167,7 @@ type JobCommitBlock struct {
 	ID          ci.PipelineID `json:"id"`
 	Name        *string       `json:"name"`
 	SHA         string        `json:"sha"`
-	Message     *string       `json:"message"` // null where the commit is gone
+	Message     *string       `json:"message"` // null where the commit no longer exists
 	AuthorName  *string       `json:"author_name"`
 	AuthorEmail *string       `json:"author_email"`
 	AuthorURL   *string       `json:"author_url"` // of the user, or a mailto link
@@ -193,16 +177,10 @@ type JobCommitBlock struct {
 	FinishedAt  *string       `json:"finished_at"`
 }
 
-func plain(b *ProjectBlock) *PlainProjectBlock {
-	return &PlainProjectBlock{
-		b.ID, b.Name, b.Description, b.WebURL, b.Avatar, b.SSH, b.HTTP, b.Namespace, b.Visibility, b.Path, b.DefaultBranch, b.CIConfigPath,
-	}
-}
-
 // maxBuilds bounds the jobs in the body of a pipeline.
 const maxBuilds = 1000
 
-// Pipeline builds the body about a pipeline of p. It is nil where a blocked user started it or it is gone.
+// Pipeline builds the body about a pipeline of p. It is nil where a blocked user started it or it no longer exists.
 func (s *Service) Pipeline(ctx context.Context, p *project.Project, of *ci.Pipeline) (*PipelineBody, error) {
 	system := authz.System()
 	list, err := s.CI.JobsOf(ctx, system, p, of.ID, ci.JobFilter{Asc: true, Range: page.Range{Limit: maxBuilds}})
@@ -251,7 +229,7 @@ func (s *Service) Pipeline(ctx context.Context, p *project.Project, of *ci.Pipel
 	if err != nil {
 		return nil, err
 	}
-	out := &PipelineBody{Kind: "pipeline", User: s.user(by), Project: plain(block), Builds: []BuildBlock{}, Attributes: *attributes}
+	out := &PipelineBody{Kind: "pipeline", User: s.user(by), Project: &block.PlainProjectBlock, Builds: []BuildBlock{}, Attributes: *attributes}
 	for _, v := range views {
 		if n := len(out.Attributes.Stages); n == 0 || out.Attributes.Stages[n-1] != v.Stage {
 			out.Attributes.Stages = append(out.Attributes.Stages, v.Stage)
@@ -350,7 +328,7 @@ func environment(j *ci.Job, all map[ci.StatusID]ciconfig.Environment) *Environme
 	return out
 }
 
-// startedBy is the job of another pipeline that started this one, nil where none did or it is gone.
+// startedBy is the job of another pipeline that started this one, nil where none did or it no longer exists.
 func (s *Service) startedBy(ctx context.Context, of *ci.Pipeline) (*SourcePipelineBlock, error) {
 	if of.UpstreamJobID == nil {
 		return nil, nil
@@ -405,7 +383,7 @@ func (s *Service) Job(ctx context.Context, p *project.Project, j *ci.Job, of *ci
 		CreatedAt: at(j.CreatedAt.Time), StartedAt: atOf(j.StartedAt), FinishedAt: atOf(j.FinishedAt), Duration: j.Duration(now),
 		QueuedDuration: j.QueuedDuration(now), AllowFailure: j.AllowFailure, FailureReason: ci.UnknownFailure, PipelineID: of.ID, ProjectID: p.ID,
 		ProjectName: p.FullName, User: s.user(by), Repository: pushedRepository(p, block), Environment: environment(j, environments), Retries: j.Attempt,
-		Project: plain(block),
+		Project: &block.PlainProjectBlock,
 		Commit: JobCommitBlock{
 			ID: of.ID, Name: of.Name, SHA: of.SHA, Status: of.State, Duration: course.Duration(), StartedAt: atTime(course.StartedAt), FinishedAt: atTime(course.FinishedAt),
 		},

@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// EmojiBody is what is told of a reaction, with what it is to.
+// EmojiBody is the body about a reaction, with what it is to.
 type EmojiBody struct {
 	Kind         string                  `json:"object_kind"`
 	Event        string                  `json:"event_type"` // award or revoke
@@ -38,7 +38,7 @@ type EmojiAttributes struct {
 	URL        string        `json:"awarded_on_url"`
 }
 
-// Emoji builds the body about a reaction to something of p. It is nil where that is gone or confidential.
+// Emoji builds the body about a reaction to something of p. It is nil where that no longer exists or is confidential.
 func (s *Service) Emoji(ctx context.Context, p *project.Project, a *award.Award, to noteable.Ref, action string) (*EmojiBody, error) {
 	var n *note.Note
 	if to.Kind == noteable.Note {

@@ -9,7 +9,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// IssueBody is what is told of an issue, incident or task.
+// IssueBody is the body about an issue, incident or task.
 type IssueBody struct {
 	Kind       string          `json:"object_kind"`
 	Event      string          `json:"event_type"` // issue or confidential_issue

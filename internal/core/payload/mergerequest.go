@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// MergeRequestBody is what is told of a merge request.
+// MergeRequestBody is the body about a merge request.
 type MergeRequestBody struct {
 	Kind       string                 `json:"object_kind"`
 	Event      string                 `json:"event_type"`
@@ -65,9 +65,9 @@ type MergeRequestAttributes struct {
 	State               mergerequest.State       `json:"state" change:"-"`
 	DetailedMergeStatus string                   `json:"detailed_merge_status" change:"-"`
 	FirstContribution   bool                     `json:"first_contribution" change:"-"`
-	Source              *ProjectBlock            `json:"source" change:"-"` // null where the fork is gone
+	Source              *ProjectBlock            `json:"source" change:"-"` // null where the fork no longer exists
 	Target              *ProjectBlock            `json:"target" change:"-"`
-	LastCommit          *CommitBlock             `json:"last_commit" change:"-"` // null where the source branch is gone
+	LastCommit          *CommitBlock             `json:"last_commit" change:"-"` // null where the source branch no longer exists
 	Labels              []LabelBlock             `json:"labels" change:"-"`
 	Action              string                   `json:"action,omitempty" change:"-"` // of an event about the merge request itself
 	OldRev              string                   `json:"oldrev,omitempty" change:"-"` // the head before a push
@@ -185,7 +185,7 @@ func (s *Service) mergeRequestColumns(p *project.Project, m *mergerequest.MergeR
 	return out
 }
 
-// sourceOf is the project that the source branch is in, nil where it is gone.
+// sourceOf is the project that the source branch is in, nil where it no longer exists.
 func (s *Service) sourceOf(ctx context.Context, p *project.Project, m *mergerequest.MergeRequest) (*project.Project, error) {
 	if !m.Fork() {
 		return p, nil

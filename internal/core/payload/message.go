@@ -1,4 +1,4 @@
-// Package payload builds what other servers are told of events: the bodies of webhooks, which integrations and external
+// Package payload builds what other servers get about events: the bodies of webhooks, which integrations and external
 // status checks share.
 package payload
 
@@ -40,7 +40,7 @@ const (
 	// RepositoryUpdate is for hooks of the instance alone, once for each push.
 	RepositoryUpdate Trigger = "repository_update_events"
 
-	// System is whatever hooks of the instance are told of without a flag: users, groups, projects, keys and members.
+	// System is what hooks of the instance are notified of without a flag: users, groups, projects, keys and members.
 	System Trigger = "system_events"
 )
 
@@ -65,25 +65,25 @@ const (
 // Header is what X-Gitlab-Event says of the trigger in hooks of projects and groups.
 func (t Trigger) Header() string { return headers[t] }
 
-// Audience says who is asked whether it wants to be told of an event.
+// Audience says which recipients may want to be notified of an event.
 type Audience struct {
 	Trigger   Trigger
 	Namespace authz.NamespaceID // of the project or group that the event is in; zero for the instance
 	Project   project.ID        // zero where it is in no project
 }
 
-// Recipient is told of events. Services that implement it are found at the start.
+// Recipient is notified of events. Services that implement it are found at the start.
 type Recipient interface {
-	// Listening is a query, with its arguments, that has a row where somebody wants to be told of an event. It is run in
-	// the transaction of a change, with those of other recipients as one statement. An empty text is nobody.
+	// Listening is a query, with its arguments, that has a row where one of its own wants to be notified of an event. It is run in
+	// the transaction of a change, with those of other recipients as one statement. An empty text is no query: none wants it.
 	Listening(a Audience) (query string, args []any)
 
-	// Receive writes down whom to tell of an event, in the transaction that ends the event: it must do no more than
+	// Receive writes down who is notified of an event, in the transaction that ends the event: it must do no more than
 	// write rows and enqueue jobs. It is called again for an event only where that transaction failed.
 	Receive(ctx context.Context, m *Message) error
 }
 
-// Message is an event as those hear of it who are told.
+// Message is an event as recipients get it.
 type Message struct {
 	Event   int64 // ascending in the order of events
 	Trigger Trigger
@@ -92,7 +92,7 @@ type Message struct {
 	Chain   string       // X-Gitlab-Event-UUID: the same in all calls that one event leads to
 
 	Namespace authz.NamespaceID // of the project or group; zero for the instance
-	Project   *project.Project  // nil where the event is in no project, or the project is gone
+	Project   *project.Project  // nil where the event is in no project, or the project no longer exists
 
 	Ref string // full name of the branch or tag, which hooks select by; "" where the event has none
 

@@ -9,7 +9,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// MilestoneBody is what is told of a milestone.
+// MilestoneBody is the body about a milestone.
 type MilestoneBody struct {
 	Kind       string              `json:"object_kind"`
 	Event      string              `json:"event_type"`
@@ -42,7 +42,7 @@ type GroupBlock struct {
 	FullPath string            `json:"full_path"`
 }
 
-// group reads a group, nil where it is gone.
+// group reads a group, nil where it no longer exists.
 func (s *Service) group(ctx context.Context, id authz.NamespaceID) (*GroupBlock, error) {
 	found, err := s.Namespaces.Load(ctx, []namespace.ID{id})
 	g := found[id]
@@ -52,7 +52,7 @@ func (s *Service) group(ctx context.Context, id authz.NamespaceID) (*GroupBlock,
 	return &GroupBlock{g.Name, g.Path, g.ID, g.FullPath}, nil
 }
 
-// Milestone builds the body about a milestone of p, or of a group where p is nil. It is nil where the group is gone.
+// Milestone builds the body about a milestone of p, or of a group where p is nil. It is nil where the group no longer exists.
 func (s *Service) Milestone(ctx context.Context, p *project.Project, m *milestone.Milestone, action string) (*MilestoneBody, error) {
 	out := &MilestoneBody{
 		Kind: "milestone", Event: "milestone", Action: action,

@@ -16,7 +16,7 @@ import (
 	"tenon/internal/core/snippet"
 )
 
-// NoteBody is what is told of a comment, with what it is on.
+// NoteBody is the body about a comment, with what it is on.
 type NoteBody struct {
 	Kind       string          `json:"object_kind"`
 	Event      string          `json:"event_type"` // note or confidential_note
@@ -28,7 +28,7 @@ type NoteBody struct {
 	NotedBlocks
 }
 
-// NotedBlocks are the things that people comment on and react to, one of them.
+// NotedBlocks are what people comment on and react to, one of them.
 type NotedBlocks struct {
 	Issue        *IssueAttributes        `json:"issue,omitempty"`
 	MergeRequest *MergeRequestAttributes `json:"merge_request,omitempty"`
@@ -187,7 +187,7 @@ func (s *Service) diff(ctx context.Context, p *project.Project, n *note.Note) (*
 	return nil, nil
 }
 
-// Noted reads something of p that people comment on. It is nil where it is gone, and for kinds that are in no body.
+// Noted reads something of p that people comment on. It is nil where it no longer exists, and for kinds that are in no body.
 func (s *Service) Noted(ctx context.Context, p *project.Project, ref noteable.Ref) (*Noted, error) {
 	out := &Noted{}
 	switch ref.Kind {

@@ -40,7 +40,7 @@ type Deps struct {
 	Now           func() time.Time
 }
 
-// Service builds bodies. It asks for no permission: who is told of an event has asked before. It is safe for concurrent use.
+// Service builds bodies. It asks for no permission: recipients of an event have asked before. It is safe for concurrent use.
 type Service struct {
 	Deps
 }

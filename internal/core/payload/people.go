@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/sshkey"
 )
 
-// GroupMemberBody is what is told of a membership of a group, or of a request for one.
+// GroupMemberBody is the body about a membership of a group, or of a request for one.
 type GroupMemberBody struct {
 	CreatedAt string            `json:"created_at"`
 	UpdatedAt string            `json:"updated_at"`
@@ -29,7 +29,7 @@ type GroupMemberBody struct {
 	Event     string            `json:"event_name"` // user_add_to_group, user_update_for_group, user_remove_from_group, user_access_request_to_group or user_access_request_denied_for_group
 }
 
-// ProjectMemberBody is what hooks of the instance are told of a membership of a project, or of a request for one.
+// ProjectMemberBody is the body for hooks of the instance about a membership of a project, or of a request for one.
 type ProjectMemberBody struct {
 	CreatedAt   string       `json:"created_at"`
 	UpdatedAt   string       `json:"updated_at"`
@@ -46,7 +46,7 @@ type ProjectMemberBody struct {
 	Username    string       `json:"user_username"`
 }
 
-// SubgroupBody is what is told of a subgroup.
+// SubgroupBody is the body about a subgroup.
 type SubgroupBody struct {
 	CreatedAt      string            `json:"created_at"`
 	UpdatedAt      string            `json:"updated_at"`
@@ -61,7 +61,7 @@ type SubgroupBody struct {
 	ParentFullPath string            `json:"parent_full_path"`
 }
 
-// GroupBody is what hooks of the instance are told of a group.
+// GroupBody is the body for hooks of the instance about a group.
 type GroupBody struct {
 	CreatedAt   string            `json:"created_at"`
 	UpdatedAt   string            `json:"updated_at"`
@@ -74,7 +74,7 @@ type GroupBody struct {
 	OldFullPath string            `json:"old_full_path,omitempty"`
 }
 
-// ProjectBody is what is told of a project: to hooks of groups, and to those of the instance.
+// ProjectBody is the body about a project: to hooks of groups, and to those of the instance.
 type ProjectBody struct {
 	Event       string            `json:"event_name"` // project_create, project_destroy, project_update, project_rename or project_transfer
 	CreatedAt   string            `json:"created_at"`
@@ -97,7 +97,7 @@ type OwnerBlock struct {
 	Email string `json:"email" db:"email"` // [REDACTED] unless the user shows it
 }
 
-// UserBody is what hooks of the instance are told of a user.
+// UserBody is the body for hooks of the instance about a user.
 type UserBody struct {
 	CreatedAt   string       `json:"created_at"`
 	UpdatedAt   string       `json:"updated_at"`
@@ -110,7 +110,7 @@ type UserBody struct {
 	State       string       `json:"state,omitempty"` // of one who may not sign in
 }
 
-// KeyBody is what hooks of the instance are told of an SSH key of a user.
+// KeyBody is the body for hooks of the instance about an SSH key of a user.
 type KeyBody struct {
 	CreatedAt string    `json:"created_at"`
 	UpdatedAt string    `json:"updated_at"`
@@ -146,7 +146,7 @@ func shown(public string) string {
 	return public
 }
 
-// GroupMember builds the body about a membership of a group. It is nil where the group is gone.
+// GroupMember builds the body about a membership of a group. It is nil where the group no longer exists.
 func (s *Service) GroupMember(ctx context.Context, group authz.NamespaceID, e *MemberEvent) (*GroupMemberBody, error) {
 	g, err := s.group(ctx, group)
 	if err != nil || g == nil {
@@ -182,7 +182,7 @@ func (s *Service) Group(event string, g, old *namespace.Group, updated db.Time) 
 	return out
 }
 
-// Subgroup builds the body about a subgroup. It is nil where the group above is gone.
+// Subgroup builds the body about a subgroup. It is nil where the group above no longer exists.
 func (s *Service) Subgroup(ctx context.Context, event string, g *namespace.Group, updated db.Time) (*SubgroupBody, error) {
 	parent, err := s.group(ctx, *g.ParentID)
 	if err != nil || parent == nil {

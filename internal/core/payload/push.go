@@ -22,7 +22,7 @@ const (
 	maxFiles   = 1000 // of a commit
 )
 
-// PushBody is what is told of a branch or tag that was pushed.
+// PushBody is the body about a branch or tag that was pushed.
 type PushBody struct {
 	Kind        string              `json:"object_kind"` // push or tag_push
 	Event       string              `json:"event_name"`  // as Kind
@@ -70,7 +70,7 @@ type PushEvent struct {
 	Options []string
 }
 
-// RepositoryUpdateBody is what hooks of the instance are told of a push.
+// RepositoryUpdateBody is the body for hooks of the instance about a push.
 type RepositoryUpdateBody struct {
 	Event      string        `json:"event_name"`
 	UserID     *authz.UserID `json:"user_id"`
@@ -241,7 +241,7 @@ func (s *Service) RepositoryUpdate(ctx context.Context, p *project.Project, by a
 	return out, nil
 }
 
-// actor reads a user, nil for the server itself and for one who is gone.
+// actor reads a user, nil for the server itself and for one who no longer exists.
 func (s *Service) actor(ctx context.Context, id authz.UserID) (*account.User, error) {
 	if id == 0 {
 		return nil, nil

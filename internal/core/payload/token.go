@@ -7,7 +7,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// AccessTokenBody is what is told of an access token of a project or group that expires soon.
+// AccessTokenBody is the body about an access token of a project or group that expires soon.
 type AccessTokenBody struct {
 	Kind       string                `json:"object_kind"`
 	Project    *ProjectBlock         `json:"project,omitempty"` // of the token of a project
@@ -25,7 +25,7 @@ type AccessTokenAttributes struct {
 	ExpiresAt *string      `json:"expires_at"` // YYYY-MM-DD
 }
 
-// AccessToken builds the body about an access token of p, or of a group where p is nil. It is nil where the group is gone.
+// AccessToken builds the body about an access token of p, or of a group where p is nil. It is nil where the group no longer exists.
 func (s *Service) AccessToken(ctx context.Context, p *project.Project, group authz.NamespaceID, a AccessTokenAttributes) (*AccessTokenBody, error) {
 	out := &AccessTokenBody{Kind: "access_token", Attributes: a, Event: "expiring_access_token"}
 	var err error

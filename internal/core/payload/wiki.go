@@ -11,7 +11,7 @@ import (
 	"tenon/internal/core/wiki"
 )
 
-// WikiPageBody is what is told of a page of a wiki.
+// WikiPageBody is the body about a page of a wiki.
 type WikiPageBody struct {
 	Kind       string             `json:"object_kind"`
 	User       *UserBlock         `json:"user"`
@@ -35,7 +35,7 @@ type WikiPageAttributes struct {
 	Slug      string      `json:"slug"`
 	Title     string      `json:"title"`
 	Format    wiki.Format `json:"format"`
-	Message   string      `json:"message"`    // of the commit; "" for a page that is gone
+	Message   string      `json:"message"`    // of the commit; "" for a page that was deleted
 	Content   string      `json:"content"`    // likewise
 	VersionID string      `json:"version_id"` // the commit
 	URL       string      `json:"url"`

@@ -123,7 +123,7 @@ func cut(text string, most int) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-// event reads the body of a webhook as what integrations are told, with the labels of what it is about, nil where that has none.
+// event reads the body of a webhook as integrations get it, with the labels of what it is about, nil where that has none.
 func (s *Service) event(trigger string, text []byte, at time.Time) (*kind.Event, []string, error) {
 	var b body
 	if err := json.Unmarshal(text, &b); err != nil {

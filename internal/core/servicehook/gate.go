@@ -8,8 +8,8 @@ import (
 	"tenon/internal/core/integration/kind"
 )
 
-// told reports whether an integration is told of an event: it reacts to its flag, which is on, and what it selects matches.
-func told(i *integration.Integration, e *kind.Event, labels []string) bool {
+// selects reports whether an integration is notified of an event: it reacts to its flag, which is on, and what it selects matches.
+func selects(i *integration.Integration, e *kind.Event, labels []string) bool {
 	flag := i.Kind.Flag(e.Flag)
 	if flag == "" || !i.Kind.Reacts() || !i.Flags.On(flag) {
 		return false

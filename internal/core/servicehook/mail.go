@@ -34,7 +34,7 @@ type letter struct {
 	replyTo string
 }
 
-// mail writes to the recipients of an integration, each of whom gets a mail of their own. Who has theirs is written down, so that another
+// mail writes to the recipients of an integration, each of which gets a mail of its own. Who has theirs is written down, so that another
 // attempt leaves them out.
 func (s *Service) mail(ctx context.Context, c *Call, at authz.NamespaceID, v kind.Values, e *kind.Event) error {
 	if s.Sender == nil {
@@ -72,7 +72,7 @@ func (s *Service) mail(ctx context.Context, c *Call, at authz.NamespaceID, v kin
 	return nil
 }
 
-// project is the project of a namespace, nil where it is gone.
+// project is the project of a namespace, nil where it no longer exists.
 func (s *Service) project(ctx context.Context, at authz.NamespaceID) (*project.Project, error) {
 	found, err := s.Projects.ByNamespaces(ctx, authz.System(), []authz.NamespaceID{at})
 	return found[at], err
@@ -143,7 +143,7 @@ func (s *Service) pipelineMail(ctx context.Context, p *project.Project, e *kind.
 	}, nil
 }
 
-// pushMail tells of a push: its commits, or those that a rewritten branch has lost, and their diff.
+// pushMail writes about a push: its commits, or those that a rewritten branch has lost, and their diff.
 func (s *Service) pushMail(ctx context.Context, p *project.Project, v kind.Values, e *kind.Event) (*letter, error) {
 	out := &letter{name: who(e.Author), headers: []mail.Header{{Name: "X-GitLab-Author", Value: e.Author.Username}}}
 	what := "branch"

@@ -1,5 +1,5 @@
-// Package servicehook tells integrations of events: chats, builds elsewhere, trackers. What each kind sends is in its file of
-// [kind]; here is who is told, when, and how often it is tried.
+// Package servicehook notifies integrations of events: chats, builds elsewhere, trackers. What each kind sends is in its file of
+// [kind]; here is which are notified, when, and how often it is tried.
 package servicehook
 
 import (
@@ -33,7 +33,7 @@ const (
 	maxAnswer   = 256 << 10
 )
 
-// Call is an event that an integration is to be told of.
+// Call is an event that an integration is to be notified of.
 type Call struct {
 	ID            int64          `db:"id"`
 	IntegrationID integration.ID `db:"integration_id"`
@@ -61,7 +61,7 @@ type Deps struct {
 	Log          *slog.Logger
 }
 
-// Service tells integrations of events. It is safe for concurrent use.
+// Service notifies integrations of events. It is safe for concurrent use.
 type Service struct {
 	Deps
 }
@@ -71,7 +71,7 @@ func New(d Deps) *Service {
 	return &Service{Deps: d}
 }
 
-// send is the job that tells one integration of one event.
+// send is the job that notifies one integration of one event.
 type send struct {
 	ID        int64             `json:"id"`
 	Namespace authz.NamespaceID `json:"namespace_id"`
@@ -86,13 +86,13 @@ type write send
 // Kind names the job.
 func (write) Kind() string { return "integration_mail" }
 
-// RegisterJobs says how integrations are told.
+// RegisterJobs says how integrations are notified.
 func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.send, job.On(job.Outbound), job.Attempts(maxAttempts), job.Timeout(jobTimeout))
 	job.Register(r, func(ctx context.Context, w write) error { return s.send(ctx, send(w)) }, job.On(job.Mail), job.Attempts(maxAttempts), job.Timeout(mailTimeout))
 }
 
-// ofPlace reports whether an event is one about which integrations of its place are told: all of projects, and of groups pages of their wikis.
+// ofPlace reports whether an event is one about which integrations of its place are notified: all of projects, and of groups pages of their wikis.
 func ofPlace(t payload.Trigger, at authz.NamespaceID, inProject bool) bool {
 	return inProject || t == payload.WikiPage && at != 0
 }
@@ -105,7 +105,7 @@ func (s *Service) Listening(a payload.Audience) (query string, args []any) {
 	return integration.Reacting(a.Namespace, string(a.Trigger))
 }
 
-// Receive writes down which integrations of the project or group are told of an event.
+// Receive writes down which integrations of the project or group are notified of an event.
 func (s *Service) Receive(ctx context.Context, m *payload.Message) error {
 	if !ofPlace(m.Trigger, m.Namespace, m.Project != nil) {
 		return nil
@@ -119,7 +119,7 @@ func (s *Service) Receive(ctx context.Context, m *payload.Message) error {
 		return err
 	}
 	for _, i := range all {
-		if !told(i, e.For(i.Kind, &i.Flags), labels) || i.Kind.Class == kind.Mail && s.Sender == nil {
+		if !selects(i, e.For(i.Kind, &i.Flags), labels) || i.Kind.Class == kind.Mail && s.Sender == nil {
 			continue
 		}
 		c := &Call{IntegrationID: i.ID, Trigger: string(m.Trigger), Body: string(m.JSON), HappenedAt: db.At(m.At)}
@@ -137,7 +137,7 @@ func (s *Service) Receive(ctx context.Context, m *payload.Message) error {
 	return nil
 }
 
-// send does the job. What is gone, switched off or silenced meanwhile is told nothing.
+// send does the job. What was deleted, switched off or silenced meanwhile is not notified.
 func (s *Service) send(ctx context.Context, j send) error {
 	c, err := db.Get[Call](ctx, s.DB, "SELECT "+columns+" FROM integration_calls c WHERE c.id = ?", j.ID)
 	if errors.Is(err, db.ErrNotFound) {
@@ -149,12 +149,12 @@ func (s *Service) send(ctx context.Context, j send) error {
 	if _, err := s.DB.Exec(ctx, "UPDATE integration_calls SET attempts = attempts + 1 WHERE id = ?", c.ID); err != nil {
 		return fmt.Errorf("count call of integration: %w", err)
 	}
-	i, failed := s.tell(ctx, j.Namespace, &c)
+	i, failed := s.notify(ctx, j.Namespace, &c)
 	if failed != nil && again(failed) && c.Attempts+1 < maxAttempts {
 		return failed
 	}
 	if failed != nil {
-		s.Log.WarnContext(ctx, "integration was not told of an event", slog.String("kind", i.Slug), slog.Int64("integration", int64(i.ID)),
+		s.Log.WarnContext(ctx, "integration was not notified of an event", slog.String("kind", i.Slug), slog.Int64("integration", int64(i.ID)),
 			slog.String("event", c.Trigger), slog.Any("error", failed))
 	}
 	if _, err := db.Drop(ctx, s.DB, db.Row{Table: "integration_calls", ID: c.ID}); err != nil {
@@ -165,8 +165,8 @@ func (s *Service) send(ctx context.Context, j send) error {
 
 var columns = db.Columns[Call]("c")
 
-// tell calls the other service.
-func (s *Service) tell(ctx context.Context, at authz.NamespaceID, c *Call) (*integration.Integration, error) {
+// notify calls the other service.
+func (s *Service) notify(ctx context.Context, at authz.NamespaceID, c *Call) (*integration.Integration, error) {
 	found, err := s.Integrations.Load(ctx, at, c.IntegrationID)
 	if err != nil || len(found) == 0 || s.Settings.Current().SilentModeEnabled {
 		return &integration.Integration{}, err
@@ -176,7 +176,7 @@ func (s *Service) tell(ctx context.Context, at authz.NamespaceID, c *Call) (*int
 	if err != nil {
 		return i, err
 	}
-	if e = e.For(i.Kind, &i.Flags); !told(i, e, labels) {
+	if e = e.For(i.Kind, &i.Flags); !selects(i, e, labels) {
 		return i, nil
 	}
 	all, err := s.Integrations.Opened(i)

@@ -59,7 +59,7 @@ func TestAttack_localAddresses(t *testing.T) {
 		w.drain()
 		approvaltest.Equal(t, "deliveries within the exception", len(s.take()), 1)
 
-		// The rules hold when the service is called: an exception that is gone does not count.
+		// The rules hold when the service is called: an exception that was removed does not count.
 		w.rules = safehttp.Rules{}
 		w.Open("more", approvaltest.Files{"c": "c\n"})
 		_ = w.Jobs.Drain(ctx)

@@ -26,7 +26,7 @@ const (
 	callAttempts = 4 // about two minutes
 )
 
-// call is the job that tells the service of a check about a merge request.
+// call is the job that notifies the service of a check of a merge request.
 type call struct {
 	CheckID   ID              `json:"check_id"`
 	RequestID mergerequest.ID `json:"merge_request_id"`
@@ -35,7 +35,7 @@ type call struct {
 	Delivery  string          `json:"delivery"`       // the same in each attempt
 }
 
-// request is what a service is told.
+// request is what a service gets.
 type request struct {
 	*payload.MergeRequestBody
 
@@ -65,7 +65,7 @@ func (s *Service) Listening(a payload.Audience) (query string, args []any) {
 }
 
 // Receive has the services of all checks that apply to a merge request called, each by a job of its own. A merge request without
-// commits is told of when it has some.
+// commits follows when it has some.
 func (s *Service) Receive(ctx context.Context, m *payload.Message) error {
 	body, ok := m.Body.(*payload.MergeRequestBody)
 	if !ok || body.Attributes.Action == "open" && body.Attributes.LastCommit == nil || s.Settings.Current().SilentModeEnabled {
@@ -81,7 +81,7 @@ func (s *Service) Receive(ctx context.Context, m *payload.Message) error {
 		if !check.applies(body.Attributes.TargetBranch) {
 			continue
 		}
-		text, err := told(check, body)
+		text, err := bodyFor(check, body)
 		if err != nil {
 			return err
 		}
@@ -98,8 +98,8 @@ func (s *Service) Receive(ctx context.Context, m *payload.Message) error {
 	return nil
 }
 
-// told is the body that the service of a check gets.
-func told(c *Check, body *payload.MergeRequestBody) ([]byte, error) {
+// bodyFor is the body that the service of a check gets.
+func bodyFor(c *Check, body *payload.MergeRequestBody) ([]byte, error) {
 	text, err := json.Marshal(request{body, rule{c.ID, c.Name, c.URL}})
 	if err != nil {
 		return nil, fmt.Errorf("write payload of status check: %w", err)
@@ -129,7 +129,7 @@ func (s *Service) call(ctx context.Context, c call) error {
 		if err != nil {
 			return err
 		}
-		if body, err = told(check, now); err != nil {
+		if body, err = bodyFor(check, now); err != nil {
 			return err
 		}
 	}

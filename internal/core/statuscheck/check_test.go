@@ -140,7 +140,7 @@ func TestService(t *testing.T) {
 	})
 }
 
-// TestService_Respond is a merge request on its way: its service is told of it and of each
+// TestService_Respond is a merge request on its way: its service is notified of it and of each
 // version, its answers count for one head, and a merge waits for them.
 func TestService_Respond(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
@@ -247,7 +247,7 @@ func TestService_Respond(t *testing.T) {
 		approvaltest.Equal(t, "deliveries and their keys", fmt.Sprint(len(told), len(keys), slices.Sorted(maps.Keys(changes)), changes["title"]),
 			"2 1 [last_edited_at last_edited_by_id title updated_at updated_by_id] map[current:Add more previous:Add topic]")
 
-		// It is told of approvals, and whether they are all that are asked for.
+		// It is notified of approvals, and whether they are all that are asked for.
 		w.Exec("UPDATE projects SET approvals_before_merge = 2 WHERE id = ?", w.ID)
 		for _, step := range []struct {
 			do   func(ctx context.Context, as authz.Actor) error

@@ -80,7 +80,7 @@ func (s *Service) standings(ctx context.Context, list []*mergerequest.MergeReque
 	return out, nil
 }
 
-// Unmet is a mergerequest.Requirement: it tells which merge requests have checks that did not
+// Unmet is a mergerequest.Requirement: it says which merge requests have checks that did not
 // pass. It takes no statement where no project asks for that.
 func (s *Service) Unmet(ctx context.Context, list []*mergerequest.MergeRequest, projects map[project.ID]*project.Project) (map[mergerequest.ID]mergerequest.Obstacle, error) {
 	demands := map[project.ID]bool{}

@@ -73,7 +73,7 @@ func (w *world) demand() {
 	w.Exec(`UPDATE projects SET settings = '{"only_allow_merge_if_all_status_checks_passed":true}' WHERE id = ?`, w.ID)
 }
 
-// delivery is what a service was told.
+// delivery is what a service got.
 type delivery struct {
 	path   string
 	header http.Header
@@ -81,7 +81,7 @@ type delivery struct {
 	raw    []byte
 }
 
-// service is a server on this machine that collects what it is told, and answers with status.
+// service is a server on this machine that collects what it gets, and answers with status.
 type service struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -112,7 +112,7 @@ func (s *service) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	rw.WriteHeader(s.status)
 }
 
-// take returns what the service was told since the last time.
+// take returns what the service got since the last time.
 func (s *service) take() []delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()

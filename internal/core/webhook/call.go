@@ -17,7 +17,7 @@ import (
 	"tenon/internal/core/weburl"
 )
 
-// redacted stands for a secret header in the log.
+// redacted replaces a secret header in the log.
 const redacted = "[REDACTED]"
 
 // callee is what a call needs to know of the event.

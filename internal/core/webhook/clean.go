@@ -44,11 +44,11 @@ func (s *Service) cleanAfterCalls(ctx context.Context) error {
 func (s *Service) clean(ctx context.Context, _ cleanLog) error {
 	old := db.At(s.Now().Add(-keptFor))
 	for {
-		gone, err := s.deleteAttempts(ctx, all, "t.created_at < ? ORDER BY t.created_at, t.id", old)
+		cut, err := s.deleteAttempts(ctx, all, "t.created_at < ? ORDER BY t.created_at, t.id", old)
 		if err != nil {
 			return err
 		}
-		if gone.attempts == 0 {
+		if cut.attempts == 0 {
 			break
 		}
 	}
@@ -83,14 +83,14 @@ func (s *Service) shrink(ctx context.Context, limit int64) error {
 			if bytes <= limit/hookShare {
 				break
 			}
-			gone, err := s.deleteAttempts(ctx, bytes-limit/hookShare, "t.webhook_id = ? AND t.id > ? ORDER BY t.id", id, after)
+			cut, err := s.deleteAttempts(ctx, bytes-limit/hookShare, "t.webhook_id = ? AND t.id > ? ORDER BY t.id", id, after)
 			if err != nil {
 				return err
 			}
-			if gone.attempts == 0 {
+			if cut.attempts == 0 {
 				break
 			}
-			after = gone.last
+			after = cut.last
 		}
 	}
 	for {
@@ -99,14 +99,14 @@ func (s *Service) shrink(ctx context.Context, limit int64) error {
 			return err
 		}
 		for over > 0 {
-			gone, err := s.deleteAttempts(ctx, over, "1 = 1 ORDER BY t.created_at, t.id")
+			cut, err := s.deleteAttempts(ctx, over, "1 = 1 ORDER BY t.created_at, t.id")
 			if err != nil {
 				return err
 			}
-			if gone.attempts == 0 {
+			if cut.attempts == 0 {
 				return s.deleteBodies(ctx, db.At(s.Now()))
 			}
-			over -= gone.bytes
+			over -= cut.bytes
 		}
 	}
 }
@@ -188,11 +188,11 @@ func (s *Service) deleteAttempts(ctx context.Context, most int64, cond string, a
 // deleteLog deletes the attempts of a hook in pieces.
 func (s *Service) deleteLog(ctx context.Context, id ID) error {
 	for after := int64(0); ; {
-		gone, err := s.deleteAttempts(ctx, all, "t.webhook_id = ? AND t.id > ? ORDER BY t.id", id, after)
-		if err != nil || gone.attempts == 0 {
+		cut, err := s.deleteAttempts(ctx, all, "t.webhook_id = ? AND t.id > ? ORDER BY t.id", id, after)
+		if err != nil || cut.attempts == 0 {
 			return err
 		}
-		after = gone.last
+		after = cut.last
 	}
 }
 
@@ -206,7 +206,7 @@ func (s *Service) deleteUnnamed(ctx context.Context, ids []int64) error {
 	return err
 }
 
-// deleteBodies deletes the bodies from before a time that nothing names, because their hooks are gone.
+// deleteBodies deletes the bodies from before a time that nothing names, because their hooks were deleted.
 func (s *Service) deleteBodies(ctx context.Context, before db.Time) error {
 	for last := int64(0); ; {
 		ids, err := db.Select[int64](ctx, s.DB, "SELECT b.id FROM webhook_bodies b WHERE b.created_at < ? AND b.id > ? ORDER BY b.id LIMIT ?", before, last, piece)

@@ -85,7 +85,7 @@ func TestService_clean(t *testing.T) {
 		w.later.Add(int64(8 * 24 * time.Hour))
 		w.clean()
 		if n := w.count("webhook_bodies"); n != 0 {
-			t.Errorf("%d bodies of hooks that are gone are left", n)
+			t.Errorf("%d bodies of deleted hooks are left", n)
 		}
 	})
 }
@@ -121,7 +121,7 @@ func TestService_template(t *testing.T) {
 	}
 }
 
-// What may not be sent any more is asked when it is sent: a project that has left the group, a user who was blocked, a hook that is gone.
+// What may not be sent any more is asked when it is sent: a project that has left the group, a user who was blocked, a hook that was deleted.
 func TestService_meanwhile(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

@@ -74,7 +74,7 @@ type leased struct {
 	until db.Time // end of the lease, by which the worker knows that it is its own
 }
 
-// take leases a hook. It returns nil where another worker has it, which looks for deliveries before it leaves, or the hook is gone.
+// take leases a hook. It returns nil where another worker has it, which looks for deliveries before it leaves, or the hook was deleted.
 func (s *Service) take(ctx context.Context, id ID) (*leased, error) {
 	now := s.Now()
 	h := &leased{id, db.At(now.Add(lease))}
@@ -108,7 +108,7 @@ func (s *Service) wakeAt(ctx context.Context, id ID, at db.Time) error {
 	return s.Jobs.Enqueue(ctx, wake{id}, job.At(at.Time))
 }
 
-// renew keeps the lease for another call. It reports false where the hook is gone, or another worker has it.
+// renew keeps the lease for another call. It reports false where the hook was deleted, or another worker has it.
 func (s *Service) renew(ctx context.Context, h *leased) (bool, error) {
 	until := db.At(s.Now().Add(lease))
 	n, err := s.DB.Exec(ctx, "UPDATE webhooks SET leased_until = ? WHERE id = ? AND leased_until = ?", until, h.id, h.until)
@@ -166,7 +166,11 @@ func (s *Service) deliver(ctx context.Context, id ID, in lane) error {
 	}
 	until := s.Now().Add(turn)
 	for {
-		next, err := s.next(ctx, h)
+		var next *pending
+		err := s.gate.do(ctx, func() (err error) {
+			next, err = s.next(ctx, h)
+			return err
+		})
 		switch {
 		case err != nil:
 			return errors.Join(err, s.release(context.WithoutCancel(ctx), h))

@@ -33,7 +33,7 @@ const (
 // unsent is when a delivery is due before its first attempt, so that these keep the order of events.
 var unsent = db.At(time.Unix(0, 0))
 
-// body is what an event is told as.
+// body is what hooks get of an event.
 type body struct {
 	ID        int64             `db:"id"`
 	PlaceID   authz.NamespaceID `db:"place_id"` // 0 for the instance
@@ -68,7 +68,7 @@ var (
 	systemTriggers = []payload.Trigger{payload.Push, payload.TagPush, payload.MergeRequest, payload.RepositoryUpdate}
 )
 
-// wanting are conditions for the hooks that want to be told of an event and may be called: of a project and the groups above it, and
+// wanting are conditions for the hooks that want to be notified of an event and may be called: of a project and the groups above it, and
 // of the instance. A condition without a text has none.
 func (s *Service) wanting(trigger payload.Trigger, in authz.NamespaceID) (places, instance db.Where) {
 	now := db.At(s.Now())

@@ -48,7 +48,7 @@ var (
 	headerName   = pattern.New(`^[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
-// maskedUser stands for the user name and password in a URL that is shown.
+// maskedUser replaces the user name and password in a URL that is shown.
 const maskedUser = "*****:*****"
 
 // splitURL takes the user name and password out of a URL, and returns it as it is shown.

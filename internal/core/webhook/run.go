@@ -3,11 +3,30 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"tenon/internal/base/db"
 )
+
+// gate bounds how many workers read and write at a time, so that hooks that are called together leave the processors to others. It does
+// not bound the calls.
+type gate chan struct{}
+
+// newGate makes one for as many as there are processors.
+func newGate() gate { return make(gate, max(2, runtime.GOMAXPROCS(0))) }
+
+// do runs fn when it is its turn.
+func (g gate) do(ctx context.Context, fn func() error) error {
+	select {
+	case g <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-g }()
+	return fn()
+}
 
 // slots counts calls that go on without a worker.
 type slots struct {

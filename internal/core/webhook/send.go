@@ -98,6 +98,11 @@ func (s *Service) finish(ctx context.Context, stop context.CancelFunc, of *lease
 	}
 }
 
+// inTurn is a transaction behind the gate.
+func (s *Service) inTurn(ctx context.Context, fn func(ctx context.Context) error) error {
+	return s.gate.do(ctx, func() error { return s.DB.InTx(ctx, fn) })
+}
+
 // record writes down a call, and what becomes of the delivery and the hook.
 func (s *Service) record(ctx context.Context, of *leased, p *pending, o *outcome) error {
 	a, err := s.newAttempt(p.hook, p.delivery.BodyID, p.delivery.IdempotencyKey, o)
@@ -105,9 +110,9 @@ func (s *Service) record(ctx context.Context, of *leased, p *pending, o *outcome
 		return err
 	}
 	again := o.repeatable() && p.delivery.Attempts < len(repeats)
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+	err = s.inTurn(ctx, func(ctx context.Context) error {
 		n, err := s.DB.Exec(ctx, "UPDATE webhooks SET slow = ?, log_bytes = log_bytes + ? WHERE id = ?", o.slow(), a.Bytes+p.body.Bytes, of.id)
-		if err != nil || n == 0 { // the hook is gone
+		if err != nil || n == 0 { // the hook was deleted
 			return err
 		}
 		a.ID = 0

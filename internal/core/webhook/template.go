@@ -15,7 +15,7 @@ var slot = pattern.New(`\{\{\s*([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)\s*\}\}`)
 // maxRendered is the largest body that a template makes.
 const maxRendered = maxBody
 
-// render puts values of a body into a template: {{a.b}} stands for the value at that path as JSON, a text without its quotes. Items of
+// render puts values of a body into a template: {{a.b}} is replaced by the value at that path as JSON, a text without its quotes. Items of
 // arrays have no path. The result is an error unless it is JSON.
 func render(template string, text []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -141,7 +141,7 @@ type (
 	// Updated says that a hook changed.
 	Updated struct{ change.Of[Hook] }
 
-	// Deleted says that a hook is gone.
+	// Deleted says that a hook was deleted.
 	Deleted struct{ change.Of[Hook] }
 )
 
@@ -176,6 +176,7 @@ type Deps struct {
 type Service struct {
 	Deps
 
+	gate     gate
 	detached slots
 	waiting  atomic.Int64  // calls of the first queue that workers wait for
 	stopping chan struct{} // is closed when the server stops
@@ -185,7 +186,7 @@ type Service struct {
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{Deps: d, stopping: make(chan struct{})}
+	return &Service{Deps: d, gate: newGate(), stopping: make(chan struct{})}
 }
 
 func read(at authz.Place) authz.Ability {
