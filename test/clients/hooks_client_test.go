@@ -383,7 +383,7 @@ func TestHooks_receiver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := http.DefaultClient.Do(q)
+		res, err := new(http.Client).Do(q)
 		if err != nil {
 			return false
 		}
