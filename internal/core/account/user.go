@@ -5,6 +5,7 @@ package account
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
@@ -32,7 +33,11 @@ func (s State) Barred() bool { return slices.Contains(barred, s) }
 
 // BarredSQL holds for users, by an alias of their table, who were shut out.
 func BarredSQL(alias string) string {
-	return alias + ".state IN ('" + string(Blocked) + "', '" + string(LDAPBlocked) + "', '" + string(Banned) + "')"
+	names := make([]string, len(barred))
+	for i, state := range barred {
+		names[i] = "'" + string(state) + "'"
+	}
+	return alias + ".state IN (" + strings.Join(names, ", ") + ")"
 }
 
 // Type tells people from the server's own accounts.

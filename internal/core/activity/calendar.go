@@ -12,7 +12,7 @@ import (
 // mostCounted is how many events a calendar counts, the newest first.
 const mostCounted = 5000
 
-// Calendar returns how many events of a user on each day since a time the actor may know of, by day in UTC. Days without one are not in it.
+// Calendar counts the events of a user since a time that the actor may know of, by day in UTC. Days without one are not in it.
 func (r *Recorder) Calendar(ctx context.Context, as authz.Actor, of authz.UserID, since time.Time) (map[time.Time]int, error) {
 	if err := r.policy.Require(ctx, as, authz.ReadEvents, authz.Subject{}); err != nil {
 		return nil, err
@@ -20,8 +20,7 @@ func (r *Recorder) Calendar(ctx context.Context, as authz.Actor, of authz.UserID
 	w := r.readable(as)
 	r.author(&w, as, of)
 	w.And("e.project_id IS NOT NULL AND e.created_at >= ?", db.At(since))
-	times, err := db.Select[db.Time](ctx, r.db, "SELECT e.created_at FROM events e LEFT JOIN notes en ON e.target_type = 'Note' AND en.id = e.target_id"+w.SQL()+
-		" ORDER BY e.id DESC LIMIT ?", append(w.Args(), mostCounted)...)
+	times, err := db.Select[db.Time](ctx, r.db, "SELECT e.created_at FROM "+withNotes+w.SQL()+" ORDER BY e.id DESC LIMIT ?", append(w.Args(), mostCounted)...)
 	if err != nil {
 		return nil, fmt.Errorf("calendar of a user: %w", err)
 	}

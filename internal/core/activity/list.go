@@ -106,13 +106,16 @@ type Wikis interface {
 	Load(ctx context.Context, ids []wiki.PageID) (map[wiki.PageID]*wiki.Page, error)
 }
 
+// withNotes are events with the comments that they are about, which readable asks for.
+const withNotes = "events e LEFT JOIN notes en ON e.target_type = 'Note' AND en.id = e.target_id"
+
 // from returns the columns of Event, and the tables that they are read from.
 func (r *Recorder) from() (columns, tables string) {
 	joins, each := r.kinds.Joins("en.noteable_type", "en.noteable_id", func(*noteable.Description) bool { return true })
 	numbered := slices.DeleteFunc(slices.Clone(each), func(j noteable.Join) bool { return !j.Numbered })
 	return `e.id, e.project_id, e.author_id, e.action, e.target_type, e.target_id, e.target_iid, e.payload, e.created_at,
 		CASE WHEN e.target_type = 'Note' THEN COALESCE(` + noteable.Columns(each, "title") + `, NULL) ELSE e.target_title END AS target_title,
-		COALESCE(` + noteable.Columns(numbered, "iid") + ", NULL) AS noteable_iid", "events e LEFT JOIN notes en ON e.target_type = 'Note' AND en.id = e.target_id" + joins
+		COALESCE(` + noteable.Columns(numbered, "iid") + ", NULL) AS noteable_iid", withNotes + joins
 }
 
 // List returns a page of events that the actor may know of, the newest first: events of things

@@ -159,7 +159,7 @@ func (s *Service) insert(ctx context.Context, tree authz.NamespaceID, h head, of
 const treeSQL = `COALESCE((SELECT a.ancestor_id FROM namespace_ancestors a JOIN namespaces t ON t.id = a.ancestor_id
 	WHERE a.namespace_id = ? AND t.parent_id IS NULL), 0)`
 
-// question is what a transaction asks once: which of some triggers, in one text, somebody listens to in a place.
+// question is what a transaction asks once: which of some triggers, in one text, a recipient listens to in a place.
 type question struct {
 	namespace authz.NamespaceID
 	project   project.ID
@@ -194,7 +194,7 @@ func (s *Service) wanted(ctx context.Context, h head, candidates []candidate) (w
 	return slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool { return !slices.Contains(found.triggers, c.trigger) }), found.tree, nil
 }
 
-// ask finds out which of some triggers somebody listens to.
+// ask finds out which of some triggers a recipient listens to.
 func (s *Service) ask(ctx context.Context, h head, triggers []payload.Trigger) (listeners, error) {
 	query, args := s.listening(h, triggers)
 	if query == "" {

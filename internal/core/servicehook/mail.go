@@ -34,7 +34,7 @@ type letter struct {
 	replyTo string
 }
 
-// mail writes to the recipients of an integration, each of which gets a mail of its own. Who has theirs is written down, so that another
+// mail writes to the recipients of an integration, each of which gets a mail of its own. Each that was sent is written down, so that another
 // attempt leaves them out.
 func (s *Service) mail(ctx context.Context, c *Call, at authz.NamespaceID, v kind.Values, e *kind.Event) error {
 	if s.Sender == nil {

@@ -201,7 +201,7 @@ func TestService_Test(t *testing.T) {
 	})
 }
 
-// A hook with a large log is deleted in pieces, none of which holds the writer for long. One that was changed meanwhile keeps its log.
+// A hook with a large log is deleted in pieces, so that no transaction keeps the writer for long. A hook that was changed meanwhile keeps its log.
 func TestService_Delete_log(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

@@ -160,7 +160,7 @@ func (k *Kind) Flag(trigger string) string {
 	return ""
 }
 
-// Flags are the flags each of which lets the kind be told of some events with a trigger of webhooks: those of issues can be incidents.
+// Flags are the flags, any of which has the kind notified of some events with a trigger of webhooks: those of issues can be incidents.
 func (k *Kind) Flags(trigger string) []string {
 	var out []string
 	if flag := k.Flag(trigger); flag != "" {
@@ -172,7 +172,7 @@ func (k *Kind) Flags(trigger string) []string {
 	return out
 }
 
-// For returns the event as a kind is told of it that has its own flag for incidents, which is on.
+// For returns the event as a kind gets it: as an incident where the kind has a flag for incidents, which is on.
 func (e *Event) For(k *Kind, flags *Flags) *Event {
 	if !e.Incident || e.Flag != issues || !k.Takes(incidents) || !flags.On(incidents) {
 		return e
