@@ -39,6 +39,7 @@ import (
 	"tenon/internal/core/hookevent"
 	"tenon/internal/core/idtoken"
 	"tenon/internal/core/integration"
+	"tenon/internal/core/integration/kind"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/jobtoken"
@@ -244,7 +245,7 @@ func New(d Deps, more ...Subject) (*Services, error) {
 // people builds accounts, keys and groups.
 func (s *Services) people(c *check, d Deps) {
 	s.Plans = planlimit.New(need(c, planlimit.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
-	s.Instance = setting.NewService(need(c, setting.Deps{Store: s.Settings, Policy: s.Policy, Bus: d.Bus}))
+	s.Instance = setting.NewService(need(c, setting.Deps{Store: s.Settings, Policy: s.Policy, Bus: d.Bus, Integrations: kind.Slugs()}))
 	s.Attributes = attribute.New(need(c, attribute.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now}))
 	s.Namespaces = namespace.New(need(c, namespace.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Attributes: s.Attributes, Limits: s.Limits, Now: d.Now, Log: d.Log,

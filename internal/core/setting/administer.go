@@ -19,6 +19,8 @@ type Deps struct {
 	Store  *Store
 	Policy *authz.Policy
 	Bus    *event.Bus
+
+	Integrations []string // slugs of the kinds of integrations, such as emails-on-push
 }
 
 // Service lets administrators read and change the settings.
@@ -95,6 +97,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 		}
 		if _, sent := values["local_markdown_version"]; !sent && assetsDiffer(old, &next) {
 			next.LocalMarkdownVersion = (next.LocalMarkdownVersion + 1) % mostMarkdownVersions
+		}
+		if !slices.Equal(next.AllowedIntegrations, old.AllowedIntegrations) && !next.knowsIntegrations(s.Integrations) {
+			return wrong("allowed_integrations", "contains unknown integration names")
 		}
 		return s.write(ctx, as, old, &next)
 	})

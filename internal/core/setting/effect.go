@@ -13,8 +13,21 @@ import (
 
 // AllowsIntegration reports whether integrations of a kind act, by its slug, such as emails-on-push. The settings name it emails_on_push.
 func (s *Settings) AllowsIntegration(slug string) bool {
-	return s.AllowAllIntegrations || slices.Contains(s.AllowedIntegrations, strings.ReplaceAll(slug, "-", "_"))
+	return s.AllowAllIntegrations || slices.Contains(s.AllowedIntegrations, integrationName(slug))
 }
+
+// knowsIntegrations reports whether the allowed integrations are all among those with some slugs.
+func (s *Settings) knowsIntegrations(slugs []string) bool {
+	for _, name := range s.AllowedIntegrations {
+		if !slices.ContainsFunc(slugs, func(slug string) bool { return integrationName(slug) == name }) {
+			return false
+		}
+	}
+	return true
+}
+
+// integrationName is how the settings name a kind of integrations.
+func integrationName(slug string) string { return strings.ReplaceAll(slug, "-", "_") }
 
 // Branch returns the name a new repository's first branch gets.
 func (s *Settings) Branch() string {

@@ -96,6 +96,8 @@ func TestSettings_refused(t *testing.T) {
 			"restricted_visibility_levels=private":                    `{"message":{"default_group_visibility":["cannot be set to a restricted visibility level"],"default_project_visibility":["cannot be set to a restricted visibility level"],"default_snippet_visibility":["cannot be set to a restricted visibility level"]}}`,
 			"restricted_visibility_levels=secret":                     `{"message":{"restricted_visibility_levels":["'secret' is not a valid visibility level"]}}`,
 			"import_sources=moon":                                     `{"message":{"import_sources":["'moon' is not a import source"]}}`,
+			"allowed_integrations[]=jira&allowed_integrations[]=moon": `{"message":{"allowed_integrations":["contains unknown integration names"]}}`,
+			"allowed_integrations[]=emails-on-push":                   `{"message":{"allowed_integrations":["contains unknown integration names"]}}`,
 			"commit_email_hostname=a@b":                               `{"message":{"commit_email_hostname":["is invalid"]}}`,
 			"commit_email_hostname=a%0Ab":                             `{"message":{"commit_email_hostname":["is invalid"]}}`,
 			"default_branch_name=../main":                             `{"message":{"default_branch_name":["is not a valid branch name"]}}`,
@@ -143,6 +145,9 @@ func TestSettings_refused(t *testing.T) {
 			if a, b := before[name], after[name]; !equalJSON(a, b) {
 				t.Errorf("a refused change left %s at %v, it was %v", name, b, a)
 			}
+		}
+		if w, body := p.call(adminToken, "PUT", settingsPath, "allowed_integrations[]=jira&allowed_integrations[]=emails_on_push"); w.Code != 200 {
+			t.Errorf("integrations that are there: %d %s", w.Code, body)
 		}
 	})
 }

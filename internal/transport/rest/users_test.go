@@ -24,6 +24,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/gpgkey"
+	"tenon/internal/core/integration/kind"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
@@ -79,7 +80,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 		Services: &core.Services{Accounts: accounts, Tokens: tokens, Namespaces: places, Policy: policy, Settings: settings, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "tenon.example")}, Now: clock,
 	}
 	p.Attributes = attributes
-	p.Instance = setting.NewService(setting.Deps{Store: settings, Policy: policy, Bus: bus})
+	p.Instance = setting.NewService(setting.Deps{Store: settings, Policy: policy, Bus: bus, Integrations: kind.Slugs()})
 	p.Keys = sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
 	p.Todos = todo.New(todo.Deps{
 		DB: d, Policy: policy, Now: clock, Kinds: noteable.Collect(

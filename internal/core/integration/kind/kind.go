@@ -149,6 +149,15 @@ func Find(slug string) *Kind {
 	return nil
 }
 
+// Slugs are the slugs of all kinds.
+func Slugs() []string {
+	var out []string
+	for _, k := range All() {
+		out = append(out, k.Slug)
+	}
+	return out
+}
+
 // Flag is the flag that lets the kind be told of events with a trigger of webhooks, "" where it is never told.
 func (k *Kind) Flag(trigger string) string {
 	switch {
