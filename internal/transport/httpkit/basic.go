@@ -9,7 +9,7 @@ import (
 )
 
 // Git judges the user and password of HTTP Basic, as git and programs beside it send them. Who
-// failed too often gets no password looked at any more. The actor has the address also where
+// failed too often gets no password looked at any more. The actor has address and chain also where
 // there is an error.
 func (s *SignOn) Git(r *http.Request, user, password string) (authz.Actor, token.GitAccess, error) {
 	from, judge := Address(r), s.Tokens.AuthenticateGit
@@ -22,7 +22,7 @@ func (s *SignOn) Git(r *http.Request, user, password string) (authz.Actor, token
 	if !job {
 		as, access, err = judge(r.Context(), user, password, from)
 	}
-	as.Address = from
+	as.Address, as.Chain = from, Chain(r)
 	if errs.Is(err, errs.Unauthorized) {
 		if banned {
 			return as, access, s.Limits.RefuseGit()
