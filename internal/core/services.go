@@ -483,7 +483,7 @@ func (s *Services) reactions(c *check, d Deps) {
 func (s *Services) connect(c *check) {
 	connect(c, s.Namespaces, namespace.Above{Accounts: s.Accounts})
 	connect(c, s.Accounts, account.Above{Executors: parts[account.Executor](s)})
-	connect(c, s.Projects, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads})
+	connect(c, s.Projects, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads, Emptiers: parts[project.Emptier](s)})
 	connect(c, s.Protections, protection.Above{Collaborators: s.MergeRequests})
 	connect(c, s.Repos, repo.Above{MergeRequests: s.MergeRequests})
 	connect(c, s.References, reference.Above{Finders: parts[reference.Finder](s)})

@@ -3,6 +3,7 @@ package coretest
 import (
 	"context"
 
+	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -26,6 +27,9 @@ func Above(a project.Above) project.Above {
 	if a.Uploads == nil {
 		a.Uploads = uploads{}
 	}
+	if a.Emptiers == nil {
+		a.Emptiers = []project.Emptier{none}
+	}
 	return a
 }
 
@@ -42,6 +46,8 @@ func (nothing) SetHead(context.Context, *project.Project, string) error { return
 func (nothing) AttachedSizes(context.Context, []project.ID) (map[project.ID]project.AttachedSizes, error) {
 	return nil, nil
 }
+
+func (nothing) Empty(context.Context, authz.NamespaceID) error { return nil }
 
 type large struct{}
 

@@ -142,6 +142,9 @@ func (s *Service) Purge(ctx context.Context, args Purge) error {
 	if err := s.above.Repositories.Remove(ctx, p); err != nil {
 		return fmt.Errorf("remove repository: %w", err)
 	}
+	if err := s.emptyPlace(ctx, p.NamespaceID); err != nil {
+		return err
+	}
 	tables, err := s.DB.Dependents(ctx, table)
 	if err != nil {
 		return err
@@ -163,6 +166,16 @@ func (s *Service) Purge(ctx context.Context, args Purge) error {
 		}
 		return s.Namespaces.Uproot(ctx, p.NamespaceID)
 	})
+}
+
+// emptyPlace deletes what others keep of a group or project, in pieces.
+func (s *Service) emptyPlace(ctx context.Context, of namespace.ID) error {
+	for _, e := range s.above.Emptiers {
+		if err := e.Empty(ctx, of); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // purgePiece is how many rows of one table a transaction deletes.
@@ -261,6 +274,12 @@ func (s *Service) purgeGroup(ctx context.Context, args PurgeGroup) error {
 		return err
 	}
 	for _, id := range groups {
+		if err := s.whileMarked(ctx, args, func(context.Context) error { return nil }); err != nil {
+			return err
+		}
+		if err := s.emptyPlace(ctx, id); err != nil {
+			return err
+		}
 		if err := s.whileMarked(ctx, args, func(ctx context.Context) error { return s.Namespaces.Remove(ctx, by, id) }); err != nil {
 			return err
 		}

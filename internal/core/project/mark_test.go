@@ -149,7 +149,15 @@ func (onRemove) Create(context.Context, *project.Project, project.CreateOptions)
 
 func (r onRemove) Remove(_ context.Context, p *project.Project) error { return r(p) }
 
-// A user restores a group while it is being deleted: what is left stays.
+// emptied has the namespaces that were emptied.
+type emptied []authz.NamespaceID
+
+func (e *emptied) Empty(_ context.Context, of authz.NamespaceID) error {
+	*e = append(*e, of)
+	return nil
+}
+
+// A user restores a group while it is being deleted: what is left stays, with what others keep of the group.
 func TestService_PurgeGroup_restored_meanwhile(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {
@@ -159,13 +167,17 @@ func TestService_PurgeGroup_restored_meanwhile(t *testing.T) {
 		if err := f.MarkGroup(ctx, ann, "team"); err != nil {
 			t.Fatal(err)
 		}
+		var places emptied
 		f.Connect(coretest.Above(project.Above{Repositories: onRemove(func(*project.Project) error {
 			_, err := f.spaces.Restore(ctx, ann, fmt.Sprint(g.ID))
 			return err
-		})}))
+		}), Emptiers: []project.Emptier{&places}}))
 		purge := project.PurgeGroup{GroupID: g.ID, Marked: true}
 		if err := f.PurgeGroup(ctx, purge); err != nil {
 			t.Fatal(err)
+		}
+		if !slices.Equal(places, emptied{first.NamespaceID}) {
+			t.Errorf("emptied: %v, want %d alone", places, first.NamespaceID)
 		}
 		_, err := f.FindByID(ctx, ann, first.ID)
 		wantError(t, err, errs.NotFound, "Project not found")
@@ -176,7 +188,7 @@ func TestService_PurgeGroup_restored_meanwhile(t *testing.T) {
 		wantError(t, err, errs.Invalid, "Group has not been marked for deletion")
 
 		// Marked again, it goes.
-		f.Connect(coretest.Above(project.Above{Repositories: onRemove(func(*project.Project) error { return nil })}))
+		f.Connect(coretest.Above(project.Above{Repositories: onRemove(func(*project.Project) error { return nil }), Emptiers: []project.Emptier{&places}}))
 		if err := f.MarkGroup(ctx, ann, "team"); err != nil {
 			t.Fatal(err)
 		}
@@ -187,6 +199,9 @@ func TestService_PurgeGroup_restored_meanwhile(t *testing.T) {
 		}
 		_, err = f.spaces.FindByID(ctx, f.admin, g.ID)
 		wantError(t, err, errs.NotFound, "Group not found")
+		if !slices.Equal(places, emptied{first.NamespaceID, second.NamespaceID, g.ID}) {
+			t.Errorf("emptied: %v", places)
+		}
 	})
 }
 

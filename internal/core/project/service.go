@@ -78,6 +78,13 @@ type Above struct {
 	LargeFiles   LargeFiles
 	Attached     Attached
 	Uploads      Uploads
+	Emptiers     []Emptier
+}
+
+// Emptier deletes what a group or project that is being deleted has much of, in transactions of a bounded size. What is left goes
+// with the group or project, in one. The package webhook implements it.
+type Emptier interface {
+	Empty(ctx context.Context, of authz.NamespaceID) error
 }
 
 // Connect gives the service what is above it, once and before the first use.

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/job"
+	"tenon/internal/core/authz"
 )
 
 const (
@@ -194,6 +195,35 @@ func (s *Service) deleteLog(ctx context.Context, id ID) error {
 		}
 		after = cut.last
 	}
+}
+
+// Empty is part of project.Emptier: it deletes what the hooks of a group or project wait for, and their logs, in pieces.
+func (s *Service) Empty(ctx context.Context, of authz.NamespaceID) error {
+	hooks, err := db.Select[ID](ctx, s.DB, "SELECT h.id FROM webhooks h WHERE h.namespace_id = ? ORDER BY h.id", of)
+	if err != nil {
+		return fmt.Errorf("hooks of a place: %w", err)
+	}
+	for _, id := range hooks {
+		for cut := int64(piece); cut == piece; {
+			if cut, err = s.deleteDeliveries(ctx, id); err != nil {
+				return fmt.Errorf("delete deliveries: %w", err)
+			}
+		}
+		if err := s.deleteLog(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteDeliveries deletes a piece of what a hook waits for.
+func (s *Service) deleteDeliveries(ctx context.Context, id ID) (cut int64, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context) (err error) {
+		cut, err = s.DB.Exec(ctx, `DELETE FROM webhook_deliveries WHERE id IN
+			(SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = ? ORDER BY d.due_at, d.id LIMIT ?)`, id, piece)
+		return err
+	})
+	return cut, err
 }
 
 // deleteUnnamed deletes those of some bodies that no delivery and no attempt names.

@@ -201,6 +201,22 @@ func TestService_Test(t *testing.T) {
 	})
 }
 
+// log copies the attempts of the first hook, and their bodies, so many times.
+func (w *world) log(many int) {
+	w.T.Helper()
+	bodies := "place_id, maker_id, chain, event, at, content, size, bytes, created_at"
+	attempts := "idempotency_key, url, request_headers, status, response_headers, response_body, duration, bytes, created_at"
+	for _, query := range []string{
+		"INSERT INTO webhook_bodies (" + bodies + ") WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT " + bodies + " FROM n, webhook_bodies b WHERE b.id = 1",
+		"INSERT INTO webhook_attempts (webhook_id, body_id, " + attempts + ") SELECT t.webhook_id, b.id, " + "t." + strings.ReplaceAll(attempts, ", ", ", t.") +
+			" FROM webhook_bodies b, webhook_attempts t WHERE t.webhook_id = 1 AND b.id <> 1 AND b.id <= ? + 1",
+	} {
+		if _, err := w.DB.Exec(w.T.Context(), query, many); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+}
+
 // A hook with a large log is deleted in pieces, so that no transaction keeps the writer for long. A hook that was changed meanwhile keeps its log.
 func TestService_Delete_log(t *testing.T) {
 	t.Parallel()
@@ -214,17 +230,7 @@ func TestService_Delete_log(t *testing.T) {
 		w.work()
 		const many = 1000
 		ctx := t.Context()
-		bodies := "place_id, maker_id, chain, event, at, content, size, bytes, created_at"
-		attempts := "idempotency_key, url, request_headers, status, response_headers, response_body, duration, bytes, created_at"
-		for _, query := range []string{
-			"INSERT INTO webhook_bodies (" + bodies + ") WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT " + bodies + " FROM n, webhook_bodies b WHERE b.id = 1",
-			"INSERT INTO webhook_attempts (webhook_id, body_id, " + attempts + ") SELECT t.webhook_id, b.id, " + "t." + strings.ReplaceAll(attempts, ", ", ", t.") +
-				" FROM webhook_bodies b, webhook_attempts t WHERE t.webhook_id = 1 AND b.id <> 1 AND b.id <= ? + 1",
-		} {
-			if _, err := d.Exec(ctx, query, many); err != nil {
-				t.Fatal(err)
-			}
-		}
+		w.log(many)
 		count := func(table, cond string, args ...any) int {
 			n, err := db.Get[int](ctx, d, "SELECT COUNT(*) FROM "+table+" WHERE "+cond, args...)
 			if err != nil {
