@@ -80,6 +80,8 @@ func hookEvents(t *testing.T, database string) {
 	drain()
 	small := slices.Clone(h.received)
 	s.furnishHookEvents(t, bob, drain)
+	s.placeEvents(drain)
+	checkPlaceEvents(t, h.received)
 	if database == "" {
 		compareGolden(t, "../../docs/events.md", eventsText(h.received))
 	}
