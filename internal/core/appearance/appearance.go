@@ -175,8 +175,8 @@ func (s *Service) Find(ctx context.Context, as authz.Actor) (*Appearance, error)
 type Updated struct{ change.Of[Appearance] }
 
 // Audit is what the audit trail records of it.
-func (Updated) Audit() (event, message string) {
-	return "appearance_updated", "Updated the appearance of the instance"
+func (Updated) Audit() []change.Entry {
+	return change.Record("appearance_updated", "Updated the appearance of the instance")
 }
 
 // Update changes the appearance.

@@ -21,20 +21,14 @@ type values struct {
 
 // changedTo is the entry of an attribute that changed.
 func changedTo(f change.Fact, v values) Entry {
-	message := "Changed " + v.label
-	if v.secret {
-		return entry(f, v.event, message).with("change", v.label)
+	of := change.RecordValue(v.event, v.label, v.from, v.to)
+	switch {
+	case v.secret:
+		of = change.Record(v.event, "Changed "+v.label, "change", v.label)[0]
+	case v.message != "":
+		of.Message = v.message
 	}
-	from, to := text(v.from), text(v.to)
-	if from != "" {
-		message += " from " + from
-	}
-	if v.message != "" {
-		message = v.message
-	} else {
-		message += " to " + to
-	}
-	return entry(f, v.event, message).with("change", v.label, "from", from, "to", to)
+	return entry(f, of)
 }
 
 // settings calls fn with the fields of two structs that differ, by their names in JSON.
@@ -42,7 +36,7 @@ func settings[T any](was, is T, fn func(v values)) {
 	a, b := reflect.ValueOf(was), reflect.ValueOf(is)
 	for i := range a.NumField() {
 		name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
-		if from, to := a.Field(i).Interface(), b.Field(i).Interface(); name != "" && text(from) != text(to) {
+		if from, to := a.Field(i).Interface(), b.Field(i).Interface(); name != "" && change.Text(from) != change.Text(to) {
 			fn(values{event: name, label: name, from: from, to: to})
 		}
 	}
@@ -105,13 +99,13 @@ func projectUpdated(e project.Updated) []Entry {
 			add(values{event: name, label: name, from: e.Before.FullName, to: e.Row().FullName})
 		case name == "topics":
 			v.from, v.to = strings.Join(e.Before.Topics(), ","), strings.Join(e.Row().Topics(), ",")
-			v.message = "topics changed to: '" + text(v.to) + "'"
+			v.message = "topics changed to: '{to}'"
 			add(v)
 		case name == "default_branch":
-			v.message = "Default branch changed from " + text(v.from) + " to " + text(v.to)
+			v.message = "Default branch changed from {from} to {to}"
 			add(v)
 		case name == "merge_method":
-			v.message = "Changed merge method to " + text(v.to)
+			v.message = "Changed merge method to {to}"
 			add(v)
 		case name == "settings":
 			settings(e.Before.Settings(), e.Row().Settings(), add)

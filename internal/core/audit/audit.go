@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 )
 
 // Types of the entities that events are about. What happens to the instance is an event of the user who did it.
@@ -72,7 +73,7 @@ func (s *Service) record(ctx context.Context, e Entry) error {
 	details := map[string]any{"custom_message": e.Message}
 	for k, v := range e.Details {
 		if details[k] = v; k == "from" || k == "to" {
-			details[k] = text(v)
+			details[k] = change.Text(v)
 		}
 	}
 	var path any = e.EntityPath

@@ -55,7 +55,9 @@ type entry struct {
 // kept is an event that says itself what is recorded of it.
 type kept struct{ change.Of[securefile.File] }
 
-func (kept) Audit() (event, message string) { return "{kind}_file_kept", "Kept {title} of {place}" }
+func (kept) Audit() []change.Entry {
+	return change.Record("{kind}_file_kept", "Kept {title} of {place}")
+}
 
 // TestRecorder publishes each event that the recorder reacts to, and compares what it records.
 func TestRecorder(t *testing.T) {

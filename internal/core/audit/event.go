@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
+	"tenon/internal/core/change"
 )
 
 // ID identifies an audit event.
@@ -60,7 +61,7 @@ func (e *Event) View() (View, error) {
 	}
 	for _, name := range []string{"from", "to"} {
 		if value, ok := details[name]; ok {
-			details[name] = text(value)
+			details[name] = change.Text(value)
 		}
 	}
 	for name, value := range map[string]any{

@@ -3,6 +3,7 @@ package audit
 import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
@@ -62,12 +63,7 @@ func (t table) people() {
 
 // settingChanged has no values of a setting that is secret.
 func settingChanged(e setting.Changed) Entry {
-	message := "Changed " + e.Name
-	if from := text(e.From); from != "" {
-		message += " from " + from
-	}
-	out := in(e.Stamp, authz.Place{}).with("change", e.Name, "from", e.From, "to", e.To)
-	out.Event, out.Message = "application_setting_updated", message+" to "+text(e.To)
+	out := entry(change.Fact{Stamp: e.Stamp}, change.RecordValue("application_setting_updated", e.Name, e.From, e.To))
 	return out.target("ApplicationSetting", 1, e.Name)
 }
 
@@ -121,9 +117,8 @@ func stateChanged(e account.UserStateChanged, out *Entry) {
 	*out = out.with("change", "state", "from", e.Before.State, "to", e.Row().State)
 }
 
-// groups is about groups, and the members of groups and projects.
+// groups is about groups.
 func (t table) groups() {
-	record[namespace.GroupCreated](t, "group_created", "Added group")
 	record(t, "", "", func(e namespace.GroupMarked, out *Entry) {
 		out.EntityPath = e.Before.FullPath
 		out.Event, out.Message, out.TargetDetails = "group_deletion_marked", "Group marked for deletion", e.Before.Name
@@ -131,53 +126,5 @@ func (t table) groups() {
 			out.Event, out.Message, out.TargetDetails = "group_restored", "Group restored", e.Row().Name
 		}
 	})
-	record(t, "group_archived", "Group archived", func(e namespace.GroupArchived, out *Entry) {
-		if e.Undone {
-			out.Event, out.Message = "group_unarchived", "Group unarchived"
-		}
-	})
 	many(t, groupUpdated)
-	record[namespace.GroupDeleted](t, "group_destroyed", "Group destroyed")
-	record(t, "group_transferred", "", func(e namespace.GroupTransferred, out *Entry) {
-		out.Message = "Changed parent group: " + e.Before.FullPath + " is " + e.Row().FullPath
-		*out = out.with("change", "parent", "from", e.Before.FullPath, "to", e.Row().FullPath)
-	})
-	record(t, "member_created", "Membership created", func(e namespace.MemberAdded, out *Entry) {
-		*out = member(&e.User, *out).with("add", "user_access", "as", e.Row().Level.Name(), "member_id", e.Row().ID)
-	})
-	record(t, "member_updated", "Membership updated", func(e namespace.MemberChanged, out *Entry) {
-		to := e.Row().Level.Name()
-		*out = member(&e.User, *out).with("change", "access_level", "from", e.Before.Level.Name(), "to", to, "as", to,
-			"expiry_from", e.Before.ExpiresOn, "expiry_to", e.Row().ExpiresOn, "member_id", e.Row().ID)
-	})
-	record(t, "member_destroyed", "Membership destroyed", func(e namespace.MemberRemoved, out *Entry) {
-		*out = member(&e.User, *out).with("remove", "user_access", "member_id", e.Row().ID)
-	})
-	record(t, "access_request_denied", "Access request denied", func(e namespace.AccessDenied, out *Entry) {
-		if e.By.UserID == e.UserID {
-			out.Event, out.Message = "access_request_withdrawn", "Access request withdrawn"
-		}
-	})
-	record(t, "member_invited", "Membership offered", func(e namespace.Invited, out *Entry) {
-		*out = out.with("add", "user_access", "as", e.Level.Name())
-	})
-	record[namespace.InvitationRemoved](t, "member_invitation_removed", "Invitation taken back")
-	record(t, "project_group_link_created", "Added project group link", func(e namespace.GroupShared, out *Entry) {
-		if e.Place.Group {
-			out.Event, out.Message = "group_share_with_group_link_created", "Invited "+e.GroupName+" to the group "+e.Place.Name
-		}
-		*out = out.with("add", "group_access", "as", e.Level.Name(), "invite_expiry", e.Expiry)
-	})
-	record(t, "project_group_link_deleted", "Removed project group link", func(e namespace.GroupUnshared, out *Entry) {
-		if e.Place.Group {
-			out.Event, out.Message = "group_share_with_group_link_removed", "Removed "+e.GroupName+" from the group "+e.Place.Name
-		}
-		*out = out.with("remove", "group_access")
-	})
-}
-
-// member names the user of a membership.
-func member(u *namespace.MemberUser, e Entry) Entry {
-	e.TargetDetails = u.Name
-	return e
 }

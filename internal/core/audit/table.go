@@ -2,10 +2,7 @@ package audit
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -20,25 +17,28 @@ type table struct {
 	b *event.Bus
 }
 
-// Subscribe registers all that is recorded.
+// Subscribe registers all that is recorded: what events say themselves, and entries about users, runners and
+// places under their former paths.
 func (s *Service) Subscribe(b *event.Bus) {
 	t := table{s, b}
 	t.people()
 	t.groups()
 	t.projects()
-	t.rules()
-	t.ci()
-	one(t, func(e change.Audited) Entry {
-		event, message := e.Audit()
-		return entry(e.Changed(), event, message)
+	t.runners()
+	many(t, func(e change.Audited) []Entry {
+		var out []Entry
+		f := e.Changed()
+		for _, said := range e.Audit() {
+			out = append(out, entry(f, said))
+		}
+		return out
 	})
 }
 
-// record has one entry recorded of each event of a type, about its subject in its place. Event and message are
-// those of [change.Audited].
+// record has one entry recorded of each event of a type, about its subject in its place.
 func record[E change.Event](t table, event, message string, more ...func(e E, out *Entry)) {
 	one(t, func(e E) Entry {
-		out := entry(e.Changed(), event, message)
+		out := entry(e.Changed(), change.Entry{Event: event, Message: message})
 		for _, add := range more {
 			add(e, &out)
 		}
@@ -47,13 +47,17 @@ func record[E change.Event](t table, event, message string, more ...func(e E, ou
 }
 
 // entry is what is recorded of a subject in its place.
-func entry(f change.Fact, event, message string) Entry {
-	out := in(f.Stamp, f.Place)
+func entry(f change.Fact, of change.Entry) Entry {
+	out := in(f.Stamp, f.Place).with(of.Details...)
 	s := f.Subject
 	kind := strings.ToLower(kindOf(f.Place))
-	words := strings.NewReplacer("{kind}", kind, "{scope}", either(f.Place.IsProject(), "", kind+"_"), "{title}", s.Title, "{id}", strconv.FormatInt(s.ID, 10), "{place}", f.Place.Name)
-	out.Event, out.Message = words.Replace(event), words.Replace(message)
+	words := strings.NewReplacer("{kind}", kind, "{scope}", either(f.Place.IsProject(), "", kind+"_"), "{title}", s.Title, "{id}", strconv.FormatInt(s.ID, 10),
+		"{place}", f.Place.Name, "{from}", change.Text(out.Details["from"]), "{to}", change.Text(out.Details["to"]))
+	out.Event, out.Message = words.Replace(of.Event), words.Replace(of.Message)
 	out.TargetType, out.TargetID, out.TargetDetails = s.Type, s.ID, s.Title
+	if of.Target != nil {
+		out.TargetDetails = *of.Target
+	}
 	return out
 }
 
@@ -74,40 +78,6 @@ func kindOf(p authz.Place) string {
 		return Group
 	}
 	return Project
-}
-
-// updates has an entry recorded of each column that an event has changed, of those that have names in words.
-func updates[E change.Event](t table, event string, names ...[2]string) {
-	many(t, func(e E) []Entry { return changed(e.Changed(), event, names) })
-}
-
-// changed has an entry for each column that has changed, of those that have names in words.
-func changed(f change.Fact, event string, names [][2]string) []Entry {
-	var out []Entry
-	columns := f.Changes()
-	for _, name := range names {
-		if v, ok := columns[name[0]]; ok {
-			out = append(out, changedTo(f, values{event: event, label: name[1], from: v.Before, to: v.After}))
-		}
-	}
-	return out
-}
-
-// text is a value in words; nil is "", lists and objects are JSON.
-func text(value any) string {
-	v := reflect.ValueOf(value)
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	if !v.IsValid() {
-		return ""
-	}
-	if kind := v.Kind(); kind == reflect.Slice || kind == reflect.Map || kind == reflect.Struct {
-		if out, err := json.Marshal(v.Interface()); err == nil {
-			return string(out)
-		}
-	}
-	return fmt.Sprint(v.Interface())
 }
 
 // one has an entry recorded of each event of a type, none where it is of no event.
@@ -148,11 +118,6 @@ func (e Entry) with(details ...any) Entry {
 		e.Details[details[i].(string)] = details[i+1]
 	}
 	return e
-}
-
-// detail adds the same details to each entry.
-func detail[E event.Event](details ...any) func(e E, out *Entry) {
-	return func(_ E, out *Entry) { *out = out.with(details...) }
 }
 
 // either is one of two texts.

@@ -195,18 +195,18 @@ type (
 )
 
 // Audit is what the audit trail records of it.
-func (Created) Audit() (event, message string) {
-	return "broadcast_message_created", "Created broadcast message {title}"
+func (Created) Audit() []change.Entry {
+	return change.Record("broadcast_message_created", "Created broadcast message {title}")
 }
 
 // Audit is what the audit trail records of it.
-func (Updated) Audit() (event, message string) {
-	return "broadcast_message_updated", "Updated broadcast message {title}"
+func (Updated) Audit() []change.Entry {
+	return change.Record("broadcast_message_updated", "Updated broadcast message {title}")
 }
 
 // Audit is what the audit trail records of it.
-func (Deleted) Audit() (event, message string) {
-	return "broadcast_message_deleted", "Deleted broadcast message {title}"
+func (Deleted) Audit() []change.Entry {
+	return change.Record("broadcast_message_deleted", "Deleted broadcast message {title}")
 }
 
 // Create adds a message. It is shown from now on for an hour where the call does not say otherwise.

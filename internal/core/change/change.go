@@ -34,16 +34,6 @@ type Event interface {
 	Changed() Fact
 }
 
-// Audited is an event that says itself what the audit trail records of it.
-type Audited interface {
-	Event
-
-	// Audit returns the name of the entry and its message. In both, {kind} is the kind of the place,
-	// {title} the title of the subject, {id} its id, {place} the name of the place, and {scope} "group_" or
-	// "instance_" in a group and in the instance.
-	Audit() (event, message string)
-}
-
 // Acted is an event that says itself what the activity of its place shows of it.
 type Acted interface {
 	Event

@@ -50,6 +50,11 @@ var (
 // ResourceGroupChanged is published when a resource group got another process mode.
 type ResourceGroupChanged struct{ change.Of[ResourceGroup] }
 
+// Audit is what the audit trail records of it.
+func (e ResourceGroupChanged) Audit() []change.Entry {
+	return change.RecordColumns(e.Changed(), "ci_resource_group_updated", [2]string{"process_mode", "process mode"})
+}
+
 var resourceColumns = db.Columns[ResourceGroup]("g")
 
 // ResourceGroups lists the resource groups of a project by id. It requires ReadResourceGroups.

@@ -108,18 +108,18 @@ type (
 )
 
 // Audit is what the audit trail records of it.
-func (e Created) Audit() (event, message string) {
-	return "feature_created", "Set feature {title}: " + e.After.words()
+func (e Created) Audit() []change.Entry {
+	return change.Record("feature_created", "Set feature {title}: "+e.After.words())
 }
 
 // Audit is what the audit trail records of it.
-func (e Updated) Audit() (event, message string) {
-	return "feature_updated", "Set feature {title}: " + e.After.words()
+func (e Updated) Audit() []change.Entry {
+	return change.Record("feature_updated", "Set feature {title}: "+e.After.words())
 }
 
 // Audit is what the audit trail records of it.
-func (Deleted) Audit() (event, message string) {
-	return "feature_deleted", "Deleted the gates of feature {title}"
+func (Deleted) Audit() []change.Entry {
+	return change.Record("feature_deleted", "Deleted the gates of feature {title}")
 }
 
 // words are the gates in words.

@@ -60,18 +60,18 @@ type (
 )
 
 // Audit is what the audit trail records of it.
-func (Created) Audit() (event, message string) {
-	return "integration_created", "Created integration {title}"
+func (Created) Audit() []change.Entry {
+	return change.Record("integration_created", "Created integration {title}")
 }
 
 // Audit is what the audit trail records of it.
-func (Updated) Audit() (event, message string) {
-	return "integration_updated", "Updated integration {title}"
+func (Updated) Audit() []change.Entry {
+	return change.Record("integration_updated", "Updated integration {title}")
 }
 
 // Audit is what the audit trail records of it.
-func (Disabled) Audit() (event, message string) {
-	return "integration_disabled", "Disabled integration {title}"
+func (Disabled) Audit() []change.Entry {
+	return change.Record("integration_disabled", "Disabled integration {title}")
 }
 
 // Deps is what a Service is made of.

@@ -61,6 +61,11 @@ type Merged struct {
 	ClosesIssues []ClosedIssue
 }
 
+// Audit is what the audit trail records of it.
+func (Merged) Audit() []change.Entry {
+	return change.Record("merge_request_merged", "Merge request merged")
+}
+
 // AutoMergeEnabled is published when a request was set to merge once its pipeline succeeds, or
 // was added to a merge train.
 type AutoMergeEnabled struct {

@@ -98,8 +98,8 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, name string) (*Plan,
 type Updated struct{ change.Of[Plan] }
 
 // Audit is what the audit trail records of it.
-func (Updated) Audit() (event, message string) {
-	return "plan_limits_updated", "Updated the limits of plan {title}"
+func (Updated) Audit() []change.Entry {
+	return change.Record("plan_limits_updated", "Updated the limits of plan {title}")
 }
 
 // Update sets limits of a plan, one of Names, by their names. What there is already stays where a limit falls below it.

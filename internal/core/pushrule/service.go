@@ -35,11 +35,29 @@ func New(d Deps) *Service {
 // Created is published when a rule is made.
 type Created struct{ change.Of[Rule] }
 
+// Audit is what the audit trail records of it.
+func (e Created) Audit() []change.Entry { return terms(e.Of, "push_rule_created", "Added push rule") }
+
 // Updated is published when a rule changes.
 type Updated struct{ change.Of[Rule] }
 
+// Audit is what the audit trail records of it.
+func (e Updated) Audit() []change.Entry { return terms(e.Of, "push_rule_updated", "Changed push rule") }
+
 // Deleted is published when a rule is taken away.
 type Deleted struct{ change.Of[Rule] }
+
+// Audit is what the audit trail records of it.
+func (e Deleted) Audit() []change.Entry { return terms(e.Of, "push_rule_removed", "Removed push rule") }
+
+// terms is an entry with what a rule asks for.
+func terms(e change.Of[Rule], event, message string) []change.Entry {
+	var details []any
+	for name, value := range change.Attributes(&e.Row().Terms) {
+		details = append(details, name, value)
+	}
+	return change.RecordTarget(e.Place.Name, event, message, details...)
+}
 
 func (s *Service) mayRead(ctx context.Context, as authz.Actor, at authz.Place) error {
 	return s.Policy.Require(ctx, as, at.Ability(authz.ReadPushRule, authz.ReadGroupPushRule), at.Subject)

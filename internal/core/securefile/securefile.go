@@ -66,8 +66,18 @@ const (
 // Created is published when a project has a new file.
 type Created struct{ change.Of[File] }
 
+// Audit is what the audit trail records of it.
+func (Created) Audit() []change.Entry {
+	return change.Record("ci_secure_file_created", "Added secure file")
+}
+
 // Deleted is published when a file is gone.
 type Deleted struct{ change.Of[File] }
+
+// Audit is what the audit trail records of it.
+func (Deleted) Audit() []change.Entry {
+	return change.Record("ci_secure_file_deleted", "Removed secure file")
+}
 
 // Deps is what a Service is made of.
 type Deps struct {

@@ -59,11 +59,26 @@ const (
 // Created is published when a project has a new trigger.
 type Created struct{ change.Of[Trigger] }
 
+// Audit is what the audit trail records of it.
+func (Created) Audit() []change.Entry {
+	return change.Record("ci_pipeline_trigger_created", "Created pipeline trigger token")
+}
+
 // Updated is published when a trigger got another description.
 type Updated struct{ change.Of[Trigger] }
 
+// Audit is what the audit trail records of it.
+func (Updated) Audit() []change.Entry {
+	return change.Record("ci_pipeline_trigger_updated", "Updated pipeline trigger token")
+}
+
 // Deleted is published when a trigger is gone.
 type Deleted struct{ change.Of[Trigger] }
+
+// Audit is what the audit trail records of it.
+func (Deleted) Audit() []change.Entry {
+	return change.Record("ci_pipeline_trigger_deleted", "Deleted pipeline trigger token")
+}
 
 // Deps is what a Service is made of.
 type Deps struct {

@@ -74,6 +74,11 @@ func (c *Content) Headers() map[string]string {
 // Deleted says that a file was deleted.
 type Deleted struct{ change.Of[Upload] }
 
+// Audit is what the audit trail records of it.
+func (Deleted) Audit() []change.Entry {
+	return change.RecordTarget("", "upload_deleted", "Deleted the uploaded file {title}")
+}
+
 // Deps are what the service is built on.
 type Deps struct {
 	DB       *db.DB

@@ -146,13 +146,15 @@ type (
 )
 
 // Audit is what the audit trail records of it.
-func (Created) Audit() (event, message string) { return "webhook_created", "Created {kind} hook" }
+func (Created) Audit() []change.Entry { return change.Record("webhook_created", "Created {kind} hook") }
 
 // Audit is what the audit trail records of it.
-func (Updated) Audit() (event, message string) { return "webhook_updated", "Changed {kind} hook" }
+func (Updated) Audit() []change.Entry { return change.Record("webhook_updated", "Changed {kind} hook") }
 
 // Audit is what the audit trail records of it.
-func (Deleted) Audit() (event, message string) { return "webhook_destroyed", "Deleted {kind} hook" }
+func (Deleted) Audit() []change.Entry {
+	return change.Record("webhook_destroyed", "Deleted {kind} hook")
+}
 
 // Deps is what a Service is made of.
 type Deps struct {
