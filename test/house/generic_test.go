@@ -29,9 +29,6 @@ var rowless = map[string]string{
 	"account.SignedOn":         "a session began",
 	"account.SignOnFailed":     "a sign-on failed",
 	"runner.RegistrationReset": "a token was replaced, of which nothing may be shown",
-	"jobtoken.ScopeChanged":    "it is a switch of the project",
-	"jobtoken.Allowed":         "entries of the list have no id",
-	"jobtoken.Disallowed":      "entries of the list have no id",
 }
 
 // declared is what the test knows of a type.
