@@ -41,7 +41,9 @@ func (b Bookmark) About() change.Subject {
 type Created struct{ change.Of[Bookmark] }
 
 // Audit is what the audit trail records of it.
-func (Created) Audit() []change.Entry { return change.Record("bookmark_created", "Added bookmark {title}") }
+func (Created) Audit() []change.Entry {
+	return change.Record("bookmark_created", "Added bookmark {title}")
+}
 
 // Action is what the activity shows of it.
 func (Created) Action() string { return "created" }
