@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
+	"tenon/internal/core/importexport"
 	"tenon/internal/core/repo"
 )
 
@@ -234,9 +235,12 @@ func (b *backupRun) objects(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		first, _, _ := strings.Cut(info.Key, "/")
+		if first == importexport.Objects {
+			continue
+		}
 		n++
 		b.progress.line(0, 0, "objects: %d, %s so far", n, size(b.w.Bytes()))
-		first, _, _ := strings.Cut(info.Key, "/")
 		o, err := b.a.objects.Open(ctx, info.Key)
 		if errors.Is(err, blob.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 			continue

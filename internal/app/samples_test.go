@@ -254,6 +254,7 @@ func samples() map[string][]sample {
 		"PUT /projects/:id/invitations/:email":                  {{body: obj{"access_level": 20}}},
 		"DELETE /projects/:id/invitations/:email":               {{}},
 		"POST /projects/:id/star":                               {{}},
+		"POST /projects/:id/export":                             {{}},
 		"POST /projects/:id/unstar":                             {{status: http.StatusNotModified}},
 		"GET /users/:user_id/starred_projects":                  {{}},
 		"GET /users/:user_id/contributed_projects":              {{}},

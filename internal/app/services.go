@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"time"
 
 	"tenon/internal/base/config"
@@ -30,6 +31,7 @@ func (a *App) services(ctx context.Context) error {
 		Queues:  queues{a},
 		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision,
 		Fetches:    repo.FetchLimits{Running: a.config.Git.Fetches, PerAddress: a.config.Git.FetchesPerAddress},
+		Scratch:    filepath.Join(a.config.Data, "scratch"),
 		MaxImport:  int64(a.config.Git.ImportSize) << 20,
 		RateLimits: a.config.RateLimits, Refused: a.metrics.Limited, Mail: a.mail(),
 	}, a.build.Subjects...)

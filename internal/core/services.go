@@ -111,6 +111,7 @@ type Deps struct {
 	Fetches   repo.FetchLimits
 	Revision  string // of the program
 	MaxImport int64  // bytes that one import may bring, and its large files as much again
+	Scratch   string // folder for files that a job makes and removes
 
 	// RateLimits counts what callers ask; without it only sizes and connections are
 	// bounded. Refused is told the class of each refusal.

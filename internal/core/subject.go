@@ -4,7 +4,9 @@ import (
 	"tenon/internal/core/badge"
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/feature"
+	"tenon/internal/core/importexport"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/tree"
 	"tenon/internal/core/usage"
 	"tenon/internal/core/webhook"
 )
@@ -45,6 +47,14 @@ var subjects = []Subject{
 		return webhook.New(Need(b, webhook.Deps{
 			DB: b.DB, Policy: b.Policy, Bus: b.Bus, Settings: b.Settings, Limits: b.Limits, Outbound: b.outbound(), System: b.systemOutbound(), Box: b.Box,
 			Samples: b.Payloads, Warner: b.Notifications, URLs: b.URLs, Jobs: b.Jobs, Log: b.Log, Now: b.Now,
+		}))
+	},
+	func(b *Build) any {
+		return importexport.New(Need(b, importexport.Deps{
+			DB: b.DB, Policy: b.Policy, Accounts: b.Accounts, Projects: b.Projects, Settings: b.Settings, Limits: b.Limits, Objects: b.Objects, Outbound: b.outbound(),
+			Box: b.Box, Jobs: b.Jobs, Mailer: b.Notifications, URLs: b.URLs, Scratch: b.Scratch, Revision: b.Revision, Log: b.Log, Now: b.Now,
+			Providers: func() []tree.Provider { return parts[tree.Provider](b.Services) },
+			Carriers:  func() []tree.Carrier { return parts[tree.Carrier](b.Services) },
 		}))
 	},
 	func(b *Build) any {

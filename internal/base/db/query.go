@@ -117,33 +117,17 @@ func SelectWith[T any](ctx context.Context, d *DB, fresh func() []any, query str
 			if err != nil {
 				return err
 			}
-			out, apart, bytes = []T{}, nil, 0
-			s, err := d.newScanner(rows, reflect.TypeFor[T](), fresh)
-			for err == nil && rows.Next() {
-				if len(out) == 1 {
-					out = slices.Grow(out, 20) // a page of 20 and the row that says there is another
+			bytes = 0
+			out, apart, err = scanAll[T](d, rows, fresh, func(weight func() int64) (bool, error) {
+				if most == math.MaxInt64 {
+					return true, nil
 				}
-				var zero T
-				out = append(out, zero)
-				if fresh != nil {
-					s.apart = fresh()
-					apart = append(apart, s.apart)
+				if bytes += weight(); bytes > most {
+					return false, errHeavy
 				}
-				row := &out[len(out)-1]
-				if err = s.scan(row); err == nil && most < math.MaxInt64 {
-					if bytes += s.weight(row); bytes > most {
-						err = errHeavy
-					}
-				}
-			}
-			cerr := rows.Close()
-			switch {
-			case err != nil:
-				return err
-			case rows.Err() != nil:
-				return rows.Err()
-			}
-			return cerr
+				return true, nil
+			})
+			return err
 		})
 		return bytes, err
 	})

@@ -39,6 +39,7 @@ const (
 	Events      QueueName = "events"           // what is told to hooks, one job at a time, so that it keeps its order
 	Hooks       QueueName = "hooks"            // calls of hooks
 	HooksSlow   QueueName = "hooks_slow"       // calls of hooks that are slow to answer or do not
+	Moving      QueueName = "moving"           // archives of projects, which take long
 )
 
 // Workers say how many jobs of each queue run at a time.
@@ -49,6 +50,7 @@ type Workers struct {
 	Mail        int // 4 where zero
 	Hooks       int // 32 where zero
 	HooksSlow   int // 32 where zero
+	Moving      int // 2 where zero
 }
 
 // Option changes how jobs of a kind, or one job, are treated.
@@ -297,5 +299,5 @@ func (q *Queue) notify(jobs []river.InsertManyParams) {
 // counts returns how many jobs of each queue run at a time.
 func (q *Queue) counts() map[QueueName]int {
 	w := q.config.Workers
-	return map[QueueName]int{Short: cmp.Or(w.Short, 8), Maintenance: cmp.Or(w.Maintenance, 2), Outbound: cmp.Or(w.Outbound, 16), Mail: cmp.Or(w.Mail, 4), Events: 1, Hooks: cmp.Or(w.Hooks, 32), HooksSlow: cmp.Or(w.HooksSlow, 32)}
+	return map[QueueName]int{Short: cmp.Or(w.Short, 8), Maintenance: cmp.Or(w.Maintenance, 2), Outbound: cmp.Or(w.Outbound, 16), Mail: cmp.Or(w.Mail, 4), Events: 1, Hooks: cmp.Or(w.Hooks, 32), HooksSlow: cmp.Or(w.HooksSlow, 32), Moving: cmp.Or(w.Moving, 2)}
 }

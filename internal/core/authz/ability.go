@@ -117,6 +117,7 @@ const (
 	ReadStatistics  Ability = "read_statistics"
 	ReadStorage     Ability = "read_storage"
 	ReadImport      Ability = "read_import"
+	ExportProject   Ability = "export_project"
 
 	UploadFile      Ability = "upload_file"
 	UploadGroupFile Ability = "upload_group_file"
@@ -373,6 +374,7 @@ var Rules = union(instanceRules, integrationRules, map[Ability]Rule{
 	ReadStatistics:  {Min: Developer, Feature: Repository},
 	ReadStorage:     {Min: adminsOnly},
 	ReadImport:      {Min: Guest},
+	ExportProject:   {Min: Maintainer, Change: true},
 
 	UploadFile:      {SignedIn: true, Write: true},
 	UploadGroupFile: {Min: Guest, Write: true},

@@ -36,6 +36,7 @@ const (
 	ProjectMembers       Class = "project_members_api"
 	ProjectInvitedGroups Class = "project_invited_groups_api"
 	ProjectImport        Class = "project_import"
+	ProjectExport        Class = "project_export"
 	GroupsList           Class = "groups_api"
 	GroupGet             Class = "group_api"
 	GroupProjects        Class = "group_projects_api"
@@ -48,21 +49,23 @@ const (
 
 // The classes whose counters belong to what is asked for: CheckIn takes them.
 const (
-	Archive             Class = "project_repositories_archive"   // caller and project
-	Changelog           Class = "project_repositories_changelog" // caller and project
-	MembersDelete       Class = "members_delete"                 // caller and project or group
-	ShellCommands       Class = "gitlab_shell_operation"         // caller, project and command
-	RawBlob             Class = "raw_blob"                       // project and path, for all callers
-	LargeBlob           Class = "large_blob_download"            // project, for all callers
-	ProjectJobs         Class = "project_jobs_api"               // project, for all callers
-	PipelinesOfCommit   Class = "pipelines_create"               // caller, project and commit
-	DownstreamPipelines Class = "downstream_pipeline_trigger"    // caller, project and commit
-	WebhookTest         Class = "web_hook_test"                  // caller and hook
-	WebhookResend       Class = "web_hook_event_resend"          // caller and hook
-	JobRequests         Class = "runner_jobs_request_api"        // token of a runner
-	JobEndpoints        Class = "runner_jobs_api"                // token of a job
-	JobLogs             Class = "runner_jobs_patch_trace_api"    // token of a job
-	SignIn              Class = "user_sign_in"                   // name of a user, from wherever it comes
+	Archive       Class = "project_repositories_archive"   // caller and project
+	Changelog     Class = "project_repositories_changelog" // caller and project
+	MembersDelete Class = "members_delete"                 // caller and project or group
+
+	ProjectExportDownload Class = "project_download_export"     // caller and project
+	ShellCommands         Class = "gitlab_shell_operation"      // caller, project and command
+	RawBlob               Class = "raw_blob"                    // project and path, for all callers
+	LargeBlob             Class = "large_blob_download"         // project, for all callers
+	ProjectJobs           Class = "project_jobs_api"            // project, for all callers
+	PipelinesOfCommit     Class = "pipelines_create"            // caller, project and commit
+	DownstreamPipelines   Class = "downstream_pipeline_trigger" // caller, project and commit
+	WebhookTest           Class = "web_hook_test"               // caller and hook
+	WebhookResend         Class = "web_hook_event_resend"       // caller and hook
+	JobRequests           Class = "runner_jobs_request_api"     // token of a runner
+	JobEndpoints          Class = "runner_jobs_api"             // token of a job
+	JobLogs               Class = "runner_jobs_patch_trace_api" // token of a job
+	SignIn                Class = "user_sign_in"                // name of a user, from wherever it comes
 )
 
 const (
@@ -148,6 +151,7 @@ var rules = map[Class]rule{
 	ProjectMembers:       per(minute, func(s *setting.Settings) int { return s.ProjectMembersAPILimit }),
 	ProjectInvitedGroups: per(minute, func(s *setting.Settings) int { return s.ProjectInvitedGroupsAPILimit }),
 	ProjectImport:        per(minute, func(s *setting.Settings) int { return s.ProjectImportLimit }),
+	ProjectExport:        per(minute, func(s *setting.Settings) int { return s.ProjectExportLimit }),
 	GroupsList:           per(minute, func(s *setting.Settings) int { return s.GroupsAPILimit }),
 	GroupGet:             per(minute, func(s *setting.Settings) int { return s.GroupAPILimit }),
 	GroupProjects:        per(longer, func(s *setting.Settings) int { return s.GroupProjectsAPILimit }),
@@ -158,19 +162,20 @@ var rules = map[Class]rule{
 	Pipelines:            per(minute, func(s *setting.Settings) int { return s.PipelineLimitPerUser }).saying(tooManyPipelines),
 	Changelog: per(minute, func(s *setting.Settings) int { return s.ChangelogRequestLimit }).
 		saying("This changelog has been requested too many times. Try again later."),
-	MembersDelete:       per(minute, func(s *setting.Settings) int { return s.MembersDeleteLimit }),
-	ShellCommands:       per(minute, func(s *setting.Settings) int { return s.GitlabShellOperationLimit }),
-	RawBlob:             per(minute, func(s *setting.Settings) int { return s.RawBlobRequestLimit }).together(),
-	LargeBlob:           per(minute, func(s *setting.Settings) int { return s.LargeBlobRequestLimit }).together(),
-	ProjectJobs:         per(minute, func(s *setting.Settings) int { return s.ProjectJobsAPIRateLimit }).together(),
-	PipelinesOfCommit:   per(minute, func(s *setting.Settings) int { return s.PipelineLimitPerProjectUserSHA }).saying(tooManyPipelines),
-	DownstreamPipelines: per(minute, func(s *setting.Settings) int { return s.DownstreamPipelineTriggerLimitPerProjectUserSHA }).saying(tooManyPipelines),
-	WebhookTest:         per(minute, fixed(5)),
-	WebhookResend:       per(minute, fixed(5)),
-	JobRequests:         per(minute, func(s *setting.Settings) int { return s.RunnerJobsRequestAPILimit }).together(),
-	JobEndpoints:        per(minute, func(s *setting.Settings) int { return s.RunnerJobsEndpointsAPILimit }).together(),
-	JobLogs:             per(minute, func(s *setting.Settings) int { return s.RunnerJobsPatchTraceAPILimit }).together(),
-	SignIn:              per(longer, func(s *setting.Settings) int { return s.UserSignInLimit }).together(),
+	MembersDelete:         per(minute, func(s *setting.Settings) int { return s.MembersDeleteLimit }),
+	ProjectExportDownload: per(minute, func(s *setting.Settings) int { return s.ProjectDownloadExportLimit }),
+	ShellCommands:         per(minute, func(s *setting.Settings) int { return s.GitlabShellOperationLimit }),
+	RawBlob:               per(minute, func(s *setting.Settings) int { return s.RawBlobRequestLimit }).together(),
+	LargeBlob:             per(minute, func(s *setting.Settings) int { return s.LargeBlobRequestLimit }).together(),
+	ProjectJobs:           per(minute, func(s *setting.Settings) int { return s.ProjectJobsAPIRateLimit }).together(),
+	PipelinesOfCommit:     per(minute, func(s *setting.Settings) int { return s.PipelineLimitPerProjectUserSHA }).saying(tooManyPipelines),
+	DownstreamPipelines:   per(minute, func(s *setting.Settings) int { return s.DownstreamPipelineTriggerLimitPerProjectUserSHA }).saying(tooManyPipelines),
+	WebhookTest:           per(minute, fixed(5)),
+	WebhookResend:         per(minute, fixed(5)),
+	JobRequests:           per(minute, func(s *setting.Settings) int { return s.RunnerJobsRequestAPILimit }).together(),
+	JobEndpoints:          per(minute, func(s *setting.Settings) int { return s.RunnerJobsEndpointsAPILimit }).together(),
+	JobLogs:               per(minute, func(s *setting.Settings) int { return s.RunnerJobsPatchTraceAPILimit }).together(),
+	SignIn:                per(longer, func(s *setting.Settings) int { return s.UserSignInLimit }).together(),
 }
 
 func choose(first bool, a, b int) int {

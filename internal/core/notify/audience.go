@@ -35,6 +35,7 @@ const (
 	starter                 // started the pipeline
 	member                  // of the project that has moved
 	warned                  // maintains the project that will be deleted, or the place of a webhook
+	asker                   // asked for the export
 )
 
 // recipient is a user that an event may concern.
@@ -50,7 +51,7 @@ type recipient struct {
 // the thing is above the level, and a mention above having unsubscribed.
 func (r *recipient) wants(event string, set *Setting) bool {
 	switch {
-	case r.way&warned != 0:
+	case r.way&(warned|asker) != 0:
 		return set.Level != Disabled
 	case r.way&(starter|member) != 0:
 		return set.Level == Custom && set.Wants(event) || (set.Level == Watch || set.Level == Participating) && event != successPipeline
@@ -128,6 +129,9 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *topic) ([]*recip
 		a.add(named, "", m.Users...)
 	case failedPipeline, fixedPipeline, successPipeline:
 		a.add(starter, "", m.Users...)
+		return s.willing(ctx, m.Event, t, a.list)
+	case exportedProject, failedExport:
+		a.add(asker, "", m.Users...)
 		return s.willing(ctx, m.Event, t, a.list)
 	case movedProject:
 		a.by = 0 // has a clone of it, too

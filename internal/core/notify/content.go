@@ -40,6 +40,9 @@ func (s *Service) compose(ctx context.Context, as authz.Actor, m Mailing, t *top
 	if m.Event == movedProject {
 		l.rows = s.remotes(t.Place.Path)
 	}
+	if m.Event == exportedProject {
+		l.url = s.URLs.ProjectExport(t.Place.Path)
+	}
 	var err error
 	if l.lead, err = s.lead(ctx, m, t); err != nil {
 		return nil, err
@@ -106,6 +109,10 @@ func subject(m Mailing, t *topic) string {
 		return t.Place.Name + " | Webhook is paused"
 	case disabledHook:
 		return t.Place.Name + " | Webhook is disabled"
+	case exportedProject:
+		return t.Place.Name + " | Project was exported"
+	case failedExport:
+		return t.Place.Name + " | Project export error"
 	case inactiveProject:
 		return t.Place.Name + " | Project will be deleted on " + m.Day
 	}
@@ -204,6 +211,9 @@ func (s *Service) headers(t *topic, r *recipient, unsubscribe string) []mail.Hea
 
 // why says to the reader what the header of the reason says to programs.
 func (t *topic) why(r *recipient) string {
+	if r.way&asker != 0 {
+		return "you asked for the export"
+	}
 	if r.way&starter != 0 {
 		return "you started the pipeline"
 	}
@@ -240,6 +250,8 @@ func (s *Service) lead(ctx context.Context, m Mailing, t *topic) (string, error)
 		return ended(m.Event, t), nil
 	case pausedHook, disabledHook:
 		return stopped(m.Event, t), nil
+	case exportedProject, failedExport:
+		return exportLead(m, t), nil
 	case issueDue:
 		return strings.ToUpper(it[:1]) + it[1:] + " is due on " + t.Due + ": " + t.Title, nil
 	case inactiveProject:

@@ -31,12 +31,13 @@ type Mailing struct {
 	Note    note.ID        `json:"note,omitempty"`
 	Review  []note.ID      `json:"review,omitempty"` // published together with the note
 	By      authz.UserID   `json:"by"`
-	Users   []authz.UserID `json:"users,omitempty"`  // now assigned, or asked for a review; who started the pipeline
-	Former  []authz.UserID `json:"former,omitempty"` // no longer so
-	Names   []string       `json:"names,omitempty"`  // now mentioned, folded
-	Labels  []label.ID     `json:"labels,omitempty"` // now added
-	Day     string         `json:"day,omitempty"`    // that an issue is due on, or a project is deleted on, YYYY-MM-DD
-	Path    string         `json:"path,omitempty"`   // that a project or group had, full
+	Users   []authz.UserID `json:"users,omitempty"`   // now assigned, or asked for a review; who started the pipeline
+	Former  []authz.UserID `json:"former,omitempty"`  // no longer so
+	Names   []string       `json:"names,omitempty"`   // now mentioned, folded
+	Labels  []label.ID     `json:"labels,omitempty"`  // now added
+	Day     string         `json:"day,omitempty"`     // that an issue is due on, or a project is deleted on, YYYY-MM-DD
+	Path    string         `json:"path,omitempty"`    // that a project or group had, full
+	Failure string         `json:"failure,omitempty"` // why an export failed
 }
 
 func (m *Mailing) ref() noteable.Ref {

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/badge"
 	"tenon/internal/core/board"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/importexport"
 	"tenon/internal/core/integration"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
@@ -45,6 +46,8 @@ var wordings = map[errs.Code]wording{
 	board.CodeList:              {http.StatusBadRequest, after(""), "error"},
 	ci.CodeNoPipeline:           {http.StatusForbidden, plainly("403 Forbidden"), ""}, // as documented, where one would expect 404
 	ci.CodeTransition:           {http.StatusBadRequest, noTransition, ""},
+	importexport.CodeNoArchive:  {http.StatusNotFound, plainly("404 Not found or has expired"), ""},
+	importexport.CodeNotReady:   {http.StatusNotFound, plainly("The project export file is not available yet"), ""},
 	integration.CodeInvalid:     {http.StatusBadRequest, plainly("400 Bad Request"), ""},
 	integration.CodeNoDefault:   {http.StatusBadRequest, plainly("Default integration not found."), ""},
 	integration.CodeUnavailable: {http.StatusBadRequest, plainly("400 Integration not available"), ""},

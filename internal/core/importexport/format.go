@@ -1,0 +1,64 @@
+package importexport
+
+import (
+	"strings"
+	"time"
+
+	"tenon/internal/core/project"
+)
+
+// version is that of the format.
+const version = "0.2.4"
+
+// format is the release whose archives these are like.
+const format = "16.0.0-ee"
+
+// file is one file of the tree.
+type file struct {
+	name   string
+	single bool // one object or null
+}
+
+// files are those of the format, in the order in which an importer reads them. Those that no package describes are empty.
+var files = []file{
+	{"project_members", false},
+	{"labels", false},
+	{"milestones", false},
+	{"issues", false},
+	{"snippets", false},
+	{"releases", false},
+	{"merge_requests", false},
+	{"external_pull_requests", false},
+	{"commit_notes", false},
+	{"ci_pipelines", false},
+	{"auto_devops", true},
+	{"pipeline_schedules", false},
+	{"container_expiration_policy", true},
+	{"protected_branches", false},
+	{"protected_tags", false},
+	{"project_feature", true},
+	{"custom_attributes", false},
+	{"prometheus_metrics", false},
+	{"project_badges", false},
+	{"ci_cd_settings", true},
+	{"error_tracking_setting", true},
+	{"metrics_setting", true},
+	{"boards", false},
+	{"service_desk_setting", true},
+	{"protected_environments", false},
+	{"security_setting", true},
+	{"push_rule", true},
+	{"approval_rules", false},
+}
+
+// root is the relation of the project itself, which has a file of its own place.
+const root = "project"
+
+// maxFileName bounds the first part of the name of an archive, as the format does.
+const maxFileName = 51
+
+// fileName is the name that an archive has for those who download it.
+func fileName(p *project.Project, now time.Time) string {
+	name := strings.ReplaceAll(now.UTC().Format("2006-01-02_15-04-.000_"), ".", "") + strings.ReplaceAll(p.FullPath, "/", "_")
+	return name[:min(len(name), maxFileName)] + "_export.tar.gz"
+}

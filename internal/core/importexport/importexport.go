@@ -1,0 +1,94 @@
+// Package importexport moves projects between servers, as archives. What a project consists of is described by the packages that own
+// the rows and files, see tree; this package names none of them.
+package importexport
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"tenon/internal/base/blob"
+	"tenon/internal/base/db"
+	"tenon/internal/base/job"
+	"tenon/internal/base/safehttp"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
+	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
+	"tenon/internal/core/tree"
+	"tenon/internal/core/weburl"
+)
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB       *db.DB
+	Policy   *authz.Policy
+	Accounts *account.Service
+	Projects *project.Service
+	Settings *setting.Store
+	Limits   *limit.Service
+	Objects  *blob.Store
+	Outbound *safehttp.Dialer
+	Box      *secret.Box
+	Jobs     job.Enqueuer
+	Mailer   Mailer
+	URLs     *weburl.Site
+	Scratch  string // folder of this server for files that a job makes and removes
+	Revision string // of the program
+	Log      *slog.Logger
+	Now      func() time.Time
+
+	// Providers and Carriers return the services that describe what moves. They are called once.
+	Providers func() []tree.Provider
+	Carriers  func() []tree.Carrier
+}
+
+// Mailer sends the mail about an export, in the transaction that ends it.
+type Mailer interface {
+	// ProjectExported is about an export of a project for a user; failure is "" where the archive can be downloaded.
+	ProjectExported(ctx context.Context, p project.ID, user authz.UserID, failure string) error
+}
+
+// Service exports projects.
+type Service struct {
+	Deps
+
+	catalogue func() (*tree.Catalogue, error)
+	running   sync.Map // IDs of exports that run in this process
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	s := &Service{Deps: d}
+	s.catalogue = sync.OnceValues(func() (*tree.Catalogue, error) { return tree.Collect(d.Providers()...) })
+	return s
+}
+
+// Catalogue returns the relations that move with a project.
+func (s *Service) Catalogue() (*tree.Catalogue, error) { return s.catalogue() }
+
+// Open checks the catalogue, and removes what jobs of an earlier process left in the scratch folder.
+func (s *Service) Open(context.Context) error {
+	if _, err := s.catalogue(); err != nil {
+		return fmt.Errorf("relations of projects: %w", err)
+	}
+	if err := os.RemoveAll(s.Scratch); err != nil {
+		return fmt.Errorf("clear scratch folder: %w", err)
+	}
+	if err := os.MkdirAll(s.Scratch, 0o700); err != nil {
+		return fmt.Errorf("make scratch folder: %w", err)
+	}
+	return nil
+}
+
+// RegisterJobs says how projects are exported, and has archives deleted that have expired.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.run, job.On(job.Moving), job.Unique(), job.Timeout(longest+time.Minute))
+	job.Register(r, s.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(r, time.Hour, Sweep{})
+}

@@ -1,0 +1,180 @@
+// Package tree is the grammar of what a project consists of when it moves between servers: relations,
+// with the files, attributes and children of the archive format.
+//
+// Each package that owns rows of a project describes them next to its tables, as [Relation], and its files as [Files]. Whatever moves
+// projects is made from these descriptions: an archive, the files of single relations, and reading both back. A row type has one field
+// for each attribute, so that the same type is written and read:
+//
+//	type row struct {
+//		Title     string        `db:"title" tree:"title,max=255"`
+//		AuthorID  *authz.UserID `db:"author_id" tree:"author_id,user"`
+//		State     string        `db:"state" tree:"state,names=opened|closed"`
+//		DueDate   *string       `db:"due_date" tree:"due_date,date"`
+//		CreatedAt db.Time       `db:"created_at" tree:"created_at"`
+//		Milestone *int64        `db:"milestone_id" child:"milestone"`
+//	}
+//
+// A field tagged child has the key of a nested relation; for other nested relations the key is the number of the row.
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+)
+
+// Relation is one kind of row that moves with a project.
+type Relation struct {
+	Name string // of its file, or the key in the rows that it is nested in
+
+	// Kind is what notes, award emoji, labels and events call such rows; "" for none.
+	Kind string
+
+	// Single is one object or null; others are many, in the order of their reading.
+	Single bool
+
+	// File reports that the relation has a file of its own. Others are nested.
+	File bool
+
+	// Attributes are what each row has, in the order of writing.
+	Attributes []Attribute
+
+	// Absent are attributes of the format for which this server keeps nothing: null.
+	Absent []string
+
+	// Children are the nested relations, by name. Lacking are nested lists of the format for which this server keeps nothing: empty.
+	Children []string
+	Lacking  []string
+
+	// Tables are those whose rows the relation holds; columns that are not exported are named in a test.
+	Tables []string
+
+	source source
+	shape  *shape
+}
+
+// Attribute is one value of a row.
+type Attribute struct {
+	Name  string
+	Type  Type
+	Null  bool     // may be null
+	Max   int      // characters of a text; 0 is no bound of its own
+	Names []string // of an enumeration
+
+	index []int // of the field
+}
+
+// Type says what an attribute is.
+type Type string
+
+// The types.
+const (
+	Text    Type = "text"
+	Integer Type = "integer"
+	Number  Type = "number"
+	Boolean Type = "boolean"
+	Time    Type = "time"
+	Date    Type = "date"
+	Name    Type = "name" // of an enumeration
+	Object  Type = "object"
+	User    Type = "user"    // number of a user of the source
+	Project Type = "project" // number of a project of the source
+	Group   Type = "group"   // number of a group of the source
+)
+
+// Provider is a service that describes relations.
+type Provider interface{ Relations() []Relation }
+
+// Files are those of one kind that move with a project, such as uploads.
+type Files struct {
+	Name string
+
+	// Each hands the files that the reader may have to put, one after the other.
+	Each func(ctx context.Context, r *Reading, put Put) error
+}
+
+// Put takes a file of an archive. Name is its path, and open is called once at most; size -1 means that the size is not known yet.
+type Put func(name string, size int64, open func(ctx context.Context) (io.ReadCloser, error)) error
+
+// Carrier is a service with files that move.
+type Carrier interface{ Moving() []Files }
+
+// Reading is one run over the tree of a project, for a user.
+type Reading struct {
+	DB     *db.DB
+	Policy *authz.Policy
+	As     authz.Actor
+	At     authz.Place // the project
+	All    *Catalogue
+
+	// Lost counts nested rows that were left out because their line would be too long, by relation.
+	Lost map[string]int
+}
+
+// May reports whether the user has an ability in the project.
+func (r *Reading) May(ctx context.Context, ability authz.Ability) (bool, error) {
+	may, err := r.Policy.Can(ctx, r.As, ability, r.At.Subject.Reading())
+	if err != nil {
+		return false, fmt.Errorf("read relation: %w", err)
+	}
+	return may, nil
+}
+
+// Catalogue is all relations, by name.
+type Catalogue struct {
+	list  []*Relation
+	named map[string]*Relation
+}
+
+// Collect makes a catalogue. It fails for two relations of one name, and for a child that nothing describes.
+func Collect(providers ...Provider) (*Catalogue, error) {
+	c := &Catalogue{named: map[string]*Relation{}}
+	for _, p := range providers {
+		for _, rel := range p.Relations() {
+			if c.named[rel.Name] != nil {
+				return nil, fmt.Errorf("relation %s is described twice", rel.Name)
+			}
+			c.list = append(c.list, &rel)
+			c.named[rel.Name] = &rel
+		}
+	}
+	var bad []error
+	for _, rel := range c.list {
+		for _, name := range rel.Children {
+			if child := c.named[name]; child == nil || child.File {
+				bad = append(bad, fmt.Errorf("relation %s has the child %s, which is not described as nested", rel.Name, name))
+			}
+		}
+	}
+	return c, errors.Join(bad...)
+}
+
+// Find returns a relation by name, nil for none.
+func (c *Catalogue) Find(name string) *Relation { return c.named[name] }
+
+// All lists the relations.
+func (c *Catalogue) All() []*Relation { return slices.Clone(c.list) }
+
+// made completes the description of a relation with rows of a type.
+func made(rel Relation, t reflect.Type, from source) Relation {
+	rel.shape = shapeOf(t)
+	rel.Attributes, rel.source = rel.shape.attributes, from
+	return rel
+}
+
+// Within is a condition of a Query, nil where the user does not have the ability in the project.
+func (r *Reading) Within(ctx context.Context, ability authz.Ability, cond string, args ...any) (*db.Where, error) {
+	may, err := r.May(ctx, ability)
+	if !may || err != nil {
+		return nil, err
+	}
+	w := &db.Where{}
+	w.And(cond, args...)
+	return w, nil
+}
