@@ -21,9 +21,11 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 
+	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/importexport"
 	"tenon/internal/core/token"
 	"tenon/internal/transport/rest/api"
 )
@@ -326,6 +328,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	block := w.do("owner", "POST", onRequest+"/blocks", map[string]any{"blocking_merge_request_id": others[0]})
 	w.exec("UPDATE merge_requests SET state = 'merged' WHERE id = " + others[0])
 	status := w.do("owner", "POST", path+"/external_status_checks", obj{"name": "scan", "external_url": w.checks + "/" + name, "shared_secret": "s3cret-of-a-check"})
+	w.exported(id)
 	w.do("owner", "PUT", path+"/integrations/asana", obj{"api_key": "s3cret-of-asana"})
 	w.do("owner", "PUT", path, map[string]any{"merge_pipelines_enabled": true, "merge_trains_enabled": true})
 	now := db.At(w.now())
@@ -383,6 +386,17 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"full_path": made["path_with_namespace"].(string),
 	})
 	return p
+}
+
+// exported keeps an archive that the owner of a project asked for.
+func (w *world) exported(id string) {
+	key := importexport.Objects + "/world-" + id
+	if _, err := w.objects.Put(w.tb.Context(), key, strings.NewReader("archive"), blob.Wanted{}); err != nil {
+		w.tb.Fatal(err)
+	}
+	now := db.At(w.now())
+	w.exec(`INSERT INTO project_exports (project_id, user_id, status, upload_method, object, name, size, attempts, created_at, updated_at)
+		VALUES (?, ?, 'finished', '', ?, 'world_export.tar.gz', 7, 1, ?, ?)`, id, w.ids["owner"], key, now, now)
 }
 
 // first is the id of the first thing of a list.

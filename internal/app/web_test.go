@@ -148,7 +148,7 @@ func (w *webWorld) samples() map[string]string {
 		"/{project...}/-/raw/{rest...}":                in + "raw/main/README.md",
 		"/{project...}/-/archive/{rest...}":            in + "archive/feature/side/tools.tar.gz",
 		"/{project...}/-/badges/{rest...}":             in + "badges/feature/side/pipeline.svg",
-		"/{project...}/download_export":                "/" + w.path + "/download_export",
+		"/{project...}/-/download_export":              "/" + w.path + "/download_export",
 		"/{project...}/-/commits/{rest...}":            in + "commits/main/docs",
 		"/{project...}/-/commit/{sha}":                 in + "commit/" + w.sha,
 		"/{project...}/-/compare/{rest...}":            in + "compare/main...feature/side",
@@ -451,7 +451,7 @@ func TestWeb_addresses(t *testing.T) {
 	other := map[string]int{
 		"Host": elsewhere, "Cloned": elsewhere, "SSHAddress": elsewhere, "HTTPRepositoryAs": elsewhere, "Path": elsewhere, "IsPage": elsewhere, "HasSSH": elsewhere, "SSHRepository": elsewhere, "Image": elsewhere, "Service": elsewhere, "Avatar": elsewhere,
 		"ProjectExport": http.StatusNotFound, // none was made
-		"ImportPath": elsewhere, "SSHRepositoryURL": elsewhere, "JobRawFile": http.StatusNotFound, "JobFolder": http.StatusNotFound, "JobArtifacts": http.StatusNotFound,
+		"ImportPath":    elsewhere, "SSHRepositoryURL": elsewhere, "JobRawFile": http.StatusNotFound, "JobFolder": http.StatusNotFound, "JobArtifacts": http.StatusNotFound,
 		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "Unsubscribe": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
 		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "JobFile": http.StatusNotFound, "ProjectBoard": http.StatusNotFound, "GroupBoard": http.StatusNotFound, "Pipeline": http.StatusOK,
 		"EditEpic": seeOther, "HookTest": http.StatusMethodNotAllowed, "HookResend": http.StatusMethodNotAllowed, // where forms go

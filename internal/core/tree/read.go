@@ -107,7 +107,7 @@ func (r *Reading) objects(ctx context.Context, rel *Relation, rows []row, m *roo
 	m.left = before // what is nested is in the rows that are counted now
 	out := make([][]byte, len(rows))
 	for j := range rows {
-		object, err := r.object(rel, &rows[j], nested)
+		object, err := r.object(ctx, rel, &rows[j], nested)
 		if err != nil {
 			return nil, err
 		}
@@ -135,12 +135,17 @@ func (r *Reading) lose(rel *Relation) {
 }
 
 // object writes one row.
-func (r *Reading) object(rel *Relation, one *row, nested []map[int64][][]byte) ([]byte, error) {
+func (r *Reading) object(ctx context.Context, rel *Relation, one *row, nested []map[int64][][]byte) ([]byte, error) {
 	w := newWriter()
 	w.open()
 	for _, a := range rel.Attributes {
 		w.name(a.Name)
 		if err := w.value(one.value.FieldByIndex(a.index)); err != nil {
+			return nil, err
+		}
+	}
+	for _, more := range rel.more {
+		if err := r.extend(ctx, w, more); err != nil {
 			return nil, err
 		}
 	}
@@ -162,6 +167,25 @@ func (r *Reading) object(rel *Relation, one *row, nested []map[int64][][]byte) (
 	}
 	w.buf.WriteByte('}')
 	return w.buf.Bytes(), nil
+}
+
+// extend writes the attributes that another package has for an object.
+func (r *Reading) extend(ctx context.Context, w *writer, more *Relation) error {
+	rows, _, err := more.source.read(ctx, r, asked{bytes: readBytes})
+	if err != nil {
+		return err
+	}
+	for _, a := range more.Attributes {
+		w.name(a.Name)
+		if len(rows) == 0 {
+			w.buf.WriteString("null")
+			continue
+		}
+		if err := w.value(rows[0].value.FieldByIndex(a.index)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // below reads the rows of a nested relation, by the keys of their parents.

@@ -156,7 +156,7 @@ func (w *writer) value(v reflect.Value) error {
 
 // nested writes the rows of a child.
 func (w *writer) nested(child *Relation, rows [][]byte) {
-	w.name(child.Name)
+	w.name(child.key())
 	if child.Single {
 		if len(rows) == 0 {
 			w.buf.WriteString("null")

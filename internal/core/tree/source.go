@@ -38,6 +38,12 @@ type Query[T any] struct {
 	ID      string // column that numbers the rows: all, or those of one parent
 	Parent  string // column that names the parent of nested rows; "" for a relation with a file
 
+	// ParentOf has the column for each kind of parents, in place of Parent, where they differ.
+	ParentOf map[string]string
+
+	// Among selects the rows of parents by an index where Parent is no column of one. It may be nil.
+	Among func(w *db.Where, parents []int64)
+
 	// By and ByTime are columns that rows are sorted by before ID.
 	By, ByTime string
 
@@ -50,7 +56,7 @@ type Query[T any] struct {
 
 // Rows describes a relation that is read from the database.
 func Rows[T any](rel Relation, q Query[T]) Relation {
-	rel.File = q.Parent == ""
+	rel.File = q.Parent == "" && q.ParentOf == nil
 	return made(rel, reflect.TypeFor[T](), q)
 }
 
@@ -62,8 +68,14 @@ func (q Query[T]) read(ctx context.Context, r *Reading, a asked) ([]row, bool, e
 	if err != nil || w == nil {
 		return nil, true, err
 	}
+	if q.ParentOf != nil {
+		q.Parent = q.ParentOf[a.of]
+	}
 	if q.Parent != "" {
 		w.In(q.Parent, a.parents)
+	}
+	if q.Among != nil {
+		q.Among(w, a.parents)
 	}
 	keys := []string{q.ID}
 	var sorted any

@@ -18,6 +18,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,10 @@ import (
 // Relation is one kind of row that moves with a project.
 type Relation struct {
 	Name string // of its file, or the key in the rows that it is nested in
+	Key  string // the key, where Name is another one because relations of one key differ by what they are nested in; "" is Name
+
+	// Extends names the relation of one object that the attributes belong to; "" for none.
+	Extends string
 
 	// Kind is what notes, award emoji, labels and events call such rows; "" for none.
 	Kind string
@@ -57,7 +62,11 @@ type Relation struct {
 
 	source source
 	shape  *shape
+	more   []*Relation // that extend it
 }
+
+// key is the name in the objects that the relation is nested in.
+func (rel *Relation) key() string { return cmp.Or(rel.Key, rel.Name) }
 
 // Attribute is one value of a row.
 type Attribute struct {
@@ -113,6 +122,8 @@ type Reading struct {
 	At     authz.Place // the project
 	All    *Catalogue
 
+	memo map[string]any
+
 	// Lost counts nested rows that were left out because their line would be too long, by relation.
 	Lost map[string]int
 }
@@ -146,6 +157,9 @@ func Collect(providers ...Provider) (*Catalogue, error) {
 	}
 	var bad []error
 	for _, rel := range c.list {
+		if of := c.named[rel.Extends]; rel.Extends != "" && of != nil {
+			of.more = append(of.more, rel)
+		}
 		for _, name := range rel.Children {
 			if child := c.named[name]; child == nil || child.File {
 				bad = append(bad, fmt.Errorf("relation %s has the child %s, which is not described as nested", rel.Name, name))
@@ -177,4 +191,20 @@ func (r *Reading) Within(ctx context.Context, ability authz.Ability, cond string
 	w := &db.Where{}
 	w.And(cond, args...)
 	return w, nil
+}
+
+// Once returns what read returned the first time that it was called for a key in this reading.
+func Once[T any](r *Reading, key string, read func() (T, error)) (T, error) {
+	if known, ok := r.memo[key]; ok {
+		return known.(T), nil
+	}
+	found, err := read()
+	if err != nil {
+		return found, err
+	}
+	if r.memo == nil {
+		r.memo = map[string]any{}
+	}
+	r.memo[key] = found
+	return found, nil
 }

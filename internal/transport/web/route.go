@@ -144,8 +144,11 @@ func (h *Handler) find(method, path string) (found *route, args map[string]strin
 	return nil, nil, allowed
 }
 
-// withPages returns the path of a badge the form that the paths of pages have; it is known without it as well.
+// withPages returns the path of a badge, and of the download of an export, the form that the paths of pages have; they are known without it as well.
 func withPages(path string) string {
+	if project, ok := strings.CutSuffix(path, "/download_export"); ok && strings.Contains(project, "/") && !strings.Contains(project, "/-") {
+		return strings.Replace(path, "/download_export", "/-/download_export", 1)
+	}
 	_, rest, ok := strings.Cut(path, "/badges/")
 	if !ok || strings.Contains(path, "/-/") || !strings.HasSuffix(rest, "/pipeline.svg") && !strings.HasSuffix(rest, "/coverage.svg") {
 		return path

@@ -114,7 +114,7 @@ func projectRoutes() []route {
 		get("/{project...}/-/jobs/{id}/artifacts/browse", (*visit).getArtifactFolder),
 		get("/{project...}/-/jobs/{id}/artifacts/browse/{rest...}", (*visit).getArtifactFolder),
 		get("/{project...}/-/badges/{rest...}", (*visit).getBadge),
-		get("/{project...}/download_export", (*visit).getProjectExport),
+		get("/{project...}/-/download_export", (*visit).getProjectExport),
 
 		get("/{project...}/-/milestones", (*visit).getMilestones),
 		get("/{project...}/-/milestones/{iid}", (*visit).getMilestone),
