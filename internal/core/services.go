@@ -14,7 +14,6 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/job"
-	"tenon/internal/base/safehttp"
 	"tenon/internal/base/secret"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/accesstoken"
@@ -267,40 +266,6 @@ func (s *Services) people(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Tokens: s.Tokens, Namespaces: s.Namespaces, Settings: s.Settings, Now: d.Now,
 	}))
 	s.ServiceAccounts = serviceaccount.New(need(c, serviceaccount.Deps{Policy: s.Policy, Accounts: s.Accounts, Tokens: s.Tokens, Jobs: d.Jobs}))
-}
-
-// outbound opens connections that users ask for, as the settings allow.
-func (s *Services) outbound() *safehttp.Dialer {
-	const megabyte = 1 << 20
-	return &safehttp.Dialer{
-		Rules: func() safehttp.Rules {
-			set := s.Settings.Current()
-			return safehttp.Rules{
-				Closed: set.DenyAllRequestsExceptAllowed, Local: set.AllowLocalRequestsFromWebHooksAndServices, Allowed: set.OutboundLocalRequestsWhitelist,
-				Rebinding: !set.DNSRebindingProtectionEnabled,
-			}
-		},
-		Limits: func() safehttp.Limits {
-			set := s.Settings.Current()
-			return safehttp.Limits{
-				Size: int64(set.MaxHTTPResponseSizeLimit) * megabyte, Decompressed: int64(set.MaxHTTPDecompressedSize) * megabyte,
-				JSONDepth: set.MaxHTTPResponseJSONDepth, JSONStructural: set.MaxHTTPResponseJSONStructuralChars,
-				XMLStructural: set.MaxHTTPResponseXMLStructuralChars, CSVStructural: set.MaxHTTPResponseCSVStructuralChars,
-			}
-		},
-	}
-}
-
-// systemOutbound is what hooks of the instance go through: other settings say whether it reaches local addresses.
-func (s *Services) systemOutbound() *safehttp.Dialer {
-	d := s.outbound()
-	rules := d.Rules
-	d.Rules = func() safehttp.Rules {
-		out := rules()
-		out.Local = s.Settings.Current().AllowLocalRequestsFromSystemHooks
-		return out
-	}
-	return d
 }
 
 // code builds projects and their repositories.
