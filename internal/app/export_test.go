@@ -125,6 +125,7 @@ func TestExport(t *testing.T) {
 		if root := lines(t, files["./tree/project.json"]); len(root) != 1 || root[0]["description"] != "Another text" || root[0]["visibility_level"] != 0.0 {
 			t.Errorf("project.json: %v", root)
 		}
+		checkArchive(t, all, files)
 		if labels := lines(t, files["./tree/project/labels.ndjson"]); len(labels) == 0 || labels[0]["type"] != "ProjectLabel" {
 			t.Errorf("labels: %v", labels)
 		}

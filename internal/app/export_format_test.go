@@ -1,0 +1,165 @@
+package app
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// formatFiles are the files of the tree that each archive of the format has; those that are true hold one object or null.
+var formatFiles = map[string]bool{
+	"auto_devops": true, "boards": false, "ci_cd_settings": true, "ci_pipelines": false, "commit_notes": false, "container_expiration_policy": true,
+	"custom_attributes": false, "error_tracking_setting": true, "external_pull_requests": false, "issues": false, "labels": false, "merge_requests": false,
+	"metrics_setting": true, "milestones": false, "pipeline_schedules": false, "project_badges": false, "project_feature": true, "project_members": false,
+	"prometheus_metrics": false, "protected_branches": false, "protected_environments": false, "protected_tags": false, "push_rule": true, "releases": false,
+	"security_setting": true, "service_desk_setting": true, "snippets": false,
+}
+
+// formatNames are what an object of each kind may have besides its nested ones, by the path of the object.
+var formatNames = map[string]string{
+	"labels":                      "title color project_id group_id created_at updated_at template description priority type",
+	"milestones":                  "iid title project_id group_id description due_date start_date state created_at updated_at",
+	"issues":                      "title author_id project_id created_at updated_at description state iid updated_by_id confidential closed_at closed_by_id due_date lock_version weight time_estimate relative_position external_author last_edited_at last_edited_by_id discussion_locked health_status issue_type",
+	"merge_requests":              "target_branch source_branch source_project_id author_id title created_at updated_at state merge_status target_project_id iid description updated_by_id merge_error merge_params merge_user_id merge_commit_sha squash_commit_sha in_progress_merge_commit_sha lock_version approvals_before_merge rebase_commit_sha time_estimate squash last_edited_at last_edited_by_id discussion_locked allow_maintainer_to_push merge_ref_sha draft diff_head_sha source_branch_sha target_branch_sha",
+	"merge_request_diff":          "state created_at updated_at base_commit_sha real_size head_commit_sha start_commit_sha commits_count files_count sorted diff_type",
+	"merge_request_diff_commits":  "authored_date committed_date relative_order sha message trailers author_name author_email committer_name committer_email",
+	"merge_request_diff_files":    "relative_order new_file renamed_file deleted_file too_large a_mode b_mode new_path old_path binary encoded_file_path utf8_diff",
+	"metrics":                     "created_at updated_at latest_closed_by_id latest_closed_at merged_by_id merged_at latest_build_started_at latest_build_finished_at first_deployed_to_production_at first_comment_at first_commit_at last_commit_at diff_size modified_paths_size commits_count first_approved_at first_reassigned_at added_lines removed_lines target_project_id",
+	"notes":                       "note noteable_type author_id created_at updated_at project_id line_code commit_id system st_diff updated_by_id type position original_position change_position resolved_at resolved_by_id resolved_by_push discussion_id confidential last_edited_at",
+	"events":                      "project_id target_type action author_id fingerprint created_at updated_at",
+	"award_emoji":                 "user_id name awardable_type created_at updated_at",
+	"snippets":                    "title content author_id project_id created_at updated_at file_name visibility_level description type",
+	"project_members":             "access_level source_type user_id notification_level created_at updated_at created_by_id invite_email invite_accepted_at requested_at expires_at ldap override",
+	"ci_pipelines":                "ref sha before_sha created_at updated_at tag yaml_errors committed_at project_id status started_at finished_at duration user_id lock_version source protected config_source failure_reason iid source_sha target_sha",
+	"stages":                      "name status position lock_version project_id created_at updated_at",
+	"builds":                      "project_id status finished_at created_at updated_at started_at coverage commit_id name allow_failure stage_idx tag ref user_id type target_url description erased_at artifacts_expire_at environment queued_at lock_version coverage_regex retried protected failure_reason scheduled_at scheduling_type ci_stage",
+	"protected_branches":          "project_id name created_at updated_at code_owner_approval_required allow_force_push",
+	"protected_tags":              "project_id name created_at updated_at",
+	"merge_access_levels":         "access_level created_at updated_at user_id group_id",
+	"pipeline_schedules":          "active created_at updated_at cron cron_timezone description next_run_at project_id ref owner_id",
+	"project_badges":              "created_at updated_at image_url link_url name project_id type",
+	"custom_attributes":           "created_at updated_at project_id key value",
+	"container_expiration_policy": "created_at updated_at next_run_at project_id name_regex cadence older_than keep_n enabled name_regex_keep",
+	"auto_devops":                 "created_at updated_at deploy_strategy enabled project_id",
+	"boards":                      "project_id created_at updated_at group_id weight name hide_backlog_list hide_closed_list",
+	"lists":                       "list_type position created_at updated_at user_id max_issue_count max_issue_weight limit_metric",
+	"push_rule":                   "commit_message_regex author_email_regex file_name_regex branch_name_regex commit_message_negative_regex max_file_size deny_delete_tag member_check is_sample prevent_secrets reject_unsigned_commits commit_committer_check regexp_uses_re2 reject_non_dco_commits",
+}
+
+// formatNested are the objects and lists that an object of each kind may have.
+var formatNested = map[string]string{
+	"labels":                     "priorities",
+	"milestones":                 "events",
+	"issues":                     "events timelogs notes label_links milestone resource_label_events resource_milestone_events resource_state_events designs design_versions work_item_description issue_assignees zoom_meetings sentry_issue award_emoji work_item_type epic_issue issuable_sla iteration resource_iteration_events",
+	"notes":                      "author award_emoji system_note_metadata events suggestions note_diff_file",
+	"merge_requests":             "approvals metrics award_emoji merge_request_assignees merge_request_reviewers notes merge_request_diff events timelogs label_links milestone resource_label_events resource_milestone_events resource_state_events",
+	"merge_request_diff":         "merge_request_diff_commits merge_request_diff_files",
+	"merge_request_diff_commits": "commit_author committer",
+	"snippets":                   "award_emoji notes",
+	"project_members":            "user",
+	"ci_pipelines":               "stages external_pull_request merge_request pipeline_metadata",
+	"stages":                     "builds generic_commit_statuses bridges",
+	"protected_branches":         "merge_access_levels push_access_levels unprotect_access_levels",
+	"protected_tags":             "create_access_levels",
+	"boards":                     "lists milestone",
+	"lists":                      "label milestone iteration",
+}
+
+var (
+	formatTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
+	formatDate = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
+)
+
+// checkArchive holds an archive against what is published of the format.
+func checkArchive(t *testing.T, all []entry, files map[string]string) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, e := range all {
+		if !strings.HasPrefix(e.name, "./") || seen[e.name] || strings.HasSuffix(e.name, "/") != (e.mode == 0o700) {
+			t.Errorf("entry %q with mode %o", e.name, e.mode)
+		}
+		seen[e.name] = true
+	}
+	for _, name := range []string{"./VERSION", "./GITLAB_VERSION", "./GITLAB_REVISION", "./lfs-objects.json", "./snippets/", "./tree/project.json"} {
+		if !seen[name] {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	for name, single := range formatFiles {
+		text, ok := files["./tree/project/"+name+".ndjson"]
+		switch {
+		case !ok:
+			t.Errorf("there is no file of %s", name)
+		case single && (text == "" || strings.HasSuffix(text, "\n")), !single && text != "" && !strings.HasSuffix(text, "\n"):
+			t.Errorf("end of %s: %.80q", name, text)
+		}
+		for line := range strings.Lines(text) {
+			if len(line) > 50_000_000 {
+				t.Errorf("a line of %s has %d bytes", name, len(line))
+			}
+			var one any
+			if err := json.Unmarshal([]byte(line), &one); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			checkObject(t, name, one)
+		}
+	}
+}
+
+// sameFormat are the keys of objects that have the attributes of another key.
+var sameFormat = map[string]string{
+	"label": "labels", "milestone": "milestones", "commit_notes": "notes", "merge_request": "merge_requests", "bridges": "builds", "generic_commit_statuses": "builds",
+	"push_access_levels": "merge_access_levels", "unprotect_access_levels": "merge_access_levels", "create_access_levels": "merge_access_levels",
+}
+
+// checkObject looks at an object, a list of them or null, and at what is nested in it.
+func checkObject(t *testing.T, key string, value any) {
+	t.Helper()
+	if list, ok := value.([]any); ok {
+		for _, one := range list {
+			checkObject(t, key, one)
+		}
+		return
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return
+	}
+	kind := key
+	if other, ok := sameFormat[key]; ok {
+		kind = other
+	}
+	names, known := formatNames[kind]
+	may, nested := strings.Fields(names), strings.Fields(formatNested[kind])
+	for name, v := range object {
+		text, _ := v.(string)
+		switch {
+		case known && !slices.Contains(may, name) && !slices.Contains(nested, name):
+			t.Errorf("%s has the attribute %s, which the format does not have", key, name)
+		case strings.HasSuffix(name, "_at") && name != "expires_at" && text != "" && !formatTime.MatchString(text):
+			t.Errorf("%s.%s is %q", key, name, text)
+		case (strings.HasSuffix(name, "_date") && key != "merge_request_diff_commits" || name == "expires_at") && text != "" && !formatDate.MatchString(text):
+			t.Errorf("%s.%s is %q", key, name, text)
+		case strings.HasSuffix(name, "_access_level") || name == "access_level":
+			if _, number := v.(float64); !number {
+				t.Errorf("%s.%s is %v, want a number", key, name, v)
+			}
+		case name == "id" && key != "user":
+			t.Errorf("%s has an id", key)
+		}
+		checkObject(t, name, v)
+	}
+	for _, name := range may {
+		if _, ok := object[name]; !ok && name != "priority" && key != "merge_request" {
+			t.Errorf("%s lacks the attribute %s", key, name)
+		}
+	}
+	if kind == "notes" {
+		author, _ := object["author"].(map[string]any)
+		if name, _ := author["name"].(string); name == "" || object["updated_at"] == nil {
+			t.Errorf("a note lacks its author or the time of its last change: %v", object)
+		}
+	}
+}

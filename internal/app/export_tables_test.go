@@ -1,0 +1,63 @@
+package app
+
+import (
+	"strings"
+	"testing"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core"
+	"tenon/internal/core/importexport"
+)
+
+// stays are the tables whose rows are in no relation of a project, with the reason.
+var stays = map[string]string{
+	"of the instance, of users or of groups": `appearances audit_chain audit_events audit_seals broadcast_messages due_mail_runs features follows gpg_keys gpg_subkeys group_address_ranges
+		group_attributes group_protected_branches group_protected_branch_levels groups identities emails instance password_links plan_limits sessions settings ssh_keys topics
+		unknown_sign_ons user_attributes user_statuses notification_settings epic_links namespace_ancestors namespaces id_token_keys`,
+	"secrets, and what they are for": `access_tokens deploy_token_secrets ci_variables pipeline_triggers secure_files webhooks webhook_attempts webhook_bodies webhook_deliveries
+		integrations integration_calls external_status_checks external_status_check_branches status_check_responses registration_tokens token_notices pipeline_variables
+		job_variables pipeline_schedule_variables job_token_open job_token_allowlist deploy_key_projects`,
+	"of users, who do not move": "draft_notes todos subscriptions label_subscriptions mentions stars mail_deliveries commit_participants invitations access_requests",
+	"computed, or made again by what writes the rows that move": `internal_ids routes redirect_routes project_measures project_languages merge_request_issues
+		merge_request_contributors address_owners fetch_counts housekeeping_requests inactive_projects wiki_pages`,
+	"of work that goes on": `hook_events job_queue job_needs job_tags job_log_pieces merge_leases merge_request_rebases merge_train_cars ref_intents project_imports project_exports
+		resource_groups pipeline_merge_requests`,
+	"runners stay, with what they made": "runners runner_managers runner_projects runner_tags job_artifacts job_tests",
+	"files of the archive":              "uploads lfs_objects lfs_links attached_repositories wikis pools pool_members",
+	"the format has no place for them":  `issue_links merge_request_blocks merge_request_context_commits metric_images board_labels lfs_locks approval_rule_groups shares`,
+}
+
+// Each table of the schema moves with a project, or it is said why it does not. Each file of a relation is one of the format.
+func TestExport_tables(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	all, err := core.Part[*importexport.Service](s.core).Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	moves := map[string]bool{}
+	for _, rel := range all.All() {
+		for _, table := range rel.Tables {
+			moves[table] = true
+		}
+		if _, known := formatFiles[rel.Name]; rel.File && rel.Extends == "" && !known && rel.Name != "project" && rel.Name != "approval_rules" {
+			t.Errorf("the file of %s is not one of the format", rel.Name)
+		}
+	}
+	reasons := map[string]bool{}
+	for _, tables := range stays {
+		for _, table := range strings.Fields(tables) {
+			reasons[table] = true
+		}
+	}
+	tables, err := db.Select[string](t.Context(), s.db, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'river_%'
+		AND name NOT LIKE '%trigrams%' AND name NOT LIKE 'schema_migration%' ORDER BY name`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		if moves[table] == reasons[table] {
+			t.Errorf("table %s: exported %v, with a reason to stay %v, want one of both", table, moves[table], reasons[table])
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package badge
+
+import (
+	"context"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/tree"
+)
+
+// exported is a badge of a project as it moves.
+type exported struct {
+	CreatedAt db.Time `db:"created_at" tree:"created_at"`
+	UpdatedAt db.Time `db:"updated_at" tree:"updated_at"`
+	ImageURL  string  `db:"image_url" tree:"image_url"`
+	LinkURL   string  `db:"link_url" tree:"link_url"`
+	Name      *string `db:"name" tree:"name"`
+	ProjectID int64   `db:"project_id" tree:"project_id,project"`
+	Type      string  `db:"type" tree:"type,names=ProjectBadge"`
+}
+
+// Relations describes the badges of a project itself.
+func (s *Service) Relations() []tree.Relation {
+	return []tree.Relation{
+		tree.Rows(tree.Relation{Name: "project_badges", Tables: []string{"badges"}}, tree.Query[exported]{
+			Columns: "b.created_at, b.updated_at, b.image_url, b.link_url, b.name, p.id AS project_id, 'ProjectBadge' AS type",
+			From:    "badges b JOIN projects p ON p.namespace_id = b.namespace_id", ID: "b.id",
+			Where: func(ctx context.Context, r *tree.Reading, _ string) (*db.Where, error) {
+				return r.Within(ctx, authz.ReadProject, "b.namespace_id = ?", r.At.Namespace)
+			},
+		}),
+	}
+}

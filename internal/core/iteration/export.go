@@ -1,0 +1,44 @@
+package iteration
+
+import (
+	"context"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/tree"
+)
+
+// exported is the iteration of an issue as it moves.
+type exported struct {
+	IID         int64   `db:"iid" tree:"iid"`
+	StartDate   string  `db:"start_date" tree:"start_date,date"`
+	DueDate     string  `db:"due_date" tree:"due_date,date"`
+	Description *string `db:"description" tree:"description"`
+	GroupID     int64   `db:"group_id" tree:"group_id,group"`
+	CreatedAt   db.Time `db:"created_at" tree:"created_at"`
+	UpdatedAt   db.Time `db:"updated_at" tree:"updated_at"`
+	CadenceID   int64   `db:"cadence_id" child:"iterations_cadence"`
+}
+
+// exportedCadence is the cadence of an iteration as it moves.
+type exportedCadence struct {
+	Title string `db:"title" tree:"title,max=255"`
+}
+
+// Relations describes the iterations of issues, which belong to groups.
+func (s *Service) Relations() []tree.Relation {
+	const above = " IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)"
+	return []tree.Relation{
+		tree.Rows(tree.Relation{Name: "iteration", Single: true, Children: []string{"iterations_cadence"}, Tables: []string{"iterations"}}, tree.Query[exported]{
+			Columns: "t.iid, t.start_date, t.due_date, t.description, t.namespace_id AS group_id, t.created_at, t.updated_at, t.cadence_id",
+			From:    "iterations t", ID: "t.id", Parent: "t.id", Where: func(ctx context.Context, r *tree.Reading, _ string) (*db.Where, error) {
+				return r.Within(ctx, authz.ReadIteration, "t.namespace_id"+above, r.At.Namespace)
+			},
+		}),
+		tree.Rows(tree.Relation{Name: "iterations_cadence", Single: true, Tables: []string{"iteration_cadences"}}, tree.Query[exportedCadence]{
+			Columns: "c.title", From: "iteration_cadences c", ID: "c.id", Parent: "c.id", Where: func(ctx context.Context, r *tree.Reading, _ string) (*db.Where, error) {
+				return r.Within(ctx, authz.ReadIteration, "c.namespace_id"+above, r.At.Namespace)
+			},
+		}),
+	}
+}
