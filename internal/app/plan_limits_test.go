@@ -144,7 +144,7 @@ func TestQueueFigures(t *testing.T) {
 		s.do("ann", "POST", "/projects", obj{"name": "crane", "initialize_with_readme": true})
 		got := s.do("admin", "GET", "/sidekiq/compound_metrics", nil)
 		waiting := 0.0
-		for _, name := range []string{"default", "maintenance", "outbound", "mail", "events", "hooks", "hooks_slow"} {
+		for _, name := range []string{"default", "maintenance", "outbound", "mail", "events", "hooks", "hooks_slow", "moving"} {
 			queue, ok := got["queues"].(obj)[name].(obj)
 			if !ok || queue["latency"].(float64) < 0 {
 				t.Errorf("queue %s: %v", name, queue)
@@ -157,7 +157,7 @@ func TestQueueFigures(t *testing.T) {
 			t.Errorf("%v jobs wait in the queues, of %v", waiting, jobs["enqueued"])
 		}
 		process := got["processes"].([]any)[0].(obj)
-		if process["pid"] == 0.0 || process["hostname"] == "" || process["concurrency"] != 95.0 || len(process["queues"].([]any)) != 7 {
+		if process["pid"] == 0.0 || process["hostname"] == "" || process["concurrency"] != 97.0 || len(process["queues"].([]any)) != 8 {
 			t.Errorf("process: %v", process)
 		}
 		if err := s.jobs.Drain(t.Context()); err != nil {
