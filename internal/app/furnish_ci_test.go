@@ -30,8 +30,24 @@ func (w *world) projectCI(p *place, path, id string) {
 	w.do("owner", "POST", path+"/job_token_scope/groups_allowlist", obj{"target_group_id": visitors["id"]})
 	schedule := w.do("owner", "POST", path+"/pipeline_schedules", obj{"description": "Nightly of " + p.name, "ref": "main", "cron": "0 1 1 1 *"})
 	w.do("owner", "POST", path+"/pipeline_schedules/"+number(schedule, "id")+"/variables", aVariable(p.name))
+	w.environments(p, path)
 	maps.Copy(p.values, map[string]string{
 		":pipeline_schedule_id": number(schedule, "id"), ":target_project_id": number(visitor, "id"), ":target_group_id": number(visitors, "id"),
 		"variables/:key": "KEY_" + p.name, ":runner_id": number(made, "id"), ":trigger_id": number(trigger, "id"), ":secure_file_id": number(file, "id"),
+	})
+}
+
+// environments makes environments of a project with deployments.
+func (w *world) environments(p *place, path string) {
+	head := w.do("owner", "GET", path+"/repository/commits/main", nil)["id"].(string)
+	deploy := func(status string) map[string]any {
+		return w.do("owner", "POST", path+"/deployments", obj{"environment": "production", "sha": head, "ref": "main", "tag": false, "status": status})
+	}
+	failed, last := deploy("failed"), deploy("success")
+	stopped := w.do("owner", "POST", path+"/environments", obj{"name": "review/old"})
+	w.do("owner", "POST", path+"/environments/"+number(stopped, "id")+"/stop", nil)
+	maps.Copy(p.values, map[string]string{
+		":environment_id": number(last["environment"].(map[string]any), "id"), "stopped environment": number(stopped, "id"),
+		":deployment_id": number(last, "id"), "failed deployment": number(failed, "id"), "deployed": head,
 	})
 }

@@ -183,7 +183,11 @@ func (r row) orders() []string {
 			out = append(out, "sort="+direction)
 		}
 		for _, column := range by {
-			out = append(out, "order_by="+column+"&sort="+direction)
+			order := "order_by=" + column + "&sort=" + direction
+			if column == "finished_at" {
+				order += "&status=success&finished_after=2001-01-01" // which it needs
+			}
+			out = append(out, order)
 		}
 	}
 	return out

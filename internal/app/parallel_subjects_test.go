@@ -49,6 +49,7 @@ func (s *server) plans(project, group, mr string) []twice {
 	snippet := map[string]any{"title": "one", "file_name": "a.txt", "content": "x", "visibility": "private"}
 	issue := post(project+"/issues", "iid", map[string]any{"title": "incident", "issue_type": "incident"})
 	image := post(issue+"/metric_images", "id", map[string]any{"file": attached{"a.png", onePixel()}})
+	environment := post(project+"/environments", "id", map[string]any{"name": "production"})
 	nightly := post(project+"/pipeline_schedules", "id", map[string]any{"description": "nightly", "ref": "main", "cron": "0 1 1 1 *"})
 	s.do("admin", "POST", nightly+"/variables", map[string]any{"key": "KEY", "value": "value"})
 	return []twice{
@@ -88,6 +89,7 @@ func (s *server) plans(project, group, mr string) []twice {
 			path: post(project+"/external_status_checks", "id", map[string]any{"name": "check", "external_url": "https://example.com/0"}),
 			a:    text("name", "check %d"), b: text("external_url", "https://example.com/%d"),
 		},
+		{name: "environment", path: environment, a: text("external_url", "https://example.com/%d"), b: text("description", "words %d")},
 		{name: "metric image", path: image, read: issue + "/metric_images", a: text("url", "https://example.com/%d"), b: text("url_text", "words %d")},
 		{
 			name: "protected branch", path: project + "/protected_branches/main", verb: http.MethodPatch,
@@ -121,7 +123,7 @@ func unpaired() map[string]string {
 			"PUT /projects/:id/labels/:name/promote", "PUT /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id/publish",
 			"PUT /projects/:id/merge_requests/:merge_request_iid/merge", "PUT /projects/:id/merge_requests/:merge_request_iid/rebase",
 			"PUT /projects/:id/merge_requests/:merge_request_iid/reset_approvals", "PUT /projects/:id/repository/branches/:branch/unprotect",
-			"PUT /projects/:id/transfer",
+			"PUT /projects/:id/transfer", "PUT /projects/:id/deployments/:deployment_id",
 		},
 		"makes a commit": {
 			"PUT /projects/:id/repository/files/:file_path", "PUT /projects/:id/repository/submodules/:submodule",

@@ -124,6 +124,7 @@ var companions = map[string][]string{
 	"in": {"search=issue", "search=request", "search=week", "search=sprints"}, "updated_after": {"order_by=updated_at"}, "updated_before": {"order_by=updated_at"}, "sort": {"order_by=created_at"},
 	"search_namespaces": {"search=in-private", "search=below", "search=mate", "search=in-public", "search=lent"}, "shared_min_access_level": {"with_shared=true"},
 	"shared_visible_only": {"with_shared=true"}, "full_path_search": {"search=in-p"}, "extern_uid": {"provider=saml&extern_uid=none"}, "provider": {"provider=none&extern_uid=mate-1"},
+	"finished_after": {"order_by=finished_at&status=success&finished_before=2099-01-01"}, "finished_before": {"order_by=finished_at&status=success&finished_after=2001-01-01"},
 	"order_by": {"sort=desc"}, "order": {"all=true"}, "first_parent": {"ref_name=main"}, "trailers": {"ref_name=main"},
 }
 

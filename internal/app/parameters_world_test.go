@@ -77,6 +77,8 @@ func (w *world) related(path string, values map[string]string) map[string][]stri
 		}
 	}
 	w.commits(path, values)
+	w.exec(`INSERT INTO deployment_merge_requests (deployment_id, merge_request_id)
+		SELECT d.id, m.id FROM deployments d JOIN merge_requests m ON m.target_project_id = d.project_id WHERE d.status = 'success'`)
 	then := db.At(time.Date(2001, 1, 1, 12, 0, 0, 0, time.UTC))
 	w.exec("UPDATE notes SET updated_at = ? WHERE body LIKE 'Deeper%'", then)
 	w.exec("UPDATE projects SET marked_for_deletion_on = ? WHERE name LIKE 'Marked%'", "2001-01-01")

@@ -19,6 +19,7 @@ func untimed() map[string]string {
 		"PUT /groups/:id/members/:member_id/approve":                                   "a change of state of an account",
 		"DELETE /license/:id":                                                                    "the license of the server itself stays",
 		"PUT /license/:id/refresh_billable_users":                                                "changes nothing: users are always counted",
+		"DELETE /projects/:id/environments/review_apps":                                          "many things at once",
 		"DELETE /projects/:id/artifacts":                                                         "many things at once",
 		"DELETE /projects/:id/jobs/:job_id/artifacts":                                            "many things at once",
 		"PUT /projects/:id/repository/files/:file_path":                                          "last_commit_id is the condition of a file",

@@ -3,6 +3,7 @@ package core
 import (
 	"tenon/internal/core/badge"
 	"tenon/internal/core/changelog"
+	"tenon/internal/core/deploy"
 	"tenon/internal/core/feature"
 	"tenon/internal/core/importexport"
 	"tenon/internal/core/noteable"
@@ -41,6 +42,11 @@ var subjects = []Subject{
 		return changelog.New(Need(b, changelog.Deps{
 			DB: b.DB, Policy: b.Policy, Accounts: b.Accounts, Namespaces: b.Namespaces, Repos: b.Repos, MergeRequests: b.MergeRequests, Limits: b.Limits, Now: b.Now,
 			Features: Part[*feature.Service](b.Services),
+		}))
+	},
+	func(b *Build) any {
+		return deploy.New(Need(b, deploy.Deps{
+			DB: b.DB, Policy: b.Policy, Bus: b.Bus, Accounts: b.Accounts, Namespaces: b.Namespaces, Projects: b.Projects, Repos: b.Repos, CI: b.CI, Jobs: b.Jobs, Now: b.Now, Log: b.Log,
 		}))
 	},
 	func(b *Build) any {

@@ -234,6 +234,9 @@ func (r *rich) code(t *testing.T) {
 	for _, state := range []string{"running", "success"} {
 		post(t, r.ann, project+"/statuses/"+sha, fields{"state": state, "name": "ci", "ref": "main", "coverage": 80.5, "target_url": "https://ci.example.com/1", "description": "passed"})
 	}
+	environment := post(t, r.root, project+"/environments", fields{"name": "review/one", "external_url": "https://one.example.com", "description": "The first"})
+	deployment := post(t, r.root, project+"/deployments", fields{"environment": "review/one", "sha": sha, "ref": "main", "tag": false, "status": "success"})
+	maps.Copy(r.values, fields{"Environments.environment": environment, "Deployments.deployment": deployment, "DeploymentMergeRequests.deployment": deployment})
 	nightly := post(t, r.root, project+"/pipeline_schedules", fields{"description": "nightly", "ref": "main", "cron": "0 1 * * *", "cron_timezone": "Europe/Berlin"})
 	post(t, r.root, fmt.Sprintf("%s/pipeline_schedules/%d/variables", project, nightly), fields{"key": "KEY", "value": "value"})
 	ships := post(t, r.root, "projects", fields{"name": "Ships", "initialize_with_readme": true})

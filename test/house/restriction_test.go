@@ -57,6 +57,7 @@ var restricting = map[string]string{
 	"project emails_disabled":                                  "internal/app.TestMail_disabled",
 	"project emails_enabled":                                   "internal/app.TestMail_disabled",
 	"project enforce_auth_checks_on_uploads":                   "internal/core/upload.TestService_OpenByLink",
+	"project environments_access_level":                        "internal/app.TestEnvironments",
 	"project external_authorization_classification_label":      "internal/app.TestExternalAuthorization",
 	"project forking_access_level":                             "internal/core/authz.TestPolicy_Require_features",
 	"project group_runners_enabled":                            "internal/core/ci.TestService_Request_which",

@@ -78,6 +78,7 @@ const (
 	OutdatedDeployment   = "failed_outdated_deployment_job"
 	ArchivedFailure      = "archived_failure"
 	DataIntegrity        = "data_integrity_failure"
+	EnvironmentFailure   = "environment_creation_failure"
 	DownstreamNotFound   = "downstream_bridge_project_not_found"
 	InvalidBridge        = "invalid_bridge_trigger"
 	DownstreamFailed     = "downstream_pipeline_creation_failed"
@@ -97,7 +98,7 @@ func FailureReasons() []string {
 		UnknownFailure, ScriptFailure, "api_failure", StuckFailure, "runner_system_failure", MissingDependency, UnsupportedRunner,
 		StaleSchedule, TimeoutFailure, ArchivedFailure, "unmet_prerequisites", "scheduler_failure", DataIntegrity, "forward_deployment_failure",
 		UserBlocked, "project_deleted", "ci_quota_exceeded", "pipeline_loop_detected", "no_matching_runner", LogTooLarge, "builds_disabled",
-		"environment_creation_failure", "deployment_rejected", OutdatedDeployment, "job_execution_server_timeout",
+		EnvironmentFailure, "deployment_rejected", OutdatedDeployment, "job_execution_server_timeout",
 		"image_pull_failure", "configuration_error", "runner_interrupted", "runner_provisioning_timeout",
 		"protected_environment_failure", InsufficientBridge, DownstreamNotFound, InvalidBridge, UpstreamNotFound,
 		InsufficientUpstream, DownstreamFailed, "secrets_provider_not_found", "reached_max_descendant_pipelines_depth",

@@ -37,6 +37,13 @@ func (s *Service) jobList(ctx context.Context, a *Assignment, before []StatusID)
 		a.Config.Environment = &named
 	}
 	s.jobFacts(&l, a.Project, a.Job, a.Config, a.Token)
+	if e := a.Config.Environment; e != nil {
+		facts, err := s.environmentFacts(ctx, a.Project, environment)
+		if err != nil {
+			return nil, err
+		}
+		facts.add(&l, e)
+	}
 	if err := s.deployVariables(ctx, &l, a.Project); err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (s *Service) outdated(ctx context.Context, p *project.Project, j *Job) (boo
 	return found[j.ID], err
 }
 
-// undone tells those of the jobs for whose environment a newer job deploys another commit, or has done so.
+// undone tells those of the jobs for whose environment a newer job or another system deploys another commit, or has done so.
 func (s *Service) undone(ctx context.Context, ids []StatusID) (map[StatusID]bool, error) {
 	out := map[StatusID]bool{}
 	if len(ids) == 0 {
@@ -36,8 +36,10 @@ func (s *Service) undone(ctx context.Context, ids []StatusID) (map[StatusID]bool
 	}
 	var w db.Where
 	w.In("j.id", ids)
-	w.Raw(`EXISTS (SELECT 1 FROM commit_statuses s JOIN pipelines l ON l.id = s.pipeline_id WHERE s.project_id = j.project_id
-		AND s.environment = j.environment AND s.id > j.id AND s.status IN ('running', 'success') AND l.sha <> o.sha)`)
+	w.Raw(`(EXISTS (SELECT 1 FROM commit_statuses s JOIN pipelines l ON l.id = s.pipeline_id WHERE s.project_id = j.project_id
+			AND s.environment = j.environment AND s.id > j.id AND s.status IN ('running', 'success') AND l.sha <> o.sha)
+		OR EXISTS (SELECT 1 FROM environments e JOIN deployments d ON d.environment_id = e.id WHERE e.project_id = j.project_id
+			AND e.name = j.environment AND NOT d.by_job AND d.created_at > j.created_at AND d.status IN ('running', 'success') AND d.sha <> o.sha))`)
 	found, err := db.Select[StatusID](ctx, s.DB, "SELECT j.id FROM commit_statuses j JOIN pipelines o ON o.id = j.pipeline_id"+w.SQL()+" ORDER BY j.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("newer deployments: %w", err)

@@ -214,17 +214,6 @@ func (s *Service) jobFacts(l *list, p *project.Project, j *Job, c *ciconfig.Job,
 	l.secret("CI_JOB_TOKEN", token)
 	*l = append(*l, Variable{Key: "CI_REPOSITORY_URL", Value: s.URLs.HTTPRepositoryAs(p.FullPath, jobUser, token)})
 	l.add("CI_JOB_TIMEOUT", strconv.FormatInt(j.Timeout, 10))
-	if e := c.Environment; e != nil {
-		l.text("CI_ENVIRONMENT_NAME", e.Name)
-		l.add("CI_ENVIRONMENT_SLUG", environmentSlug(e.Name))
-		action := e.Action
-		if action == "" {
-			action = "start"
-		}
-		l.add("CI_ENVIRONMENT_ACTION", action)
-		l.optional("CI_ENVIRONMENT_TIER", e.Tier)
-		l.optional("CI_ENVIRONMENT_URL", e.URL)
-	}
 }
 
 func runnerVariables(l *list, r *runner.Runner) {
@@ -237,12 +226,6 @@ func runnerVariables(l *list, r *runner.Runner) {
 		tags[i] = strconv.Quote(t)
 	}
 	l.add("CI_RUNNER_TAGS", "["+strings.Join(tags, ", ")+"]")
-}
-
-// environmentSlug is slug for an environment, of at most 24 bytes.
-func environmentSlug(name string) string {
-	out := slug(name)
-	return strings.Trim(out[:min(len(out), 24)], "-")
 }
 
 // configPath is where the configuration of a project stands.

@@ -164,7 +164,11 @@ func (s *Service) CurrentJob(ctx context.Context, as authz.Actor, p *project.Pro
 type names struct {
 	resource    string // key of its resource group, "" for none
 	environment string // that it deploys to, "" for none
+	invalid     bool   // its environment cannot be made
 }
+
+// masked stands for the value of a variable in what users see.
+const masked = "[MASKED]"
 
 // of returns the names in the configuration of a job. Variables that are masked have no value that may be shown.
 func (k *known) of(c *ciconfig.Job) names {
@@ -175,7 +179,7 @@ func (k *known) of(c *ciconfig.Job) names {
 	above := slices.Clone(k.above)
 	for i := range above {
 		if above[i].Masked {
-			above[i].Value = "[MASKED]"
+			above[i].Value = masked
 		}
 	}
 	facts := append(list{}, k.predefined...)
@@ -185,8 +189,16 @@ func (k *known) of(c *ciconfig.Job) names {
 	if e := c.Environment; e != nil {
 		name := ciconfig.Expand(e.Name, ciconfig.First(first, facts.lookup()))
 		facts.add("CI_ENVIRONMENT_NAME", name)
-		facts.add("CI_ENVIRONMENT_SLUG", environmentSlug(name))
-		if (e.Action == "" || e.Action == "start") && utf8.RuneCountInString(name) <= maxText {
+		facts.add("CI_ENVIRONMENT_SLUG", EnvironmentSlug(name))
+		starts, all := e.Action == "" || e.Action == "start", ciconfig.First(first, facts.lookup())
+		if !strings.Contains(name, masked) {
+			// The name is what it is when the pipeline is made; the address waits for what the job reports.
+			fixed := *e
+			fixed.Name, fixed.Tier, fixed.AutoStopIn = name, ciconfig.Expand(e.Tier, all), ciconfig.Expand(e.AutoStopIn, all)
+			c.Environment = &fixed
+			out.invalid = (starts || e.Action == "prepare") && !EnvironmentName(name)
+		}
+		if starts && utf8.RuneCountInString(name) <= maxText {
 			out.environment = name
 		}
 	}

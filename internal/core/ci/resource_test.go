@@ -260,7 +260,7 @@ b: {script: x, resource_group: $CI_ENVIRONMENT_SLUG, environment: {name: review/
 c: {script: x, resource_group: $NONE}
 `)
 		w.wantStates(p, "made", "a:pending b:pending c:pending = pending")
-		equal(t, "keys", w.keys(), "review-work work/south.x")
+		equal(t, "keys", w.keys(), "review-work-9qaz94 work/south.x")
 		g, err := w.ci.FindResourceGroup(t.Context(), w.developer, w.as(w.developer), "work/south.x")
 		check(t, err)
 		equal(t, "mode", g.ProcessMode, ci.OldestFirst)
@@ -270,7 +270,7 @@ c: {script: x, resource_group: $NONE}
 		long := w.begin("a: {script: x, resource_group: " + strings.Repeat("é", 256) + "}\n")
 		equal(t, "state", long.State, ci.Failed)
 		equal(t, "error", *long.YAMLErrors, "a job: resource_group is too long (maximum is 255 characters)")
-		equal(t, "keys", w.keys(), "review-work work/south.x")
+		equal(t, "keys", w.keys(), "review-work-9qaz94 work/south.x")
 	})
 }
 

@@ -244,3 +244,30 @@ func (s *Service) Rename(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	return &out.After, nil
 }
+
+// ViewsByIDs returns the jobs of a project with these ids, by id. It requires the right to read the project's pipelines, without which there are none.
+func (s *Service) ViewsByIDs(ctx context.Context, as authz.Actor, p *project.Project, ids []StatusID) (map[StatusID]*JobView, error) {
+	out := make(map[StatusID]*JobView, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	if may, err := s.MayRead(ctx, as, p); err != nil || !may {
+		return nil, err
+	}
+	var w db.Where
+	w.And("s.project_id = ?", p.ID)
+	w.In("s.id", ids)
+	rows, err := db.Select[Job](ctx, s.DB, "SELECT "+db.Columns[Status]("s")+", "+buildColumns+" FROM "+jobTables+w.SQL()+" ORDER BY s.id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("jobs by id: %w", err)
+	}
+	jobs := make([]*Job, len(rows))
+	for i := range rows {
+		jobs[i] = &rows[i]
+	}
+	views, err := s.Views(ctx, as, p, jobs)
+	for _, v := range views {
+		out[v.ID] = v
+	}
+	return out, err
+}

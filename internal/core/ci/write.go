@@ -126,6 +126,9 @@ func (d *draft) writeJobs(ctx context.Context) error {
 		if name := d.names[i].environment; name != "" {
 			j.Environment = &name
 		}
+		if d.names[i].invalid {
+			j.fail(EnvironmentFailure, d.Service)
+		}
 		jobs[i] = j
 	}
 	if err := d.insertJobs(ctx, jobs); err != nil {

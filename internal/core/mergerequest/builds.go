@@ -16,6 +16,7 @@ import (
 type BuildView struct {
 	Pipelines bool             // whether the caller may read pipelines of the target project
 	Source    *project.Project // of the source branch; nil where it is gone or hidden
+	Deployed  *db.Time         // when it came to production first; nil where it did not
 	Head      *ci.InProject    // the newest of the request for its head, or else of the source branch; nil where there is none, or it is hidden
 }
 
@@ -33,11 +34,16 @@ func (s *Service) Builds(ctx context.Context, as authz.Actor, p *project.Project
 	if v.Source, err = s.SourceFor(ctx, as, p, m); err != nil {
 		return v, err
 	}
-	id, err := db.Get[ci.PipelineID](ctx, s.DB, "SELECT COALESCE("+newestPipeline+", 0) FROM merge_requests m WHERE m.id = ?", m.ID)
-	if err != nil || id == 0 {
+	found, err := db.Get[struct {
+		ID       ci.PipelineID `db:"id"`
+		Deployed *db.Time      `db:"deployed_at"`
+	}](ctx, s.DB, "SELECT COALESCE("+newestPipeline+`, 0) AS id, f.deployed_at FROM merge_requests m
+		LEFT JOIN first_deployments f ON f.merge_request_id = m.id WHERE m.id = ?`, m.ID)
+	v.Deployed = found.Deployed
+	if err != nil || found.ID == 0 {
 		return v, ignoreGone(err)
 	}
-	v.Head, err = s.CI.Visible(ctx, as, id, p, v.Source)
+	v.Head, err = s.CI.Visible(ctx, as, found.ID, p, v.Source)
 	return v, err
 }
 

@@ -44,7 +44,8 @@ func (f Filter) where(w *db.Where, as authz.Actor, in authz.Place, now time.Time
 	rows.Milestone(w, f.Milestone, now)
 	rows.Not(w, as, f.Not.Not, now)
 	reviewers.IsNot(w, f.Not.Reviewer)
-	return !f.Deployed // nothing in the instance was deployed yet
+	f.Deployed.where(w)
+	return true
 }
 
 // stateIs selects a state, all where it is "". The known ones stand in the text: an index holds the
@@ -121,4 +122,23 @@ func (f Filter) branches(w *db.Where) {
 	if f.TargetBranches != nil {
 		w.In("m.target_branch", f.TargetBranches)
 	}
+}
+
+// where adds the condition on the deployments of m.
+func (d Deployed) where(w *db.Where) {
+	if d.By != 0 {
+		w.And("m.id IN (SELECT x.merge_request_id AS id FROM deployment_merge_requests x WHERE x.deployment_id = ?)", d.By)
+	}
+	if d.Environment == "" && d.After == nil && d.Before == nil {
+		return
+	}
+	var in db.Where
+	in.Raw("x.merge_request_id = m.id AND d.status = 'success'")
+	if d.Environment != "" {
+		in.And("e.name = ?", d.Environment)
+	}
+	in.Since("d.finished_at", d.After)
+	in.Until("d.finished_at", d.Before)
+	w.And(`EXISTS (SELECT 1 FROM deployment_merge_requests x JOIN deployments d ON d.id = x.deployment_id
+		JOIN environments e ON e.id = d.environment_id`+in.SQL()+")", in.Args()...)
 }

@@ -26,7 +26,7 @@ type Filter struct {
 	Assignee     filter.Person
 	Reviewer     filter.Person
 	MergeUser    filter.Person
-	Deployed     bool            // only what was deployed, which nothing is yet
+	Deployed     Deployed
 	ApprovedBy   []filter.Person // all of them, the first five
 	Approvers    []filter.Person // named by rules: all of them, the first five
 	Issue        int64           // only those that name the issue with this id; 0 for all
@@ -59,6 +59,13 @@ type Selection struct {
 	TargetBranch  string     `db:"target_branch" param:"target_branch" doc:"Target branch"`
 	SourceProject project.ID `db:"source_project_id" param:"source_project_id" doc:"ID of the source project"`
 	Search        string     `param:"search" doc:"Search in titles and descriptions"`
+}
+
+// Deployed selects what successful deployments shipped; the zero value selects all.
+type Deployed struct {
+	By            int64  // id of the deployment, of any state; 0 is any
+	Environment   string // name; "" is any
+	After, Before *time.Time
 }
 
 // Exclusion leaves out what has one of its properties.

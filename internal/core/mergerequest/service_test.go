@@ -298,7 +298,7 @@ func TestService_List(t *testing.T) {
 			{"escaped", mergerequest.Filter{Selection: mergerequest.Selection{Search: "%"}}, ""},
 			{"time", mergerequest.Filter{Times: filter.Times{CreatedAfter: &two.CreatedAt.Time}}, "3 2"},
 			{"until", mergerequest.Filter{Times: filter.Times{CreatedBefore: &one.CreatedAt.Time}}, "1"},
-			{"deployed", mergerequest.Filter{Deployed: true}, ""},
+			{"deployed", mergerequest.Filter{Deployed: mergerequest.Deployed{Environment: "production"}}, ""},
 			{"page", mergerequest.Filter{Range: page.Range{Limit: 1, Offset: 1}}, "2"},
 		} {
 			page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter).Place(), row.f)

@@ -16,6 +16,7 @@ const (
 	KindEpic         = "epic"
 	KindIteration    = "iteration"
 	KindPipeline     = "pipeline"
+	KindDeployment   = "deployment"
 )
 
 // NextIID returns the next number of a kind in a project's or group's namespace, from 1

@@ -29,7 +29,7 @@ const MaxFetch = 1 << 20
 // name them, as those of runners do, also without credentials, which git does not send to public projects. In the versions
 // of the protocol where no request names what it looks for, all are shown. So answers to all others stay in the cache.
 func (f Fetch) unseen() []string {
-	out := []string{"refs/keep-around/", "refs/tenon/"}
+	out := []string{"refs/environments/", "refs/keep-around/", "refs/tenon/"}
 	if gitcmd.ProtocolVersion(f.Protocol) >= 2 && !bytes.Contains(f.Request, []byte("ref-prefix refs/pipelines/")) {
 		out = append(out, "refs/pipelines/")
 	}

@@ -105,7 +105,7 @@ type mergeRequestFull struct {
 type requestBuilds struct {
 	BuildStartedAt  *api.Time       `json:"latest_build_started_at"`
 	BuildFinishedAt *api.Time       `json:"latest_build_finished_at"`
-	FirstDeployedAt *api.Time       `json:"first_deployed_to_production_at" later:"deployments"`
+	FirstDeployedAt *api.Time       `json:"first_deployed_to_production_at"`
 	Pipeline        *pipelineEntity `json:"pipeline"`
 }
 
@@ -250,7 +250,7 @@ func (s *Server) requestBuilds(ctx context.Context, v *mergerequest.BuildView) (
 	if v == nil {
 		return nil, nil, nil
 	}
-	builds, head := &requestBuilds{}, &requestHead{}
+	builds, head := &requestBuilds{FirstDeployedAt: api.TimePtr(v.Deployed.Ptr())}, &requestHead{}
 	if v.Head != nil {
 		var err error
 		if head.HeadPipeline, err = s.pipelineFull(ctx, v.Head.Project, &v.Head.Pipeline); err != nil {

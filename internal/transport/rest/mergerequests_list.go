@@ -83,7 +83,7 @@ func (r *requestFilterParams) filter() (mergerequest.Filter, error) {
 		MergeUser: userOrName(r.MergeUserID, r.MergeUserName),
 		Labels:    r.Labels, Milestone: milestoneOr(r.Milestone, ""),
 		Selection: r.Selection, Times: r.Times, In: requestFields(r.In),
-		Deployed:   r.DeployedAfter != nil || r.DeployedBefore != nil || r.Environment != "",
+		Deployed:   mergerequest.Deployed{Environment: r.Environment, After: r.DeployedAfter, Before: r.DeployedBefore},
 		ApprovedBy: append(idsOrWords(r.ApprovedByIDs), namesOrWords(r.ApprovedNames)...), Approvers: idsOrWords(r.ApproverIDs),
 		Not: mergerequest.Exclusion{
 			Not: filter.Not{

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/badge"
 	"tenon/internal/core/board"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/deploy"
 	"tenon/internal/core/importexport"
 	"tenon/internal/core/integration"
 	"tenon/internal/core/mergerequest"
@@ -48,6 +49,9 @@ var wordings = map[errs.Code]wording{
 	ci.CodeTransition:           {http.StatusBadRequest, noTransition, ""},
 	importexport.CodeNoArchive:  {http.StatusNotFound, plainly("404 Not found or has expired"), ""},
 	importexport.CodeNotReady:   {http.StatusNotFound, plainly("The project export file is not available yet"), ""},
+	deploy.CodeUnpaired:         {http.StatusBadRequest, plainly("400 Bad request - `finished_at` filter and `finished_at` sorting must be paired"), ""},
+	deploy.CodeUnfinished:       {http.StatusBadRequest, plainly("400 Bad request - `finished_at` filter must be combined with `success` status filter."), ""},
+	deploy.CodeTwoTimes:         {http.StatusBadRequest, plainly("400 Bad request - Both `updated_at` filter and `finished_at` filter can not be specified"), ""},
 	integration.CodeInvalid:     {http.StatusBadRequest, plainly("400 Bad Request"), ""},
 	integration.CodeNoDefault:   {http.StatusBadRequest, plainly("Default integration not found."), ""},
 	integration.CodeUnavailable: {http.StatusBadRequest, plainly("400 Integration not available"), ""},

@@ -1,0 +1,27 @@
+package authz
+
+// The abilities on environments and deployments.
+const (
+	ReadEnvironment        Ability = "read_environment"
+	ReadPrivateEnvironment Ability = "read_environment_of_private_jobs"
+	CreateEnvironment      Ability = "create_environment"
+	UpdateEnvironment      Ability = "update_environment"
+	StopEnvironment        Ability = "stop_environment"
+	DestroyEnvironment     Ability = "destroy_environment"
+	CreateDeployment       Ability = "create_deployment"
+	UpdateDeployment       Ability = "update_deployment"
+	DestroyDeployment      Ability = "destroy_deployment"
+)
+
+// deployRules are those of the abilities on environments and deployments.
+var deployRules = map[Ability]Rule{
+	ReadEnvironment:        {SignedIn: true, Feature: Builds},
+	ReadPrivateEnvironment: {Min: Reporter, Feature: Builds},
+	CreateEnvironment:      {Min: Developer, Feature: Builds, Write: true},
+	UpdateEnvironment:      {Min: Developer, Feature: Builds, Write: true},
+	StopEnvironment:        {Min: Developer, Feature: Builds, Write: true},
+	DestroyEnvironment:     {Min: Developer, Feature: Builds, Write: true},
+	CreateDeployment:       {Min: Developer, Feature: Builds, Write: true},
+	UpdateDeployment:       {Min: Developer, Feature: Builds, Write: true},
+	DestroyDeployment:      {Min: Maintainer, Feature: Builds, Write: true},
+}

@@ -1,0 +1,83 @@
+package deploy
+
+import (
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
+	"tenon/internal/core/ci"
+	"tenon/internal/core/project"
+)
+
+// ID identifies a deployment.
+type ID int64
+
+// State is how far a deployment is.
+type State string
+
+// The states of a deployment.
+const (
+	Created  State = "created"
+	Running  State = "running"
+	Success  State = "success"
+	Failed   State = "failed"
+	Canceled State = "canceled"
+	Skipped  State = "skipped"
+	Blocked  State = "blocked" // its job waits for a user
+)
+
+// Complete reports whether a deployment has ended.
+func (s State) Complete() bool {
+	return slices.Contains([]State{Success, Failed, Canceled, Skipped}, s)
+}
+
+// Deployment is one row.
+type Deployment struct {
+	ID            ID            `db:"id"`
+	IID           int64         `db:"iid"`
+	ProjectID     project.ID    `db:"project_id"`
+	EnvironmentID EnvironmentID `db:"environment_id"`
+	UserID        *authz.UserID `db:"user_id"` // nil where the account was deleted
+	JobID         *ci.StatusID  `db:"job_id"`  // nil where other systems deploy, and where the job was deleted
+	ByJob         bool          `db:"by_job"`
+	Ref           string        `db:"ref"` // short name
+	Tag           bool          `db:"tag"`
+	SHA           string        `db:"sha"`
+	State         State         `db:"status"`
+	OnStop        *string       `db:"on_stop"` // name of the job of its pipeline that stops the environment
+	CreatedAt     db.Time       `db:"created_at"`
+	UpdatedAt     db.Time       `db:"updated_at"`
+	FinishedAt    *db.Time      `db:"finished_at"`
+}
+
+// About names it for events.
+func (d Deployment) About() change.Subject {
+	return change.Subject{Type: "Deployment", ID: int64(d.ID), IID: d.IID}
+}
+
+// DeploymentCreated is published when a deployment was made.
+type DeploymentCreated struct {
+	change.Of[Deployment]
+
+	Environment Environment
+	Project     *project.Project
+}
+
+// DeploymentUpdated is published when a deployment got another state.
+type DeploymentUpdated struct {
+	change.Of[Deployment]
+
+	Environment Environment
+	Project     *project.Project
+}
+
+// DeploymentDeleted is published when a deployment was deleted.
+type DeploymentDeleted struct {
+	change.Of[Deployment]
+
+	Environment Environment
+	Project     *project.Project
+}
+
+var columns = db.Columns[Deployment]("d")

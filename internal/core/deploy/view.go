@@ -1,0 +1,70 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
+	"tenon/internal/core/project"
+)
+
+// View is a deployment as a caller sees it who may read the deployments of its project.
+type View struct {
+	*Deployment
+
+	Environment *Environment
+	User        *account.Summary // who deployed; nil where the account was deleted
+	Job         *ci.JobView      // nil where other systems deploy, and where the job was deleted
+}
+
+// Views returns deployments of a project that were read for the caller, with a fixed number of statements.
+func (s *Service) Views(ctx context.Context, as authz.Actor, p *project.Project, list []Deployment) ([]View, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	var environments []EnvironmentID
+	var users []authz.UserID
+	var jobs []ci.StatusID
+	for i := range list {
+		environments = append(environments, list[i].EnvironmentID)
+		if list[i].UserID != nil {
+			users = append(users, *list[i].UserID)
+		}
+		if list[i].JobID != nil {
+			jobs = append(jobs, *list[i].JobID)
+		}
+	}
+	var w db.Where
+	w.In("e.id", environments)
+	rows, err := db.Select[Environment](ctx, s.DB, "SELECT "+environmentColumns+" FROM environments e"+w.SQL()+" ORDER BY e.id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("environments of deployments: %w", err)
+	}
+	byID := make(map[EnvironmentID]*Environment, len(rows))
+	for i := range rows {
+		byID[rows[i].ID] = &rows[i]
+	}
+	people, err := s.Accounts.ByIDs(ctx, users)
+	if err != nil {
+		return nil, err
+	}
+	deployables, err := s.CI.ViewsByIDs(ctx, as, p, jobs)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]View, len(list))
+	for i := range list {
+		d := &list[i]
+		out[i] = View{Deployment: d, Environment: byID[d.EnvironmentID]}
+		if d.UserID != nil {
+			out[i].User = people[*d.UserID]
+		}
+		if d.JobID != nil {
+			out[i].Job = deployables[*d.JobID]
+		}
+	}
+	return out, nil
+}
