@@ -73,7 +73,7 @@ def integrations(project):
     refused("an unknown integration", 404, manager.update, "no-such-service", {"a": "b"})
     name = "project-integration" if hasattr(project, "integrations") else "project-service"
     equal("list by the command line", [s["slug"] for s in command(name, "list", "--project-id", str(project.id))], ["external-wiki"])
-    manager.delete("external-wiki")
+    command(name, "delete", "--project-id", str(project.id), "--slug", "external-wiki")  # not --id
     equal("after it was deleted", manager.list(get_all=True), [])
 
 
