@@ -31,8 +31,9 @@ func TestForeign(t *testing.T) {
 		blob := w.do("owner", "GET", path+"/repository/files/foreign.md?ref=foreign", nil)
 		maps.Copy(two.values, map[string]string{
 			":branch": "foreign", ":tag_name": "foreign-tag", ":sha": head["commit"].(obj)["id"].(string), "commits/:noteable_id": head["commit"].(obj)["id"].(string), "blobs/:sha": blob["blob_id"].(string),
-			":file_path": "foreign.md", "protected_branches/:name": "foreign", "protected_tags/:name": "foreign",
+			":file_path": "foreign.md", "protected_branches/:name": "foreign", "protected_tags/:name": "foreign", "releases/:tag_name": "foreign-release",
 		})
+		w.do("owner", "POST", path+"/releases", obj{"tag_name": "foreign-release", "ref": "main"})
 		w.do("owner", "POST", path+"/wikis", obj{"title": "foreign", "content": "Of another"})
 		two.values["wikis/:slug"] = "foreign"
 		w.do("owner", "POST", path+"/protected_branches", obj{"name": "foreign"})

@@ -46,6 +46,8 @@ func (s *server) plans(project, group, mr string) []twice {
 	machine := s.do("admin", "POST", "/user/runners", map[string]any{"runner_type": "instance_type"})
 	rule := map[string]any{"name": "rule", "approvals_required": 1}
 	s.do("admin", "POST", group+"/protected_branches", map[string]any{"name": "stable"})
+	s.do("admin", "POST", project+"/releases", map[string]any{"tag_name": "r1", "ref": "main"})
+	releaseLink := post(project+"/releases/r1/assets/links", "id", map[string]any{"name": "tool", "url": "https://example.com/1"})
 	snippet := map[string]any{"title": "one", "file_name": "a.txt", "content": "x", "visibility": "private"}
 	issue := post(project+"/issues", "iid", map[string]any{"title": "incident", "issue_type": "incident"})
 	image := post(issue+"/metric_images", "id", map[string]any{"file": attached{"a.png", onePixel()}})
@@ -80,6 +82,8 @@ func (s *server) plans(project, group, mr string) []twice {
 		},
 		settings(project), settings(group), notified(""), notified(project), notified(group),
 		{name: "epic", path: post(group+"/epics", "iid", map[string]any{"title": "one"}), a: text("title", "title %d"), b: text("description", "words %d")},
+		{name: "release", path: project + "/releases/r1", a: text("name", "name %d"), b: text("description", "words %d")},
+		{name: "link of a release", path: releaseLink, a: text("name", "name %d"), b: text("url", "https://example.com/%d")},
 		{name: "snippet", path: post("/snippets", "id", snippet), a: text("title", "title %d"), b: text("description", "words %d")},
 		{name: "snippet of a project", path: post(project+"/snippets", "id", snippet), a: text("title", "title %d"), b: text("description", "words %d")},
 		{name: "approval rule", path: post(project+"/approval_rules", "id", rule), a: text("name", "rule %d"), b: word("approvals_required", 2, 3)},

@@ -123,6 +123,7 @@ func (w *world) commits(path string, values map[string]string) {
 			"actions": []obj{{"action": "create", "file_path": "deep/" + name, "content": "deep"}},
 		})
 		w.do("owner", http.MethodPost, path+"/repository/tags", obj{"tag_name": name, "ref": "main"})
+		w.do("owner", http.MethodPost, path+"/releases", obj{"tag_name": name, "released_at": fmt.Sprintf("2023-0%d-01T00:00:00Z", 9-i)})
 		w.do("developer", http.MethodPost, path+"/statuses/"+values[":sha"], obj{"state": []string{"success", "failed", "running"}[i], "name": name, "ref": "feature"})
 	}
 	w.do("developer", http.MethodPost, path+"/statuses/"+values[":sha"], obj{"state": "pending", "name": "v10", "ref": "feature"}) // again

@@ -29,6 +29,7 @@ var provedElsewhere = map[string]string{
 	"noteable.Deleted: notes":        "internal/app TestReactions_effects",
 	"inherited integrations":         "internal/core/integration TestService_inherit",
 	"hooks":                          "internal/core/hookevent TestService",
+	"releases":                       "internal/core/release TestService_Settle",
 	"pipelines":                      "internal/core/ci TestService_OnPushed",
 	"schedules":                      "internal/core/ci TestSchedules",
 	"waiting runners":                "internal/core/ci TestService_Request_pausedWhileWaiting",

@@ -496,6 +496,7 @@ func samples() map[string][]sample {
 	maps.Copy(all, epicSamples())
 	maps.Copy(all, integrationSamples())
 	maps.Copy(all, hookSamples())
+	maps.Copy(all, releaseSamples())
 	pipelineSamples(all)
 	return all
 }

@@ -441,6 +441,8 @@ func TestWeb_addresses(t *testing.T) {
 		"Folder": project("main", "docs"), "IssuesLabelled": project("bug"), "GroupIssuesLabelled": {w.group, "bug"}, "ProjectMilestone": project(int64(1)), "GroupMilestone": {w.group, int64(1)},
 		"Epics": {w.group}, "Epic": {w.group, int64(1)}, "EditEpic": {w.group, int64(1)}, "EpicPath": {w.group, int64(1)},
 		"Iteration": {w.group, int64(1)}, "Iterations": {w.group}, "GroupIssues": {w.group}, "ProjectMilestones": project(), "GroupMilestones": {w.group}, "ProjectSnippets": project(),
+		"Tag": project("v1"), "Releases": project(), "Release": project("v1"), "EditRelease": project("v1"), "ReleaseDownload": project("v1", "/bin/tool"), "ReleaseEvidence": project("v1", int64(1)),
+		"ReleaseIssues": project("v1", "opened"), "ReleaseMergeRequests": project("v1", "opened"),
 		"Wiki": project(), "GroupWiki": {w.group}, "Snippet": project(w.snippet), "SnippetRaw": project(w.snippet, "main", "read me.md"),
 		"HTTPRepository": project(), "SignIn": {""}, "ChoosePassword": {key}, "API": {"version"}, "StatusFavicon": {"favicon_status_success"},
 	}
@@ -454,7 +456,9 @@ func TestWeb_addresses(t *testing.T) {
 		"ImportPath":    elsewhere, "SSHRepositoryURL": elsewhere, "JobRawFile": http.StatusNotFound, "JobFolder": http.StatusNotFound, "JobArtifacts": http.StatusNotFound,
 		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "Unsubscribe": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
 		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "JobFile": http.StatusNotFound, "ProjectBoard": http.StatusNotFound, "GroupBoard": http.StatusNotFound, "Pipeline": http.StatusOK,
-		"EditEpic": seeOther, "HookTest": http.StatusMethodNotAllowed, "HookResend": http.StatusMethodNotAllowed, // where forms go
+		"Tag": http.StatusNotFound, "Releases": http.StatusNotFound, "Release": http.StatusNotFound, "EditRelease": http.StatusNotFound, "ReleaseDownload": http.StatusNotFound,
+		"ReleaseEvidence": http.StatusNotFound,                                                                          // they have no pages yet
+		"EditEpic":        seeOther, "HookTest": http.StatusMethodNotAllowed, "HookResend": http.StatusMethodNotAllowed, // where forms go
 	}
 	var pipe int64
 	fmt.Sscan(w.pipe, &pipe)

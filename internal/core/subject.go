@@ -7,6 +7,7 @@ import (
 	"tenon/internal/core/feature"
 	"tenon/internal/core/importexport"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/release"
 	"tenon/internal/core/tree"
 	"tenon/internal/core/usage"
 	"tenon/internal/core/webhook"
@@ -37,6 +38,12 @@ var subjects = []Subject{
 	},
 	func(b *Build) any {
 		return badge.New(Need(b, badge.Deps{DB: b.DB, Policy: b.Policy, Now: b.Now, Host: b.URLs.Host(), Tip: b.Repos.Tip}))
+	},
+	func(b *Build) any {
+		return release.New(Need(b, release.Deps{
+			DB: b.DB, Policy: b.Policy, Bus: b.Bus, Accounts: b.Accounts, Projects: b.Projects, Protections: b.Protections, Repos: b.Repos,
+			Milestones: b.Milestones, Log: b.Log, Now: b.Now,
+		}))
 	},
 	func(b *Build) any {
 		return changelog.New(Need(b, changelog.Deps{

@@ -78,6 +78,7 @@ var restricting = map[string]string{
 	"project only_allow_merge_if_all_status_checks_passed":     "internal/core/statuscheck.TestService_Respond_train",
 	"project only_allow_merge_if_pipeline_succeeds":            "internal/core/mergerequest.TestService_Merge_refusals",
 	"project public_jobs":                                      "internal/core/ci.TestService_Find_hidden",
+	"project releases_access_level":                            "internal/core/release.TestService_access",
 	"project repository_access_level":                          "internal/core/authz.TestPolicy_Require_features",
 	"project repository_size_limit":                            "internal/core/repo.TestPush_sizeLimit",
 	"project request_access_enabled":                           "internal/core/namespace.TestService_Request",

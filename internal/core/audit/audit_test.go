@@ -27,6 +27,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
+	"tenon/internal/core/release"
 	"tenon/internal/core/runner"
 	"tenon/internal/core/schedule"
 	"tenon/internal/core/securefile"
@@ -313,6 +314,7 @@ func recordedTokens(token change.Of[trigger.Trigger], file change.Of[securefile.
 	planned := func(before, after *schedule.Schedule) schedule.Changed {
 		return schedule.Changed{Change: schedule.Change{Of: change.Of[schedule.Schedule]{Stamp: listed.Stamp, Place: listed.Project.Place(), Before: before, After: after}, Project: &listed.Project}}
 	}
+	released := change.Of[release.Release]{Stamp: token.Stamp, Place: token.Place, After: &release.Release{ID: 9, Tag: "v1"}}
 	return []sample{
 		{trigger.Created{Of: token}, in("ci_pipeline_trigger_created", "Ci::Trigger", 9, "Nightly")},
 		{trigger.Updated{Of: token}, in("ci_pipeline_trigger_updated", "Ci::Trigger", 9, "Nightly")},
@@ -329,6 +331,9 @@ func recordedTokens(token change.Of[trigger.Trigger], file change.Of[securefile.
 		},
 		{securefile.Created{Of: file}, in("ci_secure_file_created", "Ci::SecureFile", 9, "key.jks")},
 		{securefile.Deleted{Of: file}, in("ci_secure_file_deleted", "Ci::SecureFile", 9, "key.jks")},
+		{release.Created{Of: released}, in("release_created", "Release", 9, "v1")},
+		{release.Updated{Of: released}, in("release_updated", "Release", 9, "v1")},
+		{release.Deleted{Of: released}, in("release_deleted", "Release", 9, "v1")},
 		{kept{file}, in("project_file_kept", "Ci::SecureFile", 9, "key.jks")},
 		{jobtoken.ScopeChanged{Stamp: listed.Stamp, Project: listed.Project, Inbound: true}, in("secure_ci_job_token_inbound_enabled", audit.Project, 5, "Shop")},
 		{jobtoken.ScopeChanged{Stamp: listed.Stamp, Project: listed.Project}, in("secure_ci_job_token_inbound_disabled", audit.Project, 5, "Shop")},

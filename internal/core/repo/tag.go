@@ -251,11 +251,46 @@ func findTag(ctx context.Context, r *gitcmd.Repo, name string) (*Tag, error) {
 	return t, missing(err, "Tag")
 }
 
+// TagCommit returns the commit that a tag names. It asks for no permission.
+func (s *Service) TagCommit(ctx context.Context, p *project.Project, name string) (gitstore.ObjectID, error) {
+	ref, err := gitstore.TagRef(name)
+	if err != nil {
+		return gitstore.ObjectID{}, errs.Missing("Tag")
+	}
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return gitstore.ObjectID{}, err
+	}
+	id, err := r.Ref(ctx, ref)
+	if err != nil {
+		return gitstore.ObjectID{}, missing(err, "Tag")
+	}
+	peeled, err := r.Peel(ctx, id)
+	return peeled.ID, missing(err, "Tag")
+}
+
+// NewTag is what CreateTagWith creates.
+type NewTag struct {
+	Name    string
+	Target  string // what names its commit
+	Message string // of an annotated tag; "" creates a lightweight one
+
+	// Before is called when the tag may be created and is not yet, with the change and the id of the commit. Its error keeps the tag from being
+	// created. nil does nothing.
+	Before func(ctx context.Context, c RefChange, commit string) error
+}
+
 // CreateTag makes a tag at what target names, an annotated one where there is a message.
 func (s *Service) CreateTag(ctx context.Context, as authz.Actor, p *project.Project, name, target, message string) (*Tag, error) {
+	return s.CreateTagWith(ctx, as, p, NewTag{Name: name, Target: target, Message: message})
+}
+
+// CreateTagWith is CreateTag with something that goes before.
+func (s *Service) CreateTagWith(ctx context.Context, as authz.Actor, p *project.Project, in NewTag) (*Tag, error) {
 	if err := s.Policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		return nil, err
 	}
+	name, target, message := in.Name, in.Target, in.Message
 	ref, err := gitstore.TagRef(name)
 	if err != nil || !gitstore.ValidTagName(name) {
 		return nil, errs.Plain("Tag name invalid")
@@ -285,7 +320,15 @@ func (s *Service) CreateTag(ctx context.Context, as authz.Actor, p *project.Proj
 			return nil, fmt.Errorf("write tag: %w", err)
 		}
 	}
-	if err := s.moveJudged(ctx, as, p, r, change); err != nil {
+	if err := s.Judge(ctx, as, p, ByAPI, r, []RefChange{change}); err != nil {
+		return nil, plainRefusal(err)
+	}
+	if in.Before != nil {
+		if err := in.Before(ctx, change, rev.Commit.String()); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.MoveRefs(ctx, as, p, ByAPI, []RefChange{change}); err != nil {
 		if errors.Is(err, ErrMoved) {
 			return nil, errs.Plain(fmt.Sprintf("Tag %s already exists", name))
 		}

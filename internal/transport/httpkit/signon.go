@@ -49,6 +49,7 @@ type Bearers interface {
 var forJobs = []string{
 	"/job", "/projects/:id/jobs/:job_id/artifacts", "/projects/:id/jobs/:job_id/artifacts/*artifact_path",
 	"/projects/:id/jobs/artifacts/:ref_name/download", "/projects/:id/jobs/artifacts/:ref_name/raw/*artifact_path",
+	"/projects/:id/releases", "/projects/:id/releases/:tag_name", "/projects/:id/releases/:tag_name/assets/links", "/projects/:id/releases/:tag_name/assets/links/:link_id",
 }
 
 // Authenticate returns the actor of a credential. It answers Unauthorized for one that is

@@ -3,8 +3,10 @@ package rest
 import (
 	"context"
 
+	"tenon/internal/core"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/release"
 	"tenon/internal/core/repo"
 	"tenon/internal/transport/rest/api"
 )
@@ -22,26 +24,55 @@ func (s *Server) tagRoutes() []*api.Route {
 }
 
 type tagEntity struct {
-	Name      string         `json:"name"`
-	Message   *string        `json:"message"`
-	Target    string         `json:"target"`
-	Commit    commitEntity   `json:"commit"`
-	Release   *releaseEntity `json:"release" later:"releases"`
-	Protected bool           `json:"protected"`
-	CreatedAt *api.Time      `json:"created_at"`
+	Name      string       `json:"name"`
+	Message   *string      `json:"message"`
+	Target    string       `json:"target"`
+	Commit    commitEntity `json:"commit"`
+	Release   *tagRelease  `json:"release"`
+	Protected bool         `json:"protected"`
+	CreatedAt *api.Time    `json:"created_at"`
 }
 
-// releaseEntity is what a tag says of its release; there are no releases yet.
-type releaseEntity struct {
+// tagRelease is what a tag says of its release.
+type tagRelease struct {
 	TagName     string `json:"tag_name"`
 	Description string `json:"description"`
 }
 
-func (s *Server) tagEntity(p *project.Project, t *repo.Tag) tagEntity {
-	return tagEntity{
+// releasesOf returns the releases of tags by their names.
+func (s *Server) releasesOf(ctx context.Context, as authz.Actor, p *project.Project, tags ...*repo.Tag) (map[string]*release.Release, error) {
+	names := make([]string, len(tags))
+	for i, t := range tags {
+		names[i] = t.Name
+	}
+	releases := core.Part[*release.Service](s.Services)
+	if releases == nil {
+		return nil, nil // a server of a test
+	}
+	return releases.ByTags(ctx, as, p, names...)
+}
+
+// oneTag renders a tag with its release.
+func (s *Server) oneTag(ctx context.Context, as authz.Actor, p *project.Project, t *repo.Tag) (tagEntity, error) {
+	releases, err := s.releasesOf(ctx, as, p, t)
+	if err != nil {
+		return tagEntity{}, err
+	}
+	return s.tagEntity(p, t, releases[t.Name]), nil
+}
+
+func (s *Server) tagEntity(p *project.Project, t *repo.Tag, r *release.Release) tagEntity {
+	e := tagEntity{
 		Name: t.Name, Message: t.Message, Target: t.Target.String(), Commit: s.commitEntity(p, t.Commit),
 		Protected: t.Protected, CreatedAt: api.TimePtr(t.CreatedAt),
 	}
+	if r != nil {
+		e.Release = &tagRelease{TagName: r.Tag}
+		if r.Description != nil {
+			e.Release.Description = *r.Description
+		}
+	}
+	return e
 }
 
 type listTagsParams struct {
@@ -64,7 +95,11 @@ func (s *Server) tags(ctx context.Context, as authz.Actor, in listTagsParams) (a
 	if err != nil {
 		return api.List[tagEntity]{}, err
 	}
-	return api.ListOf(list.Page, func(t **repo.Tag) tagEntity { return s.tagEntity(p, *t) }).LedBy("page_token", list.Token), nil
+	releases, err := s.releasesOf(ctx, as, p, list.Items...)
+	if err != nil {
+		return api.List[tagEntity]{}, err
+	}
+	return api.ListOf(list.Page, func(t **repo.Tag) tagEntity { return s.tagEntity(p, *t, releases[(*t).Name]) }).LedBy("page_token", list.Token), nil
 }
 
 type tagParams struct {
@@ -81,7 +116,7 @@ func (s *Server) tag(ctx context.Context, as authz.Actor, in tagParams) (tagEnti
 	if err != nil {
 		return tagEntity{}, err
 	}
-	return s.tagEntity(p, t), nil
+	return s.oneTag(ctx, as, p, t)
 }
 
 type createTagParams struct {
@@ -100,7 +135,7 @@ func (s *Server) createTag(ctx context.Context, as authz.Actor, in createTagPara
 	if err != nil {
 		return tagEntity{}, err
 	}
-	return s.tagEntity(p, t), nil
+	return s.oneTag(ctx, as, p, t)
 }
 
 func (s *Server) deleteTag(ctx context.Context, as authz.Actor, in tagParams) (api.None, error) {

@@ -1,0 +1,150 @@
+package release
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+var linkColumns = db.Columns[Link]("l")
+
+// link is a link that is not stored yet.
+func (in LinkInput) link(now db.Time) Link {
+	l := Link{Name: in.Name, URL: strings.TrimSpace(in.URL), Path: in.Path, Type: in.Type, CreatedAt: now, UpdatedAt: now}
+	if l.Type == "" {
+		l.Type = LinkOther
+	}
+	if l.Path != nil && *l.Path == "" {
+		l.Path = nil
+	}
+	return l
+}
+
+// badLink is the error of a link that breaks rules: all sentences.
+func badLink(bad errs.Fields) error {
+	if len(bad) == 0 {
+		return nil
+	}
+	return errs.Sentences(errs.Invalid, sentences(bad)...)
+}
+
+// takenLink is badLink for a link that another one of the release keeps from being stored.
+func takenLink(err error) error {
+	for column, field := range map[string]string{"name": "name", "url": "url", "filepath": "filepath"} {
+		if db.Duplicate(err, "release_links", "release_id", column) {
+			var bad errs.Fields
+			bad.Add(field, "has already been taken")
+			return badLink(bad)
+		}
+	}
+	return err
+}
+
+// Links returns a page of the links of the release of a tag, the newest first.
+func (s *Service) Links(ctx context.Context, as authz.Actor, p *project.Project, tag string, part page.Range) (page.Page[Link], error) {
+	if err := s.require(ctx, as, p, authz.ReadRelease); err != nil {
+		return page.Page[Link]{}, err
+	}
+	r, err := s.find(ctx, p, tag)
+	if err != nil {
+		return page.Page[Link]{}, err
+	}
+	var w db.Where
+	w.And("l.release_id = ?", r.ID)
+	list, err := page.Select[Link](ctx, s.DB, page.Query{Columns: linkColumns, From: "release_links l", Where: w, Order: page.Order{page.ID("l.id").Desc()}}, part)
+	return list, errs.Wrap(err, "list links of release")
+}
+
+// FindLink returns a link of the release of a tag.
+func (s *Service) FindLink(ctx context.Context, as authz.Actor, p *project.Project, tag string, id LinkID) (*Link, error) {
+	if err := s.require(ctx, as, p, authz.ReadRelease); err != nil {
+		return nil, err
+	}
+	r, err := s.find(ctx, p, tag)
+	if err != nil {
+		return nil, err
+	}
+	return s.findLink(ctx, "l.release_id = ? AND l.id = ?", r.ID, id)
+}
+
+// Download returns the link of the release of a tag with a path below its downloads.
+func (s *Service) Download(ctx context.Context, as authz.Actor, p *project.Project, tag, path string) (*Link, error) {
+	r, err := s.Find(ctx, as, p, tag)
+	if err != nil {
+		return nil, err
+	}
+	return s.findLink(ctx, "l.release_id = ? AND l.filepath = ?", r.ID, "/"+strings.TrimPrefix(path, "/"))
+}
+
+func (s *Service) findLink(ctx context.Context, cond string, args ...any) (*Link, error) {
+	l, err := db.Get[Link](ctx, s.DB, "SELECT "+linkColumns+" FROM release_links l WHERE "+cond, args...)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find link of release: %w", err)
+	}
+	return &l, nil
+}
+
+// CreateLink adds a link to the release of a tag.
+func (s *Service) CreateLink(ctx context.Context, as authz.Actor, p *project.Project, tag string, in LinkInput) (*Link, error) {
+	r, err := s.changeable(ctx, as, p, authz.CreateRelease, tag)
+	if err != nil {
+		return nil, err
+	}
+	l := in.link(db.At(s.Now()))
+	l.ReleaseID = r.ID
+	if err := badLink(l.check()); err != nil {
+		return nil, err
+	}
+	bound := db.Bound{Table: "release_links", Most: maxLinks, Full: errs.Sentences(errs.Invalid, "Links are too many (maximum is 200)")}
+	bound.Of.And("release_id = ?", r.ID)
+	err = s.DB.InTx(ctx, func(ctx context.Context) error { return db.Create(ctx, s.DB, "release_links", &l, bound) })
+	if err != nil {
+		return nil, errs.Wrap(takenLink(err), "create link of release")
+	}
+	return &l, nil
+}
+
+func (s *Service) linkRow(as authz.Actor, of ID, id LinkID) db.Row {
+	r := db.Row{Table: "release_links", ID: id, Now: s.Now, If: as.UnmodifiedAt, Missing: errs.Missing("")}
+	r.And.And("release_id = ?", of)
+	return r
+}
+
+// UpdateLink changes a link of the release of a tag.
+func (s *Service) UpdateLink(ctx context.Context, as authz.Actor, p *project.Project, tag string, id LinkID, c LinkChanges) (*Link, error) {
+	r, err := s.changeable(ctx, as, p, authz.UpdateRelease, tag)
+	if err != nil {
+		return nil, err
+	}
+	out, err := db.Update(ctx, s.DB, s.linkRow(as, r.ID, id), func(_ context.Context, l *Link) error {
+		db.Assign(l, &c)
+		return badLink(l.check())
+	})
+	if err != nil {
+		return nil, errs.Wrap(takenLink(err), "update link of release")
+	}
+	return &out.After, nil
+}
+
+// DeleteLink deletes a link of the release of a tag and returns it.
+func (s *Service) DeleteLink(ctx context.Context, as authz.Actor, p *project.Project, tag string, id LinkID) (*Link, error) {
+	r, err := s.changeable(ctx, as, p, authz.DeleteRelease, tag)
+	if err != nil {
+		return nil, err
+	}
+	l, err := db.Delete[Link](ctx, s.DB, s.linkRow(as, r.ID, id), nil)
+	if err != nil {
+		return nil, errs.Wrap(err, "delete link of release")
+	}
+	return &l, nil
+}
