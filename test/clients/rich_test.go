@@ -230,6 +230,9 @@ func (r *rich) code(t *testing.T) {
 	project := "projects/" + number(r.project.ID)
 	post(t, r.root, project+"/protected_branches", fields{"name": "release/*", "push_access_level": 40, "merge_access_level": 30})
 	post(t, r.root, project+"/protected_tags", fields{"name": "v*", "create_access_level": 40})
+	post(t, r.root, project+"/releases", fields{"tag_name": "v1.0", "description": "The *first*", "assets": fields{"links": []fields{
+		{"name": "tool", "url": "https://example.com/tool", "direct_asset_path": "/bin/tool", "link_type": "package"},
+	}}})
 	post(t, r.ann, project+"/repository/commits/"+sha+"/comments", fields{"note": "Well done", "path": "README.md", "line": 1, "line_type": "new"})
 	for _, state := range []string{"running", "success"} {
 		post(t, r.ann, project+"/statuses/"+sha, fields{"state": state, "name": "ci", "ref": "main", "coverage": 80.5, "target_url": "https://ci.example.com/1", "description": "passed"})
