@@ -266,7 +266,11 @@ func (w *burst) measureLog() {
 		SELECT t.webhook_id, b.id, t.idempotency_key, t.url, t.request_headers, t.status, t.response_headers, t.response_body, t.duration, t.bytes, t.created_at
 		FROM webhook_bodies b, webhook_attempts t WHERE b.chain = 'chain' ORDER BY b.id, t.id`)
 	w.exec(`UPDATE webhooks SET log_bytes = (SELECT SUM(t.bytes + b.bytes) FROM webhook_attempts t JOIN webhook_bodies b ON b.id = t.body_id WHERE t.webhook_id = webhooks.id)`)
-	w.exec("ANALYZE")
+	if w.db.Shared() {
+		w.exec("VACUUM (ANALYZE)") // as PostgreSQL does by itself, which the cluster of the tests leaves out
+	} else {
+		w.exec("ANALYZE")
+	}
 	var lists []time.Duration
 	for range 300 {
 		start := time.Now()

@@ -71,7 +71,7 @@ func Text(value any) string {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
-	if !v.IsValid() {
+	if !v.IsValid() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.IsNil() {
 		return ""
 	}
 	if kind := v.Kind(); kind == reflect.Slice || kind == reflect.Map || kind == reflect.Struct {

@@ -110,3 +110,24 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		value any
+		want  string
+	}{
+		{nil, ""},
+		{(*string)(nil), ""},
+		{new("x"), "x"},
+		{[]string(nil), ""},
+		{[]string{"a", "b"}, `["a","b"]`},
+		{map[string]int(nil), ""},
+		{true, "true"},
+		{int64(7), "7"},
+	} {
+		if got := change.Text(tt.value); got != tt.want {
+			t.Errorf("Text(%#v) = %q, want %q", tt.value, got, tt.want)
+		}
+	}
+}
