@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -163,9 +164,10 @@ type managed struct {
 	change func(t *testing.T)
 	remove func(t *testing.T)
 	absent func(t *testing.T) bool
+	source func(page gitlab.ListOptions) (any, *gitlab.Response, error) // what its data source reads; nil where there is none
 }
 
-// TestHooks_terraform plays the calls of Terraform's resources of hooks and integrations, whose provider is not installed here: create, read,
+// TestHooks_terraform plays the calls of Terraform's resources and data sources of hooks and integrations, whose provider is not installed here: create, read,
 // a plan without changes, update, delete.
 func TestHooks_terraform(t *testing.T) {
 	s := &story{server: servertest.Start(t, ""), began: time.Now()}
@@ -195,6 +197,9 @@ func TestHooks_terraform(t *testing.T) {
 				_, res, err := s.root.Projects.GetProjectHook(p, hook)
 				return missing(res, err)
 			},
+			func(page gitlab.ListOptions) (any, *gitlab.Response, error) {
+				return s.root.Projects.ListProjectHooks(p, &gitlab.ListProjectHooksOptions{ListOptions: page})
+			},
 		},
 		{
 			"gitlab_group_hook",
@@ -213,6 +218,9 @@ func TestHooks_terraform(t *testing.T) {
 				_, res, err := s.root.Groups.GetGroupHook(group, hook)
 				return missing(res, err)
 			},
+			func(page gitlab.ListOptions) (any, *gitlab.Response, error) {
+				return s.root.Groups.ListGroupHooks(group, &gitlab.ListGroupHooksOptions{ListOptions: page})
+			},
 		},
 		{
 			"gitlab_system_hook",
@@ -228,6 +236,7 @@ func TestHooks_terraform(t *testing.T) {
 			},
 			func(t *testing.T) { done(s.root.SystemHooks.DeleteHook(hook)).must(t) },
 			func(*testing.T) bool { _, res, err := s.root.SystemHooks.GetHook(hook); return missing(res, err) },
+			func(gitlab.ListOptions) (any, *gitlab.Response, error) { return s.root.SystemHooks.ListHooks() },
 		},
 		service("gitlab_integration_external_wiki", func() error {
 			_, _, err := services.SetExternalWikiService(p, &gitlab.SetExternalWikiServiceOptions{ExternalWikiURL: new("https://wiki.example.com")})
@@ -298,6 +307,9 @@ func TestHooks_terraform(t *testing.T) {
 		if text, err := json.Marshal(first); err != nil || strings.Contains(string(text), "planted") {
 			t.Errorf("%s: read %s, %v", r.name, text, err)
 		}
+		if r.source != nil && !listed(t, r.source, first) {
+			t.Errorf("%s: its data source does not have %+v", r.name, first)
+		}
 		r.apply(t)
 		if diff := cmp.Diff(first, r.read(t), unstamped); diff != "" {
 			t.Errorf("%s: the plan is not empty:\n%s", r.name, diff)
@@ -311,6 +323,28 @@ func TestHooks_terraform(t *testing.T) {
 		if !r.absent(t) {
 			t.Errorf("%s: there after it was deleted", r.name)
 		}
+	}
+}
+
+// listed reports whether a data source, which reads one page after the other, has a row as the resource reads it.
+func listed(t *testing.T, source func(page gitlab.ListOptions) (any, *gitlab.Response, error), row any) bool {
+	t.Helper()
+	page := gitlab.ListOptions{Page: 1, PerPage: 1}
+	for {
+		list, res, err := source(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := reflect.ValueOf(list)
+		for i := range rows.Len() {
+			if cmp.Equal(rows.Index(i).Interface(), row) {
+				return true
+			}
+		}
+		if res.NextPage == 0 {
+			return false
+		}
+		page.Page = res.NextPage
 	}
 }
 
@@ -335,7 +369,7 @@ func service(name string, set, change func() error, read func() (any, bool, erro
 				t.Fatalf("%s: active %v, %v", name, active, err)
 			}
 			return v
-		}, checked(set), checked(change), checked(remove), func(*testing.T) bool { _, active, err := read(); return inactive(active, err) },
+		}, checked(set), checked(change), checked(remove), func(*testing.T) bool { _, active, err := read(); return inactive(active, err) }, nil,
 	}
 }
 
