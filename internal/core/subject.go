@@ -5,6 +5,7 @@ import (
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/deploy"
 	"tenon/internal/core/feature"
+	"tenon/internal/core/featureflag"
 	"tenon/internal/core/importexport"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/release"
@@ -35,6 +36,9 @@ func Need[D any](b *Build, deps D) D { return need(b.check, deps) }
 var subjects = []Subject{
 	func(b *Build) any {
 		return feature.New(Need(b, feature.Deps{DB: b.DB, Policy: b.Policy, Bus: b.Bus, Now: b.Now}))
+	},
+	func(b *Build) any {
+		return featureflag.New(Need(b, featureflag.Deps{DB: b.DB, Policy: b.Policy, Bus: b.Bus, Now: b.Now}))
 	},
 	func(b *Build) any {
 		return badge.New(Need(b, badge.Deps{DB: b.DB, Policy: b.Policy, Now: b.Now, Host: b.URLs.Host(), Tip: b.Repos.Tip}))

@@ -51,8 +51,11 @@ func entry(f change.Fact, of change.Entry) Entry {
 	out := in(f.Stamp, f.Place).with(of.Details...)
 	s := f.Subject
 	kind := strings.ToLower(kindOf(f.Place))
-	words := strings.NewReplacer("{kind}", kind, "{scope}", either(f.Place.IsProject(), "", kind+"_"), "{title}", s.Title, "{id}", strconv.FormatInt(s.ID, 10),
-		"{place}", f.Place.Name, "{from}", change.Text(out.Details["from"]), "{to}", change.Text(out.Details["to"]))
+	names := []string{"{kind}", kind, "{scope}", either(f.Place.IsProject(), "", kind+"_"), "{title}", s.Title, "{id}", strconv.FormatInt(s.ID, 10), "{place}", f.Place.Name}
+	for name, value := range out.Details {
+		names = append(names, "{"+name+"}", change.Text(value))
+	}
+	words := strings.NewReplacer(names...)
 	out.Event, out.Message = words.Replace(of.Event), words.Replace(of.Message)
 	out.TargetType, out.TargetID, out.TargetDetails = s.Type, s.ID, s.Title
 	if of.Target != nil {

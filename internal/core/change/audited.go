@@ -16,8 +16,8 @@ type Audited interface {
 
 // Entry is what the audit trail records of an event, about its subject in its place. In Event and Message,
 // {kind} is the kind of the place, {title} the title of the subject, {id} its id, {place} the name of the
-// place, {scope} "group_" or "instance_" in a group and in the instance, {from} and {to} are the details of
-// these names. Text of users is in a message by these names only.
+// place, {scope} "group_" or "instance_" in a group and in the instance, and the name of a detail, such as {from}, its
+// value. Text of users is in a message by these names only.
 type Entry struct {
 	Event   string  // name, such as member_created
 	Message string  // custom_message of the details

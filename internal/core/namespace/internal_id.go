@@ -17,6 +17,7 @@ const (
 	KindIteration    = "iteration"
 	KindPipeline     = "pipeline"
 	KindDeployment   = "deployment"
+	KindUserList     = "feature_flag_user_list"
 )
 
 // NextIID returns the next number of a kind in a project's or group's namespace, from 1
