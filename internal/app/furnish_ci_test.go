@@ -31,7 +31,14 @@ func (w *world) projectCI(p *place, path, id string) {
 	schedule := w.do("owner", "POST", path+"/pipeline_schedules", obj{"description": "Nightly of " + p.name, "ref": "main", "cron": "0 1 1 1 *"})
 	w.do("owner", "POST", path+"/pipeline_schedules/"+number(schedule, "id")+"/variables", aVariable(p.name))
 	w.environments(p, path)
+	list := w.do("owner", "POST", path+"/feature_flags_user_lists", obj{"name": "Friends", "user_xids": "ann,bob"})
+	w.do("owner", "POST", path+"/feature_flags_user_lists", obj{"name": "Spare", "user_xids": "carl"})
+	w.do("owner", "POST", path+"/feature_flags", obj{"name": "checkout", "version": "new_version_flag", "strategies": []obj{
+		{"name": "gitlabUserList", "parameters": obj{}, "user_list_id": list["id"], "scopes": []obj{{"environment_scope": "production"}}},
+	}})
+	client := w.do("owner", "POST", path+"/feature_flags_client", nil)
 	maps.Copy(p.values, map[string]string{
+		":feature_flag_name": "checkout", "feature_flags_user_lists/:iid": "2", "flags client": client["instance_id"].(string), "flags project": id,
 		":pipeline_schedule_id": number(schedule, "id"), ":target_project_id": number(visitor, "id"), ":target_group_id": number(visitors, "id"),
 		"variables/:key": "KEY_" + p.name, ":runner_id": number(made, "id"), ":trigger_id": number(trigger, "id"), ":secure_file_id": number(file, "id"),
 	})

@@ -14,6 +14,10 @@ func (s *server) plans(project, group, mr string) []twice {
 	post := func(path, id string, body map[string]any) string {
 		return path + "/" + number(s.do("admin", "POST", path, body), id)
 	}
+	flag := func() string {
+		s.do("admin", "POST", project+"/feature_flags", obj{"name": "parallel"})
+		return project + "/feature_flags/parallel"
+	}
 	milestone := func(of string) twice {
 		path := post(of+"/milestones", "id", map[string]any{"title": "v1"})
 		return twice{name: "milestone of " + of, path: path, a: text("title", "v%d"), b: text("description", "words %d")}
@@ -81,6 +85,13 @@ func (s *server) plans(project, group, mr string) []twice {
 			a: text("name", "name %d"), b: text("username", "service-of-group-%d"),
 		},
 		settings(project), settings(group), notified(""), notified(project), notified(group),
+		{
+			name: "feature flag", path: flag(), a: text("description", "words %d"), b: toggle("active"),
+		},
+		{
+			name: "user list of feature flags", path: post(project+"/feature_flags_user_lists", "iid", obj{"name": "one", "user_xids": "a"}),
+			a: text("name", "list %d"), b: text("user_xids", "user-%d"),
+		},
 		{name: "epic", path: post(group+"/epics", "iid", map[string]any{"title": "one"}), a: text("title", "title %d"), b: text("description", "words %d")},
 		{name: "release", path: project + "/releases/r1", a: text("name", "name %d"), b: text("description", "words %d")},
 		{name: "link of a release", path: releaseLink, a: text("name", "name %d"), b: text("url", "https://example.com/%d")},

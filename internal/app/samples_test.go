@@ -32,6 +32,7 @@ type (
 func samples() map[string][]sample {
 	noted := []sample{{}, {note: "internal", values: with{"note_id": "=internal"}}}
 	said := []sample{{body: obj{"body": "New"}}}
+	unleash := []sample{{in: "private", values: with{"project_id": "=flags project"}, query: "instance_id==flags client"}}
 	label := []sample{{body: obj{"new_name": "fault"}}}
 	named := []sample{{body: obj{"name": "=:name", "new_name": "fault"}}}
 	all := map[string][]sample{
@@ -208,6 +209,19 @@ func samples() map[string][]sample {
 		"POST /projects/:id/triggers":                                            {{body: obj{"description": "Nightly"}}},
 		"PUT /projects/:id/triggers/:trigger_id":                                 {{body: obj{"description": "Weekly"}}},
 		"DELETE /projects/:id/triggers/:trigger_id":                              {{}},
+		"POST /projects/:id/feature_flags":                                       {{body: obj{"name": "new_flag", "strategies": []obj{{"name": "default", "parameters": obj{}}}}}},
+		"PUT /projects/:id/feature_flags/:feature_flag_name":                     {{body: obj{"active": false}}},
+		"DELETE /projects/:id/feature_flags/:feature_flag_name":                  {{}},
+		"POST /projects/:id/feature_flags_user_lists":                            {{body: obj{"name": "Testers", "user_xids": "dan"}}},
+		"PUT /projects/:id/feature_flags_user_lists/:iid":                        {{body: obj{"user_xids": "erin"}}},
+		"DELETE /projects/:id/feature_flags_user_lists/:iid":                     {{}},
+		"POST /projects/:id/feature_flags_client":                                {{}},
+		"DELETE /projects/:id/feature_flags_client":                              {{}},
+		"GET /feature_flags/unleash/:project_id":                                 unleash,
+		"GET /feature_flags/unleash/:project_id/features":                        unleash,
+		"GET /feature_flags/unleash/:project_id/client/features":                 unleash,
+		"POST /feature_flags/unleash/:project_id/client/register":                unleash,
+		"POST /feature_flags/unleash/:project_id/client/metrics":                 unleash,
 		"PATCH /projects/:id/job_token_scope":                                    {{body: obj{"enabled": false}}},
 		"POST /projects/:id/job_token_scope/allowlist":                           {{body: obj{"target_project_id": "=own"}}},
 		"DELETE /projects/:id/job_token_scope/allowlist/:target_project_id":      {{}},

@@ -38,7 +38,6 @@ var unenforced = []Unenforced{
 	{"project", "analytics_access_level", noArea, ""},
 	{"project", "container_registry_access_level", noArea, ""},
 	{"project", "security_and_compliance_access_level", noArea, ""},
-	{"project", "feature_flags_access_level", noArea, ""},
 	{"project", "infrastructure_access_level", noArea, ""},
 	{"project", "monitor_access_level", noArea, ""},
 	{"project", "model_experiments_access_level", noArea, ""},

@@ -252,6 +252,15 @@ func (r *rich) code(t *testing.T) {
 	})
 	got(r.root.Features.SetFeatureFlag("new_thing", &gitlab.SetFeatureFlagOptions{Value: true, Project: r.project.PathWithNamespace})).must(t)
 	got(r.root.Features.SetFeatureFlag("new_thing", &gitlab.SetFeatureFlagOptions{Value: 30, Key: "percentage_of_actors"})).must(t)
+	friends := got(r.root.FeatureFlagUserLists.CreateFeatureFlagUserList(r.project.ID, &gitlab.CreateFeatureFlagUserListOptions{Name: "Friends", UserXIDs: "ann,bob"})).must(t)
+	flagged := got(r.root.ProjectFeatureFlags.CreateProjectFeatureFlag(r.project.ID, &gitlab.CreateProjectFeatureFlagOptions{
+		Name: new("checkout"), Description: new("Pay in one step"), Version: new("new_version_flag"),
+	})).must(t)
+	if friends.IID != 1 || flagged.Name != "checkout" || !flagged.Active {
+		t.Errorf("feature flag %+v, user list %+v", flagged, friends)
+	}
+	post(t, r.root, project+"/feature_flags", fields{"name": "for_friends", "strategies": []fields{{"name": "gitlabUserList", "parameters": fields{}, "user_list_id": friends.ID}}})
+	r.values["ProjectFeatureFlag.name"] = "for_friends"
 	got(r.root.PlanLimits.ChangePlanLimits(&gitlab.ChangePlanLimitOptions{PlanName: new("default"), NPMMaxFileSize: new(int64(1000))})).must(t)
 	got(r.root.Appearance.ChangeAppearance(&gitlab.ChangeAppearanceOptions{
 		Title: new("Shipyard"), Description: new("For *staff*"), PWAName: new("Yard"), PWAShortName: new("Y"), PWADescription: new("All ships"),

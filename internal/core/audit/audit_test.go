@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/deploykey"
+	"tenon/internal/core/featureflag"
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/jobtoken"
 	"tenon/internal/core/mergerequest"
@@ -308,6 +309,9 @@ func recorded(ann authz.Actor) []sample {
 func recordedTokens(token change.Of[trigger.Trigger], file change.Of[securefile.File], listed jobtoken.Listing, in func(event, target string, id int64, details string) []entry) []sample {
 	group := listed
 	group.Group = true
+	flag := change.Between(authz.Actor{}, listed.At, file.Place, &featureflag.Flag{ID: 9, Name: "checkout"}, &featureflag.Flag{ID: 9, Name: "checkout", Active: true})
+	client := change.Of[featureflag.Client]{Stamp: file.Stamp, Place: file.Place, After: &featureflag.Client{ProjectID: 5}}
+	flag.Stamp = file.Stamp
 	nightly := schedule.Schedule{ID: 9, Description: "Nightly", Cron: "0 1 * * *"}
 	weekly := nightly
 	weekly.Cron = "0 1 * * 0"
@@ -334,6 +338,11 @@ func recordedTokens(token change.Of[trigger.Trigger], file change.Of[securefile.
 		{release.Created{Of: released}, in("release_created", "Release", 9, "v1")},
 		{release.Updated{Of: released}, in("release_updated", "Release", 9, "v1")},
 		{release.Deleted{Of: released}, in("release_deleted", "Release", 9, "v1")},
+		{featureflag.Created{Of: flag}, in("feature_flag_created", "Operations::FeatureFlag", 9, "checkout")},
+		{featureflag.Updated{Of: flag}, in("feature_flag_updated", "Operations::FeatureFlag", 9, "checkout")},
+		{featureflag.Deleted{Of: flag}, in("feature_flag_deleted", "Operations::FeatureFlag", 9, "checkout")},
+		{featureflag.ClientCreated{Of: client}, in("feature_flags_client_created", "Operations::FeatureFlagsClient", 5, "")},
+		{featureflag.ClientDeleted{Of: client}, in("feature_flags_client_deleted", "Operations::FeatureFlagsClient", 5, "")},
 		{kept{file}, in("project_file_kept", "Ci::SecureFile", 9, "key.jks")},
 		{jobtoken.ScopeChanged{Stamp: listed.Stamp, Project: listed.Project, Inbound: true}, in("secure_ci_job_token_inbound_enabled", audit.Project, 5, "Shop")},
 		{jobtoken.ScopeChanged{Stamp: listed.Stamp, Project: listed.Project}, in("secure_ci_job_token_inbound_disabled", audit.Project, 5, "Shop")},

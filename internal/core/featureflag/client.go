@@ -93,16 +93,16 @@ func (s *Service) DeleteClient(ctx context.Context, as authz.Actor, p *project.P
 	return errs.Wrap(err, "delete client of feature flags")
 }
 
-// Feature is a flag as clients of Unleash get it.
-type Feature struct {
+// ClientFlag is a flag as clients of Unleash get it.
+type ClientFlag struct {
 	Name        string            `json:"name"`
 	Description *string           `json:"description,omitempty"`
 	Enabled     bool              `json:"enabled"`
-	Strategies  []FeatureStrategy `json:"strategies"`
+	Strategies  []ClientStrategy `json:"strategies"`
 }
 
-// FeatureStrategy is a strategy as clients of Unleash know them.
-type FeatureStrategy struct {
+// ClientStrategy is a strategy as clients of Unleash know them.
+type ClientStrategy struct {
 	Name       string            `json:"name"`
 	Parameters map[string]string `json:"parameters"`
 }
@@ -134,7 +134,7 @@ type admission struct {
 }
 
 // Features are the flags of a project for an environment, by id: those with a strategy whose scope fits it. The instance id is the permission.
-func (s *Service) Features(ctx context.Context, of project.ID, instance, environment string) ([]Feature, error) {
+func (s *Service) Features(ctx context.Context, of project.ID, instance, environment string) ([]ClientFlag, error) {
 	if err := s.Admit(ctx, of, instance); err != nil {
 		return nil, err
 	}
@@ -145,10 +145,10 @@ func (s *Service) Features(ctx context.Context, of project.ID, instance, environ
 	if err := s.fill(ctx, flags); err != nil {
 		return nil, err
 	}
-	out, size := []Feature{}, 0
+	out, size := []ClientFlag{}, 0
 	for i := range flags {
 		f := &flags[i]
-		shown := Feature{Name: f.Name, Description: f.Description, Enabled: f.Active}
+		shown := ClientFlag{Name: f.Name, Description: f.Description, Enabled: f.Active}
 		for n := range f.Strategies {
 			t := &f.Strategies[n]
 			if slices.ContainsFunc(t.Scopes, func(c Scope) bool { return variable.Matches(c.Environment, environment) }) {
@@ -170,16 +170,16 @@ func (s *Service) Features(ctx context.Context, of project.ID, instance, environ
 }
 
 // forClients is the strategy in the names of Unleash, which knows no lists.
-func (t *Strategy) forClients() FeatureStrategy {
+func (t *Strategy) forClients() ClientStrategy {
 	if t.UserList != nil {
-		return FeatureStrategy{ForUsers, map[string]string{"userIds": t.UserList.UserXIDs}}
+		return ClientStrategy{ForUsers, map[string]string{"userIds": t.UserList.UserXIDs}}
 	}
-	return FeatureStrategy{t.Name, t.Values()}
+	return ClientStrategy{t.Name, t.Values()}
 }
 
 // MarshalJSON writes the parameters as an object.
-func (s FeatureStrategy) MarshalJSON() ([]byte, error) {
-	type plain FeatureStrategy
+func (s ClientStrategy) MarshalJSON() ([]byte, error) {
+	type plain ClientStrategy
 	if s.Parameters == nil {
 		s.Parameters = map[string]string{}
 	}

@@ -39,7 +39,7 @@ func (h flagHandlers) unleash(ctx context.Context, _ authz.Actor, in unleashPara
 // unleashFeatures is what a client of Unleash gets.
 type unleashFeatures struct {
 	Version  int                   `json:"version"`
-	Features []featureflag.Feature `json:"features"`
+	Features []featureflag.ClientFlag `json:"features"`
 }
 
 func (h flagHandlers) features(ctx context.Context, _ authz.Actor, in unleashParams) (unleashFeatures, error) {
