@@ -37,6 +37,9 @@ func TestForeign(t *testing.T) {
 		w.do("owner", "POST", path+"/wikis", obj{"title": "foreign", "content": "Of another"})
 		two.values["wikis/:slug"] = "foreign"
 		w.do("owner", "POST", path+"/protected_branches", obj{"name": "foreign"})
+		w.do("owner", "POST", path+"/feature_flags", obj{"name": "foreign"})
+		list := w.do("owner", "POST", path+"/feature_flags_user_lists", obj{"name": "Foreign", "user_xids": "x"})
+		two.values[":feature_flag_name"], two.values["feature_flags_user_lists/:iid"] = "foreign", number(list, "iid")
 		w.do("owner", "POST", path+"/protected_tags", obj{"name": "foreign"})
 
 		if asked := w.askForeign(t, "/projects/:id/", one, two, "owner"); asked < 20 {

@@ -32,7 +32,7 @@ type (
 func samples() map[string][]sample {
 	noted := []sample{{}, {note: "internal", values: with{"note_id": "=internal"}}}
 	said := []sample{{body: obj{"body": "New"}}}
-	unleash := []sample{{in: "private", values: with{"project_id": "=flags project"}, query: "instance_id==flags client"}}
+	unleash := []sample{{in: "project", values: with{"project_id": "=flags project"}, query: "instance_id==flags client"}}
 	label := []sample{{body: obj{"new_name": "fault"}}}
 	named := []sample{{body: obj{"name": "=:name", "new_name": "fault"}}}
 	all := map[string][]sample{

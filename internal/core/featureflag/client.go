@@ -95,9 +95,9 @@ func (s *Service) DeleteClient(ctx context.Context, as authz.Actor, p *project.P
 
 // ClientFlag is a flag as clients of Unleash get it.
 type ClientFlag struct {
-	Name        string            `json:"name"`
-	Description *string           `json:"description,omitempty"`
-	Enabled     bool              `json:"enabled"`
+	Name        string           `json:"name"`
+	Description *string          `json:"description,omitempty"`
+	Enabled     bool             `json:"enabled"`
 	Strategies  []ClientStrategy `json:"strategies"`
 }
 

@@ -1,13 +1,15 @@
-package rest_test
+package rest
 
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/featureflag"
 )
 
 // TestFeatureFlags has a developer switch something on for a list of users, and an application read it.
@@ -15,6 +17,8 @@ func TestFeatureFlags(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newCode(t, d)
+		p.Services.Add(featureflag.New(featureflag.Deps{DB: d, Policy: p.World.Policy, Bus: p.World.Bus, Now: p.World.Now}))
+		p.routes(slices.Concat(p.featureFlagRoutes(), p.unleashRoutes())...)
 		p.rows(appPath, []codeRow{
 			{"guest", "GET", "/feature_flags", "", 403, `{"message":"403 Forbidden"}`},
 			{"dev", "GET", "/feature_flags", "", 200, `[]`},
@@ -52,7 +56,9 @@ func TestFeatureFlags(t *testing.T) {
 		if w := p.send("dev", "DELETE", appPath+"/feature_flags/checkout", ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"name":"checkout"`) {
 			t.Errorf("delete: got %d %s", w.Code, w.Body)
 		}
-		p.do("maint", "PUT", appPath, `{"feature_flags_access_level":"disabled"}`)
+		if _, err := d.Exec(t.Context(), "UPDATE projects SET features = ?", `{"feature_flags":"disabled"}`); err != nil {
+			t.Fatal(err)
+		}
 		p.rows("", []codeRow{
 			{"maint", "GET", appPath + "/feature_flags", "", 403, `{"message":"403 Forbidden"}`},
 			{"", "GET", at + "/client/features?instance_id=" + id, "", 401, `{"message":"401 Unauthorized"}`},

@@ -38,7 +38,7 @@ func (h flagHandlers) unleash(ctx context.Context, _ authz.Actor, in unleashPara
 
 // unleashFeatures is what a client of Unleash gets.
 type unleashFeatures struct {
-	Version  int                   `json:"version"`
+	Version  int                      `json:"version"`
 	Features []featureflag.ClientFlag `json:"features"`
 }
 
