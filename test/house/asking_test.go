@@ -73,8 +73,6 @@ var unasked = map[string]string{
 	"account.Service.StandIn":       "whether the caller may act for others is asked before",
 	"account.Service.UseLink":       "the secret of the link is the permission",
 	"notify.Service.Unsubscription": "the key of the link is the permission",
-	"featureflag.Service.Admit":     "the instance ID is the permission",
-	"featureflag.Service.Features":  "the instance ID is the permission",
 	"lfs.Service.Redeem":            "the token is the permission",
 	"lfs.Service.Token":             "writes down a grant that was asked for",
 	"lfs.Service.Has":               "is called with a grant for the project",

@@ -22,6 +22,9 @@ var (
 	column = regexp.MustCompile(`(?m)^\s+([a-z_]+) `)
 )
 
+// elsewhere is how many fields have the name of a column for another subject, in the words of other protocols.
+var elsewhere = map[string]int{"features": 3} // of runners, and what clients of Unleash get
+
 // ownColumns returns the columns that one table has and no other one.
 func ownColumns(t *testing.T, table string) []string {
 	t.Helper()
@@ -105,8 +108,8 @@ func TestColumns_ofProjects(t *testing.T) {
 		})
 	}
 	for _, name := range own {
-		if got := places[name]; len(got) > mostFields {
-			t.Errorf("column %s of projects is named by %d fields, want at most %d:\n  %s", name, len(got), mostFields, strings.Join(got, "\n  "))
+		if got, most := places[name], mostFields+elsewhere[name]; len(got) > most {
+			t.Errorf("column %s of projects is named by %d fields, want at most %d:\n  %s", name, len(got), most, strings.Join(got, "\n  "))
 		}
 	}
 }

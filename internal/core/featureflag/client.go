@@ -113,7 +113,7 @@ func (s *Service) Admit(ctx context.Context, of project.ID, instance string) err
 	if instance == "" || len(instance) > secret.MaxToken {
 		return refused
 	}
-	p, err := db.Get[admission](ctx, s.DB, `SELECT c.digest, p.features FROM feature_flag_clients c JOIN projects p ON p.id = c.project_id WHERE c.project_id = ? AND NOT p.pending_delete`, of)
+	p, err := db.Get[admission](ctx, s.DB, `SELECT c.digest, p.features AS access FROM feature_flag_clients c JOIN projects p ON p.id = c.project_id WHERE c.project_id = ? AND NOT p.pending_delete`, of)
 	if errors.Is(err, db.ErrNotFound) {
 		return refused
 	}
@@ -121,7 +121,7 @@ func (s *Service) Admit(ctx context.Context, of project.ID, instance string) err
 		return fmt.Errorf("find client of feature flags: %w", err)
 	}
 	var on project.Project
-	on.FeaturesJSON = p.Features
+	on.FeaturesJSON = p.Access
 	if subtle.ConstantTimeCompare([]byte(p.Digest), []byte(secret.Digest(instance))) != 1 || on.Access("feature_flags") == "disabled" {
 		return refused
 	}
@@ -129,8 +129,8 @@ func (s *Service) Admit(ctx context.Context, of project.ID, instance string) err
 }
 
 type admission struct {
-	Digest   string `db:"digest"`
-	Features string `db:"features"`
+	Digest string `db:"digest"`
+	Access string `db:"access"` // see project.Project.FeaturesJSON
 }
 
 // Features are the flags of a project for an environment, by id: those with a strategy whose scope fits it. The instance id is the permission.
