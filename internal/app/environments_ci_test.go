@@ -159,6 +159,16 @@ ready: {stage: one, script: x, when: manual, environment: {name: prepared, actio
 		d.do("mona", "POST", d.at+"/jobs/"+number(newest["deployable"].(map[string]any), "id")+"/cancel", nil)
 		d.expect("canceled", d.states("staging"), "failed canceled")
 
+		const most = 8 // statements of a list, also where the deployments have jobs with runners
+		for _, path := range []string{"/deployments", "/environments"} {
+			d.all(path)
+			before := d.db.Statements()
+			d.all(path)
+			if n := d.db.Statements() - before; n > most {
+				t.Errorf("%s takes %d statements, want at most %d", path, n, most)
+			}
+		}
+
 		// A job that ends while its environment is deleted makes none.
 		d.commit("other", ".gitlab-ci.yml", "ship: {script: x, environment: {name: gone}}\n")
 		for _, p := range d.all("/pipelines?ref=main") {

@@ -283,7 +283,7 @@ func breaches(r row, got map[string]int) []string {
 		}
 	}
 	inPlace := r.place.name != "instance" && !strings.HasPrefix(r.route.Path, "/issues/") && !strings.HasPrefix(r.route.Path, "/namespaces/") &&
-		r.route.Path != "/groups" && r.route.Path != "/projects" &&
+		r.route.Path != "/groups" && r.route.Path != "/projects" && !strings.HasPrefix(r.route.Path, "/feature_flags/unleash/") && // whose credential is not a user's
 		!strings.HasPrefix(r.route.Path, "/runners/") && r.route.Path != "/user/runners" // which say 403 of what others have, and 400 of a place that is none
 	hidden := []string{}
 	switch r.place.name {

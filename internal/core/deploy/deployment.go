@@ -49,6 +49,8 @@ type Deployment struct {
 	CreatedAt     db.Time       `db:"created_at"`
 	UpdatedAt     db.Time       `db:"updated_at"`
 	FinishedAt    *db.Time      `db:"finished_at"`
+
+	in *Environment // as lists read it, with what deployments show of it; nil where it was not read
 }
 
 // About names it for events.
@@ -79,5 +81,31 @@ type DeploymentDeleted struct {
 	Environment Environment
 	Project     *project.Project
 }
+
+// listRow is a deployment with what is shown of its environment.
+type listRow struct {
+	Deployment
+	EnvironmentName    string  `db:"environment_name"`
+	EnvironmentSlug    string  `db:"environment_slug"`
+	EnvironmentURL     *string `db:"environment_url"`
+	EnvironmentCreated db.Time `db:"environment_created_at"`
+	EnvironmentUpdated db.Time `db:"environment_updated_at"`
+}
+
+// deployment is the deployment of the row with its environment.
+func (r *listRow) deployment() Deployment {
+	d := r.Deployment
+	d.in = &Environment{
+		ID: d.EnvironmentID, ProjectID: d.ProjectID, Name: r.EnvironmentName, Slug: r.EnvironmentSlug, ExternalURL: r.EnvironmentURL,
+		CreatedAt: r.EnvironmentCreated, UpdatedAt: r.EnvironmentUpdated,
+	}
+	return d
+}
+
+const (
+	listColumns = `, e.name AS environment_name, e.slug AS environment_slug, e.external_url AS environment_url,
+		e.created_at AS environment_created_at, e.updated_at AS environment_updated_at`
+	listTables = "deployments d JOIN environments e ON e.id = d.environment_id"
+)
 
 var columns = db.Columns[Deployment]("d")

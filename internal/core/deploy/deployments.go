@@ -85,11 +85,11 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	if f.Desc {
 		order = order.Desc()
 	}
-	list, err := page.Select[Deployment](ctx, s.DB, page.Query{Columns: columns, From: "deployments d", Where: w, Order: order}, f.Range)
+	list, err := page.Select[listRow](ctx, s.DB, page.Query{Columns: columns + listColumns, From: listTables, Where: w, Order: order}, f.Range)
 	if err != nil {
-		return list, fmt.Errorf("list deployments: %w", err)
+		return page.Page[Deployment]{}, fmt.Errorf("list deployments: %w", err)
 	}
-	return list, nil
+	return page.Map(list, (*listRow).deployment), nil
 }
 
 // Find returns a deployment of a project.

@@ -167,7 +167,7 @@ func (s *Service) stopStale(ctx context.Context, args stopStale) error {
 	return s.Jobs.Enqueue(ctx, args)
 }
 
-// stopByItself stops an environment for nobody who waits for an answer: what does not allow it is logged.
+// stopByItself stops an environment in the background: it logs why the user may not.
 func (s *Service) stopByItself(ctx context.Context, as authz.Actor, p *project.Project, e *Environment) error {
 	if e.AutoStopSetting == StopWithAction {
 		by, err := s.stopJob(ctx, e)
@@ -274,13 +274,13 @@ func (s *Service) stopDue(ctx context.Context, e *Environment) error {
 }
 
 // unmark takes back what a job was to do with an environment and has tried.
-func (s *Service) unmark(ctx context.Context, e *Environment, clear func(e *Environment)) error {
+func (s *Service) unmark(ctx context.Context, e *Environment, reset func(e *Environment)) error {
 	p, err := s.load(ctx, e.ProjectID)
 	if err != nil || p == nil {
 		return err
 	}
 	_, err = s.changeEnvironment(ctx, authz.System(), p, s.environmentRow(p, e.ID), func(_ context.Context, e *Environment) error {
-		clear(e)
+		reset(e)
 		return nil
 	})
 	return public(err)

@@ -3,6 +3,8 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/account"
@@ -29,7 +31,9 @@ func (s *Service) Views(ctx context.Context, as authz.Actor, p *project.Project,
 	var users []authz.UserID
 	var jobs []ci.StatusID
 	for i := range list {
-		environments = append(environments, list[i].EnvironmentID)
+		if list[i].in == nil {
+			environments = append(environments, list[i].EnvironmentID)
+		}
 		if list[i].UserID != nil {
 			users = append(users, *list[i].UserID)
 		}
@@ -37,17 +41,7 @@ func (s *Service) Views(ctx context.Context, as authz.Actor, p *project.Project,
 			jobs = append(jobs, *list[i].JobID)
 		}
 	}
-	var w db.Where
-	w.In("e.id", environments)
-	rows, err := db.Select[Environment](ctx, s.DB, "SELECT "+environmentColumns+" FROM environments e"+w.SQL()+" ORDER BY e.id", w.Args()...)
-	if err != nil {
-		return nil, fmt.Errorf("environments of deployments: %w", err)
-	}
-	byID := make(map[EnvironmentID]*Environment, len(rows))
-	for i := range rows {
-		byID[rows[i].ID] = &rows[i]
-	}
-	people, err := s.Accounts.ByIDs(ctx, users)
+	byID, err := s.environmentsByID(ctx, environments)
 	if err != nil {
 		return nil, err
 	}
@@ -55,16 +49,51 @@ func (s *Service) Views(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return nil, err
 	}
+	people := map[authz.UserID]*account.Summary{}
+	for _, v := range deployables {
+		if v.AuthorID != nil && v.User != nil {
+			people[*v.AuthorID] = v.User
+		}
+	}
+	users = slices.DeleteFunc(users, func(id authz.UserID) bool { return people[id] != nil })
+	if len(users) > 0 {
+		others, err := s.Accounts.ByIDs(ctx, users)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(people, others)
+	}
 	out := make([]View, len(list))
 	for i := range list {
 		d := &list[i]
-		out[i] = View{Deployment: d, Environment: byID[d.EnvironmentID]}
+		out[i] = View{Deployment: d, Environment: d.in}
+		if d.in == nil {
+			out[i].Environment = byID[d.EnvironmentID]
+		}
 		if d.UserID != nil {
 			out[i].User = people[*d.UserID]
 		}
 		if d.JobID != nil {
 			out[i].Job = deployables[*d.JobID]
 		}
+	}
+	return out, nil
+}
+
+// environmentsByID reads environments, none without a statement.
+func (s *Service) environmentsByID(ctx context.Context, ids []EnvironmentID) (map[EnvironmentID]*Environment, error) {
+	out := make(map[EnvironmentID]*Environment, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("e.id", ids)
+	rows, err := db.Select[Environment](ctx, s.DB, "SELECT "+environmentColumns+" FROM environments e"+w.SQL()+" ORDER BY e.id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("environments of deployments: %w", err)
+	}
+	for i := range rows {
+		out[rows[i].ID] = &rows[i]
 	}
 	return out, nil
 }
