@@ -185,6 +185,20 @@ func (w *limitsWorld) git(user, password, address string, refusal int) limitedCa
 	}
 }
 
+// download is the download of an export, which is made when there is none.
+func (w *limitsWorld) download(path string) limitedCall {
+	call := w.with("ann", "GET", path+"/download", nil)
+	return func(t *testing.T) (bool, string) {
+		refused, answer := call(t)
+		if !strings.HasPrefix(answer, "404") {
+			return refused, answer
+		}
+		w.send(t.Context(), request{as: "ann", method: "POST", path: path})
+		w.drain(t)
+		return call(t)
+	}
+}
+
 // operations are the calls of each limit of operations, by transport.
 func (w *limitsWorld) operations() map[string]map[string]limitedCall {
 	const repository = "/repository"
@@ -248,6 +262,8 @@ func (w *limitsWorld) operations() map[string]map[string]limitedCall {
 			"GraphQL": w.graphQL("{ projects { nodes { id } } }"),
 			"pages":   w.whole("ann", "/explore/projects"),
 		},
+		"project_export_limit":             rest("POST", at+"/export", nil),
+		"project_download_export_limit":    {"REST": w.download(at + "/export")},
 		"project_api_limit":                rest("GET", at, nil),
 		"project_members_api_limit":        rest("GET", at+"/members", nil),
 		"project_invited_groups_api_limit": rest("GET", at+"/invited_groups", nil),

@@ -3,7 +3,7 @@ package setting
 // imports holds the settings of imports, exports, mirrors and packages.
 type imports struct {
 	ImportSources                                []string `setting:"import_sources" default:"[\"git\",\"gitlab_project\"]" effect:"imports of projects" doc:"Enabled import sources"`
-	ProjectExportEnabled                         bool     `setting:"project_export_enabled" default:"true" doc:"Enable project exports"`
+	ProjectExportEnabled                         bool     `setting:"project_export_enabled" default:"true" effect:"exports of projects" doc:"Enable project exports"`
 	BulkImportEnabled                            bool     `setting:"bulk_import_enabled" default:"false" later:"import and export" doc:"Enable migration by direct transfer"`
 	BulkImportMaxDownloadFileSize                int      `setting:"bulk_import_max_download_file_size" default:"5120" min:"0" later:"import and export" doc:"Maximum size of a file of a migration in MB; 0 is unlimited"`
 	BulkImportConcurrentPipelineBatchLimit       int      `setting:"bulk_import_concurrent_pipeline_batch_limit" default:"25" min:"0" later:"import and export" doc:"Maximum batches of a migration at a time"`
@@ -12,7 +12,7 @@ type imports struct {
 	ConcurrentGitHubImportJobsLimit              int      `setting:"concurrent_github_import_jobs_limit" default:"1000" min:"0" later:"import and export" doc:"Maximum jobs of imports from GitHub at a time"`
 	ConcurrentRelationBatchExportLimit           int      `setting:"concurrent_relation_batch_export_limit" default:"8" min:"0" later:"import and export" doc:"Maximum batches of exports at a time"`
 	RelationExportBatchSize                      int      `setting:"relation_export_batch_size" default:"50" min:"0" later:"import and export" doc:"Rows of a batch of an export"`
-	MaxExportSize                                int      `setting:"max_export_size" default:"0" min:"0" max:"1048576" doc:"Maximum size of an export in MB; 0 is unlimited"`
+	MaxExportSize                                int      `setting:"max_export_size" default:"0" min:"0" max:"1048576" effect:"exports of projects" doc:"Maximum size of an export in MB; 0 is unlimited"`
 	MaxImportSize                                int      `setting:"max_import_size" default:"0" min:"0" max:"1048576" later:"import and export" doc:"Maximum size of an import in MB; 0 is unlimited"`
 	MaxImportRemoteFileSize                      int      `setting:"max_import_remote_file_size" default:"10240" min:"0" later:"import and export" doc:"Maximum size of a remote import file in MB; 0 is unlimited"`
 	AllowBypassPlaceholderConfirmation           bool     `setting:"allow_bypass_placeholder_confirmation" default:"false" later:"import and export" doc:"Administrators assign imported contributions without confirmation"`

@@ -18,5 +18,5 @@ type outbound struct {
 	GloballyAllowedIPs                        string   `setting:"globally_allowed_ips" default:"" effect:"the address ranges of groups" doc:"IP addresses and ranges that no group shuts out"`
 	WebhookLogSizeLimit                       int64    `setting:"webhook_log_size_limit" default:"1073741824" min:"0" effect:"logs of webhooks; one hook may have a sixteenth, and 0 is no limit" doc:"Maximum size of the logs of all webhooks in bytes"`
 	SilentModeEnabled                         bool     `setting:"silent_mode_enabled" default:"false" effect:"mail and external status checks; what would have been sent is not sent later" doc:"Send no mail, status checks, webhooks or integrations"`
-	SilentAdminExportsEnabled                 bool     `setting:"silent_admin_exports_enabled" default:"false" doc:"Send no mail about exports of administrators"`
+	SilentAdminExportsEnabled                 bool     `setting:"silent_admin_exports_enabled" default:"false" effect:"mail about exports" doc:"Send no mail about exports of administrators"`
 }
