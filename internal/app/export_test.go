@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -30,7 +31,7 @@ func unpack(t *testing.T, content []byte) (all []entry, files map[string]string)
 	files = map[string]string{}
 	for r := tar.NewReader(zip); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return all, files
 		}
 		if err != nil {

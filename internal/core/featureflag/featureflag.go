@@ -55,9 +55,9 @@ type Strategy struct {
 }
 
 // Values are the parameters by their names.
-func (s *Strategy) Values() map[string]string {
+func (t *Strategy) Values() map[string]string {
 	out := map[string]string{}
-	_ = json.Unmarshal([]byte(s.Parameters), &out) // it was checked before it was written
+	_ = json.Unmarshal([]byte(t.Parameters), &out) // it was checked before it was written
 	return out
 }
 

@@ -174,13 +174,17 @@ func TestService_check(t *testing.T) {
 		{of(strategy(featureflag.ForUsers, map[string]any{"userIds": "a,a"})), "Strategies parameters userIds must be a string of unique comma separated values each 256 characters or less"},
 		{of(strategy(featureflag.Gradual, map[string]any{"groupId": "a", "percentage": "101"})), "Strategies parameters percentage must be a string between 0 and 100 inclusive"},
 		{of(strategy(featureflag.Gradual, map[string]any{"groupId": "A", "percentage": "7"})), "Strategies parameters groupId parameter is invalid"},
-		{of(strategy(featureflag.Flexible, map[string]any{"groupId": "a", "rollout": "07", "stickiness": "mood"})),
-			"Strategies parameters rollout must be a string between 0 and 100 inclusive; Strategies parameters stickiness parameter must be default, userId, sessionId, or random"},
+		{
+			of(strategy(featureflag.Flexible, map[string]any{"groupId": "a", "rollout": "07", "stickiness": "mood"})),
+			"Strategies parameters rollout must be a string between 0 and 100 inclusive; Strategies parameters stickiness parameter must be default, userId, sessionId, or random",
+		},
 		{of(strategy(featureflag.ForList, map[string]any{})), "Strategies user list can't be blank"},
 		{of(foreign), "Strategies user list must belong to the same project"},
 		{of(strategy(featureflag.ForAll, map[string]any{}, "a", "a")), "Strategies scopes environment scope has already been taken"},
-		{of(strategy(featureflag.ForAll, map[string]any{}, "<script>")),
-			"Strategies scopes environment scope can contain only letters, digits, '-', '_', '/', '$', '{', '}', '.', '*' and spaces"},
+		{
+			of(strategy(featureflag.ForAll, map[string]any{}, "<script>")),
+			"Strategies scopes environment scope can contain only letters, digits, '-', '_', '/', '$', '{', '}', '.', '*' and spaces",
+		},
 	} {
 		if _, err := w.flags.Create(ctx, w.dora, w.shop, tt.in); problems(err) != tt.want {
 			t.Errorf("got %q, want %q", problems(err), tt.want)

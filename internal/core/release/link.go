@@ -16,8 +16,8 @@ import (
 var linkColumns = db.Columns[Link]("l")
 
 // link is a link that is not stored yet.
-func (in LinkInput) link(now db.Time) Link {
-	l := Link{Name: in.Name, URL: strings.TrimSpace(in.URL), Path: in.Path, Type: in.Type, CreatedAt: now, UpdatedAt: now}
+func (i LinkInput) link(now db.Time) Link {
+	l := Link{Name: i.Name, URL: strings.TrimSpace(i.URL), Path: i.Path, Type: i.Type, CreatedAt: now, UpdatedAt: now}
 	if l.Type == "" {
 		l.Type = LinkOther
 	}

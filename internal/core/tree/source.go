@@ -146,8 +146,8 @@ func One[T any](rel Relation, read func(ctx context.Context, r *Reading) (*T, er
 
 type one[T any] func(ctx context.Context, r *Reading) (*T, error)
 
-func (read one[T]) read(ctx context.Context, r *Reading, _ asked) ([]row, bool, error) {
-	found, err := read(ctx, r)
+func (o one[T]) read(ctx context.Context, r *Reading, _ asked) ([]row, bool, error) {
+	found, err := o(ctx, r)
 	if err != nil || found == nil {
 		return nil, true, err
 	}
@@ -163,14 +163,14 @@ func Below[T any](rel Relation, read func(ctx context.Context, r *Reading, paren
 type below[T any] func(ctx context.Context, r *Reading, parents []int64, yield func(parent int64, row T) error) error
 
 // each hands rows on as they are read, so that no more than one is in memory.
-func (read below[T]) each(ctx context.Context, r *Reading, parents []int64, yield func(row) error) error {
-	return read(ctx, r, parents, func(parent int64, v T) error {
+func (b below[T]) each(ctx context.Context, r *Reading, parents []int64, yield func(row) error) error {
+	return b(ctx, r, parents, func(parent int64, v T) error {
 		return yield(row{value: reflect.ValueOf(&v).Elem(), parent: parent})
 	})
 }
 
-func (read below[T]) read(ctx context.Context, r *Reading, a asked) (out []row, whole bool, err error) {
-	err = read.each(ctx, r, a.parents, func(one row) error {
+func (b below[T]) read(ctx context.Context, r *Reading, a asked) (out []row, whole bool, err error) {
+	err = b.each(ctx, r, a.parents, func(one row) error {
 		out = append(out, one)
 		return nil
 	})

@@ -66,7 +66,7 @@ type Relation struct {
 }
 
 // key is the name in the objects that the relation is nested in.
-func (rel *Relation) key() string { return cmp.Or(rel.Key, rel.Name) }
+func (r *Relation) key() string { return cmp.Or(r.Key, r.Name) }
 
 // Attribute is one value of a row.
 type Attribute struct {

@@ -176,13 +176,13 @@ type environmentParams struct {
 }
 
 // changes are the attributes that core is asked for.
-func (in *environmentParams) changes(name *string) (deploy.EnvironmentChanges, error) {
-	if in.Slug != nil {
+func (p *environmentParams) changes(name *string) (deploy.EnvironmentChanges, error) {
+	if p.Slug != nil {
 		return deploy.EnvironmentChanges{}, &api.Refusal{Status: http.StatusBadRequest, Text: "slug is automatically generated and cannot be changed"}
 	}
 	return deploy.EnvironmentChanges{
-		Name: name, Tier: in.Tier, ExternalURL: in.ExternalURL, Description: in.Description, KubernetesNamespace: in.KubernetesNamespace,
-		FluxResourcePath: in.FluxResourcePath, AutoStopSetting: in.AutoStopSetting,
+		Name: name, Tier: p.Tier, ExternalURL: p.ExternalURL, Description: p.Description, KubernetesNamespace: p.KubernetesNamespace,
+		FluxResourcePath: p.FluxResourcePath, AutoStopSetting: p.AutoStopSetting,
 	}, nil
 }
 

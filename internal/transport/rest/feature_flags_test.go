@@ -26,8 +26,10 @@ func TestFeatureFlags(t *testing.T) {
 			{"dev", "POST", "/feature_flags", `{"name":"flag","version":"legacy_flag"}`, 400, `{"message":"Version is invalid"}`},
 			{"dev", "POST", "/feature_flags", `{"name":"flag","strategies":[{"name":"magic","parameters":{}}]}`, 400, `{"message":["Strategies name strategy name is invalid"]}`},
 			{"dev", "GET", "/feature_flags/none", "", 404, `{"message":"404 Not found"}`},
-			{"dev", "POST", "/feature_flags_user_lists", `{"name":"Friends","user_xids":"ann,ann"}`, 400,
-				`{"message":["User xids user_xids must be a string of unique comma separated values each 256 characters or less"]}`},
+			{
+				"dev", "POST", "/feature_flags_user_lists", `{"name":"Friends","user_xids":"ann,ann"}`, 400,
+				`{"message":["User xids user_xids must be a string of unique comma separated values each 256 characters or less"]}`,
+			},
 			{"dev", "GET", "/feature_flags_client", "", 403, `{"message":"403 Forbidden"}`},
 		})
 		list := p.do("dev", "POST", appPath+"/feature_flags_user_lists", `{"name":"Friends","user_xids":"ann,bob"}`)

@@ -197,10 +197,10 @@ type releaseLinkParams struct {
 	Type     string  `param:"link_type" values:"other,runbook,image,package" default:"other" doc:"other, runbook, image, or package"`
 }
 
-func (in releaseLinkParams) input() release.LinkInput {
-	out := release.LinkInput{Name: in.Name, URL: in.URL, Path: in.Path, Type: in.Type}
+func (p releaseLinkParams) input() release.LinkInput {
+	out := release.LinkInput{Name: p.Name, URL: p.URL, Path: p.Path, Type: p.Type}
 	if out.Path == nil {
-		out.Path = in.FilePath
+		out.Path = p.FilePath
 	}
 	return out
 }
