@@ -10,12 +10,12 @@ import (
 	"tenon/internal/base/db"
 )
 
-// gate bounds how many workers read and write at a time, so that hooks that are called together leave half of the processors to others. It does
+// gate bounds how many workers read and write at a time, so that hooks that are called together leave the processors to others. It does
 // not bound the calls.
 type gate chan struct{}
 
-// newGate makes one for half as many as there are processors.
-func newGate() gate { return make(gate, max(1, runtime.GOMAXPROCS(0)/2)) }
+// newGate makes one for as many as there are processors.
+func newGate() gate { return make(gate, max(2, runtime.GOMAXPROCS(0))) }
 
 // do runs fn when it is its turn.
 func (g gate) do(ctx context.Context, fn func() error) error {
