@@ -75,6 +75,25 @@ func (d *Dialer) Ask(ctx context.Context, timeout time.Duration, what Delivery) 
 	return got.Status, got.Body, err
 }
 
+// direct makes a client, with its transport, that goes nowhere an answer leads to and decompresses nothing.
+func (d *Dialer) direct(timeout time.Duration) (*http.Client, *http.Transport) {
+	transport := d.transport()
+	transport.DisableCompression, transport.MaxResponseHeaderBytes = true, maxHeaderBytes
+	return &http.Client{
+		Timeout: timeout, Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, transport
+}
+
+// credentials sends the user name and password of a URL as HTTP Basic.
+func credentials(r *http.Request) {
+	if user := r.URL.User; user != nil {
+		password, _ := user.Password()
+		r.SetBasicAuth(user.Username(), password)
+		r.URL.User = nil
+	}
+}
+
 // Call sends a request to a server, within the rules as they are now, and gives up after timeout. It goes nowhere that an answer leads to, and
 // decompresses nothing. An error is a *BlockedError where the rules forbid the address, or says what failed; none names the URL, which
 // may hold a secret. An answer that breaks off, or does not end in time, within the part that is read is an error, too.
@@ -86,25 +105,16 @@ func (d *Dialer) Call(ctx context.Context, timeout time.Duration, what Delivery)
 	for name, value := range what.Header {
 		r.Header.Set(name, value)
 	}
-	if user := r.URL.User; user != nil {
-		password, _ := user.Password()
-		r.SetBasicAuth(user.Username(), password)
-		r.URL.User = nil
-	}
+	credentials(r)
 	if what.User != "" {
 		r.SetBasicAuth(what.User, what.Password)
 	}
-	transport := d.transport()
-	transport.DisableCompression, transport.MaxResponseHeaderBytes = true, maxHeaderBytes
+	client, transport := d.direct(timeout)
 	if what.Certificate != nil || what.Unverified {
 		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: what.Unverified}
 	}
 	if what.Certificate != nil {
 		transport.TLSClientConfig.Certificates = []tls.Certificate{*what.Certificate}
-	}
-	client := &http.Client{
-		Timeout: timeout, Transport: transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	got, err := client.Do(r)
 	if err != nil {

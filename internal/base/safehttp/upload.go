@@ -16,17 +16,8 @@ func (d *Dialer) Upload(ctx context.Context, what Sending) (Sent, error) {
 	}
 	r.ContentLength = what.Size
 	r.Header.Set("Content-Type", what.Type)
-	if user := r.URL.User; user != nil {
-		password, _ := user.Password()
-		r.SetBasicAuth(user.Username(), password)
-		r.URL.User = nil
-	}
-	transport := d.transport()
-	transport.DisableCompression, transport.MaxResponseHeaderBytes = true, maxHeaderBytes
-	client := &http.Client{
-		Timeout: what.Timeout, Transport: transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	credentials(r)
+	client, _ := d.direct(what.Timeout)
 	got, err := client.Do(r)
 	if err != nil {
 		return Sent{}, failure(err)
