@@ -133,6 +133,11 @@ func (f FeatureAccess) String() string {
 	}
 }
 
+// admits reports whether an actor who sees the project with a level may use what has the access.
+func (f FeatureAccess) admits(as Actor, level Level) bool {
+	return f > FeatureDisabled && (f > FeatureMembers || level >= Guest || as.Admin || as.Auditor)
+}
+
 // Features holds the access of each feature of one project, by the columns that keep it.
 type Features struct {
 	IssuesAccess        FeatureAccess `db:"issues_access"`

@@ -21,8 +21,9 @@ type Subject struct {
 	Noun       string      // public name for the 404: "Project", "Group", "" for the bare one
 	Namespace  NamespaceID // of the group, or the project's own; zero for the instance
 	Visibility Visibility
-	Closed     bool     // nothing is written there: it is archived or marked for deletion, or a group above it is
-	Features   Features // of a project
+	Closed     bool           // nothing is written there: it is archived or marked for deletion, or a group above it is
+	Features   Features       // of a project
+	Within     *FeatureAccess // of the part of a project that the subject is, such as its releases; nil where it is none with an access of its own
 	IsProject  bool
 	Personal   bool   // a thing of one user, in no namespace: Own says whether the actor is that user
 	Settings   string // of a project, as JSON: they have its classification label
@@ -139,13 +140,8 @@ func (r Rule) allows(as Actor, s Subject, level Level) bool {
 			return false
 		}
 	}
-	if s.IsProject && r.Feature != NoFeature {
-		switch access := s.Features.Of(r.Feature); {
-		case access == FeatureDisabled:
-			return false
-		case access == FeatureMembers && level < Guest && !as.Admin && !as.Auditor:
-			return false
-		}
+	if s.IsProject && (r.Feature != NoFeature && !s.Features.Of(r.Feature).admits(as, level) || s.Within != nil && !s.Within.admits(as, level)) {
+		return false
 	}
 	if as.Admin {
 		return true

@@ -42,21 +42,8 @@ func New(d Deps) *Service {
 	return &Service{Deps: d}
 }
 
-// feature is the name of the access level of environments in a project.
-const feature = "environments"
-
-// subject is the project for the abilities of environments, which ask for the feature builds: it is closed to
-// those who may not use environments as well.
-func subject(p *project.Project) authz.Subject {
-	s := p.Subject()
-	switch p.Access(feature) {
-	case "disabled":
-		s.Features.Set(authz.Builds, authz.FeatureDisabled)
-	case "private":
-		s.Features.Set(authz.Builds, min(s.Features.Of(authz.Builds), authz.FeatureMembers))
-	}
-	return s
-}
+// subject is the project for the abilities of environments.
+func subject(p *project.Project) authz.Subject { return p.SubjectIn("environments") }
 
 // reading is the ability to read the environments and deployments of a project.
 func reading(p *project.Project) authz.Ability {

@@ -231,12 +231,22 @@ func (p *Project) Accesses() func(feature string) string {
 	}
 }
 
+// accessWords are the access levels in the words of the API.
+var accessWords = map[string]authz.FeatureAccess{
+	"disabled": authz.FeatureDisabled, "private": authz.FeatureMembers, "enabled": authz.FeatureEnabled,
+}
+
+// SubjectIn is Subject for a part of the project whose access level has no column: releases, environments, feature_flags.
+func (p *Project) SubjectIn(feature string) authz.Subject {
+	s, access := p.Subject(), accessWords[p.Access(feature)]
+	s.Within = &access
+	return s
+}
+
 // setFeature stores a feature's access; it reports false for what is no feature or no level.
 func (p *Project) setFeature(feature, access string) bool {
 	if f, ok := columnFeatures[feature]; ok {
-		level, ok := map[string]authz.FeatureAccess{
-			"disabled": authz.FeatureDisabled, "private": authz.FeatureMembers, "enabled": authz.FeatureEnabled,
-		}[access]
+		level, ok := accessWords[access]
 		if ok {
 			p.Features.Set(f, level)
 		}

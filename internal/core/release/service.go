@@ -62,28 +62,21 @@ func (f Filter) order() page.Order {
 	return orders.By(f.OrderBy).Desc()
 }
 
-// Forbidden where the project keeps its releases from the actor.
-func (s *Service) admitted(ctx context.Context, as authz.Actor, p *project.Project) error {
-	switch p.Access("releases") {
-	case "disabled":
-		return errs.Denied("")
-	case "private":
-		level, err := s.Policy.Level(ctx, as, p.Subject())
-		if err != nil {
-			return fmt.Errorf("level in project: %w", err)
-		}
-		if level < authz.Guest && !as.Admin && !as.Auditor {
-			return errs.Denied("")
-		}
-	}
-	return nil
+// admitted reports whether the actor may read releases of the project.
+func (s *Service) admitted(ctx context.Context, as authz.Actor, p *project.Project) (bool, error) {
+	return s.Policy.Can(ctx, as, authz.ReadRelease, p.SubjectIn("releases"))
 }
 
+// require asks for an ability. Where the project keeps its releases from the actor it is Forbidden, also without a credential.
 func (s *Service) require(ctx context.Context, as authz.Actor, p *project.Project, ability authz.Ability) error {
 	if err := s.Policy.Require(ctx, as, ability, p.Subject()); err != nil {
 		return err
 	}
-	return s.admitted(ctx, as, p)
+	may, err := s.admitted(ctx, as, p)
+	if err == nil && !may {
+		err = errs.Denied("")
+	}
+	return err
 }
 
 // List returns a page of the releases of a project, by the time of release.
@@ -133,7 +126,12 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, 
 }
 
 func (s *Service) find(ctx context.Context, p *project.Project, tag string) (*Release, error) {
-	r, err := db.Get[Release](ctx, s.DB, "SELECT "+columns+" FROM releases r WHERE r.project_id = ? AND r.tag_name = ? AND "+there, p.ID, tag)
+	return s.one(ctx, p, "r.tag_name = ? LIMIT 1", tag)
+}
+
+// one returns the first release of a project, of those whose tag is there.
+func (s *Service) one(ctx context.Context, p *project.Project, cond string, args ...any) (*Release, error) {
+	r, err := db.Get[Release](ctx, s.DB, "SELECT "+columns+" FROM releases r WHERE r.project_id = ? AND "+there+" AND "+cond, append([]any{p.ID}, args...)...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
@@ -151,15 +149,7 @@ func (s *Service) Latest(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.Policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
 		return nil, err
 	}
-	r, err := db.Get[Release](ctx, s.DB, "SELECT "+columns+" FROM releases r WHERE r.project_id = ? AND "+there+
-		" AND r.released_at <= ? ORDER BY r.released_at DESC, r.id DESC LIMIT 1", p.ID, db.At(s.Now()))
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("find latest release: %w", err)
-	}
-	return &r, nil
+	return s.one(ctx, p, "r.released_at <= ? ORDER BY r.released_at DESC, r.id DESC LIMIT 1", db.At(s.Now()))
 }
 
 // row is a release of a project.
