@@ -212,14 +212,9 @@ func (s *Service) stopBranches(ctx context.Context, args stopBranches) error {
 	if err != nil {
 		return fmt.Errorf("environments of branches: %w", err)
 	}
-	for i := range list {
-		if err := s.stopByItself(ctx, as, p, &list[i]); err != nil {
-			return err
-		}
+	args.After, err = s.stopAll(ctx, as, p, list)
+	if err != nil || args.After == 0 {
+		return err
 	}
-	if len(list) < maxDue {
-		return nil
-	}
-	args.After = list[len(list)-1].ID
 	return s.Jobs.Enqueue(ctx, args)
 }

@@ -155,16 +155,24 @@ func (s *Service) stopStale(ctx context.Context, args stopStale) error {
 	if err != nil {
 		return fmt.Errorf("find stale environments: %w", err)
 	}
+	args.After, err = s.stopAll(ctx, as, p, list)
+	if err != nil || args.After == 0 {
+		return err
+	}
+	return s.Jobs.Enqueue(ctx, args)
+}
+
+// stopAll stops the environments that a job has found, at most maxDue. It returns the last one where there may be more, else 0.
+func (s *Service) stopAll(ctx context.Context, as authz.Actor, p *project.Project, list []Environment) (EnvironmentID, error) {
 	for i := range list {
 		if err := s.stopByItself(ctx, as, p, &list[i]); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if len(list) < maxDue {
-		return nil
+		return 0, nil
 	}
-	args.After = list[len(list)-1].ID
-	return s.Jobs.Enqueue(ctx, args)
+	return list[len(list)-1].ID, nil
 }
 
 // stopByItself stops an environment in the background: it logs why the user may not.
