@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
@@ -128,9 +127,7 @@ func (s *Service) Schedule(ctx context.Context, as authz.Actor, ref string, in I
 // validate checks what is asked for, and seals the address of an upload.
 func (s *Service) validate(e *Export, in Input) error {
 	var bad errs.Fields
-	if in.Description != nil && utf8.RuneCountInString(*in.Description) > maxDescription {
-		bad.Add("description", "is too long (maximum is 2000 characters)")
-	}
+	bad.Length("description", in.Description, maxDescription)
 	if in.Upload != nil {
 		e.UploadMethod = in.Upload.Method
 		_, err := s.Outbound.CheckURL(in.Upload.URL)

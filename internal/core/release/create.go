@@ -149,9 +149,7 @@ func (s *Service) createTagged(ctx context.Context, as authz.Actor, p *project.P
 		}
 		return err // the tag was created, and what settles pushes shows the release
 	}
-	left := db.Row{Table: "releases", ID: made.release.ID}
-	left.And.Raw("pending IS NOT NULL")
-	if _, failed := db.Drop(ctx, s.DB, left); failed != nil {
+	if failed := s.dropPending(ctx, made.release.ID); failed != nil {
 		s.Log.Error("drop a release whose tag was not created", "project_id", p.ID, "error", failed)
 	}
 	return tagRefusal(err)
@@ -245,14 +243,13 @@ func (s *Service) milestones(ctx context.Context, p *project.Project, named Mile
 
 // pushed shows the releases whose tags a push has created.
 func (s *Service) pushed(ctx context.Context, e repo.Pushed) error {
-	var objects []string
-	names := map[string]string{}
+	names := map[string]string{} // of tags, to the objects that they name
 	for _, c := range e.Changes {
 		if c.Ref.IsTag() && c.Created() {
-			objects, names[c.Ref.Short()] = append(objects, c.New.String()), c.New.String()
+			names[c.Ref.Short()] = c.New.String()
 		}
 	}
-	if len(objects) == 0 {
+	if len(names) == 0 {
 		return nil
 	}
 	var w db.Where
@@ -292,11 +289,17 @@ func (s *Service) Settle(ctx context.Context, before db.Time) error {
 		return fmt.Errorf("releases without tags: %w", err)
 	}
 	for _, id := range ids {
-		left := db.Row{Table: "releases", ID: id}
-		left.And.Raw("pending IS NOT NULL")
-		if _, err := db.Drop(ctx, s.DB, left); err != nil {
+		if err := s.dropPending(ctx, id); err != nil {
 			return fmt.Errorf("drop release without a tag: %w", err)
 		}
 	}
 	return nil
+}
+
+// dropPending deletes a release that waits for its tag.
+func (s *Service) dropPending(ctx context.Context, id ID) error {
+	left := db.Row{Table: "releases", ID: id}
+	left.And.Raw("pending IS NOT NULL")
+	_, err := db.Drop(ctx, s.DB, left)
+	return err
 }

@@ -37,10 +37,10 @@ func badLink(bad errs.Fields) error {
 
 // takenLink is badLink for a link that another one of the release keeps from being stored.
 func takenLink(err error) error {
-	for column, field := range map[string]string{"name": "name", "url": "url", "filepath": "filepath"} {
+	for _, column := range []string{"name", "url", "filepath"} {
 		if db.Duplicate(err, "release_links", "release_id", column) {
 			var bad errs.Fields
-			bad.Add(field, "has already been taken")
+			bad.Add(column, "has already been taken")
 			return badLink(bad)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -180,10 +179,8 @@ func sentences(bad errs.Fields) []string {
 func (r *Release) check() errs.Fields {
 	var bad errs.Fields
 	bad.Check(strings.TrimSpace(r.Tag) != "", "tag", "can't be blank")
-	bad.Check(utf8.RuneCountInString(r.Name) <= maxName, "name", "is too long (maximum is 255 characters)")
-	if r.Description != nil {
-		bad.Check(utf8.RuneCountInString(*r.Description) <= maxDescription, "description", "is too long (maximum is 1048576 characters)")
-	}
+	bad.Length("name", &r.Name, maxName)
+	bad.Length("description", r.Description, maxDescription)
 	return bad
 }
 
@@ -193,7 +190,7 @@ var pathForm = pattern.New(`\A/([-._~A-Za-z0-9]+/?)*[^/]\z`)
 func (l *Link) check() errs.Fields {
 	var bad errs.Fields
 	bad.Check(strings.TrimSpace(l.Name) != "", "name", "can't be blank")
-	bad.Check(utf8.RuneCountInString(l.Name) <= maxName, "name", "is too long (maximum is 255 characters)")
+	bad.Length("name", &l.Name, maxName)
 	u, err := url.Parse(l.URL)
 	switch {
 	case l.URL == "":
@@ -203,7 +200,7 @@ func (l *Link) check() errs.Fields {
 	case !slices.Contains([]string{"http", "https", "ftp"}, u.Scheme):
 		bad.Add("url", "is blocked: Only allowed schemes are http, https, ftp")
 	}
-	bad.Check(utf8.RuneCountInString(l.URL) <= maxURL, "url", "is too long (maximum is 255 characters)")
+	bad.Length("url", &l.URL, maxURL)
 	if l.Path != nil {
 		bad.Check(pathForm().MatchString(*l.Path), "filepath", "is in an invalid format")
 		bad.Check(len(*l.Path) <= maxPath, "filepath", "is too long (maximum is 128 characters)")
