@@ -103,15 +103,9 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service { return &Service{Deps: d} }
 
-// require asks for an ability in a project that has feature flags.
+// require asks for an ability on the feature flags of a project.
 func (s *Service) require(ctx context.Context, as authz.Actor, a authz.Ability, p *project.Project) error {
-	if err := s.Policy.Require(ctx, as, a, p.Subject()); err != nil {
-		return err
-	}
-	if p.Access("feature_flags") == "disabled" {
-		return errs.Denied("")
-	}
-	return nil
+	return s.Policy.Require(ctx, as, a, p.SubjectIn("feature_flags"))
 }
 
 var columns = db.Columns[Flag]("f")
@@ -183,37 +177,21 @@ func (s *Service) fill(ctx context.Context, flags []Flag) error {
 	if err != nil || len(strategies) == 0 {
 		return errs.Wrap(err, "strategies of feature flags")
 	}
-	var of, lists db.Where
-	var named []ListID
+	var of db.Where
 	of.Raw("c.strategy_id IN (SELECT t.id FROM feature_flag_strategies t" + w.SQL() + ")")
 	scopes, err := db.Select[Scope](ctx, s.DB, "SELECT "+db.Columns[Scope]("c")+" FROM feature_flag_scopes c"+of.SQL()+" ORDER BY c.id", w.Args()...)
 	if err != nil {
 		return fmt.Errorf("scopes of feature flags: %w", err)
 	}
-	for i := range strategies {
-		if strategies[i].UserListID != nil {
-			named = append(named, *strategies[i].UserListID)
-		}
-	}
-	found := map[ListID]*UserList{}
-	if len(named) > 0 {
-		lists.In("l.id", named)
-		read, err := db.Select[UserList](ctx, s.DB, "SELECT "+listColumns+" FROM feature_flag_user_lists l"+lists.SQL(), lists.Args()...)
-		if err != nil {
-			return fmt.Errorf("user lists of feature flags: %w", err)
-		}
-		for i := range read {
-			found[read[i].ID] = &read[i]
-		}
+	if err := s.readLists(ctx, strategies); err != nil {
+		return err
 	}
 	within := map[StrategyID][]Scope{}
 	for _, c := range scopes {
 		within[c.StrategyID] = append(within[c.StrategyID], c)
 	}
 	for _, t := range strategies {
-		if t.Scopes = within[t.ID]; t.UserListID != nil {
-			t.UserList = found[*t.UserListID]
-		}
+		t.Scopes = within[t.ID]
 		f := &flags[at[t.FlagID]]
 		f.Strategies = append(f.Strategies, t)
 	}

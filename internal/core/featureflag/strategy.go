@@ -234,17 +234,28 @@ func (s *Service) strategies(ctx context.Context, p *project.Project, f *Flag, i
 
 // readLists reads the user lists that strategies name.
 func (s *Service) readLists(ctx context.Context, strategies []Strategy) error {
+	var ids []ListID
 	for i := range strategies {
-		t := &strategies[i]
-		if t.UserListID == nil || t.UserList != nil {
-			continue
+		if t := &strategies[i]; t.UserListID != nil && t.UserList == nil {
+			ids = append(ids, *t.UserListID)
 		}
-		found, err := db.Select[UserList](ctx, s.DB, "SELECT "+listColumns+" FROM feature_flag_user_lists l WHERE l.id = ?", *t.UserListID)
-		if err != nil {
-			return fmt.Errorf("user list of strategy: %w", err)
-		}
-		if len(found) > 0 {
-			t.UserList = &found[0]
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var w db.Where
+	w.In("l.id", ids)
+	read, err := db.Select[UserList](ctx, s.DB, "SELECT "+listColumns+" FROM feature_flag_user_lists l"+w.SQL(), w.Args()...)
+	if err != nil {
+		return fmt.Errorf("user lists of strategies: %w", err)
+	}
+	found := map[ListID]*UserList{}
+	for i := range read {
+		found[read[i].ID] = &read[i]
+	}
+	for i := range strategies {
+		if t := &strategies[i]; t.UserListID != nil && t.UserList == nil {
+			t.UserList = found[*t.UserListID]
 		}
 	}
 	return nil

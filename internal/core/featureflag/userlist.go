@@ -24,8 +24,7 @@ type UserList struct {
 	ID        ListID     `db:"id"`
 	ProjectID project.ID `db:"project_id"`
 	IID       int64      `db:"iid"`
-	Name      string     `db:"name"`
-	NameFold  string     `db:"name_fold"` // for searches
+	Name      string     `db:"name" fold:"name_fold"`
 	UserXIDs  string     `db:"user_xids"` // with commas between them
 	CreatedAt db.Time    `db:"created_at"`
 	UpdatedAt db.Time    `db:"updated_at"`
@@ -45,7 +44,7 @@ type ListChanges struct{ Name, UserXIDs *string }
 
 func (c ListChanges) apply(l *UserList) error {
 	if c.Name != nil {
-		l.Name, l.NameFold = *c.Name, db.Fold(*c.Name)
+		l.Name = *c.Name
 	}
 	if c.UserXIDs != nil {
 		l.UserXIDs = *c.UserXIDs
@@ -65,12 +64,14 @@ func (c ListChanges) apply(l *UserList) error {
 	return broken(problems)
 }
 
+var errNameTaken = errs.Sentences(errs.Invalid, "Name has already been taken")
+
 // broken is the error of what is wrong, nil for nothing.
 func broken(problems []string) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Invalid, List: problems}
+	return errs.Sentences(errs.Invalid, problems...)
 }
 
 // userIDs reports whether a text is a list of different ids.
@@ -146,7 +147,7 @@ func (s *Service) CreateUserList(ctx context.Context, as authz.Actor, p *project
 		if l.IID, err = namespace.NextIID(ctx, s.DB, p.NamespaceID, namespace.KindUserList); err != nil {
 			return err
 		}
-		most := db.Bound{Table: "feature_flag_user_lists", Most: maxLists, Full: broken([]string{fmt.Sprintf("Maximum number of user lists (%d) exceeded", maxLists)})}
+		most := db.Bound{Table: "feature_flag_user_lists", Most: maxLists, Full: errs.Sentences(errs.Invalid, fmt.Sprintf("Maximum number of user lists (%d) exceeded", maxLists))}
 		most.Of.And("project_id = ?", p.ID)
 		return db.Create(ctx, s.DB, "feature_flag_user_lists", &l, most)
 	})
@@ -155,7 +156,7 @@ func (s *Service) CreateUserList(ctx context.Context, as authz.Actor, p *project
 
 func listErr(err error, words string) error {
 	if db.Duplicate(err, "feature_flag_user_lists") {
-		return broken([]string{"Name has already been taken"})
+		return errNameTaken
 	}
 	return errs.Wrap(err, words)
 }
@@ -192,7 +193,7 @@ func (s *Service) DeleteUserList(ctx context.Context, as authz.Actor, p *project
 	_, err = db.Delete(ctx, s.DB, s.listRow(as, l), func(ctx context.Context, l *UserList) error {
 		used, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM feature_flag_strategies t WHERE t.user_list_id = ?)", l.ID)
 		if err == nil && used {
-			err = &errs.Error{Kind: errs.Conflict, List: []string{"User list is associated with a strategy"}}
+			err = errs.Sentences(errs.Conflict, "User list is associated with a strategy")
 		}
 		return err
 	})

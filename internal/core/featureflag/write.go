@@ -19,11 +19,11 @@ type Changes struct {
 	Name        *string
 	Description *string
 	Active      *bool
-	Version     *string // of the form of flags, of which there is one
+	Version     *string // Version, the only one
 	Strategies  []StrategyInput
 }
 
-// Version is the only form of flags.
+// Version is the version of all flags.
 const Version = "new_version_flag"
 
 // flagName is what names consist of.
@@ -76,33 +76,26 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	out := f
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		out = f
-		out.Strategies = nil
-		for _, t := range f.Strategies {
-			t.Scopes = append([]Scope(nil), t.Scopes...)
-			out.Strategies = append(out.Strategies, t)
-		}
-		most := db.Bound{Table: "feature_flags", Most: MaxFlags, Full: broken([]string{fmt.Sprintf("Maximum number of feature flags (%d) exceeded", MaxFlags)})}
+		most := db.Bound{Table: "feature_flags", Most: MaxFlags, Full: errs.Sentences(errs.Invalid, fmt.Sprintf("Maximum number of feature flags (%d) exceeded", MaxFlags))}
 		most.Of.And("project_id = ?", p.ID)
-		if err := db.Create(ctx, s.DB, "feature_flags", &out, most); err != nil {
+		if err := db.Create(ctx, s.DB, "feature_flags", &f, most); err != nil {
 			return err
 		}
-		if err := s.write(ctx, &Flag{}, &out); err != nil {
+		if err := s.write(ctx, &Flag{}, &f); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), p.Place(), &out)})
+		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), p.Place(), &f)})
 	})
 	if err != nil {
 		return nil, flagErr(err, "create feature flag")
 	}
-	return &out, nil
+	return &f, nil
 }
 
 func flagErr(err error, words string) error {
 	if db.Duplicate(err, "feature_flags") {
-		return broken([]string{"Name has already been taken"})
+		return errNameTaken
 	}
 	return errs.Wrap(err, words)
 }

@@ -18,11 +18,11 @@ func (s *Server) unleashRoutes() []*api.Route {
 	h := flagHandlers{s, core.Part[*featureflag.Service](s.Services)}
 	const path = "/feature_flags/unleash/:project_id"
 	return api.Scoped(nil,
-		api.Get(path, h.unleash).Doc("Say that an Unleash client has found the server").Public(),
+		api.Get(path, h.admit).Doc("Say that an Unleash client has found the server").Public(),
 		api.Get(path+"/features", h.features).Doc("List the feature flags for an Unleash client, by the former path").Public(),
 		api.Get(path+"/client/features", h.features).Doc("List the feature flags for an Unleash client").Public(),
-		api.Post(path+"/client/register", h.register).Status(200).Doc("Register an Unleash client; nothing is kept").Public(),
-		api.Post(path+"/client/metrics", h.register).Status(200).Doc("Receive the metrics of an Unleash client; nothing is kept").Public(),
+		api.Post(path+"/client/register", h.admit).Status(200).Doc("Register an Unleash client; nothing is kept").Public(),
+		api.Post(path+"/client/metrics", h.admit).Status(200).Doc("Receive the metrics of an Unleash client; nothing is kept").Public(),
 	)
 }
 
@@ -32,7 +32,8 @@ type unleashParams struct {
 	Environment string     `param:"app_name" header:"UNLEASH-APPNAME" doc:"Environment of the application"`
 }
 
-func (h flagHandlers) unleash(ctx context.Context, _ authz.Actor, in unleashParams) (api.None, error) {
+// admit says whether the client has the instance ID of the project; what it reports is not kept.
+func (h flagHandlers) admit(ctx context.Context, _ authz.Actor, in unleashParams) (api.None, error) {
 	return api.None{}, h.flags.Admit(ctx, in.ProjectID, in.InstanceID)
 }
 
@@ -45,10 +46,6 @@ type unleashFeatures struct {
 func (h flagHandlers) features(ctx context.Context, _ authz.Actor, in unleashParams) (unleashFeatures, error) {
 	list, err := h.flags.Features(ctx, in.ProjectID, in.InstanceID, in.Environment)
 	return unleashFeatures{1, list}, err
-}
-
-func (h flagHandlers) register(ctx context.Context, _ authz.Actor, in unleashParams) (api.None, error) {
-	return api.None{}, h.flags.Admit(ctx, in.ProjectID, in.InstanceID)
 }
 
 // flagsClient is what clients of feature flags are set up with.
