@@ -73,7 +73,7 @@ func lines(t *testing.T, text string) (out []map[string]any) {
 	return out
 }
 
-// A project is exported: asked for, made by a job, and given to whom it belongs for a day.
+// A project is exported: a user schedules it, a job makes the archive, and the user may download it for a day.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *server) {

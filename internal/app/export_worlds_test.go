@@ -15,7 +15,7 @@ func TestExport_worlds(t *testing.T) {
 	w := newWorld(s)
 	p := w.projects[0].values
 	path := "/projects/" + p["projects/:id"]
-	s.user("neighbour", func(*account.Input) {}) // maintains the project, and is nobody in its private group
+	s.user("neighbour", func(*account.Input) {}) // maintains the project, and is no member of its private group
 	s.do("admin", "POST", path+"/members", obj{"user_id": s.ids["neighbour"], "access_level": authz.Maintainer})
 	const planted = "planted-secret-"
 	s.do("owner", "POST", path+"/variables", obj{"key": "PLANTED", "value": planted + "variable"})

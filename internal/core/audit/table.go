@@ -53,7 +53,9 @@ func entry(f change.Fact, of change.Entry) Entry {
 	kind := strings.ToLower(kindOf(f.Place))
 	names := []string{"{kind}", kind, "{scope}", either(f.Place.IsProject(), "", kind+"_"), "{title}", s.Title, "{id}", strconv.FormatInt(s.ID, 10), "{place}", f.Place.Name}
 	for name, value := range out.Details {
-		names = append(names, "{"+name+"}", change.Text(value))
+		if mark := "{" + name + "}"; strings.Contains(of.Message, mark) {
+			names = append(names, mark, change.Text(value))
+		}
 	}
 	words := strings.NewReplacer(names...)
 	out.Event, out.Message = words.Replace(of.Event), words.Replace(of.Message)

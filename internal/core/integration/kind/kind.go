@@ -169,7 +169,7 @@ func (k *Kind) Flag(trigger string) string {
 	return ""
 }
 
-// Flags are the flags, any of which has the kind notified of some events with a trigger of webhooks: those of issues can be incidents.
+// Flags are the flags for events with a trigger of webhooks, of which one is enough: events of issues can be of incidents.
 func (k *Kind) Flags(trigger string) []string {
 	var out []string
 	if flag := k.Flag(trigger); flag != "" {
