@@ -29,6 +29,9 @@ AUDIT       ?=
 # "make bench HOOKS=1000": figures of hooks alone, with so many commits that 20 hooks are notified of.
 HOOKS       ?=
 
+# "make bench DORA=1000": figures of DORA metrics alone, of a group with so many projects.
+DORA        ?=
+
 DIST        ?= dist
 ARCH        ?= $(shell $(GO) env GOARCH)
 
@@ -121,6 +124,9 @@ ifneq ($(AUDIT),)
 else ifneq ($(HOOKS),)
 	@echo "hooks: what they cost a change; $(HOOKS) commits with 20 hooks each, of which 15 are healthy; a log of a million attempts; 10,000 hooks at rest:"
 	@TENON_BENCH_HOOKS=$(HOOKS) CGO_ENABLED=0 $(WITH) $(GO) test -vet=off -trimpath -ldflags=-w -run '^$$' -bench '^BenchmarkHooks$$' -benchtime 1x -timeout 60m ./internal/app | grep '^Benchmark'
+else ifneq ($(DORA),)
+	@echo "DORA metrics of 180 days of a group with $(DORA) projects that have deployed daily for three years:"
+	@TENON_BENCH_DORA=$(DORA) CGO_ENABLED=0 $(WITH) $(GO) test -vet=off -trimpath -ldflags=-w -run '^$$' -bench '^BenchmarkService_DORA$$' -benchtime 1x -timeout 60m ./internal/core/stats | grep '^Benchmark'
 else
 	TENON_BIN="$(CURDIR)/bin/tenon" $(GO) run ./test/bench $(ARGS)
 	@echo "longest transactions:"

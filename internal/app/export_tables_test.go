@@ -18,7 +18,7 @@ var stays = map[string]string{
 		integrations integration_calls external_status_checks external_status_check_branches status_check_responses registration_tokens token_notices pipeline_variables
 		job_variables pipeline_schedule_variables job_token_open job_token_allowlist deploy_key_projects`,
 	"of users, who do not move": "draft_notes todos subscriptions label_subscriptions mentions stars mail_deliveries commit_participants invitations access_requests",
-	"computed, or made again by what writes the rows that move": `internal_ids routes redirect_routes project_measures project_languages merge_request_issues
+	"computed, or made again by what writes the rows that move": `internal_ids routes redirect_routes dora_months dora_marks project_measures project_languages merge_request_issues
 		merge_request_contributors address_owners fetch_counts housekeeping_requests inactive_projects wiki_pages`,
 	"of work that goes on": `hook_events job_queue job_needs job_tags job_log_pieces merge_leases merge_request_rebases merge_train_cars ref_intents project_imports project_exports
 		resource_groups pipeline_merge_requests`,

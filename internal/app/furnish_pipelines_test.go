@@ -123,6 +123,8 @@ func pipelineSamples(all map[string][]sample) {
 		// The token is the permission: TestService_Trigger of core/ci has one.
 		"POST /projects/:id/trigger/pipeline":                                          {{body: obj{"token": "glptt-none", "ref": "main", "variables": obj{"COLOR": "red"}}, status: http.StatusNotFound}},
 		"POST /projects/:id/ref/:ref/trigger/pipeline":                                 {{body: obj{"token": "glptt-none"}, values: with{"ref": "main"}, status: http.StatusNotFound}},
+		"GET /projects/:id/dora/metrics":                                               {{query: "metric=deployment_frequency"}},
+		"GET /groups/:id/dora/metrics":                                                 {{query: "metric=change_failure_rate"}},
 		"POST /projects/:id/environments":                                              {{body: obj{"name": "staging"}}},
 		"PUT /projects/:id/environments/:environment_id":                               {{body: obj{"external_url": "https://shop.example"}}},
 		"DELETE /projects/:id/environments/:environment_id":                            {{values: with{"environment_id": "=stopped environment"}}},

@@ -32,6 +32,7 @@ var provedElsewhere = map[string]string{
 	"pipelines":                        "internal/core/ci TestService_OnPushed",
 	"deployments":                      "internal/app TestDeployments_jobs",
 	"environments of deleted branches": "internal/app TestEnvironments_stop",
+	"DORA metrics":                     "internal/app TestDORA_history",
 	"releases":                         "internal/core/release TestService_Settle",
 	"schedules":                        "internal/core/ci TestSchedules",
 	"waiting runners":                  "internal/core/ci TestService_Request_pausedWhileWaiting",

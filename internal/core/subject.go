@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/importexport"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/release"
+	"tenon/internal/core/stats"
 	"tenon/internal/core/tree"
 	"tenon/internal/core/usage"
 	"tenon/internal/core/webhook"
@@ -59,6 +60,9 @@ var subjects = []Subject{
 		return deploy.New(Need(b, deploy.Deps{
 			DB: b.DB, Policy: b.Policy, Bus: b.Bus, Accounts: b.Accounts, Namespaces: b.Namespaces, Projects: b.Projects, Repos: b.Repos, CI: b.CI, Jobs: b.Jobs, Now: b.Now, Log: b.Log,
 		}))
+	},
+	func(b *Build) any {
+		return stats.New(Need(b, stats.Deps{DB: b.DB, Policy: b.Policy, Now: b.Now}))
 	},
 	func(b *Build) any {
 		return webhook.New(Need(b, webhook.Deps{

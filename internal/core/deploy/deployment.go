@@ -82,6 +82,14 @@ type DeploymentDeleted struct {
 	Project     *project.Project
 }
 
+// Linked is published when merge requests were linked with a successful deployment that shipped them.
+type Linked struct {
+	authz.Stamp
+
+	ProjectID  project.ID
+	FinishedAt db.Time // of the deployment
+}
+
 // listRow is a deployment with what is shown of its environment.
 type listRow struct {
 	Deployment

@@ -186,8 +186,8 @@ func (s *Service) linkTo(ctx context.Context, e *Environment, d *Deployment, ids
 			if err := db.InsertRows(ctx, s.DB, "deployment_merge_requests", rows, "ON CONFLICT (deployment_id, merge_request_id) DO NOTHING"); err != nil {
 				return err
 			}
-			if e.Tier != Production {
-				return nil
+			if err := s.Bus.Publish(ctx, Linked{authz.System().Stamp(s.Now()), d.ProjectID, *d.FinishedAt}); err != nil || e.Tier != Production {
+				return err
 			}
 			type first struct {
 				MergeRequestID int64   `db:"merge_request_id"`

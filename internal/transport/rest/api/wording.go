@@ -22,6 +22,7 @@ import (
 	"tenon/internal/core/repo"
 	"tenon/internal/core/runner"
 	"tenon/internal/core/search"
+	"tenon/internal/core/stats"
 	"tenon/internal/core/timelog"
 	"tenon/internal/core/token"
 	"tenon/internal/core/variable"
@@ -64,6 +65,7 @@ var wordings = map[errs.Code]wording{
 	project.CodeNotTransferred:  {http.StatusBadRequest, hash("Failed to transfer project "), ""},
 	runner.CodeNoRegistration:   {http.StatusGone, plainly("410 Gone - runner registration disallowed"), ""},
 	repo.CodeNoRevision:         {http.StatusNotFound, plainly("404 Not Found"), ""},
+	stats.CodeDenied:            {http.StatusUnauthorized, plainly("You do not have permission to access dora metrics."), ""},
 	search.CodeOneProject:       {http.StatusBadRequest, plainly("Scope not supported without Elasticsearch!"), ""},
 
 	webhook.CodeURL:     {http.StatusUnprocessableEntity, after(""), inError},
