@@ -20,6 +20,7 @@ var rowless = map[string]string{
 	"note.LinesChanged":        "it is about many threads",
 	"note.ThreadChanged":       "a thread has no row",
 	"note.ThreadsResolved":     "a thread has no row",
+	"deploy.Linked":            "it is about many merge requests",
 	"mergerequest.Tried":       "nothing changed but what the server knows",
 	"setting.Changed":          "a setting has no row of its own: the event has its values before and after",
 	"account.AccessLocked":     "a sign-on failed",
