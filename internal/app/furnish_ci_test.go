@@ -52,9 +52,10 @@ func (w *world) environments(p *place, path string) {
 	}
 	failed, last := deploy("failed"), deploy("success")
 	stopped := w.do("owner", "POST", path+"/environments", obj{"name": "review/old"})
+	freeze := w.do("owner", "POST", path+"/freeze_periods", obj{"freeze_start": "0 23 * * 5", "freeze_end": "0 7 * * 1"})
 	w.do("owner", "POST", path+"/environments/"+number(stopped, "id")+"/stop", nil)
 	maps.Copy(p.values, map[string]string{
 		":environment_id": number(last["environment"].(map[string]any), "id"), "stopped environment": number(stopped, "id"),
-		":deployment_id": number(last, "id"), "failed deployment": number(failed, "id"), "deployed": head,
+		":freeze_period_id": number(freeze, "id"), ":deployment_id": number(last, "id"), "failed deployment": number(failed, "id"), "deployed": head,
 	})
 }

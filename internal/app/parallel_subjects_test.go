@@ -104,6 +104,10 @@ func (s *server) plans(project, group, mr string) []twice {
 			path: post(project+"/external_status_checks", "id", map[string]any{"name": "check", "external_url": "https://example.com/0"}),
 			a:    text("name", "check %d"), b: text("external_url", "https://example.com/%d"),
 		},
+		{
+			name: "freeze period", path: post(project+"/freeze_periods", "id", obj{"freeze_start": "0 1 * * *", "freeze_end": "0 2 * * *"}),
+			a: text("freeze_start", "%d 1 1 * *"), b: text("freeze_end", "%d 2 1 * *"),
+		},
 		{name: "environment", path: environment, a: text("external_url", "https://example.com/%d"), b: text("description", "words %d")},
 		{name: "metric image", path: image, read: issue + "/metric_images", a: text("url", "https://example.com/%d"), b: text("url_text", "words %d")},
 		{

@@ -11,6 +11,8 @@ const (
 	CreateDeployment       Ability = "create_deployment"
 	UpdateDeployment       Ability = "update_deployment"
 	DestroyDeployment      Ability = "destroy_deployment"
+	ReadFreezePeriod       Ability = "read_freeze_period"
+	AdminFreezePeriod      Ability = "admin_freeze_period"
 )
 
 // deployRules are those of the abilities on environments and deployments.
@@ -24,4 +26,6 @@ var deployRules = map[Ability]Rule{
 	CreateDeployment:       {Min: Developer, Feature: Builds, Write: true},
 	UpdateDeployment:       {Min: Developer, Feature: Builds, Write: true},
 	DestroyDeployment:      {Min: Maintainer, Feature: Builds, Write: true},
+	ReadFreezePeriod:       {Min: Reporter, Feature: Builds},
+	AdminFreezePeriod:      {Min: Maintainer, Feature: Builds, Write: true},
 }

@@ -124,6 +124,9 @@ func (s *Service) pipelineList(ctx context.Context, l *list, user *authz.UserID,
 	if err := s.upstreamVariables(ctx, l, of); err != nil {
 		return err
 	}
+	if err := s.freezeVariable(ctx, l, p, of); err != nil {
+		return err
+	}
 	return s.scheduleVariables(ctx, l, of)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"tenon/internal/base/crontab"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
@@ -92,7 +93,7 @@ func (s *Service) start(ctx context.Context, id ID) error {
 				return nil
 			}
 			row.NextRunAt = nil
-			if at, ok := next(row.Cron, row.Timezone, now.Add(interval-time.Second)); ok {
+			if at, ok := crontab.Next(row.Cron, row.Timezone, now.Add(interval-time.Second)); ok {
 				t := db.At(at)
 				row.NextRunAt = &t
 			}

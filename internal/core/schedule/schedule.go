@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"tenon/internal/base/crontab"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
@@ -62,7 +63,8 @@ type Changes struct {
 
 const (
 	maxText      = 255
-	maxSchedules = 50 // of one project, unless its plan allows fewer
+	maxSchedules = 50               // of one project, unless its plan allows fewer
+	interval     = 10 * time.Minute // least time between two runs of a schedule
 )
 
 // Deps is what a Service is made of.
@@ -186,9 +188,9 @@ func (s *Schedule) check(now time.Time) error {
 	f.Check(utf8.RuneCountInString(s.Description) <= maxText, "description", fmt.Sprintf("is too long (maximum is %d characters)", maxText))
 	zoned := len(s.Timezone) <= maxText && timezone.Load(s.Timezone) != nil
 	f.Check(zoned, "cron_timezone", "syntax is invalid")
-	at, ok := time.Time{}, len(s.Cron) <= maxText && parseCron(s.Cron) != nil
+	at, ok := time.Time{}, len(s.Cron) <= maxText && crontab.Valid(s.Cron)
 	if ok && zoned {
-		at, ok = next(s.Cron, s.Timezone, now)
+		at, ok = crontab.Next(s.Cron, s.Timezone, now)
 	}
 	f.Check(ok, "cron", "syntax is invalid")
 	if err := f.Err(); err != nil {
