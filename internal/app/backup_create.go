@@ -236,7 +236,7 @@ func (b *backupRun) objects(ctx context.Context) error {
 			return err
 		}
 		first, _, _ := strings.Cut(info.Key, "/")
-		if first == importexport.Objects {
+		if first == importexport.Objects || first == importexport.Uploaded {
 			continue
 		}
 		n++

@@ -60,6 +60,7 @@ func samples() map[string][]sample {
 		"GET /templates/gitlab_ci_ymls/:name":      {{values: with{"name": "Go"}}},
 		"GET /projects/:id/templates/:type":        {{values: with{"type": "issues"}}, {values: with{"type": "licenses"}}},
 		"GET /projects/:id/templates/:type/:name":  {{values: with{"type": "issues", "name": "Bug"}, status: http.StatusNotFound}, {values: with{"type": "licenses", "name": "mit"}}},
+		"POST /projects/import":                    {{body: obj{"path": "from-file", "file": attached{"x.tar.gz", "x"}}}},
 		"POST /topics":                             {{body: obj{"name": "new", "title": "New"}}},
 		"POST /topics/merge":                       {{body: obj{"source_topic_id": "=topics/:id", "target_topic_id": "=topics/:id"}, status: http.StatusBadRequest}},
 		"PUT /topics/:id":                          {{body: obj{"title": "Other"}}},

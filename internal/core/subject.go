@@ -76,6 +76,7 @@ var subjects = []Subject{
 			Box: b.Box, Jobs: b.Jobs, Mailer: b.Notifications, URLs: b.URLs, Scratch: b.Scratch, Revision: b.Revision, Log: b.Log, Now: b.Now,
 			Providers: func() []tree.Provider { return parts[tree.Provider](b.Services) },
 			Carriers:  func() []tree.Carrier { return parts[tree.Carrier](b.Services) },
+			Takers:    func() []tree.Taker { return parts[tree.Taker](b.Services) }, Namespaces: b.Namespaces,
 		}))
 	},
 	func(b *Build) any {

@@ -262,7 +262,7 @@ type Rule struct {
 var adminsOnly = AdminLevel
 
 // Rules is the permission table; docs/permissions.md is generated from it.
-var Rules = union(instanceRules, integrationRules, deployRules, featureFlagRules, releaseRules, statsRules, map[Ability]Rule{
+var Rules = union(instanceRules, integrationRules, deployRules, featureFlagRules, importRules, releaseRules, statsRules, map[Ability]Rule{
 	ReadVersion:      {SignedIn: true},
 	ReadUser:         {SignedIn: true},
 	ReadOwnUser:      {SignedIn: true},

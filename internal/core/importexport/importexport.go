@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/tree"
@@ -30,6 +31,9 @@ type Deps struct {
 	Policy   *authz.Policy
 	Accounts *account.Service
 	Projects *project.Service
+
+	Namespaces *namespace.Service
+
 	Settings *setting.Store
 	Limits   *limit.Service
 	Objects  *blob.Store
@@ -46,6 +50,7 @@ type Deps struct {
 	// Providers and Carriers return the services that describe what moves. They are called once.
 	Providers func() []tree.Provider
 	Carriers  func() []tree.Carrier
+	Takers    func() []tree.Taker
 }
 
 // Mailer sends the mail about an export, in the transaction that ends it.
@@ -54,12 +59,13 @@ type Mailer interface {
 	ProjectExported(ctx context.Context, p project.ID, user authz.UserID, failure string) error
 }
 
-// Service exports projects.
+// Service exports and imports projects.
 type Service struct {
 	Deps
 
 	catalogue func() (*tree.Catalogue, error)
 	running   sync.Map // IDs of exports that run in this process
+	importing sync.Map // IDs of imports that run in this process, with what cancels them
 }
 
 // New builds the service.
@@ -89,6 +95,7 @@ func (s *Service) Open(context.Context) error {
 // RegisterJobs says how projects are exported, and has archives deleted that have expired.
 func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.run, job.On(job.Moving), job.Unique(), job.Timeout(longest+time.Minute))
+	job.Register(r, s.runImport, job.On(job.Moving), job.Unique(), job.Timeout(longest+time.Minute))
 	job.Register(r, s.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(r, time.Hour, Sweep{})
 }

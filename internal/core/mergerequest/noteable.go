@@ -65,9 +65,9 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at authz.Place, ke
 func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
 	n, err := db.Get[noteable.Counts](ctx, s.DB, `UPDATE merge_requests SET notes_count = notes_count + ?,
 		public_notes_count = public_notes_count + ?, resolvable_discussions_count = resolvable_discussions_count + ?,
-		unresolved_discussions_count = unresolved_discussions_count + ?, updated_at = ? WHERE id = ?
+		unresolved_discussions_count = unresolved_discussions_count + ?, updated_at = COALESCE(?, updated_at) WHERE id = ?
 		RETURNING notes_count, public_notes_count, resolvable_discussions_count, unresolved_discussions_count`,
-		by.Notes, by.PublicNotes, by.Threads, by.Unresolved, at, on.ID)
+		by.Notes, by.PublicNotes, by.Threads, by.Unresolved, noteable.ChangedAt(at), on.ID)
 	if errors.Is(err, db.ErrNotFound) {
 		return n, errs.Missing("")
 	}

@@ -88,7 +88,7 @@ func (o On) opens(as authz.Actor, kind *noteable.Known) bool {
 type Noteables interface {
 	noteable.Provider
 	// CountNotes changes the counters in the caller's transaction, sets the time of the last
-	// change and returns the counters as they are then, as far as the thing has them. It comes
+	// change unless at is zero, and returns the counters as they are then, as far as the thing has them. It comes
 	// before the note is written and locks the thing.
 	CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error)
 }

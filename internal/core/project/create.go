@@ -25,6 +25,8 @@ type Input struct {
 	ImportURL    string
 	Template     string // name of a built-in template, see package starter
 	TemplateID   *ID    // project whose branches and tags the new one starts with
+	File         *FromFile
+	ImportID     string // of the request, for an import
 	Changes
 }
 
@@ -36,7 +38,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 	if err != nil {
 		return nil, err
 	}
-	if in.ImportURL != "" {
+	if in.ImportURL != "" || in.File != nil {
 		if err := s.Limits.Check(limit.ProjectImport, as); err != nil {
 			return nil, err
 		}
@@ -56,6 +58,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 	if err != nil {
 		return nil, err
 	}
+	from.file = in.File
 	if from != (origin{}) {
 		p.ImportStatus, in.Readme = ImportScheduled, false
 	}
@@ -331,7 +334,10 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 	if in.ObjectFormat != "" {
 		own.ObjectFormat = in.ObjectFormat
 	}
-	own.ImportURL = in.ImportURL
+	own.ImportURL, own.ImportID = in.ImportURL, in.ImportID
+	if in.File != nil {
+		own.ImportType, p.Visibility = ImportTypeFile, authz.Private // until everything is there
+	}
 	text, err := own.with(SettingsChanges{})
 	if err != nil {
 		return nil, fmt.Errorf("encode settings: %w", err)

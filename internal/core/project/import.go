@@ -27,7 +27,7 @@ func (Import) Kind() string { return "project_import" }
 // ImportSecret is the place that the credentials of an import are sealed for.
 func ImportSecret(id ID) string { return fmt.Sprintf("projects.import:%d", id) }
 
-// ImportOf finds a project whose import the actor may follow.
+// ImportOf finds a project whose import the actor may follow. Its error is for those who administer the project.
 func (s *Service) ImportOf(ctx context.Context, as authz.Actor, ref string) (*Project, error) {
 	p, err := s.Find(ctx, as, ref)
 	if err != nil {
@@ -35,9 +35,6 @@ func (s *Service) ImportOf(ctx context.Context, as authz.Actor, ref string) (*Pr
 	}
 	if err := s.Policy.Require(ctx, as, authz.ReadImport, p.Subject()); err != nil {
 		return nil, err
-	}
-	if !p.administers(as) {
-		p.ImportError = nil
 	}
 	return p, nil
 }
@@ -47,6 +44,7 @@ type origin struct {
 	address string // without credentials, "" for nowhere
 	user    *url.Userinfo
 
+	file     *FromFile
 	template *Project
 	builtin  string // name of a built-in template, "" for none
 }
@@ -128,6 +126,9 @@ func (s *Service) checkImport(address string) (origin, error) {
 
 // scheduleImport schedules the import in the transaction that makes the project.
 func (s *Service) scheduleImport(ctx context.Context, as authz.Actor, p *Project, from origin) error {
+	if from.file != nil {
+		return from.file.Begin(ctx, p)
+	}
 	if from.template != nil {
 		return s.Bus.Publish(ctx, Templated{Stamp: as.Stamp(s.Now()), ProjectID: p.ID, SourceID: from.template.ID})
 	}
@@ -147,3 +148,12 @@ func (s *Service) scheduleImport(ctx context.Context, as authz.Actor, p *Project
 // ImportedFrom is the address that the project was imported from, without credentials;
 // "" for none.
 func (p *Project) ImportedFrom() string { return p.Settings().ImportURL }
+
+// ImportType says what kind of import the project was made by, "" for none.
+func (p *Project) ImportType() string {
+	set := p.Settings()
+	if set.ImportType == "" && set.ImportURL != "" {
+		return "git"
+	}
+	return set.ImportType
+}

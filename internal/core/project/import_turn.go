@@ -104,7 +104,7 @@ func (s *Service) endImport(ctx context.Context, id ID) error {
 // in the transaction of ctx.
 func (s *Service) cancelImport(ctx context.Context, id ID) error {
 	_, err := s.DB.Exec(ctx, `UPDATE projects SET import_status = ?, import_error = ? WHERE id = ? AND import_status IN (?, ?)
-		AND EXISTS (SELECT 1 FROM project_imports i WHERE i.project_id = projects.id)`,
+		AND (EXISTS (SELECT 1 FROM project_imports i WHERE i.project_id = projects.id) OR EXISTS (SELECT 1 FROM file_imports f WHERE f.project_id = projects.id))`,
 		ImportFailed, ImportCancelled, id, ImportScheduled, ImportStarted)
 	if err != nil {
 		return fmt.Errorf("cancel import: %w", err)

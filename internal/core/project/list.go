@@ -369,7 +369,7 @@ func (s *Service) inPlace(f Filter) (query string, args []any) {
 // membership adds what the actor must be to the projects.
 func (s *Service) membership(w *db.Where, as authz.Actor, f Filter) {
 	if f.Imported {
-		w.And("p.settings LIKE ? AND p.creator_id = ?", `%"import_url":"%`, as.UserID)
+		w.And("(p.settings LIKE ? OR p.settings LIKE ?) AND p.creator_id = ?", `%"import_url":"%`, `%"import_type":"%`, as.UserID)
 	}
 	if f.Language != "" {
 		w.And("p.id IN (SELECT project_id FROM project_languages WHERE name_fold = ?)", db.Fold(f.Language))

@@ -17,6 +17,10 @@ type Settings struct {
 	ObjectFormat  string `json:"repository_object_format"` // sha1 or sha256
 	ImportURL     string `json:"import_url,omitempty"`
 
+	ImportType       string            `json:"import_type,omitempty"`       // gitlab_project of a file; "" of none, and of one by URL
+	ImportID         string            `json:"import_id,omitempty"`         // of the request that began the import
+	ImportVisibility *authz.Visibility `json:"import_visibility,omitempty"` // of the source, until the import is finished
+
 	PackagesEnabled                    bool             `json:"packages_enabled"`
 	PublicJobs                         bool             `json:"public_jobs"`
 	ResolveOutdatedDiffDiscussions     bool             `json:"resolve_outdated_diff_discussions"`

@@ -42,7 +42,7 @@ type FullView struct {
 	Settings                Settings // those that every caller sees
 	Source                  *View    // what the project was forked from, its basic part; nil where hidden
 	Shares                  []namespace.Share
-	Imported                bool
+	ImportType              string // "" of one that was not imported
 	CanCreateMergeRequestIn bool
 	NextExpiration          *time.Time // when old container images go
 
@@ -276,7 +276,7 @@ func (s *Service) fullView(ctx context.Context, as authz.Actor, p *Project, want
 		set.ExternalAuthorizationLabel = s.Settings.Current().ExternalAuthorizationServiceDefaultLabel
 	}
 	v := &FullView{
-		Shares: r.shares[p.NamespaceID], Imported: p.ImportedFrom() != "", CanCreateMergeRequestIn: s.can(ctx, as, authz.CreateMergeRequestIn, p),
+		Shares: r.shares[p.NamespaceID], ImportType: p.ImportType(), CanCreateMergeRequestIn: s.can(ctx, as, authz.CreateMergeRequestIn, p),
 		NextExpiration: p.NextRun(set.ContainerExpirationPolicy, s.Now()), CustomAttributes: r.attributes[int64(p.ID)],
 	}
 	if p.ForkedFromID != nil && r.sources[*p.ForkedFromID] != nil {
@@ -311,6 +311,9 @@ func (s *Service) fullView(ctx context.Context, as authz.Actor, p *Project, want
 // administers reports whether the actor sees how the project is set up, which a closed
 // project does not end.
 func (p *Project) administers(as authz.Actor) bool { return as.Admin || p.Level >= authz.Maintainer }
+
+// Administers reports whether the actor who read the project sees how it is set up.
+func (p *Project) Administers(as authz.Actor) bool { return p.administers(as) }
 
 // public is what every caller who sees the whole project sees of its settings.
 func (s Settings) public() Settings {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -173,4 +174,9 @@ func (w *writer) nested(child *Relation, rows [][]byte) {
 		w.buf.Write(one)
 	}
 	w.buf.WriteByte(']')
+}
+
+// isAttribute reports whether a field is an attribute of the format as well as a key.
+func (s *shape) isAttribute(index []int) bool {
+	return slices.ContainsFunc(s.attributes, func(a Attribute) bool { return slices.Equal(a.index, index) })
 }

@@ -15,6 +15,10 @@
 //	}
 //
 // A field tagged child has the key of a nested relation; for other nested relations the key is the number of the row.
+//
+// A package writes the rows that it reads in a file import.go: Writers returns a [Writer] for each relation, made by [Write] of a function
+// that gets a batch of decoded rows. The kit decodes lines by the tags, finds users, puts nested rows before or after the ones that they
+// are nested in, and counts what became of each row; a batch is one transaction. What a relation without a writer has is counted as lost.
 package tree
 
 import (
@@ -62,6 +66,7 @@ type Relation struct {
 
 	source source
 	shape  *shape
+	writer *Writer
 	more   []*Relation // that extend it
 }
 
@@ -164,6 +169,11 @@ func Collect(providers ...Provider) (*Catalogue, error) {
 			if child := c.named[name]; child == nil || child.File {
 				bad = append(bad, fmt.Errorf("relation %s has the child %s, which is not described as nested", rel.Name, name))
 			}
+		}
+	}
+	for _, p := range providers {
+		if of, ok := p.(Importer); ok {
+			bad = append(bad, c.attach(of.Writers()))
 		}
 	}
 	return c, errors.Join(bad...)

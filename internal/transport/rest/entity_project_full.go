@@ -214,9 +214,7 @@ func (s *Server) projectFull(p *project.View) *projectEntity {
 		e.DescriptionHTML = s.References.Description(reference.Of(&p.Project), *p.Description)
 	}
 	e.accessLevels(features)
-	if full.Imported {
-		e.ImportType = new("git")
-	}
+	e.ImportType = present(full.ImportType)
 	e.Owner = s.user(p.Person)
 	if p.ForkedFromID != nil {
 		e.MRDefaultTargetSelf = &set.MRDefaultTargetSelf

@@ -28,7 +28,6 @@ func (s *Server) projectRoutes() []*api.Route {
 		api.Put("/projects/:id", s.updateProject).Timed().Doc("Update a project").Needs(authz.EditProject, authz.AdminProject, authz.ChangeVisibility),
 		api.Delete("/projects/:id", s.deleteProject).Timed().Doc("Delete a project").Needs(authz.DeleteProject).Status(http.StatusAccepted),
 		api.Post("/projects/:id/restore", s.restoreProject).Doc("Restore a project").Needs(authz.DeleteProject),
-		api.Get("/projects/:id/import", s.getImport).Doc("Get the import status of a project").Needs(authz.ReadImport),
 		api.Post("/projects/:id/archive", s.archiveProject).Doc("Archive a project").Needs(authz.ArchiveProject),
 		api.Post("/projects/:id/unarchive", s.unarchiveProject).Doc("Unarchive a project").Needs(authz.ArchiveProject),
 	)

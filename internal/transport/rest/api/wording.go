@@ -48,6 +48,7 @@ var wordings = map[errs.Code]wording{
 	board.CodeList:              {http.StatusBadRequest, after(""), "error"},
 	ci.CodeNoPipeline:           {http.StatusForbidden, plainly("403 Forbidden"), ""}, // as documented, where one would expect 404
 	ci.CodeTransition:           {http.StatusBadRequest, noTransition, ""},
+	importexport.CodeFileName:   {http.StatusUnprocessableEntity, plainly("You need to upload a GitLab project export archive (ending in .gz)."), "error"},
 	importexport.CodeNoArchive:  {http.StatusNotFound, plainly("404 Not found or has expired"), ""},
 	importexport.CodeNotReady:   {http.StatusNotFound, plainly("The project export file is not available yet"), ""},
 	deploy.CodeUnpaired:         {http.StatusBadRequest, plainly("400 Bad request - `finished_at` filter and `finished_at` sorting must be paired"), ""},

@@ -1,0 +1,232 @@
+package importexport
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"tenon/internal/core/tree"
+)
+
+// maxDocument bounds a line, and the file of one object, in bytes.
+const maxDocument = 50 << 20
+
+// Bounds of the lines that are written together.
+const (
+	linesAtOnce = 50
+	bytesAtOnce = 512 << 10
+)
+
+const treeFolder = "tree/project/"
+
+// hasTree reports whether the archive has the layout of files for relations.
+func hasTree(root *os.Root) bool {
+	_, err := root.Stat("tree/project.json")
+	return err == nil
+}
+
+// batches hands the lines of a relation to fn, some at a time. A line that is too long has no text.
+func batches(ctx context.Context, root *os.Root, name string, single bool, fn func(lines []tree.Line) error) (err error) {
+	f, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return failure{invalidFile}
+	}
+	if single {
+		text, err := io.ReadAll(io.LimitReader(f, maxDocument+1))
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		if len(text) > maxDocument {
+			text = nil
+		}
+		if text = bytes.TrimSpace(text); string(text) == "null" || len(text) == 0 {
+			return nil
+		}
+		return fn([]tree.Line{{Number: 1, Text: text}})
+	}
+	in := bufio.NewReaderSize(f, 64<<10)
+	var batch []tree.Line
+	size := 0
+	for number := 1; ; number++ {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		text, err := readLine(in)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		if text = bytes.TrimSpace(text); len(text) > 0 {
+			batch, size = append(batch, tree.Line{Number: number, Text: text}), size+len(text)
+		}
+		end := err != nil
+		if len(batch) > 0 && (end || len(batch) == linesAtOnce || size >= bytesAtOnce) {
+			if err := fn(batch); err != nil {
+				return err
+			}
+			batch, size = nil, 0
+		}
+		if end {
+			return nil
+		}
+	}
+}
+
+// tooLong stands for a line that is too long; it is no JSON.
+var tooLong = []byte("-")
+
+// readLine reads a line; one that is too long is read past.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var out []byte
+	long := false
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(out)+len(part) > maxDocument {
+			long, out = true, nil
+		}
+		if !long {
+			out = append(out, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if long {
+			out = tooLong
+		}
+		return out, err
+	}
+}
+
+// capped fails where more than a number of bytes are read without more being allowed.
+type capped struct {
+	from io.Reader
+	left int64
+}
+
+func (c *capped) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, failure{"project.json has a part that is too large."}
+	}
+	n, err := c.from.Read(p)
+	c.left -= int64(n)
+	return n, err
+}
+
+// splitOld makes files of relations from the layout before 12.10, which has all of them in one object.
+func splitOld(ctx context.Context, root *os.Root) (err error) {
+	f, err := root.Open("project.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return failure{"The archive has no project.json."}
+	}
+	if err != nil {
+		return fmt.Errorf("read project.json: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := root.MkdirAll(treeFolder[:len(treeFolder)-1], 0o700); err != nil {
+		return fmt.Errorf("split project.json: %w", err)
+	}
+	in := &capped{from: f, left: maxDocument}
+	dec := json.NewDecoder(bufio.NewReaderSize(in, 64<<10))
+	if at, err := dec.Token(); err != nil || at != json.Delim('{') {
+		return failure{invalidFile}
+	}
+	known := map[string]file{}
+	for _, one := range files {
+		known[one.name] = one
+	}
+	own := map[string]json.RawMessage{}
+	size := 0
+	for dec.More() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		in.left = maxDocument
+		at, err := dec.Token()
+		name, ok := at.(string)
+		if err != nil || !ok {
+			return failure{invalidFile}
+		}
+		one, relation := known[name]
+		if relation && !one.single {
+			if err := splitList(ctx, root, dec, in, name); err != nil {
+				return err
+			}
+			delete(known, name) // one that comes twice is read past
+			continue
+		}
+		var text json.RawMessage
+		if err := dec.Decode(&text); err != nil {
+			return unreadable(ctx, err)
+		}
+		if relation {
+			if err := root.WriteFile(treeFolder+name+".ndjson", text, 0o600); err != nil {
+				return fmt.Errorf("split project.json: %w", err)
+			}
+			continue
+		}
+		if size += len(text); size > maxDocument {
+			return failure{"project.json has a part that is too large."}
+		}
+		own[name] = text
+	}
+	text, err := json.Marshal(own)
+	if err == nil {
+		err = root.WriteFile("tree/project.json", text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("split project.json: %w", err)
+	}
+	return nil
+}
+
+// splitList writes the objects of a list, a line each.
+func splitList(ctx context.Context, root *os.Root, dec *json.Decoder, in *capped, name string) (err error) {
+	at, err := dec.Token()
+	if err != nil {
+		return unreadable(ctx, err)
+	}
+	if at == nil {
+		return nil
+	}
+	if at != json.Delim('[') {
+		return failure{invalidFile}
+	}
+	f, err := root.OpenFile(treeFolder+name+".ndjson", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("split project.json: %w", err)
+	}
+	out := bufio.NewWriterSize(f, 64<<10)
+	defer func() { err = errors.Join(err, out.Flush(), f.Close()) }()
+	for dec.More() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		in.left = maxDocument
+		var text json.RawMessage
+		if err := dec.Decode(&text); err != nil {
+			return unreadable(ctx, err)
+		}
+		var line bytes.Buffer
+		if err := json.Compact(&line, text); err != nil {
+			return unreadable(ctx, err)
+		}
+		line.WriteByte('\n')
+		if _, err := out.Write(line.Bytes()); err != nil {
+			return fmt.Errorf("split project.json: %w", err)
+		}
+	}
+	_, err = dec.Token()
+	return unreadable(ctx, err)
+}

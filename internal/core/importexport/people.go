@@ -1,0 +1,99 @@
+package importexport
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/tree"
+)
+
+// maxPeople bounds how many members of an archive are looked for.
+const maxPeople = 100_000
+
+// person is what an archive has of a user: newer ones have the public address, older ones the address.
+type person struct {
+	UserID int64 `json:"user_id"`
+	User   *struct {
+		ID     int64  `json:"id"`
+		Public string `json:"public_email"`
+		Email  string `json:"email"`
+	} `json:"user"`
+}
+
+// people finds the users here who are members in the archive: by an address that they proved to read, where the importing user is an
+// administrator, or they are members of the place already, or the user itself.
+func (s *Service) people(ctx context.Context, w *tree.Writing, root *os.Root) (map[int64]authz.UserID, error) {
+	named := map[int64]string{}
+	err := batches(ctx, root, treeFolder+"project_members.ndjson", false, func(lines []tree.Line) error {
+		for _, line := range lines {
+			var p person
+			if len(named) == maxPeople || json.Unmarshal(line.Text, &p) != nil || p.User == nil {
+				continue
+			}
+			address := p.User.Public
+			if address == "" {
+				address = p.User.Email
+			}
+			if number := max(p.UserID, p.User.ID); address != "" && number != 0 {
+				named[number] = db.Fold(address)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(named) == 0 {
+		return nil, err
+	}
+	addresses := make([]string, 0, len(named))
+	for _, address := range named {
+		addresses = append(addresses, address)
+	}
+	slices.Sort(addresses)
+	owners, err := s.Accounts.AddressOwners(ctx, slices.Compact(addresses))
+	if err != nil {
+		return nil, err
+	}
+	may, err := s.mayMatch(ctx, w, owners)
+	if err != nil {
+		return nil, err
+	}
+	out := map[int64]authz.UserID{}
+	for number, address := range named {
+		if id, ok := owners[address]; ok && may[id] {
+			out[number] = id
+		}
+	}
+	return out, nil
+}
+
+// mayMatch selects the users whom things may belong to.
+func (s *Service) mayMatch(ctx context.Context, w *tree.Writing, owners map[string]authz.UserID) (map[authz.UserID]bool, error) {
+	may := map[authz.UserID]bool{}
+	var ids []authz.UserID
+	for _, id := range owners {
+		may[id] = w.As.Admin || id == w.As.UserID
+		ids = append(ids, id)
+	}
+	if w.As.Admin {
+		return may, nil
+	}
+	slices.Sort(ids)
+	for part := range slices.Chunk(slices.Compact(ids), db.MaxArgs) {
+		var where db.Where
+		where.And("a.namespace_id = ?", w.At.Namespace)
+		where.In("m.user_id", part)
+		found, err := db.Select[authz.UserID](ctx, s.DB, "SELECT DISTINCT m.user_id FROM members m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id"+
+			where.SQL()+" ORDER BY m.user_id", where.Args()...)
+		if err != nil {
+			return nil, fmt.Errorf("members of the place: %w", err)
+		}
+		for _, id := range found {
+			may[id] = true
+		}
+	}
+	return may, nil
+}

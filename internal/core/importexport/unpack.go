@@ -1,0 +1,202 @@
+package importexport
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+)
+
+// Bounds of an archive that is read.
+const (
+	reading     = 210 * time.Second // for unpacking one
+	maxEntries  = 1_000_000
+	maxPath     = 1024 // bytes of a name
+	maxFolders  = 16   // above a file
+	maxNamesLen = 128 << 20
+)
+
+// Why an archive is refused, in words for its user.
+const (
+	tooMuch     = "Decompressed archive size validation failed."
+	invalidFile = "Invalid file"
+)
+
+// unpacking is one archive that is written to a folder.
+type unpacking struct {
+	to    *os.Root
+	limit int64 // bytes of all entries together, 0 for no limit
+
+	bytes   int64
+	entries int
+	names   int64
+	aside   int // entries that are not of the format
+}
+
+// counted counts what comes out of the compression.
+type counted struct {
+	from  io.Reader
+	of    *unpacking
+	until time.Time
+	ctx   context.Context // of one unpacking
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, context.Cause(c.ctx)
+	}
+	if time.Now().After(c.until) {
+		return 0, failure{tooMuch}
+	}
+	n, err := c.from.Read(p)
+	if c.of.bytes += int64(n); c.of.limit > 0 && c.of.bytes > c.of.limit {
+		return n, failure{tooMuch}
+	}
+	return n, err
+}
+
+// unpack writes the files of an archive below a folder. Links, devices, names that lead elsewhere, names that come twice and sparse files
+// are refused, as is anything behind the end; what is not of the format is left aside.
+func unpack(ctx context.Context, from io.Reader, u *unpacking) error {
+	buffered := bufio.NewReaderSize(from, 64<<10)
+	zip, err := gzip.NewReader(buffered)
+	if err != nil {
+		return failure{invalidFile}
+	}
+	zip.Multistream(false)
+	in := &counted{from: zip, of: u, until: time.Now().Add(reading), ctx: ctx}
+	r := tar.NewReader(in)
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err := unreadable(ctx, err); err != nil {
+			return err
+		}
+		if u.entries++; u.entries > maxEntries {
+			return failure{"The archive has too many files."}
+		}
+		if err := u.entry(h, r); err != nil {
+			return unreadable(ctx, err)
+		}
+	}
+	if _, err := io.Copy(io.Discard, in); err != nil {
+		return unreadable(ctx, err)
+	}
+	if _, err := buffered.ReadByte(); !errors.Is(err, io.EOF) {
+		return failure{"The archive goes on behind its end."}
+	}
+	return nil
+}
+
+// unreadable words an error of reading an archive: what is not the fault of this server is the archive's.
+func unreadable(ctx context.Context, err error) error {
+	if _, known := errors.AsType[failure](err); err == nil || known || ctx.Err() != nil {
+		return err
+	}
+	if _, of := errors.AsType[*fs.PathError](err); of { // of our own disk
+		return err
+	}
+	return failure{invalidFile}
+}
+
+// entry writes one entry.
+func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
+	name, err := entryName(h.Name)
+	if err != nil {
+		return err
+	}
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return failure{"The archive holds a sparse file: " + name}
+		}
+	}
+	switch h.Typeflag {
+	case tar.TypeXGlobalHeader:
+		return nil
+	case tar.TypeDir, tar.TypeReg:
+	default:
+		return failure{"The archive holds a link or a device: " + name}
+	}
+	if name == "." {
+		return nil
+	}
+	if !ofFormat(name) {
+		u.aside++
+		return nil
+	}
+	if h.Typeflag == tar.TypeDir {
+		return nil // made with the files
+	}
+	if u.names += int64(len(name)); u.names > maxNamesLen {
+		return failure{"The archive has too many files."}
+	}
+	return u.file(name, content)
+}
+
+// file writes a file that is not there yet.
+func (u *unpacking) file(name string, content io.Reader) (err error) {
+	if folder := path.Dir(name); folder != "." {
+		if err := u.to.MkdirAll(folder, 0o700); err != nil {
+			return taken(name, err)
+		}
+	}
+	f, err := u.to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return taken(name, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = io.Copy(f, content)
+	return err
+}
+
+// taken words that a name cannot be made because of an entry before it.
+func taken(name string, err error) error {
+	if errors.Is(err, fs.ErrExist) || strings.Contains(err.Error(), "not a directory") {
+		return failure{"The archive holds a file twice: " + name}
+	}
+	return fmt.Errorf("unpack: %w", err)
+}
+
+// entryName is the name of an entry below the folder of the archive.
+func entryName(name string) (string, error) {
+	if len(name) > maxPath || strings.ContainsAny(name, "\x00\\") || path.IsAbs(name) {
+		return "", failure{"The archive holds a file with a name that is not allowed."}
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." {
+			return "", failure{"The archive holds a file with a name that is not allowed."}
+		}
+	}
+	clean := path.Clean(name)
+	if !fs.ValidPath(clean) || strings.Count(clean, "/") > maxFolders {
+		return "", failure{"The archive holds a file with a name that is not allowed."}
+	}
+	return clean, nil
+}
+
+// ofFormat reports whether the format has a file or folder of a name. What file systems of Apple add is not of it.
+func ofFormat(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, "._") || part == ".DS_Store" || part == "__MACOSX" {
+			return false
+		}
+	}
+	first, _, nested := strings.Cut(name, "/")
+	switch first {
+	case "VERSION", "project.json", "project.bundle", "project.wiki.bundle", "lfs-objects.json":
+		return !nested
+	case "tree", "snippets", "uploads", "avatar", "lfs-objects":
+		return true
+	}
+	return false
+}

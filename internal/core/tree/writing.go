@@ -1,0 +1,241 @@
+package tree
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"tenon/internal/base/errs"
+)
+
+// node is an object of a line.
+type node struct {
+	State
+
+	value     reflect.Value // pointer to the row
+	reference bool          // the row that it is nested in names it
+}
+
+// ErrStop is in the chain of an error with which done ends an import.
+var ErrStop = errors.New("the import ends")
+
+// Done stores what became of lines, up to a number, in their transaction.
+type Done func(ctx context.Context, t *Tally, line int) error
+
+// Lines writes objects of a relation with a file, in one transaction with what done stores of them. Where that fails, each is written
+// alone, and one that cannot be written has failed.
+func (w *Writing) Lines(ctx context.Context, rel *Relation, lines []Line, done Done) error {
+	err := w.batch(ctx, rel, lines, done)
+	if err == nil || ctx.Err() != nil || errors.Is(err, errs.ErrAway) || errors.Is(err, ErrStop) {
+		return err
+	}
+	if len(lines) > 1 {
+		for i := range lines {
+			if err := w.Lines(ctx, rel, lines[i:i+1], done); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	reason := "the row could not be written"
+	if known, ok := errors.AsType[*errs.Error](err); ok && known.Error() != "" {
+		reason = known.Error()
+	}
+	t := &Tally{}
+	t.Count(Item{Relation: rel.Name, Line: lines[0].Number, Action: Lost, Reason: reason, Title: titleOf(parse(lines[0].Text)), Failed: true})
+	return w.DB.InTx(ctx, func(ctx context.Context) error { return done(ctx, t, lines[0].Number) })
+}
+
+func (w *Writing) batch(ctx context.Context, rel *Relation, lines []Line, done Done) error {
+	var t *Tally
+	return w.DB.InTx(ctx, func(ctx context.Context) error { // from the beginning where the transaction is run again
+		t = &Tally{}
+		w.tally, w.memo = t, map[string]any{}
+		for _, part := range append([]*Relation{rel}, rel.more...) {
+			nodes := make([]*node, len(lines))
+			numbers := make([]int, len(lines))
+			for i, line := range lines {
+				nodes[i], numbers[i] = &node{State: State{raw: parse(line.Text)}}, line.Number
+			}
+			if err := w.nodes(ctx, part, nodes, numbers); err != nil {
+				return err
+			}
+		}
+		return done(ctx, t, lines[len(lines)-1].Number)
+	})
+}
+
+// parse reads an object; nil for what is none.
+func parse(text []byte) map[string]json.RawMessage {
+	var raw map[string]json.RawMessage
+	if json.Unmarshal(text, &raw) != nil {
+		return nil
+	}
+	return raw
+}
+
+// nodes writes objects of a relation, with what is nested in them.
+func (w *Writing) nodes(ctx context.Context, rel *Relation, nodes []*node, lines []int) error {
+	good, goodLines := make([]*node, 0, len(nodes)), make([]int, 0, len(nodes))
+	for i, n := range nodes {
+		switch {
+		case n.raw == nil:
+			n.Fail("the line is no object of JSON")
+		case rel.writer == nil:
+			n.Lose("this server does not import " + rel.Name)
+		default:
+			n.value = rel.writer.fresh()
+			if err := rel.writer.shape.decode(n.value.Elem(), w, &n.State); err != nil {
+				n.Fail(err.Error())
+			}
+		}
+		if !n.IsLost() {
+			good, goodLines = append(good, n), append(goodLines, lines[i])
+		}
+	}
+	if err := w.referenced(ctx, rel, good, goodLines); err != nil {
+		return err
+	}
+	if left := alive(good); len(left) > 0 {
+		if err := rel.writer.write(ctx, w, left); err != nil {
+			return fmt.Errorf("relation %s: %w", rel.Name, err)
+		}
+	}
+	for i, n := range nodes {
+		w.tally.Count(Item{
+			Relation: rel.Name, Line: lines[i], Action: n.action, Reason: n.reason, Title: titleOf(n.raw), Failed: n.failed,
+		})
+	}
+	return w.children(ctx, rel, nodes, lines)
+}
+
+func alive(nodes []*node) []*node {
+	out := make([]*node, 0, len(nodes))
+	for _, n := range nodes {
+		if !n.IsLost() {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// refers reports whether rows have a field with the number of a nested one.
+func (r *Relation) refers(child string) ([]int, bool) {
+	if r.writer == nil {
+		return nil, false
+	}
+	index, ok := r.writer.shape.keys[child]
+	return index, ok
+}
+
+// referenced finds or writes the rows that others name, and gives them their numbers. They are counted only where they are written or lost.
+func (w *Writing) referenced(ctx context.Context, rel *Relation, nodes []*node, lines []int) error {
+	for _, name := range rel.Children {
+		index, ok := rel.refers(name)
+		if !ok || rel.writer.shape.isAttribute(index) {
+			continue
+		}
+		child := w.All.named[name]
+		var kids, of []*node
+		var at []int
+		for i, n := range nodes {
+			if text, there := n.raw[child.key()]; there && string(text) != "null" && !n.IsLost() {
+				kids = append(kids, &node{State: State{raw: parse(text), Of: rel.Kind}, reference: true})
+				of, at = append(of, n), append(at, lines[i])
+			}
+		}
+		if len(kids) > 0 {
+			if err := w.found(ctx, child, kids, at); err != nil {
+				return err
+			}
+		}
+		for i, kid := range kids {
+			if kid.ID == 0 {
+				of[i].Change(name + " is lost")
+				continue
+			}
+			place(of[i].value.Elem().FieldByIndex(index)).SetInt(kid.ID)
+		}
+	}
+	return nil
+}
+
+// found is nodes, without counting what was there.
+func (w *Writing) found(ctx context.Context, rel *Relation, nodes []*node, lines []int) error {
+	before := Counts{}
+	if c := w.tally.Counts[rel.Name]; c != nil {
+		before = *c
+	}
+	if err := w.nodes(ctx, rel, nodes, lines); err != nil {
+		return err
+	}
+	c := w.tally.Counts[rel.Name]
+	again := c.Merged - before.Merged
+	c.Merged, c.Read = before.Merged, c.Read-again
+	return nil
+}
+
+// children writes what is nested in rows that were written. What is nested in lost ones is counted as lost with them.
+func (w *Writing) children(ctx context.Context, rel *Relation, nodes []*node, lines []int) error {
+	for _, name := range rel.Children {
+		if _, ok := rel.refers(name); ok {
+			continue
+		}
+		child := w.All.named[name]
+		var kids []*node
+		var at []int
+		for i, n := range nodes {
+			if n.reference && n.action == Merged { // written with the file that it is in
+				continue
+			}
+			for _, text := range nestedIn(n.raw[child.key()]) {
+				if n.IsLost() {
+					w.tally.Count(Item{Relation: name, Line: lines[i], Action: Lost, Reason: "what it belongs to is lost"})
+					continue
+				}
+				kids, at = append(kids, &node{State: State{raw: parse(text), Parent: n.ID, Of: rel.Kind}}), append(at, lines[i])
+			}
+		}
+		if len(kids) > 0 {
+			if err := w.nodes(ctx, child, kids, at); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range rel.Lacking {
+		for i, n := range nodes {
+			for range nestedIn(n.raw[name]) {
+				w.tally.Count(Item{Relation: name, Line: lines[i], Action: Lost, Reason: "this server has no " + name})
+			}
+		}
+	}
+	return nil
+}
+
+// nestedIn are the objects of a list, or one object.
+func nestedIn(text json.RawMessage) []json.RawMessage {
+	if len(text) == 0 || string(text) == "null" {
+		return nil
+	}
+	if text[0] != '[' {
+		return []json.RawMessage{text}
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(text, &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// titleOf is what people know an object by.
+func titleOf(raw map[string]json.RawMessage) string {
+	for _, key := range []string{"title", "name", "tag", "description", "ref", "key"} {
+		var text string
+		if json.Unmarshal(raw[key], &text) == nil && text != "" {
+			return text
+		}
+	}
+	return ""
+}
