@@ -63,7 +63,7 @@ func TestExport_upload(t *testing.T) {
 		if a := upload(in); a.Code != http.StatusAccepted {
 			t.Fatalf("upload: %d %s", a.Code, a.Body)
 		}
-		if n, err := db.Get[int](t.Context(), s.db, "SELECT count(*) FROM project_exports WHERE sealed_upload LIKE '%secret-place%'"); n != 0 || err != nil {
+		if n, err := db.Get[int](t.Context(), s.db, "SELECT count(*) FROM exports WHERE sealed_upload LIKE '%secret-place%'"); n != 0 || err != nil {
 			t.Errorf("the address is stored as it is (%v)", err)
 		}
 		if err := s.jobs.Drain(t.Context()); err != nil {
@@ -80,7 +80,7 @@ func TestExport_upload(t *testing.T) {
 	if err := s.jobs.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	failed, err := db.Get[string](t.Context(), s.db, "SELECT error FROM project_exports WHERE status = 'failed'")
+	failed, err := db.Get[string](t.Context(), s.db, "SELECT error FROM exports WHERE status = 'failed'")
 	if err != nil || failed != "Error uploading the project. Code 507: Insufficient Storage" {
 		t.Errorf("failed with %q, %v", failed, err)
 	}
@@ -104,7 +104,7 @@ func TestExport_interrupted(t *testing.T) {
 	if _, err := s.objects.Put(t.Context(), "exports/interrupted", strings.NewReader("half"), blob.Wanted{}); err != nil {
 		t.Fatal(err)
 	}
-	s.exec("UPDATE project_exports SET status = 'started', object = 'exports/interrupted', attempts = 1")
+	s.exec("UPDATE exports SET status = 'started', object = 'exports/interrupted', attempts = 1")
 	if a := s.send(t.Context(), get("admin", path+"/export/download")); a.Code != http.StatusNotFound || !strings.Contains(a.Body.String(), "The project export file is not available yet") {
 		t.Errorf("download of what is being made: %d %s", a.Code, a.Body)
 	}
@@ -119,17 +119,17 @@ func TestExport_interrupted(t *testing.T) {
 		t.Errorf("archive of an empty project: %v", files)
 	}
 	s.do("admin", "POST", path+"/export", nil)
-	s.exec("UPDATE project_exports SET status = 'started', attempts = 5 WHERE status = 'queued'")
+	s.exec("UPDATE exports SET status = 'started', attempts = 5 WHERE status = 'queued'")
 	if err := s.jobs.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := db.Get[string](t.Context(), s.db, "SELECT error FROM project_exports WHERE status = 'failed'"); err != nil || text != "The export was interrupted too often." {
+	if text, err := db.Get[string](t.Context(), s.db, "SELECT error FROM exports WHERE status = 'failed'"); err != nil || text != "The export was interrupted too often." {
 		t.Errorf("failed with %q, %v", text, err)
 	}
 	if _, err := s.objects.Put(t.Context(), "exports/orphan", strings.NewReader("orphan"), blob.Wanted{}); err != nil {
 		t.Fatal(err)
 	}
-	s.exec("UPDATE project_exports SET updated_at = ?", db.At(time.Now().Add(-25*time.Hour)))
+	s.exec("UPDATE exports SET updated_at = ?", db.At(time.Now().Add(-25*time.Hour)))
 	if got := s.do("admin", "GET", path+"/export", nil)["export_status"]; got != "none" {
 		t.Errorf("status after a day: %v, want none", got)
 	}
@@ -140,7 +140,7 @@ func TestExport_interrupted(t *testing.T) {
 	if err := core.Part[*importexport.Service](s.core).Sweep(t.Context(), importexport.Sweep{}); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := db.Get[int](t.Context(), s.db, "SELECT count(*) FROM project_exports"); n != 0 || err != nil {
+	if n, err := db.Get[int](t.Context(), s.db, "SELECT count(*) FROM exports"); n != 0 || err != nil {
 		t.Errorf("%d exports are left (%v)", n, err)
 	}
 	if keys := s.storedArchives(t); len(keys) != 0 {

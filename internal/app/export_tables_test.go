@@ -1,18 +1,20 @@
 package app
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core"
 	"tenon/internal/core/importexport"
+	"tenon/internal/core/tree"
 )
 
-// stays are the tables whose rows are in no relation of a project, with the reason.
+// stays are the tables whose rows are in no relation of a project or group, with the reason.
 var stays = map[string]string{
-	"of the instance, of users or of groups": `appearances audit_chain audit_events audit_seals broadcast_messages due_mail_runs features follows gpg_keys gpg_subkeys group_address_ranges
-		group_attributes group_protected_branches group_protected_branch_levels groups identities emails instance password_links plan_limits sessions settings ssh_keys topics
+	"of the instance or of users, or of groups and not in the format": `appearances audit_chain audit_events audit_seals broadcast_messages due_mail_runs features follows gpg_keys gpg_subkeys group_address_ranges
+		group_attributes group_protected_branches group_protected_branch_levels identities emails instance password_links plan_limits sessions settings ssh_keys topics
 		unknown_sign_ons user_attributes user_statuses notification_settings epic_links namespace_ancestors namespaces id_token_keys`,
 	"secrets, and what they are for": `access_tokens deploy_token_secrets ci_variables pipeline_triggers secure_files webhooks webhook_attempts webhook_bodies webhook_deliveries
 		integrations integration_calls external_status_checks external_status_check_branches status_check_responses registration_tokens token_notices pipeline_variables
@@ -20,7 +22,7 @@ var stays = map[string]string{
 	"of users, who do not move": "draft_notes todos subscriptions label_subscriptions mentions stars mail_deliveries commit_participants invitations access_requests",
 	"computed, or made again by what writes the rows that move": `internal_ids routes redirect_routes dora_months dora_marks project_measures project_languages merge_request_issues
 		merge_request_contributors address_owners fetch_counts housekeeping_requests inactive_projects wiki_pages`,
-	"of work that goes on": `hook_events job_queue job_needs job_tags job_log_pieces merge_leases merge_request_rebases merge_train_cars ref_intents project_imports project_exports file_imports file_import_items
+	"of work that goes on": `hook_events job_queue job_needs job_tags job_log_pieces merge_leases merge_request_rebases merge_train_cars ref_intents project_imports exports file_imports file_import_items
 		resource_groups pipeline_merge_requests`,
 	"runners stay, with what they made": "runners runner_managers runner_projects runner_tags job_artifacts job_tests",
 	"files of the archive":              "uploads lfs_objects lfs_links attached_repositories wikis pools pool_members",
@@ -29,21 +31,23 @@ var stays = map[string]string{
 		feature_flag_user_lists feature_flag_clients issue_links merge_request_blocks merge_request_context_commits metric_images board_labels lfs_locks approval_rule_groups shares`,
 }
 
-// Each table of the schema moves with a project, or it is said why it does not. Each file of a relation is one of the format.
+// Each table of the schema moves with a project or group, or it is said why it does not. Each file of a relation is one of the format.
 func TestExport_tables(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "")
-	all, err := core.Part[*importexport.Service](s.core).Catalogue()
-	if err != nil {
-		t.Fatal(err)
-	}
 	moves := map[string]bool{}
-	for _, rel := range all.All() {
-		for _, table := range rel.Tables {
-			moves[table] = true
+	for of, format := range map[tree.Trees]map[string]bool{tree.Projects: formatFiles, tree.Groups: formatOfGroups} {
+		all, err := core.Part[*importexport.Service](s.core).Catalogue(of)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if _, known := formatFiles[rel.Name]; rel.File && rel.Extends == "" && !known && rel.Name != "project" && rel.Name != "approval_rules" {
-			t.Errorf("the file of %s is not one of the format", rel.Name)
+		for _, rel := range all.All() {
+			for _, table := range rel.Tables {
+				moves[table] = true
+			}
+			if _, known := format[rel.Name]; rel.File && rel.Extends == "" && !known && !slices.Contains([]string{"project", "group", "approval_rules"}, rel.Name) {
+				t.Errorf("the file of %s is not one of the format", rel.Name)
+			}
 		}
 	}
 	reasons := map[string]bool{}

@@ -79,7 +79,7 @@ func TestExport(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
 		p := w.projects[0].values
-		s.exec("DELETE FROM project_exports")
+		s.exec("DELETE FROM exports")
 		path := "/projects/" + p["projects/:id"]
 		status := func(as string) string { return s.do(as, "GET", path+"/export", nil)["export_status"].(string) }
 		download := func(as string) int { return s.send(t.Context(), get(as, path+"/export/download")).Code }
@@ -141,7 +141,7 @@ func TestExport(t *testing.T) {
 		if err := s.jobs.Drain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := db.Get[int](t.Context(), s.db, "SELECT count(*) FROM project_exports"); n != 1 || err != nil {
+		if n, err := db.Get[int](t.Context(), s.db, "SELECT count(*) FROM exports"); n != 1 || err != nil {
 			t.Errorf("%d exports are kept, want the last one (%v)", n, err)
 		}
 		if n := len(s.storedArchives(t)); n != 1 {

@@ -199,6 +199,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	w.do("owner", "POST", path+"/share", map[string]any{"group_id": common[":group_id"], "group_access": authz.Guest})
 	w.do("owner", "PUT", path+"/integrations/asana", obj{"api_key": "s3cret-of-asana"})
 	w.do("owner", "POST", path+"/wikis", aPage())
+	w.exported(number(g, "id"), "group-"+visibility)
 	p := &place{name: visibility, values: maps.Clone(common)}
 	maps.Copy(p.values, map[string]string{
 		"access_tokens/:token_id": number(bot, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
@@ -329,7 +330,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	block := w.do("owner", "POST", onRequest+"/blocks", map[string]any{"blocking_merge_request_id": others[0]})
 	w.exec("UPDATE merge_requests SET state = 'merged' WHERE id = " + others[0])
 	status := w.do("owner", "POST", path+"/external_status_checks", obj{"name": "scan", "external_url": w.checks + "/" + name, "shared_secret": "s3cret-of-a-check"})
-	w.exported(id)
+	w.exported("(SELECT namespace_id FROM projects WHERE id = "+id+")", id)
 	w.do("owner", "PUT", path+"/integrations/asana", obj{"api_key": "s3cret-of-asana"})
 	w.do("owner", "PUT", path, map[string]any{"merge_pipelines_enabled": true, "merge_trains_enabled": true})
 	now := db.At(w.now())
@@ -389,15 +390,15 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	return p
 }
 
-// exported keeps an archive that the owner of a project asked for.
-func (w *world) exported(id string) {
-	key := importexport.Objects + "/world-" + id
+// exported keeps an archive that the owner of a project or group asked for; namespace is an expression of SQL.
+func (w *world) exported(namespace, name string) {
+	key := importexport.Objects + "/world-" + name
 	if _, err := w.objects.Put(w.tb.Context(), key, strings.NewReader("archive"), blob.Wanted{}); err != nil {
 		w.tb.Fatal(err)
 	}
 	now := db.At(w.now())
-	w.exec(`INSERT INTO project_exports (project_id, user_id, status, upload_method, object, name, size, attempts, created_at, updated_at)
-		VALUES (?, ?, 'finished', '', ?, 'world_export.tar.gz', 7, 1, ?, ?)`, id, w.ids["owner"], key, now, now)
+	w.exec(`INSERT INTO exports (namespace_id, user_id, status, upload_method, object, name, size, attempts, created_at, updated_at)
+		VALUES (`+namespace+`, ?, 'finished', '', ?, 'world_export.tar.gz', 7, 1, ?, ?)`, w.ids["owner"], key, now, now)
 }
 
 // first is the id of the first thing of a list.

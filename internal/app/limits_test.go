@@ -264,6 +264,8 @@ func (w *limitsWorld) operations() map[string]map[string]limitedCall {
 		},
 		"project_export_limit":             rest("POST", at+"/export", nil),
 		"project_download_export_limit":    {"REST": w.download(at + "/export")},
+		"group_export_limit":               rest("POST", w.group+"/export", nil),
+		"group_download_export_limit":      {"REST": w.download(w.group + "/export")},
 		"project_api_limit":                rest("GET", at, nil),
 		"project_members_api_limit":        rest("GET", at+"/members", nil),
 		"project_invited_groups_api_limit": rest("GET", at+"/invited_groups", nil),

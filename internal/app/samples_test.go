@@ -270,6 +270,7 @@ func samples() map[string][]sample {
 		"DELETE /projects/:id/invitations/:email":               {{}},
 		"POST /projects/:id/star":                               {{}},
 		"POST /projects/:id/export":                             {{}},
+		"POST /groups/:id/export":                               {{}},
 		"POST /projects/:id/unstar":                             {{status: http.StatusNotModified}},
 		"GET /users/:user_id/starred_projects":                  {{}},
 		"GET /users/:user_id/contributed_projects":              {{}},

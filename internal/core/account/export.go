@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"tenon/internal/base/db"
-	"tenon/internal/core/authz"
 	"tenon/internal/core/tree"
 )
 
@@ -23,7 +22,7 @@ type exportedName struct {
 // Relations describes users as far as others name them.
 func (s *Service) Relations() []tree.Relation {
 	where := func(ctx context.Context, r *tree.Reading, _ string) (*db.Where, error) {
-		return r.Within(ctx, authz.ReadProject, "true")
+		return r.Within(ctx, r.Readable(), "true")
 	}
 	return []tree.Relation{
 		tree.Rows(tree.Relation{Name: "user", Single: true, Tables: []string{"users"}}, tree.Query[exported]{

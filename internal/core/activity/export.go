@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"tenon/internal/base/db"
-	"tenon/internal/core/authz"
 	"tenon/internal/core/tree"
 )
 
@@ -18,13 +17,14 @@ type exported struct {
 	UpdatedAt  db.Time `db:"updated_at" tree:"updated_at"`
 }
 
-// Relations describes the events of what is in a project. Pushes stay.
+// Relations describes the events of what is in a project or group. Pushes stay.
 func (r *Recorder) Relations() []tree.Relation {
 	return []tree.Relation{
 		tree.Rows(tree.Relation{Name: "events", Absent: []string{"fingerprint"}, Tables: []string{"events"}}, tree.Query[exported]{
 			Columns: "e.project_id, e.target_type, e.action, e.author_id, e.created_at, e.created_at AS updated_at", From: "events e",
 			ID: "e.id", Parent: "e.target_id", Where: func(ctx context.Context, r *tree.Reading, of string) (*db.Where, error) {
-				return r.Within(ctx, authz.ReadProject, "e.target_type = ? AND e.project_id = ?", of, r.At.ID)
+				column, id := r.Owner()
+				return r.Within(ctx, r.Readable(), "e.target_type = ? AND e."+column+" = ?", of, id)
 			},
 		}),
 	}

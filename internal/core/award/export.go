@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"tenon/internal/base/db"
-	"tenon/internal/core/authz"
 	"tenon/internal/core/tree"
 )
 
@@ -23,7 +22,7 @@ func (s *Service) Relations() []tree.Relation {
 		tree.Rows(tree.Relation{Name: "award_emoji", Tables: []string{"award_emoji"}}, tree.Query[exported]{
 			Columns: "w.user_id, w.name, w.awardable_type, w.created_at, w.updated_at", From: "award_emoji w", ID: "w.id", Parent: "w.awardable_id",
 			Where: func(ctx context.Context, r *tree.Reading, of string) (*db.Where, error) {
-				return r.Within(ctx, authz.ReadProject, "w.awardable_type = ?", of)
+				return r.Within(ctx, r.Readable(), "w.awardable_type = ?", of)
 			},
 		}),
 	}

@@ -8,9 +8,10 @@ import (
 	"tenon/internal/core/tree"
 )
 
-// exported is a board as it moves.
+// exported is a board of a project or group as it moves.
 type exported struct {
-	ProjectID       int64   `db:"project_id" tree:"project_id,project"`
+	ProjectID       *int64  `db:"project_id" tree:"project_id,project"`
+	GroupID         *int64  `db:"group_id" tree:"group_id,group"`
 	CreatedAt       db.Time `db:"created_at" tree:"created_at"`
 	UpdatedAt       db.Time `db:"updated_at" tree:"updated_at"`
 	Weight          *int64  `db:"weight" tree:"weight"`
@@ -35,12 +36,13 @@ type exportedList struct {
 	IterationID    *int64  `db:"iteration_id" child:"iteration"`
 }
 
-// Relations describes the boards of a project with their lists.
+// Relations describes the boards of a project or group with their lists.
 func (s *Service) Relations() []tree.Relation {
 	return []tree.Relation{
-		tree.Rows(tree.Relation{Name: "boards", Children: []string{"lists", "milestone"}, Absent: []string{"group_id"}, Tables: []string{"boards"}}, tree.Query[exported]{
-			Columns: "p.id AS project_id, b.created_at, b.updated_at, b.weight, b.name, b.hide_backlog_list, b.hide_closed_list, b.milestone_id",
-			From:    "boards b JOIN projects p ON p.namespace_id = b.namespace_id", ID: "b.id",
+		tree.Rows(tree.Relation{Name: "boards", In: tree.Both, Children: []string{"lists", "milestone"}, Tables: []string{"boards"}}, tree.Query[exported]{
+			Columns: `p.id AS project_id, CASE WHEN p.id IS NULL THEN b.namespace_id END AS group_id, b.created_at, b.updated_at, b.weight, b.name, b.hide_backlog_list,
+				b.hide_closed_list, b.milestone_id`,
+			From: "boards b LEFT JOIN projects p ON p.namespace_id = b.namespace_id", ID: "b.id",
 			Where: func(ctx context.Context, r *tree.Reading, _ string) (*db.Where, error) {
 				return r.Within(ctx, authz.ReadBoard, "b.namespace_id = ?", r.At.Namespace)
 			},

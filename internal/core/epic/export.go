@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tenon/internal/base/db"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/tree"
 )
 
@@ -36,7 +37,38 @@ type exported struct {
 	UpdatedAt        db.Time  `db:"updated_at" tree:"updated_at"`
 }
 
-// Relations describes the epics of issues, as far as the reader may see them.
+// exportedOfGroup is an epic of a group as it moves, with its number, which its children name.
+type exportedOfGroup struct {
+	ID int64 `db:"id" tree:"id"`
+	exported
+	ParentID  *int64  `db:"parent_id" tree:"parent_id" child:"parent_epic"`
+	StartDate *string `db:"start_date" tree:"start_date,date"`
+	EndDate   *string `db:"end_date" tree:"end_date,date"`
+}
+
+const exportedColumns = `e.iid, e.group_id, e.author_id, e.title, e.description, e.state, e.confidential, e.color, e.start_date_is_fixed, e.start_date_fixed,
+	e.due_date_is_fixed, e.due_date_fixed, e.relative_position, e.closed_at, e.closed_by_id, e.created_at, e.updated_at`
+
+const exportedFrom = "epics e JOIN namespaces n ON n.id = e.group_id"
+
+// fillExported adds the dates that count.
+func (s *Service) fillExported(ctx context.Context, r *tree.Reading, rows []exportedOfGroup) error {
+	epics := make([]Epic, len(rows))
+	for i := range rows {
+		x := &rows[i]
+		epics[i] = Epic{ID: ID(x.ID), StartIsFixed: x.StartDateIsFixed, StartFixed: x.StartDateFixed, DueIsFixed: x.DueDateIsFixed, DueFixed: x.DueDateFixed}
+	}
+	if err := s.inherit(ctx, r.As, epics); err != nil {
+		return err
+	}
+	for i := range rows {
+		of := epics[i].Dates()
+		rows[i].StartDate, rows[i].EndDate = of.Start, of.Due
+	}
+	return nil
+}
+
+// Relations describes the epics of a group, and those of issues, as far as the reader may see them.
 func (s *Service) Relations() []tree.Relation {
 	where := func(_ context.Context, r *tree.Reading, _ string) (*db.Where, error) {
 		w := &db.Where{}
@@ -50,9 +82,25 @@ func (s *Service) Relations() []tree.Relation {
 			ID: "x.id", Parent: "x.issue_id", Where: where,
 		}),
 		tree.Rows(tree.Relation{Name: "epic", Single: true, Tables: []string{"epics"}}, tree.Query[exported]{
-			Columns: `e.iid, e.group_id, e.author_id, e.title, e.description, e.state, e.confidential, e.color, e.start_date_is_fixed, e.start_date_fixed, e.due_date_is_fixed,
-				e.due_date_fixed, e.relative_position, e.closed_at, e.closed_by_id, e.created_at, e.updated_at`,
-			From: "epics e JOIN namespaces n ON n.id = e.group_id", ID: "e.id", Parent: "e.id", Where: where,
+			Columns: exportedColumns, From: exportedFrom, ID: "e.id", Parent: "e.id", Where: where,
+		}),
+		tree.Rows(tree.Relation{Name: "parent_epic", Key: "parent", Single: true}, tree.Query[exported]{
+			Columns: exportedColumns, From: exportedFrom, ID: "e.id", Parent: "e.id", Where: where,
+		}),
+		tree.Rows(tree.Relation{
+			Name: "epics", In: tree.Groups, Kind: string(noteable.Epic), Children: []string{"parent_epic", "award_emoji", "events", "label_links", "notes", "resource_state_events"},
+			Absent: []string{
+				"external_key", "updated_by_id", "last_edited_at", "last_edited_by_id", "lock_version", "start_date_sourcing_milestone_id", "due_date_sourcing_milestone_id",
+				"start_date_sourcing_epic_id", "due_date_sourcing_epic_id",
+			},
+		}, tree.Query[exportedOfGroup]{
+			Columns: exportedColumns + ", e.id, e.parent_id", From: exportedFrom, ID: "e.id",
+			Where: func(ctx context.Context, r *tree.Reading, of string) (*db.Where, error) {
+				w, err := where(ctx, r, of)
+				w.And("e.group_id = ?", r.At.ID)
+				return w, err
+			},
+			Fill: s.fillExported,
 		}),
 	}
 }

@@ -21,41 +21,66 @@ import (
 	"tenon/internal/core/tree"
 )
 
-// write writes the archive of a project as a user may read it.
-func (s *Service) write(ctx context.Context, as authz.Actor, p *project.Project, e *Export, to io.Writer) (err error) {
-	all, err := s.Catalogue()
-	if err != nil {
-		return err
-	}
+// write writes the archive of a project or group as a user may read it.
+func (s *Service) write(ctx context.Context, as authz.Actor, at authz.Place, e *Export, to io.Writer) (err error) {
 	dir, err := scratch.Make(s.Scratch, "export-")
 	if err != nil {
-		return fmt.Errorf("export project: %w", err)
+		return fmt.Errorf("export: %w", err)
 	}
 	defer func() { err = errors.Join(err, dir.Remove()) }()
-	shown := *p
-	if e.Description != nil {
-		shown.Description = e.Description
-	}
-	r := &tree.Reading{DB: s.DB, Policy: s.Policy, As: as, At: shown.Place(), All: all}
 	zip := gzip.NewWriter(to)
-	a := &archive{tar: tar.NewWriter(zip), dir: dir.Path, now: s.Now().UTC().Truncate(time.Second), seen: map[string]bool{}}
-	err = errors.Join(s.fill(ctx, a, r), a.tar.Close(), zip.Close())
-	for _, name := range slices.Sorted(maps.Keys(r.Lost)) {
+	a := &archive{tar: tar.NewWriter(zip), dir: dir.Path, now: s.Now().UTC().Truncate(time.Second), seen: map[string]bool{}, lost: map[string]int{}}
+	err = errors.Join(s.fill(ctx, a, as, at, e), a.tar.Close(), zip.Close())
+	for _, name := range slices.Sorted(maps.Keys(a.lost)) {
 		s.Log.WarnContext(ctx, "rows left out of an export: their line would be too long",
-			slog.Int64("export", int64(e.ID)), slog.String("relation", name), slog.Int("rows", r.Lost[name]))
+			slog.Int64("export", int64(e.ID)), slog.String("relation", name), slog.Int("rows", a.lost[name]))
 	}
 	return err
 }
 
 // fill writes all entries.
-func (s *Service) fill(ctx context.Context, a *archive, r *tree.Reading) error {
+func (s *Service) fill(ctx context.Context, a *archive, as authz.Actor, at authz.Place, e *Export) error {
 	for _, text := range []struct{ name, content string }{{"VERSION", version}, {"GITLAB_VERSION", format}, {"GITLAB_REVISION", s.Revision}} {
 		if err := a.text(text.name, text.content); err != nil {
 			return err
 		}
 	}
+	if at.Group {
+		return s.groups(ctx, a, as, at)
+	}
+	shown := *project.Of(at)
+	if e.Description != nil {
+		shown.Description = e.Description
+	}
+	return s.part(ctx, a, as, shown.Place(), part{root: root, file: "tree/project.json", folder: "tree/project", files: files})
+}
+
+// part is a project or group in an archive.
+type part struct {
+	root   string // relation of it itself
+	file   string // of that relation
+	folder string // of the others
+	files  []file
+}
+
+// part writes the files of a project, or of one group.
+func (s *Service) part(ctx context.Context, a *archive, as authz.Actor, at authz.Place, p part) error {
+	r := &tree.Reading{DB: s.DB, Policy: s.Policy, As: as, At: at}
+	defer func() {
+		for name, n := range r.Lost {
+			a.lost[name] += n
+		}
+	}()
+	all, err := s.Catalogue(r.Tree())
+	if err != nil {
+		return err
+	}
+	r.All = all
 	for _, carrier := range s.Carriers() {
 		for _, files := range carrier.Moving() {
+			if !r.Reads(files) {
+				continue
+			}
 			put := func(name string, size int64, open func(ctx context.Context) (io.ReadCloser, error)) error {
 				return a.put(ctx, name, size, open)
 			}
@@ -64,11 +89,11 @@ func (s *Service) fill(ctx context.Context, a *archive, r *tree.Reading) error {
 			}
 		}
 	}
-	if err := a.relation(ctx, r, "tree/project.json", file{root, true}); err != nil {
+	if err := a.relation(ctx, r, p.file, file{p.root, true}); err != nil {
 		return err
 	}
-	for _, f := range files {
-		if err := a.relation(ctx, r, "tree/project/"+f.name+".ndjson", f); err != nil {
+	for _, f := range p.files {
+		if err := a.relation(ctx, r, p.folder+"/"+f.name+".ndjson", f); err != nil {
 			return err
 		}
 	}
@@ -81,6 +106,7 @@ type archive struct {
 	dir  string // for files whose size is not known before they are written
 	now  time.Time
 	seen map[string]bool // folders
+	lost map[string]int  // rows left out, by relation
 }
 
 // folders writes the entries of the folders above a name.

@@ -42,10 +42,11 @@ const (
 
 // Export is one archive that a user asked for.
 type Export struct {
-	ID        ID           `db:"id"`
-	ProjectID project.ID   `db:"project_id"`
-	UserID    authz.UserID `db:"user_id"`
-	Status    Status       `db:"status"`
+	ID          ID                `db:"id"`
+	NamespaceID authz.NamespaceID `db:"namespace_id"`        // of the project or group
+	ProjectID   *project.ID       `db:"project_id,readonly"` // nil for a group
+	UserID      authz.UserID      `db:"user_id"`
+	Status      Status            `db:"status"`
 
 	Description  *string `db:"description"` // in place of that of the project
 	SealedUpload *string `db:"sealed_upload"`
@@ -60,9 +61,13 @@ type Export struct {
 	UpdatedAt db.Time `db:"updated_at"`
 }
 
+var exportColumns = db.Columns[Export]("e") + ", p.id AS project_id"
+
+const exportFrom = "exports e LEFT JOIN projects p ON p.namespace_id = e.namespace_id"
+
 // uploadSecret is the place that the URL of an upload is sealed for.
-func uploadSecret(p project.ID, user authz.UserID) string {
-	return fmt.Sprintf("project_exports.upload:%d:%d", p, user)
+func uploadSecret(of authz.NamespaceID, user authz.UserID) string {
+	return fmt.Sprintf("exports.upload:%d:%d", of, user)
 }
 
 // Input is what an export is made of.
@@ -83,13 +88,42 @@ func (s *Service) find(ctx context.Context, as authz.Actor, ref string) (*projec
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Policy.Require(ctx, as, authz.ExportProject, p.Subject()); err != nil {
+	if err := s.require(ctx, as, p.Place()); err != nil {
 		return nil, err
 	}
-	if !s.Settings.Current().ProjectExportEnabled {
-		return nil, errs.Missing("")
-	}
 	return p, nil
+}
+
+// findGroup returns a group whose exports the actor may ask for.
+func (s *Service) findGroup(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {
+	g, err := s.Namespaces.Find(ctx, as, ref)
+	if err != nil {
+		return authz.Place{}, err
+	}
+	return g.Place(), s.require(ctx, as, g.Place())
+}
+
+// place returns the project or group with a namespace.
+func (s *Service) place(ctx context.Context, as authz.Actor, id authz.NamespaceID) (authz.Place, error) {
+	projects, err := s.Projects.ByNamespaces(ctx, as, []authz.NamespaceID{id})
+	if err != nil {
+		return authz.Place{}, err
+	}
+	if p := projects[id]; p != nil {
+		return p.Place(), s.require(ctx, as, p.Place())
+	}
+	return s.findGroup(ctx, as, fmt.Sprint(int64(id)))
+}
+
+// require refuses those who may not export a project or group.
+func (s *Service) require(ctx context.Context, as authz.Actor, at authz.Place) error {
+	if err := s.Policy.Require(ctx, as, at.Ability(authz.ExportProject, authz.ExportGroup), at.Subject); err != nil {
+		return err
+	}
+	if !at.Group && !s.Settings.Current().ProjectExportEnabled {
+		return errs.Missing("")
+	}
+	return nil
 }
 
 // Schedule has a project exported for the actor. One that waits for its turn is replaced.
@@ -101,23 +135,39 @@ func (s *Service) Schedule(ctx context.Context, as authz.Actor, ref string, in I
 	if err := s.Limits.Check(limit.ProjectExport, as); err != nil {
 		return err
 	}
-	e := &Export{ProjectID: p.ID, UserID: as.UserID, Status: Queued, Description: in.Description}
+	return s.schedule(ctx, as, p.Place(), in)
+}
+
+// ScheduleGroup is Schedule for a group with all that is below it, projects left out.
+func (s *Service) ScheduleGroup(ctx context.Context, as authz.Actor, ref string) error {
+	at, err := s.findGroup(ctx, as, ref)
+	if err != nil {
+		return err
+	}
+	if err := s.Limits.Check(limit.GroupExport, as); err != nil {
+		return err
+	}
+	return s.schedule(ctx, as, at, Input{})
+}
+
+func (s *Service) schedule(ctx context.Context, as authz.Actor, at authz.Place, in Input) error {
+	e := &Export{NamespaceID: at.Namespace, UserID: as.UserID, Status: Queued, Description: in.Description}
 	if err := s.validate(e, in); err != nil {
 		return err
 	}
-	if err := s.fits(ctx, as, p); err != nil {
+	if err := s.fits(ctx, as, at); err != nil {
 		return err
 	}
 	e.CreatedAt = db.At(s.Now())
 	e.UpdatedAt = e.CreatedAt
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := s.DB.Lock(ctx, fmt.Sprintf("project_exports:%d", p.ID)); err != nil {
+		if err := s.DB.Lock(ctx, fmt.Sprintf("exports:%d", at.Namespace)); err != nil {
 			return err
 		}
-		if _, err := s.DB.Exec(ctx, "DELETE FROM project_exports WHERE project_id = ? AND user_id = ? AND status = ?", p.ID, as.UserID, Queued); err != nil {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM exports WHERE namespace_id = ? AND user_id = ? AND status = ?", at.Namespace, as.UserID, Queued); err != nil {
 			return fmt.Errorf("replace export: %w", err)
 		}
-		if err := db.Create(ctx, s.DB, "project_exports", e); err != nil {
+		if err := db.Create(ctx, s.DB, "exports", e); err != nil {
 			return fmt.Errorf("schedule export: %w", err)
 		}
 		return s.Jobs.Enqueue(ctx, Run{ID: e.ID})
@@ -142,17 +192,17 @@ func (s *Service) validate(e *Export, in Input) error {
 		case err != nil:
 			return fmt.Errorf("check address of upload: %w", err)
 		default:
-			sealed := s.Box.Seal(uploadSecret(e.ProjectID, e.UserID), in.Upload.URL)
+			sealed := s.Box.Seal(uploadSecret(e.NamespaceID, e.UserID), in.Upload.URL)
 			e.SealedUpload = &sealed
 		}
 	}
 	return bad.Err()
 }
 
-// fits refuses a project that is larger than an export may be.
-func (s *Service) fits(ctx context.Context, as authz.Actor, p *project.Project) error {
-	most := int64(s.Settings.Current().MaxExportSize) << 20
-	if most == 0 {
+// fits refuses a project that is larger than an export may be. Of a group the archive is measured.
+func (s *Service) fits(ctx context.Context, as authz.Actor, at authz.Place) error {
+	most, p := int64(s.Settings.Current().MaxExportSize)<<20, project.Of(at)
+	if most == 0 || p == nil {
 		return nil
 	}
 	views, err := s.Projects.Views(ctx, as, []*project.Project{p}, project.ViewOptions{Statistics: true})
@@ -179,12 +229,12 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, ref string) (*View, 
 	if err != nil {
 		return nil, err
 	}
-	own, err := s.list(ctx, p.ID, &as.UserID)
+	own, err := s.list(ctx, p.NamespaceID, &as.UserID)
 	if err != nil {
 		return nil, err
 	}
 	if len(own) == 0 {
-		if own, err = s.list(ctx, p.ID, nil); err != nil {
+		if own, err = s.list(ctx, p.NamespaceID, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -210,17 +260,17 @@ func (s *Service) stored(ctx context.Context, all []Export) ([]Export, error) {
 	return out, nil
 }
 
-// maxListed bounds how many exports of a project are looked at; a sweep deletes those that have expired.
+// maxListed bounds how many exports of a project or group are looked at; a sweep deletes those that have expired.
 const maxListed = 100
 
-// list reads the exports of a project that have not expired, of all users or of one, the newest first.
-func (s *Service) list(ctx context.Context, id project.ID, user *authz.UserID) ([]Export, error) {
+// list reads the exports of a project or group that have not expired, of all users or of one, the newest first.
+func (s *Service) list(ctx context.Context, id authz.NamespaceID, user *authz.UserID) ([]Export, error) {
 	var w db.Where
-	w.And("e.project_id = ? AND e.updated_at > ?", id, db.At(s.Now().Add(-lifetime)))
+	w.And("e.namespace_id = ? AND e.updated_at > ?", id, db.At(s.Now().Add(-lifetime)))
 	if user != nil {
 		w.And("e.user_id = ?", *user)
 	}
-	found, err := db.Select[Export](ctx, s.DB, "SELECT "+db.Columns[Export]("e")+" FROM project_exports e"+w.SQL()+" ORDER BY e.id DESC LIMIT ?",
+	found, err := db.Select[Export](ctx, s.DB, "SELECT "+exportColumns+" FROM "+exportFrom+w.SQL()+" ORDER BY e.id DESC LIMIT ?",
 		append(w.Args(), maxListed)...)
 	if err != nil {
 		return nil, fmt.Errorf("read exports: %w", err)
@@ -249,8 +299,9 @@ func statusOf(all []Export) Status {
 
 // Why there is nothing to download.
 const (
-	CodeNoArchive errs.Code = "no export archive" // none was made, or it has expired
-	CodeNotReady  errs.Code = "export archive is being made"
+	CodeNoArchive     errs.Code = "no export archive" // none was made, or it has expired
+	CodeNotReady      errs.Code = "export archive is being made"
+	CodeGroupNotReady errs.Code = "export archive of group is being made"
 )
 
 // Archive is an archive that is open for reading.
@@ -266,10 +317,27 @@ func (s *Service) Download(ctx context.Context, as authz.Actor, ref string) (*Ar
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.list(ctx, p.ID, &as.UserID)
-	if err == nil && statusOf(found) != Finished && statusOf(found) != Regeneration && (as.Admin || p.Level >= authz.Owner) {
+	return s.download(ctx, as, p.Place())
+}
+
+// DownloadGroup is Download for a group.
+func (s *Service) DownloadGroup(ctx context.Context, as authz.Actor, ref string) (*Archive, error) {
+	at, err := s.findGroup(ctx, as, ref)
+	if err != nil {
+		return nil, err
+	}
+	return s.download(ctx, as, at)
+}
+
+func (s *Service) download(ctx context.Context, as authz.Actor, at authz.Place) (*Archive, error) {
+	class, notReady := limit.ProjectExportDownload, CodeNotReady
+	if at.Group {
+		class, notReady = limit.GroupExportDownload, CodeGroupNotReady
+	}
+	found, err := s.list(ctx, at.Namespace, &as.UserID)
+	if err == nil && statusOf(found) != Finished && statusOf(found) != Regeneration && (as.Admin || at.Subject.Level >= authz.Owner) {
 		var all []Export
-		if all, err = s.list(ctx, p.ID, nil); statusOf(all) != None {
+		if all, err = s.list(ctx, at.Namespace, nil); statusOf(all) != None {
 			found = all
 		}
 	}
@@ -287,13 +355,13 @@ func (s *Service) Download(ctx context.Context, as authz.Actor, ref string) (*Ar
 		if err != nil {
 			return nil, fmt.Errorf("open archive: %w", err)
 		}
-		if err := s.Limits.CheckIn(limit.ProjectExportDownload, as, int64(p.ID), ""); err != nil {
+		if err := s.Limits.CheckIn(class, as, at.ID, ""); err != nil {
 			return nil, errors.Join(err, object.Close())
 		}
 		return &Archive{object, e}, nil
 	}
 	if statusOf(found) == Started {
-		return nil, errs.Coded(errs.NotFound, CodeNotReady, "")
+		return nil, errs.Coded(errs.NotFound, notReady, "")
 	}
 	return nil, errs.Coded(errs.NotFound, CodeNoArchive, "")
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"tenon/internal/core/project"
+	"tenon/internal/core/authz"
 )
 
 // version is that of the format.
@@ -19,7 +19,7 @@ type file struct {
 	single bool // one object or null
 }
 
-// files are those of the format, in the order in which an importer reads them. Those that no package describes are empty.
+// files are those of a project, in the order in which an importer reads them. Those that no package describes are empty.
 var files = []file{
 	{"project_members", false},
 	{"labels", false},
@@ -51,8 +51,24 @@ var files = []file{
 	{"approval_rules", false},
 }
 
-// root is the relation of the project itself, which has a file of its own place.
-const root = "project"
+// groupFiles are those of each group, in the same order.
+var groupFiles = []file{
+	{"members", false},
+	{"labels", false},
+	{"milestones", false},
+	{"badges", false},
+	{"iterations_cadences", false},
+	{"epics", false},
+	{"boards", false},
+	{"epic_boards", false},
+	{"namespace_settings", true},
+}
+
+// The relations of the project or group itself, which have files of their own places.
+const (
+	root      = "project"
+	groupRoot = "group"
+)
 
 // rootFile is that of the project itself.
 var rootFile = file{root, true}
@@ -69,7 +85,7 @@ func (f file) path() string {
 const maxFileName = 51
 
 // fileName is the name that an archive has for those who download it.
-func fileName(p *project.Project, now time.Time) string {
-	name := strings.ReplaceAll(now.UTC().Format("2006-01-02_15-04-.000_"), ".", "") + strings.ReplaceAll(p.FullPath, "/", "_")
+func fileName(at authz.Place, now time.Time) string {
+	name := strings.ReplaceAll(now.UTC().Format("2006-01-02_15-04-.000_"), ".", "") + strings.ReplaceAll(at.Path, "/", "_")
 	return name[:min(len(name), maxFileName)] + "_export.tar.gz"
 }

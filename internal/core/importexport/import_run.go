@@ -145,7 +145,7 @@ func (s *Service) importAll(ctx context.Context, row *importRow) (err error) {
 	if err != nil {
 		return err
 	}
-	all, err := s.Catalogue()
+	all, err := s.Catalogue(tree.Projects)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package importexport moves projects between servers, as archives. What a project consists of is described by the packages that own
+// Package importexport moves projects and groups between servers, as archives. What they consist of is described by the packages that own
 // the rows and files, see tree; this package names none of them.
 package importexport
 
@@ -27,25 +27,23 @@ import (
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB       *db.DB
-	Policy   *authz.Policy
-	Accounts *account.Service
-	Projects *project.Service
-
+	DB         *db.DB
+	Policy     *authz.Policy
+	Accounts   *account.Service
 	Namespaces *namespace.Service
-
-	Settings *setting.Store
-	Limits   *limit.Service
-	Objects  *blob.Store
-	Outbound *safehttp.Dialer
-	Box      *secret.Box
-	Jobs     job.Enqueuer
-	Mailer   Mailer
-	URLs     *weburl.Site
-	Scratch  string // folder of this server for files that a job makes and removes
-	Revision string // of the program
-	Log      *slog.Logger
-	Now      func() time.Time
+	Projects   *project.Service
+	Settings   *setting.Store
+	Limits     *limit.Service
+	Objects    *blob.Store
+	Outbound   *safehttp.Dialer
+	Box        *secret.Box
+	Jobs       job.Enqueuer
+	Mailer     Mailer
+	URLs       *weburl.Site
+	Scratch    string // folder of this server for files that a job makes and removes
+	Revision   string // of the program
+	Log        *slog.Logger
+	Now        func() time.Time
 
 	// Providers and Carriers return the services that describe what moves. They are called once.
 	Providers func() []tree.Provider
@@ -57,31 +55,47 @@ type Deps struct {
 type Mailer interface {
 	// ProjectExported is about an export of a project for a user; failure is "" where the archive can be downloaded.
 	ProjectExported(ctx context.Context, p project.ID, user authz.UserID, failure string) error
+
+	// GroupExported is ProjectExported for a group.
+	GroupExported(ctx context.Context, g namespace.ID, user authz.UserID, failure string) error
 }
 
-// Service exports and imports projects.
+// Service exports projects and groups, and imports projects.
 type Service struct {
 	Deps
 
-	catalogue func() (*tree.Catalogue, error)
-	running   sync.Map // IDs of exports that run in this process
-	importing sync.Map // IDs of imports that run in this process, with what cancels them
+	catalogues func() (map[tree.Trees]*tree.Catalogue, error)
+	running    sync.Map // IDs of exports that run in this process
+	importing  sync.Map // IDs of imports that run in this process, with what cancels them
 }
 
 // New builds the service.
 func New(d Deps) *Service {
 	s := &Service{Deps: d}
-	s.catalogue = sync.OnceValues(func() (*tree.Catalogue, error) { return tree.Collect(d.Providers()...) })
+	s.catalogues = sync.OnceValues(func() (map[tree.Trees]*tree.Catalogue, error) {
+		out := map[tree.Trees]*tree.Catalogue{}
+		for _, of := range []tree.Trees{tree.Projects, tree.Groups} {
+			all, err := tree.Collect(of, d.Providers()...)
+			if err != nil {
+				return nil, err
+			}
+			out[of] = all
+		}
+		return out, nil
+	})
 	return s
 }
 
-// Catalogue returns the relations that move with a project.
-func (s *Service) Catalogue() (*tree.Catalogue, error) { return s.catalogue() }
+// Catalogue returns the relations that move with a project or with a group.
+func (s *Service) Catalogue(of tree.Trees) (*tree.Catalogue, error) {
+	all, err := s.catalogues()
+	return all[of], err
+}
 
 // Open checks the catalogue, and removes what jobs of an earlier process left in the scratch folder.
 func (s *Service) Open(context.Context) error {
-	if _, err := s.catalogue(); err != nil {
-		return fmt.Errorf("relations of projects: %w", err)
+	if _, err := s.catalogues(); err != nil {
+		return fmt.Errorf("relations of projects and groups: %w", err)
 	}
 	if err := os.RemoveAll(s.Scratch); err != nil {
 		return fmt.Errorf("clear scratch folder: %w", err)
@@ -92,7 +106,7 @@ func (s *Service) Open(context.Context) error {
 	return nil
 }
 
-// RegisterJobs says how projects are exported, and has archives deleted that have expired.
+// RegisterJobs says how projects and groups are exported, and has archives deleted that have expired.
 func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.run, job.On(job.Moving), job.Unique(), job.Timeout(longest+time.Minute))
 	job.Register(r, s.runImport, job.On(job.Moving), job.Unique(), job.Timeout(longest+time.Minute))

@@ -14,7 +14,6 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/safehttp"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/project"
 )
 
 // Run is the job that makes the archive of an export.
@@ -41,7 +40,7 @@ func (f failure) Error() string { return f.text }
 // row names an export for a change of it.
 func (s *Service) row(id ID) db.Row {
 	return db.Row{
-		Table: "project_exports", ID: int64(id), Now: s.Now, Columns: db.Columns[Export]("e"), From: "project_exports e", Alias: "e",
+		Table: "exports", ID: int64(id), Now: s.Now, Columns: exportColumns, From: exportFrom, Alias: "e",
 		Missing: errs.Missing("Export"),
 	}
 }
@@ -67,7 +66,7 @@ func (s *Service) run(ctx context.Context, args Run) error {
 	if err == nil {
 		return s.finish(after, e, Finished, "")
 	}
-	text := "The project could not be exported."
+	text := "The archive could not be made."
 	known, ok := errors.AsType[failure](err)
 	switch {
 	case ok:
@@ -81,10 +80,10 @@ func (s *Service) run(ctx context.Context, args Run) error {
 		return errors.Join(err, noted)
 	}
 	if ok {
-		s.Log.InfoContext(ctx, "project export failed", slog.Int64("export", int64(e.ID)), slog.String("reason", text))
+		s.Log.InfoContext(ctx, "export failed", slog.Int64("export", int64(e.ID)), slog.String("reason", text))
 		return nil
 	}
-	return job.Permanent(fmt.Errorf("export project: %w", err))
+	return job.Permanent(fmt.Errorf("export: %w", err))
 }
 
 // begin notes that an attempt begins; nil where there is nothing to do any more. The key of the archive is stored before the archive
@@ -124,34 +123,31 @@ func (s *Service) export(ctx context.Context, e *Export) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.Projects.FindByID(ctx, as, e.ProjectID)
-	if err == nil {
-		err = s.Policy.Require(ctx, as, authz.ExportProject, p.Subject())
-	}
+	at, err := s.place(ctx, as, e.NamespaceID)
 	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
-		return failure{"The user may not export the project any more."}
+		return failure{"The user may not export it any more."}
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.fits(ctx, as, p); err != nil {
+	if err := s.fits(ctx, as, at); err != nil {
 		return failure{tooLarge}
 	}
-	made, err := s.store(ctx, as, p, e)
+	made, err := s.store(ctx, as, at, e)
 	if err != nil {
 		return err
 	}
-	e.Name, e.Size = fileName(p, s.Now()), made.Size
+	e.Name, e.Size = fileName(at, s.Now()), made.Size
 	return s.send(ctx, e)
 }
 
 // store writes the archive to its key. No part of it can be read before it is whole.
-func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project, e *Export) (*blob.Staged, error) {
+func (s *Service) store(ctx context.Context, as authz.Actor, at authz.Place, e *Export) (*blob.Staged, error) {
 	from, to := io.Pipe()
 	done := make(chan struct{})
 	go func() { // ends when the archive is written, or nothing reads it any more
 		defer close(done)
-		to.CloseWithError(s.write(ctx, as, p, e, to))
+		to.CloseWithError(s.write(ctx, as, at, e, to))
 	}()
 	made, err := s.Objects.Put(ctx, e.Object, from, blob.Wanted{Limit: int64(s.Settings.Current().MaxExportSize) << 20})
 	from.CloseWithError(err)
@@ -164,7 +160,7 @@ func (s *Service) send(ctx context.Context, e *Export) (err error) {
 	if e.SealedUpload == nil {
 		return nil
 	}
-	to, err := s.Box.Open(uploadSecret(e.ProjectID, e.UserID), *e.SealedUpload)
+	to, err := s.Box.Open(uploadSecret(e.NamespaceID, e.UserID), *e.SealedUpload)
 	if err != nil {
 		return fmt.Errorf("address of upload: %w", err)
 	}
@@ -196,19 +192,22 @@ func (s *Service) finish(ctx context.Context, e *Export, status Status, text str
 			return nil
 		})
 		if errs.Is(err, errs.NotFound) {
-			return nil // the project was deleted; the sweep takes the archive
+			return nil // what it is of was deleted; the sweep takes the archive
 		}
 		if err != nil {
 			return fmt.Errorf("end export: %w", err)
 		}
 		if status == Finished {
-			if err := s.drop(ctx, "project_id = ? AND user_id = ? AND id < ? AND status IN (?, ?)", e.ProjectID, e.UserID, e.ID, Finished, Failed); err != nil {
+			if err := s.drop(ctx, "namespace_id = ? AND user_id = ? AND id < ? AND status IN (?, ?)", e.NamespaceID, e.UserID, e.ID, Finished, Failed); err != nil {
 				return err
 			}
 		} else {
 			s.DB.AfterCommit(ctx, func() { s.remove(ctx, e.Object) })
 		}
-		return s.Mailer.ProjectExported(ctx, e.ProjectID, e.UserID, text)
+		if e.ProjectID == nil {
+			return s.Mailer.GroupExported(ctx, e.NamespaceID, e.UserID, text)
+		}
+		return s.Mailer.ProjectExported(ctx, *e.ProjectID, e.UserID, text)
 	})
 	return err
 }

@@ -25,7 +25,7 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 		var ids []ID
 		err := s.DB.InTx(ctx, func(ctx context.Context) error {
 			var err error
-			ids, err = db.Select[ID](ctx, s.DB, "SELECT id FROM project_exports WHERE updated_at < ? AND status IN (?, ?) ORDER BY updated_at, id LIMIT ?",
+			ids, err = db.Select[ID](ctx, s.DB, "SELECT id FROM exports WHERE updated_at < ? AND status IN (?, ?) ORDER BY updated_at, id LIMIT ?",
 				db.At(s.Now().Add(-lifetime)), Finished, Failed, sweepBatch)
 			if err != nil || len(ids) == 0 {
 				return err
@@ -47,7 +47,7 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 func (s *Service) named(ctx context.Context, keys []string) ([]string, error) {
 	var w db.Where
 	w.In("object", keys)
-	named, err := db.Select[string](ctx, s.DB, "SELECT object FROM project_exports"+w.SQL(), w.Args()...)
+	named, err := db.Select[string](ctx, s.DB, "SELECT object FROM exports"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("look for exports: %w", err)
 	}
@@ -56,7 +56,7 @@ func (s *Service) named(ctx context.Context, keys []string) ([]string, error) {
 
 // drop deletes exports in the caller's transaction, and their archives after it.
 func (s *Service) drop(ctx context.Context, cond string, args ...any) error {
-	objects, err := db.Select[string](ctx, s.DB, "DELETE FROM project_exports WHERE "+cond+" RETURNING object", args...)
+	objects, err := db.Select[string](ctx, s.DB, "DELETE FROM exports WHERE "+cond+" RETURNING object", args...)
 	if err != nil {
 		return fmt.Errorf("delete exports: %w", err)
 	}

@@ -47,7 +47,7 @@ type exportedLink struct {
 func (s *Service) Relations() []tree.Relation {
 	children := []string{"priorities"}
 	return []tree.Relation{
-		tree.Rows(tree.Relation{Name: "labels", Children: children, Tables: []string{"labels"}}, tree.Query[exported]{
+		tree.Rows(tree.Relation{Name: "labels", In: tree.Both, Children: children, Tables: []string{"labels"}}, tree.Query[exported]{
 			Columns: exportedColumns, From: exportedFrom, ID: "l.id", Where: func(ctx context.Context, r *tree.Reading, _ string) (*db.Where, error) {
 				return r.Within(ctx, authz.ReadLabel, "l.namespace_id = ?", r.At.Namespace)
 			},
@@ -60,6 +60,9 @@ func (s *Service) Relations() []tree.Relation {
 		tree.Rows(tree.Relation{Name: "priorities", Tables: []string{"label_priorities"}}, tree.Query[exportedPriority]{
 			Columns: "o.project_id, o.priority, l.created_at, l.updated_at", From: "label_priorities o JOIN labels l ON l.id = o.label_id",
 			ID: "o.project_id", Parent: "o.label_id", Where: func(ctx context.Context, r *tree.Reading, _ string) (*db.Where, error) {
+				if r.At.Group {
+					return nil, nil // they are of projects
+				}
 				return r.Within(ctx, authz.ReadLabel, "o.project_id = ?", r.At.ID)
 			},
 		}),

@@ -37,6 +37,7 @@ const (
 	ProjectInvitedGroups Class = "project_invited_groups_api"
 	ProjectImport        Class = "project_import"
 	ProjectExport        Class = "project_export"
+	GroupExport          Class = "group_export"
 	GroupsList           Class = "groups_api"
 	GroupGet             Class = "group_api"
 	GroupProjects        Class = "group_projects_api"
@@ -54,6 +55,7 @@ const (
 	MembersDelete Class = "members_delete"                 // caller and project or group
 
 	ProjectExportDownload Class = "project_download_export"     // caller and project
+	GroupExportDownload   Class = "group_download_export"       // caller and group
 	ShellCommands         Class = "gitlab_shell_operation"      // caller, project and command
 	RawBlob               Class = "raw_blob"                    // project and path, for all callers
 	LargeBlob             Class = "large_blob_download"         // project, for all callers
@@ -152,6 +154,7 @@ var rules = map[Class]rule{
 	ProjectInvitedGroups: per(minute, func(s *setting.Settings) int { return s.ProjectInvitedGroupsAPILimit }),
 	ProjectImport:        per(minute, func(s *setting.Settings) int { return s.ProjectImportLimit }),
 	ProjectExport:        per(minute, func(s *setting.Settings) int { return s.ProjectExportLimit }),
+	GroupExport:          per(minute, func(s *setting.Settings) int { return s.GroupExportLimit }),
 	GroupsList:           per(minute, func(s *setting.Settings) int { return s.GroupsAPILimit }),
 	GroupGet:             per(minute, func(s *setting.Settings) int { return s.GroupAPILimit }),
 	GroupProjects:        per(longer, func(s *setting.Settings) int { return s.GroupProjectsAPILimit }),
@@ -164,6 +167,7 @@ var rules = map[Class]rule{
 		saying("This changelog has been requested too many times. Try again later."),
 	MembersDelete:         per(minute, func(s *setting.Settings) int { return s.MembersDeleteLimit }),
 	ProjectExportDownload: per(minute, func(s *setting.Settings) int { return s.ProjectDownloadExportLimit }),
+	GroupExportDownload:   per(minute, func(s *setting.Settings) int { return s.GroupDownloadExportLimit }),
 	ShellCommands:         per(minute, func(s *setting.Settings) int { return s.GitlabShellOperationLimit }),
 	RawBlob:               per(minute, func(s *setting.Settings) int { return s.RawBlobRequestLimit }).together(),
 	LargeBlob:             per(minute, func(s *setting.Settings) int { return s.LargeBlobRequestLimit }).together(),

@@ -41,7 +41,7 @@ func (s *Service) Relations() []tree.Relation {
 		return r.Within(ctx, authz.ReadMilestone, "m.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", r.At.Namespace)
 	}
 	return []tree.Relation{
-		tree.Rows(tree.Relation{Name: "milestones", Kind: kind, Children: []string{"events"}, Tables: []string{"milestones"}}, query),
+		tree.Rows(tree.Relation{Name: "milestones", In: tree.Both, Kind: kind, Children: []string{"events"}, Tables: []string{"milestones"}}, query),
 		tree.Rows(tree.Relation{Name: "milestone", Kind: kind, Single: true, Children: []string{"events"}}, nested),
 	}
 }

@@ -11,7 +11,7 @@ import (
 // exportedMember is a membership as it moves.
 type exportedMember struct {
 	AccessLevel       int64   `db:"access_level" tree:"access_level"`
-	SourceType        string  `db:"source_type" tree:"source_type,names=Project"`
+	SourceType        string  `db:"source_type" tree:"source_type,names=Project|Namespace"`
 	UserID            int64   `db:"user_id" tree:"user_id,user" child:"user"`
 	NotificationLevel int64   `db:"notification_level" tree:"notification_level"`
 	CreatedByID       *int64  `db:"created_by_id" tree:"created_by_id,user"`
@@ -22,17 +22,32 @@ type exportedMember struct {
 	Override          bool    `tree:"override"`
 }
 
+// exportedGroupMember is a membership of a group as it moves.
+type exportedGroupMember struct {
+	exportedMember
+	SourceID int64 `db:"source_id" tree:"source_id,group"`
+}
+
 // globalNotifications is the level of members who chose none for the project.
 const globalNotifications = "3 AS notification_level"
 
-// Relations describes members: those of the project, and for a user who may administer the members of its group those of the groups
-// above as well, as members of the project. Bots do not move, as their tokens do not.
+const exportedMemberColumns = "m.access_level, m.user_id, m.created_by_id, m.expires_on, m.created_at, m.updated_at, " + globalNotifications
+
+// Relations describes groups, and members: those of the group or project, and for a user who may administer the members of the group of a
+// project those of the groups above as well, as members of the project. Bots do not move, as their tokens do not.
 func (s *Service) Relations() []tree.Relation {
-	return []tree.Relation{
+	absent := []string{"invite_email", "invite_accepted_at", "requested_at"}
+	return append(groupRelations(),
+		tree.Rows(tree.Relation{Name: "members", In: tree.Groups, Children: []string{"user"}, Absent: absent}, tree.Query[exportedGroupMember]{
+			Columns: "'Namespace' AS source_type, m.namespace_id AS source_id, " + exportedMemberColumns, From: "members m JOIN users u ON u.id = m.user_id", ID: "m.id",
+			Where: func(ctx context.Context, r *tree.Reading, _ string) (*db.Where, error) {
+				return r.Within(ctx, authz.ReadGroupMembers, "m.namespace_id = ? AND u.user_type = 'human'", r.At.Namespace)
+			},
+		}),
 		tree.Rows(tree.Relation{
-			Name: "project_members", Children: []string{"user"}, Tables: []string{"members"}, Absent: []string{"invite_email", "invite_accepted_at", "requested_at"},
+			Name: "project_members", Children: []string{"user"}, Tables: []string{"members"}, Absent: absent,
 		}, tree.Query[exportedMember]{
-			Columns: "m.access_level, 'Project' AS source_type, m.user_id, m.created_by_id, m.expires_on, m.created_at, m.updated_at, " + globalNotifications,
+			Columns: "'Project' AS source_type, " + exportedMemberColumns,
 			From: `members m JOIN users u ON u.id = m.user_id
 				JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id`,
 			ID: "m.id", Where: func(ctx context.Context, r *tree.Reading, _ string) (*db.Where, error) {
@@ -54,7 +69,7 @@ func (s *Service) Relations() []tree.Relation {
 				return w, nil
 			},
 		}),
-	}
+	)
 }
 
 // exportsAbove reports whether the reader may administer the members of the group that the project is in.

@@ -87,11 +87,12 @@ func (s *Service) Relations() []tree.Relation {
 
 // exportedWhere selects the notes that the reader may see: on things of a kind, or of commits.
 func (s *Service) exportedWhere(ctx context.Context, r *tree.Reading, of string) (*db.Where, error) {
-	ability := authz.ReadProject // what the notes are on was selected before
+	ability := r.Readable() // what the notes are on was selected before
 	if of == "" {
 		of, ability = string(noteable.Commit), authz.ReadCode
 	}
-	w, err := r.Within(ctx, ability, "n.noteable_type = ? AND n.project_id = ?", of, r.At.ID)
+	column, id := r.Owner()
+	w, err := r.Within(ctx, ability, "n.noteable_type = ? AND n."+column+" = ?", of, id)
 	if w == nil || err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (s *Service) exportedWhere(ctx context.Context, r *tree.Reading, of string)
 		args []any
 	}
 	c, err := tree.Once(r, "sources of notes", func() (condition, error) {
-		text, args, err := s.sources(ctx, r.As, "n.project_id = ?", []any{r.At.ID})
+		text, args, err := s.sources(ctx, r.As, "n."+column+" = ?", []any{id})
 		return condition{text, args}, err
 	})
 	if err != nil {

@@ -130,7 +130,7 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *topic) ([]*recip
 	case failedPipeline, fixedPipeline, successPipeline:
 		a.add(starter, "", m.Users...)
 		return s.willing(ctx, m.Event, t, a.list)
-	case exportedProject, failedExport:
+	case exportedProject, failedExport, exportedGroup, failedGroupExport:
 		a.add(asker, "", m.Users...)
 		return s.willing(ctx, m.Event, t, a.list)
 	case movedProject:

@@ -43,6 +43,9 @@ func (s *Service) compose(ctx context.Context, as authz.Actor, m Mailing, t *top
 	if m.Event == exportedProject {
 		l.url = s.URLs.ProjectExport(t.Place.Path)
 	}
+	if m.Event == exportedGroup {
+		l.url = s.URLs.GroupExport(t.Place.Path)
+	}
 	var err error
 	if l.lead, err = s.lead(ctx, m, t); err != nil {
 		return nil, err
@@ -113,6 +116,10 @@ func subject(m Mailing, t *topic) string {
 		return t.Place.Name + " | Project was exported"
 	case failedExport:
 		return t.Place.Name + " | Project export error"
+	case exportedGroup:
+		return t.Place.Name + " | Group was exported"
+	case failedGroupExport:
+		return t.Place.Name + " | Group export error"
 	case inactiveProject:
 		return t.Place.Name + " | Project will be deleted on " + m.Day
 	}
@@ -250,7 +257,7 @@ func (s *Service) lead(ctx context.Context, m Mailing, t *topic) (string, error)
 		return ended(m.Event, t), nil
 	case pausedHook, disabledHook:
 		return stopped(m.Event, t), nil
-	case exportedProject, failedExport:
+	case exportedProject, failedExport, exportedGroup, failedGroupExport:
 		return exportLead(m, t), nil
 	case issueDue:
 		return strings.ToUpper(it[:1]) + it[1:] + " is due on " + t.Due + ": " + t.Title, nil

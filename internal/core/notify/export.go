@@ -4,14 +4,17 @@ import (
 	"context"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/todo"
 )
 
 // Events of exports, for the user who asked for one.
 const (
-	exportedProject = "exported_project"
-	failedExport    = "failed_project_export"
+	exportedProject   = "exported_project"
+	failedExport      = "failed_project_export"
+	exportedGroup     = "exported_group"
+	failedGroupExport = "failed_group_export"
 )
 
 // ProjectExported enqueues the mail about an export of a project that ended; failure is "" where it can be downloaded.
@@ -20,12 +23,26 @@ func (s *Service) ProjectExported(ctx context.Context, p project.ID, user authz.
 	if failure != "" {
 		m.Event, m.Failure = failedExport, failure
 	}
+	return s.exported(ctx, m)
+}
+
+// GroupExported is ProjectExported for a group.
+func (s *Service) GroupExported(ctx context.Context, g namespace.ID, user authz.UserID, failure string) error {
+	m := Mailing{Event: exportedGroup, On: todo.OfGroup, Target: int64(g), Users: []authz.UserID{user}}
+	if failure != "" {
+		m.Event, m.Failure = failedGroupExport, failure
+	}
+	return s.exported(ctx, m)
+}
+
+// exported enqueues the mail about an export, for administrators only where they want it.
+func (s *Service) exported(ctx context.Context, m Mailing) error {
 	if s.Settings.Current().SilentAdminExportsEnabled {
 		users, err := s.Accounts.Load(ctx, m.Users)
 		if err != nil {
 			return err
 		}
-		if u := users[user]; u != nil && u.Admin {
+		if u := users[m.Users[0]]; u != nil && u.Admin {
 			return nil
 		}
 	}
@@ -34,8 +51,12 @@ func (s *Service) ProjectExported(ctx context.Context, p project.ID, user authz.
 
 // exportLead says in a sentence how an export ended.
 func exportLead(m Mailing, t *topic) string {
-	if m.Event == exportedProject {
-		return "Project " + t.Place.FullName + " was exported. The archive can be downloaded for 24 hours."
+	of := "Project "
+	if t.Place.Group {
+		of = "Group "
 	}
-	return "Project " + t.Place.FullName + " could not be exported: " + m.Failure
+	if m.Failure == "" {
+		return of + t.Place.FullName + " was exported. The archive can be downloaded for 24 hours."
+	}
+	return of + t.Place.FullName + " could not be exported: " + m.Failure
 }

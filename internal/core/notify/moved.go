@@ -80,6 +80,18 @@ func (s *Service) findProject(ctx context.Context, ref noteable.Ref) (*topic, er
 	}, nil
 }
 
+// findGroup reads a group, nil where it no longer exists.
+func (s *Service) findGroup(ctx context.Context, ref noteable.Ref) (*topic, error) {
+	groups, err := s.Namespaces.Load(ctx, []namespace.ID{namespace.ID(ref.ID)})
+	g := groups[namespace.ID(ref.ID)]
+	if g == nil || err != nil {
+		return nil, err
+	}
+	return &topic{
+		MailContent: noteable.MailContent{Place: g.Place(), URL: s.URLs.Group(g.FullPath)}, ref: ref, noun: "group", references: scopeOf(g.Place()),
+	}, nil
+}
+
 // remotes are the commands that tell a clone where a project is now.
 func (s *Service) remotes(path string) []string {
 	var out []string

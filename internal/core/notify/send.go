@@ -38,7 +38,7 @@ func (s *Service) Send(ctx context.Context, m Mailing) error {
 	if s.Out.Sender == nil || s.Settings.Current().SilentModeEnabled {
 		return nil // it was switched off since
 	}
-	if m.On == todo.OfGroup {
+	if m.Event == movedProject && m.On == todo.OfGroup {
 		return s.spread(ctx, m)
 	}
 	t, err := s.topic(ctx, m)

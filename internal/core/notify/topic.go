@@ -130,6 +130,8 @@ func (s *Service) about(ctx context.Context, ref noteable.Ref) (*topic, error) {
 		return s.findPipeline(ctx, ref)
 	case todo.OfProject:
 		return s.findProject(ctx, ref)
+	case todo.OfGroup:
+		return s.findGroup(ctx, ref)
 	case ofHook:
 		return s.findHook(ctx, ref)
 	}
@@ -164,6 +166,8 @@ func (s *Service) readable(ctx context.Context, as authz.Actor, t *topic) (bool,
 		return s.hookReadable(ctx, as, t)
 	case todo.OfProject:
 		return s.Policy.Can(ctx, as, authz.ReadProject, t.Place.Subject)
+	case todo.OfGroup:
+		return s.Policy.Can(ctx, as, authz.ReadGroup, t.Place.Subject)
 	}
 	kind := s.Kinds.Find(t.ref.Kind)
 	if kind == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"tenon/internal/base/db"
-	"tenon/internal/core/authz"
 	"tenon/internal/core/tree"
 )
 
@@ -45,7 +44,7 @@ type exportedIteration struct {
 // exportedOf selects the changes of a kind to what was selected before.
 func exportedOf(kind Kind) func(ctx context.Context, r *tree.Reading, of string) (*db.Where, error) {
 	return func(ctx context.Context, r *tree.Reading, of string) (*db.Where, error) {
-		return r.Within(ctx, authz.ReadProject, "e.resource_type = ? AND e.kind = ?", of, kind)
+		return r.Within(ctx, r.Readable(), "e.resource_type = ? AND e.kind = ?", of, kind)
 	}
 }
 

@@ -1,8 +1,8 @@
-// Package tree is the grammar of what a project consists of when it moves between servers: relations,
+// Package tree is the grammar of what projects and groups consist of when they move between servers: relations,
 // with the files, attributes and children of the archive format.
 //
-// Each package that owns rows of a project describes them next to its tables, as [Relation], and its files as [Files]. Whatever moves
-// projects is made from these descriptions: an archive, the files of single relations, and reading both back. A row type has one field
+// Each package that owns rows of a project or group describes them next to its tables, as [Relation], and its files as [Files]. Whatever
+// moves them is made from these descriptions: an archive, the files of single relations, and reading both back. A row type has one field
 // for each attribute, so that the same type is written and read:
 //
 //	type row struct {
@@ -34,10 +34,24 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Relation is one kind of row that moves with a project.
+// Trees says whose tree a relation with a file, or a kind of files, belongs to.
+type Trees int
+
+// The trees.
+const (
+	Projects Trees = iota
+	Groups
+	Both
+)
+
+// has reports whether a tree is among them.
+func (t Trees) has(one Trees) bool { return t == one || t == Both }
+
+// Relation is one kind of row that moves with a project or group.
 type Relation struct {
 	Name string // of its file, or the key in the rows that it is nested in
 	Key  string // the key, where Name is another one because relations of one key differ by what they are nested in; "" is Name
+	In   Trees  // of a relation with a file; others are wherever they are nested
 
 	// Extends names the relation of one object that the attributes belong to; "" for none.
 	Extends string
@@ -105,9 +119,10 @@ const (
 // Provider is a service that describes relations.
 type Provider interface{ Relations() []Relation }
 
-// Files are those of one kind that move with a project, such as uploads.
+// Files are those of one kind that move with a project or group, such as uploads.
 type Files struct {
 	Name string
+	In   Trees
 
 	// Each hands the files that the reader may have to put, one after the other.
 	Each func(ctx context.Context, r *Reading, put Put) error
@@ -119,12 +134,12 @@ type Put func(name string, size int64, open func(ctx context.Context) (io.ReadCl
 // Carrier is a service with files that move.
 type Carrier interface{ Moving() []Files }
 
-// Reading is one run over the tree of a project, for a user.
+// Reading is one run over the tree of a project or group, for a user.
 type Reading struct {
 	DB     *db.DB
 	Policy *authz.Policy
 	As     authz.Actor
-	At     authz.Place // the project
+	At     authz.Place // the project or group
 	All    *Catalogue
 
 	memo map[string]any
@@ -133,7 +148,29 @@ type Reading struct {
 	Lost map[string]int
 }
 
-// May reports whether the user has an ability in the project.
+// Tree is the tree that is read.
+func (r *Reading) Tree() Trees {
+	if r.At.Group {
+		return Groups
+	}
+	return Projects
+}
+
+// Reads reports whether files belong to the tree that is read.
+func (r *Reading) Reads(f Files) bool { return f.In.has(r.Tree()) }
+
+// Owner is the column that names the owner of rows of projects and groups, and its value.
+func (r *Reading) Owner() (column string, id int64) {
+	if r.At.Group {
+		return "group_id", r.At.ID
+	}
+	return "project_id", r.At.ID
+}
+
+// Readable is the ability to read the project or group at all, for rows of what was selected before.
+func (r *Reading) Readable() authz.Ability { return r.At.Ability(authz.ReadProject, authz.ReadGroup) }
+
+// May reports whether the user has an ability in the project or group.
 func (r *Reading) May(ctx context.Context, ability authz.Ability) (bool, error) {
 	may, err := r.Policy.Can(ctx, r.As, ability, r.At.Subject.Reading())
 	if err != nil {
@@ -142,17 +179,21 @@ func (r *Reading) May(ctx context.Context, ability authz.Ability) (bool, error) 
 	return may, nil
 }
 
-// Catalogue is all relations, by name.
+// Catalogue is all relations of a tree, by name.
 type Catalogue struct {
 	list  []*Relation
 	named map[string]*Relation
 }
 
-// Collect makes a catalogue. It fails for two relations of one name, and for a child that nothing describes.
-func Collect(providers ...Provider) (*Catalogue, error) {
-	c := &Catalogue{named: map[string]*Relation{}}
+// Collect makes the catalogue of a tree. It fails for two relations of one name, and for a child that nothing describes.
+func Collect(of Trees, providers ...Provider) (*Catalogue, error) {
+	c, elsewhere := &Catalogue{named: map[string]*Relation{}}, map[string]bool{}
 	for _, p := range providers {
 		for _, rel := range p.Relations() {
+			if rel.File && !rel.In.has(of) {
+				elsewhere[rel.Name] = true
+				continue
+			}
 			if c.named[rel.Name] != nil {
 				return nil, fmt.Errorf("relation %s is described twice", rel.Name)
 			}
@@ -173,7 +214,7 @@ func Collect(providers ...Provider) (*Catalogue, error) {
 	}
 	for _, p := range providers {
 		if of, ok := p.(Importer); ok {
-			bad = append(bad, c.attach(of.Writers()))
+			bad = append(bad, c.attach(of.Writers(), elsewhere))
 		}
 	}
 	return c, errors.Join(bad...)
@@ -192,7 +233,7 @@ func made(rel Relation, t reflect.Type, from source) Relation {
 	return rel
 }
 
-// Within is a condition of a Query, nil where the user does not have the ability in the project.
+// Within is a condition of a Query, nil where the user does not have the ability in the project or group.
 func (r *Reading) Within(ctx context.Context, ability authz.Ability, cond string, args ...any) (*db.Where, error) {
 	may, err := r.May(ctx, ability)
 	if !may || err != nil {

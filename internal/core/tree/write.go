@@ -222,9 +222,12 @@ func Memo[T any](w *Writing, key string, read func() (T, error)) (T, error) {
 	return found, err
 }
 
-// attach gives relations their writers.
-func (c *Catalogue) attach(writers []Writer) error {
+// attach gives relations their writers, those of other trees left out.
+func (c *Catalogue) attach(writers []Writer, elsewhere map[string]bool) error {
 	for i := range writers {
+		if elsewhere[writers[i].relation] {
+			continue
+		}
 		rel := c.named[writers[i].relation]
 		if rel == nil || rel.writer != nil {
 			return fmt.Errorf("relation %s is written twice, or is not described", writers[i].relation)

@@ -146,6 +146,9 @@ func (s *Site) Project(path string) string { return s.base + "/" + path }
 // ProjectExport is where the archive of a project is downloaded from.
 func (s *Site) ProjectExport(path string) string { return s.Project(path) + "/download_export" }
 
+// GroupExport is where the archive of a group is downloaded from.
+func (s *Site) GroupExport(path string) string { return s.Group(path) + "/-/download_export" }
+
 // ProjectMembers lists the members of a project.
 func (s *Site) ProjectMembers(path string) string { return s.inside(path, "project_members") }
 

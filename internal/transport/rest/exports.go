@@ -20,11 +20,13 @@ type exports struct {
 
 func (s *Server) exportRoutes() []*api.Route {
 	e := exports{s, core.Part[*importexport.Service](s.Services)}
-	const path = "/projects/:id/export"
+	const path, group = "/projects/:id/export", "/groups/:id/export"
 	return api.Scoped(nil,
 		api.Post(path, e.schedule).Doc("Schedule an export of a project").Status(http.StatusAccepted).Needs(authz.ExportProject),
 		api.Get(path, e.status).Doc("Get the export status of a project").Needs(authz.ExportProject),
 		api.Get(path+"/download", e.download).Doc("Download the export of a project").Needs(authz.ExportProject),
+		api.Post(group, e.scheduleGroup).Doc("Schedule an export of a group").Status(http.StatusAccepted).Needs(authz.ExportGroup),
+		api.Get(group+"/download", e.downloadGroup).Doc("Download the export of a group").Needs(authz.ExportGroup),
 	)
 }
 
@@ -82,8 +84,19 @@ func (e exports) status(ctx context.Context, as authz.Actor, p projectPath) (exp
 	return out, nil
 }
 
+func (e exports) scheduleGroup(ctx context.Context, as authz.Actor, p groupPath) (messageEntity, error) {
+	return messageEntity{"202 Accepted"}, e.of.ScheduleGroup(ctx, as, p.ID)
+}
+
 func (e exports) download(ctx context.Context, as authz.Actor, p projectPath) (api.Content, error) {
-	a, err := e.of.Download(ctx, as, p.ID)
+	return sendArchive(e.of.Download(ctx, as, p.ID))
+}
+
+func (e exports) downloadGroup(ctx context.Context, as authz.Actor, p groupPath) (api.Content, error) {
+	return sendArchive(e.of.DownloadGroup(ctx, as, p.ID))
+}
+
+func sendArchive(a *importexport.Archive, err error) (api.Content, error) {
 	if err != nil {
 		return api.Content{}, err
 	}

@@ -10,7 +10,15 @@ import (
 
 // getProjectExport sends the archive of a project.
 func (x *visit) getProjectExport() (templ.Component, error) {
-	a, err := core.Part[*importexport.Service](x.Services).Download(x.r.Context(), x.as, x.args["project"])
+	return x.sendExport(core.Part[*importexport.Service](x.Services).Download(x.r.Context(), x.as, x.args["project"]))
+}
+
+// getGroupExport sends the archive of a group.
+func (x *visit) getGroupExport() (templ.Component, error) {
+	return x.sendExport(core.Part[*importexport.Service](x.Services).DownloadGroup(x.r.Context(), x.as, x.args["group"]))
+}
+
+func (x *visit) sendExport(a *importexport.Archive, err error) (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -68,6 +68,7 @@ func siteRoutes() []route {
 func groupRoutes() []route {
 	return []route{
 		get("/groups/{group...}/-/group_members", (*visit).getGroupMembers),
+		get("/groups/{group...}/-/download_export", (*visit).getGroupExport),
 		get("/groups/{group...}/-/issues", (*visit).getGroupIssues),
 		get("/groups/{group...}/-/milestones", (*visit).getMilestones),
 		get("/groups/{group...}/-/milestones/{iid}", (*visit).getMilestone),
