@@ -137,9 +137,7 @@ func TestExport_interrupted(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(s.data, "objects", "exports", "orphan"), old, old); err != nil {
 		t.Fatal(err)
 	}
-	if err := core.Part[*importexport.Service](s.core).Sweep(t.Context(), importexport.Sweep{}); err != nil {
-		t.Fatal(err)
-	}
+	s.sweepExports(t)
 	if n, err := db.Get[int](t.Context(), s.db, "SELECT count(*) FROM exports"); n != 0 || err != nil {
 		t.Errorf("%d exports are left (%v)", n, err)
 	}
@@ -192,5 +190,13 @@ func TestExport_settings(t *testing.T) {
 		if a := s.send(t.Context(), q); a.Code != http.StatusNotFound {
 			t.Errorf("%s %s where exports are off: %d", q.method, q.path, a.Code)
 		}
+	}
+}
+
+// sweepExports deletes what has expired.
+func (s *server) sweepExports(t *testing.T) {
+	t.Helper()
+	if err := core.Part[*importexport.Service](s.core).Sweep(t.Context(), importexport.Sweep{}); err != nil {
+		t.Fatal(err)
 	}
 }

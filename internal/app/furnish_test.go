@@ -61,7 +61,7 @@ func newWorld(s *server) *world {
 	s.tb.Cleanup(checks.Close)
 	w := &world{server: s, checks: checks.URL}
 	s.once()
-	s.set(obj{"outbound_local_requests_whitelist": []string{"127.0.0.1"}})
+	s.set(obj{"outbound_local_requests_whitelist": []string{"127.0.0.1"}, "bulk_import_enabled": true})
 	s.plant()
 	for name := range levels() {
 		s.user(name, nil)
@@ -399,6 +399,12 @@ func (w *world) exported(namespace, name string) {
 	now := db.At(w.now())
 	w.exec(`INSERT INTO exports (namespace_id, user_id, status, upload_method, object, name, size, attempts, created_at, updated_at)
 		VALUES (`+namespace+`, ?, 'finished', '', ?, 'world_export.tar.gz', 7, 1, ?, ?)`, w.ids["owner"], key, now, now)
+	for _, as := range []string{"maintainer", "owner", "admin"} {
+		w.exec(`INSERT INTO relation_exports (namespace_id, user_id, run, relation, status, batched, objects, created_at, updated_at)
+			VALUES (`+namespace+`, ?, 'world', 'labels', 1, false, 1, ?, ?)`, w.ids[as], now, now)
+		w.exec(`INSERT INTO relation_export_files (export_id, number, object, name, objects, created_at)
+			SELECT MAX(id), 0, ?, 'labels.ndjson.gz', 1, ? FROM relation_exports`, key, now)
+	}
 }
 
 // first is the id of the first thing of a list.

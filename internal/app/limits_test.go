@@ -98,6 +98,7 @@ type limitsWorld struct {
 func newLimits(t *testing.T, s *server) *limitsWorld {
 	t.Helper()
 	w := &limitsWorld{server: s, set: coretest.Setter(t, s.core.Settings)}
+	w.set("bulk_import_enabled", true)
 	s.person("ann", annPassword)
 	group := s.do("ann", "POST", "/groups", obj{"name": "Yard", "path": "yard", "visibility": "public"})
 	p := s.do("ann", "POST", "/projects", obj{"name": "crane", "namespace_id": group["id"], "visibility": "public", "initialize_with_readme": true})
@@ -264,6 +265,7 @@ func (w *limitsWorld) operations() map[string]map[string]limitedCall {
 		},
 		"project_export_limit":             rest("POST", at+"/export", nil),
 		"project_download_export_limit":    {"REST": w.download(at + "/export")},
+		"relation_export_limit":            rest("POST", at+"/export_relations", nil),
 		"group_export_limit":               rest("POST", w.group+"/export", nil),
 		"group_download_export_limit":      {"REST": w.download(w.group + "/export")},
 		"project_api_limit":                rest("GET", at, nil),

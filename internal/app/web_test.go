@@ -432,7 +432,7 @@ func TestWeb_addresses(t *testing.T) {
 	project := func(rest ...any) []any { return append([]any{w.path}, rest...) }
 	args := map[string][]any{
 		"Help": {"topics/git/troubleshooting_git.md"}, "User": {"mona"}, "Group": {w.group}, "GroupMembers": {w.group}, "GroupAccessRequests": {w.group}, "ProjectAccessRequests": project(),
-		"Project": project(), "ProjectExport": project(), "ProjectMembers": project(), "Issues": project(), "MergeRequests": project(), "Branches": project(), "Tags": project(),
+		"Project": project(), "ProjectExport": project(), "GroupExport": {w.group}, "ProjectMembers": project(), "Issues": project(), "MergeRequests": project(), "Branches": project(), "Tags": project(),
 		"Issue": project(int64(1)), "WorkItem": project(int64(1)), "MergeRequest": project(int64(1)), "MergeRequestCommits": project(int64(1)),
 		"MergeRequestChanges": project(int64(1)), "NewMergeRequest": project("feature/side"), "NewSnippet": project(), "ProjectCI": project(),
 		"Hooks": project(), "Hook": project(hook), "HookDelivery": project(hook, delivery), "HookTest": project(hook), "HookResend": project(hook, delivery),
@@ -452,7 +452,7 @@ func TestWeb_addresses(t *testing.T) {
 	)
 	other := map[string]int{
 		"Host": elsewhere, "Cloned": elsewhere, "SSHAddress": elsewhere, "HTTPRepositoryAs": elsewhere, "Path": elsewhere, "IsPage": elsewhere, "HasSSH": elsewhere, "SSHRepository": elsewhere, "Image": elsewhere, "Service": elsewhere, "Avatar": elsewhere,
-		"ProjectExport": http.StatusNotFound, // none was made
+		"ProjectExport": http.StatusNotFound, "GroupExport": http.StatusNotFound, // none was made
 		"ImportPath":    elsewhere, "SSHRepositoryURL": elsewhere, "JobRawFile": http.StatusNotFound, "JobFolder": http.StatusNotFound, "JobArtifacts": http.StatusNotFound,
 		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "Unsubscribe": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
 		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "JobFile": http.StatusNotFound, "ProjectBoard": http.StatusNotFound, "GroupBoard": http.StatusNotFound, "Pipeline": http.StatusOK,

@@ -134,7 +134,8 @@ type request struct {
 	path   string // below /api/v4
 	since  string // If-Unmodified-Since, "" for none
 	body   map[string]any
-	whole  bool // path is whole, not below /api/v4
+	whole  bool   // path is whole, not below /api/v4
+	kind   string // Content-Type of a request without a body, "" for none
 }
 
 // attached is a value in the body of a request that is sent as a file.
@@ -143,7 +144,7 @@ type attached struct{ name, content string }
 // encode returns the body and its type: a form where a file is among the values.
 func (q request) encode() (io.Reader, string) {
 	if q.body == nil {
-		return nil, ""
+		return nil, q.kind
 	}
 	var form bytes.Buffer
 	parts, files := multipart.NewWriter(&form), 0

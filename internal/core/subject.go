@@ -76,7 +76,7 @@ var subjects = []Subject{
 			Outbound: b.outbound(), Box: b.Box, Jobs: b.Jobs, Mailer: b.Notifications, URLs: b.URLs, Scratch: b.Scratch, Revision: b.Revision, Log: b.Log, Now: b.Now,
 			Providers: func() []tree.Provider { return parts[tree.Provider](b.Services) },
 			Carriers:  func() []tree.Carrier { return parts[tree.Carrier](b.Services) },
-			Takers:    func() []tree.Taker { return parts[tree.Taker](b.Services) }, Namespaces: b.Namespaces,
+			Takers:    func() []tree.Taker { return parts[tree.Taker](b.Services) },
 		}))
 	},
 	func(b *Build) any {

@@ -63,19 +63,25 @@ type part struct {
 	files  []file
 }
 
+// reading begins a run over a project or group.
+func (s *Service) reading(as authz.Actor, at authz.Place) (*tree.Reading, error) {
+	r := &tree.Reading{DB: s.DB, Policy: s.Policy, As: as, At: at}
+	all, err := s.Catalogue(r.Tree())
+	r.All = all
+	return r, err
+}
+
 // part writes the files of a project, or of one group.
 func (s *Service) part(ctx context.Context, a *archive, as authz.Actor, at authz.Place, p part) error {
-	r := &tree.Reading{DB: s.DB, Policy: s.Policy, As: as, At: at}
+	r, err := s.reading(as, at)
+	if err != nil {
+		return err
+	}
 	defer func() {
 		for name, n := range r.Lost {
 			a.lost[name] += n
 		}
 	}()
-	all, err := s.Catalogue(r.Tree())
-	if err != nil {
-		return err
-	}
-	r.All = all
 	for _, carrier := range s.Carriers() {
 		for _, files := range carrier.Moving() {
 			if !r.Reads(files) {

@@ -65,7 +65,7 @@ type Service struct {
 	Deps
 
 	catalogues func() (map[tree.Trees]*tree.Catalogue, error)
-	running    sync.Map // IDs of exports that run in this process
+	running    sync.Map // IDs of exports, and names of runs of relations, that run in this process
 	importing  sync.Map // IDs of imports that run in this process, with what cancels them
 }
 
@@ -110,6 +110,7 @@ func (s *Service) Open(context.Context) error {
 func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.run, job.On(job.Moving), job.Unique(), job.Timeout(longest+time.Minute))
 	job.Register(r, s.runImport, job.On(job.Moving), job.Unique(), job.Timeout(longest+time.Minute))
+	job.Register(r, s.runRelations, job.On(job.Moving), job.Unique(), job.Timeout(longest+time.Minute))
 	job.Register(r, s.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(r, time.Hour, Sweep{})
 }

@@ -40,14 +40,30 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 			break
 		}
 	}
+	for more := true; more; {
+		err := s.DB.InTx(ctx, func(ctx context.Context) error {
+			ids, err := db.Select[RelationID](ctx, s.DB, "SELECT id FROM relation_exports WHERE updated_at < ? ORDER BY updated_at, id LIMIT ?",
+				db.At(s.Now().Add(-lifetime)), sweepBatch)
+			more = len(ids) == sweepBatch
+			if err != nil || len(ids) == 0 {
+				return err
+			}
+			marks, args := db.Marks(ids)
+			return s.dropRelations(ctx, "id IN ("+marks+")", args...)
+		})
+		if err != nil {
+			return fmt.Errorf("delete exports of relations: %w", err)
+		}
+	}
 	return s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Objects, Before: s.Now().Add(-time.Hour), Named: s.named})
 }
 
-// named returns those of the keys that exports name.
+// named returns those of the keys that exports and files of relations name.
 func (s *Service) named(ctx context.Context, keys []string) ([]string, error) {
 	var w db.Where
 	w.In("object", keys)
-	named, err := db.Select[string](ctx, s.DB, "SELECT object FROM exports"+w.SQL(), w.Args()...)
+	named, err := db.Select[string](ctx, s.DB, "SELECT object FROM exports"+w.SQL()+" UNION ALL SELECT object FROM relation_export_files"+w.SQL(),
+		append(w.Args(), w.Args()...)...)
 	if err != nil {
 		return nil, fmt.Errorf("look for exports: %w", err)
 	}

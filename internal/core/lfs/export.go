@@ -17,7 +17,7 @@ const movingBatch = 1000
 
 // Moving describes the large objects of a project: each is a file, and one file lists them. Those of its wiki are not kept apart.
 func (s *Service) Moving() []tree.Files {
-	return []tree.Files{{Name: "lfs objects", Each: func(ctx context.Context, r *tree.Reading, put tree.Put) error {
+	return []tree.Files{{Name: "lfs objects", Relation: "lfs_objects", Prefix: "lfs-objects/", Replace: map[string]string{"lfs-objects.json": "lfs_objects.json"}, Each: func(ctx context.Context, r *tree.Reading, put tree.Put) error {
 		list := map[string][]int{}
 		may, err := r.May(ctx, authz.ReadCode)
 		if err == nil && may {

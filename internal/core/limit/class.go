@@ -38,6 +38,7 @@ const (
 	ProjectImport        Class = "project_import"
 	ProjectExport        Class = "project_export"
 	GroupExport          Class = "group_export"
+	RelationExport       Class = "relation_export"
 	GroupsList           Class = "groups_api"
 	GroupGet             Class = "group_api"
 	GroupProjects        Class = "group_projects_api"
@@ -154,6 +155,7 @@ var rules = map[Class]rule{
 	ProjectInvitedGroups: per(minute, func(s *setting.Settings) int { return s.ProjectInvitedGroupsAPILimit }),
 	ProjectImport:        per(minute, func(s *setting.Settings) int { return s.ProjectImportLimit }),
 	ProjectExport:        per(minute, func(s *setting.Settings) int { return s.ProjectExportLimit }),
+	RelationExport:       per(minute, func(s *setting.Settings) int { return s.RelationExportLimit }),
 	GroupExport:          per(minute, func(s *setting.Settings) int { return s.GroupExportLimit }),
 	GroupsList:           per(minute, func(s *setting.Settings) int { return s.GroupsAPILimit }),
 	GroupGet:             per(minute, func(s *setting.Settings) int { return s.GroupAPILimit }),

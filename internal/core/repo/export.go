@@ -14,7 +14,7 @@ import (
 
 // Moving describes the repository of a project, as a bundle of git.
 func (s *Service) Moving() []tree.Files {
-	return []tree.Files{{Name: "repository", Each: func(ctx context.Context, r *tree.Reading, put tree.Put) error {
+	return []tree.Files{{Name: "repository", Relation: "repository", Replace: map[string]string{"project.bundle": "repository.bundle"}, Each: func(ctx context.Context, r *tree.Reading, put tree.Put) error {
 		may, err := r.May(ctx, authz.ReadCode)
 		if !may || err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -39,24 +40,34 @@ func (m *room) take(n int) (bool, error) {
 	return false, nil
 }
 
+// Mark is a place between two rows of a relation.
+type Mark struct{ after *row }
+
 // Lines hands each row of a relation with a file to fn as an object of JSON, with what is nested in it. The slice is reused.
 func (r *Reading) Lines(ctx context.Context, rel *Relation, fn func(line []byte) error) error {
-	var after *row
-	for {
-		rows, whole, err := rel.source.read(ctx, r, asked{after: after, bytes: readBytes})
+	_, _, err := r.Some(ctx, rel, Mark{}, math.MaxInt, fn)
+	return err
+}
+
+// Some is Lines for as many rows as most, from a mark on. It returns the mark after the last one, and whether it was the last of all.
+func (r *Reading) Some(ctx context.Context, rel *Relation, from Mark, most int, fn func(line []byte) error) (Mark, bool, error) {
+	for most > 0 {
+		rows, whole, err := rel.source.read(ctx, r, asked{after: from.after, rows: min(most, many), bytes: readBytes})
 		if err != nil {
-			return fmt.Errorf("relation %s: %w", rel.Name, err)
+			return from, false, fmt.Errorf("relation %s: %w", rel.Name, err)
 		}
 		for part := range slices.Chunk(rows, batchRows) {
 			if err := r.batch(ctx, rel, part, fn); err != nil {
-				return fmt.Errorf("relation %s: %w", rel.Name, err)
+				return from, false, fmt.Errorf("relation %s: %w", rel.Name, err)
 			}
 		}
 		if whole || len(rows) == 0 {
-			return nil
+			return from, true, nil
 		}
-		after = &rows[len(rows)-1]
+		from.after = &rows[len(rows)-1]
+		most -= len(rows)
 	}
+	return from, false, nil
 }
 
 // batch makes the lines of rows, in halves where what is nested in them is too much at once.
@@ -171,7 +182,7 @@ func (r *Reading) object(ctx context.Context, rel *Relation, one *row, nested []
 
 // extend writes the attributes that another package has for an object.
 func (r *Reading) extend(ctx context.Context, w *writer, more *Relation) error {
-	rows, _, err := more.source.read(ctx, r, asked{bytes: readBytes})
+	rows, _, err := more.source.read(ctx, r, asked{rows: many, bytes: readBytes})
 	if err != nil {
 		return err
 	}
@@ -207,7 +218,7 @@ func (r *Reading) below(ctx context.Context, rel *Relation, of string, parents [
 		return out, from.each(ctx, r, parents, func(one row) error { return add([]row{one}) })
 	}
 	for part := range slices.Chunk(parents, many) {
-		q := asked{of: of, parents: part, bytes: readBytes}
+		q := asked{of: of, parents: part, rows: many, bytes: readBytes}
 		for {
 			rows, whole, err := rel.source.read(ctx, r, q)
 			if err != nil {

@@ -22,6 +22,7 @@ type asked struct {
 	of      string // kind of the parents
 	parents []int64
 	after   *row // nil begins
+	rows    int  // at most
 	bytes   int64
 }
 
@@ -60,7 +61,7 @@ func Rows[T any](rel Relation, q Query[T]) Relation {
 	return made(rel, reflect.TypeFor[T](), q)
 }
 
-// many bounds the rows of one read.
+// many bounds the rows of a read.
 const many = 1000
 
 func (q Query[T]) read(ctx context.Context, r *Reading, a asked) ([]row, bool, error) {
@@ -120,7 +121,7 @@ func (q Query[T]) read(ctx context.Context, r *Reading, a asked) ([]row, bool, e
 		place := &row{}
 		places = append(places, place)
 		return fresh(place)
-	}, "SELECT "+q.Columns+extra+" FROM "+q.From+w.SQL()+" ORDER BY "+order+" LIMIT ?", append(w.Args(), many)...)
+	}, "SELECT "+q.Columns+extra+" FROM "+q.From+w.SQL()+" ORDER BY "+order+" LIMIT ?", append(w.Args(), a.rows)...)
 	if err != nil {
 		return nil, false, fmt.Errorf("read relation: %w", err)
 	}
@@ -135,7 +136,7 @@ func (q Query[T]) read(ctx context.Context, r *Reading, a asked) ([]row, bool, e
 		out[i] = *places[i]
 		out[i].value = reflect.ValueOf(&found[i]).Elem()
 	}
-	return out, whole && len(found) < many, nil
+	return out, whole && len(found) < a.rows, nil
 }
 
 // One describes a relation of one object, which read returns; nil means null.

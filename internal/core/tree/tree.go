@@ -29,6 +29,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
@@ -122,10 +123,23 @@ type Provider interface{ Relations() []Relation }
 // Files are those of one kind that move with a project or group, such as uploads.
 type Files struct {
 	Name string
-	In   Trees
+	In   Trees // the archives that have them
+
+	// Relation names the file of a direct transfer that has them; "" for none. There, names have Prefix cut off, and Replace has others.
+	Relation string
+	Prefix   string
+	Replace  map[string]string
 
 	// Each hands the files that the reader may have to put, one after the other.
 	Each func(ctx context.Context, r *Reading, put Put) error
+}
+
+// NameIn is the name that a file has in the file of its relation.
+func (f Files) NameIn(name string) string {
+	if other, ok := f.Replace[name]; ok {
+		return other
+	}
+	return strings.TrimPrefix(name, f.Prefix)
 }
 
 // Put takes a file of an archive. Name is its path, and open is called once at most; size -1 means that the size is not known yet.

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"io"
 	"net/http"
 
 	"tenon/internal/core"
@@ -100,6 +101,11 @@ func sendArchive(a *importexport.Archive, err error) (api.Content, error) {
 	if err != nil {
 		return api.Content{}, err
 	}
-	h := http.Header{"Content-Disposition": {`attachment; filename="` + a.Name + `"`}, "Cache-Control": {"private, no-store"}}
-	return api.Content{Type: "application/gzip", Header: h, From: a}, nil
+	return sendFile(a.Name, a.Object), nil
+}
+
+// sendFile is the answer with a compressed file for the caller alone.
+func sendFile(name string, from io.ReadSeekCloser) api.Content {
+	h := http.Header{"Content-Disposition": {`attachment; filename="` + name + `"`}, "Cache-Control": {"private, no-store"}}
+	return api.Content{Type: "application/gzip", Header: h, From: from}
 }
