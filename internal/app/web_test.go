@@ -149,6 +149,7 @@ func (w *webWorld) samples() map[string]string {
 		"/{project...}/-/archive/{rest...}":            in + "archive/feature/side/tools.tar.gz",
 		"/{project...}/-/badges/{rest...}":             in + "badges/feature/side/pipeline.svg",
 		"/{project...}/-/download_export":              "/" + w.path + "/download_export",
+		"/groups/{group...}/-/download_export":         "/groups/" + w.group + "/-/download_export",
 		"/{project...}/-/commits/{rest...}":            in + "commits/main/docs",
 		"/{project...}/-/commit/{sha}":                 in + "commit/" + w.sha,
 		"/{project...}/-/compare/{rest...}":            in + "compare/main...feature/side",
