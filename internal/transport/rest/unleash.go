@@ -18,7 +18,7 @@ func (s *Server) unleashRoutes() []*api.Route {
 	h := flagHandlers{s, core.Part[*featureflag.Service](s.Services)}
 	const path = "/feature_flags/unleash/:project_id"
 	return api.Scoped(nil,
-		api.Get(path, h.admit).Doc("Say that an Unleash client has found the server").Public(),
+		api.Get(path, h.admit).Status(200).Doc("Say that an Unleash client has found the server").Public(),
 		api.Get(path+"/features", h.features).Doc("List the feature flags for an Unleash client, by the former path").Public(),
 		api.Get(path+"/client/features", h.features).Doc("List the feature flags for an Unleash client").Public(),
 		api.Post(path+"/client/register", h.admit).Status(200).Doc("Register an Unleash client; nothing is kept").Public(),
