@@ -77,6 +77,15 @@ func hookEvents(t *testing.T, database string) {
 	s.do("admin", "POST", at+"/issues/2/award_emoji", obj{"name": "rocket"})
 	s.do("admin", "POST", at+"/issues/1/notes/"+number(note, "id")+"/award_emoji", obj{"name": "rocket"})
 	s.do("admin", "POST", at+"/wikis", obj{"title": "Home page", "content": "words"})
+	deployment := s.do("admin", "POST", at+"/deployments", obj{"environment": "production", "sha": c["id"], "ref": "topic", "tag": false, "status": "running"})
+	s.do("admin", "PUT", at+"/deployments/"+number(deployment, "id"), obj{"status": "success"})
+	s.do("admin", "POST", at+"/releases", obj{
+		"tag_name": "v1", "description": "as ![x](a.png)", "assets": obj{"links": []obj{{"name": "a", "url": "https://example.com/a"}}},
+	})
+	s.do("admin", "PUT", at+"/releases/v1", obj{"name": "One"})
+	s.do("admin", "POST", at+"/feature_flags", obj{"name": "dark", "version": "new_version_flag", "description": "at night"})
+	s.do("admin", "PUT", at+"/feature_flags/dark", obj{"description": "by night"})
+	s.do("admin", "PUT", at+"/feature_flags/dark", obj{"active": false})
 	drain()
 	small := slices.Clone(h.received)
 	s.furnishHookEvents(t, bob, drain)
@@ -100,8 +109,9 @@ func hookEvents(t *testing.T, database string) {
 	for trigger, least := range map[payload.Trigger]int{
 		payload.Push: 2, payload.TagPush: 1, payload.Issue: 1, payload.ConfidentialIssue: 1, payload.Note: 4, payload.ConfidentialNote: 2, payload.MergeRequest: 1,
 		payload.Job: 1, payload.Pipeline: 1, payload.WikiPage: 1, payload.Milestone: 1, payload.Emoji: 2, payload.Project: 1, payload.RepositoryUpdate: 2, payload.System: 4,
+		payload.Deployment: 2, payload.Release: 2, payload.FeatureFlag: 1,
 	} {
-		if seen[trigger] < least || slices.Contains([]payload.Trigger{payload.Emoji, payload.Issue, payload.Note, payload.ConfidentialNote}, trigger) && seen[trigger] != least {
+		if seen[trigger] < least || slices.Contains([]payload.Trigger{payload.Emoji, payload.Issue, payload.Note, payload.ConfidentialNote, payload.Deployment, payload.Release, payload.FeatureFlag}, trigger) && seen[trigger] != least {
 			t.Errorf("%s: %d messages, want %d", trigger, seen[trigger], least)
 		}
 	}
@@ -112,7 +122,7 @@ func hookEvents(t *testing.T, database string) {
 	for trigger, want := range map[payload.Trigger]string{
 		payload.Push: "", payload.TagPush: "", payload.Issue: "", payload.ConfidentialIssue: "", payload.Note: "", payload.ConfidentialNote: "", payload.MergeRequest: "",
 		payload.Job: "", payload.Pipeline: "", payload.WikiPage: "", payload.Emoji: "", payload.ResourceAccessToken: "",
-		payload.Deployment: "Ensure the project has deployments.", payload.Release: "Ensure the project has releases.",
+		payload.Deployment: "", payload.Release: "", payload.FeatureFlag: "",
 	} {
 		m, err := s.core.Payloads.Sample(t.Context(), authz.Actor{UserID: 1, Admin: true}, n.Place(), trigger)
 		switch {

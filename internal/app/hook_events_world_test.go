@@ -21,6 +21,9 @@ made:
 reviewed:
   script: [lint]
   rules: [{if: $CI_MERGE_REQUEST_IID}]
+shipped:
+  script: [ship]
+  environment: {name: production, url: https://shop.example.com}
 below:
   trigger: {include: below.yml}
 `
@@ -90,6 +93,8 @@ func (s *server) furnishHookEvents(t *testing.T, bob authz.UserID, drain func())
 	s.do("admin", "POST", at+"/snippets/"+number(snippet, "id")+"/award_emoji", obj{"name": "rocket"})
 	s.do("admin", "POST", at+"/repository/commits", obj{"branch": "topic", "commit_message": "Change a", "actions": []obj{{"action": "update", "file_path": "a.txt", "content": "two\n"}}})
 	drain()
+	s.do("admin", "POST", at+"/releases", obj{"tag_name": "v2", "ref": "topic"})
+	s.do("admin", "DELETE", at+"/releases/v2", nil)
 	s.do("admin", "PUT", mr, obj{"title": "Fuller"})
 
 	s.do("admin", "POST", at+"/pipeline", obj{"ref": "topic", "variables": []obj{{"key": "COLOR", "value": "red"}}})

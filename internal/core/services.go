@@ -29,6 +29,7 @@ import (
 	"tenon/internal/core/board"
 	"tenon/internal/core/broadcast"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/deploy"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/draftnote"
 	"tenon/internal/core/epic"
@@ -61,6 +62,7 @@ import (
 	"tenon/internal/core/quickaction"
 	"tenon/internal/core/quota"
 	"tenon/internal/core/reference"
+	"tenon/internal/core/release"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/resourceevent"
 	"tenon/internal/core/runner"
@@ -457,6 +459,7 @@ func (s *Services) connect(c *check) {
 	connect(c, s.Issues, issue.Above{
 		MergeRequests: s.MergeRequests, Epics: s.Epics, Subscriptions: s.Subscriptions, Commands: s.Commands, Discussions: s.Notes,
 	})
+	connect(c, s.Payloads, payload.Above{Deployments: Part[*deploy.Service](s), Releases: Part[*release.Service](s)})
 	connect(c, s.HookEvents, hookevent.Above{Recipients: parts[payload.Recipient](s)})
 	connect(c, s.Epics, epic.Above{Commands: s.Commands})
 	connect(c, s.MergeRequests, mergerequest.Above{

@@ -100,6 +100,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	s.subscribeMilestones(b)
 	s.subscribeWikis(b)
 	s.subscribePipelines(b)
+	s.subscribeDelivery(b)
 	s.subscribePeople(b)
 	s.subscribePlaces(b)
 }
@@ -112,7 +113,7 @@ func on[E event.Event](b *event.Bus, fn func(ctx context.Context, e E) error) {
 // sources are all kinds of events, empty.
 func sources() []source {
 	return []source{
-		new(push), new(update), new(request), new(about), new(comment), new(emoji), new(goal), new(wikiPage), new(pipeline), new(build), new(member), new(user), new(key), new(projectEvent), new(groupEvent), new(expiring),
+		new(push), new(update), new(request), new(about), new(comment), new(emoji), new(goal), new(wikiPage), new(pipeline), new(build), new(deployment), new(published), new(flag), new(member), new(user), new(key), new(projectEvent), new(groupEvent), new(expiring),
 	}
 }
 

@@ -43,6 +43,7 @@ type Deps struct {
 // Service builds bodies. It asks for no permission: recipients of an event have asked before. It is safe for concurrent use.
 type Service struct {
 	Deps
+	Above
 }
 
 // New builds the service.

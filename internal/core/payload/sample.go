@@ -40,7 +40,7 @@ func (s *Service) Sample(ctx context.Context, as authz.Actor, at authz.Place, t 
 	build := map[Trigger]func(context.Context, authz.Actor, *project.Project, *Message) error{
 		Push: s.samplePush, TagPush: s.samplePush, Issue: s.sampleIssue, ConfidentialIssue: s.sampleIssue, Note: s.sampleNote, ConfidentialNote: s.sampleNote,
 		MergeRequest: s.sampleRequest, Pipeline: s.samplePipeline, Job: s.sampleJob, WikiPage: s.samplePage, Emoji: s.sampleEmoji,
-		Deployment: none("deployments"), Release: none("releases"),
+		Deployment: s.sampleDeployment, Release: s.sampleRelease, FeatureFlag: s.sampleFlag,
 	}[t]
 	switch {
 	case t == ResourceAccessToken:
@@ -69,10 +69,6 @@ func (s *Service) Sample(ctx context.Context, as authz.Actor, at authz.Place, t 
 // missing refuses a sample of something that the project does not have.
 func missing(what string) error {
 	return errs.New(errs.Unprocessable, "Ensure the project has "+what+".")
-}
-
-func none(what string) func(context.Context, authz.Actor, *project.Project, *Message) error {
-	return func(context.Context, authz.Actor, *project.Project, *Message) error { return missing(what) }
 }
 
 // sampleProject is the project of the place, or the first in a group that has commits and that the actor may read; nil for none.

@@ -99,18 +99,28 @@ func (s *Service) related(ctx context.Context, as authz.Actor, projects map[proj
 	return r, s.attached(ctx, as, ids, &r)
 }
 
-// attached reads the links and milestones of releases.
-func (s *Service) attached(ctx context.Context, as authz.Actor, ids []ID, r *relations) error {
+// LinksOf returns the links of releases, the newest first. It asks for no permission.
+func (s *Service) LinksOf(ctx context.Context, ids []ID) (map[ID][]Link, error) {
 	var w db.Where
 	w.In("l.release_id", ids)
 	links, err := db.Select[Link](ctx, s.DB, "SELECT "+linkColumns+" FROM release_links l"+w.SQL()+" ORDER BY l.id DESC", w.Args()...)
 	if err != nil {
+		return nil, fmt.Errorf("links of releases: %w", err)
+	}
+	out := map[ID][]Link{}
+	for _, l := range links {
+		out[l.ReleaseID] = append(out[l.ReleaseID], l)
+	}
+	return out, nil
+}
+
+// attached reads the links and milestones of releases.
+func (s *Service) attached(ctx context.Context, as authz.Actor, ids []ID, r *relations) error {
+	var err error
+	if r.links, err = s.LinksOf(ctx, ids); err != nil {
 		return err
 	}
-	for _, l := range links {
-		r.links[l.ReleaseID] = append(r.links[l.ReleaseID], l)
-	}
-	w = db.Where{}
+	var w db.Where
 	w.In("m.release_id", ids)
 	if r.of, err = db.Select[milestoneRow](ctx, s.DB, "SELECT m.release_id, m.milestone_id FROM release_milestones m"+w.SQL()+
 		" ORDER BY m.release_id, m.milestone_id", w.Args()...); err != nil {

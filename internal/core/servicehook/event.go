@@ -33,6 +33,15 @@ type body struct {
 	Builds     []build    `json:"builds"`
 	Commit     *commit    `json:"commit"`
 
+	// Of deployments.
+	Status        string          `json:"status"`
+	Environment   json.RawMessage `json:"environment"` // an object of jobs
+	DeployableID  int64           `json:"deployable_id"`
+	DeployableURL string          `json:"deployable_url"`
+	ShortSHA      string          `json:"short_sha"`
+	CommitURL     string          `json:"commit_url"`
+	CommitTitle   string          `json:"commit_title"`
+
 	MergeRequest *numbered `json:"merge_request"`
 	Issue        *numbered `json:"issue"`
 	Snippet      *numbered `json:"snippet"`
@@ -155,6 +164,8 @@ func (s *Service) event(trigger string, text []byte, at time.Time) (*kind.Event,
 		s.pipeline(&b, e)
 	case "wiki_page":
 		wikiPage(&b, e)
+	case "deployment":
+		deployment(&b, e)
 	}
 	return e, b.labels(), nil
 }
@@ -339,6 +350,30 @@ func (s *Service) pipeline(b *body, e *kind.Event) {
 	}
 	if a.Status == "failed" && len(jobs) > 0 {
 		m.Fields = append(m.Fields, named("Failed stage", stages), named("Failed job", jobs))
+	}
+}
+
+func deployment(b *body, e *kind.Event) {
+	name := ""
+	_ = json.Unmarshal(b.Environment, &name) // a text in bodies of deployments
+	e.Status, e.URL = b.Status, b.DeployableURL
+	e.Ref = kind.Ref{Name: b.Ref, Default: b.Ref == b.Project.DefaultBranch, Protected: true} // the body does not say whether it is
+	text := "Deploy to " + name + " " + map[string]string{"success": "succeeded", "failed": "failed", "canceled": "canceled"}[b.Status]
+	if b.Status == "running" {
+		text = "Starting deploy to " + name
+	}
+	m := &e.Message
+	m.Text, m.Thread = kind.Say(text), "environment "+e.Project.Path+" "+name
+	if color := map[string]string{"success": "good", "failed": "danger", "canceled": "warning"}[b.Status]; color != "" {
+		m.Color = color
+	}
+	m.Fields = append(m.Fields,
+		kind.Field{Name: "Project", Text: kind.Line{}.Link(e.Project.Name, e.Project.URL)},
+		kind.Field{Name: "Environment", Text: kind.Say(name)},
+		kind.Field{Name: "Commit", Text: kind.Line{}.Link(b.ShortSHA, b.CommitURL).And(": " + cut(b.CommitTitle, maxTitle))},
+	)
+	if b.DeployableID != 0 {
+		m.Fields = append(m.Fields, kind.Field{Name: "Job", Text: kind.Line{}.Link("#"+strconv.FormatInt(b.DeployableID, 10), b.DeployableURL)})
 	}
 }
 

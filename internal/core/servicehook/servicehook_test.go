@@ -235,6 +235,19 @@ func TestService_gate(t *testing.T) {
 				t.Errorf("%s:\n got %q\nwant %q", tt.name, got, tt.want)
 			}
 		}
+		deployment := func(status string) string {
+			return `{"object_kind":"deployment","status":"` + status + `","environment":"production","deployable_id":7,"deployable_url":"http://j","short_sha":"abcdef01",` +
+				`"commit_url":"http://c","commit_title":"Fix","ref":"main","user":{"name":"Mia","username":"mia"},` + inShop + `}`
+		}
+		w.set(t, nil, map[string]bool{"deployment_events": true})
+		for status, want := range map[string]string{
+			"running": "Starting deploy to production", "success": "Deploy to production succeeded", "failed": "Deploy to production failed",
+			"canceled": "Deploy to production canceled",
+		} {
+			if got := strings.Join(w.tell(t, payload.Deployment, deployment(status)), "\n"); got != want {
+				t.Errorf("a deployment, %s: got %q, want %q", status, got, want)
+			}
+		}
 		w.set(t, kind.Values{"branches_to_be_notified": "all", "push_channel": "dev, ops", "channel": "town"}, map[string]bool{"issues_events": false})
 		if got := w.tell(t, payload.Push, push("refs/heads/x", sha, zero)); len(got) != 2 || !strings.HasPrefix(got[0], "dev ") || !strings.HasPrefix(got[1], "ops ") {
 			t.Errorf("channels of the event: %q", got)
