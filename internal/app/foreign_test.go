@@ -41,6 +41,8 @@ func TestForeign(t *testing.T) {
 		list := w.do("owner", "POST", path+"/feature_flags_user_lists", obj{"name": "Foreign", "user_xids": "x"})
 		two.values[":feature_flag_name"], two.values["feature_flags_user_lists/:iid"] = "foreign", number(list, "iid")
 		w.do("owner", "POST", path+"/protected_tags", obj{"name": "foreign"})
+		w.do("owner", "POST", path+"/protected_environments", obj{"name": "foreign", "deploy_access_levels": []obj{{"access_level": 40}}})
+		two.values["protected_environments/:name"] = "foreign"
 
 		if asked := w.askForeign(t, "/projects/:id/", one, two, "owner"); asked < 20 {
 			t.Errorf("only %d requests were made", asked)
@@ -63,6 +65,8 @@ func TestForeign_places(t *testing.T) {
 		w.do("owner", "POST", "/groups/"+two.values["groups/:id"]+"/labels", obj{"name": "foreign", "color": "#ff0000"})
 		two.values["protected_branches/:name"] = "foreign"
 		w.do("owner", "POST", "/groups/"+two.values["groups/:id"]+"/protected_branches", obj{"name": "foreign"})
+		w.do("owner", "POST", "/groups/"+two.values["groups/:id"]+"/protected_environments", obj{"name": "development", "deploy_access_levels": []obj{{"access_level": 40}}})
+		two.values["protected_environments/:name"] = "development"
 		if asked := w.askForeign(t, "/groups/:id/", one, two, "owner"); asked < 12 {
 			t.Errorf("only %d requests were made about groups", asked)
 		}

@@ -52,10 +52,11 @@ func (w *world) environments(p *place, path string) {
 	}
 	failed, last := deploy("failed"), deploy("success")
 	stopped := w.do("owner", "POST", path+"/environments", obj{"name": "review/old"})
+	w.do("owner", "POST", path+"/protected_environments", obj{"name": "guarded", "deploy_access_levels": []obj{{"access_level": 40}}})
 	freeze := w.do("owner", "POST", path+"/freeze_periods", obj{"freeze_start": "0 23 * * 5", "freeze_end": "0 7 * * 1"})
 	w.do("owner", "POST", path+"/environments/"+number(stopped, "id")+"/stop", nil)
 	maps.Copy(p.values, map[string]string{
 		":environment_id": number(last["environment"].(map[string]any), "id"), "stopped environment": number(stopped, "id"),
-		":freeze_period_id": number(freeze, "id"), ":deployment_id": number(last, "id"), "failed deployment": number(failed, "id"), "deployed": head,
+		"protected_environments/:name": "guarded", ":freeze_period_id": number(freeze, "id"), ":deployment_id": number(last, "id"), "failed deployment": number(failed, "id"), "deployed": head,
 	})
 }

@@ -123,6 +123,13 @@ func pipelineSamples(all map[string][]sample) {
 		// The token is the permission: TestService_Trigger of core/ci has one.
 		"POST /projects/:id/trigger/pipeline":                                          {{body: obj{"token": "glptt-none", "ref": "main", "variables": obj{"COLOR": "red"}}, status: http.StatusNotFound}},
 		"POST /projects/:id/ref/:ref/trigger/pipeline":                                 {{body: obj{"token": "glptt-none"}, values: with{"ref": "main"}, status: http.StatusNotFound}},
+		"POST /projects/:id/deployments/:deployment_id/approval":                       {{body: obj{"status": "approved"}, status: http.StatusBadRequest}}, // waits for none: TestProtectedEnvironments_approvals has one
+		"POST /projects/:id/protected_environments":                                    {{body: obj{"name": "staging", "deploy_access_levels": []obj{{"access_level": 40}}}}},
+		"PUT /projects/:id/protected_environments/:name":                               {{body: obj{"required_approval_count": 1}}},
+		"DELETE /projects/:id/protected_environments/:name":                            {{}},
+		"POST /groups/:id/protected_environments":                                      {{body: obj{"name": "staging", "deploy_access_levels": []obj{{"access_level": 40}}}}},
+		"PUT /groups/:id/protected_environments/:name":                                 {{body: obj{"required_approval_count": 1}}},
+		"DELETE /groups/:id/protected_environments/:name":                              {{}},
 		"GET /projects/:id/dora/metrics":                                               {{query: "metric=deployment_frequency"}},
 		"GET /groups/:id/dora/metrics":                                                 {{query: "metric=change_failure_rate"}},
 		"POST /projects/:id/freeze_periods":                                            {{body: obj{"freeze_start": "0 20 24 12 *", "freeze_end": "0 8 2 1 *"}}},

@@ -192,6 +192,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	file := w.do("owner", "POST", path+"/uploads", obj{"file": attached{visibility + ".txt", "attached to the " + path}})
 	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
 	w.do("owner", "POST", path+"/protected_branches", obj{"name": "stable/*"})
+	w.do("owner", "POST", path+"/protected_environments", obj{"name": "testing", "deploy_access_levels": []obj{{"access_level": 30}}})
 	account := number(w.do("owner", "POST", path+"/service_accounts", nil), "id")
 	serves := w.do("owner", "POST", path+"/service_accounts/"+account+"/personal_access_tokens", obj{"name": "ci", "scopes": []string{"api"}})
 	token := w.do("owner", "POST", path+"/deploy_tokens", map[string]any{"name": "ci", "scopes": []string{"read_repository"}})
@@ -209,6 +210,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 		"uploads/:secret": strings.Split(file["url"].(string), "/")[2], ":filename": visibility + ".txt",
 		"audit_events/:audit_event_id": w.first(path + "/audit_events"),
 		"protected_branches/:name":     "stable/*",
+		"protected_environments/:name": "testing",
 		"wikis/:slug":                  "home", "variables/:key": "KEY_" + visibility, "groups/:id": number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
 	})
 	maps.Copy(p.values, w.epics(path))

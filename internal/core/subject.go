@@ -58,7 +58,8 @@ var subjects = []Subject{
 	},
 	func(b *Build) any {
 		return deploy.New(Need(b, deploy.Deps{
-			DB: b.DB, Policy: b.Policy, Bus: b.Bus, Accounts: b.Accounts, Namespaces: b.Namespaces, Projects: b.Projects, Repos: b.Repos, CI: b.CI, Jobs: b.Jobs, Now: b.Now, Log: b.Log,
+			DB: b.DB, Policy: b.Policy, Bus: b.Bus, Accounts: b.Accounts, Namespaces: b.Namespaces, Projects: b.Projects, Repos: b.Repos, CI: b.CI,
+			Protections: b.Protections, Jobs: b.Jobs, Now: b.Now, Log: b.Log,
 		}))
 	},
 	func(b *Build) any {

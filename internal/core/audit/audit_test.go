@@ -167,6 +167,9 @@ func recorded(ann authz.Actor) []sample {
 	checked := change.Of[statuscheck.Check]{Stamp: by, Place: inShop, After: &statuscheck.Check{ID: 9, Name: "scan"}}
 	protected := change.Of[protection.Rule]{Stamp: by, Place: inShop, After: &protection.Rule{ID: 9, Name: "main"}}
 	groupBranch := change.Of[protection.Rule]{Stamp: by, Place: inTeam, Before: protected.Row(), After: protected.Row()}
+	guarded := change.Of[protection.ProtectedEnvironment]{
+		Stamp: by, Place: inShop, Before: &protection.ProtectedEnvironment{ID: 9, Name: "production"}, After: &protection.ProtectedEnvironment{ID: 9, Name: "production", RequiredApprovals: 1},
+	}
 	required := change.Of[approval.Rule]{Stamp: by, Place: inShop, After: &approval.Rule{ID: 9, Name: "two eyes", Required: 2}, Before: &approval.Rule{ID: 9, Required: 1}}
 	lax, strict := approval.Settings{Overrides: approval.Value{On: true}}, approval.Settings{Overrides: approval.Value{On: true}, RequirePassword: approval.Value{On: true}}
 	variables := variable.Fact{Of: change.Of[variable.Variable]{
@@ -296,6 +299,9 @@ func recorded(ann authz.Actor) []sample {
 		{protection.GroupBranchProtected{Of: groupBranch}, onTeam("protected_branch_created", "ProtectedBranch", 9, "main")},
 		{protection.GroupBranchProtectionUpdated{Of: groupBranch}, onTeam("protected_branch_updated", "ProtectedBranch", 9, "main")},
 		{protection.GroupBranchUnprotected{Of: groupBranch}, onTeam("protected_branch_removed", "ProtectedBranch", 9, "main")},
+		{protection.EnvironmentProtected{Of: guarded}, onShop("environment_protected", "ProtectedEnvironment", 9, "production")},
+		{protection.EnvironmentProtectionUpdated{Of: guarded}, onShop("protected_environment_updated", "ProtectedEnvironment", 9, "production")},
+		{protection.EnvironmentUnprotected{Of: guarded}, onShop("environment_unprotected", "ProtectedEnvironment", 9, "production")},
 		{protection.TagProtected{TagEvent: protection.TagEvent{Of: protected}}, onShop("protected_tag_created", "ProtectedTag", 9, "main")},
 		{protection.TagUnprotected{TagEvent: protection.TagEvent{Of: protected}}, onShop("protected_tag_removed", "ProtectedTag", 9, "main")},
 		{

@@ -13,6 +13,12 @@ const (
 	DestroyDeployment      Ability = "destroy_deployment"
 	ReadFreezePeriod       Ability = "read_freeze_period"
 	AdminFreezePeriod      Ability = "admin_freeze_period"
+	ApproveDeployment      Ability = "approve_deployment"
+
+	ReadProtectedEnvironment       Ability = "read_protected_environment"
+	AdminProtectedEnvironment      Ability = "admin_protected_environment"
+	ReadGroupProtectedEnvironment  Ability = "read_group_protected_environment"
+	AdminGroupProtectedEnvironment Ability = "admin_group_protected_environment"
 )
 
 // deployRules are those of the abilities on environments and deployments.
@@ -28,4 +34,10 @@ var deployRules = map[Ability]Rule{
 	DestroyDeployment:      {Min: Maintainer, Feature: Builds, Write: true},
 	ReadFreezePeriod:       {Min: Reporter, Feature: Builds},
 	AdminFreezePeriod:      {Min: Maintainer, Feature: Builds, Write: true},
+	ApproveDeployment:      {Min: Reporter, Feature: Builds, Write: true}, // the rules of the environment decide further
+
+	ReadProtectedEnvironment:       {Min: Maintainer},
+	AdminProtectedEnvironment:      {Min: Maintainer, Write: true},
+	ReadGroupProtectedEnvironment:  {Min: Owner},
+	AdminGroupProtectedEnvironment: {Min: Owner, Write: true},
 }

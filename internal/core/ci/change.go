@@ -184,14 +184,24 @@ func (s *Service) retryFailed(ctx context.Context, as authz.Actor, p *project.Pr
 
 // start makes a new job pending, or lets it wait for its resource group.
 func (s *Service) start(ctx context.Context, as authz.Actor, p *project.Project, of *Pipeline, made *Job) error {
-	if err := s.queue(ctx, of, made.ID, made.ready()); err != nil {
+	c, err := made.Config()
+	if err != nil {
+		return err
+	}
+	held, err := s.unapproved(ctx, p, made, c.Environment)
+	if err == nil && held {
+		err = s.enterAll(ctx, []StatusID{made.ID}, Manual, s.Now())
+	} else if err == nil {
+		err = s.queue(ctx, of, made.ID, made.ready())
+	}
+	if err != nil {
 		return err
 	}
 	return s.publishJobs(ctx, as, p, of, []Status{made.Status})
 }
 
 // neverRetried are reasons that another attempt would meet again.
-var neverRetried = []string{MissingDependency, UserBlocked, LogTooLarge, OutdatedDeployment, ArchivedFailure, "builds_disabled", "project_deleted"}
+var neverRetried = []string{MissingDependency, UserBlocked, LogTooLarge, OutdatedDeployment, ProtectedEnvironment, DeploymentRejected, ArchivedFailure, "builds_disabled", "project_deleted"}
 
 // retries reports whether reasons and exit codes of a configuration name how a job failed.
 func retries(when []string, codes []int, j *Job) bool {

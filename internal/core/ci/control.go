@@ -40,6 +40,9 @@ func (s *Service) RetryJob(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return nil, err
 	}
+	if err := s.requireDeploy(ctx, as, p, j); err != nil {
+		return nil, err
+	}
 	var made *Job
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		locked, err := s.lock(ctx, of.ID)
@@ -99,8 +102,11 @@ func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Projec
 			return nil, err
 		}
 	}
-	_, of, err := s.writable(ctx, as, p, id)
+	j, of, err := s.writable(ctx, as, p, id)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.requireDeploy(ctx, as, p, j); err != nil {
 		return nil, err
 	}
 	var out *Job
@@ -110,9 +116,20 @@ func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Projec
 			return err
 		}
 		user := as.UserID
-		out, err = s.changeLocked(ctx, as, p, locked, id, func(_ context.Context, j *Job) error {
+		out, err = s.changeLocked(ctx, as, p, locked, id, func(ctx context.Context, j *Job) error {
 			if !j.Playable() {
 				return ErrUnplayable
+			}
+			c, err := j.Config()
+			if err != nil {
+				return err
+			}
+			held, err := s.unapproved(ctx, p, j, c.Environment)
+			if err != nil {
+				return err
+			}
+			if held {
+				return errs.Denied("")
 			}
 			j.AuthorID, j.ScheduledAt = &user, nil
 			j.enter(j.ready(), s.Now())

@@ -76,6 +76,8 @@ const (
 	LogTooLarge          = "trace_size_exceeded"
 	StaleSchedule        = "stale_schedule"
 	OutdatedDeployment   = "failed_outdated_deployment_job"
+	ProtectedEnvironment = "protected_environment_failure"
+	DeploymentRejected   = "deployment_rejected"
 	ArchivedFailure      = "archived_failure"
 	DataIntegrity        = "data_integrity_failure"
 	EnvironmentFailure   = "environment_creation_failure"
@@ -98,9 +100,9 @@ func FailureReasons() []string {
 		UnknownFailure, ScriptFailure, "api_failure", StuckFailure, "runner_system_failure", MissingDependency, UnsupportedRunner,
 		StaleSchedule, TimeoutFailure, ArchivedFailure, "unmet_prerequisites", "scheduler_failure", DataIntegrity, "forward_deployment_failure",
 		UserBlocked, "project_deleted", "ci_quota_exceeded", "pipeline_loop_detected", "no_matching_runner", LogTooLarge, "builds_disabled",
-		EnvironmentFailure, "deployment_rejected", OutdatedDeployment, "job_execution_server_timeout",
+		EnvironmentFailure, DeploymentRejected, OutdatedDeployment, "job_execution_server_timeout",
 		"image_pull_failure", "configuration_error", "runner_interrupted", "runner_provisioning_timeout",
-		"protected_environment_failure", InsufficientBridge, DownstreamNotFound, InvalidBridge, UpstreamNotFound,
+		ProtectedEnvironment, InsufficientBridge, DownstreamNotFound, InvalidBridge, UpstreamNotFound,
 		InsufficientUpstream, DownstreamFailed, "secrets_provider_not_found", "reached_max_descendant_pipelines_depth",
 		"ip_restriction_failure", "reached_max_pipeline_hierarchy_size", DownstreamLimit,
 	}

@@ -14,22 +14,24 @@ import (
 	"tenon/internal/core/ci"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
 )
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB         *db.DB
-	Policy     *authz.Policy
-	Bus        *event.Bus
-	Accounts   *account.Service
-	Namespaces *namespace.Service
-	Projects   *project.Service
-	Repos      *repo.Service
-	CI         *ci.Service
-	Jobs       job.Enqueuer
-	Now        func() time.Time
-	Log        *slog.Logger
+	DB          *db.DB
+	Policy      *authz.Policy
+	Bus         *event.Bus
+	Accounts    *account.Service
+	Namespaces  *namespace.Service
+	Projects    *project.Service
+	Repos       *repo.Service
+	CI          *ci.Service
+	Protections *protection.Service
+	Jobs        job.Enqueuer
+	Now         func() time.Time
+	Log         *slog.Logger
 }
 
 // Service reads and changes environments and deployments. It is safe for concurrent use.

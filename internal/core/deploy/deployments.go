@@ -130,6 +130,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.Policy.Require(ctx, as, authz.CreateDeployment, subject(p)); err != nil {
 		return nil, err
 	}
+	if err := s.mayDeploy(ctx, as, p, in.Environment); err != nil {
+		return nil, err
+	}
 	if err := s.checkCommit(ctx, p, in); err != nil {
 		return nil, err
 	}
@@ -271,6 +274,13 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	if !slices.Contains(reported, to) {
 		return nil, errs.Broken("", "status", "is invalid")
+	}
+	known, err := s.find(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.mayDeployTo(ctx, as, p, known.EnvironmentID); err != nil {
+		return nil, err
 	}
 	r := s.row(p, id).Provided(as.UnmodifiedAt)
 	out, err := s.change(ctx, as, p, r, func(d *Deployment) error {

@@ -142,9 +142,15 @@ func (s *Service) UpdateEnvironment(ctx context.Context, as authz.Actor, p *proj
 	if err := s.Policy.Require(ctx, as, authz.UpdateEnvironment, subject(p)); err != nil {
 		return nil, err
 	}
-	out, err := s.changeEnvironment(ctx, as, p, s.environmentRow(p, id).Provided(as.UnmodifiedAt), func(_ context.Context, e *Environment) error {
+	if err := s.mayDeployTo(ctx, as, p, id); err != nil {
+		return nil, err
+	}
+	out, err := s.changeEnvironment(ctx, as, p, s.environmentRow(p, id).Provided(as.UnmodifiedAt), func(ctx context.Context, e *Environment) error {
 		c.apply(e)
-		return e.check()
+		if err := e.check(); err != nil {
+			return err
+		}
+		return s.mayDeploy(ctx, as, p, e.Name)
 	})
 	if err != nil {
 		return nil, doubled(err, "update environment")
@@ -172,6 +178,9 @@ func updatedEnvironment(as authz.Actor, now time.Time, p *project.Project, befor
 // DeleteEnvironment deletes an environment that is stopped, with its deployments.
 func (s *Service) DeleteEnvironment(ctx context.Context, as authz.Actor, p *project.Project, id EnvironmentID) error {
 	if err := s.Policy.Require(ctx, as, authz.DestroyEnvironment, subject(p)); err != nil {
+		return err
+	}
+	if err := s.mayDeployTo(ctx, as, p, id); err != nil {
 		return err
 	}
 	return errs.Wrap(s.removeEnvironment(ctx, as, p, s.environmentRow(p, id).Provided(as.UnmodifiedAt)), "delete environment")

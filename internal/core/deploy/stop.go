@@ -38,6 +38,9 @@ func (s *Service) Stop(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, err
 	}
+	if err := s.mayDeploy(ctx, as, p, e.Name); err != nil {
+		return nil, err
+	}
 	return s.stop(ctx, as, p, e, o)
 }
 

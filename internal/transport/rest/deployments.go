@@ -7,6 +7,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/deploy"
 	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -22,6 +23,7 @@ func (s *Server) deploymentRoutes() []*api.Route {
 		api.Post(path, h.createDeployment).Doc("Create a deployment").Needs(authz.CreateDeployment),
 		api.Get(one, h.getDeployment).Doc("Get a deployment").Needs(authz.ReadEnvironment),
 		api.Put(one, h.updateDeployment).Timed().Doc("Update the status of a deployment").Needs(authz.UpdateDeployment),
+		api.Post(one+"/approval", h.reviewDeployment).Doc("Approve or reject a blocked deployment").Needs(authz.ApproveDeployment),
 		api.Delete(one, h.deleteDeployment).Timed().Doc("Delete a deployment").Needs(authz.DestroyDeployment),
 	)
 }
@@ -43,14 +45,35 @@ type deploymentEntity struct {
 // deploymentDetails is one deployment.
 type deploymentDetails struct {
 	deploymentEntity
-	PendingApprovalCount int64           `json:"pending_approval_count" later:"protected environments"`
-	Approvals            []struct{}      `json:"approvals" later:"protected environments"`
-	ApprovalSummary      approvalSummary `json:"approval_summary"`
+	PendingApprovalCount int64                 `json:"pending_approval_count"`
+	Approvals            []deploymentApproval  `json:"approvals"`
+	ApprovalSummary      approvalSummaryEntity `json:"approval_summary"`
 }
 
-// approvalSummary is what a deployment waits for.
-type approvalSummary struct {
-	Rules []struct{} `json:"rules" later:"protected environments"`
+// deploymentApproval is what a user decided of a deployment.
+type deploymentApproval struct {
+	User      *userBasic     `json:"user"`
+	Status    deploy.Verdict `json:"status"`
+	CreatedAt api.Time       `json:"created_at"`
+	Comment   *string        `json:"comment"`
+}
+
+// approvalSummaryEntity is what a deployment waits for.
+type approvalSummaryEntity struct {
+	Rules []summaryRuleEntity `json:"rules"`
+}
+
+type summaryRuleEntity struct {
+	deployRuleEntity
+	Approvals []deploymentApproval `json:"deployment_approvals"`
+}
+
+func (h deployHandlers) approvals(list []deploy.Approval) []deploymentApproval {
+	out := make([]deploymentApproval, len(list))
+	for i := range list {
+		out[i] = deploymentApproval{h.server.user(list[i].User), list[i].Status, api.Time(list[i].CreatedAt.Time), list[i].Comment}
+	}
+	return out
 }
 
 // deployments renders deployments of a project.
@@ -84,7 +107,42 @@ func (h deployHandlers) deployment(ctx context.Context, as authz.Actor, p *proje
 	if err != nil {
 		return nil, err
 	}
-	return &deploymentDetails{deploymentEntity: list[0]}, nil
+	view, err := h.deploys.ApprovalsOf(ctx, as, p, d)
+	if err != nil {
+		return nil, err
+	}
+	levels := make([]protection.EnvironmentLevel, len(view.Rules))
+	for i := range view.Rules {
+		levels[i] = view.Rules[i].EnvironmentLevel
+	}
+	describe, err := h.server.describeLevels(ctx, levels)
+	if err != nil {
+		return nil, err
+	}
+	out := &deploymentDetails{list[0], view.Pending, h.approvals(view.Approvals), approvalSummaryEntity{[]summaryRuleEntity{}}}
+	for i := range view.Rules {
+		out.ApprovalSummary.Rules = append(out.ApprovalSummary.Rules, summaryRuleEntity{newDeployRule(&levels[i], describe), h.approvals(view.Rules[i].Approvals)})
+	}
+	return out, nil
+}
+
+type reviewDeploymentParams struct {
+	deploymentPath
+	Status        deploy.Verdict `param:"status,required" values:"approved,rejected" doc:"approved or rejected"`
+	Comment       string         `param:"comment" doc:"Comment"`
+	RepresentedAs string         `param:"represented_as" doc:"Name of the user, group or role of the approval rule to approve for"`
+}
+
+func (h deployHandlers) reviewDeployment(ctx context.Context, as authz.Actor, in reviewDeploymentParams) (*deploymentApproval, error) {
+	p, err := h.server.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	a, err := h.deploys.Review(ctx, as, p, in.DeploymentID, deploy.Review{Status: in.Status, Comment: in.Comment, RepresentedAs: in.RepresentedAs})
+	if err != nil {
+		return nil, err
+	}
+	return &h.approvals([]deploy.Approval{*a})[0], nil
 }
 
 type listDeploymentsParams struct {

@@ -1,0 +1,157 @@
+package app
+
+import (
+	"sync"
+	"testing"
+)
+
+// TestProtectedEnvironments lets maintainers alone deploy to production: others neither deploy by API, nor play or retry jobs, nor have pipelines do it.
+func TestProtectedEnvironments(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		d := s.deployer()
+		all := d.at + "/protected_environments"
+		s.want("dave", "GET", all, nil, 403, "")
+		s.want("mona", "POST", all, obj{"name": "production"}, 422, `["Deploy access levels can't be blank"]`)
+		s.want("mona", "POST", all, obj{"name": "production", "deploy_access_levels": []obj{{"user_id": 4711}}}, 422, "can't be blank")
+		made := s.do("mona", "POST", all, obj{"name": "production", "deploy_access_levels": []obj{{"access_level": 40}}})
+		s.want("mona", "POST", all, obj{"name": "production", "deploy_access_levels": []obj{{"access_level": 40}}}, 409, "Protected environment 'production' already exists")
+		level := made["deploy_access_levels"].([]any)[0].(map[string]any)
+		d.expect("words", level["access_level_description"], "Maintainers")
+		s.want("mona", "GET", all, nil, 200, `[{"name":"production","deploy_access_levels":[{"id":`+number(level, "id")+`,"access_level":40,`)
+		s.want("mona", "GET", all+"/staging", nil, 404, `{"message":"404 Not found"}`)
+
+		const text = "deploy:\n  script: [make]\n  environment: production\nlater:\n  script: [make]\n  when: manual\n  environment: production\n"
+		sha := d.commit("work", ".gitlab-ci.yml", text)
+		deployment := obj{"environment": "production", "sha": sha, "ref": "work", "tag": false, "status": "running"}
+		s.want("dave", "POST", d.at+"/deployments", deployment, 403, "")
+		hers := s.do("mona", "POST", d.at+"/deployments", deployment)
+		s.want("dave", "PUT", d.at+"/deployments/"+number(hers, "id"), obj{"status": "success"}, 403, "")
+		one := d.at + "/environments/" + number(d.environment("production"), "id")
+		for _, body := range []obj{{"tier": "other"}, {"name": "free"}} {
+			s.want("dave", "PUT", one, body, 403, "")
+		}
+		s.want("dave", "POST", one+"/stop", nil, 403, "")
+		other := s.do("dave", "POST", d.at+"/environments", obj{"name": "free"})
+		s.want("dave", "PUT", d.at+"/environments/"+number(other, "id"), obj{"name": "production"}, 403, "")
+
+		d.run("success") // of mona
+		job := func(pipeline map[string]any, name string) map[string]any {
+			t.Helper()
+			for _, j := range d.all("/pipelines/" + number(pipeline, "id") + "/jobs") {
+				if j["name"] == name {
+					return j
+				}
+			}
+			t.Fatalf("no job %s", name)
+			return nil
+		}
+		last := func() map[string]any { return d.all("/pipelines?per_page=1")[0] }
+		first := last()
+		s.want("dave", "POST", d.at+"/jobs/"+number(job(first, "later"), "id")+"/play", nil, 403, "")
+		s.want("dave", "POST", d.at+"/jobs/"+number(job(first, "deploy"), "id")+"/retry", nil, 403, "")
+		s.do("mona", "POST", d.at+"/jobs/"+number(job(first, "later"), "id")+"/play", nil)
+		d.run("success")
+
+		// A pipeline of a user who may not deploy, on a branch that this user may push to.
+		his := s.do("dave", "POST", d.at+"/pipeline", obj{"ref": "work"})
+		d.drained()
+		if a := d.send(t.Context(), request{method: "POST", path: "/jobs/request", body: obj{"token": d.runner}}); a.Code != 204 {
+			t.Errorf("the runner got %d %s", a.Code, a.Body)
+		}
+		failed := job(his, "deploy")
+		d.expect("his job", failed["status"], "failed")
+		d.expect("its reason", failed["failure_reason"], "protected_environment_failure")
+
+		s.do("mona", "PUT", all+"/production", obj{"deploy_access_levels": []obj{{"id": level["id"], "_destroy": true}, {"user_id": s.ids["dave"]}}})
+		s.do("dave", "POST", d.at+"/deployments", deployment)
+		s.want("mona", "DELETE", all+"/production", nil, 204, "")
+	})
+}
+
+// TestProtectedEnvironments_approvals lets a deployment wait until those have approved it whom the rules name, each once, and ends one that is rejected.
+func TestProtectedEnvironments_approvals(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		d := s.deployer()
+		for _, name := range []string{"max", "nina"} {
+			s.user(name, nil)
+			s.do("mona", "POST", d.at+"/members", obj{"user_id": s.ids[name], "access_level": 40})
+		}
+		s.do("mona", "POST", d.at+"/protected_environments", obj{
+			"name": "production", "deploy_access_levels": []obj{{"access_level": 40}}, "approval_rules": []obj{{"access_level": 40, "required_approvals": 2}},
+		})
+		const text = "deploy:\n  script: [make]\n  environment: production\n"
+		d.commit("main", ".gitlab-ci.yml", text)
+		last := func() map[string]any {
+			list := d.all("/deployments?sort=desc")
+			return list[0]
+		}
+		waiting := last()
+		path := d.at + "/deployments/" + number(waiting, "id")
+		d.expect("state", waiting["status"], "blocked")
+		play := d.at + "/jobs/" + number(waiting["deployable"].(map[string]any), "id") + "/play"
+		s.want("mona", "POST", play, nil, 403, "")
+		s.want("rita", "GET", path, nil, 200, `"pending_approval_count":2,"approvals":[],"approval_summary":{"rules":[{"id":`)
+
+		approval := path + "/approval"
+		s.want("mona", "POST", approval, obj{"status": "fine"}, 400, `{"error":"status does not have a valid value"}`)
+		s.want("dave", "POST", approval, obj{"status": "approved"}, 400, "You do not have permission to approve or reject this deployment")
+		s.want("mona", "POST", approval, obj{"status": "approved"}, 400, "The same user can not approve")
+		s.want("max", "POST", approval, obj{"status": "approved", "represented_as": "Nobody"}, 400, "You do not have permission to approve or reject this deployment")
+		var all sync.WaitGroup
+		for range 50 {
+			all.Go(func() {
+				a := d.send(t.Context(), request{as: "max", method: "POST", path: approval, body: obj{"status": "approved", "comment": "Go"}})
+				if a.Code != 201 {
+					t.Errorf("approve: %d %s", a.Code, a.Body)
+				}
+			})
+		}
+		all.Wait()
+		s.want("rita", "GET", path, nil, 200, `"status":"blocked","pending_approval_count":1,"approvals":[{"user":{"id":`)
+		s.want("nina", "POST", approval, obj{"status": "approved"}, 201, `"status":"approved"`)
+		d.expect("state after the last approval", last()["status"], "created")
+		s.want("nina", "POST", approval, obj{"status": "approved"}, 400, "This deployment job is not waiting for approvals")
+		d.run("success")
+		d.expect("state after its job", last()["status"], "success")
+
+		d.commit("main", ".gitlab-ci.yml", text+"# again\n")
+		path = d.at + "/deployments/" + number(last(), "id")
+		s.want("nina", "POST", path+"/approval", obj{"status": "rejected", "comment": "Not today"}, 201, `"comment":"Not today"`)
+		rejected := last()
+		d.expect("state", rejected["status"], "failed")
+		s.want("rita", "GET", d.at+"/jobs/"+number(rejected["deployable"].(map[string]any), "id"), nil, 200, `"failure_reason":"deployment_rejected"`)
+
+		free := s.do("mona", "POST", d.at+"/deployments", obj{"environment": "staging", "sha": rejected["sha"], "ref": "main", "tag": false, "status": "running"})
+		s.want("max", "POST", d.at+"/deployments/"+number(free, "id")+"/approval", obj{"status": "approved"}, 400, "This environment is not protected")
+	})
+}
+
+// TestProtectedEnvironments_group protects a tier below a group: rules of projects take nothing back.
+func TestProtectedEnvironments_group(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		for _, name := range []string{"mona", "olga"} {
+			s.user(name, nil)
+		}
+		g := s.do("admin", "POST", "/groups", obj{"name": "acme", "path": "acme"})
+		at := "/groups/" + number(g, "id")
+		s.do("admin", "POST", at+"/members", obj{"user_id": s.ids["olga"], "access_level": 50})
+		p := s.do("admin", "POST", "/projects", obj{"name": "shop", "namespace_id": g["id"], "initialize_with_readme": true})
+		project := "/projects/" + number(p, "id")
+		s.do("admin", "POST", project+"/members", obj{"user_id": s.ids["mona"], "access_level": 40})
+		head := s.do("admin", "GET", project+"/repository/branches/main", nil)["commit"].(map[string]any)["id"]
+		all := at + "/protected_environments"
+		s.want("mona", "GET", all, nil, 403, "")
+		s.want("olga", "POST", all, obj{"name": "live", "deploy_access_levels": []obj{{"access_level": 40}}}, 422, `["Name is not included in the list"]`)
+		s.do("olga", "POST", all, obj{"name": "production", "deploy_access_levels": []obj{{"group_id": g["id"]}}})
+		deployment := obj{"environment": "prod-eu", "sha": head, "ref": "main", "tag": false, "status": "success"}
+		s.want("mona", "POST", project+"/deployments", deployment, 403, "")
+		s.do("mona", "POST", project+"/protected_environments", obj{"name": "prod-eu", "deploy_access_levels": []obj{{"access_level": 30}}})
+		s.want("mona", "POST", project+"/deployments", deployment, 403, "")
+		s.do("olga", "POST", project+"/deployments", deployment)
+		s.want("olga", "DELETE", all+"/production", nil, 204, "")
+		s.do("mona", "POST", project+"/deployments", deployment)
+	})
+}
