@@ -177,7 +177,7 @@ func (s *Service) advance(ctx context.Context, as authz.Actor, p *project.Projec
 		return nil // its configuration is wrong, or it was skipped
 	}
 	plan.run(now)
-	if err := s.awaitApprovals(ctx, p, plan); err != nil {
+	if err := s.Gate().awaitApprovals(ctx, p, plan); err != nil {
 		return err
 	}
 	if err := s.writeSteps(ctx, of, plan, now); err != nil {

@@ -60,7 +60,13 @@ func (s *Service) startBridge(ctx context.Context, args startDownstream) error {
 			return err
 		}
 	}
-	err = nil
+	barred, err := s.Gate().barred(ctx, p, j, c.Environment)
+	if err != nil {
+		return err
+	}
+	if barred {
+		reason = ProtectedEnvironment
+	}
 	if reason == "" && c.Trigger == nil {
 		return s.mirror(ctx, as, p, j, c)
 	}

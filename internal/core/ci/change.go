@@ -188,7 +188,7 @@ func (s *Service) start(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return err
 	}
-	held, err := s.unapproved(ctx, p, made, c.Environment)
+	held, err := s.Gate().unapproved(ctx, p, made, c.Environment)
 	if err == nil && held {
 		err = s.enterAll(ctx, []StatusID{made.ID}, Manual, s.Now())
 	} else if err == nil {

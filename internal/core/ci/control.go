@@ -40,7 +40,7 @@ func (s *Service) RetryJob(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return nil, err
 	}
-	if err := s.requireDeploy(ctx, as, p, j); err != nil {
+	if err := s.Gate().requireDeploy(ctx, as, p, j); err != nil {
 		return nil, err
 	}
 	var made *Job
@@ -106,7 +106,7 @@ func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, err
 	}
-	if err := s.requireDeploy(ctx, as, p, j); err != nil {
+	if err := s.Gate().requireDeploy(ctx, as, p, j); err != nil {
 		return nil, err
 	}
 	var out *Job
@@ -124,7 +124,7 @@ func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Projec
 			if err != nil {
 				return err
 			}
-			held, err := s.unapproved(ctx, p, j, c.Environment)
+			held, err := s.Gate().unapproved(ctx, p, j, c.Environment)
 			if err != nil {
 				return err
 			}

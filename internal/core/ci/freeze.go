@@ -10,13 +10,13 @@ import (
 )
 
 // freezeVariable says that a pipeline was made while a freeze period of its project was in force.
-func (s *Service) freezeVariable(ctx context.Context, l *list, p *project.Project, of *Pipeline) error {
+func freezeVariable(ctx context.Context, d *db.DB, l *list, p *project.Project, of *Pipeline) error {
 	type period struct {
 		Start    string `db:"freeze_start"`
 		End      string `db:"freeze_end"`
 		Timezone string `db:"cron_timezone"`
 	}
-	periods, err := db.Select[period](ctx, s.DB, "SELECT f.freeze_start, f.freeze_end, f.cron_timezone FROM freeze_periods f WHERE f.project_id = ? AND f.created_at <= ? ORDER BY f.id",
+	periods, err := db.Select[period](ctx, d, "SELECT f.freeze_start, f.freeze_end, f.cron_timezone FROM freeze_periods f WHERE f.project_id = ? AND f.created_at <= ? ORDER BY f.id",
 		p.ID, of.CreatedAt)
 	if err != nil {
 		return fmt.Errorf("freeze periods of project: %w", err)

@@ -208,7 +208,7 @@ func (s *Service) prepare(ctx context.Context, p *project.Project, r *runner.Run
 	if out.Variables, err = s.jobList(ctx, out, deps.ids); err != nil {
 		return nil, "", err
 	}
-	if barred, err := s.barred(ctx, p, j, out.Config.Environment); err != nil || barred {
+	if barred, err := s.Gate().barred(ctx, p, j, out.Config.Environment); err != nil || barred {
 		return nil, ProtectedEnvironment, err
 	}
 	out.GitDepth = gitDepth(p, out.Variables)

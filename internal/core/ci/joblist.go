@@ -124,7 +124,7 @@ func (s *Service) pipelineList(ctx context.Context, l *list, user *authz.UserID,
 	if err := s.upstreamVariables(ctx, l, of); err != nil {
 		return err
 	}
-	if err := s.freezeVariable(ctx, l, p, of); err != nil {
+	if err := freezeVariable(ctx, s.DB, l, p, of); err != nil {
 		return err
 	}
 	return s.scheduleVariables(ctx, l, of)

@@ -116,11 +116,26 @@ func (s *Service) state(ctx context.Context, p *project.Project, list []Approval
 	for i, l := range levels {
 		out.Rules[i].EnvironmentLevel = l
 	}
+	ids := make([]authz.UserID, len(list))
+	for i := range list {
+		ids[i] = list[i].UserID
+	}
+	admins := map[authz.UserID]bool{}
+	if len(levels) > 0 && len(ids) > 0 {
+		marks, args := db.Marks(ids)
+		found, err := db.Select[authz.UserID](ctx, s.DB, "SELECT u.id FROM users u WHERE u.admin AND u.id IN ("+marks+") ORDER BY u.id", args...)
+		if err != nil {
+			return nil, fmt.Errorf("administrators among approvers: %w", err)
+		}
+		for _, id := range found {
+			admins[id] = true
+		}
+	}
 	for _, a := range list {
 		if a.Status == Approved {
 			approved++
 		}
-		matched, err := s.Protections.Matched(ctx, authz.Actor{UserID: a.UserID}, p, levels)
+		matched, err := s.Protections.Matched(ctx, authz.Actor{UserID: a.UserID, Admin: admins[a.UserID]}, p, levels)
 		if err != nil {
 			return nil, err
 		}
@@ -185,7 +200,7 @@ func (s *Service) ApprovalsOf(ctx context.Context, as authz.Actor, p *project.Pr
 }
 
 // chosen is the rule that a review names, nil where it names none.
-func (s *Service) chosen(ctx context.Context, as string, matched []protection.EnvironmentLevel, d *Deployment) (*int64, error) {
+func (s *Service) chosen(ctx context.Context, as string, matched []protection.EnvironmentLevel) (*int64, error) {
 	if as == "" {
 		return nil, nil
 	}
@@ -266,7 +281,7 @@ func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project
 	} else if len(matched) == 0 {
 		return nil, errNotApprover
 	}
-	rule, err := s.chosen(ctx, r.RepresentedAs, matched, d)
+	rule, err := s.chosen(ctx, r.RepresentedAs, matched)
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +314,7 @@ func text(s string) *string {
 // review writes a decision, and lets the job of the deployment go on or end. The pipeline is locked before the deployment, as by whatever changes a job.
 func (s *Service) review(ctx context.Context, as authz.Actor, p *project.Project, d *Deployment, a *Approval, levels []protection.EnvironmentLevel, required int64) (*Approval, error) {
 	if d.JobID != nil {
-		if err := s.CI.LockJob(ctx, *d.JobID); err != nil {
+		if err := s.CI.Gate().LockJob(ctx, *d.JobID); err != nil {
 			return nil, err
 		}
 	}
@@ -339,7 +354,7 @@ func (s *Service) review(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, err
 	}
 	if a.Status == Rejected {
-		return a, s.CI.Reject(ctx, as, p, *now.JobID)
+		return a, s.CI.Gate().Reject(ctx, as, p, *now.JobID)
 	}
 	view, err := s.state(ctx, p, list, levels, required)
 	if err != nil || view.Pending > 0 {
@@ -351,5 +366,5 @@ func (s *Service) review(ctx context.Context, as authz.Actor, p *project.Project
 	}); err != nil {
 		return nil, err
 	}
-	return a, s.CI.Approve(ctx, as, p, *now.JobID)
+	return a, s.CI.Gate().Approve(ctx, as, p, *now.JobID)
 }

@@ -46,7 +46,7 @@ type Deployment struct {
 	SHA           string        `db:"sha"`
 	State         State         `db:"status"`
 	Approved      bool          `db:"approved"` // by all that its environment asks for
-	OnStop        *string       `db:"on_stop"` // name of the job of its pipeline that stops the environment
+	OnStop        *string       `db:"on_stop"`  // name of the job of its pipeline that stops the environment
 	CreatedAt     db.Time       `db:"created_at"`
 	UpdatedAt     db.Time       `db:"updated_at"`
 	FinishedAt    *db.Time      `db:"finished_at"`

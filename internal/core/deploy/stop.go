@@ -38,14 +38,14 @@ func (s *Service) Stop(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.mayDeploy(ctx, as, p, e.Name); err != nil {
-		return nil, err
-	}
 	return s.stop(ctx, as, p, e, o)
 }
 
-// stop is Stop for an environment that the caller has read, and asks for no permission but that to run the job.
+// stop is Stop for an environment that the caller has read, and asks for no permission but that of a protected environment and that to run the job.
 func (s *Service) stop(ctx context.Context, as authz.Actor, p *project.Project, e *Environment, o StopOptions) (*Environment, error) {
+	if err := s.mayDeploy(ctx, as, p, e.Name); err != nil {
+		return nil, err
+	}
 	if e.State == Stopped || e.State == Stopping && !o.Force {
 		return e, nil
 	}

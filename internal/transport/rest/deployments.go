@@ -20,9 +20,9 @@ func (s *Server) deploymentRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get(path, h.listDeployments).Doc("List the deployments of a project").Needs(authz.ReadEnvironment),
 		api.Get(one+"/merge_requests", h.deploymentRequests).Doc("List the merge requests of a deployment").Needs(authz.ReadEnvironment, authz.ReadMergeRequest),
-		api.Post(path, h.createDeployment).Doc("Create a deployment").Needs(authz.CreateDeployment),
+		api.Post(path, h.createDeployment).Doc("Create a deployment").Needs(authz.CreateDeployment, authz.ReadEnvironment),
 		api.Get(one, h.getDeployment).Doc("Get a deployment").Needs(authz.ReadEnvironment),
-		api.Put(one, h.updateDeployment).Timed().Doc("Update the status of a deployment").Needs(authz.UpdateDeployment),
+		api.Put(one, h.updateDeployment).Timed().Doc("Update the status of a deployment").Needs(authz.UpdateDeployment, authz.ReadEnvironment),
 		api.Post(one+"/approval", h.reviewDeployment).Doc("Approve or reject a blocked deployment").Needs(authz.ApproveDeployment),
 		api.Delete(one, h.deleteDeployment).Timed().Doc("Delete a deployment").Needs(authz.DestroyDeployment),
 	)
