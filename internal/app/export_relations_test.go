@@ -122,6 +122,7 @@ func TestExport_relations(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
 		w.plan("/projects/" + w.projects[0].values["projects/:id"])
+		s.exec("DELETE FROM relation_exports")
 		for _, tt := range []struct {
 			path, as, lower string
 			names           []string

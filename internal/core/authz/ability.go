@@ -117,8 +117,6 @@ const (
 	ReadStatistics  Ability = "read_statistics"
 	ReadStorage     Ability = "read_storage"
 	ReadImport      Ability = "read_import"
-	ExportProject   Ability = "export_project"
-	ExportGroup     Ability = "export_group"
 
 	UploadFile      Ability = "upload_file"
 	UploadGroupFile Ability = "upload_group_file"
@@ -375,8 +373,6 @@ var Rules = union(instanceRules, integrationRules, deployRules, featureFlagRules
 	ReadStatistics:  {Min: Developer, Feature: Repository},
 	ReadStorage:     {Min: adminsOnly},
 	ReadImport:      {Min: Guest},
-	ExportProject:   {Min: Maintainer, Change: true},
-	ExportGroup:     {Min: Owner, Change: true},
 
 	UploadFile:      {SignedIn: true, Write: true},
 	UploadGroupFile: {Min: Guest, Write: true},
