@@ -168,7 +168,7 @@ func (s *Service) overwritten(ctx context.Context, as authz.Actor, into *authz.N
 		return nil, err
 	}
 	in.Name = cmp.Or(in.Name, in.Path)
-	suffix := "-" + blob.Random()[:12]
+	suffix := "-" + blob.Random()[:suffixLen-1]
 	in.Path, in.Name = in.Path+suffix, in.Name+suffix
 	return &old.ID, nil
 }

@@ -159,7 +159,7 @@ func (s *Service) importAll(ctx context.Context, row *importRow) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	w := &tree.Writing{DB: s.DB, As: as, At: p.Place(), All: all, Now: db.At(s.Now()), Head: headOf(root)}
+	w := &tree.Writing{DB: s.DB, As: as, At: p.Place(), All: all, Now: db.At(s.Now()), Log: s.Log, Head: headOf(root)}
 	if w.Users, err = s.people(ctx, w, root); err != nil {
 		return err
 	}
@@ -340,8 +340,14 @@ func (s *Service) progress(ctx context.Context, row *importRow, now at, t *tree.
 	if err != nil {
 		return fmt.Errorf("count rows of import: %w", err)
 	}
-	next.Counts, next.Relation, next.Line = string(text), now.stage, now.line
-	if now.line == ended {
+	next.Counts = string(text)
+	switch {
+	case now.line != ended:
+		next.Relation, next.Line = now.stage, now.line
+	case row.Relation == now.stage: // another stage leaves the place that an attempt before came to
+		next.Relation, next.Line = "", 0
+		fallthrough
+	default:
 		next.Done = append(slices.Clone(row.Done), now.stage)
 	}
 	items := t.Items[:max(0, min(len(t.Items), maxItems-int(row.Items)))]
@@ -387,6 +393,9 @@ func (s *Service) keepItems(ctx context.Context, of project.ID, items []tree.Ite
 	return nil
 }
 
+// suffixLen is how much longer path and name are as long as the project that is replaced has them.
+const suffixLen = 13
+
 // finishImport shows the project as it is meant to be.
 func (s *Service) finishImport(ctx context.Context, as authz.Actor, row *importRow) error {
 	var over project.Changes
@@ -397,7 +406,11 @@ func (s *Service) finishImport(ctx context.Context, as authz.Actor, row *importR
 		if err := s.progress(ctx, row, at{"finish", ended}, &tree.Tally{}); err != nil {
 			return err
 		}
-		if err := s.Projects.FinishImport(ctx, as, row.ProjectID, over, ""); err != nil {
+		err := s.Projects.FinishImport(ctx, as, row.ProjectID, project.Finish{Over: over, Replaces: row.ReplacesID, Suffix: suffixLen})
+		if errs.Is(err, errs.Forbidden) {
+			return failure{"The user may not replace the project any more."}
+		}
+		if err != nil {
 			return err
 		}
 		return s.dropArchive(ctx, row)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
+	"tenon/internal/core/project"
 )
 
 // Sweep is the periodic job that deletes archives that have expired, and those that no export names.
@@ -55,19 +57,54 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 			return fmt.Errorf("delete exports of relations: %w", err)
 		}
 	}
-	return s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Objects, Before: s.Now().Add(-time.Hour), Named: s.named})
+	if err := s.endStale(ctx); err != nil {
+		return err
+	}
+	before := s.Now().Add(-time.Hour)
+	if err := s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Uploaded, Before: before, Named: s.namedIn("file_imports")}); err != nil {
+		return err
+	}
+	return s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Objects, Before: before, Named: s.namedIn("exports", "relation_export_files")})
 }
 
-// named returns those of the keys that exports and files of relations name.
-func (s *Service) named(ctx context.Context, keys []string) ([]string, error) {
-	var w db.Where
-	w.In("object", keys)
-	named, err := db.Select[string](ctx, s.DB, "SELECT object FROM exports"+w.SQL()+" UNION ALL SELECT object FROM relation_export_files"+w.SQL(),
-		append(w.Args(), w.Args()...)...)
-	if err != nil {
-		return nil, fmt.Errorf("look for exports: %w", err)
+// patience is how long an import may make no progress.
+const patience = 24 * time.Hour
+
+// endStale ends imports that make no progress.
+func (s *Service) endStale(ctx context.Context) error {
+	for {
+		stale, err := db.Select[importRow](ctx, s.DB, "SELECT "+importColumns+" FROM file_imports AS f WHERE f.object <> '' AND f.updated_at < ? AND "+waiting+" ORDER BY f.id LIMIT ?",
+			db.At(s.Now().Add(-patience)), project.ImportScheduled, project.ImportStarted, sweepBatch)
+		if err != nil {
+			return fmt.Errorf("stale imports: %w", err)
+		}
+		for i := range stale {
+			if err := s.endImport(ctx, &stale[i], tooLate); err != nil {
+				return err
+			}
+		}
+		if len(stale) < sweepBatch {
+			return nil
+		}
 	}
-	return named, nil
+}
+
+// namedIn returns those of the keys that rows of tables name.
+func (s *Service) namedIn(tables ...string) func(ctx context.Context, keys []string) ([]string, error) {
+	return func(ctx context.Context, keys []string) ([]string, error) {
+		var w db.Where
+		w.In("object", keys)
+		var parts []string
+		var args []any
+		for _, table := range tables {
+			parts, args = append(parts, "SELECT object FROM "+table+w.SQL()), append(args, w.Args()...)
+		}
+		named, err := db.Select[string](ctx, s.DB, strings.Join(parts, " UNION ALL "), args...)
+		if err != nil {
+			return nil, fmt.Errorf("look for archives: %w", err)
+		}
+		return named, nil
+	}
 }
 
 // drop deletes exports in the caller's transaction, and their archives after it.

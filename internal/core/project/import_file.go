@@ -224,10 +224,23 @@ func (e *importedProject) changes(p *Project) (Changes, error) {
 	return c, nil
 }
 
-// FinishImport ends the import of a project, in the caller's transaction: what the importing user asked for goes before what the archive
-// says, and the visibility is the lower one of both that namespace and instance allow.
-func (s *Service) FinishImport(ctx context.Context, as authz.Actor, id ID, over Changes, message string) error {
-	_, err := s.update(ctx, as.Unconditional(), id, func(ctx context.Context, p *Project) error {
+// Finish says how the import of a project ends.
+type Finish struct {
+	Over     Changes // what the importing user asked for: it goes before what the archive says
+	Replaces *ID     // project whose place it takes
+	Suffix   int     // characters that its path and name have more than those of that project
+}
+
+// FinishImport ends the import of a project, in the caller's transaction. The visibility is the lower one of what was asked for, or else the
+// archive says, and of what namespace and instance allow. A project that it replaces is deleted; only who may delete that replaces it.
+func (s *Service) FinishImport(ctx context.Context, as authz.Actor, id ID, f Finish) error {
+	as = as.Unconditional()
+	if f.Replaces != nil {
+		if err := s.makeWay(ctx, as, *f.Replaces); err != nil {
+			return err
+		}
+	}
+	_, err := s.update(ctx, as, id, func(ctx context.Context, p *Project) error {
 		set := p.Settings()
 		if set.ImportVisibility != nil {
 			p.Visibility = *set.ImportVisibility
@@ -238,8 +251,8 @@ func (s *Service) FinishImport(ctx context.Context, as authz.Actor, id ID, over 
 			return fmt.Errorf("encode settings: %w", err)
 		}
 		p.SettingsJSON = text
-		over.Name, over.Path = nil, nil
-		if err := over.apply(p); err != nil {
+		f.Over.Name, f.Over.Path = nil, nil
+		if err := f.Over.apply(p); err != nil {
 			return err
 		}
 		above, err := s.Namespaces.Load(ctx, []namespace.ID{p.ParentID})
@@ -252,14 +265,29 @@ func (s *Service) FinishImport(ctx context.Context, as authz.Actor, id ID, over 
 		for p.Visibility > authz.Private && !as.Admin && s.restricted(p.Visibility) {
 			p.Visibility -= authz.Internal
 		}
-		p.ImportStatus, p.ImportError = ImportFinished, nil
-		if message != "" {
-			p.ImportError = &message
+		if f.Replaces != nil {
+			p.Path, p.Name = p.Path[:len(p.Path)-f.Suffix], p.Name[:len(p.Name)-f.Suffix]
 		}
+		p.ImportStatus, p.ImportError = ImportFinished, nil
 		return nil
 	})
 	if err != nil && !errs.Is(err, errs.NotFound) {
 		return fmt.Errorf("end import: %w", err)
 	}
 	return nil
+}
+
+// makeWay deletes a project whose place another one takes. One that is not there any more is in no way.
+func (s *Service) makeWay(ctx context.Context, as authz.Actor, id ID) error {
+	old, err := s.FindByID(ctx, as, id)
+	if errs.Is(err, errs.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.Policy.Require(ctx, as, authz.DeleteProject, old.Subject()); err != nil {
+		return err
+	}
+	return s.remove(ctx, as, old)
 }

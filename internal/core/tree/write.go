@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"reflect"
 
@@ -111,6 +112,7 @@ type Writing struct {
 	At  authz.Place // the project
 	All *Catalogue
 	Now db.Time
+	Log *slog.Logger // of rows that could not be written
 
 	Head string // default branch that the archive names; "" for none
 

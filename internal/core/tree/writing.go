@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 
 	"tenon/internal/base/errs"
@@ -42,6 +43,8 @@ func (w *Writing) Lines(ctx context.Context, rel *Relation, lines []Line, done D
 	reason := "the row could not be written"
 	if known, ok := errors.AsType[*errs.Error](err); ok && known.Error() != "" {
 		reason = known.Error()
+	} else {
+		w.Log.WarnContext(ctx, "row of an import could not be written", slog.String("relation", rel.Name), slog.Int("line", lines[0].Number), slog.Any("error", err))
 	}
 	t := &Tally{}
 	t.Count(Item{Relation: rel.Name, Line: lines[0].Number, Action: Lost, Reason: reason, Title: titleOf(parse(lines[0].Text)), Failed: true})
