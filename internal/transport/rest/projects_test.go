@@ -24,6 +24,7 @@ import (
 	"tenon/internal/core/badge"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/deploykey"
+	"tenon/internal/core/importexport"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
@@ -65,11 +66,12 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	p.Uploads = upload.New(upload.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Projects: p.Projects, Now: p.Now})
 	p.Projects.Connect(coretest.Above(project.Above{LargeFiles: p.LFS, Uploads: p.Uploads}))
 	p.Add(badge.New(badge.Deps{DB: d, Policy: p.Policy, Now: p.Now, Host: "tenon.example"}))
+	p.Add(importexport.New(importexport.Deps{DB: d, Policy: p.Policy, Projects: p.Projects, Namespaces: p.Namespaces, Settings: p.Settings, Now: p.Now}))
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: (&httpkit.SignOn{Accounts: p.Accounts, Tokens: p.Tokens}).Authenticate, FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Limits: &limit.Service{},
 	}, slices.Concat(p.userRoutes(), p.tokenRoutes(), p.keyRoutes(), p.deployKeyRoutes(), p.groupRoutes(), p.projectRoutes(), p.memberRoutes(), p.billableRoutes(), p.namespaceRoutes(), p.shareRoutes(), p.accessRequestRoutes(),
-		p.invitationRoutes(), p.starRoutes(), p.transferRoutes(), p.forkRoutes(), p.placeTokenRoutes(), p.deployTokenRoutes(), p.impersonationTokenRoutes(), p.topicRoutes(), p.templateRoutes(), p.badgeRoutes(), p.attributeRoutes()))
+		p.invitationRoutes(), p.starRoutes(), p.transferRoutes(), p.forkRoutes(), p.placeTokenRoutes(), p.deployTokenRoutes(), p.impersonationTokenRoutes(), p.topicRoutes(), p.templateRoutes(), p.badgeRoutes(), p.attributeRoutes(), p.importRoutes()))
 	return p
 }
 
