@@ -120,7 +120,7 @@ func checkGroups(t *testing.T, files map[string]string) (ids []string) {
 		if parent := root[0]["parent_id"]; parent != nil && len(ids) > 1 && !slices.Contains(ids, fmt.Sprint(parent)) {
 			t.Errorf("group %s comes before %v, which it is in", id, parent)
 		}
-		checkObject(t, "group", map[string]any(root[0]))
+		checkObject(t, "group", root[0])
 		checkFiles(t, files, "./tree/groups/"+id+"/", formatOfGroups)
 	}
 	return ids

@@ -222,7 +222,7 @@ func (d destination) checkRelations(names []string, all map[string]map[string]an
 				t.Errorf("%s has %d lines, announced %v", name, len(found), n)
 			}
 			for _, one := range found {
-				checkObject(t, name, map[string]any(one))
+				checkObject(t, name, one)
 			}
 		}
 	}

@@ -138,7 +138,8 @@ func unpaired() map[string]string {
 		},
 		"each request names the access level": {
 			"PUT /projects/:id/protected_environments/:name", "PUT /groups/:id/protected_environments/:name",
-			"PUT /groups/:id/members/:user_id", "PUT /projects/:id/members/:user_id"},
+			"PUT /groups/:id/members/:user_id", "PUT /projects/:id/members/:user_id",
+		},
 		"a change of state": {
 			"PUT /groups/:id/members/:member_id/approve", "PUT /groups/:id/access_requests/:user_id/approve", "PUT /projects/:id/access_requests/:user_id/approve",
 			"PUT /projects/:id/labels/:name/promote", "PUT /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id/publish",

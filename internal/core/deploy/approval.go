@@ -290,7 +290,7 @@ func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	var out *Approval
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		out, err = s.review(ctx, as, p, d, &Approval{UserID: as.UserID, RuleID: rule, Status: r.Status, Comment: text(r.Comment)}, levels, required)
+		out, err = s.review(ctx, as, p, d, &Approval{UserID: as.UserID, RuleID: rule, Status: r.Status, Comment: text(r.Comment)}, asked{levels, required})
 		return err
 	})
 	if err != nil {
@@ -311,8 +311,14 @@ func text(s string) *string {
 	return &s
 }
 
+// asked is what an environment asks for before a deployment.
+type asked struct {
+	levels   []protection.EnvironmentLevel // approval rules
+	required int64                         // where there is no rule
+}
+
 // review writes a decision, and lets the job of the deployment go on or end. The pipeline is locked before the deployment, as by whatever changes a job.
-func (s *Service) review(ctx context.Context, as authz.Actor, p *project.Project, d *Deployment, a *Approval, levels []protection.EnvironmentLevel, required int64) (*Approval, error) {
+func (s *Service) review(ctx context.Context, as authz.Actor, p *project.Project, d *Deployment, a *Approval, of asked) (*Approval, error) {
 	if d.JobID != nil {
 		if err := s.CI.Gate().LockJob(ctx, *d.JobID); err != nil {
 			return nil, err
@@ -356,7 +362,7 @@ func (s *Service) review(ctx context.Context, as authz.Actor, p *project.Project
 	if a.Status == Rejected {
 		return a, s.CI.Gate().Reject(ctx, as, p, *now.JobID)
 	}
-	view, err := s.state(ctx, p, list, levels, required)
+	view, err := s.state(ctx, p, list, of.levels, of.required)
 	if err != nil || view.Pending > 0 {
 		return a, err
 	}
