@@ -66,12 +66,20 @@ func userColumns(t *testing.T) []userColumn {
 		t.Fatal(err)
 	}
 	create := regexp.MustCompile(`(?m)^CREATE TABLE (\w+) \(`)
+	renamed := regexp.MustCompile(`ALTER TABLE (\w+) RENAME TO (\w+)`)
 	column := regexp.MustCompile(`^\s+(\w+)\s.*REFERENCES users \(id\)(?: ON DELETE (CASCADE|SET NULL))?`)
 	named := regexp.MustCompile(`^\s+((?:\w+_)?(?:user|author|creator|owner|by|assignee|reviewer|approver|merger|sender|follower|followee)_id)\s`)
 	for _, name := range files {
 		text, err := fs.ReadFile(migrations.FS, name)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, m := range renamed.FindAllStringSubmatch(string(text), -1) {
+			for i := range out {
+				if out[i].table == m[1] {
+					out[i].table = m[2]
+				}
+			}
 		}
 		table := ""
 		for line := range strings.SplitSeq(string(text), "\n") {

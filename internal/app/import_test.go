@@ -78,7 +78,7 @@ func TestImport(t *testing.T) {
 				`{"title":"a,b","color":"#5843AD"}`+"\n"+`not JSON`+"\n"),
 			member("tree/project/milestones.ndjson", `{"title":"Two","iid":4,"state":"closed","project_id":1,"created_at":"2018-01-02 03:04:05 UTC"}`+"\n"),
 			member("tree/project/issues.ndjson", anIssue+"\n"+strings.Replace(anIssue, `"iid":7`, `"iid":"x"`, 1)),
-			member("tree/project/strange.ndjson", "{}\n"))
+			member("tree/project/strange.ndjson", "{}\n"), member("project.wiki.bundle", "x"), member("avatar/a.png", "x"))
 		status := s.imported(t, "admin", "moved", archive, obj{"override_params[description]": "Another text", "override_params[visibility]": "internal"})
 		if status["import_status"] != "finished" || status["import_error"] != nil || status["path_with_namespace"] != "root/moved" || status["description"] != "Another text" {
 			t.Fatalf("status: %v\n%s", status, s.logs.last())
@@ -111,8 +111,9 @@ func TestImport(t *testing.T) {
 			"SELECT count(*) FROM label_links":                                             1,
 			"SELECT total_time_spent FROM issues WHERE iid = 7":                            60,
 			"SELECT count(*) FROM events WHERE target_type IS NOT NULL AND target_iid = 7": 0,
-			"SELECT count(*) FROM todos":                                                   0,
-			"SELECT count(*) FROM file_imports WHERE object <> ''":                         0,
+			"SELECT count(*) FROM file_import_items WHERE relation = 'files' AND title IN ('avatar', 'project.wiki.bundle', 'tree/project/strange.ndjson')": 3,
+			"SELECT count(*) FROM todos":                           0,
+			"SELECT count(*) FROM file_imports WHERE object <> ''": 0,
 		} {
 			if n, err := db.Get[int](t.Context(), s.db, query); err != nil || n != want {
 				t.Errorf("%s: %d, want %d (%v)", query, n, want, err)

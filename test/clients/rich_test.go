@@ -240,6 +240,17 @@ func (r *rich) code(t *testing.T) {
 	environment := post(t, r.root, project+"/environments", fields{"name": "review/one", "external_url": "https://one.example.com", "description": "The first"})
 	deployment := post(t, r.root, project+"/deployments", fields{"environment": "review/one", "sha": sha, "ref": "main", "tag": false, "status": "success"})
 	maps.Copy(r.values, fields{"Environments.environment": environment, "Deployments.deployment": deployment, "DeploymentMergeRequests.deployment": deployment})
+	levels := []fields{{"access_level": 40}}
+	post(t, r.root, project+"/protected_environments", fields{"name": "review/one", "deploy_access_levels": levels})
+	post(t, r.root, "groups/"+number(r.group.ID)+"/protected_environments", fields{"name": "staging", "deploy_access_levels": levels})
+	freeze := post(t, r.root, project+"/freeze_periods", fields{"freeze_start": "0 23 * * 5", "freeze_end": "0 7 * * 1", "cron_timezone": "Europe/Berlin"})
+	metric := gitlab.GetDORAMetricsOptions{Metric: new(gitlab.DORAMetricDeploymentFrequency)}
+	maps.Copy(r.values, fields{
+		"ProtectedEnvironments.environment": "review/one", "GroupProtectedEnvironments.environment": "staging", "FreezePeriods.freezePeriod": freeze,
+		"DORAMetrics.GetProjectDORAMetrics.opt": metric, "DORAMetrics.GetGroupDORAMetrics.opt": metric,
+	})
+	got(r.root.Settings.UpdateSettings(&gitlab.UpdateSettingsOptions{BulkImportEnabled: new(true)})).must(t)
+	post(t, r.root, "groups/"+number(r.group.ID)+"/export_relations", fields{})
 	nightly := post(t, r.root, project+"/pipeline_schedules", fields{"description": "nightly", "ref": "main", "cron": "0 1 * * *", "cron_timezone": "Europe/Berlin"})
 	post(t, r.root, fmt.Sprintf("%s/pipeline_schedules/%d/variables", project, nightly), fields{"key": "KEY", "value": "value"})
 	ships := post(t, r.root, "projects", fields{"name": "Ships", "initialize_with_readme": true})

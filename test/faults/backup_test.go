@@ -22,14 +22,31 @@ import (
 // does, and returns what it printed. It is killed where ctx ends.
 func admin(ctx context.Context, t *testing.T, data, database string, args ...string) (string, error) {
 	t.Helper()
+	out, err := adminCommand(ctx, t, data, database, args...).CombinedOutput()
+	return string(out), err
+}
+
+// printed is what a command that must not fail prints, without the progress that it shows beside.
+func printed(t *testing.T, data, database string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := adminCommand(ctx, t, data, database, args...).Output()
+	if err != nil {
+		t.Fatalf("tenon admin %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func adminCommand(ctx context.Context, t *testing.T, data, database string, args ...string) *exec.Cmd {
+	t.Helper()
 	args = append(append([]string{"admin"}, args...), "--data", data)
 	if database != "" {
 		args = append(args, "--database", database)
 	}
 	cmd := exec.CommandContext(ctx, servertest.Binary(t), args...)
 	cmd.WaitDelay = 10 * time.Second
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return cmd
 }
 
 // adminDone is admin for a command that must not fail.

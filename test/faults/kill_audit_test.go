@@ -109,7 +109,7 @@ func (k *killed) checkAuditCommands(t *testing.T, older, changes int64) {
 		{[]string{"export", "--entity-type", "User"}, older + count(t, k.open(), "SELECT COUNT(*) FROM audit_events WHERE entity_type = 'User' AND event_name <> 'older'")},
 	} {
 		lines := int64(0)
-		for line := range strings.Lines(command(tt.args...)) {
+		for line := range strings.Lines(printed(t, k.s.Data, k.s.Database(), append([]string{"audit"}, tt.args...)...)) {
 			var e struct {
 				ID   int64  `json:"id"`
 				Name string `json:"event_name"`

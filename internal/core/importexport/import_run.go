@@ -261,17 +261,37 @@ func (s *Service) writeRelations(ctx context.Context, w *tree.Writing, row *impo
 		return fmt.Errorf("list relations: %w", err)
 	}
 	for _, e := range entries {
-		if known[e.Name()] || e.IsDir() || s.isDone(row, "other:"+e.Name()) {
+		if known[e.Name()] || e.IsDir() {
 			continue
 		}
-		w.Files()
-		w.Leave("files", "tree/project/"+e.Name(), "the file is not of the format")
-		t := w.Files()
-		if err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.progress(ctx, row, at{"other:" + e.Name(), ended}, t) }); err != nil {
+		if err := s.leave(ctx, w, row, "tree/project/"+e.Name(), "the file is not of the format"); err != nil {
+			return err
+		}
+	}
+	for _, name := range untaken {
+		if _, err := root.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := s.leave(ctx, w, row, name, "this server does not import it"); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// untaken are files and folders of the format that nothing here imports yet.
+var untaken = []string{"project.wiki.bundle", "snippets", "avatar"}
+
+// leave counts a file of the archive that is left out, once.
+func (s *Service) leave(ctx context.Context, w *tree.Writing, row *importRow, name, reason string) error {
+	stage := "other:" + name
+	if s.isDone(row, stage) {
+		return nil
+	}
+	w.Files()
+	w.Leave("files", name, reason)
+	t := w.Files()
+	return s.DB.InTx(ctx, func(ctx context.Context) error { return s.progress(ctx, row, at{stage, ended}, t) })
 }
 
 // writeRelation writes the lines of a relation that are not written yet.
