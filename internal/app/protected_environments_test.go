@@ -69,7 +69,7 @@ func TestProtectedEnvironments(t *testing.T) {
 	})
 }
 
-// TestProtectedEnvironments_approvals lets a deployment wait until those have approved it whom the rules name, each once, and ends one that is rejected.
+// TestProtectedEnvironments_approvals has a deployment wait until the users of the rules have approved it, each once, and ends one that is rejected.
 func TestProtectedEnvironments_approvals(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *server) {

@@ -7,26 +7,27 @@ import (
 	"tenon/internal/core/tree"
 )
 
-// exported is a badge of a project as it moves.
-type exported struct {
+// exportedParts are those of badges of projects and groups alike.
+type exportedParts struct {
 	CreatedAt db.Time `db:"created_at" tree:"created_at"`
 	UpdatedAt db.Time `db:"updated_at" tree:"updated_at"`
 	ImageURL  string  `db:"image_url" tree:"image_url"`
 	LinkURL   string  `db:"link_url" tree:"link_url"`
 	Name      *string `db:"name" tree:"name"`
-	ProjectID int64   `db:"project_id" tree:"project_id,project"`
-	Type      string  `db:"type" tree:"type,names=ProjectBadge"`
+}
+
+// exported is a badge of a project as it moves.
+type exported struct {
+	exportedParts
+	ProjectID int64  `db:"project_id" tree:"project_id,project"`
+	Type      string `db:"type" tree:"type,names=ProjectBadge"`
 }
 
 // exportedOfGroup is a badge of a group as it moves.
 type exportedOfGroup struct {
-	CreatedAt db.Time `db:"created_at" tree:"created_at"`
-	UpdatedAt db.Time `db:"updated_at" tree:"updated_at"`
-	ImageURL  string  `db:"image_url" tree:"image_url"`
-	LinkURL   string  `db:"link_url" tree:"link_url"`
-	Name      *string `db:"name" tree:"name"`
-	GroupID   int64   `db:"group_id" tree:"group_id,group"`
-	Type      string  `db:"type" tree:"type,names=GroupBadge"`
+	exportedParts
+	GroupID int64  `db:"group_id" tree:"group_id,group"`
+	Type    string `db:"type" tree:"type,names=GroupBadge"`
 }
 
 // Relations describes the badges of a project or group itself.

@@ -72,7 +72,7 @@ const maxComment = 255
 
 var approvalColumns = db.Columns[Approval]("a")
 
-// mayDeploy refuses actors whom the protection of an environment does not let.
+// mayDeploy refuses actors who may not deploy by the protection of an environment.
 func (s *Service) mayDeploy(ctx context.Context, as authz.Actor, p *project.Project, name string) error {
 	may, err := s.Protections.MayDeploy(ctx, as, p, name, ci.EnvironmentTier(name))
 	if err == nil && !may {

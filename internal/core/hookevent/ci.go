@@ -43,13 +43,18 @@ func (e *build) fill(ctx context.Context, s *Service, m *payload.Message) error 
 
 // ref is the full name of what a pipeline runs for.
 func ref(of *ci.Pipeline) string {
-	switch {
-	case of.OfMergeRequest():
+	if of.OfMergeRequest() {
 		return of.Ref
-	case of.Tag:
-		return "refs/tags/" + of.Ref
 	}
-	return "refs/heads/" + of.Ref
+	return fullRef(of.Ref, of.Tag)
+}
+
+// fullRef is the full name of a branch or tag.
+func fullRef(name string, tag bool) string {
+	if tag {
+		return "refs/tags/" + name
+	}
+	return "refs/heads/" + name
 }
 
 func (s *Service) subscribePipelines(b *event.Bus) {

@@ -24,10 +24,7 @@ func (e *deployment) fill(ctx context.Context, s *Service, m *payload.Message) e
 	if m.Project == nil {
 		return errDeleted
 	}
-	m.Ref = "refs/heads/" + e.Deployment.Ref
-	if e.Deployment.Tag {
-		m.Ref = "refs/tags/" + e.Deployment.Ref
-	}
+	m.Ref = fullRef(e.Deployment.Ref, e.Deployment.Tag)
 	body, err := s.Payloads.Deployment(ctx, m.Project, &e.Deployment, &e.Environment)
 	return setBody(m, body, err)
 }
@@ -44,7 +41,7 @@ func (e *published) fill(ctx context.Context, s *Service, m *payload.Message) er
 	if m.Project == nil {
 		return errDeleted
 	}
-	m.Ref = "refs/tags/" + e.Release.Tag
+	m.Ref = fullRef(e.Release.Tag, true)
 	body, err := s.Payloads.Release(ctx, m.Project, &e.Release, e.Action)
 	return setBody(m, body, err)
 }

@@ -70,7 +70,7 @@ func (s *Service) people(ctx context.Context, w *tree.Writing, root *os.Root) (m
 	return out, nil
 }
 
-// mayMatch selects the users whom things may belong to.
+// mayMatch selects the users who may own what is imported.
 func (s *Service) mayMatch(ctx context.Context, w *tree.Writing, owners map[string]authz.UserID) (map[authz.UserID]bool, error) {
 	may := map[authz.UserID]bool{}
 	var ids []authz.UserID

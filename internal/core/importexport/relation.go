@@ -133,7 +133,7 @@ func (s *Service) RelationExports(ctx context.Context, as authz.Actor, of Portab
 	if err != nil {
 		return nil, err
 	}
-	if relation != "" && !isPortable(at.Group, relation) {
+	if _, known := portableOf(at.Group, relation); relation != "" && !known {
 		return nil, errs.Coded(errs.BadRequest, CodeNotPortable, "")
 	}
 	var w db.Where

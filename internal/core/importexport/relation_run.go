@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 
 	"tenon/internal/base/blob"
@@ -63,17 +64,7 @@ func (s *Service) runRelations(ctx context.Context, args RelationRun) error {
 
 // exportRelation makes the files of one relation.
 func (s *Service) exportRelation(ctx context.Context, e *RelationExport) error {
-	as, err := s.Accounts.Admit(ctx, e.UserID)
-	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
-		return failure{"The user may not sign in any more."}
-	}
-	if err != nil {
-		return err
-	}
-	at, err := s.place(ctx, as, e.NamespaceID)
-	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
-		return failure{"The user may not export it any more."}
-	}
+	as, at, err := s.admitted(ctx, e.UserID, e.NamespaceID)
 	if err != nil {
 		return err
 	}
@@ -82,15 +73,10 @@ func (s *Service) exportRelation(ctx context.Context, e *RelationExport) error {
 		return err
 	}
 	m := &made{s: s, e: e}
-	for _, rel := range portables(at.Group) {
-		if rel.name != e.Relation {
-			continue
-		}
-		if rel.lines() || rel.self {
-			err = m.relation(ctx, r, rel)
-		} else {
-			err = m.carried(ctx, r, rel)
-		}
+	if rel, known := portableOf(at.Group, e.Relation); known && rel.tar {
+		err = m.carried(ctx, r, rel)
+	} else if known {
+		err = m.relation(ctx, r, rel)
 	}
 	if lost := r.Lost[e.Relation]; lost > 0 {
 		s.Log.WarnContext(ctx, "rows left out of an export: their line would be too long", slog.String("relation", e.Relation), slog.Int("rows", lost))
@@ -303,11 +289,12 @@ func portables(group bool) (out []portable) {
 		portable{name: "repository", tar: true}, portable{name: "design", tar: true}, portable{name: "self", self: true, root: root})
 }
 
-func isPortable(group bool, relation string) bool {
-	for _, p := range portables(group) {
-		if p.name == relation {
-			return true
-		}
+// portableOf finds a relation of a project or group by its name.
+func portableOf(group bool, name string) (portable, bool) {
+	list := portables(group)
+	i := slices.IndexFunc(list, func(p portable) bool { return p.name == name })
+	if i < 0 {
+		return portable{}, false
 	}
-	return false
+	return list[i], true
 }

@@ -114,19 +114,25 @@ func (s *Service) begin(ctx context.Context, id ID) (*Export, error) {
 	return e, nil
 }
 
-// export makes the archive, and sends it where the user wants it.
-func (s *Service) export(ctx context.Context, e *Export) error {
-	as, err := s.Accounts.Admit(ctx, e.UserID)
+// admitted returns a user, and the project or group that the user may still export.
+func (s *Service) admitted(ctx context.Context, user authz.UserID, of authz.NamespaceID) (authz.Actor, authz.Place, error) {
+	as, err := s.Accounts.Admit(ctx, user)
 	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
-		return failure{"The user may not sign in any more."}
+		err = failure{"The user may not sign in any more."}
 	}
 	if err != nil {
-		return err
+		return as, authz.Place{}, err
 	}
-	at, err := s.place(ctx, as, e.NamespaceID)
+	at, err := s.place(ctx, as, of)
 	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
-		return failure{"The user may not export it any more."}
+		err = failure{"The user may not export it any more."}
 	}
+	return as, at, err
+}
+
+// export makes the archive, and sends it where the user wants it.
+func (s *Service) export(ctx context.Context, e *Export) error {
+	as, at, err := s.admitted(ctx, e.UserID, e.NamespaceID)
 	if err != nil {
 		return err
 	}

@@ -23,39 +23,11 @@ const sweepBatch = 200
 
 // Sweep deletes what has expired. Doing it twice is harmless.
 func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
-	for {
-		var ids []ID
-		err := s.DB.InTx(ctx, func(ctx context.Context) error {
-			var err error
-			ids, err = db.Select[ID](ctx, s.DB, "SELECT id FROM exports WHERE updated_at < ? AND status IN (?, ?) ORDER BY updated_at, id LIMIT ?",
-				db.At(s.Now().Add(-lifetime)), Finished, Failed, sweepBatch)
-			if err != nil || len(ids) == 0 {
-				return err
-			}
-			marks, args := db.Marks(ids)
-			return s.drop(ctx, "id IN ("+marks+")", args...)
-		})
-		if err != nil {
-			return fmt.Errorf("delete exports: %w", err)
-		}
-		if len(ids) < sweepBatch {
-			break
-		}
+	if err := s.expire(ctx, s.drop, "exports WHERE updated_at < ? AND status IN (?, ?)", Finished, Failed); err != nil {
+		return err
 	}
-	for more := true; more; {
-		err := s.DB.InTx(ctx, func(ctx context.Context) error {
-			ids, err := db.Select[RelationID](ctx, s.DB, "SELECT id FROM relation_exports WHERE updated_at < ? ORDER BY updated_at, id LIMIT ?",
-				db.At(s.Now().Add(-lifetime)), sweepBatch)
-			more = len(ids) == sweepBatch
-			if err != nil || len(ids) == 0 {
-				return err
-			}
-			marks, args := db.Marks(ids)
-			return s.dropRelations(ctx, "id IN ("+marks+")", args...)
-		})
-		if err != nil {
-			return fmt.Errorf("delete exports of relations: %w", err)
-		}
+	if err := s.expire(ctx, s.dropRelations, "relation_exports WHERE updated_at < ?"); err != nil {
+		return err
 	}
 	if err := s.endStale(ctx); err != nil {
 		return err
@@ -65,6 +37,26 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 		return err
 	}
 	return s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Objects, Before: before, Named: s.namedIn("exports", "relation_export_files")})
+}
+
+// expire drops the rows of a query that are older than lifetime, some in each transaction.
+func (s *Service) expire(ctx context.Context, drop func(ctx context.Context, cond string, args ...any) error, from string, more ...any) error {
+	args := append([]any{db.At(s.Now().Add(-lifetime))}, append(more, sweepBatch)...)
+	for again := true; again; {
+		err := s.DB.InTx(ctx, func(ctx context.Context) error {
+			ids, err := db.Select[int64](ctx, s.DB, "SELECT id FROM "+from+" ORDER BY updated_at, id LIMIT ?", args...)
+			again = len(ids) == sweepBatch
+			if err != nil || len(ids) == 0 {
+				return err
+			}
+			marks, named := db.Marks(ids)
+			return drop(ctx, "id IN ("+marks+")", named...)
+		})
+		if err != nil {
+			return fmt.Errorf("delete exports: %w", err)
+		}
+	}
+	return nil
 }
 
 // patience is how long an import may make no progress.

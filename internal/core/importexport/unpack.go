@@ -38,7 +38,6 @@ type unpacking struct {
 	bytes   int64
 	entries int
 	names   int64
-	aside   int // entries that are not of the format
 }
 
 // counted counts what comes out of the compression.
@@ -130,12 +129,8 @@ func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
 	if name == "." {
 		return nil
 	}
-	if !ofFormat(name) {
-		u.aside++
+	if !ofFormat(name) || h.Typeflag == tar.TypeDir { // folders are made with the files
 		return nil
-	}
-	if h.Typeflag == tar.TypeDir {
-		return nil // made with the files
 	}
 	if u.names += int64(len(name)); u.names > maxNamesLen {
 		return failure{"The archive has too many files."}

@@ -2,7 +2,6 @@ package issue
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -32,7 +31,7 @@ func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.R
 	highest := int64(0)
 	for _, r := range rows {
 		i := r.Value.issue(w)
-		i.Spent = spent(r)
+		i.Spent = timelog.Spent(r.State)
 		if err := i.validate(); err != nil {
 			r.Fail(err.Error())
 			continue
@@ -116,23 +115,6 @@ func (e *exported) issue(w *tree.Writing) Issue {
 		}
 	}
 	return i
-}
-
-// spent is the sum of the time logs that are nested in an issue.
-func spent(r *tree.Row[exported]) int64 {
-	var logs []struct {
-		Spent json.Number `json:"time_spent"`
-	}
-	if !r.Nested("timelogs", &logs) {
-		return 0
-	}
-	sum := int64(0)
-	for _, l := range logs {
-		if n, err := l.Spent.Int64(); err == nil && timelog.Plausible(n) {
-			sum += n
-		}
-	}
-	return sum
 }
 
 func (s *Service) importAssignees(ctx context.Context, _ *tree.Writing, rows []*tree.Row[exportedAssignee]) error {

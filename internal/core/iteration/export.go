@@ -8,23 +8,6 @@ import (
 	"tenon/internal/core/tree"
 )
 
-// exported is the iteration of an issue as it moves.
-type exported struct {
-	IID         int64   `db:"iid" tree:"iid"`
-	StartDate   string  `db:"start_date" tree:"start_date,date"`
-	DueDate     string  `db:"due_date" tree:"due_date,date"`
-	Description *string `db:"description" tree:"description"`
-	GroupID     int64   `db:"group_id" tree:"group_id,group"`
-	CreatedAt   db.Time `db:"created_at" tree:"created_at"`
-	UpdatedAt   db.Time `db:"updated_at" tree:"updated_at"`
-	CadenceID   int64   `db:"cadence_id" child:"iterations_cadence"`
-}
-
-// exportedCadence is the cadence of an iteration as it moves.
-type exportedCadence struct {
-	Title string `db:"title" tree:"title,max=255"`
-}
-
 // exportedOfCadence is an iteration of a cadence as it moves.
 type exportedOfCadence struct {
 	IID         int64   `db:"iid" tree:"iid"`
@@ -34,6 +17,17 @@ type exportedOfCadence struct {
 	GroupID     int64   `db:"group_id" tree:"group_id,group"`
 	CreatedAt   db.Time `db:"created_at" tree:"created_at"`
 	UpdatedAt   db.Time `db:"updated_at" tree:"updated_at"`
+}
+
+// exported is the iteration of an issue as it moves.
+type exported struct {
+	exportedOfCadence
+	CadenceID int64 `db:"cadence_id" child:"iterations_cadence"`
+}
+
+// exportedCadence is the cadence of an iteration as it moves.
+type exportedCadence struct {
+	Title string `db:"title" tree:"title,max=255"`
 }
 
 // exportedOfGroup is a cadence of a group as it moves.

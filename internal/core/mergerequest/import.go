@@ -101,7 +101,7 @@ func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.R
 			r.Change("its source was another project")
 		}
 		m := r.Value.request(w)
-		m.Spent = spent(r)
+		m.Spent = timelog.Spent(r.State)
 		made, of = append(made, m), append(of, r)
 	}
 	if len(made) == 0 {
@@ -178,24 +178,7 @@ func (e *imported) request(w *tree.Writing) MergeRequest {
 	return m
 }
 
-// spent is the sum of the time logs that are nested in a merge request.
-func spent(r *tree.Row[imported]) int64 {
-	var logs []struct {
-		Spent json.Number `json:"time_spent"`
-	}
-	if !r.Nested("timelogs", &logs) {
-		return 0
-	}
-	sum := int64(0)
-	for _, l := range logs {
-		if n, err := l.Spent.Int64(); err == nil && timelog.Plausible(n) {
-			sum += n
-		}
-	}
-	return sum
-}
-
-// importMetrics writes when merge requests were merged and closed, and by whom.
+// importMetrics writes when merge requests were merged and closed, with the users who did it.
 func (s *Service) importMetrics(ctx context.Context, _ *tree.Writing, rows []*tree.Row[exportedMetrics]) error {
 	for _, r := range rows {
 		v := r.Value

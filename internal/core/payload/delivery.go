@@ -148,9 +148,6 @@ type SourceBlock struct {
 	URL    string `json:"url"`
 }
 
-// sourceFormats are those of archives of the source code.
-var sourceFormats = []string{"zip", "tar.gz", "tar.bz2", "tar"}
-
 // Release builds the body about a release of p.
 func (s *Service) Release(ctx context.Context, p *project.Project, r *release.Release, action string) (*ReleaseBody, error) {
 	block, err := s.projectBlock(ctx, p)
@@ -170,7 +167,7 @@ func (s *Service) Release(ctx context.Context, p *project.Project, r *release.Re
 			out.Assets.Links = append(out.Assets.Links, ReleaseLinkBlock{l.ID, !strings.HasPrefix(l.URL, s.URLs.Root()+"/"), l.Type, l.Name, l.URL})
 		}
 	}
-	for _, format := range sourceFormats {
+	for _, format := range release.SourceFormats {
 		out.Assets.Sources = append(out.Assets.Sources, SourceBlock{format, s.URLs.Archive(p.FullPath, r.Tag, format)})
 	}
 	out.Assets.Count = len(out.Assets.Links) + len(out.Assets.Sources)

@@ -169,7 +169,7 @@ func (s *Service) UpdateProtectedEnvironment(ctx context.Context, as authz.Actor
 	return s.environment(ctx, at, name)
 }
 
-// UnprotectEnvironment deletes a protected environment. Whoever may deploy may deploy to it from then on.
+// UnprotectEnvironment deletes a protected environment. All who may deploy may deploy to it from then on.
 func (s *Service) UnprotectEnvironment(ctx context.Context, as authz.Actor, at authz.Place, name string) error {
 	if err := s.Policy.Require(ctx, as, environmentAbility(at, true), at.Subject); err != nil {
 		return err

@@ -63,6 +63,9 @@ const (
 	LinkPackage = "package"
 )
 
+// SourceFormats are those of archives of the source code.
+var SourceFormats = []string{"zip", "tar.gz", "tar.bz2", "tar"}
+
 // Link is a link of a release to a file or page elsewhere.
 type Link struct {
 	ID        LinkID  `db:"id"`

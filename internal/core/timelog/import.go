@@ -2,6 +2,7 @@ package timelog
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"tenon/internal/base/db"
@@ -13,9 +14,26 @@ import (
 // maxImported bounds the seconds of an imported entry: a thousand years.
 const maxImported = 1000 * 366 * 24 * 3600
 
-// Plausible reports whether an import takes an entry of so many seconds. What keeps the total of its entries counts no others.
-func Plausible(seconds int64) bool {
+// plausible reports whether an import takes an entry of so many seconds.
+func plausible(seconds int64) bool {
 	return seconds != 0 && seconds <= maxImported && seconds >= -maxImported
+}
+
+// Spent is the total of the entries that are nested in a row, as far as an import takes them.
+func Spent(row *tree.State) int64 {
+	var entries []struct {
+		Spent json.Number `json:"time_spent"`
+	}
+	if !row.Nested("timelogs", &entries) {
+		return 0
+	}
+	sum := int64(0)
+	for _, e := range entries {
+		if n, err := e.Spent.Int64(); err == nil && plausible(n) {
+			sum += n
+		}
+	}
+	return sum
 }
 
 // Writers says how time is imported. The totals stand in the rows that it was spent on, which are written with them.
@@ -26,7 +44,7 @@ func (s *Service) Writers() []tree.Writer {
 func (s *Service) importAll(ctx context.Context, _ *tree.Writing, rows []*tree.Row[exported]) error {
 	var out []Entry
 	for _, r := range rows {
-		if !Plausible(r.Value.TimeSpent) {
+		if !plausible(r.Value.TimeSpent) {
 			r.Fail("time_spent is out of range")
 			continue
 		}

@@ -124,7 +124,7 @@ func (h releaseHandlers) one(v *release.View, counts map[milestone.ID]issue.Mile
 		d.Assets.Links = append(d.Assets.Links, s.linkOf(v.Project, v.Tag, &v.Links[i]))
 	}
 	if v.Code {
-		for _, format := range []string{"zip", "tar.gz", "tar.bz2", "tar"} {
+		for _, format := range release.SourceFormats {
 			d.Assets.Sources = append(d.Assets.Sources, releaseSource{format, s.URLs.Archive(v.Project.FullPath, v.Tag, format)})
 		}
 		d.TagPath = s.URLs.Path(s.URLs.Tag(v.Project.FullPath, v.Tag))
