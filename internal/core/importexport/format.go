@@ -70,17 +70,6 @@ const (
 	groupRoot = "group"
 )
 
-// rootFile is that of the project itself.
-var rootFile = file{root, true}
-
-// path is the place of a file in an archive.
-func (f file) path() string {
-	if f.name == root {
-		return "tree/project.json"
-	}
-	return treeFolder + f.name + ".ndjson"
-}
-
 // maxFileName bounds the first part of the name of an archive, as the format does.
 const maxFileName = 51
 

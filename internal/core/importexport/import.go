@@ -18,7 +18,6 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
-	"tenon/internal/core/tree"
 )
 
 // ImportID identifies an import.
@@ -26,17 +25,14 @@ type ImportID int64
 
 // importRow is an import of a project from an archive.
 type importRow struct {
+	progress
+
 	ID         ImportID     `db:"id"`
 	ProjectID  project.ID   `db:"project_id"`
 	UserID     authz.UserID `db:"user_id"`
 	ReplacesID *project.ID  `db:"replaces_id"`
 	Object     string       `db:"object"`
 	Overrides  string       `db:"overrides"`
-	Done       stages       `db:"done"`
-	Relation   string       `db:"relation"`
-	Line       int64        `db:"line"`
-	Counts     string       `db:"counts"`
-	Items      int64        `db:"items"`
 	Attempts   int64        `db:"attempts"`
 	CreatedAt  db.Time      `db:"created_at"`
 	UpdatedAt  db.Time      `db:"updated_at"`
@@ -95,7 +91,7 @@ func (s *Service) Import(ctx context.Context, as authz.Actor, in ImportInput) (*
 	changes := in.Override
 	changes.Path, changes.Name = &in.Path, new(cmp.Or(in.Name, in.Path))
 	changes.Visibility, changes.DefaultBranch = nil, nil
-	row := importRow{UserID: as.UserID, ReplacesID: old, Object: key, Overrides: string(overrides), Counts: "{}"}
+	row := importRow{UserID: as.UserID, ReplacesID: old, Object: key, Overrides: string(overrides), progress: begun}
 	made, err := s.Projects.Create(ctx, as, project.Input{
 		NamespaceID: into, Changes: changes, ImportID: blob.Random(), File: &project.FromFile{Begin: func(ctx context.Context, p *project.Project) error {
 			row.ID, row.ProjectID, row.CreatedAt = 0, p.ID, db.At(s.Now())
@@ -234,11 +230,4 @@ func (s *Service) ImportOf(ctx context.Context, as authz.Actor, ref string) (*Im
 		return nil, fmt.Errorf("read failed relations: %w", err)
 	}
 	return out, nil
-}
-
-// counts are those that an import has so far.
-func (r *importRow) counts() map[string]*tree.Counts {
-	out := map[string]*tree.Counts{}
-	_ = json.Unmarshal([]byte(r.Counts), &out) // our own text
-	return out
 }

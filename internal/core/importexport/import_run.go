@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -78,7 +77,7 @@ func (s *Service) runImport(ctx context.Context, args RunImport) error {
 // tooLate is why an import fails that makes no progress.
 const tooLate = "Import timed out. Import took longer than 86400 seconds"
 
-const importColumns = "id, project_id, user_id, replaces_id, object, overrides, done, relation, line, counts, items, attempts, created_at, updated_at"
+const importColumns = "id, project_id, user_id, replaces_id, object, overrides, attempts, created_at, updated_at, " + progressColumns
 
 // beginImport notes that an attempt begins; nil where there is nothing to do any more.
 func (s *Service) beginImport(ctx context.Context, id ImportID) (row *importRow, err error) {
@@ -160,22 +159,14 @@ func (s *Service) importAll(ctx context.Context, row *importRow) (err error) {
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	w := &tree.Writing{DB: s.DB, As: as, At: p.Place(), All: all, Now: db.At(s.Now()), Log: s.Log, Head: headOf(root)}
-	if w.Users, err = s.people(ctx, w, root); err != nil {
+	if w.Users, err = s.people(ctx, w, root, []string{projectLayout.folder + "project_members.ndjson"}); err != nil {
 		return err
 	}
-	if err := s.takeFiles(ctx, w, row, root, false); err != nil {
+	f := &filling{Writing: w, s: s, from: root, tree: projectLayout, of: &row.progress, store: s.storeProgress(row)}
+	if err := f.all(ctx); err != nil {
 		return err
 	}
-	if err := s.writeRelations(ctx, w, row, root); err != nil {
-		return err
-	}
-	if err := s.takeFiles(ctx, w, row, root, true); err != nil {
-		return err
-	}
-	if err := s.writeRelation(ctx, w, row, root, rootFile); err != nil {
-		return err
-	}
-	return s.finishImport(ctx, as, row)
+	return s.finishImport(ctx, as, row, f)
 }
 
 // unpacked writes the archive to a folder and checks its version.
@@ -223,207 +214,68 @@ func headOf(root *os.Root) string {
 	return named.Branch
 }
 
-// takeFiles stores files of the archive: those that rows belong to, or those that belong to rows.
-func (s *Service) takeFiles(ctx context.Context, w *tree.Writing, row *importRow, root *os.Root, after bool) error {
-	for _, taker := range s.Takers() {
-		for _, files := range taker.Taking() {
-			stage := "files:" + files.Name
-			if files.After != after || s.isDone(row, stage) {
-				continue
-			}
-			w.Files()
-			if err := files.Take(ctx, w, root); err != nil {
-				return fmt.Errorf("import %s: %w", files.Name, err)
-			}
-			t := w.Files()
-			if t == nil {
-				t = &tree.Tally{}
-			}
-			if err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.progress(ctx, row, at{stage, ended}, t) }); err != nil {
-				return err
-			}
-		}
+// all writes everything that the folder has.
+func (f *filling) all(ctx context.Context) error {
+	if err := f.takeFiles(ctx, false); err != nil {
+		return err
 	}
-	return nil
-}
-
-// writeRelations writes the relations of the format in their order, and counts the files that are none.
-func (s *Service) writeRelations(ctx context.Context, w *tree.Writing, row *importRow, root *os.Root) error {
-	known := map[string]bool{}
-	for _, f := range files {
-		known[f.name+".ndjson"] = true
-		if err := s.writeRelation(ctx, w, row, root, f); err != nil {
-			return err
-		}
-	}
-	entries, err := fs.ReadDir(root.FS(), treeFolder[:len(treeFolder)-1])
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("list relations: %w", err)
-	}
-	for _, e := range entries {
-		if known[e.Name()] || e.IsDir() {
-			continue
-		}
-		if err := s.leave(ctx, w, row, "tree/project/"+e.Name(), "the file is not of the format"); err != nil {
-			return err
-		}
+	if err := f.relations(ctx); err != nil {
+		return err
 	}
 	for _, name := range untaken {
-		if _, err := root.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		if _, err := f.from.Stat(name); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err := s.leave(ctx, w, row, name, "this server does not import it"); err != nil {
+		if err := f.leave(ctx, name, "this server does not import it"); err != nil {
 			return err
 		}
 	}
-	return nil
+	if err := f.takeFiles(ctx, true); err != nil {
+		return err
+	}
+	return f.relation(ctx, f.tree.root)
 }
 
 // untaken are files and folders of the format that nothing here imports yet.
 var untaken = []string{"project.wiki.bundle", "snippets", "avatar"}
 
-// leave counts a file of the archive that is left out, once.
-func (s *Service) leave(ctx context.Context, w *tree.Writing, row *importRow, name, reason string) error {
-	stage := "other:" + name
-	if s.isDone(row, stage) {
+// storeProgress returns what stores the progress of an import. It ends one whose project is being deleted.
+func (s *Service) storeProgress(row *importRow) func(ctx context.Context, next progress, items []tree.Item) error {
+	return func(ctx context.Context, next progress, items []tree.Item) error {
+		n, err := s.DB.Exec(ctx, "UPDATE file_imports AS f SET done = ?, relation = ?, line = ?, counts = ?, items = ?, updated_at = ? WHERE id = ? AND "+waiting,
+			next.Done, next.Relation, next.Line, next.Counts, next.Items, db.At(s.Now()), row.ID, project.ImportScheduled, project.ImportStarted)
+		if err != nil {
+			return fmt.Errorf("note progress of import: %w", err)
+		}
+		if n == 0 {
+			return tree.ErrStop
+		}
+		type kept struct {
+			item
+			ProjectID project.ID `db:"project_id"`
+		}
+		rows := make([]kept, len(items))
+		for i, one := range items {
+			rows[i] = kept{s.item(one), row.ProjectID}
+		}
+		if _, err := db.InsertAll(ctx, s.DB, "file_import_items", rows); err != nil {
+			return fmt.Errorf("keep what was lost: %w", err)
+		}
 		return nil
 	}
-	w.Files()
-	w.Leave("files", name, reason)
-	t := w.Files()
-	return s.DB.InTx(ctx, func(ctx context.Context) error { return s.progress(ctx, row, at{stage, ended}, t) })
-}
-
-// writeRelation writes the lines of a relation that are not written yet.
-func (s *Service) writeRelation(ctx context.Context, w *tree.Writing, row *importRow, root *os.Root, f file) error {
-	if s.isDone(row, f.name) {
-		return nil
-	}
-	from := int64(0)
-	if row.Relation == f.name {
-		from = row.Line
-	}
-	rel := w.All.Find(f.name)
-	err := batches(ctx, root, f.path(), f.single, func(lines []tree.Line) error {
-		lines = slices.DeleteFunc(lines, func(l tree.Line) bool { return int64(l.Number) <= from })
-		if len(lines) == 0 {
-			return nil
-		}
-		last := int64(lines[len(lines)-1].Number)
-		if rel == nil {
-			w.Files()
-			for range lines {
-				w.Leave(f.name, "", "this server has no "+f.name)
-			}
-			t := w.Files()
-			return s.DB.InTx(ctx, func(ctx context.Context) error { return s.progress(ctx, row, at{f.name, last}, t) })
-		}
-		return w.Lines(ctx, rel, lines, func(ctx context.Context, t *tree.Tally, line int) error {
-			return s.progress(ctx, row, at{f.name, int64(line)}, t)
-		})
-	})
-	if err != nil {
-		return err
-	}
-	return s.DB.InTx(ctx, func(ctx context.Context) error { return s.progress(ctx, row, at{f.name, ended}, &tree.Tally{}) })
-}
-
-// at is how far an import has come.
-type at struct {
-	stage string
-	line  int64
-}
-
-// ended is the line of a stage that is done with.
-const ended = 1 << 40
-
-// isDone reports whether an attempt before came to the end of a stage.
-func (s *Service) isDone(row *importRow, stage string) bool { return slices.Contains(row.Done, stage) }
-
-// maxItems bounds the rows of an import that are kept with their reason; the others are only counted.
-const maxItems = 10_000
-
-// progress stores how far an import has come and what became of the rows, in the transaction that writes them. It ends an import whose
-// project is being deleted.
-func (s *Service) progress(ctx context.Context, row *importRow, now at, t *tree.Tally) error {
-	next := *row
-	counts := row.counts()
-	for name, c := range t.Counts {
-		sum := counts[name]
-		if sum == nil {
-			sum = &tree.Counts{}
-			counts[name] = sum
-		}
-		sum.Add(c)
-	}
-	text, err := json.Marshal(counts)
-	if err != nil {
-		return fmt.Errorf("count rows of import: %w", err)
-	}
-	next.Counts = string(text)
-	switch {
-	case now.line != ended:
-		next.Relation, next.Line = now.stage, now.line
-	case row.Relation == now.stage: // another stage leaves the place that an attempt before came to
-		next.Relation, next.Line = "", 0
-		fallthrough
-	default:
-		next.Done = append(slices.Clone(row.Done), now.stage)
-	}
-	items := t.Items[:max(0, min(len(t.Items), maxItems-int(row.Items)))]
-	next.Items += int64(len(items))
-	n, err := s.DB.Exec(ctx, "UPDATE file_imports AS f SET done = ?, relation = ?, line = ?, counts = ?, items = ?, updated_at = ? WHERE id = ? AND "+waiting,
-		next.Done, next.Relation, next.Line, next.Counts, next.Items, db.At(s.Now()), row.ID, project.ImportScheduled, project.ImportStarted)
-	if err != nil {
-		return fmt.Errorf("note progress of import: %w", err)
-	}
-	if n == 0 {
-		return tree.ErrStop
-	}
-	if err := s.keepItems(ctx, row.ProjectID, items); err != nil {
-		return err
-	}
-	s.DB.AfterCommit(ctx, func() { *row = next })
-	return nil
-}
-
-// keepItems stores rows that were not written as they are.
-func (s *Service) keepItems(ctx context.Context, of project.ID, items []tree.Item) error {
-	type kept struct {
-		ID        int64       `db:"id"`
-		ProjectID project.ID  `db:"project_id"`
-		Relation  string      `db:"relation"`
-		Line      int64       `db:"line"`
-		Action    tree.Action `db:"action"`
-		Failed    bool        `db:"failed"`
-		Reason    string      `db:"reason"`
-		Title     string      `db:"title"`
-		CreatedAt db.Time     `db:"created_at"`
-	}
-	rows := make([]kept, len(items))
-	for i, item := range items {
-		rows[i] = kept{
-			ProjectID: of, Relation: item.Relation, Line: int64(item.Line), Action: item.Action, Failed: item.Failed, Reason: item.Reason, Title: item.Title,
-			CreatedAt: db.At(s.Now()),
-		}
-	}
-	if _, err := db.InsertAll(ctx, s.DB, "file_import_items", rows); err != nil {
-		return fmt.Errorf("keep what was lost: %w", err)
-	}
-	return nil
 }
 
 // suffixLen is how much longer path and name are as long as the project that is replaced has them.
 const suffixLen = 13
 
 // finishImport shows the project as it is meant to be.
-func (s *Service) finishImport(ctx context.Context, as authz.Actor, row *importRow) error {
+func (s *Service) finishImport(ctx context.Context, as authz.Actor, row *importRow, f *filling) error {
 	var over project.Changes
 	if err := json.Unmarshal([]byte(row.Overrides), &over); err != nil {
 		return fmt.Errorf("read overrides: %w", err)
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := s.progress(ctx, row, at{"finish", ended}, &tree.Tally{}); err != nil {
+		if err := f.note(ctx, at{"finish", ended}, &tree.Tally{}); err != nil {
 			return err
 		}
 		err := s.Projects.FinishImport(ctx, as, row.ProjectID, project.Finish{Over: over, Replaces: row.ReplacesID, Suffix: suffixLen})

@@ -23,8 +23,6 @@ const (
 	bytesAtOnce = 512 << 10
 )
 
-const treeFolder = "tree/project/"
-
 // hasTree reports whether the archive has the layout of files for relations.
 func hasTree(root *os.Root) bool {
 	_, err := root.Stat("tree/project.json")
@@ -134,7 +132,7 @@ func splitOld(ctx context.Context, root *os.Root) (err error) {
 		return fmt.Errorf("read project.json: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := root.MkdirAll(treeFolder[:len(treeFolder)-1], 0o700); err != nil {
+	if err := root.MkdirAll("tree/project", 0o700); err != nil {
 		return fmt.Errorf("split project.json: %w", err)
 	}
 	in := &capped{from: f, left: maxDocument}
@@ -171,7 +169,7 @@ func splitOld(ctx context.Context, root *os.Root) (err error) {
 			return unreadable(ctx, err)
 		}
 		if relation {
-			if err := root.WriteFile(treeFolder+name+".ndjson", text, 0o600); err != nil {
+			if err := root.WriteFile(projectLayout.folder+name+".ndjson", text, 0o600); err != nil {
 				return fmt.Errorf("split project.json: %w", err)
 			}
 			continue
@@ -203,7 +201,7 @@ func splitList(ctx context.Context, root *os.Root, dec *json.Decoder, in *capped
 	if at != json.Delim('[') {
 		return failure{invalidFile}
 	}
-	f, err := root.OpenFile(treeFolder+name+".ndjson", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := root.OpenFile(projectLayout.folder+name+".ndjson", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("split project.json: %w", err)
 	}

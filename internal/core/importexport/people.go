@@ -27,26 +27,15 @@ type person struct {
 
 // people finds the users here who are members in the archive: by an address that they proved to read, where the importing user is an
 // administrator, or they are members of the place already, or the user itself.
-func (s *Service) people(ctx context.Context, w *tree.Writing, root *os.Root) (map[int64]authz.UserID, error) {
+func (s *Service) people(ctx context.Context, w *tree.Writing, root *os.Root, files []string) (map[int64]authz.UserID, error) {
 	named := map[int64]string{}
-	err := batches(ctx, root, treeFolder+"project_members.ndjson", false, func(lines []tree.Line) error {
-		for _, line := range lines {
-			var p person
-			if len(named) == maxPeople || json.Unmarshal(line.Text, &p) != nil || p.User == nil {
-				continue
-			}
-			address := p.User.Public
-			if address == "" {
-				address = p.User.Email
-			}
-			if number := max(p.UserID, p.User.ID); address != "" && number != 0 {
-				named[number] = db.Fold(address)
-			}
+	for _, name := range files {
+		if err := readPeople(ctx, root, name, named); err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	if err != nil || len(named) == 0 {
-		return nil, err
+	}
+	if len(named) == 0 {
+		return nil, nil
 	}
 	addresses := make([]string, 0, len(named))
 	for _, address := range named {
@@ -68,6 +57,26 @@ func (s *Service) people(ctx context.Context, w *tree.Writing, root *os.Root) (m
 		}
 	}
 	return out, nil
+}
+
+// readPeople adds the members of a file, with the address of each.
+func readPeople(ctx context.Context, root *os.Root, name string, named map[int64]string) error {
+	return batches(ctx, root, name, false, func(lines []tree.Line) error {
+		for _, line := range lines {
+			var p person
+			if len(named) == maxPeople || json.Unmarshal(line.Text, &p) != nil || p.User == nil {
+				continue
+			}
+			address := p.User.Public
+			if address == "" {
+				address = p.User.Email
+			}
+			if number := max(p.UserID, p.User.ID); address != "" && number != 0 {
+				named[number] = db.Fold(address)
+			}
+		}
+		return nil
+	})
 }
 
 // mayMatch selects the users who may own what is imported.

@@ -163,8 +163,10 @@ type Reading struct {
 }
 
 // Tree is the tree that is read.
-func (r *Reading) Tree() Trees {
-	if r.At.Group {
+func (r *Reading) Tree() Trees { return treeOf(r.At) }
+
+func treeOf(at authz.Place) Trees {
+	if at.Group {
 		return Groups
 	}
 	return Projects

@@ -105,16 +105,17 @@ func (s *State) Nested(name string, into any) bool {
 	return len(text) > 0 && string(text) != "null" && json.Unmarshal(text, into) == nil
 }
 
-// Writing is one run that writes the tree of a project, for a user.
+// Writing is one run that writes the tree of a project or group, for a user.
 type Writing struct {
 	DB  *db.DB
 	As  authz.Actor
-	At  authz.Place // the project
+	At  authz.Place // the project or group
 	All *Catalogue
 	Now db.Time
 	Log *slog.Logger // of rows that could not be written
 
-	Head string // default branch that the archive names; "" for none
+	Head   string // default branch that the archive names; "" for none
+	Number int64  // of the group in the archive, which files are named by
 
 	// Users are the users here by their numbers at the source, as far as they were matched.
 	Users map[int64]authz.UserID
@@ -122,6 +123,9 @@ type Writing struct {
 	memo  map[string]any // of one batch
 	tally *Tally
 }
+
+// Tree is the tree that is written.
+func (w *Writing) Tree() Trees { return treeOf(w.At) }
 
 // User returns the user here that a number of the source means; the importing user where none was matched.
 func (w *Writing) User(number int64) (id authz.UserID, matched bool) {
@@ -245,6 +249,7 @@ func (r *Relation) Writes() bool { return r.writer != nil }
 // Taking are files of one kind that an import takes from an archive.
 type Taking struct {
 	Name string
+	In   Trees
 
 	// After says that rows of relations are there before: the files belong to them.
 	After bool
@@ -252,6 +257,9 @@ type Taking struct {
 	// Take stores what the folder of the archive has. What it leaves out it reports by Writing.Leave. Doing it again is harmless.
 	Take func(ctx context.Context, w *Writing, from *os.Root) error
 }
+
+// Takes reports whether the files belong to the tree that is written.
+func (t Taking) Takes(w *Writing) bool { return t.In.has(w.Tree()) }
 
 // Taker is a service that takes files of an archive.
 type Taker interface{ Taking() []Taking }

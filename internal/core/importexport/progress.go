@@ -1,0 +1,236 @@
+package importexport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/tree"
+)
+
+// progress is how far the import of a project or group has come, as columns of its row.
+type progress struct {
+	Done     stages `db:"done"`
+	Relation string `db:"relation"`
+	Line     int64  `db:"line"`
+	Counts   string `db:"counts"`
+	Items    int64  `db:"items"`
+}
+
+// begun is the progress of an import that has not begun.
+var begun = progress{Counts: "{}"}
+
+const progressColumns = "done, relation, line, counts, items"
+
+// counts are those of the rows so far.
+func (p *progress) counts() map[string]*tree.Counts {
+	out := map[string]*tree.Counts{}
+	_ = json.Unmarshal([]byte(p.Counts), &out) // our own text
+	return out
+}
+
+// filling is one run that writes what a folder holds into a project or group.
+type filling struct {
+	*tree.Writing
+
+	s    *Service
+	from *os.Root
+	tree layout
+	of   *progress
+
+	// store keeps the progress and rows that were not written as they are, in the transaction that writes them. It fails with
+	// tree.ErrStop where the import has ended meanwhile.
+	store func(ctx context.Context, next progress, items []tree.Item) error
+}
+
+// layout is where an archive has what belongs to one project or group.
+type layout struct {
+	root   file
+	path   string // of the file of the root
+	folder string // of the others, with a slash at its end
+	files  []file
+}
+
+// projectLayout is that of archives of projects.
+var projectLayout = layout{root: file{root, true}, path: "tree/project.json", folder: "tree/project/", files: files}
+
+// of is the place of a relation.
+func (l layout) of(f file) string {
+	if f == l.root {
+		return l.path
+	}
+	return l.folder + f.name + ".ndjson"
+}
+
+// takeFiles stores files of the archive: those that rows belong to, or those that belong to rows.
+func (f *filling) takeFiles(ctx context.Context, after bool) error {
+	for _, taker := range f.s.Takers() {
+		for _, files := range taker.Taking() {
+			stage := "files:" + files.Name
+			if files.After != after || !files.Takes(f.Writing) || f.isDone(stage) {
+				continue
+			}
+			f.Files()
+			if err := files.Take(ctx, f.Writing, f.from); err != nil {
+				return fmt.Errorf("import %s: %w", files.Name, err)
+			}
+			if err := f.noteFiles(ctx, stage); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// noteFiles notes that a stage is done with, and what was reported of its files.
+func (f *filling) noteFiles(ctx context.Context, stage string) error {
+	t := f.Files()
+	if t == nil {
+		t = &tree.Tally{}
+	}
+	return f.s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{stage, ended}, t) })
+}
+
+// relations writes the relations of the format in their order, and counts the files that are none.
+func (f *filling) relations(ctx context.Context) error {
+	known := map[string]bool{}
+	for _, one := range f.tree.files {
+		known[one.name+".ndjson"] = true
+		if err := f.relation(ctx, one); err != nil {
+			return err
+		}
+	}
+	folder := strings.TrimSuffix(f.tree.folder, "/")
+	entries, err := fs.ReadDir(f.from.FS(), folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list relations: %w", err)
+	}
+	for _, e := range entries {
+		if known[e.Name()] || e.IsDir() {
+			continue
+		}
+		if err := f.leave(ctx, f.tree.folder+e.Name(), "the file is not of the format"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leave counts a file of the archive that is left out, once.
+func (f *filling) leave(ctx context.Context, name, reason string) error {
+	stage := "other:" + name
+	if f.isDone(stage) {
+		return nil
+	}
+	f.Files()
+	f.Leave("files", name, reason)
+	return f.noteFiles(ctx, stage)
+}
+
+// relation writes the lines of a relation that are not written yet.
+func (f *filling) relation(ctx context.Context, one file) error {
+	if f.isDone(one.name) {
+		return nil
+	}
+	from := int64(0)
+	if f.of.Relation == one.name {
+		from = f.of.Line
+	}
+	rel := f.All.Find(one.name)
+	err := batches(ctx, f.from, f.tree.of(one), one.single, func(lines []tree.Line) error {
+		lines = slices.DeleteFunc(lines, func(l tree.Line) bool { return int64(l.Number) <= from })
+		if len(lines) == 0 {
+			return nil
+		}
+		last := int64(lines[len(lines)-1].Number)
+		if rel == nil {
+			f.Files()
+			for range lines {
+				f.Leave(one.name, "", "this server has no "+one.name)
+			}
+			t := f.Files()
+			return f.s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{one.name, last}, t) })
+		}
+		return f.Lines(ctx, rel, lines, func(ctx context.Context, t *tree.Tally, line int) error {
+			return f.note(ctx, at{one.name, int64(line)}, t)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return f.s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{one.name, ended}, &tree.Tally{}) })
+}
+
+// at is how far an import has come.
+type at struct {
+	stage string
+	line  int64
+}
+
+// ended is the line of a stage that is done with.
+const ended = 1 << 40
+
+// isDone reports whether an attempt before came to the end of a stage.
+func (f *filling) isDone(stage string) bool { return slices.Contains(f.of.Done, stage) }
+
+// maxItems bounds the rows of an import that are kept with their reason; the others are only counted.
+const maxItems = 10_000
+
+// note stores how far an import has come and what became of the rows, in the transaction that writes them.
+func (f *filling) note(ctx context.Context, now at, t *tree.Tally) error {
+	next := *f.of
+	counts := f.of.counts()
+	for name, c := range t.Counts {
+		sum := counts[name]
+		if sum == nil {
+			sum = &tree.Counts{}
+			counts[name] = sum
+		}
+		sum.Add(c)
+	}
+	text, err := json.Marshal(counts)
+	if err != nil {
+		return fmt.Errorf("count rows of import: %w", err)
+	}
+	next.Counts = string(text)
+	switch {
+	case now.line != ended:
+		next.Relation, next.Line = now.stage, now.line
+	case f.of.Relation == now.stage: // another stage leaves the place that an attempt before came to
+		next.Relation, next.Line = "", 0
+		fallthrough
+	default:
+		next.Done = append(slices.Clone(f.of.Done), now.stage)
+	}
+	items := t.Items[:max(0, min(len(t.Items), maxItems-int(next.Items)))]
+	next.Items += int64(len(items))
+	if err := f.store(ctx, next, items); err != nil {
+		return err
+	}
+	f.s.DB.AfterCommit(ctx, func() { *f.of = next })
+	return nil
+}
+
+// item is a row that was not written as it is, as it is stored.
+type item struct {
+	ID        int64       `db:"id"`
+	Relation  string      `db:"relation"`
+	Line      int64       `db:"line"`
+	Action    tree.Action `db:"action"`
+	Failed    bool        `db:"failed"`
+	Reason    string      `db:"reason"`
+	Title     string      `db:"title"`
+	CreatedAt db.Time     `db:"created_at"`
+}
+
+func (s *Service) item(of tree.Item) item {
+	return item{
+		Relation: of.Relation, Line: int64(of.Line), Action: of.Action, Failed: of.Failed, Reason: of.Reason, Title: of.Title, CreatedAt: db.At(s.Now()),
+	}
+}
