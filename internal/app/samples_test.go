@@ -61,6 +61,8 @@ func samples() map[string][]sample {
 		"GET /projects/:id/templates/:type":        {{values: with{"type": "issues"}}, {values: with{"type": "licenses"}}},
 		"GET /projects/:id/templates/:type/:name":  {{values: with{"type": "issues", "name": "Bug"}, status: http.StatusNotFound}, {values: with{"type": "licenses", "name": "mit"}}},
 		"POST /projects/import":                    {{body: obj{"path": "from-file", "file": attached{"x.tar.gz", "x"}}}},
+		"POST /projects/remote-import":             {{body: obj{"path": "from-url", "url": "http://example.com/a.tar.gz"}, status: http.StatusBadRequest}},
+		"POST /projects/remote-import-s3":          {{body: obj{"path": "from-bucket", "region": "-", "bucket_name": "moves", "file_key": "a.tar.gz", "access_key_id": "a", "secret_access_key": "b"}, status: http.StatusBadRequest}},
 		"POST /topics":                             {{body: obj{"name": "new", "title": "New"}}},
 		"POST /topics/merge":                       {{body: obj{"source_topic_id": "=topics/:id", "target_topic_id": "=topics/:id"}, status: http.StatusBadRequest}},
 		"PUT /topics/:id":                          {{body: obj{"title": "Other"}}},

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/mail"
 	"tenon/internal/base/secret"
 	"tenon/internal/core"
+	"tenon/internal/core/importexport"
 	"tenon/internal/core/notify"
 	"tenon/internal/core/repo"
 )
@@ -33,6 +34,7 @@ func (a *App) services(ctx context.Context) error {
 		Fetches:    repo.FetchLimits{Running: a.config.Git.Fetches, PerAddress: a.config.Git.FetchesPerAddress},
 		Scratch:    filepath.Join(a.config.Data, "scratch"),
 		MaxImport:  int64(a.config.Git.ImportSize) << 20,
+		Remote:     importexport.RemoteImports{NoURL: a.config.Features.NoRemoteImport, NoS3: a.config.Features.NoRemoteImportS3, Buckets: a.config.Features.S3},
 		RateLimits: a.config.RateLimits, Refused: a.metrics.Limited, Mail: a.mail(),
 	}, a.build.Subjects...)
 	if err != nil {

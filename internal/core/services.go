@@ -38,6 +38,7 @@ import (
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/hookevent"
 	"tenon/internal/core/idtoken"
+	"tenon/internal/core/importexport"
 	"tenon/internal/core/integration"
 	"tenon/internal/core/integration/kind"
 	"tenon/internal/core/issue"
@@ -113,6 +114,8 @@ type Deps struct {
 	Revision  string // of the program
 	MaxImport int64  // bytes that one import may bring, and its large files as much again
 	Scratch   string // folder for files that a job makes and removes
+
+	Remote importexport.RemoteImports `wire:"optional"`
 
 	// RateLimits counts what callers ask; without it only sizes and connections are
 	// bounded. Refused is told the class of each refusal.

@@ -74,7 +74,7 @@ var subjects = []Subject{
 	func(b *Build) any {
 		return importexport.New(Need(b, importexport.Deps{
 			DB: b.DB, Policy: b.Policy, Accounts: b.Accounts, Namespaces: b.Namespaces, Projects: b.Projects, Settings: b.Settings, Limits: b.Limits, Objects: b.Objects,
-			Outbound: b.outbound(), Box: b.Box, Jobs: b.Jobs, Mailer: b.Notifications, URLs: b.URLs, Scratch: b.Scratch, Revision: b.Revision, Log: b.Log, Now: b.Now,
+			Outbound: b.outbound(), Remote: b.Deps.Remote, Box: b.Box, Jobs: b.Jobs, Mailer: b.Notifications, URLs: b.URLs, Scratch: b.Scratch, Revision: b.Revision, Log: b.Log, Now: b.Now,
 			Providers: func() []tree.Provider { return parts[tree.Provider](b.Services) },
 			Carriers:  func() []tree.Carrier { return parts[tree.Carrier](b.Services) },
 			Takers:    func() []tree.Taker { return parts[tree.Taker](b.Services) },

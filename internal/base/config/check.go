@@ -203,6 +203,35 @@ func setSwitch(to *bool, v string) string {
 	return ""
 }
 
+// setUnless is setSwitch for a field that says that something is off.
+func setUnless(to *bool, v string) string {
+	on := false
+	problem := setSwitch(&on, v)
+	*to = !on
+	return problem
+}
+
+// unless is the switch of a field that says that something is off.
+func unless(off bool) string {
+	if off {
+		return "off"
+	}
+	return "on"
+}
+
+func setStore(to **url.URL, v string) string {
+	if v == "" {
+		*to = nil
+		return ""
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return "write the address of a store with the interface of S3, such as https://s3.example.com"
+	}
+	*to = u
+	return ""
+}
+
 func levelName(l slog.Level) string { return strings.ToLower(l.String()) }
 
 // maskAll shows only whether something is set.

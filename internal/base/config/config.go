@@ -59,6 +59,7 @@ type Config struct {
 	RateLimits bool // whether the rate limits apply; measurements switch them off
 	Git        Git
 	Mail       Mail
+	Features   Features
 
 	// NoAnonymousIntrospection keeps the types of GraphQL from callers who are not signed in.
 	NoAnonymousIntrospection bool
@@ -91,6 +92,13 @@ type Git struct {
 	ImportSize        int // megabytes that the import of one project may bring
 }
 
+// Features are parts of the interface that can be switched off. The zero value has all of them.
+type Features struct {
+	NoRemoteImport   bool     // of archives by their URL
+	NoRemoteImportS3 bool     // of archives in buckets
+	S3               *url.URL // where buckets are; nil is Amazon's
+}
+
 // Log says what is logged and how.
 type Log struct {
 	Level  slog.Level
@@ -100,7 +108,7 @@ type Log struct {
 // settings returns the table of everything that can be set, in the order of Print:
 // keys without a table first, as TOML wants.
 func settings() []setting {
-	return slices.Concat(general(), ofTraffic(), ofRoot(), ofGit(), ofLog(), ofMail())
+	return slices.Concat(general(), ofTraffic(), ofRoot(), ofGit(), ofFeatures(), ofLog(), ofMail())
 }
 
 func general() []setting {
@@ -163,18 +171,8 @@ func ofTraffic() []setting {
 			},
 		}, {
 			key: "anonymous_introspection", env: "TENON_ANONYMOUS_INTROSPECTION", flag: "anonymous-introspection", fallback: "on",
-			set: func(c *Config, v string) string {
-				on := false
-				problem := setSwitch(&on, v)
-				c.NoAnonymousIntrospection = !on
-				return problem
-			},
-			get: func(c *Config) string {
-				if c.NoAnonymousIntrospection {
-					return "off"
-				}
-				return "on"
-			},
+			set: func(c *Config, v string) string { return setUnless(&c.NoAnonymousIntrospection, v) },
+			get: func(c *Config) string { return unless(c.NoAnonymousIntrospection) },
 		}, {
 			key: "metrics_from", env: "TENON_METRICS_FROM", flag: "metrics-from", fallback: "127.0.0.0/8,::1/128",
 			set: func(c *Config, v string) string { return setPrefixes(&c.MetricsFrom, v) },
@@ -228,6 +226,29 @@ func ofGit() []setting {
 			key: "git.import_size_mb", env: "TENON_GIT_IMPORT_SIZE_MB", flag: "git-import-size-mb", fallback: "20480",
 			set: func(c *Config, v string) string { return setNumber(&c.Git.ImportSize, v) },
 			get: func(c *Config) string { return strconv.Itoa(c.Git.ImportSize) },
+		},
+	}
+}
+
+func ofFeatures() []setting {
+	return []setting{
+		{
+			key: "features.remote_import", env: "TENON_FEATURES_REMOTE_IMPORT", fallback: "on",
+			set: func(c *Config, v string) string { return setUnless(&c.Features.NoRemoteImport, v) },
+			get: func(c *Config) string { return unless(c.Features.NoRemoteImport) },
+		}, {
+			key: "features.remote_import_s3", env: "TENON_FEATURES_REMOTE_IMPORT_S3", fallback: "on",
+			set: func(c *Config, v string) string { return setUnless(&c.Features.NoRemoteImportS3, v) },
+			get: func(c *Config) string { return unless(c.Features.NoRemoteImportS3) },
+		}, {
+			key: "features.s3_endpoint", env: "TENON_FEATURES_S3_ENDPOINT",
+			set: func(c *Config, v string) string { return setStore(&c.Features.S3, v) },
+			get: func(c *Config) string {
+				if c.Features.S3 == nil {
+					return ""
+				}
+				return c.Features.S3.String()
+			},
 		},
 	}
 }

@@ -294,6 +294,11 @@ fetches_per_address = "16" # default
 pack_cache_mb = "2048" # default
 import_size_mb = "20480" # default
 
+[features]
+remote_import = "on" # default
+remote_import_s3 = "on" # default
+s3_endpoint = "" # default
+
 [log]
 level = "info" # default
 format = "json" # default

@@ -5,6 +5,7 @@ package safehttp
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -38,6 +39,8 @@ type Dialer struct {
 	Resolver Resolver     // nil is the system's
 
 	Limits func() Limits // of answers, as they are now; nil bounds nothing
+
+	Roots *x509.CertPool // that certificates of servers are checked against; nil is the system's
 }
 
 // BlockedError says that an address may not be reached; its text may be shown.
@@ -320,6 +323,6 @@ func keepToOrigin(r, first *http.Request) {
 func (d *Dialer) transport() *http.Transport {
 	return &http.Transport{
 		DialContext: d.DialContext, TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: time.Minute,
-		MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: true,
+		MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: true, TLSClientConfig: d.trusting(),
 	}
 }

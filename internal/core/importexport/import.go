@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -32,6 +33,7 @@ type importRow struct {
 	UserID     authz.UserID `db:"user_id"`
 	ReplacesID *project.ID  `db:"replaces_id"`
 	Object     string       `db:"object"`
+	Source     string       `db:"source"`
 	Overrides  string       `db:"overrides"`
 	Attempts   int64        `db:"attempts"`
 	CreatedAt  db.Time      `db:"created_at"`
@@ -72,6 +74,20 @@ func (s *Service) Import(ctx context.Context, as authz.Actor, in ImportInput) (*
 	if !strings.HasSuffix(strings.ToLower(in.FileName), ".gz") {
 		return nil, errs.Coded(errs.Unprocessable, CodeFileName, "")
 	}
+	return s.scheduleImport(ctx, as, into, in, func(key string) (string, error) {
+		_, err = s.Objects.Put(ctx, key, in.File, blob.Wanted{Limit: int64(s.Settings.Current().MaxImportSize) << 20})
+		if errors.Is(err, blob.ErrTooLarge) {
+			return "", errs.New(errs.TooLarge, "")
+		}
+		if err != nil {
+			return "", fmt.Errorf("keep archive: %w", err)
+		}
+		return "", nil
+	})
+}
+
+// scheduleImport makes the project of an import. Put stores the archive under a key, or returns where it is, sealed.
+func (s *Service) scheduleImport(ctx context.Context, as authz.Actor, into *authz.NamespaceID, in ImportInput, put func(key string) (source string, err error)) (*project.Project, error) {
 	overrides, err := json.Marshal(in.Override)
 	if err != nil {
 		return nil, fmt.Errorf("keep overrides: %w", err)
@@ -81,17 +97,14 @@ func (s *Service) Import(ctx context.Context, as authz.Actor, in ImportInput) (*
 		return nil, err
 	}
 	key := Uploaded + "/" + blob.Random()
-	_, err = s.Objects.Put(ctx, key, in.File, blob.Wanted{Limit: int64(s.Settings.Current().MaxImportSize) << 20})
-	if errors.Is(err, blob.ErrTooLarge) {
-		return nil, errs.New(errs.TooLarge, "")
-	}
+	source, err := put(key)
 	if err != nil {
-		return nil, fmt.Errorf("keep archive: %w", err)
+		return nil, err
 	}
 	changes := in.Override
 	changes.Path, changes.Name = &in.Path, new(cmp.Or(in.Name, in.Path))
 	changes.Visibility, changes.DefaultBranch = nil, nil
-	row := importRow{UserID: as.UserID, ReplacesID: old, Object: key, Overrides: string(overrides), progress: begun}
+	row := importRow{UserID: as.UserID, ReplacesID: old, Object: key, Source: source, Overrides: string(overrides), progress: begun}
 	made, err := s.Projects.Create(ctx, as, project.Input{
 		NamespaceID: into, Changes: changes, ImportID: blob.Random(), File: &project.FromFile{Begin: func(ctx context.Context, p *project.Project) error {
 			row.ID, row.ProjectID, row.CreatedAt = 0, p.ID, db.At(s.Now())
@@ -116,6 +129,9 @@ func (s *Service) importInto(ctx context.Context, as authz.Actor, ref string) (*
 	}
 	if !slices.Contains(s.Settings.Current().ImportSources, source) {
 		return nil, errs.Denied("")
+	}
+	if err := s.Limits.Check(limit.ProjectImport, as); err != nil {
+		return nil, err
 	}
 	if ref == "" {
 		return nil, nil

@@ -77,7 +77,7 @@ func (s *Service) runImport(ctx context.Context, args RunImport) error {
 // tooLate is why an import fails that makes no progress.
 const tooLate = "Import timed out. Import took longer than 86400 seconds"
 
-const importColumns = "id, project_id, user_id, replaces_id, object, overrides, attempts, created_at, updated_at, " + progressColumns
+const importColumns = "id, project_id, user_id, replaces_id, object, source, overrides, attempts, created_at, updated_at, " + progressColumns
 
 // beginImport notes that an attempt begins; nil where there is nothing to do any more.
 func (s *Service) beginImport(ctx context.Context, id ImportID) (row *importRow, err error) {
@@ -118,7 +118,7 @@ func (s *Service) endImport(ctx context.Context, row *importRow, text string) er
 
 // dropArchive forgets the archive of an import that has ended.
 func (s *Service) dropArchive(ctx context.Context, row *importRow) error {
-	if _, err := s.DB.Exec(ctx, "UPDATE file_imports SET object = '', updated_at = ? WHERE id = ?", db.At(s.Now()), row.ID); err != nil {
+	if _, err := s.DB.Exec(ctx, "UPDATE file_imports SET object = '', source = '', updated_at = ? WHERE id = ?", db.At(s.Now()), row.ID); err != nil {
 		return fmt.Errorf("end import: %w", err)
 	}
 	s.DB.AfterCommit(ctx, func() { s.remove(ctx, row.Object) })
@@ -171,6 +171,9 @@ func (s *Service) importAll(ctx context.Context, row *importRow) (err error) {
 
 // unpacked writes the archive to a folder and checks its version.
 func (s *Service) unpacked(ctx context.Context, folder string, row *importRow) (_ *os.Root, err error) {
+	if err := s.fetch(ctx, row); err != nil {
+		return nil, err
+	}
 	object, err := s.Objects.Open(ctx, row.Object)
 	if err != nil {
 		return nil, fmt.Errorf("open archive: %w", err)

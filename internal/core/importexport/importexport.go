@@ -36,6 +36,7 @@ type Deps struct {
 	Limits     *limit.Service
 	Objects    *blob.Store
 	Outbound   *safehttp.Dialer
+	Remote     RemoteImports
 	Box        *secret.Box
 	Jobs       job.Enqueuer
 	Mailer     Mailer

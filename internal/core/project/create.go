@@ -38,7 +38,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 	if err != nil {
 		return nil, err
 	}
-	if in.ImportURL != "" || in.File != nil {
+	if in.ImportURL != "" {
 		if err := s.Limits.Check(limit.ProjectImport, as); err != nil {
 			return nil, err
 		}
@@ -189,6 +189,12 @@ func (s *Service) requireCreate(ctx context.Context, as authz.Actor, in *Input) 
 		return parent, s.requirePersonal(ctx, as, parent)
 	}
 	return parent, s.requireGroup(ctx, as, in, parent)
+}
+
+// RequireCreate refuses an actor who may not make a project in a namespace, nil for its own, as Create does.
+func (s *Service) RequireCreate(ctx context.Context, as authz.Actor, in *authz.NamespaceID) error {
+	_, err := s.requireCreate(ctx, as, &Input{NamespaceID: in})
+	return err
 }
 
 func (s *Service) requirePersonal(ctx context.Context, as authz.Actor, parent *namespace.Namespace) error {

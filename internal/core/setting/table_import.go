@@ -14,7 +14,7 @@ type imports struct {
 	RelationExportBatchSize                      int      `setting:"relation_export_batch_size" default:"50" min:"0" later:"import and export" doc:"Rows of a batch of an export"`
 	MaxExportSize                                int      `setting:"max_export_size" default:"0" min:"0" max:"1048576" effect:"exports of projects" doc:"Maximum size of an export in MB; 0 is unlimited"`
 	MaxImportSize                                int      `setting:"max_import_size" default:"0" min:"0" max:"1048576" effect:"imports of projects" doc:"Maximum size of an import in MB; 0 is unlimited"`
-	MaxImportRemoteFileSize                      int      `setting:"max_import_remote_file_size" default:"10240" min:"0" later:"import and export" doc:"Maximum size of a remote import file in MB; 0 is unlimited"`
+	MaxImportRemoteFileSize                      int      `setting:"max_import_remote_file_size" default:"10240" min:"0" effect:"imports of projects from other servers" doc:"Maximum size of a remote import file in MB; 0 is unlimited"`
 	AllowBypassPlaceholderConfirmation           bool     `setting:"allow_bypass_placeholder_confirmation" default:"false" later:"import and export" doc:"Administrators assign imported contributions without confirmation"`
 	AllowContributionMappingToAdmins             bool     `setting:"allow_contribution_mapping_to_admins" default:"false" later:"import and export" doc:"Assign imported contributions to administrators"`
 	AllowS3CompatibleStorageForOfflineTransfer   bool     `setting:"allow_s3_compatible_storage_for_offline_transfer" default:"false" later:"import and export" doc:"Export to storage that is compatible with S3"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"tenon/internal/base/bucket"
 	"tenon/internal/core"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/importexport"
@@ -24,6 +25,8 @@ func (s *Server) importRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Post("/projects/import", i.file).Doc("Import a project from an archive").Needs(authz.ImportProjects, authz.CreateProject).
 			MaxBodyNow(i.maxBody),
+		api.Post("/projects/remote-import", i.remote).Doc("Import a project from an archive on another server").Needs(authz.ImportProjects, authz.CreateProject),
+		api.Post("/projects/remote-import-s3", i.object).Doc("Import a project from an archive in a bucket").Needs(authz.ImportProjects, authz.CreateProject),
 		api.Get("/projects/:id/import", i.status).Doc("Get the import status of a project").Needs(authz.ReadImport),
 	)
 }
@@ -71,6 +74,40 @@ func (i imports) file(ctx context.Context, as authz.Actor, p importFileParams) (
 	in := p.input()
 	in.FileName, in.File = p.File.Name, from
 	made, err := i.of.Import(ctx, as, in)
+	if err != nil {
+		return importEntity{}, err
+	}
+	return importedEntity(&importexport.ImportStatus{Project: made}), nil
+}
+
+type importURLParams struct {
+	importParams
+	URL string `param:"url,required" doc:"Address of the archive, https"`
+}
+
+func (i imports) remote(ctx context.Context, as authz.Actor, p importURLParams) (importEntity, error) {
+	made, err := i.of.ImportURL(ctx, as, p.input(), p.URL)
+	if err != nil {
+		return importEntity{}, err
+	}
+	return importedEntity(&importexport.ImportStatus{Project: made}), nil
+}
+
+type importObjectParams struct {
+	Path      string         `param:"path,required" doc:"Path and, without a name, name of the project"`
+	Name      string         `param:"name" doc:"Name of the project"`
+	Namespace string         `param:"namespace" doc:"ID or path of the namespace; defaults to that of the current user"`
+	Override  *projectParams `param:"override_params" doc:"Attributes of the project that go before those of the archive"`
+	Region    string         `param:"region,required" doc:"Region of the bucket"`
+	Bucket    string         `param:"bucket_name,required" doc:"Name of the bucket"`
+	Key       string         `param:"file_key,required" doc:"Key of the archive"`
+	AccessKey string         `param:"access_key_id,required" doc:"ID of the access key"`
+	Secret    string         `param:"secret_access_key,required" doc:"Secret of the access key"`
+}
+
+func (i imports) object(ctx context.Context, as authz.Actor, p importObjectParams) (importEntity, error) {
+	of := importParams{Path: p.Path, Name: p.Name, Namespace: p.Namespace, Override: p.Override}
+	made, err := i.of.ImportObject(ctx, as, of.input(), bucket.Object{Region: p.Region, Bucket: p.Bucket, Key: p.Key, AccessKey: p.AccessKey, Secret: p.Secret})
 	if err != nil {
 		return importEntity{}, err
 	}
