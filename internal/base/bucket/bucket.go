@@ -156,5 +156,5 @@ func reason(err error) error {
 	if answered.Code == minio.NoSuchKey || answered.StatusCode == http.StatusNotFound && answered.Code != minio.NoSuchBucket {
 		return ErrNotFound
 	}
-	return err //nolint:wrapcheck // the answer of the store, which is shown
+	return err
 }

@@ -57,7 +57,7 @@ func (o *opened) Read(p []byte) (int, error) {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, ErrTooSlow) {
 		err = failure(err)
 	}
-	return n, err //nolint:wrapcheck // io.EOF stays what it is
+	return n, err
 }
 
 // Close ends the request.

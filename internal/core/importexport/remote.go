@@ -283,5 +283,5 @@ func (w *watched) Read(p []byte) (int, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		w.err = err
 	}
-	return n, err //nolint:wrapcheck // io.EOF stays what it is
+	return n, err
 }
