@@ -157,6 +157,7 @@ func printReplaced(w io.Writer, r *app.ReplacedKey) error {
 		fmt.Sprintf("lost: %d secure files; upload them again", r.SecureFiles),
 		fmt.Sprintf("lost: %d runner registration tokens and %d deploy tokens of jobs; reset these and make those again", r.Registrations, r.DeployTokens),
 		fmt.Sprintf("lost: %d keys that sign ID tokens of jobs; \"tenon admin key rotate\" makes another one", r.IDTokenKeys),
+		fmt.Sprintf("lost: %d keys that sign Debian distributions", r.DebianKeys),
 		fmt.Sprintf("lost: what Git LFS clients may transfer, for at most %d minutes; they ask again by themselves", r.Minutes),
 		fmt.Sprintf("kept: %d tokens that start pipelines, which are not shown any more", r.Triggers),
 		fmt.Sprintf("kept: passwords, access tokens and SSH keys of %d users, which do not depend on it", r.Users),

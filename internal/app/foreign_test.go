@@ -43,6 +43,7 @@ func TestForeign(t *testing.T) {
 		w.do("owner", "POST", path+"/protected_tags", obj{"name": "foreign"})
 		w.do("owner", "POST", path+"/protected_environments", obj{"name": "foreign", "deploy_access_levels": []obj{{"access_level": 40}}})
 		two.values["protected_environments/:name"] = "foreign"
+		w.distribution(two, path+"/debian_distributions", "foreign")
 
 		if asked := w.askForeign(t, "/projects/:id/", one, two, "owner"); asked < 20 {
 			t.Errorf("only %d requests were made", asked)
@@ -67,6 +68,7 @@ func TestForeign_places(t *testing.T) {
 		w.do("owner", "POST", "/groups/"+two.values["groups/:id"]+"/protected_branches", obj{"name": "foreign"})
 		w.do("owner", "POST", "/groups/"+two.values["groups/:id"]+"/protected_environments", obj{"name": "development", "deploy_access_levels": []obj{{"access_level": 40}}})
 		two.values["protected_environments/:name"] = "development"
+		w.distribution(two, "/groups/"+two.values["groups/:id"]+"/-/deb_distributions", "foreign")
 		if asked := w.askForeign(t, "/groups/:id/", one, two, "owner"); asked < 12 {
 			t.Errorf("only %d requests were made about groups", asked)
 		}

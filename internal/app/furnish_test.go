@@ -214,6 +214,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 		"wikis/:slug":                  "home", "variables/:key": "KEY_" + visibility, "groups/:id": number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
 	})
 	maps.Copy(p.values, w.epics(path))
+	w.distribution(p, path+"/-/deb_distributions", "sid")
 	return p
 }
 
@@ -282,6 +283,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	}
 	w.do("owner", "POST", path+"/repository/tags", map[string]any{"tag_name": "v1", "ref": "main"})
 	w.projectRelease(p, path)
+	w.distribution(p, path+"/debian_distributions", "sid")
 	w.do("owner", "POST", path+"/push_rule", map[string]any{"commit_message_negative_regex": "^Never$"})
 	w.do("owner", "POST", path+"/protected_tags", map[string]any{"name": "v*"})
 	head := w.do("owner", "GET", path+"/repository/commits/feature", nil)

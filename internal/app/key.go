@@ -76,6 +76,7 @@ type ReplacedKey struct {
 	Registrations     int `json:"registration_tokens"`
 	DeployTokens      int `json:"deploy_tokens"`
 	IDTokenKeys       int `json:"id_token_keys"`
+	DebianKeys        int `json:"debian_keys"` // that sign Debian distributions
 
 	Minutes int `json:"lfs_minutes_max"` // lost: signed grants for large files of at most this age
 }
@@ -117,6 +118,7 @@ func ReplaceKey(ctx context.Context, c *config.Config, log *slog.Logger) (out *R
 		&out.Triggers: {"pipeline_triggers", "sealed"}, &out.Registrations: {"registration_tokens", "sealed"},
 		&out.PipelineVariables: {"pipeline_variables", "value"}, &jobVariables: {"job_variables", "value"},
 		&out.DeployTokens: {"deploy_token_secrets", "sealed"}, &out.IDTokenKeys: {"id_token_keys", "sealed"},
+		&out.DebianKeys: {"debian_distribution_keys", "sealed"},
 	} {
 		if *n, err = countSealed(ctx, a.db, at[0], at[1]); err != nil {
 			return nil, err

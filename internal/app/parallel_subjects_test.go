@@ -108,6 +108,14 @@ func (s *server) plans(project, group, mr string) []twice {
 			name: "freeze period", path: post(project+"/freeze_periods", "id", obj{"freeze_start": "0 1 * * *", "freeze_end": "0 2 * * *"}),
 			a: text("freeze_start", "%d 1 1 * *"), b: text("freeze_end", "%d 2 1 * *"),
 		},
+		{
+			name: "Debian distribution", path: post(project+"/debian_distributions", "codename", obj{"codename": "paired"}),
+			a: text("label", "label-%d"), b: text("description", "words %d"),
+		},
+		{
+			name: "Debian distribution of a group", path: post(group+"/-/deb_distributions", "codename", obj{"codename": "paired"}),
+			a: text("label", "label-%d"), b: text("description", "words %d"),
+		},
 		{name: "environment", path: environment, a: text("external_url", "https://example.com/%d"), b: text("description", "words %d")},
 		{name: "metric image", path: image, read: issue + "/metric_images", a: text("url", "https://example.com/%d"), b: text("url_text", "words %d")},
 		{

@@ -519,6 +519,7 @@ func samples() map[string][]sample {
 	maps.Copy(all, integrationSamples())
 	maps.Copy(all, hookSamples())
 	maps.Copy(all, releaseSamples())
+	maps.Copy(all, packageSamples())
 	pipelineSamples(all)
 	return all
 }

@@ -31,10 +31,11 @@ func (a *App) services(ctx context.Context) error {
 		}),
 		Queues:  queues{a},
 		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision,
-		Fetches:    repo.FetchLimits{Running: a.config.Git.Fetches, PerAddress: a.config.Git.FetchesPerAddress},
-		Scratch:    filepath.Join(a.config.Data, "scratch"),
-		MaxImport:  int64(a.config.Git.ImportSize) << 20,
-		Remote:     importexport.RemoteImports{NoURL: a.config.Features.NoRemoteImport, NoS3: a.config.Features.NoRemoteImportS3, Buckets: a.config.Features.S3},
+		Fetches:   repo.FetchLimits{Running: a.config.Git.Fetches, PerAddress: a.config.Git.FetchesPerAddress},
+		Scratch:   filepath.Join(a.config.Data, "scratch"),
+		MaxImport: int64(a.config.Git.ImportSize) << 20,
+		Remote:    importexport.RemoteImports{NoURL: a.config.Features.NoRemoteImport, NoS3: a.config.Features.NoRemoteImportS3, Buckets: a.config.Features.S3},
+		NoDebian:  a.config.Features.NoDebian, SigningKeyBits: a.signingKeyBits(),
 		RateLimits: a.config.RateLimits, Refused: a.metrics.Limited, Mail: a.mail(),
 	}, a.build.Subjects...)
 	if err != nil {
@@ -69,6 +70,14 @@ func (a *App) hasher() *secret.Hasher {
 		return secret.NewWeakHasher()
 	}
 	return secret.NewHasher()
+}
+
+// signingKeyBits is how long the keys of Debian distributions are; those of a brief instance are made fast.
+func (a *App) signingKeyBits() int {
+	if a.brief {
+		return 2048
+	}
+	return 0
 }
 
 // mail is where mail goes out, if it does.

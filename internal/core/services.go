@@ -115,7 +115,9 @@ type Deps struct {
 	MaxImport int64  // bytes that one import may bring, and its large files as much again
 	Scratch   string // folder for files that a job makes and removes
 
-	Remote importexport.RemoteImports `wire:"optional"`
+	Remote         importexport.RemoteImports `wire:"optional"`
+	NoDebian       bool                       // the server has no Debian distributions
+	SigningKeyBits int                        // of the keys of Debian distributions; zero is the default
 
 	// RateLimits counts what callers ask; without it only sizes and connections are
 	// bounded. Refused is told the class of each refusal.

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"net/mail"
+
 	"tenon/internal/core/badge"
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/deploy"
@@ -8,6 +10,7 @@ import (
 	"tenon/internal/core/featureflag"
 	"tenon/internal/core/importexport"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/packages"
 	"tenon/internal/core/release"
 	"tenon/internal/core/stats"
 	"tenon/internal/core/tree"
@@ -32,6 +35,14 @@ type Build struct {
 
 // Need returns the dependencies of a service as they are, and has New fail where one is missing.
 func Need[D any](b *Build, deps D) D { return need(b.check, deps) }
+
+// address is the one that stands for the server in what it signs.
+func (b *Build) address() string {
+	if a, err := mail.ParseAddress(b.Mail.ReplyTo); err == nil {
+		return a.Address
+	}
+	return "noreply@" + b.URLs.Host()
+}
 
 // subjects are those of the product, in the order in which they react to an event.
 var subjects = []Subject{
@@ -60,6 +71,12 @@ var subjects = []Subject{
 		return deploy.New(Need(b, deploy.Deps{
 			DB: b.DB, Policy: b.Policy, Bus: b.Bus, Accounts: b.Accounts, Namespaces: b.Namespaces, Projects: b.Projects, Repos: b.Repos, CI: b.CI,
 			Protections: b.Protections, Jobs: b.Jobs, Now: b.Now, Log: b.Log,
+		}))
+	},
+	func(b *Build) any {
+		return packages.New(Need(b, packages.Deps{
+			DB: b.DB, Policy: b.Policy, Bus: b.Bus, Projects: b.Projects, Box: b.Box, Jobs: b.Jobs, Now: b.Now, Log: b.Log,
+			NoDebian: b.NoDebian, KeyBits: b.SigningKeyBits, Email: b.address(),
 		}))
 	},
 	func(b *Build) any {

@@ -32,8 +32,6 @@ var unenforced = []Unenforced{
 	{"user", "shared_runners_minutes_limit", noMinutes, "SELECT COUNT(*) FROM users WHERE shared_runners_minutes_limit > 0"},
 	{"user", "extra_shared_runners_minutes_limit", noMinutes, ""},
 	{"project", "prevent_merge_without_jira_issue", "there is no Jira integration", settingsWith("projects", "prevent_merge_without_jira_issue", "true")},
-	{"project", "packages_enabled", noArea, ""},
-	{"project", "package_registry_access_level", noArea, ""},
 	{"project", "pages_access_level", noArea, ""},
 	{"project", "analytics_access_level", noArea, ""},
 	{"project", "container_registry_access_level", noArea, ""},

@@ -79,6 +79,8 @@ var restricting = map[string]string{
 	"project only_allow_merge_if_pipeline_succeeds":            "internal/core/mergerequest.TestService_Merge_refusals",
 	"project public_jobs":                                      "internal/core/ci.TestService_Find_hidden",
 	"project releases_access_level":                            "internal/core/release.TestService_access",
+	"project packages_enabled":                                 "internal/app.TestDistributions_rights",
+	"project package_registry_access_level":                    "internal/app.TestDistributions_rights",
 	"project feature_flags_access_level":                       "internal/transport/rest.TestFeatureFlags",
 	"project repository_access_level":                          "internal/core/authz.TestPolicy_Require_features",
 	"project repository_size_limit":                            "internal/core/repo.TestPush_sizeLimit",

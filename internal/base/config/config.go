@@ -94,6 +94,7 @@ type Git struct {
 
 // Features are parts of the interface that can be switched off. The zero value has all of them.
 type Features struct {
+	NoDebian         bool     // the server has no Debian distributions
 	NoRemoteImport   bool     // of archives by their URL
 	NoRemoteImportS3 bool     // of archives in buckets
 	S3               *url.URL // where buckets are; nil is Amazon's
@@ -249,6 +250,10 @@ func ofFeatures() []setting {
 				}
 				return c.Features.S3.String()
 			},
+		}, {
+			key: "features.debian", env: "TENON_FEATURES_DEBIAN", fallback: "on",
+			set: func(c *Config, v string) string { return setUnless(&c.Features.NoDebian, v) },
+			get: func(c *Config) string { return unless(c.Features.NoDebian) },
 		},
 	}
 }

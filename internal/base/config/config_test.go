@@ -298,6 +298,7 @@ import_size_mb = "20480" # default
 remote_import = "on" # default
 remote_import_s3 = "on" # default
 s3_endpoint = "" # default
+debian = "on" # default
 
 [log]
 level = "info" # default

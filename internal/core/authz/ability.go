@@ -253,6 +253,7 @@ type Rule struct {
 	Code     bool    // guests of a private project do not see code
 	Write    bool    // refused in what is archived or marked for deletion, and to auditors for being auditors
 	Deploy   bool    // deploy keys and tokens may too, in the projects that they reach
+	Token    Scope   // and deploy tokens with this scope, whatever Min is
 	Job      bool    // tokens of jobs may too, in the projects that they reach
 	JobPush  bool    // tokens of jobs that push may too, in the project of the job
 	Change   bool    // refused to auditors like Write, but not in what is archived or marked for deletion
@@ -261,7 +262,7 @@ type Rule struct {
 var adminsOnly = AdminLevel
 
 // Rules is the permission table; docs/permissions.md is generated from it.
-var Rules = union(instanceRules, integrationRules, deployRules, featureFlagRules, importRules, releaseRules, statsRules, map[Ability]Rule{
+var Rules = union(instanceRules, integrationRules, deployRules, featureFlagRules, importRules, packageRules, releaseRules, statsRules, map[Ability]Rule{
 	ReadVersion:      {SignedIn: true},
 	ReadUser:         {SignedIn: true},
 	ReadOwnUser:      {SignedIn: true},
@@ -322,7 +323,7 @@ var Rules = union(instanceRules, integrationRules, deployRules, featureFlagRules
 	ReadOwnNotifications:   {SignedIn: true},
 	UpdateOwnNotifications: {SignedIn: true, Change: true},
 
-	ReadGroup:         {Anyone: true},
+	ReadGroup:         {Anyone: true, Deploy: true, Job: true},
 	ReadGroupMembers:  {Anyone: true},
 	CreateProject:     {Min: Developer, Write: true},
 	CreateSubgroup:    {Min: Maintainer, Write: true},

@@ -161,6 +161,8 @@ func (r Rule) allows(as Actor, s Subject, level Level) bool {
 		return true
 	case r.Also != 0 && level == r.Also:
 		return true
+	case r.Token != "" && as.Deploy.TokenID != 0 && level >= Reporter && as.Scopes.Has(r.Token):
+		return true
 	}
 	return r.Min != 0 && level >= r.Min
 }
@@ -197,7 +199,7 @@ func (p *Policy) visible(ctx context.Context, as Actor, s Subject, level Level) 
 		return true, nil
 	case level >= Guest, level >= Minimal && !s.IsProject:
 		return true, nil
-	case s.IsProject || s.Personal || !as.SignedIn():
+	case s.IsProject || s.Personal || !as.SignedIn() || as.Job.ID != 0:
 		return false, nil
 	}
 	// A private group shows itself to members of something inside it.

@@ -30,6 +30,12 @@ func (m *Moved) MovedTo() int64 { return int64(m.ID) }
 // actor's level. It requires ReadProject. A path that the project had earlier gives a
 // NotFound error caused by *Moved.
 func (s *Service) Find(ctx context.Context, as authz.Actor, ref string) (*Project, error) {
+	return s.FindAs(ctx, as, ref, (*Project).Subject)
+}
+
+// FindAs is Find for a part of projects that more callers may see than the project: they have to see the subject that a function makes of the
+// project.
+func (s *Service) FindAs(ctx context.Context, as authz.Actor, ref string, subject func(*Project) authz.Subject) (*Project, error) {
 	id, byID := parseID(ref)
 	if !byID && !strings.Contains(ref, "/") {
 		return nil, errs.Missing("Project")
@@ -48,7 +54,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, ref string) (*Projec
 		return nil, fmt.Errorf("find project: %w", err)
 	}
 	p := found.project()
-	if err := s.Policy.Require(ctx, as, authz.ReadProject, p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.ReadProject, subject(p)); err != nil {
 		return nil, err
 	}
 	return p, nil

@@ -52,13 +52,23 @@ var forJobs = []string{
 	"/projects/:id/releases", "/projects/:id/releases/:tag_name", "/projects/:id/releases/:tag_name/assets/links", "/projects/:id/releases/:tag_name/assets/links/:link_id",
 }
 
+// forPackages are the routes that take the tokens of jobs and deploy tokens.
+var forPackages = []string{
+	"/projects/:id/debian_distributions", "/projects/:id/debian_distributions/:codename", "/projects/:id/debian_distributions/:codename/key.asc",
+	"/groups/:id/-/deb_distributions", "/groups/:id/-/deb_distributions/:codename", "/groups/:id/-/deb_distributions/:codename/key.asc",
+}
+
 // Authenticate returns the actor of a credential. It answers Unauthorized for one that is
 // unknown or not taken on its route, a [TokenError] for one that was good once, and Forbidden
 // with the reason for a user who may not sign in. The rotation of a revoked token revokes the
 // tokens that were rotated from it.
 func (s *SignOn) Authenticate(ctx context.Context, c Credential) (authz.Actor, error) {
-	if c.How == JobToken && slices.Contains(forJobs, c.Route) {
+	packaged := slices.Contains(forPackages, c.Route)
+	if c.How == JobToken && (packaged || slices.Contains(forJobs, c.Route)) {
 		return s.Jobs.Bearer(ctx, c.Secret)
+	}
+	if c.How == DeployToken && packaged {
+		return s.Tokens.AuthenticateDeployToken(ctx, c.Secret)
 	}
 	if c.How != PrivateToken && c.How != Bearer {
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")

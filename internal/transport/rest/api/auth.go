@@ -81,7 +81,7 @@ func (x *exchange) signIn() error {
 			return err
 		}
 	}
-	if !x.As.SignedIn() && !x.route.public {
+	if !x.As.Known() && !x.route.public {
 		return errs.New(errs.Unauthorized, "")
 	}
 	x.As.Agent, x.As.Chain = session.CutAgent(x.r.UserAgent()), httpkit.Chain(x.r)

@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
+	"tenon/internal/core/packages"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/runner"
@@ -74,6 +75,8 @@ var wordings = map[errs.Code]wording{
 	project.CodeNotTransferred:     {http.StatusBadRequest, hash("Failed to transfer project "), ""},
 	runner.CodeNoRegistration:      {http.StatusGone, plainly("410 Gone - runner registration disallowed"), ""},
 	repo.CodeNoRevision:            {http.StatusNotFound, plainly("404 Not Found"), ""},
+	packages.CodeOff:               {http.StatusNotFound, plainly("404 Not Found"), ""},
+	packages.CodeInvalid:           {http.StatusBadRequest, after(""), inError},
 	stats.CodeDenied:               {http.StatusUnauthorized, plainly("You do not have permission to access dora metrics."), ""},
 	search.CodeOneProject:          {http.StatusBadRequest, plainly("Scope not supported without Elasticsearch!"), ""},
 

@@ -1,0 +1,145 @@
+package packages
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/job"
+	"tenon/internal/base/page"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
+)
+
+type world struct {
+	*coretest.World
+	packages  *Service
+	jobs      []makeKey
+	at        authz.Place // a group
+	developer authz.Actor
+}
+
+func newWorld(t *testing.T, d *db.DB) *world {
+	t.Helper()
+	w := &world{World: coretest.New(t, d)}
+	box, err := secret.NewBox(secret.NewKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	w.packages = New(Deps{
+		DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Box: box, Now: w.Now, Log: slog.New(slog.DiscardHandler), Email: "noreply@tenon.example",
+		Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
+			mu.Lock()
+			defer mu.Unlock()
+			w.jobs = append(w.jobs, args.(makeKey))
+			return nil
+		}),
+	})
+	w.developer = w.User("developer")
+	id := w.Group("tools", authz.Private, 0)
+	w.Member(id, w.developer, authz.Developer)
+	w.at = coretest.GroupAt(id, authz.Private)
+	return w
+}
+
+// The signing key is made once, by a job; its private half is encrypted for its distribution.
+func TestService_DistributionKey(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w, ctx := newWorld(t, d), context.Background()
+		made, err := w.packages.CreateDistribution(ctx, w.developer, w.at, "sid", DistributionChanges{})
+		if err != nil || len(w.jobs) != 1 {
+			t.Fatalf("%v, %d jobs", err, len(w.jobs))
+		}
+		if _, _, err := w.packages.DistributionKey(ctx, w.developer, w.at, "sid"); !errs.Is(err, errs.NotFound) {
+			t.Errorf("before the job: %v", err)
+		}
+		for range 2 {
+			if err := w.packages.makeKey(ctx, w.jobs[0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, public, err := w.packages.DistributionKey(ctx, w.developer, w.at, "sid")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := db.Select[signingKey](ctx, d, "SELECT "+db.Columns[signingKey]("k")+" FROM debian_distribution_keys k ORDER BY k.id")
+		if err != nil || len(rows) != 1 || strings.Contains(rows[0].Sealed, "PRIVATE") {
+			t.Fatalf("%d keys, %v", len(rows), err)
+		}
+		if _, ok := w.packages.Box.Try(sealedFor(made.ID+1), rows[0].Sealed); ok {
+			t.Error("the key of another distribution can be put in its place")
+		}
+		private, err := w.packages.Box.Open(sealedFor(made.ID), rows[0].Sealed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ring, err := openpgp.ReadArmoredKeyRing(strings.NewReader(private))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var signature bytes.Buffer
+		if err := openpgp.ArmoredDetachSign(&signature, ring[0], strings.NewReader("Release"), nil); err != nil {
+			t.Fatal(err)
+		}
+		known, err := openpgp.ReadArmoredKeyRing(strings.NewReader(public))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openpgp.CheckArmoredDetachedSignature(known, strings.NewReader("Release"), &signature, nil); err != nil {
+			t.Errorf("signature: %v", err)
+		}
+		if bits, _ := known[0].PrimaryKey.BitLength(); bits != 4096 || len(known[0].Subkeys) != 0 {
+			t.Errorf("a key of %d bits with %d subkeys", bits, len(known[0].Subkeys))
+		}
+		// A job that comes after the end of its distribution has nothing to do.
+		if err := w.packages.makeKey(ctx, makeKey{made.ID + 1}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Of calls that take one name at a time, as codename and as suite, one has it.
+func TestService_CreateDistribution_together(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w, ctx := newWorld(t, d), context.Background()
+		const name, calls = "stable", 8
+		var all sync.WaitGroup
+		errors := make([]error, calls)
+		for i := range calls {
+			all.Go(func() {
+				codename, c := name, DistributionChanges{}
+				if i%2 == 1 {
+					codename, c.Suite = fmt.Sprintf("code%d", i), Text{Set: true, Value: new(name)}
+				}
+				_, errors[i] = w.packages.CreateDistribution(ctx, w.developer, w.at, codename, c)
+			})
+		}
+		all.Wait()
+		won := 0
+		for _, err := range errors {
+			switch {
+			case err == nil:
+				won++
+			case !errs.Is(err, errs.Invalid):
+				t.Errorf("a call that lost: %v", err)
+			}
+		}
+		list, err := w.packages.Distributions(ctx, w.developer, w.at, DistributionFilter{Range: page.Range{Limit: 100}})
+		if err != nil || won != 1 || len(list.Items) != 1 {
+			t.Errorf("%d calls had the name, %d distributions, %v", won, len(list.Items), err)
+		}
+	})
+}

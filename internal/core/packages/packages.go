@@ -1,0 +1,107 @@
+// Package packages keeps the packages of projects, and the Debian distributions of projects and groups.
+package packages
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/base/job"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// The refusals that transports word otherwise than the rest of their kind.
+const (
+	CodeOff     errs.Code = "no package registry"  // NotFound: the place has none
+	CodeInvalid errs.Code = "parameter is invalid" // Invalid: the message names the parameter
+)
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB       *db.DB
+	Policy   *authz.Policy
+	Bus      *event.Bus
+	Projects *project.Service
+	Box      *secret.Box
+	Jobs     job.Enqueuer
+	Now      func() time.Time
+	Log      *slog.Logger
+
+	NoDebian bool   // the server has no Debian distributions
+	Email    string // address in the user ids of signing keys
+	KeyBits  int    // of signing keys; zero is 4096
+}
+
+// Service keeps packages. It is safe for concurrent use.
+type Service struct {
+	Deps
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{Deps: d}
+}
+
+// public is the access level of a registry that anybody may read.
+const public = "public"
+
+// access returns the access level of the registry of a project; disabled is none.
+func access(p *project.Project) string {
+	if !p.Settings().PackagesEnabled {
+		return "disabled"
+	}
+	return p.Access("package_registry")
+}
+
+// subject is a project for the abilities on packages: one with a public registry is open to all, whatever its visibility.
+func subject(p *project.Project) authz.Subject {
+	s := p.Subject()
+	if access(p) == public {
+		s.Visibility = authz.Public
+	}
+	return s
+}
+
+// Project finds a project whose packages the actor may know of. Those who may not see a private project find it if its registry is public.
+func (s *Service) Project(ctx context.Context, as authz.Actor, ref string) (*project.Project, error) {
+	return s.Projects.FindAs(ctx, as, ref, subject)
+}
+
+// readable requires the right to read the packages of a project or group.
+func (s *Service) readable(ctx context.Context, as authz.Actor, at authz.Place) error {
+	if at.Group {
+		if at.Subject.Visibility == authz.Private {
+			return s.Policy.Require(ctx, as, authz.ReadPrivateGroupPackage, at.Subject)
+		}
+		return s.Policy.Require(ctx, as, authz.ReadGroupPackage, at.Subject)
+	}
+	p := project.Of(at)
+	of, ability := subject(p), authz.ReadPackage
+	switch access(p) {
+	case "disabled":
+		return errs.Coded(errs.NotFound, CodeOff, "")
+	case "private":
+		ability = authz.ReadPrivatePackage
+	}
+	if of.Visibility == authz.Private {
+		ability = authz.ReadPrivatePackage
+	}
+	return s.Policy.Require(ctx, as, ability, of)
+}
+
+// require requires an ability in a project or group that has a registry.
+func (s *Service) require(ctx context.Context, as authz.Actor, ability authz.Ability, at authz.Place) error {
+	if at.Group {
+		return s.Policy.Require(ctx, as, ability, at.Subject)
+	}
+	p := project.Of(at)
+	if access(p) == "disabled" {
+		return errs.Coded(errs.NotFound, CodeOff, "")
+	}
+	return s.Policy.Require(ctx, as, ability, subject(p))
+}
