@@ -51,7 +51,7 @@ func TestDistributions(t *testing.T) {
 				{"POST", all, obj{"codename": "stable"}, 400, `{"message":{"codename":["has already been taken as Suite"]}}`},
 				{"PUT", one, obj{"suite": "stable"}, 400, `{"message":{"suite":["has already been taken"]}}`},
 				{"PUT", one, obj{"suite": "Bookworm-1.0"}, 400, `{"message":{"suite":["has already been taken as Codename"]}}`},
-				{"PUT", one, obj{"suite": ""}, 400, `{"error":"suite is invalid"}`},
+				{"PUT", one, obj{"suite": ""}, 200, `"suite":null`},
 				{"PUT", one, obj{"valid_time_duration_seconds": 1}, 400, `must be greater than or equal to 86400`},
 				{"PUT", one, obj{"codename": "other", "suite": "unstable", "components": []string{"b", "a"}, "architectures": []string{"riscv64"}, "valid_time_duration_seconds": 90000}, 200,
 					`"codename":"sid","suite":"unstable","origin":null,"label":null,"version":null,"description":null,"valid_time_duration_seconds":90000,"components":["a","b"],"architectures":["all","riscv64"]}`},

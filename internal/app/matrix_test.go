@@ -243,8 +243,13 @@ func breaches(r row, got map[string]int) []string {
 			out = append(out, fmt.Sprintf("%s got %d, want one of %v", column, s, status))
 		}
 	}
-	for _, c := range []string{"expir", "revok", "unkno", "deplo", "dep_h"} { // deploy tokens are for git
+	for _, c := range []string{"expir", "revok", "unkno", "deplo"} {
 		want(c, http.StatusUnauthorized)
+	}
+	if slices.Contains(r.route.Scopes, authz.ScopeWritePackages) { // the token has another scope
+		want("dep_h", http.StatusForbidden)
+	} else { // deploy tokens are for git and packages
+		want("dep_h", http.StatusUnauthorized)
 	}
 	want("block", http.StatusForbidden)
 	want("nosud", http.StatusForbidden)

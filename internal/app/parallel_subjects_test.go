@@ -58,6 +58,10 @@ func (s *server) plans(project, group, mr string) []twice {
 	environment := post(project+"/environments", "id", map[string]any{"name": "production"})
 	nightly := post(project+"/pipeline_schedules", "id", map[string]any{"description": "nightly", "ref": "main", "cron": "0 1 1 1 *"})
 	s.do("admin", "POST", nightly+"/variables", map[string]any{"key": "KEY", "value": "value"})
+	distribution := func(path string) string {
+		s.do("admin", "POST", path, obj{"codename": "paired"})
+		return path + "/paired"
+	}
 	return []twice{
 		{name: "pipeline schedule", path: nightly, a: text("description", "words %d"), b: toggle("active")},
 		{name: "variable of a schedule", path: nightly + "/variables/KEY", a: text("value", "words %d"), b: word("variable_type", "file", "env_var")},
@@ -108,14 +112,8 @@ func (s *server) plans(project, group, mr string) []twice {
 			name: "freeze period", path: post(project+"/freeze_periods", "id", obj{"freeze_start": "0 1 * * *", "freeze_end": "0 2 * * *"}),
 			a: text("freeze_start", "%d 1 1 * *"), b: text("freeze_end", "%d 2 1 * *"),
 		},
-		{
-			name: "Debian distribution", path: post(project+"/debian_distributions", "codename", obj{"codename": "paired"}),
-			a: text("label", "label-%d"), b: text("description", "words %d"),
-		},
-		{
-			name: "Debian distribution of a group", path: post(group+"/-/deb_distributions", "codename", obj{"codename": "paired"}),
-			a: text("label", "label-%d"), b: text("description", "words %d"),
-		},
+		{name: "Debian distribution", path: distribution(project + "/debian_distributions"), a: text("label", "label-%d"), b: text("description", "words %d")},
+		{name: "Debian distribution of a group", path: distribution(group + "/-/deb_distributions"), a: text("label", "label-%d"), b: text("description", "words %d")},
 		{name: "environment", path: environment, a: text("external_url", "https://example.com/%d"), b: text("description", "words %d")},
 		{name: "metric image", path: image, read: issue + "/metric_images", a: text("url", "https://example.com/%d"), b: text("url_text", "words %d")},
 		{

@@ -155,7 +155,12 @@ type distributionParams struct {
 }
 
 func (p *distributionParams) changes() packages.DistributionChanges {
-	text := func(o api.Opt[string]) packages.Text { return packages.Text{Set: o.Set, Value: o.Ptr()} }
+	text := func(o api.Opt[string]) packages.Text {
+		if o.Value == "" { // clears it
+			return packages.Text{Set: o.Set}
+		}
+		return packages.Text{Set: o.Set, Value: &o.Value}
+	}
 	names := func(o api.Opt[api.Strings]) []string {
 		if !o.Set || o.Null {
 			return nil
