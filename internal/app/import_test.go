@@ -173,6 +173,16 @@ func TestImport_refused(t *testing.T) {
 	}
 }
 
+// rows reads texts.
+func (s *server) rows(query string) []string {
+	s.tb.Helper()
+	got, err := db.Select[string](s.tb.Context(), s.db, query)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	return got
+}
+
 // one reads one text.
 func (s *server) one(query string) string {
 	s.tb.Helper()

@@ -266,6 +266,7 @@ func (w *limitsWorld) operations() map[string]map[string]limitedCall {
 		"project_export_limit":             rest("POST", at+"/export", nil),
 		"project_download_export_limit":    {"REST": w.download(at + "/export")},
 		"relation_export_limit":            rest("POST", at+"/export_relations", nil),
+		"group_import_limit":               rest("POST", "/groups/import", obj{"name": "x%d", "path": "imported%d", "file": attached{"x.zip", "x"}}),
 		"group_export_limit":               rest("POST", w.group+"/export", nil),
 		"group_download_export_limit":      {"REST": w.download(w.group + "/export")},
 		"project_api_limit":                rest("GET", at, nil),

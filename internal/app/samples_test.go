@@ -93,6 +93,10 @@ func samples() map[string][]sample {
 		"GET /issues/:id":                          {{in: "project"}},
 		"GET /namespaces/:id":                      {{in: "group"}},
 		"GET /namespaces/:id/exists":               {{in: "group", values: with{"id": "=full_path"}}},
+		"POST /groups/import": {
+			{body: obj{"name": "From file", "path": "from-file", "file": attached{"x.tar.gz", "x"}}},
+			{note: "inside", in: "group", body: obj{"name": "From file", "path": "from-file", "parent_id": "=groups/:id", "file": attached{"x.tar.gz", "x"}}},
+		},
 
 		"GET /user/emails/:email_id":             {{values: with{"email_id": "=own email"}}},
 		"POST /user/emails":                      {{body: obj{"email": "more@example.com"}}},

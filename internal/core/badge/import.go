@@ -10,17 +10,23 @@ import (
 
 // Writers says how badges are imported.
 func (s *Service) Writers() []tree.Writer {
-	return []tree.Writer{tree.Write("project_badges", s.importAll)}
+	return []tree.Writer{
+		tree.Write("project_badges", func(ctx context.Context, w *tree.Writing, rows []*tree.Row[exported]) error {
+			return s.importAll(ctx, w, len(rows), func(i int) (*tree.State, *exportedParts) { return rows[i].State, &rows[i].Value.exportedParts })
+		}),
+		tree.Write("badges", func(ctx context.Context, w *tree.Writing, rows []*tree.Row[exportedOfGroup]) error {
+			return s.importAll(ctx, w, len(rows), func(i int) (*tree.State, *exportedParts) { return rows[i].State, &rows[i].Value.exportedParts })
+		}),
+	}
 }
 
-func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.Row[exported]) error {
+func (s *Service) importAll(ctx context.Context, w *tree.Writing, n int, row func(i int) (*tree.State, *exportedParts)) error {
 	var made []Badge
-	for _, r := range rows {
-		b := Badge{
-			NamespaceID: w.At.Namespace, Name: r.Value.Name, LinkURL: r.Value.LinkURL, ImageURL: r.Value.ImageURL, CreatedAt: r.Value.CreatedAt, UpdatedAt: r.Value.UpdatedAt,
-		}
+	for i := range n {
+		state, v := row(i)
+		b := Badge{NamespaceID: w.At.Namespace, Name: v.Name, LinkURL: v.LinkURL, ImageURL: v.ImageURL, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt}
 		if err := check(&b); err != nil {
-			r.Fail(err.Error())
+			state.Fail(err.Error())
 			continue
 		}
 		made = append(made, b)

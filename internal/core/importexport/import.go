@@ -74,16 +74,19 @@ func (s *Service) Import(ctx context.Context, as authz.Actor, in ImportInput) (*
 	if !strings.HasSuffix(strings.ToLower(in.FileName), ".gz") {
 		return nil, errs.Coded(errs.Unprocessable, CodeFileName, "")
 	}
-	return s.scheduleImport(ctx, as, into, in, func(key string) (string, error) {
-		_, err = s.Objects.Put(ctx, key, in.File, blob.Wanted{Limit: int64(s.Settings.Current().MaxImportSize) << 20})
-		if errors.Is(err, blob.ErrTooLarge) {
-			return "", errs.New(errs.TooLarge, "")
-		}
-		if err != nil {
-			return "", fmt.Errorf("keep archive: %w", err)
-		}
-		return "", nil
-	})
+	return s.scheduleImport(ctx, as, into, in, func(key string) (string, error) { return "", s.keep(ctx, key, in.File) })
+}
+
+// keep stores an archive that was uploaded.
+func (s *Service) keep(ctx context.Context, key string, file io.Reader) error {
+	_, err := s.Objects.Put(ctx, key, file, blob.Wanted{Limit: int64(s.Settings.Current().MaxImportSize) << 20})
+	if errors.Is(err, blob.ErrTooLarge) {
+		return errs.New(errs.TooLarge, "")
+	}
+	if err != nil {
+		return fmt.Errorf("keep archive: %w", err)
+	}
+	return nil
 }
 
 // scheduleImport makes the project of an import. Put stores the archive under a key, or returns where it is, sealed.

@@ -74,6 +74,9 @@ func (s *Service) runImport(ctx context.Context, args RunImport) error {
 	return job.Permanent(fmt.Errorf("import project: %w", err))
 }
 
+// tooOften is why an import fails whose attempts did not come to an end.
+const tooOften = "The import was interrupted too often."
+
 // tooLate is why an import fails that makes no progress.
 const tooLate = "Import timed out. Import took longer than 86400 seconds"
 
@@ -98,7 +101,7 @@ func (s *Service) beginImport(ctx context.Context, id ImportID) (row *importRow,
 		return nil, fmt.Errorf("begin import: %w", err)
 	}
 	if row != nil && row.Attempts > maxAttempts {
-		return nil, s.endImport(ctx, row, "The import was interrupted too often.")
+		return nil, s.endImport(ctx, row, tooOften)
 	}
 	return row, nil
 }
@@ -153,11 +156,19 @@ func (s *Service) importAll(ctx context.Context, row *importRow) (err error) {
 		return fmt.Errorf("import project: %w", err)
 	}
 	defer func() { err = errors.Join(err, dir.Remove()) }()
-	root, err := s.unpacked(ctx, dir.Path, row)
+	if err := s.fetch(ctx, row); err != nil {
+		return err
+	}
+	root, err := s.unpacked(ctx, dir.Path, row.Object)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
+	if !hasTree(root) {
+		if err := splitOld(ctx, root); err != nil {
+			return err
+		}
+	}
 	w := &tree.Writing{DB: s.DB, As: as, At: p.Place(), All: all, Now: db.At(s.Now()), Log: s.Log, Head: headOf(root)}
 	if w.Users, err = s.people(ctx, w, root, []string{projectLayout.folder + "project_members.ndjson"}); err != nil {
 		return err
@@ -170,11 +181,8 @@ func (s *Service) importAll(ctx context.Context, row *importRow) (err error) {
 }
 
 // unpacked writes the archive to a folder and checks its version.
-func (s *Service) unpacked(ctx context.Context, folder string, row *importRow) (_ *os.Root, err error) {
-	if err := s.fetch(ctx, row); err != nil {
-		return nil, err
-	}
-	object, err := s.Objects.Open(ctx, row.Object)
+func (s *Service) unpacked(ctx context.Context, folder, key string) (_ *os.Root, err error) {
+	object, err := s.Objects.Open(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("open archive: %w", err)
 	}
@@ -190,9 +198,6 @@ func (s *Service) unpacked(ctx context.Context, folder string, row *importRow) (
 	err = unpack(ctx, object, u)
 	if err == nil {
 		err = checkVersion(root)
-	}
-	if err == nil && !hasTree(root) {
-		err = splitOld(ctx, root)
 	}
 	if err != nil {
 		return nil, errors.Join(err, root.Close())

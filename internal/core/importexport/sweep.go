@@ -32,8 +32,11 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 	if err := s.endStale(ctx); err != nil {
 		return err
 	}
+	if err := s.dropItems(ctx); err != nil {
+		return err
+	}
 	before := s.Now().Add(-time.Hour)
-	if err := s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Uploaded, Before: before, Named: s.namedIn("file_imports")}); err != nil {
+	if err := s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Uploaded, Before: before, Named: s.namedIn("file_imports", "group_imports")}); err != nil {
 		return err
 	}
 	return s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Objects, Before: before, Named: s.namedIn("exports", "relation_export_files")})
@@ -59,11 +62,31 @@ func (s *Service) expire(ctx context.Context, drop func(ctx context.Context, con
 	return nil
 }
 
+// dropItems deletes the items of reports that were kept long enough. Their counts stay.
+func (s *Service) dropItems(ctx context.Context) error {
+	before := db.At(s.Now().AddDate(0, 0, -keptItems))
+	for _, table := range []string{"file_import_items", "imported_group_items"} {
+		for {
+			n, err := s.DB.Exec(ctx, "DELETE FROM "+table+" WHERE id IN (SELECT id FROM "+table+" WHERE created_at < ? ORDER BY id LIMIT ?)", before, sweepBatch)
+			if err != nil {
+				return fmt.Errorf("delete items of reports: %w", err)
+			}
+			if n < sweepBatch {
+				break
+			}
+		}
+	}
+	return nil
+}
+
 // patience is how long an import may make no progress.
 const patience = 24 * time.Hour
 
 // endStale ends imports that make no progress.
 func (s *Service) endStale(ctx context.Context) error {
+	if err := s.endStaleGroups(ctx); err != nil {
+		return err
+	}
 	for {
 		stale, err := db.Select[importRow](ctx, s.DB, "SELECT "+importColumns+" FROM file_imports AS f WHERE f.object <> '' AND f.updated_at < ? AND "+waiting+" ORDER BY f.id LIMIT ?",
 			db.At(s.Now().Add(-patience)), project.ImportScheduled, project.ImportStarted, sweepBatch)
@@ -72,6 +95,24 @@ func (s *Service) endStale(ctx context.Context) error {
 		}
 		for i := range stale {
 			if err := s.endImport(ctx, &stale[i], tooLate); err != nil {
+				return err
+			}
+		}
+		if len(stale) < sweepBatch {
+			return nil
+		}
+	}
+}
+
+func (s *Service) endStaleGroups(ctx context.Context) error {
+	for {
+		stale, err := db.Select[groupImportRow](ctx, s.DB, "SELECT "+groupImportColumns+" FROM group_imports WHERE object <> '' AND updated_at < ? ORDER BY id LIMIT ?",
+			db.At(s.Now().Add(-patience)), sweepBatch)
+		if err != nil {
+			return fmt.Errorf("stale imports: %w", err)
+		}
+		for i := range stale {
+			if err := s.endGroupImport(ctx, &stale[i], groupFailed, tooLate); err != nil {
 				return err
 			}
 		}

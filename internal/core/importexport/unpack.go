@@ -190,7 +190,7 @@ func ofFormat(name string) bool {
 	switch first {
 	case "VERSION", "project.json", "project.bundle", "project.wiki.bundle", "lfs-objects.json":
 		return !nested
-	case "tree", "snippets", "uploads", "avatar", "lfs-objects":
+	case "tree", "snippets", "uploads", "avatar", "lfs-objects", "repositories":
 		return true
 	}
 	return false

@@ -8,7 +8,7 @@ import (
 	"tenon/internal/core/tree"
 )
 
-// Writers says how labels are imported: one of a group that is not here becomes the project's.
+// Writers says how labels are imported: one of a group that is not here becomes the project's. A group gets its own ones.
 func (s *Service) Writers() []tree.Writer {
 	return []tree.Writer{
 		tree.Write("labels", s.importLabels),
@@ -31,7 +31,7 @@ func (s *Service) importLabels(ctx context.Context, w *tree.Writing, rows []*tre
 	var of [][]*tree.Row[exported] // rows that are one label
 	places := map[string]int{}
 	for _, r := range rows {
-		if l, ok := known[r.Value.Title]; ok {
+		if l, ok := known[r.Value.Title]; ok && (l.NamespaceID == w.At.Namespace || !w.Owns(r.Value.GroupID)) {
 			r.Merge(int64(l.ID))
 			continue
 		}
@@ -47,7 +47,7 @@ func (s *Service) importLabels(ctx context.Context, w *tree.Writing, rows []*tre
 			r.Fail(err.Error())
 			continue
 		}
-		if r.Value.Type == "GroupLabel" {
+		if r.Value.Type == "GroupLabel" && !w.At.Group {
 			r.Change("the group's label became one of the project")
 		}
 		places[l.Title] = len(made)
@@ -74,6 +74,10 @@ func (s *Service) importPriorities(ctx context.Context, w *tree.Writing, rows []
 	}
 	var out []priority
 	for _, r := range rows {
+		if w.At.Group {
+			r.Lose("priorities belong to projects")
+			continue
+		}
 		if r.Value.Priority < 0 {
 			r.Fail("priority is negative")
 			continue

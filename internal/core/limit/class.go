@@ -36,6 +36,7 @@ const (
 	ProjectMembers       Class = "project_members_api"
 	ProjectInvitedGroups Class = "project_invited_groups_api"
 	ProjectImport        Class = "project_import"
+	GroupImport          Class = "group_import"
 	ProjectExport        Class = "project_export"
 	GroupExport          Class = "group_export"
 	RelationExport       Class = "relation_export"
@@ -154,6 +155,7 @@ var rules = map[Class]rule{
 	ProjectMembers:       per(minute, func(s *setting.Settings) int { return s.ProjectMembersAPILimit }),
 	ProjectInvitedGroups: per(minute, func(s *setting.Settings) int { return s.ProjectInvitedGroupsAPILimit }),
 	ProjectImport:        per(minute, func(s *setting.Settings) int { return s.ProjectImportLimit }),
+	GroupImport:          per(minute, func(s *setting.Settings) int { return s.GroupImportLimit }),
 	ProjectExport:        per(minute, func(s *setting.Settings) int { return s.ProjectExportLimit }),
 	RelationExport:       per(minute, func(s *setting.Settings) int { return s.RelationExportLimit }),
 	GroupExport:          per(minute, func(s *setting.Settings) int { return s.GroupExportLimit }),

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/tree"
 )
 
-// Writers says how milestones are imported: one of a group that is not here becomes the project's, with a number of its own.
+// Writers says how milestones are imported: one of a group that is not here becomes the project's, with a number of its own. A group gets its own ones.
 func (s *Service) Writers() []tree.Writer {
 	return []tree.Writer{tree.Write("milestones", s.importAll), tree.Write("milestone", s.importAll)}
 }
@@ -29,8 +30,8 @@ func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.R
 	var of [][]*tree.Row[exported] // rows that are one milestone
 	places := map[string]int{}
 	for _, r := range rows {
-		if id, ok := known[r.Value.Title]; ok {
-			r.Merge(int64(id))
+		if m, ok := known[r.Value.Title]; ok && (m.NamespaceID == w.At.Namespace || !w.Owns(r.Value.GroupID)) {
+			r.Merge(int64(m.ID))
 			continue
 		}
 		if at, ok := places[r.Value.Title]; ok {
@@ -42,7 +43,7 @@ func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.R
 			r.Fail(bad.Err().Error())
 			continue
 		}
-		if r.Value.ProjectID == nil && r.Value.GroupID != nil {
+		if r.Value.ProjectID == nil && r.Value.GroupID != nil && !w.At.Group {
 			m.IID = 0
 			r.Change("the group's milestone became one of the project")
 		}
@@ -72,23 +73,26 @@ func (e *exported) milestone(w *tree.Writing) Milestone {
 	}
 }
 
+// titled is a milestone that a row may mean.
+type titled struct {
+	ID          ID                `db:"id"`
+	NamespaceID authz.NamespaceID `db:"namespace_id"`
+	Title       string            `db:"title"`
+}
+
 // titled finds the milestones of titles in the project and the groups above it, the nearest of each.
-func (s *Service) titled(ctx context.Context, w *tree.Writing, titles []string) (map[string]ID, error) {
-	type found struct {
-		ID    ID     `db:"id"`
-		Title string `db:"title"`
-	}
+func (s *Service) titled(ctx context.Context, w *tree.Writing, titles []string) (map[string]titled, error) {
 	var where db.Where
 	where.And("a.namespace_id = ?", w.At.Namespace)
 	where.In("m.title", titles)
-	list, err := db.Select[found](ctx, s.DB, "SELECT m.id, m.title FROM milestones m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id"+where.SQL()+
+	list, err := db.Select[titled](ctx, s.DB, "SELECT m.id, m.namespace_id, m.title FROM milestones m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id"+where.SQL()+
 		" ORDER BY a.depth DESC, m.id", where.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("milestones by title: %w", err)
 	}
-	out := make(map[string]ID, len(list))
+	out := make(map[string]titled, len(list))
 	for _, m := range list {
-		out[m.Title] = m.ID // the nearest comes last
+		out[m.Title] = m // the nearest comes last
 	}
 	return out, nil
 }

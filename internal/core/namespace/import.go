@@ -9,10 +9,10 @@ import (
 	"tenon/internal/core/tree"
 )
 
-// Writers says how members are imported: for administrators, those who were found, at most as Maintainers. For all others they only say
-// who is who.
+// Writers says how groups and members are imported: for administrators, those who were found, in projects at most as Maintainers. For all
+// others members only say who is who.
 func (s *Service) Writers() []tree.Writer {
-	return []tree.Writer{tree.Write("project_members", s.importMembers)}
+	return append(s.groupWriters(), tree.Write("project_members", s.importMembers))
 }
 
 // importedMember is a member of an archive. One who was invited or asks for access has no user.
@@ -52,7 +52,7 @@ func (s *Service) importMembers(ctx context.Context, w *tree.Writing, rows []*tr
 		case level != authz.Guest && level != authz.Planner && level != authz.Reporter && level != authz.Developer && level != authz.Maintainer && level != authz.Owner:
 			r.Fail("access_level is not included in the list")
 		default:
-			if level > authz.Maintainer {
+			if level > authz.Maintainer && !w.At.Group {
 				level = authz.Maintainer
 				r.Change("the role is that of a Maintainer")
 			}

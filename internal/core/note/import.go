@@ -34,12 +34,17 @@ func (s *Service) importNotes(ctx context.Context, w *tree.Writing, rows []*tree
 	var of []*tree.Row[exported]
 	for _, r := range rows {
 		n := Note{
-			DiscussionID: discussionAt(w.At.ID, r.Value.DiscussionID), Kind: noteable.Kind(r.Of), TargetID: r.Parent, ProjectID: new(project.ID(w.At.ID)),
+			DiscussionID: discussionAt(w.At.Namespace, r.Value.DiscussionID), Kind: noteable.Kind(r.Of), TargetID: r.Parent,
 			AuthorID: authz.UserID(r.Value.AuthorID), Body: bodyOf(r), System: r.Value.System, Internal: r.Value.Confidential && !r.Value.System,
 			ResolvedAt: r.Value.ResolvedAt, CreatedAt: r.Value.CreatedAt, UpdatedAt: r.Value.UpdatedAt, LastEditedAt: r.Value.LastEditedAt,
 		}
 		if n.Kind == "" {
 			n.Kind = noteable.Commit
+		}
+		if w.At.Group {
+			n.GroupID = &w.At.ID
+		} else {
+			n.ProjectID = new(project.ID(w.At.ID))
 		}
 		if n.ResolvedAt != nil {
 			n.ResolvedByID = (*authz.UserID)(r.Value.ResolvedByID)
@@ -163,8 +168,8 @@ func bodyOf(r *tree.Row[exported]) string {
 
 const maxAuthorName = 255 // characters
 
-// discussionAt is the name that a discussion of an archive has in a project. Another project's of that name is another one.
-func discussionAt(at int64, name string) string {
+// discussionAt is the name that a discussion of an archive has in a project or group. Another one's of that name is another one.
+func discussionAt(at authz.NamespaceID, name string) string {
 	if name == "" {
 		return discussionID()
 	}

@@ -115,7 +115,10 @@ type Writing struct {
 	Log *slog.Logger // of rows that could not be written
 
 	Head   string // default branch that the archive names; "" for none
-	Number int64  // of the group in the archive, which files are named by
+	Number int64  // of the group at the source
+
+	// Groups are the groups here by their numbers at the source, those that were written before.
+	Groups map[int64]authz.NamespaceID
 
 	// Users are the users here by their numbers at the source, as far as they were matched.
 	Users map[int64]authz.UserID
@@ -123,6 +126,9 @@ type Writing struct {
 	memo  map[string]any // of one batch
 	tally *Tally
 }
+
+// Owns reports whether the group that is written is the one that a number of the source means.
+func (w *Writing) Owns(group *int64) bool { return w.At.Group && (group == nil || *group == w.Number) }
 
 // Tree is the tree that is written.
 func (w *Writing) Tree() Trees { return treeOf(w.At) }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"math"
+	"net/http"
 
 	"tenon/internal/base/bucket"
 	"tenon/internal/core"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/importexport"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
@@ -22,13 +24,15 @@ type imports struct {
 
 func (s *Server) importRoutes() []*api.Route {
 	i := imports{s, core.Part[*importexport.Service](s.Services)}
-	return api.Scoped(nil,
+	return api.Scoped(nil, append(i.reportRoutes(),
 		api.Post("/projects/import", i.file).Doc("Import a project from an archive").Needs(authz.ImportProjects, authz.CreateProject).
 			MaxBodyNow(i.maxBody),
 		api.Post("/projects/remote-import", i.remote).Doc("Import a project from an archive on another server").Needs(authz.ImportProjects, authz.CreateProject),
 		api.Post("/projects/remote-import-s3", i.object).Doc("Import a project from an archive in a bucket").Needs(authz.ImportProjects, authz.CreateProject),
+		api.Post("/groups/import", i.group).Doc("Import a group from an archive").Status(http.StatusAccepted).Needs(authz.CreateTopGroup, authz.CreateSubgroup).
+			MaxBodyNow(i.maxBody),
 		api.Get("/projects/:id/import", i.status).Doc("Get the import status of a project").Needs(authz.ReadImport),
-	)
+	)...)
 }
 
 // maxFields bounds what stands beside the file, in bytes.
@@ -112,6 +116,24 @@ func (i imports) object(ctx context.Context, as authz.Actor, p importObjectParam
 		return importEntity{}, err
 	}
 	return importedEntity(&importexport.ImportStatus{Project: made}), nil
+}
+
+type importGroupParams struct {
+	Name     string        `param:"name,required" doc:"Name of the group"`
+	Path     string        `param:"path,required" doc:"Path of the group"`
+	ParentID *namespace.ID `param:"parent_id" doc:"ID of the group that it is made in"`
+	File     api.File      `param:"file,required" doc:"Archive of a group"`
+}
+
+func (i imports) group(ctx context.Context, as authz.Actor, p importGroupParams) (_ messageEntity, err error) {
+	from, err := p.File.Open()
+	if err != nil {
+		return messageEntity{}, err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	in := importexport.GroupImportInput{FileName: p.File.Name, File: from, Name: p.Name, Path: p.Path, ParentID: p.ParentID}
+	_, err = i.of.ImportGroup(ctx, as, in)
+	return messageEntity{"202 Accepted"}, err
 }
 
 // importEntity says how far an import has come.

@@ -1,0 +1,6 @@
+package epic
+
+import "tenon/internal/core/tree"
+
+// Writers says how epics are imported.
+func (s *Service) Writers() []tree.Writer { return s.groupWriters() }
