@@ -403,6 +403,18 @@ func (w *world) exported(namespace, name string) {
 	now := db.At(w.now())
 	w.exec(`INSERT INTO exports (namespace_id, user_id, status, upload_method, object, name, size, attempts, created_at, updated_at)
 		VALUES (`+namespace+`, ?, 'finished', '', ?, 'world_export.tar.gz', 7, 1, ?, ?)`, w.ids["owner"], key, now, now)
+	const begun = `'[]', '', 0, '{"labels":{"read":2,"written":1,"lost":1}}', 1`
+	if strings.HasPrefix(name, "group") {
+		w.exec(`INSERT INTO imported_groups (namespace_id, source_id, done, relation, line, counts, items, created_at, updated_at) VALUES (`+namespace+`, 1, `+begun+`, ?, ?)`, now, now)
+		w.exec(`INSERT INTO imported_group_items (namespace_id, relation, line, action, failed, reason, title, created_at)
+			VALUES (`+namespace+`, 'labels', 2, 'lost', true, 'color must be a valid color code', 'bug', ?)`, now)
+	} else {
+		of := "(SELECT id FROM projects WHERE namespace_id = " + namespace + ")"
+		w.exec(`INSERT INTO file_imports (project_id, user_id, object, overrides, attempts, done, relation, line, counts, items, created_at, updated_at)
+			VALUES (`+of+`, ?, '', '{}', 1, `+begun+`, ?, ?)`, w.ids["owner"], now, now)
+		w.exec(`INSERT INTO file_import_items (project_id, relation, line, action, failed, reason, title, created_at)
+			VALUES (`+of+`, 'labels', 2, 'lost', true, 'color must be a valid color code', 'bug', ?)`, now)
+	}
 	for _, as := range []string{"maintainer", "owner", "admin"} {
 		w.exec(`INSERT INTO relation_exports (namespace_id, user_id, run, relation, status, batched, objects, created_at, updated_at)
 			VALUES (`+namespace+`, ?, 'world', 'labels', 1, false, 1, ?, ?)`, w.ids[as], now, now)
