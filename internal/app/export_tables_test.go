@@ -27,8 +27,7 @@ var stays = map[string]string{
 		resource_groups pipeline_merge_requests`,
 	"runners stay, with what they made": "runners runner_managers runner_projects runner_tags job_artifacts job_tests",
 	"files of the archive":              "uploads lfs_objects lfs_links attached_repositories wikis pools pool_members",
-	"not exported yet":                  "releases release_links release_milestones release_evidences",
-	"the format has no place for them": `environments freeze_periods protected_environments protected_environment_levels deployments deployment_approvals deployment_merge_requests first_deployments feature_flags feature_flag_strategies feature_flag_scopes
+	"the format has no place for them": `environments freeze_periods release_evidences deployments deployment_approvals deployment_merge_requests first_deployments feature_flags feature_flag_strategies feature_flag_scopes
 		feature_flag_user_lists feature_flag_clients issue_links merge_request_blocks merge_request_context_commits metric_images board_labels lfs_locks approval_rule_groups shares`,
 }
 

@@ -12,7 +12,13 @@ import (
 // Writers says how approvals are imported: an import approves nothing that is open, and what was approved counts once, as the importing
 // user's.
 func (s *Service) Writers() []tree.Writer {
-	return []tree.Writer{tree.Write("approvals", s.importAll)}
+	return []tree.Writer{
+		tree.Write("approvals", s.importAll),
+		tree.Write("approval_rules", s.importRules),
+		tree.Write("approval_project_rules_protected_branches", s.importRuleBranches),
+		tree.Write("approval_project_rules_users", s.importRuleUsers),
+		tree.Write("approval_settings", s.importSettings),
+	}
 }
 
 func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.Row[exported]) error {

@@ -245,7 +245,7 @@ func (f *filling) all(ctx context.Context) error {
 }
 
 // untaken are files and folders of the format that nothing here imports yet.
-var untaken = []string{"project.wiki.bundle", "snippets", "avatar"}
+var untaken = []string{"project.design.bundle"}
 
 // storeProgress returns what stores the progress of an import. It ends one whose project is being deleted.
 func (s *Service) storeProgress(row *importRow) func(ctx context.Context, next progress, items []tree.Item) error {

@@ -188,7 +188,7 @@ func ofFormat(name string) bool {
 	}
 	first, _, nested := strings.Cut(name, "/")
 	switch first {
-	case "VERSION", "project.json", "project.bundle", "project.wiki.bundle", "lfs-objects.json":
+	case "VERSION", "project.json", "project.bundle", "project.wiki.bundle", "project.design.bundle", "lfs-objects.json":
 		return !nested
 	case "tree", "snippets", "uploads", "avatar", "lfs-objects", "repositories":
 		return true

@@ -13,7 +13,7 @@ import (
 
 // Writers says how cadences of groups are imported, with their iterations. The format does not say that a cadence is automatic.
 func (s *Service) Writers() []tree.Writer {
-	return []tree.Writer{tree.Write("iterations_cadences", s.importCadences), tree.Write("iterations", s.importIterations)}
+	return append(s.issueWriters(), tree.Write("iterations_cadences", s.importCadences), tree.Write("iterations", s.importIterations))
 }
 
 func (s *Service) importCadences(ctx context.Context, w *tree.Writing, rows []*tree.Row[exportedOfGroup]) error {

@@ -57,6 +57,7 @@ type exportedMetrics struct {
 	ClosedAt        *db.Time `db:"closed_at" tree:"latest_closed_at"`
 	MergedByID      *int64   `db:"merged_by_id" tree:"merged_by_id,user"`
 	MergedAt        *db.Time `db:"merged_at" tree:"merged_at"`
+	FirstDeployedAt *db.Time `db:"first_deployed_at" tree:"first_deployed_to_production_at"`
 	CommitsCount    int64    `db:"commits_count" tree:"commits_count"`
 	TargetProjectID int64    `db:"target_project_id" tree:"target_project_id,project"`
 }
@@ -115,12 +116,12 @@ func (s *Service) Relations() []tree.Relation {
 		}, query),
 		tree.Rows(tree.Relation{Name: "merge_request", Kind: string(noteable.MergeRequest), Single: true, Absent: absent}, nested),
 		tree.Rows(tree.Relation{Name: "metrics", Single: true, Absent: []string{
-			"latest_build_started_at", "latest_build_finished_at", "first_deployed_to_production_at", "first_comment_at", "first_commit_at", "last_commit_at", "diff_size",
+			"latest_build_started_at", "latest_build_finished_at", "first_comment_at", "first_commit_at", "last_commit_at", "diff_size",
 			"modified_paths_size", "first_approved_at", "first_reassigned_at", "added_lines", "removed_lines",
 		}}, tree.Query[exportedMetrics]{
 			Columns: `m.created_at, m.updated_at, m.closed_by_id, m.closed_at, CASE WHEN m.merged_at IS NOT NULL THEN m.merge_user_id END AS merged_by_id, m.merged_at,
-				m.commits_count, m.target_project_id`,
-			From: "merge_requests m", ID: "m.id", Parent: "m.id", Where: readableTree,
+				f.deployed_at AS first_deployed_at, m.commits_count, m.target_project_id`,
+			From: "merge_requests m LEFT JOIN first_deployments f ON f.merge_request_id = m.id", ID: "m.id", Parent: "m.id", Where: readableTree,
 		}),
 		tree.Rows(tree.Relation{Name: "merge_request_assignees", Tables: []string{"merge_request_assignees"}}, tree.Query[exportedUser]{
 			Columns: "a.user_id, m.created_at", From: "merge_request_assignees a JOIN merge_requests m ON m.id = a.merge_request_id",

@@ -51,6 +51,7 @@ type imported struct {
 func (s *Service) Writers() []tree.Writer {
 	return []tree.Writer{
 		tree.Write("merge_requests", s.importAll),
+		tree.Write("merge_request", s.findImported),
 		tree.Write("metrics", s.importMetrics),
 		tree.Write("merge_request_diff", s.importVersions),
 		tree.Write("merge_request_diff_commits", fromRepository),
@@ -180,6 +181,7 @@ func (e *imported) request(w *tree.Writing) MergeRequest {
 
 // importMetrics writes when merge requests were merged and closed, with the users who did it.
 func (s *Service) importMetrics(ctx context.Context, _ *tree.Writing, rows []*tree.Row[exportedMetrics]) error {
+	deployed := map[int64]db.Time{}
 	for _, r := range rows {
 		v := r.Value
 		_, err := s.DB.Exec(ctx, `UPDATE merge_requests SET merged_at = CASE WHEN state = 'merged' THEN COALESCE(?, merged_at) END,
@@ -188,8 +190,11 @@ func (s *Service) importMetrics(ctx context.Context, _ *tree.Writing, rows []*tr
 		if err != nil {
 			return fmt.Errorf("write times of merge requests: %w", err)
 		}
+		if v.FirstDeployedAt != nil {
+			deployed[r.Parent] = *v.FirstDeployedAt
+		}
 	}
-	return nil
+	return s.above.Deployments.ImportFirst(ctx, deployed)
 }
 
 // importedDiff is the newest version of a merge request.

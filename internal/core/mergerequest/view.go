@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"tenon/internal/base/db"
+
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/milestone"
@@ -51,8 +53,15 @@ type Subscriptions interface {
 	Of(ctx context.Context, as authz.Actor, things ...noteable.Ref) (map[noteable.Ref]bool, error)
 }
 
+// Deployments keeps when merge requests were first deployed to production.
+type Deployments interface {
+	// ImportFirst writes that of merge requests of an archive.
+	ImportFirst(ctx context.Context, all map[int64]db.Time) error
+}
+
 // Above is what is above merge requests.
 type Above struct {
+	Deployments   Deployments
 	Subscriptions Subscriptions
 	Approvals     Approvals
 	Commands      noteable.Commands

@@ -49,6 +49,8 @@ func (s *Service) importMembers(ctx context.Context, w *tree.Writing, rows []*tr
 			r.Lose("members are imported by administrators alone")
 		case v.ExpiresOn != nil && *v.ExpiresOn <= s.today():
 			r.Lose("the membership has expired")
+		case level == authz.Minimal:
+			r.Lose("projects have no members with minimal access")
 		case level != authz.Guest && level != authz.Planner && level != authz.Reporter && level != authz.Developer && level != authz.Maintainer && level != authz.Owner:
 			r.Fail("access_level is not included in the list")
 		default:

@@ -73,5 +73,18 @@ func (s *Service) Relations() []tree.Relation {
 			},
 		}),
 		levels("create_access_levels", "create", tags, ofTag),
+		tree.Rows(tree.Relation{Name: "protected_environments", Children: []string{"deploy_access_levels"}, Tables: []string{"protected_environments"}}, tree.Query[exportedEnvironment]{
+			Columns: "e.name, e.group_id, e.created_at, e.updated_at", From: "protected_environments e", ID: "e.id",
+			Where: func(ctx context.Context, r *tree.Reading, _ string) (*db.Where, error) {
+				return r.Within(ctx, authz.ReadProtectedEnvironment, "e.project_id = ?", r.At.ID)
+			},
+		}),
+		tree.Rows(tree.Relation{Name: "deploy_access_levels", Tables: []string{"protected_environment_levels"}}, tree.Query[exportedLevel]{
+			Columns: "COALESCE(l.access_level, 40) AS access_level, e.created_at, e.updated_at, l.user_id, l.group_id",
+			From:    "protected_environment_levels l JOIN protected_environments e ON e.id = l.protected_environment_id", ID: "l.id", Parent: "l.protected_environment_id",
+			Where: func(ctx context.Context, r *tree.Reading, _ string) (*db.Where, error) {
+				return r.Within(ctx, authz.ReadProtectedEnvironment, "l.required_approvals IS NULL")
+			},
+		}),
 	}
 }

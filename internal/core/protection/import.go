@@ -20,6 +20,8 @@ func (s *Service) Writers() []tree.Writer {
 		tree.Write("unprotect_access_levels", s.importLevels("unprotect", branches, "protected_branch_id")),
 		tree.Write("protected_tags", s.importTags),
 		tree.Write("create_access_levels", s.importLevels("create", tags, "protected_tag_id")),
+		tree.Write("protected_environments", s.importEnvironments),
+		tree.Write("deploy_access_levels", s.importDeployers),
 	}
 }
 

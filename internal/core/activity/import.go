@@ -1,0 +1,85 @@
+package activity
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/tree"
+)
+
+// Writers says how events are imported: those of users who were found.
+func (r *Recorder) Writers() []tree.Writer {
+	return []tree.Writer{tree.Write("events", r.importAll)}
+}
+
+// target is what an event names of its target.
+type target struct {
+	ID    int64   `db:"id"`
+	IID   int64   `db:"iid"`
+	Title *string `db:"title"`
+}
+
+// targetsIn selects what events name of their targets, by kind; the number is 0 where there is none.
+var targetsIn = map[string]string{
+	"Issue":        "SELECT id, iid, title FROM issues",
+	"MergeRequest": "SELECT id, iid, title FROM merge_requests",
+	"Milestone":    "SELECT id, iid, title FROM milestones",
+	"Epic":         "SELECT id, iid, title FROM epics",
+	"Note":         "SELECT id, 0 AS iid, NULL AS title FROM notes",
+}
+
+func (r *Recorder) importAll(ctx context.Context, w *tree.Writing, rows []*tree.Row[exported]) error {
+	ids := map[string][]int64{}
+	for _, e := range rows {
+		ids[e.Of] = append(ids[e.Of], e.Parent)
+	}
+	targets := map[string]map[int64]target{}
+	for kind, of := range ids {
+		query, ok := targetsIn[kind]
+		if !ok {
+			continue
+		}
+		var where db.Where
+		where.In("id", of)
+		found, err := db.Select[target](ctx, r.db, query+where.SQL()+" ORDER BY id", where.Args()...)
+		if err != nil {
+			return fmt.Errorf("targets of events: %w", err)
+		}
+		targets[kind] = map[int64]target{}
+		for _, t := range found {
+			targets[kind][t.ID] = t
+		}
+	}
+	project, group := ownerOf(w)
+	var out []row
+	for _, e := range rows {
+		t, ok := targets[e.Of][e.Parent]
+		switch {
+		case !ok:
+			e.Lose("this server has no events of such rows")
+		case e.Unmatched("author_id"):
+			e.Lose("the user was not found")
+		case e.Value.Action == Pushed:
+			e.Lose("pushes do not move")
+		default:
+			kind := e.Of
+			out = append(out, row{
+				ProjectID: project, GroupID: group, AuthorID: e.Value.AuthorID, Action: e.Value.Action, TargetType: &kind, TargetID: &t.ID, TargetIID: some(t.IID), TargetTitle: t.Title,
+				CreatedAt: e.Value.CreatedAt,
+			})
+		}
+	}
+	if _, err := db.InsertAll(ctx, r.db, "events", out); err != nil {
+		return fmt.Errorf("insert events: %w", err)
+	}
+	return nil
+}
+
+// ownerOf is the project, or the group, that events belong to.
+func ownerOf(w *tree.Writing) (project, group *int64) {
+	if w.At.Group {
+		return nil, &w.At.ID
+	}
+	return &w.At.ID, nil
+}
