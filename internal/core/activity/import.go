@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tenon/internal/base/db"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/tree"
 )
 
@@ -20,13 +21,18 @@ type target struct {
 	Title *string `db:"title"`
 }
 
-// targetsIn selects what events name of their targets, by kind; the number is 0 where there is none.
-var targetsIn = map[string]string{
-	"Issue":        "SELECT id, iid, title FROM issues",
-	"MergeRequest": "SELECT id, iid, title FROM merge_requests",
-	"Milestone":    "SELECT id, iid, title FROM milestones",
-	"Epic":         "SELECT id, iid, title FROM epics",
-	"Note":         "SELECT id, 0 AS iid, NULL AS title FROM notes",
+// targetsIn selects what events name of targets of a kind, with 0 where there is no number; "" for kinds without events of their own.
+func (r *Recorder) targetsIn(kind string) string {
+	switch kind {
+	case "Note":
+		return "SELECT id, 0 AS iid, NULL AS title FROM notes"
+	case "Milestone":
+		return "SELECT id, iid, title FROM milestones"
+	}
+	if known := r.kinds.Find(noteable.Kind(kind)); known != nil && known.Table != "" && known.Kind != noteable.Snippet { // snippets have no number
+		return "SELECT id, iid, title FROM " + known.Table
+	}
+	return ""
 }
 
 func (r *Recorder) importAll(ctx context.Context, w *tree.Writing, rows []*tree.Row[exported]) error {
@@ -36,8 +42,8 @@ func (r *Recorder) importAll(ctx context.Context, w *tree.Writing, rows []*tree.
 	}
 	targets := map[string]map[int64]target{}
 	for kind, of := range ids {
-		query, ok := targetsIn[kind]
-		if !ok {
+		query := r.targetsIn(kind)
+		if query == "" {
 			continue
 		}
 		var where db.Where

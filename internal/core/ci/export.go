@@ -87,7 +87,7 @@ const maxStages = 1 << 20
 var stageKey = "(c.pipeline_id * " + strconv.Itoa(maxStages) + " + c.stage_idx)"
 
 // statuses describes the jobs, bridges or other statuses of stages.
-func (s *Service) statuses(name string, kind Kind, typ string) tree.Relation {
+func statuses(name string, kind Kind, typ string) tree.Relation {
 	return tree.Rows(tree.Relation{Name: name, Absent: []string{"artifacts_expire_at", "coverage_regex"}, Tables: []string{"commit_statuses", "jobs"}},
 		tree.Query[exportedStatus]{
 			Columns: `p.project_id, c.status, c.finished_at, c.created_at, c.updated_at, c.started_at, c.coverage, c.pipeline_id, c.name, c.allow_failure, c.stage_idx, p.tag,
@@ -148,8 +148,8 @@ func (s *Service) Relations() []tree.Relation {
 				return nil
 			},
 		}),
-		s.statuses("builds", JobKind, "Ci::Build"),
-		s.statuses("bridges", BridgeKind, "Ci::Bridge"),
-		s.statuses("generic_commit_statuses", ExternalKind, "GenericCommitStatus"),
+		statuses("builds", JobKind, "Ci::Build"),
+		statuses("bridges", BridgeKind, "Ci::Bridge"),
+		statuses("generic_commit_statuses", ExternalKind, "GenericCommitStatus"),
 	}
 }

@@ -67,11 +67,11 @@ type importedStatus struct {
 // Writers says how pipelines are imported: they have ended, belong to the importing user, and have no token, script or variable.
 func (s *Service) Writers() []tree.Writer {
 	return []tree.Writer{
-		tree.Write("ci_pipelines", s.importAll),
+		tree.Write("ci_pipelines", importPipelines),
 		tree.Write("stages", importStages),
-		tree.Write("builds", s.importStatuses(JobKind)),
-		tree.Write("bridges", s.importStatuses(BridgeKind)),
-		tree.Write("generic_commit_statuses", s.importStatuses(ExternalKind)),
+		tree.Write("builds", importStatuses(JobKind)),
+		tree.Write("bridges", importStatuses(BridgeKind)),
+		tree.Write("generic_commit_statuses", importStatuses(ExternalKind)),
 	}
 }
 
@@ -97,7 +97,7 @@ func commitOf(text *string) *string {
 
 var importedSources = []Source{ByPush, ByWeb, ByTrigger, BySchedule, ByAPI, ByPipeline, ByParentPipeline, ByMergeRequest, External}
 
-func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.Row[imported]) error {
+func importPipelines(ctx context.Context, w *tree.Writing, rows []*tree.Row[imported]) error {
 	iids := make([]int64, len(rows))
 	for i, r := range rows {
 		iids[i] = r.Value.IID
@@ -106,7 +106,7 @@ func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.R
 	var where db.Where
 	where.And("project_id = ?", w.At.ID)
 	where.In("iid", slices.Compact(iids))
-	found, err := db.Select[int64](ctx, s.DB, "SELECT iid FROM pipelines"+where.SQL()+" ORDER BY iid", where.Args()...)
+	found, err := db.Select[int64](ctx, w.DB, "SELECT iid FROM pipelines"+where.SQL()+" ORDER BY iid", where.Args()...)
 	if err != nil {
 		return fmt.Errorf("numbers of pipelines: %w", err)
 	}
@@ -150,10 +150,10 @@ func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.R
 	if len(made) == 0 {
 		return nil
 	}
-	if err := namespace.RaiseIID(ctx, s.DB, w.At.Namespace, namespace.KindPipeline, highest); err != nil {
+	if err := namespace.RaiseIID(ctx, w.DB, w.At.Namespace, namespace.KindPipeline, highest); err != nil {
 		return err
 	}
-	ids, err := db.InsertAll(ctx, s.DB, "pipelines", made)
+	ids, err := db.InsertAll(ctx, w.DB, "pipelines", made)
 	if err != nil {
 		return fmt.Errorf("insert pipelines: %w", err)
 	}
@@ -198,7 +198,7 @@ const emptyDefinition = "{}"
 const importedTimeout = 3600
 
 // importStatuses writes the jobs, bridges or other statuses of stages.
-func (s *Service) importStatuses(kind Kind) func(ctx context.Context, w *tree.Writing, rows []*tree.Row[importedStatus]) error {
+func importStatuses(kind Kind) func(ctx context.Context, w *tree.Writing, rows []*tree.Row[importedStatus]) error {
 	return func(ctx context.Context, w *tree.Writing, rows []*tree.Row[importedStatus]) error {
 		names, err := stageNames(w)
 		if err != nil {
@@ -229,7 +229,7 @@ func (s *Service) importStatuses(kind Kind) func(ctx context.Context, w *tree.Wr
 				Definition: emptyDefinition, When: "on_success", ByNeeds: v.Scheduling != nil && *v.Scheduling == "dag", Timeout: importedTimeout, ErasedAt: v.ErasedAt,
 			})
 		}
-		ids, err := db.InsertAll(ctx, s.DB, "commit_statuses", made)
+		ids, err := db.InsertAll(ctx, w.DB, "commit_statuses", made)
 		if err != nil {
 			return fmt.Errorf("insert jobs: %w", err)
 		}
@@ -239,7 +239,7 @@ func (s *Service) importStatuses(kind Kind) func(ctx context.Context, w *tree.Wr
 		for i, id := range ids {
 			builds[i].JobID = StatusID(id)
 		}
-		if err := db.InsertRows(ctx, s.DB, "jobs", builds, ""); err != nil {
+		if err := db.InsertRows(ctx, w.DB, "jobs", builds, ""); err != nil {
 			return fmt.Errorf("insert jobs: %w", err)
 		}
 		return nil
