@@ -112,7 +112,7 @@ func TestImport(t *testing.T) {
 			"SELECT total_time_spent FROM issues WHERE iid = 7":                            60,
 			"SELECT count(*) FROM events WHERE target_type IS NOT NULL AND target_iid = 7": 0,
 			"SELECT count(*) FROM file_import_items WHERE relation = 'files' AND title IN ('project.wiki.bundle', 'tree/project/strange.ndjson')": 2,
-			"SELECT count(*) FROM file_import_items WHERE relation = 'avatar' AND title = 'a.png'": 1,
+			"SELECT count(*) FROM file_import_items WHERE relation = 'avatar' AND title = 'a.png'":                                                1,
 			"SELECT count(*) FROM todos":                           0,
 			"SELECT count(*) FROM file_imports WHERE object <> ''": 0,
 		} {

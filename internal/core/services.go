@@ -468,7 +468,7 @@ func (s *Services) connect(c *check) {
 	connect(c, s.HookEvents, hookevent.Above{Recipients: parts[payload.Recipient](s)})
 	connect(c, s.Epics, epic.Above{Commands: s.Commands})
 	connect(c, s.MergeRequests, mergerequest.Above{
-		Deployments: Part[*deploy.Service](s),
+		Deployments:   Part[*deploy.Service](s),
 		Subscriptions: s.Subscriptions, Approvals: s.Approvals, Commands: s.Commands, Requirements: []mergerequest.Requirement{s.Approvals, s.StatusChecks},
 	})
 	c.connected(s)
