@@ -83,3 +83,27 @@ func (d *Dialer) trusting() *tls.Config {
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: d.Roots}
 }
+
+// Stream sends a request, and hands on the answer, whose body is read as it comes. Like [Dialer.Call] it goes nowhere that an answer leads to,
+// and decompresses nothing; like [Dialer.Retrieve] it gives up after timeout, and where the body comes more slowly than pace.
+func (d *Dialer) Stream(ctx context.Context, timeout time.Duration, what Delivery, pace Pace) (*Opened, error) {
+	if _, err := d.CheckURL(what.URL); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	r, err := http.NewRequestWithContext(ctx, what.Method, what.URL, http.NoBody)
+	if err != nil {
+		cancel()
+		return nil, &BlockedError{reasonURI}
+	}
+	for name, value := range what.Header {
+		r.Header.Set(name, value)
+	}
+	client, _ := d.direct(timeout)
+	got, err := client.Do(r)
+	if err != nil {
+		cancel()
+		return nil, failure(err)
+	}
+	return &Opened{Status: got.StatusCode, Header: got.Header, Length: got.ContentLength, Body: &opened{pace.Reader(got.Body, cancel), got.Body, cancel}}, nil
+}

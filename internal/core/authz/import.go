@@ -6,6 +6,8 @@ const (
 	ExportGroup     Ability = "export_group"
 	ImportProjects  Ability = "import_projects"      // anywhere
 	ImportIntoGroup Ability = "import_projects_into" // a group
+
+	TransferDirectly Ability = "transfer_directly" // from other servers
 )
 
 // importRules are those of the abilities on exports and imports.
@@ -14,4 +16,6 @@ var importRules = map[Ability]Rule{
 	ExportGroup:     {Min: Owner, Change: true},
 	ImportProjects:  {SignedIn: true},
 	ImportIntoGroup: {Min: Maintainer},
+
+	TransferDirectly: {SignedIn: true},
 }

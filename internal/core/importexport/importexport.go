@@ -112,6 +112,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.run, job.On(job.Moving), job.Unique(), job.Timeout(longest+time.Minute))
 	job.Register(r, s.runImport, job.On(job.Moving), job.Unique(), job.Timeout(longest+time.Minute))
 	job.Register(r, s.runGroupImport, job.On(job.Moving), job.Unique(), job.Timeout(longest+time.Minute))
+	job.Register(r, s.runEntity, job.On(job.Moving), job.Unique(), job.Timeout(longest+time.Minute))
 	job.Register(r, s.runRelations, job.On(job.Moving), job.Unique(), job.Timeout(longest+time.Minute))
 	job.Register(r, s.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(r, time.Hour, Sweep{})

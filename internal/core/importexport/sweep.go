@@ -32,11 +32,14 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 	if err := s.endStale(ctx); err != nil {
 		return err
 	}
+	if err := s.endStaleBulks(ctx); err != nil {
+		return err
+	}
 	if err := s.dropItems(ctx); err != nil {
 		return err
 	}
 	before := s.Now().Add(-time.Hour)
-	if err := s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Uploaded, Before: before, Named: s.namedIn("file_imports", "group_imports")}); err != nil {
+	if err := s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Uploaded, Before: before, Named: s.namedIn("file_imports", "group_imports", "bulk_import_files")}); err != nil {
 		return err
 	}
 	return s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Objects, Before: before, Named: s.namedIn("exports", "relation_export_files")})

@@ -35,6 +35,8 @@ type unpacking struct {
 	to    *os.Root
 	limit int64 // bytes of all entries together, 0 for no limit
 
+	rename func(name string) string // of what an entry is written as; nil keeps names
+
 	bytes   int64
 	entries int
 	names   int64
@@ -128,6 +130,9 @@ func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
 	}
 	if name == "." {
 		return nil
+	}
+	if u.rename != nil {
+		name = u.rename(name)
 	}
 	if !ofFormat(name) || h.Typeflag == tar.TypeDir { // folders are made with the files
 		return nil

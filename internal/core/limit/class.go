@@ -37,6 +37,7 @@ const (
 	ProjectInvitedGroups Class = "project_invited_groups_api"
 	ProjectImport        Class = "project_import"
 	GroupImport          Class = "group_import"
+	BulkImport           Class = "bulk_import"
 	ProjectExport        Class = "project_export"
 	GroupExport          Class = "group_export"
 	RelationExport       Class = "relation_export"
@@ -155,6 +156,7 @@ var rules = map[Class]rule{
 	ProjectMembers:       per(minute, func(s *setting.Settings) int { return s.ProjectMembersAPILimit }),
 	ProjectInvitedGroups: per(minute, func(s *setting.Settings) int { return s.ProjectInvitedGroupsAPILimit }),
 	ProjectImport:        per(minute, func(s *setting.Settings) int { return s.ProjectImportLimit }),
+	BulkImport:           per(minute, fixed(6)),
 	GroupImport:          per(minute, func(s *setting.Settings) int { return s.GroupImportLimit }),
 	ProjectExport:        per(minute, func(s *setting.Settings) int { return s.ProjectExportLimit }),
 	RelationExport:       per(minute, func(s *setting.Settings) int { return s.RelationExportLimit }),

@@ -347,6 +347,12 @@ func takenFields(err error) errs.Fields {
 	return f
 }
 
+// NameTaken reports whether a group could not be saved because a sibling has the name.
+func NameTaken(err error) bool {
+	refused, ok := errors.AsType[*errs.Error](err)
+	return ok && len(refused.Fields) == 1 && refused.Fields[0].Name == "name" && slices.Contains(refused.Fields[0].Messages, MessageTaken)
+}
+
 // CodeNotSaved is a new group that breaks rules; the fields say which.
 const CodeNotSaved errs.Code = "group_not_saved"
 

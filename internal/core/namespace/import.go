@@ -45,7 +45,7 @@ func (s *Service) importMembers(ctx context.Context, w *tree.Writing, rows []*tr
 			r.Lose("invitations and requests for access do not move")
 		case r.Unmatched("user_id"):
 			r.Lose("the user was not found")
-		case !w.As.Admin:
+		case !w.As.Admin && !w.Transfer:
 			r.Lose("members are imported by administrators alone")
 		case v.ExpiresOn != nil && *v.ExpiresOn <= s.today():
 			r.Lose("the membership has expired")

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -342,7 +343,7 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 	}
 	own.ImportURL, own.ImportID = in.ImportURL, in.ImportID
 	if in.File != nil {
-		own.ImportType, p.Visibility = ImportTypeFile, authz.Private // until everything is there
+		own.ImportType, p.Visibility = cmp.Or(in.File.Type, ImportTypeFile), authz.Private // until everything is there
 	}
 	text, err := own.with(SettingsChanges{})
 	if err != nil {

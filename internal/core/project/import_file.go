@@ -14,8 +14,13 @@ import (
 // ImportTypeFile is the import type of projects from archives.
 const ImportTypeFile = "gitlab_project"
 
+// ImportTypeTransfer is the import type of projects from direct transfers.
+const ImportTypeTransfer = "gitlab_project_migration"
+
 // FromFile says that a project is filled from an archive. Such a project is private until everything is there.
 type FromFile struct {
+	Type string // of the import, "" is that of archives
+
 	// Begin stores what is to be done, in the transaction that makes the project.
 	Begin func(ctx context.Context, p *Project) error
 }

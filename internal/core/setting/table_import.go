@@ -4,8 +4,8 @@ package setting
 type imports struct {
 	ImportSources                                []string `setting:"import_sources" default:"[\"git\",\"gitlab_project\"]" effect:"imports of projects" doc:"Enabled import sources"`
 	ProjectExportEnabled                         bool     `setting:"project_export_enabled" default:"true" effect:"exports of projects" doc:"Enable project exports"`
-	BulkImportEnabled                            bool     `setting:"bulk_import_enabled" default:"false" effect:"exports of relations for direct transfers" doc:"Enable migration by direct transfer"`
-	BulkImportMaxDownloadFileSize                int      `setting:"bulk_import_max_download_file_size" default:"5120" min:"0" later:"import and export" doc:"Maximum size of a file of a migration in MB; 0 is unlimited"`
+	BulkImportEnabled                            bool     `setting:"bulk_import_enabled" default:"false" effect:"direct transfers, from and to this server" doc:"Enable migration by direct transfer"`
+	BulkImportMaxDownloadFileSize                int      `setting:"bulk_import_max_download_file_size" default:"5120" min:"0" effect:"direct transfers to this server" doc:"Maximum size of a file of a migration in MB; 0 is unlimited"`
 	BulkImportConcurrentPipelineBatchLimit       int      `setting:"bulk_import_concurrent_pipeline_batch_limit" default:"25" min:"0" later:"import and export" doc:"Maximum batches of a migration at a time"`
 	ConcurrentBitbucketImportJobsLimit           int      `setting:"concurrent_bitbucket_import_jobs_limit" default:"100" min:"0" later:"import and export" doc:"Maximum jobs of imports from Bitbucket at a time"`
 	ConcurrentBitbucketServerImportJobsLimit     int      `setting:"concurrent_bitbucket_server_import_jobs_limit" default:"100" min:"0" later:"import and export" doc:"Maximum jobs of imports from Bitbucket Server at a time"`

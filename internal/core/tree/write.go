@@ -117,6 +117,9 @@ type Writing struct {
 	Head   string // default branch that the archive names; "" for none
 	Number int64  // of the group at the source
 
+	// Transfer says that the rows come from a server that the user is known to, and not from a file that the user may have written.
+	Transfer bool
+
 	// Groups are the groups here by their numbers at the source, those that were written before.
 	Groups map[int64]authz.NamespaceID
 

@@ -58,6 +58,7 @@ var wordings = map[errs.Code]wording{
 	importexport.CodeNoBatchFile:   {http.StatusNotFound, plainly("Batch file not found"), ""},
 	importexport.CodeBatched:       {http.StatusBadRequest, plainly("Export is batched"), ""},
 	importexport.CodeNotBatched:    {http.StatusBadRequest, plainly("Export is not batched"), ""},
+	importexport.CodeEntity:        {http.StatusBadRequest, after(""), inError},
 	importexport.CodeNotPortable:   {http.StatusBadRequest, plainly("relation is not portable"), inError},
 	importexport.CodeGroupNotReady: {http.StatusNotFound, plainly("The group export file is not available yet"), ""},
 	deploy.CodeUnpaired:            {http.StatusBadRequest, plainly("400 Bad request - `finished_at` filter and `finished_at` sorting must be paired"), ""},

@@ -1,0 +1,510 @@
+package importexport
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/scratch"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+	"tenon/internal/core/tree"
+)
+
+// selfRelation is what a source calls the group or project itself.
+const selfRelation = "self"
+
+// without are the words of a list that are not in another one.
+func without(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
+}
+
+// fill writes what was fetched, as an archive of the same would be.
+func (r *entityRun) fill(ctx context.Context) (err error) {
+	s := r.s
+	dir, err := scratch.Make(s.Scratch, "transfer-")
+	if err != nil {
+		return fmt.Errorf("transfer: %w", err)
+	}
+	defer func() { err = errors.Join(err, dir.Remove()) }()
+	if err := os.Mkdir(dir.Path+"/archive", 0o700); err != nil {
+		return fmt.Errorf("transfer: %w", err)
+	}
+	root, err := os.OpenRoot(dir.Path + "/archive")
+	if err != nil {
+		return fmt.Errorf("transfer: %w", err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	at := projectLayout
+	if r.e.Kind == groupEntity {
+		at = layoutOf(*r.e.SourceID)
+	}
+	if err := r.compose(ctx, root, at); err != nil {
+		return err
+	}
+	if err := r.members(ctx, root, at); err != nil {
+		return err
+	}
+	if r.e.Kind == projectEntity {
+		return r.fillProject(ctx, root)
+	}
+	return r.fillGroup(ctx, root, at)
+}
+
+// compose lays the files of the relations out as an archive has them.
+func (r *entityRun) compose(ctx context.Context, root *os.Root, at layout) error {
+	type have struct {
+		Relation string `db:"relation"`
+		Object   string `db:"object"`
+	}
+	there, err := db.Select[have](ctx, r.s.DB, "SELECT relation, object FROM bulk_import_files WHERE entity_id = ? AND object <> '' ORDER BY id", r.e.ID)
+	if err != nil {
+		return fmt.Errorf("files of entity: %w", err)
+	}
+	u := &unpacking{to: root, limit: int64(r.s.Settings.Current().MaxDecompressedArchiveSize) << 20}
+	for _, f := range there {
+		err := r.lay(ctx, u, at, f.Relation, f.Object)
+		if broken, ok := errors.AsType[failure](err); ok {
+			err = r.s.DB.InTx(ctx, func(ctx context.Context) error { return r.s.noteFailure(ctx, r.e.ID, f.Relation, "extractor", broken) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lay lays out the file of one relation.
+func (r *entityRun) lay(ctx context.Context, u *unpacking, at layout, relation, key string) (err error) {
+	object, err := r.s.Objects.Open(ctx, key)
+	if err != nil {
+		return fmt.Errorf("open file of %s: %w", relation, err)
+	}
+	defer func() { err = errors.Join(err, object.Close()) }()
+	if of := r.carried(relation); len(of) > 0 {
+		u.rename = func(name string) string { return archiveName(of, name) }
+		return unpack(ctx, object, u)
+	}
+	name := at.path
+	if relation != selfRelation {
+		name = at.of(file{name: relation})
+	}
+	zip, err := gzip.NewReader(object)
+	if err != nil {
+		return failure{invalidFile}
+	}
+	return unreadable(ctx, u.file(name, &counted{from: zip, of: u, until: time.Now().Add(reading), ctx: ctx}))
+}
+
+// carried are the files that a relation has.
+func (r *entityRun) carried(relation string) (out []tree.Files) {
+	for _, c := range r.s.Carriers() {
+		for _, f := range c.Moving() {
+			if f.Relation == relation && r.reads(f) {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+// archiveName is the name in an archive of a file in the file of a relation.
+func archiveName(of []tree.Files, name string) string {
+	for _, f := range of {
+		for inArchive, inRelation := range f.Replace {
+			if name == inRelation {
+				return inArchive
+			}
+		}
+	}
+	for _, f := range of {
+		if f.Prefix != "" && !ofFormat(name) {
+			return f.Prefix + name
+		}
+	}
+	return name
+}
+
+// sourceMember is a member at the source.
+type sourceMember struct {
+	CreatedAt   *string `json:"created_at"`
+	UpdatedAt   *string `json:"updated_at"`
+	ExpiresAt   *string `json:"expires_at"`
+	AccessLevel struct {
+		Value int64 `json:"integer_value"`
+	} `json:"access_level"`
+	User *struct {
+		ID     string `json:"user_gid"`
+		Public string `json:"public_email"`
+		Name   string `json:"username"`
+	} `json:"user"`
+}
+
+// members asks the source for the members, and writes them as an archive has them.
+func (r *entityRun) members(ctx context.Context, root *os.Root, at layout) error {
+	if r.e.NoMembers {
+		return nil
+	}
+	kind, list, name := "group", "groupMembers", "members"
+	if r.e.Kind == projectEntity {
+		kind, list, name = "project", "projectMembers", "project_members"
+	}
+	relations := "DIRECT"
+	if r.e.ParentID == nil {
+		relations = "DIRECT INHERITED"
+	}
+	query := `query($full_path: ID!, $cursor: String, $per_page: Int) { portable: ` + kind + `(fullPath: $full_path) { members: ` + list + `(relations: [` + relations +
+		`], first: $per_page, after: $cursor) { page_info: pageInfo { next_page: endCursor has_next_page: hasNextPage } nodes { created_at: createdAt updated_at: updatedAt ` +
+		`expires_at: expiresAt access_level: accessLevel { integer_value: integerValue } user { user_gid: id public_email: publicEmail username } } } } }`
+	var out bytes.Buffer
+	variables := map[string]any{"full_path": r.e.SourcePath, "per_page": sourcePage, "cursor": nil}
+	for range maxPages {
+		var got struct {
+			Portable *struct {
+				Members struct {
+					Page  sourcePaging   `json:"page_info"`
+					Nodes []sourceMember `json:"nodes"`
+				} `json:"members"`
+			} `json:"portable"`
+		}
+		if err := r.from.graphql(ctx, query, variables, &got); err != nil {
+			return sourceError{err}
+		}
+		if got.Portable == nil {
+			break
+		}
+		for _, m := range got.Portable.Members.Nodes {
+			if err := m.write(&out); err != nil {
+				return err
+			}
+		}
+		if page := got.Portable.Members.Page; !page.HasNext || page.Next == nil {
+			break
+		} else {
+			variables["cursor"] = *page.Next
+		}
+	}
+	full := at.of(file{name: name})
+	if err := root.MkdirAll(path.Dir(full), 0o700); err != nil {
+		return fmt.Errorf("members of the source: %w", err)
+	}
+	if err := root.WriteFile(full, out.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("members of the source: %w", err)
+	}
+	return nil
+}
+
+// write writes a member as a line of an archive.
+func (m *sourceMember) write(to io.Writer) error {
+	if m.User == nil {
+		return nil
+	}
+	id := (&sourceGroup{ID: m.User.ID}).number()
+	line := map[string]any{
+		"access_level": m.AccessLevel.Value, "user_id": id, "expires_at": m.ExpiresAt,
+		"user": map[string]any{"id": id, "public_email": m.User.Public, "username": m.User.Name},
+	}
+	for key, at := range map[string]*string{"created_at": m.CreatedAt, "updated_at": m.UpdatedAt} {
+		if at != nil {
+			line[key] = *at
+		}
+	}
+	if err := json.NewEncoder(to).Encode(line); err != nil {
+		return fmt.Errorf("members of the source: %w", err)
+	}
+	return nil
+}
+
+// writing is what writes the entity.
+func (r *entityRun) writing(ctx context.Context, root *os.Root, of tree.Trees, place authz.Place, members string) (*tree.Writing, error) {
+	all, err := r.s.Catalogue(of)
+	if err != nil {
+		return nil, err
+	}
+	w := &tree.Writing{DB: r.s.DB, As: r.as, At: place, All: all, Now: db.At(r.s.Now()), Log: r.s.Log, Head: headOf(root), Transfer: true}
+	w.Users, err = r.s.people(ctx, w, root, []string{members})
+	return w, err
+}
+
+func (r *entityRun) fillProject(ctx context.Context, root *os.Root) error {
+	s := r.s
+	p, err := s.Projects.FindByID(ctx, r.as, *r.e.ProjectID)
+	if errs.Is(err, errs.NotFound) {
+		return failure{"The project was deleted."}
+	}
+	if err != nil {
+		return err
+	}
+	row, err := db.Get[importRow](ctx, s.DB, "SELECT "+importColumns+" FROM file_imports WHERE project_id = ?", p.ID)
+	if err != nil {
+		return fmt.Errorf("import of project: %w", err)
+	}
+	w, err := r.writing(ctx, root, tree.Projects, p.Place(), projectLayout.of(file{name: "project_members"}))
+	if err != nil {
+		return err
+	}
+	f := &filling{Writing: w, s: s, from: root, tree: projectLayout, of: &row.progress, store: s.storeProgress(&row)}
+	if err := f.all(ctx); err != nil {
+		return err
+	}
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.finishImport(ctx, r.as, &row, f); err != nil {
+			return err
+		}
+		return r.finish(ctx, "file_import_items i WHERE i.project_id = ?", int64(p.ID), nil)
+	})
+}
+
+func (r *entityRun) fillGroup(ctx context.Context, root *os.Root, at layout) error {
+	s := r.s
+	g, err := s.Namespaces.FindByID(ctx, r.as, *r.e.NamespaceID)
+	if errs.Is(err, errs.NotFound) {
+		return failure{"The group was deleted."}
+	}
+	if err != nil {
+		return err
+	}
+	part, err := db.Get[importedGroup](ctx, s.DB, "SELECT "+db.Columns[importedGroup]("g")+" FROM imported_groups g WHERE g.namespace_id = ?", g.ID)
+	if err != nil {
+		return fmt.Errorf("import of group: %w", err)
+	}
+	w, err := r.writing(ctx, root, tree.Groups, g.Place(), at.of(file{name: "members"}))
+	if err != nil {
+		return err
+	}
+	w.Number = *r.e.SourceID
+	if w.Groups, err = r.groups(ctx); err != nil {
+		return err
+	}
+	f := &filling{Writing: w, s: s, from: root, tree: at, of: &part.progress, store: s.storeGroup(&part)}
+	if err := f.group(ctx); err != nil {
+		return err
+	}
+	children, err := r.children(ctx, g)
+	if err != nil {
+		return err
+	}
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.Namespaces.ShowImported(ctx, r.as, g.ID, authz.Visibility(r.e.Visibility)); err != nil {
+			return err
+		}
+		return r.finish(ctx, "imported_group_items i WHERE i.namespace_id = ?", int64(g.ID), children)
+	})
+}
+
+// groups are the groups of the transfer that are there, by their numbers at the source.
+func (r *entityRun) groups(ctx context.Context) (map[int64]namespace.ID, error) {
+	type pair struct {
+		Source int64        `db:"source_id"`
+		Here   namespace.ID `db:"namespace_id"`
+	}
+	found, err := db.Select[pair](ctx, r.s.DB, `SELECT source_id, namespace_id FROM bulk_import_entities WHERE bulk_import_id = ? AND source_id IS NOT NULL AND namespace_id IS NOT NULL
+		ORDER BY id LIMIT ?`, r.e.BulkID, maxGroups)
+	if err != nil {
+		return nil, fmt.Errorf("groups of transfer: %w", err)
+	}
+	out := map[int64]namespace.ID{}
+	for _, p := range found {
+		out[p.Source] = p.Here
+	}
+	return out, nil
+}
+
+// children are the groups and projects in a group at the source.
+func (r *entityRun) children(ctx context.Context, into *namespace.Group) ([]Entity, error) {
+	now := db.At(r.s.Now())
+	var out []Entity
+	add := func(kind string, id int64, slug, full string) {
+		out = append(out, Entity{
+			ParentID: &r.e.ID, Kind: kind, SourcePath: full, SourceID: &id, Slug: slug, Destination: into.FullPath, Status: BulkCreated, NoProjects: r.e.NoProjects,
+			NoMembers: r.e.NoMembers, CreatedAt: now, UpdatedAt: now,
+		})
+	}
+	err := r.from.pages(ctx, r.from.at(r.e)+"/subgroups", func(text json.RawMessage) error {
+		var g struct {
+			ID       int64  `json:"id"`
+			Path     string `json:"path"`
+			FullPath string `json:"full_path"`
+		}
+		if json.Unmarshal(text, &g) != nil || g.ID == 0 || g.Path == "" || len(out) >= maxGroups {
+			return errAnswer
+		}
+		add(groupEntity, g.ID, g.Path, g.FullPath)
+		return nil
+	})
+	if err != nil {
+		return nil, sourceError{err}
+	}
+	if r.e.NoProjects {
+		return out, nil
+	}
+	const query = `query($full_path: ID!, $cursor: String, $per_page: Int) { group(fullPath: $full_path) { projects(includeSubgroups: false, first: $per_page, after: $cursor) {
+		page_info: pageInfo { next_page: endCursor has_next_page: hasNextPage } nodes { id name path full_path: fullPath } } } }`
+	variables := map[string]any{"full_path": r.e.SourcePath, "per_page": sourcePage, "cursor": nil}
+	for range maxPages {
+		var got struct {
+			Group *struct {
+				Projects struct {
+					Page  sourcePaging  `json:"page_info"`
+					Nodes []sourceGroup `json:"nodes"`
+				} `json:"projects"`
+			} `json:"group"`
+		}
+		if err := r.from.graphql(ctx, query, variables, &got); err != nil {
+			return nil, sourceError{err}
+		}
+		if got.Group == nil {
+			break
+		}
+		for i := range got.Group.Projects.Nodes {
+			p := &got.Group.Projects.Nodes[i]
+			if len(out) >= maxGroups {
+				return nil, failure{fmt.Sprintf("The group has more than %d groups and projects.", maxGroups)}
+			}
+			add(projectEntity, p.number(), p.Path, p.FullPath)
+		}
+		page := got.Group.Projects.Page
+		if !page.HasNext || page.Next == nil {
+			break
+		}
+		variables["cursor"] = *page.Next
+	}
+	return out, nil
+}
+
+// finish ends the entity, with the broken rows as failures, adds those below it, and ends the transfer where it was the last, in the caller's
+// transaction.
+func (r *entityRun) finish(ctx context.Context, items string, of int64, children []Entity) error {
+	s := r.s
+	n, err := s.DB.Exec(ctx, "UPDATE bulk_import_entities SET status = ?, updated_at = ? WHERE id = ? AND status = ?", BulkFinished, db.At(s.Now()), r.e.ID, BulkStarted)
+	if err != nil {
+		return fmt.Errorf("end entity: %w", err)
+	}
+	if n == 0 {
+		return tree.ErrStop
+	}
+	broken, err := db.Select[ReportItem](ctx, s.DB, "SELECT "+itemColumns+" FROM "+items+" AND i.failed ORDER BY i.id DESC LIMIT ?", of, maxFailures)
+	if err != nil {
+		return fmt.Errorf("broken rows: %w", err)
+	}
+	slices.Reverse(broken)
+	for _, item := range broken {
+		if err := s.noteFailure(ctx, r.e.ID, item.Relation, "loader", failure{item.Reason}); err != nil {
+			return err
+		}
+	}
+	if err := s.dropFiles(ctx, r.e.ID); err != nil {
+		return err
+	}
+	if err := s.addEntities(ctx, r.e.BulkID, children); err != nil {
+		return err
+	}
+	return s.settleBulk(ctx, r.e.BulkID)
+}
+
+// failEntity ends an entity that failed.
+func (s *Service) failEntity(ctx context.Context, e *Entity, relation string, why error) error {
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		n, err := s.DB.Exec(ctx, "UPDATE bulk_import_entities SET status = ?, updated_at = ? WHERE id = ? AND status IN (?, ?)", BulkFailed, db.At(s.Now()), e.ID, BulkCreated, BulkStarted)
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := s.noteFailure(ctx, e.ID, relation, "extractor", why); err != nil {
+			return err
+		}
+		if e.ProjectID != nil {
+			if err := s.Projects.RecordImport(ctx, *e.ProjectID, project.ImportFailed, reasonOf(why)); err != nil {
+				return err
+			}
+		}
+		if err := s.dropFiles(ctx, e.ID); err != nil {
+			return err
+		}
+		return s.settleBulk(ctx, e.BulkID)
+	})
+}
+
+// reasonOf words a failure for users: only what is known to hold no secret.
+func reasonOf(why error) string {
+	known, ok := errors.AsType[failure](why)
+	_, source := errors.AsType[sourceError](why)
+	switch {
+	case ok:
+		return known.text
+	case source:
+		return strings.TrimPrefix(why.Error(), "deliver: ")
+	}
+	return "The entity could not be moved."
+}
+
+// maxFailureText bounds the message of a failure, in characters.
+const maxFailureText = 255
+
+func (s *Service) noteFailure(ctx context.Context, of EntityID, relation, step string, why error) error {
+	text := []rune(reasonOf(why))
+	class := "StandardError"
+	if step == "loader" {
+		class = "InvalidRelation"
+	}
+	row := BulkFailure{
+		EntityID: of, Relation: relation, Step: step, Message: string(text[:min(len(text), maxFailureText)]), Class: class, CorrelationID: fmt.Sprintf("bulk-%d", of),
+		CreatedAt: db.At(s.Now()),
+	}
+	if err := db.Create(ctx, s.DB, "bulk_import_failures", &row); err != nil {
+		return fmt.Errorf("note failure: %w", err)
+	}
+	return nil
+}
+
+// settleBulk ends a transfer whose entities have all ended: as failed where all of them failed. The token is forgotten.
+func (s *Service) settleBulk(ctx context.Context, id BulkID) error {
+	type sum struct {
+		Open int64 `db:"open"`
+		Done int64 `db:"done"`
+	}
+	got, err := db.Get[sum](ctx, s.DB, `SELECT COALESCE(SUM(CASE WHEN status IN ('created', 'started') THEN 1 ELSE 0 END), 0) AS open,
+		COALESCE(SUM(CASE WHEN status = 'finished' THEN 1 ELSE 0 END), 0) AS done FROM bulk_import_entities WHERE bulk_import_id = ?`, id)
+	if err != nil {
+		return fmt.Errorf("end transfer: %w", err)
+	}
+	if got.Open > 0 {
+		return nil
+	}
+	status := BulkFinished
+	if got.Done == 0 {
+		status = BulkFailed
+	}
+	_, err = s.DB.Exec(ctx, "UPDATE bulk_imports SET status = ?, token = '', updated_at = ? WHERE id = ? AND status IN (?, ?)", status, db.At(s.Now()), id, BulkCreated, BulkStarted)
+	if err != nil {
+		return fmt.Errorf("end transfer: %w", err)
+	}
+	return nil
+}
+
+// endStaleBulks ends transfers that make no progress.
+func (s *Service) endStaleBulks(ctx context.Context) error {
+	ids, err := db.Select[BulkID](ctx, s.DB, `SELECT b.id FROM bulk_imports b WHERE b.token <> '' AND b.updated_at < ?
+		AND NOT EXISTS (SELECT 1 FROM bulk_import_entities e WHERE e.bulk_import_id = b.id AND e.updated_at >= ?) ORDER BY b.id LIMIT ?`,
+		db.At(s.Now().Add(-patience)), db.At(s.Now().Add(-patience)), sweepBatch)
+	if err != nil {
+		return fmt.Errorf("stale transfers: %w", err)
+	}
+	for _, id := range ids {
+		if err := s.endBulk(ctx, id, BulkFailed, tooLate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
