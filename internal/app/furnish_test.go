@@ -114,6 +114,13 @@ func newWorld(s *server) *world {
 	impersonating := s.do("admin", "POST", "/users/"+common[":user_id"]+"/impersonation_tokens", map[string]any{"name": "as mate", "scopes": []string{"api"}})
 	common[":impersonation_token_id"] = number(impersonating, "id")
 	common["audit_events/:id"] = "1"
+	now := db.At(s.now())
+	s.exec(`INSERT INTO bulk_imports (user_id, url, version, token, status, created_at, updated_at) VALUES (?, 'https://gitlab.example', '16.0.0', '', 'finished', ?, ?)`, s.ids["admin"], now, now)
+	s.exec(`INSERT INTO bulk_import_entities (bulk_import_id, kind, source_path, source_id, slug, destination, status, visibility, no_projects, no_members, attempts, created_at, updated_at)
+		SELECT MAX(id), 'group', 'away', 9, 'moved', '', 'finished', 20, false, false, 0, ?, ? FROM bulk_imports`, now, now)
+	s.exec(`INSERT INTO bulk_import_failures (entity_id, relation, step, message, class, correlation_id, created_at)
+		SELECT MAX(id), 'labels', 'loader', 'color must be a valid color code', 'InvalidRelation', 'bulk-1', ? FROM bulk_import_entities`, now)
+	common[":import_id"], common[":entity_id"] = s.one("SELECT MAX(id) FROM bulk_imports"), s.one("SELECT MAX(id) FROM bulk_import_entities")
 	common["topics/:id"] = number(s.do("admin", "POST", "/topics", map[string]any{"name": "shopping", "title": "Shopping"}), "id")
 	s.do("admin", "POST", "/features/changelog_commits_limitation", obj{"value": "true"})
 	common["broadcast_messages/:id"] = number(s.do("admin", "POST", "/broadcast_messages", obj{"message": "Hello", "target_path": "nowhere"}), "id")

@@ -93,6 +93,17 @@ func samples() map[string][]sample {
 		"GET /issues/:id":                          {{in: "project"}},
 		"GET /namespaces/:id":                      {{in: "group"}},
 		"GET /namespaces/:id/exists":               {{in: "group", values: with{"id": "=full_path"}}},
+		"POST /bulk_imports": {{body: obj{
+			"configuration": obj{"url": "https://10.0.0.1", "access_token": "x"},
+			"entities":      []obj{{"source_type": "group_entity", "source_full_path": "away", "destination_slug": "moved", "destination_namespace": ""}},
+		}, status: http.StatusUnprocessableEntity}},
+		"GET /bulk_imports":                                         {{}},
+		"GET /bulk_imports/entities":                                {{}},
+		"GET /bulk_imports/:import_id":                              {{}},
+		"POST /bulk_imports/:import_id/cancel":                      {{}},
+		"GET /bulk_imports/:import_id/entities":                     {{}},
+		"GET /bulk_imports/:import_id/entities/:entity_id":          {{}},
+		"GET /bulk_imports/:import_id/entities/:entity_id/failures": {{}},
 		"POST /groups/import": {
 			{body: obj{"name": "From file", "path": "from-file", "file": attached{"x.tar.gz", "x"}}},
 			{note: "inside", in: "group", body: obj{"name": "From file", "path": "from-file", "parent_id": "=groups/:id", "file": attached{"x.tar.gz", "x"}}},
