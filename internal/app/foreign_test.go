@@ -44,6 +44,7 @@ func TestForeign(t *testing.T) {
 		w.do("owner", "POST", path+"/protected_environments", obj{"name": "foreign", "deploy_access_levels": []obj{{"access_level": 40}}})
 		two.values["protected_environments/:name"] = "foreign"
 		w.distribution(two, path+"/debian_distributions", "foreign")
+		w.genericPackage(two, path, "foreign")
 
 		if asked := w.askForeign(t, "/projects/:id/", one, two, "owner"); asked < 20 {
 			t.Errorf("only %d requests were made", asked)

@@ -1,6 +1,9 @@
 package app
 
-import "net/http"
+import (
+	"maps"
+	"net/http"
+)
 
 // distribution makes a Debian distribution, with a key as a job makes it, in a project or group.
 func (w *world) distribution(p *place, path, codename string) {
@@ -10,9 +13,22 @@ func (w *world) distribution(p *place, path, codename string) {
 	p.values[":codename"] = codename
 }
 
+// genericPackage publishes a generic package with one file in a project.
+func (w *world) genericPackage(p *place, path, name string) {
+	file := w.do("owner", "PUT", path+"/packages/generic/"+name+"/1.0/tool.txt?select=package_file", obj{"content": "of " + path})
+	maps.Copy(p.values, map[string]string{
+		":package_id": number(file, "package_id"), ":package_file_id": number(file, "id"), ":package_name": name, ":package_version": "1.0", ":file_name": "tool.txt",
+	})
+}
+
 // packageSamples has samples for packages.
 func packageSamples() map[string][]sample {
-	out := map[string][]sample{}
+	const one = "/projects/:id/packages/:package_id"
+	out := map[string][]sample{
+		"PUT /projects/:id/packages/generic/:package_name/:package_version/*file_name": {{body: obj{"content": "new"}}},
+		"DELETE " + one: {{}},
+		"DELETE " + one + "/package_files/:package_file_id": {{}},
+	}
 	for _, path := range []string{"/projects/:id/debian_distributions", "/groups/:id/-/deb_distributions"} {
 		out["POST "+path] = []sample{{body: obj{"codename": "new"}}}
 		out["PUT "+path+"/:codename"] = []sample{{body: obj{"label": "New"}}}

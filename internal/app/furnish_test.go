@@ -291,6 +291,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	w.do("owner", "POST", path+"/repository/tags", map[string]any{"tag_name": "v1", "ref": "main"})
 	w.projectRelease(p, path)
 	w.distribution(p, path+"/debian_distributions", "sid")
+	w.genericPackage(p, path, "tool")
 	w.do("owner", "POST", path+"/push_rule", map[string]any{"commit_message_negative_regex": "^Never$"})
 	w.do("owner", "POST", path+"/protected_tags", map[string]any{"name": "v*"})
 	head := w.do("owner", "GET", path+"/repository/commits/feature", nil)

@@ -25,6 +25,7 @@ import (
 	"tenon/internal/core/jobtoken"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/packages"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
@@ -339,6 +340,8 @@ func recordedTokens(token change.Of[trigger.Trigger], file change.Of[securefile.
 			}},
 			in("ci_resource_group_updated", "Ci::ResourceGroup", 9, "production"),
 		},
+		{packages.Deleted{Of: change.Of[packages.Package]{Stamp: file.Stamp, Place: file.Place, Before: &packages.Package{ID: 9, Name: "tool"}}}, in("package_deleted", "Packages::Package", 9, "tool")},
+		{packages.FileDeleted{Of: change.Of[packages.File]{Stamp: file.Stamp, Place: file.Place, Before: &packages.File{ID: 9, Name: "tool.txt"}}}, in("package_file_deleted", "Packages::PackageFile", 9, "tool.txt")},
 		{securefile.Created{Of: file}, in("ci_secure_file_created", "Ci::SecureFile", 9, "key.jks")},
 		{securefile.Deleted{Of: file}, in("ci_secure_file_deleted", "Ci::SecureFile", 9, "key.jks")},
 		{release.Created{Of: released}, in("release_created", "Release", 9, "v1")},

@@ -316,11 +316,12 @@ type Sizes struct {
 	Wiki       int64 `db:"wiki"`       // as Uploads
 	Snippets   int64 `db:"snippets"`   // of the projects
 	Artifacts  int64 `db:"artifacts"`  // of their jobs
+	Packages   int64 `db:"packages"`   // of the projects
 }
 
 // Total adds them up.
 func (s Sizes) Total() int64 {
-	return s.Repository + s.LFS + s.Uploads + s.Wiki + s.Snippets + s.Artifacts
+	return s.Repository + s.LFS + s.Uploads + s.Wiki + s.Snippets + s.Artifacts + s.Packages
 }
 
 // Sizes measures each group of ids. It asks for no permission: the sums count projects
@@ -345,7 +346,9 @@ func (s *Service) Sizes(ctx context.Context, ids []ID) (map[ID]Sizes, error) {
 			JOIN snippets x ON x.project_id = p.id JOIN attached_repositories r ON r.name = x.repository
 			WHERE a.ancestor_id = n.id AND NOT p.pending_delete) AS snippets,
 		(SELECT COALESCE(SUM(x.size), 0) FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id
-			JOIN job_artifacts x ON x.project_id = p.id WHERE a.ancestor_id = n.id AND NOT p.pending_delete) AS artifacts
+			JOIN job_artifacts x ON x.project_id = p.id WHERE a.ancestor_id = n.id AND NOT p.pending_delete) AS artifacts,
+		(SELECT COALESCE(SUM(x.size), 0) FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id
+			JOIN package_files x ON x.project_id = p.id WHERE a.ancestor_id = n.id AND NOT p.pending_delete) AS packages
 		FROM namespaces n`+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("measure groups: %w", err)

@@ -17,7 +17,6 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 )
 
@@ -51,11 +50,6 @@ type makeKey struct {
 
 // Kind names the job.
 func (makeKey) Kind() string { return "debian_signing_key" }
-
-// RegisterJobs has signing keys made.
-func (s *Service) RegisterJobs(r *job.Registry) {
-	job.Register(r, s.makeKey, job.On(job.Maintenance), job.Unique(), job.Timeout(5*time.Minute))
-}
 
 // makeKey makes the signing key of a distribution that has none. Doing it twice is harmless.
 func (s *Service) makeKey(ctx context.Context, args makeKey) error {

@@ -4,15 +4,19 @@ package packages
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
+	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
+	"tenon/internal/core/quota"
 )
 
 // The refusals that transports word otherwise than the rest of their kind.
@@ -27,6 +31,9 @@ type Deps struct {
 	Policy   *authz.Policy
 	Bus      *event.Bus
 	Projects *project.Service
+	Quota    *quota.Service
+	Plans    *planlimit.Service
+	Objects  *blob.Store
 	Box      *secret.Box
 	Jobs     job.Enqueuer
 	Now      func() time.Time
@@ -40,6 +47,8 @@ type Deps struct {
 // Service keeps packages. It is safe for concurrent use.
 type Service struct {
 	Deps
+
+	placing sync.RWMutex // held for writing while an object is removed
 }
 
 // New builds the service.

@@ -32,7 +32,7 @@ type Limits struct {
 	CIRegisteredGroupRunners   int64 `json:"ci_registered_group_runners" default:"1000" effect:"new runners" doc:"Maximum number of runners of a group"`
 	CIRegisteredProjectRunners int64 `json:"ci_registered_project_runners" default:"1000" effect:"runners that are assigned" doc:"Maximum number of runners of a project"`
 	ConanMaxFileSize           int64 `json:"conan_max_file_size" default:"3221225472" later:"packages" doc:"Maximum size of a Conan package file in bytes"`
-	GenericPackagesMaxFileSize int64 `json:"generic_packages_max_file_size" default:"5368709120" later:"packages" doc:"Maximum size of a generic package file in bytes"`
+	GenericPackagesMaxFileSize int64 `json:"generic_packages_max_file_size" default:"5368709120" own:"5368709120" effect:"uploads of generic packages" doc:"Maximum size of a generic package file in bytes"`
 	HelmMaxFileSize            int64 `json:"helm_max_file_size" default:"5242880" later:"packages" doc:"Maximum size of a Helm chart file in bytes"`
 	MavenMaxFileSize           int64 `json:"maven_max_file_size" default:"3221225472" later:"packages" doc:"Maximum size of a Maven package file in bytes"`
 	NPMMaxFileSize             int64 `json:"npm_max_file_size" default:"524288000" later:"packages" doc:"Maximum size of an NPM package file in bytes"`

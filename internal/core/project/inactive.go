@@ -31,6 +31,7 @@ const mostInactive = 1000
 const storage = sizeOfRepository + " + " + sizeOfWiki + " + " + sizeOfSnippets + ` +
 	COALESCE((SELECT SUM(z.size) FROM lfs_links y JOIN lfs_objects z ON z.id = y.object_id WHERE y.project_id = p.id), 0) +
 	COALESCE((SELECT SUM(z.size) FROM job_artifacts z WHERE z.project_id = p.id), 0) +
+	COALESCE((SELECT SUM(z.size) FROM package_files z WHERE z.project_id = p.id), 0) +
 	COALESCE((SELECT SUM(z.size) FROM uploads z WHERE z.namespace_id = p.namespace_id), 0)`
 
 // DeleteInactive does the job. A project is warned of before it is deleted, however long it was inactive when the setting was turned on.

@@ -81,15 +81,16 @@ var orders = page.Orders{
 const sizeOfRepository = "COALESCE((SELECT z.repository_size FROM project_measures z WHERE z.project_id = p.id), 0)"
 
 const (
+	sizeOfPackages = `COALESCE((SELECT SUM(y.size) FROM package_files y WHERE y.project_id = p.id), 0)`
+
 	sizeOfWiki = `COALESCE((SELECT y.size FROM wikis z JOIN attached_repositories y ON y.name = z.repository WHERE z.project_id = p.id), 0)`
 
 	sizeOfSnippets = `COALESCE((SELECT SUM(y.size) FROM snippets z JOIN attached_repositories y ON y.name = z.repository WHERE z.project_id = p.id), 0)`
 )
 
-// sizeOrders are those for administrators. There are no packages yet, so that all sizes of
-// them are the same.
+// sizeOrders are those for administrators.
 var sizeOrders = page.Orders{
-	"packages_size":   {page.ID("p.id")},
+	"packages_size":   {page.Computed(sizeOfPackages), page.ID("p.id")},
 	"wiki_size":       {page.Computed(sizeOfWiki), page.ID("p.id")},
 	"repository_size": {page.Computed(sizeOfRepository), page.ID("p.id")},
 	"storage_size":    {page.Computed(storage), page.ID("p.id")},

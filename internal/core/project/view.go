@@ -62,12 +62,12 @@ type Permissions struct {
 
 // Statistics are bytes, but for the commits.
 type Statistics struct {
-	Commits, Repository, LFS, Uploads, Wiki, Snippets, Artifacts int64
+	Commits, Repository, LFS, Uploads, Wiki, Snippets, Artifacts, Packages int64
 }
 
 // Total adds up the bytes.
 func (s *Statistics) Total() int64 {
-	return s.Repository + s.LFS + s.Uploads + s.Wiki + s.Snippets + s.Artifacts
+	return s.Repository + s.LFS + s.Uploads + s.Wiki + s.Snippets + s.Artifacts + s.Packages
 }
 
 // LicenseView is the file with the license; it is empty where there is none, or the caller may
@@ -127,6 +127,7 @@ type relations struct {
 	attached      map[ID]AttachedSizes
 	uploads       map[namespace.ID]int64
 	artifacts     map[ID]int64
+	packages      map[ID]int64
 }
 
 // Views returns projects as the caller may see them, with as many statements for many as for one.
@@ -191,12 +192,15 @@ func (s *Service) related(ctx context.Context, as authz.Actor, list []*Project, 
 	if r.uploads, err = s.above.Uploads.Sizes(ctx, twins); err != nil {
 		return nil, err
 	}
-	r.artifacts, err = s.artifacts(ctx, ids)
+	if r.artifacts, err = s.sizes(ctx, "job_artifacts", ids); err != nil {
+		return nil, err
+	}
+	r.packages, err = s.sizes(ctx, "package_files", ids)
 	return r, err
 }
 
-// artifacts returns the bytes of the artifacts of jobs of projects; projects without any are left out.
-func (s *Service) artifacts(ctx context.Context, ids []ID) (map[ID]int64, error) {
+// sizes returns the bytes that the rows of a table have in projects; projects without any are left out.
+func (s *Service) sizes(ctx context.Context, table string, ids []ID) (map[ID]int64, error) {
 	out := make(map[ID]int64, len(ids))
 	if len(ids) == 0 {
 		return out, nil
@@ -207,9 +211,9 @@ func (s *Service) artifacts(ctx context.Context, ids []ID) (map[ID]int64, error)
 	}
 	var w db.Where
 	w.In("a.project_id", ids)
-	rows, err := db.Select[row](ctx, s.DB, "SELECT a.project_id, CAST(SUM(a.size) AS BIGINT) AS size FROM job_artifacts a"+w.SQL()+" GROUP BY a.project_id ORDER BY a.project_id", w.Args()...)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT a.project_id, CAST(SUM(a.size) AS BIGINT) AS size FROM "+table+" a"+w.SQL()+" GROUP BY a.project_id ORDER BY a.project_id", w.Args()...)
 	if err != nil {
-		return nil, fmt.Errorf("measure artifacts: %w", err)
+		return nil, fmt.Errorf("measure %s: %w", table, err)
 	}
 	for _, r := range rows {
 		out[r.ID] = r.Size
@@ -293,7 +297,7 @@ func (s *Service) fullView(ctx context.Context, as authz.Actor, p *Project, want
 	if want.Statistics && (as.Admin || p.Level >= authz.Reporter) {
 		v.Statistics = &Statistics{Commits: p.CommitCount, Repository: p.RepositorySize, LFS: r.large[p.ID], Uploads: r.uploads[p.NamespaceID]}
 		v.Statistics.Wiki, v.Statistics.Snippets = r.attached[p.ID].Wiki, r.attached[p.ID].Snippets
-		v.Statistics.Artifacts = r.artifacts[p.ID]
+		v.Statistics.Artifacts, v.Statistics.Packages = r.artifacts[p.ID], r.packages[p.ID]
 	}
 	if want.License {
 		v.License = &LicenseView{}

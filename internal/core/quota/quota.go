@@ -94,19 +94,24 @@ func (s *Service) sum(ctx context.Context, query string, args ...any) (int64, er
 
 // What is stored, by what it counts against.
 const (
-	sumLarge   = `SELECT CAST(COALESCE(SUM(o.size), 0) AS BIGINT) AS n FROM lfs_links l JOIN lfs_objects o ON o.id = l.object_id WHERE l.project_id = ?`
-	sumUploads = `SELECT CAST(COALESCE(SUM(u.size), 0) AS BIGINT) AS n FROM uploads u WHERE u.namespace_id = ?`
-	sumOfUser  = `SELECT CAST(COALESCE(SUM(x.size), 0) AS BIGINT) AS n FROM (
+	sumPackages = `SELECT CAST(COALESCE(SUM(f.size), 0) AS BIGINT) AS n FROM package_files f WHERE f.project_id = ?`
+	sumLarge    = `SELECT CAST(COALESCE(SUM(o.size), 0) AS BIGINT) AS n FROM lfs_links l JOIN lfs_objects o ON o.id = l.object_id WHERE l.project_id = ?`
+	sumUploads  = `SELECT CAST(COALESCE(SUM(u.size), 0) AS BIGINT) AS n FROM uploads u WHERE u.namespace_id = ?`
+	sumOfUser   = `SELECT CAST(COALESCE(SUM(x.size), 0) AS BIGINT) AS n FROM (
 		SELECT u.size AS size FROM uploads u WHERE u.user_id = ?
+		UNION ALL SELECT f.size AS size FROM package_files f WHERE f.user_id = ?
 		UNION ALL SELECT o.size AS size FROM lfs_links l JOIN lfs_objects o ON o.id = l.object_id WHERE l.user_id = ?) x`
 	// In places that are not the user's own.
 	sumElsewhere = `SELECT CAST(COALESCE(SUM(x.size), 0) AS BIGINT) AS n FROM (
 		SELECT u.size AS size FROM uploads u LEFT JOIN projects p ON p.namespace_id = u.namespace_id
 			WHERE u.user_id = ? AND (p.id IS NULL OR p.parent_id <> COALESCE((SELECT v.namespace_id FROM users v WHERE v.id = ?), 0))
+		UNION ALL SELECT f.size AS size FROM package_files f JOIN projects p ON p.id = f.project_id
+			WHERE f.user_id = ? AND p.parent_id <> COALESCE((SELECT v.namespace_id FROM users v WHERE v.id = ?), 0)
 		UNION ALL SELECT o.size AS size FROM lfs_links l JOIN lfs_objects o ON o.id = l.object_id JOIN projects p ON p.id = l.project_id
 			WHERE l.user_id = ? AND p.parent_id <> COALESCE((SELECT v.namespace_id FROM users v WHERE v.id = ?), 0)) x`
 	// In one place.
 	sumHere = `SELECT CAST(COALESCE(SUM(x.size), 0) AS BIGINT) AS n FROM (
 		SELECT u.size AS size FROM uploads u WHERE u.user_id = ? AND u.namespace_id = ?
+		UNION ALL SELECT f.size AS size FROM package_files f WHERE f.user_id = ? AND f.project_id = ?
 		UNION ALL SELECT o.size AS size FROM lfs_links l JOIN lfs_objects o ON o.id = l.object_id WHERE l.user_id = ? AND l.project_id = ?) x`
 )

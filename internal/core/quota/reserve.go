@@ -158,11 +158,11 @@ const (
 	textRepository = "The repository and its large files would take %[1]s, over the limit of %[2]s (repository_size_limit). " +
 		"Delete what is not needed, or ask an administrator to raise the limit."
 	// Those who upload may not see the statistics of the place, so that the text says the limit only.
-	textPlace = "The attached and large files here would take more than the limit of %[2]s (project_storage_limit). " +
+	textPlace = "The attached and large files and packages here would take more than the limit of %[2]s (project_storage_limit). " +
 		"Delete what is not needed, or ask an administrator to raise the limit."
-	textUser = "Your attached and large files would take %[1]s, over the limit of %[2]s (user_storage_limit). " +
+	textUser = "Your attached and large files and packages would take %[1]s, over the limit of %[2]s (user_storage_limit). " +
 		"Delete what is not needed, or ask an administrator to raise the limit."
-	textOutside = "Your attached and large files in projects of others would take %[1]s, over the limit of %[2]s (external_user_storage_limit). " +
+	textOutside = "Your attached and large files and packages in projects of others would take %[1]s, over the limit of %[2]s (external_user_storage_limit). " +
 		"Delete what is not needed, or ask a member to store them, or an administrator to raise the limit."
 )
 
@@ -186,7 +186,7 @@ func (s *Service) bounds(ctx context.Context, in Storing) ([]bound, error) {
 	}
 	if limit := int64(set.ProjectStorageLimit) << 20; limit > 0 {
 		out = append(out, bound{
-			fmt.Sprint("place ", in.Namespace), limit, "SELECT (" + sumUploads + ") + (" + sumLarge + ")", []any{in.Namespace, in.Project}, textPlace,
+			fmt.Sprint("place ", in.Namespace), limit, "SELECT (" + sumUploads + ") + (" + sumLarge + ") + (" + sumPackages + ")", []any{in.Namespace, in.Project, in.Project}, textPlace,
 		})
 	}
 	if !in.As.SignedIn() {
@@ -194,7 +194,7 @@ func (s *Service) bounds(ctx context.Context, in Storing) ([]bound, error) {
 	}
 	user := in.As.UserID
 	if limit := int64(set.UserStorageLimit) << 20; limit > 0 {
-		out = append(out, bound{fmt.Sprint("user ", user), limit, sumOfUser, []any{user, user}, textUser})
+		out = append(out, bound{fmt.Sprint("user ", user), limit, sumOfUser, []any{user, user, user}, textUser})
 	}
 	limit := int64(set.ExternalUserStorageLimit) << 20
 	if limit == 0 || in.As.Admin {
@@ -210,9 +210,9 @@ func (s *Service) bounds(ctx context.Context, in Storing) ([]bound, error) {
 		if err != nil || own {
 			return out, err
 		}
-		out = append(out, bound{fmt.Sprint("external ", user), limit, sumElsewhere, []any{user, user, user, user}, textOutside})
+		out = append(out, bound{fmt.Sprint("external ", user), limit, sumElsewhere, []any{user, user, user, user, user, user}, textOutside})
 	case level == authz.NoAccess:
-		out = append(out, bound{fmt.Sprint("stranger ", user, " ", in.Namespace), limit, sumHere, []any{user, in.Namespace, user, in.Project}, textOutside})
+		out = append(out, bound{fmt.Sprint("stranger ", user, " ", in.Namespace), limit, sumHere, []any{user, in.Namespace, user, in.Project, user, in.Project}, textOutside})
 	}
 	return out, nil
 }

@@ -15,11 +15,13 @@ const (
 	Bearer                           // Authorization: Bearer, parameters access_token and bearer_token
 	JobToken                         // header JOB-TOKEN, parameter job_token
 	DeployToken                      // header Deploy-Token
+	Basic                            // user and password of HTTP Basic, on routes that take them
 )
 
 // Credential is what a caller presented.
 type Credential struct {
 	How     Presentation
+	Name    string // of Basic
 	Secret  string
 	Route   string // pattern of what it is presented for: some routes alone take job and deploy tokens
 	Address string // where the request came from

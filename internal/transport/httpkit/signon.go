@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
@@ -50,10 +51,13 @@ var forJobs = []string{
 	"/job", "/projects/:id/jobs/:job_id/artifacts", "/projects/:id/jobs/:job_id/artifacts/*artifact_path",
 	"/projects/:id/jobs/artifacts/:ref_name/download", "/projects/:id/jobs/artifacts/:ref_name/raw/*artifact_path",
 	"/projects/:id/releases", "/projects/:id/releases/:tag_name", "/projects/:id/releases/:tag_name/assets/links", "/projects/:id/releases/:tag_name/assets/links/:link_id",
+	"/projects/:id/packages", "/projects/:id/packages/:package_id", "/projects/:id/packages/:package_id/package_files",
+	"/projects/:id/packages/:package_id/package_files/:package_file_id", "/projects/:id/packages/:package_id/package_files/:package_file_id/download",
 }
 
 // forPackages are the routes that take the tokens of jobs and deploy tokens.
 var forPackages = []string{
+	"/projects/:id/packages/generic/:package_name/:package_version/*file_name",
 	"/projects/:id/debian_distributions", "/projects/:id/debian_distributions/:codename", "/projects/:id/debian_distributions/:codename/key.asc",
 	"/groups/:id/-/deb_distributions", "/groups/:id/-/deb_distributions/:codename", "/groups/:id/-/deb_distributions/:codename/key.asc",
 }
@@ -69,6 +73,18 @@ func (s *SignOn) Authenticate(ctx context.Context, c Credential) (authz.Actor, e
 	}
 	if c.How == DeployToken && packaged {
 		return s.Tokens.AuthenticateDeployToken(ctx, c.Secret)
+	}
+	if c.How == Basic && packaged {
+		if as, job, err := s.Jobs.BearerGit(ctx, c.Name, c.Secret); job {
+			as.Job.Pushes = false
+			return as, err
+		}
+		if secret.Has(c.Secret, secret.DeployTokenPrefix) {
+			as, scopes, err := s.Tokens.AuthenticateDeploy(ctx, c.Name, c.Secret)
+			as.Scopes = append(authz.Scopes{}, scopes...) // nil would be a caller without a token
+			return as, err
+		}
+		c.How = PrivateToken
 	}
 	if c.How != PrivateToken && c.How != Bearer {
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")

@@ -61,7 +61,7 @@ type groupStatistics struct {
 	LFSObjectsSize        int64 `json:"lfs_objects_size"`
 	JobArtifactsSize      int64 `json:"job_artifacts_size"`
 	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size"` // 0: nothing is kept of a pipeline but what its jobs have
-	PackagesSize          int64 `json:"packages_size" later:"packages"`
+	PackagesSize          int64 `json:"packages_size"`
 	SnippetsSize          int64 `json:"snippets_size"`
 	UploadsSize           int64 `json:"uploads_size"`
 }
@@ -73,7 +73,7 @@ type rootStatistics struct {
 	ContainerRegistryEstimate bool  `json:"container_registry_size_is_estimated" later:"container registry"`
 	DependencyProxySize       int64 `json:"dependency_proxy_size" later:"dependency proxy"`
 	LFSObjectsSize            int64 `json:"lfs_objects_size"`
-	PackagesSize              int64 `json:"packages_size" later:"packages"`
+	PackagesSize              int64 `json:"packages_size"`
 	PipelineArtifactsSize     int64 `json:"pipeline_artifacts_size"` // 0: nothing is kept of a pipeline but what its jobs have
 	RepositorySize            int64 `json:"repository_size"`
 	SnippetsSize              int64 `json:"snippets_size"`
@@ -83,9 +83,9 @@ type rootStatistics struct {
 }
 
 func (e *groupEntity) statistics(s namespace.Sizes) {
-	e.Statistics = &groupStatistics{StorageSize: s.Total(), RepositorySize: s.Repository, LFSObjectsSize: s.LFS, UploadsSize: s.Uploads, WikiSize: s.Wiki, SnippetsSize: s.Snippets, JobArtifactsSize: s.Artifacts}
+	e.Statistics = &groupStatistics{StorageSize: s.Total(), RepositorySize: s.Repository, LFSObjectsSize: s.LFS, UploadsSize: s.Uploads, WikiSize: s.Wiki, SnippetsSize: s.Snippets, JobArtifactsSize: s.Artifacts, PackagesSize: s.Packages}
 	if e.ParentID == nil {
-		e.RootStatistics = &rootStatistics{StorageSize: s.Total(), RepositorySize: s.Repository, LFSObjectsSize: s.LFS, UploadsSize: s.Uploads, WikiSize: s.Wiki, SnippetsSize: s.Snippets, BuildArtifactsSize: s.Artifacts}
+		e.RootStatistics = &rootStatistics{StorageSize: s.Total(), RepositorySize: s.Repository, LFSObjectsSize: s.LFS, UploadsSize: s.Uploads, WikiSize: s.Wiki, SnippetsSize: s.Snippets, BuildArtifactsSize: s.Artifacts, PackagesSize: s.Packages}
 	}
 }
 

@@ -110,7 +110,7 @@ type projectStatistics struct {
 	LFSObjectsSize        int64 `json:"lfs_objects_size"`
 	JobArtifactsSize      int64 `json:"job_artifacts_size"`
 	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size"` // 0: nothing is kept of a pipeline but what its jobs have
-	PackagesSize          int64 `json:"packages_size" later:"packages"`
+	PackagesSize          int64 `json:"packages_size"`
 	SnippetsSize          int64 `json:"snippets_size"`
 	UploadsSize           int64 `json:"uploads_size"`
 	ContainerRegistrySize int64 `json:"container_registry_size" later:"container registry"`

@@ -229,7 +229,7 @@ func (s *Server) projectFull(p *project.View) *projectEntity {
 	if n := full.Statistics; n != nil {
 		e.Statistics = &projectStatistics{
 			CommitCount: n.Commits, StorageSize: n.Total(), RepositorySize: n.Repository, LFSObjectsSize: n.LFS, UploadsSize: n.Uploads, WikiSize: n.Wiki, SnippetsSize: n.Snippets,
-			JobArtifactsSize: n.Artifacts,
+			JobArtifactsSize: n.Artifacts, PackagesSize: n.Packages,
 		}
 	}
 	if full.CustomAttributes != nil {

@@ -20,6 +20,11 @@ type Authenticator func(ctx context.Context, c httpkit.Credential) (authz.Actor,
 // credential finds what the caller presented: ok is false where that is nothing.
 func (x *exchange) credential() (c httpkit.Credential, ok bool, err error) {
 	c, ok, err = httpkit.Find(x.r.Header, x.secret)
+	if !ok && err == nil && x.route.basic {
+		if name, password, sent := x.r.BasicAuth(); sent && password != "" {
+			c, ok = httpkit.Credential{How: httpkit.Basic, Name: name, Secret: password}, true
+		}
+	}
 	if !ok || err != nil {
 		return c, false, err
 	}

@@ -36,6 +36,7 @@ type Route struct {
 	namesJSON    bool         // says "Invalid json" of a body that is none
 	timed        bool         // honours If-Unmodified-Since
 	absent       methods      // see Without
+	basic        bool         // takes HTTP Basic
 	always       bool         // is answered in maintenance mode too
 
 	tag   string       // groups the endpoint in the OpenAPI document
@@ -192,6 +193,9 @@ func (r *Route) Timed() *Route { r.timed = true; return r }
 // Always declares an endpoint that is answered in maintenance mode, although it is no GET: it
 // changes nothing, or ends that mode.
 func (r *Route) Always() *Route { r.always = true; return r }
+
+// Basic declares an endpoint that takes tokens by HTTP Basic, too.
+func (r *Route) Basic() *Route { r.basic = true; return r }
 
 // Gives says what an endpoint answers whose result is Raw: the media type, and a value that is
 // encoded alike where it is JSON (nil elsewhere).

@@ -1,0 +1,83 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"tenon/internal/base/blob"
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/pattern"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// GenericFile names a file of a generic package.
+type GenericFile struct {
+	Package, Version string
+	File             string // may be in folders
+}
+
+var (
+	genericName    = pattern.New(`\A[A-Za-z0-9._+/@-]+\z`)
+	genericVersion = pattern.New(`\A[A-Za-z0-9][A-Za-z0-9.+~_:/-]*\z`)
+	genericFile    = pattern.New(`\A[A-Za-z0-9._+-][A-Za-z0-9._+~@-]*\z`) // each part of a path
+)
+
+// check returns the error of a name that does not match its syntax.
+func (g *GenericFile) check() error {
+	var wrong []string
+	check := func(name, value string, ok bool) {
+		if !ok || len(value) > maxText || path.Clean("/"+value) != "/"+value {
+			wrong = append(wrong, name)
+		}
+	}
+	check("package_name", g.Package, genericName().MatchString(g.Package))
+	check("package_version", g.Version, genericVersion().MatchString(g.Version))
+	ok := true
+	for part := range strings.SplitSeq(g.File, "/") {
+		ok = ok && genericFile().MatchString(part) && !strings.HasSuffix(part, "~") && !strings.HasSuffix(part, "@")
+	}
+	check("file_name", g.File, ok)
+	return invalid(wrong)
+}
+
+// PublishGeneric adds a file to a generic package, which is created where there is none. Where the version has a file of the name, the new one
+// is found in its place. status is default, hidden, or "" to leave that of the package alone.
+func (s *Service) PublishGeneric(ctx context.Context, as authz.Actor, p *project.Project, g GenericFile, status Status, from io.Reader) (*File, error) {
+	if err := s.require(ctx, as, authz.CreatePackage, p.Place()); err != nil {
+		return nil, err
+	}
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	limit := s.Plans.InForce().GenericPackagesMaxFileSize
+	return s.publish(ctx, as, p, upload{kind: Generic, name: g.Package, version: g.Version, file: g.File, status: status, limit: limit}, from)
+}
+
+// MaxGeneric is how many bytes a file of a generic package has at most; 0 is no limit.
+func (s *Service) MaxGeneric() int64 { return s.Plans.InForce().GenericPackagesMaxFileSize }
+
+// OpenGeneric opens the newest file of a name in a generic package; close what it returns.
+func (s *Service) OpenGeneric(ctx context.Context, as authz.Actor, p *project.Project, g GenericFile) (*File, *blob.Object, error) {
+	if err := s.readable(ctx, as, p.Place()); err != nil {
+		return nil, nil, err
+	}
+	if g.check() != nil {
+		return nil, nil, errNoPackage
+	}
+	f, err := db.Get[File](ctx, s.DB, "SELECT "+fileColumns+` FROM package_files f JOIN packages k ON k.id = f.package_id
+		WHERE k.project_id = ? AND k.kind = ? AND k.name = ? AND k.version = ? AND k.status IN (?, ?) AND f.name = ? ORDER BY f.id DESC LIMIT 1`,
+		p.ID, Generic, g.Package, g.Version, Default, Hidden, g.File)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, nil, errs.Missing("Package")
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("find package file: %w", err)
+	}
+	return s.open(ctx, &f)
+}

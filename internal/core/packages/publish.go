@@ -1,0 +1,288 @@
+package packages
+
+import (
+	"context"
+	"crypto/md5"  //nolint:gosec // clients compare it
+	"crypto/sha1" //nolint:gosec // likewise
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"tenon/internal/base/blob"
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/job"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/change"
+	"tenon/internal/core/ci"
+	"tenon/internal/core/project"
+	"tenon/internal/core/quota"
+)
+
+// upload is one file that is about to be published in a version of a package.
+type upload struct {
+	kind    Kind
+	name    string
+	version string
+	file    string
+	status  Status // of the package; "" leaves one that is there alone
+	limit   int64  // bytes; 0 is none
+}
+
+// digests are what a file is known by.
+type digests struct {
+	md5, sha1, sha256 string
+	size              int64
+}
+
+// key is that of the object of a file.
+func key(sha256 string) string { return objects + "/" + sha256[:2] + "/" + sha256 }
+
+// objects is the prefix of the keys of package files.
+const objects = "package"
+
+// errTooLarge is the refusal of a file that is larger than its kind may be.
+var errTooLarge = errs.Bad("File is too large")
+
+// stage reads a file to its end and computes what it is known by, once. Discard what it returns.
+func (s *Service) stage(ctx context.Context, from io.Reader, limit int64) (*blob.Staged, *digests, error) {
+	m, h := md5.New(), sha1.New() //nolint:gosec // clients compare them
+	staged, err := s.Objects.Stage(ctx, io.TeeReader(from, io.MultiWriter(m, h)), blob.Wanted{Limit: limit})
+	if errors.Is(err, blob.ErrTooLarge) {
+		return nil, nil, errTooLarge
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return staged, &digests{
+		md5: hex.EncodeToString(m.Sum(nil)), sha1: hex.EncodeToString(h.Sum(nil)), sha256: staged.SHA256, size: staged.Size,
+	}, nil
+}
+
+// publish stores a file and then, in one transaction, the version that it belongs to, where there is none, and its row. The caller has asked for
+// permission.
+func (s *Service) publish(ctx context.Context, as authz.Actor, p *project.Project, u upload, from io.Reader) (*File, error) {
+	staged, sums, err := s.stage(ctx, from, u.limit)
+	if err != nil {
+		return nil, err
+	}
+	defer staged.Discard()
+	release, err := s.Quota.Reserve(ctx, quota.Storing{As: as, Subject: subject(p), Namespace: p.NamespaceID, Project: p.ID, Bytes: sums.size})
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	pipeline, err := s.pipelineOf(ctx, as)
+	if err != nil {
+		return nil, err
+	}
+	// Sweep takes no object away between here and the end of the transaction that names it.
+	s.placing.RLock()
+	defer s.placing.RUnlock()
+	if err := staged.Keep(ctx, key(sums.sha256)); err != nil {
+		return nil, err
+	}
+	var f *File
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		k, err := s.versionOf(ctx, as, p, u)
+		if err != nil {
+			return err
+		}
+		now := db.At(s.Now())
+		f = &File{
+			PackageID: k.ID, ProjectID: p.ID, PipelineID: pipeline, Name: u.file, Size: sums.size, MD5: sums.md5, SHA1: sums.sha1, SHA256: sums.sha256,
+			CreatedAt: now, UpdatedAt: now,
+		}
+		if as.SignedIn() {
+			f.UserID = &as.UserID
+		}
+		bound := db.Bound{Table: "package_files", Most: maxFiles, Full: errs.Bad(fmt.Sprintf("Maximum number of files (%d) exceeded", maxFiles))}
+		bound.Of.And("package_id = ?", k.ID)
+		if err := db.Create(ctx, s.DB, "package_files", f, bound); err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, FilePublished{change.Created(as, s.Now(), p.Place(), f)})
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "publish package file")
+	}
+	return f, nil
+}
+
+const maxFiles = 10_000 // of one package
+
+// versionOf finds the version that a file is uploaded to, or creates it, and locks it until the end of the transaction.
+func (s *Service) versionOf(ctx context.Context, as authz.Actor, p *project.Project, u upload) (*Package, error) {
+	if err := s.DB.Lock(ctx, fmt.Sprintf("package %d %s %s %s", p.ID, u.kind, u.name, u.version)); err != nil {
+		return nil, err
+	}
+	k, err := db.Get[Package](ctx, s.DB, "SELECT "+packageColumns+" FROM packages k WHERE k.project_id = ? AND k.kind = ? AND k.name = ? AND k.version = ? AND k.status <> ?",
+		p.ID, u.kind, u.name, u.version, Destruction)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+	case err != nil:
+		return nil, fmt.Errorf("find package: %w", err)
+	case u.status == "" || u.status == k.Status:
+		return &k, nil
+	default:
+		out, err := db.Update(ctx, s.DB, s.packageRow(authz.Actor{}, p, k.ID), func(_ context.Context, k *Package) error {
+			k.Status = u.status
+			return nil
+		})
+		return &out.After, err
+	}
+	now := db.At(s.Now())
+	k = Package{ProjectID: p.ID, Kind: u.kind, Name: u.name, Version: &u.version, Status: u.status, CreatedAt: now, UpdatedAt: now}
+	if k.Status == "" {
+		k.Status = Default
+	}
+	if as.SignedIn() {
+		k.CreatorID = &as.UserID
+	}
+	if err := db.Create(ctx, s.DB, "packages", &k); err != nil {
+		return nil, err
+	}
+	return &k, s.Bus.Publish(ctx, Published{change.Created(as, s.Now(), p.Place(), &k)})
+}
+
+// pipelineOf returns the pipeline of the job that an actor is, nil for other actors.
+func (s *Service) pipelineOf(ctx context.Context, as authz.Actor) (*ci.PipelineID, error) {
+	if as.Job.ID == 0 {
+		return nil, nil
+	}
+	id, err := db.Get[ci.PipelineID](ctx, s.DB, "SELECT c.pipeline_id FROM commit_statuses c WHERE c.id = ?", as.Job.ID)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find pipeline of job: %w", err)
+	}
+	return &id, nil
+}
+
+// downloaded writes down that a package was downloaded, once an hour.
+func (s *Service) downloaded(ctx context.Context, id ID) {
+	now := s.Now()
+	_, err := s.DB.Exec(context.WithoutCancel(ctx), "UPDATE packages SET last_downloaded_at = ? WHERE id = ? AND (last_downloaded_at IS NULL OR last_downloaded_at < ?)",
+		db.At(now), id, db.At(now.Add(-time.Hour)))
+	if err != nil {
+		s.Log.WarnContext(ctx, "note download of package", "package_id", id, "error", err)
+	}
+}
+
+// destroy is the job that deletes a package that is marked for it.
+type destroy struct {
+	Package ID `json:"package"`
+}
+
+// Kind names the job.
+func (destroy) Kind() string { return "package_destroy" }
+
+// Sweep is the periodic job that deletes marked packages whose job failed, and objects that no file names.
+type Sweep struct{}
+
+// Kind names the job.
+func (Sweep) Kind() string { return "package_sweep" }
+
+// RegisterJobs has signing keys made, packages deleted that are marked for it, and objects deleted that no file names.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.makeKey, job.On(job.Maintenance), job.Unique(), job.Timeout(5*time.Minute))
+	job.Register(r, s.destroy, job.On(job.Maintenance), job.Unique())
+	job.Register(r, s.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(r, 24*time.Hour, Sweep{})
+}
+
+const destroyBatch = 500 // files
+
+// destroy deletes a marked package: its files in batches, then the package.
+func (s *Service) destroy(ctx context.Context, args destroy) error {
+	for {
+		res, err := s.DB.Exec(ctx, `DELETE FROM package_files WHERE id IN (SELECT f.id FROM package_files f JOIN packages k ON k.id = f.package_id
+			WHERE k.id = ? AND k.status = ? ORDER BY f.id LIMIT ?)`, args.Package, Destruction, destroyBatch)
+		if err != nil {
+			return fmt.Errorf("delete files of package: %w", err)
+		}
+		if res < destroyBatch {
+			break
+		}
+	}
+	row := db.Row{Table: "packages", ID: args.Package}
+	row.And.And("status = ?", Destruction)
+	_, err := db.Drop(ctx, s.DB, row)
+	return errs.Wrap(err, "delete package")
+}
+
+// Sweep deletes what is marked, and objects that no file names. Doing it twice is harmless.
+func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
+	marked, err := db.Select[ID](ctx, s.DB, "SELECT k.id FROM packages k WHERE k.status = ? ORDER BY k.id LIMIT 1000", Destruction)
+	if err != nil {
+		return fmt.Errorf("look for marked packages: %w", err)
+	}
+	for _, id := range marked {
+		if err := s.destroy(ctx, destroy{id}); err != nil {
+			return err
+		}
+	}
+	return s.Objects.SweepUnnamed(ctx, blob.Unnamed{
+		Prefix: objects, Before: s.Now().Add(-24 * time.Hour), Named: s.named,
+		Remove: func(ctx context.Context, at string) error {
+			s.placing.Lock() // what was uploaded since is named by now, or has not come this far
+			defer s.placing.Unlock()
+			named, err := s.named(ctx, []string{at})
+			if err != nil || len(named) > 0 {
+				return err
+			}
+			return s.Objects.Delete(ctx, at)
+		},
+	})
+}
+
+// named returns those of the keys that files name.
+func (s *Service) named(ctx context.Context, keys []string) ([]string, error) {
+	sums := make([]string, 0, len(keys))
+	for _, at := range keys {
+		sums = append(sums, at[max(0, len(at)-64):])
+	}
+	var w db.Where
+	w.In("f.sha256", sums)
+	found, err := db.Select[string](ctx, s.DB, "SELECT DISTINCT f.sha256 FROM package_files f"+w.SQL()+" ORDER BY f.sha256", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("look for package files: %w", err)
+	}
+	for i := range found {
+		found[i] = key(found[i])
+	}
+	return found, nil
+}
+
+// Check describes files whose object is not there, or has another size.
+func (s *Service) Check(ctx context.Context) ([]string, error) {
+	var out []string
+	for after := FileID(0); ; {
+		files, err := db.Select[File](ctx, s.DB, "SELECT "+fileColumns+" FROM package_files f WHERE f.id > ? ORDER BY f.id LIMIT ?", after, destroyBatch)
+		if err != nil {
+			return nil, fmt.Errorf("check package files: %w", err)
+		}
+		for i := range files {
+			f := &files[i]
+			after = f.ID
+			info, err := s.Objects.Stat(ctx, key(f.SHA256))
+			switch {
+			case errors.Is(err, blob.ErrNotFound):
+				out = append(out, fmt.Sprintf("package file %d has no object %s", f.ID, key(f.SHA256)))
+			case err != nil:
+				return nil, err
+			case info.Size != f.Size:
+				out = append(out, fmt.Sprintf("package file %d has %d bytes and its object %d", f.ID, f.Size, info.Size))
+			}
+			if len(out) == 100 {
+				return out, nil
+			}
+		}
+		if len(files) < destroyBatch {
+			return out, nil
+		}
+	}
+}
