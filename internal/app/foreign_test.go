@@ -44,7 +44,7 @@ func TestForeign(t *testing.T) {
 		w.do("owner", "POST", path+"/protected_environments", obj{"name": "foreign", "deploy_access_levels": []obj{{"access_level": 40}}})
 		two.values["protected_environments/:name"] = "foreign"
 		w.distribution(two, path+"/debian_distributions", "foreign")
-		w.genericPackage(two, path, "foreign")
+		w.genericPackage(two, path, "foreign", "2.0")
 
 		if asked := w.askForeign(t, "/projects/:id/", one, two, "owner"); asked < 20 {
 			t.Errorf("only %d requests were made", asked)
@@ -135,7 +135,7 @@ func hookKey(path, name string) bool {
 
 // creates reports whether the last name of the path is what is made, not found.
 func creates(method, path string) bool {
-	return method == http.MethodPost && strings.HasSuffix(path, "/:file_path")
+	return method == http.MethodPost && strings.HasSuffix(path, "/:file_path") || method == http.MethodPut && strings.HasSuffix(path, "/*file_name")
 }
 
 // mixed is the place one, but for one name of the path, which is two's, also where the sample

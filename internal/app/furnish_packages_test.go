@@ -13,11 +13,12 @@ func (w *world) distribution(p *place, path, codename string) {
 	p.values[":codename"] = codename
 }
 
-// genericPackage publishes a generic package with one file in a project.
-func (w *world) genericPackage(p *place, path, name string) {
-	file := w.do("owner", "PUT", path+"/packages/generic/"+name+"/1.0/tool.txt?select=package_file", obj{"content": "of " + path})
+// genericPackage publishes a version of a generic package with two files in a project.
+func (w *world) genericPackage(p *place, path, name, version string) {
+	w.do("owner", "PUT", path+"/packages/generic/"+name+"/"+version+"/z.txt", obj{"content": "another file"})
+	file := w.do("owner", "PUT", path+"/packages/generic/"+name+"/"+version+"/tool.txt?select=package_file", obj{"content": "of " + path})
 	maps.Copy(p.values, map[string]string{
-		":package_id": number(file, "package_id"), ":package_file_id": number(file, "id"), ":package_name": name, ":package_version": "1.0", ":file_name": "tool.txt",
+		":package_id": number(file, "package_id"), ":package_file_id": number(file, "id"), ":package_name": name, ":package_version": version, ":file_name": "tool.txt",
 	})
 }
 

@@ -53,7 +53,23 @@ func newRich(t *testing.T, database string) *rich {
 	r.planning(t)
 	r.copies(t)
 	r.integrations(t)
+	r.packages(t)
 	return r
+}
+
+// packages publishes a generic package with the client, and downloads it.
+func (r *rich) packages(t *testing.T) {
+	t.Helper()
+	const content = "content of a tool"
+	options := &gitlab.PublishPackageFileOptions{Select: new(gitlab.SelectPackageFile)}
+	f := got(r.root.GenericPackages.PublishPackageFile(1, "tool", "1.0", "bin/tool.sh", strings.NewReader(content), options)).must(t)
+	if f.FileName != "bin/tool.sh" || f.Size != int64(len(content)) || len(f.FileSHA256) != 64 || f.File.URL == "" {
+		t.Errorf("published: %+v", f)
+	}
+	if b := got(r.root.GenericPackages.DownloadPackageFile(1, "tool", "1.0", "bin/tool.sh")).must(t); string(b) != content {
+		t.Errorf("downloaded: %q", b)
+	}
+	r.values["Packages.pkg"] = f.PackageID
 }
 
 // picture is a file with a picture.

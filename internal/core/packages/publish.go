@@ -2,8 +2,8 @@ package packages
 
 import (
 	"context"
-	"crypto/md5"  //nolint:gosec // clients compare it
-	"crypto/sha1" //nolint:gosec // likewise
+	"crypto/md5"
+	"crypto/sha1"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -48,7 +48,7 @@ var errTooLarge = errs.Bad("File is too large")
 
 // stage reads a file to its end and computes what it is known by, once. Discard what it returns.
 func (s *Service) stage(ctx context.Context, from io.Reader, limit int64) (*blob.Staged, *digests, error) {
-	m, h := md5.New(), sha1.New() //nolint:gosec // clients compare them
+	m, h := md5.New(), sha1.New()
 	staged, err := s.Objects.Stage(ctx, io.TeeReader(from, io.MultiWriter(m, h)), blob.Wanted{Limit: limit})
 	if errors.Is(err, blob.ErrTooLarge) {
 		return nil, nil, errTooLarge
