@@ -222,6 +222,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	})
 	maps.Copy(p.values, w.epics(path))
 	w.distribution(p, path+"/-/deb_distributions", "sid")
+	w.do("owner", "POST", path+"/-/deb_distributions", obj{"codename": "trixie"})
 	return p
 }
 
