@@ -13,9 +13,10 @@ func (w *world) distribution(p *place, path, codename string) {
 	p.values[":codename"] = codename
 }
 
-// genericPackage publishes a version of a generic package with two files in a project.
+// genericPackage publishes a version of a generic package with three files in a project.
 func (w *world) genericPackage(p *place, path, name, version string) {
 	w.do("owner", "PUT", path+"/packages/generic/"+name+"/"+version+"/z.txt", obj{"content": "another file"})
+	w.do("owner", "PUT", path+"/packages/generic/"+name+"/"+version+"/m.txt", obj{"content": "one more"})
 	file := w.do("owner", "PUT", path+"/packages/generic/"+name+"/"+version+"/tool.txt?select=package_file", obj{"content": "of " + path})
 	maps.Copy(p.values, map[string]string{
 		":package_id": number(file, "package_id"), ":package_file_id": number(file, "id"), ":package_name": name, ":package_version": version, ":file_name": "tool.txt",

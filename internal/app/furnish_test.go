@@ -293,6 +293,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	w.projectRelease(p, path)
 	w.distribution(p, path+"/debian_distributions", "sid")
 	w.genericPackage(p, path, "zeta", "0.9")
+	w.genericPackage(p, path, "beta", "0.8")
 	w.genericPackage(p, path, "tool", "1.0")
 	w.do("owner", "POST", path+"/debian_distributions", obj{"codename": "trixie"})
 	w.do("owner", "POST", path+"/push_rule", map[string]any{"commit_message_negative_regex": "^Never$"})
