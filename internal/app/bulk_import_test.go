@@ -188,8 +188,10 @@ func TestBulkImport_source(t *testing.T) {
 		}))
 		defer source.Close()
 		body := func(slug string) obj {
-			return obj{"configuration": obj{"url": source.URL + "/", "access_token": "s3cret-of-the-source"},
-				"entities": []obj{{"source_type": "group_entity", "source_full_path": "away", "destination_slug": slug, "destination_namespace": "parent"}}}
+			return obj{
+				"configuration": obj{"url": source.URL + "/", "access_token": "s3cret-of-the-source"},
+				"entities":      []obj{{"source_type": "group_entity", "source_full_path": "away", "destination_slug": slug, "destination_namespace": "parent"}},
+			}
 		}
 		// due lets what waits for the source come to its turn.
 		due := func() {
@@ -311,8 +313,10 @@ func TestBulkImport_refused(t *testing.T) {
 	}{
 		{"stranger", `400 {"error":"configuration[url] is missing, configuration[access_token] is missing, entities is missing"}`, obj{"configuration": obj{}}},
 		{"stranger", `400 {"error":"entities[0][source_type] does not have a valid value"}`, with(away, obj{"source_type": "project_entity"})},
-		{"stranger", `400 {"error":"entities[0][source_full_path] must be a relative path and not include protocol, sub-domain, or domain information. For example, 'source/full/path' not 'https://example.com/source/full/path'"}`,
-			with(away, obj{"source_full_path": "https://example.com/a"})},
+		{
+			"stranger", `400 {"error":"entities[0][source_full_path] must be a relative path and not include protocol, sub-domain, or domain information. For example, 'source/full/path' not 'https://example.com/source/full/path'"}`,
+			with(away, obj{"source_full_path": "https://example.com/a"}),
+		},
 		{"stranger", `400 {"error":"entities[0][destination_slug], entities[0][destination_name] are missing, exactly one parameter must be provided"}`, with(away, obj{"destination_slug": nil})},
 		{"stranger", `400 {"error":"entities[0][destination_slug], entities[0][destination_name] are mutually exclusive"}`, with(away, obj{"destination_name": "x"})},
 		{"stranger", `422 {"message":"Import failed. 'there' is invalid, or you do not have permission."}`, with(away, obj{"destination_namespace": "there"})},

@@ -34,11 +34,19 @@ func TestDistributions(t *testing.T) {
 				{"POST", all, obj{"codename": "-x"}, 400, `{"error":"codename is invalid"}`},
 				{"POST", all, obj{"codename": "a/../b"}, 400, `{"error":"codename is invalid"}`},
 				{"POST", all, obj{"codename": "x\n"}, 400, `{"error":"codename is invalid"}`},
-				{"POST", all, obj{"codename": "a_b", "suite": "ü", "version": "x", "components": []string{"a b"}, "architectures": "AMD64"}, 400,
-					`{"error":"codename is invalid, suite is invalid, version is invalid, components is invalid, architectures is invalid"}`},
+				{
+					"POST", all,
+					obj{"codename": "a_b", "suite": "ü", "version": "x", "components": []string{"a b"}, "architectures": "AMD64"},
+					400,
+					`{"error":"codename is invalid, suite is invalid, version is invalid, components is invalid, architectures is invalid"}`,
+				},
 				{"POST", all, obj{"codename": "sid"}, 400, `{"message":{"codename":["has already been taken"]}}`},
-				{"POST", all, obj{"codename": "x", "valid_time_duration_seconds": 86399}, 400,
-					`{"message":{"valid_time_duration_seconds":["must be greater than or equal to 86400"]}}`},
+				{
+					"POST", all,
+					obj{"codename": "x", "valid_time_duration_seconds": 86399},
+					400,
+					`{"message":{"valid_time_duration_seconds":["must be greater than or equal to 86400"]}}`,
+				},
 				{"POST", all, obj{"codename": "x", "valid_time_duration_seconds": "many"}, 400, `{"error":"valid_time_duration_seconds is invalid"}`},
 				{"POST", all, obj{"codename": "x", "description": strings.Repeat("d", 256)}, 400, `{"message":{"description":["is too long (maximum is 255 characters)"]}}`},
 				{"POST", all, obj{"codename": "x", "suite": "sid"}, 400, `{"message":{"suite":["has already been taken as Codename"]}}`},
@@ -53,8 +61,12 @@ func TestDistributions(t *testing.T) {
 				{"PUT", one, obj{"suite": "Bookworm-1.0"}, 400, `{"message":{"suite":["has already been taken as Codename"]}}`},
 				{"PUT", one, obj{"suite": ""}, 200, `"suite":null`},
 				{"PUT", one, obj{"valid_time_duration_seconds": 1}, 400, `must be greater than or equal to 86400`},
-				{"PUT", one, obj{"codename": "other", "suite": "unstable", "components": []string{"b", "a"}, "architectures": []string{"riscv64"}, "valid_time_duration_seconds": 90000}, 200,
-					`"codename":"sid","suite":"unstable","origin":null,"label":null,"version":null,"description":null,"valid_time_duration_seconds":90000,"components":["a","b"],"architectures":["all","riscv64"]}`},
+				{
+					"PUT", one,
+					obj{"codename": "other", "suite": "unstable", "components": []string{"b", "a"}, "architectures": []string{"riscv64"}, "valid_time_duration_seconds": 90000},
+					200,
+					`"codename":"sid","suite":"unstable","origin":null,"label":null,"version":null,"description":null,"valid_time_duration_seconds":90000,"components":["a","b"],"architectures":["all","riscv64"]}`,
+				},
 				{"PUT", one, obj{"label": "L"}, 200, `"suite":"unstable","origin":null,"label":"L","version":null,"description":null,"valid_time_duration_seconds":90000,"components":["a","b"]`},
 				{"PUT", one, obj{"suite": nil, "valid_time_duration_seconds": nil, "components": []string{}}, 200, `"suite":null,"origin":null,"label":"L","version":null,"description":null,"valid_time_duration_seconds":null,"components":["main"]`},
 				{"POST", all, obj{"codename": "unstable"}, 201, `"codename":"unstable"`}, // the name is free again
@@ -210,8 +222,12 @@ func TestDistributions_off(t *testing.T) {
 	s.user("mona", nil)
 	project := "/projects/" + number(s.do("mona", "POST", "/projects", obj{"name": "Shop"}), "id") + "/debian_distributions"
 	for _, q := range []request{
-		{method: "GET", path: project}, {method: "POST", path: project, body: obj{"codename": "sid"}}, {method: "GET", path: project + "/sid"},
-		{method: "PUT", path: project + "/sid"}, {method: "DELETE", path: project + "/sid"}, {method: "GET", path: project + "/sid/key.asc"},
+		{method: "GET", path: project},
+		{method: "POST", path: project, body: obj{"codename": "sid"}},
+		{method: "GET", path: project + "/sid"},
+		{method: "PUT", path: project + "/sid"},
+		{method: "DELETE", path: project + "/sid"},
+		{method: "GET", path: project + "/sid/key.asc"},
 	} {
 		q.as = "mona"
 		s.wantOf(q, http.StatusNotFound, `{"message":"404 Not Found"}`)

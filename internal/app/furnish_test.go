@@ -115,9 +115,13 @@ func newWorld(s *server) *world {
 	common[":impersonation_token_id"] = number(impersonating, "id")
 	common["audit_events/:id"] = "1"
 	now := db.At(s.now())
-	s.exec(`INSERT INTO bulk_imports (user_id, url, version, token, status, created_at, updated_at) VALUES (?, 'https://gitlab.example', '16.0.0', '', 'finished', ?, ?)`, s.ids["admin"], now, now)
-	s.exec(`INSERT INTO bulk_import_entities (bulk_import_id, kind, source_path, source_id, slug, destination, status, visibility, no_projects, no_members, attempts, created_at, updated_at)
-		SELECT MAX(id), 'group', 'away', 9, 'moved', '', 'finished', 20, false, false, 0, ?, ? FROM bulk_imports`, now, now)
+	for _, status := range []string{"failed", "finished"} {
+		s.exec(`INSERT INTO bulk_imports (user_id, url, version, token, status, created_at, updated_at) VALUES (?, 'https://gitlab.example', '16.0.0', '', ?, ?, ?)`, s.ids["admin"], status, now, now)
+	}
+	for _, status := range []string{"failed", "finished"} {
+		s.exec(`INSERT INTO bulk_import_entities (bulk_import_id, kind, source_path, source_id, slug, destination, status, visibility, no_projects, no_members, attempts, created_at, updated_at)
+			SELECT MAX(id), 'group', 'away', 9, ?, '', ?, 20, false, false, 0, ?, ? FROM bulk_imports`, status, status, now, now)
+	}
 	s.exec(`INSERT INTO bulk_import_failures (entity_id, relation, step, message, class, correlation_id, created_at)
 		SELECT MAX(id), 'labels', 'loader', 'color must be a valid color code', 'InvalidRelation', 'bulk-1', ? FROM bulk_import_entities`, now)
 	common[":import_id"], common[":entity_id"] = s.one("SELECT MAX(id) FROM bulk_imports"), s.one("SELECT MAX(id) FROM bulk_import_entities")

@@ -36,7 +36,12 @@ func (d *Dialer) Retrieve(ctx context.Context, method, url string, timeout time.
 	transport := d.transport()
 	transport.DisableCompression = true
 	client.Transport = transport
-	got, err := client.Do(r)
+	return open(client, r, pace, cancel)
+}
+
+// open sends a request, which cancel ends.
+func open(client *http.Client, r *http.Request, pace Pace, cancel context.CancelFunc) (*Opened, error) {
+	got, err := client.Do(r) //nolint:bodyclose // who reads the answer closes it
 	if err != nil {
 		cancel()
 		return nil, failure(err)
@@ -100,10 +105,5 @@ func (d *Dialer) Stream(ctx context.Context, timeout time.Duration, what Deliver
 		r.Header.Set(name, value)
 	}
 	client, _ := d.direct(timeout)
-	got, err := client.Do(r)
-	if err != nil {
-		cancel()
-		return nil, failure(err)
-	}
-	return &Opened{Status: got.StatusCode, Header: got.Header, Length: got.ContentLength, Body: &opened{pace.Reader(got.Body, cancel), got.Body, cancel}}, nil
+	return open(client, r, pace, cancel)
 }

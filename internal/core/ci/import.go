@@ -8,7 +8,6 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitstore"
-	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/tree"
@@ -214,7 +213,7 @@ func importStatuses(kind Kind) func(ctx context.Context, w *tree.Writing, rows [
 			}
 			st := Status{
 				PipelineID: PipelineID(r.Parent / maxStages), Name: v.Name, Stage: names[r.Parent], State: ended(v.Status), Retried: v.Retried != nil && *v.Retried,
-				TargetURL: v.TargetURL, Description: v.Description, Coverage: v.Coverage, AuthorID: (*authz.UserID)(&w.As.UserID), CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt,
+				TargetURL: v.TargetURL, Description: v.Description, Coverage: v.Coverage, AuthorID: &w.As.UserID, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt,
 				QueuedAt: v.QueuedAt, StartedAt: v.StartedAt, FinishedAt: v.FinishedAt, ProjectID: project.ID(w.At.ID), Kind: kind, StageIndex: int(r.Parent % maxStages),
 				AllowFailure: v.AllowFailure != nil && *v.AllowFailure, FailureReason: v.FailureReason, Environment: v.Environment,
 			}

@@ -13,11 +13,11 @@ import (
 	"tenon/internal/core/project"
 )
 
-// BulkID identifies a direct transfer, and EntityID a group or project of one.
-type (
-	BulkID   int64
-	EntityID int64
-)
+// BulkID identifies a direct transfer.
+type BulkID int64
+
+// EntityID identifies a group or project of a direct transfer.
+type EntityID int64
 
 // BulkStatus says how far a direct transfer, or an entity of one, has come.
 type BulkStatus string

@@ -190,11 +190,11 @@ func (r *entityRun) members(ctx context.Context, root *os.Root, at layout) error
 				return err
 			}
 		}
-		if page := got.Portable.Members.Page; !page.HasNext || page.Next == nil {
+		page := got.Portable.Members.Page
+		if !page.HasNext || page.Next == nil {
 			break
-		} else {
-			variables["cursor"] = *page.Next
 		}
+		variables["cursor"] = *page.Next
 	}
 	full := at.of(file{name: name})
 	if err := root.MkdirAll(path.Dir(full), 0o700); err != nil {
