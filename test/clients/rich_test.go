@@ -57,6 +57,28 @@ func newRich(t *testing.T, database string) *rich {
 	return r
 }
 
+// transfer moves a group of the server to another place on it, as from another server.
+func (r *rich) transfer(t *testing.T) {
+	t.Helper()
+	got(r.root.Groups.CreateGroup(&gitlab.CreateGroupOptions{Name: new("Leaving"), Path: new("leaving"), Visibility: new(gitlab.PublicVisibility)})).must(t)
+	got(r.root.Settings.UpdateSettings(&gitlab.UpdateSettingsOptions{BulkImportEnabled: new(true)})).must(t)
+	moved := got(r.root.BulkImports.StartMigration(&gitlab.BulkImportStartMigrationOptions{
+		Configuration: &gitlab.BulkImportStartMigrationConfiguration{URL: &r.server.URL, AccessToken: new(servertest.RootToken)},
+		Entities: []gitlab.BulkImportStartMigrationEntity{{
+			SourceType: new("group_entity"), SourceFullPath: new("leaving"), DestinationSlug: new("arrived"), DestinationNamespace: new(""),
+		}},
+	})).must(t)
+	until(t, "the group has moved", func() bool { return got(r.root.BulkImports.GetBulkImport(moved.ID)).must(t).Status == "finished" })
+	if g := got(r.root.Groups.GetGroup("arrived", nil)).must(t); g.Name != "Leaving(1)" && g.Name != "Leaving" {
+		t.Errorf("the group that moved is called %q", g.Name)
+	}
+	entities := got(r.root.BulkImports.ListBulkImportsEntitiesByID(moved.ID, nil)).must(t)
+	if len(entities) != 1 || entities[0].Status != "finished" || entities[0].NamespaceID == nil || len(entities[0].Failures) != 0 {
+		t.Fatalf("entities: %+v", entities)
+	}
+	maps.Copy(r.values, fields{"BulkImports.id": moved.ID, "BulkImports.entityID": entities[0].ID})
+}
+
 // packages publishes a generic package with the client, and downloads it.
 func (r *rich) packages(t *testing.T) {
 	t.Helper()
@@ -265,7 +287,7 @@ func (r *rich) code(t *testing.T) {
 		"ProtectedEnvironments.environment": "review/one", "GroupProtectedEnvironments.environment": "staging", "FreezePeriods.freezePeriod": freeze,
 		"DORAMetrics.GetProjectDORAMetrics.opt": metric, "DORAMetrics.GetGroupDORAMetrics.opt": metric,
 	})
-	got(r.root.Settings.UpdateSettings(&gitlab.UpdateSettingsOptions{BulkImportEnabled: new(true)})).must(t)
+	r.transfer(t)
 	post(t, r.root, "groups/"+number(r.group.ID)+"/export_relations", fields{})
 	nightly := post(t, r.root, project+"/pipeline_schedules", fields{"description": "nightly", "ref": "main", "cron": "0 1 * * *", "cron_timezone": "Europe/Berlin"})
 	post(t, r.root, fmt.Sprintf("%s/pipeline_schedules/%d/variables", project, nightly), fields{"key": "KEY", "value": "value"})

@@ -36,11 +36,11 @@ func (d *Dialer) Retrieve(ctx context.Context, method, url string, timeout time.
 	transport := d.transport()
 	transport.DisableCompression = true
 	client.Transport = transport
-	return open(client, r, pace, cancel)
+	return stream(client, r, pace, cancel)
 }
 
-// open sends a request, which cancel ends.
-func open(client *http.Client, r *http.Request, pace Pace, cancel context.CancelFunc) (*Opened, error) {
+// stream sends a request, which cancel ends.
+func stream(client *http.Client, r *http.Request, pace Pace, cancel context.CancelFunc) (*Opened, error) {
 	got, err := client.Do(r) //nolint:bodyclose // who reads the answer closes it
 	if err != nil {
 		cancel()
@@ -105,5 +105,5 @@ func (d *Dialer) Stream(ctx context.Context, timeout time.Duration, what Deliver
 		r.Header.Set(name, value)
 	}
 	client, _ := d.direct(timeout)
-	return open(client, r, pace, cancel)
+	return stream(client, r, pace, cancel)
 }
