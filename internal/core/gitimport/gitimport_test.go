@@ -306,7 +306,7 @@ func TestService_Import_userLimit(t *testing.T) {
 		args.Sealed = w.deps.Box.Seal(project.ImportSecret(w.id), "sam:s3cret")
 		err := w.imports.Import(ctx, args)
 		p := w.as(w.owner)
-		if want := "Your attached and large files would take"; err == nil || p.ImportError == nil || !strings.HasPrefix(*p.ImportError, want) {
+		if want := "Your attached and large files and packages would take"; err == nil || p.ImportError == nil || !strings.HasPrefix(*p.ImportError, want) {
 			t.Errorf("import: %v, import error %v, want %q", err, p.ImportError, want)
 		}
 		refs, err := w.open().Refs(ctx, "refs/")
