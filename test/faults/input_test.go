@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,6 +169,9 @@ func (w *world) described() map[string][]string {
 	return routes
 }
 
+// packageName is what packages, their versions and files may be called, escaped.
+var packageName = regexp.MustCompile(`^([A-Za-z0-9-]|%2F){1,100}$`)
+
 // everyRoute sends bad identifiers and bodies to each route of the server.
 func (w *world) everyRoute() {
 	values := []string{
@@ -186,6 +190,9 @@ func (w *world) everyRoute() {
 				body := ""
 				if method != "GET" && i%2 == 0 {
 					body = `{"nonsense":true}`
+				}
+				if method == "PUT" && strings.Contains(path, "/packages/generic/") && packageName.MatchString(value) {
+					continue // takes any bytes under such a name
 				}
 				for bad := range strings.Count(path, "{") {
 					if bad == 1 && strings.HasSuffix(path, "/merge_trains/{target_branch}") {
