@@ -29,6 +29,7 @@ func releaseSamples() map[string][]sample {
 		"GET " + path + "/permalink/latest": {{status: http.StatusFound}},
 		"GET " + path + "/permalink/latest/*suffix_path": {{status: http.StatusFound}},
 		"GET " + one + "/downloads/*direct_asset_path":   {{status: http.StatusFound}},
+		"POST " + one + "/evidence":                      {{}},
 		"POST " + one + "/assets/links":                  {{body: obj{"name": "other", "url": "https://example.com/other"}}},
 		"PUT " + one + "/assets/links/:link_id":          {{body: obj{"name": "other"}}},
 		"DELETE " + one + "/assets/links/:link_id":       {{}},

@@ -34,6 +34,7 @@ func TestMail(t *testing.T) {
 			testMailOfCode(t, s, post)
 			testMailOfPipelines(t, s, post)
 			testMailOfMoves(t, s, post)
+			testMailOfReleases(t, s, post)
 			testMailOfInactive(t, s, post)
 		})
 	}

@@ -64,6 +64,10 @@ func newWebWorld(t testing.TB, s *server) *webWorld {
 		{"action": "update", "file_path": "docs/guide.md", "content": "# Use\nmore\n"},
 	}})
 	s.do("mona", "POST", at+"/repository/tags", obj{"tag_name": "v1", "ref": "main", "message": "the first"})
+	s.do("mona", "POST", at+"/releases", obj{"tag_name": "v1", "name": "First <b>", "description": "What is *new*, see [it](docs/guide.md)", "assets": obj{"links": []obj{
+		{"name": "tool <i>", "url": "https://example.com/tool", "direct_asset_path": "/bin/tool"},
+	}}})
+	s.do("mona", "POST", at+"/releases/v1/evidence", nil)
 	s.do("mona", "POST", at+"/issues", obj{"title": "Broken <hammer>", "description": "It *broke*, see [it](docs/guide.md)", "labels": "bug", "assignee_ids": s.ids["mona"]})
 	s.do("mona", "POST", at+"/issues", obj{"title": "Secret", "confidential": true})
 	s.do("mona", "POST", at+"/issues/1/notes", obj{"body": "I saw **it** <script>"})
@@ -186,6 +190,7 @@ func (w *webWorld) samples() map[string]string {
 		"/groups/{group...}/-/iterations/{iid}": "/groups/" + w.group + "/-/iterations/1",
 		"/groups/{group...}/-/wikis":            "/groups/" + w.group + "/-/wikis",
 		"/groups/{group...}/-/wikis/{rest...}":  "/groups/" + w.group + "/-/wikis/Rules",
+		"/{project...}/-/releases/{rest...}":    in + "releases/v1/evidences/1.json",
 		"/{project...}/-/milestones":            in + "milestones",
 		"/{project...}/-/milestones/{iid}":      in + "milestones/1",
 		"/{project...}/-/wikis":                 in + "wikis",
@@ -457,9 +462,8 @@ func TestWeb_addresses(t *testing.T) {
 		"ImportPath": elsewhere, "SSHRepositoryURL": elsewhere, "JobRawFile": http.StatusNotFound, "JobFolder": http.StatusNotFound, "JobArtifacts": http.StatusNotFound,
 		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "Unsubscribe": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
 		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "JobFile": http.StatusNotFound, "ProjectBoard": http.StatusNotFound, "GroupBoard": http.StatusNotFound, "Pipeline": http.StatusOK,
-		"Tag": http.StatusNotFound, "Releases": http.StatusNotFound, "Release": http.StatusNotFound, "EditRelease": http.StatusNotFound, "ReleaseDownload": http.StatusNotFound,
-		"ReleaseEvidence": http.StatusNotFound,                                                                          // they have no pages yet
-		"EditEpic":        seeOther, "HookTest": http.StatusMethodNotAllowed, "HookResend": http.StatusMethodNotAllowed, // where forms go
+		"Tag": http.StatusNotFound, "Releases": http.StatusNotFound, "Release": http.StatusNotFound, "EditRelease": http.StatusNotFound, "ReleaseDownload": http.StatusFound, // the others have no pages yet
+		"EditEpic": seeOther, "HookTest": http.StatusMethodNotAllowed, "HookResend": http.StatusMethodNotAllowed, // where forms go
 	}
 	var pipe int64
 	fmt.Sscan(w.pipe, &pipe)

@@ -58,7 +58,7 @@ var subjects = []Subject{
 	func(b *Build) any {
 		return release.New(Need(b, release.Deps{
 			DB: b.DB, Policy: b.Policy, Bus: b.Bus, Accounts: b.Accounts, Projects: b.Projects, Protections: b.Protections, Repos: b.Repos,
-			Milestones: b.Milestones, Log: b.Log, Now: b.Now,
+			Milestones: b.Milestones, Jobs: b.Jobs, URLs: b.URLs, Log: b.Log, Now: b.Now,
 		}))
 	},
 	func(b *Build) any {

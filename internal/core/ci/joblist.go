@@ -127,6 +127,9 @@ func (s *Service) pipelineList(ctx context.Context, l *list, user *authz.UserID,
 	if err := freezeVariable(ctx, s.DB, l, p, of); err != nil {
 		return err
 	}
+	if err := releaseVariable(ctx, s.DB, l, p, of); err != nil {
+		return err
+	}
 	return s.scheduleVariables(ctx, l, of)
 }
 

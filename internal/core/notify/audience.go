@@ -133,6 +133,12 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *topic) ([]*recip
 	case exportedProject, failedExport, exportedGroup, failedGroupExport:
 		a.add(asker, "", m.Users...)
 		return s.willing(ctx, m.Event, t, a.list)
+	case newRelease:
+		if err := s.watchers(ctx, a, t); err != nil {
+			return nil, err
+		}
+		s.tellCut(a, m, t)
+		return s.willing(ctx, m.Event, t, a.list)
 	case movedProject:
 		a.by = 0 // has a clone of it, too
 		if err := s.members(ctx, a, t, authz.Guest); err != nil {

@@ -54,7 +54,7 @@ func (s *Service) compose(ctx context.Context, as authz.Actor, m Mailing, t *top
 	switch {
 	case t.note != nil:
 		body, l.url = strings.Join(append([]string{t.note.Body}, t.more...), "\n\n---\n\n"), t.URL+"#note_"+strconv.FormatInt(int64(t.note.ID), 10)
-	case m.begins(), m.Event == newMention, m.Event == issueDue:
+	case m.begins(), m.Event == newMention, m.Event == issueDue, m.Event == newRelease:
 		body = t.Description
 	}
 	body = short(body)
@@ -120,6 +120,8 @@ func subject(m Mailing, t *topic) string {
 		return t.Place.Name + " | Group was exported"
 	case failedGroupExport:
 		return t.Place.Name + " | Group export error"
+	case newRelease:
+		return t.Place.Name + " | New release: " + t.Title
 	case inactiveProject:
 		return t.Place.Name + " | Project will be deleted on " + m.Day
 	}
@@ -264,6 +266,8 @@ func (s *Service) lead(ctx context.Context, m Mailing, t *topic) (string, error)
 	case inactiveProject:
 		return "There was no activity in project " + t.Place.FullName + " since " + t.Due + ". It will be deleted on " + m.Day +
 			" or later, unless there is activity in it before, such as a push or a comment.", nil
+	case newRelease:
+		return who + " released " + t.Title + " of " + t.Place.FullName + ".", nil
 	case movedProject:
 		return who + " moved project " + t.Place.Name + " from " + m.Path + " to " + t.Place.Path + ".", nil
 	case "new_issue", "new_merge_request", newEpic:

@@ -111,6 +111,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.noted)
 	event.On(b, name, s.reviewed)
 	event.On(b, name, s.pipelineChanged)
+	event.On(b, name, s.releaseCreated)
 	event.On(b, name, func(ctx context.Context, e project.Transferred) error { return s.projectMoved(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e project.Updated) error { return s.projectMoved(ctx, e.Fact) })
 	event.On(b, name, s.projectInactive)

@@ -134,6 +134,8 @@ func (s *Service) about(ctx context.Context, ref noteable.Ref) (*topic, error) {
 		return s.findGroup(ctx, ref)
 	case ofHook:
 		return s.findHook(ctx, ref)
+	case ofRelease:
+		return s.findRelease(ctx, ref)
 	}
 	kind := s.Kinds.Find(ref.Kind)
 	if kind == nil {
@@ -164,6 +166,8 @@ func (s *Service) readable(ctx context.Context, as authz.Actor, t *topic) (bool,
 		return s.pipelineReadable(ctx, as, t)
 	case ofHook:
 		return s.hookReadable(ctx, as, t)
+	case ofRelease:
+		return s.releaseReadable(ctx, as, t)
 	case todo.OfProject:
 		return s.Policy.Can(ctx, as, authz.ReadProject, t.Place.Subject)
 	case todo.OfGroup:

@@ -181,7 +181,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		if made.release.Pending != nil {
 			return nil
 		}
-		return s.Bus.Publish(ctx, Created{change.Created(as, s.Now(), p.Place(), &made.release)})
+		return s.announce(ctx, Created{change.Created(as, s.Now(), p.Place(), &made.release)})
 	})
 	if db.Duplicate(err, "releases", "project_id", "tag_name") {
 		return errExists()
@@ -274,11 +274,19 @@ func (s *Service) pushed(ctx context.Context, e repo.Pushed) error {
 			return err
 		}
 		out := Created{change.Of[Release]{Stamp: e.Stamp, Place: e.Project.Place(), After: &shown.After}}
-		if err := s.Bus.Publish(ctx, out); err != nil {
+		if err := s.announce(ctx, out); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// announce publishes that a release and its tag are there, and lets its evidence be collected.
+func (s *Service) announce(ctx context.Context, e Created) error {
+	if err := s.schedule(ctx, e.After); err != nil {
+		return err
+	}
+	return s.Bus.Publish(ctx, e)
 }
 
 // Settle deletes releases whose tags were not created because of a crash. A push that is not settled yet may show them still.

@@ -83,6 +83,44 @@ func (s *Service) Download(ctx context.Context, as authz.Actor, p *project.Proje
 	return s.findLink(ctx, "l.release_id = ? AND l.filepath = ?", r.ID, "/"+strings.TrimPrefix(path, "/"))
 }
 
+// PlacedLink is a link with the tag of its release and its project.
+type PlacedLink struct {
+	*Link
+
+	Tag     string
+	Project *project.Project // with the actor's level
+}
+
+// LinksByIDs returns those of the links with these ids that the actor may read, in two statements.
+func (s *Service) LinksByIDs(ctx context.Context, as authz.Actor, ids []LinkID) (map[LinkID]*PlacedLink, error) {
+	type row struct {
+		Link
+		Tag       string     `db:"tag_name"`
+		ProjectID project.ID `db:"project_id"`
+	}
+	out := make(map[LinkID]*PlacedLink, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("l.id", ids)
+	w.Raw(there)
+	rows, err := db.Select[row](ctx, s.DB, "SELECT "+linkColumns+", r.tag_name, r.project_id FROM release_links l JOIN releases r ON r.id = l.release_id"+w.SQL()+" ORDER BY l.id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("links by id: %w", err)
+	}
+	readable, err := project.Readable(ctx, s.Projects, as, rows, project.Rule[row]{
+		Project: func(r *row) project.ID { return r.ProjectID },
+		Needs: func(_ *row, p *project.Project) (authz.Ability, authz.Subject) {
+			return authz.ReadRelease, p.SubjectIn("releases")
+		},
+	})
+	for _, found := range readable {
+		out[found.Row.ID] = &PlacedLink{&found.Row.Link, found.Row.Tag, found.Project}
+	}
+	return out, err
+}
+
 func (s *Service) findLink(ctx context.Context, cond string, args ...any) (*Link, error) {
 	l, err := db.Get[Link](ctx, s.DB, "SELECT "+linkColumns+" FROM release_links l WHERE "+cond, args...)
 	if errors.Is(err, db.ErrNotFound) {

@@ -55,6 +55,9 @@ func (r Release) About() change.Subject {
 // Upcoming reports whether the release is announced for later than a time.
 func (r *Release) Upcoming(now time.Time) bool { return r.ReleasedAt.After(now) }
 
+// Historical reports whether the release was there before it was created.
+func (r *Release) Historical() bool { return r.ReleasedAt.Before(r.CreatedAt.Time) }
+
 // The types of links.
 const (
 	LinkOther   = "other"

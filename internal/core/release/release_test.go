@@ -49,13 +49,13 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		w.milestones = milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now, URLs: w.URLs})
 		w.releases = release.New(release.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: w.Accounts, Projects: w.Projects, Protections: w.Protections, Repos: w.Repos,
-			Milestones: w.milestones, Log: slog.New(slog.DiscardHandler), Now: w.Now,
+			Milestones: w.milestones, Jobs: w, URLs: w.URLs, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		})
 		w.releases.Subscribe(w.Bus)
 		event.On(w.Bus, "test", func(_ context.Context, e release.Created) error { return w.hear("created")(e.After.Tag) })
 		event.On(w.Bus, "test", func(_ context.Context, e release.Updated) error { return w.hear("updated")(e.After.Tag) })
 		event.On(w.Bus, "test", func(_ context.Context, e release.Deleted) error { return w.hear("deleted")(e.Before.Tag) })
-		w.Start()
+		w.Start(w.releases.RegisterJobs)
 		fn(t, w)
 	})
 }

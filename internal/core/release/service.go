@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/job"
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -18,6 +19,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/weburl"
 )
 
 // Deps is what a Service is made of.
@@ -30,6 +32,8 @@ type Deps struct {
 	Protections *protection.Service
 	Repos       *repo.Service
 	Milestones  *milestone.Service
+	Jobs        job.Enqueuer
+	URLs        *weburl.Site
 	Log         *slog.Logger
 	Now         func() time.Time
 }
@@ -64,7 +68,12 @@ func (f Filter) order() page.Order {
 
 // admitted reports whether the actor may read releases of the project.
 func (s *Service) admitted(ctx context.Context, as authz.Actor, p *project.Project) (bool, error) {
-	return s.Policy.Can(ctx, as, authz.ReadRelease, p.SubjectIn("releases"))
+	return Admits(ctx, s.Policy, as, p)
+}
+
+// Admits reports whether the actor may read releases of a project. What shows the tag requires ReadCode as well.
+func Admits(ctx context.Context, policy *authz.Policy, as authz.Actor, p *project.Project) (bool, error) {
+	return policy.Can(ctx, as, authz.ReadRelease, p.SubjectIn("releases"))
 }
 
 // require asks for an ability. Where the project keeps its releases from the actor it is Forbidden, also without a credential.
@@ -98,9 +107,18 @@ func (s *Service) ListOfGroup(ctx context.Context, as authz.Actor, at authz.Plac
 	if err := s.Policy.Require(ctx, as, authz.ReadGroupReleases, at.Subject); err != nil {
 		return page.Page[Release]{}, err
 	}
+	w := s.inGroup(as, at)
+	w.Raw(there)
+	list, err := page.Select[Release](ctx, s.DB, page.Query{
+		Columns: columns, From: "releases r JOIN projects p ON p.id = r.project_id JOIN namespaces n ON n.id = p.namespace_id", Where: w, Order: f.order(),
+	}, f.Range)
+	return list, errs.Wrap(err, "list releases of group")
+}
+
+// inGroup is the condition for projects (p, with their namespaces n) below a group whose releases the actor may see.
+func (s *Service) inGroup(as authz.Actor, at authz.Place) db.Where {
 	var w db.Where
 	w.And("p.namespace_id IN "+namespace.InsideSQL, at.Namespace)
-	w.Raw(there)
 	visible, args := s.Policy.VisiblePlacesSQL(as, "n")
 	w.And(visible, args...)
 	w.Raw(`p.features NOT LIKE '%"releases":"disabled"%'`)
@@ -108,10 +126,28 @@ func (s *Service) ListOfGroup(ctx context.Context, as authz.Actor, at authz.Plac
 		reached, args := s.Policy.ReachSQL(as, authz.Guest)
 		w.And(`(p.features NOT LIKE '%"releases":"private"%' OR p.namespace_id IN (`+db.Shared(reached)+"))", args...)
 	}
-	list, err := page.Select[Release](ctx, s.DB, page.Query{
-		Columns: columns, From: "releases r JOIN projects p ON p.id = r.project_id JOIN namespaces n ON n.id = p.namespace_id", Where: w, Order: f.order(),
-	}, f.Range)
-	return list, errs.Wrap(err, "list releases of group")
+	return w
+}
+
+// Count is how many releases a group has, and how many of its projects have any.
+type Count struct {
+	Releases int64 `db:"releases"`
+	Projects int64 `db:"projects"` // all of them
+	With     int64 `db:"released"` // those with releases
+}
+
+// CountOfGroup counts the releases of the projects below a group that the actor may see.
+func (s *Service) CountOfGroup(ctx context.Context, as authz.Actor, at authz.Place) (*Count, error) {
+	if err := s.Policy.Require(ctx, as, authz.ReadGroupReleases, at.Subject); err != nil {
+		return nil, err
+	}
+	w := s.inGroup(as, at)
+	n, err := db.Get[Count](ctx, s.DB, `SELECT COUNT(*) AS projects, COALESCE(SUM(CASE WHEN x.n > 0 THEN 1 ELSE 0 END), 0) AS released, COALESCE(SUM(x.n), 0) AS releases FROM (
+		SELECT (SELECT COUNT(*) FROM releases r WHERE r.project_id = p.id AND `+there+`) AS n FROM projects p JOIN namespaces n ON n.id = p.namespace_id`+w.SQL()+`) x`, w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("count releases of group: %w", err)
+	}
+	return &n, nil
 }
 
 // Find returns the release of a tag, for those who may read the code of the project.

@@ -21,13 +21,16 @@ type View struct {
 	Author     *account.Summary // nil where the account is gone
 	Commit     *gitstore.Commit
 	Milestones []*milestone.Milestone
-	Links      []Link // the newest first
+	Links      []Link     // the newest first
+	Evidences  []Evidence // the oldest first; for those who read the code, and the issues where the evidence has any
 }
 
 // relations is what views show of releases and is stored elsewhere.
 type relations struct {
 	projects   map[project.ID]*project.Project
 	code       map[project.ID]*project.Project
+	issues     map[project.ID]*project.Project
+	evidences  map[ID][]Evidence
 	people     map[authz.UserID]*account.Summary
 	commits    map[repo.CommitID]*gitstore.Commit
 	links      map[ID][]Link
@@ -90,6 +93,9 @@ func (s *Service) related(ctx context.Context, as authz.Actor, projects map[proj
 	if r.code, err = s.Projects.Among(ctx, as, r.projects, of, authz.ReadCode); err != nil {
 		return r, err
 	}
+	if r.issues, err = s.Projects.Among(ctx, as, r.code, of, authz.ReadIssue); err != nil {
+		return r, err
+	}
 	if r.people, err = s.Accounts.ByIDs(ctx, people); err != nil {
 		return r, err
 	}
@@ -118,6 +124,9 @@ func (s *Service) LinksOf(ctx context.Context, ids []ID) (map[ID][]Link, error) 
 func (s *Service) attached(ctx context.Context, as authz.Actor, ids []ID, r *relations) error {
 	var err error
 	if r.links, err = s.LinksOf(ctx, ids); err != nil {
+		return err
+	}
+	if r.evidences, err = s.evidences(ctx, ids); err != nil {
 		return err
 	}
 	var w db.Where
@@ -157,6 +166,11 @@ func newView(of *Release, p *project.Project, r relations) View {
 		}
 	}
 	v.AuthorID, v.Pending = nil, nil
+	for _, e := range r.evidences[of.ID] {
+		if v.Code && (!e.Milestones || r.issues[p.ID] != nil) {
+			v.Evidences = append(v.Evidences, e)
+		}
+	}
 	if !v.Code {
 		v.Tag, v.SHA = "", nil
 	}

@@ -61,6 +61,11 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		if !out.Any() && c.Milestones.none() {
 			return nil
 		}
+		if out.Before.ReleasedAt != out.After.ReleasedAt {
+			if err := s.schedule(ctx, &out.After); err != nil {
+				return err
+			}
+		}
 		return s.Bus.Publish(ctx, Updated{change.Updated(as, s.Now(), p.Place(), &out)})
 	})
 	if err != nil {

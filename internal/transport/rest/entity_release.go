@@ -32,6 +32,7 @@ type releaseDetails struct {
 	CommitPath string             `json:"commit_path,omitempty"`
 	TagPath    string             `json:"tag_path,omitempty"`
 	Assets     releaseAssets      `json:"assets"`
+	Evidences  []releaseEvidence  `json:"evidences,omitzero"`
 	Links      *releaseAddresses  `json:"_links,omitempty"`
 }
 
@@ -49,6 +50,12 @@ type releaseAssets struct {
 	Count   int             `json:"count"`
 	Sources []releaseSource `json:"sources,omitempty"`
 	Links   []releaseLink   `json:"links"`
+}
+
+type releaseEvidence struct {
+	SHA         string   `json:"sha"`
+	FilePath    string   `json:"filepath"`
+	CollectedAt api.Time `json:"collected_at"`
 }
 
 type releaseSource struct {
@@ -129,6 +136,10 @@ func (h releaseHandlers) one(v *release.View, counts map[milestone.ID]issue.Mile
 		}
 		d.TagPath = s.URLs.Path(s.URLs.Tag(v.Project.FullPath, v.Tag))
 		d.Links = h.addresses(v)
+		d.Evidences = []releaseEvidence{}
+		for _, e := range v.Evidences {
+			d.Evidences = append(d.Evidences, releaseEvidence{e.SHA, s.URLs.ReleaseEvidence(v.Project.FullPath, v.Tag, int64(e.ID)), api.Time(e.CollectedAt.Time)})
+		}
 	}
 	if v.Commit != nil {
 		c := s.commitEntity(v.Project, v.Commit)

@@ -30,6 +30,7 @@ func (s *Server) releaseRoutes() []*api.Route {
 		api.Post(path, h.create).Doc("Create a release").Needs(authz.CreateRelease, authz.PushCode),
 		api.Put(one, h.update).Timed().Doc("Update a release").Needs(authz.UpdateRelease),
 		api.Delete(one, h.delete).Timed().Doc("Delete a release").Needs(authz.DeleteRelease),
+		api.Post(one+"/evidence", h.collectEvidence).Status(http.StatusOK).Doc("Create release evidence").Needs(authz.CreateRelease),
 		api.Get(one+"/assets/links", h.links).Doc("List the links of a release").Public().Needs(authz.ReadRelease),
 		api.Get(one+"/assets/links/:link_id", h.link).Doc("Get a link of a release").Public().Needs(authz.ReadRelease),
 		api.Post(one+"/assets/links", h.createLink).Doc("Create a link of a release").Needs(authz.CreateRelease),
@@ -222,8 +223,13 @@ type createReleaseParams struct {
 	ReleasedAt   *time.Time           `param:"released_at" doc:"When the release is or was ready; now by default"`
 }
 
+// milestonesNamed leaves a parameter nil that a call does not have.
 func milestonesNamed(titles api.Strings, ids api.Ints) release.Milestones {
-	return release.Milestones{Titles: titles, IDs: numbers[milestone.ID](ids)}
+	out := release.Milestones{Titles: titles}
+	if ids != nil {
+		out.IDs = numbers[milestone.ID](ids)
+	}
+	return out
 }
 
 func (h releaseHandlers) create(ctx context.Context, as authz.Actor, in createReleaseParams) (*releaseEntity, error) {
@@ -264,6 +270,18 @@ func (h releaseHandlers) update(ctx context.Context, as authz.Actor, in updateRe
 	r, err := h.releases.Update(ctx, as, p, in.Tag, release.Changes{
 		Name: in.Name, Description: in.Description, ReleasedAt: in.ReleasedAt, Milestones: milestonesNamed(in.Milestones, in.MilestoneIDs),
 	})
+	if err != nil {
+		return nil, err
+	}
+	return h.entity(ctx, as, p, r, false)
+}
+
+func (h releaseHandlers) collectEvidence(ctx context.Context, as authz.Actor, in releasePath) (*releaseEntity, error) {
+	p, err := h.server.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.releases.CollectEvidence(ctx, as, p, in.Tag)
 	if err != nil {
 		return nil, err
 	}

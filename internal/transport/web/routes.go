@@ -117,6 +117,8 @@ func projectRoutes() []route {
 		get("/{project...}/-/badges/{rest...}", (*visit).getBadge),
 		get("/{project...}/-/download_export", (*visit).getProjectExport),
 
+		programs(get("/{project...}/-/releases/{rest...}", (*visit).getRelease)),
+
 		get("/{project...}/-/milestones", (*visit).getMilestones),
 		get("/{project...}/-/milestones/{iid}", (*visit).getMilestone),
 		get("/{project...}/-/wikis", (*visit).getWiki),
