@@ -134,11 +134,7 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *topic) ([]*recip
 		a.add(asker, "", m.Users...)
 		return s.willing(ctx, m.Event, t, a.list)
 	case newRelease:
-		if err := s.watchers(ctx, a, t); err != nil {
-			return nil, err
-		}
-		s.tellCut(a, m, t)
-		return s.willing(ctx, m.Event, t, a.list)
+		return s.watching(ctx, a, m, t)
 	case movedProject:
 		a.by = 0 // has a clone of it, too
 		if err := s.members(ctx, a, t, authz.Guest); err != nil {

@@ -61,3 +61,12 @@ func (s *Service) releaseReadable(ctx context.Context, as authz.Actor, t *topic)
 	}
 	return s.Policy.Can(ctx, as, authz.ReadCode, p.Subject())
 }
+
+// watching returns the watchers of the place of an event alone.
+func (s *Service) watching(ctx context.Context, a *audience, m Mailing, t *topic) ([]*recipient, error) {
+	if err := s.watchers(ctx, a, t); err != nil {
+		return nil, err
+	}
+	s.tellCut(a, m, t)
+	return s.willing(ctx, m.Event, t, a.list)
+}
