@@ -69,11 +69,17 @@ func TestBulkImport(t *testing.T) {
 		below := number(from.do("owner", "POST", "/groups", obj{"name": "Below", "path": "below", "parent_id": top, "visibility": "private"}), "id")
 		from.do("owner", "POST", "/groups/"+below+"/labels", obj{"name": "deep", "color": "#00ff00"})
 		from.exec("UPDATE users SET public_email = username || '@example.com'")
+		private := "/projects/" + w.projects[0].values["projects/:id"]
+		from.do("owner", "POST", private+"/wikis", obj{"title": "Of the project", "content": "A page"})
+		from.do("owner", "POST", "/groups/"+top+"/wikis", obj{"title": "Of the group", "content": "Another page"})
+		from.do("owner", "POST", private+"/snippets", obj{"title": "Moving", "visibility": "private", "files": []obj{{"file_path": "a.rb", "content": "puts 1"}, {"file_path": "b.rb", "content": "puts 2"}}})
 		from.exec("DELETE FROM relation_exports")
 		address := sourceOf(t, from, nil)
+		from.do("owner", "POST", private+"/issues", obj{"title": "Of names", "description": fmt.Sprintf("@planner, see %[1]s/in-private/the-private/-/issues/1. Not %[1]s/in-private-not, nor a@planner.example", address)})
 
 		s.once()
 		s.user("planner", nil)
+		s.do("admin", "PUT", "/users/"+fmt.Sprint(s.ids["planner"]), obj{"username": "schedule"})
 		s.set(obj{"bulk_import_enabled": true, "allow_local_requests_from_web_hooks_and_services": true})
 		parent := number(s.do("admin", "POST", "/groups", obj{"name": "Parent", "path": "parent", "visibility": "internal"}), "id")
 		bulk, entities := s.transfer(t, "admin", obj{
@@ -104,13 +110,16 @@ func TestBulkImport(t *testing.T) {
 			t.Errorf("project: %v %v %v %v", project["import_status"], project["import_type"], project["default_branch"], project["empty_repo"])
 		}
 		for query, want := range map[string]string{
-			"SELECT count(*) FROM epics":                            from.one("SELECT count(*) FROM epics e JOIN groups g ON g.namespace_id = e.group_id WHERE g.namespace_id = " + top),
-			"SELECT count(*) FROM issues":                           from.one("SELECT count(*) FROM issues WHERE project_id = " + w.projects[0].values["projects/:id"]),
-			"SELECT count(*) FROM labels WHERE title = 'deep'":      "1",
-			"SELECT count(*) FROM bulk_import_files":                "0",
-			"SELECT count(*) FROM bulk_imports WHERE token <> ''":   "0",
-			"SELECT count(*) FROM events WHERE action = 'opened'":   "0",
-			"SELECT count(*) FROM users WHERE username = 'planner'": "1",
+			"SELECT count(*) FROM epics":                                                        from.one("SELECT count(*) FROM epics e JOIN groups g ON g.namespace_id = e.group_id WHERE g.namespace_id = " + top),
+			"SELECT count(*) FROM issues":                                                       from.one("SELECT count(*) FROM issues WHERE project_id = " + w.projects[0].values["projects/:id"]),
+			"SELECT count(*) FROM labels WHERE title = 'deep'":                                  "1",
+			"SELECT count(*) FROM bulk_import_files":                                            "0",
+			"SELECT count(*) FROM bulk_imports WHERE token <> ''":                               "0",
+			"SELECT count(*) FROM events WHERE action = 'opened'":                               "0",
+			"SELECT count(*) FROM wikis WHERE commit_id <> ''":                                  "2",
+			"SELECT count(*) FROM issues WHERE imported_from = 'gitlab_migration'":              from.one("SELECT count(*) FROM issues WHERE project_id = " + w.projects[0].values["projects/:id"]),
+			"SELECT count(*) FROM snippets WHERE title = 'Moving' AND files LIKE '%a.rb%b.rb%'": "1",
+			"SELECT description FROM issues WHERE title = 'Of names'":                           fmt.Sprintf("@schedule, see %s/parent/moved/the-private/-/issues/1. Not %s/in-private-not, nor a@planner.example", s.core.URLs.Root(), address),
 		} {
 			if got := s.one(query); got != want {
 				t.Errorf("%s: %s, want %s", query, got, want)
@@ -118,6 +127,19 @@ func TestBulkImport(t *testing.T) {
 		}
 		if logs := s.logs.String(); strings.Contains(logs, from.keys["owner"]) {
 			t.Error("the token of the source is in the log")
+		}
+		pages := s.list("admin", "/projects/parent%2Fmoved%2Fthe-private/wikis")
+		if groups := s.list("admin", "/groups/parent%2Fmoved/wikis"); len(groups) != 2 || len(pages) == 0 { // the world has one of its own
+			t.Errorf("wikis: %v and %v", pages, groups)
+		}
+		report := s.do("admin", "GET", "/bulk_imports/"+number(bulk, "id")+"/report", nil)
+		sums := map[string]map[string]any{}
+		for _, rel := range report["relations"].([]any) {
+			rel := rel.(map[string]any)
+			sums[fmt.Sprint(rel["name"])] = rel
+		}
+		if fmt.Sprint(sums["group"]["read"]) != "2" || fmt.Sprint(sums["project"]["read"]) != "2" || fmt.Sprint(sums["wiki"]["written"]) != "2" || len(report["items"].([]any)) == 0 {
+			t.Errorf("report: %v", report)
 		}
 		again := s.send(t.Context(), request{as: "admin", method: http.MethodPost, path: "/bulk_imports", body: obj{
 			"configuration": obj{"url": address, "access_token": from.keys["owner"]},

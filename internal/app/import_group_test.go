@@ -78,7 +78,7 @@ func TestImport_group(t *testing.T) {
 			}
 		}
 		_, after := s.groupArchive(t, "admin", "/groups/"+number(made, "id"))
-		compareGroups(t, before, after, "name", "path", "wiki") // and so no event that the archive does not have
+		compareGroups(t, before, after, "name", "path") // and so no event that the archive does not have
 	})
 }
 

@@ -100,6 +100,8 @@ func samples() map[string][]sample {
 		"GET /bulk_imports":                                         {{}},
 		"GET /bulk_imports/entities":                                {{}},
 		"GET /bulk_imports/:import_id":                              {{}},
+		"GET /bulk_imports/:import_id/report":                       {{}},
+		"GET /bulk_imports/:import_id/report.ndjson":                {{}},
 		"POST /bulk_imports/:import_id/cancel":                      {{}},
 		"GET /bulk_imports/:import_id/entities":                     {{}},
 		"GET /bulk_imports/:import_id/entities/:entity_id":          {{}},

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/tree"
 )
 
 // Actions of the feed.
@@ -82,6 +83,8 @@ type row struct {
 	TargetTitle *string `db:"target_title"`
 	Payload     *string `db:"payload"`
 	CreatedAt   db.Time `db:"created_at"`
+
+	Origin tree.Origin `db:"imported_from"`
 }
 
 // Record adds an entry inside the caller's transaction.

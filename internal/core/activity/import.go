@@ -72,7 +72,7 @@ func (r *Recorder) importAll(ctx context.Context, w *tree.Writing, rows []*tree.
 			kind := e.Of
 			out = append(out, row{
 				ProjectID: project, GroupID: group, AuthorID: e.Value.AuthorID, Action: e.Value.Action, TargetType: &kind, TargetID: &t.ID, TargetIID: some(t.IID), TargetTitle: t.Title,
-				CreatedAt: e.Value.CreatedAt,
+				CreatedAt: e.Value.CreatedAt, Origin: w.Origin(),
 			})
 		}
 	}

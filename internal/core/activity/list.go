@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/tree"
 	"tenon/internal/core/wiki"
 )
 
@@ -43,6 +44,7 @@ type Event struct {
 	TargetTitle *string      `db:"target_title"` // of a comment: of what it is on
 	Payload     *string      `db:"payload"`
 	CreatedAt   db.Time      `db:"created_at"`
+	Origin      tree.Origin  `db:"imported_from"`
 	NoteableIID *int64       `db:"noteable_iid"` // of what a comment is on; nil where that has none
 
 	Push *Push      `db:"-"` // of a push; nil for all others
@@ -113,7 +115,7 @@ const withNotes = "events e LEFT JOIN notes en ON e.target_type = 'Note' AND en.
 func (r *Recorder) from() (columns, tables string) {
 	joins, each := r.kinds.Joins("en.noteable_type", "en.noteable_id", func(*noteable.Description) bool { return true })
 	numbered := slices.DeleteFunc(slices.Clone(each), func(j noteable.Join) bool { return !j.Numbered })
-	return `e.id, e.project_id, e.author_id, e.action, e.target_type, e.target_id, e.target_iid, e.payload, e.created_at,
+	return `e.id, e.project_id, e.author_id, e.action, e.target_type, e.target_id, e.target_iid, e.payload, e.created_at, e.imported_from,
 		CASE WHEN e.target_type = 'Note' THEN COALESCE(` + noteable.Columns(each, "title") + `, NULL) ELSE e.target_title END AS target_title,
 		COALESCE(` + noteable.Columns(numbered, "iid") + ", NULL) AS noteable_iid", withNotes + joins
 }

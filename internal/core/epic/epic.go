@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/tree"
 )
 
 // ID identifies an epic among all.
@@ -58,6 +59,7 @@ type Epic struct {
 	ClosedByID       *authz.UserID     `db:"closed_by_id"`
 	NotesCount       int64             `db:"notes_count"`        // comments of all readers
 	PublicNotesCount int64             `db:"public_notes_count"` // the same without internal ones
+	Origin           tree.Origin       `db:"imported_from"`
 	CreatedAt        db.Time           `db:"created_at"`
 	UpdatedAt        db.Time           `db:"updated_at"`
 

@@ -22,7 +22,7 @@ type exported struct {
 	GroupID          int64    `db:"group_id" tree:"group_id,group"`
 	AuthorID         int64    `db:"author_id" tree:"author_id,user"`
 	Title            string   `db:"title" tree:"title,max=255"`
-	Description      *string  `db:"description" tree:"description"`
+	Description      *string  `db:"description" tree:"description,markdown"`
 	State            string   `db:"state" tree:"state,names=opened|closed"`
 	Confidential     bool     `db:"confidential" tree:"confidential"`
 	Color            string   `db:"color" tree:"color"`

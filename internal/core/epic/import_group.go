@@ -140,7 +140,7 @@ func (e *exported) epic(w *tree.Writing) Epic {
 	out := Epic{
 		IID: IID(e.IID), GroupID: w.At.Namespace, AuthorID: authz.UserID(e.AuthorID), Position: e.Position, Title: e.Title, Description: e.Description,
 		State: State(e.State), Confidential: e.Confidential, Color: e.Color, StartIsFixed: e.StartDateIsFixed, StartFixed: e.StartDateFixed,
-		DueIsFixed: e.DueDateIsFixed, DueFixed: e.DueDateFixed, CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt,
+		DueIsFixed: e.DueDateIsFixed, DueFixed: e.DueDateFixed, CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt, Origin: w.Origin(),
 	}
 	if out.Color == "" {
 		out.Color = defaultColor

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"tenon/internal/base/db"
@@ -91,6 +92,9 @@ func (r *entityRun) lay(ctx context.Context, u *unpacking, at layout, relation, 
 		return fmt.Errorf("open file of %s: %w", relation, err)
 	}
 	defer func() { err = errors.Join(err, object.Close()) }()
+	if strings.HasSuffix(relation, ".bundle") {
+		return unreadable(ctx, u.file(relation, &counted{from: object, of: u, until: time.Now().Add(reading), ctx: ctx}))
+	}
 	if of := r.carried(relation); len(of) > 0 {
 		u.rename = func(name string) string { return archiveName(of, name) }
 		return unpack(ctx, object, u)
@@ -150,18 +154,33 @@ type sourceMember struct {
 	} `json:"user"`
 }
 
-// members asks the source for the members, and writes them as an archive has them.
+// others is the file of those who are members above a group or project that moves with what it is in.
+const others = "others.ndjson"
+
+// members asks the source for the members, and writes them as an archive has them. Where the group above moves as well, those who are
+// members there have a file of their own, as authors.
 func (r *entityRun) members(ctx context.Context, root *os.Root, at layout) error {
-	if r.e.NoMembers {
-		return nil
-	}
-	kind, list, name := "group", "groupMembers", "members"
+	name := "members"
 	if r.e.Kind == projectEntity {
-		kind, list, name = "project", "projectMembers", "project_members"
+		name = "project_members"
 	}
-	relations := "DIRECT"
-	if r.e.ParentID == nil {
-		relations = "DIRECT INHERITED"
+	own := at.of(file{name: name})
+	if r.e.ParentID == nil && !r.e.NoMembers {
+		return r.membersOf(ctx, root, "DIRECT INHERITED", own)
+	}
+	if r.e.NoMembers {
+		return r.membersOf(ctx, root, "DIRECT INHERITED", others)
+	}
+	if err := r.membersOf(ctx, root, "DIRECT", own); err != nil {
+		return err
+	}
+	return r.membersOf(ctx, root, "INHERITED", others)
+}
+
+func (r *entityRun) membersOf(ctx context.Context, root *os.Root, relations, full string) error {
+	kind, list := "group", "groupMembers"
+	if r.e.Kind == projectEntity {
+		kind, list = "project", "projectMembers"
 	}
 	query := `query($full_path: ID!, $cursor: String, $per_page: Int) { portable: ` + kind + `(fullPath: $full_path) { members: ` + list + `(relations: [` + relations +
 		`], first: $per_page, after: $cursor) { page_info: pageInfo { next_page: endCursor has_next_page: hasNextPage } nodes { created_at: createdAt updated_at: updatedAt ` +
@@ -194,7 +213,6 @@ func (r *entityRun) members(ctx context.Context, root *os.Root, at layout) error
 		}
 		variables["cursor"] = *page.Next
 	}
-	full := at.of(file{name: name})
 	if err := root.MkdirAll(path.Dir(full), 0o700); err != nil {
 		return fmt.Errorf("members of the source: %w", err)
 	}
@@ -232,8 +250,16 @@ func (r *entityRun) writing(ctx context.Context, root *os.Root, of tree.Trees, p
 		return nil, err
 	}
 	w := &tree.Writing{DB: r.s.DB, As: r.as, At: place, All: all, Now: db.At(r.s.Now()), Log: r.s.Log, Head: headOf(root), Transfer: true}
-	w.Users, err = r.s.people(ctx, w, root, []string{members})
-	return w, err
+	var names map[int64]string
+	if w.Users, names, err = r.s.people(ctx, w, root, []string{members, others}); err != nil {
+		return nil, err
+	}
+	to, err := r.rewriter(ctx, names, w.Users)
+	if err != nil {
+		return nil, err
+	}
+	w.Rewrite = to.text
+	return w, nil
 }
 
 func (r *entityRun) fillProject(ctx context.Context, root *os.Root) error {

@@ -143,6 +143,9 @@ func (r *entityRun) move(ctx context.Context) (err error) {
 	if err := r.fetch(ctx); err != nil {
 		return err
 	}
+	if err := r.fetchRepositories(ctx); err != nil {
+		return err
+	}
 	return r.fill(ctx)
 }
 
@@ -272,11 +275,18 @@ type relationState struct {
 	Error    *string `json:"error"`
 }
 
+// since are the versions from which on sources have relations that older ones do not list.
+var since = map[string][2]int{
+	"namespace_settings": {15, 0}, "repository": {15, 1}, "design": {15, 1}, "iterations_cadences": {15, 4}, "commit_notes": {15, 10}, "vulnerabilities": {17, 7},
+}
+
 // wantedRelations are those that are fetched of an entity.
 func (r *entityRun) wantedRelations() []string {
 	var out []string
 	for _, p := range portables(r.e.Kind == groupEntity) {
-		out = append(out, p.name)
+		if from, ok := since[p.name]; !ok || !(elsewhere{r}).Before(from[0], from[1]) {
+			out = append(out, p.name)
+		}
 	}
 	return out
 }

@@ -89,8 +89,10 @@ func (c *sourceServer) pages(ctx context.Context, path string, add func(text jso
 			return nil
 		}
 	}
-	return errors.New("the list of the source does not end")
+	return errEndless
 }
+
+var errEndless = errors.New("the list of the source does not end")
 
 // graphql asks the GraphQL interface of the source.
 func (c *sourceServer) graphql(ctx context.Context, query string, variables map[string]any, into any) error {

@@ -219,7 +219,7 @@ func (r *groupsRun) people(ctx context.Context, top *namespace.Group, ids []int6
 	for i, id := range ids {
 		files[i] = layoutOf(id).of(file{"members", false})
 	}
-	r.users, err = r.s.people(ctx, &tree.Writing{As: r.as, At: top.Place()}, r.from, files)
+	r.users, _, err = r.s.people(ctx, &tree.Writing{As: r.as, At: top.Place()}, r.from, files)
 	return err
 }
 

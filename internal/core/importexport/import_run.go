@@ -170,7 +170,7 @@ func (s *Service) importAll(ctx context.Context, row *importRow) (err error) {
 		}
 	}
 	w := &tree.Writing{DB: s.DB, As: as, At: p.Place(), All: all, Now: db.At(s.Now()), Log: s.Log, Head: headOf(root)}
-	if w.Users, err = s.people(ctx, w, root, []string{projectLayout.folder + "project_members.ndjson"}); err != nil {
+	if w.Users, _, err = s.people(ctx, w, root, []string{projectLayout.folder + "project_members.ndjson"}); err != nil {
 		return err
 	}
 	f := &filling{Writing: w, s: s, from: root, tree: projectLayout, of: &row.progress, store: s.storeProgress(row)}

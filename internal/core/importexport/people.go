@@ -20,47 +20,52 @@ type person struct {
 	UserID int64 `json:"user_id"`
 	User   *struct {
 		ID     int64  `json:"id"`
+		Name   string `json:"username"`
 		Public string `json:"public_email"`
 		Email  string `json:"email"`
 	} `json:"user"`
 }
 
 // people finds the users here who are members in the archive: by an address that they proved to read, where the importing user is an
-// administrator, or they are members of the place already, or the user itself.
-func (s *Service) people(ctx context.Context, w *tree.Writing, root *os.Root, files []string) (map[int64]authz.UserID, error) {
-	named := map[int64]string{}
+// administrator, or they are members of the place already, or the user itself. It returns them and their names at the source, by their
+// numbers there.
+func (s *Service) people(ctx context.Context, w *tree.Writing, root *os.Root, files []string) (users map[int64]authz.UserID, names map[int64]string, err error) {
+	named := map[int64]member{}
 	for _, name := range files {
 		if err := readPeople(ctx, root, name, named); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if len(named) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	addresses := make([]string, 0, len(named))
-	for _, address := range named {
-		addresses = append(addresses, address)
+	for _, one := range named {
+		addresses = append(addresses, one.email)
 	}
 	slices.Sort(addresses)
 	owners, err := s.Accounts.AddressOwners(ctx, slices.Compact(addresses))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	may, err := s.mayMatch(ctx, w, owners)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := map[int64]authz.UserID{}
-	for number, address := range named {
-		if id, ok := owners[address]; ok && may[id] {
-			out[number] = id
+	users, names = map[int64]authz.UserID{}, map[int64]string{}
+	for number, one := range named {
+		if id, ok := owners[one.email]; ok && may[id] {
+			users[number], names[number] = id, one.name
 		}
 	}
-	return out, nil
+	return users, names, nil
 }
 
+// member is a member at the source.
+type member struct{ email, name string }
+
 // readPeople adds the members of a file, with the address of each.
-func readPeople(ctx context.Context, root *os.Root, name string, named map[int64]string) error {
+func readPeople(ctx context.Context, root *os.Root, name string, named map[int64]member) error {
 	return batches(ctx, root, name, false, func(lines []tree.Line) error {
 		for _, line := range lines {
 			var p person
@@ -72,7 +77,7 @@ func readPeople(ctx context.Context, root *os.Root, name string, named map[int64
 				address = p.User.Email
 			}
 			if number := max(p.UserID, p.User.ID); address != "" && number != 0 {
-				named[number] = db.Fold(address)
+				named[number] = member{db.Fold(address), p.User.Name}
 			}
 		}
 		return nil

@@ -94,6 +94,40 @@ func (s *Service) GroupReport(ctx context.Context, as authz.Actor, ref string) (
 	return s.report(tree.Groups, parts, items)
 }
 
+// BulkReport returns the report of a direct transfer, all its groups and projects together, for the user who began it and administrators. It
+// requires TransferDirectly.
+func (s *Service) BulkReport(ctx context.Context, as authz.Actor, id BulkID) (*Report, error) {
+	if err := s.mayTransfer(ctx, as); err != nil {
+		return nil, err
+	}
+	began, err := db.Select[authz.UserID](ctx, s.DB, "SELECT user_id FROM bulk_imports WHERE id = ?", id)
+	if err != nil {
+		return nil, fmt.Errorf("report of transfer: %w", err)
+	}
+	if len(began) == 0 || began[0] != as.UserID && !as.Admin {
+		return nil, errs.Missing("")
+	}
+	var parts []progress
+	items := []ReportItem{}
+	for _, of := range []struct{ parts, items, key string }{
+		{"imported_groups", "imported_group_items", "namespace_id"},
+		{"file_imports", "file_import_items", "project_id"},
+	} {
+		entities := " JOIN bulk_import_entities e ON e." + of.key + " = i." + of.key + " WHERE e.bulk_import_id = ? ORDER BY i.id LIMIT ?"
+		some, err := db.Select[progress](ctx, s.DB, "SELECT "+db.Columns[progress]("i")+" FROM "+of.parts+" i"+entities, id, maxGroups)
+		if err != nil {
+			return nil, fmt.Errorf("report of transfer: %w", err)
+		}
+		parts = append(parts, some...)
+		rows, err := db.Select[ReportItem](ctx, s.DB, "SELECT "+itemColumns+" FROM "+of.items+" i"+entities, id, maxItems-len(items))
+		if err != nil {
+			return nil, fmt.Errorf("report of transfer: %w", err)
+		}
+		items = append(items, rows...)
+	}
+	return s.report(tree.Projects, parts, items)
+}
+
 // mayReport requires AdminGroup, or that the user imported the group.
 func (s *Service) mayReport(ctx context.Context, as authz.Actor, g *namespace.Group) error {
 	err := s.Policy.Require(ctx, as, authz.AdminGroup, g.Subject())

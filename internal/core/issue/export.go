@@ -16,7 +16,7 @@ type exported struct {
 	ProjectID        int64     `db:"project_id" tree:"project_id,project"`
 	CreatedAt        db.Time   `db:"created_at" tree:"created_at"`
 	UpdatedAt        db.Time   `db:"updated_at" tree:"updated_at"`
-	Description      *string   `db:"description" tree:"description,max=1048576"`
+	Description      *string   `db:"description" tree:"description,max=1048576,markdown"`
 	State            string    `db:"state" tree:"state,names=opened|closed"`
 	IID              int64     `db:"iid" tree:"iid"`
 	UpdatedByID      *int64    `db:"updated_by_id" tree:"updated_by_id,user"`

@@ -97,7 +97,7 @@ func (e *exported) issue(w *tree.Writing) Issue {
 		Type: Type(e.Type), Confidential: e.Confidential, DiscussionLocked: e.DiscussionLocked, DueDate: e.DueDate, Weight: e.Weight, Severity: SeverityUnknown,
 		Health: (*Health)(e.Health), Position: e.Position, MilestoneID: (*milestone.ID)(e.MilestoneID), IterationID: (*iteration.ID)(e.IterationID),
 		Totals: timelog.Totals{Estimate: max(0, e.TimeEstimate)}, UpdatedByID: (*authz.UserID)(e.UpdatedByID), LastEditedAt: e.LastEditedAt, CreatedAt: e.CreatedAt,
-		UpdatedAt: e.UpdatedAt,
+		UpdatedAt: e.UpdatedAt, Origin: w.Origin(),
 	}
 	if e.WorkItem != nil && slices.Contains([]Type{Plain, Incident, TestCase, Task}, Type(e.WorkItem.BaseType)) {
 		i.Type = Type(e.WorkItem.BaseType)

@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/timelog"
+	"tenon/internal/core/tree"
 )
 
 // ID identifies an issue among all.
@@ -105,6 +106,7 @@ type Issue struct {
 	LastEditedByID   *authz.UserID `db:"last_edited_by_id"`  // nil where LastEditedAt is, and where the account was deleted
 	NotesCount       int64         `db:"notes_count"`        // comments of all readers
 	PublicNotesCount int64         `db:"public_notes_count"` // the same without internal ones
+	Origin           tree.Origin   `db:"imported_from"`
 	CreatedAt        db.Time       `db:"created_at"`
 	UpdatedAt        db.Time       `db:"updated_at"`
 

@@ -30,7 +30,7 @@ type imported struct {
 	UpdatedAt        db.Time         `tree:"updated_at"`
 	State            string          `tree:"state,names=opened|closed|merged|locked"`
 	IID              int64           `tree:"iid"`
-	Description      *string         `tree:"description,max=1048576"`
+	Description      *string         `tree:"description,max=1048576,markdown"`
 	UpdatedByID      *int64          `tree:"updated_by_id,user"`
 	MergeError       *string         `tree:"merge_error,max=2000"`
 	MergeParams      json.RawMessage `tree:"merge_params"`
@@ -155,7 +155,7 @@ func (e *imported) request(w *tree.Writing) MergeRequest {
 		IID: IID(e.IID), ProjectID: id, SourceProjectID: &id, TargetBranch: e.TargetBranch, SourceBranch: e.SourceBranch, AuthorID: authz.UserID(e.AuthorID),
 		Title: e.Title, Description: e.Description, State: State(e.State), Draft: e.Draft, MergeError: e.MergeError, Squash: e.Squash, DiscussionLocked: e.DiscussionLocked,
 		AllowCollaboration: e.AllowPush, MilestoneID: (*milestone.ID)(e.MilestoneID), Totals: timelog.Totals{Estimate: max(0, e.TimeEstimate)}, CreatedAt: e.CreatedAt,
-		UpdatedAt: e.UpdatedAt, UpdatedByID: (*authz.UserID)(e.UpdatedByID), LastEditedAt: e.LastEditedAt,
+		UpdatedAt: e.UpdatedAt, UpdatedByID: (*authz.UserID)(e.UpdatedByID), LastEditedAt: e.LastEditedAt, Origin: w.Origin(),
 	}
 	if e.State == "locked" {
 		m.State = StateOpened

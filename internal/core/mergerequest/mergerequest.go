@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/timelog"
+	"tenon/internal/core/tree"
 )
 
 // ID identifies a merge request on the whole instance.
@@ -96,6 +97,7 @@ type MergeRequest struct {
 	Threads           int64 `db:"resolvable_discussions_count"` // discussions that can be resolved
 	UnresolvedThreads int64 `db:"unresolved_discussions_count"` // of these
 
+	Origin         tree.Origin   `db:"imported_from"`
 	CreatedAt      db.Time       `db:"created_at"`
 	UpdatedAt      db.Time       `db:"updated_at"`
 	UpdatedByID    *authz.UserID `db:"updated_by_id"`     // who changed it last; nil before the first change

@@ -11,7 +11,7 @@ import (
 
 // exported is a note as it moves. Importers of the format need its author and the time of its last change.
 type exported struct {
-	Body         string    `db:"body" tree:"note,max=1000000"`
+	Body         string    `db:"body" tree:"note,max=1000000,markdown"`
 	NoteableType string    `db:"noteable_type" tree:"noteable_type"`
 	AuthorID     int64     `db:"author_id" tree:"author_id,user" child:"author"`
 	CreatedAt    db.Time   `db:"created_at" tree:"created_at"`

@@ -14,7 +14,7 @@ import (
 
 // Moving describes the repository of a project, as a bundle of git.
 func (s *Service) Moving() []tree.Files {
-	return []tree.Files{{Name: "repository", Relation: "repository", Replace: map[string]string{"project.bundle": "repository.bundle"}, Each: func(ctx context.Context, r *tree.Reading, put tree.Put) error {
+	return []tree.Files{{Name: "repository", Relation: "repository", Replace: map[string]string{projectBundle: "repository.bundle"}, Each: func(ctx context.Context, r *tree.Reading, put tree.Put) error {
 		may, err := r.May(ctx, authz.ReadCode)
 		if !may || err != nil {
 			return err
@@ -27,8 +27,19 @@ func (s *Service) Moving() []tree.Files {
 		if err != nil {
 			return err
 		}
-		return s.bundle(ctx, of, put, Bundle{Name: "project.bundle", Requests: requests})
-	}}}
+		return s.bundle(ctx, of, put, Bundle{Name: projectBundle, Requests: requests})
+	}, Fetch: elsewhere}}
+}
+
+// projectBundle is the file of the repository of a project in an archive.
+const projectBundle = "project.bundle"
+
+// elsewhere is the repository of a project at another server, which is read by git where the server has no file of it.
+func elsewhere(_ context.Context, from tree.Elsewhere) ([]tree.Repository, error) {
+	if !from.Before(15, 1) {
+		return nil, nil
+	}
+	return []tree.Repository{{Address: from.Path() + ".git", Name: projectBundle}}, nil
 }
 
 // Bundle says what is put into an archive of a repository.

@@ -32,7 +32,7 @@ func (s *Service) Taking() []tree.Taking {
 		if err != nil {
 			return err
 		}
-		there, err := fetchBundle(ctx, r, from, "project.bundle")
+		there, err := fetchBundle(ctx, r, from, projectBundle)
 		if !there || err != nil {
 			return err
 		}

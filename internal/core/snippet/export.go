@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -122,5 +123,51 @@ func (s *Service) Moving() []tree.Files {
 				return nil
 			}
 		}
-	}}}
+	}, Fetch: elsewhere}}
+}
+
+// elsewhere are the repositories of a project's snippets at another server.
+func elsewhere(ctx context.Context, from tree.Elsewhere) (out []tree.Repository, err error) {
+	if from.IsGroup() {
+		return nil, nil
+	}
+	const query = `query($full_path: ID!, $cursor: String) { project(fullPath: $full_path) { snippets(first: 100, after: $cursor) { pageInfo { endCursor hasNextPage }
+		nodes { title description createdAt updatedAt httpUrlToRepo } } } }`
+	err = from.Query(ctx, query, func(data json.RawMessage) (string, error) {
+		var got struct {
+			Project *struct {
+				Snippets struct {
+					Page struct {
+						End  string `json:"endCursor"`
+						More bool   `json:"hasNextPage"`
+					} `json:"pageInfo"`
+					Nodes []struct {
+						Title       string    `json:"title"`
+						Description *string   `json:"description"`
+						CreatedAt   time.Time `json:"createdAt"`
+						UpdatedAt   time.Time `json:"updatedAt"`
+						Address     *string   `json:"httpUrlToRepo"`
+					} `json:"nodes"`
+				} `json:"snippets"`
+			} `json:"project"`
+		}
+		if err := json.Unmarshal(data, &got); err != nil {
+			return "", fmt.Errorf("snippets of the source: %w", err)
+		}
+		if got.Project == nil {
+			return "", nil
+		}
+		for _, n := range got.Project.Snippets.Nodes {
+			if n.Address != nil {
+				out = append(out, tree.Repository{
+					Address: *n.Address, Name: bundleName(&Snippet{Title: n.Title, Description: n.Description, CreatedAt: db.At(n.CreatedAt), UpdatedAt: db.At(n.UpdatedAt)}),
+				})
+			}
+		}
+		if page := got.Project.Snippets.Page; page.More {
+			return page.End, nil
+		}
+		return "", nil
+	})
+	return out, err
 }

@@ -44,7 +44,7 @@ func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.R
 		v := r.Value
 		sn := Snippet{
 			ProjectID: new(project.ID(w.At.ID)), AuthorID: authz.UserID(v.AuthorID), Title: strings.TrimSpace(v.Title), Description: v.Description, Visibility: authz.Visibility(v.Visibility),
-			Branch: s.Settings.Current().Branch(), CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt,
+			Branch: s.Settings.Current().Branch(), CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt, Origin: w.Origin(),
 		}
 		if sn.Visibility != authz.Private && s.check(w.As, &sn, authz.Private) != nil {
 			sn.Visibility = authz.Private

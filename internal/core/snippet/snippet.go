@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/tree"
 	"tenon/internal/core/weburl"
 )
 
@@ -44,6 +45,7 @@ type Snippet struct {
 	PublicNotes  int64            `db:"public_notes_count"`
 	Agent        string           `db:"agent" change:",secret"`   // User-Agent of the request that created it
 	Address      string           `db:"address" change:",secret"` // where that request came from
+	Origin       tree.Origin      `db:"imported_from"`
 	CreatedAt    db.Time          `db:"created_at"`
 	UpdatedAt    db.Time          `db:"updated_at"`
 

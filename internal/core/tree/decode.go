@@ -41,6 +41,10 @@ func (s *shape) decode(to reflect.Value, w *Writing, state *State) error {
 		if err := a.set(field, text); err != nil {
 			return fmt.Errorf("%s %w", a.Name, err)
 		}
+		if a.Markdown && w.Rewrite != nil {
+			to := place(field)
+			to.SetString(w.Rewrite(to.String()))
+		}
 	}
 	return nil
 }

@@ -58,6 +58,8 @@ func attributeOf(t reflect.Type, f reflect.StructField, tag string) Attribute {
 		case "":
 		case "user", "project", "group", "date":
 			a.Type = Type(key)
+		case "markdown":
+			a.Markdown = true
 		case "max":
 			a.Max, _ = strconv.Atoi(value)
 		case "names":

@@ -24,6 +24,7 @@ package tree
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -96,6 +97,9 @@ type Attribute struct {
 	Max   int      // characters of a text; 0 is no bound of its own
 	Names []string // of an enumeration
 
+	// Markdown is a text in which an import rewrites addresses and mentions, see Writing.Rewrite.
+	Markdown bool
+
 	index []int // of the field
 }
 
@@ -132,6 +136,31 @@ type Files struct {
 
 	// Each hands the files that the reader may have to put, one after the other.
 	Each func(ctx context.Context, r *Reading, put Put) error
+
+	// Fetch lists repositories that a direct transfer reads by git, as no file of a relation has them; nil for none.
+	Fetch func(ctx context.Context, from Elsewhere) ([]Repository, error)
+}
+
+// Elsewhere is a project or group at the source of a direct transfer.
+type Elsewhere interface {
+	Path() string  // full one
+	Number() int64 // at the source
+	IsGroup() bool
+
+	// Before reports whether the source is of a version before the named one.
+	Before(major, minor int) bool
+
+	// List reads a route below the project or group; nothing where the source has none for the user.
+	List(ctx context.Context, route string) ([]json.RawMessage, error)
+
+	// Query asks the GraphQL interface, with the variables full_path and cursor, as long as next returns where to go on.
+	Query(ctx context.Context, query string, next func(data json.RawMessage) (cursor string, err error)) error
+}
+
+// Repository is one that is read by git.
+type Repository struct {
+	Address string // path below the address of the source, or the whole address
+	Name    string // of its bundle in an archive
 }
 
 // NameIn is the name that a file has in the file of its relation.

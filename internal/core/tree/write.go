@@ -126,8 +126,37 @@ type Writing struct {
 	// Users are the users here by their numbers at the source, as far as they were matched.
 	Users map[int64]authz.UserID
 
+	// Rewrite returns a text in Markdown with the addresses and mentions of this server; nil leaves texts as they are.
+	Rewrite func(text string) string
+
 	memo  map[string]any // of one batch
 	tally *Tally
+}
+
+// Origin says which way a row came here.
+type Origin string
+
+// The origins.
+const (
+	Here         Origin = "" // no import
+	FromFile     Origin = "gitlab_project"
+	FromTransfer Origin = "gitlab_migration"
+)
+
+// String is the word of clients.
+func (o Origin) String() string {
+	if o == Here {
+		return "none"
+	}
+	return string(o)
+}
+
+// Origin is that of the rows that are written.
+func (w *Writing) Origin() Origin {
+	if w.Transfer {
+		return FromTransfer
+	}
+	return FromFile
 }
 
 // Owns reports whether the group that is written is the one that a number of the source means.

@@ -18,10 +18,23 @@ func (s *Service) Moving() []tree.Files {
 		if w == nil || err != nil {
 			return err
 		}
-		name := "project.wiki.bundle"
-		if r.At.Group {
-			name = fmt.Sprintf("repositories/%d.wiki.bundle", r.At.ID)
-		}
-		return s.Repos.PutBundle(ctx, s.attached(w), put, name)
-	}}}
+		return s.Repos.PutBundle(ctx, s.attached(w), put, bundle(r.At.Group, r.At.ID))
+	}, Fetch: elsewhere}}
+}
+
+// elsewhere is the wiki of a project or group at another server, where it has a page.
+func elsewhere(ctx context.Context, from tree.Elsewhere) ([]tree.Repository, error) {
+	pages, err := from.List(ctx, "wikis")
+	if len(pages) == 0 || err != nil {
+		return nil, err
+	}
+	return []tree.Repository{{Address: from.Path() + ".wiki.git", Name: bundle(from.IsGroup(), from.Number())}}, nil
+}
+
+// bundle is the file of a wiki in an archive. Those of groups are named by the number that the group has at the source.
+func bundle(group bool, number int64) string {
+	if group {
+		return fmt.Sprintf("repositories/%d.wiki.bundle", number)
+	}
+	return "project.wiki.bundle"
 }

@@ -11,10 +11,10 @@ import (
 	"tenon/internal/core/tree"
 )
 
-// Taking describes how the wiki of a project is taken from an archive.
+// Taking describes how the wiki of a project or group is taken from an archive.
 func (s *Service) Taking() []tree.Taking {
-	return []tree.Taking{{Name: "wiki", Take: func(ctx context.Context, w *tree.Writing, from *os.Root) error {
-		const name = "project.wiki.bundle"
+	return []tree.Taking{{Name: "wiki", In: tree.Both, Take: func(ctx context.Context, w *tree.Writing, from *os.Root) error {
+		name := bundle(w.At.Group, w.Number)
 		if _, err := from.Stat(name); errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/tree"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -21,8 +22,8 @@ type epicEntity struct {
 	GroupID            authz.NamespaceID `json:"group_id"`
 	ParentID           *epic.ID          `json:"parent_id"`
 	ParentIID          *epic.IID         `json:"parent_iid"`
-	Imported           bool              `json:"imported" later:"import"`
-	ImportedFrom       string            `json:"imported_from" later:"import"`
+	Imported           bool              `json:"imported"`
+	ImportedFrom       string            `json:"imported_from"`
 	Title              string            `json:"title"`
 	Description        *string           `json:"description"`
 	Confidential       bool              `json:"confidential"`
@@ -105,7 +106,7 @@ func (s *Server) epicEntities(ctx context.Context, as authz.Actor, v epicView, e
 func (s *Server) epicEntity(m *epic.Epic, v epicView) epicEntity {
 	short, dates := m.IID.Reference(), m.Dates()
 	e := epicEntity{
-		ID: m.ID, IID: m.IID, Color: m.Color, TextColor: m.TextColor(), GroupID: m.GroupID, ImportedFrom: "none", Title: m.Title,
+		ID: m.ID, IID: m.IID, Color: m.Color, TextColor: m.TextColor(), GroupID: m.GroupID, Imported: m.Origin != tree.Here, ImportedFrom: m.Origin.String(), Title: m.Title,
 		Description: m.Description, Confidential: m.Confidential, StartDate: dates.Start, StartIsFixed: m.StartIsFixed, StartFixed: m.StartFixed,
 		StartInherited: m.Inherited.Start, StartFromMilestone: m.Inherited.Start, EndDate: dates.Due, DueDate: dates.Due, DueIsFixed: m.DueIsFixed,
 		DueFixed: m.DueFixed, DueInherited: m.Inherited.Due, DueFromMilestone: m.Inherited.Due, State: m.State,

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/project"
+	"tenon/internal/core/tree"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -52,8 +53,8 @@ type issueEntity struct {
 	Severity             string           `json:"severity"`
 	Subscribed           *bool            `json:"subscribed,omitempty"` // left out of lists
 	MovedToID            *issue.ID        `json:"moved_to_id"`
-	Imported             bool             `json:"imported" later:"import"`
-	ImportedFrom         string           `json:"imported_from" later:"import"`
+	Imported             bool             `json:"imported"`
+	ImportedFrom         string           `json:"imported_from"`
 	ServiceDeskReplyTo   *string          `json:"service_desk_reply_to" later:"service desk"`
 	EpicIID              *int64           `json:"epic_iid"`
 	Epic                 *issueEpic       `json:"epic"`
@@ -117,7 +118,7 @@ func (s *Server) issueEntity(i *issue.View, in issueShape) issueEntity {
 		Confidential: i.Confidential, DiscussionLocked: i.DiscussionLocked, IssueType: i.Type, WebURL: i.URL,
 		Weight: i.Weight, References: references(i.Project, in.from, i.IID.Reference()), Subscribed: i.Subscribed,
 		Severity: strings.ToUpper(string(i.ShownSeverity())), HealthStatus: i.Health, TimeStats: s.timeStats(i.Totals),
-		MergeRequestsCount: i.Related.MergeRequests, BlockingIssuesCount: i.Related.Blocking, MovedToID: i.Related.MovedTo, ImportedFrom: "none",
+		MergeRequestsCount: i.Related.MergeRequests, BlockingIssuesCount: i.Related.Blocking, MovedToID: i.Related.MovedTo, Imported: i.Origin != tree.Here, ImportedFrom: i.Origin.String(),
 	}
 	if e.Epic = s.epicOf(&i.Issue); e.Epic != nil {
 		e.EpicIID = &e.Epic.IID

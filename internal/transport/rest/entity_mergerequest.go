@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
+	"tenon/internal/core/tree"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -41,8 +42,8 @@ type mergeRequestEntity struct {
 	TargetProjectID       project.ID               `json:"target_project_id"`
 	Labels                labelForm                `json:"labels"` // titles, or labels where that was asked for
 	Draft                 bool                     `json:"draft"`
-	Imported              bool                     `json:"imported" later:"import"`
-	ImportedFrom          string                   `json:"imported_from" later:"import"`
+	Imported              bool                     `json:"imported"`
+	ImportedFrom          string                   `json:"imported_from"`
 	WorkInProgress        bool                     `json:"work_in_progress"`
 	Milestone             *milestoneEntity         `json:"milestone"`
 	WhenPipelineSucceeds  bool                     `json:"merge_when_pipeline_succeeds"`
@@ -175,7 +176,7 @@ func (s *Server) requestEntity(m *mergerequest.View, shape requestShape) mergeRe
 		UserNotesCount: m.VisibleNotes, Upvotes: m.Upvotes, Downvotes: m.Downvotes, Author: s.user(m.Author),
 		MergeUser: s.user(m.MergeUser), ClosedBy: s.user(m.ClosedBy), Assignees: usersBasic(m.Assignees), Reviewers: usersBasic(m.Reviewers),
 		SourceProjectID: m.SourceProjectID, TargetProjectID: m.ProjectID, Labels: labelList(m.Labels, shape.details),
-		Draft: m.Draft, WorkInProgress: m.Draft, ImportedFrom: "none", WhenPipelineSucceeds: m.MergeWhenPipelineSucceeds,
+		Draft: m.Draft, WorkInProgress: m.Draft, Imported: m.Origin != tree.Here, ImportedFrom: m.Origin.String(), WhenPipelineSucceeds: m.MergeWhenPipelineSucceeds,
 		MergeStatus: m.Status, DetailedMergeStatus: m.Detailed, SHA: present(m.HeadSHA),
 		MergeCommitSHA: m.MergeCommitSHA, SquashCommitSHA: m.SquashCommitSHA, DiscussionLocked: m.DiscussionLocked,
 		ShouldRemoveSource: m.ShouldRemoveSource, ForceRemoveSource: m.ForceRemoveSource, PreparedAt: api.Time(m.CreatedAt.Time),

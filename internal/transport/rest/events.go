@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/tree"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -36,8 +37,8 @@ type eventEntity struct {
 	Note           *noteEntity     `json:"note,omitempty"` // of a comment
 	Author         *userBasic      `json:"author"`
 	WikiPage       *wikiPageEntity `json:"wiki_page,omitempty"` // of a page that is still there
-	Imported       bool            `json:"imported" later:"import"`
-	ImportedFrom   string          `json:"imported_from" later:"import"`
+	Imported       bool            `json:"imported"`
+	ImportedFrom   string          `json:"imported_from"`
 	PushData       *activity.Push  `json:"push_data,omitempty"` // of a push
 	AuthorUsername *string         `json:"author_username,omitempty"`
 }
@@ -162,7 +163,7 @@ func (s *Server) events(ctx context.Context, as authz.Actor, f activity.Filter) 
 		out[i] = eventEntity{
 			ID: e.ID, ProjectID: e.ProjectID, ActionName: e.Name(), TargetID: e.TargetID, TargetIID: e.TargetIID, TargetType: e.TargetType,
 			AuthorID: e.AuthorID, TargetTitle: e.TargetTitle, CreatedAt: api.Time(e.CreatedAt.Time), Author: s.user(people[e.AuthorID]),
-			ImportedFrom: "none", PushData: e.Push,
+			Imported: e.Origin != tree.Here, ImportedFrom: e.Origin.String(), PushData: e.Push,
 		}
 		if u := people[e.AuthorID]; u != nil {
 			out[i].AuthorUsername = &u.Username

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/snippet"
+	"tenon/internal/core/tree"
 	"tenon/internal/core/weburl"
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
@@ -78,7 +79,7 @@ func (s *Server) snippetEntity(as authz.Actor, sn *snippet.Snippet, users map[au
 	e := snippetEntity{
 		ID: sn.ID, Title: sn.Title, Description: sn.Description, Visibility: sn.Visibility.String(), Author: s.user(users[sn.AuthorID]),
 		CreatedAt: api.Time(sn.CreatedAt.Time), UpdatedAt: api.Time(sn.UpdatedAt.Time), ProjectID: sn.ProjectID, WebURL: page,
-		RawURL: page + "/raw", SSHURL: s.URLs.SSHRepository(at), HTTPURL: s.URLs.HTTPRepository(at), Files: []snippetFile{}, ImportedFrom: "none",
+		RawURL: page + "/raw", SSHURL: s.URLs.SSHRepository(at), HTTPURL: s.URLs.HTTPRepository(at), Files: []snippetFile{}, Imported: sn.Origin != tree.Here, ImportedFrom: sn.Origin.String(),
 	}
 	for _, path := range sn.Files() {
 		e.Files = append(e.Files, snippetFile{path, s.URLs.SnippetRaw(sn.ProjectPath, int64(sn.ID), sn.Branch, path)})

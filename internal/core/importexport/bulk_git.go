@@ -1,0 +1,216 @@
+package importexport
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"tenon/internal/base/blob"
+	"tenon/internal/base/db"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/safehttp"
+	"tenon/internal/base/scratch"
+	"tenon/internal/core/tree"
+)
+
+// Bounds of reading the repositories of an entity by git.
+const (
+	maxRepositories = 10_000
+	gitWithin       = 2 * time.Hour // for one
+	gitMost         = 50 << 30      // bytes of one, where the settings have no bound
+)
+
+// fetchRepositories stores bundles of the repositories that no file of a relation has. Those that cannot be read are noted as failures.
+func (r *entityRun) fetchRepositories(ctx context.Context) error {
+	for _, c := range r.s.Carriers() {
+		for _, f := range c.Moving() {
+			if f.Fetch == nil || !r.reads(f) {
+				continue
+			}
+			if err := r.fetchOf(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// gitMark is the first part of the name under which it is noted that all repositories of a kind are here.
+const gitMark = "git:"
+
+func (r *entityRun) fetchOf(ctx context.Context, f tree.Files) error {
+	there, err := db.Select[string](ctx, r.s.DB, "SELECT relation FROM bulk_import_files WHERE entity_id = ? AND (relation = ? OR relation LIKE '%.bundle') ORDER BY relation",
+		r.e.ID, gitMark+f.Name)
+	if err != nil {
+		return fmt.Errorf("files of entity: %w", err)
+	}
+	known := map[string]bool{}
+	for _, name := range there {
+		known[name] = true
+	}
+	if known[gitMark+f.Name] {
+		return nil
+	}
+	list, err := f.Fetch(ctx, elsewhere{r})
+	if err != nil {
+		return sourceError{err}
+	}
+	for i, one := range list {
+		if known[one.Name] || i >= maxRepositories {
+			continue
+		}
+		known[one.Name] = true
+		key, err := r.fetchRepository(ctx, one)
+		_, broken := errors.AsType[*gitcmd.Error](err)
+		if broken && ctx.Err() == nil {
+			err = failure{"The repository could not be read from the source."}
+		}
+		if _, known := errors.AsType[failure](err); err != nil && !known {
+			return err
+		}
+		if err := r.have(ctx, one.Name, key, err); err != nil {
+			return err
+		}
+	}
+	var why error
+	if len(list) > maxRepositories {
+		why = failure{fmt.Sprintf("The source has more than %d repositories.", maxRepositories)}
+	}
+	return r.have(ctx, gitMark+f.Name, "", why)
+}
+
+// fetchRepository stores a bundle of a repository, and returns its key; "" for one that is empty.
+func (r *entityRun) fetchRepository(ctx context.Context, from tree.Repository) (key string, err error) {
+	s := r.s
+	address := from.Address
+	if !strings.Contains(address, "://") {
+		address = r.from.url + "/" + address
+	}
+	address, err = r.from.own(address)
+	if err != nil {
+		return "", failure{"The source names a repository at an address that cannot be read."}
+	}
+	at, err := s.Outbound.CheckURL(address)
+	if err != nil {
+		return "", failure{"The source names a repository at an address that is not allowed."}
+	}
+	ctx, end := context.WithTimeoutCause(ctx, gitWithin, failure{"The repository did not come in time."})
+	defer end()
+	dir, err := scratch.Make(s.Scratch, "fetch-")
+	if err != nil {
+		return "", fmt.Errorf("fetch repository: %w", err)
+	}
+	defer func() { err = errors.Join(err, dir.Remove()) }()
+	git, err := gitcmd.New(ctx, gitcmd.Config{Root: dir.Path, MaxProcesses: 1, MaxServices: 1, KeptOpen: 1, CacheBytes: 1 << 20, Logger: s.Log})
+	if err != nil {
+		return "", fmt.Errorf("fetch repository: %w", err)
+	}
+	defer func() { err = errors.Join(err, git.Close()) }()
+	most := int64(s.Settings.Current().BulkImportMaxDownloadFileSize) << 20
+	if most <= 0 {
+		most = gitMost
+	}
+	pace := safehttp.Pace{Floor: atLeast, Window: slowest}
+	tunnel, err := s.Outbound.Open(at, most, pace)
+	if err != nil {
+		return "", fmt.Errorf("fetch repository: %w", err)
+	}
+	defer func() {
+		err = errors.Join(tunnel.Blocked(), err, tunnel.Close())
+		if errors.Is(err, safehttp.ErrTooMuch) {
+			err = failure{fmt.Sprintf("The repository exceeds the limit of %d bytes", most)}
+		}
+	}()
+	repo := git.Repo("fetched.git")
+	if err := repo.Init(ctx, "main"); err != nil {
+		return "", err
+	}
+	err = repo.FetchAll(ctx, gitcmd.Remote{
+		URL: address, Proxy: tunnel.Address(), Stall: pace.Stall(), Authorization: "Basic " + base64.StdEncoding.EncodeToString([]byte("oauth2:"+r.from.token)),
+	})
+	if err != nil {
+		return "", err
+	}
+	refs, err := repo.Refs(ctx, "refs/")
+	if err != nil || len(refs) == 0 {
+		return "", err
+	}
+	return r.keepBundle(ctx, repo, refs)
+}
+
+// own is an address with the source as its host, whatever host it names: the token is for the source alone.
+func (c *sourceServer) own(address string) (string, error) {
+	named, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	base, err := url.Parse(c.url)
+	if err != nil {
+		return "", err
+	}
+	return (&url.URL{Scheme: base.Scheme, Host: base.Host, Path: named.Path}).String(), nil
+}
+
+func (r *entityRun) keepBundle(ctx context.Context, repo *gitcmd.Repo, refs []gitstore.Ref) (_ string, err error) {
+	key := Uploaded + "/" + blob.Random()
+	bundle := gitcmd.Streamed(func(out io.Writer) error { return repo.Bundle(ctx, refs, out) })
+	_, err = r.s.Objects.Put(ctx, key, bundle, blob.Wanted{})
+	if err = errors.Join(err, bundle.Close()); err != nil {
+		r.s.remove(ctx, key)
+		return "", fmt.Errorf("keep repository: %w", err)
+	}
+	return key, nil
+}
+
+// elsewhere is the entity at the source, as those who own what it has ask it.
+type elsewhere struct{ r *entityRun }
+
+func (e elsewhere) Path() string  { return e.r.e.SourcePath }
+func (e elsewhere) IsGroup() bool { return e.r.e.Kind == groupEntity }
+
+func (e elsewhere) Number() int64 {
+	if e.r.e.SourceID == nil {
+		return 0
+	}
+	return *e.r.e.SourceID
+}
+
+func (e elsewhere) Before(major, minor int) bool {
+	have, also := versionOf(e.r.bulk.Version)
+	return have < major || have == major && also < minor
+}
+
+func (e elsewhere) List(ctx context.Context, route string) ([]json.RawMessage, error) {
+	var out []json.RawMessage
+	err := e.r.from.pages(ctx, e.r.from.at(e.r.e)+"/"+route, func(text json.RawMessage) error {
+		out = append(out, text)
+		return nil
+	})
+	if refused, ok := errors.AsType[*statusError](err); ok && (refused.status == 403 || refused.status == 404) {
+		return nil, nil
+	}
+	return out, err
+}
+
+func (e elsewhere) Query(ctx context.Context, query string, next func(data json.RawMessage) (string, error)) error {
+	variables := map[string]any{"full_path": e.r.e.SourcePath, "cursor": nil}
+	for range maxPages {
+		var data json.RawMessage
+		if err := e.r.from.graphql(ctx, query, variables, &data); err != nil {
+			return err
+		}
+		cursor, err := next(data)
+		if cursor == "" || err != nil {
+			return err
+		}
+		variables["cursor"] = cursor
+	}
+	return errEndless
+}
