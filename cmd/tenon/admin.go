@@ -21,6 +21,7 @@ func (f *flags) admin() *cobra.Command {
 		f.adminUser(), f.adminToken(), f.adminSetting(), f.adminFeature(), f.checkAll(),
 		group("repo", "Repositories", f.checkRepo()),
 		group("mail", "Mail", f.mailTest()),
+		group("import", "Direct transfers", f.importRetry()),
 		f.backup(), f.adminAudit(),
 		group("key", "The key that encrypts stored secrets, and the one that signs ID tokens", f.keyReplace(), f.keyRotate()),
 		group("config", "The configuration", f.configCheck()), f.doctor())

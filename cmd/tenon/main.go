@@ -39,7 +39,7 @@ func run() int {
 // name: where anything does, the linker keeps every method of every type. Its templates do.
 func (f *flags) program() *cobra.Command {
 	root := group("tenon", "A code-collaboration server in one binary that speaks GitLab's interface",
-		f.serve(), dev(), f.migrate(), f.admin(), f.hooks(), ciCommand(), openAPI(), manPages(), showVersion())
+		f.serve(), dev(), f.migrate(), f.admin(), f.hooks(), f.importCommand(), ciCommand(), openAPI(), manPages(), showVersion())
 	shown := root.Flags().Bool("version", false, "print the version")
 	ask := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {

@@ -139,6 +139,7 @@ func (a *App) adminCommands() map[string]admin.Handler {
 		AdminSettingSet:  handle(a, a.adminSettingSet),
 		AdminFeatureList: handle(a, a.adminFeatureList),
 		AdminFeatureSet:  handle(a, a.adminFeatureSet),
+		AdminImportRetry: handle(a, a.adminImportRetry),
 		AdminMailTest:    handle(a, a.adminMailTest),
 		AdminKeyRotate:   handle(a, a.adminKeyRotate),
 		AdminCheck:       handle(a, a.adminCheck),

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -283,10 +284,50 @@ func TestBulkImport_source(t *testing.T) {
 		if got := s.do("admin", "GET", "/bulk_imports/"+number(third, "id"), nil); got["status"] != "failed" {
 			t.Errorf("without progress: %v", got)
 		}
+		// What failed goes on where it stopped, with the token that is kept for a week, or with a new one.
+		retry := func(token string) ImportRetried {
+			t.Helper()
+			id, _ := strconv.ParseInt(number(third, "id"), 10, 64)
+			got, err := s.adminImportRetry(t.Context(), ImportRetryInput{ID: importexport.BulkID(id), Token: token}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		if got := retry(""); got.Entities != 1 || got.NeedsToken {
+			t.Errorf("again: %+v", got)
+		}
+		due()
+		if got := s.do("admin", "GET", "/bulk_imports/"+number(third, "id"), nil); got["status"] != "started" {
+			t.Errorf("goes on: %v", got)
+		}
+		s.exec("UPDATE bulk_imports SET updated_at = '2020-01-01 00:00:00'")
+		s.exec("UPDATE bulk_import_entities SET updated_at = '2020-01-01 00:00:00'")
+		for range 2 { // the first fails it, the second forgets its token
+			if err := core.Part[*importexport.Service](s.core).Sweep(t.Context(), importexport.Sweep{}); err != nil {
+				t.Fatal(err)
+			}
+			s.exec("UPDATE bulk_imports SET updated_at = '2020-01-01 00:00:00'")
+		}
+		if got := retry(""); !got.NeedsToken || s.one("SELECT status FROM bulk_import_entities WHERE bulk_import_id = "+number(third, "id")) != "failed" {
+			t.Errorf("without a token: %+v", got)
+		}
+		if got := retry("s3cret-of-the-source"); got.Entities != 1 {
+			t.Errorf("with a new token: %+v", got)
+		}
+		due()
+		s.exec("UPDATE bulk_import_entities SET requested_at = '2020-01-01 00:00:00'")
+		due()
+		if got := s.do("admin", "GET", "/bulk_imports/"+number(third, "id"), nil); got["status"] != "finished" || s.one("SELECT count(*) FROM labels") != "2" {
+			t.Errorf("in the end: %v, %s labels", got, s.one("SELECT count(*) FROM labels"))
+		}
+		if got := retry(""); got.Entities != 0 || got.NeedsToken {
+			t.Errorf("what is finished: %+v", got)
+		}
 		if strings.Contains(s.logs.String(), "s3cret-of-the-source") {
 			t.Error("the token of the source is in the log")
 		}
-		if n := labels; n != 3 {
+		if n := labels; n != 5 { // each attempt asks anew
 			t.Errorf("labels were fetched %d times", n)
 		}
 	})

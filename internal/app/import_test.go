@@ -97,14 +97,17 @@ func TestImport(t *testing.T) {
 		if i["state"] != "closed" || i["created_at"] != "2019-11-25T19:42:44.000Z" || i["updated_at"] != "2019-11-26T19:42:44.000Z" || i["user_notes_count"] != 1.0 {
 			t.Errorf("issue: %v", i)
 		}
+		if i["imported"] != true || i["imported_from"] != "gitlab_project" {
+			t.Errorf("where the issue is from: %v %v", i["imported"], i["imported_from"])
+		}
 		if m, _ := i["milestone"].(map[string]any); m["title"] != "One" || m["iid"] != 5.0 {
 			t.Errorf("milestone of the issue: %v", m)
 		}
 		if got := s.one("SELECT body FROM notes"); got != "A word\n\n *By Jo Doe on 2019-11-25T19:42:44 (imported from GitLab)*" {
 			t.Errorf("note: %q", got)
 		}
-		if next := s.do("admin", "POST", path+"/issues", obj{"title": "Next"}); next["iid"] != 8.0 {
-			t.Errorf("the next issue has the number %v", next["iid"])
+		if next := s.do("admin", "POST", path+"/issues", obj{"title": "Next"}); next["iid"] != 8.0 || next["imported_from"] != "none" {
+			t.Errorf("the next issue: %v, %v", next["iid"], next["imported_from"])
 		}
 		for query, want := range map[string]int{
 			"SELECT count(*) FROM award_emoji":                                             0,

@@ -280,11 +280,15 @@ func (s *Service) CancelBulk(ctx context.Context, as authz.Actor, id BulkID) (*B
 	return &list[0], s.countFailures(ctx, list)
 }
 
-// endBulk ends a transfer with those of its entities that have not ended, and forgets the token.
+// endBulk ends a transfer with those of its entities that have not ended, and forgets the token of one that was canceled.
 func (s *Service) endBulk(ctx context.Context, id BulkID, status BulkStatus, why string) error {
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		now := db.At(s.Now())
-		if _, err := s.DB.Exec(ctx, "UPDATE bulk_imports SET status = ?, token = '', updated_at = ? WHERE id = ? AND status IN (?, ?)", status, now, id, BulkCreated, BulkStarted); err != nil {
+		token := "token"
+		if status == BulkCanceled {
+			token = "''"
+		}
+		if _, err := s.DB.Exec(ctx, "UPDATE bulk_imports SET status = ?, token = "+token+", updated_at = ? WHERE id = ? AND status IN (?, ?)", status, now, id, BulkCreated, BulkStarted); err != nil {
 			return fmt.Errorf("end transfer: %w", err)
 		}
 		open, err := db.Select[Entity](ctx, s.DB, "UPDATE bulk_import_entities SET status = ?, updated_at = ? WHERE bulk_import_id = ? AND status IN (?, ?) RETURNING "+db.Columns[Entity](""),

@@ -96,7 +96,7 @@ func (s *Service) noteFailure(ctx context.Context, of EntityID, relation, step s
 	return nil
 }
 
-// settleBulk ends a transfer whose entities have all ended: as failed where all of them failed. The token is forgotten.
+// settleBulk ends a transfer whose entities have all ended: as failed where all of them failed. The token of one that is finished is forgotten.
 func (s *Service) settleBulk(ctx context.Context, id BulkID) error {
 	type sum struct {
 		Open int64 `db:"open"`
@@ -110,11 +110,11 @@ func (s *Service) settleBulk(ctx context.Context, id BulkID) error {
 	if got.Open > 0 {
 		return nil
 	}
-	status := BulkFinished
+	status, token := BulkFinished, "''"
 	if got.Done == 0 {
-		status = BulkFailed
+		status, token = BulkFailed, "token"
 	}
-	_, err = s.DB.Exec(ctx, "UPDATE bulk_imports SET status = ?, token = '', updated_at = ? WHERE id = ? AND status IN (?, ?)", status, db.At(s.Now()), id, BulkCreated, BulkStarted)
+	_, err = s.DB.Exec(ctx, "UPDATE bulk_imports SET status = ?, token = "+token+", updated_at = ? WHERE id = ? AND status IN (?, ?)", status, db.At(s.Now()), id, BulkCreated, BulkStarted)
 	if err != nil {
 		return fmt.Errorf("end transfer: %w", err)
 	}
@@ -123,7 +123,7 @@ func (s *Service) settleBulk(ctx context.Context, id BulkID) error {
 
 // endStaleBulks ends transfers that make no progress.
 func (s *Service) endStaleBulks(ctx context.Context) error {
-	ids, err := db.Select[BulkID](ctx, s.DB, `SELECT b.id FROM bulk_imports b WHERE b.token <> '' AND b.updated_at < ?
+	ids, err := db.Select[BulkID](ctx, s.DB, `SELECT b.id FROM bulk_imports b WHERE b.token <> '' AND b.status <> 'failed' AND b.updated_at < ?
 		AND NOT EXISTS (SELECT 1 FROM bulk_import_entities e WHERE e.bulk_import_id = b.id AND e.updated_at >= ?) ORDER BY b.id LIMIT ?`,
 		db.At(s.Now().Add(-patience)), db.At(s.Now().Add(-patience)), sweepBatch)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 type Report struct {
 	Relations []RelationReport // in the order of the format
 	Items     []ReportItem     // the first 10,000 rows that were not written as they are, and files that were left out, for 30 days
+	Failure   string           // why the import failed, "" where it did not
 }
 
 // RelationReport counts the rows of a relation.
@@ -62,7 +63,11 @@ func (s *Service) ProjectReport(ctx context.Context, as authz.Actor, ref string)
 	if err != nil {
 		return nil, fmt.Errorf("report of import: %w", err)
 	}
-	return s.report(tree.Projects, []progress{row.progress}, items)
+	out, err := s.report(tree.Projects, []progress{row.progress}, items)
+	if err == nil && p.ImportError != nil {
+		out.Failure = *p.ImportError
+	}
+	return out, err
 }
 
 // GroupReport returns the report of the import of a group with the groups below it, for those who administer the group and the user who
@@ -77,7 +82,11 @@ func (s *Service) GroupReport(ctx context.Context, as authz.Actor, ref string) (
 	if err != nil {
 		return nil, fmt.Errorf("report of import: %w", err)
 	}
-	if !slices.ContainsFunc(rows, func(r importedGroup) bool { return r.NamespaceID == g.ID }) {
+	failed, err := db.Select[string](ctx, s.DB, "SELECT COALESCE(i.error, '') FROM group_imports i WHERE i.namespace_id = ? ORDER BY i.id", g.ID)
+	if err != nil {
+		return nil, fmt.Errorf("report of import: %w", err)
+	}
+	if len(failed) == 0 && !slices.ContainsFunc(rows, func(r importedGroup) bool { return r.NamespaceID == g.ID }) {
 		return nil, errs.Missing("")
 	}
 	if err := s.mayReport(ctx, as, g); err != nil {
@@ -91,7 +100,11 @@ func (s *Service) GroupReport(ctx context.Context, as authz.Actor, ref string) (
 	for i := range rows {
 		parts[i] = rows[i].progress
 	}
-	return s.report(tree.Groups, parts, items)
+	out, err := s.report(tree.Groups, parts, items)
+	if err == nil && len(failed) > 0 {
+		out.Failure = failed[0]
+	}
+	return out, err
 }
 
 // BulkReport returns the report of a direct transfer, all its groups and projects together, for the user who began it and administrators. It
@@ -134,7 +147,8 @@ func (s *Service) mayReport(ctx context.Context, as authz.Actor, g *namespace.Gr
 	if !errs.Is(err, errs.Forbidden) || !as.SignedIn() {
 		return err
 	}
-	n, more := db.Get[int](ctx, s.DB, `SELECT count(*) FROM imported_groups g JOIN group_imports i ON i.id = g.import_id WHERE g.namespace_id = ? AND i.user_id = ?`, g.ID, as.UserID)
+	n, more := db.Get[int](ctx, s.DB, `SELECT count(*) FROM group_imports i WHERE i.user_id = ?
+		AND (i.namespace_id = ? OR EXISTS (SELECT 1 FROM imported_groups g WHERE g.import_id = i.id AND g.namespace_id = ?))`, as.UserID, g.ID, g.ID)
 	if more != nil {
 		return fmt.Errorf("who imported the group: %w", more)
 	}

@@ -35,6 +35,9 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 	if err := s.endStaleBulks(ctx); err != nil {
 		return err
 	}
+	if err := s.forgetTokens(ctx); err != nil {
+		return err
+	}
 	if err := s.dropItems(ctx); err != nil {
 		return err
 	}

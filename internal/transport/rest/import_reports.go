@@ -60,14 +60,28 @@ func reported(r *importexport.Report, err error) (reportEntity, error) {
 	if err != nil {
 		return reportEntity{}, err
 	}
+	return reportOf(r), nil
+}
+
+// ImportReport is a report as clients get it.
+func ImportReport(r *importexport.Report) any { return reportOf(r) }
+
+// ImportReportItem is a row of a report as clients get it.
+func ImportReportItem(item importexport.ReportItem) any { return itemOf(item) }
+
+func itemOf(item importexport.ReportItem) reportItem {
+	return reportItem{item.Relation, item.Line, item.Action, item.Reason, item.Title}
+}
+
+func reportOf(r *importexport.Report) reportEntity {
 	out := reportEntity{make([]relationReport, len(r.Relations)), make([]reportItem, len(r.Items))}
 	for j, rel := range r.Relations {
 		out.Relations[j] = relationReport{rel.Name, rel.Read, rel.Written, rel.Merged, rel.Changed, rel.Lost}
 	}
 	for j, item := range r.Items {
-		out.Items[j] = reportItem{item.Relation, item.Line, item.Action, item.Reason, item.Title}
+		out.Items[j] = itemOf(item)
 	}
-	return out, nil
+	return out
 }
 
 // lines is a report as lines of JSON, one for each item.
