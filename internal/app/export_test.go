@@ -73,7 +73,7 @@ func lines(t *testing.T, text string) (out []map[string]any) {
 	return out
 }
 
-// A project is exported: a user schedules it, a job makes the archive, and the user may download it for a day.
+// A project is exported: a user schedules it, a job makes the archive, and the user may download it for a day (A15).
 func TestExport(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *server) {

@@ -8,7 +8,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// What a user may not read is not in its archive, and no secret is in any.
+// What a user may not read is not in its archive, and no secret is in any (A10, A14).
 func TestExport_worlds(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "")

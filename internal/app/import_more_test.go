@@ -23,7 +23,8 @@ const aRequest = `{"title":"Change","iid":3,"state":"merged","source_branch":"to
 	`"start_sha":"49523141ddc593768f6a0f2e0e7d1e87b3a3a1aa","head_sha":"f3e7a2cfc9ed11ba8f1c8455ca68cb014b6e3c38","old_path":"a","new_path":"a","position_type":"text","new_line":1},` +
 	`"suggestions":[{"relative_order":0,"from_content":"a","to_content":"b","lines_above":0,"lines_below":0}]},{"note":"Lost place","type":"DiffNote","author_id":1}]}`
 
-// Merge requests, members, protections, badges and schedules are imported; nothing is approved, and no role is above Maintainer.
+// Merge requests, members, protections, badges and schedules are imported; nothing is approved, no role is above Maintainer, and large
+// objects are what their names say (A9, A11, A17, A24).
 func TestImport_relations(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *server) {

@@ -126,7 +126,7 @@ func TestImport(t *testing.T) {
 	})
 }
 
-// What is wrong with a request is answered; what is wrong with an archive ends the import, which leaves nothing behind.
+// What is wrong with a request is answered; what is wrong with an archive ends the import, which leaves nothing behind (A1, A2, A21).
 func TestImport_refused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "")

@@ -39,30 +39,31 @@ func batches(ctx context.Context, root *os.Root, name string, single bool, fn fu
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
 		return failure{invalidFile}
 	}
 	if single {
-		text, err := io.ReadAll(io.LimitReader(f, maxDocument+1))
-		if err != nil {
-			return fmt.Errorf("read %s: %w", name, err)
-		}
-		if len(text) > maxDocument {
-			text = nil
+		text := tooLong
+		if info.Size() <= maxDocument {
+			text = make([]byte, info.Size())
+			if _, err := io.ReadFull(f, text); err != nil {
+				return fmt.Errorf("read %s: %w", name, err)
+			}
 		}
 		if text = bytes.TrimSpace(text); string(text) == "null" || len(text) == 0 {
 			return nil
 		}
 		return fn([]tree.Line{{Number: 1, Text: text}})
 	}
-	in := bufio.NewReaderSize(f, 64<<10)
+	in := &lineReader{from: f, in: bufio.NewReaderSize(f, 64<<10)}
 	var batch []tree.Line
 	size := 0
 	for number := 1; ; number++ {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		text, err := readLine(in)
+		text, err := in.read()
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
@@ -85,23 +86,34 @@ func batches(ctx context.Context, root *os.Root, name string, single bool, fn fu
 // tooLong stands for a line that is too long; it is no JSON.
 var tooLong = []byte("-")
 
-// readLine reads a line; one that is too long is read past.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	var out []byte
-	long := false
+// lineReader reads lines, each into as much memory as it needs.
+type lineReader struct {
+	from io.ReaderAt
+	in   *bufio.Reader // of the same
+	at   int64         // where the next line begins
+}
+
+// read reads a line; one that is too long is read past.
+func (l *lineReader) read() ([]byte, error) {
+	size := int64(0)
 	for {
-		part, err := in.ReadSlice('\n')
-		if len(out)+len(part) > maxDocument {
-			long, out = true, nil
-		}
-		if !long {
-			out = append(out, part...)
-		}
+		part, err := l.in.ReadSlice('\n')
+		size += int64(len(part))
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		if long {
-			out = tooLong
+		begin := l.at
+		l.at += size
+		if size > maxDocument {
+			return tooLong, err
+		}
+		out := make([]byte, size)
+		if size == int64(len(part)) {
+			copy(out, part)
+			return out, err
+		}
+		if _, more := l.from.ReadAt(out, begin); more != nil && !errors.Is(more, io.EOF) {
+			return nil, more
 		}
 		return out, err
 	}
