@@ -95,9 +95,13 @@ func (a *App) tryImport(ctx context.Context, in ImportCheck, group bool, f *os.F
 	if err != nil {
 		return nil, fmt.Errorf("make group: %w", err)
 	}
-	report := func(ctx context.Context) (*importexport.Report, error) { return s.ProjectReport(ctx, as, "into/imported") }
+	report := func(ctx context.Context) (*importexport.Report, error) {
+		return s.ProjectReport(ctx, as, "into/imported")
+	}
 	if group {
-		report = func(ctx context.Context) (*importexport.Report, error) { return s.GroupReport(ctx, as, "into/imported") }
+		report = func(ctx context.Context) (*importexport.Report, error) {
+			return s.GroupReport(ctx, as, "into/imported")
+		}
 		_, err = s.ImportGroup(ctx, as, importexport.GroupImportInput{FileName: "export.tar.gz", File: f, Name: "Imported", Path: "imported", ParentID: &into.ID})
 	} else {
 		_, err = s.Import(ctx, as, importexport.ImportInput{FileName: "export.tar.gz", File: f, Namespace: "into", Path: "imported"})
