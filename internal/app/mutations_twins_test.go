@@ -31,12 +31,14 @@ func twins() map[string]twin {
 		change, board, epics                 = "PUT " + issues + " (guest's)", "/projects/:id/boards/:board_id", "/groups/:id/epics/:epic_iid"
 		pipeline, job, schedule              = "/projects/:id/pipelines/:pipeline_id", "/projects/:id/jobs/:job_id", "/projects/:id/pipeline_schedules/:pipeline_schedule_id"
 		build, runner                        = "gid://gitlab/Ci::Build/{:job_id}", "gid://gitlab/Ci::Runner/{:runner_id}"
+		environment, ofRelease               = "/projects/:id/environments/:environment_id", "/projects/:id/releases/:tag_name"
 	)
 	onIssue := func(more obj) obj { return both(obj{"projectPath": "{full_path}", "iid": "{:issue_iid}"}, more) }
 	onRequest := func(more obj) obj {
 		return both(obj{"projectPath": "{full_path}", "iid": "{:merge_request_iid}"}, more)
 	}
 	onEpic := func(more obj) obj { return both(obj{"groupPath": "{full_path}", "iid": "{:epic_iid}"}, more) }
+	released := obj{"projectPath": "{full_path}", "tagName": "{releases/:tag_name}"}
 	scheduled := obj{"id": "gid://gitlab/Ci::PipelineSchedule/{:pipeline_schedule_id}"}
 	award := obj{"awardableId": issue, "name": "rocket"}
 	position := obj{"headSha": "{head_sha}", "baseSha": "{base_sha}", "startSha": "{start_sha}", "paths": obj{"oldPath": "feature.md", "newPath": "feature.md"}}
@@ -137,6 +139,18 @@ func twins() map[string]twin {
 		"runnerDelete":                  {route: "DELETE /runners/:id", input: obj{"id": "gid://gitlab/Ci::Runner/{runners/:id}"}},
 		"bulkRunnerDelete":              {route: "DELETE /runners/:id", input: obj{"ids": []any{"gid://gitlab/Ci::Runner/{runners/:id}"}}},
 		"runnersRegistrationTokenReset": {route: "POST /projects/:id/runners/reset_registration_token", input: obj{"type": "PROJECT_TYPE", "id": "gid://gitlab/Project/{projects/:id}"}},
+
+		"environmentCreate": {route: "POST /projects/:id/environments", input: obj{"projectPath": "{full_path}", "name": "staging"}},
+		"environmentUpdate": {route: "PUT " + environment, input: obj{"id": "gid://gitlab/Environment/{:environment_id}", "externalUrl": "https://shop.example"}},
+		"environmentStop":   {route: "POST " + environment + "/stop", input: obj{"id": "gid://gitlab/Environment/{:environment_id}"}},
+		"environmentDelete": {route: "DELETE " + environment, input: obj{"id": "gid://gitlab/Environment/{stopped environment}"}},
+
+		"releaseCreate":          {route: "POST /projects/:id/releases", input: both(released, obj{"tagName": "r2", "ref": "main"})},
+		"releaseUpdate":          {route: "PUT " + ofRelease, input: both(released, obj{"name": "Other"})},
+		"releaseDelete":          {route: "DELETE " + ofRelease, input: released},
+		"releaseAssetLinkCreate": {route: "POST " + ofRelease + "/assets/links", input: both(released, obj{"name": "other", "url": "https://example.com/other"})},
+		"releaseAssetLinkUpdate": {route: "PUT " + ofRelease + "/assets/links/:link_id", input: obj{"id": "gid://gitlab/Releases::Link/{:link_id}", "name": "other"}},
+		"releaseAssetLinkDelete": {route: "DELETE " + ofRelease + "/assets/links/:link_id", input: obj{"id": "gid://gitlab/Releases::Link/{:link_id}"}},
 
 		"userPreferencesUpdate": {route: "PUT /user/preferences", input: obj{"issuesSort": "UPDATED_DESC"}},
 

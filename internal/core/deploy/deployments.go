@@ -20,9 +20,11 @@ import (
 // Filter selects from the deployments of a project; the zero value selects all, the oldest first.
 type Filter struct {
 	Environment                   string // name
+	EnvironmentID                 EnvironmentID
 	State                         State
+	States                        []State // any of them; none is any
 	UpdatedAfter, UpdatedBefore   *time.Time
-	FinishedAfter, FinishedBefore *time.Time // with OrderBy finished_at and the state success only
+	FinishedAfter, FinishedBefore *time.Time // with OrderBy finished_at, unless EnvironmentID is set, and the state success only
 	OrderBy                       string     // id, iid, created_at, updated_at, finished_at or ref; "" is id
 	Desc                          bool
 	page.Range
@@ -53,7 +55,7 @@ func (f *Filter) check() error {
 	switch {
 	case finished && updated:
 		return errs.Coded(errs.BadRequest, CodeTwoTimes, "a list is narrowed by one time")
-	case finished != (f.OrderBy == byFinished):
+	case finished != (f.OrderBy == byFinished) && f.EnvironmentID == 0:
 		return errs.Coded(errs.BadRequest, CodeUnpaired, "a list narrowed by the end of deployments is sorted by it too")
 	case finished && f.State != Success:
 		return errs.Coded(errs.BadRequest, CodeUnfinished, "a list narrowed by the end of deployments has successful ones alone")
@@ -74,8 +76,14 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	if f.Environment != "" {
 		w.And("d.environment_id = (SELECT e.id FROM environments e WHERE e.project_id = ? AND e.name = ?)", p.ID, f.Environment)
 	}
+	if f.EnvironmentID != 0 {
+		w.And("d.environment_id = ?", f.EnvironmentID)
+	}
 	if f.State != "" {
 		w.And("d.status = ?", f.State)
+	}
+	if len(f.States) > 0 {
+		w.In("d.status", f.States)
 	}
 	w.Since("d.updated_at", f.UpdatedAfter)
 	w.Until("d.updated_at", f.UpdatedBefore)

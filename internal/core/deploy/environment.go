@@ -87,8 +87,9 @@ type EnvironmentChanges struct {
 // EnvironmentFilter selects from the environments of a project; the zero value selects all.
 type EnvironmentFilter struct {
 	Name   string
-	Search string           // part of the name, in any case
-	State  EnvironmentState // "" is any
+	Search string             // part of the name, in any case
+	State  EnvironmentState   // "" is any
+	States []EnvironmentState // any of them; none is any
 	page.Range
 }
 

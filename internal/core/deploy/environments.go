@@ -37,6 +37,9 @@ func (s *Service) Environments(ctx context.Context, as authz.Actor, p *project.P
 	if f.State != "" {
 		w.And("e.state = ?", f.State)
 	}
+	if len(f.States) > 0 {
+		w.In("e.state", f.States)
+	}
 	q := page.Query{Columns: environmentColumns, From: "environments e", Where: w, Order: page.Order{page.ID("e.id")}}
 	list, err := page.Select[Environment](ctx, s.DB, q, f.Range)
 	if err != nil {

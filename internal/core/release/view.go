@@ -17,6 +17,7 @@ import (
 type View struct {
 	Release
 	Project    *project.Project
+	Announced  bool             // whether it is announced for later
 	Code       bool             // whether the caller reads the code of the project, and so the tag
 	Author     *account.Summary // nil where the account is gone
 	Commit     *gitstore.Commit
@@ -54,10 +55,12 @@ func (s *Service) Views(ctx context.Context, as authz.Actor, projects map[projec
 	if err != nil {
 		return nil, fmt.Errorf("views of releases: %w", err)
 	}
-	out := make([]View, 0, len(list))
+	out, now := make([]View, 0, len(list)), s.Now()
 	for i := range list {
 		if p := r.projects[list[i].ProjectID]; p != nil {
-			out = append(out, newView(&list[i], p, r))
+			v := newView(&list[i], p, r)
+			v.Announced = v.Upcoming(now)
+			out = append(out, v)
 		}
 	}
 	return out, nil

@@ -115,6 +115,11 @@ func words[T ~string](list []T, between string) string {
 // days is how many days a query covers.
 func (q *Query) days() int { return int(q.End.Sub(q.Start)/(24*time.Hour)) + 1 }
 
+// Readable requires the right to read the metrics of a project or group.
+func (s *Service) Readable(ctx context.Context, as authz.Actor, at authz.Place) error {
+	return s.Policy.Require(ctx, as, authz.ReadDORAMetrics, at.Subject)
+}
+
 // DORA returns a metric of a project, or of all projects in a group and its subgroups. It requires ReadDORAMetrics.
 func (s *Service) DORA(ctx context.Context, as authz.Actor, at authz.Place, q Query) ([]Point, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadDORAMetrics, at.Subject); err != nil {

@@ -87,6 +87,7 @@ var models = map[string][]string{
 	"CiRunnerManagerID":    {"Ci::RunnerManager"},
 	"CiStageID":            {"Ci::Stage"},
 	"CiJobArtifactID":      {"Ci::JobArtifact"},
+	"ReleasesLinkID":       {"Releases::Link"},
 }
 
 // scalars says how values of scalar types are read and written. A scalar whose name ends in ID

@@ -108,6 +108,9 @@ func (b *binder) all() {
 	b.schedules()
 	b.variables()
 	b.events()
+	b.environments()
+	b.releases()
+	b.dora()
 }
 
 func (h *Handler) schemaFor(in *incoming) (*exec.Schema, error) {
