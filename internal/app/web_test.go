@@ -68,6 +68,8 @@ func newWebWorld(t testing.TB, s *server) *webWorld {
 		{"name": "tool <i>", "url": "https://example.com/tool", "direct_asset_path": "/bin/tool"},
 	}}})
 	s.do("mona", "POST", at+"/releases/v1/evidence", nil)
+	s.do("mona", "POST", at+"/environments", obj{"name": "production", "external_url": "https://shop.example/?q=%3Cscript%3E", "description": "What *sells*"})
+	s.do("mona", "POST", at+"/deployments", obj{"environment": "production", "sha": w.sha, "ref": "main", "tag": false, "status": "success"})
 	s.do("mona", "POST", at+"/issues", obj{"title": "Broken <hammer>", "description": "It *broke*, see [it](docs/guide.md)", "labels": "bug", "assignee_ids": s.ids["mona"]})
 	s.do("mona", "POST", at+"/issues", obj{"title": "Secret", "confidential": true})
 	s.do("mona", "POST", at+"/issues/1/notes", obj{"body": "I saw **it** <script>"})
@@ -190,7 +192,10 @@ func (w *webWorld) samples() map[string]string {
 		"/groups/{group...}/-/iterations/{iid}": "/groups/" + w.group + "/-/iterations/1",
 		"/groups/{group...}/-/wikis":            "/groups/" + w.group + "/-/wikis",
 		"/groups/{group...}/-/wikis/{rest...}":  "/groups/" + w.group + "/-/wikis/Rules",
-		"/{project...}/-/releases/{rest...}":    in + "releases/v1/evidences/1.json",
+		"/{project...}/-/environments":          in + "environments",
+		"/{project...}/-/environments/{id}":     in + "environments/1",
+		"/{project...}/-/releases":              in + "releases",
+		"/{project...}/-/releases/{rest...}":    in + "releases/v1",
 		"/{project...}/-/milestones":            in + "milestones",
 		"/{project...}/-/milestones/{iid}":      in + "milestones/1",
 		"/{project...}/-/wikis":                 in + "wikis",
@@ -448,7 +453,7 @@ func TestWeb_addresses(t *testing.T) {
 		"Epics": {w.group}, "Epic": {w.group, int64(1)}, "EditEpic": {w.group, int64(1)}, "EpicPath": {w.group, int64(1)},
 		"Iteration": {w.group, int64(1)}, "Iterations": {w.group}, "GroupIssues": {w.group}, "ProjectMilestones": project(), "GroupMilestones": {w.group}, "ProjectSnippets": project(),
 		"Tag": project("v1"), "Releases": project(), "Release": project("v1"), "EditRelease": project("v1"), "ReleaseDownload": project("v1", "/bin/tool"), "ReleaseEvidence": project("v1", int64(1)),
-		"ReleaseIssues": project("v1", "opened"), "ReleaseMergeRequests": project("v1", "opened"),
+		"Environments": project(), "Environment": project(int64(1)), "ReleaseIssues": project("v1", "opened"), "ReleaseMergeRequests": project("v1", "opened"),
 		"Wiki": project(), "GroupWiki": {w.group}, "Snippet": project(w.snippet), "SnippetRaw": project(w.snippet, "main", "read me.md"),
 		"HTTPRepository": project(), "SignIn": {""}, "ChoosePassword": {key}, "API": {"version"}, "StatusFavicon": {"favicon_status_success"},
 	}
@@ -462,7 +467,7 @@ func TestWeb_addresses(t *testing.T) {
 		"ImportPath": elsewhere, "SSHRepositoryURL": elsewhere, "JobRawFile": http.StatusNotFound, "JobFolder": http.StatusNotFound, "JobArtifacts": http.StatusNotFound,
 		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "Unsubscribe": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
 		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "JobFile": http.StatusNotFound, "ProjectBoard": http.StatusNotFound, "GroupBoard": http.StatusNotFound, "Pipeline": http.StatusOK,
-		"Tag": http.StatusNotFound, "Releases": http.StatusNotFound, "Release": http.StatusNotFound, "EditRelease": http.StatusNotFound, "ReleaseDownload": http.StatusFound, // the others have no pages yet
+		"Tag": http.StatusNotFound, "EditRelease": http.StatusNotFound, "ReleaseDownload": http.StatusFound, // the others have no pages yet
 		"EditEpic": seeOther, "HookTest": http.StatusMethodNotAllowed, "HookResend": http.StatusMethodNotAllowed, // where forms go
 	}
 	var pipe int64

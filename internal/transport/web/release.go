@@ -12,8 +12,31 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core"
+	"tenon/internal/core/project"
 	"tenon/internal/core/release"
 )
+
+func (x *visit) releases() *release.Service { return core.Part[*release.Service](x.Services) }
+
+// getReleases lists the releases of a project.
+func (x *visit) getReleases() (templ.Component, error) {
+	p, err := x.project("Releases")
+	if err != nil {
+		return nil, err
+	}
+	list, err := x.releases().List(x.r.Context(), x.as, p, release.Filter{Range: x.part()})
+	if err != nil {
+		return nil, err
+	}
+	views, err := x.releases().Views(x.r.Context(), x.as, map[project.ID]*project.Project{p.ID: p}, list.Items)
+	if err != nil {
+		return nil, err
+	}
+	x.title("Releases")
+	x.sheet.API += "/releases"
+	older, newer := around(x, &list)
+	return releaseList(p.FullPath, views, older, newer), nil
+}
 
 // releasePath returns the tag that the path names, and what follows it. A slash in a tag is escaped.
 func (x *visit) releasePath() (tag string, rest []string, err error) {
@@ -39,6 +62,10 @@ func (x *visit) getRelease() (templ.Component, error) {
 		return nil, err
 	}
 	switch {
+	case len(rest) == 0:
+		return x.releasePage(tag)
+	case tag == "permalink" && rest[0] == "latest":
+		return x.getLatest(rest[1:])
 	case len(rest) > 1 && rest[0] == "downloads":
 		return x.getAsset(tag, strings.Join(rest[1:], "/"))
 	case len(rest) == 2 && rest[0] == "evidences":
@@ -47,13 +74,64 @@ func (x *visit) getRelease() (templ.Component, error) {
 	return nil, errs.Missing("")
 }
 
+// releasePage shows a release.
+func (x *visit) releasePage(tag string) (templ.Component, error) {
+	p, err := x.project("Releases")
+	if err != nil {
+		return nil, err
+	}
+	r, err := x.releases().Find(x.r.Context(), x.as, p, tag)
+	if err != nil {
+		return nil, err
+	}
+	v, err := x.releases().View(x.r.Context(), x.as, p, r)
+	if err != nil {
+		return nil, err
+	}
+	x.title(v.Name)
+	if v.Announced {
+		x.sheet.Badge = "upcoming"
+	}
+	x.sheet.API += "/releases/" + url.PathEscape(tag)
+	text, err := x.text(ofProject(p), v.Description)
+	if err != nil {
+		return nil, err
+	}
+	return releasePage(p, v, text), nil
+}
+
+// getLatest leads to the latest release, or to something below it.
+func (x *visit) getLatest(below []string) (templ.Component, error) {
+	p, err := x.project("Releases")
+	if err != nil {
+		return nil, err
+	}
+	r, err := x.releases().Latest(x.r.Context(), x.as, p)
+	if err != nil {
+		return nil, err
+	}
+	to := at.Release(p.FullPath, r.Tag)
+	for _, part := range below {
+		to += "/" + url.PathEscape(part)
+	}
+	return x.redirect(http.StatusFound, to)
+}
+
+// assetOf is where a link of a release leads: to its path below the downloads, which leads on, or to its URL.
+func assetOf(v *release.View, l *release.Link) string {
+	if l.Path != nil {
+		return at.ReleaseDownload(v.Project.FullPath, v.Tag, *l.Path)
+	}
+	return l.URL
+}
+
 // getAsset leads to what a link of a release leads to.
 func (x *visit) getAsset(tag, path string) (templ.Component, error) {
 	p, err := x.project("Releases")
 	if err != nil {
 		return nil, err
 	}
-	l, err := core.Part[*release.Service](x.Services).Download(x.r.Context(), x.as, p, tag, path)
+	l, err := x.releases().Download(x.r.Context(), x.as, p, tag, path)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +148,7 @@ func (x *visit) getEvidence(tag, file string) (templ.Component, error) {
 	if err != nil || !strings.HasSuffix(file, ".json") {
 		return nil, errs.Missing("")
 	}
-	content, err := core.Part[*release.Service](x.Services).Evidence(x.r.Context(), x.as, p, tag, release.EvidenceID(id))
+	content, err := x.releases().Evidence(x.r.Context(), x.as, p, tag, release.EvidenceID(id))
 	if err != nil {
 		return nil, err
 	}

@@ -117,6 +117,9 @@ func projectRoutes() []route {
 		get("/{project...}/-/badges/{rest...}", (*visit).getBadge),
 		get("/{project...}/-/download_export", (*visit).getProjectExport),
 
+		get("/{project...}/-/environments", (*visit).getEnvironments),
+		get("/{project...}/-/environments/{id}", (*visit).getEnvironment),
+		get("/{project...}/-/releases", (*visit).getReleases),
 		programs(get("/{project...}/-/releases/{rest...}", (*visit).getRelease)),
 
 		get("/{project...}/-/milestones", (*visit).getMilestones),
