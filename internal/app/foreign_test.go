@@ -45,6 +45,7 @@ func TestForeign(t *testing.T) {
 		two.values["protected_environments/:name"] = "foreign"
 		w.distribution(two, path+"/debian_distributions", "foreign")
 		w.genericPackage(two, path, "foreign", "2.0")
+		w.debianPackage(two, path, "foreign", "foreign")
 
 		if asked := w.askForeign(t, "/projects/:id/", one, two, "owner"); asked < 20 {
 			t.Errorf("only %d requests were made", asked)
@@ -135,7 +136,7 @@ func hookKey(path, name string) bool {
 
 // creates reports whether the last name of the path is what is made, not found.
 func creates(method, path string) bool {
-	return method == http.MethodPost && strings.HasSuffix(path, "/:file_path") || method == http.MethodPut && strings.HasSuffix(path, "/*file_name")
+	return method == http.MethodPost && strings.HasSuffix(path, "/:file_path") || method == http.MethodPut && (strings.HasSuffix(path, "/*file_name") || strings.HasSuffix(path, "/debian/:file_name"))
 }
 
 // mixed is the place one, but for one name of the path, which is two's, also where the sample

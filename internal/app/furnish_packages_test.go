@@ -3,6 +3,7 @@ package app
 import (
 	"maps"
 	"net/http"
+	"strings"
 )
 
 // distribution makes a Debian distribution, with a key as a job makes it, in a project or group.
@@ -10,7 +11,21 @@ func (w *world) distribution(p *place, path, codename string) {
 	made := w.do("owner", "POST", path, obj{"codename": codename, "suite": codename + "-suite", "description": "Of " + path})
 	w.exec(`INSERT INTO debian_distribution_keys (distribution_id, fingerprint, public_key, sealed, created_at)
 		VALUES (`+number(made, "id")+`, 'f00', 'public key of `+path+`', 'sealed', ?)`, w.now())
-	p.values[":codename"] = codename
+	w.exec(`INSERT INTO debian_releases (distribution_id, generation, content, release, in_release, signature, projects, modified_at)
+		VALUES (`+number(made, "id")+`, 1, 'digest', 'Release of `+path+`', 'InRelease', 'signature', 0, ?)`, w.now())
+	maps.Copy(p.values, map[string]string{":codename": codename, ":dists_path": codename + "/Release"})
+}
+
+// debianPackage publishes a Debian package with one file, that of a generic package, in a distribution of a project.
+func (w *world) debianPackage(p *place, path, codename, name string) {
+	of := strings.TrimPrefix(path, "/projects/")
+	w.exec(`INSERT INTO packages (project_id, kind, name, name_fold, version, status, created_at, updated_at) VALUES (`+of+`, 'debian', '`+name+`', '`+name+`', '1.0', 'default', ?, ?)`, w.now(), w.now())
+	one := `(SELECT id FROM packages WHERE kind = 'debian' AND project_id = ` + of + ` AND name = '` + name + `')`
+	w.exec(`INSERT INTO package_files (package_id, project_id, name, size, md5, sha1, sha256, created_at, updated_at)
+		SELECT ` + one + `, project_id, name, size, md5, sha1, sha256, created_at, updated_at FROM package_files WHERE id = ` + p.values[":package_file_id"])
+	w.exec(`INSERT INTO debian_publications (package_id, distribution_id) SELECT ` + one + `, d.id FROM debian_distributions d
+		JOIN projects p ON p.namespace_id = d.namespace_id WHERE p.id = ` + of + ` AND d.codename = '` + codename + `'`)
+	p.values[":pool_path"] = codename + "/" + name[:1] + "/" + name + "/1.0/tool.txt"
 }
 
 // genericPackage publishes a version of a generic package with three files in a project.
@@ -28,6 +43,7 @@ func packageSamples() map[string][]sample {
 	const one = "/projects/:id/packages/:package_id"
 	out := map[string][]sample{
 		"PUT /projects/:id/packages/generic/:package_name/:package_version/*file_name": {{body: obj{"content": "new"}}},
+		"PUT /projects/:id/packages/debian/:file_name":                                 {{body: obj{"content": "new"}}},
 		"DELETE " + one: {{}},
 		"DELETE " + one + "/package_files/:package_file_id": {{}},
 	}

@@ -299,6 +299,10 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	w.genericPackage(p, path, "zeta", "0.9")
 	w.genericPackage(p, path, "beta", "0.8")
 	w.genericPackage(p, path, "tool", "1.0")
+	w.debianPackage(p, path, "sid", "hello")
+	if group != nil {
+		group.values[":pool_path"] = strings.Replace(p.values[":pool_path"], "sid/", "sid/"+strings.TrimPrefix(path, "/projects/")+"/", 1)
+	}
 	w.do("owner", "POST", path+"/debian_distributions", obj{"codename": "trixie"})
 	w.do("owner", "POST", path+"/push_rule", map[string]any{"commit_message_negative_regex": "^Never$"})
 	w.do("owner", "POST", path+"/protected_tags", map[string]any{"name": "v*"})

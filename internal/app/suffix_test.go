@@ -27,7 +27,7 @@ func TestSuffix_writes(t *testing.T) {
 		all, asked := samples(), 0
 		for _, route := range w.kit().Routes() {
 			// These answer for any name, whether something has it or not.
-			free := key(route) == "POST /projects/:id/repository/files/:file_path" || strings.HasSuffix(route.Path, "/features/:name") || strings.HasSuffix(route.Path, "/*file_name") ||
+			free := key(route) == "POST /projects/:id/repository/files/:file_path" || strings.HasSuffix(route.Path, "/features/:name") || strings.HasSuffix(route.Path, "file_name") ||
 				route.Method == http.MethodPut && (strings.HasSuffix(route.Path, "custom_attributes/:key") || strings.Contains(route.Path, "/hooks/"))
 			if reads(route) || free {
 				continue
@@ -62,7 +62,7 @@ func TestSuffix_reads(t *testing.T) {
 	all, asked := samples(), 0
 	for _, route := range w.kit().Routes() {
 		last := route.Path[strings.LastIndex(route.Path, "/")+1:]
-		free := []string{"*suffix_path", "*file_name", ":branch", ":target_branch", ":tag_name", ":file_path", ":sha", ":filename", ":slug", "labels/:name", "protected_branches/:name", "protected_tags/:name", "protected_environments/:name"}
+		free := []string{"*suffix_path", "*file_name", "*dists_path", "*pool_path", ":branch", ":target_branch", ":tag_name", ":file_path", ":sha", ":filename", ":slug", "labels/:name", "protected_branches/:name", "protected_tags/:name", "protected_environments/:name"}
 		if !reads(route) || strings.Contains(last, "{") || slices.ContainsFunc(free, func(s string) bool { return strings.HasSuffix(route.Path, s) }) {
 			continue
 		}

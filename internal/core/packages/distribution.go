@@ -148,6 +148,19 @@ func (s *Service) distribution(ctx context.Context, at authz.Place, codename str
 	return &d, nil
 }
 
+// byName returns the distribution of a namespace that has a codename or suite.
+func (s *Service) byName(ctx context.Context, of authz.NamespaceID, name string) (*Distribution, error) {
+	d, err := db.Get[Distribution](ctx, s.DB, "SELECT "+distributionColumns+` FROM debian_distributions d JOIN debian_distribution_names n ON n.distribution_id = d.id
+		WHERE n.namespace_id = ? AND n.name = ?`, of, name)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errNoDistribution
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "find distribution")
+	}
+	return &d, nil
+}
+
 // invalid is the refusal of parameters that do not match their syntax.
 func invalid(names []string) error {
 	if len(names) == 0 {

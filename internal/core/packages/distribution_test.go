@@ -42,7 +42,9 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 			mu.Lock()
 			defer mu.Unlock()
-			w.jobs = append(w.jobs, args.(makeKey))
+			if args, ok := args.(makeKey); ok {
+				w.jobs = append(w.jobs, args)
+			}
 			return nil
 		}),
 	})

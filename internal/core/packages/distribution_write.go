@@ -241,6 +241,9 @@ func (s *Service) UpdateDistribution(ctx context.Context, as authz.Actor, at aut
 				return err
 			}
 		}
+		if err := s.republish(ctx, known.ID); err != nil {
+			return err
+		}
 		return s.Bus.Publish(ctx, DistributionUpdated{change.Updated(as, s.Now(), at, &out)})
 	})
 	if err != nil {

@@ -122,6 +122,9 @@ func (s *Service) DeleteFile(ctx context.Context, as authz.Actor, p *project.Pro
 		if err != nil {
 			return err
 		}
+		if err := s.republishOf(ctx, id); err != nil {
+			return err
+		}
 		return s.Bus.Publish(ctx, FileDeleted{change.Deleted(as, s.Now(), p.Place(), &was)})
 	})
 	return errs.Wrap(err, "delete package file")

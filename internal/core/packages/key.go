@@ -65,7 +65,10 @@ func (s *Service) makeKey(ctx context.Context, args makeKey) error {
 		if needs, err := s.needsKey(ctx, args.Distribution); err != nil || !needs {
 			return err
 		}
-		return db.Create(ctx, s.DB, "debian_distribution_keys", key)
+		if err := db.Create(ctx, s.DB, "debian_distribution_keys", key); err != nil {
+			return err
+		}
+		return s.republish(ctx, args.Distribution)
 	})
 	if db.Duplicate(err, "debian_distribution_keys") {
 		return nil

@@ -20,6 +20,7 @@ type Kind string
 // The kinds of which packages are published here.
 const (
 	Generic Kind = "generic"
+	Debian  Kind = "debian"
 )
 
 // Status says whether lists show a package.
@@ -108,6 +109,9 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 			return err
 		}
 		if err := s.Jobs.Enqueue(ctx, destroy{id}); err != nil {
+			return err
+		}
+		if err := s.republishOf(ctx, id); err != nil {
 			return err
 		}
 		return s.Bus.Publish(ctx, Deleted{change.Deleted(as, s.Now(), p.Place(), &out.Before)})

@@ -61,54 +61,74 @@ func (s *Service) stage(ctx context.Context, from io.Reader, limit int64) (*blob
 	}, nil
 }
 
-// publish stores a file and then, in one transaction, the version that it belongs to, where there is none, and its row. The caller has asked for
-// permission.
-func (s *Service) publish(ctx context.Context, as authz.Actor, p *project.Project, u upload, from io.Reader) (*File, error) {
-	staged, sums, err := s.stage(ctx, from, u.limit)
+// keep stores a file, and calls write in the transaction that names its object. The caller has asked for permission.
+func (s *Service) keep(ctx context.Context, as authz.Actor, p *project.Project, from source, write func(ctx context.Context, f *File) error) error {
+	staged, sums, err := s.stage(ctx, from.content, from.limit)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer staged.Discard()
 	release, err := s.Quota.Reserve(ctx, quota.Storing{As: as, Subject: subject(p), Namespace: p.NamespaceID, Project: p.ID, Bytes: sums.size})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer release()
 	pipeline, err := s.pipelineOf(ctx, as)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// Sweep takes no object away between here and the end of the transaction that names it.
 	s.placing.RLock()
 	defer s.placing.RUnlock()
 	if err := staged.Keep(ctx, key(sums.sha256)); err != nil {
-		return nil, err
+		return err
 	}
-	var f *File
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		k, err := s.versionOf(ctx, as, p, u)
-		if err != nil {
-			return err
-		}
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		now := db.At(s.Now())
-		f = &File{
-			PackageID: k.ID, ProjectID: p.ID, PipelineID: pipeline, Name: u.file, Size: sums.size, MD5: sums.md5, SHA1: sums.sha1, SHA256: sums.sha256,
-			CreatedAt: now, UpdatedAt: now,
+		f := &File{
+			ProjectID: p.ID, PipelineID: pipeline, Name: from.name, Size: sums.size, MD5: sums.md5, SHA1: sums.sha1, SHA256: sums.sha256, CreatedAt: now, UpdatedAt: now,
 		}
 		if as.SignedIn() {
 			f.UserID = &as.UserID
 		}
-		bound := db.Bound{Table: "package_files", Most: maxFiles, Full: errs.Bad(fmt.Sprintf("Maximum number of files (%d) exceeded", maxFiles))}
-		bound.Of.And("package_id = ?", k.ID)
-		if err := db.Create(ctx, s.DB, "package_files", f, bound); err != nil {
+		return write(ctx, f)
+	})
+}
+
+// source is a file that arrives.
+type source struct {
+	content io.Reader
+	name    string
+	limit   int64 // bytes; 0 is none
+}
+
+// add writes the row of a file of a package.
+func (s *Service) add(ctx context.Context, as authz.Actor, p *project.Project, k *Package, f *File) error {
+	f.PackageID = k.ID
+	bound := db.Bound{Table: "package_files", Most: maxFiles, Full: errs.Bad(fmt.Sprintf("Maximum number of files (%d) exceeded", maxFiles))}
+	bound.Of.And("package_id = ?", k.ID)
+	if err := db.Create(ctx, s.DB, "package_files", f, bound); err != nil {
+		return err
+	}
+	return s.Bus.Publish(ctx, FilePublished{change.Created(as, s.Now(), p.Place(), f)})
+}
+
+// publish stores a file and then, in one transaction, the version that it belongs to, where there is none, and its row. The caller has asked for
+// permission.
+func (s *Service) publish(ctx context.Context, as authz.Actor, p *project.Project, u upload, from io.Reader) (*File, error) {
+	var out *File
+	err := s.keep(ctx, as, p, source{from, u.file, u.limit}, func(ctx context.Context, f *File) error {
+		k, err := s.versionOf(ctx, as, p, u)
+		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, FilePublished{change.Created(as, s.Now(), p.Place(), f)})
+		out = f
+		return s.add(ctx, as, p, k, f)
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "publish package file")
 	}
-	return f, nil
+	return out, nil
 }
 
 const maxFiles = 10_000 // of one package
@@ -118,8 +138,8 @@ func (s *Service) versionOf(ctx context.Context, as authz.Actor, p *project.Proj
 	if err := s.DB.Lock(ctx, fmt.Sprintf("package %d %s %s %s", p.ID, u.kind, u.name, u.version)); err != nil {
 		return nil, err
 	}
-	k, err := db.Get[Package](ctx, s.DB, "SELECT "+packageColumns+" FROM packages k WHERE k.project_id = ? AND k.kind = ? AND k.name = ? AND k.version = ? AND k.status <> ?",
-		p.ID, u.kind, u.name, u.version, Destruction)
+	k, err := db.Get[Package](ctx, s.DB, "SELECT "+packageColumns+" FROM packages k WHERE k.project_id = ? AND k.kind = ? AND k.name = ? AND k.version = ? AND k.status IN (?, ?)",
+		p.ID, u.kind, u.name, u.version, Default, Hidden)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 	case err != nil:
@@ -186,9 +206,13 @@ type Sweep struct{}
 // Kind names the job.
 func (Sweep) Kind() string { return "package_sweep" }
 
-// RegisterJobs has signing keys made, packages deleted that are marked for it, and objects deleted that no file names.
+// RegisterJobs has signing keys made, Debian packages published, packages deleted that are marked for it, and objects deleted that no file names.
 func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.makeKey, job.On(job.Maintenance), job.Unique(), job.Timeout(5*time.Minute))
+	job.Register(r, s.process, job.On(job.Maintenance), job.Unique(), job.Timeout(10*time.Minute))
+	job.Register(r, s.publishRelease, job.On(job.Maintenance), job.Unique(), job.Timeout(15*time.Minute))
+	job.Register(r, s.Renew, job.On(job.Maintenance), job.Unique())
+	job.Every(r, time.Hour, Renew{})
 	job.Register(r, s.destroy, job.On(job.Maintenance), job.Unique())
 	job.Register(r, s.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(r, 24*time.Hour, Sweep{})
@@ -224,6 +248,12 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 		if err := s.destroy(ctx, destroy{id}); err != nil {
 			return err
 		}
+	}
+	if err := s.sweepUploads(ctx); err != nil {
+		return err
+	}
+	if err := s.sweepIndices(ctx); err != nil {
+		return err
 	}
 	return s.Objects.SweepUnnamed(ctx, blob.Unnamed{
 		Prefix: objects, Before: s.Now().Add(-24 * time.Hour), Named: s.named,

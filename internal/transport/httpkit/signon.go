@@ -57,7 +57,9 @@ var forJobs = []string{
 
 // forPackages are the routes that take the tokens of jobs and deploy tokens.
 var forPackages = []string{
-	"/projects/:id/packages/generic/:package_name/:package_version/*file_name",
+	"/projects/:id/packages/generic/:package_name/:package_version/*file_name", "/projects/:id/packages/debian/:file_name",
+	"/projects/:id/packages/debian/dists/*dists_path", "/projects/:id/packages/debian/pool/*pool_path",
+	"/groups/:id/-/packages/debian/dists/*dists_path", "/groups/:id/-/packages/debian/pool/*pool_path",
 	"/projects/:id/debian_distributions", "/projects/:id/debian_distributions/:codename", "/projects/:id/debian_distributions/:codename/key.asc",
 	"/groups/:id/-/deb_distributions", "/groups/:id/-/deb_distributions/:codename", "/groups/:id/-/deb_distributions/:codename/key.asc",
 }

@@ -13,7 +13,9 @@ type Content struct {
 	Type   string
 	Header http.Header
 	ETag   string // strong, with its quotes; "" for none
-	From   io.ReadSeekCloser
+
+	Modified time.Time // for If-Modified-Since; zero for none
+	From     io.ReadSeekCloser
 }
 
 // RawOrContent is an endpoint's answer that is one or the other.
@@ -47,7 +49,7 @@ func (c Content) render(x *exchange, _ any) error {
 		r = r.Clone(r.Context())
 		r.Header.Del("Range")
 	}
-	http.ServeContent(&statusNoter{ResponseWriter: x.w, x: x}, r, "", time.Time{}, c.From)
+	http.ServeContent(&statusNoter{ResponseWriter: x.w, x: x}, r, "", c.Modified, c.From)
 	return nil
 }
 

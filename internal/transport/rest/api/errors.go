@@ -182,6 +182,9 @@ func (x *exchange) known(err error, e *errs.Error) {
 		x.internal(err)
 		return
 	}
+	if e.Kind == errs.Unauthorized && x.route != nil && x.route.basic {
+		x.w.Header().Set("Www-Authenticate", `Basic realm="GitLab Packages Registry"`)
+	}
 	if h := x.w.Header(); e.Kind == errs.Unavailable && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
 	}

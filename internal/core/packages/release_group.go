@@ -1,0 +1,136 @@
+package packages
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// knows requires that a group has a distribution of a name.
+func (s *Service) knows(ctx context.Context, at authz.Place, name string) error {
+	_, err := s.byName(ctx, at.Namespace, name)
+	return err
+}
+
+// below finds a project below a group whose packages the actor may read.
+func (s *Service) below(ctx context.Context, as authz.Actor, _ authz.Place, ref string) (*project.Project, error) {
+	if _, err := strconv.ParseInt(ref, 10, 64); err != nil {
+		return nil, errs.Missing("Project")
+	}
+	p, err := s.Project(ctx, as, ref)
+	if err != nil {
+		return nil, err
+	}
+	return p, s.readable(ctx, as, p.Place())
+}
+
+// fits reports whether what a group's distribution shows is what its readers may see.
+func (s *Service) fits(ctx context.Context, at authz.Place, r *release) (bool, error) {
+	var w db.Where
+	w.And("r.distribution_id = ?", r.DistributionID)
+	eligible(&w, at.Namespace, at.Subject.Visibility)
+	n, err := db.Get[int64](ctx, s.DB, "SELECT COUNT(*) FROM debian_release_projects r JOIN projects p ON p.id = r.project_id JOIN namespaces n ON n.id = p.namespace_id"+w.SQL(), w.Args()...)
+	return n == r.Projects, errs.Wrap(err, "look for projects of a distribution")
+}
+
+// eligible selects the projects, p and their namespaces n, whose packages all readers of a group with a visibility may read.
+func eligible(w *db.Where, group authz.NamespaceID, v authz.Visibility) {
+	w.And("p.namespace_id IN (SELECT a.namespace_id FROM namespace_ancestors a WHERE a.ancestor_id = ?)", group)
+	w.Raw(`NOT p.pending_delete AND p.settings NOT LIKE '%"packages_enabled":false%' AND p.features NOT LIKE '%"package_registry":"disabled"%'`)
+	if v == authz.Private {
+		return // its reporters read all that is below it
+	}
+	w.And(`(p.features LIKE '%"package_registry":"public"%' OR n.visibility >= ? AND p.features NOT LIKE '%"package_registry":"private"%')`, v)
+}
+
+// shown selects the stanzas that a distribution shows, of the tables t, f and k: those of a group are of the projects below it that have a
+// distribution with its codename.
+func (s *Service) shown(ctx context.Context, m *made) (db.Where, error) {
+	var w db.Where
+	w.And("k.status = ?", Default)
+	of, err := db.Select[placeOf](ctx, s.DB, "SELECT n.kind, n.visibility FROM namespaces n WHERE n.id = ?", m.distribution.NamespaceID)
+	if err != nil || len(of) == 0 {
+		return w, errs.Wrap(cmpErr(err, errNoDistribution), "find place of distribution")
+	}
+	if of[0].Kind == "project" {
+		m.same, m.safe = true, true
+		w.And("t.distribution_id = ?", m.distribution.ID)
+		return w, nil
+	}
+	m.group = true
+	below := db.Where{}
+	below.And("d.codename = ?", m.distribution.Codename)
+	eligible(&below, m.distribution.NamespaceID, of[0].Visibility)
+	const from = " FROM debian_distributions d JOIN projects p ON p.namespace_id = d.namespace_id JOIN namespaces n ON n.id = p.namespace_id"
+	if m.projects, err = db.Select[project.ID](ctx, s.DB, "SELECT p.id"+from+below.SQL()+" ORDER BY p.id", below.Args()...); err != nil {
+		return w, fmt.Errorf("look for projects of distribution: %w", err)
+	}
+	before, err := db.Select[project.ID](ctx, s.DB, "SELECT r.project_id FROM debian_release_projects r WHERE r.distribution_id = ? ORDER BY r.project_id", m.distribution.ID)
+	if err != nil {
+		return w, fmt.Errorf("look for projects of distribution: %w", err)
+	}
+	m.same = m.before != nil && slices.Equal(before, m.projects) && int64(len(before)) == m.before.Projects
+	m.safe = m.before != nil && int64(len(before)) == m.before.Projects && !slices.ContainsFunc(before, func(id project.ID) bool {
+		_, there := slices.BinarySearch(m.projects, id)
+		return !there
+	})
+	w.And("t.distribution_id IN (SELECT d.id"+from+below.SQL()+")", below.Args()...)
+	return w, nil
+}
+
+// placeOf is what a distribution belongs to.
+type placeOf struct {
+	Kind       string           `db:"kind"`
+	Visibility authz.Visibility `db:"visibility"`
+}
+
+// keepProjects writes down which projects a distribution of a group shows.
+func (s *Service) keepProjects(ctx context.Context, m *made) error {
+	type row struct {
+		DistributionID DistributionID `db:"distribution_id"`
+		ProjectID      project.ID     `db:"project_id"`
+	}
+	if m.same {
+		return nil
+	}
+	if _, err := db.Drop(ctx, s.DB, db.Row{Table: "debian_release_projects", Key: "distribution_id", ID: m.distribution.ID}); err != nil {
+		return err
+	}
+	for _, id := range m.projects {
+		if _, err := db.InsertRow(ctx, s.DB, "debian_release_projects", row{m.distribution.ID, id}, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// republishAbove has the distributions published of the groups above a project that show what one of its shows.
+func (s *Service) republishAbove(ctx context.Context, d *Distribution) error {
+	return s.republishGroups(ctx, d.NamespaceID, &d.Codename)
+}
+
+// republishGroups has the distributions published of a group and the groups above it, or above a project, those with a codename where it is one.
+func (s *Service) republishGroups(ctx context.Context, of authz.NamespaceID, codename *string) error {
+	var w db.Where
+	w.And("d.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", of)
+	w.Raw("n.kind = 'group'")
+	if codename != nil {
+		w.And("d.codename = ?", *codename)
+	}
+	list, err := db.Select[DistributionID](ctx, s.DB, "SELECT d.id FROM debian_distributions d JOIN namespaces n ON n.id = d.namespace_id"+w.SQL()+" ORDER BY d.id", w.Args()...)
+	if err != nil {
+		return fmt.Errorf("look for distributions of groups: %w", err)
+	}
+	for _, id := range list {
+		if err := s.republish(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
