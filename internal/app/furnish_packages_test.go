@@ -22,10 +22,10 @@ func (w *world) debianPackage(p *place, path, codename, name string) {
 	w.exec(`INSERT INTO packages (project_id, kind, name, name_fold, version, status, created_at, updated_at) VALUES (`+of+`, 'debian', '`+name+`', '`+name+`', '1.0', 'default', ?, ?)`, w.now(), w.now())
 	one := `(SELECT id FROM packages WHERE kind = 'debian' AND project_id = ` + of + ` AND name = '` + name + `')`
 	w.exec(`INSERT INTO package_files (package_id, project_id, name, size, md5, sha1, sha256, created_at, updated_at)
-		SELECT ` + one + `, project_id, name, size, md5, sha1, sha256, created_at, updated_at FROM package_files WHERE id = ` + p.values[":package_file_id"])
+		SELECT ` + one + `, project_id, '` + name + `_1.0_all.deb', size, md5, sha1, sha256, created_at, updated_at FROM package_files WHERE id = ` + p.values[":package_file_id"])
 	w.exec(`INSERT INTO debian_publications (package_id, distribution_id) SELECT ` + one + `, d.id FROM debian_distributions d
 		JOIN projects p ON p.namespace_id = d.namespace_id WHERE p.id = ` + of + ` AND d.codename = '` + codename + `'`)
-	p.values[":pool_path"] = codename + "/" + name[:1] + "/" + name + "/1.0/tool.txt"
+	p.values[":pool_path"] = codename + "/" + name[:1] + "/" + name + "/1.0/" + name + "_1.0_all.deb"
 }
 
 // genericPackage publishes a version of a generic package with three files in a project.

@@ -33,6 +33,7 @@ var provedElsewhere = map[string]string{
 	"deployments":                      "internal/app TestDeployments_jobs",
 	"environments of deleted branches": "internal/app TestEnvironments_stop",
 	"DORA metrics":                     "internal/app TestDORA_history",
+	"Debian distributions":             "internal/app TestDebian_group",
 	"releases":                         "internal/core/release TestService_Settle",
 	"schedules":                        "internal/core/ci TestSchedules",
 	"waiting runners":                  "internal/core/ci TestService_Request_pausedWhileWaiting",

@@ -269,6 +269,11 @@ func (s *Service) DeleteDistribution(ctx context.Context, as authz.Actor, at aut
 		if err != nil {
 			return err
 		}
+		if !at.Group {
+			if err := s.republishAbove(ctx, &was); err != nil {
+				return err
+			}
+		}
 		return s.Bus.Publish(ctx, DistributionDeleted{change.Deleted(as, s.Now(), at, &was)})
 	})
 	return errs.Wrap(err, "delete distribution")

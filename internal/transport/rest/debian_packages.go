@@ -22,7 +22,8 @@ func (s *Server) debianPackageRoutes() []*api.Route {
 		api.Get("/projects/:id/packages/debian/dists/*dists_path", h.dist(h.project)).Doc("Get a file of a Debian distribution of a project").Needs(read...),
 		api.Get("/projects/:id/packages/debian/pool/*pool_path", h.pool(h.project)).Doc("Download a file of a Debian package of a project").Needs(read...),
 		api.Get("/groups/:id/-/packages/debian/dists/*dists_path", h.dist(h.group)).Doc("Get a file of a Debian distribution of a group").Needs(ofGroup...),
-		api.Get("/groups/:id/-/packages/debian/pool/*pool_path", h.pool(h.group)).Doc("Download a file of a Debian package of a group").Needs(ofGroup...),
+		api.Get("/groups/:id/-/packages/debian/pool/*pool_path", h.pool(h.group)).Doc("Download a file of a Debian package of a group").
+			Needs(ofGroup...).Needs(read...),
 	}
 	for _, r := range routes {
 		r.Scope(authz.ScopeReadPackages, authz.ScopeWritePackages).Basic().Public().Gives("application/octet-stream", nil)
