@@ -125,6 +125,11 @@ func TestProtectedEnvironments_approvals(t *testing.T) {
 
 		free := s.do("mona", "POST", d.at+"/deployments", obj{"environment": "staging", "sha": rejected["sha"], "ref": "main", "tag": false, "status": "running"})
 		s.want("max", "POST", d.at+"/deployments/"+number(free, "id")+"/approval", obj{"status": "approved"}, 400, "This environment is not protected")
+
+		// The project lets the user who started a deployment approve it.
+		s.do("mona", "PUT", d.at, obj{"allow_pipeline_trigger_approve_deployment": true})
+		d.commit("main", ".gitlab-ci.yml", text+"# once more\n")
+		s.want("mona", "POST", d.at+"/deployments/"+number(last(), "id")+"/approval", obj{"status": "approved"}, 201, `"status":"approved"`)
 	})
 }
 

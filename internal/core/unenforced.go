@@ -41,7 +41,6 @@ var unenforced = []Unenforced{
 	{"project", "model_experiments_access_level", noArea, ""},
 	{"project", "model_registry_access_level", noArea, ""},
 	{"project", "requirements_access_level", noArea, ""},
-	{"project", "allow_pipeline_trigger_approve_deployment", "deployments are not approved yet", ""},
 }
 
 // settingsWith counts the rows of a table whose settings name one, with a value that is not null.

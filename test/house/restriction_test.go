@@ -78,6 +78,7 @@ var restricting = map[string]string{
 	"project only_allow_merge_if_all_status_checks_passed":     "internal/core/statuscheck.TestService_Respond_train",
 	"project only_allow_merge_if_pipeline_succeeds":            "internal/core/mergerequest.TestService_Merge_refusals",
 	"project public_jobs":                                      "internal/core/ci.TestService_Find_hidden",
+	"project allow_pipeline_trigger_approve_deployment":        "internal/app.TestProtectedEnvironments_approvals",
 	"project releases_access_level":                            "internal/core/release.TestService_access",
 	"project packages_enabled":                                 "internal/app.TestDistributions_rights",
 	"project package_registry_access_level":                    "internal/app.TestDistributions_rights",

@@ -19,6 +19,7 @@ import (
 	"tenon/internal/core/change"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/deploy"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/featureflag"
 	"tenon/internal/core/gpgkey"
@@ -325,6 +326,8 @@ func recordedTokens(token change.Of[trigger.Trigger], file change.Of[securefile.
 	planned := func(before, after *schedule.Schedule) schedule.Changed {
 		return schedule.Changed{Change: schedule.Change{Of: change.Of[schedule.Schedule]{Stamp: listed.Stamp, Place: listed.Project.Place(), Before: before, After: after}, Project: &listed.Project}}
 	}
+	winter := deploy.FreezePeriod{ID: 9, Start: "0 0 20 12 *", End: "0 0 3 1 *", Timezone: "UTC"}
+	frozen := change.Of[deploy.FreezePeriod]{Stamp: token.Stamp, Place: token.Place, Before: &winter, After: &winter}
 	released := change.Of[release.Release]{Stamp: token.Stamp, Place: token.Place, After: &release.Release{ID: 9, Tag: "v1"}}
 	return []sample{
 		{trigger.Created{Of: token}, in("ci_pipeline_trigger_created", "Ci::Trigger", 9, "Nightly")},
@@ -344,6 +347,9 @@ func recordedTokens(token change.Of[trigger.Trigger], file change.Of[securefile.
 		{packages.FileDeleted{Of: change.Of[packages.File]{Stamp: file.Stamp, Place: file.Place, Before: &packages.File{ID: 9, Name: "tool.txt"}}}, in("package_file_deleted", "Packages::PackageFile", 9, "tool.txt")},
 		{securefile.Created{Of: file}, in("ci_secure_file_created", "Ci::SecureFile", 9, "key.jks")},
 		{securefile.Deleted{Of: file}, in("ci_secure_file_deleted", "Ci::SecureFile", 9, "key.jks")},
+		{deploy.FreezePeriodCreated{Of: frozen}, in("freeze_period_created", "Ci::FreezePeriod", 9, "")},
+		{deploy.FreezePeriodUpdated{Of: frozen}, in("freeze_period_updated", "Ci::FreezePeriod", 9, "")},
+		{deploy.FreezePeriodDeleted{Of: frozen}, in("freeze_period_deleted", "Ci::FreezePeriod", 9, "")},
 		{release.Created{Of: released}, in("release_created", "Release", 9, "v1")},
 		{release.Updated{Of: released}, in("release_updated", "Release", 9, "v1")},
 		{release.Deleted{Of: released}, in("release_deleted", "Release", 9, "v1")},

@@ -285,7 +285,7 @@ func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	if r.Status == Approved && d.UserID != nil && *d.UserID == as.UserID {
+	if r.Status == Approved && d.UserID != nil && *d.UserID == as.UserID && !p.Settings().AllowPipelineTriggerApproveDeploy {
 		return nil, errSameUser
 	}
 	var out *Approval

@@ -45,11 +45,26 @@ type FreezeChanges struct {
 // FreezePeriodCreated is published when a freeze period was made.
 type FreezePeriodCreated struct{ change.Of[FreezePeriod] }
 
+// Audit is what the audit trail records of it.
+func (e FreezePeriodCreated) Audit() []change.Entry {
+	return change.Record("freeze_period_created", "Created freeze period from {start} to {end}", "start", e.After.Start, "end", e.After.End)
+}
+
 // FreezePeriodUpdated is published when a freeze period was changed.
 type FreezePeriodUpdated struct{ change.Of[FreezePeriod] }
 
+// Audit is what the audit trail records of it.
+func (e FreezePeriodUpdated) Audit() []change.Entry {
+	return change.Record("freeze_period_updated", "Updated freeze period from {start} to {end}", "start", e.After.Start, "end", e.After.End)
+}
+
 // FreezePeriodDeleted is published when a freeze period was deleted.
 type FreezePeriodDeleted struct{ change.Of[FreezePeriod] }
+
+// Audit is what the audit trail records of it.
+func (e FreezePeriodDeleted) Audit() []change.Entry {
+	return change.Record("freeze_period_deleted", "Deleted freeze period from {start} to {end}", "start", e.Before.Start, "end", e.Before.End)
+}
 
 const maxFreezePeriods = 100 // of a project
 

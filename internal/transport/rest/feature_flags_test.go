@@ -30,6 +30,7 @@ func TestFeatureFlags(t *testing.T) {
 				"dev", "POST", "/feature_flags_user_lists", `{"name":"Friends","user_xids":"ann,ann"}`, 400,
 				`{"message":["User xids user_xids must be a string of unique comma separated values each 256 characters or less"]}`,
 			},
+			{"dev", "POST", "/feature_flags_user_lists", `{}`, 400, `{"message":"name is missing, user_xids is missing"}`},
 			{"dev", "GET", "/feature_flags_client", "", 403, `{"message":"403 Forbidden"}`},
 		})
 		list := p.do("dev", "POST", appPath+"/feature_flags_user_lists", `{"name":"Friends","user_xids":"ann,bob"}`)

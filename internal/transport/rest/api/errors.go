@@ -101,7 +101,7 @@ func (x *exchange) fail(err error) {
 	case errors.Is(err, errMalformed):
 		x.text(http.StatusBadRequest, "Bad Request")
 	case errors.As(err, &refused):
-		x.object(refused.Status, "error", quoted(refused.Text))
+		x.object(refused.Status, x.route.refusalKey(), quoted(refused.Text))
 	case errors.As(err, &token):
 		x.w.Header().Set("Www-Authenticate",
 			`Bearer realm="Protected by OAuth 2.0", error="invalid_token", error_description="`+string(token)+`"`)

@@ -33,6 +33,7 @@ type Route struct {
 	outdatedWith string // the parameter without which a call counts as deprecated; "" where none does
 	maxBody      int64
 	maxBodyNow   func() int64 // goes before maxBody; may be nil
+	inMessage    bool         // parameters that are refused are under message
 	namesJSON    bool         // says "Invalid json" of a body that is none
 	timed        bool         // honours If-Unmodified-Since
 	absent       methods      // see Without
@@ -374,4 +375,15 @@ func (r *Route) problems() []string {
 		}
 	}
 	return out
+}
+
+// InMessage has what is wrong with parameters stand under message, not under error.
+func (r *Route) InMessage() *Route { r.inMessage = true; return r }
+
+// refusalKey is what a refusal of parameters stands under; nil is no route.
+func (r *Route) refusalKey() string {
+	if r != nil && r.inMessage {
+		return "message"
+	}
+	return "error"
 }
