@@ -15,7 +15,6 @@ import (
 	"tenon/internal/base/logging"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/importexport"
-	"tenon/internal/core/tree"
 	"tenon/internal/transport/rest"
 )
 
@@ -98,7 +97,7 @@ func printLoss(w io.Writer, r *importexport.Report, asJSON, lines bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, "RELATION\tREAD\tWRITTEN\tMERGED\tCHANGED\tLOST")
 	for _, rel := range r.Relations {
-		if rel.Counts == (tree.Counts{}) {
+		if rel.Empty() {
 			continue
 		}
 		_, _ = fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\n", rel.Name, rel.Read, rel.Written, rel.Merged, rel.Changed, rel.Lost)

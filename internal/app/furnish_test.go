@@ -423,23 +423,29 @@ func (w *world) exported(namespace, name string) {
 	now := db.At(w.now())
 	w.exec(`INSERT INTO exports (namespace_id, user_id, status, upload_method, object, name, size, attempts, created_at, updated_at)
 		VALUES (`+namespace+`, ?, 'finished', '', ?, 'world_export.tar.gz', 7, 1, ?, ?)`, w.ids["owner"], key, now, now)
-	const begun = `'[]', '', 0, '{"labels":{"read":2,"written":1,"lost":1}}', 1`
-	if strings.HasPrefix(name, "group") {
-		w.exec(`INSERT INTO imported_groups (namespace_id, source_id, done, relation, line, counts, items, created_at, updated_at) VALUES (`+namespace+`, 1, `+begun+`, ?, ?)`, now, now)
-		w.exec(`INSERT INTO imported_group_items (namespace_id, relation, line, action, failed, reason, title, created_at)
-			VALUES (`+namespace+`, 'labels', 2, 'lost', true, 'color must be a valid color code', 'bug', ?)`, now)
-	} else {
-		of := "(SELECT id FROM projects WHERE namespace_id = " + namespace + ")"
-		w.exec(`INSERT INTO file_imports (project_id, user_id, object, overrides, attempts, done, relation, line, counts, items, created_at, updated_at)
-			VALUES (`+of+`, ?, '', '{}', 1, `+begun+`, ?, ?)`, w.ids["owner"], now, now)
-		w.exec(`INSERT INTO file_import_items (project_id, relation, line, action, failed, reason, title, created_at)
-			VALUES (`+of+`, 'labels', 2, 'lost', true, 'color must be a valid color code', 'bug', ?)`, now)
-	}
+	w.reported(namespace, strings.HasPrefix(name, "group"), "owner")
 	for _, as := range []string{"maintainer", "owner", "admin"} {
 		w.exec(`INSERT INTO relation_exports (namespace_id, user_id, run, relation, status, batched, objects, created_at, updated_at)
 			VALUES (`+namespace+`, ?, 'world', 'labels', 1, false, 1, ?, ?)`, w.ids[as], now, now)
 		w.exec(`INSERT INTO relation_export_files (export_id, number, object, name, objects, created_at)
 			SELECT MAX(id), 0, ?, 'labels.ndjson.gz', 1, ? FROM relation_exports`, key, now)
+	}
+}
+
+// reported notes an import of a project or group by a user, with one row that was lost; namespace is an expression of SQL.
+func (s *server) reported(namespace string, group bool, as string) {
+	now := db.At(s.now())
+	const begun = `'[]', '', 0, '{"labels":{"read":2,"written":1,"lost":1}}', 1`
+	if group {
+		s.exec(`INSERT INTO imported_groups (namespace_id, source_id, done, relation, line, counts, items, created_at, updated_at) VALUES (`+namespace+`, 1, `+begun+`, ?, ?)`, now, now)
+		s.exec(`INSERT INTO imported_group_items (namespace_id, relation, line, action, failed, reason, title, created_at)
+			VALUES (`+namespace+`, 'labels', 2, 'lost', true, 'color must be a valid color code', 'bug', ?)`, now)
+	} else {
+		of := "(SELECT id FROM projects WHERE namespace_id = " + namespace + ")"
+		s.exec(`INSERT INTO file_imports (project_id, user_id, object, overrides, attempts, done, relation, line, counts, items, created_at, updated_at)
+			VALUES (`+of+`, ?, '', '{}', 1, `+begun+`, ?, ?)`, s.ids[as], now, now)
+		s.exec(`INSERT INTO file_import_items (project_id, relation, line, action, failed, reason, title, created_at)
+			VALUES (`+of+`, 'labels', 2, 'lost', true, 'color must be a valid color code', 'bug', ?)`, now)
 	}
 }
 

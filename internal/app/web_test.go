@@ -91,6 +91,16 @@ func newWebWorld(t testing.TB, s *server) *webWorld {
 	s.do("mona", "PUT", at+"/wikis/home", obj{"content": "See [more](more/deep) and ![p](uploads/x/p.png), *now* <script>alert(1)</script>"})
 	s.do("mona", "POST", at+"/wikis", obj{"title": "more/deep page", "content": "Deep **down** by #1, not #999"})
 	s.do("mona", "POST", group+"/wikis", obj{"title": "Rules", "content": "Be *kind*"})
+	for _, of := range []struct {
+		id    any
+		group bool
+	}{{p["id"], false}, {inner["id"], true}} {
+		namespace := fmt.Sprint(of.id)
+		if !of.group {
+			namespace = "(SELECT namespace_id FROM projects WHERE id = " + namespace + ")"
+		}
+		s.reported(namespace, of.group, "mona")
+	}
 	w.iteration()
 	s.do("mona", "POST", group+"/epics", obj{"title": "Large <b>", "description": "Is *long*", "labels": "vast", "due_date_is_fixed": true, "due_date_fixed": "2031-02-03"})
 	s.do("mona", "POST", group+"/epics/1/epics", obj{"title": "Child", "confidential": true})
@@ -156,6 +166,8 @@ func (w *webWorld) samples() map[string]string {
 		"/{project...}/-/badges/{rest...}":             in + "badges/feature/side/pipeline.svg",
 		"/{project...}/-/download_export":              "/" + w.path + "/download_export",
 		"/groups/{group...}/-/download_export":         "/groups/" + w.group + "/-/download_export",
+		"/{project...}/-/import_report":                in + "import_report",
+		"/groups/{group...}/-/import_report":           "/groups/" + w.group + "/-/import_report",
 		"/{project...}/-/commits/{rest...}":            in + "commits/main/docs",
 		"/{project...}/-/commit/{sha}":                 in + "commit/" + w.sha,
 		"/{project...}/-/compare/{rest...}":            in + "compare/main...feature/side",

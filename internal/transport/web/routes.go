@@ -69,6 +69,7 @@ func groupRoutes() []route {
 	return []route{
 		get("/groups/{group...}/-/group_members", (*visit).getGroupMembers),
 		get("/groups/{group...}/-/download_export", (*visit).getGroupExport),
+		get("/groups/{group...}/-/import_report", (*visit).getGroupImportReport),
 		get("/groups/{group...}/-/issues", (*visit).getGroupIssues),
 		get("/groups/{group...}/-/milestones", (*visit).getMilestones),
 		get("/groups/{group...}/-/milestones/{iid}", (*visit).getMilestone),
@@ -116,6 +117,7 @@ func projectRoutes() []route {
 		get("/{project...}/-/jobs/{id}/artifacts/browse/{rest...}", (*visit).getArtifactFolder),
 		get("/{project...}/-/badges/{rest...}", (*visit).getBadge),
 		get("/{project...}/-/download_export", (*visit).getProjectExport),
+		get("/{project...}/-/import_report", (*visit).getProjectImportReport),
 
 		get("/{project...}/-/environments", (*visit).getEnvironments),
 		get("/{project...}/-/environments/{id}", (*visit).getEnvironment),
