@@ -64,7 +64,7 @@ func measureMoving(ctx context.Context, o options, folder string, s *server, out
 		return err
 	}
 	archive, large := filepath.Join(folder, "archive.tar.gz"), filepath.Join(folder, "large.tar.gz")
-	if err := errors.Join(a.write(archive), m.size.large.write(large)); err != nil {
+	if err := a.write(archive); err != nil {
 		return err
 	}
 	if err := m.open(ctx); err != nil {
@@ -80,14 +80,36 @@ func measureMoving(ctx context.Context, o options, folder string, s *server, out
 		return err
 	}
 	out.moved("export", got, 60*time.Second, 150)
-	if _, got, err = m.imports(ctx, large, "large"); err != nil {
+	for _, part := range []struct {
+		name string
+		run  func() error
+	}{
+		{"large", func() error { return m.large(ctx, large) }},
+		{"beside", func() error { return m.beside(ctx, id, archive) }},
+		{"transfer", func() error { return m.transfer(ctx, o, folder) }},
+	} {
+		if !o.only.MatchString(part.name) {
+			continue
+		}
+		if err := part.run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// large imports a relation that fits no memory.
+func (m *movers) large(ctx context.Context, file string) error {
+	a := &m.size.large
+	if err := a.write(file); err != nil {
 		return err
 	}
-	out.moved(fmt.Sprintf("import, a relation of %.1f GB", float64(m.size.large.issues)*float64(m.size.large.textBytes)/(1<<30)), got, 0, 200)
-	if err := m.beside(ctx, id, archive); err != nil {
+	_, got, err := m.imports(ctx, file, "large")
+	if err != nil {
 		return err
 	}
-	return m.transfer(ctx, o, folder)
+	m.out.moved(fmt.Sprintf("import, a relation of %.1f GB", float64(a.issues)*float64(a.textBytes)/(1<<30)), got, 0, 200)
+	return nil
 }
 
 // open lets archives be large, and transfers come from this machine.
