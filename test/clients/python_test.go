@@ -28,6 +28,9 @@ func TestPython_hooks(t *testing.T) {
 	runPython(t, "hooks.py", "all hooks and integrations as they should")
 }
 
+// TestPython_moving exports and imports projects and groups, and moves a group by direct transfer, with python-gitlab.
+func TestPython_moving(t *testing.T) { runPython(t, "moving.py", "all moved as it should") }
+
 // runPython runs a script of testdata on a server of each engine with more arguments; the script ends by printing words.
 func runPython(t *testing.T, script, words string, args ...string) {
 	t.Helper()
