@@ -96,3 +96,56 @@ func packNamed(t *testing.T, pairs ...string) string {
 	}
 	return pack(t, out...)
 }
+
+// The sample archives that are published of the format are read as they are meant to be.
+func TestCheckImport_samples(t *testing.T) {
+	root := os.Getenv("TENON_CONTRACT_DIR")
+	if root == "" {
+		t.Skip("sample archives: skipped (TENON_CONTRACT_DIR is not set)")
+	}
+	for name, tt := range map[string]struct {
+		failure string
+		written map[string]int64 // also where something was changed
+		lost    map[string]int64
+	}{
+		"lightweight_project_export": {
+			written: map[string]int64{"project": 1, "issues": 1, "merge_requests": 1, "labels": 1, "milestones": 1, "protected_branches": 1, "notes": 1, "merge_request_notes": 2, "repository": 1},
+			lost:    map[string]int64{"project_members": 1, "issues": 0, "merge_requests": 0},
+		},
+		"corrupted_project_export": {
+			written: map[string]int64{"project": 1, "issues": 1, "merge_requests": 0, "labels": 1, "milestones": 1, "repository": 1},
+			lost:    map[string]int64{"merge_requests": 1, "issues": 0, "labels": 0},
+		},
+		"symlink_export":                    {failure: "The archive holds a link or a device: uploads/link.gitignore"},
+		"group_export":                      {written: map[string]int64{"group": 1, "labels": 9, "epics": 5}, lost: map[string]int64{"members": 4, "labels": 0, "epics": 0}},
+		"group_export_invalid_subrelations": {written: map[string]int64{"group": 1, "labels": 10, "epics": 4}, lost: map[string]int64{"members": 5, "labels": 0, "epics": 1}},
+	} {
+		r, err := CheckImport(t.Context(), ImportCheck{
+			File: filepath.Join(root, "exports", name+".tar.gz"), Visibility: authz.Private, Build: Build{Version: "test", Revision: "test"}, Tell: func(string) {},
+		}, slog.New(slog.DiscardHandler))
+		if tt.failure != "" {
+			if err == nil || !strings.HasSuffix(err.Error(), tt.failure) {
+				t.Errorf("%s: %v, want %s", name, err, tt.failure)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		written, lost := map[string]int64{}, map[string]int64{}
+		for _, rel := range r.Relations {
+			written[rel.Name], lost[rel.Name] = rel.Written+rel.Changed, rel.Lost
+		}
+		for relation, want := range tt.written {
+			if written[relation] != want {
+				t.Errorf("%s: %d %s written, want %d", name, written[relation], relation, want)
+			}
+		}
+		for relation, want := range tt.lost {
+			if lost[relation] != want {
+				t.Errorf("%s: %d %s lost, want %d", name, lost[relation], relation, want)
+			}
+		}
+	}
+}
