@@ -21,6 +21,14 @@ import (
 // archiveServer is another server, by TLS, which has an archive at /a.tar.gz and misbehaves elsewhere.
 func archiveServer(t *testing.T, s *server, archive string) *httptest.Server {
 	t.Helper()
+	far, _ := waitingServer(t, s, archive)
+	return far
+}
+
+// waitingServer is archiveServer with a channel that gets a word when /waits is asked for, and another one when its client has gone away.
+func waitingServer(t *testing.T, s *server, archive string) (*httptest.Server, <-chan struct{}) {
+	t.Helper()
+	waits := make(chan struct{}, 2)
 	far := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		send := func(kind string, length int) {
 			rw.Header().Set("Content-Type", kind)
@@ -66,6 +74,14 @@ func archiveServer(t *testing.T, s *server, archive string) *httptest.Server {
 			}
 			send("application/gzip", 3<<20)
 			_, _ = rw.Write([]byte(strings.Repeat("x", 3<<20)))
+		case "/waits":
+			send("application/gzip", 10)
+			if r.Method == http.MethodGet {
+				rw.(http.Flusher).Flush()
+				waits <- struct{}{}
+				<-r.Context().Done()
+				waits <- struct{}{}
+			}
 		case "/goes-away":
 			if r.Method == http.MethodHead {
 				send("application/gzip", 10)
@@ -80,7 +96,32 @@ func archiveServer(t *testing.T, s *server, archive string) *httptest.Server {
 	roots := x509.NewCertPool()
 	roots.AddCert(far.Certificate())
 	core.Part[*importexport.Service](s.core).Outbound.Roots = roots
-	return far
+	return far, waits
+}
+
+// An import ends with what it does at the moment when its project is deleted.
+func TestImport_deleted(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		s.once()
+		s.set(obj{"allow_local_requests_from_web_hooks_and_services": true})
+		far, waits := waitingServer(t, s, "")
+		made := s.do("admin", "POST", "/projects/remote-import", obj{"path": "waits", "url": far.URL + "/waits"})
+		drained := make(chan error, 1)
+		go func() { drained <- s.jobs.Drain(t.Context()) }()
+		<-waits
+		if a := s.send(t.Context(), request{as: "admin", method: http.MethodDelete, path: "/projects/" + number(made, "id")}); a.Code != http.StatusAccepted {
+			t.Fatalf("delete: %d %s", a.Code, a.Body)
+		}
+		<-waits // the client of the other server has gone away
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+		if status := s.rows("SELECT import_status || ' ' || COALESCE(import_error, '') FROM projects WHERE id = " + number(made, "id")); len(status) > 0 &&
+			status[0] != "failed The import was cancelled because the project is being deleted." {
+			t.Errorf("status: %q", status)
+		}
+	})
 }
 
 // An archive on another server is imported once its headers are right. Each hop is within the rules of outbound requests; the address

@@ -137,6 +137,19 @@ func (r *entityRun) move(ctx context.Context) (err error) {
 	if err := r.make(ctx); err != nil {
 		return err
 	}
+	if r.e.ProjectID == nil {
+		return r.moveAll(ctx)
+	}
+	whole, free := r.s.until(ctx, *r.e.ProjectID)
+	defer free()
+	if err = r.moveAll(whole); errors.Is(context.Cause(whole), tree.ErrStop) {
+		return failure{"The project was deleted."}
+	}
+	return err
+}
+
+// moveAll moves what a group or project has that is there.
+func (r *entityRun) moveAll(ctx context.Context) error {
 	if err := r.request(ctx); err != nil {
 		return sourceError{err}
 	}

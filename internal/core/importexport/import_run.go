@@ -32,9 +32,7 @@ func (RunImport) Kind() string { return "project_file_import" }
 // runImport fills a project. An attempt that the end of the process interrupts goes on where it was: what became of some lines is stored
 // with their rows. Any other failure is the end.
 func (s *Service) runImport(ctx context.Context, args RunImport) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if _, twice := s.importing.LoadOrStore(args.ID, cancel); twice {
+	if _, twice := s.importing.LoadOrStore(args.ID, true); twice {
 		return nil
 	}
 	defer s.importing.Delete(args.ID)
@@ -42,14 +40,16 @@ func (s *Service) runImport(ctx context.Context, args RunImport) error {
 	if row == nil || err != nil {
 		return err
 	}
-	limited, end := context.WithTimeout(ctx, longest)
+	whole, free := s.until(ctx, row.ProjectID)
+	defer free()
+	limited, end := context.WithTimeout(whole, longest)
 	defer end()
 	err = s.importAll(limited, row)
-	if errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), tree.ErrStop) || errors.Is(err, errs.ErrAway) {
-		return err
-	}
-	if err == nil || errors.Is(err, tree.ErrStop) {
+	if err == nil || errors.Is(err, tree.ErrStop) || errors.Is(context.Cause(whole), tree.ErrStop) {
 		return nil
+	}
+	if errors.Is(ctx.Err(), context.Canceled) || errors.Is(err, errs.ErrAway) {
+		return err
 	}
 	text := "The project could not be imported."
 	known, ok := errors.AsType[failure](err)

@@ -67,7 +67,8 @@ type Service struct {
 
 	catalogues func() (map[tree.Trees]*tree.Catalogue, error)
 	running    sync.Map // IDs of exports, and names of runs of relations, that run in this process
-	importing  sync.Map // IDs of imports that run in this process, with what cancels them
+	importing  sync.Map // IDs of imports that run in this process
+	filled     sync.Map // project.ID to context.CancelCauseFunc, of projects that are filled in this process
 }
 
 // New builds the service.
