@@ -24,6 +24,9 @@ need caddy caddy
 need systemd-analyze systemd
 need chromium chromium
 need webhook webhook
+need dput dput
+need dpkg-buildpackage dpkg-dev
+need make make
 if ! python3 -c "import gitlab" >/dev/null 2>&1 && ! /usr/bin/python3 -c "import gitlab" >/dev/null 2>&1; then
   missing+=(python3-gitlab)
 fi
