@@ -22,6 +22,7 @@ func (f *flags) admin() *cobra.Command {
 		group("repo", "Repositories", f.checkRepo()),
 		group("mail", "Mail", f.mailTest()),
 		group("import", "Direct transfers", f.importRetry()),
+		group("debian", "Debian distributions", group("key", "Their signing keys", f.debianKeyRotate())),
 		f.backup(), f.adminAudit(),
 		group("key", "The key that encrypts stored secrets, and the one that signs ID tokens", f.keyReplace(), f.keyRotate()),
 		group("config", "The configuration", f.configCheck()), f.doctor())

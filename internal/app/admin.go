@@ -140,6 +140,7 @@ func (a *App) adminCommands() map[string]admin.Handler {
 		AdminFeatureList: handle(a, a.adminFeatureList),
 		AdminFeatureSet:  handle(a, a.adminFeatureSet),
 		AdminImportRetry: handle(a, a.adminImportRetry),
+		AdminDebianKey:   handle(a, a.adminDebianKey),
 		AdminMailTest:    handle(a, a.adminMailTest),
 		AdminKeyRotate:   handle(a, a.adminKeyRotate),
 		AdminCheck:       handle(a, a.adminCheck),

@@ -79,6 +79,13 @@ func TestApt(t *testing.T) {
 		if err := w.apt(project, w.key, false).try("update"); err == nil {
 			t.Error("a private project is read without credentials")
 		}
+		w.rotate()
+		apt.run("update") // with the old key
+		if err := os.WriteFile(apt.key, w.call("GET", fmt.Sprintf("/projects/%d/debian_distributions/bookworm/key.asc", w.project), nil, 200), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		apt.run("update")
+
 		if err := os.WriteFile(apt.key, w.distribution(fmt.Sprintf("/projects/%d/debian_distributions", w.projectNamed("other"))), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -263,6 +270,23 @@ func (w *debianWorld) deb(version string) string {
 	name := filepath.Join(w.folder, "hello_"+version+"_amd64.deb")
 	w.run(w.folder, "dpkg-deb", "-Zxz", "--root-owner-group", "--build", folder, name)
 	return name
+}
+
+// rotate gives the distributions new keys, and waits until they sign.
+func (w *debianWorld) rotate() {
+	w.t.Helper()
+	path := fmt.Sprintf("/projects/%d/packages/debian/dists/bookworm/Release.gpg", w.project)
+	before := w.call("GET", path, nil, 200)
+	w.run(w.folder, servertest.Binary(w.t), "admin", "debian", "key", "rotate", "--data", w.s.Data, "--database", w.database())
+	w.await("signatures of both keys", func() bool { return len(w.call("GET", path, nil, 200)) > len(before) })
+}
+
+// database is the address of the server's database.
+func (w *debianWorld) database() string {
+	if address := w.s.Database(); address != "" {
+		return address
+	}
+	return "sqlite:" + filepath.Join(w.s.Data, "tenon.db")
 }
 
 // put uploads a file as curl does.

@@ -112,6 +112,74 @@ func TestService_DistributionKey(t *testing.T) {
 	})
 }
 
+// A new key signs beside the old one for a month, and alone from then on; both are in key.asc until then.
+func TestService_RotateKeys(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w, ctx := newWorld(t, d), context.Background()
+		w.packages.KeyBits = 2048
+		made, err := w.packages.CreateDistribution(ctx, w.developer, w.at, "sid", DistributionChanges{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.packages.makeKey(ctx, makeKey{made.ID}); err != nil {
+			t.Fatal(err)
+		}
+		// signed are the keys of key.asc and the signatures of a text.
+		signed := func() (known openpgp.EntityList, signatures int) {
+			t.Helper()
+			_, public, err := w.packages.DistributionKey(ctx, w.developer, w.at, "sid")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if known, err = openpgp.ReadArmoredKeyRing(strings.NewReader(public)); err != nil {
+				t.Fatal(err)
+			}
+			keys, err := w.packages.signers(ctx, made.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, key := range keys {
+				_, apart, err := sign("Release\n", openpgp.EntityList{key}, w.Now())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := openpgp.CheckArmoredDetachedSignature(known, strings.NewReader("Release\n"), strings.NewReader(apart), nil); err != nil {
+					t.Errorf("signature: %v", err)
+				}
+			}
+			return known, len(keys)
+		}
+		if _, err := w.packages.RotateKeys(ctx, w.developer, "", func(int, int) {}); !errs.Is(err, errs.Forbidden) {
+			t.Errorf("as a developer: %v", err)
+		}
+		for path, want := range map[string]int{"nowhere": 0, "tools": 1} {
+			n, err := w.packages.RotateKeys(ctx, authz.System(), path, func(int, int) {})
+			if n != want || (err != nil) != (want == 0) {
+				t.Errorf("%s: %d keys, %v", path, n, err)
+			}
+		}
+		if known, signatures := signed(); len(known) != 2 || signatures != 2 {
+			t.Errorf("%d keys and %d signatures, want 2 of each", len(known), signatures)
+		}
+		if err := w.packages.dropRetiredKeys(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if known, _ := signed(); len(known) != 2 {
+			t.Errorf("%d keys before the month is over", len(known))
+		}
+		if _, err := d.Exec(ctx, "UPDATE debian_distribution_keys SET retire_at = ? WHERE retire_at IS NOT NULL", db.At(w.Now())); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.packages.dropRetiredKeys(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if known, signatures := signed(); len(known) != 1 || signatures != 1 {
+			t.Errorf("%d keys and %d signatures, want 1 of each", len(known), signatures)
+		}
+	})
+}
+
 // Of calls that take one name at a time, as codename and as suite, one has it.
 func TestService_CreateDistribution_together(t *testing.T) {
 	t.Parallel()

@@ -36,6 +36,7 @@ type signingKey struct {
 	Public       string         `db:"public_key"` // armored
 	Sealed       string         `db:"sealed"`
 	CreatedAt    db.Time        `db:"created_at"`
+	RetireAt     *db.Time       `db:"retire_at"` // of one that was replaced: when it does not sign any more
 }
 
 // sealedFor is the context that the private key of a distribution is encrypted in.
@@ -130,8 +131,8 @@ func armored(kind string, write func(w io.Writer) error) (string, error) {
 	return b.String() + "\n", nil
 }
 
-// DistributionKey returns the public key that signs the Release files of a distribution, as an armored block. It is NotFound until a job has
-// made it.
+// DistributionKey returns the public keys that sign the Release files of a distribution, as an armored block: one, or for a while two where it
+// was replaced. It is NotFound until a job has made it.
 func (s *Service) DistributionKey(ctx context.Context, as authz.Actor, at authz.Place, codename string) (*Distribution, string, error) {
 	if err := s.readDistributions(ctx, as, at); err != nil {
 		return nil, "", err
@@ -140,12 +141,13 @@ func (s *Service) DistributionKey(ctx context.Context, as authz.Actor, at authz.
 	if err != nil {
 		return nil, "", err
 	}
-	public, err := db.Get[string](ctx, s.DB, "SELECT k.public_key FROM debian_distribution_keys k WHERE k.distribution_id = ?", d.ID)
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, "", errs.Missing("Distribution key")
-	}
+	public, err := db.Select[string](ctx, s.DB, "SELECT k.public_key FROM debian_distribution_keys k WHERE k.distribution_id = ? ORDER BY k.id DESC", d.ID)
 	if err != nil {
 		return nil, "", fmt.Errorf("read signing key: %w", err)
 	}
-	return d, public, nil
+	if len(public) == 0 {
+		return nil, "", errs.Missing("Distribution key")
+	}
+	text, err := keyring(public)
+	return d, text, err
 }

@@ -59,8 +59,11 @@ func (s *Service) republishOf(ctx context.Context, id ID) error {
 	return nil
 }
 
-// Renew has distributions published whose Release file has to be renewed, or who have none.
+// Renew has distributions published whose Release file has to be renewed, or who have none. It forgets keys that were replaced.
 func (s *Service) Renew(ctx context.Context, _ Renew) error {
+	if err := s.dropRetiredKeys(ctx); err != nil {
+		return err
+	}
 	due, err := db.Select[DistributionID](ctx, s.DB, `SELECT d.id FROM debian_distributions d LEFT JOIN debian_releases l ON l.distribution_id = d.id
 		WHERE l.id IS NULL OR l.renew_at IS NOT NULL AND l.renew_at <= ? ORDER BY d.id LIMIT 1000`, db.At(s.Now()))
 	if err != nil {
