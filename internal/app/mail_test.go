@@ -35,6 +35,7 @@ func TestMail(t *testing.T) {
 			testMailOfPipelines(t, s, post)
 			testMailOfMoves(t, s, post)
 			testMailOfReleases(t, s, post)
+			testMailOfPackages(t, s, post)
 			testMailOfInactive(t, s, post)
 		})
 	}

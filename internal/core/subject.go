@@ -76,7 +76,7 @@ var subjects = []Subject{
 	func(b *Build) any {
 		return packages.New(Need(b, packages.Deps{
 			DB: b.DB, Policy: b.Policy, Bus: b.Bus, Projects: b.Projects, Quota: b.Quota, Plans: b.Plans, Objects: b.Objects,
-			Box: b.Box, Jobs: b.Jobs, Now: b.Now, Log: b.Log, NoDebian: b.NoDebian, KeyBits: b.SigningKeyBits, Email: b.address(),
+			Box: b.Box, Jobs: b.Jobs, Mailer: b.Notifications, Now: b.Now, Log: b.Log, NoDebian: b.NoDebian, KeyBits: b.SigningKeyBits, Email: b.address(),
 		}))
 	},
 	func(b *Build) any {

@@ -35,7 +35,7 @@ const (
 	starter                 // started the pipeline
 	member                  // of the project that has moved
 	warned                  // maintains the project that will be deleted, or the place of a webhook
-	asker                   // asked for the export
+	asker                   // asked for the export, or uploaded the package
 )
 
 // recipient is a user that an event may concern.
@@ -130,7 +130,7 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *topic) ([]*recip
 	case failedPipeline, fixedPipeline, successPipeline:
 		a.add(starter, "", m.Users...)
 		return s.willing(ctx, m.Event, t, a.list)
-	case exportedProject, failedExport, exportedGroup, failedGroupExport:
+	case exportedProject, failedExport, exportedGroup, failedGroupExport, refusedPackage:
 		a.add(asker, "", m.Users...)
 		return s.willing(ctx, m.Event, t, a.list)
 	case newRelease:

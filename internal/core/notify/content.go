@@ -120,6 +120,8 @@ func subject(m Mailing, t *topic) string {
 		return t.Place.Name + " | Group was exported"
 	case failedGroupExport:
 		return t.Place.Name + " | Group export error"
+	case refusedPackage:
+		return t.Place.Name + " | Package could not be published"
 	case newRelease:
 		return t.Place.Name + " | New release: " + t.Title
 	case inactiveProject:
@@ -261,6 +263,8 @@ func (s *Service) lead(ctx context.Context, m Mailing, t *topic) (string, error)
 		return stopped(m.Event, t), nil
 	case exportedProject, failedExport, exportedGroup, failedGroupExport:
 		return exportLead(m, t), nil
+	case refusedPackage:
+		return "A package that you uploaded to " + t.Place.FullName + " could not be published: " + m.Failure, nil
 	case issueDue:
 		return strings.ToUpper(it[:1]) + it[1:] + " is due on " + t.Due + ": " + t.Title, nil
 	case inactiveProject:

@@ -35,6 +35,14 @@ func (s *Service) GroupExported(ctx context.Context, g namespace.ID, user authz.
 	return s.exported(ctx, m)
 }
 
+// refusedPackage is the event of a package that could not be published, for the user who uploaded it.
+const refusedPackage = "refused_package"
+
+// PackageRefused enqueues the mail about a package that a user uploaded and that could not be published; failure begins with the name of the file.
+func (s *Service) PackageRefused(ctx context.Context, p project.ID, user authz.UserID, failure string) error {
+	return s.mail(ctx, Mailing{Event: refusedPackage, On: todo.OfProject, Target: int64(p), Users: []authz.UserID{user}, Failure: failure})
+}
+
 // exported enqueues the mail about an export, for administrators only where they want it.
 func (s *Service) exported(ctx context.Context, m Mailing) error {
 	if s.Settings.Current().SilentAdminExportsEnabled {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -212,7 +213,14 @@ func (s *Service) refuse(ctx context.Context, d *processed, reason string) error
 				}
 			}
 		}
-		return nil
+		if d.upload.CreatorID == nil {
+			return nil
+		}
+		failure := reason
+		if !strings.HasPrefix(reason, d.file.Name) {
+			failure = d.file.Name + ": " + reason
+		}
+		return s.Mailer.PackageRefused(ctx, d.upload.ProjectID, *d.upload.CreatorID, failure)
 	})
 	return errs.Wrap(err, "write down why an upload failed")
 }

@@ -36,12 +36,19 @@ type Deps struct {
 	Objects  *blob.Store
 	Box      *secret.Box
 	Jobs     job.Enqueuer
+	Mailer   Mailer
 	Now      func() time.Time
 	Log      *slog.Logger
 
 	NoDebian bool   // the server has no Debian distributions
 	Email    string // address in the user ids of signing keys
 	KeyBits  int    // of signing keys; zero is 4096
+}
+
+// Mailer sends mail in the transaction of its reason.
+type Mailer interface {
+	// PackageRefused is about a package that a user uploaded and that could not be published; failure begins with the name of the file.
+	PackageRefused(ctx context.Context, p project.ID, user authz.UserID, failure string) error
 }
 
 // Service keeps packages. It is safe for concurrent use.
