@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -78,12 +79,15 @@ func TestDelivery_scripts(t *testing.T) {
 		s.want("mona", "POST", d.at+"/environments", obj{"name": name}, 400, "can contain only letters")
 	}
 	s.do("mona", "POST", d.at+"/releases", obj{"tag_name": "v1", "ref": "main", "name": "<script>alert(1)</script>", "description": "<script>alert(2)</script>",
-		"assets": obj{"links": []obj{{"name": "<img src=x onerror=alert(4)>", "url": "https://example.com/"}}}})
+		"assets": obj{"links": []obj{{"name": "<plaintext>", "url": "https://example.com/"}}}})
 	e := s.do("mona", "POST", d.at+"/environments", obj{"name": "live", "external_url": "https://shop.example/?q=%3Cscript%3E", "description": "<script>alert(6)</script>"})
 	for _, page := range []string{"releases", "releases/v1", "environments", "environments/" + number(e, "id")} {
 		a := s.send(t.Context(), request{as: "mona", method: http.MethodGet, path: "/mona/shop/-/" + page, whole: true})
 		if text := a.Body.String(); a.Code != http.StatusOK || inline.MatchString(text) {
 			t.Errorf("%s: %d, %q", page, a.Code, inline.FindString(text))
+		}
+		if strings.Contains(a.Body.String(), "<plaintext") || page == "releases/v1" && !strings.Contains(a.Body.String(), "&lt;plaintext&gt;") {
+			t.Errorf("%s: the name of an asset is no text: %s", page, a.Body)
 		}
 	}
 }
