@@ -50,6 +50,9 @@ func (s *server) hide() hidden {
 	schedule := id(s.rest("owner", "POST", "/projects/team%2Fapp/pipeline_schedules", `{"description":"s","cron":"0 4 1 1 *","ref":"main"}`))
 	project, group := id(s.rest("owner", "GET", "/projects/team%2Fapp", "")), id(s.rest("owner", "GET", "/groups/team", ""))
 	runner := id(s.rest("owner", "POST", "/user/runners", fmt.Sprintf(`{"runner_type":"project_type","project_id":%d,"description":"r"}`, project)))
+	environment := id(s.rest("owner", "POST", "/projects/team%2Fapp/environments", `{"name":"live"}`))
+	s.rest("owner", "POST", "/projects/team%2Fapp/releases", `{"tag_name":"v1","ref":"main"}`)
+	asset := id(s.rest("owner", "POST", "/projects/team%2Fapp/releases/v1/assets/links", `{"name":"a","url":"https://example.com/a"}`))
 	gid := func(model string, n int64) string { return fmt.Sprintf("gid://gitlab/%s/%d", model, n) }
 	h := hidden{schema: s.schema(), ids: map[string]string{
 		"IssueID": gid("Issue", issue), "WorkItemID": gid("WorkItem", issue), "IssuableID": gid("Issue", issue), "NoteableID": gid("Issue", issue), "TodoableID": gid("Issue", issue),
@@ -57,7 +60,7 @@ func (s *server) hide() hidden {
 		"EpicID": gid("Epic", epic), "LabelID": gid("ProjectLabel", label), "BoardID": gid("Board", board), "BoardsEpicBoardID": gid("Boards::EpicBoard", board), "ListID": gid("List", list),
 		"SnippetID": gid("ProjectSnippet", snippet), "UserID": gid("User", s.ids["dev"]), "DiscussionID": gid("Discussion", 1), "IterationsCadenceID": cadence, "IterationID": iteration, "WorkItemsTypeID": "gid://gitlab/WorkItems::Type/1", "EpicTreeSortingID": gid("Epic", epic),
 		"CiPipelineID": gid("Ci::Pipeline", pipeline), "CiBuildID": gid("Ci::Build", job), "CiProcessableID": gid("Ci::Build", job), "CiPipelineScheduleID": gid("Ci::PipelineSchedule", schedule),
-		"CiRunnerID": gid("Ci::Runner", runner), "GroupID": gid("Group", group), "ProjectID": gid("Project", project),
+		"EnvironmentID": gid("Environment", environment), "ReleasesLinkID": gid("Releases::Link", asset), "CiRunnerID": gid("Ci::Runner", runner), "GroupID": gid("Group", group), "ProjectID": gid("Project", project),
 	}}
 	return h
 }
