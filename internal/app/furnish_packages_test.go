@@ -1,16 +1,40 @@
 package app
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
+
+// privateKey is an armored key that signs, one for all distributions: it is small, as nobody relies on it.
+var privateKey = sync.OnceValue(func() string {
+	config := &packet.Config{RSABits: 1024}
+	e, err := openpgp.NewEntity("Test", "", "test@example.com", config)
+	if err != nil {
+		panic(err)
+	}
+	var out strings.Builder
+	to, err := armor.Encode(&out, openpgp.PrivateKeyType, nil)
+	if err == nil {
+		err = errors.Join(e.SerializePrivate(to, config), to.Close())
+	}
+	if err != nil {
+		panic(err)
+	}
+	return out.String()
+})
 
 // distribution makes a Debian distribution, with a key as a job makes it, in a project or group.
 func (w *world) distribution(p *place, path, codename string) {
 	made := w.do("owner", "POST", path, obj{"codename": codename, "suite": codename + "-suite", "description": "Of " + path})
 	w.exec(`INSERT INTO debian_distribution_keys (distribution_id, fingerprint, public_key, sealed, created_at)
-		VALUES (`+number(made, "id")+`, 'f00', 'public key of `+path+`', 'sealed', ?)`, w.now())
+		VALUES (`+number(made, "id")+`, 'f00', 'public key of `+path+`', ?, ?)`, w.box.Seal("debian_distribution_keys.sealed:"+number(made, "id"), privateKey()), w.now())
 	w.exec(`INSERT INTO debian_releases (distribution_id, generation, content, release, in_release, signature, projects, modified_at)
 		VALUES (`+number(made, "id")+`, 1, 'digest', 'Release of `+path+`', 'InRelease', 'signature', 0, ?)`, w.now())
 	maps.Copy(p.values, map[string]string{":codename": codename, ":dists_path": codename + "/Release"})

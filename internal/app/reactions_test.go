@@ -35,6 +35,7 @@ var provedElsewhere = map[string]string{
 	"DORA metrics":                     "internal/app TestDORA_history",
 	"Debian distributions":             "internal/app TestDebian_group",
 	"releases":                         "internal/core/release TestService_Settle",
+	"running imports of archives":      "internal/app TestImport_deleted",
 	"schedules":                        "internal/core/ci TestSchedules",
 	"waiting runners":                  "internal/core/ci TestService_Request_pausedWhileWaiting",
 	"project.Deleted: runners":         "internal/core/runner TestService_Subscribe",
