@@ -34,7 +34,7 @@ func (d *debianProject) put(name, content string, status int, text string) {
 }
 
 // dput uploads the files of an upload and then its .changes, and has it processed.
-func (d *debianProject) dput(changes string, content string, files ...string) {
+func (d *debianProject) dput(changes, content string, files ...string) {
 	d.t.Helper()
 	for i := 0; i+1 < len(files); i += 2 {
 		d.put(files[i], files[i+1], 201, `{"message":"201 Created"}`)

@@ -78,8 +78,10 @@ func TestDelivery_scripts(t *testing.T) {
 	for _, name := range []string{"<script>alert(1)</script>", "live;rm -rf", "`id`", "live\nlive", "$(id)"} {
 		s.want("mona", "POST", d.at+"/environments", obj{"name": name}, 400, "can contain only letters")
 	}
-	s.do("mona", "POST", d.at+"/releases", obj{"tag_name": "v1", "ref": "main", "name": "<script>alert(1)</script>", "description": "<script>alert(2)</script>",
-		"assets": obj{"links": []obj{{"name": "<plaintext>", "url": "https://example.com/"}}}})
+	s.do("mona", "POST", d.at+"/releases", obj{
+		"tag_name": "v1", "ref": "main", "name": "<script>alert(1)</script>", "description": "<script>alert(2)</script>",
+		"assets": obj{"links": []obj{{"name": "<plaintext>", "url": "https://example.com/"}}},
+	})
 	e := s.do("mona", "POST", d.at+"/environments", obj{"name": "live", "external_url": "https://shop.example/?q=%3Cscript%3E", "description": "<script>alert(6)</script>"})
 	for _, page := range []string{"releases", "releases/v1", "environments", "environments/" + number(e, "id")} {
 		a := s.send(t.Context(), request{as: "mona", method: http.MethodGet, path: "/mona/shop/-/" + page, whole: true})

@@ -17,8 +17,10 @@ func TestReleases_evidence(t *testing.T) {
 		m := s.do("mona", "POST", d.at+"/milestones", obj{"title": "One"})
 		s.do("mona", "POST", d.at+"/issues", obj{"title": "Shown", "milestone_id": m["id"]})
 		s.do("mona", "POST", d.at+"/issues", obj{"title": "Secret", "milestone_id": m["id"], "confidential": true})
-		made := s.do("dave", "POST", d.at+"/releases", obj{"tag_name": "group/v1", "ref": "main", "description": strings.Repeat("x", 2000), "milestones": []string{"One"},
-			"assets": obj{"links": []obj{{"name": "tool", "url": "https://example.com/tool", "direct_asset_path": "/bin/tool"}}}})
+		made := s.do("dave", "POST", d.at+"/releases", obj{
+			"tag_name": "group/v1", "ref": "main", "description": strings.Repeat("x", 2000), "milestones": []string{"One"},
+			"assets": obj{"links": []obj{{"name": "tool", "url": "https://example.com/tool", "direct_asset_path": "/bin/tool"}}},
+		})
 		if list, ok := made["evidences"].([]any); !ok || len(list) != 0 {
 			t.Errorf("evidences of a new release: %v", made["evidences"])
 		}

@@ -129,5 +129,5 @@ func bundle(ctx context.Context, repository, to string) ([]string, error) {
 		return nil, err
 	}
 	text, err := git(ctx, repository, "rev-list", "--first-parent", "main")
-	return strings.Fields(string(text)), err
+	return strings.Fields(text), err
 }

@@ -127,7 +127,7 @@ func (w *debianWorld) ask(method, path string, body io.Reader) (status int, text
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := new(http.Client).Do(req)
 	if err != nil {
 		w.t.Fatal(err)
 	}

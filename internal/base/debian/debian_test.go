@@ -115,7 +115,6 @@ func TestControl_refused(t *testing.T) {
 		files["many members"] = append(files["many members"], ar("debian-binary", []byte("2.0\n"), "_x", []byte{})[8:]...)
 	}
 	files["many members"] = append([]byte("!<arch>\n"), files["many members"]...)
-	bomb = nil
 	for name, file := range files {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

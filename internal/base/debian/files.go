@@ -66,7 +66,7 @@ func (p Paragraph) sums(field string, files []Listed, at map[string]int, of func
 			return fmt.Errorf("%s is listed in %s but not in Files", words[2], field)
 		}
 		if files[i].Size != size {
-			return fmt.Errorf("Size for %s in Files and %s differ", words[2], field)
+			return fmt.Errorf("Size for %s in Files and %s differ", words[2], field) //nolint:staticcheck // the reason as uploaders of the reference get it
 		}
 		*of(&files[i]) = strings.ToLower(words[0])
 		return nil

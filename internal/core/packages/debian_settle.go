@@ -105,7 +105,7 @@ func (s *Service) publishIn(ctx context.Context, d *processed, k *Package) error
 
 // settlePart moves a file into the package, or has it refer to the same object, and writes its stanza.
 func (s *Service) settlePart(ctx context.Context, d *processed, k *Package, one *part) error {
-	id := one.file.ID
+	var id FileID
 	var err error
 	switch one.from {
 	case fromPackage: // found again by its name

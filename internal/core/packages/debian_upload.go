@@ -189,8 +189,9 @@ func (s *Service) beginProcessing(ctx context.Context, as authz.Actor, p *projec
 
 // namesIn are the name and the version in the name of a file: hello_1.0-1_amd64.changes.
 func namesIn(file string) (name, version string) {
-	name, rest, ok := strings.Cut(file, "_")
-	if version, _, ok = strings.Cut(rest, "_"); ok && version != "" {
+	name, rest, _ := strings.Cut(file, "_")
+	version, _, ok := strings.Cut(rest, "_")
+	if ok && version != "" {
 		return name, version
 	}
 	return file, "0"

@@ -111,7 +111,7 @@ func releaseText(d *Distribution, indices map[string]*index, now time.Time) stri
 	field("Description", d.Description)
 	out = append(out, "SHA256:\n"...)
 	for _, f := range d.folders() {
-		line := func(name string, sum string, size int64) {
+		line := func(name, sum string, size int64) {
 			out = fmt.Appendf(out, " %s %8d %s/%s\n", sum, size, f.directory, name)
 		}
 		plain := indices[f.directory+"/"+f.name]
