@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"tenon/internal/base/db"
@@ -46,7 +45,7 @@ type Deps struct {
 type Service struct {
 	Deps
 
-	importing importing
+	importing project.Running
 }
 
 // New builds the service.
@@ -55,16 +54,9 @@ func New(d Deps) *Service {
 	return &Service{Deps: d}
 }
 
-// Subscribe registers what ends the import of a project.
+// Subscribe registers what ends the import of a project, with the git processes that it runs.
 func (s *Service) Subscribe(b *event.Bus) {
-	const name = "running imports"
-	event.On(b, name, func(ctx context.Context, e project.Deleted) error { return s.Cancel(ctx, e.Row().ID) })
-	event.On(b, name, func(ctx context.Context, e project.Marked) error {
-		if e.Restored {
-			return nil
-		}
-		return s.Cancel(ctx, e.Row().ID)
-	})
+	s.importing.Subscribe(s.DB, b, "running imports", errCancelled)
 }
 
 // Limits bound how long an import may hold a worker.
@@ -90,47 +82,6 @@ var (
 	errWhole     = errors.New("the import took too long")
 )
 
-// importing holds the imports that run in this process.
-type importing struct {
-	mu      sync.Mutex
-	cancels map[project.ID]context.CancelCauseFunc
-}
-
-// begin notes an import; false where it runs already. Call end in any other case.
-func (i *importing) begin(ctx context.Context, id project.ID) (_ context.Context, end func(), ok bool) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.cancels[id] != nil {
-		return ctx, nil, false
-	}
-	if i.cancels == nil {
-		i.cancels = map[project.ID]context.CancelCauseFunc{}
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	i.cancels[id] = cancel
-	return ctx, func() {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		cancel(nil)
-		delete(i.cancels, id)
-	}, true
-}
-
-func (i *importing) cancel(id project.ID) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if cancel := i.cancels[id]; cancel != nil {
-		cancel(errCancelled)
-	}
-}
-
-// Cancel ends the import of a project that is being deleted, with the git processes
-// that it runs, after the commit.
-func (s *Service) Cancel(ctx context.Context, id project.ID) error {
-	s.DB.AfterCommit(ctx, func() { s.importing.cancel(id) })
-	return nil
-}
-
 // RegisterJobs says how repositories are imported.
 func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.Import, job.On(job.Outbound), job.Unique(), job.Timeout(Timeout))
@@ -140,7 +91,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 // undone, another run does. A failure is the end: from then on people may push, and
 // nothing may take their references away.
 func (s *Service) Import(ctx context.Context, args project.Import) error {
-	whole, end, ok := s.importing.begin(ctx, args.ProjectID)
+	whole, end, ok := s.importing.Begin(ctx, args.ProjectID)
 	if !ok {
 		return nil
 	}

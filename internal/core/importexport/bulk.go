@@ -280,16 +280,22 @@ func (s *Service) CancelBulk(ctx context.Context, as authz.Actor, id BulkID) (*B
 	return &list[0], s.countFailures(ctx, list)
 }
 
-// endBulk ends a transfer with those of its entities that have not ended, and forgets the token of one that was canceled.
+// closeBulk notes how a transfer ended, where it has not ended yet. The token of one that failed is kept for another attempt, see [keptToken].
+func (s *Service) closeBulk(ctx context.Context, id BulkID, status BulkStatus) error {
+	_, err := s.DB.Exec(ctx, "UPDATE bulk_imports SET status = ?, token = CASE WHEN ? THEN token ELSE '' END, updated_at = ? WHERE id = ? AND status IN (?, ?)",
+		status, status == BulkFailed, db.At(s.Now()), id, BulkCreated, BulkStarted)
+	if err != nil {
+		return fmt.Errorf("end transfer: %w", err)
+	}
+	return nil
+}
+
+// endBulk ends a transfer with those of its entities that have not ended.
 func (s *Service) endBulk(ctx context.Context, id BulkID, status BulkStatus, why string) error {
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
 		now := db.At(s.Now())
-		token := "token"
-		if status == BulkCanceled {
-			token = "''"
-		}
-		if _, err := s.DB.Exec(ctx, "UPDATE bulk_imports SET status = ?, token = "+token+", updated_at = ? WHERE id = ? AND status IN (?, ?)", status, now, id, BulkCreated, BulkStarted); err != nil {
-			return fmt.Errorf("end transfer: %w", err)
+		if err := s.closeBulk(ctx, id, status); err != nil {
+			return err
 		}
 		open, err := db.Select[Entity](ctx, s.DB, "UPDATE bulk_import_entities SET status = ?, updated_at = ? WHERE bulk_import_id = ? AND status IN (?, ?) RETURNING "+db.Columns[Entity](""),
 			status, now, id, BulkCreated, BulkStarted)

@@ -96,7 +96,7 @@ func (s *Service) noteFailure(ctx context.Context, of EntityID, relation, step s
 	return nil
 }
 
-// settleBulk ends a transfer whose entities have all ended: as failed where all of them failed. The token of one that is finished is forgotten.
+// settleBulk ends a transfer whose entities have all ended: as failed where all of them failed.
 func (s *Service) settleBulk(ctx context.Context, id BulkID) error {
 	type sum struct {
 		Open int64 `db:"open"`
@@ -110,15 +110,10 @@ func (s *Service) settleBulk(ctx context.Context, id BulkID) error {
 	if got.Open > 0 {
 		return nil
 	}
-	status, token := BulkFinished, "''"
 	if got.Done == 0 {
-		status, token = BulkFailed, "token"
+		return s.closeBulk(ctx, id, BulkFailed)
 	}
-	_, err = s.DB.Exec(ctx, "UPDATE bulk_imports SET status = ?, token = "+token+", updated_at = ? WHERE id = ? AND status IN (?, ?)", status, db.At(s.Now()), id, BulkCreated, BulkStarted)
-	if err != nil {
-		return fmt.Errorf("end transfer: %w", err)
-	}
-	return nil
+	return s.closeBulk(ctx, id, BulkFinished)
 }
 
 // endStaleBulks ends transfers that make no progress.

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"strings"
+	"slices"
 	"time"
 
 	"tenon/internal/base/blob"
@@ -51,23 +51,49 @@ func (r *entityRun) fetchOf(ctx context.Context, f tree.Files) error {
 	if err != nil {
 		return fmt.Errorf("files of entity: %w", err)
 	}
-	known := map[string]bool{}
-	for _, name := range there {
-		known[name] = true
-	}
-	if known[gitMark+f.Name] {
+	if slices.Contains(there, gitMark+f.Name) {
 		return nil
 	}
 	list, err := f.Fetch(ctx, elsewhere{r})
 	if err != nil {
 		return sourceError{err}
 	}
-	for i, one := range list {
-		if known[one.Name] || i >= maxRepositories {
-			continue
-		}
+	var why error
+	if len(list) > maxRepositories {
+		list, why = list[:maxRepositories], failure{fmt.Sprintf("The source has more than %d repositories.", maxRepositories)}
+	}
+	known := map[string]bool{}
+	for _, name := range there {
+		known[name] = true
+	}
+	list = slices.DeleteFunc(list, func(one tree.Repository) bool {
+		twice := known[one.Name]
 		known[one.Name] = true
-		key, err := r.fetchRepository(ctx, one)
+		return twice
+	})
+	if err := r.fetchEach(ctx, list); err != nil {
+		return err
+	}
+	return r.have(ctx, gitMark+f.Name, "", why)
+}
+
+// fetchEach stores bundles of repositories, one after the other.
+func (r *entityRun) fetchEach(ctx context.Context, list []tree.Repository) (err error) {
+	if len(list) == 0 {
+		return nil
+	}
+	dir, err := scratch.Make(r.s.Scratch, "fetch-")
+	if err != nil {
+		return fmt.Errorf("fetch repositories: %w", err)
+	}
+	defer func() { err = errors.Join(err, dir.Remove()) }()
+	git, err := gitcmd.New(ctx, gitcmd.Config{Root: dir.Path, MaxProcesses: 1, MaxServices: 1, KeptOpen: 1, CacheBytes: 1 << 20, Logger: r.s.Log})
+	if err != nil {
+		return fmt.Errorf("fetch repositories: %w", err)
+	}
+	defer func() { err = errors.Join(err, git.Close()) }()
+	for _, one := range list {
+		key, err := r.fetchRepository(ctx, git.Repo("fetched.git"), one)
 		_, broken := errors.AsType[*gitcmd.Error](err)
 		if broken && ctx.Err() == nil {
 			err = failure{"The repository could not be read from the source."}
@@ -79,21 +105,13 @@ func (r *entityRun) fetchOf(ctx context.Context, f tree.Files) error {
 			return err
 		}
 	}
-	var why error
-	if len(list) > maxRepositories {
-		why = failure{fmt.Sprintf("The source has more than %d repositories.", maxRepositories)}
-	}
-	return r.have(ctx, gitMark+f.Name, "", why)
+	return nil
 }
 
-// fetchRepository stores a bundle of a repository, and returns its key; "" for one that is empty.
-func (r *entityRun) fetchRepository(ctx context.Context, from tree.Repository) (key string, err error) {
+// fetchRepository stores a bundle of a repository by way of one that is removed, and returns its key; "" for one that is empty.
+func (r *entityRun) fetchRepository(ctx context.Context, repo *gitcmd.Repo, from tree.Repository) (key string, err error) {
 	s := r.s
-	address := from.Address
-	if !strings.Contains(address, "://") {
-		address = r.from.url + "/" + address
-	}
-	address, err = r.from.own(address)
+	address, err := r.from.own(from.Address)
 	if err != nil {
 		return "", failure{"The source names a repository at an address that cannot be read."}
 	}
@@ -103,16 +121,6 @@ func (r *entityRun) fetchRepository(ctx context.Context, from tree.Repository) (
 	}
 	ctx, end := context.WithTimeoutCause(ctx, gitWithin, failure{"The repository did not come in time."})
 	defer end()
-	dir, err := scratch.Make(s.Scratch, "fetch-")
-	if err != nil {
-		return "", fmt.Errorf("fetch repository: %w", err)
-	}
-	defer func() { err = errors.Join(err, dir.Remove()) }()
-	git, err := gitcmd.New(ctx, gitcmd.Config{Root: dir.Path, MaxProcesses: 1, MaxServices: 1, KeptOpen: 1, CacheBytes: 1 << 20, Logger: s.Log})
-	if err != nil {
-		return "", fmt.Errorf("fetch repository: %w", err)
-	}
-	defer func() { err = errors.Join(err, git.Close()) }()
 	most := int64(s.Settings.Current().BulkImportMaxDownloadFileSize) << 20
 	if most <= 0 {
 		most = gitMost
@@ -128,10 +136,10 @@ func (r *entityRun) fetchRepository(ctx context.Context, from tree.Repository) (
 			err = failure{fmt.Sprintf("The repository exceeds the limit of %d bytes", most)}
 		}
 	}()
-	repo := git.Repo("fetched.git")
 	if err := repo.Init(ctx, "main"); err != nil {
 		return "", err
 	}
+	defer func() { err = errors.Join(err, repo.Remove(context.WithoutCancel(ctx))) }()
 	err = repo.FetchAll(ctx, gitcmd.Remote{
 		URL: address, Proxy: tunnel.Address(), Stall: pace.Stall(), Authorization: "Basic " + base64.StdEncoding.EncodeToString([]byte("oauth2:"+r.from.token)),
 	})
@@ -145,13 +153,14 @@ func (r *entityRun) fetchRepository(ctx context.Context, from tree.Repository) (
 	return r.keepBundle(ctx, repo, refs)
 }
 
-// own is an address with the source as its host, whatever host it names: the token is for the source alone.
+// own is the address of a path below the source, or a whole address with the source as its host, whatever host it names: the token is for the
+// source alone.
 func (c *sourceServer) own(address string) (string, error) {
-	named, err := url.Parse(address)
+	base, err := url.Parse(c.url + "/")
 	if err != nil {
 		return "", err
 	}
-	base, err := url.Parse(c.url)
+	named, err := base.Parse(address)
 	if err != nil {
 		return "", err
 	}
@@ -182,21 +191,15 @@ func (e elsewhere) Number() int64 {
 	return *e.r.e.SourceID
 }
 
-func (e elsewhere) Before(major, minor int) bool {
-	have, also := versionOf(e.r.bulk.Version)
-	return have < major || have == major && also < minor
-}
+func (e elsewhere) Before(major, minor int) bool { return before(e.r.bulk.Version, major, minor) }
 
-func (e elsewhere) List(ctx context.Context, route string) ([]json.RawMessage, error) {
-	var out []json.RawMessage
-	err := e.r.from.pages(ctx, e.r.from.at(e.r.e)+"/"+route, func(text json.RawMessage) error {
-		out = append(out, text)
-		return nil
-	})
+func (e elsewhere) Lists(ctx context.Context, route string) (bool, error) {
+	var list []json.RawMessage
+	_, err := e.r.from.get(ctx, e.r.from.at(e.r.e)+"/"+route+"?per_page=1", &list)
 	if refused, ok := errors.AsType[*statusError](err); ok && (refused.status == 403 || refused.status == 404) {
-		return nil, nil
+		return false, nil
 	}
-	return out, err
+	return len(list) > 0, err
 }
 
 func (e elsewhere) Query(ctx context.Context, query string, next func(data json.RawMessage) (string, error)) error {

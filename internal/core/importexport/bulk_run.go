@@ -140,7 +140,10 @@ func (r *entityRun) move(ctx context.Context) (err error) {
 	if r.e.ProjectID == nil {
 		return r.moveAll(ctx)
 	}
-	whole, free := r.s.until(ctx, *r.e.ProjectID)
+	whole, free, alone := r.s.filling.Begin(ctx, *r.e.ProjectID)
+	if !alone {
+		return errWait
+	}
 	defer free()
 	if err = r.moveAll(whole); errors.Is(context.Cause(whole), tree.ErrStop) {
 		return failure{"The project was deleted."}
@@ -297,7 +300,7 @@ var since = map[string][2]int{
 func (r *entityRun) wantedRelations() []string {
 	var out []string
 	for _, p := range portables(r.e.Kind == groupEntity) {
-		if from, ok := since[p.name]; !ok || !(elsewhere{r}).Before(from[0], from[1]) {
+		if from, ok := since[p.name]; !ok || !before(r.bulk.Version, from[0], from[1]) {
 			out = append(out, p.name)
 		}
 	}

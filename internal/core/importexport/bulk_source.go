@@ -152,11 +152,10 @@ func (c *sourceServer) check(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", errs.New(errs.Unprocessable, unmet)
 	}
-	major, minor := versionOf(version.Version)
-	if major < minVersion {
+	if before(version.Version, minVersion, 0) {
 		return "", errs.New(errs.Unprocessable, fmt.Sprintf("Unsupported GitLab version. The minimum supported version is '%d'.", minVersion))
 	}
-	if major == 15 && minor < 5 || major < 15 {
+	if before(version.Version, 15, 5) {
 		return version.Version, nil
 	}
 	var token struct {
@@ -166,6 +165,12 @@ func (c *sourceServer) check(ctx context.Context) (string, error) {
 		return "", errs.New(errs.Unprocessable, unmet)
 	}
 	return version.Version, nil
+}
+
+// before reports whether a version is before another one.
+func before(version string, major, minor int) bool {
+	have, also := versionOf(version)
+	return have < major || have == major && also < minor
 }
 
 // versionOf reads the first two numbers of a version.

@@ -40,7 +40,10 @@ func (s *Service) runImport(ctx context.Context, args RunImport) error {
 	if row == nil || err != nil {
 		return err
 	}
-	whole, free := s.until(ctx, row.ProjectID)
+	whole, free, alone := s.filling.Begin(ctx, row.ProjectID)
+	if !alone {
+		return nil
+	}
 	defer free()
 	limited, end := context.WithTimeout(whole, longest)
 	defer end()

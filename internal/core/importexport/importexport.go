@@ -12,6 +12,7 @@ import (
 
 	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
+	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/base/safehttp"
 	"tenon/internal/base/secret"
@@ -68,7 +69,7 @@ type Service struct {
 	catalogues func() (map[tree.Trees]*tree.Catalogue, error)
 	running    sync.Map // IDs of exports, and names of runs of relations, that run in this process
 	importing  sync.Map // IDs of imports that run in this process
-	filled     sync.Map // project.ID to context.CancelCauseFunc, of projects that are filled in this process
+	filling    project.Running
 }
 
 // New builds the service.
@@ -106,6 +107,12 @@ func (s *Service) Open(context.Context) error {
 		return fmt.Errorf("make scratch folder: %w", err)
 	}
 	return nil
+}
+
+// Subscribe registers what ends the import of a project that is being deleted, with the requests and git processes that it runs. Other servers
+// notice when they store their progress.
+func (s *Service) Subscribe(b *event.Bus) {
+	s.filling.Subscribe(s.DB, b, "running imports of archives", tree.ErrStop)
 }
 
 // RegisterJobs says how projects and groups are exported, and has archives deleted that have expired.

@@ -150,8 +150,8 @@ type Elsewhere interface {
 	// Before reports whether the source is of a version before the named one.
 	Before(major, minor int) bool
 
-	// List reads a route below the project or group; nothing where the source has none for the user.
-	List(ctx context.Context, route string) ([]json.RawMessage, error)
+	// Lists reports whether a list below the project or group has anything; false where the source has none for the user.
+	Lists(ctx context.Context, route string) (bool, error)
 
 	// Query asks the GraphQL interface, with the variables full_path and cursor, as long as next returns where to go on.
 	Query(ctx context.Context, query string, next func(data json.RawMessage) (cursor string, err error)) error

@@ -24,8 +24,8 @@ func (s *Service) Moving() []tree.Files {
 
 // elsewhere is the wiki of a project or group at another server, where it has a page.
 func elsewhere(ctx context.Context, from tree.Elsewhere) ([]tree.Repository, error) {
-	pages, err := from.List(ctx, "wikis")
-	if len(pages) == 0 || err != nil {
+	some, err := from.Lists(ctx, "wikis")
+	if !some || err != nil {
 		return nil, err
 	}
 	return []tree.Repository{{Address: from.Path() + ".wiki.git", Name: bundle(from.IsGroup(), from.Number())}}, nil
