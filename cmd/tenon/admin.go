@@ -36,19 +36,27 @@ func (f *flags) admin() *cobra.Command {
 
 // ask has a command carried out and prints its result, in JSON or as show does.
 func ask[R any](ctx context.Context, f *flags, command string, args any, show func(w io.Writer, r *R) error) (*R, error) {
+	result, err := order[R](ctx, f, command, args)
+	if err != nil {
+		return nil, err
+	}
+	return result, printed(f, result, show)
+}
+
+// order has a command carried out.
+func order[R any](ctx context.Context, f *flags, command string, args any) (*R, error) {
 	config, err := f.load()
 	if err != nil {
 		return nil, err
 	}
 	level := max(config.Log.Level, slog.LevelWarn)
 	result := new(R)
-	order := app.Order{Command: command, Args: args, Result: result, Tell: f.tell}
-	err = app.Administer(ctx, config, logging.New(f.progress, config.Log.Format, level), build(), order)
+	err = app.Administer(ctx, config, logging.New(f.progress, config.Log.Format, level), build(), app.Order{Command: command, Args: args, Result: result, Tell: f.tell})
 	f.progress.clear()
 	if err != nil {
 		return nil, err
 	}
-	return result, printed(f, result, show)
+	return result, nil
 }
 
 // printed shows a result, in JSON or as show does.

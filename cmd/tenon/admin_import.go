@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -30,15 +29,11 @@ func (f *flags) importRetry() *cobra.Command {
 				return usageError{fmt.Errorf("%q is not the id of a direct transfer", args[0])}
 			}
 			in := app.ImportRetryInput{ID: importexport.BulkID(id)}
-			nothing := func(io.Writer, *app.ImportRetried) error { return nil }
 			show := func(w io.Writer, r *app.ImportRetried) error {
 				_, err := fmt.Fprintf(w, "%d groups and projects of the transfer %d go on\n", r.Entities, r.ID)
 				return err
 			}
-			asJSON := f.json
-			f.json = false
-			first, err := ask(c.Context(), f, app.AdminImportRetry, in, nothing)
-			f.json = asJSON
+			first, err := order[app.ImportRetried](c.Context(), f, app.AdminImportRetry, in)
 			if err != nil {
 				return err
 			}
@@ -46,20 +41,15 @@ func (f *flags) importRetry() *cobra.Command {
 				return printed(f, first, show)
 			}
 			_, _ = fmt.Fprintln(os.Stderr, "tenon: the token of the source is not there any more: give one with the scope api on standard input")
-			line, err := bufio.NewReader(io.LimitReader(os.Stdin, 4096)).ReadString('\n')
+			line, err := firstLine("token")
+			if err != nil {
+				return err
+			}
 			if in.Token = strings.TrimSpace(line); in.Token == "" {
-				return errors.Join(errors.New("no token on standard input"), ignoreEnd(err))
+				return errors.New("no token on standard input")
 			}
 			_, err = ask(c.Context(), f, app.AdminImportRetry, in, show)
 			return err
 		},
 	}
-}
-
-// ignoreEnd is an error but that of the end of a file.
-func ignoreEnd(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }

@@ -36,14 +36,23 @@ func (p *passwordFlag) read() (string, error) {
 	if !p.stdin {
 		return "", nil
 	}
-	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("read password: %w", err)
-	}
-	if line = strings.TrimRight(line, "\r\n"); line == "" {
+	line, err := firstLine("password")
+	if err == nil && line == "" {
 		return "", errors.New("no password on standard input (leave --password-stdin out to have one made)")
 	}
-	return line, nil
+	return line, err
+}
+
+// maxSecretLine bounds a secret on standard input, in bytes: more than any of them may have.
+const maxSecretLine = 4096
+
+// firstLine reads a secret from the first line of standard input, "" where there is none.
+func firstLine(what string) (string, error) {
+	line, err := bufio.NewReader(io.LimitReader(os.Stdin, maxSecretLine)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read %s: %w", what, err)
+	}
+	return strings.TrimRight(line, "\r\n"), nil
 }
 
 func printUser(w io.Writer, u *app.AdminUser) error {

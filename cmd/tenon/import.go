@@ -66,10 +66,7 @@ func (f *flags) importCheck() *cobra.Command {
 
 // lossOf is the error of a report with lost rows.
 func lossOf(r *importexport.Report) error {
-	lost := int64(0)
-	for _, rel := range r.Relations {
-		lost += rel.Lost
-	}
+	lost := r.Sum().Lost
 	switch lost {
 	case 0:
 		return nil
@@ -96,10 +93,7 @@ func printLoss(w io.Writer, r *importexport.Report, asJSON, lines bool) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, "RELATION\tREAD\tWRITTEN\tMERGED\tCHANGED\tLOST")
-	for _, rel := range r.Relations {
-		if rel.Empty() {
-			continue
-		}
+	for _, rel := range r.WithRows() {
 		_, _ = fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\n", rel.Name, rel.Read, rel.Written, rel.Merged, rel.Changed, rel.Lost)
 	}
 	if err := t.Flush(); err != nil || len(r.Items) == 0 {

@@ -90,10 +90,15 @@ type Order struct {
 
 // alone opens the data without serving anybody, and keeps servers from starting meanwhile.
 func (a *App) alone(ctx context.Context) error {
-	a.addressed()
 	if err := a.inhabited(ctx); err != nil {
 		return err
 	}
+	return a.unserved(ctx)
+}
+
+// unserved opens the data, where there is none yet as well, without serving it.
+func (a *App) unserved(ctx context.Context) error {
+	a.addressed()
 	if err := a.claim(ctx); err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (e *UnreadableError) Error() string { return e.Reason }
 
 const checkPrefix = "tenon-import-"
 
-// CheckImport imports an archive of a project or group on a server in a temporary folder that nobody else reaches, and returns the report
+// CheckImport imports an archive of a project or group on a server in a temporary folder that serves no request, and returns the report
 // of it. The folder is gone when it returns. An archive that cannot be imported is an UnreadableError.
 func CheckImport(ctx context.Context, in ImportCheck, log *slog.Logger) (_ *importexport.Report, err error) {
 	f, err := os.Open(in.File)
@@ -69,11 +69,8 @@ func CheckImport(ctx context.Context, in ImportCheck, log *slog.Logger) (_ *impo
 	a := &App{config: c, build: in.Build, log: log, now: time.Now, brief: true}
 	defer func() { err = errors.Join(err, a.Close(context.WithoutCancel(ctx))) }()
 	in.Tell("preparing an empty server")
-	a.addressed()
-	for _, step := range []func(ctx context.Context) error{a.claim, a.open, a.services, a.firstStart} {
-		if err := step(ctx); err != nil {
-			return nil, err
-		}
+	if err := a.unserved(ctx); err != nil {
+		return nil, err
 	}
 	return a.tryImport(ctx, in, group, f)
 }
@@ -146,11 +143,7 @@ func tellRows(ctx context.Context, report func(ctx context.Context) (*importexpo
 		if err != nil {
 			continue
 		}
-		rows := int64(0)
-		for _, rel := range r.Relations {
-			rows += rel.Read
-		}
-		if rows != before {
+		if rows := r.Sum().Read; rows != before {
 			before = rows
 			tell(fmt.Sprintf("%d rows read", rows))
 		}

@@ -37,6 +37,20 @@ type ReportItem struct {
 	Title    string      `db:"title"`
 }
 
+// Sum counts the rows of all relations together.
+func (r *Report) Sum() tree.Counts {
+	var sum tree.Counts
+	for i := range r.Relations {
+		sum.Add(&r.Relations[i].Counts)
+	}
+	return sum
+}
+
+// WithRows are the relations that had any.
+func (r *Report) WithRows() []RelationReport {
+	return slices.DeleteFunc(slices.Clone(r.Relations), func(rel RelationReport) bool { return rel.Counts == tree.Counts{} })
+}
+
 // keptItems is how long items are kept, in days.
 const keptItems = 30
 

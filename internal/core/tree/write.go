@@ -188,9 +188,6 @@ type Counts struct {
 	Lost    int64 `json:"lost"`
 }
 
-// Empty reports whether there were no rows.
-func (c Counts) Empty() bool { return c == Counts{} }
-
 // Add adds the counts of other rows.
 func (c *Counts) Add(more *Counts) {
 	c.Read, c.Written, c.Merged, c.Changed, c.Lost = c.Read+more.Read, c.Written+more.Written, c.Merged+more.Merged, c.Changed+more.Changed, c.Lost+more.Lost

@@ -1,8 +1,6 @@
 package web
 
 import (
-	"strconv"
-
 	"github.com/a-h/templ"
 
 	"tenon/internal/core"
@@ -44,20 +42,7 @@ func (x *visit) importReport(r *importexport.Report) (templ.Component, error) {
 	return importReport(r), nil
 }
 
-// importedRows are the relations of a report that had rows.
-func importedRows(r *importexport.Report) (out []importexport.RelationReport) {
-	for _, rel := range r.Relations {
-		if !rel.Empty() {
-			out = append(out, rel)
-		}
-	}
-	return out
-}
-
 // shownItems are the rows of a report that are on its page.
 func shownItems(r *importexport.Report) []importexport.ReportItem {
 	return r.Items[:min(len(r.Items), maxReportRows)]
 }
-
-// countOf writes a number of a report.
-func countOf(n int64) string { return strconv.FormatInt(n, 10) }
