@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"tenon/internal/base/budget"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
@@ -50,7 +50,7 @@ func (s *Service) settle(ctx context.Context, d *processed) error {
 			}
 		}
 		if !d.direct {
-			if _, err := s.moveFile(ctx, d, k, &d.file, d.upload.ID); err != nil {
+			if _, err := s.moveFile(ctx, k, &d.file, d.upload.ID); err != nil {
 				return err
 			}
 		}
@@ -84,12 +84,12 @@ func (s *Service) stillOpen(ctx context.Context, d *processed) (bool, error) {
 
 // publishIn puts a package into the distribution, where it is in none.
 func (s *Service) publishIn(ctx context.Context, d *processed, k *Package) error {
-	there, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM debian_distributions WHERE id = ?)", d.distribution.ID)
-	if err != nil {
-		return fmt.Errorf("look for distribution: %w", err)
-	}
-	if !there {
+	err := s.requireDistribution(ctx, d.distribution.ID)
+	if errors.Is(err, errNoDistribution) {
 		return refusal("there is no distribution %.100q", d.distribution.Codename)
+	}
+	if err != nil {
+		return err
 	}
 	in, err := db.Get[publication](ctx, s.DB, "SELECT "+db.Columns[publication]("u")+" FROM debian_publications u WHERE u.package_id = ?", k.ID)
 	switch {
@@ -109,11 +109,11 @@ func (s *Service) settlePart(ctx context.Context, d *processed, k *Package, one 
 	var err error
 	switch one.from {
 	case fromPackage: // found again by its name
-		id, err = s.moveFile(ctx, d, k, &one.file, k.ID)
+		id, err = s.moveFile(ctx, k, &one.file, k.ID)
 	case fromElsewhere:
 		id, err = s.linkFile(ctx, d, k, &one.file)
 	default:
-		id, err = s.moveFile(ctx, d, k, &one.file, one.file.PackageID)
+		id, err = s.moveFile(ctx, k, &one.file, one.file.PackageID)
 	}
 	if err != nil || one.directory == "" {
 		return err
@@ -140,7 +140,7 @@ func (s *Service) already(ctx context.Context, k *Package, f *File) (FileID, err
 }
 
 // moveFile moves a file from one package into another, and returns its id, or that of the same file that is there already.
-func (s *Service) moveFile(ctx context.Context, d *processed, to *Package, f *File, from ID) (FileID, error) {
+func (s *Service) moveFile(ctx context.Context, to *Package, f *File, from ID) (FileID, error) {
 	there, err := s.already(ctx, to, f)
 	if err != nil {
 		return 0, err
@@ -151,14 +151,20 @@ func (s *Service) moveFile(ctx context.Context, d *processed, to *Package, f *Fi
 		}
 		return there, err
 	}
-	n, err := s.DB.Exec(ctx, "UPDATE package_files SET package_id = ?, updated_at = ? WHERE id = ? AND package_id = ?", to.ID, db.At(s.Now()), f.ID, from)
+	moved, err := s.assign(ctx, f.ID, from, to.ID)
 	if err != nil {
-		return 0, fmt.Errorf("move package file: %w", err)
+		return 0, err
 	}
-	if n == 0 {
+	if !moved {
 		return 0, fmt.Errorf("file %d of an upload went elsewhere", f.ID) // the job comes again
 	}
 	return f.ID, nil
+}
+
+// assign gives a file of a package to another one; false where it is none of the first any more.
+func (s *Service) assign(ctx context.Context, id FileID, from, to ID) (bool, error) {
+	n, err := s.DB.Exec(ctx, "UPDATE package_files SET package_id = ?, updated_at = ? WHERE id = ? AND package_id = ?", to, db.At(s.Now()), id, from)
+	return n > 0, errs.Wrap(err, "move package file")
 }
 
 // linkFile gives a package a file whose object another one has.
@@ -187,10 +193,7 @@ const maxReason = 1000 // bytes
 
 // refuse writes down why an upload is not published. The files that its .changes names go with it, so that their names are free.
 func (s *Service) refuse(ctx context.Context, d *processed, reason string) error {
-	for len(reason) > maxReason {
-		_, n := utf8.DecodeLastRuneInString(reason)
-		reason = reason[:len(reason)-n]
-	}
+	reason = budget.Begin(reason, maxReason)
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		if open, err := s.stillOpen(ctx, d); err != nil || !open {
 			return err
@@ -208,8 +211,8 @@ func (s *Service) refuse(ctx context.Context, d *processed, reason string) error
 		}
 		for i := range d.files {
 			if f := &d.files[i].file; d.files[i].from == fromIncoming && f.ID != 0 && !d.direct {
-				if _, err := s.DB.Exec(ctx, "UPDATE package_files SET package_id = ?, updated_at = ? WHERE id = ? AND package_id = ?", d.upload.ID, db.At(s.Now()), f.ID, f.PackageID); err != nil {
-					return fmt.Errorf("move package file: %w", err)
+				if _, err := s.assign(ctx, f.ID, f.PackageID, d.upload.ID); err != nil {
+					return err
 				}
 			}
 		}

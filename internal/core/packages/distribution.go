@@ -148,6 +148,18 @@ func (s *Service) distribution(ctx context.Context, at authz.Place, codename str
 	return &d, nil
 }
 
+// requireDistribution is errNoDistribution where a distribution was deleted.
+func (s *Service) requireDistribution(ctx context.Context, id DistributionID) error {
+	there, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM debian_distributions WHERE id = ?)", id)
+	if err != nil {
+		return errs.Wrap(err, "find distribution")
+	}
+	if !there {
+		return errNoDistribution
+	}
+	return nil
+}
+
 // byName returns the distribution of a namespace that has a codename or suite.
 func (s *Service) byName(ctx context.Context, of authz.NamespaceID, name string) (*Distribution, error) {
 	d, err := db.Get[Distribution](ctx, s.DB, "SELECT "+distributionColumns+` FROM debian_distributions d JOIN debian_distribution_names n ON n.distribution_id = d.id

@@ -40,27 +40,26 @@ func (s *Service) RotateKeys(ctx context.Context, as authz.Actor, path string, t
 	rotated := 0
 	for i, id := range ids {
 		tell(i, len(ids))
-		done, err := s.rotateKey(ctx, id)
+		err := s.rotateKey(ctx, id)
+		if errors.Is(err, errNoDistribution) {
+			continue // deleted meanwhile
+		}
 		if err != nil {
 			return rotated, err
 		}
-		if done {
-			rotated++
-		}
+		rotated++
 	}
 	return rotated, nil
 }
 
-// rotateKey replaces the signing key of a distribution; false where it is not there any more.
-func (s *Service) rotateKey(ctx context.Context, id DistributionID) (bool, error) {
+// rotateKey replaces the signing key of a distribution.
+func (s *Service) rotateKey(ctx context.Context, id DistributionID) error {
 	key, err := s.newKey(id)
 	if err != nil {
-		return false, err
+		return err
 	}
-	there := false
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		there, err = db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM debian_distributions WHERE id = ?)", id)
-		if err != nil || !there {
+		if err := s.requireDistribution(ctx, id); err != nil {
 			return err
 		}
 		_, err := s.DB.Exec(ctx, "UPDATE debian_distribution_keys SET retire_at = ? WHERE distribution_id = ? AND retire_at IS NULL", db.At(s.Now().Add(keyOverlap)), id)
@@ -73,7 +72,7 @@ func (s *Service) rotateKey(ctx context.Context, id DistributionID) (bool, error
 		}
 		return s.republish(ctx, id)
 	})
-	return there, errs.Wrap(err, "rotate signing key")
+	return errs.Wrap(err, "rotate signing key")
 }
 
 // dropRetiredKeys deletes keys that were replaced long enough ago, and has their distributions signed without them.
@@ -84,12 +83,7 @@ func (s *Service) dropRetiredKeys(ctx context.Context) error {
 			return fmt.Errorf("delete retired keys: %w", err)
 		}
 		slices.Sort(of)
-		for _, id := range slices.Compact(of) {
-			if err := s.republish(ctx, id); err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.republish(ctx, slices.Compact(of)...)
 	})
 }
 

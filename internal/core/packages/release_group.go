@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,14 +13,8 @@ import (
 	"tenon/internal/core/project"
 )
 
-// knows requires that a group has a distribution of a name.
-func (s *Service) knows(ctx context.Context, at authz.Place, name string) error {
-	_, err := s.byName(ctx, at.Namespace, name)
-	return err
-}
-
-// below finds a project below a group whose packages the actor may read.
-func (s *Service) below(ctx context.Context, as authz.Actor, _ authz.Place, ref string) (*project.Project, error) {
+// below finds a project of a group's repository whose packages the actor may read.
+func (s *Service) below(ctx context.Context, as authz.Actor, ref string) (*project.Project, error) {
 	if _, err := strconv.ParseInt(ref, 10, 64); err != nil {
 		return nil, errs.Missing("Project")
 	}
@@ -56,7 +51,7 @@ func (s *Service) shown(ctx context.Context, m *made) (db.Where, error) {
 	w.And("k.status = ?", Default)
 	of, err := db.Select[placeOf](ctx, s.DB, "SELECT n.kind, n.visibility FROM namespaces n WHERE n.id = ?", m.distribution.NamespaceID)
 	if err != nil || len(of) == 0 {
-		return w, errs.Wrap(cmpErr(err, errNoDistribution), "find place of distribution")
+		return w, errs.Wrap(cmp.Or[error](err, errNoDistribution), "find place of distribution")
 	}
 	if of[0].Kind == "project" {
 		m.same, m.safe = true, true
@@ -102,12 +97,11 @@ func (s *Service) keepProjects(ctx context.Context, m *made) error {
 	if _, err := db.Drop(ctx, s.DB, db.Row{Table: "debian_release_projects", Key: "distribution_id", ID: m.distribution.ID}); err != nil {
 		return err
 	}
-	for _, id := range m.projects {
-		if _, err := db.InsertRow(ctx, s.DB, "debian_release_projects", row{m.distribution.ID, id}, ""); err != nil {
-			return err
-		}
+	rows := make([]row, len(m.projects))
+	for i, id := range m.projects {
+		rows[i] = row{m.distribution.ID, id}
 	}
-	return nil
+	return db.InsertRows(ctx, s.DB, "debian_release_projects", rows, "")
 }
 
 // republishAbove has the distributions published of the groups above a project that show what one of its shows.
@@ -127,10 +121,5 @@ func (s *Service) republishGroups(ctx context.Context, of authz.NamespaceID, cod
 	if err != nil {
 		return fmt.Errorf("look for distributions of groups: %w", err)
 	}
-	for _, id := range list {
-		if err := s.republish(ctx, id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.republish(ctx, list...)
 }

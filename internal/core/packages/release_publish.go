@@ -40,9 +40,14 @@ const (
 
 var errOvertaken = errors.New("another job published the distribution meanwhile")
 
-// republish has a distribution published.
-func (s *Service) republish(ctx context.Context, id DistributionID) error {
-	return s.Jobs.Enqueue(ctx, publishRelease{id})
+// republish has distributions published.
+func (s *Service) republish(ctx context.Context, ids ...DistributionID) error {
+	for _, id := range ids {
+		if err := s.Jobs.Enqueue(ctx, publishRelease{id}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // republishOf has the distribution published that a package is in.
@@ -51,12 +56,7 @@ func (s *Service) republishOf(ctx context.Context, id ID) error {
 	if err != nil {
 		return fmt.Errorf("look for publication: %w", err)
 	}
-	for _, d := range in {
-		if err := s.republish(ctx, d); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.republish(ctx, in...)
 }
 
 // Renew has distributions published whose Release file has to be renewed, or who have none. It forgets keys that were replaced.
@@ -69,16 +69,7 @@ func (s *Service) Renew(ctx context.Context, _ Renew) error {
 	if err != nil {
 		return fmt.Errorf("look for Release files to renew: %w", err)
 	}
-	jobs := make([]publishRelease, 0, len(due))
-	for _, id := range due {
-		jobs = append(jobs, publishRelease{id})
-	}
-	for _, j := range jobs {
-		if err := s.Jobs.Enqueue(ctx, j); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.republish(ctx, due...)
 }
 
 // publishRelease publishes a distribution. Where another job does so at the same time, the later one begins again with what is there by then.
@@ -336,12 +327,8 @@ func (s *Service) swap(ctx context.Context, m *made, next *release) error {
 		if err := s.DB.Lock(ctx, fmt.Sprintf("debian release %d", next.DistributionID)); err != nil {
 			return err
 		}
-		there, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM debian_distributions WHERE id = ?)", next.DistributionID)
-		if err != nil {
-			return fmt.Errorf("find distribution: %w", err)
-		}
-		if !there {
-			return errNoDistribution
+		if err := s.requireDistribution(ctx, next.DistributionID); err != nil {
+			return err
 		}
 		now, err := s.releaseOf(ctx, next.DistributionID)
 		if err != nil {
@@ -394,11 +381,12 @@ func (s *Service) replaceIndices(ctx context.Context, m *made) ([]string, error)
 			return nil, fmt.Errorf("retire indices: %w", err)
 		}
 	}
-	for _, x := range m.fresh {
-		row := *x
-		if err := db.Create(ctx, s.DB, "debian_indices", &row); err != nil {
-			return nil, err
-		}
+	fresh := make([]index, len(m.fresh))
+	for i, x := range m.fresh {
+		fresh[i] = *x
+	}
+	if _, err := db.InsertAll(ctx, s.DB, "debian_indices", fresh); err != nil {
+		return nil, fmt.Errorf("write indices: %w", err)
 	}
 	until := now.Add(-retiredFor)
 	if m.group && !m.safe {

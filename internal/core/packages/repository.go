@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (s *Service) Dist(ctx context.Context, as authz.Actor, at authz.Place, path
 	}
 	if at.Group {
 		if fit, err := s.fits(ctx, at, r); err != nil || !fit {
-			return nil, cmpErr(err, errs.Missing("Release"))
+			return nil, cmp.Or[error](err, errs.Missing("Release"))
 		}
 	}
 	switch file {
@@ -71,13 +72,6 @@ func (s *Service) Dist(ctx context.Context, as authz.Actor, at authz.Place, path
 		return &Shown{Text: r.Signature, Modified: r.ModifiedAt.Time}, nil
 	}
 	return s.index(ctx, d, r, file)
-}
-
-func cmpErr(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }
 
 // index returns an index by its name, or by its digest.
@@ -96,11 +90,12 @@ func (s *Service) index(ctx context.Context, d *Distribution, r *release, file s
 		w.Raw("x.retired_at IS NULL")
 	}
 	w.And("x.directory = ?", directory)
-	i := slices.IndexFunc(d.folders(), func(f folder) bool { return f.directory == directory })
+	folders := d.folders()
+	i := slices.IndexFunc(folders, func(f folder) bool { return f.directory == directory })
 	if i < 0 {
 		return nil, errUnknown
 	}
-	known := d.folders()[i].name
+	known := folders[i].name
 	base, format, _ := strings.Cut(name, ".")
 	switch {
 	case byHash && name == emptyDigest, !byHash && name == known:
@@ -141,10 +136,10 @@ func (s *Service) OpenPool(ctx context.Context, as authz.Actor, at authz.Place, 
 		if len(parts) != 6 {
 			return nil, nil, errNoFile
 		}
-		if err := s.knows(ctx, at, parts[0]); err != nil {
+		if _, err := s.byName(ctx, at.Namespace, parts[0]); err != nil {
 			return nil, nil, err
 		}
-		p, err := s.below(ctx, as, at, parts[1])
+		p, err := s.below(ctx, as, parts[1])
 		if err != nil {
 			return nil, nil, Challenge(as, err)
 		}
