@@ -69,7 +69,7 @@ func TestBulkImport(t *testing.T) {
 		w.plan("/projects/" + w.projects[0].values["projects/:id"])
 		below := number(from.do("owner", "POST", "/groups", obj{"name": "Below", "path": "below", "parent_id": top, "visibility": "private"}), "id")
 		from.do("owner", "POST", "/groups/"+below+"/labels", obj{"name": "deep", "color": "#00ff00"})
-		from.exec("UPDATE users SET public_email = username || '@example.com'")
+		from.publish()
 		private := "/projects/" + w.projects[0].values["projects/:id"]
 		from.do("owner", "POST", private+"/wikis", obj{"title": "Of the project", "content": "A page"})
 		from.do("owner", "POST", "/groups/"+top+"/wikis", obj{"title": "Of the group", "content": "Another page"})

@@ -46,7 +46,7 @@ func TestImport_there_and_back(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
-		s.exec("UPDATE users SET public_email = (SELECT e.email FROM emails e WHERE e.user_id = users.id ORDER BY e.id LIMIT 1) WHERE EXISTS (SELECT 1 FROM emails e WHERE e.user_id = users.id)")
+		s.publish()
 		p := w.projects[0].values
 		archive := s.export(t, "admin", "/projects/"+p["projects/:id"])
 		_, before := unpack(t, archive)

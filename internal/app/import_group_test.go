@@ -62,7 +62,7 @@ func TestImport_group(t *testing.T) {
 		below := number(s.do("owner", "POST", "/groups", obj{"name": "Below", "path": "below", "parent_id": top, "visibility": "private"}), "id")
 		s.do("owner", "POST", "/groups/"+below+"/labels", obj{"name": "deep", "color": "#00ff00"})
 		s.do("owner", "PUT", of, obj{"description": "Of the group", "request_access_enabled": false, "project_creation_level": "maintainer", "lfs_enabled": false})
-		s.exec("UPDATE users SET public_email = username || '@example.com'")
+		s.publish()
 		archive, before := s.groupArchive(t, "owner", of)
 
 		made := s.importGroup(t, "admin", "again", archive, nil)
