@@ -31,6 +31,11 @@ func TestPython_hooks(t *testing.T) {
 // TestPython_moving exports and imports projects and groups, and moves a group by direct transfer, with python-gitlab.
 func TestPython_moving(t *testing.T) { runPython(t, "moving.py", "all moved as it should") }
 
+// TestPython_delivery manages environments, deployments, releases, feature flags and freeze periods with python-gitlab and with its command line.
+func TestPython_delivery(t *testing.T) {
+	runPython(t, "delivery.py", "all delivered as it should", "--rate-limits=off")
+}
+
 // runPython runs a script of testdata on a server of each engine with more arguments; the script ends by printing words.
 func runPython(t *testing.T, script, words string, args ...string) {
 	t.Helper()
