@@ -37,7 +37,7 @@ func (s *Service) settle(ctx context.Context, d *processed) error {
 		if open, err := s.stillOpen(ctx, d); err != nil || !open {
 			return err
 		}
-		k, err := s.versionOf(ctx, d.actor(), d.project, upload{kind: Debian, name: d.source, version: d.version})
+		k, err := s.versionOf(ctx, d.actor(), d.project, Upload{Kind: Debian, Name: d.source, Version: &d.version})
 		if err != nil {
 			return err
 		}

@@ -97,7 +97,7 @@ func (s *Service) UploadDebian(ctx context.Context, as authz.Actor, p *project.P
 	case u.Distribution != "" && !distributionName().MatchString(u.Component):
 		return invalid([]string{"component"})
 	}
-	err := s.keep(ctx, as, p, source{from, u.Name, maxOf(kind)}, func(ctx context.Context, f *File) error {
+	err := s.keep(ctx, as, p, source{content: from, name: u.Name, limit: maxOf(kind)}, func(ctx context.Context, f *File) error {
 		if kind == kindChanges || u.Distribution != "" {
 			return s.beginProcessing(ctx, as, p, u, f)
 		}

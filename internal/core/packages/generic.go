@@ -56,7 +56,7 @@ func (s *Service) PublishGeneric(ctx context.Context, as authz.Actor, p *project
 		return nil, err
 	}
 	limit := s.Plans.InForce().GenericPackagesMaxFileSize
-	return s.publish(ctx, as, p, upload{kind: Generic, name: g.Package, version: g.Version, file: g.File, status: status, limit: limit}, from)
+	return s.Publish(ctx, as, p, Upload{Kind: Generic, Name: g.Package, Version: &g.Version, File: g.File, Status: status, Limit: limit}, from)
 }
 
 // MaxGeneric is how many bytes a file of a generic package has at most; 0 is no limit.

@@ -2,7 +2,6 @@ package packages
 
 import (
 	"context"
-	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -81,22 +80,7 @@ func (s *Service) ListOfGroup(ctx context.Context, as authz.Actor, at authz.Plac
 	if err := s.readable(ctx, as, at); err != nil {
 		return page.Page[Package]{}, err
 	}
-	var w db.Where
-	if f.Direct {
-		w.And("p.parent_id = ?", at.Namespace)
-	} else {
-		w.And("p.namespace_id IN (SELECT a.namespace_id FROM namespace_ancestors a WHERE a.ancestor_id = ?)", at.Namespace)
-	}
-	w.Raw(`NOT p.pending_delete AND p.settings NOT LIKE '%"packages_enabled":false%' AND p.features NOT LIKE '%"package_registry":"disabled"%'`)
-	if !as.Admin && !as.Auditor {
-		visible, args := s.Policy.VisibleProjectsSQL(as, "n")
-		open := `n.visibility > 0 AND p.features NOT LIKE '%"package_registry":"private"%' AND ` + visible
-		if as.SignedIn() {
-			members, more := s.Policy.ReachSQL(as, authz.Reporter)
-			open, args = "("+open+") OR n.id IN ("+members+")", slices.Concat(args, more)
-		}
-		w.And("("+open+")", args...)
-	}
+	w := s.belowSQL(as, at, f.Direct)
 	f.where(&w)
 	list, err := page.Select[Package](ctx, s.DB, page.Query{
 		Columns: packageColumns, From: "packages k JOIN projects p ON p.id = k.project_id JOIN namespaces n ON n.id = p.namespace_id JOIN routes r ON r.namespace_id = n.id",

@@ -21,6 +21,8 @@ type Kind string
 const (
 	Generic Kind = "generic"
 	Debian  Kind = "debian"
+	PyPI    Kind = "pypi"
+	Maven   Kind = "maven"
 )
 
 // Status says whether lists show a package.

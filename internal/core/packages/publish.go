@@ -21,14 +21,19 @@ import (
 	"tenon/internal/core/quota"
 )
 
-// upload is one file that is about to be published in a version of a package.
-type upload struct {
-	kind    Kind
-	name    string
-	version string
-	file    string
-	status  Status // of the package; "" leaves one that is there alone
-	limit   int64  // bytes; 0 is none
+// Upload is one file that is about to be published in a version of a package.
+type Upload struct {
+	Kind    Kind
+	Name    string
+	Version *string // nil for files that are of all versions
+	File    string
+	Status  Status // of the package; "" leaves one that is there alone
+	Limit   int64  // bytes; 0 is none
+
+	// What a kind does beside that; each may be nil. The row has name, size and digests of the file.
+	Arrived func(u *Upload, f *File) error                                  // when the content has arrived, before it is stored
+	Begin   func(ctx context.Context, u *Upload) error                      // first in the transaction
+	End     func(ctx context.Context, u *Upload, k *Package, f *File) error // when the version is there and locked, before the row of the file is written
 }
 
 // digests are what a file is known by.
@@ -68,7 +73,13 @@ func (s *Service) keep(ctx context.Context, as authz.Actor, p *project.Project, 
 		return err
 	}
 	defer staged.Discard()
-	release, err := s.Quota.Reserve(ctx, quota.Storing{As: as, Subject: subject(p), Namespace: p.NamespaceID, Project: p.ID, Bytes: sums.size})
+	f := &File{ProjectID: p.ID, Name: from.name, Size: sums.size, MD5: sums.md5, SHA1: sums.sha1, SHA256: sums.sha256}
+	if from.arrived != nil {
+		if err := from.arrived(f); err != nil {
+			return err
+		}
+	}
+	release, err := s.Quota.Reserve(ctx, quota.Storing{As: as, Subject: subject(p), Namespace: p.NamespaceID, Project: p.ID, Bytes: f.Size})
 	if err != nil {
 		return err
 	}
@@ -80,18 +91,16 @@ func (s *Service) keep(ctx context.Context, as authz.Actor, p *project.Project, 
 	// Sweep takes no object away between here and the end of the transaction that names it.
 	s.placing.RLock()
 	defer s.placing.RUnlock()
-	if err := staged.Keep(ctx, key(sums.sha256)); err != nil {
+	if err := staged.Keep(ctx, key(f.SHA256)); err != nil {
 		return err
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
-		now := db.At(s.Now())
-		f := &File{
-			ProjectID: p.ID, PipelineID: pipeline, Name: from.name, Size: sums.size, MD5: sums.md5, SHA1: sums.sha1, SHA256: sums.sha256, CreatedAt: now, UpdatedAt: now,
-		}
+		now, row := db.At(s.Now()), *f
+		row.PipelineID, row.CreatedAt, row.UpdatedAt = pipeline, now, now
 		if as.SignedIn() {
-			f.UserID = &as.UserID
+			row.UserID = &as.UserID
 		}
-		return write(ctx, f)
+		return write(ctx, &row)
 	})
 }
 
@@ -99,7 +108,8 @@ func (s *Service) keep(ctx context.Context, as authz.Actor, p *project.Project, 
 type source struct {
 	content io.Reader
 	name    string
-	limit   int64 // bytes; 0 is none
+	limit   int64               // bytes; 0 is none
+	arrived func(f *File) error // before anything is stored; may be nil
 }
 
 // add writes the row of a file of a package.
@@ -113,14 +123,32 @@ func (s *Service) add(ctx context.Context, as authz.Actor, p *project.Project, k
 	return s.Bus.Publish(ctx, FilePublished{change.Created(as, s.Now(), p.Place(), f)})
 }
 
-// publish stores a file and then, in one transaction, the version that it belongs to, where there is none, and its row. The caller has asked for
-// permission.
-func (s *Service) publish(ctx context.Context, as authz.Actor, p *project.Project, u upload, from io.Reader) (*File, error) {
+// Publish stores a file and then, in one transaction, the version that it belongs to, where there is none, and its row.
+func (s *Service) Publish(ctx context.Context, as authz.Actor, p *project.Project, u Upload, from io.Reader) (*File, error) {
+	if err := s.require(ctx, as, authz.CreatePackage, p.Place()); err != nil {
+		return nil, err
+	}
+	arrived := func(f *File) error {
+		if u.Arrived == nil {
+			return nil
+		}
+		return u.Arrived(&u, f)
+	}
 	var out *File
-	err := s.keep(ctx, as, p, source{from, u.file, u.limit}, func(ctx context.Context, f *File) error {
+	err := s.keep(ctx, as, p, source{from, u.File, u.Limit, arrived}, func(ctx context.Context, f *File) error {
+		if u.Begin != nil {
+			if err := u.Begin(ctx, &u); err != nil {
+				return err
+			}
+		}
 		k, err := s.versionOf(ctx, as, p, u)
 		if err != nil {
 			return err
+		}
+		if u.End != nil {
+			if err := u.End(ctx, &u, k, f); err != nil {
+				return err
+			}
 		}
 		out = f
 		return s.add(ctx, as, p, k, f)
@@ -134,27 +162,40 @@ func (s *Service) publish(ctx context.Context, as authz.Actor, p *project.Projec
 const maxFiles = 10_000 // of one package
 
 // versionOf finds the version that a file is uploaded to, or creates it, and locks it until the end of the transaction.
-func (s *Service) versionOf(ctx context.Context, as authz.Actor, p *project.Project, u upload) (*Package, error) {
-	if err := s.DB.Lock(ctx, fmt.Sprintf("package %d %s %s %s", p.ID, u.kind, u.name, u.version)); err != nil {
+func (s *Service) versionOf(ctx context.Context, as authz.Actor, p *project.Project, u Upload) (*Package, error) {
+	lock := fmt.Sprintf("package %d %s %s", p.ID, u.Kind, u.Name)
+	if u.Version != nil {
+		lock += " " + *u.Version
+	}
+	if err := s.DB.Lock(ctx, lock); err != nil {
 		return nil, err
 	}
-	k, err := db.Get[Package](ctx, s.DB, "SELECT "+packageColumns+" FROM packages k WHERE k.project_id = ? AND k.kind = ? AND k.name = ? AND k.version = ? AND k.status IN (?, ?)",
-		p.ID, u.kind, u.name, u.version, Default, Hidden)
+	var w db.Where
+	w.And("k.project_id = ?", p.ID)
+	w.And("k.kind = ?", u.Kind)
+	w.And("k.name = ?", u.Name)
+	w.In("k.status", []Status{Default, Hidden})
+	if u.Version == nil {
+		w.Raw("k.version IS NULL")
+	} else {
+		w.And("k.version = ?", *u.Version)
+	}
+	k, err := db.Get[Package](ctx, s.DB, "SELECT "+packageColumns+" FROM packages k"+w.SQL(), w.Args()...)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 	case err != nil:
 		return nil, fmt.Errorf("find package: %w", err)
-	case u.status == "" || u.status == k.Status:
+	case u.Status == "" || u.Status == k.Status:
 		return &k, nil
 	default:
 		out, err := db.Update(ctx, s.DB, s.packageRow(authz.Actor{}, p, k.ID), func(_ context.Context, k *Package) error {
-			k.Status = u.status
+			k.Status = u.Status
 			return nil
 		})
 		return &out.After, err
 	}
 	now := db.At(s.Now())
-	k = Package{ProjectID: p.ID, Kind: u.kind, Name: u.name, Version: &u.version, Status: u.status, CreatedAt: now, UpdatedAt: now}
+	k = Package{ProjectID: p.ID, Kind: u.Kind, Name: u.Name, Version: u.Version, Status: u.Status, CreatedAt: now, UpdatedAt: now}
 	if k.Status == "" {
 		k.Status = Default
 	}

@@ -1,0 +1,70 @@
+package packages
+
+import (
+	"context"
+	"slices"
+
+	"tenon/internal/base/blob"
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// What the packages of kinds are made of, beside Publish.
+
+// FileColumns are those of File, of the table f.
+func FileColumns() string { return fileColumns }
+
+// OpenFile opens a file that was read for the caller; close what it returns. The package counts as downloaded.
+func (s *Service) OpenFile(ctx context.Context, f *File) (*File, *blob.Object, error) {
+	return s.open(ctx, f)
+}
+
+// MayRead requires the right to read the packages of a project or group.
+func (s *Service) MayRead(ctx context.Context, as authz.Actor, at authz.Place) error {
+	return s.readable(ctx, as, at)
+}
+
+// BelowSQL selects the packages of a project, or those of the projects below a group that the actor sees and whose packages it may read, for
+// statements with what From returns. The caller has asked for permission to read the project or group.
+func (s *Service) BelowSQL(as authz.Actor, at authz.Place, kind Kind) db.Where {
+	var w db.Where
+	if at.Group {
+		w = s.belowSQL(as, at, false)
+	} else {
+		w.And("k.project_id = ?", project.Of(at).ID)
+	}
+	w.And("k.kind = ?", kind)
+	w.And("k.status = ?", Default)
+	return w
+}
+
+// From are the tables of BelowSQL: packages k, and for a group its projects p and their namespaces n.
+func From(at authz.Place) string {
+	if at.Group {
+		return "packages k JOIN projects p ON p.id = k.project_id JOIN namespaces n ON n.id = p.namespace_id"
+	}
+	return "packages k"
+}
+
+// belowSQL selects the projects, p and their namespaces n, below a group that the actor sees and whose packages it may read; direct leaves out
+// those of subgroups.
+func (s *Service) belowSQL(as authz.Actor, at authz.Place, direct bool) db.Where {
+	var w db.Where
+	if direct {
+		w.And("p.parent_id = ?", at.Namespace)
+	} else {
+		w.And("p.namespace_id IN (SELECT a.namespace_id FROM namespace_ancestors a WHERE a.ancestor_id = ?)", at.Namespace)
+	}
+	w.Raw(`NOT p.pending_delete AND p.settings NOT LIKE '%"packages_enabled":false%' AND p.features NOT LIKE '%"package_registry":"disabled"%'`)
+	if !as.Admin && !as.Auditor {
+		visible, args := s.Policy.VisibleProjectsSQL(as, "n")
+		open := `n.visibility > 0 AND p.features NOT LIKE '%"package_registry":"private"%' AND ` + visible
+		if as.SignedIn() {
+			members, more := s.Policy.ReachSQL(as, authz.Reporter)
+			open, args = "("+open+") OR n.id IN ("+members+")", slices.Concat(args, more)
+		}
+		w.And("("+open+")", args...)
+	}
+	return w
+}
