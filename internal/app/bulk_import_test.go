@@ -327,7 +327,7 @@ func TestBulkImport_source(t *testing.T) {
 		if strings.Contains(s.logs.String(), "s3cret-of-the-source") {
 			t.Error("the token of the source is in the log")
 		}
-		if n := labels; n != 5 { // each attempt asks anew
+		if n := labels; n != 5 { // a retry asks the source for its labels again
 			t.Errorf("labels were fetched %d times", n)
 		}
 	})

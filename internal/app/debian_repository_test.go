@@ -196,7 +196,7 @@ func TestDebian_repository(t *testing.T) {
 			t.Errorf("after deletion: %s", shown["main/binary-amd64/Packages"])
 		}
 
-		// Who may not read is asked for credentials; a public registry asks nobody.
+		// A caller who may not read is asked for credentials; a public registry is read without any.
 		for user, status := range map[string]int{"": 401, "x:wrong": 401, "rita:" + s.keys["rita"]: 200} {
 			a := s.curl("GET", r.at+"/dists/trixie/InRelease", user, "")
 			if a.Code != status || status == 401 && a.Header().Get("Www-Authenticate") != `Basic realm="GitLab Packages Registry"` {

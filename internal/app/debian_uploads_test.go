@@ -73,7 +73,7 @@ func TestDebian_uploads(t *testing.T) {
 		files := []string{"hello_1.0-1.dsc", dsc, "hello_1.0.orig.tar.gz", orig, "hello_1.0-1.debian.tar.xz", tar, "hello_1.0-1_amd64.deb", deb}
 		changes := changesFile("hello", "1.0-1", "testing", files...)
 
-		// What waits is shown to nobody; what is published is one package.
+		// An incoming file is in no list; published files are one package.
 		d.put("hello_1.0-1.dsc", dsc, 201, "")
 		d.wantShown()
 		d.dput("hello_1.0-1_amd64.changes", changes, files...)

@@ -12,7 +12,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// privateKey is an armored key that signs, one for all distributions: it is small, as nobody relies on it.
+// privateKey is an armored key that signs, one for all distributions: it is small, so that it is made quickly.
 var privateKey = sync.OnceValue(func() string {
 	config := &packet.Config{RSABits: 1024}
 	e, err := openpgp.NewEntity("Test", "", "test@example.com", config)

@@ -14,7 +14,7 @@ import (
 	"tenon/internal/core/importexport"
 )
 
-// An archive is tried on a server of its own, of which nothing is left: the report says what would be lost.
+// An archive is imported on a server of its own, which leaves no file behind: the report says what would be lost.
 func TestCheckImport(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -97,7 +97,7 @@ func packNamed(t *testing.T, pairs ...string) string {
 	return pack(t, out...)
 }
 
-// The sample archives that are published of the format are read as they are meant to be.
+// The published sample archives of the format have the counts and failures that are documented. TENON_CONTRACT_DIR names their folder; .ci/run sets it.
 func TestCheckImport_samples(t *testing.T) {
 	root := os.Getenv("TENON_CONTRACT_DIR")
 	if root == "" {

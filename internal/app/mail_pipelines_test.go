@@ -26,11 +26,6 @@ func testMailOfPipelines(t *testing.T, s *server, post *mailtest.Server) {
 			t.Fatal(err)
 		}
 	}
-	mails := func() []mailtest.Mail {
-		t.Helper()
-		drain()
-		return post.Take()
-	}
 	subjects := func(list []mailtest.Mail) string {
 		var out []string
 		for _, m := range list {
@@ -59,7 +54,7 @@ func testMailOfPipelines(t *testing.T, s *server, post *mailtest.Server) {
 
 	runs("failed")
 	runs("failed")
-	failed := mails()
+	failed := s.mails(post)
 	if got, want := subjects(failed), "rick: Plant | Failed pipeline for side | "+short; got != want {
 		t.Fatalf("after a failure: mail %q, want %q", got, want)
 	}
@@ -80,7 +75,7 @@ func testMailOfPipelines(t *testing.T, s *server, post *mailtest.Server) {
 	}
 	runs("success")
 	runs("success")
-	if got, want := subjects(mails()), "rick: Plant | Fixed pipeline for side | "+short; got != want {
+	if got, want := subjects(s.mails(post)), "rick: Plant | Fixed pipeline for side | "+short; got != want {
 		t.Errorf("after the jobs were retried: mail %q, want %q", got, want)
 	}
 
@@ -94,7 +89,7 @@ func testMailOfPipelines(t *testing.T, s *server, post *mailtest.Server) {
 			runs(state)
 		}
 		var out []string
-		for _, m := range mails() {
+		for _, m := range s.mails(post) {
 			out = append(out, strings.Split(m.To, "@")[0]+": "+strings.Split(m.Get("Subject"), " for ")[0])
 		}
 		return strings.Join(out, ", ")
@@ -140,7 +135,7 @@ func testMailOfPipelines(t *testing.T, s *server, post *mailtest.Server) {
 	post.Take()
 	runs("failed")
 	s.exec("DELETE FROM members WHERE user_id = ?", s.ids["rick"])
-	if got := subjects(mails()); got != "" {
+	if got := subjects(s.mails(post)); got != "" {
 		t.Errorf("a former member: mail %q", got)
 	}
 	if a := s.send(t.Context(), get("rick", path)); a.Code != http.StatusNotFound {

@@ -26,17 +26,10 @@ func testMailOfReleases(t *testing.T, s *server, post *mailtest.Server) {
 	} {
 		s.do(name, "PUT", path+"/notification_settings", body)
 	}
-	mails := func() []mailtest.Mail {
-		t.Helper()
-		if err := s.jobs.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		return post.Take()
-	}
-	mails()
+	s.mails(post)
 	s.do("mona", "POST", path+"/releases", obj{"tag_name": "v1", "ref": "main", "name": "First", "description": "What is *new*"})
 	var to []string
-	for _, m := range mails() {
+	for _, m := range s.mails(post) {
 		to = append(to, strings.Split(m.To, "@")[0])
 		if m.Get("Subject") != "Press | New release: First (v1)" || !strings.Contains(m.Text, "released First (v1) of") || !strings.Contains(m.HTML, "<em>new</em>") ||
 			!strings.Contains(m.Text, "/press/-/releases/v1") || m.Get("X-GitLab-Release-Id") == "" {
@@ -48,7 +41,7 @@ func testMailOfReleases(t *testing.T, s *server, post *mailtest.Server) {
 		t.Errorf("mail of a release went to %q", got)
 	}
 	s.do("mona", "PUT", path+"/releases/v1", obj{"name": "Second"})
-	if list := mails(); len(list) > 0 {
+	if list := s.mails(post); len(list) > 0 {
 		t.Errorf("mail of a release that was changed: %s", list[0].Raw)
 	}
 }

@@ -11,6 +11,17 @@ import (
 	"tenon/internal/core/authz"
 )
 
+// visit asks for an address of this server, signed in by the token of a user, or as an anonymous caller.
+func (s *server) visit(as, url string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(s.tb.Context(), http.MethodGet, strings.TrimPrefix(url, s.baseURL), nil)
+	if as != "" {
+		r.Header.Set("Private-Token", s.keys[as])
+	}
+	w := httptest.NewRecorder()
+	s.http.Handler.ServeHTTP(w, r)
+	return w
+}
+
 // TestPages follows the addresses that the API gives, as a user who may see the thing,
 // as a user who may not, and with a token that may not read the API: a page must not
 // tell more than the API does.
@@ -30,15 +41,6 @@ func TestPages(t *testing.T) {
 	s.do("mona", "POST", path+"/repository/branches", obj{"branch": "side", "ref": "main"})
 	request := s.do("mona", "POST", path+"/merge_requests", obj{"title": "Mend it", "source_branch": "side", "target_branch": "main"})
 	branch := s.do("mona", "GET", path+"/repository/branches/side", nil)
-	ask := func(as, url string) *httptest.ResponseRecorder {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimPrefix(url, s.baseURL), nil)
-		if as != "" {
-			r.Header.Set("Private-Token", s.keys[as])
-		}
-		w := httptest.NewRecorder()
-		s.http.Handler.ServeHTTP(w, r)
-		return w
-	}
 	for _, tt := range []struct {
 		name, url, want string
 	}{
@@ -56,7 +58,7 @@ func TestPages(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := ask("mona", tt.url)
+			got := s.visit("mona", tt.url)
 			if text := got.Body.String(); got.Code != http.StatusOK || !strings.Contains(text, tt.want) || !strings.Contains(text, s.baseURL+"/api/v4/") {
 				t.Errorf("%s: got %d %s", tt.url, got.Code, text)
 			}
@@ -64,7 +66,7 @@ func TestPages(t *testing.T) {
 				t.Errorf("%s: got Cache-Control %q, want one that keeps it out of shared caches", tt.url, cached)
 			}
 			for _, as := range []string{"", "stan", "git only"} {
-				got := ask(as, tt.url)
+				got := s.visit(as, tt.url)
 				// What leads to the sign-on has the address that was asked for.
 				text := regexp.MustCompile(`href="/users/sign_in[^"]*"`).ReplaceAllString(got.Body.String(), "")
 				if got.Code != http.StatusNotFound || strings.Contains(text, tt.want) {
@@ -73,7 +75,7 @@ func TestPages(t *testing.T) {
 			}
 		})
 	}
-	if got := ask("mona", s.baseURL+"/groups/mona"); got.Code != http.StatusNotFound {
+	if got := s.visit("mona", s.baseURL+"/groups/mona"); got.Code != http.StatusNotFound {
 		t.Errorf("a user under /groups: got %d, want 404", got.Code)
 	}
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -38,30 +37,21 @@ func TestReleases_evidence(t *testing.T) {
 			t.Errorf("evidence: %v", evidence)
 		}
 		s.user("stan", nil)
-		ask := func(as, path string) *httptest.ResponseRecorder {
-			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimPrefix(path, s.baseURL), nil)
-			if as != "" {
-				r.Header.Set("Private-Token", s.keys[as])
-			}
-			w := httptest.NewRecorder()
-			s.http.Handler.ServeHTTP(w, r)
-			return w
-		}
-		a := ask("rita", path)
+		a := s.visit("rita", path)
 		if text := a.Body.String(); a.Code != http.StatusOK || a.Header().Get("Content-Type") != "application/json" || !strings.Contains(text, `"title":"Shown"`) ||
 			strings.Contains(text, "Secret") || !strings.HasPrefix(text, `{"release":{"id":`) {
 			t.Errorf("%s: %d %s", path, a.Code, text)
 		}
 		for as, path := range map[string]string{"": path, "stan": path, "mona": path + "x", "dave": strings.Replace(path, "group%2Fv1", "group%2Fv2", 1)} {
-			if a := ask(as, path); a.Code != http.StatusNotFound {
+			if a := s.visit(as, path); a.Code != http.StatusNotFound {
 				t.Errorf("%s as %q: %d", path, as, a.Code)
 			}
 		}
 		asset := s.baseURL + "/mona/shop/-/releases/group%2Fv1/downloads/bin/tool"
-		if a := ask("rita", asset); a.Code != http.StatusFound || a.Header().Get("Location") != "https://example.com/tool" {
+		if a := s.visit("rita", asset); a.Code != http.StatusFound || a.Header().Get("Location") != "https://example.com/tool" {
 			t.Errorf("%s: %d %v", asset, a.Code, a.Header())
 		}
-		if a := ask("stan", asset); a.Code != http.StatusNotFound {
+		if a := s.visit("stan", asset); a.Code != http.StatusNotFound {
 			t.Errorf("%s as a stranger: %d", asset, a.Code)
 		}
 
