@@ -49,9 +49,9 @@ type pushed struct {
 func (pushed) Kind() string { return "create_pipeline" }
 
 // OnPushed makes the pipelines of a push: of at most as many branches and as many tags as the setting says. What a job pushes with its
-// token gets none, so that no job runs itself again.
+// token gets none, so that no job runs itself again; the tag of a release that a job creates by the API gets one.
 func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
-	if e.Project == nil || !e.By.SignedIn() || e.By.Job.ID != 0 || e.Project.BuildsAccess == authz.FeatureDisabled {
+	if e.Project == nil || !e.By.SignedIn() || e.By.Job.ID != 0 && e.Source != repo.ByAPI || e.Project.BuildsAccess == authz.FeatureDisabled {
 		return nil
 	}
 	options, err := s.sealOptions(e.Options)
