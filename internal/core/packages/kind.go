@@ -60,7 +60,11 @@ func (s *Service) belowSQL(as authz.Actor, at authz.Place, direct bool) db.Where
 	if !as.Admin && !as.Auditor {
 		visible, args := s.Policy.VisibleProjectsSQL(as, "n")
 		open := `n.visibility > 0 AND p.features NOT LIKE '%"package_registry":"private"%' AND ` + visible
-		if as.SignedIn() {
+		switch {
+		case as.Deploys():
+			level, more := s.Policy.LevelSQL(as, "n.id")
+			open, args = "("+open+") OR "+level+" >= ?", slices.Concat(args, more, []any{authz.Reporter})
+		case as.SignedIn():
 			members, more := s.Policy.ReachSQL(as, authz.Reporter)
 			open, args = "("+open+") OR n.id IN ("+members+")", slices.Concat(args, more)
 		}

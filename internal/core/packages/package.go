@@ -23,6 +23,7 @@ const (
 	Debian  Kind = "debian"
 	PyPI    Kind = "pypi"
 	Maven   Kind = "maven"
+	NPM     Kind = "npm"
 )
 
 // Status says whether lists show a package.

@@ -64,14 +64,25 @@ var forPackages = []string{
 	"/groups/:id/-/deb_distributions", "/groups/:id/-/deb_distributions/:codename", "/groups/:id/-/deb_distributions/:codename/key.asc",
 }
 
+// forKinds are in the paths of the routes of kinds of packages, which take these tokens, too.
+var forKinds = []string{"/packages/npm/"}
+
 // Authenticate returns the actor of a credential. It answers Unauthorized for one that is
 // unknown or not taken on its route, a [TokenError] for one that was good once, and Forbidden
 // with the reason for a user who may not sign in. The rotation of a revoked token revokes the
 // tokens that were rotated from it.
 func (s *SignOn) Authenticate(ctx context.Context, c Credential) (authz.Actor, error) {
-	packaged := slices.Contains(forPackages, c.Route)
+	packaged := slices.Contains(forPackages, c.Route) || slices.ContainsFunc(forKinds, func(kind string) bool { return strings.Contains(c.Route, kind) })
 	if c.How == JobToken && (packaged || slices.Contains(forJobs, c.Route)) {
 		return s.Jobs.Bearer(ctx, c.Secret)
+	}
+	if c.How == Bearer && packaged { // npm knows no other header
+		if as, err := s.Jobs.Bearer(ctx, c.Secret); !errs.Is(err, errs.Unauthorized) {
+			return as, err
+		}
+		if secret.Has(c.Secret, secret.DeployTokenPrefix) {
+			c.How = DeployToken
+		}
 	}
 	if c.How == DeployToken && packaged {
 		return s.Tokens.AuthenticateDeployToken(ctx, c.Secret)
