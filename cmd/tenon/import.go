@@ -41,6 +41,9 @@ func (f *flags) importCheck() *cobra.Command {
 				return usageError{fmt.Errorf("no visibility %q: choose private, internal or public", visibility)}
 			}
 			in.File, in.Visibility = args[0], level
+			if lines {
+				in.Lines = os.Stdout
+			}
 			r, err := app.CheckImport(c.Context(), in, logging.New(f.progress, logging.Text, slog.LevelError))
 			f.progress.clear()
 			if unreadable := (*app.UnreadableError)(nil); errors.As(err, &unreadable) {
@@ -49,8 +52,10 @@ func (f *flags) importCheck() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := printLoss(os.Stdout, r, asJSON, lines); err != nil {
-				return err
+			if !lines {
+				if err := printLoss(os.Stdout, r, asJSON); err != nil {
+					return err
+				}
 			}
 			return lossOf(r)
 		},
@@ -58,7 +63,7 @@ func (f *flags) importCheck() *cobra.Command {
 	c.Flags().BoolVar(&in.Admin, "admin", false, "as an administrator, who recreates members")
 	c.Flags().StringVar(&visibility, "visibility", "private", "`visibility` of the group that it would be imported into: private, internal, public")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON, as the interface answers it")
-	c.Flags().BoolVar(&lines, "ndjson", false, "print the rows that would be changed or lost, an object of JSON a line")
+	c.Flags().BoolVar(&lines, "ndjson", false, "print the rows that would be changed or lost, an object of JSON a line; those that would be lost with the row itself")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print no progress")
 	c.MarkFlagsMutuallyExclusive("json", "ndjson")
 	return c
@@ -76,20 +81,12 @@ func lossOf(r *importexport.Report) error {
 	return fmt.Errorf("%d rows would be lost", lost)
 }
 
-func printLoss(w io.Writer, r *importexport.Report, asJSON, lines bool) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	switch {
-	case asJSON:
+func printLoss(w io.Writer, r *importexport.Report, asJSON bool) error {
+	if asJSON {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
 		return enc.Encode(rest.ImportReport(r))
-	case lines:
-		for _, item := range r.Items {
-			if err := enc.Encode(rest.ImportReportItem(item)); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, "RELATION\tREAD\tWRITTEN\tMERGED\tCHANGED\tLOST")

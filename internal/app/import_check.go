@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -28,6 +29,7 @@ type ImportCheck struct {
 	Visibility authz.Visibility // of the group that it is imported into
 	Build      Build
 	Tell       func(line string)
+	Lines      io.Writer // of the rows that would be changed or lost, with their text; nil for none
 }
 
 // UnreadableError says that an archive cannot be imported at all.
@@ -125,7 +127,15 @@ func (a *App) tryImport(ctx context.Context, in ImportCheck, group bool, f *os.F
 	if out.Failure != "" {
 		return nil, &UnreadableError{in.File + ": " + strings.TrimSuffix(out.Failure, ".")}
 	}
-	return out, nil
+	if in.Lines == nil {
+		return out, nil
+	}
+	lines, err := out.Lines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.Copy(in.Lines, lines)
+	return out, errors.Join(err, lines.Close())
 }
 
 // tellRows tells each second how many rows were read, until ctx ends.

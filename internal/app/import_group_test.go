@@ -273,7 +273,7 @@ func TestImport_report(t *testing.T) {
 				t.Errorf("%s: items %v", path, items)
 			}
 			a := s.send(t.Context(), get("admin", path+"/import/report.ndjson"))
-			if want := `{"relation":"labels","line":3,"action":"lost","reason":"title can't be blank","title":""}` + "\n"; a.Code != http.StatusOK ||
+			if want := `{"relation":"labels","line":3,"action":"lost","reason":"title can't be blank","title":"","row":{"title":"","color":"#5843AD"}}` + "\n"; a.Code != http.StatusOK ||
 				a.Header().Get("Content-Type") != "application/x-ndjson" || !strings.HasPrefix(a.Body.String(), want) || strings.Count(a.Body.String(), "\n") != len(items) {
 				t.Errorf("%s: lines %d %v %s", path, a.Code, a.Header(), a.Body)
 			}

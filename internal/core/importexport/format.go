@@ -51,6 +51,9 @@ var files = []file{
 	{"approval_rules", false},
 }
 
+// laterFiles are those that only later releases write, of areas that this server does not have. They are counted as lost.
+var laterFiles = []file{{"vulnerabilities", false}}
+
 // groupFiles are those of each group, in the same order.
 var groupFiles = []file{
 	{"members", false},

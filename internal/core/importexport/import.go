@@ -43,7 +43,7 @@ type importRow struct {
 // stages are the parts of an import that are done with, as JSON.
 type stages = db.List[string]
 
-// Uploaded is the first part of the keys of archives that wait for their import. Backups leave them out.
+// Uploaded is the first part of the keys of archives that wait for their import, and of the lines of reports. Backups leave them out.
 const Uploaded = "imports"
 
 // source is what import_sources calls archives.

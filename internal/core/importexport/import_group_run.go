@@ -277,7 +277,7 @@ func (r *groupsRun) group(ctx context.Context, first bool, number int64) error {
 		return err
 	}
 	f := r.filling(g, part)
-	err = f.group(ctx)
+	err = r.s.keeping(f, "namespace_id", int64(g.ID)).around(ctx, f.group)
 	if errors.Is(err, tree.ErrStop) && !first {
 		return nil
 	}
@@ -376,16 +376,16 @@ func (r *groupsRun) lose(ctx context.Context, number int64, read *archivedGroup,
 	}
 	item := tree.Item{Relation: groupRoot, Line: 1, Action: tree.Lost, Reason: why, Failed: true}
 	if read != nil {
-		item.Title = read.Name
+		item.Title, item.Place = read.Name, new(string)
 	}
 	t := &tree.Tally{}
 	t.Count(item)
-	return s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{stage, ended}, t) })
+	return s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{stage, ended, layoutOf(number).path}, t) })
 }
 
 // storeGroup returns what stores the progress of a group. It ends the work on one that was deleted.
-func (s *Service) storeGroup(part *importedGroup) func(ctx context.Context, next progress, items []tree.Item) error {
-	return func(ctx context.Context, next progress, items []tree.Item) error {
+func (s *Service) storeGroup(part *importedGroup) func(ctx context.Context, next progress, file string, items []tree.Item) error {
+	return func(ctx context.Context, next progress, file string, items []tree.Item) error {
 		now := db.At(s.Now())
 		n, err := s.DB.Exec(ctx, "UPDATE imported_groups SET done = ?, relation = ?, line = ?, counts = ?, items = ?, updated_at = ? WHERE id = ?",
 			next.Done, next.Relation, next.Line, next.Counts, next.Items, now, part.ID)
@@ -401,7 +401,7 @@ func (s *Service) storeGroup(part *importedGroup) func(ctx context.Context, next
 		}
 		rows := make([]kept, len(items))
 		for i, one := range items {
-			rows[i] = kept{s.item(one), part.NamespaceID}
+			rows[i] = kept{s.item(file, one), part.NamespaceID}
 		}
 		if _, err := db.InsertAll(ctx, s.DB, "imported_group_items", rows); err != nil {
 			return fmt.Errorf("keep what was lost: %w", err)
@@ -418,6 +418,10 @@ func (s *Service) storeGroup(part *importedGroup) func(ctx context.Context, next
 
 // finish shows the groups as they are meant to be, each after the one that it is in.
 func (r *groupsRun) finish(ctx context.Context) error {
+	lost := &filling{Writing: &tree.Writing{All: r.all}, from: r.from, tree: layout{}} // groups that were left out
+	if err := r.s.keeping(lost, "namespace_id", int64(r.row.NamespaceID)).lines(ctx); err != nil {
+		return err
+	}
 	for _, g := range r.shown {
 		if err := r.s.Namespaces.ShowImported(ctx, r.as, g.id, g.own); err != nil {
 			return err

@@ -177,7 +177,7 @@ func (s *Service) importAll(ctx context.Context, row *importRow) (err error) {
 		return err
 	}
 	f := &filling{Writing: w, s: s, from: root, tree: projectLayout, of: &row.progress, store: s.storeProgress(row)}
-	if err := f.all(ctx); err != nil {
+	if err := s.keeping(f, "project_id", int64(row.ProjectID)).around(ctx, f.all); err != nil {
 		return err
 	}
 	return s.finishImport(ctx, as, row, f)
@@ -251,8 +251,8 @@ func (f *filling) all(ctx context.Context) error {
 var untaken = []string{"project.design.bundle"}
 
 // storeProgress returns what stores the progress of an import. It ends one whose project is being deleted.
-func (s *Service) storeProgress(row *importRow) func(ctx context.Context, next progress, items []tree.Item) error {
-	return func(ctx context.Context, next progress, items []tree.Item) error {
+func (s *Service) storeProgress(row *importRow) func(ctx context.Context, next progress, file string, items []tree.Item) error {
+	return func(ctx context.Context, next progress, file string, items []tree.Item) error {
 		n, err := s.DB.Exec(ctx, "UPDATE file_imports AS f SET done = ?, relation = ?, line = ?, counts = ?, items = ?, updated_at = ? WHERE id = ? AND "+waiting,
 			next.Done, next.Relation, next.Line, next.Counts, next.Items, db.At(s.Now()), row.ID, project.ImportScheduled, project.ImportStarted)
 		if err != nil {
@@ -267,7 +267,7 @@ func (s *Service) storeProgress(row *importRow) func(ctx context.Context, next p
 		}
 		rows := make([]kept, len(items))
 		for i, one := range items {
-			rows[i] = kept{s.item(one), row.ProjectID}
+			rows[i] = kept{s.item(file, one), row.ProjectID}
 		}
 		if _, err := db.InsertAll(ctx, s.DB, "file_import_items", rows); err != nil {
 			return fmt.Errorf("keep what was lost: %w", err)
@@ -286,7 +286,7 @@ func (s *Service) finishImport(ctx context.Context, as authz.Actor, row *importR
 		return fmt.Errorf("read overrides: %w", err)
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := f.note(ctx, at{"finish", ended}, &tree.Tally{}); err != nil {
+		if err := f.note(ctx, at{"finish", ended, ""}, &tree.Tally{}); err != nil {
 			return err
 		}
 		err := s.Projects.FinishImport(ctx, as, row.ProjectID, project.Finish{Over: over, Replaces: row.ReplacesID, Suffix: suffixLen})

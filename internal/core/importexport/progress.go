@@ -46,7 +46,7 @@ type filling struct {
 
 	// store keeps the progress and rows that were not written as they are, in the transaction that writes them. It fails with
 	// tree.ErrStop where the import has ended meanwhile.
-	store func(ctx context.Context, next progress, items []tree.Item) error
+	store func(ctx context.Context, next progress, file string, items []tree.Item) error
 }
 
 // layout is where an archive has what belongs to one project or group.
@@ -55,10 +55,14 @@ type layout struct {
 	path   string // of the file of the root
 	folder string // of the others, with a slash at its end
 	files  []file
+	later  []file // that this server does not write
 }
 
+// all are the files of relations.
+func (l layout) all() []file { return append(slices.Clone(l.files), l.later...) }
+
 // projectLayout is that of archives of projects.
-var projectLayout = layout{root: file{root, true}, path: "tree/project.json", folder: "tree/project/", files: files}
+var projectLayout = layout{root: file{root, true}, path: "tree/project.json", folder: "tree/project/", files: files, later: laterFiles}
 
 // of is the place of a relation.
 func (l layout) of(f file) string {
@@ -94,13 +98,13 @@ func (f *filling) noteFiles(ctx context.Context, stage string) error {
 	if t == nil {
 		t = &tree.Tally{}
 	}
-	return f.s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{stage, ended}, t) })
+	return f.s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{stage, ended, ""}, t) })
 }
 
 // relations writes the relations of the format in their order, and counts the files that are none.
 func (f *filling) relations(ctx context.Context) error {
 	known := map[string]bool{}
-	for _, one := range f.tree.files {
+	for _, one := range f.tree.all() {
 		known[one.name+".ndjson"] = true
 		if err := f.relation(ctx, one); err != nil {
 			return err
@@ -148,30 +152,33 @@ func (f *filling) relation(ctx context.Context, one file) error {
 		if len(lines) == 0 {
 			return nil
 		}
-		last := int64(lines[len(lines)-1].Number)
 		if rel == nil {
-			f.Files()
-			for range lines {
-				f.Leave(one.name, "", "this server has no "+one.name)
+			t := &tree.Tally{}
+			for _, line := range lines {
+				t.Count(tree.Item{Relation: one.name, Line: line.Number, Action: tree.Lost, Reason: noArea(one.name), Title: tree.TitleOf(line.Text)})
 			}
-			t := f.Files()
-			return f.s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{one.name, last}, t) })
+			now := at{one.name, int64(lines[len(lines)-1].Number), f.tree.of(one)}
+			return f.s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, now, t) })
 		}
 		return f.Lines(ctx, rel, lines, func(ctx context.Context, t *tree.Tally, line int) error {
-			return f.note(ctx, at{one.name, int64(line)}, t)
+			return f.note(ctx, at{one.name, int64(line), f.tree.of(one)}, t)
 		})
 	})
 	if err != nil {
 		return err
 	}
-	return f.s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{one.name, ended}, &tree.Tally{}) })
+	return f.s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{one.name, ended, ""}, &tree.Tally{}) })
 }
 
 // at is how far an import has come.
 type at struct {
 	stage string
 	line  int64
+	file  string // of the archive that has the line, "" for none
 }
+
+// noArea is why rows of a relation that nothing here describes are lost.
+func noArea(relation string) string { return "this server has no " + relation }
 
 // ended is the line of a stage that is done with.
 const ended = 1 << 40
@@ -210,7 +217,7 @@ func (f *filling) note(ctx context.Context, now at, t *tree.Tally) error {
 	}
 	items := t.Items[:max(0, min(len(t.Items), maxItems-int(next.Items)))]
 	next.Items += int64(len(items))
-	if err := f.store(ctx, next, items); err != nil {
+	if err := f.store(ctx, next, now.file, items); err != nil {
 		return err
 	}
 	f.s.DB.AfterCommit(ctx, func() { *f.of = next })
@@ -226,11 +233,13 @@ type item struct {
 	Failed    bool        `db:"failed"`
 	Reason    string      `db:"reason"`
 	Title     string      `db:"title"`
+	File      string      `db:"file"`
+	Place     *string     `db:"place"`
 	CreatedAt db.Time     `db:"created_at"`
 }
 
-func (s *Service) item(of tree.Item) item {
+func (s *Service) item(file string, of tree.Item) item {
 	return item{
-		Relation: of.Relation, Line: int64(of.Line), Action: of.Action, Failed: of.Failed, Reason: of.Reason, Title: of.Title, CreatedAt: db.At(s.Now()),
+		Relation: of.Relation, Line: int64(of.Line), Action: of.Action, Failed: of.Failed, Reason: of.Reason, Title: of.Title, File: file, Place: of.Place, CreatedAt: db.At(s.Now()),
 	}
 }

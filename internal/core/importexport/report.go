@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -19,6 +20,9 @@ type Report struct {
 	Relations []RelationReport // in the order of the format
 	Items     []ReportItem     // the first 10,000 rows that were not written as they are, and files that were left out, for 30 days
 	Failure   string           // why the import failed, "" where it did not
+
+	s    *Service
+	kept []keptFile
 }
 
 // RelationReport counts the rows of a relation.
@@ -35,6 +39,7 @@ type ReportItem struct {
 	Action   tree.Action `db:"action"`
 	Reason   string      `db:"reason"`
 	Title    string      `db:"title"`
+	KeptIn   *int64      `db:"kept_in"` // file of lines that has the row
 }
 
 // Sum counts the rows of all relations together.
@@ -54,7 +59,7 @@ func (r *Report) WithRows() []RelationReport {
 // keptItems is how long items are kept, in days.
 const keptItems = 30
 
-const itemColumns = "i.id, i.relation, i.line, i.action, i.reason, i.title"
+const itemColumns = "i.id, i.relation, i.line, i.action, i.reason, i.title, i.kept_in"
 
 // ProjectReport returns the report of the import of a project, for those who administer the project and the user who imported it. It
 // requires ReadImport.
@@ -77,7 +82,11 @@ func (s *Service) ProjectReport(ctx context.Context, as authz.Actor, ref string)
 	if err != nil {
 		return nil, fmt.Errorf("report of import: %w", err)
 	}
-	out, err := s.report(tree.Projects, []progress{row.progress}, items)
+	kept, err := db.Select[keptFile](ctx, s.DB, "SELECT "+keptColumns+" FROM import_lines l WHERE l.project_id = ? ORDER BY l.id LIMIT ?", p.ID, maxGroups)
+	if err != nil {
+		return nil, fmt.Errorf("report of import: %w", err)
+	}
+	out, err := s.report(tree.Projects, []progress{row.progress}, items, kept)
 	if err == nil && p.ImportError != nil {
 		out.Failure = *p.ImportError
 	}
@@ -110,11 +119,15 @@ func (s *Service) GroupReport(ctx context.Context, as authz.Actor, ref string) (
 	if err != nil {
 		return nil, fmt.Errorf("report of import: %w", err)
 	}
+	kept, err := db.Select[keptFile](ctx, s.DB, "SELECT "+keptColumns+" FROM import_lines l"+fmt.Sprintf(below, "l")+" ORDER BY l.id LIMIT ?", g.ID, maxGroups)
+	if err != nil {
+		return nil, fmt.Errorf("report of import: %w", err)
+	}
 	parts := make([]progress, len(rows))
 	for i := range rows {
 		parts[i] = rows[i].progress
 	}
-	out, err := s.report(tree.Groups, parts, items)
+	out, err := s.report(tree.Groups, parts, items, kept)
 	if err == nil && len(failed) > 0 {
 		out.Failure = failed[0]
 	}
@@ -135,6 +148,7 @@ func (s *Service) BulkReport(ctx context.Context, as authz.Actor, id BulkID) (*R
 		return nil, errs.Missing("")
 	}
 	var parts []progress
+	var kept []keptFile
 	items := []ReportItem{}
 	for _, of := range []struct{ parts, items, key string }{
 		{"imported_groups", "imported_group_items", "namespace_id"},
@@ -151,8 +165,13 @@ func (s *Service) BulkReport(ctx context.Context, as authz.Actor, id BulkID) (*R
 			return nil, fmt.Errorf("report of transfer: %w", err)
 		}
 		items = append(items, rows...)
+		lines, err := db.Select[keptFile](ctx, s.DB, "SELECT "+keptColumns+" FROM import_lines l"+strings.ReplaceAll(entities, "i.", "l."), id, maxGroups)
+		if err != nil {
+			return nil, fmt.Errorf("report of transfer: %w", err)
+		}
+		kept = append(kept, lines...)
 	}
-	return s.report(tree.Projects, parts, items)
+	return s.report(tree.Projects, parts, items, kept)
 }
 
 // mayReport requires AdminGroup, or that the user imported the group.
@@ -173,7 +192,7 @@ func (s *Service) mayReport(ctx context.Context, as authz.Actor, g *namespace.Gr
 }
 
 // report sums up the parts of an import.
-func (s *Service) report(of tree.Trees, parts []progress, items []ReportItem) (*Report, error) {
+func (s *Service) report(of tree.Trees, parts []progress, items []ReportItem, kept []keptFile) (*Report, error) {
 	all, err := s.Catalogue(of)
 	if err != nil {
 		return nil, err
@@ -186,7 +205,7 @@ func (s *Service) report(of tree.Trees, parts []progress, items []ReportItem) (*
 			sums[name] = sum
 		}
 	}
-	out := &Report{Relations: []RelationReport{}, Items: items}
+	out := &Report{Relations: []RelationReport{}, Items: items, s: s, kept: kept}
 	for _, rel := range all.All() {
 		if c, ok := sums[rel.Name]; ok {
 			out.Relations = append(out.Relations, RelationReport{rel.Name, c})

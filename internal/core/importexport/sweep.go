@@ -41,8 +41,11 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 	if err := s.dropItems(ctx); err != nil {
 		return err
 	}
+	if err := s.dropLines(ctx); err != nil {
+		return err
+	}
 	before := s.Now().Add(-time.Hour)
-	if err := s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Uploaded, Before: before, Named: s.namedIn("file_imports", "group_imports", "bulk_import_files")}); err != nil {
+	if err := s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Uploaded, Before: before, Named: s.namedIn("file_imports", "group_imports", "bulk_import_files", "import_lines")}); err != nil {
 		return err
 	}
 	return s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Objects, Before: before, Named: s.namedIn("exports", "relation_export_files")})
@@ -83,6 +86,24 @@ func (s *Service) dropItems(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// dropLines deletes lines of reports that were kept long enough.
+func (s *Service) dropLines(ctx context.Context) error {
+	before := db.At(s.Now().AddDate(0, 0, -keptItems))
+	for {
+		objects, err := db.Select[string](ctx, s.DB, "DELETE FROM import_lines WHERE id IN (SELECT id FROM import_lines WHERE created_at < ? ORDER BY id LIMIT ?) RETURNING object",
+			before, sweepBatch)
+		if err != nil {
+			return fmt.Errorf("delete lines of reports: %w", err)
+		}
+		for _, key := range objects {
+			s.remove(ctx, key)
+		}
+		if len(objects) < sweepBatch {
+			return nil
+		}
+	}
 }
 
 // patience is how long an import may make no progress.

@@ -201,6 +201,9 @@ type Item struct {
 	Reason   string
 	Title    string
 	Failed   bool // the row is broken
+
+	// Place is where a lost row is in its line, see [LineText.At]; nil where it is not to be kept: a file, or part of another lost row.
+	Place *string
 }
 
 // Tally is what became of some lines.
@@ -283,6 +286,9 @@ func (c *Catalogue) attach(writers []Writer, elsewhere map[string]bool) error {
 
 // Writes reports whether rows of the relation are imported.
 func (r *Relation) Writes() bool { return r.writer != nil }
+
+// NoWriter is why rows of a relation are lost that is not imported.
+func (r *Relation) NoWriter() string { return "this server does not import " + r.Name }
 
 // Taking are files of one kind that an import takes from an archive.
 type Taking struct {

@@ -16,6 +16,7 @@ type node struct {
 	State
 
 	value     reflect.Value // pointer to the row
+	place     string        // in the line, see LineText.At
 	reference bool          // the row that it is nested in names it
 }
 
@@ -47,7 +48,7 @@ func (w *Writing) Lines(ctx context.Context, rel *Relation, lines []Line, done D
 		w.Log.WarnContext(ctx, "row of an import could not be written", slog.String("relation", rel.Name), slog.Int("line", lines[0].Number), slog.Any("error", err))
 	}
 	t := &Tally{}
-	t.Count(Item{Relation: rel.Name, Line: lines[0].Number, Action: Lost, Reason: reason, Title: titleOf(parse(lines[0].Text)), Failed: true})
+	t.Count(Item{Relation: rel.Name, Line: lines[0].Number, Action: Lost, Reason: reason, Title: TitleOf(lines[0].Text), Failed: true, Place: new(string)})
 	return w.DB.InTx(ctx, func(ctx context.Context) error { return done(ctx, t, lines[0].Number) })
 }
 
@@ -87,7 +88,7 @@ func (w *Writing) nodes(ctx context.Context, rel *Relation, nodes []*node, lines
 		case n.raw == nil:
 			n.Fail("the line is no object of JSON")
 		case rel.writer == nil:
-			n.Lose("this server does not import " + rel.Name)
+			n.Lose(rel.NoWriter())
 		default:
 			n.value = rel.writer.fresh()
 			if err := rel.writer.shape.decode(n.value.Elem(), w, &n.State); err != nil {
@@ -107,9 +108,11 @@ func (w *Writing) nodes(ctx context.Context, rel *Relation, nodes []*node, lines
 		}
 	}
 	for i, n := range nodes {
-		w.tally.Count(Item{
-			Relation: rel.Name, Line: lines[i], Action: n.action, Reason: n.reason, Title: titleOf(n.raw), Failed: n.failed,
-		})
+		item := Item{Relation: rel.Name, Line: lines[i], Action: n.action, Reason: n.reason, Title: titleOf(n.raw), Failed: n.failed}
+		if n.IsLost() {
+			item.Place = new(n.place)
+		}
+		w.tally.Count(item)
 	}
 	return w.children(ctx, rel, nodes, lines)
 }
@@ -145,7 +148,7 @@ func (w *Writing) referenced(ctx context.Context, rel *Relation, nodes []*node, 
 		var at []int
 		for i, n := range nodes {
 			if text, there := n.raw[child.key()]; there && string(text) != "null" && !n.IsLost() {
-				kids = append(kids, &node{State: State{raw: parse(text), Of: rel.Kind}, reference: true})
+				kids = append(kids, &node{State: State{raw: parse(text), Of: rel.Kind}, reference: true, place: n.place + "/" + child.key()})
 				of, at = append(of, n), append(at, lines[i])
 			}
 		}
@@ -193,12 +196,13 @@ func (w *Writing) children(ctx context.Context, rel *Relation, nodes []*node, li
 			if n.reference && n.action == Merged { // written with the file that it is in
 				continue
 			}
-			for _, text := range nestedIn(n.raw[child.key()]) {
+			for j, text := range nestedIn(n.raw[child.key()]) {
 				if n.IsLost() {
 					w.tally.Count(Item{Relation: name, Line: lines[i], Action: Lost, Reason: "what it belongs to is lost"})
 					continue
 				}
-				kids, at = append(kids, &node{State: State{raw: parse(text), Parent: n.ID, Of: rel.Kind}}), append(at, lines[i])
+				kid := &node{State: State{raw: parse(text), Parent: n.ID, Of: rel.Kind}, place: placeIn(n.place, child.key(), j)}
+				kids, at = append(kids, kid), append(at, lines[i])
 			}
 		}
 		if len(kids) > 0 {
@@ -209,8 +213,12 @@ func (w *Writing) children(ctx context.Context, rel *Relation, nodes []*node, li
 	}
 	for _, name := range rel.Lacking {
 		for i, n := range nodes {
-			for range nestedIn(n.raw[name]) {
-				w.tally.Count(Item{Relation: name, Line: lines[i], Action: Lost, Reason: "this server has no " + name})
+			for j := range nestedIn(n.raw[name]) {
+				item := Item{Relation: name, Line: lines[i], Action: Lost, Reason: "this server has no " + name}
+				if !n.IsLost() {
+					item.Place = new(placeIn(n.place, name, j))
+				}
+				w.tally.Count(item)
 			}
 		}
 	}
@@ -231,6 +239,9 @@ func nestedIn(text json.RawMessage) []json.RawMessage {
 	}
 	return list
 }
+
+// TitleOf is what people know the object of a line by; "" for what is none.
+func TitleOf(line []byte) string { return titleOf(parse(line)) }
 
 // titleOf is what people know an object by.
 func titleOf(raw map[string]json.RawMessage) string {

@@ -33,7 +33,7 @@ func (s *Server) bulkImportRoutes() []*api.Route {
 		api.Get("/bulk_imports/entities", b.allEntities).Doc("List the entities of all direct transfers").Needs(authz.TransferDirectly),
 		api.Get(one, b.get).Doc("Get a direct transfer").Needs(authz.TransferDirectly),
 		api.Post(one+"/cancel", b.cancel).Status(http.StatusOK).Doc("Cancel a direct transfer").Needs(authz.TransferDirectly),
-		api.Get(one+"/report", b.report).Doc("Get what became of the rows of a direct transfer").Needs(authz.TransferDirectly),
+		api.Get(one+"/report", summed(b.report)).Doc("Get what became of the rows of a direct transfer").Needs(authz.TransferDirectly),
 		api.Get(one+"/report.ndjson", lines(b.report)).Doc("Get the rows of a direct transfer that were not written as they are").Needs(authz.TransferDirectly),
 		api.Get(entities, b.entities).Doc("List the entities of a direct transfer").Needs(authz.TransferDirectly),
 		api.Get(entities+"/:entity_id", b.entity).Doc("Get an entity of a direct transfer").Needs(authz.TransferDirectly),
@@ -248,8 +248,8 @@ func (b bulkImports) get(ctx context.Context, as authz.Actor, p bulkPath) (bulkI
 	return bulkFound(b.of.Bulk(ctx, as, p.ID))
 }
 
-func (b bulkImports) report(ctx context.Context, as authz.Actor, p bulkPath) (reportEntity, error) {
-	return reported(b.of.BulkReport(ctx, as, p.ID))
+func (b bulkImports) report(ctx context.Context, as authz.Actor, p bulkPath) (*importexport.Report, error) {
+	return b.of.BulkReport(ctx, as, p.ID)
 }
 
 func (b bulkImports) cancel(ctx context.Context, as authz.Actor, p bulkPath) (bulkImportEntity, error) {

@@ -1,10 +1,7 @@
 package rest
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"io"
 	"net/http"
 
 	"tenon/internal/core/authz"
@@ -41,33 +38,34 @@ type reportItem struct {
 func (i imports) reportRoutes() []*api.Route {
 	const project, group = "/projects/:id/import/report", "/groups/:id/import/report"
 	return []*api.Route{
-		api.Get(project, i.projectReport).Doc("Get what became of the rows of an import of a project").Needs(authz.ReadImport),
+		api.Get(project, summed(i.projectReport)).Doc("Get what became of the rows of an import of a project").Needs(authz.ReadImport),
 		api.Get(project+".ndjson", lines(i.projectReport)).Doc("Get the rows of an import of a project that were not written as they are").Needs(authz.ReadImport),
-		api.Get(group, i.groupReport).Doc("Get what became of the rows of an import of a group").Needs(authz.AdminGroup),
+		api.Get(group, summed(i.groupReport)).Doc("Get what became of the rows of an import of a group").Needs(authz.AdminGroup),
 		api.Get(group+".ndjson", lines(i.groupReport)).Doc("Get the rows of an import of a group that were not written as they are").Needs(authz.AdminGroup),
 	}
 }
 
-func (i imports) projectReport(ctx context.Context, as authz.Actor, p projectPath) (reportEntity, error) {
-	return reported(i.of.ProjectReport(ctx, as, p.ID))
+func (i imports) projectReport(ctx context.Context, as authz.Actor, p projectPath) (*importexport.Report, error) {
+	return i.of.ProjectReport(ctx, as, p.ID)
 }
 
-func (i imports) groupReport(ctx context.Context, as authz.Actor, p groupPath) (reportEntity, error) {
-	return reported(i.of.GroupReport(ctx, as, p.ID))
+func (i imports) groupReport(ctx context.Context, as authz.Actor, p groupPath) (*importexport.Report, error) {
+	return i.of.GroupReport(ctx, as, p.ID)
 }
 
-func reported(r *importexport.Report, err error) (reportEntity, error) {
-	if err != nil {
-		return reportEntity{}, err
+// summed is a report as one object.
+func summed[P any](report func(ctx context.Context, as authz.Actor, p P) (*importexport.Report, error)) func(ctx context.Context, as authz.Actor, p P) (reportEntity, error) {
+	return func(ctx context.Context, as authz.Actor, p P) (reportEntity, error) {
+		of, err := report(ctx, as, p)
+		if err != nil {
+			return reportEntity{}, err
+		}
+		return reportOf(of), nil
 	}
-	return reportOf(r), nil
 }
 
 // ImportReport is a report as clients get it.
 func ImportReport(r *importexport.Report) any { return reportOf(r) }
-
-// ImportReportItem is a row of a report as clients get it.
-func ImportReportItem(item importexport.ReportItem) any { return itemOf(item) }
 
 func itemOf(item importexport.ReportItem) reportItem {
 	return reportItem{item.Relation, item.Line, item.Action, item.Reason, item.Title}
@@ -84,21 +82,17 @@ func reportOf(r *importexport.Report) reportEntity {
 	return out
 }
 
-// lines is a report as lines of JSON, one for each item.
-func lines[P any](report func(ctx context.Context, as authz.Actor, p P) (reportEntity, error)) func(ctx context.Context, as authz.Actor, p P) (api.Content, error) {
+// lines is a report as lines of JSON, one for each item, with the rows that are kept.
+func lines[P any](report func(ctx context.Context, as authz.Actor, p P) (*importexport.Report, error)) func(ctx context.Context, as authz.Actor, p P) (api.Content, error) {
 	return func(ctx context.Context, as authz.Actor, p P) (api.Content, error) {
 		of, err := report(ctx, as, p)
 		if err != nil {
 			return api.Content{}, err
 		}
-		var out bytes.Buffer
-		enc := json.NewEncoder(&out)
-		enc.SetEscapeHTML(false)
-		for _, item := range of.Items {
-			if err := enc.Encode(item); err != nil {
-				return api.Content{}, err
-			}
+		out, err := of.Lines(ctx)
+		if err != nil {
+			return api.Content{}, err
 		}
-		return api.Content{Type: "application/x-ndjson", Header: http.Header{"Cache-Control": {"private, no-store"}}, From: api.Forward(io.NopCloser(&out), int64(out.Len()))}, nil
+		return api.Content{Type: "application/x-ndjson", Header: http.Header{"Cache-Control": {"private, no-store"}}, From: api.Forward(out, out.Size)}, nil
 	}
 }
