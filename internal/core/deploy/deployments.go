@@ -21,7 +21,6 @@ import (
 type Filter struct {
 	Environment                   string // name
 	EnvironmentID                 EnvironmentID
-	State                         State
 	States                        []State // any of them; none is any
 	UpdatedAfter, UpdatedBefore   *time.Time
 	FinishedAfter, FinishedBefore *time.Time // with OrderBy finished_at, unless EnvironmentID is set, and the state success only
@@ -57,7 +56,7 @@ func (f *Filter) check() error {
 		return errs.Coded(errs.BadRequest, CodeTwoTimes, "a list is narrowed by one time")
 	case finished != (f.OrderBy == byFinished) && f.EnvironmentID == 0:
 		return errs.Coded(errs.BadRequest, CodeUnpaired, "a list narrowed by the end of deployments is sorted by it too")
-	case finished && f.State != Success:
+	case finished && !slices.Equal(f.States, []State{Success}):
 		return errs.Coded(errs.BadRequest, CodeUnfinished, "a list narrowed by the end of deployments has successful ones alone")
 	}
 	return nil
@@ -78,9 +77,6 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	}
 	if f.EnvironmentID != 0 {
 		w.And("d.environment_id = ?", f.EnvironmentID)
-	}
-	if f.State != "" {
-		w.And("d.status = ?", f.State)
 	}
 	if len(f.States) > 0 {
 		w.In("d.status", f.States)

@@ -88,7 +88,6 @@ type EnvironmentChanges struct {
 type EnvironmentFilter struct {
 	Name   string
 	Search string             // part of the name, in any case
-	State  EnvironmentState   // "" is any
 	States []EnvironmentState // any of them; none is any
 	page.Range
 }

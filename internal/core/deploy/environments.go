@@ -34,9 +34,6 @@ func (s *Service) Environments(ctx context.Context, as authz.Actor, p *project.P
 		}
 		w.And(`e.name_fold LIKE ? ESCAPE '\'`, "%"+db.LikePattern(db.Fold(search))+"%")
 	}
-	if f.State != "" {
-		w.And("e.state = ?", f.State)
-	}
 	if len(f.States) > 0 {
 		w.In("e.state", f.States)
 	}

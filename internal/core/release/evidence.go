@@ -137,7 +137,7 @@ func (s *Service) collectDue(ctx context.Context, args collecting) error {
 	if err != nil || found[r.ProjectID] == nil {
 		return err
 	}
-	err = s.collect(ctx, found[r.ProjectID], &r, collection{since: &r.ReleasedAt})
+	err = s.collect(ctx, found[r.ProjectID], &r, &r.ReleasedAt)
 	if errs.KindOf(err) != errs.Internal {
 		return nil // deleted meanwhile, or full
 	}
@@ -150,16 +150,11 @@ func (s *Service) CollectEvidence(ctx context.Context, as authz.Actor, p *projec
 	if err != nil {
 		return nil, err
 	}
-	return r, s.collect(ctx, p, r, collection{})
+	return r, s.collect(ctx, p, r, nil)
 }
 
-// collection says when evidence is stored.
-type collection struct {
-	since *db.Time // only where there is none since then; nil stores it always
-}
-
-// collect makes evidence of a release and stores it.
-func (s *Service) collect(ctx context.Context, p *project.Project, r *Release, o collection) error {
+// collect makes evidence of a release and stores it: only where there is none since a time, always where that is nil.
+func (s *Service) collect(ctx context.Context, p *project.Project, r *Release, since *db.Time) error {
 	content, withMilestones, err := s.snapshot(ctx, p, r)
 	if err != nil {
 		return fmt.Errorf("collect evidence of release: %w", err)
@@ -172,8 +167,8 @@ func (s *Service) collect(ctx context.Context, p *project.Project, r *Release, o
 		if err := s.DB.Lock(ctx, fmt.Sprintf("evidence of release %d", r.ID)); err != nil {
 			return err
 		}
-		if o.since != nil {
-			n, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM release_evidences e WHERE e.release_id = ? AND e.collected_at >= ?", r.ID, *o.since)
+		if since != nil {
+			n, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM release_evidences e WHERE e.release_id = ? AND e.collected_at >= ?", r.ID, *since)
 			if err != nil || n > 0 {
 				return err
 			}

@@ -115,7 +115,7 @@ func (b *binder) environmentFields() {
 		}, same)
 	})
 	exec.Batch(b.Schema, "Environment.lastDeployment", func(ctx context.Context, c *exec.Call[struct{ Status string }], of []*deploy.Placed) ([]*deployment, error) {
-		f := deploy.Filter{State: deploy.State(strings.ToLower(c.Args.Status)), Desc: true}
+		f := deploy.Filter{States: []deploy.State{deploy.State(strings.ToLower(c.Args.Status))}, Desc: true}
 		return firsts(ctx, b, of, func(ctx context.Context, e *deploy.Placed, r page.Range) (page.Page[*deployment], error) {
 			return b.deploymentsOf(ctx, c.As, e, f, r)
 		}, same)

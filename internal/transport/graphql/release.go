@@ -111,7 +111,7 @@ func (b *binder) releaseFields() {
 	rendered(b, "Release.descriptionHtml", func(v *release.View) (reference.Scope, *string) { return reference.Of(v.Project), v.Description })
 	value(b, "Release.createdAt", func(v *release.View) time.Time { return v.CreatedAt.Time })
 	value(b, "Release.releasedAt", func(v *release.View) time.Time { return v.ReleasedAt.Time })
-	value(b, "Release.upcomingRelease", func(v *release.View) bool { return v.Upcoming(b.Now()) })
+	value(b, "Release.upcomingRelease", func(v *release.View) bool { return v.Announced })
 	value(b, "Release.historicalRelease", func(v *release.View) bool { return v.Historical() })
 	value(b, "Release.tagName", func(v *release.View) *string { return text(v.Tag) })
 	value(b, "Release.tagPath", func(v *release.View) *string {

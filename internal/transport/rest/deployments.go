@@ -165,7 +165,7 @@ func (h deployHandlers) listDeployments(ctx context.Context, as authz.Actor, in 
 		return none, err
 	}
 	list, err := h.deploys.List(ctx, as, p, deploy.Filter{
-		Environment: in.Environment, State: in.Status, UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore,
+		Environment: in.Environment, States: inState(in.Status), UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore,
 		FinishedAfter: in.FinishedAfter, FinishedBefore: in.FinishedBefore, OrderBy: in.OrderBy, Desc: in.Sort == "desc", Range: in.Range(),
 	})
 	if err != nil {

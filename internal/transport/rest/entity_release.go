@@ -122,7 +122,7 @@ func (h releaseHandlers) one(v *release.View, counts map[milestone.ID]issue.Mile
 	d := &releaseDetails{Author: s.user(v.Author), Milestones: []releaseMilestone{}, Assets: releaseAssets{Links: []releaseLink{}}}
 	e := releaseEntity{
 		Name: v.Name, TagName: v.Tag, Description: v.Description, CreatedAt: api.Time(v.CreatedAt.Time), ReleasedAt: api.Time(v.ReleasedAt.Time),
-		Upcoming: v.Upcoming(s.Now()), releaseDetails: d,
+		Upcoming: v.Announced, releaseDetails: d,
 	}
 	for _, m := range v.Milestones {
 		d.Milestones = append(d.Milestones, releaseMilestone{*s.milestoneOf(m), issueStats{counts[m.ID].Total, counts[m.ID].Closed}})

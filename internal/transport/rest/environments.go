@@ -106,6 +106,14 @@ func (h deployHandlers) environment(ctx context.Context, as authz.Actor, p *proj
 	return &list[0], nil
 }
 
+// inState narrows a list to a state; "" is any.
+func inState[T ~string](state T) []T {
+	if state == "" {
+		return nil
+	}
+	return []T{state}
+}
+
 type listEnvironmentsParams struct {
 	projectPath
 	Name   string `param:"name" doc:"Name of the environment"`
@@ -124,7 +132,7 @@ func (h deployHandlers) listEnvironments(ctx context.Context, as authz.Actor, in
 		return none, &api.Refusal{Status: http.StatusBadRequest, Text: "name, search cannot be used together"}
 	}
 	list, err := h.deploys.Environments(ctx, as, p, deploy.EnvironmentFilter{
-		Name: in.Name, Search: in.Search, State: deploy.EnvironmentState(in.States), Range: in.Range(),
+		Name: in.Name, Search: in.Search, States: inState(deploy.EnvironmentState(in.States)), Range: in.Range(),
 	})
 	if err != nil {
 		return none, err

@@ -33,7 +33,7 @@ func (x *visit) getEnvironments() (templ.Component, error) {
 	case "available":
 		f.States = []deploy.EnvironmentState{deploy.Available, deploy.Stopping}
 	case "stopped":
-		f.State = deploy.Stopped
+		f.States = []deploy.EnvironmentState{deploy.Stopped}
 	}
 	ctx := x.r.Context()
 	list, err := x.deploys().Environments(ctx, x.as, p, f)
