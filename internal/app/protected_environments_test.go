@@ -160,3 +160,96 @@ func TestProtectedEnvironments_group(t *testing.T) {
 		s.do("mona", "POST", project+"/deployments", deployment)
 	})
 }
+
+// TestProtectedEnvironments_named lets users deploy whom a rule names, whatever the reference: reporters of a group too, who may start no other job. A group
+// means its direct members, and with inheritance those of the groups above it.
+func TestProtectedEnvironments_named(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		d := s.deployer()
+		for _, name := range []string{"olga", "uwe", "gus"} {
+			s.user(name, nil)
+		}
+		above := s.do("olga", "POST", "/groups", obj{"name": "acme", "path": "acme"})
+		ops := s.do("olga", "POST", "/groups", obj{"name": "ops", "path": "ops", "parent_id": above["id"]})
+		for name, level := range map[string]int{"rita": 20, "gus": 10, "mona": 10} {
+			s.do("olga", "POST", "/groups/"+number(ops, "id")+"/members", obj{"user_id": s.ids[name], "access_level": level})
+		}
+		s.do("olga", "POST", "/groups/"+number(above, "id")+"/members", obj{"user_id": s.ids["uwe"], "access_level": 20})
+		s.do("mona", "POST", d.at+"/share", obj{"group_id": ops["id"], "group_access": 20})
+		const text = "deploy:\n  script: [make]\n  when: manual\n  environment: production\nbuild:\n  script: [make]\n  when: manual\n"
+		d.commit("main", ".gitlab-ci.yml", text)
+		jobs := map[string]string{}
+		for _, j := range d.all("/jobs") {
+			jobs[j["name"].(string)] = d.at + "/jobs/" + number(j, "id")
+		}
+		s.want("rita", "POST", jobs["deploy"]+"/play", nil, 403, "")
+		s.want("dave", "POST", jobs["deploy"]+"/play", nil, 403, "") // who may not push to the branch
+		made := s.do("mona", "POST", d.at+"/protected_environments", obj{"name": "production", "deploy_access_levels": []obj{{"group_id": ops["id"]}}})
+		level := made["deploy_access_levels"].([]any)[0].(map[string]any)
+		d.expect("words", level["access_level_description"], "ops")
+		d.expect("inheritance", level["group_inheritance_type"], 0.0)
+		for _, name := range []string{"dave", "gus", "uwe"} { // not a member, a guest, and a member of the group above
+			s.want(name, "POST", jobs["deploy"]+"/play", nil, 403, "")
+		}
+		s.want("rita", "POST", jobs["build"]+"/play", nil, 403, "")
+		s.want("rita", "POST", jobs["build"]+"/cancel", nil, 403, "")
+		s.want("rita", "POST", d.at+"/jobs/4711/play", nil, 403, "")
+		s.want("rita", "POST", jobs["deploy"]+"/play", nil, 200, `"status":"pending"`)
+		d.run("success")
+		d.expect("deployments", d.states("production"), "success")
+		again := s.do("rita", "POST", jobs["deploy"]+"/retry", nil)
+		d.expect("the user of the new job", again["user"].(map[string]any)["username"], "rita")
+		d.run("failed")
+
+		retry := d.at + "/jobs/" + number(again, "id") + "/retry"
+		s.do("mona", "PUT", d.at+"/protected_environments/production", obj{"deploy_access_levels": []obj{{"id": level["id"], "group_inheritance_type": 1}}})
+		s.want("mona", "GET", d.at+"/protected_environments/production", nil, 200, `"group_inheritance_type":1`)
+		s.do("uwe", "POST", retry, nil)
+		d.run("success")
+		d.expect("deployments", d.states("production"), "success failed success")
+		s.do("mona", "PUT", d.at+"/protected_environments/production", obj{"deploy_access_levels": []obj{{"id": level["id"], "_destroy": true}, {"user_id": s.ids["dave"]}}})
+		s.want("dave", "POST", jobs["build"]+"/play", nil, 403, "") // nothing has changed for other jobs
+		last := d.all("/deployments?sort=desc")[0]["deployable"].(map[string]any)
+		s.want("rita", "POST", d.at+"/jobs/"+number(last, "id")+"/retry", nil, 403, "")
+		s.do("dave", "POST", d.at+"/jobs/"+number(last, "id")+"/retry", nil)
+	})
+}
+
+// TestProtectedEnvironments_count blocks deployments by a number of approvals alone: all who may deploy approve, each once.
+func TestProtectedEnvironments_count(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		d := s.deployer()
+		s.user("max", nil)
+		s.do("mona", "POST", d.at+"/members", obj{"user_id": s.ids["max"], "access_level": 40})
+		all := d.at + "/protected_environments"
+		levels := []obj{{"access_level": 30}}
+		for _, n := range []int{-1, 6} {
+			s.want("mona", "POST", all, obj{"name": "production", "deploy_access_levels": levels, "required_approval_count": n}, 422, "Required approval count must be between 0 and 5")
+		}
+		s.want("mona", "POST", all, obj{"name": "production", "deploy_access_levels": levels, "required_approval_count": 1}, 201, `"required_approval_count":1,"approval_rules":[]`)
+		s.want("mona", "PUT", all+"/production", obj{"required_approval_count": 2}, 200, `"required_approval_count":2`)
+		s.want("mona", "PUT", all+"/production", obj{"required_approval_count": 9}, 422, "")
+		s.want("mona", "GET", all, nil, 200, `"required_approval_count":2`)
+		const text = "deploy:\n  script: [make]\n  environment: production\n"
+		d.commit("main", ".gitlab-ci.yml", text)
+		path := d.at + "/deployments/" + number(d.all("/deployments?sort=desc")[0], "id")
+		s.want("rita", "GET", path, nil, 200, `"status":"blocked","pending_approval_count":2,"approvals":[],"approval_summary":{"rules":[]}`)
+		approval := path + "/approval"
+		s.want("rita", "POST", approval, obj{"status": "approved"}, 400, "You do not have permission to approve or reject this deployment")
+		s.want("mona", "POST", approval, obj{"status": "approved"}, 400, "The same user can not approve")
+		for range 2 {
+			s.want("max", "POST", approval, obj{"status": "approved"}, 201, "")
+		}
+		s.want("rita", "GET", path, nil, 200, `"status":"blocked","pending_approval_count":1`)
+		s.want("dave", "POST", approval, obj{"status": "approved"}, 201, "")
+		s.want("rita", "GET", path, nil, 200, `"status":"created","pending_approval_count":0`)
+		d.run("success")
+
+		s.do("mona", "PUT", all+"/production", obj{"required_approval_count": 0})
+		d.commit("main", ".gitlab-ci.yml", text+"# free\n")
+		d.run("success")
+		d.expect("deployments", d.states("production"), "success success")
+	})
+}

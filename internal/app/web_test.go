@@ -173,6 +173,7 @@ func (w *webWorld) samples() map[string]string {
 		"/{project...}/-/compare/{rest...}":            in + "compare/main...feature/side",
 		"/{project...}/-/branches":                     in + "branches",
 		"/{project...}/-/tags":                         in + "tags",
+		"/{project...}/-/tags/{rest...}":               in + "tags/v1",
 		"/{project...}/-/issues":                       in + "issues",
 		"/{project...}/-/issues/{iid}":                 in + "issues/1",
 		"/{project...}/-/work_items/{iid}":             in + "work_items/1",
@@ -479,8 +480,8 @@ func TestWeb_addresses(t *testing.T) {
 		"ImportPath": elsewhere, "SSHRepositoryURL": elsewhere, "JobRawFile": http.StatusNotFound, "JobFolder": http.StatusNotFound, "JobArtifacts": http.StatusNotFound,
 		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "Unsubscribe": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
 		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "JobFile": http.StatusNotFound, "ProjectBoard": http.StatusNotFound, "GroupBoard": http.StatusNotFound, "Pipeline": http.StatusOK,
-		"Tag": http.StatusNotFound, "EditRelease": http.StatusNotFound, "ReleaseDownload": http.StatusFound, // the others have no pages yet
-		"EditEpic": seeOther, "HookTest": http.StatusMethodNotAllowed, "HookResend": http.StatusMethodNotAllowed, // where forms go
+		"ReleaseDownload": http.StatusFound,                                                                             // the others have no pages yet
+		"EditEpic":        seeOther, "HookTest": http.StatusMethodNotAllowed, "HookResend": http.StatusMethodNotAllowed, // where forms go
 	}
 	var pipe int64
 	fmt.Sscan(w.pipe, &pipe)

@@ -14,6 +14,7 @@ const (
 	ReadFreezePeriod       Ability = "read_freeze_period"
 	AdminFreezePeriod      Ability = "admin_freeze_period"
 	ApproveDeployment      Ability = "approve_deployment"
+	RunDeployment          Ability = "run_deployment"
 
 	ReadProtectedEnvironment       Ability = "read_protected_environment"
 	AdminProtectedEnvironment      Ability = "admin_protected_environment"
@@ -35,6 +36,7 @@ var deployRules = map[Ability]Rule{
 	ReadFreezePeriod:       {Min: Reporter, Feature: Builds},
 	AdminFreezePeriod:      {Min: Maintainer, Feature: Builds, Write: true},
 	ApproveDeployment:      {Min: Reporter, Feature: Builds, Write: true}, // the rules of the environment decide further
+	RunDeployment:          {Min: Reporter, Feature: Builds, Write: true}, // to play and retry jobs of a protected environment whose rules name the actor
 
 	ReadProtectedEnvironment:       {Min: Maintainer},
 	AdminProtectedEnvironment:      {Min: Maintainer, Write: true},

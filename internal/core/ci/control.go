@@ -30,17 +30,11 @@ func (j *Job) Playable() bool {
 	return !j.Retried && slices.Contains([]State{Manual, Scheduled}, j.State)
 }
 
-// RetryJob makes another job in the place of one that has ended. It requires UpdatePipeline, and the right
-// to run pipelines of a protected reference.
+// RetryJob makes another job in the place of one that has ended. It requires UpdatePipeline, and the right to run pipelines of a protected reference, or
+// RunDeployment where the rules of a protected environment of the job name the actor.
 func (s *Service) RetryJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, error) {
-	if err := s.Policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
-		return nil, err
-	}
-	j, of, err := s.writable(ctx, as, p, id)
+	j, of, err := s.Gate().startable(ctx, as, p, id)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.Gate().requireDeploy(ctx, as, p, j); err != nil {
 		return nil, err
 	}
 	var made *Job
@@ -88,10 +82,12 @@ func (s *Service) retry(ctx context.Context, as authz.Actor, p *project.Project,
 	return made[0], s.reopen(ctx, as, p, of, made[0])
 }
 
-// PlayJob starts a job that waits for a user, with variables that it gets besides its own. It requires
-// UpdatePipeline, and the right to run pipelines of a protected reference; variables require the role that the project asks for.
+// PlayJob starts a job that waits for a user, with variables that it gets besides its own. It requires UpdatePipeline, and the right to run pipelines of a
+// protected reference, or RunDeployment where the rules of a protected environment of the job name the actor. Variables require the role that the
+// project asks for.
 func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID, vars []Variable) (*Job, error) {
-	if err := s.Policy.Require(ctx, as, authz.UpdatePipeline, p.Subject()); err != nil {
+	_, of, err := s.Gate().startable(ctx, as, p, id)
+	if err != nil {
 		return nil, err
 	}
 	if err := checkVariables(vars); err != nil {
@@ -101,13 +97,6 @@ func (s *Service) PlayJob(ctx context.Context, as authz.Actor, p *project.Projec
 		if err := s.requireVariables(ctx, as, p, errs.Denied("")); err != nil {
 			return nil, err
 		}
-	}
-	j, of, err := s.writable(ctx, as, p, id)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Gate().requireDeploy(ctx, as, p, j); err != nil {
-		return nil, err
 	}
 	var out *Job
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {

@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,17 +20,47 @@ type Gate struct{ s *Service }
 // Gate returns the gate of the jobs of a service.
 func (s *Service) Gate() Gate { return Gate{s} }
 
-// requireDeploy refuses actors who may not deploy to the environment of a job, whatever the job does there.
-func (g Gate) requireDeploy(ctx context.Context, as authz.Actor, p *project.Project, j *Job) error {
+// startable finds a job that the actor may play or retry. Where its environment is protected the rules of the environment decide, whatever the
+// reference and whatever the job does there: they admit Reporters whom they name. Elsewhere it requires UpdatePipeline, and the right to run pipelines
+// of a protected reference.
+func (g Gate) startable(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, *Pipeline, error) {
+	refused := g.s.Policy.Require(ctx, as, authz.UpdatePipeline, p.Subject())
+	if refused != nil {
+		may, err := g.s.Policy.Can(ctx, as, authz.RunDeployment, p.Subject())
+		if err != nil || !may || !errs.Is(refused, errs.Forbidden) {
+			return nil, nil, cmp.Or(err, refused)
+		}
+	}
+	j, of, err := g.s.changing(ctx, as, p, id)
+	if err != nil {
+		return nil, nil, cmp.Or(refused, err)
+	}
+	protected, may, err := g.mayStart(ctx, as, p, j)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case protected && !may:
+		return nil, nil, errs.Denied("")
+	case protected:
+		return j, of, nil
+	case refused != nil:
+		return nil, nil, refused
+	}
+	return j, of, g.s.mayChange(ctx, as, p, of)
+}
+
+// mayStart reports whether the environment of a job is protected, and whether the actor may deploy to it.
+func (g Gate) mayStart(ctx context.Context, as authz.Actor, p *project.Project, j *Job) (protected, may bool, err error) {
 	c, err := j.Config()
 	if err != nil || c.Environment == nil {
-		return err
+		return false, false, err
 	}
-	may, err := g.s.Protections.MayDeploy(ctx, as, p, c.Environment.Name, EnvironmentTier(c.Environment.Name))
-	if err == nil && !may {
-		err = errs.Denied("")
+	rules, err := g.s.Protections.EnvironmentRules(ctx, p, c.Environment.Name, EnvironmentTier(c.Environment.Name))
+	if err != nil || len(rules) == 0 {
+		return false, false, err
 	}
-	return err
+	may, err = g.s.Protections.Lets(ctx, as, p, rules)
+	return true, may, err
 }
 
 // unapproved reports whether a job deploys, and its deployment still waits for approvals. Jobs that stop, prepare or look at an environment need none.

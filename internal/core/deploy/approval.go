@@ -90,17 +90,16 @@ func (s *Service) mayDeployTo(ctx context.Context, as authz.Actor, p *project.Pr
 	return s.mayDeploy(ctx, as, p, e.Name)
 }
 
-// rules are what protects an environment, with the approval rules of all.
+// rules are what protects an environment, with the approval rules of all, and the most approvals that one of them without approval rules requires.
 func (s *Service) rules(ctx context.Context, p *project.Project, e *Environment) ([]protection.ProtectedEnvironment, []protection.EnvironmentLevel, int64, error) {
 	list, err := s.Protections.EnvironmentRules(ctx, p, e.Name, string(e.Tier))
 	var levels []protection.EnvironmentLevel
 	required := int64(0)
 	for i := range list {
 		levels = append(levels, list[i].Approvals...)
-		required = max(required, list[i].RequiredApprovals)
-	}
-	if len(levels) > 0 {
-		required = 0
+		if len(list[i].Approvals) == 0 {
+			required = max(required, list[i].RequiredApprovals)
+		}
 	}
 	return list, levels, required, err
 }
@@ -239,7 +238,7 @@ var (
 )
 
 // Review approves or rejects a deployment that waits for it: the last approval lets its job run, a rejection ends it. A user who decides again changes
-// the decision. It requires ApproveDeployment, and that an approval rule names the actor, or where there is none that the actor may deploy.
+// the decision. It requires ApproveDeployment, and that an approval rule names the actor, or where approvals without a rule are required that the actor may deploy.
 func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project, id ID, r Review) (*Approval, error) {
 	if err := s.Policy.Require(ctx, as, authz.ApproveDeployment, subject(p)); err != nil {
 		return nil, err
@@ -271,15 +270,16 @@ func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	if len(levels) == 0 {
-		switch err := s.mayDeploy(ctx, as, p, e.Name); {
-		case errs.Is(err, errs.Forbidden):
-			return nil, errNotApprover
-		case err != nil:
-			return nil, err
+	if len(matched) == 0 {
+		may := false
+		if required > 0 {
+			if may, err = s.Protections.Lets(ctx, as, p, list); err != nil {
+				return nil, err
+			}
 		}
-	} else if len(matched) == 0 {
-		return nil, errNotApprover
+		if !may {
+			return nil, errNotApprover
+		}
 	}
 	rule, err := s.chosen(ctx, r.RepresentedAs, matched)
 	if err != nil {
@@ -314,7 +314,7 @@ func text(s string) *string {
 // asked is what an environment asks for before a deployment.
 type asked struct {
 	levels   []protection.EnvironmentLevel // approval rules
-	required int64                         // where there is no rule
+	required int64                         // of anyone who may deploy
 }
 
 // review writes a decision, and lets the job of the deployment go on or end. The pipeline is locked before the deployment, as by whatever changes a job.

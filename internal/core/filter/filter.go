@@ -40,13 +40,21 @@ func (r Rows) Orders(tie page.Column, more page.Orders) page.Orders {
 	return out
 }
 
-// inProject is the condition that a priority of a label is the one in the project of the row.
-func (r Rows) inProject() string {
+// project is the column of the project of a row, "" where rows have none.
+func (r Rows) project() string {
 	switch r.Kind {
 	case noteable.Issue:
-		return " AND lp.project_id = " + r.Alias + ".project_id"
+		return r.Alias + ".project_id"
 	case noteable.MergeRequest:
-		return " AND lp.project_id = " + r.Alias + ".target_project_id"
+		return r.Alias + ".target_project_id"
+	}
+	return ""
+}
+
+// inProject is the condition that a priority of a label is the one in the project of the row.
+func (r Rows) inProject() string {
+	if column := r.project(); column != "" {
+		return " AND lp.project_id = " + column
 	}
 	return ""
 }

@@ -21,6 +21,8 @@ type Milestone struct {
 	Which Wildcard
 
 	Titles []string // any of these; nil for all
+
+	Release string // tag of a release of the project of the row, which has the milestone; "" for all
 }
 
 // MilestoneNamed reads a title or, in any case, a wildcard: None, Any, Upcoming, Started,
@@ -51,6 +53,10 @@ func (r Rows) Milestone(w *db.Where, m Milestone, now time.Time) {
 	if len(m.Titles) > 0 {
 		marks, args := db.Marks(m.Titles)
 		w.And(column+" IN (SELECT x.id FROM milestones x WHERE x.title IN ("+marks+"))", args...)
+	}
+	if m.Release != "" {
+		w.And(column+` IN (SELECT x.milestone_id FROM release_milestones x JOIN releases y ON y.id = x.release_id
+			WHERE y.project_id = `+r.project()+` AND y.tag_name = ? AND y.pending IS NULL)`, m.Release)
 	}
 	m.Which.Where(w, column+" IS NOT NULL")
 	switch m.Which {

@@ -158,8 +158,16 @@ func (s *Service) EnvironmentRules(ctx context.Context, p *project.Project, name
 // other permission.
 func (s *Service) MayDeploy(ctx context.Context, as authz.Actor, p *project.Project, name, tier string) (bool, error) {
 	rules, err := s.EnvironmentRules(ctx, p, name, tier)
-	if err != nil || len(rules) == 0 || as.Admin {
-		return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	return s.Lets(ctx, as, p, rules)
+}
+
+// Lets reports whether all rules of an environment let an actor deploy to it. Administrators always may.
+func (s *Service) Lets(ctx context.Context, as authz.Actor, p *project.Project, rules []ProtectedEnvironment) (bool, error) {
+	if as.Admin {
+		return true, nil
 	}
 	for i := range rules {
 		matched, err := s.Matched(ctx, as, p, rules[i].Deploy)

@@ -28,6 +28,11 @@ func (s *Service) changeable(ctx context.Context, as authz.Actor, p *project.Pro
 	return r, s.requireTag(ctx, as, p, tag, textProtected)
 }
 
+// Changeable returns the release of a tag to an actor who may change it.
+func (s *Service) Changeable(ctx context.Context, as authz.Actor, p *project.Project, tag string) (*Release, error) {
+	return s.changeable(ctx, as, p, authz.UpdateRelease, tag)
+}
+
 // Update changes a release.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, tag string, c Changes) (*Release, error) {
 	r, err := s.changeable(ctx, as, p, authz.UpdateRelease, tag)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -114,4 +115,26 @@ func (x *visit) getTags() (templ.Component, error) {
 	x.sheet.API += "/repository/tags"
 	older, newer := around(x, &list.Page)
 	return tagList(p.FullPath, list.Items, older, newer), nil
+}
+
+// getTag shows a tag, which may have slashes in its name.
+func (x *visit) getTag() (templ.Component, error) {
+	p, err := x.project("Tags")
+	if err != nil {
+		return nil, err
+	}
+	t, err := x.Repos.FindTag(x.r.Context(), x.as, p, x.args["rest"])
+	if err != nil {
+		return nil, err
+	}
+	r, err := x.releases().Find(x.r.Context(), x.as, p, t.Name)
+	if err != nil && errs.KindOf(err) == errs.Internal {
+		return nil, err
+	}
+	x.title(t.Name)
+	if t.Protected {
+		x.sheet.Badge = "protected"
+	}
+	x.sheet.API += "/repository/tags/" + url.PathEscape(t.Name)
+	return tagPage(p.FullPath, t, r), nil
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/a-h/templ"
 
@@ -17,7 +18,7 @@ import (
 func (x *visit) choose(base, current string, states ...string) []tab {
 	query := maps.Clone(x.r.URL.Query())
 	for name := range query {
-		if name != "label_name" && name != "show" {
+		if !slices.Contains([]string{"label_name", "release_tag", "show"}, name) {
 			query.Del(name)
 		}
 	}
@@ -63,6 +64,8 @@ func (x *visit) issues(in authz.Place, base string) (templ.Component, error) {
 	if state == "all" {
 		f.State = ""
 	}
+	released := x.query("release_tag")
+	f.Milestone.Release = released
 	labelled := x.query("label_name")
 	if labelled != "" {
 		f.Labels = []string{labelled}
@@ -78,7 +81,7 @@ func (x *visit) issues(in authz.Place, base string) (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	return templ.Join(states(x.choose(base, state, all...)), labelledWith(labelled), rows), nil
+	return templ.Join(states(x.choose(base, state, all...)), labelledWith(labelled), releasedWith(released), rows), nil
 }
 
 func (x *visit) getIssue() (templ.Component, error) {
@@ -122,13 +125,15 @@ func (x *visit) getRequests() (templ.Component, error) {
 	if state == "all" {
 		f.State = ""
 	}
+	released := x.query("release_tag")
+	f.Milestone.Release = released
 	x.title("Merge requests")
 	x.sheet.API += "/merge_requests"
 	rows, err := x.requestRows(p.Place(), f)
 	if err != nil {
 		return nil, err
 	}
-	return templ.Join(newRequestLink(p.FullPath, ""), states(x.choose(at.MergeRequests(p.FullPath), state, all...)), rows), nil
+	return templ.Join(newRequestLink(p.FullPath, ""), states(x.choose(at.MergeRequests(p.FullPath), state, all...)), releasedWith(released), rows), nil
 }
 
 func (x *visit) request() (*project.Project, *mergerequest.MergeRequest, error) {

@@ -68,6 +68,8 @@ func (x *visit) getRelease() (templ.Component, error) {
 		return x.getLatest(rest[1:])
 	case len(rest) > 1 && rest[0] == "downloads":
 		return x.getAsset(tag, strings.Join(rest[1:], "/"))
+	case len(rest) == 1 && rest[0] == "edit":
+		return x.getReleaseForm(tag)
 	case len(rest) == 2 && rest[0] == "evidences":
 		return x.getEvidence(tag, rest[1])
 	}
@@ -155,4 +157,57 @@ func (x *visit) getEvidence(tag, file string) (templ.Component, error) {
 	x.headers("application/json", "inline")
 	http.ServeContent(x.w, x.r, "", time.Time{}, bytes.NewReader(content))
 	return nil, nil
+}
+
+// releaseForm is what is in the form of a release.
+type releaseForm struct{ Tag, Name, Description string }
+
+// getReleaseForm shows the form of a release to those who may change it.
+func (x *visit) getReleaseForm(tag string) (templ.Component, error) {
+	p, err := x.project("Releases")
+	if err != nil {
+		return nil, err
+	}
+	r, err := x.releases().Changeable(x.r.Context(), x.as, p, tag)
+	if err != nil {
+		return nil, err
+	}
+	f := releaseForm{Tag: r.Tag, Name: r.Name}
+	if r.Description != nil {
+		f.Description = *r.Description
+	}
+	return x.releaseFormPage(p, f), nil
+}
+
+func (x *visit) releaseFormPage(p *project.Project, f releaseForm) templ.Component {
+	x.title("Edit release " + f.Tag)
+	x.sheet.API += "/releases/" + url.PathEscape(f.Tag)
+	if x.as.Session == 0 {
+		return signFirst(x.here(), "to edit the release")
+	}
+	return editRelease(&x.sheet, p.FullPath, f)
+}
+
+// postRelease changes a release.
+func (x *visit) postRelease() (templ.Component, error) {
+	tag, rest, err := x.releasePath()
+	if err != nil {
+		return nil, err
+	}
+	if len(rest) != 1 || rest[0] != "edit" {
+		return nil, errs.Missing("")
+	}
+	p, err := x.project("Releases")
+	if err != nil {
+		return nil, err
+	}
+	f := releaseForm{tag, x.field("name"), strings.ReplaceAll(x.field("description"), "\r\n", "\n")}
+	_, err = x.releases().Update(x.r.Context(), x.as, p, tag, release.Changes{Name: &f.Name, Description: &f.Description})
+	switch {
+	case err == nil:
+		return x.goTo(at.Release(p.FullPath, tag))
+	case x.wrong(err):
+		return x.releaseFormPage(p, f), nil
+	}
+	return nil, err
 }

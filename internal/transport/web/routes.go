@@ -97,6 +97,7 @@ func projectRoutes() []route {
 		get("/{project...}/-/compare/{rest...}", (*visit).getCompare),
 		get("/{project...}/-/branches", (*visit).getBranches),
 		get("/{project...}/-/tags", (*visit).getTags),
+		get("/{project...}/-/tags/{rest...}", (*visit).getTag),
 		get("/{project...}/-/issues", (*visit).getIssues),
 		get("/{project...}/-/issues/{iid}", (*visit).getIssue),
 		get("/{project...}/-/work_items/{iid}", (*visit).getIssue),
@@ -123,6 +124,7 @@ func projectRoutes() []route {
 		get("/{project...}/-/environments/{id}", (*visit).getEnvironment),
 		get("/{project...}/-/releases", (*visit).getReleases),
 		programs(get("/{project...}/-/releases/{rest...}", (*visit).getRelease)),
+		own(long(post("/{project...}/-/releases/{rest...}", (*visit).postRelease))),
 
 		get("/{project...}/-/milestones", (*visit).getMilestones),
 		get("/{project...}/-/milestones/{iid}", (*visit).getMilestone),
