@@ -248,20 +248,14 @@ func (s *Service) findJob(ctx context.Context, as authz.Actor, p *project.Projec
 // writable is findJob for what changes a job, which the actor may only where it may run pipelines of the reference, and not once the job is
 // archived.
 func (s *Service) writable(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, *Pipeline, error) {
-	j, of, err := s.changing(ctx, as, p, id)
+	j, of, err := s.findJob(ctx, as, p, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	return j, of, s.mayChange(ctx, as, p, of)
-}
-
-// changing is writable for an actor whose right to change the job is asked for apart.
-func (s *Service) changing(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, *Pipeline, error) {
-	j, of, err := s.findJob(ctx, as, p, id)
-	if err == nil && s.archived(j) {
-		err = errs.Denied("")
+	if s.archived(j) {
+		return nil, nil, errs.Denied("")
 	}
-	return j, of, err
+	return j, of, s.mayChange(ctx, as, p, of)
 }
 
 // changeable is Find for what changes a pipeline, which the actor may only where it may run pipelines of the reference.

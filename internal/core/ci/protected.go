@@ -31,7 +31,10 @@ func (g Gate) startable(ctx context.Context, as authz.Actor, p *project.Project,
 			return nil, nil, cmp.Or(err, refused)
 		}
 	}
-	j, of, err := g.s.changing(ctx, as, p, id)
+	j, of, err := g.s.findJob(ctx, as, p, id)
+	if err == nil && g.s.archived(j) {
+		err = errs.Denied("")
+	}
 	if err != nil {
 		return nil, nil, cmp.Or(refused, err)
 	}
